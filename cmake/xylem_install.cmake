@@ -1,0 +1,1 @@
+# Install targets, CMake package and pkg-config files.

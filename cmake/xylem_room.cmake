@@ -1,0 +1,32 @@
+# xylem_room(NAME USES room... LIBS target...)
+#
+# A room is one folder of src/, compiled to an object library `room_NAME`: every .cc file in it belongs to it. USES
+# names the rooms whose headers it may include; tests/architecture checks the include lines against this table.
+function(xylem_room NAME)
+  cmake_parse_arguments(ROOM "" "" "USES;LIBS" ${ARGN})
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${NAME}/*.cc)
+  add_library(room_${NAME} OBJECT ${sources})
+  target_include_directories(room_${NAME} PUBLIC ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include)
+  target_link_libraries(room_${NAME} PUBLIC ${ROOM_LIBS})
+  foreach(used ${ROOM_USES})
+    target_link_libraries(room_${NAME} PUBLIC room_${used})
+  endforeach()
+endfunction()
+
+# xylem_library(NAME rooms...): a static library (for the tests, the benchmarks and the command, which use internal
+# headers) and a shared one (what users link) of the same objects.
+function(xylem_library NAME)
+  foreach(kind STATIC SHARED)
+    string(TOLOWER ${kind} suffix)
+    add_library(${NAME}-${suffix} ${kind})
+    foreach(room ${ARGN})
+      target_sources(${NAME}-${suffix} PRIVATE $<TARGET_OBJECTS:room_${room}>)
+    endforeach()
+    target_include_directories(${NAME}-${suffix} PUBLIC
+      $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+    set_target_properties(${NAME}-${suffix} PROPERTIES LINKER_LANGUAGE CXX)
+  endforeach()
+  target_include_directories(${NAME}-static PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src>)
+  set_target_properties(${NAME}-shared PROPERTIES OUTPUT_NAME ${NAME} EXPORT_NAME ${NAME}
+                        VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR})
+endfunction()

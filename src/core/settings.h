@@ -1,0 +1,83 @@
+#pragma once
+// Every variable that the planner and the runtime honour, read once into a value.
+//
+//   Settings settings = Settings::fromEnvironment();
+//   if (settings.integer(Setting::kPxnDisable) == 1) ...
+//
+// The table is core/settings_table.h. A value that NCCL 2.25 would silently replace becomes a warning and the
+// default; any other value out of range or unparsable is an Error that names the variable and where it was set.
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace xylem {
+
+enum class Setting : int {
+#define X(id, name, kind, min, max, fallback, help) id,
+#include "core/settings_table.h"
+#undef X
+  kCount
+};
+
+enum class SettingKind { kInteger, kText, kPath, kLevel, kList };
+
+struct SettingSpec {
+  Setting id;
+  const char* name;
+  SettingKind kind;
+  std::int64_t minimum;
+  std::int64_t maximum;
+  const char* fallback;
+  const char* help;
+};
+
+std::span<const SettingSpec> settingSpecs();
+const SettingSpec& spec(Setting setting);
+// Null if no row has this name.
+const SettingSpec* findSetting(std::string_view name);
+const char* name(SettingKind kind);
+
+class Settings {
+ public:
+  // All defaults.
+  Settings();
+
+  // The process's environment, completed by the files NCCL reads: $NCCL_CONF_FILE or ~/.nccl.conf, then /etc/nccl.conf
+  // (lines NAME=VALUE; what is set already stays).
+  static Settings fromEnvironment();
+  // From given pairs; `origin` says in messages where they come from. Throws on names that are not in the table.
+  static Settings fromPairs(const std::map<std::string, std::string>& pairs, const std::string& origin = "settings");
+
+  // Sets one variable, as if it had been in the environment.
+  void set(const SettingSpec& spec, const std::string& value, const std::string& origin);
+
+  bool isSet(Setting setting) const { return entry(setting).set; }
+  // Where it was set: "environment", "/etc/nccl.conf:3"; empty if it is not.
+  const std::string& origin(Setting setting) const { return entry(setting).origin; }
+  std::int64_t integer(Setting setting) const { return entry(setting).number; }
+  const std::string& text(Setting setting) const { return entry(setting).text; }
+
+  // What was odd but not an error: ignored values, unknown NCCL_* or XYLEM_* names, with a suggestion.
+  const std::vector<std::string>& warnings() const { return warnings_; }
+
+ private:
+  struct Entry {
+    bool set = false;
+    std::int64_t number = 0;
+    std::string text;
+    std::string origin;
+  };
+  const Entry& entry(Setting setting) const { return entries_[static_cast<std::size_t>(setting)]; }
+  void readFile(const std::string& path);
+  void noteUnknown(std::string_view name, const std::string& origin);
+
+  std::vector<Entry> entries_;
+  std::vector<std::string> warnings_;
+};
+
+}  // namespace xylem

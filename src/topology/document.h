@@ -1,0 +1,75 @@
+#pragma once
+// NCCL's topology XML as a value: elements with attributes, in document order, each knowing its line in the file.
+//
+//   Document doc = readTopology("topologies/dgxh100.xml");
+//   for (ElementId cpu : doc[doc.root()].children) ... doc.attribute(cpu, "numaid") ...
+//
+// Elements refer to each other by index, so copying a Document copies the tree. Reading checks syntax, nesting and
+// limits only; what the attributes mean is checked where they are used (system_builder.cc).
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/error.h"
+
+namespace xylem {
+
+using ElementId = std::int32_t;
+constexpr ElementId kNoElement = -1;
+
+// NCCL stops at 256 elements per rank; these only bound memory against hostile files.
+constexpr std::size_t kMaxElements = 1'000'000;
+constexpr std::size_t kMaxTopologyBytes = 256ull << 20;
+
+struct Element {
+  std::string name;
+  std::vector<std::pair<std::string, std::string>> attributes;  // in file order
+  std::vector<ElementId> children;                              // in file order
+  ElementId parent = kNoElement;
+  int line = 0;  // 0 for elements that did not come from a file
+};
+
+class Document {
+ public:
+  // An empty document: `system version="1"`. `file` is what messages call it.
+  explicit Document(std::string file = "(detected)");
+
+  const std::string& file() const { return file_; }
+  ElementId root() const { return 0; }
+  std::size_t size() const { return elements_.size(); }
+  const Element& operator[](ElementId id) const { return elements_[static_cast<std::size_t>(id)]; }
+  SourceLocation location(ElementId id) const { return {file_, (*this)[id].line}; }
+
+  // Null if absent.
+  const std::string* attribute(ElementId id, std::string_view name) const;
+  // The child called `name` (the first), or kNoElement.
+  ElementId child(ElementId id, std::string_view name) const;
+  // The child called `name` whose attribute `key` equals `value`, or kNoElement.
+  ElementId child(ElementId id, std::string_view name, std::string_view key, std::string_view value) const;
+
+  // Appends a child (at `position` among the siblings if that is given).
+  ElementId add(ElementId parent, std::string name, int line = 0, std::size_t position = SIZE_MAX);
+  // Replaces the attribute's value, or appends it.
+  void set(ElementId id, std::string_view name, std::string value);
+  void removeAttribute(ElementId id, std::string_view name);
+  // Takes `id` out of its parent's children; the element stays in the table, unreachable.
+  void detach(ElementId id);
+
+ private:
+  std::string file_;
+  std::vector<Element> elements_;
+};
+
+// Reads NCCL's topology XML. Throws InputError with file and line on anything malformed: bad syntax, text between
+// elements, a root other than `system version="1"`, elements nested deeper than any machine, too many elements.
+// Elements and nestings NCCL does not know are left out with their subtree; `ignored` names them.
+Document parseTopology(std::string_view text, const std::string& file, std::vector<std::string>* ignored = nullptr);
+Document readTopology(const std::string& path, std::vector<std::string>* ignored = nullptr);
+
+// The document in NCCL's dump format: two blanks of indentation per level, no XML header.
+std::string writeTopology(const Document& document);
+
+}  // namespace xylem
