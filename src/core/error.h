@@ -1,6 +1,7 @@
 #pragma once
-// Errors of the library: one exception type that carries a result code and a message saying what was tried, on
-// what, and what to do about it. The C boundary (api/) turns it into an ncclResult_t; the command into exit status 2.
+// Errors of the library: one exception type that carries a result code and a message saying what was tried,
+// on what, and what to do about it. The C boundary (api/) turns it into an ncclResult_t; the command into
+// exit status 2.
 //
 //   throw Error(ResultCode::kInvalidArgument, "ncclAllReduce: count {} does not fit in 64 bits", count);
 //   throw InputError({"dgx.xml", 12}, "gpu without `sm`", "the compute capability as major*10+minor");

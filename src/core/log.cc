@@ -21,12 +21,23 @@ constexpr std::pair<const char*, LogLevel> kLevels[] = {
 };
 
 constexpr std::pair<const char*, Subsystem> kSubsystems[] = {
-    {"INIT", Subsystem::kInit},   {"COLL", Subsystem::kColl},       {"P2P", Subsystem::kP2p},
-    {"SHM", Subsystem::kShm},     {"NET", Subsystem::kNet},         {"GRAPH", Subsystem::kGraph},
-    {"TUNING", Subsystem::kTuning}, {"ENV", Subsystem::kEnv},       {"ALLOC", Subsystem::kAlloc},
-    {"CALL", Subsystem::kCall},   {"PROXY", Subsystem::kProxy},     {"NVLS", Subsystem::kNvls},
-    {"BOOTSTRAP", Subsystem::kBootstrap}, {"REG", Subsystem::kReg}, {"PROFILE", Subsystem::kProfile},
-    {"RAS", Subsystem::kRas},     {"ALL", Subsystem::kAll},
+    {"INIT", Subsystem::kInit},
+    {"COLL", Subsystem::kColl},
+    {"P2P", Subsystem::kP2p},
+    {"SHM", Subsystem::kShm},
+    {"NET", Subsystem::kNet},
+    {"GRAPH", Subsystem::kGraph},
+    {"TUNING", Subsystem::kTuning},
+    {"ENV", Subsystem::kEnv},
+    {"ALLOC", Subsystem::kAlloc},
+    {"CALL", Subsystem::kCall},
+    {"PROXY", Subsystem::kProxy},
+    {"NVLS", Subsystem::kNvls},
+    {"BOOTSTRAP", Subsystem::kBootstrap},
+    {"REG", Subsystem::kReg},
+    {"PROFILE", Subsystem::kProfile},
+    {"RAS", Subsystem::kRas},
+    {"ALL", Subsystem::kAll},
 };
 
 bool equalsIgnoringCase(std::string_view a, const char* b) {
@@ -70,12 +81,13 @@ std::uint32_t parseSubsystems(std::string_view text, std::vector<std::string>* u
   return inverted ? ~mask : mask;
 }
 
-Logger::Logger(const Settings& settings, std::uint32_t defaultSubsystems)
-    : mask_(defaultSubsystems), host_(shortHostName()), out_(stdout), file_(nullptr, &std::fclose) {
+Logger::Logger(const Settings& settings, std::uint32_t defaultSubsystems, std::FILE* out)
+    : mask_(defaultSubsystems), host_(shortHostName()), out_(out), file_(nullptr, &std::fclose) {
   const std::string level = settings.text(Setting::kDebug);
   for (const auto& [name, value] : kLevels)
     if (equalsIgnoringCase(level, name)) level_ = value;
-  if (settings.isSet(Setting::kDebugSubsys)) mask_ = parseSubsystems(settings.text(Setting::kDebugSubsys), nullptr);
+  if (settings.isSet(Setting::kDebugSubsys))
+    mask_ = parseSubsystems(settings.text(Setting::kDebugSubsys), nullptr);
   const std::string pattern = settings.text(Setting::kDebugFile);
   if (level_ <= LogLevel::kVersion || pattern.empty()) return;
   const std::string name = expandLogFileName(pattern, host_, getpid());

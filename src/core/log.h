@@ -46,10 +46,12 @@ constexpr std::uint32_t kDefaultSubsystems = static_cast<std::uint32_t>(Subsyste
                                              static_cast<std::uint32_t>(Subsystem::kBootstrap) |
                                              static_cast<std::uint32_t>(Subsystem::kEnv);
 // What `xylem plan` shows when NCCL_DEBUG_SUBSYS is unset: the planner's own lines as well.
-constexpr std::uint32_t kPlannerSubsystems = kDefaultSubsystems | static_cast<std::uint32_t>(Subsystem::kGraph) |
+constexpr std::uint32_t kPlannerSubsystems = kDefaultSubsystems |
+                                             static_cast<std::uint32_t>(Subsystem::kGraph) |
                                              static_cast<std::uint32_t>(Subsystem::kTuning);
 
-// The mask of a NCCL_DEBUG_SUBSYS text ("INIT,GRAPH", "^NET,ENV", "ALL"); unknown names are appended to `unknown`.
+// The mask of a NCCL_DEBUG_SUBSYS text ("INIT,GRAPH", "^NET,ENV", "ALL"); unknown names are appended to
+// `unknown`.
 std::uint32_t parseSubsystems(std::string_view text, std::vector<std::string>* unknown);
 
 // A line that somebody pure wants written.
@@ -65,16 +67,17 @@ std::string expandLogFileName(std::string_view pattern, std::string_view host, i
 // One per process; safe to use from several threads (each line is one write).
 class Logger {
  public:
-  // Writes to stdout, or to NCCL_DEBUG_FILE. A file that cannot be opened is an Error naming it.
-  explicit Logger(const Settings& settings, std::uint32_t defaultSubsystems = kDefaultSubsystems);
+  // Writes to `out`, as NCCL to stdout, or to NCCL_DEBUG_FILE. A file that cannot be opened is an Error
+  // naming it.
+  explicit Logger(const Settings& settings, std::uint32_t defaultSubsystems = kDefaultSubsystems,
+                  std::FILE* out = stdout);
   ~Logger();
   Logger(const Logger&) = delete;
   Logger& operator=(const Logger&) = delete;
 
   bool enabled(LogLevel level, Subsystem subsystem) const {
-    return level <= level_ &&
-           (level == LogLevel::kWarn || level == LogLevel::kVersion ||
-            (mask_ & static_cast<std::uint32_t>(subsystem)) != 0);
+    return level <= level_ && (level == LogLevel::kWarn || level == LogLevel::kVersion ||
+                               (mask_ & static_cast<std::uint32_t>(subsystem)) != 0);
   }
 
   template <typename... Args>
@@ -108,7 +111,7 @@ class Logger {
   LogLevel level_ = LogLevel::kNone;
   std::uint32_t mask_ = kDefaultSubsystems;
   std::string host_;
-  std::FILE* out_ = nullptr;  // stdout, or file_
+  std::FILE* out_ = nullptr;  // stdout or what was asked for, or file_
   std::unique_ptr<std::FILE, int (*)(std::FILE*)> file_;
 };
 

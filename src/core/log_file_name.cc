@@ -10,10 +10,17 @@ std::string expandLogFileName(std::string_view pattern, std::string_view host, i
       continue;
     }
     switch (pattern[++i]) {
-      case 'h': name += host; break;
-      case 'p': name += std::to_string(pid); break;
-      case '%': name += '%'; break;
-      default: name += '%', name += pattern[i];
+      case 'h':
+        name += host;
+        break;
+      case 'p':
+        name += std::to_string(pid);
+        break;
+      case '%':
+        name += '%';
+        break;
+      default:
+        name += '%', name += pattern[i];
     }
   }
   return name;

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <fstream>
 
+#include "core/edit_distance.h"
 #include "core/error.h"
 
 namespace xylem {
@@ -29,21 +30,6 @@ bool isLevel(const std::string& text) {
 
 bool isOurs(std::string_view name) { return name.starts_with("NCCL_") || name.starts_with("XYLEM_"); }
 
-std::size_t editDistance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    std::size_t diagonal = row[0];
-    row[0] = i;
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t substituted = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-      diagonal = row[j];
-      row[j] = std::min({row[j] + 1, row[j - 1] + 1, substituted});
-    }
-  }
-  return row[b.size()];
-}
-
 }  // namespace
 
 Settings::Settings() : entries_(settingSpecs().size()) {
@@ -56,14 +42,17 @@ Settings::Settings() : entries_(settingSpecs().size()) {
 }
 
 void Settings::set(const SettingSpec& s, const std::string& value, const std::string& origin) {
-  if (value.empty()) return;  // as in NCCL: an empty value is no value
-  Entry e{true, 0, value, origin};
+  // As in NCCL: an empty value is no value, but keeps the configuration files from giving one.
+  entries_[static_cast<std::size_t>(s.id)].claimed = true;
+  if (value.empty()) return;
+  Entry e{true, true, 0, value, origin};
   if (s.kind == SettingKind::kInteger) {
     bool overflow = false;
     const auto number = parseInteger(value, overflow);
     if (overflow) {
-      warnings_.push_back(fmt::format("{}={} ({}) does not fit in 64 bits: using the default {}, as NCCL does", s.name,
-                                      value, origin, s.fallback));
+      warnings_.push_back(
+          fmt::format("{}={} ({}) does not fit in 64 bits: using the default {}, as NCCL does", s.name, value,
+                      origin, s.fallback));
       return;
     }
     const std::string where = origin + ": " + s.name;
@@ -73,8 +62,8 @@ void Settings::set(const SettingSpec& s, const std::string& value, const std::st
     e.number = *number;
   } else if (s.kind == SettingKind::kLevel && !isLevel(value)) {
     warnings_.push_back(
-        fmt::format("{}={} ({}) is not one of LOC NVL NVB PIX PXB PXN PHB SYS: ignored, as NCCL does", s.name, value,
-                    origin));
+        fmt::format("{}={} ({}) is not one of LOC NVL NVB PIX PXB PXN PHB SYS: ignored, as NCCL does", s.name,
+                    value, origin));
     return;
   }
   entries_[static_cast<std::size_t>(s.id)] = std::move(e);
@@ -102,7 +91,9 @@ Settings Settings::fromEnvironment() {
       settings.noteUnknown(text.substr(0, equals), "environment");
   }
   if (const char* file = std::getenv("NCCL_CONF_FILE")) {
-    settings.readFile(file);
+    if (!settings.readFile(file))
+      settings.warnings_.push_back(
+          fmt::format("NCCL_CONF_FILE={} (environment) cannot be read: ignored", file));
   } else if (const char* home = std::getenv("HOME")) {
     settings.readFile(std::string(home) + "/.nccl.conf");
   }
@@ -110,10 +101,12 @@ Settings Settings::fromEnvironment() {
   return settings;
 }
 
-void Settings::readFile(const std::string& path) {
+bool Settings::readFile(const std::string& path) {
   std::ifstream file(path);
+  if (!file.is_open()) return false;
   std::string line;
   for (int number = 1; std::getline(file, line); ++number) {
+    if (line.ends_with('\r')) line.pop_back();
     const std::size_t equals = line.find('=');
     if (line.empty() || line[0] == '#' || equals == std::string::npos) continue;
     const std::string origin = fmt::format("{}:{}", path, number);
@@ -121,23 +114,22 @@ void Settings::readFile(const std::string& path) {
     const SettingSpec* s = findSetting(name);
     if (s == nullptr) {
       if (isOurs(name)) noteUnknown(name, origin);
-    } else if (!isSet(s->id)) {
+    } else if (!entry(s->id).claimed) {
       set(*s, line.substr(equals + 1), origin);
     }
   }
+  return true;
 }
 
 void Settings::noteUnknown(std::string_view name, const std::string& origin) {
   // Read by fromEnvironment itself, or by the build and the tests: not rows of the table.
   if (name == "NCCL_CONF_FILE" || name.starts_with("XYLEM_TEST_")) return;
-  const SettingSpec* nearest = nullptr;
-  std::size_t best = 4;  // farther than three edits is another word
-  for (const SettingSpec& s : settingSpecs()) {
-    const std::size_t distance = editDistance(name, s.name);
-    if (distance < best) best = distance, nearest = &s;
-  }
-  warnings_.push_back(fmt::format("{} ({}) is not a variable that Xylem honours{}", name, origin,
-                                  nearest ? fmt::format("; did you mean {}?", nearest->name) : std::string()));
+  std::vector<std::string> names;
+  for (const SettingSpec& s : settingSpecs()) names.emplace_back(s.name);
+  const std::string nearest = nearestWord(name, names);
+  warnings_.push_back(
+      fmt::format("{} ({}) is not a variable that Xylem honours{}", name, origin,
+                  nearest.empty() ? std::string() : fmt::format("; did you mean {}?", nearest)));
 }
 
 }  // namespace xylem

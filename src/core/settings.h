@@ -5,7 +5,8 @@
 //   if (settings.integer(Setting::kPxnDisable) == 1) ...
 //
 // The table is core/settings_table.h. A value that NCCL 2.25 would silently replace becomes a warning and the
-// default; any other value out of range or unparsable is an Error that names the variable and where it was set.
+// default; any other value out of range or unparsable is an Error that names the variable and where it was
+// set.
 
 #include <cstdint>
 #include <map>
@@ -47,11 +48,13 @@ class Settings {
   // All defaults.
   Settings();
 
-  // The process's environment, completed by the files NCCL reads: $NCCL_CONF_FILE or ~/.nccl.conf, then /etc/nccl.conf
-  // (lines NAME=VALUE; what is set already stays).
+  // The process's environment, completed by the files NCCL reads: $NCCL_CONF_FILE or ~/.nccl.conf, then
+  // /etc/nccl.conf (lines NAME=VALUE; what is set already stays).
   static Settings fromEnvironment();
-  // From given pairs; `origin` says in messages where they come from. Throws on names that are not in the table.
-  static Settings fromPairs(const std::map<std::string, std::string>& pairs, const std::string& origin = "settings");
+  // From given pairs; `origin` says in messages where they come from. Throws on names that are not in the
+  // table.
+  static Settings fromPairs(const std::map<std::string, std::string>& pairs,
+                            const std::string& origin = "settings");
 
   // Sets one variable, as if it had been in the environment.
   void set(const SettingSpec& spec, const std::string& value, const std::string& origin);
@@ -68,12 +71,14 @@ class Settings {
  private:
   struct Entry {
     bool set = false;
+    bool claimed = false;  // set, or present but empty in a stronger source
     std::int64_t number = 0;
     std::string text;
     std::string origin;
   };
   const Entry& entry(Setting setting) const { return entries_[static_cast<std::size_t>(setting)]; }
-  void readFile(const std::string& path);
+  // False if there is no such file.
+  bool readFile(const std::string& path);
   void noteUnknown(std::string_view name, const std::string& origin);
 
   std::vector<Entry> entries_;

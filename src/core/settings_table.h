@@ -1,8 +1,8 @@
 // The table of every variable that the planner and the runtime honour, one row each:
 //   X(enumerator, variable, kind, minimum, maximum, default, help)
-// Kinds: kInteger (C syntax: 10, 0x10, 010), kText, kPath, kLevel (a path type such as PXB, or NCCL's old digits),
-// kList (comma-separated). The range holds for integers. "-2" is NCCL's "not set" for tri-state variables.
-// No include guard: settings.h and settings_table.cc each expand it their own way.
+// Kinds: kInteger (C syntax: 10, 0x10, 010), kText, kPath, kLevel (a path type such as PXB, or NCCL's old
+// digits), kList (comma-separated). The range holds for integers. "-2" is NCCL's "not set" for tri-state
+// variables. No include guard: settings.h and settings_table.cc each expand it their own way.
 
 // Topology and what is read of it.
 X(kTopoFile, "NCCL_TOPO_FILE", kPath, 0, 0, "", "topology XML to load before detecting the rest")
@@ -12,38 +12,50 @@ X(kHostId, "NCCL_HOSTID", kText, 0, 0, "", "text that identifies this host in pl
 
 // Which ways data may take.
 X(kP2pDisable, "NCCL_P2P_DISABLE", kInteger, 0, 1, "0", "1: no direct transfers between GPUs")
-X(kP2pLevel, "NCCL_P2P_LEVEL", kLevel, 0, 0, "", "farthest path over which GPUs talk directly (LOC, NVL, PIX, PXB, PHB, SYS)")
+X(kP2pLevel, "NCCL_P2P_LEVEL", kLevel, 0, 0, "",
+  "farthest path over which GPUs talk directly (LOC, NVL, PIX, PXB, PHB, SYS)")
 X(kShmDisable, "NCCL_SHM_DISABLE", kInteger, 0, 1, "0", "1: no transfers through shared memory")
-X(kNetGdrLevel, "NCCL_NET_GDR_LEVEL", kLevel, 0, 0, "", "farthest path over which a NIC reaches GPU memory directly")
-X(kNetGdrRead, "NCCL_NET_GDR_READ", kInteger, -2, 1, "-2", "1/0: GPU Direct RDMA when sending on or off; -2: by architecture")
+X(kNetGdrLevel, "NCCL_NET_GDR_LEVEL", kLevel, 0, 0, "",
+  "farthest path over which a NIC reaches GPU memory directly")
+X(kNetGdrRead, "NCCL_NET_GDR_READ", kInteger, -2, 1, "-2",
+  "1/0: GPU Direct RDMA when sending on or off; -2: by architecture")
 X(kPxnDisable, "NCCL_PXN_DISABLE", kInteger, 0, 1, "0", "1: never reach a NIC through another GPU")
-X(kP2pPxnLevel, "NCCL_P2P_PXN_LEVEL", kInteger, 0, 2, "2", "use of other GPUs' NICs for send/receive: 0 none, 1 near, 2 always")
+X(kP2pPxnLevel, "NCCL_P2P_PXN_LEVEL", kInteger, 0, 2, "2",
+  "use of other GPUs' NICs for send/receive: 0 none, 1 near, 2 always")
 X(kNvbDisable, "NCCL_NVB_DISABLE", kInteger, 0, 1, "0", "1: no relay through another GPU's NVLinks")
 X(kNetDisableIntra, "NCCL_NET_DISABLE_INTRA", kInteger, 0, 1, "0", "1: never use the network inside a host")
-X(kIgnoreDisabledP2p, "NCCL_IGNORE_DISABLED_P2P", kInteger, 0, 2, "0", "1: go on when the driver disabled P2P; 2: do not ask it")
+X(kIgnoreDisabledP2p, "NCCL_IGNORE_DISABLED_P2P", kInteger, 0, 2, "0",
+  "1: go on when the driver disabled P2P; 2: do not ask it")
 X(kIgnoreCpuAffinity, "NCCL_IGNORE_CPU_AFFINITY", kInteger, 0, 1, "0", "1: ignore the process's CPU mask")
 
 // The channel search and the number of channels.
-X(kCrossNic, "NCCL_CROSS_NIC", kInteger, 0, 2, "2", "rings may enter and leave by different NICs: 0 no, 1 yes, 2 if better")
+X(kCrossNic, "NCCL_CROSS_NIC", kInteger, 0, 2, "2",
+  "rings may enter and leave by different NICs: 0 no, 1 yes, 2 if better")
 X(kMinNChannels, "NCCL_MIN_NCHANNELS", kInteger, -2, 1 << 20, "-2", "at least this many channels")
 X(kMaxNChannels, "NCCL_MAX_NCHANNELS", kInteger, -2, 1 << 20, "-2", "at most this many channels")
 X(kMinNRings, "NCCL_MIN_NRINGS", kInteger, -2, 1 << 20, "-2", "older name of NCCL_MIN_NCHANNELS")
 X(kMaxNRings, "NCCL_MAX_NRINGS", kInteger, -2, 1 << 20, "-2", "older name of NCCL_MAX_NCHANNELS")
 X(kMinCtas, "NCCL_MIN_CTAS", kInteger, 1, 1 << 20, "1", "at least this many thread blocks, so channels")
 X(kMaxCtas, "NCCL_MAX_CTAS", kInteger, 1, 1 << 20, "64", "at most this many thread blocks, so channels")
-X(kWorkArgsBytes, "NCCL_WORK_ARGS_BYTES", kInteger, 0, 1 << 20, "0", "bytes of kernel arguments; limits channels to (bytes-32)/16")
-X(kMinP2pNChannels, "NCCL_MIN_P2P_NCHANNELS", kInteger, 1, 64, "1", "at least this many channels for send/receive")
-X(kMaxP2pNChannels, "NCCL_MAX_P2P_NCHANNELS", kInteger, 1, 64, "64", "at most this many channels for send/receive")
+X(kWorkArgsBytes, "NCCL_WORK_ARGS_BYTES", kInteger, 0, 1 << 20, "0",
+  "bytes of kernel arguments; limits channels to (bytes-32)/16")
+X(kMinP2pNChannels, "NCCL_MIN_P2P_NCHANNELS", kInteger, 1, 64, "1",
+  "at least this many channels for send/receive")
+X(kMaxP2pNChannels, "NCCL_MAX_P2P_NCHANNELS", kInteger, 1, 64, "64",
+  "at most this many channels for send/receive")
 
 // Logging.
 X(kDebug, "NCCL_DEBUG", kText, 0, 0, "", "what to log: VERSION, WARN, INFO or TRACE")
-X(kDebugSubsys, "NCCL_DEBUG_SUBSYS", kList, 0, 0, "INIT,BOOTSTRAP,ENV", "parts that log: INIT, GRAPH, NET, … or ALL; ^ excludes")
+X(kDebugSubsys, "NCCL_DEBUG_SUBSYS", kList, 0, 0, "INIT,BOOTSTRAP,ENV",
+  "parts that log: INIT, GRAPH, NET, … or ALL; ^ excludes")
 X(kDebugFile, "NCCL_DEBUG_FILE", kPath, 0, 0, "", "log to this file; %h is the host, %p the process id")
 
 // Bootstrap and buffers of the runtime.
-X(kCommId, "NCCL_COMM_ID", kText, 0, 0, "", "address of the root as host:port, for jobs without an exchanged id")
+X(kCommId, "NCCL_COMM_ID", kText, 0, 0, "",
+  "address of the root as host:port, for jobs without an exchanged id")
 X(kSocketIfname, "NCCL_SOCKET_IFNAME", kList, 0, 0, "", "interfaces to use: prefixes, =exact, ^excluded")
 X(kSocketFamily, "NCCL_SOCKET_FAMILY", kText, 0, 0, "", "AF_INET or AF_INET6 to use one address family only")
 X(kBuffSize, "NCCL_BUFFSIZE", kInteger, 64, 1 << 30, "4194304", "bytes of a connection's SIMPLE buffer")
 X(kTimeout, "XYLEM_TIMEOUT", kInteger, 1, 86400, "60", "seconds to wait for other ranks before giving up")
-X(kHostDevices, "XYLEM_HOST_DEVICES", kInteger, 0, 4096, "0", "host devices of this machine; 0: one per core, or per local rank")
+X(kHostDevices, "XYLEM_HOST_DEVICES", kInteger, 0, 4096, "0",
+  "host devices of this machine; 0: one per core, or per local rank")

@@ -1,0 +1,46 @@
+#include "channels/channel_graph.h"
+
+#include <fmt/format.h>
+
+namespace xylem {
+
+const char* name(Pattern pattern) {
+  switch (pattern) {
+    case Pattern::kBalancedTree:
+      return "BALANCED_TREE";
+    case Pattern::kSplitTree:
+      return "SPLIT_TREE";
+    case Pattern::kTree:
+      return "TREE";
+    case Pattern::kRing:
+      return "RING";
+    case Pattern::kNvls:
+      return "NVLS";
+    case Pattern::kCollnetDirect:
+      return "COLLNET_DIRECT";
+  }
+  return "";
+}
+
+std::vector<LogLine> graphLines(const ChannelGraph& graph, const System& system) {
+  std::vector<LogLine> lines;
+  const auto add = [&](std::string text) {
+    lines.push_back({LogLevel::kInfo, Subsystem::kGraph, std::move(text)});
+  };
+  add(fmt::format("Pattern {}, crossNic {}, nChannels {}, bw {:f}/{:f}, type {}/{}, sameChannels {}",
+                  static_cast<int>(graph.pattern), graph.crossNic, graph.nChannels, graph.bwIntra,
+                  graph.bwInter, name(graph.typeIntra), name(graph.typeInter), graph.sameChannels ? 1 : 0));
+  const bool hasNets = system.count(NodeType::kNet) > 0;
+  const auto net = [&](int i) { return i < 0 ? "NET/0-0" : system.name(system.node(NodeType::kNet, i)); };
+  for (int c = 0; c < graph.nChannels; ++c) {
+    std::string text = fmt::format("{:2d} :", c);
+    if (hasNets) text += " " + net(graph.startNet(c));
+    for (int i = 0; i < graph.gpuCount; ++i)
+      text += fmt::format(" GPU/{}", system.gpu(system.node(NodeType::kGpu, graph.gpu(c, i))).rank);
+    if (hasNets) text += " " + net(graph.endNet(c));
+    add(std::move(text));
+  }
+  return lines;
+}
+
+}  // namespace xylem

@@ -1,0 +1,71 @@
+#pragma once
+// What the channel search produces for one pattern on one host: for each channel the order of the GPUs and,
+// in jobs of several hosts, the NETs at its two ends.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/log.h"
+#include "paths/path_table.h"
+#include "topology/system.h"
+
+namespace xylem {
+
+// The numbers are NCCL's.
+enum class Pattern : int {
+  kBalancedTree = 1,  // NIC traffic spread over two GPUs (tree parent and one child, second child)
+  kSplitTree = 2,     // NIC traffic split over two GPUs (tree parent, tree children)
+  kTree = 3,          // all NIC traffic through one GPU
+  kRing = 4,
+  kNvls = 5,
+  kCollnetDirect = 6,
+};
+const char* name(Pattern pattern);
+
+// One search of the driver: what it was asked for and what it found. `xylem why channels` reads them.
+struct SearchAttempt {
+  Pattern pattern = Pattern::kRing;
+  int pass = 1;
+  float bwIntra = 0, bwInter = 0;  // GB/s per channel
+  PathType typeIntra = PathType::kLoc, typeInter = PathType::kLoc;
+  int crossNic = 0;
+  bool sameChannels = false;
+  std::int64_t steps = 0;                     // entries of the recursive search
+  bool exhausted = false;                     // the budget of steps ran out
+  int channelsBefore = 0, channelsAfter = 0;  // of the best graph
+};
+
+struct ChannelGraph {
+  int id = 0;
+  Pattern pattern = Pattern::kRing;
+  int crossNic = 0;
+  bool collNet = false;
+  int minChannels = 0, maxChannels = 0;
+  int nChannels = 0;
+  float bwIntra = 0, bwInter = 0;  // GB/s per channel, inside the host and to the NETs
+  float latencyInter = 0;          // microseconds, of the NET started from last
+  PathType typeIntra = PathType::kLoc, typeInter = PathType::kLoc;
+  bool sameChannels = false;
+  int nHops = 0;
+  int gpuCount = 0;
+  std::vector<int> gpus;  // GPU index of channel c at position i: gpus[c * gpuCount + i]
+  std::vector<int>
+      nets;  // NET index channel c starts from and ends at: nets[2 * c], nets[2 * c + 1]; -1 none
+
+  std::vector<SearchAttempt> attempts;
+  std::int64_t searchSteps = 0;
+  bool fallback = false;  // no channel was found: GPUs in index order
+
+  int gpu(int channel, int position) const {
+    return gpus[static_cast<std::size_t>(channel) * static_cast<std::size_t>(gpuCount) +
+                static_cast<std::size_t>(position)];
+  }
+  int startNet(int channel) const { return nets[2 * static_cast<std::size_t>(channel)]; }
+  int endNet(int channel) const { return nets[2 * static_cast<std::size_t>(channel) + 1]; }
+};
+
+// NCCL's lines for a graph: `Pattern 4, crossNic 0, nChannels 1, …`, then one line per channel.
+std::vector<LogLine> graphLines(const ChannelGraph& graph, const System& system);
+
+}  // namespace xylem

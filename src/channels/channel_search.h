@@ -1,0 +1,55 @@
+#pragma once
+// The driver of the search: from a host's paths to the channel graph of one pattern. It asks for fewer and
+// fewer things (same order on all channels, near NICs, bandwidth) until channels are found, then for more
+// bandwidth again.
+//
+//   HostChannels host(system, paths, ChannelOptions::from(settings));
+//   ChannelGraph ring = host.compute({.id = 0, .pattern = Pattern::kRing, .minChannels = 1, .maxChannels =
+//   32});
+
+#include "channels/channel_graph.h"
+#include "channels/search_space.h"
+
+namespace xylem {
+
+class Settings;
+
+struct ChannelOptions {
+  int crossNic = 2;  // NCCL_CROSS_NIC
+
+  static ChannelOptions from(const Settings& settings);
+};
+
+// What a graph is asked to be.
+struct GraphRequest {
+  int id = 0;
+  Pattern pattern = Pattern::kRing;
+  bool collNet = false;
+  int minChannels = 1;
+  int maxChannels = 32;
+};
+
+// All graphs of one host; they share the space that they take bandwidth from, in the order they are computed.
+class HostChannels {
+ public:
+  HostChannels(const System& system, const PathTable& paths, const Locality& locality,
+               const ChannelOptions& options);
+
+  // The largest bandwidth of any path to a NET (or GPU, without NETs); and the most any GPU can send. GB/s.
+  float maxBandwidth() const { return maxBandwidth_; }
+  float totalBandwidth() const { return totalBandwidth_; }
+  int lowestSm() const { return lowestSm_; }
+
+  ChannelGraph compute(const GraphRequest& request);
+
+ private:
+  const System& system_;
+  const PathTable& paths_;
+  ChannelOptions options_;
+  SearchSpace space_;
+  float maxBandwidth_ = 0;
+  float totalBandwidth_ = 0;
+  int lowestSm_ = 0;
+};
+
+}  // namespace xylem

@@ -1,0 +1,319 @@
+#include "channels/search.h"
+
+#include <algorithm>
+
+namespace xylem {
+
+Search::Search(SearchSpace& space, ChannelGraph& wanted, ChannelGraph& best)
+    : space_(space),
+      wanted_(wanted),
+      best_(best),
+      demand_{wanted.bwIntra, wanted.bwInter, wanted.typeIntra, wanted.typeInter},
+      symmetric_(wanted.pattern == Pattern::kBalancedTree || wanted.pattern == Pattern::kSplitTree ||
+                 wanted.pattern == Pattern::kTree),
+      gpus_(space.gpuCount()),
+      nets_(space.netCount()),
+      used_(static_cast<std::size_t>(gpus_)) {
+  if (nets_ > 0) {
+    backToNet_ = wanted.pattern == Pattern::kRing ? gpus_ - 1 : wanted.pattern == Pattern::kSplitTree ? 1 : 0;
+  } else if (wanted.pattern == Pattern::kRing) {
+    backToFirst_ = gpus_ - 1;
+  }
+}
+
+std::int64_t Search::run(std::int64_t budget) {
+  wanted_.nChannels = 0;
+  std::int64_t time = budget;
+  nextChannel(time);
+  return time;
+}
+
+int& Search::gpuAt(int channel, int position) {
+  return wanted_.gpus[static_cast<std::size_t>(channel) * static_cast<std::size_t>(gpus_) +
+                      static_cast<std::size_t>(position)];
+}
+
+bool Search::follow(const Route& route, float share) {
+  if (!space_.follow(route, demand_, share, symmetric_)) return false;
+  wanted_.nHops =
+      static_cast<int>(static_cast<float>(wanted_.nHops) + share * static_cast<float>(route.hops));
+  return true;
+}
+
+void Search::nextChannel(std::int64_t& time) {
+  if (nets_ > 0) return startFromNets(time);
+  if (wanted_.pattern == Pattern::kNvls) return startAt(kNowhere, wanted_.nChannels, Order::kFree, time);
+  if (wanted_.nChannels == 0)
+    startAt(kNowhere, 0, Order::kPci, time);
+  else
+    startAt(kNowhere, gpuAt(wanted_.nChannels - 1, 0), Order::kReplay, time);
+  if (!wanted_.sameChannels || wanted_.nChannels == 0)
+    for (int gpu = 0; gpu < gpus_; ++gpu) startAt(kNowhere, gpu, Order::kFree, time);
+}
+
+void Search::startFromNets(std::int64_t& time) {
+  const int demand = static_cast<int>(wanted_.bwInter);
+  const auto nets = space_.netsWithin(-1, wanted_.typeInter);
+  const auto count = static_cast<int>(nets.size());
+  const bool headsOnly = wanted_.pattern == Pattern::kNvls || wanted_.pattern == Pattern::kCollnetDirect;
+  const int channel = wanted_.nChannels;
+  bool found = false;
+  for (int i = 0; i < count; ++i) {
+    if (headsOnly && found) return;
+    const int net = nets[static_cast<std::size_t>((channel + i) % count)];
+    const Net& device = space_.system().net(space_.system().node(NodeType::kNet, net));
+    if (wanted_.collNet && !device.coll) continue;
+    if (space_.netBandwidth(net) < static_cast<float>(demand)) continue;
+    // With rings that cross NICs an odd channel starts where the one before it ended.
+    if (wanted_.pattern == Pattern::kRing && wanted_.crossNic == 2 && (channel & 1) != 0 &&
+        net != wanted_.endNet(channel - 1))
+      continue;
+    wanted_.nets[2 * static_cast<std::size_t>(channel)] = net;
+    wanted_.latencyInter = device.latency;
+    space_.takeNetBandwidth(net, static_cast<float>(demand));
+    if (!headsOnly) {
+      startTreeOrRing(net, demand, time);
+    } else if (channel < count) {
+      startFromHead(net, time, found);
+    }
+    space_.takeNetBandwidth(net, -static_cast<float>(demand));
+  }
+}
+
+void Search::startFromHead(int net, std::int64_t& time, bool& found) {
+  const int head = space_.localGpu(net);
+  if (head < 0) return;
+  for (int c = 0; c < wanted_.nChannels; ++c)
+    if (gpuAt(c, 0) == head) return;
+  startAt(net, head, Order::kFree, time);
+  found = true;
+}
+
+void Search::startTreeOrRing(int net, int demand, std::int64_t& time) {
+  const int channel = wanted_.nChannels;
+  if (channel > 0) startAt(net, gpuAt(channel - 1, 0), Order::kReplay, time);
+  if (channel > 0 && wanted_.sameChannels) return;
+  if (channel == 0 && !space_.hasNvs()) {
+    std::int64_t own = kSearchBudgetPciOrder;
+    startAt(net, 0, Order::kPci, own);
+    if (own == kPerfect) time = kPerfect;
+  }
+  if (space_.nearestBandwidth(net) < static_cast<float>(demand)) return;
+  // The nearest GPUs, starting from the one with the channel's number.
+  const auto nearest = space_.gpusNearest(net);
+  const auto start = std::lower_bound(nearest.begin(), nearest.end(), channel % gpus_) - nearest.begin();
+  for (std::size_t i = 0; i < nearest.size(); ++i)
+    startAt(net, nearest[(static_cast<std::size_t>(start) + i) % nearest.size()], Order::kFree, time);
+}
+
+void Search::startAt(int net, int gpu, Order order, std::int64_t& time) {
+  if (net != kNowhere) return visit(space_.netToGpu(net, gpu), gpu, 0, backToNet_, backToFirst_, order, time);
+  toggle(gpu);
+  step(gpu, 0, backToNet_, backToFirst_, order, time);
+  toggle(gpu);
+}
+
+void Search::visit(const Route& route, int gpu, int position, int backToNet, int backToFirst, Order order,
+                   std::int64_t& time) {
+  if (!follow(route, 1)) return;
+  toggle(gpu);
+  step(gpu, position, backToNet, backToFirst, order, time);
+  toggle(gpu);
+  follow(route, -1);
+}
+
+void Search::step(int gpu, int position, int backToNet, int backToFirst, Order order, std::int64_t& time) {
+  if (time <= 0) return;
+  --time;
+  ++steps_;
+  if (position == gpus_) return completeChannel(time);
+  gpuAt(wanted_.nChannels, position) = gpu;
+  if (position == backToNet) return leaveToNet(gpu, position, backToFirst, order, time);
+  if (wanted_.pattern == Pattern::kNvls) return tryNvls(gpu, time);
+  if (wanted_.pattern == Pattern::kCollnetDirect) return tryCollnetDirect(gpu, time);
+  if (position < gpus_ - 1) return tryNext(gpu, position, backToNet, backToFirst, order, time);
+  if (position == backToFirst) {
+    const int first = gpuAt(wanted_.nChannels, 0);
+    const Route& route = space_.gpuToGpu(gpu, first);
+    if (!follow(route, 1)) return;
+    step(first, position + 1, backToNet, -1, order, time);
+    follow(route, -1);
+    return;
+  }
+  step(gpu, gpus_, -1, -1, order, time);
+}
+
+void Search::completeChannel(std::int64_t& time) {
+  ++wanted_.nChannels;
+  if (isBetter()) record(time);
+  if (wanted_.nChannels < wanted_.maxChannels) nextChannel(time);
+  --wanted_.nChannels;
+}
+
+bool Search::isBetter() const {
+  const ChannelGraph& c = wanted_;
+  const ChannelGraph& b = best_;
+  if (c.nChannels < c.minChannels) return false;
+  if (c.pattern == Pattern::kNvls)
+    return (c.nChannels > b.nChannels && c.nChannels <= gpus_) ||
+           static_cast<float>(c.nChannels) * c.bwInter > static_cast<float>(b.nChannels) * b.bwInter;
+  const float mine = static_cast<float>(c.nChannels) * c.bwIntra;
+  const float theirs = static_cast<float>(b.nChannels) * b.bwIntra;
+  if (mine != theirs) return mine > theirs;
+  return c.pattern == b.pattern && c.crossNic == b.crossNic && c.nHops < b.nHops;
+}
+
+void Search::record(std::int64_t& time) {
+  best_ = wanted_;
+  if (wanted_.nChannels == wanted_.maxChannels) time = kPerfect;
+}
+
+// Whether the channel being built may end at this NET.
+bool Search::mayEndAt(int net, int position) const {
+  const int channel = wanted_.nChannels;
+  const int start = wanted_.startNet(channel);
+  if (wanted_.pattern == Pattern::kTree && net != start) return false;
+  if (wanted_.pattern == Pattern::kRing && wanted_.crossNic == 2) {
+    if ((channel & 1) != 0 && net != wanted_.startNet(channel - 1)) return false;
+  } else if (wanted_.crossNic == 0 && !space_.samePort(net, start)) {
+    return false;
+  }
+  return wanted_.pattern != Pattern::kBalancedTree || position == 0 || net == wanted_.endNet(channel);
+}
+
+void Search::leaveToNet(int gpu, int position, int backToFirst, Order order, std::int64_t& time) {
+  // A balanced tree leaves from its first two GPUs, half of the traffic each.
+  const bool balanced = wanted_.pattern == Pattern::kBalancedTree;
+  const int backToNet = balanced && position == 0 ? 1 : -1;
+  const float whole = demand_.bwInter;
+  const float part = balanced ? whole / 2 : whole;
+  for (int net : space_.netsWithin(gpu, wanted_.typeInter)) {
+    if (!mayEndAt(net, position)) continue;
+    const Route& route = space_.gpuToNet(gpu, net);
+    demand_.bwInter = part;
+    const bool fits = follow(route, 1);
+    demand_.bwInter = whole;
+    if (!fits) continue;
+    wanted_.nets[2 * static_cast<std::size_t>(wanted_.nChannels) + 1] = net;
+    step(gpu, position, backToNet, backToFirst, order, time);
+    demand_.bwInter = part;
+    follow(route, -1);
+    demand_.bwInter = whole;
+  }
+}
+
+void Search::tryNext(int gpu, int position, int backToNet, int backToFirst, Order order, std::int64_t& time) {
+  const std::size_t begin = candidates_.size();
+  switch (order) {
+    case Order::kPci:
+      candidates_.push_back(position + 1);
+      break;
+    case Order::kReplay:
+      candidates_.push_back(gpuAt(wanted_.nChannels - 1, position + 1));
+      break;
+    case Order::kFree:
+      appendCandidates(gpu, backToNet, position);
+      break;
+  }
+  const std::size_t end = candidates_.size();
+  for (std::size_t i = begin; i < end; ++i) {
+    const int next = candidates_[i];
+    visit(space_.gpuToGpu(gpu, next), next, position + 1, backToNet, backToFirst, order, time);
+  }
+  candidates_.resize(begin);
+}
+
+void Search::appendCandidates(int gpu, int backToNet, int position) {
+  // Behind an NVSwitch all GPUs are alike: only the neighbours by index are tried.
+  if (space_.hasNvs()) return appendRingNeighbours(gpu);
+  const std::size_t begin = candidates_.size();
+  for (int next : space_.gpusByPath(gpu))
+    if (!used(next)) candidates_.push_back(next);
+  if (backToNet == -1 || candidates_.size() == begin) return;
+  rankByNet(begin);
+  if (backToNet == position + 1) return;
+  // The next GPU does not leave to the NET: if all are alike from here, the worst goes first, to keep the
+  // best for the one that does.
+  const auto first = candidates_.begin() + static_cast<std::ptrdiff_t>(begin);
+  const std::uint32_t key = space_.pathKey(gpu, *first);
+  if (std::all_of(first, candidates_.end(), [&](int next) { return space_.pathKey(gpu, next) == key; }))
+    std::reverse(first, candidates_.end());
+}
+
+// Ranks the candidates from `begin` on by the way from the NET their channel starts at: bandwidth, free PCI
+// bandwidth, hops. Equal ones keep their order. Insertion sort: there are few, and they are often in order
+// already.
+void Search::rankByNet(std::size_t begin) {
+  const int net = wanted_.startNet(wanted_.nChannels);
+  keys_.clear();
+  for (std::size_t i = begin; i < candidates_.size(); ++i) {
+    const int gpu = candidates_[i];
+    const Route& route = space_.netToGpu(net, gpu);
+    const auto bandwidth = static_cast<std::uint64_t>(std::min(route.bandwidth, 65535.0f));
+    const auto pci = static_cast<std::uint64_t>(std::clamp(space_.freePciBandwidth(gpu), -1, 65534) + 1);
+    const std::uint64_t key =
+        ((65535 - bandwidth) << 32) | ((65535 - pci) << 16) | static_cast<std::uint16_t>(route.hops);
+    std::size_t slot = keys_.size();
+    keys_.push_back(key);
+    for (; slot > 0 && keys_[slot - 1] > key; --slot) {
+      keys_[slot] = keys_[slot - 1];
+      candidates_[begin + slot] = candidates_[begin + slot - 1];
+    }
+    keys_[slot] = key;
+    candidates_[begin + slot] = gpu;
+  }
+}
+
+void Search::appendRingNeighbours(int gpu) {
+  const int previous = (gpu + gpus_ - 1) % gpus_;
+  const int next = (gpu + 1) % gpus_;
+  const auto append = [&](int neighbour) {
+    if (space_.gpuToGpu(gpu, neighbour).hops > 0 && !used(neighbour)) candidates_.push_back(neighbour);
+  };
+  switch (wanted_.pattern) {
+    case Pattern::kRing:
+      append(previous);
+      if (next != previous) append(next);
+      break;
+    case Pattern::kSplitTree:
+    case Pattern::kBalancedTree:
+      append(next);
+      if (next != previous) append(previous);
+      break;
+    default:
+      append(next);
+  }
+}
+
+void Search::tryNvls(int head, std::int64_t& time) {
+  const auto share = [&](int gpu) { return gpu == head ? 2.0f : 1.0f; };
+  int down = 0;
+  while (down < gpus_ && follow(space_.nvsToGpu(down), share(down))) ++down;
+  int up = 0;
+  if (down == gpus_) {
+    while (up < gpus_ && follow(space_.gpuToNvs(up), share(up))) ++up;
+    if (up == gpus_) step(head, gpus_, -1, -1, Order::kFree, time);
+  }
+  while (up > 0) --up, follow(space_.gpuToNvs(up), -share(up));
+  while (down > 0) --down, follow(space_.nvsToGpu(down), -share(down));
+}
+
+void Search::tryCollnetDirect(int head, std::int64_t& time) {
+  const auto share = static_cast<float>(1.0 / (gpus_ - 1));
+  int out = 0;
+  while (out < gpus_ && follow(space_.gpuToGpu(head, out), share)) ++out;
+  int in = 0;
+  if (out == gpus_) {
+    while (in < gpus_ && follow(space_.gpuToGpu(in, head), share)) ++in;
+    if (in == gpus_) {
+      int position = 0;
+      for (int gpu = 0; gpu < gpus_; ++gpu)
+        if (gpu != head) gpuAt(wanted_.nChannels, ++position) = gpu;
+      step(head, gpus_, -1, -1, Order::kFree, time);
+    }
+  }
+  while (in > 0) --in, follow(space_.gpuToGpu(in, head), -share);
+  while (out > 0) --out, follow(space_.gpuToGpu(head, out), -share);
+}
+
+}  // namespace xylem

@@ -1,0 +1,233 @@
+#include "channels/search_space.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+
+#include "core/error.h"
+
+namespace xylem {
+namespace {
+
+// GPUs below this compute capability spend an eighth of what they receive on the way back (acknowledgements).
+constexpr int kFreeAcknowledgementSm = 80;
+constexpr float kAcknowledgementShare = 1.0f / 8.0f;
+// Only the first NETs are considered by distance.
+constexpr int kMaxNetsByDistance = 64;
+
+// Half away from zero at three decimals, as roundf(x * 1000) / 1000 in 32-bit floats, without the call.
+inline float roundMilli(float x) {
+  const float scaled = x * 1000.0f;
+  if (!(std::fabs(scaled) < 8388608.0f)) return scaled / 1000.0f;  // no fraction left to round
+  const auto whole = static_cast<float>(static_cast<std::int32_t>(scaled));
+  const float fraction = scaled - whole;  // exact
+  const float rounded = fraction >= 0.5f ? whole + 1.0f : fraction <= -0.5f ? whole - 1.0f : whole;
+  return rounded / 1000.0f;
+}
+
+}  // namespace
+
+SearchSpace::SearchSpace(const System& system, const PathTable& paths, const Locality& locality)
+    : system_(system),
+      paths_(paths),
+      locality_(locality),
+      gpuCount_(system.count(NodeType::kGpu)),
+      netCount_(system.count(NodeType::kNet)) {
+  if (system.hasNvs()) nvs_ = system.node(NodeType::kNvs, 0);
+  for (const Link& link : system.links()) free_.push_back(link.bandwidth);
+  const auto gpus = system.nodes(NodeType::kGpu);
+  const auto nets = system.nodes(NodeType::kNet);
+  for (NodeId a : gpus)
+    for (NodeId b : gpus) addRoute(a, b);
+  gpuToNet_ = routes_.size();
+  for (NodeId gpu : gpus)
+    for (NodeId net : nets) addRoute(gpu, net);
+  netToGpu_ = routes_.size();
+  for (NodeId net : nets)
+    for (NodeId gpu : gpus) addRoute(net, gpu);
+  nvsToGpu_ = routes_.size();
+  if (hasNvs())
+    for (NodeId gpu : gpus) addRoute(nvs_, gpu);
+  gpuToNvs_ = routes_.size();
+  if (hasNvs())
+    for (NodeId gpu : gpus) addRoute(gpu, nvs_);
+  rankGpus();
+  rankNets();
+}
+
+SearchSpace::Step SearchSpace::step(const Link& link, LinkId id, bool fromGpu) const {
+  Step step{id, kNoLink, 0, link.type == LinkType::kPci};
+  const NodeType to = system_.type(link.to);
+  if (to == NodeType::kGpu && system_.gpu(link.to).sm < kFreeAcknowledgementSm && !fromGpu)
+    step.reverseShare = kAcknowledgementShare;
+  else if (to == NodeType::kCpu && system_.cpu(link.to).arch == CpuArch::kPower &&
+           link.type == LinkType::kNvl)
+    step.reverseShare = 1.0f;
+  if (step.reverseShare == 0) return step;
+  step.reverse = system_.findLink(link.to, link.from, link.type);
+  if (step.reverse == kNoLink)
+    throw Error(ResultCode::kInvalidArgument,
+                "the {} link {} -> {} has no counterpart in the other direction", name(link.type),
+                system_.name(link.from), system_.name(link.to));
+  return step;
+}
+
+void SearchSpace::addRoute(NodeId from, NodeId to) {
+  const Path& path = paths_.path(from, to);
+  const bool fromGpu = system_.type(from) == NodeType::kGpu;
+  Route route;
+  route.firstStep = static_cast<std::int32_t>(steps_.size());
+  route.hops = static_cast<std::int16_t>(path.hops);
+  route.type = path.type;
+  route.reverseType = paths_.path(to, from).type;
+  route.intra = system_.type(from) != NodeType::kNet && system_.type(to) != NodeType::kNet;
+  route.bandwidth = path.bandwidth;
+  bool intel = false;
+  for (LinkId id : paths_.links(path)) {
+    const Link& link = system_.link(id);
+    steps_.push_back(step(link, id, fromGpu));
+    route.takesReverse |= steps_.back().reverse != kNoLink;
+    intel |=
+        system_.type(link.to) == NodeType::kCpu && system_.cpu(link.to).is(CpuArch::kX86, CpuVendor::kIntel);
+  }
+  route.throughIntelCpu = path.type == PathType::kPhb && fromGpu && intel;
+  routes_.push_back(route);
+}
+
+bool SearchSpace::take(std::span<const Step> steps, float amount, float pciAmount, std::size_t& done) {
+  for (done = 0; done < steps.size(); ++done) {
+    const Step& s = steps[done];
+    const float forward = s.pci ? pciAmount : amount;
+    float& free = free_[static_cast<std::size_t>(s.link)];
+    if (free < forward) return false;
+    if (s.reverse != kNoLink) {
+      const float backward = forward * s.reverseShare;
+      float& freeBack = free_[static_cast<std::size_t>(s.reverse)];
+      if (backward != 0 && freeBack < backward) return false;
+      free = roundMilli(free - forward);
+      if (backward != 0) freeBack = roundMilli(freeBack - backward);
+    } else {
+      free = roundMilli(free - forward);
+    }
+  }
+  return true;
+}
+
+bool SearchSpace::follow(const Route& route, const Demand& demand, float share, bool symmetric) {
+  if (share == 1.0f) {
+    const PathType limit = route.intra ? demand.typeIntra : demand.typeInter;
+    if (route.type > limit || (symmetric && route.reverseType > limit)) return false;
+  }
+  const float amount = (route.intra ? demand.bwIntra : demand.bwInter) * share;
+  const float pciAmount = route.throughIntelCpu ? amount * 6.0f / 5.0f : amount;
+  const auto steps = std::span(steps_).subspan(static_cast<std::size_t>(route.firstStep),
+                                               static_cast<std::size_t>(route.hops));
+  std::size_t done = 0;
+  if (take(steps, amount, pciAmount, done)) return true;
+  std::size_t undone = 0;
+  take(steps.first(done), -amount, -pciAmount, undone);
+  return false;
+}
+
+void SearchSpace::takeNetBandwidth(int net, float amount) {
+  for (int other : portNets_[static_cast<std::size_t>(port_[static_cast<std::size_t>(net)])])
+    netBandwidth_[static_cast<std::size_t>(other)] -= amount;
+}
+
+int SearchSpace::freePciBandwidth(int gpu) const {
+  const auto [out, back] = gpuPci_[static_cast<std::size_t>(gpu)];
+  if (out == kNoLink) return -1;
+  return static_cast<int>(
+      std::min(free_[static_cast<std::size_t>(out)], free_[static_cast<std::size_t>(back)]));
+}
+
+void SearchSpace::rankGpus() {
+  const auto count = static_cast<std::size_t>(gpuCount_);
+  gpusByPath_.resize(count);
+  pathKey_.resize(count * count);
+  for (int a = 0; a < gpuCount_; ++a) {
+    auto& ranked = gpusByPath_[static_cast<std::size_t>(a)];
+    for (int i = 1; i < gpuCount_; ++i) {
+      const int b = (a + i) % gpuCount_;
+      const Route& route = gpuToGpu(a, b);
+      if (route.hops == 0) continue;
+      // Smaller is better: bandwidth descending, then hops ascending.
+      const auto bandwidth = static_cast<std::uint32_t>(std::min(route.bandwidth, 65535.0f));
+      pathKey_[at(a, gpuCount_, b)] = ((65535u - bandwidth) << 16) | static_cast<std::uint16_t>(route.hops);
+      ranked.push_back(b);
+    }
+    std::stable_sort(ranked.begin(), ranked.end(),
+                     [&](int x, int y) { return pathKey(a, x) < pathKey(a, y); });
+    const NodeId node = system_.node(NodeType::kGpu, a);
+    std::pair<LinkId, LinkId> pci{kNoLink, kNoLink};
+    for (const Link& link : system_.links(node)) {
+      if (link.type != LinkType::kPci) continue;
+      const LinkId out = system_.findLink(node, link.to, LinkType::kPci);
+      for (LinkId back = system_.firstLink(link.to); back < system_.firstLink(link.to + 1); ++back) {
+        if (system_.link(back).to != node || pci.first != kNoLink) continue;
+        pci = {out, back};
+      }
+      break;
+    }
+    gpuPci_.push_back(pci);
+  }
+}
+
+void SearchSpace::rankNets() {
+  std::map<std::pair<std::uint64_t, int>, int> ports;
+  portNets_.resize(static_cast<std::size_t>(netCount_));
+  for (int n = 0; n < netCount_; ++n) {
+    const NodeId node = system_.node(NodeType::kNet, n);
+    const Net& net = system_.net(node);
+    netBandwidth_.push_back(net.bandwidth);
+    port_.push_back(ports.emplace(std::pair{net.asic, net.port}, n).first->second);
+    portNets_[static_cast<std::size_t>(port_.back())].push_back(n);
+    const NodeId local = locality_.localGpu(node);
+    localGpu_.push_back(local == kNoNode ? -1 : system_.position(local));
+
+    float best = 0;
+    int hops = std::numeric_limits<int>::max();
+    for (int g = 0; g < gpuCount_; ++g) {
+      const Route& route = netToGpu(n, g);
+      if (route.bandwidth > best) {
+        best = route.bandwidth;
+        hops = route.hops;
+      } else if (route.bandwidth == best && route.hops > 0 && route.hops < hops) {
+        hops = route.hops;
+      }
+    }
+    std::vector<int> nearest;
+    for (int g = 0; g < gpuCount_; ++g)
+      if (netToGpu(n, g).bandwidth == best && netToGpu(n, g).hops == hops) nearest.push_back(g);
+    nearestGpus_.push_back(std::move(nearest));
+    nearestBandwidth_.push_back(best);
+  }
+  const std::size_t lists = (static_cast<std::size_t>(gpuCount_) + 1) * kPathTypes;
+  netsWithin_.resize(lists);
+  netsWithinMade_.resize(lists);
+}
+
+std::span<const int> SearchSpace::netsWithin(int gpu, PathType type) {
+  const std::size_t slot = at(gpu + 1, kPathTypes, static_cast<int>(type));
+  std::vector<int>& list = netsWithin_[slot];
+  if (netsWithinMade_[slot]) return list;
+  netsWithinMade_[slot] = true;
+  std::vector<bool> listed(static_cast<std::size_t>(netCount_), false);
+  const auto append = [&](int net) {
+    if (listed[static_cast<std::size_t>(net)]) return;
+    listed[static_cast<std::size_t>(net)] = true;
+    list.push_back(net);
+  };
+  const int first = gpu < 0 ? 0 : gpu;
+  const int last = gpu < 0 ? gpuCount_ : gpu + 1;
+  for (int g = first; g < last; ++g)
+    for (NodeId net : locality_.localNets(system_.node(NodeType::kGpu, g))) append(system_.position(net));
+  for (int t = 0; t <= static_cast<int>(type); ++t)
+    for (int g = first; g < last; ++g)
+      for (int net = 0; net < std::min(netCount_, kMaxNetsByDistance); ++net)
+        if (gpuToNet(g, net).type == static_cast<PathType>(t)) append(net);
+  return list;
+}
+
+}  // namespace xylem

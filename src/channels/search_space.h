@@ -1,0 +1,126 @@
+#pragma once
+// What the searches of one host run on: its graph and paths turned into flat tables, and the bandwidth still
+// free.
+//
+//   SearchSpace space(system, paths, locality);
+//   if (space.follow(space.gpuToGpu(a, b), demand, +1)) { ...; space.follow(space.gpuToGpu(a, b), demand,
+//   -1); }
+//
+// All searches of a host share one space: taking and giving back rounds bandwidths to three decimals the
+// first time a link is touched, and those roundings carry over from one search to the next.
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "paths/locality.h"
+#include "paths/path_table.h"
+#include "topology/system.h"
+
+namespace xylem {
+
+// What a path is asked to carry: bandwidths in GB/s and the worst types allowed, inside the host and to the
+// NETs.
+struct Demand {
+  float bwIntra = 0, bwInter = 0;
+  PathType typeIntra = PathType::kLoc, typeInter = PathType::kLoc;
+};
+
+// A path as the search walks it.
+struct Route {
+  std::int32_t firstStep = 0;
+  std::int16_t hops = 0;
+  PathType type = PathType::kDis;
+  PathType reverseType = PathType::kDis;  // of the path the other way
+  bool intra = false;                     // both ends are GPUs or NVSwitches
+  bool throughIntelCpu = false;           // GPU to elsewhere by way of an Intel CPU: PCI carries 6/5 as much
+  bool takesReverse = false;              // some step also takes bandwidth of the link the other way
+  float bandwidth = 0;                    // GB/s, before any search
+};
+
+class SearchSpace {
+ public:
+  SearchSpace(const System& system, const PathTable& paths, const Locality& locality);
+
+  int gpuCount() const { return gpuCount_; }
+  int netCount() const { return netCount_; }
+  bool hasNvs() const { return nvs_ != kNoNode; }
+  const System& system() const { return system_; }
+  const PathTable& paths() const { return paths_; }
+
+  // All by index among the nodes of their type.
+  const Route& gpuToGpu(int a, int b) const { return routes_[at(a, gpuCount_, b)]; }
+  const Route& gpuToNet(int gpu, int net) const { return routes_[gpuToNet_ + at(gpu, netCount_, net)]; }
+  const Route& netToGpu(int net, int gpu) const { return routes_[netToGpu_ + at(net, gpuCount_, gpu)]; }
+  const Route& nvsToGpu(int gpu) const { return routes_[nvsToGpu_ + static_cast<std::size_t>(gpu)]; }
+  const Route& gpuToNvs(int gpu) const { return routes_[gpuToNvs_ + static_cast<std::size_t>(gpu)]; }
+
+  // Takes the demand along the route (share 1), a multiple of it, or gives it back (negative share).
+  // `symmetric` patterns also need the way back to be of an allowed type. False, and nothing taken, if it
+  // does not fit.
+  bool follow(const Route& route, const Demand& demand, float share, bool symmetric);
+
+  // The free bandwidth of a NET's port, shared by all NETs on it.
+  float netBandwidth(int net) const { return netBandwidth_[static_cast<std::size_t>(net)]; }
+  void takeNetBandwidth(int net, float amount);
+  bool samePort(int a, int b) const {
+    return port_[static_cast<std::size_t>(a)] == port_[static_cast<std::size_t>(b)];
+  }
+
+  // What a GPU's PCI link has free in its narrower direction, in whole GB/s; -1 without a PCI link.
+  int freePciBandwidth(int gpu) const;
+
+  // The NETs to try for a GPU (or for all, -1), nearest first, none farther than `type`.
+  std::span<const int> netsWithin(int gpu, PathType type);
+  // The GPUs nearest to a NET by bandwidth, then by hops, in index order; and that bandwidth.
+  std::span<const int> gpusNearest(int net) const { return nearestGpus_[static_cast<std::size_t>(net)]; }
+  float nearestBandwidth(int net) const { return nearestBandwidth_[static_cast<std::size_t>(net)]; }
+  // The GPUs other than `gpu` that it has a path to, best first: bandwidth (whole GB/s), hops, index
+  // distance.
+  std::span<const int> gpusByPath(int gpu) const { return gpusByPath_[static_cast<std::size_t>(gpu)]; }
+  // Whether all of those are equally good, distance aside, may be asked of each: its bandwidth and hops in
+  // one number.
+  std::uint32_t pathKey(int a, int b) const { return pathKey_[at(a, gpuCount_, b)]; }
+  // The GPU whose NIC this is, or -1.
+  int localGpu(int net) const { return localGpu_[static_cast<std::size_t>(net)]; }
+
+ private:
+  struct Step {
+    LinkId link;
+    LinkId reverse;      // kNoLink if the step takes nothing there
+    float reverseShare;  // of what the link itself carries
+    bool pci;
+  };
+
+  static std::size_t at(int a, int width, int b) {
+    return static_cast<std::size_t>(a) * static_cast<std::size_t>(width) + static_cast<std::size_t>(b);
+  }
+  void addRoute(NodeId from, NodeId to);
+  Step step(const Link& link, LinkId id, bool fromGpu) const;
+  void rankGpus();
+  void rankNets();
+  bool take(std::span<const Step> steps, float amount, float pciAmount, std::size_t& done);
+
+  const System& system_;
+  const PathTable& paths_;
+  const Locality& locality_;
+  int gpuCount_, netCount_;
+  NodeId nvs_ = kNoNode;
+  std::vector<Route> routes_;  // GPU x GPU, GPU x NET, NET x GPU, NVS x GPU, GPU x NVS
+  std::size_t gpuToNet_ = 0, netToGpu_ = 0, nvsToGpu_ = 0, gpuToNvs_ = 0;
+  std::vector<Step> steps_;
+  std::vector<float> free_;  // by link: GB/s not taken
+  std::vector<float> netBandwidth_;
+  std::vector<int> port_;                          // by NET: the lowest NET on the same port
+  std::vector<std::vector<int>> portNets_;         // by that NET: all on the port
+  std::vector<std::pair<LinkId, LinkId>> gpuPci_;  // by GPU: its first PCI link and the way back
+  std::vector<std::vector<int>> gpusByPath_;
+  std::vector<std::uint32_t> pathKey_;
+  std::vector<std::vector<int>> nearestGpus_;
+  std::vector<float> nearestBandwidth_;
+  std::vector<int> localGpu_;
+  std::vector<std::vector<int>> netsWithin_;  // by (GPU or all) and type, made when first asked for
+  std::vector<bool> netsWithinMade_;
+};
+
+}  // namespace xylem

@@ -1,0 +1,117 @@
+#include "paths/find_paths.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/error.h"
+#include "topology/bandwidths.h"
+
+namespace xylem {
+namespace {
+
+// The search towards one destination. Its paths form a tree: each node remembers its first link and the node
+// after it, whose own path is settled before it is expanded.
+class Search {
+ public:
+  Search(const System& system, bool allowNvb)
+      : system_(system), allowNvb_(allowNvb), reached_(static_cast<std::size_t>(system.nodeCount())) {}
+
+  void run(NodeId destination, PathTable& table) {
+    std::fill(reached_.begin(), reached_.end(), Reached{});
+    at(destination) = {PathType::kLoc, kLocalBandwidth, 0, kNoLink, kNoNode, false};
+    level_.assign(1, destination);
+    while (!level_.empty()) {
+      next_.clear();
+      for (NodeId node : level_) expand(node, destination);
+      level_.swap(next_);
+      for (NodeId node : level_) at(node).queued = false;
+    }
+    store(destination, table);
+  }
+
+ private:
+  struct Reached {
+    PathType type = PathType::kDis;
+    float bandwidth = 0;
+    int hops = 0;
+    LinkId first = kNoLink;  // the link the path starts with
+    NodeId after = kNoNode;  // the node it then follows the path of
+    bool queued = false;     // already in the next level
+  };
+
+  Reached& at(NodeId node) { return reached_[static_cast<std::size_t>(node)]; }
+
+  void expand(NodeId node, NodeId destination) {
+    const Reached here = at(node);
+    const bool relayGpu = node != destination && system_.type(node) == NodeType::kGpu;
+    for (const Link& link : system_.links(node)) {
+      if (relayGpu && !mayRelay(here, link)) continue;
+      Reached& there = at(link.to);
+      const float bandwidth = std::min(here.bandwidth, link.bandwidth);
+      if (there.bandwidth != 0 && there.hops <= here.hops) continue;
+      if (there.bandwidth >= bandwidth) continue;
+      const LinkId back = system_.findLink(link.to, node, link.type);
+      if (back != kNoLink) there.first = back;
+      if (there.first == kNoLink)
+        throw Error(ResultCode::kInvalidArgument,
+                    "the {} link {} -> {} has no counterpart in the other direction", name(link.type),
+                    system_.name(node), system_.name(link.to));
+      there.after = node;
+      there.hops = here.hops + 1;
+      there.bandwidth = bandwidth;
+      there.type = std::max(here.type, typeOver(node, here, link));
+      if (!there.queued) {
+        there.queued = true;
+        next_.push_back(link.to);
+      }
+    }
+  }
+
+  // A GPU passes on only to a GPU, over NVLink, and only next to the destination.
+  bool mayRelay(const Reached& here, const Link& link) const {
+    return allowNvb_ && link.type == LinkType::kNvl && system_.type(link.to) == NodeType::kGpu &&
+           here.hops <= 1;
+  }
+
+  PathType typeOver(NodeId node, const Reached& here, const Link& link) const {
+    const NodeType a = system_.type(node);
+    const NodeType b = system_.type(link.to);
+    PathType type = link.type == LinkType::kNet ? PathType::kLoc
+                                                : static_cast<PathType>(static_cast<std::uint8_t>(link.type));
+    if (a == NodeType::kPci && b == NodeType::kPci) type = PathType::kPxb;
+    if (link.type == LinkType::kPci && (a == NodeType::kCpu || b == NodeType::kCpu)) type = PathType::kPhb;
+    if (a == NodeType::kGpu && here.type == PathType::kNvl && type == PathType::kNvl && here.hops + 1 > 1)
+      type = PathType::kNvb;
+    return type;
+  }
+
+  void store(NodeId destination, PathTable& table) {
+    for (NodeId node = 0; node < system_.nodeCount(); ++node) {
+      if (!table.isEndpoint(node)) continue;
+      const Reached& reached = at(node);
+      if (reached.type == PathType::kDis) continue;
+      links_.clear();
+      for (NodeId on = node; at(on).after != kNoNode; on = at(on).after) links_.push_back(at(on).first);
+      table.set(node, destination, reached.type, reached.bandwidth, links_);
+    }
+  }
+
+  const System& system_;
+  const bool allowNvb_;
+  std::vector<Reached> reached_;
+  std::vector<NodeId> level_, next_;
+  std::vector<LinkId> links_;
+};
+
+}  // namespace
+
+PathTable findPaths(const System& system, bool allowNvb) {
+  PathTable table(system);
+  Search search(system, allowNvb);
+  for (NodeType type : {NodeType::kCpu, NodeType::kGpu, NodeType::kNet, NodeType::kNvs})
+    for (NodeId destination : system.nodes(type)) search.run(destination, table);
+  return table;
+}
+
+}  // namespace xylem

@@ -1,0 +1,57 @@
+#pragma once
+// "From here to there": for every pair of endpoints (GPUs, NVSwitches, CPUs, NETs) the path data takes.
+//
+//   PathTable paths = findPaths(system);
+//   const Path& path = paths.path(gpu0, net1);     // type, bandwidth in GB/s, number of links
+//   for (LinkId link : paths.links(path)) ...
+//
+// Switches and NICs are only ever passed through, so they have no rows.
+
+#include <span>
+#include <vector>
+
+#include "paths/path_type.h"
+#include "topology/system.h"
+
+namespace xylem {
+
+struct Path {
+  PathType type = PathType::kDis;
+  float bandwidth = 0;     // GB/s; 0 if there is none
+  std::int32_t hops = 0;   // number of links
+  std::int32_t first = 0;  // into the table's pool of links
+};
+
+class PathTable {
+ public:
+  PathTable() = default;
+  explicit PathTable(const System& system);
+
+  const Path& path(NodeId from, NodeId to) const { return paths_[cell(from, to)]; }
+  std::span<const LinkId> links(const Path& path) const {
+    return std::span(pool_).subspan(static_cast<std::size_t>(path.first),
+                                    static_cast<std::size_t>(path.hops));
+  }
+  std::span<const LinkId> links(NodeId from, NodeId to) const { return links(path(from, to)); }
+
+  void set(NodeId from, NodeId to, PathType type, float bandwidth, std::span<const LinkId> links);
+  void setType(NodeId from, NodeId to, PathType type) { paths_[cell(from, to)].type = type; }
+  // Replaces the path by the two paths from -> through -> to: worst type, least bandwidth; PXN if `through`
+  // is a GPU.
+  void detour(const System& system, NodeId from, NodeId through, NodeId to);
+
+  bool isEndpoint(NodeId node) const { return endpoint_[static_cast<std::size_t>(node)] >= 0; }
+
+ private:
+  std::size_t cell(NodeId from, NodeId to) const {
+    return static_cast<std::size_t>(endpoint_[static_cast<std::size_t>(from)]) * endpoints_ +
+           static_cast<std::size_t>(endpoint_[static_cast<std::size_t>(to)]);
+  }
+
+  std::vector<std::int32_t> endpoint_;  // by node: its row, or -1
+  std::size_t endpoints_ = 0;
+  std::vector<Path> paths_;
+  std::vector<LinkId> pool_;
+};
+
+}  // namespace xylem
