@@ -123,7 +123,7 @@ class Driver {
                           wanted_.crossNic,  wanted_.sameChannels};
     attempt.channelsBefore = best_.nChannels;
     globalBudget_ -= budget;
-    Search search(space_, wanted_, best_);
+    Search search(space_, wanted_, best_, explored_);
     left_ = search.run(budget);
     attempt.steps = search.steps();
     attempt.exhausted = left_ == 0;
@@ -239,6 +239,7 @@ class Driver {
   int pass_ = 1;
   std::int64_t steps_ = 0;
   std::vector<SearchAttempt> attempts_;
+  Explored explored_;
 };
 
 }  // namespace

@@ -4,7 +4,7 @@
 
 namespace xylem {
 
-Search::Search(SearchSpace& space, ChannelGraph& wanted, ChannelGraph& best)
+Search::Search(SearchSpace& space, ChannelGraph& wanted, ChannelGraph& best, Explored& explored)
     : space_(space),
       wanted_(wanted),
       best_(best),
@@ -13,7 +13,11 @@ Search::Search(SearchSpace& space, ChannelGraph& wanted, ChannelGraph& best)
                  wanted.pattern == Pattern::kTree),
       gpus_(space.gpuCount()),
       nets_(space.netCount()),
-      used_(static_cast<std::size_t>(gpus_)) {
+      used_(static_cast<std::size_t>(gpus_)),
+      explored_(explored),
+      // The heads of NVLS and CollNet channels depend on all channels before, not only on the last.
+      remembers_(wanted.pattern != Pattern::kNvls && wanted.pattern != Pattern::kCollnetDirect) {
+  explored.clear();
   if (nets_ > 0) {
     backToNet_ = wanted.pattern == Pattern::kRing ? gpus_ - 1 : wanted.pattern == Pattern::kSplitTree ? 1 : 0;
   } else if (wanted.pattern == Pattern::kRing) {
@@ -40,7 +44,34 @@ bool Search::follow(const Route& route, float share) {
   return true;
 }
 
+// All that the search for further channels depends on. The order of the last channel is replayed.
+std::uint64_t Search::channelState() const {
+  const int channel = wanted_.nChannels;
+  std::uint64_t hash = mixHash(space_.freeHash(), static_cast<std::uint64_t>(channel));
+  hash = mixHash(hash, static_cast<std::uint64_t>(wanted_.nHops));
+  for (int i = 0; i < gpus_; ++i)
+    hash = mixHash(hash, static_cast<std::uint64_t>(wanted_.gpu(channel - 1, i)));
+  hash = mixHash(hash, static_cast<std::uint64_t>(wanted_.startNet(channel - 1)));
+  return mixHash(hash, static_cast<std::uint64_t>(wanted_.endNet(channel - 1)));
+}
+
 void Search::nextChannel(std::int64_t& time) {
+  if (!remembers_ || wanted_.nChannels == 0 || time <= 0) return exploreChannel(time);
+  const std::uint64_t state = channelState();
+  if (const Explored::Entry* known = explored_.find(state)) {
+    wanted_.latencyInter = known->latency;
+    return spend(known->steps, time);
+  }
+  const std::int64_t before = time;
+  const std::int64_t records = records_;
+  exploreChannel(time);
+  // Only what was explored to the end, found nothing and left everything as it was, down to the rounding of
+  // bandwidths.
+  if (time > 0 && records == records_ && state == channelState())
+    explored_.add(state, before - time, wanted_.latencyInter);
+}
+
+void Search::exploreChannel(std::int64_t& time) {
   if (nets_ > 0) return startFromNets(time);
   if (wanted_.pattern == Pattern::kNvls) return startAt(kNowhere, wanted_.nChannels, Order::kFree, time);
   if (wanted_.nChannels == 0)
@@ -131,6 +162,45 @@ void Search::step(int gpu, int position, int backToNet, int backToFirst, Order o
   if (position == backToNet) return leaveToNet(gpu, position, backToFirst, order, time);
   if (wanted_.pattern == Pattern::kNvls) return tryNvls(gpu, time);
   if (wanted_.pattern == Pattern::kCollnetDirect) return tryCollnetDirect(gpu, time);
+  if (order != Order::kFree || position >= gpus_ - 2 || time == 0)
+    return exploreStep(gpu, position, backToNet, backToFirst, order, time);
+  const std::uint64_t state = stepState(gpu, position, backToNet, backToFirst);
+  if (const Explored::Entry* known = explored_.find(state)) return spend(known->steps, time);
+  const std::int64_t before = time;
+  const std::int64_t completed = completed_;
+  exploreStep(gpu, position, backToNet, backToFirst, order, time);
+  // Completed channels would make the order so far matter to what comes after them.
+  if (time > 0 && completed == completed_ && state == stepState(gpu, position, backToNet, backToFirst))
+    explored_.add(state, before - time, wanted_.latencyInter);
+}
+
+// All that the rest of a channel depends on, as long as it is not completed: which GPUs are used, not in
+// which order.
+std::uint64_t Search::stepState(int gpu, int position, int backToNet, int backToFirst) const {
+  const auto channel = static_cast<std::size_t>(wanted_.nChannels);
+  const auto at = [](int a, int b) {
+    return static_cast<std::uint64_t>(static_cast<std::uint32_t>(a)) << 32 | static_cast<std::uint32_t>(b);
+  };
+  std::uint64_t hash = mixHash(space_.freeHash(), usedHash_[channel]);
+  hash = mixHash(hash, at(gpu, position));
+  hash = mixHash(hash, at(backToNet, static_cast<int>(channel)));
+  if (backToFirst >= 0) hash = mixHash(hash, static_cast<std::uint64_t>(wanted_.gpu(wanted_.nChannels, 0)));
+  if (nets_ == 0) return hash;
+  hash = mixHash(hash, at(wanted_.startNet(wanted_.nChannels),
+                          channel == 0 ? -1 : wanted_.startNet(wanted_.nChannels - 1)));
+  if (wanted_.pattern != Pattern::kRing)
+    hash = mixHash(hash, static_cast<std::uint64_t>(wanted_.endNet(wanted_.nChannels)));
+  return hash;
+}
+
+void Search::spend(std::int64_t steps, std::int64_t& time) {
+  steps = std::min(steps, time);
+  time -= steps;
+  steps_ += steps;
+}
+
+void Search::exploreStep(int gpu, int position, int backToNet, int backToFirst, Order order,
+                         std::int64_t& time) {
   if (position < gpus_ - 1) return tryNext(gpu, position, backToNet, backToFirst, order, time);
   if (position == backToFirst) {
     const int first = gpuAt(wanted_.nChannels, 0);
@@ -144,6 +214,7 @@ void Search::step(int gpu, int position, int backToNet, int backToFirst, Order o
 }
 
 void Search::completeChannel(std::int64_t& time) {
+  ++completed_;
   ++wanted_.nChannels;
   if (isBetter()) record(time);
   if (wanted_.nChannels < wanted_.maxChannels) nextChannel(time);
@@ -165,6 +236,7 @@ bool Search::isBetter() const {
 
 void Search::record(std::int64_t& time) {
   best_ = wanted_;
+  ++records_;
   if (wanted_.nChannels == wanted_.maxChannels) time = kPerfect;
 }
 
@@ -203,41 +275,44 @@ void Search::leaveToNet(int gpu, int position, int backToFirst, Order order, std
 }
 
 void Search::tryNext(int gpu, int position, int backToNet, int backToFirst, Order order, std::int64_t& time) {
-  const std::size_t begin = candidates_.size();
+  const std::size_t begin = candidatesEnd_;
+  if (candidates_.size() < begin + static_cast<std::size_t>(gpus_))
+    candidates_.resize(2 * begin + static_cast<std::size_t>(gpus_));
   switch (order) {
     case Order::kPci:
-      candidates_.push_back(position + 1);
+      append(position + 1);
       break;
     case Order::kReplay:
-      candidates_.push_back(gpuAt(wanted_.nChannels - 1, position + 1));
+      append(gpuAt(wanted_.nChannels - 1, position + 1));
       break;
     case Order::kFree:
       appendCandidates(gpu, backToNet, position);
       break;
   }
-  const std::size_t end = candidates_.size();
+  const std::size_t end = candidatesEnd_;
   for (std::size_t i = begin; i < end; ++i) {
     const int next = candidates_[i];
     visit(space_.gpuToGpu(gpu, next), next, position + 1, backToNet, backToFirst, order, time);
   }
-  candidates_.resize(begin);
+  candidatesEnd_ = begin;
 }
 
 void Search::appendCandidates(int gpu, int backToNet, int position) {
   // Behind an NVSwitch all GPUs are alike: only the neighbours by index are tried.
   if (space_.hasNvs()) return appendRingNeighbours(gpu);
-  const std::size_t begin = candidates_.size();
+  const std::size_t begin = candidatesEnd_;
   for (int next : space_.gpusByPath(gpu))
-    if (!used(next)) candidates_.push_back(next);
-  if (backToNet == -1 || candidates_.size() == begin) return;
+    if (!used(next)) append(next);
+  if (backToNet == -1 || candidatesEnd_ == begin) return;
   rankByNet(begin);
   if (backToNet == position + 1) return;
   // The next GPU does not leave to the NET: if all are alike from here, the worst goes first, to keep the
   // best for the one that does.
   const auto first = candidates_.begin() + static_cast<std::ptrdiff_t>(begin);
+  const auto end = candidates_.begin() + static_cast<std::ptrdiff_t>(candidatesEnd_);
   const std::uint32_t key = space_.pathKey(gpu, *first);
-  if (std::all_of(first, candidates_.end(), [&](int next) { return space_.pathKey(gpu, next) == key; }))
-    std::reverse(first, candidates_.end());
+  if (std::all_of(first, end, [&](int next) { return space_.pathKey(gpu, next) == key; }))
+    std::reverse(first, end);
 }
 
 // Ranks the candidates from `begin` on by the way from the NET their channel starts at: bandwidth, free PCI
@@ -245,16 +320,12 @@ void Search::appendCandidates(int gpu, int backToNet, int position) {
 // already.
 void Search::rankByNet(std::size_t begin) {
   const int net = wanted_.startNet(wanted_.nChannels);
-  keys_.clear();
-  for (std::size_t i = begin; i < candidates_.size(); ++i) {
+  keys_.resize(static_cast<std::size_t>(gpus_));
+  for (std::size_t i = begin; i < candidatesEnd_; ++i) {
     const int gpu = candidates_[i];
-    const Route& route = space_.netToGpu(net, gpu);
-    const auto bandwidth = static_cast<std::uint64_t>(std::min(route.bandwidth, 65535.0f));
-    const auto pci = static_cast<std::uint64_t>(std::clamp(space_.freePciBandwidth(gpu), -1, 65534) + 1);
     const std::uint64_t key =
-        ((65535 - bandwidth) << 32) | ((65535 - pci) << 16) | static_cast<std::uint16_t>(route.hops);
-    std::size_t slot = keys_.size();
-    keys_.push_back(key);
+        space_.netKey(net, gpu) - (static_cast<std::uint64_t>(space_.freePciBandwidth(gpu) + 1) << 16);
+    std::size_t slot = i - begin;
     for (; slot > 0 && keys_[slot - 1] > key; --slot) {
       keys_[slot] = keys_[slot - 1];
       candidates_[begin + slot] = candidates_[begin + slot - 1];
@@ -267,21 +338,21 @@ void Search::rankByNet(std::size_t begin) {
 void Search::appendRingNeighbours(int gpu) {
   const int previous = (gpu + gpus_ - 1) % gpus_;
   const int next = (gpu + 1) % gpus_;
-  const auto append = [&](int neighbour) {
-    if (space_.gpuToGpu(gpu, neighbour).hops > 0 && !used(neighbour)) candidates_.push_back(neighbour);
+  const auto consider = [&](int neighbour) {
+    if (space_.gpuToGpu(gpu, neighbour).hops > 0 && !used(neighbour)) append(neighbour);
   };
   switch (wanted_.pattern) {
     case Pattern::kRing:
-      append(previous);
-      if (next != previous) append(next);
+      consider(previous);
+      if (next != previous) consider(next);
       break;
     case Pattern::kSplitTree:
     case Pattern::kBalancedTree:
-      append(next);
-      if (next != previous) append(previous);
+      consider(next);
+      if (next != previous) consider(previous);
       break;
     default:
-      append(next);
+      consider(next);
   }
 }
 

@@ -8,17 +8,20 @@
 // Both graphs come with room for kMaxChannels channels. The order of candidates, the budget and the rounding
 // of bandwidths decide which solution is found first, so they are part of the result.
 
+#include <array>
 #include <cstdint>
 #include <vector>
 
 #include "channels/channel_graph.h"
+#include "channels/explored.h"
 #include "channels/search_space.h"
 
 namespace xylem {
 
 class Search {
  public:
-  Search(SearchSpace& space, ChannelGraph& wanted, ChannelGraph& best);
+  // `explored` is working memory, cleared here and worth keeping between searches.
+  Search(SearchSpace& space, ChannelGraph& wanted, ChannelGraph& best, Explored& explored);
 
   // Returns what is left of the budget, or kPerfect.
   std::int64_t run(std::int64_t budget);
@@ -34,6 +37,11 @@ class Search {
   static constexpr int kNowhere = -1;
 
   void nextChannel(std::int64_t& time);
+  void exploreChannel(std::int64_t& time);
+  void spend(std::int64_t steps, std::int64_t& time);
+  void exploreStep(int gpu, int position, int backToNet, int backToFirst, Order order, std::int64_t& time);
+  std::uint64_t channelState() const;
+  std::uint64_t stepState(int gpu, int position, int backToNet, int backToFirst) const;
   void startFromNets(std::int64_t& time);
   void startTreeOrRing(int net, int demand, std::int64_t& time);
   void startFromHead(int net, std::int64_t& time, bool& found);
@@ -48,6 +56,7 @@ class Search {
   void appendCandidates(int gpu, int backToNet, int position);
   void rankByNet(std::size_t begin);
   void appendRingNeighbours(int gpu);
+  void append(int gpu) { candidates_[candidatesEnd_++] = gpu; }
   void tryNvls(int head, std::int64_t& time);
   void tryCollnetDirect(int head, std::int64_t& time);
 
@@ -56,7 +65,10 @@ class Search {
   void record(std::int64_t& time);
   int& gpuAt(int channel, int position);
   bool used(int gpu) const { return (used_[static_cast<std::size_t>(gpu)] >> wanted_.nChannels) & 1u; }
-  void toggle(int gpu) { used_[static_cast<std::size_t>(gpu)] ^= std::uint64_t{1} << wanted_.nChannels; }
+  void toggle(int gpu) {
+    used_[static_cast<std::size_t>(gpu)] ^= std::uint64_t{1} << wanted_.nChannels;
+    usedHash_[static_cast<std::size_t>(wanted_.nChannels)] ^= mixHash(1, static_cast<std::uint64_t>(gpu));
+  }
 
   SearchSpace& space_;
   ChannelGraph& wanted_;
@@ -66,8 +78,14 @@ class Search {
   int gpus_, nets_;
   int backToNet_ = -1, backToFirst_ = -1;  // at which position a channel leaves to a NET, or closes
   std::vector<std::uint64_t> used_;        // by GPU: the channels it is in
-  std::vector<int> candidates_;            // a stack: every level appends its own and removes them
-  std::vector<std::uint64_t> keys_;        // of the candidates being sorted
+  std::array<std::uint64_t, kMaxChannels> usedHash_{};  // by channel: of the GPUs in it
+  std::vector<int> candidates_;  // a stack: every level appends its own and removes them
+  std::size_t candidatesEnd_ = 0;
+  std::vector<std::uint64_t> keys_;  // of the candidates being sorted
+  Explored& explored_;
+  bool remembers_ = false;      // a state is all that matters to what follows it
+  std::int64_t records_ = 0;    // improvements of best_ so far
+  std::int64_t completed_ = 0;  // channels completed so far
   std::int64_t steps_ = 0;
 };
 

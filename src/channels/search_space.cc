@@ -1,6 +1,7 @@
 #include "channels/search_space.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 #include <map>
@@ -15,15 +16,23 @@ constexpr int kFreeAcknowledgementSm = 80;
 constexpr float kAcknowledgementShare = 1.0f / 8.0f;
 // Only the first NETs are considered by distance.
 constexpr int kMaxNetsByDistance = 64;
+// Bandwidths in ranking keys take 16 bits.
+constexpr float kMaxKeyBandwidth = 65535.0f;
 
-// Half away from zero at three decimals, as roundf(x * 1000) / 1000 in 32-bit floats, without the call.
+// roundf(x * 1000) / 1000 for x >= 0 in 32-bit floats, without the call. The sum in double is exact, so that
+// truncating it rounds half up.
 inline float roundMilli(float x) {
   const float scaled = x * 1000.0f;
-  if (!(std::fabs(scaled) < 8388608.0f)) return scaled / 1000.0f;  // no fraction left to round
-  const auto whole = static_cast<float>(static_cast<std::int32_t>(scaled));
-  const float fraction = scaled - whole;  // exact
-  const float rounded = fraction >= 0.5f ? whole + 1.0f : fraction <= -0.5f ? whole - 1.0f : whole;
-  return rounded / 1000.0f;
+  if (scaled >= 8388608.0f) return scaled / 1000.0f;  // no fraction left to round
+  return static_cast<float>(static_cast<std::int32_t>(static_cast<double>(scaled) + 0.5)) / 1000.0f;
+}
+
+// The weight of a link or NET in the hash of what is free.
+constexpr std::uint64_t hashWeight(std::uint64_t index) {
+  std::uint64_t x = (index + 1) * 0x9e3779b97f4a7c15;
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
+  return (x ^ (x >> 31)) | 1;
 }
 
 }  // namespace
@@ -36,6 +45,8 @@ SearchSpace::SearchSpace(const System& system, const PathTable& paths, const Loc
       netCount_(system.count(NodeType::kNet)) {
   if (system.hasNvs()) nvs_ = system.node(NodeType::kNvs, 0);
   for (const Link& link : system.links()) free_.push_back(link.bandwidth);
+  for (std::size_t i = 0; i < free_.size() + static_cast<std::size_t>(netCount_); ++i)
+    weight_.push_back(hashWeight(i));
   const auto gpus = system.nodes(NodeType::kGpu);
   const auto nets = system.nodes(NodeType::kNet);
   for (NodeId a : gpus)
@@ -95,44 +106,69 @@ void SearchSpace::addRoute(NodeId from, NodeId to) {
   routes_.push_back(route);
 }
 
-bool SearchSpace::take(std::span<const Step> steps, float amount, float pciAmount, std::size_t& done) {
-  for (done = 0; done < steps.size(); ++done) {
-    const Step& s = steps[done];
+inline void SearchSpace::setFree(LinkId link, float bandwidth) {
+  float& free = free_[static_cast<std::size_t>(link)];
+  const std::uint64_t change =
+      std::uint64_t{std::bit_cast<std::uint32_t>(bandwidth)} - std::bit_cast<std::uint32_t>(free);
+  freeHash_ += change * weight_[static_cast<std::size_t>(link)];
+  free = bandwidth;
+}
+
+// Takes link by link until one has not enough; returns how many gave.
+std::size_t SearchSpace::take(const Route& route, float amount, float pciAmount) {
+  const Step* steps = steps_.data() + route.firstStep;
+  const auto count = static_cast<std::size_t>(route.hops);
+  for (std::size_t i = 0; i < count; ++i) {
+    const Step& s = steps[i];
     const float forward = s.pci ? pciAmount : amount;
-    float& free = free_[static_cast<std::size_t>(s.link)];
-    if (free < forward) return false;
-    if (s.reverse != kNoLink) {
-      const float backward = forward * s.reverseShare;
-      float& freeBack = free_[static_cast<std::size_t>(s.reverse)];
-      if (backward != 0 && freeBack < backward) return false;
-      free = roundMilli(free - forward);
-      if (backward != 0) freeBack = roundMilli(freeBack - backward);
-    } else {
-      free = roundMilli(free - forward);
+    const float free = free_[static_cast<std::size_t>(s.link)];
+    if (free < forward) return i;
+    const float backward = s.reverse == kNoLink ? 0 : forward * s.reverseShare;
+    if (backward != 0) {
+      if (free_[static_cast<std::size_t>(s.reverse)] < backward) return i;
+      setFree(s.reverse, roundMilli(free_[static_cast<std::size_t>(s.reverse)] - backward));
     }
+    setFree(s.link, roundMilli(free - forward));
   }
-  return true;
+  return count;
+}
+
+void SearchSpace::giveBack(const Route& route, std::size_t count, float amount, float pciAmount) {
+  const Step* steps = steps_.data() + route.firstStep;
+  for (std::size_t i = 0; i < count; ++i) {
+    const Step& s = steps[i];
+    const float forward = s.pci ? pciAmount : amount;
+    setFree(s.link, roundMilli(free_[static_cast<std::size_t>(s.link)] + forward));
+    const float backward = s.reverse == kNoLink ? 0 : forward * s.reverseShare;
+    if (backward != 0) setFree(s.reverse, roundMilli(free_[static_cast<std::size_t>(s.reverse)] + backward));
+  }
 }
 
 bool SearchSpace::follow(const Route& route, const Demand& demand, float share, bool symmetric) {
+  const float amount = (route.intra ? demand.bwIntra : demand.bwInter) * std::fabs(share);
+  const float pciAmount = route.throughIntelCpu ? amount * 6.0f / 5.0f : amount;
+  if (share < 0) {
+    giveBack(route, static_cast<std::size_t>(route.hops), amount, pciAmount);
+    return true;
+  }
   if (share == 1.0f) {
     const PathType limit = route.intra ? demand.typeIntra : demand.typeInter;
     if (route.type > limit || (symmetric && route.reverseType > limit)) return false;
   }
-  const float amount = (route.intra ? demand.bwIntra : demand.bwInter) * share;
-  const float pciAmount = route.throughIntelCpu ? amount * 6.0f / 5.0f : amount;
-  const auto steps = std::span(steps_).subspan(static_cast<std::size_t>(route.firstStep),
-                                               static_cast<std::size_t>(route.hops));
-  std::size_t done = 0;
-  if (take(steps, amount, pciAmount, done)) return true;
-  std::size_t undone = 0;
-  take(steps.first(done), -amount, -pciAmount, undone);
+  const std::size_t taken = take(route, amount, pciAmount);
+  if (taken == static_cast<std::size_t>(route.hops)) return true;
+  giveBack(route, taken, amount, pciAmount);
   return false;
 }
 
 void SearchSpace::takeNetBandwidth(int net, float amount) {
-  for (int other : portNets_[static_cast<std::size_t>(port_[static_cast<std::size_t>(net)])])
-    netBandwidth_[static_cast<std::size_t>(other)] -= amount;
+  for (int other : portNets_[static_cast<std::size_t>(port_[static_cast<std::size_t>(net)])]) {
+    float& free = netBandwidth_[static_cast<std::size_t>(other)];
+    const std::uint32_t before = std::bit_cast<std::uint32_t>(free);
+    free -= amount;
+    freeHash_ += (std::uint64_t{std::bit_cast<std::uint32_t>(free)} - before) *
+                 weight_[free_.size() + static_cast<std::size_t>(other)];
+  }
 }
 
 int SearchSpace::freePciBandwidth(int gpu) const {
@@ -153,7 +189,7 @@ void SearchSpace::rankGpus() {
       const Route& route = gpuToGpu(a, b);
       if (route.hops == 0) continue;
       // Smaller is better: bandwidth descending, then hops ascending.
-      const auto bandwidth = static_cast<std::uint32_t>(std::min(route.bandwidth, 65535.0f));
+      const auto bandwidth = static_cast<std::uint32_t>(std::min(route.bandwidth, kMaxKeyBandwidth));
       pathKey_[at(a, gpuCount_, b)] = ((65535u - bandwidth) << 16) | static_cast<std::uint16_t>(route.hops);
       ranked.push_back(b);
     }
@@ -190,6 +226,9 @@ void SearchSpace::rankNets() {
     int hops = std::numeric_limits<int>::max();
     for (int g = 0; g < gpuCount_; ++g) {
       const Route& route = netToGpu(n, g);
+      const auto bandwidth = static_cast<std::uint64_t>(std::min(route.bandwidth, kMaxKeyBandwidth));
+      netKey_.push_back(((65535 - bandwidth) << 32) + (std::uint64_t{65535} << 16) +
+                        static_cast<std::uint16_t>(route.hops));
       if (route.bandwidth > best) {
         best = route.bandwidth;
         hops = route.hops;

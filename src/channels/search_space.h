@@ -67,6 +67,10 @@ class SearchSpace {
     return port_[static_cast<std::size_t>(a)] == port_[static_cast<std::size_t>(b)];
   }
 
+  // A hash of all bandwidth that is free now: equal states of the search have equal hashes. Kept up to date
+  // by every change, so asking costs nothing.
+  std::uint64_t freeHash() const { return freeHash_; }
+
   // What a GPU's PCI link has free in its narrower direction, in whole GB/s; -1 without a PCI link.
   int freePciBandwidth(int gpu) const;
 
@@ -81,6 +85,9 @@ class SearchSpace {
   // Whether all of those are equally good, distance aside, may be asked of each: its bandwidth and hops in
   // one number.
   std::uint32_t pathKey(int a, int b) const { return pathKey_[at(a, gpuCount_, b)]; }
+  // How a GPU ranks by the way from a NET, smaller is better: bandwidth (whole GB/s, from bit 32 on), 16 bits
+  // left for the PCI bandwidth free, hops. The caller takes the free PCI bandwidth, shifted by 16, off it.
+  std::uint64_t netKey(int net, int gpu) const { return netKey_[at(net, gpuCount_, gpu)]; }
   // The GPU whose NIC this is, or -1.
   int localGpu(int net) const { return localGpu_[static_cast<std::size_t>(net)]; }
 
@@ -99,7 +106,9 @@ class SearchSpace {
   Step step(const Link& link, LinkId id, bool fromGpu) const;
   void rankGpus();
   void rankNets();
-  bool take(std::span<const Step> steps, float amount, float pciAmount, std::size_t& done);
+  void setFree(LinkId link, float bandwidth);
+  std::size_t take(const Route& route, float amount, float pciAmount);
+  void giveBack(const Route& route, std::size_t count, float amount, float pciAmount);
 
   const System& system_;
   const PathTable& paths_;
@@ -110,12 +119,15 @@ class SearchSpace {
   std::size_t gpuToNet_ = 0, netToGpu_ = 0, nvsToGpu_ = 0, gpuToNvs_ = 0;
   std::vector<Step> steps_;
   std::vector<float> free_;  // by link: GB/s not taken
+  std::uint64_t freeHash_ = 0;
+  std::vector<std::uint64_t> weight_;  // by link, then by NET: its part in the hash
   std::vector<float> netBandwidth_;
   std::vector<int> port_;                          // by NET: the lowest NET on the same port
   std::vector<std::vector<int>> portNets_;         // by that NET: all on the port
   std::vector<std::pair<LinkId, LinkId>> gpuPci_;  // by GPU: its first PCI link and the way back
   std::vector<std::vector<int>> gpusByPath_;
   std::vector<std::uint32_t> pathKey_;
+  std::vector<std::uint64_t> netKey_;
   std::vector<std::vector<int>> nearestGpus_;
   std::vector<float> nearestBandwidth_;
   std::vector<int> localGpu_;

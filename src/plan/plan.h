@@ -9,7 +9,6 @@
 #include "channels/channel_graph.h"
 #include "connect/connections.h"
 #include "connect/job.h"
-#include "core/log.h"
 #include "core/settings.h"
 #include "paths/job_paths.h"
 #include "paths/locality.h"
@@ -40,9 +39,6 @@ struct Plan {
   Connections connections;
   int lowestSm = 0, highestSm = 0;  // over all ranks
   bool allNvlink = false;           // every pair of the first rank's GPUs is joined by NVLink
-
-  // NCCL's own lines, in its order; whoever called the planner writes them.
-  std::vector<LogLine> log;
 
   const HostPlan& hostOf(int rank) const {
     return *hostPlans[static_cast<std::size_t>(

@@ -5,9 +5,7 @@
 
 #include "channels/channel_search.h"
 #include "core/error.h"
-#include "paths/print.h"
 #include "topology/complete.h"
-#include "topology/print.h"
 #include "topology/system_builder.h"
 
 namespace xylem {
@@ -28,27 +26,6 @@ std::unique_ptr<const HostPlan> planHost(HostPaths paths, const Settings& settin
   host->tree =
       channels.compute({.id = 1, .pattern = Pattern::kBalancedTree, .minChannels = n, .maxChannels = n});
   return host;
-}
-
-void append(std::vector<LogLine>& log, std::vector<LogLine> lines) {
-  std::move(lines.begin(), lines.end(), std::back_inserter(log));
-}
-
-// In the order in which rank 0 meets them.
-void writeLog(Plan& plan) {
-  const HostPlan& host = plan.hostOf(0);
-  for (const Decision& decision : host.paths.decisions)
-    if (auto line = infoLine(decision, host.system())) plan.log.push_back(std::move(*line));
-  append(plan.log, systemLines(host.system(), host.maxBandwidth, host.totalBandwidth));
-  append(plan.log, pathLines(host.system(), host.paths.paths));
-  for (const ChannelGraph* graph : {&host.ring, &host.tree}) {
-    if (graph->fallback)
-      plan.log.push_back({LogLevel::kWarn, Subsystem::kGraph,
-                          fmt::format("Could not find a path for pattern {}, falling back to simple order",
-                                      static_cast<int>(graph->pattern))});
-    append(plan.log, graphLines(*graph, host.system()));
-  }
-  append(plan.log, ringLines(plan.connections));
 }
 
 }  // namespace
@@ -96,7 +73,6 @@ Plan planJob(const PlanRequest& request, const Settings& settings) {
   plan.connections = connect(plan.job, settings);
   const HostPlan& first = plan.hostOf(0);
   plan.allNvlink = worstType(first.system(), first.paths.paths, NodeType::kGpu) < PathType::kPix;
-  writeLog(plan);
   return plan;
 }
 

@@ -1,0 +1,16 @@
+#pragma once
+// NCCL's own lines about a plan, in the order in which rank 0 meets what they tell. Whoever called the
+// planner writes them, if anybody wants to read them:
+//
+//   for (const LogLine& line : planLog(plan)) logger.write(line);
+
+#include <vector>
+
+#include "core/log.h"
+#include "plan/plan.h"
+
+namespace xylem {
+
+std::vector<LogLine> planLog(const Plan& plan);
+
+}  // namespace xylem
