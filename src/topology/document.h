@@ -1,11 +1,12 @@
 #pragma once
-// NCCL's topology XML as a value: elements with attributes, in document order, each knowing its line in the file.
+// NCCL's topology XML as a value: elements with attributes, in document order, each knowing its line in the
+// file.
 //
 //   Document doc = readTopology("topologies/dgxh100.xml");
 //   for (ElementId cpu : doc[doc.root()].children) ... doc.attribute(cpu, "numaid") ...
 //
-// Elements refer to each other by index, so copying a Document copies the tree. Reading checks syntax, nesting and
-// limits only; what the attributes mean is checked where they are used (system_builder.cc).
+// Elements refer to each other by index, so copying a Document copies the tree. Reading checks syntax,
+// nesting and limits only; what the attributes mean is checked where they are used (system_builder.cc).
 
 #include <cstdint>
 #include <string>
@@ -20,9 +21,11 @@ namespace xylem {
 using ElementId = std::int32_t;
 constexpr ElementId kNoElement = -1;
 
-// NCCL stops at 256 elements per rank; these only bound memory against hostile files.
-constexpr std::size_t kMaxElements = 1'000'000;
-constexpr std::size_t kMaxTopologyBytes = 256ull << 20;
+// NCCL stops at 256 elements per rank; these only bound time and memory (about 500 MB) against hostile
+// files. A host of 8 GPUs has about 100 elements and 12 kB.
+constexpr std::size_t kMaxElements = 200'000;
+constexpr std::size_t kMaxAttributes = 8 * kMaxElements;
+constexpr std::size_t kMaxTopologyBytes = 32u << 20;
 
 struct Element {
   std::string name;
@@ -35,7 +38,7 @@ struct Element {
 class Document {
  public:
   // An empty document: `system version="1"`. `file` is what messages call it.
-  explicit Document(std::string file = "(detected)");
+  explicit Document(std::string file = "(detected)", int rootLine = 0);
 
   const std::string& file() const { return file_; }
   ElementId root() const { return 0; }
@@ -57,16 +60,22 @@ class Document {
   void removeAttribute(ElementId id, std::string_view name);
   // Takes `id` out of its parent's children; the element stays in the table, unreachable.
   void detach(ElementId id);
+  // The same for some children of `id` at once, in linear time.
+  void detachChildren(ElementId id, const std::vector<ElementId>& leaving);
 
  private:
+  Element& at(ElementId id) { return elements_[static_cast<std::size_t>(id)]; }
+
   std::string file_;
   std::vector<Element> elements_;
 };
 
-// Reads NCCL's topology XML. Throws InputError with file and line on anything malformed: bad syntax, text between
-// elements, a root other than `system version="1"`, elements nested deeper than any machine, too many elements.
-// Elements and nestings NCCL does not know are left out with their subtree; `ignored` names them.
-Document parseTopology(std::string_view text, const std::string& file, std::vector<std::string>* ignored = nullptr);
+// Reads NCCL's topology XML. Throws InputError with file and line on anything malformed: bad syntax, text
+// between elements, a root other than `system version="1"`, elements nested deeper than any machine, too many
+// elements. Elements and nestings NCCL does not know are left out with their subtree, and attributes after
+// the sixteenth of an element; `ignored` names them, as in `Ignoring element disk (dgx.xml:12)`.
+Document parseTopology(std::string_view text, const std::string& file,
+                       std::vector<std::string>* ignored = nullptr);
 Document readTopology(const std::string& path, std::vector<std::string>* ignored = nullptr);
 
 // The document in NCCL's dump format: two blanks of indentation per level, no XML header.

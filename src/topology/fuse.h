@@ -13,7 +13,8 @@ namespace xylem {
 // Removes every pci and cpu element that holds nothing marked keep="1", and the marks themselves.
 void trimToKept(Document& document);
 
-// Merges descriptions in the order given: elements merge if name and all attributes are equal, others are appended.
+// Merges descriptions in the order given: elements merge if name and all attributes are equal, others are
+// appended.
 Document fuse(const std::vector<Document>& documents);
 
 }  // namespace xylem

@@ -1,0 +1,46 @@
+#pragma once
+// Aligned tables.
+//
+//   Table table({{"graph"}, {"channels", Align::kRight}, {"GB/s", Align::kRight}});
+//   table.add({{"ring", Style::kBold}, {"16"}, {"240.0"}});
+//   writeOut(table.text(terminalOf(stdout)));
+
+#include <string>
+#include <vector>
+
+#include "cli/terminal.h"
+
+namespace xylem::cli {
+
+enum class Align { kLeft, kRight };
+
+struct Column {
+  std::string title;
+  Align align = Align::kLeft;
+};
+
+struct Cell {
+  std::string text;
+  Style style = Style::kPlain;
+};
+
+class Table {
+ public:
+  explicit Table(std::vector<Column> columns) : columns_(std::move(columns)) {}
+
+  // Missing cells at the end are empty.
+  void add(std::vector<Cell> cells) { rows_.push_back(std::move(cells)); }
+  bool empty() const { return rows_.empty(); }
+
+  // Columns are two blanks apart; on a terminal the last one is wrapped to its width. A table without titles
+  // has no head line. Ends with a newline unless there is nothing to show.
+  std::string text(const Terminal& terminal, int indent = 0) const;
+
+ private:
+  std::vector<int> widths() const;
+
+  std::vector<Column> columns_;
+  std::vector<std::vector<Cell>> rows_;
+};
+
+}  // namespace xylem::cli

@@ -1,0 +1,103 @@
+#include "cli/terminal.h"
+
+#include <fmt/core.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+
+namespace xylem::cli {
+namespace {
+
+constexpr int kUsualWidth = 80;
+
+std::string_view escapeCode(Style style) {
+  switch (style) {
+    case Style::kPlain:
+      return "";
+    case Style::kBold:
+      return "\033[1m";
+    case Style::kDim:
+      return "\033[2m";
+    case Style::kRed:
+      return "\033[31m";
+    case Style::kGreen:
+      return "\033[32m";
+    case Style::kYellow:
+      return "\033[33m";
+    case Style::kBlue:
+      return "\033[34m";
+    case Style::kMagenta:
+      return "\033[35m";
+    case Style::kCyan:
+      return "\033[36m";
+  }
+  return "";
+}
+constexpr std::string_view kResetCode = "\033[0m";
+
+std::string_view variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+// The first of these that is set decides the locale's character set.
+bool localeIsUtf8() {
+  for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
+    const std::string_view value = variable(name);
+    if (!value.empty())
+      return value.find("UTF-8") != std::string_view::npos || value.find("utf8") != std::string_view::npos;
+  }
+  return false;
+}
+
+int firstOutputError = 0;
+
+int widthOf(int fd) {
+  winsize size{};
+  return ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : kUsualWidth;
+}
+
+}  // namespace
+
+std::string Terminal::paint(Style style, std::string_view text) const {
+  if (!colour || style == Style::kPlain || text.empty()) return std::string(text);
+  return fmt::format("{}{}{}", escapeCode(style), text, kResetCode);
+}
+
+Terminal terminalOf(std::FILE* stream) {
+  const int fd = fileno(stream);
+  Terminal terminal;
+  if (isatty(fd) == 0) return terminal;
+  terminal.interactive = true;
+  terminal.colour = variable("NO_COLOR").empty() && variable("TERM") != "dumb";
+  terminal.unicode = localeIsUtf8();
+  terminal.width = widthOf(fd);
+  return terminal;
+}
+
+int displayWidth(std::string_view text) {
+  // Continuation bytes of UTF-8 are 10xxxxxx.
+  return static_cast<int>(std::count_if(
+      text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
+}
+
+void writeOut(std::string_view text) {
+  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size()) noteOutputError(errno);
+}
+
+int outputError() { return firstOutputError; }
+
+void noteOutputError(int error) {
+  if (firstOutputError == 0) firstOutputError = error;
+}
+
+void warn(std::string_view text) {
+  const std::string line =
+      fmt::format("{} {}\n", terminalOf(stderr).paint(Style::kYellow, "xylem: warning:"), text);
+  std::fwrite(line.data(), 1, line.size(), stderr);
+}
+
+}  // namespace xylem::cli

@@ -1,0 +1,147 @@
+#include "topology/detect_net.h"
+
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <initializer_list>
+#include <memory>
+#include <optional>
+#include <set>
+
+#include "topology/detect_files.h"
+
+namespace xylem {
+namespace {
+
+namespace fs = std::filesystem;
+
+// What NCCL's socket transport says of every interface.
+constexpr int kDefaultSpeed = 10000;  // Mb/s, where the driver does not tell
+constexpr const char* kMaxConnections = "65536";
+constexpr const char* kNicClass = "0x02";
+
+constexpr const char* kInfinibandPrefixes[] = {"ib"};
+// Interfaces between containers and their host, which lead to no other machine.
+constexpr const char* kPlumbingPrefixes[] = {"docker", "veth", "virbr", "cni", "cali", "flannel"};
+
+template <std::size_t N>
+bool startsWithAny(const std::string& name, const char* const (&prefixes)[N]) {
+  return std::any_of(std::begin(prefixes), std::end(prefixes),
+                     [&](const char* prefix) { return name.starts_with(prefix); });
+}
+
+// Names with an IPv4 or IPv6 address; nothing if the system does not say.
+std::optional<std::set<std::string>> addressedInterfaces() {
+  ifaddrs* raw = nullptr;
+  if (getifaddrs(&raw) != 0) return std::nullopt;
+  const std::unique_ptr<ifaddrs, decltype(&freeifaddrs)> list(raw, &freeifaddrs);
+  std::set<std::string> names;
+  for (const ifaddrs* entry = raw; entry != nullptr; entry = entry->ifa_next) {
+    if (entry->ifa_addr == nullptr) continue;
+    const int family = entry->ifa_addr->sa_family;
+    if (family == AF_INET || family == AF_INET6) names.insert(entry->ifa_name);
+  }
+  return names;
+}
+
+// The bus id of the device behind an interface. Where the device is not on a PCI bus itself (virtio, USB)
+// NCCL treats the interface as virtual.
+std::string pciBusId(const fs::path& folder) {
+  const fs::path device = realPath(folder / "device");
+  if (device.empty() || realPath(device / "subsystem").filename() != "pci") return "";
+  const std::string name = device.filename().string();
+  return isBusId(name) ? name : "";
+}
+
+std::vector<std::string> splitList(std::string_view text) {
+  std::vector<std::string> words;
+  while (!text.empty()) {
+    const std::size_t comma = text.find(',');
+    // NCCL allows "name:port" here.
+    const std::string_view word = text.substr(0, comma);
+    if (!word.empty()) words.emplace_back(word.substr(0, word.find(':')));
+    text.remove_prefix(comma == std::string_view::npos ? text.size() : comma + 1);
+  }
+  return words;
+}
+
+std::vector<NetInterface> filterByName(const std::vector<NetInterface>& interfaces, std::string_view filter) {
+  const bool excluded = filter.starts_with('^');
+  if (excluded) filter.remove_prefix(1);
+  const bool exact = filter.starts_with('=');
+  if (exact) filter.remove_prefix(1);
+  const std::vector<std::string> words = splitList(filter);
+  std::vector<NetInterface> chosen;
+  for (const NetInterface& interface : interfaces) {
+    const bool named = std::any_of(words.begin(), words.end(), [&](const std::string& word) {
+      return exact ? interface.name == word : interface.name.starts_with(word);
+    });
+    if (named != excluded) chosen.push_back(interface);
+  }
+  return chosen;
+}
+
+template <typename Predicate>
+std::vector<NetInterface> select(const std::vector<NetInterface>& interfaces, Predicate wanted) {
+  std::vector<NetInterface> chosen;
+  std::copy_if(interfaces.begin(), interfaces.end(), std::back_inserter(chosen), wanted);
+  return chosen;
+}
+
+}  // namespace
+
+std::vector<NetInterface> readInterfaces(const fs::path& root) {
+  const auto addressed = root == "/" ? addressedInterfaces() : std::nullopt;
+  std::vector<NetInterface> interfaces;
+  for (const std::string& name : listFolder(root / "sys/class/net")) {
+    const fs::path folder = root / "sys/class/net" / name;
+    const int flags = parseInt(readLine(folder / "flags"), 0);
+    const bool up = (flags & IFF_UP) != 0 && readLine(folder / "operstate") != "down";
+    // A port of a bond, bridge or team carries that one's traffic, and has no address of its own.
+    const bool port = fs::is_symlink(folder / "master");
+    if (!up || port || (addressed && !addressed->contains(name))) continue;
+    const int speed = parseInt(readLine(folder / "speed"), 0);
+    interfaces.push_back({name, parseInt(readLine(folder / "ifindex"), 0), speed > 0 ? speed : kDefaultSpeed,
+                          (flags & IFF_LOOPBACK) != 0, pciBusId(folder)});
+  }
+  std::stable_sort(interfaces.begin(), interfaces.end(),
+                   [](const NetInterface& a, const NetInterface& b) { return a.index < b.index; });
+  return interfaces;
+}
+
+std::vector<NetInterface> chooseInterfaces(const std::vector<NetInterface>& interfaces,
+                                           std::string_view filter) {
+  if (!filter.empty()) return filterByName(interfaces, filter);
+  const auto infiniband = [](const NetInterface& i) { return startsWithAny(i.name, kInfinibandPrefixes); };
+  const auto plumbing = [](const NetInterface& i) { return startsWithAny(i.name, kPlumbingPrefixes); };
+  if (auto chosen = select(interfaces, infiniband); !chosen.empty()) return chosen;
+  if (auto chosen = select(interfaces, [&](const NetInterface& i) { return !i.loopback && !plumbing(i); });
+      !chosen.empty())
+    return chosen;
+  if (auto chosen = select(interfaces, plumbing); !chosen.empty()) return chosen;
+  return interfaces;
+}
+
+void addNets(Document& document, CpuElements& cpus, PciTree& pci,
+             const std::vector<NetInterface>& interfaces) {
+  int dev = 0;
+  for (const NetInterface& interface : interfaces) {
+    const ElementId parent = interface.busId.empty() ? cpus.first() : pci.attach(interface.busId, kNicClass);
+    ElementId nic = document.child(parent, "nic");
+    if (nic == kNoElement) nic = document.add(parent, "nic");
+    const ElementId net = document.add(nic, "net");
+    document.set(net, "name", interface.name);
+    document.set(net, "dev", std::to_string(dev));
+    document.set(net, "latency", "0");
+    document.set(net, "speed", std::to_string(interface.speed));
+    document.set(net, "port", "0");
+    document.set(net, "guid", fmt::format("{:#x}", dev));
+    document.set(net, "maxconn", kMaxConnections);
+    document.set(net, "gdr", "0");
+    ++dev;
+  }
+}
+
+}  // namespace xylem

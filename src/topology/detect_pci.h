@@ -1,0 +1,48 @@
+#pragma once
+// The PCI tree from sysfs: a device's element with its identity and its link, below the switches and the CPU
+// it hangs on.
+//
+//   PciTree pci(doc, cpus, "/");
+//   ElementId nic = pci.attach("0000:3b:00.0", "0x02");   // and every switch above it, once
+//
+// As NCCL does it, only what leads to a wanted device becomes an element: a switch is one element, named
+// after its upstream port; its downstream ports and the root port are part of the links.
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+#include "topology/detect_cpu.h"
+#include "topology/document.h"
+
+namespace xylem {
+
+// "0000:3b:00.0": domain, bus, device, function.
+bool isBusId(std::string_view text);
+
+class PciTree {
+ public:
+  PciTree(Document& document, CpuElements& cpus, std::filesystem::path root)
+      : document_(document), cpus_(cpus), root_(std::move(root)) {}
+
+  // The device's element, made with everything above it if it is not there yet. `fallbackClass` stands in
+  // where the class cannot be read.
+  ElementId attach(const std::string& busId, const std::string& fallbackClass);
+  // kNoElement if there is none.
+  ElementId find(const std::string& busId) const;
+  // Appends a pci element to `parent`, in the order of bus ids among its siblings.
+  ElementId insert(ElementId parent, const std::string& busId);
+
+ private:
+  ElementId attachParent(const std::filesystem::path& device);
+  void describe(ElementId pci, const std::filesystem::path& device, const std::string& fallbackClass);
+  void addSwitchLinks(ElementId pci, const std::string& busId);
+
+  Document& document_;
+  CpuElements& cpus_;
+  std::filesystem::path root_;
+  std::unordered_map<std::string, ElementId> known_;  // by bus id
+};
+
+}  // namespace xylem

@@ -1,0 +1,107 @@
+// xylem detect and xylem settings.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "cli/run_command.h"
+#include "topology/document.h"
+
+namespace xylem::testing {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+int countOf(const std::string& text, const std::string& word) {
+  int count = 0;
+  for (std::size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + 1)) ++count;
+  return count;
+}
+
+TEST(DetectCommandTest, PrintsXmlThatEveryCommandReads) {
+  const Outcome run = runCommand({"detect", "--devices", "5"});
+  ASSERT_EQ(run.status, 0) << run.errors;
+  EXPECT_THAT(run.errors, IsEmpty());
+  EXPECT_NO_THROW(parseTopology(run.output, "detected"));
+  EXPECT_GE(countOf(run.output, "<gpu "), 5);
+  const ScratchFile file("node.xml", run.output);
+  EXPECT_EQ(runCommand({"show", file.path()}).status, 0);
+  EXPECT_EQ(runCommand({"plan", file.path(), "--nodes", "2"}).status, 0);
+}
+
+TEST(DetectCommandTest, WritesAFile) {
+  const ScratchFile file("node.xml", "");
+  const Outcome run = runCommand({"detect", "-o", file.path()});
+  EXPECT_EQ(run.status, 0) << run.errors;
+  EXPECT_THAT(run.output, IsEmpty());
+  std::stringstream text;
+  text << std::ifstream(file.path()).rdbuf();
+  EXPECT_EQ(text.str(), runCommand({"detect"}).output);
+}
+
+TEST(DetectCommandTest, SaysWhyAFileCannotBeWritten) {
+  const Outcome run = runCommand({"detect", "-o", "/nonexistent/node.xml"});
+  EXPECT_EQ(run.status, 1);
+  EXPECT_THAT(run.errors, HasSubstr("/nonexistent/node.xml"));
+}
+
+TEST(DetectCommandTest, HostIdGivesTheHash) {
+  const auto hash = [](const std::string& id) {
+    const Outcome run = runCommand({"detect"}, {{"NCCL_HOSTID", id}});
+    return run.output.substr(0, run.output.find("numaid"));
+  };
+  EXPECT_EQ(hash("blue"), hash("blue"));
+  EXPECT_NE(hash("blue"), hash("green"));
+}
+
+TEST(SettingsCommandTest, ListsEveryVariable) {
+  const Outcome run = runCommand({"settings"});
+  EXPECT_EQ(run.status, 0);
+  EXPECT_THAT(run.output, AllOf(HasSubstr("NCCL_P2P_LEVEL"), HasSubstr("XYLEM_TIMEOUT"), HasSubstr("0..2")));
+}
+
+TEST(SettingsCommandTest, SaysWhatIsSetAndWhere) {
+  const ScratchFile conf("nccl.conf", "# a comment\nNCCL_CROSS_NIC=1\n");
+  const std::map<std::string, std::string> environment = {{"NCCL_CONF_FILE", conf.path()},
+                                                          {"NCCL_MIN_CTAS", "0x4"}};
+  const Outcome run = runCommand({"settings", "--set-only"}, environment);
+  EXPECT_THAT(run.output, AllOf(HasSubstr("NCCL_CROSS_NIC"), HasSubstr(conf.path() + ":2"),
+                                HasSubstr("environment"), Not(HasSubstr("NCCL_P2P_LEVEL"))));
+  const Outcome json = runCommand({"settings", "--set-only", "--json"}, environment);
+  const auto list = nlohmann::json::parse(json.output)["settings"];
+  ASSERT_EQ(list.size(), 2u);
+  EXPECT_EQ(list[0]["name"], "NCCL_CROSS_NIC");
+  EXPECT_EQ(list[0]["origin"], conf.path() + ":2");
+  EXPECT_EQ(list[1]["value"], 4);
+}
+
+TEST(SettingsCommandTest, JsonListsAllWithTypes) {
+  const Outcome run = runCommand({"settings", "--json"});
+  const auto list = nlohmann::json::parse(run.output)["settings"];
+  EXPECT_GT(list.size(), 20u);
+  for (const auto& row : list) {
+    EXPECT_TRUE(row["name"].is_string());
+    EXPECT_FALSE(row["set"].get<bool>()) << row;
+    EXPECT_EQ(row.contains("minimum"), row["type"] == "integer") << row;
+  }
+}
+
+TEST(SettingsCommandTest, JsonIsAlwaysUtf8) {
+  const Outcome run = runCommand({"settings", "--json", "--set-only"}, {{"NCCL_HOSTID", "caf\xe9"}});
+  EXPECT_TRUE(nlohmann::json::accept(run.output));
+}
+
+TEST(SettingsCommandTest, UnknownVariablesGetASuggestion) {
+  const Outcome run = runCommand({"settings", "--set-only"}, {{"NCCL_CROS_NIC", "1"}});
+  EXPECT_EQ(run.status, 0);
+  EXPECT_THAT(run.output, HasSubstr("No variable is set"));
+  EXPECT_THAT(run.errors, AllOf(HasSubstr("NCCL_CROS_NIC"), HasSubstr("did you mean NCCL_CROSS_NIC?")));
+}
+
+}  // namespace
+}  // namespace xylem::testing

@@ -1,0 +1,43 @@
+#pragma once
+// A small /sys and /proc made for one test, in a temporary folder that goes away with it.
+//
+//   CapturedMachine machine;
+//   machine.addCpus({.nodes = 2, .coresPerNode = 4});
+//   machine.addPci("pci0000:00/0000:00:01.0/0000:01:00.0", {{"class", "0x020000"}});
+//   machine.addInterface("eth0", 2, "pci0000:00/0000:00:01.0/0000:01:00.0");
+//   detectTopology({.root = machine.root()});
+
+#include <filesystem>
+#include <map>
+#include <string>
+
+namespace xylem::testing {
+
+class CapturedMachine {
+ public:
+  CapturedMachine();
+  ~CapturedMachine();
+  CapturedMachine(const CapturedMachine&) = delete;
+  CapturedMachine& operator=(const CapturedMachine&) = delete;
+
+  const std::filesystem::path& root() const { return root_; }
+
+  void write(const std::filesystem::path& file, const std::string& line);
+
+  struct Cpus {
+    int nodes = 1;
+    int coresPerNode = 2;
+    int threadsPerCore = 1;
+  };
+  void addCpus(const Cpus& cpus);
+  // `path` is the chain of bridges below sys/devices; each part that is a bus id gets its link in
+  // sys/bus/pci.
+  void addPci(const std::string& path, const std::map<std::string, std::string>& files);
+  // An interface that is up, on a device below sys/devices, or a virtual one without.
+  void addInterface(const std::string& name, int index, const std::string& device = "");
+
+ private:
+  std::filesystem::path root_;
+};
+
+}  // namespace xylem::testing
