@@ -119,6 +119,10 @@ class Builder {
     const ElementId gpu = document_.child(element, "gpu");
     const ElementId nic = document_.child(element, "nic");
     Handle node = kNone;
+    int devices = 0;
+    for (ElementId child : document_[element].children)
+      if (document_[child].name == "gpu" && ++devices > 1)
+        Attributes(document_, child).fail("a second gpu in one pci element", "one device per pci element");
     if (gpu != kNoElement && nic != kNoElement)
       attributes.fail("a pci element with both a gpu and a nic", "one device per pci element");
     if (gpu != kNoElement) {

@@ -1,0 +1,126 @@
+// Whole plans: properties that hold for every machine, and the public face of the planner.
+
+#include "plan/planner.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "plan/plan_json.h"
+#include "planner_support/machine_text.h"
+#include "xylem/plan.h"
+
+namespace xylem {
+namespace {
+
+using namespace testing;  // NOLINT: the machines
+
+// Any machine: one to three CPUs, each with switches or none, GPUs with random NVLinks, and NICs.
+std::string anyMachine() {
+  const int gpus = *rc::gen::inRange(1, 7);
+  const int nics = *rc::gen::inRange(0, 4);
+  const int cpus = *rc::gen::inRange(1, 4);
+  const int sm = *rc::gen::element(60, 70, 80, 86, 90, 100);
+  const bool switched = *rc::gen::arbitrary<bool>();
+  const int meshed = *rc::gen::inRange(0, 5);
+  const auto bus = [](int device) { return fmt::format("0000:{:02x}:00.0", 0x20 + device); };
+  std::vector<std::string> inside(static_cast<std::size_t>(cpus));
+  for (int g = 0; g < gpus; ++g) {
+    std::string links;
+    if (switched) links = nvswitch(4);
+    for (int p = 0; !switched && p < gpus; ++p)
+      if (p != g && (g * 7 + p * 7 + g * p) % 5 < meshed) links += nvlink(bus(p), 1 + (g + p) % 3);
+    inside[static_cast<std::size_t>(*rc::gen::inRange(0, cpus))] += gpu(bus(g), g, sm, links);
+  }
+  for (int n = 0; n < nics; ++n)
+    inside[static_cast<std::size_t>(*rc::gen::inRange(0, cpus))] +=
+        nic(bus(16 + n), n, *rc::gen::element(10000, 100000, 400000));
+  std::string text;
+  for (int c = 0; c < cpus; ++c) text += cpu(c, inside[static_cast<std::size_t>(c)]);
+  return machine(text);
+}
+
+Plan planOf(const std::string& text, int hosts) {
+  return planJob({parseTopology(text, "test.xml"), hosts}, Settings());
+}
+
+TEST(PlannerProperty, EveryRingVisitsEveryRankOnce) {
+  EXPECT_TRUE(rc::check([] {
+    const Plan plan = planOf(anyMachine(), *rc::gen::inRange(1, 5));
+    RC_ASSERT(plan.connections.nChannels >= 1);
+    for (std::vector<int> ring : plan.connections.rings) {
+      RC_ASSERT(ring.front() == 0);
+      std::sort(ring.begin(), ring.end());
+      for (int rank = 0; rank < plan.job.ranks(); ++rank)
+        RC_ASSERT(ring.at(static_cast<std::size_t>(rank)) == rank);
+      RC_ASSERT(static_cast<int>(ring.size()) == plan.job.ranks());
+    }
+  }));
+}
+
+// A naive account of what the ring channels of a host take from each link: never more than it has.
+TEST(PlannerProperty, RingsFitIntoTheLinks) {
+  EXPECT_TRUE(rc::check([] {
+    const Plan plan = planOf(anyMachine(), 1);
+    const HostPlan& host = plan.hostOf(0);
+    const ChannelGraph& ring = host.ring;
+    RC_PRE(!ring.fallback && ring.gpuCount > 1 && plan.lowestSm >= 80 &&
+           host.system().count(NodeType::kNet) == 0);
+    std::vector<float> used(host.system().links().size(), 0.0f);
+    for (int c = 0; c < ring.nChannels; ++c) {
+      for (int i = 0; i < ring.gpuCount; ++i) {
+        const NodeId from = host.system().node(NodeType::kGpu, ring.gpu(c, i));
+        const NodeId to = host.system().node(NodeType::kGpu, ring.gpu(c, (i + 1) % ring.gpuCount));
+        for (LinkId link : host.paths.paths.links(from, to))
+          used[static_cast<std::size_t>(link)] += ring.bwIntra;
+      }
+    }
+    for (std::size_t link = 0; link < used.size(); ++link)
+      RC_ASSERT(used[link] <= host.system().link(static_cast<LinkId>(link)).bandwidth + 0.01f);
+  }));
+}
+
+TEST(PlannerProperty, TheSameInputGivesTheSameBytes) {
+  EXPECT_TRUE(rc::check([] {
+    const std::string text = anyMachine();
+    const int hosts = *rc::gen::inRange(1, 4);
+    RC_ASSERT(planToJson(planOf(text, hosts)) == planToJson(planOf(text, hosts)));
+  }));
+}
+
+TEST(Planner, RefusesJobsItCannotNumber) {
+  const Document document = parseTopology(twoGpusOneNic(), "test.xml");
+  EXPECT_THROW(planJob({document, 0}, Settings()), Error);
+  EXPECT_THROW(planJob({document, 1 << 30}, Settings()), Error);
+  EXPECT_THROW(planJob({parseTopology(machine(cpu(0, "")), "empty.xml"), 1}, Settings()), InputError);
+}
+
+TEST(JobPlan, AnswersForPrograms) {
+  const JobPlan plan =
+      JobPlan::ofXml(twoGpusOneNic(), {.hosts = 2, .settings = {{"NCCL_MAX_NCHANNELS", "1"}}});
+  EXPECT_EQ(plan.ranks(), 4);
+  EXPECT_EQ(plan.nodes(), 2);
+  EXPECT_EQ(plan.channels(), 1);
+  EXPECT_EQ(plan.ring(0), (std::vector<int>{0, 1, 2, 3}));
+  EXPECT_THROW(plan.ring(1), std::out_of_range);
+  EXPECT_EQ(plan.ringGraph().pattern, "RING");
+  EXPECT_EQ(plan.treeGraph().channels, (std::vector<std::vector<int>>{{0, 1}}));
+  EXPECT_EQ(nlohmann::json::parse(plan.json())["input"]["settings"]["NCCL_MAX_NCHANNELS"], "1");
+  EXPECT_FALSE(plan.log().empty());
+}
+
+TEST(JobPlan, ReportsWhatIsWrongAndWhere) {
+  try {
+    JobPlan::ofXml("<system version=\"1\">\n<cpu numaid=\"0\"/>\n</system>");
+    FAIL();
+  } catch (const PlanError& error) {
+    EXPECT_NE(std::string(error.what()).find(":2:"), std::string::npos) << error.what();
+  }
+  EXPECT_THROW(JobPlan::ofXml(twoGpusOneNic(), {.settings = {{"NCCL_NO_SUCH", "1"}}}), PlanError);
+  EXPECT_THROW(JobPlan::ofFile("no/such/file.xml"), PlanError);
+}
+
+}  // namespace
+}  // namespace xylem
