@@ -8,7 +8,9 @@ Search::Search(SearchSpace& space, ChannelGraph& wanted, ChannelGraph& best, Exp
     : space_(space),
       wanted_(wanted),
       best_(best),
-      demand_{wanted.bwIntra, wanted.bwInter, wanted.typeIntra, wanted.typeInter},
+      intra_(wanted.bwIntra),
+      inter_(wanted.bwInter),
+      interHalf_(wanted.bwInter / 2),
       symmetric_(wanted.pattern == Pattern::kBalancedTree || wanted.pattern == Pattern::kSplitTree ||
                  wanted.pattern == Pattern::kTree),
       gpus_(space.gpuCount()),
@@ -37,11 +39,21 @@ int& Search::gpuAt(int channel, int position) {
                       static_cast<std::size_t>(position)];
 }
 
-bool Search::follow(const Route& route, float share) {
-  if (!space_.follow(route, demand_, share, symmetric_)) return false;
-  wanted_.nHops =
-      static_cast<int>(static_cast<float>(wanted_.nHops) + share * static_cast<float>(route.hops));
+// Trees send both ways, so they look at the way back as well.
+bool Search::allows(const Route& route) const {
+  const PathType limit = route.intra ? wanted_.typeIntra : wanted_.typeInter;
+  return route.type <= limit && (!symmetric_ || route.reverseType <= limit);
+}
+
+bool Search::take(const Route& route, const Load& load) {
+  if (!allows(route) || !space_.take(route, load)) return false;
+  wanted_.nHops += route.hops;
   return true;
+}
+
+void Search::giveBack(const Route& route, const Load& load) {
+  space_.giveBack(route, load);
+  wanted_.nHops -= route.hops;
 }
 
 // All that the search for further channels depends on. The order of the last channel is replayed.
@@ -146,11 +158,11 @@ void Search::startAt(int net, int gpu, Order order, std::int64_t& time) {
 
 void Search::visit(const Route& route, int gpu, int position, int backToNet, int backToFirst, Order order,
                    std::int64_t& time) {
-  if (!follow(route, 1)) return;
+  if (!take(route, loadOf(route))) return;
   toggle(gpu);
   step(gpu, position, backToNet, backToFirst, order, time);
   toggle(gpu);
-  follow(route, -1);
+  giveBack(route, loadOf(route));
 }
 
 void Search::step(int gpu, int position, int backToNet, int backToFirst, Order order, std::int64_t& time) {
@@ -205,9 +217,9 @@ void Search::exploreStep(int gpu, int position, int backToNet, int backToFirst, 
   if (position == backToFirst) {
     const int first = gpuAt(wanted_.nChannels, 0);
     const Route& route = space_.gpuToGpu(gpu, first);
-    if (!follow(route, 1)) return;
+    if (!take(route, intra_)) return;
     step(first, position + 1, backToNet, -1, order, time);
-    follow(route, -1);
+    giveBack(route, intra_);
     return;
   }
   step(gpu, gpus_, -1, -1, order, time);
@@ -257,20 +269,13 @@ void Search::leaveToNet(int gpu, int position, int backToFirst, Order order, std
   // A balanced tree leaves from its first two GPUs, half of the traffic each.
   const bool balanced = wanted_.pattern == Pattern::kBalancedTree;
   const int backToNet = balanced && position == 0 ? 1 : -1;
-  const float whole = demand_.bwInter;
-  const float part = balanced ? whole / 2 : whole;
+  const Load& load = balanced ? interHalf_ : inter_;
   for (int net : space_.netsWithin(gpu, wanted_.typeInter)) {
-    if (!mayEndAt(net, position)) continue;
     const Route& route = space_.gpuToNet(gpu, net);
-    demand_.bwInter = part;
-    const bool fits = follow(route, 1);
-    demand_.bwInter = whole;
-    if (!fits) continue;
+    if (!mayEndAt(net, position) || !take(route, load)) continue;
     wanted_.nets[2 * static_cast<std::size_t>(wanted_.nChannels) + 1] = net;
     step(gpu, position, backToNet, backToFirst, order, time);
-    demand_.bwInter = part;
-    follow(route, -1);
-    demand_.bwInter = whole;
+    giveBack(route, load);
   }
 }
 
@@ -356,26 +361,55 @@ void Search::appendRingNeighbours(int gpu) {
   }
 }
 
+// Every GPU exchanges with the NVSwitch, the head twice: for itself and for the NET. Only the single share is
+// checked for the type of its path, as in NCCL.
 void Search::tryNvls(int head, std::int64_t& time) {
-  const auto share = [&](int gpu) { return gpu == head ? 2.0f : 1.0f; };
+  const Load doubled(wanted_.bwIntra * 2);
+  const auto takeShare = [&](const Route& route, int gpu) {
+    if (gpu != head) return take(route, intra_);
+    if (!space_.take(route, doubled)) return false;
+    wanted_.nHops += 2 * route.hops;
+    return true;
+  };
+  const auto giveBackShare = [&](const Route& route, int gpu) {
+    giveBack(route, gpu == head ? doubled : intra_);
+    if (gpu == head) wanted_.nHops -= route.hops;
+  };
   int down = 0;
-  while (down < gpus_ && follow(space_.nvsToGpu(down), share(down))) ++down;
+  while (down < gpus_ && takeShare(space_.nvsToGpu(down), down)) ++down;
   int up = 0;
   if (down == gpus_) {
-    while (up < gpus_ && follow(space_.gpuToNvs(up), share(up))) ++up;
+    while (up < gpus_ && takeShare(space_.gpuToNvs(up), up)) ++up;
     if (up == gpus_) step(head, gpus_, -1, -1, Order::kFree, time);
   }
-  while (up > 0) --up, follow(space_.gpuToNvs(up), -share(up));
-  while (down > 0) --down, follow(space_.nvsToGpu(down), -share(down));
+  while (up > 0) --up, giveBackShare(space_.gpuToNvs(up), up);
+  while (down > 0) --down, giveBackShare(space_.nvsToGpu(down), down);
 }
 
+// The head exchanges with every other GPU, each its part of the bandwidth. Shares are not checked for path
+// types.
 void Search::tryCollnetDirect(int head, std::int64_t& time) {
   const auto share = static_cast<float>(1.0 / (gpus_ - 1));
+  const Load part(wanted_.bwIntra * share);
+  // NCCL truncates the running count of hops at every step.
+  const auto count = [&](const Route& route, float sign) {
+    wanted_.nHops =
+        static_cast<int>(static_cast<float>(wanted_.nHops) + sign * share * static_cast<float>(route.hops));
+  };
+  const auto takePart = [&](const Route& route) {
+    if (!space_.take(route, part)) return false;
+    count(route, 1);
+    return true;
+  };
+  const auto giveBackPart = [&](const Route& route) {
+    space_.giveBack(route, part);
+    count(route, -1);
+  };
   int out = 0;
-  while (out < gpus_ && follow(space_.gpuToGpu(head, out), share)) ++out;
+  while (out < gpus_ && takePart(space_.gpuToGpu(head, out))) ++out;
   int in = 0;
   if (out == gpus_) {
-    while (in < gpus_ && follow(space_.gpuToGpu(in, head), share)) ++in;
+    while (in < gpus_ && takePart(space_.gpuToGpu(in, head))) ++in;
     if (in == gpus_) {
       int position = 0;
       for (int gpu = 0; gpu < gpus_; ++gpu)
@@ -383,8 +417,8 @@ void Search::tryCollnetDirect(int head, std::int64_t& time) {
       step(head, gpus_, -1, -1, Order::kFree, time);
     }
   }
-  while (in > 0) --in, follow(space_.gpuToGpu(in, head), -share);
-  while (out > 0) --out, follow(space_.gpuToGpu(head, out), -share);
+  while (in > 0) --in, giveBackPart(space_.gpuToGpu(in, head));
+  while (out > 0) --out, giveBackPart(space_.gpuToGpu(head, out));
 }
 
 }  // namespace xylem

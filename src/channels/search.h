@@ -60,7 +60,10 @@ class Search {
   void tryNvls(int head, std::int64_t& time);
   void tryCollnetDirect(int head, std::int64_t& time);
 
-  bool follow(const Route& route, float share);
+  bool allows(const Route& route) const;
+  bool take(const Route& route, const Load& load);
+  void giveBack(const Route& route, const Load& load);
+  const Load& loadOf(const Route& route) const { return route.intra ? intra_ : inter_; }
   bool isBetter() const;
   void record(std::int64_t& time);
   int& gpuAt(int channel, int position);
@@ -73,8 +76,8 @@ class Search {
   SearchSpace& space_;
   ChannelGraph& wanted_;
   ChannelGraph& best_;
-  Demand demand_;
-  bool symmetric_ = false;  // tree patterns also send the other way
+  Load intra_, inter_, interHalf_;  // what a channel takes inside the host and to the NETs
+  bool symmetric_ = false;          // tree patterns also send the other way
   int gpus_, nets_;
   int backToNet_ = -1, backToFirst_ = -1;  // at which position a channel leaves to a NET, or closes
   std::vector<std::uint64_t> used_;        // by GPU: the channels it is in

@@ -13,27 +13,10 @@ namespace {
 
 // GPUs below this compute capability spend an eighth of what they receive on the way back (acknowledgements).
 constexpr int kFreeAcknowledgementSm = 80;
-constexpr float kAcknowledgementShare = 1.0f / 8.0f;
 // Only the first NETs are considered by distance.
 constexpr int kMaxNetsByDistance = 64;
 // Bandwidths in ranking keys take 16 bits.
 constexpr float kMaxKeyBandwidth = 65535.0f;
-
-// roundf(x * 1000) / 1000 for x >= 0 in 32-bit floats, without the call. The sum in double is exact, so that
-// truncating it rounds half up.
-inline float roundMilli(float x) {
-  const float scaled = x * 1000.0f;
-  if (scaled >= 8388608.0f) return scaled / 1000.0f;  // no fraction left to round
-  return static_cast<float>(static_cast<std::int32_t>(static_cast<double>(scaled) + 0.5)) / 1000.0f;
-}
-
-// The weight of a link or NET in the hash of what is free.
-constexpr std::uint64_t hashWeight(std::uint64_t index) {
-  std::uint64_t x = (index + 1) * 0x9e3779b97f4a7c15;
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
-  return (x ^ (x >> 31)) | 1;
-}
 
 }  // namespace
 
@@ -42,11 +25,9 @@ SearchSpace::SearchSpace(const System& system, const PathTable& paths, const Loc
       paths_(paths),
       locality_(locality),
       gpuCount_(system.count(NodeType::kGpu)),
-      netCount_(system.count(NodeType::kNet)) {
+      netCount_(system.count(NodeType::kNet)),
+      free_(system.links()) {
   if (system.hasNvs()) nvs_ = system.node(NodeType::kNvs, 0);
-  for (const Link& link : system.links()) free_.push_back(link.bandwidth);
-  for (std::size_t i = 0; i < free_.size() + static_cast<std::size_t>(netCount_); ++i)
-    weight_.push_back(hashWeight(i));
   const auto gpus = system.nodes(NodeType::kGpu);
   const auto nets = system.nodes(NodeType::kNet);
   for (NodeId a : gpus)
@@ -67,26 +48,33 @@ SearchSpace::SearchSpace(const System& system, const PathTable& paths, const Loc
   rankNets();
 }
 
-SearchSpace::Step SearchSpace::step(const Link& link, LinkId id, bool fromGpu) const {
-  Step step{id, kNoLink, 0, link.type == LinkType::kPci};
+// What walking a link takes: from the link, and for some nodes from the way back.
+void SearchSpace::addSteps(const Link& link, LinkId id, bool fromGpu, bool widePci) {
+  const bool pci = widePci && link.type == LinkType::kPci;
+  steps_.push_back({id, pci ? Share::kPci : Share::kWhole});
   const NodeType to = system_.type(link.to);
-  if (to == NodeType::kGpu && system_.gpu(link.to).sm < kFreeAcknowledgementSm && !fromGpu)
-    step.reverseShare = kAcknowledgementShare;
-  else if (to == NodeType::kCpu && system_.cpu(link.to).arch == CpuArch::kPower &&
-           link.type == LinkType::kNvl)
-    step.reverseShare = 1.0f;
-  if (step.reverseShare == 0) return step;
-  step.reverse = system_.findLink(link.to, link.from, link.type);
-  if (step.reverse == kNoLink)
+  const bool acknowledged =
+      to == NodeType::kGpu && system_.gpu(link.to).sm < kFreeAcknowledgementSm && !fromGpu;
+  const bool power =
+      to == NodeType::kCpu && system_.cpu(link.to).arch == CpuArch::kPower && link.type == LinkType::kNvl;
+  if (!acknowledged && !power) return;
+  const LinkId reverse = system_.findLink(link.to, link.from, link.type);
+  if (reverse == kNoLink)
     throw Error(ResultCode::kInvalidArgument,
                 "the {} link {} -> {} has no counterpart in the other direction", name(link.type),
                 system_.name(link.from), system_.name(link.to));
-  return step;
+  steps_.back().withNext = true;
+  steps_.push_back({reverse, power ? Share::kWhole : pci ? Share::kPciEighth : Share::kWholeEighth});
 }
 
 void SearchSpace::addRoute(NodeId from, NodeId to) {
   const Path& path = paths_.path(from, to);
+  const auto links = paths_.links(path);
   const bool fromGpu = system_.type(from) == NodeType::kGpu;
+  const bool throughIntel = std::any_of(links.begin(), links.end(), [&](LinkId id) {
+    const NodeId node = system_.link(id).to;
+    return system_.type(node) == NodeType::kCpu && system_.cpu(node).is(CpuArch::kX86, CpuVendor::kIntel);
+  });
   Route route;
   route.firstStep = static_cast<std::int32_t>(steps_.size());
   route.hops = static_cast<std::int16_t>(path.hops);
@@ -94,88 +82,29 @@ void SearchSpace::addRoute(NodeId from, NodeId to) {
   route.reverseType = paths_.path(to, from).type;
   route.intra = system_.type(from) != NodeType::kNet && system_.type(to) != NodeType::kNet;
   route.bandwidth = path.bandwidth;
-  bool intel = false;
-  for (LinkId id : paths_.links(path)) {
-    const Link& link = system_.link(id);
-    steps_.push_back(step(link, id, fromGpu));
-    route.takesReverse |= steps_.back().reverse != kNoLink;
-    intel |=
-        system_.type(link.to) == NodeType::kCpu && system_.cpu(link.to).is(CpuArch::kX86, CpuVendor::kIntel);
-  }
-  route.throughIntelCpu = path.type == PathType::kPhb && fromGpu && intel;
+  const bool widePci = path.type == PathType::kPhb && fromGpu && throughIntel;
+  for (LinkId id : links) addSteps(system_.link(id), id, fromGpu, widePci);
+  route.steps = static_cast<std::int16_t>(static_cast<std::int32_t>(steps_.size()) - route.firstStep);
+  std::vector<LinkId> taken;
+  for (const RouteStep& step : stepsOf(route)) taken.push_back(step.link);
+  std::sort(taken.begin(), taken.end());
+  route.repeats = std::adjacent_find(taken.begin(), taken.end()) != taken.end();
   routes_.push_back(route);
-}
-
-inline void SearchSpace::setFree(LinkId link, float bandwidth) {
-  float& free = free_[static_cast<std::size_t>(link)];
-  const std::uint64_t change =
-      std::uint64_t{std::bit_cast<std::uint32_t>(bandwidth)} - std::bit_cast<std::uint32_t>(free);
-  freeHash_ += change * weight_[static_cast<std::size_t>(link)];
-  free = bandwidth;
-}
-
-// Takes link by link until one has not enough; returns how many gave.
-std::size_t SearchSpace::take(const Route& route, float amount, float pciAmount) {
-  const Step* steps = steps_.data() + route.firstStep;
-  const auto count = static_cast<std::size_t>(route.hops);
-  for (std::size_t i = 0; i < count; ++i) {
-    const Step& s = steps[i];
-    const float forward = s.pci ? pciAmount : amount;
-    const float free = free_[static_cast<std::size_t>(s.link)];
-    if (free < forward) return i;
-    const float backward = s.reverse == kNoLink ? 0 : forward * s.reverseShare;
-    if (backward != 0) {
-      if (free_[static_cast<std::size_t>(s.reverse)] < backward) return i;
-      setFree(s.reverse, roundMilli(free_[static_cast<std::size_t>(s.reverse)] - backward));
-    }
-    setFree(s.link, roundMilli(free - forward));
-  }
-  return count;
-}
-
-void SearchSpace::giveBack(const Route& route, std::size_t count, float amount, float pciAmount) {
-  const Step* steps = steps_.data() + route.firstStep;
-  for (std::size_t i = 0; i < count; ++i) {
-    const Step& s = steps[i];
-    const float forward = s.pci ? pciAmount : amount;
-    setFree(s.link, roundMilli(free_[static_cast<std::size_t>(s.link)] + forward));
-    const float backward = s.reverse == kNoLink ? 0 : forward * s.reverseShare;
-    if (backward != 0) setFree(s.reverse, roundMilli(free_[static_cast<std::size_t>(s.reverse)] + backward));
-  }
-}
-
-bool SearchSpace::follow(const Route& route, const Demand& demand, float share, bool symmetric) {
-  const float amount = (route.intra ? demand.bwIntra : demand.bwInter) * std::fabs(share);
-  const float pciAmount = route.throughIntelCpu ? amount * 6.0f / 5.0f : amount;
-  if (share < 0) {
-    giveBack(route, static_cast<std::size_t>(route.hops), amount, pciAmount);
-    return true;
-  }
-  if (share == 1.0f) {
-    const PathType limit = route.intra ? demand.typeIntra : demand.typeInter;
-    if (route.type > limit || (symmetric && route.reverseType > limit)) return false;
-  }
-  const std::size_t taken = take(route, amount, pciAmount);
-  if (taken == static_cast<std::size_t>(route.hops)) return true;
-  giveBack(route, taken, amount, pciAmount);
-  return false;
 }
 
 void SearchSpace::takeNetBandwidth(int net, float amount) {
   for (int other : portNets_[static_cast<std::size_t>(port_[static_cast<std::size_t>(net)])]) {
-    float& free = netBandwidth_[static_cast<std::size_t>(other)];
-    const std::uint32_t before = std::bit_cast<std::uint32_t>(free);
-    free -= amount;
-    freeHash_ += (std::uint64_t{std::bit_cast<std::uint32_t>(free)} - before) *
-                 weight_[free_.size() + static_cast<std::size_t>(other)];
+    const auto i = static_cast<std::size_t>(other);
+    const std::uint32_t before = std::bit_cast<std::uint32_t>(netBandwidth_[i]);
+    netBandwidth_[i] -= amount;
+    netHash_ += (std::uint64_t{std::bit_cast<std::uint32_t>(netBandwidth_[i])} - before) * netWeight_[i];
   }
 }
 
 int SearchSpace::freePciBandwidth(int gpu) const {
   const auto [out, back] = gpuPci_[static_cast<std::size_t>(gpu)];
   if (out == kNoLink) return -1;
-  return static_cast<int>(
-      std::min(free_[static_cast<std::size_t>(out)], free_[static_cast<std::size_t>(back)]));
+  return static_cast<int>(std::min({free_.of(out), free_.of(back), kMaxKeyBandwidth - 1}));
 }
 
 void SearchSpace::rankGpus() {
@@ -217,6 +146,7 @@ void SearchSpace::rankNets() {
     const NodeId node = system_.node(NodeType::kNet, n);
     const Net& net = system_.net(node);
     netBandwidth_.push_back(net.bandwidth);
+    netWeight_.push_back(hashWeight(system_.links().size() + static_cast<std::size_t>(n)));
     port_.push_back(ports.emplace(std::pair{net.asic, net.port}, n).first->second);
     portNets_[static_cast<std::size_t>(port_.back())].push_back(n);
     const NodeId local = locality_.localGpu(node);

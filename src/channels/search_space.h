@@ -3,8 +3,8 @@
 // free.
 //
 //   SearchSpace space(system, paths, locality);
-//   if (space.follow(space.gpuToGpu(a, b), demand, +1)) { ...; space.follow(space.gpuToGpu(a, b), demand,
-//   -1); }
+//   const Load load = space.load(12.0f);
+//   if (space.take(space.gpuToGpu(a, b), load)) { ...; space.giveBack(space.gpuToGpu(a, b), load); }
 //
 // All searches of a host share one space: taking and giving back rounds bandwidths to three decimals the
 // first time a link is touched, and those roundings carry over from one search to the next.
@@ -13,28 +13,22 @@
 #include <span>
 #include <vector>
 
+#include "channels/free_bandwidth.h"
 #include "paths/locality.h"
 #include "paths/path_table.h"
 #include "topology/system.h"
 
 namespace xylem {
 
-// What a path is asked to carry: bandwidths in GB/s and the worst types allowed, inside the host and to the
-// NETs.
-struct Demand {
-  float bwIntra = 0, bwInter = 0;
-  PathType typeIntra = PathType::kLoc, typeInter = PathType::kLoc;
-};
-
 // A path as the search walks it.
 struct Route {
   std::int32_t firstStep = 0;
-  std::int16_t hops = 0;
+  std::int16_t steps = 0;  // links it takes bandwidth of, in walking order
+  std::int16_t hops = 0;   // links it walks
   PathType type = PathType::kDis;
   PathType reverseType = PathType::kDis;  // of the path the other way
+  bool repeats = false;                   // some link is taken from more than once
   bool intra = false;                     // both ends are GPUs or NVSwitches
-  bool throughIntelCpu = false;           // GPU to elsewhere by way of an Intel CPU: PCI carries 6/5 as much
-  bool takesReverse = false;              // some step also takes bandwidth of the link the other way
   float bandwidth = 0;                    // GB/s, before any search
 };
 
@@ -55,10 +49,13 @@ class SearchSpace {
   const Route& nvsToGpu(int gpu) const { return routes_[nvsToGpu_ + static_cast<std::size_t>(gpu)]; }
   const Route& gpuToNvs(int gpu) const { return routes_[gpuToNvs_ + static_cast<std::size_t>(gpu)]; }
 
-  // Takes the demand along the route (share 1), a multiple of it, or gives it back (negative share).
-  // `symmetric` patterns also need the way back to be of an allowed type. False, and nothing taken, if it
-  // does not fit.
-  bool follow(const Route& route, const Demand& demand, float share, bool symmetric);
+  // What `bandwidth` (GB/s) per channel asks of the links of a route.
+  static Load load(float bandwidth) { return Load(bandwidth); }
+  // Takes it from every link of the route; false, and nothing taken, if one has not enough.
+  bool take(const Route& route, const Load& load) {
+    return route.repeats ? free_.takeInOrder(stepsOf(route), load) : free_.take(stepsOf(route), load);
+  }
+  void giveBack(const Route& route, const Load& load) { free_.giveBack(stepsOf(route), load); }
 
   // The free bandwidth of a NET's port, shared by all NETs on it.
   float netBandwidth(int net) const { return netBandwidth_[static_cast<std::size_t>(net)]; }
@@ -69,7 +66,7 @@ class SearchSpace {
 
   // A hash of all bandwidth that is free now: equal states of the search have equal hashes. Kept up to date
   // by every change, so asking costs nothing.
-  std::uint64_t freeHash() const { return freeHash_; }
+  std::uint64_t freeHash() const { return free_.hash() + netHash_; }
 
   // What a GPU's PCI link has free in its narrower direction, in whole GB/s; -1 without a PCI link.
   int freePciBandwidth(int gpu) const;
@@ -92,36 +89,29 @@ class SearchSpace {
   int localGpu(int net) const { return localGpu_[static_cast<std::size_t>(net)]; }
 
  private:
-  struct Step {
-    LinkId link;
-    LinkId reverse;      // kNoLink if the step takes nothing there
-    float reverseShare;  // of what the link itself carries
-    bool pci;
-  };
-
   static std::size_t at(int a, int width, int b) {
     return static_cast<std::size_t>(a) * static_cast<std::size_t>(width) + static_cast<std::size_t>(b);
   }
+  std::span<const RouteStep> stepsOf(const Route& route) const {
+    return {steps_.data() + route.firstStep, static_cast<std::size_t>(route.steps)};
+  }
   void addRoute(NodeId from, NodeId to);
-  Step step(const Link& link, LinkId id, bool fromGpu) const;
+  void addSteps(const Link& link, LinkId id, bool fromGpu, bool widePci);
   void rankGpus();
   void rankNets();
-  void setFree(LinkId link, float bandwidth);
-  std::size_t take(const Route& route, float amount, float pciAmount);
-  void giveBack(const Route& route, std::size_t count, float amount, float pciAmount);
 
   const System& system_;
   const PathTable& paths_;
   const Locality& locality_;
   int gpuCount_, netCount_;
+  FreeBandwidth free_;  // by link
   NodeId nvs_ = kNoNode;
   std::vector<Route> routes_;  // GPU x GPU, GPU x NET, NET x GPU, NVS x GPU, GPU x NVS
   std::size_t gpuToNet_ = 0, netToGpu_ = 0, nvsToGpu_ = 0, gpuToNvs_ = 0;
-  std::vector<Step> steps_;
-  std::vector<float> free_;  // by link: GB/s not taken
-  std::uint64_t freeHash_ = 0;
-  std::vector<std::uint64_t> weight_;  // by link, then by NET: its part in the hash
+  std::vector<RouteStep> steps_;
+  std::uint64_t netHash_ = 0;  // of the NETs' free bandwidth
   std::vector<float> netBandwidth_;
+  std::vector<std::uint64_t> netWeight_;
   std::vector<int> port_;                          // by NET: the lowest NET on the same port
   std::vector<std::vector<int>> portNets_;         // by that NET: all on the port
   std::vector<std::pair<LinkId, LinkId>> gpuPci_;  // by GPU: its first PCI link and the way back
