@@ -29,7 +29,7 @@ Document readMachine(const std::string& file, const Settings& settings, int devi
   }
   std::vector<std::string> ignored;
   Document document = readTopology(file, &ignored);
-  for (const std::string& element : ignored) warn(fmt::format("{}: ignoring {}", file, element));
+  for (const std::string& element : ignored) warn(element);
   return document;
 }
 

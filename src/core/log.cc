@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <cerrno>
 #include <chrono>
 #include <climits>
 #include <utility>
@@ -83,12 +84,12 @@ std::uint32_t parseSubsystems(std::string_view text, std::vector<std::string>* u
 
 Logger::Logger(const Settings& settings, std::uint32_t defaultSubsystems, std::FILE* out)
     : mask_(defaultSubsystems), host_(shortHostName()), out_(out), file_(nullptr, &std::fclose) {
-  const std::string level = settings.text(Setting::kDebug);
+  const std::string& level = settings.text(Setting::kDebug);
   for (const auto& [name, value] : kLevels)
     if (equalsIgnoringCase(level, name)) level_ = value;
   if (settings.isSet(Setting::kDebugSubsys))
     mask_ = parseSubsystems(settings.text(Setting::kDebugSubsys), nullptr);
-  const std::string pattern = settings.text(Setting::kDebugFile);
+  const std::string& pattern = settings.text(Setting::kDebugFile);
   if (level_ <= LogLevel::kVersion || pattern.empty()) return;
   const std::string name = expandLogFileName(pattern, host_, getpid());
   file_.reset(std::fopen(name.c_str(), "w"));

@@ -11,11 +11,11 @@
 
 #include <array>
 #include <cstdint>
-#include <ranges>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "core/index_range.h"
 #include "topology/document.h"
 
 namespace xylem {
@@ -121,7 +121,7 @@ class System {
   int count(NodeType type) const { return first_[index(type) + 1] - first_[index(type)]; }
   int nodeCount() const { return first_[kNodeTypes]; }
   NodeId node(NodeType type, int i) const { return first_[index(type)] + i; }
-  auto nodes(NodeType type) const { return std::views::iota(first_[index(type)], first_[index(type) + 1]); }
+  IndexRange nodes(NodeType type) const { return IndexRange(first_[index(type)], first_[index(type) + 1]); }
   const Node& operator[](NodeId id) const { return nodes_[static_cast<std::size_t>(id)]; }
   NodeType type(NodeId id) const { return (*this)[id].type; }
   // The node's position among those of its type.

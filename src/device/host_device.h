@@ -1,0 +1,40 @@
+#pragma once
+// The host devices of this process: how many there are, which is a thread's current one, their streams and
+// memory.
+//
+//   setCurrentDevice(2);
+//   OwnedStream stream(currentDevice());
+
+#include <cstddef>
+
+#include "core/settings.h"
+#include "device/stream.h"
+
+namespace xylem {
+
+// The cores that this process may run on; at least 1.
+int coreCount();
+
+// XYLEM_HOST_DEVICES, or one per core of the machine, or one per process of the job on this machine if that
+// is more.
+int hostDeviceCount(const Settings& settings);
+
+int currentDevice();
+void setCurrentDevice(int device);
+
+// A stream the scheduler knows, until it is destroyed.
+class OwnedStream {
+ public:
+  explicit OwnedStream(int device);
+  ~OwnedStream();
+  Stream& get() { return stream_; }
+
+ private:
+  Stream stream_;
+};
+
+// Memory of a device: `bytes` aligned to 256; throws Error if there is none. releaseMemory takes null, too.
+void* allocateMemory(std::size_t bytes);
+void releaseMemory(void* memory) noexcept;
+
+}  // namespace xylem

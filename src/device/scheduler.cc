@@ -1,0 +1,154 @@
+#include "device/scheduler.h"
+
+#include <algorithm>
+
+#include "device/host_device.h"
+#include "device/worker.h"
+
+namespace xylem {
+namespace {
+
+// Marks a stream as waited for.
+class Attendance {
+ public:
+  explicit Attendance(Stream& stream) : stream_(stream) { stream_.attend(); }
+  ~Attendance() { stream_.leave(); }
+  Attendance(const Attendance&) = delete;
+  Attendance& operator=(const Attendance&) = delete;
+
+ private:
+  Stream& stream_;
+};
+
+}  // namespace
+
+Scheduler& Scheduler::instance() {
+  static Scheduler scheduler;
+  return scheduler;
+}
+
+Scheduler::Scheduler() : cores_(coreCount()) {}
+Scheduler::~Scheduler() = default;
+
+void Scheduler::attach(Stream& stream) {
+  const std::lock_guard lock(mutex_);
+  streams_.push_back(&stream);
+}
+
+void Scheduler::detach(Stream& stream) {
+  wait(stream);
+  // Helpers claim under the mutex: once the stream is off the list, whoever still has the claim is the last
+  // one.
+  {
+    const std::lock_guard lock(mutex_);
+    std::erase(streams_, &stream);
+  }
+  Backoff backoff(policy());
+  while (!stream.tryClaim()) backoff.pause();
+}
+
+Stream& Scheduler::defaultStream(int device) {
+  const std::lock_guard lock(mutex_);
+  std::unique_ptr<Stream>& stream = defaults_[device];
+  if (!stream) {
+    stream = std::make_unique<Stream>(device);
+    streams_.push_back(stream.get());
+  }
+  return *stream;
+}
+
+Worker& Scheduler::workerOf(int device) {
+  const std::lock_guard lock(mutex_);
+  for (const auto& worker : workers_)
+    if (worker->device() == device) return *worker;
+  return *workers_.emplace_back(std::make_unique<Worker>(*this, device));
+}
+
+void Scheduler::enqueue(Stream& stream, Task& task) {
+  Worker* worker = stream.worker();
+  if (worker == nullptr) {
+    worker = &workerOf(stream.device());
+    stream.setWorker(worker);
+  }
+  stream.enqueue(task);
+  worker->notify();
+}
+
+Scheduler::Helped Scheduler::helpOne(const Stream* own, int device, bool checkStalls) {
+  Stream* chosen = nullptr;
+  {
+    const std::unique_lock lock(mutex_, std::try_to_lock);
+    if (!lock) return Helped::kBlocked;  // somebody else looks right now
+    for (std::size_t i = 0; i < streams_.size() && chosen == nullptr; ++i) {
+      Stream* stream = streams_[(cursor_ + i) % streams_.size()];
+      if (stream == own || (device >= 0 && stream->device() != device)) continue;
+      if (!stream->pending() || stream->attended() || !stream->tryClaim()) continue;
+      chosen = stream;
+      cursor_ = (cursor_ + i + 1) % streams_.size();
+    }
+  }
+  if (chosen == nullptr) return Helped::kNothing;
+  const Progress progress = chosen->run();
+  if (progress == Progress::kWouldBlock && checkStalls) chosen->checkStall();
+  chosen->release();
+  return progress == Progress::kWouldBlock ? Helped::kBlocked : Helped::kAdvanced;
+}
+
+void Scheduler::wait(Stream& stream) {
+  const std::uint64_t target = stream.enqueued();
+  if (stream.finished() >= target) return;
+  const Attendance attendance(stream);
+  Backoff backoff(policy());
+  bool mine = false;
+  while (stream.finished() < target) {
+    if (!mine) mine = stream.tryClaim();
+    bool advanced = false;
+    const bool stalled = backoff.takeStall();
+    if (mine) {
+      advanced = stream.run() != Progress::kWouldBlock;
+      if (!advanced && stalled) stream.checkStall();
+    }
+    if (!advanced && stream.finished() < target)
+      advanced = helpOne(&stream, -1, stalled) == Helped::kAdvanced;
+    if (advanced)
+      backoff.reset();
+    else
+      backoff.pause();
+  }
+  if (mine) stream.release();
+}
+
+void Scheduler::waitUntil(const std::function<bool()>& done) {
+  Backoff backoff(policy());
+  while (!done()) {
+    if (helpOne(nullptr, -1, backoff.takeStall()) == Helped::kAdvanced)
+      backoff.reset();
+    else
+      backoff.pause();
+  }
+}
+
+std::optional<Error> Scheduler::waitDevice(int device) {
+  waitUntil([this, device] {
+    const std::lock_guard lock(mutex_);
+    return std::none_of(streams_.begin(), streams_.end(),
+                        [device](const Stream* s) { return s->device() == device && s->pending(); });
+  });
+  const std::lock_guard lock(mutex_);
+  for (Stream* stream : streams_)
+    if (stream->device() == device)
+      if (auto error = stream->takeError()) return error;
+  return std::nullopt;
+}
+
+void Scheduler::noteLocalRanks(int ranks) {
+  int known = localRanks_.load(std::memory_order_relaxed);
+  while (known < ranks && !localRanks_.compare_exchange_weak(known, ranks, std::memory_order_relaxed)) {
+  }
+}
+
+WaitPolicy Scheduler::policy() const {
+  return chooseWaitPolicy(localRanks_.load(std::memory_order_relaxed), cores_);
+}
+
+}  // namespace xylem

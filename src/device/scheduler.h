@@ -1,0 +1,73 @@
+#pragma once
+// Who runs the streams of this process. Whoever waits for a stream runs its tasks inline and, while these
+// cannot go on, those of streams nobody waits for; a worker thread per device takes over what nobody waits
+// for at all.
+//
+//   Scheduler& scheduler = Scheduler::instance();
+//   scheduler.enqueue(stream, task);   // returns at once
+//   scheduler.wait(stream);            // runs it
+//
+// A worker starts with the first task of its device. It looks for unattended work every few milliseconds
+// while there is work at all, so that enqueueing wakes nobody, and sleeps for good when there was none for a
+// while.
+
+#include <atomic>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "device/stream.h"
+#include "device/waiting.h"
+
+namespace xylem {
+
+class Worker;
+
+class Scheduler {
+ public:
+  static Scheduler& instance();
+  Scheduler();
+  ~Scheduler();
+  Scheduler(const Scheduler&) = delete;
+  Scheduler& operator=(const Scheduler&) = delete;
+
+  // A stream may run between attach and detach. detach waits for its tasks.
+  void attach(Stream& stream);
+  void detach(Stream& stream);
+
+  // The device's default stream, made on first use; it lives as long as the scheduler.
+  Stream& defaultStream(int device);
+
+  void enqueue(Stream& stream, Task& task);
+  // Returns when everything enqueued before the call is done; errors stay in the stream.
+  void wait(Stream& stream);
+  // Runs whatever can run in this process until `done` says so.
+  void waitUntil(const std::function<bool()>& done);
+  // Returns when no stream of the device has work left; the first error found in one of them.
+  std::optional<Error> waitDevice(int device);
+
+  // How many ranks of this machine share its cores; the largest number counts.
+  void noteLocalRanks(int ranks);
+  WaitPolicy policy() const;
+
+ private:
+  friend class Worker;
+  enum class Helped { kAdvanced, kBlocked, kNothing };
+  // Runs one unattended stream (of `device`, or of any if that is negative) other than `own`, if there is
+  // one.
+  Helped helpOne(const Stream* own, int device, bool checkStalls);
+  Worker& workerOf(int device);
+
+  std::mutex mutex_;  // guards the lists and the cursor; never held while tasks run
+  std::vector<Stream*> streams_;
+  std::map<int, std::unique_ptr<Stream>> defaults_;
+  std::vector<std::unique_ptr<Worker>> workers_;  // after the streams, so that they end first
+  std::size_t cursor_ = 0;
+  std::atomic<int> localRanks_{1};
+  const int cores_;
+};
+
+}  // namespace xylem

@@ -1,0 +1,104 @@
+// The host device under CUDA's runtime names.
+
+#include "host/cuda_runtime.h"
+
+#include <gmock/gmock.h>
+
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <vector>
+
+namespace {
+
+using ::testing::Each;
+using ::testing::Not;
+using ::testing::StrEq;
+
+TEST(CudaRuntime, CountsAndChoosesDevices) {
+  setenv("XYLEM_HOST_DEVICES", "3", 1);
+  int count = 0, device = -1;
+  EXPECT_EQ(cudaGetDeviceCount(&count), cudaSuccess);
+  EXPECT_EQ(count, 3);
+  EXPECT_EQ(cudaSetDevice(2), cudaSuccess);
+  EXPECT_EQ(cudaGetDevice(&device), cudaSuccess);
+  EXPECT_EQ(device, 2);
+  EXPECT_EQ(cudaSetDevice(3), cudaErrorInvalidDevice);
+  EXPECT_EQ(cudaSetDevice(-1), cudaErrorInvalidDevice);
+  EXPECT_EQ(cudaGetDeviceCount(nullptr), cudaErrorInvalidValue);
+  EXPECT_EQ(cudaGetDevice(nullptr), cudaErrorInvalidValue);
+  cudaSetDevice(0);
+  unsetenv("XYLEM_HOST_DEVICES");
+}
+
+TEST(CudaRuntime, MemoryIsAlignedAndGivenBack) {
+  void* memory = nullptr;
+  ASSERT_EQ(cudaMalloc(&memory, 1000), cudaSuccess);
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(memory) % 256, 0u);
+  EXPECT_EQ(cudaMemset(memory, 7, 1000), cudaSuccess);
+  EXPECT_EQ(cudaFree(memory), cudaSuccess);
+  EXPECT_EQ(cudaFree(nullptr), cudaSuccess);
+  EXPECT_EQ(cudaMalloc(&memory, 0), cudaSuccess);
+  EXPECT_EQ(memory, nullptr);
+  EXPECT_EQ(cudaMalloc(nullptr, 8), cudaErrorInvalidValue);
+}
+
+TEST(CudaRuntime, CopiesInEveryDirection) {
+  for (int kind = cudaMemcpyHostToHost; kind <= cudaMemcpyDefault; ++kind) {
+    int from = 5 + kind, to = 0;
+    EXPECT_EQ(cudaMemcpy(&to, &from, sizeof to, static_cast<cudaMemcpyKind>(kind)), cudaSuccess);
+    EXPECT_EQ(to, from);
+  }
+  int x = 0;
+  EXPECT_EQ(cudaMemcpy(&x, nullptr, 4, cudaMemcpyDefault), cudaErrorInvalidValue);
+  EXPECT_EQ(cudaMemcpy(&x, &x, 4, static_cast<cudaMemcpyKind>(9)), cudaErrorInvalidMemcpyDirection);
+  EXPECT_EQ(cudaMemcpy(nullptr, nullptr, 0, cudaMemcpyDefault), cudaSuccess);
+}
+
+TEST(CudaRuntime, StreamsKeepTheirOrder) {
+  cudaStream_t stream = nullptr;
+  ASSERT_EQ(cudaStreamCreate(&stream), cudaSuccess);
+  std::vector<char> a(1000, 'a'), b(1000, 'b'), c(1000, 'c');
+  EXPECT_EQ(cudaMemcpyAsync(b.data(), a.data(), 1000, cudaMemcpyDefault, stream), cudaSuccess);
+  EXPECT_EQ(cudaMemcpyAsync(c.data(), b.data(), 1000, cudaMemcpyDefault, stream), cudaSuccess);
+  EXPECT_EQ(cudaMemsetAsync(b.data(), 'z', 1000, stream), cudaSuccess);
+  EXPECT_EQ(cudaStreamSynchronize(stream), cudaSuccess);
+  EXPECT_THAT(c, Each('a'));
+  EXPECT_THAT(b, Each('z'));
+  EXPECT_EQ(cudaStreamQuery(stream), cudaSuccess);
+  EXPECT_EQ(cudaStreamDestroy(stream), cudaSuccess);
+}
+
+TEST(CudaRuntime, ASynchronousCopyComesAfterTheStreamsOfTheDevice) {
+  cudaStream_t stream = nullptr;
+  ASSERT_EQ(cudaStreamCreate(&stream), cudaSuccess);
+  std::vector<char> a(1000, 'a'), b(1000, 'b'), c(1000, 'c');
+  EXPECT_EQ(cudaMemcpyAsync(b.data(), a.data(), 1000, cudaMemcpyDefault, stream), cudaSuccess);
+  EXPECT_EQ(cudaMemcpy(c.data(), b.data(), 1000, cudaMemcpyDefault), cudaSuccess);
+  EXPECT_THAT(c, Each('a'));
+  EXPECT_EQ(cudaDeviceSynchronize(), cudaSuccess);
+  EXPECT_EQ(cudaStreamDestroy(stream), cudaSuccess);
+}
+
+TEST(CudaRuntime, TheDefaultStreamHasThreeNames) {
+  for (const cudaStream_t stream : {cudaStream_t{}, cudaStreamLegacy, cudaStreamPerThread}) {
+    int from = 9, to = 0;
+    EXPECT_EQ(cudaMemcpyAsync(&to, &from, sizeof to, cudaMemcpyDefault, stream), cudaSuccess);
+    EXPECT_EQ(cudaStreamSynchronize(stream), cudaSuccess);
+    EXPECT_EQ(to, 9);
+    EXPECT_EQ(cudaStreamDestroy(stream), cudaErrorInvalidResourceHandle);
+  }
+  EXPECT_EQ(cudaStreamCreate(nullptr), cudaErrorInvalidValue);
+}
+
+TEST(CudaRuntime, EveryErrorHasWords) {
+  for (const cudaError_t error :
+       {cudaSuccess, cudaErrorInvalidValue, cudaErrorLaunchFailure, cudaErrorUnknown}) {
+    EXPECT_THAT(cudaGetErrorString(error), Not(StrEq("")));
+    EXPECT_THAT(cudaGetErrorName(error), Not(StrEq("")));
+  }
+  EXPECT_THAT(cudaGetErrorName(cudaErrorNotReady), StrEq("cudaErrorNotReady"));
+  EXPECT_THAT(cudaGetErrorString(static_cast<cudaError_t>(12345)), StrEq("unknown error"));
+}
+
+}  // namespace

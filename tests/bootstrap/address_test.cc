@@ -1,0 +1,128 @@
+// Addresses, interfaces and ids.
+
+#include <gmock/gmock.h>
+
+#include <cstring>
+
+#include "bootstrap/interfaces.h"
+#include "bootstrap/root.h"
+#include "bootstrap/unique_id.h"
+#include "core/error.h"
+
+namespace xylem {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+TEST(SocketAddress, ReadsAndWritesBothFamilies) {
+  EXPECT_EQ(SocketAddress::parse("127.0.0.1:80").text(), "127.0.0.1:80");
+  EXPECT_EQ(SocketAddress::parse("[::1]:65535").text(), "[::1]:65535");
+  EXPECT_EQ(SocketAddress::parse("localhost:7", AF_INET).family(), AF_INET);
+}
+
+TEST(SocketAddress, RefusesWhatIsNone) {
+  for (const char* text : {"", "127.0.0.1", ":80", "127.0.0.1:", "127.0.0.1:http", "127.0.0.1:65536",
+                           "127.0.0.1:-1", "[::1:80", "1.2.3.4:99999999999999"})
+    EXPECT_THROW(SocketAddress::parse(text), Error) << text;
+}
+
+TEST(SocketAddress, TravelsAsBytes) {
+  for (const char* text : {"10.1.2.3:4567", "[2001:db8::1]:99"})
+    EXPECT_EQ(SocketAddress::fromWire(SocketAddress::parse(text).toWire()).text(), text);
+  EXPECT_THROW(SocketAddress::fromWire(WireAddress{}), Error);
+}
+
+TEST(Interfaces, ListsOfNames) {
+  EXPECT_TRUE(interfaceMatches("", "eth0"));
+  EXPECT_TRUE(interfaceMatches("eth,ib", "ib0"));
+  EXPECT_FALSE(interfaceMatches("eth,ib", "docker0"));
+  EXPECT_TRUE(interfaceMatches("=eth0,ib0", "eth0"));
+  EXPECT_FALSE(interfaceMatches("=eth", "eth0"));
+  EXPECT_FALSE(interfaceMatches("^docker,lo", "docker0"));
+  EXPECT_TRUE(interfaceMatches("^docker,lo", "eth0"));
+  EXPECT_FALSE(interfaceMatches("^=eth0", "eth0"));
+  EXPECT_TRUE(interfaceMatches("^=eth0", "eth01"));
+  EXPECT_TRUE(interfaceMatches(",,eth", "eth0"));
+  EXPECT_FALSE(interfaceMatches(",", "eth0"));
+}
+
+std::vector<Interface> machine() {
+  return {{"lo", SocketAddress::parse("127.0.0.1:0")},
+          {"docker0", SocketAddress::parse("172.17.0.1:0")},
+          {"eth0", SocketAddress::parse("[fe80::1]:0")},
+          {"eth0", SocketAddress::parse("[2001:db8::7]:0")},
+          {"eth1", SocketAddress::parse("10.0.0.1:0")}};
+}
+
+std::string chosen(std::vector<Interface> interfaces, const std::string& names,
+                   const std::string& family = "") {
+  Settings settings;
+  settings.set(spec(Setting::kSocketIfname), names, "test");
+  settings.set(spec(Setting::kSocketFamily), family, "test");
+  const Interface interface = chooseInterface(interfaces, settings);
+  return interface.name + " " + interface.address.text();
+}
+
+TEST(Interfaces, PreferredLikeNccl) {
+  EXPECT_EQ(chosen(machine(), ""), "eth0 [2001:db8::7]:0") << "not one that is valid on its link only";
+  EXPECT_EQ(chosen(machine(), "", "AF_INET"), "eth1 10.0.0.1:0");
+  EXPECT_EQ(chosen(machine(), "docker"), "docker0 172.17.0.1:0");
+  EXPECT_EQ(chosen(machine(), "^eth"), "lo 127.0.0.1:0");
+  EXPECT_EQ(chosen({machine()[0], machine()[1]}, ""), "docker0 172.17.0.1:0");
+  EXPECT_EQ(chosen({machine()[0]}, ""), "lo 127.0.0.1:0");
+  auto withIb = machine();
+  withIb.push_back({"ib0", SocketAddress::parse("10.9.9.9:0")});
+  EXPECT_EQ(chosen(withIb, ""), "ib0 10.9.9.9:0");
+}
+
+TEST(Interfaces, SayWhatThereIsIfNothingFits) {
+  try {
+    chosen(machine(), "wlan");
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ResultCode::kInvalidUsage);
+    EXPECT_THAT(error.what(), HasSubstr("eth1 10.0.0.1:0"));
+  }
+  EXPECT_THROW(chosen(machine(), "", "AF_UNIX"), Error);
+}
+
+TEST(Interfaces, ThisMachineHasOne) { EXPECT_FALSE(listInterfaces().empty()); }
+
+TEST(UniqueId, TravelsAsBytes) {
+  const UniqueId id(SocketAddress::parse("10.1.2.3:4567"), randomSecret());
+  const auto bytes = id.bytes();
+  const UniqueId again = UniqueId::fromBytes(bytes.data());
+  EXPECT_EQ(again.address().text(), "10.1.2.3:4567");
+  EXPECT_EQ(again.secret(), id.secret());
+  EXPECT_EQ(again.fingerprint(), id.fingerprint());
+}
+
+TEST(UniqueId, RefusesBytesThatAreNone) {
+  const UniqueId id(SocketAddress::parse("10.1.2.3:4567"), randomSecret());
+  auto bytes = id.bytes();
+  bytes[40] ^= std::byte{1};
+  EXPECT_THROW(UniqueId::fromBytes(bytes.data()), Error);
+  const std::array<std::byte, UniqueId::kBytes> zeros{};
+  EXPECT_THROW(UniqueId::fromBytes(zeros.data()), Error);
+}
+
+TEST(UniqueId, SecretsDiffer) { EXPECT_NE(randomSecret(), randomSecret()); }
+
+TEST(UniqueId, EveryRankMakesTheSameOneOfNcclCommId) {
+  const UniqueId a = UniqueId::fromCommId("127.0.0.1:9999", AF_UNSPEC);
+  const UniqueId b = UniqueId::fromCommId("127.0.0.1:9999", AF_UNSPEC);
+  EXPECT_EQ(a.bytes(), b.bytes());
+  EXPECT_NE(a.secret(), UniqueId::fromCommId("127.0.0.1:9998", AF_UNSPEC).secret());
+  EXPECT_THROW(UniqueId::fromCommId("127.0.0.1:0", AF_UNSPEC), Error);
+}
+
+TEST(RankList, IsCutOff) {
+  EXPECT_EQ(rankList({2, 5}), "2, 5");
+  std::vector<int> many(100);
+  EXPECT_THAT(rankList(many), HasSubstr("and 68 more"));
+  EXPECT_THAT(rankList(std::vector<int>(32)), Not(HasSubstr("more")));
+}
+
+}  // namespace
+}  // namespace xylem

@@ -1,0 +1,87 @@
+#pragma once
+// Ranks as real processes: each is this test program again, started for one role.
+//
+//   TEST(RankProcess, Role) { if (inRankProcess()) runRole(); }     // in the test file
+//   RankProcess rank("allreduce", 1, 3, id);                        // starts it
+//   rank.kill(SIGKILL);
+//
+// A program is started anew, not forked, so that the threads of this one do no harm.
+
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "nccl.h"
+
+namespace xylem::testing {
+
+inline std::string hexOf(const ncclUniqueId& id) {
+  std::string text;
+  for (const char c : id.internal) {
+    const char* digits = "0123456789abcdef";
+    text += digits[static_cast<unsigned char>(c) >> 4];
+    text += digits[static_cast<unsigned char>(c) & 15];
+  }
+  return text;
+}
+
+inline ncclUniqueId idOf(const std::string& hex) {
+  ncclUniqueId id;
+  for (std::size_t i = 0; i < sizeof id.internal; ++i)
+    id.internal[i] = static_cast<char>(std::stoi(hex.substr(2 * i, 2), nullptr, 16));
+  return id;
+}
+
+// What this process was started for; empty in the test program itself.
+inline std::string roleOfThisProcess() {
+  const char* role = std::getenv("XYLEM_TEST_ROLE");
+  return role == nullptr ? "" : role;
+}
+inline std::string variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+class RankProcess {
+ public:
+  RankProcess(const std::string& role, int rank, int ranks, const ncclUniqueId& id) {
+    std::vector<std::string> variables{"XYLEM_TEST_ROLE=" + role, "XYLEM_TEST_RANK=" + std::to_string(rank),
+                                       "XYLEM_TEST_RANKS=" + std::to_string(ranks),
+                                       "XYLEM_TEST_ID=" + hexOf(id)};
+    for (char** v = environ; *v != nullptr; ++v) variables.emplace_back(*v);
+    std::vector<char*> environment;
+    for (std::string& v : variables) environment.push_back(v.data());
+    environment.push_back(nullptr);
+    std::string program = "/proc/self/exe", filter = "--gtest_filter=RankProcess.Role",
+                brief = "--gtest_brief=1";
+    std::array<char*, 4> arguments{program.data(), filter.data(), brief.data(), nullptr};
+    if (posix_spawn(&pid_, program.c_str(), nullptr, nullptr, arguments.data(), environment.data()) != 0)
+      pid_ = -1;
+  }
+  ~RankProcess() {
+    if (pid_ > 0) kill(SIGKILL), wait();
+  }
+  RankProcess(const RankProcess&) = delete;
+  RankProcess& operator=(const RankProcess&) = delete;
+
+  bool started() const { return pid_ > 0; }
+  void kill(int signal) const { ::kill(pid_, signal); }
+  // The exit status, or -1 if a signal ended it.
+  int wait() {
+    int status = 0;
+    waitpid(pid_, &status, 0);
+    pid_ = -1;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  }
+
+ private:
+  pid_t pid_ = -1;
+};
+
+}  // namespace xylem::testing

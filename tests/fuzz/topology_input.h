@@ -1,0 +1,49 @@
+#pragma once
+// One input of the topology fuzzer, also run over the corpus by tests/topology/corpus_test.cc: whatever the
+// bytes are, reading and building either works or throws InputError, and what was read survives being
+// written.
+//
+//   feedTopology(bytes);   // true if it described a machine
+
+#include <cstdlib>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/error.h"
+#include "topology/complete.h"
+#include "topology/document.h"
+#include "topology/fuse.h"
+#include "topology/system_builder.h"
+
+namespace xylem {
+
+inline void require(bool holds) {
+  if (!holds) std::abort();
+}
+
+// True if a graph could be built of the document.
+inline bool feedBuilder(const Document& document) {
+  try {
+    buildSystem(document);
+    return true;
+  } catch (const InputError&) {
+    return false;
+  }
+}
+
+inline bool feedTopology(std::string_view bytes) {
+  try {
+    std::vector<std::string> ignored;
+    const Document document = parseTopology(bytes, "input.xml", &ignored);
+    const std::string text = writeTopology(document);
+    require(writeTopology(parseTopology(text, "written.xml")) == text);
+    require(writeTopology(fuse({document, document})) == writeTopology(fuse({document, document, document})));
+    feedBuilder(document);
+    return feedBuilder(completeForJob(document));
+  } catch (const InputError&) {
+    return false;
+  }
+}
+
+}  // namespace xylem
