@@ -4,6 +4,7 @@
 #include <memory>
 #include <new>
 
+#include "api/raw_value.h"
 #include "api/stream_handle.h"
 
 using namespace xylem;
@@ -55,9 +56,11 @@ cudaError_t enqueue(cudaStream_t handle, Work work) {
   return cudaSuccess;
 }
 
-bool knownDirection(cudaMemcpyKind kind) { return kind >= cudaMemcpyHostToHost && kind <= cudaMemcpyDefault; }
+bool knownDirection(const cudaMemcpyKind& kind) {
+  return rawValue(kind) >= cudaMemcpyHostToHost && rawValue(kind) <= cudaMemcpyDefault;
+}
 
-cudaError_t checkCopy(const void* to, const void* from, size_t count, cudaMemcpyKind kind) {
+cudaError_t checkCopy(const void* to, const void* from, size_t count, const cudaMemcpyKind& kind) {
   if (!knownDirection(kind)) return cudaErrorInvalidMemcpyDirection;
   return count > 0 && (to == nullptr || from == nullptr) ? cudaErrorInvalidValue : cudaSuccess;
 }
@@ -82,9 +85,9 @@ constexpr ErrorText kTexts[] = {
     {cudaErrorLaunchFailure, "cudaErrorLaunchFailure", "work failed while it was running"},
     {cudaErrorUnknown, "cudaErrorUnknown", "unknown error"},
 };
-const ErrorText& textOf(cudaError_t error) {
+const ErrorText& textOf(const cudaError_t& error) {
   for (const ErrorText& entry : kTexts)
-    if (entry.error == error) return entry;
+    if (entry.error == rawValue(error)) return entry;
   return kTexts[std::size(kTexts) - 1];
 }
 

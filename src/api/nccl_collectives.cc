@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "api/boundary.h"
+#include "api/raw_value.h"
 #include "api/stream_handle.h"
 
 using namespace xylem;
@@ -14,23 +15,21 @@ struct CollectiveArguments {
   const void* send;
   void* receive;
   std::size_t count;
-  ncclDataType_t type;
-  ncclRedOp_t op;
+  int type;
+  int op;
 };
 
 void checkArguments(const CollectiveArguments& a) {
-  const int type = static_cast<int>(a.type);
-  const int op = static_cast<int>(a.op);
-  if (type < 0 || type >= kDataTypes)
-    throw Error(ResultCode::kInvalidArgument, "{}: datatype is {}; expected 0 to {}", a.function, type,
+  if (a.type < 0 || a.type >= kDataTypes)
+    throw Error(ResultCode::kInvalidArgument, "{}: datatype is {}; expected 0 to {}", a.function, a.type,
                 kDataTypes - 1);
-  if (op < 0 || op >= kReduceOps)
-    throw Error(ResultCode::kInvalidArgument, "{}: op is {}; expected 0 to {}", a.function, op,
+  if (a.op < 0 || a.op >= kReduceOps)
+    throw Error(ResultCode::kInvalidArgument, "{}: op is {}; expected 0 to {}", a.function, a.op,
                 kReduceOps - 1);
   if (a.count == 0) return;
   requireNotNull(a.send, a.function, "sendbuff");
   requireNotNull(a.receive, a.function, "recvbuff");
-  const std::size_t bytes = elementBytes(static_cast<DataType>(type));
+  const std::size_t bytes = elementBytes(static_cast<DataType>(a.type));
   if (a.count > PTRDIFF_MAX / bytes)
     throw Error(ResultCode::kInvalidArgument,
                 "{}: count is {}; no buffer holds that many elements of {} bytes", a.function, a.count,
@@ -52,7 +51,7 @@ ncclResult_t ncclAllReduce(const void* sendbuff, void* recvbuff, size_t count, n
                            ncclRedOp_t op, ncclComm_t comm, cudaStream_t stream) {
   return guard([&] {
     Communicator& communicator = checked(comm, "ncclAllReduce");
-    checkArguments({"ncclAllReduce", sendbuff, recvbuff, count, datatype, op});
+    checkArguments({"ncclAllReduce", sendbuff, recvbuff, count, rawValue(datatype), rawValue(op)});
     Stream* queue = streamOf(stream);
     if (queue == nullptr)
       throw Error(ResultCode::kInvalidArgument, "ncclAllReduce: stream is not a stream, or was destroyed");

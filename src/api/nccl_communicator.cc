@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "api/boundary.h"
+#include "api/raw_value.h"
 #include "device/host_device.h"
 
 using namespace xylem;
@@ -80,7 +81,7 @@ ncclResult_t ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t* asyncError) {
 }
 
 const char* ncclGetErrorString(ncclResult_t result) {
-  switch (result) {
+  switch (rawValue(result)) {
     case ncclSuccess:
       return "no error";
     case ncclUnhandledCudaError:
@@ -97,8 +98,6 @@ const char* ncclGetErrorString(ncclResult_t result) {
       return "remote error: another rank is gone, silent or failed";
     case ncclInProgress:
       return "still in progress";
-    case ncclNumResults:
-      break;
   }
   return "unknown result code";
 }

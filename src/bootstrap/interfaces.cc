@@ -4,12 +4,11 @@
 #include <net/if.h>
 #include <netinet/in.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <memory>
-#include <string_view>
 
 #include "core/error.h"
+#include "core/interface_list.h"
 
 namespace xylem {
 namespace {
@@ -42,22 +41,6 @@ int socketFamily(const Settings& settings) {
   if (text.empty()) return AF_UNSPEC;
   throw InputError({settings.origin(Setting::kSocketFamily) + ": NCCL_SOCKET_FAMILY", 0}, "`" + text + "`",
                    "AF_INET or AF_INET6");
-}
-
-bool interfaceMatches(const std::string& list, const std::string& name) {
-  std::string_view rest(list);
-  const bool exclude = rest.starts_with('^');
-  if (exclude) rest.remove_prefix(1);
-  const bool exact = rest.starts_with('=');
-  if (exact) rest.remove_prefix(1);
-  if (rest.empty()) return true;
-  bool listed = false;
-  while (!rest.empty() && !listed) {
-    const std::string_view item = rest.substr(0, rest.find(','));
-    rest.remove_prefix(std::min(rest.size(), item.size() + 1));
-    if (!item.empty()) listed = exact ? name == item : name.starts_with(item);
-  }
-  return listed != exclude;
 }
 
 Interface chooseInterface(const std::vector<Interface>& all, const Settings& settings) {

@@ -26,9 +26,6 @@ std::vector<Interface> listInterfaces();
 // AF_INET, AF_INET6, or AF_UNSPEC if NCCL_SOCKET_FAMILY does not say.
 int socketFamily(const Settings& settings);
 
-// Whether NCCL_SOCKET_IFNAME's `list` selects `name`; an empty list selects all.
-bool interfaceMatches(const std::string& list, const std::string& name);
-
 // Throws, naming what there is, if nothing fits.
 Interface chooseInterface(const std::vector<Interface>& all, const Settings& settings);
 

@@ -10,6 +10,7 @@
 #include <optional>
 #include <set>
 
+#include "core/interface_list.h"
 #include "topology/detect_files.h"
 
 namespace xylem {
@@ -55,34 +56,6 @@ std::string pciBusId(const fs::path& folder) {
   return isBusId(name) ? name : "";
 }
 
-std::vector<std::string> splitList(std::string_view text) {
-  std::vector<std::string> words;
-  while (!text.empty()) {
-    const std::size_t comma = text.find(',');
-    // NCCL allows "name:port" here.
-    const std::string_view word = text.substr(0, comma);
-    if (!word.empty()) words.emplace_back(word.substr(0, word.find(':')));
-    text.remove_prefix(comma == std::string_view::npos ? text.size() : comma + 1);
-  }
-  return words;
-}
-
-std::vector<NetInterface> filterByName(const std::vector<NetInterface>& interfaces, std::string_view filter) {
-  const bool excluded = filter.starts_with('^');
-  if (excluded) filter.remove_prefix(1);
-  const bool exact = filter.starts_with('=');
-  if (exact) filter.remove_prefix(1);
-  const std::vector<std::string> words = splitList(filter);
-  std::vector<NetInterface> chosen;
-  for (const NetInterface& interface : interfaces) {
-    const bool named = std::any_of(words.begin(), words.end(), [&](const std::string& word) {
-      return exact ? interface.name == word : interface.name.starts_with(word);
-    });
-    if (named != excluded) chosen.push_back(interface);
-  }
-  return chosen;
-}
-
 template <typename Predicate>
 std::vector<NetInterface> select(const std::vector<NetInterface>& interfaces, Predicate wanted) {
   std::vector<NetInterface> chosen;
@@ -113,7 +86,9 @@ std::vector<NetInterface> readInterfaces(const fs::path& root) {
 
 std::vector<NetInterface> chooseInterfaces(const std::vector<NetInterface>& interfaces,
                                            std::string_view filter) {
-  if (!filter.empty()) return filterByName(interfaces, filter);
+  if (!filter.empty())
+    return select(interfaces,
+                  [&](const NetInterface& i) { return interfaceMatches(std::string(filter), i.name); });
   const auto infiniband = [](const NetInterface& i) { return startsWithAny(i.name, kInfinibandPrefixes); };
   const auto plumbing = [](const NetInterface& i) { return startsWithAny(i.name, kPlumbingPrefixes); };
   if (auto chosen = select(interfaces, infiniband); !chosen.empty()) return chosen;

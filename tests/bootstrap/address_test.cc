@@ -33,20 +33,6 @@ TEST(SocketAddress, TravelsAsBytes) {
   EXPECT_THROW(SocketAddress::fromWire(WireAddress{}), Error);
 }
 
-TEST(Interfaces, ListsOfNames) {
-  EXPECT_TRUE(interfaceMatches("", "eth0"));
-  EXPECT_TRUE(interfaceMatches("eth,ib", "ib0"));
-  EXPECT_FALSE(interfaceMatches("eth,ib", "docker0"));
-  EXPECT_TRUE(interfaceMatches("=eth0,ib0", "eth0"));
-  EXPECT_FALSE(interfaceMatches("=eth", "eth0"));
-  EXPECT_FALSE(interfaceMatches("^docker,lo", "docker0"));
-  EXPECT_TRUE(interfaceMatches("^docker,lo", "eth0"));
-  EXPECT_FALSE(interfaceMatches("^=eth0", "eth0"));
-  EXPECT_TRUE(interfaceMatches("^=eth0", "eth01"));
-  EXPECT_TRUE(interfaceMatches(",,eth", "eth0"));
-  EXPECT_FALSE(interfaceMatches(",", "eth0"));
-}
-
 std::vector<Interface> machine() {
   return {{"lo", SocketAddress::parse("127.0.0.1:0")},
           {"docker0", SocketAddress::parse("172.17.0.1:0")},
