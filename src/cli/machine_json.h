@@ -1,7 +1,5 @@
 #pragma once
-// A machine as JSON: its nodes, links and paths, in the engine's order and with the field names of `xylem
-// plan
-// --json`.
+// A machine as JSON: its nodes, links and paths, as the `host` section of `xylem plan --json` has them.
 //
 //   writeOut(machineJson(document, system, paths));
 

@@ -22,12 +22,16 @@ Json nodeJson(const System& system, NodeId id) {
       break;
     case NodeType::kCpu: {
       const Cpu& cpu = system.cpu(id);
-      json.update({{"arch", name(cpu.arch)}, {"vendor", name(cpu.vendor)}, {"model", cpu.model}});
+      json.update({{"arch", name(cpu.arch)},
+                   {"vendor", name(cpu.vendor)},
+                   {"model", cpu.model},
+                   {"affinity", cpu.affinity}});
       break;
     }
     case NodeType::kNet: {
       const Net& net = system.net(id);
-      json.update({{"dev", net.dev},
+      json.update({{"device", net.name},
+                   {"dev", net.dev},
                    {"guid", fmt::format("{:x}", net.asic)},
                    {"port", net.port},
                    {"bandwidth", number(net.bandwidth)},
@@ -42,28 +46,6 @@ Json nodeJson(const System& system, NodeId id) {
       break;
   }
   return json;
-}
-
-Json pathsJson(const System& system, const PathTable& paths) {
-  Json list = Json::array();
-  for (NodeType from : {NodeType::kGpu, NodeType::kNet}) {
-    for (NodeId source : system.nodes(from)) {
-      for (NodeType to : {NodeType::kGpu, NodeType::kNet, NodeType::kCpu, NodeType::kNvs}) {
-        for (NodeId target : system.nodes(to)) {
-          const Path& path = paths.path(source, target);
-          if (path.type == PathType::kDis) continue;
-          Json via = Json::array();
-          for (LinkId link : paths.links(path)) via.push_back(system.name(system.link(link).to));
-          list.push_back({{"from", system.name(source)},
-                          {"to", system.name(target)},
-                          {"type", name(path.type)},
-                          {"bandwidth", number(path.bandwidth)},
-                          {"via", std::move(via)}});
-        }
-      }
-    }
-  }
-  return list;
 }
 
 // value(a, b) for every pair of the two types' nodes.
@@ -162,22 +144,58 @@ Json graphJson(const ChannelGraph& graph, const System& system) {
 
 }  // namespace
 
-Json hostJson(const HostPlan& host, const ReachOptions& options) {
-  const System& system = host.system();
-  const Locality locality(system, host.paths.paths);
-  const Reach reach(system, host.paths.paths, locality, options);
-  Json json = {{"maxBandwidth", number(host.maxBandwidth)}, {"totalBandwidth", number(host.totalBandwidth)}};
-  for (NodeType type : kAllNodeTypes) json["counts"][name(type)] = system.count(type);
+Json countsJson(const System& system) {
+  Json counts;
+  for (NodeType type : kAllNodeTypes) counts[name(type)] = system.count(type);
+  return counts;
+}
+
+Json nodesJson(const System& system) {
   Json nodes = Json::array();
   for (NodeId id = 0; id < system.nodeCount(); ++id) nodes.push_back(nodeJson(system, id));
-  json["nodes"] = std::move(nodes);
+  return nodes;
+}
+
+Json linksJson(const System& system) {
   Json links = Json::array();
   for (const Link& link : system.links())
     links.push_back({{"from", system.name(link.from)},
                      {"to", system.name(link.to)},
                      {"type", name(link.type)},
                      {"bandwidth", number(link.bandwidth)}});
-  json["links"] = std::move(links);
+  return links;
+}
+
+Json pathsJson(const System& system, const PathTable& paths) {
+  Json list = Json::array();
+  for (NodeType from : {NodeType::kGpu, NodeType::kNet}) {
+    for (NodeId source : system.nodes(from)) {
+      for (NodeType to : {NodeType::kGpu, NodeType::kNet, NodeType::kCpu, NodeType::kNvs}) {
+        for (NodeId target : system.nodes(to)) {
+          const Path& path = paths.path(source, target);
+          if (path.type == PathType::kDis) continue;
+          Json via = Json::array();
+          for (LinkId link : paths.links(path)) via.push_back(system.name(system.link(link).to));
+          list.push_back({{"from", system.name(source)},
+                          {"to", system.name(target)},
+                          {"type", name(path.type)},
+                          {"bandwidth", number(path.bandwidth)},
+                          {"via", std::move(via)}});
+        }
+      }
+    }
+  }
+  return list;
+}
+
+Json hostJson(const HostPlan& host, const ReachOptions& options) {
+  const System& system = host.system();
+  const Locality locality(system, host.paths.paths);
+  const Reach reach(system, host.paths.paths, locality, options);
+  Json json = {{"maxBandwidth", number(host.maxBandwidth)}, {"totalBandwidth", number(host.totalBandwidth)}};
+  json["counts"] = countsJson(system);
+  json["nodes"] = nodesJson(system);
+  json["links"] = linksJson(system);
   json["paths"] = pathsJson(system, host.paths.paths);
   json["p2p"] = p2pJson(system, reach);
   if (system.count(NodeType::kNet) > 0) addNets(json, system, locality, reach);

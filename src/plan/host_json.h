@@ -8,4 +8,11 @@ namespace xylem {
 
 Json hostJson(const HostPlan& host, const ReachOptions& options);
 
+// Its first parts, for whoever has a graph but no plan.
+Json countsJson(const System& system);
+Json nodesJson(const System& system);
+Json linksJson(const System& system);
+// From every GPU and NET to every GPU, NET, CPU and NVSwitch that can be reached.
+Json pathsJson(const System& system, const PathTable& paths);
+
 }  // namespace xylem

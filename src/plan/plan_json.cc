@@ -98,7 +98,7 @@ std::string planToJson(const Plan& plan) {
                          {"nvlsChannels", 0},
                          {"rings", c.rings},
                          {"ranks", ranksJson(plan)}};
-  return json.dump(1);
+  return json.dump(1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 }  // namespace xylem

@@ -15,7 +15,8 @@ struct JobPlan::State {
 namespace {
 
 PlannedGraph publicGraph(const ChannelGraph& graph, const System& system) {
-  PlannedGraph result{name(graph.pattern), graph.bwIntra, graph.bwInter, name(graph.typeIntra), name(graph.typeInter), {}};
+  PlannedGraph result{name(graph.pattern),   graph.bwIntra,         graph.bwInter,
+                      name(graph.typeIntra), name(graph.typeInter), {}};
   for (int c = 0; c < graph.nChannels; ++c) {
     result.channels.emplace_back();
     for (int i = 0; i < graph.gpuCount; ++i)
@@ -45,7 +46,8 @@ JobPlan JobPlan::ofFile(const std::string& path, const PlanOptions& options) {
 }
 
 JobPlan JobPlan::ofXml(const std::string& xml, const PlanOptions& options) {
-  return JobPlan(std::make_unique<State>(State{planOf([&] { return parseTopology(xml, "(text)"); }, options)}));
+  return JobPlan(
+      std::make_unique<State>(State{planOf([&] { return parseTopology(xml, "(text)"); }, options)}));
 }
 
 int JobPlan::ranks() const { return state_->plan.job.ranks(); }
