@@ -22,6 +22,16 @@ const char* name(Pattern pattern) {
   return "";
 }
 
+const char* name(GraphKind kind) {
+  constexpr ByGraphKind<const char*> kNames = {"ring", "tree", "collnetChain", "collnetDirect", "nvls"};
+  return kNames[kind];
+}
+
+int graphId(GraphKind kind) {
+  constexpr ByGraphKind<int> kIds = {0, 1, 2, 4, 3};
+  return kIds[kind];
+}
+
 std::vector<LogLine> graphLines(const ChannelGraph& graph, const System& system) {
   std::vector<LogLine> lines;
   const auto add = [&](std::string text) {

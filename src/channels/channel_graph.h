@@ -2,6 +2,7 @@
 // What the channel search produces for one pattern on one host: for each channel the order of the GPUs and,
 // in jobs of several hosts, the NETs at its two ends.
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -22,6 +23,17 @@ enum class Pattern : int {
   kCollnetDirect = 6,
 };
 const char* name(Pattern pattern);
+
+// The graphs NCCL computes of a host, in the order in which it does.
+enum class GraphKind : std::uint8_t { kRing, kTree, kCollnetChain, kCollnetDirect, kNvls };
+constexpr int kGraphKinds = 5;
+constexpr std::array<GraphKind, kGraphKinds> kAllGraphKinds = {GraphKind::kRing, GraphKind::kTree,
+                                                               GraphKind::kCollnetChain,
+                                                               GraphKind::kCollnetDirect, GraphKind::kNvls};
+// `collnetChain`: as plans in JSON name it.
+const char* name(GraphKind kind);
+// The number NCCL gives it, in graph files and messages.
+int graphId(GraphKind kind);
 
 // One search of the driver: what it was asked for and what it found. `xylem why channels` reads them.
 struct SearchAttempt {
@@ -64,6 +76,16 @@ struct ChannelGraph {
   int startNet(int channel) const { return nets[2 * static_cast<std::size_t>(channel)]; }
   int endNet(int channel) const { return nets[2 * static_cast<std::size_t>(channel) + 1]; }
 };
+
+// A host's graphs by kind. One that was not computed has no channels.
+template <typename T>
+class ByGraphKind : public std::array<T, kGraphKinds> {
+ public:
+  using std::array<T, kGraphKinds>::operator[];
+  T& operator[](GraphKind kind) { return (*this)[static_cast<std::size_t>(kind)]; }
+  const T& operator[](GraphKind kind) const { return (*this)[static_cast<std::size_t>(kind)]; }
+};
+using HostGraphs = ByGraphKind<ChannelGraph>;
 
 // NCCL's lines for a graph: `Pattern 4, crossNic 0, nChannels 1, …`, then one line per channel.
 std::vector<LogLine> graphLines(const ChannelGraph& graph, const System& system);
