@@ -39,7 +39,7 @@ int runPlan(const Options& options) {
   const Settings settings = readSettings();
   // NCCL logs to standard output, where it would spoil the JSON.
   const Logger log(settings, kPlannerSubsystems, options.json ? stderr : stdout);
-  const PlanRequest request{readMachine(options.file, settings), options.nodes};
+  const PlanRequest request = identicalHosts(readMachine(options.file, settings), options.nodes);
   const Plan plan = [&] {
     const Progress progress(fmt::format("planning {}", machineName(options.file)));
     return planJob(request, settings);

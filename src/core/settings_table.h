@@ -39,6 +39,16 @@ X(kMinCtas, "NCCL_MIN_CTAS", kInteger, 1, 1 << 20, "1", "at least this many thre
 X(kMaxCtas, "NCCL_MAX_CTAS", kInteger, 1, 1 << 20, "64", "at most this many thread blocks, so channels")
 X(kWorkArgsBytes, "NCCL_WORK_ARGS_BYTES", kInteger, 0, 1 << 20, "0",
   "bytes of kernel arguments; limits channels to (bytes-32)/16")
+X(kNvlsEnable, "NCCL_NVLS_ENABLE", kInteger, 0, 2, "2",
+  "NVLink multicast: 0 no, 1 yes, 2 if driver and GPUs support it")
+X(kNvlsNChannels, "NCCL_NVLS_NCHANNELS", kInteger, -2, 64, "-2",
+  "channels for NVLink multicast; -2: by architecture (16 or 32)")
+X(kCollnetEnable, "NCCL_COLLNET_ENABLE", kInteger, 0, 1, "0",
+  "1: let a network that computes collectives do so, if there is one")
+X(kCollnetNodeThreshold, "NCCL_COLLNET_NODE_THRESHOLD", kInteger, 0, 1 << 30, "2",
+  "fewest hosts for which such a network is used")
+X(kNChannelsPerNetPeer, "NCCL_NCHANNELS_PER_NET_PEER", kInteger, -1, 64, "-1",
+  "channels per peer on another host for send/receive; -1: automatic")
 X(kMinP2pNChannels, "NCCL_MIN_P2P_NCHANNELS", kInteger, 1, 64, "1",
   "at least this many channels for send/receive")
 X(kMaxP2pNChannels, "NCCL_MAX_P2P_NCHANNELS", kInteger, 1, 64, "64",

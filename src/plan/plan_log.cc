@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "connect/rings.h"
 #include "paths/print.h"
 #include "topology/print.h"
 
@@ -22,7 +23,7 @@ std::vector<LogLine> planLog(const Plan& plan) {
     if (auto line = infoLine(decision, host.system())) log.push_back(std::move(*line));
   append(log, systemLines(host.system(), host.maxBandwidth, host.totalBandwidth));
   append(log, pathLines(host.system(), host.paths.paths));
-  for (const ChannelGraph* graph : {&host.ring, &host.tree}) {
+  for (const ChannelGraph* graph : {&host.ring(), &host.tree()}) {
     if (graph->fallback)
       log.push_back({LogLevel::kWarn, Subsystem::kGraph,
                      fmt::format("Could not find a path for pattern {}, falling back to simple order",
