@@ -37,7 +37,8 @@ std::string jobText(const Plan& plan, const std::string& machine, const Terminal
                         counted(nodes.count(), "node"));
   text += plan.connections.lowestSm == plan.connections.highestSm
               ? fmt::format("compute capability {}", plan.connections.lowestSm)
-              : fmt::format("compute capabilities {} to {}", plan.connections.lowestSm, plan.connections.highestSm);
+              : fmt::format("compute capabilities {} to {}", plan.connections.lowestSm,
+                            plan.connections.highestSm);
   if (plan.job().shapeOf(0).ranks() > 1)
     text += plan.allNvlink ? ", GPUs of a host all joined by NVLink"
                            : ", GPUs of a host not all joined by NVLink";
@@ -181,7 +182,8 @@ std::string channelsText(const System& system, const ChannelGraph& graph, const 
 std::string ringsText(const Connections& connections, const Terminal& screen) {
   Table table({{"channel", Align::kRight}, {"ranks"}});
   std::vector<Numbers> rings;
-  for (int channel = 0; channel < connections.nChannels(); ++channel) rings.push_back(ringOf(connections, channel));
+  for (int channel = 0; channel < connections.nChannels(); ++channel)
+    rings.push_back(ringOf(connections, channel));
   for (const auto& group : grouped(rings))
     table.add({{listText(group.channels)}, {ranksText(group.line, connections.nodes.ofRank, 1)}});
   return table.text(screen, 2);

@@ -62,7 +62,8 @@ PlannedJob planWithPeers(Ring& ring, std::span<const PeerInfo> peers, const Sett
   for (const auto& xml : ring.allGatherBytes(bytes, kMostDescriptionBytes))
     xmls.emplace_back(reinterpret_cast<const char*>(xml.data()), xml.size());
   job.plan = planJob(identicalHosts(fuseDescriptions(xmls), host.hosts), settings);
-  for (int c = 0; c < job.plan.connections.nChannels(); ++c) job.rings.push_back(ringOf(job.plan.connections, c));
+  for (int c = 0; c < job.plan.connections.nChannels(); ++c)
+    job.rings.push_back(ringOf(job.plan.connections, c));
   return job;
 }
 

@@ -21,8 +21,8 @@ struct ChannelLimits {
 struct ChannelCountInput {
   int searched = 0;  // channels that both the ring and the tree graph have, after the merge
   int nodes = 1;
-  int lowestSm = 0;         // of all ranks
-  float ringBandwidth = 0;  // merged, inside the host, GB/s per channel
+  int lowestSm = 0;            // of all ranks
+  float ringBandwidth = 0;     // merged, inside the host, GB/s per channel
   bool collnetFaster = false;  // CollNet chains have more bandwidth inside the hosts than between them
   int nvlsChannels = 0;        // as many channels at least, for NVLS
 };

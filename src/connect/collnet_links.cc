@@ -41,7 +41,8 @@ CollnetDirect collnetDirectOf(const Connections& c, int rank) {
   }
   for (int i = 0; i < count; ++i)
     direct.heads.push_back(heads[static_cast<std::size_t>((i + std::max(direct.headRank, 0)) % count)]);
-  const int localRanks = static_cast<int>(c.nodes.ranks(c.nodes.ofRank[static_cast<std::size_t>(rank)]).size());
+  const int localRanks =
+      static_cast<int>(c.nodes.ranks(c.nodes.ofRank[static_cast<std::size_t>(rank)]).size());
   if (count > 0) direct.shift = rank % localRanks % count;
   direct.depth = direct.up.empty() && direct.down.empty() ? 1 : 2;
   return direct;

@@ -27,9 +27,10 @@ void checkChannels(const Job& job, int searched) {
         for (int i = 0; i < graph.gpuCount; ++i) seen[static_cast<std::size_t>(graph.gpu(channel, i))] = true;
         const auto missing = std::find(seen.begin(), seen.end(), false);
         if (missing != seen.end())
-          throw Error(ResultCode::kInternalError, "channel {} of the {} graph does not contain {}", channel,
-                      name(kind),
-                      view.system->name(view.system->node(NodeType::kGpu, static_cast<int>(missing - seen.begin()))));
+          throw Error(
+              ResultCode::kInternalError, "channel {} of the {} graph does not contain {}", channel,
+              name(kind),
+              view.system->name(view.system->node(NodeType::kGpu, static_cast<int>(missing - seen.begin()))));
       }
     }
   }
@@ -105,7 +106,8 @@ Connections connect(Job job, const ConnectOptions& options) {
   c.swapped = c.merged[GraphKind::kRing].crossNic != 0 && c.searched % 2 == 0;
   checkChannels(c.job, c.searched);
   compareMachines(c);
-  c.collnet = c.merged[GraphKind::kCollnetChain].nChannels > 0 && c.nodes.count() >= options.collnetNodeThreshold;
+  c.collnet =
+      c.merged[GraphKind::kCollnetChain].nChannels > 0 && c.nodes.count() >= options.collnetNodeThreshold;
   if (c.merged[GraphKind::kNvls].nChannels > 0) {
     c.nvlsHeads = kMaxChannels;
     for (const RankView& view : c.job.views)

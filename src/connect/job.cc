@@ -33,6 +33,11 @@ void Job::place(const std::vector<int>& hostOfRank) {
   }
 }
 
+RankNames Job::rankNames(int host) const {
+  const auto first = rankOfSlot_.begin() + firstSlot_[static_cast<std::size_t>(host)];
+  return RankNames(std::vector<int>(first, first + shapeOf(host).ranks()));
+}
+
 void Job::placeInBlocks() {
   std::vector<int> hostOfRank;
   for (int host = 0; host < hosts(); ++host)

@@ -14,6 +14,7 @@
 
 #include "channels/channel_graph.h"
 #include "paths/path_table.h"
+#include "topology/rank_names.h"
 #include "topology/system.h"
 
 namespace xylem {
@@ -43,7 +44,9 @@ class Job {
   int hostOf(int rank) const { return places_[static_cast<std::size_t>(rank)].host; }
   // Its place among the ranks of its host.
   int localOf(int rank) const { return places_[static_cast<std::size_t>(rank)].local; }
-  int viewOf(int rank) const { return shapeOf(hostOf(rank)).viewOfLocal[static_cast<std::size_t>(localOf(rank))]; }
+  int viewOf(int rank) const {
+    return shapeOf(hostOf(rank)).viewOfLocal[static_cast<std::size_t>(localOf(rank))];
+  }
   const RankView& view(int rank) const { return views[static_cast<std::size_t>(viewOf(rank))]; }
   const HostShape& shapeOf(int host) const {
     return shapes[static_cast<std::size_t>(shapeOfHost[static_cast<std::size_t>(host)])];
@@ -65,6 +68,8 @@ class Job {
   NodeId gpuSeenBy(int rank, int other) const {
     return hostOf(rank) == hostOf(other) ? view(rank).system->gpuOfRank(localOf(other)) : kNoNode;
   }
+
+  RankNames rankNames(int host) const;
 
   // Gives every rank its host: `hostOfRank` holds each host as often as its shape has ranks. Throws Error.
   void place(const std::vector<int>& hostOfRank);

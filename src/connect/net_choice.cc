@@ -28,9 +28,9 @@ std::optional<NetEnd> NetChoice::ringEnd(int rank, int channel, int peer, Direct
   const ChannelGraph& ring = (*view.graphs)[GraphKind::kRing];
   const int searched = channel % c_.searched;
   const NodeId gpu = c_.job.gpuOf(rank);
-  const int index = view.system->count(NodeType::kNet) == 0 ? -1
+  const int index = view.system->count(NodeType::kNet) == 0               ? -1
                     : ring.gpu(searched, 0) == view.system->position(gpu) ? ring.startNet(searched)
-                                                                           : ring.endNet(searched);
+                                                                          : ring.endNet(searched);
   if (index < 0) return NetEnd{};
   const Reach& reach = *rules(rank).reach;
   const NodeId net = view.system->node(NodeType::kNet, index);

@@ -2,7 +2,8 @@
 // Which NIC a rank sends and receives through, and which rank's proxy drives it.
 //
 //   NetChoice choice(connections, reachOptions);
-//   std::optional<NetEnd> end = choice.ringEnd(rank, channel, next, Direction::kSend);   // empty: no NIC needed
+//   std::optional<NetEnd> end = choice.ringEnd(rank, channel, next, Direction::kSend);   // empty: no NIC
+//   needed
 
 #include <memory>
 #include <optional>

@@ -29,7 +29,8 @@ int towardsGpu(const RankView& view, NodeId gpu, NodeId peer) {
 int towardsNet(const Locality& locality, NodeId gpu, int ranks, int channels, const ConnectOptions& options) {
   if (options.channelsPerNetPeer >= 0) return options.channelsPerNetPeer;
   int wanted = kChannelsPerNetPeer;
-  while (wanted * static_cast<long>(ranks) > static_cast<long>(channels) * kOperationsPerChannel && wanted > 1)
+  while (wanted * static_cast<long>(ranks) > static_cast<long>(channels) * kOperationsPerChannel &&
+         wanted > 1)
     wanted /= 2;
   return std::max(locality.localNetCountByBandwidth(gpu), wanted);
 }

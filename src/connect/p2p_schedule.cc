@@ -34,9 +34,7 @@ std::vector<P2pRound> p2pSchedule(const JobNodes& nodes, int rank) {
   const int localCount = even ? nodes.maxLocalRanks : ranks;
   const int node = even ? nodes.ofRank[at] : 0;
   const int local = even ? nodes.localRank[at] : rank;
-  const auto rankOf = [&](int n, int l) {
-    return even ? nodes.ranks(n)[static_cast<std::size_t>(l)] : l;
-  };
+  const auto rankOf = [&](int n, int l) { return even ? nodes.ranks(n)[static_cast<std::size_t>(l)] : l; };
   const std::vector<int> locals = distances(localCount);
   std::vector<P2pRound> rounds;
   for (int dn : distances(nodeCount))

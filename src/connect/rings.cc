@@ -56,9 +56,9 @@ RingNeighbours ringNeighbours(const Connections& c, int rank, int channel) {
   int position = 0;
   while (at(position) != rank) ++position;
   const int nodes = c.nodes.count();
-  return {position > 0 ? at(position - 1) : chainEnd(c, (node + nodes - 1) % nodes, searched, true),
-          position + 1 < graph.gpuCount ? at(position + 1)
-                                        : chainEnd(c, (node + 1) % nodes, searched, false)};
+  return {
+      position > 0 ? at(position - 1) : chainEnd(c, (node + nodes - 1) % nodes, searched, true),
+      position + 1 < graph.gpuCount ? at(position + 1) : chainEnd(c, (node + 1) % nodes, searched, false)};
 }
 
 std::vector<LogLine> ringLines(const Connections& c) {

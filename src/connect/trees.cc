@@ -33,7 +33,17 @@ void addDown(TreeLinks& links, int rank) {
 }  // namespace
 
 TreeLinks treeOf(const Connections& c, int rank, int channel) {
-  const auto [searched, tree] = c.source(rank, channel);
+  return treeOfOriginal(c, rank, c.of(rank).channels.source[static_cast<std::size_t>(channel)]);
+}
+
+bool leavesNode(const Connections& c, int rank, int searched) {
+  const NodeEnds ends = endsOf(c, c.nodes.ofRank[static_cast<std::size_t>(rank)], searched);
+  return rank == ends.toParent || rank == ends.toFirstChild || rank == ends.toSecondChild;
+}
+
+TreeLinks treeOfOriginal(const Connections& c, int rank, int original) {
+  const int searched = original % c.searched;
+  const int tree = original / c.searched;
   const RankView& view = c.job.view(rank);
   const ChannelGraph& graph = (*view.graphs)[GraphKind::kTree];
   const int host = c.job.hostOf(rank);

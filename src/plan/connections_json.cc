@@ -99,7 +99,8 @@ void addCollnet(Json& json, const Connections& c, int rank) {
 
 void addNvls(Json& json, const Connections& c, int rank) {
   const NvlsLinks links = nvlsOf(c, rank);
-  Json nvls = {{"nHeads", c.nvlsHeads}, {"headRank", links.headRank}, {"down", links.down}, {"out", links.out}};
+  Json nvls = {
+      {"nHeads", c.nvlsHeads}, {"headRank", links.headRank}, {"down", links.down}, {"out", links.out}};
   nvls["treeUp"] = {links.trees[0].up, links.trees[1].up};
   nvls["treeDown"] = {links.trees[0].down, links.trees[1].down};
   json["nvls"] = std::move(nvls);

@@ -5,21 +5,6 @@
 namespace xylem {
 namespace {
 
-// The rank of the job that each GPU of a host has.
-class RankNames {
- public:
-  RankNames() = default;
-  RankNames(const Job& job, int host) : job_(&job), host_(host) {}
-  int operator()(const System& system, NodeId gpu) const {
-    const int local = system.gpu(gpu).rank;
-    return job_ == nullptr ? local : job_->rank(host_, local);
-  }
-
- private:
-  const Job* job_ = nullptr;
-  int host_ = 0;
-};
-
 // The channels for which a GPU's NET is listed.
 int localNetChannels(const System& system) { return std::max(4, std::min(system.count(NodeType::kNet), 16)); }
 
@@ -99,11 +84,11 @@ Json gdrJson(const System& system, const Reach& reach, const RankNames& rankOf) 
   };
   Json nets = Json::array();
   for (NodeId net : system.nodes(NodeType::kNet)) nets.push_back(system.name(net));
-  return {{"nets", nets},
-          {"receive", may(Direction::kReceive)},
-          {"send", may(Direction::kSend)},
-          {"proxyRank",
-           pairs([&](NodeId gpu, NodeId net) { return rankOf(system, reach.proxyGpu(gpu, net)); })}};
+  return {
+      {"nets", nets},
+      {"receive", may(Direction::kReceive)},
+      {"send", may(Direction::kSend)},
+      {"proxyRank", pairs([&](NodeId gpu, NodeId net) { return rankOf(system, reach.proxyGpu(gpu, net)); })}};
 }
 
 void addNets(Json& json, const System& system, const Locality& locality, const Reach& reach,
@@ -220,7 +205,7 @@ Json pathsJson(const System& system, const PathTable& paths) {
 
 Json hostJson(const HostPlan& host, const Plan& plan, int hostNumber) {
   const System& system = host.system();
-  const RankNames rankOf(plan.job(), hostNumber);
+  const RankNames rankOf = plan.job().rankNames(hostNumber);
   const Locality locality(system, host.paths.paths);
   const Reach reach(system, host.paths.paths, locality, plan.reach);
   Json json = {{"maxBandwidth", number(host.maxBandwidth)}, {"totalBandwidth", number(host.totalBandwidth)}};

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
-#include "connect/rings.h"
+#include "connect/connect_log.h"
 #include "paths/print.h"
 #include "topology/print.h"
 
@@ -14,23 +14,29 @@ void append(std::vector<LogLine>& log, std::vector<LogLine> lines) {
   std::move(lines.begin(), lines.end(), std::back_inserter(log));
 }
 
+void appendGraph(std::vector<LogLine>& log, const ChannelGraph& graph, const System& system,
+                 const RankNames& names) {
+  if (graph.gpuCount == 0) return;  // not computed
+  if (graph.fallback)
+    log.push_back({LogLevel::kWarn, Subsystem::kGraph,
+                   fmt::format("Could not find a path for pattern {}, falling back to simple order",
+                               static_cast<int>(graph.pattern))});
+  append(log, graphLines(graph, system, names));
+}
+
 }  // namespace
 
-std::vector<LogLine> planLog(const Plan& plan) {
+std::vector<LogLine> planLog(const Plan& plan, int rank) {
   std::vector<LogLine> log;
-  const HostPlan& host = plan.hostOf(0);
+  const HostPlan& host = plan.hostOf(rank);
+  const RankNames names = plan.job().rankNames(plan.job().hostOf(rank));
   for (const Decision& decision : host.paths.decisions)
-    if (auto line = infoLine(decision, host.system())) log.push_back(std::move(*line));
-  append(log, systemLines(host.system(), host.maxBandwidth, host.totalBandwidth));
+    if (auto line = infoLine(decision, host.system(), names)) log.push_back(std::move(*line));
+  append(log, systemLines(host.system(), host.maxBandwidth, host.totalBandwidth, names));
   append(log, pathLines(host.system(), host.paths.paths));
-  for (const ChannelGraph* graph : {&host.ring(), &host.tree()}) {
-    if (graph->fallback)
-      log.push_back({LogLevel::kWarn, Subsystem::kGraph,
-                     fmt::format("Could not find a path for pattern {}, falling back to simple order",
-                                 static_cast<int>(graph->pattern))});
-    append(log, graphLines(*graph, host.system()));
-  }
-  append(log, ringLines(plan.connections));
+  for (const ChannelGraph& graph : host.graphs) appendGraph(log, graph, host.system(), names);
+  append(log, connectLines(plan.connections, rank));
+  log.push_back(channelCountLine(plan.connections, rank));
   return log;
 }
 

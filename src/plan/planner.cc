@@ -95,7 +95,8 @@ int countRanks(const PlanRequest& request, const std::vector<Host>& hosts) {
   for (std::size_t i = 0; i < hosts.size(); ++i)
     ranks += std::int64_t{request.hosts[i].count} * hosts[i].ranks;
   if (ranks > kMaxRanks)
-    throw Error(ResultCode::kInvalidArgument, "a job of {} ranks: at most {} can be planned", ranks, kMaxRanks);
+    throw Error(ResultCode::kInvalidArgument, "a job of {} ranks: at most {} can be planned", ranks,
+                kMaxRanks);
   return static_cast<int>(ranks);
 }
 

@@ -29,7 +29,8 @@ std::optional<std::string> differenceAt(const std::string& path, const json& exp
   const auto differs = [&] { return path + ": expected " + expected.dump() + ", got " + actual.dump(); };
   if (expected.is_object()) {
     if (expected.contains("refused")) return std::nullopt;  // the reference has no answer
-    if (expected.contains("sample") && actual.is_array()) return sampleDifference(path, expected["sample"], actual);
+    if (expected.contains("sample") && actual.is_array())
+      return sampleDifference(path, expected["sample"], actual);
     if (!actual.is_object()) return differs();
     for (const auto& [key, value] : expected.items()) {
       if (kNotCompared.contains(key)) continue;

@@ -65,7 +65,8 @@ void check(const fs::path& file, Tally& tally) {
   const json expected = json::parse(std::ifstream(file));
   std::string difference;
   try {
-    const Plan plan = planJob(requestOf(expected["input"], file.parent_path()), settingsOf(expected["input"]));
+    const Plan plan =
+        planJob(requestOf(expected["input"], file.parent_path()), settingsOf(expected["input"]));
     if (!expected.contains("error"))
       difference = firstDifference(expected, json::parse(planToJson(plan))).value_or("");
   } catch (const Error& error) {

@@ -96,7 +96,8 @@ TEST(Planner, RefusesJobsItCannotNumber) {
   const Document document = parseTopology(twoGpusOneNic(), "test.xml");
   EXPECT_THROW(planJob(identicalHosts(document, 0), Settings()), Error);
   EXPECT_THROW(planJob(identicalHosts(document, 1 << 30), Settings()), Error);
-  EXPECT_THROW(planJob(identicalHosts(parseTopology(machine(cpu(0, "")), "empty.xml")), Settings()), InputError);
+  EXPECT_THROW(planJob(identicalHosts(parseTopology(machine(cpu(0, "")), "empty.xml")), Settings()),
+               InputError);
 }
 
 TEST(JobPlan, AnswersForPrograms) {
