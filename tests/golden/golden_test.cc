@@ -11,6 +11,7 @@
 
 #include "golden/compare.h"
 #include "plan/plan_json.h"
+#include "plan/plan_log.h"
 #include "plan/planner.h"
 
 namespace xylem::golden {
@@ -89,6 +90,33 @@ void checkDirectory(const fs::path& directory) {
   Tally tally;
   for (const fs::path& file : files) check(file, tally);
   std::printf("%s: %d plans equal, %d different\n", directory.c_str(), tally.equal, tally.different);
+}
+
+// Logs lie as logs/NAME.VARIANT.log beside own/ and cloud/; the variant's plan says what was asked.
+TEST(Golden, Logs) {
+  const char* directory = std::getenv("XYLEM_TEST_GOLDEN");
+  const fs::path logs = directory == nullptr ? fs::path() : fs::path(directory) / "logs";
+  if (!fs::exists(logs)) GTEST_SKIP() << "XYLEM_TEST_GOLDEN names no directory with logs";
+  int compared = 0;
+  for (const auto& entry : fs::directory_iterator(logs)) {
+    const std::string name = entry.path().stem().string();
+    for (const char* folder : {"own", "cloud"}) {
+      const fs::path golden = logs / ".." / folder / (name + ".json");
+      if (!fs::exists(golden)) continue;
+      const json input = json::parse(std::ifstream(golden))["input"];
+      const Plan plan = planJob(requestOf(input, golden.parent_path()), settingsOf(input));
+      std::vector<std::string> lines;
+      for (const LogLine& line : planLog(plan))
+        if (line.subsystem != Subsystem::kNet) lines.push_back(line.text);
+      std::ifstream file(entry.path());
+      std::size_t at = 0;
+      for (std::string expected; std::getline(file, expected); ++at)
+        ASSERT_EQ(expected, at < lines.size() ? lines[at] : "(nothing)") << name << ".log:" << at + 1;
+      EXPECT_EQ(at, lines.size()) << name << ".log has too few lines: " << lines[std::min(at, lines.size() - 1)];
+      ++compared;
+    }
+  }
+  EXPECT_GT(compared, 0);
 }
 
 TEST(Golden, Zoo) { checkDirectory(fs::path(XYLEM_SOURCE_DIR) / "topologies"); }
