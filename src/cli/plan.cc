@@ -8,7 +8,9 @@
 #include "cli/machine_input.h"
 #include "cli/plan_text.h"
 #include "cli/progress.h"
+#include "cli/terminal.h"
 #include "core/log.h"
+#include "plan/graph_dump.h"
 #include "plan/plan_json.h"
 #include "plan/plan_log.h"
 #include "plan/planner.h"
@@ -39,12 +41,16 @@ int runPlan(const Options& options) {
   const Settings settings = readSettings();
   // NCCL logs to standard output, where it would spoil the JSON.
   const Logger log(settings, kPlannerSubsystems, options.json ? stderr : stdout);
-  const PlanRequest request{readMachine(options.file, settings), options.nodes};
+  std::vector<std::string> remarks;
+  const PlanRequest request{readMachine(options.file, settings), options.nodes,
+                            graphFileOf(settings, &remarks)};
+  for (const std::string& remark : remarks) warn(remark);
   const Plan plan = [&] {
     const Progress progress(fmt::format("planning {}", machineName(options.file)));
     return planJob(request, settings);
   }();
   for (const LogLine& line : planLog(plan)) log.write(line);
+  dumpGraphs(plan, settings);
   writeOut(options.json ? planToJson(plan) : planText(plan, machineName(options.file), terminalOf(stdout)));
   if (options.json) writeOut("\n");
   return kOk;

@@ -3,6 +3,7 @@
 #include <map>
 
 #include "comm/host_description.h"
+#include "plan/graph_dump.h"
 #include "plan/planner.h"
 
 namespace xylem {
@@ -60,7 +61,8 @@ PlannedJob planWithPeers(Ring& ring, std::span<const PeerInfo> peers, const Sett
   std::vector<std::string> xmls;
   for (const auto& xml : ring.allGatherBytes(bytes, kMostDescriptionBytes))
     xmls.emplace_back(reinterpret_cast<const char*>(xml.data()), xml.size());
-  job.plan = planJob({fuseDescriptions(xmls), host.hosts}, settings);
+  job.plan = planJob({fuseDescriptions(xmls), host.hosts, graphFileOf(settings)}, settings);
+  dumpGraphs(job.plan, settings, ring.rank());
   return job;
 }
 

@@ -13,9 +13,13 @@ Json mergedJson(const MergedGraph& graph) {
           {"crossNic", graph.crossNic}};
 }
 
-// The NET a rank uses on a channel towards `peer`; null if it reaches the peer without one.
+// The NET a rank uses on a channel towards `peer`; null if it reaches the peer without one. Only the ends of
+// a node's chain are listed: inside it a NET comes in between only where a graph file joins GPUs that are
+// each nearer to a NIC than to each other.
 Json netEndJson(const Plan& plan, const Locality& locality, int rank, int peer, int channel,
                 Direction direction) {
+  const std::vector<int>& node = plan.connections.nodes.ofRank;
+  if (node[static_cast<std::size_t>(rank)] == node[static_cast<std::size_t>(peer)]) return nullptr;
   const HostPlan& host = plan.hostOf(rank);
   const System& system = host.system();
   const Reach reach(system, host.paths.paths, locality, plan.reach);

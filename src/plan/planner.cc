@@ -14,11 +14,11 @@ namespace {
 // At most this many ranks in one job: the numbers of ranks stay 32-bit with room to spare.
 constexpr int kMaxRanks = 1 << 24;
 
-std::unique_ptr<const HostPlan> planHost(HostPaths paths, const Settings& settings) {
+std::unique_ptr<const HostPlan> planHost(HostPaths paths, const ChannelOptions& options) {
   auto host = std::make_unique<HostPlan>();
   host->paths = std::move(paths);
   const Locality locality(host->system(), host->paths.paths);
-  HostChannels channels(host->system(), host->paths.paths, locality, ChannelOptions::from(settings));
+  HostChannels channels(host->system(), host->paths.paths, locality, options);
   host->maxBandwidth = channels.maxBandwidth();
   host->totalBandwidth = channels.totalBandwidth();
   host->ring = channels.compute({.id = 0, .pattern = Pattern::kRing, .minChannels = 1, .maxChannels = 32});
@@ -48,6 +48,8 @@ Plan planJob(const PlanRequest& request, const Settings& settings) {
   for (const SettingSpec& s : settingSpecs())
     if (settings.isSet(s.id)) plan.settings.emplace_back(s.name, settings.text(s.id));
   plan.reach = ReachOptions::from(settings);
+  ChannelOptions channelOptions = ChannelOptions::from(settings);
+  channelOptions.graphFile = request.graphFile;
   plan.job.hosts = request.hosts;
   plan.job.ranksPerHost = gpus;
   plan.job.viewOfLocalRank.resize(static_cast<std::size_t>(gpus));
@@ -61,7 +63,7 @@ Plan planJob(const PlanRequest& request, const Settings& settings) {
     if (view < 0) {
       view = static_cast<int>(plan.hostPlans.size());
       HostPaths paths = pathsOfDomain(system, domain, mine, request.hosts * gpus, plan.reach);
-      plan.hostPlans.push_back(planHost(std::move(paths), settings));
+      plan.hostPlans.push_back(planHost(std::move(paths), channelOptions));
       const HostPlan& host = *plan.hostPlans.back();
       plan.job.views.push_back({&host.system(), &host.ring, &host.tree});
     }

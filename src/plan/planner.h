@@ -6,6 +6,9 @@
 //
 // Pure: values in, values out. The same input always gives the same plan.
 
+#include <memory>
+
+#include "channels/graph_file.h"
 #include "core/settings.h"
 #include "plan/plan.h"
 #include "topology/document.h"
@@ -17,6 +20,8 @@ struct PlanRequest {
   Document topology;
   // Identical hosts; host h's ranks are h*n to h*n+n-1.
   int hosts = 1;
+  // Channels to take instead of searching, as NCCL_GRAPH_FILE names; whoever asks has read the file.
+  std::shared_ptr<const GraphFile> graphFile = nullptr;
 };
 
 // Throws InputError (with file and line) for a description that cannot be planned.

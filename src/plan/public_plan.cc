@@ -27,7 +27,8 @@ PlannedGraph publicGraph(const ChannelGraph& graph, const System& system) {
 
 template <typename Read>
 Plan planOf(const Read& read, const PlanOptions& options) try {
-  return planJob({read(), options.hosts}, Settings::fromPairs(options.settings));
+  const Settings settings = Settings::fromPairs(options.settings);
+  return planJob({read(), options.hosts, graphFileOf(settings)}, settings);
 } catch (const Error& error) {
   throw PlanError(error.what());
 }
