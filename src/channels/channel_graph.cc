@@ -37,6 +37,8 @@ std::vector<LogLine> graphLines(const ChannelGraph& graph, const System& system,
   const auto add = [&](std::string text) {
     lines.push_back({LogLevel::kInfo, Subsystem::kGraph, std::move(text)});
   };
+  if (graph.loadedChannels >= 0)
+    add(fmt::format("Search {} : {} channels loaded from XML graph", graph.id, graph.loadedChannels));
   add(fmt::format("Pattern {}, crossNic {}, nChannels {}, bw {:f}/{:f}, type {}/{}, sameChannels {}",
                   static_cast<int>(graph.pattern), graph.crossNic, graph.nChannels, graph.bwIntra,
                   graph.bwInter, name(graph.typeIntra), name(graph.typeInter), graph.sameChannels ? 1 : 0));

@@ -68,7 +68,8 @@ struct ChannelGraph {
 
   std::vector<SearchAttempt> attempts;
   std::int64_t searchSteps = 0;
-  bool fallback = false;  // no channel was found: GPUs in index order
+  bool fallback = false;    // no channel was found: GPUs in index order
+  int loadedChannels = -1;  // channels the graph file has for it; -1 without a graph file
 
   int gpu(int channel, int position) const {
     return gpus[static_cast<std::size_t>(channel) * static_cast<std::size_t>(gpuCount) +

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "channels/load_graph.h"
 #include "channels/search.h"
 #include "channels/speeds.h"
 #include "core/settings.h"
@@ -50,7 +51,11 @@ class Driver {
  public:
   Driver(const GraphRequest& request, SearchSpace& space, const ChannelOptions& options, float maxBandwidth,
          float totalBandwidth, int lowestSm)
-      : space_(space), maxBandwidth_(maxBandwidth), totalBandwidth_(totalBandwidth), lowestSm_(lowestSm) {
+      : space_(space),
+        options_(options),
+        maxBandwidth_(maxBandwidth),
+        totalBandwidth_(totalBandwidth),
+        lowestSm_(lowestSm) {
     const System& system = space.system();
     best_.id = request.id;
     best_.pattern = request.pattern;
@@ -79,6 +84,8 @@ class Driver {
 
   ChannelGraph run() {
     const System& system = space_.system();
+    if (options_.graphFile != nullptr) loadGraph(*options_.graphFile, system, options_.crossNic, best_);
+    if (best_.nChannels > 0) return best_;
     if (best_.pattern == Pattern::kNvls) {
       if (!system.hasNvs() || lowestSm_ < 90) return best_;
       best_.maxChannels = std::min(32, space_.gpuCount());
@@ -225,6 +232,7 @@ class Driver {
   }
 
   SearchSpace& space_;
+  const ChannelOptions& options_;
   float maxBandwidth_, totalBandwidth_;
   int lowestSm_;
   int crossNic_ = 0;
@@ -245,7 +253,7 @@ class Driver {
 }  // namespace
 
 ChannelOptions ChannelOptions::from(const Settings& settings) {
-  return {static_cast<int>(settings.integer(Setting::kCrossNic))};
+  return {static_cast<int>(settings.integer(Setting::kCrossNic)), nullptr};
 }
 
 HostChannels::HostChannels(const System& system, const PathTable& paths, const Locality& locality,

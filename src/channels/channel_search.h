@@ -7,16 +7,21 @@
 //   ChannelGraph ring = host.compute({.id = 0, .pattern = Pattern::kRing, .minChannels = 1, .maxChannels =
 //   32});
 
+#include <memory>
+
 #include "channels/channel_graph.h"
 #include "channels/search_space.h"
 
 namespace xylem {
 
 class Settings;
+struct GraphFile;
 
 struct ChannelOptions {
-  int crossNic = 2;  // NCCL_CROSS_NIC
+  int crossNic = 2;                            // NCCL_CROSS_NIC
+  std::shared_ptr<const GraphFile> graphFile;  // what NCCL_GRAPH_FILE names, if anything
 
+  // All but the graph file.
   static ChannelOptions from(const Settings& settings);
 };
 

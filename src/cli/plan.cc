@@ -39,7 +39,10 @@ int runPlan(const Options& options) {
   const Settings settings = readSettings();
   // NCCL logs to standard output, where it would spoil the JSON.
   const Logger log(settings, kPlannerSubsystems, options.json ? stderr : stdout);
-  const PlanRequest request = identicalHosts(readMachine(options.file, settings), options.nodes);
+  PlanRequest request = identicalHosts(readMachine(options.file, settings), options.nodes);
+  std::vector<std::string> remarks;
+  request.graphFile = graphFileOf(settings, &remarks);
+  for (const std::string& remark : remarks) warn(remark);
   const Plan plan = [&] {
     const Progress progress(fmt::format("planning {}", machineName(options.file)));
     return planJob(request, settings);

@@ -4,6 +4,7 @@
 
 #include "comm/host_description.h"
 #include "connect/rings.h"
+#include "plan/graph_dump.h"
 #include "plan/planner.h"
 
 namespace xylem {
@@ -61,7 +62,10 @@ PlannedJob planWithPeers(Ring& ring, std::span<const PeerInfo> peers, const Sett
   std::vector<std::string> xmls;
   for (const auto& xml : ring.allGatherBytes(bytes, kMostDescriptionBytes))
     xmls.emplace_back(reinterpret_cast<const char*>(xml.data()), xml.size());
-  job.plan = planJob(identicalHosts(fuseDescriptions(xmls), host.hosts), settings);
+  PlanRequest request = identicalHosts(fuseDescriptions(xmls), host.hosts);
+  request.graphFile = graphFileOf(settings);
+  job.plan = planJob(request, settings);
+  dumpGraphs(job.plan, settings, ring.rank());
   for (int c = 0; c < job.plan.connections.nChannels(); ++c)
     job.rings.push_back(ringOf(job.plan.connections, c));
   return job;

@@ -26,7 +26,7 @@ class NetChoice {
 
   // Does `rank` reach `peer` without the network, with data going in this direction?
   bool isLocal(int rank, int peer, Direction direction) const;
-  // For a neighbour in a ring.
+  // For a neighbour in a ring on another node.
   std::optional<NetEnd> ringEnd(int rank, int channel, int peer, Direction direction) const;
   // For sending to `peer` on a channel outside of any ring or tree.
   NetEnd p2pEnd(int rank, int peer, int channel) const;

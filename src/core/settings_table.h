@@ -31,6 +31,9 @@ X(kIgnoreCpuAffinity, "NCCL_IGNORE_CPU_AFFINITY", kInteger, 0, 1, "0", "1: ignor
 // The channel search and the number of channels.
 X(kCrossNic, "NCCL_CROSS_NIC", kInteger, 0, 2, "2",
   "rings may enter and leave by different NICs: 0 no, 1 yes, 2 if better")
+X(kGraphFile, "NCCL_GRAPH_FILE", kPath, 0, 0, "", "graph XML with the channels to use instead of searching")
+X(kGraphDumpFile, "NCCL_GRAPH_DUMP_FILE", kPath, 0, 0, "", "write the host's channels as graph XML here")
+X(kGraphDumpFileRank, "NCCL_GRAPH_DUMP_FILE_RANK", kInteger, 0, 1 << 30, "0", "the rank that writes it")
 X(kMinNChannels, "NCCL_MIN_NCHANNELS", kInteger, -2, 1 << 20, "-2", "at least this many channels")
 X(kMaxNChannels, "NCCL_MAX_NCHANNELS", kInteger, -2, 1 << 20, "-2", "at most this many channels")
 X(kMinNRings, "NCCL_MIN_NRINGS", kInteger, -2, 1 << 20, "-2", "older name of NCCL_MIN_NCHANNELS")

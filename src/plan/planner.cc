@@ -43,11 +43,13 @@ Host readHost(const HostRequest& request, const PlanRequest& job) {
 // Plans the domains of hosts and remembers those of descriptions that were planned before.
 class ShapePlanner {
  public:
-  ShapePlanner(Plan& plan, Job& job, const Settings& settings)
+  ShapePlanner(Plan& plan, Job& job, const PlanRequest& request, const Settings& settings)
       : plan_(plan),
         job_(job),
         channelOptions_(ChannelOptions::from(settings)),
-        graphs_(graphOptions(plan.offered, settings)) {}
+        graphs_(graphOptions(plan.offered, settings)) {
+    channelOptions_.graphFile = request.graphFile;
+  }
 
   int shapeOf(const System& system, int jobRanks) {
     const std::vector<int> domain = domains(system, plan_.reach);
@@ -122,7 +124,7 @@ Plan planJob(const PlanRequest& request, const Settings& settings) {
   for (const HostRequest& host : request.hosts) hosts.push_back(readHost(host, request));
   const int ranks = countRanks(request, hosts);
   Job job;
-  ShapePlanner shapes(plan, job, settings);
+  ShapePlanner shapes(plan, job, request, settings);
   for (std::size_t i = 0; i < hosts.size(); ++i) {
     const HostRequest& asked = request.hosts[i];
     plan.groups.push_back(describeGroup(asked, hosts[i].system, job.hosts()));

@@ -6,6 +6,9 @@
 //
 // Pure: values in, values out. The same input always gives the same plan.
 
+#include <memory>
+
+#include "channels/graph_file.h"
 #include "core/settings.h"
 #include "plan/plan.h"
 #include "topology/document.h"
@@ -27,6 +30,8 @@ struct PlanRequest {
   bool hostsListed = false;  // as in Plan
   bool fuse = false;         // describe every host as its ranks would detect it
   GraphOptions offered;
+  // Channels to take instead of searching, as NCCL_GRAPH_FILE names; whoever asks has read the file.
+  std::shared_ptr<const GraphFile> graphFile;
   // By rank: its host. Empty: host after host.
   std::vector<int> hostOfRank;
 };

@@ -28,7 +28,10 @@ PlannedGraph publicGraph(const ChannelGraph& graph, const System& system) {
 
 template <typename Read>
 Plan planOf(const Read& read, const PlanOptions& options) try {
-  return planJob(identicalHosts(read(), options.hosts), Settings::fromPairs(options.settings));
+  const Settings settings = Settings::fromPairs(options.settings);
+  PlanRequest request = identicalHosts(read(), options.hosts);
+  request.graphFile = graphFileOf(settings);
+  return planJob(request, settings);
 } catch (const Error& error) {
   throw PlanError(error.what());
 }
