@@ -61,10 +61,10 @@ int nvlsChannelsOf(const RankView& view, const ConnectOptions& options) {
   return std::max(options.limits.minCtas, std::min(options.limits.maxCtas, channels));
 }
 
-ViewDecisions decide(const Connections& c, const RankView& view) {
+ViewDecisions decide(const Connections& c, const RankView& view, int nvlsChannels) {
   ViewDecisions decisions;
   const MergedGraph& chain = c.merged[GraphKind::kCollnetChain];
-  if (c.nvlsHeads > 0) decisions.nvlsChannels = nvlsChannelsOf(view, c.options);
+  decisions.nvlsChannels = nvlsChannels;
   decisions.channels = countChannels(
       {.searched = c.searched,
        .nodes = c.nodes.count(),
@@ -78,6 +78,25 @@ ViewDecisions decide(const Connections& c, const RankView& view) {
   decisions.p2pChannels = p2p.total;
   decisions.p2pChannelsPerPeer = p2p.perPeer;
   return decisions;
+}
+
+void decideAll(Connections& c) {
+  std::vector<int> nvlsChannels;
+  for (const RankView& view : c.job.views)
+    nvlsChannels.push_back(c.nvlsHeads > 0 ? nvlsChannelsOf(view, c.options) : 0);
+  const bool agree = c.options.rules == Rules::kXylem;
+  if (agree)
+    std::fill(nvlsChannels.begin(), nvlsChannels.end(),
+              *std::min_element(nvlsChannels.begin(), nvlsChannels.end()));
+  for (std::size_t i = 0; i < c.job.views.size(); ++i)
+    c.views.push_back(decide(c, c.job.views[i], nvlsChannels[i]));
+  if (!agree) return;
+  ViewDecisions least = c.views.front();
+  for (const ViewDecisions& view : c.views) {
+    least.p2pChannelsPerPeer = std::min(least.p2pChannelsPerPeer, view.p2pChannelsPerPeer);
+    least.collnetHeads = std::min(least.collnetHeads, view.collnetHeads);
+  }
+  std::fill(c.views.begin(), c.views.end(), least);
 }
 
 }  // namespace
@@ -113,7 +132,7 @@ Connections connect(Job job, const ConnectOptions& options) {
     for (const RankView& view : c.job.views)
       c.nvlsHeads = std::min(c.nvlsHeads, static_cast<int>(headsOf(view, GraphKind::kNvls).size()));
   }
-  for (const RankView& view : c.job.views) c.views.push_back(decide(c, view));
+  decideAll(c);
   return c;
 }
 

@@ -26,7 +26,14 @@ struct ViewDecisions {
   int collnetHeads = 0;
 };
 
+// What of those is as NCCL leaves it, or agreed on.
+enum class Rules {
+  kNccl,   // each kind of rank decides alone
+  kXylem,  // all ranks take what every kind of rank can do
+};
+
 struct ConnectOptions {
+  Rules rules = Rules::kNccl;
   ChannelLimits limits;
   int collnetNodeThreshold = 2;  // NCCL_COLLNET_NODE_THRESHOLD
   int nvlsChannels = -1;         // NCCL_NVLS_NCHANNELS; negative decides by architecture

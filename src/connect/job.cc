@@ -1,5 +1,7 @@
 #include "connect/job.h"
 
+#include <algorithm>
+
 #include "core/error.h"
 
 namespace xylem {
@@ -42,6 +44,16 @@ void Job::placeInBlocks() {
   std::vector<int> hostOfRank;
   for (int host = 0; host < hosts(); ++host)
     hostOfRank.insert(hostOfRank.end(), static_cast<std::size_t>(shapeOf(host).ranks()), host);
+  place(hostOfRank);
+}
+
+void Job::placeRoundRobin() {
+  int most = 0;
+  for (const HostShape& shape : shapes) most = std::max(most, shape.ranks());
+  std::vector<int> hostOfRank;
+  for (int turn = 0; turn < most; ++turn)
+    for (int host = 0; host < hosts(); ++host)
+      if (turn < shapeOf(host).ranks()) hostOfRank.push_back(host);
   place(hostOfRank);
 }
 

@@ -75,6 +75,8 @@ class Job {
   void place(const std::vector<int>& hostOfRank);
   // Host after host.
   void placeInBlocks();
+  // One rank per host in turn, as long as it has room.
+  void placeRoundRobin();
 
  private:
   struct Place {

@@ -23,8 +23,8 @@ bool NetChoice::isLocal(int rank, int peer, Direction direction) const {
 }
 
 std::optional<NetEnd> NetChoice::ringEnd(int rank, int channel, int peer, Direction direction) const {
-  // Inside a node a NIC comes in between only where a graph file joins GPUs that are each nearer to a NIC than
-  // to each other.
+  // Inside a node a NIC comes in between only where a graph file joins GPUs that are each nearer to a NIC
+  // than to each other.
   const std::vector<int>& node = c_.nodes.ofRank;
   if (node[static_cast<std::size_t>(rank)] == node[static_cast<std::size_t>(peer)]) return std::nullopt;
   if (isLocal(rank, peer, direction)) return std::nullopt;

@@ -132,21 +132,24 @@ Json mergedJson(const Connections& connections) {
   return json;
 }
 
-Json connectionsJson(const Plan& plan) {
+Json connectionsJson(const Plan& plan, int rank) {
   const Connections& c = plan.connections;
-  const ViewDecisions& mine = c.of(0);
-  Json rings = Json::array();
-  for (int channel = 0; channel < c.nChannels(); ++channel) rings.push_back(ringOf(c, channel));
-  Json ranks = Json::array();
+  const ViewDecisions& mine = c.of(std::max(rank, 0));
+  Json json = {{"nChannels", mine.channels.total()},
+               {"collChannels", mine.channels.collective},
+               {"nvlsChannels", mine.nvlsChannels},
+               {"p2pChannels", mine.p2pChannels},
+               {"p2pChannelsPerPeer", mine.p2pChannelsPerPeer}};
   const NetChoice choice(c, plan.reach);
-  for (int rank = 0; rank < c.job.ranks(); ++rank) ranks.push_back(rankJson(plan, choice, rank));
-  return {{"nChannels", c.nChannels()},
-          {"collChannels", mine.channels.collective},
-          {"nvlsChannels", mine.nvlsChannels},
-          {"p2pChannels", mine.p2pChannels},
-          {"p2pChannelsPerPeer", mine.p2pChannelsPerPeer},
-          {"rings", std::move(rings)},
-          {"ranks", std::move(ranks)}};
+  if (rank >= 0) {
+    json["ranks"] = {rankJson(plan, choice, rank)};
+    return json;
+  }
+  json["rings"] = Json::array();
+  for (int channel = 0; channel < c.nChannels(); ++channel) json["rings"].push_back(ringOf(c, channel));
+  json["ranks"] = Json::array();
+  for (int r = 0; r < c.job.ranks(); ++r) json["ranks"].push_back(rankJson(plan, choice, r));
+  return json;
 }
 
 }  // namespace xylem

@@ -7,6 +7,7 @@
 namespace xylem {
 
 Json mergedJson(const Connections& connections);
-Json connectionsJson(const Plan& plan);
+// Of all ranks, or without rings and with `rank` alone.
+Json connectionsJson(const Plan& plan, int rank = -1);
 
 }  // namespace xylem

@@ -49,7 +49,7 @@ Json groupJson(const Plan& plan, const HostGroup& group) {
 
 }  // namespace
 
-std::string planToJson(const Plan& plan) {
+std::string planToJson(const Plan& plan, int rank) {
   Json json;
   json["format"] = "xylem-plan-1";
   json["input"] = inputJson(plan);
@@ -61,7 +61,7 @@ std::string planToJson(const Plan& plan) {
     json["host"] = hostJson(plan.hostOf(0), plan, 0);
   }
   json["merged"] = mergedJson(plan.connections);
-  json["connections"] = connectionsJson(plan);
+  json["connections"] = connectionsJson(plan, rank);
   return json.dump(1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 

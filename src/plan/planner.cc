@@ -135,11 +135,15 @@ Plan planJob(const PlanRequest& request, const Settings& settings) {
                                : shapes.shapeOf(hosts[i].system, ranks);
     job.shapeOfHost.insert(job.shapeOfHost.end(), static_cast<std::size_t>(asked.count), shape);
   }
-  if (request.hostOfRank.empty())
-    job.placeInBlocks();
-  else
+  if (!request.hostOfRank.empty())
     job.place(request.hostOfRank);
-  plan.connections = connect(std::move(job), ConnectOptions::from(settings));
+  else if (request.placement == Placement::kRoundRobin)
+    job.placeRoundRobin();
+  else
+    job.placeInBlocks();
+  ConnectOptions connectOptions = ConnectOptions::from(settings);
+  connectOptions.rules = request.rules;
+  plan.connections = connect(std::move(job), connectOptions);
   const HostPlan& first = plan.hostOf(0);
   plan.allNvlink = worstType(first.system(), first.paths.paths, NodeType::kGpu) < PathType::kPix;
   return plan;

@@ -25,6 +25,12 @@ struct HostRequest {
   int count = 1;
 };
 
+// Which host the ranks of a job are on, where not each is named.
+enum class Placement {
+  kBlocks,      // host after host
+  kRoundRobin,  // one rank per host in turn
+};
+
 struct PlanRequest {
   std::vector<HostRequest> hosts;
   bool hostsListed = false;  // as in Plan
@@ -32,7 +38,9 @@ struct PlanRequest {
   GraphOptions offered;
   // Channels to take instead of searching, as NCCL_GRAPH_FILE names; whoever asks has read the file.
   std::shared_ptr<const GraphFile> graphFile;
-  // By rank: its host. Empty: host after host.
+  Rules rules = Rules::kNccl;
+  Placement placement = Placement::kBlocks;
+  // By rank: its host. Empty: by `placement`.
   std::vector<int> hostOfRank;
 };
 
