@@ -57,6 +57,27 @@ X(kMinP2pNChannels, "NCCL_MIN_P2P_NCHANNELS", kInteger, 1, 64, "1",
 X(kMaxP2pNChannels, "NCCL_MAX_P2P_NCHANNELS", kInteger, 1, 64, "64",
   "at most this many channels for send/receive")
 
+// The choice of algorithm and protocol.
+X(kAlgo, "NCCL_ALGO", kText, 0, 0, "",
+  "algorithms to choose from: [collective:][^]name,name;… (Tree, Ring, CollNetDirect, CollNetChain, NVLS, "
+  "NVLSTree, PAT)")
+X(kProto, "NCCL_PROTO", kText, 0, 0, "",
+  "protocols to choose from: [collective:][^]name,name;… (LL, LL128, Simple)")
+X(kPatEnable, "NCCL_PAT_ENABLE", kInteger, 0, 2, "2", "PAT: 0 never, 1 always, 2 if each node has one rank")
+X(kNetOverhead, "NCCL_NET_OVERHEAD", kInteger, -2, 1 << 30, "-2",
+  "nanoseconds a CPU needs to start a network transfer; -2: by CPU")
+X(kNThreads, "NCCL_NTHREADS", kInteger, -2, 1 << 20, "-2", "threads per block, 64 to 512 in steps of 32")
+X(kLl128NThreads, "NCCL_LL128_NTHREADS", kInteger, -2, 1 << 20, "-2",
+  "threads per block with LL128, 160 to 640 in steps of 32")
+X(kThreadThresholds, "NCCL_THREAD_THRESHOLDS", kText, 0, 0, "",
+  "bytes per thread below which fewer threads do: LL LL128 Simple of Tree, then of Ring; -2 keeps")
+X(kLlBuffSize, "NCCL_LL_BUFFSIZE", kInteger, 64, 1 << 30, "524288", "bytes of a connection's LL buffer")
+X(kLl128BuffSize, "NCCL_LL128_BUFFSIZE", kInteger, 64, 1 << 30, "4915200",
+  "bytes of a connection's LL128 buffer")
+X(kNvlsChunkSize, "NCCL_NVLS_CHUNKSIZE", kInteger, 1, 1 << 30, "131072", "bytes of a chunk with NVLS")
+X(kNvlsTreeMaxChunkSize, "NCCL_NVLSTREE_MAX_CHUNKSIZE", kInteger, -2, 1 << 30, "-2",
+  "bytes of a chunk with NVLSTree at most; -2: 64 KiB from four nodes on")
+
 // Logging.
 X(kDebug, "NCCL_DEBUG", kText, 0, 0, "", "what to log: VERSION, WARN, INFO or TRACE")
 X(kDebugSubsys, "NCCL_DEBUG_SUBSYS", kList, 0, 0, "INIT,BOOTSTRAP,ENV",
