@@ -22,6 +22,31 @@ bool isGraphId(std::int64_t id) {
                      [&](GraphKind kind) { return graphId(kind) == id; });
 }
 
+GraphKind kindOf(int id) {
+  return *std::find_if(kAllGraphKinds.begin(), kAllGraphKinds.end(),
+                       [&](GraphKind kind) { return graphId(kind) == id; });
+}
+
+// What the search makes of a graph, which depends on the machine. NCCL takes any number, and fails later.
+std::span<const Pattern> patternsOf(GraphKind kind) {
+  static constexpr Pattern kRings[] = {Pattern::kRing};
+  static constexpr Pattern kTrees[] = {Pattern::kBalancedTree, Pattern::kSplitTree, Pattern::kTree};
+  static constexpr Pattern kDirect[] = {Pattern::kTree, Pattern::kCollnetDirect};
+  static constexpr Pattern kNvls[] = {Pattern::kNvls};
+  switch (kind) {
+    case GraphKind::kRing:
+      return kRings;
+    case GraphKind::kTree:
+    case GraphKind::kCollnetChain:
+      return kTrees;
+    case GraphKind::kCollnetDirect:
+      return kDirect;
+    case GraphKind::kNvls:
+      return kNvls;
+  }
+  return {};
+}
+
 class Reader {
  public:
   Reader(const Document& document, std::vector<std::string>* remarks)
@@ -47,8 +72,7 @@ class Reader {
     };
     GraphFileGraph graph;
     graph.id = integer("id", kLeastInt, kMostInt);
-    graph.pattern = static_cast<Pattern>(integer("pattern", static_cast<int>(Pattern::kBalancedTree),
-                                                 static_cast<int>(Pattern::kCollnetDirect)));
+    graph.pattern = pattern(attributes, kindOf(graph.id));
     graph.crossNic = integer("crossnic", 0, 2);
     graph.nChannels = integer("nchannels", 0, kMaxChannels);
     graph.bwIntra = attributes.number("speedintra");
@@ -68,6 +92,19 @@ class Reader {
                                   graph.nChannels, count, count == 1 ? "" : "s"),
                       "a channel element for each channel");
     return graph;
+  }
+
+  static Pattern pattern(const Attributes& attributes, GraphKind kind) {
+    const std::int64_t number = attributes.integer("pattern", kLeastInt, kMostInt);
+    std::string expected;
+    for (const Pattern pattern : patternsOf(kind)) {
+      if (static_cast<int>(pattern) == number) return pattern;
+      expected += fmt::format("{}{} ({})", expected.empty() ? "" : ", ", static_cast<int>(pattern),
+                              xylem::name(pattern));
+    }
+    attributes.fail(
+        fmt::format("pattern=\"{}\" in graph {}, the {} graph", number, graphId(kind), xylem::name(kind)),
+        "one of " + expected);
   }
 
   GraphFileChannel channel(ElementId element) const {

@@ -53,8 +53,8 @@ class Loader {
     const auto wanted = static_cast<std::size_t>(system_.count(NodeType::kGpu));
     const std::size_t given = channel.gpus.size();
     if (given > wanted || (headOnly ? given == 0 : given < wanted))
-      fail(channel.line, fmt::format("a channel of {} GPUs", given),
-           headOnly ? "its head as a gpu element" : fmt::format("the {} GPUs of this job's host", wanted));
+      fail(channel.line, fmt::format("a channel with {} gpu element{}", given, given == 1 ? "" : "s"),
+           headOnly ? "its head" : fmt::format("one for each of the {} GPUs of this job's host", wanted));
     std::vector<bool> used(wanted, false);
     for (const GraphFileDevice& device : channel.gpus) {
       const int gpu = gpuOf(device);
@@ -79,7 +79,7 @@ class Loader {
   void addNets(const GraphFileChannel& channel, std::vector<int>& nets) const {
     constexpr std::size_t kEnds = 2;
     if (channel.nets.size() > kEnds)
-      fail(channel.line, fmt::format("a channel of {} nets", channel.nets.size()),
+      fail(channel.line, fmt::format("a channel with {} net elements", channel.nets.size()),
            "two: where it starts and where it ends");
     for (std::size_t i = 0; i < kEnds; ++i) {
       if (system_.count(NodeType::kNet) == 0)

@@ -56,6 +56,7 @@ struct NamedGraph {
 std::string remarks(const ChannelGraph& graph) {
   std::vector<std::string> parts;
   if (graph.fallback) parts.emplace_back("nothing found: ranks in simple order");
+  if (graph.loadedChannels > 0) parts.emplace_back("from the graph file");
   if (graph.crossNic != 0) parts.emplace_back("crosses NICs");
   const auto exhausted = std::count_if(graph.attempts.begin(), graph.attempts.end(),
                                        [](const SearchAttempt& attempt) { return attempt.exhausted; });

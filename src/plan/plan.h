@@ -12,6 +12,7 @@
 #include "paths/job_paths.h"
 #include "paths/locality.h"
 #include "paths/reach.h"
+#include "tuning/model.h"
 
 namespace xylem {
 
@@ -48,7 +49,8 @@ struct Plan {
   // What was decided. Each domain of each kind of host is planned once.
   std::vector<std::unique_ptr<const HostPlan>> hostPlans;  // by view of the job
   Connections connections;
-  bool allNvlink = false;  // every pair of the first rank's GPUs is joined by NVLink
+  std::vector<TuningModel> tuning;  // by view
+  bool allNvlink = false;           // every pair of the first rank's GPUs is joined by NVLink
 
   const Job& job() const { return connections.job; }
   const HostPlan& hostOf(int rank) const { return *hostPlans[static_cast<std::size_t>(job().viewOf(rank))]; }

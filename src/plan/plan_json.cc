@@ -1,8 +1,13 @@
 #include "plan/plan_json.h"
 
+#include <algorithm>
+#include <filesystem>
+
+#include "plan/agreement.h"
 #include "plan/connections_json.h"
 #include "plan/host_json.h"
 #include "plan/json_value.h"
+#include "plan/tuning_json.h"
 
 namespace xylem {
 namespace {
@@ -42,9 +47,18 @@ Json jobJson(const Plan& plan) {
 
 Json groupJson(const Plan& plan, const HostGroup& group) {
   const int first = plan.job().rank(group.firstHost, 0);
-  Json json = {{"topology", group.topology}, {"count", group.count}, {"gpus", group.devices}};
+  // Paths are of no use to whoever compares plans.
+  const std::string file = std::filesystem::path(group.topology).filename().string();
+  Json json = {{"topology", file}, {"count", group.count}, {"gpus", group.devices}};
   json.update(hostJson(plan.hostOf(first), plan, group.firstHost));
   return json;
+}
+
+Json agreementJson(const Plan& plan) {
+  const Agreement agreement = agreementOf(plan);
+  Json differ = Json::array();
+  for (Decided what : agreement.differ) differ.push_back(name(what));
+  return {{"consistent", agreement.consistent()}, {"differ", differ}, {"netErrors", agreement.netErrors}};
 }
 
 }  // namespace
@@ -62,6 +76,8 @@ std::string planToJson(const Plan& plan, int rank) {
   }
   json["merged"] = mergedJson(plan.connections);
   json["connections"] = connectionsJson(plan, rank);
+  if (plan.hostsListed) json["agreement"] = agreementJson(plan);
+  json["tuning"] = tuningJson(plan.tuning[static_cast<std::size_t>(plan.job().viewOf(std::max(rank, 0)))]);
   return json.dump(1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 

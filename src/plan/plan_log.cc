@@ -6,6 +6,7 @@
 #include "connect/connect_log.h"
 #include "paths/print.h"
 #include "topology/print.h"
+#include "tuning/tuning_log.h"
 
 namespace xylem {
 namespace {
@@ -36,6 +37,7 @@ std::vector<LogLine> planLog(const Plan& plan, int rank) {
   append(log, pathLines(host.system(), host.paths.paths));
   for (const ChannelGraph& graph : host.graphs) appendGraph(log, graph, host.system(), names);
   append(log, connectLines(plan.connections, rank));
+  append(log, tuningLines(plan.tuning[static_cast<std::size_t>(plan.job().viewOf(rank))]));
   log.push_back(channelCountLine(plan.connections, rank));
   return log;
 }

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/error.h"
+#include "plan/tuning_input.h"
 #include "topology/complete.h"
 #include "topology/rank_descriptions.h"
 #include "topology/system_builder.h"
@@ -144,6 +145,9 @@ Plan planJob(const PlanRequest& request, const Settings& settings) {
   ConnectOptions connectOptions = ConnectOptions::from(settings);
   connectOptions.rules = request.rules;
   plan.connections = connect(std::move(job), connectOptions);
+  const TuningOptions tuning = TuningOptions::from(settings);
+  for (std::size_t view = 0; view < plan.hostPlans.size(); ++view)
+    plan.tuning.push_back(computeTuning(tuningInput(plan.connections, static_cast<int>(view)), tuning));
   const HostPlan& first = plan.hostOf(0);
   plan.allNvlink = worstType(first.system(), first.paths.paths, NodeType::kGpu) < PathType::kPix;
   return plan;

@@ -112,7 +112,8 @@ TEST(Golden, Logs) {
       std::size_t at = 0;
       for (std::string expected; std::getline(file, expected); ++at)
         ASSERT_EQ(expected, at < lines.size() ? lines[at] : "(nothing)") << name << ".log:" << at + 1;
-      EXPECT_EQ(at, lines.size()) << name << ".log has too few lines: " << lines[std::min(at, lines.size() - 1)];
+      EXPECT_EQ(at, lines.size()) << name
+                                  << ".log has too few lines: " << lines[std::min(at, lines.size() - 1)];
       ++compared;
     }
   }
