@@ -42,14 +42,6 @@ constexpr const char* kExamples = R"(Examples:
   NCCL_GRAPH_DUMP_FILE=graph.xml xylem plan dgxh100.xml --nodes 2
                                       the channels as NCCL's graph file, which NCCL_GRAPH_FILE reads)";
 
-// What NCCL prints while it plans with NCCL_DEBUG=INFO and NCCL_DEBUG_SUBSYS=INIT,GRAPH,TUNING.
-std::string logText(const std::vector<LogLine>& lines) {
-  std::string text;
-  for (const LogLine& line : lines)
-    if ((static_cast<std::uint32_t>(line.subsystem) & kPlannerSubsystems) != 0) text += line.text + '\n';
-  return text;
-}
-
 std::string output(const Options& options, const Plan& plan, int rank) {
   if (options.log) return logText(planLog(plan, rank));
   if (options.json) return planToJson(plan, options.rank) + "\n";

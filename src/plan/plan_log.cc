@@ -25,7 +25,23 @@ void appendGraph(std::vector<LogLine>& log, const ChannelGraph& graph, const Sys
   append(log, graphLines(graph, system, names));
 }
 
+// NCCL writes a line and what stands before it (`host:4711:4712 [0] NCCL INFO `, about this long) into one
+// buffer.
+constexpr std::size_t kLineBuffer = 1023;
+constexpr std::size_t kLinePrefix = 29;
+
 }  // namespace
+
+std::string logText(const std::vector<LogLine>& lines) {
+  constexpr auto kShown = static_cast<std::uint32_t>(Subsystem::kInit) |
+                          static_cast<std::uint32_t>(Subsystem::kGraph) |
+                          static_cast<std::uint32_t>(Subsystem::kTuning);
+  std::string text;
+  for (const LogLine& line : lines)
+    if ((static_cast<std::uint32_t>(line.subsystem) & kShown) != 0)
+      text += line.text.substr(0, kLineBuffer - kLinePrefix) + '\n';
+  return text;
+}
 
 std::vector<LogLine> planLog(const Plan& plan, int rank) {
   std::vector<LogLine> log;

@@ -13,4 +13,7 @@ namespace xylem {
 
 std::vector<LogLine> planLog(const Plan& plan, int rank = 0);
 
+// The lines' texts as NCCL writes them with NCCL_DEBUG_SUBSYS=INIT,GRAPH,TUNING, less what stands before each.
+std::string logText(const std::vector<LogLine>& lines);
+
 }  // namespace xylem

@@ -27,11 +27,15 @@ void markCollnet(Document& document, ElementId element) {
     markCollnet(document, document[element].children[i]);
 }
 
+Document describe(const HostRequest& request, bool fuse) {
+  if (!request.gpus.empty()) return describeAsRanksWould(*request.topology, request.gpus);
+  return fuse ? describeAsRanksWould(*request.topology) : completeForJob(*request.topology);
+}
+
 Host readHost(const HostRequest& request, const PlanRequest& job) {
   if (request.count < 1)
     throw Error(ResultCode::kInvalidArgument, "a job of {} hosts: at least 1 is needed", request.count);
-  Document document = completeForJob(*request.topology);
-  if (job.fuse || !request.gpus.empty()) document = describeAsRanksWould(document, request.gpus);
+  Document document = describe(request, job.fuse);
   if (job.offered.collnet) markCollnet(document, document.root());
   Host host{buildSystem(document)};
   host.ranks = host.system.count(NodeType::kGpu);

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <sstream>
 
 #include "golden/compare.h"
 #include "plan/plan_json.h"
@@ -105,15 +106,15 @@ TEST(Golden, Logs) {
       if (!fs::exists(golden)) continue;
       const json input = json::parse(std::ifstream(golden))["input"];
       const Plan plan = planJob(requestOf(input, golden.parent_path()), settingsOf(input));
-      std::vector<std::string> lines;
-      for (const LogLine& line : planLog(plan))
-        if (line.subsystem != Subsystem::kNet) lines.push_back(line.text);
+      std::istringstream actual(logText(planLog(plan)));
       std::ifstream file(entry.path());
-      std::size_t at = 0;
-      for (std::string expected; std::getline(file, expected); ++at)
-        ASSERT_EQ(expected, at < lines.size() ? lines[at] : "(nothing)") << name << ".log:" << at + 1;
-      EXPECT_EQ(at, lines.size()) << name
-                                  << ".log has too few lines: " << lines[std::min(at, lines.size() - 1)];
+      int number = 1;
+      for (std::string expected, line; std::getline(file, expected); ++number) {
+        ASSERT_TRUE(std::getline(actual, line)) << name << ".log has more than " << number - 1 << " lines";
+        ASSERT_EQ(expected, line) << name << ".log:" << number;
+      }
+      std::string more;
+      EXPECT_FALSE(std::getline(actual, more)) << name << ".log ends before: " << more;
       ++compared;
     }
   }
