@@ -23,7 +23,7 @@ CollnetDirect collnetDirectOf(const Connections& c, int rank) {
   const RankView& view = c.job.view(rank);
   const int host = c.job.hostOf(rank);
   std::vector<int> heads;
-  for (int gpu : headsOf(view, GraphKind::kCollnetDirect)) heads.push_back(c.job.rankOfGpu(host, view, gpu));
+  for (int gpu : collnetHeads(view, c.merged)) heads.push_back(c.job.rankOfGpu(host, view, gpu));
   const auto count = static_cast<int>(heads.size());
   CollnetDirect direct;
   const ChannelGraph& graph = (*view.graphs)[GraphKind::kCollnetDirect];

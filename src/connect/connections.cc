@@ -73,7 +73,7 @@ ViewDecisions decide(const Connections& c, const RankView& view, int nvlsChannel
        .collnetFaster = c.collnet && chain.bwIntra > chain.bwInter && c.job.ranks() > c.nodes.count(),
        .nvlsChannels = decisions.nvlsChannels},
       c.options.limits);
-  if (c.collnet) decisions.collnetHeads = static_cast<int>(headsOf(view, GraphKind::kCollnetDirect).size());
+  if (c.collnet) decisions.collnetHeads = static_cast<int>(collnetHeads(view, c.merged).size());
   const P2pChannels p2p = countP2pChannels(view, c.job.ranks(), decisions.channels.total(), c.options);
   decisions.p2pChannels = p2p.total;
   decisions.p2pChannelsPerPeer = p2p.perPeer;
@@ -130,7 +130,7 @@ Connections connect(Job job, const ConnectOptions& options) {
   if (c.merged[GraphKind::kNvls].nChannels > 0) {
     c.nvlsHeads = kMaxChannels;
     for (const RankView& view : c.job.views)
-      c.nvlsHeads = std::min(c.nvlsHeads, static_cast<int>(headsOf(view, GraphKind::kNvls).size()));
+      c.nvlsHeads = std::min(c.nvlsHeads, static_cast<int>(nvlsHeads(view).size()));
   }
   decideAll(c);
   return c;

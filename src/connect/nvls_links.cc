@@ -14,8 +14,7 @@ constexpr int kMostNodesPrinted = 20;
 int headOfNode(const Connections& c, int node, int head) {
   const int first = c.nodes.firstRank[static_cast<std::size_t>(node)];
   const RankView& view = c.job.view(first);
-  return c.job.rankOfGpu(c.job.hostOf(first), view,
-                         headsOf(view, GraphKind::kNvls)[static_cast<std::size_t>(head)]);
+  return c.job.rankOfGpu(c.job.hostOf(first), view, nvlsHeads(view)[static_cast<std::size_t>(head)]);
 }
 
 TreeLinks headTree(const Connections& c, int node, int tree, int head) {

@@ -13,19 +13,15 @@ constexpr std::array kAllDecided = {
     Decided::kBandwidths, Decided::kChoice,       Decided::kCollnetHeads, Decided::kLatencies,
     Decided::kChannels,   Decided::kNvlsChannels, Decided::kP2pChannels,  Decided::kP2pChannelsPerPeer};
 
-// Sizes for which choices are compared, in bytes: each power of two between.
-constexpr std::uint64_t kSmallest = 8;
-constexpr std::uint64_t kLargest = std::uint64_t{8} << 30;
-
 bool sameChoice(const Choice& a, const Choice& b) {
   if (a.best() == nullptr || b.best() == nullptr) return a.best() == b.best();
   return a.best()->algorithm == b.best()->algorithm && a.best()->protocol == b.best()->protocol &&
-         a.channels == b.channels && a.warps == b.warps;
+         a.best()->time == b.best()->time && a.channels == b.channels && a.warps == b.warps;
 }
 
 bool sameChoices(const TuningModel& a, const TuningModel& b) {
   for (Collective collective : kAllCollectives)
-    for (std::uint64_t bytes = kSmallest; bytes <= kLargest; bytes *= 2) {
+    for (std::uint64_t bytes : choiceSizes()) {
       const Operation operation{.collective = collective, .bytes = bytes};
       if (!sameChoice(choose(a, operation), choose(b, operation))) return false;
     }

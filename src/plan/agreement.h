@@ -15,7 +15,7 @@ namespace xylem {
 // In NCCL's words.
 enum class Decided : std::uint8_t {
   kBandwidths,
-  kChoice,
+  kChoice,  // for one of choiceSizes(): algorithm, protocol, predicted time, channels or warps
   kCollnetHeads,
   kLatencies,
   kChannels,

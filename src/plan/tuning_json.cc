@@ -5,11 +5,6 @@
 namespace xylem {
 namespace {
 
-// Sizes for which the choice is listed, in bytes.
-constexpr std::uint64_t kSmallest = 8;
-constexpr std::uint64_t kFactor = 8;
-constexpr std::uint64_t kLargest = std::uint64_t{8} << 30;
-
 Json modelJson(const TuningModel& model, Collective collective) {
   Json algorithms = Json::object();
   for (Algorithm algorithm : kAllAlgorithms)
@@ -44,7 +39,7 @@ Json tuningJson(const TuningModel& model) {
   }
   for (Collective collective : kAllCollectives) {
     Json& list = json["choice"][name(collective)] = Json::array();
-    for (std::uint64_t bytes = kSmallest; bytes <= kLargest; bytes *= kFactor)
+    for (std::uint64_t bytes : choiceSizes())
       list.push_back(choiceJson(model, collective, bytes));
   }
   return json;

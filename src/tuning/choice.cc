@@ -138,4 +138,10 @@ Choice choose(const TuningModel& model, const Operation& operation) {
   return choice;
 }
 
+std::vector<std::uint64_t> choiceSizes() {
+  std::vector<std::uint64_t> sizes;
+  for (std::uint64_t bytes = 8; bytes <= std::uint64_t{8} << 30; bytes *= 8) sizes.push_back(bytes);
+  return sizes;
+}
+
 }  // namespace xylem

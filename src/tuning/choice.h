@@ -49,6 +49,9 @@ struct Choice {
 
 Choice choose(const TuningModel& model, const Operation& operation);
 
+// Sizes that stand for all in plans and comparisons, in bytes: 8 B to 8 GiB, each eight times the one before.
+std::vector<std::uint64_t> choiceSizes();
+
 // The predicted time of what the model allows, in microseconds.
 float predictedTime(const TuningModel& model, const Operation& operation, Algorithm algorithm,
                     Protocol protocol);
