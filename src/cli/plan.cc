@@ -34,6 +34,8 @@ constexpr const char* kExamples = R"(Examples:
   xylem plan dgxh100.xml --json       everything, in the format xylem-plan-1
   NCCL_CROSS_NIC=0 xylem plan dgxh100.xml --nodes 2
                                       what a setting changes
+  NCCL_GRAPH_DUMP_FILE=graphs.xml xylem plan dgxh100.xml --nodes 2
+                                      its channels, for NCCL_GRAPH_FILE here and in NCCL
   NCCL_DEBUG=INFO xylem plan dgxh100.xml
                                       with the lines that NCCL would log (with --json on standard error))";
 
