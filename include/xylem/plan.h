@@ -55,7 +55,7 @@ class XYLEM_EXPORT JobPlan {
   int nodes() const;
   int channels() const;
   // The ranks of a channel's ring, from rank 0. Throws std::out_of_range.
-  const std::vector<int>& ring(int channel) const;
+  std::vector<int> ring(int channel) const;
   // The graphs of the first rank's host.
   PlannedGraph ringGraph() const;
   PlannedGraph treeGraph() const;

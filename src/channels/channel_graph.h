@@ -9,6 +9,7 @@
 
 #include "core/log.h"
 #include "paths/path_table.h"
+#include "topology/rank_names.h"
 #include "topology/system.h"
 
 namespace xylem {
@@ -89,6 +90,6 @@ class ByGraphKind : public std::array<T, kGraphKinds> {
 using HostGraphs = ByGraphKind<ChannelGraph>;
 
 // NCCL's lines for a graph: `Pattern 4, crossNic 0, nChannels 1, …`, then one line per channel.
-std::vector<LogLine> graphLines(const ChannelGraph& graph, const System& system);
+std::vector<LogLine> graphLines(const ChannelGraph& graph, const System& system, const RankNames& names = {});
 
 }  // namespace xylem

@@ -44,6 +44,7 @@ class HostChannels {
   float maxBandwidth() const { return maxBandwidth_; }
   float totalBandwidth() const { return totalBandwidth_; }
   int lowestSm() const { return lowestSm_; }
+  int gpuCount() const { return space_.gpuCount(); }
 
   ChannelGraph compute(const GraphRequest& request);
 

@@ -7,15 +7,12 @@ namespace xylem {
 
 std::string graphDump(const Plan& plan, int rank) {
   const HostPlan& host = plan.hostOf(rank);
-  HostGraphs graphs;
-  graphs[GraphKind::kRing] = host.ring;
-  graphs[GraphKind::kTree] = host.tree;
-  return writeGraphFile(graphs, host.system());
+  return writeGraphFile(host.graphs, host.system());
 }
 
 void dumpGraphs(const Plan& plan, const Settings& settings) {
   const std::int64_t rank = settings.integer(Setting::kGraphDumpFileRank);
-  if (rank < plan.job.ranks()) dumpGraphs(plan, settings, static_cast<int>(rank));
+  if (rank < plan.job().ranks()) dumpGraphs(plan, settings, static_cast<int>(rank));
 }
 
 void dumpGraphs(const Plan& plan, const Settings& settings, int rank) {

@@ -1,5 +1,6 @@
 // The public face of the planner (include/xylem/plan.h): converts options, results and errors.
 
+#include "connect/rings.h"
 #include "core/error.h"
 #include "plan/plan_json.h"
 #include "plan/plan_log.h"
@@ -28,7 +29,9 @@ PlannedGraph publicGraph(const ChannelGraph& graph, const System& system) {
 template <typename Read>
 Plan planOf(const Read& read, const PlanOptions& options) try {
   const Settings settings = Settings::fromPairs(options.settings);
-  return planJob({read(), options.hosts, graphFileOf(settings)}, settings);
+  PlanRequest request = identicalHosts(read(), options.hosts);
+  request.graphFile = graphFileOf(settings);
+  return planJob(request, settings);
 } catch (const Error& error) {
   throw PlanError(error.what());
 }
@@ -51,22 +54,24 @@ JobPlan JobPlan::ofXml(const std::string& xml, const PlanOptions& options) {
       std::make_unique<State>(State{planOf([&] { return parseTopology(xml, "(text)"); }, options)}));
 }
 
-int JobPlan::ranks() const { return state_->plan.job.ranks(); }
+int JobPlan::ranks() const { return state_->plan.job().ranks(); }
 int JobPlan::nodes() const { return state_->plan.connections.nodes.count(); }
-int JobPlan::channels() const { return state_->plan.connections.nChannels; }
+int JobPlan::channels() const { return state_->plan.connections.nChannels(); }
 
-const std::vector<int>& JobPlan::ring(int channel) const {
-  return state_->plan.connections.rings.at(static_cast<std::size_t>(channel));
+std::vector<int> JobPlan::ring(int channel) const {
+  if (channel < 0 || channel >= channels())
+    throw std::out_of_range(fmt::format("channel {} of {}", channel, channels()));
+  return ringOf(state_->plan.connections, channel);
 }
 
 PlannedGraph JobPlan::ringGraph() const {
   const HostPlan& host = state_->plan.hostOf(0);
-  return publicGraph(host.ring, host.system());
+  return publicGraph(host.ring(), host.system());
 }
 
 PlannedGraph JobPlan::treeGraph() const {
   const HostPlan& host = state_->plan.hostOf(0);
-  return publicGraph(host.tree, host.system());
+  return publicGraph(host.tree(), host.system());
 }
 
 std::string JobPlan::json() const { return planToJson(state_->plan); }

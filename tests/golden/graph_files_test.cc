@@ -53,8 +53,8 @@ void checkDumps(const fs::path& directory) {
     SCOPED_TRACE(name);
     std::smatch parts;
     ASSERT_TRUE(std::regex_match(name, parts, kName));
-    const Plan plan =
-        planJob({machineOf(directory, parts[1].str() + ".xml"), std::stoi(parts[2])}, Settings());
+    const Plan plan = planJob(
+        identicalHosts(machineOf(directory, parts[1].str() + ".xml"), std::stoi(parts[2])), Settings());
     EXPECT_EQ(graphDump(plan, 0), textOf(file));
   }
 }
@@ -68,9 +68,10 @@ void checkPlans(const fs::path& directory) {
     const json& input = expected["input"];
     const fs::path graphs = file.parent_path() / input["settings"]["NCCL_GRAPH_FILE"].get<std::string>();
     const Settings settings = Settings::fromPairs({{"NCCL_GRAPH_FILE", graphs.string()}}, "golden");
-    const Plan plan = planJob({machineOf(directory, input["topology"].get<std::string>()),
-                               input["hosts"].get<int>(), graphFileOf(settings)},
-                              settings);
+    PlanRequest request =
+        identicalHosts(machineOf(directory, input["topology"].get<std::string>()), input["hosts"].get<int>());
+    request.graphFile = graphFileOf(settings);
+    const Plan plan = planJob(request, settings);
     EXPECT_EQ(firstDifference(expected, json::parse(planToJson(plan))).value_or(""), "");
   }
 }
