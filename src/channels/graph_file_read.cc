@@ -147,7 +147,9 @@ GraphFile readGraphFile(const std::string& path, std::vector<std::string>* remar
 
 std::shared_ptr<const GraphFile> graphFileOf(const Settings& settings, std::vector<std::string>* remarks) {
   if (!settings.isSet(Setting::kGraphFile)) return nullptr;
-  return std::make_shared<const GraphFile>(readGraphFile(settings.text(Setting::kGraphFile), remarks));
+  const std::string& path = settings.text(Setting::kGraphFile);
+  const std::string text = readXmlFile(path, "the graph file that NCCL_GRAPH_FILE names", kVocabulary.limits);
+  return std::make_shared<const GraphFile>(parseGraphFile(text, path, remarks));
 }
 
 }  // namespace xylem
