@@ -123,7 +123,8 @@ class Driver {
                           wanted_.crossNic,  wanted_.sameChannels};
     attempt.channelsBefore = best_.nChannels;
     globalBudget_ -= budget;
-    Search search(space_, wanted_, best_, explored_);
+    const Terrain& terrain = terrains_.of({wanted_.typeIntra, wanted_.typeInter, wanted_.pattern});
+    Search search(space_, terrain, wanted_, best_, explored_);
     left_ = search.run(budget);
     attempt.steps = search.steps();
     attempt.exhausted = left_ == 0;
@@ -225,6 +226,7 @@ class Driver {
   }
 
   SearchSpace& space_;
+  Terrains terrains_{space_};
   float maxBandwidth_, totalBandwidth_;
   int lowestSm_;
   int crossNic_ = 0;
