@@ -10,6 +10,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "channels/completed.h"
+
 namespace xylem {
 
 // Folds a value into a hash.
@@ -17,18 +19,6 @@ constexpr std::uint64_t mixHash(std::uint64_t hash, std::uint64_t value) {
   constexpr std::uint64_t kOdd = 0x9e3779b97f4a7c15;
   return (std::rotl(hash, 23) ^ value) * kOdd;
 }
-
-// The best that the channels completed in some part of a search were: the most of them at a time, and the
-// fewest hops of so many. All else they have in common. Less is not better than a graph that this is not
-// better than.
-struct Completed {
-  std::int32_t channels = 0;  // 0: none was completed
-  std::int32_t hops = 0;
-
-  void add(const Completed& other) {
-    if (other.channels > channels || (other.channels == channels && other.hops < hops)) *this = other;
-  }
-};
 
 class Explored {
  public:

@@ -25,7 +25,7 @@ Load::Load(float bandwidth, unsigned shares) {
   exact_ = isMilli(bandwidth);
   const auto whole = exact_ ? static_cast<std::uint64_t>(toMilli(bandwidth)) : 0;
   for (std::size_t i = 0; i < amounts_.size() && exact_; ++i) {
-    if ((shares >> i & 1u) == 0) continue;
+    if (i > 0 && (shares >> i & 1u) == 0) continue;
     milli_[i] = toMilli(amounts_[i]);
     exact_ = isMilli(amounts_[i]) &&
              static_cast<std::uint64_t>(milli_[i]) * kShareUnits[0] == whole * kShareUnits[i];

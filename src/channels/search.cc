@@ -19,16 +19,22 @@ Search::Search(SearchSpace& space, const Terrain& terrain, ChannelGraph& wanted,
       demand_(static_cast<int>(wanted.bwInter)),
       heads_(wanted.pattern == Pattern::kNvls || wanted.pattern == Pattern::kCollnetDirect),
       remembers_(!heads_),
+      traceless_(isTraceless(space, terrain, wanted)),
       used_(static_cast<std::size_t>(kMaxChannels) * static_cast<std::size_t>(gpus_)) {
   explored.clear();
-  const bool balanced = wanted.pattern == Pattern::kBalancedTree;
-  const bool exact = intra_.exact() && (nets_ == 0 || (inter_.exact() && (!balanced || interHalf_.exact())));
-  traceless_ = !heads_ && exact && terrain.traceless();
   if (nets_ > 0) {
     backToNet_ = wanted.pattern == Pattern::kRing ? gpus_ - 1 : wanted.pattern == Pattern::kSplitTree ? 1 : 0;
   } else if (wanted.pattern == Pattern::kRing) {
     backToFirst_ = gpus_ - 1;
   }
+}
+
+bool Search::isTraceless(const SearchSpace& space, const Terrain& terrain, const ChannelGraph& wanted) {
+  if (wanted.pattern == Pattern::kNvls || wanted.pattern == Pattern::kCollnetDirect) return false;
+  if (!space.intraLoad(wanted.bwIntra).exact() || !terrain.traceless()) return false;
+  if (space.netCount() == 0) return true;
+  return space.interLoad(wanted.bwInter).exact() &&
+         (wanted.pattern != Pattern::kBalancedTree || space.interLoad(wanted.bwInter / 2).exact());
 }
 
 std::int64_t Search::run(std::int64_t budget) {
@@ -198,23 +204,11 @@ bool Search::mayStart(int net, int first) const {
 
 void Search::completeChannel() {
   ++wanted_.nChannels;
-  completed_.add({wanted_.nChannels, wanted_.nHops});
-  if (isBetter(wanted_.nChannels, wanted_.nHops)) record();
+  const Completed completed{wanted_.nChannels, wanted_.nHops};
+  completed_.add(completed);
+  if (isBetter(wanted_, best_, completed)) record();
   if (wanted_.nChannels < wanted_.maxChannels && !last_) nextChannel();
   --wanted_.nChannels;
-}
-
-bool Search::isBetter(int channels, int hops) const {
-  const ChannelGraph& c = wanted_;
-  const ChannelGraph& b = best_;
-  if (channels < c.minChannels) return false;
-  if (c.pattern == Pattern::kNvls)
-    return (channels > b.nChannels && channels <= gpus_) ||
-           static_cast<float>(channels) * c.bwInter > static_cast<float>(b.nChannels) * b.bwInter;
-  const float mine = static_cast<float>(channels) * c.bwIntra;
-  const float theirs = static_cast<float>(b.nChannels) * b.bwIntra;
-  if (mine != theirs) return mine > theirs;
-  return c.pattern == b.pattern && c.crossNic == b.crossNic && hops < b.nHops;
 }
 
 void Search::record() {

@@ -43,6 +43,9 @@ class Search {
   std::int64_t run(std::int64_t budget);
   static constexpr std::int64_t kPerfect = -1;
 
+  // All that such a search takes and gives back is exact: it leaves the free bandwidths as it found them.
+  static bool isTraceless(const SearchSpace& space, const Terrain& terrain, const ChannelGraph& wanted);
+
   // Entries of the recursion so far, over all budgets.
   std::int64_t steps() const { return steps_; }
   // The best it completed, whether that improved on `best` or not; hops since the start.
@@ -66,7 +69,6 @@ class Search {
   bool isLast(int first) const;
   bool mayStart(int net, int first) const;
   void completeChannel();
-  bool isBetter(int channels, int hops) const;
   void record();
   std::uint64_t freeState() const;
   std::uint64_t startState(int net) const;
@@ -174,8 +176,8 @@ template <typename Explore>
 void Search::remembered(std::uint64_t state, bool whole, const Explore& explore) {
   const Explored::Entry* known = explored_.find(state);
   if (known != nullptr && known->steps < time_) {
-    const Completed completed{known->completed.channels, known->completed.hops + wanted_.nHops};
-    if (completed.channels == 0 || !isBetter(completed.channels, completed.hops)) {
+    const Completed completed = known->completed.after(wanted_.nHops);
+    if (!isBetter(wanted_, best_, completed)) {
       time_ -= known->steps;
       steps_ += known->steps;
       wanted_.latencyInter = known->latency;
@@ -191,8 +193,7 @@ void Search::remembered(std::uint64_t state, bool whole, const Explore& explore)
   explore();
   // Only what was explored to the end, improved nothing and left everything as it was, down to the rounding.
   if (time_ > 0 && records == records_ && free == space_.freeHash() && (whole || completed_.channels == 0))
-    explored_.add(state, before - time_, wanted_.latencyInter,
-                  {completed_.channels, completed_.hops - wanted_.nHops});
+    explored_.add(state, before - time_, wanted_.latencyInter, completed_.after(-wanted_.nHops));
   completed_.add(outside);
 }
 
