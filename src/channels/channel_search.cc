@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "channels/known_searches.h"
 #include "channels/load_graph.h"
 #include "channels/search.h"
 #include "channels/speeds.h"
@@ -130,13 +131,30 @@ class Driver {
                           wanted_.crossNic,  wanted_.sameChannels};
     attempt.channelsBefore = best_.nChannels;
     globalBudget_ -= budget;
-    Search search(space_, wanted_, best_, explored_);
-    left_ = search.run(budget);
-    attempt.steps = search.steps();
+    attempt.steps = searchOnce(budget);
     attempt.exhausted = left_ == 0;
     attempt.channelsAfter = best_.nChannels;
     steps_ += attempt.steps;
     attempts_.push_back(attempt);
+  }
+
+  // Searches, unless an equal search has shown that it changes nothing. Returns the steps it takes.
+  std::int64_t searchOnce(std::int64_t budget) {
+    const Terrain& terrain = terrains_.of({wanted_.typeIntra, wanted_.typeInter, wanted_.pattern});
+    // The heads of NVLS and CollNet channels look at more than a key says, and they are quick.
+    const bool heads = wanted_.pattern == Pattern::kNvls || wanted_.pattern == Pattern::kCollnetDirect;
+    const std::uint64_t key = heads ? 0 : searchKey(space_, terrain, wanted_);
+    const KnownSearches::Outcome* known = heads ? nullptr : known_.find(key);
+    if (known != nullptr && !isBetter(wanted_, best_, known->completed.after(wanted_.nHops))) {
+      left_ = known->left;
+      return known->steps;
+    }
+    const std::uint64_t free = space_.freeHash();
+    Search search(space_, terrain, wanted_, best_, explored_);
+    left_ = search.run(budget);
+    if (!heads && left_ != Search::kPerfect && free == space_.freeHash())
+      known_.add({key, search.steps(), left_, search.completed()});
+    return search.steps();
   }
 
   // Nothing more to gain: all channels asked for, or all the bandwidth a GPU has.
@@ -232,6 +250,7 @@ class Driver {
   }
 
   SearchSpace& space_;
+  Terrains terrains_{space_};
   const ChannelOptions& options_;
   float maxBandwidth_, totalBandwidth_;
   int lowestSm_;
@@ -248,6 +267,7 @@ class Driver {
   std::int64_t steps_ = 0;
   std::vector<SearchAttempt> attempts_;
   Explored explored_;
+  KnownSearches known_;
 };
 
 }  // namespace

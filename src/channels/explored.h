@@ -1,7 +1,7 @@
 #pragma once
-// What a search has explored to the end without finding anything better: when it meets the same state again
-// it knows how many steps the exploration takes, and takes them at once. The budget of steps is part of the
-// result, so nothing else about the search changes.
+// What a search has explored to the end without improving on the best graph: when it meets the same state
+// again it knows how many steps the exploration takes, and takes them at once. The budget of steps is part of
+// the result, so nothing else about the search changes.
 //
 //   if (const Explored::Entry* known = explored.find(key)) { time -= known->steps; return; }
 
@@ -9,6 +9,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <vector>
+
+#include "channels/completed.h"
 
 namespace xylem {
 
@@ -24,7 +26,8 @@ class Explored {
     std::uint64_t key = 0;
     std::uint32_t generation = 0;
     std::int32_t steps = 0;
-    float latency = 0;  // microseconds, of the NET the exploration started a channel from last
+    float latency = 0;    // microseconds, of the NET the exploration started a channel from last
+    Completed completed;  // hops: beyond those of the state
   };
 
   // Forgets everything: states of one search say nothing about another.
@@ -33,11 +36,19 @@ class Explored {
     size_ = 0;
   }
   // Null if the state was not explored.
-  const Entry* find(std::uint64_t key) const;
-  void add(std::uint64_t key, std::int64_t steps, float latency);
+  const Entry* find(std::uint64_t key) const {
+    const Entry& entry = entries_[slot(key)];
+    return entry.generation == generation_ ? &entry : nullptr;
+  }
+  void add(std::uint64_t key, std::int64_t steps, float latency, const Completed& completed);
 
  private:
-  std::size_t slot(std::uint64_t key) const;
+  std::size_t slot(std::uint64_t key) const {
+    const std::size_t mask = entries_.size() - 1;
+    std::size_t i = (key ^ (key >> 32)) & mask;
+    while (entries_[i].generation == generation_ && entries_[i].key != key) i = (i + 1) & mask;
+    return i;
+  }
 
   std::vector<Entry> entries_ = std::vector<Entry>(256);  // open addressing; a power of two
   std::uint32_t generation_ = 1;

@@ -19,13 +19,16 @@ std::int32_t toMilli(float x) { return static_cast<std::int32_t>(std::lround(x *
 
 }  // namespace
 
-Load::Load(float bandwidth) {
+Load::Load(float bandwidth, unsigned shares) {
   const float pci = bandwidth * 6.0f / 5.0f;  // two roundings, as NCCL has them
   amounts_ = {bandwidth, pci, bandwidth * kEighth, pci * kEighth};
-  exact_ = true;
-  for (std::size_t i = 0; i < amounts_.size(); ++i) {
-    exact_ = exact_ && isMilli(amounts_[i]);
-    milli_[i] = exact_ ? toMilli(amounts_[i]) : 0;
+  exact_ = isMilli(bandwidth);
+  const auto whole = exact_ ? static_cast<std::uint64_t>(toMilli(bandwidth)) : 0;
+  for (std::size_t i = 0; i < amounts_.size() && exact_; ++i) {
+    if (i > 0 && (shares >> i & 1u) == 0) continue;
+    milli_[i] = toMilli(amounts_[i]);
+    exact_ = isMilli(amounts_[i]) &&
+             static_cast<std::uint64_t>(milli_[i]) * kShareUnits[0] == whole * kShareUnits[i];
   }
 }
 

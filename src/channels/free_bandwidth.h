@@ -6,6 +6,7 @@
 // integers, and the common case is an integer subtraction. What is not a whole thousandth (a link nobody
 // touched yet, an odd share) takes the way through floats, with the same result NCCL has.
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <span>
@@ -23,6 +24,10 @@ enum class Share : std::int32_t {
   kPciEighth,    // 1/8 of kPci
 };
 constexpr int kShares = 4;
+// How the shares of one load relate, as whole numbers: 40 of these are the load itself.
+constexpr std::array<std::uint64_t, kShares> kShareUnits = {40, 48, 5, 6};
+constexpr unsigned bit(Share share) { return 1u << static_cast<unsigned>(share); }
+constexpr unsigned kAllShares = (1u << kShares) - 1;
 
 // One link of a route. `withNext`: this one and the next are one hop; NCCL looks at both before it takes from
 // either.
@@ -32,15 +37,15 @@ struct RouteStep {
   bool withNext = false;
 };
 
-// What a channel's bandwidth (GB/s) is on each kind of step.
+// What a channel's bandwidth (GB/s) is on each kind of step. `shares`: those that any route asks for.
 class Load {
  public:
   Load() = default;
-  explicit Load(float bandwidth);
+  explicit Load(float bandwidth, unsigned shares = kAllShares);
 
   float amount(Share share) const { return amounts_[static_cast<std::size_t>(share)]; }
   std::int32_t milli(Share share) const { return milli_[static_cast<std::size_t>(share)]; }
-  // All amounts are whole thousandths.
+  // All amounts asked for are whole thousandths, in the ratio of kShareUnits.
   bool exact() const { return exact_; }
 
  private:
@@ -73,15 +78,38 @@ class FreeBandwidth {
       giveBackRounded(steps, load);
   }
 
+  // The two for an exact load on links of whole thousandths: nothing is rounded and no hash kept.
+  bool has(std::span<const RouteStep> steps, const Load& load) const {
+    for (const RouteStep& step : steps)
+      if (milliOf(step.link) < load.milli(step.share)) return false;
+    return true;
+  }
+  bool takeExact(std::span<const RouteStep> steps, const Load& load) {
+    if (!has(steps, load)) return false;
+    for (const RouteStep& step : steps) at(step.link) -= load.milli(step.share);
+    return true;
+  }
+  void giveBackExact(std::span<const RouteStep> steps, const Load& load) {
+    for (const RouteStep& step : steps) at(step.link) += load.milli(step.share);
+  }
+
   // GB/s.
   float of(LinkId link) const;
+  // In whole GB/s, rounded down; no more than `limit`.
+  int wholeOf(LinkId link, int limit) const {
+    const std::int32_t milli = milli_[static_cast<std::size_t>(link)];
+    return milli == kOdd ? static_cast<int>(std::min(of(link), static_cast<float>(limit)))
+                         : std::min(milli / 1000, limit);
+  }
+  // Thousandths of a GB/s; kOdd if that is no whole number.
+  std::int32_t milliOf(LinkId link) const { return milli_[static_cast<std::size_t>(link)]; }
   // Equal states have equal hashes.
   std::uint64_t hash() const { return hash_; }
+  // Stands for a bandwidth that is no whole number of thousandths.
+  static constexpr std::int32_t kOdd = INT32_MIN;
+  bool anyOdd() const { return odd_ > 0; }
 
  private:
-  // Stands in milli_ for a link whose bandwidth is no whole number of thousandths; odd value in values_.
-  static constexpr std::int32_t kOdd = INT32_MIN;
-
   std::int32_t& at(LinkId link) { return milli_[static_cast<std::size_t>(link)]; }
   void change(std::span<const RouteStep> steps, const Load& load, std::int32_t sign) {
     for (const RouteStep& step : steps) {

@@ -1,12 +1,26 @@
 #pragma once
 // The recursive search: depth first over orders of GPUs, channel after channel, within a budget of steps.
 //
-//   Search search(space, wanted, best);   // `wanted` says pattern, bandwidths, types; `best` is improved in
-//   place std::int64_t left = search.run(budget);   // -1: a solution with all channels wanted; 0: out of
-//   budget
+//   Search search(space, terrain, wanted, best, explored);   // `wanted` says pattern and bandwidths
+//   std::int64_t left = search.run(budget);                  // improves `best` in place
 //
 // Both graphs come with room for kMaxChannels channels. The order of candidates, the budget and the rounding
-// of bandwidths decide which solution is found first, so they are part of the result.
+// of bandwidths decide which solution is found first, so they are part of the result. Every step that NCCL
+// takes is counted, but not every one is taken:
+//
+// - What was explored without improving `best` is remembered by the state it started from, with its steps and
+// the best
+//   it completed (`Explored`). It is charged at once when the state comes back, as long as the budget lasts
+//   beyond it and what it completed would not be better than `best` now.
+// - A state is what the exploration can depend on. For further channels: all that is free, not the order of
+// the
+//   channels so far, except where that is replayed. For the rest of a channel: which GPUs are left, and of
+//   the free bandwidth only what was taken of links that several GPUs share (Terrain). Completed channels
+//   make the whole state matter, unless no further channel can start.
+// - While rounding leaves traces (`traceless_` is false) only whole states that come back unchanged count.
+//
+// search.cc: channel after channel. search_steps.cc: the steps of one channel. search_heads.cc: NVLS,
+// CollNet.
 
 #include <array>
 #include <cstdint>
@@ -15,81 +29,141 @@
 #include "channels/channel_graph.h"
 #include "channels/explored.h"
 #include "channels/search_space.h"
+#include "channels/terrain.h"
 
 namespace xylem {
 
 class Search {
  public:
   // `explored` is working memory, cleared here and worth keeping between searches.
-  Search(SearchSpace& space, ChannelGraph& wanted, ChannelGraph& best, Explored& explored);
+  Search(SearchSpace& space, const Terrain& terrain, ChannelGraph& wanted, ChannelGraph& best,
+         Explored& explored);
 
-  // Returns what is left of the budget, or kPerfect.
+  // Returns what is left of the budget, or kPerfect: a solution with all channels wanted.
   std::int64_t run(std::int64_t budget);
   static constexpr std::int64_t kPerfect = -1;
 
+  // All that such a search takes and gives back is exact: it leaves the free bandwidths as it found them.
+  static bool isTraceless(const SearchSpace& space, const Terrain& terrain, const ChannelGraph& wanted);
+
   // Entries of the recursion so far, over all budgets.
   std::int64_t steps() const { return steps_; }
+  // The best it completed, whether that improved on `best` or not; hops since the start.
+  const Completed& completed() const { return completed_; }
 
  private:
   // In which order the GPUs behind a GPU are tried.
-  enum class Order { kFree, kPci, kReplay };
+  enum class Order : std::uint8_t { kFree, kPci, kReplay };
   // A start from nowhere, for channels that do not begin at a NET.
   static constexpr int kNowhere = -1;
 
-  void nextChannel(std::int64_t& time);
-  void exploreChannel(std::int64_t& time);
-  void spend(std::int64_t steps, std::int64_t& time);
-  void exploreStep(int gpu, int position, int backToNet, int backToFirst, Order order, std::int64_t& time);
+  // Channel after channel.
+  void nextChannel();
+  void exploreChannel();
+  void startFromNets();
+  void startTreeOrRing(int net);
+  void startInPciOrder(int net);
+  void startFree(int net);
+  void startAt(int net, int gpu, Order order);
+  void enter(int net, int gpu, Order order);
+  bool isLast(int first) const;
+  bool mayStart(int net, int first) const;
+  void completeChannel();
+  void record();
+  std::uint64_t freeState() const;
+  std::uint64_t startState(int net) const;
   std::uint64_t channelState() const;
-  std::uint64_t stepState(int gpu, int position, int backToNet, int backToFirst) const;
-  void startFromNets(std::int64_t& time);
-  void startTreeOrRing(int net, int demand, std::int64_t& time);
-  void startFromHead(int net, std::int64_t& time, bool& found);
-  void startAt(int net, int gpu, Order order, std::int64_t& time);
-  void step(int gpu, int position, int backToNet, int backToFirst, Order order, std::int64_t& time);
-  void completeChannel(std::int64_t& time);
-  void leaveToNet(int gpu, int position, int backToFirst, Order order, std::int64_t& time);
-  bool mayEndAt(int net, int position) const;
-  void tryNext(int gpu, int position, int backToNet, int backToFirst, Order order, std::int64_t& time);
-  void visit(const Route& route, int gpu, int position, int backToNet, int backToFirst, Order order,
-             std::int64_t& time);
-  void appendCandidates(int gpu, int backToNet, int position);
-  void rankByNet(std::size_t begin);
-  void appendRingNeighbours(int gpu);
-  void append(int gpu) { candidates_[candidatesEnd_++] = gpu; }
-  void tryNvls(int head, std::int64_t& time);
-  void tryCollnetDirect(int head, std::int64_t& time);
+  std::uint64_t enteredState(int net, int gpu) const;
 
-  bool allows(const Route& route) const;
-  bool take(const Route& route, const Load& load);
-  void giveBack(const Route& route, const Load& load);
-  const Load& loadOf(const Route& route) const { return route.intra ? intra_ : inter_; }
-  bool isBetter() const;
-  void record(std::int64_t& time);
-  int& gpuAt(int channel, int position);
-  bool used(int gpu) const { return (used_[static_cast<std::size_t>(gpu)] >> wanted_.nChannels) & 1u; }
+  // The steps of one channel. `position`: how many GPUs came before. `backToNet`: the position it leaves
+  // from.
+  void step(int gpu, int position, int backToNet);
+  void goOn(int gpu, int position, int backToNet);
+  void visit(int gpu, int next, int position, int backToNet);
+  void tryNext(int gpu, int position, int backToNet);
+  void tryNextByNet(int gpu, int position, int backToNet);
+  void rankByNet(std::size_t begin);
+  bool allAlike(int gpu) const;
+  void closeRing(int gpu, int position);
+  void leaveToNet(int gpu, int position);
+  bool mayEndAt(int net, int position) const;
+  std::uint64_t stepState(int gpu, int backToNet) const;
+
+  // Channels that are heads with all the other GPUs behind them.
+  void startFromHead(int net, bool& found);
+  void tryNvls(int head);
+  void tryCollnetDirect(int head);
+
+  // Explores, unless the outcome is known. `whole`: the state is all that what follows a completed channel
+  // depends on.
+  template <typename Explore>
+  void remembered(std::uint64_t state, bool whole, const Explore& explore);
+
+  bool take(const Route& route, const Load& load) {
+    if (traceless_) {
+      if (!space_.takeExact(route, load)) return false;
+      taken_ += route.weight * amountOf(load);
+      takenShared_ += terrain_.sharedWeight(route) * amountOf(load);
+    } else if (!space_.take(route, load)) {
+      return false;
+    }
+    wanted_.nHops += route.hops;
+    return true;
+  }
+  void giveBack(const Route& route, const Load& load) {
+    if (traceless_) {
+      space_.giveBackExact(route, load);
+      taken_ -= route.weight * amountOf(load);
+      takenShared_ -= terrain_.sharedWeight(route) * amountOf(load);
+    } else {
+      space_.giveBack(route, load);
+    }
+    wanted_.nHops -= route.hops;
+  }
+  static std::uint64_t amountOf(const Load& load) {
+    return static_cast<std::uint64_t>(load.milli(Share::kWhole));
+  }
+
+  int& gpuAt(int channel, int position) { return wanted_.gpus[slot(channel, position)]; }
+  std::size_t slot(int channel, int position) const {
+    return static_cast<std::size_t>(channel) * static_cast<std::size_t>(gpus_) +
+           static_cast<std::size_t>(position);
+  }
+  bool used(int gpu) const { return used_[slot(wanted_.nChannels, gpu)] != 0; }
   void toggle(int gpu) {
-    used_[static_cast<std::size_t>(gpu)] ^= std::uint64_t{1} << wanted_.nChannels;
-    usedHash_[static_cast<std::size_t>(wanted_.nChannels)] ^= mixHash(1, static_cast<std::uint64_t>(gpu));
+    used_[slot(wanted_.nChannels, gpu)] ^= 1;
+    usedHash_[static_cast<std::size_t>(wanted_.nChannels)] ^= hashWeight(static_cast<std::uint64_t>(gpu));
   }
 
   SearchSpace& space_;
+  const Terrain& terrain_;
   ChannelGraph& wanted_;
   ChannelGraph& best_;
+  Explored& explored_;
   Load intra_, inter_, interHalf_;  // what a channel takes inside the host and to the NETs
-  bool symmetric_ = false;          // tree patterns also send the other way
   int gpus_, nets_;
+  int demand_;                             // whole GB/s a channel takes of its NET
   int backToNet_ = -1, backToFirst_ = -1;  // at which position a channel leaves to a NET, or closes
-  std::vector<std::uint64_t> used_;        // by GPU: the channels it is in
+  bool heads_;  // NVLS, CollNet: they depend on all channels before, not only the last
+  bool remembers_;
+  bool traceless_;                                      // what is taken and given back leaves no trace
+  std::uint64_t taken_ = 0;                             // hash of what is taken, while traceless
+  std::uint64_t takenShared_ = 0;                       // of shared links only
+  std::vector<std::uint8_t> used_;                      // by channel and GPU
   std::array<std::uint64_t, kMaxChannels> usedHash_{};  // by channel: of the GPUs in it
+  // Of the channel being built: how its GPUs are ordered, whether no further one can start, the state it
+  // began with.
+  Order order_ = Order::kFree;
+  bool last_ = false;
+  std::uint64_t entered_ = 0;
+
+  std::int64_t time_ = 0;  // what is left of the budget
+  std::int64_t steps_ = 0;
+  std::int64_t records_ = 0;     // improvements of best_ so far
+  Completed completed_;          // in the part being explored
   std::vector<int> candidates_;  // a stack: every level appends its own and removes them
   std::size_t candidatesEnd_ = 0;
   std::vector<std::uint64_t> keys_;  // of the candidates being sorted
-  Explored& explored_;
-  bool remembers_ = false;      // a state is all that matters to what follows it
-  std::int64_t records_ = 0;    // improvements of best_ so far
-  std::int64_t completed_ = 0;  // channels completed so far
-  std::int64_t steps_ = 0;
 };
 
 // NCCL's limits of a search, in steps.
@@ -97,5 +171,30 @@ constexpr std::int64_t kSearchBudget = 1 << 14;
 constexpr std::int64_t kSearchBudgetSameChannels = 1 << 8;
 constexpr std::int64_t kSearchBudgetPciOrder = 1 << 10;
 constexpr std::int64_t kSearchBudgetGlobal = 1 << 19;
+
+template <typename Explore>
+void Search::remembered(std::uint64_t state, bool whole, const Explore& explore) {
+  const Explored::Entry* known = explored_.find(state);
+  if (known != nullptr && known->steps < time_) {
+    const Completed completed = known->completed.after(wanted_.nHops);
+    if (!isBetter(wanted_, best_, completed)) {
+      time_ -= known->steps;
+      steps_ += known->steps;
+      wanted_.latencyInter = known->latency;
+      completed_.add(completed);
+      return;
+    }
+  }
+  const std::int64_t before = time_;
+  const std::int64_t records = records_;
+  const std::uint64_t free = space_.freeHash();
+  const Completed outside = completed_;
+  completed_ = {};
+  explore();
+  // Only what was explored to the end, improved nothing and left everything as it was, down to the rounding.
+  if (time_ > 0 && records == records_ && free == space_.freeHash() && (whole || completed_.channels == 0))
+    explored_.add(state, before - time_, wanted_.latencyInter, completed_.after(-wanted_.nHops));
+  completed_.add(outside);
+}
 
 }  // namespace xylem

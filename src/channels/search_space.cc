@@ -85,10 +85,14 @@ void SearchSpace::addRoute(NodeId from, NodeId to) {
   const bool widePci = path.type == PathType::kPhb && fromGpu && throughIntel;
   for (LinkId id : links) addSteps(system_.link(id), id, fromGpu, widePci);
   route.steps = static_cast<std::int16_t>(static_cast<std::int32_t>(steps_.size()) - route.firstStep);
-  std::vector<LinkId> taken;
-  for (const RouteStep& step : stepsOf(route)) taken.push_back(step.link);
-  std::sort(taken.begin(), taken.end());
-  route.repeats = std::adjacent_find(taken.begin(), taken.end()) != taken.end();
+  route.id = static_cast<std::int32_t>(routes_.size());
+  const auto steps = stepsOf(route);
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    (route.intra ? intraShares_ : interShares_) |= bit(steps[i].share);
+    route.weight += hashWeight(static_cast<std::uint64_t>(steps[i].link)) *
+                    kShareUnits[static_cast<std::size_t>(steps[i].share)];
+    for (std::size_t j = 0; j < i; ++j) route.repeats |= steps[i].link == steps[j].link;
+  }
   routes_.push_back(route);
 }
 
@@ -104,7 +108,8 @@ void SearchSpace::takeNetBandwidth(int net, float amount) {
 int SearchSpace::freePciBandwidth(int gpu) const {
   const auto [out, back] = gpuPci_[static_cast<std::size_t>(gpu)];
   if (out == kNoLink) return -1;
-  return static_cast<int>(std::min({free_.of(out), free_.of(back), kMaxKeyBandwidth - 1}));
+  constexpr auto kLimit = static_cast<int>(kMaxKeyBandwidth) - 1;
+  return std::min(free_.wholeOf(out, kLimit), free_.wholeOf(back, kLimit));
 }
 
 void SearchSpace::rankGpus() {
@@ -124,6 +129,7 @@ void SearchSpace::rankGpus() {
     }
     std::stable_sort(ranked.begin(), ranked.end(),
                      [&](int x, int y) { return pathKey(a, x) < pathKey(a, y); });
+    alikeFrom_.push_back(ranked.empty() || pathKey(a, ranked.front()) == pathKey(a, ranked.back()) ? 1 : 0);
     const NodeId node = system_.node(NodeType::kGpu, a);
     std::pair<LinkId, LinkId> pci{kNoLink, kNoLink};
     for (const Link& link : system_.links(node)) {
@@ -146,6 +152,7 @@ void SearchSpace::rankNets() {
     const NodeId node = system_.node(NodeType::kNet, n);
     const Net& net = system_.net(node);
     netBandwidth_.push_back(net.bandwidth);
+    uniformLatency_ &= net.latency == system_.net(system_.node(NodeType::kNet, 0)).latency;
     netWeight_.push_back(hashWeight(system_.links().size() + static_cast<std::size_t>(n)));
     port_.push_back(ports.emplace(std::pair{net.asic, net.port}, n).first->second);
     portNets_[static_cast<std::size_t>(port_.back())].push_back(n);
@@ -177,11 +184,11 @@ void SearchSpace::rankNets() {
   netsWithinMade_.resize(lists);
 }
 
-std::span<const int> SearchSpace::netsWithin(int gpu, PathType type) {
+std::span<const int> SearchSpace::netsWithin(int gpu, PathType type) const {
   const std::size_t slot = at(gpu + 1, kPathTypes, static_cast<int>(type));
   std::vector<int>& list = netsWithin_[slot];
-  if (netsWithinMade_[slot]) return list;
-  netsWithinMade_[slot] = true;
+  if (netsWithinMade_[slot] != 0) return list;
+  netsWithinMade_[slot] = 1;
   std::vector<bool> listed(static_cast<std::size_t>(netCount_), false);
   const auto append = [&](int net) {
     if (listed[static_cast<std::size_t>(net)]) return;

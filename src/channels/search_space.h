@@ -30,6 +30,8 @@ struct Route {
   bool repeats = false;                   // some link is taken from more than once
   bool intra = false;                     // both ends are GPUs or NVSwitches
   float bandwidth = 0;                    // GB/s, before any search
+  std::int32_t id = 0;                    // among all routes of the space
+  std::uint64_t weight = 0;               // what taking one thousandth of it changes a state's hash by
 };
 
 class SearchSpace {
@@ -49,17 +51,32 @@ class SearchSpace {
   const Route& nvsToGpu(int gpu) const { return routes_[nvsToGpu_ + static_cast<std::size_t>(gpu)]; }
   const Route& gpuToNvs(int gpu) const { return routes_[gpuToNvs_ + static_cast<std::size_t>(gpu)]; }
 
-  // What `bandwidth` (GB/s) per channel asks of the links of a route.
-  static Load load(float bandwidth) { return Load(bandwidth); }
+  std::size_t routeCount() const { return routes_.size(); }
+  const Route& route(std::size_t id) const { return routes_[id]; }
+  std::span<const RouteStep> stepsOf(const Route& route) const {
+    return {steps_.data() + route.firstStep, static_cast<std::size_t>(route.steps)};
+  }
+
+  // What `bandwidth` (GB/s) per channel asks of the links of routes inside the host, and to and from NETs.
+  Load intraLoad(float bandwidth) const { return Load(bandwidth, intraShares_); }
+  Load interLoad(float bandwidth) const { return Load(bandwidth, interShares_); }
   // Takes it from every link of the route; false, and nothing taken, if one has not enough.
   bool take(const Route& route, const Load& load) {
     return route.repeats ? free_.takeInOrder(stepsOf(route), load) : free_.take(stepsOf(route), load);
   }
   void giveBack(const Route& route, const Load& load) { free_.giveBack(stepsOf(route), load); }
+  // The two without rounding, for exact loads, links of whole thousandths and routes that repeat no link.
+  // They leave freeHash() alone: the caller keeps account by the routes' weights.
+  bool takeExact(const Route& route, const Load& load) { return free_.takeExact(stepsOf(route), load); }
+  bool hasFree(const Route& route, const Load& load) const { return free_.has(stepsOf(route), load); }
+  void giveBackExact(const Route& route, const Load& load) { free_.giveBackExact(stepsOf(route), load); }
+  const FreeBandwidth& free() const { return free_; }
 
   // The free bandwidth of a NET's port, shared by all NETs on it.
   float netBandwidth(int net) const { return netBandwidth_[static_cast<std::size_t>(net)]; }
   void takeNetBandwidth(int net, float amount);
+  // All NETs have the same latency.
+  bool uniformLatency() const { return uniformLatency_; }
   bool samePort(int a, int b) const {
     return port_[static_cast<std::size_t>(a)] == port_[static_cast<std::size_t>(b)];
   }
@@ -72,15 +89,15 @@ class SearchSpace {
   int freePciBandwidth(int gpu) const;
 
   // The NETs to try for a GPU (or for all, -1), nearest first, none farther than `type`.
-  std::span<const int> netsWithin(int gpu, PathType type);
+  std::span<const int> netsWithin(int gpu, PathType type) const;
   // The GPUs nearest to a NET by bandwidth, then by hops, in index order; and that bandwidth.
   std::span<const int> gpusNearest(int net) const { return nearestGpus_[static_cast<std::size_t>(net)]; }
   float nearestBandwidth(int net) const { return nearestBandwidth_[static_cast<std::size_t>(net)]; }
   // The GPUs other than `gpu` that it has a path to, best first: bandwidth (whole GB/s), hops, index
   // distance.
   std::span<const int> gpusByPath(int gpu) const { return gpusByPath_[static_cast<std::size_t>(gpu)]; }
-  // Whether all of those are equally good, distance aside, may be asked of each: its bandwidth and hops in
-  // one number.
+  // Whether all of those are equally good, distance aside; and of each its bandwidth and hops in one number.
+  bool alikeFrom(int gpu) const { return alikeFrom_[static_cast<std::size_t>(gpu)] != 0; }
   std::uint32_t pathKey(int a, int b) const { return pathKey_[at(a, gpuCount_, b)]; }
   // How a GPU ranks by the way from a NET, smaller is better: bandwidth (whole GB/s, from bit 32 on), 16 bits
   // left for the PCI bandwidth free, hops. The caller takes the free PCI bandwidth, shifted by 16, off it.
@@ -91,9 +108,6 @@ class SearchSpace {
  private:
   static std::size_t at(int a, int width, int b) {
     return static_cast<std::size_t>(a) * static_cast<std::size_t>(width) + static_cast<std::size_t>(b);
-  }
-  std::span<const RouteStep> stepsOf(const Route& route) const {
-    return {steps_.data() + route.firstStep, static_cast<std::size_t>(route.steps)};
   }
   void addRoute(NodeId from, NodeId to);
   void addSteps(const Link& link, LinkId id, bool fromGpu, bool widePci);
@@ -109,6 +123,8 @@ class SearchSpace {
   std::vector<Route> routes_;  // GPU x GPU, GPU x NET, NET x GPU, NVS x GPU, GPU x NVS
   std::size_t gpuToNet_ = 0, netToGpu_ = 0, nvsToGpu_ = 0, gpuToNvs_ = 0;
   std::vector<RouteStep> steps_;
+  unsigned intraShares_ = 0, interShares_ = 0;  // that any route asks for
+  bool uniformLatency_ = true;
   std::uint64_t netHash_ = 0;  // of the NETs' free bandwidth
   std::vector<float> netBandwidth_;
   std::vector<std::uint64_t> netWeight_;
@@ -117,12 +133,14 @@ class SearchSpace {
   std::vector<std::pair<LinkId, LinkId>> gpuPci_;  // by GPU: its first PCI link and the way back
   std::vector<std::vector<int>> gpusByPath_;
   std::vector<std::uint32_t> pathKey_;
+  std::vector<std::uint8_t> alikeFrom_;
   std::vector<std::uint64_t> netKey_;
   std::vector<std::vector<int>> nearestGpus_;
   std::vector<float> nearestBandwidth_;
   std::vector<int> localGpu_;
-  std::vector<std::vector<int>> netsWithin_;  // by (GPU or all) and type, made when first asked for
-  std::vector<bool> netsWithinMade_;
+  // By (GPU or all) and type, made when first asked for.
+  mutable std::vector<std::vector<int>> netsWithin_;
+  mutable std::vector<std::uint8_t> netsWithinMade_;
 };
 
 }  // namespace xylem

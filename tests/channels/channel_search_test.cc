@@ -88,7 +88,7 @@ TEST(ChannelSearch, OneGpuAloneHasChannelsToItself) {
 TEST(Explored, FindsWhatWasAddedUntilCleared) {
   Explored explored;
   for (std::uint64_t key = 1; key <= 10000; ++key)
-    explored.add(key * key, static_cast<std::int64_t>(key), 1.5f);
+    explored.add(key * key, static_cast<std::int64_t>(key), 1.5f, {});
   for (std::uint64_t key = 1; key <= 10000; ++key) {
     const Explored::Entry* entry = explored.find(key * key);
     ASSERT_NE(entry, nullptr);

@@ -1,0 +1,158 @@
+// The steps of one channel: from GPU to GPU, out to the NET, back to the first.
+
+#include <algorithm>
+
+#include "channels/search.h"
+
+namespace xylem {
+namespace {
+
+// From so few GPUs to the end of a channel, exploring costs less than remembering.
+constexpr int kTooFewToRemember = 3;
+
+}  // namespace
+
+void Search::step(int gpu, int position, int backToNet) {
+  if (time_ <= 0) return;
+  --time_;
+  ++steps_;
+  if (position == gpus_) return completeChannel();
+  gpuAt(wanted_.nChannels, position) = gpu;
+  if (position == backToNet) return leaveToNet(gpu, position);
+  if (wanted_.pattern == Pattern::kNvls) return tryNvls(gpu);
+  if (wanted_.pattern == Pattern::kCollnetDirect) return tryCollnetDirect(gpu);
+  if (order_ != Order::kFree || position >= gpus_ - kTooFewToRemember || time_ == 0)
+    return goOn(gpu, position, backToNet);
+  remembered(stepState(gpu, backToNet), last_, [&] { goOn(gpu, position, backToNet); });
+}
+
+// What the rest of the channel depends on: which GPUs it has been to, not in which order.
+std::uint64_t Search::stepState(int gpu, int backToNet) const {
+  const auto channel = static_cast<std::size_t>(wanted_.nChannels);
+  std::uint64_t hash = mixHash(entered_, traceless_ ? takenShared_ : space_.freeHash());
+  hash = mixHash(hash, usedHash_[channel]);
+  const int end = wanted_.pattern == Pattern::kRing ? 0 : wanted_.endNet(wanted_.nChannels);
+  return mixHash(hash, (static_cast<std::uint64_t>(end) << 32) ^
+                           (static_cast<std::uint64_t>(static_cast<std::uint32_t>(backToNet)) << 16) ^
+                           static_cast<std::uint64_t>(gpu));
+}
+
+void Search::goOn(int gpu, int position, int backToNet) {
+  if (position < gpus_ - 1) return tryNext(gpu, position, backToNet);
+  if (position == backToFirst_) return closeRing(gpu, position);
+  step(gpu, gpus_, -1);
+}
+
+void Search::closeRing(int gpu, int position) {
+  const int first = gpuAt(wanted_.nChannels, 0);
+  const Route& route = space_.gpuToGpu(gpu, first);
+  if (!terrain_.open(route) || !take(route, intra_)) return;
+  step(first, position + 1, -1);
+  giveBack(route, intra_);
+}
+
+void Search::visit(int gpu, int next, int position, int backToNet) {
+  const Route& route = space_.gpuToGpu(gpu, next);
+  if (!take(route, intra_)) return;
+  toggle(next);
+  step(next, position, backToNet);
+  toggle(next);
+  giveBack(route, intra_);
+}
+
+void Search::tryNext(int gpu, int position, int backToNet) {
+  if (order_ != Order::kFree) {
+    const int next = order_ == Order::kPci ? position + 1 : gpuAt(wanted_.nChannels - 1, position + 1);
+    if (terrain_.open(space_.gpuToGpu(gpu, next))) visit(gpu, next, position + 1, backToNet);
+    return;
+  }
+  if (backToNet >= 0 && !space_.hasNvs()) return tryNextByNet(gpu, position, backToNet);
+  for (int next : terrain_.behind(gpu)) {
+    if (used(next)) continue;
+    visit(gpu, next, position + 1, backToNet);
+    if (time_ <= 0 && traceless_) return;
+  }
+}
+
+void Search::tryNextByNet(int gpu, int position, int backToNet) {
+  const std::size_t begin = candidatesEnd_;
+  if (candidates_.size() < begin + static_cast<std::size_t>(gpus_))
+    candidates_.resize(2 * begin + static_cast<std::size_t>(gpus_));
+  for (int next : terrain_.behind(gpu))
+    if (!used(next)) candidates_[candidatesEnd_++] = next;
+  const std::size_t end = candidatesEnd_;
+  if (end - begin > 1) {
+    rankByNet(begin);
+    // The next GPU does not leave to the NET: if all are alike from here, the worst goes first, to keep the
+    // best for the one that does.
+    if (backToNet != position + 1 && allAlike(gpu))
+      std::reverse(candidates_.begin() + static_cast<std::ptrdiff_t>(begin),
+                   candidates_.begin() + static_cast<std::ptrdiff_t>(end));
+  }
+  for (std::size_t i = begin; i < end && !(time_ <= 0 && traceless_); ++i)
+    visit(gpu, candidates_[i], position + 1, backToNet);
+  candidatesEnd_ = begin;
+}
+
+// Whether all GPUs that are left have paths of the same bandwidth and length from here, open or not.
+bool Search::allAlike(int gpu) const {
+  if (space_.alikeFrom(gpu)) return true;
+  const auto others = space_.gpusByPath(gpu);
+  std::int64_t key = -1;
+  for (int other : others) {
+    if (used(other)) continue;
+    if (key >= 0 && space_.pathKey(gpu, other) != key) return false;
+    key = space_.pathKey(gpu, other);
+  }
+  return true;
+}
+
+// Ranks the candidates from `begin` on by the way from the NET their channel starts at: bandwidth, free PCI
+// bandwidth, hops. Equal ones keep their order. Insertion sort: there are few, and they are often in order
+// already.
+void Search::rankByNet(std::size_t begin) {
+  const int net = wanted_.startNet(wanted_.nChannels);
+  keys_.resize(static_cast<std::size_t>(gpus_));
+  for (std::size_t i = begin; i < candidatesEnd_; ++i) {
+    const int gpu = candidates_[i];
+    const std::uint64_t key =
+        space_.netKey(net, gpu) - (static_cast<std::uint64_t>(space_.freePciBandwidth(gpu) + 1) << 16);
+    std::size_t slot = i - begin;
+    for (; slot > 0 && keys_[slot - 1] > key; --slot) {
+      keys_[slot] = keys_[slot - 1];
+      candidates_[begin + slot] = candidates_[begin + slot - 1];
+    }
+    keys_[slot] = key;
+    candidates_[begin + slot] = gpu;
+  }
+}
+
+void Search::leaveToNet(int gpu, int position) {
+  // A balanced tree leaves from its first two GPUs, half of the traffic each.
+  const bool balanced = wanted_.pattern == Pattern::kBalancedTree;
+  const int backToNet = balanced && position == 0 ? 1 : -1;
+  const Load& load = balanced ? interHalf_ : inter_;
+  for (int net : space_.netsWithin(gpu, wanted_.typeInter)) {
+    if (time_ <= 0 && traceless_) return;
+    const Route& route = space_.gpuToNet(gpu, net);
+    if (!mayEndAt(net, position) || !terrain_.open(route) || !take(route, load)) continue;
+    wanted_.nets[2 * static_cast<std::size_t>(wanted_.nChannels) + 1] = net;
+    step(gpu, position, backToNet);
+    giveBack(route, load);
+  }
+}
+
+// Whether the channel being built may end at this NET.
+bool Search::mayEndAt(int net, int position) const {
+  const int channel = wanted_.nChannels;
+  const int start = wanted_.startNet(channel);
+  if (wanted_.pattern == Pattern::kTree && net != start) return false;
+  if (wanted_.pattern == Pattern::kRing && wanted_.crossNic == 2) {
+    if ((channel & 1) != 0 && net != wanted_.startNet(channel - 1)) return false;
+  } else if (wanted_.crossNic == 0 && !space_.samePort(net, start)) {
+    return false;
+  }
+  return wanted_.pattern != Pattern::kBalancedTree || position == 0 || net == wanted_.endNet(channel);
+}
+
+}  // namespace xylem

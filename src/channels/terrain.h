@@ -1,0 +1,86 @@
+#pragma once
+// A host as a search sees it whose paths may be no farther than some type: which routes are open, which GPUs
+// to try behind a GPU, and what of the free bandwidth still matters while a channel is being built.
+//
+//   Terrains terrains(space);
+//   const Terrain& terrain = terrains.of({.intra = PathType::kNvl, .inter = PathType::kPix, .pattern =
+//   pattern}); for (int next : terrain.behind(gpu)) ...
+//
+// A type that no path has changes nothing, so limits are first lowered to the farthest type that occurs:
+// searches with the same terrain see the same host.
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "channels/channel_graph.h"
+#include "channels/search_space.h"
+
+namespace xylem {
+
+class Terrain {
+ public:
+  // Paths up to these types, of this kind of channel.
+  struct Limits {
+    PathType intra = PathType::kLoc;
+    PathType inter = PathType::kLoc;
+    Pattern pattern = Pattern::kRing;
+    bool operator==(const Limits&) const = default;
+  };
+
+  Terrain(const SearchSpace& space, const Limits& limits);
+
+  const Limits& limits() const { return limits_; }
+  bool open(const Route& route) const { return open_[static_cast<std::size_t>(route.id)] != 0; }
+  // The GPUs a channel may go on to from `gpu`, best first as far as that does not depend on what is free.
+  std::span<const int> behind(int gpu) const {
+    const auto i = static_cast<std::size_t>(gpu);
+    return std::span(behind_).subspan(firstBehind_[i], firstBehind_[i + 1] - firstBehind_[i]);
+  }
+
+  // A link is a GPU's own if only routes from this GPU use it, or only routes to this GPU. A channel leaves
+  // each GPU once and enters it once, so what it took of own links does not matter to the rest of it. This is
+  // the part of a route's weight that lies on other links.
+  std::uint64_t sharedWeight(const Route& route) const {
+    return sharedWeight_[static_cast<std::size_t>(route.id)];
+  }
+
+  // A link of open routes, and the shares they take of it inside the host and to or from NETs: a bit each.
+  struct UsedLink {
+    LinkId link = kNoLink;
+    unsigned intraShares = 0, interShares = 0;
+  };
+  std::span<const UsedLink> usedLinks() const { return usedLinks_; }
+  // Taking and giving back exact loads on open routes leaves no trace: no link is taken from twice, all have
+  // whole thousandths free.
+  bool traceless() const;
+
+ private:
+  void openRoutes();
+  void listNext();
+  void findOwnLinks();
+
+  const SearchSpace& space_;
+  Limits limits_;
+  std::vector<std::uint8_t> open_;  // by route
+  std::vector<std::uint64_t> sharedWeight_;
+  std::vector<int> behind_;
+  std::vector<std::size_t> firstBehind_;  // by GPU, and the end
+  std::vector<UsedLink> usedLinks_;
+  bool repeats_ = false;  // an open route takes from a link twice
+};
+
+// The terrains of a host, made when first asked for.
+class Terrains {
+ public:
+  explicit Terrains(const SearchSpace& space);
+  const Terrain& of(Terrain::Limits limits);
+
+ private:
+  const SearchSpace& space_;
+  unsigned intraTypes_ = 0, interTypes_ = 0;  // that occur: a bit each
+  std::vector<std::unique_ptr<Terrain>> made_;
+};
+
+}  // namespace xylem
