@@ -1,5 +1,5 @@
 #pragma once
-// One input of the settings fuzzer, also run over the corpus by tests/plan/settings_corpus_test.cc: lines
+// One input of the settings fuzzer, also run over the corpus by tests/tuning/settings_corpus_test.cc: lines
 // NAME=VALUE, as configuration files and the environment hold them. Whatever they are, they become Settings,
 // and every stage's options, or throw InputError.
 //
@@ -10,8 +10,7 @@
 #include <string>
 #include <string_view>
 
-#include "channels/channel_search.h"
-#include "connect/channel_count.h"
+#include "channels/host_graphs.h"
 #include "connect/connections.h"
 #include "core/error.h"
 #include "core/interface_list.h"
@@ -26,12 +25,13 @@ namespace xylem {
 inline void feedOptions(const Settings& settings) {
   ReachOptions::from(settings);
   require(ChannelOptions::from(settings).crossNic >= 0);
-  TuningOptions::from(settings);
-  const ChannelLimits limits = ConnectOptions::from(settings).limits;
+  const ConnectOptions connect = ConnectOptions::from(settings);
   for (int searched : {1, 7, 32}) {
-    const ChannelCounts counts = countChannels({searched, 2, 90, 50.0f}, limits);
+    const ChannelCounts counts = countChannels({searched, 2, 90, 50.0f}, connect.limits);
     require(counts.collective >= 1 && counts.collective <= counts.total() && counts.total() <= 64);
   }
+  TuningOptions::from(settings);
+  graphOptions({true, true}, settings);
   std::vector<std::string> unknown;
   parseSubsystems(settings.text(Setting::kDebugSubsys), &unknown);
   expandLogFileName(settings.text(Setting::kDebugFile), "host", 1);
