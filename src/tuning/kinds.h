@@ -33,7 +33,7 @@ const char* name(Collective collective);
 const char* name(Algorithm algorithm);
 const char* name(Protocol protocol);
 
-// Every data of all ranks passes through the buffers of AllGather and ReduceScatter.
+// The data of all ranks passes through the buffers of AllGather and ReduceScatter.
 constexpr bool gathersOrScatters(Collective collective) {
   return collective == Collective::kAllGather || collective == Collective::kReduceScatter;
 }
