@@ -44,6 +44,10 @@ constexpr bool isCollnet(Algorithm algorithm) {
   return algorithm == Algorithm::kCollnetDirect || algorithm == Algorithm::kCollnetChain;
 }
 
+// `RING`, `SIMPLE`: as NCCL's message about an operation spells them.
+const char* upperName(Algorithm algorithm);
+const char* upperName(Protocol protocol);
+
 // The graph whose channels an algorithm uses.
 GraphKind graphOf(Algorithm algorithm);
 
