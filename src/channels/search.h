@@ -78,19 +78,19 @@ class Search {
   // The steps of one channel. `position`: how many GPUs came before. `backToNet`: the position it leaves
   // from.
   void step(int gpu, int position, int backToNet);
-  void goOn(int gpu, int position, int backToNet);
+  void closeChannel(int gpu, int position);
   void visit(int gpu, int next, int position, int backToNet);
-  void tryNext(int gpu, int position, int backToNet);
-  void tryNextByNet(int gpu, int position, int backToNet);
+  void tryFree(int gpu, int position, int backToNet);
+  void appendCandidates(int gpu);
   void rankByNet(std::size_t begin);
   bool allAlike(int gpu) const;
-  void closeRing(int gpu, int position);
   void leaveToNet(int gpu, int position);
   bool mayEndAt(int net, int position) const;
   std::uint64_t stepState(int gpu, int backToNet) const;
 
   // Channels that are heads with all the other GPUs behind them.
   void startFromHead(int net, bool& found);
+  void tryHead(int head);
   void tryNvls(int head);
   void tryCollnetDirect(int head);
 
@@ -132,7 +132,7 @@ class Search {
   bool used(int gpu) const { return used_[slot(wanted_.nChannels, gpu)] != 0; }
   void toggle(int gpu) {
     used_[slot(wanted_.nChannels, gpu)] ^= 1;
-    usedHash_[static_cast<std::size_t>(wanted_.nChannels)] ^= hashWeight(static_cast<std::uint64_t>(gpu));
+    usedHash_[static_cast<std::size_t>(wanted_.nChannels)] ^= space_.gpuWeight(gpu);
   }
 
   SearchSpace& space_;

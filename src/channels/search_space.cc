@@ -44,6 +44,8 @@ SearchSpace::SearchSpace(const System& system, const PathTable& paths, const Loc
   gpuToNvs_ = routes_.size();
   if (hasNvs())
     for (NodeId gpu : gpus) addRoute(gpu, nvs_);
+  weakest_.resize(routes_.size());
+  for (int gpu = 0; gpu < gpuCount_; ++gpu) gpuWeight_.push_back(hashWeight(static_cast<std::uint64_t>(gpu)));
   rankGpus();
   rankNets();
 }
@@ -108,8 +110,7 @@ void SearchSpace::takeNetBandwidth(int net, float amount) {
 int SearchSpace::freePciBandwidth(int gpu) const {
   const auto [out, back] = gpuPci_[static_cast<std::size_t>(gpu)];
   if (out == kNoLink) return -1;
-  constexpr auto kLimit = static_cast<int>(kMaxKeyBandwidth) - 1;
-  return std::min(free_.wholeOf(out, kLimit), free_.wholeOf(back, kLimit));
+  return free_.wholeOfNarrower(out, back, static_cast<int>(kMaxKeyBandwidth) - 1);
 }
 
 void SearchSpace::rankGpus() {

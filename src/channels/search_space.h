@@ -65,10 +65,21 @@ class SearchSpace {
     return route.repeats ? free_.takeInOrder(stepsOf(route), load) : free_.take(stepsOf(route), load);
   }
   void giveBack(const Route& route, const Load& load) { free_.giveBack(stepsOf(route), load); }
+  // Whether it could be taken so. The link that was short last time is looked at first.
+  bool hasFree(const Route& route, const Load& load) const {
+    const RouteStep* steps = steps_.data() + route.firstStep;
+    std::int16_t& weakest = weakest_[static_cast<std::size_t>(route.id)];
+    if (route.steps > 0 && !free_.has(steps[weakest], load)) return false;
+    for (std::int16_t i = 0; i < route.steps; ++i) {
+      if (free_.has(steps[i], load)) continue;
+      weakest = i;
+      return false;
+    }
+    return true;
+  }
   // The two without rounding, for exact loads, links of whole thousandths and routes that repeat no link.
   // They leave freeHash() alone: the caller keeps account by the routes' weights.
   bool takeExact(const Route& route, const Load& load) { return free_.takeExact(stepsOf(route), load); }
-  bool hasFree(const Route& route, const Load& load) const { return free_.has(stepsOf(route), load); }
   void giveBackExact(const Route& route, const Load& load) { free_.giveBackExact(stepsOf(route), load); }
   const FreeBandwidth& free() const { return free_; }
 
@@ -84,6 +95,9 @@ class SearchSpace {
   // A hash of all bandwidth that is free now: equal states of the search have equal hashes. Kept up to date
   // by every change, so asking costs nothing.
   std::uint64_t freeHash() const { return free_.hash() + netHash_; }
+
+  // A GPU's weight in hashes of sets of GPUs.
+  std::uint64_t gpuWeight(int gpu) const { return gpuWeight_[static_cast<std::size_t>(gpu)]; }
 
   // What a GPU's PCI link has free in its narrower direction, in whole GB/s; -1 without a PCI link.
   int freePciBandwidth(int gpu) const;
@@ -123,6 +137,8 @@ class SearchSpace {
   std::vector<Route> routes_;  // GPU x GPU, GPU x NET, NET x GPU, NVS x GPU, GPU x NVS
   std::size_t gpuToNet_ = 0, netToGpu_ = 0, nvsToGpu_ = 0, gpuToNvs_ = 0;
   std::vector<RouteStep> steps_;
+  mutable std::vector<std::int16_t> weakest_;  // by route: the step that was short of bandwidth last
+  std::vector<std::uint64_t> gpuWeight_;
   unsigned intraShares_ = 0, interShares_ = 0;  // that any route asks for
   bool uniformLatency_ = true;
   std::uint64_t netHash_ = 0;  // of the NETs' free bandwidth

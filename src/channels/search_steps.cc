@@ -19,11 +19,11 @@ void Search::step(int gpu, int position, int backToNet) {
   if (position == gpus_) return completeChannel();
   gpuAt(wanted_.nChannels, position) = gpu;
   if (position == backToNet) return leaveToNet(gpu, position);
-  if (wanted_.pattern == Pattern::kNvls) return tryNvls(gpu);
-  if (wanted_.pattern == Pattern::kCollnetDirect) return tryCollnetDirect(gpu);
-  if (order_ != Order::kFree || position >= gpus_ - kTooFewToRemember || time_ == 0)
-    return goOn(gpu, position, backToNet);
-  remembered(stepState(gpu, backToNet), last_, [&] { goOn(gpu, position, backToNet); });
+  if (heads_) return tryHead(gpu);
+  if (position == gpus_ - 1) return closeChannel(gpu, position);
+  if (order_ == Order::kFree) return tryFree(gpu, position, backToNet);
+  const int next = order_ == Order::kPci ? position + 1 : gpuAt(wanted_.nChannels - 1, position + 1);
+  if (terrain_.open(space_.gpuToGpu(gpu, next))) visit(gpu, next, position + 1, backToNet);
 }
 
 // What the rest of the channel depends on: which GPUs it has been to, not in which order.
@@ -37,17 +37,12 @@ std::uint64_t Search::stepState(int gpu, int backToNet) const {
                            static_cast<std::uint64_t>(gpu));
 }
 
-void Search::goOn(int gpu, int position, int backToNet) {
-  if (position < gpus_ - 1) return tryNext(gpu, position, backToNet);
-  if (position == backToFirst_) return closeRing(gpu, position);
-  step(gpu, gpus_, -1);
-}
-
-void Search::closeRing(int gpu, int position) {
+void Search::closeChannel(int gpu, int position) {
+  if (position != backToFirst_) return step(gpu, gpus_, -1);
   const int first = gpuAt(wanted_.nChannels, 0);
   const Route& route = space_.gpuToGpu(gpu, first);
   if (!terrain_.open(route) || !take(route, intra_)) return;
-  step(first, position + 1, -1);
+  step(first, gpus_, -1);
   giveBack(route, intra_);
 }
 
@@ -60,28 +55,11 @@ void Search::visit(int gpu, int next, int position, int backToNet) {
   giveBack(route, intra_);
 }
 
-void Search::tryNext(int gpu, int position, int backToNet) {
-  if (order_ != Order::kFree) {
-    const int next = order_ == Order::kPci ? position + 1 : gpuAt(wanted_.nChannels - 1, position + 1);
-    if (terrain_.open(space_.gpuToGpu(gpu, next))) visit(gpu, next, position + 1, backToNet);
-    return;
-  }
-  if (backToNet >= 0 && !space_.hasNvs()) return tryNextByNet(gpu, position, backToNet);
-  for (int next : terrain_.behind(gpu)) {
-    if (used(next)) continue;
-    visit(gpu, next, position + 1, backToNet);
-    if (time_ <= 0 && traceless_) return;
-  }
-}
-
-void Search::tryNextByNet(int gpu, int position, int backToNet) {
+void Search::tryFree(int gpu, int position, int backToNet) {
   const std::size_t begin = candidatesEnd_;
-  if (candidates_.size() < begin + static_cast<std::size_t>(gpus_))
-    candidates_.resize(2 * begin + static_cast<std::size_t>(gpus_));
-  for (int next : terrain_.behind(gpu))
-    if (!used(next)) candidates_[candidatesEnd_++] = next;
+  appendCandidates(gpu);
   const std::size_t end = candidatesEnd_;
-  if (end - begin > 1) {
+  if (end - begin > 1 && backToNet >= 0 && !space_.hasNvs()) {
     rankByNet(begin);
     // The next GPU does not leave to the NET: if all are alike from here, the worst goes first, to keep the
     // best for the one that does.
@@ -89,9 +67,27 @@ void Search::tryNextByNet(int gpu, int position, int backToNet) {
       std::reverse(candidates_.begin() + static_cast<std::ptrdiff_t>(begin),
                    candidates_.begin() + static_cast<std::ptrdiff_t>(end));
   }
-  for (std::size_t i = begin; i < end && !(time_ <= 0 && traceless_); ++i)
-    visit(gpu, candidates_[i], position + 1, backToNet);
+  const auto explore = [&] {
+    for (std::size_t i = begin; i < end && !(time_ <= 0 && traceless_); ++i)
+      visit(gpu, candidates_[i], position + 1, backToNet);
+  };
+  // With one way on, what follows is as good as what is here.
+  if (end - begin > 1 && position < gpus_ - kTooFewToRemember && time_ > 0)
+    remembered(stepState(gpu, backToNet), last_, explore);
+  else
+    explore();
   candidatesEnd_ = begin;
+}
+
+// The GPUs behind this one that are left. While nothing leaves traces, only those that can be reached: the
+// free bandwidth is the same whenever their turn comes.
+void Search::appendCandidates(int gpu) {
+  if (candidates_.size() < candidatesEnd_ + static_cast<std::size_t>(gpus_))
+    candidates_.resize(2 * candidatesEnd_ + static_cast<std::size_t>(gpus_));
+  const std::uint8_t* used = used_.data() + slot(wanted_.nChannels, 0);
+  for (int next : terrain_.behind(gpu))
+    if (used[next] == 0 && (!traceless_ || space_.hasFree(space_.gpuToGpu(gpu, next), intra_)))
+      candidates_[candidatesEnd_++] = next;
 }
 
 // Whether all GPUs that are left have paths of the same bandwidth and length from here, open or not.
