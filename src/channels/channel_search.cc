@@ -134,19 +134,20 @@ class Driver {
   // Searches, unless an equal search has shown that it changes nothing. Returns the steps it takes.
   std::int64_t searchOnce(std::int64_t budget) {
     const Terrain& terrain = terrains_.of({wanted_.typeIntra, wanted_.typeInter, wanted_.pattern});
+    const Room room(space_, terrain, wanted_);
+    const SearchKeys keys = searchKeys(space_, terrain, room, wanted_);
     // The heads of NVLS and CollNet channels look at more than a key says, and they are quick.
     const bool heads = wanted_.pattern == Pattern::kNvls || wanted_.pattern == Pattern::kCollnetDirect;
-    const std::uint64_t key = heads ? 0 : searchKey(space_, terrain, wanted_);
-    const KnownSearches::Outcome* known = heads ? nullptr : known_.find(key);
+    const KnownSearches::Outcome* known = heads ? nullptr : known_.find(keys);
     if (known != nullptr && !isBetter(wanted_, best_, known->completed.after(wanted_.nHops))) {
       left_ = known->left;
       return known->steps;
     }
     const std::uint64_t free = space_.freeHash();
-    Search search(space_, terrain, wanted_, best_, explored_);
+    Search search(space_, terrain, room, wanted_, best_, explored_);
     left_ = search.run(budget);
     if (!heads && left_ != Search::kPerfect && free == space_.freeHash())
-      known_.add({key, search.steps(), left_, search.completed()});
+      known_.add({keys, search.exhaustive(), search.steps(), left_, search.completed()});
     return search.steps();
   }
 

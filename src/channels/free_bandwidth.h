@@ -82,11 +82,18 @@ class FreeBandwidth {
   bool has(const RouteStep& step, const Load& load) const {
     return milliOf(step.link) >= load.milli(step.share);
   }
-  bool takeExact(std::span<const RouteStep> steps, const Load& load) {
+  bool has(std::span<const RouteStep> steps, const Load& load) const {
     for (const RouteStep& step : steps)
       if (!has(step, load)) return false;
-    for (const RouteStep& step : steps) at(step.link) -= load.milli(step.share);
     return true;
+  }
+  bool takeExact(std::span<const RouteStep> steps, const Load& load) {
+    if (!has(steps, load)) return false;
+    takeFree(steps, load);
+    return true;
+  }
+  void takeFree(std::span<const RouteStep> steps, const Load& load) {
+    for (const RouteStep& step : steps) at(step.link) -= load.milli(step.share);
   }
   void giveBackExact(std::span<const RouteStep> steps, const Load& load) {
     for (const RouteStep& step : steps) at(step.link) += load.milli(step.share);

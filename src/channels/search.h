@@ -1,8 +1,8 @@
 #pragma once
 // The recursive search: depth first over orders of GPUs, channel after channel, within a budget of steps.
 //
-//   Search search(space, terrain, wanted, best, explored);   // `wanted` says pattern and bandwidths
-//   std::int64_t left = search.run(budget);                  // improves `best` in place
+//   Search search(space, terrain, room, wanted, best, explored);   // `wanted` says pattern and bandwidths
+//   std::int64_t left = search.run(budget);                        // improves `best` in place
 //
 // Both graphs come with room for kMaxChannels channels. The order of candidates, the budget and the rounding
 // of bandwidths decide which solution is found first, so they are part of the result. Every step that NCCL
@@ -12,11 +12,12 @@
 // the best
 //   it completed (`Explored`). It is charged at once when the state comes back, as long as the budget lasts
 //   beyond it and what it completed would not be better than `best` now.
-// - A state is what the exploration can depend on. For further channels: all that is free, not the order of
-// the
-//   channels so far, except where that is replayed. For the rest of a channel: which GPUs are left, and of
-//   the free bandwidth only what was taken of links that several GPUs share (Terrain). Completed channels
-//   make the whole state matter, unless no further channel can start.
+// - A state is what an exploration that comes to its end can depend on: what there is to try, not in which
+// order. For
+//   further channels: the room that is left (Room), not the order of the channels so far, except where that
+//   is replayed. For the rest of a channel: which GPUs are left, and of what it took itself only what it took
+//   of links that several GPUs share (Terrain). Completed channels make all the room matter, unless no
+//   further channel can start.
 // - While rounding leaves traces (`traceless_` is false) only whole states that come back unchanged count.
 //
 // search.cc: channel after channel. search_steps.cc: the steps of one channel. search_heads.cc: NVLS,
@@ -28,6 +29,7 @@
 
 #include "channels/channel_graph.h"
 #include "channels/explored.h"
+#include "channels/room.h"
 #include "channels/search_space.h"
 #include "channels/terrain.h"
 
@@ -36,20 +38,19 @@ namespace xylem {
 class Search {
  public:
   // `explored` is working memory, cleared here and worth keeping between searches.
-  Search(SearchSpace& space, const Terrain& terrain, ChannelGraph& wanted, ChannelGraph& best,
-         Explored& explored);
+  Search(SearchSpace& space, const Terrain& terrain, const Room& room, ChannelGraph& wanted,
+         ChannelGraph& best, Explored& explored);
 
   // Returns what is left of the budget, or kPerfect: a solution with all channels wanted.
   std::int64_t run(std::int64_t budget);
   static constexpr std::int64_t kPerfect = -1;
 
-  // All that such a search takes and gives back is exact: it leaves the free bandwidths as it found them.
-  static bool isTraceless(const SearchSpace& space, const Terrain& terrain, const ChannelGraph& wanted);
-
   // Entries of the recursion so far, over all budgets.
   std::int64_t steps() const { return steps_; }
   // The best it completed, whether that improved on `best` or not; hops since the start.
   const Completed& completed() const { return completed_; }
+  // Every order was tried: no budget ran out.
+  bool exhaustive() const { return time_ > 0 && !cut_; }
 
  private:
   // In which order the GPUs behind a GPU are tried.
@@ -70,7 +71,6 @@ class Search {
   bool mayStart(int net, int first) const;
   void completeChannel();
   void record();
-  std::uint64_t freeState() const;
   std::uint64_t startState(int net) const;
   std::uint64_t channelState() const;
   std::uint64_t enteredState(int net, int gpu) const;
@@ -79,7 +79,7 @@ class Search {
   // from.
   void step(int gpu, int position, int backToNet);
   void closeChannel(int gpu, int position);
-  void visit(int gpu, int next, int position, int backToNet);
+  void visit(int gpu, const Way& way, int position, int backToNet);
   void tryFree(int gpu, int position, int backToNet);
   void appendCandidates(int gpu);
   void rankByNet(std::size_t begin);
@@ -102,7 +102,6 @@ class Search {
   bool take(const Route& route, const Load& load) {
     if (traceless_) {
       if (!space_.takeExact(route, load)) return false;
-      taken_ += route.weight * amountOf(load);
       takenShared_ += terrain_.sharedWeight(route) * amountOf(load);
     } else if (!space_.take(route, load)) {
       return false;
@@ -113,13 +112,13 @@ class Search {
   void giveBack(const Route& route, const Load& load) {
     if (traceless_) {
       space_.giveBackExact(route, load);
-      taken_ -= route.weight * amountOf(load);
       takenShared_ -= terrain_.sharedWeight(route) * amountOf(load);
     } else {
       space_.giveBack(route, load);
     }
     wanted_.nHops -= route.hops;
   }
+  bool hasFree(const Way& way) const;
   static std::uint64_t amountOf(const Load& load) {
     return static_cast<std::uint64_t>(load.milli(Share::kWhole));
   }
@@ -137,6 +136,7 @@ class Search {
 
   SearchSpace& space_;
   const Terrain& terrain_;
+  const Room& room_;
   ChannelGraph& wanted_;
   ChannelGraph& best_;
   Explored& explored_;
@@ -147,21 +147,25 @@ class Search {
   bool heads_;  // NVLS, CollNet: they depend on all channels before, not only the last
   bool remembers_;
   bool traceless_;                                      // what is taken and given back leaves no trace
-  std::uint64_t taken_ = 0;                             // hash of what is taken, while traceless
-  std::uint64_t takenShared_ = 0;                       // of shared links only
+  bool cut_ = false;                                    // the budget of a start in PCI order ran out
   std::vector<std::uint8_t> used_;                      // by channel and GPU
   std::array<std::uint64_t, kMaxChannels> usedHash_{};  // by channel: of the GPUs in it
-  // Of the channel being built: how its GPUs are ordered, whether no further one can start, the state it
-  // began with.
-  Order order_ = Order::kFree;
-  bool last_ = false;
-  std::uint64_t entered_ = 0;
+  std::uint64_t roomBefore_ = 0;  // hash of the room there was for the channel being built and those after it
+
+  // Of the channel being built, from its start on.
+  struct Channel {
+    Order order = Order::kFree;  // in which its GPUs are tried
+    bool last = false;           // no further channel can start
+    std::uint64_t entered = 0;   // hash of the state it began with
+  };
+  Channel current_;
+  std::uint64_t takenShared_ = 0;  // hash of what it took of shared links, while traceless
 
   std::int64_t time_ = 0;  // what is left of the budget
   std::int64_t steps_ = 0;
-  std::int64_t records_ = 0;     // improvements of best_ so far
-  Completed completed_;          // in the part being explored
-  std::vector<int> candidates_;  // a stack: every level appends its own and removes them
+  std::int64_t records_ = 0;            // improvements of best_ so far
+  Completed completed_;                 // in the part being explored
+  std::vector<const Way*> candidates_;  // a stack: every level appends its own and removes them
   std::size_t candidatesEnd_ = 0;
   std::vector<std::uint64_t> keys_;  // of the candidates being sorted
 };

@@ -44,7 +44,6 @@ SearchSpace::SearchSpace(const System& system, const PathTable& paths, const Loc
   gpuToNvs_ = routes_.size();
   if (hasNvs())
     for (NodeId gpu : gpus) addRoute(gpu, nvs_);
-  weakest_.resize(routes_.size());
   for (int gpu = 0; gpu < gpuCount_; ++gpu) gpuWeight_.push_back(hashWeight(static_cast<std::uint64_t>(gpu)));
   rankGpus();
   rankNets();
@@ -91,8 +90,6 @@ void SearchSpace::addRoute(NodeId from, NodeId to) {
   const auto steps = stepsOf(route);
   for (std::size_t i = 0; i < steps.size(); ++i) {
     (route.intra ? intraShares_ : interShares_) |= bit(steps[i].share);
-    route.weight += hashWeight(static_cast<std::uint64_t>(steps[i].link)) *
-                    kShareUnits[static_cast<std::size_t>(steps[i].share)];
     for (std::size_t j = 0; j < i; ++j) route.repeats |= steps[i].link == steps[j].link;
   }
   routes_.push_back(route);

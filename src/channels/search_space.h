@@ -31,7 +31,6 @@ struct Route {
   bool intra = false;                     // both ends are GPUs or NVSwitches
   float bandwidth = 0;                    // GB/s, before any search
   std::int32_t id = 0;                    // among all routes of the space
-  std::uint64_t weight = 0;               // what taking one thousandth of it changes a state's hash by
 };
 
 class SearchSpace {
@@ -65,23 +64,13 @@ class SearchSpace {
     return route.repeats ? free_.takeInOrder(stepsOf(route), load) : free_.take(stepsOf(route), load);
   }
   void giveBack(const Route& route, const Load& load) { free_.giveBack(stepsOf(route), load); }
-  // Whether it could be taken so. The link that was short last time is looked at first.
-  bool hasFree(const Route& route, const Load& load) const {
-    const RouteStep* steps = steps_.data() + route.firstStep;
-    std::int16_t& weakest = weakest_[static_cast<std::size_t>(route.id)];
-    if (route.steps > 0 && !free_.has(steps[weakest], load)) return false;
-    for (std::int16_t i = 0; i < route.steps; ++i) {
-      if (free_.has(steps[i], load)) continue;
-      weakest = i;
-      return false;
-    }
-    return true;
-  }
   // The two without rounding, for exact loads, links of whole thousandths and routes that repeat no link.
   // They leave freeHash() alone: the caller keeps account by the routes' weights.
   bool takeExact(const Route& route, const Load& load) { return free_.takeExact(stepsOf(route), load); }
   void giveBackExact(const Route& route, const Load& load) { free_.giveBackExact(stepsOf(route), load); }
+  bool hasFree(const Route& route, const Load& load) const { return free_.has(stepsOf(route), load); }
   const FreeBandwidth& free() const { return free_; }
+  FreeBandwidth& free() { return free_; }
 
   // The free bandwidth of a NET's port, shared by all NETs on it.
   float netBandwidth(int net) const { return netBandwidth_[static_cast<std::size_t>(net)]; }
@@ -137,7 +126,6 @@ class SearchSpace {
   std::vector<Route> routes_;  // GPU x GPU, GPU x NET, NET x GPU, NVS x GPU, GPU x NVS
   std::size_t gpuToNet_ = 0, netToGpu_ = 0, nvsToGpu_ = 0, gpuToNvs_ = 0;
   std::vector<RouteStep> steps_;
-  mutable std::vector<std::int16_t> weakest_;  // by route: the step that was short of bandwidth last
   std::vector<std::uint64_t> gpuWeight_;
   unsigned intraShares_ = 0, interShares_ = 0;  // that any route asks for
   bool uniformLatency_ = true;

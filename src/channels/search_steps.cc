@@ -21,15 +21,20 @@ void Search::step(int gpu, int position, int backToNet) {
   if (position == backToNet) return leaveToNet(gpu, position);
   if (heads_) return tryHead(gpu);
   if (position == gpus_ - 1) return closeChannel(gpu, position);
-  if (order_ == Order::kFree) return tryFree(gpu, position, backToNet);
-  const int next = order_ == Order::kPci ? position + 1 : gpuAt(wanted_.nChannels - 1, position + 1);
-  if (terrain_.open(space_.gpuToGpu(gpu, next))) visit(gpu, next, position + 1, backToNet);
+  if (current_.order == Order::kFree) return tryFree(gpu, position, backToNet);
+  const int next = current_.order == Order::kPci ? position + 1 : gpuAt(wanted_.nChannels - 1, position + 1);
+  const Route& route = space_.gpuToGpu(gpu, next);
+  if (!terrain_.open(route) || !take(route, intra_)) return;
+  toggle(next);
+  step(next, position + 1, backToNet);
+  toggle(next);
+  giveBack(route, intra_);
 }
 
 // What the rest of the channel depends on: which GPUs it has been to, not in which order.
 std::uint64_t Search::stepState(int gpu, int backToNet) const {
   const auto channel = static_cast<std::size_t>(wanted_.nChannels);
-  std::uint64_t hash = mixHash(entered_, traceless_ ? takenShared_ : space_.freeHash());
+  std::uint64_t hash = mixHash(current_.entered, traceless_ ? takenShared_ : space_.freeHash());
   hash = mixHash(hash, usedHash_[channel]);
   const int end = wanted_.pattern == Pattern::kRing ? 0 : wanted_.endNet(wanted_.nChannels);
   return mixHash(hash, (static_cast<std::uint64_t>(end) << 32) ^
@@ -46,13 +51,25 @@ void Search::closeChannel(int gpu, int position) {
   giveBack(route, intra_);
 }
 
-void Search::visit(int gpu, int next, int position, int backToNet) {
-  const Route& route = space_.gpuToGpu(gpu, next);
-  if (!take(route, intra_)) return;
-  toggle(next);
-  step(next, position, backToNet);
-  toggle(next);
-  giveBack(route, intra_);
+void Search::visit(int gpu, const Way& way, int position, int backToNet) {
+  const std::span steps(way.first, static_cast<std::size_t>(way.steps));
+  const std::uint64_t outside = takenShared_;
+  if (traceless_) {  // the candidates are those that have room
+    space_.free().takeFree(steps, intra_);
+    takenShared_ += way.sharedWeight * amountOf(intra_);
+  } else if (!space_.take(space_.gpuToGpu(gpu, way.gpu), intra_)) {
+    return;
+  }
+  wanted_.nHops += way.hops;
+  toggle(way.gpu);
+  step(way.gpu, position, backToNet);
+  toggle(way.gpu);
+  wanted_.nHops -= way.hops;
+  takenShared_ = outside;
+  if (traceless_)
+    space_.free().giveBackExact(steps, intra_);
+  else
+    space_.giveBack(space_.gpuToGpu(gpu, way.gpu), intra_);
 }
 
 void Search::tryFree(int gpu, int position, int backToNet) {
@@ -69,11 +86,11 @@ void Search::tryFree(int gpu, int position, int backToNet) {
   }
   const auto explore = [&] {
     for (std::size_t i = begin; i < end && !(time_ <= 0 && traceless_); ++i)
-      visit(gpu, candidates_[i], position + 1, backToNet);
+      visit(gpu, *candidates_[i], position + 1, backToNet);
   };
   // With one way on, what follows is as good as what is here.
   if (end - begin > 1 && position < gpus_ - kTooFewToRemember && time_ > 0)
-    remembered(stepState(gpu, backToNet), last_, explore);
+    remembered(stepState(gpu, backToNet), current_.last, explore);
   else
     explore();
   candidatesEnd_ = begin;
@@ -85,9 +102,19 @@ void Search::appendCandidates(int gpu) {
   if (candidates_.size() < candidatesEnd_ + static_cast<std::size_t>(gpus_))
     candidates_.resize(2 * candidatesEnd_ + static_cast<std::size_t>(gpus_));
   const std::uint8_t* used = used_.data() + slot(wanted_.nChannels, 0);
-  for (int next : terrain_.behind(gpu))
-    if (used[next] == 0 && (!traceless_ || space_.hasFree(space_.gpuToGpu(gpu, next), intra_)))
-      candidates_[candidatesEnd_++] = next;
+  for (const Way& way : terrain_.behind(gpu))
+    if (used[way.gpu] == 0 && (!traceless_ || hasFree(way))) candidates_[candidatesEnd_++] = &way;
+}
+
+bool Search::hasFree(const Way& way) const {
+  const FreeBandwidth& free = space_.free();
+  if (!free.has(way.first[way.weakest], intra_)) return false;
+  for (std::int16_t i = 0; i < way.steps; ++i) {
+    if (free.has(way.first[i], intra_)) continue;
+    way.weakest = i;
+    return false;
+  }
+  return true;
 }
 
 // Whether all GPUs that are left have paths of the same bandwidth and length from here, open or not.
@@ -110,16 +137,16 @@ void Search::rankByNet(std::size_t begin) {
   const int net = wanted_.startNet(wanted_.nChannels);
   keys_.resize(static_cast<std::size_t>(gpus_));
   for (std::size_t i = begin; i < candidatesEnd_; ++i) {
-    const int gpu = candidates_[i];
-    const std::uint64_t key =
-        space_.netKey(net, gpu) - (static_cast<std::uint64_t>(space_.freePciBandwidth(gpu) + 1) << 16);
+    const Way* way = candidates_[i];
+    const std::uint64_t key = space_.netKey(net, way->gpu) -
+                              (static_cast<std::uint64_t>(space_.freePciBandwidth(way->gpu) + 1) << 16);
     std::size_t slot = i - begin;
     for (; slot > 0 && keys_[slot - 1] > key; --slot) {
       keys_[slot] = keys_[slot - 1];
       candidates_[begin + slot] = candidates_[begin + slot - 1];
     }
     keys_[slot] = key;
-    candidates_[begin + slot] = gpu;
+    candidates_[begin + slot] = way;
   }
 }
 

@@ -8,6 +8,8 @@ namespace {
 constexpr int kNone = -1;  // no route yet
 constexpr int kMany = -2;  // routes of several GPUs, or NETs
 
+std::size_t id(const Route& route) { return static_cast<std::size_t>(route.id); }
+
 void mark(int& owner, int gpu) { owner = owner == kNone || owner == gpu ? gpu : kMany; }
 
 PathType farthestUpTo(PathType limit, unsigned types) {
@@ -20,8 +22,8 @@ PathType farthestUpTo(PathType limit, unsigned types) {
 Terrain::Terrain(const SearchSpace& space, const Limits& limits)
     : space_(space), limits_(limits), open_(space.routeCount()), sharedWeight_(space.routeCount()) {
   openRoutes();
-  listNext();
   findOwnLinks();
+  listNext();
 }
 
 // Trees send both ways, so they look at the way back as well.
@@ -40,7 +42,9 @@ void Terrain::listNext() {
   const int gpus = space_.gpuCount();
   const auto consider = [&](int gpu, int next) {
     const Route& route = space_.gpuToGpu(gpu, next);
-    if (route.hops > 0 && open(route)) behind_.push_back(next);
+    if (route.hops > 0 && open(route))
+      behind_.push_back(
+          {next, route.steps, route.hops, space_.stepsOf(route).data(), sharedWeight_[id(route)]});
   };
   firstBehind_.push_back(0);
   for (int gpu = 0; gpu < gpus; ++gpu) {

@@ -19,6 +19,15 @@
 
 namespace xylem {
 
+// From one GPU to a next one.
+struct Way {
+  std::int32_t gpu = 0;
+  std::int16_t steps = 0, hops = 0;
+  const RouteStep* first = nullptr;
+  std::uint64_t sharedWeight = 0;    // as of its route
+  mutable std::int16_t weakest = 0;  // the step that was short of bandwidth last: where to look first
+};
+
 class Terrain {
  public:
   // Paths up to these types, of this kind of channel.
@@ -34,7 +43,7 @@ class Terrain {
   const Limits& limits() const { return limits_; }
   bool open(const Route& route) const { return open_[static_cast<std::size_t>(route.id)] != 0; }
   // The GPUs a channel may go on to from `gpu`, best first as far as that does not depend on what is free.
-  std::span<const int> behind(int gpu) const {
+  std::span<const Way> behind(int gpu) const {
     const auto i = static_cast<std::size_t>(gpu);
     return std::span(behind_).subspan(firstBehind_[i], firstBehind_[i + 1] - firstBehind_[i]);
   }
@@ -65,7 +74,7 @@ class Terrain {
   Limits limits_;
   std::vector<std::uint8_t> open_;  // by route
   std::vector<std::uint64_t> sharedWeight_;
-  std::vector<int> behind_;
+  std::vector<Way> behind_;
   std::vector<std::size_t> firstBehind_;  // by GPU, and the end
   std::vector<UsedLink> usedLinks_;
   bool repeats_ = false;  // an open route takes from a link twice
