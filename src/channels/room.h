@@ -12,7 +12,6 @@
 // explorations that come to their end take the same steps and complete the same.
 
 #include <cstdint>
-#include <vector>
 
 #include "channels/search_space.h"
 #include "channels/terrain.h"
@@ -31,25 +30,20 @@ class Room {
   // Also equal for searches of other bandwidths with the same room, NETs included.
   std::uint64_t searchHash() const;
 
- private:
-  // One link: as many of 1/divisor thousandths as are free, in steps.
-  struct Links {
-    LinkId link = kNoLink;
-    std::uint32_t divisor = 1;
-    bool coarse = false;  // amounts of 5 and 6 measures only
-    std::uint64_t weight = 0;
-  };
+  // What one channel takes inside the host and to and from NETs; half of the latter.
+  const Load& intra() const { return intra_; }
+  const Load& inter() const { return inter_; }
+  const Load& interHalf() const { return interHalf_; }
 
-  bool isTraceless(const Terrain& terrain) const;
-  void add(const Terrain::UsedLink& used);
+ private:
+  bool isTraceless(Pattern pattern) const;
 
   const SearchSpace& space_;
+  const Terrain& terrain_;
   Load intra_, inter_, interHalf_;
-  bool balanced_;
   float bwIntra_, bwInter_;
   bool oneBandwidth_;  // inside the host and to the NETs
-  bool traceless_ = false;
-  std::vector<Links> links_;
+  bool traceless_;
 };
 
 }  // namespace xylem

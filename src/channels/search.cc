@@ -12,9 +12,9 @@ Search::Search(SearchSpace& space, const Terrain& terrain, const Room& room, Cha
       wanted_(wanted),
       best_(best),
       explored_(explored),
-      intra_(space.intraLoad(wanted.bwIntra)),
-      inter_(space.interLoad(wanted.bwInter)),
-      interHalf_(space.interLoad(wanted.bwInter / 2)),
+      intra_(room.intra()),
+      inter_(room.inter()),
+      interHalf_(room.interHalf()),
       gpus_(space.gpuCount()),
       nets_(space.netCount()),
       demand_(static_cast<int>(wanted.bwInter)),
@@ -160,16 +160,16 @@ void Search::startAt(int net, int gpu, Order order) {
 
 void Search::enter(int net, int gpu, Order order) {
   const Channel outer = current_;
-  const std::uint64_t outerShared = takenShared_;
-  current_.order = order;
-  current_.last = traceless_ && isLast(gpu);
+  const Trail before = trail_;
+  const std::size_t row = slot(wanted_.nChannels, 0);
+  current_ = {order, traceless_ && isLast(gpu), 0, wanted_.gpus.data() + row, used_.data() + row};
   current_.entered = enteredState(net, gpu);
-  takenShared_ = 0;
-  toggle(gpu);
+  trail_ = {0, space_.gpuWeight(gpu)};
+  current_.used[gpu] = 1;
   step(gpu, 0, backToNet_);
-  toggle(gpu);
+  current_.used[gpu] = 0;
+  trail_ = before;
   current_ = outer;
-  takenShared_ = outerShared;
 }
 
 // No channel can start after the one that now starts at GPU `first`: what it takes itself can only make it

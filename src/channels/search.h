@@ -100,22 +100,14 @@ class Search {
   void remembered(std::uint64_t state, bool whole, const Explore& explore);
 
   bool take(const Route& route, const Load& load) {
-    if (traceless_) {
-      if (!space_.takeExact(route, load)) return false;
-      takenShared_ += terrain_.sharedWeight(route) * amountOf(load);
-    } else if (!space_.take(route, load)) {
-      return false;
-    }
+    if (!(traceless_ ? space_.takeExact(route, load) : space_.take(route, load))) return false;
+    trail_.takenShared += terrain_.sharedWeight(route) * amountOf(load);
     wanted_.nHops += route.hops;
     return true;
   }
   void giveBack(const Route& route, const Load& load) {
-    if (traceless_) {
-      space_.giveBackExact(route, load);
-      takenShared_ -= terrain_.sharedWeight(route) * amountOf(load);
-    } else {
-      space_.giveBack(route, load);
-    }
+    traceless_ ? space_.giveBackExact(route, load) : space_.giveBack(route, load);
+    trail_.takenShared -= terrain_.sharedWeight(route) * amountOf(load);
     wanted_.nHops -= route.hops;
   }
   bool hasFree(const Way& way) const;
@@ -128,38 +120,38 @@ class Search {
     return static_cast<std::size_t>(channel) * static_cast<std::size_t>(gpus_) +
            static_cast<std::size_t>(position);
   }
-  bool used(int gpu) const { return used_[slot(wanted_.nChannels, gpu)] != 0; }
-  void toggle(int gpu) {
-    used_[slot(wanted_.nChannels, gpu)] ^= 1;
-    usedHash_[static_cast<std::size_t>(wanted_.nChannels)] ^= space_.gpuWeight(gpu);
-  }
-
   SearchSpace& space_;
   const Terrain& terrain_;
   const Room& room_;
   ChannelGraph& wanted_;
   ChannelGraph& best_;
   Explored& explored_;
-  Load intra_, inter_, interHalf_;  // what a channel takes inside the host and to the NETs
+  const Load &intra_, &inter_, &interHalf_;  // what a channel takes inside the host and to the NETs
   int gpus_, nets_;
   int demand_;                             // whole GB/s a channel takes of its NET
   int backToNet_ = -1, backToFirst_ = -1;  // at which position a channel leaves to a NET, or closes
   bool heads_;  // NVLS, CollNet: they depend on all channels before, not only the last
   bool remembers_;
-  bool traceless_;                                      // what is taken and given back leaves no trace
-  bool cut_ = false;                                    // the budget of a start in PCI order ran out
-  std::vector<std::uint8_t> used_;                      // by channel and GPU
-  std::array<std::uint64_t, kMaxChannels> usedHash_{};  // by channel: of the GPUs in it
+  bool traceless_;                  // what is taken and given back leaves no trace
+  bool cut_ = false;                // the budget of a start in PCI order ran out
+  std::vector<std::uint8_t> used_;  // by channel and GPU
   std::uint64_t roomBefore_ = 0;  // hash of the room there was for the channel being built and those after it
 
   // Of the channel being built, from its start on.
   struct Channel {
-    Order order = Order::kFree;  // in which its GPUs are tried
-    bool last = false;           // no further channel can start
-    std::uint64_t entered = 0;   // hash of the state it began with
+    Order order = Order::kFree;    // in which its GPUs are tried
+    bool last = false;             // no further channel can start
+    std::uint64_t entered = 0;     // hash of the state it began with
+    int* gpus = nullptr;           // its order, so far
+    std::uint8_t* used = nullptr;  // by GPU: whether it has been there
   };
   Channel current_;
-  std::uint64_t takenShared_ = 0;  // hash of what it took of shared links, while traceless
+  // What it took and where it has been, as hashes.
+  struct Trail {
+    std::uint64_t takenShared = 0;  // of links that several GPUs share
+    std::uint64_t gpus = 0;
+  };
+  Trail trail_;
 
   std::int64_t time_ = 0;  // what is left of the budget
   std::int64_t steps_ = 0;

@@ -17,7 +17,7 @@ void Search::step(int gpu, int position, int backToNet) {
   --time_;
   ++steps_;
   if (position == gpus_) return completeChannel();
-  gpuAt(wanted_.nChannels, position) = gpu;
+  current_.gpus[position] = gpu;
   if (position == backToNet) return leaveToNet(gpu, position);
   if (heads_) return tryHead(gpu);
   if (position == gpus_ - 1) return closeChannel(gpu, position);
@@ -25,17 +25,16 @@ void Search::step(int gpu, int position, int backToNet) {
   const int next = current_.order == Order::kPci ? position + 1 : gpuAt(wanted_.nChannels - 1, position + 1);
   const Route& route = space_.gpuToGpu(gpu, next);
   if (!terrain_.open(route) || !take(route, intra_)) return;
-  toggle(next);
+  current_.used[next] = 1;
   step(next, position + 1, backToNet);
-  toggle(next);
+  current_.used[next] = 0;
   giveBack(route, intra_);
 }
 
 // What the rest of the channel depends on: which GPUs it has been to, not in which order.
 std::uint64_t Search::stepState(int gpu, int backToNet) const {
-  const auto channel = static_cast<std::size_t>(wanted_.nChannels);
-  std::uint64_t hash = mixHash(current_.entered, traceless_ ? takenShared_ : space_.freeHash());
-  hash = mixHash(hash, usedHash_[channel]);
+  std::uint64_t hash = mixHash(current_.entered, traceless_ ? trail_.takenShared : space_.freeHash());
+  hash = mixHash(hash, trail_.gpus);
   const int end = wanted_.pattern == Pattern::kRing ? 0 : wanted_.endNet(wanted_.nChannels);
   return mixHash(hash, (static_cast<std::uint64_t>(end) << 32) ^
                            (static_cast<std::uint64_t>(static_cast<std::uint32_t>(backToNet)) << 16) ^
@@ -44,7 +43,7 @@ std::uint64_t Search::stepState(int gpu, int backToNet) const {
 
 void Search::closeChannel(int gpu, int position) {
   if (position != backToFirst_) return step(gpu, gpus_, -1);
-  const int first = gpuAt(wanted_.nChannels, 0);
+  const int first = current_.gpus[0];
   const Route& route = space_.gpuToGpu(gpu, first);
   if (!terrain_.open(route) || !take(route, intra_)) return;
   step(first, gpus_, -1);
@@ -53,19 +52,20 @@ void Search::closeChannel(int gpu, int position) {
 
 void Search::visit(int gpu, const Way& way, int position, int backToNet) {
   const std::span steps(way.first, static_cast<std::size_t>(way.steps));
-  const std::uint64_t outside = takenShared_;
+  const Trail before = trail_;
   if (traceless_) {  // the candidates are those that have room
     space_.free().takeFree(steps, intra_);
-    takenShared_ += way.sharedWeight * amountOf(intra_);
+    trail_.takenShared += way.sharedWeight * amountOf(intra_);
   } else if (!space_.take(space_.gpuToGpu(gpu, way.gpu), intra_)) {
     return;
   }
+  trail_.gpus += way.gpuWeight;
   wanted_.nHops += way.hops;
-  toggle(way.gpu);
+  current_.used[way.gpu] = 1;
   step(way.gpu, position, backToNet);
-  toggle(way.gpu);
+  current_.used[way.gpu] = 0;
   wanted_.nHops -= way.hops;
-  takenShared_ = outside;
+  trail_ = before;
   if (traceless_)
     space_.free().giveBackExact(steps, intra_);
   else
@@ -101,7 +101,7 @@ void Search::tryFree(int gpu, int position, int backToNet) {
 void Search::appendCandidates(int gpu) {
   if (candidates_.size() < candidatesEnd_ + static_cast<std::size_t>(gpus_))
     candidates_.resize(2 * candidatesEnd_ + static_cast<std::size_t>(gpus_));
-  const std::uint8_t* used = used_.data() + slot(wanted_.nChannels, 0);
+  const std::uint8_t* used = current_.used;
   for (const Way& way : terrain_.behind(gpu))
     if (used[way.gpu] == 0 && (!traceless_ || hasFree(way))) candidates_[candidatesEnd_++] = &way;
 }
@@ -123,7 +123,7 @@ bool Search::allAlike(int gpu) const {
   const auto others = space_.gpusByPath(gpu);
   std::int64_t key = -1;
   for (int other : others) {
-    if (used(other)) continue;
+    if (current_.used[other] != 0) continue;
     if (key >= 0 && space_.pathKey(gpu, other) != key) return false;
     key = space_.pathKey(gpu, other);
   }

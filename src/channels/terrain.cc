@@ -1,6 +1,7 @@
 #include "channels/terrain.h"
 
 #include <bit>
+#include <numeric>
 
 namespace xylem {
 namespace {
@@ -43,8 +44,8 @@ void Terrain::listNext() {
   const auto consider = [&](int gpu, int next) {
     const Route& route = space_.gpuToGpu(gpu, next);
     if (route.hops > 0 && open(route))
-      behind_.push_back(
-          {next, route.steps, route.hops, space_.stepsOf(route).data(), sharedWeight_[id(route)]});
+      behind_.push_back({next, route.steps, route.hops, space_.stepsOf(route).data(),
+                         sharedWeight_[id(route)], space_.gpuWeight(next)});
   };
   firstBehind_.push_back(0);
   for (int gpu = 0; gpu < gpus; ++gpu) {
@@ -91,8 +92,11 @@ void Terrain::findOwnLinks() {
       visit(space_.netToGpu(net, gpu), kMany, gpu);
     }
   }
-  for (const UsedLink& link : used)
-    if (link.link != kNoLink) usedLinks_.push_back(link);
+  for (UsedLink& link : used) {
+    if (link.link == kNoLink) continue;
+    measure(link);
+    usedLinks_.push_back(link);
+  }
   for (std::size_t i = 0; i < open_.size(); ++i) {
     if (open_[i] == 0) continue;
     for (const RouteStep& step : space_.stepsOf(space_.route(i)))
@@ -100,6 +104,20 @@ void Terrain::findOwnLinks() {
         sharedWeight_[i] += hashWeight(static_cast<std::uint64_t>(step.link)) *
                             kShareUnits[static_cast<std::size_t>(step.share)];
   }
+}
+
+void Terrain::measure(UsedLink& used) const {
+  const auto add = [&](unsigned shares, std::uint64_t units) {
+    for (std::size_t i = 0; i < kShares; ++i)
+      if ((shares >> i & 1u) != 0)
+        used.measure = std::gcd(used.measure, static_cast<std::uint32_t>(kShareUnits[i] * units));
+  };
+  add(used.intraShares | used.interShares, 2);
+  const bool halved = limits_.pattern == Pattern::kBalancedTree && used.interShares != 0;
+  if (halved) add(used.interShares, 1);
+  used.byFiveAndSix =
+      !halved && (used.intraShares | used.interShares) == (bit(Share::kWhole) | bit(Share::kPci));
+  used.weight = hashWeight(static_cast<std::uint64_t>(used.link));
 }
 
 bool Terrain::traceless() const {

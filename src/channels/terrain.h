@@ -25,6 +25,7 @@ struct Way {
   std::int16_t steps = 0, hops = 0;
   const RouteStep* first = nullptr;
   std::uint64_t sharedWeight = 0;    // as of its route
+  std::uint64_t gpuWeight = 0;       // of `gpu` in hashes of sets of GPUs
   mutable std::int16_t weakest = 0;  // the step that was short of bandwidth last: where to look first
 };
 
@@ -55,10 +56,13 @@ class Terrain {
     return sharedWeight_[static_cast<std::size_t>(route.id)];
   }
 
-  // A link of open routes, and the shares they take of it inside the host and to or from NETs: a bit each.
+  // A link of open routes. What these take of it are multiples of `measure` 80ths of a channel's bandwidth.
   struct UsedLink {
     LinkId link = kNoLink;
-    unsigned intraShares = 0, interShares = 0;
+    unsigned intraShares = 0, interShares = 0;  // taken inside the host and to or from NETs: a bit each
+    std::uint32_t measure = 0;
+    bool byFiveAndSix = false;  // by 5 or 6 measures at a time
+    std::uint64_t weight = 0;   // in hashes
   };
   std::span<const UsedLink> usedLinks() const { return usedLinks_; }
   // Taking and giving back exact loads on open routes leaves no trace: no link is taken from twice, all have
@@ -69,6 +73,7 @@ class Terrain {
   void openRoutes();
   void listNext();
   void findOwnLinks();
+  void measure(UsedLink& used) const;
 
   const SearchSpace& space_;
   Limits limits_;
