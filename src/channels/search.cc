@@ -23,6 +23,10 @@ Search::Search(SearchSpace& space, const Terrain& terrain, const Room& room, Cha
       traceless_(room.traceless()),
       used_(static_cast<std::size_t>(kMaxChannels) * static_cast<std::size_t>(gpus_)) {
   explored.clear();
+  keys_.resize(static_cast<std::size_t>(gpus_));
+  // A ring leaves to the NET from its last GPU, when all have been ranked.
+  if (nets_ > 0 && !space.hasNvs() && traceless_ && wanted.pattern == Pattern::kRing && terrain.sparesPci())
+    ranks_.resize(used_.size());
   if (nets_ > 0) {
     backToNet_ = wanted.pattern == Pattern::kRing ? gpus_ - 1 : wanted.pattern == Pattern::kSplitTree ? 1 : 0;
   } else if (wanted.pattern == Pattern::kRing) {
@@ -162,7 +166,9 @@ void Search::enter(int net, int gpu, Order order) {
   const Channel outer = current_;
   const Trail before = trail_;
   const std::size_t row = slot(wanted_.nChannels, 0);
-  current_ = {order, traceless_ && isLast(gpu), 0, wanted_.gpus.data() + row, used_.data() + row};
+  current_ = {order, traceless_ && isLast(gpu), 0, wanted_.gpus.data() + row};
+  if (!ranks_.empty()) current_.ranks = ranks_.data() + row;
+  current_.used = used_.data() + row;
   current_.entered = enteredState(net, gpu);
   trail_ = {0, space_.gpuWeight(gpu)};
   current_.used[gpu] = 1;

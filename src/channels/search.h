@@ -57,6 +57,7 @@ class Search {
   enum class Order : std::uint8_t { kFree, kPci, kReplay };
   // A start from nowhere, for channels that do not begin at a NET.
   static constexpr int kNowhere = -1;
+  static constexpr int kAnyNet = -1;
 
   // Channel after channel.
   void nextChannel();
@@ -83,9 +84,10 @@ class Search {
   void tryFree(int gpu, int position, int backToNet);
   void appendCandidates(int gpu);
   void rankByNet(std::size_t begin);
-  bool allAlike(int gpu) const;
+  std::uint64_t rank(int gpu);
+  bool allAlike(int gpu, std::size_t begin) const;
   void leaveToNet(int gpu, int position);
-  bool mayEndAt(int net, int position) const;
+  int onlyEnd(int position) const;
   std::uint64_t stepState(int gpu, int backToNet) const;
 
   // Channels that are heads with all the other GPUs behind them.
@@ -110,7 +112,17 @@ class Search {
     trail_.takenShared -= terrain_.sharedWeight(route) * amountOf(load);
     wanted_.nHops -= route.hops;
   }
-  bool hasFree(const Way& way) const;
+  bool hasFree(const Way& way) const {
+    const FreeBandwidth& free = space_.free();
+    if (!free.has(way.first[way.weakest], intra_)) return false;
+    if (way.steps == 1) return true;
+    for (std::int16_t i = 0; i < way.steps; ++i) {
+      if (free.has(way.first[i], intra_)) continue;
+      way.weakest = i;
+      return false;
+    }
+    return true;
+  }
   static std::uint64_t amountOf(const Load& load) {
     return static_cast<std::uint64_t>(load.milli(Share::kWhole));
   }
@@ -132,18 +144,21 @@ class Search {
   int backToNet_ = -1, backToFirst_ = -1;  // at which position a channel leaves to a NET, or closes
   bool heads_;  // NVLS, CollNet: they depend on all channels before, not only the last
   bool remembers_;
-  bool traceless_;                  // what is taken and given back leaves no trace
-  bool cut_ = false;                // the budget of a start in PCI order ran out
-  std::vector<std::uint8_t> used_;  // by channel and GPU
+  bool traceless_;                    // what is taken and given back leaves no trace
+  bool cut_ = false;                  // the budget of a start in PCI order ran out
+  std::vector<std::uint64_t> ranks_;  // by channel and GPU, where they cannot change
+  std::vector<std::uint8_t> used_;    // by channel and GPU
   std::uint64_t roomBefore_ = 0;  // hash of the room there was for the channel being built and those after it
 
   // Of the channel being built, from its start on.
   struct Channel {
-    Order order = Order::kFree;    // in which its GPUs are tried
-    bool last = false;             // no further channel can start
-    std::uint64_t entered = 0;     // hash of the state it began with
-    int* gpus = nullptr;           // its order, so far
-    std::uint8_t* used = nullptr;  // by GPU: whether it has been there
+    Order order = Order::kFree;      // in which its GPUs are tried
+    bool last = false;               // no further channel can start
+    std::uint64_t entered = 0;       // hash of the state it began with
+    int* gpus = nullptr;             // its order, so far
+    std::uint64_t* ranks = nullptr;  // by GPU: how they rank by the way from the NET, if that cannot change
+    bool ranked = false;             // `ranks` is filled in
+    std::uint8_t* used = nullptr;    // by GPU: whether it has been there
   };
   Channel current_;
   // What it took and where it has been, as hashes.

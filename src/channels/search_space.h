@@ -88,8 +88,15 @@ class SearchSpace {
   // A GPU's weight in hashes of sets of GPUs.
   std::uint64_t gpuWeight(int gpu) const { return gpuWeight_[static_cast<std::size_t>(gpu)]; }
 
+  // A GPU's first PCI link and the way back, or kNoLink.
+  std::pair<LinkId, LinkId> pciLinks(int gpu) const { return gpuPci_[static_cast<std::size_t>(gpu)]; }
   // What a GPU's PCI link has free in its narrower direction, in whole GB/s; -1 without a PCI link.
   int freePciBandwidth(int gpu) const;
+  // How a GPU ranks by the way from a NET, smaller is better: bandwidth (whole GB/s), free PCI bandwidth,
+  // hops.
+  std::uint64_t netKey(int net, int gpu) const {
+    return netKey_[at(net, gpuCount_, gpu)] - (static_cast<std::uint64_t>(freePciBandwidth(gpu) + 1) << 16);
+  }
 
   // The NETs to try for a GPU (or for all, -1), nearest first, none farther than `type`.
   std::span<const int> netsWithin(int gpu, PathType type) const;
@@ -102,9 +109,6 @@ class SearchSpace {
   // Whether all of those are equally good, distance aside; and of each its bandwidth and hops in one number.
   bool alikeFrom(int gpu) const { return alikeFrom_[static_cast<std::size_t>(gpu)] != 0; }
   std::uint32_t pathKey(int a, int b) const { return pathKey_[at(a, gpuCount_, b)]; }
-  // How a GPU ranks by the way from a NET, smaller is better: bandwidth (whole GB/s, from bit 32 on), 16 bits
-  // left for the PCI bandwidth free, hops. The caller takes the free PCI bandwidth, shifted by 16, off it.
-  std::uint64_t netKey(int net, int gpu) const { return netKey_[at(net, gpuCount_, gpu)]; }
   // The GPU whose NIC this is, or -1.
   int localGpu(int net) const { return localGpu_[static_cast<std::size_t>(net)]; }
 
@@ -138,6 +142,7 @@ class SearchSpace {
   std::vector<std::vector<int>> gpusByPath_;
   std::vector<std::uint32_t> pathKey_;
   std::vector<std::uint8_t> alikeFrom_;
+  // By NET and GPU: bandwidth from bit 32 on, free PCI bandwidth (the most there is) from bit 16 on, hops.
   std::vector<std::uint64_t> netKey_;
   std::vector<std::vector<int>> nearestGpus_;
   std::vector<float> nearestBandwidth_;

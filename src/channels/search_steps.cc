@@ -80,7 +80,7 @@ void Search::tryFree(int gpu, int position, int backToNet) {
     rankByNet(begin);
     // The next GPU does not leave to the NET: if all are alike from here, the worst goes first, to keep the
     // best for the one that does.
-    if (backToNet != position + 1 && allAlike(gpu))
+    if (backToNet != position + 1 && allAlike(gpu, begin))
       std::reverse(candidates_.begin() + static_cast<std::ptrdiff_t>(begin),
                    candidates_.begin() + static_cast<std::ptrdiff_t>(end));
   }
@@ -102,44 +102,40 @@ void Search::appendCandidates(int gpu) {
   if (candidates_.size() < candidatesEnd_ + static_cast<std::size_t>(gpus_))
     candidates_.resize(2 * candidatesEnd_ + static_cast<std::size_t>(gpus_));
   const std::uint8_t* used = current_.used;
+  const Way** end = candidates_.data() + candidatesEnd_;
   for (const Way& way : terrain_.behind(gpu))
-    if (used[way.gpu] == 0 && (!traceless_ || hasFree(way))) candidates_[candidatesEnd_++] = &way;
+    if (used[way.gpu] == 0 && (!traceless_ || hasFree(way))) *end++ = &way;
+  candidatesEnd_ = static_cast<std::size_t>(end - candidates_.data());
 }
 
-bool Search::hasFree(const Way& way) const {
-  const FreeBandwidth& free = space_.free();
-  if (!free.has(way.first[way.weakest], intra_)) return false;
-  for (std::int16_t i = 0; i < way.steps; ++i) {
-    if (free.has(way.first[i], intra_)) continue;
-    way.weakest = i;
-    return false;
-  }
-  return true;
-}
-
-// Whether all GPUs that are left have paths of the same bandwidth and length from here, open or not.
-bool Search::allAlike(int gpu) const {
+// Whether all GPUs that are left, not only the candidates from `begin` on, have paths of the same bandwidth
+// and length from here.
+bool Search::allAlike(int gpu, std::size_t begin) const {
   if (space_.alikeFrom(gpu)) return true;
+  const std::uint32_t key = candidates_[begin]->pathKey;
+  for (std::size_t i = begin + 1; i < candidatesEnd_; ++i)
+    if (candidates_[i]->pathKey != key) return false;
   const auto others = space_.gpusByPath(gpu);
-  std::int64_t key = -1;
-  for (int other : others) {
-    if (current_.used[other] != 0) continue;
-    if (key >= 0 && space_.pathKey(gpu, other) != key) return false;
-    key = space_.pathKey(gpu, other);
-  }
-  return true;
+  return std::all_of(others.begin(), others.end(), [&](int other) {
+    return current_.used[other] != 0 || space_.pathKey(gpu, other) == key;
+  });
 }
 
-// Ranks the candidates from `begin` on by the way from the NET their channel starts at: bandwidth, free PCI
-// bandwidth, hops. Equal ones keep their order. Insertion sort: there are few, and they are often in order
-// already.
-void Search::rankByNet(std::size_t begin) {
+std::uint64_t Search::rank(int gpu) {
   const int net = wanted_.startNet(wanted_.nChannels);
-  keys_.resize(static_cast<std::size_t>(gpus_));
+  if (current_.ranks == nullptr) return space_.netKey(net, gpu);
+  if (!current_.ranked)
+    for (int i = 0; i < gpus_; ++i) current_.ranks[i] = space_.netKey(net, i);
+  current_.ranked = true;
+  return current_.ranks[gpu];
+}
+
+// Ranks the candidates from `begin` on by the way from the NET their channel starts at. Equal ones keep their
+// order. Insertion sort: there are few, and they are often in order already.
+void Search::rankByNet(std::size_t begin) {
   for (std::size_t i = begin; i < candidatesEnd_; ++i) {
     const Way* way = candidates_[i];
-    const std::uint64_t key = space_.netKey(net, way->gpu) -
-                              (static_cast<std::uint64_t>(space_.freePciBandwidth(way->gpu) + 1) << 16);
+    const std::uint64_t key = rank(way->gpu);
     std::size_t slot = i - begin;
     for (; slot > 0 && keys_[slot - 1] > key; --slot) {
       keys_[slot] = keys_[slot - 1];
@@ -155,27 +151,30 @@ void Search::leaveToNet(int gpu, int position) {
   const bool balanced = wanted_.pattern == Pattern::kBalancedTree;
   const int backToNet = balanced && position == 0 ? 1 : -1;
   const Load& load = balanced ? interHalf_ : inter_;
+  const int channel = wanted_.nChannels;
+  const bool crosses = wanted_.pattern == Pattern::kRing && wanted_.crossNic == 2;
+  const bool samePort = !crosses && wanted_.crossNic == 0;
+  const int start = wanted_.startNet(channel);
+  const int only = onlyEnd(position);
   for (int net : space_.netsWithin(gpu, wanted_.typeInter)) {
+    if ((only != kAnyNet && net != only) || (samePort && !space_.samePort(net, start))) continue;
     if (time_ <= 0 && traceless_) return;
     const Route& route = space_.gpuToNet(gpu, net);
-    if (!mayEndAt(net, position) || !terrain_.open(route) || !take(route, load)) continue;
-    wanted_.nets[2 * static_cast<std::size_t>(wanted_.nChannels) + 1] = net;
+    if (!terrain_.open(route) || !take(route, load)) continue;
+    wanted_.nets[2 * static_cast<std::size_t>(channel) + 1] = net;
     step(gpu, position, backToNet);
     giveBack(route, load);
   }
 }
 
-// Whether the channel being built may end at this NET.
-bool Search::mayEndAt(int net, int position) const {
+// The only NET at which the channel being built may end, if there is but one.
+int Search::onlyEnd(int position) const {
   const int channel = wanted_.nChannels;
-  const int start = wanted_.startNet(channel);
-  if (wanted_.pattern == Pattern::kTree && net != start) return false;
-  if (wanted_.pattern == Pattern::kRing && wanted_.crossNic == 2) {
-    if ((channel & 1) != 0 && net != wanted_.startNet(channel - 1)) return false;
-  } else if (wanted_.crossNic == 0 && !space_.samePort(net, start)) {
-    return false;
-  }
-  return wanted_.pattern != Pattern::kBalancedTree || position == 0 || net == wanted_.endNet(channel);
+  if (wanted_.pattern == Pattern::kTree) return wanted_.startNet(channel);
+  if (wanted_.pattern == Pattern::kBalancedTree && position > 0) return wanted_.endNet(channel);
+  // With rings that cross NICs an odd channel ends where the one before it started.
+  const bool backwards = wanted_.pattern == Pattern::kRing && wanted_.crossNic == 2 && (channel & 1) != 0;
+  return backwards ? wanted_.startNet(channel - 1) : kAnyNet;
 }
 
 }  // namespace xylem

@@ -45,7 +45,7 @@ void Terrain::listNext() {
     const Route& route = space_.gpuToGpu(gpu, next);
     if (route.hops > 0 && open(route))
       behind_.push_back({next, route.steps, route.hops, space_.stepsOf(route).data(),
-                         sharedWeight_[id(route)], space_.gpuWeight(next)});
+                         sharedWeight_[id(route)], space_.gpuWeight(next), space_.pathKey(gpu, next)});
   };
   firstBehind_.push_back(0);
   for (int gpu = 0; gpu < gpus; ++gpu) {
@@ -91,6 +91,11 @@ void Terrain::findOwnLinks() {
       visit(space_.gpuToNet(gpu, net), gpu, kMany);
       visit(space_.netToGpu(net, gpu), kMany, gpu);
     }
+  }
+  for (int gpu = 0; gpu < space_.gpuCount(); ++gpu) {
+    const auto [out, back] = space_.pciLinks(gpu);
+    for (LinkId link : {out, back})
+      sparesPci_ &= link == kNoLink || used[static_cast<std::size_t>(link)].intraShares == 0;
   }
   for (UsedLink& link : used) {
     if (link.link == kNoLink) continue;

@@ -26,6 +26,7 @@ struct Way {
   const RouteStep* first = nullptr;
   std::uint64_t sharedWeight = 0;    // as of its route
   std::uint64_t gpuWeight = 0;       // of `gpu` in hashes of sets of GPUs
+  std::uint32_t pathKey = 0;         // as of the space
   mutable std::int16_t weakest = 0;  // the step that was short of bandwidth last: where to look first
 };
 
@@ -56,6 +57,9 @@ class Terrain {
     return sharedWeight_[static_cast<std::size_t>(route.id)];
   }
 
+  // Going from GPU to GPU takes nothing of the PCI links that GPUs are ranked by.
+  bool sparesPci() const { return sparesPci_; }
+
   // A link of open routes. What these take of it are multiples of `measure` 80ths of a channel's bandwidth.
   struct UsedLink {
     LinkId link = kNoLink;
@@ -82,6 +86,7 @@ class Terrain {
   std::vector<Way> behind_;
   std::vector<std::size_t> firstBehind_;  // by GPU, and the end
   std::vector<UsedLink> usedLinks_;
+  bool sparesPci_ = true;
   bool repeats_ = false;  // an open route takes from a link twice
 };
 
