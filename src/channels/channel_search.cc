@@ -141,20 +141,38 @@ class Driver {
   // Searches, unless an equal search has shown that it changes nothing. Returns the steps it takes.
   std::int64_t searchOnce(std::int64_t budget) {
     const Terrain& terrain = terrains_.of({wanted_.typeIntra, wanted_.typeInter, wanted_.pattern});
-    // The heads of NVLS and CollNet channels look at more than a key says, and they are quick.
-    const bool heads = wanted_.pattern == Pattern::kNvls || wanted_.pattern == Pattern::kCollnetDirect;
-    const std::uint64_t key = heads ? 0 : searchKey(space_, terrain, wanted_);
-    const KnownSearches::Outcome* known = heads ? nullptr : known_.find(key);
-    if (known != nullptr && !isBetter(wanted_, best_, known->completed.after(wanted_.nHops))) {
-      left_ = known->left;
-      return known->steps;
+    const std::uint64_t exact = exactKey(space_, terrain, wanted_);
+    if (const auto* known = changesNothing(exact)) return charge(*known);
+    const Room room(space_, terrain, wanted_);
+    const std::uint64_t like = room.traceless() ? roomKey(terrain, room, wanted_) : exact;
+    if (const auto* known = changesNothing(like)) {
+      const KnownSearches::Outcome outcome = *known;
+      known_.add(exact, outcome);
+      return charge(outcome);
     }
     const std::uint64_t free = space_.freeHash();
-    Search search(space_, terrain, wanted_, best_, explored_);
+    Search search(space_, terrain, room, wanted_, best_, explored_);
     left_ = search.run(budget);
-    if (!heads && left_ != Search::kPerfect && free == space_.freeHash())
-      known_.add({key, search.steps(), left_, search.completed()});
+    // The heads of NVLS and CollNet channels look at more than a key says, and they are quick.
+    if (wanted_.pattern == Pattern::kNvls || wanted_.pattern == Pattern::kCollnetDirect)
+      return search.steps();
+    if (left_ == Search::kPerfect || free != space_.freeHash()) return search.steps();
+    const bool ranksByFree = inter() && !space_.hasNvs();
+    known_.add(exact, {search.steps(), left_, search.completed()});
+    if (like != exact && (search.exhaustive() || !ranksByFree))
+      known_.add(like, {search.steps(), left_, search.completed()});
     return search.steps();
+  }
+
+  const KnownSearches::Outcome* changesNothing(std::uint64_t key) const {
+    const KnownSearches::Outcome* known = known_.find(key);
+    const bool changes = known != nullptr && isBetter(wanted_, best_, known->completed.after(wanted_.nHops));
+    return changes ? nullptr : known;
+  }
+
+  std::int64_t charge(const KnownSearches::Outcome& known) {
+    left_ = known.left;
+    return known.steps;
   }
 
   // Nothing more to gain: all channels asked for, or all the bandwidth a GPU has.
