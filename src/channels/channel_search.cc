@@ -50,10 +50,12 @@ void fallBack(ChannelGraph& graph) {
 // One run of the driver. `wanted_` is what the next search is asked for, `best_` the best graph so far.
 class Driver {
  public:
-  Driver(const GraphRequest& request, SearchSpace& space, const ChannelOptions& options, float maxBandwidth,
-         float totalBandwidth, int lowestSm)
+  Driver(const GraphRequest& request, SearchSpace& space, Terrains& terrains, SearchMemory& memory,
+         const ChannelOptions& options, float maxBandwidth, float totalBandwidth, int lowestSm)
       : space_(space),
         options_(options),
+        terrains_(terrains),
+        memory_(memory),
         maxBandwidth_(maxBandwidth),
         totalBandwidth_(totalBandwidth),
         lowestSm_(lowestSm) {
@@ -151,7 +153,7 @@ class Driver {
       return charge(outcome);
     }
     const std::uint64_t free = space_.freeHash();
-    Search search(space_, terrain, room, wanted_, best_, explored_);
+    Search search(space_, terrain, room, wanted_, best_, memory_);
     left_ = search.run(budget);
     // The heads of NVLS and CollNet channels look at more than a key says, and they are quick.
     if (wanted_.pattern == Pattern::kNvls || wanted_.pattern == Pattern::kCollnetDirect)
@@ -268,8 +270,9 @@ class Driver {
   }
 
   SearchSpace& space_;
-  Terrains terrains_{space_};
   const ChannelOptions& options_;
+  Terrains& terrains_;
+  SearchMemory& memory_;
   float maxBandwidth_, totalBandwidth_;
   int lowestSm_;
   int crossNic_ = 0;
@@ -284,7 +287,6 @@ class Driver {
   int pass_ = 1;
   std::int64_t steps_ = 0;
   std::vector<SearchAttempt> attempts_;
-  Explored explored_;
   KnownSearches known_;
 };
 
@@ -296,7 +298,7 @@ ChannelOptions ChannelOptions::from(const Settings& settings) {
 
 HostChannels::HostChannels(const System& system, const PathTable& paths, const Locality& locality,
                            const ChannelOptions& options)
-    : system_(system), paths_(paths), options_(options), space_(system, paths, locality) {
+    : system_(system), paths_(paths), options_(options), space_(system, paths, locality), terrains_(space_) {
   lowestSm_ = system.count(NodeType::kGpu) > 0 ? system.gpu(system.node(NodeType::kGpu, 0)).sm : 0;
   for (NodeId gpu : system.nodes(NodeType::kGpu)) lowestSm_ = std::min(lowestSm_, system.gpu(gpu).sm);
   const bool inter = system.count(NodeType::kNet) > 0;
@@ -320,7 +322,8 @@ HostChannels::HostChannels(const System& system, const PathTable& paths, const L
 }
 
 ChannelGraph HostChannels::compute(const GraphRequest& request) {
-  return Driver(request, space_, options_, maxBandwidth_, totalBandwidth_, lowestSm_).run();
+  return Driver(request, space_, terrains_, memory_, options_, maxBandwidth_, totalBandwidth_, lowestSm_)
+      .run();
 }
 
 }  // namespace xylem

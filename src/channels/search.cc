@@ -5,13 +5,13 @@
 namespace xylem {
 
 Search::Search(SearchSpace& space, const Terrain& terrain, const Room& room, ChannelGraph& wanted,
-               ChannelGraph& best, Explored& explored)
+               ChannelGraph& best, SearchMemory& memory)
     : space_(space),
       terrain_(terrain),
       room_(room),
       wanted_(wanted),
       best_(best),
-      explored_(explored),
+      memory_(memory),
       intra_(room.intra()),
       inter_(room.inter()),
       interHalf_(room.interHalf()),
@@ -21,12 +21,14 @@ Search::Search(SearchSpace& space, const Terrain& terrain, const Room& room, Cha
       heads_(wanted.pattern == Pattern::kNvls || wanted.pattern == Pattern::kCollnetDirect),
       remembers_(!heads_),
       traceless_(room.traceless()),
-      used_(static_cast<std::size_t>(kMaxChannels) * static_cast<std::size_t>(gpus_)) {
-  explored.clear();
-  keys_.resize(static_cast<std::size_t>(gpus_));
-  // A ring leaves to the NET from its last GPU, when all have been ranked.
-  if (nets_ > 0 && !space.hasNvs() && traceless_ && wanted.pattern == Pattern::kRing && terrain.sparesPci())
-    ranks_.resize(used_.size());
+      // A ring leaves to the NET from its last GPU, when all have been ranked.
+      keepsRanks_(nets_ > 0 && !space.hasNvs() && traceless_ && wanted.pattern == Pattern::kRing &&
+                  terrain.sparesPci()) {
+  const std::size_t rows = static_cast<std::size_t>(kMaxChannels) * static_cast<std::size_t>(gpus_);
+  memory.explored.clear();
+  memory.keys.resize(static_cast<std::size_t>(gpus_));
+  memory.used.resize(rows);
+  if (keepsRanks_) memory.ranks.resize(rows);
   if (nets_ > 0) {
     backToNet_ = wanted.pattern == Pattern::kRing ? gpus_ - 1 : wanted.pattern == Pattern::kSplitTree ? 1 : 0;
   } else if (wanted.pattern == Pattern::kRing) {
@@ -167,8 +169,8 @@ void Search::enter(int net, int gpu, Order order) {
   const Trail before = trail_;
   const std::size_t row = slot(wanted_.nChannels, 0);
   current_ = {order, traceless_ && isLast(gpu), 0, wanted_.gpus.data() + row};
-  if (!ranks_.empty()) current_.ranks = ranks_.data() + row;
-  current_.used = used_.data() + row;
+  if (keepsRanks_) current_.ranks = memory_.ranks.data() + row;
+  current_.used = memory_.used.data() + row;
   current_.entered = enteredState(net, gpu);
   trail_ = {0, space_.gpuWeight(gpu)};
   current_.used[gpu] = 1;

@@ -1,7 +1,7 @@
 #pragma once
 // The recursive search: depth first over orders of GPUs, channel after channel, within a budget of steps.
 //
-//   Search search(space, terrain, room, wanted, best, explored);   // `wanted` says pattern and bandwidths
+//   Search search(space, terrain, room, wanted, best, memory);   // `wanted` says pattern and bandwidths
 //   std::int64_t left = search.run(budget);                        // improves `best` in place
 //
 // Both graphs come with room for kMaxChannels channels. The order of candidates, the budget and the rounding
@@ -27,6 +27,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "channels/census.h"
 #include "channels/channel_graph.h"
 #include "channels/explored.h"
 #include "channels/room.h"
@@ -35,11 +36,20 @@
 
 namespace xylem {
 
+// What searches work with; worth keeping from one to the next, and cleared by each.
+struct SearchMemory {
+  Explored explored;
+  Census census;
+  std::vector<std::uint8_t> used;      // by channel and GPU: whether the channel has been there
+  std::vector<std::uint64_t> ranks;    // by channel and GPU: how they rank by the way from the NET
+  std::vector<const Way*> candidates;  // a stack: every level appends its own and removes them
+  std::vector<std::uint64_t> keys;     // of the candidates being sorted
+};
+
 class Search {
  public:
-  // `explored` is working memory, cleared here and worth keeping between searches.
   Search(SearchSpace& space, const Terrain& terrain, const Room& room, ChannelGraph& wanted,
-         ChannelGraph& best, Explored& explored);
+         ChannelGraph& best, SearchMemory& memory);
 
   // Returns what is left of the budget, or kPerfect: a solution with all channels wanted.
   std::int64_t run(std::int64_t budget);
@@ -57,7 +67,6 @@ class Search {
   enum class Order : std::uint8_t { kFree, kPci, kReplay };
   // A start from nowhere, for channels that do not begin at a NET.
   static constexpr int kNowhere = -1;
-  static constexpr int kAnyNet = -1;
 
   // Channel after channel.
   void nextChannel();
@@ -87,8 +96,12 @@ class Search {
   std::uint64_t rank(int gpu);
   bool allAlike(int gpu, std::size_t begin) const;
   void leaveToNet(int gpu, int position);
-  int onlyEnd(int position) const;
+  bool mayEndAt(int net, int position) const;
   std::uint64_t stepState(int gpu, int backToNet) const;
+
+  // Last channels, counted instead of walked.
+  bool chargeByCensus(int gpu, int position, int backToNet);
+  void countEnds(int last, int backToNet);
 
   // Channels that are heads with all the other GPUs behind them.
   void startFromHead(int net, bool& found);
@@ -137,17 +150,16 @@ class Search {
   const Room& room_;
   ChannelGraph& wanted_;
   ChannelGraph& best_;
-  Explored& explored_;
+  SearchMemory& memory_;
   const Load &intra_, &inter_, &interHalf_;  // what a channel takes inside the host and to the NETs
   int gpus_, nets_;
   int demand_;                             // whole GB/s a channel takes of its NET
   int backToNet_ = -1, backToFirst_ = -1;  // at which position a channel leaves to a NET, or closes
   bool heads_;  // NVLS, CollNet: they depend on all channels before, not only the last
   bool remembers_;
-  bool traceless_;                    // what is taken and given back leaves no trace
-  bool cut_ = false;                  // the budget of a start in PCI order ran out
-  std::vector<std::uint64_t> ranks_;  // by channel and GPU, where they cannot change
-  std::vector<std::uint8_t> used_;    // by channel and GPU
+  bool traceless_;                // what is taken and given back leaves no trace
+  bool keepsRanks_;               // how GPUs rank cannot change within a channel
+  bool cut_ = false;              // the budget of a start in PCI order ran out
   std::uint64_t roomBefore_ = 0;  // hash of the room there was for the channel being built and those after it
 
   // Of the channel being built, from its start on.
@@ -170,11 +182,9 @@ class Search {
 
   std::int64_t time_ = 0;  // what is left of the budget
   std::int64_t steps_ = 0;
-  std::int64_t records_ = 0;            // improvements of best_ so far
-  Completed completed_;                 // in the part being explored
-  std::vector<const Way*> candidates_;  // a stack: every level appends its own and removes them
+  std::int64_t records_ = 0;  // improvements of best_ so far
+  Completed completed_;       // in the part being explored
   std::size_t candidatesEnd_ = 0;
-  std::vector<std::uint64_t> keys_;  // of the candidates being sorted
 };
 
 // NCCL's limits of a search, in steps.
@@ -185,7 +195,7 @@ constexpr std::int64_t kSearchBudgetGlobal = 1 << 19;
 
 template <typename Explore>
 void Search::remembered(std::uint64_t state, bool whole, const Explore& explore) {
-  const Explored::Entry* known = explored_.find(state);
+  const Explored::Entry* known = memory_.explored.find(state);
   if (known != nullptr && known->steps < time_) {
     const Completed completed = known->completed.after(wanted_.nHops);
     if (!isBetter(wanted_, best_, completed)) {
@@ -204,7 +214,7 @@ void Search::remembered(std::uint64_t state, bool whole, const Explore& explore)
   explore();
   // Only what was explored to the end, improved nothing and left everything as it was, down to the rounding.
   if (time_ > 0 && records == records_ && free == space_.freeHash() && (whole || completed_.channels == 0))
-    explored_.add(state, before - time_, wanted_.latencyInter, completed_.after(-wanted_.nHops));
+    memory_.explored.add(state, before - time_, wanted_.latencyInter, completed_.after(-wanted_.nHops));
   completed_.add(outside);
 }
 

@@ -73,6 +73,7 @@ void Search::visit(int gpu, const Way& way, int position, int backToNet) {
 }
 
 void Search::tryFree(int gpu, int position, int backToNet) {
+  if (chargeByCensus(gpu, position, backToNet)) return;
   const std::size_t begin = candidatesEnd_;
   appendCandidates(gpu);
   const std::size_t end = candidatesEnd_;
@@ -81,12 +82,12 @@ void Search::tryFree(int gpu, int position, int backToNet) {
     // The next GPU does not leave to the NET: if all are alike from here, the worst goes first, to keep the
     // best for the one that does.
     if (backToNet != position + 1 && allAlike(gpu, begin))
-      std::reverse(candidates_.begin() + static_cast<std::ptrdiff_t>(begin),
-                   candidates_.begin() + static_cast<std::ptrdiff_t>(end));
+      std::reverse(memory_.candidates.begin() + static_cast<std::ptrdiff_t>(begin),
+                   memory_.candidates.begin() + static_cast<std::ptrdiff_t>(end));
   }
   const auto explore = [&] {
     for (std::size_t i = begin; i < end && !(time_ <= 0 && traceless_); ++i)
-      visit(gpu, *candidates_[i], position + 1, backToNet);
+      visit(gpu, *memory_.candidates[i], position + 1, backToNet);
   };
   // With one way on, what follows is as good as what is here.
   if (end - begin > 1 && position < gpus_ - kTooFewToRemember && time_ > 0)
@@ -99,22 +100,22 @@ void Search::tryFree(int gpu, int position, int backToNet) {
 // The GPUs behind this one that are left. While nothing leaves traces, only those that can be reached: the
 // free bandwidth is the same whenever their turn comes.
 void Search::appendCandidates(int gpu) {
-  if (candidates_.size() < candidatesEnd_ + static_cast<std::size_t>(gpus_))
-    candidates_.resize(2 * candidatesEnd_ + static_cast<std::size_t>(gpus_));
+  if (memory_.candidates.size() < candidatesEnd_ + static_cast<std::size_t>(gpus_))
+    memory_.candidates.resize(2 * candidatesEnd_ + static_cast<std::size_t>(gpus_));
   const std::uint8_t* used = current_.used;
-  const Way** end = candidates_.data() + candidatesEnd_;
+  const Way** end = memory_.candidates.data() + candidatesEnd_;
   for (const Way& way : terrain_.behind(gpu))
     if (used[way.gpu] == 0 && (!traceless_ || hasFree(way))) *end++ = &way;
-  candidatesEnd_ = static_cast<std::size_t>(end - candidates_.data());
+  candidatesEnd_ = static_cast<std::size_t>(end - memory_.candidates.data());
 }
 
 // Whether all GPUs that are left, not only the candidates from `begin` on, have paths of the same bandwidth
 // and length from here.
 bool Search::allAlike(int gpu, std::size_t begin) const {
   if (space_.alikeFrom(gpu)) return true;
-  const std::uint32_t key = candidates_[begin]->pathKey;
+  const std::uint32_t key = memory_.candidates[begin]->pathKey;
   for (std::size_t i = begin + 1; i < candidatesEnd_; ++i)
-    if (candidates_[i]->pathKey != key) return false;
+    if (memory_.candidates[i]->pathKey != key) return false;
   const auto others = space_.gpusByPath(gpu);
   return std::all_of(others.begin(), others.end(), [&](int other) {
     return current_.used[other] != 0 || space_.pathKey(gpu, other) == key;
@@ -134,15 +135,15 @@ std::uint64_t Search::rank(int gpu) {
 // order. Insertion sort: there are few, and they are often in order already.
 void Search::rankByNet(std::size_t begin) {
   for (std::size_t i = begin; i < candidatesEnd_; ++i) {
-    const Way* way = candidates_[i];
+    const Way* way = memory_.candidates[i];
     const std::uint64_t key = rank(way->gpu);
     std::size_t slot = i - begin;
-    for (; slot > 0 && keys_[slot - 1] > key; --slot) {
-      keys_[slot] = keys_[slot - 1];
-      candidates_[begin + slot] = candidates_[begin + slot - 1];
+    for (; slot > 0 && memory_.keys[slot - 1] > key; --slot) {
+      memory_.keys[slot] = memory_.keys[slot - 1];
+      memory_.candidates[begin + slot] = memory_.candidates[begin + slot - 1];
     }
-    keys_[slot] = key;
-    candidates_[begin + slot] = way;
+    memory_.keys[slot] = key;
+    memory_.candidates[begin + slot] = way;
   }
 }
 
@@ -151,30 +152,29 @@ void Search::leaveToNet(int gpu, int position) {
   const bool balanced = wanted_.pattern == Pattern::kBalancedTree;
   const int backToNet = balanced && position == 0 ? 1 : -1;
   const Load& load = balanced ? interHalf_ : inter_;
-  const int channel = wanted_.nChannels;
-  const bool crosses = wanted_.pattern == Pattern::kRing && wanted_.crossNic == 2;
-  const bool samePort = !crosses && wanted_.crossNic == 0;
-  const int start = wanted_.startNet(channel);
-  const int only = onlyEnd(position);
   for (int net : space_.netsWithin(gpu, wanted_.typeInter)) {
-    if ((only != kAnyNet && net != only) || (samePort && !space_.samePort(net, start))) continue;
+    if (!mayEndAt(net, position)) continue;
     if (time_ <= 0 && traceless_) return;
     const Route& route = space_.gpuToNet(gpu, net);
     if (!terrain_.open(route) || !take(route, load)) continue;
-    wanted_.nets[2 * static_cast<std::size_t>(channel) + 1] = net;
+    wanted_.nets[2 * static_cast<std::size_t>(wanted_.nChannels) + 1] = net;
     step(gpu, position, backToNet);
     giveBack(route, load);
   }
 }
 
-// The only NET at which the channel being built may end, if there is but one.
-int Search::onlyEnd(int position) const {
+// Whether the channel being built may end at this NET.
+bool Search::mayEndAt(int net, int position) const {
   const int channel = wanted_.nChannels;
-  if (wanted_.pattern == Pattern::kTree) return wanted_.startNet(channel);
-  if (wanted_.pattern == Pattern::kBalancedTree && position > 0) return wanted_.endNet(channel);
-  // With rings that cross NICs an odd channel ends where the one before it started.
-  const bool backwards = wanted_.pattern == Pattern::kRing && wanted_.crossNic == 2 && (channel & 1) != 0;
-  return backwards ? wanted_.startNet(channel - 1) : kAnyNet;
+  const int start = wanted_.startNet(channel);
+  if (wanted_.pattern == Pattern::kTree && net != start) return false;
+  if (wanted_.pattern == Pattern::kRing && wanted_.crossNic == 2) {
+    // An odd channel ends where the one before it started.
+    if ((channel & 1) != 0 && net != wanted_.startNet(channel - 1)) return false;
+  } else if (wanted_.crossNic == 0 && !space_.samePort(net, start)) {
+    return false;
+  }
+  return wanted_.pattern != Pattern::kBalancedTree || position == 0 || net == wanted_.endNet(channel);
 }
 
 }  // namespace xylem

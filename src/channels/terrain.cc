@@ -104,10 +104,13 @@ void Terrain::findOwnLinks() {
   }
   for (std::size_t i = 0; i < open_.size(); ++i) {
     if (open_[i] == 0) continue;
-    for (const RouteStep& step : space_.stepsOf(space_.route(i)))
-      if (owner(step).from == kMany && owner(step).to == kMany)
-        sharedWeight_[i] += hashWeight(static_cast<std::uint64_t>(step.link)) *
-                            kShareUnits[static_cast<std::size_t>(step.share)];
+    const Route& route = space_.route(i);
+    for (const RouteStep& step : space_.stepsOf(route)) {
+      if (owner(step).from != kMany || owner(step).to != kMany) continue;
+      sharedWeight_[i] += hashWeight(static_cast<std::uint64_t>(step.link)) *
+                          kShareUnits[static_cast<std::size_t>(step.share)];
+      takesOwnOnly_ &= !route.intra;
+    }
   }
 }
 

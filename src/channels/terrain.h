@@ -57,6 +57,8 @@ class Terrain {
     return sharedWeight_[static_cast<std::size_t>(route.id)];
   }
 
+  // Going from GPU to GPU takes of own links only.
+  bool takesOwnOnly() const { return takesOwnOnly_; }
   // Going from GPU to GPU takes nothing of the PCI links that GPUs are ranked by.
   bool sparesPci() const { return sparesPci_; }
 
@@ -87,6 +89,7 @@ class Terrain {
   std::vector<std::size_t> firstBehind_;  // by GPU, and the end
   std::vector<UsedLink> usedLinks_;
   bool sparesPci_ = true;
+  bool takesOwnOnly_ = true;
   bool repeats_ = false;  // an open route takes from a link twice
 };
 
