@@ -10,8 +10,6 @@
 namespace xylem {
 namespace {
 
-// Times from here on NCCL does not consider, in microseconds: an hour.
-constexpr float kSlowest = 3.6e9f;
 constexpr int kMostCollnetDirectRanks = 8;
 constexpr int kMostNvlsGatherRanks = 32;
 constexpr int kPlateauAmpere = 80;
@@ -85,7 +83,7 @@ Candidate judge(const TuningModel& model, const Operation& operation, Algorithm 
   if (candidate.excluded != Exclusion::kNone) return candidate;
   candidate.time = predictedTime(model, operation, algorithm, protocol);
   // Also what is no number.
-  if (!(candidate.time >= 0 && candidate.time < kSlowest)) candidate.excluded = Exclusion::kTooSlow;
+  if (!(candidate.time >= 0 && candidate.time < kSlowestTime)) candidate.excluded = Exclusion::kTooSlow;
   return candidate;
 }
 
