@@ -99,6 +99,7 @@ int run(const std::vector<std::string>& words) {
   app.footer(kExamples);
   Action action;
   addPlan(app, action);
+  addPreflight(app, action);
   addShow(app, action);
   addDetect(app, action);
   addSettings(app, action);
