@@ -27,6 +27,7 @@ enum ExitStatus : int {
 void addDetect(CLI::App& app, Action& action);
 void addPerf(CLI::App& app, Action& action);
 void addPlan(CLI::App& app, Action& action);
+void addPreflight(CLI::App& app, Action& action);
 void addSettings(CLI::App& app, Action& action);
 void addShow(CLI::App& app, Action& action);
 void addTune(CLI::App& app, Action& action);

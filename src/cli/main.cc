@@ -101,6 +101,7 @@ int run(const std::vector<std::string>& words) {
   Action action;
   addPlan(app, action);
   addTune(app, action);
+  addPreflight(app, action);
   addShow(app, action);
   addDetect(app, action);
   addSettings(app, action);

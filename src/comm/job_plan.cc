@@ -64,6 +64,7 @@ PlannedJob planWithPeers(Ring& ring, std::span<const PeerInfo> peers, const Sett
     xmls.emplace_back(reinterpret_cast<const char*>(xml.data()), xml.size());
   PlanRequest request = identicalHosts(fuseDescriptions(xmls), host.hosts);
   request.graphFile = graphFileOf(settings);
+  request.rules = Rules::kXylem;
   job.plan = planJob(request, settings);
   dumpGraphs(job.plan, settings, ring.rank());
   for (int c = 0; c < job.plan.connections.nChannels(); ++c)

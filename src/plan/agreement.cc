@@ -97,6 +97,19 @@ bool differ(const Plan& plan, int viewA, int viewB, Decided what) {
   return false;
 }
 
+std::vector<int> ringEndsWithoutNic(const Plan& plan) {
+  std::vector<int> ends(plan.hostPlans.size(), 0);
+  if (plan.connections.nodes.count() == 1) return ends;
+  const NetChoice choice(plan.connections, plan.reach);
+  std::vector<bool> known(ends.size(), false);  // of one node
+  for (int first : plan.connections.nodes.firstRank) {
+    const auto view = static_cast<std::size_t>(plan.job().viewOf(first));
+    if (!known[view]) ends[view] = netErrorsOf(plan, choice, first);
+    known[view] = true;
+  }
+  return ends;
+}
+
 Agreement agreementOf(const Plan& plan) {
   Agreement agreement;
   const auto views = static_cast<int>(plan.hostPlans.size());
@@ -106,14 +119,9 @@ Agreement agreementOf(const Plan& plan) {
         agreement.differ.push_back(what);
         break;
       }
-  if (plan.connections.nodes.count() == 1) return agreement;
-  const NetChoice choice(plan.connections, plan.reach);
-  std::vector<int> errors(static_cast<std::size_t>(views), -1);  // by view, of one node
-  for (int first : plan.connections.nodes.firstRank) {
-    int& known = errors[static_cast<std::size_t>(plan.job().viewOf(first))];
-    if (known < 0) known = netErrorsOf(plan, choice, first);
-    agreement.netErrors += known;
-  }
+  const std::vector<int> ends = ringEndsWithoutNic(plan);
+  for (int first : plan.connections.nodes.firstRank)
+    agreement.netErrors += ends[static_cast<std::size_t>(plan.job().viewOf(first))];
   return agreement;
 }
 

@@ -36,6 +36,9 @@ struct Agreement {
 
 Agreement agreementOf(const Plan& plan);
 
+// By view: on how many ends the rings of such a node want a NIC and have none. 0 for all on one node.
+std::vector<int> ringEndsWithoutNic(const Plan& plan);
+
 // Do two views differ in it?
 bool differ(const Plan& plan, int viewA, int viewB, Decided what);
 

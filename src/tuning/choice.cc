@@ -9,8 +9,6 @@
 namespace xylem {
 namespace {
 
-// Times from here on NCCL does not consider, in microseconds: an hour.
-constexpr float kSlowest = 3.6e9f;
 // 8-bit floats lose too much when many ranks add up one after the other.
 constexpr int kMostSmallFloatRingRanks = 8;
 constexpr float kSmallFloatRingPenalty = 1024;
@@ -81,7 +79,7 @@ Candidate judge(const TuningModel& model, const Operation& operation, Algorithm 
   if (candidate.excluded != Exclusion::kNone) return candidate;
   candidate.time = predictedTime(model, operation, algorithm, protocol);
   // Also what is no number.
-  if (!(candidate.time >= 0 && candidate.time < kSlowest)) candidate.excluded = Exclusion::kTooSlow;
+  if (!(candidate.time >= 0 && candidate.time < kSlowestTime)) candidate.excluded = Exclusion::kTooSlow;
   return candidate;
 }
 

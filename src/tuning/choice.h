@@ -47,6 +47,9 @@ struct Choice {
   const Candidate* runnerUp() const { return usable > 1 ? &ranking[1] : nullptr; }
 };
 
+// What would take this long NCCL does not consider: an hour, in microseconds.
+constexpr float kSlowestTime = 3.6e9f;
+
 Choice choose(const TuningModel& model, const Operation& operation);
 
 // Sizes that stand for all in plans and comparisons, in bytes: 8 B to 8 GiB, each eight times the one before.

@@ -1,10 +1,11 @@
-// What README.md shows is what the command prints: each ```console block is a command line and its whole
-// output.
+// What README.md and docs/ show is what the command prints: each ```console block is a command line and its
+// whole output.
 
 #include <gtest/gtest.h>
 
 #include <array>
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <memory>
 #include <sstream>
@@ -47,11 +48,20 @@ std::string outputOf(const std::string& arguments) {
   return output;
 }
 
+void expectTrue(const std::vector<Example>& all) {
+  for (const Example& example : all)
+    EXPECT_EQ(outputOf(example.arguments), example.output) << example.arguments;
+}
+
 TEST(Readme, ShowsWhatTheCommandPrints) {
   const std::vector<Example> all = examples(std::string(XYLEM_SOURCE_DIR) + "/README.md");
   EXPECT_GE(all.size(), 2u);
-  for (const Example& example : all)
-    EXPECT_EQ(outputOf(example.arguments), example.output) << example.arguments;
+  expectTrue(all);
+}
+
+TEST(Docs, ShowWhatTheCommandPrints) {
+  for (const auto& file : std::filesystem::directory_iterator(std::string(XYLEM_SOURCE_DIR) + "/docs"))
+    if (file.path().extension() == ".md") expectTrue(examples(file.path().string()));
 }
 
 }  // namespace

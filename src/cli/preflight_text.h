@@ -1,0 +1,15 @@
+#pragma once
+// What `xylem preflight` tells people.
+//
+//   writeOut(preflightText(plan, result, screen));
+
+#include <string>
+
+#include "cli/terminal.h"
+#include "plan/preflight.h"
+
+namespace xylem::cli {
+
+std::string preflightText(const Plan& plan, const Preflight& result, const Terminal& screen);
+
+}  // namespace xylem::cli
