@@ -6,6 +6,7 @@
 #include <fstream>
 #include <iterator>
 #include <optional>
+#include <set>
 
 #include "cli/machine_input.h"
 #include "cli/progress.h"
@@ -73,10 +74,12 @@ PlanFacts factsOfPlanFile(const Side& side, const std::string& text) {
   return factsOfJson(text, side.file);
 }
 
-PlanFacts planSide(const Side& side, const DiffInput& input, int usualNodes) {
+// `said`: warnings of the other side, which has the same environment.
+PlanFacts planSide(const Side& side, const DiffInput& input, int usualNodes, std::set<std::string>& said) {
   Settings settings = Settings::fromEnvironment();
   for (const std::string& pair : side.settings) set(settings, pair, side.option);
-  for (const std::string& warning : settings.warnings()) warn(warning);
+  for (const std::string& warning : settings.warnings())
+    if (said.insert(warning).second) warn(warning);
   JobInput job = input.job;
   job.file = side.file;
   job.nodes = side.nodes.value_or(usualNodes);
@@ -109,8 +112,9 @@ std::pair<PlanFacts, PlanFacts> readSides(const DiffInput& input) {
   const auto nodesLike = [](const std::optional<PlanFacts>& plan) {
     return plan && plan->hostCount > 0 ? plan->hostCount : 1;
   };
-  if (!planA) planA = planSide(a, input, nodesLike(planB));
-  if (!planB) planB = planSide(b, input, nodesLike(planA));
+  std::set<std::string> said;
+  if (!planA) planA = planSide(a, input, nodesLike(planB), said);
+  if (!planB) planB = planSide(b, input, nodesLike(planA), said);
   return {std::move(*planA), std::move(*planB)};
 }
 

@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
+#include <span>
+#include <tuple>
 
 #include "cli/machine_words.h"
 #include "cli/table.h"
@@ -10,9 +13,10 @@
 namespace xylem::cli {
 namespace {
 
-// Of a section, and of the things of one change, unless all are wanted.
-constexpr std::size_t kMostChanges = 12;
+// Changes of one kind in a section, and things of one change, unless all are wanted.
+constexpr std::size_t kMostAlike = 6;
 constexpr std::size_t kMostThings = 4;
+constexpr std::size_t kLongSide = 40;
 constexpr const char* kThere = "there";
 
 // "GPU pairs, one way" of "GPU pair, one way".
@@ -30,6 +34,14 @@ std::string linesText(const ChangedThing& thing) {
   if (thing.lineA > 0 && thing.lineB > 0) return fmt::format("A:{} B:{}", thing.lineA, thing.lineB);
   if (thing.lineA > 0) return fmt::format("A:{}", thing.lineA);
   return thing.lineB > 0 ? fmt::format("B:{}", thing.lineB) : "";
+}
+
+// Long lists stand below each other.
+std::string transition(const std::string& before, const std::string& after, const Terminal& screen) {
+  const auto side = [](const std::string& text) { return text.empty() ? std::string("none") : text; };
+  const bool lists = before.size() > kLongSide || after.size() > kLongSide;
+  return fmt::format("{}{}{}-> {}", lists ? "\n         " : "", screen.paint(Style::kRed, side(before)),
+                     lists ? "\n      " : " ", screen.paint(Style::kGreen, side(after)));
 }
 
 class ChangeText {
@@ -60,7 +72,7 @@ class ChangeText {
       who = single();
     else
       who = many();
-    if (change_.what.empty()) return who;
+    if (change_.what.empty() || change_.what == "place") return who;
     return who.empty() ? change_.what : who + ": " + change_.what;
   }
 
@@ -73,23 +85,36 @@ class ChangeText {
 
   std::string many() const {
     const auto count = static_cast<int>(change_.things.size());
+    if (change_.outOf == count && count == 2) return "both " + plural(change_.kind);
     if (change_.outOf == count) return fmt::format("all {} {}", count, plural(change_.kind));
     const std::string of = change_.outOf > count ? fmt::format(" of {}", change_.outOf) : "";
     return fmt::format("{}{} {}", count, of, plural(change_.kind));
   }
 
   std::string outcome() const {
-    if (change_.after.empty() && change_.before.starts_with(kThere))
-      return ": " + screen_.paint(Style::kRed, "gone" + change_.before.substr(std::string(kThere).size()));
-    if (change_.before.empty() && change_.after.starts_with(kThere))
-      return ": " + screen_.paint(Style::kGreen, "new" + change_.after.substr(std::string(kThere).size()));
-    if (change_.before.empty() && change_.what == "neighbours in the trees")
-      return " " + screen_.paint(Style::kGreen, change_.after);
-    const auto side = [](const std::string& text) { return text.empty() ? std::string("none") : text; };
-    const bool lists = change_.before.size() > 40;
-    return fmt::format("{}{}{}->{}{}", change_.what.empty() || lists ? (lists ? ":\n      " : ": ") : " ",
-                       screen_.paint(Style::kRed, side(change_.before)), lists ? "\n   " : " ", " ",
-                       screen_.paint(Style::kGreen, side(change_.after)));
+    const auto& [before, after] = std::tie(change_.before, change_.after);
+    const std::string each = change_.things.size() > 1 ? ", each" : ",";
+    if (after.empty() && before.starts_with(kThere))
+      return ": " + screen_.paint(Style::kRed, presence("gone", before, each));
+    if (before.empty() && after.starts_with(kThere))
+      return ": " + screen_.paint(Style::kGreen, presence("new", after, each));
+    if (change_.what == "place")
+      return fmt::format(": moved from {} to {}", screen_.paint(Style::kRed, before),
+                         screen_.paint(Style::kGreen, after));
+    if (before.empty() && change_.kind == "rank") return ": " + screen_.paint(Style::kGreen, after);
+    return separator() + transition(before, after, screen_);
+  }
+
+  // "gone, with 2 elements inside" of "there, with 2 elements inside".
+  static std::string presence(const char* word, const std::string& text, const std::string& each) {
+    const std::size_t comma = text.find(',');
+    return comma == std::string::npos ? word : word + each + text.substr(comma + 1);
+  }
+
+  const char* separator() const {
+    const bool sentence = change_.what.empty() || change_.things.empty() ||
+                          change_.kind.find("pair") != std::string::npos || change_.what.starts_with("order");
+    return sentence ? ": " : " ";
   }
 
   std::string things() const {
@@ -115,12 +140,40 @@ std::string heading(const Terminal& screen, const std::string& text) {
   return '\n' + screen.paint(Style::kBold, text) + '\n';
 }
 
+// Values of one graph stand in one line.
+std::string valuesText(std::span<const Change> changes, const Terminal& screen) {
+  std::vector<std::string> parts;
+  for (const Change& change : changes)
+    parts.push_back(fmt::format("{} {}", change.what, transition(change.before, change.after, screen)));
+  const std::string where = changes[0].where.empty() ? "" : changes[0].where + ": ";
+  return fmt::format("  {}{}: {}\n", where, changes[0].kind, fmt::join(parts, ", "));
+}
+
+bool isValueOfGraph(const Change& change) {
+  return change.things.empty() && !change.what.empty() && change.kind != "job" && change.kind != "setting";
+}
+
 std::string section(const char* title, const Changes& changes, const DiffView& view, const Terminal& screen) {
   if (changes.empty()) return "";
-  const std::size_t shown = view.all ? changes.size() : std::min(changes.size(), kMostChanges);
   std::string text = heading(screen, title);
-  for (std::size_t i = 0; i < shown; ++i) text += ChangeText(changes[i], view, screen).text();
-  if (shown < changes.size()) text += fmt::format("  and {} more (--all)\n", changes.size() - shown);
+  std::map<std::string, std::size_t> shown;  // by kind and what
+  std::size_t cut = 0;
+  for (std::size_t i = 0; i < changes.size();) {
+    std::size_t end = i + 1;
+    if (isValueOfGraph(changes[i])) {
+      while (end < changes.size() && isValueOfGraph(changes[end]) && changes[end].kind == changes[i].kind &&
+             changes[end].where == changes[i].where)
+        ++end;
+      text += valuesText(std::span(changes).subspan(i, end - i), screen);
+    } else if (view.all || changes[i].things.empty() ||
+               ++shown[changes[i].kind + changes[i].what] <= kMostAlike) {
+      text += ChangeText(changes[i], view, screen).text();
+    } else {
+      ++cut;
+    }
+    i = end;
+  }
+  if (cut > 0) text += fmt::format("  and {} more (--all)\n", cut);
   return text;
 }
 
@@ -141,18 +194,42 @@ Cell ratioCell(const ChoiceChange& change) {
   return {least == most ? least : least + " to " + most, style};
 }
 
+// Collectives with the same changes, by which they have.
+std::map<std::string, std::string> sameCollectives(const std::vector<ChoiceChange>& choices) {
+  std::map<std::string, std::string> changesOf;
+  std::vector<std::string> order;
+  for (const ChoiceChange& change : choices) {
+    if (!changesOf.contains(change.collective)) order.push_back(change.collective);
+    changesOf[change.collective] += fmt::format("{} {} {} {} {} ", change.fromBytes, change.toBytes,
+                                                change.before, change.after, ratioCell(change).text);
+  }
+  std::map<std::string, std::string> firstWith;
+  std::map<std::string, std::string> names;  // by the first of them
+  for (const std::string& collective : order) {
+    const auto [first, isNew] = firstWith.emplace(changesOf[collective], collective);
+    std::string& name = names[first->second];
+    name += (isNew ? "" : ", ") + collective;
+  }
+  return names;
+}
+
 std::string choicesText(const std::vector<ChoiceChange>& choices, const Terminal& screen) {
   if (choices.empty()) return "";
+  const auto names = sameCollectives(choices);
+  const auto side = [](const std::string& candidate) { return candidate.empty() ? "none" : candidate; };
   Table table({{"collective"}, {"bytes"}, {"A"}, {"B"}, {"time, B by A"}});
+  std::string previous;
   for (const ChoiceChange& change : choices) {
+    const auto name = names.find(change.collective);
+    if (name == names.end()) continue;
     const std::string to = change.toBytes == change.fromBytes ? "" : " to " + sizeText(change.toBytes);
-    const auto side = [](const std::string& candidate) { return candidate.empty() ? "none" : candidate; };
-    table.add({{change.collective},
+    table.add({{change.collective == previous ? "" : name->second},
                {sizeText(change.fromBytes) + to},
                {side(change.before), Style::kRed},
                change.after == change.before ? Cell{"the same", Style::kDim}
                                              : Cell{side(change.after), Style::kGreen},
                ratioCell(change)});
+    previous = change.collective;
   }
   return heading(screen, "Choices: algorithm, protocol and predicted time") + table.text(screen, 2);
 }

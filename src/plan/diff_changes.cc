@@ -33,18 +33,18 @@ bool sameNumber(double a, double b) {
   return a == b || std::abs(a - b) <= kTolerance * std::max(std::abs(a), std::abs(b));
 }
 
-std::string shortList(const std::vector<std::string>& words, std::size_t most) {
-  if (words.size() <= most) return fmt::format("{}", fmt::join(words, " "));
+std::string shortList(const std::vector<std::string>& words, std::size_t most, const char* between) {
+  if (words.size() <= most) return fmt::format("{}", fmt::join(words, between));
   const auto first = static_cast<std::ptrdiff_t>(most - most / 4);
   const auto last = static_cast<std::ptrdiff_t>(most / 4);
-  return fmt::format("{} ... {} more ... {}", fmt::join(words.begin(), words.begin() + first, " "),
-                     words.size() - most, fmt::join(words.end() - last, words.end(), " "));
+  return fmt::format("{} ... {} more ... {}", fmt::join(words.begin(), words.begin() + first, between),
+                     words.size() - most, fmt::join(words.end() - last, words.end(), between));
 }
 
 std::string ranksText(const std::vector<int>& ranks) {
   std::vector<std::string> words;
   for (int rank : ranks) words.push_back(std::to_string(rank));
-  return shortList(words, kMostRanks);
+  return shortList(words, kMostRanks, " ");
 }
 
 }  // namespace xylem

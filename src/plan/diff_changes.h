@@ -33,8 +33,8 @@ class ChangeList {
 
 // Numbers as plans write them agree to this; NCCL's own are 32-bit.
 bool sameNumber(double a, double b);
-// "0 1 2 … 6 7" of many.
-std::string shortList(const std::vector<std::string>& words, std::size_t most);
+// "0, 1, 2 ... 4 more ... 7" of many.
+std::string shortList(const std::vector<std::string>& words, std::size_t most, const char* between = ", ");
 std::string ranksText(const std::vector<int>& ranks);
 
 }  // namespace xylem

@@ -1,6 +1,9 @@
 // What followed for the job: counts, rings, trees, and the NICs at the ends of rings.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <tuple>
+
 #include "plan/diff_changes.h"
 #include "plan/diff_sections.h"
 
@@ -13,11 +16,9 @@ void compareRings(const PlanFacts& a, const PlanFacts& b, ChangeList& list) {
   for (const auto& [channel, before] : a.rings) {
     const auto after = b.rings.find(channel);
     if (after == b.rings.end() || before == after->second) continue;
-    list.add({.kind = "ring of channel",
-              .before = ranksText(before),
-              .after = ranksText(after->second),
-              .outOf = common},
-             {std::to_string(channel)});
+    list.add(
+        {.kind = "ring", .before = ranksText(before), .after = ranksText(after->second), .outOf = common},
+        {fmt::format("in channel {}", channel)});
   }
 }
 
@@ -27,15 +28,10 @@ void compareTrees(const PlanFacts& a, const PlanFacts& b, ChangeList& list) {
   for (const auto& [rank, before] : a.rankFacts) {
     const auto after = b.rankFacts.find(rank);
     if (after == b.rankFacts.end()) continue;
-    const std::size_t channels = std::min(before.trees.size(), after->second.trees.size());
-    std::size_t differ = 0;
-    for (std::size_t channel = 0; channel < channels; ++channel)
-      differ += before.trees[channel] != after->second.trees[channel] ? 1 : 0;
-    if (differ > 0)
-      list.add({.kind = "rank",
-                .what = "neighbours in the trees",
-                .after = fmt::format("others in {} of {} channels", differ, channels),
-                .outOf = common},
+    const auto& [treesA, treesB] = std::tie(before.trees, after->second.trees);
+    const std::size_t channels = std::min(treesA.size(), treesB.size());
+    if (!std::equal(treesA.begin(), treesA.begin() + static_cast<std::ptrdiff_t>(channels), treesB.begin()))
+      list.add({.kind = "rank", .after = "other neighbours in the trees", .outOf = common},
                {std::to_string(rank)});
   }
 }

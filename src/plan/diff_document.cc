@@ -96,9 +96,11 @@ class Elements {
   std::vector<ElementId> inOrder_;
 };
 
-int elementsIn(const Document& document, ElementId id) {
-  int count = 1;
-  for (ElementId child : document[id].children) count += elementsIn(document, child);
+// Elements inside of `id` that `other` does not have.
+int heldAlone(const Elements& here, ElementId id, const Elements& other) {
+  int count = 0;
+  for (ElementId child : here[id].children)
+    count += heldAlone(here, child, other) + (other.find(here.key(child)) == kNoElement ? 1 : 0);
   return count;
 }
 
@@ -127,8 +129,8 @@ class Comparison {
   }
 
  private:
-  static std::string held(const Document& document, ElementId id) {
-    const int inside = elementsIn(document, id) - 1;
+  static std::string held(const Elements& here, ElementId id, const Elements& other) {
+    const int inside = heldAlone(here, id, other);
     return inside == 0 ? "there"
                        : fmt::format("there, with {} element{} inside", inside, inside == 1 ? "" : "s");
   }
@@ -136,17 +138,19 @@ class Comparison {
   // What stood in something that is gone too goes without saying.
   void gone(ElementId id) {
     if (b_.find(a_.key(a_[id].parent)) == kNoElement) return;
-    elements_.add({.kind = a_[id].name, .before = held(a_.document(), id)}, {a_.name(id), a_[id].line, 0});
+    elements_.add({.kind = a_[id].name, .before = held(a_, id, b_)}, {a_.name(id), a_[id].line, 0});
   }
   void come(ElementId id) {
     if (a_.find(b_.key(b_[id].parent)) == kNoElement) return;
-    elements_.add({.kind = b_[id].name, .after = held(b_.document(), id)}, {b_.name(id), 0, b_[id].line});
+    elements_.add({.kind = b_[id].name, .after = held(b_, id, a_)}, {b_.name(id), 0, b_[id].line});
   }
 
   ChangedThing thing(ElementId a, ElementId b) const { return {a_.name(a), a_[a].line, b_[b].line}; }
 
   void compareAttributes(ElementId a, ElementId b) {
-    const auto value = [](const std::string* text) { return text == nullptr ? "" : '"' + *text + '"'; };
+    const auto value = [](const std::string* text) {
+      return text == nullptr ? std::string() : text->empty() ? "\"\"" : *text;
+    };
     const auto compare = [&](const std::string& name) {
       const std::string* before = a_.document().attribute(a, name);
       const std::string* after = b_.document().attribute(b, name);
@@ -168,11 +172,9 @@ class Comparison {
 
   void comparePlaces(ElementId a, ElementId b) {
     if (a == a_.document().root() || a_.key(a_[a].parent) == b_.key(b_[b].parent)) return;
-    elements_.add({.kind = a_[a].name,
-                   .what = "place",
-                   .before = "in " + a_.key(a_[a].parent),
-                   .after = "in " + b_.key(b_[b].parent)},
-                  thing(a, b));
+    elements_.add(
+        {.kind = a_[a].name, .what = "place", .before = a_.key(a_[a].parent), .after = b_.key(b_[b].parent)},
+        thing(a, b));
   }
 
   // Only of children that both have there.

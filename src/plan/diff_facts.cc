@@ -37,6 +37,9 @@ class Explainer {
         locality_(system_, host.paths.paths),
         reach_(system_, host.paths.paths, locality_, options) {
     for (NodeId id = 0; id < system_.nodeCount(); ++id) nodes_[system_.name(id)] = id;
+    for (const Decision& decision : host.paths.decisions)
+      if (decision.rule == Rule::kPxn && !decision.yes)
+        noPxn_[{decision.subject, decision.object}] = reasonOf(decision, system_);
   }
 
   // Of decisions that are not among this view's nodes nothing is said.
@@ -44,6 +47,11 @@ class Explainer {
     const auto from = nodes_.find(decision.from);
     const auto to = nodes_.find(decision.to);
     if (from == nodes_.end() || to == nodes_.end()) return;
+    if (decision.rule == kRuleProxy) {
+      const auto noPxn = noPxn_.find({from->second, to->second});
+      if (decision.relay.empty() && noPxn != noPxn_.end()) decision.why = noPxn->second;
+      return;
+    }
     const std::optional<Decision> made = decide(decision.rule, from->second, to->second);
     if (made) decision.why = reasonOf(*made, system_);
   }
@@ -62,6 +70,7 @@ class Explainer {
   Locality locality_;
   Reach reach_;
   std::map<std::string, NodeId> nodes_;
+  std::map<std::pair<NodeId, NodeId>, std::string> noPxn_;  // why a GPU sends to a NET itself
 };
 
 void explainAll(HostFacts& facts, const HostPlan& host, const ReachOptions& options) {
@@ -119,6 +128,7 @@ PlanFacts factsOf(const Plan& plan, const PlanRequest& request) {
     facts.hosts[i].topology = plan.groups[i].topology;
     facts.hosts[i].document = request.hosts[i].topology;
     explainAll(facts.hosts[i], plan.hostOf(plan.job().rank(plan.groups[i].firstHost, 0)), plan.reach);
+    facts.hosts[i].allGpus = true;
     addViews(facts.hosts[i], plan, plan.groups[i].firstHost);
   }
   addRings(facts, plan.connections);

@@ -62,6 +62,8 @@ struct HostFacts {
   std::string topology;
   std::shared_ptr<const Document> document;  // null: not known
   std::vector<NodeFacts> nodes;              // empty in plans that leave them out
+  // Plans in JSON name only the GPUs that reach each other without the network.
+  bool allGpus = true;
   std::vector<LinkFacts> links;
   std::vector<PathFacts> paths;
   std::vector<DecisionFacts> decisions;

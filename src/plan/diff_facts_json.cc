@@ -1,6 +1,8 @@
 // Facts from a plan's JSON: of files, and as the first step for plans from the planner.
 #include "plan/diff_facts_json.h"
 
+#include <algorithm>
+
 #include "core/error.h"
 
 namespace xylem {
@@ -9,6 +11,8 @@ namespace {
 // As people read it. Files may hold anything: what would move a terminal's cursor becomes a question mark.
 std::string text(const Json& value) {
   if (value.is_boolean()) return value.get<bool>() ? "yes" : "no";
+  // 25 and 25.0 are one number.
+  if (value.is_number_float()) return fmt::format("{}", value.get<double>());
   std::string shown = value.is_string() ? value.get<std::string>() : value.dump();
   for (char& c : shown)
     if (static_cast<unsigned char>(c) < ' ' || c == '\x7f') c = '?';
@@ -214,6 +218,11 @@ void readChoices(PlanFacts& facts, const Json& json) {
   }
 }
 
+int gpusIn(const HostFacts& host) {
+  return static_cast<int>(std::count_if(host.nodes.begin(), host.nodes.end(),
+                                        [](const NodeFacts& node) { return node.type == "GPU"; }));
+}
+
 PlanFacts factsOfPlan(const Json& json) {
   PlanFacts facts;
   readInput(facts, json.at("input"));
@@ -222,9 +231,11 @@ PlanFacts factsOfPlan(const Json& json) {
     for (const Json& host : *hosts) {
       facts.hosts.push_back(hostFactsOf(host));
       facts.hosts.back().topology = text(host.at("topology"));
+      facts.hosts.back().allGpus = gpusIn(facts.hosts.back()) == static_cast<int>(host.at("gpus").size());
     }
   } else {
     facts.hosts.push_back(hostFactsOf(json.at("host")));
+    facts.hosts.back().allGpus = std::int64_t{gpusIn(facts.hosts.back())} * facts.hostCount == facts.ranks;
   }
   facts.merged = graphsOf(json.at("merged"));
   readConnections(facts, json.at("connections"));

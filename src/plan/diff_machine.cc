@@ -11,11 +11,13 @@
 namespace xylem {
 namespace {
 
-void compareNodes(const NodeMatch& match, ChangeList& list) {
+// `allGpus`: a GPU that a side does not name is not there.
+void compareNodes(const NodeMatch& match, bool allGpus, ChangeList& list) {
   for (int id = 0; id < match.count(); ++id) {
     const NodeFacts* a = match.inA(id);
     const NodeFacts* b = match.inB(id);
     if (a == nullptr || b == nullptr) {
+      if (match.is(id, "GPU") && !allGpus) continue;
       list.add({.kind = (a != nullptr ? a : b)->type,
                 .before = a != nullptr ? "there" : "",
                 .after = b != nullptr ? "there" : ""},
@@ -67,7 +69,7 @@ std::string linkText(const std::map<LinkKey, double>& links, const LinkKey& key)
   return found == links.end() ? "" : fmt::format("{} {:.1f}", key.type, found->second);
 }
 
-// Links that a file's elements say themselves, when both files are there, are those of the PCI tree.
+// With both files at hand their elements say which links came and went.
 void compareLinks(const HostFacts& a, const HostFacts& b, const NodeMatch& match, bool files,
                   ChangeList& list) {
   const auto inA = linksOf(a.links, match, true);
@@ -80,7 +82,7 @@ void compareLinks(const HostFacts& a, const HostFacts& b, const NodeMatch& match
     const std::string after = linkText(inB, key);
     const bool onBoth = !before.empty() && !after.empty();
     if (before == after || (onBoth && sameNumber(inA.at(key), inB.at(key)))) continue;
-    if (files && !onBoth && key.type == "PCI") continue;
+    if (files && !onBoth) continue;
     // Once for both directions, if they changed alike.
     const LinkKey back{key.to, key.from, key.type};
     const bool mutual = linkText(inA, back) == before && linkText(inB, back) == after;
@@ -131,7 +133,7 @@ void compareMachines(const HostFacts& a, const HostFacts& b, const NodeMatch& ma
     std::move(documents.order.begin(), documents.order.end(), std::back_inserter(diff.order));
   } else if (nodes) {
     ChangeList list(where);
-    compareNodes(match, list);
+    compareNodes(match, a.allGpus && b.allGpus, list);
     list.appendTo(diff.machine);
     compareNodeOrder(a, b, match, list);
     list.appendTo(diff.order);

@@ -124,12 +124,13 @@ void NodeMatch::matchBy(const std::vector<NodeFacts>& b, const char* type,
 void NodeMatch::giveLabels(const char* type, std::string (*numbered)(const NodeFacts&),
                            std::string (*named)(const NodeFacts&)) {
   bool sameNumbers = true;
+  const bool byRank = gpusByRank_ && std::string(type) == "GPU";
   for (int id = 0; id < count(); ++id)
     if (is(id, type)) sameNumbers = sameNumbers && onBoth(id) && numbered(*inA(id)) == numbered(*inB(id));
   for (int id = 0; id < count(); ++id)
     if (is(id, type))
       nodes_[static_cast<std::size_t>(id)].label =
-          (sameNumbers ? numbered : named)(inA(id) != nullptr ? *inA(id) : *inB(id));
+          (sameNumbers || byRank ? numbered : named)(inA(id) != nullptr ? *inA(id) : *inB(id));
 }
 
 }  // namespace xylem

@@ -35,8 +35,9 @@ std::map<Ends, const Facts*> byEnds(const std::vector<Facts>& all, const NodeMat
 }
 
 // All ordered pairs, each with what it is called; those of which the way back changed alike are said once.
-template <typename ChangeOf>
-void addPairs(const NodeMatch& match, const ChangeOf& changeOf, ChangeList& list) {
+// `detail` is what is to be added to a pair's name.
+template <typename ChangeOf, typename Detail>
+void addPairs(const NodeMatch& match, const ChangeOf& changeOf, const Detail& detail, ChangeList& list) {
   std::map<std::string, int> pairs;
   const auto forEachPair = [&](const auto& use) {
     for (int a = 0; a < match.count(); ++a)
@@ -61,8 +62,9 @@ void addPairs(const NodeMatch& match, const ChangeOf& changeOf, ChangeList& list
       change->kind += ", one way";
       change->outOf *= 2;
     }
-    list.add(std::move(*change), {fmt::format("{} {} {}", match.label(ends.first),
-                                              net || !mutual ? "to" : "-", match.label(ends.second))});
+    const char* between = mutual ? "-" : "to";
+    list.add(std::move(*change), {fmt::format("{} {} {}{}", match.label(ends.first), between,
+                                              match.label(ends.second), detail(ends))});
   });
 }
 
@@ -86,11 +88,23 @@ void comparePaths(const HostFacts& a, const HostFacts& b, const NodeMatch& match
       return std::nullopt;
     return Change{.before = pathText(before), .after = pathText(after)};
   };
-  addPairs(match, changeOf, list);
+  addPairs(
+      match, changeOf, [](const Ends&) { return std::string(); }, list);
 }
 
-// The label of a node in between; names of it in a reason are the side's own.
-std::string relayText(const NodeMatch& match, int id) { return id < 0 ? "itself" : match.label(id); }
+// Which GPU is in between, on each side: which one it is goes to the thing, so that pairs stay together.
+std::optional<Change> relayChange(const char* rule, int before, int after) {
+  if (before == after) return std::nullopt;
+  const bool proxy = std::string(rule) == kRuleProxy;
+  Change change{.what = proxy ? rule : fmt::format("{} through", rule)};
+  change.before = before < 0 ? (proxy ? "itself" : "no other GPU")
+                  : proxy    ? "another one (PXN)"
+                             : "another GPU";
+  change.after = after < 0    ? (proxy ? "itself" : "no other GPU")
+                 : before < 0 ? (proxy ? "another one (PXN)" : "another GPU")
+                              : "yet another";
+  return change;
+}
 
 void compareRule(const char* rule, const HostFacts& a, const HostFacts& b, const NodeMatch& match,
                  ChangeList& list) {
@@ -100,21 +114,25 @@ void compareRule(const char* rule, const HostFacts& a, const HostFacts& b, const
     const auto before = inA.find(ends);
     const auto after = inB.find(ends);
     if (before == inA.end() || after == inB.end()) return std::nullopt;
-    const int relayBefore = match.idInA(before->second->relay);
-    const int relayAfter = match.idInB(after->second->relay);
+    std::optional<Change> change;
     if (before->second->yes != after->second->yes)
-      return Change{.what = rule,
-                    .before = before->second->yes ? "yes" : "no",
-                    .after = after->second->yes ? "yes" : "no",
-                    .whyBefore = before->second->why,
-                    .whyAfter = after->second->why};
-    if (relayBefore == relayAfter) return std::nullopt;
-    const bool proxy = std::string(rule) == kRuleProxy;
-    return Change{.what = proxy ? rule : fmt::format("{} through", rule),
-                  .before = relayBefore < 0 && !proxy ? "no other GPU" : relayText(match, relayBefore),
-                  .after = relayAfter < 0 && !proxy ? "no other GPU" : relayText(match, relayAfter)};
+      change = Change{.what = rule,
+                      .before = before->second->yes ? "yes" : "no",
+                      .after = after->second->yes ? "yes" : "no"};
+    else
+      change = relayChange(rule, match.idInA(before->second->relay), match.idInB(after->second->relay));
+    if (change) change->whyBefore = before->second->why;
+    if (change) change->whyAfter = after->second->why;
+    return change;
   };
-  addPairs(match, changeOf, list);
+  const auto relays = [&](const Ends& ends) {
+    const int before = match.idInA(inA.at(ends)->relay);
+    const int after = match.idInB(inB.at(ends)->relay);
+    if (before == after) return std::string();
+    if (before < 0 || after < 0) return fmt::format(" ({})", match.label(std::max(before, after)));
+    return fmt::format(" ({}, then {})", match.label(before), match.label(after));
+  };
+  addPairs(match, changeOf, relays, list);
 }
 
 }  // namespace
