@@ -25,6 +25,7 @@ enum ExitStatus : int {
 };
 
 void addDetect(CLI::App& app, Action& action);
+void addDiff(CLI::App& app, Action& action);
 void addPerf(CLI::App& app, Action& action);
 void addPlan(CLI::App& app, Action& action);
 void addPreflight(CLI::App& app, Action& action);

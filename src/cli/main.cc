@@ -103,6 +103,7 @@ int run(const std::vector<std::string>& words) {
   addTune(app, action);
   addPreflight(app, action);
   addShow(app, action);
+  addDiff(app, action);
   addDetect(app, action);
   addSettings(app, action);
   addPerf(app, action);
