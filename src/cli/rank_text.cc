@@ -32,8 +32,12 @@ std::string placeText(const Plan& plan, int rank, const Terminal& screen) {
 
 std::string rankName(int rank) { return rank < 0 ? "-" : std::to_string(rank); }
 
-std::string netName(const System& system, const std::optional<NetEnd>& end, int rank) {
-  if (!end) return "";
+// How data goes to or comes from a neighbour.
+std::string wayName(const Plan& plan, const NetChoice& nets, int rank, int peer, int channel,
+                    Direction direction) {
+  const auto end = nets.ringEnd(rank, channel, peer, direction);
+  if (!end) return peer == rank ? "" : name(nets.transport(rank, peer, direction));
+  const System& system = plan.hostOf(rank).system();
   if (end->net == kNoNode) return "no NIC";
   std::string text = nodeLabel(system, end->net);
   if (end->proxy != rank) text += fmt::format(" by rank {}", end->proxy);
@@ -42,7 +46,6 @@ std::string netName(const System& system, const std::optional<NetEnd>& end, int 
 
 std::string channelsText(const Plan& plan, int rank, const Terminal& screen) {
   const Connections& c = plan.connections;
-  const System& system = plan.hostOf(rank).system();
   const NetChoice nets(c, plan.reach);
   Table table({{"channel", Align::kRight},
                {"from", Align::kRight},
@@ -57,15 +60,13 @@ std::string channelsText(const Plan& plan, int rank, const Terminal& screen) {
     std::string down;
     for (int child : tree.down)
       if (child >= 0) down += (down.empty() ? "" : " ") + std::to_string(child);
-    table.add(
-        {{std::to_string(channel)},
-         {rankName(ring.previous)},
-         {netName(system, nets.ringEnd(rank, channel, ring.previous, Direction::kReceive), rank),
-          Style::kCyan},
-         {rankName(ring.next)},
-         {netName(system, nets.ringEnd(rank, channel, ring.next, Direction::kSend), rank), Style::kCyan},
-         {rankName(tree.up)},
-         {down.empty() ? "-" : down}});
+    table.add({{std::to_string(channel)},
+               {rankName(ring.previous)},
+               {wayName(plan, nets, rank, ring.previous, channel, Direction::kReceive), Style::kCyan},
+               {rankName(ring.next)},
+               {wayName(plan, nets, rank, ring.next, channel, Direction::kSend), Style::kCyan},
+               {rankName(tree.up)},
+               {down.empty() ? "-" : down}});
   }
   return table.text(screen, 2);
 }

@@ -12,14 +12,19 @@ NetChoice::NetChoice(const Connections& connections, const ReachOptions& options
   }
 }
 
-bool NetChoice::isLocal(int rank, int peer, Direction direction) const {
+const char* name(TransportKind kind) {
+  return kind == TransportKind::kP2p ? "P2P" : kind == TransportKind::kShm ? "SHM" : "NET";
+}
+
+TransportKind NetChoice::transport(int rank, int peer, Direction direction) const {
   const NodeId mine = c_.job.gpuOf(rank);
   const NodeId other = c_.job.gpuSeenBy(rank, peer);
-  if (other == kNoNode) return false;
+  if (other == kNoNode) return TransportKind::kNet;
   const Reach& reach = *rules(rank).reach;
   const NodeId from = direction == Direction::kSend ? mine : other;
   const NodeId to = direction == Direction::kSend ? other : mine;
-  return reach.transportP2p(from, to).yes || reach.transportShm(from, to).yes;
+  if (reach.transportP2p(from, to).yes) return TransportKind::kP2p;
+  return reach.transportShm(from, to).yes ? TransportKind::kShm : TransportKind::kNet;
 }
 
 std::optional<NetEnd> NetChoice::ringEnd(int rank, int channel, int peer, Direction direction) const {
@@ -27,7 +32,7 @@ std::optional<NetEnd> NetChoice::ringEnd(int rank, int channel, int peer, Direct
   // than to each other.
   const std::vector<int>& node = c_.nodes.ofRank;
   if (node[static_cast<std::size_t>(rank)] == node[static_cast<std::size_t>(peer)]) return std::nullopt;
-  if (isLocal(rank, peer, direction)) return std::nullopt;
+  if (transport(rank, peer, direction) != TransportKind::kNet) return std::nullopt;
   const RankView& view = c_.job.view(rank);
   const ChannelGraph& ring = (*view.graphs)[GraphKind::kRing];
   const int searched = channel % c_.searched;

@@ -1,7 +1,8 @@
 #pragma once
-// Which NIC a rank sends and receives through, and which rank's proxy drives it.
+// Which way data takes between two ranks, and over the network which NIC and which rank's proxy.
 //
 //   NetChoice choice(connections, reachOptions);
+//   TransportKind way = choice.transport(rank, next, Direction::kSend);                    // P2P, SHM or NET
 //   std::optional<NetEnd> end = choice.ringEnd(rank, channel, next, Direction::kSend);   // empty: no NIC
 //   needed
 
@@ -14,6 +15,10 @@
 
 namespace xylem {
 
+// In the order in which NCCL asks them; the network takes whatever the others do not.
+enum class TransportKind { kP2p, kShm, kNet };
+const char* name(TransportKind kind);  // `P2P`
+
 struct NetEnd {
   NodeId net = kNoNode;  // in the system of the rank's view; kNoNode: the rank reaches no NIC
   int proxy = -1;        // rank
@@ -24,8 +29,8 @@ class NetChoice {
  public:
   NetChoice(const Connections& connections, const ReachOptions& options);
 
-  // Does `rank` reach `peer` without the network, with data going in this direction?
-  bool isLocal(int rank, int peer, Direction direction) const;
+  // The first that accepts the pair, with data going in this direction as `rank` sees it.
+  TransportKind transport(int rank, int peer, Direction direction) const;
   // For a neighbour in a ring on another node.
   std::optional<NetEnd> ringEnd(int rank, int channel, int peer, Direction direction) const;
   // For sending to `peer` on a channel outside of any ring or tree.

@@ -14,6 +14,8 @@ X(kHostId, "NCCL_HOSTID", kText, 0, 0, "", "text that identifies this host in pl
 X(kP2pDisable, "NCCL_P2P_DISABLE", kInteger, 0, 1, "0", "1: no direct transfers between GPUs")
 X(kP2pLevel, "NCCL_P2P_LEVEL", kLevel, 0, 0, "",
   "farthest path over which GPUs talk directly (LOC, NVL, PIX, PXB, PHB, SYS)")
+X(kP2pUseCudaMemcpy, "NCCL_P2P_USE_CUDA_MEMCPY", kInteger, 0, 1, "0",
+  "1: copy engines move data between GPUs, not kernels; they cannot relay")
 X(kShmDisable, "NCCL_SHM_DISABLE", kInteger, 0, 1, "0", "1: no transfers through shared memory")
 X(kNetGdrLevel, "NCCL_NET_GDR_LEVEL", kLevel, 0, 0, "",
   "farthest path over which a NIC reaches GPU memory directly")

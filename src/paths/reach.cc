@@ -32,6 +32,7 @@ ReachOptions ReachOptions::from(const Settings& settings) {
   options.shmDisable = settings.integer(Setting::kShmDisable) == 1;
   options.pxnDisable = settings.integer(Setting::kPxnDisable) == 1;
   options.nvbDisable = settings.integer(Setting::kNvbDisable) != 0;
+  options.copyEngines = settings.integer(Setting::kP2pUseCudaMemcpy) == 1;
   options.netDisableIntra = settings.integer(Setting::kNetDisableIntra) == 1;
   return options;
 }
@@ -97,7 +98,14 @@ Decision Reach::netIsBetter(NodeId a, NodeId b) const {
 
 Decision Reach::transportP2p(NodeId a, NodeId b) const {
   Decision d = p2p(a, b);
-  if (!d.yes || d.relay != kNoNode) return d;
+  if (!d.yes) return d;
+  if (d.relay != kNoNode) {
+    if (!options_.copyEngines) return d;
+    d.yes = false;
+    d.reason = Reason::kDisabled;
+    d.variable = Setting::kP2pUseCudaMemcpy;
+    return d;
+  }
   const Decision net = netIsBetter(a, b);
   if (!net.yes) return d;
   d.yes = false;

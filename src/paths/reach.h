@@ -29,6 +29,7 @@ struct ReachOptions {
   bool pxnDisable = false;
   bool nvbDisable = false;
   bool netDisableIntra = false;
+  bool copyEngines = false;  // NCCL_P2P_USE_CUDA_MEMCPY
 
   static ReachOptions from(const Settings& settings);
 };

@@ -117,6 +117,10 @@ Json rankJson(const Plan& plan, const NetChoice& choice, int rank) {
   const auto at = static_cast<std::size_t>(rank);
   Json json = {{"rank", rank}, {"node", c.nodes.ofRank[at]}, {"localRank", c.nodes.localRank[at]}};
   addTrees(json, c, rank);
+  Json ways = Json::array();
+  for (int channel = 0; channel < c.of(rank).channels.total(); ++channel)
+    ways.push_back(name(choice.transport(rank, ringNeighbours(c, rank, channel).next, Direction::kSend)));
+  json["ringTransport"] = std::move(ways);
   if (c.nodes.count() > 1) addNets(json, plan, choice, rank);
   if (c.collnet) addCollnet(json, c, rank);
   if (c.nvlsHeads > 0) addNvls(json, c, rank);
