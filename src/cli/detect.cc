@@ -3,6 +3,7 @@
 
 #include <fmt/core.h>
 
+#include <filesystem>
 #include <memory>
 
 #include "cli/arguments.h"
@@ -10,25 +11,43 @@
 #include "cli/machine_input.h"
 #include "cli/terminal.h"
 #include "core/text_file.h"
+#include "topology/detect_capture.h"
 
 namespace xylem::cli {
 namespace {
 
 struct Options {
-  int devices = 0;
+  MachineOptions machine;
   std::string output;
+  std::string capture;
 };
 
 constexpr const char* kExamples = R"(Examples:
   xylem detect                    print this machine
   xylem detect -o node.xml        write it to a file, for `xylem plan node.xml` anywhere else
-  xylem detect --devices 8        with at least 8 host devices (default: one per core)
+  xylem detect --merged           the network devices as a job uses them: the ports of a card as one
+  xylem detect --devices 8        with at least 8 host devices, not GPUs (default without GPUs: one per core)
+  xylem detect --capture node7    copy what this is made of to a folder, to look at it elsewhere
+  xylem detect --root node7       the machine that was captured there
+  NCCL_TOPO_FILE=vm.xml xylem detect
+                                  what NCCL makes of a file and this machine together
   NCCL_SOCKET_IFNAME=eth1 xylem detect
                                   with the interfaces that a job under this setting would use)";
 
+int runCapture(const Options& options) {
+  const GpuInventory inventory = gpuSourceOf(options.machine.root)->read();
+  for (const std::string& remark : inventory.remarks) warn(remark);
+  captureMachine(options.machine.root, inventory.gpus, options.capture);
+  return kOk;
+}
+
 int runDetect(const Options& options) {
+  if (std::error_code error; !std::filesystem::is_directory(options.machine.root, error))
+    throw InputError({"--root", 0}, "`" + options.machine.root + "`, which is no folder",
+                     "one that `xylem detect --capture` made");
   const Settings settings = readSettings();
-  const std::string text = writeTopology(readMachine("", settings, options.devices));
+  if (!options.capture.empty()) return runCapture(options);
+  const std::string text = writeTopology(detectMachine(settings, options.machine));
   if (options.output.empty() || options.output == "-")
     writeOut(text);
   else
@@ -41,11 +60,18 @@ int runDetect(const Options& options) {
 void addDetect(CLI::App& app, Action& action) {
   const auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand("detect", "describe this machine as NCCL topology XML");
-  command->add_option("--devices", options->devices, "describe at least N host devices")
+  command->add_option("--devices", options->machine.devices, "describe at least N host devices, and no GPUs")
       ->type_name("N")
       ->check(integerIn(0, kMaxHostDevices));
   command->add_option("-o,--output", options->output, "write to FILE instead of standard output")
       ->type_name("FILE");
+  command->add_flag("--merged", options->machine.merged,
+                    "with the virtual network devices that NCCL makes of several ports");
+  command->add_option("--root", options->machine.root, "describe the machine captured in DIR, not this one")
+      ->type_name("DIR");
+  command
+      ->add_option("--capture", options->capture, "copy what describes this machine into the new folder DIR")
+      ->type_name("DIR");
   command->footer(kExamples);
   command->callback([&action, options] { action = [options] { return runDetect(*options); }; });
 }

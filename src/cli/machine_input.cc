@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <memory>
 
 #include "cli/terminal.h"
 #include "topology/detect.h"
@@ -20,13 +21,30 @@ Settings readSettings() {
   return settings;
 }
 
-Document readMachine(const std::string& file, const Settings& settings, int devices) {
-  if (isThisMachine(file)) {
-    const int wanted = static_cast<int>(settings.integer(Setting::kHostDevices));
-    return detectTopology({.hostDevices = std::max(wanted, devices),
-                           .hostId = settings.text(Setting::kHostId),
-                           .interfaces = settings.text(Setting::kSocketIfname)});
-  }
+Document detectMachine(const Settings& settings, const MachineOptions& options) {
+  const int devices = std::max(static_cast<int>(settings.integer(Setting::kHostDevices)), options.devices);
+  const std::unique_ptr<GpuSource> gpus = devices > 0 ? nullptr : gpuSourceOf(options.root);
+  DetectOptions detect;
+  detect.hostDevices = devices;
+  detect.hostId = settings.text(Setting::kHostId);
+  detect.interfaces = settings.text(Setting::kSocketIfname);
+  detect.root = options.root;
+  detect.gpus = gpus.get();
+  detect.topologyFile = settings.text(Setting::kTopoFile);
+  detect.rdma.disable = settings.integer(Setting::kIbDisable) != 0;
+  detect.rdma.hca = settings.text(Setting::kIbHca);
+  detect.rdma.mergeFunctions = settings.integer(Setting::kIbMergeVfs) != 0;
+  if (options.merged)
+    detect.merge =
+        MergeOptions{settings.text(Setting::kNetMergeLevel), settings.text(Setting::kNetForceMerge)};
+  std::vector<std::string> remarks;
+  Document document = detectTopology(detect, &remarks);
+  for (const std::string& remark : remarks) warn(remark);
+  return document;
+}
+
+Document readMachine(const std::string& file, const Settings& settings) {
+  if (isThisMachine(file)) return detectMachine(settings);
   std::vector<std::string> ignored;
   Document document = readTopology(file, &ignored);
   for (const std::string& element : ignored) warn(element);

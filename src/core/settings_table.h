@@ -9,6 +9,14 @@ X(kTopoFile, "NCCL_TOPO_FILE", kPath, 0, 0, "", "topology XML to load before det
 X(kTopoDumpFile, "NCCL_TOPO_DUMP_FILE", kPath, 0, 0, "", "write the detected topology XML here")
 X(kTopoDumpFileRank, "NCCL_TOPO_DUMP_FILE_RANK", kInteger, 0, 1 << 30, "0", "the rank that writes it")
 X(kHostId, "NCCL_HOSTID", kText, 0, 0, "", "text that identifies this host in place of its name and boot id")
+X(kIbDisable, "NCCL_IB_DISABLE", kInteger, 0, 1, "0", "1: no RDMA devices; interfaces are used instead")
+X(kIbHca, "NCCL_IB_HCA", kList, 0, 0, "", "RDMA devices to use: prefixes, =exact[:port], ^excluded")
+X(kIbMergeVfs, "NCCL_IB_MERGE_VFS", kInteger, 0, 1, "1",
+  "1: RDMA devices of one PCI bus are virtual functions of one card")
+X(kNetMergeLevel, "NCCL_NET_MERGE_LEVEL", kText, 0, 0, "PORT",
+  "ports this near become one virtual network device (LOC: none, PORT, PIX, PXB, PXN, PHB, SYS)")
+X(kNetForceMerge, "NCCL_NET_FORCE_MERGE", kText, 0, 0, "",
+  "network devices to make one of, as mlx5_0,mlx5_1;mlx5_2,mlx5_3")
 
 // Which ways data may take.
 X(kP2pDisable, "NCCL_P2P_DISABLE", kInteger, 0, 1, "0", "1: no direct transfers between GPUs")

@@ -85,6 +85,7 @@ class Detection {
   // Every rank describes its own GPU and all network cards; what no rank uses is left out.
   Document withGpus(const Document& start, const std::vector<GpuFacts>& gpus) const {
     const std::vector<NetDevice> rdma = rdmaDevices(options_.root, options_.rdma);
+    const std::vector<NetDevice> devices = rdma.empty() ? interfaces() : rdma;
     remarkSharedCards(rdma, remarks_);
     std::vector<Document> described;
     std::size_t elements = 0;
@@ -93,7 +94,7 @@ class Detection {
       CpuElements cpus(own, layout_, options_.root, hostHash_);
       PciTree pci(own, cpus, options_.root);
       own.set(addGpu(own, pci, gpus[rank], static_cast<int>(rank)), "keep", "1");
-      std::vector<ElementId> nets = addNets(own, cpus, pci, rdma.empty() ? interfaces() : rdma);
+      std::vector<ElementId> nets = addNets(own, cpus, pci, devices);
       // The socket transport has no virtual devices.
       if (options_.merge && !rdma.empty()) nets = mergeNics(own, nets, *options_.merge);
       for (const ElementId net : nets) own.set(net, "keep", "1");

@@ -18,16 +18,21 @@ using Topology = std::unique_ptr<hwloc_topology, decltype(&hwloc_topology_destro
 class ReplayRoot {
  public:
   explicit ReplayRoot(const std::filesystem::path& root) : active_(root != "/") {
-    if (active_) setenv(kVariable, root.c_str(), 1);
+    if (!active_) return;
+    setenv(kVariable, root.c_str(), 1);
+    setenv(kQuiet, "2", 0);  // a copy without CPUs is nothing to complain about
   }
   ~ReplayRoot() {
-    if (active_) unsetenv(kVariable);
+    if (!active_) return;
+    unsetenv(kVariable);
+    unsetenv(kQuiet);
   }
   ReplayRoot(const ReplayRoot&) = delete;
   ReplayRoot& operator=(const ReplayRoot&) = delete;
 
  private:
   static constexpr const char* kVariable = "HWLOC_FSROOT";
+  static constexpr const char* kQuiet = "HWLOC_HIDE_ERRORS";
   bool active_;
 };
 

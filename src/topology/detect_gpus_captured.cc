@@ -76,8 +76,10 @@ class CapturedGpus : public GpuSource {
     int number = 0;
     for (const std::string& text : readLines(file_, kMostLines)) {
       ++number;
+      if (const std::size_t first = text.find_first_not_of(" \t");
+          first == std::string::npos || text[first] == '#')
+        continue;
       const Line line({file_.string(), number}, text);
-      if (line.kind().empty() || line.kind().starts_with('#')) continue;
       if (line.kind() == "gpu") {
         found.gpus.push_back(gpuOf(line));
         continue;

@@ -6,7 +6,6 @@
 //   const Nvml nvml("libnvidia-ml.so.1");
 //   if (nvml.usable() && nvml.init() == nvml::kSuccess) ...
 
-#include <array>
 #include <string>
 
 #include "topology/shared_library.h"
@@ -28,6 +27,8 @@ struct PciInfo {
   char busId[32];  // "00000000:1B:00.0"
 };
 
+static_assert(sizeof(PciInfo) == 68);
+
 union Value {
   double number;
   unsigned integer;
@@ -43,6 +44,8 @@ struct FieldValue {
   int result;
   Value value;
 };
+
+static_assert(sizeof(FieldValue) == 40);
 
 constexpr int kCapabilityP2p = 0;         // of a link: GPUs may reach each other's memory over it
 constexpr unsigned kFieldC2cCount = 170;  // chip-to-chip links of a GPU

@@ -34,24 +34,6 @@ bool naturallyBefore(const std::string& a, const std::string& b) {
   return split(a) != split(b) ? split(a) < split(b) : a < b;
 }
 
-// In the order in which the kernel found the devices, which is that of their verbs interfaces; a device
-// without one cannot be used by programs. On this machine it also has to be given to us: containers see all
-// devices in sysfs, and may open some.
-std::vector<std::string> deviceNames(const fs::path& root) {
-  const fs::path verbs = root / "sys/class/infiniband_verbs";
-  std::vector<std::string> interfaces = listFolder(verbs);
-  std::erase_if(interfaces, [](const std::string& name) { return !name.starts_with("uverbs"); });
-  std::sort(interfaces.begin(), interfaces.end(), naturallyBefore);
-  std::vector<std::string> names;
-  for (const std::string& interface : interfaces) {
-    const fs::path node = fs::path("/dev/infiniband") / interface;
-    if (root == "/" && ::access(node.c_str(), R_OK | W_OK) != 0) continue;
-    if (std::string name = readLine(verbs / interface / "ibdev"); !name.empty())
-      names.push_back(std::move(name));
-  }
-  return names;
-}
-
 // "b859:9f03:00d4:1020" is in network order; NCCL prints its bytes as a number of the (little-endian) CPU.
 std::uint64_t readGuid(const fs::path& file) {
   std::string digits = readLine(file);
@@ -85,6 +67,23 @@ std::string cardOf(std::string busId, bool mergeFunctions) {
 
 }  // namespace
 
+// The order of devices is that of their verbs interfaces; a device without one cannot be used by programs. On
+// this machine it also has to be given to us: containers see all devices in sysfs, and may open some.
+std::vector<VerbsInterface> verbsInterfaces(const fs::path& root) {
+  const fs::path folder = root / "sys/class/infiniband_verbs";
+  std::vector<std::string> names = listFolder(folder);
+  std::erase_if(names, [](const std::string& name) { return !name.starts_with("uverbs"); });
+  std::sort(names.begin(), names.end(), naturallyBefore);
+  std::vector<VerbsInterface> interfaces;
+  for (const std::string& name : names) {
+    const fs::path node = fs::path("/dev/infiniband") / name;
+    if (root == "/" && ::access(node.c_str(), R_OK | W_OK) != 0) continue;
+    if (std::string device = readLine(folder / name / "ibdev"); !device.empty())
+      interfaces.push_back({name, std::move(device)});
+  }
+  return interfaces;
+}
+
 bool hcaMatches(const std::string& list, const std::string& name, int port) {
   std::string_view text = list;
   const bool exclude = text.starts_with('^');
@@ -109,7 +108,8 @@ std::vector<NetDevice> rdmaDevices(const fs::path& root, const RdmaOptions& opti
   if (options.disable) return devices;
   const bool gdr = supportsGpuMemory(root);
   std::map<std::string, int> portsOfCard;  // so far
-  for (const std::string& name : deviceNames(root)) {
+  for (const VerbsInterface& verbs : verbsInterfaces(root)) {
+    const std::string& name = verbs.device;
     const fs::path folder = root / "sys/class/infiniband" / name;
     const std::string function = functionOf(folder);
     const std::string card = cardOf(function, options.mergeFunctions);

@@ -20,6 +20,14 @@ struct RdmaOptions {
   bool mergeFunctions = true;  // NCCL_IB_MERGE_VFS
 };
 
+struct VerbsInterface {
+  std::string name;    // uverbs0
+  std::string device;  // mlx5_0
+};
+
+// Those that programs may open, in the order in which the kernel found the devices.
+std::vector<VerbsInterface> verbsInterfaces(const std::filesystem::path& root);
+
 std::vector<NetDevice> rdmaDevices(const std::filesystem::path& root, const RdmaOptions& options);
 
 // Whether `list` (NCCL_IB_HCA) selects a port of a device. An empty list selects all.

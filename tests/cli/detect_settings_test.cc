@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -57,6 +58,57 @@ TEST(DetectCommandTest, HostIdGivesTheHash) {
   };
   EXPECT_EQ(hash("blue"), hash("blue"));
   EXPECT_NE(hash("blue"), hash("green"));
+}
+
+// A machine with two GPUs of which the kernel says nothing.
+std::string gpuFacts(const ScratchFile& file) {
+  std::filesystem::create_directories(file.folder() / "machine/xylem");
+  std::ofstream(file.folder() / "machine/xylem/gpus")
+      << "gpu dev=0 busid=0000:1b:00.0 sm=90\ngpu dev=1 busid=0000:1c:00.0 sm=90\n";
+  return (file.folder() / "machine").string();
+}
+
+TEST(DetectCommandTest, DescribesACapturedMachine) {
+  const ScratchFile file("node.xml", "");
+  const Outcome run = runCommand({"detect", "--root", gpuFacts(file)});
+  EXPECT_EQ(run.status, 0) << run.errors;
+  EXPECT_EQ(countOf(run.output, "<gpu "), 2);
+  EXPECT_THAT(run.output, AllOf(HasSubstr("rank=\"1\""), Not(HasSubstr("host=\"1\""))));
+  const Outcome devices = runCommand({"detect", "--root", gpuFacts(file), "--devices", "3"});
+  EXPECT_THAT(devices.output, AllOf(HasSubstr("host=\"1\""), Not(HasSubstr("rank="))));
+}
+
+TEST(DetectCommandTest, CapturesAMachine) {
+  const ScratchFile file("node.xml", "");
+  const std::string folder = (file.folder() / "captured").string();
+  const Outcome capture = runCommand({"detect", "--root", gpuFacts(file), "--capture", folder});
+  EXPECT_EQ(capture.status, 0) << capture.errors;
+  EXPECT_THAT(capture.output, IsEmpty());
+  EXPECT_EQ(countOf(runCommand({"detect", "--root", folder}).output, "<gpu "), 2);
+  const Outcome again = runCommand({"detect", "--capture", folder});
+  EXPECT_EQ(again.status, 2);
+  EXPECT_THAT(again.errors, HasSubstr("not an empty folder"));
+}
+
+TEST(DetectCommandTest, CapturesThisMachine) {
+  const ScratchFile file("node.xml", "");
+  const std::string folder = (file.folder() / "captured").string();
+  EXPECT_EQ(runCommand({"detect", "--capture", folder}).status, 0);
+  EXPECT_EQ(runCommand({"detect", "--root", folder}).status, 0);
+}
+
+TEST(DetectCommandTest, SaysThatAFolderIsNoCapture) {
+  const Outcome run = runCommand({"detect", "--root", "/nonexistent"});
+  EXPECT_EQ(run.status, 2);
+  EXPECT_THAT(run.errors, HasSubstr("found `/nonexistent`, which is no folder"));
+}
+
+TEST(DetectCommandTest, SaysThatTheTopologyFileIsMissing) {
+  const ScratchFile file("node.xml", "");
+  const Outcome run =
+      runCommand({"detect", "--root", gpuFacts(file)}, {{"NCCL_TOPO_FILE", "/nonexistent.xml"}});
+  EXPECT_EQ(run.status, 0);
+  EXPECT_THAT(run.errors, HasSubstr("cannot open /nonexistent.xml (NCCL_TOPO_FILE)"));
 }
 
 TEST(SettingsCommandTest, ListsEveryVariable) {

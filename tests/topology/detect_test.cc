@@ -128,6 +128,16 @@ TEST(DetectTest, CpuElementCarriesTheKernelsMaskAndNcclsFamily) {
   EXPECT_EQ(get(document, cpu, "modelid"), "49");
 }
 
+TEST(DetectTest, BlanksOfAMakersNameArePartOfIt) {
+  CapturedMachine machine;
+  machine.addCpus({});
+  machine.write("proc/cpuinfo", "vendor_id\t:   Shanghai  \ncpu family\t: 7\nmodel\t\t: 91");
+  const Document document = detectTopology({.root = machine.root()});
+  EXPECT_EQ(get(document, all(document, "cpu").at(0), "vendor"), "  Shanghai  ");
+  const System system = buildSystem(completeForJob(document));
+  EXPECT_EQ(system.cpu(system.nodes(NodeType::kCpu).front()).model, kCpuModelYongfeng);
+}
+
 TEST(DetectTest, HostHashComesFromTheNameAndBootIdOrFromTheGivenId) {
   CapturedMachine machine;
   machine.write("proc/sys/kernel/hostname", "node7");
