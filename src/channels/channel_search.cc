@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "channels/explored.h"
 #include "channels/known_searches.h"
 #include "channels/search.h"
 #include "channels/speeds.h"
@@ -143,7 +144,10 @@ class Driver {
     if (const auto* known = changesNothing(exact)) return charge(*known);
     const Room room(space_, terrain, wanted_);
     const std::uint64_t like = room.traceless() ? roomKey(terrain, room, wanted_) : exact;
-    if (const auto* known = changesNothing(like)) {
+    const std::uint64_t alike = room.traceless() && room.ranksAlike() ? mixHash(like, 1) : exact;
+    for (const std::uint64_t key : {like, alike}) {
+      const auto* known = changesNothing(key);
+      if (known == nullptr) continue;
       const KnownSearches::Outcome outcome = *known;
       known_.add(exact, outcome);
       return charge(outcome);
@@ -155,10 +159,9 @@ class Driver {
     if (wanted_.pattern == Pattern::kNvls || wanted_.pattern == Pattern::kCollnetDirect)
       return search.steps();
     if (left_ == Search::kPerfect || free != space_.freeHash()) return search.steps();
-    const bool ranksByFree = inter() && !space_.hasNvs();
-    known_.add(exact, {search.steps(), left_, search.completed()});
-    if (like != exact && (search.exhaustive() || !ranksByFree))
-      known_.add(like, {search.steps(), left_, search.completed()});
+    const KnownSearches::Outcome outcome{search.steps(), left_, search.completed()};
+    known_.add(exact, outcome);
+    if (const std::uint64_t key = search.exhaustive() ? like : alike; key != exact) known_.add(key, outcome);
     return search.steps();
   }
 
