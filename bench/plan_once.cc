@@ -20,7 +20,7 @@ int main(int argc, char** argv) {
     return 2;
   }
   try {
-    const xylem::PlanRequest request{xylem::readTopology(argv[1]), std::atoi(argv[2])};
+    const xylem::PlanRequest request = xylem::identicalHosts(xylem::readTopology(argv[1]), std::atoi(argv[2]));
     const xylem::Settings settings;
     std::vector<double> seconds;
     std::int64_t steps = 0;
@@ -28,7 +28,7 @@ int main(int argc, char** argv) {
       const auto start = std::chrono::steady_clock::now();
       const xylem::Plan plan = xylem::planJob(request, settings);
       seconds.push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
-      steps = plan.hostOf(0).ring.searchSteps + plan.hostOf(0).tree.searchSteps;
+      steps = plan.hostOf(0).ring().searchSteps + plan.hostOf(0).tree().searchSteps;
     }
     std::nth_element(seconds.begin(), seconds.begin() + static_cast<long>(seconds.size() / 2), seconds.end());
     rusage usage{};

@@ -32,11 +32,13 @@ int graphId(GraphKind kind) {
   return kIds[kind];
 }
 
-std::vector<LogLine> graphLines(const ChannelGraph& graph, const System& system) {
+std::vector<LogLine> graphLines(const ChannelGraph& graph, const System& system, const RankNames& names) {
   std::vector<LogLine> lines;
   const auto add = [&](std::string text) {
     lines.push_back({LogLevel::kInfo, Subsystem::kGraph, std::move(text)});
   };
+  if (graph.loadedChannels >= 0)
+    add(fmt::format("Search {} : {} channels loaded from XML graph", graph.id, graph.loadedChannels));
   add(fmt::format("Pattern {}, crossNic {}, nChannels {}, bw {:f}/{:f}, type {}/{}, sameChannels {}",
                   static_cast<int>(graph.pattern), graph.crossNic, graph.nChannels, graph.bwIntra,
                   graph.bwInter, name(graph.typeIntra), name(graph.typeInter), graph.sameChannels ? 1 : 0));
@@ -45,8 +47,11 @@ std::vector<LogLine> graphLines(const ChannelGraph& graph, const System& system)
   for (int c = 0; c < graph.nChannels; ++c) {
     std::string text = fmt::format("{:2d} :", c);
     if (hasNets) text += " " + net(graph.startNet(c));
-    for (int i = 0; i < graph.gpuCount; ++i)
-      text += fmt::format(" GPU/{}", system.gpu(system.node(NodeType::kGpu, graph.gpu(c, i))).rank);
+    for (int i = 0; i < graph.gpuCount; ++i) {
+      // Only the head of an NVLS channel is filled in; NCCL prints the rest as zeros.
+      const bool empty = graph.pattern == Pattern::kNvls && i > 0;
+      text += fmt::format(" GPU/{}", empty ? 0 : names(system, system.node(NodeType::kGpu, graph.gpu(c, i))));
+    }
     if (hasNets) text += " " + net(graph.endNet(c));
     add(std::move(text));
   }

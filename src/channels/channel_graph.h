@@ -9,6 +9,7 @@
 
 #include "core/log.h"
 #include "paths/path_table.h"
+#include "topology/rank_names.h"
 #include "topology/system.h"
 
 namespace xylem {
@@ -67,7 +68,8 @@ struct ChannelGraph {
 
   std::vector<SearchAttempt> attempts;
   std::int64_t searchSteps = 0;
-  bool fallback = false;  // no channel was found: GPUs in index order
+  bool fallback = false;    // no channel was found: GPUs in index order
+  int loadedChannels = -1;  // channels the graph file has for it; -1 without a graph file
 
   int gpu(int channel, int position) const {
     return gpus[static_cast<std::size_t>(channel) * static_cast<std::size_t>(gpuCount) +
@@ -88,6 +90,6 @@ class ByGraphKind : public std::array<T, kGraphKinds> {
 using HostGraphs = ByGraphKind<ChannelGraph>;
 
 // NCCL's lines for a graph: `Pattern 4, crossNic 0, nChannels 1, …`, then one line per channel.
-std::vector<LogLine> graphLines(const ChannelGraph& graph, const System& system);
+std::vector<LogLine> graphLines(const ChannelGraph& graph, const System& system, const RankNames& names = {});
 
 }  // namespace xylem

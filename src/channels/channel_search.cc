@@ -4,6 +4,7 @@
 
 #include "channels/explored.h"
 #include "channels/known_searches.h"
+#include "channels/load_graph.h"
 #include "channels/search.h"
 #include "channels/speeds.h"
 #include "core/settings.h"
@@ -55,6 +56,7 @@ class Driver {
       : space_(space),
         terrains_(terrains),
         memory_(memory),
+        options_(options),
         maxBandwidth_(maxBandwidth),
         totalBandwidth_(totalBandwidth),
         lowestSm_(lowestSm) {
@@ -86,6 +88,8 @@ class Driver {
 
   ChannelGraph run() {
     const System& system = space_.system();
+    if (options_.graphFile != nullptr) loadGraph(*options_.graphFile, system, options_.crossNic, best_);
+    if (best_.nChannels > 0) return best_;
     if (best_.pattern == Pattern::kNvls) {
       if (!system.hasNvs() || lowestSm_ < 90) return best_;
       best_.maxChannels = std::min(32, space_.gpuCount());
@@ -271,6 +275,7 @@ class Driver {
   SearchSpace& space_;
   Terrains& terrains_;
   SearchMemory& memory_;
+  const ChannelOptions& options_;
   float maxBandwidth_, totalBandwidth_;
   int lowestSm_;
   int crossNic_ = 0;
@@ -291,7 +296,7 @@ class Driver {
 }  // namespace
 
 ChannelOptions ChannelOptions::from(const Settings& settings) {
-  return {static_cast<int>(settings.integer(Setting::kCrossNic))};
+  return {static_cast<int>(settings.integer(Setting::kCrossNic)), nullptr};
 }
 
 HostChannels::HostChannels(const System& system, const PathTable& paths, const Locality& locality,

@@ -7,6 +7,8 @@
 //   ChannelGraph ring = host.compute({.id = 0, .pattern = Pattern::kRing, .minChannels = 1, .maxChannels =
 //   32});
 
+#include <memory>
+
 #include "channels/channel_graph.h"
 #include "channels/search.h"
 #include "channels/search_space.h"
@@ -15,10 +17,13 @@
 namespace xylem {
 
 class Settings;
+struct GraphFile;
 
 struct ChannelOptions {
-  int crossNic = 2;  // NCCL_CROSS_NIC
+  int crossNic = 2;                            // NCCL_CROSS_NIC
+  std::shared_ptr<const GraphFile> graphFile;  // what NCCL_GRAPH_FILE names, if anything
 
+  // All but the graph file.
   static ChannelOptions from(const Settings& settings);
 };
 
@@ -43,6 +48,7 @@ class HostChannels {
   float maxBandwidth() const { return maxBandwidth_; }
   float totalBandwidth() const { return totalBandwidth_; }
   int lowestSm() const { return lowestSm_; }
+  int gpuCount() const { return space_.gpuCount(); }
 
   ChannelGraph compute(const GraphRequest& request);
 

@@ -3,13 +3,13 @@
 
 #include <fmt/core.h>
 
-#include <cerrno>
 #include <memory>
 
 #include "cli/arguments.h"
 #include "cli/command.h"
 #include "cli/machine_input.h"
 #include "cli/terminal.h"
+#include "core/text_file.h"
 
 namespace xylem::cli {
 namespace {
@@ -25,15 +25,6 @@ constexpr const char* kExamples = R"(Examples:
   xylem detect --devices 8        with at least 8 host devices (default: one per core)
   NCCL_SOCKET_IFNAME=eth1 xylem detect
                                   with the interfaces that a job under this setting would use)";
-
-void writeFile(const std::string& path, const std::string& text) {
-  std::FILE* file = std::fopen(path.c_str(), "w");
-  if (file == nullptr) throw Error(ResultCode::kSystemError, "cannot write {}: {}", path, errnoText(errno));
-  const bool written = std::fwrite(text.data(), 1, text.size(), file) == text.size();
-  const int reason = errno;
-  if (std::fclose(file) != 0 || !written)
-    throw Error(ResultCode::kSystemError, "cannot write {}: {}", path, errnoText(written ? errno : reason));
-}
 
 int runDetect(const Options& options) {
   const Settings settings = readSettings();

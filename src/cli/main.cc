@@ -17,6 +17,7 @@ namespace {
 constexpr const char* kExamples = R"(Examples:
   xylem show                                  this machine: nodes, links, how far apart
   xylem plan dgxh100.xml --nodes 16           what NCCL would do on 16 such hosts
+  xylem tune dgxh100.xml --nodes 16           algorithm, protocol and time per message size
   xylem detect -o node.xml                    this machine as topology XML
   xylem settings --set-only                   which NCCL_* variables are set, and where
 
@@ -99,6 +100,7 @@ int run(const std::vector<std::string>& words) {
   app.footer(kExamples);
   Action action;
   addPlan(app, action);
+  addTune(app, action);
   addShow(app, action);
   addDetect(app, action);
   addSettings(app, action);

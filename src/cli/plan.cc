@@ -5,48 +5,68 @@
 
 #include "cli/arguments.h"
 #include "cli/command.h"
+#include "cli/job_input.h"
 #include "cli/machine_input.h"
 #include "cli/plan_text.h"
 #include "cli/progress.h"
+#include "cli/rank_text.h"
+#include "core/error.h"
 #include "core/log.h"
+#include "plan/graph_dump.h"
 #include "plan/plan_json.h"
 #include "plan/plan_log.h"
-#include "plan/planner.h"
 
 namespace xylem::cli {
 namespace {
 
-// The planner has its own limit on ranks; this one only keeps nonsense out.
-constexpr int kMaxNodes = 1 << 24;
-
 struct Options {
-  std::string file;
-  int nodes = 1;
+  JobInput job;
   bool json = false;
+  bool log = false;
+  int rank = -1;  // all
 };
 
 constexpr const char* kExamples = R"(Examples:
   xylem plan dgxh100.xml              one host: graphs, channels, rings
   xylem plan dgxh100.xml --nodes 16   a job of 16 such hosts
   xylem plan - --nodes 2              two hosts like this machine
+  xylem plan --host dgxh100.xml:2 --host dgxa100.xml@0,1,2,3
+                                      two hosts of one kind and half of one of another
+  xylem plan dgxh100.xml --nodes 16384 --rank 70000
+                                      one rank of 131072: its neighbours, trees, NICs
+  xylem plan dgxh100.xml --nodes 2 --log
+                                      the lines that NCCL's rank 0 would log
   xylem plan dgxh100.xml --json       everything, in the format xylem-plan-1
   NCCL_CROSS_NIC=0 xylem plan dgxh100.xml --nodes 2
                                       what a setting changes
-  NCCL_DEBUG=INFO xylem plan dgxh100.xml
-                                      with the lines that NCCL would log (with --json on standard error))";
+  NCCL_GRAPH_DUMP_FILE=graph.xml xylem plan dgxh100.xml --nodes 2
+                                      the channels as NCCL's graph file, which NCCL_GRAPH_FILE reads)";
+
+std::string output(const Options& options, const Plan& plan, int rank) {
+  if (options.log) return logText(planLog(plan, rank));
+  if (options.json) return planToJson(plan, options.rank) + "\n";
+  const Terminal screen = terminalOf(stdout);
+  if (options.rank >= 0) return rankText(plan, rank, screen);
+  return planText(plan, jobName(options.job), screen);
+}
 
 int runPlan(const Options& options) {
   const Settings settings = readSettings();
   // NCCL logs to standard output, where it would spoil the JSON.
   const Logger log(settings, kPlannerSubsystems, options.json ? stderr : stdout);
-  const PlanRequest request{readMachine(options.file, settings), options.nodes};
+  const PlanRequest request = readJob(options.job, settings);
   const Plan plan = [&] {
-    const Progress progress(fmt::format("planning {}", machineName(options.file)));
+    const Progress progress(fmt::format("planning {}", jobName(options.job)));
     return planJob(request, settings);
   }();
-  for (const LogLine& line : planLog(plan)) log.write(line);
-  writeOut(options.json ? planToJson(plan) : planText(plan, machineName(options.file), terminalOf(stdout)));
-  if (options.json) writeOut("\n");
+  if (options.rank >= plan.job().ranks())
+    throw InputError({"--rank", 0}, std::to_string(options.rank),
+                     fmt::format("a rank of the job, 0 to {}", plan.job().ranks() - 1));
+  dumpGraphs(plan, settings);
+  const int rank = std::max(options.rank, 0);
+  if (!options.log && log.enabled(LogLevel::kWarn, Subsystem::kAll))
+    for (const LogLine& line : planLog(plan, rank)) log.write(line);
+  writeOut(output(options, plan, rank));
   return kOk;
 }
 
@@ -55,13 +75,12 @@ int runPlan(const Options& options) {
 void addPlan(CLI::App& app, Action& action) {
   const auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand("plan", "plan a job: channels, rings and trees, as NCCL would");
-  command->add_option("FILE", options->file, "topology XML of a host; - for this machine")
-      ->type_name("")
-      ->required();
-  command->add_option("--nodes", options->nodes, "number of identical hosts (default 1)")
-      ->type_name("N")
-      ->check(integerIn(1, kMaxNodes));
-  command->add_flag("--json", options->json, "print JSON");
+  addJobOptions(*command, options->job);
+  command->add_option("--rank", options->rank, "only this rank's view")
+      ->type_name("R")
+      ->check(integerIn(0, 1 << 24));
+  CLI::Option* json = command->add_flag("--json", options->json, "print JSON");
+  command->add_flag("--log", options->log, "print the lines that NCCL would log")->excludes(json);
   command->footer(kExamples);
   command->callback([&action, options] { action = [options] { return runPlan(*options); }; });
 }

@@ -7,6 +7,7 @@
 
 #include "cli/machine_words.h"
 #include "cli/table.h"
+#include "connect/rings.h"
 
 namespace xylem::cli {
 namespace {
@@ -28,20 +29,21 @@ std::string jobText(const Plan& plan, const std::string& machine, const Terminal
   const JobNodes& nodes = plan.connections.nodes;
   const HostPlan& host = plan.hostOf(0);
   std::string text = fmt::format(
-      "{} on {} of {}: {}\n", screen.paint(Style::kBold, counted(plan.job.ranks(), "rank")),
-      counted(plan.hosts, "host"), machine,
-      plan.hostPlans.size() == 1 ? inventory(host.system()) : counted(plan.job.ranksPerHost, "GPU"));
-  if (nodes.count() != plan.hosts)
+      "{} on {} of {}: {}\n", screen.paint(Style::kBold, counted(plan.job().ranks(), "rank")),
+      counted(plan.job().hosts(), "host"), machine,
+      plan.hostPlans.size() == 1 ? inventory(host.system()) : counted(plan.job().shapeOf(0).ranks(), "GPU"));
+  if (nodes.count() != plan.job().hosts())
     text += fmt::format("NCCL counts {}: not all GPUs of a host reach each other without the network\n",
                         counted(nodes.count(), "node"));
-  text += plan.lowestSm == plan.highestSm
-              ? fmt::format("compute capability {}", plan.lowestSm)
-              : fmt::format("compute capabilities {} to {}", plan.lowestSm, plan.highestSm);
-  if (plan.job.ranksPerHost > 1)
+  text += plan.connections.lowestSm == plan.connections.highestSm
+              ? fmt::format("compute capability {}", plan.connections.lowestSm)
+              : fmt::format("compute capabilities {} to {}", plan.connections.lowestSm,
+                            plan.connections.highestSm);
+  if (plan.job().shapeOf(0).ranks() > 1)
     text += plan.allNvlink ? ", GPUs of a host all joined by NVLink"
                            : ", GPUs of a host not all joined by NVLink";
-  text += fmt::format("\nchannels: {}, of which collectives use {}\n", plan.connections.nChannels,
-                      plan.connections.collChannels);
+  text += fmt::format("\nchannels: {}, of which collectives use {}\n", plan.connections.nChannels(),
+                      plan.connections.of(0).channels.collective);
   for (const auto& [name, value] : plan.settings) text += fmt::format("set: {}={}\n", name, value);
   return text;
 }
@@ -54,6 +56,7 @@ struct NamedGraph {
 std::string remarks(const ChannelGraph& graph) {
   std::vector<std::string> parts;
   if (graph.fallback) parts.emplace_back("nothing found: ranks in simple order");
+  if (graph.loadedChannels > 0) parts.emplace_back("from the graph file");
   if (graph.crossNic != 0) parts.emplace_back("crosses NICs");
   const auto exhausted = std::count_if(graph.attempts.begin(), graph.attempts.end(),
                                        [](const SearchAttempt& attempt) { return attempt.exhausted; });
@@ -72,7 +75,7 @@ std::string graphsText(const HostPlan& host, const Terminal& screen) {
   if (nets) columns.push_back({"GPU-NET"});
   columns.push_back({""});
   Table table(columns);
-  for (const auto& [title, graph] : {NamedGraph{"ring", host.ring}, NamedGraph{"tree", host.tree}}) {
+  for (const auto& [title, graph] : {NamedGraph{"ring", host.ring()}, NamedGraph{"tree", host.tree()}}) {
     std::vector<Cell> row = {{title, Style::kBold},
                              {name(graph.pattern)},
                              {std::to_string(graph.nChannels)},
@@ -179,7 +182,10 @@ std::string channelsText(const System& system, const ChannelGraph& graph, const 
 
 std::string ringsText(const Connections& connections, const Terminal& screen) {
   Table table({{"channel", Align::kRight}, {"ranks"}});
-  for (const auto& group : grouped(connections.rings))
+  std::vector<Numbers> rings;
+  for (int channel = 0; channel < connections.nChannels(); ++channel)
+    rings.push_back(ringOf(connections, channel));
+  for (const auto& group : grouped(rings))
     table.add({{listText(group.channels)}, {ranksText(group.line, connections.nodes.ofRank, 1)}});
   return table.text(screen, 2);
 }
@@ -191,7 +197,7 @@ std::vector<Decision> refusals(const Plan& plan, const HostPlan& host) {
   const PathTable& paths = host.paths.paths;
   const Locality locality(system, paths);
   const Reach reach(system, paths, locality, plan.reach);
-  const ChannelGraph& ring = host.ring;
+  const ChannelGraph& ring = host.ring();
   const bool nets = system.count(NodeType::kNet) > 0;
   const auto gpuAt = [&](int channel, int i) { return system.node(NodeType::kGpu, ring.gpu(channel, i)); };
   std::vector<Decision> all;
@@ -245,9 +251,9 @@ std::string planText(const Plan& plan, const std::string& machine, const Termina
     text += heading(screen, "Graphs of " + which + ", bandwidth per channel");
     text += graphsText(host, screen);
     text += heading(screen, "Ring channels of " + which);
-    text += channelsText(host.system(), host.ring, screen);
+    text += channelsText(host.system(), host.ring(), screen);
     text += heading(screen, "Tree channels of " + which);
-    text += channelsText(host.system(), host.tree, screen);
+    text += channelsText(host.system(), host.tree(), screen);
     text += refusalsText(plan, host, screen);
   }
   text += heading(

@@ -49,7 +49,7 @@ void logPlan(const Logger& log, const PlannedJob& job, const Membership& m) {
            host.hosts, host.ranks.size(), host.localRank);
   if (m.rank == 0)
     for (const LogLine& line : planLog(job.plan)) log.write(line);
-  const auto& rings = job.plan.connections.rings;
+  const auto& rings = job.rings;
   for (std::size_t c = 0; c < rings.size(); ++c) {
     const auto [previous, next] = around(rings[c], m.rank);
     log.info(Subsystem::kGraph, "Ring {:02} : {} -> {} -> {}", c, previous, m.rank, next);
@@ -58,7 +58,7 @@ void logPlan(const Logger& log, const PlannedJob& job, const Membership& m) {
 
 void logConnections(const Logger& log, const PlannedJob& job, const Membership& m,
                     std::span<const Peer> peers, std::string_view transport) {
-  const auto& rings = job.plan.connections.rings;
+  const auto& rings = job.rings;
   for (std::size_t c = 0; c < rings.size() && m.ranks > 1; ++c) {
     const int next = around(rings[c], m.rank).second;
     log.info(Subsystem::kInit, "Channel {:02}/0 : {}[{}] -> {}[{}] via {}/direct/direct", c, m.rank, m.device,

@@ -66,7 +66,7 @@ void Communicator::meet(const Settings& settings) {
 
 void Communicator::plan(const Settings& settings) {
   job_ = planWithPeers(*ring_, peers_, settings, membership_.device);
-  checkSamePlan(*ring_, job_.plan.connections);
+  checkSamePlan(*ring_, job_.rings);
   Scheduler::instance().noteLocalRanks(static_cast<int>(job_.neighbourhood.ranks.size()));
   logPlan(*log_, job_, membership_);
 }
@@ -82,7 +82,7 @@ void Communicator::connect(const Settings& settings) {
 
   const std::chrono::seconds timeout(settings.integer(Setting::kTimeout));
   const Waiting waiting{Deadline::after(timeout), [this] { ring_->check(); }};
-  links_ = connectRings(job_.plan.connections.rings, *transport_, peers, membership_.rank, waiting);
+  links_ = connectRings(job_.rings, *transport_, peers, membership_.rank, waiting);
   logConnections(*log_, job_, membership_, peers, transport_->name());
 
   const int channels = channelsToUse(settings);
@@ -99,7 +99,7 @@ int Communicator::channelsToUse(const Settings& settings) const {
   const auto least =
       std::max(settings.integer(Setting::kMinNChannels), settings.integer(Setting::kMinNRings));
   const int wanted = std::max({1, perRank, static_cast<int>(std::max<std::int64_t>(least, 0))});
-  return std::min(wanted, static_cast<int>(job_.plan.connections.rings.size()));
+  return std::min(wanted, static_cast<int>(job_.rings.size()));
 }
 
 void Communicator::allReduce(const RingBuffers& buffers, DataType type, ReduceOp op, Stream& stream) {

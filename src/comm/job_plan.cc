@@ -3,6 +3,8 @@
 #include <map>
 
 #include "comm/host_description.h"
+#include "connect/rings.h"
+#include "plan/graph_dump.h"
 #include "plan/planner.h"
 
 namespace xylem {
@@ -60,12 +62,17 @@ PlannedJob planWithPeers(Ring& ring, std::span<const PeerInfo> peers, const Sett
   std::vector<std::string> xmls;
   for (const auto& xml : ring.allGatherBytes(bytes, kMostDescriptionBytes))
     xmls.emplace_back(reinterpret_cast<const char*>(xml.data()), xml.size());
-  job.plan = planJob({fuseDescriptions(xmls), host.hosts}, settings);
+  PlanRequest request = identicalHosts(fuseDescriptions(xmls), host.hosts);
+  request.graphFile = graphFileOf(settings);
+  job.plan = planJob(request, settings);
+  dumpGraphs(job.plan, settings, ring.rank());
+  for (int c = 0; c < job.plan.connections.nChannels(); ++c)
+    job.rings.push_back(ringOf(job.plan.connections, c));
   return job;
 }
 
-void checkSamePlan(Ring& ring, const Connections& connections) {
-  const std::vector<std::uint64_t> hashes = ring.allGather(hashOf(connections.rings));
+void checkSamePlan(Ring& ring, const std::vector<std::vector<int>>& rings) {
+  const std::vector<std::uint64_t> hashes = ring.allGather(hashOf(rings));
   for (std::size_t rank = 0; rank < hashes.size(); ++rank)
     if (hashes[rank] != hashes.front())
       throw Error(ResultCode::kInvalidUsage,

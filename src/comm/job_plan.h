@@ -3,7 +3,7 @@
 // all descriptions are fused, and every rank plans the whole by itself, with the same outcome.
 //
 //   PlannedJob job = planWithPeers(ring, peers, settings, device);
-//   job.plan.connections.rings ...
+//   job.rings[channel] ...
 
 #include <cstdint>
 #include <span>
@@ -16,6 +16,7 @@ namespace xylem {
 
 struct PlannedJob {
   Plan plan;
+  std::vector<std::vector<int>> rings;  // by channel, from rank 0
   Neighbourhood neighbourhood;
   std::uint64_t busId = 0;  // of this rank's device
 };
@@ -24,6 +25,6 @@ struct PlannedJob {
 PlannedJob planWithPeers(Ring& ring, std::span<const PeerInfo> peers, const Settings& settings, int device);
 
 // Throws if the ranks did not come to the same rings; they differ if their settings do.
-void checkSamePlan(Ring& ring, const Connections& connections);
+void checkSamePlan(Ring& ring, const std::vector<std::vector<int>>& rings);
 
 }  // namespace xylem

@@ -39,7 +39,8 @@ ChannelLimits ChannelLimits::from(const Settings& settings) {
       std::min(firstSet(settings, Setting::kMaxNChannels, Setting::kMaxNRings, kMaxChannels), kMaxChannels);
   if (settings.isSet(Setting::kWorkArgsBytes)) {
     const auto bytes = static_cast<int>(settings.integer(Setting::kWorkArgsBytes));
-    limits.userMax = std::min(limits.userMax, (bytes - kWorkArgsHeader) / kWorkArgsPerChannel);
+    limits.argumentMax = std::min(kMaxChannels, (bytes - kWorkArgsHeader) / kWorkArgsPerChannel);
+    limits.userMax = std::min(limits.userMax, limits.argumentMax);
   }
   limits.userMax = std::max(limits.userMax, 1);
   limits.userMin =
@@ -52,17 +53,19 @@ ChannelLimits ChannelLimits::from(const Settings& settings) {
   return limits;
 }
 
-std::vector<int> channelSources(const ChannelCountInput& input, const ChannelLimits& limits) {
-  std::vector<int> sources;
-  for (int c = 0; c < input.searched; ++c) sources.push_back(c);
-  copyUpTo(sources, std::min(2 * input.searched, kMaxChannels));
-  const auto count = [&] { return static_cast<int>(sources.size()); };
+ChannelCounts countChannels(const ChannelCountInput& input, const ChannelLimits& limits) {
+  ChannelCounts counts;
+  std::vector<int>& sources = counts.source;
+  for (int c = 0; c < std::min(2 * input.searched, kMaxChannels); ++c) sources.push_back(c);
+  if (input.collnetFaster) copyUpTo(sources, std::min(kMaxChannels, counts.total() + counts.total() / 2));
   if (input.lowestSm >= kDoubleFromSm && input.nodes > 1 && input.ringBandwidth > kDoubleFrom &&
-      count() < kDoubleBelow)
-    copyUpTo(sources, 2 * count());
-  sources.resize(static_cast<std::size_t>(std::min({limits.userMax, count(), limits.maxCtas})));
+      counts.total() < kDoubleBelow)
+    copyUpTo(sources, 2 * counts.total());
+  sources.resize(static_cast<std::size_t>(std::min({limits.userMax, counts.total(), limits.maxCtas})));
   copyUpTo(sources, std::max(limits.userMin, limits.minCtas));
-  return sources;
+  counts.collective = counts.total();
+  copyUpTo(sources, input.nvlsChannels);
+  return counts;
 }
 
 }  // namespace xylem

@@ -12,6 +12,7 @@ struct ChannelLimits {
   int userMin = 0;   // NCCL_MIN_NCHANNELS, NCCL_MIN_NRINGS
   int maxCtas = 64;
   int minCtas = 1;
+  int argumentMax = 64;  // NCCL_WORK_ARGS_BYTES
 
   static ChannelLimits from(const Settings& settings);
 };
@@ -20,13 +21,23 @@ struct ChannelLimits {
 struct ChannelCountInput {
   int searched = 0;  // channels that both the ring and the tree graph have, after the merge
   int nodes = 1;
-  int lowestSm = 0;         // of all ranks
-  float ringBandwidth = 0;  // merged, inside the host, GB/s per channel
+  int lowestSm = 0;            // of all ranks
+  float ringBandwidth = 0;     // merged, inside the host, GB/s per channel
+  bool collnetFaster = false;  // CollNet chains have more bandwidth inside the hosts than between them
+  int nvlsChannels = 0;        // as many channels at least, for NVLS
 };
 
-// For each channel of the communicator the channel of the search it follows. Twice as many as were searched
-// (the second half carries the second tree), more on fast machines, then the user's maximum and minimum, in
-// that order.
-std::vector<int> channelSources(const ChannelCountInput& input, const ChannelLimits& limits);
+struct ChannelCounts {
+  // By channel: the channel it copies. Those below `searched` follow the channel of the search with that
+  // number, the next `searched` the same ones with the second tree.
+  std::vector<int> source;
+  int collective = 0;  // channels of collectives; NVLS and send/receive may use more
+
+  int total() const { return static_cast<int>(source.size()); }
+};
+
+// Twice as many as were searched (the second half carries the second tree), more on fast machines, then the
+// user's maximum and minimum, in that order.
+ChannelCounts countChannels(const ChannelCountInput& input, const ChannelLimits& limits);
 
 }  // namespace xylem

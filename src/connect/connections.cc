@@ -1,117 +1,139 @@
 #include "connect/connections.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <map>
+#include <array>
 
+#include "connect/heads.h"
+#include "connect/p2p_channels.h"
 #include "core/error.h"
+#include "core/settings.h"
+#include "paths/locality.h"
 
 namespace xylem {
 namespace {
 
-// Ranks whose channel 0 starts at the same rank form a node; nodes are numbered by their first rank.
-JobNodes numberNodes(const Job& job) {
-  JobNodes nodes;
-  std::map<int, int> nodeOfStart;
-  std::vector<int> sizes;
-  for (int rank = 0; rank < job.ranks(); ++rank) {
-    const RankView& view = job.view(rank);
-    const int start = job.rankAt(view, *view.ring, 0, 0, rank / job.ranksPerHost);
-    const auto [found, isNew] = nodeOfStart.emplace(start, nodes.count());
-    if (isNew) {
-      nodes.firstRank.push_back(rank);
-      sizes.push_back(0);
+// Channels that NVLS uses, by architecture.
+constexpr int kNvlsChannels = 16;
+constexpr int kNvlsChannelsSm100 = 32;
+constexpr int kBlackwellSm = 100;
+
+// Every rank finds its neighbours by its own place in the channel, so each GPU must be there once.
+void checkChannels(const Job& job, int searched) {
+  for (const RankView& view : job.views) {
+    for (GraphKind kind : {GraphKind::kRing, GraphKind::kTree}) {
+      const ChannelGraph& graph = (*view.graphs)[kind];
+      for (int channel = 0; channel < searched; ++channel) {
+        std::vector<bool> seen(static_cast<std::size_t>(graph.gpuCount), false);
+        for (int i = 0; i < graph.gpuCount; ++i) seen[static_cast<std::size_t>(graph.gpu(channel, i))] = true;
+        const auto missing = std::find(seen.begin(), seen.end(), false);
+        if (missing != seen.end())
+          throw Error(
+              ResultCode::kInternalError, "channel {} of the {} graph does not contain {}", channel,
+              name(kind),
+              view.system->name(view.system->node(NodeType::kGpu, static_cast<int>(missing - seen.begin()))));
+      }
     }
-    nodes.ofRank.push_back(found->second);
-    nodes.localRank.push_back(sizes[static_cast<std::size_t>(found->second)]++);
   }
-  nodes.maxLocalRanks = *std::max_element(sizes.begin(), sizes.end());
-  return nodes;
 }
 
-// The chains of all nodes, one after the other. On odd nodes pairs of channels change places when rings cross
-// NICs, so that a ring leaves a host by the NIC it enters the next one.
-std::vector<int> joinChains(const Job& job, const JobNodes& nodes, int channel, bool swapOnOddNodes) {
-  std::vector<int> ring;
-  ring.reserve(static_cast<std::size_t>(job.ranks()));
-  for (int node = 0; node < nodes.count(); ++node) {
-    const int first = nodes.firstRank[static_cast<std::size_t>(node)];
-    const RankView& view = job.view(first);
-    const int source = swapOnOddNodes && node % 2 == 1 ? channel ^ 1 : channel;
-    for (int i = 0; i < view.ring->gpuCount; ++i)
-      ring.push_back(job.rankAt(view, *view.ring, source, i, first / job.ranksPerHost));
+void compareMachines(Connections& c) {
+  const Cpu* first = nullptr;
+  for (const RankView& view : c.job.views) {
+    const System& system = *view.system;
+    for (NodeId gpu : system.nodes(NodeType::kGpu)) {
+      const int sm = system.gpu(gpu).sm;
+      c.lowestSm = c.highestSm == 0 ? sm : std::min(c.lowestSm, sm);
+      c.highestSm = std::max(c.highestSm, sm);
+    }
+    const Cpu* cpu = system.firstCpu();
+    if (cpu == nullptr) continue;
+    if (first == nullptr) first = cpu;
+    c.mixedArch = c.mixedArch || cpu->arch != first->arch;
+    c.mixedVendor = c.mixedVendor || cpu->vendor != first->vendor;
   }
-  return ring;
 }
 
-void startAtRankZero(std::vector<int>& ring) {
-  std::rotate(ring.begin(), std::find(ring.begin(), ring.end(), 0), ring.end());
+int nvlsChannelsOf(const RankView& view, const ConnectOptions& options) {
+  int sm = 0;
+  for (NodeId gpu : view.system->nodes(NodeType::kGpu)) sm = std::max(sm, view.system->gpu(gpu).sm);
+  int channels = sm >= kBlackwellSm ? kNvlsChannelsSm100 : kNvlsChannels;
+  if (options.nvlsChannels >= 0) channels = options.nvlsChannels;
+  return std::max(options.limits.minCtas, std::min(options.limits.maxCtas, channels));
 }
 
-void checkRing(const std::vector<int>& ring, int channel, int ranks) {
-  std::vector<bool> seen(static_cast<std::size_t>(ranks), false);
-  for (int rank : ring) seen[static_cast<std::size_t>(rank)] = true;
-  const auto missing = std::find(seen.begin(), seen.end(), false);
-  if (missing != seen.end() || static_cast<int>(ring.size()) != ranks)
-    throw Error(ResultCode::kInternalError, "the ring of channel {} does not contain rank {}", channel,
-                missing - seen.begin());
+ViewDecisions decide(const Connections& c, const RankView& view, int nvlsChannels) {
+  ViewDecisions decisions;
+  const MergedGraph& chain = c.merged[GraphKind::kCollnetChain];
+  decisions.nvlsChannels = nvlsChannels;
+  decisions.channels = countChannels(
+      {.searched = c.searched,
+       .nodes = c.nodes.count(),
+       .lowestSm = c.lowestSm,
+       .ringBandwidth = c.merged[GraphKind::kRing].bwIntra,
+       .collnetFaster = c.collnet && chain.bwIntra > chain.bwInter && c.job.ranks() > c.nodes.count(),
+       .nvlsChannels = decisions.nvlsChannels},
+      c.options.limits);
+  if (c.collnet) decisions.collnetHeads = static_cast<int>(collnetHeads(view, c.merged).size());
+  const P2pChannels p2p = countP2pChannels(view, c.job.ranks(), decisions.channels.total(), c.options);
+  decisions.p2pChannels = p2p.total;
+  decisions.p2pChannelsPerPeer = p2p.perPeer;
+  return decisions;
+}
+
+void decideAll(Connections& c) {
+  std::vector<int> nvlsChannels;
+  for (const RankView& view : c.job.views)
+    nvlsChannels.push_back(c.nvlsHeads > 0 ? nvlsChannelsOf(view, c.options) : 0);
+  const bool agree = c.options.rules == Rules::kXylem;
+  if (agree)
+    std::fill(nvlsChannels.begin(), nvlsChannels.end(),
+              *std::min_element(nvlsChannels.begin(), nvlsChannels.end()));
+  for (std::size_t i = 0; i < c.job.views.size(); ++i)
+    c.views.push_back(decide(c, c.job.views[i], nvlsChannels[i]));
+  if (!agree) return;
+  ViewDecisions least = c.views.front();
+  for (const ViewDecisions& view : c.views) {
+    least.p2pChannelsPerPeer = std::min(least.p2pChannelsPerPeer, view.p2pChannelsPerPeer);
+    least.collnetHeads = std::min(least.collnetHeads, view.collnetHeads);
+  }
+  std::fill(c.views.begin(), c.views.end(), least);
 }
 
 }  // namespace
 
-Connections connect(const Job& job, const Settings& settings) {
+ConnectOptions ConnectOptions::from(const Settings& settings) {
+  const auto number = [&](Setting setting) { return static_cast<int>(settings.integer(setting)); };
+  ConnectOptions options;
+  options.limits = ChannelLimits::from(settings);
+  options.collnetNodeThreshold = number(Setting::kCollnetNodeThreshold);
+  options.nvlsChannels = number(Setting::kNvlsNChannels);
+  options.minP2pChannels = number(Setting::kMinP2pNChannels);
+  options.maxP2pChannels = number(Setting::kMaxP2pNChannels);
+  options.channelsPerNetPeer = number(Setting::kNChannelsPerNetPeer);
+  options.crossNic = number(Setting::kCrossNic);
+  options.pxnLevel = number(Setting::kPxnDisable) == 1 ? 0 : number(Setting::kP2pPxnLevel);
+  return options;
+}
+
+Connections connect(Job job, const ConnectOptions& options) {
   Connections c;
-  c.nodes = numberNodes(job);
-  c.ring = merge(job, &RankView::ring);
-  c.tree = merge(job, &RankView::tree);
-  const int searched = c.ring.nChannels = c.tree.nChannels = std::min(c.ring.nChannels, c.tree.nChannels);
-  int lowestSm = 0;
-  for (const RankView& view : job.views)
-    for (NodeId gpu : view.system->nodes(NodeType::kGpu))
-      lowestSm = lowestSm == 0 ? view.system->gpu(gpu).sm : std::min(lowestSm, view.system->gpu(gpu).sm);
-  c.source =
-      channelSources({searched, c.nodes.count(), lowestSm, c.ring.bwIntra}, ChannelLimits::from(settings));
-  c.nChannels = c.collChannels = static_cast<int>(c.source.size());
-  const bool swap = c.ring.crossNic != 0 && searched % 2 == 0;
-  for (int channel = 0; channel < c.nChannels; ++channel) {
-    const int source = c.source[static_cast<std::size_t>(channel)];
-    const auto same = std::find(c.source.begin(), c.source.begin() + channel, source) - c.source.begin();
-    if (same < channel) {
-      c.rings.push_back(c.rings[static_cast<std::size_t>(same)]);
-      continue;
-    }
-    c.rings.push_back(joinChains(job, c.nodes, source, swap));
-    startAtRankZero(c.rings.back());
-    checkRing(c.rings.back(), channel, job.ranks());
+  c.options = options;
+  c.job = std::move(job);
+  c.nodes = numberNodes(c.job);
+  c.merged = mergeGraphs(c.job);
+  c.searched = c.merged[GraphKind::kRing].nChannels;
+  c.swapped = c.merged[GraphKind::kRing].crossNic != 0 && c.searched % 2 == 0;
+  checkChannels(c.job, c.searched);
+  compareMachines(c);
+  c.collnet =
+      c.merged[GraphKind::kCollnetChain].nChannels > 0 && c.nodes.count() >= options.collnetNodeThreshold;
+  if (c.merged[GraphKind::kNvls].nChannels > 0) {
+    c.nvlsHeads = kMaxChannels;
+    for (const RankView& view : c.job.views)
+      c.nvlsHeads = std::min(c.nvlsHeads, static_cast<int>(nvlsHeads(view).size()));
   }
+  decideAll(c);
   return c;
-}
-
-std::optional<int> ringNet(const RankView& view, int searched, int channel, int gpu) {
-  const ChannelGraph& ring = *view.ring;
-  if (view.system->count(NodeType::kNet) == 0) return std::nullopt;
-  const int source = channel % searched;
-  return ring.gpu(source, 0) == gpu ? ring.startNet(source) : ring.endNet(source);
-}
-
-std::vector<LogLine> ringLines(const Connections& connections) {
-  constexpr std::size_t kLineLimit = 127;
-  std::vector<LogLine> lines;
-  const auto ranks = connections.nodes.ofRank.size();
-  const std::size_t width = std::to_string(ranks - 1).size();
-  for (int channel = 0; channel < connections.nChannels; ++channel) {
-    std::string text = fmt::format("Channel {:02d}/{:02d} :", channel, connections.nChannels);
-    for (int rank : connections.rings[static_cast<std::size_t>(channel)]) {
-      text += fmt::format(" {:{}d}", rank, width);
-      if (text.size() <= kLineLimit) continue;
-      text.resize(kLineLimit - 3);
-      text += "...";
-      break;
-    }
-    lines.push_back({LogLevel::kInfo, Subsystem::kInit, std::move(text)});
-  }
-  return lines;
 }
 
 }  // namespace xylem

@@ -1,44 +1,80 @@
 #pragma once
-// The whole job's connections: hosts' chains joined into rings.
+// What a job's ranks agree on once each knows all others' graphs, and what each kind of rank decides alone.
 //
-//   Connections c = connect(job, settings);
-//   c.rings[0]   ->   {0, 1, 2, 3}: channel 0 goes 0 -> 1 -> 2 -> 3 -> 0
-
-#include <optional>
-#include <vector>
+//   Connections c = connect(std::move(job), options);
+//   ringOf(c, 0)       ->  {0, 1, 2, 3}: channel 0 goes 0 -> 1 -> 2 -> 3 -> 0   (connect/rings.h)
+//   treeOf(c, 0, 0)    ->  rank 0 in the tree of channel 0                     (connect/trees.h)
+//
+// Rings, trees and the rest of a channel are computed from this when asked for, for one rank or for all:
+// nothing here grows faster than the number of ranks.
 
 #include "connect/channel_count.h"
 #include "connect/job.h"
 #include "connect/merge.h"
+#include "connect/nodes.h"
 
 namespace xylem {
 
-// A node is what shares a ring inside: a host, or one domain of it.
-struct JobNodes {
-  std::vector<int> ofRank;     // by rank: its node
-  std::vector<int> localRank;  // by rank: its place among the node's ranks
-  std::vector<int> firstRank;  // by node
-  int maxLocalRanks = 0;
-  int count() const { return static_cast<int>(firstRank.size()); }
+class Settings;
+
+// What NCCL computes on each rank without telling the others. Ranks of one view have the same; NCCL breaks
+// when those of different views do not.
+struct ViewDecisions {
+  ChannelCounts channels;
+  int nvlsChannels = 0;
+  int p2pChannels = 0, p2pChannelsPerPeer = 0;
+  int collnetHeads = 0;
+};
+
+// What of those is as NCCL leaves it, or agreed on.
+enum class Rules {
+  kNccl,   // each kind of rank decides alone
+  kXylem,  // all ranks take what every kind of rank can do
+};
+
+struct ConnectOptions {
+  Rules rules = Rules::kNccl;
+  ChannelLimits limits;
+  int collnetNodeThreshold = 2;  // NCCL_COLLNET_NODE_THRESHOLD
+  int nvlsChannels = -1;         // NCCL_NVLS_NCHANNELS; negative decides by architecture
+  int minP2pChannels = 1, maxP2pChannels = 64;
+  int channelsPerNetPeer = -1;  // NCCL_NCHANNELS_PER_NET_PEER; negative decides by the number of ranks
+  int crossNic = 2;             // NCCL_CROSS_NIC
+  int pxnLevel = 2;             // NCCL_P2P_PXN_LEVEL; 0 too if PXN is disabled
+
+  static ConnectOptions from(const Settings& settings);
 };
 
 struct Connections {
+  ConnectOptions options;
+  Job job;
   JobNodes nodes;
-  MergedGraph ring, tree;
-  int nChannels = 0;
-  int collChannels = 0;                 // channels collectives use
-  std::vector<int> source;              // by channel: the channel of the search it follows
-  std::vector<std::vector<int>> rings;  // by channel: the ranks in order, from rank 0
+  ByGraphKind<MergedGraph> merged;
+  int searched = 0;      // channels that the rings and the trees of all hosts have
+  bool swapped = false;  // rings on odd nodes trade places pairwise
+  bool collnet = false;  // the network reduces
+  int nvlsHeads = 0;     // channels through the NVSwitches' reduction, on every node; 0 without it
+  int lowestSm = 0, highestSm = 0;
+  bool mixedArch = false, mixedVendor = false;  // the ranks' CPUs differ
+  std::vector<ViewDecisions> views;             // by view
+
+  const ViewDecisions& of(int rank) const { return views[static_cast<std::size_t>(job.viewOf(rank))]; }
+  // As rank 0 counts; other ranks may differ (ViewDecisions).
+  int nChannels() const { return of(0).channels.total(); }
+
+  // The channel of the search that a channel of the communicator follows, and which of the two trees it has.
+  // With the sources of `rank`'s view.
+  struct Source {
+    int searched = 0;
+    int tree = 0;
+  };
+  Source source(int rank, int channel) const {
+    const int original = of(rank).channels.source[static_cast<std::size_t>(channel)];
+    return {original % searched, original / searched};
+  }
 };
 
-// Throws Error if a ring does not contain every rank.
-Connections connect(const Job& job, const Settings& settings);
-
-// The index of the NET at the end of the chain where `gpu` (an index, too) stands, on a channel of the
-// communicator. `searched` is the merged number of channels. nullopt: the graph has no NETs.
-std::optional<int> ringNet(const RankView& view, int searched, int channel, int gpu);
-
-// NCCL's lines: `Channel 00/02 :    0   1   2   3` per ring.
-std::vector<LogLine> ringLines(const Connections& connections);
+// Throws Error if a graph does not connect the GPUs of its host, which only graphs from files can fail to.
+Connections connect(Job job, const ConnectOptions& options);
 
 }  // namespace xylem

@@ -13,7 +13,6 @@ struct MergedGraph {
   int crossNic = 0;
 };
 
-// `graph` picks the graph out of a view: &RankView::ring or &RankView::tree.
-MergedGraph merge(const Job& job, const ChannelGraph* RankView::*graph);
+ByGraphKind<MergedGraph> mergeGraphs(const Job& job);
 
 }  // namespace xylem

@@ -29,6 +29,7 @@ std::string nearestWord(std::string_view typed, const std::vector<std::string>& 
   std::string nearest;
   std::size_t best = kMostEdits + 1;
   for (const std::string& word : words) {
+    if (typed.size() > word.size() + kMostEdits) continue;  // whatever it is, and however long
     const std::size_t distance = editDistance(typed, word);
     // Half of a short word replaced is another word.
     if (distance >= best || distance * 2 > word.size()) continue;

@@ -17,7 +17,7 @@ std::optional<std::int64_t> parseInteger(const std::string& text, bool& overflow
   char* end = nullptr;
   const long long value = std::strtoll(text.c_str(), &end, 0);
   overflow = errno == ERANGE;
-  if (end == text.c_str() || *end != '\0') return std::nullopt;
+  if (end == text.c_str() || end != text.c_str() + text.size()) return std::nullopt;
   return value;
 }
 
@@ -104,12 +104,17 @@ Settings Settings::fromEnvironment() {
 bool Settings::readFile(const std::string& path) {
   std::ifstream file(path);
   if (!file.is_open()) return false;
+  addLines(file, path);
+  return true;
+}
+
+void Settings::addLines(std::istream& lines, const std::string& file) {
   std::string line;
-  for (int number = 1; std::getline(file, line); ++number) {
+  for (int number = 1; std::getline(lines, line); ++number) {
     if (line.ends_with('\r')) line.pop_back();
     const std::size_t equals = line.find('=');
     if (line.empty() || line[0] == '#' || equals == std::string::npos) continue;
-    const std::string origin = fmt::format("{}:{}", path, number);
+    const std::string origin = fmt::format("{}:{}", file, number);
     const std::string name = line.substr(0, equals);
     const SettingSpec* s = findSetting(name);
     if (s == nullptr) {
@@ -118,7 +123,6 @@ bool Settings::readFile(const std::string& path) {
       set(*s, line.substr(equals + 1), origin);
     }
   }
-  return true;
 }
 
 void Settings::noteUnknown(std::string_view name, const std::string& origin) {

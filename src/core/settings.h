@@ -9,6 +9,7 @@
 // set.
 
 #include <cstdint>
+#include <iosfwd>
 #include <map>
 #include <optional>
 #include <span>
@@ -56,6 +57,9 @@ class Settings {
   static Settings fromPairs(const std::map<std::string, std::string>& pairs,
                             const std::string& origin = "settings");
 
+  // Completes the settings by the lines NAME=VALUE of a configuration file: what is set already stays.
+  // `file` is what origins and messages call it.
+  void addLines(std::istream& lines, const std::string& file);
   // Sets one variable, as if it had been in the environment.
   void set(const SettingSpec& spec, const std::string& value, const std::string& origin);
 

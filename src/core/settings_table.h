@@ -31,6 +31,9 @@ X(kIgnoreCpuAffinity, "NCCL_IGNORE_CPU_AFFINITY", kInteger, 0, 1, "0", "1: ignor
 // The channel search and the number of channels.
 X(kCrossNic, "NCCL_CROSS_NIC", kInteger, 0, 2, "2",
   "rings may enter and leave by different NICs: 0 no, 1 yes, 2 if better")
+X(kGraphFile, "NCCL_GRAPH_FILE", kPath, 0, 0, "", "graph XML with the channels to use instead of searching")
+X(kGraphDumpFile, "NCCL_GRAPH_DUMP_FILE", kPath, 0, 0, "", "write the host's channels as graph XML here")
+X(kGraphDumpFileRank, "NCCL_GRAPH_DUMP_FILE_RANK", kInteger, 0, 1 << 30, "0", "the rank that writes it")
 X(kMinNChannels, "NCCL_MIN_NCHANNELS", kInteger, -2, 1 << 20, "-2", "at least this many channels")
 X(kMaxNChannels, "NCCL_MAX_NCHANNELS", kInteger, -2, 1 << 20, "-2", "at most this many channels")
 X(kMinNRings, "NCCL_MIN_NRINGS", kInteger, -2, 1 << 20, "-2", "older name of NCCL_MIN_NCHANNELS")
@@ -39,10 +42,50 @@ X(kMinCtas, "NCCL_MIN_CTAS", kInteger, 1, 1 << 20, "1", "at least this many thre
 X(kMaxCtas, "NCCL_MAX_CTAS", kInteger, 1, 1 << 20, "64", "at most this many thread blocks, so channels")
 X(kWorkArgsBytes, "NCCL_WORK_ARGS_BYTES", kInteger, 0, 1 << 20, "0",
   "bytes of kernel arguments; limits channels to (bytes-32)/16")
+X(kNvlsEnable, "NCCL_NVLS_ENABLE", kInteger, 0, 2, "2",
+  "NVLink multicast: 0 no, 1 yes, 2 if driver and GPUs support it")
+X(kNvlsNChannels, "NCCL_NVLS_NCHANNELS", kInteger, -2, 64, "-2",
+  "channels for NVLink multicast; -2: by architecture (16 or 32)")
+X(kCollnetEnable, "NCCL_COLLNET_ENABLE", kInteger, 0, 1, "0",
+  "1: let a network that computes collectives do so, if there is one")
+X(kCollnetNodeThreshold, "NCCL_COLLNET_NODE_THRESHOLD", kInteger, 0, 1 << 30, "2",
+  "fewest hosts for which such a network is used")
+X(kNChannelsPerNetPeer, "NCCL_NCHANNELS_PER_NET_PEER", kInteger, -1, 64, "-1",
+  "channels per peer on another host for send/receive; -1: automatic")
 X(kMinP2pNChannels, "NCCL_MIN_P2P_NCHANNELS", kInteger, 1, 64, "1",
   "at least this many channels for send/receive")
 X(kMaxP2pNChannels, "NCCL_MAX_P2P_NCHANNELS", kInteger, 1, 64, "64",
   "at most this many channels for send/receive")
+
+// The choice of algorithm and protocol.
+X(kAlgo, "NCCL_ALGO", kText, 0, 0, "",
+  "algorithms to choose from: [collective:][^]name,name;… (Tree, Ring, CollNetDirect, CollNetChain, NVLS, "
+  "NVLSTree, PAT)")
+X(kProto, "NCCL_PROTO", kText, 0, 0, "",
+  "protocols to choose from: [collective:][^]name,name;… (LL, LL128, Simple)")
+X(kPatEnable, "NCCL_PAT_ENABLE", kInteger, 0, 2, "2", "PAT: 0 never, 1 always, 2 if each node has one rank")
+X(kNetOverhead, "NCCL_NET_OVERHEAD", kInteger, -2, 1 << 30, "-2",
+  "nanoseconds a CPU needs to start a network transfer; -2: by CPU")
+X(kNThreads, "NCCL_NTHREADS", kInteger, -2, 1 << 20, "-2", "threads per block, 64 to 512 in steps of 32")
+X(kLl128NThreads, "NCCL_LL128_NTHREADS", kInteger, -2, 1 << 20, "-2",
+  "threads per block with LL128, 160 to 640 in steps of 32")
+X(kThreadThresholds, "NCCL_THREAD_THRESHOLDS", kText, 0, 0, "",
+  "bytes per thread below which fewer threads do: LL LL128 Simple of Tree, then of Ring; -2 keeps")
+X(kLlBuffSize, "NCCL_LL_BUFFSIZE", kInteger, 64, 1 << 30, "524288", "bytes of a connection's LL buffer")
+X(kLl128BuffSize, "NCCL_LL128_BUFFSIZE", kInteger, 64, 1 << 30, "4915200",
+  "bytes of a connection's LL128 buffer")
+X(kNvlsChunkSize, "NCCL_NVLS_CHUNKSIZE", kInteger, 1, 1 << 30, "131072", "bytes of a chunk with NVLS")
+X(kP2pLlThreshold, "NCCL_P2P_LL_THRESHOLD", kInteger, 0, 1 << 30, "16384",
+  "bytes per channel up to which send/receive uses LL")
+X(kP2pNetChunkSize, "NCCL_P2P_NET_CHUNKSIZE", kInteger, 1, 1 << 30, "131072",
+  "bytes of a step of send/receive in jobs of several nodes")
+X(kP2pPciChunkSize, "NCCL_P2P_PCI_CHUNKSIZE", kInteger, 1, 1 << 30, "131072",
+  "bytes of a step of send/receive on one node")
+X(kP2pNvlChunkSize, "NCCL_P2P_NVL_CHUNKSIZE", kInteger, 1, 1 << 30, "524288",
+  "bytes of a step of send/receive on one node whose GPUs are all joined by NVLink")
+X(kChunkSize, "NCCL_CHUNK_SIZE", kInteger, 0, 1 << 30, "0", "bytes of a chunk of send/receive; 0: one step")
+X(kNvlsTreeMaxChunkSize, "NCCL_NVLSTREE_MAX_CHUNKSIZE", kInteger, -2, 1 << 30, "-2",
+  "bytes of a chunk with NVLSTree at most; -2: 64 KiB from four nodes on")
 
 // Logging.
 X(kDebug, "NCCL_DEBUG", kText, 0, 0, "", "what to log: VERSION, WARN, INFO or TRACE")

@@ -65,10 +65,10 @@ std::string explain(const Decision& d, const System& system) {
                      variable);
 }
 
-std::optional<LogLine> infoLine(const Decision& d, const System& system) {
+std::optional<LogLine> infoLine(const Decision& d, const System& system, const RankNames& names) {
   const bool gdr = d.rule == Rule::kGdrReceive || d.rule == Rule::kGdrSend;
   if (!gdr || (d.reason != Reason::kNear && d.reason != Reason::kTooFar)) return std::nullopt;
-  const int rank = system.gpu(d.subject).rank;
+  const int rank = names(system, d.subject);
   const auto net = system[d.object].key.value;
   const int distance = static_cast<int>(d.distance);
   const int limit = static_cast<int>(d.limit);

@@ -15,6 +15,7 @@
 #include "core/log.h"
 #include "core/settings.h"
 #include "paths/path_type.h"
+#include "topology/rank_names.h"
 #include "topology/system.h"
 
 namespace xylem {
@@ -60,6 +61,6 @@ struct Decision {
 // One sentence for a person.
 std::string explain(const Decision& decision, const System& system);
 // The line NCCL prints for this decision, if it prints one.
-std::optional<LogLine> infoLine(const Decision& decision, const System& system);
+std::optional<LogLine> infoLine(const Decision& decision, const System& system, const RankNames& names = {});
 
 }  // namespace xylem

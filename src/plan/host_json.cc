@@ -8,12 +8,12 @@ namespace {
 // The channels for which a GPU's NET is listed.
 int localNetChannels(const System& system) { return std::max(4, std::min(system.count(NodeType::kNet), 16)); }
 
-Json nodeJson(const System& system, NodeId id) {
+Json nodeJson(const System& system, NodeId id, const RankNames& rankOf) {
   Json json = {{"name", system.name(id)}, {"type", name(system.type(id))}};
   switch (system.type(id)) {
     case NodeType::kGpu: {
       const Gpu& gpu = system.gpu(id);
-      json.update({{"dev", gpu.dev}, {"rank", gpu.rank}, {"sm", gpu.sm}, {"gdr", gpu.gdr}});
+      json.update({{"dev", gpu.dev}, {"rank", rankOf(system, id)}, {"sm", gpu.sm}, {"gdr", gpu.gdr}});
       if (gpu.hostDevice) json["host"] = true;
       break;
     }
@@ -60,23 +60,23 @@ Json matrix(const System& system, NodeType rows, NodeType columns, const Value& 
   return json;
 }
 
-Json p2pJson(const System& system, const Reach& reach) {
+Json p2pJson(const System& system, const Reach& reach, const RankNames& rankOf) {
   const auto pairs = [&](const auto& value) { return matrix(system, NodeType::kGpu, NodeType::kGpu, value); };
   Json ranks = Json::array();
-  for (NodeId gpu : system.nodes(NodeType::kGpu)) ranks.push_back(system.gpu(gpu).rank);
+  for (NodeId gpu : system.nodes(NodeType::kGpu)) ranks.push_back(rankOf(system, gpu));
   return {{"ranks", ranks},
           {"allowed", pairs([&](NodeId a, NodeId b) { return reach.p2p(a, b).yes ? 1 : 0; })},
           {"read", pairs([&](NodeId a, NodeId b) { return reach.p2pRead(a, b) ? 1 : 0; })},
           {"relay", pairs([&](NodeId a, NodeId b) {
              const NodeId relay = reach.p2p(a, b).relay;
-             return relay == kNoNode ? -1 : system.gpu(relay).rank;
+             return relay == kNoNode ? -1 : rankOf(system, relay);
            })},
           {"transportP2p", pairs([&](NodeId a, NodeId b) { return reach.transportP2p(a, b).yes ? 1 : 0; })},
           {"transportShm", pairs([&](NodeId a, NodeId b) { return reach.transportShm(a, b).yes ? 1 : 0; })},
           {"netIsBetter", pairs([&](NodeId a, NodeId b) { return reach.netIsBetter(a, b).yes ? 1 : 0; })}};
 }
 
-Json gdrJson(const System& system, const Reach& reach) {
+Json gdrJson(const System& system, const Reach& reach, const RankNames& rankOf) {
   const auto pairs = [&](const auto& value) { return matrix(system, NodeType::kGpu, NodeType::kNet, value); };
   const auto may = [&](Direction direction) {
     return pairs(
@@ -84,15 +84,16 @@ Json gdrJson(const System& system, const Reach& reach) {
   };
   Json nets = Json::array();
   for (NodeId net : system.nodes(NodeType::kNet)) nets.push_back(system.name(net));
-  return {{"nets", nets},
-          {"receive", may(Direction::kReceive)},
-          {"send", may(Direction::kSend)},
-          {"proxyRank",
-           pairs([&](NodeId gpu, NodeId net) { return system.gpu(reach.proxyGpu(gpu, net)).rank; })}};
+  return {
+      {"nets", nets},
+      {"receive", may(Direction::kReceive)},
+      {"send", may(Direction::kSend)},
+      {"proxyRank", pairs([&](NodeId gpu, NodeId net) { return rankOf(system, reach.proxyGpu(gpu, net)); })}};
 }
 
-void addNets(Json& json, const System& system, const Locality& locality, const Reach& reach) {
-  json["gdr"] = gdrJson(system, reach);
+void addNets(Json& json, const System& system, const Locality& locality, const Reach& reach,
+             const RankNames& rankOf) {
+  json["gdr"] = gdrJson(system, reach, rankOf);
   Json nets = Json::array();
   Json counts = Json::array();
   for (NodeId gpu : system.nodes(NodeType::kGpu)) {
@@ -105,18 +106,20 @@ void addNets(Json& json, const System& system, const Locality& locality, const R
   Json gpus = Json::array();
   for (NodeId net : system.nodes(NodeType::kNet)) {
     const NodeId gpu = locality.localGpu(net);
-    gpus.push_back(gpu == kNoNode ? -1 : system.gpu(gpu).rank);
+    gpus.push_back(gpu == kNoNode ? -1 : rankOf(system, gpu));
   }
   json["localGpu"] = std::move(gpus);
   json["localNetCountByBandwidth"] = std::move(counts);
 }
 
-Json graphJson(const ChannelGraph& graph, const System& system) {
+Json graphJson(const ChannelGraph& graph, const System& system, const RankNames& rankOf) {
   Json channels = Json::array();
   for (int c = 0; c < graph.nChannels; ++c) {
     Json ranks = Json::array();
-    for (int i = 0; i < graph.gpuCount; ++i)
-      ranks.push_back(system.gpu(system.node(NodeType::kGpu, graph.gpu(c, i))).rank);
+    // Of an NVLS channel only the head means anything.
+    const int listed = graph.pattern == Pattern::kNvls ? 1 : graph.gpuCount;
+    for (int i = 0; i < listed; ++i)
+      ranks.push_back(rankOf(system, system.node(NodeType::kGpu, graph.gpu(c, i))));
     Json channel = {{"ranks", std::move(ranks)}};
     if (system.count(NodeType::kNet) > 0) {
       const auto net = [&](int i) { return i < 0 ? "NET/0-0" : system.name(system.node(NodeType::kNet, i)); };
@@ -142,6 +145,22 @@ Json graphJson(const ChannelGraph& graph, const System& system) {
           {"channels", std::move(channels)}};
 }
 
+Json nodeList(const System& system, const RankNames& rankOf) {
+  Json nodes = Json::array();
+  for (NodeId id = 0; id < system.nodeCount(); ++id) nodes.push_back(nodeJson(system, id, rankOf));
+  return nodes;
+}
+
+Json graphsJson(const HostPlan& host, const GraphOptions& offered, const RankNames& rankOf) {
+  Json json = Json::object();
+  for (GraphKind kind : kAllGraphKinds) {
+    const bool collnet = kind == GraphKind::kCollnetChain || kind == GraphKind::kCollnetDirect;
+    if ((collnet && !offered.collnet) || (kind == GraphKind::kNvls && !offered.nvls)) continue;
+    json[name(kind)] = graphJson(host.graphs[kind], host.system(), rankOf);
+  }
+  return json;
+}
+
 }  // namespace
 
 Json countsJson(const System& system) {
@@ -150,11 +169,7 @@ Json countsJson(const System& system) {
   return counts;
 }
 
-Json nodesJson(const System& system) {
-  Json nodes = Json::array();
-  for (NodeId id = 0; id < system.nodeCount(); ++id) nodes.push_back(nodeJson(system, id));
-  return nodes;
-}
+Json nodesJson(const System& system) { return nodeList(system, RankNames()); }
 
 Json linksJson(const System& system) {
   Json links = Json::array();
@@ -188,18 +203,19 @@ Json pathsJson(const System& system, const PathTable& paths) {
   return list;
 }
 
-Json hostJson(const HostPlan& host, const ReachOptions& options) {
+Json hostJson(const HostPlan& host, const Plan& plan, int hostNumber) {
   const System& system = host.system();
+  const RankNames rankOf = plan.job().rankNames(hostNumber);
   const Locality locality(system, host.paths.paths);
-  const Reach reach(system, host.paths.paths, locality, options);
+  const Reach reach(system, host.paths.paths, locality, plan.reach);
   Json json = {{"maxBandwidth", number(host.maxBandwidth)}, {"totalBandwidth", number(host.totalBandwidth)}};
   json["counts"] = countsJson(system);
-  json["nodes"] = nodesJson(system);
+  json["nodes"] = nodeList(system, rankOf);
   json["links"] = linksJson(system);
   json["paths"] = pathsJson(system, host.paths.paths);
-  json["p2p"] = p2pJson(system, reach);
-  if (system.count(NodeType::kNet) > 0) addNets(json, system, locality, reach);
-  json["graphs"] = {{"ring", graphJson(host.ring, system)}, {"tree", graphJson(host.tree, system)}};
+  json["p2p"] = p2pJson(system, reach, rankOf);
+  if (system.count(NodeType::kNet) > 0) addNets(json, system, locality, reach, rankOf);
+  json["graphs"] = graphsJson(host, plan.offered, rankOf);
   return json;
 }
 

@@ -6,7 +6,8 @@
 
 namespace xylem {
 
-Json hostJson(const HostPlan& host, const ReachOptions& options);
+// `hostNumber`: the host of the job whose ranks it names.
+Json hostJson(const HostPlan& host, const Plan& plan, int hostNumber);
 
 // Its first parts, for whoever has a graph but no plan.
 Json countsJson(const System& system);

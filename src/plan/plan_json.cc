@@ -1,103 +1,83 @@
 #include "plan/plan_json.h"
 
+#include <algorithm>
+#include <filesystem>
+
+#include "plan/agreement.h"
+#include "plan/connections_json.h"
 #include "plan/host_json.h"
 #include "plan/json_value.h"
+#include "plan/tuning_json.h"
 
 namespace xylem {
 namespace {
 
-Json mergedJson(const MergedGraph& graph) {
-  return {{"nChannels", graph.nChannels},       {"sameChannels", graph.sameChannels ? 1 : 0},
-          {"bwIntra", number(graph.bwIntra)},   {"bwInter", number(graph.bwInter)},
-          {"typeIntra", name(graph.typeIntra)}, {"typeInter", name(graph.typeInter)},
-          {"crossNic", graph.crossNic}};
-}
-
-// The NET a rank uses on a channel towards `peer`; null if it reaches the peer without one.
-Json netEndJson(const Plan& plan, const Locality& locality, int rank, int peer, int channel,
-                Direction direction) {
-  const HostPlan& host = plan.hostOf(rank);
-  const System& system = host.system();
-  const Reach reach(system, host.paths.paths, locality, plan.reach);
-  const int offset = rank / plan.job.ranksPerHost * plan.job.ranksPerHost;
-  const NodeId gpu = system.gpuOfRank(rank - offset);
-  const bool sameHost = peer >= offset && peer < offset + plan.job.ranksPerHost;
-  const NodeId peerGpu = sameHost ? system.gpuOfRank(peer - offset) : kNoNode;
-  if (peerGpu != kNoNode) {
-    const NodeId from = direction == Direction::kSend ? gpu : peerGpu;
-    const NodeId to = direction == Direction::kSend ? peerGpu : gpu;
-    if (reach.transportP2p(from, to).yes || reach.transportShm(from, to).yes) return nullptr;
+Json inputJson(const Plan& plan) {
+  Json settings = Json::object();
+  for (const auto& [name, value] : plan.settings) settings[name] = value;
+  Json json = {{"hosts", plan.job().hosts()},
+               {"nvls", plan.offered.nvls},
+               {"collnet", plan.offered.collnet},
+               {"fuse", plan.fused},
+               {"settings", std::move(settings)}};
+  if (!plan.hostsListed) {
+    json["topology"] = plan.groups.front().topology;
+    return json;
   }
-  const auto index =
-      ringNet(plan.job.view(rank), plan.connections.ring.nChannels, channel, system.position(gpu));
-  if (!index || *index < 0) return {{"refused", true}};
-  const NodeId net = system.node(NodeType::kNet, *index);
-  const NodeId proxy = reach.proxyGpu(gpu, net);
-  return {{"net", system.name(net)},
-          {"proxy", system.gpu(proxy).rank + offset},
-          {"gdr", reach.gdr(gpu, net, direction).yes ? 1 : 0}};
+  json["jobs"] = Json::array();
+  for (const HostGroup& group : plan.groups)
+    json["jobs"].push_back({{"topology", group.topology},
+                            {"count", group.count},
+                            {"gpus", group.gpus.empty() ? Json(nullptr) : Json(group.gpus)}});
+  return json;
 }
 
-Json ranksJson(const Plan& plan) {
+Json jobJson(const Plan& plan) {
   const Connections& c = plan.connections;
-  Json ranks = Json::array();
-  for (int rank = 0; rank < plan.job.ranks(); ++rank) {
-    const auto at = static_cast<std::size_t>(rank);
-    ranks.push_back({{"rank", rank}, {"node", c.nodes.ofRank[at]}, {"localRank", c.nodes.localRank[at]}});
-    if (c.nodes.count() > 1) {
-      ranks.back()["ringNetSend"] = Json::array();
-      ranks.back()["ringNetRecv"] = Json::array();
-    }
-  }
-  if (c.nodes.count() == 1) return ranks;
-  std::vector<Locality> localities;
-  for (const auto& host : plan.hostPlans) localities.emplace_back(host->system(), host->paths.paths);
-  for (int channel = 0; channel < c.nChannels; ++channel) {
-    const auto& ring = c.rings[static_cast<std::size_t>(channel)];
-    for (std::size_t i = 0; i < ring.size(); ++i) {
-      const int rank = ring[i];
-      const int next = ring[(i + 1) % ring.size()];
-      const int previous = ring[(i + ring.size() - 1) % ring.size()];
-      const int view = plan.job.viewOfLocalRank[static_cast<std::size_t>(rank % plan.job.ranksPerHost)];
-      const Locality& locality = localities[static_cast<std::size_t>(view)];
-      Json& json = ranks[static_cast<std::size_t>(rank)];
-      json["ringNetSend"].push_back(netEndJson(plan, locality, rank, next, channel, Direction::kSend));
-      json["ringNetRecv"].push_back(netEndJson(plan, locality, rank, previous, channel, Direction::kReceive));
-    }
-  }
-  return ranks;
+  return {{"ranks", c.job.ranks()},
+          {"nodes", c.nodes.count()},
+          {"maxLocalRanks", c.nodes.maxLocalRanks},
+          {"minComputeCapability", c.lowestSm},
+          {"maxComputeCapability", c.highestSm},
+          {"allNvlink", plan.allNvlink},
+          {"nvls", c.nvlsHeads > 0},
+          {"collnet", c.collnet},
+          {"collnetHeads", c.of(0).collnetHeads}};
+}
+
+Json groupJson(const Plan& plan, const HostGroup& group) {
+  const int first = plan.job().rank(group.firstHost, 0);
+  // Paths are of no use to whoever compares plans.
+  const std::string file = std::filesystem::path(group.topology).filename().string();
+  Json json = {{"topology", file}, {"count", group.count}, {"gpus", group.devices}};
+  json.update(hostJson(plan.hostOf(first), plan, group.firstHost));
+  return json;
+}
+
+Json agreementJson(const Plan& plan) {
+  const Agreement agreement = agreementOf(plan);
+  Json differ = Json::array();
+  for (Decided what : agreement.differ) differ.push_back(name(what));
+  return {{"consistent", agreement.consistent()}, {"differ", differ}, {"netErrors", agreement.netErrors}};
 }
 
 }  // namespace
 
-std::string planToJson(const Plan& plan) {
+std::string planToJson(const Plan& plan, int rank) {
   Json json;
   json["format"] = "xylem-plan-1";
-  Json settings = Json::object();
-  for (const auto& [name, value] : plan.settings) settings[name] = value;
-  json["input"] = {{"topology", plan.topology}, {"hosts", plan.hosts}, {"nvls", false},
-                   {"collnet", false},          {"fuse", false},       {"settings", settings}};
-  const Connections& c = plan.connections;
-  json["job"] = {{"ranks", plan.job.ranks()},
-                 {"nodes", c.nodes.count()},
-                 {"maxLocalRanks", c.nodes.maxLocalRanks},
-                 {"minComputeCapability", plan.lowestSm},
-                 {"maxComputeCapability", plan.highestSm},
-                 {"allNvlink", plan.allNvlink},
-                 {"nvls", false},
-                 {"collnet", false},
-                 {"collnetHeads", 0}};
-  json["host"] = hostJson(plan.hostOf(0), plan.reach);
-  json["merged"] = {{"ring", mergedJson(c.ring)},
-                    {"tree", mergedJson(c.tree)},
-                    {"collnetChain", mergedJson({})},
-                    {"collnetDirect", mergedJson({})},
-                    {"nvls", mergedJson({})}};
-  json["connections"] = {{"nChannels", c.nChannels},
-                         {"collChannels", c.collChannels},
-                         {"nvlsChannels", 0},
-                         {"rings", c.rings},
-                         {"ranks", ranksJson(plan)}};
+  json["input"] = inputJson(plan);
+  json["job"] = jobJson(plan);
+  if (plan.hostsListed) {
+    json["hosts"] = Json::array();
+    for (const HostGroup& group : plan.groups) json["hosts"].push_back(groupJson(plan, group));
+  } else {
+    json["host"] = hostJson(plan.hostOf(0), plan, 0);
+  }
+  json["merged"] = mergedJson(plan.connections);
+  json["connections"] = connectionsJson(plan, rank);
+  if (plan.hostsListed) json["agreement"] = agreementJson(plan);
+  json["tuning"] = tuningJson(plan.tuning[static_cast<std::size_t>(plan.job().viewOf(std::max(rank, 0)))]);
   return json.dump(1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 

@@ -9,6 +9,7 @@
 namespace xylem {
 
 // Bandwidths in GB/s, times in microseconds; lists are in the engine's order, which is part of the decision.
-std::string planToJson(const Plan& plan);
+// With `rank`, of the connections only those of that rank.
+std::string planToJson(const Plan& plan, int rank = -1);
 
 }  // namespace xylem

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <iterator>
 
+#include "connect/connect_log.h"
 #include "paths/print.h"
 #include "topology/print.h"
+#include "tuning/tuning_log.h"
 
 namespace xylem {
 namespace {
@@ -13,23 +15,46 @@ void append(std::vector<LogLine>& log, std::vector<LogLine> lines) {
   std::move(lines.begin(), lines.end(), std::back_inserter(log));
 }
 
+void appendGraph(std::vector<LogLine>& log, const ChannelGraph& graph, const System& system,
+                 const RankNames& names) {
+  if (graph.gpuCount == 0) return;  // not computed
+  if (graph.fallback)
+    log.push_back({LogLevel::kWarn, Subsystem::kGraph,
+                   fmt::format("Could not find a path for pattern {}, falling back to simple order",
+                               static_cast<int>(graph.pattern))});
+  append(log, graphLines(graph, system, names));
+}
+
+// NCCL writes a line and what stands before it (`host:4711:4712 [0] NCCL INFO `, about this long) into one
+// buffer.
+constexpr std::size_t kLineBuffer = 1023;
+constexpr std::size_t kLinePrefix = 29;
+
 }  // namespace
 
-std::vector<LogLine> planLog(const Plan& plan) {
+std::string logText(const std::vector<LogLine>& lines) {
+  constexpr auto kShown = static_cast<std::uint32_t>(Subsystem::kInit) |
+                          static_cast<std::uint32_t>(Subsystem::kGraph) |
+                          static_cast<std::uint32_t>(Subsystem::kTuning);
+  std::string text;
+  for (const LogLine& line : lines)
+    if ((static_cast<std::uint32_t>(line.subsystem) & kShown) != 0)
+      text += line.text.substr(0, kLineBuffer - kLinePrefix) + '\n';
+  return text;
+}
+
+std::vector<LogLine> planLog(const Plan& plan, int rank) {
   std::vector<LogLine> log;
-  const HostPlan& host = plan.hostOf(0);
+  const HostPlan& host = plan.hostOf(rank);
+  const RankNames names = plan.job().rankNames(plan.job().hostOf(rank));
   for (const Decision& decision : host.paths.decisions)
-    if (auto line = infoLine(decision, host.system())) log.push_back(std::move(*line));
-  append(log, systemLines(host.system(), host.maxBandwidth, host.totalBandwidth));
+    if (auto line = infoLine(decision, host.system(), names)) log.push_back(std::move(*line));
+  append(log, systemLines(host.system(), host.maxBandwidth, host.totalBandwidth, names));
   append(log, pathLines(host.system(), host.paths.paths));
-  for (const ChannelGraph* graph : {&host.ring, &host.tree}) {
-    if (graph->fallback)
-      log.push_back({LogLevel::kWarn, Subsystem::kGraph,
-                     fmt::format("Could not find a path for pattern {}, falling back to simple order",
-                                 static_cast<int>(graph->pattern))});
-    append(log, graphLines(*graph, host.system()));
-  }
-  append(log, ringLines(plan.connections));
+  for (const ChannelGraph& graph : host.graphs) appendGraph(log, graph, host.system(), names);
+  append(log, connectLines(plan.connections, rank));
+  append(log, tuningLines(plan.tuning[static_cast<std::size_t>(plan.job().viewOf(rank))]));
+  log.push_back(channelCountLine(plan.connections, rank));
   return log;
 }
 

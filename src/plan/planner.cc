@@ -3,9 +3,10 @@
 #include <algorithm>
 #include <utility>
 
-#include "channels/channel_search.h"
 #include "core/error.h"
+#include "plan/tuning_input.h"
 #include "topology/complete.h"
+#include "topology/rank_descriptions.h"
 #include "topology/system_builder.h"
 
 namespace xylem {
@@ -14,63 +15,143 @@ namespace {
 // At most this many ranks in one job: the numbers of ranks stay 32-bit with room to spare.
 constexpr int kMaxRanks = 1 << 24;
 
-std::unique_ptr<const HostPlan> planHost(HostPaths paths, const Settings& settings) {
-  auto host = std::make_unique<HostPlan>();
-  host->paths = std::move(paths);
-  const Locality locality(host->system(), host->paths.paths);
-  HostChannels channels(host->system(), host->paths.paths, locality, ChannelOptions::from(settings));
-  host->maxBandwidth = channels.maxBandwidth();
-  host->totalBandwidth = channels.totalBandwidth();
-  host->ring = channels.compute({.id = 0, .pattern = Pattern::kRing, .minChannels = 1, .maxChannels = 32});
-  const int n = host->ring.nChannels;
-  host->tree =
-      channels.compute({.id = 1, .pattern = Pattern::kBalancedTree, .minChannels = n, .maxChannels = n});
+struct Host {
+  System system;
+  int ranks = 0;
+};
+
+void markCollnet(Document& document, ElementId element) {
+  if (document[element].name == "net" && document.attribute(element, "coll") == nullptr)
+    document.set(element, "coll", "1");
+  for (std::size_t i = 0; i < document[element].children.size(); ++i)
+    markCollnet(document, document[element].children[i]);
+}
+
+Document describe(const HostRequest& request, bool fuse) {
+  if (!request.gpus.empty()) return describeAsRanksWould(*request.topology, request.gpus);
+  return fuse ? describeAsRanksWould(*request.topology) : completeForJob(*request.topology);
+}
+
+Host readHost(const HostRequest& request, const PlanRequest& job) {
+  if (request.count < 1)
+    throw Error(ResultCode::kInvalidArgument, "a job of {} hosts: at least 1 is needed", request.count);
+  Document document = describe(request, job.fuse);
+  if (job.offered.collnet) markCollnet(document, document.root());
+  Host host{buildSystem(document)};
+  host.ranks = host.system.count(NodeType::kGpu);
+  if (host.ranks == 0)
+    throw InputError({request.topology->file(), 0}, "no gpu of the job",
+                     "at least one gpu element with dev and sm");
   return host;
+}
+
+// Plans the domains of hosts and remembers those of descriptions that were planned before.
+class ShapePlanner {
+ public:
+  ShapePlanner(Plan& plan, Job& job, const PlanRequest& request, const Settings& settings)
+      : plan_(plan),
+        job_(job),
+        channelOptions_(ChannelOptions::from(settings)),
+        graphs_(graphOptions(plan.offered, settings)) {
+    channelOptions_.graphFile = request.graphFile;
+  }
+
+  int shapeOf(const System& system, int jobRanks) {
+    const std::vector<int> domain = domains(system, plan_.reach);
+    std::vector<int> viewOfDomain(domain.size(), -1);
+    HostShape shape;
+    for (int local = 0; local < static_cast<int>(domain.size()); ++local) {
+      const int mine = domain[static_cast<std::size_t>(system.position(system.gpuOfRank(local)))];
+      int& view = viewOfDomain[static_cast<std::size_t>(mine)];
+      if (view < 0) view = addView(pathsOfDomain(system, domain, mine, jobRanks, plan_.reach));
+      shape.viewOfLocal.push_back(view);
+    }
+    job_.shapes.push_back(std::move(shape));
+    return static_cast<int>(job_.shapes.size()) - 1;
+  }
+
+ private:
+  int addView(HostPaths paths) {
+    auto host = std::make_unique<HostPlan>();
+    host->paths = std::move(paths);
+    const Locality locality(host->system(), host->paths.paths);
+    HostChannels channels(host->system(), host->paths.paths, locality, channelOptions_);
+    host->maxBandwidth = channels.maxBandwidth();
+    host->totalBandwidth = channels.totalBandwidth();
+    host->graphs = computeGraphs(channels, graphs_);
+    job_.views.push_back({&host->system(), &host->paths.paths, &host->graphs});
+    plan_.hostPlans.push_back(std::move(host));
+    return static_cast<int>(plan_.hostPlans.size()) - 1;
+  }
+
+  Plan& plan_;
+  Job& job_;
+  ChannelOptions channelOptions_;
+  GraphOptions graphs_;
+};
+
+HostGroup describeGroup(const HostRequest& request, const System& system, int firstHost) {
+  HostGroup group{request.topology->file(), request.gpus, request.count, firstHost, {}};
+  for (int rank = 0; rank < system.count(NodeType::kGpu); ++rank)
+    group.devices.push_back(system.gpu(system.gpuOfRank(rank)).dev);
+  return group;
+}
+
+int countRanks(const PlanRequest& request, const std::vector<Host>& hosts) {
+  std::int64_t ranks = 0;
+  for (std::size_t i = 0; i < hosts.size(); ++i)
+    ranks += std::int64_t{request.hosts[i].count} * hosts[i].ranks;
+  if (ranks > kMaxRanks)
+    throw Error(ResultCode::kInvalidArgument, "a job of {} ranks: at most {} can be planned", ranks,
+                kMaxRanks);
+  return static_cast<int>(ranks);
 }
 
 }  // namespace
 
-Plan planJob(const PlanRequest& request, const Settings& settings) {
-  if (request.hosts < 1)
-    throw Error(ResultCode::kInvalidArgument, "a job of {} hosts: at least 1 is needed", request.hosts);
-  const System system = buildSystem(completeForJob(request.topology));
-  const int gpus = system.count(NodeType::kGpu);
-  if (gpus == 0)
-    throw InputError({request.topology.file(), 0}, "no gpu of the job",
-                     "at least one gpu element with dev and sm");
-  if (request.hosts > kMaxRanks / gpus)
-    throw Error(ResultCode::kInvalidArgument, "{} hosts of {} GPUs: at most {} ranks can be planned",
-                request.hosts, gpus, kMaxRanks);
+PlanRequest identicalHosts(Document topology, int count) {
+  PlanRequest request;
+  request.hosts.push_back({std::make_shared<const Document>(std::move(topology)), {}, count});
+  return request;
+}
 
+Plan planJob(const PlanRequest& request, const Settings& settings) {
+  if (request.hosts.empty()) throw Error(ResultCode::kInvalidArgument, "a job without hosts");
   Plan plan;
-  plan.topology = request.topology.file();
-  plan.hosts = request.hosts;
+  plan.hostsListed = request.hostsListed;
+  plan.fused = request.fuse;
+  plan.offered = request.offered;
   for (const SettingSpec& s : settingSpecs())
     if (settings.isSet(s.id)) plan.settings.emplace_back(s.name, settings.text(s.id));
   plan.reach = ReachOptions::from(settings);
-  plan.job.hosts = request.hosts;
-  plan.job.ranksPerHost = gpus;
-  plan.job.viewOfLocalRank.resize(static_cast<std::size_t>(gpus));
 
-  const std::vector<int> domain = domains(system, plan.reach);
-  std::vector<int> viewOfDomain(domain.size(), -1);
-  for (int rank = 0; rank < gpus; ++rank) {
-    const NodeId gpu = system.gpuOfRank(rank);
-    const int mine = domain[static_cast<std::size_t>(system.position(gpu))];
-    int& view = viewOfDomain[static_cast<std::size_t>(mine)];
-    if (view < 0) {
-      view = static_cast<int>(plan.hostPlans.size());
-      HostPaths paths = pathsOfDomain(system, domain, mine, request.hosts * gpus, plan.reach);
-      plan.hostPlans.push_back(planHost(std::move(paths), settings));
-      const HostPlan& host = *plan.hostPlans.back();
-      plan.job.views.push_back({&host.system(), &host.ring, &host.tree});
-    }
-    plan.job.viewOfLocalRank[static_cast<std::size_t>(rank)] = view;
-    const int sm = system.gpu(gpu).sm;
-    plan.lowestSm = rank == 0 ? sm : std::min(plan.lowestSm, sm);
-    plan.highestSm = std::max(plan.highestSm, sm);
+  std::vector<Host> hosts;
+  for (const HostRequest& host : request.hosts) hosts.push_back(readHost(host, request));
+  const int ranks = countRanks(request, hosts);
+  Job job;
+  ShapePlanner shapes(plan, job, request, settings);
+  for (std::size_t i = 0; i < hosts.size(); ++i) {
+    const HostRequest& asked = request.hosts[i];
+    plan.groups.push_back(describeGroup(asked, hosts[i].system, job.hosts()));
+    // The same description again.
+    std::size_t same = 0;
+    while (request.hosts[same].topology != asked.topology || request.hosts[same].gpus != asked.gpus) ++same;
+    const int shape = same < i ? job.shapeOfHost[static_cast<std::size_t>(plan.groups[same].firstHost)]
+                               : shapes.shapeOf(hosts[i].system, ranks);
+    job.shapeOfHost.insert(job.shapeOfHost.end(), static_cast<std::size_t>(asked.count), shape);
   }
-  plan.connections = connect(plan.job, settings);
+  if (!request.hostOfRank.empty())
+    job.place(request.hostOfRank);
+  else if (request.placement == Placement::kRoundRobin)
+    job.placeRoundRobin();
+  else
+    job.placeInBlocks();
+  ConnectOptions connectOptions = ConnectOptions::from(settings);
+  connectOptions.rules = request.rules;
+  plan.connections = connect(std::move(job), connectOptions);
+  const TuningOptions tuning = TuningOptions::from(settings);
+  for (std::size_t view = 0; view < plan.hostPlans.size(); ++view)
+    plan.tuning.push_back(computeTuning(tuningInput(plan.connections, static_cast<int>(view)), tuning));
   const HostPlan& first = plan.hostOf(0);
   plan.allNvlink = worstType(first.system(), first.paths.paths, NodeType::kGpu) < PathType::kPix;
   return plan;

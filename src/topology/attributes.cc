@@ -55,8 +55,7 @@ std::int64_t Attributes::integer(std::string_view name, std::int64_t minimum, st
   return has(name) ? integer(name, minimum, maximum) : fallback;
 }
 
-float Attributes::number(std::string_view name, float fallback) const {
-  if (!has(name)) return fallback;
+float Attributes::number(std::string_view name) const {
   const std::string& value = text(name);
   char* end = nullptr;
   const float number = std::strtof(value.c_str(), &end);
@@ -65,14 +64,21 @@ float Attributes::number(std::string_view name, float fallback) const {
   return number;
 }
 
-std::uint64_t Attributes::hex(std::string_view name, std::uint64_t fallback) const {
-  if (!has(name)) return fallback;
+float Attributes::number(std::string_view name, float fallback) const {
+  return has(name) ? number(name) : fallback;
+}
+
+std::uint64_t Attributes::hex(std::string_view name) const {
   const std::string& value = text(name);
   if (value.empty()) return 0;
   char* end = nullptr;
   const std::uint64_t number = std::strtoull(value.c_str(), &end, 16);
   if (end == value.c_str()) fail(shown(name), "a hexadecimal number such as 0x10de");
   return number;
+}
+
+std::uint64_t Attributes::hex(std::string_view name, std::uint64_t fallback) const {
+  return has(name) ? hex(name) : fallback;
 }
 
 std::uint64_t Attributes::busId(std::string_view name) const {

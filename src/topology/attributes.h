@@ -24,9 +24,11 @@ class Attributes {
   std::int64_t integer(std::string_view name, std::int64_t minimum, std::int64_t maximum) const;
   std::int64_t integer(std::string_view name, std::int64_t minimum, std::int64_t maximum,
                        std::int64_t fallback) const;
-  // A finite number; absent: `fallback`.
+  // A finite number, 0 or more. Throws if absent; with a `fallback`, takes that.
+  float number(std::string_view name) const;
   float number(std::string_view name, float fallback) const;
-  // Base 16 with or without 0x; absent: `fallback`.
+  // Base 16 with or without 0x. Throws if absent; with a `fallback`, takes that.
+  std::uint64_t hex(std::string_view name) const;
   std::uint64_t hex(std::string_view name, std::uint64_t fallback) const;
   // `0000:1b:00.0` as the number 0x1b000: the hex digits without '.' and ':'. Throws if there is no digit.
   std::uint64_t busId(std::string_view name) const;

@@ -46,7 +46,7 @@ void setIfAbsent(Document& document, ElementId element, const char* name, const 
   if (document.attribute(element, name) == nullptr) document.set(element, name, value);
 }
 
-void completeAttributes(Document& document, const Inventory& found) {
+void setDefaults(Document& document, const Inventory& found) {
   for (ElementId gpu : found.gpus) setIfAbsent(document, gpu, "gdr", "1");
   for (ElementId pci : found.pcis) {
     setIfAbsent(document, pci, "link_speed", "");
@@ -81,10 +81,17 @@ void checkRanks(const Document& document, const Inventory& found) {
 
 }  // namespace
 
+Document completeAttributes(Document document) {
+  Inventory found;
+  collect(document, document.root(), found);
+  setDefaults(document, found);
+  return document;
+}
+
 Document completeForJob(Document document) {
   Inventory found;
   collect(document, document.root(), found);
-  completeAttributes(document, found);
+  setDefaults(document, found);
   if (!found.anyRank) {
     int rank = 0;
     for (ElementId gpu : found.gpus) document.set(gpu, "rank", std::to_string(rank++));

@@ -19,4 +19,7 @@ namespace xylem {
 
 Document completeForJob(Document document);
 
+// Only the attributes: the first of the points above.
+Document completeAttributes(Document document);
+
 }  // namespace xylem

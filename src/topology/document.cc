@@ -13,12 +13,12 @@ auto findAttribute(const Element& element, std::string_view name) {
 
 }  // namespace
 
-Document::Document(std::string file, int rootLine) : file_(std::move(file)) {
-  Element root;
-  root.name = "system";
-  root.attributes.emplace_back("version", "1");
-  root.line = rootLine;
-  elements_.push_back(std::move(root));
+Document::Document(std::string file, int rootLine, const char* root) : file_(std::move(file)) {
+  Element element;
+  element.name = root;
+  element.attributes.emplace_back("version", "1");
+  element.line = rootLine;
+  elements_.push_back(std::move(element));
 }
 
 const std::string* Document::attribute(ElementId id, std::string_view name) const {

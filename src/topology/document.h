@@ -38,7 +38,7 @@ struct Element {
 class Document {
  public:
   // An empty document: `system version="1"`. `file` is what messages call it.
-  explicit Document(std::string file = "(detected)", int rootLine = 0);
+  explicit Document(std::string file = "(detected)", int rootLine = 0, const char* root = "system");
 
   const std::string& file() const { return file_; }
   ElementId root() const { return 0; }
@@ -70,10 +70,8 @@ class Document {
   std::vector<Element> elements_;
 };
 
-// Reads NCCL's topology XML. Throws InputError with file and line on anything malformed: bad syntax, text
-// between elements, a root other than `system version="1"`, elements nested deeper than any machine, too many
-// elements. Elements and nestings NCCL does not know are left out with their subtree, and attributes after
-// the sixteenth of an element; `ignored` names them, as in `Ignoring element disk (dgx.xml:12)`.
+// Reads NCCL's topology XML, as parseXmlDocument (xml_document.h) does: throws InputError with file and line
+// on anything malformed, and leaves out what NCCL does not know; `ignored` names that.
 Document parseTopology(std::string_view text, const std::string& file,
                        std::vector<std::string>* ignored = nullptr);
 Document readTopology(const std::string& path, std::vector<std::string>* ignored = nullptr);

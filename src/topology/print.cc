@@ -9,7 +9,7 @@ constexpr int kRuleWidth = 42;
 
 class Printer {
  public:
-  explicit Printer(const System& system) : system_(system) {}
+  Printer(const System& system, const RankNames& names) : system_(system), names_(names) {}
 
   void add(std::string text) { lines_.push_back({LogLevel::kInfo, Subsystem::kGraph, std::move(text)}); }
 
@@ -38,7 +38,7 @@ class Printer {
     const Node& node = system_[id];
     switch (node.type) {
       case NodeType::kGpu:
-        return fmt::format("{} ({})", system_.name(id), system_.gpu(id).rank);
+        return fmt::format("{} ({})", system_.name(id), names_(system_, id));
       case NodeType::kPci:
         return fmt::format("{} ({:x})", system_.name(id), system_.pci(id).device);
       case NodeType::kCpu: {
@@ -58,13 +58,15 @@ class Printer {
   }
 
   const System& system_;
+  const RankNames& names_;
   std::vector<LogLine> lines_;
 };
 
 }  // namespace
 
-std::vector<LogLine> systemLines(const System& system, float maxBandwidth, float totalBandwidth) {
-  Printer printer(system);
+std::vector<LogLine> systemLines(const System& system, float maxBandwidth, float totalBandwidth,
+                                 const RankNames& names) {
+  Printer printer(system, names);
   printer.add(fmt::format("=== System : maxBw {:2.1f} totalBw {:2.1f} ===", maxBandwidth, totalBandwidth));
   for (NodeId cpu : system.nodes(NodeType::kCpu)) printer.node(cpu, kNoNode, "", 0);
   printer.add(std::string(kRuleWidth, '='));

@@ -4,11 +4,13 @@
 #include <vector>
 
 #include "core/log.h"
+#include "topology/rank_names.h"
 #include "topology/system.h"
 
 namespace xylem {
 
 // Bandwidths in GB/s, for the head line.
-std::vector<LogLine> systemLines(const System& system, float maxBandwidth, float totalBandwidth);
+std::vector<LogLine> systemLines(const System& system, float maxBandwidth, float totalBandwidth,
+                                 const RankNames& names = {});
 
 }  // namespace xylem

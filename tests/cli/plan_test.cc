@@ -81,7 +81,7 @@ TEST(PlanCommandTest, PlansThisMachine) {
 TEST(PlanCommandTest, NeedsAFile) {
   const Outcome run = runCommand({"plan"});
   EXPECT_EQ(run.status, 2);
-  EXPECT_THAT(run.errors, HasSubstr("FILE is required"));
+  EXPECT_THAT(run.errors, HasSubstr("no host; expected a topology FILE"));
 }
 
 }  // namespace

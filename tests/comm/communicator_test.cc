@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <sstream>
 #include <thread>
 
 #include "bootstrap/ring.h"
@@ -110,6 +111,41 @@ TEST(Communicator, ATinyBufferIsEnough) {
   const Variables variables{{"NCCL_BUFFSIZE", "64"}, {"XYLEM_HOST_DEVICES", "16"}};
   const auto results = runRanks(2, [](int rank, ncclComm_t comm) { checkSum(rank, 2, comm, nullptr, 5000); });
   for (const RankResult& result : results) EXPECT_EQ(result.init, ncclSuccess) << result.text;
+}
+
+// Three ranks in the order 0 2 1, which no search finds on its own.
+TEST(Communicator, AGraphFileSaysTheOrderOfTheRing) {
+  constexpr const char* kRing =
+      R"(<graph id="0" pattern="4" crossnic="0" nchannels="1" speedintra="1" speedinter="1" latencyinter="0" typeintra="SYS" typeinter="SYS" samechannels="1">
+    <channel>
+      <gpu dev="0"/>
+      <gpu dev="0x2"/>
+      <gpu dev="0x1"/>
+    </channel>
+  </graph>)";
+  const TemporaryDirectory folder;
+  const std::string given = (folder / "given.xml").string(), dumped = (folder / "dumped.xml").string();
+  std::ofstream(given) << "<graphs version=\"1\">" << kRing << "</graphs>";
+  const Variables variables{{"NCCL_GRAPH_FILE", given},
+                            {"NCCL_GRAPH_DUMP_FILE", dumped},
+                            {"NCCL_GRAPH_DUMP_FILE_RANK", "2"},
+                            {"XYLEM_HOST_DEVICES", "16"}};
+  const auto results = runRanks(3, [](int rank, ncclComm_t comm) { checkSum(rank, 3, comm, nullptr, 5000); });
+  for (const RankResult& result : results) EXPECT_EQ(result.init, ncclSuccess) << result.text;
+  std::ostringstream text;
+  text << std::ifstream(dumped).rdbuf();
+  EXPECT_THAT(text.str(), HasSubstr(kRing));
+}
+
+TEST(Communicator, AGraphFileThatCannotBeReadStopsAllRanks) {
+  const TemporaryDirectory folder;
+  const std::string file = (folder / "graphs.xml").string();
+  std::ofstream(file) << "<graphs version=\"2\"/>";
+  const Variables variables{{"NCCL_GRAPH_FILE", file}, {"XYLEM_HOST_DEVICES", "16"}};
+  for (const RankResult& result : runRanks(2, [](int, ncclComm_t) {})) {
+    EXPECT_NE(result.init, ncclSuccess);
+    EXPECT_THAT(result.text, HasSubstr("graphs.xml:1: found version=\"2\""));
+  }
 }
 
 // One thread enqueues for two ranks and waits for the first: it has to advance the second one, too.

@@ -80,6 +80,10 @@ TEST(Settings, RefusesWhatIsNoInteger) {
   EXPECT_EQ(refusal({{"NCCL_CROSS_NIC", " "}}), "settings: NCCL_CROSS_NIC: found ` `; expected an integer");
 }
 
+TEST(Settings, ANulEndsNoInteger) {
+  EXPECT_THROW(Settings::fromPairs({{"NCCL_CROSS_NIC", std::string("1\0", 2)}}), InputError);
+}
+
 TEST(Settings, RefusesWhatIsOutOfRange) {
   EXPECT_EQ(refusal({{"NCCL_CROSS_NIC", "3"}}),
             "settings: NCCL_CROSS_NIC: found 3; expected an integer from 0 to 2");

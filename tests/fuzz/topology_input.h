@@ -5,22 +5,18 @@
 //
 //   feedTopology(bytes);   // true if it described a machine
 
-#include <cstdlib>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "core/error.h"
+#include "fuzz/require.h"
 #include "topology/complete.h"
 #include "topology/document.h"
 #include "topology/fuse.h"
 #include "topology/system_builder.h"
 
 namespace xylem {
-
-inline void require(bool holds) {
-  if (!holds) std::abort();
-}
 
 // True if a graph could be built of the document.
 inline bool feedBuilder(const Document& document) {

@@ -7,9 +7,12 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <map>
+#include <sstream>
 
 #include "golden/compare.h"
 #include "plan/plan_json.h"
+#include "plan/plan_log.h"
 #include "plan/planner.h"
 
 namespace xylem::golden {
@@ -18,13 +21,6 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-// What a golden may ask for that the planner cannot do yet; such cases are counted, not compared.
-bool isPlanned(const json& expected) {
-  const json& input = expected["input"];
-  return input.contains("topology") && !input.value("nvls", false) && !input.value("collnet", false) &&
-         !input.value("fuse", false);
-}
-
 Settings settingsOf(const json& input) {
   Settings settings;
   for (const auto& [name, value] : input["settings"].items())
@@ -32,22 +28,47 @@ Settings settingsOf(const json& input) {
   return settings;
 }
 
+std::shared_ptr<const Document> readOnce(const fs::path& file) {
+  static std::map<std::string, std::shared_ptr<const Document>> known;
+  auto& document = known[file.string()];
+  if (!document) document = std::make_shared<const Document>(readTopology(file.string()));
+  return document;
+}
+
+// Topologies of mixed jobs lie in the folders beside.
+fs::path findTopology(const fs::path& folder, const std::string& name) {
+  for (const char* other : {".", "../own", "../cloud", ".."})
+    if (fs::exists(folder / other / name)) return folder / other / name;
+  return folder / name;
+}
+
+PlanRequest requestOf(const json& input, const fs::path& folder) {
+  PlanRequest request;
+  request.offered = {input.value("nvls", false), input.value("collnet", false)};
+  request.fuse = input.value("fuse", false);
+  if (!input.contains("jobs")) {
+    request.hosts.push_back({readOnce(findTopology(folder, input["topology"])), {}, input["hosts"]});
+    return request;
+  }
+  request.hostsListed = true;
+  for (const json& job : input["jobs"]) {
+    HostRequest host{readOnce(findTopology(folder, job["topology"])), {}, job["count"]};
+    if (!job["gpus"].is_null()) host.gpus = job["gpus"].get<std::vector<int>>();
+    request.hosts.push_back(std::move(host));
+  }
+  return request;
+}
+
 struct Tally {
-  int equal = 0, different = 0, skipped = 0;
+  int equal = 0, different = 0;
 };
 
 void check(const fs::path& file, Tally& tally) {
   const json expected = json::parse(std::ifstream(file));
-  if (!isPlanned(expected)) {
-    ++tally.skipped;
-    return;
-  }
-  const json& input = expected["input"];
-  const fs::path topology = file.parent_path() / input["topology"].get<std::string>();
   std::string difference;
   try {
     const Plan plan =
-        planJob({readTopology(topology.string()), input["hosts"].get<int>()}, settingsOf(input));
+        planJob(requestOf(expected["input"], file.parent_path()), settingsOf(expected["input"]));
     if (!expected.contains("error"))
       difference = firstDifference(expected, json::parse(planToJson(plan))).value_or("");
   } catch (const Error& error) {
@@ -62,15 +83,54 @@ void checkDirectory(const fs::path& directory) {
   for (const auto& entry : fs::recursive_directory_iterator(directory)) {
     const fs::path folder = entry.path().parent_path().filename();
     if (entry.path().extension() == ".json" &&
-        (folder == "own" || folder == "cloud" || folder == "topologies"))
+        (folder == "own" || folder == "cloud" || folder == "mixed" || folder == "topologies"))
       files.push_back(entry.path());
   }
   std::sort(files.begin(), files.end());
   ASSERT_FALSE(files.empty()) << directory << " holds no golden plan";
   Tally tally;
   for (const fs::path& file : files) check(file, tally);
-  std::printf("%s: %d plans equal, %d different, %d of graphs not planned yet\n", directory.c_str(),
-              tally.equal, tally.different, tally.skipped);
+  std::printf("%s: %d plans equal, %d different\n", directory.c_str(), tally.equal, tally.different);
+}
+
+void checkLog(const fs::path& log, const fs::path& golden) {
+  const json input = json::parse(std::ifstream(golden))["input"];
+  const Plan plan = planJob(requestOf(input, golden.parent_path()), settingsOf(input));
+  std::istringstream actual(logText(planLog(plan)));
+  std::ifstream file(log);
+  int number = 1;
+  for (std::string expected, line; std::getline(file, expected); ++number) {
+    ASSERT_TRUE(std::getline(actual, line)) << log << " has more than " << number - 1 << " lines";
+    ASSERT_EQ(expected, line) << log << ":" << number;
+  }
+  std::string more;
+  EXPECT_FALSE(std::getline(actual, more)) << log << " ends before: " << more;
+}
+
+// NAME.VARIANT.log is what NCCL logs of the plan NAME.VARIANT.json, which says what was asked.
+void checkLogs(const fs::path& logs, const std::vector<fs::path>& folders) {
+  int compared = 0;
+  for (const auto& entry : fs::directory_iterator(logs)) {
+    for (const fs::path& folder : folders) {
+      const fs::path golden = folder / (entry.path().stem().string() + ".json");
+      if (!fs::exists(golden)) continue;
+      checkLog(entry.path(), golden);
+      ++compared;
+    }
+  }
+  EXPECT_GT(compared, 0) << logs;
+}
+
+TEST(Golden, LogsOfTheZoo) {
+  const fs::path source(XYLEM_SOURCE_DIR);
+  checkLogs(source / "tests/golden/logs", {source / "topologies"});
+}
+
+TEST(Golden, LogsOfTheExtraDirectory) {
+  const char* directory = std::getenv("XYLEM_TEST_GOLDEN");
+  const fs::path extra = directory == nullptr ? fs::path() : fs::path(directory);
+  if (!fs::exists(extra / "logs")) GTEST_SKIP() << "XYLEM_TEST_GOLDEN names no directory with logs";
+  checkLogs(extra / "logs", {extra / "own", extra / "cloud"});
 }
 
 TEST(Golden, Zoo) { checkDirectory(fs::path(XYLEM_SOURCE_DIR) / "topologies"); }

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "connect/rings.h"
 #include "plan/plan_json.h"
 #include "planner_support/machine_text.h"
 #include "xylem/plan.h"
@@ -43,19 +44,20 @@ std::string anyMachine() {
 }
 
 Plan planOf(const std::string& text, int hosts) {
-  return planJob({parseTopology(text, "test.xml"), hosts}, Settings());
+  return planJob(identicalHosts(parseTopology(text, "test.xml"), hosts), Settings());
 }
 
 TEST(PlannerProperty, EveryRingVisitsEveryRankOnce) {
   EXPECT_TRUE(rc::check([] {
     const Plan plan = planOf(anyMachine(), *rc::gen::inRange(1, 5));
-    RC_ASSERT(plan.connections.nChannels >= 1);
-    for (std::vector<int> ring : plan.connections.rings) {
+    RC_ASSERT(plan.connections.nChannels() >= 1);
+    for (int channel = 0; channel < plan.connections.nChannels(); ++channel) {
+      std::vector<int> ring = ringOf(plan.connections, channel);
       RC_ASSERT(ring.front() == 0);
       std::sort(ring.begin(), ring.end());
-      for (int rank = 0; rank < plan.job.ranks(); ++rank)
+      for (int rank = 0; rank < plan.job().ranks(); ++rank)
         RC_ASSERT(ring.at(static_cast<std::size_t>(rank)) == rank);
-      RC_ASSERT(static_cast<int>(ring.size()) == plan.job.ranks());
+      RC_ASSERT(static_cast<int>(ring.size()) == plan.job().ranks());
     }
   }));
 }
@@ -65,8 +67,8 @@ TEST(PlannerProperty, RingsFitIntoTheLinks) {
   EXPECT_TRUE(rc::check([] {
     const Plan plan = planOf(anyMachine(), 1);
     const HostPlan& host = plan.hostOf(0);
-    const ChannelGraph& ring = host.ring;
-    RC_PRE(!ring.fallback && ring.gpuCount > 1 && plan.lowestSm >= 80 &&
+    const ChannelGraph& ring = host.ring();
+    RC_PRE(!ring.fallback && ring.gpuCount > 1 && plan.connections.lowestSm >= 80 &&
            host.system().count(NodeType::kNet) == 0);
     std::vector<float> used(host.system().links().size(), 0.0f);
     for (int c = 0; c < ring.nChannels; ++c) {
@@ -92,9 +94,10 @@ TEST(PlannerProperty, TheSameInputGivesTheSameBytes) {
 
 TEST(Planner, RefusesJobsItCannotNumber) {
   const Document document = parseTopology(twoGpusOneNic(), "test.xml");
-  EXPECT_THROW(planJob({document, 0}, Settings()), Error);
-  EXPECT_THROW(planJob({document, 1 << 30}, Settings()), Error);
-  EXPECT_THROW(planJob({parseTopology(machine(cpu(0, "")), "empty.xml"), 1}, Settings()), InputError);
+  EXPECT_THROW(planJob(identicalHosts(document, 0), Settings()), Error);
+  EXPECT_THROW(planJob(identicalHosts(document, 1 << 30), Settings()), Error);
+  EXPECT_THROW(planJob(identicalHosts(parseTopology(machine(cpu(0, "")), "empty.xml")), Settings()),
+               InputError);
 }
 
 TEST(JobPlan, AnswersForPrograms) {
@@ -109,6 +112,24 @@ TEST(JobPlan, AnswersForPrograms) {
   EXPECT_EQ(plan.treeGraph().channels, (std::vector<std::vector<int>>{{0, 1}}));
   EXPECT_EQ(nlohmann::json::parse(plan.json())["input"]["settings"]["NCCL_MAX_NCHANNELS"], "1");
   EXPECT_FALSE(plan.log().empty());
+  EXPECT_EQ(plan.tree(0, 0).up, -1);
+  EXPECT_EQ(plan.tree(0, 0).down, (std::vector<int>{1, 2}));
+  EXPECT_THROW(plan.tree(4, 0), std::out_of_range);
+  EXPECT_THROW(plan.tree(0, 1), std::out_of_range);
+  const PlannedChoice small = plan.choice("AllReduce", 8);
+  EXPECT_EQ(small.algorithm + "/" + small.protocol, "Ring/LL");
+  EXPECT_NEAR(small.microseconds, 16, 0.1);
+  EXPECT_THROW(plan.choice("AllScatter", 8), PlanError);
+}
+
+TEST(JobPlan, PlansHostsThatDiffer) {
+  const std::string zoo = std::string(XYLEM_SOURCE_DIR) + "/topologies/";
+  const JobPlan plan =
+      JobPlan::ofHosts({{zoo + "dgxh100.xml", {0, 1, 2, 3}, 2}, {zoo + "dgxa100.xml", {}, 1}});
+  EXPECT_EQ(plan.ranks(), 16);
+  EXPECT_EQ(plan.nodes(), 3);
+  EXPECT_THROW(JobPlan::ofHosts({{zoo + "dgxh100.xml", {0, 99}, 1}}), PlanError);
+  EXPECT_THROW(JobPlan::ofHosts({}), PlanError);
 }
 
 TEST(JobPlan, ReportsWhatIsWrongAndWhere) {

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <iterator>
 
-#include "topology/document.h"
+#include "topology/xml_document.h"
 
 namespace xylem {
 namespace {
@@ -29,7 +29,7 @@ void write(const Document& document, ElementId id, std::size_t depth, std::strin
 
 }  // namespace
 
-std::string writeTopology(const Document& document) {
+std::string writeXmlDocument(const Document& document) {
   std::string out;
   write(document, document.root(), 0, out);
   return out;

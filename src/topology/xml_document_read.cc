@@ -1,7 +1,6 @@
 #include <cstdlib>
 
-#include "topology/document.h"
-#include "topology/xml_text.h"
+#include "topology/xml_document.h"
 
 namespace xylem {
 namespace {
@@ -11,26 +10,10 @@ using tinyxml2::XMLElement;
 // NCCL keeps this many attributes of an element and ignores the rest.
 constexpr std::size_t kMaxAttributesKept = 16;
 
-constexpr XmlLimits kLimits{
-    .bytes = kMaxTopologyBytes, .elements = kMaxElements, .attributes = kMaxAttributes};
-
-struct Nesting {
-  std::string_view parent, child;
-};
-constexpr Nesting kNestings[] = {
-    {"system", "cpu"}, {"cpu", "pci"},     {"cpu", "nic"}, {"pci", "pci"},    {"pci", "gpu"},
-    {"pci", "nic"},    {"pci", "pcilink"}, {"nic", "net"}, {"gpu", "nvlink"}, {"gpu", "c2c"},
-};
-
-bool mayHold(std::string_view parent, std::string_view child) {
-  for (const Nesting& nesting : kNestings)
-    if (nesting.parent == parent && nesting.child == child) return true;
-  return false;
-}
-
 class Reader {
  public:
-  Reader(Document& document, std::vector<std::string>* ignored) : document_(document), ignored_(ignored) {}
+  Reader(Document& document, std::span<const XmlNesting> nestings, std::vector<std::string>* ignored)
+      : document_(document), nestings_(nestings), ignored_(ignored) {}
 
   void readAttributes(const XMLElement& from, ElementId to) {
     std::size_t kept = 0;
@@ -57,27 +40,37 @@ class Reader {
   }
 
  private:
+  bool mayHold(std::string_view parent, std::string_view child) const {
+    for (const XmlNesting& nesting : nestings_)
+      if (nesting.parent == parent && nesting.child == child) return true;
+    return false;
+  }
+
   void ignore(const char* what, const char* name, int line) {
     if (ignored_ == nullptr) return;
     ignored_->push_back(fmt::format("Ignoring {} {} ({})", what, name, toString({document_.file(), line})));
   }
 
   Document& document_;
+  std::span<const XmlNesting> nestings_;
   std::vector<std::string>* ignored_;
 };
 
-const XMLElement& checkedRoot(const tinyxml2::XMLDocument& xml, const std::string& file) {
+const XMLElement& checkedRoot(const tinyxml2::XMLDocument& xml, const std::string& file,
+                              const XmlVocabulary& vocabulary) {
   const XMLElement* root = xml.FirstChildElement();
-  if (root == nullptr) throw InputError({file, 0}, "no element", "the element system");
+  if (root == nullptr)
+    throw InputError({file, 0}, "no element", fmt::format("the element {}", vocabulary.root));
   const SourceLocation where{file, root->GetLineNum()};
-  if (std::string_view(root->Name()) != "system")
+  if (std::string_view(root->Name()) != vocabulary.root)
     throw InputError(where, fmt::format("the element {} as the root", root->Name()),
-                     "`<system version=\"1\">`: a topology file");
+                     fmt::format("`<{} version=\"1\">`: {}", vocabulary.root, vocabulary.what));
   if (const XMLElement* second = root->NextSiblingElement())
     throw InputError({file, second->GetLineNum()}, fmt::format("a second root element {}", second->Name()),
                      "one root element");
   const char* version = root->Attribute("version");
-  if (version == nullptr) throw InputError(where, "system without `version`", "version=\"1\"");
+  if (version == nullptr)
+    throw InputError(where, fmt::format("{} without `version`", vocabulary.root), "version=\"1\"");
   if (std::strtol(version, nullptr, 0) != 1)
     throw InputError(where, fmt::format("version=\"{}\"", version), "version=\"1\"");
   return *root;
@@ -85,20 +78,17 @@ const XMLElement& checkedRoot(const tinyxml2::XMLDocument& xml, const std::strin
 
 }  // namespace
 
-Document parseTopology(std::string_view text, const std::string& file, std::vector<std::string>* ignored) {
+Document parseXmlDocument(std::string_view text, const std::string& file, const XmlVocabulary& vocabulary,
+                          std::vector<std::string>* ignored) {
   tinyxml2::XMLDocument xml(/*processEntities=*/false);
-  parseXml(xml, text, file, kLimits);
-  const XMLElement& root = checkedRoot(xml, file);
-  Document document(file, root.GetLineNum());
+  parseXml(xml, text, file, vocabulary.limits);
+  const XMLElement& root = checkedRoot(xml, file, vocabulary);
+  Document document(file, root.GetLineNum(), vocabulary.root);
   document.removeAttribute(document.root(), "version");  // comes back from the file, in the file's order
-  Reader reader(document, ignored);
+  Reader reader(document, vocabulary.nestings, ignored);
   reader.readAttributes(root, document.root());
   reader.readChildren(root, document.root());
   return document;
-}
-
-Document readTopology(const std::string& path, std::vector<std::string>* ignored) {
-  return parseTopology(readXmlFile(path, "a topology XML file", kLimits), path, ignored);
 }
 
 }  // namespace xylem

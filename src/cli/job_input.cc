@@ -1,0 +1,136 @@
+#include "cli/job_input.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+
+#include "cli/arguments.h"
+#include "cli/machine_input.h"
+#include "cli/rank_placement.h"
+#include "cli/terminal.h"
+#include "core/error.h"
+
+namespace xylem::cli {
+namespace {
+
+// The planner has its own limit on ranks; this one only keeps nonsense out.
+constexpr int kMaxNodes = 1 << 24;
+constexpr const char* kHostForm = "FILE[@GPU,GPU...][:COUNT], as dgxh100.xml@0,1,2,3:4";
+
+[[noreturn]] void refuseHost(const std::string& text, const std::string& found) {
+  throw InputError({"--host " + text, 0}, found, kHostForm);
+}
+
+int numberIn(const std::string& host, std::string_view text, int least) {
+  int value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || value < least || value > kMaxNodes)
+    refuseHost(host, fmt::format("`{}`", text));
+  return value;
+}
+
+// Splits off what follows the last `mark`, if that has only the letters allowed: file names may hold any.
+std::string takeSuffix(std::string& text, char mark, std::string_view allowed) {
+  const std::size_t at = text.rfind(mark);
+  if (at == std::string::npos || at == 0) return "";
+  const std::string suffix = text.substr(at + 1);
+  if (suffix.empty() || suffix.find_first_not_of(allowed) != std::string::npos) return "";
+  text.resize(at);
+  return suffix;
+}
+
+int hostsOf(const PlanRequest& request) {
+  int hosts = 0;
+  for (const HostRequest& host : request.hosts) hosts += host.count;
+  return hosts;
+}
+
+}  // namespace
+
+HostArgument parseHost(const std::string& text) {
+  HostArgument host{text};
+  if (const std::string count = takeSuffix(host.file, ':', "-0123456789"); !count.empty())
+    host.count = numberIn(text, count, 1);
+  const std::string gpus = takeSuffix(host.file, '@', "0123456789,");
+  for (std::size_t begin = 0; begin < gpus.size();) {
+    const std::size_t comma = std::min(gpus.find(',', begin), gpus.size());
+    const int gpu = numberIn(text, std::string_view(gpus).substr(begin, comma - begin), 0);
+    if (std::find(host.gpus.begin(), host.gpus.end(), gpu) != host.gpus.end())
+      refuseHost(text, fmt::format("GPU {} twice", gpu));
+    host.gpus.push_back(gpu);
+    begin = comma + 1;
+    if (begin == gpus.size()) refuseHost(text, "a comma at the end");
+  }
+  return host;
+}
+
+void addJobOptions(CLI::App& command, JobInput& job) {
+  CLI::Option* file =
+      command.add_option("FILE", job.file, "topology XML of a host; - for this machine")->type_name("");
+  command.add_option("--nodes", job.nodes, "number of identical hosts (default 1)")
+      ->type_name("N")
+      ->check(integerIn(1, kMaxNodes));
+  command
+      .add_option(
+          "--host", job.hosts,
+          "hosts of a mixed job, one kind each time: GPUs by device number in rank order after @, how "
+          "many such hosts after :")
+      ->type_name("FILE[@GPU,...][:COUNT]")
+      ->expected(1)
+      ->take_all()
+      ->excludes(file)
+      ->excludes("--nodes");
+  command
+      .add_option(
+          "--ranks", job.ranks,
+          "how ranks are placed: block (host after host), round-robin, or a file with the host of each "
+          "rank, one number per line")
+      ->type_name("HOW");
+  command.add_flag("--fuse", job.fuse, "describe each host as its ranks would detect it");
+  command.add_flag("--nvls", job.nvls, "the driver offers NVLink multicast (NVLS)");
+  command.add_flag("--collnet", job.collnet, "the network computes collectives (CollNet)");
+  command
+      .add_option(
+          "--rules", job.rules,
+          "nccl-2.25: each kind of rank decides alone what NCCL does not exchange; xylem: ranks agree on "
+          "all of it, as Xylem's own do")
+      ->type_name("RULES")
+      ->check(CLI::IsMember({"nccl-2.25", "xylem"}));
+}
+
+PlanRequest readJob(const JobInput& job, const Settings& settings) {
+  if (job.file.empty() && job.hosts.empty())
+    throw InputError({"arguments", 0}, "no host", "a topology FILE, - for this machine, or --host");
+  PlanRequest request;
+  request.fuse = job.fuse;
+  request.offered = {job.nvls, job.collnet};
+  request.rules = job.rules == "xylem" ? Rules::kXylem : Rules::kNccl;
+  request.hostsListed = !job.hosts.empty();
+  std::map<std::string, std::shared_ptr<const Document>> known;
+  const auto add = [&](const HostArgument& host) {
+    auto& document = known[host.file];
+    if (!document) document = std::make_shared<const Document>(readMachine(host.file, settings));
+    request.hosts.push_back({document, host.gpus, host.count});
+  };
+  if (!job.file.empty()) add({job.file, {}, job.nodes});
+  for (const std::string& host : job.hosts) add(parseHost(host));
+  std::vector<std::string> remarks;
+  request.graphFile = graphFileOf(settings, &remarks);
+  for (const std::string& remark : remarks) warn(remark);
+  if (job.ranks == "round-robin") {
+    request.placement = Placement::kRoundRobin;
+  } else if (job.ranks != "block") {
+    request.hostOfRank = readPlacement(job.ranks, hostsOf(request));
+  }
+  return request;
+}
+
+std::string jobName(const JobInput& job) {
+  if (job.hosts.empty()) return machineName(job.file);
+  if (job.hosts.size() == 1) return parseHost(job.hosts.front()).file;
+  return fmt::format("{} kinds of hosts", job.hosts.size());
+}
+
+}  // namespace xylem::cli

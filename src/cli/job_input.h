@@ -1,0 +1,46 @@
+#pragma once
+// The job a command is about: hosts, their GPUs, and where the ranks are.
+//
+//   const auto job = std::make_shared<JobInput>();
+//   addJobOptions(*command, *job);                     // FILE --nodes --host --ranks --fuse --nvls --collnet
+//   ...
+//   PlanRequest request = readJob(*job, settings);     // in the action
+//   std::string name = jobName(*job);
+
+#include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
+
+#include "plan/planner.h"
+
+namespace xylem::cli {
+
+struct JobInput {
+  std::string file;  // of all hosts
+  int nodes = 1;
+  std::vector<std::string> hosts;  // FILE[@GPU,GPU…][:COUNT], in place of `file`
+  std::string ranks = "block";     // or round-robin, or a file
+  std::string rules = "nccl-2.25";
+  bool fuse = false;
+  bool nvls = false;
+  bool collnet = false;
+};
+
+void addJobOptions(CLI::App& command, JobInput& job);
+
+// A host as --host names it.
+struct HostArgument {
+  std::string file;
+  std::vector<int> gpus;
+  int count = 1;
+};
+// Throws InputError.
+HostArgument parseHost(const std::string& text);
+
+// Reads the files; what is odd about them goes to standard error. Throws InputError.
+PlanRequest readJob(const JobInput& job, const Settings& settings);
+
+// What to call it: "dgxh100.xml", "this machine", "3 kinds of hosts".
+std::string jobName(const JobInput& job);
+
+}  // namespace xylem::cli

@@ -1,0 +1,46 @@
+#pragma once
+// Which NIC a rank sends and receives through, and which rank's proxy drives it.
+//
+//   NetChoice choice(connections, reachOptions);
+//   std::optional<NetEnd> end = choice.ringEnd(rank, channel, next, Direction::kSend);   // empty: no NIC
+//   needed
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "connect/connections.h"
+#include "paths/reach.h"
+
+namespace xylem {
+
+struct NetEnd {
+  NodeId net = kNoNode;  // in the system of the rank's view; kNoNode: the rank reaches no NIC
+  int proxy = -1;        // rank
+  bool gdr = false;
+};
+
+class NetChoice {
+ public:
+  NetChoice(const Connections& connections, const ReachOptions& options);
+
+  // Does `rank` reach `peer` without the network, with data going in this direction?
+  bool isLocal(int rank, int peer, Direction direction) const;
+  // For a neighbour in a ring on another node.
+  std::optional<NetEnd> ringEnd(int rank, int channel, int peer, Direction direction) const;
+  // For sending to `peer` on a channel outside of any ring or tree.
+  NetEnd p2pEnd(int rank, int peer, int channel) const;
+
+ private:
+  struct ViewRules {
+    std::unique_ptr<Locality> locality;
+    std::unique_ptr<Reach> reach;
+  };
+  const ViewRules& rules(int rank) const { return rules_[static_cast<std::size_t>(c_.job.viewOf(rank))]; }
+
+  const Connections& c_;
+  ReachOptions options_;
+  std::vector<ViewRules> rules_;
+};
+
+}  // namespace xylem

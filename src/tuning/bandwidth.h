@@ -1,0 +1,16 @@
+#pragma once
+// How many bytes of the operation an algorithm moves per time, when messages are large.
+//
+//   algorithmBandwidth(input, Collective::kAllReduce, Algorithm::kRing, Protocol::kSimple)   ->   6.667 GB/s
+
+#include "tuning/kinds.h"
+#include "tuning/tuning_input.h"
+
+namespace xylem {
+
+// In GB/s; not a number or 0 where the graph has no channels. Asks nothing about what is enabled: see
+// tuning/exclusion.h.
+float algorithmBandwidth(const TuningInput& input, Collective collective, Algorithm algorithm,
+                         Protocol protocol);
+
+}  // namespace xylem

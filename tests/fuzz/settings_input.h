@@ -1,0 +1,82 @@
+#pragma once
+// One input of the settings fuzzer, also run over the corpus by tests/tuning/settings_corpus_test.cc: lines
+// NAME=VALUE, as configuration files and the environment hold them. Whatever they are, they become Settings,
+// and every stage's options, or throw InputError.
+//
+//   feedSettings(bytes);   // true if all lines were accepted as a configuration file
+
+#include <map>
+#include <sstream>
+#include <string>
+#include <string_view>
+
+#include "channels/host_graphs.h"
+#include "connect/connections.h"
+#include "core/error.h"
+#include "core/interface_list.h"
+#include "core/log.h"
+#include "core/settings.h"
+#include "fuzz/require.h"
+#include "paths/reach.h"
+#include "tuning/tuning_options.h"
+
+namespace xylem {
+
+inline void feedOptions(const Settings& settings) {
+  ReachOptions::from(settings);
+  require(ChannelOptions::from(settings).crossNic >= 0);
+  const ConnectOptions connect = ConnectOptions::from(settings);
+  for (int searched : {1, 7, 32}) {
+    const ChannelCounts counts = countChannels({searched, 2, 90, 50.0f}, connect.limits);
+    require(counts.collective >= 1 && counts.collective <= counts.total() && counts.total() <= 64);
+  }
+  TuningOptions::from(settings);
+  graphOptions({true, true}, settings);
+  std::vector<std::string> unknown;
+  parseSubsystems(settings.text(Setting::kDebugSubsys), &unknown);
+  expandLogFileName(settings.text(Setting::kDebugFile), "host", 1);
+  interfaceMatches(settings.text(Setting::kSocketIfname), "eth0");
+}
+
+// What is set is in range, knows its origin, and means the same when it is set again.
+inline void checkEntries(const Settings& settings) {
+  for (const SettingSpec& row : settingSpecs()) {
+    require(settings.isSet(row.id) == !settings.origin(row.id).empty());
+    if (row.kind == SettingKind::kInteger)
+      require(settings.integer(row.id) >= row.minimum && settings.integer(row.id) <= row.maximum);
+    if (!settings.isSet(row.id)) continue;
+    Settings again;
+    again.set(row, settings.text(row.id), "again");
+    require(again.isSet(row.id) && again.warnings().empty());
+    require(again.integer(row.id) == settings.integer(row.id));
+  }
+}
+
+inline void feedPairs(std::istringstream lines) {
+  std::map<std::string, std::string> pairs;
+  for (std::string line; std::getline(lines, line);)
+    if (const std::size_t equals = line.find('='); equals != std::string::npos)
+      pairs.insert_or_assign(line.substr(0, equals), line.substr(equals + 1));
+  try {
+    const Settings settings = Settings::fromPairs(pairs);
+    checkEntries(settings);
+    feedOptions(settings);
+  } catch (const InputError&) {
+  }
+}
+
+inline bool feedSettings(std::string_view bytes) {
+  feedPairs(std::istringstream(std::string(bytes)));
+  try {
+    Settings settings;
+    std::istringstream lines{std::string(bytes)};
+    settings.addLines(lines, "input.conf");
+    checkEntries(settings);
+    feedOptions(settings);
+    return true;
+  } catch (const InputError&) {
+    return false;
+  }
+}
+
+}  // namespace xylem

@@ -1,0 +1,100 @@
+// Graph files beside what NCCL makes of them: graphs/NAME.nHOSTS.graph.xml is what it dumps of a job on
+// machines NAME.xml, byte for byte; graphfile/*.json is the plan that follows from the *.graph.xml it was
+// given.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <regex>
+#include <sstream>
+
+#include "golden/compare.h"
+#include "plan/graph_dump.h"
+#include "plan/plan_json.h"
+#include "plan/planner.h"
+
+namespace xylem::golden {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+std::string textOf(const fs::path& file) {
+  std::ostringstream text;
+  text << std::ifstream(file, std::ios::binary).rdbuf();
+  return text.str();
+}
+
+// A machine of the zoo, or of the collection in `directory`.
+Document machineOf(const fs::path& directory, const std::string& name) {
+  for (const fs::path& folder :
+       {fs::path(XYLEM_SOURCE_DIR) / "topologies", directory / "own", directory / "cloud"})
+    if (fs::exists(folder / name)) return readTopology((folder / name).string());
+  throw Error(ResultCode::kInvalidUsage, "no machine {} for the goldens in {}", name, directory.string());
+}
+
+std::vector<fs::path> filesIn(const fs::path& folder, const std::string& end) {
+  std::vector<fs::path> files;
+  for (const auto& entry : fs::directory_iterator(folder))
+    if (entry.path().string().ends_with(end)) files.push_back(entry.path());
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+void checkDumps(const fs::path& directory) {
+  const std::vector<fs::path> files = filesIn(directory / "graphs", ".graph.xml");
+  ASSERT_FALSE(files.empty()) << directory << " holds no dumped graphs";
+  static const std::regex kName(R"((.*)\.n(\d+)\.graph\.xml)");
+  for (const fs::path& file : files) {
+    const std::string name = file.filename().string();
+    SCOPED_TRACE(name);
+    std::smatch parts;
+    ASSERT_TRUE(std::regex_match(name, parts, kName));
+    const Plan plan = planJob(
+        identicalHosts(machineOf(directory, parts[1].str() + ".xml"), std::stoi(parts[2])), Settings());
+    EXPECT_EQ(graphDump(plan, 0), textOf(file));
+  }
+}
+
+void checkPlans(const fs::path& directory) {
+  const std::vector<fs::path> files = filesIn(directory / "graphfile", ".json");
+  ASSERT_FALSE(files.empty()) << directory << " holds no plans of graph files";
+  for (const fs::path& file : files) {
+    SCOPED_TRACE(file.filename().string());
+    const json expected = json::parse(std::ifstream(file));
+    const json& input = expected["input"];
+    const fs::path graphs = file.parent_path() / input["settings"]["NCCL_GRAPH_FILE"].get<std::string>();
+    const Settings settings = Settings::fromPairs({{"NCCL_GRAPH_FILE", graphs.string()}}, "golden");
+    PlanRequest request =
+        identicalHosts(machineOf(directory, input["topology"].get<std::string>()), input["hosts"].get<int>());
+    request.graphFile = graphFileOf(settings);
+    const Plan plan = planJob(request, settings);
+    EXPECT_EQ(firstDifference(expected, json::parse(planToJson(plan))).value_or(""), "");
+  }
+}
+
+fs::path repository() { return fs::path(XYLEM_SOURCE_DIR) / "tests/golden"; }
+
+TEST(GraphFileGolden, DumpsOfTheZoo) { checkDumps(repository()); }
+TEST(GraphFileGolden, PlansOfTheZoo) { checkPlans(repository()); }
+
+class GraphFileExtraDirectory : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    const char* named = std::getenv("XYLEM_TEST_GOLDEN");
+    if (named == nullptr) GTEST_SKIP() << "XYLEM_TEST_GOLDEN names no directory of further goldens";
+    directory_ = named;
+    if (!fs::exists(directory_ / "graphs") || !fs::exists(directory_ / "graphfile"))
+      GTEST_SKIP() << named << " has no graphs/ and graphfile/";
+  }
+  fs::path directory_;
+};
+
+TEST_F(GraphFileExtraDirectory, Dumps) { checkDumps(directory_); }
+TEST_F(GraphFileExtraDirectory, Plans) { checkPlans(directory_); }
+
+}  // namespace
+}  // namespace xylem::golden
