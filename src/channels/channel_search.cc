@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "channels/explored.h"
 #include "channels/known_searches.h"
 #include "channels/load_graph.h"
 #include "channels/search.h"
@@ -53,9 +54,9 @@ class Driver {
   Driver(const GraphRequest& request, SearchSpace& space, Terrains& terrains, SearchMemory& memory,
          const ChannelOptions& options, float maxBandwidth, float totalBandwidth, int lowestSm)
       : space_(space),
-        options_(options),
         terrains_(terrains),
         memory_(memory),
+        options_(options),
         maxBandwidth_(maxBandwidth),
         totalBandwidth_(totalBandwidth),
         lowestSm_(lowestSm) {
@@ -147,7 +148,10 @@ class Driver {
     if (const auto* known = changesNothing(exact)) return charge(*known);
     const Room room(space_, terrain, wanted_);
     const std::uint64_t like = room.traceless() ? roomKey(terrain, room, wanted_) : exact;
-    if (const auto* known = changesNothing(like)) {
+    const std::uint64_t alike = room.traceless() && room.ranksAlike() ? mixHash(like, 1) : exact;
+    for (const std::uint64_t key : {like, alike}) {
+      const auto* known = changesNothing(key);
+      if (known == nullptr) continue;
       const KnownSearches::Outcome outcome = *known;
       known_.add(exact, outcome);
       return charge(outcome);
@@ -159,10 +163,9 @@ class Driver {
     if (wanted_.pattern == Pattern::kNvls || wanted_.pattern == Pattern::kCollnetDirect)
       return search.steps();
     if (left_ == Search::kPerfect || free != space_.freeHash()) return search.steps();
-    const bool ranksByFree = inter() && !space_.hasNvs();
-    known_.add(exact, {search.steps(), left_, search.completed()});
-    if (like != exact && (search.exhaustive() || !ranksByFree))
-      known_.add(like, {search.steps(), left_, search.completed()});
+    const KnownSearches::Outcome outcome{search.steps(), left_, search.completed()};
+    known_.add(exact, outcome);
+    if (const std::uint64_t key = search.exhaustive() ? like : alike; key != exact) known_.add(key, outcome);
     return search.steps();
   }
 
@@ -270,9 +273,9 @@ class Driver {
   }
 
   SearchSpace& space_;
-  const ChannelOptions& options_;
   Terrains& terrains_;
   SearchMemory& memory_;
+  const ChannelOptions& options_;
   float maxBandwidth_, totalBandwidth_;
   int lowestSm_;
   int crossNic_ = 0;

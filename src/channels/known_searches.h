@@ -10,8 +10,8 @@
 // Searches of the same exact key are the same. Those of the same room key see the same terrain with the same
 // room (Room): they have the same to try. If the first tried it all, so would the other: with the same steps
 // and the same completed, which improves nothing if the best of it, at the present bandwidth, is no
-// improvement now. If the budget ran out before, they have to try it in the same order, too, which they do
-// unless free bandwidth ranks GPUs (hosts with NETs and without NVSwitches).
+// improvement now. If the budget ran out before, they have to try it in the same order, too
+// (Room::ranksAlike).
 
 #include <cstdint>
 #include <vector>

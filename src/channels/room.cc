@@ -52,6 +52,26 @@ std::uint64_t Room::hash() const {
   return hash;
 }
 
+bool Room::ranksAlike() const {
+  if (space_.netCount() == 0 || space_.hasNvs()) return true;  // GPUs are not ranked by what is free
+  if (!traceless_ || !oneBandwidth_) return false;
+  constexpr std::uint64_t kWholeGBps = 1000;
+  const std::uint64_t measure =
+      std::uint64_t{terrain_.pciMeasure()} * static_cast<std::uint64_t>(intra_.milli(Share::kWhole));
+  if (terrain_.pciMeasure() != 0 && measure < kWholeGBps * kUnits) return false;
+  std::int32_t free = -1;
+  for (int gpu = 0; gpu < space_.gpuCount(); ++gpu) {
+    const auto [out, back] = space_.pciLinks(gpu);
+    for (LinkId link : {out, back}) {
+      if (link == kNoLink) continue;
+      const std::int32_t here = space_.free().milliOf(link);
+      if (here == FreeBandwidth::kOdd || (free >= 0 && here != free)) return false;
+      free = here;
+    }
+  }
+  return true;
+}
+
 std::uint64_t Room::searchHash() const {
   const auto bits = [](float x) { return std::uint64_t{std::bit_cast<std::uint32_t>(x)}; };
   std::uint64_t hash =

@@ -30,6 +30,11 @@ class Room {
   // Also equal for searches of other bandwidths with the same room, NETs included.
   std::uint64_t searchHash() const;
 
+  // Searches of the same searchHash() rank GPUs alike, too: all GPUs' PCI links have the same bandwidth free,
+  // and what is taken of them differs by whole GB/s, so they rank by how many measures were taken, whatever a
+  // measure is.
+  bool ranksAlike() const;
+
   // What one channel takes inside the host and to and from NETs; half of the latter.
   const Load& intra() const { return intra_; }
   const Load& inter() const { return inter_; }

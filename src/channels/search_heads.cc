@@ -43,8 +43,8 @@ void Search::tryNvls(int head) {
   while (down > 0) --down, giveBackShare(space_.nvsToGpu(down), down);
 }
 
-// The head exchanges with every other GPU, each its part of the bandwidth. Shares are not checked for path
-// types.
+// The head exchanges with every other GPU, each its part of the bandwidth. NCCL checks the types of paths only for
+// whole parts, so with two GPUs.
 void Search::tryCollnetDirect(int head) {
   const auto share = static_cast<float>(1.0 / (gpus_ - 1));
   const Load part(wanted_.bwIntra * share);
@@ -54,7 +54,7 @@ void Search::tryCollnetDirect(int head) {
         static_cast<int>(static_cast<float>(wanted_.nHops) + sign * share * static_cast<float>(route.hops));
   };
   const auto takePart = [&](const Route& route) {
-    if (!space_.take(route, part)) return false;
+    if ((gpus_ == 2 && !terrain_.open(route)) || !space_.take(route, part)) return false;
     count(route, 1);
     return true;
   };

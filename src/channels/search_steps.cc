@@ -8,7 +8,7 @@ namespace xylem {
 namespace {
 
 // From so few GPUs to the end of a channel, exploring costs less than remembering.
-constexpr int kTooFewToRemember = 3;
+constexpr int kTooFewToRemember = 8;
 
 }  // namespace
 

@@ -92,15 +92,18 @@ void Terrain::findOwnLinks() {
       visit(space_.netToGpu(net, gpu), kMany, gpu);
     }
   }
-  for (int gpu = 0; gpu < space_.gpuCount(); ++gpu) {
-    const auto [out, back] = space_.pciLinks(gpu);
-    for (LinkId link : {out, back})
-      sparesPci_ &= link == kNoLink || used[static_cast<std::size_t>(link)].intraShares == 0;
-  }
   for (UsedLink& link : used) {
     if (link.link == kNoLink) continue;
     measure(link);
     usedLinks_.push_back(link);
+  }
+  for (int gpu = 0; gpu < space_.gpuCount(); ++gpu) {
+    const auto [out, back] = space_.pciLinks(gpu);
+    for (LinkId link : {out, back}) {
+      if (link == kNoLink) continue;
+      sparesPci_ &= used[static_cast<std::size_t>(link)].intraShares == 0;
+      pciMeasure_ = std::gcd(pciMeasure_, used[static_cast<std::size_t>(link)].measure);
+    }
   }
   for (std::size_t i = 0; i < open_.size(); ++i) {
     if (open_[i] == 0) continue;

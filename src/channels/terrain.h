@@ -61,6 +61,9 @@ class Terrain {
   bool takesOwnOnly() const { return takesOwnOnly_; }
   // Going from GPU to GPU takes nothing of the PCI links that GPUs are ranked by.
   bool sparesPci() const { return sparesPci_; }
+  // The common measure of all that open routes take of those links, in 80ths of a channel's bandwidth; 0:
+  // nothing.
+  std::uint32_t pciMeasure() const { return pciMeasure_; }
 
   // A link of open routes. What these take of it are multiples of `measure` 80ths of a channel's bandwidth.
   struct UsedLink {
@@ -89,6 +92,7 @@ class Terrain {
   std::vector<std::size_t> firstBehind_;  // by GPU, and the end
   std::vector<UsedLink> usedLinks_;
   bool sparesPci_ = true;
+  std::uint32_t pciMeasure_ = 0;
   bool takesOwnOnly_ = true;
   bool repeats_ = false;  // an open route takes from a link twice
 };
