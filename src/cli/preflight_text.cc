@@ -80,7 +80,8 @@ std::string kindsText(const Plan& plan, const Kinds& kinds, const Terminal& scre
     table.add({{kinds[view].name, Style::kBold},
                {listText(kinds[view].hosts, kMostRanges)},
                {listText(kinds[view].ranks, kMostRanges)},
-               {gpusText(*plan.hostPlans[view])}});
+               {fmt::format("{}, {}", counted(plan.hostPlans[view]->system().count(NodeType::kGpu), "GPU"),
+                            smText(*plan.hostPlans[view]))}});
   return heading(screen, "Kinds of hosts") + table.text(screen, 2);
 }
 
