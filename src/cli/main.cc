@@ -17,6 +17,8 @@ namespace {
 constexpr const char* kExamples = R"(Examples:
   xylem show                                  this machine: nodes, links, how far apart
   xylem plan dgxh100.xml --nodes 16           what NCCL would do on 16 such hosts
+  xylem preflight --host a.xml:2 --host b.xml
+                                              would a job on different hosts hang
   xylem detect -o node.xml                    this machine as topology XML
   xylem settings --set-only                   which NCCL_* variables are set, and where
 
