@@ -8,8 +8,6 @@
 #include <map>
 #include <set>
 
-#include "cli/machine_words.h"
-
 namespace xylem::cli {
 namespace {
 
@@ -60,11 +58,11 @@ std::vector<HostKind> hostKinds(const Plan& plan) {
   return kinds;
 }
 
-std::string gpusText(const HostPlan& host) {
+std::string smText(const HostPlan& host) {
   const System& system = host.system();
   std::set<int> sms;
   for (NodeId gpu : system.nodes(NodeType::kGpu)) sms.insert(system.gpu(gpu).sm);
-  return fmt::format("{}, sm {}", counted(system.count(NodeType::kGpu), "GPU"), fmt::join(sms, " and "));
+  return fmt::format("sm {}", fmt::join(sms, " and "));
 }
 
 }  // namespace xylem::cli

@@ -23,7 +23,7 @@ struct HostKind {
 // By view.
 std::vector<HostKind> hostKinds(const Plan& plan);
 
-// "8 GPUs, sm 90": the GPUs of a host of this kind.
-std::string gpusText(const HostPlan& host);
+// "sm 90", "sm 80 and 90": the compute capabilities of a host of this kind.
+std::string smText(const HostPlan& host);
 
 }  // namespace xylem::cli

@@ -1,10 +1,12 @@
 #include "cli/job_input.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <charconv>
 #include <map>
+#include <set>
 
 #include "cli/arguments.h"
 #include "cli/machine_input.h"
@@ -129,8 +131,13 @@ PlanRequest readJob(const JobInput& job, const Settings& settings) {
 
 std::string jobName(const JobInput& job) {
   if (job.hosts.empty()) return machineName(job.file);
-  if (job.hosts.size() == 1) return parseHost(job.hosts.front()).file;
-  return fmt::format("{} kinds of hosts", job.hosts.size());
+  std::set<std::string> kinds;
+  for (const std::string& host : job.hosts) {
+    const HostArgument argument = parseHost(host);
+    kinds.insert(fmt::format("{}@{}", argument.file, fmt::join(argument.gpus, ",")));
+  }
+  if (kinds.size() == 1) return parseHost(job.hosts.front()).file;
+  return fmt::format("{} kinds of hosts", kinds.size());
 }
 
 }  // namespace xylem::cli

@@ -18,6 +18,8 @@ constexpr const char* kExamples = R"(Examples:
   xylem show                                  this machine: nodes, links, how far apart
   xylem plan dgxh100.xml --nodes 16           what NCCL would do on 16 such hosts
   xylem tune dgxh100.xml --nodes 16           algorithm, protocol and time per message size
+  xylem preflight --host a.xml:2 --host b.xml
+                                              would a job on different hosts hang
   xylem detect -o node.xml                    this machine as topology XML
   xylem settings --set-only                   which NCCL_* variables are set, and where
 

@@ -39,9 +39,12 @@ std::string byteText(std::uint64_t bytes) {
 }
 
 std::string sizesText(std::uint64_t first, std::uint64_t last, std::uint64_t most) {
-  if (first <= 1) return last >= most ? "all sizes" : "up to " + byteText(last);
-  if (last >= most) return "from " + byteText(first);
-  return byteText(first) + " to " + byteText(last);
+  // Bounds are told by the round number next to them: 131071 as 128 KiB.
+  const std::string begin = byteText((first - 1) % kUnit == 0 ? first - 1 : first);
+  const bool isBelow = (last + 1) % kUnit == 0;
+  const std::string end = byteText(isBelow ? last + 1 : last);
+  if (first <= 1) return last >= most ? "all sizes" : (isBelow ? "below " : "up to ") + end;
+  return last >= most ? "from " + begin : begin + " to " + end;
 }
 
 }  // namespace xylem::cli

@@ -4,7 +4,7 @@
 //   listText({0, 1, 2, 12})        ->   "0-2,12"
 //   listText({0, 2, 4, 6, 8}, 3)   ->   "0,2,4,..."
 //   byteText(65536)                ->   "64 KiB";  byteText(70000)  ->   "68.4 KiB"
-//   sizesText(1, 1023, most)       ->   "up to 1023 B"
+//   sizesText(1, 1023, most)       ->   "below 1 KiB"
 
 #include <cstdint>
 #include <string>

@@ -16,6 +16,8 @@ namespace {
 
 // More kinds than this stand in one column, those together that have the same.
 constexpr std::size_t kMostColumns = 4;
+constexpr std::size_t kMostNames = 3;  // in it, with the same value
+constexpr std::size_t kMostKinds = 24;
 constexpr std::size_t kMostRanges = 4;       // of hosts and of ranks
 constexpr std::size_t kMostMismatches = 24;  // lines
 // A predicted time that changes by less is called the same.
@@ -63,8 +65,14 @@ class ByKind {
           values.begin() + static_cast<std::ptrdiff_t>(i))
         continue;
       text += fmt::format("{}{}:", text.empty() ? "" : "; ", values[i]);
-      for (std::size_t other = i; other < values.size(); ++other)
-        if (values[other] == values[i]) text += ' ' + kinds_[other].name;
+      const auto count = static_cast<std::size_t>(std::count(values.begin(), values.end(), values[i]));
+      std::size_t named = 0;
+      for (std::size_t other = i; other < values.size() && named < kMostNames; ++other)
+        if (values[other] == values[i]) {
+          text += ' ' + kinds_[other].name;
+          ++named;
+        }
+      if (count > named) text += fmt::format(" and {} more", count - named);
     }
     row.push_back({text, style});
   }
@@ -76,12 +84,16 @@ class ByKind {
 
 std::string kindsText(const Plan& plan, const Kinds& kinds, const Terminal& screen) {
   Table table({{"kind"}, {"hosts"}, {"ranks"}, {"a host has"}});
-  for (std::size_t view = 0; view < kinds.size(); ++view)
+  for (std::size_t view = 0; view < kinds.size() && view < kMostKinds; ++view)
     table.add({{kinds[view].name, Style::kBold},
                {listText(kinds[view].hosts, kMostRanges)},
                {listText(kinds[view].ranks, kMostRanges)},
-               {gpusText(*plan.hostPlans[view])}});
-  return heading(screen, "Kinds of hosts") + table.text(screen, 2);
+               {fmt::format("{}, {}", counted(plan.hostPlans[view]->system().count(NodeType::kGpu), "GPU"),
+                            smText(*plan.hostPlans[view]))}});
+  std::string text = heading(screen, "Kinds of hosts") + table.text(screen, 2);
+  if (kinds.size() > kMostKinds)
+    text += fmt::format("  and {} more (--json has all)\n", kinds.size() - kMostKinds);
+  return text;
 }
 
 // Mismatches that follow each other with the same algorithms and protocols.

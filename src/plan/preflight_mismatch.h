@@ -49,7 +49,7 @@ enum class Setup : std::uint8_t { kChannels, kNvlsChannels, kCollnetHeads };
 const char* name(Setup setup);
 std::vector<Setup> setupMismatches(const Connections& connections);
 
-// How much is wrong by a few samples, for comparing variants of a job quickly; 0 says nothing.
-int sampledMismatches(const Connections& connections, const std::vector<TuningModel>& tuning);
+// A quick look by a few sizes, for rejecting variants of a job; false says little.
+bool disagreeOnSamples(const Connections& connections, const std::vector<TuningModel>& tuning);
 
 }  // namespace xylem

@@ -95,7 +95,8 @@ void addNodes(Remarks& remarks, const Plan& plan) {
   for (const HostShape& shape : c.job.shapes) {
     const std::set<int> domains(shape.viewOfLocal.begin(), shape.viewOfLocal.end());
     for (int view : domains)
-      remark.byView[static_cast<std::size_t>(view)] = fmt::format("{} nodes a host", domains.size());
+      remark.byView[static_cast<std::size_t>(view)] =
+          domains.size() == 1 ? "1 node a host" : fmt::format("{} nodes a host", domains.size());
   }
   remarks.all.push_back(std::move(remark));
 }

@@ -25,7 +25,7 @@ struct Variant {
   std::vector<TuningModel> tuning;
 
   bool agrees() const {
-    return sampledMismatches(*connections, tuning) == 0 && collectiveMismatches(tuning).empty();
+    return !disagreeOnSamples(*connections, tuning) && collectiveMismatches(tuning).empty();
   }
 };
 
@@ -133,12 +133,20 @@ bool containsAny(const SettingSet& set, const std::vector<SettingSet>& parts) {
   return std::any_of(parts.begin(), parts.end(), [&](const SettingSet& part) { return isPartOf(part, set); });
 }
 
-// Another way to say the same is not worth a line.
-void addUnlessKnown(std::vector<Remedy>& found, Remedy remedy) {
-  const bool isKnown = std::any_of(found.begin(), found.end(), [&](const Remedy& other) {
-    return other.times == remedy.times && other.settings.size() <= remedy.settings.size();
-  });
-  if (!isKnown) found.push_back(std::move(remedy));
+// Nowhere faster, and not simpler.
+bool isNoBetter(const Remedy& remedy, const Remedy& other) {
+  if (remedy.settings.size() < other.settings.size()) return false;
+  for (Collective collective : kAllCollectives)
+    for (std::size_t i = 0; i < remedy.times[collective].size(); ++i)
+      if (remedy.times[collective][i] < other.times[collective][i]) return false;
+  return true;
+}
+
+void addIfBetter(std::vector<Remedy>& found, Remedy remedy) {
+  if (std::any_of(found.begin(), found.end(), [&](const Remedy& other) { return isNoBetter(remedy, other); }))
+    return;
+  std::erase_if(found, [&](const Remedy& other) { return isNoBetter(other, remedy); });
+  found.push_back(std::move(remedy));
 }
 
 double burden(const Remedy& remedy) {
@@ -175,29 +183,19 @@ RemedySearch findRemedies(const PlanRequest& request, const Settings& settings, 
   RemedySearch search;
   search.now = timesOf(plan.tuning);
   Trials trials(request, settings, plan);
-  SettingSet candidates = candidateSettings(plan);
-  const int wrongNow = sampledMismatches(plan.connections, plan.tuning);
+  const SettingSet candidates = candidateSettings(plan);
   std::vector<SettingSet> enough;
-  std::vector<SettingSet> sets = larger({{}}, candidates);
+  std::vector<SettingSet> sets = {{}};
   // Two settings can cost less than one; three are for when nothing else helps.
   for (std::size_t size = 1; size <= kMostSettings && (size <= 2 || search.found.empty()); ++size) {
-    SettingSet helpful;
+    sets = larger(sets, candidates);
     for (const SettingSet& set : sets) {
       if (containsAny(set, enough)) continue;
       const Variant variant = trials.with(set);
-      if (variant.agrees()) {
-        enough.push_back(set);
-        addUnlessKnown(search.found, remedyOf(set, variant, search.now));
-      } else if (wrongNow == 0 || sampledMismatches(*variant.connections, variant.tuning) < wrongNow) {
-        helpful.push_back(set.front());
-      }
+      if (!variant.agrees()) continue;
+      enough.push_back(set);
+      addIfBetter(search.found, remedyOf(set, variant, search.now));
     }
-    // What does not help alone is left out of larger sets.
-    if (size == 1) {
-      candidates = helpful;
-      sets = larger({{}}, candidates);
-    }
-    sets = larger(sets, candidates);
   }
   search.tried = trials.made();
   std::stable_sort(search.found.begin(), search.found.end(),

@@ -41,6 +41,49 @@ TEST(PlanCommandTest, LongRingsAreShortened) {
   EXPECT_LT(run.output.size(), 10000u);
 }
 
+TEST(PlanCommandTest, TellsTheTreesAndWhatAllReduceGets) {
+  const ScratchFile host("host.xml", smallHost());
+  const Outcome run = runCommand({"plan", host.path(), "--nodes", "6"});
+  EXPECT_EQ(run.status, 0) << run.errors;
+  EXPECT_THAT(run.output, AllOf(HasSubstr("0 > 4, 4 > 2 5, 2 > 1 3"), HasSubstr("AllReduce by size"),
+                                HasSubstr("Simple"), Not(HasSubstr("agreement"))));
+}
+
+TEST(PlanCommandTest, OneRankHasNothingToChoose) {
+  const Outcome run = runCommand({"plan", std::string(XYLEM_SOURCE_DIR) + "/topologies/gpu1-nonic.xml"});
+  EXPECT_EQ(run.status, 0) << run.errors;
+  EXPECT_THAT(run.output, AllOf(Not(HasSubstr("AllReduce")), Not(HasSubstr("Trees of the job"))));
+}
+
+TEST(PlanCommandTest, MixedJobsTellTheirKindsOfHosts) {
+  const std::string zoo = std::string(XYLEM_SOURCE_DIR) + "/topologies/";
+  const Outcome run =
+      runCommand({"plan", "--host", zoo + "dgxh100.xml:2", "--host", zoo + "dgxa100.xml@0,1,2,3", "--nvls"});
+  EXPECT_EQ(run.status, 0) << run.errors;
+  EXPECT_THAT(run.output, AllOf(StartsWith("20 ranks on 3 hosts of 2 kinds\n"), HasSubstr("agreement: "),
+                                HasSubstr("Graphs of dgxh100,"), HasSubstr("Graphs of dgxa100@0,1,2,3,"),
+                                HasSubstr("0-15")));
+}
+
+TEST(PlanCommandTest, PointsToPreflightWhereRanksDisagree) {
+  const std::string zoo = std::string(XYLEM_SOURCE_DIR) + "/topologies/";
+  const std::vector<std::string> hosts = {"--host", zoo + "dgxh100.xml", "--host", zoo + "dgxa100.xml"};
+  std::vector<std::string> words = {"plan"};
+  words.insert(words.end(), hosts.begin(), hosts.end());
+  EXPECT_THAT(runCommand(words).output, HasSubstr("`xylem preflight`"));
+  words.insert(words.end(), {"--rules", "xylem"});
+  EXPECT_THAT(runCommand(words).output, HasSubstr("agreement: all ranks decide alike"));
+}
+
+TEST(PlanCommandTest, NvlsAndCollnetAreShownWherePresent) {
+  const std::string host = std::string(XYLEM_SOURCE_DIR) + "/topologies/dgxh100.xml";
+  const Outcome run =
+      runCommand({"plan", host, "--nodes", "2", "--nvls", "--collnet"}, {{"NCCL_COLLNET_ENABLE", "1"}});
+  EXPECT_EQ(run.status, 0) << run.errors;
+  EXPECT_THAT(run.output, AllOf(HasSubstr("NVLS 16 through 8 heads"), HasSubstr("CollNet chain"),
+                                HasSubstr("CollNet: the network reduces")));
+}
+
 TEST(PlanCommandTest, JsonIsJson) {
   const ScratchFile host("host.xml", smallHost());
   const Outcome run = runCommand({"plan", host.path(), "--nodes", "2", "--json"});

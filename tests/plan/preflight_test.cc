@@ -7,6 +7,9 @@
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
+#include <algorithm>
+#include <map>
+
 #include "plan/agreement.h"
 #include "planner_support/any_machine.h"
 
@@ -119,6 +122,34 @@ TEST(Preflight, HeadsOfCollnetMatter) {
   const RemedySearch search = findRemedies(request, settings, plan);
   ASSERT_FALSE(search.found.empty());
   EXPECT_EQ(search.found.front().text(), "NCCL_COLLNET_ENABLE=0");
+}
+
+TEST(Preflight, LatenciesOfNicsMoveEveryChoiceOfAProtocol) {
+  const PlanRequest request = jobOf({host("rand-016.xml"), host("dgxa100.xml")});
+  const Plan plan = planJob(request, Settings());
+  const Preflight result = preflight(plan);
+  const Cause* cause = find(result.causes, Unexchanged::kNetLatency);
+  ASSERT_NE(cause, nullptr);
+  EXPECT_THAT(cause->byView, ElementsAre("2.5 us", "0.0 us"));
+  EXPECT_THAT(cause->collectives, Contains(Collective::kAllGather));
+  const RemedySearch search = findRemedies(request, Settings(), plan);
+  ASSERT_FALSE(search.found.empty());
+  for (const Remedy& remedy : search.found) {
+    std::map<std::string, std::string> pairs(remedy.settings.begin(), remedy.settings.end());
+    const Plan again = planJob(request, Settings::fromPairs(pairs));
+    EXPECT_TRUE(preflight(again).isFine()) << remedy.text();
+  }
+}
+
+TEST(Preflight, NvSwitchesDecideOnCollnetDirect) {
+  const Settings settings = Settings::fromPairs({{"NCCL_COLLNET_ENABLE", "1"}});
+  const Plan plan = planJob(
+      jobOf({host("dgxh100.xml"), host("l40sx8-pcie.xml")}, {.nvls = false, .collnet = true}), settings);
+  const Preflight result = preflight(plan);
+  const Cause* cause = find(result.causes, Unexchanged::kNvSwitch);
+  ASSERT_NE(cause, nullptr);
+  EXPECT_THAT(cause->byView, ElementsAre("yes", "no"));
+  EXPECT_THAT(cause->collectives, ElementsAre(Collective::kAllReduce));
 }
 
 TEST(Preflight, HostsWithoutNicsAreNamed) {

@@ -1,0 +1,176 @@
+#include "cli/plan_host_text.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+
+#include "cli/machine_words.h"
+#include "cli/number_list.h"
+#include "cli/rank_rows.h"
+#include "cli/table.h"
+
+namespace xylem::cli {
+namespace {
+
+// Of reasons why something is not used.
+constexpr std::size_t kMostReasons = 8;
+
+struct NamedGraph {
+  GraphKind kind;
+  const char* title;
+};
+constexpr std::array<NamedGraph, kGraphKinds> kGraphs = {{{GraphKind::kRing, "ring"},
+                                                          {GraphKind::kTree, "tree"},
+                                                          {GraphKind::kCollnetChain, "CollNet chain"},
+                                                          {GraphKind::kCollnetDirect, "CollNet direct"},
+                                                          {GraphKind::kNvls, "NVLS"}}};
+
+std::string heading(const Terminal& screen, const std::string& text) {
+  return '\n' + screen.paint(Style::kBold, text) + '\n';
+}
+
+std::string remarks(const ChannelGraph& graph) {
+  std::vector<std::string> parts;
+  if (graph.fallback) parts.emplace_back("nothing found: ranks in simple order");
+  if (graph.loadedChannels > 0) parts.emplace_back("from the graph file");
+  if (graph.crossNic != 0) parts.emplace_back("crosses NICs");
+  const auto exhausted = std::count_if(graph.attempts.begin(), graph.attempts.end(),
+                                       [](const SearchAttempt& attempt) { return attempt.exhausted; });
+  if (exhausted > 0)
+    parts.push_back(fmt::format("{} of {} searches hit the step limit", exhausted, graph.attempts.size()));
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+std::string graphsText(const HostPlan& host, const Terminal& screen) {
+  const bool nets = host.system().count(NodeType::kNet) > 0;
+  std::vector<Column> columns = {
+      {"graph"}, {"pattern"}, {"channels", Align::kRight}, {"GB/s", Align::kRight}};
+  if (nets) columns.push_back({"to NETs", Align::kRight});
+  columns.push_back({"together", Align::kRight});
+  columns.push_back({"GPU-GPU"});
+  if (nets) columns.push_back({"GPU-NET"});
+  columns.push_back({""});
+  Table table(columns);
+  for (const auto& [kind, title] : kGraphs) {
+    const ChannelGraph& graph = host.graphs[kind];
+    if (graph.nChannels == 0) continue;
+    std::vector<Cell> row = {{title, Style::kBold},
+                             {name(graph.pattern)},
+                             {std::to_string(graph.nChannels)},
+                             {fmt::format("{:.1f}", graph.bwIntra), Style::kGreen}};
+    if (nets) row.push_back({fmt::format("{:.1f}", graph.bwInter), Style::kGreen});
+    row.push_back({fmt::format("{:.1f}", static_cast<float>(graph.nChannels) * graph.bwIntra)});
+    row.push_back({name(graph.typeIntra)});
+    if (nets) row.push_back({name(graph.typeInter)});
+    row.push_back({remarks(graph), graph.fallback ? Style::kRed : Style::kDim});
+    table.add(std::move(row));
+  }
+  return table.text(screen, 2) + fmt::format("  a GPU sends at most {:.1f} GB/s{}\n", host.totalBandwidth,
+                                             nets ? fmt::format(", to a NET {:.1f}", host.maxBandwidth) : "");
+}
+
+struct ChannelLine {
+  std::vector<int> gpus;
+  int startNet;
+  int endNet;
+  auto operator<=>(const ChannelLine&) const = default;
+};
+
+std::string netText(const System& system, int net) {
+  return net < 0 ? "" : nodeLabel(system, system.node(NodeType::kNet, net));
+}
+
+std::string channelsText(const System& system, const ChannelGraph& graph, const Terminal& screen) {
+  const bool nets = system.count(NodeType::kNet) > 0;
+  std::vector<ChannelLine> lines;
+  for (int channel = 0; channel < graph.nChannels; ++channel) {
+    ChannelLine line{{}, nets ? graph.startNet(channel) : -1, nets ? graph.endNet(channel) : -1};
+    for (int i = 0; i < graph.gpuCount; ++i)
+      line.gpus.push_back(system.gpu(system.node(NodeType::kGpu, graph.gpu(channel, i))).rank);
+    lines.push_back(std::move(line));
+  }
+  std::vector<Column> columns = {{"channel", Align::kRight}};
+  if (nets) columns.push_back({"from"});
+  columns.push_back({"ranks"});
+  if (nets) columns.push_back({"to"});
+  // Each rank as wide as the widest, so that they stand below each other.
+  const std::size_t digits = std::to_string(system.count(NodeType::kGpu) - 1).size();
+  Table table(columns);
+  for (const auto& group : grouped(lines)) {
+    std::vector<Cell> row = {{listText(group.channels)}};
+    if (nets) row.push_back({netText(system, group.line.startNet), Style::kCyan});
+    row.push_back({ranksText(group.line.gpus, {}, digits)});
+    if (nets) row.push_back({netText(system, group.line.endNet), Style::kCyan});
+    table.add(std::move(row));
+  }
+  return table.text(screen, 2);
+}
+
+// What the ring channels would like to use and cannot: direct access between neighbours, and of NICs to GPU
+// memory.
+std::vector<Decision> refusals(const Plan& plan, const HostPlan& host) {
+  const System& system = host.system();
+  const PathTable& paths = host.paths.paths;
+  const Locality locality(system, paths);
+  const Reach reach(system, paths, locality, plan.reach);
+  const ChannelGraph& ring = host.ring();
+  const bool nets = system.count(NodeType::kNet) > 0;
+  const auto gpuAt = [&](int channel, int i) { return system.node(NodeType::kGpu, ring.gpu(channel, i)); };
+  std::vector<Decision> all;
+  for (int channel = 0; channel < ring.nChannels; ++channel) {
+    // Inside one host the ring closes; among several it leaves by its last GPU.
+    const int pairs = nets ? ring.gpuCount - 1 : ring.gpuCount;
+    for (int i = 0; i < pairs && ring.gpuCount > 1; ++i)
+      all.push_back(reach.p2p(gpuAt(channel, i), gpuAt(channel, (i + 1) % ring.gpuCount)));
+    if (!nets || ring.startNet(channel) < 0 || ring.endNet(channel) < 0) continue;
+    const auto net = [&](int index) { return system.node(NodeType::kNet, index); };
+    all.push_back(reach.gdr(gpuAt(channel, 0), net(ring.startNet(channel)), Direction::kReceive));
+    all.push_back(reach.gdr(gpuAt(channel, ring.gpuCount - 1), net(ring.endNet(channel)), Direction::kSend));
+  }
+  std::erase_if(all, [](const Decision& decision) { return decision.yes; });
+  return all;
+}
+
+// The decision's sentence with the names that the tables use.
+std::string sentence(const Decision& decision, const System& system) {
+  std::string text = explain(decision, system);
+  for (const NodeId node : {decision.subject, decision.object}) {
+    if (node == kNoNode) continue;
+    const std::string formal = system.name(node);
+    if (const std::size_t at = text.find(formal); at != std::string::npos)
+      text.replace(at, formal.size(), nodeLabel(system, node));
+  }
+  return text;
+}
+
+std::string refusalsText(const Plan& plan, const HostPlan& host, const std::string& which,
+                         const Terminal& screen) {
+  std::vector<std::string> reasons;
+  for (const Decision& decision : refusals(plan, host)) {
+    std::string reason = sentence(decision, host.system());
+    if (std::find(reasons.begin(), reasons.end(), reason) == reasons.end())
+      reasons.push_back(std::move(reason));
+  }
+  if (reasons.empty()) return "";
+  std::string text = heading(screen, "Not used by the rings of " + which + ", and why");
+  for (std::size_t i = 0; i < reasons.size() && i < kMostReasons; ++i) text += "  " + reasons[i] + '\n';
+  if (reasons.size() > kMostReasons) text += fmt::format("  and {} more\n", reasons.size() - kMostReasons);
+  return text;
+}
+
+}  // namespace
+
+std::string hostText(const Plan& plan, const HostPlan& host, const std::string& which,
+                     const Terminal& screen) {
+  std::string text = heading(screen, "Graphs of " + which + ", bandwidth per channel");
+  text += graphsText(host, screen);
+  text += heading(screen, "Ring channels of " + which);
+  text += channelsText(host.system(), host.ring(), screen);
+  text += heading(screen, "Tree channels of " + which);
+  text += channelsText(host.system(), host.tree(), screen);
+  return text + refusalsText(plan, host, which, screen);
+}
+
+}  // namespace xylem::cli

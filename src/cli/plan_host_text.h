@@ -1,0 +1,15 @@
+#pragma once
+// One kind of host of a plan for people: its graphs, their channels, and what its rings do not use.
+
+#include <string>
+
+#include "cli/terminal.h"
+#include "plan/plan.h"
+
+namespace xylem::cli {
+
+// `which` goes into the headings: "a host", "dgxh100".
+std::string hostText(const Plan& plan, const HostPlan& host, const std::string& which,
+                     const Terminal& screen);
+
+}  // namespace xylem::cli
