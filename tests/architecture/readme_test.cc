@@ -1,5 +1,5 @@
-// What README.md shows is what the command prints: each ```console block is a command line and its whole
-// output.
+// What README.md and docs/diff.md show is what the command prints: each ```console block is a command line and
+// its whole output.
 
 #include <gtest/gtest.h>
 
@@ -47,11 +47,15 @@ std::string outputOf(const std::string& arguments) {
   return output;
 }
 
-TEST(Readme, ShowsWhatTheCommandPrints) {
-  const std::vector<Example> all = examples(std::string(XYLEM_SOURCE_DIR) + "/README.md");
-  EXPECT_GE(all.size(), 2u);
+void expectExamplesOf(const std::string& file, std::size_t atLeast) {
+  const std::vector<Example> all = examples(std::string(XYLEM_SOURCE_DIR) + file);
+  EXPECT_GE(all.size(), atLeast);
   for (const Example& example : all)
     EXPECT_EQ(outputOf(example.arguments), example.output) << example.arguments;
 }
+
+TEST(Readme, ShowsWhatTheCommandPrints) { expectExamplesOf("/README.md", 3); }
+
+TEST(Readme, SoDoesTheGuideOfDiff) { expectExamplesOf("/docs/diff.md", 1); }
 
 }  // namespace

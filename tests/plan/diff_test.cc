@@ -256,8 +256,8 @@ TEST(DiffProperty, IsItsOwnMirrorImage) {
       std::sort(forth.begin(), forth.end());
       std::sort(mirrored.begin(), mirrored.end());
       RC_ASSERT(forth.size() == mirrored.size());
-      // Which GPU took over from which reads differently on the way back.
-      if (list != &PlanDiff::decisions) RC_ASSERT(forth == mirrored);
+      // Which GPU took over from which, and neighbours in trees, read differently on the way back.
+      if (list != &PlanDiff::decisions && list != &PlanDiff::connections) RC_ASSERT(forth == mirrored);
     }
   }));
 }
