@@ -1,5 +1,5 @@
-// What README.md and docs/diff.md show is what the command prints: each ```console block is a command line and
-// its whole output.
+// What README.md and docs/diff.md show is what the command prints: each ```console block is a command line
+// and its whole output.
 
 #include <gtest/gtest.h>
 
