@@ -8,6 +8,9 @@
 namespace xylem {
 namespace {
 
+// Levels of nesting; plans have nine. What writes a value as text goes down by itself.
+constexpr int kDeepest = 32;
+
 // As people read it. Files may hold anything: what would move a terminal's cursor becomes a question mark.
 std::string text(const Json& value) {
   if (value.is_boolean()) return value.get<bool>() ? "yes" : "no";
@@ -123,7 +126,7 @@ GraphFacts graphOf(const std::string& name, const Json& json) {
     for (const Json& channel : *channels) {
       GraphChannel read{channel.at("ranks").get<std::vector<int>>(), {}};
       if (const auto nets = channel.find("nets"); nets != channel.end())
-        read.nets = nets->get<std::vector<std::string>>();
+        for (const Json& net : *nets) read.nets.push_back(text(net));
       graph.order.push_back(std::move(read));
     }
   }
@@ -268,7 +271,10 @@ void addRankFacts(PlanFacts& facts, const Json& json) {
 PlanFacts factsOfJson(std::string_view content, const std::string& file) {
   constexpr const char* kExpected = "a plan as `xylem plan --json` prints it (format xylem-plan-1)";
   try {
-    const Json json = Json::parse(content);
+    const Json json = Json::parse(content, [&](int depth, Json::parse_event_t, Json&) {
+      if (depth > kDeepest) throw InputError({file, 0}, "JSON nested deeper than any plan", kExpected);
+      return true;
+    });
     if (!json.is_object() || !json.contains("format") || json.at("format") != "xylem-plan-1")
       throw InputError({file, 0}, "JSON of another format", kExpected);
     if (json.contains("error"))
