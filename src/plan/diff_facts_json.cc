@@ -2,6 +2,8 @@
 #include "plan/diff_facts_json.h"
 
 #include <algorithm>
+#include <charconv>
+#include <stdexcept>
 
 #include "core/error.h"
 
@@ -28,6 +30,14 @@ std::string yesNo(const Json& value) {
   return (value.is_boolean() ? value.get<bool>() : value.get<double>() != 0) ? "yes" : "no";
 }
 
+int placeOf(const std::string& text) {
+  int place = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), place);
+  if (error != std::errc() || end != text.data() + text.size())
+    throw std::invalid_argument(fmt::format("a sample of a list with the place `{}`", text));
+  return place;
+}
+
 // The elements of a list, or of a sample of one, with their places.
 template <typename Use>
 void forEachPlace(const Json& list, const Use& use) {
@@ -35,11 +45,14 @@ void forEachPlace(const Json& list, const Use& use) {
     for (std::size_t i = 0; i < list.size(); ++i) use(static_cast<int>(i), list[i]);
     return;
   }
-  for (const auto& [place, value] : list.at("sample").items()) use(std::stoi(place), value);
+  for (const auto& [place, value] : list.at("sample").items()) use(placeOf(place), value);
 }
 
 NodeFacts nodeOf(const Json& json) {
   NodeFacts node{text(json.at("name")), text(json.at("type"))};
+  if (std::none_of(kAllNodeTypes.begin(), kAllNodeTypes.end(),
+                   [&](NodeType type) { return node.type == name(type); }))
+    throw std::invalid_argument(fmt::format("a node of type `{}`", node.type));
   for (const auto& [key, value] : json.items()) {
     if (key == "name" || key == "type") continue;
     if (key == "rank")
@@ -284,8 +297,8 @@ PlanFacts factsOfJson(std::string_view content, const std::string& file) {
     return facts;
   } catch (const Json::exception& error) {
     throw InputError({file, 0}, error.what(), kExpected);
-  } catch (const std::logic_error&) {  // std::stoi
-    throw InputError({file, 0}, "a sample whose place is no number", kExpected);
+  } catch (const std::logic_error& error) {
+    throw InputError({file, 0}, error.what(), kExpected);
   }
 }
 
