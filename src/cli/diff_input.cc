@@ -45,7 +45,7 @@ void readNodes(const std::string& text, Side& a, Side& b) {
 
 void set(Settings& settings, const std::string& pair, const std::string& option) {
   const std::size_t equals = pair.find('=');
-  if (equals == std::string::npos)
+  if (equals == std::string::npos || equals + 1 == pair.size())
     throw InputError({option, 0}, fmt::format("`{}`", pair), "NAME=VALUE, as NCCL_CROSS_NIC=0");
   const std::string name = pair.substr(0, equals);
   if (const SettingSpec* spec = findSetting(name))

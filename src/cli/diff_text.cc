@@ -36,10 +36,14 @@ std::string linesText(const ChangedThing& thing) {
   return thing.lineB > 0 ? fmt::format("B:{}", thing.lineB) : "";
 }
 
+bool isLong(const std::string& before, const std::string& after) {
+  return before.size() > kLongSide || after.size() > kLongSide;
+}
+
 // Long lists stand below each other.
 std::string transition(const std::string& before, const std::string& after, const Terminal& screen) {
   const auto side = [](const std::string& text) { return text.empty() ? std::string("none") : text; };
-  const bool lists = before.size() > kLongSide || after.size() > kLongSide;
+  const bool lists = isLong(before, after);
   return fmt::format("{}{}{}-> {}", lists ? "\n         " : "", screen.paint(Style::kRed, side(before)),
                      lists ? "\n      " : " ", screen.paint(Style::kGreen, side(after)));
 }
@@ -114,6 +118,7 @@ class ChangeText {
   const char* separator() const {
     const bool sentence = change_.what.empty() || change_.things.empty() ||
                           change_.kind.find("pair") != std::string::npos || change_.what.starts_with("order");
+    if (isLong(change_.before, change_.after)) return ":";
     return sentence ? ": " : " ";
   }
 

@@ -43,8 +43,8 @@ PlanDiff comparePlans(const PlanFacts& a, const PlanFacts& b) {
   remarkLightPlans(a, b, diff);
   const std::size_t hosts = std::min(a.hosts.size(), b.hosts.size());
   if (a.hosts.size() != b.hosts.size())
-    diff.remarks.push_back(fmt::format("{} kinds of hosts and {}: the first {} are compared, one by one",
-                                       a.hosts.size(), b.hosts.size(), hosts));
+    diff.remarks.push_back(fmt::format("{} kinds of hosts and {}: compared one by one, as far as both go",
+                                       a.hosts.size(), b.hosts.size()));
   for (std::size_t i = 0; i < hosts; ++i) {
     const NodeMatch match(a.hosts[i].nodes, b.hosts[i].nodes);
     const std::string where = hosts > 1 ? fmt::format("host kind {}", i) : "";

@@ -2,11 +2,16 @@
 #include "plan/diff_facts_json.h"
 
 #include <algorithm>
+#include <charconv>
+#include <stdexcept>
 
 #include "core/error.h"
 
 namespace xylem {
 namespace {
+
+// Levels of nesting; plans have nine. What writes a value as text goes down by itself.
+constexpr int kDeepest = 32;
 
 // As people read it. Files may hold anything: what would move a terminal's cursor becomes a question mark.
 std::string text(const Json& value) {
@@ -25,6 +30,14 @@ std::string yesNo(const Json& value) {
   return (value.is_boolean() ? value.get<bool>() : value.get<double>() != 0) ? "yes" : "no";
 }
 
+int placeOf(const std::string& text) {
+  int place = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), place);
+  if (error != std::errc() || end != text.data() + text.size())
+    throw std::invalid_argument(fmt::format("a sample of a list with the place `{}`", text));
+  return place;
+}
+
 // The elements of a list, or of a sample of one, with their places.
 template <typename Use>
 void forEachPlace(const Json& list, const Use& use) {
@@ -32,11 +45,14 @@ void forEachPlace(const Json& list, const Use& use) {
     for (std::size_t i = 0; i < list.size(); ++i) use(static_cast<int>(i), list[i]);
     return;
   }
-  for (const auto& [place, value] : list.at("sample").items()) use(std::stoi(place), value);
+  for (const auto& [place, value] : list.at("sample").items()) use(placeOf(place), value);
 }
 
 NodeFacts nodeOf(const Json& json) {
   NodeFacts node{text(json.at("name")), text(json.at("type"))};
+  if (std::none_of(kAllNodeTypes.begin(), kAllNodeTypes.end(),
+                   [&](NodeType type) { return node.type == name(type); }))
+    throw std::invalid_argument(fmt::format("a node of type `{}`", node.type));
   for (const auto& [key, value] : json.items()) {
     if (key == "name" || key == "type") continue;
     if (key == "rank")
@@ -123,7 +139,7 @@ GraphFacts graphOf(const std::string& name, const Json& json) {
     for (const Json& channel : *channels) {
       GraphChannel read{channel.at("ranks").get<std::vector<int>>(), {}};
       if (const auto nets = channel.find("nets"); nets != channel.end())
-        read.nets = nets->get<std::vector<std::string>>();
+        for (const Json& net : *nets) read.nets.push_back(text(net));
       graph.order.push_back(std::move(read));
     }
   }
@@ -268,7 +284,10 @@ void addRankFacts(PlanFacts& facts, const Json& json) {
 PlanFacts factsOfJson(std::string_view content, const std::string& file) {
   constexpr const char* kExpected = "a plan as `xylem plan --json` prints it (format xylem-plan-1)";
   try {
-    const Json json = Json::parse(content);
+    const Json json = Json::parse(content, [&](int depth, Json::parse_event_t, Json&) {
+      if (depth > kDeepest) throw InputError({file, 0}, "JSON nested deeper than any plan", kExpected);
+      return true;
+    });
     if (!json.is_object() || !json.contains("format") || json.at("format") != "xylem-plan-1")
       throw InputError({file, 0}, "JSON of another format", kExpected);
     if (json.contains("error"))
@@ -278,8 +297,8 @@ PlanFacts factsOfJson(std::string_view content, const std::string& file) {
     return facts;
   } catch (const Json::exception& error) {
     throw InputError({file, 0}, error.what(), kExpected);
-  } catch (const std::logic_error&) {  // std::stoi
-    throw InputError({file, 0}, "a sample whose place is no number", kExpected);
+  } catch (const std::logic_error& error) {
+    throw InputError({file, 0}, error.what(), kExpected);
   }
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "topology/attributes.h"
 
@@ -69,8 +70,7 @@ std::string localPart(const std::string& name) {
 
 NodeMatch::NodeMatch(const std::vector<NodeFacts>& a, const std::vector<NodeFacts>& b) {
   for (const NodeFacts& node : a) {
-    idsOfA_[node.name] = count();
-    nodes_.push_back({&node, nullptr, ""});
+    if (idsOfA_.emplace(node.name, count()).second) nodes_.push_back({&node, nullptr, ""});
   }
   for (const char* type : {"GPU", "PCI", "NVS", "CPU", "NIC"}) matchBy(b, type, nameKey);
   matchBy(b, "NET", deviceKey);
@@ -111,8 +111,10 @@ void NodeMatch::matchBy(const std::vector<NodeFacts>& b, const char* type,
     const Pair& pair = nodes_[static_cast<std::size_t>(id)];
     if (pair.b == nullptr && pair.a->type == type) ofA[key(*pair.a)].push_back(id);
   }
+  std::set<std::string> seen;
   for (const NodeFacts& node : b)
-    if (node.type == type && !idsOfB_.contains(node.name)) ofB[key(node)].push_back(&node);
+    if (node.type == type && !idsOfB_.contains(node.name) && seen.insert(node.name).second)
+      ofB[key(node)].push_back(&node);
   for (const auto& [text, ids] : ofA) {
     const auto found = ofB.find(text);
     if (text.empty() || found == ofB.end() || ids.size() > 1 || found->second.size() > 1) continue;

@@ -88,6 +88,7 @@ TEST(DiffCommandTest, SaysWhatItCannotUse) {
   refuses({"diff", host.path()}, "nothing to compare");
   refuses({"diff", host.path(), "--b", "NCCL_CROS_NIC=1"}, "as NCCL_CROSS_NIC");
   refuses({"diff", host.path(), "--b", "NCCL_CROSS_NIC"}, "NAME=VALUE");
+  refuses({"diff", host.path(), "--b", "NCCL_CROSS_NIC="}, "NAME=VALUE");
   refuses({"diff", host.path(), "--b", "NCCL_CROSS_NIC=7"}, "an integer from 0 to 2");
   refuses({"diff", host.path(), "--nodes", "2,x"}, "a number of hosts");
   refuses({"diff", host.path(), plan.path()}, "xylem plan --json");

@@ -1,0 +1,39 @@
+#pragma once
+// One input of the plan file fuzzer, also run over the corpus by tests/plan/plan_file_corpus_test.cc:
+// whatever the bytes are, reading them as a plan and comparing that with the plan of a small machine either
+// works or throws InputError.
+//
+//   feedPlanFile(bytes);   // true if it was a plan
+
+#include <string_view>
+
+#include "fuzz/require.h"
+#include "plan/diff.h"
+#include "plan/diff_json.h"
+#include "planner_support/machine_text.h"
+
+namespace xylem {
+
+inline const PlanFacts& soundPlan() {
+  static const PlanFacts facts = [] {
+    const PlanRequest request = identicalHosts(parseTopology(testing::twoGpusOneNic(), "sound.xml"), 2);
+    return factsOf(planJob(request, Settings()), request);
+  }();
+  return facts;
+}
+
+inline bool feedPlanFile(std::string_view bytes) {
+  try {
+    const PlanFacts facts = factsOfJson(bytes, "input.json");
+    const PlanDiff there = comparePlans(facts, soundPlan());
+    const PlanDiff back = comparePlans(soundPlan(), facts);
+    require(there.samePlan() == back.samePlan());
+    require(comparePlans(facts, facts).machine.empty());
+    require(!diffToJson(there, "input", "sound").empty());
+    return true;
+  } catch (const InputError&) {
+    return false;
+  }
+}
+
+}  // namespace xylem
