@@ -29,5 +29,6 @@ void addPerf(CLI::App& app, Action& action);
 void addPlan(CLI::App& app, Action& action);
 void addSettings(CLI::App& app, Action& action);
 void addShow(CLI::App& app, Action& action);
+void addWhy(CLI::App& app, Action& action);
 
 }  // namespace xylem::cli

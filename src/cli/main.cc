@@ -100,6 +100,7 @@ int run(const std::vector<std::string>& words) {
   Action action;
   addPlan(app, action);
   addShow(app, action);
+  addWhy(app, action);
   addDetect(app, action);
   addSettings(app, action);
   addPerf(app, action);
