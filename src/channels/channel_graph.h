@@ -37,7 +37,7 @@ const char* name(GraphKind kind);
 int graphId(GraphKind kind);
 
 // What a search of the driver asks for differently from the one before.
-enum class Change : std::uint8_t {
+enum class SearchChange : std::uint8_t {
   kFirst,          // it is the first
   kAnyOrder,       // channels may differ in their order of GPUs
   kTreePattern,    // all NIC traffic of a tree through one GPU
@@ -81,7 +81,7 @@ struct SearchAttempt {
   std::int64_t steps = 0;                     // entries of the recursive search
   bool exhausted = false;                     // the budget of steps ran out
   int channelsBefore = 0, channelsAfter = 0;  // of the best graph
-  Change change = Change::kFirst;
+  SearchChange change = SearchChange::kFirst;
 };
 
 struct ChannelGraph {

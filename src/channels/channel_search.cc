@@ -171,7 +171,7 @@ class Driver {
     end_ = end;
     return true;
   }
-  bool asksFor(Change change) {
+  bool asksFor(SearchChange change) {
     change_ = change;
     return true;
   }
@@ -183,14 +183,14 @@ class Driver {
         cpu != nullptr && cpu->is(CpuArch::kX86, CpuVendor::kAmd) && wanted_.typeIntra == PathType::kSys;
     if (wanted_.sameChannels && !amdAcrossCpus) {
       wanted_.sameChannels = false;
-      return asksFor(Change::kAnyOrder);
+      return asksFor(SearchChange::kAnyOrder);
     }
     wanted_.sameChannels = trySame_;
     globalBudget_ += left_;
     if (globalBudget_ < 0 && best_.nChannels > 0) return !endsWith(SearchEnd::kBudget);
     if (lowestSm_ >= 90 && wanted_.pattern == Pattern::kBalancedTree) {
       wanted_.pattern = Pattern::kTree;
-      return asksFor(Change::kTreePattern);
+      return asksFor(SearchChange::kTreePattern);
     }
     wanted_.pattern = best_.pattern;
     return relaxTypes() || relaxCrossNic() || relaxSpeed() || !endsWith(SearchEnd::kNothingToGiveUp);
@@ -201,13 +201,13 @@ class Driver {
     const PathType worstIntra = inter() ? wanted_.typeInter : maxIntra_;
     if (wanted_.typeIntra < worstIntra && (none || wanted_.typeIntra < best_.typeIntra)) {
       wanted_.typeIntra = next(wanted_.typeIntra);
-      return asksFor(Change::kFartherGpus);
+      return asksFor(SearchChange::kFartherGpus);
     }
     wanted_.typeIntra = minIntra_;
     if (inter() && wanted_.typeInter < maxInter_ &&
         (none || wanted_.typeInter < best_.typeInter || wanted_.typeInter < PathType::kPxn)) {
       wanted_.typeInter = next(wanted_.typeInter);
-      return asksFor(Change::kFartherNets);
+      return asksFor(SearchChange::kFartherNets);
     }
     wanted_.typeInter = minInter_;
     return false;
@@ -217,7 +217,7 @@ class Driver {
     if (crossNic_ == 2 && wanted_.crossNic == 0 &&
         (best_.pattern == Pattern::kRing || best_.pattern == Pattern::kBalancedTree)) {
       wanted_.crossNic = 2;
-      return asksFor(Change::kCrossNic);
+      return asksFor(SearchChange::kCrossNic);
     }
     wanted_.crossNic = crossNic_ == 1 ? 1 : 0;
     return false;
@@ -228,13 +228,13 @@ class Driver {
     if (best_.nChannels > 0 && !(speeds_[speed_ + 1] / best_.bwInter > 0.49)) return false;
     ++speed_;
     wanted_.bwIntra = wanted_.bwInter = speeds_[speed_];
-    return asksFor(Change::kLessBandwidth);
+    return asksFor(SearchChange::kLessBandwidth);
   }
 
   // The second pass: more channels at less bandwidth each where that pays, then more bandwidth step by step.
   void improve() {
     pass_ = 2;
-    change_ = Change::kMoreBandwidth;
+    change_ = SearchChange::kMoreBandwidth;
     duplicateChannels(best_, lowestSm_);
     wanted_ = best_;
     speed_ = 0;
@@ -278,7 +278,7 @@ class Driver {
   std::int64_t globalBudget_ = kSearchBudgetGlobal;
   std::int64_t left_ = 0;
   int pass_ = 1;
-  Change change_ = Change::kFirst;
+  SearchChange change_ = SearchChange::kFirst;
   SearchEnd end_ = SearchEnd::kNotSearched;
   std::int64_t steps_ = 0;
   std::vector<SearchAttempt> attempts_;

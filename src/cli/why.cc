@@ -75,6 +75,7 @@ void addWhy(CLI::App& app, Action& action) {
   CLI::Option* hosts = command->get_option("--host");
   file->remove_excludes(hosts);
   hosts->remove_excludes(file);
+  hosts->allow_extra_args(false);  // what follows is the question
   command->add_option("QUESTION", options->question, "what to explain, see below")->type_name("");
   command->add_flag("--json", options->json, "print JSON");
   command->footer(questionsText() + kExamples);

@@ -9,9 +9,9 @@ Json yesNo(const std::optional<bool>& yes) { return yes ? Json(*yes) : Json(null
 
 Json stepJson(const AnswerStep& step) {
   Json inputs = Json::object();
-  for (const Input& input : step.inputs) inputs[input.name] = input.value;
+  for (const AnswerInput& input : step.inputs) inputs[input.name] = input.value;
   Json sources = Json::array();
-  for (const Source& source : step.sources)
+  for (const AnswerSource& source : step.sources)
     sources.push_back({{"file", source.file}, {"line", source.line}, {"element", source.element}});
   const bool moved = step.variable != Setting::kCount;
   return {{"rule", step.rule},

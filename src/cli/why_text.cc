@@ -14,6 +14,8 @@ namespace {
 // Of long tables the first and last rows are shown; all are in the JSON.
 constexpr std::size_t kFirstRows = 20;
 constexpr std::size_t kLastRows = 6;
+// Inputs that together are longer than this stand on lines of their own.
+constexpr std::size_t kMostColumns = 90;
 // Of the places a rule looked at.
 constexpr std::size_t kMostSources = 4;
 
@@ -22,7 +24,7 @@ std::string heading(const Terminal& screen, const std::string& text) {
 }
 
 // The file's name alone: the command line says where it is.
-std::string placeText(const Source& source) {
+std::string placeText(const AnswerSource& source) {
   return toString(SourceLocation{std::filesystem::path(source.file).filename().string(), source.line});
 }
 
@@ -35,12 +37,14 @@ std::string stepText(const AnswerStep& step, const Terminal& screen) {
   const Style style = !step.yes ? Style::kPlain : *step.yes ? Style::kGreen : Style::kRed;
   Table head({{""}, {""}});
   head.add({{mark, style}, {step.text}});
-  std::string inputs;
-  for (const Input& input : step.inputs)
-    inputs += fmt::format("{}{}: {}", inputs.empty() ? "" : "; ", input.name, input.value);
+  std::vector<std::string> inputs;
+  for (const AnswerInput& input : step.inputs)
+    inputs.push_back(fmt::format("{}: {}", input.name, input.value));
+  std::string together = fmt::format("{}", fmt::join(inputs, "; "));
+  if (together.size() <= kMostColumns) inputs = {std::move(together)};
   Table table({{""}, {""}});
   addLine(table, "rule", step.rule);
-  addLine(table, "inputs", inputs);
+  for (std::size_t i = 0; i < inputs.size(); ++i) addLine(table, i == 0 ? "inputs" : "", inputs[i]);
   addLine(table, "threshold", step.threshold);
   if (step.variable != Setting::kCount) addLine(table, "variable", spec(step.variable).name, Style::kCyan);
   for (std::size_t i = 0; i < step.sources.size() && i < kMostSources; ++i)

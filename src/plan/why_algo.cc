@@ -123,13 +123,15 @@ AnswerStep timeStep(const TuningModel& model, const Choice& choice) {
       {"bytes", std::to_string(choice.operation.bytes)},
       {"channels", std::to_string(choice.channels)},
       {"warps per channel", std::to_string(choice.warps)}};
-  step.threshold = "latency + bytes / bandwidth, the smallest of all that may run";
+  step.threshold =
+      "latency + bytes / bandwidth, the smallest of all that may run; what Tree reaches depends on the size, "
+      "and Ring/Simple between nodes starts more slowly, as measured";
   step.variable = Setting::kAlgo;
   return step;
 }
 
 // Where the model's bandwidth comes from, and why measurements need not equal it.
-AnswerStep modelStep(const TuningModel& model, const Choice& choice) {
+AnswerStep modelStep(const Plan& plan, const TuningModel& model, const Choice& choice) {
   const Candidate& best = *choice.best();
   const TuningInput& input = model.input;
   const TuningGraph& graph = input.graph(graphOf(best.algorithm));
@@ -146,6 +148,10 @@ AnswerStep modelStep(const TuningModel& model, const Choice& choice) {
                   bandwidthText(between ? graph.bwInter : graph.bwIntra)},
                  {"together", bandwidthText(static_cast<float>(graph.nChannels) *
                                             (between ? graph.bwInter : graph.bwIntra))}};
+  const HostPlan& host = plan.hostOf(0);
+  step.inputs.push_back(
+      {"best path of a GPU to a NIC, or to a GPU without NICs", bandwidthText(host.maxBandwidth)});
+  step.inputs.push_back({"most a GPU sends", bandwidthText(host.totalBandwidth)});
   step.threshold = "limits per architecture for LL, LL128 and Tree";
   return step;
 }
@@ -169,11 +175,11 @@ Answer whyAlgorithm(const Asked& asked, const std::string& collective, const std
       fmt::format("{} of {} uses {}: {:.1f} us, {:.1f} GB/s of bus bandwidth, {} channels of {} warps",
                   name(operation.collective), sizeText(operation.bytes), pairName(*best), best->time,
                   busBandwidth(operation, best->time, model.input.ranks), choice.channels, choice.warps);
-  answer.steps = {timeStep(model, choice), modelStep(model, choice)};
+  answer.steps = {timeStep(model, choice), modelStep(plan, model, choice)};
   answer.tables = {ranking(model, choice), excluded(model, choice)};
   answer.notes.emplace_back(
       "The model ranks; it does not promise. It counts bandwidth in the steps the search tries (48, 45, 42, "
-      "…), "
+      "...), "
       "not what the links carry, and latencies of NVIDIA's machines: measurements can be better or worse.");
   if (operation.collective == Collective::kAllGather || operation.collective == Collective::kReduceScatter)
     answer.notes.emplace_back("The size counts the data of all ranks together.");

@@ -3,7 +3,7 @@
 namespace xylem {
 
 std::string AnswerStep::input(std::string_view name) const {
-  for (const Input& input : inputs)
+  for (const AnswerInput& input : inputs)
     if (input.name == name) return input.value;
   return "";
 }

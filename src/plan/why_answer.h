@@ -18,15 +18,15 @@
 namespace xylem {
 
 // A place in a topology file; line 0 if the machine was detected rather than read.
-struct Source {
+struct AnswerSource {
   std::string file;
   int line = 0;
   std::string element;  // `<gpu dev="0" sm="86" gdr="1">`, with the attributes that matter
 
-  bool operator==(const Source&) const = default;
+  bool operator==(const AnswerSource&) const = default;
 };
 
-struct Input {
+struct AnswerInput {
   std::string name;
   std::string value;
 };
@@ -35,10 +35,10 @@ struct AnswerStep {
   std::string rule;         // a stable name: "gdr-send"
   std::string text;         // the outcome with its reason, for a person
   std::optional<bool> yes;  // of rules that allow or refuse
-  std::vector<Input> inputs;
+  std::vector<AnswerInput> inputs;
   std::string threshold;
   Setting variable = Setting::kCount;  // kCount: none
-  std::vector<Source> sources;
+  std::vector<AnswerSource> sources;
 
   // Empty if there is no such input.
   std::string input(std::string_view name) const;

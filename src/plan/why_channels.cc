@@ -2,33 +2,31 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <numeric>
 
 #include "plan/why_asked.h"
 #include "plan/why_names.h"
-#include "plan/why_room.h"
-#include "plan/why_source.h"
+#include "plan/why_stops.h"
 
 namespace xylem {
 namespace {
 
-const char* text(Change change) {
+const char* text(SearchChange change) {
   switch (change) {
-    case Change::kFirst:
+    case SearchChange::kFirst:
       return "first try: nearest GPUs and NICs";
-    case Change::kAnyOrder:
+    case SearchChange::kAnyOrder:
       return "channels may differ in order";
-    case Change::kTreePattern:
+    case SearchChange::kTreePattern:
       return "NIC traffic through one GPU";
-    case Change::kFartherGpus:
+    case SearchChange::kFartherGpus:
       return "GPUs may be farther apart";
-    case Change::kFartherNets:
+    case SearchChange::kFartherNets:
       return "NICs may be farther away";
-    case Change::kCrossNic:
+    case SearchChange::kCrossNic:
       return "channels may cross NICs";
-    case Change::kLessBandwidth:
+    case SearchChange::kLessBandwidth:
       return "less bandwidth per channel";
-    case Change::kMoreBandwidth:
+    case SearchChange::kMoreBandwidth:
       return "more bandwidth per channel";
   }
   return "";
@@ -70,19 +68,18 @@ AnswerStep startStep(const HostPlan& host, const ChannelGraph& graph) {
 AnswerStep relaxationsStep(const ChannelGraph& graph) {
   AnswerStep step;
   step.rule = "relaxations";
-  std::vector<Change> order;
+  std::vector<SearchChange> order;
   int found = -1;
   for (std::size_t i = 0; i < graph.attempts.size(); ++i) {
     const SearchAttempt& a = graph.attempts[i];
     if (a.channelsAfter > a.channelsBefore) found = static_cast<int>(i);
-    if (a.pass == 1 && a.change != Change::kFirst &&
+    if (a.pass == 1 && a.change != SearchChange::kFirst &&
         std::find(order.begin(), order.end(), a.change) == order.end())
       order.push_back(a.change);
   }
   std::string list;
-  for (const Change change : order) list += fmt::format("{}{}", list.empty() ? "" : ", ", text(change));
+  for (const SearchChange change : order) list += fmt::format("{}{}", list.empty() ? "" : ", ", text(change));
   step.text = order.empty() ? "nothing had to be given up" : "tried in this order: " + list;
-  step.yes = !order.empty();
   const auto exhausted = std::count_if(graph.attempts.begin(), graph.attempts.end(),
                                        [](const SearchAttempt& a) { return a.exhausted; });
   step.inputs = {{"searches", std::to_string(graph.attempts.size())},
@@ -90,7 +87,8 @@ AnswerStep relaxationsStep(const ChannelGraph& graph) {
                  {"searches that hit their limit of steps", std::to_string(exhausted)}};
   if (found >= 0) step.inputs.push_back({"channels came from search", std::to_string(found + 1)});
   step.threshold = "16384 steps per search, 256 with the same order on all channels";
-  step.variable = Setting::kCrossNic;
+  if (std::find(order.begin(), order.end(), SearchChange::kCrossNic) != order.end())
+    step.variable = Setting::kCrossNic;
   return step;
 }
 
@@ -154,78 +152,6 @@ AnswerStep duplicationStep(const ChannelGraph& graph) {
   return step;
 }
 
-std::string passageText(const Stop& stop, const std::string& node) {
-  switch (stop.passage) {
-    case Passage::kToGpus:
-      return node + " reaches no other GPU any more";
-    case Passage::kFromGpus:
-      return "no other GPU reaches " + node + " any more";
-    case Passage::kFromNet:
-      return "no channel can start from a NIC any more";
-    case Passage::kToNet:
-      return "no channel can end at a NIC any more";
-  }
-  return "";
-}
-
-AnswerStep stopStep(const Plan& plan, int rank, const Stop& stop, const ChannelGraph& graph) {
-  constexpr std::size_t kMostLinks = 3;
-  const HostPlan& host = plan.hostOf(rank);
-  AnswerStep step;
-  step.rule = "full-link";
-  step.yes = false;
-  step.text = passageText(stop, stop.node == kNoNode ? "" : nodeName(plan, rank, stop.node));
-  for (std::size_t i = 0; i < stop.links.size(); ++i) {
-    const FullLink& full = stop.links[i];
-    const Link& link = host.system().link(full.link);
-    const std::string ends =
-        fmt::format("{} to {}", nodeName(plan, rank, link.from), nodeName(plan, rank, link.to));
-    step.inputs.push_back({fmt::format("{} {}", name(link.type), ends),
-                           fmt::format("{} of {} left, {} wanted", bandwidthText(full.free),
-                                       bandwidthText(link.bandwidth), bandwidthText(full.wanted))});
-    step.sources.push_back(sourceOfLink(host, full.link));
-    if (i == 0) step.text += fmt::format(": {} {} is full", name(link.type), ends);
-    if (i > 0 && i < kMostLinks) step.text += fmt::format(", {}", ends);
-    if (i == kMostLinks) step.text += fmt::format(" and {} more", stop.links.size() - kMostLinks);
-  }
-  if (stop.tooFar)
-    step.inputs.push_back(
-        {"other ends are too far",
-         fmt::format("GPUs up to {}, NICs up to {}", typeText(graph.typeIntra), typeText(graph.typeInter))});
-  step.threshold = fmt::format("another channel of {}", bandwidthText(graph.bwIntra));
-  return step;
-}
-
-// The links that keep the next channel from fitting, or that there are none.
-void addStops(const Plan& plan, int rank, GraphKind kind, Answer& answer) {
-  const HostPlan& host = plan.hostOf(rank);
-  const ChannelGraph& graph = host.graphs[kind];
-  const bool counted =
-      kind == GraphKind::kRing || kind == GraphKind::kTree || kind == GraphKind::kCollnetChain;
-  if (!counted || graph.nChannels == 0 || graph.fallback) return;
-  if (graph.nChannels >= graph.maxChannels) {
-    AnswerStep step;
-    step.rule = "most-channels";
-    step.text = kind == GraphKind::kRing
-                    ? fmt::format("a ring graph has at most {} channels", graph.maxChannels)
-                    : fmt::format("the {} graph is asked for as many channels as the ring graph has: {}",
-                                  name(kind), graph.maxChannels);
-    step.threshold = fmt::format("{} channels", graph.maxChannels);
-    answer.steps.push_back(std::move(step));
-    return;
-  }
-  const RoomLeft room = roomLeft(host, kind);
-  for (const Stop& stop : room.stops) answer.steps.push_back(stopStep(plan, rank, stop, graph));
-  if (!room.stops.empty()) return;
-  AnswerStep step;
-  step.rule = "no-order";
-  step.text =
-      "no single link is the limit: every GPU has a way on, but no order of all GPUs was found that "
-      "fits another channel";
-  step.threshold = fmt::format("another channel of {}", bandwidthText(graph.bwIntra));
-  answer.steps.push_back(std::move(step));
-}
-
 std::string whyNotComputed(GraphKind kind) {
   switch (kind) {
     case GraphKind::kNvls:
@@ -268,12 +194,13 @@ Answer whyChannels(const Asked& asked, GraphKind kind) {
     answer.headline = fmt::format("{}: not computed: {}", name(kind), whyNotComputed(kind));
     return answer;
   }
-  answer.headline = fmt::format("{}: {} channels: {}", name(kind), graph.nChannels, graphSummary(plan, kind));
+  answer.headline = fmt::format("{}: {} channel{}: {}", name(kind), graph.nChannels,
+                                graph.nChannels == 1 ? "" : "s", graphSummary(plan, kind));
   if (graph.fallback) answer.headline += "; nothing was found, the GPUs stand in simple order";
   if (!graph.attempts.empty()) answer.steps = {startStep(host, graph), relaxationsStep(graph)};
   answer.steps.push_back(endStep(host, graph));
   if (!graph.attempts.empty()) answer.steps.push_back(duplicationStep(graph));
-  addStops(plan, kRank, kind, answer);
+  for (AnswerStep& step : whatStops(plan, kRank, kind)) answer.steps.push_back(std::move(step));
   answer.tables.push_back(attemptsTable(graph, nets));
   if (plan.hostPlans.size() > 1)
     answer.notes.emplace_back("This is the first host; the job takes the least of all kinds of hosts.");

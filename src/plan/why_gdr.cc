@@ -1,7 +1,9 @@
 // why gdr: may a NIC reach a GPU's memory directly?
 #include <fmt/format.h>
 
+#include "paths/find_paths.h"
 #include "plan/why_asked.h"
+#include "plan/why_hops.h"
 #include "plan/why_names.h"
 #include "plan/why_rules.h"
 
@@ -59,6 +61,10 @@ Answer whyGdr(const Asked& asked, int rank, NodeId net) {
   answer.headline =
       fmt::format("{} and {}: {}: {}", gpuName(rank), rules.name(net), outcomeText(receive, send), reason);
   answer.steps = {rules.step(receive), rules.step(send)};
+  // As the wires have it: a refusal leads the path through the CPU. With PXN the relay's way counts.
+  const PathTable wires = findPaths(rules.system(), !asked.plan.reach.nvbDisable);
+  const NodeId from = receive.relay != kNoNode ? receive.relay : gpu;
+  answer.steps.push_back(Hops(rules, wires, from, net).typeStep());
   // NCCL asks again when it sets up the transport, on the path as it is then.
   const RankNames names = asked.plan.job().rankNames(asked.plan.job().hostOf(rank));
   for (Direction direction : {Direction::kReceive, Direction::kSend})

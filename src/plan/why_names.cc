@@ -127,11 +127,14 @@ int rankOfNode(const Plan& plan, int rank, NodeId gpu) {
 std::string gpuName(int rank) { return fmt::format("GPU {}", rank); }
 
 std::string nodeName(const Plan& plan, int rank, NodeId node) {
-  const System& system = plan.hostOf(rank).system();
+  return nodeName(plan, rank, plan.hostOf(rank).system(), node);
+}
+
+std::string nodeName(const Plan& plan, int rank, const System& system, NodeId node) {
   const std::uint64_t local = system[node].key.local();
   switch (system.type(node)) {
     case NodeType::kGpu:
-      return gpuName(rankOfNode(plan, rank, node));
+      return gpuName(plan.job().rank(plan.job().hostOf(rank), system.gpu(node).rank));
     case NodeType::kNet:
       return fmt::format("NET {}", system.net(node).dev);
     case NodeType::kCpu:

@@ -25,6 +25,8 @@ bool namesNet(const Plan& plan, const std::string& text);
 // "GPU 12", "NET 0", "CPU 1", "switch 0000:10:00.0", "NIC 0000:13:00.0", "NVSwitch": a node of the rank's
 // view.
 std::string nodeName(const Plan& plan, int rank, NodeId node);
+// The same of another graph of the rank's host.
+std::string nodeName(const Plan& plan, int rank, const System& system, NodeId node);
 std::string gpuName(int rank);
 // The rank of a GPU of the rank's view.
 int rankOfNode(const Plan& plan, int rank, NodeId gpu);

@@ -131,10 +131,22 @@ std::map<NodeId, int> useInRings(const HostRules& rules) {
   return used;
 }
 
+// Why no ring starts or ends at a NIC.
+std::string whyIdle(const HostRules& rules, NodeId net, bool owned) {
+  const PathType limit = rules.host().ring().typeInter;
+  bool within = false;
+  for (NodeId gpu : rules.system().nodes(NodeType::kGpu))
+    within = within || rules.paths().path(gpu, net).type <= limit;
+  if (!within) return fmt::format("farther than {} from every GPU of the job", name(limit));
+  return owned ? "no channel was left for it" : "no GPU of the job has it nearest";
+}
+
 // Every NIC of the host: who would use it, and whether anybody does.
 AnswerTable allNics(const HostRules& rules, NodeId gpu) {
   AnswerTable table{
-      "NICs of the host", {"NIC", "from the GPU", "GB/s", "own NIC of", "ring channels", "line"}, {}};
+      "NICs of the host",
+      {"NIC", "from the GPU", "GB/s", "own NIC of", "ring channels", "line", "not used because"},
+      {}};
   std::map<NodeId, std::vector<std::string>> owners;
   for (NodeId other : rules.system().nodes(NodeType::kGpu))
     for (NodeId net : rules.locality().localNets(other)) owners[net].push_back(rules.name(other));
@@ -142,9 +154,11 @@ AnswerTable allNics(const HostRules& rules, NodeId gpu) {
   for (NodeId net : rules.system().nodes(NodeType::kNet)) {
     const Path& path = rules.paths().path(gpu, net);
     const auto found = used.find(net);
+    const bool idle = found == used.end();
     table.rows.push_back({rules.name(net), name(path.type), fmt::format("{:.1f}", path.bandwidth),
-                          listed(owners[net]), std::to_string(found == used.end() ? 0 : found->second),
-                          std::to_string(sourceOf(rules.host(), net).line)});
+                          listed(owners[net]), std::to_string(idle ? 0 : found->second),
+                          std::to_string(sourceOf(rules.host(), net).line),
+                          idle ? whyIdle(rules, net, !owners[net].empty()) : ""});
   }
   return table;
 }

@@ -56,20 +56,15 @@ std::string stateText(const Plan& plan, int from, int to) {
 Answer whyP2p(const Asked& asked, int from, int to) {
   const Plan& plan = asked.plan;
   if (plan.job().hostOf(from) != plan.job().hostOf(to)) return acrossHosts(plan, from, to);
-  const HostRules rules(plan, from);
-  const NodeId a = plan.job().gpuOf(from);
-  const NodeId b = plan.job().gpuSeenBy(from, to);
+  // GPUs that only the network joins are planned apart: the rules that part them see the whole host.
+  const bool apart = plan.job().gpuSeenBy(from, to) == kNoNode;
+  const HostPlan whole = apart ? wholeHost(plan, from) : HostPlan();
+  const HostRules rules(plan, from, apart ? whole : plan.hostOf(from));
+  const NodeId a = rules.system().gpuOfRank(plan.job().localOf(from));
+  const NodeId b = rules.system().gpuOfRank(plan.job().localOf(to));
   Answer answer;
   answer.question = fmt::format("p2p {} {}", gpuName(from), gpuName(to));
   const auto describe = [=](const Plan& other) { return stateText(other, from, to); };
-  if (b == kNoNode) {
-    answer.yes = false;
-    answer.headline =
-        fmt::format("{} and {} use the network: nothing nearer joins them", gpuName(from), gpuName(to));
-    answer.notes.emplace_back("NCCL takes them for two nodes (domains) of the same host.");
-    tryWith(asked, answer, Setting::kShmDisable, "0", describe);
-    return answer;
-  }
   // Of the moment before a refusal turned the path into one through the CPU.
   const Decision* made = rules.made(Rule::kP2p, a, b);
   const Decision level = made != nullptr ? *made : rules.reach().p2p(a, b);
@@ -83,6 +78,8 @@ Answer whyP2p(const Asked& asked, int from, int to) {
   if (transport != Transport::kP2p) answer.steps.push_back(rules.step(rules.reach().transportShm(a, b)));
   if (answer.yes && rules.reach().p2pRead(a, b))
     answer.notes.emplace_back("The receiver reads rather than the sender writes: both are sm 80 on NVLink.");
+  if (apart)
+    answer.notes.emplace_back("NCCL takes the two for different nodes, although they are on one host.");
   answer.notes.emplace_back(
       "A description cannot say whether the driver allows peer access; NCCL asks it as well when it runs.");
   if (level.reason == Reason::kTooFar)

@@ -119,7 +119,8 @@ Answer whyRank(const Asked& asked, int rank) {
            fmt::format("[C] child/child/child->rank->parent, -1 for none: {}", meaning(plan, rank, tree))));
   answer.steps.push_back(
       form("line-connection", "Channel 00/0 : 0[0] -> 8[0] [send] via NET/IB/1(2)/GDRDMA",
-           "the number behind the slash is the connection (0 collectives, 1 send/receive), in brackets the "
+           "of one connection (here an example): the number behind the slash is the connection (0 "
+           "collectives, 1 send/receive), in brackets the "
            "device, then the transport: plugin, NIC, (rank whose proxy drives it, with PXN), /GDRDMA"));
   answer.steps.push_back(form("line-counts", channelCountLine(c, rank).text,
                               "coll and collnet: all channels of the communicator; nvls and p2p: how many of "

@@ -5,9 +5,10 @@
 //   const RoomLeft room = roomLeft(plan.hostOf(0), GraphKind::kRing);
 //   room.stops[0]  ->  GPU 0 reaches no other GPU any more: the link to GPU 3 has 8.0 of 20.0 GB/s left
 //
-// A stop proves that no further channel with this bandwidth fits: every channel has to pass there. Without a
-// stop every GPU still has a way on, but no order of all GPUs was found within the steps of the search.
+// A stop proves that no further channel with this bandwidth fits beside these: every channel has to pass
+// there. Without a stop every GPU still has a way on; `order` says whether those ways could make a channel.
 
+#include <utility>
 #include <vector>
 
 #include "plan/plan.h"
@@ -24,15 +25,23 @@ struct FullLink {
 
 enum class Passage : std::uint8_t { kToGpus, kFromGpus, kFromNet, kToNet };
 
-struct Stop {
-  NodeId node = kNoNode;  // kNoNode: no NET at all
+struct RoomStop {
+  std::vector<NodeId> nodes;  // GPUs; empty: it is about all NETs
   Passage passage = Passage::kToGpus;
   std::vector<FullLink> links;  // each once
   bool tooFar = false;          // some ends are out of the graph's path types
 };
 
+enum class OrderLeft : std::uint8_t {
+  kNone,     // the ways left make no channel through all GPUs
+  kPerhaps,  // they do, one by one; together they may take too much of a link
+  kTooMany,  // too many GPUs to tell
+};
+
 struct RoomLeft {
-  std::vector<Stop> stops;
+  std::vector<RoomStop> stops;                  // each passage once
+  std::vector<std::pair<NodeId, NodeId>> ways;  // from GPU to GPU, with room for the next channel
+  OrderLeft order = OrderLeft::kTooMany;
   bool exact = true;  // false: the channels (of a graph file) take more than there is
 };
 

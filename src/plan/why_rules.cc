@@ -4,6 +4,7 @@
 
 #include "plan/why_names.h"
 #include "plan/why_source.h"
+#include "topology/system_builder.h"
 
 namespace xylem {
 namespace {
@@ -47,14 +48,22 @@ std::string limitText(const Decision& d) {
   return "";
 }
 
-HostRules::HostRules(const Plan& plan, int rank)
+HostPlan wholeHost(const Plan& plan, int rank) {
+  HostPlan host;
+  host.description = plan.hostOf(rank).description;
+  host.paths.system = buildSystem(*host.description);
+  host.paths.paths = findUsablePaths(host.paths.system, plan.reach, &host.paths.decisions);
+  return host;
+}
+
+HostRules::HostRules(const Plan& plan, int rank, const HostPlan& host)
     : plan_(plan),
       rank_(rank),
-      host_(plan.hostOf(rank)),
+      host_(host),
       locality_(host_.system(), host_.paths.paths),
       reach_(host_.system(), host_.paths.paths, locality_, plan.reach) {}
 
-std::string HostRules::name(NodeId node) const { return nodeName(plan_, rank_, node); }
+std::string HostRules::name(NodeId node) const { return nodeName(plan_, rank_, system(), node); }
 
 const Decision* HostRules::made(Rule rule, NodeId subject, NodeId object) const {
   for (const Decision& d : host_.paths.decisions)

@@ -14,7 +14,9 @@ namespace xylem {
 
 class HostRules {
  public:
-  HostRules(const Plan& plan, int rank);
+  HostRules(const Plan& plan, int rank) : HostRules(plan, rank, plan.hostOf(rank)) {}
+  // On another graph of the rank's host, as wholeHost() makes.
+  HostRules(const Plan& plan, int rank, const HostPlan& host);
 
   const HostPlan& host() const { return host_; }
   const System& system() const { return host_.system(); }
@@ -41,6 +43,9 @@ class HostRules {
   Locality locality_;
   Reach reach_;
 };
+
+// The host of `rank` with all its GPUs, also those that the rank reaches only over the network. No graphs.
+HostPlan wholeHost(const Plan& plan, int rank);
 
 // "PXB (4), NCCL's default", "PIX (3), set by NCCL_P2P_LEVEL".
 std::string limitText(const Decision& decision);

@@ -13,7 +13,7 @@ namespace {
 constexpr const char* kTelling[] = {"numaid", "vendor", "busid", "dev",    "name",       "sm",        "speed",
                                     "gdr",    "bw",     "count", "target", "link_speed", "link_width"};
 
-Source sourceOfElement(const Document& document, ElementId id) {
+AnswerSource sourceOfElement(const Document& document, ElementId id) {
   if (id == kNoElement) return {document.file(), 0, ""};
   const Element& element = document[id];
   std::string text = "<" + element.name;
@@ -61,11 +61,11 @@ ElementId nvlinkElement(const Document& document, const System& system, NodeId g
 
 }  // namespace
 
-Source sourceOf(const HostPlan& host, NodeId node) {
+AnswerSource sourceOf(const HostPlan& host, NodeId node) {
   return sourceOfElement(*host.description, host.system()[node].element);
 }
 
-Source sourceOfLink(const HostPlan& host, LinkId id) {
+AnswerSource sourceOfLink(const HostPlan& host, LinkId id) {
   const System& system = host.system();
   const Document& document = *host.description;
   const Link& link = system.link(id);

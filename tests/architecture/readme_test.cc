@@ -1,5 +1,5 @@
-// What README.md shows is what the command prints: each ```console block is a command line and its whole
-// output.
+// What README.md and docs/why.md show is what the command prints: each ```console block is a command line and
+// its whole output.
 
 #include <gtest/gtest.h>
 
@@ -47,11 +47,15 @@ std::string outputOf(const std::string& arguments) {
   return output;
 }
 
-TEST(Readme, ShowsWhatTheCommandPrints) {
-  const std::vector<Example> all = examples(std::string(XYLEM_SOURCE_DIR) + "/README.md");
-  EXPECT_GE(all.size(), 2u);
+void expectReal(const std::string& file, std::size_t least) {
+  const std::vector<Example> all = examples(std::string(XYLEM_SOURCE_DIR) + "/" + file);
+  EXPECT_GE(all.size(), least);
   for (const Example& example : all)
     EXPECT_EQ(outputOf(example.arguments), example.output) << example.arguments;
 }
+
+TEST(Readme, ShowsWhatTheCommandPrints) { expectReal("README.md", 2); }
+
+TEST(Guides, ShowWhatTheCommandPrints) { expectReal("docs/why.md", 2); }
 
 }  // namespace
