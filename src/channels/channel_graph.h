@@ -36,6 +36,40 @@ const char* name(GraphKind kind);
 // The number NCCL gives it, in graph files and messages.
 int graphId(GraphKind kind);
 
+// What a search of the driver asks for differently from the one before.
+enum class SearchChange : std::uint8_t {
+  kFirst,          // it is the first
+  kAnyOrder,       // channels may differ in their order of GPUs
+  kTreePattern,    // all NIC traffic of a tree through one GPU
+  kFartherGpus,    // GPUs may be farther apart
+  kFartherNets,    // NETs may be farther from the GPUs
+  kCrossNic,       // a channel may enter and leave by different NICs (NCCL_CROSS_NIC)
+  kLessBandwidth,  // less bandwidth per channel
+  kMoreBandwidth,  // second pass: more bandwidth per channel
+};
+
+// Why the driver gave nothing more up.
+enum class SearchEnd : std::uint8_t {
+  kNotSearched,   // not computed, or loaded from a graph file
+  kAllChannels,   // as many channels as were asked for
+  kAllBandwidth,  // all that a GPU can send
+  kBudget,        // the budget of steps of all searches together
+  kNothingToGiveUp,
+};
+
+// Whether channels were doubled at half the bandwidth between the two passes.
+enum class Duplication : std::uint8_t {
+  kNone,  // not searched, or nothing was found
+  kDoubled,
+  kPattern,  // never for NVLS
+  kTooSlow,  // below kDuplicateFrom
+  kEnough,   // after Ampere: many channels below kDuplicateFromSm90
+};
+// Channels are doubled from these bandwidths (GB/s) on.
+constexpr float kDuplicateFrom = 25.0f;
+constexpr float kDuplicateFromSm90 = 50.0f;
+constexpr int kDuplicateUpTo = 4;  // channels, where the latter holds
+
 // One search of the driver: what it was asked for and what it found. `xylem why channels` reads them.
 struct SearchAttempt {
   Pattern pattern = Pattern::kRing;
@@ -47,6 +81,7 @@ struct SearchAttempt {
   std::int64_t steps = 0;                     // entries of the recursive search
   bool exhausted = false;                     // the budget of steps ran out
   int channelsBefore = 0, channelsAfter = 0;  // of the best graph
+  SearchChange change = SearchChange::kFirst;
 };
 
 struct ChannelGraph {
@@ -68,6 +103,8 @@ struct ChannelGraph {
 
   std::vector<SearchAttempt> attempts;
   std::int64_t searchSteps = 0;
+  SearchEnd end = SearchEnd::kNotSearched;  // of the first pass
+  Duplication duplication = Duplication::kNone;
   bool fallback = false;    // no channel was found: GPUs in index order
   int loadedChannels = -1;  // channels the graph file has for it; -1 without a graph file
 

@@ -16,15 +16,17 @@ namespace {
 
 PathType next(PathType type) { return static_cast<PathType>(static_cast<int>(type) + 1); }
 
-// Channels are doubled at half the bandwidth from these bandwidths (GB/s) on.
-constexpr float kDuplicateFrom = 25.0f;
-constexpr float kDuplicateFromSm90 = 50.0f;
-constexpr int kDuplicateUpTo = 4;  // channels, where the latter holds
+Duplication duplicationOf(const ChannelGraph& graph, int lowestSm) {
+  if (graph.nChannels == 0) return Duplication::kNone;
+  if (graph.pattern == Pattern::kNvls) return Duplication::kPattern;
+  if (graph.bwIntra < kDuplicateFrom) return Duplication::kTooSlow;
+  const bool enough = lowestSm > 80 && graph.bwIntra < kDuplicateFromSm90 && graph.nChannels > kDuplicateUpTo;
+  return enough ? Duplication::kEnough : Duplication::kDoubled;
+}
 
 void duplicateChannels(ChannelGraph& graph, int lowestSm) {
-  if (graph.nChannels == 0 || graph.pattern == Pattern::kNvls) return;
-  if (graph.bwIntra < kDuplicateFrom) return;
-  if (lowestSm > 80 && graph.bwIntra < kDuplicateFromSm90 && graph.nChannels > kDuplicateUpTo) return;
+  graph.duplication = duplicationOf(graph, lowestSm);
+  if (graph.duplication != Duplication::kDoubled) return;
   const int before = graph.nChannels;
   const int after = std::min(2 * before, graph.maxChannels);
   const auto copied = static_cast<std::size_t>(after - before);
@@ -114,6 +116,7 @@ class Driver {
     while (!satisfied() && relax());
     improve();
     if (best_.nChannels == 0 && !best_.collNet && best_.pattern != Pattern::kNvls) fallBack(best_);
+    best_.end = end_;
     best_.attempts = std::move(attempts_);
     best_.searchSteps = steps_;
     const auto channels = static_cast<std::size_t>(best_.nChannels);
@@ -133,6 +136,7 @@ class Driver {
                           wanted_.typeIntra, wanted_.typeInter,
                           wanted_.crossNic,  wanted_.sameChannels};
     attempt.channelsBefore = best_.nChannels;
+    attempt.change = change_;
     globalBudget_ -= budget;
     attempt.steps = searchOnce(budget);
     attempt.exhausted = left_ == 0;
@@ -181,9 +185,18 @@ class Driver {
   }
 
   // Nothing more to gain: all channels asked for, or all the bandwidth a GPU has.
-  bool satisfied() const {
-    return left_ == Search::kPerfect ||
-           static_cast<float>(best_.nChannels) * best_.bwInter >= totalBandwidth_;
+  bool satisfied() {
+    if (left_ == Search::kPerfect) return endsWith(SearchEnd::kAllChannels);
+    const bool saturated = static_cast<float>(best_.nChannels) * best_.bwInter >= totalBandwidth_;
+    return saturated && endsWith(SearchEnd::kAllBandwidth);
+  }
+  bool endsWith(SearchEnd end) {
+    end_ = end;
+    return true;
+  }
+  bool asksFor(SearchChange change) {
+    change_ = change;
+    return true;
   }
 
   // Asks for one thing less; false when there is nothing left to give up, or no budget.
@@ -193,17 +206,17 @@ class Driver {
         cpu != nullptr && cpu->is(CpuArch::kX86, CpuVendor::kAmd) && wanted_.typeIntra == PathType::kSys;
     if (wanted_.sameChannels && !amdAcrossCpus) {
       wanted_.sameChannels = false;
-      return true;
+      return asksFor(SearchChange::kAnyOrder);
     }
     wanted_.sameChannels = trySame_;
     globalBudget_ += left_;
-    if (globalBudget_ < 0 && best_.nChannels > 0) return false;
+    if (globalBudget_ < 0 && best_.nChannels > 0) return !endsWith(SearchEnd::kBudget);
     if (lowestSm_ >= 90 && wanted_.pattern == Pattern::kBalancedTree) {
       wanted_.pattern = Pattern::kTree;
-      return true;
+      return asksFor(SearchChange::kTreePattern);
     }
     wanted_.pattern = best_.pattern;
-    return relaxTypes() || relaxCrossNic() || relaxSpeed();
+    return relaxTypes() || relaxCrossNic() || relaxSpeed() || !endsWith(SearchEnd::kNothingToGiveUp);
   }
 
   bool relaxTypes() {
@@ -211,13 +224,13 @@ class Driver {
     const PathType worstIntra = inter() ? wanted_.typeInter : maxIntra_;
     if (wanted_.typeIntra < worstIntra && (none || wanted_.typeIntra < best_.typeIntra)) {
       wanted_.typeIntra = next(wanted_.typeIntra);
-      return true;
+      return asksFor(SearchChange::kFartherGpus);
     }
     wanted_.typeIntra = minIntra_;
     if (inter() && wanted_.typeInter < maxInter_ &&
         (none || wanted_.typeInter < best_.typeInter || wanted_.typeInter < PathType::kPxn)) {
       wanted_.typeInter = next(wanted_.typeInter);
-      return true;
+      return asksFor(SearchChange::kFartherNets);
     }
     wanted_.typeInter = minInter_;
     return false;
@@ -227,7 +240,7 @@ class Driver {
     if (crossNic_ == 2 && wanted_.crossNic == 0 &&
         (best_.pattern == Pattern::kRing || best_.pattern == Pattern::kBalancedTree)) {
       wanted_.crossNic = 2;
-      return true;
+      return asksFor(SearchChange::kCrossNic);
     }
     wanted_.crossNic = crossNic_ == 1 ? 1 : 0;
     return false;
@@ -238,12 +251,13 @@ class Driver {
     if (best_.nChannels > 0 && !(speeds_[speed_ + 1] / best_.bwInter > 0.49)) return false;
     ++speed_;
     wanted_.bwIntra = wanted_.bwInter = speeds_[speed_];
-    return true;
+    return asksFor(SearchChange::kLessBandwidth);
   }
 
   // The second pass: more channels at less bandwidth each where that pays, then more bandwidth step by step.
   void improve() {
     pass_ = 2;
+    change_ = SearchChange::kMoreBandwidth;
     duplicateChannels(best_, lowestSm_);
     wanted_ = best_;
     speed_ = 0;
@@ -288,6 +302,8 @@ class Driver {
   std::int64_t globalBudget_ = kSearchBudgetGlobal;
   std::int64_t left_ = 0;
   int pass_ = 1;
+  SearchChange change_ = SearchChange::kFirst;
+  SearchEnd end_ = SearchEnd::kNotSearched;
   std::int64_t steps_ = 0;
   std::vector<SearchAttempt> attempts_;
   KnownSearches known_;

@@ -32,5 +32,6 @@ void addPreflight(CLI::App& app, Action& action);
 void addSettings(CLI::App& app, Action& action);
 void addShow(CLI::App& app, Action& action);
 void addTune(CLI::App& app, Action& action);
+void addWhy(CLI::App& app, Action& action);
 
 }  // namespace xylem::cli

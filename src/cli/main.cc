@@ -106,6 +106,7 @@ int run(const std::vector<std::string>& words) {
   addPreflight(app, action);
   addShow(app, action);
   addDiff(app, action);
+  addWhy(app, action);
   addDetect(app, action);
   addSettings(app, action);
   addPerf(app, action);

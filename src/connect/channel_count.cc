@@ -8,11 +8,6 @@
 namespace xylem {
 namespace {
 
-// Hopper and later double once more up to this many channels when each ring has more bandwidth than this
-// (GB/s).
-constexpr int kDoubleBelow = 16;
-constexpr float kDoubleFrom = 45.0f;
-constexpr int kDoubleFromSm = 90;
 // What of the kernel's arguments is not channels, and what each takes, in bytes.
 constexpr int kWorkArgsHeader = 32;
 constexpr int kWorkArgsPerChannel = 16;
@@ -56,15 +51,27 @@ ChannelLimits ChannelLimits::from(const Settings& settings) {
 ChannelCounts countChannels(const ChannelCountInput& input, const ChannelLimits& limits) {
   ChannelCounts counts;
   std::vector<int>& sources = counts.source;
+  int before = 0;
+  const auto note = [&](CountRule rule, bool applies) {
+    counts.steps.push_back({rule, applies, before, counts.total()});
+    before = counts.total();
+  };
   for (int c = 0; c < std::min(2 * input.searched, kMaxChannels); ++c) sources.push_back(c);
+  counts.steps.push_back({CountRule::kSearched, true, 0, before = input.searched});
+  note(CountRule::kTwoTrees, true);
   if (input.collnetFaster) copyUpTo(sources, std::min(kMaxChannels, counts.total() + counts.total() / 2));
-  if (input.lowestSm >= kDoubleFromSm && input.nodes > 1 && input.ringBandwidth > kDoubleFrom &&
-      counts.total() < kDoubleBelow)
-    copyUpTo(sources, 2 * counts.total());
+  note(CountRule::kCollnet, input.collnetFaster);
+  const bool fast = input.lowestSm >= kDoubleFromSm && input.nodes > 1 && input.ringBandwidth > kDoubleFrom &&
+                    counts.total() < kDoubleBelow;
+  if (fast) copyUpTo(sources, 2 * counts.total());
+  note(CountRule::kFastGpus, fast);
   sources.resize(static_cast<std::size_t>(std::min({limits.userMax, counts.total(), limits.maxCtas})));
+  note(CountRule::kMost, counts.total() < before);
   copyUpTo(sources, std::max(limits.userMin, limits.minCtas));
+  note(CountRule::kLeast, counts.total() > before);
   counts.collective = counts.total();
   copyUpTo(sources, input.nvlsChannels);
+  note(CountRule::kNvls, counts.total() > before);
   return counts;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 // How many channels a communicator ends up with, and which channel of the search each of them copies.
 
+#include <cstdint>
 #include <vector>
 
 namespace xylem {
@@ -27,10 +28,34 @@ struct ChannelCountInput {
   int nvlsChannels = 0;        // as many channels at least, for NVLS
 };
 
+// The rules that change the count, in NCCL's order.
+enum class CountRule : std::uint8_t {
+  kSearched,  // what the ring and the tree graph of all hosts have
+  kTwoTrees,  // twice as many: the second half carries the second tree
+  kCollnet,   // half as many more, as CollNet chains are faster inside the hosts
+  kFastGpus,  // twice as many, as each ring of fast GPUs has much bandwidth
+  kMost,      // NCCL_MAX_NCHANNELS, NCCL_MAX_CTAS
+  kLeast,     // NCCL_MIN_NCHANNELS, NCCL_MIN_CTAS
+  kNvls,      // as many as NVLS uses
+};
+constexpr int kCountRules = 7;
+
+struct CountStep {
+  CountRule rule = CountRule::kSearched;
+  bool applies = false;  // its condition holds; it may still change nothing
+  int before = 0, after = 0;
+};
+
+// From this bandwidth per ring (GB/s) and compute capability on, below this many channels, they double.
+constexpr float kDoubleFrom = 45.0f;
+constexpr int kDoubleFromSm = 90;
+constexpr int kDoubleBelow = 16;
+
 struct ChannelCounts {
   // By channel: the channel it copies. Those below `searched` follow the channel of the search with that
   // number, the next `searched` the same ones with the second tree.
   std::vector<int> source;
+  std::vector<CountStep> steps;
   int collective = 0;  // channels of collectives; NVLS and send/receive may use more
 
   int total() const { return static_cast<int>(source.size()); }

@@ -45,7 +45,7 @@ std::optional<NetEnd> NetChoice::ringEnd(int rank, int channel, int peer, Direct
   const NodeId net = view.system->node(NodeType::kNet, index);
   const NodeId proxy = reach.proxyGpu(gpu, net);
   return NetEnd{net, c_.job.rankOfGpu(c_.job.hostOf(rank), view, view.system->position(proxy)),
-                reach.gdr(gpu, net, direction).yes};
+                reach.gdr(gpu, net, direction).yes, NetReason::kGraph};
 }
 
 // The NIC that the peer would use on a host like this, if that is near enough: then the data arrives where it
@@ -61,7 +61,7 @@ NetEnd NetChoice::p2pEnd(int rank, int peer, int channel) const {
   const auto rankOf = [&](NodeId node) {
     return c_.job.rankOfGpu(c_.job.hostOf(rank), view, system.position(node));
   };
-  NetEnd end{rules.locality->localNet(gpu, channel), rank};
+  NetEnd end{rules.locality->localNet(gpu, channel), rank, false, NetReason::kOwn};
   const auto finish = [&] {
     end.gdr = rules.reach->gdr(gpu, end.net, Direction::kSend).yes;
     return end;
@@ -72,14 +72,17 @@ NetEnd NetChoice::p2pEnd(int rank, int peer, int channel) const {
     if (system.gpu(other).dev == peerDev && like == kNoNode) like = other;
   if (like == kNoNode) return finish();
   const NodeId wanted = rules.locality->localNet(like, channel);
-  if (c_.options.crossNic == 0) end.net = wanted;
+  if (c_.options.crossNic == 0) {
+    end.net = wanted;
+    end.reason = NetReason::kLikePeer;
+  }
   if (c_.options.pxnLevel == 1 && view.paths->path(gpu, wanted).type <= PathType::kPxn) {
-    end = {wanted, rankOf(rules.reach->proxyGpu(gpu, wanted))};
+    end = {wanted, rankOf(rules.reach->proxyGpu(gpu, wanted)), false, NetReason::kPeersPath};
   } else if (c_.options.pxnLevel == 2) {
     const NodeId relay = rules.locality->localGpu(wanted);
     if (relay != kNoNode && view.paths->path(relay, gpu).type <= PathType::kNvl &&
         view.paths->path(relay, wanted).type <= PathType::kPxb)
-      end = {wanted, rankOf(relay)};
+      end = {wanted, rankOf(relay), false, NetReason::kPeersGpu};
   }
   return finish();
 }

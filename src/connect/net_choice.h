@@ -19,10 +19,21 @@ namespace xylem {
 enum class TransportKind { kP2p, kShm, kNet };
 const char* name(TransportKind kind);  // `P2P`
 
+// The rule that chose a NIC.
+enum class NetReason : std::uint8_t {
+  kNone,       // no NIC within reach
+  kGraph,      // the channel of the graph starts or ends there
+  kOwn,        // send/receive: the rank's own NIC
+  kLikePeer,   // send/receive: the NIC that the peer would use on a host like this (NCCL_CROSS_NIC=0)
+  kPeersGpu,   // the same, by the proxy of the GPU beside that NIC (NCCL_P2P_PXN_LEVEL=2)
+  kPeersPath,  // the same, near enough over the rank's own path (NCCL_P2P_PXN_LEVEL=1)
+};
+
 struct NetEnd {
   NodeId net = kNoNode;  // in the system of the rank's view; kNoNode: the rank reaches no NIC
   int proxy = -1;        // rank
   bool gdr = false;
+  NetReason reason = NetReason::kNone;
 };
 
 class NetChoice {

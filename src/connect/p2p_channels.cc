@@ -41,14 +41,21 @@ P2pChannels countP2pChannels(const RankView& view, int ranks, int channels, cons
   const System& system = *view.system;
   const Locality locality(system, *view.paths);
   const int total = std::max(std::min(channels, options.maxP2pChannels), options.minP2pChannels);
+  P2pChannels result;
   int perPeer = total;
+  const auto atMost = [&](int wanted, PeerLimit limit, NodeId gpu, NodeId peer) {
+    if (wanted >= perPeer) return;
+    perPeer = wanted;
+    result.limit = limit;
+    result.gpu = gpu;
+    result.peer = peer;
+  };
   const bool alone = ranks == system.count(NodeType::kGpu);
   for (NodeId gpu : system.nodes(NodeType::kGpu)) {
     for (NodeId peer : system.nodes(NodeType::kGpu))
-      if (peer != gpu) perPeer = std::min(perPeer, towardsGpu(view, gpu, peer));
-    if (!alone) perPeer = std::min(perPeer, towardsNet(locality, gpu, ranks, total, options));
+      if (peer != gpu) atMost(towardsGpu(view, gpu, peer), PeerLimit::kLocal, gpu, peer);
+    if (!alone) atMost(towardsNet(locality, gpu, ranks, total, options), PeerLimit::kNet, gpu, kNoNode);
   }
-  P2pChannels result;
   result.total = std::min(powerUp(total), powerDown(options.limits.argumentMax));
   result.perPeer = std::min(powerUp(perPeer), result.total);
   return result;

@@ -50,7 +50,16 @@ std::string because(const Decision& d, const System& system) {
     case Reason::kRelayFaster:
       return fmt::format("{} is nearer to it", system.name(d.relay));
     case Reason::kNoRelay:
-      return "no GPU beside it qualifies as relay";
+      return "no GPU counts the NIC among its own";
+    case Reason::kOwnNic:
+      return "the NIC is its own";
+    case Reason::kRelayFar:
+      return fmt::format("{} is itself farther from the NIC than PXB", system.name(d.relay));
+    case Reason::kRelayApart:
+      return fmt::format("NVLink does not join it and {}", system.name(d.relay));
+    case Reason::kDirectAsGood:
+      return fmt::format("its own path is {} and as fast as that of {}", name(d.distance),
+                         system.name(d.relay));
   }
   return "";
 }

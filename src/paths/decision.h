@@ -42,7 +42,18 @@ enum class Reason : std::uint8_t {
   kPathFaster,     // the path between the GPUs is at least as fast as a NIC
   kOpen,           // nothing forbids it
   kRelayFaster,    // the relay has more bandwidth to the NIC, or a nearer one
-  kNoRelay,        // no GPU qualifies as relay
+  kNoRelay,        // no GPU counts the NIC among its own
+  kOwnNic,         // the NIC is its own: it needs no relay
+  kRelayFar,       // the relay is itself far from the NIC
+  kRelayApart,     // NVLink does not join the relay and the GPU
+  kDirectAsGood,   // the direct way is near and as fast as the relay's
+};
+
+// Where a limit comes from.
+enum class LimitFrom : std::uint8_t {
+  kDefault,     // NCCL's own
+  kVariable,    // the decision's variable
+  kFewAmdGpus,  // up to two GPUs on an AMD machine
 };
 
 struct Decision {
@@ -54,6 +65,7 @@ struct Decision {
   NodeId relay = kNoNode;    // the GPU in between, if there is one
   PathType distance = PathType::kDis;
   PathType limit = PathType::kDis;
+  LimitFrom limitFrom = LimitFrom::kDefault;
   // The variable that moves the limit or switches the rule; kCount if there is none.
   Setting variable = Setting::kCount;
 };

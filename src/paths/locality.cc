@@ -53,20 +53,27 @@ void Locality::forget(NodeId gpu, NodeId net) {
   near_[static_cast<std::size_t>(net)].reset();
 }
 
+int Locality::sharing(NodeId gpu) const { return static_cast<int>(gpus(nets(gpu).front()).size()); }
+
 int Locality::period(NodeId gpu) const {
-  const std::size_t sharing = gpus(nets(gpu).front()).size();
-  return static_cast<int>((nets(gpu).size() + sharing - 1) / sharing);
+  return (static_cast<int>(nets(gpu).size()) + sharing(gpu) - 1) / sharing(gpu);
 }
 
-NodeId Locality::localNet(NodeId gpu, int channel) const {
+NetPick Locality::pickNet(NodeId gpu, int channel) const {
   const auto& list = nets(gpu);
   if (list.empty())
     throw Error(ResultCode::kInvalidArgument, "{} has no network device within reach", system_.name(gpu));
-  auto choice = static_cast<unsigned>(system_.gpu(gpu).dev);
   const auto size = static_cast<unsigned>(list.size());
-  if (std::has_single_bit(size)) choice = reverseBits(choice, std::countr_zero(size));
-  choice += static_cast<unsigned>(channel % period(gpu));
-  return list[choice % size];
+  NetPick pick{.near = static_cast<int>(size), .dev = system_.gpu(gpu).dev};
+  auto start = static_cast<unsigned>(pick.dev);
+  pick.reversed = std::has_single_bit(size);
+  if (pick.reversed) start = reverseBits(start, std::countr_zero(size));
+  pick.sharing = sharing(gpu);
+  pick.period = period(gpu);
+  pick.turn = channel % pick.period;
+  pick.start = static_cast<int>(start);
+  pick.net = list[(start + static_cast<unsigned>(pick.turn)) % size];
+  return pick;
 }
 
 std::vector<NodeId> Locality::localNets(NodeId gpu) const {

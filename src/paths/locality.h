@@ -17,6 +17,18 @@ namespace xylem {
 // NCCL's limit on channels; choices per channel repeat beyond it.
 constexpr int kMaxChannels = 64;
 
+// How a GPU's NIC on a channel comes about.
+struct NetPick {
+  NodeId net = kNoNode;
+  int near = 0;           // NICs equally near
+  int dev = 0;            // the GPU's device number
+  bool reversed = false;  // its bits are taken in reverse, as the number of NICs is a power of two
+  int start = 0;          // what that makes
+  int sharing = 0;        // GPUs equally near to the first of the NICs
+  int period = 1;         // channels after which the choice repeats: NICs by GPUs, rounded up
+  int turn = 0;           // the channel in that period
+};
+
 class Locality {
  public:
   Locality(const System& system, const PathTable& paths);
@@ -25,7 +37,8 @@ class Locality {
   std::vector<NodeId> nearest(NodeId from, NodeType type) const;
 
   // The NIC this GPU uses on a channel; throws Error if the machine has none.
-  NodeId localNet(NodeId gpu, int channel) const;
+  NodeId localNet(NodeId gpu, int channel) const { return pickNet(gpu, channel).net; }
+  NetPick pickNet(NodeId gpu, int channel) const;
   // All of them in channel order, each once.
   std::vector<NodeId> localNets(NodeId gpu) const;
   // The GPU whose NIC this is, or kNoNode.
@@ -39,6 +52,8 @@ class Locality {
  private:
   const std::vector<NodeId>& nets(NodeId gpu) const;
   const std::vector<NodeId>& gpus(NodeId net) const;
+  // GPUs equally near to the first of a GPU's NICs.
+  int sharing(NodeId gpu) const;
   // After this many channels localNet repeats.
   int period(NodeId gpu) const;
 

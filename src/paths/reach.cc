@@ -17,6 +17,11 @@ constexpr int kReadsByDefaultSm = 80;
 // Transfers read rather than write only between two GPUs of exactly this kind.
 constexpr int kReadingSm = 80;
 
+void setLimit(Decision& decision, PathType limit, LimitFrom from) {
+  decision.limit = limit;
+  decision.limitFrom = from;
+}
+
 }  // namespace
 
 ReachOptions ReachOptions::from(const Settings& settings) {
@@ -54,10 +59,10 @@ Decision Reach::p2p(NodeId a, NodeId b) const {
     return d;
   }
   const Cpu* cpu = system_.firstCpu();
-  d.limit = kDefaultLevel;
+  setLimit(d, kDefaultLevel, LimitFrom::kDefault);
   if (cpu != nullptr && cpu->is(CpuArch::kX86, CpuVendor::kAmd) && system_.count(NodeType::kGpu) <= kFewGpus)
-    d.limit = PathType::kSys;
-  d.limit = options_.p2pLevel.value_or(d.limit);
+    setLimit(d, PathType::kSys, LimitFrom::kFewAmdGpus);
+  if (options_.p2pLevel) setLimit(d, *options_.p2pLevel, LimitFrom::kVariable);
   d.variable = options_.p2pVariable;
   d.yes = d.distance <= d.limit;
   d.reason = d.yes ? Reason::kNear : Reason::kTooFar;
@@ -150,7 +155,8 @@ Decision Reach::gdr(NodeId gpu, NodeId net, Direction direction) const {
     if (system_.gpu(gpu).sm < kReadsByDefaultSm && lonely) return d;
   }
   d.variable = Setting::kNetGdrLevel;
-  d.limit = options_.gdrLevel.value_or(kDefaultLevel);
+  setLimit(d, kDefaultLevel, LimitFrom::kDefault);
+  if (options_.gdrLevel) setLimit(d, *options_.gdrLevel, LimitFrom::kVariable);
   d.distance = paths_.path(gpu, net).type;
   if (d.distance == PathType::kPxn) {
     d.relay = proxyGpu(gpu, net);
@@ -173,16 +179,23 @@ Decision Reach::pxn(NodeId gpu, NodeId net) const {
     return d;
   }
   const NodeId relay = locality_.localGpu(net);
-  if (relay == kNoNode || relay == gpu) return d;
+  if (relay == kNoNode) return d;
+  d.relay = relay;
   const Path& fromRelay = paths_.path(relay, net);
   const Path& direct = paths_.path(gpu, net);
-  const bool near = fromRelay.type <= PathType::kPxb && paths_.path(relay, gpu).type <= PathType::kNvl;
   const bool sameHost = system_[relay].key.system() == system_[gpu].key.system();
-  if (!near || !sameHost || !(fromRelay.bandwidth > direct.bandwidth || direct.type > PathType::kPxb))
-    return d;
-  d.yes = true;
-  d.relay = relay;
-  d.reason = Reason::kRelayFaster;
+  if (relay == gpu) {
+    d.reason = Reason::kOwnNic;
+  } else if (fromRelay.type > kDefaultLevel) {
+    d.reason = Reason::kRelayFar;
+  } else if (paths_.path(relay, gpu).type > PathType::kNvl || !sameHost) {
+    d.reason = Reason::kRelayApart;
+  } else if (!(fromRelay.bandwidth > direct.bandwidth || direct.type > kDefaultLevel)) {
+    d.reason = Reason::kDirectAsGood;
+  } else {
+    d.yes = true;
+    d.reason = Reason::kRelayFaster;
+  }
   return d;
 }
 

@@ -18,6 +18,8 @@ namespace xylem {
 
 // What one domain of a host (usually: the host) was found to be.
 struct HostPlan {
+  // What the graph was built from: `Node::element` is one of its elements, each with its line in the file.
+  std::shared_ptr<const Document> description;
   HostPaths paths;           // the trimmed graph, its paths and the decisions on them
   float maxBandwidth = 0;    // GB/s, of any path to a NET (or GPU, without NETs)
   float totalBandwidth = 0;  // GB/s, the most any GPU sends

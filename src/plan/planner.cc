@@ -16,6 +16,7 @@ namespace {
 constexpr int kMaxRanks = 1 << 24;
 
 struct Host {
+  std::shared_ptr<const Document> description;
   System system;
   int ranks = 0;
 };
@@ -37,7 +38,8 @@ Host readHost(const HostRequest& request, const PlanRequest& job) {
     throw Error(ResultCode::kInvalidArgument, "a job of {} hosts: at least 1 is needed", request.count);
   Document document = describe(request, job.fuse);
   if (job.offered.collnet) markCollnet(document, document.root());
-  Host host{buildSystem(document)};
+  Host host{std::make_shared<const Document>(std::move(document))};
+  host.system = buildSystem(*host.description);
   host.ranks = host.system.count(NodeType::kGpu);
   if (host.ranks == 0)
     throw InputError({request.topology->file(), 0}, "no gpu of the job",
@@ -56,14 +58,16 @@ class ShapePlanner {
     channelOptions_.graphFile = request.graphFile;
   }
 
-  int shapeOf(const System& system, int jobRanks) {
+  int shapeOf(const Host& described, int jobRanks) {
+    const System& system = described.system;
     const std::vector<int> domain = domains(system, plan_.reach);
     std::vector<int> viewOfDomain(domain.size(), -1);
     HostShape shape;
     for (int local = 0; local < static_cast<int>(domain.size()); ++local) {
       const int mine = domain[static_cast<std::size_t>(system.position(system.gpuOfRank(local)))];
       int& view = viewOfDomain[static_cast<std::size_t>(mine)];
-      if (view < 0) view = addView(pathsOfDomain(system, domain, mine, jobRanks, plan_.reach));
+      if (view < 0)
+        view = addView(described.description, pathsOfDomain(system, domain, mine, jobRanks, plan_.reach));
       shape.viewOfLocal.push_back(view);
     }
     job_.shapes.push_back(std::move(shape));
@@ -71,8 +75,9 @@ class ShapePlanner {
   }
 
  private:
-  int addView(HostPaths paths) {
+  int addView(std::shared_ptr<const Document> description, HostPaths paths) {
     auto host = std::make_unique<HostPlan>();
+    host->description = std::move(description);
     host->paths = std::move(paths);
     const Locality locality(host->system(), host->paths.paths);
     HostChannels channels(host->system(), host->paths.paths, locality, channelOptions_);
@@ -137,7 +142,7 @@ Plan planJob(const PlanRequest& request, const Settings& settings) {
     std::size_t same = 0;
     while (request.hosts[same].topology != asked.topology || request.hosts[same].gpus != asked.gpus) ++same;
     const int shape = same < i ? job.shapeOfHost[static_cast<std::size_t>(plan.groups[same].firstHost)]
-                               : shapes.shapeOf(hosts[i].system, ranks);
+                               : shapes.shapeOf(hosts[i], ranks);
     job.shapeOfHost.insert(job.shapeOfHost.end(), static_cast<std::size_t>(asked.count), shape);
   }
   if (!request.hostOfRank.empty())
