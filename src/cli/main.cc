@@ -20,6 +20,8 @@ constexpr const char* kExamples = R"(Examples:
   xylem tune dgxh100.xml --nodes 16           algorithm, protocol and time per message size
   xylem preflight --host a.xml:2 --host b.xml
                                               would a job on different hosts hang
+  xylem why dgxh100.xml gdr gpu0 nic3         the reason for a decision
+  xylem diff old.xml new.xml --nodes 2        what a change leads to
   xylem detect -o node.xml                    this machine as topology XML
   xylem settings --set-only                   which NCCL_* variables are set, and where
 

@@ -112,7 +112,7 @@ AnswerTable p2pTable(const Asked& asked, const HostRules& rules, int rank, int p
   AnswerTable table{
       "NICs of sends to ranks of another host, channel 0", {"to", "NIC", "proxy", "GDR", "because"}, {}};
   for (int other : peersOf(asked.plan, rank, peer)) {
-    if (choice.isLocal(rank, other, Direction::kSend)) continue;
+    if (choice.transport(rank, other, Direction::kSend) != TransportKind::kNet) continue;
     const NetEnd end = choice.p2pEnd(rank, other, 0);
     table.rows.push_back({gpuName(other), end.net == kNoNode ? "none" : rules.name(end.net),
                           end.proxy < 0 ? "-" : fmt::format("rank {}", end.proxy), end.gdr ? "yes" : "no",
