@@ -200,8 +200,11 @@ Answer whyChannels(const Asked& asked, GraphKind kind) {
   if (!graph.attempts.empty()) answer.steps = {startStep(host, graph), relaxationsStep(graph)};
   answer.steps.push_back(endStep(host, graph));
   if (!graph.attempts.empty()) answer.steps.push_back(duplicationStep(graph));
-  for (AnswerStep& step : whatStops(plan, kRank, kind)) answer.steps.push_back(std::move(step));
-  answer.tables.push_back(attemptsTable(graph, nets));
+  // What a graph file says is taken as it stands.
+  if (graph.loadedChannels <= 0) {
+    for (AnswerStep& step : whatStops(plan, kRank, kind)) answer.steps.push_back(std::move(step));
+    answer.tables.push_back(attemptsTable(graph, nets));
+  }
   if (plan.hostPlans.size() > 1)
     answer.notes.emplace_back("This is the first host; the job takes the least of all kinds of hosts.");
   answer.notes.emplace_back(

@@ -2,7 +2,7 @@
 // A path link by link, for answers: what each link makes of the path's type, and which one limits it.
 //
 //   const Hops hops(rules, rules.paths(), gpu, net);
-//   answer.steps.push_back(hops.typeStep());        // "the path is SYS (7): CPU 1 to CPU 0: from one CPU …"
+//   answer.steps.push_back(hops.typeStep());        // "the path is SYS (7): CPU 1 to CPU 0: ..."
 //   answer.tables.push_back(hops.table());
 
 #include <span>

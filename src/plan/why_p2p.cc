@@ -71,8 +71,10 @@ Answer whyP2p(const Asked& asked, int from, int to) {
   const Transport transport = transportOf(rules, a, b);
   answer.yes = transport == Transport::kP2p;
   answer.steps.push_back(rules.step(level));
+  const std::string outcome = rules.sentence(level);
   answer.headline =
-      fmt::format("{} to {}: {}: {}", gpuName(from), gpuName(to), name(transport), rules.sentence(level));
+      fmt::format("{} to {}: {}", gpuName(from), gpuName(to),
+                  level.yes && *answer.yes ? outcome : fmt::format("{}: {}", name(transport), outcome));
   if (level.yes && level.relay == kNoNode)
     answer.steps.push_back(rules.step(rules.reach().netIsBetter(a, b)));
   if (transport != Transport::kP2p) answer.steps.push_back(rules.step(rules.reach().transportShm(a, b)));
@@ -85,7 +87,10 @@ Answer whyP2p(const Asked& asked, int from, int to) {
   if (level.reason == Reason::kTooFar)
     tryWith(asked, answer, Setting::kP2pLevel, name(level.distance), describe);
   if (level.reason == Reason::kNear) tryWith(asked, answer, Setting::kP2pDisable, "1", describe);
-  if (transport == Transport::kNet) tryWith(asked, answer, Setting::kNetDisableIntra, "1", describe);
+  if (transport == Transport::kNet) {
+    const Decision shm = rules.reach().transportShm(a, b);
+    tryWith(asked, answer, shm.variable, shm.reason == Reason::kDisabled ? "0" : "1", describe);
+  }
   return answer;
 }
 

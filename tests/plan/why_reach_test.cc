@@ -84,6 +84,16 @@ TEST(WhyP2p, ComparesWithTheNics) {
   EXPECT_EQ(answer.whatIfs.back().setting, "NCCL_NET_DISABLE_INTRA=1");
 }
 
+TEST(WhyP2p, SaysWhatSwitchedSharedMemoryOff) {
+  const std::map<std::string, std::string> settings = {{"NCCL_SHM_DISABLE", "1"},
+                                                       {"NCCL_NET_DISABLE_INTRA", "1"}};
+  const Answer answer = ask("a40x8-pcie", 2, {"p2p", "gpu0", "gpu5"}, settings);
+  EXPECT_THAT(answer.headline, HasSubstr("the network (NET)"));
+  EXPECT_EQ(answer.step("shm")->variable, Setting::kShmDisable);
+  EXPECT_EQ(answer.whatIfs.back().setting, "NCCL_SHM_DISABLE=0");
+  EXPECT_THAT(answer.whatIfs.back().outcome, HasSubstr("shared memory (SHM)"));
+}
+
 TEST(WhyP2p, OtherHostsAreReachedOverTheNetwork) {
   const Answer answer = ask("seed-a40x2", 2, {"p2p", "gpu0", "gpu3"});
   EXPECT_EQ(answer.yes, false);
