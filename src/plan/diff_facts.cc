@@ -110,7 +110,7 @@ std::vector<ChoiceFacts> choicesOf(const TuningModel& model, Collective collecti
   std::vector<ChoiceFacts> all;
   for (std::uint64_t bytes = kLeastBytes; bytes <= kMostBytes; bytes *= 2) {
     const Choice choice = choose(model, {.collective = collective, .bytes = bytes});
-    ChoiceFacts facts{bytes};
+    ChoiceFacts facts{.bytes = bytes};
     if (const Candidate* best = choice.best()) {
       facts.candidate = fmt::format("{} {}", name(best->algorithm), name(best->protocol));
       facts.time = number(best->time);

@@ -49,7 +49,7 @@ void forEachPlace(const Json& list, const Use& use) {
 }
 
 NodeFacts nodeOf(const Json& json) {
-  NodeFacts node{text(json.at("name")), text(json.at("type"))};
+  NodeFacts node{.name = text(json.at("name")), .type = text(json.at("type"))};
   if (std::none_of(kAllNodeTypes.begin(), kAllNodeTypes.end(),
                    [&](NodeType type) { return node.type == name(type); }))
     throw std::invalid_argument(fmt::format("a node of type `{}`", node.type));
@@ -102,7 +102,7 @@ class ReachReader {
     for (std::size_t r = 0; r < gpus_.size(); ++r) {
       for (std::size_t c = 0; c < columns.size(); ++c) {
         if (gpus_[r] == columns[c]) continue;
-        DecisionFacts decision{rule, gpus_[r], columns[c], true};
+        DecisionFacts decision{.rule = rule, .from = gpus_[r], .to = columns[c], .yes = true};
         if (cells != nullptr) decision.yes = cells->at(r).at(c).get<int>() != 0;
         if (relays != nullptr) decision.relay = relayAt(relays->at(r).at(c).get<int>(), gpus_[r]);
         host_.decisions.push_back(std::move(decision));
@@ -122,7 +122,7 @@ class ReachReader {
 
 // In the words of people, for graphs of a host and merged ones, which have fewer.
 GraphFacts graphOf(const std::string& name, const Json& json) {
-  GraphFacts graph{name, json.at("nChannels").get<int>()};
+  GraphFacts graph{.name = name, .channels = json.at("nChannels").get<int>()};
   const auto add = [&](const char* key, const char* title, const auto& shown) {
     if (const auto value = json.find(key); value != json.end())
       graph.values.emplace_back(title, shown(*value));
@@ -224,7 +224,7 @@ void readChoices(PlanFacts& facts, const Json& json) {
   for (const auto& [collective, sizes] : json.items()) {
     auto& list = facts.choices.emplace_back(text(collective), std::vector<ChoiceFacts>()).second;
     for (const Json& size : sizes) {
-      ChoiceFacts choice{size.at("bytes").get<std::uint64_t>()};
+      ChoiceFacts choice{.bytes = size.at("bytes").get<std::uint64_t>()};
       if (!size.contains("error")) {
         choice.candidate = text(size.at("algorithm")) + " " + text(size.at("protocol"));
         choice.time = size.at("time").get<double>();
