@@ -1,29 +1,43 @@
-// Plans a job with the planner alone: no GPU, no runtime.
+// The planner as a library: prints the rings, one rank's trees and the choices NCCL 2.25 would make for a job.
 //
-//   c++ -std=c++20 plan_library.cc $(pkg-config --cflags --libs xylem-plan) -o plan_library
-//   ./plan_library dgxh100.xml 2
+//   g++ -std=c++20 plan_library.cc $(pkg-config --cflags --libs xylem-plan)
+//   ./a.out dgxh100.xml 2
 
 #include <cstdlib>
 #include <iostream>
+#include <xylem/plan.h>
 
-#include "xylem/plan.h"
+namespace {
+
+void print(const xylem::JobPlan& plan) {
+  std::cout << plan.ranks() << " ranks on " << plan.nodes() << " nodes, " << plan.channels() << " channels\n";
+  const xylem::PlannedGraph graph = plan.ringGraph();
+  std::cout << graph.channels.size() << " rings per host, " << graph.bandwidthIntra << " GB/s each over "
+            << graph.typeIntra << "\n";
+  for (int channel = 0; channel < plan.channels(); ++channel) {
+    std::cout << "ring " << channel << ":";
+    for (int rank : plan.ring(channel)) std::cout << " " << rank;
+    const xylem::PlannedTree tree = plan.tree(0, channel);
+    std::cout << "   rank 0 in the tree: up " << tree.up << ", down";
+    for (int child : tree.down) std::cout << " " << child;
+    std::cout << "\n";
+  }
+  for (std::uint64_t bytes : {8ull, 1ull << 20, 1ull << 30}) {
+    const xylem::PlannedChoice choice = plan.choice("AllReduce", bytes);
+    std::cout << "AllReduce of " << bytes << " bytes: " << choice.algorithm << "/" << choice.protocol << ", "
+              << choice.microseconds << " us\n";
+  }
+}
+
+}  // namespace
 
 int main(int argc, char** argv) {
   if (argc < 2) {
-    std::cerr << "usage: plan_library FILE [HOSTS]\n";
+    std::cerr << "usage: " << argv[0] << " TOPOLOGY.xml [HOSTS]\n";
     return 2;
   }
   try {
-    const xylem::JobPlan plan = xylem::JobPlan::ofFile(argv[1], {.hosts = argc > 2 ? std::atoi(argv[2]) : 1});
-    const xylem::PlannedGraph graph = plan.ringGraph();
-    std::cout << plan.ranks() << " ranks on " << plan.nodes() << " nodes, " << plan.channels() << " channels at "
-              << graph.bandwidthIntra << "/" << graph.bandwidthInter << " GB/s, " << graph.typeIntra << "/"
-              << graph.typeInter << "\n";
-    for (int c = 0; c < plan.channels(); ++c) {
-      std::cout << "ring " << c << ":";
-      for (int rank : plan.ring(c)) std::cout << " " << rank;
-      std::cout << "\n";
-    }
+    print(xylem::JobPlan::ofFile(argv[1], {.hosts = argc > 2 ? std::atoi(argv[2]) : 1}));
   } catch (const xylem::PlanError& error) {
     std::cerr << error.what() << "\n";
     return 2;

@@ -8,6 +8,7 @@
 // A plan is a value: it can be moved, and read from several threads. Planning reads nothing but the description and the
 // settings given: not the environment, not this machine.
 
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <stdexcept>
@@ -27,7 +28,16 @@ class XYLEM_EXPORT PlanError : public std::runtime_error {
 
 struct PlanOptions {
   int hosts = 1;                                // identical hosts in the job
-  std::map<std::string, std::string> settings;  // NCCL_* variables, as `xylem settings` lists them
+  std::map<std::string, std::string> settings = {};  // NCCL_* variables, as `xylem settings` lists them
+  bool nvls = false;                            // the driver offers NVLink multicast
+  bool collnet = false;                         // the network computes collectives
+};
+
+// Hosts of a job that are alike and follow each other.
+struct JobHosts {
+  std::string file;       // topology XML
+  std::vector<int> gpus;  // device numbers in rank order; empty: all of the file
+  int count = 1;
 };
 
 // The channels of one pattern inside a host.
@@ -40,11 +50,28 @@ struct PlannedGraph {
   std::vector<std::vector<int>> channels;  // ranks of the first host, in the channel's order
 };
 
+// A rank's place in the tree of a channel; -1 where there is none.
+struct PlannedTree {
+  int up = -1;
+  std::vector<int> down;  // up to three
+};
+
+// What NCCL would run an operation with.
+struct PlannedChoice {
+  std::string algorithm;      // Tree, Ring, CollNetDirect, CollNetChain, NVLS, NVLSTree, PAT
+  std::string protocol;       // LL, LL128, Simple
+  double microseconds = 0;    // predicted
+  int channels = 0;
+  int warps = 0;  // per channel
+};
+
 class XYLEM_EXPORT JobPlan {
  public:
   // Both throw PlanError.
   static JobPlan ofFile(const std::string& path, const PlanOptions& options = {});
   static JobPlan ofXml(const std::string& xml, const PlanOptions& options = {});
+  // Hosts that differ; `options.hosts` is not used.
+  static JobPlan ofHosts(const std::vector<JobHosts>& hosts, const PlanOptions& options = {});
 
   JobPlan(JobPlan&&) noexcept;
   JobPlan& operator=(JobPlan&&) noexcept;
@@ -56,6 +83,12 @@ class XYLEM_EXPORT JobPlan {
   int channels() const;
   // The ranks of a channel's ring, from rank 0. Throws std::out_of_range.
   std::vector<int> ring(int channel) const;
+  // Throws std::out_of_range.
+  PlannedTree tree(int rank, int channel) const;
+  // As rank 0 chooses. `collective`: AllReduce, AllGather, ReduceScatter, Broadcast or Reduce of 32-bit floats
+  // (sums); `bytes`: of the whole result, so times the number of ranks for AllGather and ReduceScatter. Throws
+  // PlanError for other names, and where settings leave nothing to run it with.
+  PlannedChoice choice(const std::string& collective, std::uint64_t bytes) const;
   // The graphs of the first rank's host.
   PlannedGraph ringGraph() const;
   PlannedGraph treeGraph() const;

@@ -50,10 +50,12 @@ void fallBack(ChannelGraph& graph) {
 // One run of the driver. `wanted_` is what the next search is asked for, `best_` the best graph so far.
 class Driver {
  public:
-  Driver(const GraphRequest& request, SearchSpace& space, const ChannelOptions& options, float maxBandwidth,
-         float totalBandwidth, int lowestSm)
+  Driver(const GraphRequest& request, SearchSpace& space, Terrains& terrains, SearchMemory& memory,
+         const ChannelOptions& options, float maxBandwidth, float totalBandwidth, int lowestSm)
       : space_(space),
         options_(options),
+        terrains_(terrains),
+        memory_(memory),
         maxBandwidth_(maxBandwidth),
         totalBandwidth_(totalBandwidth),
         lowestSm_(lowestSm) {
@@ -141,20 +143,38 @@ class Driver {
   // Searches, unless an equal search has shown that it changes nothing. Returns the steps it takes.
   std::int64_t searchOnce(std::int64_t budget) {
     const Terrain& terrain = terrains_.of({wanted_.typeIntra, wanted_.typeInter, wanted_.pattern});
-    // The heads of NVLS and CollNet channels look at more than a key says, and they are quick.
-    const bool heads = wanted_.pattern == Pattern::kNvls || wanted_.pattern == Pattern::kCollnetDirect;
-    const std::uint64_t key = heads ? 0 : searchKey(space_, terrain, wanted_);
-    const KnownSearches::Outcome* known = heads ? nullptr : known_.find(key);
-    if (known != nullptr && !isBetter(wanted_, best_, known->completed.after(wanted_.nHops))) {
-      left_ = known->left;
-      return known->steps;
+    const std::uint64_t exact = exactKey(space_, terrain, wanted_);
+    if (const auto* known = changesNothing(exact)) return charge(*known);
+    const Room room(space_, terrain, wanted_);
+    const std::uint64_t like = room.traceless() ? roomKey(terrain, room, wanted_) : exact;
+    if (const auto* known = changesNothing(like)) {
+      const KnownSearches::Outcome outcome = *known;
+      known_.add(exact, outcome);
+      return charge(outcome);
     }
     const std::uint64_t free = space_.freeHash();
-    Search search(space_, terrain, wanted_, best_, explored_);
+    Search search(space_, terrain, room, wanted_, best_, memory_);
     left_ = search.run(budget);
-    if (!heads && left_ != Search::kPerfect && free == space_.freeHash())
-      known_.add({key, search.steps(), left_, search.completed()});
+    // The heads of NVLS and CollNet channels look at more than a key says, and they are quick.
+    if (wanted_.pattern == Pattern::kNvls || wanted_.pattern == Pattern::kCollnetDirect)
+      return search.steps();
+    if (left_ == Search::kPerfect || free != space_.freeHash()) return search.steps();
+    const bool ranksByFree = inter() && !space_.hasNvs();
+    known_.add(exact, {search.steps(), left_, search.completed()});
+    if (like != exact && (search.exhaustive() || !ranksByFree))
+      known_.add(like, {search.steps(), left_, search.completed()});
     return search.steps();
+  }
+
+  const KnownSearches::Outcome* changesNothing(std::uint64_t key) const {
+    const KnownSearches::Outcome* known = known_.find(key);
+    const bool changes = known != nullptr && isBetter(wanted_, best_, known->completed.after(wanted_.nHops));
+    return changes ? nullptr : known;
+  }
+
+  std::int64_t charge(const KnownSearches::Outcome& known) {
+    left_ = known.left;
+    return known.steps;
   }
 
   // Nothing more to gain: all channels asked for, or all the bandwidth a GPU has.
@@ -250,8 +270,9 @@ class Driver {
   }
 
   SearchSpace& space_;
-  Terrains terrains_{space_};
   const ChannelOptions& options_;
+  Terrains& terrains_;
+  SearchMemory& memory_;
   float maxBandwidth_, totalBandwidth_;
   int lowestSm_;
   int crossNic_ = 0;
@@ -266,7 +287,6 @@ class Driver {
   int pass_ = 1;
   std::int64_t steps_ = 0;
   std::vector<SearchAttempt> attempts_;
-  Explored explored_;
   KnownSearches known_;
 };
 
@@ -278,7 +298,7 @@ ChannelOptions ChannelOptions::from(const Settings& settings) {
 
 HostChannels::HostChannels(const System& system, const PathTable& paths, const Locality& locality,
                            const ChannelOptions& options)
-    : system_(system), paths_(paths), options_(options), space_(system, paths, locality) {
+    : system_(system), paths_(paths), options_(options), space_(system, paths, locality), terrains_(space_) {
   lowestSm_ = system.count(NodeType::kGpu) > 0 ? system.gpu(system.node(NodeType::kGpu, 0)).sm : 0;
   for (NodeId gpu : system.nodes(NodeType::kGpu)) lowestSm_ = std::min(lowestSm_, system.gpu(gpu).sm);
   const bool inter = system.count(NodeType::kNet) > 0;
@@ -302,7 +322,8 @@ HostChannels::HostChannels(const System& system, const PathTable& paths, const L
 }
 
 ChannelGraph HostChannels::compute(const GraphRequest& request) {
-  return Driver(request, space_, options_, maxBandwidth_, totalBandwidth_, lowestSm_).run();
+  return Driver(request, space_, terrains_, memory_, options_, maxBandwidth_, totalBandwidth_, lowestSm_)
+      .run();
 }
 
 }  // namespace xylem

@@ -10,7 +10,9 @@
 #include <memory>
 
 #include "channels/channel_graph.h"
+#include "channels/search.h"
 #include "channels/search_space.h"
+#include "channels/terrain.h"
 
 namespace xylem {
 
@@ -39,6 +41,8 @@ class HostChannels {
  public:
   HostChannels(const System& system, const PathTable& paths, const Locality& locality,
                const ChannelOptions& options);
+  HostChannels(const HostChannels&) = delete;
+  HostChannels& operator=(const HostChannels&) = delete;
 
   // The largest bandwidth of any path to a NET (or GPU, without NETs); and the most any GPU can send. GB/s.
   float maxBandwidth() const { return maxBandwidth_; }
@@ -53,6 +57,8 @@ class HostChannels {
   const PathTable& paths_;
   ChannelOptions options_;
   SearchSpace space_;
+  Terrains terrains_;
+  SearchMemory memory_;
   float maxBandwidth_ = 0;
   float totalBandwidth_ = 0;
   int lowestSm_ = 0;

@@ -79,15 +79,21 @@ class FreeBandwidth {
   }
 
   // The two for an exact load on links of whole thousandths: nothing is rounded and no hash kept.
+  bool has(const RouteStep& step, const Load& load) const {
+    return milliOf(step.link) >= load.milli(step.share);
+  }
   bool has(std::span<const RouteStep> steps, const Load& load) const {
     for (const RouteStep& step : steps)
-      if (milliOf(step.link) < load.milli(step.share)) return false;
+      if (!has(step, load)) return false;
     return true;
   }
   bool takeExact(std::span<const RouteStep> steps, const Load& load) {
     if (!has(steps, load)) return false;
-    for (const RouteStep& step : steps) at(step.link) -= load.milli(step.share);
+    takeFree(steps, load);
     return true;
+  }
+  void takeFree(std::span<const RouteStep> steps, const Load& load) {
+    for (const RouteStep& step : steps) at(step.link) -= load.milli(step.share);
   }
   void giveBackExact(std::span<const RouteStep> steps, const Load& load) {
     for (const RouteStep& step : steps) at(step.link) += load.milli(step.share);
@@ -95,11 +101,11 @@ class FreeBandwidth {
 
   // GB/s.
   float of(LinkId link) const;
-  // In whole GB/s, rounded down; no more than `limit`.
-  int wholeOf(LinkId link, int limit) const {
-    const std::int32_t milli = milli_[static_cast<std::size_t>(link)];
-    return milli == kOdd ? static_cast<int>(std::min(of(link), static_cast<float>(limit)))
-                         : std::min(milli / 1000, limit);
+  // Of the one that has less: in whole GB/s, rounded down, no more than `limit`.
+  int wholeOfNarrower(LinkId a, LinkId b, int limit) const {
+    const std::int32_t milli = std::min(milliOf(a), milliOf(b));
+    if (milli != kOdd) return std::min(milli / 1000, limit);
+    return static_cast<int>(std::min({of(a), of(b), static_cast<float>(limit)}));
   }
   // Thousandths of a GB/s; kOdd if that is no whole number.
   std::int32_t milliOf(LinkId link) const { return milli_[static_cast<std::size_t>(link)]; }

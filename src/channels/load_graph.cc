@@ -99,7 +99,7 @@ class Loader {
          devices(NodeType::kNet, key));
   }
 
-  // `one of 0 0x1 0x2`
+  // `one of this job's host: 0 0x1`: what the file could have named.
   template <typename Id>
   std::string devices(NodeType type, const Id& id) const {
     std::string text = system_.count(type) == 1 ? "the only one in this job:" : "one of this job's host:";

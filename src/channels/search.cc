@@ -4,37 +4,36 @@
 
 namespace xylem {
 
-Search::Search(SearchSpace& space, const Terrain& terrain, ChannelGraph& wanted, ChannelGraph& best,
-               Explored& explored)
+Search::Search(SearchSpace& space, const Terrain& terrain, const Room& room, ChannelGraph& wanted,
+               ChannelGraph& best, SearchMemory& memory)
     : space_(space),
       terrain_(terrain),
+      room_(room),
       wanted_(wanted),
       best_(best),
-      explored_(explored),
-      intra_(space.intraLoad(wanted.bwIntra)),
-      inter_(space.interLoad(wanted.bwInter)),
-      interHalf_(space.interLoad(wanted.bwInter / 2)),
+      memory_(memory),
+      intra_(room.intra()),
+      inter_(room.inter()),
+      interHalf_(room.interHalf()),
       gpus_(space.gpuCount()),
       nets_(space.netCount()),
       demand_(static_cast<int>(wanted.bwInter)),
       heads_(wanted.pattern == Pattern::kNvls || wanted.pattern == Pattern::kCollnetDirect),
       remembers_(!heads_),
-      traceless_(isTraceless(space, terrain, wanted)),
-      used_(static_cast<std::size_t>(kMaxChannels) * static_cast<std::size_t>(gpus_)) {
-  explored.clear();
+      traceless_(room.traceless()),
+      // A ring leaves to the NET from its last GPU, when all have been ranked.
+      keepsRanks_(nets_ > 0 && !space.hasNvs() && traceless_ && wanted.pattern == Pattern::kRing &&
+                  terrain.sparesPci()) {
+  const std::size_t rows = static_cast<std::size_t>(kMaxChannels) * static_cast<std::size_t>(gpus_);
+  memory.explored.clear();
+  memory.keys.resize(static_cast<std::size_t>(gpus_));
+  memory.used.resize(rows);
+  if (keepsRanks_) memory.ranks.resize(rows);
   if (nets_ > 0) {
     backToNet_ = wanted.pattern == Pattern::kRing ? gpus_ - 1 : wanted.pattern == Pattern::kSplitTree ? 1 : 0;
   } else if (wanted.pattern == Pattern::kRing) {
     backToFirst_ = gpus_ - 1;
   }
-}
-
-bool Search::isTraceless(const SearchSpace& space, const Terrain& terrain, const ChannelGraph& wanted) {
-  if (wanted.pattern == Pattern::kNvls || wanted.pattern == Pattern::kCollnetDirect) return false;
-  if (!space.intraLoad(wanted.bwIntra).exact() || !terrain.traceless()) return false;
-  if (space.netCount() == 0) return true;
-  return space.interLoad(wanted.bwInter).exact() &&
-         (wanted.pattern != Pattern::kBalancedTree || space.interLoad(wanted.bwInter / 2).exact());
 }
 
 std::int64_t Search::run(std::int64_t budget) {
@@ -46,16 +45,13 @@ std::int64_t Search::run(std::int64_t budget) {
   return time_;
 }
 
-// All bandwidth that is free.
-std::uint64_t Search::freeState() const {
-  return traceless_ ? mixHash(space_.freeHash(), taken_) : space_.freeHash();
-}
-
-// What the channels from this one on depend on if they start at this NET in free order.
+// What the channels from this one on depend on if they start at this NET in free order. The room on the links
+// is that before the start; what is left of the NETs is in the space's hash.
 std::uint64_t Search::startState(int net) const {
   const int channel = wanted_.nChannels;
   const std::uint64_t hash =
-      mixHash(freeState(), static_cast<std::uint64_t>(channel) << 32 | static_cast<std::uint32_t>(net));
+      mixHash(mixHash(space_.freeHash(), roomBefore_),
+              static_cast<std::uint64_t>(channel) << 32 | static_cast<std::uint32_t>(net));
   // With rings that cross NICs odd channels take the way of the one before, backwards.
   if (wanted_.pattern != Pattern::kRing || wanted_.crossNic != 2 || (channel & 1) == 0) return hash;
   return mixHash(hash, static_cast<std::uint64_t>(wanted_.startNet(channel - 1)) << 32 |
@@ -70,16 +66,18 @@ std::uint64_t Search::channelState() const {
   return hash;
 }
 
-// What the rest of a channel depends on, except for what it takes itself, if its start has just been taken.
+// What the rest of a channel depends on, except for what it takes itself.
 std::uint64_t Search::enteredState(int net, int gpu) const {
   const std::uint64_t hash = traceless_ ? startState(net) : static_cast<std::uint64_t>(net);
-  const int first = backToFirst_ >= 0 ? gpu : 0;
-  return mixHash(hash, static_cast<std::uint64_t>(first) << 1 | (last_ ? 1u : 0u));
+  return mixHash(hash, static_cast<std::uint64_t>(gpu) << 1 | (current_.last ? 1u : 0u));
 }
 
 void Search::nextChannel() {
   if (!remembers_ || wanted_.nChannels == 0 || time_ <= 0) return exploreChannel();
+  const std::uint64_t outside = roomBefore_;
+  if (traceless_) roomBefore_ = room_.hash();
   remembered(channelState(), true, [this] { exploreChannel(); });
+  roomBefore_ = outside;
 }
 
 void Search::exploreChannel() {
@@ -100,8 +98,8 @@ void Search::startFromNets() {
   bool found = false;
   for (int i = 0; i < count; ++i) {
     if (heads_ && found) return;
-    // Nothing can happen any more, not even to the latency. First channels have a budget of their own.
-    if (time_ <= 0 && channel > 0 && traceless_ && space_.uniformLatency()) return;
+    // Nothing can happen any more. First channels have a budget of their own.
+    if (time_ <= 0 && channel > 0 && traceless_) return;
     const int net = nets[static_cast<std::size_t>((channel + i) % count)];
     const Net& device = space_.system().net(space_.system().node(NodeType::kNet, net));
     if (wanted_.collNet && !device.coll) continue;
@@ -136,6 +134,7 @@ void Search::startInPciOrder(int net) {
   const std::int64_t outside = time_;
   time_ = kSearchBudgetPciOrder;
   startAt(net, 0, Order::kPci);
+  cut_ |= time_ == 0;
   if (time_ != kPerfect) time_ = outside;
 }
 
@@ -166,18 +165,19 @@ void Search::startAt(int net, int gpu, Order order) {
 }
 
 void Search::enter(int net, int gpu, Order order) {
-  const Order outerOrder = order_;
-  const bool outerLast = last_;
-  const std::uint64_t outerEntered = entered_;
-  order_ = order;
-  last_ = traceless_ && isLast(gpu);
-  entered_ = enteredState(net, gpu);
-  toggle(gpu);
+  const Channel outer = current_;
+  const Trail before = trail_;
+  const std::size_t row = slot(wanted_.nChannels, 0);
+  current_ = {order, traceless_ && isLast(gpu), 0, wanted_.gpus.data() + row};
+  if (keepsRanks_) current_.ranks = memory_.ranks.data() + row;
+  current_.used = memory_.used.data() + row;
+  current_.entered = enteredState(net, gpu);
+  trail_ = {0, space_.gpuWeight(gpu)};
+  current_.used[gpu] = 1;
   step(gpu, 0, backToNet_);
-  toggle(gpu);
-  order_ = outerOrder;
-  last_ = outerLast;
-  entered_ = outerEntered;
+  current_.used[gpu] = 0;
+  trail_ = before;
+  current_ = outer;
 }
 
 // No channel can start after the one that now starts at GPU `first`: what it takes itself can only make it
@@ -191,7 +191,6 @@ bool Search::isLast(int first) const {
 
 bool Search::mayStart(int net, int first) const {
   if (space_.netBandwidth(net) < static_cast<float>(demand_)) return false;
-  if (!space_.uniformLatency()) return true;  // trying alone leaves the NET's latency behind
   const auto free = [&](int gpu) {
     const Route& route = space_.netToGpu(net, gpu);
     return terrain_.open(route) && space_.hasFree(route, inter_);
@@ -207,7 +206,7 @@ void Search::completeChannel() {
   const Completed completed{wanted_.nChannels, wanted_.nHops};
   completed_.add(completed);
   if (isBetter(wanted_, best_, completed)) record();
-  if (wanted_.nChannels < wanted_.maxChannels && !last_) nextChannel();
+  if (wanted_.nChannels < wanted_.maxChannels && !current_.last) nextChannel();
   --wanted_.nChannels;
 }
 

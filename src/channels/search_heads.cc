@@ -13,6 +13,11 @@ void Search::startFromHead(int net, bool& found) {
   found = true;
 }
 
+void Search::tryHead(int head) {
+  if (wanted_.pattern == Pattern::kNvls) return tryNvls(head);
+  tryCollnetDirect(head);
+}
+
 // Every GPU exchanges with the NVSwitch, the head twice: for itself and for the NET. Only the single share is
 // checked for the type of its path, as in NCCL.
 void Search::tryNvls(int head) {

@@ -44,6 +44,7 @@ SearchSpace::SearchSpace(const System& system, const PathTable& paths, const Loc
   gpuToNvs_ = routes_.size();
   if (hasNvs())
     for (NodeId gpu : gpus) addRoute(gpu, nvs_);
+  for (int gpu = 0; gpu < gpuCount_; ++gpu) gpuWeight_.push_back(hashWeight(static_cast<std::uint64_t>(gpu)));
   rankGpus();
   rankNets();
 }
@@ -89,8 +90,6 @@ void SearchSpace::addRoute(NodeId from, NodeId to) {
   const auto steps = stepsOf(route);
   for (std::size_t i = 0; i < steps.size(); ++i) {
     (route.intra ? intraShares_ : interShares_) |= bit(steps[i].share);
-    route.weight += hashWeight(static_cast<std::uint64_t>(steps[i].link)) *
-                    kShareUnits[static_cast<std::size_t>(steps[i].share)];
     for (std::size_t j = 0; j < i; ++j) route.repeats |= steps[i].link == steps[j].link;
   }
   routes_.push_back(route);
@@ -108,8 +107,7 @@ void SearchSpace::takeNetBandwidth(int net, float amount) {
 int SearchSpace::freePciBandwidth(int gpu) const {
   const auto [out, back] = gpuPci_[static_cast<std::size_t>(gpu)];
   if (out == kNoLink) return -1;
-  constexpr auto kLimit = static_cast<int>(kMaxKeyBandwidth) - 1;
-  return std::min(free_.wholeOf(out, kLimit), free_.wholeOf(back, kLimit));
+  return free_.wholeOfNarrower(out, back, static_cast<int>(kMaxKeyBandwidth) - 1);
 }
 
 void SearchSpace::rankGpus() {

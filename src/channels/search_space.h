@@ -31,7 +31,6 @@ struct Route {
   bool intra = false;                     // both ends are GPUs or NVSwitches
   float bandwidth = 0;                    // GB/s, before any search
   std::int32_t id = 0;                    // among all routes of the space
-  std::uint64_t weight = 0;               // what taking one thousandth of it changes a state's hash by
 };
 
 class SearchSpace {
@@ -68,9 +67,10 @@ class SearchSpace {
   // The two without rounding, for exact loads, links of whole thousandths and routes that repeat no link.
   // They leave freeHash() alone: the caller keeps account by the routes' weights.
   bool takeExact(const Route& route, const Load& load) { return free_.takeExact(stepsOf(route), load); }
-  bool hasFree(const Route& route, const Load& load) const { return free_.has(stepsOf(route), load); }
   void giveBackExact(const Route& route, const Load& load) { free_.giveBackExact(stepsOf(route), load); }
+  bool hasFree(const Route& route, const Load& load) const { return free_.has(stepsOf(route), load); }
   const FreeBandwidth& free() const { return free_; }
+  FreeBandwidth& free() { return free_; }
 
   // The free bandwidth of a NET's port, shared by all NETs on it.
   float netBandwidth(int net) const { return netBandwidth_[static_cast<std::size_t>(net)]; }
@@ -85,8 +85,18 @@ class SearchSpace {
   // by every change, so asking costs nothing.
   std::uint64_t freeHash() const { return free_.hash() + netHash_; }
 
+  // A GPU's weight in hashes of sets of GPUs.
+  std::uint64_t gpuWeight(int gpu) const { return gpuWeight_[static_cast<std::size_t>(gpu)]; }
+
+  // A GPU's first PCI link and the way back, or kNoLink.
+  std::pair<LinkId, LinkId> pciLinks(int gpu) const { return gpuPci_[static_cast<std::size_t>(gpu)]; }
   // What a GPU's PCI link has free in its narrower direction, in whole GB/s; -1 without a PCI link.
   int freePciBandwidth(int gpu) const;
+  // How a GPU ranks by the way from a NET, smaller is better: bandwidth (whole GB/s), free PCI bandwidth,
+  // hops.
+  std::uint64_t netKey(int net, int gpu) const {
+    return netKey_[at(net, gpuCount_, gpu)] - (static_cast<std::uint64_t>(freePciBandwidth(gpu) + 1) << 16);
+  }
 
   // The NETs to try for a GPU (or for all, -1), nearest first, none farther than `type`.
   std::span<const int> netsWithin(int gpu, PathType type) const;
@@ -99,9 +109,6 @@ class SearchSpace {
   // Whether all of those are equally good, distance aside; and of each its bandwidth and hops in one number.
   bool alikeFrom(int gpu) const { return alikeFrom_[static_cast<std::size_t>(gpu)] != 0; }
   std::uint32_t pathKey(int a, int b) const { return pathKey_[at(a, gpuCount_, b)]; }
-  // How a GPU ranks by the way from a NET, smaller is better: bandwidth (whole GB/s, from bit 32 on), 16 bits
-  // left for the PCI bandwidth free, hops. The caller takes the free PCI bandwidth, shifted by 16, off it.
-  std::uint64_t netKey(int net, int gpu) const { return netKey_[at(net, gpuCount_, gpu)]; }
   // The GPU whose NIC this is, or -1.
   int localGpu(int net) const { return localGpu_[static_cast<std::size_t>(net)]; }
 
@@ -123,6 +130,7 @@ class SearchSpace {
   std::vector<Route> routes_;  // GPU x GPU, GPU x NET, NET x GPU, NVS x GPU, GPU x NVS
   std::size_t gpuToNet_ = 0, netToGpu_ = 0, nvsToGpu_ = 0, gpuToNvs_ = 0;
   std::vector<RouteStep> steps_;
+  std::vector<std::uint64_t> gpuWeight_;
   unsigned intraShares_ = 0, interShares_ = 0;  // that any route asks for
   bool uniformLatency_ = true;
   std::uint64_t netHash_ = 0;  // of the NETs' free bandwidth
@@ -134,6 +142,7 @@ class SearchSpace {
   std::vector<std::vector<int>> gpusByPath_;
   std::vector<std::uint32_t> pathKey_;
   std::vector<std::uint8_t> alikeFrom_;
+  // By NET and GPU: bandwidth from bit 32 on, free PCI bandwidth (the most there is) from bit 16 on, hops.
   std::vector<std::uint64_t> netKey_;
   std::vector<std::vector<int>> nearestGpus_;
   std::vector<float> nearestBandwidth_;

@@ -17,113 +17,133 @@ void Search::step(int gpu, int position, int backToNet) {
   --time_;
   ++steps_;
   if (position == gpus_) return completeChannel();
-  gpuAt(wanted_.nChannels, position) = gpu;
+  current_.gpus[position] = gpu;
   if (position == backToNet) return leaveToNet(gpu, position);
-  if (wanted_.pattern == Pattern::kNvls) return tryNvls(gpu);
-  if (wanted_.pattern == Pattern::kCollnetDirect) return tryCollnetDirect(gpu);
-  if (order_ != Order::kFree || position >= gpus_ - kTooFewToRemember || time_ == 0)
-    return goOn(gpu, position, backToNet);
-  remembered(stepState(gpu, backToNet), last_, [&] { goOn(gpu, position, backToNet); });
+  if (heads_) return tryHead(gpu);
+  if (position == gpus_ - 1) return closeChannel(gpu, position);
+  if (current_.order == Order::kFree) return tryFree(gpu, position, backToNet);
+  const int next = current_.order == Order::kPci ? position + 1 : gpuAt(wanted_.nChannels - 1, position + 1);
+  const Route& route = space_.gpuToGpu(gpu, next);
+  if (!terrain_.open(route) || !take(route, intra_)) return;
+  current_.used[next] = 1;
+  step(next, position + 1, backToNet);
+  current_.used[next] = 0;
+  giveBack(route, intra_);
 }
 
 // What the rest of the channel depends on: which GPUs it has been to, not in which order.
 std::uint64_t Search::stepState(int gpu, int backToNet) const {
-  const auto channel = static_cast<std::size_t>(wanted_.nChannels);
-  std::uint64_t hash = mixHash(entered_, traceless_ ? takenShared_ : space_.freeHash());
-  hash = mixHash(hash, usedHash_[channel]);
+  std::uint64_t hash = mixHash(current_.entered, traceless_ ? trail_.takenShared : space_.freeHash());
+  hash = mixHash(hash, trail_.gpus);
   const int end = wanted_.pattern == Pattern::kRing ? 0 : wanted_.endNet(wanted_.nChannels);
   return mixHash(hash, (static_cast<std::uint64_t>(end) << 32) ^
                            (static_cast<std::uint64_t>(static_cast<std::uint32_t>(backToNet)) << 16) ^
                            static_cast<std::uint64_t>(gpu));
 }
 
-void Search::goOn(int gpu, int position, int backToNet) {
-  if (position < gpus_ - 1) return tryNext(gpu, position, backToNet);
-  if (position == backToFirst_) return closeRing(gpu, position);
-  step(gpu, gpus_, -1);
-}
-
-void Search::closeRing(int gpu, int position) {
-  const int first = gpuAt(wanted_.nChannels, 0);
+void Search::closeChannel(int gpu, int position) {
+  if (position != backToFirst_) return step(gpu, gpus_, -1);
+  const int first = current_.gpus[0];
   const Route& route = space_.gpuToGpu(gpu, first);
   if (!terrain_.open(route) || !take(route, intra_)) return;
-  step(first, position + 1, -1);
+  step(first, gpus_, -1);
   giveBack(route, intra_);
 }
 
-void Search::visit(int gpu, int next, int position, int backToNet) {
-  const Route& route = space_.gpuToGpu(gpu, next);
-  if (!take(route, intra_)) return;
-  toggle(next);
-  step(next, position, backToNet);
-  toggle(next);
-  giveBack(route, intra_);
-}
-
-void Search::tryNext(int gpu, int position, int backToNet) {
-  if (order_ != Order::kFree) {
-    const int next = order_ == Order::kPci ? position + 1 : gpuAt(wanted_.nChannels - 1, position + 1);
-    if (terrain_.open(space_.gpuToGpu(gpu, next))) visit(gpu, next, position + 1, backToNet);
+void Search::visit(int gpu, const Way& way, int position, int backToNet) {
+  const std::span steps(way.first, static_cast<std::size_t>(way.steps));
+  const Trail before = trail_;
+  if (traceless_) {  // the candidates are those that have room
+    space_.free().takeFree(steps, intra_);
+    trail_.takenShared += way.sharedWeight * amountOf(intra_);
+  } else if (!space_.take(space_.gpuToGpu(gpu, way.gpu), intra_)) {
     return;
   }
-  if (backToNet >= 0 && !space_.hasNvs()) return tryNextByNet(gpu, position, backToNet);
-  for (int next : terrain_.behind(gpu)) {
-    if (used(next)) continue;
-    visit(gpu, next, position + 1, backToNet);
-    if (time_ <= 0 && traceless_) return;
-  }
+  trail_.gpus += way.gpuWeight;
+  wanted_.nHops += way.hops;
+  current_.used[way.gpu] = 1;
+  step(way.gpu, position, backToNet);
+  current_.used[way.gpu] = 0;
+  wanted_.nHops -= way.hops;
+  trail_ = before;
+  if (traceless_)
+    space_.free().giveBackExact(steps, intra_);
+  else
+    space_.giveBack(space_.gpuToGpu(gpu, way.gpu), intra_);
 }
 
-void Search::tryNextByNet(int gpu, int position, int backToNet) {
+void Search::tryFree(int gpu, int position, int backToNet) {
+  if (chargeByCensus(gpu, position, backToNet)) return;
   const std::size_t begin = candidatesEnd_;
-  if (candidates_.size() < begin + static_cast<std::size_t>(gpus_))
-    candidates_.resize(2 * begin + static_cast<std::size_t>(gpus_));
-  for (int next : terrain_.behind(gpu))
-    if (!used(next)) candidates_[candidatesEnd_++] = next;
+  appendCandidates(gpu);
   const std::size_t end = candidatesEnd_;
-  if (end - begin > 1) {
+  if (end - begin > 1 && backToNet >= 0 && !space_.hasNvs()) {
     rankByNet(begin);
     // The next GPU does not leave to the NET: if all are alike from here, the worst goes first, to keep the
     // best for the one that does.
-    if (backToNet != position + 1 && allAlike(gpu))
-      std::reverse(candidates_.begin() + static_cast<std::ptrdiff_t>(begin),
-                   candidates_.begin() + static_cast<std::ptrdiff_t>(end));
+    if (backToNet != position + 1 && allAlike(gpu, begin))
+      std::reverse(memory_.candidates.begin() + static_cast<std::ptrdiff_t>(begin),
+                   memory_.candidates.begin() + static_cast<std::ptrdiff_t>(end));
   }
-  for (std::size_t i = begin; i < end && !(time_ <= 0 && traceless_); ++i)
-    visit(gpu, candidates_[i], position + 1, backToNet);
+  const auto explore = [&] {
+    for (std::size_t i = begin; i < end && !(time_ <= 0 && traceless_); ++i)
+      visit(gpu, *memory_.candidates[i], position + 1, backToNet);
+  };
+  // With one way on, what follows is as good as what is here.
+  if (end - begin > 1 && position < gpus_ - kTooFewToRemember && time_ > 0)
+    remembered(stepState(gpu, backToNet), current_.last, explore);
+  else
+    explore();
   candidatesEnd_ = begin;
 }
 
-// Whether all GPUs that are left have paths of the same bandwidth and length from here, open or not.
-bool Search::allAlike(int gpu) const {
-  if (space_.alikeFrom(gpu)) return true;
-  const auto others = space_.gpusByPath(gpu);
-  std::int64_t key = -1;
-  for (int other : others) {
-    if (used(other)) continue;
-    if (key >= 0 && space_.pathKey(gpu, other) != key) return false;
-    key = space_.pathKey(gpu, other);
-  }
-  return true;
+// The GPUs behind this one that are left. While nothing leaves traces, only those that can be reached: the
+// free bandwidth is the same whenever their turn comes.
+void Search::appendCandidates(int gpu) {
+  if (memory_.candidates.size() < candidatesEnd_ + static_cast<std::size_t>(gpus_))
+    memory_.candidates.resize(2 * candidatesEnd_ + static_cast<std::size_t>(gpus_));
+  const std::uint8_t* used = current_.used;
+  const Way** end = memory_.candidates.data() + candidatesEnd_;
+  for (const Way& way : terrain_.behind(gpu))
+    if (used[way.gpu] == 0 && (!traceless_ || hasFree(way))) *end++ = &way;
+  candidatesEnd_ = static_cast<std::size_t>(end - memory_.candidates.data());
 }
 
-// Ranks the candidates from `begin` on by the way from the NET their channel starts at: bandwidth, free PCI
-// bandwidth, hops. Equal ones keep their order. Insertion sort: there are few, and they are often in order
-// already.
-void Search::rankByNet(std::size_t begin) {
+// Whether all GPUs that are left, not only the candidates from `begin` on, have paths of the same bandwidth
+// and length from here.
+bool Search::allAlike(int gpu, std::size_t begin) const {
+  if (space_.alikeFrom(gpu)) return true;
+  const std::uint32_t key = memory_.candidates[begin]->pathKey;
+  for (std::size_t i = begin + 1; i < candidatesEnd_; ++i)
+    if (memory_.candidates[i]->pathKey != key) return false;
+  const auto others = space_.gpusByPath(gpu);
+  return std::all_of(others.begin(), others.end(), [&](int other) {
+    return current_.used[other] != 0 || space_.pathKey(gpu, other) == key;
+  });
+}
+
+std::uint64_t Search::rank(int gpu) {
   const int net = wanted_.startNet(wanted_.nChannels);
-  keys_.resize(static_cast<std::size_t>(gpus_));
+  if (current_.ranks == nullptr) return space_.netKey(net, gpu);
+  if (!current_.ranked)
+    for (int i = 0; i < gpus_; ++i) current_.ranks[i] = space_.netKey(net, i);
+  current_.ranked = true;
+  return current_.ranks[gpu];
+}
+
+// Ranks the candidates from `begin` on by the way from the NET their channel starts at. Equal ones keep their
+// order. Insertion sort: there are few, and they are often in order already.
+void Search::rankByNet(std::size_t begin) {
   for (std::size_t i = begin; i < candidatesEnd_; ++i) {
-    const int gpu = candidates_[i];
-    const std::uint64_t key =
-        space_.netKey(net, gpu) - (static_cast<std::uint64_t>(space_.freePciBandwidth(gpu) + 1) << 16);
+    const Way* way = memory_.candidates[i];
+    const std::uint64_t key = rank(way->gpu);
     std::size_t slot = i - begin;
-    for (; slot > 0 && keys_[slot - 1] > key; --slot) {
-      keys_[slot] = keys_[slot - 1];
-      candidates_[begin + slot] = candidates_[begin + slot - 1];
+    for (; slot > 0 && memory_.keys[slot - 1] > key; --slot) {
+      memory_.keys[slot] = memory_.keys[slot - 1];
+      memory_.candidates[begin + slot] = memory_.candidates[begin + slot - 1];
     }
-    keys_[slot] = key;
-    candidates_[begin + slot] = gpu;
+    memory_.keys[slot] = key;
+    memory_.candidates[begin + slot] = way;
   }
 }
 
@@ -133,9 +153,10 @@ void Search::leaveToNet(int gpu, int position) {
   const int backToNet = balanced && position == 0 ? 1 : -1;
   const Load& load = balanced ? interHalf_ : inter_;
   for (int net : space_.netsWithin(gpu, wanted_.typeInter)) {
+    if (!mayEndAt(net, position)) continue;
     if (time_ <= 0 && traceless_) return;
     const Route& route = space_.gpuToNet(gpu, net);
-    if (!mayEndAt(net, position) || !terrain_.open(route) || !take(route, load)) continue;
+    if (!terrain_.open(route) || !take(route, load)) continue;
     wanted_.nets[2 * static_cast<std::size_t>(wanted_.nChannels) + 1] = net;
     step(gpu, position, backToNet);
     giveBack(route, load);
@@ -148,6 +169,7 @@ bool Search::mayEndAt(int net, int position) const {
   const int start = wanted_.startNet(channel);
   if (wanted_.pattern == Pattern::kTree && net != start) return false;
   if (wanted_.pattern == Pattern::kRing && wanted_.crossNic == 2) {
+    // An odd channel ends where the one before it started.
     if ((channel & 1) != 0 && net != wanted_.startNet(channel - 1)) return false;
   } else if (wanted_.crossNic == 0 && !space_.samePort(net, start)) {
     return false;

@@ -1,12 +1,15 @@
 #include "channels/terrain.h"
 
 #include <bit>
+#include <numeric>
 
 namespace xylem {
 namespace {
 
 constexpr int kNone = -1;  // no route yet
 constexpr int kMany = -2;  // routes of several GPUs, or NETs
+
+std::size_t id(const Route& route) { return static_cast<std::size_t>(route.id); }
 
 void mark(int& owner, int gpu) { owner = owner == kNone || owner == gpu ? gpu : kMany; }
 
@@ -20,8 +23,8 @@ PathType farthestUpTo(PathType limit, unsigned types) {
 Terrain::Terrain(const SearchSpace& space, const Limits& limits)
     : space_(space), limits_(limits), open_(space.routeCount()), sharedWeight_(space.routeCount()) {
   openRoutes();
-  listNext();
   findOwnLinks();
+  listNext();
 }
 
 // Trees send both ways, so they look at the way back as well.
@@ -40,7 +43,9 @@ void Terrain::listNext() {
   const int gpus = space_.gpuCount();
   const auto consider = [&](int gpu, int next) {
     const Route& route = space_.gpuToGpu(gpu, next);
-    if (route.hops > 0 && open(route)) behind_.push_back(next);
+    if (route.hops > 0 && open(route))
+      behind_.push_back({next, route.steps, route.hops, space_.stepsOf(route).data(),
+                         sharedWeight_[id(route)], space_.gpuWeight(next), space_.pathKey(gpu, next)});
   };
   firstBehind_.push_back(0);
   for (int gpu = 0; gpu < gpus; ++gpu) {
@@ -87,15 +92,40 @@ void Terrain::findOwnLinks() {
       visit(space_.netToGpu(net, gpu), kMany, gpu);
     }
   }
-  for (const UsedLink& link : used)
-    if (link.link != kNoLink) usedLinks_.push_back(link);
+  for (int gpu = 0; gpu < space_.gpuCount(); ++gpu) {
+    const auto [out, back] = space_.pciLinks(gpu);
+    for (LinkId link : {out, back})
+      sparesPci_ &= link == kNoLink || used[static_cast<std::size_t>(link)].intraShares == 0;
+  }
+  for (UsedLink& link : used) {
+    if (link.link == kNoLink) continue;
+    measure(link);
+    usedLinks_.push_back(link);
+  }
   for (std::size_t i = 0; i < open_.size(); ++i) {
     if (open_[i] == 0) continue;
-    for (const RouteStep& step : space_.stepsOf(space_.route(i)))
-      if (owner(step).from == kMany && owner(step).to == kMany)
-        sharedWeight_[i] += hashWeight(static_cast<std::uint64_t>(step.link)) *
-                            kShareUnits[static_cast<std::size_t>(step.share)];
+    const Route& route = space_.route(i);
+    for (const RouteStep& step : space_.stepsOf(route)) {
+      if (owner(step).from != kMany || owner(step).to != kMany) continue;
+      sharedWeight_[i] += hashWeight(static_cast<std::uint64_t>(step.link)) *
+                          kShareUnits[static_cast<std::size_t>(step.share)];
+      takesOwnOnly_ &= !route.intra;
+    }
   }
+}
+
+void Terrain::measure(UsedLink& used) const {
+  const auto add = [&](unsigned shares, std::uint64_t units) {
+    for (std::size_t i = 0; i < kShares; ++i)
+      if ((shares >> i & 1u) != 0)
+        used.measure = std::gcd(used.measure, static_cast<std::uint32_t>(kShareUnits[i] * units));
+  };
+  add(used.intraShares | used.interShares, 2);
+  const bool halved = limits_.pattern == Pattern::kBalancedTree && used.interShares != 0;
+  if (halved) add(used.interShares, 1);
+  used.byFiveAndSix =
+      !halved && (used.intraShares | used.interShares) == (bit(Share::kWhole) | bit(Share::kPci));
+  used.weight = hashWeight(static_cast<std::uint64_t>(used.link));
 }
 
 bool Terrain::traceless() const {

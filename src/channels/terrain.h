@@ -19,6 +19,17 @@
 
 namespace xylem {
 
+// From one GPU to a next one.
+struct Way {
+  std::int32_t gpu = 0;
+  std::int16_t steps = 0, hops = 0;
+  const RouteStep* first = nullptr;
+  std::uint64_t sharedWeight = 0;    // as of its route
+  std::uint64_t gpuWeight = 0;       // of `gpu` in hashes of sets of GPUs
+  std::uint32_t pathKey = 0;         // as of the space
+  mutable std::int16_t weakest = 0;  // the step that was short of bandwidth last: where to look first
+};
+
 class Terrain {
  public:
   // Paths up to these types, of this kind of channel.
@@ -34,7 +45,7 @@ class Terrain {
   const Limits& limits() const { return limits_; }
   bool open(const Route& route) const { return open_[static_cast<std::size_t>(route.id)] != 0; }
   // The GPUs a channel may go on to from `gpu`, best first as far as that does not depend on what is free.
-  std::span<const int> behind(int gpu) const {
+  std::span<const Way> behind(int gpu) const {
     const auto i = static_cast<std::size_t>(gpu);
     return std::span(behind_).subspan(firstBehind_[i], firstBehind_[i + 1] - firstBehind_[i]);
   }
@@ -46,10 +57,18 @@ class Terrain {
     return sharedWeight_[static_cast<std::size_t>(route.id)];
   }
 
-  // A link of open routes, and the shares they take of it inside the host and to or from NETs: a bit each.
+  // Going from GPU to GPU takes of own links only.
+  bool takesOwnOnly() const { return takesOwnOnly_; }
+  // Going from GPU to GPU takes nothing of the PCI links that GPUs are ranked by.
+  bool sparesPci() const { return sparesPci_; }
+
+  // A link of open routes. What these take of it are multiples of `measure` 80ths of a channel's bandwidth.
   struct UsedLink {
     LinkId link = kNoLink;
-    unsigned intraShares = 0, interShares = 0;
+    unsigned intraShares = 0, interShares = 0;  // taken inside the host and to or from NETs: a bit each
+    std::uint32_t measure = 0;
+    bool byFiveAndSix = false;  // by 5 or 6 measures at a time
+    std::uint64_t weight = 0;   // in hashes
   };
   std::span<const UsedLink> usedLinks() const { return usedLinks_; }
   // Taking and giving back exact loads on open routes leaves no trace: no link is taken from twice, all have
@@ -60,14 +79,17 @@ class Terrain {
   void openRoutes();
   void listNext();
   void findOwnLinks();
+  void measure(UsedLink& used) const;
 
   const SearchSpace& space_;
   Limits limits_;
   std::vector<std::uint8_t> open_;  // by route
   std::vector<std::uint64_t> sharedWeight_;
-  std::vector<int> behind_;
+  std::vector<Way> behind_;
   std::vector<std::size_t> firstBehind_;  // by GPU, and the end
   std::vector<UsedLink> usedLinks_;
+  bool sparesPci_ = true;
+  bool takesOwnOnly_ = true;
   bool repeats_ = false;  // an open route takes from a link twice
 };
 

@@ -25,10 +25,12 @@ enum ExitStatus : int {
 };
 
 void addDetect(CLI::App& app, Action& action);
+void addDiff(CLI::App& app, Action& action);
 void addPerf(CLI::App& app, Action& action);
 void addPlan(CLI::App& app, Action& action);
 void addPreflight(CLI::App& app, Action& action);
 void addSettings(CLI::App& app, Action& action);
 void addShow(CLI::App& app, Action& action);
+void addTune(CLI::App& app, Action& action);
 
 }  // namespace xylem::cli

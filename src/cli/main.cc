@@ -19,6 +19,7 @@ constexpr const char* kExamples = R"(Examples:
   xylem plan dgxh100.xml --nodes 16           what NCCL would do on 16 such hosts
   xylem preflight --host a.xml:2 --host b.xml
                                               would a job on different hosts hang
+  xylem tune dgxh100.xml --nodes 16           algorithm, protocol and time per message size
   xylem detect -o node.xml                    this machine as topology XML
   xylem settings --set-only                   which NCCL_* variables are set, and where
 
@@ -101,8 +102,10 @@ int run(const std::vector<std::string>& words) {
   app.footer(kExamples);
   Action action;
   addPlan(app, action);
+  addTune(app, action);
   addPreflight(app, action);
   addShow(app, action);
+  addDiff(app, action);
   addDetect(app, action);
   addSettings(app, action);
   addPerf(app, action);

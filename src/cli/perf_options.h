@@ -35,7 +35,4 @@ struct PerfCase {
 // In the order in which they are run: sizes within operations within types.
 std::vector<PerfCase> casesOf(const PerfOptions& options);
 
-// "8", "64K", "1.5M", "2G" (powers of 1024). Throws InputError naming `option`.
-std::size_t parseBytes(const std::string& text, const std::string& option);
-
 }  // namespace xylem::cli

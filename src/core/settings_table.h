@@ -75,6 +75,15 @@ X(kLlBuffSize, "NCCL_LL_BUFFSIZE", kInteger, 64, 1 << 30, "524288", "bytes of a 
 X(kLl128BuffSize, "NCCL_LL128_BUFFSIZE", kInteger, 64, 1 << 30, "4915200",
   "bytes of a connection's LL128 buffer")
 X(kNvlsChunkSize, "NCCL_NVLS_CHUNKSIZE", kInteger, 1, 1 << 30, "131072", "bytes of a chunk with NVLS")
+X(kP2pLlThreshold, "NCCL_P2P_LL_THRESHOLD", kInteger, 0, 1 << 30, "16384",
+  "bytes per channel up to which send/receive uses LL")
+X(kP2pNetChunkSize, "NCCL_P2P_NET_CHUNKSIZE", kInteger, 1, 1 << 30, "131072",
+  "bytes of a step of send/receive in jobs of several nodes")
+X(kP2pPciChunkSize, "NCCL_P2P_PCI_CHUNKSIZE", kInteger, 1, 1 << 30, "131072",
+  "bytes of a step of send/receive on one node")
+X(kP2pNvlChunkSize, "NCCL_P2P_NVL_CHUNKSIZE", kInteger, 1, 1 << 30, "524288",
+  "bytes of a step of send/receive on one node whose GPUs are all joined by NVLink")
+X(kChunkSize, "NCCL_CHUNK_SIZE", kInteger, 0, 1 << 30, "0", "bytes of a chunk of send/receive; 0: one step")
 X(kNvlsTreeMaxChunkSize, "NCCL_NVLSTREE_MAX_CHUNKSIZE", kInteger, -2, 1 << 30, "-2",
   "bytes of a chunk with NVLSTree at most; -2: 64 KiB from four nodes on")
 

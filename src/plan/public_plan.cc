@@ -1,10 +1,12 @@
 // The public face of the planner (include/xylem/plan.h): converts options, results and errors.
 
 #include "connect/rings.h"
+#include "connect/trees.h"
 #include "core/error.h"
 #include "plan/plan_json.h"
 #include "plan/plan_log.h"
 #include "plan/planner.h"
+#include "tuning/choice.h"
 #include "xylem/plan.h"
 
 namespace xylem {
@@ -26,14 +28,35 @@ PlannedGraph publicGraph(const ChannelGraph& graph, const System& system) {
   return result;
 }
 
-template <typename Read>
-Plan planOf(const Read& read, const PlanOptions& options) try {
+Plan planOf(const std::vector<HostRequest>& hosts, bool listed, const PlanOptions& options) {
   const Settings settings = Settings::fromPairs(options.settings);
-  PlanRequest request = identicalHosts(read(), options.hosts);
+  PlanRequest request;
+  request.hosts = hosts;
+  request.hostsListed = listed;
+  request.offered = {options.nvls, options.collnet};
   request.graphFile = graphFileOf(settings);
   return planJob(request, settings);
+}
+
+// Whatever goes wrong inside becomes the one error that the header knows.
+template <typename Make>
+auto guarded(const Make& make) try {
+  return make();
 } catch (const Error& error) {
   throw PlanError(error.what());
+}
+
+HostRequest hosts(Document document, int count) {
+  return {std::make_shared<const Document>(std::move(document)), {}, count};
+}
+
+Collective collectiveNamed(const std::string& text) {
+  for (Collective collective : kAllCollectives)
+    if (text == name(collective)) return collective;
+  throw PlanError(
+      fmt::format("there is no collective `{}`; expected AllReduce, AllGather, ReduceScatter, Broadcast or "
+                  "Reduce",
+                  text));
 }
 
 }  // namespace
@@ -46,12 +69,28 @@ JobPlan& JobPlan::operator=(JobPlan&&) noexcept = default;
 JobPlan::~JobPlan() = default;
 
 JobPlan JobPlan::ofFile(const std::string& path, const PlanOptions& options) {
-  return JobPlan(std::make_unique<State>(State{planOf([&] { return readTopology(path); }, options)}));
+  return guarded([&] {
+    return JobPlan(
+        std::make_unique<State>(State{planOf({hosts(readTopology(path), options.hosts)}, false, options)}));
+  });
 }
 
 JobPlan JobPlan::ofXml(const std::string& xml, const PlanOptions& options) {
-  return JobPlan(
-      std::make_unique<State>(State{planOf([&] { return parseTopology(xml, "(text)"); }, options)}));
+  return guarded([&] {
+    return JobPlan(std::make_unique<State>(
+        State{planOf({hosts(parseTopology(xml, "(text)"), options.hosts)}, false, options)}));
+  });
+}
+
+JobPlan JobPlan::ofHosts(const std::vector<JobHosts>& list, const PlanOptions& options) {
+  return guarded([&] {
+    std::vector<HostRequest> requests;
+    for (const JobHosts& group : list) {
+      requests.push_back(hosts(readTopology(group.file), group.count));
+      requests.back().gpus = group.gpus;
+    }
+    return JobPlan(std::make_unique<State>(State{planOf(requests, true, options)}));
+  });
 }
 
 int JobPlan::ranks() const { return state_->plan.job().ranks(); }
@@ -62,6 +101,28 @@ std::vector<int> JobPlan::ring(int channel) const {
   if (channel < 0 || channel >= channels())
     throw std::out_of_range(fmt::format("channel {} of {}", channel, channels()));
   return ringOf(state_->plan.connections, channel);
+}
+
+PlannedTree JobPlan::tree(int rank, int channel) const {
+  const Connections& c = state_->plan.connections;
+  if (rank < 0 || rank >= ranks()) throw std::out_of_range(fmt::format("rank {} of {}", rank, ranks()));
+  if (channel < 0 || channel >= c.of(rank).channels.total())
+    throw std::out_of_range(fmt::format("channel {} of {}", channel, c.of(rank).channels.total()));
+  const TreeLinks links = treeOf(c, rank, channel);
+  PlannedTree tree{links.up, {}};
+  for (int child : links.down)
+    if (child >= 0) tree.down.push_back(child);
+  return tree;
+}
+
+PlannedChoice JobPlan::choice(const std::string& collective, std::uint64_t bytes) const {
+  const TuningModel& model = state_->plan.tuning[static_cast<std::size_t>(state_->plan.job().viewOf(0))];
+  const Choice chosen = choose(model, {.collective = collectiveNamed(collective), .bytes = bytes});
+  if (chosen.best() == nullptr)
+    throw PlanError(
+        fmt::format("nothing can run {}: the settings exclude every algorithm and protocol", collective));
+  return {name(chosen.best()->algorithm), name(chosen.best()->protocol), chosen.best()->time, chosen.channels,
+          chosen.warps};
 }
 
 PlannedGraph JobPlan::ringGraph() const {

@@ -60,6 +60,7 @@ TuningInput tuningInput(const Connections& c, int view) {
   input.collnet = c.collnet;
   input.collnetHeads = decisions.collnetHeads;
   input.nvls = c.nvlsHeads > 0;
+  input.nvlsHeads = c.nvlsHeads;
   input.hasNvs = own.hasNvs;
   input.nChannels = decisions.channels.total();
   input.nvlsChannels = decisions.nvlsChannels;

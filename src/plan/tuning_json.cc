@@ -16,31 +16,41 @@ Json modelJson(const TuningModel& model, Collective collective) {
   return algorithms;
 }
 
-Json choiceJson(const TuningModel& model, Collective collective, std::uint64_t bytes) {
-  const Choice choice = choose(model, {.collective = collective, .bytes = bytes});
-  if (choice.best() == nullptr) return {{"bytes", bytes}, {"error", "no algorithm and protocol can run it"}};
-  return {{"bytes", bytes},
-          {"algorithm", name(choice.best()->algorithm)},
-          {"protocol", name(choice.best()->protocol)},
-          {"time", number(choice.best()->time)},
-          {"channels", choice.channels},
-          {"warps", choice.warps}};
+template <typename T>
+Json tableJson(const ByAlgorithm<ByProtocol<T>>& table) {
+  Json json = Json::object();
+  for (Algorithm algorithm : kAllAlgorithms) json[name(algorithm)] = table[algorithm];
+  return json;
 }
 
 }  // namespace
 
-Json tuningJson(const TuningModel& model) {
+Json tuningTablesJson(const TuningModel& model) {
   Json json;
   for (Collective collective : kAllCollectives)
     json["model"][name(collective)] = modelJson(model, collective);
-  for (Algorithm algorithm : kAllAlgorithms) {
-    json["maxThreads"][name(algorithm)] = model.maxThreads[algorithm];
-    json["threadThresholds"][name(algorithm)] = model.threadThreshold[algorithm];
-  }
+  json["maxThreads"] = tableJson(model.maxThreads);
+  json["threadThresholds"] = tableJson(model.threadThreshold);
+  return json;
+}
+
+Json choiceJson(const Choice& choice) {
+  Json json = {{"bytes", choice.operation.bytes}};
+  if (choice.best() == nullptr) return json;
+  json.update({{"algorithm", name(choice.best()->algorithm)},
+               {"protocol", name(choice.best()->protocol)},
+               {"time", number(choice.best()->time)},
+               {"channels", choice.channels},
+               {"warps", choice.warps}});
+  return json;
+}
+
+Json tuningJson(const TuningModel& model) {
+  Json json = tuningTablesJson(model);
   for (Collective collective : kAllCollectives) {
     Json& list = json["choice"][name(collective)] = Json::array();
     for (std::uint64_t bytes : choiceSizes())
-      list.push_back(choiceJson(model, collective, bytes));
+      list.push_back(choiceJson(choose(model, {.collective = collective, .bytes = bytes})));
   }
   return json;
 }

@@ -2,10 +2,15 @@
 // The `tuning` section of a plan's JSON: NCCL's model, and what it chooses for some sizes.
 
 #include "plan/json_value.h"
+#include "tuning/choice.h"
 #include "tuning/model.h"
 
 namespace xylem {
 
 Json tuningJson(const TuningModel& model);
+
+// Its parts: the tables of the model, and one choice. A choice that nothing can run has only its bytes.
+Json tuningTablesJson(const TuningModel& model);
+Json choiceJson(const Choice& choice);
 
 }  // namespace xylem

@@ -1,9 +1,14 @@
 #pragma once
-// This machine as a topology document: CPUs and NUMA nodes through hwloc, the PCI tree and network interfaces
-// from sysfs, and host devices to compute on.
+// This machine as a topology document, the way NCCL describes it: the PCI tree with its switches, NUMA nodes
+// and CPUs, GPUs with their NVLinks, network cards. Without GPUs it gets host devices to compute on.
 //
-//   Document doc = detectTopology({.hostDevices = 8});     // at least eight gpu elements with host="1"
+//   Document doc = detectTopology({.hostDevices = 8});   // at least eight gpu elements with host="1"
+//   const auto source = gpuSourceOf("/");
+//   Document doc = detectTopology({.gpus = source.get()});              // NVIDIA's GPUs, if there are any
 //   Document doc = detectTopology({.root = "captured"});   // a copy of another machine's /sys and /proc
+//
+// With GPUs the document is what the ranks of a job on all of them detect and fuse (topology/fuse.h): rank i
+// on GPU i, and RDMA devices as network cards if there are any, else interfaces.
 //
 // A *host device* is a gpu element of ours: compute on CPU cores whose memory is its NUMA node's. It is
 // marked host="1", hangs below a made-up PCI bus id on its NUMA node and is tied to that node's memory by a
@@ -14,9 +19,14 @@
 // PCI bus still gives its CPUs, its interfaces and its host devices.
 
 #include <filesystem>
+#include <optional>
 #include <string>
+#include <vector>
 
+#include "topology/detect_gpu_source.h"
+#include "topology/detect_rdma.h"
 #include "topology/document.h"
+#include "topology/merge_nics.h"
 
 namespace xylem {
 
@@ -32,9 +42,17 @@ struct DetectOptions {
   std::string interfaces;
   // Where /sys and /proc are found; another folder replays a captured machine.
   std::filesystem::path root = "/";
+  // The GPUs to describe. None given, or none found: host devices.
+  const GpuSource* gpus = nullptr;
+  // NCCL_TOPO_FILE: a description to complete. Empty: the one that a virtual machine's tools left, if any.
+  std::string topologyFile;
+  RdmaOptions rdma;
+  // Network devices as a job uses them. Absent: as they are, which is what NCCL writes to a file.
+  std::optional<MergeOptions> merge;
 };
 
-// Throws Error if the machine cannot be read at all.
-Document detectTopology(const DetectOptions& options = {});
+// Throws Error if the machine cannot be read at all, InputError for a malformed topology file. `remarks`
+// takes what a person should know about the outcome.
+Document detectTopology(const DetectOptions& options = {}, std::vector<std::string>* remarks = nullptr);
 
 }  // namespace xylem

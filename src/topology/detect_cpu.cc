@@ -59,13 +59,12 @@ std::string maskText(hwloc_const_bitmap_t set) {
   return text;
 }
 
-// "key : value" of a /proc/cpuinfo line.
+// "key : value" of a /proc/cpuinfo line, with the value's own blanks: a maker is called "  Shanghai  ".
 std::pair<std::string, std::string> splitLine(const std::string& line) {
   const std::size_t colon = line.find(':');
   if (colon == std::string::npos) return {};
   const std::size_t keyEnd = line.find_last_not_of(" \t", colon == 0 ? 0 : colon - 1);
-  const std::size_t valueStart = line.find_first_not_of(" \t", colon + 1);
-  return {line.substr(0, keyEnd + 1), valueStart == std::string::npos ? "" : line.substr(valueStart)};
+  return {line.substr(0, keyEnd + 1), colon + 2 < line.size() ? line.substr(colon + 2) : ""};
 }
 
 const char* buildArchitecture() {
@@ -140,33 +139,42 @@ CpuLayout readCpuLayout(const std::filesystem::path& root) {
   return layout;
 }
 
-CpuElements::CpuElements(Document& document, const CpuLayout& layout, std::filesystem::path root,
-                         std::string hostHash)
-    : document_(document), layout_(layout), root_(std::move(root)), hostHash_(std::move(hostHash)) {
-  for (const NumaNode& node : layout_.nodes) {
-    const ElementId id = add(node.id, node.affinityMask);
-    if (first_ == kNoElement) first_ = id;
-  }
+void CpuElements::addAll() {
+  for (const NumaNode& node : layout_.nodes) of(node.id);
+  addedAll_ = true;
 }
 
 ElementId CpuElements::of(int numaId) {
-  if (numaId < 0 && layout_.nodes.size() == 1) numaId = layout_.nodes.front().id;
-  const ElementId existing = document_.child(document_.root(), "cpu", "numaid", std::to_string(numaId));
-  return existing != kNoElement ? existing : add(numaId, "");
+  if (numaId < 0 && addedAll_ && layout_.nodes.size() == 1) numaId = layout_.nodes.front().id;
+  ElementId cpu = document_.child(document_.root(), "cpu", "numaid", std::to_string(numaId));
+  if (cpu == kNoElement) {
+    cpu = document_.add(document_.root(), "cpu");
+    document_.set(cpu, "host_hash", hostHash_);
+    document_.set(cpu, "numaid", std::to_string(numaId));
+  }
+  complete(cpu);
+  return cpu;
 }
 
-ElementId CpuElements::add(int numaId, const std::string& fallbackMask) {
-  const ElementId cpu = document_.add(document_.root(), "cpu");
-  const std::string mask = readLine(root_ / fmt::format("sys/devices/system/node/node{}/cpumap", numaId));
-  document_.set(cpu, "host_hash", hostHash_);
-  document_.set(cpu, "numaid", std::to_string(numaId));
-  document_.set(cpu, "affinity", mask.empty() ? fallbackMask : mask);
-  document_.set(cpu, "arch", layout_.identity.arch);
-  if (layout_.identity.vendor.empty()) return cpu;
-  document_.set(cpu, "vendor", layout_.identity.vendor);
-  document_.set(cpu, "familyid", std::to_string(layout_.identity.family));
-  document_.set(cpu, "modelid", std::to_string(layout_.identity.model));
-  return cpu;
+ElementId CpuElements::first() {
+  const ElementId cpu = document_.child(document_.root(), "cpu");
+  return cpu == kNoElement ? of(layout_.nodes.front().id) : cpu;
+}
+
+void CpuElements::complete(ElementId cpu) {
+  if (!complete_.insert(cpu).second) return;
+  const std::string* numa = document_.attribute(cpu, "numaid");
+  const int numaId = numa == nullptr ? -1 : parseInt(*numa, -1);
+  std::string mask = readLine(root_ / fmt::format("sys/devices/system/node/node{}/cpumap", numaId));
+  const auto node = std::find_if(layout_.nodes.begin(), layout_.nodes.end(),
+                                 [&](const NumaNode& other) { return other.id == numaId; });
+  if (mask.empty() && node != layout_.nodes.end()) mask = node->affinityMask;
+  if (!mask.empty()) document_.setIfAbsent(cpu, "affinity", mask);
+  document_.setIfAbsent(cpu, "arch", layout_.identity.arch);
+  if (layout_.identity.vendor.empty()) return;
+  document_.setIfAbsent(cpu, "vendor", layout_.identity.vendor);
+  document_.setIfAbsent(cpu, "familyid", std::to_string(layout_.identity.family));
+  document_.setIfAbsent(cpu, "modelid", std::to_string(layout_.identity.model));
 }
 
 }  // namespace xylem

@@ -7,6 +7,7 @@
 //   ElementId below = cpus.of(1);                // the element of NUMA node 1, made on first use
 
 #include <filesystem>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -39,25 +40,31 @@ CpuLayout readCpuLayout(const std::filesystem::path& root);
 
 CpuIdentity readCpuIdentity(const std::filesystem::path& root);
 
-// The `cpu` elements of a document under construction, found by NUMA node.
+// The `cpu` elements of a document under construction, found by NUMA node. What a file left out of one that
+// it describes is completed when something is found below it.
 class CpuElements {
  public:
-  // Makes one element for each node of the layout.
-  CpuElements(Document& document, const CpuLayout& layout, std::filesystem::path root, std::string hostHash);
+  CpuElements(Document& document, const CpuLayout& layout, std::filesystem::path root, std::string hostHash)
+      : document_(document), layout_(layout), root_(std::move(root)), hostHash_(std::move(hostHash)) {}
 
-  // A node without cores (memory or devices only) gets its element on first use. -1 means unknown; where
-  // there is only one node, that is the one.
+  // Makes one element for each node of the layout, for host devices. A device of node -1 (unknown) then
+  // belongs to the only node, where there is one only; else, as in NCCL, to a CPU of its own.
+  void addAll();
+
+  // The element of a node, made on first use.
   ElementId of(int numaId);
-  ElementId first() const { return first_; }
+  // The document's first.
+  ElementId first();
+  // Gives an element what the system knows of its CPU.
+  void complete(ElementId cpu);
 
  private:
-  ElementId add(int numaId, const std::string& fallbackMask);
-
   Document& document_;
   const CpuLayout& layout_;
   std::filesystem::path root_;
   std::string hostHash_;
-  ElementId first_ = kNoElement;
+  std::set<ElementId> complete_;
+  bool addedAll_ = false;
 };
 
 }  // namespace xylem

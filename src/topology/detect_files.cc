@@ -1,6 +1,7 @@
 #include "topology/detect_files.h"
 
 #include <algorithm>
+#include <cctype>
 #include <cerrno>
 #include <climits>
 #include <cstdlib>
@@ -48,6 +49,12 @@ int parseInt(std::string_view text, int fallback) {
   const long value = std::strtol(copy.c_str(), &end, 0);
   if (end == copy.c_str() || errno == ERANGE || value < INT_MIN || value > INT_MAX) return fallback;
   return static_cast<int>(value);
+}
+
+std::string lowerCase(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return text;
 }
 
 }  // namespace xylem

@@ -28,4 +28,7 @@ std::filesystem::path realPath(const std::filesystem::path& path);
 // C syntax (10, 0x10); `fallback` if the text does not start with a number that fits.
 int parseInt(std::string_view text, int fallback);
 
+// "0000:1B:00.0" -> "0000:1b:00.0"
+std::string lowerCase(std::string text);
+
 }  // namespace xylem

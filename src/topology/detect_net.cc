@@ -12,6 +12,7 @@
 
 #include "core/interface_list.h"
 #include "topology/detect_files.h"
+#include "topology/detect_pci.h"
 
 namespace xylem {
 namespace {
@@ -20,8 +21,7 @@ namespace fs = std::filesystem;
 
 // What NCCL's socket transport says of every interface.
 constexpr int kDefaultSpeed = 10000;  // Mb/s, where the driver does not tell
-constexpr const char* kMaxConnections = "65536";
-constexpr const char* kNicClass = "0x02";
+constexpr int kMaxConnections = 65536;
 
 constexpr const char* kInfinibandPrefixes[] = {"ib"};
 // Interfaces between containers and their host, which lead to no other machine.
@@ -99,24 +99,18 @@ std::vector<NetInterface> chooseInterfaces(const std::vector<NetInterface>& inte
   return interfaces;
 }
 
-void addNets(Document& document, CpuElements& cpus, PciTree& pci,
-             const std::vector<NetInterface>& interfaces) {
-  int dev = 0;
+std::vector<NetDevice> socketDevices(const std::vector<NetInterface>& interfaces) {
+  std::vector<NetDevice> devices;
   for (const NetInterface& interface : interfaces) {
-    const ElementId parent = interface.busId.empty() ? cpus.first() : pci.attach(interface.busId, kNicClass);
-    ElementId nic = document.child(parent, "nic");
-    if (nic == kNoElement) nic = document.add(parent, "nic");
-    const ElementId net = document.add(nic, "net");
-    document.set(net, "name", interface.name);
-    document.set(net, "dev", std::to_string(dev));
-    document.set(net, "latency", "0");
-    document.set(net, "speed", std::to_string(interface.speed));
-    document.set(net, "port", "0");
-    document.set(net, "guid", fmt::format("{:#x}", dev));
-    document.set(net, "maxconn", kMaxConnections);
-    document.set(net, "gdr", "0");
-    ++dev;
+    NetDevice device;
+    device.name = interface.name;
+    device.busId = interface.busId;
+    device.speed = interface.speed;
+    device.guid = devices.size();
+    device.maxConnections = kMaxConnections;
+    devices.push_back(std::move(device));
   }
+  return devices;
 }
 
 }  // namespace xylem

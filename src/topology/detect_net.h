@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "topology/detect_pci.h"
+#include "topology/detect_net_device.h"
 
 namespace xylem {
 
@@ -32,8 +32,7 @@ std::vector<NetInterface> readInterfaces(const std::filesystem::path& root);
 std::vector<NetInterface> chooseInterfaces(const std::vector<NetInterface>& interfaces,
                                            std::string_view filter);
 
-// Adds a net element for each, below its PCI device or, for virtual ones, the first CPU.
-void addNets(Document& document, CpuElements& cpus, PciTree& pci,
-             const std::vector<NetInterface>& interfaces);
+// As network devices, numbered in this order.
+std::vector<NetDevice> socketDevices(const std::vector<NetInterface>& interfaces);
 
 }  // namespace xylem

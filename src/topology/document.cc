@@ -66,6 +66,10 @@ void Document::set(ElementId id, std::string_view name, std::string value) {
   attributes.emplace_back(name, std::move(value));
 }
 
+void Document::setIfAbsent(ElementId id, std::string_view name, std::string value) {
+  if (attribute(id, name) == nullptr) set(id, name, std::move(value));
+}
+
 void Document::removeAttribute(ElementId id, std::string_view name) {
   std::erase_if(at(id).attributes, [&](const auto& attribute) { return attribute.first == name; });
 }

@@ -57,6 +57,8 @@ class Document {
   ElementId add(ElementId parent, std::string name, int line = 0, std::size_t position = SIZE_MAX);
   // Replaces the attribute's value, or appends it.
   void set(ElementId id, std::string_view name, std::string value);
+  // Only if the attribute is absent.
+  void setIfAbsent(ElementId id, std::string_view name, std::string value);
   void removeAttribute(ElementId id, std::string_view name);
   // Takes `id` out of its parent's children; the element stays in the table, unreachable.
   void detach(ElementId id);

@@ -20,7 +20,6 @@ constexpr double kTreeLl128Share = 120.0 / 128.0;
 constexpr double kOneGpuTreeShare = 0.85;  // Pattern::kTree: all traffic through one GPU
 constexpr double kPatShare = 0.75;
 constexpr double kHopperCollnetShare = 0.85;
-constexpr int kHopper = 90;
 // CollNetDirect's AllGather and ReduceScatter, with one and with eight ranks per node.
 constexpr double kCollnetAloneShare = 0.95;
 constexpr double kCollnetEightShare = 0.85;
@@ -85,7 +84,7 @@ float collnetDirectTraffic(const TuningInput& input, float all) {
   float sharing = single(input.ranksPerNode() / (1.0 * channels));
   sharing -= (sharing - 1) / 2;
   all /= sharing;
-  return input.lowestSm >= kHopper ? single(all * kHopperCollnetShare) : all;
+  return input.lowestSm >= measured::kHopperSm ? single(all * kHopperCollnetShare) : all;
 }
 
 }  // namespace

@@ -11,7 +11,6 @@ constexpr int kLeastThreads = 3 * kWarpThreads;
 // Threads beside those that move data: one warp of a ring, four of trees.
 constexpr int kRingSyncThreads = kWarpThreads;
 constexpr int kTreeSyncThreads = 4 * kWarpThreads;
-constexpr int kTreeThreads = 640;
 // Blocks are halved while what is left is a whole number of these.
 constexpr int kHalvedThreads = 128;
 // CollNetDirect gives up channels in stages, at each of them lowering what a thread should have.
@@ -68,7 +67,7 @@ BlockSize blockSize(const TuningModel& model, std::uint64_t bytes, Algorithm alg
   if (protocol == Protocol::kSimple && algorithm == Algorithm::kRing) threads += kRingSyncThreads;
   if (protocol == Protocol::kSimple && algorithm == Algorithm::kTree) threads += kTreeSyncThreads;
   threads = std::max(threads, kLeastThreads);
-  if (algorithm == Algorithm::kTree || algorithm == Algorithm::kPat) threads = kTreeThreads;
+  if (algorithm == Algorithm::kTree || algorithm == Algorithm::kPat) threads = kMostThreads;
   return {channels, threads / kWarpThreads};
 }
 

@@ -1,7 +1,6 @@
 #include "tuning/choice.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "tuning/block_size.h"
 #include "tuning/log2.h"
@@ -10,9 +9,6 @@
 namespace xylem {
 namespace {
 
-constexpr int kMostCollnetDirectRanks = 8;
-constexpr int kMostNvlsGatherRanks = 32;
-constexpr int kPlateauAmpere = 80;
 // 8-bit floats lose too much when many ranks add up one after the other.
 constexpr int kMostSmallFloatRingRanks = 8;
 constexpr float kSmallFloatRingPenalty = 1024;
@@ -107,8 +103,9 @@ float predictedTime(const TuningModel& model, const Operation& operation, Algori
   const auto parts = static_cast<std::uint64_t>(channels) * static_cast<std::uint64_t>(input.ranks);
   if (allReduce && ring && protocol == Protocol::kSimple && input.nodes > 1 &&
       operation.bytes / parts >= measured::kPlateauBytes)
-    latency = static_cast<float>(latency * (input.lowestSm < kPlateauAmpere ? measured::kPlateauBeforeAmpere
-                                                                            : measured::kPlateauFromAmpere));
+    latency =
+        static_cast<float>(latency * (input.lowestSm < measured::kAmpereSm ? measured::kPlateauBeforeAmpere
+                                                                           : measured::kPlateauFromAmpere));
   const int operations = roundedUp(operation.aggregated, channels);
   const int starts = ring ? operations : roundedUp(operations, kOperationsPerBatch);
   const float time = latency * static_cast<float>(starts) +

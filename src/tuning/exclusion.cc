@@ -1,12 +1,12 @@
 #include "tuning/exclusion.h"
 
+#include "tuning/measured.h"
+
 namespace xylem {
 namespace {
 
 // LL128 was proven on these, by lowest compute capability; between others 128-byte stores may tear.
 constexpr std::array<int, 5> kLl128Sms = {70, 80, 90, 100, 120};
-// From Hopper on, data may reach the NIC through another GPU.
-constexpr int kHopper = 90;
 
 bool offers(Algorithm algorithm, Collective collective) {
   switch (algorithm) {
@@ -52,8 +52,7 @@ Exclusion excludedByMachine(const TuningInput& input, Collective collective, Alg
 }
 
 Exclusion excludedLl128(const TuningInput& input, const TuningGraph& graph) {
-  const PathType farthest = input.lowestSm >= kHopper ? PathType::kPxn : PathType::kPxb;
-  if (graph.typeInter > farthest) return Exclusion::kLl128NetDistance;
+  if (graph.typeInter > farthestLl128Net(input)) return Exclusion::kLl128NetDistance;
   if (graph.typeIntra > PathType::kNvb) return Exclusion::kLl128Distance;
   if (input.lowestSm != input.highestSm) return Exclusion::kLl128MixedGpus;
   for (const int sm : kLl128Sms)
@@ -62,6 +61,11 @@ Exclusion excludedLl128(const TuningInput& input, const TuningGraph& graph) {
 }
 
 }  // namespace
+
+// From Hopper on, data may reach the NIC through another GPU.
+PathType farthestLl128Net(const TuningInput& input) {
+  return input.lowestSm >= measured::kHopperSm ? PathType::kPxn : PathType::kPxb;
+}
 
 bool hasModel(const TuningInput& input, const TuningOptions& options, Collective collective,
               Algorithm algorithm, Protocol protocol) {

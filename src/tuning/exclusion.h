@@ -42,6 +42,12 @@ enum class Exclusion : std::uint8_t {
   kTooSlow,          // the predicted time is beyond what NCCL considers
 };
 
+// CollNetDirect serves so many ranks per node, NVLS gathers and scatters among so many.
+constexpr int kMostCollnetDirectRanks = 8;
+constexpr int kMostNvlsGatherRanks = 32;
+// The farthest NIC with which LL128 works.
+PathType farthestLl128Net(const TuningInput& input);
+
 // NCCL's tuning model: bandwidth 0 for anything but kNone. Asks for no graph's bandwidth.
 Exclusion excludedByJob(const TuningInput& input, const TuningOptions& options, Collective collective,
                         Algorithm algorithm, Protocol protocol);

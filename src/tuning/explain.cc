@@ -12,7 +12,7 @@ std::string ll128Text(Exclusion why, const TuningGraph& graph, const TuningInput
                          name(graph.typeIntra));
     case Exclusion::kLl128NetDistance:
       return fmt::format("LL128 needs NICs near the GPUs: the path is {}, farther than {}",
-                         name(graph.typeInter), input.lowestSm >= 90 ? "PXN" : "PXB");
+                         name(graph.typeInter), name(farthestLl128Net(input)));
     case Exclusion::kLl128MixedGpus:
       return fmt::format("LL128 needs equal GPUs: compute capabilities reach from {} to {}", input.lowestSm,
                          input.highestSm);
@@ -65,15 +65,16 @@ std::string explain(const Candidate& candidate, const Operation& operation, cons
     case Exclusion::kLl128Architecture:
       return ll128Text(candidate.excluded, graph, input);
     case Exclusion::kManyLocalRanks:
-      return fmt::format("{} serves up to 8 ranks per node: there are {}", algorithm, input.maxLocalRanks);
+      return fmt::format("{} serves up to {} ranks per node: there are {}", algorithm,
+                         kMostCollnetDirectRanks, input.maxLocalRanks);
     case Exclusion::kCollnetOperands:
       return fmt::format("CollNet does not do {} of {}", name(operation.reduction), name(operation.type));
     case Exclusion::kNvlsOperands:
       return fmt::format("NVLink multicast does not do {} of {}",
                          operation.scaled ? "scaled sum" : name(operation.reduction), name(operation.type));
     case Exclusion::kNvlsSpread:
-      return fmt::format("{} does {} only on one node of up to 32 ranks", algorithm,
-                         name(operation.collective));
+      return fmt::format("{} does {} only on one node of up to {} ranks", algorithm,
+                         name(operation.collective), kMostNvlsGatherRanks);
     case Exclusion::kPatScaling:
       return "PAT cannot scale while it scatters";
     case Exclusion::kTooSlow:

@@ -19,6 +19,17 @@ const char* name(Protocol protocol) {
   return kNames[protocol];
 }
 
+const char* upperName(Algorithm algorithm) {
+  constexpr ByAlgorithm<const char*> kNames = {"TREE",      "RING", "COLLNET_DIRECT", "COLLNET_CHAIN", "NVLS",
+                                               "NVLS_TREE", "PAT"};
+  return kNames[algorithm];
+}
+
+const char* upperName(Protocol protocol) {
+  constexpr ByProtocol<const char*> kNames = {"LL", "LL128", "SIMPLE"};
+  return kNames[protocol];
+}
+
 GraphKind graphOf(Algorithm algorithm) {
   constexpr ByAlgorithm<GraphKind> kGraphs = {
       GraphKind::kTree, GraphKind::kRing, GraphKind::kCollnetDirect, GraphKind::kCollnetChain,

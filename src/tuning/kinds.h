@@ -33,7 +33,7 @@ const char* name(Collective collective);
 const char* name(Algorithm algorithm);
 const char* name(Protocol protocol);
 
-// Every data of all ranks passes through the buffers of AllGather and ReduceScatter.
+// The data of all ranks passes through the buffers of AllGather and ReduceScatter.
 constexpr bool gathersOrScatters(Collective collective) {
   return collective == Collective::kAllGather || collective == Collective::kReduceScatter;
 }
@@ -43,6 +43,10 @@ constexpr bool isNvls(Algorithm algorithm) {
 constexpr bool isCollnet(Algorithm algorithm) {
   return algorithm == Algorithm::kCollnetDirect || algorithm == Algorithm::kCollnetChain;
 }
+
+// `RING`, `SIMPLE`: as NCCL's message about an operation spells them.
+const char* upperName(Algorithm algorithm);
+const char* upperName(Protocol protocol);
 
 // The graph whose channels an algorithm uses.
 GraphKind graphOf(Algorithm algorithm);

@@ -17,37 +17,38 @@ template <typename T>
 using ByHardware = KeyedArray<Hardware, T, 3>;
 
 using Latencies = ByAlgorithm<ByProtocol<float>>;
+constexpr ByProtocol<float> latencies(float ll, float ll128, float simple) { return {ll, ll128, simple}; }
 
-// To start an operation; columns LL, LL128, Simple.
-constexpr Latencies kBaseLatency = {{{
-    {{{6.8f, 14.0f, 8.4f}}},  // Tree
-    {{{6.6f, 14.0f, 8.4f}}},  // Ring
-}}};
+// To start an operation.
+constexpr Latencies kBaseLatency = {
+    latencies(6.8f, 14.0f, 8.4f),  // Tree
+    latencies(6.6f, 14.0f, 8.4f),  // Ring
+};
 
-// Of one step; rows Tree, Ring, CollNetDirect, CollNetChain, NVLS, NVLSTree, PAT.
-constexpr ByHardware<Latencies> kStepLatency = {{{
-    {{{{{{0.6f, 1.25f, 4.0f}}},
-       {{{0.6f, 1.9f, 3.4f}}},
-       {{{0, 0, 3.7f}}},
-       {{{0, 0, 2.8f}}},
-       {{{0, 0, 25}}},
-       {{{0, 0, 25}}},
-       {{{0, 0, 0}}}}}},
-    {{{{{{1.0f, 1.9f, 4.0f}}},
-       {{{1.0f, 2.5f, 5.7f}}},
-       {{{0, 0, 3.7f}}},
-       {{{0, 0, 2.8f}}},
-       {{{0, 0, 0}}},
-       {{{0, 0, 0}}},
-       {{{0, 0, 0}}}}}},
-    {{{{{{5.0f, 8.5f, 14}}},
-       {{{2.7f, 4.0f, 14.0f}}},
-       {{{0, 0, 31}}},
-       {{{0, 0, 30}}},
-       {{{0, 0, 18}}},
-       {{{0, 0, 14}}},
-       {{{0, 0, 0}}}}}},
-}}};
+// Of one step.
+constexpr Latencies kNvlinkLatency = {
+    latencies(0.6f, 1.25f, 4.0f),  // Tree
+    latencies(0.6f, 1.9f, 3.4f),   // Ring
+    latencies(0, 0, 3.7f),         // CollNetDirect
+    latencies(0, 0, 2.8f),         // CollNetChain
+    latencies(0, 0, 25),           // NVLS
+    latencies(0, 0, 25),           // NVLSTree
+};
+constexpr Latencies kPciLatency = {
+    latencies(1.0f, 1.9f, 4.0f),  // Tree
+    latencies(1.0f, 2.5f, 5.7f),  // Ring
+    latencies(0, 0, 3.7f),        // CollNetDirect
+    latencies(0, 0, 2.8f),        // CollNetChain
+};
+constexpr Latencies kNetLatency = {
+    latencies(5.0f, 8.5f, 14),     // Tree
+    latencies(2.7f, 4.0f, 14.0f),  // Ring
+    latencies(0, 0, 31),           // CollNetDirect
+    latencies(0, 0, 30),           // CollNetChain
+    latencies(0, 0, 18),           // NVLS
+    latencies(0, 0, 14),           // NVLSTree
+};
+constexpr ByHardware<Latencies> kStepLatency = {kNvlinkLatency, kPciLatency, kNetLatency};
 
 // What a CPU adds to each network step of a ring.
 constexpr float kNetOverheadIntel = 1.0f;
@@ -55,36 +56,46 @@ constexpr float kNetOverheadAmd = 2.0f;
 constexpr float kNetOverheadOther = 1.0f;
 constexpr float kNetOverheadSimpleFactor = 3;
 
+// The first compute capability (major*10+minor) of an architecture.
+constexpr int kAmpereSm = 80;
+constexpr int kHopperSm = 90;
+constexpr int kBlackwellSm = 100;
+
 // Limits by architecture; columns one node, two nodes, more.
 enum class Architecture : std::uint8_t { kVolta, kAmpere, kHopper, kBlackwell };
 using Limits = KeyedArray<Architecture, std::array<double, 3>, 4>;
-constexpr Limits kMostLl = {
-    {{{{39.0, 39.0, 20.4}}, {{87.7, 22.5, 19.0}}, {{141.0, 45.0, 35.0}}, {{282, 90, 70}}}}};
+constexpr std::array<double, 3> limits(double one, double two, double more) { return {one, two, more}; }
+constexpr Limits kMostLl = {limits(39.0, 39.0, 20.4), limits(87.7, 22.5, 19.0), limits(141.0, 45.0, 35.0),
+                            limits(282.0, 90.0, 70.0)};
 // Per channel.
-constexpr Limits kMostRingLl128 = {
-    {{{{20.0, 20.0, 20.0}}, {{20.0, 20.0, 20.0}}, {{36.7, 36.7, 36.7}}, {{73.4, 73.4, 73.4}}}}};
-constexpr Limits kMostTreeLl128 = {
-    {{{{20.0, 20.0, 20.0}}, {{20.0, 20.0, 20.0}}, {{36.7, 36.7, 29.0}}, {{73.4, 73.4, 58}}}}};
-constexpr Limits kMostTree = {
-    {{{{26.5, 18.5, 10.0}}, {{24.0, 23.6, 17.8}}, {{38.7, 41.4, 36.0}}, {{77.4, 82.8, 72}}}}};
+constexpr Limits kMostRingLl128 = {limits(20.0, 20.0, 20.0), limits(20.0, 20.0, 20.0),
+                                   limits(36.7, 36.7, 36.7), limits(73.4, 73.4, 73.4)};
+constexpr Limits kMostTreeLl128 = {limits(20.0, 20.0, 20.0), limits(20.0, 20.0, 20.0),
+                                   limits(36.7, 36.7, 29.0), limits(73.4, 73.4, 58.0)};
+constexpr Limits kMostTree = {limits(26.5, 18.5, 10.0), limits(24.0, 23.6, 17.8), limits(38.7, 41.4, 36.0),
+                              limits(77.4, 82.8, 72.0)};
 
 constexpr Architecture architectureOf(int sm) {
-  if (sm >= 100) return Architecture::kBlackwell;
-  if (sm >= 90) return Architecture::kHopper;
-  return sm >= 80 ? Architecture::kAmpere : Architecture::kVolta;
+  if (sm >= kBlackwellSm) return Architecture::kBlackwell;
+  if (sm >= kHopperSm) return Architecture::kHopper;
+  return sm >= kAmpereSm ? Architecture::kAmpere : Architecture::kVolta;
 }
 
 // How much of the model's bandwidth AllReduce with Tree reaches, by size: from 64 B, doubling.
 constexpr std::size_t kCorrectedSizes = 23;
 constexpr int kFirstCorrectedSizeLog2 = 6;
-constexpr ByProtocol<std::array<float, kCorrectedSizes>> kTreeCorrection = {{{
-    {1.0f, 1.0f, 1.0f, 1.0f, .9f, .8f, .7f, .7f,  .7f,  .7f,  .6f, .5f,
-     .4f,  .4f,  .5f,  .6f,  .7f, .8f, .9f, 1.0f, 1.0f, 1.0f, 1.0f},
-    {1.0f, 1.0f, 1.0f, 1.0f, 1.0f, .9f, .8f, .8f, .8f, .7f,  .6f, .6f,
-     .6f,  .6f,  .6f,  .6f,  .8f,  .9f, .9f, .9f, .9f, 1.0f, 1.0f},
-    {.9f, .9f, .9f, .9f, .9f, .9f, .9f, .8f, .7f, .6f, .6f, .5f,
-     .5f, .5f, .5f, .6f, .7f, .8f, .7f, .7f, .8f, .9f, .9f},
-}}};
+using Correction = std::array<float, kCorrectedSizes>;
+constexpr ByProtocol<Correction> kTreeCorrection = {
+    // LL
+    Correction{1.0f, 1.0f, 1.0f, 1.0f, 0.9f, 0.8f, 0.7f, 0.7f, 0.7f, 0.7f, 0.6f, 0.5f,
+               0.4f, 0.4f, 0.5f, 0.6f, 0.7f, 0.8f, 0.9f, 1.0f, 1.0f, 1.0f, 1.0f},
+    // LL128
+    Correction{1.0f, 1.0f, 1.0f, 1.0f, 1.0f, 0.9f, 0.8f, 0.8f, 0.8f, 0.7f, 0.6f, 0.6f,
+               0.6f, 0.6f, 0.6f, 0.6f, 0.8f, 0.9f, 0.9f, 0.9f, 0.9f, 1.0f, 1.0f},
+    // Simple
+    Correction{0.9f, 0.9f, 0.9f, 0.9f, 0.9f, 0.9f, 0.9f, 0.8f, 0.7f, 0.6f, 0.6f, 0.5f,
+               0.5f, 0.5f, 0.5f, 0.6f, 0.7f, 0.8f, 0.7f, 0.7f, 0.8f, 0.9f, 0.9f},
+};
 // AllReduce with Ring and Simple across nodes reaches its plateau late: its latency counts more, as soon as
 // every rank has this many bytes per channel.
 constexpr std::uint64_t kPlateauBytes = 64;

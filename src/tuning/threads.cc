@@ -10,8 +10,7 @@ struct ThreadRange {
 };
 constexpr ThreadRange kThreads = {64, 512, 512};
 constexpr ThreadRange kSlowRingThreads = {64, 512, 256};
-constexpr ThreadRange kLl128Threads = {160, 640, 640};
-constexpr int kMultiHeadThreads = 640;  // CollNet and NVLS
+constexpr ThreadRange kLl128Threads = {160, kMostThreads, kMostThreads};
 // GB/s of all channels up to which a ring with Simple is slow.
 constexpr double kSlowRing = 12.0;
 
@@ -30,7 +29,7 @@ int threads(int wanted, const ThreadRange& range) {
 int maxThreads(const TuningInput& input, const TuningOptions& options, Algorithm algorithm,
                Protocol protocol) {
   const bool simple = protocol == Protocol::kSimple;
-  if (isCollnet(algorithm) || isNvls(algorithm)) return simple ? kMultiHeadThreads : 0;
+  if (isCollnet(algorithm) || isNvls(algorithm)) return simple ? kMostThreads : 0;
   if (algorithm == Algorithm::kPat) return 0;
   if (protocol == Protocol::kLl128) return threads(options.ll128Threads, kLl128Threads);
   const TuningGraph& ring = input.graph(GraphKind::kRing);

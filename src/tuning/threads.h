@@ -8,6 +8,8 @@
 namespace xylem {
 
 constexpr int kWarpThreads = 32;
+// Of a block.
+constexpr int kMostThreads = 640;
 
 // 0 for what NCCL gives no block of its own.
 int maxThreads(const TuningInput& input, const TuningOptions& options, Algorithm algorithm,

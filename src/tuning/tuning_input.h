@@ -33,6 +33,7 @@ struct TuningInput {
   bool hasNvs = false;  // the host has an NVSwitch
   int nChannels = 0;    // of the communicator
   int nvlsChannels = 0;
+  int nvlsHeads = 0;  // for chunk sizes
 
   const TuningGraph& graph(GraphKind kind) const { return graphs[kind]; }
   float ranksPerNode() const { return static_cast<float>(ranks) / static_cast<float>(nodes); }

@@ -28,7 +28,7 @@ inline void feedOptions(const Settings& settings) {
   const ConnectOptions connect = ConnectOptions::from(settings);
   for (int searched : {1, 7, 32}) {
     const ChannelCounts counts = countChannels({searched, 2, 90, 50.0f}, connect.limits);
-    require(counts.collective >= 1 && counts.total() <= 64);
+    require(counts.collective >= 1 && counts.collective <= counts.total() && counts.total() <= 64);
   }
   TuningOptions::from(settings);
   graphOptions({true, true}, settings);

@@ -93,32 +93,44 @@ void checkDirectory(const fs::path& directory) {
   std::printf("%s: %d plans equal, %d different\n", directory.c_str(), tally.equal, tally.different);
 }
 
-// Logs lie as logs/NAME.VARIANT.log beside own/ and cloud/; the variant's plan says what was asked.
-TEST(Golden, Logs) {
-  const char* directory = std::getenv("XYLEM_TEST_GOLDEN");
-  const fs::path logs = directory == nullptr ? fs::path() : fs::path(directory) / "logs";
-  if (!fs::exists(logs)) GTEST_SKIP() << "XYLEM_TEST_GOLDEN names no directory with logs";
+void checkLog(const fs::path& log, const fs::path& golden) {
+  const json input = json::parse(std::ifstream(golden))["input"];
+  const Plan plan = planJob(requestOf(input, golden.parent_path()), settingsOf(input));
+  std::istringstream actual(logText(planLog(plan)));
+  std::ifstream file(log);
+  int number = 1;
+  for (std::string expected, line; std::getline(file, expected); ++number) {
+    ASSERT_TRUE(std::getline(actual, line)) << log << " has more than " << number - 1 << " lines";
+    ASSERT_EQ(expected, line) << log << ":" << number;
+  }
+  std::string more;
+  EXPECT_FALSE(std::getline(actual, more)) << log << " ends before: " << more;
+}
+
+// NAME.VARIANT.log is what NCCL logs of the plan NAME.VARIANT.json, which says what was asked.
+void checkLogs(const fs::path& logs, const std::vector<fs::path>& folders) {
   int compared = 0;
   for (const auto& entry : fs::directory_iterator(logs)) {
-    const std::string name = entry.path().stem().string();
-    for (const char* folder : {"own", "cloud"}) {
-      const fs::path golden = logs / ".." / folder / (name + ".json");
+    for (const fs::path& folder : folders) {
+      const fs::path golden = folder / (entry.path().stem().string() + ".json");
       if (!fs::exists(golden)) continue;
-      const json input = json::parse(std::ifstream(golden))["input"];
-      const Plan plan = planJob(requestOf(input, golden.parent_path()), settingsOf(input));
-      std::istringstream actual(logText(planLog(plan)));
-      std::ifstream file(entry.path());
-      int number = 1;
-      for (std::string expected, line; std::getline(file, expected); ++number) {
-        ASSERT_TRUE(std::getline(actual, line)) << name << ".log has more than " << number - 1 << " lines";
-        ASSERT_EQ(expected, line) << name << ".log:" << number;
-      }
-      std::string more;
-      EXPECT_FALSE(std::getline(actual, more)) << name << ".log ends before: " << more;
+      checkLog(entry.path(), golden);
       ++compared;
     }
   }
-  EXPECT_GT(compared, 0);
+  EXPECT_GT(compared, 0) << logs;
+}
+
+TEST(Golden, LogsOfTheZoo) {
+  const fs::path source(XYLEM_SOURCE_DIR);
+  checkLogs(source / "tests/golden/logs", {source / "topologies"});
+}
+
+TEST(Golden, LogsOfTheExtraDirectory) {
+  const char* directory = std::getenv("XYLEM_TEST_GOLDEN");
+  const fs::path extra = directory == nullptr ? fs::path() : fs::path(directory);
+  if (!fs::exists(extra / "logs")) GTEST_SKIP() << "XYLEM_TEST_GOLDEN names no directory with logs";
+  checkLogs(extra / "logs", {extra / "own", extra / "cloud"});
 }
 
 TEST(Golden, Zoo) { checkDirectory(fs::path(XYLEM_SOURCE_DIR) / "topologies"); }

@@ -88,6 +88,24 @@ TEST(JobPlan, AnswersForPrograms) {
   EXPECT_EQ(plan.treeGraph().channels, (std::vector<std::vector<int>>{{0, 1}}));
   EXPECT_EQ(nlohmann::json::parse(plan.json())["input"]["settings"]["NCCL_MAX_NCHANNELS"], "1");
   EXPECT_FALSE(plan.log().empty());
+  EXPECT_EQ(plan.tree(0, 0).up, -1);
+  EXPECT_EQ(plan.tree(0, 0).down, (std::vector<int>{1, 2}));
+  EXPECT_THROW(plan.tree(4, 0), std::out_of_range);
+  EXPECT_THROW(plan.tree(0, 1), std::out_of_range);
+  const PlannedChoice small = plan.choice("AllReduce", 8);
+  EXPECT_EQ(small.algorithm + "/" + small.protocol, "Ring/LL");
+  EXPECT_NEAR(small.microseconds, 16, 0.1);
+  EXPECT_THROW(plan.choice("AllScatter", 8), PlanError);
+}
+
+TEST(JobPlan, PlansHostsThatDiffer) {
+  const std::string zoo = std::string(XYLEM_SOURCE_DIR) + "/topologies/";
+  const JobPlan plan =
+      JobPlan::ofHosts({{zoo + "dgxh100.xml", {0, 1, 2, 3}, 2}, {zoo + "dgxa100.xml", {}, 1}});
+  EXPECT_EQ(plan.ranks(), 16);
+  EXPECT_EQ(plan.nodes(), 3);
+  EXPECT_THROW(JobPlan::ofHosts({{zoo + "dgxh100.xml", {0, 99}, 1}}), PlanError);
+  EXPECT_THROW(JobPlan::ofHosts({}), PlanError);
 }
 
 TEST(JobPlan, ReportsWhatIsWrongAndWhere) {

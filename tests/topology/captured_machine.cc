@@ -26,6 +26,15 @@ void CapturedMachine::write(const fs::path& file, const std::string& line) {
   std::ofstream(root_ / file) << line << '\n';
 }
 
+void CapturedMachine::link(const fs::path& link, const fs::path& target) {
+  fs::create_directories((root_ / link).parent_path());
+  fs::create_directory_symlink(target, root_ / link);
+}
+
+void CapturedMachine::linkTo(const fs::path& link, const fs::path& place) {
+  this->link(link, fs::relative(root_ / place, (root_ / link).parent_path()));
+}
+
 void CapturedMachine::addCpus(const Cpus& cpus) {
   const int perNode = cpus.coresPerNode * cpus.threadsPerCore;
   const fs::path system = "sys/devices/system";
@@ -53,10 +62,9 @@ void CapturedMachine::addPci(const std::string& path, const std::map<std::string
   const fs::path device = root_ / "sys/devices" / path;
   fs::create_directories(device);
   for (const auto& [name, line] : files) write("sys/devices/" + path + "/" + name, line);
-  fs::create_directories(root_ / "sys/bus/pci/devices");
-  const fs::path link = root_ / "sys/bus/pci/devices" / device.filename();
-  fs::create_directory_symlink(fs::relative(device, link.parent_path()), link);
-  fs::create_directory_symlink(fs::relative(root_ / "sys/bus/pci", device), device / "subsystem");
+  const fs::path place = fs::path("sys/devices") / path;
+  linkTo(fs::path("sys/bus/pci/devices") / device.filename(), place);
+  link(place / "subsystem", fs::relative(root_ / "sys/bus/pci", device));
 }
 
 void CapturedMachine::addInterface(const std::string& name, int index, const std::string& device) {
@@ -65,10 +73,8 @@ void CapturedMachine::addInterface(const std::string& name, int index, const std
   write(folder / "flags", name == "lo" ? "0x9" : "0x1003");
   write(folder / "operstate", name == "lo" ? "unknown" : "up");
   write(folder / "ifindex", std::to_string(index));
-  if (!device.empty()) fs::create_directory_symlink("../..", root_ / folder / "device");
-  fs::create_directories(root_ / "sys/class/net");
-  const fs::path link = root_ / "sys/class/net" / name;
-  fs::create_directory_symlink(fs::relative(root_ / folder, link.parent_path()), link);
+  if (!device.empty()) link(folder / "device", "../..");
+  linkTo(fs::path("sys/class/net") / name, folder);
 }
 
 }  // namespace xylem::testing

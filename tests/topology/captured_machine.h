@@ -24,6 +24,10 @@ class CapturedMachine {
 
   void write(const std::filesystem::path& file, const std::string& line);
 
+  // A symbolic link with exactly this target, and one to another place of the machine.
+  void link(const std::filesystem::path& link, const std::filesystem::path& target);
+  void linkTo(const std::filesystem::path& link, const std::filesystem::path& place);
+
   struct Cpus {
     int nodes = 1;
     int coresPerNode = 2;

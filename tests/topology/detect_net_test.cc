@@ -105,7 +105,7 @@ TEST(DetectNetTest, VirtualInterfacesShareANicUnderTheFirstCpu) {
   using Attributes = std::vector<std::pair<std::string, std::string>>;
   EXPECT_EQ(document[net].attributes, (Attributes{{"name", "eth1"},
                                                   {"dev", "1"},
-                                                  {"latency", "0"},
+                                                  {"latency", "0.000000"},
                                                   {"speed", "10000"},
                                                   {"port", "0"},
                                                   {"guid", "0x1"},

@@ -1,0 +1,16 @@
+#pragma once
+// GPUs of a machine: their `gpu` elements in the PCI tree, with NVLinks and chip-to-chip links.
+//
+//   for (const GpuFacts& gpu : source.read().gpus) addGpu(doc, pci, gpu);
+//
+// What a topology file says of a GPU stays as it is.
+
+#include "topology/detect_gpu_source.h"
+#include "topology/detect_pci.h"
+
+namespace xylem {
+
+// Returns the gpu element. `rank` becomes its rank.
+ElementId addGpu(Document& document, PciTree& pci, const GpuFacts& facts, int rank);
+
+}  // namespace xylem

@@ -1,0 +1,52 @@
+#pragma once
+// How a send or a receive is cut into parts, one per channel, and chunks.
+//
+//   P2pSplit split = splitP2p(job, {.bytes = 1 << 20});
+//   split.part(0)   ->   where the first channel's part begins and ends
+
+#include <cstdint>
+
+#include "tuning/kinds.h"
+
+namespace xylem {
+
+class Settings;
+
+// What is the same for all transfers of a job.
+struct P2pJob {
+  int ranks = 1, nodes = 1;
+  int channels = 1;  // for sends and receives
+  int channelsPerPeer = 1;
+  std::int64_t stepBytes = 0;  // of Simple
+  std::int64_t llBufferBytes = 0;
+  std::int64_t llThreshold = 0;    // bytes per channel of a peer up to which LL is used
+  std::int64_t chunkOverride = 0;  // NCCL_CHUNK_SIZE; 0: none
+
+  // The counts come from the connections. `allNvlink`: the GPUs of the only node are all joined by NVLink.
+  static P2pJob from(const Settings& settings, int ranks, int nodes, bool allNvlink);
+};
+
+struct P2pTransfer {
+  std::uint64_t bytes = 0;
+  bool toSelf = false;
+  bool overNetwork = false;
+  bool hasLl = true;  // all connections to the peer have LL buffers
+};
+
+struct P2pSplit {
+  Protocol protocol = Protocol::kSimple;
+  int channels = 0;
+  std::int64_t chunkBytes = 0;
+  std::int64_t dataBytes = 0;   // of a chunk, as the work descriptor can say it
+  std::uint64_t partBytes = 0;  // of every part but the last
+  std::uint64_t bytes = 0;
+
+  struct Range {
+    std::uint64_t begin = 0, end = 0;
+  };
+  Range part(int index) const;
+};
+
+P2pSplit splitP2p(const P2pJob& job, const P2pTransfer& transfer);
+
+}  // namespace xylem
