@@ -43,8 +43,8 @@ void Search::tryNvls(int head) {
   while (down > 0) --down, giveBackShare(space_.nvsToGpu(down), down);
 }
 
-// The head exchanges with every other GPU, each its part of the bandwidth. NCCL checks the types of paths only for
-// whole parts, so with two GPUs.
+// The head exchanges with every other GPU, each its part of the bandwidth. NCCL checks the types of paths
+// only for whole parts, so with two GPUs.
 void Search::tryCollnetDirect(int head) {
   const auto share = static_cast<float>(1.0 / (gpus_ - 1));
   const Load part(wanted_.bwIntra * share);

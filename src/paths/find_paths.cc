@@ -15,7 +15,10 @@ namespace {
 class Search {
  public:
   Search(const System& system, bool allowNvb)
-      : system_(system), allowNvb_(allowNvb), reached_(static_cast<std::size_t>(system.nodeCount())) {}
+      : system_(system),
+        allowNvb_(allowNvb),
+        reached_(static_cast<std::size_t>(system.nodeCount())),
+        back_(system.links().size(), kUnknown) {}
 
   void run(NodeId destination, PathTable& table) {
     std::fill(reached_.begin(), reached_.end(), Reached{});
@@ -51,7 +54,7 @@ class Search {
       const float bandwidth = std::min(here.bandwidth, link.bandwidth);
       if (there.bandwidth != 0 && there.hops <= here.hops) continue;
       if (there.bandwidth >= bandwidth) continue;
-      const LinkId back = system_.findLink(link.to, node, link.type);
+      const LinkId back = backOf(link);
       if (back != kNoLink) there.first = back;
       if (there.first == kNoLink)
         throw Error(ResultCode::kInvalidArgument,
@@ -66,6 +69,13 @@ class Search {
         next_.push_back(link.to);
       }
     }
+  }
+
+  // The first link the other way.
+  LinkId backOf(const Link& link) {
+    LinkId& back = back_[static_cast<std::size_t>(&link - system_.links().data())];
+    if (back == kUnknown) back = system_.findLink(link.to, link.from, link.type);
+    return back;
   }
 
   // A GPU passes on only to a GPU, over NVLink, and only next to the destination.
@@ -91,17 +101,17 @@ class Search {
       if (!table.isEndpoint(node)) continue;
       const Reached& reached = at(node);
       if (reached.type == PathType::kDis) continue;
-      links_.clear();
-      for (NodeId on = node; at(on).after != kNoNode; on = at(on).after) links_.push_back(at(on).first);
-      table.set(node, destination, reached.type, reached.bandwidth, links_);
+      Path& path = table.start(node, destination, reached.type, reached.bandwidth);
+      for (NodeId on = node; at(on).after != kNoNode; on = at(on).after) table.append(path, at(on).first);
     }
   }
 
   const System& system_;
   const bool allowNvb_;
   std::vector<Reached> reached_;
+  static constexpr LinkId kUnknown = -2;
+  std::vector<LinkId> back_;  // by link
   std::vector<NodeId> level_, next_;
-  std::vector<LinkId> links_;
 };
 
 }  // namespace

@@ -9,6 +9,9 @@ namespace {
 
 // Every pair has a row: more endpoints than this would take gigabytes, and no host comes near.
 constexpr std::size_t kMaxEndpoints = 8192;
+// Of most paths; room for so many links is made in advance.
+constexpr std::size_t kLinksPerPath = 4;
+constexpr std::size_t kMaxReserved = 1 << 16;
 
 }  // namespace
 
@@ -21,23 +24,17 @@ PathTable::PathTable(const System& system) : endpoint_(static_cast<std::size_t>(
                 "{} GPUs, CPUs and NETs in one host: paths are computed between at most {}", endpoints_,
                 kMaxEndpoints);
   paths_.resize(endpoints_ * endpoints_);
-}
-
-void PathTable::set(NodeId from, NodeId to, PathType type, float bandwidth, std::span<const LinkId> links) {
-  paths_[cell(from, to)] = {type, bandwidth, static_cast<std::int32_t>(links.size()),
-                            static_cast<std::int32_t>(pool_.size())};
-  pool_.insert(pool_.end(), links.begin(), links.end());
+  pool_.reserve(std::min(kLinksPerPath * paths_.size(), kMaxReserved));
 }
 
 void PathTable::detour(const System& system, NodeId from, NodeId through, NodeId to) {
   const Path a = path(from, through);
   const Path b = path(through, to);
-  std::vector<LinkId> joined;
-  joined.reserve(static_cast<std::size_t>(a.hops + b.hops));
-  joined.insert(joined.end(), links(a).begin(), links(a).end());
-  joined.insert(joined.end(), links(b).begin(), links(b).end());
   const PathType type = system.type(through) == NodeType::kGpu ? PathType::kPxn : std::max(a.type, b.type);
-  set(from, to, type, std::min(a.bandwidth, b.bandwidth), joined);
+  Path& joined = start(from, to, type, std::min(a.bandwidth, b.bandwidth));
+  for (const Path& part : {a, b})
+    for (std::int32_t i = part.first; i < part.first + part.hops; ++i)
+      append(joined, pool_[static_cast<std::size_t>(i)]);
 }
 
 }  // namespace xylem

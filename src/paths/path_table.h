@@ -34,7 +34,14 @@ class PathTable {
   }
   std::span<const LinkId> links(NodeId from, NodeId to) const { return links(path(from, to)); }
 
-  void set(NodeId from, NodeId to, PathType type, float bandwidth, std::span<const LinkId> links);
+  // A path without links, which then get appended one after the other.
+  Path& start(NodeId from, NodeId to, PathType type, float bandwidth) {
+    return paths_[cell(from, to)] = {type, bandwidth, 0, static_cast<std::int32_t>(pool_.size())};
+  }
+  void append(Path& newest, LinkId link) {
+    pool_.push_back(link);
+    ++newest.hops;
+  }
   void setType(NodeId from, NodeId to, PathType type) { paths_[cell(from, to)].type = type; }
   // Replaces the path by the two paths from -> through -> to: worst type, least bandwidth; PXN if `through`
   // is a GPU.

@@ -115,6 +115,8 @@ void check(const fs::path& file, int& graphs) {
     if (kind == GraphKind::kRing) ringChannels = graph.nChannels;
     EXPECT_EQ(differences(graph, host.system, kind == GraphKind::kNvls, expected), "")
         << file.filename().string() << " " << name(kind);
+    // The reference also counts the steps it does not take any more when the budget is used up.
+    EXPECT_LE(graph.searchSteps, expected["searchSteps"].get<std::int64_t>()) << name(kind);
     ++graphs;
   }
 }
