@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "connect/rings.h"
 #include "plan/planner.h"
 #include "topology/complete.h"
 #include "topology/detect.h"
@@ -60,11 +61,12 @@ TEST_P(ReplayTest, TheDescriptionReadsBack) {
 
 // Every rank once on every ring, over two such hosts.
 TEST_P(ReplayTest, HasRings) {
-  const Plan plan = planJob({replay(GetParam()).document, 2}, Settings());
-  ASSERT_FALSE(plan.connections.rings.empty());
-  for (std::vector<int> ring : plan.connections.rings) {
+  const Plan plan = planJob(identicalHosts(replay(GetParam()).document, 2), Settings());
+  ASSERT_GT(plan.connections.nChannels(), 0);
+  for (int channel = 0; channel < plan.connections.nChannels(); ++channel) {
+    std::vector<int> ring = ringOf(plan.connections, channel);
     std::sort(ring.begin(), ring.end());
-    EXPECT_EQ(ring.size(), static_cast<std::size_t>(plan.job.hosts * plan.job.ranksPerHost));
+    EXPECT_EQ(ring.size(), static_cast<std::size_t>(plan.job().ranks()));
     EXPECT_EQ(std::adjacent_find(ring.begin(), ring.end()), ring.end());
   }
 }
