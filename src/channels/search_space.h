@@ -81,8 +81,8 @@ class SearchSpace {
     return port_[static_cast<std::size_t>(a)] == port_[static_cast<std::size_t>(b)];
   }
 
-  // A hash of all bandwidth that is free now: equal states of the search have equal hashes. Kept up to date
-  // by every change, so asking costs nothing.
+  // A hash of all bandwidth that is free now, apart from what was taken exactly: equal states of the search
+  // have equal hashes. Kept up to date by every change, so asking costs nothing.
   std::uint64_t freeHash() const { return free_.hash() + netHash_; }
 
   // A GPU's weight in hashes of sets of GPUs.
