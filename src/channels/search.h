@@ -1,27 +1,26 @@
 #pragma once
 // The recursive search: depth first over orders of GPUs, channel after channel, within a budget of steps.
 //
-//   Search search(space, terrain, room, wanted, best, memory);   // `wanted` says pattern and bandwidths
-//   std::int64_t left = search.run(budget);                        // improves `best` in place
+//   Search search(space, terrain, room, wanted, best, memory);  // `wanted` says pattern and bandwidths
+//   std::int64_t left = search.run(budget);                       // improves `best` in place
 //
 // Both graphs come with room for kMaxChannels channels. The order of candidates, the budget and the rounding
 // of bandwidths decide which solution is found first, so they are part of the result. Every step that NCCL
 // takes is counted, but not every one is taken:
 //
 // - What was explored without improving `best` is remembered by the state it started from, with its steps and
-// the best
-//   it completed (`Explored`). It is charged at once when the state comes back, as long as the budget lasts
-//   beyond it and what it completed would not be better than `best` now.
+//   the best it completed (Explored). It is charged at once when the state comes back, as long as the budget
+//   lasts beyond it and what it completed would not be better than `best` now.
 // - A state is what an exploration that comes to its end can depend on: what there is to try, not in which
-// order. For
-//   further channels: the room that is left (Room), not the order of the channels so far, except where that
-//   is replayed. For the rest of a channel: which GPUs are left, and of what it took itself only what it took
-//   of links that several GPUs share (Terrain). Completed channels make all the room matter, unless no
-//   further channel can start.
+//   order. For further channels: the room that is left (Room), not the order of the channels so far, except
+//   where that is replayed. For the rest of a channel: which GPUs are left, and of what it took itself only
+//   what it took of links that several GPUs share (Terrain). Completed channels make all the room matter,
+//   unless no further channel can start.
 // - While rounding leaves traces (`traceless_` is false) only whole states that come back unchanged count.
+// - A last channel is not even walked where its steps can be counted (Census).
 //
-// search.cc: channel after channel. search_steps.cc: the steps of one channel. search_heads.cc: NVLS,
-// CollNet.
+// search.cc: channel after channel. search_steps.cc: the steps of one channel. search_census.cc: last
+// channels. search_heads.cc: NVLS, CollNet.
 
 #include <array>
 #include <cstdint>

@@ -65,7 +65,7 @@ class SearchSpace {
   }
   void giveBack(const Route& route, const Load& load) { free_.giveBack(stepsOf(route), load); }
   // The two without rounding, for exact loads, links of whole thousandths and routes that repeat no link.
-  // They leave freeHash() alone: the caller keeps account by the routes' weights.
+  // They leave freeHash() as it was before taking.
   bool takeExact(const Route& route, const Load& load) { return free_.takeExact(stepsOf(route), load); }
   void giveBackExact(const Route& route, const Load& load) { free_.giveBackExact(stepsOf(route), load); }
   bool hasFree(const Route& route, const Load& load) const { return free_.has(stepsOf(route), load); }
@@ -81,8 +81,8 @@ class SearchSpace {
     return port_[static_cast<std::size_t>(a)] == port_[static_cast<std::size_t>(b)];
   }
 
-  // A hash of all bandwidth that is free now: equal states of the search have equal hashes. Kept up to date
-  // by every change, so asking costs nothing.
+  // A hash of all bandwidth that is free now, apart from what was taken exactly: equal states of the search
+  // have equal hashes. Kept up to date by every change, so asking costs nothing.
   std::uint64_t freeHash() const { return free_.hash() + netHash_; }
 
   // A GPU's weight in hashes of sets of GPUs.

@@ -3,8 +3,8 @@
 // to try behind a GPU, and what of the free bandwidth still matters while a channel is being built.
 //
 //   Terrains terrains(space);
-//   const Terrain& terrain = terrains.of({.intra = PathType::kNvl, .inter = PathType::kPix, .pattern =
-//   pattern}); for (int next : terrain.behind(gpu)) ...
+//   const Terrain& terrain = terrains.of({PathType::kNvl, PathType::kPix, Pattern::kRing});
+//   for (const Way& way : terrain.behind(gpu)) ... way.gpu ...
 //
 // A type that no path has changes nothing, so limits are first lowered to the farthest type that occurs:
 // searches with the same terrain see the same host.
