@@ -1,5 +1,5 @@
 // xylem diff: what sets two plans apart, from the machine to the choice of algorithms.
-#include "plan/diff.h"
+#include "diff/diff.h"
 
 #include <fmt/format.h>
 
@@ -8,7 +8,7 @@
 #include "cli/command.h"
 #include "cli/diff_input.h"
 #include "cli/diff_text.h"
-#include "plan/diff_json.h"
+#include "diff/json.h"
 
 namespace xylem::cli {
 namespace {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "cli/job_input.h"
-#include "plan/diff_facts.h"
+#include "diff/facts.h"
 
 namespace xylem::cli {
 

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "cli/terminal.h"
-#include "plan/diff.h"
+#include "diff/diff.h"
 
 namespace xylem::cli {
 

@@ -11,7 +11,7 @@
 #include "cli/plan_host_text.h"
 #include "cli/plan_job_text.h"
 #include "cli/table.h"
-#include "plan/preflight.h"
+#include "preflight/preflight.h"
 
 namespace xylem::cli {
 namespace {

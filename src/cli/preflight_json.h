@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "plan/preflight.h"
+#include "preflight/preflight.h"
 
 namespace xylem::cli {
 

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "cli/terminal.h"
-#include "plan/preflight.h"
+#include "preflight/preflight.h"
 
 namespace xylem::cli {
 

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "plan/preflight.h"
+#include "preflight/preflight.h"
 
 namespace xylem::cli {
 

@@ -1,5 +1,5 @@
 // xylem why: the reasons of a plan.
-#include "plan/why.h"
+#include "why/why.h"
 
 #include <fmt/format.h>
 

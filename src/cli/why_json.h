@@ -13,7 +13,7 @@
 
 #include <string>
 
-#include "plan/why_answer.h"
+#include "why/answer.h"
 
 namespace xylem::cli {
 

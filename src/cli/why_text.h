@@ -6,7 +6,7 @@
 #include <string>
 
 #include "cli/terminal.h"
-#include "plan/why_answer.h"
+#include "why/answer.h"
 
 namespace xylem::cli {
 

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "core/error.h"
-#include "plan/tuning_input.h"
+#include "plan/job_tuning.h"
 #include "topology/complete.h"
 #include "topology/rank_descriptions.h"
 #include "topology/system_builder.h"
