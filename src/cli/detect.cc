@@ -45,6 +45,11 @@ int runDetect(const Options& options) {
   if (std::error_code error; !std::filesystem::is_directory(options.machine.root, error))
     throw InputError({"--root", 0}, "`" + options.machine.root + "`, which is no folder",
                      "one that `xylem detect --capture` made");
+  const std::filesystem::path root(options.machine.root);
+  const auto holds = [&](const char* folder) { return std::filesystem::exists(root / folder); };
+  if (!holds("sys") && !holds("proc") && !holds("xylem"))
+    throw InputError({"--root", 0}, "`" + options.machine.root + "`, which holds no sys, proc or xylem",
+                     "one that `xylem detect --capture` made, or the root of a system");
   const Settings settings = readSettings();
   if (!options.capture.empty()) return runCapture(options);
   const std::string text = writeTopology(detectMachine(settings, options.machine));

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <filesystem>
 #include <map>
 #include <set>
 
@@ -49,6 +50,15 @@ int hostsOf(const PlanRequest& request) {
   return hosts;
 }
 
+// Variables that only detection reads: a described machine is what its file says.
+void warnOfDetectionOnly(const Settings& settings) {
+  for (Setting setting : {Setting::kTopoFile, Setting::kSocketIfname, Setting::kIbHca, Setting::kIbDisable,
+                          Setting::kIbMergeVfs, Setting::kNetMergeLevel, Setting::kNetForceMerge})
+    if (settings.isSet(setting))
+      warn(fmt::format("{} has no effect on machines from files: it steers what is detected (xylem detect)",
+                       spec(setting).name));
+}
+
 }  // namespace
 
 HostArgument parseHost(const std::string& text) {
@@ -65,6 +75,9 @@ HostArgument parseHost(const std::string& text) {
     begin = comma + 1;
     if (begin == gpus.size()) refuseHost(text, "a comma at the end");
   }
+  // What is left over of a mistyped suffix is no part of any file's name.
+  if (host.file.find_first_of("@:") != std::string::npos && !std::filesystem::exists(host.file))
+    refuseHost(text, fmt::format("`{}`, which is no file", host.file));
   return host;
 }
 
@@ -118,6 +131,8 @@ PlanRequest readJob(const JobInput& job, const Settings& settings) {
   };
   if (!job.file.empty()) add({job.file, {}, job.nodes});
   for (const std::string& host : job.hosts) add(parseHost(host));
+  if (std::none_of(known.begin(), known.end(), [](const auto& entry) { return isThisMachine(entry.first); }))
+    warnOfDetectionOnly(settings);
   std::vector<std::string> remarks;
   request.graphFile = graphFileOf(settings, &remarks);
   for (const std::string& remark : remarks) warn(remark);

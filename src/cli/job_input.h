@@ -31,7 +31,7 @@ void addJobOptions(CLI::App& command, JobInput& job);
 // A host as --host names it.
 struct HostArgument {
   std::string file;
-  std::vector<int> gpus;
+  std::vector<int> gpus = {};
   int count = 1;
 };
 // Throws InputError.

@@ -9,11 +9,8 @@
 #include "topology/detect.h"
 
 namespace xylem::cli {
-namespace {
 
 bool isThisMachine(const std::string& file) { return file.empty() || file == "-"; }
-
-}  // namespace
 
 Settings readSettings() {
   Settings settings = Settings::fromEnvironment();

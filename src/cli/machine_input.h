@@ -29,6 +29,9 @@ struct MachineOptions {
 };
 Document detectMachine(const Settings& settings, const MachineOptions& options = {});
 
+// Empty or "-".
+bool isThisMachine(const std::string& file);
+
 // What to call it: the file's name, or "this machine".
 std::string machineName(const std::string& file);
 

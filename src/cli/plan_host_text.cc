@@ -154,7 +154,7 @@ std::string refusalsText(const Plan& plan, const HostPlan& host, const std::stri
       reasons.push_back(std::move(reason));
   }
   if (reasons.empty()) return "";
-  std::string text = heading(screen, "Not used by the rings of " + which + ", and why");
+  std::string text = heading(screen, "What the rings of " + which + " do without, and why");
   for (std::size_t i = 0; i < reasons.size() && i < kMostReasons; ++i) text += "  " + reasons[i] + '\n';
   if (reasons.size() > kMostReasons) text += fmt::format("  and {} more\n", reasons.size() - kMostReasons);
   return text;

@@ -45,16 +45,27 @@ std::string gpusOfJob(const Plan& plan) {
   return text + '\n';
 }
 
+// Machines of today with this hardware offer multicast, but a topology file does not say so.
+bool mayHaveNvls(const Plan& plan) {
+  constexpr int kMulticastSm = 90;
+  const auto& hosts = plan.hostPlans;
+  return !plan.offered.nvls && plan.connections.lowestSm >= kMulticastSm &&
+         std::all_of(hosts.begin(), hosts.end(), [](const auto& host) { return host->system().hasNvs(); });
+}
+
 // As rank 0 counts.
 std::string channelsText(const Plan& plan) {
   const Connections& c = plan.connections;
   const ViewDecisions& mine = c.of(0);
-  std::string text = fmt::format("channels: {}; collectives use {}", c.nChannels(), mine.channels.collective);
+  std::string text = fmt::format("channels{}: {}; collectives use {}", c.views.size() > 1 ? " of rank 0" : "",
+                                 c.nChannels(), mine.channels.collective);
   if (c.nvlsHeads > 0)
     text += fmt::format(", NVLS {} through {}", mine.nvlsChannels, counted(c.nvlsHeads, "head"));
   text += fmt::format(", send/receive {}, {} per peer\n", mine.p2pChannels, mine.p2pChannelsPerPeer);
   if (c.collnet)
     text += fmt::format("CollNet: the network reduces, {}\n", counted(mine.collnetHeads, "head"));
+  if (mayHaveNvls(plan))
+    text += "NVLS: not considered; --nvls plans for a driver that offers NVLink multicast\n";
   if (plan.offered.nvls && c.nvlsHeads == 0) text += "NVLS: offered, but this job has no channels for it\n";
   return text;
 }

@@ -30,6 +30,8 @@ std::vector<int> readPlacement(const std::string& path, int hosts) {
           fmt::format("the host of rank {}, a number from 0 to {}", hostOfRank.size(), hosts - 1));
     hostOfRank.push_back(host);
   }
+  if (hostOfRank.empty())
+    throw InputError({path, 0}, "no ranks", "the host of each rank, one number per line");
   return hostOfRank;
 }
 

@@ -36,7 +36,10 @@ Json tuningTablesJson(const TuningModel& model) {
 
 Json choiceJson(const Choice& choice) {
   Json json = {{"bytes", choice.operation.bytes}};
-  if (choice.best() == nullptr) return json;
+  if (choice.best() == nullptr) {
+    json["error"] = "no algorithm and protocol can run it";
+    return json;
+  }
   json.update({{"algorithm", name(choice.best()->algorithm)},
                {"protocol", name(choice.best()->protocol)},
                {"time", number(choice.best()->time)},

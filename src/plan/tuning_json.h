@@ -9,7 +9,8 @@ namespace xylem {
 
 Json tuningJson(const TuningModel& model);
 
-// Its parts: the tables of the model, and one choice. A choice that nothing can run has only its bytes.
+// Its parts: the tables of the model, and one choice. A choice that nothing can run has an `error` in place
+// of the rest.
 Json tuningTablesJson(const TuningModel& model);
 Json choiceJson(const Choice& choice);
 

@@ -47,19 +47,24 @@ class Detection {
                          " (NCCL_TOPO_FILE) is taken as it stands");
       return readTopology(options_.topologyFile, &remarks_);
     }
+    remarkUnopenedFile();
     remarkUnknownGpus(options_.root, remarks_);
     return withHostDevices();
   }
 
  private:
+  // True if a file is named and cannot be opened.
+  bool remarkUnopenedFile() {
+    if (options_.topologyFile.empty() || canOpen(options_.topologyFile)) return false;
+    remarks_.push_back("cannot open " + options_.topologyFile +
+                       " (NCCL_TOPO_FILE): the machine is described without it, as NCCL does");
+    return true;
+  }
+
   Document startingPoint() {
     const std::filesystem::path usual = options_.root / kVirtualTopology;
     if (options_.topologyFile.empty() && !canOpen(usual)) return Document();
-    if (!options_.topologyFile.empty() && !canOpen(options_.topologyFile)) {
-      remarks_.push_back("cannot open " + options_.topologyFile +
-                         " (NCCL_TOPO_FILE): the machine is described without it, as NCCL does");
-      return Document();
-    }
+    if (remarkUnopenedFile()) return Document();
     Document document =
         readTopology(options_.topologyFile.empty() ? usual.string() : options_.topologyFile, &remarks_);
     removeMarks(document);

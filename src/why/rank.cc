@@ -63,7 +63,7 @@ std::string connectionLine(const Plan& plan, const NetChoice& choice, const Host
   const NodeId a = plan.job().gpuOf(rank);
   const NodeId b = plan.job().gpuSeenBy(rank, next);
   const bool direct = b != kNoNode && rules.reach().transportP2p(a, b).yes;
-  return direct ? fmt::format("Channel {:02d}/0 : {} via P2P/IPC{}", channel, ends,
+  return direct ? fmt::format("Channel {:02d}/0 : {} via P2P/CUMEM{}", channel, ends,
                               rules.reach().p2pRead(a, b) ? "/read" : "")
                 : fmt::format("Channel {:02d} : {} via SHM/direct/direct", channel, ends);
 }

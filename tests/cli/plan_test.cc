@@ -30,7 +30,7 @@ TEST(PlanCommandTest, SaysWhatTheRingsDoNotUseAndWhy) {
   const ScratchFile host("host.xml", smallHostWith("maxconn=\"131072\" gdr=\"1\"", "gdr=\"0\""));
   const Outcome run = runCommand({"plan", host.path(), "--nodes", "2"});
   EXPECT_THAT(run.output,
-              AllOf(HasSubstr("Not used by the rings"), HasSubstr("GPU 0 to NET 0: no GPU Direct RDMA")));
+              AllOf(HasSubstr("do without, and why"), HasSubstr("GPU 0 to NET 0: no GPU Direct RDMA")));
 }
 
 TEST(PlanCommandTest, LongRingsAreShortened) {
