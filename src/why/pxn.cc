@@ -1,6 +1,8 @@
 // why pxn: does a GPU reach a NIC through another GPU?
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "paths/find_paths.h"
 #include "why/asked.h"
 #include "why/names.h"
@@ -29,6 +31,25 @@ AnswerStep ownerStep(const HostRules& rules, NodeId net) {
   return step;
 }
 
+// Whether the rings need PXN, and what the search tried before and after it.
+std::string useByRings(const HostPlan& host) {
+  const System& system = host.system();
+  const ChannelGraph& ring = host.ring();
+  for (int channel = 0; channel < ring.nChannels; ++channel) {
+    const NodeId last = system.node(NodeType::kGpu, ring.gpu(channel, ring.gpuCount - 1));
+    const NodeId net = system.node(NodeType::kNet, std::max(ring.endNet(channel), 0));
+    if (host.paths.paths.path(last, net).type == PathType::kPxn)
+      return "The rings of this plan leave through PXN: it (5) is nearer than PHB (6) in NCCL's order, and "
+             "the search "
+             "takes farther NICs before it lets rings cross NICs (NCCL_CROSS_NIC).";
+  }
+  if (ring.crossNic != 0)
+    return "The rings of this plan do not use it: crossing NICs gave more channels or bandwidth than PXN, "
+           "which the "
+           "search tried before (`why channels ring` shows both). Send and receive may use it.";
+  return "The rings of this plan do not use it: they end beside their NICs. Send and receive may use it.";
+}
+
 }  // namespace
 
 Answer whyPxn(const Asked& asked, int rank, NodeId net) {
@@ -55,9 +76,7 @@ Answer whyPxn(const Asked& asked, int rank, NodeId net) {
         fmt::format("Only sending goes through {}; what arrives goes straight to {}. Its proxy, of rank {}, "
                     "drives the NIC.",
                     rules.name(decision.relay), gpuName(rank), rankOfNode(asked.plan, rank, decision.relay)));
-    answer.notes.emplace_back(
-        "PXN (5) is nearer than PHB (6) in NCCL's order, so the search prefers it to a path through the CPU "
-        "before it considers rings that cross NICs (NCCL_CROSS_NIC).");
+    answer.notes.push_back(useByRings(asked.plan.hostOf(rank)));
     tryWith(asked, answer, Setting::kPxnDisable, "1",
             [](const Plan& other) { return channelSummary(other); });
   }
