@@ -91,7 +91,7 @@ std::string remarkMeaning(const Remark& remark) {
       return remark.job.empty() ? ""
                                 : "CPUs of different makers: all ranks use the limits of LL that AMD's have.";
     case Remarked::kNvls:
-      return "NVLS needs NVLink multicast on every host.";
+      return "NVLS uses as many heads as the host with the fewest; with none on some host there is no NVLS.";
     case Remarked::kCollnet:
       return "CollNet needs a network that reduces at every host.";
     case Remarked::kRanksPerNode:
