@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <charconv>
 #include <stdexcept>
+#include <utility>
 
 #include "core/error.h"
 
@@ -28,6 +29,24 @@ std::string bandwidthText(const Json& value) { return fmt::format("{:.1f}", valu
 
 std::string yesNo(const Json& value) {
   return (value.is_boolean() ? value.get<bool>() : value.get<double>() != 0) ? "yes" : "no";
+}
+
+// A number that fits: nlohmann would cast any other, which is undefined for floats out of range.
+template <typename T = int>
+T integer(const Json& value) {
+  if (value.is_boolean()) return value.get<bool>() ? 1 : 0;
+  const bool fits = value.is_number_unsigned()  ? std::in_range<T>(value.get<std::uint64_t>())
+                    : value.is_number_integer() ? std::in_range<T>(value.get<std::int64_t>())
+                                                : false;
+  if (!fits) throw std::invalid_argument(fmt::format("`{}` where an integer belongs", text(value)));
+  return value.get<T>();
+}
+
+std::vector<int> integers(const Json& list) {
+  if (!list.is_array()) throw std::invalid_argument(fmt::format("`{}` where a list belongs", text(list)));
+  std::vector<int> values;
+  for (const Json& value : list) values.push_back(integer(value));
+  return values;
 }
 
 int placeOf(const std::string& text) {
@@ -56,7 +75,7 @@ NodeFacts nodeOf(const Json& json) {
   for (const auto& [key, value] : json.items()) {
     if (key == "name" || key == "type") continue;
     if (key == "rank")
-      node.rank = value.get<int>();
+      node.rank = integer(value);
     else if (key == "device" && node.type == "NET")
       node.device = text(value);
     else
@@ -103,8 +122,8 @@ class ReachReader {
       for (std::size_t c = 0; c < columns.size(); ++c) {
         if (gpus_[r] == columns[c]) continue;
         DecisionFacts decision{.rule = rule, .from = gpus_[r], .to = columns[c], .yes = true};
-        if (cells != nullptr) decision.yes = cells->at(r).at(c).get<int>() != 0;
-        if (relays != nullptr) decision.relay = relayAt(relays->at(r).at(c).get<int>(), gpus_[r]);
+        if (cells != nullptr) decision.yes = integer(cells->at(r).at(c)) != 0;
+        if (relays != nullptr) decision.relay = relayAt(integer(relays->at(r).at(c)), gpus_[r]);
         host_.decisions.push_back(std::move(decision));
       }
     }
@@ -122,7 +141,7 @@ class ReachReader {
 
 // In the words of people, for graphs of a host and merged ones, which have fewer.
 GraphFacts graphOf(const std::string& name, const Json& json) {
-  GraphFacts graph{.name = name, .channels = json.at("nChannels").get<int>()};
+  GraphFacts graph{.name = name, .channels = integer(json.at("nChannels"))};
   const auto add = [&](const char* key, const char* title, const auto& shown) {
     if (const auto value = json.find(key); value != json.end())
       graph.values.emplace_back(title, shown(*value));
@@ -137,7 +156,7 @@ GraphFacts graphOf(const std::string& name, const Json& json) {
   add("latencyInter", "us to NETs", bandwidthText);
   if (const auto channels = json.find("channels"); channels != json.end()) {
     for (const Json& channel : *channels) {
-      GraphChannel read{channel.at("ranks").get<std::vector<int>>(), {}};
+      GraphChannel read{integers(channel.at("ranks")), {}};
       if (const auto nets = channel.find("nets"); nets != channel.end())
         for (const Json& net : *nets) read.nets.push_back(text(net));
       graph.order.push_back(std::move(read));
@@ -154,15 +173,15 @@ std::vector<GraphFacts> graphsOf(const Json& json) {
 
 RingEnd ringEndOf(const Json& json) {
   if (json.contains("refused")) return {};
-  return {text(json.at("net")), json.at("proxy").get<int>(), json.at("gdr").get<int>() == 1};
+  return {text(json.at("net")), integer(json.at("proxy")), integer(json.at("gdr")) == 1};
 }
 
 RankFacts rankOf(const Json& json) {
   RankFacts rank;
   const auto& down = json.at("treeDown");
   for (const auto& up : json.at("treeUp")) {
-    std::vector<int> tree = {up.get<int>()};
-    for (const Json& below : down.at(rank.trees.size())) tree.push_back(below.get<int>());
+    std::vector<int> tree = {integer(up)};
+    for (const Json& below : down.at(rank.trees.size())) tree.push_back(integer(below));
     rank.trees.push_back(std::move(tree));
   }
   for (const auto& [key, ends] : {std::pair{"ringNetSend", &rank.sends}, {"ringNetRecv", &rank.receives}}) {
@@ -187,13 +206,13 @@ void readConnections(PlanFacts& facts, const Json& json) {
   count("p2pChannelsPerPeer", "channels of send and receive per peer");
   if (const auto rings = json.find("rings"); rings != json.end())
     forEachPlace(*rings, [&](int channel, const Json& ring) {
-      if (ring.is_array()) facts.rings[channel] = ring.get<std::vector<int>>();
+      if (ring.is_array()) facts.rings[channel] = integers(ring);
     });
   addRankFacts(facts, json);
 }
 
 void readJob(PlanFacts& facts, const Json& json) {
-  facts.ranks = json.at("ranks").get<int>();
+  facts.ranks = integer(json.at("ranks"));
   const auto count = [&](const char* key, const char* title) {
     if (const auto value = json.find(key); value != json.end())
       facts.counts.emplace_back(title, text(*value));
@@ -210,7 +229,7 @@ void readJob(PlanFacts& facts, const Json& json) {
 }
 
 void readInput(PlanFacts& facts, const Json& json) {
-  if (const auto hosts = json.find("hosts"); hosts != json.end()) facts.hostCount = hosts->get<int>();
+  if (const auto hosts = json.find("hosts"); hosts != json.end()) facts.hostCount = integer(*hosts);
   for (const auto& [key, title] : {std::pair{"hosts", "hosts"},
                                    {"nvls", "NVLink multicast offered"},
                                    {"collnet", "CollNet offered"},
@@ -224,7 +243,7 @@ void readChoices(PlanFacts& facts, const Json& json) {
   for (const auto& [collective, sizes] : json.items()) {
     auto& list = facts.choices.emplace_back(text(collective), std::vector<ChoiceFacts>()).second;
     for (const Json& size : sizes) {
-      ChoiceFacts choice{.bytes = size.at("bytes").get<std::uint64_t>()};
+      ChoiceFacts choice{.bytes = integer<std::uint64_t>(size.at("bytes"))};
       if (!size.contains("error")) {
         choice.candidate = text(size.at("algorithm")) + " " + text(size.at("protocol"));
         choice.time = size.at("time").get<double>();
@@ -278,7 +297,7 @@ HostFacts hostFactsOf(const Json& json) {
 void addRankFacts(PlanFacts& facts, const Json& json) {
   if (const auto ranks = json.find("ranks"); ranks != json.end())
     forEachPlace(*ranks,
-                 [&](int, const Json& rank) { facts.rankFacts[rank.at("rank").get<int>()] = rankOf(rank); });
+                 [&](int, const Json& rank) { facts.rankFacts[integer(rank.at("rank"))] = rankOf(rank); });
 }
 
 PlanFacts factsOfJson(std::string_view content, const std::string& file) {
