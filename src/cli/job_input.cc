@@ -11,6 +11,7 @@
 
 #include "cli/arguments.h"
 #include "cli/machine_input.h"
+#include "cli/progress.h"
 #include "cli/rank_placement.h"
 #include "cli/terminal.h"
 #include "core/error.h"
@@ -142,6 +143,18 @@ PlanRequest readJob(const JobInput& job, const Settings& settings) {
     request.hostOfRank = readPlacement(job.ranks, hostsOf(request));
   }
   return request;
+}
+
+Plan planForRank(const JobInput& job, const Settings& settings, int rank) {
+  const PlanRequest request = readJob(job, settings);
+  Plan plan = [&] {
+    const Progress progress(fmt::format("planning {}", jobName(job)));
+    return planJob(request, settings);
+  }();
+  if (rank >= plan.job().ranks())
+    throw InputError({"--rank", 0}, std::to_string(rank),
+                     fmt::format("a rank of the job, 0 to {}", plan.job().ranks() - 1));
+  return plan;
 }
 
 std::string jobName(const JobInput& job) {

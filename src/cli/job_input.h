@@ -40,6 +40,10 @@ HostArgument parseHost(const std::string& text);
 // Reads the files; what is odd about them goes to standard error. Throws InputError.
 PlanRequest readJob(const JobInput& job, const Settings& settings);
 
+// Reads and plans the job, with a progress line where that takes long. Throws InputError too if it does not
+// have the rank asked for (negative: none).
+Plan planForRank(const JobInput& job, const Settings& settings, int rank);
+
 // What to call it: "dgxh100.xml", "this machine", "3 kinds of hosts".
 std::string jobName(const JobInput& job);
 

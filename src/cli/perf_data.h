@@ -13,7 +13,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "collectives/data_type.h"
+#include "core/data_type.h"
 
 namespace xylem::cli {
 

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "collectives/data_type.h"
+#include "core/data_type.h"
 
 namespace xylem::cli {
 

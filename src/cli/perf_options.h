@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "collectives/data_type.h"
+#include "core/data_type.h"
 
 namespace xylem::cli {
 

@@ -8,9 +8,7 @@
 #include "cli/job_input.h"
 #include "cli/machine_input.h"
 #include "cli/plan_text.h"
-#include "cli/progress.h"
 #include "cli/rank_text.h"
-#include "core/error.h"
 #include "core/log.h"
 #include "plan/graph_dump.h"
 #include "plan/plan_json.h"
@@ -54,14 +52,7 @@ int runPlan(const Options& options) {
   const Settings settings = readSettings();
   // NCCL logs to standard output, where it would spoil the JSON.
   const Logger log(settings, kPlannerSubsystems, options.json ? stderr : stdout);
-  const PlanRequest request = readJob(options.job, settings);
-  const Plan plan = [&] {
-    const Progress progress(fmt::format("planning {}", jobName(options.job)));
-    return planJob(request, settings);
-  }();
-  if (options.rank >= plan.job().ranks())
-    throw InputError({"--rank", 0}, std::to_string(options.rank),
-                     fmt::format("a rank of the job, 0 to {}", plan.job().ranks() - 1));
+  const Plan plan = planForRank(options.job, settings, options.rank);
   dumpGraphs(plan, settings);
   const int rank = std::max(options.rank, 0);
   if (!options.log && log.enabled(LogLevel::kWarn, Subsystem::kAll))

@@ -7,20 +7,14 @@
 #include "cli/command.h"
 #include "cli/job_input.h"
 #include "cli/machine_input.h"
-#include "cli/progress.h"
 #include "cli/tune_json.h"
 #include "cli/tune_text.h"
-#include "core/error.h"
 #include "core/log.h"
+#include "tuning/choice.h"
 #include "tuning/tuning_log.h"
 
 namespace xylem::cli {
 namespace {
-
-// 8 bytes to 8 GiB, each eight times the last.
-constexpr std::uint64_t kFirstSize = 8;
-constexpr std::uint64_t kLastSize = std::uint64_t{8} << 30;
-constexpr std::uint64_t kSizeFactor = 8;
 
 struct Options {
   JobInput job;
@@ -43,9 +37,7 @@ and ReduceScatter, and bus bandwidth is what each rank's link carries, both as i
 std::vector<std::uint64_t> sizesOf(const Options& options) {
   std::vector<std::uint64_t> sizes;
   for (const std::string& size : options.sizes) sizes.push_back(parseBytes(size, "--sizes"));
-  if (sizes.empty())
-    for (std::uint64_t size = kFirstSize; size <= kLastSize; size *= kSizeFactor) sizes.push_back(size);
-  return sizes;
+  return sizes.empty() ? choiceSizes() : sizes;
 }
 
 int runTune(const Options& options) {
@@ -53,14 +45,7 @@ int runTune(const Options& options) {
   const Settings settings = readSettings();
   // NCCL logs to standard output, where it would spoil the JSON.
   const Logger log(settings, kPlannerSubsystems, options.json ? stderr : stdout);
-  const PlanRequest request = readJob(options.job, settings);
-  const Plan plan = [&] {
-    const Progress progress(fmt::format("planning {}", jobName(options.job)));
-    return planJob(request, settings);
-  }();
-  if (options.rank >= plan.job().ranks())
-    throw InputError({"--rank", 0}, std::to_string(options.rank),
-                     fmt::format("a rank of the job, 0 to {}", plan.job().ranks() - 1));
+  const Plan plan = planForRank(options.job, settings, options.rank);
   const TuningModel& model = plan.tuning[static_cast<std::size_t>(plan.job().viewOf(options.rank))];
   for (const LogLine& line : tuningLines(model)) log.write(line);
   const TuneSubject subject{jobName(options.job), plan.job().hosts(), plan.settings};

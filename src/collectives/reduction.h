@@ -13,7 +13,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "collectives/data_type.h"
+#include "core/data_type.h"
 
 namespace xylem {
 

@@ -12,10 +12,10 @@
 #include <optional>
 
 #include "bootstrap/ring.h"
-#include "collectives/data_type.h"
 #include "comm/job_plan.h"
 #include "comm/links.h"
 #include "comm/operations.h"
+#include "core/data_type.h"
 #include "core/log.h"
 #include "device/stream.h"
 

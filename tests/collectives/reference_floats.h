@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <limits>
 
-#include "collectives/data_type.h"
+#include "core/data_type.h"
 
 namespace xylem::testing {
 
