@@ -1,9 +1,10 @@
 #pragma once
 // A job: ranks over hosts, and the channel graphs each of them found on its host.
 //
-//   Job job = placeInBlocks(views, shapes, {0, 0, 1});      // two hosts of shape 0, then one of shape 1
+//   job.shapeOfHost = {0, 0, 1};      // two hosts of shape 0, then one of shape 1
+//   job.placeInBlocks();
 //   const RankView& view = job.view(rank);
-//   int first = job.rankAt(rank, view.graphs->at(0), channel, 0);
+//   int first = job.rankAt(job.hostOf(rank), view, (*view.graphs)[GraphKind::kRing], channel, 0);
 //
 // Hosts that are alike share a *shape*. Ranks of one host that reach each other only over the network form
 // *domains*, and each plans for its own: a *view* is what the ranks of one domain of one shape decided about

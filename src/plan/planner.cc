@@ -21,13 +21,6 @@ struct Host {
   int ranks = 0;
 };
 
-void markCollnet(Document& document, ElementId element) {
-  if (document[element].name == "net" && document.attribute(element, "coll") == nullptr)
-    document.set(element, "coll", "1");
-  for (std::size_t i = 0; i < document[element].children.size(); ++i)
-    markCollnet(document, document[element].children[i]);
-}
-
 Document describe(const HostRequest& request, bool fuse) {
   if (!request.gpus.empty()) return describeAsRanksWould(*request.topology, request.gpus);
   return fuse ? describeAsRanksWould(*request.topology) : completeForJob(*request.topology);
@@ -37,7 +30,7 @@ Host readHost(const HostRequest& request, const PlanRequest& job) {
   if (request.count < 1)
     throw Error(ResultCode::kInvalidArgument, "a job of {} hosts: at least 1 is needed", request.count);
   Document document = describe(request, job.fuse);
-  if (job.offered.collnet) markCollnet(document, document.root());
+  if (job.offered.collnet) offerCollnet(document);
   Host host{std::make_shared<const Document>(std::move(document))};
   host.system = buildSystem(*host.description);
   host.ranks = host.system.count(NodeType::kGpu);

@@ -109,4 +109,10 @@ Document completeForJob(Document document) {
   return document;
 }
 
+void offerCollnet(Document& document) {
+  Inventory found;
+  collect(document, document.root(), found);
+  for (ElementId net : found.nets) document.setIfAbsent(net, "coll", "1");
+}
+
 }  // namespace xylem

@@ -22,4 +22,7 @@ Document completeForJob(Document document);
 // Only the attributes: the first of the points above.
 Document completeAttributes(Document document);
 
+// Every network device that does not say otherwise can compute collectives (CollNet).
+void offerCollnet(Document& document);
+
 }  // namespace xylem
