@@ -1,5 +1,6 @@
 #include "core/log.h"
 
+#include <fcntl.h>
 #include <strings.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -95,6 +96,8 @@ Logger::Logger(const Settings& settings, std::uint32_t defaultSubsystems, std::F
   file_.reset(std::fopen(name.c_str(), "w"));
   if (!file_)
     throw Error(ResultCode::kSystemError, "NCCL_DEBUG_FILE: cannot write {}: {}", name, errnoText(errno));
+  // What others add to the file (a dump on a signal) stays.
+  fcntl(fileno(file_.get()), F_SETFL, O_APPEND);
   out_ = file_.get();
 }
 

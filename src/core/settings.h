@@ -26,7 +26,8 @@ enum class Setting : int {
   kCount
 };
 
-enum class SettingKind { kInteger, kText, kPath, kLevel, kList };
+// kSecret: a text that nothing prints.
+enum class SettingKind { kInteger, kText, kPath, kLevel, kList, kSecret };
 
 struct SettingSpec {
   Setting id;

@@ -36,6 +36,8 @@ const char* name(SettingKind kind) {
       return "level";
     case kList:
       return "list";
+    case kSecret:
+      return "secret";
   }
   return "";
 }

@@ -1,8 +1,9 @@
 // The table of every variable that the planner and the runtime honour, one row each:
 //   X(enumerator, variable, kind, minimum, maximum, default, help)
 // Kinds: kInteger (C syntax: 10, 0x10, 010), kText, kPath, kLevel (a path type such as PXB, or NCCL's old
-// digits), kList (comma-separated). The range holds for integers. "-2" is NCCL's "not set" for tri-state
-// variables. No include guard: settings.h and settings_table.cc each expand it their own way.
+// digits), kList (comma-separated), kSecret (text that is not shown). The range holds for integers. "-2" is
+// NCCL's "not set" for tri-state variables. No include guard: settings.h and settings_table.cc each expand it
+// their own way.
 
 // Topology and what is read of it.
 X(kTopoFile, "NCCL_TOPO_FILE", kPath, 0, 0, "", "topology XML to load before detecting the rest")
@@ -79,6 +80,8 @@ X(kNetOverhead, "NCCL_NET_OVERHEAD", kInteger, -2, 1 << 30, "-2",
 X(kNThreads, "NCCL_NTHREADS", kInteger, -2, 1 << 20, "-2", "threads per block, 64 to 512 in steps of 32")
 X(kLl128NThreads, "NCCL_LL128_NTHREADS", kInteger, -2, 1 << 20, "-2",
   "threads per block with LL128, 160 to 640 in steps of 32")
+X(kHostModel, "XYLEM_HOST_MODEL", kText, 0, 0, "",
+  "what the tuning model knows of host devices: NAME=NUMBER,... as `xylem tune --calibrate` prints")
 X(kThreadThresholds, "NCCL_THREAD_THRESHOLDS", kText, 0, 0, "",
   "bytes per thread below which fewer threads do: LL LL128 Simple of Tree, then of Ring; -2 keeps")
 X(kLlBuffSize, "NCCL_LL_BUFFSIZE", kInteger, 64, 1 << 30, "524288", "bytes of a connection's LL buffer")
@@ -104,11 +107,47 @@ X(kDebugSubsys, "NCCL_DEBUG_SUBSYS", kList, 0, 0, "INIT,BOOTSTRAP,ENV",
 X(kDebugFile, "NCCL_DEBUG_FILE", kPath, 0, 0, "", "log to this file; %h is the host, %p the process id")
 
 // Bootstrap and buffers of the runtime.
+X(kRunLauncher, "XYLEM_RUN_LAUNCHER", kText, 0, 0, "",
+  "how `xylem run` starts ranks on other hosts; {host} is the host's name (ssh {host})")
 X(kCommId, "NCCL_COMM_ID", kText, 0, 0, "",
   "address of the root as host:port, for jobs without an exchanged id")
+X(kSecret, "XYLEM_SECRET", kSecret, 0, 0, "",
+  "keeps out whoever does not have it from jobs that meet at NCCL_COMM_ID; the same text for all ranks")
 X(kSocketIfname, "NCCL_SOCKET_IFNAME", kList, 0, 0, "", "interfaces to use: prefixes, =exact, ^excluded")
 X(kSocketFamily, "NCCL_SOCKET_FAMILY", kText, 0, 0, "", "AF_INET or AF_INET6 to use one address family only")
+X(kSocketNthreads, "NCCL_SOCKET_NTHREADS", kInteger, -2, 16, "-2",
+  "sockets of a network connection come in this many groups, each moved by a thread of its own; -2: by the "
+  "interface's speed")
+X(kNsocksPerThread, "NCCL_NSOCKS_PERTHREAD", kInteger, -2, 64, "-2",
+  "sockets of each group; all groups together have 64 at most; -2: 1")
+X(kPeerTimeout, "XYLEM_PEER_TIMEOUT", kInteger, 1, 86400, "20",
+  "seconds without any answer after which a rank on another host counts as lost")
 X(kBuffSize, "NCCL_BUFFSIZE", kInteger, 64, 1 << 30, "4194304", "bytes of a connection's SIMPLE buffer")
-X(kTimeout, "XYLEM_TIMEOUT", kInteger, 1, 86400, "60", "seconds to wait for other ranks before giving up")
+X(kTimeout, "XYLEM_TIMEOUT", kInteger, 1, 86400, "60", "seconds to wait for other ranks while joining")
+X(kDirect, "XYLEM_DIRECT", kInteger, 0, 1, "1",
+  "1: ranks of one host reach into each other's buffers in one exchange where they can; 0: rings and trees only")
+X(kOperationTimeout, "XYLEM_OPERATION_TIMEOUT", kInteger, 0, 86400, "0",
+  "seconds without any progress after which an operation fails; 0: it waits, and the log says for whom")
+X(kCheck, "XYLEM_CHECK", kInteger, 0, 1, "0",
+  "1 on any rank: before each operation all ranks compare their calls, and sends are compared with receives")
+X(kDumpSignal, "XYLEM_DUMP_SIGNAL", kInteger, 0, 64, "0",
+  "on this signal a process writes what its communicators did last (12: SIGUSR2); 0: none")
+X(kStoppedTimeout, "XYLEM_STOPPED_TIMEOUT", kInteger, 0, 86400, "1",
+  "seconds after which a rank of this host that is stopped (SIGSTOP) counts as failed; 0: never")
 X(kHostDevices, "XYLEM_HOST_DEVICES", kInteger, 0, 4096, "0",
   "host devices of this machine; 0: one per core, or per local rank")
+
+// Networks and plugins.
+X(kNet, "NCCL_NET", kText, 0, 0, "",
+  "the network to use: Socket, Fabric (libfabric), or a net plugin's name; default: the first plugin that "
+  "serves, else Socket")
+X(kFabricProvider, "XYLEM_FABRIC_PROVIDER", kList, 0, 0, "",
+  "providers of libfabric for NCCL_NET=Fabric, the best first; default: efa,cxi,verbs,opx,psm2,tcp")
+X(kFabricWrite, "XYLEM_FABRIC_WRITE", kInteger, -2, 1, "-2",
+  "1: Fabric writes into the receiver's memory; 0: it sends tagged messages; -2: by provider")
+X(kNetPlugin, "NCCL_NET_PLUGIN", kList, 0, 0, "",
+  "net plugins to try first: files, or X for libnccl-net-X.so; none: not even libnccl-net.so")
+X(kTunerPlugin, "NCCL_TUNER_PLUGIN", kText, 0, 0, "",
+  "plugin that has a say in algorithms, protocols and channels: a file, or X for libnccl-tuner-X.so; none")
+X(kProfilerPlugin, "NCCL_PROFILER_PLUGIN", kText, 0, 0, "",
+  "plugin that is told what happens when: a file, or X for libnccl-profiler-X.so; none")

@@ -1,0 +1,61 @@
+#include "core/copying.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
+namespace xylem {
+namespace {
+
+#if defined(__SSE2__)
+// Whole lines: the processor's write buffers gather each before it goes to memory.
+void streamLines(std::byte* out, const std::byte* in, std::size_t lines) {
+  for (; lines != 0; --lines, out += kCacheLine, in += kCacheLine) {
+    const auto* from = reinterpret_cast<const __m128i*>(in);
+    auto* to = reinterpret_cast<__m128i*>(out);
+    const __m128i a = _mm_loadu_si128(from), b = _mm_loadu_si128(from + 1);
+    const __m128i c = _mm_loadu_si128(from + 2), d = _mm_loadu_si128(from + 3);
+    _mm_stream_si128(to, a);
+    _mm_stream_si128(to + 1, b);
+    _mm_stream_si128(to + 2, c);
+    _mm_stream_si128(to + 3, d);
+  }
+}
+#endif
+
+}  // namespace
+
+void copyBytes(std::byte* out, const std::byte* in, std::size_t bytes) {
+  if (bytes != 0) std::memmove(out, in, bytes);
+}
+
+void streamBytes(std::byte* out, const std::byte* in, std::size_t bytes) {
+#if defined(__SSE2__)
+  // Up to the first line's start as usual, as are bytes behind the last line.
+  const std::size_t before = std::min(bytes, -reinterpret_cast<std::uintptr_t>(out) % kCacheLine);
+  copyBytes(out, in, before);
+  const std::size_t lines = (bytes - before) / kCacheLine;
+  streamLines(out + before, in + before, lines);
+  const std::size_t done = before + lines * kCacheLine;
+  copyBytes(out + done, in + done, bytes - done);
+#else
+  copyBytes(out, in, bytes);
+#endif
+}
+
+void endStreaming() {
+#if defined(__SSE2__)
+  _mm_sfence();
+#endif
+}
+
+void copyBytesStreaming(std::byte* out, const std::byte* in, std::size_t bytes) {
+  streamBytes(out, in, bytes);
+  endStreaming();
+}
+
+}  // namespace xylem

@@ -1,0 +1,64 @@
+#pragma once
+// Collectives, algorithms and protocols, with NCCL's numbers and names, and arrays indexed by them.
+//
+//   ByCollective<ByAlgorithm<ByProtocol<float>>> latency{};
+//   latency[Collective::kAllReduce][Algorithm::kRing][Protocol::kLl] = 16.0f;
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace xylem {
+
+enum class Collective : std::uint8_t { kBroadcast, kReduce, kAllGather, kReduceScatter, kAllReduce };
+constexpr std::array<Collective, 5> kAllCollectives = {Collective::kBroadcast, Collective::kReduce,
+                                                       Collective::kAllGather, Collective::kReduceScatter,
+                                                       Collective::kAllReduce};
+
+enum class Algorithm : std::uint8_t { kTree, kRing, kCollnetDirect, kCollnetChain, kNvls, kNvlsTree, kPat };
+constexpr std::array<Algorithm, 7> kAllAlgorithms = {
+    Algorithm::kTree,         Algorithm::kRing, Algorithm::kCollnetDirect,
+    Algorithm::kCollnetChain, Algorithm::kNvls, Algorithm::kNvlsTree,
+    Algorithm::kPat};
+
+enum class Protocol : std::uint8_t { kLl, kLl128, kSimple };
+constexpr std::array<Protocol, 3> kAllProtocols = {Protocol::kLl, Protocol::kLl128, Protocol::kSimple};
+
+// `AllReduce`, `CollNetDirect`, `LL128`: as NCCL's variables and messages spell them.
+const char* name(Collective collective);
+const char* name(Algorithm algorithm);
+const char* name(Protocol protocol);
+
+// The data of all ranks passes through the buffers of AllGather and ReduceScatter.
+constexpr bool gathersOrScatters(Collective collective) {
+  return collective == Collective::kAllGather || collective == Collective::kReduceScatter;
+}
+constexpr bool isNvls(Algorithm algorithm) {
+  return algorithm == Algorithm::kNvls || algorithm == Algorithm::kNvlsTree;
+}
+constexpr bool isCollnet(Algorithm algorithm) {
+  return algorithm == Algorithm::kCollnetDirect || algorithm == Algorithm::kCollnetChain;
+}
+
+// `RING`, `SIMPLE`: as NCCL's message about an operation spells them.
+const char* upperName(Algorithm algorithm);
+const char* upperName(Protocol protocol);
+
+// An array indexed by an enumeration.
+template <typename Key, typename T, std::size_t N>
+class KeyedArray : public std::array<T, N> {
+ public:
+  using std::array<T, N>::operator[];
+  constexpr T& operator[](Key key) { return (*this)[static_cast<std::size_t>(key)]; }
+  constexpr const T& operator[](Key key) const { return (*this)[static_cast<std::size_t>(key)]; }
+};
+template <typename T>
+using ByCollective = KeyedArray<Collective, T, kAllCollectives.size()>;
+template <typename T>
+using ByAlgorithm = KeyedArray<Algorithm, T, kAllAlgorithms.size()>;
+template <typename T>
+using ByProtocol = KeyedArray<Protocol, T, kAllProtocols.size()>;
+
+}  // namespace xylem
