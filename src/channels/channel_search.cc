@@ -315,20 +315,14 @@ ChannelOptions ChannelOptions::from(const Settings& settings) {
   return {static_cast<int>(settings.integer(Setting::kCrossNic)), nullptr};
 }
 
-HostChannels::HostChannels(const System& system, const PathTable& paths, const Locality& locality,
-                           const ChannelOptions& options)
-    : system_(system), paths_(paths), options_(options), space_(system, paths, locality), terrains_(space_) {
-  lowestSm_ = system.count(NodeType::kGpu) > 0 ? system.gpu(system.node(NodeType::kGpu, 0)).sm : 0;
-  for (NodeId gpu : system.nodes(NodeType::kGpu)) lowestSm_ = std::min(lowestSm_, system.gpu(gpu).sm);
+HostBandwidth bandwidthOf(const System& system, const PathTable& paths) {
+  HostBandwidth found;
   const bool inter = system.count(NodeType::kNet) > 0;
-  if (!inter && system.count(NodeType::kGpu) == 1) {
-    maxBandwidth_ = totalBandwidth_ = kLocalBandwidth;
-    return;
-  }
+  if (!inter && system.count(NodeType::kGpu) == 1) return {kLocalBandwidth, kLocalBandwidth};
   for (NodeId gpu : system.nodes(NodeType::kGpu)) {
     for (NodeId node : system.nodes(inter ? NodeType::kNet : NodeType::kGpu)) {
       const Path& path = paths.path(gpu, node);
-      if (path.hops > 0) maxBandwidth_ = std::max(maxBandwidth_, path.bandwidth);
+      if (path.hops > 0) found.max = std::max(found.max, path.bandwidth);
     }
     float pci = 0;
     float nvlink = 0;
@@ -336,12 +330,23 @@ HostChannels::HostChannels(const System& system, const PathTable& paths, const L
       if (link.type == LinkType::kPci) pci = link.bandwidth;
       if (link.type == LinkType::kNvl) nvlink += link.bandwidth;
     }
-    totalBandwidth_ = std::max(totalBandwidth_, std::max(pci, nvlink));
+    found.total = std::max(found.total, std::max(pci, nvlink));
   }
+  return found;
+}
+
+HostChannels::HostChannels(const System& system, const PathTable& paths, const Locality& locality,
+                           const ChannelOptions& options)
+    : options_(options),
+      space_(system, paths, locality),
+      terrains_(space_),
+      bandwidth_(bandwidthOf(system, paths)) {
+  lowestSm_ = system.count(NodeType::kGpu) > 0 ? system.gpu(system.node(NodeType::kGpu, 0)).sm : 0;
+  for (NodeId gpu : system.nodes(NodeType::kGpu)) lowestSm_ = std::min(lowestSm_, system.gpu(gpu).sm);
 }
 
 ChannelGraph HostChannels::compute(const GraphRequest& request) {
-  return Driver(request, space_, terrains_, memory_, options_, maxBandwidth_, totalBandwidth_, lowestSm_)
+  return Driver(request, space_, terrains_, memory_, options_, bandwidth_.max, bandwidth_.total, lowestSm_)
       .run();
 }
 

@@ -36,6 +36,13 @@ struct GraphRequest {
   int maxChannels = 32;
 };
 
+// GB/s.
+struct HostBandwidth {
+  float max = 0;    // of any path to a NET (or GPU, without NETs)
+  float total = 0;  // the most any GPU can send
+};
+HostBandwidth bandwidthOf(const System& system, const PathTable& paths);
+
 // All graphs of one host; they share the space that they take bandwidth from, in the order they are computed.
 class HostChannels {
  public:
@@ -44,23 +51,17 @@ class HostChannels {
   HostChannels(const HostChannels&) = delete;
   HostChannels& operator=(const HostChannels&) = delete;
 
-  // The largest bandwidth of any path to a NET (or GPU, without NETs); and the most any GPU can send. GB/s.
-  float maxBandwidth() const { return maxBandwidth_; }
-  float totalBandwidth() const { return totalBandwidth_; }
   int lowestSm() const { return lowestSm_; }
   int gpuCount() const { return space_.gpuCount(); }
 
   ChannelGraph compute(const GraphRequest& request);
 
  private:
-  const System& system_;
-  const PathTable& paths_;
   ChannelOptions options_;
   SearchSpace space_;
   Terrains terrains_;
   SearchMemory memory_;
-  float maxBandwidth_ = 0;
-  float totalBandwidth_ = 0;
+  HostBandwidth bandwidth_;
   int lowestSm_ = 0;
 };
 

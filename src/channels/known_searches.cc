@@ -11,7 +11,7 @@ namespace {
 std::uint64_t askedFor(const Terrain& terrain, const ChannelGraph& wanted) {
   const Terrain::Limits& limits = terrain.limits();
   const auto number = [](auto value) { return static_cast<std::uint64_t>(value); };
-  return number(limits.intra) | number(limits.inter) << 4 | number(limits.pattern) << 8 |
+  return number(limits.intra) | number(limits.inter) << 4 | number(wanted.pattern) << 8 |
          number(wanted.crossNic) << 12 | number(wanted.sameChannels) << 16 | number(wanted.maxChannels) << 20;
 }
 

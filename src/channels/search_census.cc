@@ -7,6 +7,8 @@ namespace {
 
 // To fewer GPUs than these it is quicker to walk.
 constexpr int kTooFewToCount = 3;
+// To more than these no budget suffices as a rule, and finding that out takes as long as the square of them.
+constexpr int kTooManyToCount = 32;
 
 }  // namespace
 
@@ -16,7 +18,7 @@ constexpr int kTooFewToCount = 3;
 bool Search::chargeByCensus(int gpu, int position, int backToNet) {
   const bool countable = current_.last && traceless_ && terrain_.takesOwnOnly() &&
                          gpus_ <= Census::kMaxGpus && gpus_ - position > kTooFewToCount &&
-                         (backToNet < 0 || backToNet == gpus_ - 1);
+                         gpus_ - position < kTooManyToCount && (backToNet < 0 || backToNet == gpus_ - 1);
   if (!countable) return false;
   memory_.census.clear(gpus_);
   std::uint64_t visited = 0;

@@ -15,6 +15,8 @@ namespace {
 constexpr int kFreeAcknowledgementSm = 80;
 // Only the first NETs are considered by distance.
 constexpr int kMaxNetsByDistance = 64;
+// Of most routes; room for so many steps is made in advance.
+constexpr std::size_t kStepsPerRoute = 2;
 // Bandwidths in ranking keys take 16 bits.
 constexpr float kMaxKeyBandwidth = 65535.0f;
 
@@ -30,6 +32,9 @@ SearchSpace::SearchSpace(const System& system, const PathTable& paths, const Loc
   if (system.hasNvs()) nvs_ = system.node(NodeType::kNvs, 0);
   const auto gpus = system.nodes(NodeType::kGpu);
   const auto nets = system.nodes(NodeType::kNet);
+  const auto endpoints = static_cast<std::size_t>(gpuCount_ + 2 * netCount_ + (hasNvs() ? 2 : 0));
+  routes_.reserve(static_cast<std::size_t>(gpuCount_) * endpoints);
+  steps_.reserve(kStepsPerRoute * routes_.capacity());
   for (NodeId a : gpus)
     for (NodeId b : gpus) addRoute(a, b);
   gpuToNet_ = routes_.size();
@@ -55,9 +60,9 @@ void SearchSpace::addSteps(const Link& link, LinkId id, bool fromGpu, bool wideP
   steps_.push_back({id, pci ? Share::kPci : Share::kWhole});
   const NodeType to = system_.type(link.to);
   const bool acknowledged =
-      to == NodeType::kGpu && system_.gpu(link.to).sm < kFreeAcknowledgementSm && !fromGpu;
+      !fromGpu && to == NodeType::kGpu && system_.gpu(link.to).sm < kFreeAcknowledgementSm;
   const bool power =
-      to == NodeType::kCpu && system_.cpu(link.to).arch == CpuArch::kPower && link.type == LinkType::kNvl;
+      link.type == LinkType::kNvl && to == NodeType::kCpu && system_.cpu(link.to).arch == CpuArch::kPower;
   if (!acknowledged && !power) return;
   const LinkId reverse = system_.findLink(link.to, link.from, link.type);
   if (reverse == kNoLink)
@@ -72,10 +77,10 @@ void SearchSpace::addRoute(NodeId from, NodeId to) {
   const Path& path = paths_.path(from, to);
   const auto links = paths_.links(path);
   const bool fromGpu = system_.type(from) == NodeType::kGpu;
-  const bool throughIntel = std::any_of(links.begin(), links.end(), [&](LinkId id) {
+  const auto intoIntel = [&](LinkId id) {
     const NodeId node = system_.link(id).to;
     return system_.type(node) == NodeType::kCpu && system_.cpu(node).is(CpuArch::kX86, CpuVendor::kIntel);
-  });
+  };
   Route route;
   route.firstStep = static_cast<std::int32_t>(steps_.size());
   route.hops = static_cast<std::int16_t>(path.hops);
@@ -83,15 +88,18 @@ void SearchSpace::addRoute(NodeId from, NodeId to) {
   route.reverseType = paths_.path(to, from).type;
   route.intra = system_.type(from) != NodeType::kNet && system_.type(to) != NodeType::kNet;
   route.bandwidth = path.bandwidth;
-  const bool widePci = path.type == PathType::kPhb && fromGpu && throughIntel;
+  const bool widePci =
+      path.type == PathType::kPhb && fromGpu && std::any_of(links.begin(), links.end(), intoIntel);
   for (LinkId id : links) addSteps(system_.link(id), id, fromGpu, widePci);
   route.steps = static_cast<std::int16_t>(static_cast<std::int32_t>(steps_.size()) - route.firstStep);
   route.id = static_cast<std::int32_t>(routes_.size());
   const auto steps = stepsOf(route);
+  unsigned shares = 0;
   for (std::size_t i = 0; i < steps.size(); ++i) {
-    (route.intra ? intraShares_ : interShares_) |= bit(steps[i].share);
+    shares |= bit(steps[i].share);
     for (std::size_t j = 0; j < i; ++j) route.repeats |= steps[i].link == steps[j].link;
   }
+  (route.intra ? intraShares_ : interShares_) |= shares;
   routes_.push_back(route);
 }
 
@@ -116,6 +124,7 @@ void SearchSpace::rankGpus() {
   pathKey_.resize(count * count);
   for (int a = 0; a < gpuCount_; ++a) {
     auto& ranked = gpusByPath_[static_cast<std::size_t>(a)];
+    ranked.reserve(count);
     for (int i = 1; i < gpuCount_; ++i) {
       const int b = (a + i) % gpuCount_;
       const Route& route = gpuToGpu(a, b);
@@ -125,8 +134,9 @@ void SearchSpace::rankGpus() {
       pathKey_[at(a, gpuCount_, b)] = ((65535u - bandwidth) << 16) | static_cast<std::uint16_t>(route.hops);
       ranked.push_back(b);
     }
-    std::stable_sort(ranked.begin(), ranked.end(),
-                     [&](int x, int y) { return pathKey(a, x) < pathKey(a, y); });
+    const auto better = [&](int x, int y) { return pathKey(a, x) < pathKey(a, y); };
+    if (!std::is_sorted(ranked.begin(), ranked.end(), better))  // GPUs that are alike are
+      std::stable_sort(ranked.begin(), ranked.end(), better);
     alikeFrom_.push_back(ranked.empty() || pathKey(a, ranked.front()) == pathKey(a, ranked.back()) ? 1 : 0);
     const NodeId node = system_.node(NodeType::kGpu, a);
     std::pair<LinkId, LinkId> pci{kNoLink, kNoLink};

@@ -1,5 +1,6 @@
 #include "channels/terrain.h"
 
+#include <algorithm>
 #include <bit>
 #include <numeric>
 
@@ -47,6 +48,7 @@ void Terrain::listNext() {
       behind_.push_back({next, route.steps, route.hops, space_.stepsOf(route).data(),
                          sharedWeight_[id(route)], space_.gpuWeight(next), space_.pathKey(gpu, next)});
   };
+  if (!space_.hasNvs()) behind_.reserve(static_cast<std::size_t>(gpus) * static_cast<std::size_t>(gpus));
   firstBehind_.push_back(0);
   for (int gpu = 0; gpu < gpus; ++gpu) {
     if (!space_.hasNvs()) {
@@ -105,7 +107,9 @@ void Terrain::findOwnLinks() {
       pciMeasure_ = std::gcd(pciMeasure_, used[static_cast<std::size_t>(link)].measure);
     }
   }
-  for (std::size_t i = 0; i < open_.size(); ++i) {
+  const bool sharesAny = std::any_of(owners.begin(), owners.end(),
+                                     [](const Owner& o) { return o.from == kMany && o.to == kMany; });
+  for (std::size_t i = 0; sharesAny && i < open_.size(); ++i) {
     if (open_[i] == 0) continue;
     const Route& route = space_.route(i);
     for (const RouteStep& step : space_.stepsOf(route)) {
@@ -139,16 +143,19 @@ bool Terrain::traceless() const {
   return true;
 }
 
-Terrains::Terrains(const SearchSpace& space) : space_(space) {
+Terrains::Terrains(const SearchSpace& space)
+    : space_(space), patternsAlike_(!space.hasNvs() && space.netCount() == 0) {
   for (std::size_t i = 0; i < space.routeCount(); ++i) {
     const Route& route = space.route(i);
     (route.intra ? intraTypes_ : interTypes_) |= 1u << static_cast<unsigned>(route.type);
+    patternsAlike_ &= route.type == route.reverseType;
   }
 }
 
 const Terrain& Terrains::of(Terrain::Limits limits) {
   limits.intra = farthestUpTo(limits.intra, intraTypes_);
   limits.inter = farthestUpTo(limits.inter, interTypes_);
+  if (patternsAlike_) limits.pattern = Pattern::kRing;
   for (const auto& terrain : made_)
     if (terrain->limits() == limits) return *terrain;
   return *made_.emplace_back(std::make_unique<Terrain>(space_, limits));

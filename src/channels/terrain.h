@@ -6,8 +6,9 @@
 //   const Terrain& terrain = terrains.of({PathType::kNvl, PathType::kPix, Pattern::kRing});
 //   for (const Way& way : terrain.behind(gpu)) ... way.gpu ...
 //
-// A type that no path has changes nothing, so limits are first lowered to the farthest type that occurs:
-// searches with the same terrain see the same host.
+// A type that no path has changes nothing, so limits are first lowered to the farthest type that occurs; and
+// where the way back is always as far as the way there, without NETs and NVSwitches, all patterns see the same.
+// Searches with the same terrain see the same host.
 
 #include <cstdint>
 #include <memory>
@@ -106,6 +107,7 @@ class Terrains {
  private:
   const SearchSpace& space_;
   unsigned intraTypes_ = 0, interTypes_ = 0;  // that occur: a bit each
+  bool patternsAlike_ = true;
   std::vector<std::unique_ptr<Terrain>> made_;
 };
 

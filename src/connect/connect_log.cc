@@ -39,9 +39,9 @@ class Writer {
   }
 
  private:
-  void add(std::string text) {
+  void add(std::string text, Subsystem subsystem = Subsystem::kGraph) {
     if (text.size() > kLineLimit) text.resize(kLineLimit);
-    lines_.push_back({LogLevel::kInfo, Subsystem::kGraph, std::move(text)});
+    lines_.push_back({LogLevel::kInfo, subsystem, std::move(text)});
   }
   void append(std::vector<LogLine> more) { std::move(more.begin(), more.end(), std::back_inserter(lines_)); }
   static std::string downText(const TreeLinks& links) {
@@ -80,7 +80,7 @@ class Writer {
       const TreeLinks links = treeOf(c_, rank_, channel);
       text += fmt::format(" [{}] {}->{}->{}", channel, downText(links), rank_, links.up);
     }
-    add(std::move(text));
+    add(std::move(text), Subsystem::kInit);
   }
 
   const Connections& c_;

@@ -28,18 +28,27 @@ TransportKind NetChoice::transport(int rank, int peer, Direction direction) cons
 }
 
 std::optional<NetEnd> NetChoice::ringEnd(int rank, int channel, int peer, Direction direction) const {
+  return graphEnd(GraphKind::kRing, rank, channel, peer, direction);
+}
+
+std::optional<NetEnd> NetChoice::treeEnd(int rank, int channel, int peer, Direction direction) const {
+  return graphEnd(GraphKind::kTree, rank, channel, peer, direction);
+}
+
+std::optional<NetEnd> NetChoice::graphEnd(GraphKind kind, int rank, int channel, int peer,
+                                          Direction direction) const {
   // Inside a node a NIC comes in between only where a graph file joins GPUs that are each nearer to a NIC
   // than to each other.
   const std::vector<int>& node = c_.nodes.ofRank;
   if (node[static_cast<std::size_t>(rank)] == node[static_cast<std::size_t>(peer)]) return std::nullopt;
   if (transport(rank, peer, direction) != TransportKind::kNet) return std::nullopt;
   const RankView& view = c_.job.view(rank);
-  const ChannelGraph& ring = (*view.graphs)[GraphKind::kRing];
+  const ChannelGraph& graph = (*view.graphs)[kind];
   const int searched = channel % c_.searched;
   const NodeId gpu = c_.job.gpuOf(rank);
-  const int index = view.system->count(NodeType::kNet) == 0               ? -1
-                    : ring.gpu(searched, 0) == view.system->position(gpu) ? ring.startNet(searched)
-                                                                          : ring.endNet(searched);
+  const int index = view.system->count(NodeType::kNet) == 0                ? -1
+                    : graph.gpu(searched, 0) == view.system->position(gpu) ? graph.startNet(searched)
+                                                                           : graph.endNet(searched);
   if (index < 0) return NetEnd{};
   const Reach& reach = *rules(rank).reach;
   const NodeId net = view.system->node(NodeType::kNet, index);

@@ -44,6 +44,8 @@ class NetChoice {
   TransportKind transport(int rank, int peer, Direction direction) const;
   // For a neighbour in a ring on another node.
   std::optional<NetEnd> ringEnd(int rank, int channel, int peer, Direction direction) const;
+  // The same in a tree.
+  std::optional<NetEnd> treeEnd(int rank, int channel, int peer, Direction direction) const;
   // For sending to `peer` on a channel outside of any ring or tree.
   NetEnd p2pEnd(int rank, int peer, int channel) const;
 
@@ -52,6 +54,7 @@ class NetChoice {
     std::unique_ptr<Locality> locality;
     std::unique_ptr<Reach> reach;
   };
+  std::optional<NetEnd> graphEnd(GraphKind kind, int rank, int channel, int peer, Direction direction) const;
   const ViewRules& rules(int rank) const { return rules_[static_cast<std::size_t>(c_.job.viewOf(rank))]; }
 
   const Connections& c_;

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "core/error.h"
+#include "paths/leaves.h"
 #include "topology/bandwidths.h"
 
 namespace xylem {
@@ -19,6 +20,36 @@ class Search {
         allowNvb_(allowNvb),
         reached_(static_cast<std::size_t>(system.nodeCount())),
         back_(system.links().size(), kUnknown) {}
+
+  // Towards the first of some GPUs that are alike (leaves.h). Whoever reaches it reaches the others in the
+  // same way, but for the last link.
+  void run(std::span<const NodeId> alike, PathTable& table) {
+    const NodeId model = alike.front();
+    run(model, table);
+    if (alike.size() == 1) return;
+    if (at(alike[1]).type == PathType::kDis) {  // links without bandwidth lead nowhere
+      for (const NodeId other : alike.subspan(1)) run(other, table);
+      return;
+    }
+    std::vector<LinkId> last;  // by place in `alike`
+    const NodeId hub = system_.links(model).front().to;
+    const LinkType type = system_.link(at(hub).first).type;
+    for (const NodeId gpu : alike) last.push_back(system_.findLink(hub, gpu, type));
+    for (NodeId node = 0; node < system_.nodeCount(); ++node) {
+      if (!table.isEndpoint(node) || node == model || at(node).type == PathType::kDis) continue;
+      for (std::size_t i = 1; i < alike.size(); ++i)
+        if (node != alike[i]) table.startLike(node, model, alike[i], last[i]);
+    }
+    // From the model to another as from another to the model; up by the link that it has in the same place.
+    const Path between = table.path(alike[1], model);
+    const LinkId up = system_.firstLink(model) + (table.links(between).front() - system_.firstLink(alike[1]));
+    for (std::size_t i = 1; i < alike.size(); ++i) {
+      table.start(alike[i], alike[i], PathType::kLoc, kLocalBandwidth);
+      Path& path = table.start(model, alike[i], between.type, between.bandwidth);
+      table.append(path, up);
+      table.append(path, last[i]);
+    }
+  }
 
   void run(NodeId destination, PathTable& table) {
     std::fill(reached_.begin(), reached_.end(), Reached{});
@@ -116,10 +147,19 @@ class Search {
 
 }  // namespace
 
+PathTable findPaths(const System& system, bool allowNvb, std::span<const NodeId> destinations) {
+  PathTable table(system);
+  Search search(system, allowNvb);
+  for (const NodeId destination : destinations) search.run(destination, table);
+  return table;
+}
+
 PathTable findPaths(const System& system, bool allowNvb) {
   PathTable table(system);
   Search search(system, allowNvb);
-  for (NodeType type : {NodeType::kCpu, NodeType::kGpu, NodeType::kNet, NodeType::kNvs})
+  for (NodeId cpu : system.nodes(NodeType::kCpu)) search.run(cpu, table);
+  for (const std::vector<NodeId>& alike : alikeGpus(system)) search.run(alike, table);
+  for (NodeType type : {NodeType::kNet, NodeType::kNvs})
     for (NodeId destination : system.nodes(type)) search.run(destination, table);
   return table;
 }

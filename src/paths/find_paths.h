@@ -8,5 +8,7 @@ namespace xylem {
 
 // `allowNvb`: a GPU may relay between two others over NVLink (NCCL_NVB_DISABLE=0).
 PathTable findPaths(const System& system, bool allowNvb);
+// Only to these; what the table says of others is that there is no path.
+PathTable findPaths(const System& system, bool allowNvb, std::span<const NodeId> destinations);
 
 }  // namespace xylem

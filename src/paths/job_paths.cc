@@ -1,6 +1,7 @@
 #include "paths/job_paths.h"
 
 #include <algorithm>
+#include <bit>
 
 #include "core/error.h"
 #include "paths/find_paths.h"
@@ -40,12 +41,16 @@ class Adjustment {
 
  private:
   void adjustPathsTo(NodeId to) {
+    // Whether each may use P2P. What was found too far is asked again on the way round that it then takes.
+    transportable_.clear();
     for (NodeId from : system_.nodes(NodeType::kGpu)) {
       const Decision direct = note(reach_.p2p(from, to));
       if (!direct.yes) paths_.detour(system_, from, closestCpu(system_, paths_, to), to);
+      const Decision transport = direct.yes ? reach_.transportP2p(direct) : reach_.transportP2p(from, to);
+      transportable_.push_back(transport.yes ? 1 : 0);
     }
     for (NodeId from : system_.nodes(NodeType::kGpu)) {
-      if (from == to || reach_.transportP2p(from, to).yes) continue;
+      if (from == to || transportable_[static_cast<std::size_t>(system_.position(from))] != 0) continue;
       if (!note(reach_.transportShm(from, to)).yes) paths_.setType(from, to, PathType::kNet);
     }
   }
@@ -75,7 +80,24 @@ class Adjustment {
   Locality locality_;
   Reach reach_;
   std::vector<Decision>* decisions_;
+  std::vector<std::uint8_t> transportable_;  // by GPU
 };
+
+// Whether all GPUs reach the first one directly, which is quickly seen.
+bool allReachTheFirst(const System& system, const ReachOptions& options) {
+  if (system.count(NodeType::kGpu) == 0) return false;
+  const NodeId first = system.node(NodeType::kGpu, 0);
+  std::vector<NodeId> destinations{first};
+  for (NodeId net : system.nodes(NodeType::kNet)) destinations.push_back(net);
+  const PathTable paths = findPaths(system, !options.nvbDisable, destinations);
+  const Locality locality(system, paths);
+  const Reach reach(system, paths, locality, options);
+  const auto gpus = system.nodes(NodeType::kGpu);
+  return std::all_of(gpus.begin(), gpus.end(), [&](NodeId gpu) {
+    return gpu == first ||
+           (paths.path(gpu, first).type < PathType::kNet && reach.transportP2p(gpu, first).yes);
+  });
+}
 
 }  // namespace
 
@@ -87,6 +109,8 @@ PathTable findUsablePaths(const System& system, const ReachOptions& options,
 }
 
 std::vector<int> domains(const System& system, const ReachOptions& options) {
+  if (allReachTheFirst(system, options))
+    return std::vector<int>(static_cast<std::size_t>(system.count(NodeType::kGpu)), 0);
   const PathTable paths = findUsablePaths(system, options);
   std::vector<int> domain(static_cast<std::size_t>(system.count(NodeType::kGpu)));
   for (std::size_t g = 0; g < domain.size(); ++g) {
@@ -101,7 +125,7 @@ std::vector<int> domains(const System& system, const ReachOptions& options) {
 }
 
 HostPaths pathsOfDomain(const System& system, const std::vector<int>& domain, int which, int jobSize,
-                        const ReachOptions& options) {
+                        const ReachOptions& options, bool withDecisions) {
   std::vector<bool> removed(static_cast<std::size_t>(system.nodeCount()), false);
   int kept = 0;
   for (std::size_t g = 0; g < domain.size(); ++g) {
@@ -113,31 +137,34 @@ HostPaths pathsOfDomain(const System& system, const std::vector<int>& domain, in
     for (NodeId net : system.nodes(NodeType::kNet)) removed[static_cast<std::size_t>(net)] = true;
   System trimmed = system.without(removed);
   std::vector<Decision> decisions;
-  PathTable paths = findUsablePaths(trimmed, options, &decisions);
+  const auto gpus = static_cast<std::size_t>(trimmed.count(NodeType::kGpu));
+  if (withDecisions)
+    decisions.reserve(gpus * (gpus + static_cast<std::size_t>(trimmed.count(NodeType::kNet))));
+  PathTable paths = findUsablePaths(trimmed, options, withDecisions ? &decisions : nullptr);
   return {std::move(trimmed), std::move(paths), std::move(decisions)};
 }
 
 namespace {
 
-template <typename Visit>
-void forEachGpuPath(const System& system, const PathTable& paths, NodeType type, const Visit& visit) {
+// The types of all these paths, a bit each.
+unsigned typesTo(const System& system, const PathTable& paths, NodeType type) {
+  unsigned types = 0;
   for (NodeId gpu : system.nodes(NodeType::kGpu))
     for (NodeId node : system.nodes(type))
-      if (node != gpu) visit(paths.path(gpu, node).type);
+      if (node != gpu) types |= 1u << static_cast<unsigned>(paths.path(gpu, node).type);
+  return types;
 }
 
 }  // namespace
 
 PathType bestType(const System& system, const PathTable& paths, NodeType type) {
-  PathType best = PathType::kSys;
-  forEachGpuPath(system, paths, type, [&](PathType t) { best = std::min(best, t); });
-  return best;
+  const unsigned types = typesTo(system, paths, type) | 1u << static_cast<unsigned>(PathType::kSys);
+  return static_cast<PathType>(std::countr_zero(types));
 }
 
 PathType worstType(const System& system, const PathTable& paths, NodeType type) {
-  PathType worst = PathType::kLoc;
-  forEachGpuPath(system, paths, type, [&](PathType t) { worst = std::max(worst, t); });
-  return worst;
+  const unsigned types = typesTo(system, paths, type) | 1u << static_cast<unsigned>(PathType::kLoc);
+  return static_cast<PathType>(std::bit_width(types) - 1);
 }
 
 }  // namespace xylem

@@ -30,9 +30,9 @@ PathTable findUsablePaths(const System& system, const ReachOptions& options,
 std::vector<int> domains(const System& system, const ReachOptions& options);
 
 // The graph without the GPUs of other domains (and without NETs if the domain holds the whole job), with its
-// paths.
+// paths and, if asked for, the decisions on them.
 HostPaths pathsOfDomain(const System& system, const std::vector<int>& domain, int which, int jobSize,
-                        const ReachOptions& options);
+                        const ReachOptions& options, bool withDecisions = true);
 
 // The best and the worst path type from any GPU to any node of `type` (other than itself).
 PathType bestType(const System& system, const PathTable& paths, NodeType type);

@@ -9,9 +9,10 @@ namespace {
 
 // Every pair has a row: more endpoints than this would take gigabytes, and no host comes near.
 constexpr std::size_t kMaxEndpoints = 8192;
-// Of most paths; room for so many links is made in advance.
+// Of most paths; room for so many links is made in advance. What is not used of it is never touched, while to
+// grow leaves what was too small behind.
 constexpr std::size_t kLinksPerPath = 4;
-constexpr std::size_t kMaxReserved = 1 << 16;
+constexpr std::size_t kMaxReserved = 1 << 20;
 
 }  // namespace
 

@@ -42,6 +42,15 @@ class PathTable {
     pool_.push_back(link);
     ++newest.hops;
   }
+  // A path that is the one to `model`, but for its last link.
+  void startLike(NodeId from, NodeId model, NodeId to, LinkId last) {
+    const Path like = path(from, model);
+    paths_[cell(from, to)] = {like.type, like.bandwidth, like.hops, static_cast<std::int32_t>(pool_.size())};
+    if (like.hops == 0) return;
+    for (std::int32_t i = like.first; i + 1 < like.first + like.hops; ++i)
+      pool_.push_back(pool_[static_cast<std::size_t>(i)]);
+    pool_.push_back(last);
+  }
   void setType(NodeId from, NodeId to, PathType type) { paths_[cell(from, to)].type = type; }
   // Replaces the path by the two paths from -> through -> to: worst type, least bandwidth; PXN if `through`
   // is a GPU.

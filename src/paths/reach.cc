@@ -53,7 +53,8 @@ Decision Reach::p2p(NodeId a, NodeId b) const {
   Decision d{.rule = Rule::kP2p, .subject = a, .object = b, .distance = paths_.path(a, b).type};
   d.relay = relayOf(a, b);
   const bool hostDevices = system_.gpu(a).hostDevice && system_.gpu(b).hostDevice;
-  if (hostDevices && system_[a].key.system() == system_[b].key.system()) {
+  const bool oneHost = system_[a].key.system() == system_[b].key.system();
+  if (hostDevices && oneHost && !options_.p2pLevel) {
     d.yes = true;
     d.reason = Reason::kHostDevices;
     return d;
@@ -101,8 +102,7 @@ Decision Reach::netIsBetter(NodeId a, NodeId b) const {
   return d;
 }
 
-Decision Reach::transportP2p(NodeId a, NodeId b) const {
-  Decision d = p2p(a, b);
+Decision Reach::transportP2p(Decision d) const {
   if (!d.yes) return d;
   if (d.relay != kNoNode) {
     if (!options_.copyEngines) return d;
@@ -111,7 +111,8 @@ Decision Reach::transportP2p(NodeId a, NodeId b) const {
     d.variable = Setting::kP2pUseCudaMemcpy;
     return d;
   }
-  const Decision net = netIsBetter(a, b);
+  if (system_.count(NodeType::kNet) == 0) return d;
+  const Decision net = netIsBetter(d.subject, d.object);
   if (!net.yes) return d;
   d.yes = false;
   d.reason = net.reason;

@@ -46,7 +46,8 @@ class Reach {
   // Would both do better over their NICs?
   Decision netIsBetter(NodeId a, NodeId b) const;
   // Does the P2P (SHM) transport accept the pair?
-  Decision transportP2p(NodeId a, NodeId b) const;
+  Decision transportP2p(NodeId a, NodeId b) const { return transportP2p(p2p(a, b)); }
+  Decision transportP2p(Decision direct) const;  // of p2p
   Decision transportShm(NodeId a, NodeId b) const;
   // May the NIC access the GPU's memory directly?
   Decision gdr(NodeId gpu, NodeId net, Direction direction) const;

@@ -82,14 +82,15 @@ class Detection {
     cpus.addAll();
     PciTree pci(document, cpus, options_.root);
     // Interfaces first: real bus ids take precedence over made-up ones.
-    addNets(document, cpus, pci, interfaces());
+    addNets(document, cpus, pci, options_.networks ? *options_.networks : interfaces());
     addHostDevices(document, cpus, pci, layout_, options_.hostDevices);
     return document;
   }
 
   // Every rank describes its own GPU and all network cards; what no rank uses is left out.
   Document withGpus(const Document& start, const std::vector<GpuFacts>& gpus) const {
-    const std::vector<NetDevice> rdma = rdmaDevices(options_.root, options_.rdma);
+    const std::vector<NetDevice> rdma =
+        options_.networks ? *options_.networks : rdmaDevices(options_.root, options_.rdma);
     const std::vector<NetDevice> devices = rdma.empty() ? interfaces() : rdma;
     remarkSharedCards(rdma, remarks_);
     std::vector<Document> described;

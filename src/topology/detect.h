@@ -24,6 +24,7 @@
 #include <vector>
 
 #include "topology/detect_gpu_source.h"
+#include "topology/detect_net_device.h"
 #include "topology/detect_rdma.h"
 #include "topology/document.h"
 #include "topology/merge_nics.h"
@@ -40,6 +41,8 @@ struct DetectOptions {
   std::string hostId;
   // NCCL_SOCKET_IFNAME: which interfaces to describe, in place of the default choice.
   std::string interfaces;
+  // Network devices to describe in place of those that are found here: a plugin's.
+  std::optional<std::vector<NetDevice>> networks;
   // Where /sys and /proc are found; another folder replays a captured machine.
   std::filesystem::path root = "/";
   // The GPUs to describe. None given, or none found: host devices.

@@ -1,67 +1,73 @@
 #include "topology/detect_cpu.h"
 
-#include <hwloc.h>
+#include <unistd.h>
 
 #include <algorithm>
-#include <cstdlib>
-#include <memory>
+#include <set>
 
 #include "core/error.h"
+#include "topology/cpu_set.h"
 #include "topology/detect_files.h"
 
 namespace xylem {
 namespace {
 
-using Topology = std::unique_ptr<hwloc_topology, decltype(&hwloc_topology_destroy)>;
+namespace fs = std::filesystem;
 
-// hwloc takes the root folder of a captured machine from the environment only.
-class ReplayRoot {
- public:
-  explicit ReplayRoot(const std::filesystem::path& root) : active_(root != "/") {
-    if (!active_) return;
-    setenv(kVariable, root.c_str(), 1);
-    setenv(kQuiet, "2", 0);  // a copy without CPUs is nothing to complain about
-  }
-  ~ReplayRoot() {
-    if (!active_) return;
-    unsetenv(kVariable);
-    unsetenv(kQuiet);
-  }
-  ReplayRoot(const ReplayRoot&) = delete;
-  ReplayRoot& operator=(const ReplayRoot&) = delete;
+constexpr const char* kCpuFolder = "sys/devices/system/cpu";
+constexpr const char* kNodeFolder = "sys/devices/system/node";
 
- private:
-  static constexpr const char* kVariable = "HWLOC_FSROOT";
-  static constexpr const char* kQuiet = "HWLOC_HIDE_ERRORS";
-  bool active_;
-};
-
-// Without PCI and network objects: hwloc reads those from configuration space, which takes privileges; sysfs
-// does not.
-Topology loadHwloc(const std::filesystem::path& root) {
-  const ReplayRoot replay(root);
-  hwloc_topology_t raw = nullptr;
-  if (hwloc_topology_init(&raw) != 0)
-    throw Error(ResultCode::kSystemError, "cannot read this machine's CPUs: hwloc does not start");
-  Topology topology(raw, &hwloc_topology_destroy);
-  hwloc_topology_set_io_types_filter(raw, HWLOC_TYPE_FILTER_KEEP_NONE);
-  if (hwloc_topology_load(raw) != 0)
-    throw Error(ResultCode::kSystemError, "cannot read this machine's CPUs: hwloc: {}", errnoText(errno));
-  return topology;
+// The number in "node12", -1 for other names.
+int numberAfter(std::string_view prefix, std::string_view name) {
+  if (!name.starts_with(prefix)) return -1;
+  name.remove_prefix(prefix.size());
+  return name.find_first_not_of("0123456789") == std::string_view::npos ? parseInt(name, -1) : -1;
 }
 
-constexpr unsigned kBitsPerGroup = 32;
+// A machine that hides its CPUs has as many as the system counts; a captured one without any has one.
+CpuSet onlineCpus(const fs::path& root) {
+  if (const CpuSet online = CpuSet::ofList(readLine(root / kCpuFolder / "online")); !online.empty())
+    return online;
+  return CpuSet::first(root == "/" ? std::max(1, static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN))) : 1);
+}
 
-std::string maskText(hwloc_const_bitmap_t set) {
-  std::string text;
-  for (int group = std::max(hwloc_bitmap_last(set), 0) / static_cast<int>(kBitsPerGroup); group >= 0;
-       --group) {
-    unsigned bits = 0;
-    for (unsigned bit = 0; bit < kBitsPerGroup; ++bit)
-      if (hwloc_bitmap_isset(set, static_cast<unsigned>(group) * kBitsPerGroup + bit)) bits |= 1u << bit;
-    text += fmt::format("{}{:08x}", text.empty() ? "" : ",", bits);
+// The CPUs that this process's control group may use, whatever a single process is bound to: the ranks of a
+// host have to see the same machine. Empty if there is no limit.
+CpuSet allowedCpus(const fs::path& root) {
+  constexpr std::size_t kMostGroups = 64;
+  const fs::path mounted = root / "sys/fs/cgroup";
+  for (const std::string& line : readLines(root / "proc/self/cgroup", kMostGroups)) {
+    // "4:cpuset:/job" in version 1, "0::/job" in version 2. In a container the folder is often not there,
+    // as the container's own is what is mounted.
+    const bool second = line.starts_with("0::/");
+    const std::size_t name = line.find(":cpuset:/");
+    if (!second && name == std::string::npos) continue;
+    const std::string group = line.substr(line.find(":/") + 2);
+    const fs::path base = second ? mounted : mounted / "cpuset";
+    const char* file = second ? "cpuset.cpus.effective" : "cpuset.effective_cpus";
+    for (const fs::path& folder : {base / group, base})
+      if (const CpuSet set = CpuSet::ofList(readLine(folder / file)); !set.empty()) return set;
   }
-  return text;
+  return {};
+}
+
+CpuSet usableCpus(const fs::path& root) {
+  const CpuSet online = onlineCpus(root);
+  const CpuSet usable = online & allowedCpus(root);
+  return usable.empty() ? online : usable;
+}
+
+// The first of each core's CPUs. Virtual machines and some containers know no cores, only CPUs.
+std::vector<int> firstOfCores(const fs::path& root, const CpuSet& cpus) {
+  std::set<std::string> known;
+  std::vector<int> first;
+  for (const int cpu : cpus.numbers()) {
+    const fs::path topology = root / kCpuFolder / fmt::format("cpu{}", cpu) / "topology";
+    std::string core = readLine(topology / "core_cpus");
+    if (core.empty()) core = readLine(topology / "thread_siblings");
+    if (core.empty() || known.insert(core).second) first.push_back(cpu);
+  }
+  return first;
 }
 
 // "key : value" of a /proc/cpuinfo line, with the value's own blanks: a maker is called "  Shanghai  ".
@@ -116,31 +122,31 @@ CpuIdentity readCpuIdentity(const std::filesystem::path& root) {
   return identity;
 }
 
-CpuLayout readCpuLayout(const std::filesystem::path& root) {
-  const Topology topology = loadHwloc(root);
+CpuLayout readCpuLayout(const fs::path& root) {
   CpuLayout layout;
   layout.identity = readCpuIdentity(root);
-  for (hwloc_obj_t node = nullptr;
-       (node = hwloc_get_next_obj_by_type(topology.get(), HWLOC_OBJ_NUMANODE, node)) != nullptr;)
-    if (hwloc_bitmap_weight(node->cpuset) > 0)
-      layout.nodes.push_back({static_cast<int>(node->os_index), {}, maskText(node->cpuset)});
-  std::sort(layout.nodes.begin(), layout.nodes.end(),
-            [](const auto& a, const auto& b) { return a.id < b.id; });
+  const CpuSet usable = usableCpus(root);
+  std::vector<CpuSet> nodes;
+  const auto addNode = [&](int id, const CpuSet& cpus) {
+    if (id < 0 || cpus.empty()) return;
+    layout.nodes.push_back({id, {}, cpus.mask()});
+    nodes.push_back(cpus);
+  };
+  std::vector<int> ids;
+  for (const std::string& name : listFolder(root / kNodeFolder)) ids.push_back(numberAfter("node", name));
+  std::sort(ids.begin(), ids.end());
+  for (const int id : ids)
+    addNode(id, usable & CpuSet::ofMask(readLine(root / kNodeFolder / fmt::format("node{}", id) / "cpumap")));
+  if (nodes.empty()) addNode(0, usable);
 
-  // Virtual machines and some containers know no cores, only CPUs.
-  const hwloc_obj_type_t unit =
-      hwloc_get_nbobjs_by_type(topology.get(), HWLOC_OBJ_CORE) > 0 ? HWLOC_OBJ_CORE : HWLOC_OBJ_PU;
-  for (hwloc_obj_t core = nullptr;
-       (core = hwloc_get_next_obj_by_type(topology.get(), unit, core)) != nullptr;) {
+  for (const int cpu : firstOfCores(root, usable)) {
     // A core near several nodes (HBM next to DRAM) belongs to the lowest numbered.
-    const auto home = std::find_if(layout.nodes.begin(), layout.nodes.end(), [&](const NumaNode& node) {
-      return hwloc_bitmap_isset(core->nodeset, static_cast<unsigned>(node.id));
-    });
-    if (home != layout.nodes.end()) home->cores.push_back(hwloc_bitmap_first(core->cpuset));
+    const auto home =
+        std::find_if(nodes.begin(), nodes.end(), [&](const CpuSet& node) { return node.contains(cpu); });
+    if (home != nodes.end())
+      layout.nodes[static_cast<std::size_t>(home - nodes.begin())].cores.push_back(cpu);
   }
   std::erase_if(layout.nodes, [](const NumaNode& node) { return node.cores.empty(); });
-  if (layout.nodes.empty())
-    throw Error(ResultCode::kSystemError, "cannot read this machine's CPUs: hwloc found no usable core");
   return layout;
 }
 

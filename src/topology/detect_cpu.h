@@ -1,5 +1,5 @@
 #pragma once
-// The CPUs of a machine: NUMA nodes and their cores through hwloc, make and model from /proc/cpuinfo, and the
+// The CPUs of a machine: NUMA nodes and their cores from /sys, make and model from /proc/cpuinfo, and the
 // `cpu` elements made of them.
 //
 //   CpuLayout layout = readCpuLayout("/");
@@ -35,7 +35,7 @@ struct CpuLayout {
   int coreCount() const;
 };
 
-// Throws Error if hwloc cannot start.
+// Has at least one node with one core.
 CpuLayout readCpuLayout(const std::filesystem::path& root);
 
 CpuIdentity readCpuIdentity(const std::filesystem::path& root);

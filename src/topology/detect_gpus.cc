@@ -3,7 +3,6 @@
 namespace xylem {
 namespace {
 
-constexpr const char* kGpuClass = "0x03";
 // What NCCL takes the other end of an NVLink for if it is not on the PCI bus that we see: in a virtual
 // machine or a container that is an NVSwitch, as GPUs are there as a rule.
 constexpr const char* kSwitchClass = "0x068000";

@@ -10,6 +10,9 @@
 
 namespace xylem {
 
+// PCI classes that begin so are of GPUs.
+constexpr const char* kGpuClass = "0x03";
+
 // Returns the gpu element. `rank` becomes its rank.
 ElementId addGpu(Document& document, PciTree& pci, const GpuFacts& facts, int rank);
 

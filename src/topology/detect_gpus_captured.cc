@@ -14,7 +14,7 @@ namespace xylem {
 namespace {
 
 // Hosts have 16 GPUs at most; this only bounds a hostile file.
-constexpr std::size_t kMostLines = 100'000;
+constexpr std::size_t kMostCapturedLines = 100'000;
 
 class Line {
  public:
@@ -74,7 +74,7 @@ class CapturedGpus : public GpuSource {
   GpuInventory read() const override {
     GpuInventory found;
     int number = 0;
-    for (const std::string& text : readLines(file_, kMostLines)) {
+    for (const std::string& text : readLines(file_, kMostCapturedLines)) {
       ++number;
       if (const std::size_t first = text.find_first_not_of(" \t");
           first == std::string::npos || text[first] == '#')

@@ -25,6 +25,8 @@ struct NetDevice {
   std::uint64_t guid = 0;  // equal for the ports of one card
   int maxConnections = 0;
   bool gdr = false;  // reaches GPU memory
+
+  bool operator==(const NetDevice&) const = default;
 };
 
 // Returns the net elements in the order of the devices, whose index is the `dev`.

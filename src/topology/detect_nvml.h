@@ -8,7 +8,7 @@
 
 #include <string>
 
-#include "topology/shared_library.h"
+#include "core/shared_library.h"
 
 namespace xylem {
 

@@ -101,11 +101,15 @@ ElementId PciTree::placeParent(const fs::path& device) {
 
 ElementId PciTree::insert(ElementId parent, const std::string& busId) {
   const std::vector<ElementId>& siblings = document_[parent].children;
-  const auto later = std::find_if(siblings.begin(), siblings.end(), [&](ElementId sibling) {
+  const auto isLater = [&](ElementId sibling) {
     const std::string* other = document_.attribute(sibling, "busid");
     return other != nullptr && *other > busId;
-  });
+  };
+  // Most come in ascending order: behind the newest, if that stands last, there is nothing to look for.
+  const bool ascending = !siblings.empty() && siblings.back() == newest_ && !isLater(newest_);
+  const auto later = ascending ? siblings.end() : std::find_if(siblings.begin(), siblings.end(), isLater);
   const ElementId pci = document_.add(parent, "pci", 0, static_cast<std::size_t>(later - siblings.begin()));
+  newest_ = pci;
   document_.set(pci, "busid", busId);
   known_.emplace(busId, pci);
   return pci;

@@ -52,6 +52,7 @@ class PciTree {
   std::filesystem::path root_;
   std::unordered_map<std::string, ElementId> known_;  // by bus id
   std::unordered_set<ElementId> complete_;
+  ElementId newest_ = kNoElement;  // of insert
 };
 
 }  // namespace xylem

@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 
 // Queue pairs of the cards in use today. The kernel does not publish a device's own limit, and nothing in a
 // plan depends on it.
-constexpr int kMaxConnections = 131072;
+constexpr int kQueuePairs = 131072;
 constexpr float kMbpsPerGbps = 1000.0f;
 // Of a port: "4: ACTIVE".
 constexpr int kActive = 4;
@@ -127,7 +127,7 @@ std::vector<NetDevice> rdmaDevices(const fs::path& root, const RdmaOptions& opti
       // Cards of today number the port of every function 1; the card's own numbers follow from their order.
       device.port = index + portsOfCard[card];
       device.guid = readGuid(folder / "sys_image_guid");
-      device.maxConnections = kMaxConnections;
+      device.maxConnections = kQueuePairs;
       device.gdr = gdr;
       devices.push_back(std::move(device));
       if (!card.empty()) ++portsOfCard[card];

@@ -7,6 +7,7 @@
 
 #include "topology/detect_files.h"
 #include "topology/detect_gpu_source.h"
+#include "topology/detect_gpus.h"
 
 namespace xylem {
 namespace {
@@ -14,7 +15,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kNvidia = "0x10de";
-constexpr const char* kGpuClass = "0x03";
 // What NCCL 2.25 has room for in the description of one rank.
 constexpr std::size_t kMostElementsInNccl = 256;
 

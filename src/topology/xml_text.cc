@@ -19,11 +19,20 @@ void checkSize(std::size_t bytes, const std::string& file, const XmlLimits& limi
 }
 
 // What scanXml has not refused already; tinyxml2's numbers say little to a person.
+// The library ends what it says with the element's name.
+std::string nameOfError(const tinyxml2::XMLDocument& xml) {
+  const std::string text = xml.ErrorStr();
+  constexpr std::string_view kBefore = "name=";
+  const std::size_t at = text.rfind(kBefore);
+  return at == std::string::npos ? "" : text.substr(at + kBefore.size());
+}
+
 InputError syntaxError(const tinyxml2::XMLDocument& xml, const std::string& file) {
   const SourceLocation where{file, xml.ErrorLineNum()};
   switch (xml.ErrorID()) {
     case tinyxml2::XML_ERROR_MISMATCHED_ELEMENT:
-      return {where, "an element without its own closing tag", "`</name>` of the element opened last"};
+      return {where, fmt::format("an element `{}` without its own closing tag", nameOfError(xml)),
+              "`</name>` of the element opened last"};
     case tinyxml2::XML_ERROR_PARSING_ELEMENT:
       return {where, "a tag that is malformed", "`<name attribute=\"value\">`"};
     case tinyxml2::XML_ERROR_PARSING_ATTRIBUTE:

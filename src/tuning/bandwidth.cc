@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "tuning/algorithm_graph.h"
 #include "tuning/measured.h"
 #include "tuning/steps.h"
 

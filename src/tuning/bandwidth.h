@@ -3,7 +3,7 @@
 //
 //   algorithmBandwidth(input, Collective::kAllReduce, Algorithm::kRing, Protocol::kSimple)   ->   6.667 GB/s
 
-#include "tuning/kinds.h"
+#include "core/kinds.h"
 #include "tuning/tuning_input.h"
 
 namespace xylem {

@@ -5,6 +5,7 @@
 #include "tuning/block_size.h"
 #include "tuning/log2.h"
 #include "tuning/measured.h"
+#include "tuning/quotient.h"
 
 namespace xylem {
 namespace {
@@ -83,8 +84,6 @@ Candidate judge(const TuningModel& model, const Operation& operation, Algorithm 
   return candidate;
 }
 
-int roundedUp(int value, int divisor) { return (value + divisor - 1) / divisor; }
-
 }  // namespace
 
 float predictedTime(const TuningModel& model, const Operation& operation, Algorithm algorithm,
@@ -94,14 +93,14 @@ float predictedTime(const TuningModel& model, const Operation& operation, Algori
   float latency = model.latency[operation.collective][algorithm][protocol];
   const bool allReduce = operation.collective == Collective::kAllReduce;
   const bool ring = algorithm == Algorithm::kRing;
-  if (allReduce && algorithm == Algorithm::kTree) {
+  if (allReduce && algorithm == Algorithm::kTree && !input.hostDevices) {
     const int size = log2Floor(operation.bytes >> measured::kFirstCorrectedSizeLog2);
     if (size >= 0 && size < static_cast<int>(measured::kCorrectedSizes))
       bandwidth *= measured::kTreeCorrection[protocol][static_cast<std::size_t>(size)];
   }
   const int channels = std::max(input.nChannels, 1);
   const auto parts = static_cast<std::uint64_t>(channels) * static_cast<std::uint64_t>(input.ranks);
-  if (allReduce && ring && protocol == Protocol::kSimple && input.nodes > 1 &&
+  if (allReduce && ring && protocol == Protocol::kSimple && input.nodes > 1 && !input.hostDevices &&
       operation.bytes / parts >= measured::kPlateauBytes)
     latency =
         static_cast<float>(latency * (input.lowestSm < measured::kAmpereSm ? measured::kPlateauBeforeAmpere

@@ -1,5 +1,6 @@
 #include "tuning/exclusion.h"
 
+#include "tuning/algorithm_graph.h"
 #include "tuning/measured.h"
 
 namespace xylem {
@@ -87,8 +88,10 @@ Exclusion excludedByJob(const TuningInput& input, const TuningOptions& options, 
   if (!options.algorithms[collective][algorithm]) return Exclusion::kAlgorithmList;
   const Enabled enabled = options.protocols[collective][protocol];
   if (enabled == Enabled::kNo) return Exclusion::kProtocolList;
-  return enabled == Enabled::kDecide ? excludedLl128(input, input.graph(graphOf(algorithm)))
-                                     : Exclusion::kNone;
+  // Cores keep the order of stores that the flags need.
+  return enabled == Enabled::kDecide && !input.hostDevices
+             ? excludedLl128(input, input.graph(graphOf(algorithm)))
+             : Exclusion::kNone;
 }
 
 }  // namespace xylem

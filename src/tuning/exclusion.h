@@ -5,7 +5,7 @@
 //   Exclusion why = excludedByJob(input, options, Collective::kAllReduce, Algorithm::kNvlsTree,
 //   Protocol::kSimple); why == Exclusion::kOneNode   ->   "NVLSTree needs more than one node"
 
-#include "tuning/kinds.h"
+#include "core/kinds.h"
 #include "tuning/tuning_input.h"
 #include "tuning/tuning_options.h"
 
@@ -33,7 +33,7 @@ enum class Exclusion : std::uint8_t {
   kLl128NetDistance,   // to the NICs too far
   kLl128MixedGpus,     // GPUs differ
   kLl128Architecture,  // not on these GPUs
-  // By the operation.
+  // By the operation; from here on the order says so.
   kManyLocalRanks,   // CollNetDirect serves up to eight ranks per node
   kCollnetOperands,  // the network does not do this type and reduction
   kNvlsOperands,     // multicast does not do this type and reduction

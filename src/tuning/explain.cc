@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "tuning/algorithm_graph.h"
 #include "tuning/choice.h"
 
 namespace xylem {

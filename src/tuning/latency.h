@@ -3,7 +3,7 @@
 //
 //   algorithmLatency(input, options, Collective::kAllReduce, Algorithm::kRing, Protocol::kLl)   ->   16.0
 
-#include "tuning/kinds.h"
+#include "core/kinds.h"
 #include "tuning/tuning_input.h"
 #include "tuning/tuning_options.h"
 

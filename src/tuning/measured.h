@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "tuning/kinds.h"
+#include "core/kinds.h"
 
 namespace xylem::measured {
 

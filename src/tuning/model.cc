@@ -12,11 +12,14 @@ void addEntry(TuningModel& model, Collective collective, Algorithm algorithm, Pr
   const TuningOptions& options = model.options;
   if (hasModel(input, options, collective, algorithm, protocol))
     model.latency[collective][algorithm][protocol] =
-        algorithmLatency(input, options, collective, algorithm, protocol);
+        input.hostDevices ? hostLatency(input, options.host, collective, algorithm, protocol)
+                          : algorithmLatency(input, options, collective, algorithm, protocol);
   Exclusion& excluded = model.excluded[collective][algorithm][protocol];
   excluded = excludedByJob(input, options, collective, algorithm, protocol);
   if (excluded != Exclusion::kNone) return;
-  const float bandwidth = algorithmBandwidth(input, collective, algorithm, protocol);
+  const float bandwidth = input.hostDevices
+                              ? hostBandwidth(input, options.host, collective, algorithm, protocol)
+                              : algorithmBandwidth(input, collective, algorithm, protocol);
   if (bandwidth > 0)
     model.bandwidth[collective][algorithm][protocol] = bandwidth;
   else

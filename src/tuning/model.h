@@ -9,8 +9,8 @@
 
 #include <cstdint>
 
+#include "core/kinds.h"
 #include "tuning/exclusion.h"
-#include "tuning/kinds.h"
 #include "tuning/tuning_input.h"
 #include "tuning/tuning_options.h"
 

@@ -5,6 +5,7 @@
 
 #include "core/settings.h"
 #include "tuning/chunk_size.h"
+#include "tuning/quotient.h"
 
 namespace xylem {
 namespace {
@@ -17,10 +18,6 @@ constexpr int kPartsPerStepInside = 8;
 constexpr int kStepsPerPartInside = 32;
 // Of a chunk's size the descriptor keeps the leading bit and three more.
 constexpr int kKeptBits = 4;
-
-constexpr std::uint64_t roundedUp(std::uint64_t value, std::uint64_t divisor) {
-  return (value + divisor - 1) / divisor;
-}
 
 std::int64_t toKeptBits(std::int64_t value) {
   const int bits = std::bit_width(static_cast<std::uint64_t>(value));

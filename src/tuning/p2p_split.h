@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-#include "tuning/kinds.h"
+#include "core/kinds.h"
 
 namespace xylem {
 

@@ -6,6 +6,7 @@
 #include <array>
 
 #include "tuning/chunk_size.h"
+#include "tuning/quotient.h"
 
 namespace xylem {
 namespace {
@@ -13,10 +14,6 @@ namespace {
 // Less traffic than this is not worth a channel, in bytes.
 constexpr std::uint64_t kLeastTraffic = 16384;
 constexpr std::uint64_t kCellGrain = 16;
-
-constexpr std::uint64_t roundedUp(std::uint64_t value, std::uint64_t divisor) {
-  return (value + divisor - 1) / divisor;
-}
 
 std::uint64_t trafficPerByte(Collective collective, int ranks) {
   if (collective == Collective::kAllReduce) return 2;

@@ -1,7 +1,7 @@
 #pragma once
 // Steps of ring algorithms: how often each part of the data moves from one rank to the next.
 
-#include "tuning/kinds.h"
+#include "core/kinds.h"
 
 namespace xylem {
 

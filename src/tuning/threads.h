@@ -1,7 +1,7 @@
 #pragma once
 // How many threads a channel's block may have, and how little data per thread makes fewer do.
 
-#include "tuning/kinds.h"
+#include "core/kinds.h"
 #include "tuning/tuning_input.h"
 #include "tuning/tuning_options.h"
 

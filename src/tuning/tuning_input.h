@@ -29,9 +29,10 @@ struct TuningInput {
   ByGraphKind<TuningGraph> graphs;
   bool collnet = false;  // CollNet works in this job
   int collnetHeads = 0;
-  bool nvls = false;    // NVLink multicast works in this job
-  bool hasNvs = false;  // the host has an NVSwitch
-  int nChannels = 0;    // of the communicator
+  bool nvls = false;         // NVLink multicast works in this job
+  bool hasNvs = false;       // the host has an NVSwitch
+  bool hostDevices = false;  // cores in place of GPUs, on every rank: tuning/host_model.h
+  int nChannels = 0;         // of the communicator
   int nvlsChannels = 0;
   int nvlsHeads = 0;  // for chunk sizes
 

@@ -44,7 +44,8 @@ class Lines {
     };
     add(fmt::format("threadThresholds {} | {} | {} | {}", all(Algorithm::kTree), all(Algorithm::kRing),
                     thresholds[Algorithm::kCollnetDirect][Protocol::kSimple],
-                    thresholds[Algorithm::kCollnetChain][Protocol::kSimple]));
+                    thresholds[Algorithm::kCollnetChain][Protocol::kSimple]),
+        Subsystem::kInit);
   }
 
   // What the user's lists allow, before anything else forbids it.

@@ -91,6 +91,8 @@ TuningOptions TuningOptions::from(const Settings& settings) {
   options.nvlsChunkBytes = settings.integer(Setting::kNvlsChunkSize);
   if (const auto bytes = settings.integer(Setting::kNvlsTreeMaxChunkSize); bytes != kNotSet)
     options.nvlsTreeMaxChunkBytes = bytes;
+  if (settings.isSet(Setting::kHostModel))
+    options.host = HostModel::parse(settings.text(Setting::kHostModel), where(settings, Setting::kHostModel));
   return options;
 }
 

@@ -5,7 +5,8 @@
 #include <optional>
 #include <string>
 
-#include "tuning/kinds.h"
+#include "core/kinds.h"
+#include "tuning/host_model.h"
 
 namespace xylem {
 
@@ -26,6 +27,7 @@ struct TuningOptions {
   ByProtocol<std::int64_t> bufferBytes{};             // of a connection
   std::int64_t nvlsChunkBytes = 0;                    // NCCL_NVLS_CHUNKSIZE
   std::optional<std::int64_t> nvlsTreeMaxChunkBytes;  // NCCL_NVLSTREE_MAX_CHUNKSIZE
+  HostModel host;                                     // XYLEM_HOST_MODEL
 
   TuningOptions();
   // Throws InputError, naming the variable, for lists that cannot be understood.

@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "tuning/kinds.h"
+#include "core/kinds.h"
 
 namespace xylem {
 
