@@ -1,0 +1,25 @@
+#pragma once
+// Lists of names, short: what stands in brackets is counted out.
+//
+//   expandNames("leaf[0-2],spine", where)   ->   leaf0 leaf1 leaf2 spine
+//   expandNames("h[08-10,20]", where)       ->   h08 h09 h10 h20
+//   expandNames("r[0-1]n[0-1]", where)      ->   r0n0 r0n1 r1n0 r1n1
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/error.h"
+
+namespace xylem {
+
+// So many names at most come of one list.
+constexpr std::size_t kMostNamesOfList = 1 << 17;
+
+// Throws InputError at `where`.
+std::vector<std::string> expandNames(std::string_view text, const SourceLocation& where);
+
+// Can a name stand in such a list as it is? Not if it is empty or has blanks, commas, brackets or a `#`.
+bool isPlainName(std::string_view name);
+
+}  // namespace xylem
