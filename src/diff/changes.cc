@@ -10,7 +10,7 @@ namespace xylem {
 namespace {
 
 constexpr double kTolerance = 1e-4;
-constexpr std::size_t kMostRanks = 16;
+constexpr std::size_t kMostRanksNamed = 16;
 
 }  // namespace
 
@@ -44,7 +44,7 @@ std::string shortList(const std::vector<std::string>& words, std::size_t most, c
 std::string ranksText(const std::vector<int>& ranks) {
   std::vector<std::string> words;
   for (int rank : ranks) words.push_back(std::to_string(rank));
-  return shortList(words, kMostRanks, " ");
+  return shortList(words, kMostRanksNamed, " ");
 }
 
 }  // namespace xylem

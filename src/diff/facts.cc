@@ -16,7 +16,7 @@ namespace {
 
 // Ranks whose trees and NICs are compared: those of the first hosts, as the others repeat them.
 constexpr int kHosts = 2;
-constexpr int kMostRanks = 256;
+constexpr int kMostRanksCompared = 256;
 // Numbers in all rings together; larger jobs are compared by the hosts' channels alone.
 constexpr std::int64_t kMostInRings = 1 << 23;
 // Sizes of operations, in bytes: all powers of two in between.
@@ -132,7 +132,7 @@ PlanFacts factsOf(const Plan& plan, const PlanRequest& request) {
     addViews(facts.hosts[i], plan, plan.groups[i].firstHost);
   }
   addRings(facts, plan.connections);
-  for (int rank = 1; rank < std::min(plan.job().ranks(), kMostRanks); ++rank)
+  for (int rank = 1; rank < std::min(plan.job().ranks(), kMostRanksCompared); ++rank)
     if (plan.job().hostOf(rank) < kHosts) addRankFacts(facts, connectionsJson(plan, rank));
   facts.choices.clear();
   const TuningModel& model = plan.tuning[static_cast<std::size_t>(plan.job().viewOf(0))];

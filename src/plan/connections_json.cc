@@ -146,7 +146,7 @@ Json connectionsJson(const Plan& plan, int rank) {
                {"p2pChannelsPerPeer", mine.p2pChannelsPerPeer}};
   const NetChoice choice(c, plan.reach);
   if (rank >= 0) {
-    json["ranks"] = {rankJson(plan, choice, rank)};
+    json["ranks"] = Json::array({rankJson(plan, choice, rank)});
     return json;
   }
   json["rings"] = Json::array();

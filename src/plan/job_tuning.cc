@@ -62,6 +62,10 @@ TuningInput tuningInput(const Connections& c, int view) {
   input.nvls = c.nvlsHeads > 0;
   input.nvlsHeads = c.nvlsHeads;
   input.hasNvs = own.hasNvs;
+  input.hostDevices = std::all_of(c.job.views.begin(), c.job.views.end(), [](const RankView& v) {
+    const auto gpus = v.system->nodes(NodeType::kGpu);
+    return std::all_of(gpus.begin(), gpus.end(), [&](NodeId gpu) { return v.system->gpu(gpu).hostDevice; });
+  });
   input.nChannels = decisions.channels.total();
   input.nvlsChannels = decisions.nvlsChannels;
   return input;

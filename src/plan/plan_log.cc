@@ -44,6 +44,13 @@ std::string logText(const std::vector<LogLine>& lines) {
 }
 
 std::vector<LogLine> planLog(const Plan& plan, int rank) {
+  std::vector<LogLine> log = hostLog(plan, rank);
+  append(log, connectLog(plan, rank));
+  append(log, tuningLog(plan, rank));
+  return log;
+}
+
+std::vector<LogLine> hostLog(const Plan& plan, int rank) {
   std::vector<LogLine> log;
   const HostPlan& host = plan.hostOf(rank);
   const RankNames names = plan.job().rankNames(plan.job().hostOf(rank));
@@ -52,8 +59,13 @@ std::vector<LogLine> planLog(const Plan& plan, int rank) {
   append(log, systemLines(host.system(), host.maxBandwidth, host.totalBandwidth, names));
   append(log, pathLines(host.system(), host.paths.paths));
   for (const ChannelGraph& graph : host.graphs) appendGraph(log, graph, host.system(), names);
-  append(log, connectLines(plan.connections, rank));
-  append(log, tuningLines(plan.tuning[static_cast<std::size_t>(plan.job().viewOf(rank))]));
+  return log;
+}
+
+std::vector<LogLine> connectLog(const Plan& plan, int rank) { return connectLines(plan.connections, rank); }
+
+std::vector<LogLine> tuningLog(const Plan& plan, int rank) {
+  std::vector<LogLine> log = tuningLines(plan.tuning[static_cast<std::size_t>(plan.job().viewOf(rank))]);
   log.push_back(channelCountLine(plan.connections, rank));
   return log;
 }

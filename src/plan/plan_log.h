@@ -13,7 +13,13 @@ namespace xylem {
 
 std::vector<LogLine> planLog(const Plan& plan, int rank = 0);
 
-// The lines' texts as NCCL writes them with NCCL_DEBUG_SUBSYS=INIT,GRAPH,TUNING, less what stands before each.
+// Its three parts. A rank that joins connects to others between the second and the third.
+std::vector<LogLine> hostLog(const Plan& plan, int rank);     // the host, and the channels found in it
+std::vector<LogLine> connectLog(const Plan& plan, int rank);  // trees and rings over all hosts
+std::vector<LogLine> tuningLog(const Plan& plan, int rank);   // costs, and how many channels
+
+// The lines' texts as NCCL writes them with NCCL_DEBUG_SUBSYS=INIT,GRAPH,TUNING, less what stands before
+// each.
 std::string logText(const std::vector<LogLine>& lines);
 
 }  // namespace xylem

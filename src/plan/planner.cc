@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "channels/shared_graphs.h"
 #include "core/error.h"
 #include "plan/job_tuning.h"
 #include "topology/complete.h"
@@ -47,20 +48,28 @@ class ShapePlanner {
       : plan_(plan),
         job_(job),
         channelOptions_(ChannelOptions::from(settings)),
-        graphs_(graphOptions(plan.offered, settings)) {
+        graphs_(graphOptions(request.offered, settings)),
+        decisions_(request.decisions) {
     channelOptions_.graphFile = request.graphFile;
   }
 
-  int shapeOf(const Host& described, int jobRanks) {
+  // `searched`: by view of the host; null: they are searched for.
+  int shapeOf(const Host& described, int jobRanks, const std::vector<HostGraphs>* searched) {
     const System& system = described.system;
     const std::vector<int> domain = domains(system, plan_.reach);
     std::vector<int> viewOfDomain(domain.size(), -1);
     HostShape shape;
+    std::size_t views = 0;
     for (int local = 0; local < static_cast<int>(domain.size()); ++local) {
       const int mine = domain[static_cast<std::size_t>(system.position(system.gpuOfRank(local)))];
       int& view = viewOfDomain[static_cast<std::size_t>(mine)];
-      if (view < 0)
-        view = addView(described.description, pathsOfDomain(system, domain, mine, jobRanks, plan_.reach));
+      if (view < 0) {
+        HostPaths paths = pathsOfDomain(system, domain, mine, jobRanks, plan_.reach, decisions_);
+        const HostGraphs* graphs =
+            searched != nullptr && views < searched->size() ? &(*searched)[views] : nullptr;
+        ++views;
+        view = addView(described.description, std::move(paths), graphs);
+      }
       shape.viewOfLocal.push_back(view);
     }
     job_.shapes.push_back(std::move(shape));
@@ -68,15 +77,21 @@ class ShapePlanner {
   }
 
  private:
-  int addView(std::shared_ptr<const Document> description, HostPaths paths) {
+  int addView(std::shared_ptr<const Document> description, HostPaths paths, const HostGraphs* searched) {
     auto host = std::make_unique<HostPlan>();
     host->description = std::move(description);
     host->paths = std::move(paths);
-    const Locality locality(host->system(), host->paths.paths);
-    HostChannels channels(host->system(), host->paths.paths, locality, channelOptions_);
-    host->maxBandwidth = channels.maxBandwidth();
-    host->totalBandwidth = channels.totalBandwidth();
-    host->graphs = computeGraphs(channels, graphs_);
+    const HostBandwidth bandwidth = bandwidthOf(host->system(), host->paths.paths);
+    host->maxBandwidth = bandwidth.max;
+    host->totalBandwidth = bandwidth.total;
+    if (searched != nullptr) {
+      checkFit(*searched, host->system());
+      host->graphs = *searched;
+    } else {
+      const Locality locality(host->system(), host->paths.paths);
+      HostChannels channels(host->system(), host->paths.paths, locality, channelOptions_);
+      host->graphs = computeGraphs(channels, graphs_);
+    }
     job_.views.push_back({&host->system(), &host->paths.paths, &host->graphs});
     plan_.hostPlans.push_back(std::move(host));
     return static_cast<int>(plan_.hostPlans.size()) - 1;
@@ -86,6 +101,7 @@ class ShapePlanner {
   Job& job_;
   ChannelOptions channelOptions_;
   GraphOptions graphs_;
+  bool decisions_;
 };
 
 HostGroup describeGroup(const HostRequest& request, const System& system, int firstHost) {
@@ -120,7 +136,8 @@ Plan planJob(const PlanRequest& request, const Settings& settings) {
   plan.fused = request.fuse;
   plan.offered = request.offered;
   for (const SettingSpec& s : settingSpecs())
-    if (settings.isSet(s.id)) plan.settings.emplace_back(s.name, settings.text(s.id));
+    if (settings.isSet(s.id) && s.kind != SettingKind::kSecret)
+      plan.settings.emplace_back(s.name, settings.text(s.id));
   plan.reach = ReachOptions::from(settings);
 
   std::vector<Host> hosts;
@@ -135,7 +152,7 @@ Plan planJob(const PlanRequest& request, const Settings& settings) {
     std::size_t same = 0;
     while (request.hosts[same].topology != asked.topology || request.hosts[same].gpus != asked.gpus) ++same;
     const int shape = same < i ? job.shapeOfHost[static_cast<std::size_t>(plan.groups[same].firstHost)]
-                               : shapes.shapeOf(hosts[i], ranks);
+                               : shapes.shapeOf(hosts[i], ranks, asked.searched.get());
     job.shapeOfHost.insert(job.shapeOfHost.end(), static_cast<std::size_t>(asked.count), shape);
   }
   if (!request.hostOfRank.empty())
@@ -153,6 +170,19 @@ Plan planJob(const PlanRequest& request, const Settings& settings) {
   const HostPlan& first = plan.hostOf(0);
   plan.allNvlink = worstType(first.system(), first.paths.paths, NodeType::kGpu) < PathType::kPix;
   return plan;
+}
+
+std::vector<HostGraphs> searchHost(const PlanRequest& request, const HostRequest& host, int ranks,
+                                   const Settings& settings) {
+  Plan plan;
+  plan.reach = ReachOptions::from(settings);
+  Job job;
+  PlanRequest brief = request;
+  brief.decisions = false;
+  ShapePlanner(plan, job, brief, settings).shapeOf(readHost(host, request), ranks, nullptr);
+  std::vector<HostGraphs> graphs;
+  for (const auto& view : plan.hostPlans) graphs.push_back(view->graphs);
+  return graphs;
 }
 
 }  // namespace xylem

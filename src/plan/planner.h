@@ -23,6 +23,8 @@ struct HostRequest {
   // its ranks would detect it. Empty: all GPUs, as described.
   std::vector<int> gpus;
   int count = 1;
+  // What searchHost() has found, here or elsewhere, to be taken instead of searching again.
+  std::shared_ptr<const std::vector<HostGraphs>> searched = nullptr;
 };
 
 // Which host the ranks of a job are on, where not each is named.
@@ -35,6 +37,7 @@ struct PlanRequest {
   std::vector<HostRequest> hosts;
   bool hostsListed = false;  // as in Plan
   bool fuse = false;         // describe every host as its ranks would detect it
+  bool decisions = true;     // keep those on paths, which grow with the square of the GPUs
   GraphOptions offered;
   // Channels to take instead of searching, as NCCL_GRAPH_FILE names; whoever asks has read the file.
   std::shared_ptr<const GraphFile> graphFile;
@@ -49,5 +52,11 @@ PlanRequest identicalHosts(Document topology, int count = 1);
 
 // Throws InputError (with file and line) for a description that cannot be planned.
 Plan planJob(const PlanRequest& request, const Settings& settings);
+
+// What the plan of a job of so many ranks has to search of a host, most of the work of planning: its graphs,
+// by view of the host. It depends on the description, the number of ranks and the settings, and on nothing
+// else of the job.
+std::vector<HostGraphs> searchHost(const PlanRequest& request, const HostRequest& host, int ranks,
+                                   const Settings& settings);
 
 }  // namespace xylem

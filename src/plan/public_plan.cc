@@ -1,19 +1,14 @@
 // The public face of the planner (include/xylem/plan.h): converts options, results and errors.
 
+#include "plan/public_plan.h"
+
 #include "connect/rings.h"
 #include "connect/trees.h"
-#include "core/error.h"
 #include "plan/plan_json.h"
 #include "plan/plan_log.h"
-#include "plan/planner.h"
 #include "tuning/choice.h"
-#include "xylem/plan.h"
 
 namespace xylem {
-
-struct JobPlan::State {
-  Plan plan;
-};
 
 namespace {
 
@@ -28,22 +23,14 @@ PlannedGraph publicGraph(const ChannelGraph& graph, const System& system) {
   return result;
 }
 
-Plan planOf(const std::vector<HostRequest>& hosts, bool listed, const PlanOptions& options) {
-  const Settings settings = Settings::fromPairs(options.settings);
+PlanRequest requestOf(const std::vector<HostRequest>& hosts, bool listed, const PlanOptions& options,
+                      const Settings& settings) {
   PlanRequest request;
   request.hosts = hosts;
   request.hostsListed = listed;
   request.offered = {options.nvls, options.collnet};
   request.graphFile = graphFileOf(settings);
-  return planJob(request, settings);
-}
-
-// Whatever goes wrong inside becomes the one error that the header knows.
-template <typename Make>
-auto guarded(const Make& make) try {
-  return make();
-} catch (const Error& error) {
-  throw PlanError(error.what());
+  return request;
 }
 
 HostRequest hosts(Document document, int count) {
@@ -63,22 +50,27 @@ Collective collectiveNamed(const std::string& text) {
 
 PlanError::~PlanError() = default;
 
+std::unique_ptr<JobPlan::State> JobPlan::State::of(const std::vector<HostRequest>& hosts, bool listed,
+                                                   const PlanOptions& options) {
+  Settings settings = Settings::fromPairs(options.settings);
+  PlanRequest request = requestOf(hosts, listed, options, settings);
+  Plan plan = planJob(request, settings);
+  return std::make_unique<State>(State{std::move(request), std::move(settings), std::move(plan)});
+}
+
 JobPlan::JobPlan(std::unique_ptr<State> state) : state_(std::move(state)) {}
 JobPlan::JobPlan(JobPlan&&) noexcept = default;
 JobPlan& JobPlan::operator=(JobPlan&&) noexcept = default;
 JobPlan::~JobPlan() = default;
 
 JobPlan JobPlan::ofFile(const std::string& path, const PlanOptions& options) {
-  return guarded([&] {
-    return JobPlan(
-        std::make_unique<State>(State{planOf({hosts(readTopology(path), options.hosts)}, false, options)}));
-  });
+  return guarded(
+      [&] { return JobPlan(State::of({hosts(readTopology(path), options.hosts)}, false, options)); });
 }
 
 JobPlan JobPlan::ofXml(const std::string& xml, const PlanOptions& options) {
   return guarded([&] {
-    return JobPlan(std::make_unique<State>(
-        State{planOf({hosts(parseTopology(xml, "(text)"), options.hosts)}, false, options)}));
+    return JobPlan(State::of({hosts(parseTopology(xml, "(text)"), options.hosts)}, false, options));
   });
 }
 
@@ -89,7 +81,7 @@ JobPlan JobPlan::ofHosts(const std::vector<JobHosts>& list, const PlanOptions& o
       requests.push_back(hosts(readTopology(group.file), group.count));
       requests.back().gpus = group.gpus;
     }
-    return JobPlan(std::make_unique<State>(State{planOf(requests, true, options)}));
+    return JobPlan(State::of(requests, true, options));
   });
 }
 
@@ -121,8 +113,15 @@ PlannedChoice JobPlan::choice(const std::string& collective, std::uint64_t bytes
   if (chosen.best() == nullptr)
     throw PlanError(
         fmt::format("nothing can run {}: the settings exclude every algorithm and protocol", collective));
-  return {name(chosen.best()->algorithm), name(chosen.best()->protocol), chosen.best()->time, chosen.channels,
-          chosen.warps};
+  PlannedChoice choice;
+  for (int i = 0; i < chosen.usable; ++i) {
+    const Candidate& candidate = chosen.ranking[static_cast<std::size_t>(i)];
+    choice.candidates.push_back({name(candidate.algorithm), name(candidate.protocol), candidate.time});
+  }
+  static_cast<PlannedCandidate&>(choice) = choice.candidates.front();
+  choice.channels = chosen.channels;
+  choice.warps = chosen.warps;
+  return choice;
 }
 
 PlannedGraph JobPlan::ringGraph() const {

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "tuning/kinds.h"
+#include "core/kinds.h"
 
 namespace xylem {
 

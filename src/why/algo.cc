@@ -8,6 +8,7 @@
 
 #include "core/edit_distance.h"
 #include "core/error.h"
+#include "tuning/algorithm_graph.h"
 #include "tuning/choice.h"
 #include "why/asked.h"
 #include "why/names.h"

@@ -1,5 +1,5 @@
 #pragma once
-// An answer to a question about a plan, as a value: programs read it (cli/why_json.h), people see it as text
+// An answer to a question about a plan, as a value: programs read it (why/json.h), people see it as text
 // (cli/why_text.h), tests assert on its facts.
 //
 //   Answer answer = Inquiry(request, settings).ask({"gdr", "gpu0", "nic2"});     // why/why.h

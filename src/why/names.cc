@@ -13,8 +13,6 @@
 namespace xylem {
 namespace {
 
-const SourceLocation kWhere{"why", 0};
-
 std::string lower(std::string text) {
   std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return std::tolower(c); });
   return text;
@@ -99,7 +97,7 @@ int gpuNamed(const Plan& plan, const std::string& text) {
   std::string expected = ranks == 1 ? "gpu0, the only GPU of the job"
                                     : fmt::format("gpu0 to gpu{}, dev0, or the bus id of a GPU", ranks - 1);
   if (namesNet(plan, text)) expected += "; that is a NIC: name the GPU first";
-  throw InputError(kWhere, fmt::format("GPU `{}`", text), expected);
+  throw InputError(kOfQuestion, fmt::format("GPU `{}`", text), expected);
 }
 
 NodeId netNamed(const Plan& plan, int rank, const std::string& text) {
@@ -111,7 +109,7 @@ NodeId netNamed(const Plan& plan, int rank, const std::string& text) {
   std::vector<std::string> names;
   for (NodeId known : system.nodes(NodeType::kNet)) names.push_back(lower(system.net(known).name));
   const std::string nearest = nearestWord(lower(text), names);
-  throw InputError(kWhere, fmt::format("NIC `{}`", text),
+  throw InputError(kOfQuestion, fmt::format("NIC `{}`", text),
                    nearest.empty() ? expected : fmt::format("{}; did you mean {}?", expected, nearest));
 }
 

@@ -10,10 +10,14 @@
 #include <string>
 #include <vector>
 
+#include "core/error.h"
 #include "plan/plan.h"
 #include "why/answer.h"
 
 namespace xylem {
+
+// Where what a question says was read.
+inline const SourceLocation kOfQuestion{"why", 0};
 
 // The rank; throws InputError with what there is.
 int gpuNamed(const Plan& plan, const std::string& text);

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "channels/search_space.h"
+#include "channels/channel_legs.h"
 
 namespace xylem {
 namespace {
@@ -17,9 +17,9 @@ class Account {
         graph_(graph),
         locality_(system_, host.paths.paths),
         space_(system_, host.paths.paths, locality_),
-        intra_(space_.intraLoad(graph.bwIntra)),
-        inter_(space_.interLoad(graph.bwInter)),
-        interHalf_(space_.interLoad(graph.bwInter / 2)) {}
+        loads_(space_, graph),
+        intra_(loads_.of(Portion::kIntra)),
+        inter_(loads_.of(Portion::kInter)) {}
 
   RoomLeft find() {
     for (int channel = 0; channel < graph_.nChannels; ++channel) takeChannel(channel);
@@ -41,26 +41,9 @@ class Account {
   }
 
   void takeChannel(int channel) {
-    const int last = graph_.gpuCount - 1;
-    for (int i = 0; i < last; ++i)
-      take(space_.gpuToGpu(graph_.gpu(channel, i), graph_.gpu(channel, i + 1)), intra_);
-    if (space_.netCount() == 0) {
-      if (ring() && last > 0)
-        take(space_.gpuToGpu(graph_.gpu(channel, last), graph_.gpu(channel, 0)), intra_);
-      return;
-    }
-    const int start = graph_.startNet(channel);
-    const int end = graph_.endNet(channel);
-    if (start < 0 || end < 0) return;
-    space_.takeNetBandwidth(start, static_cast<float>(static_cast<int>(graph_.bwInter)));
-    take(space_.netToGpu(start, graph_.gpu(channel, 0)), inter_);
-    if (graph_.pattern == Pattern::kBalancedTree) {
-      take(space_.gpuToNet(graph_.gpu(channel, 0), end), interHalf_);
-      take(space_.gpuToNet(graph_.gpu(channel, std::min(1, last)), end), interHalf_);
-    } else {
-      const int leaves = ring() ? last : graph_.pattern == Pattern::kSplitTree ? std::min(1, last) : 0;
-      take(space_.gpuToNet(graph_.gpu(channel, leaves), end), inter_);
-    }
+    if (space_.netCount() > 0 && graph_.startNet(channel) >= 0)
+      space_.takeNetBandwidth(graph_.startNet(channel), static_cast<float>(static_cast<int>(graph_.bwInter)));
+    for (const ChannelLeg& leg : legsOf(space_, graph_, channel)) take(*leg.route, loads_.of(leg.portion));
   }
 
   // The first link of the route without room for the load; kNoLink if it fits.
@@ -183,7 +166,8 @@ class Account {
   const ChannelGraph& graph_;
   Locality locality_;
   SearchSpace space_;
-  Load intra_, inter_, interHalf_;
+  ChannelLoads loads_;
+  const Load &intra_, &inter_;
   RoomLeft room_;
 };
 

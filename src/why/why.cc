@@ -27,8 +27,6 @@ constexpr QuestionKind kQuestions[] = {
     {"rank", "N", "what NCCL's log lines about rings and trees mean for a rank"},
 };
 
-const SourceLocation kWhere{"why", 0};
-
 const QuestionKind& kindNamed(const std::string& name) {
   std::vector<std::string> names;
   for (const QuestionKind& kind : kQuestions) {
@@ -36,7 +34,7 @@ const QuestionKind& kindNamed(const std::string& name) {
     names.emplace_back(kind.name);
   }
   const std::string nearest = nearestWord(name, names);
-  throw InputError(kWhere, fmt::format("question `{}`", name),
+  throw InputError(kOfQuestion, fmt::format("question `{}`", name),
                    fmt::format("one of {}{}", fmt::join(names, ", "),
                                nearest.empty() ? "" : fmt::format("; did you mean {}?", nearest)));
 }
@@ -54,7 +52,7 @@ constexpr GraphName kGraphNames[] = {{"ring", GraphKind::kRing},
 GraphKind graphNamed(const std::string& text) {
   for (const GraphName& graph : kGraphNames)
     if (text == graph.name || text == std::string(graph.name) + "s") return graph.kind;
-  throw InputError(kWhere, fmt::format("graph `{}`", text), "one of ring, tree, chain, direct, nvls");
+  throw InputError(kOfQuestion, fmt::format("graph `{}`", text), "one of ring, tree, chain, direct, nvls");
 }
 
 // Arguments of a question, with the right number of them.
@@ -66,7 +64,7 @@ class Arguments {
     const std::size_t count = words.size() - 1;
     if (count >= least && count <= most) return;
     const char* blank = *kind.arguments == '\0' ? "" : " ";
-    throw InputError(kWhere, fmt::format("`{}`", fmt::join(words, " ")),
+    throw InputError(kOfQuestion, fmt::format("`{}`", fmt::join(words, " ")),
                      fmt::format("{}{}{}", kind.name, blank, kind.arguments));
   }
   std::size_t count() const { return words_.size() - 1; }
@@ -169,7 +167,7 @@ Answer Inquiry::ask(const std::vector<std::string>& words) const {
   if (joined.empty()) {
     std::vector<std::string> names;
     for (const QuestionKind& kind : kQuestions) names.emplace_back(kind.name);
-    throw InputError(kWhere, "no question", fmt::format("one of {}", fmt::join(names, ", ")));
+    throw InputError(kOfQuestion, "no question", fmt::format("one of {}", fmt::join(names, ", ")));
   }
   if (!needsNets(*plan_, joined)) return answerTo({*plan_, request_, settings_}, joined);
   // NCCL forgets all NICs of a job that fits into one host.
