@@ -1,7 +1,7 @@
 #include "bootstrap/meeting.h"
 
-#include "bootstrap/interfaces.h"
 #include "bootstrap/root.h"
+#include "wire/interfaces.h"
 
 namespace xylem {
 namespace {
@@ -20,7 +20,8 @@ SocketAddress startRoot(const SocketAddress& address, const Secret& secret, cons
 
 UniqueId openMeeting(const Settings& settings, std::shared_ptr<const Logger> log) {
   if (settings.isSet(Setting::kCommId))
-    return UniqueId::fromCommId(settings.text(Setting::kCommId), socketFamily(settings));
+    return UniqueId::fromCommId(settings.text(Setting::kCommId), socketFamily(settings),
+                                settings.text(Setting::kSecret));
   SocketAddress address = chooseInterface(listInterfaces(), settings).address;
   address.setPort(0);
   const Secret secret = randomSecret();

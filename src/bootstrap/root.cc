@@ -9,18 +9,27 @@
 namespace xylem {
 namespace {
 
-constexpr std::size_t kMostListed = 32;
-// A communicator larger than this is a mistake; bounds what one rank's claim can make the root allocate.
-constexpr int kMostRanks = 1 << 20;
-constexpr int kLastWordsMilliseconds = 1000;
+constexpr int kRootsLastWordsMilliseconds = 1000;
+// Up to so many ranks the root tells each where all others listen, and not only the next: a frame of some
+// tens of kilobytes.
+constexpr std::size_t kMostTold = 1024;
+// A root whose ranks are all there leaves it to the others, for so long, to say who is missing.
+constexpr std::chrono::milliseconds kModesty{1000};
+
+// Programs may end communicators after the roots are gone, while they end themselves.
+constinit std::atomic<bool> rootsGone{false};
 
 // The roots of this process.
 class Roots {
  public:
+  ~Roots() { rootsGone.store(true, std::memory_order_release); }
   void keep(std::unique_ptr<Root> root) {
     const std::lock_guard lock(mutex_);
-    std::erase_if(roots_, [](const auto& r) { return r->ended(); });
     roots_.push_back(std::move(root));
+  }
+  void forgetEnded() {
+    const std::lock_guard lock(mutex_);
+    std::erase_if(roots_, [](const auto& r) { return r->ended(); });
   }
 
  private:
@@ -28,19 +37,20 @@ class Roots {
   std::vector<std::unique_ptr<Root>> roots_;
 };
 
-}  // namespace
-
-std::string rankList(const std::vector<int>& ranks) {
-  std::string text;
-  for (std::size_t i = 0; i < std::min(ranks.size(), kMostListed); ++i)
-    text += fmt::format("{}{}", i == 0 ? "" : ", ", ranks[i]);
-  if (ranks.size() > kMostListed) text += fmt::format(" and {} more", ranks.size() - kMostListed);
-  return text;
+Roots& allRoots() {
+  static Roots roots;
+  return roots;
 }
 
+}  // namespace
+
 void keepRoot(std::unique_ptr<Root> root) {
-  static Roots roots;
-  roots.keep(std::move(root));
+  forgetEndedRoots();
+  allRoots().keep(std::move(root));
+}
+
+void forgetEndedRoots() {
+  if (!rootsGone.load(std::memory_order_acquire)) allRoots().forgetEnded();
 }
 
 Root::Root(const SocketAddress& address, const Secret& secret, std::chrono::seconds timeout,
@@ -55,7 +65,10 @@ Root::Root(const SocketAddress& address, const Secret& secret, std::chrono::seco
 }
 
 Root::~Root() {
-  eventfd_write(stop_.get(), 1);
+  {
+    const std::lock_guard lock(stopMutex_);
+    if (stop_) eventfd_write(stop_.get(), 1);
+  }
   if (thread_.joinable()) thread_.join();
 }
 
@@ -68,8 +81,24 @@ void Root::start() {
     }
     members_.clear();
     acceptor_.reset();
+    {
+      const std::lock_guard lock(stopMutex_);
+      stop_.reset();
+    }
     ended_.store(true, std::memory_order_release);
   });
+}
+
+void Root::setDeadline(std::chrono::milliseconds extra) {
+  const auto now = Deadline::Clock::now();
+  if (!started_) started_ = now;
+  const auto passed = std::chrono::duration_cast<std::chrono::milliseconds>(now - *started_);
+  deadline_ = Deadline::after(timeout_ + extra - passed);
+}
+
+bool Root::complete() const {
+  const auto own = members_.begin() + static_cast<std::ptrdiff_t>(roster_.ownSeats());
+  return introduced_ && std::all_of(members_.begin(), own, [](const auto& m) { return m->ready; });
 }
 
 void Root::serve() {
@@ -77,76 +106,89 @@ void Root::serve() {
     waitForSomething();
     eventfd_t value = 0;
     if (eventfd_read(stop_.get(), &value) == 0) return;
+    if (!members_.empty()) listenToMembers();
+    if (done_) break;
     for (Accepted& accepted : acceptor_->advance()) checkIn(std::move(accepted));
-    if (!done_) listenToMembers();
     if (done_ || members_.empty()) continue;
     if (!introduced_ && present_ == members_.size()) introduce();
-    if (introduced_ &&
-        std::all_of(members_.begin(), members_.end(), [](const auto& m) { return m->ready; })) {
+    if (complete()) {
       for (auto& member : members_) member->stream.queue(FrameKind::kGo);
-      for (auto& member : members_) member->stream.flushWithin(kLastWordsMilliseconds);
+      for (auto& member : members_) member->stream.flushWithin(kRootsLastWordsMilliseconds);
       done_ = true;
     } else if (deadline_->passed()) {
-      giveUp(ResultCode::kRemoteError, fmt::format("timed out after {} s waiting for ranks {} of {}",
-                                                   timeout_.count(), rankList(missing()), members_.size()));
+      giveUp(ResultCode::kRemoteError,
+             fmt::format("timed out after {} s waiting for ranks {} (of {} ranks)", timeout_.count(),
+                         rankList(missing()), roster_.blocks().ranks));
     }
   }
 }
 
 void Root::waitForSomething() {
-  std::vector<pollfd> fds{{stop_.get(), POLLIN, 0}};
-  acceptor_->addTo(fds);
-  for (const auto& member : members_)
-    if (member) fds.push_back({member->stream.fd(), POLLIN, 0});
+  fds_.assign({{stop_.get(), POLLIN, 0}});
+  acceptor_->addTo(fds_);
   // Without a rank there is nothing to be late for; strangers that keep silent are looked at every second.
-  const int milliseconds = deadline_ ? deadline_->pollMilliseconds() : fds.size() > 2 ? 1000 : -1;
-  poll(fds.data(), fds.size(), milliseconds);
+  const int milliseconds = deadline_                            ? deadline_->pollMilliseconds()
+                           : acceptor_->reception().strangers() ? 1000
+                                                                : -1;
+  speakers_.clear();
+  for (std::size_t i = 0; i < members_.size(); ++i) {
+    if (!members_[i] || !members_[i]->stream.open()) continue;
+    speakers_.push_back(i);
+    fds_.push_back({members_[i]->stream.fd(), POLLIN, 0});
+  }
+  poll(fds_.data(), fds_.size(), milliseconds);
+}
+
+std::optional<Root::Member>& Root::place(const Hello& hello) {
+  const std::size_t seat = roster_.seatOf(hello);
+  if (members_.empty()) {
+    members_.resize(roster_.seats());
+    setDeadline(std::chrono::milliseconds(0));
+  }
+  return members_[seat];
 }
 
 void Root::checkIn(Accepted accepted) {
   if (done_) return;
   const Hello& hello = accepted.hello;
   FrameStream stream(std::move(accepted.socket));
-  const auto refuse = [&](ResultCode code, const std::string& text) {
-    stream.queueError(code, text);
-    stream.flushWithin(kLastWordsMilliseconds);
+  try {
+    auto& member = place(hello);
+    if (member) throw Error(ResultCode::kInvalidUsage, "two processes say they are rank {}", hello.rank);
+    member.emplace();
+    member->stream = std::move(stream);
+    member->address = hello.address;
+    ++present_;
+  } catch (const Error& error) {
+    stream.queueError(error.code(), error.what());
+    stream.flushWithin(kRootsLastWordsMilliseconds);
     stream.endWriting();
-    giveUp(code, text);
-    stream.awaitClose(Deadline::after(std::chrono::milliseconds(kLastWordsMilliseconds)));
-  };
-  if (hello.purpose != Purpose::kCheckIn || hello.ranks < 1 || hello.ranks > kMostRanks || hello.rank < 0 ||
-      hello.rank >= hello.ranks)
-    return refuse(ResultCode::kInvalidUsage,
-                  fmt::format("there is no rank {} of {}", hello.rank, hello.ranks));
-  if (members_.empty()) {
-    members_.resize(static_cast<std::size_t>(hello.ranks));
-    deadline_ = Deadline::after(timeout_);
+    giveUp(error.code(), error.what());
+    stream.awaitClose(Deadline::after(std::chrono::milliseconds(kRootsLastWordsMilliseconds)));
   }
-  if (members_.size() != static_cast<std::size_t>(hello.ranks))
-    return refuse(ResultCode::kInvalidUsage, fmt::format("rank {} says there are {} ranks, others say {}",
-                                                         hello.rank, hello.ranks, members_.size()));
-  auto& member = members_[static_cast<std::size_t>(hello.rank)];
-  if (member)
-    return refuse(ResultCode::kInvalidUsage, fmt::format("two processes say they are rank {}", hello.rank));
-  member.emplace();
-  member->stream = std::move(stream);
-  member->address = hello.address;
-  ++present_;
 }
 
 void Root::listenToMembers() {
-  for (std::size_t rank = 0; rank < members_.size() && !done_; ++rank) {
-    if (!members_[rank]) continue;
+  const std::size_t own = roster_.ownSeats();
+  const std::size_t before = fds_.size() - speakers_.size();
+  for (std::size_t s = 0; s < speakers_.size() && !done_; ++s) {
+    if (fds_[before + s].revents == 0) continue;
+    const std::size_t index = speakers_[s];
+    Member& member = *members_[index];
     Frame frame;
-    switch (members_[rank]->stream.read(frame, 0)) {
+    switch (member.stream.read(frame, 0)) {
       case FrameStream::Read::kNothing:
         break;
       case FrameStream::Read::kClosed:
-        giveUp(ResultCode::kRemoteError, fmt::format("rank {} ended while the ranks were connecting", rank));
+        if (index < own || !introduced_)
+          giveUp(ResultCode::kRemoteError,
+                 fmt::format("rank {} ended while the ranks were connecting", roster_.rankAt(index)));
+        else
+          member.stream.close();
         break;
       case FrameStream::Read::kFrame:
         if (frame.header.kind == FrameKind::kReady)
-          members_[rank]->ready = true;
+          member.ready = true;
         else
           giveUp(ResultCode::kRemoteError, frame.text());
         break;
@@ -155,19 +197,25 @@ void Root::listenToMembers() {
 }
 
 void Root::introduce() {
-  const std::size_t n = members_.size();
-  for (std::size_t rank = 0; rank < n; ++rank) {
-    const WireAddress next = members_[(rank + 1) % n]->address;
-    members_[rank]->stream.queue(FrameKind::kNext, std::as_bytes(std::span(&next, 1)));
-  }
-  for (auto& member : members_) member->stream.flushWithin(kLastWordsMilliseconds);
+  const std::size_t own = roster_.ownSeats();
+  std::vector<WireAddress> addresses;
+  for (const int round : {0, 1})
+    for (std::size_t i = 0; i < members_.size() && (round == 0 || i < own); ++i)
+      addresses.push_back(members_[i]->address);
+  const std::size_t told = roster_.blocks().roots == 1 && own <= kMostTold ? own : 1;
+  for (std::size_t i = 0; i < own; ++i)
+    members_[i]->stream.queue(FrameKind::kNext, std::as_bytes(std::span(addresses).subspan(i + 1, told)));
+  for (auto& member : members_) member->stream.flushWithin(kRootsLastWordsMilliseconds);
   introduced_ = true;
+  if (roster_.blocks().roots > 1) setDeadline(kModesty);
 }
 
 std::vector<int> Root::missing() const {
+  const std::size_t own = roster_.ownSeats();
   std::vector<int> ranks;
-  for (std::size_t rank = 0; rank < members_.size(); ++rank)
-    if (!members_[rank] || (introduced_ && !members_[rank]->ready)) ranks.push_back(static_cast<int>(rank));
+  for (std::size_t i = 0; i < members_.size(); ++i)
+    if (!members_[i] || (introduced_ && i < own && !members_[i]->ready)) ranks.push_back(roster_.rankAt(i));
+  std::sort(ranks.begin(), ranks.end());
   return ranks;
 }
 
@@ -178,10 +226,10 @@ void Root::giveUp(ResultCode code, const std::string& text) {
     if (member) member->stream.queueError(code, text);
   for (auto& member : members_) {
     if (!member) continue;
-    member->stream.flushWithin(kLastWordsMilliseconds);
+    member->stream.flushWithin(kRootsLastWordsMilliseconds);
     member->stream.endWriting();
   }
-  const Deadline deadline = Deadline::after(std::chrono::milliseconds(kLastWordsMilliseconds));
+  const Deadline deadline = Deadline::after(std::chrono::milliseconds(kRootsLastWordsMilliseconds));
   for (auto& member : members_)
     if (member) member->stream.awaitClose(deadline);
 }

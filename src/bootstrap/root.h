@@ -9,22 +9,25 @@
 //
 // It runs in a thread of the process that made the id and ends with the last rank's report. Its clock starts
 // with the first rank; if others do not come in time, those that did are told which ones are missing.
+//
+// A job may have several roots, each with a block of ranks (bootstrap/blocks.h). The first rank of a block
+// also calls at the root before its own, as the last rank of that block needs its address.
 
 #include <atomic>
 #include <chrono>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
 #include <vector>
 
-#include "bootstrap/acceptor.h"
-#include "bootstrap/frames.h"
+#include "bootstrap/rank_list.h"
+#include "bootstrap/roster.h"
+#include "wire/acceptor.h"
+#include "wire/frames.h"
 
 namespace xylem {
-
-// "2, 5, 7 and 90 more".
-std::string rankList(const std::vector<int>& ranks);
 
 class Root {
  public:
@@ -48,6 +51,11 @@ class Root {
   };
   void serve();
   void waitForSomething();
+  // Throws if the claim of who calls cannot be.
+  std::optional<Member>& place(const Hello& hello);
+  bool complete() const;
+  // The time-out, counted from the first call of this, and so much more.
+  void setDeadline(std::chrono::milliseconds extra);
   void checkIn(Accepted accepted);
   void listenToMembers();
   void introduce();
@@ -58,11 +66,17 @@ class Root {
   const std::chrono::seconds timeout_;
   std::optional<Acceptor> acceptor_;  // until it has ended: then nobody is left waiting for an answer
   SocketAddress address_;
-  FileDescriptor stop_;                         // readable when the thread shall end
-  std::vector<std::optional<Member>> members_;  // by rank; empty until the first one says how many there are
+  std::mutex stopMutex_;
+  FileDescriptor stop_;  // readable when the thread shall end; closed once it has
+  Roster roster_;
+  // By seat. Empty until the first rank says how many there are.
+  std::vector<std::optional<Member>> members_;
   std::size_t present_ = 0;
+  std::vector<pollfd> fds_;
+  std::vector<std::size_t> speakers_;  // the members that fds_ ends with
   bool introduced_ = false;
   bool done_ = false;
+  std::optional<Deadline::Clock::time_point> started_;
   std::optional<Deadline> deadline_;
   std::atomic<bool> ended_{false};
   std::thread thread_;
@@ -70,5 +84,7 @@ class Root {
 
 // Keeps the root until it has ended; ends it with the process at the latest.
 void keepRoot(std::unique_ptr<Root> root);
+// Of those that have ended nothing is left after this.
+void forgetEndedRoots();
 
 }  // namespace xylem

@@ -1,8 +1,7 @@
 #include "bootstrap/unique_id.h"
 
-#include <sodium.h>
-
 #include <cstring>
+#include <vector>
 
 #include "core/error.h"
 
@@ -20,37 +19,15 @@ static_assert(sizeof(Layout) == UniqueId::kBytes);
 
 constexpr char kMagic[8] = {'x', 'y', 'l', 'e', 'm', 'i', 'd', '1'};
 
-void startSodium() {
-  static const int status = sodium_init();
-  if (status < 0)
-    throw Error(ResultCode::kSystemError, "libsodium cannot start: no source of random numbers");
-}
-
-void hash(std::uint8_t* out, std::size_t outBytes, const void* in, std::size_t inBytes) {
-  startSodium();
-  crypto_generichash(out, outBytes, static_cast<const unsigned char*>(in), inBytes, nullptr, 0);
-}
-
 }  // namespace
 
-void fillRandom(void* data, std::size_t bytes) {
-  startSodium();
-  randombytes_buf(data, bytes);
-}
-
-Secret randomSecret() {
-  Secret secret;
-  fillRandom(secret.data(), secret.size());
-  return secret;
-}
-
-UniqueId UniqueId::fromCommId(const std::string& text, int family) {
+UniqueId UniqueId::fromCommId(const std::string& text, int family, const std::string& password) {
   UniqueId id;
   id.address_ = SocketAddress::parse(text, family);
   if (id.address_.port() == 0)
     throw Error(ResultCode::kInvalidUsage, "NCCL_COMM_ID={}: the port must not be 0", text);
-  const std::string context = "xylem NCCL_COMM_ID " + text;
-  hash(id.secret_.data(), id.secret_.size(), context.data(), context.size());
+  id.secret_ =
+      derive("xylem NCCL_COMM_ID", {std::as_bytes(std::span(text)), std::as_bytes(std::span(password))});
   return id;
 }
 
@@ -78,6 +55,15 @@ std::array<std::byte, UniqueId::kBytes> UniqueId::bytes() const {
   std::array<std::byte, kBytes> out;
   std::memcpy(out.data(), &layout, sizeof layout);
   return out;
+}
+
+Secret jobSecret(std::span<const UniqueId> ids) {
+  std::vector<std::byte> all;
+  for (const UniqueId& id : ids) {
+    const auto bytes = std::as_bytes(std::span(id.secret()));
+    all.insert(all.end(), bytes.begin(), bytes.end());
+  }
+  return derive("xylem job", {all});
 }
 
 std::uint64_t UniqueId::fingerprint() const {

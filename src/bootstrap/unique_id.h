@@ -8,27 +8,22 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 
-#include "bootstrap/socket_address.h"
+#include "wire/secret.h"
+#include "wire/socket_address.h"
 
 namespace xylem {
-
-// 256 bits.
-using Secret = std::array<std::uint8_t, 32>;
-
-// Random bytes fit for secrets.
-void fillRandom(void* data, std::size_t bytes);
-Secret randomSecret();
 
 class UniqueId {
  public:
   static constexpr std::size_t kBytes = 128;
 
   UniqueId(const SocketAddress& root, const Secret& secret) : address_(root), secret_(secret) {}
-  // From NCCL_COMM_ID: every rank makes the same one, with a secret that only says which address is meant.
-  // Whoever knows the address can join; use exchanged ids where strangers can reach it.
-  static UniqueId fromCommId(const std::string& text, int family);
+  // From NCCL_COMM_ID: every rank makes the same one. Without XYLEM_SECRET, which is mixed into the id's
+  // secret, whoever knows the address can join: set it, or exchange ids, where strangers can reach it.
+  static UniqueId fromCommId(const std::string& text, int family, const std::string& password = {});
   // Throws if these are not the bytes of an id.
   static UniqueId fromBytes(const void* bytes);
 
@@ -43,5 +38,8 @@ class UniqueId {
   SocketAddress address_;
   Secret secret_{};
 };
+
+// What the ranks of a job that meets at these ids' roots all know, and strangers do not.
+Secret jobSecret(std::span<const UniqueId> ids);
 
 }  // namespace xylem
