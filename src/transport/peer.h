@@ -6,17 +6,23 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "wire/socket_address.h"
+
 namespace xylem {
 
-// Where a transport of a rank can be reached; what the bytes mean is the transport's affair.
-using TransportAddress = std::array<std::byte, 64>;
+// The name of a local socket (transport/unix_socket.h).
+using LocalName = std::array<std::byte, 24>;
 
 struct Peer {
-  std::uint64_t hostHash = 0;  // equal on one host, different on different ones
+  std::uint64_t hostHash = 0;          // equal on one host, different on different ones
+  std::uint64_t process = 0;           // a random number per process: equal means one address space
+  std::uint64_t networkNamespace = 0;  // inode: local sockets reach only as far
+  std::uint64_t pidNamespace = 0;      // inode: `pid` means something only inside
   std::int64_t pid = 0;
   std::int32_t rank = -1;
   std::int32_t device = -1;
-  TransportAddress shm{};
+  LocalName local{};  // where this rank accepts connections of its host
+  WireAddress net;    // and those of the network
 };
 
 }  // namespace xylem

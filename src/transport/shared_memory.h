@@ -18,6 +18,10 @@ class SharedMemory {
   static SharedMemory create(const std::string& name, std::size_t bytes);
   // Throws if there is less memory behind `fd` than `bytes`, or if the other side could take it away again.
   static SharedMemory open(FileDescriptor fd, std::size_t bytes);
+  // The same, for large mappings of several peers (core/address_space.h).
+  static SharedMemory open(FileDescriptor fd, std::size_t bytes, std::size_t colour);
+  // As the first, but writing to it is an error.
+  static SharedMemory openForReading(FileDescriptor fd, std::size_t bytes);
 
   SharedMemory() = default;
   ~SharedMemory();
@@ -31,7 +35,7 @@ class SharedMemory {
   void closeFd() { fd_.reset(); }
 
  private:
-  SharedMemory(FileDescriptor fd, std::size_t bytes);
+  SharedMemory(FileDescriptor fd, std::size_t bytes, int protection);
   FileDescriptor fd_;
   std::byte* data_ = nullptr;
   std::size_t bytes_ = 0;

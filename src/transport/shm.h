@@ -1,34 +1,18 @@
 #pragma once
-// The `shm` transport: queues in shared memory between ranks of one host, in one process or in several.
+// The transport `SHM`: ranks of one host that see nothing of each other but the queues between them. All data
+// is copied through their slots.
 //
-//   ShmTransport shm(rank, bufferBytes);
-//
-// Each pair of ranks has one local socket between them. Over it each receiver hands its sender the memory of
-// the queues; afterwards it only says whether the other side is still there: the kernel closes it with the
-// process.
+//   ShmTransport shm(acceptor, bufferBytes);     // see p2p.h
 
-#include "transport/transport.h"
-#include "transport/unix_socket.h"
+#include "transport/local_transport.h"
 
 namespace xylem {
 
-class ShmTransport : public Transport {
+class ShmTransport : public LocalTransport {
  public:
-  // `bufferBytes`: of one queue, all slots together; rounded up to whole cache lines per slot. All ranks pass
-  // the same.
-  ShmTransport(int rank, std::size_t bufferBytes);
-
+  ShmTransport(std::shared_ptr<LocalAcceptor> acceptor, std::size_t bufferBytes)
+      : LocalTransport(LocalKind::kShm, std::move(acceptor), bufferBytes) {}
   std::string_view name() const override { return "SHM"; }
-  Viability isViable(const Peer& self, const Peer& other) const override;
-  TransportAddress listen() override;
-  std::vector<std::unique_ptr<Connection>> connect(std::span<const ConnectionRequest> requests,
-                                                   std::span<const Peer> peers,
-                                                   const Waiting& waiting) override;
-
- private:
-  int rank_;
-  std::size_t slotBytes_;
-  std::optional<LocalListener> listener_;
 };
 
 }  // namespace xylem

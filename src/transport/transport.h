@@ -2,12 +2,13 @@
 // What every transport is: a way to queues between two ranks, with an answer, and its reason, whether it can.
 //
 //   if (const Viability v = transport.isViable(self, peer); !v.viable) log(v.reason);
-//   peerInfo.shm = transport.listen();                       // then all ranks exchange their Peer
-//   auto connections = transport.connect({{next, 2, 0}, {previous, 0, 2}}, peers, waiting);
-//   connections[0]->writer(1) ...
+//   transport.announce(self);                               // then all ranks exchange their Peer
+//   auto connection = transport.open({.peer = next, .sends = {0, 0}}, peers[next]);
+//   while (!connection->advance()) ...                      // or connectAll, for many, with a deadline
+//   connection->sender(1).send(...)
 //
-// Setting up waits, but never longer than its deadline; data then flows through the queues without the
-// transport.
+// Every pair that talks asks for mirror images of each other, at any time and in any order: nothing waits for
+// the peer but `advance`, which says that it would. Data then flows through the queues without the transport.
 
 #include <functional>
 #include <memory>
@@ -18,8 +19,11 @@
 
 #include "core/deadline.h"
 #include "core/error.h"
-#include "transport/fifo.h"
+#include "transport/board.h"
 #include "transport/peer.h"
+#include "transport/recv_end.h"
+#include "transport/send_end.h"
+#include "transport/shared_memory.h"
 
 namespace xylem {
 
@@ -28,25 +32,26 @@ struct Viability {
   std::string reason;
 };
 
-// Queues wanted between this rank and `peer`: `sends` to it, `receives` from it.
+// What tells the connections of a pair apart.
+constexpr std::uint32_t kForCollectives = 0, kForTransfers = 1, kForBoards = 2, kForChecks = 3;
+
+// Queues wanted between this rank and `peer`.
 struct ConnectionRequest {
   int peer = -1;
-  int sends = 0;
-  int receives = 0;
-};
-
-// How long to wait while connecting, and a look, every few milliseconds, at what else may have gone wrong: it
-// throws.
-struct Waiting {
-  Deadline deadline;
-  std::function<void()> look;
+  std::uint32_t purpose = kForCollectives;
+  // One queue each; the number is that of the network device at this rank's end, which only the network
+  // looks at.
+  std::vector<int> sends;
+  std::vector<int> receives;
+  // Instead of queues: this rank's board, for the peer's. Only P2P can do that.
+  std::shared_ptr<SharedMemory> board;
 };
 
 // What has been heard from the peer of a connection.
 enum class PeerState {
   kThere,
   kClosed,   // it closed the connection as it should; what is in the queues is still good
-  kLost,     // it vanished: its process ended
+  kLost,     // it vanished: its process ended, or its host cannot be reached
   kAborted,  // it gave up and says why
 };
 
@@ -56,23 +61,43 @@ struct PeerNews {
   std::string text;  // kAborted: what happened
 };
 
+// What this rank does with a queue.
+enum class QueueUse { kSend, kReceive };
+
 class Connection {
  public:
   virtual ~Connection() = default;
 
   int peer() const { return peer_; }
-  FifoWriter& writer(int index) { return writers_[static_cast<std::size_t>(index)]; }
-  FifoReader& reader(int index) { return readers_[static_cast<std::size_t>(index)]; }
+  // Goes on with setting up as far as possible without waiting; true once the queues can be used. Throws if
+  // that cannot be any more.
+  virtual bool advance() = 0;
+  // A descriptor to poll for reading while advance() says false; -1: look again in a millisecond.
+  virtual int waitsFor() const { return -1; }
 
+  SendEnd& sender(int index) { return *senders_[static_cast<std::size_t>(index)]; }
+  RecvEnd& receiver(int index) { return *receivers_[static_cast<std::size_t>(index)]; }
+  // The peer's board, and the way to the buffers that it tells of.
+  const Board& board() const { return *board_; }
+  PeerMemory& memory() const { return *memory_; }
+  // After `via` in NCCL's lines, for a queue: `P2P/direct pointer`, `SHM/direct/direct`, `NET/Socket/0`.
+  virtual std::string via(QueueUse use, int queue) const = 0;
+
+  // Whether it is connected.
+  virtual bool ready() const = 0;
   // What is known of the peer, without waiting; makes a system call.
   virtual PeerNews news() = 0;
-  // Tells the peer that this side gives up, and whose fault it is.
+  // Tells the peer that this side gives up, and whose fault it is, once there is a way to tell it. From any
+  // thread, also while another one sets the connection up or uses it. When it returns to the thread that has
+  // shared buffers over it, or posted them, neither the peer nor the network is in them any more.
   virtual void abort(int culprit, std::string_view text) noexcept = 0;
 
  protected:
   explicit Connection(int peer) : peer_(peer) {}
-  std::vector<FifoWriter> writers_;
-  std::vector<FifoReader> readers_;
+  std::vector<std::unique_ptr<SendEnd>> senders_;
+  std::vector<std::unique_ptr<RecvEnd>> receivers_;
+  const Board* board_ = nullptr;
+  PeerMemory* memory_ = nullptr;
 
  private:
   int peer_;
@@ -83,13 +108,24 @@ class Transport {
   virtual ~Transport() = default;
   virtual std::string_view name() const = 0;
   virtual Viability isViable(const Peer& self, const Peer& other) const = 0;
-  // Starts to accept connections, and says where.
-  virtual TransportAddress listen() = 0;
-  // Connects to all of `requests`, in that order; every peer must ask for the mirror image. `peers` is
-  // indexed by rank.
-  virtual std::vector<std::unique_ptr<Connection>> connect(std::span<const ConnectionRequest> requests,
-                                                           std::span<const Peer> peers,
-                                                           const Waiting& waiting) = 0;
+  // Starts to accept connections, and writes into `self` where.
+  virtual void announce(Peer& self) = 0;
+  // Starts to connect; the peer must ask for the mirror image. Returns at once.
+  virtual std::unique_ptr<Connection> open(const ConnectionRequest& request, const Peer& peer) = 0;
+  // This rank gives up: peers that wait to be connected learn that from here, as those that are do from their
+  // connections.
+  virtual void abort(int culprit, std::string_view text) = 0;
 };
+
+// How long to wait while connecting, and a look, every few milliseconds, at what else may have gone wrong: it
+// throws.
+struct Waiting {
+  Deadline deadline;
+  std::function<void()> look;
+};
+
+// Advances all until each is connected. Throws when the deadline has passed, naming the peers that are
+// missing.
+void connectAll(std::span<Connection* const> connections, const Waiting& waiting);
 
 }  // namespace xylem

@@ -44,16 +44,17 @@ LocalListener::LocalListener() : fd_(openSocket()) {
     throw Error(ResultCode::kSystemError, "cannot listen on a local socket: {}", errnoText(errno));
 }
 
-FileDescriptor LocalListener::accept() const {
+Arrival LocalListener::accept() const {
   FileDescriptor fd(accept4(fd_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-  if (!fd) {
-    if (errno == EAGAIN || errno == EINTR || errno == ECONNABORTED) return {};
-    throw Error(ResultCode::kSystemError, "cannot accept on a local socket: {}", errnoText(errno));
-  }
+  if (!fd) return noArrival(errno);
   ucred peer{};
   socklen_t size = sizeof peer;
-  if (getsockopt(fd.get(), SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0 || peer.uid != geteuid()) return {};
-  return fd;
+  if (getsockopt(fd.get(), SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0)
+    return {Arrival::Kind::kRefused, {}, "a process of this host", "the system does not say whose it is"};
+  std::string from = fmt::format("process {} of user {}", peer.pid, peer.uid);
+  if (peer.uid != geteuid())
+    return {Arrival::Kind::kRefused, {}, std::move(from), "ranks of one host belong to one user"};
+  return {Arrival::Kind::kCaller, std::move(fd), std::move(from), {}};
 }
 
 FileDescriptor connectLocal(const LocalName& name) {
@@ -93,8 +94,9 @@ std::optional<ReceivedMessage> receiveMessage(int socket, void* data, std::size_
   message.msg_iovlen = 1;
   alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
   message.msg_control = control;
-  message.msg_controllen = sizeof control;
-  const ssize_t received = recvmsg(socket, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+  // Room for one descriptor, to the byte: the kernel would fill what alignment adds with a second one.
+  message.msg_controllen = CMSG_LEN(sizeof(int));
+  const ssize_t received = recvmsg(socket, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC | MSG_TRUNC);
   if (received < 0 && (errno == EAGAIN || errno == EINTR)) return std::nullopt;
   ReceivedMessage result;
   result.bytes = received > 0 ? static_cast<std::size_t>(received) : 0;  // a reset connection is a closed one

@@ -4,29 +4,28 @@
 //
 //   LocalListener listener;                                  // its name is random
 //   FileDescriptor there = connectLocal(listener.name());    // in another process
-//   FileDescriptor here = listener.accept();
+//   FileDescriptor here = listener.accept().socket;
 //   sendMessage(here.get(), &message, sizeof message, memory.fd());
 //
 // A message arrives whole or not at all, and the end of the peer's process ends the connection.
 
-#include <array>
 #include <cstddef>
 #include <optional>
 
 #include "core/file_descriptor.h"
+#include "transport/peer.h"
+#include "wire/arrival.h"
 
 namespace xylem {
 
-// Random bytes: whoever knows the name was told it.
-using LocalName = std::array<std::byte, 24>;
-
+// Its name is random: whoever knows it was told it.
 class LocalListener {
  public:
   LocalListener();
   const LocalName& name() const { return name_; }
   int fd() const { return fd_.get(); }
-  // Nothing if nobody is waiting, or if who did is another user's process.
-  FileDescriptor accept() const;
+  // Who waits. Other users' processes are refused.
+  Arrival accept() const;
 
  private:
   LocalName name_{};
@@ -40,11 +39,11 @@ FileDescriptor connectLocal(const LocalName& name);
 bool sendMessage(int socket, const void* data, std::size_t bytes, int fd = -1) noexcept;
 
 struct ReceivedMessage {
-  std::size_t bytes = 0;  // 0: the peer closed the connection or is gone
+  std::size_t bytes = 0;  // that were sent; 0: the peer closed the connection or is gone
   FileDescriptor fd;      // if one came with it
 };
 
-// The next message, cut off after `bytes`. Nothing if there is none yet.
+// The next message, as far as `bytes` reach. Nothing if there is none yet.
 std::optional<ReceivedMessage> receiveMessage(int socket, void* data, std::size_t bytes) noexcept;
 
 }  // namespace xylem

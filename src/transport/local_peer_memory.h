@@ -1,0 +1,37 @@
+#pragma once
+// How ranks of one host get at each other's memory. In one process an address is enough. Otherwise memory of
+// ShareableMemory is mapped, and any other is read through the kernel where that is permitted.
+
+#include <sys/types.h>
+
+#include "transport/local_link.h"
+#include "transport/peer_memory.h"
+
+namespace xylem {
+
+class LocalPeerMemory : public PeerMemory {
+ public:
+  struct Reach {
+    bool sameProcess = false;
+    bool peerReads = false;  // the peer can read our memory
+    bool reads = false;      // and we its
+    pid_t process = -1;      // the peer's; for reading
+  };
+  LocalPeerMemory(LocalLink& link, const Reach& reach) : link_(link), reach_(reach) {}
+
+  bool locate(const std::byte* data, std::size_t bytes, StepNote& note) override;
+  const std::byte* reach(const StepNote& note) override;
+  void read(const StepNote& note, std::byte* out) override;
+  void write(const StepNote& note, const std::byte* data) override;
+  std::byte* at(const BufferPlace& place, std::size_t bytes) override;
+  bool copies() const override { return reach_.sameProcess || reach_.reads; }
+  bool admit(std::uint32_t region) override { return reach_.sameProcess || link_.sendRegion(region); }
+
+ private:
+  [[noreturn]] void throwUnreachable(const char* what, std::size_t bytes, int error) const;
+
+  LocalLink& link_;
+  const Reach reach_;
+};
+
+}  // namespace xylem
