@@ -4,12 +4,15 @@
 //   const Reduction sum = chooseReduction(DataType::kFloat32, ReduceOp::kSum, ranks);
 //   sum.combine(out, incoming, own, n, sum.factor);
 //
+// Elements are raw, as a rank has them, or ready to be combined. An average multiplies each rank's own
+// elements by 1/ranks on their way in; of integers it divides the wrapped sum at the end, towards zero. A
+// pre-multiplied sum multiplies each rank's own elements by that rank's factor on their way in.
+//
 // Every partial result is rounded to the element's type; types smaller than 32 bits are combined in 32-bit
-// floats. An average multiplies each rank's own elements by 1/ranks on their way in; of integers it divides
-// the wrapped sum at the end, towards zero. The result of an element depends only on the values and their
-// order, never on where it lies in a buffer or which processor computes it, except that NaNs may differ in
-// their payload.
+// floats. The result of an element depends only on the values and their order, never on where it lies in a
+// buffer or which processor computes it, except that NaNs may differ in their payload.
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 
@@ -18,32 +21,49 @@
 namespace xylem {
 
 struct Factor {
-  double scale = 1;          // of own elements, averages of floats
-  std::int64_t divisor = 1;  // of results, averages of integers
+  double scale = 1;                    // of own elements, averages of floats
+  std::int64_t divisor = 1;            // of results, averages of integers
+  std::array<std::byte, 8> element{};  // pre-multiplied sums: in the first bytes, one of the data type
 };
 
 struct Reduction {
-  // out = own, ready to be combined. `out` may equal `own`.
+  // out = raw own, ready to be combined. `out` may equal `own`.
   using Enter = void (*)(void* out, const void* own, std::size_t n, Factor factor);
   // out = incoming (+) own. `out` may equal `own` or `incoming`.
   using Combine = void (*)(void* out, const void* incoming, const void* own, std::size_t n, Factor factor);
-  // The last combination: out = copy = result. `out` may equal `own`.
+  // The last combination: out = copy = result; `copy` may be null. `out` may equal `own` or `incoming`.
   using Finish = void (*)(void* out, void* copy, const void* incoming, const void* own, std::size_t n,
                           Factor factor);
 
   std::size_t elementBytes = 0;
+  bool scales = false;  // raw elements and ready ones differ
   Enter enter = nullptr;
-  Combine combine = nullptr;
-  Finish finish = nullptr;
+  Combine combine = nullptr;     // with raw own elements
+  Combine merge = nullptr;       // with ready ones
+  Finish finish = nullptr;       // with raw own elements
+  Finish finishMerge = nullptr;  // with ready ones
+  // The same, for results much larger than the caches: `out` and `copy` are written past them where the
+  // processor can, and are visible to other cores as after other stores once the function has returned.
+  Finish finishStreaming = nullptr;
+  Finish finishMergeStreaming = nullptr;
   Factor factor;
 };
 
 Reduction chooseReduction(DataType type, ReduceOp op, int ranks);
+// `factor`: one element of the type.
+Reduction choosePreMulSum(DataType type, const void* factor);
+// For operations that only move elements.
+Reduction copyOf(DataType type);
 
-// The functions for every type and operation, compiled for one kind of processor.
-using ReductionTable = Reduction[kDataTypes][kReduceOps];
+// The functions for every type and operation, compiled for one kind of processor. Pre-multiplied sums come
+// last.
+constexpr int kPreMulSum = kReduceOps;
+using ReductionTable = Reduction[kDataTypes][kReduceOps + 1];
 const ReductionTable& portableReductions();
-// For x86 processors with AVX2; the portable ones elsewhere.
-const ReductionTable& avx2Reductions();
+// For x86 processors with AVX2 and F16C, and with AVX-512 F, BW, VL and DQ; null where this one has them not.
+const ReductionTable* avx2Reductions();
+const ReductionTable* avx512Reductions();
+// The best that this processor has.
+const ReductionTable& chosenReductions();
 
 }  // namespace xylem

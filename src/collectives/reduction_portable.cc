@@ -1,11 +1,13 @@
 // The reductions for any processor.
 
 #include "collectives/reduction.h"
+#include "core/copying.h"
 
 #if defined(__OPTIMIZE__) && defined(__GNUC__) && !defined(__clang__)
 // Nobody asks for the processor's floating-point exceptions; keeping them exact would forbid vectors.
 #pragma GCC optimize("O3", "no-trapping-math")
 #endif
+#include "collectives/reduction_elements.inl"
 #include "collectives/reduction_kernels.inl"
 
 namespace xylem {

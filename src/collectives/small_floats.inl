@@ -1,5 +1,5 @@
-// Conversions between 32-bit floats and smaller ones, without branches, so that compilers vectorize loops
-// over them. Included inside an anonymous namespace by reduction_kernels.inl.
+// Conversions between 32-bit floats and smaller ones, without branches (hence | for ||), so that compilers
+// vectorize loops over them. Included inside an anonymous namespace by reduction_elements.inl.
 
 inline float floatOf(std::uint32_t bits) { return __builtin_bit_cast(float, bits); }
 inline std::uint32_t bitsOf(float value) { return __builtin_bit_cast(std::uint32_t, value); }
@@ -9,6 +9,10 @@ inline std::uint32_t bitsOf(float value) { return __builtin_bit_cast(std::uint32
 template <typename Bits, int kExponent, int kMantissa, std::uint32_t kLargest, std::uint32_t kInfinity,
           std::uint32_t kNan, bool kSaturates>
 struct SmallFloat {
+  static constexpr int kMantissaBits = kMantissa;
+  static constexpr std::uint32_t kLargestFinite = kLargest;
+  static constexpr std::uint32_t kLargestNumber = kInfinity < kNan ? kInfinity : kNan - 1;
+  static constexpr bool kSaturate = kSaturates;
   static constexpr int kBias = (1 << (kExponent - 1)) - 1;
   static constexpr int kShift = 23 - kMantissa;
   static constexpr std::uint32_t kMagnitude = (1u << (kExponent + kMantissa)) - 1;
@@ -27,7 +31,7 @@ struct SmallFloat {
     std::uint32_t bits = (magnitude << kShift) + kRebias;
     bits = magnitude < (1u << kMantissa) ? bitsOf(small) : bits;
     bits = magnitude >= kInfinity ? 0x7f800000u : bits;
-    bits = magnitude > (kInfinity < kNan ? kInfinity : kNan - 1) ? 0x7fc00000u : bits;
+    bits = magnitude > kLargestNumber ? 0x7fc00000u : bits;
     return floatOf(bits | sign);
   }
 
@@ -41,7 +45,7 @@ struct SmallFloat {
     const std::uint32_t small = bitsOf(floatOf(magnitude) + floatOf(kSubnormalMagic)) - kSubnormalMagic;
     bits = magnitude < kSmallestNormal ? small : bits;
     // 2^16 is beyond every small type; below it `bits` has not wrapped around.
-    bits = (magnitude >= 0x47800000u || bits > kLargest) ? (kSaturates ? kLargest : kInfinity) : bits;
+    bits = ((magnitude >= 0x47800000u) | (bits > kLargest)) ? (kSaturates ? kLargest : kInfinity) : bits;
     bits = magnitude > 0x7f800000u ? kNan : bits;
     return static_cast<Bits>(bits | sign);
   }
@@ -54,6 +58,10 @@ using Float8e4m3 = SmallFloat<std::uint8_t, 4, 3, 0x7e, 0x80, 0x7f, true>;
 
 // The upper half of a 32-bit float.
 struct Bfloat16 {
+  static constexpr std::uint32_t kMagnitude = 0x7fff;
+  static constexpr std::uint32_t kLargestFinite = 0x7f7f;
+  static constexpr std::uint32_t kLargestNumber = 0x7f80;
+  static constexpr bool kSaturate = false;
   static float load(std::uint16_t stored) { return floatOf(static_cast<std::uint32_t>(stored) << 16); }
   static std::uint16_t store(float value) {
     const std::uint32_t all = bitsOf(value);

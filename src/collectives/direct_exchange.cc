@@ -1,0 +1,429 @@
+#include "collectives/direct_exchange.h"
+
+#include <algorithm>
+#include <cassert>
+#include <cstring>
+
+#include "collectives/combine_all.h"
+#include "core/copying.h"
+#include "core/error.h"
+#include "core/shareable_memory.h"
+
+namespace xylem {
+namespace {
+
+// What one rank reads from other boards costs it a transfer per cache line; beyond this, splitting the work
+// and meeting twice costs less, where buffers can be reached.
+constexpr std::size_t kMostReadFromBoards = std::size_t{2} << 10;
+// Of so many operations, or batches, one looks again whether buffers are in reach.
+constexpr std::uint64_t kLooksAgain = 64;
+
+// In the place of a collective.
+constexpr std::uint8_t kBatch = 0xff;
+
+std::string textOf(const Posting& posting) {
+  if (posting.collective == kBatch) return fmt::format("a group of {} collectives", posting.count);
+  const auto collective = posting.collective;
+  return fmt::format("{} of {} {} ({}, root {})",
+                     collective < kAllCollectives.size() ? name(static_cast<Collective>(collective)) : "?",
+                     posting.count,
+                     posting.type < kDataTypes ? name(static_cast<DataType>(posting.type)) : "?",
+                     posting.op < kReduceOps ? name(static_cast<ReduceOp>(posting.op)) : "?", posting.root);
+}
+
+// Of a buffer that is not needed; in everybody's reach.
+constexpr BufferPlace kNowhere{BufferPlace::kFirstRegion, 0};
+
+}  // namespace
+
+DirectExchange::DirectExchange(int rank, Board& board, std::vector<DirectPeer> peers, bool reachAll)
+    : rank_(rank),
+      board_(board),
+      peers_(std::move(peers)),
+      reachAll_(reachAll),
+      leftSeen_(peers_.size(), 0),
+      factors_(peers_.size()) {
+  for (int peer = 0; peer < ranks(); ++peer)
+    copies_ = copies_ && (peer == rank_ || peers_[static_cast<std::size_t>(peer)].memory->copies());
+}
+
+DirectExchange::BoardUse DirectExchange::boardUse(Collective collective, std::size_t bytes, int ranks) {
+  const auto others = static_cast<std::size_t>(ranks - 1);
+  const std::size_t payload = collective == Collective::kReduceScatter ? bytes * (others + 1) : bytes;
+  const std::size_t read = collective == Collective::kBroadcast ? bytes : bytes * others;
+  if (payload > kBoardPayload) return BoardUse::kNever;
+  return read <= kMostReadFromBoards ? BoardUse::kAlways : BoardUse::kOutOfReach;
+}
+
+void DirectExchange::start(const DirectWork& work) {
+  work_ = work;
+  use_ = boardUse(work.collective, work.count * work.reduction.elementBytes, ranks());
+  // Once buffers were out of reach, all ranks go on like that until all say that theirs no longer are; where
+  // they would not hear each other say so, they look again now and then.
+  const bool staysOut = outOfReach_ && (allMeet() || number_ % kLooksAgain != 0);
+  begin(use_ == BoardUse::kAlways || (use_ == BoardUse::kOutOfReach && staysOut));
+}
+
+bool DirectExchange::startBatch(std::span<const DirectWork> works) {
+  if (++batches_ % kLooksAgain != 0 && batchOutOfReach_) return false;
+  batch_.start(rank_, ranks(), works);
+  begin(false);
+  batched_ = true;
+  return true;
+}
+
+void DirectExchange::begin(bool small) {
+  ++number_;
+  batched_ = false;
+  small_ = small;
+  phase_ = Phase::kPost;
+  next_ = 0;
+  waitsFor_ = -1;
+}
+
+DirectExchange::Outcome DirectExchange::step() {
+  for (;;) switch (phase_) {
+      case Phase::kPost:
+        if (posts() && !post()) return Outcome::kWouldBlock;
+        next_ = 0;
+        phase_ = Phase::kMeet;
+        break;
+      case Phase::kMeet:
+        if (!meetAll()) return Outcome::kWouldBlock;
+        if (batched_) {
+          if (batchOutOfReach_ = !reachBatch(); batchOutOfReach_) {
+            leave();
+            return Outcome::kDeclined;
+          }
+          phase_ = Phase::kBatchWork;
+          break;
+        }
+        if (small_) {
+          if (use_ == BoardUse::kOutOfReach && allMeet()) outOfReach_ = !allReachable();
+          finishSmall();
+          leave();
+          return Outcome::kDone;
+        }
+        if (outOfReach_ = !reachBuffers(); outOfReach_) {
+          if (use_ != BoardUse::kNever) {
+            leave();
+            begin(true);
+            break;
+          }
+          if (!findRemoteBuffers()) {
+            leave();
+            return Outcome::kDeclined;
+          }
+          phase_ = Phase::kRemoteWork;
+          break;
+        }
+        here_.start(work_, rank_, inputs_, outputs_, factors_);
+        phase_ = Phase::kWork;
+        break;
+      case Phase::kWork:
+      case Phase::kRemoteWork:
+      case Phase::kBatchWork:
+        if (const Outcome outcome = work(); outcome != Outcome::kDone) return outcome;
+        leave();
+        next_ = 0;
+        phase_ = Phase::kLeave;
+        break;
+      case Phase::kLeave:
+        return othersLeft() ? Outcome::kDone : Outcome::kWouldBlock;
+    }
+}
+
+// Whether that was all.
+bool DirectExchange::worksOn() {
+  if (phase_ == Phase::kBatchWork) return batch_.piece(batchOthers_);
+  return phase_ == Phase::kWork ? here_.piece() : remote_.piece();
+}
+
+// A small broadcast comes from its root alone.
+bool DirectExchange::posts() const {
+  return !small_ || work_.collective != Collective::kBroadcast || rank_ == work_.root;
+}
+
+bool DirectExchange::awaits(int rank) const {
+  if (rank == rank_) return false;
+  if (!small_) return true;
+  if (work_.collective == Collective::kBroadcast) return rank == work_.root;
+  return work_.collective != Collective::kReduce || rank_ == work_.root;
+}
+
+// Whether the posting of kBoardSlots operations ago has been left by all.
+bool DirectExchange::hasRoom() {
+  if (number_ <= kBoardSlots) return true;
+  const std::uint64_t needed = number_ - kBoardSlots;
+  for (; next_ < ranks(); ++next_) {
+    const auto p = static_cast<std::size_t>(next_);
+    if (next_ == rank_ || leftSeen_[p] >= needed) continue;
+    leftSeen_[p] = peers_[p].board->left.load(std::memory_order_acquire);
+    if (leftSeen_[p] < needed) return blockedBy(next_);
+  }
+  return true;
+}
+
+void DirectExchange::describe(Posting& posting) const {
+  posting.count = work_.count;
+  posting.collective = static_cast<std::uint8_t>(work_.collective);
+  posting.type = static_cast<std::uint8_t>(work_.type);
+  posting.op = work_.op;
+  posting.flags = work_.scaled ? Posting::kScaled : 0;
+  posting.root = work_.root;
+}
+
+bool DirectExchange::post() {
+  if (!hasRoom()) return false;
+  Posting& posting = board_.slot(number_);
+  if (batched_) {
+    postBatch(posting);
+    return true;
+  }
+  describe(posting);
+  if (copies_) posting.flags |= Posting::kCopies;
+  posting.factor = work_.reduction.factor.element;
+  if (small_) {
+    // A root of a reduction keeps its data to itself.
+    const std::size_t bytes =
+        work_.collective == Collective::kReduce && rank_ == work_.root ? 0 : inputBytes(work_, peers_.size());
+    std::byte* const room = bytes <= kPostingBytes ? posting.data : board_.room(number_);
+    if (bytes > 0) std::memcpy(room, work_.input, bytes);
+    if (use_ == BoardUse::kOutOfReach && buffersAreReachable()) posting.flags |= Posting::kReachable;
+  } else {
+    posting.buffers.input =
+        needsInput(work_, rank_) ? placeOf(work_.input, inputBytes(work_, peers_.size())) : BufferPlace{};
+    posting.buffers.output =
+        needsOutput(work_, rank_) ? placeOf(work_.output, outputBytes(work_, peers_.size())) : BufferPlace{};
+  }
+  posting.number.store(number_, std::memory_order_release);
+  return true;
+}
+
+void DirectExchange::postBatch(Posting& posting) {
+  auto* const entries = reinterpret_cast<BatchEntry*>(board_.room(number_));
+  bool reachable = true;
+  for (std::size_t i = 0; i < batch_.size() && reachable; ++i) {
+    const DirectWork& work = batch_.work(i);
+    const BufferPlace input =
+        needsInput(work, rank_) ? placeOf(work.input, inputBytes(work, peers_.size())) : kNowhere;
+    const BufferPlace output =
+        needsOutput(work, rank_) ? placeOf(work.output, outputBytes(work, peers_.size())) : kNowhere;
+    entries[i] = {input.region, output.region, input.address, output.address};
+    reachable = isReachable(input) && isReachable(output);
+  }
+  posting.count = batch_.size();
+  posting.collective = kBatch;
+  posting.type = posting.op = 0;
+  posting.flags = reachable ? Posting::kReachable : 0;
+  posting.root = 0;
+  const std::uint64_t signature = batch_.signature();
+  std::memcpy(posting.factor.data(), &signature, sizeof signature);
+  posting.number.store(number_, std::memory_order_release);
+}
+
+// Whether everybody reaches all buffers.
+bool DirectExchange::reachBatch() {
+  if (!allReachable()) return false;
+  batchOthers_.resize(peers_.size());
+  for (int rank = 0; rank < ranks(); ++rank) {
+    if (rank == rank_) continue;
+    const DirectPeer& peer = peers_[static_cast<std::size_t>(rank)];
+    batchOthers_[static_cast<std::size_t>(rank)] = {
+        reinterpret_cast<const BatchEntry*>(peer.board->room(number_)), peer.memory};
+  }
+  return true;
+}
+
+BufferPlace DirectExchange::placeOf(const std::byte* data, std::size_t bytes) const {
+  if (reachAll_) return {BufferPlace::kAddress, reinterpret_cast<std::uintptr_t>(data)};
+  const std::optional<ShareableMemory::Place> place = ShareableMemory::find(data, bytes);
+  bool admitted = place.has_value();
+  for (int rank = 0; admitted && rank < ranks(); ++rank)
+    if (rank != rank_) admitted = peers_[static_cast<std::size_t>(rank)].memory->admit(place->region);
+  if (admitted) return {BufferPlace::kFirstRegion + place->region, place->offset};
+  return {BufferPlace::kAddress, reinterpret_cast<std::uintptr_t>(data)};
+}
+
+bool DirectExchange::meetAll() {
+  for (; next_ < ranks(); ++next_) {
+    if (!awaits(next_)) continue;
+    const auto p = static_cast<std::size_t>(next_);
+    const Posting& theirs = peers_[p].board->slot(number_);
+    if (theirs.number.load(std::memory_order_acquire) != number_) return blockedBy(next_);
+    compare(next_, theirs);
+    // It has left the operation before the one that it posts.
+    leftSeen_[p] = std::max(leftSeen_[p], number_ - 1);
+  }
+  return true;
+}
+
+bool DirectExchange::blockedBy(int rank) {
+  waitsFor_ = rank;
+  return false;
+}
+
+void DirectExchange::compare(int rank, const Posting& theirs) const {
+  // What is little is not posted by all.
+  Posting called{};
+  if (!batched_) describe(called);
+  const Posting& mine = batched_ ? postingOf(rank_) : called;
+  const auto scales = [](const Posting& posting) { return (posting.flags & Posting::kScaled) != 0; };
+  if (theirs.count == mine.count && theirs.root == mine.root && theirs.op == mine.op &&
+      theirs.collective == mine.collective && theirs.type == mine.type && scales(theirs) == scales(mine) &&
+      (!batched_ || theirs.factor == mine.factor))
+    return;
+  throw Error(ResultCode::kInvalidUsage, "the ranks called different operations: rank {} {}, rank {} {}",
+              rank, textOf(theirs), rank_, textOf(mine));
+}
+
+const std::byte* DirectExchange::postedBy(int rank) const {
+  if (rank == rank_) return work_.input;
+  const Board& board = *peers_[static_cast<std::size_t>(rank)].board;
+  return inputBytes(work_, peers_.size()) <= kPostingBytes ? board.slot(number_).data : board.room(number_);
+}
+
+Factor DirectExchange::factorOf(int rank) const {
+  Factor factor = work_.reduction.factor;
+  if (rank != rank_ && work_.scaled)
+    factor.element = peers_[static_cast<std::size_t>(rank)].board->slot(number_).factor;
+  return factor;
+}
+
+// From the boards.
+void DirectExchange::finishSmall() {
+  const std::size_t bytes = blockBytes(work_);
+  switch (work_.collective) {
+    case Collective::kBroadcast:
+      copyTo(work_.output, postedBy(work_.root), bytes);
+      return;
+    case Collective::kAllGather:
+      for (int rank = 0; rank < ranks(); ++rank)
+        copyTo(work_.output + static_cast<std::size_t>(rank) * bytes, postedBy(rank), bytes);
+      return;
+    case Collective::kReduce:
+      if (rank_ != work_.root) return;
+      break;
+    case Collective::kReduceScatter:
+    case Collective::kAllReduce:
+      break;
+  }
+  const std::size_t offset =
+      work_.collective == Collective::kReduceScatter ? static_cast<std::size_t>(rank_) * bytes : 0;
+  inputs_.clear();
+  for (int rank = 0; rank < ranks(); ++rank) {
+    inputs_.push_back(postedBy(rank) + offset);
+    factors_[static_cast<std::size_t>(rank)] = factorOf(rank);
+  }
+  combineAll(work_.reduction, {inputs_, factors_}, {&work_.output, 1}, work_.count, false);
+}
+
+void DirectExchange::copyTo(std::byte* out, const std::byte* in, std::size_t bytes) {
+  if (out != in) std::memcpy(out, in, bytes);
+}
+
+bool DirectExchange::buffersAreReachable() const {
+  return reachAll_ || (ShareableMemory::find(work_.input, inputBytes(work_, peers_.size())).has_value() &&
+                       ShareableMemory::find(work_.output, outputBytes(work_, peers_.size())).has_value());
+}
+
+// Whether everybody looks at everybody's posting, even of little data.
+bool DirectExchange::allMeet() const {
+  return work_.collective != Collective::kBroadcast && work_.collective != Collective::kReduce;
+}
+
+bool DirectExchange::allReachable() const {
+  for (int rank = 0; rank < ranks(); ++rank)
+    if ((postingOf(rank).flags & Posting::kReachable) == 0) return false;
+  return true;
+}
+
+bool DirectExchange::isReachable(const BufferPlace& place) const {
+  return reachAll_ || place.region != BufferPlace::kAddress;
+}
+
+// Finds everybody's buffers, from where this rank's share begins. False if any of them is out of anybody's
+// reach.
+bool DirectExchange::reachBuffers() {
+  for (int rank = 0; rank < ranks(); ++rank) {
+    const Posting& posting = postingOf(rank);
+    if (needsInput(work_, rank) && !isReachable(posting.buffers.input)) return false;
+    if (needsOutput(work_, rank) && !isReachable(posting.buffers.output)) return false;
+  }
+  inputs_.clear();
+  outputs_.clear();
+  for (int rank = 0; rank < ranks(); ++rank) {
+    const auto p = static_cast<std::size_t>(rank);
+    const Posting& posting = postingOf(rank);
+    const bool mine = rank == rank_;
+    if (needsInput(work_, rank) && (reduces(work_.collective) || sourceOfCopies() == rank))
+      inputs_.push_back(mine ? work_.input
+                             : peers_[p].memory->at(posting.buffers.input, inputBytes(work_, peers_.size())));
+    if (needsOutput(work_, rank) && (work_.collective != Collective::kReduceScatter || mine))
+      outputs_.push_back(
+          mine ? work_.output
+               : peers_[p].memory->at(posting.buffers.output, outputBytes(work_, peers_.size())));
+    factors_[p] = factorOf(rank);
+  }
+  return true;
+}
+
+// Finds where the kernel gets at everybody's buffers. False if it does not let somebody.
+bool DirectExchange::findRemoteBuffers() {
+  for (int rank = 0; rank < ranks(); ++rank)
+    if ((postingOf(rank).flags & Posting::kCopies) == 0) return false;
+  remoteInputs_.assign(peers_.size(), {});
+  remoteOutputs_.assign(peers_.size(), {});
+  for (int rank = 0; rank < ranks(); ++rank) {
+    const auto p = static_cast<std::size_t>(rank);
+    factors_[p] = factorOf(rank);
+    if (rank == rank_) continue;
+    PeerMemory& memory = *peers_[p].memory;
+    const auto& buffers = postingOf(rank).buffers;
+    if (needsInput(work_, rank))
+      remoteInputs_[p] = {memory.at(buffers.input, inputBytes(work_, peers_.size())), &memory,
+                          buffers.input.address};
+    if (needsOutput(work_, rank))
+      remoteOutputs_[p] = {memory.at(buffers.output, outputBytes(work_, peers_.size())), &memory,
+                           buffers.output.address};
+  }
+  remote_.start(work_, rank_, remoteInputs_, remoteOutputs_, factors_);
+  return true;
+}
+
+// Whose data this rank passes on, where nothing is reduced.
+int DirectExchange::sourceOfCopies() const {
+  return work_.collective == Collective::kBroadcast ? work_.root : rank_;
+}
+
+const Posting& DirectExchange::postingOf(int rank) const {
+  return rank == rank_ ? board_.slot(number_) : peers_[static_cast<std::size_t>(rank)].board->slot(number_);
+}
+
+// A piece of it, in everybody's buffers.
+DirectExchange::Outcome DirectExchange::work() {
+  const Visit visit(board_);
+  if (!othersAreThere()) return Outcome::kWouldBlock;
+  return worksOn() ? Outcome::kDone : Outcome::kAdvanced;
+}
+
+// Those who are not will say why.
+bool DirectExchange::othersAreThere() {
+  for (int rank = 0; rank < ranks(); ++rank)
+    if (rank != rank_ && peers_[static_cast<std::size_t>(rank)].board->withdrawn()) return blockedBy(rank);
+  return true;
+}
+
+bool DirectExchange::othersLeft() {
+  for (; next_ < ranks(); ++next_) {
+    const auto p = static_cast<std::size_t>(next_);
+    if (next_ == rank_ || leftSeen_[p] >= number_) continue;
+    leftSeen_[p] = peers_[p].board->left.load(std::memory_order_acquire);
+    if (leftSeen_[p] < number_) return blockedBy(next_);
+  }
+  return true;
+}
+
+void DirectExchange::leave() { board_.left.store(number_, std::memory_order_release); }
+
+}  // namespace xylem

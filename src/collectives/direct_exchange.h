@@ -1,0 +1,120 @@
+#pragma once
+// Collectives among the ranks of one host in a single exchange: every rank posts on its board what it brings,
+// and then does its share of the work on everybody's buffers at once.
+//
+//   DirectExchange exchange(rank, board, peers);
+//   exchange.start({.collective = Collective::kAllReduce, ...});
+//   while ((outcome = exchange.step()) != kDone) ...
+//
+// Little data travels on the boards themselves; whoever needs a result computes it from the postings. Of
+// more, the buffers' places are posted: each rank takes an equal share of the elements, reads them from all
+// inputs and writes the results into all outputs, and leaves when all others are through with its buffers.
+// Every element is combined in the order of the ranks, by one rank only or by all alike.
+//
+// That needs buffers that the others can reach: those of ShareableMemory, or any within one process. If any
+// is out of reach, all ranks find that out from the postings alike, and decline.
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "collectives/direct_batch.h"
+#include "collectives/direct_here.h"
+#include "collectives/direct_remote.h"
+#include "collectives/direct_share.h"
+#include "transport/board.h"
+#include "transport/peer_memory.h"
+
+namespace xylem {
+
+// Another rank, as this one sees it.
+struct DirectPeer {
+  const Board* board = nullptr;
+  PeerMemory* memory = nullptr;
+};
+
+class DirectExchange {
+ public:
+  enum class Outcome { kDone, kAdvanced, kWouldBlock, kDeclined };
+
+  // `peers`: by rank; that of `rank` itself is not looked at. `reachAll`: all ranks are in one process.
+  DirectExchange(int rank, Board& board, std::vector<DirectPeer> peers, bool reachAll);
+
+  // Whether the data of an operation travels on the boards: only then it is never declined.
+  enum class BoardUse { kAlways, kOutOfReach, kNever };
+  static BoardUse boardUse(Collective collective, std::size_t bytes, int ranks);
+
+  // The next operation; all ranks start the same ones in the same order.
+  void start(const DirectWork& work);
+  // Many at once (DirectBatch::takes), which stay until the end. If that returns false, or they are declined,
+  // each has to be started alone.
+  bool startBatch(std::span<const DirectWork> works);
+  Outcome step();
+  // After kWouldBlock: the rank that has to act first.
+  int waitsFor() const { return waitsFor_; }
+
+ private:
+  enum class Phase { kPost, kMeet, kWork, kRemoteWork, kBatchWork, kLeave };
+  int ranks() const { return static_cast<int>(peers_.size()); }
+  void begin(bool small);
+  bool posts() const;
+  bool awaits(int rank) const;
+
+  bool hasRoom();
+  void describe(Posting& posting) const;
+  bool post();
+  void postBatch(Posting& posting);
+  bool reachBatch();
+  BufferPlace placeOf(const std::byte* data, std::size_t bytes) const;
+  bool meetAll();
+  void compare(int rank, const Posting& theirs) const;
+  bool othersLeft();
+  void leave();
+  bool blockedBy(int rank);
+
+  const Posting& postingOf(int rank) const;
+  const std::byte* postedBy(int rank) const;
+  Factor factorOf(int rank) const;
+  void finishSmall();
+  static void copyTo(std::byte* out, const std::byte* in, std::size_t bytes);
+
+  bool buffersAreReachable() const;
+  bool allMeet() const;
+  bool allReachable() const;
+  bool isReachable(const BufferPlace& place) const;
+  bool reachBuffers();
+  bool findRemoteBuffers();
+  int sourceOfCopies() const;
+  Outcome work();
+  bool othersAreThere();
+  bool worksOn();
+
+  const int rank_;
+  Board& board_;
+  const std::vector<DirectPeer> peers_;
+  const bool reachAll_;
+  std::uint64_t number_ = 0;             // of the operation
+  std::vector<std::uint64_t> leftSeen_;  // by rank: operations that it is known to have left
+  DirectWork work_;
+  Phase phase_ = Phase::kPost;
+  BoardUse use_ = BoardUse::kNever;
+  bool small_ = false;       // the data travels on the boards
+  bool outOfReach_ = false;  // somebody's buffers were, the last time that they were needed
+  int next_ = 0;             // rank to look at next
+  int waitsFor_ = -1;
+  // What this rank reads and writes, where it reaches that.
+  std::vector<const std::byte*> inputs_;
+  std::vector<std::byte*> outputs_;
+  std::vector<Factor> factors_;  // by rank
+  DirectHere here_;
+  bool copies_ = true;            // the kernel lets this rank at any memory of all others
+  bool batched_ = false;          // what goes on is a batch
+  std::uint64_t batches_ = 0;     // so far
+  bool batchOutOfReach_ = false;  // somebody's buffers of the last one that was tried
+  DirectBatch batch_;
+  std::vector<DirectBatch::Other> batchOthers_;  // by rank
+  DirectRemote remote_;
+  std::vector<RemoteBuffer> remoteInputs_, remoteOutputs_;  // by rank
+};
+
+}  // namespace xylem

@@ -1,0 +1,88 @@
+#pragma once
+// What algorithms are made of: an algorithm is a sequence of instructions, computed one at a time from where
+// the rank stands, without looking at any data. Whoever executes them (a Lane, on the host device) cuts them
+// into steps of the queues.
+//
+//   Instruction::recvReduceSend(queue(0), queue(0), inInput(offset), count)
+//
+// An instruction takes `count` elements from every queue in `from`, combines them with `own` if there is one,
+// writes the result to `out` if there is one, and sends it to every queue in `to`. Without `from`, the value
+// is `own`. The words are NCCL's.
+
+#include <cstddef>
+#include <cstdint>
+
+namespace xylem {
+
+enum class Buffer : std::uint8_t {
+  kNone,
+  kInput,  // the operation's send buffer: raw elements, to be scaled on their way in where the operation does
+  kOutput,   // its receive buffer
+  kScratch,  // of the executor: partial results
+};
+constexpr std::size_t kBuffers = 4;
+
+struct Place {
+  Buffer buffer = Buffer::kNone;
+  std::size_t offset = 0;  // elements
+
+  explicit constexpr operator bool() const { return buffer != Buffer::kNone; }
+  friend constexpr bool operator==(const Place&, const Place&) = default;
+};
+
+constexpr Place inInput(std::size_t offset) { return {Buffer::kInput, offset}; }
+constexpr Place inOutput(std::size_t offset) { return {Buffer::kOutput, offset}; }
+constexpr Place inScratch(std::size_t offset) { return {Buffer::kScratch, offset}; }
+
+// A set of queues: bit i is queue i of the lane.
+using QueueMask = std::uint32_t;
+constexpr QueueMask queue(int index) { return QueueMask{1} << index; }
+
+struct Instruction {
+  QueueMask from = 0;
+  QueueMask to = 0;
+  Place own;
+  Place out;
+  std::size_t count = 0;  // elements; 0: nothing moves
+  bool finish = false;    // the result is complete: averages of integers are divided here
+  // `own`, which is not to be scaled any more, comes before what came in: where two ranks combine the same
+  // two values, both do so in the same order.
+  bool ownFirst = false;
+  bool changes = false;  // what is sent changes before its receiver has it: not by reference
+
+  static constexpr Instruction copy(Place own, Place out, std::size_t count) {
+    return {.own = own, .out = out, .count = count};
+  }
+  static constexpr Instruction send(QueueMask to, Place own, std::size_t count) {
+    return {.to = to, .own = own, .count = count};
+  }
+  static constexpr Instruction copySend(QueueMask to, Place own, Place out, std::size_t count) {
+    return {.to = to, .own = own, .out = out, .count = count};
+  }
+  static constexpr Instruction recv(QueueMask from, Place out, std::size_t count) {
+    return {.from = from, .out = out, .count = count};
+  }
+  static constexpr Instruction recvSend(QueueMask from, QueueMask to, std::size_t count) {
+    return {.from = from, .to = to, .count = count};
+  }
+  static constexpr Instruction recvCopySend(QueueMask from, QueueMask to, Place out, std::size_t count) {
+    return {.from = from, .to = to, .out = out, .count = count};
+  }
+  // A partial result goes on, or stays: as `out`.
+  static constexpr Instruction recvReduceSend(QueueMask from, QueueMask to, Place own, std::size_t count) {
+    return {.from = from, .to = to, .own = own, .count = count};
+  }
+  static constexpr Instruction recvReduceKeep(QueueMask from, Place own, Place out, std::size_t count) {
+    return {.from = from, .own = own, .out = out, .count = count};
+  }
+  // The result is complete.
+  static constexpr Instruction recvReduceCopy(QueueMask from, Place own, Place out, std::size_t count) {
+    return {.from = from, .own = own, .out = out, .count = count, .finish = true};
+  }
+  static constexpr Instruction recvReduceCopySend(QueueMask from, QueueMask to, Place own, Place out,
+                                                  std::size_t count) {
+    return {.from = from, .to = to, .own = own, .out = out, .count = count, .finish = true};
+  }
+};
+
+}  // namespace xylem

@@ -1,0 +1,146 @@
+// Vectors of small floats: how they are loaded as vectors of 32-bit floats, and stored with one rounding.
+// Built on the types and functions of a vectors_*.inl, which is included before.
+
+namespace xylem {
+namespace {
+
+// The vectors that one block of elements becomes.
+template <int kParts>
+struct Block {
+  Floats parts[kParts];
+};
+
+template <typename V>
+[[gnu::always_inline]] inline V loadVector(const void* from) {
+  V v;
+  __builtin_memcpy(&v, from, sizeof v);
+  return v;
+}
+template <typename V>
+[[gnu::always_inline]] inline void storeVector(void* to, V v) {
+  __builtin_memcpy(to, &v, sizeof v);
+}
+
+template <>
+struct Vectors<Half> {
+  static constexpr bool kThere = true;
+  static constexpr int kParts = 1;
+  static constexpr std::size_t kBytes = sizeof(Halves);
+  static constexpr float kProductScale = 1;
+
+  [[gnu::always_inline]] static Block<1> load(const void* from) {
+    return {{floatsOf(loadVector<Halves>(from))}};
+  }
+  template <bool>
+  [[gnu::always_inline]] static void store(void* to, const Block<1>& block) {
+    storeVector(to, halvesOf(block.parts[0]));
+  }
+};
+
+// Elements of even and of odd index apart: neither needs to be moved to another lane.
+template <>
+struct Vectors<Bfloat16> {
+  static constexpr bool kThere = true;
+  static constexpr int kParts = 2;
+  static constexpr std::size_t kBytes = sizeof(Words);
+  static constexpr float kProductScale = 1;
+
+  [[gnu::always_inline]] static Block<2> load(const void* from) {
+    const auto both = loadVector<Words>(from);
+    return {{reinterpret_cast<Floats>(both << 16), reinterpret_cast<Floats>(both & 0xffff0000u)}};
+  }
+  // In the upper half of each word; the lower is rubbish.
+  [[gnu::always_inline]] static Words rounded(Floats value) {
+    const auto bits = reinterpret_cast<Words>(value);
+    const Words up = bits + 0x7fffu + ((bits >> 16) & 1u);
+    return value != value ? Words{} + 0x7fc00000u : up;
+  }
+  template <bool>
+  [[gnu::always_inline]] static void store(void* to, const Block<2>& block) {
+    storeVector(to, (rounded(block.parts[0]) >> 16) | (rounded(block.parts[1]) & 0xffff0000u));
+  }
+};
+
+// 8-bit floats go by way of 16-bit ones, whose bits theirs are but for the place: e5m2 without a change of
+// value, e4m3 divided by 2^8, the difference of the exponents' biases. Computing with e4m3 stays in this
+// scale; in both the smallest normal number is 2^-14. Elements of even and of odd index are apart, as above.
+//
+// A sum or a product of two elements has so few bits that rounding it to a 16-bit float first changes
+// nothing; anything else is rounded as a 32-bit float.
+template <typename Conversion, int kMantissa, std::uint32_t kLargestBits>
+struct ByteVectors {
+  static constexpr bool kThere = true;
+  static constexpr int kParts = 2;
+  static constexpr std::size_t kBytes = sizeof(Halves);
+  static constexpr std::uint32_t kSign = 0x80000000u;
+  static constexpr std::uint32_t kExponent = 0x7f800000u;
+  static constexpr std::uint32_t kSmallestNormal = (127 - 14) << 23;
+
+  // To the element's mantissa, ties to even; what is too large becomes the largest.
+  [[gnu::always_inline]] static Floats rounded(Floats value) {
+    const auto bits = reinterpret_cast<Words>(value);
+    const Floats size = smallerOrNan(reinterpret_cast<Floats>(Words{} + kLargestBits),
+                                     reinterpret_cast<Floats>(bits & ~kSign));
+    const Words exponent = reinterpret_cast<Words>(size) & kExponent;
+    const Words normal = exponent > kSmallestNormal ? exponent : Words{} + kSmallestNormal;
+    // So much larger that the last bit of the sum is the element's.
+    const auto magic = reinterpret_cast<Floats>(normal + (static_cast<std::uint32_t>(23 - kMantissa) << 23));
+    return reinterpret_cast<Floats>(reinterpret_cast<Words>((size + magic) - magic) | (bits & kSign));
+  }
+  [[gnu::always_inline]] static Block<2> load(const void* from) {
+    const auto both = loadVector<Halves>(from);
+    return {{floatsOf(Conversion::halves(both << 8)), floatsOf(Conversion::halves(both & 0xff00))}};
+  }
+  template <bool kFewBits>
+  [[gnu::always_inline]] static void store(void* to, const Block<2>& block) {
+    const Floats even = kFewBits ? block.parts[0] : rounded(block.parts[0]);
+    const Floats odd = kFewBits ? block.parts[1] : rounded(block.parts[1]);
+    storeVector(to, Conversion::bytes(halvesOf(even), halvesOf(odd)));
+  }
+};
+
+// To nearest, ties to even, of the magnitude; the bits below the last are rubbish.
+template <int kLast>
+[[gnu::always_inline]] inline Halves roundedHalves(Halves halves) {
+  constexpr std::uint16_t kBelowHalf = (1 << (kLast - 1)) - 1;
+  return halves + kBelowHalf + ((halves >> kLast) & 1);
+}
+
+struct HalvesOfE5m2 {
+  // `bytes`: the upper ones of each.
+  [[gnu::always_inline]] static Halves halves(Halves bytes) { return bytes; }
+  [[gnu::always_inline]] static Bytes bytes(Halves even, Halves odd) {
+    const auto both =
+        reinterpret_cast<Bytes>((roundedHalves<8>(even) >> 8) | (roundedHalves<8>(odd) & 0xff00));
+    const Bytes below = both - 1;
+    return (both & 0x7f) == 0x7c ? below : both;  // infinity becomes the largest
+  }
+};
+struct HalvesOfE4m3 {
+  [[gnu::always_inline]] static Halves halves(Halves bytes) {
+    const Halves number = reinterpret_cast<Halves>(reinterpret_cast<SignedHalves>(bytes) >> 1) & 0xbf80;
+    // All ones are NaN: of those alone the next number reaches the highest bit of the exponent.
+    return number | ((number + 0x80) & 0x4000);
+  }
+  [[gnu::always_inline]] static Bytes bytes(Halves even, Halves odd) {
+    const auto sign = reinterpret_cast<Bytes>(((even >> 8) & 0x80) | (odd & 0x8000));
+    // Without the sign, so with one more bit of exponent than an element has.
+    const auto size = reinterpret_cast<Bytes>(((roundedHalves<7>(even) >> 7) & 0xff) |
+                                              ((roundedHalves<7>(odd) << 1) & 0xff00));
+    const Bytes largest = Bytes{} + 0x7e, nan = Bytes{} + 0x7f;
+    const Bytes limited = size < largest ? size : largest;
+    return sign | (size >= 0xf8 ? nan : limited);
+  }
+};
+
+template <>
+struct Vectors<Float8e5m2> : ByteVectors<HalvesOfE5m2, 2, 0x47600000> {  // 57344
+  static constexpr float kProductScale = 1;
+};
+template <>
+struct Vectors<Float8e4m3> : ByteVectors<HalvesOfE4m3, 3, 0x3fe00000> {  // 448 / 2^8
+  static constexpr float kProductScale = 256;
+};
+
+}  // namespace
+}  // namespace xylem
