@@ -2,22 +2,23 @@
 
 #include <nccl.h>
 
-#include <algorithm>
 #include <atomic>
 
 #include "plan/plan_log.h"
+#include "tuning/p2p_split.h"
+#include "wire/interfaces.h"
 
 namespace xylem {
 namespace {
 
-// The ranks before and after `rank` in a ring.
-std::pair<int, int> around(const std::vector<int>& ring, int rank) {
-  const auto n = ring.size();
-  const auto i = static_cast<std::size_t>(std::find(ring.begin(), ring.end(), rank) - ring.begin());
-  return {ring[(i + n - 1) % n], ring[(i + 1) % n]};
-}
+const char* callOf(MadeBy by) { return by == MadeBy::kSplit ? "ncclCommSplit" : "ncclCommInitRank"; }
 
 }  // namespace
+
+bool plansAreShown(const Logger& log) {
+  return log.enabled(LogLevel::kInfo, Subsystem::kInit) || log.enabled(LogLevel::kInfo, Subsystem::kGraph) ||
+         log.enabled(LogLevel::kInfo, Subsystem::kTuning);
+}
 
 void logVersion(const Logger& log) {
   static std::atomic<bool> done{false};
@@ -25,46 +26,67 @@ void logVersion(const Logger& log) {
     log.version(fmt::format("NCCL version {}.{}.{}+xylem", NCCL_MAJOR, NCCL_MINOR, NCCL_PATCH));
 }
 
-void logInitStart(const Logger& log, const void* comm, const Membership& m) {
+void logBootstrap(const Logger& log, const Settings& settings, const SocketAddress& root) {
+  if (!log.enabled(LogLevel::kInfo, Subsystem::kBootstrap)) return;
+  static std::atomic<bool> done{false};
+  if (done.exchange(true)) return;
+  try {
+    const Interface chosen = chooseInterface(listInterfaces(), settings, &root);
+    log.info(Subsystem::kBootstrap, "Bootstrap : Using {}:{}", chosen.name, chosen.address.logText());
+  } catch (const Error&) {
+    return;
+  }
+}
+
+void logSockets(const Logger& log, const Settings& settings) {
+  if (!log.enabled(LogLevel::kInfo, Subsystem::kInit)) return;
+  static std::atomic<bool> done{false};
+  if (done.exchange(true)) return;
+  std::string devices;
+  int number = 0;
+  for (const Interface& device : matchingInterfaces(listInterfaces(), settings))
+    devices += fmt::format(" [{}]{}:{}", number++, device.name, device.address.logText());
+  log.info(Subsystem::kInit, "NET/Socket : {}{}", devices.empty() ? "No interface found" : "Using", devices);
+  if (!devices.empty()) log.info(Subsystem::kInit, "Using network Socket");
+}
+
+void logInitStart(const Logger& log, const void* comm, const Membership& m, std::uint64_t fingerprint,
+                  MadeBy by) {
   // The bus id is only known once the ranks have agreed on who has which device.
-  log.info(
-      Subsystem::kInit,
-      "ncclCommInitRank comm {} rank {} nranks {} cudaDev {} nvmlDev {} busId 0 commId {:#x} - Init START",
-      comm, m.rank, m.ranks, m.device, m.device, m.id.fingerprint());
-}
-
-void logInitComplete(const Logger& log, const void* comm, const Membership& m, std::uint64_t busId,
-                     double seconds) {
   log.info(Subsystem::kInit,
-           "ncclCommInitRank comm {} rank {} nranks {} cudaDev {} nvmlDev {} busId {:x} commId {:#x} - Init "
-           "COMPLETE",
-           comm, m.rank, m.ranks, m.device, m.device, busId, m.id.fingerprint());
-  log.info(Subsystem::kInit, "Init timings - ncclCommInitRank: rank {} nranks {} total {:.2f}", m.rank,
-           m.ranks, seconds);
+           "{} comm {} rank {} nranks {} cudaDev {} nvmlDev {} busId 0 commId {:#x} - Init START", callOf(by),
+           comm, m.rank, m.ranks, m.device, m.device, fingerprint);
 }
 
-void logPlan(const Logger& log, const PlannedJob& job, const Membership& m) {
-  const Neighbourhood& host = job.neighbourhood;
-  log.info(Subsystem::kInit, "rank {} nRanks {} nNodes {} localRanks {} localRank {}", m.rank, m.ranks,
-           host.hosts, host.ranks.size(), host.localRank);
-  if (m.rank == 0)
-    for (const LogLine& line : planLog(job.plan)) log.write(line);
-  const auto& rings = job.rings;
-  for (std::size_t c = 0; c < rings.size(); ++c) {
-    const auto [previous, next] = around(rings[c], m.rank);
-    log.info(Subsystem::kGraph, "Ring {:02} : {} -> {} -> {}", c, previous, m.rank, next);
-  }
+void logInitComplete(const Logger& log, const void* comm, const Membership& m, std::uint64_t fingerprint,
+                     std::uint64_t busId, MadeBy by, const InitTimer& timer) {
+  log.info(Subsystem::kInit,
+           "{} comm {} rank {} nranks {} cudaDev {} nvmlDev {} busId {:x} commId {:#x} - Init COMPLETE",
+           callOf(by), comm, m.rank, m.ranks, m.device, m.device, busId, fingerprint);
+  log.info(Subsystem::kInit, "Init timings - {}: rank {} nranks {} {}", callOf(by), m.rank, m.ranks,
+           timer.text());
 }
 
-void logConnections(const Logger& log, const PlannedJob& job, const Membership& m,
-                    std::span<const Peer> peers, std::string_view transport) {
-  const auto& rings = job.rings;
-  for (std::size_t c = 0; c < rings.size() && m.ranks > 1; ++c) {
-    const int next = around(rings[c], m.rank).second;
-    log.info(Subsystem::kInit, "Channel {:02}/0 : {}[{}] -> {}[{}] via {}/direct/direct", c, m.rank, m.device,
-             next, peers[static_cast<std::size_t>(next)].device, transport);
-  }
-  log.info(Subsystem::kInit, "Connected all rings");
+void logPlan(const Logger& log, const void* comm, const Plan& plan, const Neighbourhood& host, int rank) {
+  if (plansAreShown(log))
+    for (const LogLine& line : hostLog(plan, rank)) log.write(line);
+  log.info(Subsystem::kInit, "comm {} rank {} nRanks {} nNodes {} localRanks {} localRank {} MNNVL 0", comm,
+           rank, plan.job().ranks(), host.hosts, host.ranks.size(), host.localRank);
+  if (plansAreShown(log))
+    for (const LogLine& line : connectLog(plan, rank)) log.write(line);
+}
+
+void logChunkSize(const Logger& log, const Plan& plan, const Settings& settings) {
+  const P2pJob job = P2pJob::from(settings, plan.job().ranks(), plan.job().hosts(), plan.allNvlink);
+  log.info(Subsystem::kInit, "P2P Chunksize set to {}", job.stepBytes);
+}
+
+void logTuning(const Logger& log, const Plan& plan, int rank, int channels) {
+  if (plansAreShown(log))
+    for (const LogLine& line : tuningLog(plan, rank)) log.write(line);
+  if (channels < plan.connections.nChannels())
+    log.info(Subsystem::kInit, "{} of {} coll channels in use: one per core of each rank", channels,
+             plan.connections.nChannels());
 }
 
 }  // namespace xylem

@@ -1,22 +1,37 @@
 #pragma once
 // The lines a communicator writes while it is made, in NCCL's words.
 
-#include <span>
+#include <string>
 #include <string_view>
 
 #include "comm/communicator.h"
+#include "comm/init_timer.h"
+#include "comm/peer_info.h"
+#include "plan/plan.h"
+#include "wire/socket_address.h"
 
 namespace xylem {
 
+// What the communicator was made by, for the log.
+enum class MadeBy { kInitRank, kSplit };
+
 // Once per process.
 void logVersion(const Logger& log);
-void logInitStart(const Logger& log, const void* comm, const Membership& membership);
-void logInitComplete(const Logger& log, const void* comm, const Membership& membership, std::uint64_t busId,
-                     double seconds);
-// The planner's lines (rank 0's view, so rank 0 writes them), and this rank's place in each ring.
-void logPlan(const Logger& log, const PlannedJob& job, const Membership& membership);
-// `Channel 00/0 : 0[0] -> 1[1] via SHM/direct/direct` for each channel.
-void logConnections(const Logger& log, const PlannedJob& job, const Membership& membership,
-                    std::span<const Peer> peers, std::string_view transport);
+// By which interface this process calls others, once per process. Nothing if none can call
+// `root`: joining says so.
+void logBootstrap(const Logger& log, const Settings& settings, const SocketAddress& root);
+// The interfaces that carry data, where they do; once per process.
+void logSockets(const Logger& log, const Settings& settings);
+void logInitStart(const Logger& log, const void* comm, const Membership& membership,
+                  std::uint64_t fingerprint, MadeBy by);
+void logInitComplete(const Logger& log, const void* comm, const Membership& membership,
+                     std::uint64_t fingerprint, std::uint64_t busId, MadeBy by, const InitTimer& timer);
+// Whether anybody reads the lines of plans: making them costs more than throwing them away.
+bool plansAreShown(const Logger& log);
+// The planner's lines as this rank sees them, up to where ranks connect to each other.
+void logPlan(const Logger& log, const void* comm, const Plan& plan, const Neighbourhood& host, int rank);
+void logChunkSize(const Logger& log, const Plan& plan, const Settings& settings);
+// And from there; `channels` are those that collectives use.
+void logTuning(const Logger& log, const Plan& plan, int rank, int channels);
 
 }  // namespace xylem

@@ -1,6 +1,11 @@
 #include "comm/host_description.h"
 
 #include <algorithm>
+#include <chrono>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <tuple>
 
 #include "topology/detect.h"
 #include "topology/fuse.h"
@@ -27,13 +32,41 @@ std::vector<ElementId> elementsNamed(const Document& document, const std::string
   return found;
 }
 
-Document describeMachine(const Settings& settings, int localRanks) {
+// Ranks that are threads of one process join at the same time and see the same machine: who comes first looks
+// for all of them. Not for later ones: interfaces come and go.
+class RecentDetection {
+ public:
+  Document of(const DetectOptions& options) {
+    const std::lock_guard lock(mutex_);  // the others wait rather than look, too
+    const Key key{options.hostDevices, options.hostId, options.interfaces, options.networks};
+    const auto now = Clock::now();
+    if (!key_ || *key_ != key || now - detected_ > kLifetime) {
+      document_ = detectTopology(options);
+      key_ = key;
+      detected_ = Clock::now();
+    }
+    return document_;
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  using Key = std::tuple<int, std::string, std::string, std::optional<std::vector<NetDevice>>>;
+  static constexpr std::chrono::milliseconds kLifetime{500};
+  std::mutex mutex_;
+  std::optional<Key> key_;
+  Document document_;
+  Clock::time_point detected_;
+};
+
+Document describeMachine(const Settings& settings, const RankSeat& seat) {
   if (settings.isSet(Setting::kTopoFile)) return readTopology(settings.text(Setting::kTopoFile));
+  static RecentDetection recent;
   DetectOptions options;
-  options.hostDevices = std::max(localRanks, static_cast<int>(settings.integer(Setting::kHostDevices)));
+  options.hostDevices = std::max(seat.localRanks, static_cast<int>(settings.integer(Setting::kHostDevices)));
   options.hostId = settings.text(Setting::kHostId);
   options.interfaces = settings.text(Setting::kSocketIfname);
-  return detectTopology(options);
+  options.networks = seat.networks;
+  return recent.of(options);
 }
 
 ElementId chooseDevice(const Document& document, const std::vector<ElementId>& gpus, const RankSeat& seat) {
@@ -59,7 +92,7 @@ ElementId chooseDevice(const Document& document, const std::vector<ElementId>& g
 }  // namespace
 
 RankDescription describeForRank(const Settings& settings, const RankSeat& seat) {
-  Document document = describeMachine(settings, seat.localRanks);
+  Document document = describeMachine(settings, seat);
   const std::vector<ElementId> gpus = elementsNamed(document, "gpu");
   const ElementId mine = chooseDevice(document, gpus, seat);
   for (const ElementId gpu : gpus) document.removeAttribute(gpu, "rank");
@@ -94,6 +127,15 @@ Document fuseDescriptions(std::span<const std::string> xmls) {
   for (std::size_t i = 0; i < xmls.size(); ++i)
     documents.push_back(parseTopology(xmls[i], fmt::format("(local rank {})", i)));
   return fuse(documents);
+}
+
+void forgetHost(Document& description) {
+  const std::vector<ElementId> cpus = elementsNamed(description, "cpu");
+  std::set<std::string> marks;
+  for (const ElementId cpu : cpus)
+    if (const std::string* mark = description.attribute(cpu, "host_hash")) marks.insert(*mark);
+  if (marks.size() > 1) return;
+  for (const ElementId cpu : cpus) description.removeAttribute(cpu, "host_hash");
 }
 
 }  // namespace xylem

@@ -7,11 +7,13 @@
 //   Document host = fuseDescriptions(xmlOfLocalRanks);
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "core/settings.h"
+#include "topology/detect_net_device.h"
 #include "topology/document.h"
 
 namespace xylem {
@@ -21,6 +23,8 @@ struct RankSeat {
   int localRank = 0;   // on the host
   int localRanks = 1;  // of the host
   int device = 0;      // the thread's current one when the communicator was made
+  // What it sends through in place of the interfaces.
+  std::optional<std::vector<NetDevice>> networks = std::nullopt;
 };
 
 struct RankDescription {
@@ -38,5 +42,8 @@ std::uint64_t busIdNumber(const std::string& busId);
 
 // In the order of local ranks.
 Document fuseDescriptions(std::span<const std::string> xmls);
+
+// Takes the mark of the host away from a description of one host.
+void forgetHost(Document& description);
 
 }  // namespace xylem

@@ -1,78 +1,119 @@
 #include "comm/links.h"
 
 #include <algorithm>
-#include <map>
+
+#include "connect/rings.h"
+#include "connect/trees.h"
 
 namespace xylem {
 namespace {
 
-struct RingNeighbours {
-  int position = 0;
-  int previous = -1;
-  int next = -1;
-};
-
-RingNeighbours neighboursIn(const std::vector<int>& ring, int rank) {
-  const auto found = std::find(ring.begin(), ring.end(), rank);
-  if (found == ring.end())
-    throw Error(ResultCode::kInternalError, "rank {} is missing in a ring of the plan", rank);
-  const auto n = static_cast<int>(ring.size());
-  const auto position = static_cast<int>(found - ring.begin());
-  return {position, ring[static_cast<std::size_t>((position + n - 1) % n)],
-          ring[static_cast<std::size_t>((position + 1) % n)]};
+void addOnce(std::vector<int>& channels, int channel) {
+  if (channels.empty() || channels.back() != channel) channels.push_back(channel);
 }
+
+// Whom a rank meets at distances 1, 2, 4, … below `ranks`.
+std::vector<int> distances(int ranks) {
+  std::vector<int> found;
+  for (int d = 1; d < ranks; d *= 2) found.push_back(d);
+  return found;
+}
+
+// Finds the queues of a channel among the connections.
+class QueueFinder {
+ public:
+  QueueFinder(const LinkPlan& wanted, const std::map<int, Connection*>& connections, int channel)
+      : wanted_(wanted), connections_(connections), channel_(channel) {}
+
+  SendEnd* to(int peer) const {
+    return peer < 0 ? nullptr : &connections_.at(peer)->sender(indexOf(wanted_.at(peer).sends));
+  }
+  RecvEnd* from(int peer) const {
+    return peer < 0 ? nullptr : &connections_.at(peer)->receiver(indexOf(wanted_.at(peer).receives));
+  }
+
+ private:
+  int indexOf(const std::vector<int>& channels) const {
+    return static_cast<int>(std::lower_bound(channels.begin(), channels.end(), channel_) - channels.begin());
+  }
+  const LinkPlan& wanted_;
+  const std::map<int, Connection*>& connections_;
+  int channel_;
+};
 
 }  // namespace
 
-Links connectRings(const std::vector<std::vector<int>>& rings, Transport& transport,
-                   std::span<const Peer> peers, int rank, const Waiting& waiting) {
-  Links links;
-  // Both ends number the queues between them in the order of channels.
-  std::map<int, ConnectionRequest> requests;
-  struct Ends {
-    RingNeighbours ring;
-    int sendQueue = 0;
-    int receiveQueue = 0;
-  };
-  std::vector<Ends> ends;
-  for (const std::vector<int>& ring : rings) {
-    Ends end{neighboursIn(ring, rank)};
-    if (ring.size() > 1) {
-      for (const int peer : {end.ring.previous, end.ring.next}) {
-        const Viability viability =
-            transport.isViable(peers[static_cast<std::size_t>(rank)], peers[static_cast<std::size_t>(peer)]);
-        if (!viability.viable)
-          throw Error(ResultCode::kInvalidUsage, "{} cannot connect rank {} to rank {}: {}", transport.name(),
-                      rank, peer, viability.reason);
-        requests[peer].peer = peer;
-      }
-      end.sendQueue = requests[end.ring.next].sends++;
-      end.receiveQueue = requests[end.ring.previous].receives++;
-    }
-    ends.push_back(end);
+LinkScope linkScope(const Plan& plan, int channels) {
+  LinkScope scope{channels, false, false};
+  const TuningModel& model = plan.tuning.front();
+  for (const Protocol protocol : kAllProtocols) {
+    scope.trees = scope.trees || model.usable(Collective::kAllReduce, Algorithm::kTree, protocol);
+    for (const Collective c : {Collective::kAllGather, Collective::kReduceScatter})
+      scope.pat = scope.pat || model.usable(c, Algorithm::kPat, protocol);
   }
-  std::vector<ConnectionRequest> list;
-  for (const auto& [peer, request] : requests) list.push_back(request);
-  if (!list.empty()) links.connections_ = transport.connect(list, peers, waiting);
+  return scope;
+}
 
-  const auto connectionTo = [&](int peer) {
-    return std::find_if(links.connections_.begin(), links.connections_.end(),
-                        [peer](const auto& c) { return c->peer() == peer; })
-        ->get();
-  };
-  for (std::size_t c = 0; c < rings.size(); ++c) {
-    LinkedChannel channel;
-    channel.place.position = ends[c].ring.position;
-    channel.place.ranks = static_cast<int>(rings[c].size());
-    if (channel.place.ranks > 1) {
-      channel.previous = connectionTo(ends[c].ring.previous);
-      channel.next = connectionTo(ends[c].ring.next);
-      channel.place.previous = &channel.previous->reader(ends[c].receiveQueue);
-      channel.place.next = &channel.next->writer(ends[c].sendQueue);
+LinkPlan planLinks(const Plan& plan, int rank, const LinkScope& scope) {
+  LinkPlan links;
+  const Connections& c = plan.connections;
+  const int ranks = c.job.ranks();
+  if (ranks == 1) return links;
+  for (int channel = 0; channel < scope.channels; ++channel) {
+    const auto sendTo = [&](int peer) { addOnce(links[peer].sends, channel); };
+    const auto receiveFrom = [&](int peer) { addOnce(links[peer].receives, channel); };
+    const RingNeighbours ring = ringNeighbours(c, rank, channel);
+    sendTo(ring.next);
+    receiveFrom(ring.previous);
+    if (scope.trees) {
+      const TreeLinks tree = treeOf(c, rank, channel);
+      for (const int peer : {tree.up, tree.down[0], tree.down[1], tree.down[2]}) {
+        if (peer < 0) continue;
+        sendTo(peer);
+        receiveFrom(peer);
+      }
     }
-    links.channels_.push_back(channel);
+    if (scope.pat)
+      for (const int distance : distances(ranks))
+        for (const int peer : {(rank + distance) % ranks, (rank + ranks - distance) % ranks}) {
+          sendTo(peer);
+          receiveFrom(peer);
+        }
   }
   return links;
+}
+
+Links::Links(const Plan& plan, int rank, const LinkScope& scope, const LinkPlan& wanted,
+             const std::map<int, Connection*>& connections) {
+  const Connections& c = plan.connections;
+  const int ranks = c.job.ranks();
+  for (int channel = 0; channel < scope.channels; ++channel) {
+    const QueueFinder queues(wanted, connections, channel);
+    ChannelLinks& links = channels_.emplace_back();
+    links.order = ringOf(c, channel);
+    links.position =
+        static_cast<int>(std::find(links.order.begin(), links.order.end(), rank) - links.order.begin());
+    if (ranks == 1) continue;
+    const RingNeighbours ring = ringNeighbours(c, rank, channel);
+    links.ring = {{queues.from(ring.previous)}, {queues.to(ring.next)}};
+    if (scope.trees) {
+      const TreeLinks tree = treeOf(c, rank, channel);
+      for (const int peer : {tree.up, tree.down[0], tree.down[1], tree.down[2]}) {
+        if (peer >= 0) links.treePeers |= 1u << links.tree.from.size();
+        links.tree.from.push_back(queues.from(peer));
+        links.tree.to.push_back(queues.to(peer));
+      }
+    }
+    if (scope.pat)
+      for (const int distance : distances(ranks)) {
+        const int above = (rank + distance) % ranks;
+        const int below = (rank + ranks - distance) % ranks;
+        links.patUp.from.push_back(queues.from(below));
+        links.patUp.to.push_back(queues.to(above));
+        links.patDown.from.push_back(queues.from(above));
+        links.patDown.to.push_back(queues.to(below));
+      }
+  }
 }
 
 }  // namespace xylem

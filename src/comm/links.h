@@ -1,38 +1,75 @@
 #pragma once
-// A rank's connections for all channels: for each channel the queue it receives from and the one it sends to.
+// The queues that collectives use: for every channel those to the neighbours in its ring and in its tree,
+// and, where the plan may choose PAT, those to the ranks at distances of powers of two.
 //
-//   Links links = connectRings(rings, transport, peers, rank, waiting);
-//   links.channel(0).place   ->   where this rank stands in ring 0, with its two queues
+//   LinkPlan wanted = planLinks(plan, rank);                       // which queues to which peers
+//   Links links(plan, rank, wanted, connections);                  // once they are connected
+//   links.channel(0).from(Algorithm::kRing)[0]->peek(...)
+//
+// A ring and a tree that meet the same peer on the same channel share the queue: operations run one after the
+// other.
 
+#include <map>
 #include <memory>
 #include <span>
 #include <vector>
 
-#include "collectives/ring_all_reduce.h"
-#include "transport/transport.h"
+#include "comm/transports.h"
+#include "core/kinds.h"
+#include "plan/plan.h"
 
 namespace xylem {
 
-struct LinkedChannel {
-  RingPlace place;
-  Connection* previous = nullptr;  // null if the rank is alone
-  Connection* next = nullptr;
+// For one peer: the channels on which this rank sends to it and receives from it, ascending. Both sides
+// number the queues between them in this order.
+struct PeerChannels {
+  std::vector<int> sends;
+  std::vector<int> receives;
+};
+
+// What a rank's collectives need, by peer.
+using LinkPlan = std::map<int, PeerChannels>;
+
+struct LinkScope {
+  int channels = 1;  // that collectives use
+  bool trees = true;
+  bool pat = false;
+};
+// What the choices of this plan can use.
+LinkScope linkScope(const Plan& plan, int channels);
+LinkPlan planLinks(const Plan& plan, int rank, const LinkScope& scope);
+
+// The queues of one algorithm on one channel, in the order of collectives/algorithm.h; null where there is no
+// peer.
+struct AlgorithmLinks {
+  std::vector<RecvEnd*> from;
+  std::vector<SendEnd*> to;
+};
+
+struct ChannelLinks {
+  int position = 0;        // in the ring
+  std::vector<int> order;  // ranks by position
+  AlgorithmLinks ring, tree, patUp, patDown;
+  std::uint32_t treePeers = 0;  // bit 0 up, 1 to 3 down
+
+  const AlgorithmLinks& of(Collective collective, Algorithm algorithm) const {
+    if (algorithm == Algorithm::kTree) return tree;
+    if (algorithm != Algorithm::kPat) return ring;
+    return collective == Collective::kAllGather ? patUp : patDown;
+  }
 };
 
 class Links {
  public:
-  std::span<LinkedChannel> channels() { return channels_; }
-  std::span<const std::unique_ptr<Connection>> connections() const { return connections_; }
+  Links() = default;
+  // `connections`: by peer, each with the queues that `wanted` says.
+  Links(const Plan& plan, int rank, const LinkScope& scope, const LinkPlan& wanted,
+        const std::map<int, Connection*>& connections);
+
+  std::span<const ChannelLinks> channels() const { return channels_; }
 
  private:
-  friend Links connectRings(const std::vector<std::vector<int>>& rings, Transport& transport,
-                            std::span<const Peer> peers, int rank, const Waiting& waiting);
-  std::vector<std::unique_ptr<Connection>> connections_;
-  std::vector<LinkedChannel> channels_;
+  std::vector<ChannelLinks> channels_;
 };
-
-// `rings[c]` are the ranks of channel c in order; every rank passes the same.
-Links connectRings(const std::vector<std::vector<int>>& rings, Transport& transport,
-                   std::span<const Peer> peers, int rank, const Waiting& waiting);
 
 }  // namespace xylem

@@ -1,29 +1,91 @@
 #include "comm/peer_info.h"
 
+#include <nccl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
 #include <cstdlib>
-#include <set>
+#include <map>
+#include <mutex>
 
 #include "core/error.h"
+#include "device/host_device.h"
 #include "topology/detect_host_hash.h"
+#include "wire/secret.h"
 
 namespace xylem {
+namespace {
 
-std::uint64_t hostHash(const Settings& settings) {
+// A number that is equal for ranks on one host: of NCCL_HOSTID, or of the host's name and boot id.
+std::uint64_t hostHashOf(const Settings& settings) {
   return std::strtoull(hostHash("/", settings.text(Setting::kHostId)).c_str(), nullptr, 16);
+}
+
+// The inode of a namespace of this process; 0 where the kernel does not say.
+std::uint64_t namespaceOf(const char* link) {
+  struct stat status {};
+  return stat(link, &status) == 0 ? static_cast<std::uint64_t>(status.st_ino) : 0;
+}
+
+// Survives fork: a child is another process.
+std::uint64_t processNumber() {
+  static pid_t owner = 0;
+  static std::uint64_t number = 0;
+  static std::mutex mutex;
+  const std::lock_guard lock(mutex);
+  if (owner != getpid()) {
+    fillRandom(&number, sizeof number);
+    owner = getpid();
+  }
+  return number;
+}
+
+}  // namespace
+
+PeerInfo describePeer(const Settings& settings, int rank, int device) {
+  PeerInfo info;
+  info.peer.hostHash = hostHashOf(settings);
+  info.peer.process = processNumber();
+  info.peer.networkNamespace = namespaceOf("/proc/self/ns/net");
+  info.peer.pidNamespace = namespaceOf("/proc/self/ns/pid");
+  info.peer.pid = getpid();
+  info.peer.rank = rank;
+  info.peer.device = device;
+  info.bufferBytes = static_cast<std::uint64_t>(settings.integer(Setting::kBuffSize));
+  info.cores = coreCount();
+  info.version = NCCL_VERSION_CODE;
+  info.direct = settings.integer(Setting::kDirect) == 1 && settings.text(Setting::kAlgo).empty() &&
+                settings.text(Setting::kProto).empty() && settings.text(Setting::kTunerPlugin).empty();
+  info.checked = settings.integer(Setting::kCheck);
+  return info;
 }
 
 Neighbourhood neighbourhoodOf(std::span<const PeerInfo> peers, int rank) {
   Neighbourhood found;
-  std::set<std::uint64_t> hosts;
-  const std::uint64_t mine = peers[static_cast<std::size_t>(rank)].peer.hostHash;
+  std::map<std::uint64_t, int> hosts;
   for (std::size_t r = 0; r < peers.size(); ++r) {
-    hosts.insert(peers[r].peer.hostHash);
-    if (peers[r].peer.hostHash != mine) continue;
+    const auto [host, first] = hosts.try_emplace(peers[r].peer.hostHash, static_cast<int>(hosts.size()));
+    found.hostOfRank.push_back(host->second);
+  }
+  found.hosts = static_cast<int>(hosts.size());
+  const int mine = found.hostOfRank[static_cast<std::size_t>(rank)];
+  for (std::size_t r = 0; r < peers.size(); ++r) {
+    if (found.hostOfRank[r] != mine) continue;
     if (static_cast<int>(r) == rank) found.localRank = static_cast<int>(found.ranks.size());
     found.ranks.push_back(static_cast<int>(r));
   }
-  found.hosts = static_cast<int>(hosts.size());
   return found;
+}
+
+int coresPerRank(std::span<const PeerInfo> peers, const Neighbourhood& neighbourhood) {
+  std::vector<int> ranksOfHost(static_cast<std::size_t>(neighbourhood.hosts));
+  for (const int host : neighbourhood.hostOfRank) ++ranksOfHost[static_cast<std::size_t>(host)];
+  int least = 1 << 20;
+  for (std::size_t r = 0; r < peers.size(); ++r)
+    least =
+        std::min(least, peers[r].cores / ranksOfHost[static_cast<std::size_t>(neighbourhood.hostOfRank[r])]);
+  return std::max(1, least);
 }
 
 void checkVersions(std::span<const PeerInfo> peers, int rank) {

@@ -1,0 +1,76 @@
+#include "comm/call_signature.h"
+
+namespace xylem {
+namespace {
+
+constexpr int kFunctions = 7;
+constexpr unsigned kTypeShift = 8, kOpShift = 16, kScaledShift = 24;
+
+bool reduces(Function function) {
+  return function == Function::kReduce || function == Function::kReduceScatter ||
+         function == Function::kAllReduce;
+}
+
+}  // namespace
+
+CallSignature signatureOf(const CommOperation& operation) {
+  CallSignature call;
+  call.function = operation.function;
+  call.type = operation.type;
+  call.count = operation.count;
+  call.peer = operation.peer;
+  if (reduces(operation.function)) {
+    call.op = operation.reduction.op;
+    call.scaled = operation.reduction.scaled;
+  }
+  return call;
+}
+
+CallWords pack(const CallSignature& call) {
+  return {static_cast<std::uint64_t>(call.function) | static_cast<std::uint64_t>(call.type) << kTypeShift |
+              static_cast<std::uint64_t>(call.op) << kOpShift | std::uint64_t{call.scaled} << kScaledShift,
+          static_cast<std::uint32_t>(call.peer), call.count};
+}
+
+std::optional<CallSignature> unpackCall(const CallWords& words) {
+  const std::uint64_t function = words[0] & 0xff, type = words[0] >> kTypeShift & 0xff,
+                      op = words[0] >> kOpShift & 0xff;
+  if (function >= kFunctions || type >= kDataTypes || op >= kReduceOps) return std::nullopt;
+  CallSignature call;
+  call.function = static_cast<Function>(function);
+  call.type = static_cast<DataType>(type);
+  call.op = static_cast<ReduceOp>(op);
+  call.scaled = (words[0] >> kScaledShift & 1) != 0;
+  call.peer = static_cast<std::int32_t>(static_cast<std::uint32_t>(words[1]));
+  call.count = words[2];
+  return call;
+}
+
+void describe(FlightLine& line, const CallSignature& call) {
+  line.add(name(call.function)).add(" of ").add(call.count).add(" ").add(name(call.type));
+  if (reduces(call.function)) line.add(" ").add(name(call.op)).add(call.scaled ? " of multiples" : "");
+  switch (call.function) {
+    case Function::kBroadcast:
+      line.add(" from root ").add(call.peer);
+      break;
+    case Function::kReduce:
+      line.add(" to root ").add(call.peer);
+      break;
+    case Function::kSend:
+      line.add(" to rank ").add(call.peer);
+      break;
+    case Function::kRecv:
+      line.add(" from rank ").add(call.peer);
+      break;
+    default:
+      break;
+  }
+}
+
+std::string describe(const CallSignature& call) {
+  FlightLine line;
+  describe(line, call);
+  return std::string(line.text());
+}
+
+}  // namespace xylem

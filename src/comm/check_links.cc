@@ -1,0 +1,28 @@
+#include "comm/check_links.h"
+
+#include "comm/net_devices.h"
+
+namespace xylem {
+
+CheckLinks::CheckLinks(const Plan& plan, const NetChoice& choice, const Transports& transports, int rank) {
+  const int ranks = plan.job().ranks();
+  const int next = (rank + 1) % ranks, previous = (rank + ranks - 1) % ranks;
+  const auto open = [&](int peer, bool sends, bool receives) {
+    const int device = transferDevice(choice, plan, rank, peer, 0);
+    ConnectionRequest request{.peer = peer, .purpose = kForChecks, .sends = {}, .receives = {}};
+    if (sends) request.sends = {device};
+    if (receives) request.receives = {device};
+    connections_.push_back(
+        transports.open(transports.wayTo(peer, plannedTransport(choice, rank, peer)), request));
+  };
+  open(next, true, next == previous);
+  if (next != previous) open(previous, false, true);
+}
+
+std::vector<Connection*> CheckLinks::connections() const {
+  std::vector<Connection*> all;
+  for (const auto& connection : connections_) all.push_back(connection.get());
+  return all;
+}
+
+}  // namespace xylem

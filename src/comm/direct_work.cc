@@ -1,0 +1,29 @@
+#include "comm/direct_work.h"
+
+namespace xylem {
+
+Reduction reductionOf(const CommOperation& operation, int ranks) {
+  if (operation.function == Function::kAllGather || operation.function == Function::kBroadcast)
+    return copyOf(operation.type);
+  if (operation.reduction.scaled) return choosePreMulSum(operation.type, operation.reduction.scalar.data());
+  return chooseReduction(operation.type, operation.reduction.op, ranks);
+}
+
+DirectWork directWorkOf(const CommOperation& operation, int ranks) {
+  return {.collective = collectiveOf(operation.function),
+          .input = operation.send,
+          .output = operation.receive,
+          .count = operation.count,
+          .type = operation.type,
+          .op = static_cast<std::uint8_t>(operation.reduction.op),
+          .scaled = operation.reduction.scaled,
+          .root = operation.peer,
+          .reduction = reductionOf(operation, ranks)};
+}
+
+DirectExchange::BoardUse boardUseOf(const CommOperation& operation, int ranks) {
+  return DirectExchange::boardUse(collectiveOf(operation.function),
+                                  operation.count * elementBytes(operation.type), ranks);
+}
+
+}  // namespace xylem

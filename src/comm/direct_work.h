@@ -1,0 +1,15 @@
+#pragma once
+// A collective call as what a DirectExchange does.
+
+#include "collectives/direct_exchange.h"
+#include "comm/operation.h"
+
+namespace xylem {
+
+// What is combined, and how, among so many ranks.
+Reduction reductionOf(const CommOperation& operation, int ranks);
+DirectWork directWorkOf(const CommOperation& operation, int ranks);
+// Of collectives only.
+DirectExchange::BoardUse boardUseOf(const CommOperation& operation, int ranks);
+
+}  // namespace xylem

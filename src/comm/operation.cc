@@ -1,0 +1,16 @@
+#include "comm/operation.h"
+
+namespace xylem {
+
+const char* name(Function function) {
+  switch (function) {
+    case Function::kSend:
+      return "Send";
+    case Function::kRecv:
+      return "Recv";
+    default:
+      return name(collectiveOf(function));
+  }
+}
+
+}  // namespace xylem

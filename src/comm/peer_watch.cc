@@ -1,0 +1,58 @@
+#include "comm/peer_watch.h"
+
+#include "comm/transports.h"
+
+namespace xylem {
+
+void PeerWatch::add(Connection& connection) {
+  const std::lock_guard lock(mutex_);
+  connections_.push_back(&connection);
+}
+
+void PeerWatch::add(Transports& transports) {
+  const std::lock_guard lock(mutex_);
+  transports_ = &transports;
+}
+
+void PeerWatch::look() {
+  const std::lock_guard lock(mutex_);
+  for (Connection* connection : connections_) {
+    const PeerNews news = connection->news();
+    if (news.state == PeerState::kAborted) throw Error(ResultCode::kRemoteError, "{}", news.text);
+  }
+}
+
+bool PeerWatch::gone(int peer, std::string_view& how) {
+  const std::lock_guard lock(mutex_);
+  bool open = false, closed = false;
+  for (Connection* connection : connections_) {
+    if (connection->peer() != peer) continue;
+    switch (connection->news().state) {
+      case PeerState::kLost:
+        how = "its process ended or cannot be reached";
+        return true;
+      case PeerState::kClosed:
+        closed = true;
+        break;
+      case PeerState::kThere:
+      case PeerState::kAborted:
+        open = open || connection->ready();
+        break;
+    }
+  }
+  if (closed && !open) how = "it destroyed its communicator";
+  return closed && !open;
+}
+
+void PeerWatch::abort(int culprit, std::string_view text) noexcept {
+  const std::lock_guard lock(mutex_);
+  for (Connection* connection : connections_) connection->abort(culprit, text);
+  if (transports_ == nullptr) return;
+  try {
+    transports_->abort(culprit, text);
+  } catch (const std::exception&) {
+    // No memory for last words to those who are not connected.
+  }
+}
+
+}  // namespace xylem

@@ -1,0 +1,40 @@
+#pragma once
+// All connections of a communicator, for whoever has to know whether its peers still live, or to tell them
+// that this rank gives up; transports tell those that are not connected yet. Connections are added while
+// operations run.
+//
+//   watch.add(*connection);
+//   watch.look();                 // throws if a peer gave up
+//   if (watch.gone(peer, how)) ...
+
+#include <mutex>
+#include <string_view>
+#include <vector>
+
+#include "transport/transport.h"
+
+namespace xylem {
+
+class Transports;
+
+class PeerWatch {
+ public:
+  explicit PeerWatch(int rank) : rank_(rank) {}
+
+  void add(Connection& connection);
+  void add(Transports& transports);
+  // Throws ncclRemoteError if any peer has said that it gives up.
+  void look();
+  // Whether nothing more comes from `peer`; `how` says what became of it. One that leaves closes its
+  // connections one after the other: it is gone when all those that were made are closed.
+  bool gone(int peer, std::string_view& how);
+  void abort(int culprit, std::string_view text) noexcept;
+
+ private:
+  const int rank_;
+  std::mutex mutex_;
+  std::vector<Connection*> connections_;
+  Transports* transports_ = nullptr;
+};
+
+}  // namespace xylem
