@@ -2,17 +2,37 @@
 
 #include <mutex>
 
+#include "cuda/error_text.h"
+#include "cuda/failure.h"
+
 namespace xylem {
+namespace {
+
+struct ProcessLogger {
+  std::mutex mutex;
+  std::shared_ptr<const Logger> logger;
+};
+ProcessLogger& theLogger() {
+  static ProcessLogger logger;
+  return logger;
+}
+
+}  // namespace
 
 std::shared_ptr<const Logger> processLogger(const Settings& settings) {
-  static std::mutex mutex;
-  static std::shared_ptr<const Logger> logger;
-  const std::lock_guard lock(mutex);
-  if (!logger) {
-    logger = std::make_shared<const Logger>(settings);
-    for (const std::string& warning : settings.warnings()) logger->info(Subsystem::kEnv, "{}", warning);
+  ProcessLogger& process = theLogger();
+  const std::lock_guard lock(process.mutex);
+  if (!process.logger) {
+    process.logger = std::make_shared<const Logger>(settings);
+    for (const std::string& warning : settings.warnings()) process.logger->warn("{}", warning);
   }
-  return logger;
+  return process.logger;
+}
+
+void forgetLogger() {
+  ProcessLogger& process = theLogger();
+  const std::lock_guard lock(process.mutex);
+  process.logger.reset();
 }
 
 std::string& lastErrorText() {
@@ -25,15 +45,17 @@ ncclResult_t remember(ResultCode code, const std::string& text) {
   return static_cast<ncclResult_t>(code);
 }
 
-void requireNotNull(const void* pointer, const char* function, const char* parameter) {
-  if (pointer == nullptr) throw Error(ResultCode::kInvalidArgument, "{}: {} is null", function, parameter);
+Error asError(const std::exception& exception) {
+  if (const auto* error = dynamic_cast<const Error*>(&exception)) return *error;
+  if (dynamic_cast<const std::bad_alloc*>(&exception) != nullptr)
+    return Error(ResultCode::kSystemError, "out of memory");
+  if (const auto* failure = dynamic_cast<const CudaFailure*>(&exception))
+    return Error(ResultCode::kUnhandledCudaError, "{}", errorText(failure->error()).text);
+  return Error(ResultCode::kInternalError, "{}", exception.what());
 }
 
-Communicator& checked(ncclComm_t comm, const char* function) {
-  requireNotNull(comm, function, "comm");
-  if (comm->magic != ncclComm::kMagic)
-    throw Error(ResultCode::kInvalidArgument, "{}: comm is not a communicator, or was destroyed", function);
-  return *comm->impl;
+void requireNotNull(const void* pointer, const char* function, const char* parameter) {
+  if (pointer == nullptr) throw Error(ResultCode::kInvalidArgument, "{}: {} is null", function, parameter);
 }
 
 }  // namespace xylem

@@ -3,27 +3,27 @@
 
 #include <cstdint>
 
+#include "cuda/cuda_stream.h"
 #include "device/host_device.h"
-#include "device/scheduler.h"
 #include "host/cuda_runtime.h"
 
 struct CUstream_st {
-  explicit CUstream_st(int device) : stream(device) {}
+  CUstream_st(xylem::CudaStream::Kind kind, int device, int priority) : stream(kind, device, priority) {}
   ~CUstream_st() { magic = 0; }
 
   static constexpr std::uint64_t kMagic = 0x78796c656d737472ull;  // "xylemstr"
   std::uint64_t magic = kMagic;
-  xylem::OwnedStream stream;
+  xylem::CudaStream stream;
 };
 
 namespace xylem {
 
-// Null, and CUDA's two special handles, are the default stream of the calling thread's device. Null if the
-// handle is not a stream.
-inline Stream* streamOf(cudaStream_t handle) {
-  if (handle == nullptr || handle == cudaStreamLegacy || handle == cudaStreamPerThread)
-    return &Scheduler::instance().defaultStream(currentDevice());
-  return handle->magic == CUstream_st::kMagic ? &handle->stream.get() : nullptr;
+// Null is the default stream of the calling thread's device. Null if the handle is not a stream.
+inline CudaStream* streamOf(cudaStream_t handle) {
+  if (handle == nullptr || handle == cudaStreamLegacy)
+    return &DeviceStreams::of(currentDevice()).defaultStream();
+  if (handle == cudaStreamPerThread) return &DeviceStreams::ofThread(currentDevice());
+  return handle->magic == CUstream_st::kMagic ? &handle->stream : nullptr;
 }
 
 }  // namespace xylem
