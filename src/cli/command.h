@@ -1,6 +1,6 @@
 #pragma once
-// How the subcommands of `xylem` plug into the program: each has a file that declares its options on the CLI11 app and
-// stores what to do when it was chosen.
+// How the subcommands of `xylem` plug into the program: each has a file that declares its options on the
+// CLI11 app and stores what to do when it was chosen.
 //
 //   void addDetect(CLI::App& app, Action& action) {
 //     auto* command = app.add_subcommand("detect", "describe this machine as topology XML");
@@ -10,8 +10,9 @@
 // An Action returns the exit status; exceptions end in main.cc, which prints them and chooses the status.
 
 #include <CLI/CLI.hpp>
-
 #include <functional>
+#include <string>
+#include <vector>
 
 namespace xylem::cli {
 
@@ -26,11 +27,17 @@ enum ExitStatus : int {
 
 void addDetect(CLI::App& app, Action& action);
 void addDiff(CLI::App& app, Action& action);
+void addDraw(CLI::App& app, Action& action);
+void addOrder(CLI::App& app, Action& action);
+void addOptimize(CLI::App& app, Action& action);
 void addPerf(CLI::App& app, Action& action);
 void addPlan(CLI::App& app, Action& action);
 void addPreflight(CLI::App& app, Action& action);
+// `program` is `--` and what stood behind it, or nothing.
+void addRun(CLI::App& app, Action& action, const std::vector<std::string>& program);
 void addSettings(CLI::App& app, Action& action);
 void addShow(CLI::App& app, Action& action);
+void addStatus(CLI::App& app, Action& action);
 void addTune(CLI::App& app, Action& action);
 void addWhy(CLI::App& app, Action& action);
 

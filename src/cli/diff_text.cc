@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include "cli/machine_words.h"
+#include "cli/size_text.h"
 #include "cli/table.h"
 
 namespace xylem::cli {
@@ -141,10 +142,6 @@ class ChangeText {
   const Terminal& screen_;
 };
 
-std::string heading(const Terminal& screen, const std::string& text) {
-  return '\n' + screen.paint(Style::kBold, text) + '\n';
-}
-
 // Values of one graph stand in one line.
 std::string valuesText(std::span<const Change> changes, const Terminal& screen) {
   std::vector<std::string> parts;
@@ -160,7 +157,7 @@ bool isValueOfGraph(const Change& change) {
 
 std::string section(const char* title, const Changes& changes, const DiffView& view, const Terminal& screen) {
   if (changes.empty()) return "";
-  std::string text = heading(screen, title);
+  std::string text = screen.heading(title);
   std::map<std::string, std::size_t> shown;  // by kind and what
   std::size_t cut = 0;
   for (std::size_t i = 0; i < changes.size();) {
@@ -180,13 +177,6 @@ std::string section(const char* title, const Changes& changes, const DiffView& v
   }
   if (cut > 0) text += fmt::format("  and {} more (--all)\n", cut);
   return text;
-}
-
-std::string sizeText(std::uint64_t bytes) {
-  constexpr const char* kUnits[] = {"B", "KiB", "MiB", "GiB"};
-  std::size_t unit = 0;
-  for (; unit < 3 && bytes >= 1024 && bytes % 1024 == 0; ++unit) bytes /= 1024;
-  return fmt::format("{} {}", bytes, kUnits[unit]);
 }
 
 Cell ratioCell(const ChoiceChange& change) {
@@ -236,7 +226,7 @@ std::string choicesText(const std::vector<ChoiceChange>& choices, const Terminal
                ratioCell(change)});
     previous = change.collective;
   }
-  return heading(screen, "Choices: algorithm, protocol and predicted time") + table.text(screen, 2);
+  return screen.heading("Choices: algorithm, protocol and predicted time") + table.text(screen, 2);
 }
 
 std::string sideText(const char* side, const PlanFacts& facts, Style style, const Terminal& screen) {

@@ -145,6 +145,12 @@ PlanRequest readJob(const JobInput& job, const Settings& settings) {
   return request;
 }
 
+void warnOfMissingNics(const Plan& plan) {
+  const auto lacksNics = [](const auto& host) { return host->system().count(NodeType::kNet) == 0; };
+  if (plan.job().hosts() > 1 && std::any_of(plan.hostPlans.begin(), plan.hostPlans.end(), lacksNics))
+    warn("a host has no NIC for the job: its ranks cannot connect to those of other hosts (xylem preflight)");
+}
+
 Plan planForRank(const JobInput& job, const Settings& settings, int rank) {
   const PlanRequest request = readJob(job, settings);
   Plan plan = [&] {

@@ -44,6 +44,9 @@ PlanRequest readJob(const JobInput& job, const Settings& settings);
 // have the rank asked for (negative: none).
 Plan planForRank(const JobInput& job, const Settings& settings, int rank);
 
+// Says on standard error if there are several hosts and some have nothing to leave them by.
+void warnOfMissingNics(const Plan& plan);
+
 // What to call it: "dgxh100.xml", "this machine", "3 kinds of hosts".
 std::string jobName(const JobInput& job);
 

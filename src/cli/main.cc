@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "cli/change_commands.h"
 #include "cli/command.h"
+#include "cli/pages.h"
 #include "cli/terminal.h"
 #include "core/edit_distance.h"
 #include "core/error.h"
@@ -20,12 +22,26 @@ constexpr const char* kExamples = R"(Examples:
   xylem tune dgxh100.xml --nodes 16           algorithm, protocol and time per message size
   xylem preflight --host a.xml:2 --host b.xml
                                               would a job on different hosts hang
+  xylem order dgxh100.xml --nodes 16 --fabric fabric.txt
+                                              which order of hosts spares the network
   xylem why dgxh100.xml gdr gpu0 nic3         the reason for a decision
+  xylem draw dgxh100.xml -o report.html       a page with all of it, to look at
   xylem diff old.xml new.xml --nodes 2        what a change leads to
+  xylem whatif dgxh100.xml --nodes 2 'remove net1'
+                                              what would follow from a change
+  xylem repair vm.xml --nodes 2               which single change would help most
+  xylem lint vm.xml                           what is wrong with a topology file
+  xylem vm --host host.xml --guest-map vm.map -o vm.xml
+                                              the topology file of a virtual machine
+  xylem optimize dgxh100.xml -o graph.xml     the best channels, as a graph file for NCCL
   xylem detect -o node.xml                    this machine as topology XML
   xylem settings --set-only                   which NCCL_* variables are set, and where
+  xylem perf all_reduce -p 4                  how fast collectives are here, and whether they are right
+  xylem run -n 4 -- python3 train.py          a program on 4 ranks
+  xylem status                                what running programs do, and what they wait for
 
-Exit status: 0 done, 1 the work failed, 2 an argument, a file or a variable cannot be used.
+Exit status: 0 done; 1 the work failed, or what compares or checks found something; 2 an argument, a file or a
+variable cannot be used. `run` has its program's.
 `xylem COMMAND --help` tells about each command.)";
 
 int complain(const std::string& message, ExitStatus status) {
@@ -96,22 +112,44 @@ int finishOutput(int status) {
   return complain("cannot write to standard output: " + errnoText(error), kFailed);
 }
 
-int run(const std::vector<std::string>& words) {
+// `xylem run ... -- PROGRAM ARGUMENTS`: cuts off what is not ours to read, from the mark on.
+std::vector<std::string> cutProgram(std::vector<std::string>& words) {
+  if (words.empty() || words.front() != "run") return {};
+  const auto mark = std::find(words.begin(), words.end(), "--");
+  if (mark == words.end()) return {};
+  std::vector<std::string> program(mark, words.end());
+  words.erase(mark, words.end());
+  return program;
+}
+
+int run(std::vector<std::string> words) {
+  const std::vector<std::string> program = cutProgram(words);
   CLI::App app(
       "Xylem plans and runs collective communication: NCCL's topology engine and API on any machine.",
       "xylem");
   app.set_version_flag("--version", "xylem " XYLEM_VERSION);
   app.footer(kExamples);
+  app.require_subcommand(0, 1);  // after it, the name of another is an ordinary word: `xylem man plan`
   Action action;
   addPlan(app, action);
   addTune(app, action);
   addPreflight(app, action);
+  addOrder(app, action);
   addShow(app, action);
   addDiff(app, action);
   addWhy(app, action);
+  addDraw(app, action);
+  addWhatif(app, action);
+  addRepair(app, action);
+  addLint(app, action);
+  addVm(app, action);
   addDetect(app, action);
   addSettings(app, action);
+  addOptimize(app, action);
   addPerf(app, action);
+  addRun(app, action, program);
+  addStatus(app, action);
+  addPages(app, action);
 
   if (words.empty()) {
     std::fputs(app.help().c_str(), stderr);

@@ -1,6 +1,7 @@
 // xylem perf: how fast collectives are here, and whether they are right.
 #include <fmt/format.h>
 
+#include <cstdlib>
 #include <memory>
 
 #include "cli/arguments.h"
@@ -10,32 +11,45 @@
 #include "cli/perf_report.h"
 #include "cli/terminal.h"
 #include "core/error.h"
+#include "launch/launched_process.h"
 
 namespace xylem::cli {
 namespace {
 
-constexpr int kMostRanks = 256;
+constexpr int kMostRanks = 1024;  // on one machine
+constexpr int kMostRepetitions = 1'000'000;
 
+// As written.
 struct Options {
   std::string collective;
   std::string begin = "8", end = "64M", step;
-  std::string type = "float", op = "sum";
+  std::string type = "float", op = "sum", memory = "cuda";
   std::size_t factor = 2;
-  int check = 1;
+  int processes = 0;  // 0: not given
+  int average = 1, blocking = 0, cpuTime = 0, registers = 0, graphs = 0;
   PerfOptions perf;
 };
 
 constexpr const char* kExamples = R"(Examples:
-  xylem perf all_reduce -n 4                       4 ranks, 8 bytes to 64 MB
-  xylem perf all_reduce -n 8 -b 1M -e 1M -d half   one size, 16-bit floats
-  xylem perf all_reduce -n 2 -b 4 -e 64 -i 4 -d all -o all
-                                                   every type and operation
-  xylem perf all_reduce -n 4 --json | jq .avg_busbw_gbs
-  NCCL_DEBUG=INFO xylem perf all_reduce -n 2       with NCCL's log lines
+  xylem perf all_reduce -p 4                       4 ranks, a process each, 8 bytes to 64 MB
+  xylem perf alltoall -t 2 -g 4                    one process, 2 threads, 4 ranks each
+  xylem perf all_gather -p 8 -b 1M -e 1M -d half   one size, 16-bit floats
+  xylem perf reduce -p 2 -b 4 -e 64 -i 4 -d all -o all -r -1
+                                                   every type, operation and root
+  xylem run -n 4 --hosts a:2,b:2 -- xylem perf all_reduce
+                                                   a process of a job each
+  xylem perf all_reduce -p 4 --json | jq .avg_busbw_gbs
+  mpirun -n 4 xylem perf all_reduce                the same under MPI's launchers
+  NCCL_DEBUG=INFO xylem perf all_reduce -p 2       with NCCL's log lines
 
-Every element of every result is compared with one that was computed without the library. algbw is the
-buffer's size divided by the time, busbw is algbw * 2(n-1)/n: what each rank's link carries. Sizes take K, M
-and G (powers of 1024); GB/s are 1e9 bytes per second.)";
+Options, columns and factors are those of nccl-tests. There are processes * threads * gpus ranks. Under a
+launcher (xylem run, mpirun, mpiexec, srun, torchrun) each process is one of the launcher's, and they meet through
+it, or where NCCL_COMM_ID says.
+
+Every element of every result is compared with one that was computed without the library; alltoall and sendrecv
+cannot be done in place (N/A). algbw is the size divided by the time, busbw is what each rank's link carries for it:
+algbw * 2(n-1)/n for all_reduce, (n-1)/n where blocks go to or come from all, and 1 for the others. Sizes take
+K, M and G (powers of 1024); GB/s are 1e9 bytes per second.)";
 
 // The values whose names are `wanted`, or all of them.
 template <typename Value>
@@ -51,8 +65,7 @@ std::vector<Value> named(const std::string& wanted, int count, const std::string
   return found;
 }
 
-PerfOptions resolve(const Options& options) {
-  PerfOptions perf = options.perf;
+void resolveSizes(const Options& options, PerfOptions& perf) {
   perf.minBytes = parseBytes(options.begin, "-b");
   perf.maxBytes = parseBytes(options.end, "-e");
   if (!options.step.empty()) {
@@ -60,64 +73,151 @@ PerfOptions resolve(const Options& options) {
     if (perf.stepBytes == 0) throw InputError({"-i", 0}, "`" + options.step + "`", "at least 1 byte");
   }
   perf.stepFactor = options.factor;
-  perf.check = options.check != 0;
-  perf.types = named<DataType>(options.type, kDataTypes, "-d");
-  perf.ops = named<ReduceOp>(options.op, kReduceOps, "-o");
   if (perf.minBytes == 0) throw InputError({"-b", 0}, "`" + options.begin + "`", "at least 1 byte");
   if (perf.minBytes > perf.maxBytes)
     throw InputError({"-b", 0}, options.begin + " with -e " + options.end,
                      "a first size that is not above the last");
+}
+
+void checkRanks(const PerfOptions& perf) {
+  const int ranks = perf.ranks();
+  if (perf.root >= ranks)
+    throw InputError({"-r", 0}, fmt::format("root {} of {} ranks", perf.root, ranks),
+                     fmt::format("a rank from 0 to {}, or -1 for each in turn", ranks - 1));
+  if (perf.collective != PerfCollective::kHypercube) return;
+  if ((ranks & (ranks - 1)) != 0)
+    throw InputError({"hypercube", 0}, fmt::format("{} ranks", ranks), "a power of two");
+  if (perf.aggregated > 1)
+    throw InputError({"-m", 0}, "hypercube",
+                     "another operation: its steps need each other, so no group has all");
+}
+
+PerfOptions resolve(const Options& options, const std::optional<LaunchedProcess>& launch) {
+  PerfOptions perf = options.perf;
+  perf.collective = named<PerfCollective>(options.collective, kPerfCollectives, "OP").front();
+  resolveSizes(options, perf);
+  perf.types = named<DataType>(options.type, kDataTypes, "-d");
+  perf.ops = named<PerfOperator>(options.op, kPerfOperators, "-o");
+  perf.memory = named<PerfMemory>(options.memory, kPerfMemories, "--memory").front();
+  perf.average = static_cast<PerfAverage>(options.average);
+  perf.blocking = options.blocking != 0;
+  perf.cpuTime = options.cpuTime != 0;
+  perf.registers = options.registers != 0;
+  if (options.graphs != 0)
+    throw InputError({"-G", 0}, std::to_string(options.graphs),
+                     "0: the host device has no graphs that could be captured and launched");
+  if (launch)
+    perf.processes = launch->size;
+  else if (options.processes > 0)
+    perf.processes = options.processes;
+  else
+    perf.processes = perf.ranksPerProcess() > 1 ? 1 : 2;
+  const auto local = std::int64_t{launch ? launch->localSize : perf.processes} * perf.threads * perf.gpus;
+  if (local > kMostRanks)
+    throw InputError({"-p, -t, -g", 0}, fmt::format("{} ranks on this machine", local),
+                     fmt::format("at most {}", kMostRanks));
+  checkRanks(perf);
   return perf;
 }
 
 int runPerf(const Options& options) {
-  const PerfOptions perf = resolve(options);
+  // Who asks for processes gets them, whatever the environment says.
+  const auto launch = options.processes > 0 ? std::nullopt : launchedProcess(std::getenv);
+  const PerfOptions perf = resolve(options, launch);
   PerfReport report(perf, terminalOf(stdout));
+  if (launch) {
+    const std::uint64_t wrong = runPerfLaunched(perf, *launch, report);
+    if (launch->rank == 0) report.finish();
+    return wrong == 0 ? kOk : kFailed;
+  }
+  // These processes pass the id round; where a launcher's job meets, others of it may listen.
+  unsetenv("NCCL_COMM_ID");
   PerfJob job(perf);
   job.run(report);
   report.finish();
   return report.wrong() == 0 ? kOk : kFailed;
 }
 
+void addShape(CLI::App& command, Options& o) {
+  command.add_option("-p,--processes", o.processes, "processes to start (default 2; 1 with -t or -g)")
+      ->type_name("N")
+      ->check(integerIn(1, kMostRanks));
+  command.add_option("-t,--nthreads", o.perf.threads, "threads per process (default 1)")
+      ->type_name("N")
+      ->check(integerIn(1, kMostRanks));
+  command.add_option("-g,--ngpus", o.perf.gpus, "ranks per thread (default 1)")
+      ->type_name("N")
+      ->check(integerIn(1, kMostRanks));
+  command.add_option("-b,--minbytes", o.begin, "first size (default 8)")->type_name("SIZE");
+  command.add_option("-e,--maxbytes", o.end, "last size (default 64M)")->type_name("SIZE");
+  CLI::Option* step =
+      command.add_option("-i,--stepbytes", o.step, "add this from size to size")->type_name("SIZE");
+  command.add_option("-f,--stepfactor", o.factor, "or multiply by this (default 2)")
+      ->type_name("N")
+      ->check(integerIn(2, 1 << 20))
+      ->excludes(step);
+}
+
+void addWhat(CLI::App& command, Options& o) {
+  command.add_option("-d,--datatype", o.type, "type of the elements, or all (default float)")
+      ->type_name("TYPE");
+  command.add_option("-o,--op", o.op, "sum, prod, max, min, avg, mulsum or all (default sum)")
+      ->type_name("OP");
+  command.add_option("-r,--root", o.perf.root, "root, or -1 for each in turn (default 0)")
+      ->type_name("RANK")
+      ->check(integerIn(-1, 1 << 20));
+  command
+      .add_option("--memory", o.memory, "buffers from malloc, cuda(Malloc) or nccl(MemAlloc) (default cuda)")
+      ->type_name("KIND");
+}
+
+void addHow(CLI::App& command, Options& o) {
+  const auto flag = [&command](const char* name, int& value, const char* help) {
+    command.add_option(name, value, help)->type_name("0|1")->check(integerIn(0, 1));
+  };
+  command.add_option("-n,--iters", o.perf.iterations, "operations measured (default 20)")
+      ->type_name("N")
+      ->check(integerIn(1, kMostRepetitions));
+  command.add_option("-w,--warmup_iters", o.perf.warmup, "operations before that (default 5)")
+      ->type_name("N")
+      ->check(integerIn(0, kMostRepetitions));
+  command.add_option("-m,--agg_iters", o.perf.aggregated, "do each so often in one group (default 1)")
+      ->type_name("N")
+      ->check(integerIn(1, kMostRepetitions));
+  command.add_option("-c,--check", o.perf.checks, "results to check; 0: none (default 1)")
+      ->type_name("N")
+      ->check(integerIn(0, kMostRepetitions));
+  flag("-z,--blocking", o.blocking, "1: wait after each operation (default 0)");
+  command
+      .add_option("-a,--average", o.average,
+                  "time of 0: rank 0, 1: all on average, 2: the fastest, 3: the slowest (default 1)")
+      ->type_name("0-3")
+      ->check(integerIn(0, 3));
+  flag("-C,--report_cputime", o.cpuTime, "1: the time until all is enqueued (default 0)");
+  flag("-R,--local_register", o.registers, "1: register the buffers (default 0)");
+  command.add_option("-G,--cudagraph", o.graphs, "not supported; 0")->type_name("N");
+  command
+      .add_option("-T,--timeout", o.perf.timeoutSeconds,
+                  "give up when nothing is done for so long; 0: never (default 300)")
+      ->type_name("SECONDS")
+      ->check(integerIn(0, 86400));
+  command.add_flag("--json", o.perf.json, "print JSON");
+}
+
 }  // namespace
 
 void addPerf(CLI::App& app, Action& action) {
   const auto o = std::make_shared<Options>();
-  CLI::App* command =
-      app.add_subcommand("perf", "measure collectives on this machine, and check their results");
-  command->add_option("COLLECTIVE", o->collective, "what to measure: all_reduce")
+  CLI::App* command = app.add_subcommand("perf", "measure collectives, and check their results");
+  std::vector<std::string> names;
+  for (int i = 0; i < kPerfCollectives; ++i) names.emplace_back(name(static_cast<PerfCollective>(i)));
+  command->add_option("OP", o->collective, "what to measure: " + fmt::format("{}", fmt::join(names, ", ")))
       ->type_name("")
       ->required()
-      ->check(CLI::IsMember({"all_reduce"}));
-  command->add_option("-n,--ranks", o->perf.ranks, "number of ranks, a process each (default 2)")
-      ->type_name("N")
-      ->check(integerIn(1, kMostRanks));
-  command->add_option("-b,--minbytes", o->begin, "first size (default 8)")->type_name("SIZE");
-  command->add_option("-e,--maxbytes", o->end, "last size (default 64M)")->type_name("SIZE");
-  CLI::Option* step =
-      command->add_option("-i,--stepbytes", o->step, "add this from size to size")->type_name("SIZE");
-  command->add_option("-f,--stepfactor", o->factor, "or multiply by this (default 2)")
-      ->type_name("N")
-      ->check(integerIn(2, 1 << 20))
-      ->excludes(step);
-  command->add_option("-d,--datatype", o->type, "type of the elements, or all (default float)")
-      ->type_name("TYPE");
-  command->add_option("-o,--op", o->op, "sum, prod, max, min, avg or all (default sum)")->type_name("OP");
-  command->add_option("-w,--warmup_iters", o->perf.warmup, "operations before the measurement (default 5)")
-      ->type_name("N")
-      ->check(integerIn(0, 1'000'000));
-  command->add_option("--iters", o->perf.iterations, "operations measured (default 20)")
-      ->type_name("N")
-      ->check(integerIn(1, 1'000'000));
-  command->add_option("-c,--check", o->check, "1: check every result (default); 0: do not")
-      ->type_name("0|1")
-      ->check(integerIn(0, 1));
-  command
-      ->add_option("-T,--timeout", o->perf.timeoutSeconds,
-                   "give up when no rank reports for so long (default 300)")
-      ->type_name("SECONDS")
-      ->check(integerIn(1, 86400));
-  command->add_flag("--json", o->perf.json, "print JSON");
+      ->check(CLI::IsMember(names));
+  addShape(*command, *o);
+  addWhat(*command, *o);
+  addHow(*command, *o);
   command->footer(kExamples);
   command->callback([&action, o] { action = [o] { return runPerf(*o); }; });
 }

@@ -1,28 +1,22 @@
 #pragma once
-// The processes of `xylem perf`: starts one per rank, passes the id round, collects what they report, and
-// makes sure that none outlives the job.
+// The processes that `xylem perf` starts when no launcher did: passes the id round, collects what their ranks
+// report, and makes sure that none outlives the job.
 //
 //   PerfJob job(options);
 //   job.run(report);        // throws Error naming the rank that failed and how it ended
 
 #include <sys/types.h>
 
+#include <string>
 #include <vector>
 
-#include "cli/perf_rank.h"
+#include "cli/perf_message.h"
+#include "cli/perf_options.h"
+#include "cli/perf_process.h"
 #include "core/deadline.h"
+#include "core/file_descriptor.h"
 
 namespace xylem::cli {
-
-// Who wants to know what the ranks say.
-class PerfListener {
- public:
-  virtual ~PerfListener() = default;
-  // All ranks have joined; by rank.
-  virtual void joined(const std::vector<PerfMessage>& hellos) = 0;
-  // All ranks have finished a case; by rank.
-  virtual void measured(const PerfCase& c, const std::vector<PerfMessage>& results) = 0;
-};
 
 class PerfJob {
  public:
@@ -41,22 +35,31 @@ class PerfJob {
     FileDescriptor socket;
     bool done = false;
     bool failed = false;
+    int failedRank = 0;
     std::string failure;
-    std::vector<PerfMessage> results;
-    PerfMessage hello;
   };
-  void start(int rank);
-  [[noreturn]] void runChild(int rank, int socket, pid_t parent) const;
+  struct Rank {
+    PerfMessage hello;
+    std::vector<PerfMessage> results;
+  };
+  void start(int process);
+  [[noreturn]] void runChild(int process, int socket, pid_t parent) const;
   void listen(int milliseconds);
-  void hear(int rank);
+  void hear(int process);
+  // Tells the listener what all ranks have said by now.
+  void report(PerfListener& listener);
   // Throws if a rank failed, after a moment in which the others may say what they saw.
   void checkFailures();
+  std::string missingRanks() const;
   std::string howItEnded(Child& child);
   bool allDone() const;
 
   PerfOptions options_;
   std::vector<PerfCase> cases_;
   std::vector<Child> children_;
+  std::vector<Rank> ranks_;
+  bool announced_ = false;
+  std::size_t reported_ = 0;  // cases
   bool somethingHeard_ = false;
 };
 

@@ -1,189 +1,237 @@
 #include "cli/perf_rank.h"
 
-#include <sys/socket.h>
-#include <unistd.h>
-
-#include <cerrno>
-#include <chrono>
 #include <cstdlib>
 #include <cstring>
-#include <memory>
 
-#include "cli/command.h"
-#include "cli/perf_data.h"
+#include "cli/perf_numbers.h"
+#include "cli/perf_pattern.h"
 #include "core/error.h"
-#include "nccl.h"
 
 namespace xylem::cli {
 namespace {
+
+// What is in a result's place before an operation.
+constexpr int kStaleByte = 0xa5;
+constexpr std::size_t kPageBytes = 4096;
+
+}  // namespace
 
 void require(ncclResult_t result, ncclComm_t comm, const char* what) {
   if (result != ncclSuccess)
     throw Error(static_cast<ResultCode>(result), "{}: {}: {}", what, ncclGetErrorString(result),
                 ncclGetLastError(comm));
 }
+
 void require(cudaError_t result, ncclComm_t comm, const char* what) {
   if (result != cudaSuccess)
     throw Error(ResultCode::kUnhandledCudaError, "{}: {}: {}", what, cudaGetErrorString(result),
                 ncclGetLastError(comm));
 }
 
-struct FreeDevice {
-  void operator()(void* memory) const { cudaFree(memory); }
-};
-using DeviceMemory = std::unique_ptr<void, FreeDevice>;
+PerfRank::~PerfRank() {
+  if (comm_.handle == nullptr) return;
+  dropOperator();
+  if (options_.registers) {
+    ncclCommDeregister(comm_.handle, sendHandle_);
+    ncclCommDeregister(comm_.handle, receiveHandle_);
+  }
+}
 
-DeviceMemory allocate(std::size_t bytes) {
+void PerfRank::join(const ncclUniqueId& id) {
+  require(cudaSetDevice(device_), nullptr, "cudaSetDevice");
+  require(ncclCommInitRank(&comm_.handle, options_.ranks(), id, rank_), nullptr, "ncclCommInitRank");
+}
+
+PerfRank::Memory PerfRank::allocate(PerfMemory kind, std::size_t bytes) const {
   void* memory = nullptr;
-  require(cudaMalloc(&memory, bytes), nullptr, "cudaMalloc");
-  return DeviceMemory(memory);
+  switch (kind) {
+    case PerfMemory::kMalloc:
+      memory = std::aligned_alloc(kPageBytes, (bytes + kPageBytes - 1) / kPageBytes * kPageBytes);
+      if (memory == nullptr) throw Error(ResultCode::kSystemError, "there are no {} bytes of memory", bytes);
+      return {memory, [](void* old) { std::free(old); }};
+    case PerfMemory::kCuda:
+      require(cudaMalloc(&memory, bytes), nullptr, "cudaMalloc");
+      return {memory, [](void* old) { cudaFree(old); }};
+    case PerfMemory::kNccl:
+      require(ncclMemAlloc(&memory, bytes), nullptr, "ncclMemAlloc");
+      return {memory, [](void* old) { ncclMemFree(old); }};
+  }
+  return {};
 }
 
-struct DestroyComm {
-  void operator()(ncclComm_t comm) const { ncclCommDestroy(comm); }
-};
-struct DestroyStream {
-  void operator()(cudaStream_t stream) const { cudaStreamDestroy(stream); }
-};
-
-class PerfRank {
- public:
-  PerfRank(const PerfOptions& options, int rank, int socket)
-      : options_(options), rank_(rank), socket_(socket) {}
-
-  void run() {
-    join();
-    const std::size_t bytes = options_.maxBytes;
-    send_ = allocate(bytes);
-    receive_ = allocate(bytes);
-    const std::vector<PerfCase> cases = casesOf(options_);
-    for (std::size_t i = 0; i < cases.size(); ++i) measure(cases[i], i);
-  }
-
- private:
-  void join() {
-    PerfMessage message;
-    ncclUniqueId id;
-    if (rank_ == 0) {
-      require(ncclGetUniqueId(&id), nullptr, "ncclGetUniqueId");
-      message.kind = PerfMessage::kId;
-      std::memcpy(message.text, id.internal, sizeof id.internal);
-      sendPerf(socket_, message);
-    } else {
-      if (!receivePerf(socket_, message))
-        throw Error(ResultCode::kSystemError, "there is no id to join with");
-      std::memcpy(id.internal, message.text, sizeof id.internal);
-    }
-    // A device for each rank, unless somebody wants to see what sharing does.
-    setenv("XYLEM_HOST_DEVICES", std::to_string(options_.ranks).c_str(), 0);
-    int devices = 1;
-    require(cudaGetDeviceCount(&devices), nullptr, "cudaGetDeviceCount");
-    require(cudaSetDevice(rank_ % devices), nullptr, "cudaSetDevice");
-    ncclComm_t comm = nullptr;
-    require(ncclCommInitRank(&comm, options_.ranks, id, rank_), nullptr, "ncclCommInitRank");
-    comm_.reset(comm);
-    cudaStream_t stream = nullptr;
-    require(cudaStreamCreate(&stream), nullptr, "cudaStreamCreate");
-    stream_.reset(stream);
-
-    PerfMessage hello;
-    hello.kind = PerfMessage::kHello;
-    hello.pid = getpid();
-    hello.device = rank_ % devices;
-    gethostname(hello.text, sizeof hello.text - 1);
-    sendPerf(socket_, hello);
-  }
-
-  void enqueue(const PerfCase& c, bool inPlace) {
-    require(ncclAllReduce(inPlace ? receive_.get() : send_.get(), receive_.get(), c.count,
-                          static_cast<ncclDataType_t>(c.type), static_cast<ncclRedOp_t>(c.op), comm_.get(),
-                          stream_.get()),
-            comm_.get(), "ncclAllReduce");
-  }
-  void synchronize() { require(cudaStreamSynchronize(stream_.get()), comm_.get(), "ncclAllReduce"); }
-
-  PerfMessage::Timing measure(const PerfCase& c, const PerfData* data, bool inPlace) {
-    using Clock = std::chrono::steady_clock;
-    PerfMessage::Timing timing;
-    for (int i = 0; i < options_.warmup; ++i) enqueue(c, inPlace);
-    // A barrier, so that all start together.
-    enqueue({DataType::kUint8, ReduceOp::kSum, 1}, true);
-    synchronize();
-    const auto start = Clock::now();
-    for (int i = 0; i < options_.iterations; ++i) enqueue(c, inPlace);
-    synchronize();
-    const std::chrono::duration<double, std::micro> taken = Clock::now() - start;
-    timing.microseconds = taken.count() / options_.iterations;
-    if (data != nullptr) {
-      data->fill(inPlace ? receive_.get() : send_.get(), c.count, rank_);
-      if (!inPlace) std::memset(receive_.get(), 0xa5, c.bytes());
-      enqueue(c, inPlace);
-      synchronize();
-      timing.wrong = data->countWrong(receive_.get(), c.count);
-    }
-    return timing;
-  }
-
-  void measure(const PerfCase& c, std::size_t index) {
-    if (options_.check && (!data_ || dataType_ != c.type || dataOp_ != c.op)) {
-      data_ = std::make_unique<PerfData>(c.type, c.op, options_.ranks);
-      dataType_ = c.type;
-      dataOp_ = c.op;
-    }
-    // Repeated operations run on whatever is there: small numbers, so that nothing slow like subnormals turns
-    // up.
-    std::memset(send_.get(), 0, c.bytes());
-    std::memset(receive_.get(), 0, c.bytes());
-    PerfMessage result;
-    result.kind = PerfMessage::kResult;
-    result.caseIndex = static_cast<std::uint32_t>(index);
-    result.outOfPlace = measure(c, data_.get(), false);
-    std::memset(receive_.get(), 0, c.bytes());
-    result.inPlace = measure(c, data_.get(), true);
-    sendPerf(socket_, result);
-  }
-
-  const PerfOptions& options_;
-  const int rank_;
-  const int socket_;
-  std::unique_ptr<ncclComm, DestroyComm> comm_;
-  std::unique_ptr<CUstream_st, DestroyStream> stream_;
-  DeviceMemory send_;
-  DeviceMemory receive_;
-  std::unique_ptr<PerfData> data_;
-  DataType dataType_ = DataType::kFloat32;
-  ReduceOp dataOp_ = ReduceOp::kSum;
-};
-
-}  // namespace
-
-bool sendPerf(int socket, const PerfMessage& message) {
-  ssize_t sent = -1;
-  do {
-    sent = send(socket, &message, sizeof message, MSG_NOSIGNAL);
-  } while (sent < 0 && errno == EINTR);
-  return sent == static_cast<ssize_t>(sizeof message);
+void* PerfRank::announce(const Memory& memory) const {
+  void* handle = nullptr;
+  if (options_.registers)
+    require(ncclCommRegister(comm_.handle, memory.get(), options_.maxBytes, &handle), comm_.handle,
+            "ncclCommRegister");
+  return handle;
 }
 
-bool receivePerf(int socket, PerfMessage& message) {
-  ssize_t received = -1;
-  do {
-    received = recv(socket, &message, sizeof message, 0);
-  } while (received < 0 && errno == EINTR);
-  return received == static_cast<ssize_t>(sizeof message);
+void PerfRank::prepare(std::size_t sharedBytes) {
+  require(cudaSetDevice(device_), nullptr, "cudaSetDevice");
+  cudaStream_t stream = nullptr;
+  require(cudaStreamCreate(&stream), nullptr, "cudaStreamCreate");
+  stream_.reset(stream);
+  shared_ = allocate(PerfMemory::kCuda, sharedBytes);
+  std::memset(shared_.get(), 0, sharedBytes);
+  send_ = allocate(options_.memory, options_.maxBytes);
+  receive_ = allocate(options_.memory, options_.maxBytes);
+  sendHandle_ = announce(send_);
+  receiveHandle_ = announce(receive_);
 }
 
-int runPerfRank(const PerfOptions& options, int rank, int socket) {
-  PerfMessage last;
-  last.kind = PerfMessage::kDone;
-  try {
-    PerfRank(options, rank, socket).run();
-  } catch (const std::exception& error) {
-    last.kind = PerfMessage::kFailure;
-    std::strncpy(last.text, error.what(), sizeof last.text - 1);
+void PerfRank::dropOperator() {
+  if (ownOperator_) ncclRedOpDestroy(operator_, comm_.handle);
+  ownOperator_ = false;
+}
+
+void PerfRank::makeOperator(const PerfCase& c) {
+  dropOperator();
+  if (c.op != PerfOperator::kMulSum) {
+    operator_ = static_cast<ncclRedOp_t>(c.op);
+    return;
   }
-  sendPerf(socket, last);
-  return last.kind == PerfMessage::kDone ? kOk : kFailed;
+  const int multiplier = PerfReduction::multiplier(rank_);
+  std::uint64_t scalar =
+      isFloat(c.type) ? encodeExact(formatOf(c.type), multiplier) : static_cast<std::uint64_t>(multiplier);
+  require(ncclRedOpCreatePreMulSum(&operator_, &scalar, static_cast<ncclDataType_t>(c.type),
+                                   ncclScalarHostImmediate, comm_.handle),
+          comm_.handle, "ncclRedOpCreatePreMulSum");
+  ownOperator_ = true;
+}
+
+void PerfRank::use(const PerfCase& c) {
+  if (c.op != PerfOperator::kNone && (c.type != type_ || c.op != op_)) {
+    makeOperator(c);
+    if (options_.checks > 0) reduction_.emplace(c.type, c.op, options_.ranks());
+  }
+  type_ = c.type;
+  op_ = c.op;
+  std::memset(send_.get(), 0, c.bytes());
+  std::memset(receive_.get(), 0, c.bytes());
+}
+
+std::byte* PerfRank::sendAt(const PerfCase& c, bool inPlace) const {
+  if (!inPlace) return static_cast<std::byte*>(send_.get());
+  return static_cast<std::byte*>(receive_.get()) +
+         static_cast<std::size_t>(rank_) * c.layout.sendStride * elementBytes(c.type);
+}
+
+std::byte* PerfRank::receiveAt(const PerfCase& c, bool inPlace) const {
+  auto* start = static_cast<std::byte*>(receive_.get());
+  if (!inPlace) return start;
+  return start + static_cast<std::size_t>(rank_) * c.layout.receiveStride * elementBytes(c.type);
+}
+
+void PerfRank::issue(const PerfCase& c, bool inPlace, int step) {
+  if (options_.collective == PerfCollective::kHypercube)
+    issueHypercube(c, inPlace, step);
+  else if (isPointToPoint(options_.collective))
+    issueSendsAndReceives(c, inPlace);
+  else
+    issueCollective(c, inPlace);
+}
+
+void PerfRank::issueCollective(const PerfCase& c, bool inPlace) {
+  const std::byte* from = sendAt(c, inPlace);
+  std::byte* to = receiveAt(c, inPlace);
+  const std::size_t count = c.layout.count;
+  const auto type = static_cast<ncclDataType_t>(c.type);
+  ncclComm_t comm = comm_.handle;
+  cudaStream_t stream = stream_.get();
+  switch (options_.collective) {
+    case PerfCollective::kAllReduce:
+      return require(ncclAllReduce(from, to, count, type, operator_, comm, stream), comm, "ncclAllReduce");
+    case PerfCollective::kAllGather:
+      return require(ncclAllGather(from, to, count, type, comm, stream), comm, "ncclAllGather");
+    case PerfCollective::kReduceScatter:
+      return require(ncclReduceScatter(from, to, count, type, operator_, comm, stream), comm,
+                     "ncclReduceScatter");
+    case PerfCollective::kBroadcast:
+      return require(ncclBroadcast(from, to, count, type, c.root, comm, stream), comm, "ncclBroadcast");
+    case PerfCollective::kReduce:
+      return require(ncclReduce(from, to, count, type, operator_, c.root, comm, stream), comm, "ncclReduce");
+    default:
+      return;
+  }
+}
+
+void PerfRank::send(const std::byte* from, std::size_t count, DataType type, int peer) {
+  require(ncclSend(from, count, static_cast<ncclDataType_t>(type), peer, comm_.handle, stream_.get()),
+          comm_.handle, "ncclSend");
+}
+
+void PerfRank::receive(std::byte* to, std::size_t count, DataType type, int peer) {
+  require(ncclRecv(to, count, static_cast<ncclDataType_t>(type), peer, comm_.handle, stream_.get()),
+          comm_.handle, "ncclRecv");
+}
+
+void PerfRank::issueSendsAndReceives(const PerfCase& c, bool inPlace) {
+  const std::byte* from = sendAt(c, inPlace);
+  std::byte* to = receiveAt(c, inPlace);
+  const std::size_t count = c.layout.count;
+  const int ranks = options_.ranks();
+  const auto block = [&](int peer) { return static_cast<std::size_t>(peer) * count * elementBytes(c.type); };
+  if (options_.collective == PerfCollective::kSendRecv) {
+    send(from, count, c.type, (rank_ + 1) % ranks);
+    return receive(to, count, c.type, (rank_ + ranks - 1) % ranks);
+  }
+  if (options_.collective == PerfCollective::kGather) send(from, count, c.type, c.root);
+  if (options_.collective == PerfCollective::kScatter) receive(to, count, c.type, c.root);
+  for (int peer = 0; peer < ranks; ++peer) {
+    const bool all = options_.collective == PerfCollective::kAllToAll;
+    if (all || (options_.collective == PerfCollective::kScatter && rank_ == c.root))
+      send(from + block(peer), count, c.type, peer);
+    if (all || (options_.collective == PerfCollective::kGather && rank_ == c.root))
+      receive(to + block(peer), count, c.type, peer);
+  }
+}
+
+// In step s, ranks that differ in bit s of their number exchange all blocks they have: 2^s each.
+void PerfRank::issueHypercube(const PerfCase& c, bool inPlace, int step) {
+  std::byte* to = receiveAt(c, inPlace);
+  const std::size_t count = c.layout.count;
+  const auto block = [&](int rank) { return static_cast<std::size_t>(rank) * count * elementBytes(c.type); };
+  if (step == 0 && !inPlace)
+    require(cudaMemcpyAsync(to + block(rank_), sendAt(c, inPlace), count * elementBytes(c.type),
+                            cudaMemcpyDeviceToDevice, stream_.get()),
+            comm_.handle, "cudaMemcpyAsync");
+  const int distance = 1 << step;
+  if (distance >= options_.ranks()) return;  // a job of one rank
+  const int peer = rank_ ^ distance;
+  const int first = rank_ & ~(distance - 1);
+  send(to + block(first), count << step, c.type, peer);
+  receive(to + block(first ^ distance), count << step, c.type, peer);
+}
+
+void PerfRank::issueShared(std::size_t bytes) {
+  require(ncclAllReduce(shared(), shared(), bytes, ncclUint8, ncclSum, comm_.handle, stream_.get()),
+          comm_.handle, "ncclAllReduce");
+}
+
+void PerfRank::synchronize() {
+  require(cudaStreamSynchronize(stream_.get()), comm_.handle, "cudaStreamSynchronize");
+}
+
+void PerfRank::fill(const PerfCase& c, bool inPlace) {
+  std::memset(receive_.get(), kStaleByte, c.bytes());
+  if (reduces(options_.collective))
+    reduction_->fill(sendAt(c, inPlace), c.layout.send, rank_);
+  else
+    fillPattern(sendAt(c, inPlace), c.layout.send, elementBytes(c.type), rank_);
+}
+
+std::size_t PerfRank::countWrong(const PerfCase& c, bool inPlace) const {
+  const std::byte* to = receiveAt(c, inPlace);
+  const std::size_t bytes = elementBytes(c.type);
+  std::size_t wrong = 0;
+  for (const Piece& piece : piecesOf(options_.collective, c.layout.count, options_.ranks(), rank_, c.root)) {
+    const std::byte* at = to + piece.to * bytes;
+    wrong += piece.source == Piece::kAllRanks
+                 ? reduction_->countWrong(at, piece.count, piece.from)
+                 : countWrongPattern(at, piece.count, bytes, piece.source, piece.from);
+  }
+  return wrong;
 }
 
 }  // namespace xylem::cli

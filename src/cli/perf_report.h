@@ -1,18 +1,47 @@
 #pragma once
 // How `xylem perf` shows what it measured: nccl-tests' table, so that its readers and scripts work, or JSON.
+//
+//   PerfReport report(options, terminalOf(stdout));
+//   job.run(report);
+//   report.finish();
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
-#include "cli/perf_job.h"
+#include "cli/perf_process.h"
+#include "cli/progress.h"
 #include "cli/terminal.h"
 
 namespace xylem::cli {
 
+// What the ranks measured together, in one of the two ways.
+struct PerfSpeed {
+  double microseconds = 0;
+  Bandwidth bandwidth;
+  std::optional<std::uint64_t> wrong;  // nothing if it was not checked
+};
+struct PerfRow {
+  PerfCase c;
+  PerfSpeed outOfPlace;
+  std::optional<PerfSpeed> inPlace;  // nothing where it has no meaning
+};
+
+PerfRow rowOf(const PerfOptions& options, const PerfCase& c, const std::vector<PerfMessage>& results);
+
+// The lines of the table.
+std::string perfHead(const PerfOptions& options, const std::vector<PerfMessage>& hellos,
+                     const Terminal& terminal);
+std::string perfLine(const PerfRow& row, const Terminal& terminal);
+std::string perfFoot(std::uint64_t wrong, double averageBus, const Terminal& terminal);
+// All of it.
+std::string perfJson(const PerfOptions& options, const std::vector<PerfMessage>& hellos,
+                     const std::vector<PerfRow>& rows, std::uint64_t wrong, double averageBus);
+
 class PerfReport : public PerfListener {
  public:
-  PerfReport(const PerfOptions& options, Terminal terminal) : options_(options), terminal_(terminal) {}
+  PerfReport(const PerfOptions& options, Terminal terminal);
 
   void joined(const std::vector<PerfMessage>& hellos) override;
   void measured(const PerfCase& c, const std::vector<PerfMessage>& results) override;
@@ -21,27 +50,16 @@ class PerfReport : public PerfListener {
   std::uint64_t wrong() const { return wrong_; }
 
  private:
-  // GB/s (1e9 bytes per second): of the buffer, and of what each rank's links carry for it.
-  struct Speed {
-    double microseconds = 0;
-    double algorithm = 0;
-    double bus = 0;
-    std::uint64_t wrong = 0;
-  };
-  Speed speedOf(const PerfCase& c, const std::vector<PerfMessage>& results,
-                PerfMessage::Timing PerfMessage::*timing) const;
-  std::string cells(const Speed& speed) const;
-  void printTableHead() const;
+  // Says what is waited for; an empty line is wiped before anything is printed.
+  void announceNext();
 
   const PerfOptions& options_;
   Terminal terminal_;
+  std::size_t cases_;
   std::vector<PerfMessage> hellos_;
-  struct Row {
-    PerfCase c;
-    Speed outOfPlace, inPlace;
-  };
-  std::vector<Row> rows_;
+  std::vector<PerfRow> rows_;
   std::uint64_t wrong_ = 0;
+  std::optional<Progress> progress_;
 };
 
 }  // namespace xylem::cli

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "cli/arguments.h"
+#include "cli/bound_text.h"
 #include "cli/command.h"
 #include "cli/job_input.h"
 #include "cli/machine_input.h"
@@ -42,7 +43,7 @@ constexpr const char* kExamples = R"(Examples:
 
 std::string output(const Options& options, const Plan& plan, int rank) {
   if (options.log) return logText(planLog(plan, rank));
-  if (options.json) return planToJson(plan, options.rank) + "\n";
+  if (options.json) return withBounds(planToJson(plan, options.rank), plan) + "\n";
   const Terminal screen = terminalOf(stdout);
   if (options.rank >= 0) return rankText(plan, rank, screen);
   return planText(plan, jobName(options.job), screen);
@@ -54,6 +55,7 @@ int runPlan(const Options& options) {
   const Logger log(settings, kPlannerSubsystems, options.json ? stderr : stdout);
   const Plan plan = planForRank(options.job, settings, options.rank);
   dumpGraphs(plan, settings);
+  warnOfMissingNics(plan);
   const int rank = std::max(options.rank, 0);
   if (!options.log && log.enabled(LogLevel::kWarn, Subsystem::kAll))
     for (const LogLine& line : planLog(plan, rank)) log.write(line);

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 
+#include "cli/bound_text.h"
 #include "cli/machine_words.h"
 #include "cli/number_list.h"
 #include "cli/rank_rows.h"
@@ -26,10 +27,6 @@ constexpr std::array<NamedGraph, kGraphKinds> kGraphs = {{{GraphKind::kRing, "ri
                                                           {GraphKind::kCollnetChain, "CollNet chain"},
                                                           {GraphKind::kCollnetDirect, "CollNet direct"},
                                                           {GraphKind::kNvls, "NVLS"}}};
-
-std::string heading(const Terminal& screen, const std::string& text) {
-  return '\n' + screen.paint(Style::kBold, text) + '\n';
-}
 
 std::string remarks(const ChannelGraph& graph) {
   std::vector<std::string> parts;
@@ -82,32 +79,6 @@ std::string netText(const System& system, int net) {
   return net < 0 ? "" : nodeLabel(system, system.node(NodeType::kNet, net));
 }
 
-std::string channelsText(const System& system, const ChannelGraph& graph, const Terminal& screen) {
-  const bool nets = system.count(NodeType::kNet) > 0;
-  std::vector<ChannelLine> lines;
-  for (int channel = 0; channel < graph.nChannels; ++channel) {
-    ChannelLine line{{}, nets ? graph.startNet(channel) : -1, nets ? graph.endNet(channel) : -1};
-    for (int i = 0; i < graph.gpuCount; ++i)
-      line.gpus.push_back(system.gpu(system.node(NodeType::kGpu, graph.gpu(channel, i))).rank);
-    lines.push_back(std::move(line));
-  }
-  std::vector<Column> columns = {{"channel", Align::kRight}};
-  if (nets) columns.push_back({"from"});
-  columns.push_back({"ranks"});
-  if (nets) columns.push_back({"to"});
-  // Each rank as wide as the widest, so that they stand below each other.
-  const std::size_t digits = std::to_string(system.count(NodeType::kGpu) - 1).size();
-  Table table(columns);
-  for (const auto& group : grouped(lines)) {
-    std::vector<Cell> row = {{listText(group.channels)}};
-    if (nets) row.push_back({netText(system, group.line.startNet), Style::kCyan});
-    row.push_back({ranksText(group.line.gpus, {}, digits)});
-    if (nets) row.push_back({netText(system, group.line.endNet), Style::kCyan});
-    table.add(std::move(row));
-  }
-  return table.text(screen, 2);
-}
-
 // What the ring channels would like to use and cannot: direct access between neighbours, and of NICs to GPU
 // memory.
 std::vector<Decision> refusals(const Plan& plan, const HostPlan& host) {
@@ -154,21 +125,55 @@ std::string refusalsText(const Plan& plan, const HostPlan& host, const std::stri
       reasons.push_back(std::move(reason));
   }
   if (reasons.empty()) return "";
-  std::string text = heading(screen, "What the rings of " + which + " do without, and why");
+  std::string text = screen.heading("What the rings of " + which + " do without, and why");
   for (std::size_t i = 0; i < reasons.size() && i < kMostReasons; ++i) text += "  " + reasons[i] + '\n';
   if (reasons.size() > kMostReasons) text += fmt::format("  and {} more\n", reasons.size() - kMostReasons);
   return text;
 }
 
+// Rings and trees beside the most that any could have.
+std::string boundsText(const Plan& plan, const HostPlan& host, const Terminal& screen) {
+  std::string text;
+  for (const PlanBound& bound : boundsOf(plan, host))
+    text += fmt::format("  {}\n", boundLine(bound, host.system(), screen));
+  return text;
+}
+
 }  // namespace
+
+std::string channelsText(const System& system, const ChannelGraph& graph, const Terminal& screen) {
+  const bool nets = system.count(NodeType::kNet) > 0;
+  std::vector<ChannelLine> lines;
+  for (int channel = 0; channel < graph.nChannels; ++channel) {
+    ChannelLine line{{}, nets ? graph.startNet(channel) : -1, nets ? graph.endNet(channel) : -1};
+    for (int i = 0; i < graph.gpuCount; ++i)
+      line.gpus.push_back(system.gpu(system.node(NodeType::kGpu, graph.gpu(channel, i))).rank);
+    lines.push_back(std::move(line));
+  }
+  std::vector<Column> columns = {{"channel", Align::kRight}};
+  if (nets) columns.push_back({"from"});
+  columns.push_back({"ranks"});
+  if (nets) columns.push_back({"to"});
+  // Each rank as wide as the widest, so that they stand below each other.
+  const std::size_t digits = std::to_string(system.count(NodeType::kGpu) - 1).size();
+  Table table(columns);
+  for (const auto& group : grouped(lines)) {
+    std::vector<Cell> row = {{listText(group.channels)}};
+    if (nets) row.push_back({netText(system, group.line.startNet), Style::kCyan});
+    row.push_back({ranksText(group.line.gpus, {}, digits)});
+    if (nets) row.push_back({netText(system, group.line.endNet), Style::kCyan});
+    table.add(std::move(row));
+  }
+  return table.text(screen, 2);
+}
 
 std::string hostText(const Plan& plan, const HostPlan& host, const std::string& which,
                      const Terminal& screen) {
-  std::string text = heading(screen, "Graphs of " + which + ", bandwidth per channel");
-  text += graphsText(host, screen);
-  text += heading(screen, "Ring channels of " + which);
+  std::string text = screen.heading("Graphs of " + which + ", bandwidth per channel");
+  text += graphsText(host, screen) + boundsText(plan, host, screen);
+  text += screen.heading("Ring channels of " + which);
   text += channelsText(host.system(), host.ring(), screen);
-  text += heading(screen, "Tree channels of " + which);
+  text += screen.heading("Tree channels of " + which);
   text += channelsText(host.system(), host.tree(), screen);
   return text + refusalsText(plan, host, which, screen);
 }

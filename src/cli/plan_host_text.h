@@ -12,4 +12,7 @@ namespace xylem::cli {
 std::string hostText(const Plan& plan, const HostPlan& host, const std::string& which,
                      const Terminal& screen);
 
+// The channels of a graph, line by line: NETs and ranks.
+std::string channelsText(const System& system, const ChannelGraph& graph, const Terminal& screen);
+
 }  // namespace xylem::cli

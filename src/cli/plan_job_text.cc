@@ -19,10 +19,6 @@ namespace {
 // Of nodes with children; the first ones stand nearest to the root.
 constexpr std::size_t kMostParents = 8;
 
-std::string heading(const Terminal& screen, const std::string& text) {
-  return '\n' + screen.paint(Style::kBold, text) + '\n';
-}
-
 int rootOf(const DoubleTree& trees, int tree) {
   int node = 0;
   while (trees.place(tree, node).parent != kNoTreeNode) node = trees.place(tree, node).parent;
@@ -93,7 +89,7 @@ std::string ringsText(const Plan& plan, const Terminal& screen) {
         if (c.source(0, channel).searched == searched) channels.push_back(channel);
     if (!channels.empty()) table.add({{listText(channels)}, {ranksText(group.line, c.nodes.ofRank, 1)}});
   }
-  return heading(screen, c.nodes.count() > 1 ? "Rings of the job, | between nodes" : "Rings of the job") +
+  return screen.heading(c.nodes.count() > 1 ? "Rings of the job, | between nodes" : "Rings of the job") +
          table.text(screen, 2);
 }
 
@@ -108,8 +104,8 @@ std::string treesText(const Plan& plan, const Terminal& screen) {
     const std::vector<int>& of = channels[static_cast<std::size_t>(tree)];
     if (!of.empty()) table.add({{listText(of)}, {treeText(c.nodes.count(), tree)}});
   }
-  return heading(screen, fmt::format("Trees of the job over its nodes, parent > children; {} hops deep",
-                                     treeDepth(c))) +
+  return screen.heading(
+             fmt::format("Trees of the job over its nodes, parent > children; {} hops deep", treeDepth(c))) +
          table.text(screen, 2);
 }
 
@@ -131,9 +127,9 @@ std::string choicesText(const Plan& plan, const Terminal& screen) {
                     : fmt::format("{}-{}", stretch.leastChannels, stretch.mostChannels)},
                {timesText(model, Collective::kAllReduce, stretch)}});
   }
-  return heading(screen, plan.hostPlans.size() > 1
-                             ? "AllReduce by size as rank 0 chooses, with the predicted time"
-                             : "AllReduce by size, with the predicted time") +
+  return screen.heading(plan.hostPlans.size() > 1
+                            ? "AllReduce by size as rank 0 chooses, with the predicted time"
+                            : "AllReduce by size, with the predicted time") +
          table.text(screen, 2);
 }
 

@@ -20,7 +20,7 @@ namespace {
 constexpr std::size_t kMostKinds = 8;
 constexpr std::size_t kMostRanges = 4;
 
-std::string sizeText(const Plan& plan, const std::string& machine, const Terminal& screen) {
+std::string jobSizeText(const Plan& plan, const std::string& machine, const Terminal& screen) {
   const Job& job = plan.job();
   std::string text =
       fmt::format("{} on {} of {}", screen.paint(Style::kBold, counted(job.ranks(), "rank")),
@@ -98,7 +98,7 @@ std::string kindsText(const Plan& plan, const std::vector<HostKind>& kinds, cons
 }  // namespace
 
 std::string planText(const Plan& plan, const std::string& machine, const Terminal& screen) {
-  std::string text = sizeText(plan, machine, screen) + gpusOfJob(plan) + channelsText(plan);
+  std::string text = jobSizeText(plan, machine, screen) + gpusOfJob(plan) + channelsText(plan);
   text += agreementText(plan, screen);
   for (const auto& [name, value] : plan.settings) text += fmt::format("set: {}={}\n", name, value);
   if (plan.hostPlans.size() == 1) {

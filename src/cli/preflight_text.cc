@@ -38,10 +38,6 @@ class Sentences {
   Table table_{{{""}}};
 };
 
-std::string heading(const Terminal& screen, const std::string& text) {
-  return '\n' + screen.paint(Style::kBold, text) + '\n';
-}
-
 // Columns with a value per kind.
 class ByKind {
  public:
@@ -90,7 +86,7 @@ std::string kindsText(const Plan& plan, const Kinds& kinds, const Terminal& scre
                {listText(kinds[view].ranks, kMostRanges)},
                {fmt::format("{}, {}", counted(plan.hostPlans[view]->system().count(NodeType::kGpu), "GPU"),
                             smText(*plan.hostPlans[view]))}});
-  std::string text = heading(screen, "Kinds of hosts") + table.text(screen, 2);
+  std::string text = screen.heading("Kinds of hosts") + table.text(screen, 2);
   if (kinds.size() > kMostKinds)
     text += fmt::format("  and {} more (--json has all)\n", kinds.size() - kMostKinds);
   return text;
@@ -195,7 +191,7 @@ std::string mismatchesText(const Preflight& result, const Kinds& kinds, const Te
     add("Send/Receive", mismatch.first, last, values);
   }
   if (table.empty()) return "";
-  std::string text = heading(screen, "What ranks would do differently") + table.text(screen, 2);
+  std::string text = screen.heading("What ranks would do differently") + table.text(screen, 2);
   if (lines > kMostMismatches)
     text += fmt::format("  and {} more (--json has all)\n", lines - kMostMismatches);
   return text;
@@ -203,7 +199,7 @@ std::string mismatchesText(const Preflight& result, const Kinds& kinds, const Te
 
 std::string setupText(const Preflight& result, const Terminal& screen) {
   if (result.setup.empty()) return "";
-  std::string text = heading(screen, "Connecting would not end");
+  std::string text = screen.heading("Connecting would not end");
   Sentences sentences;
   for (Setup setup : result.setup) sentences.add(explain(setup));
   return text + sentences.text(screen);
@@ -232,7 +228,7 @@ std::string causesText(const Preflight& result, const Kinds& kinds, const Termin
     table.add(std::move(row));
     if (cause.hangs()) sentences.add(explain(cause.what));
   }
-  return heading(screen, "Why: what each rank computes alone, and NCCL does not exchange") +
+  return screen.heading("Why: what each rank computes alone, and NCCL does not exchange") +
          table.text(screen, 2) + sentences.text(screen);
 }
 
@@ -267,18 +263,18 @@ std::string costsText(const RemedySearch& search, const Terminal& screen) {
       if (changes) table.add(std::move(row));
     }
   if (table.empty()) return "  They cost nothing at the sizes that were compared, by the predicted times.\n";
-  return heading(screen, "What it costs: predicted times where they change, of the slowest kind of host") +
+  return screen.heading("What it costs: predicted times where they change, of the slowest kind of host") +
          table.text(screen, 2);
 }
 
 std::string remediesText(const RemedySearch& search, const Terminal& screen) {
   if (search.found.empty())
-    return heading(screen, "What avoids it") +
+    return screen.heading("What avoids it") +
            fmt::format("  none of {}: run a job per kind of host\n",
                        counted(search.tried, "combination") + " of settings that were tried");
   std::string text =
-      heading(screen, search.found.size() == 1 ? "What avoids it, set for all ranks"
-                                               : "What avoids it: any of these, set for all ranks");
+      screen.heading(search.found.size() == 1 ? "What avoids it, set for all ranks"
+                                              : "What avoids it: any of these, set for all ranks");
   for (std::size_t i = 0; i < search.found.size(); ++i)
     text += fmt::format("  {}{}\n", search.found.size() == 1 ? "" : fmt::format("{}  ", i + 1),
                         screen.paint(Style::kGreen, search.found[i].text()));
@@ -287,7 +283,7 @@ std::string remediesText(const RemedySearch& search, const Terminal& screen) {
 
 std::string nicsText(const Plan& plan, const Preflight& result, const Kinds& kinds, const Terminal& screen) {
   if (!result.lacksNics()) return "";
-  std::string text = heading(screen, "Without a usable NIC");
+  std::string text = screen.heading("Without a usable NIC");
   for (std::size_t view = 0; view < kinds.size(); ++view) {
     if (result.endsWithoutNic[view] == 0) continue;
     const bool any = plan.hostPlans[view]->system().count(NodeType::kNet) > 0;
@@ -314,7 +310,7 @@ std::string remarksText(const Preflight& result, const Kinds& kinds, const Termi
     table.add(std::move(row));
     sentences.add(remarkMeaning(remark));
   }
-  return heading(screen, "Also different, which hangs nothing") + table.text(screen, 2) +
+  return screen.heading("Also different, which hangs nothing") + table.text(screen, 2) +
          sentences.text(screen);
 }
 

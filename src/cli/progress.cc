@@ -21,6 +21,11 @@ Progress::~Progress() {
   if (thread_.joinable()) thread_.join();
 }
 
+void Progress::say(std::string what) {
+  const std::lock_guard lock(mutex_);
+  what_ = std::move(what);
+}
+
 void Progress::show() {
   constexpr std::chrono::seconds kStep(1);
   const auto start = std::chrono::steady_clock::now();

@@ -21,6 +21,9 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
+  // It is something else from now on.
+  void say(std::string what);
+
  private:
   void show();
 

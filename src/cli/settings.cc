@@ -32,7 +32,8 @@ std::string rangeText(const SettingSpec& spec) {
 }
 
 std::string valueText(const Settings& settings, const SettingSpec& spec) {
-  return isInteger(spec) ? std::to_string(settings.integer(spec.id)) : settings.text(spec.id);
+  if (isInteger(spec)) return std::to_string(settings.integer(spec.id));
+  return spec.kind == SettingKind::kSecret && settings.isSet(spec.id) ? "(hidden)" : settings.text(spec.id);
 }
 
 std::string jsonText(const Settings& settings, bool setOnly) {
@@ -48,7 +49,7 @@ std::string jsonText(const Settings& settings, bool setOnly) {
       row["value"] = settings.integer(spec.id);
     } else {
       row["default"] = spec.fallback;
-      row["value"] = settings.text(spec.id);
+      row["value"] = valueText(settings, spec);
     }
     row["set"] = set;
     if (set) row["origin"] = settings.origin(spec.id);

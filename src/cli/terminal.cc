@@ -67,6 +67,8 @@ std::string Terminal::paint(Style style, std::string_view text) const {
   return fmt::format("{}{}{}", escapeCode(style), text, kResetCode);
 }
 
+std::string Terminal::heading(std::string_view text) const { return '\n' + paint(Style::kBold, text) + '\n'; }
+
 Terminal terminalOf(std::FILE* stream) {
   const int fd = fileno(stream);
   Terminal terminal;

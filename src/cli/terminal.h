@@ -21,6 +21,8 @@ struct Terminal {
 
   // The text with the style's escape codes, or as it is where there is no colour.
   std::string paint(Style style, std::string_view text) const;
+  // The head line of what follows, with an empty line before it.
+  std::string heading(std::string_view text) const;
 };
 
 Terminal terminalOf(std::FILE* stream);

@@ -6,6 +6,7 @@
 #include <array>
 
 #include "cli/machine_words.h"
+#include "cli/size_text.h"
 #include "cli/table.h"
 #include "tuning/bus_bandwidth.h"
 #include "tuning/choice.h"
@@ -18,17 +19,6 @@ constexpr std::array kOrder = {Collective::kAllReduce, Collective::kAllGather, C
                                Collective::kBroadcast, Collective::kReduce};
 // A runner-up within this factor makes a choice worth measuring.
 constexpr float kClose = 1.1f;
-
-std::string sizeText(std::uint64_t bytes) {
-  constexpr std::array kUnits = {"B", "KiB", "MiB", "GiB", "TiB"};
-  constexpr std::uint64_t kStep = 1024;
-  std::size_t unit = 0;
-  while (unit + 1 < kUnits.size() && bytes >= kStep && bytes % kStep == 0) {
-    bytes /= kStep;
-    ++unit;
-  }
-  return fmt::format("{} {}", bytes, kUnits[unit]);
-}
 
 std::string timeText(float microseconds) {
   const double us = microseconds;

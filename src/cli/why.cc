@@ -9,9 +9,9 @@
 #include "cli/job_input.h"
 #include "cli/machine_input.h"
 #include "cli/progress.h"
-#include "cli/why_json.h"
 #include "cli/why_text.h"
 #include "core/error.h"
+#include "why/json.h"
 
 namespace xylem::cli {
 namespace {

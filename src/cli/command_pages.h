@@ -1,0 +1,34 @@
+#pragma once
+// What --help knows of every command, as values: manual pages and shell completion are made of them.
+//
+//   for (const CommandPage& page : pagesOf(app)) write(manPage(page, ...));
+
+#include <string>
+#include <vector>
+
+namespace CLI {
+class App;
+}
+
+namespace xylem::cli {
+
+struct OptionPage {
+  std::vector<std::string> names;  // "-p", "--processes"; of a positional its name alone
+  std::string value;               // "SECONDS"; empty for a flag
+  std::vector<std::string> choices;
+  std::string description;
+  bool required = false;
+  bool repeats = false;
+};
+
+struct CommandPage {
+  std::string name;  // "perf"; empty for `xylem` itself
+  std::string summary;
+  std::vector<OptionPage> positionals, options;
+  std::string footer;  // examples and remarks
+};
+
+// The first is that of `xylem` itself.
+std::vector<CommandPage> pagesOf(const CLI::App& app);
+
+}  // namespace xylem::cli

@@ -1,0 +1,41 @@
+#pragma once
+// The store of a launcher that speaks PMIx (Open MPI's mpirun, PRRTE's prun, srun --mpi=pmix), through its
+// client library: loaded when it is used, so that nothing needs it installed.
+//
+//   PmixClient store;                       // PMIx_Init, and the destructor PMIx_Finalize
+//   if (rank == 0) store.put("id", text);
+//   store.barrier();
+//   text = store.get("id", 0);
+
+#include <cstdint>
+#include <string>
+
+#include "launch/launched_process.h"
+
+namespace xylem {
+
+class PmixClient {
+ public:
+  // A server has said where it is.
+  static bool isOffered(const Environment& environment);
+  // The library is there, too.
+  static bool isUsable(const Environment& environment);
+
+  // All throw Error.
+  PmixClient();
+  ~PmixClient();
+  PmixClient(const PmixClient&) = delete;
+  PmixClient& operator=(const PmixClient&) = delete;
+
+  LaunchedProcess process() const;
+  void put(const std::string& key, const std::string& value);
+  // Returns when all processes of the job have come here, with what they have put.
+  void barrier();
+  // What process `rank` has put.
+  std::string get(const std::string& key, int rank) const;
+
+ private:
+  int number(const char* key, std::uint32_t rank) const;
+};
+
+}  // namespace xylem
