@@ -1,24 +1,23 @@
 #include "device/host_device.h"
 
 #include <sched.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
 
 #include "core/log.h"
+#include "core/shareable_memory.h"
 #include "device/scheduler.h"
 
 namespace xylem {
 namespace {
 
-constexpr std::size_t kAlignment = 256;  // cudaMalloc's promise
-constexpr std::size_t kHugePageBytes = std::size_t{2} << 20;
-
-// How many processes of the job a launcher says it started on this machine; 0 if none does.
+// How many processes of the job a launcher says it started on this machine; 0 if none does. Slurm's list may
+// have more behind the number, which is then the first host's.
 int launchedLocally() {
-  for (const char* variable : {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", "LOCAL_WORLD_SIZE"})
+  for (const char* variable :
+       {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", "LOCAL_WORLD_SIZE", "SLURM_STEP_TASKS_PER_NODE"})
     if (const char* text = std::getenv(variable)) return std::atoi(text);
   return 0;
 }
@@ -51,17 +50,10 @@ OwnedStream::OwnedStream(int device) : stream_(device) { Scheduler::instance().a
 
 OwnedStream::~OwnedStream() { Scheduler::instance().detach(stream_); }
 
-void* allocateMemory(std::size_t bytes) {
-  if (bytes == 0) return nullptr;
-  const std::size_t alignment = bytes >= kHugePageBytes ? kHugePageBytes : kAlignment;
-  void* memory = nullptr;
-  if (posix_memalign(&memory, alignment, bytes) != 0)
-    throw Error(ResultCode::kSystemError, "cannot allocate {} bytes", bytes);
-  // Large buffers are walked through from end to end: fewer address translations. Only a hint.
-  if (bytes >= kHugePageBytes) madvise(memory, bytes, MADV_HUGEPAGE);
-  return memory;
-}
+void* allocateMemory(std::size_t bytes) { return bytes == 0 ? nullptr : ShareableMemory::allocate(bytes); }
 
-void releaseMemory(void* memory) noexcept { std::free(memory); }
+void releaseMemory(void* memory) noexcept {
+  if (memory != nullptr) ShareableMemory::release(memory);
+}
 
 }  // namespace xylem

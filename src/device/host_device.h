@@ -33,7 +33,8 @@ class OwnedStream {
   Stream stream_;
 };
 
-// Memory of a device: `bytes` aligned to 256; throws Error if there is none. releaseMemory takes null, too.
+// Memory of a device: `bytes` aligned to 256, where other processes of the host can be let in
+// (core/shareable_memory.h); throws Error if there is none. releaseMemory takes null, too.
 void* allocateMemory(std::size_t bytes);
 void releaseMemory(void* memory) noexcept;
 

@@ -8,6 +8,13 @@
 namespace xylem {
 namespace {
 
+// The stream into which this thread enqueued last.
+thread_local const Stream* latest = nullptr;
+
+// A thread that waits for what it enqueued last has, as a rule, nothing else to do: it looks around only
+// after so many vain tries, as looking takes other threads' cache lines away.
+constexpr int kTriesBeforeHelping = 32;
+
 // Marks a stream as waited for.
 class Attendance {
  public:
@@ -64,30 +71,45 @@ Worker& Scheduler::workerOf(int device) {
   return *workers_.emplace_back(std::make_unique<Worker>(*this, device));
 }
 
-void Scheduler::enqueue(Stream& stream, Task& task) {
+void Scheduler::enqueue(Stream& stream, Task& task, bool lasting) {
   Worker* worker = stream.worker();
   if (worker == nullptr) {
     worker = &workerOf(stream.device());
     stream.setWorker(worker);
   }
+  latest = &stream;
   stream.enqueue(task);
-  worker->notify();
+  if (lasting)
+    worker->hurry();
+  else
+    worker->notify();
 }
 
-Scheduler::Helped Scheduler::helpOne(const Stream* own, int device, bool checkStalls) {
+void Scheduler::begin(Stream& stream) noexcept {
+  if (stream.enqueued() - stream.finished() != 1 || !stream.tryClaim()) return;
+  stream.run();
+  stream.release();
+}
+
+Scheduler::Helped Scheduler::helpOne(const Stream* own, int device, bool checkStalls, std::size_t& turn) {
   Stream* chosen = nullptr;
+  bool taken = false;
   {
     const std::unique_lock lock(mutex_, std::try_to_lock);
     if (!lock) return Helped::kBlocked;  // somebody else looks right now
     for (std::size_t i = 0; i < streams_.size() && chosen == nullptr; ++i) {
-      Stream* stream = streams_[(cursor_ + i) % streams_.size()];
+      Stream* stream = streams_[(turn + i) % streams_.size()];
       if (stream == own || (device >= 0 && stream->device() != device)) continue;
-      if (!stream->pending() || stream->attended() || !stream->tryClaim()) continue;
+      if (!stream->pending()) continue;
+      if (stream->attended() || !stream->tryClaim()) {
+        taken = true;
+        continue;
+      }
       chosen = stream;
-      cursor_ = (cursor_ + i + 1) % streams_.size();
+      turn = (turn + i + 1) % streams_.size();
     }
   }
-  if (chosen == nullptr) return Helped::kNothing;
+  if (chosen == nullptr) return taken ? Helped::kTaken : Helped::kNothing;
   const Progress progress = chosen->run();
   if (progress == Progress::kWouldBlock && checkStalls) chosen->checkStall();
   chosen->release();
@@ -99,7 +121,9 @@ void Scheduler::wait(Stream& stream) {
   if (stream.finished() >= target) return;
   const Attendance attendance(stream);
   Backoff backoff(policy());
+  std::size_t turn = 0;
   bool mine = false;
+  int triesLeft = latest == &stream ? kTriesBeforeHelping : 0;
   while (stream.finished() < target) {
     if (!mine) mine = stream.tryClaim();
     bool advanced = false;
@@ -108,8 +132,8 @@ void Scheduler::wait(Stream& stream) {
       advanced = stream.run() != Progress::kWouldBlock;
       if (!advanced && stalled) stream.checkStall();
     }
-    if (!advanced && stream.finished() < target)
-      advanced = helpOne(&stream, -1, stalled) == Helped::kAdvanced;
+    if (!advanced && triesLeft-- <= 0 && stream.finished() < target)
+      advanced = helpOne(&stream, -1, stalled, turn) == Helped::kAdvanced;
     if (advanced)
       backoff.reset();
     else
@@ -120,8 +144,9 @@ void Scheduler::wait(Stream& stream) {
 
 void Scheduler::waitUntil(const std::function<bool()>& done) {
   Backoff backoff(policy());
+  std::size_t turn = 0;
   while (!done()) {
-    if (helpOne(nullptr, -1, backoff.takeStall()) == Helped::kAdvanced)
+    if (helpOne(nullptr, -1, backoff.takeStall(), turn) == Helped::kAdvanced)
       backoff.reset();
     else
       backoff.pause();

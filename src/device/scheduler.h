@@ -41,7 +41,10 @@ class Scheduler {
   // The device's default stream, made on first use; it lives as long as the scheduler.
   Stream& defaultStream(int device);
 
-  void enqueue(Stream& stream, Task& task);
+  // `lasting`: it will take long enough for a worker to be woken for it, should nobody wait for it.
+  void enqueue(Stream& stream, Task& task, bool lasting = false);
+  // After enqueueing what takes no time to speak of: begins with it at once, if nothing is before it.
+  void begin(Stream& stream) noexcept;
   // Returns when everything enqueued before the call is done; errors stay in the stream.
   void wait(Stream& stream);
   // Runs whatever can run in this process until `done` says so.
@@ -55,17 +58,18 @@ class Scheduler {
 
  private:
   friend class Worker;
-  enum class Helped { kAdvanced, kBlocked, kNothing };
+  // kTaken: there is work, but others are at it, who may leave it as it is at any time.
+  enum class Helped { kAdvanced, kBlocked, kTaken, kNothing };
   // Runs one unattended stream (of `device`, or of any if that is negative) other than `own`, if there is
-  // one.
-  Helped helpOne(const Stream* own, int device, bool checkStalls);
+  // one: the next after `turn`, which is the caller's own. With one for all, a helper could find the same
+  // stream for ever, as the others always move on to just before it.
+  Helped helpOne(const Stream* own, int device, bool checkStalls, std::size_t& turn);
   Worker& workerOf(int device);
 
-  std::mutex mutex_;  // guards the lists and the cursor; never held while tasks run
+  std::mutex mutex_;  // guards the lists; never held while tasks run
   std::vector<Stream*> streams_;
   std::map<int, std::unique_ptr<Stream>> defaults_;
   std::vector<std::unique_ptr<Worker>> workers_;  // after the streams, so that they end first
-  std::size_t cursor_ = 0;
   std::atomic<int> localRanks_{1};
   const int cores_;
 };

@@ -34,7 +34,8 @@ void Stream::finishFront(const Error* error) noexcept {
   Task* done = front_;
   front_ = done->next_;
   done->finish(error);  // `done` belongs to its owner from here on
-  finished_.fetch_add(1, std::memory_order_release);
+  // Nobody else writes it.
+  finished_.store(finished_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
 }
 
 Progress Stream::run() noexcept {

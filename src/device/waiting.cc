@@ -11,6 +11,8 @@ namespace {
 constexpr std::chrono::milliseconds kStallInterval{1};
 constexpr std::uint32_t kYieldsPerClockRead = 16;
 
+}  // namespace
+
 void pauseProcessor() {
 #if defined(__x86_64__) || defined(__i386__)
   __builtin_ia32_pause();
@@ -18,8 +20,6 @@ void pauseProcessor() {
   asm volatile("yield");
 #endif
 }
-
-}  // namespace
 
 WaitPolicy chooseWaitPolicy(int ranks, int cores) {
   WaitPolicy policy;

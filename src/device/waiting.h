@@ -21,6 +21,9 @@ struct WaitPolicy {
   std::chrono::microseconds longestSleep{1000};
 };
 
+// Tells the processor that this thread waits.
+void pauseProcessor();
+
 // `ranks`: those of this machine that wait at the same time; `cores`: those they share.
 WaitPolicy chooseWaitPolicy(int ranks, int cores);
 

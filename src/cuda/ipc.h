@@ -1,0 +1,46 @@
+#pragma once
+// Names of memory for other processes of this host: what is inside of cudaIpcMemHandle_t and
+// cudaIpcEventHandle_t.
+//
+//   const IpcName name = nameForIpc(data, bytes, IpcKind::kMemory);
+//   void* theirs = openIpc(name, IpcKind::kMemory);   // in another process
+//   closeIpc(theirs);
+//
+// A name says which descriptor of which process the memory's region is (core/shareable_memory.h), which /proc
+// opens, and which file that must be: a number that meanwhile stands for something else is noticed.
+
+#include <sys/types.h>
+
+#include <cstddef>
+#include <cstdint>
+
+#include "host/cuda_runtime.h"
+
+namespace xylem {
+
+enum class IpcKind : std::uint32_t { kMemory = 1, kEvent = 2 };
+
+struct IpcName {
+  static constexpr std::uint64_t kMagic = 0x78796c656d697063ull;  // "xylemipc"
+  std::uint64_t magic = kMagic;
+  IpcKind kind = IpcKind::kMemory;
+  std::int32_t process = 0;
+  std::int32_t descriptor = -1;
+  std::uint32_t unused = 0;
+  std::uint64_t device = 0;  // of the file
+  std::uint64_t file = 0;    // its inode
+  std::uint64_t offset = 0;
+  std::uint64_t bytes = 0;
+};
+static_assert(sizeof(IpcName) <= CUDA_IPC_HANDLE_SIZE);
+
+// Throws CudaFailure, cudaErrorInvalidValue, for memory that is not shareable.
+IpcName nameForIpc(const void* memory, std::size_t bytes, IpcKind kind);
+// The same address each time until it was closed as often. Throws CudaFailure.
+void* openIpc(const IpcName& name, IpcKind kind);
+// False if it is not open.
+bool closeIpc(const void* memory);
+// How many bytes are open at this address; 0 for others.
+std::size_t ipcBytesAt(const void* memory);
+
+}  // namespace xylem

@@ -1,0 +1,95 @@
+#pragma once
+// A profiler plugin made for NCCL (NCCL_PROFILER_PLUGIN), as one communicator uses it: told when groups,
+// collectives, sends and receives are issued.
+//
+//   std::unique_ptr<Profiler> profiler = findProfiler(settings, {rank, id}, log);   // null: there is none
+//   {
+//     ProfiledGroup group(*profiler);                     // stops its events, children first
+//     group.start(ProfiledCall{.function = 4, ...});
+//   }
+
+#include <memory>
+#include <vector>
+
+#include "core/data_type.h"
+#include "core/kinds.h"
+#include "core/log.h"
+#include "core/settings.h"
+#include "plugins/plugin_library.h"
+#include "plugins/profiler_abi.h"
+
+namespace xylem {
+
+struct ProfiledRank {
+  int rank = 0;
+  std::uint64_t communicator = 0;  // the same on all ranks, and on no other communicator
+};
+
+struct ProfiledCall {
+  bool pointToPoint = false;
+  const char* name = "";  // `AllReduce`
+  int function = 0;       // NCCL's number of it
+  const void* send = nullptr;
+  void* receive = nullptr;
+  std::size_t count = 0;
+  DataType type = DataType::kInt8;
+  int peer = 0;  // or root
+  // Collectives:
+  ReduceOp op = ReduceOp::kSum;
+  std::size_t bytes = 0;
+  Algorithm algorithm = Algorithm::kRing;
+  Protocol protocol = Protocol::kSimple;
+  int channels = 1;
+  bool direct = false;  // no algorithm of NCCL: the ranks reach into each other's memory
+};
+
+class Profiler {
+ public:
+  // Throws if the plugin's init fails.
+  Profiler(std::shared_ptr<const PluginLibrary> library, VersionedSymbol table, const ProfiledRank& rank,
+           const std::shared_ptr<const Logger>& log);
+  ~Profiler();
+  Profiler(const Profiler&) = delete;
+  Profiler& operator=(const Profiler&) = delete;
+
+  // Whether the plugin wants any events of groups, collectives, sends or receives now.
+  bool listens() const;
+
+ private:
+  friend class ProfiledGroup;
+  void* start(abi::ProfiledKind kind, void* parent, const ProfiledCall* call);
+  template <typename Event>
+  void* startAs(abi::ProfiledKind kind, void* parent, const ProfiledCall* call);
+  void stop(void* event) const;
+
+  const abi::Profiler& table() const { return *static_cast<const abi::Profiler*>(table_.object); }
+
+  std::shared_ptr<const PluginLibrary> library_;
+  VersionedSymbol table_;
+  ProfiledRank rank_;
+  void* context_ = nullptr;
+  std::uint64_t collectives_ = 0;  // so far
+};
+
+// What one group issues. Stopping says that it has been issued, not that it is done.
+class ProfiledGroup {
+ public:
+  explicit ProfiledGroup(Profiler& profiler);
+  ~ProfiledGroup();
+  ProfiledGroup(const ProfiledGroup&) = delete;
+  ProfiledGroup& operator=(const ProfiledGroup&) = delete;
+
+  void start(const ProfiledCall& call);
+
+ private:
+  Profiler& profiler_;
+  void* group_;
+  std::vector<void*> calls_;
+};
+
+// By NCCL's rules: the variable, else libnccl-profiler.so. Null if there is none, or if its init fails, which
+// the log says.
+std::unique_ptr<Profiler> findProfiler(const Settings& settings, const ProfiledRank& rank,
+                                       const std::shared_ptr<const Logger>& log);
+
+}  // namespace xylem

@@ -1,0 +1,13 @@
+#include "wire/acceptor.h"
+
+#include "wire/socket.h"
+
+namespace xylem {
+
+Acceptor::Acceptor(const SocketAddress& address, const Secret& secret, const Logger& log, const char* who)
+    : listener_(listenTcp(address)),
+      address_(SocketAddress::boundTo(listener_.get())),
+      reception_(
+          listener_.get(), [this] { return acceptTcp(listener_.get()); }, secret, log, who) {}
+
+}  // namespace xylem
