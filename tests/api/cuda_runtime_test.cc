@@ -69,6 +69,27 @@ TEST(CudaRuntime, StreamsKeepTheirOrder) {
   EXPECT_EQ(cudaStreamDestroy(stream), cudaSuccess);
 }
 
+// As with CUDA, a program may reuse its own memory once a copy to the device was enqueued.
+TEST(CudaRuntime, ACopyFromTheProgramsMemoryIsTakenAtOnce) {
+  cudaStream_t stream = nullptr;
+  ASSERT_EQ(cudaStreamCreate(&stream), cudaSuccess);
+  void *device = nullptr, *pinned = nullptr;
+  ASSERT_EQ(cudaMalloc(&device, 2000), cudaSuccess);
+  ASSERT_EQ(cudaMallocHost(&pinned, 1000), cudaSuccess);
+  auto* bytes = static_cast<char*>(device);
+  std::vector<char> mine(1000, 'a');
+  std::memset(pinned, 'c', 1000);
+  EXPECT_EQ(cudaMemcpyAsync(bytes, mine.data(), 1000, cudaMemcpyHostToDevice, stream), cudaSuccess);
+  mine.assign(1000, 'b');
+  EXPECT_EQ(cudaMemcpyAsync(bytes + 1000, pinned, 1000, cudaMemcpyHostToDevice, stream), cudaSuccess);
+  EXPECT_EQ(cudaStreamSynchronize(stream), cudaSuccess);
+  EXPECT_EQ(bytes[999], 'a');
+  EXPECT_EQ(bytes[1999], 'c');
+  EXPECT_EQ(cudaFree(device), cudaSuccess);
+  EXPECT_EQ(cudaFreeHost(pinned), cudaSuccess);
+  EXPECT_EQ(cudaStreamDestroy(stream), cudaSuccess);
+}
+
 TEST(CudaRuntime, ASynchronousCopyComesAfterTheStreamsOfTheDevice) {
   cudaStream_t stream = nullptr;
   ASSERT_EQ(cudaStreamCreate(&stream), cudaSuccess);

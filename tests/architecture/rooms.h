@@ -17,6 +17,7 @@ struct RoomTable {
   std::vector<std::string> order;                     // as written: lowest first
   std::map<std::string, std::set<std::string>> uses;  // room -> the rooms it may include
   std::set<std::string> planner, runtime;
+  std::set<std::string> apart;          // in neither: of a library of its own, or of the command
   std::set<std::string> publicHeaders;  // of include/ itself, such as nccl.h: not read from the table
 };
 

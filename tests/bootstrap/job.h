@@ -1,8 +1,8 @@
 #pragma once
-// A bootstrap for tests: a root on the loopback, settings with a short time-out, ranks as threads.
+// A bootstrap for tests: roots on the loopback, settings with a short time-out, ranks as threads.
 //
 //   Job job(3);
-//   job.run([](Ring& ring) { ring.barrier(); });
+//   job.run([](Bootstrap& bootstrap) { bootstrap.barrier(); });
 //   EXPECT_EQ(job.errors()[1], "");
 
 #include <functional>
@@ -12,8 +12,8 @@
 #include <thread>
 #include <vector>
 
+#include "bootstrap/bootstrap.h"
 #include "bootstrap/meeting.h"
-#include "bootstrap/ring.h"
 #include "core/error.h"
 
 namespace xylem::testing {
@@ -27,16 +27,22 @@ inline Settings loopbackSettings(int timeoutSeconds = 20) {
 
 class Job {
  public:
-  explicit Job(int ranks, int timeoutSeconds = 20)
+  using Work = std::function<void(Bootstrap&)>;
+
+  explicit Job(int ranks, int timeoutSeconds = 20, int roots = 1)
+      : Job(ranks, loopbackSettings(timeoutSeconds), roots) {}
+  Job(int ranks, const Settings& settings, int roots = 1)
       : ranks_(ranks),
-        settings_(loopbackSettings(timeoutSeconds)),
+        settings_(settings),
         log_(std::make_shared<const Logger>(Settings())),
-        id_(openMeeting(settings_, log_)),
         errors_(static_cast<std::size_t>(ranks)),
-        codes_(static_cast<std::size_t>(ranks), ResultCode::kSuccess) {}
+        codes_(static_cast<std::size_t>(ranks), ResultCode::kSuccess),
+        aborts_(static_cast<std::size_t>(ranks)) {
+    for (int i = 0; i < roots; ++i) ids_.push_back(openMeeting(settings_, log_));
+  }
 
   // Every rank of `present` (all, if that is empty) joins in a thread of its own and does `work`.
-  void run(const std::function<void(Ring&)>& work, std::vector<int> present = {}) {
+  void run(const Work& work, std::vector<int> present = {}) {
     if (present.empty())
       for (int rank = 0; rank < ranks_; ++rank) present.push_back(rank);
     std::vector<std::thread> threads;
@@ -44,32 +50,36 @@ class Job {
     for (std::thread& thread : threads) thread.join();
   }
 
-  const UniqueId& id() const { return id_; }
+  const UniqueId& id() const { return ids_.front(); }
+  const std::vector<UniqueId>& ids() const { return ids_; }
   const Settings& settings() const { return settings_; }
   const Logger& log() const { return *log_; }
   const std::vector<std::string>& errors() const { return errors_; }
+  const std::string& error(int rank) const { return errors_[static_cast<std::size_t>(rank)]; }
   ResultCode code(int rank) const { return codes_[static_cast<std::size_t>(rank)]; }
+  AbortFlag& abortFlag(int rank) { return aborts_[static_cast<std::size_t>(rank)]; }
 
  private:
-  void runRank(int rank, const std::function<void(Ring&)>& work) {
+  void runRank(int rank, const Work& work) {
     const auto r = static_cast<std::size_t>(rank);
-    std::unique_ptr<Ring> ring;
+    std::unique_ptr<Bootstrap> bootstrap;
     try {
-      ring = Ring::join(id_, rank, ranks_, settings_, *log_);
-      work(*ring);
+      bootstrap = Bootstrap::join(ids_, rank, ranks_, settings_, *log_, &aborts_[r]);
+      work(*bootstrap);
     } catch (const Error& error) {
       errors_[r] = error.what();
       codes_[r] = error.code();
-      if (ring) ring->abort(error.what());
+      if (bootstrap) bootstrap->abort(error.what());
     }
   }
 
   int ranks_;
   Settings settings_;
   std::shared_ptr<const Logger> log_;
-  UniqueId id_;
+  std::vector<UniqueId> ids_;
   std::vector<std::string> errors_;
   std::vector<ResultCode> codes_;
+  std::vector<AbortFlag> aborts_;
 };
 
 }  // namespace xylem::testing

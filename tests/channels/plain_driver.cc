@@ -34,9 +34,9 @@ PathType next(PathType type) { return static_cast<PathType>(static_cast<int>(typ
 
 PlainHost::PlainHost(const System& system, const PathTable& paths, const Locality& locality, int crossNic)
     : system_(system), paths_(paths), crossNic_(crossNic), search_(system, paths, locality) {
-  const HostChannels host(system, paths, locality, {});
-  maxBandwidth_ = host.maxBandwidth();
-  totalBandwidth_ = host.totalBandwidth();
+  const HostBandwidth bandwidth = bandwidthOf(system, paths);
+  maxBandwidth_ = bandwidth.max;
+  totalBandwidth_ = bandwidth.total;
 }
 
 ChannelGraph PlainHost::compute(const GraphRequest& request) {

@@ -18,12 +18,12 @@ constexpr const char* kEscape = "\033[";
 TEST(CommandTest, HelpListsEveryCommand) {
   const Outcome run = runCommand({"--help"});
   EXPECT_EQ(run.status, 0);
-  for (const char* command : {"plan", "show", "why", "detect", "settings", "perf"})
+  for (const char* command : {"plan", "show", "why", "detect", "settings", "perf", "run"})
     EXPECT_THAT(run.output, HasSubstr(command));
 }
 
 TEST(CommandTest, EveryCommandHasHelpWithExamples) {
-  for (const char* command : {"plan", "show", "why", "detect", "settings", "perf"}) {
+  for (const char* command : {"plan", "show", "why", "detect", "settings", "perf", "run"}) {
     const Outcome run = runCommand({command, "--help"});
     EXPECT_EQ(run.status, 0) << command;
     EXPECT_THAT(run.output, AllOf(HasSubstr("Examples:"), HasSubstr(std::string("xylem ") + command)));

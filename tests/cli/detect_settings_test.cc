@@ -143,6 +143,16 @@ TEST(SettingsCommandTest, JsonListsAllWithTypes) {
   }
 }
 
+TEST(SettingsCommandTest, SecretsAreNotShown) {
+  const std::map<std::string, std::string> environment = {{"XYLEM_SECRET", "correct-horse"}};
+  for (const std::vector<std::string>& arguments :
+       {std::vector<std::string>{"settings", "--set-only"}, {"settings", "--set-only", "--json"}}) {
+    const Outcome run = runCommand(arguments, environment);
+    EXPECT_THAT(run.output,
+                AllOf(HasSubstr("XYLEM_SECRET"), HasSubstr("(hidden)"), Not(HasSubstr("correct-horse"))));
+  }
+}
+
 TEST(SettingsCommandTest, JsonIsAlwaysUtf8) {
   const Outcome run = runCommand({"settings", "--json", "--set-only"}, {{"NCCL_HOSTID", "caf\xe9"}});
   EXPECT_TRUE(nlohmann::json::accept(run.output));

@@ -1,17 +1,13 @@
-// xylem perf: right results in every shape, and what it says when something goes wrong.
+// xylem perf: right results of every operation in every shape of job, and what it says when something goes
+// wrong.
 
 #include <gmock/gmock.h>
 #include <signal.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include <array>
-#include <chrono>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
-#include <thread>
 
+#include "cli/background_command.h"
 #include "cli/run_command.h"
 
 namespace xylem::testing {
@@ -19,33 +15,96 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
+using Json = nlohmann::json;
+using Words = std::vector<std::string>;
 
 const std::map<std::string, std::string> kLoopback{{"NCCL_SOCKET_IFNAME", "lo"}};
+constexpr const char* kOperations[] = {"all_reduce", "all_gather", "reduce_scatter", "broadcast",
+                                       "reduce",     "alltoall",   "scatter",        "gather",
+                                       "sendrecv",   "hypercube"};
+
+Words operator+(Words words, const Words& more) {
+  words.insert(words.end(), more.begin(), more.end());
+  return words;
+}
+
+// Once each, without a warm up: about what is right, not how fast.
+const Words kOnce = {"-w", "0", "-n", "1"};
+
+// The JSON of a job whose results are all right.
+Json resultsOf(const Words& words, const std::map<std::string, std::string>& environment = kLoopback) {
+  const Outcome run = runCommand(Words{"perf"} + words + Words{"--json"}, environment);
+  EXPECT_EQ(run.status, 0) << words.front() << ": " << run.errors << run.output;
+  Json json = Json::parse(run.output, nullptr, false);
+  EXPECT_FALSE(json.is_discarded()) << run.output;
+  if (json.is_discarded()) return Json::object();
+  EXPECT_EQ(json["format"], "xylem-perf-1");
+  EXPECT_EQ(json["wrong"], 0);
+  const bool inPlace = words.front() != "alltoall" && words.front() != "sendrecv";
+  for (const auto& row : json["results"]) {
+    EXPECT_EQ(row["out_of_place"]["wrong"], 0) << words.front() << row;
+    EXPECT_EQ(row["in_place"].is_null(), !inPlace) << words.front() << row;
+    if (inPlace) EXPECT_EQ(row["in_place"]["wrong"], 0) << words.front() << row;
+  }
+  return json;
+}
 
 TEST(PerfCommand, EveryTypeAndOperationIsRight) {
-  const Outcome run = runCommand({"perf", "all_reduce", "-n", "3", "-b", "8", "-e", "4104", "-i", "4096",
-                                  "-d", "all", "-o", "all", "-w", "0", "--iters", "1", "--json"},
-                                 kLoopback);
-  ASSERT_EQ(run.status, 0) << run.errors;
-  const auto json = nlohmann::json::parse(run.output);
-  EXPECT_EQ(json["format"], "xylem-perf-1");
+  const Json json = resultsOf(
+      Words{"all_reduce", "-p", "3", "-b", "8", "-e", "4104", "-i", "4096", "-d", "all", "-o", "all"} +
+      kOnce);
   EXPECT_EQ(json["ranks"].size(), 3u);
-  EXPECT_EQ(json["wrong"], 0);
-  ASSERT_EQ(json["results"].size(), 12u * 5 * 2);
-  for (const auto& row : json["results"]) {
-    EXPECT_EQ(row["out_of_place"]["wrong"], 0) << row;
-    EXPECT_EQ(row["in_place"]["wrong"], 0) << row;
+  EXPECT_EQ(json["results"].size(), 12u * 6 * 2);
+}
+
+TEST(PerfCommand, BlocksOfEveryTypeAndOperationAreRight) {
+  const Words everything = Words{"-t", "3", "-b", "3K", "-e", "3K", "-d", "all"} + kOnce;
+  EXPECT_EQ(resultsOf(Words{"reduce_scatter", "-o", "all"} + everything)["results"].size(), 12u * 6);
+  EXPECT_EQ(resultsOf(Words{"reduce", "-o", "all", "-r", "-1"} + everything)["results"].size(), 12u * 6 * 3);
+  EXPECT_EQ(resultsOf(Words{"all_gather"} + everything)["results"].size(), 12u);
+  EXPECT_EQ(resultsOf(Words{"alltoall"} + everything)["results"].size(), 12u);
+}
+
+TEST(PerfCommand, EveryOperationIsRightInEveryShapeOfJob) {
+  const std::pair<Words, std::size_t> shapes[] = {
+      {{"-p", "3"}, 3}, {{"-t", "3"}, 3}, {{"-g", "3"}, 3}, {{"-p", "2", "-t", "2", "-g", "2"}, 8}};
+  for (const auto& [shape, ranks] : shapes)
+    for (const std::string operation : kOperations) {
+      // Exchanges along the edges of a cube need a power of two.
+      if (operation == "hypercube" && ranks == 3) continue;
+      const Json json =
+          resultsOf(Words{operation, "-b", "4", "-e", "40004", "-i", "20000", "-r", "-1"} + shape + kOnce);
+      EXPECT_EQ(json["ranks"].size(), ranks);
+      EXPECT_EQ(json["collective"], operation);
+    }
+}
+
+TEST(PerfCommand, HowItMeasuresDoesNotChangeResults) {
+  const Words sizes = {"-p", "2", "-b", "1000", "-e", "100000", "-f", "100", "-n", "3", "-w", "1"};
+  for (const Words& how :
+       {Words{"-z", "1"}, Words{"-a", "0"}, Words{"-a", "2", "-C", "1"}, Words{"-a", "3", "-R", "1"},
+        Words{"-m", "3"}, Words{"-c", "3"}, Words{"--memory", "malloc", "-T", "60"},
+        Words{"--memory", "nccl", "-R", "1", "-T", "0"}}) {
+    resultsOf(Words{"all_reduce"} + sizes + how);
+    resultsOf(Words{"sendrecv"} + sizes + how);
   }
+  const Outcome unchecked = runCommand(Words{"perf", "all_reduce", "-c", "0"} + sizes, kLoopback);
+  EXPECT_EQ(unchecked.status, 0) << unchecked.errors;
+  EXPECT_THAT(unchecked.output, HasSubstr("   N/A  "));
 }
 
 TEST(PerfCommand, PrintsTheTableOfNcclTests) {
-  const Outcome run = runCommand(
-      {"perf", "all_reduce", "-n", "2", "-b", "4", "-e", "16", "-f", "2", "-d", "int32"}, kLoopback);
+  const Outcome run =
+      runCommand({"perf", "all_reduce", "-b", "4", "-e", "16", "-f", "2", "-d", "int32"}, kLoopback);
   ASSERT_EQ(run.status, 0) << run.errors;
   EXPECT_THAT(run.output,
-              AllOf(HasSubstr("# nThread 1 nGpus 1 minBytes 4 maxBytes 16 step: 2(factor)"),
+              AllOf(HasSubstr("# nThread 1 nGpus 1 minBytes 4 maxBytes 16 step: 2(factor) "
+                              "warmup iters: 5 iters: 20 agg iters: 1 validation: 1 graph: 0\n"),
                     HasSubstr("#  Rank  1 Group  0 Pid"), HasSubstr("out-of-place"),
                     HasSubstr("# Out of bounds values : 0 OK"), HasSubstr("# Avg bus bandwidth")));
+  EXPECT_THAT(run.output, Not(HasSubstr("Rank  2"))) << "two processes unless it is told otherwise";
   std::istringstream lines(run.output);
   std::string line;
   std::vector<std::string> sizes;
@@ -68,42 +127,79 @@ TEST(PerfCommand, PrintsTheTableOfNcclTests) {
 }
 
 TEST(PerfCommand, OneRankAndManyRanks) {
-  for (const char* n : {"1", "9"}) {
-    const Outcome run = runCommand(
-        {"perf", "all_reduce", "-n", n, "-b", "1", "-e", "100000", "-f", "100", "-w", "1", "--iters", "2"},
-        kLoopback);
-    EXPECT_EQ(run.status, 0) << run.errors;
-    EXPECT_THAT(run.output, HasSubstr("values : 0 OK"));
-  }
+  for (const std::string operation : kOperations)
+    resultsOf(Words{operation, "-p", "1", "-b", "4", "-e", "100000", "-f", "100"} + kOnce);
+  resultsOf({"all_reduce", "-p", "9", "-b", "4", "-e", "100000", "-f", "100", "-w", "1", "-n", "2"});
+}
+
+TEST(PerfCommand, UnderALauncherItIsOneProcessOfTheJob) {
+  const Words perf = {"perf", "alltoall", "-g", "2", "-b", "6K", "-e", "6K", "-n", "2"};
+  const Outcome run = runCommand(Words{"run", "-n", "3", "--", XYLEM_COMMAND} + perf, kLoopback);
+  EXPECT_EQ(run.status, 0) << run.errors;
+  EXPECT_THAT(run.output, AllOf(HasSubstr("[0] # nThread 1 nGpus 2"), HasSubstr("[0] #  Rank  5 Group  0"),
+                                HasSubstr("[0] # Out of bounds values : 0 OK")));
+  EXPECT_THAT(run.output, Not(HasSubstr("[1] "))) << "the table comes once";
+  // Who asks for processes gets them.
+  const Outcome own = runCommand(
+      {"run", "-n", "2", "--", XYLEM_COMMAND, "perf", "all_reduce", "-p", "2", "-e", "8"}, kLoopback);
+  EXPECT_EQ(own.status, 0) << own.errors;
+  EXPECT_THAT(own.output, AllOf(HasSubstr("[0] #  Rank  1"), HasSubstr("[1] #  Rank  1")));
+}
+
+TEST(PerfCommand, ALauncherHasToSayWhereRanksMeet) {
+  auto environment = kLoopback;
+  environment["RANK"] = "1";
+  environment["WORLD_SIZE"] = "2";
+  const Outcome run = runCommand({"perf", "all_reduce"}, environment);
+  EXPECT_EQ(run.status, 2);
+  EXPECT_THAT(run.errors, AllOf(StartsWith("xylem: NCCL_COMM_ID: "), HasSubstr("host:port"),
+                                HasSubstr("RANK says that this is process 1 of 2")));
+  // A job of one process needs no place to meet.
+  environment["RANK"] = "0";
+  environment["WORLD_SIZE"] = "1";
+  resultsOf(Words{"all_reduce", "-e", "8"} + kOnce, environment);
 }
 
 TEST(PerfCommand, BadOptionsAreNamed) {
-  const std::pair<std::vector<std::string>, const char*> cases[] = {
-      {{"perf"}, "COLLECTIVE"},
-      {{"perf", "all_gather"}, "all_gather"},
-      {{"perf", "all_reduce", "-n", "0"}, "--ranks"},
-      {{"perf", "all_reduce", "-b", "1T"}, "1T"},
-      {{"perf", "all_reduce", "-b", "-8"}, "-b"},
-      {{"perf", "all_reduce", "-b", "2K", "-e", "1K"}, "2K with -e 1K"},
-      {{"perf", "all_reduce", "-f", "1"}, "--stepfactor"},
-      {{"perf", "all_reduce", "-f", "2", "-i", "8"}, "--stepbytes"},
-      {{"perf", "all_reduce", "-i", "0"}, "-i"},
-      {{"perf", "all_reduce", "-d", "float128"}, "bfloat16"},
-      {{"perf", "all_reduce", "-o", "xor"}, "avg"},
-      {{"perf", "all_reduce", "-c", "2"}, "--check"},
-      {{"perf", "all_reduce", "--iters", "0"}, "--iters"},
+  const std::pair<Words, const char*> cases[] = {
+      {{}, "OP"},
+      {{"all_scatter"}, "all_scatter"},
+      {{"all_reduce", "-p", "0"}, "--processes"},
+      {{"all_reduce", "-p", "1000", "-t", "2"}, "2000 ranks on this machine"},
+      {{"all_reduce", "-g", "x"}, "--ngpus"},
+      {{"all_reduce", "-b", "1T"}, "1T"},
+      {{"all_reduce", "-b", "-8"}, "-b"},
+      {{"all_reduce", "-b", "0"}, "-b"},
+      {{"all_reduce", "-b", "2K", "-e", "1K"}, "2K with -e 1K"},
+      {{"all_reduce", "-f", "1"}, "--stepfactor"},
+      {{"all_reduce", "-f", "2", "-i", "8"}, "--stepbytes"},
+      {{"all_reduce", "-i", "0"}, "-i"},
+      {{"all_reduce", "-d", "float128"}, "bfloat16"},
+      {{"all_reduce", "-o", "xor"}, "mulsum"},
+      {{"all_reduce", "-c", "-2"}, "--check"},
+      {{"all_reduce", "-n", "0"}, "--iters"},
+      {{"all_reduce", "-z", "2"}, "--blocking"},
+      {{"all_reduce", "-a", "4"}, "--average"},
+      {{"all_reduce", "-G", "1"}, "no graphs"},
+      {{"all_reduce", "--memory", "floppy"}, "malloc"},
+      {{"reduce", "-r", "2"}, "root 2 of 2 ranks"},
+      {{"hypercube", "-p", "3"}, "a power of two"},
+      {{"hypercube", "-m", "2"}, "-m"},
   };
   for (const auto& [words, message] : cases) {
-    const Outcome run = runCommand(words, kLoopback);
-    EXPECT_EQ(run.status, 2) << words.back();
+    const Outcome run = runCommand(Words{"perf"} + words, kLoopback);
+    EXPECT_EQ(run.status, 2) << message;
     EXPECT_THAT(run.errors, HasSubstr(message));
+    EXPECT_EQ(run.output, "") << message;
   }
 }
 
 TEST(PerfCommand, ARankThatCannotStartIsTold) {
-  const Outcome run = runCommand({"perf", "all_reduce", "-n", "3"}, {{"NCCL_SOCKET_IFNAME", "nosuch"}});
-  EXPECT_EQ(run.status, 1);
-  EXPECT_THAT(run.errors, AllOf(HasSubstr("rank 0"), HasSubstr("nosuch")));
+  for (const Words& shape : {Words{"-p", "3"}, Words{"-t", "2"}, Words{"-g", "2"}}) {
+    const Outcome run = runCommand(Words{"perf", "all_reduce"} + shape, {{"NCCL_SOCKET_IFNAME", "nosuch"}});
+    EXPECT_EQ(run.status, 1);
+    EXPECT_THAT(run.errors, AllOf(HasSubstr("rank 0"), HasSubstr("nosuch")));
+  }
 }
 
 // The process ids in the head of the table, by rank.
@@ -119,37 +215,15 @@ std::vector<pid_t> pidsIn(const std::string& output) {
   return pids;
 }
 
-std::string readAll(const std::string& path) {
-  std::ostringstream text;
-  text << std::ifstream(path).rdbuf();
-  return text.str();
-}
-
 TEST(PerfCommand, AKilledRankIsNamedAndNobodyIsLeft) {
-  const ScratchFile out("out", ""), errors("errors", "");
-  const pid_t command = fork();
-  ASSERT_GE(command, 0);
-  if (command == 0) {
-    setenv("NCCL_SOCKET_IFNAME", "lo", 1);
-    if (freopen(out.path().c_str(), "w", stdout) == nullptr ||
-        freopen(errors.path().c_str(), "w", stderr) == nullptr)
-      _exit(99);
-    execl(XYLEM_COMMAND, "xylem", "perf", "all_reduce", "-n", "4", "-b", "1M", "-e", "1M", "--iters",
-          "1000000", nullptr);
-    _exit(98);
-  }
-  std::vector<pid_t> pids;
-  for (int i = 0; i < 3000 && pids.size() < 4; ++i) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
-    pids = pidsIn(readAll(out.path()));
-  }
-  ASSERT_EQ(pids.size(), 4u);
+  BackgroundCommand command({"perf", "all_reduce", "-p", "4", "-b", "1M", "-e", "1M", "-n", "1000000"},
+                            kLoopback);
+  ASSERT_TRUE(await([&] { return pidsIn(command.output()).size() == 4; })) << command.errors();
+  const std::vector<pid_t> pids = pidsIn(command.output());
   kill(pids[2], SIGKILL);
-  int status = 0;
-  ASSERT_EQ(waitpid(command, &status, 0), command);
-  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 1);
-  EXPECT_THAT(readAll(errors.path()), AllOf(HasSubstr("rank 2"), HasSubstr("killed by signal 9")));
-  for (const pid_t pid : pids) EXPECT_NE(kill(pid, 0), 0) << "rank " << pid << " is left";
+  EXPECT_EQ(command.wait(), 1);
+  EXPECT_THAT(command.errors(), AllOf(HasSubstr("rank 2"), HasSubstr("killed by signal 9")));
+  for (const pid_t pid : pids) EXPECT_FALSE(isAlive(pid)) << "rank " << pid << " is left";
 }
 
 }  // namespace

@@ -18,13 +18,22 @@ using testing::formatOf;
 
 struct Tables {
   const char* name;
-  const ReductionTable& (*table)();
+  const ReductionTable* (*table)();  // null where the processor cannot
 };
 
 class Reductions : public ::testing::TestWithParam<Tables> {
  protected:
+  void SetUp() override {
+    if (GetParam().table() == nullptr) GTEST_SKIP() << "this processor has no " << GetParam().name;
+  }
+  static const ReductionTable& table() { return *GetParam().table(); }
+  Reduction preMulSum(DataType type, std::uint64_t bits) const {
+    Reduction r = table()[static_cast<int>(type)][kPreMulSum];
+    std::memcpy(r.factor.element.data(), &bits, elementBytes(type));
+    return r;
+  }
   Reduction reduction(DataType type, ReduceOp op, int ranks) const {
-    Reduction r = GetParam().table()[static_cast<int>(type)][static_cast<int>(op)];
+    Reduction r = table()[static_cast<int>(type)][static_cast<int>(op)];
     r.factor.scale = 1.0 / ranks;
     r.factor.divisor = ranks;
     return r;
@@ -134,6 +143,17 @@ void checkInteger(const Reduction& r, ReduceOp op) {
   }
   r.enter(out.data(), a.data(), n, r.factor);
   ASSERT_EQ(out, a);
+  r.merge(out.data(), a.data(), b.data(), n, r.factor);
+  for (std::size_t i = 0; i < n; ++i) ASSERT_EQ(out[i], referenceInteger(op, a[i], b[i])) << i;
+  r.finish(copy.data(), nullptr, a.data(), b.data(), n, r.factor);
+  r.finishMerge(out.data(), nullptr, a.data(), b.data(), n, r.factor);
+  ASSERT_EQ(out, copy);
+  std::vector<T> streamed(n), streamedCopy(n);
+  r.finishStreaming(streamed.data(), streamedCopy.data(), a.data(), b.data(), n, r.factor);
+  ASSERT_EQ(streamed, copy);
+  ASSERT_EQ(streamedCopy, copy);
+  r.finishMergeStreaming(a.data(), nullptr, a.data(), b.data(), n, r.factor);
+  ASSERT_EQ(a, copy);
 }
 
 TEST_P(Reductions, IntegersWrapAndAveragesTruncate) {
@@ -166,6 +186,9 @@ void checkFloat(const Reduction& r, ReduceOp op) {
   b[3] = std::numeric_limits<T>::quiet_NaN();
   a[4] = std::numeric_limits<T>::infinity();
   r.finish(out.data(), copy.data(), a.data(), b.data(), n, r.factor);
+  std::vector<T> single(n);
+  r.finish(single.data(), nullptr, a.data(), b.data(), n, r.factor);
+  ASSERT_EQ(std::memcmp(single.data(), out.data(), n * sizeof(T)), 0);
   const T scale = static_cast<T>(r.factor.scale);
   for (std::size_t i = 0; i < n; ++i) {
     T expected = 0;
@@ -202,6 +225,69 @@ TEST_P(Reductions, FloatsAreWhatTheProcessorSays) {
   }
 }
 
+template <typename T>
+void checkPreMultiplied(const Reduction& r, T factor) {
+  std::mt19937_64 random(13);
+  constexpr std::size_t n = 517;
+  std::vector<T> a(n), b(n), entered(n), out(n), copy(n);
+  for (std::size_t i = 0; i < n; ++i) a[i] = static_cast<T>(random()), b[i] = static_cast<T>(random());
+  r.enter(entered.data(), b.data(), n, r.factor);
+  for (std::size_t i = 0; i < n; ++i) {
+    if constexpr (std::is_integral_v<T>)
+      ASSERT_EQ(entered[i], referenceInteger(ReduceOp::kProd, b[i], factor)) << i;
+    else
+      ASSERT_EQ(entered[i], b[i] * factor) << i;
+  }
+  r.combine(out.data(), a.data(), b.data(), n, r.factor);
+  r.merge(copy.data(), a.data(), entered.data(), n, r.factor);
+  ASSERT_EQ(out, copy) << "scaled on its way in, or before";
+  r.finish(out.data(), copy.data(), a.data(), b.data(), n, r.factor);
+  ASSERT_EQ(out, copy);
+  r.finishMerge(copy.data(), nullptr, a.data(), entered.data(), n, r.factor);
+  ASSERT_EQ(out, copy);
+}
+
+TEST_P(Reductions, PreMultipliedSumsScaleOwnElementsByAnElementOfTheType) {
+  checkPreMultiplied<std::int8_t>(preMulSum(DataType::kInt8, 0xfd), -3);
+  checkPreMultiplied<std::uint8_t>(preMulSum(DataType::kUint8, 201), 201);
+  checkPreMultiplied<std::int32_t>(preMulSum(DataType::kInt32, 0xffffff85), -123);
+  checkPreMultiplied<std::uint32_t>(preMulSum(DataType::kUint32, 4000000007), 4000000007);
+  checkPreMultiplied<std::int64_t>(preMulSum(DataType::kInt64, 1ull << 40), std::int64_t{1} << 40);
+  checkPreMultiplied<std::uint64_t>(preMulSum(DataType::kUint64, ~0ull), ~0ull);
+  checkPreMultiplied<float>(preMulSum(DataType::kFloat32, 0x3dcccccd), 0.1f);
+  checkPreMultiplied<double>(preMulSum(DataType::kFloat64, 0x3fb999999999999a), 0.1);
+}
+
+// Every pattern times a factor, plus a half: one rounding, of the sum.
+TEST_P(Reductions, PreMultipliedSumsOfSmallFloatsRoundOnce) {
+  for (const DataType type : {DataType::kFloat16, DataType::kBfloat16}) {
+    const Format f = formatOf(type);
+    const std::uint64_t factor = encode(f, 0.7);
+    const Reduction r = preMulSum(type, factor);
+    const std::vector<std::uint16_t> own = allPatterns<std::uint16_t>();
+    const std::vector<std::uint16_t> half(own.size(), static_cast<std::uint16_t>(encode(f, 0.5)));
+    std::vector<std::uint16_t> out(own.size());
+    r.combine(out.data(), half.data(), own.data(), own.size(), r.factor);
+    for (std::size_t i = 0; i < own.size(); ++i) {
+      const float sum = 0.5f + static_cast<float>(decode(f, own[i])) * static_cast<float>(decode(f, factor));
+      if (std::isnan(sum))
+        ASSERT_TRUE(std::isnan(decode(f, out[i])));
+      else
+        ASSERT_EQ(decode(f, out[i]), decode(f, encode(f, sum))) << name(type) << " " << i;
+    }
+  }
+}
+
+TEST(ChosenReductions, SayWhetherTheyScale) {
+  const float factor = 2;
+  EXPECT_FALSE(chooseReduction(DataType::kFloat32, ReduceOp::kSum, 3).scales);
+  EXPECT_TRUE(chooseReduction(DataType::kFloat32, ReduceOp::kAvg, 3).scales);
+  EXPECT_FALSE(chooseReduction(DataType::kFloat32, ReduceOp::kAvg, 1).scales) << "nothing to scale";
+  EXPECT_FALSE(chooseReduction(DataType::kInt32, ReduceOp::kAvg, 3).scales) << "divided at the end";
+  EXPECT_TRUE(choosePreMulSum(DataType::kFloat32, &factor).scales);
+  EXPECT_FALSE(copyOf(DataType::kFloat16).scales);
+}
+
 // The same bits from odd addresses, with any length, and in place.
 TEST_P(Reductions, NeitherAlignmentNorLengthMatters) {
   std::mt19937 random(5);
@@ -231,16 +317,10 @@ TEST_P(Reductions, NeitherAlignmentNorLengthMatters) {
   }
 }
 
-const ReductionTable& avx2IfThere() {
-#if defined(__x86_64__)
-  if (__builtin_cpu_supports("avx2")) return avx2Reductions();
-#endif
-  return portableReductions();
-}
-
 INSTANTIATE_TEST_SUITE_P(Processors, Reductions,
-                         ::testing::Values(Tables{"portable", &portableReductions},
-                                           Tables{"avx2", &avx2IfThere}),
+                         ::testing::Values(Tables{"portable", [] { return &portableReductions(); }},
+                                           Tables{"avx2", &avx2Reductions},
+                                           Tables{"avx512", &avx512Reductions}),
                          [](const auto& instance) { return instance.param.name; });
 
 }  // namespace

@@ -10,59 +10,21 @@
 #include <sstream>
 #include <thread>
 
-#include "bootstrap/ring.h"
+#include "bootstrap/bootstrap.h"
 #include "comm/rank_processes.h"
+#include "comm/rank_threads.h"
 #include "core/temporary_directory.h"
 #include "nccl.h"
+#include "support/shared_memory_files.h"
 
 namespace xylem {
 namespace {
 
 using ::testing::HasSubstr;
 using testing::RankProcess;
-
-// Sets variables for one test; the loopback, so that the test machine's network does not matter.
-class Variables {
- public:
-  Variables(std::initializer_list<std::pair<std::string, std::string>> set) : set_(set) {
-    set_.emplace_back("NCCL_SOCKET_IFNAME", "lo");
-    for (const auto& [name, value] : set_) setenv(name.c_str(), value.c_str(), 1);
-  }
-  ~Variables() {
-    for (const auto& [name, value] : set_) unsetenv(name.c_str());
-  }
-  Variables(const Variables&) = delete;
-  Variables& operator=(const Variables&) = delete;
-
- private:
-  std::vector<std::pair<std::string, std::string>> set_;
-};
-
-struct RankResult {
-  ncclResult_t init = ncclSuccess;
-  std::string text;
-};
-
-// Every rank in a thread, each on the device of its number.
-std::vector<RankResult> runRanks(int ranks, const std::function<void(int rank, ncclComm_t)>& work) {
-  ncclUniqueId id;
-  EXPECT_EQ(ncclGetUniqueId(&id), ncclSuccess) << ncclGetLastError(nullptr);
-  std::vector<RankResult> results(static_cast<std::size_t>(ranks));
-  std::vector<std::thread> threads;
-  for (int rank = 0; rank < ranks; ++rank)
-    threads.emplace_back([&, rank] {
-      RankResult& result = results[static_cast<std::size_t>(rank)];
-      cudaSetDevice(rank);
-      ncclComm_t comm = nullptr;
-      result.init = ncclCommInitRank(&comm, ranks, id, rank);
-      result.text = ncclGetLastError(nullptr);
-      if (result.init != ncclSuccess) return;
-      work(rank, comm);
-      EXPECT_EQ(ncclCommDestroy(comm), ncclSuccess);
-    });
-  for (std::thread& thread : threads) thread.join();
-  return results;
-}
+using testing::RankResult;
+using testing::runRanks;
+using testing::Variables;
 
 void checkSum(int rank, int ranks, ncclComm_t comm, cudaStream_t stream, std::size_t count) {
   std::vector<std::int64_t> send(count), receive(count, -1);
@@ -77,7 +39,7 @@ class CommunicatorOf : public ::testing::TestWithParam<int> {};
 
 TEST_P(CommunicatorOf, SumsOverAllRanksOnAnyStream) {
   const int ranks = GetParam();
-  const Variables variables{{"XYLEM_HOST_DEVICES", "16"}};
+  const Variables variables{};
   const auto results = runRanks(ranks, [ranks](int rank, ncclComm_t comm) {
     int value = -1;
     EXPECT_EQ(ncclCommCount(comm, &value), ncclSuccess);
@@ -101,14 +63,14 @@ TEST_P(CommunicatorOf, SumsOverAllRanksOnAnyStream) {
 INSTANTIATE_TEST_SUITE_P(Ranks, CommunicatorOf, ::testing::Values(1, 2, 3, 4));
 
 TEST(Communicator, SeveralChannelsGiveTheSameSums) {
-  const Variables variables{{"NCCL_MIN_NCHANNELS", "4"}, {"XYLEM_HOST_DEVICES", "16"}};
+  const Variables variables{{"NCCL_MIN_NCHANNELS", "4"}};
   const auto results =
       runRanks(3, [](int rank, ncclComm_t comm) { checkSum(rank, 3, comm, nullptr, 500'001); });
   for (const RankResult& result : results) EXPECT_EQ(result.init, ncclSuccess) << result.text;
 }
 
 TEST(Communicator, ATinyBufferIsEnough) {
-  const Variables variables{{"NCCL_BUFFSIZE", "64"}, {"XYLEM_HOST_DEVICES", "16"}};
+  const Variables variables{{"NCCL_BUFFSIZE", "64"}};
   const auto results = runRanks(2, [](int rank, ncclComm_t comm) { checkSum(rank, 2, comm, nullptr, 5000); });
   for (const RankResult& result : results) EXPECT_EQ(result.init, ncclSuccess) << result.text;
 }
@@ -126,10 +88,8 @@ TEST(Communicator, AGraphFileSaysTheOrderOfTheRing) {
   const TemporaryDirectory folder;
   const std::string given = (folder / "given.xml").string(), dumped = (folder / "dumped.xml").string();
   std::ofstream(given) << "<graphs version=\"1\">" << kRing << "</graphs>";
-  const Variables variables{{"NCCL_GRAPH_FILE", given},
-                            {"NCCL_GRAPH_DUMP_FILE", dumped},
-                            {"NCCL_GRAPH_DUMP_FILE_RANK", "2"},
-                            {"XYLEM_HOST_DEVICES", "16"}};
+  const Variables variables{
+      {"NCCL_GRAPH_FILE", given}, {"NCCL_GRAPH_DUMP_FILE", dumped}, {"NCCL_GRAPH_DUMP_FILE_RANK", "2"}};
   const auto results = runRanks(3, [](int rank, ncclComm_t comm) { checkSum(rank, 3, comm, nullptr, 5000); });
   for (const RankResult& result : results) EXPECT_EQ(result.init, ncclSuccess) << result.text;
   std::ostringstream text;
@@ -141,7 +101,7 @@ TEST(Communicator, AGraphFileThatCannotBeReadStopsAllRanks) {
   const TemporaryDirectory folder;
   const std::string file = (folder / "graphs.xml").string();
   std::ofstream(file) << "<graphs version=\"2\"/>";
-  const Variables variables{{"NCCL_GRAPH_FILE", file}, {"XYLEM_HOST_DEVICES", "16"}};
+  const Variables variables{{"NCCL_GRAPH_FILE", file}};
   for (const RankResult& result : runRanks(2, [](int, ncclComm_t) {})) {
     EXPECT_NE(result.init, ncclSuccess);
     EXPECT_THAT(result.text, HasSubstr("graphs.xml:1: found version=\"2\""));
@@ -150,7 +110,7 @@ TEST(Communicator, AGraphFileThatCannotBeReadStopsAllRanks) {
 
 // One thread enqueues for two ranks and waits for the first: it has to advance the second one, too.
 TEST(Communicator, OneThreadDrivesTwoRanks) {
-  const Variables variables{{"XYLEM_HOST_DEVICES", "16"}};
+  const Variables variables{};
   ncclUniqueId id;
   ASSERT_EQ(ncclGetUniqueId(&id), ncclSuccess);
   ncclComm_t comms[2] = {};
@@ -180,7 +140,7 @@ TEST(Communicator, OneThreadDrivesTwoRanks) {
 }
 
 TEST(Communicator, OperationsOfOneCommunicatorKeepTheirOrderOnAllStreams) {
-  const Variables variables{{"XYLEM_HOST_DEVICES", "16"}};
+  const Variables variables{};
   runRanks(2, [](int rank, ncclComm_t comm) {
     cudaStream_t streams[2];
     for (cudaStream_t& stream : streams) ASSERT_EQ(cudaStreamCreate(&stream), cudaSuccess);
@@ -199,7 +159,7 @@ TEST(Communicator, OperationsOfOneCommunicatorKeepTheirOrderOnAllStreams) {
 
 // Work that nobody waits for is done all the same.
 TEST(Communicator, AnEnqueuedAllReduceNeedsNoWaiter) {
-  const Variables variables{{"XYLEM_HOST_DEVICES", "16"}};
+  const Variables variables{};
   runRanks(2, [](int, ncclComm_t comm) {
     std::vector<std::int32_t> data(10, 1);
     ASSERT_EQ(ncclAllReduce(data.data(), data.data(), 10, ncclInt32, ncclSum, comm, nullptr), ncclSuccess);
@@ -218,7 +178,7 @@ std::size_t entriesIn(const char* folder) {
 }
 
 TEST(Communicator, AHundredLivesLeaveNothingBehind) {
-  const Variables variables{{"XYLEM_HOST_DEVICES", "16"}};
+  const Variables variables{};
   const auto live = [] {
     runRanks(2, [](int rank, ncclComm_t comm) { checkSum(rank, 2, comm, nullptr, 10); });
   };
@@ -232,12 +192,12 @@ TEST(Communicator, AHundredLivesLeaveNothingBehind) {
   settled("/proc/self/task", 3);
   const std::size_t files = entriesIn("/proc/self/fd");
   const std::size_t threads = entriesIn("/proc/self/task");
-  const std::size_t shared = entriesIn("/dev/shm");
+  const int shared = testing::sharedMemoryFiles();
   for (int i = 0; i < 100; ++i) live();
   // The last root is kept until the next one starts: its listener and its event descriptor.
   EXPECT_LE(settled("/proc/self/fd", files), files);
   EXPECT_LE(settled("/proc/self/task", threads), threads);
-  EXPECT_EQ(entriesIn("/dev/shm"), shared);
+  EXPECT_EQ(testing::sharedMemoryFiles(), shared);
 }
 
 TEST(Communicator, AMissingRankIsNamed) {
@@ -247,7 +207,8 @@ TEST(Communicator, AMissingRankIsNamed) {
   ncclComm_t comm = nullptr;
   EXPECT_EQ(ncclCommInitRank(&comm, 3, id, 1), ncclRemoteError);
   EXPECT_EQ(comm, nullptr);
-  EXPECT_THAT(ncclGetLastError(nullptr), HasSubstr("timed out after 1 s waiting for ranks 0, 2 of 3"));
+  EXPECT_THAT(ncclGetLastError(nullptr),
+              HasSubstr("timed out after 1 s waiting for ranks 0, 2 (of 3 ranks)"));
 }
 
 TEST(Communicator, ARankThatCannotReadItsTopologyStopsAllOfThem) {
@@ -277,18 +238,6 @@ TEST(Communicator, TwoRanksOnOneGpuAreNamed) {
   }
 }
 
-TEST(Communicator, RanksOnTwoHostsAreTold) {
-  ncclUniqueId id;
-  const Variables variables{};
-  ASSERT_EQ(ncclGetUniqueId(&id), ncclSuccess);
-  RankProcess other("otherhost", 1, 2, id);
-  ASSERT_TRUE(other.started());
-  ncclComm_t comm = nullptr;
-  EXPECT_EQ(ncclCommInitRank(&comm, 2, id, 0), ncclInvalidUsage);
-  EXPECT_THAT(ncclGetLastError(nullptr), HasSubstr("2 hosts"));
-  EXPECT_EQ(other.wait(), 0);
-}
-
 // Ranks 1 to n-1 as processes in `role`, this one is rank 0.
 struct ProcessJob {
   ProcessJob(const std::string& role, int n) : ranks(n) {
@@ -310,20 +259,30 @@ TEST(Communicator, SumsAcrossProcesses) {
   for (auto& other : job.others) EXPECT_EQ(other->wait(), 0);
 }
 
+TEST(Communicator, SumsAcrossHosts) {
+  const Variables variables{};
+  ProcessJob job("otherhost", 3);
+  ncclComm_t comm = nullptr;
+  ASSERT_EQ(ncclCommInitRank(&comm, 3, job.id, 0), ncclSuccess) << ncclGetLastError(nullptr);
+  for (const std::size_t count : {1u, 1000u, 400'000u}) checkSum(0, 3, comm, nullptr, count);
+  EXPECT_EQ(ncclCommDestroy(comm), ncclSuccess);
+  for (auto& other : job.others) EXPECT_EQ(other->wait(), 0);
+}
+
 TEST(Communicator, ARankKilledDuringInitIsNamed) {
   const Variables variables{};
-  const std::size_t shared = entriesIn("/dev/shm");
+  const int shared = testing::sharedMemoryFiles();
   ProcessJob job("dieininit", 3);
   ncclComm_t comm = nullptr;
   EXPECT_EQ(ncclCommInitRank(&comm, 3, job.id, 0), ncclRemoteError);
   EXPECT_THAT(ncclGetLastError(nullptr), HasSubstr("rank 1"));
   EXPECT_EQ(job.others[1]->wait(), 2);
-  EXPECT_EQ(entriesIn("/dev/shm"), shared);
+  EXPECT_EQ(testing::sharedMemoryFiles(), shared);
 }
 
 TEST(Communicator, ARankKilledDuringAllReduceIsNamedByAll) {
   const Variables variables{};
-  const std::size_t shared = entriesIn("/dev/shm");
+  const int shared = testing::sharedMemoryFiles();
   ProcessJob job("loop", 4);
   ncclComm_t comm = nullptr;
   ASSERT_EQ(ncclCommInitRank(&comm, 4, job.id, 0), ncclSuccess) << ncclGetLastError(nullptr);
@@ -345,7 +304,7 @@ TEST(Communicator, ARankKilledDuringAllReduceIsNamedByAll) {
   EXPECT_EQ(ncclCommDestroy(comm), ncclSuccess);
   EXPECT_EQ(job.others[0]->wait(), 0);
   EXPECT_EQ(job.others[2]->wait(), 0);
-  EXPECT_EQ(entriesIn("/dev/shm"), shared);
+  EXPECT_EQ(testing::sharedMemoryFiles(), shared);
 }
 
 TEST(Communicator, ARankThatLeavesAfterItsLastOperationDoesNoHarm) {
@@ -358,8 +317,22 @@ TEST(Communicator, ARankThatLeavesAfterItsLastOperationDoesNoHarm) {
   for (auto& other : job.others) EXPECT_EQ(other->wait(), 0);
 }
 
+// What a root has posted outlives it.
+TEST(Communicator, ARootMayLeaveBeforeOthersCome) {
+  const Variables variables{};
+  testing::expectAllJoined(testing::runRanks(2, [](int rank, ncclComm_t comm) {
+    if (rank == 0) std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    for (int i = 0; i < 5; ++i) {
+      int value = rank == 1 ? 17 + i : 0;
+      ASSERT_EQ(ncclBroadcast(&value, &value, 1, ncclInt, 1, comm, nullptr), ncclSuccess);
+      ASSERT_EQ(cudaStreamSynchronize(nullptr), cudaSuccess) << ncclGetLastError(comm);
+      EXPECT_EQ(value, 17 + i);
+    }
+  }));
+}
+
 TEST(Communicator, AnOperationWithASetTimeOutNamesWhomItWaitsFor) {
-  const Variables variables{{"XYLEM_TIMEOUT", "1"}};
+  const Variables variables{{"XYLEM_OPERATION_TIMEOUT", "1"}};
   ProcessJob job("idle", 2);
   ncclComm_t comm = nullptr;
   ASSERT_EQ(ncclCommInitRank(&comm, 2, job.id, 0), ncclSuccess) << ncclGetLastError(nullptr);
@@ -373,19 +346,19 @@ TEST(Communicator, AnOperationWithASetTimeOutNamesWhomItWaitsFor) {
 // The other side: what a process started by RankProcess does. Its exit status is 0 if all went as the role
 // wants.
 int playRole(const std::string& role, int rank, int ranks, const ncclUniqueId& id) {
-  if (role == "otherhost") setenv("NCCL_HOSTID", "another", 1);
+  if (role == "otherhost" && rank == 2) setenv("NCCL_HOSTID", "another", 1);
   if (role == "dieininit" && rank == 1) {
     // When all ranks have met, and are about to plan and connect.
     const Settings settings = Settings::fromEnvironment();
-    const auto ring = Ring::join(UniqueId::fromBytes(id.internal), rank, ranks, settings, Logger(settings));
+    const auto met =
+        Bootstrap::join({UniqueId::fromBytes(id.internal)}, rank, ranks, settings, Logger(settings), nullptr);
     ::kill(getpid(), SIGKILL);
   }
   ncclComm_t comm = nullptr;
   const ncclResult_t init = ncclCommInitRank(&comm, ranks, id, rank);
-  if (role == "otherhost") return init == ncclInvalidUsage ? 0 : 1;
   if (init != ncclSuccess) return 2;
   if (role == "idle") std::this_thread::sleep_for(std::chrono::hours(1));
-  if (role == "sum")
+  if (role == "sum" || role == "otherhost")
     for (const std::size_t count : {1u, 1000u, 400'000u}) checkSum(rank, ranks, comm, nullptr, count);
   if (role == "leaveearly") {
     for (int i = 0; i < 50; ++i) checkSum(rank, ranks, comm, nullptr, 5000);

@@ -71,6 +71,7 @@ class RankProcess {
   RankProcess& operator=(const RankProcess&) = delete;
 
   bool started() const { return pid_ > 0; }
+  pid_t pid() const { return pid_; }
   void kill(int signal) const { ::kill(pid_, signal); }
   // The exit status, or -1 if a signal ended it.
   int wait() {

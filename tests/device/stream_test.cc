@@ -152,6 +152,56 @@ TEST(Scheduler, AWorkerAsksAStalledTaskToo) {
   EXPECT_TRUE(hopeless.failed);
 }
 
+// Whoever helps in passing, or waits only for what was enqueued before, leaves the rest to the worker.
+TEST(Scheduler, AWorkerTakesOverWhatOthersLeave) {
+  for (const bool attended : {false, true}) {
+    OwnedStream stream(0);
+    Stream& queue = stream.get();
+    if (attended)
+      queue.attend();
+    else
+      ASSERT_TRUE(queue.tryClaim());
+    TestTask task([] { return Progress::kDone; });
+    Scheduler::instance().enqueue(queue, task);
+    // An idle worker sleeps for good by then.
+    std::this_thread::sleep_for(std::chrono::milliseconds(500));
+    EXPECT_FALSE(task.finished);
+    if (attended)
+      queue.leave();
+    else
+      queue.release();
+    const auto patience = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    while (!task.finished && std::chrono::steady_clock::now() < patience)
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    EXPECT_TRUE(task.finished) << (attended ? "attended" : "claimed");
+  }
+}
+
+// Workers of other devices look at streams that stand between the two.
+TEST(Scheduler, AWorkerTakesTurnsWithTheStreamsOfItsDevice) {
+  Scheduler scheduler;
+  constexpr int kOthers = 6;
+  std::vector<std::unique_ptr<Stream>> streams;
+  for (const int device : {0, 1, 2, 3, 4, 5, 6, 0})
+    scheduler.attach(*streams.emplace_back(std::make_unique<Stream>(device)));
+  std::atomic<bool> over{false}, secondIsThere{false};
+  std::atomic<int> looks{0};
+  const auto block = [&] { return over ? Progress::kDone : Progress::kWouldBlock; };
+  std::vector<std::unique_ptr<TestTask>> others;
+  for (std::size_t i = 1; i <= kOthers; ++i)
+    scheduler.enqueue(*streams[i], *others.emplace_back(std::make_unique<TestTask>(block)));
+  TestTask first([&] { return looks += secondIsThere ? 1 : 0, block(); });
+  scheduler.enqueue(*streams.back(), first);
+  // By then all of them look now and then only.
+  while (first.stalls < 5) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  TestTask second([&] { return over = true, Progress::kDone; });
+  scheduler.enqueue(*streams.front(), second);
+  secondIsThere = true;
+  while (!over) std::this_thread::yield();  // without helping
+  for (const auto& stream : streams) scheduler.detach(*stream);
+  EXPECT_LE(looks, 2);
+}
+
 TEST(Scheduler, ManyThreadsMayEnqueueAndWait) {
   constexpr int kThreads = 4, kTasks = 300;
   OwnedStream stream(0);

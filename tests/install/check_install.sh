@@ -24,7 +24,7 @@ step "exported functions"
 # Only what include/ declares; anything else is an internal name that got out.
 for library in xylem xylem-plan; do
   leaked=$(nm -DC --defined-only "$prefix/$libdir/lib$library.so" | awk '$2 == "T"' |
-    grep -vE ' T (nccl|cuda|xylem::(JobPlan|PlanError)::)' || true)
+    grep -vE ' T (p?nccl|cuda|xylem::(JobPlan|PlanError|Launch|LaunchError)::)' || true)
   [ -z "$leaked" ] || { echo "lib$library exports more than its headers declare:" && echo "$leaked" && exit 1; }
 done
 
@@ -47,4 +47,34 @@ export LD_LIBRARY_PATH=$prefix/$libdir
 "$cxx" -std=c++20 "$here/consumer/nccl_consumer.cc" -o "$work/nccl" $(pkg-config --cflags --libs xylem)
 "$work/plan" "$topology"
 "$work/nccl"
+
+step "consumers with xylem-cc"
+# The same file as .cu, and the examples as they are.
+cp "$here/consumer/nccl_consumer.cc" "$work/consumer.cu"
+export XYLEM_CXX=$cxx
+"$prefix/bin/xylem-cc" -std=c++20 -c "$work/consumer.cu" -o "$work/consumer.o"
+"$prefix/bin/xylem-cc" "$work/consumer.o" -lcudart -lnccl -o "$work/cu"
+"$work/cu"
+for example in "$source_dir"/examples/nccl_*.c*; do
+  program=$work/$(basename "$example")-program
+  "$prefix/bin/xylem-cc" "$example" -o "$program"
+  NCCL_SOCKET_IFNAME=lo XYLEM_HOST_DEVICES=4 timeout 60 "$program"
+done
+
+if command -v mpicc >/dev/null && mpirun --version 2>/dev/null | grep -q "Open MPI"; then
+  step "a consumer with MPI"
+  XYLEM_CC=mpicc "$prefix/bin/xylem-cc" "$source_dir/examples/mpi_all_reduce.c" -o "$work/mpi"
+  NCCL_SOCKET_IFNAME=lo OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 \
+    timeout 60 mpirun --oversubscribe -n 2 "$work/mpi"
+fi
+
+step "what cannot run here does not link"
+cat >"$work/kernel.cc" <<'PROGRAM'
+#include <cuda_runtime.h>
+int main() { return cudaLaunchKernel(nullptr, dim3(1), dim3(1), nullptr, 0, nullptr); }
+PROGRAM
+if "$prefix/bin/xylem-cc" "$work/kernel.cc" -o "$work/kernel" 2>"$work/errors"; then
+  echo "a program with a kernel was linked" && exit 1
+fi
+grep -q "host_devices_are_CPUs_and_run_no_kernels" "$work/errors" || { cat "$work/errors" && exit 1; }
 echo "ok"

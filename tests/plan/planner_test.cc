@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "channels/shared_graphs.h"
 #include "connect/rings.h"
 #include "plan/plan_json.h"
 #include "planner_support/any_machine.h"
@@ -36,6 +37,36 @@ TEST(PlannerProperty, EveryRingVisitsEveryRankOnce) {
       RC_ASSERT(static_cast<int>(ring.size()) == plan.job().ranks());
     }
   }));
+}
+
+// One rank of a host may search for all: nothing gets lost on the way.
+TEST(PlannerProperty, WhatAnotherRankHasSearchedGivesTheSamePlan) {
+  EXPECT_TRUE(rc::check([] {
+    PlanRequest request = identicalHosts(parseTopology(anyMachine(), "test.xml"), *rc::gen::inRange(1, 4));
+    request.rules = *rc::gen::element(Rules::kNccl, Rules::kXylem);
+    const Plan alone = planJob(request, Settings());
+    const std::string bytes =
+        writeGraphs(searchHost(request, request.hosts.front(), alone.job().ranks(), Settings()));
+    request.hosts.front().searched = std::make_shared<const std::vector<HostGraphs>>(readGraphs(bytes));
+    const Plan told = planJob(request, Settings());
+    RC_ASSERT(planToJson(told) == planToJson(alone));
+    RC_ASSERT(told.hostPlans.size() == alone.hostPlans.size());
+    for (std::size_t view = 0; view < told.hostPlans.size(); ++view)
+      RC_ASSERT(writeGraphs({told.hostPlans[view]->graphs}) == writeGraphs({alone.hostPlans[view]->graphs}));
+  }));
+}
+
+TEST(SharedGraphs, OfAnotherMachineAreRefused) {
+  const auto host = [](int gpus) {
+    std::string text;
+    for (int g = 0; g < gpus; ++g) text += gpu(fmt::format("0000:{:02x}:00.0", 0x20 + g), g, 80, "");
+    return identicalHosts(parseTopology(machine(cpu(0, text)), "test.xml"));
+  };
+  PlanRequest four = host(4);
+  const PlanRequest three = host(3);
+  four.hosts.front().searched =
+      std::make_shared<const std::vector<HostGraphs>>(searchHost(three, three.hosts.front(), 3, Settings()));
+  EXPECT_THROW(planJob(four, Settings()), Error);
 }
 
 // A naive account of what the ring channels of a host take from each link: never more than it has.
@@ -95,6 +126,9 @@ TEST(JobPlan, AnswersForPrograms) {
   const PlannedChoice small = plan.choice("AllReduce", 8);
   EXPECT_EQ(small.algorithm + "/" + small.protocol, "Ring/LL");
   EXPECT_NEAR(small.microseconds, 16, 0.1);
+  ASSERT_GE(small.candidates.size(), 2u);
+  EXPECT_EQ(small.candidates[0].microseconds, small.microseconds);
+  EXPECT_LE(small.candidates[0].microseconds, small.candidates[1].microseconds);
   EXPECT_THROW(plan.choice("AllScatter", 8), PlanError);
 }
 
@@ -106,6 +140,29 @@ TEST(JobPlan, PlansHostsThatDiffer) {
   EXPECT_EQ(plan.nodes(), 3);
   EXPECT_THROW(JobPlan::ofHosts({{zoo + "dgxh100.xml", {0, 99}, 1}}), PlanError);
   EXPECT_THROW(JobPlan::ofHosts({}), PlanError);
+}
+
+TEST(JobPlan, SaysWhyAndWhatAChangeChanges) {
+  using Settings = std::map<std::string, std::string>;
+  const std::string machine = std::string(XYLEM_SOURCE_DIR) + "/topologies/seed-a40x2.xml";
+  const auto plan = [&](const Settings& settings) {
+    return JobPlan::ofFile(machine, {.hosts = 2, .settings = settings});
+  };
+  const auto answer = nlohmann::json::parse(plan({}).why({"gdr", "gpu0", "nic2"}));
+  EXPECT_EQ(answer["format"], "xylem-why-1");
+  EXPECT_EQ(answer["yes"], false);
+  EXPECT_EQ(nlohmann::json::parse(plan({{"NCCL_NET_GDR_LEVEL", "SYS"}}).why({"gdr", "gpu0", "nic2"}))["yes"],
+            true);
+  EXPECT_THROW(plan({}).why({"gdr", "gpu9", "nic2"}), PlanError);
+  EXPECT_THROW(plan({}).why({}), PlanError);
+
+  const auto diff =
+      nlohmann::json::parse(plan({}).diff(plan({{"NCCL_NET_GDR_LEVEL", "SYS"}}), "before", "after"));
+  EXPECT_EQ(diff["format"], "xylem-diff-1");
+  EXPECT_EQ(diff["samePlan"], false);
+  EXPECT_EQ(diff["b"], "after");
+  EXPECT_EQ(diff["asked"][0]["what"], "NCCL_NET_GDR_LEVEL");
+  EXPECT_EQ(nlohmann::json::parse(plan({}).diff(plan({})))["samePlan"], true);
 }
 
 TEST(JobPlan, ReportsWhatIsWrongAndWhere) {

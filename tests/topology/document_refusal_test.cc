@@ -76,7 +76,7 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"TruncatedDeclaration", "<?xml", "bad.xml:1: found a declaration that does not end"},
         Case{"LateDeclaration", system("<?xml version=\"1.0\"?>"), "bad.xml:2: found `<?xml"},
         Case{"MismatchedTag", system("<cpu numaid=\"0\">\n</pci>"),
-             "bad.xml:2: found an element without its own"},
+             "bad.xml:2: found an element `cpu` without its own"},
         Case{"ClosingOnly", "</system>", "bad.xml:1: found the closing tag `</system>`"},
         Case{"ClosedTwice", system("") + "</system>", "bad.xml:4: found the closing tag `</system>`"},
         Case{"ClosingWithAttribute", "<system version=\"1\"></system a=\"1\">",

@@ -1,254 +1,426 @@
-// What every transport has to do, in one process and across several. A new transport joins by adding its
-// maker to the list at the end.
+// What every transport has to do, between ranks in one process and in several. ranks.h says how a new
+// transport joins.
 
-#include <gmock/gmock.h>
+#include <gtest/gtest.h>
 #include <signal.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstring>
 #include <filesystem>
-#include <functional>
+#include <random>
 #include <thread>
 
-#include "transport/shm.h"
+#include "core/shareable_memory.h"
+#include "ranks.h"
+#include "support/shared_memory_files.h"
+#include "traffic.h"
 
 namespace xylem {
 namespace {
 
-using ::testing::HasSubstr;
+using std::chrono::milliseconds;
 
-struct Maker {
-  const char* name;
-  std::unique_ptr<Transport> (*make)(int rank, std::size_t bufferBytes);
-};
-
-Waiting seconds(int n, std::function<void()> look = {}) {
-  return {Deadline::after(std::chrono::seconds(n)), std::move(look)};
+using Case = std::tuple<Maker, Hosting>;
+std::string caseName(const ::testing::TestParamInfo<Case>& info) {
+  return std::get<0>(info.param).name +
+         (std::get<1>(info.param) == Hosting::kThreads ? "Threads" : "Processes");
 }
 
-class TransportConformance : public ::testing::TestWithParam<Maker> {
+class Conformance : public ::testing::TestWithParam<Case> {
  protected:
-  // As many transports as ranks, and what they know of each other.
-  void makeRanks(int n, std::size_t bufferBytes = 8192) {
-    for (int rank = 0; rank < n; ++rank) {
-      transports_.push_back(GetParam().make(rank, bufferBytes));
-      Peer peer;
-      peer.rank = rank;
-      peer.hostHash = 1;
-      peer.shm = transports_.back()->listen();
-      peers_.push_back(peer);
-    }
+  void SetUp() override {
+    if (const std::string why = maker().prepare(); !why.empty()) GTEST_SKIP() << why;
   }
-  std::vector<std::unique_ptr<Connection>> connect(int rank, std::vector<ConnectionRequest> requests,
-                                                   const Waiting& waiting = seconds(20)) {
-    return transports_[static_cast<std::size_t>(rank)]->connect(requests, peers_, waiting);
+  static const Maker& maker() { return std::get<0>(GetParam()); }
+  static Hosting hosting() { return std::get<1>(GetParam()); }
+  static void run(int ranks, const RankBody& body, const RankOptions& options = {}) {
+    runRanks(maker(), hosting(), ranks, body, options);
   }
-  // Both ends of a pair, connected by two threads.
-  void connectPair(int sends, int receives) {
-    std::thread other([&] { b_ = connect(1, {{0, receives, sends}}); });
-    a_ = connect(0, {{1, sends, receives}});
-    other.join();
-  }
-
-  std::vector<std::unique_ptr<Transport>> transports_;
-  std::vector<Peer> peers_;
-  std::vector<std::unique_ptr<Connection>> a_, b_;
 };
 
-void put(FifoWriter& writer, std::uint64_t value) {
-  while (!writer.ready()) std::this_thread::yield();
-  std::memcpy(writer.slot(), &value, sizeof value);
-  writer.push();
+void put(SendEnd& end, std::uint64_t value, Protocol protocol = Protocol::kSimple) {
+  await([&] { return end.send(protocol, reinterpret_cast<const std::byte*>(&value), sizeof value); }, "room");
 }
-std::uint64_t take(FifoReader& reader) {
-  while (!reader.ready()) std::this_thread::yield();
+std::uint64_t take(RecvEnd& end, Protocol protocol = Protocol::kSimple) {
   std::uint64_t value = 0;
-  std::memcpy(&value, reader.slot(), sizeof value);
-  reader.pop();
+  await([&] { return end.take(protocol, reinterpret_cast<std::byte*>(&value), sizeof value); }, "a step");
   return value;
 }
-PeerNews waitForNews(Connection& connection) {
-  PeerNews news = connection.news();
-  while (news.state == PeerState::kThere) {
-    std::this_thread::yield();
-    news = connection.news();
+
+std::string messageOf(const std::function<void()>& call) {
+  try {
+    call();
+  } catch (const Error& error) {
+    return error.what();
   }
-  return news;
+  return {};
+}
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
 }
 
-TEST_P(TransportConformance, SaysWhyItCannotConnect) {
-  makeRanks(2);
-  EXPECT_TRUE(transports_[0]->isViable(peers_[0], peers_[1]).viable);
-  peers_[1].hostHash = 2;
-  const Viability viability = transports_[0]->isViable(peers_[0], peers_[1]);
-  EXPECT_FALSE(viability.viable);
-  EXPECT_THAT(viability.reason, HasSubstr("rank 1 is on another host"));
+// 0 sends on two queues and 1 on three, all at once.
+void exchange(TestRank& rank, Connection& connection, const std::vector<Protocol>& protocols, int steps) {
+  const int sends = rank.rank == 0 ? 2 : 3;
+  std::vector<Traffic> out, in;
+  for (int q = 0; q < sends; ++q) out.emplace_back(1000 * q + rank.rank, steps, protocols);
+  for (int q = 0; q < 5 - sends; ++q) in.emplace_back(1000 * q + 1 - rank.rank, steps, protocols);
+  await(
+      [&] {
+        bool done = true;
+        for (int q = 0; q < sends; ++q) {
+          out[static_cast<std::size_t>(q)].send(connection.sender(q));
+          done = done && out[static_cast<std::size_t>(q)].done();
+        }
+        for (int q = 0; q < 5 - sends; ++q) {
+          in[static_cast<std::size_t>(q)].receive(connection.receiver(q));
+          done = done && in[static_cast<std::size_t>(q)].done();
+        }
+        return done;
+      },
+      "the end of the traffic");
 }
 
-TEST_P(TransportConformance, CarriesSlotsBothWaysOnEveryQueue) {
-  makeRanks(2);
-  connectPair(2, 3);
-  for (int q = 0; q < 2; ++q) put(a_[0]->writer(q), static_cast<std::uint64_t>(100 + q));
-  for (int q = 0; q < 3; ++q) put(b_[0]->writer(q), static_cast<std::uint64_t>(200 + q));
-  for (int q = 0; q < 2; ++q) EXPECT_EQ(take(b_[0]->reader(q)), 100u + static_cast<unsigned>(q));
-  for (int q = 0; q < 3; ++q) EXPECT_EQ(take(a_[0]->reader(q)), 200u + static_cast<unsigned>(q));
-  EXPECT_EQ(a_[0]->peer(), 1);
-  EXPECT_EQ(b_[0]->peer(), 0);
+void exchangeWith(const std::vector<Protocol>& protocols, const std::vector<std::size_t>& bufferSizes,
+                  const Maker& maker, Hosting hosting) {
+  for (const std::size_t bufferBytes : bufferSizes)
+    runRanks(maker, hosting, 2,
+             [&](TestRank& rank) {
+               const std::vector<int> two(2), three(3);
+               ConnectionRequest request{.peer = 1 - rank.rank};
+               request.sends = rank.rank == 0 ? two : three;
+               request.receives = rank.rank == 0 ? three : two;
+               const auto connections = rank.connect({request});
+               exchange(rank, *connections[0], protocols, bufferBytes > 1 << 20 ? 40 : maker.steps);
+               // Who leaves first takes the network's undelivered steps along: part together.
+               put(connections[0]->sender(0), 1);
+               take(connections[0]->receiver(0));
+             },
+             {.bufferBytes = bufferBytes});
 }
 
-TEST_P(TransportConformance, SlotsHoldTheirShareOfTheBuffer) {
-  makeRanks(2, 64 << 10);
-  connectPair(1, 0);
-  EXPECT_EQ(a_[0]->writer(0).slotBytes(), (64u << 10) / kFifoSlots);
-  EXPECT_EQ(b_[0]->reader(0).slotBytes(), (64u << 10) / kFifoSlots);
+TEST_P(Conformance, CarriesSimple) {
+  exchangeWith({Protocol::kSimple}, {1, 64 << 10, 4 << 20}, maker(), hosting());
+}
+TEST_P(Conformance, CarriesLl) { exchangeWith({Protocol::kLl}, {1, 64 << 10, 4 << 20}, maker(), hosting()); }
+TEST_P(Conformance, CarriesLl128) {
+  exchangeWith({Protocol::kLl128}, {1, 64 << 10, 4 << 20}, maker(), hosting());
+}
+TEST_P(Conformance, CarriesAllProtocolsInOneQueue) {
+  exchangeWith({kAllProtocols.begin(), kAllProtocols.end()}, {64 << 10}, maker(), hosting());
 }
 
-TEST_P(TransportConformance, ConnectsARingAndEverythingAtOnce) {
-  constexpr int kRanks = 5;
-  makeRanks(kRanks);
-  std::vector<std::thread> threads;
-  std::vector<std::uint64_t> heard(kRanks);
-  for (int rank = 0; rank < kRanks; ++rank)
-    threads.emplace_back([&, rank] {
-      std::vector<ConnectionRequest> requests;
-      for (int peer = 0; peer < kRanks; ++peer)
-        if (peer != rank) requests.push_back({peer, 1, 1});
-      const auto connections = connect(rank, requests);
-      for (const auto& connection : connections) put(connection->writer(0), static_cast<std::uint64_t>(rank));
-      for (const auto& connection : connections) {
-        const std::uint64_t value = take(connection->reader(0));
-        heard[static_cast<std::size_t>(rank)] += value == static_cast<std::uint64_t>(connection->peer());
+TEST_P(Conformance, AFullQueueRefusesAndGoesOnWhenThereIsRoom) {
+  for (const Protocol protocol : kAllProtocols)
+    run(2, [&](TestRank& rank) {
+      if (rank.rank == 1) {
+        const auto connections = rank.connect({{.peer = 0, .sends = {0}, .receives = {0, 0}}});
+        const std::uint64_t sent = take(connections[0]->receiver(1));
+        for (std::uint64_t i = 0; i < sent; ++i)
+          check(take(connections[0]->receiver(0), protocol) == i, "the step");
+        put(connections[0]->sender(0), 1);
+        check(take(connections[0]->receiver(0), protocol) == sent, "the step after");
+        return;
       }
+      const auto connections = rank.connect({{.peer = 1, .sends = {0, 0}, .receives = {0}}});
+      SendEnd& out = connections[0]->sender(0);
+      std::uint64_t sent = 0;
+      Deadline quiet = Deadline::after(milliseconds(20));
+      while (!quiet.passed())
+        if (out.send(protocol, reinterpret_cast<const std::byte*>(&sent), sizeof sent)) {
+          quiet = Deadline::after(milliseconds(20));
+          check(++sent <= maker().mostAhead, "it refuses");
+        }
+      check(sent >= kQueueSteps, "eight steps of room");
+      put(connections[0]->sender(1), sent);
+      take(connections[0]->receiver(0));
+      put(out, sent, protocol);
     });
-  for (std::thread& thread : threads) thread.join();
-  for (const std::uint64_t n : heard) EXPECT_EQ(n, static_cast<std::uint64_t>(kRanks - 1));
 }
 
-TEST_P(TransportConformance, ALeaveIsNewsAndWhatWasSentStays) {
-  makeRanks(2);
-  connectPair(1, 1);
-  EXPECT_EQ(b_[0]->news().state, PeerState::kThere);
-  put(a_[0]->writer(0), 7);
-  a_.clear();
-  EXPECT_EQ(waitForNews(*b_[0]).state, PeerState::kClosed);
-  EXPECT_EQ(take(b_[0]->reader(0)), 7u);
-}
-
-TEST_P(TransportConformance, AnAbortCarriesItsReason) {
-  makeRanks(2);
-  connectPair(1, 1);
-  a_[0]->abort(5, "rank 5 is gone");
-  a_.clear();
-  const PeerNews news = waitForNews(*b_[0]);
-  EXPECT_EQ(news.state, PeerState::kAborted);
-  EXPECT_EQ(news.culprit, 5);
-  EXPECT_EQ(news.text, "rank 5 is gone");
-}
-
-TEST_P(TransportConformance, GivesUpAtTheDeadlineAndNamesWhoIsMissing) {
-  makeRanks(3);
-  try {
-    connect(2, {{0, 1, 1}, {1, 1, 1}}, {Deadline::after(std::chrono::milliseconds(50)), {}});
-    FAIL() << "nobody called";
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ResultCode::kRemoteError);
-    EXPECT_THAT(error.what(), HasSubstr("0, 1"));
-  }
-}
-
-TEST_P(TransportConformance, LooksAtTheRestOfTheWorldWhileItWaits) {
-  makeRanks(2);
-  const auto look = [] { throw Error(ResultCode::kRemoteError, "rank 0 died elsewhere"); };
-  EXPECT_THROW(connect(1, {{0, 1, 1}}, seconds(20, look)), Error);
-}
-
-TEST_P(TransportConformance, RefusesAPeerThatWantsSomethingElse) {
-  makeRanks(2);
-  std::string theirs;
-  std::thread other([&] {
-    try {
-      b_ = connect(1, {{0, 1, 1}});
-    } catch (const Error& error) {
-      theirs = error.what();
+// Shares a buffer, waits until it is read, and changes it, again and again.
+void shareAndCheck(TestRank& rank, std::byte* buffer, std::size_t stepsOfBuffer) {
+  const auto connections =
+      rank.connect({{.peer = 1 - rank.rank,
+                     .sends = std::vector<int>(static_cast<std::size_t>(1 - rank.rank)),
+                     .receives = std::vector<int>(static_cast<std::size_t>(rank.rank))}});
+  for (std::uint64_t round = 0; round < 10; ++round)
+    if (rank.rank == 0) {
+      SendEnd& out = connections[0]->sender(0);
+      const std::size_t step = out.stepBytes(Protocol::kSimple);
+      check(out.drained(), "nothing is shared yet");
+      for (std::size_t i = 0; i < stepsOfBuffer; ++i) {
+        const std::vector<std::byte> data = pattern(step, 100 * round + i);
+        std::memcpy(buffer + i * step, data.data(), step);
+        await([&] { return out.share(Protocol::kSimple, buffer + i * step, step); }, "room");
+      }
+      await([&] { return out.drained(); }, "the reader");
+    } else {
+      RecvEnd& in = connections[0]->receiver(0);
+      const std::size_t step = in.stepBytes(Protocol::kSimple);
+      std::vector<std::byte> data(step);
+      for (std::size_t i = 0; i < stepsOfBuffer; ++i) {
+        if (i % 2 == 0) {
+          await([&] { return in.take(Protocol::kSimple, data.data(), step); }, "a step");
+        } else {
+          const std::byte* there = nullptr;
+          await([&] { return (there = in.peek(Protocol::kSimple, step)) != nullptr; }, "a step");
+          std::memcpy(data.data(), there, step);
+          in.release(Protocol::kSimple);
+        }
+        check(data == pattern(step, 100 * round + i), fmt::format("step {} of round {}", i, round));
+      }
     }
+}
+
+TEST_P(Conformance, SharesPlainMemory) {
+  run(2,
+      [](TestRank& rank) {
+        std::vector<std::byte> buffer(20 * stepBytesFor(256 << 10)[Protocol::kSimple] + 1);
+        shareAndCheck(rank, buffer.data() + 1, 20);
+      },
+      {.bufferBytes = 256 << 10});
+}
+
+TEST_P(Conformance, SharesMemoryThatPeersCanMap) {
+  run(2,
+      [](TestRank& rank) {
+        auto* buffer = static_cast<std::byte*>(
+            ShareableMemory::allocate(20 * stepBytesFor(256 << 10)[Protocol::kSimple]));
+        shareAndCheck(rank, buffer, 20);
+        ShareableMemory::release(buffer);
+      },
+      {.bufferBytes = 256 << 10});
+}
+
+TEST_P(Conformance, ConnectsEverybodyWithEverybodyInAnyOrder) {
+  constexpr int kRanks = 5;
+  run(kRanks, [](TestRank& rank) {
+    std::vector<ConnectionRequest> requests;
+    for (int peer = 0; peer < kRanks; ++peer)
+      for (const std::uint32_t purpose : {0u, 1u})
+        if (peer != rank.rank)
+          requests.push_back({.peer = peer, .purpose = purpose, .sends = {0}, .receives = {0}});
+    std::shuffle(requests.begin(), requests.end(), std::mt19937(static_cast<unsigned>(rank.rank)));
+    const auto connections = rank.connect(requests);
+    for (std::size_t i = 0; i < requests.size(); ++i)
+      put(connections[i]->sender(0), 100 * requests[i].purpose + static_cast<unsigned>(rank.rank));
+    for (std::size_t i = 0; i < requests.size(); ++i)
+      check(take(connections[i]->receiver(0)) ==
+                100 * requests[i].purpose + static_cast<unsigned>(requests[i].peer),
+            "who it is");
+    // Nobody leaves before all have read.
+    for (std::size_t i = 0; i < requests.size(); ++i) put(connections[i]->sender(0), 1);
+    for (std::size_t i = 0; i < requests.size(); ++i) take(connections[i]->receiver(0));
   });
-  std::string ours;
-  try {
-    a_ = connect(0, {{1, 2, 1}});
-  } catch (const Error& error) {
-    ours = error.what();
-  }
-  other.join();
-  EXPECT_THAT(ours + theirs, HasSubstr("queues"));
 }
 
-std::size_t entriesIn(const char* folder) {
-  std::error_code error;
-  std::size_t n = 0;
-  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) n += entry.exists() ? 1 : 1;
-  return n;
+TEST_P(Conformance, CallersWhoComeBeforeTheyAreAskedForAreKept) {
+  for (const int late : {0, 1})
+    run(2, [&](TestRank& rank) {
+      const auto request = [&](std::uint32_t purpose) {
+        return ConnectionRequest{.peer = 1 - rank.rank, .purpose = purpose, .sends = {0}, .receives = {0}};
+      };
+      std::vector<std::unique_ptr<Connection>> connections;
+      if (rank.rank == late) {
+        std::this_thread::sleep_for(milliseconds(100));
+        connections = rank.connect({request(7)});
+        connections.push_back(std::move(rank.connect({request(3)})[0]));
+      } else {
+        connections = rank.connect({request(3), request(7)});
+        std::swap(connections[0], connections[1]);
+      }
+      put(connections[0]->sender(0), 7);
+      put(connections[1]->sender(0), 3);
+      check(take(connections[0]->receiver(0)) == 7 && take(connections[1]->receiver(0)) == 3, "the purpose");
+      put(connections[0]->sender(0), 1);
+      take(connections[0]->receiver(0));
+    });
 }
 
-TEST_P(TransportConformance, WorksAcrossProcessesAndNoticesThatOneWasKilled) {
-  const std::size_t before = entriesIn("/dev/shm");
-  makeRanks(2);
-  const pid_t child = fork();
-  ASSERT_GE(child, 0);
-  if (child == 0) {
-    try {
-      const auto connections = connect(1, {{0, 1, 1}});
-      for (;;) put(connections[0]->writer(0), take(connections[0]->reader(0)) + 1);
-    } catch (...) {
+TEST_P(Conformance, ConnectingTakesNoTimeFromWhoDoesNotWait) {
+  run(2, [](TestRank& rank) {
+    const auto connection = rank.open({.peer = 1 - rank.rank, .sends = {0}, .receives = {0}});
+    await([&] { return connection->advance(); }, "the connection");
+    check(connection->advance(), "it stays connected");
+    put(connection->sender(0), 5);
+    check(take(connection->receiver(0)) == 5, "the step");
+    put(connection->sender(0), 6);
+    take(connection->receiver(0));
+  });
+}
+
+TEST_P(Conformance, ALeaveIsNewsAndWhatWasSentStays) {
+  run(2, [](TestRank& rank) {
+    auto connections = rank.connect({{.peer = 1 - rank.rank, .sends = {0}, .receives = {0}}});
+    if (rank.rank == 0) {
+      check(connections[0]->news().state == PeerState::kThere, "it is there");
+      put(connections[0]->sender(0), 7);
+      take(connections[0]->receiver(0));
+      return;
     }
-    _exit(1);
-  }
-  const auto connections = connect(0, {{1, 1, 1}});
-  for (std::uint64_t i = 0; i < 1000; ++i) {
-    put(connections[0]->writer(0), i);
-    ASSERT_EQ(take(connections[0]->reader(0)), i + 1);
-  }
-  EXPECT_EQ(connections[0]->news().state, PeerState::kThere);
-  kill(child, SIGKILL);
-  EXPECT_EQ(waitForNews(*connections[0]).state, PeerState::kLost);
-  waitpid(child, nullptr, 0);
-  EXPECT_EQ(entriesIn("/dev/shm"), before);
+    check(take(connections[0]->receiver(0)) == 7, "the step");
+    put(connections[0]->sender(0), 8);
+    check(awaitNews(*connections[0]).state == PeerState::kClosed, "the goodbye");
+  });
 }
 
-TEST_P(TransportConformance, APeerKilledWhileConnectingIsNoticed) {
-  makeRanks(2);
-  const pid_t child = fork();
-  ASSERT_GE(child, 0);
-  if (child == 0) {
-    // Calls rank 1 and dies before it has said anything sensible.
-    transports_[1].reset();
-    try {
-      const auto held = connect(0, {{1, 1, 1}}, {Deadline::after(std::chrono::milliseconds(100)), {}});
-      kill(getpid(), SIGKILL);
-    } catch (...) {
+TEST_P(Conformance, AnAbortCarriesItsReason) {
+  run(2, [](TestRank& rank) {
+    auto connections = rank.connect({{.peer = 1 - rank.rank, .sends = {0}, .receives = {0}}});
+    if (rank.rank == 0) {
+      connections[0]->abort(5, "rank 5 is gone");
+      return;
     }
-    kill(getpid(), SIGKILL);
-  }
-  transports_[0].reset();
-  std::string message;
-  try {
-    const auto connections = connect(1, {{0, 1, 1}}, seconds(20));
-    // It got as far as handing over its memory; then the connection notices.
-    if (waitForNews(*connections[0]).state == PeerState::kLost) message = "rank 0 is lost";
-  } catch (const Error& error) {
-    message = error.what();
-  }
-  waitpid(child, nullptr, 0);
-  EXPECT_THAT(message, HasSubstr("rank 0"));
+    const PeerNews news = awaitNews(*connections[0]);
+    check(news.state == PeerState::kAborted && news.culprit == 5 && news.text == "rank 5 is gone", news.text);
+    check(connections[0]->news().state == PeerState::kAborted, "it stays aborted");
+  });
 }
 
-INSTANTIATE_TEST_SUITE_P(Shm, TransportConformance,
-                         ::testing::Values(Maker{
-                             "shm",
-                             [](int rank, std::size_t bytes) -> std::unique_ptr<Transport> {
-                               return std::make_unique<ShmTransport>(rank, bytes);
-                             }}),
-                         [](const auto& instance) { return instance.param.name; });
+// Not only those who are connected.
+TEST_P(Conformance, AnAbortReachesWhoWaitsToBeConnected) {
+  run(2, [](TestRank& rank) {
+    if (rank.rank == 1) {
+      std::this_thread::sleep_for(milliseconds(20));  // as often before the other calls as after it
+      rank.transport->abort(5, "rank 5 is gone");
+      std::this_thread::sleep_for(milliseconds(600));
+      return;
+    }
+    const std::string text = messageOf([&] { rank.connect({{.peer = 1, .sends = {0}, .receives = {0}}}); });
+    check(contains(text, "rank 5 is gone"), text);
+  });
+}
+
+TEST_P(Conformance, GivesUpAtTheDeadlineAndNamesWhoIsMissing) {
+  run(4, [](TestRank& rank) {
+    if (rank.rank < 2) {  // never come, but live until the others have given up
+      std::this_thread::sleep_for(milliseconds(600));
+      return;
+    }
+    const auto request = [](int peer) {
+      return ConnectionRequest{.peer = peer, .sends = {0}, .receives = {0}};
+    };
+    if (rank.rank == 3) {
+      const auto there = rank.connect({request(2)});
+      put(there[0]->sender(0), 1);
+      take(there[0]->receiver(0));
+      return;
+    }
+    const auto there = rank.connect({request(3)});
+    const std::string text = messageOf([&] { rank.connect({request(0), request(1)}, milliseconds(100)); });
+    check(contains(text, "ranks 0, 1"), text);
+    put(there[0]->sender(0), 1);
+    take(there[0]->receiver(0));
+  });
+}
+
+TEST_P(Conformance, LooksAtTheRestOfTheWorldWhileItWaits) {
+  run(2, [](TestRank& rank) {
+    if (rank.rank == 0) return;
+    const auto look = [] { throw Error(ResultCode::kRemoteError, "rank 0 died elsewhere"); };
+    const std::string text = messageOf(
+        [&] { rank.connect({{.peer = 0, .sends = {0}, .receives = {0}}}, std::chrono::seconds(20), look); });
+    check(contains(text, "rank 0 died elsewhere"), text);
+  });
+}
+
+TEST_P(Conformance, RefusesAPeerThatWantsSomethingElse) {
+  run(2, [](TestRank& rank) {
+    const std::vector<int> sends(rank.rank == 0 ? 2 : 1);
+    const std::string text =
+        messageOf([&] { rank.connect({{.peer = 1 - rank.rank, .sends = sends, .receives = {0}}}); });
+    // Whoever sees it first says so; the other sees that the first has gone.
+    check(contains(text, "queues") || contains(text, "while connecting"), text);
+  });
+}
+
+TEST_P(Conformance, SaysWhyItCannotReachAnotherHost) {
+  run(1, [](TestRank& rank) {
+    Peer other = rank.peers[0];
+    other.rank = 9;
+    check(rank.transport->isViable(rank.peers[0], other).viable, "the same host");
+    if (maker().crossesHosts) return;
+    other.networkNamespace = 2;
+    std::string reason = rank.transport->isViable(rank.peers[0], other).reason;
+    check(contains(reason, "rank 9") && contains(reason, "network namespace"), reason);
+    other.hostHash = 2;
+    reason = rank.transport->isViable(rank.peers[0], other).reason;
+    check(!rank.transport->isViable(rank.peers[0], other).viable, "another host");
+    check(contains(reason, "rank 9 is on another host"), reason);
+  });
+}
+
+class ConformanceOfProcesses : public Conformance {};
+
+TEST_P(ConformanceOfProcesses, NoticesThatAPeerWasKilled) {
+  const int before = testing::sharedMemoryFiles();
+  run(2,
+      [](TestRank& rank) {
+        const auto connections = rank.connect({{.peer = 1 - rank.rank, .sends = {0}, .receives = {0}}});
+        SendEnd& out = connections[0]->sender(0);
+        RecvEnd& in = connections[0]->receiver(0);
+        if (rank.rank == 1)
+          for (;;) {
+            const std::uint64_t value = take(in);
+            put(out, value + 1);
+            if (value == 99) {
+              take(in);
+              kill(getpid(), SIGKILL);
+            }
+          }
+        for (std::uint64_t i = 0; i < 100; ++i) {
+          put(out, i);
+          check(take(in) == i + 1, "the answer");
+        }
+        check(connections[0]->news().state == PeerState::kThere, "it is there");
+        put(out, 100);
+        check(awaitNews(*connections[0]).state == PeerState::kLost, "it is lost");
+      },
+      {.victim = 1});
+  EXPECT_EQ(testing::sharedMemoryFiles(), before);
+}
+
+TEST_P(ConformanceOfProcesses, NoticesThatAPeerWasKilledWhileConnecting) {
+  run(2,
+      [](TestRank& rank) {
+        const ConnectionRequest request{.peer = 1 - rank.rank, .sends = {0}, .receives = {0}};
+        if (rank.rank == 0) {
+          const auto connection = rank.open(request);
+          for (int i = 0; i < 10 && !connection->advance(); ++i)
+            std::this_thread::sleep_for(milliseconds(10));
+          kill(getpid(), SIGKILL);
+        }
+        // It may have got as far as handing over its memory; then the connection notices.
+        std::string text = "rank 0 is lost";
+        try {
+          std::this_thread::sleep_for(milliseconds(50));
+          const auto connections = rank.connect({request});
+          check(awaitNews(*connections[0]).state == PeerState::kLost, "it is lost");
+        } catch (const Error& error) {
+          text = error.what();
+        }
+        check(contains(text, "rank 0"), text);
+      },
+      {.victim = 0});
+}
+
+INSTANTIATE_TEST_SUITE_P(Transports, Conformance,
+                         ::testing::Combine(::testing::ValuesIn(allMakers()),
+                                            ::testing::Values(Hosting::kThreads, Hosting::kProcesses)),
+                         caseName);
+INSTANTIATE_TEST_SUITE_P(Transports, ConformanceOfProcesses,
+                         ::testing::Combine(::testing::ValuesIn(allMakers()),
+                                            ::testing::Values(Hosting::kProcesses)),
+                         caseName);
+INSTANTIATE_TEST_SUITE_P(Hosts, Conformance,
+                         ::testing::Combine(::testing::ValuesIn(hostMakers()),
+                                            ::testing::Values(Hosting::kProcesses)),
+                         caseName);
+INSTANTIATE_TEST_SUITE_P(Hosts, ConformanceOfProcesses,
+                         ::testing::Combine(::testing::ValuesIn(hostMakers()),
+                                            ::testing::Values(Hosting::kProcesses)),
+                         caseName);
 
 }  // namespace
 }  // namespace xylem

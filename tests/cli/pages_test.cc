@@ -1,0 +1,152 @@
+// Manual pages and shell completion say what --help says, and those who read them understand them.
+
+#include <gmock/gmock.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <regex>
+#include <set>
+#include <sstream>
+
+#include "cli/run_command.h"
+
+namespace xylem::testing {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+// What a shell's line prints, or nothing if it fails.
+std::string linesOf(const std::string& line) {
+  std::FILE* pipe = popen(line.c_str(), "r");
+  std::string output;
+  std::array<char, 4096> buffer{};
+  while (const std::size_t count = std::fread(buffer.data(), 1, buffer.size(), pipe))
+    output.append(buffer.data(), count);
+  return pclose(pipe) == 0 ? output : "";
+}
+
+bool isInstalled(const std::string& program) { return !linesOf("command -v " + program).empty(); }
+
+std::set<std::string> longOptions(const std::string& text) {
+  std::set<std::string> found;
+  const std::regex option("--[a-z_]+[a-z]");
+  for (std::sregex_iterator i(text.begin(), text.end(), option), end; i != end; ++i) found.insert(i->str());
+  return found;
+}
+
+std::vector<std::string> commands() {
+  std::istringstream help(runCommand({"--help"}).output);
+  std::vector<std::string> names;
+  bool inside = false;
+  for (std::string line; std::getline(help, line);) {
+    if (line.empty()) inside = false;
+    if (inside) names.push_back(line.substr(2, line.find(' ', 2) - 2));
+    if (line == "Subcommands:") inside = true;
+  }
+  return names;
+}
+
+TEST(ManPages, SayWhatTheHelpSays) {
+  const std::vector<std::string> all = commands();
+  EXPECT_GE(all.size(), 13u);
+  for (const std::string& command : all) {
+    std::string page = runCommand({"man", command}).output;
+    EXPECT_THAT(page, AllOf(StartsWith(".TH XYLEM\\-"), HasSubstr(".SH SYNOPSIS\n\\fBxylem " + command)));
+    page = std::regex_replace(page, std::regex("\\\\-"), "-");
+    for (const std::string& option : longOptions(runCommand({command, "--help"}).output))
+      EXPECT_THAT(page, HasSubstr(option)) << command;
+  }
+  EXPECT_THAT(runCommand({"man"}).output,
+              AllOf(HasSubstr(".SH COMMANDS"), HasSubstr("xylem\\-preflight\\fR(1)")));
+  const Outcome wrong = runCommand({"man", "plam"});
+  EXPECT_EQ(wrong.status, 2);
+  EXPECT_THAT(wrong.errors, HasSubstr("plam"));
+}
+
+TEST(ManPages, AreAllWrittenAndRight) {
+  const ScratchFile scratch("share", "");
+  const std::string folder = scratch.folder().string();
+  EXPECT_EQ(runCommand({"man", "--output", folder}).status, 0);
+  std::size_t files = 0;
+  for (const auto& file : std::filesystem::directory_iterator(folder + "/man1")) {
+    ++files;
+    EXPECT_GT(file.file_size(), 200u) << file.path();
+  }
+  EXPECT_EQ(files, commands().size() + 1);
+  EXPECT_EQ(runCommand({"man", "--output", "/proc/nowhere"}).status, 1);
+  if (!isInstalled("mandoc")) GTEST_SKIP() << "mandoc is not installed";
+  // That they have no date is meant so.
+  EXPECT_EQ(linesOf("mandoc -T lint -W warning " + folder + "/man1/*.1 2>&1 | grep -v 'missing date'; true"),
+            "");
+}
+
+// The script of a shell, in a file.
+class Script {
+ public:
+  explicit Script(const std::string& shell) : file_("_xylem", runCommand({"completion", shell}).output) {}
+  std::string path() const { return file_.path(); }
+
+ private:
+  ScratchFile file_;
+};
+
+TEST(Completion, Bash) {
+  const Script script("bash");
+  const auto complete = [&](const std::string& words, int last) {
+    return linesOf("bash -c 'source " + script.path() + "; COMP_WORDS=(" + words +
+                   "); COMP_CWORD=" + std::to_string(last) + "; _xylem; echo \"${COMPREPLY[@]}\"'");
+  };
+  EXPECT_EQ(complete("xylem p", 1), "plan preflight perf\n");
+  EXPECT_EQ(complete("xylem perf all_", 2), "all_reduce all_gather\n");
+  EXPECT_EQ(complete("xylem perf --it", 2), "--iters\n");
+  EXPECT_EQ(complete("xylem run --bind c", 3), "cores\n");
+  EXPECT_EQ(complete("xylem plan topo", 2), "\n") << "files are bash's own matter";
+}
+
+TEST(Completion, Fish) {
+  if (!isInstalled("fish")) GTEST_SKIP() << "fish is not installed";
+  const Script script("fish");
+  const auto complete = [&](const std::string& line) {
+    return linesOf("HOME=" + std::filesystem::path(script.path()).parent_path().string() +
+                   " fish -N -c 'source " + script.path() + "; complete -C \"" + line + "\"'");
+  };
+  EXPECT_THAT(complete("xylem pe"), StartsWith("perf\tmeasure collectives"));
+  EXPECT_THAT(complete("xylem perf all_"), AllOf(HasSubstr("all_reduce\n"), Not(HasSubstr("plan"))));
+  EXPECT_THAT(complete("xylem perf --it"), StartsWith("--iters\toperations measured"));
+  EXPECT_THAT(complete("xylem run --bind c"), HasSubstr("cores\t"));
+}
+
+// A zsh at a terminal of its own, where somebody types lines and presses Tab, and clears the line again.
+constexpr const char* kZsh = R"zsh(
+zmodload zsh/zpty
+zpty shell "PS1= ZDOTDIR=/nonexistent zsh -f -i"
+zpty -w shell "autoload -Uz compinit; compinit -D -u; source $1; bindkey '^I' complete-word; bindkey '^U' kill-whole-line; print re''ady"
+zpty -r -m shell output '*ready*'
+for typed completed in "${@:2}"; do
+  zpty -n -w shell "$typed"$'\t'
+  zpty -r -m shell output "*$completed*" && print -r -- "$completed"
+  zpty -n -w shell $'\025'
+done
+zpty -d shell
+)zsh";
+
+TEST(Completion, Zsh) {
+  if (!isInstalled("zsh")) GTEST_SKIP() << "zsh is not installed";
+  const Script script("zsh");
+  const ScratchFile driver("driver.zsh", kZsh);
+  EXPECT_EQ(linesOf("timeout 100 zsh -f " + driver.path() + " " + script.path() +
+                    " 'xylem pref' preflight 'xylem perf reduce_' reduce_scatter 'xylem perf --ite' --iters "
+                    "'xylem run --bind co' cores 2>/dev/null"),
+            "preflight\nreduce_scatter\n--iters\ncores\n");
+}
+
+}  // namespace
+}  // namespace xylem::testing

@@ -1,0 +1,257 @@
+// xylem status, of real processes that hang in one way or another.
+
+#include <gmock/gmock.h>
+#include <sys/prctl.h>
+
+#include <fstream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <thread>
+
+#include "cli/background_command.h"
+#include "cli/run_command.h"
+#include "cli/status_job.h"
+#include "comm/rank_processes.h"
+#include "comm/rank_threads.h"
+
+namespace xylem::testing {
+namespace {
+
+using namespace std::chrono_literals;
+using nlohmann::json;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+// What the processes below do: one AllReduce that fits, and then what the test is about.
+void hang(const std::string& how, int rank, ncclComm_t comm) {
+  std::vector<float> data(1 << 20, 1);
+  ASSERT_EQ(ncclAllReduce(data.data(), data.data(), 10, ncclFloat, ncclSum, comm, nullptr), ncclSuccess);
+  ASSERT_EQ(cudaStreamSynchronize(nullptr), cudaSuccess);
+  if (how == "absent" && rank != 1)
+    ncclAllReduce(data.data(), data.data(), 1000, ncclFloat, ncclSum, comm, nullptr);
+  if (how == "size")
+    ncclAllReduce(data.data(), data.data(), rank == 1 ? 1 << 20 : 4, ncclFloat, ncclMax, comm, nullptr);
+  if (how == "receive") ncclRecv(data.data(), 5, ncclInt32, 1 - rank, comm, nullptr);
+  if (how == "unsent" && rank == 0) ncclRecv(data.data(), 5, ncclInt32, 1, comm, nullptr);
+  cudaStreamSynchronize(nullptr);
+  for (;;) std::this_thread::sleep_for(1h);  // until the test ends this process
+}
+
+TEST(RankProcess, Role) {
+  const std::string role = roleOfThisProcess();
+  if (role.empty()) GTEST_SKIP() << "no rank process";
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  const int rank = std::stoi(variable("XYLEM_TEST_RANK"));
+  cudaSetDevice(rank);
+  ncclComm_t comm = nullptr;
+  ASSERT_EQ(
+      ncclCommInitRank(&comm, std::stoi(variable("XYLEM_TEST_RANKS")), idOf(variable("XYLEM_TEST_ID")), rank),
+      ncclSuccess)
+      << ncclGetLastError(nullptr);
+  hang(role, rank, comm);
+}
+
+// Ranks that hang, and what `xylem status` says of them.
+class Job {
+ public:
+  Job(const std::string& role, int ranks) {
+    ncclUniqueId id;
+    EXPECT_EQ(ncclGetUniqueId(&id), ncclSuccess);
+    for (int rank = 0; rank < ranks; ++rank)
+      processes_.push_back(std::make_unique<RankProcess>(role, rank, ranks, id));
+  }
+
+  const RankProcess& operator[](std::size_t rank) const { return *processes_[rank]; }
+
+  Outcome status(const std::vector<std::string>& options, int only = -1) const {
+    std::vector<std::string> words{"status"};
+    for (std::size_t rank = 0; rank < processes_.size(); ++rank)
+      if (only < 0 || static_cast<int>(rank) == only)
+        words.push_back(std::to_string(processes_[rank]->pid()));
+    words.insert(words.end(), options.begin(), options.end());
+    return runCommand(words);
+  }
+  // Asks until the answer is like this; the last answer.
+  Outcome awaitAnswer(const std::function<bool(const json&)>& isSo, int only = -1) const {
+    Outcome last;
+    EXPECT_TRUE(await([&] {
+      last = status({"--json"}, only);
+      return last.status == 1 && isSo(json::parse(last.output));
+    })) << last.output
+        << last.errors;
+    return last;
+  }
+  Outcome awaitFinding(const std::string& kind, int only = -1) const {
+    return awaitAnswer(
+        [&](const json& all) {
+          for (const json& job : all["communicators"])
+            for (const json& finding : job["findings"])
+              if (finding["kind"] == kind) return true;
+          return false;
+        },
+        only);
+  }
+
+ private:
+  const Variables variables_{};
+  std::vector<std::unique_ptr<RankProcess>> processes_;
+};
+
+TEST(Status, NamesTheRankThatHasNotCalled) {
+  const Job job("absent", 3);
+  // Until all that wait are seen waiting, they might be late themselves.
+  const Outcome answer = job.awaitAnswer([](const json& all) {
+    const json& ranks = all["communicators"][0]["ranks"];
+    return ranks.size() == 3 && ranks[0]["state"] == "waits" && ranks[2]["state"] == "waits";
+  });
+  const json found = json::parse(answer.output);
+  ASSERT_EQ(found["communicators"].size(), 1u);
+  const json& all = found["communicators"][0];
+  EXPECT_EQ(all["nranks"], 3);
+  EXPECT_EQ(all["findings"].size(), 1u) << all["findings"].dump(2);
+  EXPECT_EQ(all["findings"][0]["ranks"], json::array({1}));
+  EXPECT_EQ(all["ranks"][0]["state"], "waits");
+  EXPECT_EQ(all["ranks"][0]["current"]["count"], 1000);
+  EXPECT_EQ(all["ranks"][1]["state"], "idle");
+  EXPECT_EQ(all["ranks"][1]["calls"], 1);
+  EXPECT_EQ(all["ranks"][2]["pid"], job[2].pid());
+
+  const Outcome text = job.status({"--calls", "3"});
+  EXPECT_EQ(text.status, 1);
+  EXPECT_THAT(
+      text.output,
+      AllOf(HasSubstr("3 ranks\n"), HasSubstr("#1 AllReduce of 1000 float sum, "), HasSubstr("running for"),
+            HasSubstr("rank 1 has not called collective #1, AllReduce of 1000 float sum; its last call: #0 "
+                      "AllReduce of 10 float sum")));
+  // Without ids the job is among all others.
+  EXPECT_THAT(runCommand({"status"}).output, HasSubstr("rank 1 has not called collective #1"));
+}
+
+TEST(Status, NamesCallsThatDiffer) {
+  const Job job("size", 2);
+  EXPECT_THAT(
+      job.awaitFinding("calls differ").output,
+      HasSubstr("the ranks do not call the same as collective #1: rank 0: AllReduce of 4 float max; rank 1: "
+                "AllReduce of 1048576 float max"));
+}
+
+TEST(Status, SeesIntoAStoppedProcess) {
+  const Job job("absent", 2);
+  job.awaitFinding("not called");
+  job[1].kill(SIGSTOP);
+  int status = 0;
+  ASSERT_TRUE(await([&] {
+    return waitpid(job[1].pid(), &status, WNOHANG | WUNTRACED) == job[1].pid() && WIFSTOPPED(status);
+  }));
+  EXPECT_THAT(job.awaitFinding("stopped").output, HasSubstr("kill -CONT " + std::to_string(job[1].pid())));
+  EXPECT_THAT(job.status({}).output, HasSubstr("rank 1 has not called collective #1"));
+}
+
+TEST(Status, NamesWhoWaitForEachOther) {
+  const Job job("receive", 2);
+  EXPECT_THAT(
+      job.awaitFinding("cycle").output,
+      HasSubstr("ranks wait for each other: rank 0 for rank 1 in Recv of 5 int32 from rank 1; rank 1 for "
+                "rank 0 in Recv of 5 int32 from rank 0"));
+}
+
+TEST(Status, NamesASendThatIsMissingAndRanksThatAreElsewhere) {
+  const Job job("unsent", 2);
+  EXPECT_THAT(
+      job.awaitFinding("not called").output,
+      HasSubstr("rank 0 waits in its Recv of 5 int32 from rank 1, but rank 1 has no Send for it under way"));
+  EXPECT_THAT(job.awaitFinding("not looked at", 0).output,
+              HasSubstr("rank 0 waits for rank 1, which was not looked"));
+  const Outcome idle = job.status({}, 1);
+  EXPECT_EQ(idle.status, 0) << idle.output;
+  EXPECT_THAT(idle.output, AllOf(HasSubstr("2 ranks, 1 of them seen here"), HasSubstr("nothing is stuck")));
+}
+
+// Ranks as a reader finds them, ten seconds after the start; ticks are nanoseconds.
+constexpr std::uint64_t kSecond = 1'000'000'000;
+
+cli::SeenRank rankWith(int rank, std::vector<FlightEntry> entries) {
+  cli::SeenRank seen{.log = {},
+                     .clock = FlightClock({0, 0}, {10 * kSecond, 10 * kSecond}),
+                     .pid = 100 + rank,
+                     .program = "train",
+                     .host = "a"};
+  seen.log.rank = rank;
+  seen.log.ranks = 2;
+  seen.log.entries = std::move(entries);
+  return seen;
+}
+
+FlightEntry entryOf(std::uint64_t number, FlightState state, std::uint64_t count) {
+  FlightEntry entry;
+  entry.number = entry.ordinal = number;
+  entry.state = state;
+  entry.call.count = count;
+  entry.issued = entry.started = 4 * kSecond;
+  return entry;
+}
+
+cli::SeenRank waitingFor(cli::SeenRank rank, int peer, std::uint64_t since) {
+  rank.log.wait = FlightWait::kData;
+  rank.log.waitsFor = peer;
+  rank.log.waitsSince = since;
+  rank.log.waiting = rank.log.entries.back();
+  return rank;
+}
+
+TEST(Findings, ACallThatItsStreamHasNotComeTo) {
+  const cli::SeenJob job{
+      1,
+      2,
+      {waitingFor(rankWith(0, {entryOf(0, FlightState::kStarted, 5)}), 1, 5 * kSecond),
+       rankWith(1, {entryOf(0, FlightState::kIssued, 5), entryOf(1, FlightState::kIssued, 5)})}};
+  const auto findings = cli::findingsOf(job);
+  ASSERT_EQ(findings.size(), 1u);
+  EXPECT_EQ(findings[0].kind, cli::FindingKind::kNotBegun);
+  EXPECT_THAT(findings[0].text,
+              HasSubstr("rank 1 has called collective #0, AllReduce of 5 float sum, 6.0 s ago"));
+}
+
+TEST(Findings, NoneWhileWaitsAreShort) {
+  const auto since = 10 * kSecond - cli::SeenRank::kStuckNanoseconds / 2;
+  const cli::SeenJob job{1,
+                         2,
+                         {waitingFor(rankWith(0, {entryOf(0, FlightState::kStarted, 5)}), 1, since),
+                          waitingFor(rankWith(1, {entryOf(0, FlightState::kStarted, 5)}), 0, since)}};
+  EXPECT_TRUE(cli::findingsOf(job).empty());
+}
+
+TEST(Status, SaysWhatCannotBeLookedInto) {
+  const Outcome other = runCommand({"status", std::to_string(getpid())});
+  EXPECT_EQ(other.status, 2);
+  const Outcome none = runCommand({"status", "4194305"});  // beyond the kernel's largest
+  EXPECT_EQ(none.status, 2);
+  EXPECT_THAT(none.errors, HasSubstr("process 4194305"));
+  EXPECT_EQ(runCommand({"status", "-3"}).status, 2);
+}
+
+TEST(Status, ASignalMakesAProcessTell) {
+  const ScratchFile log("dump.%p", "");
+  const Variables variables{{"XYLEM_DUMP_SIGNAL", std::to_string(SIGUSR2)},
+                            {"NCCL_DEBUG", "WARN"},
+                            {"NCCL_DEBUG_FILE", log.path()}};
+  const Job job("absent", 2);
+  job.awaitFinding("not called");
+  job[0].kill(SIGUSR2);
+  const std::string name = (log.folder() / ("dump." + std::to_string(job[0].pid()))).string();
+  std::string text;
+  EXPECT_TRUE(await([&] {
+    std::ostringstream all;
+    all << std::ifstream(name).rdbuf();
+    text = all.str();
+    return text.find("#0 AllReduce") != std::string::npos;
+  })) << text;
+  EXPECT_THAT(text, AllOf(HasSubstr("rank 0 of 2: 2 calls so far"), HasSubstr("waits for rank 1 for"),
+                          HasSubstr("#1 AllReduce of 1000 float sum")));
+  EXPECT_EQ(kill(job[0].pid(), 0), 0);  // it lives on
+}
+
+}  // namespace
+}  // namespace xylem::testing

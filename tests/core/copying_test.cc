@@ -1,0 +1,55 @@
+#include "core/copying.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+namespace xylem {
+namespace {
+
+using Copy = void (*)(std::byte*, const std::byte*, std::size_t);
+
+std::vector<std::byte> pattern(std::size_t bytes) {
+  std::vector<std::byte> made(bytes);
+  for (std::size_t i = 0; i < bytes; ++i) made[i] = static_cast<std::byte>(i * 2654435761u >> 13);
+  return made;
+}
+
+// What lies beside the copy must stay as it was.
+void check(Copy copy, const std::vector<std::byte>& in, std::size_t from, std::size_t to, std::size_t bytes) {
+  constexpr std::byte kBeside{0x5a};
+  std::vector<std::byte> out(to + bytes + 64, kBeside);
+  copy(out.data() + to, in.data() + from, bytes);
+  const auto start = out.begin() + static_cast<std::ptrdiff_t>(to);
+  const auto end = start + static_cast<std::ptrdiff_t>(bytes);
+  const auto isBeside = [&](std::byte b) { return b == kBeside; };
+  ASSERT_TRUE(std::equal(start, end, in.begin() + static_cast<std::ptrdiff_t>(from)))
+      << bytes << " bytes from " << from << " to " << to;
+  ASSERT_TRUE(std::all_of(out.begin(), start, isBeside) && std::all_of(end, out.end(), isBeside))
+      << bytes << " bytes from " << from << " to " << to;
+}
+
+class Copies : public ::testing::TestWithParam<Copy> {};
+
+TEST_P(Copies, AreExactForAnyLengthAndAlignment) {
+  const std::vector<std::byte> in = pattern(1024);
+  for (std::size_t bytes = 0; bytes <= 300; ++bytes)
+    for (std::size_t from = 0; from < 64; from += 7)
+      for (std::size_t to = 0; to < 64; to += 5) check(GetParam(), in, from, to, bytes);
+}
+
+TEST_P(Copies, AreExactWhenLarge) {
+  const std::vector<std::byte> in = pattern((1 << 20) + 64);
+  for (const std::size_t bytes : {std::size_t{4096}, std::size_t{65537}, std::size_t{1} << 20})
+    for (const std::size_t shift : {0, 1, 31, 63}) check(GetParam(), in, shift, 63 - shift, bytes);
+}
+
+TEST_P(Copies, OfNothingTouchNothing) { GetParam()(nullptr, nullptr, 0); }
+
+INSTANTIATE_TEST_SUITE_P(Kinds, Copies, ::testing::Values(&copyBytes, &copyBytesStreaming),
+                         [](const auto& instance) { return instance.index == 0 ? "cached" : "streaming"; });
+
+}  // namespace
+}  // namespace xylem

@@ -1,0 +1,31 @@
+#pragma once
+// What a process holds that it has to give back: descriptors, threads, mappings of shared memory; not what stays
+// for good, its flight recorder.
+//
+//   const Belongings before = Belongings::now();
+//   ...
+//   EXPECT_EQ(Belongings::settled(before).beyond(before), "");
+
+#include <map>
+#include <string>
+
+namespace xylem::testing {
+
+struct Belongings {
+  std::map<std::string, int> files;  // by what they are: socket, memfd, eventfd, ...
+  int threads = 0;
+  int sharedMappings = 0;  // of files without a name
+  int mappings = 0;
+  std::size_t mappedBytes = 0;
+  int sharedMemoryFiles = 0;  // in /dev/shm, of all processes
+
+  static Belongings now();
+  // The same, once it is no more than `before`, or after some seconds: threads end a moment after they are
+  // done.
+  static Belongings settled(const Belongings& before);
+  // What is more than before, in words. Mappings that the C library makes for threads and memory come and go;
+  // so a few of them, and what they take, are allowed.
+  std::string beyond(const Belongings& before) const;
+};
+
+}  // namespace xylem::testing

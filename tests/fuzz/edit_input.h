@@ -1,0 +1,57 @@
+#pragma once
+// One input of the edits' fuzzer, also run over the corpus by tests/whatif/whatif_test.cc: each line is an
+// edit, or refused; those that are one change a small machine into another that can be built, or are refused.
+//
+//   feedEdits(bytes);   // true if all lines are edits
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+
+#include "core/error.h"
+#include "fuzz/require.h"
+#include "topology/complete.h"
+#include "topology/system_builder.h"
+#include "whatif/apply.h"
+
+namespace xylem {
+
+inline const Document& editedHost() {
+  static const Document host = completeForJob(parseTopology(
+      R"(<system version="1"><cpu numaid="0" arch="arm64"><pci busid="0000:10:00.0" class="0x060400">
+      <pci busid="0000:11:00.0"><gpu dev="0" sm="90"><nvlink target="0000:12:00.0" count="1"/></gpu></pci>
+      <pci busid="0000:12:00.0"><gpu dev="1" sm="90"><nvlink target="0000:11:00.0" count="1"/></gpu></pci>
+      <pci busid="0000:13:00.0"><nic><net name="mlx5_0" dev="0"/><net name="mlx5_1" dev="1"/></nic></pci></pci></cpu>
+      <cpu numaid="1" arch="arm64"><pci busid="0000:20:00.0" class="0x060400"/><nic><net name="eth0" dev="2"/></nic>
+      </cpu></system>)",
+      "host.xml"));
+  return host;
+}
+
+inline bool feedEdits(std::string_view bytes) {
+  Edited state{editedHost(), {}};
+  bool all = true;
+  constexpr int kMostEdits = 32;
+  for (int i = 0; i < kMostEdits && !bytes.empty(); ++i) {
+    const std::size_t end = std::min(bytes.find('\n'), bytes.size());
+    const std::string_view line = bytes.substr(0, end);
+    bytes.remove_prefix(std::min(end + 1, bytes.size()));
+    try {
+      const Edit edit = parseEdit(line);
+      require(parseEdit(edit.text).text == edit.text);
+      try {
+        Edited next = applyEdits(state, std::span(&edit, 1));
+        const std::string text = writeTopology(next.document);
+        require(writeTopology(parseTopology(text, "after.xml")) == text);
+        buildSystem(completeForJob(next.document));
+        state = std::move(next);
+      } catch (const InputError&) {
+      }
+    } catch (const InputError&) {
+      all = false;
+    }
+  }
+  return all;
+}
+
+}  // namespace xylem

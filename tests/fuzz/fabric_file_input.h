@@ -1,0 +1,54 @@
+#pragma once
+// One input of the fabric fuzzers, also run over their corpora by tests/fabric/fabric_corpus_test.cc:
+// whatever the bytes are, reading them either gives a fabric that survives being written and has ways or none
+// between its hosts, or throws InputError.
+
+#include <string_view>
+
+#include "core/error.h"
+#include "fabric/fabric_file.h"
+#include "fabric/ib_fabric.h"
+#include "fabric/fabric_graph.h"
+#include "fuzz/require.h"
+
+namespace xylem {
+
+inline void feedFabric(const Fabric& fabric) {
+  const std::string text = fabricText(fabric);
+  const Fabric again = parseFabric(text, "written.txt");
+  require(again.sameNetwork(fabric));
+  // Large ones are right or wrong as small ones are.
+  if (fabric.switches.size() > 64 || fabric.hosts.size() > 64) return;
+  FabricGraph network(fabric);
+  for (int a = 0; a < network.firstInner() / 2; ++a)
+    for (int b = 0; b < network.firstInner() / 2 && b < 8; ++b) {
+      if (network.distance(network.leaf(a), network.leaf(b)) < 0) continue;
+      for (const LinkShare& share : network.route(network.leaf(a), network.leaf(b)))
+        require(share.link >= network.firstInner() && share.link < network.links() && share.part > 0 &&
+                share.part < 1.000001);
+    }
+}
+
+template <typename Parse>
+bool feedFabricBytes(const Parse& parse) {
+  try {
+    feedFabric(parse());
+    return true;
+  } catch (const InputError&) {
+    return false;
+  }
+}
+
+inline bool feedFabricFile(std::string_view bytes) {
+  return feedFabricBytes([&] { return parseFabric(bytes, "input.txt"); });
+}
+
+inline bool feedIbFabric(std::string_view bytes) {
+  looksLikeIbnetdiscover(bytes);
+  return feedFabricBytes([&] {
+    std::vector<std::string> remarks;
+    return parseIbnetdiscover(bytes, "input.txt", &remarks);
+  });
+}
+
+}  // namespace xylem

@@ -1,0 +1,64 @@
+#pragma once
+// One input of the frame fuzzer: the bytes come over an authenticated connection in pieces, frames are put
+// together from them, and each is read as the bootstrap reads it. Memory is taken only for what has come, and
+// what is malformed is an Error.
+//
+//   feedFrames(bytes);   // true if there was a frame and nothing was wrong
+
+#include "bootstrap/roll_call.h"
+#include "fuzz/input.h"
+#include "fuzz/require.h"
+#include "wire/frame_reader.h"
+#include "wire/socket_address.h"
+
+namespace xylem {
+
+inline void readFrame(const Frame& frame) {
+  require(frame.payload.size() == frame.header.bytes);
+  if (frame.header.kind == FrameKind::kNext) {
+    WireAddress wire;
+    if (frame.payload.size() != sizeof wire) throw Error(ResultCode::kInternalError, "not an address");
+    std::memcpy(&wire, frame.payload.data(), sizeof wire);
+    const SocketAddress address = SocketAddress::fromWire(wire);
+    require(SocketAddress::fromWire(address.toWire()).text() == address.text());
+  } else if (frame.header.kind == FrameKind::kWhere) {
+    RollCall call, again;
+    call.note(3, "here", -1);
+    call.merge(frame.payload);
+    again.merge(call.bytes());
+    require(!again.merge(call.bytes()) && again.size() == call.size());
+    const int expected[] = {0, 1, 2, 3, -1};
+    require(!call.report("here", expected).empty());
+  } else if (frame.header.kind == FrameKind::kError) {
+    require(frame.text().size() <= kMostErrorBytes);
+  }
+}
+
+inline bool feedFrames(std::string_view bytes) {
+  Input input(bytes);
+  const std::size_t limit = std::size_t{16} * input.take<std::uint16_t>();
+  const std::size_t most = 1 + input.take<std::uint8_t>();
+  FrameReader reader;
+  std::size_t come = 0;
+  bool any = false;
+  try {
+    for (;;) {
+      Frame frame;
+      while (reader.take(frame, limit)) {
+        any = true;
+        readFrame(frame);
+      }
+      const std::span<std::byte> room = reader.room();
+      require(!room.empty() && room.size() <= (std::size_t{1} << 16) + 2 * come);
+      const auto piece = input.piece(std::min(room.size(), most));
+      if (piece.empty()) return any;
+      std::copy(piece.begin(), piece.end(), room.begin());
+      reader.arrived(piece.size());
+      come += piece.size();
+    }
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+}  // namespace xylem

@@ -1,0 +1,37 @@
+#pragma once
+// One input of the fuzzer of what ranks say about their host: the XML of each, with a line of three dashes
+// between two. Together they make one description, which can be written and read again, or they are refused.
+//
+//   feedHostDescription(bytes);   // true if they make one
+
+#include <string>
+#include <vector>
+
+#include "comm/host_description.h"
+#include "core/error.h"
+#include "fuzz/require.h"
+#include "topology/document.h"
+
+namespace xylem {
+
+inline bool feedHostDescription(std::string_view bytes) {
+  constexpr std::string_view kBetween = "\n---\n";
+  std::vector<std::string> xmls;
+  for (;;) {
+    const std::size_t end = bytes.find(kBetween);
+    xmls.emplace_back(bytes.substr(0, end));
+    if (end == std::string_view::npos) break;
+    bytes.remove_prefix(end + kBetween.size());
+  }
+  try {
+    Document fused = fuseDescriptions(xmls);
+    forgetHost(fused);
+    const std::string text = writeTopology(fused);
+    require(writeTopology(parseTopology(text, "again.xml")) == text);
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+}  // namespace xylem

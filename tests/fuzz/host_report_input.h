@@ -1,0 +1,25 @@
+#pragma once
+// One input of the fuzzer of what the first rank of a host tells all others about it: a description and
+// graphs, which can be written and read again, or they are refused.
+//
+//   feedHostReport(bytes);   // true if they are taken
+
+#include "channels/shared_graphs.h"
+#include "comm/host_report.h"
+#include "core/error.h"
+#include "fuzz/require.h"
+
+namespace xylem {
+
+inline bool feedHostReport(std::string_view bytes) {
+  try {
+    const HostReport report = reportFromBytes(bytes);
+    require(toBytes(report) == bytes);
+    require(writeGraphs(readGraphs(report.graphs)) == report.graphs);
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+}  // namespace xylem

@@ -1,0 +1,129 @@
+#pragma once
+// One input of the fuzzer of what two ranks of a host tell each other before they use their queues: this side
+// wants queues or a board, and the peer answers with offers that fit, nearly fit or do not, with all kinds of
+// descriptors. Memory that is taken over is as large as the queues need.
+//
+//   feedLocalDialogue(bytes);   // true if the two came to an end
+
+#include <unistd.h>
+
+#include "fuzz/local_link_input.h"
+#include "transport/board.h"
+#include "transport/local_dialogue.h"
+
+namespace xylem {
+
+constexpr std::size_t kFuzzedQueues = 2;  // at most, each way
+constexpr std::uint64_t kFuzzedProbe[2] = {17, 4};
+
+// As peers hand it over: enough for any of the terms.
+inline const std::shared_ptr<SharedMemory>& largeMemory() {
+  static const auto memory = std::make_shared<SharedMemory>(SharedMemory::create(
+      "xylem fuzz", std::max(sizeof(Board), kFuzzedQueues * queueBytes(stepBytesFor(1024)))));
+  return memory;
+}
+inline const std::shared_ptr<SharedMemory>& smallMemory() {
+  static const auto memory = std::make_shared<SharedMemory>(SharedMemory::create("xylem fuzz", 4096));
+  return memory;
+}
+
+inline int dialogueDescriptor(unsigned kind) {
+  return kind % 8 < 4 ? largeMemory()->fd() : descriptorOf(kind);
+}
+
+// What a rank of this process would name.
+inline std::uint64_t dialogueHandle(unsigned kind) {
+  static const InProcess large(largeMemory()), small(smallMemory());
+  return kind % 4 == 3 ? 0 : kind % 4 == 2 ? small.handle() : large.handle();
+}
+
+inline LocalTerms dialogueTerms(Input& input) {
+  static const auto board = std::make_shared<SharedMemory>(SharedMemory::create("xylem fuzz", sizeof(Board)));
+  const auto how = input.take<std::uint8_t>();
+  LocalTerms terms;
+  if ((how & 1) != 0) {
+    terms.board = board;
+  } else {
+    terms.sends = input.take<std::uint8_t>() % (kFuzzedQueues + 1);
+    terms.receives = input.take<std::uint8_t>() % (kFuzzedQueues + 1);
+  }
+  terms.stepBytes = stepBytesFor(1024);
+  terms.sameProcess = (how & 2) != 0;
+  terms.probes = (how & 4) != 0 && !terms.sameProcess;
+  terms.peerPid = (how & 8) != 0 ? getpid() : 0;
+  return terms;
+}
+
+// An offer that fits, in which then some bytes are others.
+inline LocalMessage dialogueOffer(const LocalTerms& terms, Input& input) {
+  const auto how = input.take<std::uint8_t>();
+  LocalMessage offer;
+  offer.kind = LocalMessage::kMemory;
+  offer.sends = static_cast<std::uint32_t>(terms.receives);
+  offer.receives = static_cast<std::uint32_t>(terms.sends);
+  std::copy(terms.stepBytes.begin(), terms.stepBytes.end(), offer.stepBytes);
+  offer.handle = dialogueHandle(how >> 4);
+  offer.probeAddress = reinterpret_cast<std::uintptr_t>(kFuzzedProbe);
+  std::copy(std::begin(kFuzzedProbe), std::end(kFuzzedProbe), offer.probe);
+  for (int changes = how & 3; changes > 0; --changes) {
+    const auto at = input.take<std::uint16_t>() % sizeof offer;
+    reinterpret_cast<std::byte*>(&offer)[at] = input.take<std::byte>();
+  }
+  return offer;
+}
+
+inline LocalMessage dialogueMessage(const LocalTerms& terms, Input& input) {
+  LocalMessage message;
+  switch (input.take<std::uint8_t>() % 4) {
+    case 0:
+      return dialogueOffer(terms, input);
+    case 1:
+      message.kind = LocalMessage::kReach;
+      message.readable = input.take<std::uint8_t>();
+      return message;
+    case 2:
+      message.kind = LocalMessage::kAbort;
+      message.textBytes = input.take<std::uint32_t>();
+      return message;
+    default: {
+      const auto piece = input.piece(input.take<std::uint16_t>() % (sizeof message + 1));
+      if (!piece.empty()) std::memcpy(static_cast<void*>(&message), piece.data(), piece.size());
+      return message;
+    }
+  }
+}
+
+inline void touchDialogueMemory(const LocalDialogue& dialogue, const LocalTerms& terms) {
+  const std::size_t queue = queueBytes(terms.stepBytes);
+  const SharedMemory* const out = dialogue.outgoing();
+  const SharedMemory* const in = dialogue.incoming();
+  require((out != nullptr) == (terms.board || terms.sends > 0));
+  require((in != nullptr) == (terms.board || terms.receives > 0));
+  if (out != nullptr) touch(out->data(), terms.board ? sizeof(Board) : terms.sends * queue);
+  if (in != nullptr) touch(in->data(), terms.board ? sizeof(Board) : terms.receives * queue);
+  require(!dialogue.reads() || terms.probes);
+}
+
+inline bool feedLocalDialogue(std::string_view bytes) {
+  Input input(bytes);
+  LocalPair pair;
+  LocalLink link(1, std::move(pair.ours));
+  const LocalTerms terms = dialogueTerms(input);
+  try {
+    LocalDialogue dialogue(link, terms);
+    for (int i = 0; i < 8 && !input.empty(); ++i) {
+      const int fd = dialogueDescriptor(input.take<std::uint8_t>());
+      const LocalMessage message = dialogueMessage(terms, input);
+      const auto left = input.take<std::uint8_t>();
+      // Now and then one that is cut off.
+      sendMessage(pair.peer.get(), &message, left == 255 ? sizeof message - 1 : sizeof message, fd);
+      if (!dialogue.advance()) continue;
+      touchDialogueMemory(dialogue, terms);
+      return true;
+    }
+  } catch (const Error&) {
+  }
+  return false;
+}
+
+}  // namespace xylem

@@ -1,0 +1,37 @@
+#pragma once
+// One input of the fuzzer of what two ranks of different hosts tell each other over their control connection:
+// offers, goodbyes, aborts, and the handles in offers.
+//
+//   feedNetMessage(bytes);   // true if it is an offer that can be taken
+
+#include "fuzz/input.h"
+#include "fuzz/require.h"
+#include "transport/net_message.h"
+#include "transport/socket_handle.h"
+#include "transport/socket_layout.h"
+
+namespace xylem {
+
+inline bool feedNetMessage(std::string_view text) {
+  Input input(text);
+  const std::size_t sends = input.take<std::uint8_t>() % 4;
+  const std::size_t receives = input.take<std::uint8_t>() % 4;
+  const auto bytes = input.piece(input.left());
+  require(netItemsOf<char>(bytes).size() <= bytes.size());
+  require(netItemsOf<std::uint64_t>(bytes).size() <= bytes.size() / sizeof(std::uint64_t));
+  try {
+    const auto handles = handlesOf(bytes, {1, sends, receives, stepBytesFor(1 << 20)});
+    require(handles.size() == sends);
+    for (const NetHandle& handle : handles) {
+      const SocketHandle content = SocketHandle::unpack(handle);
+      require(content.sockets >= 1 && content.sockets <= kMostSockets);
+      const SocketHandle again = SocketHandle::unpack(content.pack());
+      require(again.sockets == content.sockets && again.nonce == content.nonce);
+    }
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+}  // namespace xylem

@@ -1,0 +1,40 @@
+#pragma once
+// One input of the fuzzer of what ranks tell each other about themselves: whatever they say, everybody has a
+// place on a host, and there is a size for queues.
+//
+//   feedPeerInfo(bytes);   // true if all ranks have one version
+
+#include <vector>
+
+#include "comm/peer_info.h"
+#include "core/error.h"
+#include "fuzz/input.h"
+#include "fuzz/require.h"
+#include "transport/queue.h"
+
+namespace xylem {
+
+inline bool feedPeerInfo(std::string_view bytes) {
+  Input input(bytes);
+  std::vector<PeerInfo> peers(1 + input.take<std::uint8_t>() % 32);
+  for (PeerInfo& peer : peers) peer = input.take<PeerInfo>();
+  const int rank = input.take<std::uint8_t>() % static_cast<int>(peers.size());
+  const Neighbourhood found = neighbourhoodOf(peers, rank);
+  require(found.hosts >= 1 && found.hosts <= static_cast<int>(peers.size()));
+  require(found.hostOfRank.size() == peers.size());
+  require(found.ranks[static_cast<std::size_t>(found.localRank)] == rank);
+  require(coresPerRank(peers, found) >= 1);
+  for (const PeerInfo& peer : peers) {
+    const StepBytes steps = stepBytesFor(peer.bufferBytes);
+    require(steps[Protocol::kSimple] >= 1 && steps[Protocol::kLl128] >= 1 &&
+            queueBytes(steps) < std::size_t{16} << 20);
+  }
+  try {
+    checkVersions(peers, rank);
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+}  // namespace xylem

@@ -1,0 +1,131 @@
+#pragma once
+// One input of the fuzzer of queues in shared memory: the peer's process has gone mad and has written
+// anything into counters, notes and slots. Both ends stay inside of the queue's memory and of the memory that
+// the peer has handed over; a step that makes no sense is an Error.
+//
+//   feedQueue(bytes);   // true if nothing was refused
+
+#include <sys/types.h>
+#include <unistd.h>
+
+#include <memory>
+#include <new>
+#include <vector>
+
+#include "fuzz/local_link_input.h"
+#include "transport/local_peer_memory.h"
+#include "transport/recv_end.h"
+#include "transport/send_end.h"
+
+namespace xylem {
+
+// The peer that writes anything. It has handed over its memory; as nothing else is ever heard from it, there
+// is one for all inputs.
+class MadPeer {
+ public:
+  MadPeer()
+      : link_(1, std::move(pair_.ours)),
+        memory_(link_, {.sameProcess = false, .peerReads = false, .process = getpid()}) {
+    LocalMessage message;
+    message.kind = LocalMessage::kRegion;
+    message.bytes = kPeersBytes;
+    require(sendMessage(pair_.peer.get(), &message, sizeof message, peersMemory().fd()));
+  }
+  PeerMemory& memory() { return memory_; }
+
+ private:
+  LocalPair pair_;
+  LocalLink link_;
+  LocalPeerMemory memory_;
+};
+
+class FuzzedQueue {
+ public:
+  FuzzedQueue()
+      : bytes_(queueBytes(steps_)), memory_(static_cast<std::byte*>(::operator new(bytes_, kPage)), Free{}) {
+    std::memset(memory_.get(), 0, bytes_);
+    new (memory_.get()) QueueControl{};
+  }
+
+  const StepBytes& steps() const { return steps_; }
+  QueueMemory queue() const { return queueIn(memory_.get(), steps_); }
+  PeerMemory& peers() const {
+    static MadPeer peer;
+    return peer.memory();
+  }
+  // Anything anywhere.
+  void write(std::size_t at, std::span<const std::byte> bytes) {
+    at %= bytes_;
+    if (!bytes.empty()) std::memcpy(memory_.get() + at, bytes.data(), std::min(bytes.size(), bytes_ - at));
+  }
+
+ private:
+  static constexpr std::align_val_t kPage{4096};
+  struct Free {
+    void operator()(std::byte* memory) const { ::operator delete(memory, kPage); }
+  };
+  const StepBytes steps_ = stepBytesFor(1024);
+  const std::size_t bytes_;
+  const std::unique_ptr<std::byte, Free> memory_;
+};
+
+inline void receiveOne(RecvEnd& end, Protocol protocol, std::size_t bytes, int how) {
+  std::vector<std::byte> out(bytes);
+  if (how == 2) {
+    if (bytes > 0) end.takePiece(protocol, out.data(), bytes);
+  } else if (how == 1) {
+    const std::byte* data = end.peek(protocol, bytes);
+    if (data == nullptr) return;
+    if (bytes > 0) std::memcpy(out.data(), data, bytes);
+    end.release(protocol);
+  } else {
+    end.take(protocol, out.data(), bytes);
+  }
+}
+
+inline void sendOne(SendEnd& end, Protocol protocol, std::size_t bytes, bool reserve) {
+  const std::vector<std::byte> data(bytes, std::byte{9});
+  if (!reserve) {
+    end.share(protocol, data.data(), bytes);
+  } else if (std::byte* slot = end.reserve(protocol)) {
+    if (bytes > 0) std::memcpy(slot, data.data(), bytes);
+    end.commit(protocol, bytes);
+  }
+  end.drained();
+}
+
+inline bool feedQueue(std::string_view bytes) {
+  Input input(bytes);
+  FuzzedQueue fuzzed;
+  startAt(fuzzed.queue(), input.take<std::uint64_t>());
+  fuzzed.write(0, input.piece(input.take<std::uint16_t>()));
+  RecvEnd receiver(1, fuzzed.queue(), &fuzzed.peers());
+  SendEnd sender(1, fuzzed.queue(), &fuzzed.peers());
+  bool all = true;
+  for (int i = 0; i < 64 && !input.empty(); ++i) {
+    const auto what = input.take<std::uint8_t>();
+    const Protocol protocol = kAllProtocols[(what >> 4) % kAllProtocols.size()];
+    try {
+      switch (what % 4) {
+        case 0:
+        case 1:
+          receiveOne(receiver, protocol, input.take<std::uint8_t>() % (fuzzed.steps()[protocol] + 1),
+                     (what >> 2) % 3);
+          break;
+        case 2:
+          sendOne(sender, protocol, input.take<std::uint8_t>() % (fuzzed.steps()[protocol] + 1),
+                  (what & 8) != 0);
+          break;
+        default: {
+          const auto at = input.take<std::uint16_t>();
+          fuzzed.write(at, input.piece(input.take<std::uint8_t>()));
+        }
+      }
+    } catch (const Error&) {
+      all = false;
+    }
+  }
+  return all;
+}
+
+}  // namespace xylem

@@ -1,0 +1,90 @@
+#pragma once
+// Jobs over several hosts: namespaces with a network each, in which the ranks run as processes. A rank is
+// this test program again, started for one role.
+//
+//   const Role kSum("sum", [](const Seat& seat) { ... ncclCommInitRank(&comm, seat.ranks, seat.id(),
+//   seat.rank) ... });
+//
+//   HostJob job(hosts, "sum", {.machines = {machine(2), zoo("gpu3-2sockets")}, .ranks = {0, 0, 1}});
+//   job.kill(1);
+//   EXPECT_EQ(job.wait(0), 0);
+//
+// Hosts have ids and topology files of their own. Ranks meet by NCCL_COMM_ID.
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "core/temporary_directory.h"
+#include "nccl.h"
+#include "support/namespaces.h"
+
+namespace xylem::testing {
+
+// What a host looks like: the text of its topology file; empty: as detection finds this machine.
+using Machine = std::string;
+// So many host devices, and a NIC if one is wanted.
+Machine hostDevices(int devices, bool nic = true);
+// A file of topologies/.
+Machine zoo(const std::string& name);
+inline Machine detected() { return {}; }
+
+struct JobShape {
+  std::vector<Machine> machines;  // one per host
+  std::vector<int> hostOfRank;
+  bool six = false;  // over IPv6
+  std::map<std::string, std::string> variables;
+};
+
+// A rank's place, as its process knows it.
+struct Seat {
+  int rank = 0;
+  std::vector<int> hostOfRank;
+  int ranks() const { return static_cast<int>(hostOfRank.size()); }
+  int host() const { return hostOfRank[static_cast<std::size_t>(rank)]; }
+  int localRank() const;
+  // Joins the job, or, of survivors, those ranks; null, after a failed expectation, if that does not work.
+  ncclComm_t join() const;
+  ncclComm_t joinAmong(const std::vector<int>& ranks) const;
+  // The same, where it may fail. Another attempt meets elsewhere.
+  ncclResult_t tryToJoin(const std::vector<int>& ranks, int attempt, ncclComm_t& comm) const;
+  std::vector<int> all() const;
+  // Shows the test that this rank has come to some point.
+  void mark(const std::string& what) const;
+  // Until the test has announced it.
+  void await(const std::string& what) const;
+
+  std::string folder;
+  bool six = false;
+};
+
+// Something that ranks do; made at namespace scope.
+class Role {
+ public:
+  Role(const std::string& name, void (*body)(const Seat&));
+};
+
+class HostJob {
+ public:
+  HostJob(const Namespaces& hosts, const std::string& role, const JobShape& shape);
+  // Ends what still runs.
+  ~HostJob();
+  HostJob(const HostJob&) = delete;
+  HostJob& operator=(const HostJob&) = delete;
+
+  // Until every rank has made this mark; false after a minute.
+  bool reached(const std::string& mark) const;
+  bool reached(const std::string& mark, int rank) const;
+  void announce(const std::string& what) const;
+  void kill(int rank) const;
+  // The exit status; 128 and more for signals.
+  int wait(int rank, int seconds = 60);
+  // What the rank logged (NCCL_DEBUG_FILE).
+  std::string log(int rank) const;
+
+ private:
+  TemporaryDirectory folder_;
+  std::vector<pid_t> processes_;
+};
+
+}  // namespace xylem::testing

@@ -1,0 +1,218 @@
+#include "socket_net.h"
+
+#include <arpa/inet.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+
+#include "faults.h"
+
+namespace test_net {
+namespace {
+
+std::atomic<int> alive{0};
+
+int nonBlockingSocket() { return socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0); }
+
+}  // namespace
+
+int living() { return alive; }
+
+Comm::Comm(int socket) : socket_(socket) { ++alive; }
+
+Comm::~Comm() {
+  alive -= 1 + static_cast<int>(memories_.size());
+  close(socket_);
+}
+
+int Comm::registerMemory(void* data, std::size_t bytes, int kind, void** memory) {
+  if (kind != 1 || data == nullptr || bytes == 0) return kInternal;
+  memories_.push_back({static_cast<std::byte*>(data), bytes});
+  ++alive;
+  *memory = fault("TEST_NET_NO_HANDLES") != 0 ? nullptr : &memories_.back();
+  return kSuccess;
+}
+
+int Comm::deregisterMemory(void* memory) {
+  const auto found = std::find_if(memories_.begin(), memories_.end(),
+                                  [&](const Memory& m) { return memory == nullptr || memory == &m; });
+  if (found == memories_.end()) return kInternal;
+  memories_.erase(found);
+  --alive;
+  return kSuccess;
+}
+
+bool Comm::knows(const Part& part, const void* memory) const {
+  return std::any_of(memories_.begin(), memories_.end(), [&](const Memory& m) {
+    return (memory == nullptr || memory == &m) && part.data >= m.data &&
+           part.data + part.bytes <= m.data + m.bytes;
+  });
+}
+
+bool Comm::busy() {
+  if (requests_.size() >= kRequests) return true;
+  if (refused_++ < fault("TEST_NET_BUSY")) return true;
+  refused_ = 0;
+  return false;
+}
+
+int Comm::take(std::vector<Part> parts, void** request) {
+  requests_.push_back({std::move(parts), 0, fault("TEST_NET_SLOW"), this});
+  Request& made = requests_.back();
+  made.left = made.parts.size();
+  pending_.push_back(&made);
+  progress();
+  *request = &made;
+  return kSuccess;
+}
+
+int Comm::isend(const Part& part, void* memory, void** request) {
+  sends_ = true;
+  if (part.tag < 0 || !knows(part, memory)) return kInternal;
+  if (failure_ != kSuccess) return failure_;
+  if (busy()) return kSuccess;
+  if (++sent_ == fault("TEST_NET_BREAK_AFTER", -1)) {
+    shutdown(socket_, SHUT_RDWR);
+    return failure_ = kRemote;
+  }
+  return take({part}, request);
+}
+
+int Comm::irecv(std::span<const Part> parts, void** memories, void** request) {
+  if (parts.empty() || parts.size() > kMostReceives) return kInternal;
+  for (std::size_t i = 0; i < parts.size(); ++i)
+    if (!knows(parts[i], memories[i])) return kInternal;
+  if (failure_ != kSuccess) return failure_;
+  if (busy()) return kSuccess;
+  return take({parts.begin(), parts.end()}, request);
+}
+
+int Comm::test(Request& request, int* done, int* sizes) {
+  *done = 0;
+  progress();
+  if (request.left > 0) return failure_;
+  if (request.looks-- > 0) return kSuccess;
+  if (sizes != nullptr)
+    for (std::size_t i = 0; i < request.parts.size(); ++i)
+      sizes[i] = static_cast<int>(request.parts[i].bytes);
+  *done = 1;
+  requests_.remove_if([&](const Request& r) { return &r == &request; });
+  return kSuccess;
+}
+
+void Comm::progress() {
+  while (failure_ == kSuccess && !pending_.empty() && (sends_ ? moveSend() : moveReceive())) {
+    current_->through = true;
+    current_ = nullptr;
+    moved_ = 0;
+    if (--pending_.front()->left == 0) pending_.pop_front();
+  }
+}
+
+bool Comm::moveSend() {
+  current_ = &pending_.front()->parts.front();
+  header_ = {current_->bytes, current_->tag};
+  return move(current_->data, true);
+}
+
+// A message goes to that of the oldest receive's buffers that has its tag.
+bool Comm::moveReceive() {
+  if (moved_ < sizeof header_ && !move(nullptr, false) && moved_ < sizeof header_) return false;
+  if (current_ == nullptr) {
+    for (Part& part : pending_.front()->parts)
+      if (current_ == nullptr && !part.through && part.tag == header_.tag) current_ = &part;
+    if (current_ == nullptr || header_.bytes > current_->bytes) {
+      failure_ = kUsage;
+      return false;
+    }
+    current_->bytes = header_.bytes;
+  }
+  return move(current_->data, false);
+}
+
+bool Comm::move(std::byte* payload, bool sends) {
+  for (;;) {
+    const bool inHeader = moved_ < sizeof header_;
+    const std::size_t total = sizeof header_ + (payload == nullptr ? 0 : header_.bytes);
+    if (moved_ == total) return true;
+    std::byte* const at =
+        inHeader ? reinterpret_cast<std::byte*>(&header_) + moved_ : payload + (moved_ - sizeof header_);
+    std::size_t bytes = inHeader ? sizeof header_ - moved_ : total - moved_;
+    const auto part = static_cast<std::size_t>(fault("TEST_NET_PART"));
+    if (part > 0) bytes = std::min(bytes, part);
+    const ssize_t n = sends ? send(socket_, at, bytes, MSG_NOSIGNAL) : recv(socket_, at, bytes, 0);
+    if (n < 0 && (errno == EAGAIN || errno == EINTR)) return false;
+    if (n <= 0) {
+      failure_ = n == 0 ? kRemote : kSystem;
+      return false;
+    }
+    moved_ += static_cast<std::size_t>(n);
+    if (part > 0) return moved_ == sizeof header_ + header_.bytes && payload != nullptr;
+  }
+}
+
+Listener::Listener() : socket(nonBlockingSocket()), late(fault("TEST_NET_LATE")) {
+  ++alive;
+  const char* where = std::getenv("TEST_NET_ADDRESS");
+  address.sin_family = AF_INET;
+  inet_pton(AF_INET, where == nullptr ? "127.0.0.1" : where, &address.sin_addr);
+  auto* generic = reinterpret_cast<sockaddr*>(&address);
+  socklen_t size = sizeof address;
+  if (bind(socket, generic, size) != 0 || ::listen(socket, 16) != 0 ||
+      getsockname(socket, generic, &size) != 0) {
+    close(socket);
+    socket = -1;
+  }
+}
+
+Listener::~Listener() {
+  --alive;
+  if (socket >= 0) close(socket);
+}
+
+int accept(Listener& listener, Comm** comm) {
+  *comm = nullptr;
+  if (listener.late-- > 0) return kSuccess;
+  const int socket = ::accept4(listener.socket, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
+  if (socket >= 0) *comm = new Comm(socket);
+  return socket >= 0 || errno == EAGAIN ? kSuccess : kSystem;
+}
+
+struct Caller {
+  Handle* home;  // the memory of the handle must not move between calls
+  int socket;
+  long late;
+};
+
+int connect(Handle& handle, Comm** comm) {
+  *comm = nullptr;
+  if (handle.caller == nullptr) {
+    const int socket = nonBlockingSocket();
+    ++alive;
+    handle.caller = new Caller{&handle, socket, fault("TEST_NET_LATE")};
+    if (::connect(socket, reinterpret_cast<sockaddr*>(&handle.address), sizeof handle.address) != 0 &&
+        errno != EINPROGRESS)
+      return kSystem;
+    return kSuccess;
+  }
+  Caller& caller = *handle.caller;
+  if (caller.home != &handle) return kInternal;
+  if (caller.late-- > 0) return kSuccess;
+  pollfd ready{caller.socket, POLLOUT, 0};
+  if (poll(&ready, 1, 0) <= 0) return kSuccess;
+  int error = 0;
+  socklen_t size = sizeof error;
+  getsockopt(caller.socket, SOL_SOCKET, SO_ERROR, &error, &size);
+  if (error == 0) *comm = new Comm(caller.socket);
+  delete handle.caller;
+  handle.caller = nullptr;
+  --alive;
+  return error == 0 ? kSuccess : kSystem;
+}
+
+}  // namespace test_net

@@ -1,0 +1,24 @@
+#pragma once
+// The settings under which a phase makes its communicators.
+
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "soak/random.h"
+
+namespace xylem::soak {
+
+struct Environment {
+  std::vector<std::pair<std::string, std::string>> variables;  // empty value: unset
+  std::vector<std::string> hosts;                              // of the ranks; empty: the machine's
+  std::size_t mostBytes = 0;                                   // of an operation
+};
+
+// Held by whoever writes variables of this process, and for calls that read them.
+std::mutex& environmentMutex();
+
+Environment chooseEnvironment(Random& random, int ranks);
+
+}  // namespace xylem::soak

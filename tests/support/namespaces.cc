@@ -1,0 +1,185 @@
+#include "support/namespaces.h"
+
+#include <fcntl.h>
+#include <net/if.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <fstream>
+#include <sstream>
+
+#include "core/error.h"
+
+namespace xylem {
+namespace {
+
+std::vector<std::string> words(const std::string& line) {
+  std::istringstream in(line);
+  std::vector<std::string> all;
+  for (std::string word; in >> word;) all.push_back(word);
+  return all;
+}
+
+[[noreturn]] void execute(const std::vector<std::string>& arguments) {
+  std::vector<char*> pointers;
+  for (const std::string& argument : arguments) pointers.push_back(const_cast<char*>(argument.c_str()));
+  pointers.push_back(nullptr);
+  execvp(pointers[0], pointers.data());
+  _exit(127);
+}
+
+template <typename Body>
+pid_t forkInto(const std::vector<int>& namespaces, Body body) {
+  const pid_t child = fork();
+  if (child < 0) throw Error(ResultCode::kSystemError, "cannot fork: {}", errnoText(errno));
+  if (child > 0) return child;
+  for (const int fd : namespaces)
+    if (fd >= 0 && setns(fd, 0) != 0) _exit(126);
+  int status = 125;
+  try {
+    status = body();
+  } catch (const std::exception& error) {
+    fprintf(stderr, "on a host of its own: %s\n", error.what());
+  }
+  fflush(nullptr);
+  _exit(status);
+}
+
+// Runs one command of `ip`.
+void ip(const std::vector<int>& namespaces, const std::string& line) {
+  const pid_t child = forkInto(namespaces, [&]() -> int { execute(words("ip " + line)); });
+  if (const int status = waitFor(child); status != 0)
+    throw Error(ResultCode::kSystemError, "`ip {}` failed with status {}", line, status);
+}
+
+void writeTo(const char* file, const std::string& text) { std::ofstream(file) << text; }
+
+// A new namespace of the network, and with `user` not null of users, too, made by a child that ends at once:
+// the descriptors keep them alive.
+FileDescriptor newNamespace(const std::vector<int>& within, FileDescriptor* user) {
+  int ready[2], done[2];
+  if (pipe2(ready, O_CLOEXEC) != 0 || pipe2(done, O_CLOEXEC) != 0)
+    throw Error(ResultCode::kSystemError, "cannot make a pipe: {}", errnoText(errno));
+  const uid_t uid = getuid();
+  const gid_t gid = getgid();
+  FileDescriptor readyRead(ready[0]), readyWrite(ready[1]), doneRead(done[0]), doneWrite(done[1]);
+  const pid_t child = forkInto(within, [&]() -> int {
+    close(doneWrite.get());
+    if (unshare(CLONE_NEWNET | (user != nullptr ? CLONE_NEWUSER : 0)) != 0) return 1;
+    if (user != nullptr) {
+      writeTo("/proc/self/setgroups", "deny");
+      writeTo("/proc/self/uid_map", "0 " + std::to_string(uid) + " 1");
+      writeTo("/proc/self/gid_map", "0 " + std::to_string(gid) + " 1");
+    }
+    char byte = 0;
+    if (write(readyWrite.get(), &byte, 1) != 1) return 1;
+    return read(doneRead.get(), &byte, 1) == 0 ? 0 : 1;  // until the parent has opened them
+  });
+  readyWrite.reset();
+  char byte;
+  const bool made = read(readyRead.get(), &byte, 1) == 1;
+  const std::string folder = "/proc/" + std::to_string(child) + "/ns/";
+  FileDescriptor net;
+  if (made) {
+    net = FileDescriptor(open((folder + "net").c_str(), O_RDONLY | O_CLOEXEC));
+    if (user != nullptr) *user = FileDescriptor(open((folder + "user").c_str(), O_RDONLY | O_CLOEXEC));
+  }
+  doneWrite.reset();
+  waitFor(child);
+  if (!net || (user != nullptr && !*user))
+    throw Error(ResultCode::kSystemError, "the kernel does not let us make network namespaces");
+  return net;
+}
+
+}  // namespace
+
+int waitFor(pid_t child, int seconds) {
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(seconds);
+  int status = 0;
+  while (waitpid(child, &status, WNOHANG) == 0) {
+    if (std::chrono::steady_clock::now() > end) kill(child, SIGKILL);
+    const timespec pause{0, 1000000};
+    nanosleep(&pause, nullptr);
+  }
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+std::string Namespaces::unavailable() {
+  try {
+    const Namespaces probe(1);
+    return "";
+  } catch (const Error& error) {
+    return std::string("needs network namespaces: ") + error.what();
+  }
+}
+
+Namespaces::Namespaces(int hosts) {
+  const bool root = geteuid() == 0;
+  switch_ = newNamespace({}, root ? nullptr : &user_);
+  const std::vector<int> inSwitch{user_.get(), switch_.get()};
+  // With snooping, the bridge may hold back what IPv6 needs to find neighbours.
+  ip(inSwitch, "link add joint type bridge mcast_snooping 0");
+  ip(inSwitch, "link set joint up");
+  for (int host = 0; host < hosts; ++host) {
+    hosts_.push_back(newNamespace({user_.get()}, nullptr));
+    const std::string n = std::to_string(host);
+    const std::vector<int> inHost{user_.get(), hosts_.back().get()};
+    // A descriptor that `ip` inherits, to name the namespace by.
+    const FileDescriptor inherited(dup(hosts_.back().get()));
+    ip(inSwitch, "link add up" + n + " type veth peer name eth0 netns /proc/self/fd/" +
+                     std::to_string(inherited.get()));
+    ip(inSwitch, "link set up" + n + " master joint up");
+    ip(inHost, "link set lo up");
+    ip(inHost, "link set eth0 up");
+    ip(inHost, "address add " + address(host) + "/24 dev eth0");
+    ip(inHost, "address add " + address6(host) + "/64 dev eth0 nodad");
+  }
+  for (int host = 0; host < hosts; ++host) awaitCarrier(host);
+}
+
+// The kernel notices up to a second later, or more on a loaded machine, that a cable carries. What is sent
+// before is lost, and TCP takes seconds to try again.
+void Namespaces::awaitCarrier(int host) const {
+  const int status = run(host, [] {
+    const FileDescriptor any(socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+    ifreq request{};
+    std::strcpy(request.ifr_name, "eth0");
+    for (int attempt = 0; attempt < 3000; ++attempt) {
+      if (ioctl(any.get(), SIOCGIFFLAGS, &request) == 0 && (request.ifr_flags & IFF_RUNNING) != 0) return 0;
+      const timespec pause{0, 10000000};
+      nanosleep(&pause, nullptr);
+    }
+    return 1;
+  });
+  if (status != 0) throw Error(ResultCode::kSystemError, "the interface of host {} does not come up", host);
+}
+
+pid_t Namespaces::start(int host, const std::function<int()>& body) const {
+  return forkInto(std::vector<int>{user_.get(), hosts_.at(static_cast<std::size_t>(host)).get()}, body);
+}
+
+pid_t Namespaces::startProgram(int host, const std::vector<std::string>& arguments) const {
+  return start(host, [&]() -> int { execute(arguments); });
+}
+
+void Namespaces::enter(int host) const {
+  for (const int fd : {user_.get(), hosts_.at(static_cast<std::size_t>(host)).get()})
+    if (fd >= 0 && setns(fd, 0) != 0)
+      throw Error(ResultCode::kSystemError, "cannot enter host {}: {}", host, errnoText(errno));
+}
+
+int Namespaces::run(int host, const std::function<int()>& body) const { return waitFor(start(host, body)); }
+
+void Namespaces::setLink(int host, const std::string& state) const {
+  ip({user_.get(), switch_.get()}, "link set up" + std::to_string(host) + " " + state);
+}
+
+}  // namespace xylem

@@ -1,0 +1,59 @@
+#pragma once
+// Several hosts on one machine, as far as the network goes: network namespaces that a bridge joins. Nothing
+// of it is visible outside, and everything goes with the object and the processes that were started in it.
+//
+//   if (const std::string why = Namespaces::unavailable(); !why.empty()) GTEST_SKIP() << why;
+//   Namespaces hosts(2);
+//   const pid_t child = hosts.start(1, [&] { return serve(hosts.address(1)); });   // in its own process
+//   hosts.cut(1);                                                                  // host 1's cable
+//
+// With root the kernel's namespaces are used directly, without through a user namespace of our own. Needs
+// `ip` of iproute2. Every host has the interface eth0, 10.213.0.N+1 and fd13::N+1, and the loopback.
+
+#include <sys/types.h>
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "core/file_descriptor.h"
+
+namespace xylem {
+
+class Namespaces {
+ public:
+  // Why this machine cannot do it, or nothing.
+  static std::string unavailable();
+
+  explicit Namespaces(int hosts);
+
+  static std::string address(int host) { return "10.213.0." + std::to_string(host + 1); }
+  static std::string address6(int host) { return "fd13::" + std::to_string(host + 1); }
+  int size() const { return static_cast<int>(hosts_.size()); }
+
+  // A child process on this host; what `body` returns is its exit status. The caller waits for it.
+  pid_t start(int host, const std::function<int()>& body) const;
+  // The same, of a program: `arguments` starts with its name. Its output goes where ours does.
+  pid_t startProgram(int host, const std::vector<std::string>& arguments) const;
+  // Puts this process, which has one thread, on this host.
+  void enter(int host) const;
+  // Starts and waits; the exit status, 128 and more for signals.
+  int run(int host, const std::function<int()>& body) const;
+
+  // Packets to and from this host vanish from now on, or arrive again.
+  void cut(int host) const { setLink(host, "down"); }
+  void mend(int host) const { setLink(host, "up"); }
+
+ private:
+  void awaitCarrier(int host) const;
+  void setLink(int host, const std::string& state) const;
+
+  FileDescriptor user_;    // none with root
+  FileDescriptor switch_;  // where the bridge is
+  std::vector<FileDescriptor> hosts_;
+};
+
+// Waits for a child; its exit status, 128 and more for signals. Kills it after so many seconds.
+int waitFor(pid_t child, int seconds = 60);
+
+}  // namespace xylem

@@ -1,0 +1,47 @@
+// Replays the corpora of what transports take from sockets and from shared memory in the normal builds: every
+// input that once broke something goes there and stays.
+
+#include <gtest/gtest.h>
+
+#include "fuzz/local_dialogue_input.h"
+#include "fuzz/local_link_input.h"
+#include "fuzz/net_message_input.h"
+#include "fuzz/queue_input.h"
+#include "fuzz/replay.h"
+#include "fuzz/socket_link_input.h"
+
+namespace xylem {
+namespace {
+
+TEST(Corpus, EveryDialogueOfAHostEndsOrIsRefused) {
+  const Replayed replayed = replayCorpus("local_dialogue", feedLocalDialogue);
+  EXPECT_GE(replayed.accepted, 11);
+  EXPECT_GE(replayed.refused, 14);
+}
+
+TEST(Corpus, EveryLocalMessageIsTakenOrRefused) {
+  const Replayed replayed = replayCorpus("local_link", feedLocalLink);
+  EXPECT_GE(replayed.accepted, 5);
+  EXPECT_GE(replayed.refused, 11);
+}
+
+TEST(Corpus, EveryOfferIsTakenOrRefused) {
+  const Replayed replayed = replayCorpus("net_message", feedNetMessage);
+  EXPECT_GE(replayed.accepted, 3);
+  EXPECT_GE(replayed.refused, 9);
+}
+
+TEST(Corpus, EveryMessageOfALinkIsTakenOrRefused) {
+  const Replayed replayed = replayCorpus("socket_link", feedSocketLink);
+  EXPECT_GE(replayed.accepted, 6);
+  EXPECT_GE(replayed.refused, 5);
+}
+
+TEST(Corpus, EveryQueueStaysInItsMemory) {
+  const Replayed replayed = replayCorpus("queue", feedQueue);
+  EXPECT_GE(replayed.accepted, 7);
+  EXPECT_GE(replayed.refused, 6);
+}
+
+}  // namespace
+}  // namespace xylem
