@@ -20,7 +20,8 @@ int main(int argc, char** argv) {
     return 2;
   }
   try {
-    const xylem::PlanRequest request = xylem::identicalHosts(xylem::readTopology(argv[1]), std::atoi(argv[2]));
+    const xylem::PlanRequest request =
+        xylem::identicalHosts(xylem::readTopology(argv[1]), std::atoi(argv[2]));
     const xylem::Settings settings;
     std::vector<double> seconds;
     std::int64_t steps = 0;

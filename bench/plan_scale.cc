@@ -2,9 +2,9 @@
 // measures.
 //
 // Everything that a plan of every rank consists of is computed and kept: the graphs of the host, the ring of
-// each channel, each rank's place in the tree of each channel, and the choice of algorithm for each collective
-// from 8 B to 8 GiB. Prints ranks, channels, the seconds (median over the repeats, without reading the file)
-// and the peak of resident memory in KiB.
+// each channel, each rank's place in the tree of each channel, and the choice of algorithm for each
+// collective from 8 B to 8 GiB. Prints ranks, channels, the seconds (median over the repeats, without reading
+// the file) and the peak of resident memory in KiB.
 
 #include <fmt/core.h>
 #include <sys/resource.h>
@@ -24,9 +24,9 @@ namespace {
 using namespace xylem;
 
 struct Everything {
-  std::vector<std::vector<int>> rings;         // by channel
+  std::vector<std::vector<int>> rings;        // by channel
   std::vector<std::vector<TreeLinks>> trees;  // by channel, by rank
-  std::vector<Choice> choices;                 // by view, collective and size
+  std::vector<Choice> choices;                // by view, collective and size
 };
 
 Everything writeOut(const Plan& plan) {

@@ -1,0 +1,31 @@
+#pragma once
+// The command line of bench_compare.
+
+#include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
+
+#include "comparison/operations.h"
+#include "comparison/shape.h"
+
+namespace xylem::bench {
+
+struct CompareOptions {
+  std::vector<Shape> shapes;
+  std::vector<Operation> operations;
+  std::vector<std::uint64_t> sizes;
+  std::vector<std::string> without;  // contenders
+  unsigned rounds = 7;
+  double targetMilliseconds = 5;
+  bool pipelined = false;
+  bool quick = false;
+  std::string json;  // a file, or nothing
+};
+
+// "8,4K,1M", or "8:256M" with every size `factor` times the one before, and the last.
+std::vector<std::uint64_t> parseSizes(const std::string& text, std::uint64_t factor);
+
+// Ends the process for --help; throws InputError or CLI::ParseError.
+CompareOptions parseOptions(int argc, char** argv);
+
+}  // namespace xylem::bench

@@ -1,0 +1,110 @@
+#pragma once
+// What the driver of the comparison and the ranks of every contender tell each other, over a Unix socket with
+// a path, which reaches across network namespaces.
+//
+//   ControlListener listener(path);                          // the driver
+//   ControlSocket rank = listener.accept(deadline);
+//   rank.send(command); rank.receive(reply, deadline);
+//
+//   ControlSocket driver = ControlSocket::connect(path);     // a rank
+//   driver.receive(command);                                 // sleeps in the kernel until there is something
+//   to do
+//
+// A rank that has nothing to do must not spin: the cores belong to the contender that is measured.
+
+#include <sys/types.h>
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <type_traits>
+
+#include "comparison/operations.h"
+#include "core/deadline.h"
+#include "core/error.h"
+#include "core/file_descriptor.h"
+
+namespace xylem::bench {
+
+constexpr std::size_t kIdBytes = 128;  // of ncclUniqueId
+
+struct Command {
+  enum Kind : std::uint32_t {
+    kJoin,     // with this id
+    kPrepare,  // buffers of so many bytes, with this rank's input; 0: give them back
+    kRun,      // the warm-ups, then the iterations, of which the times are told
+    kCheck,    // once, and count what is wrong
+    kQuit,
+  };
+  Kind kind = kQuit;
+  Operation operation{};
+  std::uint64_t bytes = 0;
+  std::uint32_t iterations = 0;
+  std::uint32_t warmUps = 0;
+  std::uint32_t pipelined = 0;  // wait once, at the end
+  std::array<char, kIdBytes> id{};
+};
+
+// The answer to each command, and once without one, when the rank is there.
+struct Reply {
+  std::int32_t rank = 0;
+  std::uint32_t failed = 0;
+  std::int64_t begin = 0, end = 0;  // nanoseconds of CLOCK_MONOTONIC, the same in all processes
+  std::uint64_t wrong = 0;          // elements
+  std::uint64_t preempted = 0;      // how often another program took the core during the iterations
+  std::array<char, kIdBytes> id{};  // rank 0's first reply: where all meet
+  std::array<char, 256> text{};     // what failed; rank 0's first reply: the library's version
+};
+
+class ControlSocket {
+ public:
+  ControlSocket() = default;
+  explicit ControlSocket(FileDescriptor fd) : fd_(std::move(fd)) {}
+  static ControlSocket connect(const std::string& path);
+
+  int fd() const { return fd_.get(); }
+  pid_t peer() const;  // the process at the other end
+
+  template <typename Message>
+  void send(const Message& message) const {
+    static_assert(std::is_trivially_copyable_v<Message>);
+    sendBytes(&message, sizeof message);
+  }
+  // False if the other end is gone.
+  template <typename Message>
+  bool receive(Message& message) const {
+    return receiveBytes(&message, sizeof message);
+  }
+  // Throws when the time is over.
+  template <typename Message>
+  bool receive(Message& message, const Deadline& deadline) const {
+    await(deadline);
+    return receive(message);
+  }
+
+ private:
+  void await(const Deadline& deadline) const;
+  void sendBytes(const void* bytes, std::size_t count) const;
+  bool receiveBytes(void* bytes, std::size_t count) const;
+
+  FileDescriptor fd_;
+};
+
+class ControlListener {
+ public:
+  explicit ControlListener(std::string path);
+  ~ControlListener();
+  ControlListener(const ControlListener&) = delete;
+  ControlListener& operator=(const ControlListener&) = delete;
+
+  const std::string& path() const { return path_; }
+  int fd() const { return fd_.get(); }
+  ControlSocket accept() const;
+
+ private:
+  std::string path_;
+  FileDescriptor fd_;
+};
+
+}  // namespace xylem::bench

@@ -1,0 +1,39 @@
+#pragma once
+// Two hosts on this machine, as far as the network goes: network namespaces with a name, joined by a cable of
+// two veth ends, with an interface eth0 each. They go with their owner. Needs root, and `ip` of iproute2.
+//
+//   HostPair hosts(folder);
+//   hosts.inside(1, {"program", "argument"});   // the command line that runs it on the second host
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace xylem::bench {
+
+class HostPair {
+ public:
+  explicit HostPair(std::string folder);  // for the output of tools
+  ~HostPair();
+  HostPair(const HostPair&) = delete;
+  HostPair& operator=(const HostPair&) = delete;
+
+  static std::string address(int host);
+  const std::string& name(int host) const { return names_[static_cast<std::size_t>(host)]; }
+
+  // With the host's name as what the program takes for the machine's: by it libraries tell hosts apart.
+  std::vector<std::string> inside(int host, const std::vector<std::string>& words) const;
+  // A program that starts what MPI's launchers ask for: HOST COMMAND...
+  const std::string& launcher() const { return launcher_; }
+  // What has gone over the cable so far, both ways.
+  std::uint64_t movedBytes() const;
+
+ private:
+  void ip(const std::string& words) const;
+  void remove() noexcept;
+
+  const std::string folder_, launcher_;
+  std::vector<std::string> names_;
+};
+
+}  // namespace xylem::bench

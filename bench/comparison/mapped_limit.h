@@ -1,0 +1,53 @@
+#pragma once
+// What two cores need for an operation if all memory is mapped in both and nothing is in the way: every core
+// computes half of every result, straight from the inputs into the outputs, between one meeting of the cores
+// and another. Stands for jobs of any number of ranks on two cores.
+
+#include <vector>
+
+#include "comparison/combine.h"
+#include "comparison/contender.h"
+#include "comparison/core_pair.h"
+
+namespace xylem::bench {
+
+// Memory of the kernel's, untouched until used; owner of it.
+class Buffer {
+ public:
+  Buffer() = default;
+  explicit Buffer(std::uint64_t bytes);
+  ~Buffer();
+  Buffer(Buffer&& other) noexcept;
+  Buffer& operator=(Buffer&& other) noexcept;
+  float* data() const { return data_; }
+
+ private:
+  float* data_ = nullptr;
+  std::uint64_t bytes_ = 0;
+};
+
+class MappedLimit : public Contender {
+ public:
+  MappedLimit(CorePair& pair, int ranks, Stores stores);
+
+  void prepare(std::uint64_t bytes) override;
+  double measure(const Case& c, unsigned iterations, unsigned warmUps) override;
+  std::optional<std::uint64_t> check(const Case& c) override;
+  int buffers() const override { return 2 * ranks_; }
+
+ private:
+  struct Job {
+    std::vector<const float*> in;
+    std::vector<float*> out;
+    std::uint64_t count;
+  };
+  // Half of the work: that of side 0 or 1.
+  std::vector<Job> jobsOf(const Case& c, int side) const;
+
+  CorePair& pair_;
+  const int ranks_;
+  const Stores stores_;
+  std::vector<Buffer> in_, out_;
+};
+
+}  // namespace xylem::bench

@@ -1,0 +1,154 @@
+#include "comparison/rank_loop.h"
+
+#include <sched.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <memory>
+
+namespace xylem::bench {
+namespace {
+
+constexpr std::size_t kPageBytes = 4096;
+
+std::int64_t now() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+// Of this thread, so far.
+std::uint64_t preemptions() {
+  rusage usage{};
+  getrusage(RUSAGE_THREAD, &usage);
+  return static_cast<std::uint64_t>(usage.ru_nivcsw);
+}
+
+class Rank {
+ public:
+  explicit Rank(Engine& engine) : engine_(engine) {}
+
+  Reply obey(const Command& command) {
+    const Case c{command.operation, engine_.ranks(), command.bytes};
+    Reply reply;
+    switch (command.kind) {
+      case Command::kJoin:
+        engine_.join(command.id);
+        engine_.barrier();
+        break;
+      case Command::kPrepare:
+        prepare(command.bytes);
+        break;
+      case Command::kRun:
+        run(c, command, reply);
+        break;
+      case Command::kCheck:
+        reply.wrong = check(c);
+        break;
+      case Command::kQuit:
+        break;
+    }
+    return reply;
+  }
+
+ private:
+  using Buffer = std::unique_ptr<float, std::function<void(float*)>>;
+
+  Buffer allocate(std::size_t bytes) {
+    if (bytes == 0) return {};
+    return {static_cast<float*>(engine_.allocate(bytes)), [this](float* old) { engine_.release(old); }};
+  }
+
+  void prepare(std::size_t bytes) {
+    in_.reset();
+    out_.reset();
+    in_ = allocate(bytes);
+    out_ = allocate(bytes);
+    for (std::uint64_t i = 0; i < bytes / sizeof(float); ++i) in_.get()[i] = inputValue(engine_.rank(), i);
+    if (bytes > 0) std::memset(out_.get(), 0, bytes);
+  }
+
+  void run(const Case& c, const Command& command, Reply& reply) {
+    engine_.repeat(c, in_.get(), out_.get(), command.warmUps, command.pipelined != 0);
+    engine_.barrier();
+    const std::uint64_t preempted = preemptions();
+    reply.begin = now();
+    engine_.repeat(c, in_.get(), out_.get(), command.iterations, command.pipelined != 0);
+    reply.end = now();
+    reply.preempted = preemptions() - preempted;
+    // Whoever answers wakes the driver, who must not take a core from a rank that is still measuring.
+    engine_.barrier();
+  }
+
+  std::uint64_t check(const Case& c) {
+    makeStale(c, out_.get());
+    engine_.barrier();
+    engine_.repeat(c, in_.get(), out_.get(), 1, false);
+    const std::uint64_t wrong = countWrong(c, engine_.rank(), out_.get());
+    engine_.barrier();
+    return wrong;
+  }
+
+  Engine& engine_;
+  Buffer in_, out_;
+};
+
+void setText(Reply& reply, std::string_view text) {
+  text.copy(reply.text.data(), std::min(text.size(), reply.text.size() - 1));
+}
+
+Reply failure(const std::exception& error) {
+  Reply reply;
+  reply.failed = 1;
+  setText(reply, error.what());
+  return reply;
+}
+
+}  // namespace
+
+void* Engine::allocate(std::size_t bytes) {
+  void* memory = std::aligned_alloc(kPageBytes, (bytes + kPageBytes - 1) / kPageBytes * kPageBytes);
+  if (memory == nullptr) throw Error(ResultCode::kSystemError, "there are no {} bytes of memory", bytes);
+  return memory;
+}
+
+void Engine::release(void* memory) { std::free(memory); }
+
+void serve(Engine& engine, const ControlSocket& driver) {
+  const auto answer = [&](Reply reply) {
+    reply.rank = engine.rank();
+    driver.send(reply);
+  };
+  try {
+    Rank rank(engine);
+    Reply hello;
+    if (engine.rank() == 0) {
+      hello.id = engine.newId();
+      setText(hello, engine.version());
+    }
+    answer(hello);
+    for (Command command; driver.receive(command) && command.kind != Command::kQuit;)
+      answer(rank.obey(command));
+  } catch (const std::exception& error) {
+    answer(failure(error));
+    std::_Exit(1);  // the other ranks of this process wait for this one, perhaps for ever
+  }
+}
+
+void pinTo(int core) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  CPU_SET(static_cast<std::size_t>(core), &set);
+  if (sched_setaffinity(0, sizeof set, &set) != 0)
+    throw Error(ResultCode::kSystemError, "cannot stay on core {}: {}", core, errnoText(errno));
+}
+
+void endWithParent() { prctl(PR_SET_PDEATHSIG, SIGKILL); }
+
+}  // namespace xylem::bench

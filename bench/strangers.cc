@@ -1,0 +1,276 @@
+// What strangers at its doors cost a job: `strangers RANKS RATE [SECONDS]`.
+//
+// RANKS ranks, threads of this process, join and then compute for SECONDS in all, in blocks that take turns:
+// without strangers; with RATE strangers per second of all kinds at every listening socket of the job, from a
+// process of its own; and with as many at an unrelated socket, which that process has itself. The third says
+// what part of a delay is only that the strangers' process needs a core. Prints medians over the blocks and
+// how many strangers came, and how many lines the job's log has of them: fewer, as doors close.
+
+#include "support/strangers.h"
+
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <atomic>
+#include <barrier>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "comm/communicator.h"
+#include "core/error.h"
+#include "device/host_device.h"
+#include "device/scheduler.h"
+#include "wire/socket.h"
+
+namespace {
+
+using namespace xylem;
+using testing::Door;
+using Clock = std::chrono::steady_clock;
+
+constexpr std::size_t kMostStaying = 1000;
+constexpr std::chrono::milliseconds kScouting{5};
+constexpr std::chrono::milliseconds kBlock{500};  // of computing, after one joining
+constexpr std::size_t kElements = 16384;
+
+double secondsSince(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+// A door that nobody but the strangers' process itself sees to.
+class Unrelated {
+ public:
+  Unrelated() : listener_(listenTcp(SocketAddress::parse("127.0.0.1:0"))) {
+    door_.bytes = sizeof door_.address;
+    getsockname(listener_.get(), reinterpret_cast<sockaddr*>(&door_.address), &door_.bytes);
+  }
+  const Door& door() const { return door_; }
+  void drain() {
+    while (acceptTcp(listener_.get()).socket) continue;
+  }
+
+ private:
+  FileDescriptor listener_;
+  Door door_;
+};
+
+// What the process with the strangers does: reads where to go from its standard input, a number of doors and
+// the doors themselves, again and again, and says at the end how many strangers there were.
+int flood(double rate, bool related) {
+  testing::Strangers strangers(11, kMostStaying);
+  strangers.replay(testing::recordingOf(randomSecret()));
+  Unrelated unrelated;
+  std::vector<Door> doors;
+  std::size_t came = 0;
+  const Clock::time_point start = Clock::now();
+  for (std::size_t i = 0;; ++i) {
+    // As many as are due by now.
+    const double early = static_cast<double>(i) / rate - secondsSince(start);
+    pollfd input{STDIN_FILENO, POLLIN, 0};
+    while (poll(&input, 1, static_cast<int>(std::max(0.0, 1000 * early))) > 0) {
+      std::size_t count = 0;
+      if (std::fread(&count, sizeof count, 1, stdin) != 1) {
+        fmt::print("{}\n", came);
+        return 0;
+      }
+      doors.resize(count);
+      if (std::fread(doors.data(), sizeof(Door), count, stdin) != count) return 1;
+    }
+    if (!related) unrelated.drain();
+    if (doors.empty()) continue;
+    const Door& door = related ? doors[i % doors.size()] : unrelated.door();
+    came += strangers.visit(door, static_cast<testing::StrangerKind>(i % testing::kStrangerKinds));
+  }
+}
+
+enum Mode { kAlone, kBesieged, kElsewhere, kModes };
+constexpr const char* kModeNames[] = {"no strangers", "strangers at the job", "strangers elsewhere"};
+
+// The process with the strangers, and the thread that tells it where to go.
+class Siege {
+ public:
+  Siege(Mode mode, double rate) {
+    if (mode == kAlone) return;
+    int to[2], from[2];
+    if (pipe2(to, O_CLOEXEC) != 0 || pipe2(from, O_CLOEXEC) != 0) std::abort();
+    posix_spawn_file_actions_t actions;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_adddup2(&actions, to[0], STDIN_FILENO);
+    posix_spawn_file_actions_adddup2(&actions, from[1], STDOUT_FILENO);
+    std::string words[] = {"strangers", mode == kBesieged ? "--flood" : "--elsewhere", std::to_string(rate)};
+    char* arguments[] = {words[0].data(), words[1].data(), words[2].data(), nullptr};
+    const int error = posix_spawn(&process_, "/proc/self/exe", &actions, nullptr, arguments, environ);
+    posix_spawn_file_actions_destroy(&actions);
+    if (error != 0) throw Error(ResultCode::kSystemError, "cannot start strangers: {}", errnoText(error));
+    close(to[0]);
+    close(from[1]);
+    to_ = FileDescriptor(to[1]);
+    from_ = FileDescriptor(from[0]);
+    scout_ = std::thread([this] { scout(); });
+  }
+  ~Siege() { end(); }
+  Siege(const Siege&) = delete;
+  Siege& operator=(const Siege&) = delete;
+
+  // How many came.
+  std::size_t end() {
+    if (!scout_.joinable()) return 0;
+    stop_ = true;
+    scout_.join();
+    to_.reset();
+    char text[32] = "";
+    if (read(from_.get(), text, sizeof text - 1) < 0) text[0] = 0;
+    rusage usage{};
+    wait4(process_, nullptr, 0, &usage);
+    const auto seconds = [](const timeval& t) {
+      return static_cast<double>(t.tv_sec) + 1e-6 * static_cast<double>(t.tv_usec);
+    };
+    processor_ = seconds(usage.ru_utime) + seconds(usage.ru_stime);
+    return std::strtoul(text, nullptr, 10);
+  }
+  double processor() const { return processor_; }
+
+ private:
+  void scout() {
+    while (!stop_) {
+      const std::vector<Door> doors = testing::doorsOfThisProcess();
+      std::vector<std::byte> message(sizeof(std::size_t) + doors.size() * sizeof(Door));
+      const std::size_t count = doors.size();
+      std::memcpy(message.data(), &count, sizeof count);
+      if (count > 0) std::memcpy(message.data() + sizeof count, doors.data(), count * sizeof(Door));
+      if (write(to_.get(), message.data(), message.size()) < 0) return;
+      std::this_thread::sleep_for(kScouting);
+    }
+  }
+
+  pid_t process_ = -1;
+  FileDescriptor to_, from_;
+  std::atomic<bool> stop_{false};
+  std::thread scout_;
+  double processor_ = 0;
+};
+
+struct Block {
+  double join = 0;       // seconds, the slowest rank's
+  double allReduce = 0;  // seconds each
+};
+
+void sum(Communicator& comm, int rank, std::vector<float>& data) {
+  OwnedStream stream(rank);
+  CommOperation operation;
+  operation.send = operation.receive = reinterpret_cast<std::byte*>(data.data());
+  operation.count = data.size();
+  operation.type = DataType::kFloat32;
+  operation.stream = &stream.get();
+  comm.launch({&operation, 1});
+  Scheduler::instance().wait(stream.get());
+  if (const auto error = stream.get().takeError()) throw *error;
+}
+
+Block runBlock(int ranks, const Settings& settings, const std::shared_ptr<const Logger>& log) {
+  const UniqueId id = newUniqueId(settings, log);
+  std::vector<Block> blocks(static_cast<std::size_t>(ranks));
+  std::atomic<bool> stop{false};
+  std::barrier together(ranks);
+  std::vector<std::thread> threads;
+  for (int rank = 0; rank < ranks; ++rank)
+    threads.emplace_back([&, rank] {
+      Block& block = blocks[static_cast<std::size_t>(rank)];
+      Clock::time_point start = Clock::now();
+      Communicator comm({{id}, rank, ranks, rank}, {}, settings, log);
+      comm.join();
+      block.join = secondsSince(start);
+      std::vector<float> data(kElements, 0), last(1, 0);
+      sum(comm, rank, data);
+      int rounds = 0;
+      start = Clock::now();
+      // All ranks stop after the same round.
+      for (; last[0] == 0; ++rounds) {
+        for (int i = 0; i < 20; ++i) sum(comm, rank, data);
+        if (rank == 0 && Clock::now() - start > kBlock) last[0] = 1;
+        sum(comm, rank, last);
+      }
+      block.allReduce = secondsSince(start) / (21 * rounds);
+    });
+  for (std::thread& thread : threads) thread.join();
+  return {std::max_element(blocks.begin(), blocks.end(),
+                           [](const Block& a, const Block& b) { return a.join < b.join; })
+              ->join,
+          blocks[0].allReduce};
+}
+
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values.empty() ? 0 : values[values.size() / 2];
+}
+
+std::size_t droppedIn(std::FILE* file) {
+  std::fflush(file);
+  std::rewind(file);
+  std::size_t count = 0;
+  char line[1024];
+  while (std::fgets(line, sizeof line, file) != nullptr)
+    count += std::strstr(line, "dropped a connection") != nullptr;
+  return count;
+}
+
+int measure(int ranks, double rate, double seconds) {
+  Settings settings = Settings::fromEnvironment();
+  settings.set(spec(Setting::kSocketIfname), "lo", "bench");
+  settings.set(spec(Setting::kDebug), "INFO", "bench");
+  std::FILE* const file = std::tmpfile();
+  const auto log = std::make_shared<const Logger>(settings, kDefaultSubsystems, file);
+  std::vector<double> joins[kModes], allReduces[kModes];
+  std::size_t came[kModes] = {};
+  double processor[kModes] = {};
+  const Clock::time_point start = Clock::now();
+  for (int i = 0; secondsSince(start) < seconds; ++i) {
+    const Mode mode = static_cast<Mode>(i % kModes);
+    Siege siege(mode, rate);
+    const Block block = runBlock(ranks, settings, log);
+    came[mode] += siege.end();
+    processor[mode] += siege.processor();
+    joins[mode].push_back(block.join);
+    allReduces[mode].push_back(block.allReduce);
+  }
+  fmt::print(
+      "| | joining, ms | AllReduce of 64 KiB, us | strangers | their processor time, s "
+      "|\n|---|---|---|---|---|\n");
+  for (int mode = 0; mode < kModes; ++mode)
+    fmt::print("| {} | {:.1f} ({:.2f}x) | {:.1f} ({:.2f}x) | {} | {:.2f} |\n", kModeNames[mode],
+               1e3 * median(joins[mode]), median(joins[mode]) / median(joins[kAlone]),
+               1e6 * median(allReduces[mode]), median(allReduces[mode]) / median(allReduces[kAlone]),
+               came[mode], processor[mode]);
+  fmt::print("lines about strangers in the log: {}\n", droppedIn(file));
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  signal(SIGPIPE, SIG_IGN);
+  const std::string first = argc > 1 ? argv[1] : "";
+  try {
+    if (argc == 3 && first == "--flood") return flood(std::atof(argv[2]), true);
+    if (argc == 3 && first == "--elsewhere") return flood(std::atof(argv[2]), false);
+    const int ranks = std::atoi(first.c_str());
+    const double rate = argc > 2 ? std::atof(argv[2]) : 0;
+    if (ranks > 0 && rate > 0) return measure(ranks, rate, argc > 3 ? std::atof(argv[3]) : 20);
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "strangers: {}\n", error.what());
+    return 1;
+  }
+  fmt::print(stderr, "usage: strangers RANKS RATE [SECONDS]\n");
+  return 2;
+}
