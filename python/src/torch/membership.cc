@@ -1,0 +1,94 @@
+#include "torch/membership.h"
+
+namespace xylem::torch {
+namespace {
+
+void requireCuda(cudaError_t error, const char* what) {
+  if (error != cudaSuccess)
+    throw std::runtime_error(std::string("xylem: ") + what + ": " + cudaGetErrorString(error));
+}
+
+}  // namespace
+
+Moment::Moment(cudaStream_t stream) {
+  requireCuda(cudaEventCreateWithFlags(&event_, cudaEventDisableTiming), "cannot create an event");
+  requireCuda(cudaEventRecord(event_, stream), "cannot record an event");
+}
+
+Moment::~Moment() {
+  if (event_ != nullptr) cudaEventDestroy(event_);
+}
+
+bool Moment::reached() const { return cudaEventQuery(event_) != cudaErrorNotReady; }
+void Moment::await() const { cudaEventSynchronize(event_); }
+
+ncclUniqueId newId() {
+  ncclUniqueId id;
+  if (const ncclResult_t result = ncclGetUniqueId(&id); result != ncclSuccess)
+    throw std::runtime_error(std::string("xylem: ncclGetUniqueId: ") + ncclGetLastError(nullptr));
+  return id;
+}
+
+Membership::Membership(const ncclUniqueId& id, int rank, int ranks, int device) : device_(device) {
+  requireCuda(cudaSetDevice(device), "cannot use its host device (XYLEM_HOST_DEVICES)");
+  ncclComm_t comm = nullptr;
+  if (ncclCommInitRank(&comm, ranks, id, rank) != ncclSuccess)
+    throw std::runtime_error("xylem: rank " + std::to_string(rank) + " of " + std::to_string(ranks) +
+                             " could not join: " + ncclGetLastError(nullptr));
+  comm_ = comm;
+  requireCuda(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "cannot create a stream");
+}
+
+Membership::~Membership() {
+  if (ncclComm_t comm = comm_.exchange(nullptr)) {
+    if (cudaStreamQuery(stream_) == cudaErrorNotReady)
+      ncclCommAbort(comm);
+    else
+      ncclCommDestroy(comm);
+  }
+  if (stream_ != nullptr) cudaStreamDestroy(stream_);
+}
+
+ncclComm_t Membership::usable() {
+  if (ncclComm_t comm = comm_.load()) {
+    // Devices belong to threads, and calls come from several.
+    cudaSetDevice(device_);
+    return comm;
+  }
+  check();
+  throw std::runtime_error("xylem: the communicator is gone");
+}
+
+void Membership::require(const char* name, ncclResult_t result) {
+  if (result == ncclSuccess || result == ncclInProgress) return;
+  check();  // what broke it before says more
+  throw std::runtime_error(std::string("xylem: ") + name + ": " + ncclGetErrorString(result) + ": " +
+                           ncclGetLastError(nullptr));
+}
+
+void Membership::wait(const Moment& moment) {
+  moment.await();
+  check();
+}
+
+void Membership::check() {
+  const std::lock_guard lock(mutex_);
+  ncclComm_t comm = comm_.load();
+  ncclResult_t state = ncclSuccess;
+  if (!failure_ && comm != nullptr && ncclCommGetAsyncError(comm, &state) == ncclSuccess &&
+      state != ncclSuccess && state != ncclInProgress)
+    failure_ = std::string(ncclGetErrorString(state)) + ": " + ncclGetLastError(comm);
+  if (failure_) throw std::runtime_error("xylem: " + *failure_);
+}
+
+void Membership::fail(const std::string& reason) noexcept {
+  ncclComm_t comm = nullptr;
+  {
+    const std::lock_guard lock(mutex_);
+    if (!failure_) failure_ = reason;
+    comm = comm_.exchange(nullptr);
+  }
+  if (comm != nullptr) ncclCommAbort(comm);
+}
+
+}  // namespace xylem::torch

@@ -1,0 +1,91 @@
+#pragma once
+// One rank's place in an NCCL communicator, with the stream its operations go through, for code that knows
+// tensors and threads but not NCCL's life cycle.
+//
+//   Membership member(id, rank, ranks, device);
+//   member.call("ncclAllReduce", [&](ncclComm_t comm, cudaStream_t stream) { return ncclAllReduce(...); });
+//   Moment done = member.now();
+//   member.wait(done);                       // runs the operations if nobody else does; throws what failed
+//
+// Once it has failed, by itself or by fail(), everything throws the first reason.
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <stdexcept>
+#include <string>
+
+#include "nccl.h"
+
+namespace xylem::torch {
+
+// A place in a stream.
+class Moment {
+ public:
+  explicit Moment(cudaStream_t stream);
+  ~Moment();
+  Moment(Moment&& other) noexcept : event_(other.event_) { other.event_ = nullptr; }
+  Moment(const Moment&) = delete;
+  Moment& operator=(const Moment&) = delete;
+  Moment& operator=(Moment&&) = delete;
+
+  bool reached() const;
+  // Runs the work before it if nobody else does.
+  void await() const;
+
+ private:
+  cudaEvent_t event_ = nullptr;
+};
+
+class Membership {
+ public:
+  // Returns when all ranks are connected.
+  Membership(const ncclUniqueId& id, int rank, int ranks, int device);
+  // Takes leave of the others, or breaks off what is under way.
+  ~Membership();
+  Membership(const Membership&) = delete;
+  Membership& operator=(const Membership&) = delete;
+
+  // Calls of several threads must not overlap: who makes some holds this.
+  std::mutex& issuing() { return issuing_; }
+  template <typename Call>
+  void call(const char* name, const Call& nccl) {
+    require(name, nccl(usable(), stream_));
+  }
+  // What `calls` does happens as one operation.
+  template <typename Calls>
+  void group(const Calls& calls) {
+    require("ncclGroupStart", ncclGroupStart());
+    try {
+      calls();
+    } catch (...) {
+      ncclGroupSimulateEnd(nullptr);  // ends it without doing any of it
+      throw;
+    }
+    require("ncclGroupEnd", ncclGroupEnd());
+  }
+  cudaStream_t stream() const { return stream_; }
+  Moment now() const { return Moment(stream_); }
+  void wait(const Moment& moment);
+  // Throws what it failed with, if it has.
+  void check();
+  // Ends what is under way, here and on the other ranks; from any thread.
+  void fail(const std::string& reason) noexcept;
+
+ private:
+  ncclComm_t usable();
+  void require(const char* name, ncclResult_t result);
+
+  const int device_;
+  cudaStream_t stream_ = nullptr;
+  std::atomic<ncclComm_t> comm_{nullptr};
+  std::mutex issuing_;
+  std::mutex mutex_;
+  std::optional<std::string> failure_;
+};
+
+// A number for a new communicator (ncclGetUniqueId).
+ncclUniqueId newId();
+
+}  // namespace xylem::torch

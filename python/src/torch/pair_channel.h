@@ -1,0 +1,88 @@
+#pragma once
+// Messages from one rank to another, with tags: a communicator and a thread of their own, so that a message
+// that is not taken holds up nothing but those behind it. Collectives and the other direction go on.
+//
+//   PairChannel channel(PairChannel::Direction::kSend, connect);
+//   channel.post({data, bytes, tag, deadline, done});      // done(failure) is called on the channel's thread
+//
+// The sender tells tag and size before each message. The receiver takes what comes as long as somebody waits
+// for something: what nobody waits for yet is kept, so that messages of different tags never block each
+// other.
+
+#include <chrono>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "torch/membership.h"
+
+namespace xylem::torch {
+
+struct Message {
+  std::byte* data = nullptr;
+  std::size_t bytes = 0;
+  std::int64_t tag = 0;
+  std::chrono::steady_clock::time_point deadline;
+  std::function<void(std::exception_ptr)> done;
+};
+
+class PairChannel {
+ public:
+  enum class Direction { kSend, kReceive };
+  // Called on the channel's thread with the first message; asks now and then whether to go on.
+  using Connect = std::function<std::unique_ptr<Membership>(const std::function<void()>& throwIfOver)>;
+
+  PairChannel(Direction direction, Connect connect);
+  // Breaks off what is under way; everything posted fails.
+  ~PairChannel();
+  PairChannel(const PairChannel&) = delete;
+  PairChannel& operator=(const PairChannel&) = delete;
+
+  void post(Message message);
+  // Breaks off if a message is past its deadline. The next deadline, if there is any.
+  std::optional<std::chrono::steady_clock::time_point> expire();
+
+ private:
+  struct Header {
+    std::int64_t tag = 0;
+    std::uint64_t bytes = 0;
+  };
+  struct Kept {
+    std::int64_t tag = 0;
+    std::vector<std::byte> data;
+  };
+
+  void run();
+  void serve(Membership& member);
+  void sendOne(Membership& member);
+  void receiveOne(Membership& member);
+  bool takeKept();
+  std::optional<Message> take(std::int64_t tag);
+  void breakOff(const std::string& reason);
+  void throwIfOver();
+  void failAll(std::exception_ptr failure);
+
+  const Direction direction_;
+  const Connect connect_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<Message> posted_;
+  std::deque<Kept> kept_;
+  Header header_;  // of the message under way
+  std::optional<Message> current_;
+  std::shared_ptr<Membership> member_;
+  std::optional<std::string> broken_;
+  bool ending_ = false;
+  std::thread thread_;
+};
+
+}  // namespace xylem::torch

@@ -1,0 +1,130 @@
+#include "torch/rendezvous.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <vector>
+
+#include "topology/detect_host_hash.h"
+
+namespace xylem::torch {
+namespace {
+
+// Between looks at the store: it is a connection to another process, or a file.
+constexpr auto kShortestPause = std::chrono::milliseconds(1);
+constexpr auto kLongestPause = std::chrono::milliseconds(50);
+
+// Which of the host's devices this process is: one for all its process groups.
+std::mutex deviceMutex;
+std::optional<int> processDevice;
+
+// There are as many devices as cores, unless somebody says that there are more ranks.
+void allowDevices(int devices) {
+  const int cores = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  setenv("XYLEM_HOST_DEVICES", std::to_string(std::max(devices, cores)).c_str(), 0);
+}
+
+int device() {
+  const std::lock_guard lock(deviceMutex);
+  return processDevice.value_or(0);
+}
+
+template <typename Done, typename Look>
+void poll(const Done& done, const Look& look) {
+  for (auto pause = kShortestPause; !done(); pause = std::min(2 * pause, kLongestPause)) {
+    look();
+    std::this_thread::sleep_for(pause);
+  }
+}
+
+}  // namespace
+
+void setProcessDevice(int device, int devices) {
+  const std::lock_guard lock(deviceMutex);
+  if (processDevice) return;
+  allowDevices(devices);
+  processDevice = device;
+}
+
+Rendezvous::Rendezvous(c10::intrusive_ptr<c10d::Store> store, int rank, int ranks,
+                       std::chrono::milliseconds timeout)
+    : store_(std::move(store)), rank_(rank), ranks_(ranks), timeout_(timeout) {}
+
+void Rendezvous::set(const std::string& key, const void* data, std::size_t bytes) {
+  const auto* begin = static_cast<const std::uint8_t*>(data);
+  store_->set(key, std::vector<std::uint8_t>(begin, begin + bytes));
+}
+
+ncclUniqueId Rendezvous::idAt(const std::string& key) {
+  const std::vector<std::uint8_t> bytes = store_->get(key);
+  ncclUniqueId id;
+  if (bytes.size() != sizeof id)
+    throw std::runtime_error("xylem: the store has something else than an id at " + key);
+  std::memcpy(&id, bytes.data(), sizeof id);
+  return id;
+}
+
+// The number of lower ranks on this host. Groups of several hosts and sizes share it, so the first one
+// decides; a launcher that says it comes first.
+void Rendezvous::chooseDevice() {
+  // Where a launcher wants one communicator to meet: ours are several, and their ids come through the store.
+  unsetenv("NCCL_COMM_ID");
+  const char* hostId = std::getenv("NCCL_HOSTID");
+  const std::string host = hostHash("/", hostId == nullptr ? "" : hostId);
+  set("host/" + std::to_string(rank_), host.data(), host.size());
+  awaitAll();
+  const std::lock_guard lock(deviceMutex);
+  if (processDevice) return;
+  int lower = 0, all = 0;
+  for (int rank = 0; rank < ranks_; ++rank) {
+    const std::vector<std::uint8_t> other = store_->get("host/" + std::to_string(rank));
+    if (std::string(other.begin(), other.end()) != host) continue;
+    ++all;
+    lower += rank < rank_ ? 1 : 0;
+  }
+  if (const char* local = std::getenv("LOCAL_RANK")) lower = std::atoi(local);
+  allowDevices(std::max(all, lower + 1));
+  processDevice = lower;
+}
+
+void Rendezvous::awaitAll() {
+  const auto until = std::chrono::steady_clock::now() + timeout_;
+  std::int64_t here = store_->add("here", 1);
+  poll([&] { return here >= ranks_; },
+       [&] {
+         if (std::chrono::steady_clock::now() > until)
+           throw std::runtime_error("xylem: only " + std::to_string(here) + " of " + std::to_string(ranks_) +
+                                    " ranks came to the process group within " +
+                                    std::to_string(timeout_.count()) + " ms");
+         here = store_->add("here", 0);
+       });
+}
+
+std::shared_ptr<Membership> Rendezvous::joinAll() {
+  chooseDevice();
+  if (rank_ == 0) {
+    const ncclUniqueId id = newId();
+    set("id", &id, sizeof id);
+  }
+  return std::make_shared<Membership>(idAt("id"), rank_, ranks_, device());
+}
+
+// The root of an id waits a limited time only, so it starts when both ends are known to want it.
+std::unique_ptr<Membership> Rendezvous::joinPair(int from, int to, const std::function<void()>& throwIfOver) {
+  const std::string key = "pair/" + std::to_string(from) + "/" + std::to_string(to);
+  const bool sends = rank_ == from;
+  if (!sends) set(key + "/ready", "1", 1);
+  const std::string awaited = key + (sends ? "/ready" : "/id");
+  poll([&] { return store_->check({awaited}); }, throwIfOver);
+  if (sends) {
+    const ncclUniqueId id = newId();
+    set(key + "/id", &id, sizeof id);
+    return std::make_unique<Membership>(id, 0, 2, device());
+  }
+  return std::make_unique<Membership>(idAt(key + "/id"), 1, 2, device());
+}
+
+}  // namespace xylem::torch

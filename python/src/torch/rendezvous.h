@@ -1,0 +1,39 @@
+#pragma once
+// How the ranks of a process group find each other through torch's store.
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <string>
+#include <torch/csrc/distributed/c10d/Store.hpp>
+
+#include "torch/membership.h"
+
+namespace xylem::torch {
+
+// Makes this process the `device`th of so many on its host, if it is none yet. Otherwise the first group it
+// joins decides, by who is on the same host.
+void setProcessDevice(int device, int devices);
+
+class Rendezvous {
+ public:
+  Rendezvous(c10::intrusive_ptr<c10d::Store> store, int rank, int ranks, std::chrono::milliseconds timeout);
+
+  // The communicator of all ranks, as soon as all are there. Gives the process its host device, if it has
+  // none.
+  std::shared_ptr<Membership> joinAll();
+  // That of one rank that sends to another, as soon as both want it.
+  std::unique_ptr<Membership> joinPair(int from, int to, const std::function<void()>& throwIfOver);
+
+ private:
+  void chooseDevice();
+  void awaitAll();
+  void set(const std::string& key, const void* data, std::size_t bytes);
+  ncclUniqueId idAt(const std::string& key);
+
+  const c10::intrusive_ptr<c10d::Store> store_;
+  const int rank_, ranks_;
+  const std::chrono::milliseconds timeout_;
+};
+
+}  // namespace xylem::torch

@@ -1,0 +1,244 @@
+"""Plans: what NCCL would do with a job, as values."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+from dataclasses import dataclass, field
+from typing import Dict, Iterable, List, Mapping, Optional, Sequence, Tuple, Union
+
+from . import _planner
+from .answers import Answer
+from .sizes import Size, parse_size, size_text
+from .tables import TableList, html_table, text_table
+
+PlanError = _planner.PlanError
+PlanError.__doc__ = "The description, a setting or the size of the job cannot be used; the text names file and line."
+
+COLLECTIVES = ("AllReduce", "AllGather", "ReduceScatter", "Broadcast", "Reduce")
+# As `xylem tune` without sizes: 8 bytes to 8 GiB, each eight times the one before.
+_SIZES = tuple(8 << (3 * i) for i in range(11))
+
+
+@dataclass(frozen=True)
+class Host:
+    """Hosts of a job that are alike and follow each other; ``gpus`` are device numbers, none for all of the file."""
+
+    file: str
+    gpus: Tuple[int, ...] = ()
+    count: int = 1
+
+
+@dataclass(frozen=True)
+class Graph:
+    """The channels of one pattern inside a host. Bandwidths in GB/s (1e9 bytes per second) per channel; types are the
+    worst path inside the host and to the network devices: LOC, NVL, NVB, PIX, PXB, PHB, SYS."""
+
+    pattern: str
+    bandwidth_intra: float
+    bandwidth_inter: float
+    type_intra: str
+    type_inter: str
+    channels: List[List[int]]
+
+
+@dataclass(frozen=True)
+class Tree:
+    """A rank's place in the tree of a channel; ``up`` is None at the root."""
+
+    up: Optional[int]
+    down: List[int]
+
+
+@dataclass(frozen=True)
+class Path:
+    """The best path between two nodes of a host: its type, GB/s, and the nodes on the way."""
+
+    source: str
+    target: str
+    type: str
+    bandwidth: float
+    via: List[str]
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """An algorithm under a protocol, and the time that NCCL predicts for some collective."""
+
+    algorithm: str
+    protocol: str
+    microseconds: float
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What NCCL would run a collective of ``bytes`` bytes with, and the time that it predicts.
+
+    ``candidates`` are all that could run it, from the fastest on."""
+
+    collective: str
+    bytes: int
+    algorithm: str
+    protocol: str
+    microseconds: float
+    channels: int
+    warps: int
+    candidates: List[Candidate] = field(default_factory=list, repr=False)
+
+    @property
+    def runner_up(self) -> Optional[Candidate]:
+        """The next best, or None if nothing else could run it."""
+        return self.candidates[1] if len(self.candidates) > 1 else None
+
+
+class Choices(TableList):
+    """Choices by collective and size; prints as a table."""
+
+    columns = ("collective", "size", "algorithm", "protocol", "channels", "warps", "us", "runner-up")
+
+    @staticmethod
+    def row(choice: Choice) -> Sequence[str]:
+        """The cells of one choice."""
+        second = choice.runner_up
+        behind = f"{second.algorithm}/{second.protocol} {second.microseconds / choice.microseconds:.2f}x" if second else ""
+        return (choice.collective, size_text(choice.bytes), choice.algorithm, choice.protocol, str(choice.channels),
+                str(choice.warps), f"{choice.microseconds:.1f}", behind)
+
+
+class Paths(TableList):
+    """Paths between nodes; prints as a table."""
+
+    columns = ("from", "to", "type", "GB/s", "hops")
+
+    @staticmethod
+    def row(path: Path) -> Sequence[str]:
+        """The cells of one path."""
+        return (path.source, path.target, path.type, f"{path.bandwidth:.1f}", str(len(path.via)))
+
+
+class Plan:
+    """What NCCL 2.25 would do with a job. Made by `plan`; never changes."""
+
+    def __init__(self, native: _planner.JobPlan, name: str) -> None:
+        self._native = native
+        self.name = name
+
+    @property
+    def ranks(self) -> int:
+        """Ranks of the job."""
+        return self._native.ranks()
+
+    @property
+    def nodes(self) -> int:
+        """Nodes as NCCL counts them: GPUs that reach each other without the network."""
+        return self._native.nodes()
+
+    @property
+    def channels(self) -> int:
+        """Channels of the job."""
+        return self._native.channels()
+
+    def ring(self, channel: int) -> List[int]:
+        """The ranks of a channel's ring, from rank 0."""
+        return self._native.ring(channel)
+
+    @property
+    def rings(self) -> List[List[int]]:
+        """The rings of all channels."""
+        return [self.ring(channel) for channel in range(self.channels)]
+
+    def tree(self, rank: int, channel: int = 0) -> Tree:
+        """A rank's place in the tree of a channel."""
+        up, down = self._native.tree(rank, channel)
+        return Tree(None if up < 0 else up, down)
+
+    @property
+    def ring_graph(self) -> Graph:
+        """The rings inside the first rank's host."""
+        return Graph(**self._native.ring_graph())
+
+    @property
+    def tree_graph(self) -> Graph:
+        """The trees inside the first rank's host."""
+        return Graph(**self._native.tree_graph())
+
+    def paths(self, source: str = "", target: str = "") -> Paths:
+        """The paths inside the first kind of host, between nodes whose names start so: ``paths("GPU", "NET")``."""
+        data = self.json()
+        host = data.get("host") or data["hosts"][0]
+        return Paths(
+            Path(p["from"], p["to"], p["type"], p["bandwidth"], p["via"]) for p in host["paths"]
+            if p["from"].startswith(source) and p["to"].startswith(target))
+
+    def choice(self, collective: str, size: Size) -> Choice:
+        """What a collective of 32-bit floats runs with. ``size`` counts all ranks' data for AllGather and
+        ReduceScatter: bytes, or such as ``"16M"``."""
+        count = parse_size(size)
+        found = self._native.choice(collective, count)
+        candidates = [Candidate(*candidate) for candidate in found.pop("candidates")]
+        return Choice(collective, count, candidates=candidates, **found)
+
+    def tune(self, collectives: Union[str, Iterable[str]] = COLLECTIVES, sizes: Iterable[Size] = _SIZES) -> Choices:
+        """The choices for these collectives and sizes, as a table."""
+        names = [collectives] if isinstance(collectives, str) else list(collectives)
+        counts = [parse_size(size) for size in sizes]
+        return Choices(self.choice(name, count) for name in names for count in counts)
+
+    def why(self, question: Union[str, Sequence[str]]) -> Answer:
+        """Why something is as it is. Questions are those of ``xylem why``: ``"gdr gpu0 nic2"``, ``"channels ring"``.
+
+        Plans again where an answer needs it. Raises `PlanError`, with what could be meant, for other questions.
+        """
+        words = shlex.split(question) if isinstance(question, str) else list(question)
+        return Answer.of_json(self._native.why(words))
+
+    def log(self) -> List[str]:
+        """The lines that NCCL would log about it with NCCL_DEBUG=INFO."""
+        return self._native.log()
+
+    def json(self) -> dict:
+        """Everything, in the format xylem-plan-1."""
+        return json.loads(self._native.json())
+
+    def _rows(self) -> List[List[str]]:
+        graphs = {"ring": self.ring_graph, "tree": self.tree_graph}
+        return [[name, g.pattern, str(len(g.channels)), f"{g.bandwidth_intra:.1f}", f"{g.bandwidth_inter:.1f}",
+                 g.type_intra, g.type_inter] for name, g in graphs.items()]
+
+    _COLUMNS = ("graph", "pattern", "channels", "GB/s", "to NETs", "GPU-GPU", "GPU-NET")
+
+    def _headline(self) -> str:
+        return f"{self.name}: {self.ranks} ranks on {self.nodes} nodes, {self.channels} channels"
+
+    def __repr__(self) -> str:
+        return f"{self._headline()}\n{text_table(self._COLUMNS, self._rows())}"
+
+    def _repr_html_(self) -> str:
+        return html_table(self._COLUMNS, self._rows(), self._headline())
+
+
+Machine = Union[str, os.PathLike, Sequence[Host]]
+
+
+def plan(machine: Machine, hosts: int = 1, settings: Optional[Mapping[str, object]] = None, nvls: bool = False,
+         collnet: bool = False) -> Plan:
+    """Plans a job as NCCL 2.25 would.
+
+    ``machine`` is a topology file, topology XML as text, or a list of `Host` for hosts that differ (``hosts`` is then
+    not used). ``settings`` are NCCL's variables; the environment is not read. ``nvls`` and ``collnet`` say what driver
+    and network offer. Raises `PlanError`, which names file and line.
+
+    >>> plan("dgxh100.xml", hosts=2, settings={"NCCL_CROSS_NIC": 0}).channels  # doctest: +SKIP
+    16
+    """
+    pairs: Dict[str, str] = {name: str(value) for name, value in (settings or {}).items()}
+    suffix = "".join(f" {name}={value}" for name, value in pairs.items())
+    if isinstance(machine, (str, os.PathLike)):
+        text = os.fspath(machine)
+        if text.lstrip().startswith("<"):
+            return Plan(_planner.JobPlan.of_xml(text, hosts, pairs, nvls, collnet), "(text)" + suffix)
+        return Plan(_planner.JobPlan.of_file(text, hosts, pairs, nvls, collnet), os.path.basename(text) + suffix)
+    groups = [(os.fspath(h.file), list(h.gpus), h.count) for h in machine]
+    name = " ".join(os.path.basename(file) for file, _, _ in groups)
+    return Plan(_planner.JobPlan.of_hosts(groups, pairs, nvls, collnet), name + suffix)

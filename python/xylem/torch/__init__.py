@@ -1,0 +1,44 @@
+"""Xylem as a back-end of torch.distributed, for tensors of the CPU.
+
+    import torch.distributed as dist
+    import xylem.torch
+    dist.init_process_group("xylem")
+
+Everything that gloo can do goes the same way: DistributedDataParallel, sub-groups, torchrun. Importing it also makes
+torch take tensors from 1 MiB on from memory that ranks of one host can share, so that gradients are reduced in place,
+without copies; `share_memory` turns that off.
+"""
+
+import os
+
+import torch.distributed as _dist
+
+from . import _backend
+
+ProcessGroupXylem = _backend.ProcessGroupXylem
+
+__all__ = ["ProcessGroupXylem", "is_shared", "share_memory"]
+
+
+def share_memory(use: bool = True) -> bool:
+    """Whether tensors made from now on can be shared with other ranks of the host; returns what was so before."""
+    before = _backend.uses_shared_memory()
+    _backend.use_shared_memory(use)
+    return before
+
+
+def is_shared(tensor) -> bool:
+    """Whether other ranks of this host can reach the tensor's memory; so once an operation used all of it."""
+    return _backend.is_exposed(tensor.data_ptr())
+
+
+def _create(store, rank, size, timeout):
+    # Some ranks alone cannot tell who else is on their host, but groups of others may meet them later.
+    if _dist.is_initialized() and size < _dist.get_world_size() and "LOCAL_RANK" not in os.environ:
+        _backend.set_device(_dist.get_rank(), _dist.get_world_size())
+    return ProcessGroupXylem(store, rank, size, timeout)
+
+
+_backend.install_allocator()
+if not hasattr(_dist.Backend, "XYLEM"):
+    _dist.Backend.register_backend("xylem", _create)
