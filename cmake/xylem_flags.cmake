@@ -5,6 +5,11 @@ add_compile_options(-ffp-contract=off)
 
 set(CMAKE_CXX_FLAGS_RELEASE "-O2 -DNDEBUG")
 
+if(CMAKE_UNITY_BUILD)
+  # Of what is local to a file that is compiled along with others GCC says that a header has it.
+  add_compile_options($<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
+endif()
+
 if(XYLEM_SANITIZE)
   # Several files at a time, which more than halves the time of such a build. Files that share the name of a helper with
   # their neighbours are built alone (UNITY_BUILD OFF, SKIP_UNITY_BUILD_INCLUSION).
@@ -13,6 +18,12 @@ if(XYLEM_SANITIZE)
   # Callers of a C interface can give any number for an enumeration: that is an error to report, not ours.
   add_compile_options(-fno-sanitize=enum)
   add_link_options(-fsanitize=${XYLEM_SANITIZE})
+  foreach(sanitizer address thread)
+    if(XYLEM_SANITIZE MATCHES ${sanitizer})
+      string(TOUPPER ${sanitizer} name)
+      add_compile_definitions(XYLEM_${name}_SANITIZER)
+    endif()
+  endforeach()
 endif()
 if(XYLEM_FUZZ)
   # Assertions stay; of debug information, what a stack trace needs.

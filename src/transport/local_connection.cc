@@ -65,21 +65,41 @@ bool LocalConnection::advance() {
                                          .probes = key_.kind == LocalKind::kP2p && !sameProcess(),
                                          .peerPid = otherPid()});
   if (!dialogue_->advance()) return false;
+  if (lower()) acceptor_->claim(key_);  // the peer's knock, if it has
   makeEnds();
   return complete_ = true;
 }
 
 bool LocalConnection::meet() {
+  FileDescriptor socket;
   if (!lower()) {
-    FileDescriptor socket = acceptor_->claim(key_);
-    if (!socket) return false;
-    link_.emplace(peer(), std::move(socket));
-    return true;
+    socket = acceptor_->claim(key_);
+    if (!socket) {
+      knock();
+      return false;
+    }
+  } else {
+    if (!call()) return false;
+    socket = std::move(calling_);
   }
-  if (!call()) return false;
   handshake_.reset();
-  link_.emplace(peer(), std::move(calling_));
+  calling_.reset();
+  knock_.reset();
+  link_.emplace(peer(), std::move(socket));
   return true;
+}
+
+void LocalConnection::knock() {
+  if (!patience_.passed()) return;
+  if (!knock_) {
+    if (!call()) return;
+    knock_.emplace(peer(), std::move(calling_));
+  }
+  const PeerNews news = knock_->news();
+  if (news.state == PeerState::kThere) return;
+  throw Error(ResultCode::kRemoteError, "rank {} {} while it was to connect{}{}", peer(),
+              news.state == PeerState::kAborted ? "gave up" : "closed its connections",
+              news.text.empty() ? "" : ": ", news.text);
 }
 
 bool LocalConnection::call() {

@@ -1,7 +1,8 @@
 #pragma once
 // One rank's end of a connection to another rank of its host: a local socket, and the memory of the queues of
-// both directions. The lower rank calls, the higher one answers. Both show that they belong to the job; then
-// they hand each other the memory of their queues (local_dialogue.h).
+// both directions. The lower rank calls, the higher one answers; if that takes long, the higher one knocks at
+// the lower's door (transport.h). Both show that they belong to the job; then they hand each other the memory
+// of their queues (local_dialogue.h).
 
 #include <atomic>
 #include <memory>
@@ -37,6 +38,7 @@ class LocalConnection : public Connection {
 
   bool meet();
   bool call();
+  void knock();
   void makeEnds();
   void withdraw() noexcept;
   bool peerIsInside() const noexcept;
@@ -53,6 +55,8 @@ class LocalConnection : public Connection {
   FileDescriptor calling_;
   std::optional<Handshake> handshake_;
   Retries retries_;
+  const Deadline patience_ = Deadline::after(kUncalledPatience);
+  std::optional<LocalLink> knock_;
   std::optional<LocalLink> link_;
   std::optional<LocalDialogue> dialogue_;
   // Read by whoever watches the peer, while another thread still connects or aborts.

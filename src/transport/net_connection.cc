@@ -19,14 +19,17 @@ int deviceOf(int wanted, const Network& network) { return std::max(wanted, 0) % 
 NetConnection::NetConnection(const ConnectionRequest& request, const WireAddress& address,
                              std::shared_ptr<NetContext> context)
     : Connection(request.peer), request_(request), context_(std::move(context)) {
-  if (request.peer < context_->rank) return;
   address_ = SocketAddress::fromWire(address);
-  SocketAddress from = context_->doorway->address();
   if (address_.linkLocal()) {
     WireAddress through = address;
-    through.scope = from.toWire().scope;
+    through.scope = context_->doorway->address().toWire().scope;
     address_ = SocketAddress::fromWire(through);
   }
+  if (lower()) startCall();
+}
+
+void NetConnection::startCall() {
+  const SocketAddress from = context_->doorway->address();
   Hello hello;
   hello.purpose = Purpose::kPair;
   hello.rank = context_->rank;
@@ -56,19 +59,42 @@ bool NetConnection::advance() {
     if (readOffer()) phase_ = Phase::kJoining;
   }
   if (phase_ == Phase::kJoining && join()) {
+    if (lower()) context_->doorway->take(peer(), request_.purpose);  // the peer's knock, if it has
     makeEnds();
     phase_ = Phase::kReady;
   }
   return phase_ == Phase::kReady;
 }
 
-// The lower rank calls, the higher one answers. True once there is a control connection.
+// True once there is a control connection.
 bool NetConnection::meet() {
-  FileDescriptor socket = caller_ ? called() : context_->doorway->take(peer(), request_.purpose);
-  if (!socket) return false;
+  FileDescriptor socket = lower() ? called() : context_->doorway->take(peer(), request_.purpose);
+  if (!socket) {
+    if (!lower() && patience_.passed()) knock();
+    return false;
+  }
+  caller_.reset();
+  knock_.close();
   breakWhenUnanswered(socket.get(), context_->silence);
   control_ = FrameStream(std::move(socket));
   return true;
+}
+
+void NetConnection::knock() {
+  if (!knock_.open()) {
+    if (!caller_) startCall();
+    FileDescriptor socket = called();
+    if (!socket) return;
+    breakWhenUnanswered(socket.get(), context_->silence);
+    knock_ = FrameStream(std::move(socket));
+  }
+  Frame frame;
+  const FrameStream::Read read = knock_.read(frame, kMostNetMessage);
+  if (read == FrameStream::Read::kNothing) return;
+  if (read == FrameStream::Read::kFrame) hear(frame);
+  throw Error(ResultCode::kRemoteError, "rank {} {} while it was to connect{}{}", peer(),
+              last_.state == PeerState::kAborted ? "gave up" : "closed its connections",
+              last_.text.empty() ? "" : ": ", last_.text);
 }
 
 // Whether each send can share a link with the receive of its number.

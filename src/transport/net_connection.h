@@ -1,6 +1,7 @@
 #pragma once
 // One rank's end of what connects it with one peer over the network: a control connection, over which the two
-// tell each other where their queues listen and later how they are, and the queues.
+// tell each other where their queues listen and later how they are, and the queues. The lower rank calls, the
+// higher one answers; if that takes long, the higher one knocks (transport.h).
 
 #include <atomic>
 #include <chrono>
@@ -42,13 +43,16 @@ class NetConnection : public Connection {
 
  private:
   enum class Phase { kMeeting, kOffering, kJoining, kReady };
+  bool lower() const { return context_->rank < peer(); }
+  void startCall();
   bool meet();
   FileDescriptor called();
+  void knock();
   void offer();
   bool readOffer();
   bool pairsQueues() const;
   // Of queues that share a link, the higher rank calls.
-  bool waitsForWayBack(std::size_t send) const { return send < paired_ && context_->rank < peer(); }
+  bool waitsForWayBack(std::size_t send) const { return send < paired_ && lower(); }
   bool join();
   void joinSend(std::size_t i);
   void joinReceive(std::size_t i);
@@ -68,6 +72,8 @@ class NetConnection : public Connection {
   std::shared_ptr<NetContext> context_;
   std::atomic<Phase> phase_{Phase::kMeeting};
   std::optional<Caller> caller_;
+  const Deadline patience_ = Deadline::after(kUncalledPatience);
+  FrameStream knock_;
 
   std::mutex controlMutex_;  // also of setting up; others may ask for news meanwhile
   FrameStream control_;

@@ -10,6 +10,7 @@
 // Every pair that talks asks for mirror images of each other, at any time and in any order: nothing waits for
 // the peer but `advance`, which says that it would. Data then flows through the queues without the transport.
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <span>
@@ -60,6 +61,10 @@ struct PeerNews {
   int culprit = -1;  // kAborted: the rank at fault, as far as the peer knows
   std::string text;  // kAborted: what happened
 };
+
+// Of a pair, the lower rank calls. A higher one that has waited this long to be called knocks: it calls the
+// lower one, which takes no notice, but says there when it gives up.
+constexpr std::chrono::milliseconds kUncalledPatience{500};
 
 // What this rank does with a queue.
 enum class QueueUse { kSend, kReceive };

@@ -1,27 +1,20 @@
 #pragma once
-// Which sanitizers a test is built with: some of what tests expect takes longer under them, or is out of their sight.
+// Which sanitizers the build has, as cmake/xylem_flags.cmake says: some of what tests expect takes longer under them, or
+// is out of their sight. A test program may itself be compiled without.
 
 namespace xylem::testing {
 
-#if defined(__has_feature)
-#define XYLEM_HAS_FEATURE(feature) __has_feature(feature)
-#else
-#define XYLEM_HAS_FEATURE(feature) 0
-#endif
-
-#if defined(__SANITIZE_THREAD__) || XYLEM_HAS_FEATURE(thread_sanitizer)
+#if defined(XYLEM_THREAD_SANITIZER)
 constexpr bool kThreadSanitizer = true;
 #else
 constexpr bool kThreadSanitizer = false;
 #endif
 
-#if defined(__SANITIZE_ADDRESS__) || XYLEM_HAS_FEATURE(address_sanitizer)
+#if defined(XYLEM_ADDRESS_SANITIZER)
 constexpr bool kAddressSanitizer = true;
 #else
 constexpr bool kAddressSanitizer = false;
 #endif
-
-#undef XYLEM_HAS_FEATURE
 
 constexpr bool kSanitized = kThreadSanitizer || kAddressSanitizer;
 

@@ -269,9 +269,11 @@ TEST_P(Conformance, AnAbortCarriesItsReason) {
   run(2, [](TestRank& rank) {
     auto connections = rank.connect({{.peer = 1 - rank.rank, .sends = {0}, .receives = {0}}});
     if (rank.rank == 0) {
+      take(connections[0]->receiver(0));  // the other is connected, too
       connections[0]->abort(5, "rank 5 is gone");
       return;
     }
+    put(connections[0]->sender(0), 1);
     const PeerNews news = awaitNews(*connections[0]);
     check(news.state == PeerState::kAborted && news.culprit == 5 && news.text == "rank 5 is gone", news.text);
     check(connections[0]->news().state == PeerState::kAborted, "it stays aborted");
@@ -289,6 +291,39 @@ TEST_P(Conformance, AnAbortReachesWhoWaitsToBeConnected) {
     }
     const std::string text = messageOf([&] { rank.connect({{.peer = 1, .sends = {0}, .receives = {0}}}); });
     check(contains(text, "rank 5 is gone"), text);
+  });
+}
+
+// Whether the knock of the one that waits comes before that or after it.
+TEST_P(Conformance, AnAbortReachesWhoWaitsToBeCalled) {
+  for (const auto when : {milliseconds(0), kUncalledPatience + milliseconds(100)})
+    run(2, [when](TestRank& rank) {
+      if (rank.rank == 0) {
+        std::this_thread::sleep_for(when);
+        rank.transport->abort(5, "rank 5 is gone");
+        std::this_thread::sleep_for(kUncalledPatience + milliseconds(400));
+        return;
+      }
+      const std::string text = messageOf([&] { rank.connect({{.peer = 0, .sends = {0}, .receives = {0}}}); });
+      check(contains(text, "rank 0 gave up") && contains(text, "rank 5 is gone"), text);
+    });
+}
+
+TEST_P(Conformance, WhoWaitsToBeCalledHearsThatThePeerHasLeft) {
+  run(2, [](TestRank& rank) {
+    if (rank.rank == 0) return rank.transport.reset();
+    const std::string text = messageOf([&] { rank.connect({{.peer = 0, .sends = {0}, .receives = {0}}}); });
+    check(contains(text, "rank 0") && !contains(text, "timed out"), text);
+  });
+}
+
+TEST_P(Conformance, AKnockIsForgottenOnceTheCallComes) {
+  run(2, [](TestRank& rank) {
+    if (rank.rank == 0) std::this_thread::sleep_for(kUncalledPatience + milliseconds(200));
+    const auto there = rank.connect({{.peer = 1 - rank.rank, .sends = {0}, .receives = {0}}});
+    put(there[0]->sender(0), 7);
+    check(take(there[0]->receiver(0)) == 7, "a step");
+    check(there[0]->news().state != PeerState::kAborted, "no abort");
   });
 }
 
