@@ -115,29 +115,13 @@ class XylemEngine : public Engine {
         return require(ncclReduce(in, out, count, ncclFloat, ncclSum, kRoot, comm_, stream_), comm_,
                        "ncclReduce");
       case Operation::kAllToAll:
+        return require(ncclAlltoAll(in, out, count, ncclFloat, comm_, stream_), comm_, "ncclAlltoAll");
       case Operation::kSendReceive:
         require(ncclGroupStart(), comm_, "ncclGroupStart");
-        sendAndReceive(c, in, out);
+        require(ncclSend(in, count, ncclFloat, (rank_ + 1) % c.ranks, comm_, stream_), comm_, "ncclSend");
+        require(ncclRecv(out, count, ncclFloat, (rank_ + c.ranks - 1) % c.ranks, comm_, stream_), comm_,
+                "ncclRecv");
         return require(ncclGroupEnd(), comm_, "ncclGroupEnd");
-    }
-  }
-
-  void sendAndReceive(const Case& c, const float* in, float* out) {
-    const std::size_t count = c.count();
-    const auto send = [&](const float* from, int peer) {
-      require(ncclSend(from, count, ncclFloat, peer, comm_, stream_), comm_, "ncclSend");
-    };
-    const auto receive = [&](float* to, int peer) {
-      require(ncclRecv(to, count, ncclFloat, peer, comm_, stream_), comm_, "ncclRecv");
-    };
-    if (c.operation == Operation::kSendReceive) {
-      send(in, (rank_ + 1) % c.ranks);
-      receive(out, (rank_ + c.ranks - 1) % c.ranks);
-      return;
-    }
-    for (int peer = 0; peer < c.ranks; ++peer) {
-      send(in + static_cast<std::size_t>(peer) * count, peer);
-      receive(out + static_cast<std::size_t>(peer) * count, peer);
     }
   }
 

@@ -1,10 +1,12 @@
-// The part of nccl.h that is made of sends and receives: each of these calls is a group of them.
+// The part of nccl.h that is made of sends and receives: each of these calls is a group of them, but an
+// all-to-all of little data on one host.
 
 #include <cstddef>
 
 #include "api/arguments.h"
 #include "api/boundary.h"
 #include "api/comm_handle.h"
+#include "api/data_call.h"
 #include "api/profiled.h"
 
 using namespace xylem;
@@ -49,6 +51,13 @@ Exchange checked(Exchange call, bool sendsBlocks, bool receivesBlocks) {
   return call;
 }
 
+// Whether an all-to-all needs no sends and receives.
+bool isOneOperation(ncclComm_t comm, const char* name, std::size_t count, const ncclDataType_t& datatype) {
+  const CommUse use(comm, name);
+  requireReady(*use, name);
+  return use->impl->allToAllAtOnce(count, readType(datatype, name));
+}
+
 const void* sendBlock(const Exchange& call, int peer) {
   return static_cast<const std::byte*>(call.send) + call.blockBytes * static_cast<std::size_t>(peer);
 }
@@ -91,13 +100,24 @@ ncclResult_t exchange(const Exchange& asked, bool sendsBlocks, bool receivesBloc
 
 ncclResult_t pncclAlltoAll(const void* sendbuff, void* recvbuff, size_t count, ncclDataType_t datatype,
                            ncclComm_t comm, cudaStream_t stream) {
-  return exchange({"ncclAlltoAll", sendbuff, recvbuff, count, datatype, 0, comm, stream}, true, true,
-                  [](const Exchange& call) {
-                    for (int peer = 0; peer < call.ranks; ++peer) {
-                      send(call, sendBlock(call, peer), peer);
-                      receive(call, receiveBlock(call, peer), peer);
-                    }
-                  });
+  constexpr const char* kName = "ncclAlltoAll";
+  return guardInGroup([&] {
+    if (isOneOperation(comm, kName, count, datatype))
+      return issue(comm, {.name = kName,
+                          .function = Function::kAlltoAll,
+                          .send = sendbuff,
+                          .receive = recvbuff,
+                          .count = count,
+                          .type = datatype,
+                          .stream = stream});
+    return exchange({kName, sendbuff, recvbuff, count, datatype, 0, comm, stream}, true, true,
+                    [](const Exchange& call) {
+                      for (int peer = 0; peer < call.ranks; ++peer) {
+                        send(call, sendBlock(call, peer), peer);
+                        receive(call, receiveBlock(call, peer), peer);
+                      }
+                    });
+  });
 }
 XYLEM_PROFILED(AlltoAll);
 

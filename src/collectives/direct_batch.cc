@@ -24,9 +24,10 @@ std::byte* reach(PeerMemory& memory, const BufferPlace& place, std::size_t bytes
 
 }  // namespace
 
-bool DirectBatch::takes(Collective collective, std::size_t bytes, bool scaled, int ranks) {
-  const bool blocks = collective == Collective::kAllGather || collective == Collective::kReduceScatter;
-  return !scaled && bytes * static_cast<std::size_t>(blocks ? ranks : 1) <= kMostBytes;
+bool DirectBatch::takes(DirectKind kind, std::size_t bytes, bool scaled, int ranks) {
+  const bool blocks = kind == DirectKind::kAllGather || kind == DirectKind::kReduceScatter;
+  return kind != DirectKind::kAlltoAll && !scaled &&
+         bytes * static_cast<std::size_t>(blocks ? ranks : 1) <= kMostBytes;
 }
 
 void DirectBatch::start(int rank, int ranks, std::span<const DirectWork> works) {
@@ -37,8 +38,8 @@ void DirectBatch::start(int rank, int ranks, std::span<const DirectWork> works) 
   std::size_t bytes = 0;
   for (const DirectWork& work : works_) {
     signature_ =
-        mixed(signature_, static_cast<std::uint64_t>(work.collective) |
-                              static_cast<std::uint64_t>(work.type) << 8 | std::uint64_t{work.op} << 16 |
+        mixed(signature_, static_cast<std::uint64_t>(work.kind) | static_cast<std::uint64_t>(work.type) << 8 |
+                              std::uint64_t{work.op} << 16 |
                               static_cast<std::uint64_t>(static_cast<std::uint32_t>(work.root)) << 32);
     signature_ = mixed(signature_, work.count);
     bytes += blockBytes(work);
@@ -93,21 +94,23 @@ void DirectBatch::perform(const DirectWork& work, std::size_t index, std::span<c
     if (out != in) copyBytes(out, in, bytes);
   };
   const auto root = static_cast<std::size_t>(work.root);
-  switch (work.collective) {
-    case Collective::kAllReduce:
+  switch (work.kind) {
+    case DirectKind::kAllReduce:
       return combine(work, 0, outputs_);
-    case Collective::kReduce:
+    case DirectKind::kReduce:
       return combine(work, 0, {&outputs_[root], 1});
-    case Collective::kReduceScatter:
+    case DirectKind::kReduceScatter:
       for (std::size_t r = 0; r < ranks; ++r) combine(work, r * bytes, {&outputs_[r], 1});
       return;
-    case Collective::kBroadcast:
+    case DirectKind::kBroadcast:
       for (std::byte* output : outputs_) copy(output, inputs_[root]);
       return;
-    case Collective::kAllGather:
+    case DirectKind::kAllGather:
       for (std::byte* output : outputs_)
         for (std::size_t r = 0; r < ranks; ++r) copy(output + r * bytes, inputs_[r]);
       return;
+    case DirectKind::kAlltoAll:
+      return;  // in no batch
   }
 }
 

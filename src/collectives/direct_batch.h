@@ -29,7 +29,7 @@ class DirectBatch {
   // Fewer are done one by one.
   static constexpr std::size_t kLeastWorks = 3;
   // Whether a collective may be in a batch.
-  static bool takes(Collective collective, std::size_t bytes, bool scaled, int ranks);
+  static bool takes(DirectKind kind, std::size_t bytes, bool scaled, int ranks);
 
   // The works must stay until the end.
   void start(int rank, int ranks, std::span<const DirectWork> works);

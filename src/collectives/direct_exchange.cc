@@ -23,10 +23,9 @@ constexpr std::uint8_t kBatch = 0xff;
 
 std::string textOf(const Posting& posting) {
   if (posting.collective == kBatch) return fmt::format("a group of {} collectives", posting.count);
-  const auto collective = posting.collective;
+  const auto kind = posting.collective;
   return fmt::format("{} of {} {} ({}, root {})",
-                     collective < kAllCollectives.size() ? name(static_cast<Collective>(collective)) : "?",
-                     posting.count,
+                     kind < kDirectKinds ? name(static_cast<DirectKind>(kind)) : "?", posting.count,
                      posting.type < kDataTypes ? name(static_cast<DataType>(posting.type)) : "?",
                      posting.op < kReduceOps ? name(static_cast<ReduceOp>(posting.op)) : "?", posting.root);
 }
@@ -47,17 +46,19 @@ DirectExchange::DirectExchange(int rank, Board& board, std::vector<DirectPeer> p
     copies_ = copies_ && (peer == rank_ || peers_[static_cast<std::size_t>(peer)].memory->copies());
 }
 
-DirectExchange::BoardUse DirectExchange::boardUse(Collective collective, std::size_t bytes, int ranks) {
+DirectExchange::BoardUse DirectExchange::boardUse(DirectKind kind, std::size_t bytes, int ranks) {
   const auto others = static_cast<std::size_t>(ranks - 1);
-  const std::size_t payload = collective == Collective::kReduceScatter ? bytes * (others + 1) : bytes;
-  const std::size_t read = collective == Collective::kBroadcast ? bytes : bytes * others;
+  const bool toAll = kind == DirectKind::kAlltoAll;
+  const std::size_t payload = toAll || kind == DirectKind::kReduceScatter ? bytes * (others + 1) : bytes;
+  const std::size_t read = kind == DirectKind::kBroadcast ? bytes : bytes * others;
   if (payload > kBoardPayload) return BoardUse::kNever;
-  return read <= kMostReadFromBoards ? BoardUse::kAlways : BoardUse::kOutOfReach;
+  if (read <= kMostReadFromBoards) return BoardUse::kAlways;
+  return toAll ? BoardUse::kNever : BoardUse::kOutOfReach;
 }
 
 void DirectExchange::start(const DirectWork& work) {
   work_ = work;
-  use_ = boardUse(work.collective, work.count * work.reduction.elementBytes, ranks());
+  use_ = boardUse(work.kind, work.count * work.reduction.elementBytes, ranks());
   // Once buffers were out of reach, all ranks go on like that until all say that theirs no longer are; where
   // they would not hear each other say so, they look again now and then.
   const bool staysOut = outOfReach_ && (allMeet() || number_ % kLooksAgain != 0);
@@ -141,14 +142,14 @@ bool DirectExchange::worksOn() {
 
 // A small broadcast comes from its root alone.
 bool DirectExchange::posts() const {
-  return !small_ || work_.collective != Collective::kBroadcast || rank_ == work_.root;
+  return !small_ || work_.kind != DirectKind::kBroadcast || rank_ == work_.root;
 }
 
 bool DirectExchange::awaits(int rank) const {
   if (rank == rank_) return false;
   if (!small_) return true;
-  if (work_.collective == Collective::kBroadcast) return rank == work_.root;
-  return work_.collective != Collective::kReduce || rank_ == work_.root;
+  if (work_.kind == DirectKind::kBroadcast) return rank == work_.root;
+  return work_.kind != DirectKind::kReduce || rank_ == work_.root;
 }
 
 // Whether the posting of kBoardSlots operations ago has been left by all.
@@ -166,7 +167,7 @@ bool DirectExchange::hasRoom() {
 
 void DirectExchange::describe(Posting& posting) const {
   posting.count = work_.count;
-  posting.collective = static_cast<std::uint8_t>(work_.collective);
+  posting.collective = static_cast<std::uint8_t>(work_.kind);
   posting.type = static_cast<std::uint8_t>(work_.type);
   posting.op = work_.op;
   posting.flags = work_.scaled ? Posting::kScaled : 0;
@@ -186,7 +187,7 @@ bool DirectExchange::post() {
   if (small_) {
     // A root of a reduction keeps its data to itself.
     const std::size_t bytes =
-        work_.collective == Collective::kReduce && rank_ == work_.root ? 0 : inputBytes(work_, peers_.size());
+        work_.kind == DirectKind::kReduce && rank_ == work_.root ? 0 : inputBytes(work_, peers_.size());
     std::byte* const room = bytes <= kPostingBytes ? posting.data : board_.room(number_);
     if (bytes > 0) std::memcpy(room, work_.input, bytes);
     if (use_ == BoardUse::kOutOfReach && buffersAreReachable()) posting.flags |= Posting::kReachable;
@@ -293,23 +294,28 @@ Factor DirectExchange::factorOf(int rank) const {
 // From the boards.
 void DirectExchange::finishSmall() {
   const std::size_t bytes = blockBytes(work_);
-  switch (work_.collective) {
-    case Collective::kBroadcast:
+  switch (work_.kind) {
+    case DirectKind::kBroadcast:
       copyTo(work_.output, postedBy(work_.root), bytes);
       return;
-    case Collective::kAllGather:
+    case DirectKind::kAllGather:
       for (int rank = 0; rank < ranks(); ++rank)
         copyTo(work_.output + static_cast<std::size_t>(rank) * bytes, postedBy(rank), bytes);
       return;
-    case Collective::kReduce:
+    case DirectKind::kAlltoAll:
+      for (int rank = 0; rank < ranks(); ++rank)
+        copyTo(work_.output + static_cast<std::size_t>(rank) * bytes,
+               postedBy(rank) + static_cast<std::size_t>(rank_) * bytes, bytes);
+      return;
+    case DirectKind::kReduce:
       if (rank_ != work_.root) return;
       break;
-    case Collective::kReduceScatter:
-    case Collective::kAllReduce:
+    case DirectKind::kReduceScatter:
+    case DirectKind::kAllReduce:
       break;
   }
   const std::size_t offset =
-      work_.collective == Collective::kReduceScatter ? static_cast<std::size_t>(rank_) * bytes : 0;
+      work_.kind == DirectKind::kReduceScatter ? static_cast<std::size_t>(rank_) * bytes : 0;
   inputs_.clear();
   for (int rank = 0; rank < ranks(); ++rank) {
     inputs_.push_back(postedBy(rank) + offset);
@@ -329,7 +335,7 @@ bool DirectExchange::buffersAreReachable() const {
 
 // Whether everybody looks at everybody's posting, even of little data.
 bool DirectExchange::allMeet() const {
-  return work_.collective != Collective::kBroadcast && work_.collective != Collective::kReduce;
+  return work_.kind != DirectKind::kBroadcast && work_.kind != DirectKind::kReduce;
 }
 
 bool DirectExchange::allReachable() const {
@@ -356,10 +362,10 @@ bool DirectExchange::reachBuffers() {
     const auto p = static_cast<std::size_t>(rank);
     const Posting& posting = postingOf(rank);
     const bool mine = rank == rank_;
-    if (needsInput(work_, rank) && (reduces(work_.collective) || sourceOfCopies() == rank))
+    if (needsInput(work_, rank) && (reduces(work_.kind) || sourceOfCopies() == rank))
       inputs_.push_back(mine ? work_.input
                              : peers_[p].memory->at(posting.buffers.input, inputBytes(work_, peers_.size())));
-    if (needsOutput(work_, rank) && (work_.collective != Collective::kReduceScatter || mine))
+    if (needsOutput(work_, rank) && (work_.kind != DirectKind::kReduceScatter || mine))
       outputs_.push_back(
           mine ? work_.output
                : peers_[p].memory->at(posting.buffers.output, outputBytes(work_, peers_.size())));
@@ -393,7 +399,7 @@ bool DirectExchange::findRemoteBuffers() {
 
 // Whose data this rank passes on, where nothing is reduced.
 int DirectExchange::sourceOfCopies() const {
-  return work_.collective == Collective::kBroadcast ? work_.root : rank_;
+  return work_.kind == DirectKind::kBroadcast ? work_.root : rank_;
 }
 
 const Posting& DirectExchange::postingOf(int rank) const {

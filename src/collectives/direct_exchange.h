@@ -3,7 +3,7 @@
 // and then does its share of the work on everybody's buffers at once.
 //
 //   DirectExchange exchange(rank, board, peers);
-//   exchange.start({.collective = Collective::kAllReduce, ...});
+//   exchange.start({.kind = DirectKind::kAllReduce, ...});
 //   while ((outcome = exchange.step()) != kDone) ...
 //
 // Little data travels on the boards themselves; whoever needs a result computes it from the postings. Of
@@ -42,7 +42,8 @@ class DirectExchange {
 
   // Whether the data of an operation travels on the boards: only then it is never declined.
   enum class BoardUse { kAlways, kOutOfReach, kNever };
-  static BoardUse boardUse(Collective collective, std::size_t bytes, int ranks);
+  // `bytes`: of a block. An all-to-all is done here only where that is kAlways.
+  static BoardUse boardUse(DirectKind kind, std::size_t bytes, int ranks);
 
   // The next operation; all ranks start the same ones in the same order.
   void start(const DirectWork& work);

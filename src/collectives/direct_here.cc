@@ -27,9 +27,9 @@ void DirectHere::start(const DirectWork& work, int rank, std::span<const std::by
   end_ = work.count;
   const std::size_t ranks = factors.size();
   const std::size_t mine = static_cast<std::size_t>(rank) * blockBytes(work);
-  if (work.collective == Collective::kReduceScatter) {
+  if (work.kind == DirectKind::kReduceScatter) {
     for (const std::byte*& input : inputs_) input += mine;
-  } else if (work.collective == Collective::kAllGather) {
+  } else if (work.kind == DirectKind::kAllGather) {
     for (std::byte*& output : outputs_) output += mine;
   } else {
     const RankShare share = shareOf(work, static_cast<int>(ranks), rank);
@@ -42,7 +42,7 @@ void DirectHere::start(const DirectWork& work, int rank, std::span<const std::by
 bool DirectHere::piece() {
   const std::size_t element = work_.reduction.elementBytes;
   const std::size_t n = std::min(end_ - begin_, kPieceBytes / element);
-  if (n > 0 && reduces(work_.collective))
+  if (n > 0 && reduces(work_.kind))
     reduce(begin_ * element, n);
   else
     copy(begin_ * element, n * element);

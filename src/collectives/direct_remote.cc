@@ -53,13 +53,13 @@ void DirectRemote::start(const DirectWork& work, int rank, std::span<const Remot
 }
 
 bool DirectRemote::piece() {
-  if (reduces(work_.collective)) return reducePiece();
-  return work_.collective == Collective::kBroadcast ? broadcastPiece() : gatherPiece();
+  if (reduces(work_.kind)) return reducePiece();
+  return work_.kind == DirectKind::kBroadcast ? broadcastPiece() : gatherPiece();
 }
 
 bool DirectRemote::reducePiece() {
   const std::size_t element = work_.reduction.elementBytes;
-  const bool scatters = work_.collective == Collective::kReduceScatter;
+  const bool scatters = work_.kind == DirectKind::kReduceScatter;
   const RankShare share = scatters ? RankShare{0, work_.count} : shareOf(work_, ranks(), rank_);
   const std::size_t n = std::min(share.end - share.begin - done_, kReduceBytes / element);
   const std::size_t at = (share.begin + done_) * element;
@@ -71,7 +71,7 @@ bool DirectRemote::reducePiece() {
     sources_.push_back(static_cast<int>(p) == rank_
                            ? work_.input + from
                            : inputs_[p].read(from, n * element, &scratch_[p * kReduceBytes]));
-  const bool toRoot = work_.collective == Collective::kReduce;
+  const bool toRoot = work_.kind == DirectKind::kReduce;
   std::byte* const out = toRoot && rank_ != work_.root
                              ? &scratch_[static_cast<std::size_t>(rank_) * kReduceBytes]
                              : work_.output + at;

@@ -10,8 +10,25 @@
 
 namespace xylem {
 
+// The collectives that the planner knows, and the one that for it is made of sends and receives.
+enum class DirectKind : std::uint8_t {
+  kBroadcast,
+  kReduce,
+  kAllGather,
+  kReduceScatter,
+  kAllReduce,
+  kAlltoAll
+};
+constexpr std::size_t kDirectKinds = kAllCollectives.size() + 1;
+
+constexpr DirectKind directKindOf(Collective collective) { return static_cast<DirectKind>(collective); }
+static_assert(directKindOf(Collective::kAllReduce) == DirectKind::kAllReduce);
+inline const char* name(DirectKind kind) {
+  return kind == DirectKind::kAlltoAll ? "AlltoAll" : name(static_cast<Collective>(kind));
+}
+
 struct DirectWork {
-  Collective collective = Collective::kAllReduce;
+  DirectKind kind = DirectKind::kAllReduce;
   const std::byte* input = nullptr;
   std::byte* output = nullptr;  // may equal `input` where the collective allows it
   std::size_t count = 0;        // elements, as the caller gave them
@@ -22,23 +39,24 @@ struct DirectWork {
   Reduction reduction;
 };
 
-constexpr bool reduces(Collective collective) {
-  return collective == Collective::kAllReduce || collective == Collective::kReduce ||
-         collective == Collective::kReduceScatter;
+constexpr bool reduces(DirectKind kind) {
+  return kind == DirectKind::kAllReduce || kind == DirectKind::kReduce || kind == DirectKind::kReduceScatter;
 }
 
 inline std::size_t blockBytes(const DirectWork& work) { return work.count * work.reduction.elementBytes; }
 inline std::size_t inputBytes(const DirectWork& work, std::size_t ranks) {
-  return blockBytes(work) * (work.collective == Collective::kReduceScatter ? ranks : 1);
+  const bool blocks = work.kind == DirectKind::kReduceScatter || work.kind == DirectKind::kAlltoAll;
+  return blockBytes(work) * (blocks ? ranks : 1);
 }
 inline std::size_t outputBytes(const DirectWork& work, std::size_t ranks) {
-  return blockBytes(work) * (work.collective == Collective::kAllGather ? ranks : 1);
+  const bool blocks = work.kind == DirectKind::kAllGather || work.kind == DirectKind::kAlltoAll;
+  return blockBytes(work) * (blocks ? ranks : 1);
 }
 inline bool needsInput(const DirectWork& work, int rank) {
-  return work.collective != Collective::kBroadcast || rank == work.root;
+  return work.kind != DirectKind::kBroadcast || rank == work.root;
 }
 inline bool needsOutput(const DirectWork& work, int rank) {
-  return work.collective != Collective::kReduce || rank == work.root;
+  return work.kind != DirectKind::kReduce || rank == work.root;
 }
 
 struct RankShare {

@@ -3,7 +3,6 @@
 namespace xylem {
 namespace {
 
-constexpr int kFunctions = 7;
 constexpr unsigned kTypeShift = 8, kOpShift = 16, kScaledShift = 24;
 
 bool reduces(Function function) {

@@ -179,6 +179,10 @@ void Communicator::launch(std::span<const CommOperation> operations) {
   residence_->launch(operations);
 }
 
+bool Communicator::allToAllAtOnce(std::size_t count, DataType type) const {
+  return residence_ && residence_->takes({.function = Function::kAlltoAll, .count = count, .type = type});
+}
+
 float Communicator::predict(std::span<const CommOperation> operations) const {
   requireReady(state(), "ncclGroupSimulateEnd");
   if (!residence_) throw *failure();

@@ -101,6 +101,8 @@ class Communicator {
   // ncclInvalidUsage if it is not ready. One thread at a time.
   void launch(std::span<const CommOperation> operations);
   // How long the planner thinks that they take, in microseconds.
+  // Whether an all-to-all with blocks of `count` elements is one operation here, and not sends and receives.
+  bool allToAllAtOnce(std::size_t count, DataType type) const;
   float predict(std::span<const CommOperation> operations) const;
 
   // Operations that the user made (ncclRedOpCreatePreMulSum).

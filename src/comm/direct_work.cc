@@ -3,14 +3,13 @@
 namespace xylem {
 
 Reduction reductionOf(const CommOperation& operation, int ranks) {
-  if (operation.function == Function::kAllGather || operation.function == Function::kBroadcast)
-    return copyOf(operation.type);
+  if (!reduces(directKindOf(operation.function))) return copyOf(operation.type);
   if (operation.reduction.scaled) return choosePreMulSum(operation.type, operation.reduction.scalar.data());
   return chooseReduction(operation.type, operation.reduction.op, ranks);
 }
 
 DirectWork directWorkOf(const CommOperation& operation, int ranks) {
-  return {.collective = collectiveOf(operation.function),
+  return {.kind = directKindOf(operation.function),
           .input = operation.send,
           .output = operation.receive,
           .count = operation.count,
@@ -22,7 +21,7 @@ DirectWork directWorkOf(const CommOperation& operation, int ranks) {
 }
 
 DirectExchange::BoardUse boardUseOf(const CommOperation& operation, int ranks) {
-  return DirectExchange::boardUse(collectiveOf(operation.function),
+  return DirectExchange::boardUse(directKindOf(operation.function),
                                   operation.count * elementBytes(operation.type), ranks);
 }
 

@@ -8,6 +8,8 @@ const char* name(Function function) {
       return "Send";
     case Function::kRecv:
       return "Recv";
+    case Function::kAlltoAll:
+      return "AlltoAll";
     default:
       return name(collectiveOf(function));
   }

@@ -10,12 +10,15 @@
 
 namespace xylem {
 
-enum class Function { kBroadcast, kReduce, kAllGather, kReduceScatter, kAllReduce, kSend, kRecv };
+enum class Function { kBroadcast, kReduce, kAllGather, kReduceScatter, kAllReduce, kSend, kRecv, kAlltoAll };
+constexpr int kFunctions = 8;
 
 constexpr bool isPointToPoint(Function function) {
   return function == Function::kSend || function == Function::kRecv;
 }
-// Of collectives only.
+// Whether the planner knows it; an all-to-all is sends and receives to it.
+constexpr bool isPlanned(Function function) { return function <= Function::kAllReduce; }
+// Of those only.
 constexpr Collective collectiveOf(Function function) { return static_cast<Collective>(function); }
 const char* name(Function function);
 

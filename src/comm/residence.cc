@@ -6,6 +6,7 @@
 
 #include "comm/channel_log.h"
 #include "comm/comm_log.h"
+#include "comm/direct_work.h"
 #include "comm/flight_dump.h"
 #include "comm/net_devices.h"
 #include "comm/schedule.h"
@@ -229,8 +230,8 @@ ProfiledCall Residence::profiledCall(const CommOperation& operation, int collect
   ProfiledCall call;
   call.pointToPoint = isPointToPoint(operation.function);
   call.name = name(operation.function);
-  // NCCL has a number for both together before theirs.
-  call.function = static_cast<int>(operation.function) + (call.pointToPoint ? 1 : 0);
+  // NCCL has a number for sends and receives together before theirs.
+  call.function = static_cast<int>(operation.function) + (operation.function >= Function::kSend ? 1 : 0);
   call.send = operation.send;
   call.receive = operation.receive;
   call.count = operation.count;
@@ -240,6 +241,7 @@ ProfiledCall Residence::profiledCall(const CommOperation& operation, int collect
   call.op = operation.reduction.op;
   call.bytes = operation.count * elementBytes(operation.type);
   call.direct = boards_.has_value();
+  if (!isPlanned(operation.function)) return call;
   const ChosenWay& way = choices_->of(operation, collectives);
   call.algorithm = way.algorithm;
   call.protocol = way.protocol;
@@ -306,10 +308,14 @@ void Residence::record(std::span<const CommOperation> operations, Launch& launch
   }
 }
 
+bool Residence::takes(const CommOperation& operation) const {
+  return boards_ && operation.count > 0 && boardUseOf(operation, ranks_) == DirectExchange::BoardUse::kAlways;
+}
+
 float Residence::predict(std::span<const CommOperation> operations) const {
   float time = 0;
   for (const CommOperation& operation : operations)
-    if (!isPointToPoint(operation.function)) time += choices_->predict(operation);
+    if (isPlanned(operation.function)) time += choices_->predict(operation);
   return time;
 }
 

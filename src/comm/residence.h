@@ -45,6 +45,8 @@ class Residence {
       return launchProfiled(operations);
     issue(operations);
   }
+  // Whether it is done at once, on the boards.
+  bool takes(const CommOperation& operation) const;
   float predict(std::span<const CommOperation> operations) const;
 
   Bootstrap& bootstrap() { return *bootstrap_; }

@@ -138,7 +138,7 @@ SplitTask taskOf(const CommOperation& operation, const ChosenWay& way) {
 }
 
 bool fitsBatch(const CommOperation& operation, int ranks) {
-  return DirectBatch::takes(collectiveOf(operation.function), operation.count * elementBytes(operation.type),
+  return DirectBatch::takes(directKindOf(operation.function), operation.count * elementBytes(operation.type),
                             operation.reduction.scaled, ranks);
 }
 

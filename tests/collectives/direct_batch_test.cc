@@ -18,11 +18,11 @@ class Calls {
   Calls(int ranks, int calls, unsigned seed) : buffers_(static_cast<std::size_t>(ranks)) {
     std::mt19937 random(seed);
     for (int i = 0; i < calls; ++i) {
-      const Collective collective = kAllCollectives[random() % kAllCollectives.size()];
+      const DirectKind kind = directKindOf(kAllCollectives[random() % kAllCollectives.size()]);
       const std::size_t count = 1 + random() % (random() % 4 == 0 ? 200 : 20);
       const int root = static_cast<int>(random() % static_cast<unsigned>(ranks));
       const bool inPlace = random() % 2 == 0;
-      for (int rank = 0; rank < ranks; ++rank) add(collective, count, root, inPlace, rank, ranks);
+      for (int rank = 0; rank < ranks; ++rank) add(kind, count, root, inPlace, rank, ranks);
     }
     for (RankBuffers& buffers : buffers_)
       for (std::size_t i = 0; i < buffers.works.size(); ++i) {
@@ -36,8 +36,8 @@ class Calls {
           buffers.works[i].output = reinterpret_cast<std::byte*>(output.data());
         else
           buffers.works[i].output = reinterpret_cast<std::byte*>(
-              input.data() + (work.collective == Collective::kReduceScatter ? rank * work.count : 0));
-        if (work.collective == Collective::kAllGather && output.empty())
+              input.data() + (work.kind == DirectKind::kReduceScatter ? rank * work.count : 0));
+        if (work.kind == DirectKind::kAllGather && output.empty())
           buffers.works[i].input = reinterpret_cast<const std::byte*>(input.data() + rank * work.count);
       }
   }
@@ -48,11 +48,11 @@ class Calls {
     const auto ranks = static_cast<int>(buffers_.size());
     for (int rank = 0; rank < ranks; ++rank)
       for (const DirectWork& work : of(rank)) {
-        if (work.collective == Collective::kReduce && rank != work.root) continue;
+        if (work.kind == DirectKind::kReduce && rank != work.root) continue;
         const auto* got = reinterpret_cast<const std::int64_t*>(work.output);
-        const std::size_t n = work.count * (work.collective == Collective::kAllGather ? buffers_.size() : 1);
+        const std::size_t n = work.count * (work.kind == DirectKind::kAllGather ? buffers_.size() : 1);
         for (std::size_t i = 0; i < n; ++i)
-          ASSERT_EQ(got[i], wanted(work, rank, ranks, i)) << name(work.collective) << " of " << work.count;
+          ASSERT_EQ(got[i], wanted(work, rank, ranks, i)) << name(work.kind) << " of " << work.count;
       }
   }
 
@@ -69,23 +69,23 @@ class Calls {
     return 100000 * (ranks * (ranks - 1) / 2) + ranks * static_cast<std::int64_t>(i);
   }
   static std::int64_t wanted(const DirectWork& work, int rank, int ranks, std::size_t i) {
-    switch (work.collective) {
-      case Collective::kBroadcast:
+    switch (work.kind) {
+      case DirectKind::kBroadcast:
         return valueOf(work.root, i);
-      case Collective::kAllGather:
+      case DirectKind::kAllGather:
         return valueOf(static_cast<std::int64_t>(i / work.count), i % work.count);
-      case Collective::kReduceScatter:
+      case DirectKind::kReduceScatter:
         return sumAt(ranks, static_cast<std::size_t>(rank) * work.count + i);
       default:
         return sumAt(ranks, i);
     }
   }
 
-  void add(Collective collective, std::size_t count, int root, bool inPlace, int rank, int ranks) {
+  void add(DirectKind kind, std::size_t count, int root, bool inPlace, int rank, int ranks) {
     RankBuffers& buffers = buffers_[static_cast<std::size_t>(rank)];
     const auto n = static_cast<std::size_t>(ranks);
-    const bool gathers = collective == Collective::kAllGather;
-    std::vector<std::int64_t> input(count * (collective == Collective::kReduceScatter ? n : 1));
+    const bool gathers = kind == DirectKind::kAllGather;
+    std::vector<std::int64_t> input(count * (kind == DirectKind::kReduceScatter ? n : 1));
     for (std::size_t i = 0; i < input.size(); ++i) input[i] = valueOf(rank, i);
     if (inPlace && gathers) {
       std::vector<std::int64_t> all(count * n, -1);
@@ -95,12 +95,12 @@ class Calls {
     buffers.input.push_back(std::move(input));
     buffers.output.emplace_back(inPlace ? 0 : count * (gathers ? n : 1), -1);
     DirectWork work;
-    work.collective = collective;
+    work.kind = kind;
     work.count = count;
     work.root = root;
     work.type = DataType::kInt64;
-    work.reduction = reduces(collective) ? chooseReduction(DataType::kInt64, ReduceOp::kSum, ranks)
-                                         : copyOf(DataType::kInt64);
+    work.reduction =
+        reduces(kind) ? chooseReduction(DataType::kInt64, ReduceOp::kSum, ranks) : copyOf(DataType::kInt64);
     buffers.works.push_back(work);
   }
 
@@ -170,10 +170,10 @@ TEST(DirectBatch, OfOneRankAndASingleCallOfAnotherAreFound) {
 }
 
 TEST(DirectBatch, TakesWhatIsSmallAndNotScaled) {
-  EXPECT_TRUE(DirectBatch::takes(Collective::kAllReduce, 16 << 10, false, 8));
-  EXPECT_FALSE(DirectBatch::takes(Collective::kAllReduce, (16 << 10) + 1, false, 8));
-  EXPECT_FALSE(DirectBatch::takes(Collective::kAllReduce, 8, true, 8));
-  EXPECT_FALSE(DirectBatch::takes(Collective::kAllGather, 16 << 10, false, 2));
+  EXPECT_TRUE(DirectBatch::takes(DirectKind::kAllReduce, 16 << 10, false, 8));
+  EXPECT_FALSE(DirectBatch::takes(DirectKind::kAllReduce, (16 << 10) + 1, false, 8));
+  EXPECT_FALSE(DirectBatch::takes(DirectKind::kAllReduce, 8, true, 8));
+  EXPECT_FALSE(DirectBatch::takes(DirectKind::kAllGather, 16 << 10, false, 2));
 }
 
 }  // namespace

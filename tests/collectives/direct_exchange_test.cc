@@ -82,7 +82,7 @@ TEST_P(DirectExchangeOf, ARootRunsAheadOnlyAsFarAsThereAreSlots) {
   Buffers results(static_cast<std::size_t>(job.ranks()), data);
   const auto broadcast = [&](int rank) {
     DirectWork work = sumOf(rank == 0 ? data : results[static_cast<std::size_t>(rank)], job.ranks());
-    work.collective = Collective::kBroadcast;
+    work.kind = DirectKind::kBroadcast;
     job[rank].start(work);
   };
   int ahead = 0;
@@ -106,17 +106,16 @@ TEST_P(DirectExchangeOf, ARootRunsAheadOnlyAsFarAsThereAreSlots) {
 }
 
 // One collective, in place or not, on buffers that others can only copy; from `count` elements.
-void runByCopies(ExchangeJob& job, Collective collective, std::size_t count, bool inPlace, int root,
+void runByCopies(ExchangeJob& job, DirectKind kind, std::size_t count, bool inPlace, int root,
                  unsigned seed) {
   const auto n = static_cast<std::size_t>(job.ranks());
-  const bool gathers = collective == Collective::kAllGather,
-             scatters = collective == Collective::kReduceScatter;
-  const bool sums = scatters || collective == Collective::kAllReduce || collective == Collective::kReduce;
+  const bool gathers = kind == DirectKind::kAllGather, scatters = kind == DirectKind::kReduceScatter;
+  const bool sums = scatters || kind == DirectKind::kAllReduce || kind == DirectKind::kReduce;
   Buffers inputs = buffersOf(job.ranks(), scatters ? count * n : count);
   Buffers outputs(n, std::vector<std::int64_t>(gathers ? count * n : count, -1));
   for (std::size_t rank = 0; rank < n; ++rank) {
     DirectWork work = sumOf(inputs[rank], job.ranks());
-    work.collective = collective;
+    work.kind = kind;
     work.count = count;
     work.root = root;
     if (!sums) work.reduction = copyOf(DataType::kInt64);
@@ -125,13 +124,13 @@ void runByCopies(ExchangeJob& job, Collective collective, std::size_t count, boo
   }
   ASSERT_THAT(job.finish(seed), Each(Outcome::kDone));
   for (std::size_t rank = 0; rank < n; ++rank) {
-    if (collective == Collective::kReduce && static_cast<int>(rank) != root) continue;
+    if (kind == DirectKind::kReduce && static_cast<int>(rank) != root) continue;
     const std::vector<std::int64_t>& got = inPlace ? inputs[rank] : outputs[rank];
     for (std::size_t i = 0; i < (inPlace ? count : got.size()); ++i) {
       const std::size_t at = gathers ? i % count : scatters ? rank * count + i : i;
       const auto from = gathers ? static_cast<std::int64_t>(i / count) : root;
       ASSERT_EQ(got[i], sums ? sumAt(job.ranks(), at) : static_cast<std::int64_t>(at) + 100000 * from)
-          << name(collective) << " of " << count << ", rank " << rank << ", element " << i;
+          << name(kind) << " of " << count << ", rank " << rank << ", element " << i;
     }
   }
 }
@@ -144,16 +143,43 @@ TEST_P(DirectExchangeOf, BuffersThatTheKernelCopiesServeEveryCollective) {
   for (const std::size_t count : {std::size_t{5000}, std::size_t{16384}, longest})
     for (const Collective collective : kAllCollectives)
       for (const int root : {0, job.ranks() - 1}) {
-        runByCopies(job, collective, count, false, root, seed++);
-        if (collective != Collective::kAllGather && collective != Collective::kReduceScatter)
-          runByCopies(job, collective, count, true, root, seed++);
+        const DirectKind kind = directKindOf(collective);
+        runByCopies(job, kind, count, false, root, seed++);
+        if (kind != DirectKind::kAllGather && kind != DirectKind::kReduceScatter)
+          runByCopies(job, kind, count, true, root, seed++);
       }
+}
+
+TEST_P(DirectExchangeOf, AllToAllOfLittleDataGoesOverTheBoardsAlone) {
+  ExchangeJob job(GetParam(), Reach::kNone);
+  const auto n = static_cast<std::size_t>(job.ranks());
+  unsigned seed = 1;
+  for (const std::size_t count : {1, 2, 3, 17, 30}) {
+    ASSERT_EQ(DirectExchange::boardUse(DirectKind::kAlltoAll, count * 8, job.ranks()),
+              DirectExchange::BoardUse::kAlways);
+    const Buffers inputs = buffersOf(job.ranks(), count * n);
+    Buffers outputs(n, std::vector<std::int64_t>(count * n, -1));
+    for (std::size_t rank = 0; rank < n; ++rank)
+      job[static_cast<int>(rank)].start({.kind = DirectKind::kAlltoAll,
+                                         .input = reinterpret_cast<const std::byte*>(inputs[rank].data()),
+                                         .output = reinterpret_cast<std::byte*>(outputs[rank].data()),
+                                         .count = count,
+                                         .type = DataType::kInt64,
+                                         .reduction = copyOf(DataType::kInt64)});
+    ASSERT_THAT(job.finish(seed++), Each(Outcome::kDone));
+    for (std::size_t rank = 0; rank < n; ++rank)
+      for (std::size_t i = 0; i < count * n; ++i)
+        ASSERT_EQ(outputs[rank][i], inputs[i / count][rank * count + i % count])
+            << "of " << count << ", rank " << rank << ", element " << i;
+  }
+  EXPECT_EQ(DirectExchange::boardUse(DirectKind::kAlltoAll, 1 << 20, job.ranks()),
+            DirectExchange::BoardUse::kNever);
 }
 
 TEST_P(DirectExchangeOf, SmallBroadcastsOutOfReachComeFromTheBoardsAndLookAgainNowAndThen) {
   ExchangeJob job(GetParam(), Reach::kCopies);
   for (unsigned seed = 1; seed < 200; ++seed)
-    runByCopies(job, seed % 3 == 0 ? Collective::kReduce : Collective::kBroadcast, 1000, true, 1, seed);
+    runByCopies(job, seed % 3 == 0 ? DirectKind::kReduce : DirectKind::kBroadcast, 1000, true, 1, seed);
 }
 
 INSTANTIATE_TEST_SUITE_P(Ranks, DirectExchangeOf, Values(2, 3, 5, 8));

@@ -152,7 +152,7 @@ class FuzzedExchange {
 
   void start(Input& input) {
     const auto kind = input.take<std::uint8_t>();
-    work_.collective = kAllCollectives[kind % kAllCollectives.size()];
+    work_.kind = static_cast<DirectKind>(kind % kDirectKinds);
     work_.type = static_cast<DataType>(kind / 8 % kDataTypes);
     const auto how = input.take<std::uint8_t>();
     work_.op = how % kReduceOps;
@@ -161,11 +161,12 @@ class FuzzedExchange {
     const std::size_t element = elementBytes(work_.type);
     work_.count = kBoardSizes[input.take<std::uint8_t>() % std::size(kBoardSizes)] / element;
     work_.reduction = plainReduction(element, work_.scaled);
-    const std::size_t bytes = work_.count * element;
-    const std::size_t in = work_.collective == Collective::kReduceScatter ? kBoardRanks * bytes : bytes;
-    const std::size_t out = work_.collective == Collective::kAllGather ? kBoardRanks * bytes : bytes;
-    input_.reset(new std::byte[in]{});
-    output_.reset(new std::byte[out]{});
+    if (work_.kind == DirectKind::kAlltoAll &&
+        DirectExchange::boardUse(work_.kind, blockBytes(work_), kBoardRanks) !=
+            DirectExchange::BoardUse::kAlways)
+      work_.kind = DirectKind::kAllGather;
+    input_.reset(new std::byte[inputBytes(work_, kBoardRanks)]{});
+    output_.reset(new std::byte[outputBytes(work_, kBoardRanks)]{});
     const bool shares = (how & 128) != 0;
     work_.input = shares ? shareable(0) : input_.get();
     work_.output = shares ? shareable(1) : output_.get();
@@ -180,7 +181,7 @@ class FuzzedExchange {
     const std::uint64_t number = posted() + ((how & 3) == 3 ? 1 : 0);
     Posting& posting = board.slot(number);
     posting.count = work_.count;
-    posting.collective = static_cast<std::uint8_t>(work_.collective);
+    posting.collective = static_cast<std::uint8_t>(work_.kind);
     posting.type = static_cast<std::uint8_t>(work_.type);
     posting.op = work_.op;
     posting.root = work_.root;

@@ -1,0 +1,31 @@
+#pragma once
+// A call of nccl.h that moves data, from its arguments to its group: checked, translated, and handed on, or
+// into the graph that its stream is captured into.
+//
+//   return issue(comm, {"ncclSend", Function::kSend, sendbuff, nullptr, count, datatype, ncclSum, peer,
+//   "peer", stream});
+
+#include <cstddef>
+
+#include "comm/operation.h"
+#include "nccl.h"
+
+namespace xylem {
+
+// A call as the program made it.
+struct DataCall {
+  const char* name;
+  Function function;
+  const void* send;
+  void* receive;
+  std::size_t count;
+  const ncclDataType_t& type;
+  int op = ncclSum;
+  int peer = 0;
+  const char* peerName = nullptr;  // `root` or `peer`; null if it has none
+  cudaStream_t stream = nullptr;
+};
+
+ncclResult_t issue(ncclComm_t comm, const DataCall& call);
+
+}  // namespace xylem
