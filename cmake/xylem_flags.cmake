@@ -7,7 +7,7 @@ set(CMAKE_CXX_FLAGS_RELEASE "-O2 -DNDEBUG")
 
 if(CMAKE_UNITY_BUILD)
   # Of what is local to a file that is compiled along with others GCC says that a header has it.
-  add_compile_options($<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
+  add_compile_options($<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-subobject-linkage>)
 endif()
 
 if(XYLEM_SANITIZE)

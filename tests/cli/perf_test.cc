@@ -46,7 +46,9 @@ Json resultsOf(const Words& words, const std::map<std::string, std::string>& env
   for (const auto& row : json["results"]) {
     EXPECT_EQ(row["out_of_place"]["wrong"], 0) << words.front() << row;
     EXPECT_EQ(row["in_place"].is_null(), !inPlace) << words.front() << row;
-    if (inPlace) EXPECT_EQ(row["in_place"]["wrong"], 0) << words.front() << row;
+    if (inPlace) {
+      EXPECT_EQ(row["in_place"]["wrong"], 0) << words.front() << row;
+    }
   }
   return json;
 }

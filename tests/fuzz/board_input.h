@@ -152,7 +152,8 @@ class FuzzedExchange {
 
   void start(Input& input) {
     const auto kind = input.take<std::uint8_t>();
-    work_.kind = static_cast<DirectKind>(kind % kDirectKinds);
+    work_.kind =
+        kind >= 250 ? DirectKind::kAlltoAll : directKindOf(kAllCollectives[kind % kAllCollectives.size()]);
     work_.type = static_cast<DataType>(kind / 8 % kDataTypes);
     const auto how = input.take<std::uint8_t>();
     work_.op = how % kReduceOps;
