@@ -88,7 +88,9 @@ bool abortJoiningAt(int point, RankPool& pool) {
   }
   const Reply other = pool.reply(1);
   if (other.word == "failed") {
-    EXPECT_TRUE(names(other.text, 0)) << other.text;
+    // It may come so late that the root, which rank 0 has made, has gone with it.
+    const bool late = other.text.find("nobody listens at") != std::string::npos;
+    EXPECT_TRUE(late || names(other.text, 0)) << other.text;
   }
   EXPECT_EQ(pool.ask(1, "abort").word, "aborted");
   return hit;

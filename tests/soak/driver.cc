@@ -200,8 +200,12 @@ std::vector<const Operation*> Driver::inOrderOf(Actor& actor,
     std::size_t end = start;  // communicators stay in order
     while (end < operations.size() && operations[end]->comm == operations[start]->comm) ++end;
     std::vector<std::size_t> shuffled;
-    for (std::size_t i = start; i < end; ++i) shuffled.push_back(i);
-    if (actor.random().chance(50)) actor.random().shuffle(shuffled);
+    bool toAll = false;  // which may be sends and receives
+    for (std::size_t i = start; i < end; ++i) {
+      shuffled.push_back(i);
+      toAll = toAll || operations[i]->function == Function::kAlltoAll;
+    }
+    if (!toAll && actor.random().chance(50)) actor.random().shuffle(shuffled);
     std::map<std::array<int, 2>, std::vector<std::size_t>> alike;  // ascending
     const auto key = [&](std::size_t i) {
       const Operation& o = *operations[i];

@@ -8,7 +8,7 @@
 namespace xylem::soak {
 namespace {
 
-bool canBeInPlace(Function f) { return f != Function::kTransfer; }
+bool canBeInPlace(Function f) { return f != Function::kTransfer && f != Function::kAlltoAll; }
 
 }  // namespace
 
@@ -39,7 +39,9 @@ Issued::Issued(const Operation& operation, const Comm& comm, int rank, Side side
 
 std::size_t Issued::blocks(bool ofSend) const {
   const Function many = ofSend ? Function::kReduceScatter : Function::kAllGather;
-  return operation_.function == many ? static_cast<std::size_t>(ranks_) : 1;
+  return operation_.function == many || operation_.function == Function::kAlltoAll
+             ? static_cast<std::size_t>(ranks_)
+             : 1;
 }
 
 bool Issued::sends() const {
@@ -99,6 +101,8 @@ ncclResult_t Issued::issue(ncclComm_t handle, ncclRedOp_t op, cudaStream_t strea
       return ncclReduceScatter(input_, output_, o.count, o.type, op, handle, stream);
     case Function::kAllGather:
       return ncclAllGather(input_, output_, o.count, o.type, handle, stream);
+    case Function::kAlltoAll:
+      return ncclAlltoAll(input_, output_, o.count, o.type, handle, stream);
     case Function::kTransfer:
       break;
   }
@@ -123,11 +127,16 @@ void Issued::check() {
         compare(values().checkCopied(operation_.root, 0, count, output_), "from rank", operation_.root);
         break;
       case Function::kAllGather:
+      case Function::kAlltoAll: {
+        const bool toAll = operation_.function == Function::kAlltoAll;
+        const std::size_t first = toAll ? static_cast<std::size_t>(rank_) * count : 0;
         for (int r = 0; r < ranks_; ++r)
-          compare(values().checkCopied(
-                      r, 0, count, output_ + static_cast<std::size_t>(r) * count * bytesOf(operation_.type)),
-                  "from rank", r);
+          compare(
+              values().checkCopied(r, first, count,
+                                   output_ + static_cast<std::size_t>(r) * count * bytesOf(operation_.type)),
+              "from rank", r);
         break;
+      }
       case Function::kReduceScatter:
         compare(values().checkReduced(static_cast<std::size_t>(rank_) * count, count, output_), "of block",
                 rank_);

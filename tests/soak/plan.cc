@@ -168,14 +168,16 @@ class Planner {
   Operation collective(int comm) {
     constexpr Function kFunctions[] = {Function::kReduce,        Function::kBcast,     Function::kBroadcast,
                                        Function::kAllReduce,     Function::kAllReduce, Function::kAllReduce,
-                                       Function::kReduceScatter, Function::kAllGather};
+                                       Function::kReduceScatter, Function::kAllGather, Function::kAlltoAll};
     const int ranks = plan_.comms[static_cast<std::size_t>(comm)].size();
-    Operation operation{.comm = comm, .function = kFunctions[random_.below(8)]};
+    Operation operation{.comm = comm,
+                        .function = kFunctions[random_.below(static_cast<int>(std::size(kFunctions)))]};
     operation.type = static_cast<ncclDataType_t>(random_.below(ncclNumTypes));
     const Function f = operation.function;
     const bool reduces = f == Function::kReduce || f == Function::kAllReduce || f == Function::kReduceScatter;
     operation.op = reduces ? static_cast<Combine>(random_.below(kCombines)) : Combine::kCopy;
-    const bool blocks = f == Function::kReduceScatter || f == Function::kAllGather;
+    const bool blocks =
+        f == Function::kReduceScatter || f == Function::kAllGather || f == Function::kAlltoAll;
     operation.count = someCount(operation.type, blocks ? static_cast<std::size_t>(ranks) : 1);
     operation.root = random_.below(ranks);
     operation.seed = random_.next();
@@ -250,7 +252,7 @@ class Planner {
 
 const char* name(Function function) {
   constexpr const char* kNames[] = {"Reduce",        "Bcast",     "Broadcast", "AllReduce",
-                                    "ReduceScatter", "AllGather", "Send/Recv"};
+                                    "ReduceScatter", "AllGather", "AlltoAll",  "Send/Recv"};
   return kNames[static_cast<int>(function)];
 }
 

@@ -22,7 +22,16 @@ struct JobShape {
   int ranksPerProcess = kMostRanks;
 };
 
-enum class Function { kReduce, kBcast, kBroadcast, kAllReduce, kReduceScatter, kAllGather, kTransfer };
+enum class Function {
+  kReduce,
+  kBcast,
+  kBroadcast,
+  kAllReduce,
+  kReduceScatter,
+  kAllGather,
+  kAlltoAll,
+  kTransfer
+};
 const char* name(Function function);
 
 struct Operation {
