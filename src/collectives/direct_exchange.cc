@@ -15,6 +15,8 @@ namespace {
 // What one rank reads from other boards costs it a transfer per cache line; beyond this, splitting the work
 // and meeting twice costs less, where buffers can be reached.
 constexpr std::size_t kMostReadFromBoards = std::size_t{2} << 10;
+// An all-to-all would instead be a send and a receive for each of the others.
+constexpr std::size_t kMostReadByAlltoAll = std::size_t{8} << 10;
 // Of so many operations, or batches, one looks again whether buffers are in reach.
 constexpr std::uint64_t kLooksAgain = 64;
 
@@ -52,7 +54,7 @@ DirectExchange::BoardUse DirectExchange::boardUse(DirectKind kind, std::size_t b
   const std::size_t payload = toAll || kind == DirectKind::kReduceScatter ? bytes * (others + 1) : bytes;
   const std::size_t read = kind == DirectKind::kBroadcast ? bytes : bytes * others;
   if (payload > kBoardPayload) return BoardUse::kNever;
-  if (read <= kMostReadFromBoards) return BoardUse::kAlways;
+  if (read <= (toAll ? kMostReadByAlltoAll : kMostReadFromBoards)) return BoardUse::kAlways;
   return toAll ? BoardUse::kNever : BoardUse::kOutOfReach;
 }
 
