@@ -2,8 +2,7 @@
 // A call of nccl.h that moves data, from its arguments to its group: checked, translated, and handed on, or
 // into the graph that its stream is captured into.
 //
-//   return issue(comm, {"ncclSend", Function::kSend, sendbuff, nullptr, count, datatype, ncclSum, peer,
-//   "peer", stream});
+//   return issue(comm, {.name = "ncclAllReduce", .function = Function::kAllReduce, .send = sendbuff, ...});
 
 #include <cstddef>
 

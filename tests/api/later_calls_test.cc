@@ -33,6 +33,37 @@ TEST_F(LaterCalls, AllToAllTransposes) {
   EXPECT_THAT(out[2], ElementsAre(2, 2, 12, 12, 22, 22));
 }
 
+// One operation, or sends and receives; alone, and in a group with others.
+TEST_F(LaterCalls, AllToAllOfAnySize) {
+  for (const int count : {1, 3, 700, 1400, 50000}) {
+    const std::size_t all = static_cast<std::size_t>(count) * kRanks;
+    std::vector<std::vector<int>> in(kRanks, std::vector<int>(all)), out = in, sums = in;
+    for (int rank = 0; rank < kRanks; ++rank) std::iota(in[rank].begin(), in[rank].end(), 1000000 * rank);
+    const auto expectTransposed = [&] {
+      for (int rank = 0; rank < kRanks; ++rank)
+        for (int from = 0; from < kRanks; ++from)
+          for (int i = 0; i < count; i += 1 + count / 10)
+            ASSERT_EQ(out[rank][from * count + i], 1000000 * from + rank * count + i) << "of " << count;
+    };
+    const auto transpose = [&](int rank) {
+      return ncclAlltoAll(in[rank].data(), out[rank].data(), static_cast<std::size_t>(count), ncclInt32,
+                          comms_[rank], streams_[rank]);
+    };
+    together(transpose);
+    wait();
+    expectTransposed();
+    for (auto& data : out) std::fill(data.begin(), data.end(), -1);
+    together([&](int rank) {
+      const ncclResult_t summed = ncclAllReduce(in[rank].data(), sums[rank].data(), all, ncclInt32, ncclSum,
+                                                comms_[rank], streams_[rank]);
+      return summed == ncclSuccess ? transpose(rank) : summed;
+    });
+    wait();
+    expectTransposed();
+    EXPECT_EQ(sums[1][all - 1], 3000000 + kRanks * static_cast<int>(all - 1)) << "of " << count;
+  }
+}
+
 TEST_F(LaterCalls, GatherAndScatterGoThroughTheRoot) {
   for (const bool inPlace : {false, true}) {
     std::vector<int> all = blocksOf(1);
