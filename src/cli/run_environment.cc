@@ -34,17 +34,27 @@ std::string newSecret() {
   return text;
 }
 
-// Free at the time of asking. Holding on to `socket` keeps a second call from getting the same.
+int unusualPort() {
+  const auto bytes = randomBytes<2>();
+  return xylem::unusualPort(bytes[0] * 256u + bytes[1]);
+}
+
+// Free at the time of asking, and not one that an outgoing connection gets before it is used. Holding on to
+// `socket` keeps a second call from getting the same.
 int freePort(FileDescriptor& socket) {
-  socket = FileDescriptor(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  socklen_t size = sizeof address;
-  auto* any = reinterpret_cast<sockaddr*>(&address);
-  if (!socket || bind(socket.get(), any, size) != 0 || getsockname(socket.get(), any, &size) != 0)
-    throw Error(ResultCode::kSystemError, "cannot find a free port: {}; choose one with --port",
-                errnoText(errno));
-  return ntohs(address.sin_port);
+  constexpr int kTries = 64;
+  for (int tries = 0; tries <= kTries; ++tries) {
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(static_cast<std::uint16_t>(tries < kTries ? unusualPort() : 0));  // 0: any
+    socklen_t size = sizeof address;
+    auto* any = reinterpret_cast<sockaddr*>(&address);
+    socket = FileDescriptor(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    if (socket && bind(socket.get(), any, size) == 0 && getsockname(socket.get(), any, &size) == 0)
+      return ntohs(address.sin_port);
+  }
+  throw Error(ResultCode::kSystemError, "cannot find a free port: {}; choose one with --port",
+              errnoText(errno));
 }
 
 std::string hostName() {
@@ -85,8 +95,7 @@ RunMeeting meetingFor(const std::vector<RankPlace>& places, int port) {
     port = freePort(one);
     second = freePort(two);
   } else if (port == 0) {
-    const auto bytes = randomBytes<2>();
-    port = unusualPort(bytes[0] * 256u + bytes[1]);
+    port = unusualPort();
     second = port + 1;
   }
   meeting.masterPort = port;
