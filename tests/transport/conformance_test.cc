@@ -1,63 +1,20 @@
 // What every transport has to do, between ranks in one process and in several. ranks.h says how a new
 // transport joins.
 
+#include "conformance.h"
+
 #include <gtest/gtest.h>
-#include <signal.h>
-#include <unistd.h>
 
 #include <cstring>
-#include <filesystem>
 #include <random>
 #include <thread>
 
 #include "core/shareable_memory.h"
-#include "ranks.h"
-#include "support/shared_memory_files.h"
-#include "traffic.h"
 
 namespace xylem {
 namespace {
 
 using std::chrono::milliseconds;
-
-using Case = std::tuple<Maker, Hosting>;
-std::string caseName(const ::testing::TestParamInfo<Case>& info) {
-  return std::get<0>(info.param).name +
-         (std::get<1>(info.param) == Hosting::kThreads ? "Threads" : "Processes");
-}
-
-class Conformance : public ::testing::TestWithParam<Case> {
- protected:
-  void SetUp() override {
-    if (const std::string why = maker().prepare(); !why.empty()) GTEST_SKIP() << why;
-  }
-  static const Maker& maker() { return std::get<0>(GetParam()); }
-  static Hosting hosting() { return std::get<1>(GetParam()); }
-  static void run(int ranks, const RankBody& body, const RankOptions& options = {}) {
-    runRanks(maker(), hosting(), ranks, body, options);
-  }
-};
-
-void put(SendEnd& end, std::uint64_t value, Protocol protocol = Protocol::kSimple) {
-  await([&] { return end.send(protocol, reinterpret_cast<const std::byte*>(&value), sizeof value); }, "room");
-}
-std::uint64_t take(RecvEnd& end, Protocol protocol = Protocol::kSimple) {
-  std::uint64_t value = 0;
-  await([&] { return end.take(protocol, reinterpret_cast<std::byte*>(&value), sizeof value); }, "a step");
-  return value;
-}
-
-std::string messageOf(const std::function<void()>& call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return {};
-}
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
 
 // 0 sends on two queues and 1 on three, all at once.
 void exchange(TestRank& rank, Connection& connection, const std::vector<Protocol>& protocols, int steps) {
@@ -250,116 +207,6 @@ TEST_P(Conformance, ConnectingTakesNoTimeFromWhoDoesNotWait) {
   });
 }
 
-TEST_P(Conformance, ALeaveIsNewsAndWhatWasSentStays) {
-  run(2, [](TestRank& rank) {
-    auto connections = rank.connect({{.peer = 1 - rank.rank, .sends = {0}, .receives = {0}}});
-    if (rank.rank == 0) {
-      check(connections[0]->news().state == PeerState::kThere, "it is there");
-      put(connections[0]->sender(0), 7);
-      take(connections[0]->receiver(0));
-      return;
-    }
-    check(take(connections[0]->receiver(0)) == 7, "the step");
-    put(connections[0]->sender(0), 8);
-    check(awaitNews(*connections[0]).state == PeerState::kClosed, "the goodbye");
-  });
-}
-
-TEST_P(Conformance, AnAbortCarriesItsReason) {
-  run(2, [](TestRank& rank) {
-    auto connections = rank.connect({{.peer = 1 - rank.rank, .sends = {0}, .receives = {0}}});
-    if (rank.rank == 0) {
-      take(connections[0]->receiver(0));  // the other is connected, too
-      connections[0]->abort(5, "rank 5 is gone");
-      return;
-    }
-    put(connections[0]->sender(0), 1);
-    const PeerNews news = awaitNews(*connections[0]);
-    check(news.state == PeerState::kAborted && news.culprit == 5 && news.text == "rank 5 is gone", news.text);
-    check(connections[0]->news().state == PeerState::kAborted, "it stays aborted");
-  });
-}
-
-// Not only those who are connected.
-TEST_P(Conformance, AnAbortReachesWhoWaitsToBeConnected) {
-  run(2, [](TestRank& rank) {
-    if (rank.rank == 1) {
-      std::this_thread::sleep_for(milliseconds(20));  // as often before the other calls as after it
-      rank.transport->abort(5, "rank 5 is gone");
-      std::this_thread::sleep_for(milliseconds(600));
-      return;
-    }
-    const std::string text = messageOf([&] { rank.connect({{.peer = 1, .sends = {0}, .receives = {0}}}); });
-    check(contains(text, "rank 5 is gone"), text);
-  });
-}
-
-// Whether the knock of the one that waits comes before that or after it.
-TEST_P(Conformance, AnAbortReachesWhoWaitsToBeCalled) {
-  for (const auto when : {milliseconds(0), kUncalledPatience + milliseconds(100)})
-    run(2, [when](TestRank& rank) {
-      if (rank.rank == 0) {
-        std::this_thread::sleep_for(when);
-        rank.transport->abort(5, "rank 5 is gone");
-        std::this_thread::sleep_for(kUncalledPatience + milliseconds(400));
-        return;
-      }
-      const std::string text = messageOf([&] { rank.connect({{.peer = 0, .sends = {0}, .receives = {0}}}); });
-      check(contains(text, "rank 0 gave up") && contains(text, "rank 5 is gone"), text);
-    });
-}
-
-TEST_P(Conformance, WhoWaitsToBeCalledHearsThatThePeerHasLeft) {
-  run(2, [](TestRank& rank) {
-    if (rank.rank == 0) return rank.transport.reset();
-    const std::string text = messageOf([&] { rank.connect({{.peer = 0, .sends = {0}, .receives = {0}}}); });
-    check(contains(text, "rank 0") && !contains(text, "timed out"), text);
-  });
-}
-
-TEST_P(Conformance, AKnockIsForgottenOnceTheCallComes) {
-  run(2, [](TestRank& rank) {
-    if (rank.rank == 0) std::this_thread::sleep_for(kUncalledPatience + milliseconds(200));
-    const auto there = rank.connect({{.peer = 1 - rank.rank, .sends = {0}, .receives = {0}}});
-    put(there[0]->sender(0), 7);
-    check(take(there[0]->receiver(0)) == 7, "a step");
-    check(there[0]->news().state != PeerState::kAborted, "no abort");
-  });
-}
-
-TEST_P(Conformance, GivesUpAtTheDeadlineAndNamesWhoIsMissing) {
-  run(4, [](TestRank& rank) {
-    if (rank.rank < 2) {  // never come, but live until the others have given up
-      std::this_thread::sleep_for(milliseconds(600));
-      return;
-    }
-    const auto request = [](int peer) {
-      return ConnectionRequest{.peer = peer, .sends = {0}, .receives = {0}};
-    };
-    if (rank.rank == 3) {
-      const auto there = rank.connect({request(2)});
-      put(there[0]->sender(0), 1);
-      take(there[0]->receiver(0));
-      return;
-    }
-    const auto there = rank.connect({request(3)});
-    const std::string text = messageOf([&] { rank.connect({request(0), request(1)}, milliseconds(100)); });
-    check(contains(text, "ranks 0, 1"), text);
-    put(there[0]->sender(0), 1);
-    take(there[0]->receiver(0));
-  });
-}
-
-TEST_P(Conformance, LooksAtTheRestOfTheWorldWhileItWaits) {
-  run(2, [](TestRank& rank) {
-    if (rank.rank == 0) return;
-    const auto look = [] { throw Error(ResultCode::kRemoteError, "rank 0 died elsewhere"); };
-    const std::string text = messageOf(
-        [&] { rank.connect({{.peer = 0, .sends = {0}, .receives = {0}}}, std::chrono::seconds(20), look); });
-    check(contains(text, "rank 0 died elsewhere"), text);
-  });
-}
-
 TEST_P(Conformance, RefusesAPeerThatWantsSomethingElse) {
   run(2, [](TestRank& rank) {
     const std::vector<int> sends(rank.rank == 0 ? 2 : 1);
@@ -386,73 +233,11 @@ TEST_P(Conformance, SaysWhyItCannotReachAnotherHost) {
   });
 }
 
-class ConformanceOfProcesses : public Conformance {};
-
-TEST_P(ConformanceOfProcesses, NoticesThatAPeerWasKilled) {
-  const int before = testing::sharedMemoryFiles();
-  run(2,
-      [](TestRank& rank) {
-        const auto connections = rank.connect({{.peer = 1 - rank.rank, .sends = {0}, .receives = {0}}});
-        SendEnd& out = connections[0]->sender(0);
-        RecvEnd& in = connections[0]->receiver(0);
-        if (rank.rank == 1)
-          for (;;) {
-            const std::uint64_t value = take(in);
-            put(out, value + 1);
-            if (value == 99) {
-              take(in);
-              kill(getpid(), SIGKILL);
-            }
-          }
-        for (std::uint64_t i = 0; i < 100; ++i) {
-          put(out, i);
-          check(take(in) == i + 1, "the answer");
-        }
-        check(connections[0]->news().state == PeerState::kThere, "it is there");
-        put(out, 100);
-        check(awaitNews(*connections[0]).state == PeerState::kLost, "it is lost");
-      },
-      {.victim = 1});
-  EXPECT_EQ(testing::sharedMemoryFiles(), before);
-}
-
-TEST_P(ConformanceOfProcesses, NoticesThatAPeerWasKilledWhileConnecting) {
-  run(2,
-      [](TestRank& rank) {
-        const ConnectionRequest request{.peer = 1 - rank.rank, .sends = {0}, .receives = {0}};
-        if (rank.rank == 0) {
-          const auto connection = rank.open(request);
-          for (int i = 0; i < 10 && !connection->advance(); ++i)
-            std::this_thread::sleep_for(milliseconds(10));
-          kill(getpid(), SIGKILL);
-        }
-        // It may have got as far as handing over its memory; then the connection notices.
-        std::string text = "rank 0 is lost";
-        try {
-          std::this_thread::sleep_for(milliseconds(50));
-          const auto connections = rank.connect({request});
-          check(awaitNews(*connections[0]).state == PeerState::kLost, "it is lost");
-        } catch (const Error& error) {
-          text = error.what();
-        }
-        check(contains(text, "rank 0"), text);
-      },
-      {.victim = 0});
-}
-
 INSTANTIATE_TEST_SUITE_P(Transports, Conformance,
                          ::testing::Combine(::testing::ValuesIn(allMakers()),
                                             ::testing::Values(Hosting::kThreads, Hosting::kProcesses)),
                          caseName);
-INSTANTIATE_TEST_SUITE_P(Transports, ConformanceOfProcesses,
-                         ::testing::Combine(::testing::ValuesIn(allMakers()),
-                                            ::testing::Values(Hosting::kProcesses)),
-                         caseName);
 INSTANTIATE_TEST_SUITE_P(Hosts, Conformance,
-                         ::testing::Combine(::testing::ValuesIn(hostMakers()),
-                                            ::testing::Values(Hosting::kProcesses)),
-                         caseName);
-INSTANTIATE_TEST_SUITE_P(Hosts, ConformanceOfProcesses,
                          ::testing::Combine(::testing::ValuesIn(hostMakers()),
                                             ::testing::Values(Hosting::kProcesses)),
                          caseName);
