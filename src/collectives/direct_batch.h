@@ -25,7 +25,7 @@ static_assert(sizeof(BatchEntry) == 24);
 
 class DirectBatch {
  public:
-  static constexpr std::size_t kMostWorks = kBoardPayload / sizeof(BatchEntry);
+  static constexpr std::size_t kMostWorks = (std::size_t{32} << 10) / sizeof(BatchEntry);
   // Fewer are done one by one.
   static constexpr std::size_t kLeastWorks = 3;
   // Whether a collective may be in a batch.
@@ -34,6 +34,7 @@ class DirectBatch {
   // The works must stay until the end.
   void start(int rank, int ranks, std::span<const DirectWork> works);
   std::size_t size() const { return works_.size(); }
+  std::size_t roomBytes() const { return size() * sizeof(BatchEntry); }
   const DirectWork& work(std::size_t index) const { return works_[index]; }
   // Differs between ranks that call different things.
   std::uint64_t signature() const { return signature_; }

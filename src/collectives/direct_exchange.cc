@@ -43,18 +43,13 @@ DirectExchange::DirectExchange(int rank, Board& board, std::vector<DirectPeer> p
       peers_(std::move(peers)),
       reachAll_(reachAll),
       leftSeen_(peers_.size(), 0),
-      factors_(peers_.size()) {
-  for (int peer = 0; peer < ranks(); ++peer)
-    copies_ = copies_ && (peer == rank_ || peers_[static_cast<std::size_t>(peer)].memory->copies());
-}
+      factors_(peers_.size()) {}
 
 DirectExchange::BoardUse DirectExchange::boardUse(DirectKind kind, std::size_t bytes, int ranks) {
-  const auto others = static_cast<std::size_t>(ranks - 1);
   const bool toAll = kind == DirectKind::kAlltoAll;
-  const std::size_t payload = toAll || kind == DirectKind::kReduceScatter ? bytes * (others + 1) : bytes;
-  const std::size_t read = kind == DirectKind::kBroadcast ? bytes : bytes * others;
-  if (payload > kBoardPayload) return BoardUse::kNever;
-  if (read <= (toAll ? kMostReadByAlltoAll : kMostReadFromBoards)) return BoardUse::kAlways;
+  if (DirectOnBoards::fitsOneRoom(kind, bytes, ranks) &&
+      DirectOnBoards::bytesRead(kind, bytes, ranks) <= (toAll ? kMostReadByAlltoAll : kMostReadFromBoards))
+    return BoardUse::kAlways;
   return toAll ? BoardUse::kNever : BoardUse::kOutOfReach;
 }
 
@@ -79,6 +74,7 @@ void DirectExchange::begin(bool small) {
   ++number_;
   batched_ = false;
   small_ = small;
+  if (small) onBoards_.start(work_, rank_, ranks());
   phase_ = Phase::kPost;
   next_ = 0;
   waitsFor_ = -1;
@@ -102,29 +98,24 @@ DirectExchange::Outcome DirectExchange::step() {
           break;
         }
         if (small_) {
-          if (use_ == BoardUse::kOutOfReach && allMeet()) outOfReach_ = !allReachable();
-          finishSmall();
+          if (use_ == BoardUse::kOutOfReach && allMeet() && onBoards_.first()) outOfReach_ = !allReachable();
+          finishStage();
           leave();
-          return Outcome::kDone;
+          if (onBoards_.through()) return Outcome::kDone;
+          ++number_;
+          next_ = 0;
+          phase_ = Phase::kPost;
+          return Outcome::kAdvanced;
         }
         if (outOfReach_ = !reachBuffers(); outOfReach_) {
-          if (use_ != BoardUse::kNever) {
-            leave();
-            begin(true);
-            break;
-          }
-          if (!findRemoteBuffers()) {
-            leave();
-            return Outcome::kDeclined;
-          }
-          phase_ = Phase::kRemoteWork;
+          leave();
+          begin(true);
           break;
         }
         here_.start(work_, rank_, inputs_, outputs_, factors_);
         phase_ = Phase::kWork;
         break;
       case Phase::kWork:
-      case Phase::kRemoteWork:
       case Phase::kBatchWork:
         if (const Outcome outcome = work(); outcome != Outcome::kDone) return outcome;
         leave();
@@ -139,30 +130,26 @@ DirectExchange::Outcome DirectExchange::step() {
 // Whether that was all.
 bool DirectExchange::worksOn() {
   if (phase_ == Phase::kBatchWork) return batch_.piece(batchOthers_);
-  return phase_ == Phase::kWork ? here_.piece() : remote_.piece();
+  return here_.piece();
 }
 
-// A small broadcast comes from its root alone.
-bool DirectExchange::posts() const {
-  return !small_ || work_.kind != DirectKind::kBroadcast || rank_ == work_.root;
-}
+bool DirectExchange::posts() const { return !small_ || onBoards_.posts(); }
 
-bool DirectExchange::awaits(int rank) const {
-  if (rank == rank_) return false;
-  if (!small_) return true;
-  if (work_.kind == DirectKind::kBroadcast) return rank == work_.root;
-  return work_.kind != DirectKind::kReduce || rank_ == work_.root;
-}
+bool DirectExchange::awaits(int rank) const { return rank != rank_ && (!small_ || onBoards_.awaits(rank)); }
 
-// Whether the posting of kBoardSlots operations ago has been left by all.
+// Whether the operation whose place this one takes has been left by all.
 bool DirectExchange::hasRoom() {
-  if (number_ <= kBoardSlots) return true;
-  const std::uint64_t needed = number_ - kBoardSlots;
+  const std::size_t rooms = batched_ ? roomsOf(batch_.roomBytes())
+                            : small_ ? roomsOf(onBoards_.roomBytes())
+                                     : kBoardSlots;
+  if (number_ <= rooms) return true;
+  const std::uint64_t needed = number_ - rooms;
   for (; next_ < ranks(); ++next_) {
     const auto p = static_cast<std::size_t>(next_);
     if (next_ == rank_ || leftSeen_[p] >= needed) continue;
     leftSeen_[p] = peers_[p].board->left.load(std::memory_order_acquire);
-    if (leftSeen_[p] < needed) return blockedBy(next_);
+    // Not for every single operation: that line is theirs.
+    if (leftSeen_[p] < needed + rooms / 2 - 1) return blockedBy(next_);
   }
   return true;
 }
@@ -184,15 +171,11 @@ bool DirectExchange::post() {
     return true;
   }
   describe(posting);
-  if (copies_) posting.flags |= Posting::kCopies;
   posting.factor = work_.reduction.factor.element;
   if (small_) {
-    // A root of a reduction keeps its data to itself.
-    const std::size_t bytes =
-        work_.kind == DirectKind::kReduce && rank_ == work_.root ? 0 : inputBytes(work_, peers_.size());
-    std::byte* const room = bytes <= kPostingBytes ? posting.data : board_.room(number_);
-    if (bytes > 0) std::memcpy(room, work_.input, bytes);
-    if (use_ == BoardUse::kOutOfReach && buffersAreReachable()) posting.flags |= Posting::kReachable;
+    onBoards_.write(board_.room(number_, onBoards_.roomBytes()));
+    if (use_ == BoardUse::kOutOfReach && onBoards_.first() && buffersAreReachable())
+      posting.flags |= Posting::kReachable;
   } else {
     posting.buffers.input =
         needsInput(work_, rank_) ? placeOf(work_.input, inputBytes(work_, peers_.size())) : BufferPlace{};
@@ -204,7 +187,7 @@ bool DirectExchange::post() {
 }
 
 void DirectExchange::postBatch(Posting& posting) {
-  auto* const entries = reinterpret_cast<BatchEntry*>(board_.room(number_));
+  auto* const entries = reinterpret_cast<BatchEntry*>(board_.room(number_, batch_.roomBytes()));
   bool reachable = true;
   for (std::size_t i = 0; i < batch_.size() && reachable; ++i) {
     const DirectWork& work = batch_.work(i);
@@ -233,7 +216,7 @@ bool DirectExchange::reachBatch() {
     if (rank == rank_) continue;
     const DirectPeer& peer = peers_[static_cast<std::size_t>(rank)];
     batchOthers_[static_cast<std::size_t>(rank)] = {
-        reinterpret_cast<const BatchEntry*>(peer.board->room(number_)), peer.memory};
+        reinterpret_cast<const BatchEntry*>(peer.board->room(number_, batch_.roomBytes())), peer.memory};
   }
   return true;
 }
@@ -280,12 +263,6 @@ void DirectExchange::compare(int rank, const Posting& theirs) const {
               rank, textOf(theirs), rank_, textOf(mine));
 }
 
-const std::byte* DirectExchange::postedBy(int rank) const {
-  if (rank == rank_) return work_.input;
-  const Board& board = *peers_[static_cast<std::size_t>(rank)].board;
-  return inputBytes(work_, peers_.size()) <= kPostingBytes ? board.slot(number_).data : board.room(number_);
-}
-
 Factor DirectExchange::factorOf(int rank) const {
   Factor factor = work_.reduction.factor;
   if (rank != rank_ && work_.scaled)
@@ -293,41 +270,16 @@ Factor DirectExchange::factorOf(int rank) const {
   return factor;
 }
 
-// From the boards.
-void DirectExchange::finishSmall() {
-  const std::size_t bytes = blockBytes(work_);
-  switch (work_.kind) {
-    case DirectKind::kBroadcast:
-      copyTo(work_.output, postedBy(work_.root), bytes);
-      return;
-    case DirectKind::kAllGather:
-      for (int rank = 0; rank < ranks(); ++rank)
-        copyTo(work_.output + static_cast<std::size_t>(rank) * bytes, postedBy(rank), bytes);
-      return;
-    case DirectKind::kAlltoAll:
-      for (int rank = 0; rank < ranks(); ++rank)
-        copyTo(work_.output + static_cast<std::size_t>(rank) * bytes,
-               postedBy(rank) + static_cast<std::size_t>(rank_) * bytes, bytes);
-      return;
-    case DirectKind::kReduce:
-      if (rank_ != work_.root) return;
-      break;
-    case DirectKind::kReduceScatter:
-    case DirectKind::kAllReduce:
-      break;
-  }
-  const std::size_t offset =
-      work_.kind == DirectKind::kReduceScatter ? static_cast<std::size_t>(rank_) * bytes : 0;
+// From the boards. Nobody is in the room of the next stage any more: all have left what was before this one.
+void DirectExchange::finishStage() {
+  const std::size_t bytes = onBoards_.roomBytes();
   inputs_.clear();
   for (int rank = 0; rank < ranks(); ++rank) {
-    inputs_.push_back(postedBy(rank) + offset);
+    const DirectPeer& peer = peers_[static_cast<std::size_t>(rank)];
+    inputs_.push_back(rank == rank_ ? nullptr : peer.board->room(number_, bytes));
     factors_[static_cast<std::size_t>(rank)] = factorOf(rank);
   }
-  combineAll(work_.reduction, {inputs_, factors_}, {&work_.output, 1}, work_.count, false);
-}
-
-void DirectExchange::copyTo(std::byte* out, const std::byte* in, std::size_t bytes) {
-  if (out != in) std::memcpy(out, in, bytes);
+  onBoards_.finish(inputs_, factors_, board_.room(number_ + 1, bytes));
 }
 
 bool DirectExchange::buffersAreReachable() const {
@@ -373,29 +325,6 @@ bool DirectExchange::reachBuffers() {
                : peers_[p].memory->at(posting.buffers.output, outputBytes(work_, peers_.size())));
     factors_[p] = factorOf(rank);
   }
-  return true;
-}
-
-// Finds where the kernel gets at everybody's buffers. False if it does not let somebody.
-bool DirectExchange::findRemoteBuffers() {
-  for (int rank = 0; rank < ranks(); ++rank)
-    if ((postingOf(rank).flags & Posting::kCopies) == 0) return false;
-  remoteInputs_.assign(peers_.size(), {});
-  remoteOutputs_.assign(peers_.size(), {});
-  for (int rank = 0; rank < ranks(); ++rank) {
-    const auto p = static_cast<std::size_t>(rank);
-    factors_[p] = factorOf(rank);
-    if (rank == rank_) continue;
-    PeerMemory& memory = *peers_[p].memory;
-    const auto& buffers = postingOf(rank).buffers;
-    if (needsInput(work_, rank))
-      remoteInputs_[p] = {memory.at(buffers.input, inputBytes(work_, peers_.size())), &memory,
-                          buffers.input.address};
-    if (needsOutput(work_, rank))
-      remoteOutputs_[p] = {memory.at(buffers.output, outputBytes(work_, peers_.size())), &memory,
-                           buffers.output.address};
-  }
-  remote_.start(work_, rank_, remoteInputs_, remoteOutputs_, factors_);
   return true;
 }
 

@@ -20,7 +20,7 @@
 
 #include "collectives/direct_batch.h"
 #include "collectives/direct_here.h"
-#include "collectives/direct_remote.h"
+#include "collectives/direct_on_boards.h"
 #include "collectives/direct_share.h"
 #include "transport/board.h"
 #include "transport/peer_memory.h"
@@ -55,7 +55,7 @@ class DirectExchange {
   int waitsFor() const { return waitsFor_; }
 
  private:
-  enum class Phase { kPost, kMeet, kWork, kRemoteWork, kBatchWork, kLeave };
+  enum class Phase { kPost, kMeet, kWork, kBatchWork, kLeave };
   int ranks() const { return static_cast<int>(peers_.size()); }
   void begin(bool small);
   bool posts() const;
@@ -74,17 +74,14 @@ class DirectExchange {
   bool blockedBy(int rank);
 
   const Posting& postingOf(int rank) const;
-  const std::byte* postedBy(int rank) const;
   Factor factorOf(int rank) const;
-  void finishSmall();
-  static void copyTo(std::byte* out, const std::byte* in, std::size_t bytes);
+  void finishStage();
 
   bool buffersAreReachable() const;
   bool allMeet() const;
   bool allReachable() const;
   bool isReachable(const BufferPlace& place) const;
   bool reachBuffers();
-  bool findRemoteBuffers();
   int sourceOfCopies() const;
   Outcome work();
   bool othersAreThere();
@@ -107,15 +104,13 @@ class DirectExchange {
   std::vector<const std::byte*> inputs_;
   std::vector<std::byte*> outputs_;
   std::vector<Factor> factors_;  // by rank
+  DirectOnBoards onBoards_;
   DirectHere here_;
-  bool copies_ = true;            // the kernel lets this rank at any memory of all others
   bool batched_ = false;          // what goes on is a batch
   std::uint64_t batches_ = 0;     // so far
   bool batchOutOfReach_ = false;  // somebody's buffers of the last one that was tried
   DirectBatch batch_;
   std::vector<DirectBatch::Other> batchOthers_;  // by rank
-  DirectRemote remote_;
-  std::vector<RemoteBuffer> remoteInputs_, remoteOutputs_;  // by rank
 };
 
 }  // namespace xylem

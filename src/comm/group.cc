@@ -92,7 +92,8 @@ class Ending {
 };
 
 Group& leave(const char* function) {
-  if (openGroups == 0) throw Error(ResultCode::kInvalidUsage, "{} without ncclGroupStart before it", function);
+  if (openGroups == 0)
+    throw Error(ResultCode::kInvalidUsage, "{} without ncclGroupStart before it", function);
   --openGroups;
   return group();
 }

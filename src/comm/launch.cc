@@ -35,7 +35,7 @@ int Launch::newTrack() {
   if (usedTracks_ == tracks_.size()) tracks_.push_back(std::make_unique<Track>());
   Track& track = *tracks_[usedTracks_];
   track.used = track.current = track.usedBatch = 0;
-  track.started = track.declined = false;
+  track.started = false;
   open_.push_back(&track);
   return static_cast<int>(usedTracks_++);
 }
@@ -125,16 +125,12 @@ bool Launch::stepTrack(Track& track, bool& advanced) {
   while (track.current < track.used) {
     if (!track.started && !startWork(track)) return false;
     const Work& work = track.works[track.current];
-    const bool exchanges = work.boards != nullptr && !track.declined;
     const bool through = isPointToPoint(work.function) ? stepTransfer(track, advanced)
-                         : exchanges                   ? stepExchange(track, advanced)
+                         : work.boards != nullptr      ? stepExchange(track, advanced)
                                                        : stepLanes(track, advanced);
-    if (!through) {
-      if (exchanges && track.declined) continue;
-      return false;
-    }
+    if (!through) return false;
     ++track.current;
-    track.started = track.declined = false;
+    track.started = false;
   }
   return true;
 }
@@ -154,10 +150,6 @@ bool Launch::stepExchange(Track& track, bool& advanced) {
       case DirectExchange::Outcome::kWouldBlock:
         return false;
       case DirectExchange::Outcome::kDeclined:
-        if (work.batched == 0) {
-          track.declined = startLanes(track);
-          return false;
-        }
         track.atOnce = false;
         startNextOfBatch(track);
         break;
@@ -235,7 +227,7 @@ bool Launch::startLanes(Track& track) {
 
 int Launch::waitsFor(const Track& track) const {
   const Work& work = track.works[track.current];
-  if (work.boards != nullptr && !track.declined)
+  if (work.boards != nullptr)
     return track.started ? work.boards->exchange().waitsFor() : work.boards->waitsFor();
   if (isPointToPoint(work.function))
     return work.transfer.connection == nullptr ? -1 : work.transfer.connection->peer();

@@ -37,7 +37,7 @@ struct Work {
   // The scalar of a scaled sum is read from here when the work starts; null: it is in the reduction already.
   const std::byte* scalarAddress = nullptr;
   std::size_t scalarBytes = 0;
-  // A collective that the ranks of a host do in one exchange, unless that is declined: then by the lanes.
+  // A collective that the ranks of a host do in one exchange, without lanes.
   Boards* boards = nullptr;
   DirectWork exchange;
   // Or many collectives in one exchange: which of the track's batch.
@@ -103,7 +103,6 @@ class Launch final : public Task {
     std::size_t used = 0;     // of `works`
     std::size_t current = 0;  // the one that is going on
     bool started = false;
-    bool declined = false;  // the current one's exchange
     std::array<Lane, 2> lanes;
     std::array<bool, 2> done{};
     std::vector<std::byte> scratch;

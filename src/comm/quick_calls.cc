@@ -9,12 +9,14 @@
 namespace xylem {
 namespace {
 
-// About half a microsecond.
-constexpr int kTries = 32;
+// About half a microsecond; and the time that others may need for their part of the data.
+constexpr std::size_t kTries = 32, kBytesPerTry = 256;
 // After others were late, waiting is tried again after so many operations at most.
 constexpr int kMostSkipped = 64;
 
-// Groups of so many sends and receives of so many bytes: what a call may take time for.
+// A collective of so many bytes of all ranks together, and groups of so many sends and receives of so many
+// bytes: what a call may take time for.
+constexpr std::size_t kMostExchangedBytes = std::size_t{64} << 10;
 constexpr std::size_t kMostTransfers = 16;
 constexpr std::size_t kMostTransferBytes = std::size_t{16} << 10;
 
@@ -44,8 +46,14 @@ class Claim {
 }  // namespace
 
 bool QuickCalls::mayExchange(const CommOperation& operation) const {
-  return boards_ != nullptr && boards_->ready() && !isPointToPoint(operation.function) &&
-         operation.count > 0 && boardUseOf(operation, ranks_) == DirectExchange::BoardUse::kAlways;
+  if (boards_ == nullptr || !boards_->ready() || isPointToPoint(operation.function) || operation.count == 0)
+    return false;
+  return bytesOfAll(operation) <= kMostExchangedBytes &&
+         boardUseOf(operation, ranks_) != DirectExchange::BoardUse::kNever;
+}
+
+std::size_t QuickCalls::bytesOfAll(const CommOperation& operation) const {
+  return operation.count * elementBytes(operation.type) * static_cast<std::size_t>(ranks_);
 }
 
 bool QuickCalls::mayTransfer(std::span<const CommOperation> operations) {
@@ -79,8 +87,9 @@ QuickCalls::Outcome QuickCalls::tryNow(std::span<const CommOperation> operations
     boards_->exchange().start(work);
   }
   const bool done =
-      exchanges ? finishes([this] { return boards_->exchange().step() == DirectExchange::Outcome::kDone; })
-                : finishes([this] { return stepTransfers(); });
+      exchanges ? finishes(bytesOfAll(first),
+                           [this] { return boards_->exchange().step() == DirectExchange::Outcome::kDone; })
+                : finishes(0, [this] { return stepTransfers(); });
   const std::uint64_t way = exchanges ? kDirectWay : 0;
   if (done) {
     recorder_.addDone(operations, way);
@@ -123,11 +132,11 @@ bool QuickCalls::stepTransfers() {
 }
 
 template <typename Step>
-bool QuickCalls::finishes(Step&& step) {
+bool QuickCalls::finishes(std::size_t bytes, Step&& step) {
   const bool waits = spins_ && ++skipped_ >= patience_;
   if (waits) skipped_ = 0;
   try {
-    for (int tries = waits ? kTries : 1; tries > 0; --tries) {
+    for (std::size_t tries = waits ? kTries + bytes / kBytesPerTry : 1; tries > 0; --tries) {
       if (step()) {
         patience_ = 1;
         return true;

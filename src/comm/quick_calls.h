@@ -43,12 +43,13 @@ class QuickCalls {
 
  private:
   bool mayExchange(const CommOperation& operation) const;
+  std::size_t bytesOfAll(const CommOperation& operation) const;
   bool mayTransfer(std::span<const CommOperation> operations);
   bool startTransfers();
   bool stepTransfers();
-  // Whether all is done; with some patience.
+  // Whether all is done; with some patience, and more for more bytes.
   template <typename Step>
-  bool finishes(Step&& step);
+  bool finishes(std::size_t bytes, Step&& step);
 
   const int ranks_;
   const bool spins_;

@@ -52,13 +52,10 @@ class CollectiveScheduler {
       launch_.addToBatch(track) = directWorkOf(*operation, scheduling_.ranks);
   }
 
-  // All of it, in one exchange. What is small enough is never declined and needs no lanes.
+  // All of it, in one exchange.
   void addDirect(const CommOperation& operation) {
-    if (boardUseOf(operation, scheduling_.ranks) != DirectExchange::BoardUse::kNever)
-      newWork(operation, 0).lanes = 0;
-    else
-      addLanes(operation);
-    Work& work = *last_;
+    Work& work = newWork(operation, 0);
+    work.lanes = 0;
     work.boards = scheduling_.boards;
     work.exchange = directWorkOf(operation, scheduling_.ranks);
   }
@@ -109,7 +106,6 @@ class CollectiveScheduler {
     work.function = operation.function;
     work.scalarAddress = operation.reduction.scalarAddress;
     work.scalarBytes = elementBytes(operation.type);
-    last_ = &work;
     return work;
   }
 
@@ -122,7 +118,6 @@ class CollectiveScheduler {
 
   const Scheduling& scheduling_;
   Launch& launch_;
-  Work* last_ = nullptr;
   std::size_t batched_ = 0;  // operations in batches so far
 };
 

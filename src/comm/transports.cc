@@ -14,7 +14,7 @@ struct Transports::Members {
   Members(const TransportBasics& basics, std::unique_ptr<Network> through, const Settings& settings,
           const Logger& log)
       : acceptor(std::make_shared<LocalAcceptor>(basics.rank, basics.secret, log)),
-        p2p(acceptor, basics.bufferBytes),
+        p2p(acceptor, basics.bufferBytes, static_cast<std::size_t>(settings.integer(Setting::kCrossMemory))),
         shm(acceptor, basics.bufferBytes),
         network(std::move(through)),
         net({.rank = basics.rank,

@@ -11,6 +11,18 @@
 namespace xylem {
 namespace {
 
+// Copies of so many bytes the C library makes of vectors, those of many more best with string instructions.
+constexpr std::size_t kBelowStrings = std::size_t{2} << 10;
+constexpr std::size_t kMostByLines = std::size_t{8} << 10;
+
+void prefetchToWrite(std::byte* line) {
+#if defined(__x86_64__)
+  asm volatile("prefetchw %0" : : "m"(*line));
+#else
+  __builtin_prefetch(line, 1);
+#endif
+}
+
 #if defined(__SSE2__)
 // Whole lines: the processor's write buffers gather each before it goes to memory.
 void streamLines(std::byte* out, const std::byte* in, std::size_t lines) {
@@ -31,6 +43,19 @@ void streamLines(std::byte* out, const std::byte* in, std::size_t lines) {
 
 void copyBytes(std::byte* out, const std::byte* in, std::size_t bytes) {
   if (bytes != 0) std::memmove(out, in, bytes);
+}
+
+void copyBetweenCores(std::byte* out, const std::byte* in, std::size_t bytes) {
+  if (bytes <= kBelowStrings || bytes > kMostByLines) {
+    std::memcpy(out, in, bytes);
+    return;
+  }
+  for (std::size_t at = 0; at < bytes; at += kCacheLine) {
+    __builtin_prefetch(in + at);
+    prefetchToWrite(out + at);
+  }
+  for (std::size_t at = 0; at < bytes; at += kBelowStrings)
+    std::memcpy(out + at, in + at, std::min(kBelowStrings, bytes - at));
 }
 
 void streamBytes(std::byte* out, const std::byte* in, std::size_t bytes) {

@@ -13,6 +13,9 @@ constexpr std::size_t kCacheLine = 64;
 
 // Leaves what it writes in the caches, for whoever reads it next.
 void copyBytes(std::byte* out, const std::byte* in, std::size_t bytes);
+// From or to memory that another core has in its cache. Of a few KiB line by line: the string instructions
+// that the C library takes for them wait for such lines longer.
+void copyBetweenCores(std::byte* out, const std::byte* in, std::size_t bytes);
 // Writes past the caches where the processor can: memory is not read to be written, and what the caches hold
 // stays there. Other cores see the data as after other stores once the function has returned.
 void copyBytesStreaming(std::byte* out, const std::byte* in, std::size_t bytes);

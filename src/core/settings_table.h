@@ -123,6 +123,9 @@ X(kNsocksPerThread, "NCCL_NSOCKS_PERTHREAD", kInteger, -2, 64, "-2",
 X(kPeerTimeout, "XYLEM_PEER_TIMEOUT", kInteger, 1, 86400, "20",
   "seconds without any answer after which a rank on another host counts as lost")
 X(kBuffSize, "NCCL_BUFFSIZE", kInteger, 64, 1 << 30, "4194304", "bytes of a connection's SIMPLE buffer")
+X(kCrossMemory, "XYLEM_CMA_BYTES", kInteger, 0, 1 << 30, "0",
+  "bytes from which on a piece of a message is read by the kernel out of another process, where it cannot be mapped; "
+  "0: it is copied through shared memory")
 X(kTimeout, "XYLEM_TIMEOUT", kInteger, 1, 86400, "60", "seconds to wait for other ranks while joining")
 X(kDirect, "XYLEM_DIRECT", kInteger, 0, 1, "1",
   "1: ranks of one host reach into each other's buffers in one exchange where they can; 0: rings and trees only")

@@ -7,7 +7,8 @@
 //   if (theirs.slot(number).number.load(std::memory_order_acquire) == number) ...
 //
 // Operations are numbered from 1, over all ranks alike. The posting of operation s takes the place of that of
-// s - kBoardSlots, so nobody posts before all others have left that one.
+// s - kBoardSlots, so nobody posts before all others have left that one. Its data takes the room of s -
+// roomsOf(bytes), in the same way: of large rooms there are few, so that they stay in the caches.
 //
 // Who gives up meanwhile says that it has withdrawn, and its buffers are its own again once nobody is on a
 // Visit any more:
@@ -23,9 +24,17 @@
 namespace xylem {
 
 constexpr std::size_t kBoardSlots = 8;
-// Of one posting, beside the few bytes that fit into its own line.
-constexpr std::size_t kBoardPayload = std::size_t{32} << 10;
+// The data of one posting: in its own line, in one of as many small rooms, or in one of few larger ones.
 constexpr std::size_t kPostingBytes = 32;
+constexpr std::size_t kSmallRoomBytes = std::size_t{4} << 10;
+constexpr std::size_t kMediumRoomBytes = std::size_t{16} << 10;
+constexpr std::size_t kMediumRooms = 4;
+constexpr std::size_t kLargeRoomBytes = std::size_t{256} << 10;
+constexpr std::size_t kLargeRooms = 2;
+// How many operations with so much data can be under way.
+constexpr std::size_t roomsOf(std::size_t bytes) {
+  return bytes <= kSmallRoomBytes ? kBoardSlots : bytes <= kMediumRoomBytes ? kMediumRooms : kLargeRooms;
+}
 
 // Where a buffer lies: in this region of its owner's ShareableMemory, or elsewhere.
 struct BufferPlace {
@@ -40,7 +49,6 @@ struct BufferPlace {
 struct alignas(64) Posting {
   static constexpr std::uint8_t kScaled = 1;     // a pre-multiplied sum
   static constexpr std::uint8_t kReachable = 2;  // the others can reach this rank's buffers
-  static constexpr std::uint8_t kCopies = 4;     // the kernel lets this rank at any memory of the others
   std::atomic<std::uint64_t> number;             // of the operation; written last
   std::uint64_t count;                           // elements, as the caller gave them
   // What was called, so that different calls are found.
@@ -66,12 +74,21 @@ struct Board {
   alignas(64) std::atomic<std::uint32_t> gaveUp;
   // 1 while this rank is in others' buffers. Apart, as only those who give up look.
   alignas(64) std::atomic<std::uint32_t> visiting;
-  alignas(4096) std::byte payload[kBoardSlots][kBoardPayload];
+  alignas(4096) std::byte smallRooms[kBoardSlots][kSmallRoomBytes];
+  std::byte mediumRooms[kMediumRooms][kMediumRoomBytes];
+  std::byte largeRooms[kLargeRooms][kLargeRoomBytes];
 
   Posting& slot(std::uint64_t number) { return postings[number % kBoardSlots]; }
   const Posting& slot(std::uint64_t number) const { return postings[number % kBoardSlots]; }
-  std::byte* room(std::uint64_t number) { return payload[number % kBoardSlots]; }
-  const std::byte* room(std::uint64_t number) const { return payload[number % kBoardSlots]; }
+  // For `bytes`, at most kLargeRoomBytes.
+  std::byte* room(std::uint64_t number, std::size_t bytes) {
+    if (bytes <= kPostingBytes) return slot(number).data;
+    if (bytes <= kSmallRoomBytes) return smallRooms[number % kBoardSlots];
+    return bytes <= kMediumRoomBytes ? mediumRooms[number % kMediumRooms] : largeRooms[number % kLargeRooms];
+  }
+  const std::byte* room(std::uint64_t number, std::size_t bytes) const {
+    return const_cast<Board*>(this)->room(number, bytes);
+  }
   void withdraw() noexcept { gaveUp.store(1, std::memory_order_seq_cst); }
   bool withdrawn() const noexcept { return gaveUp.load(std::memory_order_seq_cst) != 0; }
   bool visits() const noexcept { return visiting.load(std::memory_order_seq_cst) != 0; }

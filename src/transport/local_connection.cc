@@ -22,7 +22,7 @@ constexpr int kQuickLooks = 200;
 }  // namespace
 
 LocalConnection::LocalConnection(const ConnectionRequest& request, LocalKind kind, const Peer& self,
-                                 const Peer& peer, const StepBytes& stepBytes,
+                                 const Peer& peer, const StepBytes& stepBytes, std::size_t crossMemoryBytes,
                                  std::shared_ptr<LocalAcceptor> acceptor)
     : Connection(request.peer),
       request_(request),
@@ -30,6 +30,7 @@ LocalConnection::LocalConnection(const ConnectionRequest& request, LocalKind kin
       self_(self),
       other_(peer),
       stepBytes_(stepBytes),
+      crossMemoryBytes_(crossMemoryBytes),
       acceptor_(std::move(acceptor)) {
   if (request.peer == acceptor_->rank())
     throw Error(ResultCode::kInternalError, "rank {} cannot connect to itself", request.peer);
@@ -146,7 +147,7 @@ void LocalConnection::makeEnds() {
   };
   if (key_.kind == LocalKind::kP2p)
     memory_ = &peerMemory_.emplace(
-        *link_, LocalPeerMemory::Reach{sameProcess(), dialogue_->peerReads(), dialogue_->reads(),
+        *link_, LocalPeerMemory::Reach{sameProcess(), dialogue_->peerReads() ? crossMemoryBytes_ : 0,
                                        sameProcess() ? -1 : otherPid()});
   if (request_.board) board_ = reinterpret_cast<const Board*>(outgoing->data());
   for (std::size_t i = 0; i < request_.sends.size(); ++i)

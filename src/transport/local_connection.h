@@ -20,7 +20,8 @@ namespace xylem {
 class LocalConnection : public Connection {
  public:
   LocalConnection(const ConnectionRequest& request, LocalKind kind, const Peer& self, const Peer& peer,
-                  const StepBytes& stepBytes, std::shared_ptr<LocalAcceptor> acceptor);
+                  const StepBytes& stepBytes, std::size_t crossMemoryBytes,
+                  std::shared_ptr<LocalAcceptor> acceptor);
   // Says goodbye.
   ~LocalConnection() override;
 
@@ -50,6 +51,7 @@ class LocalConnection : public Connection {
   const Peer self_;
   const Peer other_;
   const StepBytes stepBytes_;
+  const std::size_t crossMemoryBytes_;
   const std::shared_ptr<LocalAcceptor> acceptor_;
 
   FileDescriptor calling_;

@@ -13,9 +13,6 @@ namespace {
 constexpr std::uint32_t kAddress = 1;
 constexpr std::uint32_t kFirstRegion = 2;
 
-// Below, the system call costs more than copying through a slot.
-constexpr std::size_t kLeastReadThroughKernel = std::size_t{64} << 10;
-
 }  // namespace
 
 bool LocalPeerMemory::locate(const std::byte* data, std::size_t bytes, StepNote& note) {
@@ -26,7 +23,7 @@ bool LocalPeerMemory::locate(const std::byte* data, std::size_t bytes, StepNote&
       note.address = place->offset;
       return true;
     }
-    if (!reach_.peerReads || bytes < kLeastReadThroughKernel) return false;
+    if (reach_.crossMemoryBytes == 0 || bytes < reach_.crossMemoryBytes) return false;
   }
   note.region = kAddress;
   note.address = reinterpret_cast<std::uintptr_t>(data);
@@ -56,11 +53,6 @@ void LocalPeerMemory::read(const StepNote& note, std::byte* out) {
   if (const PeerNews news = link_.news(); news.state == PeerState::kAborted)
     throw Error(ResultCode::kRemoteError, "{}", news.text);
   if (!all) throwUnreachable("read", note.bytes, error);
-}
-
-void LocalPeerMemory::write(const StepNote& note, const std::byte* data) {
-  if (!writeProcess(reach_.process, note.address, data, note.bytes))
-    throwUnreachable("write", note.bytes, errno);
 }
 
 void LocalPeerMemory::throwUnreachable(const char* what, std::size_t bytes, int error) const {

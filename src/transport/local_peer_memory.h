@@ -1,6 +1,7 @@
 #pragma once
 // How ranks of one host get at each other's memory. In one process an address is enough. Otherwise memory of
-// ShareableMemory is mapped, and any other is read through the kernel where that is permitted.
+// ShareableMemory is mapped, and any other is copied through the queue, or
+// read through the kernel where that is asked for and permitted.
 
 #include <sys/types.h>
 
@@ -13,18 +14,16 @@ class LocalPeerMemory : public PeerMemory {
  public:
   struct Reach {
     bool sameProcess = false;
-    bool peerReads = false;  // the peer can read our memory
-    bool reads = false;      // and we its
-    pid_t process = -1;      // the peer's; for reading
+    std::size_t crossMemoryBytes =
+        0;               // the peer reads our memory through the kernel, in pieces of so many; 0: it does not
+    pid_t process = -1;  // the peer's; for reading its
   };
   LocalPeerMemory(LocalLink& link, const Reach& reach) : link_(link), reach_(reach) {}
 
   bool locate(const std::byte* data, std::size_t bytes, StepNote& note) override;
   const std::byte* reach(const StepNote& note) override;
   void read(const StepNote& note, std::byte* out) override;
-  void write(const StepNote& note, const std::byte* data) override;
   std::byte* at(const BufferPlace& place, std::size_t bytes) override;
-  bool copies() const override { return reach_.sameProcess || reach_.reads; }
   bool admit(std::uint32_t region) override { return reach_.sameProcess || link_.sendRegion(region); }
 
  private:

@@ -20,7 +20,8 @@ void LocalTransport::announce(Peer& self) {
 }
 
 std::unique_ptr<Connection> LocalTransport::open(const ConnectionRequest& request, const Peer& peer) {
-  return std::make_unique<LocalConnection>(request, kind_, self_, peer, stepBytes_, acceptor_);
+  return std::make_unique<LocalConnection>(request, kind_, self_, peer, stepBytes_, crossMemoryBytes_,
+                                           acceptor_);
 }
 
 }  // namespace xylem

@@ -17,13 +17,18 @@ class LocalTransport : public Transport {
   void abort(int culprit, std::string_view text) override { acceptor_->abort(culprit, text); }
 
  protected:
-  LocalTransport(LocalKind kind, std::shared_ptr<LocalAcceptor> acceptor, std::size_t bufferBytes)
-      : kind_(kind), acceptor_(std::move(acceptor)), stepBytes_(stepBytesFor(bufferBytes)) {}
+  LocalTransport(LocalKind kind, std::shared_ptr<LocalAcceptor> acceptor, std::size_t bufferBytes,
+                 std::size_t crossMemoryBytes)
+      : kind_(kind),
+        acceptor_(std::move(acceptor)),
+        stepBytes_(stepBytesFor(bufferBytes)),
+        crossMemoryBytes_(crossMemoryBytes) {}
 
  private:
   const LocalKind kind_;
   const std::shared_ptr<LocalAcceptor> acceptor_;
   const StepBytes stepBytes_;
+  const std::size_t crossMemoryBytes_;
   Peer self_;
 };
 

@@ -29,12 +29,8 @@ class PeerMemory {
   virtual std::byte* at(const BufferPlace&, std::size_t) { return nullptr; }
   // Makes sure that the peer can reach a region of our ShareableMemory. False if that is not possible now.
   virtual bool admit(std::uint32_t) { return false; }
-  // Whether `read` and `write` get at any address of the peer's process.
-  virtual bool copies() const { return false; }
   // Copies what a note of the peer means. Throws ncclRemoteError if the peer is gone.
   virtual void read(const StepNote& note, std::byte* out) = 0;
-  // The other way round.
-  virtual void write(const StepNote&, const std::byte*) {}
 };
 
 }  // namespace xylem

@@ -1,5 +1,5 @@
 #pragma once
-// Reading and writing the memory of another process of this host, where the kernel permits it.
+// Reading the memory of another process of this host, where the kernel permits it.
 //
 //   admitReaders();                                           // both sides, once
 //   if (readProcess(pid, address, out, bytes)) ...
@@ -17,6 +17,5 @@ void admitReaders() noexcept;
 
 // False, with errno, if the process is gone or does not let us.
 bool readProcess(pid_t process, std::uint64_t address, std::byte* out, std::size_t bytes) noexcept;
-bool writeProcess(pid_t process, std::uint64_t address, const std::byte* data, std::size_t bytes) noexcept;
 
 }  // namespace xylem

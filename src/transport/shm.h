@@ -11,7 +11,7 @@ namespace xylem {
 class ShmTransport : public LocalTransport {
  public:
   ShmTransport(std::shared_ptr<LocalAcceptor> acceptor, std::size_t bufferBytes)
-      : LocalTransport(LocalKind::kShm, std::move(acceptor), bufferBytes) {}
+      : LocalTransport(LocalKind::kShm, std::move(acceptor), bufferBytes, 0) {}
   std::string_view name() const override { return "SHM"; }
 };
 

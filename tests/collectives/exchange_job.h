@@ -1,7 +1,7 @@
 #pragma once
 // The ranks of an exchange over boards in one thread, which steps them in any order.
 //
-//   ExchangeJob job(3, Reach::kCopies);
+//   ExchangeJob job(3, Reach::kNone);
 //   for (int rank = 0; rank < 3; ++rank) job[rank].start(works[rank]);
 //   EXPECT_THAT(job.finish(seed), Each(DirectExchange::Outcome::kDone));
 
@@ -14,21 +14,15 @@
 
 namespace xylem::testing {
 
-// Buffers of this process, which the others reach, or only copy, or not even that.
-enum class Reach { kAll, kCopies, kNone };
+// Whether buffers of this process are where the others reach them.
+enum class Reach { kAll, kNone };
 
 class HereMemory final : public PeerMemory {
  public:
   explicit HereMemory(Reach reach) : reach_(reach) {}
   bool locate(const std::byte*, std::size_t, StepNote&) override { return false; }
   const std::byte* reach(const StepNote&) override { return nullptr; }
-  bool copies() const override { return reach_ != Reach::kNone; }
-  void read(const StepNote& note, std::byte* out) override {
-    std::memcpy(out, reinterpret_cast<const std::byte*>(note.address), note.bytes);
-  }
-  void write(const StepNote& note, const std::byte* data) override {
-    std::memcpy(reinterpret_cast<std::byte*>(note.address), data, note.bytes);
-  }
+  void read(const StepNote&, std::byte*) override {}
   std::byte* at(const BufferPlace& place, std::size_t) override {
     return reach_ == Reach::kAll ? reinterpret_cast<std::byte*>(place.address) : nullptr;
   }

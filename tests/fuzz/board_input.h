@@ -27,14 +27,14 @@ class FuzzedPeer final : public PeerMemory {
   explicit FuzzedPeer(int rank)
       : memory_(SharedMemory::create("xylem fuzz", kMostBoardBytes)),
         link_(rank, std::move(pair_.ours)),
-        local_(link_, {.sameProcess = false, .peerReads = false, .reads = false, .process = -1}) {
+        local_(link_, {.sameProcess = false, .crossMemoryBytes = 0, .process = -1}) {
     LocalMessage message;
     message.kind = LocalMessage::kRegion;
     message.bytes = kMostBoardBytes;
     require(sendMessage(pair_.peer.get(), &message, sizeof message, memory_.fd()));
   }
 
-  bool admits = true, reads = true;
+  bool admits = true;
   bool locate(const std::byte*, std::size_t, StepNote&) override { return false; }
   const std::byte* reach(const StepNote& note) override { return local_.reach(note); }
   std::byte* at(const BufferPlace& place, std::size_t bytes) override {
@@ -43,9 +43,7 @@ class FuzzedPeer final : public PeerMemory {
     return data;
   }
   bool admit(std::uint32_t) override { return admits; }
-  bool copies() const override { return reads; }
   void read(const StepNote& note, std::byte* out) override { std::memset(out, 3, note.bytes); }
-  void write(const StepNote& note, const std::byte* data) override { touch(data, note.bytes); }
 
  private:
   const SharedMemory memory_;

@@ -25,7 +25,7 @@ class MadPeer {
  public:
   MadPeer()
       : link_(1, std::move(pair_.ours)),
-        memory_(link_, {.sameProcess = false, .peerReads = false, .process = getpid()}) {
+        memory_(link_, {.sameProcess = false, .crossMemoryBytes = 0, .process = getpid()}) {
     LocalMessage message;
     message.kind = LocalMessage::kRegion;
     message.bytes = kPeersBytes;

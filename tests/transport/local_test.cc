@@ -24,7 +24,7 @@ struct Pair {
   explicit Pair(const Secret& first, const Secret& second) {
     for (int r = 0; r < 2; ++r) {
       acceptors[r] = std::make_shared<LocalAcceptor>(r, r == 0 ? first : second, silentLog());
-      transports.push_back(std::make_unique<P2pTransport>(acceptors[r], 1 << 20));
+      transports.push_back(std::make_unique<P2pTransport>(acceptors[r], 1 << 20, 0));
       peers[r].rank = r;
       transports.back()->announce(peers[r]);
     }

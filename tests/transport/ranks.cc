@@ -252,16 +252,21 @@ std::vector<Maker> fabricMakers() {
           fabricMaker("FabricShm", "shm", 0)};
 }
 
+Maker p2pMaker(const char* name, std::size_t crossMemoryBytes) {
+  return {.name = name,
+          .make = [=](int rank, const Secret& secret, std::size_t bytes) -> std::unique_ptr<Transport> {
+            return std::make_unique<P2pTransport>(std::make_shared<LocalAcceptor>(rank, secret, silentLog()),
+                                                  bytes, crossMemoryBytes);
+          }};
+}
+
 std::vector<Maker> allMakers() {
   std::vector<Maker> makers{
       netMaker("NET", "127.0.0.1", {0, 1}),
       netMaker("NETv6FourSockets", "::1", {2, 2}),
       pluginMaker(10),
-      {.name = "P2P",
-       .make = [](int rank, const Secret& secret, std::size_t bytes) -> std::unique_ptr<Transport> {
-         return std::make_unique<P2pTransport>(std::make_shared<LocalAcceptor>(rank, secret, silentLog()),
-                                               bytes);
-       }},
+      p2pMaker("P2P", 0),
+      p2pMaker("P2PCrossMemory", std::size_t{64} << 10),
       {.name = "SHM",
        .make = [](int rank, const Secret& secret, std::size_t bytes) -> std::unique_ptr<Transport> {
          return std::make_unique<ShmTransport>(std::make_shared<LocalAcceptor>(rank, secret, silentLog()),
