@@ -54,12 +54,11 @@ class XylemEngine : public Engine {
   }
 
   void join(const std::array<char, kIdBytes>& bytes) override {
+    if (const int core = options_.coreOf(rank_); core >= 0) pinTo(core);
     ncclUniqueId id;
     std::memcpy(id.internal, bytes.data(), kIdBytes);
     require(cudaSetDevice(options_.firstDevice + rank_ - options_.first), nullptr, "cudaSetDevice");
     require(ncclCommInitRank(&comm_, options_.ranks, id, rank_), nullptr, "ncclCommInitRank");
-    // Not before: the library counts the cores of the process to know whether ranks have one each.
-    if (const int core = options_.coreOf(rank_); core >= 0) pinTo(core);
     require(cudaStreamCreate(&stream_), nullptr, "cudaStreamCreate");
     void* memory = nullptr;
     require(cudaMalloc(&memory, sizeof(float)), nullptr, "cudaMalloc");

@@ -106,7 +106,7 @@ void freeCommunicator(ncclComm& handle) {
 
 bool waitForUsers(const ncclComm& handle) {
   const Deadline deadline = Deadline::after(kLongestUse);
-  Backoff backoff(chooseWaitPolicy(2, 1));
+  Backoff backoff(chooseWaitPolicy(true));
   while (handle.users.load(std::memory_order_seq_cst) > 0 || splitUnderWay(handle)) {
     if (deadline.passed()) return false;
     backoff.pause();

@@ -17,6 +17,8 @@ namespace {
 constexpr std::size_t kMostReadFromBoards = std::size_t{2} << 10;
 // An all-to-all would instead be a send and a receive for each of the others.
 constexpr std::size_t kMostReadByAlltoAll = std::size_t{8} << 10;
+// Meeting costs most where ranks have to take turns on a core.
+constexpr std::size_t kMostReadInCrowd = std::size_t{32} << 10;
 // Of so many operations, or batches, one looks again whether buffers are in reach.
 constexpr std::uint64_t kLooksAgain = 64;
 
@@ -37,25 +39,29 @@ constexpr BufferPlace kNowhere{BufferPlace::kFirstRegion, 0};
 
 }  // namespace
 
-DirectExchange::DirectExchange(int rank, Board& board, std::vector<DirectPeer> peers, bool reachAll)
+DirectExchange::DirectExchange(int rank, Board& board, std::vector<DirectPeer> peers, bool reachAll,
+                               bool crowded)
     : rank_(rank),
       board_(board),
       peers_(std::move(peers)),
       reachAll_(reachAll),
+      crowded_(crowded),
       leftSeen_(peers_.size(), 0),
       factors_(peers_.size()) {}
 
-DirectExchange::BoardUse DirectExchange::boardUse(DirectKind kind, std::size_t bytes, int ranks) {
+DirectExchange::BoardUse DirectExchange::boardUse(DirectKind kind, std::size_t bytes, int ranks,
+                                                  bool crowded) {
   const bool toAll = kind == DirectKind::kAlltoAll;
+  const std::size_t most = crowded ? kMostReadInCrowd : toAll ? kMostReadByAlltoAll : kMostReadFromBoards;
   if (DirectOnBoards::fitsOneRoom(kind, bytes, ranks) &&
-      DirectOnBoards::bytesRead(kind, bytes, ranks) <= (toAll ? kMostReadByAlltoAll : kMostReadFromBoards))
+      DirectOnBoards::bytesRead(kind, bytes, ranks) <= most)
     return BoardUse::kAlways;
   return toAll ? BoardUse::kNever : BoardUse::kOutOfReach;
 }
 
 void DirectExchange::start(const DirectWork& work) {
   work_ = work;
-  use_ = boardUse(work.kind, work.count * work.reduction.elementBytes, ranks());
+  use_ = boardUse(work.kind, work.count * work.reduction.elementBytes, ranks(), crowded_);
   // Once buffers were out of reach, all ranks go on like that until all say that theirs no longer are; where
   // they would not hear each other say so, they look again now and then.
   const bool staysOut = outOfReach_ && (allMeet() || number_ % kLooksAgain != 0);

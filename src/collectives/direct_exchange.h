@@ -38,12 +38,13 @@ class DirectExchange {
   enum class Outcome { kDone, kAdvanced, kWouldBlock, kDeclined };
 
   // `peers`: by rank; that of `rank` itself is not looked at. `reachAll`: all ranks are in one process.
-  DirectExchange(int rank, Board& board, std::vector<DirectPeer> peers, bool reachAll);
+  // `crowded`: there are more ranks than cores; the same on all of them.
+  DirectExchange(int rank, Board& board, std::vector<DirectPeer> peers, bool reachAll, bool crowded);
 
   // Whether the data of an operation travels on the boards: only then it is never declined.
   enum class BoardUse { kAlways, kOutOfReach, kNever };
   // `bytes`: of a block. An all-to-all is done here only where that is kAlways.
-  static BoardUse boardUse(DirectKind kind, std::size_t bytes, int ranks);
+  static BoardUse boardUse(DirectKind kind, std::size_t bytes, int ranks, bool crowded);
 
   // The next operation; all ranks start the same ones in the same order.
   void start(const DirectWork& work);
@@ -91,6 +92,7 @@ class DirectExchange {
   Board& board_;
   const std::vector<DirectPeer> peers_;
   const bool reachAll_;
+  const bool crowded_;
   std::uint64_t number_ = 0;             // of the operation
   std::vector<std::uint64_t> leftSeen_;  // by rank: operations that it is known to have left
   DirectWork work_;

@@ -27,12 +27,14 @@ bool Boards::possible(std::span<const PeerInfo> peers, const NetChoice& choice) 
   return true;
 }
 
-Boards::Boards(int rank, std::span<const PeerInfo> peers, const Transports& transports, PeerWatch& watch)
+Boards::Boards(int rank, std::span<const PeerInfo> peers, bool crowded, const Transports& transports,
+               PeerWatch& watch)
     : rank_(rank),
       ranks_(static_cast<int>(peers.size())),
       oneProcess_(
           std::all_of(peers.begin(), peers.end(),
                       [&](const PeerInfo& info) { return info.peer.process == peers.front().peer.process; })),
+      crowded_(crowded),
       transports_(transports),
       watch_(watch) {}
 
@@ -59,7 +61,8 @@ bool Boards::connect() {
   for (const auto& connection : connections_)
     peers.push_back(connection ? DirectPeer{&connection->board(), &connection->memory()} : DirectPeer{});
   memory_->closeFd();
-  exchange_.emplace(rank_, *reinterpret_cast<Board*>(memory_->data()), std::move(peers), oneProcess_);
+  exchange_.emplace(rank_, *reinterpret_cast<Board*>(memory_->data()), std::move(peers), oneProcess_,
+                    crowded_);
   return true;
 }
 

@@ -19,11 +19,14 @@ namespace xylem {
 
 class Boards {
  public:
-  Boards(int rank, std::span<const PeerInfo> peers, const Transports& transports, PeerWatch& watch);
+  // `crowded`: there are more ranks than cores for them; the same on all of them.
+  Boards(int rank, std::span<const PeerInfo> peers, bool crowded, const Transports& transports,
+         PeerWatch& watch);
 
   // Whether there can be boards; the same answer on all ranks.
   static bool possible(std::span<const PeerInfo> peers, const NetChoice& choice);
 
+  bool crowded() const { return crowded_; }
   bool ready() const { return exchange_.has_value(); }
   // Goes on with connecting, without waiting; true once all boards are there.
   bool advance() { return exchange_.has_value() || connect(); }
@@ -37,6 +40,7 @@ class Boards {
   const int rank_;
   const int ranks_;
   const bool oneProcess_;
+  const bool crowded_;
   const Transports& transports_;
   PeerWatch& watch_;
   std::shared_ptr<SharedMemory> memory_;                  // of this rank's board

@@ -13,7 +13,7 @@ constexpr DirectKind directKindOf(Function function) {
 // What is combined, and how, among so many ranks.
 Reduction reductionOf(const CommOperation& operation, int ranks);
 DirectWork directWorkOf(const CommOperation& operation, int ranks);
-// Of collectives only.
-DirectExchange::BoardUse boardUseOf(const CommOperation& operation, int ranks);
+// Of collectives only. `crowded`: there are more ranks than cores.
+DirectExchange::BoardUse boardUseOf(const CommOperation& operation, int ranks, bool crowded);
 
 }  // namespace xylem

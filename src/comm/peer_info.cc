@@ -53,7 +53,7 @@ PeerInfo describePeer(const Settings& settings, int rank, int device) {
   info.peer.rank = rank;
   info.peer.device = device;
   info.bufferBytes = static_cast<std::uint64_t>(settings.integer(Setting::kBuffSize));
-  info.cores = coreCount();
+  info.cores = coreSet();
   info.version = NCCL_VERSION_CODE;
   info.direct = settings.integer(Setting::kDirect) == 1 && settings.text(Setting::kAlgo).empty() &&
                 settings.text(Setting::kProto).empty() && settings.text(Setting::kTunerPlugin).empty();
@@ -78,14 +78,33 @@ Neighbourhood neighbourhoodOf(std::span<const PeerInfo> peers, int rank) {
   return found;
 }
 
-int coresPerRank(std::span<const PeerInfo> peers, const Neighbourhood& neighbourhood) {
-  std::vector<int> ranksOfHost(static_cast<std::size_t>(neighbourhood.hosts));
-  for (const int host : neighbourhood.hostOfRank) ++ranksOfHost[static_cast<std::size_t>(host)];
-  int least = 1 << 20;
-  for (std::size_t r = 0; r < peers.size(); ++r)
-    least =
-        std::min(least, peers[r].cores / ranksOfHost[static_cast<std::size_t>(neighbourhood.hostOfRank[r])]);
-  return std::max(1, least);
+std::vector<HostCores> coresOfHosts(std::span<const PeerInfo> peers, const Neighbourhood& neighbourhood) {
+  struct Known {
+    CoreSet all;
+    int ranks = 0;
+    std::vector<std::pair<CoreSet, int>> sharing;  // how many ranks may use just these
+  };
+  std::vector<Known> hosts(static_cast<std::size_t>(neighbourhood.hosts));
+  for (std::size_t r = 0; r < peers.size(); ++r) {
+    Known& host = hosts[static_cast<std::size_t>(neighbourhood.hostOfRank[r])];
+    const CoreSet& cores = peers[r].cores;
+    host.all |= cores;
+    ++host.ranks;
+    const auto same = std::find_if(host.sharing.begin(), host.sharing.end(),
+                                   [&](const auto& group) { return group.first == cores; });
+    if (same == host.sharing.end())
+      host.sharing.emplace_back(cores, 1);
+    else
+      ++same->second;
+  }
+  std::vector<HostCores> found;
+  for (const Known& host : hosts) {
+    int least = static_cast<int>(host.all.count()) / host.ranks;
+    for (const auto& [cores, ranks] : host.sharing)
+      least = std::min(least, static_cast<int>(cores.count()) / ranks);
+    found.push_back({std::max(1, least), least < 1});
+  }
+  return found;
 }
 
 void checkVersions(std::span<const PeerInfo> peers, int rank) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/settings.h"
+#include "device/host_device.h"
 #include "transport/peer.h"
 
 namespace xylem {
@@ -14,10 +15,10 @@ namespace xylem {
 struct PeerInfo {
   Peer peer;
   std::uint64_t bufferBytes = 0;  // of a queue (NCCL_BUFFSIZE); all use the smallest
-  std::int32_t cores = 1;         // this rank may run on
   std::int32_t version = 0;       // NCCL_VERSION_CODE; must be the same everywhere
   std::uint64_t direct = 0;       // 1: may exchange directly with its host; no algorithm was asked for
   std::int64_t checked = 0;       // 1: XYLEM_CHECK; one is enough for all
+  CoreSet cores;                  // on which this rank may run
 };
 
 // This process's, but for the addresses of its transports.
@@ -32,8 +33,14 @@ struct Neighbourhood {
 };
 Neighbourhood neighbourhoodOf(std::span<const PeerInfo> peers, int rank);
 
-// How many cores every rank of the job has at least; the same answer on all ranks.
-int coresPerRank(std::span<const PeerInfo> peers, const Neighbourhood& neighbourhood);
+// The cores of a host on which the job's ranks may run. Ranks that may use the same cores, and these alone,
+// have to do with them; other overlaps are not looked into.
+struct HostCores {
+  int perRank = 1;       // at least
+  bool crowded = false;  // ranks have to take turns
+};
+// By host; the same answer on all ranks.
+std::vector<HostCores> coresOfHosts(std::span<const PeerInfo> peers, const Neighbourhood& neighbourhood);
 
 // Throws if the ranks cannot work together.
 void checkVersions(std::span<const PeerInfo> peers, int rank);

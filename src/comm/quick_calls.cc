@@ -49,7 +49,7 @@ bool QuickCalls::mayExchange(const CommOperation& operation) const {
   if (boards_ == nullptr || !boards_->ready() || isPointToPoint(operation.function) || operation.count == 0)
     return false;
   return bytesOfAll(operation) <= kMostExchangedBytes &&
-         boardUseOf(operation, ranks_) != DirectExchange::BoardUse::kNever;
+         boardUseOf(operation, ranks_, boards_->crowded()) != DirectExchange::BoardUse::kNever;
 }
 
 std::size_t QuickCalls::bytesOfAll(const CommOperation& operation) const {

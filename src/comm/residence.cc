@@ -120,7 +120,8 @@ void Residence::plan(const Settings& settings) {
   hosts_.descriptions.clear();
   dumpGraphs(plan_, settings, rank_);
   netChoice_.emplace(plan_.connections, plan_.reach);
-  Scheduler::instance().noteLocalRanks(static_cast<int>(hosts_.neighbourhood.ranks.size()));
+  cores_ = coresOfHosts(peers_, hosts_.neighbourhood);
+  if (hostCores().crowded) Scheduler::instance().noteCrowd();
   logPlan(log_, comm_, plan_, hosts_.neighbourhood, rank_);
   logChunkSize(log_, plan_, settings);
   timer_.lap(InitPart::kGraphs);
@@ -131,7 +132,10 @@ int Residence::channelsToUse(const Settings& settings, const CommConfig& config)
   const auto least =
       std::max({settings.integer(Setting::kMinNChannels), settings.integer(Setting::kMinNRings),
                 std::int64_t{config.minCtas}, std::int64_t{0}});
-  int wanted = std::max({1, coresPerRank(peers_, hosts_.neighbourhood), static_cast<int>(least)});
+  const auto fewest =
+      std::min_element(cores_.begin(), cores_.end(),
+                       [](const HostCores& a, const HostCores& b) { return a.perRank < b.perRank; });
+  int wanted = std::max(fewest->perRank, static_cast<int>(least));
   if (config.maxCtas > 0) wanted = std::min(wanted, config.maxCtas);
   return std::min(wanted, plan_.connections.nChannels());
 }
@@ -197,14 +201,15 @@ void Residence::connect(const Settings& settings) {
   choices_.emplace(plan_.tuning[static_cast<std::size_t>(plan_.job().viewOf(rank_))], channels_,
                    findTuner(settings, job, sharedLog_));
   transfers_.emplace(plan_, *netChoice_, rank_, channels_, checked_, settings, *transports_, watch_, log_);
-  if (Boards::possible(peers_, *netChoice_)) boards_.emplace(rank_, peers_, *transports_, watch_);
+  if (Boards::possible(peers_, *netChoice_))
+    boards_.emplace(rank_, peers_, hostCores().crowded, *transports_, watch_);
   if (checked_) check_.emplace(rank_, ranks_, checkLinks_->next(), checkLinks_->previous());
   launches_ = std::make_unique<Launches>(rank_, watch_, *stopped_, patienceOf(settings, checked_), log_,
                                          *recorder_, check_ ? &*check_ : nullptr);
   profiler_ = findProfiler(settings, {rank_, communicatorId(bootstrap_->secret())}, sharedLog_);
   if (!checked_)
-    quick_.emplace(ranks_, peers_[static_cast<std::size_t>(rank_)].cores >= ranks_,
-                   boards_ ? &*boards_ : nullptr, *transfers_, *launches_, *recorder_);
+    quick_.emplace(ranks_, !hostCores().crowded, boards_ ? &*boards_ : nullptr, *transfers_, *launches_,
+                   *recorder_);
 }
 
 // Starts them; the peers start theirs.
@@ -309,7 +314,8 @@ void Residence::record(std::span<const CommOperation> operations, Launch& launch
 }
 
 bool Residence::takes(const CommOperation& operation) const {
-  return boards_ && operation.count > 0 && boardUseOf(operation, ranks_) == DirectExchange::BoardUse::kAlways;
+  return boards_ && operation.count > 0 &&
+         boardUseOf(operation, ranks_, boards_->crowded()) == DirectExchange::BoardUse::kAlways;
 }
 
 float Residence::predict(std::span<const CommOperation> operations) const {

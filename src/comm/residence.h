@@ -67,6 +67,9 @@ class Residence {
   void record(std::span<const CommOperation> operations, Launch& launch);
   void goOn(std::span<const CommOperation> operations);
   Scheduling scheduling();
+  const HostCores& hostCores() const {
+    return cores_[static_cast<std::size_t>(hosts_.neighbourhood.hostOfRank[static_cast<std::size_t>(rank_)])];
+  }
   int channelsToUse(const Settings& settings, const CommConfig& config) const;
 
   const int rank_;
@@ -78,6 +81,7 @@ class Residence {
   std::unique_ptr<Bootstrap> bootstrap_;
   std::vector<PeerInfo> peers_;
   JobHosts hosts_;
+  std::vector<HostCores> cores_;  // by host
   Plan plan_;
   std::optional<NetChoice> netChoice_;
   int channels_ = 1;  // that collectives use

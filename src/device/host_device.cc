@@ -26,11 +26,16 @@ thread_local int threadDevice = 0;
 
 }  // namespace
 
-int coreCount() {
+CoreSet coreSet() {
+  CoreSet cores;
   cpu_set_t allowed;
   CPU_ZERO(&allowed);
-  if (sched_getaffinity(0, sizeof allowed, &allowed) == 0) return std::max(1, CPU_COUNT(&allowed));
-  return std::max(1, static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN)));
+  const bool known = sched_getaffinity(0, sizeof allowed, &allowed) == 0;
+  const auto online = static_cast<std::size_t>(std::max(1L, sysconf(_SC_NPROCESSORS_ONLN)));
+  for (std::size_t core = 0; core < cores.size() && core < CPU_SETSIZE; ++core)
+    if (known ? CPU_ISSET(core, &allowed) : core < online) cores.set(core);
+  if (cores.none()) cores.set(0);
+  return cores;
 }
 
 int hostDeviceCount(const Settings& settings) {

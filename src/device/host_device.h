@@ -5,6 +5,7 @@
 //   setCurrentDevice(2);
 //   OwnedStream stream(currentDevice());
 
+#include <bitset>
 #include <cstddef>
 
 #include "core/settings.h"
@@ -12,8 +13,10 @@
 
 namespace xylem {
 
-// The cores that this process may run on; at least 1.
-int coreCount();
+// The cores that the calling thread may run on: at least one, of the first 1024 that the machine may have.
+using CoreSet = std::bitset<1024>;
+CoreSet coreSet();
+inline int coreCount() { return static_cast<int>(coreSet().count()); }
 
 // XYLEM_HOST_DEVICES, or one per core of the machine, or one per process of the job on this machine if that
 // is more.

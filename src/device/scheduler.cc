@@ -34,7 +34,7 @@ Scheduler& Scheduler::instance() {
   return scheduler;
 }
 
-Scheduler::Scheduler() : cores_(coreCount()) {}
+Scheduler::Scheduler() = default;
 Scheduler::~Scheduler() = default;
 
 void Scheduler::attach(Stream& stream) {
@@ -166,14 +166,6 @@ std::optional<Error> Scheduler::waitDevice(int device) {
   return std::nullopt;
 }
 
-void Scheduler::noteLocalRanks(int ranks) {
-  int known = localRanks_.load(std::memory_order_relaxed);
-  while (known < ranks && !localRanks_.compare_exchange_weak(known, ranks, std::memory_order_relaxed)) {
-  }
-}
-
-WaitPolicy Scheduler::policy() const {
-  return chooseWaitPolicy(localRanks_.load(std::memory_order_relaxed), cores_);
-}
+WaitPolicy Scheduler::policy() const { return chooseWaitPolicy(crowded_.load(std::memory_order_relaxed)); }
 
 }  // namespace xylem

@@ -52,8 +52,8 @@ class Scheduler {
   // Returns when no stream of the device has work left; the first error found in one of them.
   std::optional<Error> waitDevice(int device);
 
-  // How many ranks of this machine share its cores; the largest number counts.
-  void noteLocalRanks(int ranks);
+  // There are more ranks than cores for them, from now on.
+  void noteCrowd() { crowded_.store(true, std::memory_order_relaxed); }
   WaitPolicy policy() const;
 
  private:
@@ -70,8 +70,7 @@ class Scheduler {
   std::vector<Stream*> streams_;
   std::map<int, std::unique_ptr<Stream>> defaults_;
   std::vector<std::unique_ptr<Worker>> workers_;  // after the streams, so that they end first
-  std::atomic<int> localRanks_{1};
-  const int cores_;
+  std::atomic<bool> crowded_{false};
 };
 
 }  // namespace xylem

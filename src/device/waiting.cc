@@ -21,11 +21,11 @@ void pauseProcessor() {
 #endif
 }
 
-WaitPolicy chooseWaitPolicy(int ranks, int cores) {
+WaitPolicy chooseWaitPolicy(bool crowded) {
   WaitPolicy policy;
   // A few microseconds: longer spins gain nothing over yields, which cost a fraction of one where nobody else
   // wants the core, and lose much where somebody does.
-  policy.spins = ranks <= cores ? 64 : 0;
+  policy.spins = crowded ? 0 : 64;
   policy.yields = 2000;
   return policy;
 }

@@ -2,7 +2,7 @@
 // The one policy of waiting: spin briefly, then yield the core, then sleep for ever longer, up to a
 // millisecond.
 //
-//   Backoff backoff(chooseWaitPolicy(ranks, cores));
+//   Backoff backoff(chooseWaitPolicy(crowded));
 //   while (!ready()) backoff.pause();
 //
 // Waking a thread on another core takes tens of microseconds, a step of a small collective takes less than
@@ -25,7 +25,7 @@ struct WaitPolicy {
 void pauseProcessor();
 
 // `ranks`: those of this machine that wait at the same time; `cores`: those they share.
-WaitPolicy chooseWaitPolicy(int ranks, int cores);
+WaitPolicy chooseWaitPolicy(bool crowded);
 
 class Backoff {
  public:

@@ -58,6 +58,21 @@ TEST_P(DirectExchangeOf, SumsInPlaceWhateverTheOrderOfArrival) {
     }
 }
 
+TEST_P(DirectExchangeOf, ACrowdReadsMoreFromTheBoardsThanRanksWithACoreEach) {
+  for (const bool crowded : {false, true}) {
+    ExchangeJob job(GetParam(), Reach::kAll, crowded);
+    const std::size_t count = 4096 / static_cast<std::size_t>(job.ranks());
+    EXPECT_EQ(DirectExchange::boardUse(DirectKind::kAllReduce, count * 8, job.ranks(), crowded),
+              crowded ? DirectExchange::BoardUse::kAlways : DirectExchange::BoardUse::kOutOfReach);
+    Buffers buffers = buffersOf(job.ranks(), count);
+    for (int rank = 0; rank < job.ranks(); ++rank)
+      job[rank].start(sumOf(buffers[static_cast<std::size_t>(rank)], job.ranks()));
+    EXPECT_THAT(job.finish(1), Each(Outcome::kDone));
+    for (const auto& data : buffers)
+      for (std::size_t i = 0; i < count; ++i) ASSERT_EQ(data[i], sumAt(job.ranks(), i));
+  }
+}
+
 TEST_P(DirectExchangeOf, ARootRunsAheadOnlyAsFarAsThereAreSlots) {
   ExchangeJob job(GetParam());
   std::vector<std::int64_t> data(4);
@@ -137,7 +152,7 @@ TEST_P(DirectExchangeOf, AllToAllOfLittleDataGoesOverTheBoardsAlone) {
   const auto n = static_cast<std::size_t>(job.ranks());
   unsigned seed = 1;
   for (const std::size_t count : {1, 2, 3, 17, 30}) {
-    ASSERT_EQ(DirectExchange::boardUse(DirectKind::kAlltoAll, count * 8, job.ranks()),
+    ASSERT_EQ(DirectExchange::boardUse(DirectKind::kAlltoAll, count * 8, job.ranks(), false),
               DirectExchange::BoardUse::kAlways);
     const Buffers inputs = buffersOf(job.ranks(), count * n);
     Buffers outputs(n, std::vector<std::int64_t>(count * n, -1));
@@ -154,7 +169,7 @@ TEST_P(DirectExchangeOf, AllToAllOfLittleDataGoesOverTheBoardsAlone) {
         ASSERT_EQ(outputs[rank][i], inputs[i / count][rank * count + i % count])
             << "of " << count << ", rank " << rank << ", element " << i;
   }
-  EXPECT_EQ(DirectExchange::boardUse(DirectKind::kAlltoAll, 1 << 20, job.ranks()),
+  EXPECT_EQ(DirectExchange::boardUse(DirectKind::kAlltoAll, 1 << 20, job.ranks(), false),
             DirectExchange::BoardUse::kNever);
 }
 

@@ -33,14 +33,14 @@ class HereMemory final : public PeerMemory {
 
 class ExchangeJob {
  public:
-  explicit ExchangeJob(int ranks, Reach reach = Reach::kAll) : memory_(reach) {
+  explicit ExchangeJob(int ranks, Reach reach = Reach::kAll, bool crowded = false) : memory_(reach) {
     for (int rank = 0; rank < ranks; ++rank) boards_.push_back(std::make_unique<Board>());
     for (int rank = 0; rank < ranks; ++rank) {
       std::vector<DirectPeer> peers;
       for (int peer = 0; peer < ranks; ++peer)
         peers.push_back({boards_[static_cast<std::size_t>(peer)].get(), &memory_});
       exchanges_.push_back(std::make_unique<DirectExchange>(rank, *boards_[static_cast<std::size_t>(rank)],
-                                                            std::move(peers), reach == Reach::kAll));
+                                                            std::move(peers), reach == Reach::kAll, crowded));
     }
   }
   int ranks() const { return static_cast<int>(exchanges_.size()); }

@@ -78,7 +78,7 @@ inline Reduction plainReduction(std::size_t elementBytes, bool scales) {
 class FuzzedExchange {
  public:
   FuzzedExchange()
-      : boards_(boards()), exchange_(kBoardSelf, (*boards_)[kBoardSelf], peersOf(*boards_), false) {
+      : boards_(boards()), exchange_(kBoardSelf, (*boards_)[kBoardSelf], peersOf(*boards_), false, false) {
     for (Board& board : *boards_) {
       std::memset(static_cast<void*>(&board.postings), 0, sizeof board.postings);
       board.left = 0;
@@ -161,7 +161,7 @@ class FuzzedExchange {
     work_.count = kBoardSizes[input.take<std::uint8_t>() % std::size(kBoardSizes)] / element;
     work_.reduction = plainReduction(element, work_.scaled);
     if (work_.kind == DirectKind::kAlltoAll &&
-        DirectExchange::boardUse(work_.kind, blockBytes(work_), kBoardRanks) !=
+        DirectExchange::boardUse(work_.kind, blockBytes(work_), kBoardRanks, false) !=
             DirectExchange::BoardUse::kAlways)
       work_.kind = DirectKind::kAllGather;
     input_.reset(new std::byte[inputBytes(work_, kBoardRanks)]{});

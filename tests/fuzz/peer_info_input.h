@@ -23,7 +23,9 @@ inline bool feedPeerInfo(std::string_view bytes) {
   require(found.hosts >= 1 && found.hosts <= static_cast<int>(peers.size()));
   require(found.hostOfRank.size() == peers.size());
   require(found.ranks[static_cast<std::size_t>(found.localRank)] == rank);
-  require(coresPerRank(peers, found) >= 1);
+  const std::vector<HostCores> cores = coresOfHosts(peers, found);
+  require(cores.size() == static_cast<std::size_t>(found.hosts));
+  for (const HostCores& host : cores) require(host.perRank >= 1);
   for (const PeerInfo& peer : peers) {
     const StepBytes steps = stepBytesFor(peer.bufferBytes);
     require(steps[Protocol::kSimple] >= 1 && steps[Protocol::kLl128] >= 1 &&
