@@ -12,13 +12,6 @@
 namespace xylem {
 namespace {
 
-// What one rank reads from other boards costs it a transfer per cache line; beyond this, splitting the work
-// and meeting twice costs less, where buffers can be reached.
-constexpr std::size_t kMostReadFromBoards = std::size_t{2} << 10;
-// An all-to-all would instead be a send and a receive for each of the others.
-constexpr std::size_t kMostReadByAlltoAll = std::size_t{8} << 10;
-// Meeting costs most where ranks have to take turns on a core.
-constexpr std::size_t kMostReadInCrowd = std::size_t{32} << 10;
 // Of so many operations, or batches, one looks again whether buffers are in reach.
 constexpr std::uint64_t kLooksAgain = 64;
 
@@ -48,16 +41,6 @@ DirectExchange::DirectExchange(int rank, Board& board, std::vector<DirectPeer> p
       crowded_(crowded),
       leftSeen_(peers_.size(), 0),
       factors_(peers_.size()) {}
-
-DirectExchange::BoardUse DirectExchange::boardUse(DirectKind kind, std::size_t bytes, int ranks,
-                                                  bool crowded) {
-  const bool toAll = kind == DirectKind::kAlltoAll;
-  const std::size_t most = crowded ? kMostReadInCrowd : toAll ? kMostReadByAlltoAll : kMostReadFromBoards;
-  if (DirectOnBoards::fitsOneRoom(kind, bytes, ranks) &&
-      DirectOnBoards::bytesRead(kind, bytes, ranks) <= most)
-    return BoardUse::kAlways;
-  return toAll ? BoardUse::kNever : BoardUse::kOutOfReach;
-}
 
 void DirectExchange::start(const DirectWork& work) {
   work_ = work;

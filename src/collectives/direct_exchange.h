@@ -44,7 +44,12 @@ class DirectExchange {
   // Whether the data of an operation travels on the boards: only then it is never declined.
   enum class BoardUse { kAlways, kOutOfReach, kNever };
   // `bytes`: of a block. An all-to-all is done here only where that is kAlways.
-  static BoardUse boardUse(DirectKind kind, std::size_t bytes, int ranks, bool crowded);
+  static constexpr BoardUse boardUse(DirectKind kind, std::size_t bytes, int ranks, bool crowded) {
+    const bool toAll = kind == DirectKind::kAlltoAll;
+    const std::size_t most = crowded ? kMostReadInCrowd : toAll ? kMostReadByAlltoAll : kMostReadFromBoards;
+    if (readsAtMost(most, kind, bytes, ranks)) return BoardUse::kAlways;
+    return toAll ? BoardUse::kNever : BoardUse::kOutOfReach;
+  }
 
   // The next operation; all ranks start the same ones in the same order.
   void start(const DirectWork& work);
@@ -56,6 +61,14 @@ class DirectExchange {
   int waitsFor() const { return waitsFor_; }
 
  private:
+  // What one rank reads from other boards costs it a transfer per cache line; beyond this, splitting the work
+  // and meeting twice costs less, where buffers can be reached.
+  static constexpr std::size_t kMostReadFromBoards = std::size_t{2} << 10;
+  // An all-to-all would instead be a send and a receive for each of the others.
+  static constexpr std::size_t kMostReadByAlltoAll = std::size_t{8} << 10;
+  // Meeting costs most where ranks have to take turns on a core.
+  static constexpr std::size_t kMostReadInCrowd = std::size_t{32} << 10;
+
   enum class Phase { kPost, kMeet, kWork, kBatchWork, kLeave };
   int ranks() const { return static_cast<int>(peers_.size()); }
   void begin(bool small);

@@ -11,19 +11,6 @@ namespace {
 
 // Pieces begin with cache lines, where buffers do.
 constexpr std::size_t kLine = 64;
-// Reading so much more than what one brings costs more than meeting a second time.
-constexpr std::size_t kMostReadAtOnce = std::size_t{32} << 10;
-
-bool postsBlocks(DirectKind kind) {
-  return kind == DirectKind::kReduceScatter || kind == DirectKind::kAlltoAll;
-}
-
-bool sharesWork(DirectKind kind, std::size_t blockBytes, int ranks) {
-  // Of two ranks, the root reads while the other one already writes the next piece.
-  if (kind == DirectKind::kReduce && ranks == 2) return false;
-  return (kind == DirectKind::kAllReduce || kind == DirectKind::kReduce) &&
-         blockBytes * static_cast<std::size_t>(ranks - 1) > kMostReadAtOnce;
-}
 
 void copyTo(std::byte* out, const std::byte* in, std::size_t bytes) {
   if (out != in && bytes > 0) copyBetweenCores(out, in, bytes);
@@ -31,57 +18,40 @@ void copyTo(std::byte* out, const std::byte* in, std::size_t bytes) {
 
 }  // namespace
 
-std::size_t DirectOnBoards::bytesRead(DirectKind kind, std::size_t blockBytes, int ranks) {
-  const bool once = kind == DirectKind::kBroadcast || sharesWork(kind, blockBytes, ranks);
-  return once ? blockBytes : blockBytes * static_cast<std::size_t>(ranks - 1);
-}
-
-bool DirectOnBoards::fitsOneRoom(DirectKind kind, std::size_t blockBytes, int ranks) {
-  return !sharesWork(kind, blockBytes, ranks) &&
-         blockBytes * (postsBlocks(kind) ? static_cast<std::size_t>(ranks) : 1) <= kLargeRoomBytes;
-}
-
 void DirectOnBoards::start(const DirectWork& work, int rank, int ranks) {
-  work_ = work;
+  work_ = &work;
   rank_ = rank;
   ranks_ = ranks;
   shares_ = sharesWork(work.kind, blockBytes(work), ranks);
   const std::size_t blocks = postsBlocks(work.kind) ? static_cast<std::size_t>(ranks) : 1;
-  mostPiece_ = std::min(work.count, kLargeRoomBytes / blocks / kLine * kLine / work.reduction.elementBytes);
+  mostPiece_ = work.count;
+  if (blockBytes(work) * blocks > kLargeRoomBytes)
+    mostPiece_ = kLargeRoomBytes / blocks / kLine * kLine / work.reduction.elementBytes;
   roomBytes_ = bytes(mostPiece_) * blocks;
   done_ = 0;
   collecting_ = through_ = false;
 }
 
-std::size_t DirectOnBoards::pieceCount() const { return std::min(mostPiece_, work_.count - done_); }
+std::size_t DirectOnBoards::pieceCount() const { return std::min(mostPiece_, work_->count - done_); }
 
 RankShare DirectOnBoards::pieceShare(int rank) const {
-  DirectWork piece = work_;
+  DirectWork piece = *work_;
   piece.count = pieceCount();
   return shareOf(piece, ranks_, rank);
-}
-
-// A broadcast comes from its root alone.
-bool DirectOnBoards::posts() const { return work_.kind != DirectKind::kBroadcast || rank_ == work_.root; }
-
-bool DirectOnBoards::awaits(int rank) const {
-  if (rank == rank_) return false;
-  if (work_.kind == DirectKind::kBroadcast) return rank == work_.root;
-  return work_.kind != DirectKind::kReduce || rank_ == work_.root || (shares_ && !collecting_);
 }
 
 void DirectOnBoards::write(std::byte* room) const {
   if (collecting_) return;  // it is there
   const std::size_t piece = bytes(pieceCount());
-  const std::byte* const input = work_.input + pieceAt();
+  const std::byte* const input = work_->input + pieceAt();
   if (shares_) {
     const RankShare own = pieceShare(rank_);
     copyTo(room, input, bytes(own.begin));
     copyTo(room + bytes(own.end), input + bytes(own.end), piece - bytes(own.end));
-  } else if (postsBlocks(work_.kind)) {
+  } else if (postsBlocks(work_->kind)) {
     for (int rank = 0; rank < ranks_; ++rank)
       if (rank != rank_) copyTo(room + static_cast<std::size_t>(rank) * piece, input + blockAt(rank), piece);
-  } else if (work_.kind != DirectKind::kReduce || rank_ != work_.root) {
+  } else if (work_->kind != DirectKind::kReduce || rank_ != work_->root) {
     // The root of a reduction keeps its data to itself.
     copyTo(room, input, piece);
   }
@@ -89,7 +59,7 @@ void DirectOnBoards::write(std::byte* room) const {
 
 void DirectOnBoards::finish(std::span<const std::byte* const> rooms, std::span<const Factor> factors,
                             std::byte* next) {
-  if (!reduces(work_.kind)) {
+  if (!reduces(work_->kind)) {
     copyPiece(rooms);
   } else if (!shares_) {
     reducePiece(rooms, factors);
@@ -102,16 +72,16 @@ void DirectOnBoards::finish(std::span<const std::byte* const> rooms, std::span<c
   }
   collecting_ = false;
   done_ += pieceCount();
-  through_ = done_ == work_.count;
+  through_ = done_ == work_->count;
 }
 
 void DirectOnBoards::copyPiece(std::span<const std::byte* const> rooms) const {
   const std::size_t piece = bytes(pieceCount());
-  const std::byte* const input = work_.input + pieceAt();
-  std::byte* const output = work_.output + pieceAt();
-  if (work_.kind == DirectKind::kBroadcast)
-    return copyTo(output, rank_ == work_.root ? input : rooms[static_cast<std::size_t>(work_.root)], piece);
-  const bool toAll = work_.kind == DirectKind::kAlltoAll;
+  const std::byte* const input = work_->input + pieceAt();
+  std::byte* const output = work_->output + pieceAt();
+  if (work_->kind == DirectKind::kBroadcast)
+    return copyTo(output, rank_ == work_->root ? input : rooms[static_cast<std::size_t>(work_->root)], piece);
+  const bool toAll = work_->kind == DirectKind::kAlltoAll;
   const std::size_t own = static_cast<std::size_t>(rank_);
   for (int rank = 0; rank < ranks_; ++rank)
     copyTo(output + blockAt(rank),
@@ -121,16 +91,16 @@ void DirectOnBoards::copyPiece(std::span<const std::byte* const> rooms) const {
 }
 
 void DirectOnBoards::reducePiece(std::span<const std::byte* const> rooms, std::span<const Factor> factors) {
-  if (!needsOutput(work_, rank_)) return;
-  const bool scatters = work_.kind == DirectKind::kReduceScatter;
+  if (!needsOutput(*work_, rank_)) return;
+  const bool scatters = work_->kind == DirectKind::kReduceScatter;
   const std::size_t count = pieceCount(), own = static_cast<std::size_t>(rank_);
   sources_.clear();
   for (int rank = 0; rank < ranks_; ++rank)
     sources_.push_back(rank == rank_
-                           ? work_.input + pieceAt() + (scatters ? blockAt(rank) : 0)
+                           ? work_->input + pieceAt() + (scatters ? blockAt(rank) : 0)
                            : rooms[static_cast<std::size_t>(rank)] + (scatters ? own * bytes(count) : 0));
-  std::byte* const out = work_.output + pieceAt();
-  combineAll(work_.reduction, {sources_, factors}, {&out, 1}, count, false);
+  std::byte* const out = work_->output + pieceAt();
+  combineAll(work_->reduction, {sources_, factors}, {&out, 1}, count, false);
 }
 
 // To where it belongs, and, for the others, into the room of the next stage.
@@ -141,19 +111,19 @@ void DirectOnBoards::reduceShare(std::span<const std::byte* const> rooms, std::s
   const std::size_t at = bytes(own.begin);
   sources_.clear();
   for (int rank = 0; rank < ranks_; ++rank)
-    sources_.push_back((rank == rank_ ? work_.input + pieceAt() : rooms[static_cast<std::size_t>(rank)]) +
+    sources_.push_back((rank == rank_ ? work_->input + pieceAt() : rooms[static_cast<std::size_t>(rank)]) +
                        at);
-  const bool keeps = needsOutput(work_, rank_);
-  std::byte* const places[] = {next + at, keeps ? work_.output + pieceAt() + at : nullptr};
-  combineAll(work_.reduction, {sources_, factors}, {places, keeps ? 2U : 1U}, own.end - own.begin, false);
+  const bool keeps = needsOutput(*work_, rank_);
+  std::byte* const places[] = {next + at, keeps ? work_->output + pieceAt() + at : nullptr};
+  combineAll(work_->reduction, {sources_, factors}, {places, keeps ? 2U : 1U}, own.end - own.begin, false);
 }
 
 void DirectOnBoards::collectShares(std::span<const std::byte* const> rooms) const {
-  if (!needsOutput(work_, rank_)) return;
+  if (!needsOutput(*work_, rank_)) return;
   for (int rank = 0; rank < ranks_; ++rank) {
     if (rank == rank_) continue;
     const RankShare share = pieceShare(rank);
-    copyTo(work_.output + pieceAt() + bytes(share.begin),
+    copyTo(work_->output + pieceAt() + bytes(share.begin),
            rooms[static_cast<std::size_t>(rank)] + bytes(share.begin), bytes(share.end - share.begin));
   }
 }

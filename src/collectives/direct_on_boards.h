@@ -16,24 +16,45 @@
 #include <vector>
 
 #include "collectives/direct_share.h"
+#include "transport/board.h"
 
 namespace xylem {
 
+// Whether a rank brings something else for every other one.
+constexpr bool postsBlocks(DirectKind kind) {
+  return kind == DirectKind::kReduceScatter || kind == DirectKind::kAlltoAll;
+}
+// Whether each rank reduces its share, as reading everything would cost more than meeting a second time. Of
+// two ranks, the root reads while the other one already writes the next piece.
+constexpr bool sharesWork(DirectKind kind, std::size_t blockBytes, int ranks) {
+  constexpr std::size_t kMostReadAtOnce = std::size_t{32} << 10;
+  return (kind == DirectKind::kAllReduce || (kind == DirectKind::kReduce && ranks > 2)) &&
+         blockBytes * static_cast<std::size_t>(ranks - 1) > kMostReadAtOnce;
+}
+// Whether it takes one stage, in which nobody reads more than `most` bytes.
+constexpr bool readsAtMost(std::size_t most, DirectKind kind, std::size_t blockBytes, int ranks) {
+  const auto others = static_cast<std::size_t>(ranks - 1);
+  return blockBytes * (kind == DirectKind::kBroadcast ? 1 : others) <= most &&
+         !sharesWork(kind, blockBytes, ranks) &&
+         blockBytes * (postsBlocks(kind) ? others + 1 : 1) <= kLargeRoomBytes;
+}
+
 class DirectOnBoards {
  public:
-  // Bytes that a rank reads from all others together, of a collective that is one piece.
-  static std::size_t bytesRead(DirectKind kind, std::size_t blockBytes, int ranks);
-  // Whether that is one stage.
-  static bool fitsOneRoom(DirectKind kind, std::size_t blockBytes, int ranks);
-
+  // `work` stays until the end.
   void start(const DirectWork& work, int rank, int ranks);
   bool through() const { return through_; }
   bool first() const { return done_ == 0 && !collecting_; }
   // What the room of a rank holds, at most.
   std::size_t roomBytes() const { return roomBytes_; }
 
-  bool posts() const;
-  bool awaits(int rank) const;
+  // A broadcast comes from its root alone.
+  bool posts() const { return work_->kind != DirectKind::kBroadcast || rank_ == work_->root; }
+  bool awaits(int rank) const {
+    if (rank == rank_) return false;
+    if (work_->kind == DirectKind::kBroadcast) return rank == work_->root;
+    return work_->kind != DirectKind::kReduce || rank_ == work_->root || (shares_ && !collecting_);
+  }
   void write(std::byte* room) const;
   // Ends the stage. `rooms` and `factors` by rank, this rank's room being left out; `next`: its room of the
   // stage to come.
@@ -44,16 +65,15 @@ class DirectOnBoards {
   void reducePiece(std::span<const std::byte* const> rooms, std::span<const Factor> factors);
   void reduceShare(std::span<const std::byte* const> rooms, std::span<const Factor> factors, std::byte* next);
   void collectShares(std::span<const std::byte* const> rooms) const;
-  void endPiece();
 
-  std::size_t bytes(std::size_t elements) const { return elements * work_.reduction.elementBytes; }
+  std::size_t bytes(std::size_t elements) const { return elements * work_->reduction.elementBytes; }
   // Of the piece that goes on: elements, where it lies in a block, which block a rank's is.
   std::size_t pieceCount() const;
   std::size_t pieceAt() const { return bytes(done_); }
-  std::size_t blockAt(int rank) const { return static_cast<std::size_t>(rank) * bytes(work_.count); }
+  std::size_t blockAt(int rank) const { return static_cast<std::size_t>(rank) * bytes(work_->count); }
   RankShare pieceShare(int rank) const;
 
-  DirectWork work_;
+  const DirectWork* work_ = nullptr;
   int rank_ = 0, ranks_ = 1;
   bool shares_ = false;  // the work of reducing
   std::size_t roomBytes_ = 0;

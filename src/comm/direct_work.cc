@@ -20,9 +20,4 @@ DirectWork directWorkOf(const CommOperation& operation, int ranks) {
           .reduction = reductionOf(operation, ranks)};
 }
 
-DirectExchange::BoardUse boardUseOf(const CommOperation& operation, int ranks, bool crowded) {
-  return DirectExchange::boardUse(directKindOf(operation.function),
-                                  operation.count * elementBytes(operation.type), ranks, crowded);
-}
-
 }  // namespace xylem

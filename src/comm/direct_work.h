@@ -14,6 +14,9 @@ constexpr DirectKind directKindOf(Function function) {
 Reduction reductionOf(const CommOperation& operation, int ranks);
 DirectWork directWorkOf(const CommOperation& operation, int ranks);
 // Of collectives only. `crowded`: there are more ranks than cores.
-DirectExchange::BoardUse boardUseOf(const CommOperation& operation, int ranks, bool crowded);
+inline DirectExchange::BoardUse boardUseOf(const CommOperation& operation, int ranks, bool crowded) {
+  return DirectExchange::boardUse(directKindOf(operation.function),
+                                  operation.count * elementBytes(operation.type), ranks, crowded);
+}
 
 }  // namespace xylem
