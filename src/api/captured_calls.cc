@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "comm/group.h"
+#include "core/per_thread.h"
 #include "cuda/capture.h"
 #include "cuda/error_text.h"
 #include "cuda/failure.h"
@@ -36,10 +37,7 @@ class Replay {
 
 }  // namespace
 
-CapturedCalls& CapturedCalls::ofThread() {
-  static thread_local CapturedCalls calls;
-  return calls;
-}
+CapturedCalls& CapturedCalls::ofThread() { return perThread<CapturedCalls>(); }
 
 bool CapturedCalls::has(const ncclComm& handle) const {
   return std::any_of(batches_.begin(), batches_.end(),

@@ -25,10 +25,11 @@ ncclComm& notNull(ncclComm_t comm, const char* function) {
 
 }  // namespace
 
-CommUse::CommUse(ncclComm_t comm, const char* function) : handle_(notNull(comm, function)) {
-  comm->users.fetch_add(1, std::memory_order_seq_cst);
+CommUse::CommUse(ncclComm_t comm, const char* function, bool held)
+    : handle_(notNull(comm, function)), held_(held) {
+  if (!held_) comm->users.fetch_add(1, std::memory_order_seq_cst);
   if (comm->magic.load(std::memory_order_seq_cst) == ncclComm::kMagic) return;
-  comm->users.fetch_sub(1, std::memory_order_release);
+  if (!held_) comm->users.fetch_sub(1, std::memory_order_release);
   throw Error(ResultCode::kInvalidArgument, "{}: comm is not a communicator, or was destroyed", function);
 }
 

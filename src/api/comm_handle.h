@@ -44,11 +44,13 @@ struct ncclComm {
 
 namespace xylem {
 
-// A call's use of a handle.
+// A call's use of a handle. `held`: by the group in which the call is made, which saves the counting.
 class CommUse {
  public:
-  CommUse(ncclComm_t comm, const char* function);
-  ~CommUse() { handle_.users.fetch_sub(1, std::memory_order_release); }
+  CommUse(ncclComm_t comm, const char* function, bool held = false);
+  ~CommUse() {
+    if (!held_) handle_.users.fetch_sub(1, std::memory_order_release);
+  }
   CommUse(const CommUse&) = delete;
   CommUse& operator=(const CommUse&) = delete;
 
@@ -57,6 +59,7 @@ class CommUse {
 
  private:
   ncclComm& handle_;
+  const bool held_;
 };
 
 bool splitUnderWay(const ncclComm& handle);

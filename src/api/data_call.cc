@@ -76,7 +76,8 @@ void hand(ncclComm& handle, CudaStream& stream, const CommOperation& operation, 
 
 ncclResult_t issue(ncclComm_t comm, const DataCall& call) {
   return guardInGroup([&] {
-    const CommUse use(comm, call.name);
+    GroupMembers& group = GroupMembers::ofThread();
+    const CommUse use(comm, call.name, group.usedLast(comm));
     requireReady(*use, call.name);
     Communicator& communicator = *use->impl;
     const DataType type = readType(call.type, call.name);
@@ -92,7 +93,6 @@ ncclResult_t issue(ncclComm_t comm, const DataCall& call) {
                             .stream = &stream.queue()};
     if (call.op != ncclSum)
       operation.reduction = inCall(call.name, [&] { return communicator.userOps().resolve(call.op, type); });
-    GroupMembers& group = GroupMembers::ofThread();
     group.check(*use, GroupCall::kOperation, call.name);
     hand(*use, stream, operation, call.name);
     group.add(*use);

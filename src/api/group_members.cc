@@ -4,13 +4,11 @@
 
 #include "comm/group.h"
 #include "core/error.h"
+#include "core/per_thread.h"
 
 namespace xylem {
 
-GroupMembers& GroupMembers::ofThread() {
-  static thread_local GroupMembers members;
-  return members;
-}
+GroupMembers& GroupMembers::ofThread() { return perThread<GroupMembers>(); }
 
 void GroupMembers::check(const ncclComm& handle, GroupCall call, const char* function) {
   if (groupDepth() == 0) return;
@@ -39,7 +37,7 @@ bool GroupMembers::uses(const ncclComm& handle) const {
 
 void GroupMembers::add(ncclComm& handle) {
   // Calls in a row are usually on the same one.
-  if (groupDepth() == 0 || (!used_.empty() && used_.back() == &handle) || uses(handle)) return;
+  if (groupDepth() == 0 || usedLast(&handle) || uses(handle)) return;
   used_.push_back(&handle);
   handle.users.fetch_add(1, std::memory_order_seq_cst);
 }

@@ -30,6 +30,8 @@ class GroupMembers {
   void check(bool blocking, GroupCall call, const char* function);
   // The group uses it until the end.
   void add(ncclComm& handle);
+  // Whether the group's last call was on this one, which it therefore holds.
+  bool usedLast(const ncclComm* handle) const { return !used_.empty() && used_.back() == handle; }
   bool uses(const ncclComm& handle) const;
   // Its communicator is freed at the end.
   void freeAtEnd(ncclComm& handle) { toFree_.push_back(&handle); }

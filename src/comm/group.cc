@@ -36,10 +36,7 @@ struct Group {
   }
 };
 
-Group& group() {
-  static thread_local Group mine;
-  return mine;
-}
+Group& group() { return perThread<Group>(); }
 
 void requireSameBlocking(Group& g, const Communicator& communicator) {
   const bool blocking = communicator.config().blocking;

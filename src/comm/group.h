@@ -11,11 +11,12 @@
 
 #include "comm/communicator.h"
 #include "comm/operation.h"
+#include "core/per_thread.h"
 
 namespace xylem {
 
 // How many groups of the calling thread are open.
-inline thread_local constinit int openGroups = 0;
+inline XYLEM_THREAD_LOCAL int openGroups = 0;
 inline int groupDepth() { return openGroups; }
 
 void groupStart();

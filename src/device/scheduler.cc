@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/per_thread.h"
 #include "device/host_device.h"
 #include "device/worker.h"
 
@@ -9,7 +10,7 @@ namespace xylem {
 namespace {
 
 // The stream into which this thread enqueued last.
-thread_local const Stream* latest = nullptr;
+XYLEM_THREAD_LOCAL const Stream* latest = nullptr;
 
 // A thread that waits for what it enqueued last has, as a rule, nothing else to do: it looks around only
 // after so many vain tries, as looking takes other threads' cache lines away.
