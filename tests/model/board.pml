@@ -20,7 +20,7 @@
 #define RANKS 2
 #endif
 #ifndef SLOTS
-#define SLOTS 2 /* really 8 */
+#define SLOTS 2 /* really 8, and as many rooms for little data; of larger rooms 4 or 2, by the same rule */
 #endif
 #ifndef OPS
 #define OPS 4
