@@ -59,11 +59,11 @@ bool DirectExchange::startBatch(std::span<const DirectWork> works) {
   return true;
 }
 
-void DirectExchange::begin(bool small) {
+void DirectExchange::begin(bool byBoards) {
   ++number_;
   batched_ = false;
-  small_ = small;
-  if (small) onBoards_.start(work_, rank_, ranks());
+  byBoards_ = byBoards;
+  if (byBoards) onBoards_.start(work_, rank_, ranks());
   phase_ = Phase::kPost;
   next_ = 0;
   waitsFor_ = -1;
@@ -86,7 +86,7 @@ DirectExchange::Outcome DirectExchange::step() {
           phase_ = Phase::kBatchWork;
           break;
         }
-        if (small_) {
+        if (byBoards_) {
           if (use_ == BoardUse::kOutOfReach && allMeet() && onBoards_.first()) outOfReach_ = !allReachable();
           finishStage();
           leave();
@@ -122,14 +122,14 @@ bool DirectExchange::worksOn() {
   return here_.piece();
 }
 
-bool DirectExchange::posts() const { return !small_ || onBoards_.posts(); }
+bool DirectExchange::posts() const { return !byBoards_ || onBoards_.posts(); }
 
-bool DirectExchange::awaits(int rank) const { return rank != rank_ && (!small_ || onBoards_.awaits(rank)); }
+bool DirectExchange::awaits(int rank) const { return rank != rank_ && (!byBoards_ || onBoards_.awaits(rank)); }
 
 // Whether the operation whose place this one takes has been left by all.
 bool DirectExchange::hasRoom() {
   const std::size_t rooms = batched_ ? roomsOf(batch_.roomBytes())
-                            : small_ ? roomsOf(onBoards_.roomBytes())
+                            : byBoards_ ? roomsOf(onBoards_.roomBytes())
                                      : kBoardSlots;
   if (number_ <= rooms) return true;
   const std::uint64_t needed = number_ - rooms;
@@ -161,7 +161,7 @@ bool DirectExchange::post() {
   }
   describe(posting);
   posting.factor = work_.reduction.factor.element;
-  if (small_) {
+  if (byBoards_) {
     onBoards_.write(board_.room(number_, onBoards_.roomBytes()));
     if (use_ == BoardUse::kOutOfReach && onBoards_.first() && buffersAreReachable())
       posting.flags |= Posting::kReachable;

@@ -12,7 +12,8 @@
 // Every element is combined in the order of the ranks, by one rank only or by all alike.
 //
 // That needs buffers that the others can reach: those of ShareableMemory, or any within one process. If any
-// is out of reach, all ranks find that out from the postings alike, and decline.
+// is out of reach, all ranks find that out from the postings alike, and everything travels on the boards
+// (DirectOnBoards), piece by piece.
 
 #include <cstdint>
 #include <span>
@@ -41,7 +42,7 @@ class DirectExchange {
   // `crowded`: there are more ranks than cores; the same on all of them.
   DirectExchange(int rank, Board& board, std::vector<DirectPeer> peers, bool reachAll, bool crowded);
 
-  // Whether the data of an operation travels on the boards: only then it is never declined.
+  // When the data of an operation travels on the boards. What is kNever is not done here.
   enum class BoardUse { kAlways, kOutOfReach, kNever };
   // `bytes`: of a block. An all-to-all is done here only where that is kAlways.
   static constexpr BoardUse boardUse(DirectKind kind, std::size_t bytes, int ranks, bool crowded) {
@@ -71,7 +72,7 @@ class DirectExchange {
 
   enum class Phase { kPost, kMeet, kWork, kBatchWork, kLeave };
   int ranks() const { return static_cast<int>(peers_.size()); }
-  void begin(bool small);
+  void begin(bool byBoards);
   bool posts() const;
   bool awaits(int rank) const;
 
@@ -111,7 +112,7 @@ class DirectExchange {
   DirectWork work_;
   Phase phase_ = Phase::kPost;
   BoardUse use_ = BoardUse::kNever;
-  bool small_ = false;       // the data travels on the boards
+  bool byBoards_ = false;       // the data travels on the boards
   bool outOfReach_ = false;  // somebody's buffers were, the last time that they were needed
   int next_ = 0;             // rank to look at next
   int waitsFor_ = -1;

@@ -18,8 +18,8 @@ namespace xylem {
 
 constexpr int kBoardRanks = 3, kBoardSelf = 1;
 // Of a buffer of one rank: what fits into a line, onto a board, and what does neither.
-constexpr std::size_t kBoardSizes[] = {0, 8, 32, 40, 1000, 1100, 5000, 11000, 33000};
-constexpr std::size_t kMostBoardBytes = kBoardRanks * 33000;
+constexpr std::size_t kBoardSizes[] = {0, 8, 32, 40, 1000, 1100, 5000, 33000, 90000};
+constexpr std::size_t kMostBoardBytes = kBoardRanks * 90000;
 
 // A peer in another process, whose memory is mapped here, and copied by nobody but this.
 class FuzzedPeer final : public PeerMemory {
