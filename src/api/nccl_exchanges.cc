@@ -52,10 +52,10 @@ Exchange checked(Exchange call, bool sendsBlocks, bool receivesBlocks) {
 }
 
 // Whether an all-to-all needs no sends and receives.
-bool isOneOperation(ncclComm_t comm, const char* name, std::size_t count, const ncclDataType_t& datatype) {
+bool isOneOperation(ncclComm_t comm, const char* name) {
   const CommUse use(comm, name);
   requireReady(*use, name);
-  return use->impl->allToAllAtOnce(count, readType(datatype, name));
+  return use->impl->allToAllAtOnce();
 }
 
 const void* sendBlock(const Exchange& call, int peer) {
@@ -102,7 +102,7 @@ ncclResult_t pncclAlltoAll(const void* sendbuff, void* recvbuff, size_t count, n
                            ncclComm_t comm, cudaStream_t stream) {
   constexpr const char* kName = "ncclAlltoAll";
   return guardInGroup([&] {
-    if (isOneOperation(comm, kName, count, datatype))
+    if (isOneOperation(comm, kName))
       return issue(comm, {.name = kName,
                           .function = Function::kAlltoAll,
                           .send = sendbuff,

@@ -44,11 +44,11 @@ DirectExchange::DirectExchange(int rank, Board& board, std::vector<DirectPeer> p
 
 void DirectExchange::start(const DirectWork& work) {
   work_ = work;
-  use_ = boardUse(work.kind, work.count * work.reduction.elementBytes, ranks(), crowded_);
+  alwaysByBoards_ = goesByBoards(work.kind, blockBytes(work), ranks(), crowded_);
   // Once buffers were out of reach, all ranks go on like that until all say that theirs no longer are; where
   // they would not hear each other say so, they look again now and then.
   const bool staysOut = outOfReach_ && (allMeet() || number_ % kLooksAgain != 0);
-  begin(use_ == BoardUse::kAlways || (use_ == BoardUse::kOutOfReach && staysOut));
+  begin(alwaysByBoards_ || staysOut);
 }
 
 bool DirectExchange::startBatch(std::span<const DirectWork> works) {
@@ -87,7 +87,7 @@ DirectExchange::Outcome DirectExchange::step() {
           break;
         }
         if (byBoards_) {
-          if (use_ == BoardUse::kOutOfReach && allMeet() && onBoards_.first()) outOfReach_ = !allReachable();
+          if (!alwaysByBoards_ && allMeet() && onBoards_.first()) outOfReach_ = !allReachable();
           finishStage();
           leave();
           if (onBoards_.through()) return Outcome::kDone;
@@ -124,13 +124,15 @@ bool DirectExchange::worksOn() {
 
 bool DirectExchange::posts() const { return !byBoards_ || onBoards_.posts(); }
 
-bool DirectExchange::awaits(int rank) const { return rank != rank_ && (!byBoards_ || onBoards_.awaits(rank)); }
+bool DirectExchange::awaits(int rank) const {
+  return rank != rank_ && (!byBoards_ || onBoards_.awaits(rank));
+}
 
 // Whether the operation whose place this one takes has been left by all.
 bool DirectExchange::hasRoom() {
-  const std::size_t rooms = batched_ ? roomsOf(batch_.roomBytes())
+  const std::size_t rooms = batched_    ? roomsOf(batch_.roomBytes())
                             : byBoards_ ? roomsOf(onBoards_.roomBytes())
-                                     : kBoardSlots;
+                                        : kBoardSlots;
   if (number_ <= rooms) return true;
   const std::uint64_t needed = number_ - rooms;
   for (; next_ < ranks(); ++next_) {
@@ -163,8 +165,7 @@ bool DirectExchange::post() {
   posting.factor = work_.reduction.factor.element;
   if (byBoards_) {
     onBoards_.write(board_.room(number_, onBoards_.roomBytes()));
-    if (use_ == BoardUse::kOutOfReach && onBoards_.first() && buffersAreReachable())
-      posting.flags |= Posting::kReachable;
+    if (!alwaysByBoards_ && onBoards_.first() && buffersAreReachable()) posting.flags |= Posting::kReachable;
   } else {
     posting.buffers.input =
         needsInput(work_, rank_) ? placeOf(work_.input, inputBytes(work_, peers_.size())) : BufferPlace{};

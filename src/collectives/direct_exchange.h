@@ -42,14 +42,10 @@ class DirectExchange {
   // `crowded`: there are more ranks than cores; the same on all of them.
   DirectExchange(int rank, Board& board, std::vector<DirectPeer> peers, bool reachAll, bool crowded);
 
-  // When the data of an operation travels on the boards. What is kNever is not done here.
-  enum class BoardUse { kAlways, kOutOfReach, kNever };
-  // `bytes`: of a block. An all-to-all is done here only where that is kAlways.
-  static constexpr BoardUse boardUse(DirectKind kind, std::size_t bytes, int ranks, bool crowded) {
-    const bool toAll = kind == DirectKind::kAlltoAll;
-    const std::size_t most = crowded ? kMostReadInCrowd : toAll ? kMostReadByAlltoAll : kMostReadFromBoards;
-    if (readsAtMost(most, kind, bytes, ranks)) return BoardUse::kAlways;
-    return toAll ? BoardUse::kNever : BoardUse::kOutOfReach;
+  // Whether the data of an operation travels on the boards even if all buffers can be reached. `bytes`: of a
+  // block.
+  static constexpr bool goesByBoards(DirectKind kind, std::size_t bytes, int ranks, bool crowded) {
+    return readsAtMost(crowded ? kMostReadInCrowd : kMostReadFromBoards, kind, bytes, ranks);
   }
 
   // The next operation; all ranks start the same ones in the same order.
@@ -65,8 +61,6 @@ class DirectExchange {
   // What one rank reads from other boards costs it a transfer per cache line; beyond this, splitting the work
   // and meeting twice costs less, where buffers can be reached.
   static constexpr std::size_t kMostReadFromBoards = std::size_t{2} << 10;
-  // An all-to-all would instead be a send and a receive for each of the others.
-  static constexpr std::size_t kMostReadByAlltoAll = std::size_t{8} << 10;
   // Meeting costs most where ranks have to take turns on a core.
   static constexpr std::size_t kMostReadInCrowd = std::size_t{32} << 10;
 
@@ -111,10 +105,10 @@ class DirectExchange {
   std::vector<std::uint64_t> leftSeen_;  // by rank: operations that it is known to have left
   DirectWork work_;
   Phase phase_ = Phase::kPost;
-  BoardUse use_ = BoardUse::kNever;
-  bool byBoards_ = false;       // the data travels on the boards
-  bool outOfReach_ = false;  // somebody's buffers were, the last time that they were needed
-  int next_ = 0;             // rank to look at next
+  bool alwaysByBoards_ = false;  // wherever buffers lie
+  bool byBoards_ = false;        // the data travels on the boards
+  bool outOfReach_ = false;      // somebody's buffers were, the last time that they were needed
+  int next_ = 0;                 // rank to look at next
   int waitsFor_ = -1;
   // What this rank reads and writes, where it reaches that.
   std::vector<const std::byte*> inputs_;

@@ -20,6 +20,7 @@ constexpr std::size_t kCopyBlockBytes = std::size_t{16} << 10;
 void DirectHere::start(const DirectWork& work, int rank, std::span<const std::byte* const> inputs,
                        std::span<std::byte* const> outputs, std::span<const Factor> factors) {
   work_ = work;
+  rank_ = rank;
   inputs_.assign(inputs.begin(), inputs.end());
   outputs_.assign(outputs.begin(), outputs.end());
   factors_.assign(factors.begin(), factors.end());
@@ -29,7 +30,7 @@ void DirectHere::start(const DirectWork& work, int rank, std::span<const std::by
   const std::size_t mine = static_cast<std::size_t>(rank) * blockBytes(work);
   if (work.kind == DirectKind::kReduceScatter) {
     for (const std::byte*& input : inputs_) input += mine;
-  } else if (work.kind == DirectKind::kAllGather) {
+  } else if (work.kind == DirectKind::kAllGather || work.kind == DirectKind::kAlltoAll) {
     for (std::byte*& output : outputs_) output += mine;
   } else {
     const RankShare share = shareOf(work, static_cast<int>(ranks), rank);
@@ -58,12 +59,15 @@ void DirectHere::reduce(std::size_t at, std::size_t n) {
   combineAll(work_.reduction, {sources_, factors_}, places_, n, streaming_);
 }
 
+// Beginning with the next rank's, so that not all write to the same one at once.
 void DirectHere::copy(std::size_t at, std::size_t bytes) const {
+  const std::size_t step = work_.kind == DirectKind::kAlltoAll ? blockBytes(work_) : 0;
   for (std::size_t done = 0; done < bytes; done += kCopyBlockBytes) {
     const std::size_t block = std::min(kCopyBlockBytes, bytes - done);
-    const std::byte* const from = inputs_.front() + at + done;
-    for (std::byte* output : outputs_) {
-      std::byte* const to = output + at + done;
+    for (std::size_t i = 1; i <= outputs_.size(); ++i) {
+      const std::size_t rank = (static_cast<std::size_t>(rank_) + i) % outputs_.size();
+      const std::byte* const from = inputs_.front() + rank * step + at + done;
+      std::byte* const to = outputs_[rank] + at + done;
       if (to != from) (streaming_ ? copyBytesStreaming : copyBytes)(to, from, block);
     }
   }

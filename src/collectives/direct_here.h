@@ -15,7 +15,8 @@ namespace xylem {
 class DirectHere {
  public:
   // `factors`: by rank; `inputs`: likewise where the collective reduces, otherwise the one whose data this
-  // rank passes on; `outputs`: those that it writes. What the spans refer to may go; the buffers stay.
+  // rank passes on; `outputs`: those that it writes;
+  // of all ranks where it passes on a block to each. What the spans refer to may go; the buffers stay.
   void start(const DirectWork& work, int rank, std::span<const std::byte* const> inputs,
              std::span<std::byte* const> outputs, std::span<const Factor> factors);
   // Goes on; whether that was all.
@@ -26,6 +27,7 @@ class DirectHere {
   void copy(std::size_t at, std::size_t bytes) const;
 
   DirectWork work_;
+  int rank_ = 0;
   std::vector<const std::byte*> inputs_, sources_;
   std::vector<std::byte*> outputs_, places_;
   std::vector<Factor> factors_;

@@ -26,7 +26,6 @@ class Boards {
   // Whether there can be boards; the same answer on all ranks.
   static bool possible(std::span<const PeerInfo> peers, const NetChoice& choice);
 
-  bool crowded() const { return crowded_; }
   bool ready() const { return exchange_.has_value(); }
   // Goes on with connecting, without waiting; true once all boards are there.
   bool advance() { return exchange_.has_value() || connect(); }

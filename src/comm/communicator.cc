@@ -179,9 +179,7 @@ void Communicator::launch(std::span<const CommOperation> operations) {
   residence_->launch(operations);
 }
 
-bool Communicator::allToAllAtOnce(std::size_t count, DataType type) const {
-  return residence_ && residence_->takes({.function = Function::kAlltoAll, .count = count, .type = type});
-}
+bool Communicator::allToAllAtOnce() const { return residence_ && residence_->exchanges(); }
 
 float Communicator::predict(std::span<const CommOperation> operations) const {
   requireReady(state(), "ncclGroupSimulateEnd");

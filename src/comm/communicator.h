@@ -100,9 +100,9 @@ class Communicator {
   // Enqueues the operations as one launch. Throws what broke the communicator, if anything did, or
   // ncclInvalidUsage if it is not ready. One thread at a time.
   void launch(std::span<const CommOperation> operations);
+  // Whether an all-to-all is one operation here, and not sends and receives.
+  bool allToAllAtOnce() const;
   // How long the planner thinks that they take, in microseconds.
-  // Whether an all-to-all with blocks of `count` elements is one operation here, and not sends and receives.
-  bool allToAllAtOnce(std::size_t count, DataType type) const;
   float predict(std::span<const CommOperation> operations) const;
 
   // Operations that the user made (ncclRedOpCreatePreMulSum).

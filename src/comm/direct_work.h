@@ -13,10 +13,5 @@ constexpr DirectKind directKindOf(Function function) {
 // What is combined, and how, among so many ranks.
 Reduction reductionOf(const CommOperation& operation, int ranks);
 DirectWork directWorkOf(const CommOperation& operation, int ranks);
-// Of collectives only. `crowded`: there are more ranks than cores.
-inline DirectExchange::BoardUse boardUseOf(const CommOperation& operation, int ranks, bool crowded) {
-  return DirectExchange::boardUse(directKindOf(operation.function),
-                                  operation.count * elementBytes(operation.type), ranks, crowded);
-}
 
 }  // namespace xylem

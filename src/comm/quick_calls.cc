@@ -48,8 +48,7 @@ class Claim {
 bool QuickCalls::mayExchange(const CommOperation& operation) const {
   if (boards_ == nullptr || !boards_->ready() || isPointToPoint(operation.function) || operation.count == 0)
     return false;
-  return bytesOfAll(operation) <= kMostExchangedBytes &&
-         boardUseOf(operation, ranks_, boards_->crowded()) != DirectExchange::BoardUse::kNever;
+  return bytesOfAll(operation) <= kMostExchangedBytes;
 }
 
 std::size_t QuickCalls::bytesOfAll(const CommOperation& operation) const {

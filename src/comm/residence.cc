@@ -313,11 +313,6 @@ void Residence::record(std::span<const CommOperation> operations, Launch& launch
   }
 }
 
-bool Residence::takes(const CommOperation& operation) const {
-  return boards_ && operation.count > 0 &&
-         boardUseOf(operation, ranks_, boards_->crowded()) == DirectExchange::BoardUse::kAlways;
-}
-
 float Residence::predict(std::span<const CommOperation> operations) const {
   float time = 0;
   for (const CommOperation& operation : operations)

@@ -45,8 +45,8 @@ class Residence {
       return launchProfiled(operations);
     issue(operations);
   }
-  // Whether it is done at once, on the boards.
-  bool takes(const CommOperation& operation) const;
+  // Whether collectives are exchanges among the ranks of one host.
+  bool exchanges() const { return boards_.has_value(); }
   float predict(std::span<const CommOperation> operations) const;
 
   Bootstrap& bootstrap() { return *bootstrap_; }

@@ -62,8 +62,7 @@ TEST_P(DirectExchangeOf, ACrowdReadsMoreFromTheBoardsThanRanksWithACoreEach) {
   for (const bool crowded : {false, true}) {
     ExchangeJob job(GetParam(), Reach::kAll, crowded);
     const std::size_t count = 4096 / static_cast<std::size_t>(job.ranks());
-    EXPECT_EQ(DirectExchange::boardUse(DirectKind::kAllReduce, count * 8, job.ranks(), crowded),
-              crowded ? DirectExchange::BoardUse::kAlways : DirectExchange::BoardUse::kOutOfReach);
+    EXPECT_EQ(DirectExchange::goesByBoards(DirectKind::kAllReduce, count * 8, job.ranks(), crowded), crowded);
     Buffers buffers = buffersOf(job.ranks(), count);
     for (int rank = 0; rank < job.ranks(); ++rank)
       job[rank].start(sumOf(buffers[static_cast<std::size_t>(rank)], job.ranks()));
@@ -147,30 +146,33 @@ TEST_P(DirectExchangeOf, OutOfReachEveryCollectiveGoesOverTheBoards) {
       }
 }
 
-TEST_P(DirectExchangeOf, AllToAllOfLittleDataGoesOverTheBoardsAlone) {
-  ExchangeJob job(GetParam(), Reach::kNone);
+// One all-to-all with blocks of `count` elements.
+void runAllToAll(ExchangeJob& job, std::size_t count, unsigned seed) {
   const auto n = static_cast<std::size_t>(job.ranks());
-  unsigned seed = 1;
-  for (const std::size_t count : {1, 2, 3, 17, 30}) {
-    ASSERT_EQ(DirectExchange::boardUse(DirectKind::kAlltoAll, count * 8, job.ranks(), false),
-              DirectExchange::BoardUse::kAlways);
-    const Buffers inputs = buffersOf(job.ranks(), count * n);
-    Buffers outputs(n, std::vector<std::int64_t>(count * n, -1));
-    for (std::size_t rank = 0; rank < n; ++rank)
-      job[static_cast<int>(rank)].start({.kind = DirectKind::kAlltoAll,
-                                         .input = reinterpret_cast<const std::byte*>(inputs[rank].data()),
-                                         .output = reinterpret_cast<std::byte*>(outputs[rank].data()),
-                                         .count = count,
-                                         .type = DataType::kInt64,
-                                         .reduction = copyOf(DataType::kInt64)});
-    ASSERT_THAT(job.finish(seed++), Each(Outcome::kDone));
-    for (std::size_t rank = 0; rank < n; ++rank)
-      for (std::size_t i = 0; i < count * n; ++i)
-        ASSERT_EQ(outputs[rank][i], inputs[i / count][rank * count + i % count])
-            << "of " << count << ", rank " << rank << ", element " << i;
+  const Buffers inputs = buffersOf(job.ranks(), count * n);
+  Buffers outputs(n, std::vector<std::int64_t>(count * n, -1));
+  for (std::size_t rank = 0; rank < n; ++rank)
+    job[static_cast<int>(rank)].start({.kind = DirectKind::kAlltoAll,
+                                       .input = reinterpret_cast<const std::byte*>(inputs[rank].data()),
+                                       .output = reinterpret_cast<std::byte*>(outputs[rank].data()),
+                                       .count = count,
+                                       .type = DataType::kInt64,
+                                       .reduction = copyOf(DataType::kInt64)});
+  ASSERT_THAT(job.finish(seed), Each(Outcome::kDone));
+  for (std::size_t rank = 0; rank < n; ++rank)
+    for (std::size_t i = 0; i < count * n; ++i)
+      ASSERT_EQ(outputs[rank][i], inputs[i / count][rank * count + i % count])
+          << "of " << count << ", rank " << rank << ", element " << i;
+}
+
+TEST_P(DirectExchangeOf, AllToAllOfAnySizeWhereverBuffersLie) {
+  for (const Reach reach : {Reach::kAll, Reach::kNone}) {
+    ExchangeJob job(GetParam(), reach);
+    unsigned seed = 1;
+    // In postings, in one piece, in several, and long enough to pause in between.
+    for (const std::size_t count : {1, 2, 3, 17, 30, 1000, 5000, 20011, 140003})
+      if (count * static_cast<std::size_t>(job.ranks()) < 500000) runAllToAll(job, count, seed++);
   }
-  EXPECT_EQ(DirectExchange::boardUse(DirectKind::kAlltoAll, 1 << 20, job.ranks(), false),
-            DirectExchange::BoardUse::kNever);
 }
 
 TEST_P(DirectExchangeOf, SmallBroadcastsOutOfReachComeFromTheBoardsAndLookAgainNowAndThen) {

@@ -1,6 +1,6 @@
 // A rank that is killed or stopped inside of the direct exchange: before it posts, before others have come,
 // in the middle of everybody's buffers, when it is through and others are not, and between two operations.
-// With memory that the others map, and with memory that the kernel copies for them.
+// With memory that the others map, and with memory whose content travels on the boards.
 
 #include <fmt/core.h>
 #include <gtest/gtest.h>

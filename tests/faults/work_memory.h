@@ -15,8 +15,8 @@ namespace xylem::testing {
 
 class WorkMemory {
  public:
-  // kShareable: peers of other processes map it; of the others the kernel copies. kPages: anybody who
-  // accesses it after lock() ends the process.
+  // kShareable: peers of other processes map it; of the others the content is copied through shared memory.
+  // kPages: anybody who accesses it after lock() ends the process.
   enum class Kind { kMalloc, kShareable, kPages };
 
   WorkMemory(Kind kind, std::size_t bytesEach);

@@ -160,10 +160,6 @@ class FuzzedExchange {
     const std::size_t element = elementBytes(work_.type);
     work_.count = kBoardSizes[input.take<std::uint8_t>() % std::size(kBoardSizes)] / element;
     work_.reduction = plainReduction(element, work_.scaled);
-    if (work_.kind == DirectKind::kAlltoAll &&
-        DirectExchange::boardUse(work_.kind, blockBytes(work_), kBoardRanks, false) !=
-            DirectExchange::BoardUse::kAlways)
-      work_.kind = DirectKind::kAllGather;
     input_.reset(new std::byte[inputBytes(work_, kBoardRanks)]{});
     output_.reset(new std::byte[outputBytes(work_, kBoardRanks)]{});
     const bool shares = (how & 128) != 0;
