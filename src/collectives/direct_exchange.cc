@@ -47,7 +47,7 @@ void DirectExchange::start(const DirectWork& work) {
   alwaysByBoards_ = goesByBoards(work.kind, blockBytes(work), ranks(), crowded_);
   // Once buffers were out of reach, all ranks go on like that until all say that theirs no longer are; where
   // they would not hear each other say so, they look again now and then.
-  const bool staysOut = outOfReach_ && (allMeet() || number_ % kLooksAgain != 0);
+  const bool staysOut = outOfReach_ && (allMeet() || ++unlooked_ % kLooksAgain != 0);
   begin(alwaysByBoards_ || staysOut);
 }
 

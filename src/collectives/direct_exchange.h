@@ -108,6 +108,7 @@ class DirectExchange {
   bool alwaysByBoards_ = false;  // wherever buffers lie
   bool byBoards_ = false;        // the data travels on the boards
   bool outOfReach_ = false;      // somebody's buffers were, the last time that they were needed
+  std::uint64_t unlooked_ = 0;   // operations for which that was taken for granted
   int next_ = 0;                 // rank to look at next
   int waitsFor_ = -1;
   // What this rank reads and writes, where it reaches that.
