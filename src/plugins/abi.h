@@ -26,6 +26,7 @@ typedef Result (*ProfileFunction)(void** event, int type, void* parent, std::int
 
 // dlsym takes a name made of one of these and the version: data symbols, the tables themselves.
 constexpr const char* kNetSymbol = "ncclNetPlugin_v";
+constexpr const char* kCollNetSymbol = "ncclCollNetPlugin_v";
 constexpr const char* kTunerSymbol = "ncclTunerPlugin_v";
 
 }  // namespace xylem::abi

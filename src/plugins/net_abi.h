@@ -20,6 +20,7 @@ constexpr int kNewestNet = 10;
 constexpr std::size_t kHandleBytes = 128;
 // What plugins whose sizes are ints take at most, in bytes; and what any plugin may claim.
 constexpr std::size_t kMostBytesBeforeV9 = std::size_t{1} << 30;
+constexpr std::size_t kMostReducedBytesBeforeV9 = std::size_t{1} << 29;
 constexpr std::size_t kMostBytes = std::size_t{1} << 40;
 // In *request when irecv is called, from version 9 on: the caller does not insist on being told of the end.
 constexpr std::uintptr_t kOptionalCompletion = 1;

@@ -3,21 +3,13 @@
 #include <array>
 #include <climits>
 
+#include "plugins/net_properties.h"
+
 namespace xylem {
 namespace {
 
 // NCCL of this version reports no events of networks; plugins take an untouched handle for that.
 abi::Result noEvents(void**, int, void*, std::int64_t, void*) { return abi::kSuccess; }
-
-// Larger than the properties of any version: plugins exist that write more than theirs has.
-constexpr std::size_t kPropertyBytes = 256;
-
-std::string textOf(const char* text) { return text == nullptr ? "" : text; }
-
-unsigned pointersOf(int bits) {
-  return (bits & abi::kPtrHost ? kHostPointer : 0u) | (bits & abi::kPtrCuda ? kCudaPointer : 0u) |
-         (bits & abi::kPtrDmaBuf ? kDmaBufPointer : 0u);
-}
 
 template <int V>
 class VersionedNet final : public NetFunctions {
@@ -62,32 +54,7 @@ class VersionedNet final : public NetFunctions {
   }
 
   abi::Result properties(int device, NetProperties& properties, int& deviceType) override {
-    union {
-      abi::Properties<V> read;
-      std::byte bytes[kPropertyBytes];
-    } raw{.bytes = {}};
-    const abi::Result result = table_.getProperties(device, &raw.read);
-    if (result != abi::kSuccess) return result;
-    const auto& read = raw.read;
-    properties = {.name = textOf(read.name),
-                  .pciPath = textOf(read.pciPath),
-                  .guid = read.guid,
-                  .speed = read.speed,
-                  .port = read.port,
-                  .latency = read.latency,
-                  .maxLinks = read.maxComms > 0 ? read.maxComms : INT_MAX,
-                  .maxReceives = std::max(read.maxRecvs, 1),
-                  .pointers = pointersOf(read.ptrSupport),
-                  .needsRegistration = true,
-                  .maxBytes = abi::kMostBytesBeforeV9};
-    deviceType = abi::kHostNetDevice;
-    if constexpr (V >= 7) deviceType = read.netDeviceType;
-    if constexpr (V >= 8) properties.registrationIsGlobal = read.regIsGlobal != 0;
-    if constexpr (V >= 9) {
-      properties.forceFlush = read.forceFlush != 0;
-      properties.maxBytes = read.maxP2pBytes;
-    }
-    return result;
+    return readProperties<V>(table_.getProperties, device, Carries::kMessages, properties, deviceType);
   }
 
   abi::Result listen(int device, NetHandle& handle, void*& comm) override {

@@ -7,6 +7,7 @@
 
 #include "plugins/library_names.h"
 #include "plugins/plugin_log.h"
+#include "plugins/plugin_result.h"
 
 namespace xylem {
 namespace {
@@ -25,20 +26,7 @@ std::unique_ptr<NetFunctions> netTable(const PluginLibrary& library) {
   return netFunctions(found.version, found.object);
 }
 
-void check(abi::Result result, const char* what, const std::string& name) {
-  if (result != abi::kSuccess)
-    throw Error(ResultCode::kSystemError, "{}: {} failed: {}", name, what, resultText(result));
-}
-
 }  // namespace
-
-std::string resultText(abi::Result result) {
-  static constexpr const char* kTexts[] = {"success",        "CUDA error",       "system error",
-                                           "internal error", "invalid argument", "invalid usage",
-                                           "remote error",   "in progress"};
-  const bool known = result >= 0 && result < static_cast<int>(std::size(kTexts));
-  return fmt::format("{} ({})", known ? kTexts[result] : "unknown result", result);
-}
 
 NetPlugin::NetPlugin(std::shared_ptr<const PluginLibrary> library, const std::shared_ptr<const Logger>& log)
     : library_(std::move(library)), functions_(netTable(*library_)), name_(functions_->name()) {
@@ -47,11 +35,11 @@ NetPlugin::NetPlugin(std::shared_ptr<const PluginLibrary> library, const std::sh
   if (name_ == kTwoLayouts && functions_->version() < kOneLayoutFrom)
     throw Error(ResultCode::kInvalidUsage, "{}: its version {} may have another layout than NCCL's", name_,
                 functions_->version());
-  check(functions_->init(pluginLog(log)), "init", name_);
+  requireSuccess(functions_->init(pluginLog(log)), "init", name_);
   if (const std::string missing = functions_->missing(); !missing.empty())
     throw Error(ResultCode::kInvalidUsage, "{} (v{}) has no function {}", name_, functions_->version(),
                 missing);
-  check(functions_->devices(devices_), "devices", name_);
+  requireSuccess(functions_->devices(devices_), "devices", name_);
   if (devices_ <= 0) throw Error(ResultCode::kInvalidUsage, "{} has no devices", name_);
   checkDevices();
   log->info(Subsystem::kInit, "{}: Loaded net plugin {} (v{})", kNetPluginWho, name_, functions_->version());
@@ -63,7 +51,7 @@ void NetPlugin::checkDevices() {
   for (int device = 0; device < devices_; ++device) {
     NetProperties read;
     int type = abi::kHostNetDevice;
-    check(functions_->properties(device, read, type), "getProperties", name_);
+    requireSuccess(functions_->properties(device, read, type), "getProperties", name_);
     if (type != abi::kHostNetDevice)
       throw Error(ResultCode::kInvalidUsage, "{}: device {} ({}) moves data by a GPU (type {})", name_,
                   device, read.name, type);
@@ -76,10 +64,21 @@ void NetPlugin::checkDevices() {
   }
 }
 
+std::shared_ptr<const CollPlugin> NetPlugin::collective(const std::shared_ptr<const Logger>& log) const {
+  std::call_once(askedCollective_, [&] {
+    try {
+      collective_ = std::make_shared<CollPlugin>(library_, log);
+    } catch (const Error& error) {
+      log->info(Subsystem::kInit, "{}: no CollNet: {}", kNetPluginWho, error.what());
+    }
+  });
+  return collective_;
+}
+
 NetProperties NetPlugin::properties(int device) const {
   NetProperties read;
   int type = 0;
-  check(functions_->properties(device, read, type), "getProperties", name_);
+  requireSuccess(functions_->properties(device, read, type), "getProperties", name_);
   read.pointers = kHostPointer;  // the only ones that are offered
   return read;
 }

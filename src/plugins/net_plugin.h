@@ -8,9 +8,11 @@
 //   if (choice.plugin) ... else for (const std::string& why : choice.refused) ...
 
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
+#include "plugins/coll_plugin.h"
 #include "plugins/net_functions.h"
 #include "plugins/plugin_library.h"
 
@@ -27,6 +29,9 @@ class NetPlugin {
   int deviceCount() const { return devices_; }
   NetProperties properties(int device) const;
   NetFunctions& functions() const { return *functions_; }
+  // What its library has for networks that reduce; null if nothing there serves, and the log says why. Looked
+  // for and initialised when first asked for.
+  std::shared_ptr<const CollPlugin> collective(const std::shared_ptr<const Logger>& log) const;
 
  private:
   void checkDevices();
@@ -35,6 +40,8 @@ class NetPlugin {
   std::unique_ptr<NetFunctions> functions_;
   std::string name_;
   int devices_ = 0;
+  mutable std::once_flag askedCollective_;
+  mutable std::shared_ptr<const CollPlugin> collective_;
 };
 
 struct NetPluginWish {
@@ -47,8 +54,5 @@ struct NetPluginChoice {
 };
 // The first of the list that serves. What was found once stays, and so does what was refused.
 NetPluginChoice chooseNetPlugin(const NetPluginWish& wish, const std::shared_ptr<const Logger>& log);
-
-// `system error (2)`.
-std::string resultText(abi::Result result);
 
 }  // namespace xylem

@@ -2,11 +2,10 @@
 
 #include <array>
 
+#include "plugins/plugin_result.h"
+
 namespace xylem {
 namespace {
-
-// Plugins report broken connections as either of the two.
-bool breaksLink(abi::Result result) { return result == abi::kSystemError || result == abi::kRemoteError; }
 
 void check(abi::Result result, const char* what, const NetPlugin& plugin) {
   if (result == abi::kSuccess) return;

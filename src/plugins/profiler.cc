@@ -5,7 +5,7 @@
 #include <atomic>
 
 #include "plugins/library_names.h"
-#include "plugins/net_plugin.h"
+#include "plugins/plugin_result.h"
 
 namespace xylem {
 namespace {

@@ -3,8 +3,8 @@
 #include <strings.h>
 
 #include "plugins/library_names.h"
-#include "plugins/net_plugin.h"
 #include "plugins/plugin_log.h"
+#include "plugins/plugin_result.h"
 #include "plugins/tuner_abi.h"
 
 namespace xylem {

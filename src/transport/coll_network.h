@@ -1,15 +1,15 @@
 #pragma once
 // A network that reduces by itself: switches that add up what several hosts send (CollNet in NCCL's terms).
-// An interface only: nothing here implements it, and a communicator without one has no CollNet algorithms.
 //
 //   auto listener = network.listen(device);               // all members exchange their handles
-//   auto group = network.connect(handles, myIndex, *listener);
-//   if (group->reduces(DataType::kFloat32, ReduceOp::kSum)) {
-//     NetRequest* r = group->iallreduce(in, out, count, type, op, inMemory, outMemory);
-//     while (!group->test(r)) ...
+//   auto link = network.connect(handles, self, *listener);
+//   if (network.reduces(DataType::kFloat32, ReduceOp::kSum)) {
+//     NetRequest* r = link->iallreduce(in, out, count, type, op, inMemory, outMemory);
+//     while (!link->test(r)) ...
 //   }
 //
-// Follows NCCL's collNet plugins. Unlike connecting two ranks, `connect` may wait for the other members.
+// Follows NCCL's collNet plugins, as far as an AllReduce needs them. Unlike connecting two ranks, `connect`
+// may wait for the other members. coll_connection.h makes queues of a link.
 
 #include <memory>
 #include <span>
@@ -19,28 +19,23 @@
 
 namespace xylem {
 
-// The members of a collective operation, one for each host and rail.
+// In place of a peer's rank, at the ends of queues: whom one waits for there only the network knows.
+constexpr int kReducingNetwork = -2;
+
+// One member's end of what joins the members, one of each host, on one channel. Broken links are LinkBroken,
+// as those of other networks; the text names the network.
 class CollLink {
  public:
   virtual ~CollLink() = default;
-  virtual bool reduces(DataType type, ReduceOp op) const = 0;
 
   virtual NetMemory* registerMemory(std::byte* data, std::size_t bytes, NetPointer kind) = 0;
   virtual void deregisterMemory(NetMemory* memory) = 0;
 
-  // All of them: null if not taken at the moment. All members make the same calls in the same order.
+  // Null if it is not taken at the moment. All members make the same calls in the same order.
   virtual NetRequest* iallreduce(const std::byte* in, std::byte* out, std::size_t count, DataType type,
                                  ReduceOp op, NetMemory* inMemory, NetMemory* outMemory) = 0;
-  // Of the array that all members' `bytesPerRank` make, the `windowBytes` from `windowOffset` on.
-  virtual NetRequest* iallgather(const std::byte* in, std::span<const NetBuffer> out,
-                                 std::size_t bytesPerRank, std::size_t windowOffset, std::size_t windowBytes,
-                                 NetMemory* inMemory) = 0;
-  virtual NetRequest* ireducescatter(std::span<const NetBuffer> in, std::byte* out, std::size_t bytesPerRank,
-                                     std::size_t windowOffset, std::size_t windowBytes, DataType type,
-                                     ReduceOp op, NetMemory* outMemory) = 0;
-  // Makes what has arrived visible to a GPU. Null: there is nothing to wait for.
-  virtual NetRequest* iflush(std::byte* data, std::size_t bytes, NetMemory* memory) = 0;
-  virtual bool test(NetRequest* request, std::size_t* bytes = nullptr) = 0;
+  // Moves on; true once the result is there.
+  virtual bool test(NetRequest* request) = 0;
 };
 
 class CollListener {
@@ -53,10 +48,12 @@ class CollNetwork {
  public:
   virtual ~CollNetwork() = default;
   virtual std::string_view name() const = 0;
-  virtual int deviceCount() const = 0;
+  // The device that is also the one of this number of the network for messages.
+  virtual int deviceBeside(int netDevice) const = 0;
   virtual NetProperties properties(int device) const = 0;
+  virtual bool reduces(DataType type, ReduceOp op) const = 0;
   virtual std::unique_ptr<CollListener> listen(int device) = 0;
-  // `handles`: of all members in their order, this one at `self`.
+  // `handles`: of all members in their order, this one at `self`. The listener is not needed afterwards.
   virtual std::unique_ptr<CollLink> connect(std::span<const NetHandle> handles, int self,
                                             CollListener& listener) = 0;
 };

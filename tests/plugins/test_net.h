@@ -37,6 +37,13 @@ inline int testNetLiving(int version) {
   return living == nullptr ? -1 : living();
 }
 
+// So many reductions its network has finished in this process.
+inline long testCollReduced(int version) {
+  const SharedLibrary library(testNetFile(version));
+  auto* reduced = library.function<long()>("testCollReduced");
+  return reduced == nullptr ? -1 : reduced();
+}
+
 // For as long as it lives; tests/plugins/net/faults.h has them all.
 class Faults {
  public:

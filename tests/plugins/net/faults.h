@@ -11,6 +11,18 @@
 //   TEST_NET_POINTERS=2       what memory it takes (1: the host's)
 //   TEST_NET_NO_HANDLES=1     registered memory is null (0)
 //   TEST_NET_MISSING=1        there is no isend (0)
+//
+// Of its network that reduces:
+//
+//   TEST_COLL_DEVICES=0       it has so many devices (1)
+//   TEST_COLL_INIT=2          init gives that result (0)
+//   TEST_COLL_CONNECT=6       connect gives that result at once (0)
+//   TEST_COLL_NOT=2           it does not do this operation (all)
+//   TEST_COLL_SLOW=20         so many looks at a request, once it is through, before test says so (0)
+//   TEST_COLL_BUSY=3          iallreduce does not take that many calls between two that it takes (0)
+//   TEST_COLL_BREAK_AFTER=10  the iallreduce of that number breaks the connections (never)
+//   TEST_COLL_BREAK=3         and gives this result (6)
+//   TEST_COLL_MAX=1024        so many bytes at once (all), from version 9 on
 
 #include <cstdlib>
 

@@ -20,6 +20,8 @@ constexpr int kMostReceives = 8;
 
 // So many objects of the plugin live; what nobody has closed.
 int living();
+// Other parts of the plugin count theirs with them.
+void noteMade(int objects);
 
 struct Memory {
   std::byte* data;

@@ -1,0 +1,250 @@
+#include "socket_coll.h"
+
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+
+#include "faults.h"
+
+namespace test_net {
+namespace {
+
+constexpr int kConnectMilliseconds = 20'000;
+constexpr std::size_t kCallBytes = sizeof(CollCall);
+constexpr int kSum = 0, kProd = 1, kMax = 2;
+
+std::atomic<long> reduced{0};
+
+std::size_t bytesOf(int type) {
+  constexpr std::size_t kBytes[] = {1, 1, 4, 4, 8, 8, 0, 4, 8};
+  return type >= 0 && type < static_cast<int>(std::size(kBytes)) ? kBytes[type] : 0;
+}
+
+template <typename T>
+void combineAs(std::byte* out, const std::byte* in, std::size_t count, int op) {
+  for (std::size_t i = 0; i < count; ++i) {
+    T a, b;
+    std::memcpy(&a, out + i * sizeof(T), sizeof(T));
+    std::memcpy(&b, in + i * sizeof(T), sizeof(T));
+    const T result = static_cast<T>(op == kSum    ? a + b
+                                    : op == kProd ? a * b
+                                    : op == kMax  ? std::max(a, b)
+                                                  : std::min(a, b));
+    std::memcpy(out + i * sizeof(T), &result, sizeof(T));
+  }
+}
+
+void combine(std::byte* out, const std::byte* in, const CollCall& call) {
+  using Combine = void (*)(std::byte*, const std::byte*, std::size_t, int);
+  constexpr Combine kCombine[] = {combineAs<std::int8_t>,
+                                  combineAs<std::uint8_t>,
+                                  combineAs<std::int32_t>,
+                                  combineAs<std::uint32_t>,
+                                  combineAs<std::int64_t>,
+                                  combineAs<std::uint64_t>,
+                                  nullptr,
+                                  combineAs<float>,
+                                  combineAs<double>};
+  kCombine[call.type](out, in, call.count, call.op);
+}
+
+std::size_t bytesOf(const CollCall& call) { return call.count * bytesOf(call.type); }
+
+}  // namespace
+
+bool collReduces(int type, int op) {
+  return bytesOf(type) > 0 && op >= 0 && op <= 3 && op != fault("TEST_COLL_NOT", -1);
+}
+
+long collReduced() { return reduced; }
+
+CollComm::CollComm(int self, std::vector<int> sockets) : self_(self) {
+  for (const int socket : sockets) streams_.emplace_back().socket = socket;
+  noteMade(1);
+}
+
+CollComm::~CollComm() {
+  noteMade(-1 - static_cast<int>(memories_.size()));
+  for (const CollStream& stream : streams_) close(stream.socket);
+}
+
+int CollComm::registerMemory(void* data, std::size_t bytes, int kind, void** memory) {
+  if (kind != 1 || data == nullptr || bytes == 0) return kInternal;
+  memories_.push_back({static_cast<std::byte*>(data), bytes});
+  noteMade(1);
+  *memory = &memories_.back();
+  return kSuccess;
+}
+
+int CollComm::deregisterMemory(void* memory) {
+  const auto before = memories_.size();
+  memories_.remove_if([&](const Memory& m) { return &m == memory; });
+  if (memories_.size() == before) return kInternal;
+  noteMade(-1);
+  return kSuccess;
+}
+
+bool CollComm::knows(const std::byte* data, std::size_t bytes, const void* memory) const {
+  return std::any_of(memories_.begin(), memories_.end(), [&](const Memory& m) {
+    return &m == memory && data >= m.data && data + bytes <= m.data + m.bytes;
+  });
+}
+
+int CollComm::iallreduce(const CollRequest& wanted, void* inMemory, void* outMemory, void** request) {
+  if (!collReduces(wanted.call.type, wanted.call.op) || wanted.call.count == 0) return kUsage;
+  const std::size_t bytes = bytesOf(wanted.call);
+  if (!knows(wanted.in, bytes, inMemory) || !knows(wanted.out, bytes, outMemory)) return kInternal;
+  if (failure_ != kSuccess) return failure_;
+  if (requests_.size() >= kRequests || refused_++ < fault("TEST_COLL_BUSY")) return kSuccess;
+  refused_ = 0;
+  if (++calls_ == fault("TEST_COLL_BREAK_AFTER", -1)) {
+    for (const CollStream& stream : streams_) shutdown(stream.socket, SHUT_RDWR);
+    return failure_ = static_cast<int>(fault("TEST_COLL_BREAK", kRemote));
+  }
+  requests_.push_back(wanted);
+  CollRequest& made = requests_.back();
+  made.comm = this;
+  made.looks = fault("TEST_COLL_SLOW");
+  pending_.push_back(&made);
+  *request = &made;
+  progress();
+  return kSuccess;
+}
+
+int CollComm::test(CollRequest& request, int* done, int* size) {
+  *done = 0;
+  progress();
+  if (!request.through) return failure_;
+  if (request.looks-- > 0) return kSuccess;
+  if (size != nullptr) *size = static_cast<int>(bytesOf(request.call));
+  *done = 1;
+  ++reduced;
+  requests_.remove_if([&](const CollRequest& r) { return &r == &request; });
+  return kSuccess;
+}
+
+void CollComm::progress() {
+  while (failure_ == kSuccess && !pending_.empty()) {
+    CollRequest& request = *pending_.front();
+    if (!(self_ == 0 ? reduceAll(request) : exchange(request))) return;
+    request.through = true;
+    pending_.pop_front();
+    combined_ = false;
+    for (CollStream& stream : streams_) stream.sent = stream.received = 0;
+  }
+}
+
+// Member 0.
+bool CollComm::reduceAll(CollRequest& request) {
+  if (!combined_) {
+    bool all = true;
+    for (CollStream& stream : streams_) all = receive(stream, request.call) && all;
+    if (!all) return false;
+    std::memmove(request.out, request.in, bytesOf(request.call));
+    for (CollStream& stream : streams_) combine(request.out, stream.elements.data(), request.call);
+    combined_ = true;
+  }
+  bool all = true;
+  for (CollStream& stream : streams_) all = send(stream, request.call, request.out) && all;
+  return all;
+}
+
+// The others.
+bool CollComm::exchange(CollRequest& request) {
+  CollStream& stream = streams_.front();
+  if (!send(stream, request.call, request.in) || !receive(stream, request.call)) return false;
+  std::memcpy(request.out, stream.elements.data(), bytesOf(request.call));
+  return true;
+}
+
+bool CollComm::moved(ssize_t bytes, std::size_t& so) {
+  if (bytes > 0) so += static_cast<std::size_t>(bytes);
+  if (bytes > 0 || (bytes < 0 && (errno == EAGAIN || errno == EINTR))) return bytes > 0;
+  failure_ = bytes == 0 ? kRemote : kSystem;
+  return false;
+}
+
+bool CollComm::send(CollStream& stream, const CollCall& call, const std::byte* elements) {
+  const std::size_t total = kCallBytes + bytesOf(call);
+  while (stream.sent < total) {
+    const bool inCall = stream.sent < kCallBytes;
+    const std::byte* from = inCall ? reinterpret_cast<const std::byte*>(&call) + stream.sent
+                                   : elements + (stream.sent - kCallBytes);
+    const std::size_t bytes = (inCall ? kCallBytes : total) - stream.sent;
+    if (!moved(::send(stream.socket, from, bytes, MSG_NOSIGNAL), stream.sent)) return false;
+  }
+  return true;
+}
+
+bool CollComm::receive(CollStream& stream, const CollCall& call) {
+  const std::size_t total = kCallBytes + bytesOf(call);
+  while (stream.received < total) {
+    const bool inCall = stream.received < kCallBytes;
+    if (!inCall && stream.heard != call) {
+      failure_ = kUsage;
+      return false;
+    }
+    stream.elements.resize(bytesOf(call));
+    std::byte* to = inCall ? reinterpret_cast<std::byte*>(&stream.heard) + stream.received
+                           : stream.elements.data() + (stream.received - kCallBytes);
+    const std::size_t bytes = (inCall ? kCallBytes : total) - stream.received;
+    if (!moved(recv(stream.socket, to, bytes, 0), stream.received)) return false;
+  }
+  return true;
+}
+
+namespace {
+
+bool waitFor(int socket, short events) {
+  pollfd ready{socket, events, 0};
+  return poll(&ready, 1, kConnectMilliseconds) > 0;
+}
+
+// Each member says who it is.
+int acceptAll(Listener& listener, std::size_t members, std::vector<int>& sockets) {
+  sockets.assign(members - 1, -1);
+  for (std::size_t i = 1; i < members; ++i) {
+    if (!waitFor(listener.socket, POLLIN)) return kRemote;
+    const int socket = accept4(listener.socket, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
+    std::int32_t self = 0;
+    if (socket < 0 || !waitFor(socket, POLLIN) || recv(socket, &self, sizeof self, 0) != sizeof self)
+      return kRemote;
+    if (self < 1 || static_cast<std::size_t>(self) >= members) return kInternal;
+    sockets[static_cast<std::size_t>(self) - 1] = socket;
+  }
+  return kSuccess;
+}
+
+int callFirst(const Handle& handle, std::int32_t self, std::vector<int>& sockets) {
+  const int socket = ::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+  sockets.push_back(socket);
+  if (::connect(socket, reinterpret_cast<const sockaddr*>(&handle.address), sizeof handle.address) != 0 &&
+      errno != EINPROGRESS)
+    return kSystem;
+  return waitFor(socket, POLLOUT) && send(socket, &self, sizeof self, MSG_NOSIGNAL) == sizeof self ? kSuccess
+                                                                                                   : kRemote;
+}
+
+}  // namespace
+
+int collConnect(const std::vector<Handle>& handles, int self, Listener& listener, CollComm** comm) {
+  if (fault("TEST_COLL_CONNECT") != kSuccess) return static_cast<int>(fault("TEST_COLL_CONNECT"));
+  std::vector<int> sockets;
+  const auto at = static_cast<std::size_t>(self);
+  const int result = at >= handles.size() ? kInternal
+                     : self == 0          ? acceptAll(listener, handles.size(), sockets)
+                                          : callFirst(handles.front(), self, sockets);
+  if (result == kSuccess)
+    *comm = new CollComm(self, sockets);
+  else
+    for (const int socket : sockets)
+      if (socket >= 0) close(socket);
+  return result;
+}
+
+}  // namespace test_net
