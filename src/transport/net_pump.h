@@ -41,7 +41,9 @@ class NetPump : public DrivenPump {
   virtual Drive rest(std::vector<pollfd>& fds) const = 0;
   // Whether something is left that the engine, if it sleeps, does not know of.
   virtual bool leftBehind() const = 0;
-  // Nothing moves from now on. By who holds busy_.
+  // Nothing moves from now on; `kBroken` leaves the cause some time to be heard of first. By who holds busy_.
+  enum State { kWorking, kBroken, kUnreachable, kWrong };
+  void fail(State state, Error why);
   void stop(Error why);
 
   std::atomic_flag busy_;  // held by the one who moves
@@ -57,10 +59,8 @@ class NetPump : public DrivenPump {
   std::uint64_t landingStep_ = 0;
 
  private:
-  enum State { kWorking, kBroken, kUnreachable, kWrong };
   bool pump(std::uint64_t step, Landing* landing) noexcept;
   bool guardedStep() noexcept;
-  void fail(State state, Error why);
 
   std::atomic<std::uint64_t> attention_{0};
   std::atomic<State> state_{kWorking};

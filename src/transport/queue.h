@@ -33,8 +33,8 @@ constexpr std::size_t kCounterBytes = 128;
 
 // Where the payload of a Simple step lies.
 struct StepNote {
-  // 0: in the step's slot. 1: at `address` in the writer's address space. Others: at offset `address` of the
-  // memory that the writer registered under this number.
+  // 0: in the step's slot, and `address` is the pump's (SendEnd::label). 1: at `address` in the writer's
+  // address space. Others: at offset `address` of the memory that the writer registered under this number.
   std::uint32_t region = 0;
   std::uint32_t bytes = 0;
   std::uint64_t address = 0;

@@ -37,7 +37,7 @@ class SendEnd {
   // Sends what was reserved.
   void commit(Protocol protocol, std::size_t bytes) {
     if (inSlots(protocol))
-      publish({.region = 0, .bytes = static_cast<std::uint32_t>(bytes), .address = 0});
+      publish({.region = 0, .bytes = static_cast<std::uint32_t>(bytes), .address = label_});
     else
       pack(protocol, staging_.get(largestStep_), bytes);
   }
@@ -47,7 +47,7 @@ class SendEnd {
     if (!hasRoom()) return false;
     if (inSlots(protocol)) {
       if (bytes > 0) std::memcpy(slot(), data, bytes);
-      publish({.region = 0, .bytes = static_cast<std::uint32_t>(bytes), .address = 0});
+      publish({.region = 0, .bytes = static_cast<std::uint32_t>(bytes), .address = label_});
     } else {
       pack(protocol, data, bytes);
     }
@@ -71,6 +71,10 @@ class SendEnd {
   // it is reading already, it is still reading as long as beingRead().
   void withdraw() noexcept { queue_.control->withdrawn.store(1, std::memory_order_seq_cst); }
   bool beingRead() const noexcept { return queue_.control->reading.load(std::memory_order_seq_cst) != 0; }
+
+  // What the notes of steps in slots say from now on beside that: something for the pump. Readers do not
+  // look.
+  void label(std::uint64_t label) { label_ = label; }
 
   // Goes on with what the network has not taken yet. For those who wait for something else meanwhile, maybe
   // for the answer to it.
@@ -118,6 +122,7 @@ class SendEnd {
   std::uint64_t clearAt_;   // the step before which LL words have to be cleared
   std::uint64_t seenHead_;  // the reader's counter as last seen
   std::uint64_t sharedUpTo_ = 0;
+  std::uint64_t label_ = 0;
   QueueMemory queue_;
   std::size_t llSlotBytes_;
   std::size_t ll128SlotBytes_;
