@@ -26,7 +26,10 @@ std::span<const Program> ringPrograms(Collective collective) {
 std::span<const Program> programsOf(Collective collective, Algorithm algorithm) {
   static const std::array<Program, 2> kTreeAllReduce = {kTreeReduceUp, kTreeBroadcastDown};
   if (algorithm == Algorithm::kRing) return ringPrograms(collective);
-  if (algorithm == Algorithm::kTree && collective == Collective::kAllReduce) return kTreeAllReduce;
+  // A chain is a tree whose root is the network.
+  if ((algorithm == Algorithm::kTree || algorithm == Algorithm::kCollnetChain) &&
+      collective == Collective::kAllReduce)
+    return kTreeAllReduce;
   if (algorithm == Algorithm::kPat && collective == Collective::kAllGather) return {&kPatAllGather, 1};
   if (algorithm == Algorithm::kPat && collective == Collective::kReduceScatter)
     return {&kPatReduceScatter, 1};

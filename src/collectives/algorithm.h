@@ -36,7 +36,7 @@ struct Shape {
   int position = 0;
   const int* order = nullptr;
   int root = 0;  // a rank: Broadcast, Reduce
-  // Trees: which of the queues exist: bit 0 up, bits 1 to 3 down.
+  // Trees, chains: which of the queues exist: bit 0 up, bits 1 to 3 down.
   std::uint32_t treePeers = 0;
 
   std::size_t offset = 0;  // where this channel's part starts in a rank's block
@@ -60,7 +60,8 @@ struct Program {
   Instruction (*at)(const Shape& shape, std::uint64_t index) = nullptr;
 };
 
-// The queues, by bit: rings: 0 is the previous (from) and the next rank (to). Trees: 0 up, 1 to 3 down. PAT:
+// The queues, by bit: rings: 0 is the previous (from) and the next rank (to). Trees: 0 up, 1 to 3 down; the
+// same in chains to a network that reduces, which is up at their heads. PAT:
 // k is the rank 2^k away; AllGather sends upwards, ReduceScatter downwards. Empty if there is no such
 // algorithm for the collective.
 std::span<const Program> programsOf(Collective collective, Algorithm algorithm);

@@ -37,6 +37,9 @@ void Lane::start(const LaneWork& work) {
   length_ = work.program.length(work_.shape);
   shared_ = 0;
   waitsFor_ = -1;
+  if (work_.label != 0)
+    for (SendEnd* to : work_.to)
+      if (to != nullptr) to->label(work_.label);
   open_ = next();
 }
 

@@ -42,6 +42,8 @@ struct LaneWork {
   Protocol protocol = Protocol::kSimple;
   // What a step carries at most, even where the queues take more: all ranks must cut alike.
   std::size_t mostBytes = std::numeric_limits<std::size_t>::max();
+  // For the pumps of the queues `to` (SendEnd::label); 0: nothing.
+  std::uint64_t label = 0;
 };
 
 class Lane {

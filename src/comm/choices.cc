@@ -33,10 +33,24 @@ const Candidate& mostTelling(const std::vector<Candidate>& excluded) {
   return byOperation == excluded.end() ? excluded.front() : *byOperation;
 }
 
+// The same, where NCCL_ALGO leaves nothing but CollNet.
+const Candidate& ofCollnet(const std::vector<Candidate>& excluded) {
+  const auto listed = std::find_if(excluded.begin(), excluded.end(), [](const Candidate& candidate) {
+    return isCollnet(candidate.algorithm) && candidate.protocol == Protocol::kSimple &&
+           candidate.excluded != Exclusion::kAlgorithmList;
+  });
+  return listed == excluded.end() ? excluded.front() : *listed;
+}
+
 }  // namespace
 
-Choices::Choices(const TuningModel& model, int channels, std::shared_ptr<const Tuner> tuner)
-    : model_(model), channels_(channels), tuner_(std::move(tuner)), entries_(kEntries) {}
+Choices::Choices(const TuningModel& model, int channels, std::shared_ptr<const Tuner> tuner,
+                 CollNetUse collnet)
+    : model_(model),
+      channels_(channels),
+      tuner_(std::move(tuner)),
+      collnet_(std::move(collnet)),
+      entries_(kEntries) {}
 
 int Choices::retune(Choice& choice) const {
   TunerOpinion opinion;
@@ -70,14 +84,29 @@ Operation Choices::describe(const CommOperation& operation, int aggregated) cons
   wanted.type = operation.type;
   wanted.reduction = operation.reduction.op;
   wanted.scaled = operation.reduction.scaled;
-  wanted.collnetWorks = false;
+  wanted.collnetWorks = collnet_.works(operation);
+  wanted.collnetDirect = false;
   wanted.aggregated = aggregated;
   return wanted;
+}
+
+void Choices::fallBack(Choice& choice) const {
+  if (!collnet_.otherwise) return;
+  const Operation& wanted = choice.operation;
+  Choice other = xylem::choose(*collnet_.otherwise, wanted);
+  if (other.best() == nullptr) return;
+  if (collnet_.log)
+    collnet_.log->info(Subsystem::kTuning, "{} of {} bytes: {}; it goes through {} in spite of NCCL_ALGO={}",
+                       name(wanted.collective), wanted.bytes,
+                       explain(ofCollnet(choice.ranking), wanted, model_), name(other.best()->algorithm),
+                       model_.options.algorithmList);
+  choice = std::move(other);
 }
 
 ChosenWay Choices::choose(const CommOperation& operation, int aggregated) const {
   const Operation wanted = describe(operation, aggregated);
   Choice choice = xylem::choose(model_, wanted);
+  if (choice.best() == nullptr) fallBack(choice);
   const int tunedChannels = tuner_ && choice.best() != nullptr ? retune(choice) : 0;
   const Candidate* best = choice.best();
   if (best == nullptr)
@@ -110,7 +139,8 @@ const ChosenWay& Choices::of(const CommOperation& operation, int aggregated) {
 }
 
 float Choices::predict(const CommOperation& operation) const {
-  const Choice choice = xylem::choose(model_, describe(operation, 1));
+  Choice choice = xylem::choose(model_, describe(operation, 1));
+  if (choice.best() == nullptr) fallBack(choice);
   return choice.best() == nullptr ? 0 : choice.best()->time;
 }
 

@@ -9,6 +9,7 @@
 #include <memory>
 #include <vector>
 
+#include "comm/collnet_use.h"
 #include "comm/operation.h"
 #include "tuning/choice.h"
 
@@ -26,7 +27,8 @@ struct ChosenWay {
 class Choices {
  public:
   // `channels`: those that collectives use; `ranks`: of the communicator.
-  Choices(const TuningModel& model, int channels, std::shared_ptr<const Tuner> tuner = nullptr);
+  Choices(const TuningModel& model, int channels, std::shared_ptr<const Tuner> tuner = nullptr,
+          CollNetUse collnet = {});
 
   // Throws if nothing can run it, with the reason (NCCL_ALGO and NCCL_PROTO can do that).
   const ChosenWay& of(const CommOperation& operation, int aggregated = 1);
@@ -44,13 +46,16 @@ class Choices {
   Operation describe(const CommOperation& operation, int aggregated) const;
   ChosenWay choose(const CommOperation& operation, int aggregated) const;
 
+  // What runs instead of CollNet where NCCL_ALGO leaves nothing else; leaves the choice where it does.
+  void fallBack(Choice& choice) const;
   // Puts the candidate that the tuner prefers first; the channels that it wants, or 0.
   int retune(Choice& choice) const;
 
   const TuningModel& model_;
   int channels_;
   std::shared_ptr<const Tuner> tuner_;  // null: none
-  std::vector<Entry> entries_;          // by hash; a newer one replaces an older
+  CollNetUse collnet_;
+  std::vector<Entry> entries_;  // by hash; a newer one replaces an older
 };
 
 }  // namespace xylem

@@ -9,6 +9,8 @@
 #include "channels/shared_graphs.h"
 #include "comm/host_description.h"
 #include "comm/host_report.h"
+#include "comm/reducing.h"
+#include "connect/collnet_links.h"
 #include "connect/rings.h"
 #include "connect/trees.h"
 #include "core/text_file.h"
@@ -101,8 +103,9 @@ std::shared_ptr<const Document> documentOf(const std::string& text, int rank) {
   return std::make_shared<const Document>(parseTopology(text, fmt::format("(host of rank {})", rank)));
 }
 
-PlanRequest requestOf(const Settings& settings) {
+PlanRequest requestOf(const Settings& settings, bool collnet) {
   PlanRequest request;
+  request.offered.collnet = collnet;
   request.hostsListed = true;
   request.graphFile = graphFileOf(settings);
   request.rules = Rules::kXylem;
@@ -111,11 +114,12 @@ PlanRequest requestOf(const Settings& settings) {
 
 // The channels of the host that is described so, for its other ranks. With one rank, or if channels come from
 // a file, there is nothing to share. What cannot be planned every rank says of itself.
-std::string searchFor(const std::string& description, int rank, int ranks, const Settings& settings) {
+std::string searchFor(const std::string& description, int rank, int ranks, bool collnet,
+                      const Settings& settings) {
   if (ranks == 1 || settings.isSet(Setting::kGraphFile)) return {};
   try {
     return writeGraphs(
-        searchHost(requestOf(settings), {documentOf(description, rank), {}, 1}, ranks, settings));
+        searchHost(requestOf(settings, collnet), {documentOf(description, rank), {}, 1}, ranks, settings));
   } catch (const Error&) {
     return {};
   }
@@ -163,6 +167,7 @@ JobHosts describeHosts(Bootstrap& bootstrap, std::span<const PeerInfo> peers, co
   JobHosts hosts;
   hosts.neighbourhood = neighbourhoodOf(peers, bootstrap.rank());
   const Neighbourhood& host = hosts.neighbourhood;
+  hosts.collnet = host.hosts > 1 && reducedByAll(peers) != 0;
   const RankSeat seat{bootstrap.rank(), host.localRank, static_cast<int>(host.ranks.size()), devices.device,
                       devices.networks};
   const RankDescription mine = describeForRank(settings, seat);
@@ -172,7 +177,8 @@ JobHosts describeHosts(Bootstrap& bootstrap, std::span<const PeerInfo> peers, co
   if (const std::string fused = fuseHost(
           bootstrap, host, mine, {hosts.busId, mine.hostDevice ? 1u : 0u, devices.device, devices.network});
       host.localRank == 0)
-    bytes = toBytes({key, fused, searchFor(fused, bootstrap.rank(), bootstrap.ranks(), settings)});
+    bytes =
+        toBytes({key, fused, searchFor(fused, bootstrap.rank(), bootstrap.ranks(), hosts.collnet, settings)});
   if (host.localRank == 0 && host.ranks.size() >= kManyRanks) giveBackMemory();
   const auto all =
       bootstrap.allGatherBytes(bytesOf(bytes), kMostReportBytes, "the exchange of the hosts' descriptions");
@@ -195,6 +201,9 @@ std::uint64_t hashOf(const Plan& plan) {
     for (const int rank : ringOf(c, channel)) hash.add(rank);
     for (int rank = 0; rank < c.job.ranks(); ++rank) hash.add(treeOf(c, rank, channel).up);
   }
+  hash.add(c.collnet ? 1 : 0);
+  for (int channel = 0; c.collnet && channel < c.nChannels(); ++channel)
+    for (int rank = 0; rank < c.job.ranks(); ++rank) hash.add(collnetChainOf(c, rank, channel).up);
   const TuningModel& model = plan.tuning.front();
   for (const Collective collective : kAllCollectives)
     for (const Algorithm algorithm : kAllAlgorithms)
@@ -206,7 +215,7 @@ std::uint64_t hashOf(const Plan& plan) {
 }
 
 Plan planOf(const JobHosts& hosts, const Settings& settings, bool decisions) {
-  PlanRequest request = requestOf(settings);
+  PlanRequest request = requestOf(settings, hosts.collnet);
   for (std::size_t i = 0; i < hosts.descriptions.size(); ++i)
     request.hosts.push_back({hosts.descriptions[i], {}, 1, hosts.searched[i]});
   request.hostOfRank = hosts.neighbourhood.hostOfRank;

@@ -28,6 +28,7 @@ struct JobHosts {
   // What was found on each; null where this rank has to search.
   std::vector<std::shared_ptr<const std::vector<HostGraphs>>> searched;
   std::uint64_t busId = 0;  // of this rank's device
+  bool collnet = false;     // all have a network that reduces
 };
 
 // What this rank computes on and what it sends through.

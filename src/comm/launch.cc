@@ -4,12 +4,19 @@
 
 #include "comm/launches.h"
 #include "device/scheduler.h"
+#include "transport/coll_network.h"
 
 namespace xylem {
 namespace {
 
+std::string nameOf(int peer) {
+  return peer == kReducingNetwork ? "the network" : fmt::format("rank {}", peer);
+}
+
 // So long nothing may go on before peers are suspected of being stopped.
 constexpr std::chrono::milliseconds kPause{100};
+
+constexpr int kNobody = -1;  // in particular
 
 }  // namespace
 
@@ -248,8 +255,8 @@ void Launch::checkStall() {
   bool waits = !compared_;
   for (const Track* track : open_) {
     const int peer = waitsFor(*track);
-    if (peer < 0) continue;
-    if (!waits) flight_.wait(peer, FlightWait::kData);
+    if (peer == kNobody) continue;
+    if (!waits) flight_.wait(peer == kReducingNetwork ? kNobody : peer, FlightWait::kData);
     waits = true;
     const char* what = name(track->works[track->current].function);
     std::string_view how;
@@ -276,10 +283,10 @@ void Launch::checkPatience(const Track& track, int peer) {
   const char* what = name(track.works[track.current].function);
   const std::string stopped = launches_.stopped().remark();
   if (patience.fails)
-    throw Error(ResultCode::kRemoteError, "timed out after {} s in {}: rank {} waits for rank {}{}",
-                patience.span.count(), what, launches_.rank(), peer, stopped);
-  launches_.log().warn("{} : rank {} has waited {} s for rank {}, which is alive{}", what, launches_.rank(),
-                       patience.span.count(), peer, stopped);
+    throw Error(ResultCode::kRemoteError, "timed out after {} s in {}: rank {} waits for {}{}",
+                patience.span.count(), what, launches_.rank(), nameOf(peer), stopped);
+  launches_.log().warn("{} : rank {} has waited {} s for {}, which is alive{}", what, launches_.rank(),
+                       patience.span.count(), nameOf(peer), stopped);
   warned_ = true;
 }
 

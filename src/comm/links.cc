@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "connect/collnet_links.h"
 #include "connect/rings.h"
 #include "connect/trees.h"
 
@@ -51,7 +52,20 @@ LinkScope linkScope(const Plan& plan, int channels) {
     for (const Collective c : {Collective::kAllGather, Collective::kReduceScatter})
       scope.pat = scope.pat || model.usable(c, Algorithm::kPat, protocol);
   }
+  scope.collnet = plan.connections.collnet &&
+                  model.usable(Collective::kAllReduce, Algorithm::kCollnetChain, Protocol::kSimple);
+  for (int channel = 0; channel < channels; ++channel)
+    scope.collnet = scope.collnet && !collnetChainHeads(plan.connections, channel).empty();
   return scope;
+}
+
+std::vector<int> headsBeside(const Connections& c, int rank, int channel) {
+  const std::vector<int> heads = collnetChainHeads(c, channel);
+  const auto self = std::find(heads.begin(), heads.end(), rank);
+  if (self == heads.end() || heads.size() < 2) return {};
+  const auto next = self + 1 == heads.end() ? heads.begin() : self + 1;
+  const auto before = self == heads.begin() ? heads.end() - 1 : self - 1;
+  return next == before ? std::vector{*next} : std::vector{*before, *next};
 }
 
 LinkPlan planLinks(const Plan& plan, int rank, const LinkScope& scope) {
@@ -73,6 +87,15 @@ LinkPlan planLinks(const Plan& plan, int rank, const LinkScope& scope) {
         receiveFrom(peer);
       }
     }
+    if (scope.collnet) {
+      const CollnetChain chain = collnetChainOf(c, rank, channel);
+      for (const int peer : {chain.up, chain.down}) {
+        if (peer < 0 || peer == ranks) continue;
+        sendTo(peer);
+        receiveFrom(peer);
+      }
+      for (const int head : headsBeside(c, rank, channel)) links[head];
+    }
     if (scope.pat)
       for (const int distance : distances(ranks))
         for (const int peer : {(rank + distance) % ranks, (rank + ranks - distance) % ranks}) {
@@ -84,7 +107,7 @@ LinkPlan planLinks(const Plan& plan, int rank, const LinkScope& scope) {
 }
 
 Links::Links(const Plan& plan, int rank, const LinkScope& scope, const LinkPlan& wanted,
-             const std::map<int, Connection*>& connections) {
+             const std::map<int, Connection*>& connections, std::span<const NetworkEnds> network) {
   const Connections& c = plan.connections;
   const int ranks = c.job.ranks();
   for (int channel = 0; channel < scope.channels; ++channel) {
@@ -103,6 +126,14 @@ Links::Links(const Plan& plan, int rank, const LinkScope& scope, const LinkPlan&
         links.tree.from.push_back(queues.from(peer));
         links.tree.to.push_back(queues.to(peer));
       }
+    }
+    if (!network.empty()) {
+      const CollnetChain chain = collnetChainOf(c, rank, channel);
+      const NetworkEnds& ends = network[static_cast<std::size_t>(channel)];
+      const bool head = chain.up == ranks;
+      links.collnetChain = {{head ? ends.from : queues.from(chain.up), queues.from(chain.down)},
+                            {head ? ends.to : queues.to(chain.up), queues.to(chain.down)}};
+      links.chainPeers = chain.down < 0 ? 1 : 3;
     }
     if (scope.pat)
       for (const int distance : distances(ranks)) {

@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "libfabric/fabric_network.h"
+#include "plugins/plugin_coll_network.h"
 #include "plugins/plugin_network.h"
 #include "transport/socket_network.h"
 
@@ -24,6 +25,12 @@ std::string busIdOf(const std::string& pciPath) {
   return std::count(last.begin(), last.end(), ':') == 2 ? last : "";
 }
 
+bool hasDevice(const CollPlugin& plugin, const std::string& name) {
+  for (int device = 0; device < plugin.deviceCount(); ++device)
+    if (plugin.properties(device).name == name) return true;
+  return false;
+}
+
 }  // namespace
 
 NetworkChoice NetworkChoice::of(const Settings& settings, const std::string& asked,
@@ -35,6 +42,7 @@ NetworkChoice NetworkChoice::of(const Settings& settings, const std::string& ask
     choice.kind_ = Kind::kPlugin;
     choice.plugin_ = std::move(plugins.plugin);
     log->info(Subsystem::kInit, "Using network {}", choice.plugin_->name());
+    if (settings.integer(Setting::kCollnetEnable) == 1) choice.collective_ = choice.plugin_->collective(log);
   } else if (wanted.empty() || same(wanted, kSocketName)) {
     choice.kind_ = Kind::kSocket;
   } else if (same(wanted, kFabricName)) {
@@ -75,6 +83,10 @@ std::unique_ptr<Network> NetworkChoice::make(const Secret& secret, const Setting
   throw Error(ResultCode::kInvalidUsage, "{}", reason_);
 }
 
+std::shared_ptr<CollNetwork> NetworkChoice::reducing() const {
+  return collective_ ? std::make_shared<PluginCollNetwork>(plugin_, collective_) : nullptr;
+}
+
 // Nothing where the interfaces stand for themselves.
 std::vector<NetProperties> NetworkChoice::properties() const {
   std::vector<NetProperties> all;
@@ -96,6 +108,7 @@ std::optional<std::vector<NetDevice>> NetworkChoice::devices() const {
     device.port = read.port;
     device.guid = read.guid;
     device.maxConnections = read.maxLinks;
+    if (collective_) device.reduces = hasDevice(*collective_, read.name);
     devices.push_back(std::move(device));
   }
   return devices;

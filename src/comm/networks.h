@@ -17,6 +17,7 @@
 
 #include "plugins/net_plugin.h"
 #include "topology/detect_net_device.h"
+#include "transport/coll_network.h"
 #include "transport/network.h"
 #include "wire/secret.h"
 
@@ -37,6 +38,8 @@ class NetworkChoice {
   std::optional<std::vector<NetDevice>> devices() const;
   // Empty if there is none.
   NetworkName name() const;
+  // The one beside it that reduces, if NCCL_COLLNET_ENABLE asks for it and the plugin has one; else null.
+  std::shared_ptr<CollNetwork> reducing() const;
   // Whether the interfaces are the network.
   bool sockets() const { return kind_ == Kind::kSocket; }
 
@@ -47,6 +50,7 @@ class NetworkChoice {
   Kind kind_ = Kind::kNone;
   std::string reason_;  // why there is none
   std::shared_ptr<const NetPlugin> plugin_;
+  std::shared_ptr<const CollPlugin> collective_;
   std::shared_ptr<const std::vector<FabricDevice>> fabric_;
 };
 

@@ -18,6 +18,7 @@ struct PeerInfo {
   std::int32_t version = 0;       // NCCL_VERSION_CODE; must be the same everywhere
   std::uint64_t direct = 0;       // 1: may exchange directly with its host; no algorithm was asked for
   std::int64_t checked = 0;       // 1: XYLEM_CHECK; one is enough for all
+  std::uint64_t reduces = 0;      // what its network does by itself (comm/reducing.h)
   CoreSet cores;                  // on which this rank may run
 };
 

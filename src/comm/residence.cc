@@ -9,6 +9,7 @@
 #include "comm/direct_work.h"
 #include "comm/flight_dump.h"
 #include "comm/net_devices.h"
+#include "comm/reducing.h"
 #include "comm/schedule.h"
 #include "device/scheduler.h"
 #include "plan/graph_dump.h"
@@ -71,14 +72,14 @@ Residence::Residence(std::unique_ptr<Bootstrap> bootstrap, const Membership& mem
       bootstrap_(std::move(bootstrap)),
       watch_(rank_) {
   try {
-    meet(settings, membership);
+    meet(settings, membership, network);
     hosts_ =
         describeHosts(*bootstrap_, peers_, settings, {membership.device, network.name(), network.devices()});
     timer_.lap(InitPart::kTopology);
     plan(settings);
     channels_ = channelsToUse(settings, config);
     openTransports(network, settings);
-    connect(settings);
+    connect(network, settings);
     bootstrap_->barrier("the last step of joining");
     // Until then everybody learns of failures from the bootstrap.
     watch_.add(*transports_);
@@ -99,9 +100,10 @@ Residence::Residence(std::unique_ptr<Bootstrap> bootstrap, const Membership& mem
 Residence::~Residence() = default;
 
 // The first exchange: who everybody is.
-void Residence::meet(const Settings& settings, const Membership& membership) {
-  peers_ = bootstrap_->allGather(describePeer(settings, rank_, membership.device),
-                                 "the exchange of peer information");
+void Residence::meet(const Settings& settings, const Membership& membership, const NetworkChoice& network) {
+  PeerInfo mine = describePeer(settings, rank_, membership.device);
+  if (const auto reducing = network.reducing()) mine.reduces = reducedBy(*reducing);
+  peers_ = bootstrap_->allGather(mine, "the exchange of peer information");
   checkVersions(peers_, rank_);
   checked_ = ranks_ > 1 && std::any_of(peers_.begin(), peers_.end(),
                                        [](const PeerInfo& peer) { return peer.checked != 0; });
@@ -171,7 +173,33 @@ void Residence::openTransports(const NetworkChoice& network, const Settings& set
   timer_.lap(InitPart::kAllGathers);
 }
 
-void Residence::connect(const Settings& settings) {
+// The heads of chains connect to the network that reduces, if the plan has one. Where that fails nobody uses
+// it.
+void Residence::connectCollNet(const NetworkChoice& network, const Settings& settings) {
+  if (!scope_.collnet) return;
+  CollNetBasics basics{network.reducing(), channels_, stepBytes_, {}, &transports_->engine()};
+  for (const auto& [peer, connection] : connections_) basics.connections[peer] = connection.get();
+  collnet_.emplace(plan_, rank_, std::move(basics));
+  // The other ranks wait in the bootstrap meanwhile, and shall not be the first to lose patience.
+  const std::chrono::seconds timeout(settings.integer(Setting::kTimeout));
+  const std::string reason = collnet_->connect(
+      *bootstrap_,
+      {Deadline::after(std::chrono::milliseconds(timeout) / 2), [this] { bootstrap_->check(); }});
+  if (!reason.empty()) {
+    log_.info(Subsystem::kInit, "CollNet is off: {}", reason);
+    collnet_.reset();
+    return;
+  }
+  for (int channel = 0; channel < channels_; ++channel) {
+    const auto& connection = collnet_->connections()[static_cast<std::size_t>(channel)];
+    if (!connection) continue;
+    watch_.add(*connection);
+    log_.info(Subsystem::kInit, "CollNet {:02}/0 : {} [send] and [receive] via {}", channel, rank_,
+              connection->via(QueueUse::kSend, 0));
+  }
+}
+
+void Residence::connect(const NetworkChoice& network, const Settings& settings) {
   scope_ = linkScope(plan_, channels_);
   wanted_ = planLinks(plan_, rank_, scope_);
   makeConnections();
@@ -194,12 +222,17 @@ void Residence::connect(const Settings& settings) {
     throw;
   }
   logConnected(log_, {plan_, rank_, scope_, byPeer, kinds_});
+  connectCollNet(network, settings);
   logTuning(log_, plan_, rank_, channels_);
-  links_ = Links(plan_, rank_, scope_, wanted_, byPeer);
+  links_ =
+      Links(plan_, rank_, scope_, wanted_, byPeer, collnet_ ? collnet_->ends() : std::vector<NetworkEnds>{});
 
+  const int view = plan_.job().viewOf(rank_);
+  CollNetUse collnet = collNetUse(plan_, view, settings, collnet_ ? reducedByAll(peers_) : 0);
+  collnet.log = sharedLog_;
   const TunedJob job{static_cast<std::size_t>(ranks_), static_cast<std::size_t>(hosts_.neighbourhood.hosts)};
-  choices_.emplace(plan_.tuning[static_cast<std::size_t>(plan_.job().viewOf(rank_))], channels_,
-                   findTuner(settings, job, sharedLog_));
+  choices_.emplace(plan_.tuning[static_cast<std::size_t>(view)], channels_,
+                   findTuner(settings, job, sharedLog_), std::move(collnet));
   transfers_.emplace(plan_, *netChoice_, rank_, channels_, checked_, settings, *transports_, watch_, log_);
   if (Boards::possible(peers_, *netChoice_))
     boards_.emplace(rank_, peers_, hostCores().crowded, *transports_, watch_);

@@ -15,6 +15,7 @@
 #include "comm/call_check.h"
 #include "comm/check_links.h"
 #include "comm/choices.h"
+#include "comm/coll_net.h"
 #include "comm/communicator.h"
 #include "comm/init_timer.h"
 #include "comm/job_plan.h"
@@ -56,10 +57,11 @@ class Residence {
   void tellPeers(const Error& error) noexcept { watch_.abort(rank_, error.what()); }
 
  private:
-  void meet(const Settings& settings, const Membership& membership);
+  void meet(const Settings& settings, const Membership& membership, const NetworkChoice& network);
   void plan(const Settings& settings);
   void openTransports(const NetworkChoice& network, const Settings& settings);
-  void connect(const Settings& settings);
+  void connect(const NetworkChoice& network, const Settings& settings);
+  void connectCollNet(const NetworkChoice& network, const Settings& settings);
   void makeConnections();
   void issue(std::span<const CommOperation> operations);
   void launchProfiled(std::span<const CommOperation> operations);
@@ -93,6 +95,7 @@ class Residence {
   std::unique_ptr<Transports> transports_;
   std::map<int, std::unique_ptr<Connection>> connections_;  // of collectives, by peer
   std::map<int, TransportKind> kinds_;                      // of these
+  std::optional<CollNet> collnet_;                          // nothing where it does not work
   Links links_;
   std::optional<Choices> choices_;
   std::optional<Transfers> transfers_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "comm/direct_work.h"
+#include "transport/coll_pump.h"
 #include "tuning/split.h"
 
 namespace xylem {
@@ -77,7 +78,8 @@ class CollectiveScheduler {
     shape.position = links.position;
     shape.order = links.order.data();
     shape.root = operation.peer;
-    shape.treePeers = links.treePeers;
+    const bool collnet = isCollnet(way.algorithm);
+    shape.treePeers = collnet ? links.chainPeers : links.treePeers;
     shape.offset = part.offset;
     shape.count = part.count;
     shape.block = operation.count;
@@ -98,6 +100,8 @@ class CollectiveScheduler {
       work.lane[i] = {
           programs[i], shape,        {operation.send, operation.receive, nullptr}, queues.from, queues.to,
           reduction,   way.protocol, scheduling_.stepBytes[way.protocol]};
+    // Of an AllReduce's two programs the first one goes up.
+    if (collnet) work.lane[0].label = reductionLabel(operation.type, operation.reduction.op);
   }
 
  private:

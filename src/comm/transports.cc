@@ -38,6 +38,8 @@ Transports::Transports(const TransportBasics& basics, std::unique_ptr<Network> n
 
 Transports::~Transports() = default;
 
+Engine& Transports::engine() { return members_->proxy; }
+
 void Transports::announce(Peer& self) {
   members_->p2p.announce(self);
   members_->shm.announce(self);

@@ -15,6 +15,7 @@
 #include "connect/net_choice.h"
 #include "core/log.h"
 #include "core/settings.h"
+#include "transport/engine.h"
 #include "transport/network.h"
 #include "transport/transport.h"
 #include "wire/secret.h"
@@ -47,6 +48,8 @@ class Transports {
   void announce(Peer& self);
   void know(std::vector<Peer> peers) { peers_ = std::move(peers); }
 
+  // The proxy's, for the queues of other networks; it ends with the transports.
+  Engine& engine();
   // This rank gives up.
   void abort(int culprit, std::string_view text);
 

@@ -19,6 +19,24 @@ CollnetChain collnetChainOf(const Connections& c, int rank, int channel) {
           position + 1 < chain.gpuCount ? at(position + 1) : -1};
 }
 
+std::vector<int> collnetChainHeads(const Connections& c, int channel) {
+  std::vector<int> heads;
+  for (const int rank : c.nodes.firstRank) {
+    const RankView& view = c.job.view(rank);
+    const ChannelGraph& chain = (*view.graphs)[GraphKind::kCollnetChain];
+    const int searched = c.source(rank, channel).searched;
+    if (searched >= chain.nChannels) return {};
+    heads.push_back(c.job.rankAt(c.job.hostOf(rank), view, chain, searched, 0));
+  }
+  return heads;
+}
+
+int collnetChainDevice(const Connections& c, int head, int channel) {
+  const RankView& view = c.job.view(head);
+  const int net = (*view.graphs)[GraphKind::kCollnetChain].startNet(c.source(head, channel).searched);
+  return net < 0 ? 0 : view.system->net(view.system->node(NodeType::kNet, net)).dev;
+}
+
 CollnetDirect collnetDirectOf(const Connections& c, int rank) {
   const RankView& view = c.job.view(rank);
   const int host = c.job.hostOf(rank);

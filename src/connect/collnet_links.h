@@ -13,6 +13,10 @@ struct CollnetChain {
   int down = -1;  // the rank after
 };
 CollnetChain collnetChainOf(const Connections& connections, int rank, int channel);
+// The first rank of each node's chain, by node; nothing if a node has none on this channel.
+std::vector<int> collnetChainHeads(const Connections& connections, int channel);
+// The device by which a head gets at the network.
+int collnetChainDevice(const Connections& connections, int head, int channel);
 
 // The same on all channels.
 struct CollnetDirect {

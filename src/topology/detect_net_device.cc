@@ -48,6 +48,7 @@ std::vector<ElementId> addNets(Document& document, CpuElements& cpus, PciTree& p
     document.setIfAbsent(net, "guid", fmt::format("{:#x}", device.guid));
     document.setIfAbsent(net, "maxconn", std::to_string(device.maxConnections));
     document.setIfAbsent(net, "gdr", device.gdr ? "1" : "0");
+    if (device.reduces) document.setIfAbsent(net, "coll", *device.reduces ? "1" : "0");
     nets.push_back(net);
   }
   return nets;

@@ -7,6 +7,7 @@
 // attributes, except its number.
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -24,7 +25,8 @@ struct NetDevice {
   int port = 0;
   std::uint64_t guid = 0;  // equal for the ports of one card
   int maxConnections = 0;
-  bool gdr = false;  // reaches GPU memory
+  bool gdr = false;             // reaches GPU memory
+  std::optional<bool> reduces;  // leads to a network that reduces (CollNet); nothing: nobody asked
 
   bool operator==(const NetDevice&) const = default;
 };

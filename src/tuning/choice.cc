@@ -57,6 +57,7 @@ Exclusion excludedNvls(const TuningInput& input, const Operation& operation, Alg
 
 Exclusion excludedByOperation(const TuningInput& input, const Operation& operation, Algorithm algorithm) {
   if (isCollnet(algorithm) && !operation.collnetWorks) return Exclusion::kCollnetOperands;
+  if (algorithm == Algorithm::kCollnetDirect && !operation.collnetDirect) return Exclusion::kNoProgram;
   if (algorithm == Algorithm::kCollnetDirect && input.maxLocalRanks > kMostCollnetDirectRanks)
     return Exclusion::kManyLocalRanks;
   if (isNvls(algorithm)) return excludedNvls(input, operation, algorithm);

@@ -22,9 +22,10 @@ struct Operation {
   std::uint64_t bytes = 0;
   DataType type = DataType::kFloat32;
   ReduceOp reduction = ReduceOp::kSum;
-  bool scaled = false;       // a sum of scaled operands (ncclRedOpCreatePreMulSum)
-  bool collnetWorks = true;  // the network can do this type and reduction, where there is CollNet
-  int aggregated = 1;        // operations of a group that this one stands for
+  bool scaled = false;        // a sum of scaled operands (ncclRedOpCreatePreMulSum)
+  bool collnetWorks = true;   // the network can do this type and reduction, where there is CollNet
+  bool collnetDirect = true;  // whoever executes it has this algorithm
+  int aggregated = 1;         // operations of a group that this one stands for
 };
 
 struct Candidate {

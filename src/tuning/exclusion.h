@@ -35,6 +35,7 @@ enum class Exclusion : std::uint8_t {
   kLl128Architecture,  // not on these GPUs
   // By the operation; from here on the order says so.
   kManyLocalRanks,   // CollNetDirect serves up to eight ranks per node
+  kNoProgram,        // whoever executes it does not have the algorithm
   kCollnetOperands,  // the network does not do this type and reduction
   kNvlsOperands,     // multicast does not do this type and reduction
   kNvlsSpread,       // NVLS gathers and scatters on one node of up to 32 ranks

@@ -68,6 +68,8 @@ std::string explain(const Candidate& candidate, const Operation& operation, cons
     case Exclusion::kManyLocalRanks:
       return fmt::format("{} serves up to {} ranks per node: there are {}", algorithm,
                          kMostCollnetDirectRanks, input.maxLocalRanks);
+    case Exclusion::kNoProgram:
+      return fmt::format("Xylem does not run {}, only plans it", algorithm);
     case Exclusion::kCollnetOperands:
       return fmt::format("CollNet does not do {} of {}", name(operation.reduction), name(operation.type));
     case Exclusion::kNvlsOperands:

@@ -68,6 +68,21 @@ TEST(Choice, SaysWhyOthersDoNotRun) {
   EXPECT_EQ(whyNot(choice, Algorithm::kNvls, Protocol::kLl), Exclusion::kSimpleOnly);
 }
 
+TEST(Choice, LeavesOutWhatTheExecutorDoesNotHave) {
+  TuningModel model = modelOf(twoSwitchedHosts());
+  model.excluded[Collective::kAllReduce][Algorithm::kCollnetDirect][Protocol::kSimple] = Exclusion::kNone;
+  model.bandwidth[Collective::kAllReduce][Algorithm::kCollnetDirect][Protocol::kSimple] = 1000;
+  Operation operation{.bytes = 1 << 20};
+  EXPECT_EQ(choose(model, operation).best()->algorithm, Algorithm::kCollnetDirect);
+  operation.collnetDirect = false;
+  const Choice choice = choose(model, operation);
+  EXPECT_NE(choice.best()->algorithm, Algorithm::kCollnetDirect);
+  EXPECT_EQ(whyNot(choice, Algorithm::kCollnetDirect), Exclusion::kNoProgram);
+  EXPECT_EQ(
+      explain({Algorithm::kCollnetDirect, Protocol::kSimple, 0, Exclusion::kNoProgram}, operation, model),
+      "Xylem does not run CollNetDirect, only plans it");
+}
+
 TEST(Choice, NothingLeftIsNoChoice) {
   const TuningModel model = modelOf(twoSmallHosts(), {{"NCCL_ALGO", "Tree"}});
   const Choice choice = choose(model, {.collective = Collective::kBroadcast, .bytes = 8});
