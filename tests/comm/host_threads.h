@@ -5,6 +5,7 @@
 //
 // Whoever ends a communicator itself leaves null in its place.
 
+#include <barrier>
 #include <mutex>
 
 #include "comm/rank_threads.h"
@@ -17,6 +18,7 @@ inline std::vector<RankResult> runOnHosts(int hosts, int perHost,
   ncclUniqueId id;
   EXPECT_EQ(ncclGetUniqueId(&id), ncclSuccess) << ncclGetLastError(nullptr);
   std::vector<RankResult> results(static_cast<std::size_t>(hosts * perHost));
+  std::barrier called(hosts * perHost);
   std::vector<std::thread> threads;
   for (int rank = 0; rank < hosts * perHost; ++rank)
     threads.emplace_back([&, rank] {
@@ -31,6 +33,8 @@ inline std::vector<RankResult> runOnHosts(int hosts, int perHost,
         result.init = ncclCommInitRank(&comm, hosts * perHost, id, rank);
         unsetenv("NCCL_HOSTID");
       }
+      // What goes on in the background reads variables, too.
+      called.arrive_and_wait();
       if (const ncclResult_t end = ncclGroupEnd(); result.init == ncclSuccess) result.init = end;
       result.text = ncclGetLastError(nullptr);
       if (result.init != ncclSuccess) return;
