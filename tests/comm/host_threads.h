@@ -23,12 +23,12 @@ inline std::vector<RankResult> runOnHosts(int hosts, int perHost,
   for (int rank = 0; rank < hosts * perHost; ++rank)
     threads.emplace_back([&, rank] {
       RankResult& result = results[static_cast<std::size_t>(rank)];
-      cudaSetDevice(rank);
       ncclComm_t comm = nullptr;
       ncclGroupStart();
       {
         // Variables are read by the call, which within a group does not wait.
         const std::lock_guard lock(environment);
+        cudaSetDevice(rank);
         setenv("NCCL_HOSTID", ("host-" + std::to_string(rank / perHost)).c_str(), 1);
         result.init = ncclCommInitRank(&comm, hosts * perHost, id, rank);
         unsetenv("NCCL_HOSTID");
