@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "bootstrap/job.h"
+#include "support/free_address.h"
 #include "wire/interfaces.h"
 #include "wire/socket.h"
 
@@ -11,6 +12,7 @@ namespace {
 
 using ::testing::AnyOf;
 using ::testing::Each;
+using testing::freeAddress;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using testing::Job;
@@ -19,12 +21,6 @@ using testing::loopbackSettings;
 Settings with(Settings settings, Setting setting, const std::string& value) {
   settings.set(spec(setting), value, "test");
   return settings;
-}
-
-// An address with a port that was free a moment ago.
-SocketAddress freeAddress(const std::string& host) {
-  const FileDescriptor listener = listenTcp(SocketAddress::parse(host + ":0"));
-  return SocketAddress::boundTo(listener.get());
 }
 
 bool hasAddress(int family, bool linkLocal, std::string* name = nullptr) {

@@ -85,8 +85,8 @@ TEST_P(CollNetJob, ReducesAllThatTheNetworkCan) {
 INSTANTIATE_TEST_SUITE_P(Shapes, CollNetJob,
                          ::testing::Values(JobShape{2, 1, "1"}, JobShape{2, 2, "1"}, JobShape{2, 3, "2"},
                                            JobShape{3, 2, "2"}),
-                         [](const auto& info) {
-                           return std::to_string(info.param.hosts) + "x" + std::to_string(info.param.perHost);
+                         [](const auto& shape) {
+                           return std::to_string(shape.param.hosts) + "x" + std::to_string(shape.param.perHost);
                          });
 
 // So many reductions the network does for a job of two hosts, whose results must be right in any case.

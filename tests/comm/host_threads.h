@@ -39,7 +39,9 @@ inline std::vector<RankResult> runOnHosts(int hosts, int perHost,
       result.text = ncclGetLastError(nullptr);
       if (result.init != ncclSuccess) return;
       work(rank, comm);
-      if (comm != nullptr) EXPECT_EQ(ncclCommDestroy(comm), ncclSuccess);
+      if (comm != nullptr) {
+        EXPECT_EQ(ncclCommDestroy(comm), ncclSuccess);
+      }
     });
   for (std::thread& thread : threads) thread.join();
   return results;

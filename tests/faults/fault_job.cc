@@ -5,7 +5,6 @@
 
 #include "comm/rank_processes.h"
 #include "nccl.h"
-#include "wire/socket.h"
 
 namespace xylem::testing {
 namespace {
@@ -18,10 +17,6 @@ std::string newIdHex() {
   ncclUniqueId id;
   EXPECT_EQ(ncclGetUniqueId(&id), ncclSuccess) << ncclGetLastError(nullptr);
   return hexOf(id);
-}
-
-std::string freeAddress() {
-  return SocketAddress::boundTo(listenTcp(SocketAddress::parse("127.0.0.1:0")).get()).text();
 }
 
 std::vector<int> FaultJob::allBut(int victim) const {

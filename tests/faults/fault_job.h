@@ -13,9 +13,6 @@ namespace xylem::testing {
 // A new id; its root is in this process.
 std::string newIdHex();
 
-// For NCCL_COMM_ID: an address where nobody listens.
-std::string freeAddress();
-
 class FaultJob {
  public:
   explicit FaultJob(RankPool& pool) : pool_(pool) {}

@@ -9,6 +9,7 @@
 
 #include "comm/rank_threads.h"
 #include "faults/fault_job.h"
+#include "support/free_address.h"
 
 namespace xylem {
 namespace {
@@ -39,6 +40,13 @@ constexpr Sweep kSweeps[] = {{"LastRank", 2, Meeting::kElsewhere, false, 1, "0",
                              {"OverTheNetwork", 1, Meeting::kElsewhere, false, 5, "1", "1"},
                              {"WhileSplitting", 1, Meeting::kElsewhere, true, 1, "0", "0"}};
 
+void expectJoined(RankPool& pool) {
+  for (int rank = 0; rank < kRanks; ++rank) {
+    const Reply reply = pool.reply(rank);
+    EXPECT_EQ(reply.word, "joined") << "rank " << rank << ": " << reply.text;
+  }
+}
+
 class KilledWhileJoining : public ::testing::TestWithParam<Sweep> {
  protected:
   // False if the victim has fewer points than that.
@@ -48,13 +56,13 @@ class KilledWhileJoining : public ::testing::TestWithParam<Sweep> {
     if (sweep.meeting == Meeting::kElsewhere)
       id = newIdHex();
     else
-      for (const std::string address = freeAddress(); int rank : {0, 1, 2})
+      for (const std::string address = freeAddress("127.0.0.1").text(); int rank : {0, 1, 2})
         EXPECT_EQ(pool.ask(rank, "set NCCL_COMM_ID " + address).word, "set");
     const std::string trap = fmt::format("strike {} {}", point, SIGKILL);
     if (!sweep.splits) pool.ask(sweep.victim, trap);
     job.startJoining(id);
     if (sweep.splits) {
-      for (int rank = 0; rank < kRanks; ++rank) EXPECT_EQ(pool.reply(rank).word, "joined");
+      expectJoined(pool);
       pool.ask(sweep.victim, trap);
       for (int rank = 0; rank < kRanks; ++rank) pool.tell(rank, "split");
     }
@@ -62,7 +70,7 @@ class KilledWhileJoining : public ::testing::TestWithParam<Sweep> {
     if (when) {
       job.expectNamed(sweep.victim, *when);
     } else {
-      for (int rank = 0; rank < kRanks; ++rank) EXPECT_EQ(pool.reply(rank).word, "joined");
+      expectJoined(pool);
       pool.ask(sweep.victim, fmt::format("strike 0 {}", SIGKILL));
     }
     for (int rank = 0; rank < kRanks; ++rank)

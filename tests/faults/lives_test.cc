@@ -6,6 +6,7 @@
 #include "comm/rank_threads.h"
 #include "faults/belongings.h"
 #include "faults/fault_job.h"
+#include "support/free_address.h"
 
 namespace xylem {
 namespace {
@@ -42,7 +43,7 @@ INSTANTIATE_TEST_SUITE_P(WithoutLocalTransports, Lives, ::testing::Values("0", "
 // From before the first one on, with a root in one of the processes: only a worker of each device stays.
 TEST(Lives, OfTheOnlyCommunicatorTheWorkersStay) {
   RankPool pool(2, {{"NCCL_SOCKET_IFNAME", "lo"},
-                    {"NCCL_COMM_ID", freeAddress()},
+                    {"NCCL_COMM_ID", freeAddress("127.0.0.1").text()},
                     {"XYLEM_HOST_DEVICES", "2"},
                     {"MALLOC_ARENA_MAX", "1"}});  // as above
   for (const int rank : {0, 1}) pool.ask(rank, "remember");

@@ -1,0 +1,31 @@
+#pragma once
+// An address for ranks to meet at: with a port that was free a moment ago, and that no outgoing connection
+// takes before it is used, as the system takes these from higher ones.
+//
+//   setenv("NCCL_COMM_ID", freeAddress("127.0.0.1").text().c_str(), 1);
+
+#include <fmt/core.h>
+
+#include <random>
+
+#include "core/error.h"
+#include "wire/socket.h"
+
+namespace xylem::testing {
+
+inline SocketAddress freeAddress(const std::string& host) {
+  constexpr unsigned kFirstPort = 20000, kPorts = 12000;
+  std::random_device random;
+  for (int tries = 1;; ++tries) {
+    const SocketAddress address =
+        SocketAddress::parse(fmt::format("{}:{}", host, kFirstPort + random() % kPorts));
+    try {
+      listenTcp(address);
+      return address;
+    } catch (const Error&) {
+      if (tries == 100) throw;
+    }
+  }
+}
+
+}  // namespace xylem::testing
