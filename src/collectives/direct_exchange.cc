@@ -267,7 +267,8 @@ void DirectExchange::finishStage() {
   for (int rank = 0; rank < ranks(); ++rank) {
     const DirectPeer& peer = peers_[static_cast<std::size_t>(rank)];
     inputs_.push_back(rank == rank_ ? nullptr : peer.board->room(number_, bytes));
-    factors_[static_cast<std::size_t>(rank)] = factorOf(rank);
+    // Others' postings may be written just now.
+    if (rank == rank_ || awaits(rank)) factors_[static_cast<std::size_t>(rank)] = factorOf(rank);
   }
   onBoards_.finish(inputs_, factors_, board_.room(number_ + 1, bytes));
 }
