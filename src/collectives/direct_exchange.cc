@@ -1,11 +1,8 @@
 #include "collectives/direct_exchange.h"
 
 #include <algorithm>
-#include <cassert>
 #include <cstring>
 
-#include "collectives/combine_all.h"
-#include "core/copying.h"
 #include "core/error.h"
 #include "core/shareable_memory.h"
 

@@ -36,6 +36,7 @@ struct DirectPeer {
 
 class DirectExchange {
  public:
+  // kDeclined: a batch of which somebody's buffers are out of reach.
   enum class Outcome { kDone, kAdvanced, kWouldBlock, kDeclined };
 
   // `peers`: by rank; that of `rank` itself is not looked at. `reachAll`: all ranks are in one process.
