@@ -49,12 +49,12 @@ bool RecvEnd::pickUp() {
 }
 
 const std::byte* RecvEnd::fetch(const StepNote& note) {
-  if (unpackedTo_ != nullptr) return unpackedTo_;  // asked again before release, it is there
+  if (fetched_ != nullptr) return fetched_;  // asked again before release
   if (!pickUp()) return nullptr;
   if (const std::byte* data = memory_->reach(note)) return data;
   std::byte* const out = staging_.get(largestStep_);
   memory_->read(note, out);
-  unpackedTo_ = out;
+  fetched_ = out;
   putDown();
   return out;
 }

@@ -44,6 +44,7 @@ class RecvEnd {
     putDown();
     unpackedTo_ = nullptr;
     unpacked_ = 0;
+    fetched_ = nullptr;
     landing_.landed = 0;
     queue_.control->head.store(++step_, std::memory_order_release);
   }
@@ -125,6 +126,7 @@ class RecvEnd {
   // Words or lines of the next step that are already in `unpackedTo_`.
   std::size_t unpacked_ = 0;
   std::byte* unpackedTo_ = nullptr;
+  const std::byte* fetched_ = nullptr;  // the next step, read from the writer's memory
   Landing landing_;        // of the next step
   std::size_t taken_ = 0;  // bytes of the next step that takePiece has copied
   QueueMemory queue_;
