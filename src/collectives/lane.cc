@@ -26,13 +26,31 @@ std::size_t smallestStep(std::span<End* const> ends, Protocol protocol) {
   return smallest;
 }
 
+// The elements of a step.
+std::size_t sliceOf(const LaneWork& work) {
+  return std::min(
+             {smallestStep(work.from, work.protocol), smallestStep(work.to, work.protocol), work.mostBytes}) /
+         work.reduction.elementBytes;
+}
+
 }  // namespace
+
+LaneSteps countSteps(const LaneWork& work) {
+  LaneSteps steps;
+  const std::size_t slice = sliceOf(work);
+  const std::uint64_t length = work.program.length(work.shape);
+  for (std::uint64_t i = 0; i < length; ++i) {
+    const Instruction instruction = work.program.at(work.shape, i);
+    const auto slices = static_cast<int>((instruction.count + slice - 1) / slice);
+    for (QueueMask left = instruction.from; left != 0; left &= left - 1) steps.from[lowest(left)] += slices;
+    for (QueueMask left = instruction.to; left != 0; left &= left - 1) steps.to[lowest(left)] += slices;
+  }
+  return steps;
+}
 
 void Lane::start(const LaneWork& work) {
   work_ = work;
-  slice_ = std::min({smallestStep(work.from, work.protocol), smallestStep(work.to, work.protocol),
-                     work.mostBytes}) /
-           work.reduction.elementBytes;
+  slice_ = sliceOf(work);
   index_ = 0;
   length_ = work.program.length(work_.shape);
   shared_ = 0;

@@ -46,6 +46,12 @@ struct LaneWork {
   std::uint64_t label = 0;
 };
 
+// The steps that a work gives to each of its queues, and takes from them.
+struct LaneSteps {
+  std::array<int, std::numeric_limits<QueueMask>::digits> from{}, to{};
+};
+LaneSteps countSteps(const LaneWork& work);
+
 class Lane {
  public:
   void start(const LaneWork& work);

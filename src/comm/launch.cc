@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "comm/launches.h"
+#include "comm/work_profile.h"
 #include "device/scheduler.h"
 #include "transport/coll_network.h"
 
@@ -63,6 +64,7 @@ Work& Launch::add(int index) {
   work.boards = nullptr;
   work.batched = 0;
   work.checked = false;
+  work.event = nullptr;
   return work;
 }
 
@@ -136,6 +138,7 @@ bool Launch::stepTrack(Track& track, bool& advanced) {
                          : work.boards != nullptr      ? stepExchange(track, advanced)
                                                        : stepLanes(track, advanced);
     if (!through) return false;
+    if (work.event != nullptr) noteEnd(work);
     ++track.current;
     track.started = false;
   }
@@ -214,12 +217,14 @@ bool Launch::startTransfer(Track& track) {
   if (part.connection != nullptr && !part.connection->advance()) return false;
   const TransferWork connected = part.connected();
   if (work.checked && !tellCall(track, work, connected)) return false;
+  if (work.event != nullptr) noteStart(work);
   track.transfer.start(connected);
   return track.started = true;
 }
 
 bool Launch::startLanes(Track& track) {
   Work& work = track.works[track.current];
+  if (work.event != nullptr) noteStart(work);
   if (track.scratch.size() < work.scratchBytes) track.scratch.resize(work.scratchBytes);
   for (std::size_t i = 0; i < static_cast<std::size_t>(work.lanes); ++i) {
     LaneWork& lane = work.lane[i];
@@ -230,6 +235,14 @@ bool Launch::startLanes(Track& track) {
     track.done[i] = false;
   }
   return track.started = true;
+}
+
+void Launch::noteStart(const Work& work) {
+  if (ProfiledQueues* queues = launches_.profiled()) profileStart(*queues, work);
+}
+
+void Launch::noteEnd(const Work& work) {
+  if (ProfiledQueues* queues = launches_.profiled()) profileEnd(*queues, work);
 }
 
 int Launch::waitsFor(const Track& track) const {

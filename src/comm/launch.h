@@ -47,6 +47,9 @@ struct Work {
   // In checked mode the first part of a send tells what is sent, and the receive compares.
   bool checked = false;
   CallSignature call;
+  // For a profiler: its event of the call; null: it is told nothing.
+  void* event = nullptr;
+  int channel = 0;
 };
 
 class Launch final : public Task {
@@ -121,6 +124,8 @@ class Launch final : public Task {
   bool startExchange(Track& track);
   static void startNextOfBatch(Track& track);
   bool startTransfer(Track& track);
+  void noteStart(const Work& work);
+  void noteEnd(const Work& work);
   bool stepTransfer(Track& track, bool& advanced);
   bool startLanes(Track& track);
   bool stepLanes(Track& track, bool& advanced);

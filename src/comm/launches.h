@@ -2,7 +2,7 @@
 // The launches of one communicator on their way: tasks that are reused, run in the order in which they were
 // issued whatever streams they are in, and fail together.
 //
-//   Launches launches(rank, watch, stopped, patience, log, recorder, check);
+//   Launches launches(rank, watch, stopped, patience, log, recorder, check, profiled);
 //   Launch& launch = launches.next();
 //   ... launch.add(...) ...
 //   scheduler.enqueue(stream, launch);
@@ -23,6 +23,7 @@
 namespace xylem {
 
 class CallCheck;
+class ProfiledQueues;
 
 // How long an operation may go without any progress.
 struct Patience {
@@ -32,16 +33,17 @@ struct Patience {
 
 class Launches {
  public:
-  // `check`: in checked mode.
+  // `check`: in checked mode. `profiled`: if there is a profiler.
   Launches(int rank, PeerWatch& watch, StoppedPeers& stopped, Patience patience, const Logger& log,
-           FlightRecorder& recorder, CallCheck* check)
+           FlightRecorder& recorder, CallCheck* check, ProfiledQueues* profiled)
       : rank_(rank),
         watch_(watch),
         stopped_(stopped),
         patience_(patience),
         log_(log),
         recorder_(recorder),
-        check_(check) {}
+        check_(check),
+        profiled_(profiled) {}
   Launches(const Launches&) = delete;
   Launches& operator=(const Launches&) = delete;
 
@@ -88,6 +90,7 @@ class Launches {
   const Logger& log() const { return log_; }
   FlightRecorder& recorder() { return recorder_; }
   CallCheck* check() { return check_; }
+  ProfiledQueues* profiled() { return profiled_; }
 
  private:
   bool keep(const Error& error) noexcept;
@@ -100,6 +103,7 @@ class Launches {
   const Logger& log_;
   FlightRecorder& recorder_;
   CallCheck* const check_;
+  ProfiledQueues* const profiled_;
 
   std::atomic<std::uint64_t> issued_{0};            // launches ever issued
   alignas(64) std::atomic<std::uint64_t> turn_{0};  // the number of the launch that may run

@@ -40,6 +40,7 @@ struct CommOperation {
   UserReduction reduction;
   int peer = 0;  // the root, or whom to send to or receive from
   Stream* stream = nullptr;
+  void* event = nullptr;  // a profiler's, of this call
 };
 
 }  // namespace xylem

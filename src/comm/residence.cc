@@ -237,9 +237,14 @@ void Residence::connect(const NetworkChoice& network, const Settings& settings) 
   if (Boards::possible(peers_, *netChoice_))
     boards_.emplace(rank_, peers_, hostCores().crowded, *transports_, watch_);
   if (checked_) check_.emplace(rank_, ranks_, checkLinks_->next(), checkLinks_->previous());
-  launches_ = std::make_unique<Launches>(rank_, watch_, *stopped_, patienceOf(settings, checked_), log_,
-                                         *recorder_, check_ ? &*check_ : nullptr);
   profiler_ = findProfiler(settings, {rank_, communicatorId(bootstrap_->secret())}, sharedLog_);
+  if (profiler_) {
+    profiledQueues_.emplace(*profiler_);
+    transports_->engine().observe(profiledEngine_.emplace(*profiler_));
+  }
+  launches_ =
+      std::make_unique<Launches>(rank_, watch_, *stopped_, patienceOf(settings, checked_), log_, *recorder_,
+                                 check_ ? &*check_ : nullptr, profiledQueues_ ? &*profiledQueues_ : nullptr);
   if (!checked_)
     quick_.emplace(ranks_, !hostCores().crowded, boards_ ? &*boards_ : nullptr, *transfers_, *launches_,
                    *recorder_);
@@ -290,12 +295,14 @@ ProfiledCall Residence::profiledCall(const CommOperation& operation, int collect
 void Residence::launchProfiled(std::span<const CommOperation> operations) {
   ProfiledGroup group(*profiler_);
   const int collectives = collectivesIn(operations);
-  for (const CommOperation& operation : operations) group.start(profiledCall(operation, collectives));
-  issue(operations);
+  std::vector<CommOperation> noted(operations.begin(), operations.end());
+  for (CommOperation& operation : noted) operation.event = group.start(profiledCall(operation, collectives));
+  issue(noted);
 }
 
 void Residence::issue(std::span<const CommOperation> operations) {
-  const QuickCalls::Outcome quick = quick_ ? quick_->tryNow(operations) : QuickCalls::Outcome::kNotTaken;
+  const bool atOnce = quick_ && !(profiler_ && profiler_->listensToProxy());
+  const QuickCalls::Outcome quick = atOnce ? quick_->tryNow(operations) : QuickCalls::Outcome::kNotTaken;
   if (quick == QuickCalls::Outcome::kDone) return;
   if (quick == QuickCalls::Outcome::kBegun) return goOn(operations);
   Launch& launch = launches_->next();

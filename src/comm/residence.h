@@ -27,6 +27,8 @@
 #include "comm/transfers.h"
 #include "comm/transports.h"
 #include "connect/net_choice.h"
+#include "plugins/profiled_engine.h"
+#include "plugins/profiled_queue.h"
 #include "plugins/profiler.h"
 
 namespace xylem {
@@ -92,6 +94,10 @@ class Residence {
   StepBytes stepBytes_{};
   PeerWatch watch_;
   std::optional<StoppedPeers> stopped_;
+  // Outlives the queues whose steps it is told of; null: there is none.
+  std::unique_ptr<Profiler> profiler_;
+  std::optional<ProfiledEngine> profiledEngine_;
+  std::optional<ProfiledQueues> profiledQueues_;
   std::unique_ptr<Transports> transports_;
   std::map<int, std::unique_ptr<Connection>> connections_;  // of collectives, by peer
   std::map<int, TransportKind> kinds_;                      // of these
@@ -106,7 +112,6 @@ class Residence {
   std::optional<CallCheck> check_;
   std::unique_ptr<Launches> launches_;
   std::optional<QuickCalls> quick_;
-  std::unique_ptr<Profiler> profiler_;  // null: there is none
 };
 
 }  // namespace xylem

@@ -108,6 +108,8 @@ class CollectiveScheduler {
   Work& newWork(const CommOperation& operation, int channel) {
     Work& work = launch_.add(launch_.channelTrack(channel));
     work.function = operation.function;
+    work.event = operation.event;
+    work.channel = channel;
     work.scalarAddress = operation.reduction.scalarAddress;
     work.scalarBytes = elementBytes(operation.type);
     return work;
@@ -206,6 +208,8 @@ void scheduleTransfers(std::span<const CommOperation> operations, const Scheduli
     Work& work = launch.add(launch.transferTrack(part.key));
     work.function = part.operation->function;
     work.transfer = part;
+    work.event = part.operation->event;
+    work.channel = part.queue;
     work.checked = scheduling.checked && part.connection != nullptr && part.queue == 0;
     if (work.checked) work.call = signatureOf(*part.operation);
   }

@@ -1,6 +1,7 @@
 #include "plugins/profiler.h"
 
 #include <strings.h>
+#include <unistd.h>
 
 #include <atomic>
 
@@ -13,6 +14,7 @@ namespace {
 constexpr const char* kProfilerPlugin = "PROFILER/Plugin";
 // Groups are the parents of the others.
 constexpr int kOurs = abi::kProfileGroup | abi::kProfileColl | abi::kProfileP2p;
+constexpr int kOfProxy = abi::kProfileProxyOp | abi::kProfileProxyStep;
 
 // One for the process, which plugins keep a pointer to.
 alignas(std::atomic_ref<int>::required_alignment) int profiledKinds = 0;
@@ -61,43 +63,80 @@ Profiler::Profiler(std::shared_ptr<const PluginLibrary> library, VersionedSymbol
 
 Profiler::~Profiler() { table().finalize(context_); }
 
-bool Profiler::listens() const { return (kindsNow() & kOurs) != 0; }
+bool Profiler::listens() const { return (kindsNow() & (kOurs | kOfProxy)) != 0; }
+bool Profiler::listensToProxy() const { return (kindsNow() & kOfProxy) != 0; }
 
-void* Profiler::start(abi::ProfiledKind kind, void* parent, const ProfiledCall* call) {
-  return table_.version == 1 ? startAs<abi::ProfiledEventV1>(kind, parent, call)
-                             : startAs<abi::ProfiledEventV2>(kind, parent, call);
-}
-
-template <typename Event>
-void* Profiler::startAs(abi::ProfiledKind kind, void* parent, const ProfiledCall* call) {
+template <typename Event, typename Fill>
+void* Profiler::startAs(abi::ProfiledKind kind, void* parent, const Fill& fill) const {
   Event event{};
   event.type = static_cast<std::uint8_t>(kind);
   event.parentObj = parent;
   event.rank = rank_.rank;
-  if (kind == abi::kProfileColl) {
+  fill(event);
+  void* handle = nullptr;
+  table().startEvent(context_, &handle, &event);
+  return handle;
+}
+
+template <typename Fill>
+void* Profiler::start(abi::ProfiledKind kind, void* parent, const Fill& fill) const {
+  return table_.version == 1 ? startAs<abi::ProfiledEventV1>(kind, parent, fill)
+                             : startAs<abi::ProfiledEventV2>(kind, parent, fill);
+}
+
+void* Profiler::startGroup() const {
+  return start(abi::kProfileGroup, nullptr, [](auto&) {});
+}
+
+void* Profiler::startCall(void* group, const ProfiledCall& call) const {
+  if (call.pointToPoint)
+    return start(abi::kProfileP2p, group, [&](auto& event) {
+      event.p2p = {};
+      event.p2p.name = "";
+      event.p2p.commHash = rank_.communicator;
+      event.p2p.buff = call.send != nullptr ? const_cast<void*>(call.send) : call.receive;
+      event.p2p.count = call.count;
+      event.p2p.peer = call.peer;
+      describe(event.p2p, call);
+    });
+  return start(abi::kProfileColl, group, [&](auto& event) {
     event.coll = {};
     event.coll.name = "";
     event.coll.commHash = rank_.communicator;
     event.coll.seqNumber = collectives_;
-    event.coll.sendBuff = call->send;
-    event.coll.recvBuff = call->receive;
-    event.coll.count = call->count;
-    event.coll.root = call->peer;
-    event.coll.trafficBytes = call->bytes;
-    event.coll.nMaxChannels = static_cast<std::uint8_t>(call->channels);
-    describe(event.coll, *call);
-  } else if (kind == abi::kProfileP2p) {
-    event.p2p = {};
-    event.p2p.name = "";
-    event.p2p.commHash = rank_.communicator;
-    event.p2p.buff = call->send != nullptr ? const_cast<void*>(call->send) : call->receive;
-    event.p2p.count = call->count;
-    event.p2p.peer = call->peer;
-    describe(event.p2p, *call);
-  }
-  void* handle = nullptr;
-  table().startEvent(context_, &handle, &event);
-  return handle;
+    event.coll.sendBuff = call.send;
+    event.coll.recvBuff = call.receive;
+    event.coll.count = call.count;
+    event.coll.root = call.peer;
+    event.coll.trafficBytes = call.bytes;
+    event.coll.nMaxChannels = static_cast<std::uint8_t>(call.channels);
+    describe(event.coll, call);
+  });
+}
+
+void* Profiler::startProxyOp(const ProfiledPart& part) const {
+  return start(abi::kProfileProxyOp, part.call, [&](auto& event) {
+    event.proxyOp = {.pid = getpid(),
+                     .channelId = static_cast<std::uint8_t>(part.channel),
+                     .peer = part.peer,
+                     .nSteps = part.steps,
+                     .chunkSize = static_cast<int>(part.stepBytes),
+                     .isSend = part.sends ? 1 : 0};
+  });
+}
+
+void* Profiler::startProxyStep(void* part, int step) const {
+  if (part == nullptr || (kindsNow() & abi::kProfileProxyStep) == 0) return nullptr;
+  return start(abi::kProfileProxyStep, part, [&](auto& event) { event.proxyStep = {step}; });
+}
+
+void* Profiler::startProxyControl() const {
+  if ((kindsNow() & abi::kProfileProxyCtrl) == 0) return nullptr;
+  return start(abi::kProfileProxyCtrl, nullptr, [](auto&) {});
+}
+
+void Profiler::record(void* event, abi::ProfiledState state, abi::ProxyOpProgress progress) const {
+  if (event != nullptr) table().recordEventState(event, state, &progress);
 }
 
 void Profiler::stop(void* event) const {
@@ -105,19 +144,21 @@ void Profiler::stop(void* event) const {
 }
 
 ProfiledGroup::ProfiledGroup(Profiler& profiler)
-    : profiler_(profiler),
-      group_(profiler.listens() ? profiler.start(abi::kProfileGroup, nullptr, nullptr) : nullptr) {}
+    : profiler_(profiler), group_(profiler.listens() ? profiler.startGroup() : nullptr) {}
 
 ProfiledGroup::~ProfiledGroup() {
   for (void* call : calls_) profiler_.stop(call);
   profiler_.stop(group_);
 }
 
-void ProfiledGroup::start(const ProfiledCall& call) {
+void* ProfiledGroup::start(const ProfiledCall& call) {
   const abi::ProfiledKind kind = call.pointToPoint ? abi::kProfileP2p : abi::kProfileColl;
-  if ((kindsNow() & kind) != 0) calls_.push_back(profiler_.start(kind, group_, &call));
+  void* event = nullptr;
+  // A call's parts on the network need it as parent.
+  if ((kindsNow() & (kind | kOfProxy)) != 0) event = calls_.emplace_back(profiler_.startCall(group_, call));
   // Counted also while nobody listens: numbers are those of all ranks.
   if (!call.pointToPoint) ++profiler_.collectives_;
+  return event;
 }
 
 std::unique_ptr<Profiler> findProfiler(const Settings& settings, const ProfiledRank& rank,

@@ -1,11 +1,11 @@
 #pragma once
 // A profiler plugin made for NCCL (NCCL_PROFILER_PLUGIN), as one communicator uses it: told when groups,
-// collectives, sends and receives are issued.
+// collectives, sends and receives are issued, and how their steps go over the network (profiled_queue.h).
 //
 //   std::unique_ptr<Profiler> profiler = findProfiler(settings, {rank, id}, log);   // null: there is none
 //   {
 //     ProfiledGroup group(*profiler);                     // stops its events, children first
-//     group.start(ProfiledCall{.function = 4, ...});
+//     void* event = group.start(ProfiledCall{.function = 4, ...});
 //   }
 
 #include <memory>
@@ -43,6 +43,16 @@ struct ProfiledCall {
   bool direct = false;  // no algorithm of NCCL: the ranks reach into each other's memory
 };
 
+// What a call sends or receives through one queue over the network.
+struct ProfiledPart {
+  void* call = nullptr;  // its event
+  int channel = 0;
+  int peer = 0;
+  int steps = 0;
+  std::size_t stepBytes = 0;  // of one step, at most
+  bool sends = false;
+};
+
 class Profiler {
  public:
   // Throws if the plugin's init fails.
@@ -52,15 +62,27 @@ class Profiler {
   Profiler(const Profiler&) = delete;
   Profiler& operator=(const Profiler&) = delete;
 
-  // Whether the plugin wants any events of groups, collectives, sends or receives now.
+  // Whether the plugin wants any events now; and whether any of those of the network.
   bool listens() const;
+  bool listensToProxy() const;
+
+  // Events, null where the plugin does not want one: of a call's part, a step of it, and the progress thread.
+  void* startProxyOp(const ProfiledPart& part) const;
+  void* startProxyStep(void* part, int step) const;
+  void* startProxyControl() const;
+  // Nothing for null.
+  void record(void* event, abi::ProfiledState state, abi::ProxyOpProgress progress = {}) const;
+  void stop(void* event) const;
 
  private:
   friend class ProfiledGroup;
-  void* start(abi::ProfiledKind kind, void* parent, const ProfiledCall* call);
-  template <typename Event>
-  void* startAs(abi::ProfiledKind kind, void* parent, const ProfiledCall* call);
-  void stop(void* event) const;
+  void* startGroup() const;
+  void* startCall(void* group, const ProfiledCall& call) const;
+  // `fill` describes the event, of whatever version.
+  template <typename Fill>
+  void* start(abi::ProfiledKind kind, void* parent, const Fill& fill) const;
+  template <typename Event, typename Fill>
+  void* startAs(abi::ProfiledKind kind, void* parent, const Fill& fill) const;
 
   const abi::Profiler& table() const { return *static_cast<const abi::Profiler*>(table_.object); }
 
@@ -79,7 +101,8 @@ class ProfiledGroup {
   ProfiledGroup(const ProfiledGroup&) = delete;
   ProfiledGroup& operator=(const ProfiledGroup&) = delete;
 
-  void start(const ProfiledCall& call);
+  // Its event, or null.
+  void* start(const ProfiledCall& call);
 
  private:
   Profiler& profiler_;

@@ -19,6 +19,31 @@ enum ProfiledKind : int {
   kProfileProxyCtrl = 32
 };
 
+// What recordEventState says of an event of the proxy.
+enum ProfiledState : int {
+  kProxyOpSendPosted = 0,
+  kProxyOpSendTransmitted = 2,
+  kProxyOpSendDone = 3,
+  kProxyOpRecvPosted = 4,
+  kProxyOpRecvReceived = 5,
+  kProxyOpRecvTransmitted = 6,
+  kProxyOpRecvDone = 7,
+  kProxyStepSendGpuWait = 8,
+  kProxyStepSendWait = 9,
+  kProxyStepRecvWait = 10,
+  kProxyStepRecvGpuWait = 12,
+  kProxyCtrlIdle = 13,
+  kProxyCtrlActive = 14,
+  kProxyCtrlSleep = 15,
+  kProxyCtrlWakeup = 16
+};
+// Beside it, for states of a ProxyOp: so far.
+struct ProxyOpProgress {
+  std::size_t bytes;
+  int steps;
+};
+static_assert(sizeof(ProxyOpProgress) == 16);
+
 struct CollEventV1 {
   const char* name;
   std::uint64_t commHash;

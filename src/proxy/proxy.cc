@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <utility>
 
 #include "core/error.h"
 
@@ -62,8 +63,10 @@ void Proxy::run() {
   while (!stop_.load(std::memory_order_acquire)) {
     fds.assign(1, {bell_.get(), POLLIN, 0});
     const Next next = pass(fds);
+    turn(next == Next::kAgain ? EngineState::kActive : EngineState::kIdle);
     if (next == Next::kAgain) continue;
     if (next == Next::kSleep) {
+      turn(EngineState::kAsleep);
       // Either we see that a user has been there since, or the user sees that we sleep and rings: both first
       // write, then read, in one order for all.
       asleep_.store(true, std::memory_order_seq_cst);
@@ -71,8 +74,14 @@ void Proxy::run() {
     if (next == Next::kLook || !disturbed())
       poll(fds.data(), fds.size(), next == Next::kLook ? kLookMilliseconds : -1);
     asleep_.store(false, std::memory_order_relaxed);
+    if (next == Next::kSleep) turn(EngineState::kAwake);
     silence();
   }
+}
+
+void Proxy::turn(EngineState state) noexcept {
+  if (state == std::exchange(state_, state)) return;
+  if (EngineObserver* observer = observer_.load(std::memory_order_acquire)) observer->turned(state);
 }
 
 Proxy::Next Proxy::pass(std::vector<pollfd>& fds) {

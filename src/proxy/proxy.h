@@ -30,6 +30,7 @@ class Proxy : public Engine {
   void wake() noexcept override {
     if (asleep_.load(std::memory_order_seq_cst)) ring();
   }
+  void observe(EngineObserver& observer) override { observer_.store(&observer, std::memory_order_release); }
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -44,12 +45,15 @@ class Proxy : public Engine {
   void run();
   Next pass(std::vector<pollfd>& fds);
   bool disturbed();
+  void turn(EngineState state) noexcept;
   void ring() noexcept;
   void silence() noexcept;
 
   FileDescriptor bell_;  // eventfd
   std::atomic<bool> asleep_{false};
   std::atomic<bool> stop_{false};
+  std::atomic<EngineObserver*> observer_{nullptr};
+  EngineState state_ = EngineState::kAwake;  // the thread's
   std::mutex mutex_;  // of pumps_; held while one of them is driven, so that remove() waits for it
   std::vector<Entry> pumps_;
   std::thread thread_;

@@ -63,6 +63,7 @@ bool CollPump::begin() {
         link_->iallreduce(slotOf(queue_, posted_), slotOf(in_, posted_), note.bytes / elementBytes(type),
                           type, static_cast<ReduceOp>(label % kReduceOps), outMemory_, inMemory_);
     if (request == nullptr) break;
+    tellPosted(note.bytes);
     requests_[posted_++ % kQueueSteps] = request;
     moved = true;
   }
@@ -72,6 +73,7 @@ bool CollPump::begin() {
 bool CollPump::collect() {
   bool moved = false;
   while (done_ < posted_ && link_->test(requests_[done_ % kQueueSteps])) {
+    tellMoved();
     const std::uint32_t bytes = queue_.control->notes[done_ % kQueueSteps].bytes;
     in_.control->notes[done_ % kQueueSteps] = {.region = 0, .bytes = bytes, .address = 0};
     in_.control->tail.store(++done_, std::memory_order_release);

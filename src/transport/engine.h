@@ -4,6 +4,7 @@
 //   engine.add(pump);      // from now on the engine drives it when its users do not
 //   engine.wake();         // a user left something behind and may not come back
 //   engine.remove(pump);   // returns once the engine is out of it
+//   engine.observe(observer);   // is told when it has something to do and when it sleeps
 
 #include <poll.h>
 
@@ -28,6 +29,16 @@ class DrivenPump : public Pump {
   virtual std::uint64_t attention() const noexcept = 0;
 };
 
+// What the engine has come to.
+enum class EngineState { kIdle, kActive, kAsleep, kAwake };
+
+class EngineObserver {
+ public:
+  virtual ~EngineObserver() = default;
+  // By the engine's thread.
+  virtual void turned(EngineState state) noexcept = 0;
+};
+
 class Engine {
  public:
   virtual ~Engine() = default;
@@ -35,6 +46,8 @@ class Engine {
   virtual void remove(DrivenPump& pump) noexcept = 0;
   // Cheap unless the engine sleeps for good.
   virtual void wake() noexcept = 0;
+  // `observer` must outlive the engine. From any thread.
+  virtual void observe(EngineObserver& /*observer*/) {}
 };
 
 }  // namespace xylem

@@ -87,10 +87,12 @@ bool NetSendPump::step() {
                                 : reinterpret_cast<const std::byte*>(note.address);
     NetRequest* request = link_->isend(data, note.bytes, static_cast<std::uint32_t>(posted_), memory_);
     if (request == nullptr) break;
+    tellPosted(note.bytes);
     requests_[posted_++ % kQueueSteps] = request;
     moved = true;
   }
   while (done_ < posted_ && link_->test(requests_[done_ % kQueueSteps])) {
+    tellMoved();
     queue_.control->head.store(++done_, std::memory_order_release);
     moved = true;
   }
@@ -132,6 +134,7 @@ void NetReceivePump::offerSlots() {
                            static_cast<std::uint32_t>(posted_), memory_};
     NetRequest* request = link_->irecv({&buffer, 1});
     if (request == nullptr) break;
+    tellPosted(slotBytes);
     requests_[posted_++ % kQueueSteps] = request;
   }
 }
@@ -148,6 +151,7 @@ bool NetReceivePump::step() {
   while (done_ < posted_ && arrived(bytes)) {
     queue_.control->notes[done_ % kQueueSteps] = {
         .region = 0, .bytes = static_cast<std::uint32_t>(bytes), .address = 0};
+    tellMoved();
     queue_.control->tail.store(++done_, std::memory_order_release);
     moved = true;
     // The reader comes back for what follows.

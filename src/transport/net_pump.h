@@ -28,6 +28,11 @@ class NetPump : public DrivenPump {
   Drive drive(std::vector<pollfd>& fds) noexcept final;
   std::uint64_t attention() const noexcept final { return attention_.load(std::memory_order_seq_cst); }
 
+  bool observe(StepObserver& observer) final {
+    observer_.store(&observer, std::memory_order_release);
+    return true;
+  }
+
   // Why nothing will ever move again, or null.
   const Error* loss() const;
 
@@ -45,6 +50,14 @@ class NetPump : public DrivenPump {
   enum State { kWorking, kBroken, kUnreachable, kWrong };
   void fail(State state, Error why);
   void stop(Error why);
+  // To who observes: about the next step to be posted, and the next one to be done, while its note holds.
+  void tellPosted(std::size_t bytes) const {
+    if (StepObserver* observer = observer_.load(std::memory_order_acquire)) observer->posted(posted_, bytes);
+  }
+  void tellMoved() const {
+    if (StepObserver* observer = observer_.load(std::memory_order_acquire))
+      observer->moved(done_, queue_.control->notes[done_ % kQueueSteps].bytes);
+  }
 
   std::atomic_flag busy_;  // held by the one who moves
 
@@ -62,6 +75,7 @@ class NetPump : public DrivenPump {
   bool pump(std::uint64_t step, Landing* landing) noexcept;
   bool guardedStep() noexcept;
 
+  std::atomic<StepObserver*> observer_{nullptr};
   std::atomic<std::uint64_t> attention_{0};
   std::atomic<State> state_{kWorking};
   // Written before state_ changes.

@@ -25,6 +25,10 @@ class RecvEnd {
   RecvEnd(int peer, const QueueMemory& queue, PeerMemory* memory = nullptr, Pump* pump = nullptr);
 
   int peer() const { return peer_; }
+  // The next one, and what brings the steps, or null.
+  std::uint64_t nextStep() const { return step_; }
+  Pump* pump() const { return pump_; }
+  const QueueControl& control() const { return *queue_.control; }
   std::size_t stepBytes(Protocol protocol) const { return queue_.stepBytes[protocol]; }
 
   // The next step's payload in one piece, or null until all of it is there. It stays until release, or until
@@ -127,8 +131,8 @@ class RecvEnd {
   std::size_t unpacked_ = 0;
   std::byte* unpackedTo_ = nullptr;
   const std::byte* fetched_ = nullptr;  // the next step, read from the writer's memory
-  Landing landing_;        // of the next step
-  std::size_t taken_ = 0;  // bytes of the next step that takePiece has copied
+  Landing landing_;                     // of the next step
+  std::size_t taken_ = 0;               // bytes of the next step that takePiece has copied
   QueueMemory queue_;
   std::size_t llSlotBytes_;
   std::size_t ll128SlotBytes_;

@@ -26,6 +26,10 @@ class SendEnd {
   SendEnd(int peer, const QueueMemory& queue, PeerMemory* memory = nullptr, Pump* pump = nullptr);
 
   int peer() const { return peer_; }
+  // The next one, and what carries the steps on, or null.
+  std::uint64_t nextStep() const { return step_; }
+  Pump* pump() const { return pump_; }
+  const QueueControl& control() const { return *queue_.control; }
   // The payload that a step carries at most.
   std::size_t stepBytes(Protocol protocol) const { return queue_.stepBytes[protocol]; }
 

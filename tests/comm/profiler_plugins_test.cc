@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "comm/checked_rank.h"
+#include "comm/host_threads.h"
 #include "comm/rank_threads.h"
 #include "core/shared_library.h"
 
@@ -19,9 +20,15 @@ std::string profilerFile(int version) {
   return std::string(XYLEM_TEST_PLUGINS) + "/libnccl-profiler-test" + std::to_string(version) + ".so";
 }
 
+struct State {
+  int state = 0;
+  std::size_t bytes = 0;
+  int steps = 0;
+};
 struct Told {
   std::string line;  // without numbers of events
   std::string parent;
+  std::vector<State> states;
   bool stopped = false;
 };
 
@@ -38,9 +45,14 @@ std::map<int, Told> eventsIn(const std::string& lines) {
       words >> of >> parent;
       std::getline(words >> std::ws, events[event].line);
       events[event].parent = parent;
+      continue;
+    }
+    EXPECT_TRUE(events.count(event) == 1 && !events[event].stopped) << line;
+    if (word == "state") {
+      State& state = events[event].states.emplace_back();
+      words >> state.state >> state.bytes >> state.steps;
     } else {
       EXPECT_EQ(word, "stop") << line;
-      EXPECT_TRUE(events.count(event) == 1 && !events[event].stopped) << line;
       events[event].stopped = true;
     }
   }
@@ -124,6 +136,94 @@ TEST_P(ProfilerOf, OneThatDoesNotStartIsLeftOut) {
   const Variables variables{{"NCCL_PROFILER_PLUGIN", profilerFile(GetParam())}, {"TEST_PROFILER_INIT", "2"}};
   expectAllJoined(runRanks(2, [](int rank, ncclComm_t comm) { calls(rank, comm); }));
   EXPECT_EQ(lines(), "");
+}
+
+// What a ProxyOp event says of itself: `rank 0 op peer 1 channel 0 steps 2 sends`.
+struct Part {
+  int rank = 0, peer = 0, channel = 0, steps = 0;
+  bool sends = false;
+
+  explicit Part(const std::string& line) {
+    std::istringstream words(line);
+    std::string word, way;
+    words >> word >> rank >> word >> word >> peer >> word >> channel >> word >> steps >> way;
+    sends = way == "sends";
+  }
+};
+
+void callsOfHosts(int rank, ncclComm_t comm) {
+  const std::size_t count = 300000;
+  std::vector<float> data(count), other(count);
+  cudaStream_t stream = nullptr;
+  ASSERT_EQ(cudaStreamCreate(&stream), cudaSuccess);
+  for (const std::size_t n : {count, std::size_t{10}})
+    ASSERT_EQ(ncclAllReduce(data.data(), other.data(), n, ncclFloat32, ncclSum, comm, stream), ncclSuccess);
+  ASSERT_EQ(ncclGroupStart(), ncclSuccess);
+  ASSERT_EQ(ncclSend(data.data(), count, ncclFloat32, 3 - rank, comm, stream), ncclSuccess);
+  ASSERT_EQ(ncclRecv(other.data(), count, ncclFloat32, 3 - rank, comm, stream), ncclSuccess);
+  ASSERT_EQ(ncclGroupEnd(), ncclSuccess);
+  ASSERT_EQ(cudaStreamSynchronize(stream), cudaSuccess) << ncclGetLastError(comm);
+  ASSERT_EQ(cudaStreamDestroy(stream), cudaSuccess);
+}
+
+TEST_P(ProfilerOf, SeesEachStepThatGoesOverTheNetwork) {
+  const Variables variables{{"NCCL_PROFILER_PLUGIN", profilerFile(GetParam())}, {"TEST_PROFILER_MASK", "24"}};
+  expectAllJoined(runOnHosts(2, 2, [](int rank, ncclComm_t comm) { callsOfHosts(rank, comm); }));
+  const std::map<int, Told> events = eventsIn(lines());
+  std::map<int, int> stepsOf;                 // by the number of the ProxyOp
+  std::map<int, std::size_t> sent, received;  // of the Send and Recv, by rank
+  for (const auto& [event, told] : events) {
+    EXPECT_TRUE(told.stopped) << event << " " << told.line;
+    if (told.line.find(" step ") == std::string::npos) continue;
+    const int op = std::atoi(told.parent.c_str());
+    ASSERT_TRUE(events.count(op) == 1) << told.line;
+    EXPECT_TRUE(told.line.ends_with(" step " + std::to_string(stepsOf[op]++))) << told.line;
+    std::vector<int> states;
+    for (const State& state : told.states) states.push_back(state.state);
+    const bool sends = Part(events.at(op).line).sends;
+    EXPECT_EQ(states, sends ? (std::vector<int>{8, 9}) : (std::vector<int>{10, 12}));
+  }
+  for (const auto& [event, told] : events) {
+    if (told.line.find(" op ") == std::string::npos) continue;
+    const Part part(told.line);
+    EXPECT_NE(part.rank / 2, part.peer / 2) << told.line;
+    EXPECT_EQ(stepsOf[event], part.steps) << told.line;
+    ASSERT_FALSE(told.states.empty());
+    EXPECT_EQ(told.states.back().state, part.sends ? 3 : 7);
+    EXPECT_EQ(told.states.back().steps, part.steps);
+    const Told& call = events.at(std::atoi(told.parent.c_str()));
+    if (call.line.find(" p2p ") != std::string::npos)
+      (part.sends ? sent : received)[part.rank] += told.states.back().bytes;
+    else
+      EXPECT_THAT(call.line, HasSubstr(" coll " + word("AllReduce", 4)));
+  }
+  for (int rank = 0; rank < 4; ++rank) {
+    EXPECT_EQ(sent[rank], 1200000u);
+    EXPECT_EQ(received[rank], 1200000u);
+  }
+}
+
+TEST_P(ProfilerOf, HearsOfTheProgressThread) {
+  const Variables variables{{"NCCL_PROFILER_PLUGIN", profilerFile(GetParam())}, {"TEST_PROFILER_MASK", "32"}};
+  expectAllJoined(runOnHosts(2, 1, [](int, ncclComm_t comm) {
+    float one = 1;
+    ASSERT_EQ(ncclAllReduce(&one, &one, 1, ncclFloat32, ncclSum, comm, nullptr), ncclSuccess);
+    ASSERT_EQ(cudaStreamSynchronize(nullptr), cudaSuccess) << ncclGetLastError(comm);
+  }));
+  std::map<std::string, std::vector<int>> statesOf;
+  for (const auto& [event, told] : eventsIn(lines())) {
+    EXPECT_TRUE(told.line.ends_with(" control")) << told.line;
+    EXPECT_TRUE(told.stopped);
+    ASSERT_EQ(told.states.size(), 1u);
+    statesOf[told.line].push_back(told.states[0].state);
+  }
+  EXPECT_EQ(statesOf.size(), 2u);
+  for (const auto& [rank, states] : statesOf)
+    for (std::size_t i = 0; i + 1 < states.size(); ++i) {
+      EXPECT_TRUE(states[i] >= 13 && states[i] <= 16) << states[i];
+      // Asleep, it does nothing but wake up.
+      EXPECT_EQ(states[i] == 15, states[i + 1] == 16) << rank;
+    }
 }
 
 INSTANTIATE_TEST_SUITE_P(Versions, ProfilerOf, ::testing::Values(1, 2),

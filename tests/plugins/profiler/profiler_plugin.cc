@@ -2,6 +2,7 @@
 // what it is told, a line per call, and hands out numbers as events:
 //
 //   start 2 group of 0 / start 3 coll AllReduce 1000 float of 2 seq 0 / stop 3
+//   start 4 of 3 rank 0 op peer 1 channel 0 steps 2 sends / state 4 0 512 1 / start 5 of 4 rank 0 step 0
 //
 // TEST_PROFILER_MASK: the kinds of events that it wants (all). TEST_PROFILER_INIT: what init gives.
 
@@ -55,6 +56,14 @@ std::string describe(const Event& event) {
     case abi::kProfileP2p:
       return "p2p " + text(event.p2p.func) + " " + std::to_string(event.p2p.count) + " " +
              text(event.p2p.datatype) + " peer " + std::to_string(event.p2p.peer);
+    case abi::kProfileProxyOp:
+      return "op peer " + std::to_string(event.proxyOp.peer) + " channel " +
+             std::to_string(event.proxyOp.channelId) + " steps " + std::to_string(event.proxyOp.nSteps) +
+             (event.proxyOp.isSend != 0 ? " sends" : " receives");
+    case abi::kProfileProxyStep:
+      return "step " + std::to_string(event.proxyStep.step);
+    case abi::kProfileProxyCtrl:
+      return "control";
     default:
       return "unexpected " + std::to_string(event.type);
   }
@@ -76,7 +85,13 @@ abi::Result stopEvent(void* event) {
   return abi::kSuccess;
 }
 
-abi::Result recordEventState(void*, int, void*) { return abi::kSuccess; }
+abi::Result recordEventState(void* event, int state, void* arguments) {
+  const std::lock_guard lock(mutex);
+  const auto& progress = *static_cast<const abi::ProxyOpProgress*>(arguments);
+  lines += "state " + number(event) + " " + std::to_string(state) + " " + std::to_string(progress.bytes) +
+           " " + std::to_string(progress.steps) + "\n";
+  return abi::kSuccess;
+}
 
 abi::Result finalize(void*) {
   const std::lock_guard lock(mutex);
