@@ -20,8 +20,18 @@ std::vector<FileDescriptor> allButFirst(std::vector<FileDescriptor>& sockets) {
 
 // Payloads up to this are copied behind their header.
 constexpr std::size_t kCopied = 512;
+// Payloads from this on come in one read with their header, to where they belong; of shorter ones a copy
+// costs less than what more pieces cost the system.
+constexpr std::size_t kLeastWhole = 2048;
 // At a time.
 constexpr std::size_t kDiscarded = std::size_t{16} << 10;
+
+[[noreturn]] void throwUnexpected(const MessageHeader& header, std::uint32_t tag, std::size_t most) {
+  throw Error(ResultCode::kInvalidUsage,
+              "a message of {} bytes with tag {} arrived where at most {} bytes with tag {} are expected: do "
+              "all ranks call the same operations with the same settings?",
+              header.bytes, header.tag, most, tag);
+}
 
 bool unreachable(int error) { return error == ETIMEDOUT || error == EHOSTUNREACH || error == ENETUNREACH; }
 
@@ -190,34 +200,72 @@ bool SocketReceiver::testInto(NetRequest* request, Landing& landing, std::size_t
   return false;
 }
 
+// What there is, piece by piece: how much, 0 if there is nothing.
+std::size_t SocketReceiver::receive(std::span<iovec> pieces) {
+  ssize_t n;
+  if (pieces.size() == 1) {
+    n = recv(socket_.get(), pieces[0].iov_base, pieces[0].iov_len, MSG_DONTWAIT);
+  } else {
+    msghdr message{};
+    message.msg_iov = pieces.data();
+    message.msg_iovlen = pieces.size();
+    n = recvmsg(socket_.get(), &message, MSG_DONTWAIT);
+  }
+  std::size_t asked = 0;
+  for (const iovec& piece : pieces) asked += piece.iov_len;
+  drained_ = n < static_cast<ssize_t>(asked);
+  if (n > 0) return static_cast<std::size_t>(n);
+  if (n == 0)
+    failure_ = -1;
+  else if (errno != EAGAIN && errno != EINTR)
+    failure_ = errno;
+  return 0;
+}
+
 // Reads the rest of a payload and, behind it, up to `ahead` bytes of what comes next. False if there was
 // nothing.
 bool SocketReceiver::receiveInto(std::byte* rest, std::size_t bytes, std::size_t ahead, std::size_t& got) {
   if (staged() == 0) stagedBegin_ = stagedEnd_ = 0;
-  std::byte* behind = staging_.data() + stagedEnd_;
-  const std::size_t room = std::min(ahead, kStagingBytes - stagedEnd_);
-  ssize_t n;
-  if (bytes == 0) {
-    n = recv(socket_.get(), behind, room, MSG_DONTWAIT);
-  } else {
-    iovec pieces[2] = {{rest, bytes}, {behind, room}};
-    msghdr message{};
-    message.msg_iov = pieces;
-    message.msg_iovlen = 2;
-    n = recvmsg(socket_.get(), &message, MSG_DONTWAIT);
-  }
-  if (n < 0 && (errno == EAGAIN || errno == EINTR)) {
-    drained_ = true;
-    return false;
-  }
-  if (n <= 0) {
-    failure_ = n < 0 ? errno : -1;
-    return false;
-  }
-  const auto read = static_cast<std::size_t>(n);
-  drained_ = read < bytes + room;
+  iovec pieces[2] = {{rest, bytes},
+                     {staging_.data() + stagedEnd_, std::min(ahead, kStagingBytes - stagedEnd_)}};
+  const std::size_t read = receive(bytes == 0 ? std::span(pieces).last(1) : std::span(pieces));
   got = std::min(read, bytes);
   stagedEnd_ += read - got;
+  return read > 0;
+}
+
+// Whether all of the next message, if it is as long as its reader expects, may come in one read.
+bool SocketReceiver::comesWhole(const Request& request, const Landing& landing) const {
+  return !request.begun && staged() == 0 && landing.bytes >= kLeastWhole &&
+         landing.bytes <= request.capacity && partBytes(landing.bytes, parts_.sockets() + 1) >= landing.bytes;
+}
+
+// Header, payload and what is behind it, each to where it belongs. False if not all of the header is there.
+bool SocketReceiver::receiveWhole(Request& request, Landing& landing) {
+  std::byte* const to = landing.data != nullptr ? landing.data : request.data;
+  std::byte* const behind = staging_.data() + sizeof(MessageHeader);
+  const std::size_t ahead = std::min(aheadOf(landing.bytes), kStagingBytes - sizeof(MessageHeader));
+  iovec pieces[3] = {{staging_.data(), sizeof(MessageHeader)}, {to, landing.bytes}, {behind, ahead}};
+  const std::size_t read = receive(pieces);
+  stagedBegin_ = 0;
+  stagedEnd_ = std::min(read, sizeof(MessageHeader));
+  if (stagedEnd_ < sizeof(MessageHeader) || !begin(request)) return false;
+  const std::size_t came = read - sizeof(MessageHeader);
+  const std::size_t payload = std::min(came, landing.bytes);
+  request.moved = std::min(payload, request.first);
+  if (request.header.bytes == landing.bytes) {
+    if (landing.data != nullptr) landing.landed = payload;
+  } else {
+    // It is not what its reader expects, and lies where any message would; what is behind it, too.
+    const std::size_t excess = payload - request.moved;
+    if (excess + (came - payload) > kStagingBytes - sizeof(MessageHeader))
+      throwUnexpected(request.header, request.header.tag, landing.bytes);
+    if (to != request.data && request.moved > 0) std::memcpy(request.data, to, request.moved);
+    std::memmove(behind + excess, behind, came - payload);
+    if (excess > 0) std::memcpy(behind, to + request.moved, excess);
+    stagedEnd_ += excess;
+  }
+  stagedEnd_ += came - payload;
   return true;
 }
 
@@ -238,11 +286,7 @@ bool SocketReceiver::begin(Request& request) {
     throw Error(ResultCode::kInternalError, "{} sent something that is not the next message of this link",
                 remoteText(socket_.get()));
   if (header.bytes > request.capacity || header.tag != request.header.tag)
-    throw Error(
-        ResultCode::kInvalidUsage,
-        "a message of {} bytes with tag {} arrived where at most {} bytes with tag {} are expected: do all "
-        "ranks call the same operations with the same settings?",
-        header.bytes, header.tag, request.capacity, request.header.tag);
+    throwUnexpected(header, request.header.tag, request.capacity);
   stagedBegin_ += sizeof header;
   request.header = header;
   request.begun = true;
@@ -257,11 +301,10 @@ bool SocketReceiver::fill(Request& request, std::byte* to) {
     stagedBegin_ += ready;
     request.moved += ready;
   }
-  // Behind a large message comes another one, whose payload had better not be copied once more.
-  const std::size_t ahead = request.first > kStagingBytes ? sizeof(MessageHeader) : kStagingBytes;
   while (request.moved < request.first) {
     std::size_t got = 0;
-    if (!receiveInto(to + request.moved, request.first - request.moved, ahead, got)) return false;
+    if (!receiveInto(to + request.moved, request.first - request.moved, aheadOf(request.first), got))
+      return false;
     request.moved += got;
   }
   return true;
@@ -270,7 +313,12 @@ bool SocketReceiver::fill(Request& request, std::byte* to) {
 void SocketReceiver::progress(const NetRequest* landingOf, Landing* landing) {
   while (failure_ == 0) {
     Request* const request = current();
-    if (request == nullptr || (!request->begun && !begin(*request))) break;
+    if (request == nullptr) break;
+    if (request == landingOf && comesWhole(*request, *landing)) {
+      if (!receiveWhole(*request, *landing)) break;
+    } else if (!request->begun && !begin(*request)) {
+      break;
+    }
     const bool lands = request == landingOf && landing->data != nullptr && request->first == landing->bytes &&
                        request->header.bytes == landing->bytes && request->moved == landing->landed;
     const bool complete = fill(*request, lands ? landing->data : request->data);

@@ -10,6 +10,7 @@
 // what was posted and with the number that is due on this link.
 
 #include <sys/types.h>
+#include <sys/uio.h>
 
 #include <array>
 
@@ -95,9 +96,16 @@ class SocketReceiver : public NetReceiver, private SocketLink {
   // Bytes are read ahead into a small buffer, so that a small message and its header take one system call.
   static constexpr std::size_t kStagingBytes = 8192;
   std::size_t staged() const { return stagedEnd_ - stagedBegin_; }
+  // What to read behind a payload. Behind a large one comes another, which had better not be copied.
+  static constexpr std::size_t aheadOf(std::size_t payload) {
+    return payload > kStagingBytes ? sizeof(MessageHeader) : kStagingBytes;
+  }
   // With a landing: of `landingOf`, beyond which it does not go.
   void progress(const NetRequest* landingOf = nullptr, Landing* landing = nullptr);
   bool begin(Request& request);
+  bool comesWhole(const Request& request, const Landing& landing) const;
+  bool receiveWhole(Request& request, Landing& landing);
+  std::size_t receive(std::span<iovec> pieces);
   bool fill(Request& request, std::byte* to);
   bool receiveInto(std::byte* rest, std::size_t bytes, std::size_t ahead, std::size_t& got);
 

@@ -7,6 +7,7 @@
 
 #include <sys/socket.h>
 
+#include <optional>
 #include <vector>
 
 #include "fuzz/input.h"
@@ -50,11 +51,28 @@ class FuzzedLink {
       std::size_t bytes = 0;
       if (!receiver_->test(posted_[done_], &bytes)) break;
       require(bytes <= buffers_[done_].size());
-      ++done_;
+      next();
     }
+  }
+  // As a reader of the oldest message, who expects so many bytes of it, in a place of its own or not.
+  void read(std::size_t expected, bool lands) {
+    if (done_ == posted_.size()) return;
+    if (!reader_) {
+      place_.assign(lands ? expected : 0, std::byte{});
+      reader_ = Landing{lands ? place_.data() : nullptr, expected};
+    }
+    std::size_t bytes = 0;
+    if (!receiver_->testInto(posted_[done_], *reader_, &bytes)) return;
+    require(bytes <= buffers_[done_].size() && reader_->landed <= place_.size());
+    next();
   }
 
  private:
+  void next() {
+    ++done_;
+    reader_.reset();
+  }
+
   std::uint32_t key_;
   std::uint32_t sent_ = 0;
   std::uint32_t tag_ = 0;
@@ -62,6 +80,8 @@ class FuzzedLink {
   std::vector<std::vector<std::byte>> buffers_;  // outlive the receiver, which writes into them
   std::vector<NetRequest*> posted_;
   std::size_t done_ = 0;
+  std::optional<Landing> reader_;  // of the oldest
+  std::vector<std::byte> place_;
   std::unique_ptr<SocketReceiver> receiver_;
 };
 
@@ -70,7 +90,8 @@ inline bool feedSocketLink(std::string_view bytes) {
   FuzzedLink link(1 + input.take<std::uint8_t>() % 3, 0x5eed);
   try {
     while (!input.empty()) {
-      switch (input.take<std::uint8_t>() % 5) {
+      const auto what = input.take<std::uint8_t>();
+      switch (what % 128 % 6) {
         case 0:
           link.offer(input.take<std::uint16_t>());
           break;
@@ -89,14 +110,20 @@ inline bool feedSocketLink(std::string_view bytes) {
           link.write(socket, input.piece(input.take<std::uint8_t>()));
           break;
         }
-        default: {
+        case 4: {
           // Payload that is longer than an input.
           const auto socket = input.take<std::uint8_t>();
           link.write(socket, std::vector<std::byte>(input.take<std::uint16_t>(), std::byte{7}));
           break;
         }
+        default: {
+          const auto expected = input.take<std::uint16_t>();
+          link.read(expected, input.take<std::uint8_t>() % 2 == 0);
+          break;
+        }
       }
-      link.test();
+      // Or first something more comes.
+      if (what < 128) link.test();
     }
     return true;
   } catch (const Error&) {
