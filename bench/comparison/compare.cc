@@ -120,7 +120,8 @@ class Run {
     std::optional<HostPair> pairOfHosts;
     if (shape.kind == Shape::kTwoHosts) {
       try {
-        pairOfHosts.emplace(scratch_.path());
+        pairOfHosts.emplace(scratch_.path(), options_.congestion);
+        note(fmt::format("hosts: TCP's congestion control is {}", pairOfHosts->congestion()));
       } catch (const Error& error) {
         note(fmt::format("no hosts: {}", error.what()));
         return;

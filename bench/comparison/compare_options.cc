@@ -21,6 +21,7 @@ constexpr const char* kExamples = R"(Examples:
   nice -n -19 bench/compare.sh --json now.json             2 ranks, all operations and sizes
   bench/compare.sh --shape 4 8 --operations all_reduce --sizes 8,4K,1M
   bench/compare.sh --shape hosts --sizes 8:64M --without malloc threads
+  bench/compare.sh --shape hosts --sizes 8:64M --congestion reno      the same for all
   jq '.cases[] | [.operation, .bytes, .by_ours.processes.best_peer]' now.json
 
 Shapes: 2 ranks with a core each; 4 and 8, which may be more than there are cores, wherever the system puts them;
@@ -42,7 +43,7 @@ one is made again, up to twice.
 
 The limits are what two cores need that do nothing else: mailbox, for small operations; mapped and mapped-streaming,
 where each core computes half of all results straight into the outputs. Between hosts it is one TCP connection (tcp,
-tcp-sleeping). The column "limit" is the least of them. peer/X is the time of the fastest peer divided by X's: above 1,
+tcp-sleeping), with the congestion control that Xylem's sockets choose (XYLEM_TCP_CONGESTION). The column "limit" is the least of them. peer/X is the time of the fastest peer divided by X's: above 1,
 X is faster.)";
 
 std::vector<Shape> shapesOf(const std::vector<std::string>& words) {
@@ -116,6 +117,9 @@ CompareOptions parseOptions(int argc, char** argv) {
                      ->check(cli::integerIn(1, 1000));
   app.add_option("--without", options.without, "leave these contenders out")->type_name("NAME");
   app.add_option("--json", options.json, "write everything to this file, too")->type_name("FILE");
+  app.add_option("--congestion", options.congestion,
+                 "between hosts, of all who choose none: cubic, reno, ... (as the system)")
+      ->type_name("NAME");
   app.add_flag("--pipelined", options.pipelined, "ours waits once per measurement, not per operation");
   app.add_flag("--quick", options.quick, "few sizes, 3 rounds, short measurements");
   try {

@@ -17,6 +17,7 @@ struct CompareOptions {
   std::vector<std::string> without;  // contenders
   unsigned rounds = 7;
   double targetMilliseconds = 5;
+  std::string congestion;  // TCP's congestion control between hosts; empty: as the machine's
   bool pipelined = false;
   bool quick = false;
   std::string json;  // a file, or nothing

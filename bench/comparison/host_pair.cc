@@ -14,11 +14,13 @@
 namespace xylem::bench {
 namespace {
 
+constexpr const char* kCongestion = "net.ipv4.tcp_congestion_control";
 constexpr const char* kInside = "hostname \"$0\" && exec \"$@\"";
 
 }  // namespace
 
-HostPair::HostPair(std::string folder) : folder_(std::move(folder)), launcher_(folder_ + "/launcher") {
+HostPair::HostPair(std::string folder, const std::string& congestion)
+    : folder_(std::move(folder)), launcher_(folder_ + "/launcher") {
   for (const char* side : {"a", "b"}) names_.push_back(fmt::format("xylem-bench-{}-{}", getpid(), side));
   try {
     for (const std::string& name : names_) ip("netns add " + name);
@@ -27,6 +29,8 @@ HostPair::HostPair(std::string folder) : folder_(std::move(folder)), launcher_(f
       ip(fmt::format("-n {} address add {}/24 dev eth0", name(host), address(host)));
       for (const char* interface : {"lo", "eth0"})
         ip(fmt::format("-n {} link set {} up", name(host), interface));
+      if (!congestion.empty())
+        ip(fmt::format("netns exec {} sysctl -qw {}={}", name(host), kCongestion, congestion));
     }
   } catch (const Error&) {
     remove();
@@ -61,6 +65,13 @@ std::vector<std::string> HostPair::inside(int host, const std::vector<std::strin
                                "-u", "sh",    "-c",   kInside,    name(host)};
   all.insert(all.end(), words.begin(), words.end());
   return all;
+}
+
+std::string HostPair::congestion() const {
+  std::string text =
+      runToEnd({{"ip", "netns", "exec", name(0), "sysctl", "-n", kCongestion}, {}}, folder_ + "/ip.log");
+  while (!text.empty() && text.back() == '\n') text.pop_back();
+  return text;
 }
 
 std::uint64_t HostPair::movedBytes() const {

@@ -2,7 +2,7 @@
 // Two hosts on this machine, as far as the network goes: network namespaces with a name, joined by a cable of
 // two veth ends, with an interface eth0 each. They go with their owner. Needs root, and `ip` of iproute2.
 //
-//   HostPair hosts(folder);
+//   HostPair hosts(folder);                     // or HostPair(folder, "reno")
 //   hosts.inside(1, {"program", "argument"});   // the command line that runs it on the second host
 
 #include <cstdint>
@@ -13,7 +13,9 @@ namespace xylem::bench {
 
 class HostPair {
  public:
-  explicit HostPair(std::string folder);  // for the output of tools
+  // `folder`: for the output of tools. `congestion`: TCP's congestion control on them; empty: as the
+  // machine's.
+  explicit HostPair(std::string folder, const std::string& congestion = {});
   ~HostPair();
   HostPair(const HostPair&) = delete;
   HostPair& operator=(const HostPair&) = delete;
@@ -25,6 +27,8 @@ class HostPair {
   std::vector<std::string> inside(int host, const std::vector<std::string>& words) const;
   // A program that starts what MPI's launchers ask for: HOST COMMAND...
   const std::string& launcher() const { return launcher_; }
+  // TCP's, what sockets use that choose nothing.
+  std::string congestion() const;
   // What has gone over the cable so far, both ways.
   std::uint64_t movedBytes() const;
 

@@ -1,6 +1,7 @@
 // The limit between hosts: two ranks that only move what they have to tell each other, through one TCP
 // connection. They look for it all the time, or sleep until there is something: for large messages looking
-// often costs more than it brings. Only bench_compare runs it.
+// often costs more than it brings. Its congestion control is the one that Xylem's sockets choose. Only
+// bench_compare runs it.
 
 #include <arpa/inet.h>
 #include <netinet/tcp.h>
@@ -15,6 +16,7 @@
 #include "comparison/exchange.h"
 #include "comparison/rank_loop.h"
 #include "comparison/rank_options.h"
+#include "wire/congestion.h"
 
 namespace xylem::bench {
 namespace {
@@ -38,6 +40,7 @@ class TcpEngine : public Engine {
   // The port that rank 0 listens at.
   std::array<char, kIdBytes> newId() override {
     listening_ = newSocket();
+    congestion_.prepare(listening_.get());
     socklen_t size = sizeof address_;
     if (bind(listening_.get(), reinterpret_cast<sockaddr*>(&address_), size) != 0 ||
         listen(listening_.get(), 1) != 0 ||
@@ -54,6 +57,7 @@ class TcpEngine : public Engine {
       peer_ = FileDescriptor(accept4(listening_.get(), nullptr, nullptr, SOCK_CLOEXEC));
     } else {
       peer_ = newSocket();
+      congestion_.prepare(peer_.get());
       if (connect(peer_.get(), reinterpret_cast<sockaddr*>(&address_), sizeof address_) != 0) peer_.reset();
     }
     if (!peer_)
@@ -117,6 +121,7 @@ class TcpEngine : public Engine {
   }
 
   const Options& options_;
+  const Congestion congestion_{"auto"};
   sockaddr_in address_{};
   FileDescriptor listening_, peer_;
 };

@@ -120,6 +120,9 @@ X(kSocketNthreads, "NCCL_SOCKET_NTHREADS", kInteger, -2, 16, "-2",
   "interface's speed")
 X(kNsocksPerThread, "NCCL_NSOCKS_PERTHREAD", kInteger, -2, 64, "-2",
   "sockets of each group; all groups together have 64 at most; -2: 1")
+X(kTcpCongestion, "XYLEM_TCP_CONGESTION", kText, 0, 0, "auto",
+  "TCP's congestion control for data: auto, which is the system's, but cubic or reno for BBR where a round trip takes less "
+  "than 1 ms; system; or a name, of net.ipv4.tcp_allowed_congestion_control")
 X(kPeerTimeout, "XYLEM_PEER_TIMEOUT", kInteger, 1, 86400, "20",
   "seconds without any answer after which a rank on another host counts as lost")
 X(kBuffSize, "NCCL_BUFFSIZE", kInteger, 64, 1 << 30, "4194304", "bytes of a connection's SIMPLE buffer")

@@ -46,6 +46,7 @@ std::vector<FileDescriptor> duplicates(const std::vector<FileDescriptor>& socket
 
 void tune(int socket, const SocketTuning& tuning) {
   breakWhenSilent(socket, tuning.silence);
+  tuning.congestion.settle(socket);
   if (tuning.bufferBytes <= 0) return;
   setsockopt(socket, SOL_SOCKET, SO_SNDBUF, &tuning.bufferBytes, sizeof tuning.bufferBytes);
   setsockopt(socket, SOL_SOCKET, SO_RCVBUF, &tuning.bufferBytes, sizeof tuning.bufferBytes);
@@ -68,7 +69,7 @@ SocketListener::SocketListener(const SocketAddress& address, const SocketLayout&
                                const Secret& jobSecret, const SocketTuning& tuning, const Logger& log)
     : layout_(layout),
       tuning_(tuning),
-      acceptor_(anyPort(address), secretOf(jobSecret, nonce_), log, "NET/Socket"),
+      acceptor_(anyPort(address), secretOf(jobSecret, nonce_), log, "NET/Socket", tuning.congestion),
       sockets_(static_cast<std::size_t>(layout.sockets)),
       missing_(layout.sockets) {
   handle_ =
@@ -105,7 +106,7 @@ SocketCaller::SocketCaller(const SocketAddress& from, int helpers, const NetHand
   Hello hello;
   hello.purpose = Purpose::kData;
   for (hello.detail = 0; hello.detail < content.sockets; ++hello.detail) {
-    calls_.emplace_back(to_, &from, secret, hello);
+    calls_.emplace_back(to_, &from, secret, hello, tuning.congestion);
     throwIfRefused(calls_.back());
   }
 }

@@ -21,6 +21,7 @@ namespace xylem {
 struct SocketTuning {
   std::chrono::seconds silence{20};
   int bufferBytes = 0;
+  Congestion congestion;
 };
 
 class SocketListener : public NetListener {

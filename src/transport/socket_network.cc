@@ -2,8 +2,6 @@
 
 #include <fstream>
 
-#include "transport/socket_join.h"
-
 namespace xylem {
 namespace {
 
@@ -22,12 +20,17 @@ SocketOptions SocketOptions::from(const Settings& settings) {
   options.devices = matchingInterfaces(listInterfaces(), settings);
   options.sockets.threads = static_cast<int>(settings.integer(Setting::kSocketNthreads));
   options.sockets.socketsPerThread = static_cast<int>(settings.integer(Setting::kNsocksPerThread));
+  options.congestion = settings.text(Setting::kTcpCongestion);
   options.silence = std::chrono::seconds(settings.integer(Setting::kPeerTimeout));
   return options;
 }
 
 SocketNetwork::SocketNetwork(SocketOptions options, const Secret& secret, const Logger& log)
-    : options_(std::move(options)), secret_(secret), log_(log) {}
+    : options_(std::move(options)), congestion_(options_.congestion), secret_(secret), log_(log) {
+  if (!congestion_.chosen().empty())
+    log_.info(Subsystem::kNet, "NET/Socket : data goes by {} instead of {} (XYLEM_TCP_CONGESTION)",
+              congestion_.chosen(), congestion_.systems());
+}
 
 const Interface& SocketNetwork::interface(int device) const {
   if (device < 0 || device >= deviceCount())
@@ -50,15 +53,13 @@ NetProperties SocketNetwork::properties(int device) const {
 std::unique_ptr<NetListener> SocketNetwork::listen(int device) {
   const Interface& at = interface(device);
   return std::make_unique<SocketListener>(at.address, chooseLayout(options_.sockets, speedOf(at.name)),
-                                          secret_, SocketTuning{options_.silence, options_.bufferBytes},
-                                          log_);
+                                          secret_, tuning(), log_);
 }
 
 std::unique_ptr<NetCaller> SocketNetwork::call(int device, const NetHandle& handle) {
   const Interface& at = interface(device);
   return std::make_unique<SocketCaller>(at.address, chooseLayout(options_.sockets, speedOf(at.name)).helpers,
-                                        handle, secret_,
-                                        SocketTuning{options_.silence, options_.bufferBytes});
+                                        handle, secret_, tuning());
 }
 
 }  // namespace xylem

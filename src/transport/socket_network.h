@@ -14,6 +14,7 @@
 #include "core/log.h"
 #include "core/settings.h"
 #include "transport/network.h"
+#include "transport/socket_join.h"
 #include "transport/socket_layout.h"
 #include "wire/interfaces.h"
 #include "wire/secret.h"
@@ -27,13 +28,14 @@ struct SocketOptions {
   std::chrono::seconds silence{20};
   // Of each socket and direction; 0: as the system adapts them.
   int bufferBytes = 0;
+  std::string congestion = "auto";  // as Congestion takes it
 
   static SocketOptions from(const Settings& settings);
 };
 
 class SocketNetwork : public Network {
  public:
-  // `log` must outlive everything that is made here.
+  // `log` must outlive everything that is made here. Throws for a congestion control that cannot be had.
   SocketNetwork(SocketOptions options, const Secret& secret, const Logger& log);
 
   std::string_view name() const override { return "Socket"; }
@@ -44,8 +46,10 @@ class SocketNetwork : public Network {
 
  private:
   const Interface& interface(int device) const;
+  SocketTuning tuning() const { return {options_.silence, options_.bufferBytes, congestion_}; }
 
   SocketOptions options_;
+  Congestion congestion_;
   Secret secret_;
   const Logger& log_;
 };

@@ -11,6 +11,7 @@
 
 #include <vector>
 
+#include "wire/congestion.h"
 #include "wire/reception.h"
 
 namespace xylem {
@@ -19,7 +20,7 @@ class Acceptor {
  public:
   // `who` starts the lines in the log and must outlive this.
   Acceptor(const SocketAddress& address, const Secret& secret, const Logger& log,
-           const char* who = "Bootstrap");
+           const char* who = "Bootstrap", const Congestion& congestion = {});
 
   const SocketAddress& address() const { return address_; }
   Reception& reception() { return reception_; }

@@ -7,15 +7,16 @@
 
 namespace xylem {
 
-Caller::Caller(const SocketAddress& to, const SocketAddress* from, const Secret& secret, const Hello& hello)
-    : to_(to), secret_(secret), hello_(hello) {
+Caller::Caller(const SocketAddress& to, const SocketAddress* from, const Secret& secret, const Hello& hello,
+               const Congestion& congestion)
+    : to_(to), secret_(secret), hello_(hello), congestion_(congestion) {
   if (from != nullptr) from_ = *from;
   start();
 }
 
 void Caller::start() {
   handshake_.reset();
-  socket_ = startConnect(to_, from_ ? &*from_ : nullptr);
+  socket_ = startConnect(to_, from_ ? &*from_ : nullptr, congestion_);
   refused_ = !socket_;
 }
 

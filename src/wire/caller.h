@@ -13,6 +13,7 @@
 #include <optional>
 
 #include "core/file_descriptor.h"
+#include "wire/congestion.h"
 #include "wire/handshake.h"
 #include "wire/retries.h"
 
@@ -21,7 +22,8 @@ namespace xylem {
 class Caller {
  public:
   // `from`, if not null, is the address of the interface to call from.
-  Caller(const SocketAddress& to, const SocketAddress* from, const Secret& secret, const Hello& hello);
+  Caller(const SocketAddress& to, const SocketAddress* from, const Secret& secret, const Hello& hello,
+         const Congestion& congestion = {});
 
   // True once it is connected and authenticated. Throws if that cannot be any more; see refused().
   bool advance();
@@ -42,6 +44,7 @@ class Caller {
   std::optional<SocketAddress> from_;
   Secret secret_;
   Hello hello_;
+  Congestion congestion_;
   FileDescriptor socket_;
   bool refused_ = false;
   Retries retries_;

@@ -37,8 +37,9 @@ int receive(int socket, std::span<std::byte> bytes, int flags) noexcept {
 
 }  // namespace
 
-FileDescriptor listenTcp(const SocketAddress& address) {
+FileDescriptor listenTcp(const SocketAddress& address, const Congestion& congestion) {
   FileDescriptor fd = openTcp(address.family());
+  congestion.prepare(fd.get());
   if (address.port() != 0) {
     // A port that was asked for may still be held by connections of a job that just ended.
     const int on = 1;
@@ -49,9 +50,11 @@ FileDescriptor listenTcp(const SocketAddress& address) {
   return fd;
 }
 
-FileDescriptor startConnect(const SocketAddress& to, const SocketAddress* from) {
+FileDescriptor startConnect(const SocketAddress& to, const SocketAddress* from,
+                            const Congestion& congestion) {
   FileDescriptor fd = openTcp(to.family());
   sendAtOnce(fd.get());
+  congestion.prepare(fd.get());
   SocketAddress target = to;
   // From the loopback one reaches this host only, and over the loopback nothing else does.
   if (from != nullptr && from->family() == to.family() && from->loopback() == to.loopback()) {

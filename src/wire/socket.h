@@ -7,15 +7,17 @@
 
 #include "core/file_descriptor.h"
 #include "wire/arrival.h"
+#include "wire/congestion.h"
 #include "wire/socket_address.h"
 
 namespace xylem {
 
 // Listens at `address`; port 0 lets the system choose one.
-FileDescriptor listenTcp(const SocketAddress& address);
+FileDescriptor listenTcp(const SocketAddress& address, const Congestion& congestion = {});
 // Starts to connect; `from`, if not null, is the address of the interface to call from, where that can reach
 // `to`. Ready for writing once connected; none if it was refused at once.
-FileDescriptor startConnect(const SocketAddress& to, const SocketAddress* from);
+FileDescriptor startConnect(const SocketAddress& to, const SocketAddress* from,
+                            const Congestion& congestion = {});
 // The outcome once it is ready for writing: 0, or an errno value.
 int connectOutcome(int socket);
 // Who waits there.
