@@ -5,6 +5,7 @@
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
+#include <memory>
 
 #include "core/error.h"
 #include "launch/local_meeting.h"
@@ -57,11 +58,12 @@ std::string shareByPmi(int rank, const std::string& text, std::chrono::seconds t
 }
 
 std::string shareByPmix(int rank, const std::string& text) {
-  PmixClient store;
-  if (rank == 0) store.put(kKey, text);
-  store.barrier();
-  std::string found = store.get(kKey, 0);
-  store.barrier();  // whoever has left can no longer be asked
+  const std::unique_ptr<PmixClient> store =
+      PmixClient::kept() ? std::move(PmixClient::kept()) : std::make_unique<PmixClient>();
+  if (rank == 0) store->put(kKey, text);
+  store->barrier();
+  std::string found = store->get(kKey, 0);
+  store->barrier();  // whoever has left can no longer be asked
   return found;
 }
 

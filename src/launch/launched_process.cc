@@ -68,8 +68,9 @@ std::optional<LaunchedProcess> launchedProcess(const Environment& environment) {
     process.knowsHost = local.has_value();
     return process;
   }
-  if (PmixClient::isOffered(environment)) return PmixClient().process();
-  return std::nullopt;
+  if (!PmixClient::isOffered(environment)) return std::nullopt;
+  if (!PmixClient::kept()) PmixClient::kept() = std::make_unique<PmixClient>();
+  return PmixClient::kept()->process();
 }
 
 }  // namespace xylem

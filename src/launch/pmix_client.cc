@@ -99,6 +99,11 @@ bool PmixClient::isUsable(const Environment& environment) {
   return isOffered(environment) && pmix().complete();
 }
 
+std::unique_ptr<PmixClient>& PmixClient::kept() {
+  static std::unique_ptr<PmixClient> client;
+  return client;
+}
+
 PmixClient::PmixClient() {
   if (!pmix().complete())
     throw Error(ResultCode::kSystemError,

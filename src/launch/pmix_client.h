@@ -6,8 +6,13 @@
 //   if (rank == 0) store.put("id", text);
 //   store.barrier();
 //   text = store.get("id", 0);
+//
+// From its first question until the ranks have met a process stays one client: that one ends and the next
+// begins may reach the server late, which then takes the process for gone and fails the barriers that wait
+// for it.
 
 #include <cstdint>
+#include <memory>
 #include <string>
 
 #include "launch/launched_process.h"
@@ -20,6 +25,9 @@ class PmixClient {
   static bool isOffered(const Environment& environment);
   // The library is there, too.
   static bool isUsable(const Environment& environment);
+
+  // Where a process keeps the client that it asked first; none before, and once somebody has taken it.
+  static std::unique_ptr<PmixClient>& kept();
 
   // All throw Error.
   PmixClient();
