@@ -8,18 +8,20 @@
 
 #include "core/log.h"
 #include "core/shareable_memory.h"
+#include "core/slurm_lists.h"
 #include "device/scheduler.h"
 
 namespace xylem {
 namespace {
 
-// How many processes of the job a launcher says it started on this machine; 0 if none does. Slurm's list may
-// have more behind the number, which is then the first host's.
+// How many processes of the job a launcher says it started on this machine; 0 if none does.
 int launchedLocally() {
-  for (const char* variable :
-       {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", "LOCAL_WORLD_SIZE", "SLURM_STEP_TASKS_PER_NODE"})
+  for (const char* variable : {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", "LOCAL_WORLD_SIZE"})
     if (const char* text = std::getenv(variable)) return std::atoi(text);
-  return 0;
+  const char* tasks = std::getenv("SLURM_STEP_TASKS_PER_NODE");
+  if (tasks == nullptr) return 0;
+  const char* node = std::getenv("SLURM_NODEID");
+  return slurmTasksOn(tasks, node == nullptr ? 0 : std::atoi(node)).value_or(0);
 }
 
 thread_local int threadDevice = 0;

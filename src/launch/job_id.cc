@@ -1,17 +1,22 @@
 #include "launch/job_id.h"
 
 #include <fmt/format.h>
+#include <poll.h>
 
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
 
+#include "api/boundary.h"
+#include "bootstrap/meeting.h"
+#include "core/deadline.h"
 #include "core/error.h"
 #include "launch/local_meeting.h"
 #include "launch/meeting_way.h"
 #include "launch/pmi_client.h"
 #include "launch/pmix_client.h"
+#include "wire/socket.h"
 
 namespace xylem {
 namespace {
@@ -67,6 +72,40 @@ std::string shareByPmix(int rank, const std::string& text) {
   return found;
 }
 
+// Until somebody listens there: an id without NCCL_COMM_ID is one whose root is there.
+void awaitListener(const std::string& place, const SocketAddress& address, const Deadline& deadline) {
+  constexpr int kRetryMilliseconds = 20;
+  for (;;) {
+    const FileDescriptor caller = startConnect(address, nullptr);
+    pollfd waiting{caller.get(), POLLOUT, 0};
+    if (caller && poll(&waiting, 1, deadline.pollMilliseconds()) > 0 && connectOutcome(caller.get()) == 0)
+      return;
+    if (deadline.passed())
+      throw Error(ResultCode::kSystemError,
+                  "timed out: nobody listens at {}, where the first process of the first host should; set "
+                  "NCCL_COMM_ID=host:port, with process 0 on that host, to meet elsewhere",
+                  place);
+    poll(nullptr, 0, deadline.pollMilliseconds(kRetryMilliseconds));
+  }
+}
+
+// With NCCL_COMM_ID rank 0 listens when it joins. If that is not who can, the root is started here, before
+// anybody joins.
+ncclUniqueId meetAt(const MeetingWay& way, int rank, std::chrono::seconds timeout) {
+  setenv("NCCL_COMM_ID", way.name.c_str(), 1);
+  const ncclUniqueId id = newId();
+  if (way.listens == (rank == 0)) return id;
+  const UniqueId meeting = UniqueId::fromBytes(id.internal);
+  if (way.listens) {
+    const Settings settings = Settings::fromEnvironment();
+    hostCommId(meeting, settings, processLogger(settings));
+  } else {
+    unsetenv("NCCL_COMM_ID");
+    awaitListener(way.name, meeting.address(), Deadline::after(timeout));
+  }
+  return id;
+}
+
 }  // namespace
 
 ncclUniqueId jobId(const LaunchedProcess& process, std::chrono::seconds timeout) {
@@ -78,8 +117,7 @@ ncclUniqueId jobId(const LaunchedProcess& process, std::chrono::seconds timeout)
     case MeetingWay::kGiven:
       return newId();
     case MeetingWay::kAddress:
-      setenv("NCCL_COMM_ID", way.name.c_str(), 1);
-      return newId();
+      return meetAt(way, process.rank, timeout);
     case MeetingWay::kPmi:
       return idOf(shareByPmi(process.rank, ownId(), timeout));
     case MeetingWay::kPmix:

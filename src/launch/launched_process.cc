@@ -6,8 +6,8 @@
 #include <cstring>
 
 #include "core/error.h"
+#include "core/slurm_lists.h"
 #include "launch/pmix_client.h"
-#include "launch/slurm_lists.h"
 
 namespace xylem {
 namespace {
@@ -23,13 +23,16 @@ struct Names {
 };
 constexpr Names kLaunchers[] = {
     // torchrun, which mpirun or srun may have started on each host; Open MPI; MPICH and Intel MPI; xylem run
-    // and whoever follows torchrun; Slurm.
+    // and whoever follows torchrun; Slurm, which gives PMI's numbers with --mpi=pmi2, but not those on the
+    // host;
+    // others with PMI.
     {"RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "TORCHELASTIC_RUN_ID"},
     {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK",
      "OMPI_COMM_WORLD_LOCAL_SIZE", "OMPI_COMM_WORLD_RANK"},
-    {"PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID", "MPI_LOCALNRANKS", "PMI_RANK"},
+    {"PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID", "MPI_LOCALNRANKS", "MPI_LOCALRANKID"},
     {"RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "WORLD_SIZE"},
     {"SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_LOCALID", nullptr, "SLURM_SRUN_COMM_PORT"},
+    {"PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID", "MPI_LOCALNRANKS", "PMI_RANK"},
 };
 constexpr const char* kSlurmTasks = "SLURM_STEP_TASKS_PER_NODE";
 constexpr const char* kSlurmNode = "SLURM_NODEID";

@@ -5,8 +5,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "core/slurm_lists.h"
 #include "launch/pmix_client.h"
-#include "launch/slurm_lists.h"
 #include "launch/unusual_port.h"
 
 namespace xylem {
@@ -57,6 +57,12 @@ std::string ofSlurmStep(const Environment& environment) {
                                     std::strtoull(step.c_str(), nullptr, 10)));
 }
 
+// Whether this process is on the step's first host, and the first there. With --distribution=arbitrary that
+// is any process, and only itself knows.
+bool isFirstOfSlurmStep(const LaunchedProcess& process, const Environment& environment) {
+  return valueOf(environment, "SLURM_NODEID") == "0" && process.localRank == 0;
+}
+
 }  // namespace
 
 MeetingWay meetingWay(const LaunchedProcess& process, const Environment& environment) {
@@ -74,8 +80,9 @@ MeetingWay meetingWay(const LaunchedProcess& process, const Environment& environ
   const std::string address = isSlurm                      ? ofSlurmStep(environment)
                               : process.variable == "RANK" ? besideMaster(environment)
                                                            : "";
-  if (!address.empty()) return {MeetingWay::kAddress, address};
-  return {};
+  if (address.empty()) return {};
+  const bool listens = isSlurm ? isFirstOfSlurmStep(process, environment) : process.rank == 0;
+  return {MeetingWay::kAddress, address, listens};
 }
 
 }  // namespace xylem

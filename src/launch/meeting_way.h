@@ -23,6 +23,8 @@ struct MeetingWay {
   };
   Kind kind = kNone;
   std::string name;  // kLocal: of the job; kAddress: host:port
+  bool listens =
+      false;  // kAddress: this process does; not always the first, as the address may be another host's
 };
 
 MeetingWay meetingWay(const LaunchedProcess& process, const Environment& environment);

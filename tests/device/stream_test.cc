@@ -262,6 +262,15 @@ TEST(HostDevice, CountComesFromTheSettingOrTheCores) {
   EXPECT_EQ(hostDeviceCount(settings), 7);
 }
 
+TEST(HostDevice, ProcessesOfThisHostHaveOneEach) {
+  setenv("SLURM_STEP_TASKS_PER_NODE", "1,2000(x2)", 1);
+  setenv("SLURM_NODEID", "2", 1);
+  EXPECT_EQ(hostDeviceCount(Settings()), 2000);
+  setenv("LOCAL_WORLD_SIZE", "1000", 1);
+  EXPECT_EQ(hostDeviceCount(Settings()), 1000) << "torchrun in a step of Slurm's";
+  for (const char* name : {"SLURM_STEP_TASKS_PER_NODE", "SLURM_NODEID", "LOCAL_WORLD_SIZE"}) unsetenv(name);
+}
+
 TEST(HostDevice, TheCurrentDeviceBelongsToTheThread) {
   setCurrentDevice(1);
   int other = -1;

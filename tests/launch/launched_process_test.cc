@@ -5,7 +5,6 @@
 #include <gmock/gmock.h>
 
 #include "core/error.h"
-#include "launch/slurm_lists.h"
 #include "launch/variables.h"
 
 namespace xylem {
@@ -43,6 +42,16 @@ TEST(LaunchedProcess, TheInnerLauncherCounts) {
   EXPECT_EQ(processIn(with(kSlurm, kHydra))->variable, "PMI_RANK");
 }
 
+TEST(LaunchedProcess, SlurmKnowsTheHostAndPmiDoesNot) {
+  // srun --mpi=pmi2
+  const auto process = processIn(with(kSlurm, {{"PMI_RANK", "3"}, {"PMI_SIZE", "8"}, {"PMI_FD", "6"}}));
+  EXPECT_EQ(process->variable, "SLURM_PROCID");
+  EXPECT_EQ(process->localRank, 1);
+  const auto other = processIn({{"PMI_RANK", "3"}, {"PMI_SIZE", "8"}, {"PMI_FD", "6"}});
+  EXPECT_EQ(other->variable, "PMI_RANK");
+  EXPECT_FALSE(other->knowsHost);
+}
+
 TEST(LaunchedProcess, OthersAreLeftAlone) {
   EXPECT_FALSE(processIn({}));
   EXPECT_FALSE(processIn({{"RANK", "3"}})) << "anybody may have a RANK";
@@ -63,24 +72,6 @@ TEST(LaunchedProcess, ContradictionsAreNamed) {
   } catch (const InputError& error) {
     EXPECT_THAT(error.what(), AllOf(HasSubstr("RANK"), HasSubstr("8 with WORLD_SIZE=8")));
   }
-}
-
-TEST(SlurmLists, TheFirstHostIsFound) {
-  EXPECT_EQ(firstSlurmHost("node7"), "node7");
-  EXPECT_EQ(firstSlurmHost("login1,node[1-3]"), "login1");
-  EXPECT_EQ(firstSlurmHost("node[007-012,020],other"), "node007");
-  EXPECT_EQ(firstSlurmHost("rack[2,4]-[03-04]x"), "rack2-03x");
-  EXPECT_EQ(firstSlurmHost(""), "");
-  EXPECT_EQ(firstSlurmHost("node[1"), "");
-}
-
-TEST(SlurmLists, TasksAreCountedNodeByNode) {
-  EXPECT_EQ(slurmTasksOn("4", 0), 4);
-  EXPECT_EQ(slurmTasksOn("4(x2),1", 1), 4);
-  EXPECT_EQ(slurmTasksOn("4(x2),1", 2), 1);
-  EXPECT_EQ(slurmTasksOn("4(x2),1", 3), std::nullopt);
-  EXPECT_EQ(slurmTasksOn("4(x,1", 0), std::nullopt);
-  EXPECT_EQ(slurmTasksOn("four", 0), std::nullopt);
 }
 
 }  // namespace

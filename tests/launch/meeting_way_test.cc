@@ -62,6 +62,16 @@ TEST(MeetingWay, AcrossHostsTheAddressFollowsFromWhatAllKnow) {
   EXPECT_NE(wayIn(with(kSlurm, {{"SLURM_JOB_ID", "4712"}})).name, slurm.name);
 }
 
+TEST(MeetingWay, SomebodyOnTheHostOfTheAddressListens) {
+  EXPECT_TRUE(wayIn(with(kTorchrun, {{"RANK", "0"}})).listens);
+  EXPECT_FALSE(wayIn(with(kTorchrun, {{"RANK", "1"}, {"LOCAL_RANK", "0"}})).listens);
+  // srun --distribution=arbitrary puts process 0 anywhere.
+  const Variables firstHost = {{"SLURM_NODEID", "0"}};
+  EXPECT_TRUE(wayIn(with(kSlurm, with(firstHost, {{"SLURM_LOCALID", "0"}}))).listens);
+  EXPECT_FALSE(wayIn(with(kSlurm, firstHost)).listens);
+  EXPECT_FALSE(wayIn(with(kSlurm, {{"SLURM_PROCID", "0"}, {"SLURM_LOCALID", "0"}})).listens);
+}
+
 TEST(MeetingWay, WithoutAnythingThereIsNone) {
   EXPECT_EQ(wayIn(kOpenMpi).kind, MeetingWay::kNone);
   EXPECT_EQ(wayIn({{"RANK", "1"}, {"WORLD_SIZE", "2"}}).kind, MeetingWay::kNone);

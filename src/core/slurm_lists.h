@@ -1,5 +1,6 @@
 #pragma once
-// The two compressed lists in Slurm's environment, as far as a rendezvous needs them.
+// The two compressed lists in Slurm's environment, as far as ranks need them: where to meet, and how many
+// they are on a host.
 //
 //   firstSlurmHost("node[07-12,20],login1")   // "node07"
 //   slurmTasksOn("4(x2),1", 2)                // 1

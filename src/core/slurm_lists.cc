@@ -1,4 +1,4 @@
-#include "launch/slurm_lists.h"
+#include "core/slurm_lists.h"
 
 #include <charconv>
 
