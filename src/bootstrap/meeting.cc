@@ -1,5 +1,9 @@
 #include "bootstrap/meeting.h"
 
+#include <unistd.h>
+
+#include <array>
+
 #include "bootstrap/root.h"
 #include "wire/interfaces.h"
 
@@ -16,12 +20,31 @@ SocketAddress startRoot(const SocketAddress& address, const Secret& secret, cons
   return bound;
 }
 
+// Whether `place`, as host:port, names this host; with or without the domain.
+bool isThisHost(const std::string& place) {
+  std::array<char, 256> name{};
+  if (gethostname(name.data(), name.size() - 1) != 0) return false;
+  const std::string own = name.data(), host = place.substr(0, place.rfind(':'));
+  return !own.empty() && (host == own || host.starts_with(own + ".") || own.starts_with(host + "."));
+}
+
+// Many hosts take their own name for an address of the loopback, as Debian's 127.0.1.1: where other hosts,
+// which take it for an interface, would not find the root, nor the ranks that are here.
+UniqueId reachable(const UniqueId& id, const std::string& place, const Settings& settings) {
+  if (!id.address().loopback() || !isThisHost(place)) return id;
+  SocketAddress address = chooseInterface(listInterfaces(), settings).address;
+  address.setPort(id.address().port());
+  return {address, id.secret()};
+}
+
 }  // namespace
 
 UniqueId openMeeting(const Settings& settings, std::shared_ptr<const Logger> log) {
-  if (settings.isSet(Setting::kCommId))
-    return UniqueId::fromCommId(settings.text(Setting::kCommId), socketFamily(settings),
-                                settings.text(Setting::kSecret));
+  if (settings.isSet(Setting::kCommId)) {
+    const std::string place = settings.text(Setting::kCommId);
+    return reachable(UniqueId::fromCommId(place, socketFamily(settings), settings.text(Setting::kSecret)),
+                     place, settings);
+  }
   SocketAddress address = chooseInterface(listInterfaces(), settings).address;
   address.setPort(0);
   const Secret secret = randomSecret();

@@ -39,12 +39,11 @@ std::string NamedHosts::unavailable() {
 }
 
 NamedHosts::NamedHosts(const std::vector<std::string>& names) : networks_(static_cast<int>(names.size())) {
-  {
-    std::ofstream table(folder_ / "hosts");
-    table << "127.0.0.1 localhost\n";
-    for (int host = 0; host < networks_.size(); ++host)
-      table << Namespaces::address(host) << ' ' << names[static_cast<std::size_t>(host)] << '\n';
-  }
+  std::string all = "127.0.0.1 localhost\n";
+  for (int host = 0; host < networks_.size(); ++host)
+    all += Namespaces::address(host) + ' ' + names[static_cast<std::size_t>(host)] + '\n';
+  for (const std::string& name : names)
+    std::ofstream(folder_ / ("hosts." + name)) << "127.0.1.1 " << name << '\n' << all;
   for (int host = 0; host < networks_.size(); ++host)
     keepers_.push_back(keeperOf(host, names[static_cast<std::size_t>(host)]));
   writeAgent(names);
@@ -57,7 +56,7 @@ ChildProcess NamedHosts::keeperOf(int host, const std::string& name) const {
   const FileDescriptor readEnd(ends[0]);
   FileDescriptor writeEnd(ends[1]);
   ChildProcess keeper(networks_.start(host, [&]() -> int {
-    const char status = static_cast<char>(becomeHost(name, folder_ / "hosts"));
+    const char status = static_cast<char>(becomeHost(name, folder_ / ("hosts." + name)));
     if (write(writeEnd.get(), &status, 1) != 1 || status != 0) return 1;
     for (;;) pause();
   }));

@@ -6,7 +6,8 @@
 //   NamedHosts hosts({"red", "blue"});
 //   shell(hosts.on(0) + "mpirun --mca plm_rsh_agent " + hosts.agent() + " --host red,blue hostname");
 //
-// A process keeps each host; it ends with this one. Files are those of the machine, but for /etc/hosts.
+// A process keeps each host; it ends with this one. Files are those of the machine, but for /etc/hosts, where
+// a host finds its own name on the loopback first, as Debian's installer leaves it.
 
 #include <string>
 #include <vector>
