@@ -28,7 +28,7 @@ SocketOptions SocketOptions::from(const Settings& settings) {
 SocketNetwork::SocketNetwork(SocketOptions options, const Secret& secret, const Logger& log)
     : options_(std::move(options)), congestion_(options_.congestion), secret_(secret), log_(log) {
   if (!congestion_.chosen().empty())
-    log_.info(Subsystem::kNet, "NET/Socket : data goes by {} instead of {} (XYLEM_TCP_CONGESTION)",
+    log_.info(Subsystem::kInit, "NET/Socket : data goes by {} instead of {} (XYLEM_TCP_CONGESTION)",
               congestion_.chosen(), congestion_.systems());
 }
 
