@@ -70,6 +70,7 @@ DirectExchange::Outcome DirectExchange::step() {
   for (;;) switch (phase_) {
       case Phase::kPost:
         if (posts() && !post()) return Outcome::kWouldBlock;
+        if (byBoards_) onBoards_.keepOwn();
         next_ = 0;
         phase_ = Phase::kMeet;
         break;
@@ -276,9 +277,7 @@ bool DirectExchange::buffersAreReachable() const {
 }
 
 // Whether everybody looks at everybody's posting, even of little data.
-bool DirectExchange::allMeet() const {
-  return work_.kind != DirectKind::kBroadcast && work_.kind != DirectKind::kReduce;
-}
+bool DirectExchange::allMeet() const { return !isRooted(work_.kind); }
 
 bool DirectExchange::allReachable() const {
   for (int rank = 0; rank < ranks(); ++rank)

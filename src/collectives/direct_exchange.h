@@ -46,7 +46,10 @@ class DirectExchange {
   // Whether the data of an operation travels on the boards even if all buffers can be reached. `bytes`: of a
   // block.
   static constexpr bool goesByBoards(DirectKind kind, std::size_t bytes, int ranks, bool crowded) {
-    return readsAtMost(crowded ? kMostReadInCrowd : kMostReadFromBoards, kind, bytes, ranks);
+    return readsAtMost(crowded          ? kMostReadInCrowd
+                       : isRooted(kind) ? kMostReadOneWay
+                                        : kMostReadFromBoards,
+                       kind, bytes, ranks);
   }
 
   // The next operation; all ranks start the same ones in the same order.
@@ -62,6 +65,8 @@ class DirectExchange {
   // What one rank reads from other boards costs it a transfer per cache line; beyond this, splitting the work
   // and meeting twice costs less, where buffers can be reached.
   static constexpr std::size_t kMostReadFromBoards = std::size_t{2} << 10;
+  // Who only posts does not wait at all.
+  static constexpr std::size_t kMostReadOneWay = std::size_t{4} << 10;
   // Meeting costs most where ranks have to take turns on a core.
   static constexpr std::size_t kMostReadInCrowd = std::size_t{32} << 10;
 

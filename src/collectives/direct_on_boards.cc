@@ -23,7 +23,7 @@ void DirectOnBoards::start(const DirectWork& work, int rank, int ranks) {
   rank_ = rank;
   ranks_ = ranks;
   shares_ = sharesWork(work.kind, blockBytes(work), ranks);
-  const std::size_t blocks = postsBlocks(work.kind) ? static_cast<std::size_t>(ranks) : 1;
+  const std::size_t blocks = postsBlocks(work.kind) ? static_cast<std::size_t>(std::max(1, ranks - 1)) : 1;
   mostPiece_ = work.count;
   if (blockBytes(work) * blocks > kLargeRoomBytes)
     mostPiece_ = kLargeRoomBytes / blocks / kLine * kLine / work.reduction.elementBytes;
@@ -50,11 +50,20 @@ void DirectOnBoards::write(std::byte* room) const {
     copyTo(room + bytes(own.end), input + bytes(own.end), piece - bytes(own.end));
   } else if (postsBlocks(work_->kind)) {
     for (int rank = 0; rank < ranks_; ++rank)
-      if (rank != rank_) copyTo(room + static_cast<std::size_t>(rank) * piece, input + blockAt(rank), piece);
+      if (rank != rank_) copyTo(room + roomOf(rank, rank_), input + blockAt(rank), piece);
   } else if (work_->kind != DirectKind::kReduce || rank_ != work_->root) {
     // The root of a reduction keeps its data to itself.
     copyTo(room, input, piece);
   }
+}
+
+void DirectOnBoards::keepOwn() const {
+  if (reduces(work_->kind) || (work_->kind == DirectKind::kBroadcast && rank_ != work_->root)) return;
+  const std::byte* const input =
+      work_->input + pieceAt() + (work_->kind == DirectKind::kAlltoAll ? blockAt(rank_) : 0);
+  std::byte* const output =
+      work_->output + pieceAt() + (work_->kind == DirectKind::kBroadcast ? 0 : blockAt(rank_));
+  if (output != input) copyBytes(output, input, bytes(pieceCount()));
 }
 
 void DirectOnBoards::finish(std::span<const std::byte* const> rooms, std::span<const Factor> factors,
@@ -77,28 +86,25 @@ void DirectOnBoards::finish(std::span<const std::byte* const> rooms, std::span<c
 
 void DirectOnBoards::copyPiece(std::span<const std::byte* const> rooms) const {
   const std::size_t piece = bytes(pieceCount());
-  const std::byte* const input = work_->input + pieceAt();
   std::byte* const output = work_->output + pieceAt();
-  if (work_->kind == DirectKind::kBroadcast)
-    return copyTo(output, rank_ == work_->root ? input : rooms[static_cast<std::size_t>(work_->root)], piece);
   const bool toAll = work_->kind == DirectKind::kAlltoAll;
-  const std::size_t own = static_cast<std::size_t>(rank_);
-  for (int rank = 0; rank < ranks_; ++rank)
-    copyTo(output + blockAt(rank),
-           rank == rank_ ? input + (toAll ? blockAt(rank) : 0)
-                         : rooms[static_cast<std::size_t>(rank)] + (toAll ? own * piece : 0),
-           piece);
+  for (int rank = 0; rank < ranks_; ++rank) {
+    if (!awaits(rank)) continue;
+    const std::byte* const room = rooms[static_cast<std::size_t>(rank)];
+    copyTo(output + (work_->kind == DirectKind::kBroadcast ? 0 : blockAt(rank)),
+           room + (toAll ? roomOf(rank_, rank) : 0), piece);
+  }
 }
 
 void DirectOnBoards::reducePiece(std::span<const std::byte* const> rooms, std::span<const Factor> factors) {
   if (!needsOutput(*work_, rank_)) return;
   const bool scatters = work_->kind == DirectKind::kReduceScatter;
-  const std::size_t count = pieceCount(), own = static_cast<std::size_t>(rank_);
+  const std::size_t count = pieceCount();
   sources_.clear();
   for (int rank = 0; rank < ranks_; ++rank)
     sources_.push_back(rank == rank_
                            ? work_->input + pieceAt() + (scatters ? blockAt(rank) : 0)
-                           : rooms[static_cast<std::size_t>(rank)] + (scatters ? own * bytes(count) : 0));
+                           : rooms[static_cast<std::size_t>(rank)] + (scatters ? roomOf(rank_, rank) : 0));
   std::byte* const out = work_->output + pieceAt();
   combineAll(work_->reduction, {sources_, factors}, {&out, 1}, count, false);
 }

@@ -5,6 +5,7 @@
 //   boards.start(work, rank, ranks);
 //   for (; !boards.through(); boards.finish(rooms, factors, roomOfNextStage)) {
 //     if (boards.posts()) boards.write(room);                       // and posts
+//     boards.keepOwn();
 //     ... until all that it awaits have posted
 //   }
 //
@@ -36,7 +37,7 @@ constexpr bool readsAtMost(std::size_t most, DirectKind kind, std::size_t blockB
   const auto others = static_cast<std::size_t>(ranks - 1);
   return blockBytes * (kind == DirectKind::kBroadcast ? 1 : others) <= most &&
          !sharesWork(kind, blockBytes, ranks) &&
-         blockBytes * (postsBlocks(kind) ? others + 1 : 1) <= kLargeRoomBytes;
+         blockBytes * (postsBlocks(kind) ? others : 1) <= kLargeRoomBytes;
 }
 
 class DirectOnBoards {
@@ -56,6 +57,9 @@ class DirectOnBoards {
     return work_->kind != DirectKind::kReduce || rank_ == work_->root || (shares_ && !collecting_);
   }
   void write(std::byte* room) const;
+  // What this rank's output has from its own input, where nothing is reduced: while the others are on their
+  // way.
+  void keepOwn() const;
   // Ends the stage. `rooms` and `factors` by rank, this rank's room being left out; `next`: its room of the
   // stage to come.
   void finish(std::span<const std::byte* const> rooms, std::span<const Factor> factors, std::byte* next);
@@ -71,6 +75,10 @@ class DirectOnBoards {
   std::size_t pieceCount() const;
   std::size_t pieceAt() const { return bytes(done_); }
   std::size_t blockAt(int rank) const { return static_cast<std::size_t>(rank) * bytes(work_->count); }
+  // Where the block for `reader` lies in the room of `writer`, which has none for itself.
+  std::size_t roomOf(int reader, int writer) const {
+    return static_cast<std::size_t>(reader < writer ? reader : reader - 1) * bytes(pieceCount());
+  }
   RankShare pieceShare(int rank) const;
 
   const DirectWork* work_ = nullptr;

@@ -43,6 +43,11 @@ constexpr bool reduces(DirectKind kind) {
   return kind == DirectKind::kAllReduce || kind == DirectKind::kReduce || kind == DirectKind::kReduceScatter;
 }
 
+// Data goes to the root or comes from it.
+constexpr bool isRooted(DirectKind kind) {
+  return kind == DirectKind::kBroadcast || kind == DirectKind::kReduce;
+}
+
 inline std::size_t blockBytes(const DirectWork& work) { return work.count * work.reduction.elementBytes; }
 inline std::size_t inputBytes(const DirectWork& work, std::size_t ranks) {
   const bool blocks = work.kind == DirectKind::kReduceScatter || work.kind == DirectKind::kAlltoAll;

@@ -29,9 +29,12 @@ class LaunchedHosts : public ::testing::Test {
     return shellForHosts("OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 " +
                          (kTimeLimit + hosts_->on(0) + line));
   }
-  static std::string openMpi(const std::string& places) {
-    return fmt::format("mpirun.openmpi --mca plm_rsh_agent {} --bind-to none -x XYLEM_TIMEOUT --host {} ",
-                       hosts_->agent(), places);
+  // Hosts share /tmp here, with those of the same names in other tests.
+  std::string openMpi(const std::string& places) const {
+    return fmt::format(
+        "mpirun.openmpi --mca plm_rsh_agent {} --mca orte_tmpdir_base {} --bind-to none -x XYLEM_TIMEOUT "
+        "--host {} ",
+        hosts_->agent(), (scratch_ / "").string(), places);
   }
   static std::string mpich(const std::string& places) {
     return fmt::format("mpiexec.mpich -launcher ssh -launcher-exec {} -hosts {} -n 4 ", hosts_->agent(),
@@ -46,7 +49,7 @@ class LaunchedHosts : public ::testing::Test {
   }
 
   static inline std::unique_ptr<NamedHosts> hosts_;
-  const TemporaryDirectory logs_;
+  const TemporaryDirectory scratch_;
 };
 
 TEST_F(LaunchedHosts, OpenMpi) {
@@ -71,7 +74,7 @@ TEST_F(LaunchedHosts, Torchrun) {
                "torchrun --nnodes 2 --node_rank {} --nproc_per_node 2 --master_addr red --no_python -r 1 -t "
                "1 "
                "--log_dir {} {}",
-               node, (logs_ / std::to_string(node)).string(), kProgram);
+               node, (scratch_ / std::to_string(node)).string(), kProgram);
   };
   expectSum(shellForHosts(torchrun(1) + " & " + torchrun(0) + " && wait $!"), 4);
 }
