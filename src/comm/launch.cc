@@ -17,6 +17,10 @@ std::string nameOf(int peer) {
 // So long nothing may go on before peers are suspected of being stopped.
 constexpr std::chrono::milliseconds kPause{100};
 
+// Before time is out peers are asked whether they are at work; and so much longer those wait whose peer is.
+constexpr std::chrono::seconds kAnswersNeed{1};
+constexpr std::chrono::seconds kOthersKnowWithin{2};
+
 constexpr int kNobody = -1;  // in particular
 
 }  // namespace
@@ -261,6 +265,7 @@ void Launch::checkStall() {
   if (!launches_.isTurn(number_) || awaitedFences_.load(std::memory_order_acquire) != 0) return;
   if (!stalled_) {
     stalled_ = true;
+    asked_ = false;
     stallStart_ = Clock::now();
   }
   lookAtPeers();
@@ -291,16 +296,31 @@ void Launch::checkStall() {
 
 void Launch::checkPatience(const Track& track, int peer) {
   const Patience& patience = launches_.patience();
-  if (Clock::now() - stallStart_ < patience.span) return;
+  const Clock::duration waited = Clock::now() - stallStart_;
+  if (patience.fails && !asked_ && waited >= patience.span - kAnswersNeed) {
+    asked_ = true;
+    launches_.watch().ask();
+  }
+  if (waited < patience.span) return;
   if (!patience.fails && warned_) return;
   const char* what = name(track.works[track.current].function);
-  const std::string stopped = launches_.stopped().remark();
-  if (patience.fails)
-    throw Error(ResultCode::kRemoteError, "timed out after {} s in {}: rank {} waits for {}{}",
-                patience.span.count(), what, launches_.rank(), nameOf(peer), stopped);
+  if (patience.fails) return endWaiting(peer, what, waited);
   launches_.log().warn("{} : rank {} has waited {} s for {}, which is alive{}", what, launches_.rank(),
-                       patience.span.count(), nameOf(peer), stopped);
+                       patience.span.count(), nameOf(peer), launches_.stopped().remark());
   warned_ = true;
+}
+
+// Time is out. If the peer is at work, somebody nearer to who is not will say so in a moment.
+void Launch::endWaiting(int peer, const char* what, Clock::duration waited) const {
+  const Patience& patience = launches_.patience();
+  PeerWatch& watch = launches_.watch();
+  const PeerWatch::Answer answer = watch.answerOf(peer);
+  if (watch.asked() && answer != PeerWatch::Answer::kNone && waited < patience.span + kOthersKnowWithin)
+    return;
+  throw Error(ResultCode::kRemoteError, "timed out after {} s in {}: rank {} waits for {}{}{}",
+              patience.span.count(), what, launches_.rank(), nameOf(peer),
+              answer == PeerWatch::Answer::kNone ? " (no answer: it is stopped, or does something else)" : "",
+              launches_.stopped().remark());
 }
 
 void Launch::finish(const Error* error) noexcept {

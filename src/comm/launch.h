@@ -136,6 +136,7 @@ class Launch final : public Task {
   void lookAtPeers();
   bool awaitCalls();
   void checkPatience(const Track& track, int peer);
+  void endWaiting(int peer, const char* what, Clock::duration waited) const;
   void leave() noexcept;
 
   Launches& launches_;
@@ -155,6 +156,7 @@ class Launch final : public Task {
   bool stalled_ = false;
   bool sawPeerEnd_ = false;  // the awaited peer is gone; what it left behind was looked at since
   bool warned_ = false;
+  bool asked_ = false;  // whether peers are at work
   Flight flight_;
   // Checked mode:
   std::vector<CallSignature> collectives_;

@@ -44,6 +44,25 @@ bool PeerWatch::gone(int peer, std::string_view& how) {
   return closed && !open;
 }
 
+void PeerWatch::ask() noexcept {
+  const std::lock_guard lock(mutex_);
+  askedOver_.clear();
+  for (Connection* connection : connections_)
+    if (connection->ask()) askedOver_.push_back(connection);
+  asked_.store(!askedOver_.empty(), std::memory_order_relaxed);
+}
+
+PeerWatch::Answer PeerWatch::answerOf(int peer) {
+  const std::lock_guard lock(mutex_);
+  Answer answer = Answer::kNotAsked;
+  for (Connection* connection : askedOver_) {
+    if (connection->peer() != peer) continue;
+    if (connection->answered()) return Answer::kGiven;
+    answer = Answer::kNone;
+  }
+  return answer;
+}
+
 void PeerWatch::abort(int culprit, std::string_view text) noexcept {
   const std::lock_guard lock(mutex_);
   for (Connection* connection : connections_) connection->abort(culprit, text);

@@ -249,6 +249,10 @@ void NetConnection::hear(const Frame& frame) {
   } else if (message.kind == NetMessage::kAbort) {
     const auto text = netItemsOf<char>(frame.payload);
     last_ = {PeerState::kAborted, message.culprit, std::string(text.begin(), text.end())};
+  } else if (message.kind == NetMessage::kAsk) {
+    sayShortly(NetMessage::kAnswer);
+  } else if (message.kind == NetMessage::kAnswer) {
+    answered_ = true;
   }
 }
 
@@ -277,6 +281,31 @@ PeerNews NetConnection::overdueNews() {
   for (const NetSendQueue& queue : sends_) checkLoss(queue.pump.get());
   for (const NetReceiveQueue& queue : receives_) checkLoss(queue.pump.get());
   return last_;
+}
+
+bool NetConnection::ask() noexcept {
+  const std::lock_guard lock(controlMutex_);
+  if (phase_ != Phase::kReady || bye_ || last_.state != PeerState::kThere) return false;
+  answered_ = false;
+  try {
+    sayShortly(NetMessage::kAsk);
+  } catch (const std::exception&) {
+    return false;  // no memory for a question
+  }
+  return true;
+}
+
+bool NetConnection::answered() {
+  const std::lock_guard lock(controlMutex_);
+  return answered_;
+}
+
+// What does not fit into the connection goes with what is said next.
+void NetConnection::sayShortly(NetMessage::Kind kind) {
+  NetMessage message;
+  message.kind = kind;
+  control_.queue(FrameKind::kData, netMessage<char>(message, {}));
+  control_.flush();
 }
 
 PeerNews NetConnection::news() {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "transport/net_doorway.h"
+#include "transport/net_message.h"
 #include "transport/net_queue.h"
 #include "transport/transport.h"
 #include "wire/caller.h"
@@ -39,6 +40,8 @@ class NetConnection : public Connection {
   bool ready() const override { return phase_ == Phase::kReady; }
   std::string via(QueueUse use, int queue) const override;
   PeerNews news() override;
+  bool ask() noexcept override;
+  bool answered() override;
   void abort(int culprit, std::string_view text) noexcept override;
 
  private:
@@ -64,6 +67,7 @@ class NetConnection : public Connection {
   PeerNews overdueNews();
   bool flushed(std::vector<pollfd>& fds);
   void flush() noexcept;
+  void sayShortly(NetMessage::Kind kind);
   // False if there is no control connection.
   bool say(std::uint32_t kind, int culprit, std::string_view text) noexcept;
 
@@ -79,6 +83,7 @@ class NetConnection : public Connection {
   FrameStream control_;
   std::atomic<bool> aborted_{false};
   bool bye_ = false;
+  bool answered_ = false;
   PeerNews last_;
 
   NetPeerMemory memory_;

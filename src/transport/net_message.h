@@ -5,6 +5,8 @@
 //   kOffer   then the handles of the queues that the sender of the message receives through
 //   kBye     then, for each queue it sends through, how many steps it has sent
 //   kAbort   then a sentence
+//   kAsk     nothing: whoever reads it answers
+//   kAnswer  nothing
 
 #include <cstring>
 #include <span>
@@ -17,7 +19,7 @@
 namespace xylem {
 
 struct NetMessage {
-  enum Kind : std::uint32_t { kOffer = 1, kBye = 2, kAbort = 3 };
+  enum Kind : std::uint32_t { kOffer = 1, kBye = 2, kAbort = 3, kAsk = 4, kAnswer = 5 };
   std::uint32_t kind = 0;
   std::int32_t culprit = -1;  // kAbort
   std::uint32_t sends = 0;    // kOffer, kBye

@@ -92,6 +92,11 @@ class Connection {
   virtual bool ready() const = 0;
   // What is known of the peer, without waiting; makes a system call.
   virtual PeerNews news() = 0;
+  // Asks the peer whether it is at work, where the system does not tell that; false if there is no way to
+  // ask. It answers when it looks for news itself, which those who wait for something do all the time.
+  virtual bool ask() noexcept { return false; }
+  // Whether news have come with the answer since.
+  virtual bool answered() { return false; }
   // Tells the peer that this side gives up, and whose fault it is, once there is a way to tell it. From any
   // thread, also while another one sets the connection up or uses it. When it returns to the thread that has
   // shared buffers over it, or posted them, neither the peer nor the network is in them any more.

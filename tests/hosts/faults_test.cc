@@ -85,6 +85,19 @@ TEST_F(HostFaults, AKilledRankOfAnotherHostIsNamedByAllAndTheRestGoOn) {
   for (const int rank : {0, 1, 2, 4}) EXPECT_EQ(job.wait(rank, 15), 0) << "rank " << rank;
 }
 
+// Only its neighbours can tell, by its silence, and only once an operation has taken too long.
+TEST_F(HostFaults, ARankThatIsStoppedAloneOnItsHostIsNamedByAllAndTheRestGoOn) {
+  const Namespaces hosts(5);
+  HostJob job(hosts, "loop",
+              {.machines = std::vector(5, hostDevices(1)),
+               .hostOfRank = {0, 1, 2, 3, 4},
+               .variables = {{"XYLEM_TEST_LOST_RANK", "2"}, {"XYLEM_OPERATION_TIMEOUT", "3"}}});
+  ASSERT_TRUE(job.reached("working"));
+  job.kill(2, SIGSTOP);
+  for (const int rank : {0, 1, 3, 4})
+    EXPECT_EQ(job.wait(rank, 30), 0) << "rank " << rank << "\n" << job.log(rank);
+}
+
 // Nobody says goodbye when a cable is cut: only silence tells. Both sides of the cut go on by themselves.
 TEST_F(HostFaults, ACutCableIsNoticedInTimeAndBothSidesGoOn) {
   const Namespaces hosts(3);

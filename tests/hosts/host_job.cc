@@ -179,7 +179,7 @@ bool HostJob::reached(const std::string& mark, int rank) const {
 
 void HostJob::announce(const std::string& what) const { std::ofstream(folder_ / what) << ""; }
 
-void HostJob::kill(int rank) const { ::kill(processes_[static_cast<std::size_t>(rank)], SIGKILL); }
+void HostJob::kill(int rank, int signal) const { ::kill(processes_[static_cast<std::size_t>(rank)], signal); }
 
 int HostJob::wait(int rank, int seconds) {
   pid_t& process = processes_[static_cast<std::size_t>(rank)];

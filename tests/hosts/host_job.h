@@ -11,6 +11,7 @@
 //
 // Hosts have ids and topology files of their own. Ranks meet by NCCL_COMM_ID.
 
+#include <csignal>
 #include <map>
 #include <string>
 #include <vector>
@@ -76,7 +77,7 @@ class HostJob {
   bool reached(const std::string& mark) const;
   bool reached(const std::string& mark, int rank) const;
   void announce(const std::string& what) const;
-  void kill(int rank) const;
+  void kill(int rank, int signal = SIGKILL) const;
   // The exit status; 128 and more for signals.
   int wait(int rank, int seconds = 60);
   // What the rank logged (NCCL_DEBUG_FILE).
