@@ -6,9 +6,9 @@
 namespace xylem {
 namespace {
 
-// In host memory a word that carries its own flag is worth it only for the shortest messages (NCCL's default
-// is for GPUs).
-constexpr std::int64_t kLlThreshold = 512;
+// In host memory words that carry their own flags, twice as many lines, are worth it only for what they hold
+// in a few (NCCL's default is for GPUs).
+constexpr std::int64_t kLlThreshold = 64;
 
 }  // namespace
 

@@ -87,8 +87,8 @@ class SendEnd {
   }
 
   // Below this a copy costs less than what the peer pays for reaching into other memory: its side of a
-  // reference costs as much as copying some hundred bytes.
-  static constexpr std::size_t kLeastShared = 1 << 10;
+  // reference costs as much as copying a KiB.
+  static constexpr std::size_t kLeastShared = 3 << 9;
 
  private:
   bool inSlots(Protocol protocol) const { return protocol == Protocol::kSimple || pump_ != nullptr; }
