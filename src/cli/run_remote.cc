@@ -10,23 +10,27 @@
 namespace xylem::cli {
 namespace {
 
-// Arguments: the folder, seconds of grace, NAME=VALUE..., the program and its words. `setsid` gives the
-// program a group of its own, all of which can be ended; the watch has one, too, so that it outlives whoever
-// kills the launcher and this script where both run on one machine.
+// Arguments: the folder, seconds of grace, NAME=VALUE..., the program and its words. The inner shell has a
+// session of its own before anything starts, so that it outlives whoever kills the launcher's group, this
+// script with it, where both run on one machine; and the program one more, all of which can be ended.
 constexpr const char* kScript = R"(
 IFS= read -r XYLEM_SECRET; export XYLEM_SECRET
 cd "$1" || exit 125
-grace=$2; shift 2
+shift
 exec 3<&0
-setsid env "$@" </dev/null 3<&- &
-rank=$!
-setsid sh -c 'while read -r _; do :; done; kill -TERM -$0; sleep $1; kill -KILL -$0' \
-  $rank $grace <&3 3<&- >/dev/null 2>&1 &
-watch=$!
-wait $rank 2>/dev/null; status=$?
-kill $watch 2>/dev/null
-kill -KILL -$rank 2>/dev/null
-exit $status
+setsid sh -c '
+  grace=$1; shift
+  setsid env "$@" </dev/null 3<&- &
+  rank=$!
+  (while read -r _; do :; done; kill -TERM -$rank; sleep $grace; kill -KILL -$rank) \
+    <&3 3<&- >/dev/null 2>&1 &
+  watch=$!
+  wait $rank 2>/dev/null; status=$?
+  kill $watch 2>/dev/null
+  kill -KILL -$rank 2>/dev/null
+  exit $status
+' "$0" "$@" &
+wait $! 2>/dev/null
 )";
 
 std::string withHost(const std::string& word, const std::string& host, bool& found) {
