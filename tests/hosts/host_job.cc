@@ -80,7 +80,7 @@ TEST(RankProcess, Role) {
 
 }  // namespace
 
-Machine hostDevices(int devices, bool nic) {
+Machine hostDevices(int devices, int nics) {
   std::string text =
       "<system version=\"1\">\n"
       "  <cpu numaid=\"0\" affinity=\"ffff\" arch=\"x86_64\" vendor=\"AuthenticAMD\" familyid=\"175\" "
@@ -92,7 +92,11 @@ Machine hostDevices(int devices, bool nic) {
         "      <gpu dev=\"{}\" sm=\"90\" gdr=\"0\" host=\"1\"><c2c bw=\"20000\" count=\"1\"/></gpu>\n"
         "    </pci>\n",
         d, d);
-  if (nic) text += "    <nic><net name=\"eth0\" dev=\"0\" speed=\"25000\" port=\"0\" guid=\"0x7\"/></nic>\n";
+  if (nics > 0) text += "    <nic>\n";
+  for (int n = 0; n < nics; ++n)
+    text += fmt::format("      <net name=\"{}\" dev=\"{}\" speed=\"25000\" port=\"0\" guid=\"0x{:x}\"/>\n",
+                        Namespaces::interface(n), n, 7 + n);
+  if (nics > 0) text += "    </nic>\n";
   return text + "  </cpu>\n</system>\n";
 }
 
@@ -143,7 +147,7 @@ HostJob::HostJob(const Namespaces& hosts, const std::string& role, const JobShap
       {"XYLEM_TEST_ROLE", role},          {"XYLEM_TEST_FOLDER", folder_ / ""},
       {"XYLEM_SECRET", "of these hosts"}, {"XYLEM_HOST_DEVICES", "8"},
       {"NCCL_SOCKET_IFNAME", "eth0"},     {"NCCL_SOCKET_FAMILY", shape.six ? "AF_INET6" : "AF_INET"}};
-  environment.insert(shape.variables.begin(), shape.variables.end());
+  for (const auto& [name, value] : shape.variables) environment[name] = value;
   for (const int host : shape.hostOfRank) environment["XYLEM_TEST_HOSTS"] += std::to_string(host) + " ";
   for (std::size_t host = 0; host < shape.machines.size(); ++host)
     std::ofstream(folder_ / fmt::format("machine.{}", host)) << shape.machines[host];

@@ -24,8 +24,8 @@ namespace xylem::testing {
 
 // What a host looks like: the text of its topology file; empty: as detection finds this machine.
 using Machine = std::string;
-// So many host devices, and a NIC if one is wanted.
-Machine hostDevices(int devices, bool nic = true);
+// So many host devices and NICs.
+Machine hostDevices(int devices, int nics = 1);
 // A file of topologies/.
 Machine zoo(const std::string& name);
 inline Machine detected() { return {}; }

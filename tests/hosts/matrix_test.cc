@@ -177,7 +177,7 @@ TEST_F(HostMatrix, FiveHostsOfOneRank) {
 }
 
 TEST_F(HostMatrix, FiveUnevenHostsOverIpv6) {
-  expectAllRight({.machines = {hostDevices(2), zoo("gpu3-2sockets"), hostDevices(1, false),
+  expectAllRight({.machines = {hostDevices(2), zoo("gpu3-2sockets"), hostDevices(1, 0),
                                zoo("dgxh100-4gpu"), detected()},
                   .hostOfRank = {0, 0, 1, 2, 3, 3, 3, 4},
                   .six = true});

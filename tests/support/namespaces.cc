@@ -60,6 +60,10 @@ void ip(const std::vector<int>& namespaces, const std::string& line) {
     throw Error(ResultCode::kSystemError, "`ip {}` failed with status {}", line, status);
 }
 
+// In the switch: what joins a cable of all hosts, and one host's end there.
+std::string bridge(int cable) { return "joint" + std::to_string(cable); }
+std::string port(int host, int cable) { return "up" + std::to_string(host) + '.' + std::to_string(cable); }
+
 void writeTo(const char* file, const std::string& text) { std::ofstream(file) << text; }
 
 // A new namespace of the network, and with `user` not null of users, too, made by a child that ends at once:
@@ -121,37 +125,45 @@ std::string Namespaces::unavailable() {
   }
 }
 
-Namespaces::Namespaces(int hosts) {
+Namespaces::Namespaces(int hosts, int cables) {
   const bool root = geteuid() == 0;
   switch_ = newNamespace({}, root ? nullptr : &user_);
   const std::vector<int> inSwitch{user_.get(), switch_.get()};
-  // With snooping, the bridge may hold back what IPv6 needs to find neighbours.
-  ip(inSwitch, "link add joint type bridge mcast_snooping 0");
-  ip(inSwitch, "link set joint up");
+  for (int cable = 0; cable < cables; ++cable) {
+    // With snooping, the bridge may hold back what IPv6 needs to find neighbours.
+    ip(inSwitch, "link add " + bridge(cable) + " type bridge mcast_snooping 0");
+    ip(inSwitch, "link set " + bridge(cable) + " up");
+  }
   for (int host = 0; host < hosts; ++host) {
     hosts_.push_back(newNamespace({user_.get()}, nullptr));
-    const std::string n = std::to_string(host);
-    const std::vector<int> inHost{user_.get(), hosts_.back().get()};
-    // A descriptor that `ip` inherits, to name the namespace by.
-    const FileDescriptor inherited(dup(hosts_.back().get()));
-    ip(inSwitch, "link add up" + n + " type veth peer name eth0 netns /proc/self/fd/" +
-                     std::to_string(inherited.get()));
-    ip(inSwitch, "link set up" + n + " master joint up");
-    ip(inHost, "link set lo up");
-    ip(inHost, "link set eth0 up");
-    ip(inHost, "address add " + address(host) + "/24 dev eth0");
-    ip(inHost, "address add " + address6(host) + "/64 dev eth0 nodad");
+    ip({user_.get(), hosts_.back().get()}, "link set lo up");
+    for (int cable = 0; cable < cables; ++cable) lay(host, cable);
   }
-  for (int host = 0; host < hosts; ++host) awaitCarrier(host);
+  for (int host = 0; host < hosts; ++host)
+    for (int cable = 0; cable < cables; ++cable) awaitCarrier(host, cable);
+}
+
+// From the host to the bridge of this cable.
+void Namespaces::lay(int host, int cable) const {
+  const int own = hosts_.at(static_cast<std::size_t>(host)).get();
+  const std::vector<int> inSwitch{user_.get(), switch_.get()}, inHost{user_.get(), own};
+  // A descriptor that `ip` inherits, to name the namespace by.
+  const FileDescriptor inherited(dup(own));
+  ip(inSwitch, "link add " + port(host, cable) + " type veth peer name " + interface(cable) +
+                   " netns /proc/self/fd/" + std::to_string(inherited.get()));
+  ip(inSwitch, "link set " + port(host, cable) + " master " + bridge(cable) + " up");
+  ip(inHost, "link set " + interface(cable) + " up");
+  ip(inHost, "address add " + address(host, cable) + "/24 dev " + interface(cable));
+  ip(inHost, "address add " + address6(host, cable) + "/64 dev " + interface(cable) + " nodad");
 }
 
 // The kernel notices up to a second later, or more on a loaded machine, that a cable carries. What is sent
 // before is lost, and TCP takes seconds to try again.
-void Namespaces::awaitCarrier(int host) const {
-  const int status = run(host, [] {
+void Namespaces::awaitCarrier(int host, int cable) const {
+  const int status = run(host, [cable] {
     const FileDescriptor any(socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
     ifreq request{};
-    std::strcpy(request.ifr_name, "eth0");
+    interface(cable).copy(request.ifr_name, sizeof request.ifr_name - 1);
     for (int attempt = 0; attempt < 3000; ++attempt) {
       if (ioctl(any.get(), SIOCGIFFLAGS, &request) == 0 && (request.ifr_flags & IFF_RUNNING) != 0) return 0;
       const timespec pause{0, 10000000};
@@ -159,7 +171,8 @@ void Namespaces::awaitCarrier(int host) const {
     }
     return 1;
   });
-  if (status != 0) throw Error(ResultCode::kSystemError, "the interface of host {} does not come up", host);
+  if (status != 0)
+    throw Error(ResultCode::kSystemError, "{} of host {} does not come up", interface(cable), host);
 }
 
 pid_t Namespaces::start(int host, const std::function<int()>& body) const {
@@ -178,8 +191,8 @@ void Namespaces::enter(int host) const {
 
 int Namespaces::run(int host, const std::function<int()>& body) const { return waitFor(start(host, body)); }
 
-void Namespaces::setLink(int host, const std::string& state) const {
-  ip({user_.get(), switch_.get()}, "link set up" + std::to_string(host) + " " + state);
+void Namespaces::setLink(int host, int cable, const std::string& state) const {
+  ip({user_.get(), switch_.get()}, "link set " + port(host, cable) + " " + state);
 }
 
 }  // namespace xylem

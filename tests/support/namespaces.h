@@ -8,7 +8,9 @@
 //   hosts.cut(1);                                                                  // host 1's cable
 //
 // With root the kernel's namespaces are used directly, without through a user namespace of our own. Needs
-// `ip` of iproute2. Every host has the interface eth0, 10.213.0.N+1 and fd13::N+1, and the loopback.
+// `ip` of iproute2. Every host has the loopback and the interface eth0, 10.213.0.N+1 and fd13::N+1. With more
+// cables there are eth1, 10.213.1.N+1 and fd13:0:0:1::N+1, and so on: networks that know nothing of each
+// other.
 
 #include <sys/types.h>
 
@@ -25,10 +27,15 @@ class Namespaces {
   // Why this machine cannot do it, or nothing.
   static std::string unavailable();
 
-  explicit Namespaces(int hosts);
+  explicit Namespaces(int hosts, int cables = 1);
 
-  static std::string address(int host) { return "10.213.0." + std::to_string(host + 1); }
-  static std::string address6(int host) { return "fd13::" + std::to_string(host + 1); }
+  static std::string interface(int cable) { return "eth" + std::to_string(cable); }
+  static std::string address(int host, int cable = 0) {
+    return "10.213." + std::to_string(cable) + '.' + std::to_string(host + 1);
+  }
+  static std::string address6(int host, int cable = 0) {
+    return "fd13:0:0:" + std::to_string(cable) + "::" + std::to_string(host + 1);
+  }
   int size() const { return static_cast<int>(hosts_.size()); }
 
   // A child process on this host; what `body` returns is its exit status. The caller waits for it.
@@ -40,16 +47,17 @@ class Namespaces {
   // Starts and waits; the exit status, 128 and more for signals.
   int run(int host, const std::function<int()>& body) const;
 
-  // Packets to and from this host vanish from now on, or arrive again.
-  void cut(int host) const { setLink(host, "down"); }
-  void mend(int host) const { setLink(host, "up"); }
+  // Packets to and from this host vanish on this cable from now on, or arrive again.
+  void cut(int host, int cable = 0) const { setLink(host, cable, "down"); }
+  void mend(int host, int cable = 0) const { setLink(host, cable, "up"); }
 
  private:
-  void awaitCarrier(int host) const;
-  void setLink(int host, const std::string& state) const;
+  void lay(int host, int cable) const;
+  void awaitCarrier(int host, int cable) const;
+  void setLink(int host, int cable, const std::string& state) const;
 
   FileDescriptor user_;    // none with root
-  FileDescriptor switch_;  // where the bridge is
+  FileDescriptor switch_;  // where the bridges are
   std::vector<FileDescriptor> hosts_;
 };
 
