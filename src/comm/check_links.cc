@@ -8,10 +8,12 @@ CheckLinks::CheckLinks(const Plan& plan, const NetChoice& choice, const Transpor
   const int ranks = plan.job().ranks();
   const int next = (rank + 1) % ranks, previous = (rank + ranks - 1) % ranks;
   const auto open = [&](int peer, bool sends, bool receives) {
-    const int device = transferDevice(choice, plan, rank, peer, 0);
+    const auto device = [&](Direction direction) {
+      return transferDevice(choice, plan, rank, peer, 0, direction);
+    };
     ConnectionRequest request{.peer = peer, .purpose = kForChecks, .sends = {}, .receives = {}};
-    if (sends) request.sends = {device};
-    if (receives) request.receives = {device};
+    if (sends) request.sends = {device(Direction::kSend)};
+    if (receives) request.receives = {device(Direction::kReceive)};
     connections_.push_back(
         transports.open(transports.wayTo(peer, plannedTransport(choice, rank, peer)), request));
   };

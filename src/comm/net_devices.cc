@@ -17,11 +17,13 @@ TransportKind plannedTransport(const NetChoice& choice, int rank, int peer) {
 int collectiveDevice(const NetChoice& choice, const Plan& plan, int rank, int channel, int peer,
                      Direction direction) {
   const std::optional<NetEnd> end = choice.ringEnd(rank, channel, peer, direction);
-  return end ? deviceOf(plan, rank, *end) : transferDevice(choice, plan, rank, peer, channel);
+  return end ? deviceOf(plan, rank, *end) : transferDevice(choice, plan, rank, peer, channel, direction);
 }
 
-int transferDevice(const NetChoice& choice, const Plan& plan, int rank, int peer, int channel) {
-  return deviceOf(plan, rank, choice.p2pEnd(rank, peer, channel));
+// Who sends takes the device that the peer receives through, which is the peer's own.
+int transferDevice(const NetChoice& choice, const Plan& plan, int rank, int peer, int channel,
+                   Direction direction) {
+  return deviceOf(plan, rank, choice.p2pEnd(rank, direction == Direction::kSend ? peer : rank, channel));
 }
 
 }  // namespace xylem

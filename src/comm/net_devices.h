@@ -13,6 +13,7 @@ TransportKind plannedTransport(const NetChoice& choice, int rank, int peer);
 // none.
 int collectiveDevice(const NetChoice& choice, const Plan& plan, int rank, int channel, int peer,
                      Direction direction);
-int transferDevice(const NetChoice& choice, const Plan& plan, int rank, int peer, int channel);
+int transferDevice(const NetChoice& choice, const Plan& plan, int rank, int peer, int channel,
+                   Direction direction);
 
 }  // namespace xylem

@@ -53,9 +53,8 @@ Connection& Transfers::to(int peer) {
     const TransportWay way = transports_.wayTo(peer, plannedTransport(choice_, rank_, peer));
     ConnectionRequest request{.peer = peer, .purpose = kForTransfers};
     for (int part = 0; part < job_.channelsPerPeer; ++part) {
-      const int device = transferDevice(choice_, plan_, rank_, peer, part);
-      request.sends.push_back(device);
-      request.receives.push_back(device);
+      request.sends.push_back(transferDevice(choice_, plan_, rank_, peer, part, Direction::kSend));
+      request.receives.push_back(transferDevice(choice_, plan_, rank_, peer, part, Direction::kReceive));
     }
     connection = transports_.open(way, request);
     watch_.add(*connection);
