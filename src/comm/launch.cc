@@ -277,7 +277,7 @@ void Launch::checkStall() {
     if (!waits) flight_.wait(peer == kReducingNetwork ? kNobody : peer, FlightWait::kData);
     waits = true;
     const char* what = name(track->works[track->current].function);
-    std::string_view how;
+    std::string how;
     if (launches_.watch().gone(peer, how)) {
       // It may have finished its part, which is then in the queues: look at them once more first.
       if (sawPeerEnd_)

@@ -61,7 +61,7 @@ bool Launch::awaitCalls() {
   const CallCheck& check = *launches_.check();
   flight_.wait(check.missing(), FlightWait::kCheck);
   const int previous = check.previousRank();
-  std::string_view how;
+  std::string how;
   const bool gone = launches_.watch().gone(previous, how);
   if (gone && sawPeerEnd_)
     throw Error(ResultCode::kRemoteError, "rank {} is gone ({}) while rank {} compares its calls with it",

@@ -22,14 +22,15 @@ void PeerWatch::look() {
   }
 }
 
-bool PeerWatch::gone(int peer, std::string_view& how) {
+bool PeerWatch::gone(int peer, std::string& how) {
   const std::lock_guard lock(mutex_);
   bool open = false, closed = false;
   for (Connection* connection : connections_) {
     if (connection->peer() != peer) continue;
-    switch (connection->news().state) {
+    const PeerNews news = connection->news();
+    switch (news.state) {
       case PeerState::kLost:
-        how = "its process ended or cannot be reached";
+        how = news.how.empty() ? "its process ended or cannot be reached" : news.how;
         return true;
       case PeerState::kClosed:
         closed = true;

@@ -10,6 +10,7 @@
 
 #include <atomic>
 #include <mutex>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -29,7 +30,7 @@ class PeerWatch {
   void look();
   // Whether nothing more comes from `peer`; `how` says what became of it. One that leaves closes its
   // connections one after the other: it is gone when all those that were made are closed.
-  bool gone(int peer, std::string_view& how);
+  bool gone(int peer, std::string& how);
   // Asks all that can be asked whether they are at work; they answer while they wait for something.
   void ask() noexcept;
   enum class Answer { kNotAsked, kNone, kGiven };

@@ -125,17 +125,21 @@ std::vector<FabricDevice> devicesOf(const std::string& provider, const FabricOpt
   for (const fi_info* info = list.get(); info != nullptr; info = info->next) {
     if (!fits(*info, provider)) continue;
     std::string name = info->domain_attr->name;
+    std::optional<SocketAddress> address;
     if (isOneOf(kOverInterfaces, provider)) {
       const Interface* interface = interfaceOf(*info, options.interfaces);
       if (interface == nullptr) continue;
       name = interface->name;
+      address = interface->address;
     }
     const auto known = [&](const FabricDevice& device) { return device.properties.name == name; };
     if (std::any_of(devices.begin(), devices.end(), known)) continue;
     FabricDevice device;
     device.provider = provider;
     device.properties = propertiesOf(*info, name, static_cast<int>(devices.size()));
+    device.address = address;
     device.info = library.copyOf(info);
+    device.software = isOneOf(kSoftware, provider);
     device.delivers = (wanted.flags & FI_DELIVERY_COMPLETE) != 0;
     device.writes = device.delivers && wantsWrites(options, provider) && canWrite(*info);
     devices.push_back(std::move(device));

@@ -5,6 +5,7 @@
 //
 // A device is a domain of libfabric that has reliable, unconnected endpoints and tagged messages.
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,7 +18,9 @@ namespace xylem {
 struct FabricDevice {
   std::string provider;  // `tcp`, `efa`: without what libfabric layers above
   NetProperties properties;
+  std::optional<SocketAddress> address;  // of the interface that it is
   std::shared_ptr<const fi_info> info;
+  bool software = false;  // moves nothing unless it is called
   bool delivers = false;  // what was sent can be known to have arrived
   bool writes = false;    // data is written into the receiver's memory
 };

@@ -59,10 +59,20 @@ class TogetherClosed {
   std::vector<FabricObjects> waiting_;
 };
 
+// Open until the process ends. The layer ofi_rxm of libfabric 1.17 looks into what it has freed when it
+// closes an endpoint with messages under way to a host that does not answer.
+void keepForGood(FabricObjects objects) {
+  static std::mutex mutex;
+  static auto& kept = *new std::vector<FabricObjects>;
+  const std::lock_guard lock(mutex);
+  kept.push_back(std::move(objects));
+}
+
 }  // namespace
 
 FabricEndpoint::FabricEndpoint(const FabricDevice& device)
     : provider_(device.provider),
+      software_(device.software),
       delivers_(device.delivers),
       writes_(device.writes),
       info_(FabricLibrary::instance().copyOf(device.info.get())),
@@ -93,9 +103,13 @@ FabricEndpoint::FabricEndpoint(const FabricDevice& device)
 }
 
 FabricEndpoint::~FabricEndpoint() {
+  const bool parted = parted_ != nullptr;
+  FabricObjects objects{std::move(fabric_), std::move(domain_), std::move(completions_),
+                        std::move(addresses_), std::move(parted ? parted_ : endpoint_)};
   if (provider_ == kSharedMemory)
-    TogetherClosed::instance().close({std::move(fabric_), std::move(domain_), std::move(completions_),
-                                      std::move(addresses_), std::move(endpoint_ ? endpoint_ : parted_)});
+    TogetherClosed::instance().close(std::move(objects));
+  else if (parted)
+    keepForGood(std::move(objects));
 }
 
 fi_addr_t FabricEndpoint::peer(std::span<const std::byte> address) {
@@ -253,7 +267,7 @@ void FabricEndpoint::settle(std::span<FabricOp* const> receives, std::span<Fabri
 
 // Nothing is asked of it any more, so it moves nothing, even where others still look into its memory.
 void FabricEndpoint::close() noexcept {
-  if (provider_ == kSharedMemory)
+  if (software_)
     parted_ = std::move(endpoint_);
   else
     endpoint_.reset();

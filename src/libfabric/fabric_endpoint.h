@@ -127,6 +127,7 @@ class FabricEndpoint {
 
   std::mutex mutex_;
   std::string provider_;
+  bool software_;
   bool delivers_;
   bool writes_;
   FabricInfo info_;
@@ -135,7 +136,7 @@ class FabricEndpoint {
   Fabric<fid_cq> completions_;
   Fabric<fid_av> addresses_;
   Fabric<fid_ep> endpoint_;  // null: closed
-  Fabric<fid_ep> parted_;    // what it was, where others may not have let go of it
+  Fabric<fid_ep> parted_;    // what it was, where it must not be closed yet, or ever
   std::vector<std::byte> address_;
   std::map<std::vector<std::byte>, fi_addr_t> peers_;
   std::uint64_t nextKey_ = 1;

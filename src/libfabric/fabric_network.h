@@ -23,6 +23,7 @@ class FabricNetwork : public Network {
   std::string_view name() const override { return "Fabric"; }
   int deviceCount() const override { return static_cast<int>(devices_.size()); }
   NetProperties properties(int device) const override { return at(device).properties; }
+  std::optional<SocketAddress> address(int device) const override { return at(device).address; }
   std::unique_ptr<NetListener> listen(int device) override;
   std::unique_ptr<NetCaller> call(int device, const NetHandle& handle) override;
 

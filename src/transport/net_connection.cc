@@ -134,6 +134,56 @@ void NetConnection::offer() {
   message.stepBytes = context_->stepBytes;
   message.pairsQueues = pairsQueues() ? 1 : 0;
   control_.queue(FrameKind::kData, netMessage<NetHandle>(message, handles));
+  tellPlaces();
+}
+
+// Where the peer can ask whether this host is there.
+void NetConnection::tellPlaces() {
+  std::vector<WireAddress> places;
+  for (const auto* devices : {&request_.receives, &request_.sends})
+    for (const int wanted : *devices) {
+      const auto address = context_->network->address(deviceOf(wanted, *context_->network));
+      places.push_back(address ? address->toWire() : WireAddress{});
+    }
+  NetMessage message;
+  message.kind = NetMessage::kPlaces;
+  control_.queue(FrameKind::kData, netMessage<WireAddress>(message, places));
+}
+
+// Where they take another way than the control connection, which watches its own.
+void NetConnection::watchRails(std::span<const WireAddress> places) {
+  if (places.size() != sends_.size() + receives_.size() || !rails_.empty()) return;
+  const auto watch = [&](int device, const WireAddress& place, const QueueMemory& queue, bool sends) {
+    const auto from = context_->network->address(device);
+    if (!from || place.family == 0) return;
+    SocketAddress to = SocketAddress::fromWire(place);
+    if (to.linkLocal() || (to.sameHostAs(address_) && from->sameHostAs(context_->doorway->address()))) return;
+    to.setPort(address_.port());
+    auto rail = std::find_if(rails_.begin(), rails_.end(), [&](const Rail& known) {
+      return known.device == device && known.watch.to().sameHostAs(to);
+    });
+    if (rail == rails_.end())
+      rail = rails_.insert(rail, {device, RailWatch(*from, to, context_->silence), {}});
+    rail->moved.push_back(sends ? &queue.control->head : &queue.control->tail);
+  };
+  for (std::size_t i = 0; i < sends_.size(); ++i)
+    watch(sends_[i].device, places[i], sends_[i].memory.queue(), true);
+  for (std::size_t i = 0; i < receives_.size(); ++i)
+    watch(receives_[i].device, places[sends_.size() + i], receives_[i].memory.queue(), false);
+}
+
+// Whether the peer's host does not answer over one of them.
+bool NetConnection::railSilent() {
+  for (Rail& rail : rails_) {
+    std::uint64_t moved = 0;
+    for (const auto* steps : rail.moved) moved += steps->load(std::memory_order_acquire);
+    if (!rail.watch.silent(moved)) continue;
+    last_.state = PeerState::kLost;
+    last_.how =
+        fmt::format("its host does not answer over {}", context_->network->properties(rail.device).name);
+    return true;
+  }
+  return false;
 }
 
 bool NetConnection::readOffer() {
@@ -253,11 +303,14 @@ void NetConnection::hear(const Frame& frame) {
     sayShortly(NetMessage::kAnswer);
   } else if (message.kind == NetMessage::kAnswer) {
     answered_ = true;
+  } else if (message.kind == NetMessage::kPlaces) {
+    watchRails(netItemsOf<WireAddress>(frame.payload));
   }
 }
 
 // What follows from the queues, if the peer has not said anything.
 PeerNews NetConnection::overdueNews() {
+  if (railSilent()) return last_;
   if (bye_) {
     // Its last steps come by other ways than its goodbye. Those for which there is no room may still be on
     // their way once there is some, and are then waited for again.

@@ -12,6 +12,7 @@
 #include "transport/net_doorway.h"
 #include "transport/net_message.h"
 #include "transport/net_queue.h"
+#include "transport/rail_watch.h"
 #include "transport/transport.h"
 #include "wire/caller.h"
 #include "wire/frames.h"
@@ -45,6 +46,12 @@ class NetConnection : public Connection {
   void abort(int culprit, std::string_view text) noexcept override;
 
  private:
+  // A way between a device here and one there, with the counters of the queues that take it.
+  struct Rail {
+    int device;
+    RailWatch watch;
+    std::vector<const std::atomic<std::uint64_t>*> moved;
+  };
   enum class Phase { kMeeting, kOffering, kJoining, kReady };
   bool lower() const { return context_->rank < peer(); }
   void startCall();
@@ -52,6 +59,9 @@ class NetConnection : public Connection {
   FileDescriptor called();
   void knock();
   void offer();
+  void tellPlaces();
+  void watchRails(std::span<const WireAddress> places);
+  bool railSilent();
   bool readOffer();
   bool pairsQueues() const;
   // Of queues that share a link, the higher rank calls.
@@ -89,6 +99,7 @@ class NetConnection : public Connection {
   NetPeerMemory memory_;
   std::vector<NetSendQueue> sends_;
   std::vector<NetReceiveQueue> receives_;
+  std::vector<Rail> rails_;
   std::size_t paired_ = 0;  // so many sends share a link with the receive of the same number
 };
 

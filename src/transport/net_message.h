@@ -7,6 +7,8 @@
 //   kAbort   then a sentence
 //   kAsk     nothing: whoever reads it answers
 //   kAnswer  nothing
+//   kPlaces  after the offer: then for each queue, those that the sender of the message receives through
+//            first, the address of its device; none where the network sees to its ways itself
 
 #include <cstring>
 #include <span>
@@ -19,7 +21,7 @@
 namespace xylem {
 
 struct NetMessage {
-  enum Kind : std::uint32_t { kOffer = 1, kBye = 2, kAbort = 3, kAsk = 4, kAnswer = 5 };
+  enum Kind : std::uint32_t { kOffer = 1, kBye = 2, kAbort = 3, kAsk = 4, kAnswer = 5, kPlaces = 6 };
   std::uint32_t kind = 0;
   std::int32_t culprit = -1;  // kAbort
   std::uint32_t sends = 0;    // kOffer, kBye

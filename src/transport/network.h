@@ -19,6 +19,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -26,6 +27,7 @@
 
 #include "core/error.h"
 #include "transport/landing.h"
+#include "wire/socket_address.h"
 
 namespace xylem {
 
@@ -142,6 +144,8 @@ class Network {
   virtual std::string_view name() const = 0;
   virtual int deviceCount() const = 0;
   virtual NetProperties properties(int device) const = 0;
+  // Of the interface that the device is; nothing where it is none, or sees to its ways itself.
+  virtual std::optional<SocketAddress> address(int /*device*/) const { return std::nullopt; }
   virtual std::unique_ptr<NetListener> listen(int device) = 0;
   virtual std::unique_ptr<NetCaller> call(int device, const NetHandle& handle) = 0;
 };

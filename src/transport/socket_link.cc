@@ -39,7 +39,10 @@ bool unreachable(int error) { return error == ETIMEDOUT || error == EHOSTUNREACH
 
 SocketLink::SocketLink(SocketParts::Direction direction, std::vector<FileDescriptor> sockets, int helpers,
                        std::uint32_t key)
-    : socket_(std::move(sockets.front())), parts_(direction, allButFirst(sockets), helpers), key_(key) {}
+    : socket_(std::move(sockets.front())),
+      remote_(remoteText(socket_.get())),
+      parts_(direction, allButFirst(sockets), helpers),
+      key_(key) {}
 
 SocketLink::Request* SocketLink::fresh() {
   Request& request = requests_[posted_ % kSocketRequests];
@@ -95,10 +98,9 @@ void SocketLink::checkBroken(const NetRequest* request) const {
   const bool first = failure_ != 0 && needsFirst(static_cast<const Request&>(*request));
   const int error = first ? failure_ : parts_.failure();
   if (error == 0) return;
-  const std::string remote = remoteText(socket_.get());
-  if (error < 0) throw LinkBroken(false, fmt::format("{} closed a connection that carries data", remote));
+  if (error < 0) throw LinkBroken(false, fmt::format("{} closed a connection that carries data", remote_));
   throw LinkBroken(unreachable(error),
-                   fmt::format("the connection to {} broke: {}", remote, errnoText(error)));
+                   fmt::format("the connection to {} broke: {}", remote_, errnoText(error)));
 }
 
 SocketSender::SocketSender(std::vector<FileDescriptor> sockets, int helpers, std::uint32_t key)
@@ -284,7 +286,7 @@ bool SocketReceiver::begin(Request& request) {
   std::memcpy(&header, staging_.data() + stagedBegin_, sizeof header);
   if (header.check != request.header.check)
     throw Error(ResultCode::kInternalError, "{} sent something that is not the next message of this link",
-                remoteText(socket_.get()));
+                remote_);
   if (header.bytes > request.capacity || header.tag != request.header.tag)
     throwUnexpected(header, request.header.tag, request.capacity);
   stagedBegin_ += sizeof header;

@@ -13,6 +13,7 @@
 #include <sys/uio.h>
 
 #include <array>
+#include <string>
 
 #include "core/file_descriptor.h"
 #include "transport/network.h"
@@ -62,6 +63,7 @@ class SocketLink {
   bool needsFirst(const Request& request) const;
 
   FileDescriptor socket_;
+  std::string remote_;  // a broken connection does not know
   std::array<Request, kSocketRequests> requests_;
   SocketParts parts_;  // its threads count in the requests
   std::uint32_t key_;

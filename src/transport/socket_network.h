@@ -41,6 +41,7 @@ class SocketNetwork : public Network {
   std::string_view name() const override { return "Socket"; }
   int deviceCount() const override { return static_cast<int>(options_.devices.size()); }
   NetProperties properties(int device) const override;
+  std::optional<SocketAddress> address(int device) const override { return interface(device).address; }
   std::unique_ptr<NetListener> listen(int device) override;
   std::unique_ptr<NetCaller> call(int device, const NetHandle& handle) override;
 

@@ -60,6 +60,7 @@ struct PeerNews {
   PeerState state = PeerState::kThere;
   int culprit = -1;  // kAborted: the rank at fault, as far as the peer knows
   std::string text;  // kAborted: what happened
+  std::string how;   // kLost: where more is known than that nothing comes
 };
 
 // Of a pair, the lower rank calls. A higher one that has waited this long to be called knocks: it calls the
