@@ -25,6 +25,15 @@ bool CollNetUse::works(const CommOperation& operation) const {
          reduces(reduced, operation.type, operation.reduction.op);
 }
 
+std::string missingCollNet(std::span<const PeerInfo> peers) {
+  const auto has = [](const PeerInfo& peer) { return peer.reduces != 0; };
+  if (std::none_of(peers.begin(), peers.end(), has) || reducedByAll(peers) != 0) return {};
+  const auto without = std::find_if_not(peers.begin(), peers.end(), has);
+  if (without == peers.end()) return "there is nothing that the networks of all ranks reduce";
+  return fmt::format("rank {} has no network that reduces (NCCL_COLLNET_ENABLE and the plugin there)",
+                     without - peers.begin());
+}
+
 CollNetUse collNetUse(const Plan& plan, int view, const Settings& settings, std::uint64_t reduced) {
   CollNetUse use;
   use.reduced = reduced;

@@ -8,8 +8,11 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
+#include <string>
 
 #include "comm/operation.h"
+#include "comm/peer_info.h"
 #include "core/log.h"
 #include "core/settings.h"
 #include "plan/plan.h"
@@ -24,6 +27,9 @@ struct CollNetUse {
 
   bool works(const CommOperation& operation) const;
 };
+
+// Why there is no CollNet although some ranks have a network that reduces; empty if none has, or all do.
+std::string missingCollNet(std::span<const PeerInfo> peers);
 
 CollNetUse collNetUse(const Plan& plan, int view, const Settings& settings, std::uint64_t reduced);
 

@@ -176,6 +176,8 @@ void Residence::openTransports(const NetworkChoice& network, const Settings& set
 // The heads of chains connect to the network that reduces, if the plan has one. Where that fails nobody uses
 // it.
 void Residence::connectCollNet(const NetworkChoice& network, const Settings& settings) {
+  if (const std::string missing = missingCollNet(peers_); hosts_.neighbourhood.hosts > 1 && !missing.empty())
+    log_.info(Subsystem::kInit, "CollNet is off: {}", missing);
   if (!scope_.collnet) return;
   CollNetBasics basics{network.reducing(), channels_, stepBytes_, {}, &transports_->engine()};
   for (const auto& [peer, connection] : connections_) basics.connections[peer] = connection.get();

@@ -346,6 +346,7 @@ TEST(Communicator, AnOperationWithASetTimeOutNamesWhomItWaitsFor) {
 // The other side: what a process started by RankProcess does. Its exit status is 0 if all went as the role
 // wants.
 int playRole(const std::string& role, int rank, int ranks, const ncclUniqueId& id) {
+  if (const testing::RankBody body = testing::RankRole::find(role)) return body(rank, ranks, id);
   if (role == "otherhost" && rank == 2) setenv("NCCL_HOSTID", "another", 1);
   if (role == "dieininit" && rank == 1) {
     // When all ranks have met, and are about to plan and connect.

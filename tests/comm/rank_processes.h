@@ -5,6 +5,10 @@
 //   RankProcess rank("allreduce", 1, 3, id);                        // starts it
 //   rank.kill(SIGKILL);
 //
+// Or, in any other file, a role of its own, whose result is the exit status:
+//
+//   const RankRole kSum("sum", [](int rank, int ranks, const ncclUniqueId& id) { ... return 0; });
+//
 // A program is started anew, not forked, so that the threads of this one do no harm.
 
 #include <spawn.h>
@@ -12,9 +16,13 @@
 #include <unistd.h>
 
 #include <array>
+#include <chrono>
+#include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <map>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "nccl.h"
@@ -48,6 +56,22 @@ inline std::string variable(const char* name) {
   return value == nullptr ? "" : value;
 }
 
+using RankBody = int (*)(int rank, int ranks, const ncclUniqueId& id);
+
+// Made at namespace scope.
+class RankRole {
+ public:
+  RankRole(const std::string& name, RankBody body) { all()[name] = body; }
+  // Null if there is none of this name.
+  static RankBody find(const std::string& name) { return all().contains(name) ? all()[name] : nullptr; }
+
+ private:
+  static std::map<std::string, RankBody>& all() {
+    static std::map<std::string, RankBody> roles;
+    return roles;
+  }
+};
+
 class RankProcess {
  public:
   RankProcess(const std::string& role, int rank, int ranks, const ncclUniqueId& id) {
@@ -79,6 +103,18 @@ class RankProcess {
     waitpid(pid_, &status, 0);
     pid_ = -1;
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  }
+  // The same; ends it after so many seconds.
+  int waitAtMost(int seconds) {
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(seconds);
+    for (siginfo_t ended{}; std::chrono::steady_clock::now() < end;) {
+      if (waitid(P_PID, static_cast<id_t>(pid_), &ended, WEXITED | WNOWAIT | WNOHANG) != 0 ||
+          ended.si_pid == pid_)
+        return wait();
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    kill(SIGKILL);
+    return wait();
   }
 
  private:

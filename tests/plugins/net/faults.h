@@ -17,6 +17,7 @@
 //   TEST_COLL_DEVICES=0       it has so many devices (1)
 //   TEST_COLL_INIT=2          init gives that result (0)
 //   TEST_COLL_CONNECT=6       connect gives that result at once (0)
+//   TEST_COLL_HANG=1          connect of the member of that number never returns (none)
 //   TEST_COLL_NOT=2           it does not do this operation (all)
 //   TEST_COLL_SLOW=20         so many looks at a request, once it is through, before test says so (0)
 //   TEST_COLL_BUSY=3          iallreduce does not take that many calls between two that it takes (0)

@@ -234,6 +234,7 @@ int callFirst(const Handle& handle, std::int32_t self, std::vector<int>& sockets
 
 int collConnect(const std::vector<Handle>& handles, int self, Listener& listener, CollComm** comm) {
   if (fault("TEST_COLL_CONNECT") != kSuccess) return static_cast<int>(fault("TEST_COLL_CONNECT"));
+  while (fault("TEST_COLL_HANG", -1) == self) pause();
   std::vector<int> sockets;
   const auto at = static_cast<std::size_t>(self);
   const int result = at >= handles.size() ? kInternal
