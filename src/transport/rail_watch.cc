@@ -3,6 +3,7 @@
 #include <poll.h>
 
 #include <cerrno>
+#include <utility>
 
 #include "core/error.h"
 #include "wire/socket.h"
@@ -14,6 +15,8 @@ RailWatch::RailWatch(const SocketAddress& from, const SocketAddress& to, std::ch
 
 bool RailWatch::silent(std::uint64_t moved) {
   const Clock::time_point now = Clock::now();
+  // What has not been looked at for so long may be old: asked anew.
+  const bool paused = now - std::exchange(lookedAt_, now) > half_ / 2;
   if (moved != moved_ || (asked_ && answered())) {
     moved_ = moved;
     movedAt_ = now;
@@ -22,8 +25,11 @@ bool RailWatch::silent(std::uint64_t moved) {
     return false;
   }
   if (!asked_ && now - movedAt_ < half_) return false;
-  if (!asked_) askedAt_ = now;
-  asked_ = true;
+  if (!asked_ || paused) {
+    asked_ = true;
+    askedAt_ = now;
+    call_.reset();
+  }
   return now - askedAt_ > half_;
 }
 

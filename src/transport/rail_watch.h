@@ -34,6 +34,7 @@ class RailWatch {
   Clock::time_point movedAt_;  // or the other host has answered
   bool asked_ = false;         // since then
   Clock::time_point askedAt_{};
+  Clock::time_point lookedAt_{};
   FileDescriptor call_;
 };
 

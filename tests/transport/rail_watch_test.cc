@@ -43,6 +43,20 @@ TEST_F(RailWatched, AHostThatRefusesIsThere) {
             0);
 }
 
+TEST_F(RailWatched, WhoLooksAgainAfterAWhileAsksAnew) {
+  const Namespaces hosts(2);
+  EXPECT_EQ(hosts.run(0,
+                      [] {
+                        RailWatch watch = between(0, 1);
+                        for (int look = 0; look < 4; ++look) {
+                          if (watch.silent(7)) return 1;
+                          std::this_thread::sleep_for(kSilence);
+                        }
+                        return 0;
+                      }),
+            0);
+}
+
 TEST_F(RailWatched, AHostBehindACutCableIsSilentAndComesBack) {
   const Namespaces hosts(2);
   hosts.cut(1);
