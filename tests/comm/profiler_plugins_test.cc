@@ -2,12 +2,15 @@
 
 #include <gmock/gmock.h>
 
+#include <barrier>
 #include <map>
 #include <sstream>
+#include <thread>
 
 #include "comm/checked_rank.h"
 #include "comm/host_threads.h"
 #include "comm/rank_threads.h"
+#include "core/deadline.h"
 #include "core/shared_library.h"
 
 namespace xylem {
@@ -205,13 +208,27 @@ TEST_P(ProfilerOf, SeesEachStepThatGoesOverTheNetwork) {
 
 TEST_P(ProfilerOf, HearsOfTheProgressThread) {
   const Variables variables{{"NCCL_PROFILER_PLUGIN", profilerFile(GetParam())}, {"TEST_PROFILER_MASK", "32"}};
-  expectAllJoined(runOnHosts(2, 1, [](int, ncclComm_t comm) {
-    float one = 1;
-    ASSERT_EQ(ncclAllReduce(&one, &one, 1, ncclFloat32, ncclSum, comm, nullptr), ncclSuccess);
-    ASSERT_EQ(cudaStreamSynchronize(nullptr), cudaSuccess) << ncclGetLastError(comm);
+  std::barrier heard(2);
+  std::string all;
+  expectAllJoined(runOnHosts(2, 1, [&](int rank, ncclComm_t comm) {
+    // New queues wake it, and without anything to do it goes to sleep again.
+    float out = 1, in = 0;
+    EXPECT_EQ(ncclGroupStart(), ncclSuccess);
+    EXPECT_EQ(ncclSend(&out, 1, ncclFloat32, 1 - rank, comm, nullptr), ncclSuccess);
+    EXPECT_EQ(ncclRecv(&in, 1, ncclFloat32, 1 - rank, comm, nullptr), ncclSuccess);
+    EXPECT_EQ(ncclGroupEnd(), ncclSuccess);
+    EXPECT_EQ(cudaStreamSynchronize(nullptr), cudaSuccess) << ncclGetLastError(comm);
+    const auto heardOf = [&](const char* whom) { return all.find(whom) != std::string::npos; };
+    const Deadline deadline = Deadline::after(std::chrono::seconds(30));
+    while (rank == 0 && !deadline.passed() && !(heardOf("rank 0 control") && heardOf("rank 1 control"))) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      all += lines();
+    }
+    heard.arrive_and_wait();
   }));
+  all += lines();
   std::map<std::string, std::vector<int>> statesOf;
-  for (const auto& [event, told] : eventsIn(lines())) {
+  for (const auto& [event, told] : eventsIn(all)) {
     EXPECT_TRUE(told.line.ends_with(" control")) << told.line;
     EXPECT_TRUE(told.stopped);
     ASSERT_EQ(told.states.size(), 1u);
