@@ -6,6 +6,7 @@
 //
 // TEST_PROFILER_MASK: the kinds of events that it wants (all). TEST_PROFILER_INIT: what init gives.
 
+#include <atomic>
 #include <cstdlib>
 #include <mutex>
 #include <string>
@@ -34,7 +35,8 @@ std::string number(void* event) { return std::to_string(reinterpret_cast<std::ui
 abi::Result init(void** context, int* mask) {
   if (const int result = setting("TEST_PROFILER_INIT", 0); result != 0) return result;
   const std::lock_guard lock(mutex);
-  *mask = setting("TEST_PROFILER_MASK", 0xff);
+  // Threads of other communicators look at it.
+  std::atomic_ref(*mask).store(setting("TEST_PROFILER_MASK", 0xff), std::memory_order_relaxed);
   *context = &contexts;
   ++contexts;
   return abi::kSuccess;
