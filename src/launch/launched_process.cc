@@ -23,9 +23,8 @@ struct Names {
 };
 constexpr Names kLaunchers[] = {
     // torchrun, which mpirun or srun may have started on each host; Open MPI; MPICH and Intel MPI; xylem run
-    // and whoever follows torchrun; Slurm, which gives PMI's numbers with --mpi=pmi2, but not those on the
-    // host;
-    // others with PMI.
+    // and whoever follows torchrun; Slurm, which with --mpi=pmi2 gives PMI's numbers, too, but not those on
+    // the host; others with PMI.
     {"RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "TORCHELASTIC_RUN_ID"},
     {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK",
      "OMPI_COMM_WORLD_LOCAL_SIZE", "OMPI_COMM_WORLD_RANK"},

@@ -23,8 +23,8 @@ struct MeetingWay {
   };
   Kind kind = kNone;
   std::string name;  // kLocal: of the job; kAddress: host:port
-  bool listens =
-      false;  // kAddress: this process does; not always the first, as the address may be another host's
+  // kAddress: this process listens there; not always process 0, as the address may be another host's.
+  bool listens = false;
 };
 
 MeetingWay meetingWay(const LaunchedProcess& process, const Environment& environment);
