@@ -298,7 +298,11 @@ void Residence::launchProfiled(std::span<const CommOperation> operations) {
   ProfiledGroup group(*profiler_);
   const int collectives = collectivesIn(operations);
   std::vector<CommOperation> noted(operations.begin(), operations.end());
-  for (CommOperation& operation : noted) operation.event = group.start(profiledCall(operation, collectives));
+  const bool followed = profiler_->listensToProxy();
+  for (CommOperation& operation : noted) {
+    void* const event = group.start(profiledCall(operation, collectives));
+    if (followed) operation.event = event;
+  }
   issue(noted);
 }
 
