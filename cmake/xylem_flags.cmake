@@ -32,6 +32,24 @@ if(XYLEM_FUZZ)
   add_link_options(-fsanitize=address,undefined)
 endif()
 
+# GCC clears and copies structures of a hundred bytes with string instructions, which take longer to start than that.
+include(CheckCXXCompilerFlag)
+set(strategy unrolled_loop:256:noalign,libcall:-1:noalign)
+check_cxx_compiler_flag("-mmemcpy-strategy=${strategy} -mmemset-strategy=${strategy}" XYLEM_HAS_COPY_STRATEGY)
+if(XYLEM_HAS_COPY_STRATEGY)
+  add_compile_options(-mmemcpy-strategy=${strategy} -mmemset-strategy=${strategy})
+endif()
+
+# Small calls cost what their instructions cost, which lie in many files: those of the runtime are compiled so that they
+# can be optimised together where a program or library is linked (xylem_link_optimized). Everything else, tests above
+# all, links the same files as they are: tests put themselves between functions, which takes a call between files.
+set(XYLEM_LINK_OPTIMIZATION OFF)
+if(CMAKE_BUILD_TYPE STREQUAL "Release" AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND NOT XYLEM_SANITIZE)
+  set(XYLEM_LINK_OPTIMIZATION ON)
+  set(whole $<BOOL:$<TARGET_PROPERTY:XYLEM_LINK_OPTIMIZED>>)
+  add_link_options($<IF:${whole},-flto=auto,-fno-lto>)
+endif()
+
 find_program(XYLEM_CCACHE ccache)
 if(XYLEM_CCACHE)
   set(CMAKE_CXX_COMPILER_LAUNCHER ${XYLEM_CCACHE})

@@ -30,3 +30,19 @@ function(xylem_library NAME)
   set_target_properties(${NAME}-shared PROPERTIES OUTPUT_NAME ${NAME} EXPORT_NAME ${NAME}
                         VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR})
 endfunction()
+
+# xylem_optimizable(rooms...): what xylem_link_optimized may optimise across these rooms' files. Fields are not loaded two
+# at a time: where they have just been written one by one, such a load waits until both are in the cache, and that until
+# all earlier writes are there, which other cores may have to give up their lines for.
+function(xylem_optimizable)
+  if(XYLEM_LINK_OPTIMIZATION)
+    foreach(room ${ARGN})
+      target_compile_options(room_${room} PRIVATE -flto -ffat-lto-objects -fno-tree-slp-vectorize)
+    endforeach()
+  endif()
+endfunction()
+
+# xylem_link_optimized(targets...): programs and shared libraries that are optimised as a whole when they are linked.
+function(xylem_link_optimized)
+  set_target_properties(${ARGN} PROPERTIES XYLEM_LINK_OPTIMIZED ON)
+endfunction()

@@ -190,9 +190,9 @@ void scheduleCollectives(std::span<const CommOperation> operations, int count, c
   for (const Split& split : splitOverChannels(scheduling.choices.model(), tasks)) {
     std::size_t offset = 0;
     for (int channel = split.firstChannel; channel <= split.lastChannel; ++channel) {
-      const Piece& piece = channel == split.firstChannel  ? split.low
-                           : channel == split.lastChannel ? split.high
-                                                          : split.middle;
+      const SplitPiece& piece = channel == split.firstChannel  ? split.low
+                                : channel == split.lastChannel ? split.high
+                                                               : split.middle;
       // The channels that collectives use take turns with what the plan spreads over more.
       const int own = channel % scheduling.choices.channels();
       if (piece.count > 0)

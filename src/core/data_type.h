@@ -26,10 +26,8 @@ constexpr int kDataTypes = 12;
 enum class ReduceOp : int { kSum = 0, kProd = 1, kMax = 2, kMin = 3, kAvg = 4 };
 constexpr int kReduceOps = 5;
 
-constexpr std::size_t elementBytes(DataType type) {
-  constexpr std::size_t kBytes[kDataTypes] = {1, 1, 4, 4, 8, 8, 2, 4, 8, 2, 1, 1};
-  return kBytes[static_cast<int>(type)];
-}
+inline constexpr std::uint8_t kElementBytes[kDataTypes] = {1, 1, 4, 4, 8, 8, 2, 4, 8, 2, 1, 1};
+constexpr std::size_t elementBytes(DataType type) { return kElementBytes[static_cast<int>(type)]; }
 
 // The names nccl-tests uses: "float", "half", "int32"; "sum".
 constexpr std::string_view name(DataType type) {

@@ -30,7 +30,7 @@ void Event::recordNow(Stream& stream) {
     });
     return;
   }
-  auto place = std::make_shared<Place>();
+  auto place = std::make_shared<StreamPlace>();
   {
     const std::lock_guard lock(mutex_);
     place_ = place;

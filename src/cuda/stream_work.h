@@ -44,11 +44,11 @@ void enqueueWork(Stream& stream, Work work) {
 }
 
 // Somewhere in a stream. A value of its own, so that it outlives the stream and who asked for it.
-struct Place {
+struct StreamPlace {
   std::chrono::steady_clock::time_point when;  // written before `reached`
   std::atomic<bool> reached{false};
 };
-using SharedPlace = std::shared_ptr<Place>;
+using SharedPlace = std::shared_ptr<StreamPlace>;
 
 // Null stands for a place that was always reached.
 inline bool isReached(const SharedPlace& place) {
@@ -63,7 +63,7 @@ inline void enqueuePlace(Stream& stream, SharedPlace place) {
 }
 
 inline SharedPlace markPlace(Stream& stream) {
-  auto place = std::make_shared<Place>();
+  auto place = std::make_shared<StreamPlace>();
   enqueuePlace(stream, place);
   return place;
 }

@@ -132,7 +132,7 @@ class KindSplitter {
     split.middle.count = layout.middle * elements;
     split.high.count = layout.high * elements;
     (layout.high != 0 ? split.high : split.low).count -= cells * elements - task.count;
-    for (Piece* piece : {&split.low, &split.middle, &split.high})
+    for (SplitPiece* piece : {&split.low, &split.middle, &split.high})
       piece->chunkBytes = chunkOf(task, piece->count, 1);
     split.firstChannel = channel_;
     const int used = (layout.low != 0 ? 1 : 0) + layout.middleChannels + (layout.high != 0 ? 1 : 0);

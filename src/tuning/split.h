@@ -29,7 +29,7 @@ struct SplitTask {
 };
 
 // A channel's part.
-struct Piece {
+struct SplitPiece {
   std::uint64_t count = 0;
   std::int64_t chunkBytes = 0;
 };
@@ -37,9 +37,9 @@ struct Piece {
 struct Split {
   std::size_t task = 0;  // index into the tasks
   int firstChannel = 0, lastChannel = 0;
-  Piece low;     // of the first channel
-  Piece middle;  // of each one between
-  Piece high;    // of the last channel, if there are two or more
+  SplitPiece low;     // of the first channel
+  SplitPiece middle;  // of each one between
+  SplitPiece high;    // of the last channel, if there are two or more
 };
 
 // In the order of the launch: plain operations, those with NVLS, with CollNet, with both.
