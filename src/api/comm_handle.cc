@@ -18,18 +18,10 @@ constexpr std::size_t kRemembered = 1024;
 // Aborting makes whatever is inside of a communicator end at once; this is for threads that get no core.
 constexpr std::chrono::seconds kLongestUse{10};
 
-ncclComm& notNull(ncclComm_t comm, const char* function) {
-  requireNotNull(comm, function, "comm");
-  return *comm;
-}
-
 }  // namespace
 
-CommUse::CommUse(ncclComm_t comm, const char* function, bool held)
-    : handle_(notNull(comm, function)), held_(held) {
-  if (!held_) comm->users.fetch_add(1, std::memory_order_seq_cst);
-  if (comm->magic.load(std::memory_order_seq_cst) == ncclComm::kMagic) return;
-  if (!held_) comm->users.fetch_sub(1, std::memory_order_release);
+void CommUse::refuse(const char* function) {
+  end();
   throw Error(ResultCode::kInvalidArgument, "{}: comm is not a communicator, or was destroyed", function);
 }
 
@@ -42,9 +34,8 @@ void requireMeetable(const ncclComm& handle, const char* function) {
   if (handle.impl->state() != CommState::kRevoked || splitUnderWay(handle)) requireReady(handle, function);
 }
 
-void requireReady(const ncclComm& handle, const char* function) {
+void requireReadyAfterAll(const ncclComm& handle, const char* function) {
   const CommState state = handle.impl->state();
-  if (state == CommState::kReady && !handle.finalizeCalled && handle.split.expired()) return;
   switch (state) {
     case CommState::kFailed:
       if (const auto failure = handle.impl->failure()) throw *failure;
@@ -106,9 +97,10 @@ void freeCommunicator(ncclComm& handle) {
 }
 
 bool waitForUsers(const ncclComm& handle) {
+  settleUseMarks();
   const Deadline deadline = Deadline::after(kLongestUse);
   Backoff backoff(chooseWaitPolicy(true));
-  while (handle.users.load(std::memory_order_seq_cst) > 0 || splitUnderWay(handle)) {
+  while (handle.users.load(std::memory_order_seq_cst) > 0 || isMarked(&handle) || splitUnderWay(handle)) {
     if (deadline.passed()) return false;
     backoff.pause();
   }

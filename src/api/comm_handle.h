@@ -11,9 +11,12 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 
+#include "api/boundary.h"
 #include "api/registrations.h"
 #include "comm/communicator.h"
+#include "core/use_marks.h"
 #include "nccl.h"
 
 // A split that is under way: it uses the communicator that is split.
@@ -27,8 +30,8 @@ struct ncclComm {
   static constexpr std::uint64_t kMagic = 0x78796c656d636f6dull;  // "xylemcom"
   // Tells a communicator from a pointer to something else, or to one that was freed.
   std::atomic<std::uint64_t> magic{kMagic};
-  // Calls, and open groups, that are using it: ncclCommAbort, which may come from another thread, waits for
-  // them.
+  // Calls, and open groups, that are using it and have no mark (core/use_marks.h): ncclCommAbort, which may
+  // come from another thread, waits for both.
   std::atomic<int> users{0};
   std::unique_ptr<xylem::Communicator> impl;
   bool finalizeCalled = false;
@@ -44,29 +47,54 @@ struct ncclComm {
 
 namespace xylem {
 
-// A call's use of a handle. `held`: by the group in which the call is made, which saves the counting.
+// A call's use of a handle. `held`: by the group in which the call is made, which saves the marking.
 class CommUse {
  public:
-  CommUse(ncclComm_t comm, const char* function, bool held = false);
-  ~CommUse() {
-    if (!held_) handle_.users.fetch_sub(1, std::memory_order_release);
+  CommUse(ncclComm_t comm, const char* function, bool held = false) : handle_(comm) {
+    requireNotNull(comm, function, "comm");
+    if (!held) begin();
+    if (comm->magic.load(std::memory_order_seq_cst) != ncclComm::kMagic) refuse(function);
   }
+  ~CommUse() { end(); }
+  // The use goes on with the new one; the other one may still be asked for the handle.
+  CommUse(CommUse&& other) noexcept
+      : handle_(other.handle_),
+        mark_(std::exchange(other.mark_, nullptr)),
+        counted_(std::exchange(other.counted_, false)) {}
   CommUse(const CommUse&) = delete;
   CommUse& operator=(const CommUse&) = delete;
 
-  ncclComm& operator*() const { return handle_; }
-  ncclComm* operator->() const { return &handle_; }
+  ncclComm& operator*() const { return *handle_; }
+  ncclComm* operator->() const { return handle_; }
 
  private:
-  ncclComm& handle_;
-  const bool held_;
+  void begin() {
+    mark_ = UseMarks::ofThread().set(handle_);
+    if (mark_ != nullptr) return;
+    handle_->users.fetch_add(1, std::memory_order_seq_cst);
+    counted_ = true;
+  }
+  void end() {
+    if (mark_ != nullptr) mark_->clear();
+    if (counted_) handle_->users.fetch_sub(1, std::memory_order_release);
+  }
+  [[noreturn]] void refuse(const char* function);
+
+  ncclComm* handle_;
+  UseMark* mark_ = nullptr;
+  bool counted_ = false;
 };
 
 bool splitUnderWay(const ncclComm& handle);
 
 // Throws unless a call can be made on it: not while it is set up or split, not after it was finalized, and
 // what broke it if it is broken.
-void requireReady(const ncclComm& handle, const char* function);
+void requireReadyAfterAll(const ncclComm& handle, const char* function);
+inline void requireReady(const ncclComm& handle, const char* function) {
+  const bool plainly =
+      handle.impl->state() == CommState::kReady && !handle.finalizeCalled && handle.split.expired();
+  if (!plainly) requireReadyAfterAll(handle, function);
+}
 // The same, but one that was revoked will do: its ranks can still meet.
 void requireMeetable(const ncclComm& handle, const char* function);
 

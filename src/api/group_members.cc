@@ -32,20 +32,18 @@ void GroupMembers::check(bool blocking, GroupCall call, const char* function) {
 }
 
 bool GroupMembers::uses(const ncclComm& handle) const {
-  return std::find(used_.begin(), used_.end(), &handle) != used_.end();
+  return std::any_of(used_.begin(), used_.end(), [&](const CommUse& use) { return &*use == &handle; });
 }
 
-void GroupMembers::add(ncclComm& handle) {
+void GroupMembers::add(CommUse& use) {
   // Calls in a row are usually on the same one.
-  if (groupDepth() == 0 || usedLast(&handle) || uses(handle)) return;
-  used_.push_back(&handle);
-  handle.users.fetch_add(1, std::memory_order_seq_cst);
+  if (groupDepth() == 0 || usedLast(&*use) || uses(*use)) return;
+  used_.push_back(std::move(use));
 }
 
 void GroupMembers::end() noexcept {
   blocking_.reset();
   call_.reset();
-  for (ncclComm* handle : used_) handle->users.fetch_sub(1, std::memory_order_release);
   used_.clear();
   for (ncclComm* handle : toFree_) freeCommunicator(*handle);
   toFree_.clear();

@@ -5,7 +5,7 @@
 //   GroupMembers& group = GroupMembers::ofThread();
 //   group.check(handle, GroupCall::kOperation, "ncclSend");   // throws if it cannot be in this group
 //   submit(*handle.impl, operation);
-//   group.add(handle);                                        // used until the outermost end
+//   group.add(use);                                           // used until the outermost end
 //
 // Outside of groups all of this does nothing.
 
@@ -28,10 +28,10 @@ class GroupMembers {
   // Throws if the group has calls of the other kind, or communicators of the other blocking mode.
   void check(const ncclComm& handle, GroupCall call, const char* function);
   void check(bool blocking, GroupCall call, const char* function);
-  // The group uses it until the end.
-  void add(ncclComm& handle);
+  // Takes over the call's use of it, until the end.
+  void add(CommUse& use);
   // Whether the group's last call was on this one, which it therefore holds.
-  bool usedLast(const ncclComm* handle) const { return !used_.empty() && used_.back() == handle; }
+  bool usedLast(const ncclComm* handle) const { return !used_.empty() && &*used_.back() == handle; }
   bool uses(const ncclComm& handle) const;
   // Its communicator is freed at the end.
   void freeAtEnd(ncclComm& handle) { toFree_.push_back(&handle); }
@@ -41,7 +41,7 @@ class GroupMembers {
  private:
   std::optional<bool> blocking_;
   std::optional<GroupCall> call_;
-  std::vector<ncclComm*> used_;
+  std::vector<CommUse> used_;
   std::vector<ncclComm*> toFree_;
 };
 

@@ -59,7 +59,7 @@ void requireUnused(const ncclComm& handle, const char* function) {
 ncclResult_t pncclCommFinalize(ncclComm_t comm) {
   constexpr const char* kName = "ncclCommFinalize";
   return guardInGroup([&] {
-    const CommUse use(comm, kName);
+    CommUse use(comm, kName);
     if (use->finalizeCalled || use->impl->state() == CommState::kFinalized)
       throw Error(ResultCode::kInvalidArgument, "{}: comm was finalized before", kName);
     requireReady(*use, kName);
@@ -67,7 +67,7 @@ ncclResult_t pncclCommFinalize(ncclComm_t comm) {
     group.check(*use, GroupCall::kLife, kName);
     use->finalizeCalled = true;
     const bool goesOn = submitJob(*use->impl, [&communicator = *use->impl] { communicator.finalize(); });
-    group.add(*use);
+    group.add(use);
     return goesOn ? ncclInProgress : ncclSuccess;
   });
 }

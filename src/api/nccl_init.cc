@@ -47,20 +47,18 @@ Membership membershipOf(const Joining& call) {
 ncclResult_t setUp(std::unique_ptr<ncclComm> handle, ncclComm_t* out, std::function<void()> work) {
   // Another thread may abort it while this one joins.
   ncclComm& made = *handle.release();
-  made.users.fetch_add(1, std::memory_order_seq_cst);
-  const auto leave = [&made] { made.users.fetch_sub(1, std::memory_order_release); };
+  std::optional<CommUse> use(std::in_place, &made, "the making of a communicator");
   *out = &made;
   try {
     const bool goesOn = submitJob(*made.impl, std::move(work));
     if (made.magic.load(std::memory_order_seq_cst) != ncclComm::kMagic)
       throw Error(ResultCode::kInvalidUsage, "the communicator was aborted while it was made");
-    GroupMembers::ofThread().add(made);
-    leave();
+    GroupMembers::ofThread().add(*use);
     return goesOn ? ncclInProgress : ncclSuccess;
   } catch (...) {
     *out = nullptr;
     const bool ours = markFreed(made);
-    leave();
+    use.reset();
     // Otherwise it belongs to whoever aborts it.
     if (ours) freeCommunicator(made);
     throw;
@@ -215,7 +213,7 @@ ncclResult_t pncclCommShrink(ncclComm_t comm, int* excludeRanksList, int exclude
   return guardInGroup([&] {
     requireNotNull(newcomm, kName, "newcomm");
     *newcomm = nullptr;
-    const CommUse parent(comm, kName);
+    CommUse parent(comm, kName);
     if (shrinkFlags != NCCL_SHRINK_DEFAULT && shrinkFlags != NCCL_SHRINK_ABORT)
       throw Error(ResultCode::kInvalidArgument,
                   "{}: shrinkFlags is {}; expected NCCL_SHRINK_DEFAULT ({}) or NCCL_SHRINK_ABORT ({})", kName,
@@ -226,13 +224,13 @@ ncclResult_t pncclCommShrink(ncclComm_t comm, int* excludeRanksList, int exclude
     GroupMembers& group = GroupMembers::ofThread();
     group.check(childConfig.blocking, GroupCall::kLife, kName);
     auto handle = newHandle({{}, 0, 1, parent->impl->device()}, childConfig);
-    auto work = splitting(*parent, [&from = *parent->impl, &to = *handle->impl, shrinkFlags,
-                                    members = std::move(members)] {
-      if (shrinkFlags == NCCL_SHRINK_ABORT) from.revoke();
-      to.joinPart(from, members);
-    });
+    auto work = splitting(
+        *parent, [&from = *parent->impl, &to = *handle->impl, shrinkFlags, members = std::move(members)] {
+          if (shrinkFlags == NCCL_SHRINK_ABORT) from.revoke();
+          to.joinPart(from, members);
+        });
     const ncclResult_t result = setUp(std::move(handle), newcomm, std::move(work));
-    group.add(*parent);
+    group.add(parent);
     return result;
   });
 }
@@ -243,7 +241,7 @@ ncclResult_t pncclCommSplit(ncclComm_t comm, int color, int key, ncclComm_t* new
   return guardInGroup([&] {
     requireNotNull(newcomm, kName, "newcomm");
     *newcomm = nullptr;
-    const CommUse parent(comm, kName);
+    CommUse parent(comm, kName);
     requireMeetable(*parent, kName);
     if (color < 0 && color != NCCL_SPLIT_NOCOLOR)
       throw Error(ResultCode::kInvalidArgument,
@@ -259,13 +257,13 @@ ncclResult_t pncclCommSplit(ncclComm_t comm, int color, int key, ncclComm_t* new
     });
     if (color != NCCL_SPLIT_NOCOLOR) {
       const ncclResult_t result = setUp(std::move(handle), newcomm, std::move(work));
-      group.add(*parent);
+      group.add(parent);
       return result;
     }
     // The other ranks need this one to take part.
     parent->bystander = std::move(handle->impl);
     const bool goesOn = submitJob(*parent->bystander, std::move(work));
-    group.add(*parent);
+    group.add(parent);
     return goesOn ? ncclInProgress : ncclSuccess;
   });
 }
