@@ -54,8 +54,8 @@ Error asError(const std::exception& exception) {
   return Error(ResultCode::kInternalError, "{}", exception.what());
 }
 
-void requireNotNull(const void* pointer, const char* function, const char* parameter) {
-  if (pointer == nullptr) throw Error(ResultCode::kInvalidArgument, "{}: {} is null", function, parameter);
+void throwNull(const char* function, const char* parameter) {
+  throw Error(ResultCode::kInvalidArgument, "{}: {} is null", function, parameter);
 }
 
 }  // namespace xylem

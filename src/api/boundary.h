@@ -71,6 +71,9 @@ auto inCall(const char* function, Work&& work) {
 }
 
 // Throws, naming function and parameter, for null.
-void requireNotNull(const void* pointer, const char* function, const char* parameter);
+[[noreturn]] void throwNull(const char* function, const char* parameter);
+inline void requireNotNull(const void* pointer, const char* function, const char* parameter) {
+  if (pointer == nullptr) throwNull(function, parameter);
+}
 
 }  // namespace xylem

@@ -65,6 +65,7 @@ void CapturedCalls::makeNode(Batch batch) {
 }
 
 void CapturedCalls::endGroup() {
+  if (batches_.empty()) return;
   std::vector<Batch> batches;
   batches.swap(batches_);
   for (Batch& batch : batches) makeNode(std::move(batch));

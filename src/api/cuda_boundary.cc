@@ -13,9 +13,8 @@ thread_local cudaError_t lastError = cudaSuccess;
 }  // namespace
 
 // That work is still under way is an answer, not an error.
-cudaError_t rememberCuda(cudaError_t error) noexcept {
-  if (error != cudaSuccess && error != cudaErrorNotReady) lastError = error;
-  return error;
+void keepCudaError(cudaError_t error) noexcept {
+  if (error != cudaErrorNotReady) lastError = error;
 }
 
 cudaError_t asCudaError(const std::exception& exception) noexcept {
@@ -30,11 +29,7 @@ void requireResult(const void* result) {
   if (result == nullptr) throw CudaFailure(cudaErrorInvalidValue);
 }
 
-CudaStream& requireStream(cudaStream_t handle) {
-  CudaStream* stream = streamOf(handle);
-  if (stream == nullptr) throw CudaFailure(cudaErrorInvalidResourceHandle);
-  return *stream;
-}
+void throwNoStream() { throw CudaFailure(cudaErrorInvalidResourceHandle); }
 
 void requireDevice(int device) {
   if (device < 0 || device >= deviceCount()) throw CudaFailure(cudaErrorInvalidDevice);

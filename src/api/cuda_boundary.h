@@ -15,7 +15,11 @@
 namespace xylem {
 
 // Keeps what cudaGetLastError will say; gives it back.
-cudaError_t rememberCuda(cudaError_t error) noexcept;
+void keepCudaError(cudaError_t error) noexcept;
+inline cudaError_t rememberCuda(cudaError_t error) noexcept {
+  if (error != cudaSuccess) keepCudaError(error);
+  return error;
+}
 cudaError_t asCudaError(const std::exception& exception) noexcept;
 
 template <typename Work>
@@ -30,14 +34,22 @@ cudaError_t guardedCuda(Work&& work) noexcept {
 // Throws CudaFailure for null.
 void requireResult(const void* result);
 // Throws CudaFailure unless the handle is a stream, or there is a device of that number.
-CudaStream& requireStream(cudaStream_t handle);
+[[noreturn]] void throwNoStream();
+inline CudaStream& requireStream(cudaStream_t handle) {
+  CudaStream* const stream = streamOf(handle);
+  if (stream == nullptr) throwNoStream();
+  return *stream;
+}
 void requireDevice(int device);
 int deviceCount();
 
 // Waits for the work of all streams of a device.
 cudaError_t waitForDevice(int device);
-// What a stream's errors are to the program.
+// What a stream's errors are to the program, which hears of each once.
 cudaError_t outcomeOf(const std::optional<Error>& error);
+inline cudaError_t takeOutcome(Stream& stream) {
+  return stream.failed() ? outcomeOf(stream.takeError()) : cudaSuccess;
+}
 
 // Enqueues work, or adds it to the graph if the stream is captured. Nodes copy it.
 template <typename Work>

@@ -65,7 +65,7 @@ cudaError_t doNow(cudaStream_t handle, const Work& work) {
   stream.order();
   Scheduler::instance().wait(stream.queue());
   work();
-  return outcomeOf(stream.queue().takeError());
+  return takeOutcome(stream.queue());
 }
 
 // CUDA is through with a program's own memory when the call returns: it may be reused at once.

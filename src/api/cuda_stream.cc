@@ -103,8 +103,8 @@ cudaError_t cudaStreamSynchronize(cudaStream_t handle) {
     Capture::forbid(stream, cudaErrorStreamCaptureUnsupported);
     // Whoever waits for the default stream waits for those that it waits for.
     if (stream.kind() == CudaStream::Kind::kDefault) stream.order();
-    Scheduler::instance().wait(stream.queue());
-    return outcomeOf(stream.queue().takeError());
+    if (stream.queue().pending()) Scheduler::instance().wait(stream.queue());
+    return takeOutcome(stream.queue());
   });
 }
 
@@ -114,7 +114,7 @@ cudaError_t cudaStreamQuery(cudaStream_t handle) {
     Capture::forbid(stream, cudaErrorStreamCaptureUnsupported);
     // Programs ask again and again: nothing is enqueued for it.
     if (stream.pending()) return cudaErrorNotReady;
-    return outcomeOf(stream.queue().takeError());
+    return takeOutcome(stream.queue());
   });
 }
 

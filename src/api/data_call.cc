@@ -1,6 +1,6 @@
 #include "api/data_call.h"
 
-#include <algorithm>
+#include <array>
 
 #include "api/arguments.h"
 #include "api/boundary.h"
@@ -12,62 +12,61 @@
 namespace xylem {
 namespace {
 
-// Which buffers this rank uses, and how large they are.
+// Which buffers a call uses: all ranks or only its peer, and one block of `count` elements or one of each
+// rank.
 struct Buffers {
-  bool sends = true;
-  bool receives = true;
-  int sendBlocks = 1;  // of `count` elements each
-  int receiveBlocks = 1;
+  bool sends = true, receives = true;
+  bool onlyPeerSends = false, onlyPeerReceives = false;
+  bool sendsBlocks = false, receivesBlocks = false;
 };
 
-Buffers buffersOf(const DataCall& call, int rank, int ranks) {
-  switch (call.function) {
-    case Function::kBroadcast:
-      return {.sends = rank == call.peer};
-    case Function::kReduce:
-      return {.receives = rank == call.peer};
-    case Function::kAllGather:
-      return {.receiveBlocks = ranks};
-    case Function::kReduceScatter:
-      return {.sendBlocks = ranks};
-    case Function::kAllReduce:
-      return {};
-    case Function::kAlltoAll:
-      return {.sendBlocks = ranks, .receiveBlocks = ranks};
-    case Function::kSend:
-      return {.receives = false};
-    case Function::kRecv:
-      return {.sends = false};
-  }
-  return {};
-}
+constexpr auto kBuffers = [] {
+  std::array<Buffers, kFunctions> buffers;
+  const auto of = [&buffers](Function function) -> Buffers& {
+    return buffers[static_cast<std::size_t>(function)];
+  };
+  of(Function::kBroadcast).onlyPeerSends = true;
+  of(Function::kReduce).onlyPeerReceives = true;
+  of(Function::kAllGather).receivesBlocks = true;
+  of(Function::kReduceScatter).sendsBlocks = true;
+  of(Function::kAlltoAll).sendsBlocks = of(Function::kAlltoAll).receivesBlocks = true;
+  of(Function::kSend).receives = false;
+  of(Function::kRecv).sends = false;
+  return buffers;
+}();
 
 void checkBuffers(const DataCall& call, DataType type, int rank, int ranks) {
-  const Buffers buffers = buffersOf(call, rank, ranks);
-  bytesOf(call.count, type, std::max(buffers.sendBlocks, buffers.receiveBlocks), call.name);
-  const std::size_t blockBytes = call.count * elementBytes(type);
-  const std::size_t sendBytes = blockBytes * static_cast<std::size_t>(buffers.sendBlocks);
-  const std::size_t receiveBytes = blockBytes * static_cast<std::size_t>(buffers.receiveBlocks);
-  if (call.count == 0) return;
-  if (buffers.sends) requireNotNull(call.send, call.name, "sendbuff");
-  if (buffers.receives) requireNotNull(call.receive, call.name, "recvbuff");
-  if (!buffers.sends || !buffers.receives) return;
-  const bool oneBlockOfMany = buffers.sendBlocks != buffers.receiveBlocks;
-  std::size_t offset =
-      oneBlockOfMany ? std::min(sendBytes, receiveBytes) * static_cast<std::size_t>(rank) : 0;
-  if (call.function == Function::kAlltoAll) offset = sendBytes;  // never in place
+  const Buffers& buffers = kBuffers[static_cast<std::size_t>(call.function)];
+  const std::size_t all =
+      bytesOf(call.count, type, buffers.sendsBlocks || buffers.receivesBlocks ? ranks : 1, call.name);
+  if (all == 0) return;
+  const bool sends = buffers.sends && (!buffers.onlyPeerSends || rank == call.peer);
+  const bool receives = buffers.receives && (!buffers.onlyPeerReceives || rank == call.peer);
+  if (sends) requireNotNull(call.send, call.name, "sendbuff");
+  if (receives) requireNotNull(call.receive, call.name, "recvbuff");
+  if (!sends || !receives) return;
+  const std::size_t block = call.count * elementBytes(type);
+  const std::size_t sendBytes = buffers.sendsBlocks ? all : block;
+  const std::size_t receiveBytes = buffers.receivesBlocks ? all : block;
+  // Where in place is, in the larger one.
+  std::size_t offset = 0;
+  if (buffers.sendsBlocks != buffers.receivesBlocks) offset = block * static_cast<std::size_t>(rank);
+  if (call.function == Function::kAlltoAll) offset = sendBytes;  // never
   checkApart({call.send, sendBytes}, {call.receive, receiveBytes}, offset, call.name);
 }
 
 // To its group, or to the graph that the stream is captured into.
 void hand(ncclComm& handle, CudaStream& stream, const CommOperation& operation, const char* function) {
-  CapturedCalls& captured = CapturedCalls::ofThread();
-  const bool any = stream.captured() || !captured.empty();
-  if (any && GroupMembers::ofThread().uses(handle) && captured.has(handle) != stream.captured())
-    throw Error(ResultCode::kInvalidUsage,
-                "{}: the calls of a group on one communicator are all on streams that are captured, or none",
-                function);
-  if (stream.captured()) return captured.add(handle, stream, operation);
+  if (stream.captured() || groupDepth() > 0) {
+    CapturedCalls& captured = CapturedCalls::ofThread();
+    const bool any = stream.captured() || !captured.empty();
+    if (any && GroupMembers::ofThread().uses(handle) && captured.has(handle) != stream.captured())
+      throw Error(
+          ResultCode::kInvalidUsage,
+          "{}: the calls of a group on one communicator are all on streams that are captured, or none",
+          function);
+    if (stream.captured()) return captured.add(handle, stream, operation);
+  }
   inCall(function, [&] { stream.order(); });
   submit(*handle.impl, operation);
 }
@@ -76,8 +75,8 @@ void hand(ncclComm& handle, CudaStream& stream, const CommOperation& operation, 
 
 ncclResult_t issue(ncclComm_t comm, const DataCall& call) {
   return guardInGroup([&] {
-    GroupMembers& group = GroupMembers::ofThread();
-    const CommUse use(comm, call.name, group.usedLast(comm));
+    GroupMembers* const group = groupDepth() > 0 ? &GroupMembers::ofThread() : nullptr;
+    CommUse use(comm, call.name, group != nullptr && group->usedLast(comm));
     requireReady(*use, call.name);
     Communicator& communicator = *use->impl;
     const DataType type = readType(call.type, call.name);
@@ -93,9 +92,9 @@ ncclResult_t issue(ncclComm_t comm, const DataCall& call) {
                             .stream = &stream.queue()};
     if (call.op != ncclSum)
       operation.reduction = inCall(call.name, [&] { return communicator.userOps().resolve(call.op, type); });
-    group.check(*use, GroupCall::kOperation, call.name);
+    if (group != nullptr) group->check(*use, GroupCall::kOperation, call.name);
     hand(*use, stream, operation, call.name);
-    group.add(*use);
+    if (group != nullptr) group->add(use);
     return !communicator.config().blocking && communicator.state() == CommState::kInProgress ? ncclInProgress
                                                                                              : ncclSuccess;
   });

@@ -80,7 +80,7 @@ void Stream::checkStall() noexcept {
 }
 
 std::optional<Error> Stream::takeError() {
-  if (!failed_.load(std::memory_order_acquire)) return std::nullopt;
+  if (!failed()) return std::nullopt;
   const std::lock_guard lock(errorMutex_);
   failed_.store(false, std::memory_order_relaxed);
   return std::exchange(error_, std::nullopt);

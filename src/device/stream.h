@@ -49,6 +49,8 @@ class Stream {
   Worker* worker() const noexcept { return worker_.load(std::memory_order_acquire); }
   void setWorker(Worker* worker) noexcept { worker_.store(worker, std::memory_order_release); }
 
+  // Whether a task has failed since the last takeError().
+  bool failed() const noexcept { return failed_.load(std::memory_order_acquire); }
   // The first error of a task since the last call.
   std::optional<Error> takeError();
 
