@@ -37,19 +37,30 @@ DirectExchange::DirectExchange(int rank, Board& board, std::vector<DirectPeer> p
       reachAll_(reachAll),
       crowded_(crowded),
       leftSeen_(peers_.size(), 0),
+      rooms_(peers_.size(), nullptr),
       factors_(peers_.size()) {}
 
 void DirectExchange::start(const DirectWork& work) {
+  ++starts_;
   work_ = work;
+  boardsKnow_ = false;
   alwaysByBoards_ = goesByBoards(work.kind, blockBytes(work), ranks(), crowded_);
-  // Once buffers were out of reach, all ranks go on like that until all say that theirs no longer are; where
-  // they would not hear each other say so, they look again now and then.
-  const bool staysOut = outOfReach_ && (allMeet() || ++unlooked_ % kLooksAgain != 0);
-  begin(alwaysByBoards_ || staysOut);
+  begin(alwaysByBoards_ || staysByBoards());
 }
+
+void DirectExchange::startAgain(const std::byte* input, std::byte* output) {
+  work_.input = input;
+  work_.output = output;
+  begin(alwaysByBoards_ || staysByBoards());
+}
+
+// Once buffers were out of reach, all ranks go on like that until all say that theirs no longer are; where
+// they would not hear each other say so, they look again now and then.
+bool DirectExchange::staysByBoards() { return outOfReach_ && (allMeet() || ++unlooked_ % kLooksAgain != 0); }
 
 bool DirectExchange::startBatch(std::span<const DirectWork> works) {
   if (++batches_ % kLooksAgain != 0 && batchOutOfReach_) return false;
+  ++starts_;
   batch_.start(rank_, ranks(), works);
   begin(false);
   batched_ = true;
@@ -60,7 +71,13 @@ void DirectExchange::begin(bool byBoards) {
   ++number_;
   batched_ = false;
   byBoards_ = byBoards;
-  if (byBoards) onBoards_.start(work_, rank_, ranks());
+  if (byBoards && boardsKnow_) {
+    onBoards_.startAgain();
+  } else if (byBoards) {
+    onBoards_.start(work_, rank_, ranks());
+    if (reduces(work_.kind)) std::fill(factors_.begin(), factors_.end(), work_.reduction.factor);
+    boardsKnow_ = true;
+  }
   phase_ = Phase::kPost;
   next_ = 0;
   waitsFor_ = -1;
@@ -131,15 +148,21 @@ bool DirectExchange::hasRoom() {
   const std::size_t rooms = batched_    ? roomsOf(batch_.roomBytes())
                             : byBoards_ ? roomsOf(onBoards_.roomBytes())
                                         : kBoardSlots;
-  if (number_ <= rooms) return true;
-  const std::uint64_t needed = number_ - rooms;
+  return number_ <= leftByAll_ + rooms || findRoom(number_ - rooms, rooms / 2 - 1);
+}
+
+// Looked for not for every single operation, but `more` of them: that line is theirs.
+bool DirectExchange::findRoom(std::uint64_t needed, std::uint64_t more) {
+  std::uint64_t leftByAll = number_;
   for (; next_ < ranks(); ++next_) {
     const auto p = static_cast<std::size_t>(next_);
     if (next_ == rank_ || leftSeen_[p] >= needed) continue;
     leftSeen_[p] = peers_[p].board->left.load(std::memory_order_acquire);
-    // Not for every single operation: that line is theirs.
-    if (leftSeen_[p] < needed + rooms / 2 - 1) return blockedBy(next_);
+    if (leftSeen_[p] < needed + more) return blockedBy(next_);
   }
+  for (int rank = 0; rank < ranks(); ++rank)
+    if (rank != rank_) leftByAll = std::min(leftByAll, leftSeen_[static_cast<std::size_t>(rank)]);
+  leftByAll_ = leftByAll;
   return true;
 }
 
@@ -225,6 +248,8 @@ bool DirectExchange::meetAll() {
     const auto p = static_cast<std::size_t>(next_);
     const Posting& theirs = peers_[p].board->slot(number_);
     if (theirs.number.load(std::memory_order_acquire) != number_) return blockedBy(next_);
+    // Where data goes one way, the next posting may be there already.
+    if (isRooted(work_.kind)) __builtin_prefetch(&peers_[p].board->slot(number_ + 1));
     compare(next_, theirs);
     // It has left the operation before the one that it posts.
     leftSeen_[p] = std::max(leftSeen_[p], number_ - 1);
@@ -261,14 +286,14 @@ Factor DirectExchange::factorOf(int rank) const {
 // From the boards. Nobody is in the room of the next stage any more: all have left what was before this one.
 void DirectExchange::finishStage() {
   const std::size_t bytes = onBoards_.roomBytes();
-  inputs_.clear();
   for (int rank = 0; rank < ranks(); ++rank) {
-    const DirectPeer& peer = peers_[static_cast<std::size_t>(rank)];
-    inputs_.push_back(rank == rank_ ? nullptr : peer.board->room(number_, bytes));
     // Others' postings may be written just now.
-    if (rank == rank_ || awaits(rank)) factors_[static_cast<std::size_t>(rank)] = factorOf(rank);
+    if (!onBoards_.awaits(rank)) continue;
+    const auto p = static_cast<std::size_t>(rank);
+    rooms_[p] = peers_[p].board->room(number_, bytes);
+    if (work_.scaled) factors_[p] = factorOf(rank);
   }
-  onBoards_.finish(inputs_, factors_, board_.room(number_ + 1, bytes));
+  onBoards_.finish(rooms_, factors_, board_.room(number_ + 1, bytes));
 }
 
 bool DirectExchange::buffersAreReachable() const {

@@ -54,6 +54,10 @@ class DirectExchange {
 
   // The next operation; all ranks start the same ones in the same order.
   void start(const DirectWork& work);
+  // The same again, in other buffers. `starts()`: nothing else has been started if it is the same as after
+  // the first one.
+  void startAgain(const std::byte* input, std::byte* output);
+  std::uint64_t starts() const { return starts_; }
   // Many at once (DirectBatch::takes), which stay until the end. If that returns false, or they are declined,
   // each has to be started alone.
   bool startBatch(std::span<const DirectWork> works);
@@ -73,10 +77,12 @@ class DirectExchange {
   enum class Phase { kPost, kMeet, kWork, kBatchWork, kLeave };
   int ranks() const { return static_cast<int>(peers_.size()); }
   void begin(bool byBoards);
+  bool staysByBoards();
   bool posts() const;
   bool awaits(int rank) const;
 
   bool hasRoom();
+  bool findRoom(std::uint64_t needed, std::uint64_t more);
   void describe(Posting& posting) const;
   bool post();
   void postBatch(Posting& posting);
@@ -107,16 +113,20 @@ class DirectExchange {
   const std::vector<DirectPeer> peers_;
   const bool reachAll_;
   const bool crowded_;
+  std::uint64_t starts_ = 0;             // of other work than before
   std::uint64_t number_ = 0;             // of the operation
   std::vector<std::uint64_t> leftSeen_;  // by rank: operations that it is known to have left
+  std::uint64_t leftByAll_ = 0;          // operations that all are known to have left
   DirectWork work_;
   Phase phase_ = Phase::kPost;
   bool alwaysByBoards_ = false;  // wherever buffers lie
   bool byBoards_ = false;        // the data travels on the boards
+  bool boardsKnow_ = false;      // what `work_` is
   bool outOfReach_ = false;      // somebody's buffers were, the last time that they were needed
   std::uint64_t unlooked_ = 0;   // operations for which that was taken for granted
   int next_ = 0;                 // rank to look at next
   int waitsFor_ = -1;
+  std::vector<const std::byte*> rooms_;  // by rank: those that this one awaits
   // What this rank reads and writes, where it reaches that.
   std::vector<const std::byte*> inputs_;
   std::vector<std::byte*> outputs_;

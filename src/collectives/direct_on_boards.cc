@@ -28,8 +28,7 @@ void DirectOnBoards::start(const DirectWork& work, int rank, int ranks) {
   if (blockBytes(work) * blocks > kLargeRoomBytes)
     mostPiece_ = kLargeRoomBytes / blocks / kLine * kLine / work.reduction.elementBytes;
   roomBytes_ = bytes(mostPiece_) * blocks;
-  done_ = 0;
-  collecting_ = through_ = false;
+  startAgain();
 }
 
 std::size_t DirectOnBoards::pieceCount() const { return std::min(mostPiece_, work_->count - done_); }
@@ -87,13 +86,15 @@ void DirectOnBoards::finish(std::span<const std::byte* const> rooms, std::span<c
 void DirectOnBoards::copyPiece(std::span<const std::byte* const> rooms) const {
   const std::size_t piece = bytes(pieceCount());
   std::byte* const output = work_->output + pieceAt();
-  const bool toAll = work_->kind == DirectKind::kAlltoAll;
-  for (int rank = 0; rank < ranks_; ++rank) {
-    if (!awaits(rank)) continue;
-    const std::byte* const room = rooms[static_cast<std::size_t>(rank)];
-    copyTo(output + (work_->kind == DirectKind::kBroadcast ? 0 : blockAt(rank)),
-           room + (toAll ? roomOf(rank_, rank) : 0), piece);
+  if (work_->kind == DirectKind::kBroadcast) {
+    if (awaits(work_->root)) copyTo(output, rooms[static_cast<std::size_t>(work_->root)], piece);
+    return;
   }
+  const bool toAll = work_->kind == DirectKind::kAlltoAll;
+  for (int rank = 0; rank < ranks_; ++rank)
+    if (awaits(rank))
+      copyTo(output + blockAt(rank),
+             rooms[static_cast<std::size_t>(rank)] + (toAll ? roomOf(rank_, rank) : 0), piece);
 }
 
 void DirectOnBoards::reducePiece(std::span<const std::byte* const> rooms, std::span<const Factor> factors) {

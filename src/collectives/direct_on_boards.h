@@ -44,6 +44,11 @@ class DirectOnBoards {
  public:
   // `work` stays until the end.
   void start(const DirectWork& work, int rank, int ranks);
+  // The same, with other buffers.
+  void startAgain() {
+    done_ = 0;
+    collecting_ = through_ = false;
+  }
   bool through() const { return through_; }
   bool first() const { return done_ == 0 && !collecting_; }
   // What the room of a rank holds, at most.

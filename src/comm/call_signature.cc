@@ -3,8 +3,6 @@
 namespace xylem {
 namespace {
 
-constexpr unsigned kTypeShift = 8, kOpShift = 16, kScaledShift = 24;
-
 bool reduces(Function function) {
   return function == Function::kReduce || function == Function::kReduceScatter ||
          function == Function::kAllReduce;
@@ -12,34 +10,15 @@ bool reduces(Function function) {
 
 }  // namespace
 
-CallSignature signatureOf(const CommOperation& operation) {
-  CallSignature call;
-  call.function = operation.function;
-  call.type = operation.type;
-  call.count = operation.count;
-  call.peer = operation.peer;
-  if (reduces(operation.function)) {
-    call.op = operation.reduction.op;
-    call.scaled = operation.reduction.scaled;
-  }
-  return call;
-}
-
-CallWords pack(const CallSignature& call) {
-  return {static_cast<std::uint64_t>(call.function) | static_cast<std::uint64_t>(call.type) << kTypeShift |
-              static_cast<std::uint64_t>(call.op) << kOpShift | std::uint64_t{call.scaled} << kScaledShift,
-          static_cast<std::uint32_t>(call.peer), call.count};
-}
-
 std::optional<CallSignature> unpackCall(const CallWords& words) {
-  const std::uint64_t function = words[0] & 0xff, type = words[0] >> kTypeShift & 0xff,
-                      op = words[0] >> kOpShift & 0xff;
+  const std::uint64_t function = words[0] & 0xff, type = words[0] >> kCallTypeShift & 0xff,
+                      op = words[0] >> kCallOpShift & 0xff;
   if (function >= kFunctions || type >= kDataTypes || op >= kReduceOps) return std::nullopt;
   CallSignature call;
   call.function = static_cast<Function>(function);
   call.type = static_cast<DataType>(type);
   call.op = static_cast<ReduceOp>(op);
-  call.scaled = (words[0] >> kScaledShift & 1) != 0;
+  call.scaled = (words[0] >> kCallScaledShift & 1) != 0;
   call.peer = static_cast<std::int32_t>(static_cast<std::uint32_t>(words[1]));
   call.count = words[2];
   return call;

@@ -28,10 +28,28 @@ struct CallSignature {
   bool operator==(const CallSignature&) const = default;
 };
 
-CallSignature signatureOf(const CommOperation& operation);
+inline CallSignature signatureOf(const CommOperation& operation) {
+  const bool reduces = operation.function == Function::kReduce ||
+                       operation.function == Function::kReduceScatter ||
+                       operation.function == Function::kAllReduce;
+  return {.function = operation.function,
+          .type = operation.type,
+          .op = reduces ? operation.reduction.op : ReduceOp::kSum,
+          .scaled = reduces && operation.reduction.scaled,
+          .peer = operation.peer,
+          .count = operation.count};
+}
 
 using CallWords = std::array<std::uint64_t, 3>;
-CallWords pack(const CallSignature& call);
+// Where they are in the first word.
+constexpr unsigned kCallTypeShift = 8, kCallOpShift = 16, kCallScaledShift = 24;
+inline CallWords pack(const CallSignature& call) {
+  return {static_cast<std::uint64_t>(call.function) |
+              static_cast<std::uint64_t>(call.type) << kCallTypeShift |
+              static_cast<std::uint64_t>(call.op) << kCallOpShift |
+              std::uint64_t{call.scaled} << kCallScaledShift,
+          static_cast<std::uint32_t>(call.peer), call.count};
+}
 // Nothing if the words are no call.
 std::optional<CallSignature> unpackCall(const CallWords& words);
 

@@ -174,7 +174,8 @@ void Communicator::requireReady(CommState state, const char* what) {
 }
 
 void Communicator::launch(std::span<const CommOperation> operations) {
-  requireReady(state(), name(operations.front().function));
+  if (const CommState now = state(); now != CommState::kReady)
+    requireReady(now, name(operations.front().function));
   if (!residence_) throw *failure();
   residence_->launch(operations);
 }

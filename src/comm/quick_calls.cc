@@ -20,39 +20,48 @@ constexpr std::size_t kMostExchangedBytes = std::size_t{64} << 10;
 constexpr std::size_t kMostTransfers = 16;
 constexpr std::size_t kMostTransferBytes = std::size_t{16} << 10;
 
-// The claim of a stream that has nothing to do, unless kept.
-class Claim {
- public:
-  explicit Claim(Stream& stream) : stream_(stream) {
-    if (stream.pending() || !stream.tryClaim()) return;
-    held_ = true;
-    if (stream.pending()) release();
-  }
-  ~Claim() { release(); }
-  Claim(const Claim&) = delete;
-  Claim& operator=(const Claim&) = delete;
-  bool held() const { return held_; }
-  void keep() { held_ = false; }
-
- private:
-  void release() {
-    if (held_) stream_.release();
-    held_ = false;
-  }
-  Stream& stream_;
-  bool held_ = false;
-};
+// Programs repeat what they call. Scalars may have changed.
+bool sameWork(const CommOperation& a, const CommOperation& b) {
+  return a.function == b.function && a.count == b.count && a.type == b.type && a.peer == b.peer &&
+         a.reduction.op == b.reduction.op && !a.reduction.scaled && !b.reduction.scaled;
+}
 
 }  // namespace
 
-bool QuickCalls::mayExchange(const CommOperation& operation) const {
-  if (boards_ == nullptr || !boards_->ready() || isPointToPoint(operation.function) || operation.count == 0)
-    return false;
-  return bytesOfAll(operation) <= kMostExchangedBytes;
+QuickCalls::Outcome QuickCalls::tryNow(std::span<const CommOperation> operations) {
+  const CommOperation& first = operations.front();
+  // What earlier launches did, on whatever thread, is visible once they are over. Who enqueues into the
+  // stream from now on does not know of this call, as it has not returned.
+  if (!launches_.idle() || launches_.failed() || first.stream->pending()) return Outcome::kNotTaken;
+  if (!isPointToPoint(first.function))
+    return operations.size() == 1 ? exchangeNow(first) : Outcome::kNotTaken;
+  return mayTransfer(operations) ? transferNow(operations) : Outcome::kNotTaken;
 }
 
-std::size_t QuickCalls::bytesOfAll(const CommOperation& operation) const {
-  return operation.count * elementBytes(operation.type) * static_cast<std::size_t>(ranks_);
+QuickCalls::Outcome QuickCalls::exchangeNow(const CommOperation& operation) {
+  const std::size_t bytes = operation.count * elementBytes(operation.type) * static_cast<std::size_t>(ranks_);
+  if (boards_ == nullptr || !boards_->ready() || bytes == 0 || bytes > kMostExchangedBytes)
+    return Outcome::kNotTaken;
+  DirectExchange& exchange = boards_->exchange();
+  if (sameWork(operation, prepared_) && exchange.starts() == startsThen_) {
+    exchange.startAgain(operation.send, operation.receive);
+  } else {
+    start(exchange, operation);
+  }
+  transfersBegun_.clear();
+  const bool done =
+      finishes(bytes, [&exchange] { return exchange.step() == DirectExchange::Outcome::kDone; });
+  return note({&operation, 1}, kDirectWay, done);
+}
+
+void QuickCalls::start(DirectExchange& exchange, const CommOperation& operation) {
+  DirectWork work = directWorkOf(operation, ranks_);
+  if (operation.reduction.scalarAddress != nullptr)
+    std::memcpy(work.reduction.factor.element.data(), operation.reduction.scalarAddress,
+                elementBytes(operation.type));
+  exchange.start(work);
+  prepared_ = operation;
+  startsThen_ = exchange.starts();
 }
 
 bool QuickCalls::mayTransfer(std::span<const CommOperation> operations) {
@@ -65,31 +74,15 @@ bool QuickCalls::mayTransfer(std::span<const CommOperation> operations) {
   return bytes <= kMostTransferBytes;
 }
 
-QuickCalls::Outcome QuickCalls::tryNow(std::span<const CommOperation> operations) {
-  // What earlier launches did, on whatever thread, is visible once they are over.
-  if (!launches_.idle() || launches_.failed()) return Outcome::kNotTaken;
-  const CommOperation& first = operations.front();
-  const bool exchanges = operations.size() == 1 && mayExchange(first);
-  if (!exchanges && !mayTransfer(operations)) return Outcome::kNotTaken;
-  Claim claim(*first.stream);
-  if (!claim.held()) return Outcome::kNotTaken;
-  if (!exchanges) {
-    parts_ = transfers_.cut(operations);
-    if (!startTransfers()) return Outcome::kNotTaken;
-  }
-  if (exchanges) {
-    DirectWork work = directWorkOf(first, ranks_);
-    if (first.reduction.scalarAddress != nullptr)
-      std::memcpy(work.reduction.factor.element.data(), first.reduction.scalarAddress,
-                  elementBytes(first.type));
-    transfersBegun_.clear();
-    boards_->exchange().start(work);
-  }
-  const bool done =
-      exchanges ? finishes(bytesOfAll(first),
-                           [this] { return boards_->exchange().step() == DirectExchange::Outcome::kDone; })
-                : finishes(0, [this] { return stepTransfers(); });
-  const std::uint64_t way = exchanges ? kDirectWay : 0;
+QuickCalls::Outcome QuickCalls::transferNow(std::span<const CommOperation> operations) {
+  parts_ = transfers_.cut(operations);
+  if (!startTransfers()) return Outcome::kNotTaken;
+  const bool done = finishes(0, [this] { return stepTransfers(); });
+  return note(operations, 0, done);
+}
+
+QuickCalls::Outcome QuickCalls::note(std::span<const CommOperation> operations, std::uint64_t way,
+                                     bool done) {
   if (done) {
     recorder_.addDone(operations, way);
     return Outcome::kDone;
@@ -97,37 +90,26 @@ QuickCalls::Outcome QuickCalls::tryNow(std::span<const CommOperation> operations
   flight_.begin(recorder_);
   for (const CommOperation& operation : operations) flight_.add(operation, way);
   flight_.startAtOnce();
-  claim.keep();
   return Outcome::kBegun;
 }
 
 // False if one has to wait for its connection, or for another one on its queue.
 bool QuickCalls::startTransfers() {
   try {
-    for (const TransferPart& part : parts_)
-      if (part.connection != nullptr && !part.connection->advance()) return false;
+    if (!transfers_.apart() || !transfers_.connect()) return false;
   } catch (const Error& error) {
     launches_.fail(error);  // the launch ends with that
     return false;
   }
-  for (std::size_t i = 0; i < parts_.size(); ++i) {
-    for (std::size_t before = 0; before < i; ++before)
-      if (parts_[before].key == parts_[i].key) return false;
-  }
-  left_ = parts_.size();
-  transfersBegun_.resize(left_);
-  through_.assign(left_, false);
-  for (std::size_t i = 0; i < left_; ++i) transfersBegun_[i].start(parts_[i].connected());
+  transfersBegun_.resize(parts_.size());
+  for (std::size_t i = 0; i < parts_.size(); ++i) transfersBegun_[i].start(parts_[i].work);
   return true;
 }
 
 bool QuickCalls::stepTransfers() {
-  for (std::size_t i = 0; i < parts_.size(); ++i) {
-    if (through_[i] || transfersBegun_[i].step() != Progress::kDone) continue;
-    through_[i] = true;
-    --left_;
-  }
-  return left_ == 0;
+  bool through = true;
+  for (Transfer& transfer : transfersBegun_) through = transfer.step() == Progress::kDone && through;
+  return through;
 }
 
 template <typename Step>

@@ -5,8 +5,8 @@
 //
 //   switch (quick.tryNow(operations)) {
 //     case QuickCalls::Outcome::kDone: return;
-//     case QuickCalls::Outcome::kBegun: ... issue a launch, to which quick.handOver(launch); release the
-//     stream case QuickCalls::Outcome::kNotTaken: ... issue a launch
+//     case QuickCalls::Outcome::kBegun: ... issue a launch, to which quick.handOver(launch)
+//     case QuickCalls::Outcome::kNotTaken: ... issue a launch
 //   }
 //
 // One thread at a time, that which issues.
@@ -35,21 +35,24 @@ class QuickCalls {
         launches_(launches),
         recorder_(recorder) {}
 
-  // kBegun: they have started, and this thread has the claim of the stream.
+  // kBegun: they have started, and nothing was in the stream.
   enum class Outcome { kDone, kBegun, kNotTaken };
   Outcome tryNow(std::span<const CommOperation> operations);
   // What has begun, to a launch of the same operations.
   void handOver(Launch& launch) const;
 
  private:
-  bool mayExchange(const CommOperation& operation) const;
-  std::size_t bytesOfAll(const CommOperation& operation) const;
-  bool mayTransfer(std::span<const CommOperation> operations);
+  Outcome exchangeNow(const CommOperation& operation);
+  void start(DirectExchange& exchange, const CommOperation& operation);
+  Outcome transferNow(std::span<const CommOperation> operations);
+  static bool mayTransfer(std::span<const CommOperation> operations);
   bool startTransfers();
   bool stepTransfers();
   // Whether all is done; with some patience, and more for more bytes.
   template <typename Step>
   bool finishes(std::size_t bytes, Step&& step);
+  // What was done, or has begun, goes into the recorder.
+  Outcome note(std::span<const CommOperation> operations, std::uint64_t way, bool done);
 
   const int ranks_;
   const bool spins_;
@@ -58,11 +61,11 @@ class QuickCalls {
   Launches& launches_;
   FlightRecorder& recorder_;
   Flight flight_;
+  CommOperation prepared_;        // the last exchange that was started here
+  std::uint64_t startsThen_ = 0;  // of the exchange's
   std::span<const TransferPart> parts_;
   std::vector<Transfer> transfersBegun_;  // one for each part; empty: an exchange has begun
-  std::size_t left_ = 0;                  // of these
-  std::vector<bool> through_;
-  int patience_ = 1;  // how often it pays to wait: fewer after others were late
+  int patience_ = 1;                      // how often it pays to wait: fewer after others were late
   int skipped_ = 0;
 };
 

@@ -337,9 +337,7 @@ void Residence::goOn(std::span<const CommOperation> operations) {
   Launch& launch = launches_->unchecked();
   schedule(operations, scheduling(), launch);
   quick_->handOver(launch);
-  Stream& stream = *operations.front().stream;
-  launches_->issue(launch, stream);
-  stream.release();
+  launches_->issue(launch, *operations.front().stream);
 }
 
 Scheduling Residence::scheduling() {

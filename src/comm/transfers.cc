@@ -1,5 +1,8 @@
 #include "comm/transfers.h"
 
+#include <algorithm>
+#include <iterator>
+
 #include "comm/channel_log.h"
 #include "comm/net_devices.h"
 
@@ -9,6 +12,9 @@ namespace {
 // In host memory words that carry their own flags, twice as many lines, are worth it only for what they hold
 // in a few (NCCL's default is for GPUs).
 constexpr std::int64_t kLlThreshold = 64;
+
+// Groups of so many operations are looked at for whether they repeat the last one.
+constexpr std::size_t kMostRepeated = 64;
 
 }  // namespace
 
@@ -73,21 +79,67 @@ Connection& Transfers::to(int peer) {
 }
 
 std::span<const TransferPart> Transfers::cut(std::span<const CommOperation> operations) {
+  if (!repeats(operations)) {
+    cutAnew(operations);
+    return parts_;
+  }
+  for (TransferPart& part : parts_) {
+    const CommOperation& operation = operations[part.place];
+    part.operation = &operation;
+    if (part.sends)
+      part.work.input = operation.send + part.begin;
+    else
+      part.work.output = operation.receive + part.begin;
+  }
+  return parts_;
+}
+
+bool Transfers::goOnConnecting() {
+  for (const TransferPart& part : parts_)
+    if (part.connection != nullptr && !part.connection->advance()) return false;
+  for (TransferPart& part : parts_) part.work = part.connected();
+  return connected_ = true;
+}
+
+Transfers::Shape Transfers::shapeOf(const CommOperation& operation) {
+  return {operation.function, operation.peer, operation.count * elementBytes(operation.type)};
+}
+
+// Whether they differ from those that were cut last by their buffers only, as where programs repeat what they
+// do.
+bool Transfers::repeats(std::span<const CommOperation> operations) const {
+  return std::equal(
+      operations.begin(), operations.end(), shapes_.begin(), shapes_.end(),
+      [](const CommOperation& operation, const Shape& shape) { return shapeOf(operation) == shape; });
+}
+
+void Transfers::cutAnew(std::span<const CommOperation> operations) {
   parts_.clear();
+  shapes_.clear();
+  connected_ = false;
   sendsToSelf_.clear();
   receivesFromSelf_.clear();
-  for (const CommOperation& operation : operations) {
-    if (!isPointToPoint(operation.function)) continue;
+  bool others = true;
+  for (std::size_t i = 0; i < operations.size(); ++i) {
+    const CommOperation& operation = operations[i];
+    const bool pointToPoint = isPointToPoint(operation.function);
+    others = others && pointToPoint && operation.peer != rank_;
+    if (!pointToPoint) continue;
     if (operation.peer != rank_)
-      cutOne(operation);
+      cutOne(operation, i);
     else
       (operation.function == Function::kSend ? sendsToSelf_ : receivesFromSelf_).push_back(&operation);
   }
   pairWithSelf();
-  return parts_;
+  keys_.clear();
+  for (const TransferPart& part : parts_) keys_.push_back(part.key);
+  std::sort(keys_.begin(), keys_.end());
+  apart_ = std::adjacent_find(keys_.begin(), keys_.end()) == keys_.end();
+  if (others && operations.size() <= kMostRepeated)
+    std::transform(operations.begin(), operations.end(), std::back_inserter(shapes_), shapeOf);
 }
 
-void Transfers::cutOne(const CommOperation& operation) {
+void Transfers::cutOne(const CommOperation& operation, std::size_t place) {
   const std::size_t bytes = operation.count * elementBytes(operation.type);
   if (bytes == 0 && !checked_) return;
   const P2pSplit split = this->split(bytes, operation.peer);
@@ -99,10 +151,12 @@ void Transfers::cutOne(const CommOperation& operation) {
     if (range.begin == range.end && !(checked_ && queue == 0)) continue;
     parts_.push_back(
         {.operation = &operation,
+         .place = place,
          .sends = sends,
          .connection = &connection,
          .queue = queue,
          .key = pair * static_cast<std::size_t>(job_.channelsPerPeer) + static_cast<std::size_t>(queue),
+         .begin = range.begin,
          .work = {.input = sends ? operation.send + range.begin : nullptr,
                   .output = sends ? nullptr : operation.receive + range.begin,
                   .bytes = range.end - range.begin,

@@ -22,11 +22,13 @@ namespace xylem {
 // What goes through one queue, or from a rank to itself.
 struct TransferPart {
   const CommOperation* operation = nullptr;  // of those that were cut
+  std::size_t place = 0;                     // of this one among them
   bool sends = false;
   Connection* connection = nullptr;  // null: to itself
   int queue = 0;                     // of the connection; its end is still to be put into `work`
   // Parts of one queue and direction have the same, and keep their order; no others have.
   std::size_t key = 0;
+  std::size_t begin = 0;  // in the operation's buffer
   TransferWork work;
 
   // Its work with the end of its queue, which exists once the connection is made.
@@ -42,11 +44,27 @@ class Transfers {
   // The parts of the sends and receives among the operations; what is returned holds until the next call.
   // Throws ncclInvalidUsage for sends to oneself without a receive of the same size, or the other way round.
   std::span<const TransferPart> cut(std::span<const CommOperation> operations);
+  // Whether these parts go through a queue each.
+  bool apart() const { return apart_; }
+  // Goes on with connecting what these parts need, without waiting. Once it is true, their work is complete.
+  bool connect() { return connected_ || goOnConnecting(); }
 
  private:
+  // What decides how an operation is cut.
+  struct Shape {
+    Function function;
+    int peer;
+    std::size_t bytes;
+    bool operator==(const Shape&) const = default;
+  };
+
+  static Shape shapeOf(const CommOperation& operation);
+  bool repeats(std::span<const CommOperation> operations) const;
+  bool goOnConnecting();
+  void cutAnew(std::span<const CommOperation> operations);
   P2pSplit split(std::uint64_t bytes, int peer) const;
   Connection& to(int peer);
-  void cutOne(const CommOperation& operation);
+  void cutOne(const CommOperation& operation, std::size_t place);
   void pairWithSelf();
 
   const Plan& plan_;
@@ -59,6 +77,10 @@ class Transfers {
   const Logger& log_;
   std::map<int, std::unique_ptr<Connection>> connections_;
   std::vector<TransferPart> parts_;
+  std::vector<Shape> shapes_;      // of what they are parts of; empty: it is not to be used again
+  std::vector<std::size_t> keys_;  // of the parts
+  bool apart_ = true;
+  bool connected_ = false;
   std::vector<const CommOperation*> sendsToSelf_, receivesFromSelf_;
 };
 
