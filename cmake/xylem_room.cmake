@@ -28,7 +28,9 @@ function(xylem_library NAME)
   endforeach()
   target_include_directories(${NAME}-static PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src>)
   set_target_properties(${NAME}-shared PROPERTIES OUTPUT_NAME ${NAME} EXPORT_NAME ${NAME}
-                        VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR})
+                        VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}
+                        LINK_DEPENDS ${PROJECT_SOURCE_DIR}/cmake/exports.map)
+  target_link_options(${NAME}-shared PRIVATE -Wl,--version-script=${PROJECT_SOURCE_DIR}/cmake/exports.map)
 endfunction()
 
 # xylem_optimizable(rooms...): what xylem_link_optimized may optimise across these rooms' files. Fields are not loaded two

@@ -23,6 +23,8 @@ enum class GroupCall {
 
 class GroupMembers {
  public:
+  // Made after the thread's marks and so gone before them, with what a group that was never ended still uses.
+  GroupMembers() { UseMarks::ofThread(); }
   static GroupMembers& ofThread();
 
   // Throws if the group has calls of the other kind, or communicators of the other blocking mode.

@@ -182,10 +182,11 @@ bool DirectExchange::post() {
     postBatch(posting);
     return true;
   }
+  // The others look at the posting all the time: it is written at once, after all else.
+  if (byBoards_) onBoards_.write(board_.room(number_, onBoards_.roomBytes()));
   describe(posting);
   posting.factor = work_.reduction.factor.element;
   if (byBoards_) {
-    onBoards_.write(board_.room(number_, onBoards_.roomBytes()));
     if (!alwaysByBoards_ && onBoards_.first() && buffersAreReachable()) posting.flags |= Posting::kReachable;
   } else {
     posting.buffers.input =

@@ -87,14 +87,14 @@ void DirectOnBoards::copyPiece(std::span<const std::byte* const> rooms) const {
   const std::size_t piece = bytes(pieceCount());
   std::byte* const output = work_->output + pieceAt();
   if (work_->kind == DirectKind::kBroadcast) {
-    if (awaits(work_->root)) copyTo(output, rooms[static_cast<std::size_t>(work_->root)], piece);
+    if (awaits(work_->root)) copyBytes(output, rooms[static_cast<std::size_t>(work_->root)], piece);
     return;
   }
   const bool toAll = work_->kind == DirectKind::kAlltoAll;
   for (int rank = 0; rank < ranks_; ++rank)
     if (awaits(rank))
-      copyTo(output + blockAt(rank),
-             rooms[static_cast<std::size_t>(rank)] + (toAll ? roomOf(rank_, rank) : 0), piece);
+      copyBytes(output + blockAt(rank),
+                rooms[static_cast<std::size_t>(rank)] + (toAll ? roomOf(rank_, rank) : 0), piece);
 }
 
 void DirectOnBoards::reducePiece(std::span<const std::byte* const> rooms, std::span<const Factor> factors) {
@@ -130,8 +130,8 @@ void DirectOnBoards::collectShares(std::span<const std::byte* const> rooms) cons
   for (int rank = 0; rank < ranks_; ++rank) {
     if (rank == rank_) continue;
     const RankShare share = pieceShare(rank);
-    copyTo(work_->output + pieceAt() + bytes(share.begin),
-           rooms[static_cast<std::size_t>(rank)] + bytes(share.begin), bytes(share.end - share.begin));
+    copyBytes(work_->output + pieceAt() + bytes(share.begin),
+              rooms[static_cast<std::size_t>(rank)] + bytes(share.begin), bytes(share.end - share.begin));
   }
 }
 
