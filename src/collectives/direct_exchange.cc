@@ -183,7 +183,10 @@ bool DirectExchange::post() {
     return true;
   }
   // The others look at the posting all the time: it is written at once, after all else.
-  if (byBoards_) onBoards_.write(board_.room(number_, onBoards_.roomBytes()));
+  if (byBoards_) {
+    std::byte* const room = board_.room(number_, onBoards_.roomBytes());
+    distance_.write(onBoards_.roomBytes(), [&](bool isNear) { onBoards_.write(room, isNear); });
+  }
   describe(posting);
   posting.factor = work_.reduction.factor.element;
   if (byBoards_) {

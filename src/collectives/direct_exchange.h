@@ -23,6 +23,7 @@
 #include "collectives/direct_here.h"
 #include "collectives/direct_on_boards.h"
 #include "collectives/direct_share.h"
+#include "collectives/reader_distance.h"
 #include "transport/board.h"
 #include "transport/peer_memory.h"
 
@@ -132,6 +133,7 @@ class DirectExchange {
   std::vector<std::byte*> outputs_;
   std::vector<Factor> factors_;  // by rank
   DirectOnBoards onBoards_;
+  ReaderDistance distance_;
   DirectHere here_;
   bool batched_ = false;          // what goes on is a batch
   std::uint64_t batches_ = 0;     // so far

@@ -12,10 +12,6 @@ namespace {
 // Pieces begin with cache lines, where buffers do.
 constexpr std::size_t kLine = 64;
 
-void copyTo(std::byte* out, const std::byte* in, std::size_t bytes) {
-  if (out != in && bytes > 0) copyBetweenCores(out, in, bytes);
-}
-
 }  // namespace
 
 void DirectOnBoards::start(const DirectWork& work, int rank, int ranks) {
@@ -39,8 +35,11 @@ RankShare DirectOnBoards::pieceShare(int rank) const {
   return shareOf(piece, ranks_, rank);
 }
 
-void DirectOnBoards::write(std::byte* room) const {
+void DirectOnBoards::write(std::byte* room, bool isNear) const {
   if (collecting_) return;  // it is there
+  const auto copyTo = [isNear](std::byte* out, const std::byte* in, std::size_t bytes) {
+    if (bytes > 0) copyToCore(out, in, bytes, isNear);
+  };
   const std::size_t piece = bytes(pieceCount());
   const std::byte* const input = work_->input + pieceAt();
   if (shares_) {

@@ -4,7 +4,7 @@
 //
 //   boards.start(work, rank, ranks);
 //   for (; !boards.through(); boards.finish(rooms, factors, roomOfNextStage)) {
-//     if (boards.posts()) boards.write(room);                       // and posts
+//     if (boards.posts()) boards.write(room, isNear);               // and posts
 //     boards.keepOwn();
 //     ... until all that it awaits have posted
 //   }
@@ -61,7 +61,8 @@ class DirectOnBoards {
     if (work_->kind == DirectKind::kBroadcast) return rank == work_->root;
     return work_->kind != DirectKind::kReduce || rank_ == work_->root || (shares_ && !collecting_);
   }
-  void write(std::byte* room) const;
+  // `isNear`: the cores of those who read it.
+  void write(std::byte* room, bool isNear) const;
   // What this rank's output has from its own input, where nothing is reduced: while the others are on their
   // way.
   void keepOwn() const;

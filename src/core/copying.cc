@@ -11,9 +11,8 @@
 namespace xylem {
 namespace {
 
-// Copies of so many bytes the C library makes of vectors, those of many more best with string instructions.
-constexpr std::size_t kBelowStrings = std::size_t{2} << 10;
-constexpr std::size_t kMostByLines = std::size_t{8} << 10;
+// Copies of so many bytes the C library makes of vectors.
+constexpr std::size_t kByVectors = std::size_t{2} << 10;
 
 void prefetchToWrite(std::byte* line) {
 #if defined(__x86_64__)
@@ -45,8 +44,8 @@ void copyBytes(std::byte* out, const std::byte* in, std::size_t bytes) {
   if (bytes != 0) std::memmove(out, in, bytes);
 }
 
-void copyBetweenCores(std::byte* out, const std::byte* in, std::size_t bytes) {
-  if (bytes <= kBelowStrings || bytes > kMostByLines) {
+void copyToCore(std::byte* out, const std::byte* in, std::size_t bytes, bool isNear) {
+  if (!isNear || !distanceMatters(bytes)) {
     std::memcpy(out, in, bytes);
     return;
   }
@@ -54,8 +53,8 @@ void copyBetweenCores(std::byte* out, const std::byte* in, std::size_t bytes) {
     __builtin_prefetch(in + at);
     prefetchToWrite(out + at);
   }
-  for (std::size_t at = 0; at < bytes; at += kBelowStrings)
-    std::memcpy(out + at, in + at, std::min(kBelowStrings, bytes - at));
+  for (std::size_t at = 0; at < bytes; at += kByVectors)
+    std::memcpy(out + at, in + at, std::min(kByVectors, bytes - at));
 }
 
 void streamBytes(std::byte* out, const std::byte* in, std::size_t bytes) {

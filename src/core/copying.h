@@ -13,9 +13,15 @@ constexpr std::size_t kCacheLine = 64;
 
 // Leaves what it writes in the caches, for whoever reads it next.
 void copyBytes(std::byte* out, const std::byte* in, std::size_t bytes);
-// From or to memory that another core has in its cache. Of a few KiB line by line: the string instructions
-// that the C library takes for them wait for such lines longer.
-void copyBetweenCores(std::byte* out, const std::byte* in, std::size_t bytes);
+// To memory that another core has read, and reads next. Of a few KiB line by line where that core is near:
+// the string instructions that the C library takes for them wait for its lines longer; for those of a core
+// that is far away they wait half as long.
+void copyToCore(std::byte* out, const std::byte* in, std::size_t bytes, bool isNear);
+// Whether it matters how far it is.
+constexpr bool distanceMatters(std::size_t bytes) {
+  constexpr std::size_t kBelowStrings = std::size_t{2} << 10, kMostByLines = std::size_t{8} << 10;
+  return bytes > kBelowStrings && bytes <= kMostByLines;
+}
 // Writes past the caches where the processor can: memory is not read to be written, and what the caches hold
 // stays there. Other cores see the data as after other stores once the function has returned.
 void copyBytesStreaming(std::byte* out, const std::byte* in, std::size_t bytes);
