@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "core/copying.h"
 #include "core/error.h"
 #include "core/shareable_memory.h"
 
@@ -198,6 +199,8 @@ bool DirectExchange::post() {
         needsOutput(work_, rank_) ? placeOf(work_.output, outputBytes(work_, peers_.size())) : BufferPlace{};
   }
   posting.number.store(number_, std::memory_order_release);
+  // Who only brings something is soon back, and the root has read what was there before.
+  if (work_.kind == DirectKind::kReduce) prefetchToWrite(&board_.slot(number_ + 1));
   return true;
 }
 

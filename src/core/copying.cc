@@ -14,14 +14,6 @@ namespace {
 // Copies of so many bytes the C library makes of vectors.
 constexpr std::size_t kByVectors = std::size_t{2} << 10;
 
-void prefetchToWrite(std::byte* line) {
-#if defined(__x86_64__)
-  asm volatile("prefetchw %0" : : "m"(*line));
-#else
-  __builtin_prefetch(line, 1);
-#endif
-}
-
 #if defined(__SSE2__)
 // Whole lines: the processor's write buffers gather each before it goes to memory.
 void streamLines(std::byte* out, const std::byte* in, std::size_t lines) {

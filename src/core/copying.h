@@ -11,6 +11,15 @@ namespace xylem {
 
 constexpr std::size_t kCacheLine = 64;
 
+// Takes a line from other cores, ahead of writing to it.
+inline void prefetchToWrite(const void* line) {
+#if defined(__x86_64__)
+  asm volatile("prefetchw %0" : : "m"(*static_cast<const std::byte*>(line)));
+#else
+  __builtin_prefetch(line, 1);
+#endif
+}
+
 // Leaves what it writes in the caches, for whoever reads it next.
 void copyBytes(std::byte* out, const std::byte* in, std::size_t bytes);
 // To memory that another core has read, and reads next. Of a few KiB line by line where that core is near:
