@@ -184,7 +184,7 @@ bool DirectExchange::post() {
     return true;
   }
   // The others look at the posting all the time: it is written at once, after all else.
-  if (byBoards_) {
+  if (byBoards_ && onBoards_.writes()) {
     std::byte* const room = board_.room(number_, onBoards_.roomBytes());
     distance_.write(onBoards_.roomBytes(), [&](bool isNear) { onBoards_.write(room, isNear); });
   }

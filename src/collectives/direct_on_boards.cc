@@ -36,7 +36,6 @@ RankShare DirectOnBoards::pieceShare(int rank) const {
 }
 
 void DirectOnBoards::write(std::byte* room, bool isNear) const {
-  if (collecting_) return;  // it is there
   const auto copyTo = [isNear](std::byte* out, const std::byte* in, std::size_t bytes) {
     if (bytes > 0) copyToCore(out, in, bytes, isNear);
   };
@@ -49,8 +48,7 @@ void DirectOnBoards::write(std::byte* room, bool isNear) const {
   } else if (postsBlocks(work_->kind)) {
     for (int rank = 0; rank < ranks_; ++rank)
       if (rank != rank_) copyTo(room + roomOf(rank, rank_), input + blockAt(rank), piece);
-  } else if (work_->kind != DirectKind::kReduce || rank_ != work_->root) {
-    // The root of a reduction keeps its data to itself.
+  } else {
     copyTo(room, input, piece);
   }
 }

@@ -4,7 +4,7 @@
 //
 //   boards.start(work, rank, ranks);
 //   for (; !boards.through(); boards.finish(rooms, factors, roomOfNextStage)) {
-//     if (boards.posts()) boards.write(room, isNear);               // and posts
+//     if (boards.writes()) boards.write(room, isNear);              // whoever posts
 //     boards.keepOwn();
 //     ... until all that it awaits have posted
 //   }
@@ -60,6 +60,11 @@ class DirectOnBoards {
     if (rank == rank_) return false;
     if (work_->kind == DirectKind::kBroadcast) return rank == work_->root;
     return work_->kind != DirectKind::kReduce || rank_ == work_->root || (shares_ && !collecting_);
+  }
+  // Whether this rank has anything to write in this stage. The root of a reduction keeps its data to itself,
+  // and what is collected is there already.
+  bool writes() const {
+    return !collecting_ && (shares_ || work_->kind != DirectKind::kReduce || rank_ != work_->root);
   }
   // `isNear`: the cores of those who read it.
   void write(std::byte* room, bool isNear) const;

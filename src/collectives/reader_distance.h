@@ -29,16 +29,17 @@ class ReaderDistance {
   }
   // What so many lines took.
   void note(std::chrono::nanoseconds took, std::size_t lines) {
-    const auto each = took * 10 / lines;
-    if (each < kMost * 10) near_ = each < kFar10;
+    const Nanoseconds each = Nanoseconds(took) / static_cast<double>(lines);
+    if (each < kMost) near_ = each < kFar;
   }
   bool isNear() const { return near_; }
 
  private:
   static constexpr std::uint32_t kMeasuresAgain = 64;
   static constexpr std::size_t kLeastMeasured = std::size_t{4} << 10;
-  static constexpr std::chrono::nanoseconds kFar10{35};  // ten lines
-  static constexpr std::chrono::nanoseconds kMost{100};  // a line: this thread was away
+  using Nanoseconds = std::chrono::duration<double, std::nano>;
+  static constexpr Nanoseconds kFar{3.5};   // from here on, of a line
+  static constexpr Nanoseconds kMost{100};  // this thread was away
 
   bool near_ = true;
   std::uint32_t writes_ = 0;

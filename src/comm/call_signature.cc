@@ -1,15 +1,6 @@
 #include "comm/call_signature.h"
 
 namespace xylem {
-namespace {
-
-bool reduces(Function function) {
-  return function == Function::kReduce || function == Function::kReduceScatter ||
-         function == Function::kAllReduce;
-}
-
-}  // namespace
-
 std::optional<CallSignature> unpackCall(const CallWords& words) {
   const std::uint64_t function = words[0] & 0xff, type = words[0] >> kCallTypeShift & 0xff,
                       op = words[0] >> kCallOpShift & 0xff;

@@ -29,13 +29,11 @@ struct CallSignature {
 };
 
 inline CallSignature signatureOf(const CommOperation& operation) {
-  const bool reduces = operation.function == Function::kReduce ||
-                       operation.function == Function::kReduceScatter ||
-                       operation.function == Function::kAllReduce;
+  const bool combines = reduces(operation.function);
   return {.function = operation.function,
           .type = operation.type,
-          .op = reduces ? operation.reduction.op : ReduceOp::kSum,
-          .scaled = reduces && operation.reduction.scaled,
+          .op = combines ? operation.reduction.op : ReduceOp::kSum,
+          .scaled = combines && operation.reduction.scaled,
           .peer = operation.peer,
           .count = operation.count};
 }

@@ -20,6 +20,11 @@ constexpr bool isPointToPoint(Function function) {
 constexpr bool isPlanned(Function function) { return function <= Function::kAllReduce; }
 // Of those only.
 constexpr Collective collectiveOf(Function function) { return static_cast<Collective>(function); }
+// Whether elements are combined.
+constexpr bool reduces(Function function) {
+  return function == Function::kReduce || function == Function::kReduceScatter ||
+         function == Function::kAllReduce;
+}
 const char* name(Function function);
 
 // What ncclRedOp_t means: a built-in operation, or a sum of elements multiplied by a scalar first.
