@@ -2,6 +2,10 @@
 #
 # A room is one folder of src/, compiled to an object library `room_NAME`: every .cc file in it belongs to it. USES
 # names the rooms whose headers it may include; tests/architecture checks the include lines against this table.
+#
+# What xylem_link_optimized may optimise across the files of rooms in XYLEM_OPTIMIZABLE_ROOMS is compiled for that. Fields
+# are not loaded two at a time there: where they have just been written one by one, such a load waits until both are in the
+# cache, and that until all earlier writes are there, which other cores may have to give up their lines for.
 function(xylem_room NAME)
   cmake_parse_arguments(ROOM "" "" "USES;LIBS" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${NAME}/*.cc)
@@ -11,6 +15,14 @@ function(xylem_room NAME)
   foreach(used ${ROOM_USES})
     target_link_libraries(room_${NAME} PUBLIC room_${used})
   endforeach()
+  if(XYLEM_LINK_OPTIMIZATION AND NAME IN_LIST XYLEM_OPTIMIZABLE_ROOMS)
+    target_compile_options(room_${NAME} PRIVATE ${XYLEM_OPTIMIZABLE_FLAGS})
+    xylem_precompile(room_${NAME} optimizable)
+  elseif("nlohmann_json::nlohmann_json" IN_LIST ROOM_LIBS)
+    xylem_precompile(room_${NAME} json)
+  else()
+    xylem_precompile(room_${NAME} plain)
+  endif()
 endfunction()
 
 # xylem_library(NAME rooms...): a static library (for the tests, the benchmarks and the command, which use internal
@@ -31,17 +43,6 @@ function(xylem_library NAME)
                         VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}
                         LINK_DEPENDS ${PROJECT_SOURCE_DIR}/cmake/exports.map)
   target_link_options(${NAME}-shared PRIVATE -Wl,--version-script=${PROJECT_SOURCE_DIR}/cmake/exports.map)
-endfunction()
-
-# xylem_optimizable(rooms...): what xylem_link_optimized may optimise across these rooms' files. Fields are not loaded two
-# at a time: where they have just been written one by one, such a load waits until both are in the cache, and that until
-# all earlier writes are there, which other cores may have to give up their lines for.
-function(xylem_optimizable)
-  if(XYLEM_LINK_OPTIMIZATION)
-    foreach(room ${ARGN})
-      target_compile_options(room_${room} PRIVATE -flto -ffat-lto-objects -fno-tree-slp-vectorize)
-    endforeach()
-  endif()
 endfunction()
 
 # xylem_link_optimized(targets...): programs and shared libraries that are optimised as a whole when they are linked.

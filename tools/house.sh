@@ -8,7 +8,6 @@ fail() {
   exit 1
 }
 
-
 # packages GROUP...: the names in packages.txt of these groups.
 packages() {
   local group
@@ -23,9 +22,9 @@ missing_packages() {
   done
 }
 
-# install_packages GROUP...: installs what is missing, and nothing if nothing is.
+# install_packages GROUP...: installs what is missing, and nothing if nothing is. What apt-get prints is shown if it fails.
 install_packages() {
-  local wanted=() missing=() as_root=()
+  local wanted=() missing=() as_root=() log
   if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
     fail "this is not Debian or Ubuntu: install what docs/dependencies.md lists, then run again with --no-install"
   fi
@@ -43,7 +42,48 @@ Run as root: apt-get install ${missing[*]}"
     echo "installing needs root: using sudo, which may ask for your password"
   fi
   echo "installing with apt-get: ${missing[*]}"
-  "${as_root[@]}" apt-get update || fail "apt-get update failed: see the lines above (is there a network?)"
-  "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "${missing[@]}" ||
-    fail "apt-get install failed: see the lines above"
+  log=$(mktemp)
+  if ! "${as_root[@]}" apt-get update >"$log" 2>&1 ||
+    ! "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "${missing[@]}" \
+      >>"$log" 2>&1; then
+    tail -n 30 "$log" >&2
+    fail "apt-get failed: see the lines above (is there a network?)"
+  fi
+  rm -f "$log"
+}
+
+# configure BUILD ARGUMENT...: runs cmake, silently unless it fails.
+configure() {
+  local build=$1 log
+  shift
+  log=$(mktemp)
+  cmake "$@" >"$log" 2>&1 || { cat "$log" >&2 && fail "configuring $build failed: see the lines above"; }
+  rm -f "$log"
+}
+
+# build BUILD TARGET...: compiles, with a line that moves on a terminal and a line every ten seconds elsewhere: what is
+# compiled, how many steps of how many are done, seconds. All that a failing step prints is shown.
+build() {
+  local folder=$1 start=$SECONDS last=-10 step what width
+  shift
+  while IFS= read -r line; do
+    if [[ $line != @* ]]; then
+      # Compilers' warnings and errors; ninja's remarks about having nothing to do are of no interest.
+      [[ $line == "ninja: no work to do." ]] || printf '%s%s\n' "$([ -t 1 ] && printf '\r\e[K')" "$line"
+      continue
+    fi
+    step=${line%% *} what=${line#* }
+    step=${step#@}
+    what=${what#Building CXX object } what=${what//CMakeFiles\//} what=${what%/Unity/*} what=${what//.dir/}
+    if [ -t 1 ]; then
+      width=$(($(tput cols 2>/dev/null || echo 80) - 20))
+      printf '\r\e[K  %9s %4d s  %s' "$step" "$((SECONDS - start))" "${what:0:width}"
+    elif [ $((SECONDS - last)) -ge 10 ]; then
+      printf '  %9s %4d s  %s\n' "$step" "$((SECONDS - start))" "$what"
+      last=$SECONDS
+    fi
+  done < <(NINJA_STATUS='@%f/%t ' cmake --build "$folder" --parallel "${XYLEM_JOBS:-$(nproc)}" --target "$@" 2>&1 ||
+    echo "@failed ")
+  [ "${step:-}" != failed ] || return 1
+  printf '%s  built in %d s\n' "$([ -t 1 ] && printf '\r\e[K')" "$((SECONDS - start))"
 }

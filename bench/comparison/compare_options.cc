@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <sstream>
 
-#include "cli/arguments.h"
+#include "cli/size_text.h"
 #include "core/error.h"
 
 namespace xylem::bench {
@@ -112,9 +112,9 @@ CompareOptions parseOptions(int argc, char** argv) {
       ->type_name("NAME");
   app.add_option("--sizes", sizes, "of the longer buffer: 8,4K,1M, or 8:256M, the default (--quick: 8,4K,1M)")
       ->type_name("LIST");
-  app.add_option("--factor", factor, "from a size to the next one (4)")->check(cli::integerIn(2, 1024));
+  app.add_option("--factor", factor, "from a size to the next one (4)")->check(CLI::Range(2, 1024));
   auto* rounds = app.add_option("--rounds", options.rounds, "every contender is measured so many times (7)")
-                     ->check(cli::integerIn(1, 1000));
+                     ->check(CLI::Range(1, 1000));
   app.add_option("--without", options.without, "leave these contenders out")->type_name("NAME");
   app.add_option("--json", options.json, "write everything to this file, too")->type_name("FILE");
   app.add_option("--congestion", options.congestion,

@@ -1,14 +1,10 @@
 #pragma once
 // What --help knows of every command, as values: manual pages and shell completion are made of them.
 //
-//   for (const CommandPage& page : pagesOf(app)) write(manPage(page, ...));
+//   for (const CommandPage& page : line.pages()) write(manPage(pages, page.name, ...));
 
 #include <string>
 #include <vector>
-
-namespace CLI {
-class App;
-}
 
 namespace xylem::cli {
 
@@ -27,8 +23,5 @@ struct CommandPage {
   std::vector<OptionPage> positionals, options;
   std::string footer;  // examples and remarks
 };
-
-// The first is that of `xylem` itself.
-std::vector<CommandPage> pagesOf(const CLI::App& app);
 
 }  // namespace xylem::cli

@@ -9,7 +9,6 @@
 #include <map>
 #include <set>
 
-#include "cli/arguments.h"
 #include "cli/machine_input.h"
 #include "cli/progress.h"
 #include "cli/rank_placement.h"
@@ -82,38 +81,55 @@ HostArgument parseHost(const std::string& text) {
   return host;
 }
 
-void addJobOptions(CLI::App& command, JobInput& job) {
-  CLI::Option* file =
-      command.add_option("FILE", job.file, "topology XML of a host; - for this machine")->type_name("");
-  command.add_option("--nodes", job.nodes, "number of identical hosts (default 1)")
-      ->type_name("N")
-      ->check(integerIn(1, kMaxNodes));
+namespace {
+
+struct JobOptions {
+  Option file, nodes;
+};
+
+JobOptions addHomogeneousOptions(Command& command, JobInput& job) {
+  const Option file = command.option("FILE", job.file, "topology XML of a host; - for this machine");
+  const Option nodes = command.option("--nodes", job.nodes, "number of identical hosts (default 1)")
+                           .value("N")
+                           .within(1, kMaxNodes);
+  return {file, nodes};
+}
+
+void addRankOptions(Command& command, JobInput& job) {
   command
-      .add_option(
-          "--host", job.hosts,
-          "hosts of a mixed job, one kind each time: GPUs by device number in rank order after @, how "
-          "many such hosts after :")
-      ->type_name("FILE[@GPU,...][:COUNT]")
-      ->expected(1)
-      ->take_all()
-      ->excludes(file)
-      ->excludes("--nodes");
+      .option("--ranks", job.ranks,
+              "how ranks are placed: block (host after host), round-robin, or a file with the host of each "
+              "rank, one number per line")
+      .value("HOW");
+  command.flag("--fuse", job.fuse, "describe each host as its ranks would detect it");
+  command.flag("--nvls", job.nvls, "the driver offers NVLink multicast (NVLS)");
+  command.flag("--collnet", job.collnet, "the network computes collectives (CollNet)");
   command
-      .add_option(
-          "--ranks", job.ranks,
-          "how ranks are placed: block (host after host), round-robin, or a file with the host of each "
-          "rank, one number per line")
-      ->type_name("HOW");
-  command.add_flag("--fuse", job.fuse, "describe each host as its ranks would detect it");
-  command.add_flag("--nvls", job.nvls, "the driver offers NVLink multicast (NVLS)");
-  command.add_flag("--collnet", job.collnet, "the network computes collectives (CollNet)");
+      .option("--rules", job.rules,
+              "nccl-2.25: each kind of rank decides alone what NCCL does not exchange; xylem: ranks agree on "
+              "all of it, as Xylem's own do")
+      .value("RULES")
+      .oneOf({"nccl-2.25", "xylem"});
+}
+
+}  // namespace
+
+void addJobOptions(Command& command, JobInput& job) {
+  const JobOptions identical = addHomogeneousOptions(command, job);
   command
-      .add_option(
-          "--rules", job.rules,
-          "nccl-2.25: each kind of rank decides alone what NCCL does not exchange; xylem: ranks agree on "
-          "all of it, as Xylem's own do")
-      ->type_name("RULES")
-      ->check(CLI::IsMember({"nccl-2.25", "xylem"}));
+      .option("--host", job.hosts,
+              "hosts of a mixed job, one kind each time: GPUs by device number in rank order after @, how "
+              "many such hosts after :")
+      .value("FILE[@GPU,...][:COUNT]")
+      .repeats()
+      .excludes(identical.file)
+      .excludes(identical.nodes);
+  addRankOptions(command, job);
+}
+
+void addMachineOptions(Command& command, JobInput& job) {
+  addHomogeneousOptions(command, job).file.required();
+  addRankOptions(command, job);
 }
 
 PlanRequest readJob(const JobInput& job, const Settings& settings) {

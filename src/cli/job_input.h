@@ -2,15 +2,15 @@
 // The job a command is about: hosts, their GPUs, and where the ranks are.
 //
 //   const auto job = std::make_shared<JobInput>();
-//   addJobOptions(*command, *job);                     // FILE --nodes --host --ranks --fuse --nvls --collnet
+//   addJobOptions(command, *job);                     // FILE --nodes --host --ranks --fuse --nvls --collnet
 //   ...
 //   PlanRequest request = readJob(*job, settings);     // in the action
 //   std::string name = jobName(*job);
 
-#include <CLI/CLI.hpp>
 #include <string>
 #include <vector>
 
+#include "cli/command_line.h"
 #include "plan/planner.h"
 
 namespace xylem::cli {
@@ -26,7 +26,10 @@ struct JobInput {
   bool collnet = false;
 };
 
-void addJobOptions(CLI::App& command, JobInput& job);
+void addJobOptions(Command& command, JobInput& job);
+
+// Those of a job of identical hosts: without --host, and FILE must be given.
+void addMachineOptions(Command& command, JobInput& job);
 
 // A host as --host names it.
 struct HostArgument {

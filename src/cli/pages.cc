@@ -1,14 +1,15 @@
 // xylem man and xylem completion: what --help says, for man(1) and for shells.
-#include "cli/pages.h"
+#include "cli/commands.h"
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <filesystem>
 #include <fstream>
 #include <memory>
 
-#include "cli/command.h"
+#include "cli/commands.h"
 #include "cli/completion.h"
 #include "cli/man_page.h"
 #include "cli/terminal.h"
@@ -41,53 +42,47 @@ void writePages(const std::vector<CommandPage>& pages, const std::string& folder
   }
 }
 
-void addMan(CLI::App& app, Action& action) {
+void addMan(CommandLine& line) {
   struct Options {
     std::string command, folder;
   };
   const auto o = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand("man", "print the manual page of a command, or write all");
-  command->add_option("COMMAND", o->command, "the command; none: xylem itself")->type_name("");
-  command->add_option("--output", o->folder, "write all pages into DIR/man1 instead")->type_name("DIR");
-  command->footer(kManExamples);
-  command->callback([&app, &action, o] {
-    action = [&app, o] {
-      const std::vector<CommandPage> pages = pagesOf(app);
-      const auto isIt = [&](const CommandPage& page) { return page.name == o->command; };
-      if (std::none_of(pages.begin(), pages.end(), isIt))
-        throw InputError({"COMMAND", 0}, "`" + o->command + "`", "a command that `xylem --help` lists");
-      if (o->folder.empty())
-        writeOut(manPage(pages, o->command, XYLEM_VERSION));
-      else
-        writePages(pages, o->folder);
-      return kOk;
-    };
+  Command command = line.add("man", "print the manual page of a command, or write all");
+  command.option("COMMAND", o->command, "the command; none: xylem itself");
+  command.option("--output", o->folder, "write all pages into DIR/man1 instead").value("DIR");
+  command.footer(kManExamples);
+  command.action([&line, o] {
+    const std::vector<CommandPage> pages = line.pages();
+    const auto isIt = [&](const CommandPage& page) { return page.name == o->command; };
+    if (std::none_of(pages.begin(), pages.end(), isIt))
+      throw InputError({"COMMAND", 0}, "`" + o->command + "`", "a command that `xylem --help` lists");
+    if (o->folder.empty())
+      writeOut(manPage(pages, o->command, XYLEM_VERSION));
+    else
+      writePages(pages, o->folder);
+    return kOk;
   });
 }
 
-void addCompletion(CLI::App& app, Action& action) {
+void addCompletion(CommandLine& line) {
   const auto shell = std::make_shared<std::string>();
-  CLI::App* command =
-      app.add_subcommand("completion", "print what makes the Tab key complete commands and options");
-  command->add_option("SHELL", *shell, "bash, zsh or fish")
-      ->type_name("")
-      ->required()
-      ->check(CLI::IsMember({"bash", "zsh", "fish"}));
-  command->footer(kCompletionExamples);
-  command->callback([&app, &action, shell] {
-    action = [&app, shell] {
-      const auto make = *shell == "bash" ? bashCompletion : *shell == "zsh" ? zshCompletion : fishCompletion;
-      writeOut(make(pagesOf(app)));
-      return kOk;
-    };
+  Command command = line.add("completion", "print what makes the Tab key complete commands and options");
+  command.option("SHELL", *shell, "bash, zsh or fish")
+      .required()
+      .oneOf({"bash", "zsh", "fish"});
+  command.footer(kCompletionExamples);
+  command.action([&line, shell] {
+    const auto make = *shell == "bash" ? bashCompletion : *shell == "zsh" ? zshCompletion : fishCompletion;
+    writeOut(make(line.pages()));
+    return kOk;
   });
 }
 
 }  // namespace
 
-void addPages(CLI::App& app, Action& action) {
-  addMan(app, action);
-  addCompletion(app, action);
+void addPages(CommandLine& line) {
+  addMan(line);
+  addCompletion(line);
 }
 
 }  // namespace xylem::cli

@@ -1,6 +1,6 @@
 #pragma once
 // An answer to a question about a plan, as a value: programs read it (why/json.h), people see it as text
-// (cli/why_text.h), tests assert on its facts.
+// (cli/insight/why_text.h), tests assert on its facts.
 //
 //   Answer answer = Inquiry(request, settings).ask({"gdr", "gpu0", "nic2"});     // why/why.h
 //   answer.headline        ->  "GPU 0 and NET 2: no GPU Direct RDMA: the path is SYS, distance 7 > 4 (PXB)"

@@ -15,9 +15,9 @@
 namespace {
 
 // A host function that holds its stream until it is let go.
-struct Gate {
+struct OrderGate {
   static void wait(void* self) {
-    while (!static_cast<Gate*>(self)->open.load()) std::this_thread::yield();
+    while (!static_cast<OrderGate*>(self)->open.load()) std::this_thread::yield();
   }
   std::atomic<bool> open{false};
 };
@@ -130,9 +130,9 @@ TEST(CudaOrder, RandomWorkIsDoneInAnOrderThatTheRulesAllow) {
 
 TEST(CudaOrder, TheDefaultStreamAndBlockingOnesWaitForEachOther) {
   cudaStream_t blocking = makeStream(cudaStreamDefault), free = makeStream();
-  Gate gate;
+  OrderGate gate;
   int a = 1, b = 0, c = 0;
-  ASSERT_EQ(cudaLaunchHostFunc(blocking, Gate::wait, &gate), cudaSuccess);
+  ASSERT_EQ(cudaLaunchHostFunc(blocking, OrderGate::wait, &gate), cudaSuccess);
   ASSERT_EQ(cudaMemcpyAsync(&b, &a, sizeof a, cudaMemcpyDefault, nullptr), cudaSuccess);
   ASSERT_EQ(cudaMemcpyAsync(&c, &a, sizeof a, cudaMemcpyDefault, free), cudaSuccess);
   EXPECT_EQ(cudaStreamSynchronize(free), cudaSuccess) << "waits for nobody";
@@ -142,8 +142,8 @@ TEST(CudaOrder, TheDefaultStreamAndBlockingOnesWaitForEachOther) {
   EXPECT_EQ(cudaStreamSynchronize(nullptr), cudaSuccess);
   EXPECT_EQ(b, 1);
 
-  Gate second;
-  ASSERT_EQ(cudaLaunchHostFunc(nullptr, Gate::wait, &second), cudaSuccess);
+  OrderGate second;
+  ASSERT_EQ(cudaLaunchHostFunc(nullptr, OrderGate::wait, &second), cudaSuccess);
   ASSERT_EQ(cudaMemsetAsync(&b, 0, sizeof b, blocking), cudaSuccess);
   EXPECT_EQ(cudaStreamQuery(blocking), cudaErrorNotReady);
   second.open = true;
@@ -155,9 +155,9 @@ TEST(CudaOrder, TheDefaultStreamAndBlockingOnesWaitForEachOther) {
 
 TEST(CudaOrder, TheDefaultStreamWaitsForWhatADestroyedOneLeft) {
   cudaStream_t blocking = makeStream(cudaStreamDefault);
-  Gate gate;
+  OrderGate gate;
   int a = 1, b = 0;
-  ASSERT_EQ(cudaLaunchHostFunc(blocking, Gate::wait, &gate), cudaSuccess);
+  ASSERT_EQ(cudaLaunchHostFunc(blocking, OrderGate::wait, &gate), cudaSuccess);
   ASSERT_EQ(cudaMemcpyAsync(&b, &a, sizeof a, cudaMemcpyDefault, blocking), cudaSuccess);
   EXPECT_EQ(cudaStreamDestroy(blocking), cudaSuccess) << "returns at once";
   ASSERT_EQ(cudaMemsetAsync(&a, 0, sizeof a, nullptr), cudaSuccess);
@@ -169,8 +169,8 @@ TEST(CudaOrder, TheDefaultStreamWaitsForWhatADestroyedOneLeft) {
 }
 
 TEST(CudaOrder, EveryThreadHasADefaultStreamOfItsOwn) {
-  Gate gate;
-  ASSERT_EQ(cudaLaunchHostFunc(cudaStreamPerThread, Gate::wait, &gate), cudaSuccess);
+  OrderGate gate;
+  ASSERT_EQ(cudaLaunchHostFunc(cudaStreamPerThread, OrderGate::wait, &gate), cudaSuccess);
   std::thread([&] {
     int from = 3, to = 0;
     EXPECT_EQ(cudaMemcpyAsync(&to, &from, sizeof to, cudaMemcpyDefault, cudaStreamPerThread), cudaSuccess);
@@ -187,8 +187,8 @@ TEST(CudaOrder, AFunctionThatBlocksHoldsUpNoOtherStream) {
   cudaStream_t held = makeStream(), other = makeStream();
   cudaEvent_t event = nullptr;
   ASSERT_EQ(cudaEventCreate(&event), cudaSuccess);
-  Gate gates[3];
-  for (Gate& gate : gates) ASSERT_EQ(cudaLaunchHostFunc(held, Gate::wait, &gate), cudaSuccess);
+  OrderGate gates[3];
+  for (OrderGate& gate : gates) ASSERT_EQ(cudaLaunchHostFunc(held, OrderGate::wait, &gate), cudaSuccess);
   for (int i = 0; i < 200; ++i) {
     int from = i, to = -1;
     ASSERT_EQ(cudaMemcpyAsync(&to, &from, sizeof to, cudaMemcpyDefault, other), cudaSuccess);
@@ -196,7 +196,7 @@ TEST(CudaOrder, AFunctionThatBlocksHoldsUpNoOtherStream) {
     ASSERT_EQ(cudaEventSynchronize(event), cudaSuccess);
     ASSERT_EQ(to, i);
   }
-  for (Gate& gate : gates) gate.open = true;
+  for (OrderGate& gate : gates) gate.open = true;
   EXPECT_EQ(cudaStreamSynchronize(held), cudaSuccess);
   cudaStreamDestroy(held);
   cudaStreamDestroy(other);

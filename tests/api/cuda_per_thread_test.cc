@@ -10,16 +10,16 @@
 
 namespace {
 
-struct Gate {
+struct ThreadGate {
   static void wait(void* self) {
-    while (!static_cast<Gate*>(self)->open.load()) std::this_thread::yield();
+    while (!static_cast<ThreadGate*>(self)->open.load()) std::this_thread::yield();
   }
   std::atomic<bool> open{false};
 };
 
 TEST(CudaPerThread, NullIsAStreamOfTheThread) {
-  Gate gate;
-  ASSERT_EQ(cudaLaunchHostFunc(nullptr, Gate::wait, &gate), cudaSuccess);
+  ThreadGate gate;
+  ASSERT_EQ(cudaLaunchHostFunc(nullptr, ThreadGate::wait, &gate), cudaSuccess);
   EXPECT_EQ(cudaStreamQuery(cudaStreamPerThread), cudaErrorNotReady) << "they are the same";
   std::thread([] {
     int from = 3, to = 0, copy = 0;

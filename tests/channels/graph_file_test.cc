@@ -65,7 +65,7 @@ ChannelGraph load(const std::string& text, int hosts = 2, int crossNic = 2,
   return graph;
 }
 
-std::vector<int> order(const ChannelGraph& graph, int channel) {
+std::vector<int> gpusOf(const ChannelGraph& graph, int channel) {
   return {graph.gpu(channel, 0), graph.gpu(channel, 1)};
 }
 
@@ -80,8 +80,8 @@ TEST(GraphFile, LoadsWhatItSays) {
   EXPECT_EQ(ring.typeIntra, PathType::kNvl);
   EXPECT_EQ(ring.typeInter, PathType::kPxb);
   EXPECT_FALSE(ring.sameChannels);
-  EXPECT_EQ(order(ring, 0), (std::vector<int>{1, 0}));
-  EXPECT_EQ(order(ring, 1), (std::vector<int>{0, 1}));
+  EXPECT_EQ(gpusOf(ring, 0), (std::vector<int>{1, 0}));
+  EXPECT_EQ(gpusOf(ring, 1), (std::vector<int>{0, 1}));
   EXPECT_EQ(ring.nets, (std::vector<int>{0, 0, 0, 0}));
 }
 
@@ -146,7 +146,7 @@ TEST(GraphFile, CrossNicZeroPassesOverGraphsThatCross) {
 }
 
 TEST(GraphFile, DevicesAreHexadecimalWithOrWithoutPrefix) {
-  EXPECT_EQ(order(load(replaced(kTwoRings, "\"0x1\"", "\"1\"")), 0), (std::vector<int>{1, 0}));
+  EXPECT_EQ(gpusOf(load(replaced(kTwoRings, "\"0x1\"", "\"1\"")), 0), (std::vector<int>{1, 0}));
   EXPECT_THROW(load(replaced(kTwoRings, "\"0x1\"", "\"10\"")), InputError);
 }
 

@@ -24,7 +24,7 @@ using ::testing::Not;
 using ::testing::StartsWith;
 
 // What a shell's line prints, or nothing if it fails.
-std::string linesOf(const std::string& line) {
+std::string shellOutput(const std::string& line) {
   std::FILE* pipe = popen(line.c_str(), "r");
   std::string output;
   std::array<char, 4096> buffer{};
@@ -33,7 +33,7 @@ std::string linesOf(const std::string& line) {
   return pclose(pipe) == 0 ? output : "";
 }
 
-bool isInstalled(const std::string& program) { return !linesOf("command -v " + program).empty(); }
+bool isInstalled(const std::string& program) { return !shellOutput("command -v " + program).empty(); }
 
 std::set<std::string> longOptions(const std::string& text) {
   std::set<std::string> found;
@@ -84,7 +84,7 @@ TEST(ManPages, AreAllWrittenAndRight) {
   EXPECT_EQ(runCommand({"man", "--output", "/proc/nowhere"}).status, 1);
   if (!isInstalled("mandoc")) GTEST_SKIP() << "mandoc is not installed";
   // That they have no date is meant so.
-  EXPECT_EQ(linesOf("mandoc -T lint -W warning " + folder + "/man1/*.1 2>&1 | grep -v 'missing date'; true"),
+  EXPECT_EQ(shellOutput("mandoc -T lint -W warning " + folder + "/man1/*.1 2>&1 | grep -v 'missing date'; true"),
             "");
 }
 
@@ -101,7 +101,7 @@ class Script {
 TEST(Completion, Bash) {
   const Script script("bash");
   const auto complete = [&](const std::string& words, int last) {
-    return linesOf("bash -c 'source " + script.path() + "; COMP_WORDS=(" + words +
+    return shellOutput("bash -c 'source " + script.path() + "; COMP_WORDS=(" + words +
                    "); COMP_CWORD=" + std::to_string(last) + "; _xylem; echo \"${COMPREPLY[@]}\"'");
   };
   EXPECT_EQ(complete("xylem p", 1), "plan preflight perf\n");
@@ -115,7 +115,7 @@ TEST(Completion, Fish) {
   if (!isInstalled("fish")) GTEST_SKIP() << "fish is not installed";
   const Script script("fish");
   const auto complete = [&](const std::string& line) {
-    return linesOf("HOME=" + std::filesystem::path(script.path()).parent_path().string() +
+    return shellOutput("HOME=" + std::filesystem::path(script.path()).parent_path().string() +
                    " fish -N -c 'source " + script.path() + "; complete -C \"" + line + "\"'");
   };
   EXPECT_THAT(complete("xylem pe"), StartsWith("perf\tmeasure collectives"));
@@ -142,7 +142,7 @@ TEST(Completion, Zsh) {
   if (!isInstalled("zsh")) GTEST_SKIP() << "zsh is not installed";
   const Script script("zsh");
   const ScratchFile driver("driver.zsh", kZsh);
-  EXPECT_EQ(linesOf("timeout 100 zsh -f " + driver.path() + " " + script.path() +
+  EXPECT_EQ(shellOutput("timeout 100 zsh -f " + driver.path() + " " + script.path() +
                     " 'xylem pref' preflight 'xylem perf reduce_' reduce_scatter 'xylem perf --ite' --iters "
                     "'xylem run --bind co' cores 2>/dev/null"),
             "preflight\nreduce_scatter\n--iters\ncores\n");

@@ -8,11 +8,11 @@
 #include <functional>
 #include <map>
 
-#include "cli/perf_collective.h"
-#include "cli/perf_numbers.h"
-#include "cli/perf_options.h"
-#include "cli/perf_pattern.h"
-#include "cli/perf_reduction.h"
+#include "cli/perf/collective.h"
+#include "cli/perf/numbers.h"
+#include "cli/perf/options.h"
+#include "cli/perf/pattern.h"
+#include "cli/perf/reduction.h"
 #include "core/error.h"
 
 namespace xylem::cli {

@@ -6,11 +6,11 @@
 #include <filesystem>
 #include <map>
 
-#include "cli/run_binding.h"
-#include "cli/run_environment.h"
-#include "cli/run_hosts.h"
-#include "cli/run_lines.h"
-#include "cli/run_remote.h"
+#include "cli/run/binding.h"
+#include "cli/run/environment.h"
+#include "cli/run/hosts.h"
+#include "cli/run/lines.h"
+#include "cli/run/remote.h"
 #include "core/error.h"
 #include "launch/launched_process.h"
 

@@ -9,7 +9,7 @@
 #include <sstream>
 
 #include "cli/background_command.h"
-#include "cli/run_binding.h"
+#include "cli/run/binding.h"
 #include "cli/run_command.h"
 
 namespace xylem::testing {
@@ -45,7 +45,7 @@ std::vector<std::string> sortedLines(const std::string& text) {
 }
 
 // The process ids that ranks have printed, one a line after their tags.
-std::vector<pid_t> pidsIn(const std::string& output) {
+std::vector<pid_t> printedPids(const std::string& output) {
   std::vector<pid_t> pids;
   if (!output.ends_with('\n')) return pids;
   for (const std::string& line : linesOf(output)) pids.push_back(std::stoi(line.substr(line.find(' ') + 1)));
@@ -150,7 +150,7 @@ TEST(RunCommand, TimeIsLimitedEvenForTheStubborn) {
 TEST(RunCommand, WhatRanksLeaveBehindIsEnded) {
   const Outcome run = runCommand(shell({"-n", "2"}, "sleep 1000 & echo $!"));
   EXPECT_EQ(run.status, 0) << run.errors;
-  const std::vector<pid_t> pids = pidsIn(run.output);
+  const std::vector<pid_t> pids = printedPids(run.output);
   EXPECT_EQ(pids.size(), 2u);
   expectNobodyIsLeft(pids);
 }
@@ -158,10 +158,10 @@ TEST(RunCommand, WhatRanksLeaveBehindIsEnded) {
 TEST(RunCommand, InterruptedItLeavesNobody) {
   for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGKILL}) {
     BackgroundCommand command(shell({"-n", "3"}, kFamily));
-    ASSERT_TRUE(await([&] { return pidsIn(command.output()).size() == 6; })) << command.errors();
+    ASSERT_TRUE(await([&] { return printedPids(command.output()).size() == 6; })) << command.errors();
     kill(command.pid(), signal);
     EXPECT_EQ(command.wait(), 128 + signal);
-    expectNobodyIsLeft(pidsIn(command.output()));
+    expectNobodyIsLeft(printedPids(command.output()));
   }
 }
 
@@ -219,13 +219,13 @@ TEST(RunCommand, RanksElsewhereEndWithTheJob) {
                                           "test $RANK = 1 && exit 3; echo $$; sleep 1000"));
   EXPECT_EQ(failed.status, 3) << failed.errors;
   EXPECT_THAT(failed.errors, AllOf(HasSubstr("rank 1"), HasSubstr("on blue) exited with status 3")));
-  expectNobodyIsLeft(pidsIn(failed.output));
+  expectNobodyIsLeft(printedPids(failed.output));
   for (const int signal : {SIGINT, SIGKILL}) {
     BackgroundCommand command(shell({"--hosts", "red:1,blue:1", "--launcher", kNextDoor}, kFamily));
-    ASSERT_TRUE(await([&] { return pidsIn(command.output()).size() == 4; })) << command.errors();
+    ASSERT_TRUE(await([&] { return printedPids(command.output()).size() == 4; })) << command.errors();
     kill(command.pid(), signal);
     EXPECT_EQ(command.wait(), 128 + signal);
-    expectNobodyIsLeft(pidsIn(command.output()));
+    expectNobodyIsLeft(printedPids(command.output()));
   }
 }
 

@@ -11,7 +11,7 @@
 
 #include "cli/background_command.h"
 #include "cli/run_command.h"
-#include "cli/status_job.h"
+#include "cli/status/job.h"
 #include "comm/rank_processes.h"
 #include "comm/rank_threads.h"
 

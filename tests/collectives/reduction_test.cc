@@ -16,12 +16,12 @@ using testing::encode;
 using testing::Format;
 using testing::formatOf;
 
-struct Tables {
+struct KernelTables {
   const char* name;
   const ReductionTable* (*table)();  // null where the processor cannot
 };
 
-class Reductions : public ::testing::TestWithParam<Tables> {
+class Reductions : public ::testing::TestWithParam<KernelTables> {
  protected:
   void SetUp() override {
     if (GetParam().table() == nullptr) GTEST_SKIP() << "this processor has no " << GetParam().name;
@@ -318,9 +318,9 @@ TEST_P(Reductions, NeitherAlignmentNorLengthMatters) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Processors, Reductions,
-                         ::testing::Values(Tables{"portable", [] { return &portableReductions(); }},
-                                           Tables{"avx2", &avx2Reductions},
-                                           Tables{"avx512", &avx512Reductions}),
+                         ::testing::Values(KernelTables{"portable", [] { return &portableReductions(); }},
+                                           KernelTables{"avx2", &avx2Reductions},
+                                           KernelTables{"avx512", &avx512Reductions}),
                          [](const auto& instance) { return instance.param.name; });
 
 }  // namespace

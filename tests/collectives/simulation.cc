@@ -8,7 +8,7 @@ namespace xylem::testing {
 namespace {
 
 // Between buffers, to see what is written beyond them.
-constexpr std::size_t kGuard = 5;
+constexpr std::size_t kGuardBytes = 5;
 
 }  // namespace
 
@@ -53,11 +53,11 @@ void Simulation::layOut(Rank& rank, int index) const {
   const bool scatters = job_.collective == Collective::kReduceScatter;
   const bool gathers = job_.collective == Collective::kAllGather;
   const std::size_t inputSize = scatters ? ranks_.size() * job_.block : job_.block;
-  rank.input = rank.output = kGuard;
-  std::size_t end = kGuard + std::max(inputSize, outputSize()) + kGuard;
+  rank.input = rank.output = kGuardBytes;
+  std::size_t end = kGuardBytes + std::max(inputSize, outputSize()) + kGuardBytes;
   if (!job_.inPlace) {
     rank.output = end;
-    end += outputSize() + kGuard;
+    end += outputSize() + kGuardBytes;
   } else if (gathers) {
     rank.input += r * job_.block;
   } else if (scatters) {

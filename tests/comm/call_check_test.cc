@@ -17,7 +17,7 @@ using ::testing::Each;
 using ::testing::Eq;
 using ::testing::HasSubstr;
 
-CallSignature allReduce(std::uint64_t count, ReduceOp op = ReduceOp::kSum) {
+CallSignature reduceCall(std::uint64_t count, ReduceOp op = ReduceOp::kSum) {
   CallSignature call;
   call.op = op;
   call.count = count;
@@ -31,25 +31,25 @@ std::vector<CallRecord> recordsOf(const std::vector<std::vector<CallSignature>>&
 }
 
 TEST(CallRecord, SaysNothingWhereAllCallTheSame) {
-  EXPECT_EQ(differences(recordsOf({{allReduce(5)}, {allReduce(5)}, {allReduce(5)}}), 0), "");
+  EXPECT_EQ(differences(recordsOf({{reduceCall(5)}, {reduceCall(5)}, {reduceCall(5)}}), 0), "");
 }
 
 TEST(CallRecord, GroupsRanksByWhatTheyCall) {
   EXPECT_EQ(
-      differences(recordsOf({{allReduce(1024)}, {allReduce(1024)}, {allReduce(1024)}, {allReduce(512)}}), 17),
+      differences(recordsOf({{reduceCall(1024)}, {reduceCall(1024)}, {reduceCall(1024)}, {reduceCall(512)}}), 17),
       "collective #17: ranks 0-2: AllReduce of 1024 float sum; rank 3: AllReduce of 512 float sum");
 }
 
 TEST(CallRecord, FindsTheFirstCallOfAGroupThatDiffers) {
   EXPECT_EQ(
-      differences(recordsOf({{allReduce(1), allReduce(2)}, {allReduce(1), allReduce(2, ReduceOp::kMax)}}), 3),
+      differences(recordsOf({{reduceCall(1), reduceCall(2)}, {reduceCall(1), reduceCall(2, ReduceOp::kMax)}}), 3),
       "collective #4: rank 0: AllReduce of 2 float sum; rank 1: AllReduce of 2 float max");
-  EXPECT_EQ(differences(recordsOf({{allReduce(1)}, {allReduce(1), allReduce(2)}}), 0),
+  EXPECT_EQ(differences(recordsOf({{reduceCall(1)}, {reduceCall(1), reduceCall(2)}}), 0),
             "collective #1: rank 0: a group of only 1; rank 1: AllReduce of 2 float sum");
 }
 
 TEST(CallRecord, FindsDifferencesBehindThoseThatAreTold) {
-  std::vector<CallSignature> mine(40, allReduce(1)), other = mine;
+  std::vector<CallSignature> mine(40, reduceCall(1)), other = mine;
   other.back().count = 2;
   EXPECT_THAT(differences(recordsOf({mine, other}), 0), HasSubstr("differ after the first 16"));
   EXPECT_EQ(differences(recordsOf({mine, mine}), 0), "");

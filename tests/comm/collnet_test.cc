@@ -16,10 +16,10 @@ using namespace testing;
 using ::testing::AnyOf;
 using ::testing::HasSubstr;
 
-constexpr int kVersion = 10;
+constexpr int kReducingVersion = 10;
 
 // A job that is to use nothing else for AllReduce.
-Variables collnetAlone(int version = kVersion) {
+Variables collnetAlone(int version = kReducingVersion) {
   return {{"NCCL_NET_PLUGIN", testNetFile(version)},
           {"NCCL_NET", testNetName(version)},
           {"NCCL_COLLNET_ENABLE", "1"},
@@ -52,13 +52,13 @@ struct JobShape {
   const char* channels;
 };
 
-class CollNetJob : public ::testing::TestWithParam<JobShape> {};
+class CollNetShapes : public ::testing::TestWithParam<JobShape> {};
 
-TEST_P(CollNetJob, ReducesAllThatTheNetworkCan) {
+TEST_P(CollNetShapes, ReducesAllThatTheNetworkCan) {
   const Variables variables = collnetAlone();
   setenv("NCCL_MIN_NCHANNELS", GetParam().channels, 1);
   const int ranks = GetParam().hosts * GetParam().perHost;
-  const long before = testCollReduced(kVersion);
+  const long before = testCollReduced(kReducingVersion);
   std::atomic<long> afterNetwork{0};
   expectAllJoined(runOnHosts(GetParam().hosts, GetParam().perHost, [&](int rank, ncclComm_t comm) {
     CheckedRank self(rank, ranks, comm);
@@ -68,7 +68,7 @@ TEST_P(CollNetJob, ReducesAllThatTheNetworkCan) {
         for (const std::size_t count : {1u, 1003u})
           self.run({Collective::kAllReduce, type, op, count, 0, op % 2 == 1});
     for (const std::size_t count : {100'000u, 1'000'003u}) self.run(sumOf(DataType::kFloat32, count));
-    if (rank == 0) afterNetwork = testCollReduced(kVersion);
+    if (rank == 0) afterNetwork = testCollReduced(kReducingVersion);
     // What it cannot, and what is no AllReduce.
     self.run(sumOf(DataType::kFloat16, 5000));
     self.run({Collective::kAllReduce, DataType::kFloat32, static_cast<int>(ReduceOp::kAvg), 5000});
@@ -79,10 +79,10 @@ TEST_P(CollNetJob, ReducesAllThatTheNetworkCan) {
   }));
   unsetenv("NCCL_MIN_NCHANNELS");
   EXPECT_GE(afterNetwork - before, 6 * 4 * 2 + 2) << "something went another way";
-  EXPECT_EQ(testNetLiving(kVersion), 0);
+  EXPECT_EQ(testNetLiving(kReducingVersion), 0);
 }
 
-INSTANTIATE_TEST_SUITE_P(Shapes, CollNetJob,
+INSTANTIATE_TEST_SUITE_P(Shapes, CollNetShapes,
                          ::testing::Values(JobShape{2, 1, "1"}, JobShape{2, 2, "1"}, JobShape{2, 3, "2"},
                                            JobShape{3, 2, "2"}),
                          [](const auto& shape) {
@@ -91,14 +91,14 @@ INSTANTIATE_TEST_SUITE_P(Shapes, CollNetJob,
 
 // So many reductions the network does for a job of two hosts, whose results must be right in any case.
 long reductionsOf(ReduceOp op = ReduceOp::kSum) {
-  const long before = testCollReduced(kVersion);
+  const long before = testCollReduced(kReducingVersion);
   expectAllJoined(runOnHosts(2, 2, [&](int rank, ncclComm_t comm) {
     CheckedRank self(rank, 4, comm);
     for (const std::size_t count : {7u, 60'000u})
       self.run({Collective::kAllReduce, DataType::kInt32, static_cast<int>(op), count});
   }));
-  EXPECT_EQ(testNetLiving(kVersion), 0);
-  return testCollReduced(kVersion) - before;
+  EXPECT_EQ(testNetLiving(kReducingVersion), 0);
+  return testCollReduced(kReducingVersion) - before;
 }
 
 TEST(CollNet, IsOffUnlessItIsEnabled) {
@@ -121,10 +121,10 @@ TEST(CollNet, IsOneOfManyWithoutAList) {
 
 TEST(CollNet, IsNotUsedOnOneHost) {
   const Variables variables = collnetAlone();
-  const long before = testCollReduced(kVersion);
+  const long before = testCollReduced(kReducingVersion);
   expectAllJoined(runRanks(
       2, [](int rank, ncclComm_t comm) { CheckedRank(rank, 2, comm).run(sumOf(DataType::kInt32, 1000)); }));
-  EXPECT_EQ(testCollReduced(kVersion), before);
+  EXPECT_EQ(testCollReduced(kReducingVersion), before);
 }
 
 TEST(CollNet, IsOffForAllIfItsConnectFails) {
@@ -186,7 +186,7 @@ TEST_P(CollNetFailure, EndsTheOperationOnAllRanksAndNamesTheCall) {
     EXPECT_THAT(ncclGetLastError(comm), HasSubstr("the reducing network of plugin Test10: "));
     EXPECT_THAT(ncclGetLastError(comm), AnyOf(HasSubstr("iallreduce"), HasSubstr("test")));
   }));
-  EXPECT_EQ(testNetLiving(kVersion), 0);
+  EXPECT_EQ(testNetLiving(kReducingVersion), 0);
 }
 
 INSTANTIATE_TEST_SUITE_P(Results, CollNetFailure, ::testing::Values("2", "3", "6"));
@@ -208,7 +208,7 @@ TEST(CollNet, AnAbortEndsWhoeverWaitsForTheNetwork) {
     EXPECT_NE(cudaStreamSynchronize(nullptr), cudaSuccess);
     EXPECT_THAT(ncclGetLastError(comm), HasSubstr("rank 0"));
   }));
-  EXPECT_EQ(testNetLiving(kVersion), 0);
+  EXPECT_EQ(testNetLiving(kReducingVersion), 0);
 }
 
 }  // namespace

@@ -21,9 +21,9 @@ std::int64_t valueOf(int from, int to, std::size_t i) {
 }
 
 // How many elements `from` sends to `to`.
-using Pattern = std::size_t (*)(int from, int to, int ranks);
+using BytesOfPair = std::size_t (*)(int from, int to, int ranks);
 
-void exchange(int rank, int ranks, ncclComm_t comm, cudaStream_t stream, Pattern pattern) {
+void exchange(int rank, int ranks, ncclComm_t comm, cudaStream_t stream, BytesOfPair pattern) {
   std::vector<std::vector<std::int64_t>> out(static_cast<std::size_t>(ranks)), in(out.size());
   ncclGroupStart();
   for (int peer = 0; peer < ranks; ++peer) {
@@ -50,7 +50,7 @@ void exchange(int rank, int ranks, ncclComm_t comm, cudaStream_t stream, Pattern
 
 struct NamedPattern {
   const char* name;
-  Pattern pattern;
+  BytesOfPair pattern;
 };
 
 class GroupPattern : public ::testing::TestWithParam<std::tuple<NamedPattern, const char*>> {};

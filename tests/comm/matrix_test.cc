@@ -16,7 +16,7 @@ namespace {
 
 using namespace testing;
 
-const std::vector<int> kRanks = kSanitized ? std::vector{1, 2, 5, 8} : std::vector{1, 2, 3, 4, 5, 6, 7, 8, 9};
+const std::vector<int> kMatrixRanks = kSanitized ? std::vector{1, 2, 5, 8} : std::vector{1, 2, 3, 4, 5, 6, 7, 8, 9};
 const std::vector<std::size_t> kCounts =
     kSanitized ? std::vector<std::size_t>{1, 1003} : std::vector<std::size_t>{1, 17, 1003};
 
@@ -63,7 +63,7 @@ TEST_P(Matrix, EveryCollectiveTypeAndOperationIsRight) {
                             {"NCCL_PAT_ENABLE", "1"},
                             {"NCCL_P2P_DISABLE", way.p2pDisable},
                             {"NCCL_SHM_DISABLE", way.shmDisable}};
-  for (const int ranks : kRanks) {
+  for (const int ranks : kMatrixRanks) {
     expectAllJoined(runRanks(ranks, [ranks, algorithm = algorithm](int rank, ncclComm_t comm) {
       runEverything(rank, ranks, comm, algorithm);
     }));

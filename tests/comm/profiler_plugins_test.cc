@@ -28,7 +28,7 @@ struct State {
   std::size_t bytes = 0;
   int steps = 0;
 };
-struct Told {
+struct ProfilerTold {
   std::string line;  // without numbers of events
   std::string parent;
   std::vector<State> states;
@@ -36,8 +36,8 @@ struct Told {
 };
 
 // By the number of the event. Fails for a stop without a start, or a second one.
-std::map<int, Told> eventsIn(const std::string& lines) {
-  std::map<int, Told> events;
+std::map<int, ProfilerTold> eventsIn(const std::string& lines) {
+  std::map<int, ProfilerTold> events;
   std::istringstream in(lines);
   for (std::string line; std::getline(in, line);) {
     std::istringstream words(line);
@@ -95,7 +95,7 @@ TEST_P(ProfilerOf, GetsEveryCallBelowItsGroupAndEveryStartHasAStop) {
       calls(rank, comm);
     }));
     EXPECT_EQ(living(), 0);
-    const std::map<int, Told> events = eventsIn(lines());
+    const std::map<int, ProfilerTold> events = eventsIn(lines());
     std::map<std::string, int> seen;
     for (const auto& [event, told] : events) {
       EXPECT_TRUE(told.stopped) << told.line;
@@ -172,7 +172,7 @@ void callsOfHosts(int rank, ncclComm_t comm) {
 TEST_P(ProfilerOf, SeesEachStepThatGoesOverTheNetwork) {
   const Variables variables{{"NCCL_PROFILER_PLUGIN", profilerFile(GetParam())}, {"TEST_PROFILER_MASK", "24"}};
   expectAllJoined(runOnHosts(2, 2, [](int rank, ncclComm_t comm) { callsOfHosts(rank, comm); }));
-  const std::map<int, Told> events = eventsIn(lines());
+  const std::map<int, ProfilerTold> events = eventsIn(lines());
   std::map<int, int> stepsOf;                 // by the number of the ProxyOp
   std::map<int, std::size_t> sent, received;  // of the Send and Recv, by rank
   for (const auto& [event, told] : events) {
@@ -194,7 +194,7 @@ TEST_P(ProfilerOf, SeesEachStepThatGoesOverTheNetwork) {
     ASSERT_FALSE(told.states.empty());
     EXPECT_EQ(told.states.back().state, part.sends ? 3 : 7);
     EXPECT_EQ(told.states.back().steps, part.steps);
-    const Told& call = events.at(std::atoi(told.parent.c_str()));
+    const ProfilerTold& call = events.at(std::atoi(told.parent.c_str()));
     if (call.line.find(" p2p ") != std::string::npos)
       (part.sends ? sent : received)[part.rank] += told.states.back().bytes;
     else

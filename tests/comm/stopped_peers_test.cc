@@ -21,7 +21,7 @@ namespace {
 using namespace std::chrono_literals;
 using ::testing::HasSubstr;
 
-constexpr int kRanks = 40;
+constexpr int kWatchedRanks = 40;
 constexpr int kVictim = 3;
 
 // A process that is stopped, for as long as this lives.
@@ -49,8 +49,8 @@ class StoppedProcess {
 // All ranks are on one host, each a process of its own; but for the victim's, their state is that of this
 // one.
 std::vector<PeerInfo> hostWith(pid_t victim) {
-  std::vector<PeerInfo> peers(kRanks);
-  for (int rank = 0; rank < kRanks; ++rank) {
+  std::vector<PeerInfo> peers(kWatchedRanks);
+  for (int rank = 0; rank < kWatchedRanks; ++rank) {
     Peer& peer = peers[static_cast<std::size_t>(rank)].peer;
     peer.rank = rank;
     peer.hostHash = peer.pidNamespace = 1;
@@ -77,7 +77,7 @@ TEST(StoppedPeers, OfManyAreSeenByThoseBeforeThem) {
   const StoppedProcess victim;
   ASSERT_GT(victim.pid(), 0);
   const auto peers = hostWith(victim.pid());
-  for (const int rank : {kVictim - 1, (kVictim + kRanks - 16) % kRanks}) {
+  for (const int rank : {kVictim - 1, (kVictim + kWatchedRanks - 16) % kWatchedRanks}) {
     StoppedPeers stopped(peers, rank, 1s);
     EXPECT_THAT(complaintOf(stopped, StoppedPeers::kAll), HasSubstr("rank 3 is stopped (SIGSTOP")) << rank;
   }

@@ -28,7 +28,7 @@ using testing::doorsOfThisProcess;
 using testing::StrangerKind;
 using testing::Strangers;
 
-constexpr int kRanks = 4;
+constexpr int kJobRanks = 4;
 constexpr int kVisits = testing::kSanitized ? 400 : 2000;
 // More at once than any door listens to.
 constexpr std::size_t kMostStaying = 1000;
@@ -128,14 +128,14 @@ TEST_P(Besieged, TheJobComputesAndLearnsOfEachStranger) {
   // While they join, new doors open and old ones close.
   std::thread besieger([&] { besiege(id, kEarly, doorsOfTcp, 1 << 30, joined); });
 
-  std::barrier together(kRanks + 1);
+  std::barrier together(kJobRanks + 1);
   std::atomic<bool> leave{false};
-  std::vector<std::string> errors(kRanks);
+  std::vector<std::string> errors(kJobRanks);
   std::vector<std::thread> threads;
-  for (int rank = 0; rank < kRanks; ++rank)
+  for (int rank = 0; rank < kJobRanks; ++rank)
     threads.emplace_back([&, rank] {
       try {
-        Communicator comm({{id}, rank, kRanks, rank}, {}, settings, file.log());
+        Communicator comm({{id}, rank, kJobRanks, rank}, {}, settings, file.log());
         comm.join();
         together.arrive_and_wait();  // joined
         together.arrive_and_wait();  // besieged again
@@ -143,7 +143,7 @@ TEST_P(Besieged, TheJobComputesAndLearnsOfEachStranger) {
           // All leave after the same round.
           last = allReduce(comm, rank, leave.load() && rank == 0 ? 1 : 0);
           const int sum = allReduce(comm, rank, round + rank);
-          if (sum != kRanks * round + kRanks * (kRanks - 1) / 2) throw std::runtime_error("a wrong sum");
+          if (sum != kJobRanks * round + kJobRanks * (kJobRanks - 1) / 2) throw std::runtime_error("a wrong sum");
         }
         together.arrive_and_wait();  // the log has been read
       } catch (const std::exception& error) {
@@ -158,7 +158,7 @@ TEST_P(Besieged, TheJobComputesAndLearnsOfEachStranger) {
 
   // These doors stay open. First nobody looks at them; then ranks compute.
   const std::vector<Door> doors = doorsOfThisProcess();
-  EXPECT_GE(doors.size(), 3u * kRanks) << "of the bootstrap, of local connections and of the network";
+  EXPECT_GE(doors.size(), 3u * kJobRanks) << "of the bootstrap, of local connections and of the network";
   const auto always = [&] { return doors; };
   std::size_t came = besiege(id, "127.0.0.1", always, kVisits / 2, stop);
   together.arrive_and_wait();

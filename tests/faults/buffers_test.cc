@@ -21,15 +21,15 @@ constexpr int kRounds = kSanitized ? 5 : 8;
 constexpr int kLatestAbort = 20'000;  // microseconds
 constexpr std::size_t kCount = kSanitized ? 1 << 18 : 1 << 20;
 
-struct Way {
+struct BufferWay {
   const char* name;
   const char* algorithm;  // NCCL_ALGO; null: the direct exchange
   bool transfers;
 };
-constexpr Way kWays[] = {
+constexpr BufferWay kBufferWays[] = {
     {"Direct", nullptr, false}, {"Ring", "Ring", false}, {"SendAndReceive", nullptr, true}};
 
-class Buffers : public ::testing::TestWithParam<Way> {
+class Buffers : public ::testing::TestWithParam<BufferWay> {
  protected:
   ncclResult_t enqueue(int rank, const WorkMemory& memory, ncclComm_t comm) const {
     if (!GetParam().transfers)
@@ -50,7 +50,7 @@ class Buffers : public ::testing::TestWithParam<Way> {
 };
 
 TEST_P(Buffers, AreNobodyElsesOnceTheOperationHasFailed) {
-  const Way& way = GetParam();
+  const BufferWay& way = GetParam();
   Variables here{{"NCCL_PROTO", way.algorithm != nullptr ? "Simple" : ""}};
   if (way.algorithm != nullptr) setenv("NCCL_ALGO", way.algorithm, 1);
   std::mt19937 random(20250118);
@@ -86,7 +86,7 @@ TEST_P(Buffers, AreNobodyElsesOnceTheOperationHasFailed) {
   unsetenv("NCCL_ALGO");
 }
 
-INSTANTIATE_TEST_SUITE_P(Over, Buffers, ::testing::ValuesIn(kWays),
+INSTANTIATE_TEST_SUITE_P(Over, Buffers, ::testing::ValuesIn(kBufferWays),
                          [](const auto& sample) { return std::string(sample.param.name); });
 
 }  // namespace

@@ -14,26 +14,26 @@ namespace {
 
 using namespace testing;
 
-constexpr int kRanks = 3;
+constexpr int kDirectRanks = 3;
 constexpr int kVictim = 1;
 // Several pieces for each rank.
-constexpr std::size_t kCount = std::size_t{1} << 20;
+constexpr std::size_t kDirectCount = std::size_t{1} << 20;
 
 class KilledInExchange : public ::testing::TestWithParam<const char*> {
  protected:
-  KilledInExchange() : pool_(kRanks), job_(pool_) {}
+  KilledInExchange() : pool_(kDirectRanks), job_(pool_) {}
   ~KilledInExchange() override {
     fmt::print("{}; aborts: {}\n", summary(job_.reactions()), summary(job_.aborts()));
   }
 
   void join() {
     job_.startJoining(newIdHex());
-    for (int rank = 0; rank < kRanks; ++rank) {
+    for (int rank = 0; rank < kDirectRanks; ++rank) {
       const Reply reply = pool_.reply(rank);
       ASSERT_EQ(reply.word, "joined") << reply.text;
     }
   }
-  void work(int rank) { pool_.tell(rank, fmt::format("work AllReduce {} {}", kCount, GetParam())); }
+  void work(int rank) { pool_.tell(rank, fmt::format("work AllReduce {} {}", kDirectCount, GetParam())); }
   void arm(int rank, const char* place, int time, int signal) {
     EXPECT_EQ(pool_.ask(rank, fmt::format("strikein {} {} {}", place, time, signal)).word, "armed");
   }
@@ -42,7 +42,7 @@ class KilledInExchange : public ::testing::TestWithParam<const char*> {
     SCOPED_TRACE(fmt::format("{} for the {}th time, signal {}", place, time, signal));
     join();
     arm(kVictim, place, time, signal);
-    for (int rank = 0; rank < kRanks; ++rank) work(rank);
+    for (int rank = 0; rank < kDirectRanks; ++rank) work(rank);
     conclude();
   }
   void conclude() {
@@ -82,10 +82,10 @@ TEST_P(KilledInExchange, WhileItWaitsForTheOthersToCome) {
 
 // It has done its share. One of the others is still at its own, and stands still meanwhile.
 TEST_P(KilledInExchange, WhileItWaitsForTheOthersToLeave) {
-  for (int rank = 0; rank < kRanks; ++rank) pool_.ask(rank, "set XYLEM_STOPPED_TIMEOUT 60");
+  for (int rank = 0; rank < kDirectRanks; ++rank) pool_.ask(rank, "set XYLEM_STOPPED_TIMEOUT 60");
   join();
   arm(0, "work", 1, SIGSTOP);
-  for (int rank = 0; rank < kRanks; ++rank) work(rank);
+  for (int rank = 0; rank < kDirectRanks; ++rank) work(rank);
   ASSERT_TRUE(pool_.awaitStrike(0));
   std::this_thread::sleep_for(std::chrono::milliseconds(50));  // more than they need, as a rule
   pool_.signal(kVictim, SIGKILL);

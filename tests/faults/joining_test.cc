@@ -16,7 +16,7 @@ namespace {
 
 using namespace testing;
 
-constexpr int kRanks = 3;
+constexpr int kJoiningRanks = 3;
 // Somebody who dies before it has said who it is can only be missed.
 constexpr int kJoinTimeout = kSanitized ? 10 : 2;
 
@@ -41,7 +41,7 @@ constexpr Sweep kSweeps[] = {{"LastRank", 2, Meeting::kElsewhere, false, 1, "0",
                              {"WhileSplitting", 1, Meeting::kElsewhere, true, 1, "0", "0"}};
 
 void expectJoined(RankPool& pool) {
-  for (int rank = 0; rank < kRanks; ++rank) {
+  for (int rank = 0; rank < kJoiningRanks; ++rank) {
     const Reply reply = pool.reply(rank);
     EXPECT_EQ(reply.word, "joined") << "rank " << rank << ": " << reply.text;
   }
@@ -64,7 +64,7 @@ class KilledWhileJoining : public ::testing::TestWithParam<Sweep> {
     if (sweep.splits) {
       expectJoined(pool);
       pool.ask(sweep.victim, trap);
-      for (int rank = 0; rank < kRanks; ++rank) pool.tell(rank, "split");
+      for (int rank = 0; rank < kJoiningRanks; ++rank) pool.tell(rank, "split");
     }
     const auto when = pool.awaitStrike(sweep.victim);
     if (when) {
@@ -73,7 +73,7 @@ class KilledWhileJoining : public ::testing::TestWithParam<Sweep> {
       expectJoined(pool);
       pool.ask(sweep.victim, fmt::format("strike 0 {}", SIGKILL));
     }
-    for (int rank = 0; rank < kRanks; ++rank)
+    for (int rank = 0; rank < kJoiningRanks; ++rank)
       if (!when || rank != sweep.victim) pool.ask(rank, "unset NCCL_COMM_ID");
     return when.has_value();
   }
@@ -82,7 +82,7 @@ class KilledWhileJoining : public ::testing::TestWithParam<Sweep> {
 TEST_P(KilledWhileJoining, IsNamedByAllAndTheOthersGoOn) {
   const Sweep& sweep = GetParam();
   const Variables here{{"XYLEM_TIMEOUT", std::to_string(kJoinTimeout)}};
-  RankPool pool(kRanks, {{"NCCL_P2P_DISABLE", sweep.p2pDisable}, {"NCCL_SHM_DISABLE", sweep.shmDisable}});
+  RankPool pool(kJoiningRanks, {{"NCCL_P2P_DISABLE", sweep.p2pDisable}, {"NCCL_SHM_DISABLE", sweep.shmDisable}});
   FaultJob job(pool);
   int points = 0;
   const int stride = strideOf(kSanitized ? 11 : 9);

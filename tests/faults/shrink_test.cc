@@ -12,7 +12,7 @@ namespace {
 
 using namespace testing;
 
-constexpr int kRanks = 4;
+constexpr int kShrunkRanks = 4;
 
 struct Loss {
   const char* name;
@@ -29,18 +29,18 @@ TEST_P(ShrinkAbort, LeavesOutTheRankThatWasLost) {
   const Variables here{};
   for (const int victim : {0, 2}) {
     SCOPED_TRACE(fmt::format("without rank {}", victim));
-    RankPool pool(kRanks, {{"NCCL_P2P_DISABLE", GetParam().withoutLocal},
+    RankPool pool(kShrunkRanks, {{"NCCL_P2P_DISABLE", GetParam().withoutLocal},
                            {"NCCL_SHM_DISABLE", GetParam().withoutLocal}});
     FaultJob job(pool);
     job.startJoining(newIdHex());
-    for (int rank = 0; rank < kRanks; ++rank) ASSERT_EQ(pool.reply(rank).word, "joined");
+    for (int rank = 0; rank < kShrunkRanks; ++rank) ASSERT_EQ(pool.reply(rank).word, "joined");
     pool.ask(victim, fmt::format("strikeafter 3000 {}", GetParam().signal));
-    for (int rank = 0; rank < kRanks; ++rank) pool.tell(rank, "work AllReduce 100000");
+    for (int rank = 0; rank < kShrunkRanks; ++rank) pool.tell(rank, "work AllReduce 100000");
     const auto when = pool.awaitStrike(victim);
     ASSERT_TRUE(when);
     job.expectNamed(victim, *when);
     std::vector<int> left;
-    for (int rank = 0; rank < kRanks; ++rank)
+    for (int rank = 0; rank < kShrunkRanks; ++rank)
       if (rank != victim) left.push_back(rank);
     for (const int rank : left) pool.tell(rank, fmt::format("shrink {}", victim));
     for (const int rank : left) {

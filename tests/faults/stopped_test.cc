@@ -15,23 +15,23 @@ namespace {
 using namespace testing;
 using ::testing::HasSubstr;
 
-constexpr int kRanks = 3;
-constexpr int kVictim = 1;
+constexpr int kStoppedRanks = 3;
+constexpr int kStoppedVictim = 1;
 
 void join(RankPool& pool, FaultJob& job) {
   job.startJoining(newIdHex());
-  for (int rank = 0; rank < kRanks; ++rank) {
+  for (int rank = 0; rank < kStoppedRanks; ++rank) {
     const Reply reply = pool.reply(rank);
     ASSERT_EQ(reply.word, "joined") << reply.text;
   }
 }
 
 void stopWhileWorking(RankPool& pool, FaultJob& job, const char* collective) {
-  pool.ask(kVictim, fmt::format("strikeafter 3000 {}", SIGSTOP));
-  for (int rank = 0; rank < kRanks; ++rank) pool.tell(rank, fmt::format("work {} 20000", collective));
-  const auto when = pool.awaitStrike(kVictim);
+  pool.ask(kStoppedVictim, fmt::format("strikeafter 3000 {}", SIGSTOP));
+  for (int rank = 0; rank < kStoppedRanks; ++rank) pool.tell(rank, fmt::format("work {} 20000", collective));
+  const auto when = pool.awaitStrike(kStoppedVictim);
   ASSERT_TRUE(when);
-  job.expectNamed(kVictim, *when);
+  job.expectNamed(kStoppedVictim, *when);
 }
 
 class StoppedWhileWorking : public ::testing::TestWithParam<const char*> {};
@@ -39,12 +39,12 @@ class StoppedWhileWorking : public ::testing::TestWithParam<const char*> {};
 // Nobody has set a time-out: the state of the process says it.
 TEST_P(StoppedWhileWorking, IsNamedByAllAndTheOthersGoOn) {
   const Variables here{};
-  RankPool pool(kRanks);
+  RankPool pool(kStoppedRanks);
   FaultJob job(pool);
   join(pool, job);
   stopWhileWorking(pool, job, GetParam());
   EXPECT_THAT(job.lastText(), HasSubstr("is stopped (SIGSTOP"));
-  job.goOnWithout(kVictim);
+  job.goOnWithout(kStoppedVictim);
   fmt::print("{}\n", summary(job.reactions()));
 }
 
@@ -53,29 +53,29 @@ INSTANTIATE_TEST_SUITE_P(In, StoppedWhileWorking, ::testing::Values("AllReduce",
 
 TEST(Stopped, TheTimeOutOfOperationsNamesIt) {
   const Variables here{};
-  RankPool pool(kRanks, {{"XYLEM_STOPPED_TIMEOUT", "0"}, {"XYLEM_OPERATION_TIMEOUT", "1"}});
+  RankPool pool(kStoppedRanks, {{"XYLEM_STOPPED_TIMEOUT", "0"}, {"XYLEM_OPERATION_TIMEOUT", "1"}});
   FaultJob job(pool);
   join(pool, job);
   stopWhileWorking(pool, job, "AllReduce");
   EXPECT_THAT(job.lastText(), HasSubstr("timed out after 1 s in AllReduce"));
   EXPECT_THAT(job.lastText(), HasSubstr("rank 1 is stopped (SIGSTOP)"));
-  job.goOnWithout(kVictim);
+  job.goOnWithout(kStoppedVictim);
 }
 
 // A short stop is none.
 TEST(Stopped, WhoGoesOnIsForgiven) {
   const Variables here{};
-  RankPool pool(kRanks, {{"XYLEM_STOPPED_TIMEOUT", "60"}});
+  RankPool pool(kStoppedRanks, {{"XYLEM_STOPPED_TIMEOUT", "60"}});
   FaultJob job(pool);
   join(pool, job);
-  pool.ask(kVictim, fmt::format("strike 0 {}", SIGSTOP));
-  pool.signal(kVictim, SIGSTOP);
-  ASSERT_TRUE(pool.awaitStrike(kVictim));
-  for (int rank = 0; rank < kRanks; ++rank) pool.tell(rank, "sum");
+  pool.ask(kStoppedVictim, fmt::format("strike 0 {}", SIGSTOP));
+  pool.signal(kStoppedVictim, SIGSTOP);
+  ASSERT_TRUE(pool.awaitStrike(kStoppedVictim));
+  for (int rank = 0; rank < kStoppedRanks; ++rank) pool.tell(rank, "sum");
   std::this_thread::sleep_for(std::chrono::milliseconds(300));  // the others have looked by now
-  pool.signal(kVictim, SIGCONT);
-  for (int rank = 0; rank < kRanks; ++rank) EXPECT_EQ(pool.reply(rank).word, "summed");
-  for (int rank = 0; rank < kRanks; ++rank) EXPECT_EQ(pool.ask(rank, "destroy").word, "destroyed");
+  pool.signal(kStoppedVictim, SIGCONT);
+  for (int rank = 0; rank < kStoppedRanks; ++rank) EXPECT_EQ(pool.reply(rank).word, "summed");
+  for (int rank = 0; rank < kStoppedRanks; ++rank) EXPECT_EQ(pool.ask(rank, "destroy").word, "destroyed");
 }
 
 class StoppedWhileJoining : public ::testing::TestWithParam<int> {};
@@ -83,14 +83,14 @@ class StoppedWhileJoining : public ::testing::TestWithParam<int> {};
 // Early on the ranks do not know each other's processes yet: then it is the time-out of joining that ends it.
 TEST_P(StoppedWhileJoining, IsNamedByAllAndTheOthersGoOn) {
   const Variables here{{"XYLEM_TIMEOUT", kSanitized ? "10" : "3"}};
-  RankPool pool(kRanks);
+  RankPool pool(kStoppedRanks);
   FaultJob job(pool);
-  pool.ask(kVictim, fmt::format("strike {} {}", GetParam(), SIGSTOP));
+  pool.ask(kStoppedVictim, fmt::format("strike {} {}", GetParam(), SIGSTOP));
   job.startJoining(newIdHex());
-  const auto when = pool.awaitStrike(kVictim);
+  const auto when = pool.awaitStrike(kStoppedVictim);
   ASSERT_TRUE(when);
-  job.expectNamed(kVictim, *when);
-  job.goOnWithout(kVictim);
+  job.expectNamed(kStoppedVictim, *when);
+  job.goOnWithout(kStoppedVictim);
   fmt::print("{}: {}\n", summary(job.reactions()), job.lastText());
 }
 

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "cli/status_text.h"
+#include "cli/status/text.h"
 #include "comm/flight_reader.h"
 #include "core/error.h"
 #include "fuzz/input.h"

@@ -26,7 +26,7 @@ std::vector<ElementId> all(const Document& document, std::string_view name) {
   return found;
 }
 
-std::string get(const Document& document, ElementId id, std::string_view name) {
+std::string attributeOf(const Document& document, ElementId id, std::string_view name) {
   const std::string* value = document.attribute(id, name);
   return value == nullptr ? "(absent)" : *value;
 }
@@ -49,7 +49,7 @@ TEST(DetectTest, GivesAsManyHostDevicesAsAskedFor) {
     const Document document = detectTopology({.hostDevices = wanted});
     EXPECT_EQ(all(document, "gpu").size(), std::max<std::size_t>(cores, static_cast<std::size_t>(wanted)));
     std::set<std::string> busIds;
-    for (const ElementId pci : all(document, "pci")) busIds.insert(get(document, pci, "busid"));
+    for (const ElementId pci : all(document, "pci")) busIds.insert(attributeOf(document, pci, "busid"));
     EXPECT_EQ(busIds.size(), all(document, "pci").size()) << "bus ids must be unique";
   }
 }
@@ -74,11 +74,11 @@ TEST(DetectTest, HostDevicesFollowTheirCores) {
   ASSERT_EQ(all(document, "cpu").size(), 2u);
   ASSERT_EQ(all(document, "gpu").size(), 6u) << "one per core, not per thread";
   for (const ElementId gpu : all(document, "gpu")) {
-    const int dev = std::stoi(get(document, gpu, "dev"));
+    const int dev = std::stoi(attributeOf(document, gpu, "dev"));
     const ElementId cpu = document[document[gpu].parent].parent;
-    EXPECT_EQ(get(document, cpu, "numaid"), std::to_string(dev / 3));
-    EXPECT_EQ(get(document, gpu, "host"), "1");
-    EXPECT_EQ(get(document, gpu, "rank"), "(absent)") << "ranks belong to a job, not to a machine";
+    EXPECT_EQ(attributeOf(document, cpu, "numaid"), std::to_string(dev / 3));
+    EXPECT_EQ(attributeOf(document, gpu, "host"), "1");
+    EXPECT_EQ(attributeOf(document, gpu, "rank"), "(absent)") << "ranks belong to a job, not to a machine";
     EXPECT_NE(document.child(gpu, "c2c"), kNoElement);
   }
 }
@@ -107,7 +107,7 @@ TEST(DetectTest, MoreDevicesThanCoresSpreadInBlocks) {
   const Document document = detectTopology({.hostDevices = 10, .root = machine.root()});
   std::map<std::string, int> perNode;
   for (const ElementId gpu : all(document, "gpu"))
-    ++perNode[get(document, document[document[gpu].parent].parent, "numaid")];
+    ++perNode[attributeOf(document, document[document[gpu].parent].parent, "numaid")];
   EXPECT_EQ(perNode["0"], 5);
   EXPECT_EQ(perNode["1"], 5);
 }
@@ -120,12 +120,12 @@ TEST(DetectTest, CpuElementCarriesTheKernelsMaskAndNcclsFamily) {
   machine.write("proc/sys/kernel/hostname", "node7");
   const Document document = detectTopology({.root = machine.root()});
   const ElementId cpu = all(document, "cpu").at(0);
-  EXPECT_EQ(get(document, cpu, "affinity"), "00000000,0000000f");
-  EXPECT_EQ(get(document, cpu, "arch"), "x86_64");
-  EXPECT_EQ(get(document, cpu, "vendor"), "AuthenticAMD");
+  EXPECT_EQ(attributeOf(document, cpu, "affinity"), "00000000,0000000f");
+  EXPECT_EQ(attributeOf(document, cpu, "arch"), "x86_64");
+  EXPECT_EQ(attributeOf(document, cpu, "vendor"), "AuthenticAMD");
   // 15 + 16 * 8: CPUID's extended family counts sixteenfold.
-  EXPECT_EQ(get(document, cpu, "familyid"), "143");
-  EXPECT_EQ(get(document, cpu, "modelid"), "49");
+  EXPECT_EQ(attributeOf(document, cpu, "familyid"), "143");
+  EXPECT_EQ(attributeOf(document, cpu, "modelid"), "49");
 }
 
 TEST(DetectTest, BlanksOfAMakersNameArePartOfIt) {
@@ -133,7 +133,7 @@ TEST(DetectTest, BlanksOfAMakersNameArePartOfIt) {
   machine.addCpus({});
   machine.write("proc/cpuinfo", "vendor_id\t:   Shanghai  \ncpu family\t: 7\nmodel\t\t: 91");
   const Document document = detectTopology({.root = machine.root()});
-  EXPECT_EQ(get(document, all(document, "cpu").at(0), "vendor"), "  Shanghai  ");
+  EXPECT_EQ(attributeOf(document, all(document, "cpu").at(0), "vendor"), "  Shanghai  ");
   const System system = buildSystem(completeForJob(document));
   EXPECT_EQ(system.cpu(system.nodes(NodeType::kCpu).front()).model, kCpuModelYongfeng);
 }
@@ -144,7 +144,7 @@ TEST(DetectTest, HostHashComesFromTheNameAndBootIdOrFromTheGivenId) {
   machine.write("proc/sys/kernel/random/boot_id", "1-2-3");
   const auto hash = [&](const std::string& id) {
     const Document document = detectTopology({.hostId = id, .root = machine.root()});
-    return get(document, all(document, "cpu").at(0), "host_hash");
+    return attributeOf(document, all(document, "cpu").at(0), "host_hash");
   };
   const std::string first = hash("");
   EXPECT_EQ(first.substr(0, 2), "0x");

@@ -50,7 +50,7 @@ class NetHosts : public ::testing::Test {
   pid_t children_[2]{};
 };
 
-int exchange(NetRank& self, int rank) {
+int exchangeOverHosts(NetRank& self, int rank) {
   const std::size_t step = self.connection->sender(0).stepBytes(Protocol::kSimple);
   std::vector<std::byte> out(step, static_cast<std::byte>(rank + 1)), in(step);
   for (int i = 0; i < 100; ++i) {
@@ -65,7 +65,7 @@ int exchange(NetRank& self, int rank) {
 }
 
 TEST_F(NetHosts, ExchangeData) {
-  start({}, false, exchange);
+  start({}, false, exchangeOverHosts);
   EXPECT_EQ(waitFor(children_[0]), 0);
   EXPECT_EQ(waitFor(children_[1]), 0);
 }
@@ -73,7 +73,7 @@ TEST_F(NetHosts, ExchangeData) {
 TEST_F(NetHosts, ExchangeDataOverIpv6AndSeveralSockets) {
   NetSetup setup;
   setup.sockets = {2, 2};
-  start(setup, true, exchange);
+  start(setup, true, exchangeOverHosts);
   EXPECT_EQ(waitFor(children_[0]), 0);
   EXPECT_EQ(waitFor(children_[1]), 0);
 }

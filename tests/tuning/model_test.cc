@@ -14,7 +14,7 @@ using testing::oneNvlinkHost;
 using testing::twoSmallHosts;
 using testing::twoSwitchedHosts;
 
-constexpr Collective kReduceAll = Collective::kAllReduce;
+constexpr Collective kModelled = Collective::kAllReduce;
 
 void expectModel(const TuningModel& model, Collective c, Algorithm a, Protocol p, float latency,
                  float bandwidth) {
@@ -25,39 +25,39 @@ void expectModel(const TuningModel& model, Collective c, Algorithm a, Protocol p
 
 TEST(TuningModel, TwoHostsByHand) {
   const TuningModel model = modelOf(twoSmallHosts());
-  expectModel(model, kReduceAll, kRing, kSimple, 59.2f, 6.667f);
-  expectModel(model, kReduceAll, kRing, kLl, 16.0f, 3.333f);
-  expectModel(model, kReduceAll, kTree, kSimple, 44.4f, 3.22f);
-  expectModel(model, kReduceAll, kTree, kLl, 18.8f, 0.847f);
+  expectModel(model, kModelled, kRing, kSimple, 59.2f, 6.667f);
+  expectModel(model, kModelled, kRing, kLl, 16.0f, 3.333f);
+  expectModel(model, kModelled, kTree, kSimple, 44.4f, 3.22f);
+  expectModel(model, kModelled, kTree, kLl, 18.8f, 0.847f);
   expectModel(model, Collective::kBroadcast, kRing, kLl, 9.3f, 5.0f);
-  EXPECT_EQ(model.excluded[kReduceAll][kRing][kLl128], Exclusion::kLl128Distance);
+  EXPECT_EQ(model.excluded[kModelled][kRing][kLl128], Exclusion::kLl128Distance);
 }
 
 TEST(TuningModel, OneHostByHand) {
   const TuningModel model = modelOf(oneNvlinkHost());
-  EXPECT_NEAR(model.bandwidth[kReduceAll][kTree][kLl128], 40.0, 1e-3);
-  EXPECT_NEAR(model.bandwidth[kReduceAll][kRing][kLl128], 49.07, 1e-2);
+  EXPECT_NEAR(model.bandwidth[kModelled][kTree][kLl128], 40.0, 1e-3);
+  EXPECT_NEAR(model.bandwidth[kModelled][kRing][kLl128], 49.07, 1e-2);
   EXPECT_NEAR(model.latency[Collective::kBroadcast][kRing][kSimple], 24.4, 1e-3);
 }
 
 TEST(TuningModel, SwitchedHostsByHand) {
   const TuningModel model = modelOf(twoSwitchedHosts());
-  expectModel(model, kReduceAll, kNvlsTree, kSimple, 53.0f, 266.667f);
-  EXPECT_NEAR(model.bandwidth[kReduceAll][kTree][kSimple], 140.76, 1e-2);
-  EXPECT_NEAR(model.bandwidth[kReduceAll][kRing][kLl], 20.8, 1e-3);
+  expectModel(model, kModelled, kNvlsTree, kSimple, 53.0f, 266.667f);
+  EXPECT_NEAR(model.bandwidth[kModelled][kTree][kSimple], 140.76, 1e-2);
+  EXPECT_NEAR(model.bandwidth[kModelled][kRing][kLl], 20.8, 1e-3);
 }
 
 TEST(TuningModel, CpusMatterToNetworkSteps) {
   TuningInput input = twoSmallHosts();
-  const float intel = modelOf(input).latency[kReduceAll][kRing][kLl];
+  const float intel = modelOf(input).latency[kModelled][kRing][kLl];
   input.vendor = CpuVendor::kAmd;
-  EXPECT_FLOAT_EQ(modelOf(input).latency[kReduceAll][kRing][kLl], intel + 4 * 1.0f);
-  EXPECT_FLOAT_EQ(modelOf(input, {{"NCCL_NET_OVERHEAD", "3000"}}).latency[kReduceAll][kRing][kLl],
+  EXPECT_FLOAT_EQ(modelOf(input).latency[kModelled][kRing][kLl], intel + 4 * 1.0f);
+  EXPECT_FLOAT_EQ(modelOf(input, {{"NCCL_NET_OVERHEAD", "3000"}}).latency[kModelled][kRing][kLl],
                   intel + 4 * 2.0f);
   // Only POWER has a slower tree over PCI.
-  const float tree = modelOf(input).latency[kReduceAll][kTree][kSimple];
+  const float tree = modelOf(input).latency[kModelled][kTree][kSimple];
   input.arch = CpuArch::kPower;
-  EXPECT_FLOAT_EQ(modelOf(input).latency[kReduceAll][kTree][kSimple], tree + 2 * (5.7f - 4.0f));
+  EXPECT_FLOAT_EQ(modelOf(input).latency[kModelled][kTree][kSimple], tree + 2 * (5.7f - 4.0f));
 }
 
 TEST(TuningModel, LatencyOfNicsCountsTwiceWithSimple) {
@@ -66,7 +66,7 @@ TEST(TuningModel, LatencyOfNicsCountsTwiceWithSimple) {
   input.graphs[GraphKind::kRing].latencyInter = 1.5f;
   const TuningModel after = modelOf(input);
   const auto grown = [&](Protocol p) {
-    return after.latency[kReduceAll][kRing][p] - before.latency[kReduceAll][kRing][p];
+    return after.latency[kModelled][kRing][p] - before.latency[kModelled][kRing][p];
   };
   EXPECT_NEAR(grown(kLl), 2 * 1.5, 1e-4);
   EXPECT_NEAR(grown(kSimple), 2 * 2 * 1.5, 1e-4);
@@ -82,7 +82,7 @@ TEST(TuningModel, ModelsPatWithOneRankPerNode) {
   expectModel(modelOf(input), kGather, kPat, kSimple, 8 + 2 * (14 / 3.5f) + 4 * 2.8f, 7 * 0.75f);
   EXPECT_EQ(modelOf(input, {{"NCCL_PAT_ENABLE", "0"}}).excluded[kGather][kPat][kSimple],
             Exclusion::kPatDisabled);
-  EXPECT_EQ(modelOf(input).excluded[kReduceAll][kPat][kSimple], Exclusion::kNotOffered);
+  EXPECT_EQ(modelOf(input).excluded[kModelled][kPat][kSimple], Exclusion::kNotOffered);
 }
 
 TEST(TuningModel, ARankAloneHasThreadsOnly) {
@@ -111,7 +111,7 @@ TEST(TuningModel, EveryZeroHasAReason) {
 
 TEST(TuningModel, Ll128NeedsEqualGpusOfCertainKindsNearTheirNics) {
   const auto why = [](const TuningInput& input, const std::map<std::string, std::string>& settings = {}) {
-    return modelOf(input, settings).excluded[kReduceAll][kRing][kLl128];
+    return modelOf(input, settings).excluded[kModelled][kRing][kLl128];
   };
   TuningInput input = twoSwitchedHosts();
   EXPECT_EQ(why(input), Exclusion::kNone);

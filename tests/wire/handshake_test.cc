@@ -25,7 +25,7 @@ struct Pair {
   FileDescriptor caller, answerer;
 };
 
-Hello helloOf(int rank) {
+Hello helloOfRank(int rank) {
   Hello hello;
   hello.purpose = Purpose::kRing;
   hello.rank = rank;
@@ -40,7 +40,7 @@ void drive(Handshake& a, Handshake& b) {
 TEST(Handshake, BothSidesAreSatisfiedAndTheHelloArrives) {
   const Pair pair;
   const Secret secret = randomSecret();
-  Handshake caller = Handshake::call(pair.caller.get(), secret, helloOf(5));
+  Handshake caller = Handshake::call(pair.caller.get(), secret, helloOfRank(5));
   Handshake answerer = Handshake::answer(pair.answerer.get(), secret);
   EXPECT_EQ(answerer.advance(), State::kUnderWay);
   drive(caller, answerer);
@@ -52,7 +52,7 @@ TEST(Handshake, BothSidesAreSatisfiedAndTheHelloArrives) {
 
 TEST(Handshake, TheCallerNoticesAWrongAnswerer) {
   const Pair pair;
-  Handshake caller = Handshake::call(pair.caller.get(), randomSecret(), helloOf(0));
+  Handshake caller = Handshake::call(pair.caller.get(), randomSecret(), helloOfRank(0));
   Handshake answerer = Handshake::answer(pair.answerer.get(), randomSecret());
   drive(caller, answerer);
   EXPECT_EQ(caller.state(), State::kFailed);
@@ -64,7 +64,7 @@ TEST(Handshake, TheCallerNoticesAWrongAnswerer) {
 TEST(Handshake, AChangedHelloIsNoticed) {
   const Pair left, right;
   const Secret secret = randomSecret();
-  Handshake caller = Handshake::call(left.caller.get(), secret, helloOf(3));
+  Handshake caller = Handshake::call(left.caller.get(), secret, helloOfRank(3));
   Handshake answerer = Handshake::answer(right.answerer.get(), secret);
   caller.advance();
   Hello hello;
@@ -83,7 +83,7 @@ TEST(Handshake, TheAnswerersProofSentBackIsNoProof) {
   const Pair pair;
   const Secret secret = randomSecret();
   Handshake answerer = Handshake::answer(pair.answerer.get(), secret);
-  const Hello hello = helloOf(1);
+  const Hello hello = helloOfRank(1);
   sendSome(pair.caller.get(), std::as_bytes(std::span(&hello, 1)));
   answerer.advance();
   std::byte answer[64];

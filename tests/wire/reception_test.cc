@@ -20,7 +20,7 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-const SocketAddress& loopback() {
+const SocketAddress& anyLoopbackPort() {
   static const SocketAddress address = SocketAddress::parse("127.0.0.1:0");
   return address;
 }
@@ -94,7 +94,7 @@ bool meets(Acceptor& acceptor, Caller& caller) {
 TEST(Reception, ACrowdThatSaysNothingKeepsNobodyOutAndTheOldestGoFirst) {
   const LogFile file;
   const Secret secret = randomSecret();
-  Acceptor acceptor(loopback(), secret, file.log());
+  Acceptor acceptor(anyLoopbackPort(), secret, file.log());
   const std::size_t many = Reception::kMostOfAKind + 100;
   std::vector<FileDescriptor> crowd;
   while (crowd.size() < many) {
@@ -116,7 +116,7 @@ TEST(Reception, ACrowdThatSaysNothingKeepsNobodyOutAndTheOldestGoFirst) {
 TEST(Reception, HellosWithoutAProofKeepNobodyOut) {
   const LogFile file;
   const Secret secret = randomSecret();
-  Acceptor acceptor(loopback(), secret, file.log());
+  Acceptor acceptor(anyLoopbackPort(), secret, file.log());
   std::vector<FileDescriptor> crowd;
   const Hello hello;
   while (crowd.size() < Reception::kMostOfAKind + 10) {
@@ -131,7 +131,7 @@ TEST(Reception, HellosWithoutAProofKeepNobodyOut) {
 
 TEST(Reception, SaysWhatStrangersDid) {
   const LogFile file;
-  Acceptor acceptor(loopback(), randomSecret(), file.log(), "Door");
+  Acceptor acceptor(anyLoopbackPort(), randomSecret(), file.log(), "Door");
   connectTo(acceptor).reset();
   const FileDescriptor browser = connectTo(acceptor);
   sendSome(browser.get(), std::as_bytes(std::span("GET / HTTP/1.0\r\n\r\n")));
@@ -158,7 +158,7 @@ TEST(Reception, SaysWhatStrangersDid) {
 TEST(Reception, LivesWithoutDescriptors) {
   const LogFile file;
   const Secret secret = randomSecret();
-  Acceptor acceptor(loopback(), secret, file.log());
+  Acceptor acceptor(anyLoopbackPort(), secret, file.log());
   const FileDescriptor first = connectTo(acceptor);
   acceptor.advance();
   Caller caller(acceptor.address(), nullptr, secret, {});
@@ -184,7 +184,7 @@ TEST(Reception, LivesWithoutDescriptors) {
 TEST(Doorman, SeesToDoorsThatNobodyLooksAt) {
   const LogFile file;
   const Secret secret = randomSecret();
-  Acceptor acceptor(loopback(), secret, file.log());
+  Acceptor acceptor(anyLoopbackPort(), secret, file.log());
   const Watched watched(acceptor.reception());
   connectTo(acceptor).reset();
   Caller caller(acceptor.address(), nullptr, secret, {});

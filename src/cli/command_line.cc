@@ -1,0 +1,270 @@
+#include "cli/command_line.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <charconv>
+#include <sstream>
+
+#include "core/edit_distance.h"
+
+namespace xylem::cli {
+namespace {
+
+CLI::Validator integerIn(std::int64_t minimum, std::int64_t maximum) {
+  const auto check = [minimum, maximum](const std::string& text) -> std::string {
+    std::int64_t value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    const bool whole = error == std::errc() && end == text.data() + text.size();
+    if (whole && value >= minimum && value <= maximum) return {};
+    return fmt::format("found `{}`, expected an integer from {} to {}", text, minimum, maximum);
+  };
+  // Without a description: the help names the range in words where it matters.
+  return CLI::Validator(check, "");
+}
+
+// CLI11 gives the value's name and what IsMember allows as `OP:{all_reduce,all_gather}`.
+void readType(const std::string& type, OptionPage& page) {
+  const std::size_t brace = type.find(":{");
+  page.value = type.substr(0, brace);
+  while (!page.value.empty() && page.value.back() == ' ') page.value.pop_back();
+  if (brace == std::string::npos) return;
+  std::istringstream words(type.substr(brace + 2, type.find('}', brace) - brace - 2));
+  for (std::string word; std::getline(words, word, ',');) page.choices.push_back(word);
+}
+
+OptionPage pageOf(const CLI::Option& option) {
+  OptionPage page;
+  for (const std::string& name : option.get_snames()) page.names.push_back("-" + name);
+  for (const std::string& name : option.get_lnames()) page.names.push_back("--" + name);
+  if (option.get_positional()) page.names = {option.get_name(true)};
+  if (option.get_items_expected_max() > 0) readType(option.get_type_name(), page);
+  page.description = option.get_description();
+  page.required = option.get_required();
+  page.repeats = option.get_items_expected_max() > 1;
+  return page;
+}
+
+CommandPage pageOf(const CLI::App& command, const std::string& name) {
+  CommandPage page{name, command.get_description(), {}, {}, command.get_footer()};
+  for (const CLI::Option* option : command.get_options())
+    (option->get_positional() ? page.positionals : page.options).push_back(pageOf(*option));
+  return page;
+}
+
+std::vector<std::string> commandNames(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* command : app.get_subcommands({})) names.push_back(command->get_name());
+  return names;
+}
+
+std::vector<std::string> optionNames(const CLI::App& command) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : command.get_options())
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  return names;
+}
+
+std::string didYouMean(const std::string& nearest) {
+  return nearest.empty() ? "" : fmt::format("; did you mean {}?", nearest);
+}
+
+// A first word that is no command, before CLI11 takes it for something else.
+std::string unknownCommand(const CLI::App& app, const std::vector<std::string>& words) {
+  if (words.empty() || words.front().starts_with('-')) return "";
+  const std::vector<std::string> names = commandNames(app);
+  for (const std::string& name : names)
+    if (name == words.front()) return "";
+  const std::string nearest = nearestWord(words.front(), names);
+  return fmt::format("there is no command `{}`{}", words.front(),
+                     nearest.empty() ? fmt::format("; the commands are {}", fmt::join(names, ", "))
+                                     : didYouMean("`" + nearest + "`"));
+}
+
+// An option that the command does not have.
+std::string unknownOption(const CLI::App& app, const std::vector<std::string>& words) {
+  const auto chosen = app.get_subcommands();
+  const CLI::App& command = chosen.empty() ? app : *chosen.front();
+  const std::vector<std::string> names = optionNames(command);
+  for (const std::string& word : words) {
+    const std::string option = word.substr(0, word.find('='));
+    if (!option.starts_with("--") || std::find(names.begin(), names.end(), option) != names.end()) continue;
+    return fmt::format("`{}` has no option {}{}", command.get_name(), option,
+                       didYouMean(nearestWord(option, names)));
+  }
+  return "";
+}
+
+// One line of what CLI11 says, with where to read on.
+std::string complaintAbout(const CLI::App& app, const CLI::ParseError& error,
+                           const std::vector<std::string>& words) {
+  const std::string option =
+      error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError) ? unknownOption(app, words) : "";
+  const auto chosen = app.get_subcommands();
+  return fmt::format("{} (see `xylem {}--help`)", option.empty() ? error.what() : option,
+                     chosen.empty() ? "" : chosen.front()->get_name() + " ");
+}
+
+}  // namespace
+
+Option& Option::value(const std::string& name) {
+  option_->type_name(name);
+  return *this;
+}
+
+Option& Option::required(bool isRequired) {
+  option_->required(isRequired);
+  return *this;
+}
+
+Option& Option::within(std::int64_t minimum, std::int64_t maximum) {
+  option_->check(integerIn(minimum, maximum));
+  return *this;
+}
+
+Option& Option::oneOf(const std::vector<std::string>& words) {
+  option_->check(CLI::IsMember(words));
+  return *this;
+}
+
+Option& Option::repeats() {
+  option_->expected(1)->take_all();
+  return *this;
+}
+
+Option& Option::takesOne() {
+  option_->allow_extra_args(false);
+  return *this;
+}
+
+Option& Option::separatedBy(char mark) {
+  option_->delimiter(mark);
+  return *this;
+}
+
+Option& Option::excludes(const Option& other) {
+  option_->excludes(other.option_);
+  return *this;
+}
+
+Option& Option::mayStandWith(const Option& other) {
+  option_->remove_excludes(other.option_);
+  other.option_->remove_excludes(option_);
+  return *this;
+}
+
+Option& Option::needs(const Option& other) {
+  option_->needs(other.option_);
+  return *this;
+}
+
+template <typename T>
+Option Command::add(const std::string& names, T& target, const std::string& help) {
+  CLI::Option* option = app_->add_option(names, target, help);
+  option->type_name("");
+  return Option(option);
+}
+
+Option Command::option(const std::string& names, int& target, const std::string& help) {
+  return add(names, target, help);
+}
+
+Option Command::option(const std::string& names, std::size_t& target, const std::string& help) {
+  return add(names, target, help);
+}
+
+Option Command::option(const std::string& names, std::string& target, const std::string& help) {
+  return add(names, target, help);
+}
+
+Option Command::option(const std::string& names, std::vector<std::string>& target, const std::string& help) {
+  return add(names, target, help);
+}
+
+Option Command::option(const std::string& names, std::vector<int>& target, const std::string& help) {
+  return add(names, target, help);
+}
+
+Option Command::flag(const std::string& names, bool& target, const std::string& help) {
+  return Option(app_->add_flag(names, target, help));
+}
+
+Option Command::get(const std::string& name) { return Option(app_->get_option(name)); }
+
+void Command::remove(const Option& option) { app_->remove_option(option.option_); }
+
+void Command::excludesOthers(Option option) {
+  for (CLI::Option* other : app_->get_options())
+    if (other != option.option_ && other != app_->get_help_ptr()) option.option_->excludes(other);
+}
+
+void Command::footer(const std::string& text) { app_->footer(text); }
+
+void Command::action(Action action) {
+  app_->callback([line = line_, action = std::move(action)] { line->chosen_ = action; });
+}
+
+void Command::actionOnProgram(std::function<int(const std::vector<std::string>& program)> act) {
+  app_->prefix_command();
+  app_->callback([app = app_, line = line_, act = std::move(act)] {
+    std::vector<std::string> program = app->remaining();
+    if (!program.empty() && program.front().starts_with('-'))
+      throw CLI::ExtrasError(app->get_name(), program);
+    // The mark ends our options; after the program's name it is a word of the program's.
+    const bool isOurs = program.empty() && !line->program_.empty();
+    program.insert(program.end(), line->program_.begin() + (isOurs ? 1 : 0), line->program_.end());
+    line->chosen_ = [act, program] { return act(program); };
+  });
+}
+
+CommandLine::CommandLine(const std::string& description, const std::string& footer,
+                         const std::string& version)
+    : app_(std::make_unique<CLI::App>(description, "xylem")) {
+  app_->set_version_flag("--version", version);
+  app_->footer(footer);
+  // After a subcommand, the name of another is an ordinary word: `xylem man plan`.
+  app_->require_subcommand(0, 1);
+}
+
+CommandLine::~CommandLine() = default;
+
+Command CommandLine::add(const std::string& name, const std::string& summary) {
+  return {app_->add_subcommand(name, summary), this};
+}
+
+std::vector<CommandPage> CommandLine::pages() const {
+  std::vector<CommandPage> pages = {pageOf(*app_, "")};
+  for (const CLI::App* command : app_->get_subcommands({}))
+    pages.push_back(pageOf(*command, command->get_name()));
+  return pages;
+}
+
+CommandLine::Parsed CommandLine::parse(const std::vector<std::string>& words) {
+  if (words.empty()) {
+    std::fputs(app_->help().c_str(), stderr);
+    return {.action = {}, .status = kBadInput, .complaint = {}};
+  }
+  if (std::string unknown = unknownCommand(*app_, words); !unknown.empty())
+    return {.action = {}, .status = kBadInput, .complaint = std::move(unknown)};
+  std::vector<std::string> ours = words;
+  if (!words.front().starts_with('-') && app_->get_subcommand(words.front())->get_prefix_command()) {
+    const auto mark = std::find(ours.begin(), ours.end(), "--");
+    program_.assign(mark, ours.end());
+    ours.erase(mark, ours.end());
+  }
+  try {
+    // CLI11 takes the words from the back.
+    app_->parse(std::vector<std::string>(ours.rbegin(), ours.rend()));
+  } catch (const CLI::Success& wanted) {
+    return {.action = {}, .status = app_->exit(wanted), .complaint = {}};  // --help, --version
+  } catch (const CLI::ParseError& error) {
+    return {.action = {}, .status = kBadInput, .complaint = complaintAbout(*app_, error, words)};
+  }
+  if (!chosen_)
+    return {.action = {}, .status = kBadInput, .complaint = "a command is needed (see `xylem --help`)"};
+  return {.action = chosen_, .status = kOk, .complaint = {}};
+}
+
+}  // namespace xylem::cli

@@ -1,0 +1,63 @@
+#include "cli/entry_point.h"
+
+#include <fmt/format.h>
+#include <signal.h>
+
+#include <cerrno>
+
+#include "cli/terminal.h"
+#include "core/error.h"
+
+namespace xylem::cli {
+namespace {
+
+constexpr const char* kExitStatus = R"(
+Exit status: 0 done; 1 the work failed, or what compares or checks found something; 2 an argument, a file or a
+variable cannot be used. `run` has its program's.
+`xylem COMMAND --help` tells about each command.)";
+
+int complain(const std::string& message, int status) {
+  const std::string line = fmt::format("{} {}\n", terminalOf(stderr).paint(Style::kRed, "xylem:"), message);
+  std::fwrite(line.data(), 1, line.size(), stderr);
+  return status;
+}
+
+// What was printed may never have arrived. A reader that went away (`| head`) is how it is meant to be.
+int finishOutput(int status) {
+  if (std::fflush(stdout) != 0) noteOutputError(errno);
+  const int error = outputError();
+  if (error == 0 || error == EPIPE) return status;
+  return complain("cannot write to standard output: " + errnoText(error), kFailed);
+}
+
+int run(CommandLine& line, const std::vector<std::string>& words) {
+  try {
+    const CommandLine::Parsed parsed = line.parse(words);
+    if (!parsed.complaint.empty()) return complain(parsed.complaint, parsed.status);
+    return parsed.action ? parsed.action() : parsed.status;
+  } catch (const InputError& error) {
+    return complain(error.what(), kBadInput);
+  } catch (const Error& error) {
+    return complain(error.what(), error.code() == ResultCode::kInvalidArgument ? kBadInput : kFailed);
+  } catch (const std::bad_alloc&) {
+    return complain("out of memory", kFailed);
+  } catch (const std::exception& error) {
+    return complain(error.what(), kFailed);
+  }
+}
+
+}  // namespace
+
+CommandLine xylemCommandLine(const std::string& examples) {
+  return {"Xylem plans and runs collective communication: NCCL's topology engine and API on any machine.",
+          "Examples:\n" + examples + kExitStatus, "xylem " XYLEM_VERSION};
+}
+
+int runCommandLine(CommandLine& line, int argc, char** argv) {
+  // A rank whose reader went away then gets EPIPE, here as on the sockets of a job, instead of ending the process
+  // without a word.
+  signal(SIGPIPE, SIG_IGN);
+  return finishOutput(run(line, {argv + 1, argv + argc}));
+}
+
+}  // namespace xylem::cli

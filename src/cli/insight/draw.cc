@@ -1,0 +1,127 @@
+// xylem draw: a plan as a page that people look at, or the machine alone as a picture.
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "cli/bound_text.h"
+#include "cli/commands.h"
+#include "cli/job_input.h"
+#include "cli/machine_input.h"
+#include "cli/machine_words.h"
+#include "cli/progress.h"
+#include "cli/terminal.h"
+#include "core/error.h"
+#include "core/text_file.h"
+#include "draw/machine_dot.h"
+#include "draw/machine_svg.h"
+#include "draw/page.h"
+#include "draw/picture_json.h"
+#include "why/why.h"
+
+namespace xylem::cli {
+namespace {
+
+struct DrawArguments {
+  JobInput job;
+  std::string output;
+  bool json = false;
+};
+
+constexpr const char* kDrawExamples = R"(Examples:
+  xylem draw dgxh100.xml -o report.html           the machine, what its channels take of each link, times by size
+  xylem draw dgxh100.xml --nodes 2 -o report.html
+                                                  a job of two such hosts: with NICs, rings and trees over hosts
+  xylem draw dgxh100.xml -o machine.svg           the machine alone, as a picture
+  xylem draw dgxh100.xml -o machine.dot           as a graph for Graphviz: dot -Tpdf machine.dot
+  xylem draw - -o here.html                       this machine
+  xylem draw dgxh100.xml --nodes 2 --json         the facts that the page shows, for programs
+  NCCL_NET_GDR_LEVEL=SYS xylem draw a40x2.xml --nodes 2 -o sys.html
+                                                  what a setting changes
+
+The page is one file without links to others: it can be mailed or put into a ticket. docs/report.md says how to read it.)";
+
+enum class Form { kPage, kSvg, kDot, kFacts };
+
+Form formOf(const DrawArguments& options) {
+  const bool named = !options.output.empty() && options.output != "-";
+  if (options.json && named && !options.output.ends_with(".json"))
+    throw InputError({"--output", 0}, "`" + options.output + "` with --json", "a name that ends in .json");
+  if (options.json || options.output.ends_with(".json")) return Form::kFacts;
+  if (options.output.empty() || options.output == "-" || options.output.ends_with(".html") ||
+      options.output.ends_with(".htm"))
+    return Form::kPage;
+  if (options.output.ends_with(".svg")) return Form::kSvg;
+  if (options.output.ends_with(".dot") || options.output.ends_with(".gv")) return Form::kDot;
+  throw InputError({"--output", 0}, "`" + options.output + "`",
+                   "a name that ends in .html, .svg, .dot or .json");
+}
+
+std::vector<Optimality> optimalityOf(const Plan& plan) {
+  std::vector<Optimality> all;
+  for (std::size_t view = 0; view < plan.hostPlans.size(); ++view) {
+    const HostPlan& host = *plan.hostPlans[view];
+    for (const PlanBound& bound : boundsOf(plan, host)) {
+      std::string what = plural(bound.kind);
+      if (plan.hostPlans.size() > 1) what += fmt::format(", view {}", view);
+      all.push_back({std::move(what), static_cast<float>(bound.achieved),
+                     static_cast<float>(bound.bound.bandwidth), limitText(bound.bound, host.system())});
+    }
+  }
+  return all;
+}
+
+// The file's name without its folder.
+std::string titleOf(const JobInput& job) {
+  const std::string name = jobName(job);
+  return name.substr(name.rfind('/') + 1);
+}
+
+std::string textOf(const Picture& picture, Form form) {
+  if (form == Form::kFacts) return pictureJson(picture);
+  if (form == Form::kPage) return pageHtml(picture);
+  // Of a job of several kinds of hosts the first.
+  const HostPicture& host = picture.hosts.front();
+  return form == Form::kDot ? machineDot(host) : machineSvg(host, layOut(host), {.standalone = true});
+}
+
+int runDraw(const DrawArguments& options) {
+  const Form form = formOf(options);
+  const bool toStdout = options.output.empty() || options.output == "-";
+  if (form == Form::kPage && toStdout && terminalOf(stdout).interactive)
+    throw InputError({"--output", 0}, "no file for the page",
+                     "-o report.html, or standard output that is no terminal");
+  const Settings settings = readSettings();
+  const PlanRequest request = readJob(options.job, settings);
+  const std::string text = [&] {
+    Progress progress(fmt::format("planning {}", jobName(options.job)));
+    const Inquiry inquiry(request, settings);
+    progress.say(fmt::format("drawing {}", jobName(options.job)));
+    const Picture picture = drawPicture(
+        inquiry, {.title = titleOf(options.job),
+                  .describe = nodeDetail,
+                  .optimality = form == Form::kPage || form == Form::kFacts ? optimalityOf(inquiry.plan())
+                                                                            : std::vector<Optimality>{},
+                  .answers = form == Form::kPage});
+    return textOf(picture, form);
+  }();
+  if (toStdout)
+    writeOut(text);
+  else
+    writeFile(options.output, text);
+  return kOk;
+}
+
+}  // namespace
+
+void addDraw(CommandLine& line) {
+  const auto options = std::make_shared<DrawArguments>();
+  Command command = line.add("draw", "draw a plan as a page: links and how full they are, rings, times, reasons");
+  addJobOptions(command, options->job);
+  command.option("-o,--output", options->output, "write to FILE: .html, .svg, .dot or .json says what")
+      .value("FILE");
+  command.flag("--json", options->json, "write the page's facts as JSON");
+  command.footer(kDrawExamples);
+  command.action([options] { return runDraw(*options); });
+}
+
+}  // namespace xylem::cli

@@ -1,0 +1,86 @@
+// xylem lint: what is wrong or doubtful about a topology file, and what to write instead.
+#include "lint/lint.h"
+
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "cli/commands.h"
+#include "cli/machine_input.h"
+#include "cli/machine_words.h"
+#include "cli/terminal.h"
+
+namespace xylem::cli {
+namespace {
+
+struct LintArguments {
+  std::string file;
+  bool notes = true;
+  bool json = false;
+};
+
+constexpr std::size_t kMostLines = 6;
+
+constexpr const char* kLintExamples = R"(Examples:
+  xylem lint vm.xml              every finding with its line, and what to write instead
+  xylem lint vm.xml --no-notes   errors and warnings alone
+  xylem lint -                   what this machine looks like to NCCL
+  xylem lint vm.xml --json       for programs, in the format xylem-lint-1
+
+Errors: the file is refused, or a device of it is lost. Warnings: it is accepted, but hardly means what was
+meant. Exit status: 0 neither of them (there may be notes), 1 some, 2 the file or an argument cannot be used.)";
+
+std::string placeText(const LintReport& report, const Finding& finding) {
+  std::string text = report.file;
+  for (std::size_t i = 0; i < finding.lines.size() && i < kMostLines; ++i)
+    text += fmt::format("{}{}", i == 0 ? ":" : ",", finding.lines[i]);
+  if (finding.lines.size() > kMostLines)
+    text += fmt::format(" and {} more", finding.lines.size() - kMostLines);
+  return text;
+}
+
+Style styleOf(Severity severity) {
+  switch (severity) {
+    case Severity::kError:
+      return Style::kRed;
+    case Severity::kWarning:
+      return Style::kYellow;
+    default:
+      return Style::kBlue;
+  }
+}
+
+std::string textOf(const LintReport& report, bool notes, const Terminal& screen) {
+  std::string text = fmt::format(
+      "{}: {}, {}, {}\n", report.file, counted(report.count(Severity::kError), "error"),
+      counted(report.count(Severity::kWarning), "warning"), counted(report.count(Severity::kNote), "note"));
+  for (const Finding& finding : report.findings) {
+    if (finding.severity == Severity::kNote && !notes) continue;
+    text += fmt::format("\n{}: {} {}\n  found  {}\n  fix    {}\n", placeText(report, finding),
+                        screen.paint(styleOf(finding.severity), name(finding.severity)),
+                        screen.paint(Style::kDim, finding.rule), finding.found, finding.fix);
+  }
+  return text;
+}
+
+int runLint(const LintArguments& options) {
+  const LintReport report = isThisMachine(options.file)
+                                ? lintTopology(writeTopology(detectMachine(readSettings())), "this machine")
+                                : lintTopologyFile(options.file);
+  writeOut(options.json ? lintJson(report) : textOf(report, options.notes, terminalOf(stdout)));
+  return report.isClean() ? kOk : kFailed;
+}
+
+}  // namespace
+
+void addLint(CommandLine& line) {
+  const auto options = std::make_shared<LintArguments>();
+  Command command = line.add("lint", "check a topology file: what is wrong, where, what to write instead");
+  command.option("FILE", options->file, "topology XML; - for this machine").required();
+  command.flag("!--no-notes", options->notes, "leave out what is only good to know");
+  command.flag("--json", options->json, "print JSON");
+  command.footer(kLintExamples);
+  command.action([options] { return runLint(*options); });
+}
+
+}  // namespace xylem::cli

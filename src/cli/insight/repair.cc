@@ -1,0 +1,187 @@
+// xylem repair: which single change would make a job faster.
+#include "whatif/repair.h"
+
+#include <fmt/format.h>
+
+#include <map>
+#include <memory>
+
+#include "cli/commands.h"
+#include "cli/job_input.h"
+#include "cli/machine_input.h"
+#include "cli/machine_words.h"
+#include "cli/progress.h"
+#include "cli/table.h"
+#include "core/text_file.h"
+
+namespace xylem::cli {
+namespace {
+
+struct RepairArguments {
+  JobInput job;
+  std::string output;
+  bool all = false;
+  bool json = false;
+};
+
+constexpr std::size_t kMostRepairs = 8;
+constexpr std::size_t kMostNets = 8;
+constexpr float kNearlyAll = 0.9f;
+
+constexpr const char* kRepairExamples = R"(Examples:
+  xylem repair vm.xml --nodes 2           what holds this machine back, and which single change helps most
+  xylem repair dgxh100.xml --nodes 16 --all
+                                          every change that helps, not only the best
+  xylem repair vm.xml --nodes 2 -o fixed.xml
+                                          and the machine with the first of them as a file
+  xylem repair vm.xml --nodes 2 --json    for programs, in the format xylem-repair-1
+
+Tried are variables, GPU Direct RDMA of a card or of all, cards in other places, PCI links as wide and as fast as
+the best of their kind, NVLinks that are fewer than those of other GPUs. `xylem whatif` shows what follows from
+each. Exit status: 0 nothing would help, 1 something would, 2 an argument, a file or a variable cannot be used.)";
+
+std::string stateText(const System& system, const NetState& state) {
+  if (state.nearestGpu == kNoNode || state.narrowest == kNoLink) return "no GPU reaches it";
+  const Link& link = system.link(state.narrowest);
+  std::string text = fmt::format("{} from the nearest GPU, {:.1f} GB/s", name(state.type), state.bandwidth);
+  // What its own link to the network has, less what any PCI link takes of it, is all it can do.
+  if (state.sharers > 1 || state.bandwidth < kNearlyAll * system.net(state.net).bandwidth)
+    text += fmt::format("; {:.1f} from {} to {}", link.bandwidth, nodeLabel(system, link.from),
+                        nodeLabel(system, link.to));
+  if (state.sharers > 1) text += fmt::format(" for {}", counted(state.sharers, "NET"));
+  if (state.twin != kNoNode)
+    text += fmt::format("; its port is that of {} (guid)", nodeLabel(system, state.twin));
+  return state.gdr.empty() ? text : text + "; " + state.gdr;
+}
+
+std::string netsText(const Plan& plan, const Terminal& screen) {
+  const System& system = plan.hostOf(0).system();
+  const std::vector<NetState> states = netStates(plan);
+  if (states.empty()) return "";
+  std::map<std::pair<bool, std::string>, std::vector<std::string>> alike;
+  std::vector<std::pair<bool, std::string>> order;
+  for (const NetState& state : states) {
+    std::pair<bool, std::string> key(state.used, stateText(system, state));
+    if (!alike.contains(key)) order.push_back(key);
+    alike[key].push_back(std::to_string(system.net(state.net).dev));
+  }
+  std::string text = '\n' + screen.paint(Style::kBold, "NETs of a host, and whether a ring uses them") + '\n';
+  Table table({{"used"}, {"NET"}, {"how it stands"}});
+  for (const auto& key : order) {
+    const std::vector<std::string>& nets = alike[key];
+    std::string list;
+    for (std::size_t i = 0; i < nets.size() && i < kMostNets; ++i) list += (i == 0 ? "" : ",") + nets[i];
+    if (nets.size() > kMostNets) list += fmt::format(" and {} more", nets.size() - kMostNets);
+    table.add({{key.first ? "yes" : "no", key.first ? Style::kGreen : Style::kRed}, {list}, {key.second}});
+  }
+  return text + table.text(screen, 2);
+}
+
+std::string summary(const RepairSearch& search) {
+  std::string text;
+  for (std::size_t i = 0; i < search.scores().size(); ++i)
+    text += fmt::format("{}{}: {:.1f}", i == 0 ? "" : ", ", scoreKinds()[i].title, search.scores()[i]);
+  const Plan& plan = search.before();
+  const int nets = plan.hostOf(0).system().count(NodeType::kNet);
+  if (nets > 0) text += fmt::format("; rings use {} of {}", netsUsed(plan), counted(nets, "NET"));
+  return text;
+}
+
+// Changes of other devices that do the same are one row.
+struct RepairRow {
+  const Repair* repair;
+  int alike = 0;
+};
+
+std::vector<RepairRow> rowsOf(const std::vector<Repair>& found, bool all) {
+  std::vector<RepairRow> rows;
+  std::map<std::string, std::size_t> known;
+  for (const Repair& repair : found) {
+    std::string key = repair.candidate.edit.substr(0, repair.candidate.edit.find(' '));
+    for (const double score : repair.after) key += fmt::format(" {:.1f}", score);
+    if (all || repair.candidate.devices != 1) key = repair.candidate.edit;
+    const auto [place, isNew] = known.emplace(key, rows.size());
+    if (isNew)
+      rows.push_back({&repair});
+    else
+      ++rows[place->second].alike;
+  }
+  return rows;
+}
+
+std::string repairsText(const RepairSearch& search, const RepairArguments& options, const Terminal& screen) {
+  const std::vector<Repair> found = search.found();
+  const bool unusedNets = search.before().job().hosts() == 1 &&
+                          search.before().hostPlans.front()->system().count(NodeType::kNet) > 0;
+  if (found.empty())
+    return fmt::format(
+        "\nNone of {} would help.\n{}", counted(search.tried(), "single change") + " that were tried",
+        unusedNets ? "A job on one host uses no NICs: --nodes 2 asks about one that does.\n" : "");
+  std::string text =
+      '\n' +
+      screen.paint(Style::kBold, fmt::format("What would help, of {} single changes tried", search.tried())) +
+      '\n';
+  std::vector<Column> columns;
+  for (const ScoreKind& kind : scoreKinds()) columns.push_back({kind.title, Align::kRight});
+  columns.push_back({"NETs", Align::kRight});
+  columns.push_back({"change"});
+  columns.push_back({"edit"});
+  Table table(columns);
+  const std::vector<RepairRow> rows = rowsOf(found, options.all);
+  for (std::size_t i = 0; i < rows.size() && (options.all || i < kMostRepairs); ++i) {
+    const Repair& repair = *rows[i].repair;
+    std::vector<Cell> row;
+    for (const double score : repair.after) row.push_back({fmt::format("{:.1f}", score)});
+    row.push_back({std::to_string(repair.netsUsed)});
+    row.push_back(
+        {repair.candidate.what + (rows[i].alike > 0 ? fmt::format(", or {} alike", rows[i].alike) : "")});
+    row.push_back({fmt::format("'{}'", repair.candidate.edit), Style::kGreen});
+    table.add(std::move(row));
+  }
+  text += table.text(screen, 2);
+  if (!options.all && rows.size() > kMostRepairs)
+    text += fmt::format("  and {} more (--all)\n", rows.size() - kMostRepairs);
+  const std::string hosts =
+      search.before().job().hosts() > 1 ? fmt::format(" --nodes {}", search.before().job().hosts()) : "";
+  text += fmt::format("\nThe first: {}\nIts effect: xylem whatif {}{} '{}' (with -o, written)\n",
+                      found[0].candidate.todo, options.job.file, hosts, found[0].candidate.edit);
+  return text;
+}
+
+int runRepair(const RepairArguments& options) {
+  const Settings settings = readSettings();
+  const std::string machine = machineName(options.job.file);
+  Progress progress(fmt::format("planning {}", machine));
+  RepairSearch search(readJob(options.job, settings), settings);
+  while (search.next()) progress.say(fmt::format("change {} of {}", search.tried(), search.total()));
+  const bool writes = !options.output.empty() && !search.found().empty();
+  if (writes) writeFile(options.output, writeTopology(search.withFirst().document));
+  if (options.json) {
+    writeOut(repairJson(search, machine));
+  } else {
+    const Terminal screen = terminalOf(stdout);
+    const Plan& plan = search.before();
+    writeOut(fmt::format("{}: {} on {}\n{}\n", screen.paint(Style::kBold, machine),
+                         counted(plan.job().ranks(), "rank"), counted(plan.job().hosts(), "host"),
+                         summary(search)) +
+             netsText(plan, screen) + repairsText(search, options, screen));
+    if (writes) writeOut(fmt::format("The machine with the first of them is in {}.\n", options.output));
+  }
+  return search.found().empty() ? kOk : kFailed;
+}
+
+}  // namespace
+
+void addRepair(CommandLine& line) {
+  const auto options = std::make_shared<RepairArguments>();
+  Command command = line.add("repair", "which single change to a machine or a setting would help most");
+  addMachineOptions(command, options->job);
+  command.option("-o,--output", options->output, "write the machine with the first change to FILE")
+      .value("FILE");
+  command.flag("--all", options->all, "every change that helps");
+  command.flag("--json", options->json, "print JSON, in the format xylem-repair-1");
+  command.footer(kRepairExamples);
+  command.action([options] { return runRepair(*options); });
+}
+
+}  // namespace xylem::cli

@@ -1,0 +1,126 @@
+// xylem whatif: what would follow from changes to a machine or its settings.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "channels/graph_file.h"
+#include "cli/commands.h"
+#include "cli/insight/diff_text.h"
+#include "cli/job_input.h"
+#include "cli/machine_input.h"
+#include "cli/progress.h"
+#include "cli/table.h"
+#include "core/text_file.h"
+#include "diff/json.h"
+#include "topology/complete.h"
+#include "whatif/apply.h"
+#include "whatif/score.h"
+
+namespace xylem::cli {
+namespace {
+
+struct WhatifArguments {
+  JobInput job;
+  std::vector<std::string> edits;
+  std::string output;
+  DiffView view;
+  bool json = false;
+};
+
+constexpr const char* kWhatifExamples =
+    R"(GPUs are gpu3 (rank 3 of the host), dev3 or a bus id; NICs net1, mlx5_1 or a bus id; switches go by bus id, CPUs
+as numa0. `gpus`, `nets` and `switches` stand for all of them.
+
+Examples:
+  xylem whatif dgxh100.xml --nodes 2 'remove net1'       a card fails
+  xylem whatif dgx1v.xml 'nvlink gpu0 gpu3 x1'           links are down
+  xylem whatif dgxa100.xml --nodes 2 'width net1 x4' 'set NCCL_CROSS_NIC=1'
+                                                         one change after the other
+  xylem whatif vm.xml --nodes 2 'move nets beside gpus' -o fixed.xml
+                                                         and the changed machine as a file
+
+Exit status, with -o too: 0 the plan stays the same, 1 it changes, 2 an argument, a file or a variable cannot be used.)";
+
+std::string editsText() {
+  std::string text = "Edits, each as one argument:\n";
+  for (const EditForm& form : editForms()) text += fmt::format("  {:<26}{}\n", form.form, form.help);
+  return text + "\n";
+}
+
+std::string scoresText(const Scores& before, const Scores& after, const Terminal& screen) {
+  Table table({{"bandwidth"}, {"A", Align::kRight}, {"B", Align::kRight}});
+  for (std::size_t i = 0; i < before.size(); ++i)
+    table.add({{scoreKinds()[i].title},
+               {fmt::format("{:.1f}", before[i])},
+               {fmt::format("{:.1f}", after[i]), after[i] < before[i] ? Style::kRed : Style::kGreen}});
+  return '\n' + table.text(screen, 2);
+}
+
+std::string withScores(const std::string& diff, const Scores& before, const Scores& after) {
+  auto json = nlohmann::ordered_json::parse(diff);
+  for (std::size_t i = 0; i < before.size(); ++i)
+    json["bandwidth"][scoreKinds()[i].key] = {{"before", before[i]}, {"after", after[i]}};
+  return json.dump(1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+}
+
+int runWhatif(const WhatifArguments& options) {
+  std::vector<Edit> edits;
+  for (const std::string& text : options.edits) edits.push_back(parseEdit(text));
+  if (edits.empty())
+    throw InputError({"arguments", 0}, "no edit",
+                     "at least one, such as 'remove net1' (see `xylem whatif --help`)");
+  const Settings settings = readSettings();
+  PlanRequest before = readJob(options.job, settings);
+  before.hosts.front().topology =
+      std::make_shared<const Document>(completeForJob(*before.hosts.front().topology));
+  Edited edited = applyEdits({*before.hosts.front().topology, settings}, edits);
+  const std::string changed = writeTopology(edited.document);
+  PlanRequest after = before;
+  after.hosts.front().topology = std::make_shared<const Document>(std::move(edited.document));
+  std::vector<std::string> remarks;
+  after.graphFile = graphFileOf(edited.settings, &remarks);
+  for (const std::string& remark : remarks) warn(remark);
+
+  const std::string machine = machineName(options.job.file);
+  Progress progress(fmt::format("planning {}", machine));
+  const Plan planBefore = planJob(before, settings);
+  progress.say(fmt::format("planning {} as it would be", machine));
+  const Plan planAfter = planJob(after, edited.settings);
+  progress.say("comparing");
+  warnOfMissingNics(planAfter);
+  if (!options.output.empty()) writeFile(options.output, changed);
+  PlanFacts a = factsOf(planBefore, before);
+  PlanFacts b = factsOf(planAfter, after);
+  a.title = machine;
+  b.title = machine;
+  for (std::size_t i = 0; i < edits.size(); ++i) b.title += (i == 0 ? ", " : "; ") + edits[i].text;
+  const PlanDiff diff = comparePlans(a, b);
+  const Scores scoresA = scoresOf(planBefore);
+  const Scores scoresB = scoresOf(planAfter);
+  if (options.json) {
+    writeOut(withScores(diffToJson(diff, a.title, b.title), scoresA, scoresB));
+  } else {
+    const Terminal screen = terminalOf(stdout);
+    writeOut(diffText(diff, a, b, options.view, screen) + scoresText(scoresA, scoresB, screen));
+    if (!options.output.empty()) writeOut(fmt::format("\nThe changed machine is in {}.\n", options.output));
+  }
+  return diff.samePlan() ? kOk : kFailed;
+}
+
+}  // namespace
+
+void addWhatif(CommandLine& line) {
+  const auto options = std::make_shared<WhatifArguments>();
+  Command command = line.add("whatif", "what would follow from changes to a machine or its settings");
+  addMachineOptions(command, options->job);
+  command.option("EDIT", options->edits, "a change, see below; several follow each other");
+  command.option("-o,--output", options->output, "write the changed machine to FILE").value("FILE");
+  command.flag("--all", options->view.all, "cut no lists");
+  command.flag("--json", options->json, "print JSON, in the format xylem-diff-1 with `bandwidth`");
+  command.footer(editsText() + kWhatifExamples);
+  command.action([options] { return runWhatif(*options); });
+}
+
+}  // namespace xylem::cli

@@ -1,0 +1,224 @@
+// xylem perf: how fast collectives are here, and whether they are right.
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <memory>
+
+#include "cli/size_text.h"
+#include "cli/commands.h"
+#include "cli/perf/job.h"
+#include "cli/perf/options.h"
+#include "cli/perf/report.h"
+#include "cli/terminal.h"
+#include "core/error.h"
+#include "launch/launched_process.h"
+
+namespace xylem::cli {
+namespace {
+
+constexpr int kMaxLocalRanks = 1024;  // on one machine
+constexpr int kMostRepetitions = 1'000'000;
+
+// As written.
+struct PerfArguments {
+  std::string collective;
+  std::string begin = "8", end = "64M", step;
+  std::string type = "float", op = "sum", memory = "cuda";
+  std::size_t factor = 2;
+  int processes = 0;  // 0: not given
+  int average = 1, blocking = 0, cpuTime = 0, registers = 0, graphs = 0;
+  PerfOptions perf;
+};
+
+constexpr const char* kPerfExamples = R"(Examples:
+  xylem perf all_reduce -p 4                       4 ranks, a process each, 8 bytes to 64 MB
+  xylem perf alltoall -t 2 -g 4                    one process, 2 threads, 4 ranks each
+  xylem perf all_gather -p 8 -b 1M -e 1M -d half   one size, 16-bit floats
+  xylem perf reduce -p 2 -b 4 -e 64 -i 4 -d all -o all -r -1
+                                                   every type, operation and root
+  xylem run -n 4 --hosts a:2,b:2 -- xylem perf all_reduce
+                                                   a process of a job each
+  xylem perf all_reduce -p 4 --json | jq .avg_busbw_gbs
+  mpirun -n 4 xylem perf all_reduce                the same under MPI's launchers
+  NCCL_DEBUG=INFO xylem perf all_reduce -p 2       with NCCL's log lines
+
+Options, columns and factors are those of nccl-tests. There are processes * threads * gpus ranks. Under a
+launcher (xylem run, mpirun, mpiexec, srun, torchrun) each process is one of the launcher's, and they meet through
+it, or where NCCL_COMM_ID says.
+
+Every element of every result is compared with one that was computed without the library; alltoall and sendrecv
+cannot be done in place (N/A). algbw is the size divided by the time, busbw is what each rank's link carries for it:
+algbw * 2(n-1)/n for all_reduce, (n-1)/n where blocks go to or come from all, and 1 for the others. Sizes take
+K, M and G (powers of 1024); GB/s are 1e9 bytes per second.)";
+
+// The values whose names are `wanted`, or all of them.
+template <typename Value>
+std::vector<Value> named(const std::string& wanted, int count, const std::string& option) {
+  std::vector<Value> found;
+  std::string names;
+  for (int i = 0; i < count; ++i) {
+    const auto value = static_cast<Value>(i);
+    if (wanted == "all" || wanted == name(value)) found.push_back(value);
+    names += std::string(name(value)) + ", ";
+  }
+  if (found.empty()) throw InputError({option, 0}, "`" + wanted + "`", names + "or all");
+  return found;
+}
+
+void resolveSizes(const PerfArguments& options, PerfOptions& perf) {
+  perf.minBytes = parseBytes(options.begin, "-b");
+  perf.maxBytes = parseBytes(options.end, "-e");
+  if (!options.step.empty()) {
+    perf.stepBytes = parseBytes(options.step, "-i");
+    if (perf.stepBytes == 0) throw InputError({"-i", 0}, "`" + options.step + "`", "at least 1 byte");
+  }
+  perf.stepFactor = options.factor;
+  if (perf.minBytes == 0) throw InputError({"-b", 0}, "`" + options.begin + "`", "at least 1 byte");
+  if (perf.minBytes > perf.maxBytes)
+    throw InputError({"-b", 0}, options.begin + " with -e " + options.end,
+                     "a first size that is not above the last");
+}
+
+void checkRanks(const PerfOptions& perf) {
+  const int ranks = perf.ranks();
+  if (perf.root >= ranks)
+    throw InputError({"-r", 0}, fmt::format("root {} of {} ranks", perf.root, ranks),
+                     fmt::format("a rank from 0 to {}, or -1 for each in turn", ranks - 1));
+  if (perf.collective != PerfCollective::kHypercube) return;
+  if ((ranks & (ranks - 1)) != 0)
+    throw InputError({"hypercube", 0}, fmt::format("{} ranks", ranks), "a power of two");
+  if (perf.aggregated > 1)
+    throw InputError({"-m", 0}, "hypercube",
+                     "another operation: its steps need each other, so no group has all");
+}
+
+PerfOptions resolve(const PerfArguments& options, const std::optional<LaunchedProcess>& launch) {
+  PerfOptions perf = options.perf;
+  perf.collective = named<PerfCollective>(options.collective, kPerfCollectives, "OP").front();
+  resolveSizes(options, perf);
+  perf.types = named<DataType>(options.type, kDataTypes, "-d");
+  perf.ops = named<PerfOperator>(options.op, kPerfOperators, "-o");
+  perf.memory = named<PerfMemory>(options.memory, kPerfMemories, "--memory").front();
+  perf.average = static_cast<PerfAverage>(options.average);
+  perf.blocking = options.blocking != 0;
+  perf.cpuTime = options.cpuTime != 0;
+  perf.registers = options.registers != 0;
+  if (options.graphs != 0)
+    throw InputError({"-G", 0}, std::to_string(options.graphs),
+                     "0: the host device has no graphs that could be captured and launched");
+  if (launch)
+    perf.processes = launch->size;
+  else if (options.processes > 0)
+    perf.processes = options.processes;
+  else
+    perf.processes = perf.ranksPerProcess() > 1 ? 1 : 2;
+  const auto local = std::int64_t{launch ? launch->localSize : perf.processes} * perf.threads * perf.gpus;
+  if (local > kMaxLocalRanks)
+    throw InputError({"-p, -t, -g", 0}, fmt::format("{} ranks on this machine", local),
+                     fmt::format("at most {}", kMaxLocalRanks));
+  checkRanks(perf);
+  return perf;
+}
+
+int runPerf(const PerfArguments& options) {
+  // Who asks for processes gets them, whatever the environment says.
+  const auto launch = options.processes > 0 ? std::nullopt : launchedProcess(std::getenv);
+  const PerfOptions perf = resolve(options, launch);
+  PerfReport report(perf, terminalOf(stdout));
+  if (launch) {
+    const std::uint64_t wrong = runPerfLaunched(perf, *launch, report);
+    if (launch->rank == 0) report.finish();
+    return wrong == 0 ? kOk : kFailed;
+  }
+  // These processes pass the id round; where a launcher's job meets, others of it may listen.
+  unsetenv("NCCL_COMM_ID");
+  PerfJob job(perf);
+  job.run(report);
+  report.finish();
+  return report.wrong() == 0 ? kOk : kFailed;
+}
+
+void addShape(Command& command, PerfArguments& o) {
+  command.option("-p,--processes", o.processes, "processes to start (default 2; 1 with -t or -g)")
+      .value("N")
+      .within(1, kMaxLocalRanks);
+  command.option("-t,--nthreads", o.perf.threads, "threads per process (default 1)")
+      .value("N")
+      .within(1, kMaxLocalRanks);
+  command.option("-g,--ngpus", o.perf.gpus, "ranks per thread (default 1)")
+      .value("N")
+      .within(1, kMaxLocalRanks);
+  command.option("-b,--minbytes", o.begin, "first size (default 8)").value("SIZE");
+  command.option("-e,--maxbytes", o.end, "last size (default 64M)").value("SIZE");
+  Option step =
+      command.option("-i,--stepbytes", o.step, "add this from size to size").value("SIZE");
+  command.option("-f,--stepfactor", o.factor, "or multiply by this (default 2)")
+      .value("N")
+      .within(2, 1 << 20)
+      .excludes(step);
+}
+
+void addWhat(Command& command, PerfArguments& o) {
+  command.option("-d,--datatype", o.type, "type of the elements, or all (default float)")
+      .value("TYPE");
+  command.option("-o,--op", o.op, "sum, prod, max, min, avg, mulsum or all (default sum)")
+      .value("OP");
+  command.option("-r,--root", o.perf.root, "root, or -1 for each in turn (default 0)")
+      .value("RANK")
+      .within(-1, 1 << 20);
+  command
+      .option("--memory", o.memory, "buffers from malloc, cuda(Malloc) or nccl(MemAlloc) (default cuda)")
+      .value("KIND");
+}
+
+void addHow(Command& command, PerfArguments& o) {
+  const auto flag = [&command](const char* name, int& value, const char* help) {
+    command.option(name, value, help).value("0|1").within(0, 1);
+  };
+  command.option("-n,--iters", o.perf.iterations, "operations measured (default 20)")
+      .value("N")
+      .within(1, kMostRepetitions);
+  command.option("-w,--warmup_iters", o.perf.warmup, "operations before that (default 5)")
+      .value("N")
+      .within(0, kMostRepetitions);
+  command.option("-m,--agg_iters", o.perf.aggregated, "do each so often in one group (default 1)")
+      .value("N")
+      .within(1, kMostRepetitions);
+  command.option("-c,--check", o.perf.checks, "results to check; 0: none (default 1)")
+      .value("N")
+      .within(0, kMostRepetitions);
+  flag("-z,--blocking", o.blocking, "1: wait after each operation (default 0)");
+  command
+      .option("-a,--average", o.average,
+                  "time of 0: rank 0, 1: all on average, 2: the fastest, 3: the slowest (default 1)")
+      .value("0-3")
+      .within(0, 3);
+  flag("-C,--report_cputime", o.cpuTime, "1: the time until all is enqueued (default 0)");
+  flag("-R,--local_register", o.registers, "1: register the buffers (default 0)");
+  command.option("-G,--cudagraph", o.graphs, "not supported; 0").value("N");
+  command
+      .option("-T,--timeout", o.perf.timeoutSeconds,
+                  "give up when nothing is done for so long; 0: never (default 300)")
+      .value("SECONDS")
+      .within(0, 86400);
+  command.flag("--json", o.perf.json, "print JSON");
+}
+
+}  // namespace
+
+void addPerf(CommandLine& line) {
+  const auto o = std::make_shared<PerfArguments>();
+  Command command = line.add("perf", "measure collectives, and check their results");
+  std::vector<std::string> names;
+  for (int i = 0; i < kPerfCollectives; ++i) names.emplace_back(name(static_cast<PerfCollective>(i)));
+  command.option("OP", o->collective, "what to measure: " + fmt::format("{}", fmt::join(names, ", ")))
+      .required()
+      .oneOf(names);
+  addShape(command, *o);
+  addWhat(command, *o);
+  addHow(command, *o);
+  command.footer(kPerfExamples);
+  command.action([o] { return runPerf(*o); });
+}
+
+}  // namespace xylem::cli

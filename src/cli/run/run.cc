@@ -1,0 +1,172 @@
+// xylem run: a program on several ranks, here and on other hosts.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <memory>
+#include <string_view>
+
+#include "cli/commands.h"
+#include "cli/run/binding.h"
+#include "cli/run/environment.h"
+#include "cli/run/hosts.h"
+#include "cli/run/job.h"
+#include "cli/run/remote.h"
+#include "core/error.h"
+#include "core/settings.h"
+
+namespace xylem::cli {
+namespace {
+
+constexpr int kMaxRanks = 4096;
+constexpr int kMostSeconds = 30 * 86400;
+constexpr const char* kSsh = "ssh -o BatchMode=yes {host}";
+
+struct RunArguments {
+  int ranks = 0;
+  std::string hosts, launcher;
+  std::vector<std::string> exports;
+  bool noPrefix = false;
+  std::string bind = "none";
+  int port = 0, timeout = 0, grace = 5;
+};
+
+constexpr const char* kRunExamples = R"(Examples:
+  xylem run -n 4 -- ./program --fast           4 ranks on this machine
+  xylem run --hosts a:2,b:2 -- ./program       ranks 0 and 1 on a, 2 and 3 on b, by ssh
+  xylem run -n 8 --hosts a,b -x PATH -- ./program
+                                               4 on each, with this PATH
+  NCCL_COMM_ID=10.213.0.1:9999 xylem run --hosts red:1,blue:1 --launcher "ip netns exec {host}" -x NCCL_HOSTID={host} -- ./program
+                                               in network namespaces, which have no names to meet at
+  xylem run -n 2 --timeout 60 -- ./program || echo "failed with $?"
+
+Every rank has RANK, WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE, MASTER_ADDR and MASTER_PORT, what Open MPI and MPICH
+call these, NCCL_COMM_ID, so that ncclGetUniqueId gives the same id everywhere, and XYLEM_SECRET, which only the
+job's ranks know. Ranks on other hosts also get this shell's NCCL_* and XYLEM_* variables and what -x names; they
+start in a folder of the same name.
+
+Every line of output gets its rank in front. Standard input goes to rank 0, if that runs here. When a rank fails,
+the others are told to end (SIGTERM), and killed if they do not; so they are when this command is interrupted.
+Exit status: that of the rank that failed first, 128 and more for signals; 124 when time was up.)";
+
+// The program as the shell would find it; only to say early, and once, that it is not there.
+void requireProgram(const std::string& program) {
+  if (program.find('/') != std::string::npos) {
+    if (access(program.c_str(), X_OK) == 0) return;
+  } else {
+    const char* variable = std::getenv("PATH");
+    const std::string_view path = variable == nullptr ? "/usr/bin:/bin" : variable;
+    for (std::size_t at = 0; at <= path.size();) {
+      const std::size_t end = std::min(path.find(':', at), path.size());
+      const std::string folder(path.substr(at, end - at));
+      if (access(((folder.empty() ? "." : folder) + "/" + program).c_str(), X_OK) == 0) return;
+      at = end + 1;
+    }
+  }
+  throw InputError({"PROGRAM", 0}, "`" + program + "`", "a program that can be executed");
+}
+
+// Variables for ranks on other hosts; -x NAME=VALUE counts here, too.
+Variables exportsFor(const RunArguments& options) {
+  Variables exports;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string_view text = *entry;
+    const std::size_t equals = text.find('=');
+    const std::string_view name = text.substr(0, equals);
+    const bool ours = name.starts_with("NCCL_") || name.starts_with("XYLEM_");
+    if (equals == std::string_view::npos || !ours || name == "XYLEM_SECRET" || name == "XYLEM_RUN_LAUNCHER")
+      continue;
+    exports.emplace_back(name, text.substr(equals + 1));
+  }
+  for (const std::string& wanted : options.exports) {
+    const std::size_t equals = wanted.find('=');
+    const std::string name = wanted.substr(0, equals);
+    if (name.empty()) throw InputError({"-x", 0}, "`" + wanted + "`", "NAME or NAME=VALUE");
+    if (isSetByRun(name))
+      throw InputError({"-x", 0}, "`" + wanted + "`",
+                       "another variable: this one is set for each rank; NCCL_COMM_ID and XYLEM_SECRET are "
+                       "taken from the environment of `xylem run`");
+    if (equals != std::string::npos)
+      exports.emplace_back(name, wanted.substr(equals + 1));
+    else if (const char* value = std::getenv(name.c_str()))
+      exports.emplace_back(name, value);
+  }
+  return exports;
+}
+
+// Somebody's own launcher knows hosts by names of its own, so that it is asked for this one, too.
+void chooseLauncher(const RunArguments& options, RunOptions& run) {
+  run.launcher = options.launcher;
+  if (run.launcher.empty()) run.launcher = Settings::fromEnvironment().text(Setting::kRunLauncher);
+  run.launchesHere = !run.launcher.empty();
+  if (!run.launchesHere) run.launcher = kSsh;
+}
+
+RunOptions resolve(const RunArguments& options, std::vector<std::string> program) {
+  RunOptions run;
+  if (program.empty()) throw InputError({"PROGRAM", 0}, "nothing", "the program to run, after --");
+  run.program = std::move(program);
+  if (options.ranks == 0 && options.hosts.empty())
+    throw InputError({"-n", 0}, "nothing", "the number of ranks");
+  run.places = placeRanks(parseRunHosts(options.hosts.empty() ? "localhost" : options.hosts), options.ranks);
+  if (!options.hosts.empty()) chooseLauncher(options, run);
+  const bool allHere = std::all_of(run.places.begin(), run.places.end(),
+                                   [&](const RankPlace& place) { return run.isHere(place); });
+  run.bindsCores = options.bind == "cores";
+  if (run.bindsCores && !allHere)
+    throw InputError(
+        {"--bind", 0}, "cores with --hosts",
+        "none: the CPUs of other hosts are not known here; bind in a script that starts the program");
+  if (allHere)
+    requireProgram(run.program.front());
+  else
+    remoteWords(run.launcher, run.places.front().host, run.program, {}, 0);  // throws now, and once
+  run.meeting = meetingFor(run.places, options.port);
+  run.exports = exportsFor(options);
+  run.prefix = !options.noPrefix;
+  run.timeoutSeconds = options.timeout;
+  run.graceSeconds = options.grace;
+  return run;
+}
+
+}  // namespace
+
+void addRun(CommandLine& line) {
+  const auto o = std::make_shared<RunArguments>();
+  Command command = line.add("run", "start a program on several ranks: xylem run -n N -- PROGRAM ARGUMENTS");
+  command.option("-n,--ranks", o->ranks, "number of ranks (default: what --hosts says)")
+      .value("N")
+      .within(1, kMaxRanks);
+  command.option("--hosts", o->hosts, "where, and how many on each: a:2,b:2; without numbers evenly")
+      .value("HOST[:N],...");
+  command
+      .option(
+          "--launcher", o->launcher,
+          "command that executes on a host (default XYLEM_RUN_LAUNCHER, else " + std::string(kSsh) + ")")
+      .value("COMMAND");
+  command
+      .option("-x,--export", o->exports,
+                   "variable for ranks on other hosts, or NAME=VALUE for all; {host} is the rank's")
+      .value("NAME[=VALUE]")
+      .takesOne();
+  command.flag("--no-prefix", o->noPrefix, "give ranks this command's own output and errors");
+  command.option("--bind", o->bind, "cores: each rank its share of this host's CPUs; none (default)")
+      .value("WHAT")
+      .oneOf({"cores", "none"});
+  command.option("--timeout", o->timeout, "end the job after so long (default: never)")
+      .value("SECONDS")
+      .within(1, kMostSeconds);
+  command.option("--grace", o->grace, "between SIGTERM and SIGKILL (default 5)")
+      .value("SECONDS")
+      .within(0, 3600);
+  command.option("--port", o->port, "MASTER_PORT, and one less than NCCL_COMM_ID's (default: free ones)")
+      .value("PORT")
+      .within(1, 65534);
+  command.footer(kRunExamples);
+  command.actionOnProgram([o](const std::vector<std::string>& program) {
+    return RunJob(resolve(*o, program)).run();
+  });
+}
+
+}  // namespace xylem::cli

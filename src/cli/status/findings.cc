@@ -1,0 +1,213 @@
+// What is wrong with a communicator, from what its ranks did last.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "cli/status/job.h"
+#include "comm/call_record.h"
+
+namespace xylem::cli {
+namespace {
+
+std::string secondsText(std::uint64_t nanoseconds) {
+  return fmt::format("{:.1f} s", static_cast<double>(nanoseconds) / 1e9);
+}
+
+std::string lastCallText(const SeenRank& rank) {
+  const FlightEntry* last = rank.lastCall();
+  if (last == nullptr) return "it has called nothing so far";
+  FlightLine line;
+  describe(line, *last, rank.clock);
+  return fmt::format("its last call: {}", line.text());
+}
+
+class Inquest {
+ public:
+  explicit Inquest(const SeenJob& job) : job_(job) {}
+
+  std::vector<Finding> findings() {
+    stopped();
+    failed();
+    differences();
+    lateComers();
+    transfers();
+    unseen();
+    if (!blamed_) cycle();
+    return std::move(findings_);
+  }
+
+ private:
+  void add(FindingKind kind, std::vector<int> ranks, std::string text) {
+    findings_.push_back({kind, std::move(ranks), std::move(text)});
+    blamed_ = true;
+  }
+
+  void stopped() {
+    for (const SeenRank& rank : job_.seen)
+      if (rank.stopped)
+        add(FindingKind::kStopped, {rank.log.rank},
+            fmt::format(
+                "rank {}'s process {} is stopped, by a signal or a debugger (kill -CONT {} lets it go on)",
+                rank.log.rank, rank.pid, rank.pid));
+  }
+
+  // Ranks that failed for the same reason are one finding.
+  void failed() {
+    std::map<std::string, std::vector<int>> reasons;
+    for (const SeenRank& rank : job_.seen)
+      if (rank.log.failed) reasons[rank.log.reason].push_back(rank.log.rank);
+    for (const auto& [reason, ranks] : reasons)
+      add(FindingKind::kFailed, ranks, fmt::format("{} failed: {}", rankRanges(ranks), reason));
+  }
+
+  // The first collective, among those that are remembered, that ranks call differently.
+  void differences() {
+    std::map<std::uint64_t, std::vector<std::pair<int, CallSignature>>> calls;
+    for (const SeenRank& rank : job_.seen)
+      for (const FlightEntry& entry : rank.log.entries)
+        if (!isPointToPoint(entry.call.function)) calls[entry.ordinal].push_back({rank.log.rank, entry.call});
+    for (const auto& [ordinal, all] : calls) {
+      const CallSignature& first = all.front().second;
+      const bool same =
+          std::all_of(all.begin(), all.end(), [&](const auto& call) { return call.second == first; });
+      if (same) continue;
+      std::vector<std::pair<std::string, std::vector<int>>> groups;
+      std::vector<int> ranks;
+      for (const auto& [rank, call] : all) {
+        const std::string text = describe(call);
+        auto group =
+            std::find_if(groups.begin(), groups.end(), [&](const auto& g) { return g.first == text; });
+        if (group == groups.end()) group = groups.insert(groups.end(), {text, {}});
+        group->second.push_back(rank);
+        ranks.push_back(rank);
+      }
+      std::vector<std::string> parts;
+      for (const auto& [text, members] : groups) parts.push_back(rankRanges(members) + ": " + text);
+      return add(FindingKind::kDiffer, ranks,
+                 fmt::format("the ranks do not call the same as collective #{}: {}", ordinal,
+                             fmt::join(parts, "; ")));
+    }
+  }
+
+  // The oldest collective in which somebody is stuck: who is not in it?
+  void lateComers() {
+    const FlightEntry* oldest = nullptr;
+    for (const SeenRank& rank : job_.seen) {
+      const FlightEntry* current = rank.current();
+      if (!rank.stuck() || current == nullptr || isPointToPoint(current->call.function)) continue;
+      if (oldest == nullptr || current->ordinal < oldest->ordinal) oldest = current;
+    }
+    if (oldest == nullptr) return;
+    const std::string what = fmt::format("collective #{}, {}", oldest->ordinal, describe(oldest->call));
+    for (const SeenRank& rank : job_.seen) {
+      if (rank.log.failed) continue;
+      if (rank.collectives() <= oldest->ordinal) {
+        add(FindingKind::kNotCalled, {rank.log.rank},
+            fmt::format("rank {} has not called {}; {}", rank.log.rank, what, lastCallText(rank)));
+        continue;
+      }
+      const FlightEntry* own = rank.collective(oldest->ordinal);
+      if (own != nullptr && own->state == FlightState::kIssued && !rank.stuck())
+        add(FindingKind::kNotBegun, {rank.log.rank},
+            fmt::format("rank {} has called {}, {} ago, but not begun it: something before it in its stream, "
+                        "or another stream of its group, is not done",
+                        rank.log.rank, what, secondsText(rank.clock.nanosecondsSince(own->issued))));
+    }
+  }
+
+  // Sends and receives that wait for a partner: is there one, and does it fit? Where ranks wait for each
+  // other, that says more than that each of them has not called what the other waits for.
+  void transfers() {
+    std::vector<Finding> missing;
+    for (const SeenRank& rank : job_.seen) {
+      const FlightEntry* mine = rank.current();
+      if (!rank.stuck() || mine == nullptr || !isPointToPoint(mine->call.function)) continue;
+      for (const FlightEntry& entry : rank.log.entries)
+        if (entry.launch == mine->launch && isPointToPoint(entry.call.function) &&
+            entry.state != FlightState::kDone && entry.call.peer == rank.log.waitsFor)
+          partnerOf(rank, entry, missing);
+    }
+    if (blamed_) return;
+    cycle();
+    if (blamed_) return;
+    for (Finding& finding : missing) add(finding.kind, std::move(finding.ranks), std::move(finding.text));
+  }
+
+  void partnerOf(const SeenRank& rank, const FlightEntry& mine, std::vector<Finding>& missing) {
+    const SeenRank* peer = job_.find(mine.call.peer);
+    if (peer == nullptr || peer->log.failed) return;
+    const Function wanted = mine.call.function == Function::kSend ? Function::kRecv : Function::kSend;
+    const auto partner =
+        std::find_if(peer->log.entries.begin(), peer->log.entries.end(), [&](const FlightEntry& entry) {
+          return entry.call.function == wanted && entry.call.peer == rank.log.rank &&
+                 entry.state != FlightState::kDone;
+        });
+    if (partner == peer->log.entries.end()) {
+      missing.push_back(
+          {FindingKind::kNotCalled,
+           {peer->log.rank},
+           fmt::format("rank {} waits in its {}, but rank {} has no {} for it under way; {}", rank.log.rank,
+                       describe(mine.call), peer->log.rank, xylem::name(wanted), lastCallText(*peer))});
+      return;
+    }
+    const bool fits = partner->call.count == mine.call.count && partner->call.type == mine.call.type;
+    if (!fits && (rank.log.rank < peer->log.rank || !peer->stuck()))
+      add(FindingKind::kDiffer, {rank.log.rank, peer->log.rank},
+          fmt::format("send and receive do not fit: rank {}: {}; rank {}: {}", rank.log.rank,
+                      describe(mine.call), peer->log.rank, describe(partner->call)));
+  }
+
+  void unseen() {
+    std::vector<int> wanted, waiting;
+    for (const SeenRank& rank : job_.seen) {
+      const int peer = rank.log.waitsFor;
+      if (!rank.stuck() || peer < 0 || job_.find(peer) != nullptr) continue;
+      waiting.push_back(rank.log.rank);
+      if (std::find(wanted.begin(), wanted.end(), peer) == wanted.end()) wanted.push_back(peer);
+    }
+    if (wanted.empty()) return;
+    std::sort(wanted.begin(), wanted.end());
+    add(FindingKind::kUnseen, wanted,
+        fmt::format("{} {} for {}, which {} not looked at: run `xylem status` for {} too, on {} host",
+                    rankRanges(waiting), waiting.size() == 1 ? "waits" : "wait", rankRanges(wanted),
+                    wanted.size() == 1 ? "was" : "were", wanted.size() == 1 ? "it" : "them",
+                    wanted.size() == 1 ? "its" : "their"));
+  }
+
+  // Follows who waits for whom until somebody comes again.
+  void cycle() {
+    for (const SeenRank& start : job_.seen) {
+      std::vector<int> path;
+      const SeenRank* at = &start;
+      while (at != nullptr && at->stuck() && at->log.waitsFor >= 0) {
+        const auto before = std::find(path.begin(), path.end(), at->log.rank);
+        if (before != path.end()) return addCycle({before, path.end()});
+        path.push_back(at->log.rank);
+        at = job_.find(at->log.waitsFor);
+      }
+    }
+  }
+
+  void addCycle(const std::vector<int>& ranks) {
+    std::vector<std::string> parts;
+    for (const int rank : ranks) {
+      const SeenRank* member = job_.find(rank);
+      const FlightEntry* call = member->current();
+      parts.push_back(fmt::format("rank {} for rank {}{}", rank, member->log.waitsFor,
+                                  call == nullptr ? "" : " in " + describe(call->call)));
+    }
+    add(FindingKind::kCycle, ranks, fmt::format("ranks wait for each other: {}", fmt::join(parts, "; ")));
+  }
+
+  const SeenJob& job_;
+  std::vector<Finding> findings_;
+  bool blamed_ = false;
+};
+
+}  // namespace
+
+std::vector<Finding> findingsOf(const SeenJob& job) { return Inquest(job).findings(); }
+
+}  // namespace xylem::cli

@@ -1,0 +1,159 @@
+#include "cli/status/text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "cli/table.h"
+
+namespace xylem::cli {
+namespace {
+
+// Stopped processes say what they last did, not what they do.
+Cell stateOf(const SeenRank& rank) {
+  if (rank.stopped) return {"stopped", Style::kRed};
+  if (rank.log.failed) return {"failed", Style::kRed};
+  if (rank.stuck()) return {"waits", Style::kYellow};
+  const FlightEntry* current = rank.current();
+  if (current == nullptr) return {"idle", Style::kDim};
+  return {current->state == FlightState::kStarted ? "runs" : "queued", Style::kGreen};
+}
+
+std::string waitText(const SeenRank& rank) {
+  if (!rank.stuck() || rank.log.waitsFor < 0) return "-";
+  return fmt::format("rank {} for {:.1f} s", rank.log.waitsFor,
+                     static_cast<double>(rank.waitNanoseconds()) / 1e9);
+}
+
+std::string entryText(const SeenRank& rank, const FlightEntry& entry) {
+  FlightLine line;
+  describe(line, entry, rank.clock);
+  return std::string(line.text());
+}
+
+// Newest first: what goes on, then what came before.
+std::vector<std::string> callsText(const SeenRank& rank, std::size_t most) {
+  std::vector<std::string> lines;
+  const FlightEntry* current = rank.current();
+  const auto& entries = rank.log.entries;
+  const std::size_t first = entries.size() - std::min(most, entries.size());
+  for (std::size_t i = entries.size(); i-- > first;) lines.push_back(entryText(rank, entries[i]));
+  const bool shown =
+      current == nullptr || std::any_of(entries.begin() + static_cast<std::ptrdiff_t>(first), entries.end(),
+                                        [&](const FlightEntry& e) { return e.number == current->number; });
+  if (!shown) lines.push_back(entryText(rank, *current));
+  if (lines.empty()) lines.emplace_back("none so far");
+  return lines;
+}
+
+nlohmann::ordered_json entryJson(const SeenRank& rank, const FlightEntry& entry) {
+  nlohmann::ordered_json out = {{"number", entry.number},
+                                {"function", xylem::name(entry.call.function)},
+                                {"count", entry.call.count},
+                                {"type", std::string(xylem::name(entry.call.type))}};
+  switch (entry.call.function) {
+    case Function::kSend:
+    case Function::kRecv:
+      out["peer"] = entry.call.peer;
+      break;
+    case Function::kBroadcast:
+    case Function::kReduce:
+      out["root"] = entry.call.peer;
+      [[fallthrough]];
+    default:
+      out["collective"] = entry.ordinal;
+      break;
+  }
+  if (entry.call.function == Function::kReduce || entry.call.function == Function::kAllReduce ||
+      entry.call.function == Function::kReduceScatter) {
+    out["op"] = std::string(xylem::name(entry.call.op));
+    out["scaled"] = entry.call.scaled;
+  }
+  if (entry.way && entry.way->direct) {
+    out["algorithm"] = "Direct";
+  } else if (entry.way) {
+    out["algorithm"] = xylem::name(entry.way->algorithm);
+    out["protocol"] = xylem::name(entry.way->protocol);
+    out["channels"] = entry.way->channels;
+  }
+  out["group"] = entry.launch;
+  out["send"] = fmt::format("{:#x}", entry.send);
+  out["receive"] = fmt::format("{:#x}", entry.receive);
+  out["stream"] = fmt::format("{:#x}", entry.stream);
+  out["state"] = xylem::name(entry.state);
+  const auto ago = [&](const char* key, std::uint64_t ticks) {
+    if (ticks != 0) out[key] = static_cast<double>(rank.clock.nanosecondsSince(ticks)) / 1e9;
+  };
+  ago("issued_seconds_ago", entry.issued);
+  ago("started_seconds_ago", entry.started);
+  ago("finished_seconds_ago", entry.finished);
+  return out;
+}
+
+nlohmann::ordered_json rankJson(const SeenRank& rank, std::size_t calls) {
+  nlohmann::ordered_json out = {{"rank", rank.log.rank},     {"pid", rank.pid},
+                                {"program", rank.program},   {"host", rank.host},
+                                {"device", rank.log.device}, {"state", stateOf(rank).text},
+                                {"calls", rank.log.issued}};
+  if (rank.log.failed) out["failure"] = rank.log.reason;
+  if (rank.log.wait != FlightWait::kNone) {
+    out["waits_for"] = rank.log.waitsFor;
+    out["waits_seconds"] = static_cast<double>(rank.waitNanoseconds()) / 1e9;
+  }
+  if (const FlightEntry* current = rank.current()) out["current"] = entryJson(rank, *current);
+  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  const auto& entries = rank.log.entries;
+  for (std::size_t i = entries.size() - std::min(calls, entries.size()); i < entries.size(); ++i)
+    list.push_back(entryJson(rank, entries[i]));
+  out["last_calls"] = std::move(list);
+  return out;
+}
+
+}  // namespace
+
+std::string statusText(const SeenJob& job, const std::vector<Finding>& findings, std::size_t calls,
+                       const Terminal& screen) {
+  std::string text = fmt::format("Communicator {:#x}, {} {}", job.communicator, job.ranks,
+                                 job.ranks == 1 ? "rank" : "ranks");
+  text += static_cast<std::size_t>(job.ranks) == job.seen.size()
+              ? "\n"
+              : fmt::format(", {} of them seen here\n", job.seen.size());
+  Table table({{"rank", Align::kRight},
+               {"process"},
+               {"host"},
+               {"state"},
+               {"calls", Align::kRight},
+               {"waits for"},
+               {"last calls, newest first"}});
+  for (const SeenRank& rank : job.seen) {
+    const std::vector<std::string> lines = callsText(rank, calls);
+    table.add({{std::to_string(rank.log.rank), Style::kBold},
+               {fmt::format("{} {}", rank.pid, rank.program)},
+               {rank.host},
+               stateOf(rank),
+               {std::to_string(rank.log.issued)},
+               {waitText(rank)},
+               {lines.front()}});
+    for (std::size_t i = 1; i < lines.size(); ++i)
+      table.add({{""}, {""}, {""}, {""}, {""}, {""}, {lines[i], Style::kDim}});
+  }
+  text += table.text(screen, 2);
+  for (const Finding& finding : findings) text += fmt::format("  => {}\n", finding.text);
+  if (findings.empty()) text += "  => nothing is stuck\n";
+  return text;
+}
+
+nlohmann::ordered_json statusJson(const SeenJob& job, const std::vector<Finding>& findings,
+                                  std::size_t calls) {
+  nlohmann::ordered_json ranks = nlohmann::ordered_json::array();
+  for (const SeenRank& rank : job.seen) ranks.push_back(rankJson(rank, calls));
+  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  for (const Finding& finding : findings)
+    list.push_back({{"kind", name(finding.kind)}, {"ranks", finding.ranks}, {"text", finding.text}});
+  return {{"communicator", fmt::format("{:#x}", job.communicator)},
+          {"nranks", job.ranks},
+          {"ranks", std::move(ranks)},
+          {"findings", std::move(list)}};
+}
+
+}  // namespace xylem::cli
