@@ -1,6 +1,7 @@
-# What is installed, by component: both libraries (library); their headers and what find_package(xylem) and pkg-config
-# need to find them (dev); the command, its manual pages, its completion and the zoo of topologies (runtime); the
-# documentation (doc). tests/install builds consumers of each from an installed prefix.
+# What is installed, by component: both libraries and the net plugin (library); their headers and what find_package(xylem)
+# and pkg-config need to find them (dev); the command, its manual pages, its completion and the zoo of topologies (runtime);
+# the documentation (doc). `cmake --build DIR --target installable` builds all of it. tests/install builds consumers of each
+# from an installed prefix.
 include(CMakePackageConfigHelpers)
 
 # nccl.h and the host CUDA runtime go to a folder of their own, so that Xylem can be installed beside the real ones.
@@ -69,6 +70,11 @@ file(RELATIVE_PATH XYLEM_BIN_TO_PREFIX /${CMAKE_INSTALL_BINDIR} /)
 configure_file(cmake/xylem-cc.in ${PROJECT_BINARY_DIR}/xylem-cc @ONLY)
 install(PROGRAMS ${PROJECT_BINARY_DIR}/xylem-cc DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT dev)
 
+add_custom_target(installable DEPENDS xylem xylem-shared xylem-plan-shared nccl-net-xylem)
+if(XYLEM_WITH_PYTHON)
+  add_dependencies(installable python)
+endif()
+
 include(xylem_package)
 
 # The consumers are compiled without sanitizers, which a sanitized library does not link with.
@@ -79,6 +85,6 @@ if(XYLEM_TESTS AND NOT XYLEM_SANITIZE)
   add_test(NAME install.packages
            COMMAND ${PROJECT_SOURCE_DIR}/tests/install/check_packages.sh ${CMAKE_COMMAND} ${PROJECT_BINARY_DIR}
                    ${CMAKE_CXX_COMPILER})
-  set_tests_properties(install.consumers install.packages PROPERTIES TIMEOUT 300 RESOURCE_LOCK install
+  set_tests_properties(install.consumers install.packages PROPERTIES TIMEOUT 300 RESOURCE_LOCK install LABELS slow
                        SKIP_RETURN_CODE 77)
 endif()

@@ -2,12 +2,8 @@
 xylem_tests(cli test_support xylem-cli)
 xylem_tests(launch test_support xylem-static)
 xylem_tests(architecture xylem-plan-static)
-foreach(room cli launch architecture)
+foreach(room ${XYLEM_COMMAND_TESTS})
   add_dependencies(${room}_test xylem)
-  if(XYLEM_SANITIZE)
-    # It is the command that sanitizers watch.
-    target_compile_options(${room}_test PRIVATE -fno-sanitize=all -O0)
-  endif()
 endforeach()
 if(XYLEM_BENCH)
   xylem_tests(comparison comparison)

@@ -1,6 +1,10 @@
 # shellcheck shell=bash
 # Functions that quickstart and test share. Source it from the top of the checkout; it runs nothing by itself.
 
+# What ./quickstart builds is all that a first look needs.
+# shellcheck disable=SC2034  # quickstart and test use it
+quickstart_choices=(-DXYLEM_TESTS=OFF -DXYLEM_BENCH=OFF -DXYLEM_PYTHON=OFF -DXYLEM_LTO=OFF)
+
 say() { printf '\n== %s\n' "$*"; }
 
 fail() {

@@ -1,24 +1,23 @@
 // Searches of random small machines against the plain search: the same graphs, found in the same steps.
-//
-//   XYLEM_TEST_MACHINES=2000 channels_test --gtest_filter='PlainSearch.*'     more machines than usual
 
 #include "channels/plain_search.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <random>
 
 #include "paths/job_paths.h"
 #include "planner_support/machine_text.h"
+#include "support/effort.h"
+#include "support/sanitizers.h"
 
 namespace xylem {
 namespace {
 
 using testing::PlainHost;
 
-constexpr int kMachines = 60;
+const int kMachines = testing::byEffort({.quick = 8, .normal = testing::kSanitized ? 15 : 60, .night = 2000});
 
 // A machine by its number: CPUs with switches, GPUs and NICs below them, NVLinks or an NVSwitch or neither.
 class RandomMachine {
@@ -137,9 +136,7 @@ void compare(unsigned seed) {
 }
 
 TEST(PlainSearch, AgreesOnRandomMachines) {
-  const char* wanted = std::getenv("XYLEM_TEST_MACHINES");
-  const int machines = wanted != nullptr ? std::atoi(wanted) : kMachines;
-  for (int seed = 1; seed <= machines && !HasFatalFailure(); ++seed) compare(static_cast<unsigned>(seed));
+  for (int seed = 1; seed <= kMachines && !HasFatalFailure(); ++seed) compare(static_cast<unsigned>(seed));
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstring>
 #include <string>
 #include <utility>
 #include <vector>
@@ -31,9 +32,12 @@ struct Call {
   bool inPlace = false;
 };
 
+// A rank's input repeats itself after so many elements, and so does what comes of reducing it.
+constexpr std::size_t kPeriod = 11;
+
 // Element i of a rank's input: small, so that nothing overflows.
 inline double valueOf(const Call& c, int rank, std::size_t i) {
-  const auto mixed = (i * 7 + static_cast<std::size_t>(rank) * 13 + c.count) % 11;
+  const auto mixed = (i * 7 + static_cast<std::size_t>(rank) * 13 + c.count) % kPeriod;
   if (c.op == static_cast<int>(ReduceOp::kProd)) return mixed == 0 ? 2 : 1;
   return static_cast<double>(mixed % 4);
 }
@@ -47,7 +51,11 @@ class CheckedRank {
     const std::size_t inputs = c.count * (c.collective == Collective::kReduceScatter ? n() : 1);
     const std::size_t outputs = c.count * (c.collective == Collective::kAllGather ? n() : 1);
     std::vector<std::byte> input(inputs * bytes), output(outputs * bytes, std::byte{0x77});
-    for (std::size_t i = 0; i < inputs; ++i) fromDouble(c.type, valueOf(c, rank_, i), &input[i * bytes]);
+    for (std::size_t i = 0; i < inputs; ++i)
+      if (i < kPeriod)
+        fromDouble(c.type, valueOf(c, rank_, i), &input[i * bytes]);
+      else
+        std::memcpy(&input[i * bytes], &input[(i - kPeriod) * bytes], bytes);
     std::byte *send = input.data(), *receive = output.data();
     if (c.inPlace) {
       const std::size_t own = static_cast<std::size_t>(rank_) * c.count * bytes;
@@ -135,9 +143,14 @@ class CheckedRank {
   void check(const Call& c, const std::byte* receive, std::size_t outputs) {
     if (c.collective == Collective::kReduce && rank_ != c.root) return;
     const std::size_t bytes = elementBytes(c.type);
+    // In what a rank has gathered, every rank's part begins anew.
+    const std::size_t part = c.collective == Collective::kAllGather ? c.count : outputs;
     for (std::size_t i = 0; i < outputs; ++i) {
+      const std::byte* element = receive + i * bytes;
+      // Most are checked by comparing them with one that was.
+      if (i % part >= kPeriod && std::memcmp(element, element - kPeriod * bytes, bytes) == 0) continue;
       const auto [value, off] = expected(c, i);
-      ASSERT_NEAR(toDouble(c.type, receive + i * bytes), value, off)
+      ASSERT_NEAR(toDouble(c.type, element), value, off)
           << kCollectives[static_cast<int>(c.collective)] << " " << name(c.type) << " op " << c.op
           << " element " << i << " of " << outputs << ", rank " << rank_ << " of " << ranks_ << ", root "
           << c.root << (c.inPlace ? ", in place" : "");

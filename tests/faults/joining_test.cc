@@ -5,10 +5,10 @@
 #include <signal.h>
 
 #include <algorithm>
-#include <cstdlib>
 
 #include "comm/rank_threads.h"
 #include "faults/fault_job.h"
+#include "support/effort.h"
 #include "support/free_address.h"
 
 namespace xylem {
@@ -20,8 +20,8 @@ constexpr int kJoiningRanks = 3;
 // Somebody who dies before it has said who it is can only be missed.
 constexpr int kJoinTimeout = kSanitized ? 10 : 2;
 
-// All points are tried if XYLEM_TEST_ALL_FAULTS is set; otherwise every so manyth.
-int strideOf(int usual) { return std::getenv("XYLEM_TEST_ALL_FAULTS") != nullptr ? 1 : usual; }
+// Which points of joining are tried: at night all of them.
+int strideOf(int usual) { return byEffort({.quick = 3 * usual, .normal = usual, .night = 1}); }
 
 enum class Meeting { kElsewhere, kAtRankZero };
 

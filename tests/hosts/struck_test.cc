@@ -12,6 +12,7 @@
 
 #include "faults/fault_points.h"
 #include "hosts/host_job.h"
+#include "support/effort.h"
 #include "support/sanitizers.h"
 
 namespace xylem {
@@ -107,7 +108,7 @@ struct Strike {
   const char* name;
   int signal;   // 0: the cable of its host is cut
   int point;    // of joining; 0: while it works
-  bool always;  // or only with XYLEM_TEST_ALL_FAULTS
+  bool always;  // or only at night
 };
 constexpr Strike kStrikes[] = {{"KilledWhileJoining", SIGKILL, 20, true},
                                {"KilledWhileMeeting", SIGKILL, 8, false},
@@ -123,8 +124,7 @@ class Struck : public ::testing::TestWithParam<Strike> {};
 TEST_P(Struck, TheOthersSayWhoItIsAndGoOn) {
   if (const std::string why = Namespaces::unavailable(); !why.empty()) GTEST_SKIP() << why;
   const auto& [name, signal, point, always] = GetParam();
-  if (!always && std::getenv("XYLEM_TEST_ALL_FAULTS") == nullptr)
-    GTEST_SKIP() << "takes seconds of waiting: set XYLEM_TEST_ALL_FAULTS";
+  if (!always && effort() != Effort::kNight) GTEST_SKIP() << "takes seconds of waiting: XYLEM_TEST_EFFORT=night runs it";
   const Namespaces hosts(2);
   HostJob job(hosts, "struck",
               {.machines = {hostDevices(2), hostDevices(2)},

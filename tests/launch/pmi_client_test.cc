@@ -86,7 +86,7 @@ TEST(PmiClient, PutsWaitsGetsAndLeaves) {
 }
 
 // What goes wrong when `work` is done with a server that answers so.
-std::string complaint(const std::vector<std::string>& answers, std::chrono::seconds timeout = kTimeout) {
+std::string complaintOfClient(const std::vector<std::string>& answers, std::chrono::seconds timeout = kTimeout) {
   ScriptedServer server(answers);
   try {
     PmiClient store(server.client(), timeout);
@@ -98,15 +98,15 @@ std::string complaint(const std::vector<std::string>& answers, std::chrono::seco
 }
 
 TEST(PmiClient, SaysWhatTheServerDidInstead) {
-  EXPECT_THAT(complaint({}), HasSubstr("PMI_FD"));
-  EXPECT_THAT(complaint({"cmd=response_to_init pmi_version=2 pmi_subversion=0 rc=-1\n"}), HasSubstr("rc=-1"));
-  EXPECT_THAT(complaint({kGreeting[0], "cmd=my_kvsname\n"}), HasSubstr("it has no name"));
-  EXPECT_THAT(complaint(kGreeting), HasSubstr("NCCL_COMM_ID"));
+  EXPECT_THAT(complaintOfClient({}), HasSubstr("PMI_FD"));
+  EXPECT_THAT(complaintOfClient({"cmd=response_to_init pmi_version=2 pmi_subversion=0 rc=-1\n"}), HasSubstr("rc=-1"));
+  EXPECT_THAT(complaintOfClient({kGreeting[0], "cmd=my_kvsname\n"}), HasSubstr("it has no name"));
+  EXPECT_THAT(complaintOfClient(kGreeting), HasSubstr("NCCL_COMM_ID"));
   EXPECT_THAT(
-      complaint(afterGreeting({"cmd=get_result rc=-1 msg=key_id_not_found\n"})),
+      complaintOfClient(afterGreeting({"cmd=get_result rc=-1 msg=key_id_not_found\n"})),
       HasSubstr("it answered `cmd=get_result rc=-1 msg=key_id_not_found` to `get kvsname=kvs_7 key=id`"));
-  EXPECT_THAT(complaint({std::string(10000, 'x')}), HasSubstr("a line without an end"));
-  EXPECT_THAT(complaint({kGreeting[0], "cmd=my_kvsname kvsname=unfinished"}),
+  EXPECT_THAT(complaintOfClient({std::string(10000, 'x')}), HasSubstr("a line without an end"));
+  EXPECT_THAT(complaintOfClient({kGreeting[0], "cmd=my_kvsname kvsname=unfinished"}),
               HasSubstr("it closed the connection"));
 }
 

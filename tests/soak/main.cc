@@ -15,6 +15,7 @@
 
 #include "soak/driver.h"
 #include "soak/environment.h"
+#include "support/effort.h"
 
 namespace xylem::soak {
 namespace {
@@ -23,7 +24,7 @@ using Clock = std::chrono::steady_clock;
 
 struct Options {
   std::uint64_t seed = 0;
-  double seconds = 60;
+  double seconds = testing::byEffort({.quick = 5, .normal = 10, .night = 1200});
   int phases = 0;
   int fromPhase = 0;
   int ranks = kMostRanks;

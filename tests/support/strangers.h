@@ -11,6 +11,7 @@
 #include <sys/socket.h>
 
 #include <cstddef>
+#include <cstring>
 #include <deque>
 #include <optional>
 #include <random>
@@ -28,6 +29,10 @@ struct Door {
   sockaddr_storage address{};
   socklen_t bytes = 0;
   int type = SOCK_STREAM;
+
+  bool operator==(const Door& other) const {
+    return type == other.type && bytes == other.bytes && std::memcmp(&address, &other.address, bytes) == 0;
+  }
 };
 // All that this process listens at, of TCP and local ones.
 std::vector<Door> doorsOfThisProcess();

@@ -235,7 +235,7 @@ TEST_P(Conformance, SaysWhyItCannotReachAnotherHost) {
 
 INSTANTIATE_TEST_SUITE_P(Transports, Conformance,
                          ::testing::Combine(::testing::ValuesIn(allMakers()),
-                                            ::testing::Values(Hosting::kThreads, Hosting::kProcesses)),
+                                            ::testing::ValuesIn(hostingsTried())),
                          caseName);
 INSTANTIATE_TEST_SUITE_P(Hosts, Conformance,
                          ::testing::Combine(::testing::ValuesIn(hostMakers()),

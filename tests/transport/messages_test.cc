@@ -105,7 +105,7 @@ std::string caseName(const ::testing::TestParamInfo<Case>& info) {
 }
 INSTANTIATE_TEST_SUITE_P(Transports, Messages,
                          ::testing::Combine(::testing::ValuesIn(allMakers()),
-                                            ::testing::Values(Hosting::kThreads, Hosting::kProcesses)),
+                                            ::testing::ValuesIn(hostingsTried())),
                          caseName);
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include "libfabric/fabric_network.h"
 #include "plugins/plugin_network.h"
 #include "plugins/test_net.h"
+#include "support/effort.h"
 #include "support/namespaces.h"
 #include "support/sanitizers.h"
 #include "support/shared_memory_files.h"
@@ -222,6 +223,11 @@ std::optional<Namespaces>& hosts() {
 }
 
 }  // namespace
+
+std::vector<Hosting> hostingsTried() {
+  if (testing::byEffort({.quick = 0, .normal = !testing::kSanitized, .night = 1}) == 0) return {Hosting::kThreads};
+  return {Hosting::kThreads, Hosting::kProcesses};
+}
 
 std::vector<Maker> hostMakers() {
   return {{.name = "NET",

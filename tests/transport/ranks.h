@@ -39,6 +39,8 @@ Maker makerOf(const std::string& name);
 std::vector<Maker> hostMakers();
 
 enum class Hosting { kThreads, kProcesses };
+// What a case that both can do is run with. Sanitizers see the same code in both.
+std::vector<Hosting> hostingsTried();
 
 struct TestRank {
   int rank = -1;
