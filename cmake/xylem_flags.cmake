@@ -1,5 +1,8 @@
 # Flags every target of the project is compiled with.
 add_compile_options(-Wall -Wextra -Wpedantic -Wshadow -Wno-missing-field-initializers)
+# Meant: no branch between two conditions in loops; structures without a name in a union, which GCC knows, too.
+add_compile_options($<$<COMPILE_LANG_AND_ID:CXX,Clang>:-Wno-bitwise-instead-of-logical>
+                    $<$<COMPILE_LANG_AND_ID:CXX,Clang>:-Wno-nested-anon-types>)
 # The planner's decisions depend on the rounding of 32-bit floats: no contraction, no extended precision.
 add_compile_options(-ffp-contract=off)
 
@@ -12,8 +15,10 @@ option(XYLEM_FAST_BUILD "Compile several files at a time, with precompiled heade
 if(XYLEM_FAST_BUILD)
   set(CMAKE_UNITY_BUILD ON)
   set(CMAKE_UNITY_BUILD_BATCH_SIZE 0)
-  # Of what is local to a file that is compiled along with others GCC says that a header has it.
-  add_compile_options($<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-subobject-linkage>)
+  # Of what is local to a file that is compiled along with others GCC says that a header has it, and clang that it hides what
+  # is local to another.
+  add_compile_options($<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-subobject-linkage>
+                      $<$<COMPILE_LANG_AND_ID:CXX,Clang>:-Wno-shadow>)
 endif()
 
 if(XYLEM_SANITIZE)
@@ -65,10 +70,12 @@ else()
   add_link_options(${linker})
 endif()
 
-# What was compiled before, with the same text and flags, is not compiled again. Precompiled headers need the two words.
+# What was compiled before, with the same text and flags, is not compiled again. What a file includes ccache reads from the
+# list that the compiler writes anyway. Precompiled headers need the two words.
 find_program(XYLEM_CCACHE ccache)
 if(XYLEM_CCACHE)
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros ${XYLEM_CCACHE})
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_DEPEND=1
+      CCACHE_SLOPPINESS=pch_defines,time_macros ${XYLEM_CCACHE})
   if(CMAKE_CXX_COMPILER_ID MATCHES Clang)
     add_compile_options("SHELL:-Xclang -fno-pch-timestamp")
   endif()

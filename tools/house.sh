@@ -72,13 +72,14 @@ build() {
   shift
   while IFS= read -r line; do
     if [[ $line != @* ]]; then
-      # Compilers' warnings and errors; ninja's remarks about having nothing to do are of no interest.
+      # Compilers' warnings and errors; that there is nothing to do is of no interest.
       [[ $line == "ninja: no work to do." ]] || printf '%s%s\n' "$([ -t 1 ] && printf '\r\e[K')" "$line"
       continue
     fi
     step=${line%% *} what=${line#* }
     step=${step#@}
-    what=${what#Building CXX object } what=${what//CMakeFiles\//} what=${what%/Unity/*} what=${what//.dir/}
+    case "$what" in Re-*) continue ;; esac # of CMake's own
+    what=${what#Building CXX object } what=${what//CMakeFiles\//} what=${what%/Unity/*} what=${what//.dir/} what=${what//room_/}
     if [ -t 1 ]; then
       width=$(($(tput cols 2>/dev/null || echo 80) - 20))
       printf '\r\e[K  %9s %4d s  %s' "$step" "$((SECONDS - start))" "${what:0:width}"

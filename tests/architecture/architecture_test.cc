@@ -99,11 +99,11 @@ TEST(Rooms, AWrongIncludeIsNamedWithItsLine) {
   const RoomTable table = parseRooms(kSmallTable);
   const char* text =
       "#include <vector>\n\n#include \"comm/comm.h\"\n  # include \"plan/a.h\"  // own\n"
-      "#include \"xylem/plan.h\"\n#include \"near.h\"\n#include \"cli/command.h\"\n";
+      "#include \"xylem/plan.h\"\n#include \"near.h\"\n#include \"cli/command_line.h\"\n";
   EXPECT_THAT(violations(table, "plan/b.cc", text),
               ElementsAre("src/plan/b.cc:3: plan may not include comm (comm/comm.h)",
                           "src/plan/b.cc:6: \"near.h\" does not name its room",
-                          "src/plan/b.cc:7: plan may not include cli (cli/command.h)"));
+                          "src/plan/b.cc:7: plan may not include cli (cli/command_line.h)"));
   EXPECT_THAT(violations(table, "cli/b.cc", "#include \"comm/comm.h\"\n"), IsEmpty());
   EXPECT_THAT(violations(table, "other/b.cc", ""), ElementsAre("src/other/b.cc:1: other is no room"));
 }

@@ -27,8 +27,8 @@ for package in libxylem0 libxylem-dev xylem xylem-doc; do
   compgen -G "$work/packages/${package}_*.deb" >/dev/null || fail "cpack made no package $package"
 done
 
-step "pip install"
+step "pip install, with Debian's Python"
 XYLEM_CMAKE_ARGS="-DXYLEM_LTO=OFF -DXYLEM_TORCH=OFF" \
-  python3 -m pip install --quiet --no-build-isolation --no-deps --target "$work/python" .
-PYTHONPATH=$work/python python3 -c 'import xylem, sys; assert xylem.plan(sys.argv[1]).ranks == 8' topologies/dgxh100.xml
+  /usr/bin/python3 -m pip install --quiet --no-build-isolation --no-deps --target "$work/python" .
+PYTHONPATH=$work/python /usr/bin/python3 -c 'import xylem, sys; assert xylem.plan(sys.argv[1]).ranks == 8' topologies/dgxh100.xml
 echo "ok"
