@@ -19,10 +19,9 @@ option(XYLEM_FAST_BUILD "Compile several files at a time, with precompiled heade
 if(XYLEM_FAST_BUILD)
   set(CMAKE_UNITY_BUILD ON)
   set(CMAKE_UNITY_BUILD_BATCH_SIZE 0)
-  # Of what is local to a file that is compiled along with others GCC says that a header has it, and clang that it hides what
-  # is local to another.
-  add_compile_options($<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-subobject-linkage>
-                      $<$<COMPILE_LANG_AND_ID:CXX,Clang>:-Wno-shadow>)
+  # Of what is local to a file compilers would say that it hides what is local to another, or that a header has it.
+  add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-Wno-shadow>
+                      $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-subobject-linkage>)
 endif()
 
 if(XYLEM_SANITIZE)

@@ -60,14 +60,18 @@ class Rank {
       // What is still under way has the buffer.
       const bool taken = std::any_of(open.begin(), open.end(),
                                      [&](const Call* other) { return other->buffer == call.buffer; });
-      if (taken) ASSERT_NO_FATAL_FAILURE(wait(stream, open));
+      if (taken) {
+        ASSERT_NO_FATAL_FAILURE(wait(stream, open));
+      }
       const std::size_t blocks = static_cast<std::size_t>(ranks_);
       buffer.in.resize(call.count * blocks);
       for (std::size_t i = 0; i < buffer.in.size(); ++i) buffer.in[i] = valueOf(call, rank_, i);
       buffer.out.assign(call.count * blocks, -1);
       ASSERT_NO_FATAL_FAILURE(issue(call, buffer, stream));
       open.push_back(&call);
-      if (call.waits) ASSERT_NO_FATAL_FAILURE(wait(stream, open));
+      if (call.waits) {
+        ASSERT_NO_FATAL_FAILURE(wait(stream, open));
+      }
     }
     ASSERT_NO_FATAL_FAILURE(wait(stream, open));
     EXPECT_EQ(cudaStreamDestroy(stream), cudaSuccess);

@@ -30,7 +30,7 @@ class DocsTest(unittest.TestCase):
             found += result.attempted
         self.assertGreater(found, 10)
 
-    @unittest.skipUnless(importlib.util.find_spec("xylem.torch._backend"), "built without torch")
+    @unittest.skipUnless(importlib.util.find_spec("xylem.torch"), "built without torch")
     def test_training(self):
         command = os.environ.get("XYLEM_COMMAND", "xylem")
         with tempfile.TemporaryDirectory() as folder:
