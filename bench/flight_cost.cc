@@ -10,8 +10,8 @@
 #include <cstdio>
 #include <functional>
 
-#include "comm/flight_clock.h"
-#include "comm/flight_recorder.h"
+#include "runtime/comm/watch/flight_clock.h"
+#include "runtime/comm/watch/flight_recorder.h"
 
 namespace xylem {
 namespace {

@@ -29,11 +29,11 @@
 #include <thread>
 #include <vector>
 
-#include "comm/communicator.h"
+#include "runtime/comm/communicator.h"
 #include "core/error.h"
 #include "core/file_descriptor.h"
-#include "device/host_device.h"
-#include "device/scheduler.h"
+#include "runtime/device/host_device.h"
+#include "runtime/device/scheduler.h"
 
 namespace {
 

@@ -12,7 +12,7 @@
 #include <cstdlib>
 #include <vector>
 
-#include "plan/planner.h"
+#include "planner/plan/planner.h"
 
 int main(int argc, char** argv) {
   if (argc != 4) {

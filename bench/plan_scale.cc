@@ -14,10 +14,10 @@
 #include <cstdlib>
 #include <vector>
 
-#include "connect/rings.h"
-#include "connect/trees.h"
-#include "plan/planner.h"
-#include "tuning/choice.h"
+#include "planner/connect/rings.h"
+#include "planner/connect/trees.h"
+#include "planner/plan/planner.h"
+#include "planner/tuning/choice.h"
 
 namespace {
 

@@ -14,9 +14,9 @@
 #include <thread>
 #include <vector>
 
-#include "transport/recv_end.h"
-#include "transport/send_end.h"
-#include "transport/shared_memory.h"
+#include "runtime/transport/queue/recv_end.h"
+#include "runtime/transport/queue/send_end.h"
+#include "runtime/transport/local/shared_memory.h"
 
 namespace xylem {
 namespace {

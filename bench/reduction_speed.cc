@@ -23,7 +23,7 @@
 #include <vector>
 
 #include "core/copying.h"
-#include "collectives/reduction.h"
+#include "runtime/collectives/reduction.h"
 
 namespace xylem {
 namespace {

@@ -27,11 +27,11 @@
 #include <thread>
 #include <vector>
 
-#include "comm/communicator.h"
+#include "runtime/comm/communicator.h"
 #include "core/error.h"
-#include "device/host_device.h"
-#include "device/scheduler.h"
-#include "wire/socket.h"
+#include "runtime/device/host_device.h"
+#include "runtime/device/scheduler.h"
+#include "runtime/sockets/socket.h"
 
 namespace {
 

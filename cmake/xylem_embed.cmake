@@ -1,7 +1,7 @@
 # Run as a script: writes the C++ file OUTPUT, in which each of ASSETS ("kPage=page.html", "kPageScript=a.js+b.js"; files
-# of FOLDER, joined in this order) is what xylem::asset() of draw/assets.h returns.
+# of FOLDER, joined in this order) is what xylem::asset() of insight/report/assets.h returns.
 #
-#   cmake -DFOLDER=src/draw -DOUTPUT=assets.cc "-DASSETS=kPage=page.html;…" -P xylem_embed.cmake
+#   cmake -DFOLDER=src/insight/report -DOUTPUT=assets.cc "-DASSETS=kPage=page.html;…" -P xylem_embed.cmake
 set(definitions "")
 set(cases "")
 foreach(entry ${ASSETS})
@@ -20,7 +20,7 @@ foreach(entry ${ASSETS})
   string(APPEND definitions "constexpr std::string_view ${name}Text =${literals};\n")
   string(APPEND cases "    case Asset::${name}:\n      return ${name}Text;\n")
 endforeach()
-file(WRITE ${OUTPUT} "#include \"draw/assets.h\"
+file(WRITE ${OUTPUT} "#include \"insight/report/assets.h\"
 
 namespace xylem {
 namespace {

@@ -1,9 +1,9 @@
 # The tests that run the command.
 xylem_tests(cli test_support xylem-cli)
-xylem_tests(launch test_support xylem-static)
+xylem_tests(runtime/launch test_support xylem-static)
 xylem_tests(architecture xylem-plan-static)
-foreach(room ${XYLEM_COMMAND_TESTS})
-  add_dependencies(${room}_test xylem)
+foreach(folder cli launch architecture)
+  add_dependencies(${folder}_test xylem)
 endforeach()
 if(XYLEM_BENCH)
   xylem_tests(comparison comparison)

@@ -16,7 +16,7 @@
 #include "comparison/exchange.h"
 #include "comparison/rank_loop.h"
 #include "comparison/rank_options.h"
-#include "wire/congestion.h"
+#include "runtime/sockets/congestion.h"
 
 namespace xylem::bench {
 namespace {

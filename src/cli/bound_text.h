@@ -6,9 +6,9 @@
 #include <string>
 
 #include "cli/terminal.h"
-#include "optimum/plan_bounds.h"
-#include "plan/json_value.h"
-#include "plan/plan.h"
+#include "insight/optimum/plan_bounds.h"
+#include "planner/plan/json_value.h"
+#include "planner/plan/plan.h"
 
 namespace xylem::cli {
 

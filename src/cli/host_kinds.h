@@ -1,5 +1,5 @@
 #pragma once
-// The kinds of hosts of a job by name: one per view of the job (connect/job.h), as people listed them.
+// The kinds of hosts of a job by name: one per view of the job (planner/connect/job.h), as people listed them.
 //
 //   for (const HostKind& kind : hostKinds(plan)) ... kind.name, kind.hosts, kind.ranks ...
 //
@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "plan/plan.h"
+#include "planner/plan/plan.h"
 
 namespace xylem::cli {
 

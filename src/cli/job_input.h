@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "cli/command_line.h"
-#include "plan/planner.h"
+#include "planner/plan/planner.h"
 
 namespace xylem::cli {
 

@@ -6,7 +6,7 @@
 #include <memory>
 
 #include "cli/terminal.h"
-#include "topology/detect.h"
+#include "planner/topology/detect.h"
 
 namespace xylem::cli {
 

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "core/settings.h"
-#include "topology/document.h"
+#include "planner/topology/document.h"
 
 namespace xylem::cli {
 

@@ -6,7 +6,7 @@
 #include <cctype>
 #include <vector>
 
-#include "topology/attributes.h"
+#include "planner/topology/attributes.h"
 
 namespace xylem::cli {
 namespace {

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "topology/system.h"
+#include "planner/topology/system.h"
 
 namespace xylem::cli {
 

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "cli/terminal.h"
-#include "plan/plan.h"
+#include "planner/plan/plan.h"
 
 namespace xylem::cli {
 

@@ -8,7 +8,7 @@
 #include <sstream>
 
 #include "cli/run_command.h"
-#include "topology/document.h"
+#include "planner/topology/document.h"
 
 namespace xylem::testing {
 namespace {

@@ -12,7 +12,7 @@
 #include "cli/run/lines.h"
 #include "cli/run/remote.h"
 #include "core/error.h"
-#include "launch/launched_process.h"
+#include "runtime/launch/launched_process.h"
 
 namespace xylem::cli {
 namespace {

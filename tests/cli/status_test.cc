@@ -12,8 +12,8 @@
 #include "cli/background_command.h"
 #include "cli/run_command.h"
 #include "cli/status/job.h"
-#include "comm/rank_processes.h"
-#include "comm/rank_threads.h"
+#include "runtime/comm/rank_processes.h"
+#include "runtime/comm/rank_threads.h"
 
 namespace xylem::testing {
 namespace {

@@ -7,8 +7,8 @@
 #include <future>
 #include <semaphore>
 
-#include "comm/rank_processes.h"
-#include "comm/rank_threads.h"
+#include "runtime/comm/rank_processes.h"
+#include "runtime/comm/rank_threads.h"
 #include "faults/belongings.h"
 #include "faults/fault_job.h"
 #include "faults/fault_points.h"

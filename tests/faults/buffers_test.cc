@@ -7,7 +7,7 @@
 #include <random>
 #include <semaphore>
 
-#include "comm/rank_threads.h"
+#include "runtime/comm/rank_threads.h"
 #include "faults/fault_job.h"
 #include "faults/work_memory.h"
 

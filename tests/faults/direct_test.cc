@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
-#include "comm/rank_threads.h"
+#include "runtime/comm/rank_threads.h"
 #include "faults/fault_job.h"
 
 namespace xylem {

@@ -3,7 +3,7 @@
 #include <fmt/core.h>
 #include <gtest/gtest.h>
 
-#include "comm/rank_processes.h"
+#include "runtime/comm/rank_processes.h"
 #include "nccl.h"
 
 namespace xylem::testing {

@@ -7,8 +7,8 @@
 #include <atomic>
 #include <string_view>
 
-#include "collectives/combine_all.h"
-#include "comm/flight_recorder.h"
+#include "runtime/collectives/combine_all.h"
+#include "runtime/comm/watch/flight_recorder.h"
 #include "core/shareable_memory.h"
 
 namespace xylem::testing {

@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-#include "comm/rank_threads.h"
+#include "runtime/comm/rank_threads.h"
 #include "faults/fault_job.h"
 #include "support/effort.h"
 #include "support/free_address.h"

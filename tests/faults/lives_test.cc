@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 #include <malloc.h>
 
-#include "comm/rank_threads.h"
+#include "runtime/comm/rank_threads.h"
 #include "faults/belongings.h"
 #include "faults/fault_job.h"
 #include "support/free_address.h"

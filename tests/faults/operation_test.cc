@@ -7,7 +7,7 @@
 
 #include <random>
 
-#include "comm/rank_threads.h"
+#include "runtime/comm/rank_threads.h"
 #include "faults/fault_job.h"
 
 namespace xylem {

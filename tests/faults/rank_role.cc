@@ -14,7 +14,7 @@
 #include <thread>
 #include <vector>
 
-#include "comm/rank_processes.h"
+#include "runtime/comm/rank_processes.h"
 #include "faults/belongings.h"
 #include "faults/fault_places.h"
 #include "faults/fault_points.h"

@@ -9,10 +9,10 @@
 #include <memory>
 #include <vector>
 
-#include "collectives/direct_exchange.h"
+#include "runtime/collectives/direct_exchange.h"
 #include "core/shareable_memory.h"
 #include "fuzz/local_link_input.h"
-#include "transport/local_peer_memory.h"
+#include "runtime/transport/local/local_peer_memory.h"
 
 namespace xylem {
 

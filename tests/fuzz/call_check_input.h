@@ -8,7 +8,7 @@
 #include <new>
 #include <vector>
 
-#include "comm/call_check.h"
+#include "runtime/comm/issue/call_check.h"
 #include "core/error.h"
 #include "fuzz/input.h"
 #include "fuzz/require.h"

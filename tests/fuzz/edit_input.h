@@ -1,5 +1,5 @@
 #pragma once
-// One input of the edits' fuzzer, also run over the corpus by tests/whatif/whatif_test.cc: each line is an
+// One input of the edits' fuzzer, also run over the corpus by tests/insight/whatif/whatif_test.cc: each line is an
 // edit, or refused; those that are one change a small machine into another that can be built, or are refused.
 //
 //   feedEdits(bytes);   // true if all lines are edits
@@ -10,9 +10,9 @@
 
 #include "core/error.h"
 #include "fuzz/require.h"
-#include "topology/complete.h"
-#include "topology/system_builder.h"
-#include "whatif/apply.h"
+#include "planner/topology/complete.h"
+#include "planner/topology/system_builder.h"
+#include "insight/whatif/apply.h"
 
 namespace xylem {
 

@@ -1,14 +1,14 @@
 #pragma once
-// One input of the fabric fuzzers, also run over their corpora by tests/fabric/fabric_corpus_test.cc:
+// One input of the fabric fuzzers, also run over their corpora by tests/insight/fabric/fabric_corpus_test.cc:
 // whatever the bytes are, reading them either gives a fabric that survives being written and has ways or none
 // between its hosts, or throws InputError.
 
 #include <string_view>
 
 #include "core/error.h"
-#include "fabric/fabric_file.h"
-#include "fabric/ib_fabric.h"
-#include "fabric/fabric_graph.h"
+#include "insight/fabric/fabric_file.h"
+#include "insight/fabric/ib_fabric.h"
+#include "insight/fabric/fabric_graph.h"
 #include "fuzz/require.h"
 
 namespace xylem {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "cli/status/text.h"
-#include "comm/flight_reader.h"
+#include "runtime/comm/watch/flight_reader.h"
 #include "core/error.h"
 #include "fuzz/input.h"
 #include "fuzz/require.h"

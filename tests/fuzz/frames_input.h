@@ -5,11 +5,11 @@
 //
 //   feedFrames(bytes);   // true if there was a frame and nothing was wrong
 
-#include "bootstrap/roll_call.h"
+#include "runtime/bootstrap/roll_call.h"
 #include "fuzz/input.h"
 #include "fuzz/require.h"
-#include "wire/frame_reader.h"
-#include "wire/socket_address.h"
+#include "runtime/sockets/frame_reader.h"
+#include "runtime/sockets/socket_address.h"
 
 namespace xylem {
 

@@ -7,7 +7,7 @@
 #include <numeric>
 #include <vector>
 
-#include "bootstrap/gathered.h"
+#include "runtime/bootstrap/gathered.h"
 #include "core/error.h"
 #include "fuzz/input.h"
 #include "fuzz/require.h"

@@ -1,5 +1,5 @@
 #pragma once
-// One input of the graph file fuzzer, also run over the corpus by tests/channels/graph_file_corpus_test.cc:
+// One input of the graph file fuzzer, also run over the corpus by tests/planner/search/graph_file_corpus_test.cc:
 // whatever the bytes are, reading them and applying them to a small machine either works or throws
 // InputError, and what was applied survives being written.
 //
@@ -8,10 +8,10 @@
 #include <string>
 #include <string_view>
 
-#include "channels/channel_search.h"
-#include "channels/load_graph.h"
+#include "planner/search/channel_search.h"
+#include "planner/search/load_graph.h"
 #include "fuzz/require.h"
-#include "paths/job_paths.h"
+#include "planner/paths/job_paths.h"
 #include "planner_support/machine_text.h"
 
 namespace xylem {

@@ -1,5 +1,5 @@
 #pragma once
-// One input of the guest map's fuzzer, also run over the corpus by tests/guest/guest_test.cc: whatever the
+// One input of the guest map's fuzzer, also run over the corpus by tests/insight/vm/guest_test.cc: whatever the
 // bytes are, they are a map or refused; and what a small host makes of the map is a machine, or refused.
 //
 //   feedGuestMap(bytes);   // true if they are a map
@@ -9,9 +9,9 @@
 
 #include "core/error.h"
 #include "fuzz/require.h"
-#include "guest/guest_topology.h"
-#include "topology/complete.h"
-#include "topology/system_builder.h"
+#include "insight/vm/guest_topology.h"
+#include "planner/topology/complete.h"
+#include "planner/topology/system_builder.h"
 
 namespace xylem {
 

@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "comm/host_description.h"
+#include "runtime/comm/join/host_description.h"
 #include "core/error.h"
 #include "fuzz/require.h"
-#include "topology/document.h"
+#include "planner/topology/document.h"
 
 namespace xylem {
 

@@ -4,8 +4,8 @@
 //
 //   feedHostReport(bytes);   // true if they are taken
 
-#include "channels/shared_graphs.h"
-#include "comm/host_report.h"
+#include "planner/search/shared_graphs.h"
+#include "runtime/comm/join/host_report.h"
 #include "core/error.h"
 #include "fuzz/require.h"
 

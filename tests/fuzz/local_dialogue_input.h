@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 #include "fuzz/local_link_input.h"
-#include "transport/board.h"
-#include "transport/local_dialogue.h"
+#include "runtime/transport/local/board.h"
+#include "runtime/transport/local/local_dialogue.h"
 
 namespace xylem {
 

@@ -12,7 +12,7 @@
 #include "core/error.h"
 #include "fuzz/input.h"
 #include "fuzz/require.h"
-#include "transport/local_link.h"
+#include "runtime/transport/local/local_link.h"
 
 namespace xylem {
 

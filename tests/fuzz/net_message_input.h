@@ -6,9 +6,9 @@
 
 #include "fuzz/input.h"
 #include "fuzz/require.h"
-#include "transport/net_message.h"
-#include "transport/socket_handle.h"
-#include "transport/socket_layout.h"
+#include "runtime/transport/net/net_message.h"
+#include "runtime/transport/net/socket_handle.h"
+#include "runtime/transport/net/socket_layout.h"
 
 namespace xylem {
 

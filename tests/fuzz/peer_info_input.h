@@ -6,11 +6,11 @@
 
 #include <vector>
 
-#include "comm/peer_info.h"
+#include "runtime/comm/join/peer_info.h"
 #include "core/error.h"
 #include "fuzz/input.h"
 #include "fuzz/require.h"
-#include "transport/queue.h"
+#include "runtime/transport/queue/queue.h"
 
 namespace xylem {
 

@@ -1,5 +1,5 @@
 #pragma once
-// One input of the plan file fuzzer, also run over the corpus by tests/diff/plan_file_corpus_test.cc:
+// One input of the plan file fuzzer, also run over the corpus by tests/insight/diff/plan_file_corpus_test.cc:
 // whatever the bytes are, reading them as a plan and comparing that with the plan of a small machine either
 // works or throws InputError.
 //
@@ -8,8 +8,8 @@
 #include <string_view>
 
 #include "fuzz/require.h"
-#include "diff/diff.h"
-#include "diff/json.h"
+#include "insight/diff/diff.h"
+#include "insight/diff/json.h"
 #include "planner_support/machine_text.h"
 
 namespace xylem {

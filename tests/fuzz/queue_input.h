@@ -13,9 +13,9 @@
 #include <vector>
 
 #include "fuzz/local_link_input.h"
-#include "transport/local_peer_memory.h"
-#include "transport/recv_end.h"
-#include "transport/send_end.h"
+#include "runtime/transport/local/local_peer_memory.h"
+#include "runtime/transport/queue/recv_end.h"
+#include "runtime/transport/queue/send_end.h"
 
 namespace xylem {
 

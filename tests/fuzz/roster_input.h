@@ -4,7 +4,7 @@
 //
 //   feedRoster(bytes);   // true if all claims were accepted
 
-#include "bootstrap/roster.h"
+#include "runtime/bootstrap/roster.h"
 #include "core/error.h"
 #include "fuzz/input.h"
 #include "fuzz/require.h"

@@ -1,5 +1,5 @@
 #pragma once
-// One input of the settings fuzzer, also run over the corpus by tests/tuning/settings_corpus_test.cc: lines
+// One input of the settings fuzzer, also run over the corpus by tests/planner/tuning/settings_corpus_test.cc: lines
 // NAME=VALUE, as configuration files and the environment hold them. Whatever they are, they become Settings,
 // and every stage's options, or throw InputError.
 //
@@ -10,15 +10,15 @@
 #include <string>
 #include <string_view>
 
-#include "channels/host_graphs.h"
-#include "connect/connections.h"
+#include "planner/search/host_graphs.h"
+#include "planner/connect/connections.h"
 #include "core/error.h"
 #include "core/interface_list.h"
 #include "core/log.h"
 #include "core/settings.h"
 #include "fuzz/require.h"
-#include "paths/reach.h"
-#include "tuning/tuning_options.h"
+#include "planner/paths/reach.h"
+#include "planner/tuning/tuning_options.h"
 
 namespace xylem {
 

@@ -1,5 +1,5 @@
 #pragma once
-// One input of the topology fuzzer, also run over the corpus by tests/topology/corpus_test.cc: whatever the
+// One input of the topology fuzzer, also run over the corpus by tests/planner/topology/corpus_test.cc: whatever the
 // bytes are, reading and building either works or throws InputError, and what was read survives being
 // written.
 //
@@ -11,10 +11,10 @@
 
 #include "core/error.h"
 #include "fuzz/require.h"
-#include "topology/complete.h"
-#include "topology/document.h"
-#include "topology/fuse.h"
-#include "topology/system_builder.h"
+#include "planner/topology/complete.h"
+#include "planner/topology/document.h"
+#include "planner/topology/fuse.h"
+#include "planner/topology/system_builder.h"
 
 namespace xylem {
 

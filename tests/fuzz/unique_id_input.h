@@ -8,11 +8,11 @@
 
 #include <string>
 
-#include "bootstrap/unique_id.h"
+#include "runtime/bootstrap/unique_id.h"
 #include "core/error.h"
 #include "fuzz/input.h"
 #include "fuzz/require.h"
-#include "wire/host_and_port.h"
+#include "runtime/sockets/host_and_port.h"
 
 namespace xylem {
 

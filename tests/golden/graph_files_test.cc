@@ -12,9 +12,9 @@
 #include <sstream>
 
 #include "golden/compare.h"
-#include "plan/graph_dump.h"
-#include "plan/plan_json.h"
-#include "plan/planner.h"
+#include "planner/plan/graph_dump.h"
+#include "planner/plan/plan_json.h"
+#include "planner/plan/planner.h"
 
 namespace xylem::golden {
 namespace {

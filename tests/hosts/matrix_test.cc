@@ -6,7 +6,7 @@
 #include <optional>
 #include <span>
 
-#include "comm/checked_rank.h"
+#include "runtime/comm/checked_rank.h"
 #include "hosts/host_job.h"
 #include "support/effort.h"
 #include "support/sanitizers.h"

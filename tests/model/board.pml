@@ -1,4 +1,4 @@
-/* The boards of src/transport/board.h and the exchange over them (src/collectives/direct_exchange.cc). Proves that the
+/* The boards of src/runtime/transport/local/board.h and the exchange over them (src/runtime/collectives/direct_exchange.cc). Proves that the
    orders which the ranks ask for suffice on any machine:
 
      - nobody finds another operation's posting in its place, nor one that is being written;

@@ -1,4 +1,4 @@
-/* The queues of src/transport/queue.h between one writer and one reader. Proves for a small queue that the orders
+/* The queues of src/runtime/transport/queue/queue.h between one writer and one reader. Proves for a small queue that the orders
    (release, acquire, relaxed) which the two ends ask for suffice on any machine, however weakly ordered:
 
      - the reader gets every step's payload, in order, and never that of another step, whatever lies in its slot;

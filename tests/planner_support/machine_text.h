@@ -5,9 +5,9 @@
 
 #include <string>
 
-#include "topology/complete.h"
-#include "topology/document.h"
-#include "topology/system_builder.h"
+#include "planner/topology/complete.h"
+#include "planner/topology/document.h"
+#include "planner/topology/system_builder.h"
 
 namespace xylem::testing {
 

@@ -9,7 +9,7 @@
 #include <random>
 
 #include "core/error.h"
-#include "wire/socket.h"
+#include "runtime/sockets/socket.h"
 
 namespace xylem::testing {
 

@@ -9,7 +9,7 @@
 #include <filesystem>
 #include <string>
 
-#include "wire/socket.h"
+#include "runtime/sockets/socket.h"
 
 namespace xylem::testing {
 namespace {

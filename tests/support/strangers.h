@@ -19,8 +19,8 @@
 #include <vector>
 
 #include "core/file_descriptor.h"
-#include "wire/handshake.h"
-#include "wire/socket_address.h"
+#include "runtime/sockets/handshake.h"
+#include "runtime/sockets/socket_address.h"
 
 namespace xylem::testing {
 

@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-#include "topology/detect_host_hash.h"
+#include "planner/topology/detect_host_hash.h"
 
 namespace xylem::torch {
 namespace {

@@ -9,7 +9,7 @@
 #include "cli/calibrate/host_bench.h"
 #include "cli/machine_input.h"
 #include "cli/progress.h"
-#include "device/host_device.h"
+#include "runtime/device/host_device.h"
 
 namespace xylem::cli {
 

@@ -11,10 +11,10 @@
 #include <mutex>
 #include <thread>
 
-#include "comm/communicator.h"
-#include "device/host_device.h"
-#include "device/scheduler.h"
-#include "topology/detect_cpu.h"
+#include "runtime/comm/communicator.h"
+#include "runtime/device/host_device.h"
+#include "runtime/device/scheduler.h"
+#include "planner/topology/detect_cpu.h"
 
 namespace xylem::cli {
 namespace {

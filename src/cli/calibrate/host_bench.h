@@ -18,7 +18,7 @@
 
 #include "core/log.h"
 #include "core/settings.h"
-#include "tuning/host_fit.h"
+#include "planner/tuning/host_fit.h"
 
 namespace xylem::cli {
 

@@ -6,8 +6,8 @@
 
 #include "cli/size_text.h"
 #include "cli/table.h"
-#include "plan/json_value.h"
-#include "tuning/choice.h"
+#include "planner/plan/json_value.h"
+#include "planner/tuning/choice.h"
 
 namespace xylem::cli {
 namespace {

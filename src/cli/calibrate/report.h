@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "cli/terminal.h"
-#include "tuning/host_fit.h"
+#include "planner/tuning/host_fit.h"
 
 namespace xylem::cli {
 

@@ -1,5 +1,5 @@
 // xylem diff: what sets two plans apart, from the machine to the choice of algorithms.
-#include "diff/diff.h"
+#include "insight/diff/diff.h"
 
 #include <fmt/format.h>
 
@@ -8,7 +8,7 @@
 #include "cli/commands.h"
 #include "cli/insight/diff_input.h"
 #include "cli/insight/diff_text.h"
-#include "diff/json.h"
+#include "insight/diff/json.h"
 
 namespace xylem::cli {
 namespace {

@@ -13,7 +13,7 @@
 #include "cli/terminal.h"
 #include "core/edit_distance.h"
 #include "core/error.h"
-#include "plan/planner.h"
+#include "planner/plan/planner.h"
 
 namespace xylem::cli {
 namespace {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "cli/job_input.h"
-#include "diff/facts.h"
+#include "insight/diff/facts.h"
 
 namespace xylem::cli {
 

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "cli/terminal.h"
-#include "diff/diff.h"
+#include "insight/diff/diff.h"
 
 namespace xylem::cli {
 

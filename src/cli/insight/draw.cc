@@ -12,11 +12,11 @@
 #include "cli/terminal.h"
 #include "core/error.h"
 #include "core/text_file.h"
-#include "draw/machine_dot.h"
-#include "draw/machine_svg.h"
-#include "draw/page.h"
-#include "draw/picture_json.h"
-#include "why/why.h"
+#include "insight/report/machine_dot.h"
+#include "insight/report/machine_svg.h"
+#include "insight/report/page.h"
+#include "insight/report/picture_json.h"
+#include "insight/why/why.h"
 
 namespace xylem::cli {
 namespace {

@@ -1,5 +1,5 @@
 // xylem lint: what is wrong or doubtful about a topology file, and what to write instead.
-#include "lint/lint.h"
+#include "insight/lint/lint.h"
 
 #include <fmt/format.h>
 

@@ -4,7 +4,7 @@
 #include <chrono>
 #include <memory>
 
-#include "channels/graph_file.h"
+#include "planner/search/graph_file.h"
 #include "cli/bound_text.h"
 #include "cli/commands.h"
 #include "cli/job_input.h"

@@ -9,7 +9,7 @@
 #include "cli/number_list.h"
 #include "cli/plan_host_text.h"
 #include "cli/table.h"
-#include "tuning/choice.h"
+#include "planner/tuning/choice.h"
 
 namespace xylem::cli {
 namespace {

@@ -5,8 +5,8 @@
 #include <string>
 
 #include "cli/terminal.h"
-#include "optimum/optimum.h"
-#include "plan/plan.h"
+#include "insight/optimum/optimum.h"
+#include "planner/plan/plan.h"
 
 namespace xylem::cli {
 

@@ -12,7 +12,7 @@
 #include "cli/insight/order_text.h"
 #include "cli/progress.h"
 #include "core/text_file.h"
-#include "fabric/fabric_file.h"
+#include "insight/fabric/fabric_file.h"
 
 namespace xylem::cli {
 namespace {

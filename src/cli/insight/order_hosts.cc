@@ -5,7 +5,7 @@
 #include <fstream>
 
 #include "core/error.h"
-#include "fabric/name_ranges.h"
+#include "insight/fabric/name_ranges.h"
 
 namespace xylem::cli {
 

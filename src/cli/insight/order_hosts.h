@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "fabric/fabric.h"
+#include "insight/fabric/fabric.h"
 
 namespace xylem::cli {
 

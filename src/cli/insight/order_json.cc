@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "plan/json_value.h"
+#include "planner/plan/json_value.h"
 
 namespace xylem::cli {
 namespace {

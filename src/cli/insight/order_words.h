@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "fabric/host_order.h"
+#include "insight/fabric/host_order.h"
 
 namespace xylem::cli {
 

@@ -1,7 +1,7 @@
 #include "cli/insight/preflight_json.h"
 
 #include "cli/host_kinds.h"
-#include "plan/json_value.h"
+#include "planner/plan/json_value.h"
 
 namespace xylem::cli {
 namespace {

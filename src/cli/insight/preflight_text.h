@@ -6,7 +6,7 @@
 #include <string>
 
 #include "cli/terminal.h"
-#include "preflight/preflight.h"
+#include "insight/preflight/preflight.h"
 
 namespace xylem::cli {
 

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "preflight/preflight.h"
+#include "insight/preflight/preflight.h"
 
 namespace xylem::cli {
 

@@ -1,5 +1,5 @@
 // xylem repair: which single change would make a job faster.
-#include "whatif/repair.h"
+#include "insight/whatif/repair.h"
 
 #include <fmt/format.h>
 

@@ -8,8 +8,8 @@
 #include "cli/machine_input.h"
 #include "cli/terminal.h"
 #include "core/text_file.h"
-#include "guest/guest_topology.h"
-#include "lint/lint.h"
+#include "insight/vm/guest_topology.h"
+#include "insight/lint/lint.h"
 
 namespace xylem::cli {
 namespace {

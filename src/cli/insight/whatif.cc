@@ -5,7 +5,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "channels/graph_file.h"
+#include "planner/search/graph_file.h"
 #include "cli/commands.h"
 #include "cli/insight/diff_text.h"
 #include "cli/job_input.h"
@@ -13,10 +13,10 @@
 #include "cli/progress.h"
 #include "cli/table.h"
 #include "core/text_file.h"
-#include "diff/json.h"
-#include "topology/complete.h"
-#include "whatif/apply.h"
-#include "whatif/score.h"
+#include "insight/diff/json.h"
+#include "planner/topology/complete.h"
+#include "insight/whatif/apply.h"
+#include "insight/whatif/score.h"
 
 namespace xylem::cli {
 namespace {

@@ -1,5 +1,5 @@
 // xylem why: the reasons of a plan.
-#include "why/why.h"
+#include "insight/why/why.h"
 
 #include <fmt/format.h>
 
@@ -11,7 +11,7 @@
 #include "cli/progress.h"
 #include "cli/insight/why_text.h"
 #include "core/error.h"
-#include "why/json.h"
+#include "insight/why/json.h"
 
 namespace xylem::cli {
 namespace {

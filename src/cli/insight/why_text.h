@@ -6,7 +6,7 @@
 #include <string>
 
 #include "cli/terminal.h"
-#include "why/answer.h"
+#include "insight/why/answer.h"
 
 namespace xylem::cli {
 

@@ -11,7 +11,7 @@
 #include "cli/perf/report.h"
 #include "cli/terminal.h"
 #include "core/error.h"
-#include "launch/launched_process.h"
+#include "runtime/launch/launched_process.h"
 
 namespace xylem::cli {
 namespace {

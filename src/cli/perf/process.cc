@@ -16,7 +16,7 @@
 #include "cli/perf/thread.h"
 #include "core/error.h"
 #include "core/settings.h"
-#include "launch/job_id.h"
+#include "runtime/launch/job_id.h"
 #include "nccl.h"
 
 namespace xylem::cli {

@@ -5,7 +5,7 @@
 
 #include "cli/perf/message.h"
 #include "cli/perf/options.h"
-#include "launch/launched_process.h"
+#include "runtime/launch/launched_process.h"
 
 namespace xylem::cli {
 

@@ -1,5 +1,5 @@
 // xylem detect: this machine as topology XML.
-#include "topology/detect.h"
+#include "planner/topology/detect.h"
 
 #include <fmt/core.h>
 
@@ -10,7 +10,7 @@
 #include "cli/machine_input.h"
 #include "cli/terminal.h"
 #include "core/text_file.h"
-#include "topology/detect_capture.h"
+#include "planner/topology/detect_capture.h"
 
 namespace xylem::cli {
 namespace {

@@ -1,6 +1,6 @@
 #include "cli/planner/machine_json.h"
 
-#include "plan/host_json.h"
+#include "planner/plan/host_json.h"
 
 namespace xylem::cli {
 

@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "paths/path_table.h"
+#include "planner/paths/path_table.h"
 
 namespace xylem::cli {
 

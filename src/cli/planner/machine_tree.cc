@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "cli/machine_words.h"
-#include "topology/bandwidths.h"
+#include "planner/topology/bandwidths.h"
 
 namespace xylem::cli {
 namespace {

@@ -12,7 +12,7 @@
 #include <string>
 
 #include "cli/terminal.h"
-#include "topology/system.h"
+#include "planner/topology/system.h"
 
 namespace xylem::cli {
 

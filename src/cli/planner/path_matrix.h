@@ -11,7 +11,7 @@
 #include <string>
 
 #include "cli/terminal.h"
-#include "paths/path_table.h"
+#include "planner/paths/path_table.h"
 
 namespace xylem::cli {
 

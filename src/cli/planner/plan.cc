@@ -10,9 +10,9 @@
 #include "cli/planner/plan_text.h"
 #include "cli/planner/rank_text.h"
 #include "core/log.h"
-#include "plan/graph_dump.h"
-#include "plan/plan_json.h"
-#include "plan/plan_log.h"
+#include "planner/plan/graph_dump.h"
+#include "planner/plan/plan_json.h"
+#include "planner/plan/plan_log.h"
 
 namespace xylem::cli {
 namespace {

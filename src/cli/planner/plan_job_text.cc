@@ -8,10 +8,10 @@
 #include "cli/number_list.h"
 #include "cli/rank_rows.h"
 #include "cli/table.h"
-#include "connect/double_tree.h"
-#include "connect/rings.h"
-#include "connect/trees.h"
-#include "tuning/choice_ranges.h"
+#include "planner/connect/double_tree.h"
+#include "planner/connect/rings.h"
+#include "planner/connect/trees.h"
+#include "planner/tuning/choice_ranges.h"
 
 namespace xylem::cli {
 namespace {

@@ -11,7 +11,7 @@
 #include "cli/plan_host_text.h"
 #include "cli/planner/plan_job_text.h"
 #include "cli/table.h"
-#include "preflight/preflight.h"
+#include "insight/preflight/preflight.h"
 
 namespace xylem::cli {
 namespace {

@@ -4,11 +4,11 @@
 
 #include "cli/machine_words.h"
 #include "cli/table.h"
-#include "connect/collnet_links.h"
-#include "connect/net_choice.h"
-#include "connect/nvls_links.h"
-#include "connect/rings.h"
-#include "connect/trees.h"
+#include "planner/connect/collnet_links.h"
+#include "planner/connect/net_choice.h"
+#include "planner/connect/nvls_links.h"
+#include "planner/connect/rings.h"
+#include "planner/connect/trees.h"
 
 namespace xylem::cli {
 namespace {

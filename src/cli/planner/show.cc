@@ -9,10 +9,10 @@
 #include "cli/planner/machine_tree.h"
 #include "cli/machine_words.h"
 #include "cli/planner/path_matrix.h"
-#include "paths/find_paths.h"
-#include "paths/job_paths.h"
-#include "topology/complete.h"
-#include "topology/system_builder.h"
+#include "planner/paths/find_paths.h"
+#include "planner/paths/job_paths.h"
+#include "planner/topology/complete.h"
+#include "planner/topology/system_builder.h"
 
 namespace xylem::cli {
 namespace {

@@ -11,8 +11,8 @@
 #include "cli/planner/tune_json.h"
 #include "cli/planner/tune_text.h"
 #include "core/log.h"
-#include "tuning/choice.h"
-#include "tuning/tuning_log.h"
+#include "planner/tuning/choice.h"
+#include "planner/tuning/tuning_log.h"
 
 namespace xylem::cli {
 namespace {

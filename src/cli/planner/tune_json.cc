@@ -1,7 +1,7 @@
 #include "cli/planner/tune_json.h"
 
-#include "plan/tuning_json.h"
-#include "tuning/bus_bandwidth.h"
+#include "planner/plan/tuning_json.h"
+#include "planner/tuning/bus_bandwidth.h"
 
 namespace xylem::cli {
 namespace {

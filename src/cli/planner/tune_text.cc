@@ -8,8 +8,8 @@
 #include "cli/machine_words.h"
 #include "cli/size_text.h"
 #include "cli/table.h"
-#include "tuning/bus_bandwidth.h"
-#include "tuning/choice.h"
+#include "planner/tuning/bus_bandwidth.h"
+#include "planner/tuning/choice.h"
 
 namespace xylem::cli {
 namespace {

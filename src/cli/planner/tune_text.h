@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "cli/terminal.h"
-#include "tuning/model.h"
+#include "planner/tuning/model.h"
 
 namespace xylem::cli {
 

@@ -14,7 +14,7 @@
 #include "core/error.h"
 #include "core/host_name.h"
 #include "core/file_descriptor.h"
-#include "launch/unusual_port.h"
+#include "runtime/launch/unusual_port.h"
 
 namespace xylem::cli {
 namespace {

@@ -6,7 +6,7 @@
 #include <map>
 
 #include "cli/status/job.h"
-#include "comm/call_record.h"
+#include "runtime/comm/issue/call_record.h"
 
 namespace xylem::cli {
 namespace {

@@ -12,7 +12,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "comm/flight_layout.h"
+#include "runtime/comm/watch/flight_layout.h"
 #include "core/error.h"
 #include "core/file_descriptor.h"
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "comm/flight_reader.h"
+#include "runtime/comm/watch/flight_reader.h"
 
 namespace xylem::cli {
 

@@ -1,0 +1,224 @@
+#include "insight/diff/document.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "insight/diff/changes.h"
+#include "planner/topology/attributes.h"
+
+namespace xylem {
+namespace {
+
+constexpr std::size_t kMostInOrder = 8;
+
+// A document's elements by what they are.
+class Elements {
+ public:
+  explicit Elements(const Document& document) : document_(document), keys_(document.size()) {
+    label(document.root(), "", "system");
+    visit(document.root());
+  }
+
+  const Document& document() const { return document_; }
+  const std::vector<ElementId>& inOrder() const { return inOrder_; }
+  const Element& operator[](ElementId id) const { return document_[id]; }
+  // What sets it apart from all others.
+  const std::string& key(ElementId id) const { return keys_[static_cast<std::size_t>(id)]; }
+  // The key without the element's kind.
+  std::string name(ElementId id) const { return key(id).substr(document_[id].name.size() + 1); }
+  ElementId find(const std::string& key) const {
+    const auto found = ids_.find(key);
+    return found == ids_.end() ? kNoElement : found->second;
+  }
+
+ private:
+  void visit(ElementId id) {
+    inOrder_.push_back(id);
+    for (ElementId child : document_[id].children) {
+      label(child, nameOf(child), document_[child].name);
+      visit(child);
+    }
+  }
+
+  void label(ElementId id, const std::string& name, const std::string& kind) {
+    std::string key = fmt::format("{} {}", kind, name);
+    for (int again = 2; !ids_.emplace(key, id).second; ++again)
+      key = fmt::format("{} {} #{}", kind, name, again);
+    keys_[static_cast<std::size_t>(id)] = std::move(key);
+  }
+
+  std::string text(ElementId id, const char* attribute) const {
+    const std::string* value = document_.attribute(id, attribute);
+    return value == nullptr ? "" : *value;
+  }
+
+  // As the file writes it, but for the case and leading zeros of what is a bus id.
+  static std::string bus(const std::string& text) {
+    const auto id = parseBusId(text);
+    return id && text.size() == busIdText(*id).size() ? busIdText(*id) : text;
+  }
+
+  // The bus id of the nearest pci above.
+  std::string place(ElementId id) const {
+    for (ElementId at = document_[id].parent; at != kNoElement; at = document_[at].parent)
+      if (document_[at].name == "pci" || document_[at].name == "cpu") return nameOf(at);
+    return "";
+  }
+
+  std::string nameOf(ElementId id) const {
+    const std::string& kind = document_[id].name;
+    if (kind == "cpu") return cpuName(id);
+    if (kind == "pci") return bus(text(id, "busid"));
+    if (kind == "nvlink" || kind == "pcilink")
+      return fmt::format("{} to {}", place(id), bus(text(id, "target")));
+    if (kind == "net" && !text(id, "name").empty()) return text(id, "name");
+    if (kind == "net") return "dev " + text(id, "dev");
+    return place(id);
+  }
+
+  // Files of several hosts number their NUMA nodes host by host.
+  std::string cpuName(ElementId id) const {
+    std::set<std::string> hosts;
+    int host = 0;
+    for (ElementId cpu : document_[document_.root()].children)
+      if (hosts.insert(text(cpu, "host_hash")).second && text(cpu, "host_hash") == text(id, "host_hash"))
+        host = static_cast<int>(hosts.size()) - 1;
+    const std::string numa = text(id, "numaid");
+    return host == 0 ? numa : fmt::format("{} of host {}", numa, host);
+  }
+
+  const Document& document_;
+  std::vector<std::string> keys_;
+  std::map<std::string, ElementId> ids_;
+  std::vector<ElementId> inOrder_;
+};
+
+// Elements inside of `id` that `other` does not have.
+int heldAlone(const Elements& here, ElementId id, const Elements& other) {
+  int count = 0;
+  for (ElementId child : here[id].children)
+    count += heldAlone(here, child, other) + (other.find(here.key(child)) == kNoElement ? 1 : 0);
+  return count;
+}
+
+class Comparison {
+ public:
+  Comparison(const Document& a, const Document& b, const std::string& where)
+      : a_(a), b_(b), elements_(where), order_(where) {}
+
+  DocumentDiff run() {
+    for (ElementId id : a_.inOrder()) {
+      const ElementId other = b_.find(a_.key(id));
+      if (other == kNoElement) {
+        gone(id);
+        continue;
+      }
+      compareAttributes(id, other);
+      comparePlaces(id, other);
+      compareOrder(id, other);
+    }
+    for (ElementId id : b_.inOrder())
+      if (a_.find(b_.key(id)) == kNoElement) come(id);
+    DocumentDiff diff;
+    elements_.appendTo(diff.elements);
+    order_.appendTo(diff.order);
+    return diff;
+  }
+
+ private:
+  static std::string held(const Elements& here, ElementId id, const Elements& other) {
+    const int inside = heldAlone(here, id, other);
+    return inside == 0 ? "there"
+                       : fmt::format("there, with {} element{} inside", inside, inside == 1 ? "" : "s");
+  }
+
+  // What stood in something that is gone too goes without saying.
+  void gone(ElementId id) {
+    if (b_.find(a_.key(a_[id].parent)) == kNoElement) return;
+    elements_.add({.kind = a_[id].name, .before = held(a_, id, b_)}, {a_.name(id), a_[id].line, 0});
+  }
+  void come(ElementId id) {
+    if (a_.find(b_.key(b_[id].parent)) == kNoElement) return;
+    elements_.add({.kind = b_[id].name, .after = held(b_, id, a_)}, {b_.name(id), 0, b_[id].line});
+  }
+
+  ChangedThing thing(ElementId a, ElementId b) const { return {a_.name(a), a_[a].line, b_[b].line}; }
+
+  void compareAttributes(ElementId a, ElementId b) {
+    const auto value = [](const std::string* text) {
+      return text == nullptr ? std::string() : text->empty() ? "\"\"" : *text;
+    };
+    const auto compare = [&](const std::string& name) {
+      const std::string* before = a_.document().attribute(a, name);
+      const std::string* after = b_.document().attribute(b, name);
+      if (before != nullptr && after != nullptr && *before == *after) return;
+      if (isIdentity(a_[a].name, name)) return;
+      elements_.add({.kind = a_[a].name, .what = name, .before = value(before), .after = value(after)},
+                    thing(a, b));
+    };
+    for (const auto& [name, text] : a_[a].attributes) compare(name);
+    for (const auto& [name, text] : b_[b].attributes)
+      if (a_.document().attribute(a, name) == nullptr) compare(name);
+  }
+
+  // The same for the engine, or it would not have been found.
+  static bool isIdentity(const std::string& kind, const std::string& attribute) {
+    return (kind == "pci" && attribute == "busid") || (attribute == "target" && kind.ends_with("link")) ||
+           (kind == "cpu" && attribute == "host_hash");
+  }
+
+  void comparePlaces(ElementId a, ElementId b) {
+    if (a == a_.document().root() || a_.key(a_[a].parent) == b_.key(b_[b].parent)) return;
+    elements_.add(
+        {.kind = a_[a].name, .what = "place", .before = a_.key(a_[a].parent), .after = b_.key(b_[b].parent)},
+        thing(a, b));
+  }
+
+  // Only of children that both have there.
+  void compareOrder(ElementId a, ElementId b) {
+    std::vector<std::string> inA = commonChildren(a_, a, b_, b_.key(b));
+    std::vector<std::string> inB = commonChildren(b_, b, a_, a_.key(a));
+    if (inA == inB) return;
+    order_.add({.kind = a_[a].name,
+                .what = "order inside",
+                .before = shortList(namesOf(inA), kMostInOrder),
+                .after = shortList(namesOf(inB), kMostInOrder)},
+               thing(a, b));
+  }
+
+  static std::vector<std::string> commonChildren(const Elements& here, ElementId parent,
+                                                 const Elements& there, const std::string& parentThere) {
+    std::vector<std::string> keys;
+    for (ElementId child : here[parent].children) {
+      const ElementId other = there.find(here.key(child));
+      if (other != kNoElement && there.key(there[other].parent) == parentThere)
+        keys.push_back(here.key(child));
+    }
+    return keys;
+  }
+
+  static std::vector<std::string> namesOf(const std::vector<std::string>& keys) {
+    std::vector<std::string> names;
+    for (const std::string& key : keys) {
+      const std::size_t blank = key.rfind(' ');
+      names.push_back(key.starts_with("pci ") || key.starts_with("net ") || key.starts_with("nvlink ")
+                          ? key.substr(blank + 1)
+                          : key);
+    }
+    return names;
+  }
+
+  Elements a_, b_;
+  ChangeList elements_, order_;
+};
+
+}  // namespace
+
+DocumentDiff compareDocuments(const Document& a, const Document& b, const std::string& where) {
+  return Comparison(a, b, where).run();
+}
+
+}  // namespace xylem

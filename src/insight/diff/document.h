@@ -1,0 +1,26 @@
+#pragma once
+// What sets two topology files apart, element by element, with lines. Elements are matched by what they are:
+// a pci by its bus id, a cpu by its NUMA id, a net by its name, an nvlink by its two ends.
+//
+//   DocumentDiff diff = compareDocuments(readTopology("before.xml"), readTopology("after.xml"));
+//   diff.elements[0]   ->  kind "nvlink", what "count", before "12", after "4",
+//                          things {"0000:07:00.0 to fffffff:ffff:ff", lines 7 and 7}
+//
+// An element that moved is said once; so is one that is gone, with all it held.
+
+#include <string>
+
+#include "insight/diff/diff.h"
+#include "planner/topology/document.h"
+
+namespace xylem {
+
+struct DocumentDiff {
+  Changes elements;
+  Changes order;  // siblings that both have, in another order
+};
+
+// `where`: as in Change.
+DocumentDiff compareDocuments(const Document& a, const Document& b, const std::string& where = "");
+
+}  // namespace xylem

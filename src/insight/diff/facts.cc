@@ -1,0 +1,144 @@
+// Facts from the planner: what the plan's JSON says, and what only the plan itself knows.
+#include "insight/diff/facts.h"
+
+#include <algorithm>
+#include <set>
+
+#include "planner/connect/rings.h"
+#include "insight/diff/facts_json.h"
+#include "planner/plan/connections_json.h"
+#include "planner/plan/host_json.h"
+#include "planner/plan/plan_json.h"
+#include "planner/tuning/choice.h"
+
+namespace xylem {
+namespace {
+
+// Ranks whose trees and NICs are compared: those of the first hosts, as the others repeat them.
+constexpr int kHosts = 2;
+constexpr int kMostRanksCompared = 256;
+// Numbers in all rings together; larger jobs are compared by the hosts' channels alone.
+constexpr std::int64_t kMostInRings = 1 << 23;
+// Sizes of operations, in bytes: all powers of two in between.
+constexpr std::uint64_t kLeastBytes = 8;
+constexpr std::uint64_t kMostBytes = std::uint64_t{8} << 30;
+
+// The sentence without the names that it starts with: "no direct access: the path is SYS, …".
+std::string reasonOf(const Decision& decision, const System& system) {
+  const std::string sentence = explain(decision, system);
+  const std::size_t colon = sentence.find(": ");
+  return colon == std::string::npos ? sentence : sentence.substr(colon + 2);
+}
+
+class Explainer {
+ public:
+  Explainer(const HostPlan& host, const ReachOptions& options)
+      : system_(host.system()),
+        locality_(system_, host.paths.paths),
+        reach_(system_, host.paths.paths, locality_, options) {
+    for (NodeId id = 0; id < system_.nodeCount(); ++id) nodes_[system_.name(id)] = id;
+    for (const Decision& decision : host.paths.decisions)
+      if (decision.rule == Rule::kPxn && !decision.yes)
+        noPxn_[{decision.subject, decision.object}] = reasonOf(decision, system_);
+  }
+
+  // Of decisions that are not among this view's nodes nothing is said.
+  void explainTo(DecisionFacts& decision) const {
+    const auto from = nodes_.find(decision.from);
+    const auto to = nodes_.find(decision.to);
+    if (from == nodes_.end() || to == nodes_.end()) return;
+    if (decision.rule == kRuleProxy) {
+      const auto noPxn = noPxn_.find({from->second, to->second});
+      if (decision.relay.empty() && noPxn != noPxn_.end()) decision.why = noPxn->second;
+      return;
+    }
+    const std::optional<Decision> made = decide(decision.rule, from->second, to->second);
+    if (made) decision.why = reasonOf(*made, system_);
+  }
+
+ private:
+  std::optional<Decision> decide(const std::string& rule, NodeId a, NodeId b) const {
+    if (rule == kRuleP2p) return reach_.p2p(a, b);
+    if (rule == kRuleShm) return reach_.transportShm(a, b);
+    if (rule == kRuleNetIsBetter) return reach_.netIsBetter(a, b);
+    if (rule == kRuleGdrReceive) return reach_.gdr(a, b, Direction::kReceive);
+    if (rule == kRuleGdrSend) return reach_.gdr(a, b, Direction::kSend);
+    return std::nullopt;
+  }
+
+  const System& system_;
+  Locality locality_;
+  Reach reach_;
+  std::map<std::string, NodeId> nodes_;
+  std::map<std::pair<NodeId, NodeId>, std::string> noPxn_;  // why a GPU sends to a NET itself
+};
+
+void explainAll(HostFacts& facts, const HostPlan& host, const ReachOptions& options) {
+  const Explainer explainer(host, options);
+  for (DecisionFacts& decision : facts.decisions)
+    if (decision.why.empty()) explainer.explainTo(decision);
+}
+
+// A host whose GPUs reach each other only over the network is several nodes, each planned for itself.
+void addViews(HostFacts& facts, const Plan& plan, int host) {
+  const Job& job = plan.job();
+  std::set<int> seen = {job.viewOf(job.rank(host, 0))};
+  std::set<std::string> known;
+  for (const NodeFacts& node : facts.nodes) known.insert(node.name);
+  for (int local = 1; local < job.shapeOf(host).ranks(); ++local) {
+    const int rank = job.rank(host, local);
+    if (!seen.insert(job.viewOf(rank)).second) continue;
+    HostFacts view = hostFactsOf(hostJson(plan.hostOf(rank), plan, host));
+    explainAll(view, plan.hostOf(rank), plan.reach);
+    for (NodeFacts& node : view.nodes)
+      if (known.insert(node.name).second) facts.nodes.push_back(std::move(node));
+    // The same link or path twice does no harm.
+    std::move(view.links.begin(), view.links.end(), std::back_inserter(facts.links));
+    std::move(view.paths.begin(), view.paths.end(), std::back_inserter(facts.paths));
+    std::move(view.decisions.begin(), view.decisions.end(), std::back_inserter(facts.decisions));
+  }
+}
+
+void addRings(PlanFacts& facts, const Connections& connections) {
+  const std::int64_t numbers = std::int64_t{connections.nChannels()} * connections.job.ranks();
+  if (numbers > kMostInRings) return;
+  for (int channel = 0; channel < connections.nChannels(); ++channel)
+    facts.rings[channel] = ringOf(connections, channel);
+}
+
+std::vector<ChoiceFacts> choicesOf(const TuningModel& model, Collective collective) {
+  std::vector<ChoiceFacts> all;
+  for (std::uint64_t bytes = kLeastBytes; bytes <= kMostBytes; bytes *= 2) {
+    const Choice choice = choose(model, {.collective = collective, .bytes = bytes});
+    ChoiceFacts facts{.bytes = bytes};
+    if (const Candidate* best = choice.best()) {
+      facts.candidate = fmt::format("{} {}", name(best->algorithm), name(best->protocol));
+      facts.time = number(best->time);
+    }
+    all.push_back(std::move(facts));
+  }
+  return all;
+}
+
+}  // namespace
+
+PlanFacts factsOf(const Plan& plan, const PlanRequest& request) {
+  PlanFacts facts = factsOfJson(planToJson(plan, 0), plan.groups.front().topology);
+  for (std::size_t i = 0; i < facts.hosts.size(); ++i) {
+    facts.hosts[i].topology = plan.groups[i].topology;
+    facts.hosts[i].document = request.hosts[i].topology;
+    explainAll(facts.hosts[i], plan.hostOf(plan.job().rank(plan.groups[i].firstHost, 0)), plan.reach);
+    facts.hosts[i].allGpus = true;
+    addViews(facts.hosts[i], plan, plan.groups[i].firstHost);
+  }
+  addRings(facts, plan.connections);
+  for (int rank = 1; rank < std::min(plan.job().ranks(), kMostRanksCompared); ++rank)
+    if (plan.job().hostOf(rank) < kHosts) addRankFacts(facts, connectionsJson(plan, rank));
+  facts.choices.clear();
+  const TuningModel& model = plan.tuning[static_cast<std::size_t>(plan.job().viewOf(0))];
+  for (Collective collective : kAllCollectives)
+    facts.choices.emplace_back(name(collective), choicesOf(model, collective));
+  return facts;
+}
+
+}  // namespace xylem

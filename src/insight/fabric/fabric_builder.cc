@@ -1,0 +1,63 @@
+#include "insight/fabric/fabric_builder.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "core/edit_distance.h"
+
+namespace xylem {
+namespace {
+
+constexpr int kMostCables = 1 << 20;
+// Names to look for one that is nearly the same.
+constexpr std::size_t kMostCompared = 4096;
+
+}  // namespace
+
+void FabricBuilder::addSwitch(const std::string& name, const SourceLocation& where) {
+  if (fabric_.switches.size() == kMostFabricSwitches)
+    throw InputError(where, "one more switch", fmt::format("at most {}", kMostFabricSwitches));
+  if (!switches_.emplace(name, static_cast<int>(fabric_.switches.size())).second)
+    throw InputError(where, fmt::format("switch `{}` a second time", name), "every switch once");
+  fabric_.switches.push_back(name);
+}
+
+int FabricBuilder::switchOf(const std::string& name, const SourceLocation& where) const {
+  const auto found = switches_.find(name);
+  if (found != switches_.end()) return found->second;
+  const std::string near =
+      fabric_.switches.size() <= kMostCompared ? nearestWord(name, fabric_.switches) : "";
+  throw InputError(where, fmt::format("`{}`, which is no switch", name),
+                   near.empty() ? "a switch of a line `switch` above" : fmt::format("`{}`, perhaps", near));
+}
+
+void FabricBuilder::addCables(const std::string& a, const std::string& b, double bandwidth, int cables,
+                              const SourceLocation& where) {
+  const auto [first, second] = std::minmax({switchOf(a, where), switchOf(b, where)});
+  if (first == second)
+    throw InputError(where, fmt::format("a cable from `{}` to itself", a), "two different switches");
+  const auto [at, isNew] = links_.try_emplace({first, second, bandwidth}, fabric_.links.size());
+  if (isNew) {
+    if (fabric_.links.size() == kMostFabricLinks)
+      throw InputError(where, "one more link", fmt::format("at most {}", kMostFabricLinks));
+    fabric_.links.push_back({first, second, bandwidth, 0});
+  }
+  int& sum = fabric_.links[at->second].cables;
+  if (cables > kMostCables - sum)
+    throw InputError(where, fmt::format("{} more cables between `{}` and `{}`", cables, a, b),
+                     fmt::format("at most {}", kMostCables));
+  sum += cables;
+}
+
+void FabricBuilder::addPort(const std::string& host, const std::string& nic, const std::string& leaf,
+                            double bandwidth, const SourceLocation& where) {
+  if (++ports_ > kMostFabricLinks)
+    throw InputError(where, "one more port", fmt::format("at most {}", kMostFabricLinks));
+  const auto [at, isNew] = hosts_.try_emplace(host, fabric_.hosts.size());
+  if (isNew) fabric_.hosts.push_back({host, {}});
+  fabric_.hosts[at->second].ports.push_back({nic, switchOf(leaf, where), bandwidth});
+}
+
+}  // namespace xylem

@@ -1,0 +1,129 @@
+#include "insight/fabric/traffic.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <tuple>
+#include <utility>
+
+#include "planner/connect/net_choice.h"
+#include "planner/connect/rings.h"
+#include "planner/connect/trees.h"
+#include "core/error.h"
+
+namespace xylem {
+namespace {
+
+constexpr ByTraffic<GraphKind> kGraphs = {GraphKind::kRing, GraphKind::kTree};
+
+class TrafficMaker {
+ public:
+  TrafficMaker(const Connections& connections, const ReachOptions& reach)
+      : c_(connections), choice_(connections, reach) {
+    for (std::size_t view = 0; view < c_.job.views.size(); ++view) addNics(static_cast<int>(view));
+  }
+
+  Traffic make() && {
+    // Channels that copy the same one of the search, and have the same of the two trees, are laid alike.
+    std::map<int, std::pair<int, int>> kinds;  // by source: a channel, and how many there are
+    const ChannelCounts& channels = c_.of(0).channels;
+    const int count = channels.collective;
+    for (int channel = 0; channel < count; ++channel)
+      ++kinds.try_emplace(channels.source[static_cast<std::size_t>(channel)], channel, 0)
+            .first->second.second;
+    std::map<int, std::pair<int, int>> rings;  // the same by channel of the search
+    for (const auto& [source, channel] : kinds)
+      rings.try_emplace(source % c_.searched, channel.first, 0).first->second.second += channel.second;
+    for (const auto& [searched, channel] : rings)
+      addRing(channel.first, static_cast<double>(channel.second) / count);
+    for (const auto& [source, channel] : kinds)
+      addTree(channel.first, static_cast<double>(channel.second) / count);
+    for (int kind = 0; kind < kTrafficKinds; ++kind) {
+      auto& flows = traffic_.flows[static_cast<std::size_t>(kind)];
+      for (const auto& [ends, bytes] : bytes_[static_cast<std::size_t>(kind)])
+        flows.push_back({std::get<0>(ends), std::get<1>(ends), std::get<2>(ends), std::get<3>(ends), bytes});
+    }
+    return std::move(traffic_);
+  }
+
+ private:
+  void addNics(int view) {
+    const RankView& of = c_.job.views[static_cast<std::size_t>(view)];
+    firstNic_.push_back(static_cast<int>(traffic_.nics.size()));
+    for (NodeId id : of.system->nodes(NodeType::kNet)) {
+      const Net& net = of.system->net(id);
+      traffic_.nics.push_back({view, of.system->position(id), net.name, net.dev, net.bandwidth, {}});
+    }
+    for (std::size_t kind = 0; kind < kTrafficKinds; ++kind) {
+      const ChannelGraph& graph = (*of.graphs)[kGraphs[kind]];
+      for (int channel = 0; channel < std::min(c_.searched, graph.nChannels); ++channel)
+        for (int net : std::set<int>{graph.startNet(channel), graph.endNet(channel)})
+          if (net >= 0)
+            traffic_.nics[static_cast<std::size_t>(firstNic_.back() + net)].planned[kind] +=
+                c_.merged[kGraphs[kind]].bwInter;
+    }
+  }
+
+  bool sameNode(int a, int b) const {
+    return c_.nodes.ofRank[static_cast<std::size_t>(a)] == c_.nodes.ofRank[static_cast<std::size_t>(b)];
+  }
+
+  int nicOf(int rank, const std::optional<NetEnd>& end) const {
+    if (!end || end->net == kNoNode)
+      throw Error(ResultCode::kInvalidArgument,
+                  "rank {} on host {} has to send or receive over the network and reaches no NIC", rank,
+                  c_.job.hostOf(rank));
+    const int view = c_.job.viewOf(rank);
+    return firstNic_[static_cast<std::size_t>(view)] +
+           c_.job.views[static_cast<std::size_t>(view)].system->position(end->net);
+  }
+
+  void add(int kind, int channel, int from, int to, double bytes) {
+    const auto endOf = [&](int rank, int peer, Direction direction) {
+      return kind == kRingTraffic ? choice_.ringEnd(rank, channel, peer, direction)
+                                  : choice_.treeEnd(rank, channel, peer, direction);
+    };
+    const auto out = endOf(from, to, Direction::kSend);
+    const auto in = endOf(to, from, Direction::kReceive);
+    if (!out && !in) return;  // nodes of one host that reach each other without the network
+    bytes_[static_cast<std::size_t>(kind)]
+          [{c_.job.hostOf(from), nicOf(from, out), c_.job.hostOf(to), nicOf(to, in)}] += bytes;
+  }
+
+  // Every rank passes all but the n-th part on, twice.
+  void addRing(int channel, double part) {
+    const std::vector<int> ring = ringOf(c_, channel);
+    const auto ranks = static_cast<double>(ring.size());
+    const double bytes = part * 2 * (ranks - 1) / ranks;
+    for (std::size_t i = 0; i < ring.size(); ++i) {
+      const int next = ring[(i + 1) % ring.size()];
+      if (!sameNode(ring[i], next)) add(kRingTraffic, channel, ring[i], next, bytes);
+    }
+  }
+
+  // All of it goes up, and down again.
+  void addTree(int channel, double part) {
+    for (int rank = 0; rank < c_.job.ranks(); ++rank) {
+      const int up = treeOf(c_, rank, channel).up;
+      if (up < 0 || sameNode(rank, up)) continue;
+      add(kTreeTraffic, channel, rank, up, part);
+      add(kTreeTraffic, channel, up, rank, part);
+    }
+  }
+
+  const Connections& c_;
+  NetChoice choice_;
+  Traffic traffic_;
+  std::vector<int> firstNic_;  // by view
+  ByTraffic<std::map<std::tuple<int, int, int, int>, double>> bytes_;
+};
+
+}  // namespace
+
+const char* trafficName(int kind) { return kind == kRingTraffic ? "Ring" : "Tree"; }
+
+Traffic trafficOf(const Connections& connections, const ReachOptions& reach) {
+  return TrafficMaker(connections, reach).make();
+}
+
+}  // namespace xylem

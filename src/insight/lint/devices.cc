@@ -1,0 +1,267 @@
+// CPUs, GPUs and network devices.
+#include <fmt/format.h>
+
+#include <map>
+#include <set>
+#include <string>
+
+#include "insight/lint/checks.h"
+
+namespace xylem {
+namespace {
+
+// NCCL's limit of elements per rank, at which it refuses a file.
+constexpr std::size_t kMostElements = 256;
+constexpr std::int64_t kSlowNet = 1000;          // Mb/s: below, somebody meant Gb/s
+constexpr std::int64_t kFastNet = 1'600'000;     // no port is faster
+constexpr std::int64_t kSlowNetDefault = 10000;  // Mb/s, without a speed
+
+constexpr const char* kArchs[] = {"x86_64", "arm64", "ppc64"};
+constexpr const char* kVendors[] = {"GenuineIntel", "AuthenticAMD", "CentaurHauls", "  Shanghai  "};
+
+class DeviceCheck {
+ public:
+  DeviceCheck(const Document& document, Findings& findings)
+      : document_(document),
+        findings_(findings),
+        gpus_(elementsCalled(document, "gpu")),
+        nets_(elementsCalled(document, "net")) {}
+
+  void check() {
+    if (document_.size() - 1 > kMostElements)
+      findings_.add(Severity::kWarning, "too-many-elements", 0,
+                    fmt::format("{} elements: NCCL has room for {} in the file of a rank",
+                                document_.size() - 1, kMostElements),
+                    "remove what no rank uses, such as ports that are down");
+    for (const ElementId cpu : elementsCalled(document_, "cpu")) checkCpu(cpu);
+    checkMixed();
+    if (gpus_.empty())
+      findings_.add(Severity::kError, "no-gpu", 0, "no gpu",
+                    "write every GPU as <gpu dev=\"0\" sm=\"90\"/> in a pci");
+    for (const ElementId gpu : gpus_) checkGpu(gpu);
+    checkRanks();
+    for (const ElementId net : nets_) checkNet(net);
+    for (const ElementId nic : elementsCalled(document_, "nic")) checkNic(nic);
+    checkNear();
+  }
+
+ private:
+  void add(Severity severity, const char* rule, ElementId at, std::string found, std::string fix) {
+    findings_.add(severity, rule, document_[at].line, std::move(found), std::move(fix));
+  }
+
+  bool holds(ElementId element, std::string_view name) const {
+    for (const ElementId child : document_[element].children)
+      if (document_[child].name == name || holds(child, name)) return true;
+    return false;
+  }
+
+  void checkCpu(ElementId cpu) {
+    const auto numa = numberOf(document_, cpu, "numaid");
+    if (numa && *numa < 0)
+      add(Severity::kWarning, "numa-unknown", cpu,
+          "numaid=\"-1\": what is below counts as far from all other CPUs",
+          "move what it holds to the cpu or switch it is really at; "
+          "`cat /sys/bus/pci/devices/BUSID/numa_node` on the host tells");
+    if (numa) {
+      const auto [first, isNew] = numas_.emplace(std::pair(textOf(document_, cpu, "host_hash"), *numa), cpu);
+      if (!isNew)
+        add(Severity::kError, "duplicate-numaid", cpu,
+            fmt::format("numaid=\"{}\" a second time (first in line {})", *numa,
+                        document_[first->second].line),
+            "put both contents into one cpu element");
+    }
+    if (document_[cpu].children.empty())
+      add(Severity::kNote, "empty-cpu", cpu, "a cpu without any device", "nothing needs to be done");
+    const std::string arch = textOf(document_, cpu, "arch");
+    if (document_.attribute(cpu, "arch") != nullptr && !startsWithAny(arch, kArchs))
+      add(Severity::kWarning, "cpu-kind", cpu, fmt::format("arch=\"{}\": its links count as 5000 GB/s", arch),
+          "write x86_64, arm64 or ppc64");
+    if (arch.starts_with("x86_64")) checkVendor(cpu);
+    if (!arch.empty()) kinds_.emplace(arch + " " + textOf(document_, cpu, "vendor"), cpu);
+    const std::string mask = textOf(document_, cpu, "affinity");
+    if (mask.find_first_not_of("0123456789abcdefABCDEF,x") != std::string::npos)
+      add(Severity::kWarning, "affinity", cpu, "an affinity that is no mask of CPUs",
+          "write it in hex, as /sys/devices/system/node/node0/cpumap has it: 00000000,0000ffff");
+  }
+
+  template <typename Words>
+  static bool startsWithAny(const std::string& text, const Words& words) {
+    for (const char* word : words)
+      if (text.starts_with(word)) return true;
+    return false;
+  }
+
+  void checkVendor(ElementId cpu) {
+    const std::string* vendor = document_.attribute(cpu, "vendor");
+    if (vendor == nullptr) {
+      add(Severity::kError, "missing-attribute", cpu, "cpu with arch=\"x86_64\" without `vendor`",
+          "write vendor=\"GenuineIntel\" or \"AuthenticAMD\"");
+      return;
+    }
+    if (!startsWithAny(*vendor, kVendors))
+      add(Severity::kWarning, "cpu-kind", cpu,
+          fmt::format("vendor=\"{}\": its links count as 5000 GB/s", *vendor),
+          "write GenuineIntel, AuthenticAMD, CentaurHauls or `  Shanghai  `");
+    if (vendor->starts_with("AuthenticAMD")) return;
+    for (const char* key : {"familyid", "modelid"})
+      if (startsWithAny(*vendor, kVendors) && document_.attribute(cpu, key) == nullptr)
+        add(Severity::kError, "missing-attribute", cpu,
+            fmt::format("cpu with vendor=\"{}\" without `{}`", *vendor, key),
+            fmt::format("write {}=\"…\", as /proc/cpuinfo has it", key));
+  }
+
+  void checkMixed() {
+    if (kinds_.size() < 2) return;
+    std::string all;
+    for (const auto& [kind, cpu] : kinds_) all += (all.empty() ? "" : ", ") + kind;
+    for (const auto& [kind, cpu] : kinds_)
+      if (cpu != kinds_.begin()->second)
+        add(Severity::kWarning, "mixed-cpus", cpu, fmt::format("CPUs of different kinds: {}", all),
+            "write the same arch and vendor on all cpu elements of a host");
+  }
+
+  void checkGpu(ElementId gpu) {
+    if (const auto dev = numberOf(document_, gpu, "dev"); dev && *dev >= 0) {
+      const auto [first, isNew] = gpuDevs_.emplace(std::pair(hostOf(gpu), *dev), gpu);
+      if (!isNew)
+        add(Severity::kWarning, "duplicate-dev", gpu,
+            fmt::format("a gpu with dev=\"{}\" a second time (first in line {})", *dev,
+                        document_[first->second].line),
+            "give every gpu its own number");
+    }
+    const auto sm = numberOf(document_, gpu, "sm");
+    if (sm && *sm < 30)
+      add(Severity::kWarning, "sm", gpu, fmt::format("sm=\"{}\"", *sm),
+          "write major and minor together: 9.0 as 90, 8.6 as 86");
+    if (textOf(document_, gpu, "gdr") == "0" && textOf(document_, gpu, "host") != "1")
+      add(Severity::kNote, "gdr-off", gpu, "gdr=\"0\" on a gpu: no GPU Direct RDMA with it",
+          "write gdr=\"1\" if the driver can (nvidia-peermem, or DMA-BUF)");
+  }
+
+  std::string hostOf(ElementId element) const {
+    const ElementId cpu = holderOf(document_, element, "cpu");
+    return cpu == kNoElement ? "" : textOf(document_, cpu, "host_hash");
+  }
+
+  void checkRanks() {
+    std::map<std::int64_t, ElementId> ranks;
+    ElementId without = kNoElement;
+    for (const ElementId gpu : gpus_) {
+      const auto rank = numberOf(document_, gpu, "rank");
+      if (!rank) {
+        if (without == kNoElement) without = gpu;
+        continue;
+      }
+      const auto [first, isNew] = ranks.emplace(*rank, gpu);
+      if (!isNew)
+        add(Severity::kError, "duplicate-rank", gpu,
+            fmt::format("rank=\"{}\" a second time (first in line {})", *rank, document_[first->second].line),
+            "give every gpu its own rank, from 0 on");
+    }
+    if (!ranks.empty() && without != kNoElement)
+      add(Severity::kWarning, "no-rank", without,
+          "a gpu without rank, where others have one: no rank uses it",
+          "write a rank on every gpu, or on none");
+    if (!ranks.empty() && ranks.rbegin()->first >= static_cast<std::int64_t>(ranks.size()))
+      add(Severity::kError, "rank-gap", ranks.rbegin()->second,
+          fmt::format("rank=\"{}\" where {} GPUs have ranks", ranks.rbegin()->first, ranks.size()),
+          "count ranks from 0 without gaps");
+  }
+
+  void checkNic(ElementId nic) {
+    if (document_.child(nic, "net") == kNoElement)
+      add(Severity::kWarning, "nic-without-net", nic, "a nic without net: it is not used",
+          "write a <net name=\"…\" dev=\"…\" speed=\"…\" gdr=\"1\"/> per port into it");
+    if (document_[document_[nic].parent].name == "cpu")
+      add(Severity::kNote, "nic-at-cpu", nic,
+          "a nic directly at a cpu: all such NICs of a host count as one, far from the GPUs' switches",
+          "put it into a pci with its bus id, below the switch it is at");
+  }
+
+  void checkNet(ElementId net) {
+    const auto dev = numberOf(document_, net, "dev");
+    if (!dev) {
+      add(Severity::kWarning, "net-without-dev", net, "a net without dev: it is not used",
+          "write dev=\"0\" and so on, one number per port");
+    } else {
+      const auto [first, isNew] = netDevs_.emplace(std::pair(hostOf(net), *dev), net);
+      if (!isNew)
+        add(Severity::kError, "duplicate-dev", net,
+            fmt::format("a net with dev=\"{}\" a second time (first in line {})", *dev,
+                        document_[first->second].line),
+            "give every net its own number");
+    }
+    const auto speed = numberOf(document_, net, "speed");
+    if (!speed || *speed <= 0)
+      add(Severity::kWarning, "net-speed", net,
+          fmt::format("a net without speed: it counts as {} Mb/s", kSlowNetDefault),
+          "write it in Mb/s: speed=\"400000\" for 400 Gb/s");
+    else if (*speed < kSlowNet)
+      add(Severity::kWarning, "net-speed", net, fmt::format("speed=\"{}\": that is {} Mb/s", *speed, *speed),
+          fmt::format("write Mb/s: speed=\"{}\" for {} Gb/s", *speed * 1000, *speed));
+    else if (*speed > kFastNet)
+      add(Severity::kWarning, "net-speed", net,
+          fmt::format("speed=\"{}\": that is {} Gb/s", *speed, *speed / 1000),
+          "write Mb/s: speed=\"400000\" for 400 Gb/s");
+    if (document_.attribute(net, "gdr") == nullptr)
+      add(Severity::kWarning, "gdr-missing", net, "a net without gdr: it counts as 0, no GPU Direct RDMA",
+          "write gdr=\"1\" if the card reaches GPU memory, else gdr=\"0\"");
+    else if (textOf(document_, net, "gdr") == "0")
+      add(Severity::kNote, "gdr-off", net,
+          "gdr=\"0\" on a net: data to and from GPUs goes through host memory",
+          "write gdr=\"1\" if the card reaches GPU memory (nvidia-peermem, or DMA-BUF)");
+    checkGuid(net);
+  }
+
+  // Two ports with one guid count as one card; with the port too, NCCL takes them for the same.
+  void checkGuid(ElementId net) {
+    const std::string guid = textOf(document_, net, "guid");
+    if (guid.empty()) return;
+    const ElementId pci = holderOf(document_, net, "pci");
+    const auto key = std::tuple(hostOf(net), guid, textOf(document_, net, "port"));
+    const auto [first, isNew] = guids_.emplace(key, net);
+    if (isNew || holderOf(document_, first->second, "pci") == pci) return;
+    add(Severity::kWarning, "shared-guid", net,
+        fmt::format("guid=\"{}\" and port as of the net in line {}: the two share one port's bandwidth", guid,
+                    document_[first->second].line),
+        "write a guid of its own, unless they are virtual functions of one port");
+  }
+
+  void checkNear() {
+    if (gpus_.empty()) return;
+    if (nets_.empty()) {
+      findings_.add(Severity::kNote, "no-net", 0, "no net: jobs of this machine stay on one host",
+                    "write its network cards, if it has any");
+      return;
+    }
+    std::map<ElementId, std::pair<int, int>> devices;  // by cpu: GPUs and nets
+    for (const ElementId gpu : gpus_) ++devices[holderOf(document_, gpu, "cpu")].first;
+    for (const ElementId net : nets_) ++devices[holderOf(document_, net, "cpu")].second;
+    for (const auto& [cpu, count] : devices) {
+      if (cpu == kNoElement) continue;
+      if (count.first > 0 && count.second == 0)
+        add(Severity::kWarning, "gpus-without-net", cpu,
+            fmt::format("a cpu with {} GPUs and no net: they reach the network through another CPU",
+                        count.first),
+            "check where the cards are; `lspci -t` on the host shows it");
+      if (count.first == 0 && count.second > 0 && devices.size() > 1)
+        add(Severity::kWarning, "nets-without-gpu", cpu,
+            fmt::format("a cpu with {} nets and no GPU: they are far from all GPUs", count.second),
+            "check where the cards are; `lspci -t` on the host shows it");
+    }
+  }
+
+  const Document& document_;
+  Findings& findings_;
+  std::vector<ElementId> gpus_, nets_;
+  std::map<std::pair<std::string, std::int64_t>, ElementId> numas_, gpuDevs_, netDevs_;
+  std::map<std::tuple<std::string, std::string, std::string>, ElementId> guids_;
+  std::map<std::string, ElementId> kinds_;
+};
+
+}  // namespace
+
+void checkDevices(const Document& document, Findings& findings) { DeviceCheck(document, findings).check(); }
+
+}  // namespace xylem

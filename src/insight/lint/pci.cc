@@ -1,0 +1,141 @@
+// Switches, cards, PCI links and bus ids.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <regex>
+
+#include "insight/lint/checks.h"
+#include "planner/topology/attributes.h"
+#include "planner/topology/bandwidths.h"
+
+namespace xylem {
+namespace {
+
+constexpr std::array<std::int64_t, 7> kWidths = {1, 2, 4, 8, 12, 16, 32};
+constexpr std::int64_t kWidestCard = 16;
+
+class PciCheck {
+ public:
+  PciCheck(const Document& document, Findings& findings) : document_(document), findings_(findings) {}
+
+  void check() {
+    for (const ElementId pci : elementsCalled(document_, "pci")) {
+      const bool gpu = document_.child(pci, "gpu") != kNoElement;
+      const bool nic = document_.child(pci, "nic") != kNoElement;
+      checkHolds(pci, gpu, nic);
+      checkClass(pci, gpu, nic);
+      checkLink(pci);
+      checkBusId(pci, gpu ? "gpu" : nic ? "nic" : "switch");
+    }
+  }
+
+ private:
+  void add(Severity severity, const char* rule, ElementId at, std::string found, std::string fix) {
+    findings_.add(severity, rule, document_[at].line, std::move(found), std::move(fix));
+  }
+
+  void checkHolds(ElementId pci, bool gpu, bool nic) {
+    int gpus = 0, switches = 0;
+    for (const ElementId child : document_[pci].children) {
+      if (document_[child].name == "gpu" && ++gpus > 1)
+        add(Severity::kError, "two-devices", child, "a second gpu in one pci element",
+            "give every gpu a pci element with its own bus id");
+      if (document_[child].name == "pci") ++switches;
+    }
+    if (gpu && nic)
+      add(Severity::kError, "two-devices", pci, "a pci element with both a gpu and a nic",
+          "give each a pci element with its own bus id");
+    if ((gpu || nic) && switches > 0)
+      add(Severity::kError, "device-as-switch", pci,
+          fmt::format("pci elements inside of the pci of a {}: they are left out", gpu ? "gpu" : "nic"),
+          "put a switch around them: <pci busid=\"…\" class=\"0x060400\">");
+    if (!gpu && !nic && switches == 0 && document_.attribute(pci, "class") != nullptr &&
+        pciClass(textOf(document_, pci, "class")) == PciClass::kPci)
+      add(Severity::kWarning, "empty-switch", pci, "a switch without anything below it",
+          "put the devices into it that are below it, or remove it");
+  }
+
+  void checkClass(ElementId pci, bool gpu, bool nic) {
+    const std::string* code = document_.attribute(pci, "class");
+    if (code == nullptr) {
+      if (!gpu && !nic)
+        add(Severity::kError, "missing-attribute", pci, "pci without `class`, and without gpu or nic",
+            "write class=\"0x060400\" for a switch");
+      return;
+    }
+    const PciClass kind = pciClass(*code);
+    if ((gpu && kind != PciClass::kGpu) || (nic && kind != PciClass::kNic))
+      add(Severity::kWarning, "class", pci,
+          fmt::format("class=\"{}\" on the pci of a {}", *code, gpu ? "gpu" : "nic"),
+          gpu ? "write class=\"0x030200\"" : "write class=\"0x020000\"");
+    if (!gpu && !nic && kind != PciClass::kPci)
+      add(Severity::kError, "class", pci,
+          fmt::format("pci with class=\"{}\" and neither gpu nor nic: it is left out, with all it holds",
+                      *code),
+          "write class=\"0x060400\" for a switch, or put the gpu or nic element into it");
+  }
+
+  void checkLink(ElementId pci) {
+    const std::string speed = textOf(document_, pci, "link_speed");
+    const std::string width = textOf(document_, pci, "link_width");
+    if (speed.empty() || width.empty() || width == "0") {
+      add(Severity::kNote, "link-defaults", pci,
+          fmt::format("no link_{}: it counts as {}", speed.empty() ? "speed" : "width",
+                      speed.empty() ? "8 GT/s, generation 3" : "16 lanes"),
+          "write both, as `lspci -vv` has them in LnkSta: link_speed=\"32.0 GT/s PCIe\" link_width=\"16\"");
+    }
+    const bool known = std::any_of(std::begin(kPciLaneSpeeds), std::end(kPciLaneSpeeds),
+                                   [&](const PciLaneSpeed& lane) { return speed.starts_with(lane.prefix); });
+    if (!speed.empty() && !known)
+      add(Severity::kWarning, "link-speed", pci,
+          fmt::format("link_speed=\"{}\": it counts as 8 GT/s, generation 3", speed),
+          "write 2.5, 5.0, 8.0, 16.0, 32.0 or 64.0, then ` GT/s PCIe`");
+    const auto lanes = numberOf(document_, pci, "link_width");
+    if (!lanes || *lanes == 0) return;
+    if (std::find(kWidths.begin(), kWidths.end(), *lanes) == kWidths.end())
+      add(Severity::kWarning, "link-width", pci,
+          fmt::format("link_width=\"{}\": no PCI link has that", *lanes), "write 1, 2, 4, 8 or 16");
+    else if (*lanes > kWidestCard)
+      add(Severity::kWarning, "link-width", pci,
+          fmt::format("link_width=\"{}\": slots have at most 16", *lanes), "write 16, or what the card has");
+  }
+
+  void checkBusId(ElementId pci, const std::string& kind) {
+    const std::string* text = document_.attribute(pci, "busid");
+    const auto id = text == nullptr ? std::nullopt : parseBusId(*text);
+    if (!id) return;
+    static const std::regex form("[0-9a-fA-F]{4,8}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\\.[0-7]");
+    if (!std::regex_match(*text, form))
+      add(Severity::kWarning, "busid", pci,
+          fmt::format("busid=\"{}\": it counts as {}", *text, busIdText(*id)),
+          "write domain, bus, device and function: 0000:1b:00.0");
+    else if (text->find_first_of("ABCDEF") != std::string::npos)
+      add(Severity::kWarning, "busid", pci,
+          fmt::format("busid=\"{}\" in capitals: NCCL does not find the device", *text),
+          fmt::format("write {}", busIdText(*id)));
+    // Hosts of one description have bus ids of their own.
+    const ElementId cpu = holderOf(document_, pci, "cpu");
+    const std::string host = cpu == kNoElement ? "" : textOf(document_, cpu, "host_hash");
+    const auto [first, isNew] = known_.emplace(std::pair(host, *id), std::pair(pci, kind));
+    if (isNew) return;
+    const auto& [other, otherKind] = first->second;
+    const bool cards = kind == "nic" && otherKind == "nic";
+    add(kind == otherKind && !cards ? Severity::kError : Severity::kWarning, "duplicate-busid", pci,
+        fmt::format("busid=\"{}\" a second time, of a {} (first in line {}, of a {})", *text, kind,
+                    document_[other].line, otherKind),
+        cards ? "put both ports into one nic, or give each card its own bus id"
+              : "give every device its own");
+  }
+
+  const Document& document_;
+  Findings& findings_;
+  std::map<std::pair<std::string, std::uint64_t>, std::pair<ElementId, std::string>> known_;
+};
+
+}  // namespace
+
+void checkPci(const Document& document, Findings& findings) { PciCheck(document, findings).check(); }
+
+}  // namespace xylem

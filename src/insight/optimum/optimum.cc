@@ -1,0 +1,238 @@
+#include "insight/optimum/optimum.h"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "planner/search/speeds.h"
+#include "insight/optimum/built_graph.h"
+#include "insight/optimum/equal_channels.h"
+#include "planner/paths/locality.h"
+
+namespace xylem {
+namespace {
+
+// Farther paths, which cost NCCL protocols, are used where near ones have less than this part of what all
+// have.
+constexpr double kNearEnough = 0.98;
+// A graph replaces that of the search only if it has so much more.
+constexpr double kWorthwhile = 1.001;
+constexpr double kWithin = 1e-4;
+// Steps for a graph; a few seconds.
+constexpr std::int64_t kWork = 60'000'000;
+constexpr int kTreesTried = 6;
+
+double insideOf(const ChannelGraph& graph) {
+  return static_cast<double>(graph.nChannels) * static_cast<double>(graph.bwIntra);
+}
+
+class Optimizer {
+ public:
+  Optimizer(const System& system, const PathTable& paths, const HostGraphs& found,
+            const OptimumOptions& options)
+      : system_(system),
+        paths_(paths),
+        found_(found),
+        options_(options),
+        locality_(system, paths),
+        space_(system, paths, locality_),
+        nets_(system.count(NodeType::kNet) > 0) {
+    lowestSm_ = system.gpu(system.node(NodeType::kGpu, 0)).sm;
+    for (const NodeId gpu : system.nodes(NodeType::kGpu)) lowestSm_ = std::min(lowestSm_, system.gpu(gpu).sm);
+    fastest_ = static_cast<double>(searchSpeeds(nets_, lowestSm_).front());
+  }
+
+  Optimum run() {
+    Optimum best;
+    best.graphs = found_;
+    const ChannelGraph& ring = found_[GraphKind::kRing];
+    const ChannelGraph& tree = found_[GraphKind::kTree];
+    best.ring = start(ring);
+    best.tree = start(tree);
+    if (best.ring.bound.bandwidth > 0) improve(best);
+    best.work = work_;
+    return best;
+  }
+
+ private:
+  GraphOptimum start(const ChannelGraph& graph) {
+    GraphOptimum optimum;
+    optimum.bound = boundOf(system_, paths_, graph.pattern, options_.crossNic);
+    work_ += optimum.bound.work;
+    optimum.found = optimum.best = totalBandwidth(graph, nets_);
+    optimum.ceiling = std::max(optimum.found, optimum.bound.bandwidth);
+    return optimum;
+  }
+
+  // With paths no farther than it takes.
+  std::unique_ptr<HostProgram> programOf(const ChannelGraph& graph, double found) {
+    const ChannelRules rules{
+        graph.gpuCount == 1 && graph.pattern != Pattern::kRing ? Pattern::kTree : graph.pattern,
+        options_.crossNic, options_.crossNic == 2};
+    const auto make = [&](PathType intra, PathType inter) {
+      return std::make_unique<HostProgram>(space_, Reachable{intra, inter}, rules);
+    };
+    const auto bandwidth = [&](HostProgram& program) {
+      const double channels = program.packing.solve(program.fullRoom()).channels;
+      work_ += program.packing.work();
+      return channels;
+    };
+    auto best = make(PathType::kSys, PathType::kSys);
+    const double enough = std::max(bandwidth(*best) * kNearEnough, std::min(bandwidth(*best), found));
+    Reachable reachable;
+    const auto nearest = [&](PathType& type, PathType from) {
+      for (PathType nearer = from; nearer < PathType::kSys; nearer = next(nearer)) {
+        const PathType before = std::exchange(type, nearer);
+        auto program = make(reachable.intra, reachable.inter);
+        if (program->capacities.rows() > 0 && bandwidth(*program) >= enough) {
+          best = std::move(program);
+          return;
+        }
+        type = before;
+      }
+    };
+    if (graph.gpuCount > 1) nearest(reachable.intra, PathType::kNvl);
+    if (nets_) nearest(reachable.inter, PathType::kPix);
+    return best;
+  }
+  static PathType next(PathType type) { return static_cast<PathType>(static_cast<int>(type) + 1); }
+
+  // Twice as many channels at half the bandwidth, where the search would do so: one channel keeps few cores
+  // of a GPU busy.
+  void spread(ChannelSet& set) const {
+    const auto slow = static_cast<double>(lowestSm_ > 80 ? kDuplicateFromSm90 : kDuplicateFrom);
+    if (set.bandwidth < slow || 2 * set.channels > options_.maxChannels) return;
+    std::vector<ChannelColumn> twice;
+    for (const ChannelColumn& column : set.columns) twice.insert(twice.end(), 2, column);
+    set.columns = std::move(twice);
+    set.channels *= 2;
+    set.bandwidth /= 2;
+  }
+
+  std::optional<ChannelGraph> build(const ChannelSet& set, const ChannelGraph& like) const {
+    return builtGraph(set, like, {system_, paths_, options_.crossNic, fastest_});
+  }
+
+  // Rings first, then the trees beside as many of them: a job uses as many channels as both have.
+  void improve(Optimum& best) {
+    const ChannelGraph& found = found_[GraphKind::kRing];
+    const auto program = programOf(found, best.ring.found);
+    EqualChannels search(*program);
+    const EqualChannels::Result result =
+        search.run({1, options_.maxChannels, fastest_, best.ring.found * (1 - kWithin), kWork});
+    best.ring.ceiling = std::min(best.ring.bound.bandwidth, std::max(result.ceiling, best.ring.found));
+    Optimum chosen = best;
+    HostProgram all(space_, {}, {found.pattern, options_.crossNic, false});
+    if (const auto ring = faster(found, all);
+        ring && totalBandwidth(*ring, nets_) > best.ring.found * kWorthwhile)
+      setRing(chosen, *ring);
+    improveTree(chosen, found.nChannels);
+    for (ChannelSet set : result.sets) {
+      if (treeProgram_->packing.work() > kWork) break;
+      spread(set);
+      const auto ring = build(set, found);
+      if (!ring) continue;
+      Optimum candidate = best;
+      setRing(candidate, *ring);
+      if (candidate.ring.best < best.ring.found) continue;
+      if (improveTree(candidate, ring->nChannels) && isBetter(candidate, chosen))
+        chosen = std::move(candidate);
+    }
+    best = std::move(chosen);
+    work_ += program->packing.work() + treeProgram_->packing.work();
+  }
+
+  void setRing(Optimum& best, const ChannelGraph& ring) const {
+    best.graphs[GraphKind::kRing] = ring;
+    best.ring.best = totalBandwidth(ring, nets_);
+    best.ring.improved = true;
+  }
+
+  // The search's channels, as fast as the links allow.
+  std::optional<ChannelGraph> faster(const ChannelGraph& found, HostProgram& program) const {
+    if (found.fallback || found.nChannels == 0) return std::nullopt;
+    ChannelSet set{found.nChannels, fastest_, {}};
+    std::vector<double> taken(program.fullRoom().size(), 0);
+    for (int c = 0; c < found.nChannels; ++c) {
+      std::vector<int> gpus;
+      for (int i = 0; i < found.gpuCount; ++i) gpus.push_back(found.gpu(c, i));
+      const int start = nets_ ? found.startNet(c) : -1;
+      const int end = nets_ ? found.endNet(c) : -1;
+      set.columns.push_back(program.pricing.columnOf(std::move(gpus), start, end, 1));
+      for (const Use& use : set.columns.back().uses) taken[static_cast<std::size_t>(use.row)] += use.units;
+    }
+    const std::vector<double> room = program.fullRoom();
+    for (std::size_t row = 0; row < room.size(); ++row)
+      if (taken[row] > 0) set.bandwidth = std::min(set.bandwidth, room[row] / taken[row]);
+    // In the search's order: channels that cross NICs follow each other in pairs.
+    auto graph = builtGraph(set, found, {system_, paths_, options_.crossNic, fastest_});
+    if (!graph) return graph;
+    ChannelGraph ordered = found;
+    ordered.bwIntra = graph->bwIntra;
+    ordered.bwInter = graph->bwInter;
+    return isAccepted(ordered, system_, paths_) ? std::optional(ordered) : std::nullopt;
+  }
+
+  // More in rings, or as much and more in trees; or as much of both in as many channels as the search has.
+  bool isBetter(const Optimum& a, const Optimum& b) const {
+    if (!isClose(a.ring.best, b.ring.best)) return a.ring.best > b.ring.best;
+    if (!isClose(a.tree.best, b.tree.best)) return a.tree.best > b.tree.best;
+    const auto asFound = [&](const Optimum& optimum) {
+      return optimum.graphs[GraphKind::kRing].nChannels == found_[GraphKind::kRing].nChannels;
+    };
+    return asFound(a) && !asFound(b);
+  }
+  static bool isClose(double a, double b) { return a <= b * kWorthwhile && b <= a * kWorthwhile; }
+
+  // A tree of so many channels, no worse than that of the search; false if there is none.
+  bool improveTree(Optimum& best, int channels) {
+    const ChannelGraph& found = found_[GraphKind::kTree];
+    const bool asMany = found.nChannels == channels;
+    if (treeProgram_ == nullptr) {
+      treeProgram_ = programOf(found, best.tree.found);
+      treeSearch_ = std::make_unique<EqualChannels>(*treeProgram_);
+    }
+    // Beside another number of rings a tree that is as good will do.
+    const double above = best.tree.found * (asMany ? kWorthwhile : 1 - kWithin);
+    const EqualChannels::Result result =
+        treeSearch_->run({channels, channels, fastest_, above, kWork / kTreesTried});
+    best.tree.ceiling = std::min(best.tree.bound.bandwidth, std::max(result.ceiling, best.tree.found));
+    std::vector<std::optional<ChannelGraph>> trees;
+    for (const ChannelSet& set : result.sets) trees.push_back(build(set, found));
+    HostProgram all(space_, {}, treeProgram_->pricing.rules());
+    if (asMany) trees.push_back(faster(found, all));
+    for (const auto& tree : trees) {
+      if (!tree || (asMany && totalBandwidth(*tree, nets_) <= above)) continue;
+      const bool noWorse =
+          totalBandwidth(*tree, nets_) >= best.tree.found && insideOf(*tree) >= insideOf(found);
+      if (!noWorse) continue;
+      best.graphs[GraphKind::kTree] = *tree;
+      best.tree.best = totalBandwidth(*tree, nets_);
+      best.tree.improved = true;
+      return true;
+    }
+    return asMany;
+  }
+
+  const System& system_;
+  const PathTable& paths_;
+  const HostGraphs& found_;
+  OptimumOptions options_;
+  Locality locality_;
+  SearchSpace space_;
+  bool nets_;
+  int lowestSm_ = 0;
+  double fastest_ = 0;
+  std::unique_ptr<HostProgram> treeProgram_;
+  std::unique_ptr<EqualChannels> treeSearch_;
+  std::int64_t work_ = 0;
+};
+
+}  // namespace
+
+Optimum findOptimum(const System& system, const PathTable& paths, const HostGraphs& found,
+                    const OptimumOptions& options) {
+  return Optimizer(system, paths, found, options).run();
+}
+
+}  // namespace xylem

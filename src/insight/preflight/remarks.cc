@@ -1,0 +1,154 @@
+#include "insight/preflight/remarks.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+#include <set>
+
+namespace xylem {
+namespace {
+
+// "90", or "80-90" if a host has several.
+std::string gpusOf(const System& system) {
+  std::set<int> sms;
+  for (NodeId gpu : system.nodes(NodeType::kGpu)) sms.insert(system.gpu(gpu).sm);
+  if (sms.size() < 2) return sms.empty() ? "none" : std::to_string(*sms.begin());
+  return fmt::format("{}-{}", *sms.begin(), *sms.rbegin());
+}
+
+std::string cpuText(const Cpu& cpu) {
+  if (cpu.arch != CpuArch::kX86) return name(cpu.arch);
+  switch (cpu.vendor) {
+    case CpuVendor::kIntel:
+      return "Intel";
+    case CpuVendor::kAmd:
+      return "AMD";
+    case CpuVendor::kZhaoxin:
+      return "Zhaoxin";
+    default:
+      return "x86";
+  }
+}
+
+std::string channelsText(int channels, float bandwidth) {
+  return channels == 0 ? "none" : fmt::format("{} x {:.1f} GB/s", channels, bandwidth);
+}
+
+// Between hosts where there are several.
+float bandwidthOf(const Plan& plan, float intra, float inter) {
+  return plan.connections.nodes.count() > 1 ? inter : intra;
+}
+
+std::string graphText(const Plan& plan, const HostPlan& host, GraphKind kind) {
+  const ChannelGraph& graph = host.graphs[kind];
+  return channelsText(graph.nChannels, bandwidthOf(plan, graph.bwIntra, graph.bwInter));
+}
+
+std::string mergedText(const Plan& plan, GraphKind kind) {
+  const MergedGraph& graph = plan.connections.merged[kind];
+  return channelsText(graph.nChannels, bandwidthOf(plan, graph.bwIntra, graph.bwInter));
+}
+
+class Remarks {
+ public:
+  explicit Remarks(const Plan& plan) : plan_(plan) {}
+
+  // If the kinds differ.
+  void add(Remarked what, const std::function<std::string(const HostPlan&)>& of, const std::string& job) {
+    Remark remark{what, {}, job};
+    for (const auto& host : plan_.hostPlans) remark.byView.push_back(of(*host));
+    if (std::any_of(remark.byView.begin(), remark.byView.end(),
+                    [&](const std::string& text) { return text != remark.byView.front(); }))
+      all.push_back(std::move(remark));
+  }
+
+  std::vector<Remark> all;
+
+ private:
+  const Plan& plan_;
+};
+
+std::string jobCpu(const Plan& plan) {
+  const TuningInput& input = plan.tuning.front().input;
+  return input.arch == CpuArch::kMixed || input.vendor == CpuVendor::kMixed ? "mixed" : "";
+}
+
+bool hasLl128(const Plan& plan) {
+  const auto& ring = plan.tuning.front().excluded[Collective::kAllReduce][Algorithm::kRing];
+  const auto& tree = plan.tuning.front().excluded[Collective::kAllReduce][Algorithm::kTree];
+  return ring[Protocol::kLl128] == Exclusion::kNone || tree[Protocol::kLl128] == Exclusion::kNone;
+}
+
+void addNodes(Remarks& remarks, const Plan& plan) {
+  const Connections& c = plan.connections;
+  std::vector<int> ranks(plan.hostPlans.size(), 0);
+  for (int first : c.nodes.firstRank)
+    ranks[static_cast<std::size_t>(c.job.viewOf(first))] =
+        static_cast<int>(c.nodes.ranks(c.nodes.ofRank[static_cast<std::size_t>(first)]).size());
+  Remark remark{Remarked::kRanksPerNode, {}, ""};
+  for (int count : ranks) remark.byView.push_back(std::to_string(count));
+  if (c.nodes.minLocalRanks != c.nodes.maxLocalRanks) remarks.all.push_back(remark);
+  if (c.nodes.count() == c.job.hosts()) return;
+  remark = {Remarked::kSeparateDomains, std::vector<std::string>(plan.hostPlans.size(), ""),
+            fmt::format("{} nodes", c.nodes.count())};
+  for (const HostShape& shape : c.job.shapes) {
+    const std::set<int> domains(shape.viewOfLocal.begin(), shape.viewOfLocal.end());
+    for (int view : domains)
+      remark.byView[static_cast<std::size_t>(view)] =
+          domains.size() == 1 ? "1 node a host" : fmt::format("{} nodes a host", domains.size());
+  }
+  remarks.all.push_back(std::move(remark));
+}
+
+}  // namespace
+
+const char* name(Remarked what) {
+  switch (what) {
+    case Remarked::kGpus:
+      return "gpus";
+    case Remarked::kCpus:
+      return "cpus";
+    case Remarked::kRings:
+      return "rings";
+    case Remarked::kTrees:
+      return "trees";
+    case Remarked::kNvls:
+      return "nvls";
+    case Remarked::kCollnet:
+      return "collnet";
+    case Remarked::kRanksPerNode:
+      return "ranksPerNode";
+    case Remarked::kSeparateDomains:
+      return "separateDomains";
+  }
+  return "";
+}
+
+std::vector<Remark> remarksOn(const Plan& plan) {
+  Remarks remarks(plan);
+  const auto graph = [&](GraphKind kind) {
+    return [&plan, kind](const HostPlan& host) { return graphText(plan, host, kind); };
+  };
+  remarks.add(
+      Remarked::kGpus, [](const HostPlan& host) { return gpusOf(host.system()); },
+      hasLl128(plan) ? "" : "no LL128");
+  remarks.add(
+      Remarked::kCpus,
+      [](const HostPlan& host) {
+        const Cpu* cpu = host.system().firstCpu();
+        return cpu == nullptr ? std::string("none") : cpuText(*cpu);
+      },
+      jobCpu(plan));
+  remarks.add(Remarked::kRings, graph(GraphKind::kRing), mergedText(plan, GraphKind::kRing));
+  remarks.add(Remarked::kTrees, graph(GraphKind::kTree), mergedText(plan, GraphKind::kTree));
+  if (plan.offered.nvls)
+    remarks.add(Remarked::kNvls, graph(GraphKind::kNvls), mergedText(plan, GraphKind::kNvls));
+  if (plan.offered.collnet)
+    remarks.add(Remarked::kCollnet, graph(GraphKind::kCollnetChain),
+                mergedText(plan, GraphKind::kCollnetChain));
+  addNodes(remarks, plan);
+  return std::move(remarks.all);
+}
+
+}  // namespace xylem

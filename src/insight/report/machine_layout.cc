@@ -1,0 +1,258 @@
+#include "insight/report/machine_layout.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace xylem {
+namespace {
+
+constexpr float kMargin = 14, kPanelPadding = 12;
+constexpr float kLeafWidth = 74, kLoneCpuWidth = 150, kLeafGap = 12, kPanelGap = 44;
+constexpr float kBoxHeight = 36, kRowGap = 42;
+constexpr float kLaneGap = 3;  // of a lane from the middle of its link
+constexpr float kAside = 16;   // of a second link between the same rows
+constexpr float kLeastBow = 34, kMostBow = 150, kBowPerPixel = 0.2f;
+constexpr float kFlatBow = 24;  // between rows
+
+class Arranger {
+ public:
+  explicit Arranger(const HostPicture& host)
+      : host_(host), system_(host.system), nodes_(static_cast<std::size_t>(system_.nodeCount())) {
+    layout_.boxes.resize(nodes_.size());
+    layout_.lines.resize(host.links.size());
+  }
+
+  MachineLayout arrange() {
+    findTree();
+    const float top = kMargin + bowAbove();
+    float x = kMargin;
+    for (NodeId root : roots_) {
+      const float begin = x;
+      x += kPanelPadding;
+      placeAcross(root, x);
+      x += kPanelPadding - kLeafGap;
+      layout_.panels.push_back({begin, top, x - begin, 0});
+      x += kPanelGap;
+    }
+    layout_.width = std::max(x - kPanelGap, 1.0f) + kMargin;
+    placeDown(top + kPanelPadding);
+    for (Box& panel : layout_.panels) panel.height = bottom_ + kPanelPadding - panel.y;
+    layout_.height = bottom_ + kPanelPadding + kMargin;
+    placeSwitch();
+    for (std::size_t i = 0; i < host_.links.size(); ++i) drawLink(i);
+    return std::move(layout_);
+  }
+
+ private:
+  struct Place {
+    NodeId parent = kNoNode;
+    std::vector<NodeId> children;
+    int depth = 0;
+    bool reached = false;
+  };
+
+  Place& place(NodeId id) { return nodes_[static_cast<std::size_t>(id)]; }
+  const Place& place(NodeId id) const { return nodes_[static_cast<std::size_t>(id)]; }
+  Box& box(NodeId id) { return layout_.boxes[static_cast<std::size_t>(id)]; }
+  bool isLast(NodeId id) const {
+    return system_.type(id) == NodeType::kGpu || system_.type(id) == NodeType::kNet;
+  }
+
+  // What hangs below what: PCI from the CPUs down, and NETs below their NICs.
+  void findTree() {
+    for (NodeId cpu : system_.nodes(NodeType::kCpu)) root(cpu);
+    // What no CPU leads to still has to be seen.
+    for (NodeId id = 0; id < system_.nodeCount(); ++id)
+      if (!place(id).reached && system_.type(id) != NodeType::kNvs) root(id);
+  }
+  void root(NodeId id) {
+    roots_.push_back(id);
+    place(id).reached = true;
+    descend(id);
+  }
+  void descend(NodeId id) {
+    for (const Link& link : system_.links(id)) {
+      const bool below = link.type == LinkType::kPci ||
+                         (link.type == LinkType::kNet && system_.type(link.to) == NodeType::kNet);
+      if (!below || place(link.to).reached || system_.type(link.to) == NodeType::kCpu) continue;
+      place(link.to).parent = id;
+      place(link.to).depth = place(id).depth + 1;
+      place(link.to).reached = true;
+      place(id).children.push_back(link.to);
+      descend(link.to);
+    }
+  }
+
+  void placeAcross(NodeId id, float& x) {
+    Box& at = box(id);
+    at.x = x;
+    at.height = kBoxHeight;
+    for (NodeId child : place(id).children) placeAcross(child, x);
+    if (place(id).children.empty()) {
+      at.width = place(id).parent == kNoNode ? kLoneCpuWidth : kLeafWidth;
+      x += at.width + kLeafGap;
+      return;
+    }
+    at.width = x - kLeafGap - at.x;
+    if (place(id).parent != kNoNode || at.width >= kLoneCpuWidth) return;
+    at.width = kLoneCpuWidth;  // what hangs below stays at its left
+    x = at.x + at.width + kLeafGap;
+  }
+
+  void placeDown(float top) {
+    int deepest = 0;
+    for (const Place& at : nodes_) deepest = std::max(deepest, at.depth);
+    bottom_ = top;
+    for (NodeId id = 0; id < system_.nodeCount(); ++id) {
+      if (system_.type(id) == NodeType::kNvs) continue;
+      const int row = isLast(id) ? deepest : place(id).depth;
+      box(id).y = top + static_cast<float>(row) * (kBoxHeight + kRowGap);
+      bottom_ = std::max(bottom_, box(id).bottom());
+    }
+  }
+
+  // A bar below all GPUs; NVLinks from GPU to GPU bow below them instead.
+  void placeSwitch() {
+    float bow = 0;
+    for (const PictureLink& link : host_.links)
+      if (bows(link) && isLast(link.a))
+        bow = std::max(bow, bowOf(box(link.b).middle() - box(link.a).middle()));
+    layout_.height += bow;
+    if (!system_.hasNvs()) return;
+    float left = layout_.width, right = 0;
+    for (NodeId gpu : system_.nodes(NodeType::kGpu)) {
+      left = std::min(left, box(gpu).x);
+      right = std::max(right, box(gpu).x + box(gpu).width);
+    }
+    for (NodeId nvs : system_.nodes(NodeType::kNvs)) {
+      box(nvs) = {left, bottom_ + kPanelPadding + kRowGap, std::max(right - left, kLeafWidth), kBoxHeight};
+      layout_.height = std::max(layout_.height, box(nvs).bottom() + kMargin);
+    }
+  }
+
+  static float bowOf(float dx) { return std::min(kLeastBow + kBowPerPixel * std::fabs(dx), kMostBow); }
+
+  bool inTree(const PictureLink& link) const {
+    return link.type != LinkType::kNvl && link.type != LinkType::kSys &&
+           (place(link.a).parent == link.b || place(link.b).parent == link.a);
+  }
+  bool bows(const PictureLink& link) const {
+    const bool toSwitch = system_.type(link.a) == NodeType::kNvs || system_.type(link.b) == NodeType::kNvs;
+    const bool toCpu = (system_.type(link.a) == NodeType::kCpu) != (system_.type(link.b) == NodeType::kCpu);
+    return !inTree(link) && !toSwitch && !toCpu;
+  }
+  // CPUs that stand beside each other are joined by a straight line.
+  bool beside(NodeId a, NodeId b) const {
+    const auto at = [&](NodeId id) { return std::find(roots_.begin(), roots_.end(), id) - roots_.begin(); };
+    return std::abs(at(a) - at(b)) == 1;
+  }
+  // Switches in one row with nothing between them.
+  bool besideBelow(NodeId a, NodeId b) {
+    if (isLast(a) || isLast(b) || box(a).y != box(b).y) return false;
+    const float left = std::min(box(a).x, box(b).x), right = std::max(box(a).x, box(b).x);
+    return std::none_of(layout_.boxes.begin(), layout_.boxes.end(), [&](const Box& other) {
+      return other.y == box(a).y && other.x > left && other.x < right;
+    });
+  }
+  // Above the row of CPUs; before anything is placed, so by how many CPUs lie between.
+  float bowAbove() const {
+    std::ptrdiff_t farthest = 0;
+    for (const PictureLink& link : host_.links) {
+      if (system_.type(link.a) != NodeType::kCpu || system_.type(link.b) != NodeType::kCpu) continue;
+      const auto at = [&](NodeId id) { return std::find(roots_.begin(), roots_.end(), id) - roots_.begin(); };
+      farthest = std::max(farthest, std::abs(at(link.a) - at(link.b)));
+    }
+    return farthest < 2 ? 0 : 20.0f + 14.0f * static_cast<float>(farthest);
+  }
+
+  void drawLink(std::size_t i) {
+    const PictureLink& link = host_.links[i];
+    LinkLine& line = layout_.lines[i];
+    const bool cpus = system_.type(link.a) == NodeType::kCpu && system_.type(link.b) == NodeType::kCpu;
+    if (cpus ? beside(link.a, link.b) : besideBelow(link.a, link.b)) return drawAcross(link, line);
+    if (bows(link)) return drawBow(link, line, cpus);
+    drawUpright(link, line);
+  }
+
+  void drawAcross(const PictureLink& link, LinkLine& line) {
+    const Box& a = box(link.a);
+    const Box& b = box(link.b);
+    const bool right = b.x > a.x;
+    const float from = right ? a.x + a.width : a.x;
+    const float to = right ? b.x : b.x + b.width;
+    const float y = a.y + a.height / 2;
+    line.lanes = {fmt::format("M{:.1f} {:.1f}H{:.1f}", from, y - kLaneGap, to),
+                  fmt::format("M{:.1f} {:.1f}H{:.1f}", to, y + kLaneGap, from)};
+    line.labelX = (from + to) / 2;
+    line.labelY = y - kLaneGap - 6;
+  }
+
+  void drawBow(const PictureLink& link, LinkLine& line, bool above) {
+    const Box& a = box(link.a);
+    const Box& b = box(link.b);
+    const float y1 = above ? a.y : a.bottom(), y2 = above ? b.y : b.bottom();
+    const float x1 = a.middle(), x2 = b.middle();
+    const auto between =
+        std::find(roots_.begin(), roots_.end(), link.b) - std::find(roots_.begin(), roots_.end(), link.a);
+    const float bow = above            ? -(20.0f + 14.0f * static_cast<float>(std::abs(between)))
+                      : isLast(link.a) ? bowOf(x2 - x1)
+                                       : kFlatBow;
+    const float side = x2 > x1 ? kLaneGap : -kLaneGap;
+    const float lift = above ? -kLaneGap : kLaneGap;
+    // The outer lane goes from a to b.
+    const auto path = [](float fromX, float fromY, float toX, float toY, float depth) {
+      return fmt::format("M{:.1f} {:.1f}C{:.1f} {:.1f} {:.1f} {:.1f} {:.1f} {:.1f}", fromX, fromY, fromX,
+                         fromY + depth, toX, toY + depth, toX, toY);
+    };
+    line.lanes = {path(x1 - side, y1, x2 + side, y2, (bow + lift) * 4 / 3),
+                  path(x2 - side, y2, x1 + side, y1, (bow - lift) * 4 / 3)};
+    line.labelX = (x1 + x2) / 2;
+    line.labelY = (y1 + y2) / 2 + bow + (above ? -4.0f : 3.0f);
+  }
+
+  void drawUpright(const PictureLink& link, LinkLine& line) {
+    const bool aAbove = box(link.a).y < box(link.b).y;
+    const Box& upper = aAbove ? box(link.a) : box(link.b);
+    const Box& lower = aAbove ? box(link.b) : box(link.a);
+    // Above the narrower of the two; links that are not of the tree stand aside of those that are.
+    float x = upper.width < lower.width ? upper.middle() : lower.middle();
+    const bool chip =
+        !inTree(link) && system_.type(link.a) != NodeType::kNvs && system_.type(link.b) != NodeType::kNvs;
+    if (chip) x += kAside;
+    if (!chip && sharesRow(link)) x -= kAside;
+    const auto path = [](float px, float from, float to) {
+      return fmt::format("M{:.1f} {:.1f}V{:.1f}", px, from, to);
+    };
+    const std::string down = path(x - kLaneGap, upper.bottom(), lower.y);
+    const std::string up = path(x + kLaneGap, lower.y, upper.bottom());
+    line.lanes = {aAbove ? down : up, aAbove ? up : down};
+    line.labelX = x + kLaneGap + 4;
+    line.labelY = lower.y - kRowGap / 2 + 4;
+    line.upright = true;
+  }
+
+  // A GPU with a link to a CPU from chip to chip beside its PCI link.
+  bool sharesRow(const PictureLink& link) const {
+    const NodeId lower = place(link.b).parent == link.a ? link.b : link.a;
+    return std::any_of(host_.links.begin(), host_.links.end(), [&](const PictureLink& other) {
+      const NodeId far = other.a == lower ? other.b : other.b == lower ? other.a : kNoNode;
+      return far != kNoNode && other.type == LinkType::kNvl && system_.type(far) == NodeType::kCpu &&
+             link.type == LinkType::kPci;
+    });
+  }
+
+  const HostPicture& host_;
+  const System& system_;
+  std::vector<Place> nodes_;
+  std::vector<NodeId> roots_;
+  MachineLayout layout_;
+  float bottom_ = 0;
+};
+
+}  // namespace
+
+MachineLayout layOut(const HostPicture& host) { return Arranger(host).arrange(); }
+
+}  // namespace xylem

@@ -1,0 +1,49 @@
+#include "insight/report/page.h"
+
+#include "insight/report/assets.h"
+#include "insight/report/machine_svg.h"
+#include "insight/report/picture_json.h"
+#include "insight/report/text.h"
+
+namespace xylem {
+namespace {
+
+std::string machines(const Picture& picture) {
+  std::string text;
+  for (std::size_t i = 0; i < picture.hosts.size(); ++i) {
+    const HostPicture& host = picture.hosts[i];
+    text += "<div class=\"machine\" data-host=\"" + std::to_string(i) + "\">\n";
+    text += machineSvg(host, layOut(host), {});
+    text += "</div>\n";
+  }
+  return text;
+}
+
+// What stands in the page for `{{NAME}}`.
+std::string valueOf(std::string_view name, const Picture& picture) {
+  if (name == "TITLE") return markupText(picture.title);
+  if (name == "SUMMARY") return markupText(picture.summary);
+  if (name == "STYLE")
+    return std::string(asset(Asset::kPageStyle)) + std::string(asset(Asset::kMachineStyle));
+  if (name == "MACHINES") return machines(picture);
+  if (name == "FACTS") return scriptText(pictureJson(picture));
+  return std::string(asset(Asset::kPageScript));
+}
+
+}  // namespace
+
+std::string pageHtml(const Picture& picture) {
+  // Once over the page: what is put in is never looked at again.
+  std::string_view rest = asset(Asset::kPage);
+  std::string text;
+  for (std::size_t open = rest.find("{{"); open != std::string_view::npos; open = rest.find("{{")) {
+    const std::size_t close = rest.find("}}", open);
+    text += rest.substr(0, open);
+    text += valueOf(rest.substr(open + 2, close - open - 2), picture);
+    rest.remove_prefix(close + 2);
+  }
+  text += rest;
+  return text;
+}
+
+}  // namespace xylem

@@ -1,0 +1,188 @@
+#pragma once
+// A plan as a picture: every fact that the page, the SVG and the JSON show, computed here; they only show it.
+//
+//   const Inquiry inquiry(request, settings);
+//   const Picture picture = drawPicture(inquiry, {.title = "dgxh100.xml", .describe = nodeDetail});
+//   writeFile("report.html", pageHtml(picture));                 // insight/report/page.h
+//
+// Bandwidths are in GB/s (1e9 bytes per second), times in microseconds, sizes in bytes. What a job does not
+// use of a host, such as the NICs of a job of one host, is in the picture and carries no channels.
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "planner/search/channel_graph.h"
+#include "core/kinds.h"
+#include "planner/topology/system.h"
+#include "insight/why/answer.h"
+
+namespace xylem {
+
+struct PictureNode {
+  std::string label;   // "GPU 3", by its rank in the job
+  std::string detail;  // bus id, model and the like
+  AnswerSource source;
+  bool used = true;  // the job's plan knows it
+};
+
+// A link in both directions: lane 0 from `a` to `b`, lane 1 back. Links of the same type between the same two
+// nodes are one.
+struct PictureLink {
+  NodeId a = kNoNode, b = kNoNode;
+  LinkType type = LinkType::kLoc;
+  std::array<float, 2> bandwidth{};  // by lane; 0: there is none
+  AnswerSource source;
+};
+
+struct LaneOfLink {
+  int link = 0;  // of the host's picture
+  int lane = 0;
+};
+
+// A part of a channel's way, from GPU to GPU or between a GPU and a NET.
+struct PictureLeg {
+  NodeId from = kNoNode, to = kNoNode;
+  PathType type = PathType::kDis;
+  float bandwidth = 0;           // of the path, before any channel
+  float carries = 0;             // of the channel
+  std::vector<LaneOfLink> hops;  // in walking order
+  // What NCCL's search takes of which lane for it: more than `carries` on PCI through an Intel CPU, and
+  // acknowledgements on the way back.
+  std::vector<std::pair<LaneOfLink, float>> takes;
+};
+
+// A lane with too little left for a further channel.
+struct FullLane {
+  LaneOfLink lane;
+  float left = 0, wanted = 0;
+};
+
+struct PictureGraph {
+  GraphKind kind = GraphKind::kRing;
+  Pattern pattern = Pattern::kRing;
+  float bwIntra = 0, bwInter = 0;  // per channel
+  PathType typeIntra = PathType::kLoc, typeInter = PathType::kLoc;
+  bool fallback = false;  // nothing was found: GPUs in index order, whatever the links have
+  std::vector<std::vector<PictureLeg>> channels;  // by channel of the search
+  std::vector<std::array<float, 2>> used;         // by link and lane: by all channels
+  std::vector<FullLane> full;                     // where a further ring or tree would have to pass
+};
+
+// Whether two ends reach each other, in rows of GPUs.
+struct ReachCell {
+  std::string way;  // "P2P", "SHM", "NET"; of NETs "GDR", "GDR in" (receiving only), "GDR out", "host"
+  bool direct = false;
+  PathType type = PathType::kDis;
+  float bandwidth = 0;
+  std::vector<AnswerStep> reasons;
+};
+struct ReachMatrix {
+  std::vector<NodeId> rows, columns;  // GPUs; GPUs and NETs
+  std::vector<ReachCell> cells;       // row by row; of a GPU and itself empty
+  int gpusLeftOut = 0;                // beyond kMostMatrixGpus
+};
+constexpr int kMostMatrixGpus = 32;
+
+// One kind of host, or a domain of it: what ranks of one view plan by.
+struct HostPicture {
+  std::string title;  // "hosts 0 to 3 of dgxh100.xml"
+  int rank = 0;       // the first of this view
+  System system;      // the whole machine
+  std::vector<PictureNode> nodes;
+  std::vector<PictureLink> links;
+  std::vector<PictureGraph> graphs;
+  ReachMatrix reach;
+};
+
+// Ranks as a ring goes through them; equal ones of several channels together.
+struct PictureRing {
+  std::vector<int> channels;
+  std::vector<int> ranks;
+};
+// Where a ring leaves a node for the next one.
+struct RingCrossing {
+  int ring = 0;                // of PictureJob::rings
+  int from = 0, to = 0;        // ranks
+  std::string fromNet, toNet;  // "NET 3 (mlx5_3)", empty where NCCL would find none
+  bool fromGdr = false, toGdr = false;
+};
+struct TreePlaceOfRank {
+  int rank = 0;
+  int up = -1;  // rank; -1 at the root
+  int depth = 0;
+};
+struct PictureTree {
+  std::vector<int> channels;
+  std::vector<TreePlaceOfRank> ranks;  // by rank
+};
+struct PictureJob {
+  int ranks = 0, nodes = 0, hosts = 0, channels = 0;
+  std::vector<int> nodeOfRank;
+  std::vector<PictureRing> rings;
+  std::vector<RingCrossing> crossings;
+  std::vector<PictureTree> trees;
+  bool leftOut = false;  // more than kMostJobRanks: no rings and trees
+};
+constexpr int kMostJobRanks = 512;
+
+struct CurvePoint {
+  float time = 0;  // 0: it does not run with this size
+  float busBandwidth = 0;
+};
+struct Curve {
+  std::string name;                // "Ring/LL"
+  std::vector<CurvePoint> points;  // by size
+};
+// Sizes that get the same algorithm and protocol.
+struct CurveStretch {
+  std::uint64_t first = 0, last = 0;
+  int curve = -1;  // -1: nothing can run it
+  int leastChannels = 0, mostChannels = 0;
+  float firstTime = 0, lastTime = 0;
+};
+struct CollectiveCurves {
+  Collective collective = Collective::kAllReduce;
+  std::vector<Curve> curves;
+  std::vector<CurveStretch> stretches;
+  std::vector<std::string> excluded;  // why others are no candidates
+};
+
+// How near a plan comes to what the machine could do, for whoever has computed it.
+struct Optimality {
+  std::string what;    // "ring, inside a host"
+  float achieved = 0;  // GB/s
+  float bound = 0;     // GB/s, that nothing can exceed
+  std::string cut;     // the links that make the bound, for a person
+};
+
+struct Picture {
+  std::string title;
+  std::string summary;                                        // "16 ranks on 2 hosts: 8 GPUs, ..."
+  std::vector<std::pair<std::string, std::string>> settings;  // that were set
+  std::vector<HostPicture> hosts;
+  PictureJob job;
+  std::vector<std::uint64_t> sizes;
+  std::vector<CollectiveCurves> tuning;
+  std::vector<Optimality> optimality;
+  std::vector<Answer> answers;
+};
+
+class Inquiry;
+class Document;
+
+struct PictureOptions {
+  std::string title;
+  // What is known of a node beyond its name.
+  std::function<std::string(const Document&, const System&, NodeId)> describe = nullptr;
+  std::vector<Optimality> optimality = {};
+  bool answers = true;  // each may plan the job again
+};
+
+Picture drawPicture(const Inquiry& inquiry, const PictureOptions& options);
+
+}  // namespace xylem

@@ -1,0 +1,238 @@
+#include "insight/whatif/candidates.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <map>
+#include <set>
+
+#include "planner/topology/attributes.h"
+#include "planner/topology/bandwidths.h"
+#include "insight/whatif/devices.h"
+
+namespace xylem {
+namespace {
+
+struct VariableRow {
+  Setting id;
+  const char* value;
+  const char* what;
+};
+// Values that help somewhere. Those that only hide a problem (fewer protocols, no P2P) are not here.
+constexpr VariableRow kVariables[] = {
+    {Setting::kNetGdrLevel, "SYS", "GPU Direct RDMA over any distance"},
+    {Setting::kNetGdrLevel, "PHB", "GPU Direct RDMA below one CPU"},
+    {Setting::kNetGdrRead, "1", "GPU Direct RDMA when sending, too"},
+    {Setting::kP2pLevel, "SYS", "direct access between GPUs over any distance"},
+    {Setting::kP2pLevel, "PHB", "direct access between GPUs of one CPU"},
+    {Setting::kCrossNic, "0", "rings keep to one NIC per host"},
+    {Setting::kCrossNic, "1", "rings may leave by another NIC than they entered by"},
+    {Setting::kPxnDisable, "0", "NICs are reached through other GPUs"},
+    {Setting::kPxnDisable, "1", "NICs are never reached through other GPUs"},
+    {Setting::kNvbDisable, "1", "no relay through another GPU's NVLinks"},
+    {Setting::kMinNChannels, "16", "16 channels or more"},
+    {Setting::kMinNChannels, "32", "32 channels or more"},
+    {Setting::kAlgo, "Ring", "rings only"},
+    {Setting::kAlgo, "Tree", "trees only"},
+};
+
+class Maker {
+ public:
+  Maker(const Document& host, const Settings& settings, const GraphOptions& offered)
+      : host_(host), settings_(settings), offered_(offered), devices_(host) {}
+
+  std::vector<RepairCandidate> make() {
+    addVariables();
+    addGdr(devices_.nets(), "nets", "load nvidia-peermem, or a driver and kernel with DMA-BUF");
+    addGdr(devices_.gpus(), "gpus", "use GPUs and a driver that support GPU Direct RDMA");
+    addGuids();
+    addMoves();
+    addLinks(devices_.gpus(), "gpus");
+    addLinks(devices_.nets(), "nets");
+    addLinks(devices_.switches(), "switches");
+    addNvlinks();
+    return std::move(list_);
+  }
+
+ private:
+  void add(std::string edit, std::string what, std::string todo, int devices) {
+    list_.push_back({std::move(edit), std::move(what), std::move(todo), devices});
+  }
+
+  std::string textOf(ElementId element, const char* name) const {
+    const std::string* text = host_.attribute(element, name);
+    return text == nullptr ? "" : *text;
+  }
+
+  void addVariables() {
+    for (const VariableRow& row : kVariables) {
+      const char* name = spec(row.id).name;
+      if (settings_.isSet(row.id) && settings_.text(row.id) == row.value) continue;
+      if (!settings_.isSet(row.id) && std::string_view(spec(row.id).fallback) == row.value) continue;
+      add(fmt::format("set {}={}", name, row.value), row.what, "set it for all ranks", 0);
+    }
+    if (offered_.nvls && settings_.isSet(Setting::kNvlsEnable) &&
+        settings_.integer(Setting::kNvlsEnable) == 0)
+      add("set NCCL_NVLS_ENABLE=1", "NVLink multicast", "set it for all ranks", 0);
+    for (const SettingSpec& s : settingSpecs())
+      if (settings_.isSet(s.id) && std::string_view(s.name).starts_with("NCCL_"))
+        add(fmt::format("unset {}", s.name), fmt::format("without {}", s.name),
+            fmt::format("remove it where it is set: {}", settings_.origin(s.id)), 0);
+  }
+
+  void addGdr(const std::vector<ElementId>& devices, const char* all, const char* todo) {
+    int off = 0;
+    for (const ElementId device : devices) {
+      if (std::strtol(textOf(device, "gdr").c_str(), nullptr, 0) != 0) continue;
+      ++off;
+      const std::string word = devices_.wordFor(device);
+      add(fmt::format("gdr {} on", word), fmt::format("GPU Direct RDMA with {}", word), todo, 1);
+    }
+    if (off > 1)
+      add(fmt::format("gdr {} on", all), fmt::format("GPU Direct RDMA with all {} {}", off, all), todo, off);
+  }
+
+  // Ports of different cards that count as one.
+  void addGuids() {
+    std::map<std::pair<std::string, std::string>, std::set<ElementId>> cards;
+    for (const ElementId net : devices_.nets())
+      if (!textOf(net, "guid").empty())
+        cards[{textOf(net, "guid"), textOf(net, "port")}].insert(host_[net].parent);
+    int shared = 0;
+    for (const auto& [guid, own] : cards)
+      if (own.size() > 1) shared += static_cast<int>(own.size());
+    if (shared > 0)
+      add("guid nets own", fmt::format("{} NETs, which share a guid, with one of their own", shared),
+          "give every virtual function a GUID of its own on the host", shared);
+  }
+
+  // Where devices hang: how many GPUs and NETs are there.
+  struct Place {
+    int gpus = 0, nets = 0;
+    ElementId gpu = kNoElement, net = kNoElement;  // the first
+  };
+
+  void addMoves() {
+    std::map<ElementId, Place> places;
+    for (const ElementId gpu : devices_.gpus()) {
+      Place& place = places[devices_.placeOf(gpu)];
+      if (place.gpus++ == 0) place.gpu = gpu;
+    }
+    for (const ElementId net : devices_.nets()) {
+      Place& place = places[devices_.placeOf(net)];
+      if (place.nets++ == 0) place.net = net;
+    }
+    const char* todo =
+        "move the card, or, in a virtual machine, describe where it is: xylem vm, NCCL_TOPO_FILE";
+    // Each card to the place that has the most GPUs per card.
+    for (const ElementId net : devices_.nets()) {
+      const ElementId own = devices_.placeOf(net);
+      const auto load = [](const Place& p) { return static_cast<double>(p.nets) / std::max(p.gpus, 1); };
+      const Place* best = nullptr;
+      for (const auto& [at, place] : places)
+        if (at != own && place.gpus > 0 && (best == nullptr || load(place) < load(*best))) best = &place;
+      if (best == nullptr) continue;
+      add(fmt::format("move {} beside {}", devices_.wordFor(net), devices_.wordFor(best->gpu)),
+          fmt::format("{} beside {}", devices_.wordFor(net), devices_.wordFor(best->gpu)), todo, 1);
+    }
+    if (devices_.nets().size() > 1)
+      add("move nets beside gpus", fmt::format("all {} NETs beside the GPUs", devices_.nets().size()), todo,
+          static_cast<int>(devices_.nets().size()));
+    // GPUs without a card beside them to where one is.
+    for (const ElementId gpu : devices_.gpus()) {
+      if (places[devices_.placeOf(gpu)].nets > 0) continue;
+      const Place* best = nullptr;
+      for (const auto& [at, place] : places)
+        if (place.nets > 0 && (best == nullptr || place.gpus < best->gpus)) best = &place;
+      if (best == nullptr) continue;
+      add(fmt::format("move {} beside {}", devices_.wordFor(gpu), devices_.wordFor(best->net)),
+          fmt::format("{} beside {}", devices_.wordFor(gpu), devices_.wordFor(best->net)), todo, 1);
+    }
+  }
+
+  static int speedOf(const std::string& text) {
+    for (const PciLaneSpeed& lane : kPciLaneSpeeds)
+      if (text.starts_with(lane.prefix)) return lane.speed;
+    return kPciLaneSpeedDefault;
+  }
+  static int widthOf(const std::string& text) {
+    const int lanes = std::atoi(text.c_str());
+    return lanes <= 0 ? kPciLanesDefault : std::min(lanes, kPciLanesDefault);
+  }
+  static const char* speedName(int speed) {
+    const char* name = "8.0";
+    for (const PciLaneSpeed& lane : kPciLaneSpeeds)
+      if (lane.speed == speed && lane.prefix.ends_with("PCIe")) name = lane.prefix.data();
+    return name;
+  }
+
+  // Links that are narrower or slower than those of the best of the same kind.
+  void addLinks(const std::vector<ElementId>& devices, const char* all) {
+    int widest = 0, fastest = 0;
+    std::set<ElementId> pcis;
+    for (const ElementId device : devices) {
+      const ElementId pci = devices_.pciOf(device);
+      if (pci == kNoElement || !pcis.insert(pci).second) continue;
+      widest = std::max(widest, widthOf(textOf(pci, "link_width")));
+      fastest = std::max(fastest, speedOf(textOf(pci, "link_speed")));
+    }
+    const char* todo = "reseat the card, or see `lspci -vv`, LnkSta: it trained below what it can";
+    int narrow = 0, slow = 0;
+    pcis.clear();
+    for (const ElementId device : devices) {
+      const ElementId pci = devices_.pciOf(device);
+      if (pci == kNoElement || !pcis.insert(pci).second) continue;
+      const std::string word = devices_.wordFor(device);
+      if (const int width = widthOf(textOf(pci, "link_width")); width < widest) {
+        ++narrow;
+        add(fmt::format("width {} x{}", word, widest),
+            fmt::format("{} lanes of {}, not {}", widest, word, width), todo, 1);
+      }
+      if (const int speed = speedOf(textOf(pci, "link_speed")); speed < fastest) {
+        ++slow;
+        add(fmt::format("speed {} {}", word, speedName(fastest)),
+            fmt::format("the link of {} as fast as that of others", word), todo, 1);
+      }
+    }
+    if (narrow > 1)
+      add(fmt::format("width {} x{}", all, widest), fmt::format("{} lanes of all {}", widest, all), todo,
+          narrow);
+    if (slow > 1)
+      add(fmt::format("speed {} {}", all, speedName(fastest)), fmt::format("fast links of all {}", all), todo,
+          slow);
+  }
+
+  void addNvlinks() {
+    std::map<ElementId, int> links;
+    int most = 0;
+    for (const ElementId gpu : devices_.gpus()) {
+      for (const ElementId link : host_[gpu].children) {
+        const PciClass kind = pciClass(textOf(link, "tclass"));
+        if (host_[link].name == "nvlink" && kind != PciClass::kGpu && kind != PciClass::kCpu)
+          links[gpu] += std::atoi(textOf(link, "count").c_str());
+      }
+      most = std::max(most, links[gpu]);
+    }
+    for (const ElementId gpu : devices_.gpus())
+      if (links[gpu] < most)
+        add(fmt::format("nvlink {} nvswitch x{}", devices_.wordFor(gpu), most),
+            fmt::format("{} NVLinks of {}, not {}", most, devices_.wordFor(gpu), links[gpu]),
+            "see `nvidia-smi nvlink -s`: links are down", 1);
+  }
+
+  const Document& host_;
+  const Settings& settings_;
+  const GraphOptions& offered_;
+  const Devices devices_;
+  std::vector<RepairCandidate> list_;
+};
+
+}  // namespace
+
+std::vector<RepairCandidate> repairCandidates(const Document& host, const Settings& settings,
+                                              const GraphOptions& offered) {
+  return Maker(host, settings, offered).make();
+}
+
+}  // namespace xylem

@@ -1,0 +1,155 @@
+#include "insight/whatif/devices.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <optional>
+
+#include "core/edit_distance.h"
+#include "core/error.h"
+#include "planner/topology/attributes.h"
+
+namespace xylem {
+namespace {
+
+constexpr std::size_t kMostListed = 16;
+
+std::string lower(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return std::tolower(c); });
+  return text;
+}
+
+std::string textOf(const Document& document, ElementId element, const char* name) {
+  const std::string* text = document.attribute(element, name);
+  return text == nullptr ? "" : *text;
+}
+
+std::int64_t numberOf(const Document& document, ElementId element, const char* name) {
+  return std::strtoll(textOf(document, element, name).c_str(), nullptr, 0);
+}
+
+// The digits behind one of the words.
+std::optional<std::int64_t> numberAfter(const std::string& text,
+                                        std::initializer_list<std::string_view> words) {
+  for (const std::string_view word : words) {
+    if (!text.starts_with(word) || text.size() == word.size() || text.size() > word.size() + 9) continue;
+    const std::string rest = text.substr(word.size());
+    if (rest == "-1" || rest.find_first_not_of("0123456789") == std::string::npos)
+      return std::strtoll(rest.c_str(), nullptr, 10);
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+Devices::Devices(const Document& document) : document_(document) {
+  collect(document.root());
+  std::stable_sort(gpus_.begin(), gpus_.end(), [&](ElementId a, ElementId b) {
+    return numberOf(document_, a, "rank") < numberOf(document_, b, "rank");
+  });
+}
+
+void Devices::collect(ElementId element) {
+  const Element& e = document_[element];
+  if (e.name == "gpu") gpus_.push_back(element);
+  if (e.name == "net") nets_.push_back(element);
+  if (e.name == "cpu") cpus_.push_back(element);
+  if (e.name == "pci" && document_.child(element, "gpu") == kNoElement &&
+      document_.child(element, "nic") == kNoElement)
+    switches_.push_back(element);
+  for (const ElementId child : e.children) collect(child);
+}
+
+ElementId Devices::pciOf(ElementId element) const {
+  for (; element != kNoElement; element = document_[element].parent) {
+    if (document_[element].name == "pci") return element;
+    if (document_[element].name == "cpu") return kNoElement;
+  }
+  return kNoElement;
+}
+
+ElementId Devices::placeOf(ElementId element) const {
+  const ElementId pci = pciOf(element);
+  if (pci != kNoElement) return document_[pci].parent;
+  for (; element != kNoElement; element = document_[element].parent)
+    if (document_[element].name == "cpu") return element;
+  return kNoElement;
+}
+
+std::vector<ElementId> Devices::named(const std::string& word, unsigned kinds,
+                                      const std::string& where) const {
+  const std::string name = lower(word);
+  if (name == "gpus" && (kinds & kGpu) != 0 && !gpus_.empty()) return gpus_;
+  if (name == "nets" && (kinds & kNet) != 0 && !nets_.empty()) return nets_;
+  if (name == "switches" && (kinds & kSwitch) != 0 && !switches_.empty()) return switches_;
+  const auto bus = name.find(':') == std::string::npos ? std::nullopt : parseBusId(name);
+  const auto hasBus = [&](ElementId pci) {
+    return bus && pci != kNoElement && parseBusId(textOf(document_, pci, "busid")) == bus;
+  };
+  if ((kinds & kGpu) != 0) {
+    const auto rank = numberAfter(name, {"gpu", "rank"});
+    const auto dev = numberAfter(name, {"dev"});
+    for (const ElementId gpu : gpus_)
+      if ((rank && numberOf(document_, gpu, "rank") == *rank) ||
+          (dev && numberOf(document_, gpu, "dev") == *dev) || hasBus(pciOf(gpu)))
+        return {gpu};
+  }
+  if ((kinds & kNet) != 0) {
+    for (const ElementId net : nets_)
+      if (lower(textOf(document_, net, "name")) == name) return {net};
+    const auto dev = numberAfter(name, {"net", "nic"});
+    std::vector<ElementId> found;  // a card may have several ports
+    for (const ElementId net : nets_)
+      if ((dev && document_.attribute(net, "dev") != nullptr && numberOf(document_, net, "dev") == *dev) ||
+          hasBus(pciOf(net)))
+        found.push_back(net);
+    if (!found.empty()) return found;
+  }
+  if ((kinds & kSwitch) != 0)
+    for (const ElementId pci : switches_)
+      if (hasBus(pci)) return {pci};
+  if (const auto numa = numberAfter(name, {"numa", "cpu"}); numa && (kinds & kNuma) != 0)
+    for (const ElementId cpu : cpus_)
+      if (numberOf(document_, cpu, "numaid") == *numa) return {cpu};
+  throw InputError(
+      {where, 0}, fmt::format("`{}`", word), listText(kinds) + [&] {
+        std::vector<std::string> names;
+        for (const ElementId net : nets_) names.push_back(lower(textOf(document_, net, "name")));
+        const std::string nearest = nearestWord(name, names);
+        return nearest.empty() || (kinds & kNet) == 0 ? std::string()
+                                                      : fmt::format("; did you mean {}?", nearest);
+      }());
+}
+
+std::string Devices::listText(unsigned kinds) const {
+  std::string text;
+  const auto add = [&](const std::vector<ElementId>& elements, const char* none) {
+    std::string list;
+    for (std::size_t i = 0; i < elements.size() && i < kMostListed; ++i) {
+      list += (i == 0 ? "" : ", ") + wordFor(elements[i]);
+      const std::string name = textOf(document_, elements[i], "name");
+      if (document_[elements[i]].name == "net" && !name.empty()) list += fmt::format(" ({})", name);
+    }
+    if (elements.size() > kMostListed) list += fmt::format(" and {} more", elements.size() - kMostListed);
+    text += (text.empty() ? "" : "; ") + (list.empty() ? none : list);
+  };
+  if ((kinds & kGpu) != 0) add(gpus_, "no GPU: there is none");
+  if ((kinds & kNet) != 0) add(nets_, "no NET: there is none");
+  if ((kinds & kSwitch) != 0) add(switches_, "no switch: there is none");
+  if ((kinds & kNuma) != 0) add(cpus_, "no CPU: there is none");
+  return text;
+}
+
+std::string Devices::wordFor(ElementId element) const {
+  const std::string& name = document_[element].name;
+  if (name == "gpu") return "gpu" + textOf(document_, element, "rank");
+  if (name == "cpu") return "numa" + textOf(document_, element, "numaid");
+  if (name == "net") {
+    const std::string dev = textOf(document_, element, "dev");
+    return dev.empty() ? textOf(document_, element, "name") : "net" + dev;
+  }
+  return textOf(document_, element, "busid");
+}
+
+}  // namespace xylem

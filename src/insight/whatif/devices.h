@@ -1,0 +1,47 @@
+#pragma once
+// The devices of a description by the names that people call them.
+//
+//   Devices devices(document);
+//   devices.named("gpu3", Devices::kGpu | Devices::kNet, "edit `remove gpu3`")   ->   its gpu element
+//
+// GPUs are gpu3 (their rank), dev3 or a bus id; network devices net1, nic1, mlx5_1 or a bus id; switches go
+// by bus id, CPUs as numa0. `gpus`, `nets` and `switches` are all of a kind.
+
+#include <string>
+#include <vector>
+
+#include "planner/topology/document.h"
+
+namespace xylem {
+
+class Devices {
+ public:
+  enum Kind : unsigned { kGpu = 1, kNet = 2, kSwitch = 4, kNuma = 8 };
+
+  // `document` has ranks (completeForJob) and outlives this.
+  explicit Devices(const Document& document);
+
+  const std::vector<ElementId>& gpus() const { return gpus_; }          // gpu elements, by rank
+  const std::vector<ElementId>& nets() const { return nets_; }          // net elements, in document order
+  const std::vector<ElementId>& switches() const { return switches_; }  // pci elements without a device
+
+  // The elements called so, of the kinds wanted. Throws InputError with what there is.
+  std::vector<ElementId> named(const std::string& word, unsigned kinds, const std::string& where) const;
+
+  // The pci element of a gpu or net, or the switch itself; kNoElement for a net directly at a CPU.
+  ElementId pciOf(ElementId element) const;
+  // What the device hangs on: a switch or a cpu.
+  ElementId placeOf(ElementId element) const;
+
+  // "gpu3", "net1", "0000:10:00.0", "numa0": a word that names it in edits.
+  std::string wordFor(ElementId element) const;
+
+ private:
+  void collect(ElementId element);
+  std::string listText(unsigned kinds) const;
+
+  const Document& document_;
+  std::vector<ElementId> gpus_, nets_, switches_, cpus_;
+};
+
+}  // namespace xylem

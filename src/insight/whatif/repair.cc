@@ -1,0 +1,166 @@
+#include "insight/whatif/repair.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "core/error.h"
+#include "planner/paths/locality.h"
+#include "planner/paths/reach.h"
+#include "planner/topology/complete.h"
+#include "insight/whatif/apply.h"
+
+namespace xylem {
+namespace {
+
+// Gains below this are rounding.
+constexpr double kLeastGain = 0.005;
+
+// 1 if `a` is better, -1 if `b` is, 0 if they are alike; the first number that differs decides.
+int compare(const Scores& a, const Scores& b) {
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    if (a[i] > b[i] * (1 + kLeastGain)) return 1;
+    if (b[i] > a[i] * (1 + kLeastGain)) return -1;
+  }
+  return 0;
+}
+
+const Document& completed(PlanRequest& request) {
+  if (request.hosts.size() != 1)
+    throw Error(ResultCode::kInvalidArgument, "a repair of {} kinds of hosts: it takes one",
+                request.hosts.size());
+  HostRequest& host = request.hosts.front();
+  host.topology = std::make_shared<const Document>(completeForJob(*host.topology));
+  return *host.topology;
+}
+
+// Why data of the GPU and the NET goes through host memory; empty if it does not.
+std::string noGdr(const Reach& reach, const System& system, NodeId gpu, NodeId net) {
+  for (const Direction direction : {Direction::kReceive, Direction::kSend}) {
+    const Decision decision = reach.gdr(gpu, net, direction);
+    if (decision.yes) continue;
+    const std::string sentence = explain(decision, system);
+    const std::size_t colon = sentence.find(": ");
+    return colon == std::string::npos ? sentence : sentence.substr(colon + 2);
+  }
+  return "";
+}
+
+void findNearestGpu(const System& system, const PathTable& paths, NetState& state) {
+  for (const NodeId gpu : system.nodes(NodeType::kGpu)) {
+    const Path& path = paths.path(gpu, state.net);
+    if (state.nearestGpu != kNoNode &&
+        std::pair(path.type, -path.bandwidth) >= std::pair(state.type, -state.bandwidth))
+      continue;
+    state.nearestGpu = gpu;
+    state.type = path.type;
+    state.bandwidth = path.bandwidth;
+  }
+}
+
+// The links of the path that other NETs' data takes, too, whichever GPU it is for: behind the first CPU, or
+// the first switch where there is none.
+std::span<const LinkId> sharedPart(const System& system, std::span<const LinkId> links) {
+  for (std::size_t i = 0; i < links.size(); ++i)
+    if (system.type(system.link(links[i]).from) == NodeType::kCpu) return links.subspan(i);
+  return links.empty() ? links : links.subspan(1);
+}
+
+void findNarrowest(const System& system, const PathTable& paths, std::vector<NetState>& states) {
+  std::map<LinkId, int> sharers;
+  for (const NetState& state : states)
+    if (state.nearestGpu != kNoNode)
+      for (const LinkId link : sharedPart(system, paths.links(state.nearestGpu, state.net))) ++sharers[link];
+  for (NetState& state : states) {
+    if (state.nearestGpu == kNoNode) continue;
+    float least = 0;
+    for (const LinkId link : paths.links(state.nearestGpu, state.net)) {
+      const int count = sharers.contains(link) ? sharers[link] : 1;
+      const float share = system.link(link).bandwidth / static_cast<float>(count);
+      if (state.narrowest != kNoLink && share >= least) continue;
+      least = share;
+      state.narrowest = link;
+      state.sharers = count;
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<NetState> netStates(const Plan& plan) {
+  const HostPlan& host = plan.hostOf(0);
+  const System& system = host.system();
+  const PathTable& paths = host.paths.paths;
+  const Locality locality(system, paths);
+  const Reach reach(system, paths, locality, plan.reach);
+  std::set<int> used;
+  const ChannelGraph& ring = host.ring();
+  for (std::size_t i = 0; i < ring.nets.size() && i < 2 * static_cast<std::size_t>(ring.nChannels); ++i)
+    used.insert(ring.nets[i]);
+  std::vector<NetState> states;
+  for (const NodeId net : system.nodes(NodeType::kNet)) {
+    NetState state;
+    state.net = net;
+    state.used = used.contains(system.position(net));
+    findNearestGpu(system, paths, state);
+    if (state.nearestGpu != kNoNode) state.gdr = noGdr(reach, system, state.nearestGpu, net);
+    for (const NetState& other : states)
+      if (state.twin == kNoNode && system.net(other.net).asic == system.net(net).asic &&
+          system.net(other.net).port == system.net(net).port)
+        state.twin = other.net;
+    states.push_back(std::move(state));
+  }
+  findNarrowest(system, paths, states);
+  return states;
+}
+
+int netsUsed(const Plan& plan) {
+  const std::vector<NetState> states = netStates(plan);
+  return static_cast<int>(
+      std::count_if(states.begin(), states.end(), [](const NetState& s) { return s.used; }));
+}
+
+RepairSearch::RepairSearch(PlanRequest request, Settings settings)
+    : request_(std::move(request)), settings_(std::move(settings)) {
+  const Document& host = completed(request_);
+  before_ = planJob(request_, settings_);
+  scores_ = scoresOf(before_);
+  candidates_ = repairCandidates(host, settings_, request_.offered);
+}
+
+Edited RepairSearch::with(const RepairCandidate& candidate) const {
+  const Edit edit = parseEdit(candidate.edit);
+  return applyEdits({*request_.hosts.front().topology, settings_}, std::span(&edit, 1));
+}
+
+Edited RepairSearch::withFirst() const { return with(found().front().candidate); }
+
+bool RepairSearch::next() {
+  if (tried_ == total()) return false;
+  const RepairCandidate& candidate = candidates_[static_cast<std::size_t>(tried_++)];
+  try {
+    Edited edited = with(candidate);
+    PlanRequest request = request_;
+    request.hosts.front().topology = std::make_shared<const Document>(std::move(edited.document));
+    const Plan plan = planJob(request, edited.settings);
+    Scores after = scoresOf(plan);
+    if (compare(after, scores_) > 0) found_.push_back({candidate, std::move(after), netsUsed(plan)});
+  } catch (const Error&) {
+    // A machine or settings that cannot be planned are no repair.
+  }
+  return true;
+}
+
+std::vector<Repair> RepairSearch::found() const {
+  std::vector<Repair> ranked = found_;
+  // Rounding makes compare() no order of its own, so it only breaks what counts into steps.
+  const auto step = [](double value) { return static_cast<long>(value * 20 + 0.5); };
+  std::stable_sort(ranked.begin(), ranked.end(), [&](const Repair& a, const Repair& b) {
+    for (std::size_t i = 0; i < a.after.size(); ++i)
+      if (step(a.after[i]) != step(b.after[i])) return a.after[i] > b.after[i];
+    return a.candidate.devices < b.candidate.devices;
+  });
+  return ranked;
+}
+
+}  // namespace xylem

@@ -1,0 +1,72 @@
+#include "insight/whatif/score.h"
+
+#include <algorithm>
+
+#include "insight/optimum/plan_bounds.h"
+#include "planner/tuning/choice.h"
+
+namespace xylem {
+namespace {
+
+constexpr std::uint64_t kLargeMessage = std::uint64_t{1} << 30;
+constexpr double kBytesPerUs = 1000.0;  // of one GB/s
+
+// The slowest kind of rank decides.
+template <typename Of>
+double leastOf(const Plan& plan, Of of) {
+  double least = 0;
+  for (std::size_t view = 0; view < plan.hostPlans.size(); ++view) {
+    const double value = of(view);
+    least = view == 0 ? value : std::min(least, value);
+  }
+  return least;
+}
+
+// Bus bandwidth that the tuning model predicts for an AllReduce of 1 GiB.
+double allReduce(const Plan& plan) {
+  const double ranks = plan.job().ranks();
+  if (ranks < 2) return 0;
+  return leastOf(plan, [&](std::size_t view) {
+    const Choice choice =
+        choose(plan.tuning[view], {.collective = Collective::kAllReduce, .bytes = kLargeMessage});
+    const Candidate* best = choice.best();
+    if (best == nullptr || best->time <= 0) return 0.0;
+    return static_cast<double>(kLargeMessage) / (static_cast<double>(best->time) * kBytesPerUs) * 2 *
+           (ranks - 1) / ranks;
+  });
+}
+
+// What all rings of a host carry together, to the NETs in jobs of several hosts.
+double rings(const Plan& plan) {
+  const bool network = plan.connections.nodes.count() > 1;
+  return leastOf(plan, [&](std::size_t view) {
+    const ChannelGraph& ring = plan.hostPlans[view]->ring();
+    return static_cast<double>(ring.nChannels) * static_cast<double>(network ? ring.bwInter : ring.bwIntra);
+  });
+}
+
+// What no rings of a host could exceed.
+double ringBound(const Plan& plan) {
+  return leastOf(plan, [&](std::size_t view) {
+    const auto bound = boundOf(plan, *plan.hostPlans[view], GraphKind::kRing);
+    return bound ? bound->bound.bandwidth : 0.0;
+  });
+}
+
+constexpr ScoreKind kKinds[] = {
+    {"allReduceBusGBps", "AllReduce bus GB/s", allReduce},
+    {"ringGBps", "rings GB/s", rings},
+    {"ringBoundGBps", "bound GB/s", ringBound},
+};
+
+}  // namespace
+
+std::span<const ScoreKind> scoreKinds() { return kKinds; }
+
+Scores scoresOf(const Plan& plan) {
+  Scores scores;
+  for (const ScoreKind& kind : kKinds) scores.push_back(kind.of(plan));
+  return scores;
+}
+
+}  // namespace xylem

@@ -1,0 +1,201 @@
+// why algo: how every algorithm and protocol would do on an operation, and why some cannot run it.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+#include <cmath>
+
+#include "core/edit_distance.h"
+#include "core/error.h"
+#include "planner/tuning/algorithm_graph.h"
+#include "planner/tuning/choice.h"
+#include "insight/why/asked.h"
+#include "insight/why/names.h"
+
+namespace xylem {
+namespace {
+
+// "all_reduce", "AllReduce", "all-reduce", "allreduce" alike.
+std::string lettersOf(std::string_view text) {
+  std::string letters;
+  for (const unsigned char c : text)
+    if (std::isalpha(c) != 0) letters += static_cast<char>(std::tolower(c));
+  return letters;
+}
+
+Collective collectiveNamed(const std::string& text) {
+  std::vector<std::string> names;
+  for (const Collective collective : kAllCollectives) {
+    names.push_back(lettersOf(name(collective)));
+    if (names.back() == lettersOf(text)) return collective;
+  }
+  const std::string nearest = nearestWord(lettersOf(text), names);
+  throw InputError({"why", 0}, fmt::format("collective `{}`", text),
+                   fmt::format("one of all_reduce, all_gather, reduce_scatter, broadcast, reduce{}",
+                               nearest.empty() ? "" : fmt::format("; did you mean {}?", nearest)));
+}
+
+std::uint64_t bytesOf(const std::string& text) {
+  constexpr std::string_view kUnits = "kmgt";
+  std::uint64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  std::string_view unit = std::string_view(text).substr(static_cast<std::size_t>(end - text.data()));
+  int shift = 0;
+  if (!unit.empty())
+    if (const auto at =
+            kUnits.find(static_cast<char>(std::tolower(static_cast<unsigned char>(unit.front()))));
+        at != std::string_view::npos) {
+      shift = 10 * (static_cast<int>(at) + 1);
+      unit.remove_prefix(1);
+    }
+  if (unit == "b" || unit == "B" || unit == "iB" || unit == "ib") unit = {};
+  if (error != std::errc() || !unit.empty() || value > (std::uint64_t{1} << (60 - shift)))
+    throw InputError({"why", 0}, fmt::format("size `{}`", text), "bytes, as 8, 64K, 1M or 2G");
+  return value << shift;
+}
+
+std::string sizeText(std::uint64_t bytes) {
+  int unit = 0;
+  while (unit < 4 && bytes >= 1024 && bytes % 1024 == 0) {
+    bytes /= 1024;
+    ++unit;
+  }
+  constexpr const char* kUnits[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+  return fmt::format("{} {}", bytes, kUnits[unit]);
+}
+
+// What nccl-tests multiplies the algorithm's bandwidth by: a measure of the links whatever the collective.
+double busFactor(Collective collective, int ranks) {
+  switch (collective) {
+    case Collective::kAllReduce:
+      return 2.0 * (ranks - 1) / ranks;
+    case Collective::kAllGather:
+    case Collective::kReduceScatter:
+      return (ranks - 1.0) / ranks;
+    default:
+      return 1;
+  }
+}
+
+double busBandwidth(const Operation& operation, float time, int ranks) {
+  return time > 0
+             ? static_cast<double>(operation.bytes) / (1000.0 * time) * busFactor(operation.collective, ranks)
+             : 0;
+}
+
+std::string pairName(const Candidate& c) { return fmt::format("{}/{}", name(c.algorithm), name(c.protocol)); }
+
+AnswerTable ranking(const TuningModel& model, const Choice& choice) {
+  AnswerTable table{"Candidates, fastest first",
+                    {"algorithm", "protocol", "us", "bus GB/s", "latency us", "bandwidth GB/s"},
+                    {}};
+  for (int i = 0; i < choice.usable; ++i) {
+    const Candidate& c = choice.ranking[static_cast<std::size_t>(i)];
+    const Collective collective = choice.operation.collective;
+    table.rows.push_back({name(c.algorithm), name(c.protocol), fmt::format("{:.1f}", c.time),
+                          fmt::format("{:.1f}", busBandwidth(choice.operation, c.time, model.input.ranks)),
+                          fmt::format("{:.1f}", model.latency[collective][c.algorithm][c.protocol]),
+                          fmt::format("{:.1f}", model.bandwidth[collective][c.algorithm][c.protocol])});
+  }
+  return table;
+}
+
+AnswerTable excluded(const TuningModel& model, const Choice& choice) {
+  AnswerTable table{"Left out", {"algorithm", "protocol", "because"}, {}};
+  for (std::size_t i = static_cast<std::size_t>(choice.usable); i < choice.ranking.size(); ++i) {
+    const Candidate& c = choice.ranking[i];
+    table.rows.push_back({name(c.algorithm), name(c.protocol), explain(c, choice.operation, model)});
+  }
+  return table;
+}
+
+AnswerStep timeStep(const TuningModel& model, const Choice& choice) {
+  const Candidate& best = *choice.best();
+  const Collective collective = choice.operation.collective;
+  AnswerStep step;
+  step.rule = "fastest";
+  step.text = fmt::format("{} takes the least time: {:.1f} us", pairName(best), best.time);
+  if (const Candidate* second = choice.runnerUp())
+    step.text += fmt::format(", {:.1f} us less than {}", second->time - best.time, pairName(*second));
+  step.inputs = {
+      {"latency", fmt::format("{:.1f} us", model.latency[collective][best.algorithm][best.protocol])},
+      {"bandwidth", bandwidthText(model.bandwidth[collective][best.algorithm][best.protocol])},
+      {"bytes", std::to_string(choice.operation.bytes)},
+      {"channels", std::to_string(choice.channels)},
+      {"warps per channel", std::to_string(choice.warps)}};
+  step.threshold =
+      "latency + bytes / bandwidth, the smallest of all that may run; what Tree reaches depends on the size, "
+      "and Ring/Simple between nodes starts more slowly, as measured";
+  step.variable = Setting::kAlgo;
+  return step;
+}
+
+// Where the model's bandwidth comes from, and why measurements need not equal it.
+AnswerStep modelStep(const Plan& plan, const TuningModel& model, const Choice& choice) {
+  const Candidate& best = *choice.best();
+  const TuningInput& input = model.input;
+  const TuningGraph& graph = input.graph(graphOf(best.algorithm));
+  const float bandwidth = model.bandwidth[choice.operation.collective][best.algorithm][best.protocol];
+  const bool between = input.nodes > 2 && !isCollnet(best.algorithm);
+  AnswerStep step;
+  step.rule = "model-bandwidth";
+  step.text = fmt::format(
+      "the model's bandwidth, {} of bus bandwidth, is what the search set aside per channel times the "
+      "channels, less what the protocol costs",
+      bandwidthText(static_cast<float>(bandwidth * busFactor(choice.operation.collective, input.ranks))));
+  step.inputs = {{"graph channels", std::to_string(graph.nChannels)},
+                 {between ? "per channel, between nodes" : "per channel, inside nodes",
+                  bandwidthText(between ? graph.bwInter : graph.bwIntra)},
+                 {"together", bandwidthText(static_cast<float>(graph.nChannels) *
+                                            (between ? graph.bwInter : graph.bwIntra))}};
+  const HostPlan& host = plan.hostOf(0);
+  step.inputs.push_back(
+      {"best path of a GPU to a NIC, or to a GPU without NICs", bandwidthText(host.maxBandwidth)});
+  step.inputs.push_back({"most a GPU sends", bandwidthText(host.totalBandwidth)});
+  step.threshold = "limits per architecture for LL, LL128 and Tree";
+  return step;
+}
+
+}  // namespace
+
+Answer whyAlgorithm(const Asked& asked, const std::string& collective, const std::string& size) {
+  const Plan& plan = asked.plan;
+  const Operation operation{.collective = collectiveNamed(collective), .bytes = bytesOf(size)};
+  const TuningModel& model = plan.tuning[static_cast<std::size_t>(plan.job().viewOf(0))];
+  const Choice choice = choose(model, operation);
+  Answer answer;
+  answer.question = fmt::format("algo {} {}", name(operation.collective), sizeText(operation.bytes));
+  const Candidate* best = choice.best();
+  if (best == nullptr) {
+    answer.headline = fmt::format("nothing can run {} here", name(operation.collective));
+    answer.tables.push_back(excluded(model, choice));
+    return answer;
+  }
+  answer.headline =
+      fmt::format("{} of {} uses {}: {:.1f} us, {:.1f} GB/s of bus bandwidth, {} channels of {} warps",
+                  name(operation.collective), sizeText(operation.bytes), pairName(*best), best->time,
+                  busBandwidth(operation, best->time, model.input.ranks), choice.channels, choice.warps);
+  answer.steps = {timeStep(model, choice), modelStep(plan, model, choice)};
+  answer.tables = {ranking(model, choice), excluded(model, choice)};
+  answer.notes.emplace_back(
+      "The model ranks; it does not promise. It counts bandwidth in the steps the search tries (48, 45, 42, "
+      "...), "
+      "not what the links carry, and latencies of NVIDIA's machines: measurements can be better or worse.");
+  if (operation.collective == Collective::kAllGather || operation.collective == Collective::kReduceScatter)
+    answer.notes.emplace_back("The size counts the data of all ranks together.");
+  const auto chosen = [&](const Plan& other) {
+    const Choice c = choose(other.tuning[static_cast<std::size_t>(other.job().viewOf(0))], operation);
+    return c.best() == nullptr ? std::string("nothing can run it")
+                               : fmt::format("{}: {:.1f} us", pairName(*c.best()), c.best()->time);
+  };
+  if (const Candidate* second = choice.runnerUp()) {
+    if (second->algorithm != best->algorithm)
+      tryWith(asked, answer, Setting::kAlgo, name(second->algorithm), chosen);
+    else
+      tryWith(asked, answer, Setting::kProto, name(second->protocol), chosen);
+  }
+  return answer;
+}
+
+}  // namespace xylem

@@ -1,0 +1,216 @@
+// why channels: what the search tried in which order, what each try cost, and what stopped the next channel.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "insight/why/asked.h"
+#include "insight/why/names.h"
+#include "insight/why/stops.h"
+
+namespace xylem {
+namespace {
+
+const char* text(SearchChange change) {
+  switch (change) {
+    case SearchChange::kFirst:
+      return "first try: nearest GPUs and NICs";
+    case SearchChange::kAnyOrder:
+      return "channels may differ in order";
+    case SearchChange::kTreePattern:
+      return "NIC traffic through one GPU";
+    case SearchChange::kFartherGpus:
+      return "GPUs may be farther apart";
+    case SearchChange::kFartherNets:
+      return "NICs may be farther away";
+    case SearchChange::kCrossNic:
+      return "channels may cross NICs";
+    case SearchChange::kLessBandwidth:
+      return "less bandwidth per channel";
+    case SearchChange::kMoreBandwidth:
+      return "more bandwidth per channel";
+  }
+  return "";
+}
+
+AnswerTable attemptsTable(const ChannelGraph& graph, bool nets) {
+  AnswerTable table{"Searches in order",
+                    {"search", "pass", "changed", "pattern", "GB/s", "GPU-GPU", "GPU-NET", "cross NIC",
+                     "same order", "steps", "channels"},
+                    {}};
+  for (std::size_t i = 0; i < graph.attempts.size(); ++i) {
+    const SearchAttempt& a = graph.attempts[i];
+    const std::string speed =
+        a.bwIntra == a.bwInter ? fmt::format("{}", a.bwIntra) : fmt::format("{}/{}", a.bwIntra, a.bwInter);
+    table.rows.push_back(
+        {std::to_string(i + 1), std::to_string(a.pass), text(a.change), name(a.pattern), speed,
+         name(a.typeIntra), nets ? name(a.typeInter) : "-", std::to_string(a.crossNic),
+         a.sameChannels ? "yes" : "no", fmt::format("{}{}", a.steps, a.exhausted ? " (limit)" : ""),
+         a.channelsAfter == a.channelsBefore ? std::to_string(a.channelsAfter)
+                                             : fmt::format("{} -> {}", a.channelsBefore, a.channelsAfter)});
+  }
+  return table;
+}
+
+AnswerStep startStep(const HostPlan& host, const ChannelGraph& graph) {
+  AnswerStep step;
+  step.rule = "start-bandwidth";
+  step.text =
+      fmt::format("the search starts at {} per channel", bandwidthText(graph.attempts.front().bwIntra));
+  step.inputs = {{"best path of a GPU to a NIC, or to a GPU without NICs", bandwidthText(host.maxBandwidth)},
+                 {"most a GPU sends", bandwidthText(host.totalBandwidth)},
+                 {"channels at least", std::to_string(graph.minChannels)},
+                 {"channels at most", std::to_string(graph.maxChannels)}};
+  step.threshold = "the largest bandwidth of the list that a path carries";
+  return step;
+}
+
+// What the first pass gave up, each once, in order.
+AnswerStep relaxationsStep(const ChannelGraph& graph) {
+  AnswerStep step;
+  step.rule = "relaxations";
+  std::vector<SearchChange> order;
+  int found = -1;
+  for (std::size_t i = 0; i < graph.attempts.size(); ++i) {
+    const SearchAttempt& a = graph.attempts[i];
+    if (a.channelsAfter > a.channelsBefore) found = static_cast<int>(i);
+    if (a.pass == 1 && a.change != SearchChange::kFirst &&
+        std::find(order.begin(), order.end(), a.change) == order.end())
+      order.push_back(a.change);
+  }
+  std::string list;
+  for (const SearchChange change : order) list += fmt::format("{}{}", list.empty() ? "" : ", ", text(change));
+  step.text = order.empty() ? "nothing had to be given up" : "tried in this order: " + list;
+  const auto exhausted = std::count_if(graph.attempts.begin(), graph.attempts.end(),
+                                       [](const SearchAttempt& a) { return a.exhausted; });
+  step.inputs = {{"searches", std::to_string(graph.attempts.size())},
+                 {"steps", std::to_string(graph.searchSteps)},
+                 {"searches that hit their limit of steps", std::to_string(exhausted)}};
+  if (found >= 0) step.inputs.push_back({"channels came from search", std::to_string(found + 1)});
+  step.threshold = "16384 steps per search, 256 with the same order on all channels";
+  if (std::find(order.begin(), order.end(), SearchChange::kCrossNic) != order.end())
+    step.variable = Setting::kCrossNic;
+  return step;
+}
+
+AnswerStep endStep(const HostPlan& host, const ChannelGraph& graph) {
+  AnswerStep step;
+  step.rule = "search-end";
+  switch (graph.end) {
+    case SearchEnd::kNotSearched:
+      step.text = graph.loadedChannels >= 0 ? "the channels come from the graph file" : "it was not searched";
+      step.variable = Setting::kGraphFile;
+      break;
+    case SearchEnd::kAllChannels:
+      step.text = fmt::format("the search ended as it had found all {} channels wanted", graph.maxChannels);
+      step.threshold = fmt::format("{} channels", graph.maxChannels);
+      break;
+    case SearchEnd::kAllBandwidth:
+      step.text = "the search ended as the channels take all that a GPU can send";
+      step.inputs = {{"most a GPU sends", bandwidthText(host.totalBandwidth)}};
+      step.threshold = "channels times bandwidth at least that";
+      break;
+    case SearchEnd::kBudget:
+      step.text = "the search ended as all tries together had used up their steps";
+      step.threshold = "524288 steps, of which each search books its limit";
+      break;
+    case SearchEnd::kNothingToGiveUp:
+      step.text = graph.nChannels == 0 || graph.fallback
+                      ? "the search ended without a channel: nothing was left to give up"
+                      : "the search ended as half the bandwidth per channel could not gain anything";
+      step.threshold = "next bandwidth of the list at least 0.49 of the one found";
+      break;
+  }
+  return step;
+}
+
+AnswerStep duplicationStep(const ChannelGraph& graph) {
+  AnswerStep step;
+  step.rule = "duplication";
+  step.yes = graph.duplication == Duplication::kDoubled;
+  step.inputs = {{"per channel", bandwidthText(graph.bwIntra)}};
+  step.threshold =
+      fmt::format("at least {}; after sm 80 at least {} if there are more than {} channels",
+                  bandwidthText(kDuplicateFrom), bandwidthText(kDuplicateFromSm90), kDuplicateUpTo);
+  switch (graph.duplication) {
+    case Duplication::kNone:
+      step.text = "there was nothing to double";
+      break;
+    case Duplication::kDoubled:
+      step.text = fmt::format("every channel is there twice at half the bandwidth: {} x {}", graph.nChannels,
+                              bandwidthText(graph.bwIntra));
+      break;
+    case Duplication::kPattern:
+      step.text = "NVLS channels are not doubled";
+      break;
+    case Duplication::kTooSlow:
+      step.text = "channels are not doubled: each has too little bandwidth";
+      break;
+    case Duplication::kEnough:
+      step.text = "channels are not doubled: there are many, and each has too little bandwidth";
+      break;
+  }
+  return step;
+}
+
+std::string whyNotComputed(GraphKind kind) {
+  switch (kind) {
+    case GraphKind::kNvls:
+      return "it needs multicast (--nvls, NCCL_NVLS_ENABLE), more than two GPUs, an NVSwitch and sm 90";
+    default:
+      return "it needs a network that reduces (--collnet, NCCL_COLLNET_ENABLE)";
+  }
+}
+
+std::string graphSummary(const Plan& plan, GraphKind kind) {
+  const ChannelGraph& graph = plan.hostOf(0).graphs[kind];
+  return fmt::format(
+      "{} x {} over {}{}", graph.nChannels, bandwidthText(graph.bwIntra), name(graph.typeIntra),
+      plan.hostOf(0).system().count(NodeType::kNet) > 0 ? fmt::format(", NICs {}", name(graph.typeInter))
+                                                        : "");
+}
+
+void addWhatIfs(const Asked& asked, GraphKind kind, Answer& answer) {
+  const auto describe = [=](const Plan& other) { return graphSummary(other, kind); };
+  const System& system = asked.plan.hostOf(0).system();
+  if (system.count(NodeType::kNet) > 1)
+    for (const char* value : {"0", "1"}) tryWith(asked, answer, Setting::kCrossNic, value, describe);
+  const ChannelGraph& graph = asked.plan.hostOf(0).graphs[kind];
+  if (graph.typeInter == PathType::kPxn || graph.typeIntra == PathType::kPxn)
+    tryWith(asked, answer, Setting::kPxnDisable, "1", describe);
+  if (graph.typeIntra >= PathType::kPhb) tryWith(asked, answer, Setting::kP2pLevel, "SYS", describe);
+}
+
+}  // namespace
+
+Answer whyChannels(const Asked& asked, GraphKind kind) {
+  const Plan& plan = asked.plan;
+  constexpr int kRank = 0;
+  const HostPlan& host = plan.hostOf(kRank);
+  const ChannelGraph& graph = host.graphs[kind];
+  const bool nets = host.system().count(NodeType::kNet) > 0;
+  Answer answer;
+  answer.question = fmt::format("channels {}", name(kind));
+  if (graph.attempts.empty() && graph.loadedChannels < 0) {
+    answer.headline = fmt::format("{}: not computed: {}", name(kind), whyNotComputed(kind));
+    return answer;
+  }
+  answer.headline = fmt::format("{}: {} channel{}: {}", name(kind), graph.nChannels,
+                                graph.nChannels == 1 ? "" : "s", graphSummary(plan, kind));
+  if (graph.fallback) answer.headline += "; nothing was found, the GPUs stand in simple order";
+  if (!graph.attempts.empty()) answer.steps = {startStep(host, graph), relaxationsStep(graph)};
+  answer.steps.push_back(endStep(host, graph));
+  if (!graph.attempts.empty()) answer.steps.push_back(duplicationStep(graph));
+  // What a graph file says is taken as it stands.
+  if (graph.loadedChannels <= 0) {
+    for (AnswerStep& step : whatStops(plan, kRank, kind)) answer.steps.push_back(std::move(step));
+    answer.tables.push_back(attemptsTable(graph, nets));
+  }
+  if (plan.hostPlans.size() > 1)
+    answer.notes.emplace_back("This is the first host; the job takes the least of all kinds of hosts.");
+  answer.notes.emplace_back(
+      "The job has more channels than the graph: ask `count` for the rules that follow.");
+  addWhatIfs(asked, kind, answer);
+  return answer;
+}
+
+}  // namespace xylem

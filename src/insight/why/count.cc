@@ -1,0 +1,174 @@
+// why count: how the number of channels came about, rule by rule.
+#include <fmt/format.h>
+
+#include "planner/connect/p2p_channels.h"
+#include "insight/why/asked.h"
+#include "insight/why/names.h"
+#include "insight/why/source.h"
+
+namespace xylem {
+namespace {
+
+const char* nameOf(CountRule rule) {
+  switch (rule) {
+    case CountRule::kSearched:
+      return "searched";
+    case CountRule::kTwoTrees:
+      return "two-trees";
+    case CountRule::kCollnet:
+      return "collnet-half-more";
+    case CountRule::kFastGpus:
+      return "fast-gpus-double";
+    case CountRule::kMost:
+      return "maximum";
+    case CountRule::kLeast:
+      return "minimum";
+    case CountRule::kNvls:
+      return "nvls";
+  }
+  return "";
+}
+
+std::string number(int value) { return std::to_string(value); }
+
+void explainSearched(const Plan& plan, AnswerStep& step) {
+  for (std::size_t view = 0; view < plan.hostPlans.size(); ++view) {
+    const HostPlan& host = *plan.hostPlans[view];
+    const std::string of = plan.hostPlans.size() > 1 ? fmt::format(" of kind {}", view) : "";
+    step.inputs.push_back({"ring channels" + of, number(host.ring().nChannels)});
+    step.inputs.push_back({"tree channels" + of, number(host.tree().nChannels)});
+  }
+  step.text = "channels that the ring and the tree graph of all hosts have";
+  step.threshold = "the least of all (ask `channels ring`, `channels tree`)";
+}
+
+void explainFast(const Plan& plan, AnswerStep& step) {
+  const Connections& c = plan.connections;
+  step.text = "twice as many on several nodes of fast GPUs whose rings have much bandwidth";
+  step.inputs = {{"lowest sm", number(c.lowestSm)},
+                 {"nodes", number(c.nodes.count())},
+                 {"ring, per channel", bandwidthText(c.merged[GraphKind::kRing].bwIntra)}};
+  step.threshold =
+      fmt::format("sm at least {}, several nodes, more than {} per channel, fewer than {} channels",
+                  kDoubleFromSm, bandwidthText(kDoubleFrom), kDoubleBelow);
+}
+
+void explainLimits(const Plan& plan, CountRule rule, AnswerStep& step) {
+  const ChannelLimits& limits = plan.connections.options.limits;
+  if (rule == CountRule::kMost) {
+    step.text = "no more than the maximum";
+    step.inputs = {{"NCCL_MAX_NCHANNELS", number(limits.userMax)}, {"NCCL_MAX_CTAS", number(limits.maxCtas)}};
+    step.threshold = number(std::min(limits.userMax, limits.maxCtas));
+    step.variable = Setting::kMaxNChannels;
+  } else {
+    step.text = "no fewer than the minimum; further channels repeat the first ones";
+    step.inputs = {{"NCCL_MIN_NCHANNELS", number(limits.userMin)}, {"NCCL_MIN_CTAS", number(limits.minCtas)}};
+    step.threshold = number(std::max(limits.userMin, limits.minCtas));
+    step.variable = Setting::kMinNChannels;
+  }
+}
+
+AnswerStep stepOf(const Plan& plan, const CountStep& count) {
+  AnswerStep step;
+  step.rule = nameOf(count.rule);
+  step.yes = count.applies;
+  switch (count.rule) {
+    case CountRule::kSearched:
+      explainSearched(plan, step);
+      break;
+    case CountRule::kTwoTrees:
+      step.text = "twice as many: the second half carries the second of the two trees";
+      step.threshold = number(kMaxChannels) + " channels at most";
+      break;
+    case CountRule::kCollnet: {
+      const MergedGraph& chain = plan.connections.merged[GraphKind::kCollnetChain];
+      step.text = "half as many more if CollNet chains are faster inside the hosts than between them";
+      step.inputs = {{"CollNet", plan.connections.collnet ? "yes" : "no"},
+                     {"chain inside", bandwidthText(chain.bwIntra)},
+                     {"chain between", bandwidthText(chain.bwInter)}};
+      step.threshold = "more bandwidth inside than between";
+      step.variable = Setting::kCollnetEnable;
+      break;
+    }
+    case CountRule::kFastGpus:
+      explainFast(plan, step);
+      break;
+    case CountRule::kMost:
+    case CountRule::kLeast:
+      explainLimits(plan, count.rule, step);
+      break;
+    case CountRule::kNvls:
+      step.text = "at least as many as NVLS uses; other collectives do not use the additional ones";
+      step.inputs = {{"NVLS channels", number(plan.connections.of(0).nvlsChannels)}};
+      step.threshold = number(plan.connections.of(0).nvlsChannels);
+      step.variable = Setting::kNvlsNChannels;
+      break;
+  }
+  step.text += count.before == count.after          ? fmt::format(": stays {}", count.after)
+               : count.rule == CountRule::kSearched ? fmt::format(": {}", count.after)
+                                                    : fmt::format(": {} -> {}", count.before, count.after);
+  step.inputs.push_back({"before", number(count.before)});
+  step.inputs.push_back({"after", number(count.after)});
+  return step;
+}
+
+AnswerStep p2pStep(const Plan& plan) {
+  const Connections& c = plan.connections;
+  const ViewDecisions& mine = c.of(0);
+  const P2pChannels p2p = countP2pChannels(c.job.view(0), c.job.ranks(), mine.channels.total(), c.options);
+  AnswerStep step;
+  step.rule = "send-receive";
+  step.inputs = {{"channels", number(mine.channels.total())},
+                 {"NCCL_MIN_P2P_NCHANNELS", number(c.options.minP2pChannels)},
+                 {"NCCL_MAX_P2P_NCHANNELS", number(c.options.maxP2pChannels)}};
+  step.text =
+      fmt::format("send and receive use {} channels, {} per peer", mine.p2pChannels, mine.p2pChannelsPerPeer);
+  step.threshold = "rounded up to powers of two";
+  step.variable = Setting::kMaxP2pNChannels;
+  const HostPlan& host = plan.hostOf(0);
+  if (p2p.limit == PeerLimit::kLocal) {
+    step.text += fmt::format(": twice the NVLinks' worth of the path from {} to {}, or 2 without NVLink",
+                             nodeName(plan, 0, p2p.peer), nodeName(plan, 0, p2p.gpu));
+    step.sources = {sourceOf(host, p2p.peer), sourceOf(host, p2p.gpu)};
+  } else if (p2p.limit == PeerLimit::kNet) {
+    step.text += ": as many NICs as fill a GPU's link to its CPU, at most 2 with so many ranks per channel";
+    step.variable = Setting::kNChannelsPerNetPeer;
+    step.sources = {sourceOf(host, p2p.gpu)};
+  }
+  return step;
+}
+
+std::string countsText(const Plan& plan) {
+  const ViewDecisions& mine = plan.connections.of(0);
+  return fmt::format("{} channels ({} for collectives), {} for send/receive, {} per peer",
+                     mine.channels.total(), mine.channels.collective, mine.p2pChannels,
+                     mine.p2pChannelsPerPeer);
+}
+
+}  // namespace
+
+Answer whyCount(const Asked& asked) {
+  const Plan& plan = asked.plan;
+  const ViewDecisions& mine = plan.connections.of(0);
+  Answer answer;
+  answer.question = "count";
+  std::string way;
+  for (const CountStep& count : mine.channels.steps) {
+    answer.steps.push_back(stepOf(plan, count));
+    if (count.before != count.after) way += fmt::format("{}{}", way.empty() ? "" : " -> ", count.after);
+  }
+  answer.headline = fmt::format("{}: {}", countsText(plan), way);
+  answer.steps.push_back(p2pStep(plan));
+  for (std::size_t view = 1; view < plan.hostPlans.size(); ++view)
+    if (plan.connections.views[view].channels.total() != mine.channels.total())
+      answer.notes.push_back(fmt::format(
+          "Ranks of host kind {} count {} channels: ranks that differ wait for each other for ever.", view,
+          plan.connections.views[view].channels.total()));
+  const int twice = std::min(2 * mine.channels.total(), kMaxChannels);
+  tryWith(asked, answer, Setting::kMinNChannels, number(twice), countsText);
+  if (mine.channels.total() > 1)
+    tryWith(asked, answer, Setting::kMaxNChannels, number(mine.channels.total() / 2), countsText);
+  return answer;
+}
+
+}  // namespace xylem

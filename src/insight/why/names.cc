@@ -1,0 +1,154 @@
+#include "insight/why/names.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+
+#include "core/edit_distance.h"
+#include "core/error.h"
+#include "planner/topology/attributes.h"
+
+namespace xylem {
+namespace {
+
+std::string lower(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return std::tolower(c); });
+  return text;
+}
+
+// The number behind one of the words; -1 if the text is something else.
+int numberAfter(const std::string& text, std::initializer_list<std::string_view> words) {
+  for (const std::string_view word : words) {
+    std::string_view rest = text;
+    if (!rest.starts_with(word)) continue;
+    rest.remove_prefix(word.size());
+    while (rest.starts_with(' ') || rest.starts_with('/')) rest.remove_prefix(1);
+    int value = -1;
+    const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), value);
+    if (error == std::errc() && end == rest.data() + rest.size() && value >= 0) return value;
+  }
+  return -1;
+}
+
+bool isBusId(const std::string& text) { return text.find(':') != std::string::npos; }
+
+std::string netList(const Plan& plan, int rank) {
+  const System& system = plan.hostOf(rank).system();
+  std::string text;
+  for (NodeId net : system.nodes(NodeType::kNet)) {
+    text += fmt::format("{}nic{}", text.empty() ? "" : ", ", system.net(net).dev);
+    if (!system.net(net).name.empty()) text += fmt::format(" ({})", system.net(net).name);
+  }
+  return text;
+}
+
+// The NIC node that a NET hangs on.
+NodeId nicOf(const System& system, NodeId net) {
+  for (const Link& link : system.links(net))
+    if (system.type(link.to) == NodeType::kNic) return link.to;
+  return kNoNode;
+}
+
+NodeId findNet(const System& system, const std::string& text) {
+  const std::string name = lower(text);
+  const int dev = numberAfter(name, {"nic", "net"});
+  const auto bus = isBusId(name) ? parseBusId(name) : std::nullopt;
+  for (NodeId net : system.nodes(NodeType::kNet)) {
+    if (dev >= 0 ? system.net(net).dev == dev : lower(system.net(net).name) == name) return net;
+    const NodeId nic = nicOf(system, net);
+    if (bus && nic != kNoNode && system[nic].key.local() == *bus) return net;
+  }
+  return kNoNode;
+}
+
+}  // namespace
+
+std::vector<std::string> joinNames(const std::vector<std::string>& words) {
+  std::vector<std::string> joined;
+  for (const std::string& word : words) {
+    const bool number = !word.empty() && std::all_of(word.begin(), word.end(),
+                                                     [](unsigned char c) { return std::isdigit(c) != 0; });
+    const bool kind = !joined.empty() && (joined.back() == "gpu" || joined.back() == "nic" ||
+                                          joined.back() == "net" || joined.back() == "dev");
+    if (number && kind)
+      joined.back() += word;
+    else
+      joined.push_back(lower(word));
+  }
+  return joined;
+}
+
+int gpuNamed(const Plan& plan, const std::string& text) {
+  const std::string name = lower(text);
+  const int ranks = plan.job().ranks();
+  int rank = numberAfter(name, {"gpu", "rank", ""});
+  const int dev = numberAfter(name, {"dev"});
+  const auto bus = isBusId(name) ? parseBusId(name) : std::nullopt;
+  for (int local = 0; rank < 0 && local < plan.job().shapeOf(0).ranks(); ++local) {
+    const int candidate = plan.job().rank(0, local);
+    const System& system = plan.hostOf(candidate).system();
+    const NodeId gpu = plan.job().gpuOf(candidate);
+    if ((dev >= 0 && system.gpu(gpu).dev == dev) || (bus && system[gpu].key.local() == *bus))
+      rank = candidate;
+  }
+  if (rank >= 0 && rank < ranks) return rank;
+  std::string expected = ranks == 1 ? "gpu0, the only GPU of the job"
+                                    : fmt::format("gpu0 to gpu{}, dev0, or the bus id of a GPU", ranks - 1);
+  if (namesNet(plan, text)) expected += "; that is a NIC: name the GPU first";
+  throw InputError(kOfQuestion, fmt::format("GPU `{}`", text), expected);
+}
+
+NodeId netNamed(const Plan& plan, int rank, const std::string& text) {
+  const System& system = plan.hostOf(rank).system();
+  const NodeId net = findNet(system, text);
+  if (net != kNoNode) return net;
+  std::string expected = netList(plan, rank);
+  if (expected.empty()) expected = "no NIC at all: the host has none that the job uses";
+  std::vector<std::string> names;
+  for (NodeId known : system.nodes(NodeType::kNet)) names.push_back(lower(system.net(known).name));
+  const std::string nearest = nearestWord(lower(text), names);
+  throw InputError(kOfQuestion, fmt::format("NIC `{}`", text),
+                   nearest.empty() ? expected : fmt::format("{}; did you mean {}?", expected, nearest));
+}
+
+bool namesNet(const Plan& plan, const std::string& text) {
+  return numberAfter(lower(text), {"nic", "net"}) >= 0 || findNet(plan.hostOf(0).system(), text) != kNoNode;
+}
+
+int rankOfNode(const Plan& plan, int rank, NodeId gpu) {
+  const Job& job = plan.job();
+  return job.rankOfGpu(job.hostOf(rank), job.view(rank), job.view(rank).system->position(gpu));
+}
+
+std::string gpuName(int rank) { return fmt::format("GPU {}", rank); }
+
+std::string nodeName(const Plan& plan, int rank, NodeId node) {
+  return nodeName(plan, rank, plan.hostOf(rank).system(), node);
+}
+
+std::string nodeName(const Plan& plan, int rank, const System& system, NodeId node) {
+  const std::uint64_t local = system[node].key.local();
+  switch (system.type(node)) {
+    case NodeType::kGpu:
+      return gpuName(plan.job().rank(plan.job().hostOf(rank), system.gpu(node).rank));
+    case NodeType::kNet:
+      return fmt::format("NET {}", system.net(node).dev);
+    case NodeType::kCpu:
+      return local == NodeKey::kLocalMask ? "CPU ?" : fmt::format("CPU {}", local);
+    case NodeType::kPci:
+      return "switch " + busIdText(local);
+    case NodeType::kNic:
+      return local == 0 ? "virtual NIC" : "NIC " + busIdText(local);
+    case NodeType::kNvs:
+      return "NVSwitch";
+  }
+  return "";
+}
+
+std::string typeText(PathType type) { return fmt::format("{} ({})", name(type), static_cast<int>(type)); }
+
+std::string bandwidthText(float bandwidth) { return fmt::format("{:.1f} GB/s", bandwidth); }
+
+}  // namespace xylem

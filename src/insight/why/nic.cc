@@ -1,0 +1,237 @@
+// why nic: which NICs a GPU uses, through whose proxy, and why some are used by nobody.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "planner/connect/net_choice.h"
+#include "planner/connect/rings.h"
+#include "insight/why/asked.h"
+#include "insight/why/names.h"
+#include "insight/why/rules.h"
+#include "insight/why/source.h"
+
+namespace xylem {
+namespace {
+
+const char* because(NetReason reason) {
+  switch (reason) {
+    case NetReason::kNone:
+      return "no NIC within reach";
+    case NetReason::kGraph:
+      return "the ring graph's channel ends there";
+    case NetReason::kOwn:
+      return "its own nearest NIC";
+    case NetReason::kLikePeer:
+      return "the NIC that the peer's number would use here (NCCL_CROSS_NIC=0)";
+    case NetReason::kPeersGpu:
+      return "the NIC that the peer's number would use here, by the GPU beside it (NCCL_P2P_PXN_LEVEL=2)";
+    case NetReason::kPeersPath:
+      return "the NIC that the peer's number would use here, near enough (NCCL_P2P_PXN_LEVEL=1)";
+  }
+  return "";
+}
+
+std::string listed(const std::vector<std::string>& names) {
+  return names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", "));
+}
+
+std::vector<std::string> namesOf(const HostRules& rules, const std::vector<NodeId>& nodes) {
+  std::vector<std::string> names;
+  for (NodeId node : nodes) names.push_back(rules.name(node));
+  return names;
+}
+
+AnswerStep nearestStep(const HostRules& rules, NodeId gpu, const std::vector<NodeId>& near) {
+  const Path& path = rules.paths().path(gpu, near.front());
+  AnswerStep step;
+  step.rule = "nearest-nics";
+  step.text = fmt::format("{} {} nearest: {} over {}", listed(namesOf(rules, near)),
+                          near.size() == 1 ? "is" : "are", bandwidthText(path.bandwidth), name(path.type));
+  step.inputs = {{"bandwidth", bandwidthText(path.bandwidth)}, {"path", typeText(path.type)}};
+  step.threshold = "most bandwidth, then best path type; the number of links does not count";
+  for (NodeId net : near) step.sources.push_back(sourceOf(rules.host(), net));
+  return step;
+}
+
+AnswerStep pickStep(const HostRules& rules, NodeId gpu) {
+  const NetPick pick = rules.locality().pickNet(gpu, 0);
+  AnswerStep step;
+  step.rule = "nic-of-device";
+  step.inputs = {{"device", std::to_string(pick.dev)},
+                 {"nearest NICs", std::to_string(pick.near)},
+                 {"GPUs nearest to the first of them", std::to_string(pick.sharing)}};
+  const int place = pick.start % pick.near;
+  step.text =
+      pick.near == 1
+          ? "there is no choice among the nearest"
+          : fmt::format("of the {} nearest it starts with number {}: device {}{} modulo {}", pick.near, place,
+                        pick.dev, pick.reversed ? " with its bits reversed" : "", pick.near);
+  if (pick.period > 1)
+    step.text += fmt::format("; channel by channel it moves on over {} of them, as {} GPU{} share{} the {}",
+                             pick.period, pick.sharing, pick.sharing == 1 ? "" : "s",
+                             pick.sharing == 1 ? "s" : "", pick.near);
+  step.threshold = "device number (bits reversed if the NICs are a power of two) plus the channel";
+  step.sources.push_back(sourceOf(rules.host(), gpu));
+  return step;
+}
+
+// The rings that leave or enter the host at this rank.
+AnswerTable ringTable(const Asked& asked, const HostRules& rules, int rank) {
+  const Connections& c = asked.plan.connections;
+  const NetChoice choice(c, asked.plan.reach);
+  AnswerTable table{"NICs in the rings", {"channel", "direction", "peer", "NIC", "proxy", "GDR"}, {}};
+  for (int channel = 0; channel < c.of(rank).channels.total(); ++channel) {
+    const RingNeighbours ring = ringNeighbours(c, rank, channel);
+    for (Direction direction : {Direction::kReceive, Direction::kSend}) {
+      const int peer = direction == Direction::kSend ? ring.next : ring.previous;
+      const auto end = choice.ringEnd(rank, channel, peer, direction);
+      if (!end) continue;
+      table.rows.push_back({std::to_string(channel), direction == Direction::kSend ? "send" : "receive",
+                            gpuName(peer), end->net == kNoNode ? "none" : rules.name(end->net),
+                            end->proxy < 0 ? "-" : fmt::format("rank {}", end->proxy),
+                            end->gdr ? "yes" : "no"});
+    }
+  }
+  return table;
+}
+
+// One peer, or all of another host.
+std::vector<int> peersOf(const Plan& plan, int rank, int peer) {
+  if (peer >= 0) return {peer};
+  const int host = plan.job().hostOf(rank) == 0 ? 1 : 0;
+  std::vector<int> peers;
+  for (int local = 0; local < plan.job().shapeOf(host).ranks(); ++local)
+    peers.push_back(plan.job().rank(host, local));
+  return peers;
+}
+
+AnswerTable p2pTable(const Asked& asked, const HostRules& rules, int rank, int peer) {
+  const NetChoice choice(asked.plan.connections, asked.plan.reach);
+  AnswerTable table{
+      "NICs of sends to ranks of another host, channel 0", {"to", "NIC", "proxy", "GDR", "because"}, {}};
+  for (int other : peersOf(asked.plan, rank, peer)) {
+    if (choice.transport(rank, other, Direction::kSend) != TransportKind::kNet) continue;
+    const NetEnd end = choice.p2pEnd(rank, other, 0);
+    table.rows.push_back({gpuName(other), end.net == kNoNode ? "none" : rules.name(end.net),
+                          end.proxy < 0 ? "-" : fmt::format("rank {}", end.proxy), end.gdr ? "yes" : "no",
+                          because(end.reason)});
+  }
+  return table;
+}
+
+// By NET: the channels of the ring graph that start or end there.
+std::map<NodeId, int> useInRings(const HostRules& rules) {
+  std::map<NodeId, int> used;
+  const ChannelGraph& ring = rules.host().ring();
+  for (int channel = 0; channel < ring.nChannels; ++channel)
+    for (int net : std::set{ring.startNet(channel), ring.endNet(channel)})
+      if (net >= 0) ++used[rules.system().node(NodeType::kNet, net)];
+  return used;
+}
+
+// Why no ring starts or ends at a NIC.
+std::string whyIdle(const HostRules& rules, NodeId net, bool owned) {
+  const PathType limit = rules.host().ring().typeInter;
+  bool within = false;
+  for (NodeId gpu : rules.system().nodes(NodeType::kGpu))
+    within = within || rules.paths().path(gpu, net).type <= limit;
+  if (!within) return fmt::format("farther than {} from every GPU of the job", name(limit));
+  return owned ? "no channel was left for it" : "no GPU of the job has it nearest";
+}
+
+// Every NIC of the host: who would use it, and whether anybody does.
+AnswerTable allNics(const HostRules& rules, NodeId gpu) {
+  AnswerTable table{
+      "NICs of the host",
+      {"NIC", "from the GPU", "GB/s", "own NIC of", "ring channels", "line", "not used because"},
+      {}};
+  std::map<NodeId, std::vector<std::string>> owners;
+  for (NodeId other : rules.system().nodes(NodeType::kGpu))
+    for (NodeId net : rules.locality().localNets(other)) owners[net].push_back(rules.name(other));
+  const auto used = useInRings(rules);
+  for (NodeId net : rules.system().nodes(NodeType::kNet)) {
+    const Path& path = rules.paths().path(gpu, net);
+    const auto found = used.find(net);
+    const bool idle = found == used.end();
+    table.rows.push_back({rules.name(net), name(path.type), fmt::format("{:.1f}", path.bandwidth),
+                          listed(owners[net]), std::to_string(idle ? 0 : found->second),
+                          std::to_string(sourceOf(rules.host(), net).line),
+                          idle ? whyIdle(rules, net, !owners[net].empty()) : ""});
+  }
+  return table;
+}
+
+AnswerStep unusedStep(const HostRules& rules) {
+  const ChannelGraph& ring = rules.host().ring();
+  const auto used = useInRings(rules);
+  std::vector<std::string> idle;
+  AnswerStep step;
+  step.rule = "nics-in-rings";
+  for (NodeId net : rules.system().nodes(NodeType::kNet)) {
+    if (used.contains(net)) continue;
+    idle.push_back(rules.name(net));
+    step.sources.push_back(sourceOf(rules.host(), net));
+  }
+  const int all = rules.system().count(NodeType::kNet);
+  step.yes = idle.empty();
+  step.inputs = {{"NICs", std::to_string(all)},
+                 {"used by rings", std::to_string(all - static_cast<int>(idle.size()))},
+                 {"ring channels of the host", std::to_string(ring.nChannels)},
+                 {"NICs may be as far as", typeText(ring.typeInter)}};
+  step.text = idle.empty()
+                  ? "the rings use every NIC of the host"
+                  : fmt::format(
+                        "the rings do not use {}: the search found {} channel{} with NICs "
+                        "at most {} from their GPUs (ask `channels ring`)",
+                        listed(idle), ring.nChannels, ring.nChannels == 1 ? "" : "s", name(ring.typeInter));
+  step.threshold = "one NIC where a channel enters the host and one where it leaves";
+  step.variable = Setting::kCrossNic;
+  return step;
+}
+
+std::string nicSummary(const Plan& plan) {
+  const HostRules rules(plan, 0);
+  return fmt::format("{} of {} NICs in rings; {}", useInRings(rules).size(),
+                     rules.system().count(NodeType::kNet), channelSummary(plan));
+}
+
+}  // namespace
+
+Answer whyNic(const Asked& asked, int rank, int peer) {
+  const HostRules rules(asked.plan, rank);
+  const NodeId gpu = asked.plan.job().gpuOf(rank);
+  Answer answer;
+  answer.question = fmt::format("nic {}", gpuName(rank));
+  if (peer >= 0) answer.question += " " + gpuName(peer);
+  const std::vector<NodeId> near = rules.locality().nearest(gpu, NodeType::kNet);
+  if (near.empty()) {
+    answer.headline = fmt::format("{} uses no NIC: its host has none", gpuName(rank));
+    return answer;
+  }
+  const std::vector<NodeId> own = rules.locality().localNets(gpu);
+  answer.headline = fmt::format("{}'s own NIC is {}", gpuName(rank), rules.name(own.front()));
+  if (own.size() > 1)
+    answer.headline =
+        fmt::format("{}'s own NICs are {}, channel by channel", gpuName(rank), listed(namesOf(rules, own)));
+  answer.steps = {nearestStep(rules, gpu, near), pickStep(rules, gpu), unusedStep(rules)};
+  if (asked.plan.connections.nodes.count() > 1) {
+    AnswerTable rings = ringTable(asked, rules, rank);
+    if (rings.rows.empty())
+      answer.notes.push_back(
+          fmt::format("{} is neither first nor last of its host in any ring: it uses no "
+                      "NIC in them.",
+                      gpuName(rank)));
+    else
+      answer.tables.push_back(std::move(rings));
+    if (asked.plan.job().hosts() > 1) answer.tables.push_back(p2pTable(asked, rules, rank, peer));
+  }
+  answer.tables.push_back(allNics(rules, gpu));
+  answer.notes.emplace_back(
+      "A proxy other than the rank itself is PXN: that rank's proxy thread drives the NIC beside its GPU.");
+  for (const char* value : {"0", "1"}) tryWith(asked, answer, Setting::kCrossNic, value, nicSummary);
+  return answer;
+}
+
+}  // namespace xylem

@@ -1,0 +1,97 @@
+// why p2p: what two GPUs use to reach each other.
+#include <fmt/format.h>
+
+#include "insight/why/asked.h"
+#include "insight/why/names.h"
+#include "insight/why/rules.h"
+
+namespace xylem {
+namespace {
+
+enum class Transport { kP2p, kShm, kNet };
+
+Transport transportOf(const HostRules& rules, NodeId from, NodeId to) {
+  if (rules.reach().transportP2p(from, to).yes) return Transport::kP2p;
+  return rules.reach().transportShm(from, to).yes ? Transport::kShm : Transport::kNet;
+}
+
+const char* name(Transport transport) {
+  switch (transport) {
+    case Transport::kP2p:
+      return "direct access (P2P)";
+    case Transport::kShm:
+      return "shared memory (SHM)";
+    default:
+      return "the network (NET)";
+  }
+}
+
+Answer acrossHosts(const Plan& plan, int from, int to) {
+  Answer answer;
+  answer.question = fmt::format("p2p {} {}", gpuName(from), gpuName(to));
+  answer.yes = false;
+  answer.headline =
+      fmt::format("{} and {} use the network: they are on different hosts", gpuName(from), gpuName(to));
+  answer.steps.push_back({.rule = "host",
+                          .text = "GPUs of different hosts reach each other over NICs only",
+                          .yes = false,
+                          .inputs = {{"host of " + gpuName(from), std::to_string(plan.job().hostOf(from))},
+                                     {"host of " + gpuName(to), std::to_string(plan.job().hostOf(to))}},
+                          .threshold = "the same host",
+                          .variable = Setting::kCount,
+                          .sources = {}});
+  return answer;
+}
+
+// Planned otherwise, the GPUs may be in different domains.
+std::string stateText(const Plan& plan, int from, int to) {
+  const NodeId other = plan.job().gpuSeenBy(from, to);
+  const Transport transport =
+      other == kNoNode ? Transport::kNet : transportOf(HostRules(plan, from), plan.job().gpuOf(from), other);
+  return fmt::format("{}; {}", name(transport), channelSummary(plan));
+}
+
+}  // namespace
+
+Answer whyP2p(const Asked& asked, int from, int to) {
+  const Plan& plan = asked.plan;
+  if (plan.job().hostOf(from) != plan.job().hostOf(to)) return acrossHosts(plan, from, to);
+  // GPUs that only the network joins are planned apart: the rules that part them see the whole host.
+  const bool apart = plan.job().gpuSeenBy(from, to) == kNoNode;
+  const HostPlan whole = apart ? wholeHost(plan, from) : HostPlan();
+  const HostRules rules(plan, from, apart ? whole : plan.hostOf(from));
+  const NodeId a = rules.system().gpuOfRank(plan.job().localOf(from));
+  const NodeId b = rules.system().gpuOfRank(plan.job().localOf(to));
+  Answer answer;
+  answer.question = fmt::format("p2p {} {}", gpuName(from), gpuName(to));
+  const auto describe = [=](const Plan& other) { return stateText(other, from, to); };
+  // Of the moment before a refusal turned the path into one through the CPU.
+  const Decision* made = rules.made(Rule::kP2p, a, b);
+  const Decision level = made != nullptr ? *made : rules.reach().p2p(a, b);
+  const Transport transport = transportOf(rules, a, b);
+  answer.yes = transport == Transport::kP2p;
+  answer.steps.push_back(rules.step(level));
+  const std::string outcome = rules.sentence(level);
+  answer.headline =
+      fmt::format("{} to {}: {}", gpuName(from), gpuName(to),
+                  level.yes && *answer.yes ? outcome : fmt::format("{}: {}", name(transport), outcome));
+  if (level.yes && level.relay == kNoNode)
+    answer.steps.push_back(rules.step(rules.reach().netIsBetter(a, b)));
+  if (transport != Transport::kP2p) answer.steps.push_back(rules.step(rules.reach().transportShm(a, b)));
+  if (answer.yes && rules.reach().p2pRead(a, b))
+    answer.notes.emplace_back("The receiver reads rather than the sender writes: both are sm 80 on NVLink.");
+  if (apart)
+    answer.notes.emplace_back("NCCL takes the two for different nodes, although they are on one host.");
+  answer.notes.emplace_back(
+      "A description cannot say whether the driver allows peer access; NCCL asks it as well when it runs.");
+  if (level.reason == Reason::kTooFar)
+    tryWith(asked, answer, Setting::kP2pLevel, name(level.distance), describe);
+  if (level.reason == Reason::kNear) tryWith(asked, answer, Setting::kP2pDisable, "1", describe);
+  if (transport == Transport::kNet) {
+    const Decision shm = rules.reach().transportShm(a, b);
+    tryWith(asked, answer, shm.variable, shm.reason == Reason::kDisabled ? "0" : "1", describe);
+  }
+  return answer;
+}
+
+}  // namespace xylem

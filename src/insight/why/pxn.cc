@@ -1,0 +1,89 @@
+// why pxn: does a GPU reach a NIC through another GPU?
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "planner/paths/find_paths.h"
+#include "insight/why/asked.h"
+#include "insight/why/names.h"
+#include "insight/why/rules.h"
+#include "insight/why/source.h"
+
+namespace xylem {
+namespace {
+
+// Which GPU counts the NIC among its own: the relay, if anybody is.
+AnswerStep ownerStep(const HostRules& rules, NodeId net) {
+  const NodeId owner = rules.locality().localGpu(net);
+  AnswerStep step;
+  step.rule = "nic-owner";
+  step.text = owner == kNoNode
+                  ? fmt::format("no GPU has {} among its nearest NICs", rules.name(net))
+                  : fmt::format("{} is the GPU whose own NIC {} is: the only relay NCCL considers",
+                                rules.name(owner), rules.name(net));
+  step.yes = owner != kNoNode;
+  std::string near;
+  for (NodeId gpu : rules.locality().nearest(net, NodeType::kGpu))
+    near += (near.empty() ? "" : ", ") + rules.name(gpu);
+  step.inputs.push_back({"GPUs nearest to the NIC", near});
+  step.threshold = "most bandwidth, then best path type; the number of links does not count";
+  step.sources.push_back(sourceOf(rules.host(), net));
+  return step;
+}
+
+// Whether the rings need PXN, and what the search tried before and after it.
+std::string useByRings(const HostPlan& host) {
+  const System& system = host.system();
+  const ChannelGraph& ring = host.ring();
+  for (int channel = 0; channel < ring.nChannels; ++channel) {
+    const NodeId last = system.node(NodeType::kGpu, ring.gpu(channel, ring.gpuCount - 1));
+    const NodeId net = system.node(NodeType::kNet, std::max(ring.endNet(channel), 0));
+    if (host.paths.paths.path(last, net).type == PathType::kPxn)
+      return "The rings of this plan leave through PXN: it (5) is nearer than PHB (6) in NCCL's order, and "
+             "the search "
+             "takes farther NICs before it lets rings cross NICs (NCCL_CROSS_NIC).";
+  }
+  if (ring.crossNic != 0)
+    return "The rings of this plan do not use it: crossing NICs gave more channels or bandwidth than PXN, "
+           "which the "
+           "search tried before (`why channels ring` shows both). Send and receive may use it.";
+  return "The rings of this plan do not use it: they end beside their NICs. Send and receive may use it.";
+}
+
+}  // namespace
+
+Answer whyPxn(const Asked& asked, int rank, NodeId net) {
+  const HostRules rules(asked.plan, rank);
+  const NodeId gpu = asked.plan.job().gpuOf(rank);
+  const Decision* made = rules.made(Rule::kPxn, gpu, net);
+  const Decision decision = made != nullptr ? *made : rules.reach().pxn(gpu, net);
+  const PathTable wires = findPaths(rules.system(), !asked.plan.reach.nvbDisable);
+  const Path& own = wires.path(gpu, net);
+  Answer answer;
+  answer.question = fmt::format("pxn {} {}", gpuName(rank), rules.name(net));
+  answer.yes = decision.yes;
+  answer.steps.push_back(ownerStep(rules, net));
+  AnswerStep step = rules.step(decision);
+  step.inputs.front() = {"own path", fmt::format("{}, {}", typeText(own.type), bandwidthText(own.bandwidth))};
+  answer.headline =
+      decision.yes
+          ? fmt::format("{} reaches {} through {} (PXN): its own path is {}", gpuName(rank), rules.name(net),
+                        rules.name(decision.relay), name(own.type))
+          : fmt::format("{} reaches {} {}", gpuName(rank), rules.name(net), rules.sentence(decision));
+  answer.steps.push_back(std::move(step));
+  if (decision.yes) {
+    answer.notes.push_back(
+        fmt::format("Only sending goes through {}; what arrives goes straight to {}. Its proxy, of rank {}, "
+                    "drives the NIC.",
+                    rules.name(decision.relay), gpuName(rank), rankOfNode(asked.plan, rank, decision.relay)));
+    answer.notes.push_back(useByRings(asked.plan.hostOf(rank)));
+    tryWith(asked, answer, Setting::kPxnDisable, "1",
+            [](const Plan& other) { return channelSummary(other); });
+  }
+  if (decision.reason == Reason::kDisabled)
+    tryWith(asked, answer, Setting::kPxnDisable, "0",
+            [](const Plan& other) { return channelSummary(other); });
+  return answer;
+}
+
+}  // namespace xylem

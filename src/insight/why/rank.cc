@@ -1,0 +1,137 @@
+// why rank: what NCCL's log lines about rings and trees say for one rank.
+#include <fmt/format.h>
+
+#include "planner/connect/connect_log.h"
+#include "planner/connect/net_choice.h"
+#include "planner/connect/rings.h"
+#include "planner/connect/trees.h"
+#include "insight/why/asked.h"
+#include "insight/why/names.h"
+#include "insight/why/rules.h"
+#include "insight/why/source.h"
+
+namespace xylem {
+namespace {
+
+std::string peerText(const Plan& plan, int rank, int peer) {
+  if (plan.job().hostOf(peer) == plan.job().hostOf(rank)) return fmt::format("rank {}", peer);
+  return fmt::format("rank {} on host {}", peer, plan.job().hostOf(peer));
+}
+
+std::string treeText(const TreeLinks& links, int rank) {
+  return fmt::format("{}->{}->{}", fmt::join(links.down, "/"), rank, links.up);
+}
+
+std::string meaning(const Plan& plan, int rank, const TreeLinks& links) {
+  std::string children;
+  for (const int child : links.down)
+    if (child >= 0) children += (children.empty() ? "" : " and ") + peerText(plan, rank, child);
+  const std::string up = links.up < 0 ? "it is the root" : "sums up to " + peerText(plan, rank, links.up);
+  return (children.empty() ? "it is a leaf" : "takes sums from " + children) + "; " + up;
+}
+
+// Channels with the same links together, as most repeat.
+AnswerTable treesTable(const Plan& plan, int rank) {
+  AnswerTable table{"Its Trees line", {"channels", "in the log", "meaning"}, {}};
+  const int channels = plan.connections.of(rank).channels.total();
+  for (int channel = 0; channel < channels; ++channel) {
+    const TreeLinks links = treeOf(plan.connections, rank, channel);
+    const std::string text = treeText(links, rank);
+    bool known = false;
+    for (auto& row : table.rows)
+      if (row[1] == text) {
+        row[0] += fmt::format(" [{}]", channel);
+        known = true;
+      }
+    if (!known) table.rows.push_back({fmt::format("[{}]", channel), text, meaning(plan, rank, links)});
+  }
+  return table;
+}
+
+// As NCCL would log the connection to the next rank of the ring.
+std::string connectionLine(const Plan& plan, const NetChoice& choice, const HostRules& rules, int rank,
+                           int channel, int next) {
+  const int dev = rules.system().gpu(plan.job().gpuOf(rank)).dev;
+  const int nextDev = plan.hostOf(next).system().gpu(plan.job().gpuOf(next)).dev;
+  const std::string ends = fmt::format("{}[{}] -> {}[{}]", rank, dev, next, nextDev);
+  const auto end = choice.ringEnd(rank, channel, next, Direction::kSend);
+  if (end && end->net != kNoNode)
+    return fmt::format("Channel {:02d}/0 : {} [send] via NET/IB/{}{}{}", channel, ends,
+                       rules.system().net(end->net).dev,
+                       end->proxy == rank ? "" : fmt::format("({})", end->proxy), end->gdr ? "/GDRDMA" : "");
+  if (end) return fmt::format("Channel {:02d}/0 : {} [send] via NET", channel, ends);
+  const NodeId a = plan.job().gpuOf(rank);
+  const NodeId b = plan.job().gpuSeenBy(rank, next);
+  const bool direct = b != kNoNode && rules.reach().transportP2p(a, b).yes;
+  return direct ? fmt::format("Channel {:02d}/0 : {} via P2P/CUMEM{}", channel, ends,
+                              rules.reach().p2pRead(a, b) ? "/read" : "")
+                : fmt::format("Channel {:02d} : {} via SHM/direct/direct", channel, ends);
+}
+
+AnswerTable ringsTable(const Plan& plan, int rank) {
+  const HostRules rules(plan, rank);
+  const NetChoice choice(plan.connections, plan.reach);
+  AnswerTable table{"Its place in the rings", {"channel", "Ring line", "connection to the next"}, {}};
+  for (int channel = 0; channel < plan.connections.of(rank).channels.total(); ++channel) {
+    const RingNeighbours ring = ringNeighbours(plan.connections, rank, channel);
+    table.rows.push_back(
+        {std::to_string(channel),
+         fmt::format("Ring {:02d} : {} -> {} -> {}", channel, ring.previous, rank, ring.next),
+         connectionLine(plan, choice, rules, rank, channel, ring.next)});
+  }
+  return table;
+}
+
+AnswerStep form(const char* rule, const std::string& line, const std::string& meaning) {
+  AnswerStep step;
+  step.rule = rule;
+  step.text = meaning;
+  step.inputs = {{"line", line}};
+  return step;
+}
+
+}  // namespace
+
+Answer whyRank(const Asked& asked, int rank) {
+  const Plan& plan = asked.plan;
+  const Connections& c = plan.connections;
+  const NodeId gpu = c.job.gpuOf(rank);
+  Answer answer;
+  answer.question = fmt::format("rank {}", rank);
+  answer.headline =
+      fmt::format("rank {} is device {} of host {}, node {}, local rank {}, with {} channels", rank,
+                  plan.hostOf(rank).system().gpu(gpu).dev, c.job.hostOf(rank),
+                  c.nodes.ofRank[static_cast<std::size_t>(rank)],
+                  c.nodes.localRank[static_cast<std::size_t>(rank)], c.of(rank).channels.total());
+  const std::vector<LogLine> rings = ringLines(c);
+  answer.steps.push_back(form("line-channel", rings.front().text,
+                              fmt::format("Channel C/N : the ring of channel C of N, as ranks from 0 on; the "
+                                          "last one sends to the first. Rank {} logs it for all",
+                                          0)));
+  const RingNeighbours around = ringNeighbours(c, rank, 0);
+  answer.steps.push_back(form(
+      "line-ring", fmt::format("Ring 00 : {} -> {} -> {}", around.previous, rank, around.next),
+      fmt::format("Ring C : the rank before, this rank, the rank after: it receives from {} and sends to {}",
+                  peerText(plan, rank, around.previous), peerText(plan, rank, around.next))));
+  const TreeLinks tree = treeOf(c, rank, 0);
+  answer.steps.push_back(
+      form("line-trees", fmt::format("Trees [0] {}", treeText(tree, rank)),
+           fmt::format("[C] child/child/child->rank->parent, -1 for none: {}", meaning(plan, rank, tree))));
+  answer.steps.push_back(
+      form("line-connection", "Channel 00/0 : 0[0] -> 8[0] [send] via NET/IB/1(2)/GDRDMA",
+           "of one connection (here an example): the number behind the slash is the connection (0 "
+           "collectives, 1 send/receive), in brackets the "
+           "device, then the transport: plugin, NIC, (rank whose proxy drives it, with PXN), /GDRDMA"));
+  answer.steps.push_back(form("line-counts", channelCountLine(c, rank).text,
+                              "coll and collnet: all channels of the communicator; nvls and p2p: how many of "
+                              "them those use (ask `count`)"));
+  answer.steps.back().sources.push_back(sourceOf(plan.hostOf(rank), gpu));
+  answer.tables = {treesTable(plan, rank), ringsTable(plan, rank)};
+  answer.notes.emplace_back(
+      "Trees come in pairs: with S channels found, channels 0 to S-1 use one tree and S to 2S-1 the other, "
+      "in "
+      "which leaves and inner nodes trade places.");
+  return answer;
+}
+
+}  // namespace xylem

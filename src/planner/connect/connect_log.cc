@@ -1,0 +1,108 @@
+#include "planner/connect/connect_log.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+
+#include "planner/connect/collnet_links.h"
+#include "planner/connect/nvls_links.h"
+#include "planner/connect/rings.h"
+#include "planner/connect/trees.h"
+#include "planner/paths/locality.h"
+
+namespace xylem {
+namespace {
+
+constexpr std::size_t kLineLimit = 1023;
+
+class Writer {
+ public:
+  Writer(const Connections& c, int rank) : c_(c), rank_(rank), channels_(c.of(rank).channels.total()) {}
+
+  std::vector<LogLine> write() {
+    for (int channel = 0; channel < c_.searched; ++channel) {
+      addTree(channel);
+      addTree(channel + c_.searched);
+    }
+    if (c_.collnet)
+      for (int channel = 0; channel < channels_; ++channel) addCollnet(channel);
+    if (c_.nodes.ofRank[static_cast<std::size_t>(rank_)] == 0) append(nvlsHeadLines(c_));
+    if (c_.nvlsHeads > 0 && c_.nodes.count() > 1) addNvlsTrees();
+    if (rank_ == 0) append(ringLines(c_));
+    for (int channel = 0; channel < channels_; ++channel) {
+      const RingNeighbours around = ringNeighbours(c_, rank_, channel);
+      add(fmt::format("Ring {:02d} : {} -> {} -> {}", channel, around.previous, rank_, around.next));
+    }
+    addTreesSummary();
+    return std::move(lines_);
+  }
+
+ private:
+  void add(std::string text, Subsystem subsystem = Subsystem::kGraph) {
+    if (text.size() > kLineLimit) text.resize(kLineLimit);
+    lines_.push_back({LogLevel::kInfo, subsystem, std::move(text)});
+  }
+  void append(std::vector<LogLine> more) { std::move(more.begin(), more.end(), std::back_inserter(lines_)); }
+  static std::string downText(const TreeLinks& links) {
+    return fmt::format("{}", fmt::join(links.down, "/"));
+  }
+
+  // Only ranks that talk to other nodes.
+  void addTree(int original) {
+    if (original >= kMaxChannels || !leavesNode(c_, rank_, original % c_.searched)) return;
+    const TreeLinks links = treeOfOriginal(c_, rank_, original);
+    add(fmt::format("Tree {} : {} -> {} -> {}", original, links.up, rank_, downText(links)));
+  }
+
+  void addCollnet(int channel) {
+    const CollnetDirect direct = collnetDirectOf(c_, rank_);
+    std::string text = fmt::format("CollNetDirect channel {} rank {} ", channel, rank_);
+    if (direct.headRank >= 0)
+      text += fmt::format("down {} nDown {} ", fmt::join(direct.down, " "), direct.down.size());
+    text += fmt::format("nHeads {} headRank {} up {} nUp {} out {} shift {} depth {}", direct.heads.size(),
+                        direct.headRank, fmt::join(direct.up, " "), direct.up.size(), direct.out,
+                        direct.shift, direct.depth);
+    add(std::move(text));
+  }
+
+  void addNvlsTrees() {
+    const NvlsLinks links = nvlsOf(c_, rank_);
+    const auto text = [&](const TreeLinks& tree) {
+      return fmt::format("{}->{}->{}", downText(tree), rank_, tree.up);
+    };
+    add(fmt::format("NVLS Trees : {} {}", text(links.trees[0]), text(links.trees[1])));
+  }
+
+  void addTreesSummary() {
+    std::string text = "Trees";
+    for (int channel = 0; channel < channels_; ++channel) {
+      const TreeLinks links = treeOf(c_, rank_, channel);
+      text += fmt::format(" [{}] {}->{}->{}", channel, downText(links), rank_, links.up);
+    }
+    add(std::move(text), Subsystem::kInit);
+  }
+
+  const Connections& c_;
+  int rank_;
+  int channels_;
+  std::vector<LogLine> lines_;
+};
+
+}  // namespace
+
+std::vector<LogLine> connectLines(const Connections& connections, int rank) {
+  return Writer(connections, rank).write();
+}
+
+LogLine channelCountLine(const Connections& connections, int rank) {
+  const ViewDecisions& mine = connections.of(rank);
+  const int channels = mine.channels.total();
+  return {
+      LogLevel::kInfo, Subsystem::kInit,
+      fmt::format("{} coll channels, {} collnet channels, {} nvls channels, {} p2p channels, {} p2p channels "
+                  "per peer",
+                  channels, channels, mine.nvlsChannels, mine.p2pChannels, mine.p2pChannelsPerPeer)};
+}
+
+}  // namespace xylem

@@ -1,0 +1,60 @@
+#include "planner/connect/job.h"
+
+#include <algorithm>
+
+#include "core/error.h"
+
+namespace xylem {
+
+void Job::place(const std::vector<int>& hostOfRank) {
+  int slots = 0;
+  firstSlot_.clear();
+  for (int host = 0; host < hosts(); ++host) {
+    firstSlot_.push_back(slots);
+    slots += shapeOf(host).ranks();
+  }
+  if (slots != static_cast<int>(hostOfRank.size()))
+    throw Error(ResultCode::kInvalidArgument, "{} ranks are placed on hosts that hold {}", hostOfRank.size(),
+                slots);
+  std::vector<int> used(shapeOfHost.size(), 0);
+  places_.assign(hostOfRank.size(), {});
+  rankOfSlot_.assign(hostOfRank.size(), -1);
+  for (std::size_t rank = 0; rank < hostOfRank.size(); ++rank) {
+    const int host = hostOfRank[rank];
+    if (host < 0 || host >= hosts())
+      throw Error(ResultCode::kInvalidArgument, "rank {} is placed on host {}: there are hosts 0 to {}", rank,
+                  host, hosts() - 1);
+    int& local = used[static_cast<std::size_t>(host)];
+    if (local == shapeOf(host).ranks())
+      throw Error(ResultCode::kInvalidArgument, "rank {} is one too many on host {}, which holds {}", rank,
+                  host, local);
+    places_[rank] = {host, local};
+    rankOfSlot_[static_cast<std::size_t>(firstSlot_[static_cast<std::size_t>(host)] + local)] =
+        static_cast<int>(rank);
+    ++local;
+  }
+}
+
+RankNames Job::rankNames(int host) const {
+  const auto first = rankOfSlot_.begin() + firstSlot_[static_cast<std::size_t>(host)];
+  return RankNames(std::vector<int>(first, first + shapeOf(host).ranks()));
+}
+
+void Job::placeInBlocks() {
+  std::vector<int> hostOfRank;
+  for (int host = 0; host < hosts(); ++host)
+    hostOfRank.insert(hostOfRank.end(), static_cast<std::size_t>(shapeOf(host).ranks()), host);
+  place(hostOfRank);
+}
+
+void Job::placeRoundRobin() {
+  int most = 0;
+  for (const HostShape& shape : shapes) most = std::max(most, shape.ranks());
+  std::vector<int> hostOfRank;
+  for (int turn = 0; turn < most; ++turn)
+    for (int host = 0; host < hosts(); ++host)
+      if (turn < shapeOf(host).ranks()) hostOfRank.push_back(host);
+  place(hostOfRank);
+}
+
+}  // namespace xylem

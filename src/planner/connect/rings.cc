@@ -1,0 +1,82 @@
+#include "planner/connect/rings.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace xylem {
+namespace {
+
+const ChannelGraph& ringGraph(const RankView& view) { return (*view.graphs)[GraphKind::kRing]; }
+
+// On odd nodes pairs of channels change places when rings cross NICs, so that a ring leaves a host by the NIC
+// it enters the next one.
+int channelOnNode(const Connections& c, int searched, int node) {
+  return c.swapped && node % 2 == 1 ? searched ^ 1 : searched;
+}
+
+// The rank at one end of a node's chain.
+int chainEnd(const Connections& c, int node, int searched, bool last) {
+  const int first = c.nodes.firstRank[static_cast<std::size_t>(node)];
+  const RankView& view = c.job.view(first);
+  const ChannelGraph& ring = ringGraph(view);
+  return c.job.rankAt(c.job.hostOf(first), view, ring, channelOnNode(c, searched, node),
+                      last ? ring.gpuCount - 1 : 0);
+}
+
+}  // namespace
+
+std::vector<int> searchedRing(const Connections& c, int searched) {
+  std::vector<int> ring;
+  ring.reserve(static_cast<std::size_t>(c.job.ranks()));
+  for (int node = 0; node < c.nodes.count(); ++node) {
+    const int first = c.nodes.firstRank[static_cast<std::size_t>(node)];
+    const int host = c.job.hostOf(first);
+    const RankView& view = c.job.view(first);
+    const ChannelGraph& graph = ringGraph(view);
+    const int channel = channelOnNode(c, searched, node);
+    for (int i = 0; i < graph.gpuCount; ++i) ring.push_back(c.job.rankAt(host, view, graph, channel, i));
+  }
+  std::rotate(ring.begin(), std::find(ring.begin(), ring.end(), 0), ring.end());
+  return ring;
+}
+
+std::vector<int> ringOf(const Connections& c, int channel) {
+  return searchedRing(c, c.source(0, channel).searched);
+}
+
+RingNeighbours ringNeighbours(const Connections& c, int rank, int channel) {
+  const int searched = c.source(rank, channel).searched;
+  const int node = c.nodes.ofRank[static_cast<std::size_t>(rank)];
+  const RankView& view = c.job.view(rank);
+  const ChannelGraph& graph = ringGraph(view);
+  const int host = c.job.hostOf(rank);
+  const int mine = channelOnNode(c, searched, node);
+  const auto at = [&](int position) { return c.job.rankAt(host, view, graph, mine, position); };
+  int position = 0;
+  while (at(position) != rank) ++position;
+  const int nodes = c.nodes.count();
+  return {
+      position > 0 ? at(position - 1) : chainEnd(c, (node + nodes - 1) % nodes, searched, true),
+      position + 1 < graph.gpuCount ? at(position + 1) : chainEnd(c, (node + 1) % nodes, searched, false)};
+}
+
+std::vector<LogLine> ringLines(const Connections& c) {
+  constexpr std::size_t kLineLimit = 127;
+  std::vector<LogLine> lines;
+  const std::size_t width = std::to_string(c.job.ranks() - 1).size();
+  for (int channel = 0; channel < c.nChannels(); ++channel) {
+    std::string text = fmt::format("Channel {:02d}/{:02d} :", channel, c.nChannels());
+    for (int rank : ringOf(c, channel)) {
+      text += fmt::format(" {:{}d}", rank, width);
+      if (text.size() <= kLineLimit) continue;
+      text.resize(kLineLimit - 3);
+      text += "...";
+      break;
+    }
+    lines.push_back({LogLevel::kInfo, Subsystem::kInit, std::move(text)});
+  }
+  return lines;
+}
+
+}  // namespace xylem

@@ -1,0 +1,92 @@
+#include "planner/paths/decision.h"
+
+#include <fmt/format.h>
+
+namespace xylem {
+namespace {
+
+const char* outcome(const Decision& d) {
+  switch (d.rule) {
+    case Rule::kP2p:
+      return d.yes ? "direct access" : "no direct access";
+    case Rule::kShm:
+      return d.yes ? "shared memory" : "no shared memory";
+    case Rule::kNetIsBetter:
+      return d.yes ? "the network is better" : "the network is not better";
+    case Rule::kGdrReceive:
+      return d.yes ? "GPU Direct RDMA when receiving" : "no GPU Direct RDMA when receiving";
+    case Rule::kGdrSend:
+      return d.yes ? "GPU Direct RDMA when sending" : "no GPU Direct RDMA when sending";
+    case Rule::kPxn:
+      return d.yes ? "through another GPU (PXN)" : "not through another GPU";
+  }
+  return "";
+}
+
+std::string because(const Decision& d, const System& system) {
+  switch (d.reason) {
+    case Reason::kNear:
+      return fmt::format("the path is {}, within {}", name(d.distance), name(d.limit));
+    case Reason::kTooFar:
+      return fmt::format("the path is {}, farther than {}", name(d.distance), name(d.limit));
+    case Reason::kHostDevices:
+      return "both are host devices and share their host's memory";
+    case Reason::kNotOnThisHost:
+      return "the peer is not in this host's graph";
+    case Reason::kDisabled:
+      return "it is switched off";
+    case Reason::kNicWithoutGdr:
+      return "the network device has gdr=\"0\"";
+    case Reason::kGpuWithoutGdr:
+      return "the GPU has gdr=\"0\"";
+    case Reason::kOldGpuAlone:
+      return "a GPU below sm 80 without an NVLink neighbour sends through host memory";
+    case Reason::kNicsFaster:
+      return "both GPUs reach a NIC with more bandwidth than each other";
+    case Reason::kPathFaster:
+      return "the GPUs reach each other with at least a NIC's bandwidth";
+    case Reason::kOpen:
+      return "nothing forbids it";
+    case Reason::kRelayFaster:
+      return fmt::format("{} is nearer to it", system.name(d.relay));
+    case Reason::kNoRelay:
+      return "no GPU counts the NIC among its own";
+    case Reason::kOwnNic:
+      return "the NIC is its own";
+    case Reason::kRelayFar:
+      return fmt::format("{} is itself farther from the NIC than PXB", system.name(d.relay));
+    case Reason::kRelayApart:
+      return fmt::format("NVLink does not join it and {}", system.name(d.relay));
+    case Reason::kDirectAsGood:
+      return fmt::format("its own path is {} and as fast as that of {}", name(d.distance),
+                         system.name(d.relay));
+  }
+  return "";
+}
+
+}  // namespace
+
+std::string explain(const Decision& d, const System& system) {
+  const std::string variable =
+      d.variable == Setting::kCount ? "" : fmt::format(" ({})", spec(d.variable).name);
+  return fmt::format("{} to {}: {}: {}{}", system.name(d.subject),
+                     d.object == kNoNode ? "its peer" : system.name(d.object), outcome(d), because(d, system),
+                     variable);
+}
+
+std::optional<LogLine> infoLine(const Decision& d, const System& system, const RankNames& names) {
+  const bool gdr = d.rule == Rule::kGdrReceive || d.rule == Rule::kGdrSend;
+  if (!gdr || (d.reason != Reason::kNear && d.reason != Reason::kTooFar)) return std::nullopt;
+  const int rank = names(system, d.subject);
+  const auto net = system[d.object].key.value;
+  const int distance = static_cast<int>(d.distance);
+  const int limit = static_cast<int>(d.limit);
+  const std::string text =
+      d.yes ? fmt::format("GPU Direct RDMA Enabled for GPU {} / HCA {:x} (distance {} <= {}), read {}", rank,
+                          net, distance, limit, d.rule == Rule::kGdrSend ? 1 : 0)
+            : fmt::format("GPU Direct RDMA Disabled for GPU {} / HCA {:x} (distance {} > {})", rank, net,
+                          distance, limit);
+  return LogLine{LogLevel::kInfo, Subsystem::kNet, text};
+}
+
+}  // namespace xylem

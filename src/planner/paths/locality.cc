@@ -1,0 +1,112 @@
+#include "planner/paths/locality.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "core/error.h"
+
+namespace xylem {
+namespace {
+
+// The lowest `bits` bits of `value` in reverse order.
+unsigned reverseBits(unsigned value, int bits) {
+  unsigned reversed = 0;
+  for (int i = 0; i < bits; ++i) reversed |= ((value >> i) & 1u) << (bits - 1 - i);
+  return reversed;
+}
+
+}  // namespace
+
+Locality::Locality(const System& system, const PathTable& paths)
+    : system_(system), paths_(paths), near_(static_cast<std::size_t>(system.nodeCount())) {}
+
+std::vector<NodeId> Locality::nearest(NodeId from, NodeType type) const {
+  std::vector<NodeId> found;
+  float bandwidth = 0;
+  PathType best = PathType::kDis;
+  for (NodeId node : system_.nodes(type)) {
+    const Path& path = paths_.path(from, node);
+    if (path.bandwidth > bandwidth || (path.bandwidth == bandwidth && path.type < best)) {
+      found.clear();
+      bandwidth = path.bandwidth;
+      best = path.type;
+    }
+    if (path.bandwidth == bandwidth && path.type == best) found.push_back(node);
+  }
+  return found;
+}
+
+const std::vector<NodeId>& Locality::nets(NodeId gpu) const {
+  auto& list = near_[static_cast<std::size_t>(gpu)];
+  if (!list) list = nearest(gpu, NodeType::kNet);
+  return *list;
+}
+
+const std::vector<NodeId>& Locality::gpus(NodeId net) const {
+  auto& list = near_[static_cast<std::size_t>(net)];
+  if (!list) list = nearest(net, NodeType::kGpu);
+  return *list;
+}
+
+void Locality::forget(NodeId gpu, NodeId net) {
+  near_[static_cast<std::size_t>(gpu)].reset();
+  near_[static_cast<std::size_t>(net)].reset();
+}
+
+int Locality::sharing(NodeId gpu) const { return static_cast<int>(gpus(nets(gpu).front()).size()); }
+
+int Locality::period(NodeId gpu) const {
+  return (static_cast<int>(nets(gpu).size()) + sharing(gpu) - 1) / sharing(gpu);
+}
+
+NetPick Locality::pickNet(NodeId gpu, int channel) const {
+  const auto& list = nets(gpu);
+  if (list.empty())
+    throw Error(ResultCode::kInvalidArgument, "{} has no network device within reach", system_.name(gpu));
+  const auto size = static_cast<unsigned>(list.size());
+  NetPick pick{.near = static_cast<int>(size), .dev = system_.gpu(gpu).dev};
+  auto start = static_cast<unsigned>(pick.dev);
+  pick.reversed = std::has_single_bit(size);
+  if (pick.reversed) start = reverseBits(start, std::countr_zero(size));
+  pick.sharing = sharing(gpu);
+  pick.period = period(gpu);
+  pick.turn = channel % pick.period;
+  pick.start = static_cast<int>(start);
+  pick.net = list[(start + static_cast<unsigned>(pick.turn)) % size];
+  return pick;
+}
+
+std::vector<NodeId> Locality::localNets(NodeId gpu) const {
+  std::vector<NodeId> result;
+  for (int channel = 0; channel < kMaxChannels; ++channel) {
+    const NodeId net = localNet(gpu, channel);
+    if (channel > 0 && net == result.front()) break;
+    if (std::find(result.begin(), result.end(), net) == result.end()) result.push_back(net);
+  }
+  return result;
+}
+
+NodeId Locality::localGpu(NodeId net) const {
+  int channels = 1;
+  for (NodeId gpu : gpus(net)) channels = std::max(channels, period(gpu));
+  for (int channel = 0; channel < std::min(channels, kMaxChannels); ++channel)
+    for (NodeId gpu : gpus(net))
+      if (localNet(gpu, channel) == net) return gpu;
+  return kNoNode;
+}
+
+int Locality::localNetCountByBandwidth(NodeId gpu) const {
+  float wanted = 0;
+  for (const Link& link : system_.links(gpu))
+    if (system_.type(link.to) == NodeType::kCpu) wanted = link.bandwidth;
+  int count = 0;
+  float sum = 0;
+  for (NodeId net : nets(gpu)) {
+    if (!(sum < wanted)) break;
+    sum += paths_.path(gpu, net).bandwidth;
+    ++count;
+  }
+  return count;
+}
+
+}  // namespace xylem

@@ -1,0 +1,218 @@
+#include "planner/paths/reach.h"
+
+#include <algorithm>
+
+#include "core/error.h"
+#include "core/settings.h"
+
+namespace xylem {
+namespace {
+
+// The farthest path for direct access when no variable says otherwise.
+constexpr PathType kDefaultLevel = PathType::kPxb;
+// AMD machines with this many GPUs or fewer reach across CPUs.
+constexpr int kFewGpus = 2;
+// From this compute capability on a NIC may always read GPU memory.
+constexpr int kReadsByDefaultSm = 80;
+// Transfers read rather than write only between two GPUs of exactly this kind.
+constexpr int kReadingSm = 80;
+
+void setLimit(Decision& decision, PathType limit, LimitFrom from) {
+  decision.limit = limit;
+  decision.limitFrom = from;
+}
+
+}  // namespace
+
+ReachOptions ReachOptions::from(const Settings& settings) {
+  ReachOptions options;
+  if (settings.isSet(Setting::kP2pLevel)) options.p2pLevel = parseLevel(settings.text(Setting::kP2pLevel));
+  if (settings.integer(Setting::kP2pDisable) == 1) {
+    options.p2pLevel = PathType::kLoc;
+    options.p2pVariable = Setting::kP2pDisable;
+  }
+  if (settings.isSet(Setting::kNetGdrLevel))
+    options.gdrLevel = parseLevel(settings.text(Setting::kNetGdrLevel));
+  options.gdrRead = static_cast<int>(settings.integer(Setting::kNetGdrRead));
+  options.shmDisable = settings.integer(Setting::kShmDisable) == 1;
+  options.pxnDisable = settings.integer(Setting::kPxnDisable) == 1;
+  options.nvbDisable = settings.integer(Setting::kNvbDisable) != 0;
+  options.copyEngines = settings.integer(Setting::kP2pUseCudaMemcpy) == 1;
+  options.netDisableIntra = settings.integer(Setting::kNetDisableIntra) == 1;
+  return options;
+}
+
+NodeId Reach::relayOf(NodeId a, NodeId b) const {
+  const auto links = paths_.links(a, b);
+  if (links.size() != 2) return kNoNode;
+  const NodeId middle = system_.link(links[0]).to;
+  return system_.type(middle) == NodeType::kGpu ? middle : kNoNode;
+}
+
+Decision Reach::p2p(NodeId a, NodeId b) const {
+  Decision d{.rule = Rule::kP2p, .subject = a, .object = b, .distance = paths_.path(a, b).type};
+  d.relay = relayOf(a, b);
+  const bool hostDevices = system_.gpu(a).hostDevice && system_.gpu(b).hostDevice;
+  const bool oneHost = system_[a].key.system() == system_[b].key.system();
+  if (hostDevices && oneHost && !options_.p2pLevel) {
+    d.yes = true;
+    d.reason = Reason::kHostDevices;
+    return d;
+  }
+  const Cpu* cpu = system_.firstCpu();
+  setLimit(d, kDefaultLevel, LimitFrom::kDefault);
+  if (cpu != nullptr && cpu->is(CpuArch::kX86, CpuVendor::kAmd) && system_.count(NodeType::kGpu) <= kFewGpus)
+    setLimit(d, PathType::kSys, LimitFrom::kFewAmdGpus);
+  if (options_.p2pLevel) setLimit(d, *options_.p2pLevel, LimitFrom::kVariable);
+  d.variable = options_.p2pVariable;
+  d.yes = d.distance <= d.limit;
+  d.reason = d.yes ? Reason::kNear : Reason::kTooFar;
+  return d;
+}
+
+bool Reach::p2pRead(NodeId a, NodeId b) const {
+  return paths_.path(a, b).type == PathType::kNvl && system_.gpu(a).sm == kReadingSm &&
+         system_.gpu(b).sm == kReadingSm;
+}
+
+float Reach::bestNetBandwidth(NodeId gpu) const {
+  float best = 0;
+  for (NodeId net : system_.nodes(NodeType::kNet)) {
+    const Path& path = paths_.path(gpu, net);
+    if (path.type <= PathType::kPxb) best = std::max(best, path.bandwidth);
+  }
+  return best;
+}
+
+Decision Reach::netIsBetter(NodeId a, NodeId b) const {
+  Decision d{.rule = Rule::kNetIsBetter, .subject = a, .object = b, .variable = Setting::kNetDisableIntra};
+  if (options_.netDisableIntra) {
+    d.reason = Reason::kDisabled;
+    return d;
+  }
+  if (a == kNoNode || b == kNoNode) {
+    d.yes = true;
+    d.reason = Reason::kNotOnThisHost;
+    return d;
+  }
+  const float direct = paths_.path(a, b).bandwidth;
+  d.distance = paths_.path(a, b).type;
+  d.yes = bestNetBandwidth(a) > direct && bestNetBandwidth(b) > direct;
+  d.reason = d.yes ? Reason::kNicsFaster : Reason::kPathFaster;
+  return d;
+}
+
+Decision Reach::transportP2p(Decision d) const {
+  if (!d.yes) return d;
+  if (d.relay != kNoNode) {
+    if (!options_.copyEngines) return d;
+    d.yes = false;
+    d.reason = Reason::kDisabled;
+    d.variable = Setting::kP2pUseCudaMemcpy;
+    return d;
+  }
+  if (system_.count(NodeType::kNet) == 0) return d;
+  const Decision net = netIsBetter(d.subject, d.object);
+  if (!net.yes) return d;
+  d.yes = false;
+  d.reason = net.reason;
+  d.variable = net.variable;
+  return d;
+}
+
+Decision Reach::transportShm(NodeId a, NodeId b) const {
+  Decision d{.rule = Rule::kShm, .subject = a, .object = b, .variable = Setting::kShmDisable};
+  d.distance = paths_.path(a, b).type;
+  if (options_.shmDisable) {
+    d.reason = Reason::kDisabled;
+    return d;
+  }
+  const Decision net = netIsBetter(a, b);
+  d.yes = !net.yes;
+  d.reason = net.yes ? net.reason : Reason::kOpen;
+  if (net.yes) d.variable = net.variable;
+  return d;
+}
+
+bool Reach::hasNvlinkNeighbour(NodeId gpu) const {
+  const auto others = system_.nodes(NodeType::kGpu);
+  return std::any_of(others.begin(), others.end(), [&](NodeId other) {
+    return other != gpu && paths_.path(gpu, other).type == PathType::kNvl;
+  });
+}
+
+Decision Reach::gdr(NodeId gpu, NodeId net, Direction direction) const {
+  const bool read = direction == Direction::kSend;
+  Decision d{.rule = read ? Rule::kGdrSend : Rule::kGdrReceive, .subject = gpu, .object = net};
+  if (!system_.net(net).gdr || !system_.gpu(gpu).gdr) {
+    d.reason = system_.net(net).gdr ? Reason::kGpuWithoutGdr : Reason::kNicWithoutGdr;
+    return d;
+  }
+  if (read && options_.gdrRead <= 0) {
+    d.variable = Setting::kNetGdrRead;
+    d.reason = options_.gdrRead == 0 ? Reason::kDisabled : Reason::kOldGpuAlone;
+    if (options_.gdrRead == 0) return d;
+    const bool lonely = system_.count(NodeType::kGpu) > 1 && !hasNvlinkNeighbour(gpu);
+    if (system_.gpu(gpu).sm < kReadsByDefaultSm && lonely) return d;
+  }
+  d.variable = Setting::kNetGdrLevel;
+  setLimit(d, kDefaultLevel, LimitFrom::kDefault);
+  if (options_.gdrLevel) setLimit(d, *options_.gdrLevel, LimitFrom::kVariable);
+  d.distance = paths_.path(gpu, net).type;
+  if (d.distance == PathType::kPxn) {
+    d.relay = proxyGpu(gpu, net);
+    d.distance = paths_.path(d.relay, net).type;
+  }
+  d.yes = d.distance <= d.limit;
+  d.reason = d.yes ? Reason::kNear : Reason::kTooFar;
+  return d;
+}
+
+Decision Reach::pxn(NodeId gpu, NodeId net) const {
+  Decision d{.rule = Rule::kPxn,
+             .reason = Reason::kNoRelay,
+             .subject = gpu,
+             .object = net,
+             .variable = Setting::kPxnDisable};
+  d.distance = paths_.path(gpu, net).type;
+  if (options_.pxnDisable) {
+    d.reason = Reason::kDisabled;
+    return d;
+  }
+  const NodeId relay = locality_.localGpu(net);
+  if (relay == kNoNode) return d;
+  d.relay = relay;
+  const Path& fromRelay = paths_.path(relay, net);
+  const Path& direct = paths_.path(gpu, net);
+  const bool sameHost = system_[relay].key.system() == system_[gpu].key.system();
+  if (relay == gpu) {
+    d.reason = Reason::kOwnNic;
+  } else if (fromRelay.type > kDefaultLevel) {
+    d.reason = Reason::kRelayFar;
+  } else if (paths_.path(relay, gpu).type > PathType::kNvl || !sameHost) {
+    d.reason = Reason::kRelayApart;
+  } else if (!(fromRelay.bandwidth > direct.bandwidth || direct.type > kDefaultLevel)) {
+    d.reason = Reason::kDirectAsGood;
+  } else {
+    d.yes = true;
+    d.reason = Reason::kRelayFaster;
+  }
+  return d;
+}
+
+NodeId Reach::proxyGpu(NodeId gpu, NodeId net) const {
+  if (paths_.path(gpu, net).type != PathType::kPxn) return gpu;
+  for (LinkId link : paths_.links(gpu, net)) {
+    const NodeId next = system_.link(link).to;
+    if (system_.type(next) == NodeType::kNvs) continue;
+    if (system_.type(next) == NodeType::kGpu) return next;
+    break;
+  }
+  throw Error(ResultCode::kInternalError,
+              "no intermediate GPU between the GPU of rank {} and {}: their relay is reached over NVLink "
+              "through a CPU; "
+              "set NCCL_PXN_DISABLE=1",
+              system_.gpu(gpu).rank, system_.name(net));
+}
+
+}  // namespace xylem

@@ -1,0 +1,71 @@
+#pragma once
+// The reach rules: which two ends may use which way of moving data, each answer a Decision with its reason.
+//
+//   Reach reach(system, paths, locality, ReachOptions::from(settings));
+//   Decision d = reach.p2p(gpu0, gpu5);
+//
+// What a plan of a description assumes: one process per rank, all of a host in one /dev/shm, and a driver
+// that finds every pair of GPUs fit for direct access.
+
+#include <optional>
+
+#include "planner/paths/decision.h"
+#include "planner/paths/locality.h"
+#include "planner/paths/path_table.h"
+
+namespace xylem {
+
+class Settings;
+
+enum class Direction { kReceive, kSend };
+
+// The settings that steer the rules, read once.
+struct ReachOptions {
+  std::optional<PathType> p2pLevel;  // NCCL_P2P_DISABLE, NCCL_P2P_LEVEL
+  Setting p2pVariable = Setting::kP2pLevel;
+  std::optional<PathType> gdrLevel;  // NCCL_NET_GDR_LEVEL
+  int gdrRead = -2;                  // NCCL_NET_GDR_READ: negative decides by architecture
+  bool shmDisable = false;
+  bool pxnDisable = false;
+  bool nvbDisable = false;
+  bool netDisableIntra = false;
+  bool copyEngines = false;  // NCCL_P2P_USE_CUDA_MEMCPY
+
+  static ReachOptions from(const Settings& settings);
+};
+
+class Reach {
+ public:
+  Reach(const System& system, const PathTable& paths, const Locality& locality, const ReachOptions& options)
+      : system_(system), paths_(paths), locality_(locality), options_(options) {}
+
+  // May a access b's memory directly? `relay` is the GPU in between, if the path has one.
+  Decision p2p(NodeId a, NodeId b) const;
+  // Do transfers between a and b read rather than write?
+  bool p2pRead(NodeId a, NodeId b) const;
+  // Would both do better over their NICs?
+  Decision netIsBetter(NodeId a, NodeId b) const;
+  // Does the P2P (SHM) transport accept the pair?
+  Decision transportP2p(NodeId a, NodeId b) const { return transportP2p(p2p(a, b)); }
+  Decision transportP2p(Decision direct) const;  // of p2p
+  Decision transportShm(NodeId a, NodeId b) const;
+  // May the NIC access the GPU's memory directly?
+  Decision gdr(NodeId gpu, NodeId net, Direction direction) const;
+  // Should the GPU send to the NIC through another GPU?
+  Decision pxn(NodeId gpu, NodeId net) const;
+  // The GPU that hands data to the NIC: the relay of a PXN path, else the GPU itself. Throws if the path to
+  // the relay does not lead to a GPU.
+  NodeId proxyGpu(NodeId gpu, NodeId net) const;
+
+ private:
+  NodeId relayOf(NodeId a, NodeId b) const;
+  bool hasNvlinkNeighbour(NodeId gpu) const;
+  float bestNetBandwidth(NodeId gpu) const;
+
+  const System& system_;
+  const PathTable& paths_;
+  const Locality& locality_;
+  const ReachOptions& options_;
+};
+
+}  // namespace xylem

@@ -1,0 +1,128 @@
+#include "planner/plan/agreement.h"
+
+#include <array>
+
+#include "planner/connect/net_choice.h"
+#include "planner/connect/rings.h"
+#include "planner/tuning/choice.h"
+
+namespace xylem {
+namespace {
+
+constexpr std::array kAllDecided = {
+    Decided::kBandwidths, Decided::kChoice,       Decided::kCollnetHeads, Decided::kLatencies,
+    Decided::kChannels,   Decided::kNvlsChannels, Decided::kP2pChannels,  Decided::kP2pChannelsPerPeer};
+
+bool sameChoice(const Choice& a, const Choice& b) {
+  if (a.best() == nullptr || b.best() == nullptr) return a.best() == b.best();
+  return a.best()->algorithm == b.best()->algorithm && a.best()->protocol == b.best()->protocol &&
+         a.best()->time == b.best()->time && a.channels == b.channels && a.warps == b.warps;
+}
+
+bool sameChoices(const TuningModel& a, const TuningModel& b) {
+  for (Collective collective : kAllCollectives)
+    for (std::uint64_t bytes : choiceSizes()) {
+      const Operation operation{.collective = collective, .bytes = bytes};
+      if (!sameChoice(choose(a, operation), choose(b, operation))) return false;
+    }
+  return true;
+}
+
+// On how many channels the ring of a node of this kind enters or leaves it without a NIC.
+int netErrorsOf(const Plan& plan, const NetChoice& choice, int firstRank) {
+  const Connections& c = plan.connections;
+  int errors = 0;
+  for (int rank : c.nodes.ranks(c.nodes.ofRank[static_cast<std::size_t>(firstRank)])) {
+    for (int channel = 0; channel < c.of(rank).channels.total(); ++channel) {
+      const RingNeighbours ring = ringNeighbours(c, rank, channel);
+      for (Direction direction : {Direction::kSend, Direction::kReceive}) {
+        const int peer = direction == Direction::kSend ? ring.next : ring.previous;
+        const auto end = choice.ringEnd(rank, channel, peer, direction);
+        if (end && end->net == kNoNode) ++errors;
+      }
+    }
+  }
+  return errors;
+}
+
+}  // namespace
+
+const char* name(Decided what) {
+  switch (what) {
+    case Decided::kBandwidths:
+      return "bandwidths";
+    case Decided::kChoice:
+      return "choice";
+    case Decided::kCollnetHeads:
+      return "collNetHeadsNum";
+    case Decided::kLatencies:
+      return "latencies";
+    case Decided::kChannels:
+      return "nChannels";
+    case Decided::kNvlsChannels:
+      return "nvlsChannels";
+    case Decided::kP2pChannels:
+      return "p2pnChannels";
+    case Decided::kP2pChannelsPerPeer:
+      return "p2pnChannelsPerPeer";
+  }
+  return "";
+}
+
+bool hangs(Decided what) { return what != Decided::kBandwidths && what != Decided::kLatencies; }
+
+bool differ(const Plan& plan, int viewA, int viewB, Decided what) {
+  const ViewDecisions& a = plan.connections.views[static_cast<std::size_t>(viewA)];
+  const ViewDecisions& b = plan.connections.views[static_cast<std::size_t>(viewB)];
+  const TuningModel& modelA = plan.tuning[static_cast<std::size_t>(viewA)];
+  const TuningModel& modelB = plan.tuning[static_cast<std::size_t>(viewB)];
+  switch (what) {
+    case Decided::kBandwidths:
+      return modelA.bandwidth != modelB.bandwidth;
+    case Decided::kChoice:
+      return !sameChoices(modelA, modelB);
+    case Decided::kCollnetHeads:
+      return a.collnetHeads != b.collnetHeads;
+    case Decided::kLatencies:
+      return modelA.latency != modelB.latency;
+    case Decided::kChannels:
+      return a.channels.total() != b.channels.total();
+    case Decided::kNvlsChannels:
+      return a.nvlsChannels != b.nvlsChannels;
+    case Decided::kP2pChannels:
+      return a.p2pChannels != b.p2pChannels;
+    case Decided::kP2pChannelsPerPeer:
+      return a.p2pChannelsPerPeer != b.p2pChannelsPerPeer;
+  }
+  return false;
+}
+
+std::vector<int> ringEndsWithoutNic(const Plan& plan) {
+  std::vector<int> ends(plan.hostPlans.size(), 0);
+  if (plan.connections.nodes.count() == 1) return ends;
+  const NetChoice choice(plan.connections, plan.reach);
+  std::vector<bool> known(ends.size(), false);  // of one node
+  for (int first : plan.connections.nodes.firstRank) {
+    const auto view = static_cast<std::size_t>(plan.job().viewOf(first));
+    if (!known[view]) ends[view] = netErrorsOf(plan, choice, first);
+    known[view] = true;
+  }
+  return ends;
+}
+
+Agreement agreementOf(const Plan& plan) {
+  Agreement agreement;
+  const auto views = static_cast<int>(plan.hostPlans.size());
+  for (Decided what : kAllDecided)
+    for (int view = 1; view < views; ++view)
+      if (differ(plan, 0, view, what)) {
+        agreement.differ.push_back(what);
+        break;
+      }
+  const std::vector<int> ends = ringEndsWithoutNic(plan);
+  for (int first : plan.connections.nodes.firstRank)
+    agreement.netErrors += ends[static_cast<std::size_t>(plan.job().viewOf(first))];
+  return agreement;
+}
+
+}  // namespace xylem

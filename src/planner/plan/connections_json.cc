@@ -1,0 +1,159 @@
+#include "planner/plan/connections_json.h"
+
+#include "planner/connect/collnet_links.h"
+#include "planner/connect/net_choice.h"
+#include "planner/connect/nvls_links.h"
+#include "planner/connect/p2p_schedule.h"
+#include "planner/connect/rings.h"
+#include "planner/connect/trees.h"
+
+namespace xylem {
+namespace {
+
+// NCCL's direct CollNet pattern has room for this many heads and, above and below a rank, peers.
+constexpr std::size_t kCollnetHeads = 8;
+constexpr std::size_t kCollnetPeers = 7;
+
+Json graphJson(const MergedGraph& graph) {
+  return {{"nChannels", graph.nChannels},       {"sameChannels", graph.sameChannels ? 1 : 0},
+          {"bwIntra", number(graph.bwIntra)},   {"bwInter", number(graph.bwInter)},
+          {"typeIntra", name(graph.typeIntra)}, {"typeInter", name(graph.typeInter)},
+          {"crossNic", graph.crossNic}};
+}
+
+void addTrees(Json& json, const Connections& c, int rank) {
+  Json up = Json::array();
+  Json down = Json::array();
+  for (int channel = 0; channel < c.of(rank).channels.total(); ++channel) {
+    const TreeLinks links = treeOf(c, rank, channel);
+    up.push_back(links.up);
+    down.push_back(links.down);
+  }
+  json["treeUp"] = std::move(up);
+  json["treeDown"] = std::move(down);
+  json["treeDepth"] = treeDepth(c);
+}
+
+Json netJson(const System& system, const NetEnd& end) {
+  if (end.net == kNoNode) return {{"refused", true}};
+  return {{"net", system.name(end.net)}, {"proxy", end.proxy}};
+}
+
+Json ringNetJson(const Plan& plan, const NetChoice& choice, int rank, int channel, Direction direction) {
+  const RingNeighbours around = ringNeighbours(plan.connections, rank, channel);
+  const int peer = direction == Direction::kSend ? around.next : around.previous;
+  const auto end = choice.ringEnd(rank, channel, peer, direction);
+  if (!end) return nullptr;
+  Json json = netJson(plan.hostOf(rank).system(), *end);
+  if (end->net != kNoNode) json["gdr"] = end->gdr ? 1 : 0;
+  return json;
+}
+
+void addNets(Json& json, const Plan& plan, const NetChoice& choice, int rank) {
+  const Connections& c = plan.connections;
+  for (Direction direction : {Direction::kSend, Direction::kReceive}) {
+    Json ends = Json::array();
+    for (int channel = 0; channel < c.of(rank).channels.total(); ++channel)
+      ends.push_back(ringNetJson(plan, choice, rank, channel, direction));
+    json[direction == Direction::kSend ? "ringNetSend" : "ringNetRecv"] = std::move(ends);
+  }
+  const System& system = plan.hostOf(rank).system();
+  if (system.count(NodeType::kNet) == 0) return;
+  // Towards every rank of the next host.
+  const int next = (c.job.hostOf(rank) + 1) % c.job.hosts();
+  Json ends = Json::array();
+  for (int local = 0; local < c.job.shapeOf(next).ranks(); ++local)
+    ends.push_back(netJson(system, choice.p2pEnd(rank, c.job.rank(next, local), 0)));
+  json["p2pNet"] = std::move(ends);
+}
+
+// As NCCL lays the lists out: unused places hold -1, and what is too long for the places above runs over into
+// those below.
+Json placesJson(std::vector<int> list, std::size_t places) {
+  list.resize(places, -1);
+  return list;
+}
+
+void addCollnet(Json& json, const Connections& c, int rank) {
+  Json up = Json::array();
+  Json down = Json::array();
+  for (int channel = 0; channel < c.of(rank).channels.total(); ++channel) {
+    const CollnetChain chain = collnetChainOf(c, rank, channel);
+    up.push_back(chain.up);
+    down.push_back(chain.down);
+  }
+  json["collnetChainUp"] = std::move(up);
+  json["collnetChainDown"] = std::move(down);
+  CollnetDirect direct = collnetDirectOf(c, rank);
+  for (std::size_t i = kCollnetPeers; i < direct.up.size(); ++i)
+    direct.down.insert(direct.down.begin() + static_cast<std::ptrdiff_t>(i - kCollnetPeers), direct.up[i]);
+  json["collnetDirect"] = {{"nHeads", direct.heads.size()},
+                           {"headRank", direct.headRank},
+                           {"out", direct.out},
+                           {"shift", direct.shift},
+                           {"depth", direct.depth},
+                           {"heads", placesJson(direct.heads, kCollnetHeads)},
+                           {"up", placesJson(direct.up, kCollnetPeers)},
+                           {"down", placesJson(direct.down, kCollnetPeers)}};
+}
+
+void addNvls(Json& json, const Connections& c, int rank) {
+  const NvlsLinks links = nvlsOf(c, rank);
+  Json nvls = {
+      {"nHeads", c.nvlsHeads}, {"headRank", links.headRank}, {"down", links.down}, {"out", links.out}};
+  nvls["treeUp"] = {links.trees[0].up, links.trees[1].up};
+  nvls["treeDown"] = {links.trees[0].down, links.trees[1].down};
+  json["nvls"] = std::move(nvls);
+}
+
+Json scheduleJson(const JobNodes& nodes, int rank) {
+  Json rounds = Json::array();
+  for (const P2pRound& round : p2pSchedule(nodes, rank)) rounds.push_back({round.sendTo, round.receiveFrom});
+  return rounds;
+}
+
+Json rankJson(const Plan& plan, const NetChoice& choice, int rank) {
+  const Connections& c = plan.connections;
+  const auto at = static_cast<std::size_t>(rank);
+  Json json = {{"rank", rank}, {"node", c.nodes.ofRank[at]}, {"localRank", c.nodes.localRank[at]}};
+  addTrees(json, c, rank);
+  Json ways = Json::array();
+  for (int channel = 0; channel < c.of(rank).channels.total(); ++channel)
+    ways.push_back(name(choice.transport(rank, ringNeighbours(c, rank, channel).next, Direction::kSend)));
+  json["ringTransport"] = std::move(ways);
+  if (c.nodes.count() > 1) addNets(json, plan, choice, rank);
+  if (c.collnet) addCollnet(json, c, rank);
+  if (c.nvlsHeads > 0) addNvls(json, c, rank);
+  if (plan.hostsListed && c.job.localOf(rank) == 0) json["p2pSchedule"] = scheduleJson(c.nodes, rank);
+  return json;
+}
+
+}  // namespace
+
+Json mergedJson(const Connections& connections) {
+  Json json = Json::object();
+  for (GraphKind kind : kAllGraphKinds) json[name(kind)] = graphJson(connections.merged[kind]);
+  return json;
+}
+
+Json connectionsJson(const Plan& plan, int rank) {
+  const Connections& c = plan.connections;
+  const ViewDecisions& mine = c.of(std::max(rank, 0));
+  Json json = {{"nChannels", mine.channels.total()},
+               {"collChannels", mine.channels.collective},
+               {"nvlsChannels", mine.nvlsChannels},
+               {"p2pChannels", mine.p2pChannels},
+               {"p2pChannelsPerPeer", mine.p2pChannelsPerPeer}};
+  const NetChoice choice(c, plan.reach);
+  if (rank >= 0) {
+    json["ranks"] = Json::array({rankJson(plan, choice, rank)});
+    return json;
+  }
+  json["rings"] = Json::array();
+  for (int channel = 0; channel < c.nChannels(); ++channel) json["rings"].push_back(ringOf(c, channel));
+  json["ranks"] = Json::array();
+  for (int r = 0; r < c.job.ranks(); ++r) json["ranks"].push_back(rankJson(plan, choice, r));
+  return json;
+}
+
+}  // namespace xylem

@@ -1,0 +1,84 @@
+#include "planner/plan/plan_json.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "planner/plan/agreement.h"
+#include "planner/plan/connections_json.h"
+#include "planner/plan/host_json.h"
+#include "planner/plan/json_value.h"
+#include "planner/plan/tuning_json.h"
+
+namespace xylem {
+namespace {
+
+Json inputJson(const Plan& plan) {
+  Json settings = Json::object();
+  for (const auto& [name, value] : plan.settings) settings[name] = value;
+  Json json = {{"hosts", plan.job().hosts()},
+               {"nvls", plan.offered.nvls},
+               {"collnet", plan.offered.collnet},
+               {"fuse", plan.fused},
+               {"settings", std::move(settings)}};
+  if (!plan.hostsListed) {
+    json["topology"] = plan.groups.front().topology;
+    return json;
+  }
+  json["jobs"] = Json::array();
+  for (const HostGroup& group : plan.groups)
+    json["jobs"].push_back({{"topology", group.topology},
+                            {"count", group.count},
+                            {"gpus", group.gpus.empty() ? Json(nullptr) : Json(group.gpus)}});
+  return json;
+}
+
+Json jobJson(const Plan& plan) {
+  const Connections& c = plan.connections;
+  return {{"ranks", c.job.ranks()},
+          {"nodes", c.nodes.count()},
+          {"maxLocalRanks", c.nodes.maxLocalRanks},
+          {"minComputeCapability", c.lowestSm},
+          {"maxComputeCapability", c.highestSm},
+          {"allNvlink", plan.allNvlink},
+          {"nvls", c.nvlsHeads > 0},
+          {"collnet", c.collnet},
+          {"collnetHeads", c.of(0).collnetHeads}};
+}
+
+Json groupJson(const Plan& plan, const HostGroup& group) {
+  const int first = plan.job().rank(group.firstHost, 0);
+  // Paths are of no use to whoever compares plans.
+  const std::string file = std::filesystem::path(group.topology).filename().string();
+  Json json = {{"topology", file}, {"count", group.count}, {"gpus", group.devices}};
+  json.update(hostJson(plan.hostOf(first), plan, group.firstHost));
+  return json;
+}
+
+Json agreementJson(const Plan& plan) {
+  const Agreement agreement = agreementOf(plan);
+  Json differ = Json::array();
+  for (Decided what : agreement.differ) differ.push_back(name(what));
+  return {{"consistent", agreement.consistent()}, {"differ", differ}, {"netErrors", agreement.netErrors}};
+}
+
+}  // namespace
+
+std::string planToJson(const Plan& plan, int rank) {
+  Json json;
+  json["format"] = "xylem-plan-1";
+  json["input"] = inputJson(plan);
+  json["job"] = jobJson(plan);
+  if (plan.hostsListed) {
+    json["hosts"] = Json::array();
+    for (const HostGroup& group : plan.groups) json["hosts"].push_back(groupJson(plan, group));
+  } else {
+    json["host"] = hostJson(plan.hostOf(0), plan, 0);
+  }
+  json["merged"] = mergedJson(plan.connections);
+  json["connections"] = connectionsJson(plan, rank);
+  if (plan.hostsListed) json["agreement"] = agreementJson(plan);
+  json["tuning"] = tuningJson(plan.tuning[static_cast<std::size_t>(plan.job().viewOf(std::max(rank, 0)))]);
+  return json.dump(1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+}  // namespace xylem

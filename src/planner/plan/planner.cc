@@ -1,0 +1,188 @@
+#include "planner/plan/planner.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "planner/search/shared_graphs.h"
+#include "core/error.h"
+#include "planner/plan/job_tuning.h"
+#include "planner/topology/complete.h"
+#include "planner/topology/rank_descriptions.h"
+#include "planner/topology/system_builder.h"
+
+namespace xylem {
+namespace {
+
+// At most this many ranks in one job: the numbers of ranks stay 32-bit with room to spare.
+constexpr int kMaxRanks = 1 << 24;
+
+struct Host {
+  std::shared_ptr<const Document> description;
+  System system;
+  int ranks = 0;
+};
+
+Document describe(const HostRequest& request, bool fuse) {
+  if (!request.gpus.empty()) return describeAsRanksWould(*request.topology, request.gpus);
+  return fuse ? describeAsRanksWould(*request.topology) : completeForJob(*request.topology);
+}
+
+Host readHost(const HostRequest& request, const PlanRequest& job) {
+  if (request.count < 1)
+    throw Error(ResultCode::kInvalidArgument, "a job of {} hosts: at least 1 is needed", request.count);
+  Document document = describe(request, job.fuse);
+  if (job.offered.collnet) offerCollnet(document);
+  Host host{std::make_shared<const Document>(std::move(document))};
+  host.system = buildSystem(*host.description);
+  host.ranks = host.system.count(NodeType::kGpu);
+  if (host.ranks == 0)
+    throw InputError({request.topology->file(), 0}, "no gpu of the job",
+                     "at least one gpu element with dev and sm");
+  return host;
+}
+
+// Plans the domains of hosts and remembers those of descriptions that were planned before.
+class ShapePlanner {
+ public:
+  ShapePlanner(Plan& plan, Job& job, const PlanRequest& request, const Settings& settings)
+      : plan_(plan),
+        job_(job),
+        channelOptions_(ChannelOptions::from(settings)),
+        graphs_(graphOptions(request.offered, settings)),
+        decisions_(request.decisions) {
+    channelOptions_.graphFile = request.graphFile;
+  }
+
+  // `searched`: by view of the host; null: they are searched for.
+  int shapeOf(const Host& described, int jobRanks, const std::vector<HostGraphs>* searched) {
+    const System& system = described.system;
+    const std::vector<int> domain = domains(system, plan_.reach);
+    std::vector<int> viewOfDomain(domain.size(), -1);
+    HostShape shape;
+    std::size_t views = 0;
+    for (int local = 0; local < static_cast<int>(domain.size()); ++local) {
+      const int mine = domain[static_cast<std::size_t>(system.position(system.gpuOfRank(local)))];
+      int& view = viewOfDomain[static_cast<std::size_t>(mine)];
+      if (view < 0) {
+        HostPaths paths = pathsOfDomain(system, domain, mine, jobRanks, plan_.reach, decisions_);
+        const HostGraphs* graphs =
+            searched != nullptr && views < searched->size() ? &(*searched)[views] : nullptr;
+        ++views;
+        view = addView(described.description, std::move(paths), graphs);
+      }
+      shape.viewOfLocal.push_back(view);
+    }
+    job_.shapes.push_back(std::move(shape));
+    return static_cast<int>(job_.shapes.size()) - 1;
+  }
+
+ private:
+  int addView(std::shared_ptr<const Document> description, HostPaths paths, const HostGraphs* searched) {
+    auto host = std::make_unique<HostPlan>();
+    host->description = std::move(description);
+    host->paths = std::move(paths);
+    const HostBandwidth bandwidth = bandwidthOf(host->system(), host->paths.paths);
+    host->maxBandwidth = bandwidth.max;
+    host->totalBandwidth = bandwidth.total;
+    if (searched != nullptr) {
+      checkFit(*searched, host->system());
+      host->graphs = *searched;
+    } else {
+      const Locality locality(host->system(), host->paths.paths);
+      HostChannels channels(host->system(), host->paths.paths, locality, channelOptions_);
+      host->graphs = computeGraphs(channels, graphs_);
+    }
+    job_.views.push_back({&host->system(), &host->paths.paths, &host->graphs});
+    plan_.hostPlans.push_back(std::move(host));
+    return static_cast<int>(plan_.hostPlans.size()) - 1;
+  }
+
+  Plan& plan_;
+  Job& job_;
+  ChannelOptions channelOptions_;
+  GraphOptions graphs_;
+  bool decisions_;
+};
+
+HostGroup describeGroup(const HostRequest& request, const System& system, int firstHost) {
+  HostGroup group{request.topology->file(), request.gpus, request.count, firstHost, {}};
+  for (int rank = 0; rank < system.count(NodeType::kGpu); ++rank)
+    group.devices.push_back(system.gpu(system.gpuOfRank(rank)).dev);
+  return group;
+}
+
+int countRanks(const PlanRequest& request, const std::vector<Host>& hosts) {
+  std::int64_t ranks = 0;
+  for (std::size_t i = 0; i < hosts.size(); ++i)
+    ranks += std::int64_t{request.hosts[i].count} * hosts[i].ranks;
+  if (ranks > kMaxRanks)
+    throw Error(ResultCode::kInvalidArgument, "a job of {} ranks: at most {} can be planned", ranks,
+                kMaxRanks);
+  return static_cast<int>(ranks);
+}
+
+}  // namespace
+
+PlanRequest identicalHosts(Document topology, int count) {
+  PlanRequest request;
+  request.hosts.push_back({std::make_shared<const Document>(std::move(topology)), {}, count});
+  return request;
+}
+
+Plan planJob(const PlanRequest& request, const Settings& settings) {
+  if (request.hosts.empty()) throw Error(ResultCode::kInvalidArgument, "a job without hosts");
+  Plan plan;
+  plan.hostsListed = request.hostsListed;
+  plan.fused = request.fuse;
+  plan.offered = request.offered;
+  for (const SettingSpec& s : settingSpecs())
+    if (settings.isSet(s.id) && s.kind != SettingKind::kSecret)
+      plan.settings.emplace_back(s.name, settings.text(s.id));
+  plan.reach = ReachOptions::from(settings);
+
+  std::vector<Host> hosts;
+  for (const HostRequest& host : request.hosts) hosts.push_back(readHost(host, request));
+  const int ranks = countRanks(request, hosts);
+  Job job;
+  ShapePlanner shapes(plan, job, request, settings);
+  for (std::size_t i = 0; i < hosts.size(); ++i) {
+    const HostRequest& asked = request.hosts[i];
+    plan.groups.push_back(describeGroup(asked, hosts[i].system, job.hosts()));
+    // The same description again.
+    std::size_t same = 0;
+    while (request.hosts[same].topology != asked.topology || request.hosts[same].gpus != asked.gpus) ++same;
+    const int shape = same < i ? job.shapeOfHost[static_cast<std::size_t>(plan.groups[same].firstHost)]
+                               : shapes.shapeOf(hosts[i], ranks, asked.searched.get());
+    job.shapeOfHost.insert(job.shapeOfHost.end(), static_cast<std::size_t>(asked.count), shape);
+  }
+  if (!request.hostOfRank.empty())
+    job.place(request.hostOfRank);
+  else if (request.placement == Placement::kRoundRobin)
+    job.placeRoundRobin();
+  else
+    job.placeInBlocks();
+  ConnectOptions connectOptions = ConnectOptions::from(settings);
+  connectOptions.rules = request.rules;
+  plan.connections = connect(std::move(job), connectOptions);
+  const TuningOptions tuning = TuningOptions::from(settings);
+  for (std::size_t view = 0; view < plan.hostPlans.size(); ++view)
+    plan.tuning.push_back(computeTuning(tuningInput(plan.connections, static_cast<int>(view)), tuning));
+  const HostPlan& first = plan.hostOf(0);
+  plan.allNvlink = worstType(first.system(), first.paths.paths, NodeType::kGpu) < PathType::kPix;
+  return plan;
+}
+
+std::vector<HostGraphs> searchHost(const PlanRequest& request, const HostRequest& host, int ranks,
+                                   const Settings& settings) {
+  Plan plan;
+  plan.reach = ReachOptions::from(settings);
+  Job job;
+  PlanRequest brief = request;
+  brief.decisions = false;
+  ShapePlanner(plan, job, brief, settings).shapeOf(readHost(host, request), ranks, nullptr);
+  std::vector<HostGraphs> graphs;
+  for (const auto& view : plan.hostPlans) graphs.push_back(view->graphs);
+  return graphs;
+}
+
+}  // namespace xylem

@@ -1,0 +1,97 @@
+#include <fmt/format.h>
+
+#include "planner/search/graph_file.h"
+#include "planner/topology/xml_document.h"
+
+namespace xylem {
+namespace {
+
+// NCCL's order, which is not that of computing them.
+constexpr GraphKind kOrder[] = {GraphKind::kRing, GraphKind::kTree, GraphKind::kCollnetDirect,
+                                GraphKind::kCollnetChain, GraphKind::kNvls};
+
+// What a graph is asked to be, which NCCL writes of those it does not compute.
+Pattern requestedPattern(GraphKind kind) {
+  constexpr ByGraphKind<Pattern> kPatterns = {Pattern::kRing, Pattern::kBalancedTree, Pattern::kTree,
+                                              Pattern::kCollnetDirect, Pattern::kNvls};
+  return kPatterns[kind];
+}
+
+class Writer {
+ public:
+  Writer(Document& document, const System& system)
+      : document_(document), system_(system), hasNets_(system.count(NodeType::kNet) > 0) {}
+
+  void add(GraphKind kind, const ChannelGraph& graph) {
+    const bool computed = graph.gpuCount > 0;
+    const ElementId element = document_.add(document_.root(), "graph");
+    const auto set = [&](const char* name, const auto& value) {
+      document_.set(element, name, fmt::format("{}", value));
+    };
+    const auto setNumber = [&](const char* name, double value) {
+      document_.set(element, name, fmt::format("{:g}", value));
+    };
+    set("id", graphId(kind));
+    set("pattern", static_cast<int>(computed ? graph.pattern : requestedPattern(kind)));
+    set("crossnic", graph.crossNic);
+    set("nchannels", graph.nChannels);
+    setNumber("speedintra", graph.bwIntra);
+    setNumber("speedinter", graph.bwInter);
+    setNumber("latencyinter", graph.latencyInter);
+    set("typeintra", typeText(kind, graph.typeIntra));
+    set("typeinter", typeText(kind, graph.typeInter));
+    set("samechannels", graph.sameChannels ? 1 : 0);
+    // Of a channel of the NVLS graph only its head means anything.
+    const int gpus = kind == GraphKind::kNvls ? 1 : graph.gpuCount;
+    for (int c = 0; c < graph.nChannels; ++c) addChannel(element, graph, c, gpus);
+  }
+
+ private:
+  void addChannel(ElementId graphElement, const ChannelGraph& graph, int c, int gpus) {
+    const ElementId channel = document_.add(graphElement, "channel");
+    const auto add = [&](const char* name, std::uint64_t id) {
+      document_.set(document_.add(channel, name), "dev", deviceText(id));
+    };
+    if (hasNets_) add("net", netId(graph.startNet(c)));
+    for (int i = 0; i < gpus; ++i)
+      add("gpu", gpuFileId(system_, system_.node(NodeType::kGpu, graph.gpu(c, i))));
+    if (hasNets_) add("net", netId(graph.endNet(c)));
+  }
+
+  std::uint64_t netId(int net) const {
+    return net < 0 ? 0 : system_[system_.node(NodeType::kNet, net)].key.value;
+  }
+
+  static const char* typeText(GraphKind kind, PathType type) {
+    if (type > PathType::kSys)
+      throw Error(ResultCode::kInvalidUsage,
+                  "the {} graph uses paths of type {}: graph files have no word for it", name(kind),
+                  name(type));
+    return name(type);
+  }
+
+  Document& document_;
+  const System& system_;
+  bool hasNets_;
+};
+
+}  // namespace
+
+std::string writeGraphFile(const HostGraphs& graphs, const System& system) {
+  Document document("(graphs)", 0, "graphs");
+  Writer writer(document, system);
+  for (const GraphKind kind : kOrder) writer.add(kind, graphs[kind]);
+  if (document.size() > kMaxGraphFileElements)
+    throw Error(ResultCode::kInvalidUsage,
+                "the graphs of {} GPUs make a file of {} elements: a graph file has at most {}",
+                system.count(NodeType::kGpu), document.size(), kMaxGraphFileElements);
+  return writeXmlDocument(document);
+}
+
+std::string deviceText(std::uint64_t id) { return id == 0 ? "0" : fmt::format("{:#x}", id); }
+
+std::uint64_t gpuFileId(const System& system, NodeId gpu) {
+  return NodeKey::of(system[gpu].key.system(), static_cast<std::uint64_t>(system.gpu(gpu).dev)).value;
+}
+
+}  // namespace xylem

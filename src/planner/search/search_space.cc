@@ -1,0 +1,217 @@
+#include "planner/search/search_space.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <map>
+
+#include "core/error.h"
+
+namespace xylem {
+namespace {
+
+// GPUs below this compute capability spend an eighth of what they receive on the way back (acknowledgements).
+constexpr int kFreeAcknowledgementSm = 80;
+// Only the first NETs are considered by distance.
+constexpr int kMaxNetsByDistance = 64;
+// Of most routes; room for so many steps is made in advance.
+constexpr std::size_t kStepsPerRoute = 2;
+// Bandwidths in ranking keys take 16 bits.
+constexpr float kMaxKeyBandwidth = 65535.0f;
+
+}  // namespace
+
+SearchSpace::SearchSpace(const System& system, const PathTable& paths, const Locality& locality)
+    : system_(system),
+      paths_(paths),
+      locality_(locality),
+      gpuCount_(system.count(NodeType::kGpu)),
+      netCount_(system.count(NodeType::kNet)),
+      free_(system.links()) {
+  if (system.hasNvs()) nvs_ = system.node(NodeType::kNvs, 0);
+  const auto gpus = system.nodes(NodeType::kGpu);
+  const auto nets = system.nodes(NodeType::kNet);
+  const auto endpoints = static_cast<std::size_t>(gpuCount_ + 2 * netCount_ + (hasNvs() ? 2 : 0));
+  routes_.reserve(static_cast<std::size_t>(gpuCount_) * endpoints);
+  steps_.reserve(kStepsPerRoute * routes_.capacity());
+  for (NodeId a : gpus)
+    for (NodeId b : gpus) addRoute(a, b);
+  gpuToNet_ = routes_.size();
+  for (NodeId gpu : gpus)
+    for (NodeId net : nets) addRoute(gpu, net);
+  netToGpu_ = routes_.size();
+  for (NodeId net : nets)
+    for (NodeId gpu : gpus) addRoute(net, gpu);
+  nvsToGpu_ = routes_.size();
+  if (hasNvs())
+    for (NodeId gpu : gpus) addRoute(nvs_, gpu);
+  gpuToNvs_ = routes_.size();
+  if (hasNvs())
+    for (NodeId gpu : gpus) addRoute(gpu, nvs_);
+  for (int gpu = 0; gpu < gpuCount_; ++gpu) gpuWeight_.push_back(hashWeight(static_cast<std::uint64_t>(gpu)));
+  rankGpus();
+  rankNets();
+}
+
+// What walking a link takes: from the link, and for some nodes from the way back.
+void SearchSpace::addSteps(const Link& link, LinkId id, bool fromGpu, bool widePci) {
+  const bool pci = widePci && link.type == LinkType::kPci;
+  steps_.push_back({id, pci ? Share::kPci : Share::kWhole});
+  const NodeType to = system_.type(link.to);
+  const bool acknowledged =
+      !fromGpu && to == NodeType::kGpu && system_.gpu(link.to).sm < kFreeAcknowledgementSm;
+  const bool power =
+      link.type == LinkType::kNvl && to == NodeType::kCpu && system_.cpu(link.to).arch == CpuArch::kPower;
+  if (!acknowledged && !power) return;
+  const LinkId reverse = system_.findLink(link.to, link.from, link.type);
+  if (reverse == kNoLink)
+    throw Error(ResultCode::kInvalidArgument,
+                "the {} link {} -> {} has no counterpart in the other direction", name(link.type),
+                system_.name(link.from), system_.name(link.to));
+  steps_.back().withNext = true;
+  steps_.push_back({reverse, power ? Share::kWhole : pci ? Share::kPciEighth : Share::kWholeEighth});
+}
+
+void SearchSpace::addRoute(NodeId from, NodeId to) {
+  const Path& path = paths_.path(from, to);
+  const auto links = paths_.links(path);
+  const bool fromGpu = system_.type(from) == NodeType::kGpu;
+  const auto intoIntel = [&](LinkId id) {
+    const NodeId node = system_.link(id).to;
+    return system_.type(node) == NodeType::kCpu && system_.cpu(node).is(CpuArch::kX86, CpuVendor::kIntel);
+  };
+  Route route;
+  route.firstStep = static_cast<std::int32_t>(steps_.size());
+  route.hops = static_cast<std::int16_t>(path.hops);
+  route.type = path.type;
+  route.reverseType = paths_.path(to, from).type;
+  route.intra = system_.type(from) != NodeType::kNet && system_.type(to) != NodeType::kNet;
+  route.bandwidth = path.bandwidth;
+  const bool widePci =
+      path.type == PathType::kPhb && fromGpu && std::any_of(links.begin(), links.end(), intoIntel);
+  for (LinkId id : links) addSteps(system_.link(id), id, fromGpu, widePci);
+  route.steps = static_cast<std::int16_t>(static_cast<std::int32_t>(steps_.size()) - route.firstStep);
+  route.id = static_cast<std::int32_t>(routes_.size());
+  const auto steps = stepsOf(route);
+  unsigned shares = 0;
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    shares |= bit(steps[i].share);
+    for (std::size_t j = 0; j < i; ++j) route.repeats |= steps[i].link == steps[j].link;
+  }
+  (route.intra ? intraShares_ : interShares_) |= shares;
+  routes_.push_back(route);
+}
+
+void SearchSpace::takeNetBandwidth(int net, float amount) {
+  for (int other : portNets_[static_cast<std::size_t>(port_[static_cast<std::size_t>(net)])]) {
+    const auto i = static_cast<std::size_t>(other);
+    const std::uint32_t before = std::bit_cast<std::uint32_t>(netBandwidth_[i]);
+    netBandwidth_[i] -= amount;
+    netHash_ += (std::uint64_t{std::bit_cast<std::uint32_t>(netBandwidth_[i])} - before) * netWeight_[i];
+  }
+}
+
+int SearchSpace::freePciBandwidth(int gpu) const {
+  const auto [out, back] = gpuPci_[static_cast<std::size_t>(gpu)];
+  if (out == kNoLink) return -1;
+  return free_.wholeOfNarrower(out, back, static_cast<int>(kMaxKeyBandwidth) - 1);
+}
+
+void SearchSpace::rankGpus() {
+  const auto count = static_cast<std::size_t>(gpuCount_);
+  gpusByPath_.resize(count);
+  pathKey_.resize(count * count);
+  for (int a = 0; a < gpuCount_; ++a) {
+    auto& ranked = gpusByPath_[static_cast<std::size_t>(a)];
+    ranked.reserve(count);
+    for (int i = 1; i < gpuCount_; ++i) {
+      const int b = (a + i) % gpuCount_;
+      const Route& route = gpuToGpu(a, b);
+      if (route.hops == 0) continue;
+      // Smaller is better: bandwidth descending, then hops ascending.
+      const auto bandwidth = static_cast<std::uint32_t>(std::min(route.bandwidth, kMaxKeyBandwidth));
+      pathKey_[at(a, gpuCount_, b)] = ((65535u - bandwidth) << 16) | static_cast<std::uint16_t>(route.hops);
+      ranked.push_back(b);
+    }
+    const auto better = [&](int x, int y) { return pathKey(a, x) < pathKey(a, y); };
+    if (!std::is_sorted(ranked.begin(), ranked.end(), better))  // GPUs that are alike are
+      std::stable_sort(ranked.begin(), ranked.end(), better);
+    alikeFrom_.push_back(ranked.empty() || pathKey(a, ranked.front()) == pathKey(a, ranked.back()) ? 1 : 0);
+    const NodeId node = system_.node(NodeType::kGpu, a);
+    std::pair<LinkId, LinkId> pci{kNoLink, kNoLink};
+    for (const Link& link : system_.links(node)) {
+      if (link.type != LinkType::kPci) continue;
+      const LinkId out = system_.findLink(node, link.to, LinkType::kPci);
+      for (LinkId back = system_.firstLink(link.to); back < system_.firstLink(link.to + 1); ++back) {
+        if (system_.link(back).to != node || pci.first != kNoLink) continue;
+        pci = {out, back};
+      }
+      break;
+    }
+    gpuPci_.push_back(pci);
+  }
+}
+
+void SearchSpace::rankNets() {
+  std::map<std::pair<std::uint64_t, int>, int> ports;
+  portNets_.resize(static_cast<std::size_t>(netCount_));
+  for (int n = 0; n < netCount_; ++n) {
+    const NodeId node = system_.node(NodeType::kNet, n);
+    const Net& net = system_.net(node);
+    netBandwidth_.push_back(net.bandwidth);
+    uniformLatency_ &= net.latency == system_.net(system_.node(NodeType::kNet, 0)).latency;
+    netWeight_.push_back(hashWeight(system_.links().size() + static_cast<std::size_t>(n)));
+    port_.push_back(ports.emplace(std::pair{net.asic, net.port}, n).first->second);
+    portNets_[static_cast<std::size_t>(port_.back())].push_back(n);
+    const NodeId local = locality_.localGpu(node);
+    localGpu_.push_back(local == kNoNode ? -1 : system_.position(local));
+
+    float best = 0;
+    int hops = std::numeric_limits<int>::max();
+    for (int g = 0; g < gpuCount_; ++g) {
+      const Route& route = netToGpu(n, g);
+      const auto bandwidth = static_cast<std::uint64_t>(std::min(route.bandwidth, kMaxKeyBandwidth));
+      netKey_.push_back(((65535 - bandwidth) << 32) + (std::uint64_t{65535} << 16) +
+                        static_cast<std::uint16_t>(route.hops));
+      if (route.bandwidth > best) {
+        best = route.bandwidth;
+        hops = route.hops;
+      } else if (route.bandwidth == best && route.hops > 0 && route.hops < hops) {
+        hops = route.hops;
+      }
+    }
+    std::vector<int> nearest;
+    for (int g = 0; g < gpuCount_; ++g)
+      if (netToGpu(n, g).bandwidth == best && netToGpu(n, g).hops == hops) nearest.push_back(g);
+    nearestGpus_.push_back(std::move(nearest));
+    nearestBandwidth_.push_back(best);
+  }
+  const std::size_t lists = (static_cast<std::size_t>(gpuCount_) + 1) * kPathTypes;
+  netsWithin_.resize(lists);
+  netsWithinMade_.resize(lists);
+}
+
+std::span<const int> SearchSpace::netsWithin(int gpu, PathType type) const {
+  const std::size_t slot = at(gpu + 1, kPathTypes, static_cast<int>(type));
+  std::vector<int>& list = netsWithin_[slot];
+  if (netsWithinMade_[slot] != 0) return list;
+  netsWithinMade_[slot] = 1;
+  std::vector<bool> listed(static_cast<std::size_t>(netCount_), false);
+  const auto append = [&](int net) {
+    if (listed[static_cast<std::size_t>(net)]) return;
+    listed[static_cast<std::size_t>(net)] = true;
+    list.push_back(net);
+  };
+  const int first = gpu < 0 ? 0 : gpu;
+  const int last = gpu < 0 ? gpuCount_ : gpu + 1;
+  for (int g = first; g < last; ++g)
+    for (NodeId net : locality_.localNets(system_.node(NodeType::kGpu, g))) append(system_.position(net));
+  for (int t = 0; t <= static_cast<int>(type); ++t)
+    for (int g = first; g < last; ++g)
+      for (int net = 0; net < std::min(netCount_, kMaxNetsByDistance); ++net)
+        if (gpuToNet(g, net).type == static_cast<PathType>(t)) append(net);
+  return list;
+}
+
+}  // namespace xylem

@@ -1,0 +1,69 @@
+#pragma once
+// Every speed and bandwidth the machine's graph is built from, in GB/s (1e9 bytes per second) unless said
+// otherwise. Origin: the constants of NCCL 2.25.1's topology stage; they are fitted values, so they are data
+// and not derived.
+
+#include <string_view>
+
+#include "planner/topology/system.h"
+
+namespace xylem {
+
+// Between things in the same place.
+constexpr float kLocalBandwidth = 5000.0f;
+
+// One NVLink of a GPU of this compute capability.
+constexpr float nvlinkBandwidth(int sm) {
+  if (sm >= 100) return 40.0f;
+  if (sm >= 90) return 20.6f;
+  if (sm == 86) return 12.0f;
+  if (sm >= 70) return 20.0f;
+  if (sm >= 60) return 18.0f;
+  return 20.0f;
+}
+
+// Between two CPUs (NUMA nodes) of one host; `cpu` is the one the link leaves.
+constexpr float interCpuBandwidth(CpuArch arch, CpuVendor vendor, int model) {
+  switch (arch) {
+    case CpuArch::kPower:
+      return 32.0f;
+    case CpuArch::kArm:
+      return 6.0f;
+    case CpuArch::kX86:
+      break;
+    default:
+      return kLocalBandwidth;
+  }
+  switch (vendor) {
+    case CpuVendor::kIntel:
+      return model == kCpuModelIntelSkl ? 10.0f : 6.0f;
+    case CpuVendor::kAmd:
+      return 16.0f;
+    case CpuVendor::kZhaoxin:
+      return model == kCpuModelYongfeng ? 9.0f : 6.0f;
+    default:
+      return kLocalBandwidth;
+  }
+}
+
+// A PCI lane by the text of `link_speed` (matched as a prefix, in this order), in units of 100 Mb/s.
+struct PciLaneSpeed {
+  std::string_view prefix;
+  int speed;
+};
+constexpr PciLaneSpeed kPciLaneSpeeds[] = {
+    {"2.5 GT/s", 15},        {"5 GT/s", 30},          {"8 GT/s", 60},          {"16 GT/s", 120},
+    {"32 GT/s", 240},        {"2.5 GT/s PCIe", 15},   {"5.0 GT/s PCIe", 30},   {"8.0 GT/s PCIe", 60},
+    {"16.0 GT/s PCIe", 120}, {"32.0 GT/s PCIe", 240}, {"64.0 GT/s PCIe", 480},
+};
+constexpr int kPciLaneSpeedDefault = 60;
+constexpr int kPciLanesDefault = 16;
+constexpr double kPciLaneUnitsPerGBps = 80.0;
+
+// Network devices: speed in Mb/s when the description has none, and Mb/s per GB/s.
+constexpr int kNetSpeedDefault = 10000;
+constexpr double kNetMbpsPerGBps = 8000.0;
+// c2c `bw` is in MB/s.
+constexpr double kC2cMBpsPerGBps = 1000.0;
+
+}  // namespace xylem

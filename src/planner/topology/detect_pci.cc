@@ -1,0 +1,155 @@
+#include "planner/topology/detect_pci.h"
+
+#include <algorithm>
+#include <cctype>
+#include <cstdlib>
+#include <limits>
+
+#include "planner/topology/detect_files.h"
+
+namespace xylem {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kBridgeClass = "0x060400";
+constexpr const char* kBroadcomVendor = "0x1000";
+constexpr std::size_t kBusIdLength = 12;
+
+// GT/s of "16.0 GT/s PCIe"; what does not start with a number ("Unknown speed") limits nothing.
+float speedOf(const std::string& text) {
+  char* end = nullptr;
+  const float speed = std::strtof(text.c_str(), &end);
+  return end == text.c_str() ? std::numeric_limits<float>::infinity() : speed;
+}
+
+// The slower of the device and the port it is plugged into.
+std::string linkSpeed(const fs::path& device) {
+  const std::string own = readLine(device / "max_link_speed");
+  const std::string port = readLine(device.parent_path() / "max_link_speed");
+  return speedOf(port) < speedOf(own) ? port : own;
+}
+
+// Lanes; 0 (also where a file is missing) makes the engine assume 16, as in NCCL.
+int linkWidth(const fs::path& device) {
+  return std::min(parseInt(readLine(device / "max_link_width"), 0),
+                  parseInt(readLine(device.parent_path() / "max_link_width"), 0));
+}
+
+}  // namespace
+
+bool isBusId(std::string_view text) {
+  constexpr std::string_view kForm = "hhhh:hh:hh.h";
+  static_assert(kForm.size() == kBusIdLength);
+  if (text.size() != kForm.size()) return false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const bool fits =
+        kForm[i] == 'h' ? std::isxdigit(static_cast<unsigned char>(text[i])) != 0 : text[i] == kForm[i];
+    if (!fits) return false;
+  }
+  return true;
+}
+
+PciTree::PciTree(Document& document, CpuElements& cpus, std::filesystem::path root)
+    : document_(document), cpus_(cpus), root_(std::move(root)) {
+  std::vector<ElementId> open = {document_.root()};
+  while (!open.empty()) {
+    const ElementId id = open.back();
+    open.pop_back();
+    const Element& element = document_[id];
+    const std::string* busId = document_.attribute(id, "busid");
+    if (element.name == "pci" && busId != nullptr) known_.emplace(*busId, id);
+    open.insert(open.end(), element.children.rbegin(), element.children.rend());
+  }
+}
+
+ElementId PciTree::find(const std::string& busId) const {
+  const auto found = known_.find(busId);
+  return found == known_.end() ? kNoElement : found->second;
+}
+
+fs::path PciTree::folderOf(const std::string& busId) const {
+  return realPath(root_ / "sys/bus/pci/devices" / busId);
+}
+
+std::string PciTree::classOf(const std::string& busId) const {
+  const fs::path device = folderOf(busId);
+  return device.empty() ? std::string() : readLine(device / "class");
+}
+
+ElementId PciTree::attach(const std::string& busId, const std::string& fallbackClass) {
+  const ElementId pci = place(busId);
+  complete(pci, busId, fallbackClass);
+  return pci;
+}
+
+// First the way up, then what the elements say: a switch's direct lanes stand after the first device below
+// it.
+ElementId PciTree::place(const std::string& busId) {
+  if (const ElementId known = find(busId); known != kNoElement) return known;
+  const fs::path device = folderOf(busId);
+  return insert(device.empty() ? cpus_.of(-1) : placeParent(device), busId);
+}
+
+// A device below a switch has two bridges above it: the switch's downstream port and the switch itself.
+ElementId PciTree::placeParent(const fs::path& device) {
+  const std::string port = device.parent_path().filename().string();
+  const std::string upstream = device.parent_path().parent_path().filename().string();
+  if (isBusId(port) && isBusId(upstream)) return place(upstream);
+  return cpus_.of(parseInt(readLine(device / "numa_node"), -1));
+}
+
+ElementId PciTree::insert(ElementId parent, const std::string& busId) {
+  const std::vector<ElementId>& siblings = document_[parent].children;
+  const auto isLater = [&](ElementId sibling) {
+    const std::string* other = document_.attribute(sibling, "busid");
+    return other != nullptr && *other > busId;
+  };
+  // Most come in ascending order: behind the newest, if that stands last, there is nothing to look for.
+  const bool ascending = !siblings.empty() && siblings.back() == newest_ && !isLater(newest_);
+  const auto later = ascending ? siblings.end() : std::find_if(siblings.begin(), siblings.end(), isLater);
+  const ElementId pci = document_.add(parent, "pci", 0, static_cast<std::size_t>(later - siblings.begin()));
+  newest_ = pci;
+  document_.set(pci, "busid", busId);
+  known_.emplace(busId, pci);
+  return pci;
+}
+
+// Once per element, with all above it: a file may have described any part of the way up.
+void PciTree::complete(ElementId pci, std::string busId, const std::string& fallbackClass) {
+  if (!complete_.insert(pci).second) return;
+  describe(pci, folderOf(busId), fallbackClass);
+  addSwitchLinks(pci, busId);
+  const ElementId parent = document_[pci].parent;
+  if (document_[parent].name == "cpu") cpus_.complete(parent);
+  const std::string* above = document_.attribute(parent, "busid");
+  if (document_[parent].name == "pci" && above != nullptr) complete(parent, *above, kBridgeClass);
+}
+
+void PciTree::describe(ElementId pci, const fs::path& device, const std::string& fallbackClass) {
+  const auto read = [&](const char* file) {
+    return device.empty() ? std::string() : readLine(device / file);
+  };
+  if (const std::string deviceClass = read("class"); !deviceClass.empty())
+    document_.set(pci, "class", deviceClass);
+  else
+    document_.setIfAbsent(pci, "class", fallbackClass);
+  for (const char* name : {"vendor", "device", "subsystem_vendor", "subsystem_device"})
+    if (const std::string value = read(name); !value.empty()) document_.setIfAbsent(pci, name, value);
+  document_.setIfAbsent(pci, "link_speed", device.empty() ? "" : linkSpeed(device));
+  document_.setIfAbsent(pci, "link_width", device.empty() ? "" : std::to_string(linkWidth(device)));
+}
+
+// Broadcom switches tell which other switches they have a direct lane to.
+void PciTree::addSwitchLinks(ElementId pci, const std::string& busId) {
+  const std::string* vendor = document_.attribute(pci, "vendor");
+  if (vendor == nullptr || *vendor != kBroadcomVendor) return;
+  for (const std::string& peer :
+       listFolder(root_ / "sys/kernel/pci_switch_link/virtual_switch_links" / busId)) {
+    if (!isBusId(peer) || folderOf(peer).empty()) continue;
+    if (document_.child(pci, "pcilink", "target", peer) == kNoElement)
+      document_.set(document_.add(pci, "pcilink"), "target", peer);
+  }
+}
+
+}  // namespace xylem

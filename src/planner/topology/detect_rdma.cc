@@ -1,0 +1,154 @@
+#include "planner/topology/detect_rdma.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <map>
+#include <sstream>
+#include <utility>
+
+#include "planner/topology/detect_files.h"
+
+namespace xylem {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Queue pairs of the cards in use today. The kernel does not publish a device's own limit, and nothing in a
+// plan depends on it.
+constexpr int kQueuePairs = 131072;
+constexpr float kMbpsPerGbps = 1000.0f;
+// Of a port: "4: ACTIVE".
+constexpr int kActive = 4;
+// The first Linux with DMA-BUF for RDMA.
+constexpr std::pair<int, int> kDmaBufLinux = {5, 12};
+
+// "rdma10" after "rdma9".
+bool naturallyBefore(const std::string& a, const std::string& b) {
+  const auto split = [](const std::string& name) {
+    const std::size_t digits = name.find_last_not_of("0123456789") + 1;
+    return std::pair(name.substr(0, digits), parseInt("1" + name.substr(digits), 0));
+  };
+  return split(a) != split(b) ? split(a) < split(b) : a < b;
+}
+
+// "b859:9f03:00d4:1020" is in network order; NCCL prints its bytes as a number of the (little-endian) CPU.
+std::uint64_t readGuid(const fs::path& file) {
+  std::string digits = readLine(file);
+  std::erase(digits, ':');
+  const std::uint64_t network = std::strtoull(digits.c_str(), nullptr, 16);
+  std::uint64_t guid = 0;
+  for (int byte = 0; byte < 8; ++byte) guid = guid << 8 | (network >> (8 * byte) & 0xff);
+  return guid;
+}
+
+// Mb/s of "200 Gb/sec (4X HDR)".
+int readRate(const fs::path& file) {
+  return static_cast<int>(std::lround(std::strtof(readLine(file).c_str(), nullptr) * kMbpsPerGbps));
+}
+
+// Empty where the device is not on a PCI bus.
+std::string functionOf(const fs::path& folder) {
+  const fs::path device = realPath(folder / "device");
+  if (device.empty() || realPath(device / "subsystem").filename() != "pci") return "";
+  const std::string busId = device.filename().string();
+  return isBusId(busId) ? busId : "";
+}
+
+// The card's first function.
+std::string cardOf(std::string busId, bool mergeFunctions) {
+  if (busId.empty()) return busId;
+  busId.back() = '0';
+  if (mergeFunctions) busId.replace(busId.size() - 4, 2, "00");
+  return busId;
+}
+
+}  // namespace
+
+// The order of devices is that of their verbs interfaces; a device without one cannot be used by programs. On
+// this machine it also has to be given to us: containers see all devices in sysfs, and may open some.
+std::vector<VerbsInterface> verbsInterfaces(const fs::path& root) {
+  const fs::path folder = root / "sys/class/infiniband_verbs";
+  std::vector<std::string> names = listFolder(folder);
+  std::erase_if(names, [](const std::string& name) { return !name.starts_with("uverbs"); });
+  std::sort(names.begin(), names.end(), naturallyBefore);
+  std::vector<VerbsInterface> interfaces;
+  for (const std::string& name : names) {
+    const fs::path node = fs::path("/dev/infiniband") / name;
+    if (root == "/" && ::access(node.c_str(), R_OK | W_OK) != 0) continue;
+    if (std::string device = readLine(folder / name / "ibdev"); !device.empty())
+      interfaces.push_back({name, std::move(device)});
+  }
+  return interfaces;
+}
+
+bool hcaMatches(const std::string& list, const std::string& name, int port) {
+  std::string_view text = list;
+  const bool exclude = text.starts_with('^');
+  if (exclude) text.remove_prefix(1);
+  const bool exact = text.starts_with('=');
+  if (exact) text.remove_prefix(1);
+  if (text.empty()) return true;
+  bool found = false;
+  std::istringstream items{std::string(text)};
+  for (std::string item; std::getline(items, item, ',');) {
+    const std::size_t colon = item.find(':');
+    const std::string wanted = item.substr(0, colon);
+    const bool samePort = colon == std::string::npos || parseInt(item.substr(colon + 1), -1) == port;
+    const bool sameName = exact ? name == wanted : name.starts_with(wanted);
+    found = found || (!item.empty() && sameName && samePort);
+  }
+  return found != exclude;
+}
+
+std::vector<NetDevice> rdmaDevices(const fs::path& root, const RdmaOptions& options) {
+  std::vector<NetDevice> devices;
+  if (options.disable) return devices;
+  const bool gdr = supportsGpuMemory(root);
+  std::map<std::string, int> portsOfCard;  // so far
+  for (const VerbsInterface& verbs : verbsInterfaces(root)) {
+    const std::string& name = verbs.device;
+    const fs::path folder = root / "sys/class/infiniband" / name;
+    const std::string function = functionOf(folder);
+    const std::string card = cardOf(function, options.mergeFunctions);
+    std::vector<std::string> ports = listFolder(folder / "ports");
+    std::sort(ports.begin(), ports.end(), naturallyBefore);
+    for (const std::string& number : ports) {
+      const fs::path port = folder / "ports" / number;
+      const int index = parseInt(number, 0);
+      if (parseInt(readLine(port / "state"), 0) != kActive || !hcaMatches(options.hca, name, index)) continue;
+      NetDevice device;
+      device.name = name;
+      device.busId = card;
+      device.functionBusId = function;
+      device.speed = readRate(port / "rate");
+      // Cards of today number the port of every function 1; the card's own numbers follow from their order.
+      device.port = index + portsOfCard[card];
+      device.guid = readGuid(folder / "sys_image_guid");
+      device.maxConnections = kQueuePairs;
+      device.gdr = gdr;
+      devices.push_back(std::move(device));
+      if (!card.empty()) ++portsOfCard[card];
+    }
+  }
+  return devices;
+}
+
+bool supportsGpuMemory(const fs::path& root) {
+  for (const char* module :
+       {"sys/kernel/mm/memory_peers/nv_mem/version", "sys/kernel/mm/memory_peers/nv_mem_nc/version",
+        "sys/module/nvidia_peermem/version"})
+    if (std::error_code error; fs::exists(root / module, error)) return true;
+  std::istringstream release(readLine(root / "proc/sys/kernel/osrelease"));
+  int major = 0;
+  int minor = 0;
+  char dot = 0;
+  release >> major >> dot >> minor;
+  const bool openModules =
+      readLine(root / "proc/driver/nvidia/version").find("Open Kernel Module") != std::string::npos;
+  return openModules && std::pair(major, minor) >= kDmaBufLinux;
+}
+
+}  // namespace xylem

@@ -1,0 +1,40 @@
+#pragma once
+// RDMA devices (InfiniBand, RoCE, EFA) of a machine from sysfs, as NCCL's InfiniBand transport describes
+// them: one network device per active port.
+//
+//   for (const NetDevice& port : rdmaDevices("/", {})) ... port.name, port.speed ...
+//
+// The ports of a card that shows itself as several PCI functions (0000:3b:00.0, 0000:3b:00.1) count as ports
+// of its first function, and so do its virtual functions (0000:3b:00.5, 0000:3b:01.2).
+
+#include <filesystem>
+#include <string>
+
+#include "planner/topology/detect_net_device.h"
+
+namespace xylem {
+
+struct RdmaOptions {
+  bool disable = false;        // NCCL_IB_DISABLE
+  std::string hca;             // NCCL_IB_HCA: "mlx5" prefix, "=mlx5_0:1" exact, "^mlx5_3" all but these
+  bool mergeFunctions = true;  // NCCL_IB_MERGE_VFS
+};
+
+struct VerbsInterface {
+  std::string name;    // uverbs0
+  std::string device;  // mlx5_0
+};
+
+// Those that programs may open, in the order in which the kernel found the devices.
+std::vector<VerbsInterface> verbsInterfaces(const std::filesystem::path& root);
+
+std::vector<NetDevice> rdmaDevices(const std::filesystem::path& root, const RdmaOptions& options);
+
+// Whether `list` (NCCL_IB_HCA) selects a port of a device. An empty list selects all.
+bool hcaMatches(const std::string& list, const std::string& name, int port);
+
+// Whether a card can be given GPU memory: NVIDIA's peer memory module is loaded, or the open kernel modules
+// run on Linux 5.12 or later (DMA-BUF).
+bool supportsGpuMemory(const std::filesystem::path& root);
+
+}  // namespace xylem

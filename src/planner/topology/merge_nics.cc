@@ -1,0 +1,192 @@
+#include "planner/topology/merge_nics.h"
+
+#include <algorithm>
+#include <sstream>
+
+#include "planner/topology/attributes.h"
+
+namespace xylem {
+namespace {
+
+constexpr std::size_t kMostMembers = 4;
+
+// How far apart two devices are, by where their ways to the CPU meet. The order is that of the path types;
+// PORT takes the place of NVL.
+enum class Distance { kLoc, kPort, kPix, kPxb, kPxn, kPhb, kSys };
+
+Distance levelOf(const std::string& text) {
+  static constexpr std::pair<std::string_view, Distance> kLevels[] = {
+      {"LOC", Distance::kLoc}, {"PORT", Distance::kPort}, {"PIX", Distance::kPix}, {"PXB", Distance::kPxb},
+      {"PXN", Distance::kPxn}, {"PHB", Distance::kPhb},   {"SYS", Distance::kSys},
+  };
+  for (const auto& [name, level] : kLevels)
+    if (text == name) return level;
+  throw InputError({"NCCL_NET_MERGE_LEVEL", 0}, "`" + text + "`", "LOC, PORT, PIX, PXB, PXN, PHB or SYS");
+}
+
+class Merger {
+ public:
+  Merger(Document& document, const std::vector<ElementId>& nets) : document_(document), nets_(nets) {}
+
+  std::vector<ElementId> run(const MergeOptions& options) {
+    const Distance level = levelOf(options.level);
+    placed_.assign(nets_.size(), false);
+    std::vector<std::vector<std::size_t>> groups = forced(options.force);
+    for (std::size_t first = 0; first < nets_.size(); ++first) {
+      if (placed_[first]) continue;
+      std::vector<std::size_t> group = {first};
+      for (std::size_t other = first + 1; other < nets_.size() && group.size() < kMostMembers; ++other)
+        if (!placed_[other] && distance(first, other) <= level) group.push_back(other);
+      for (const std::size_t member : group) placed_[member] = true;
+      groups.push_back(std::move(group));
+    }
+    std::vector<ElementId> used;
+    for (const std::vector<std::size_t>& group : groups) {
+      const ElementId net = group.size() == 1 ? nets_[group[0]] : addVirtual(group);
+      document_.set(net, "dev", std::to_string(nets_.size() + used.size()));
+      used.push_back(net);
+    }
+    return used;
+  }
+
+ private:
+  std::vector<std::vector<std::size_t>> forced(const std::string& text) {
+    std::vector<std::vector<std::size_t>> groups;
+    std::istringstream lists(text);
+    for (std::string list; std::getline(lists, list, ';');) {
+      std::vector<std::size_t> group;
+      std::istringstream names(list);
+      for (std::string name; std::getline(names, name, ',');) group.push_back(byName(name));
+      if (group.size() > kMostMembers)
+        throw InputError({"NCCL_NET_FORCE_MERGE", 0}, fmt::format("{} devices in `{}`", group.size(), list),
+                         fmt::format("at most {} devices in a group", kMostMembers));
+      if (!group.empty()) groups.push_back(std::move(group));
+    }
+    return groups;
+  }
+
+  std::size_t byName(const std::string& name) {
+    for (std::size_t i = 0; i < nets_.size(); ++i) {
+      if (*document_.attribute(nets_[i], "name") != name) continue;
+      if (placed_[i])
+        throw InputError({"NCCL_NET_FORCE_MERGE", 0}, "`" + name + "` twice", "every device at most once");
+      placed_[i] = true;
+      return i;
+    }
+    std::string known;
+    for (const ElementId net : nets_)
+      known += (known.empty() ? "" : ", ") + *document_.attribute(net, "name");
+    throw InputError({"NCCL_NET_FORCE_MERGE", 0}, "`" + name + "`",
+                     known.empty() ? "RDMA devices: this machine has none" : "one of " + known);
+  }
+
+  // From the net's nic up to the system.
+  std::vector<ElementId> wayUp(std::size_t net) const {
+    std::vector<ElementId> way;
+    for (ElementId id = document_[nets_[net]].parent; id != kNoElement; id = document_[id].parent)
+      way.push_back(id);
+    return way;
+  }
+
+  ElementId meeting(std::size_t a, std::size_t b) const {
+    const std::vector<ElementId> way = wayUp(a);
+    for (const ElementId id : wayUp(b))
+      if (std::find(way.begin(), way.end(), id) != way.end()) return id;
+    return document_.root();
+  }
+
+  // The card, for devices that are functions of one: the bus id without its last digit.
+  std::string card(std::size_t net) const {
+    const std::string* busId = document_.attribute(document_[document_[nets_[net]].parent].parent, "busid");
+    return busId == nullptr || busId->empty() ? "" : busId->substr(0, busId->size() - 1);
+  }
+
+  Distance distance(std::size_t a, std::size_t b) const {
+    const ElementId common = meeting(a, b);
+    const std::string& name = document_[common].name;
+    if (name == "nic" || (!card(a).empty() && card(a) == card(b))) return Distance::kPort;
+    if (name == "cpu") return Distance::kPhb;
+    if (name != "pci") return Distance::kSys;
+    // One switch between them: both cards hang on it.
+    const auto hangsOn = [&](std::size_t net) {
+      return document_[document_[document_[nets_[net]].parent].parent].parent == common;
+    };
+    return hangsOn(a) && hangsOn(b) ? Distance::kPix : Distance::kPxb;
+  }
+
+  ElementId addVirtual(const std::vector<std::size_t>& group) {
+    ElementId place = document_[nets_[group[0]]].parent;
+    for (const std::size_t member : group)
+      while (!isAbove(place, nets_[member])) place = document_[place].parent;
+    if (document_[place].name == "nic") place = document_[place].parent;
+    // Never on a member's own card, which goes when only the virtual device is used.
+    if (document_[place].name == "pci" && document_.child(place, "nic") != kNoElement)
+      place = document_[place].parent;
+    if (document_[place].name == "system") place = cpuOf(nets_[group[0]]);
+    if (document_[place].name == "pci")
+      place = addCard(place, document_[document_[nets_[group[0]]].parent].parent);
+    ElementId nic = document_.child(place, "nic");
+    if (nic == kNoElement) nic = document_.add(place, "nic");
+    return addNet(nic, group);
+  }
+
+  bool isAbove(ElementId above, ElementId id) const {
+    while (id != kNoElement && id != above) id = document_[id].parent;
+    return id == above;
+  }
+
+  ElementId cpuOf(ElementId id) const {
+    while (document_[id].name != "cpu") id = document_[id].parent;
+    return id;
+  }
+
+  // A made-up card below a switch: like the first member's, with the next bus id that nobody has.
+  ElementId addCard(ElementId parent, ElementId like) {
+    const ElementId pci = document_.add(parent, "pci");
+    const std::string* own = document_.attribute(like, "busid");
+    std::uint64_t busId = own == nullptr ? 0 : parseBusId(*own).value_or(0);
+    do ++busId;
+    while (isTaken(document_.root(), busIdText(busId)));
+    document_.set(pci, "busid", busIdText(busId));
+    const auto attributes = document_[like].attributes;  // a copy: set changes the table
+    for (const auto& [key, value] : attributes)
+      if (key != "busid") document_.set(pci, key, value);
+    return pci;
+  }
+
+  bool isTaken(ElementId below, const std::string& busId) const {
+    const std::string* own = document_.attribute(below, "busid");
+    if (own != nullptr && *own == busId) return true;
+    const auto& children = document_[below].children;
+    return std::any_of(children.begin(), children.end(), [&](ElementId c) { return isTaken(c, busId); });
+  }
+
+  ElementId addNet(ElementId nic, const std::vector<std::size_t>& group) {
+    const auto first = document_[nets_[group[0]]].attributes;
+    std::string name;
+    int speed = 0;
+    for (const std::size_t member : group) {
+      name += (name.empty() ? "" : "+") + *document_.attribute(nets_[member], "name");
+      speed += static_cast<int>(Attributes(document_, nets_[member]).integer("speed", 0, 1 << 28, 0));
+    }
+    const ElementId net = document_.add(nic, "net");
+    document_.set(net, "name", name);
+    document_.set(net, "dev", "");
+    for (const auto& [key, value] : first) document_.setIfAbsent(net, key, value);
+    document_.set(net, "speed", std::to_string(speed));
+    return net;
+  }
+
+  Document& document_;
+  const std::vector<ElementId>& nets_;
+  std::vector<bool> placed_;
+};
+
+}  // namespace
+
+std::vector<ElementId> mergeNics(Document& document, const std::vector<ElementId>& nets,
+                                 const MergeOptions& options) {
+  return Merger(document, nets).run(options);
+}
+
+}  // namespace xylem

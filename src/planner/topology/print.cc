@@ -1,0 +1,76 @@
+#include "planner/topology/print.h"
+
+#include <fmt/format.h>
+
+namespace xylem {
+namespace {
+
+constexpr int kRuleWidth = 42;
+
+class Printer {
+ public:
+  Printer(const System& system, const RankNames& names) : system_(system), names_(names) {}
+
+  void add(std::string text) { lines_.push_back({LogLevel::kInfo, Subsystem::kGraph, std::move(text)}); }
+
+  // `line` is what stands before the node already; links follow at the column where the node starts.
+  void node(NodeId id, NodeId parent, const std::string& line, std::size_t column) {
+    add(line + nodeText(id));
+    for (const Link& link : system_.links(id)) {
+      const bool pci = link.type == LinkType::kPci;
+      if (pci && link.to == parent) continue;
+      const std::string prefix =
+          std::string(column, ' ') + fmt::format("+ {}[{:2.1f}] - ", name(link.type), link.bandwidth);
+      if (pci) {
+        node(link.to, id, prefix, prefix.size());
+      } else {
+        add(prefix + shortName(link.to) + netText(link));
+      }
+    }
+  }
+
+  std::vector<LogLine> take() { return std::move(lines_); }
+
+ private:
+  std::string shortName(NodeId id) const { return system_.name(id); }
+
+  std::string nodeText(NodeId id) const {
+    const Node& node = system_[id];
+    switch (node.type) {
+      case NodeType::kGpu:
+        return fmt::format("{} ({})", system_.name(id), names_(system_, id));
+      case NodeType::kPci:
+        return fmt::format("{} ({:x})", system_.name(id), system_.pci(id).device);
+      case NodeType::kCpu: {
+        const Cpu& cpu = system_.cpu(id);
+        return fmt::format("CPU/{}-{} ({}/{}/{})", node.key.system(), node.key.local(),
+                           static_cast<int>(cpu.arch), static_cast<int>(cpu.vendor), cpu.model);
+      }
+      default:
+        return system_.name(id);
+    }
+  }
+
+  std::string netText(const Link& link) const {
+    if (system_.type(link.to) != NodeType::kNet) return "";
+    const Net& net = system_.net(link.to);
+    return fmt::format(" ({}/{:x}/{}/{:f})", net.coll ? 1 : 0, net.asic, net.port, net.bandwidth);
+  }
+
+  const System& system_;
+  const RankNames& names_;
+  std::vector<LogLine> lines_;
+};
+
+}  // namespace
+
+std::vector<LogLine> systemLines(const System& system, float maxBandwidth, float totalBandwidth,
+                                 const RankNames& names) {
+  Printer printer(system, names);
+  printer.add(fmt::format("=== System : maxBw {:2.1f} totalBw {:2.1f} ===", maxBandwidth, totalBandwidth));
+  for (NodeId cpu : system.nodes(NodeType::kCpu)) printer.node(cpu, kNoNode, "", 0);
+  printer.add(std::string(kRuleWidth, '='));
+  return printer.take();
+}
+
+}  // namespace xylem

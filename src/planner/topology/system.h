@@ -1,0 +1,171 @@
+#pragma once
+// The machine as a graph: nodes joined by directed links that carry a bandwidth.
+//
+//   System system = buildSystem(document);
+//   for (NodeId gpu : system.nodes(NodeType::kGpu))
+//     for (const Link& link : system.links(gpu)) ... link.to, link.type, link.bandwidth ...
+//
+// Immutable once built. Nodes and links are numbered: a NodeId counts nodes type by type (all GPUs first,
+// then PCI switches, …), a LinkId counts links node by node. The order of nodes of a type and of the links of
+// a node is part of every later decision. Bandwidths are in GB/s (1e9 bytes per second).
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/index_range.h"
+#include "planner/topology/document.h"
+
+namespace xylem {
+
+// The numbers are NCCL's; they are also the order of the node arrays.
+enum class NodeType : std::uint8_t { kGpu, kPci, kNvs, kCpu, kNic, kNet };
+constexpr int kNodeTypes = 6;
+constexpr std::array<NodeType, kNodeTypes> kAllNodeTypes = {NodeType::kGpu, NodeType::kPci, NodeType::kNvs,
+                                                            NodeType::kCpu, NodeType::kNic, NodeType::kNet};
+
+enum class LinkType : std::uint8_t { kLoc = 0, kNvl = 1, kPci = 3, kSys = 7, kNet = 8 };
+
+enum class CpuArch : std::int8_t {
+  kUndefined = -1,
+  kUnknown = 0,
+  kX86 = 1,
+  kPower = 2,
+  kArm = 3,
+  kMixed = 4
+};
+enum class CpuVendor : std::int8_t {
+  kUndefined = -1,
+  kUnknown = 0,
+  kIntel = 1,
+  kAmd = 2,
+  kZhaoxin = 3,
+  kMixed = 4
+};
+// Models with bandwidths of their own; the numbers repeat over vendors, as in NCCL.
+constexpr int kCpuModelUndefined = -1;
+constexpr int kCpuModelIntelBdw = 1;
+constexpr int kCpuModelIntelSkl = 2;
+constexpr int kCpuModelYongfeng = 1;
+
+const char* name(NodeType type);
+const char* name(LinkType type);
+const char* name(CpuArch arch);
+const char* name(CpuVendor vendor);
+
+using NodeId = std::int32_t;
+using LinkId = std::int32_t;
+constexpr NodeId kNoNode = -1;
+constexpr LinkId kNoLink = -1;
+
+// A node's identity: the host it belongs to in the upper 8 bits, then the bus id, NUMA id or device number.
+struct NodeKey {
+  std::uint64_t value = 0;
+
+  static NodeKey of(int system, std::uint64_t local) {
+    return {(static_cast<std::uint64_t>(system) << 56) + (local & kLocalMask)};
+  }
+  int system() const { return static_cast<int>(value >> 56); }
+  std::uint64_t local() const { return value & kLocalMask; }
+  bool operator==(const NodeKey&) const = default;
+
+  static constexpr std::uint64_t kLocalMask = 0x00ffffffffffffff;
+};
+
+struct Gpu {
+  int dev = -1;   // NVML index
+  int rank = -1;  // within the job's first host
+  int sm = -1;    // compute capability, major*10+minor
+  bool gdr = false;
+  bool hostDevice = false;  // a device of ours: CPU cores with their NUMA node's memory
+};
+struct Pci {
+  std::uint64_t device = 0;  // vendor, device, subsystem vendor, subsystem device: 16 bits each
+};
+struct Cpu {
+  CpuArch arch = CpuArch::kUndefined;
+  CpuVendor vendor = CpuVendor::kUndefined;
+  int model = kCpuModelUndefined;
+  std::string affinity;
+  bool is(CpuArch a, CpuVendor v) const { return arch == a && vendor == v; }
+};
+struct Net {
+  std::string name;
+  int dev = 0;
+  std::uint64_t asic = 0;  // hardware id: nets with the same one share its bandwidth
+  int port = 0;
+  float bandwidth = 0;  // GB/s
+  float latency = 0;    // microseconds
+  bool gdr = false;
+  bool coll = false;
+  int maxConnections = 0;
+};
+
+struct Link {
+  NodeId from = kNoNode;
+  NodeId to = kNoNode;
+  LinkType type = LinkType::kLoc;
+  float bandwidth = 0;  // GB/s
+};
+
+struct Node {
+  NodeType type = NodeType::kGpu;
+  NodeKey key;
+  ElementId element = kNoElement;  // where the description says so
+};
+
+class System {
+ public:
+  int count(NodeType type) const { return first_[index(type) + 1] - first_[index(type)]; }
+  int nodeCount() const { return first_[kNodeTypes]; }
+  NodeId node(NodeType type, int i) const { return first_[index(type)] + i; }
+  IndexRange nodes(NodeType type) const { return IndexRange(first_[index(type)], first_[index(type) + 1]); }
+  const Node& operator[](NodeId id) const { return nodes_[static_cast<std::size_t>(id)]; }
+  NodeType type(NodeId id) const { return (*this)[id].type; }
+  // The node's position among those of its type.
+  int position(NodeId id) const { return id - first_[index(type(id))]; }
+
+  const Gpu& gpu(NodeId id) const { return gpus_[static_cast<std::size_t>(position(id))]; }
+  const Pci& pci(NodeId id) const { return pcis_[static_cast<std::size_t>(position(id))]; }
+  const Cpu& cpu(NodeId id) const { return cpus_[static_cast<std::size_t>(position(id))]; }
+  const Net& net(NodeId id) const { return nets_[static_cast<std::size_t>(position(id))]; }
+
+  std::span<const Link> links() const { return links_; }
+  std::span<const Link> links(NodeId id) const {
+    return std::span(links_).subspan(static_cast<std::size_t>(firstLink(id)),
+                                     static_cast<std::size_t>(firstLink(id + 1) - firstLink(id)));
+  }
+  LinkId firstLink(NodeId id) const { return firstLink_[static_cast<std::size_t>(id)]; }
+  const Link& link(LinkId id) const { return links_[static_cast<std::size_t>(id)]; }
+  // The first link from `from` to `to` of this type, or kNoLink.
+  LinkId findLink(NodeId from, NodeId to, LinkType type) const;
+
+  // The GPU of a rank, or kNoNode.
+  NodeId gpuOfRank(int rank) const;
+  bool hasNvs() const { return count(NodeType::kNvs) > 0; }
+  // The CPU kind of the whole machine, by which several rules go: that of the first one.
+  const Cpu* firstCpu() const { return cpus_.empty() ? nullptr : &cpus_.front(); }
+
+  // `GPU/0-1b000`: type, host and local id in hex.
+  std::string name(NodeId id) const;
+
+  // The same machine without the marked nodes; the order of all others stays.
+  System without(const std::vector<bool>& removed) const;
+
+ private:
+  friend class GraphAssembler;
+  static std::size_t index(NodeType type) { return static_cast<std::size_t>(type); }
+
+  std::array<NodeId, kNodeTypes + 1> first_{};
+  std::vector<Node> nodes_;
+  std::vector<LinkId> firstLink_ = {0};  // nodeCount() + 1
+  std::vector<Link> links_;
+  std::vector<Gpu> gpus_;
+  std::vector<Pci> pcis_;
+  std::vector<Cpu> cpus_;
+  std::vector<Net> nets_;
+};
+
+}  // namespace xylem

@@ -1,0 +1,337 @@
+#include "planner/topology/system_builder.h"
+
+#include <fmt/format.h>
+
+#include <limits>
+#include <unordered_map>
+
+#include "planner/topology/attributes.h"
+#include "planner/topology/bandwidths.h"
+#include "planner/topology/flatten_switches.h"
+#include "planner/topology/graph_assembler.h"
+
+namespace xylem {
+namespace {
+
+using Handle = GraphAssembler::Handle;
+constexpr Handle kNone = GraphAssembler::kNone;
+
+// Bounds of what a description can mean; far above any machine, they keep arithmetic and memory sane.
+constexpr std::int64_t kMaxInt = std::numeric_limits<std::int32_t>::max();
+constexpr std::int64_t kMaxLanes = 1 << 16;
+constexpr std::int64_t kMaxLinks = 1 << 16;
+constexpr std::int64_t kMaxMbps = 1'000'000'000;
+constexpr int kMaxHosts = 256;          // the host part of a node's key has 8 bits
+constexpr std::size_t kMaxCpus = 4096;  // every pair of a host's CPUs is linked
+
+struct Word {
+  std::string_view text;
+  int value;
+};
+
+int byPrefix(std::string_view text, std::initializer_list<Word> words) {
+  for (const Word& word : words)
+    if (text.starts_with(word.text)) return word.value;
+  return 0;
+}
+
+class Builder {
+ public:
+  explicit Builder(const Document& document) : document_(document) {}
+
+  System build() {
+    for (ElementId element : document_[document_.root()].children)
+      if (document_[element].name == "cpu") addCpu(element);
+    for (ElementId element : document_[document_.root()].children) addNvlinks(element, kNone, 0);
+    for (ElementId element : document_[document_.root()].children) addC2cs(element, kNone, 0);
+    for (ElementId element : document_[document_.root()].children) addPciLinks(element, kNone, 0);
+    flattenBroadcomSwitches(graph_);
+    connectCpus();
+    graph_.sortLinks();
+    return graph_.freeze();
+  }
+
+ private:
+  // Hosts are numbered in the order in which their hashes appear.
+  int systemOf(ElementId cpu) {
+    const std::uint64_t hash = Attributes(document_, cpu).hex("host_hash", 0);
+    const auto [found, isNew] = systems_.emplace(hash, static_cast<int>(systems_.size()));
+    if (isNew && found->second >= kMaxHosts)
+      Attributes(document_, cpu)
+          .fail("a 257th host_hash", fmt::format("at most {} hosts in one description", kMaxHosts));
+    return found->second;
+  }
+
+  void addCpu(ElementId element) {
+    const Attributes attributes(document_, element);
+    const int system = systemOf(element);
+    const auto numa = static_cast<std::uint64_t>(attributes.integer("numaid", -1, kMaxInt));
+    const NodeKey key = NodeKey::of(system, numa);
+    if (const Handle other = graph_.find(NodeType::kCpu, key); other != kNone)
+      failDuplicate(element, "numaid", other);
+    if (graph_.nodes(NodeType::kCpu).size() == kMaxCpus)
+      attributes.fail(fmt::format("more than {} cpu elements", kMaxCpus), "one cpu element per NUMA node");
+    const Handle cpu = graph_.addCpu(key, element, readCpu(attributes));
+    for (ElementId child : document_[element].children) {
+      if (document_[child].name == "pci") addPci(child, cpu, system);
+      if (document_[child].name == "nic") addNicOfCpu(child, cpu, system);
+    }
+  }
+
+  static Cpu readCpu(const Attributes& attributes) {
+    Cpu cpu;
+    if (attributes.has("affinity")) cpu.affinity = attributes.text("affinity");
+    cpu.arch = static_cast<CpuArch>(
+        byPrefix(attributes.text("arch"), {{"x86_64", static_cast<int>(CpuArch::kX86)},
+                                           {"arm64", static_cast<int>(CpuArch::kArm)},
+                                           {"ppc64", static_cast<int>(CpuArch::kPower)}}));
+    if (cpu.arch != CpuArch::kX86) return cpu;
+    constexpr int kZhaoxin = static_cast<int>(CpuVendor::kZhaoxin);
+    cpu.vendor = static_cast<CpuVendor>(
+        byPrefix(attributes.text("vendor"), {{"GenuineIntel", static_cast<int>(CpuVendor::kIntel)},
+                                             {"AuthenticAMD", static_cast<int>(CpuVendor::kAmd)},
+                                             {"CentaurHauls", kZhaoxin},
+                                             {"  Shanghai  ", kZhaoxin}}));
+    if (cpu.vendor != CpuVendor::kIntel && cpu.vendor != CpuVendor::kZhaoxin) return cpu;
+    const auto family = attributes.integer("familyid", -kMaxInt, kMaxInt);
+    const auto model = attributes.integer("modelid", -kMaxInt, kMaxInt);
+    if (cpu.vendor == CpuVendor::kIntel)
+      cpu.model = family == 6 && model >= 0x55 ? kCpuModelIntelSkl : kCpuModelIntelBdw;
+    if (cpu.vendor == CpuVendor::kZhaoxin && family == 7 && model == 0x5b) cpu.model = kCpuModelYongfeng;
+    return cpu;
+  }
+
+  // A NIC without a PCI device of its own; all of a host share one node, as in NCCL.
+  void addNicOfCpu(ElementId element, Handle cpu, int system) {
+    const NodeKey key = NodeKey::of(system, 0);
+    Handle nic = graph_.find(NodeType::kNic, key);
+    if (nic == kNone) {
+      nic = graph_.addPlain(NodeType::kNic, key, element);
+      connectBoth(cpu, nic, LinkType::kPci, kLocalBandwidth);
+    }
+    addNets(element, nic, system);
+  }
+
+  void addPci(ElementId element, Handle parent, int system) {
+    const Attributes attributes(document_, element);
+    const NodeKey key = NodeKey::of(system, attributes.busId("busid"));
+    const PciClass type = pciClass(attributes.text("class"));
+    const ElementId gpu = document_.child(element, "gpu");
+    const ElementId nic = document_.child(element, "nic");
+    Handle node = kNone;
+    int devices = 0;
+    for (ElementId child : document_[element].children)
+      if (document_[child].name == "gpu" && ++devices > 1)
+        Attributes(document_, child).fail("a second gpu in one pci element", "one device per pci element");
+    if (gpu != kNoElement && nic != kNoElement)
+      attributes.fail("a pci element with both a gpu and a nic", "one device per pci element");
+    if (gpu != kNoElement) {
+      if (document_.attribute(gpu, "rank") == nullptr) return;
+      node = addGpu(gpu, key, element);
+    } else if (nic != kNoElement) {
+      Handle known = graph_.find(NodeType::kNic, key);
+      if (known == kNone) known = node = graph_.addPlain(NodeType::kNic, key, nic);
+      addNets(nic, known, system);
+    } else if (type == PciClass::kPci) {
+      node = addSwitch(element, key, system);
+    }
+    if (node == kNone) return;
+    const auto bandwidth =
+        static_cast<float>(laneCount(attributes) * laneSpeed(attributes) / kPciLaneUnitsPerGBps);
+    connectBoth(node, parent, LinkType::kPci, bandwidth);
+  }
+
+  Handle addGpu(ElementId element, NodeKey key, ElementId pci) {
+    if (const Handle other = graph_.find(NodeType::kGpu, key); other != kNone)
+      failDuplicate(pci, "busid", other);
+    const Attributes attributes(document_, element);
+    Gpu gpu;
+    gpu.dev = static_cast<int>(attributes.integer("dev", -1, kMaxInt));
+    gpu.rank = static_cast<int>(attributes.integer("rank", 0, kMaxInt));
+    gpu.sm = static_cast<int>(attributes.integer("sm", 0, 10000));
+    gpu.gdr = attributes.integer("gdr", 0, kMaxInt) != 0;
+    gpu.hostDevice = attributes.integer("host", 0, 1, 0) != 0;
+    const auto [first, isNew] = gpuOfRank_.emplace(gpu.rank, element);
+    if (!isNew)
+      attributes.fail(fmt::format("a second gpu with rank {} (the first is in line {})", gpu.rank,
+                                  document_[first->second].line),
+                      "every rank on one gpu");
+    return graph_.addGpu(key, element, gpu);
+  }
+
+  Handle addSwitch(ElementId element, NodeKey key, int system) {
+    if (const Handle other = graph_.find(NodeType::kPci, key); other != kNone)
+      failDuplicate(element, "busid", other);
+    const Attributes attributes(document_, element);
+    Pci pci;
+    for (const char* part : {"vendor", "device", "subsystem_vendor", "subsystem_device"})
+      pci.device = (pci.device << 16) + attributes.hex(part, 0);
+    const Handle node = graph_.addPci(key, element, pci);
+    for (ElementId child : document_[element].children)
+      if (document_[child].name == "pci") addPci(child, node, system);
+    return node;
+  }
+
+  static int laneCount(const Attributes& attributes) {
+    const auto lanes = static_cast<int>(attributes.integer("link_width", 0, kMaxLanes));
+    return lanes == 0 ? kPciLanesDefault : lanes;
+  }
+
+  static int laneSpeed(const Attributes& attributes) {
+    const std::string& text = attributes.text("link_speed");
+    for (const PciLaneSpeed& lane : kPciLaneSpeeds)
+      if (text.starts_with(lane.prefix)) return lane.speed;
+    return kPciLaneSpeedDefault;
+  }
+
+  void addNets(ElementId nic, Handle node, int system) {
+    for (ElementId child : document_[nic].children)
+      if (document_[child].name == "net" && document_.attribute(child, "dev") != nullptr)
+        addNet(child, node, system);
+  }
+
+  void addNet(ElementId element, Handle nic, int system) {
+    const Attributes attributes(document_, element);
+    Net net;
+    net.dev = static_cast<int>(attributes.integer("dev", 0, kMaxInt));
+    if (attributes.has("name")) net.name = attributes.text("name");
+    std::int64_t speed = attributes.integer("speed", -kMaxInt, kMaxMbps, 0);
+    if (speed <= 0) speed = kNetSpeedDefault;
+    net.bandwidth = static_cast<float>(static_cast<double>(speed) / kNetMbpsPerGBps);
+    net.latency = attributes.number("latency", 0);
+    net.port = static_cast<int>(attributes.integer("port", -kMaxInt, kMaxInt, 0));
+    net.asic = attributes.hex("guid", static_cast<std::uint64_t>(net.dev));
+    net.maxConnections = static_cast<int>(attributes.integer("maxconn", -kMaxInt, kMaxInt, 64));
+    net.gdr = attributes.integer("gdr", 0, kMaxInt, 0) != 0;
+    net.coll = attributes.integer("coll", 0, kMaxInt, 0) != 0;
+    const NodeKey key = NodeKey::of(system, static_cast<std::uint64_t>(net.dev));
+    if (const Handle other = graph_.find(NodeType::kNet, key); other != kNone)
+      failDuplicate(element, "dev", other);
+    const Handle node = graph_.addNet(key, element, net);
+    connectBoth(nic, node, LinkType::kNet, net.bandwidth);
+  }
+
+  // Walks the tree for the elements that refer to others: `bus` is the nearest enclosing element with a bus
+  // id.
+  template <typename Visit>
+  void walk(ElementId element, ElementId bus, int system, const char* wanted, const Visit& visit) {
+    const Element& e = document_[element];
+    if (e.name == "cpu") system = systemOf(element);
+    if (document_.attribute(element, "busid") != nullptr) bus = element;
+    if (e.name == wanted) return visit(element, bus, system);
+    for (ElementId child : e.children) walk(child, bus, system, wanted, visit);
+  }
+
+  // The node of `type` an nvlink, c2c or pcilink element belongs to.
+  Handle owner(ElementId element, ElementId bus, int system, NodeType type) const {
+    const Attributes attributes(document_, element);
+    if (bus == kNoElement)
+      attributes.fail(document_[element].name + " outside a pci element", "it below its device");
+    return graph_.find(type, NodeKey::of(system, Attributes(document_, bus).busId("busid")));
+  }
+
+  void addNvlinks(ElementId element, ElementId bus, int system) {
+    walk(element, bus, system, "nvlink", [this](ElementId nvlink, ElementId pci, int host) {
+      const Handle gpu = owner(nvlink, pci, host, NodeType::kGpu);
+      if (gpu != kNone)
+        addNvlink(nvlink, gpu, host);  // a gpu without rank is not part of the job, nor are its links
+    });
+  }
+
+  void addNvlink(ElementId element, Handle gpu, int system) {
+    const Attributes attributes(document_, element);
+    const auto count = static_cast<float>(attributes.integer("count", 0, kMaxLinks));
+    const float bandwidth = count * nvlinkBandwidth(graph_.gpu(gpu).sm);
+    switch (pciClass(attributes.text("tclass"))) {
+      case PciClass::kGpu: {  // one direction: the peer's own element adds the other
+        const Handle peer = graph_.find(NodeType::kGpu, NodeKey::of(system, attributes.busId("target")));
+        // A link of a GPU to itself is kept: descriptions of virtual machines have them, and NCCL counts
+        // them.
+        if (peer != kNone) graph_.connect(gpu, peer, LinkType::kNvl, bandwidth);
+        return;
+      }
+      case PciClass::kCpu: {
+        const Handle cpu = localCpu(gpu, kNone);
+        if (cpu != kNone) connectBoth(gpu, cpu, LinkType::kNvl, bandwidth);
+        return;
+      }
+      default: {  // one NVSwitch node stands for all of them
+        const NodeKey key = NodeKey::of(0, 0);
+        Handle nvs = graph_.find(NodeType::kNvs, key);
+        if (nvs == kNone) nvs = graph_.addPlain(NodeType::kNvs, key, element);
+        connectBoth(gpu, nvs, LinkType::kNvl, bandwidth);
+      }
+    }
+  }
+
+  void addC2cs(ElementId element, ElementId bus, int system) {
+    walk(element, bus, system, "c2c", [this](ElementId c2c, ElementId pci, int host) {
+      const Handle gpu = owner(c2c, pci, host, NodeType::kGpu);
+      if (gpu == kNone) return;
+      const Attributes attributes(document_, c2c);
+      const auto megabytes = attributes.integer("bw", 0, kMaxMbps);
+      const auto count = attributes.integer("count", 0, kMaxLinks);
+      const auto bandwidth = static_cast<float>(static_cast<double>(megabytes * count) / kC2cMBpsPerGBps);
+      const Handle cpu = localCpu(gpu, kNone);
+      if (cpu != kNone) connectBoth(gpu, cpu, LinkType::kNvl, bandwidth);
+    });
+  }
+
+  void addPciLinks(ElementId element, ElementId bus, int system) {
+    walk(element, bus, system, "pcilink", [this](ElementId pcilink, ElementId pci, int host) {
+      const Handle from = owner(pcilink, pci, host, NodeType::kPci);
+      const Attributes attributes(document_, pcilink);
+      if (from == kNone)
+        attributes.fail("a pcilink below a device that is no switch", "it inside a pci switch");
+      const Handle to = graph_.find(NodeType::kPci, NodeKey::of(host, attributes.busId("target")));
+      if (to == from)
+        attributes.fail("a pcilink from a switch to itself", "the bus id of another switch as target");
+      if (to != kNone) graph_.connect(from, to, LinkType::kLoc, kLocalBandwidth);
+    });
+  }
+
+  // The first CPU up the PCI tree, depth first in link order.
+  Handle localCpu(Handle node, Handle from) const {
+    if (graph_.type(node) == NodeType::kCpu) return node;
+    for (const GraphAssembler::HalfLink& link : graph_.links(node)) {
+      if (link.type != LinkType::kPci || link.to == from) continue;
+      const NodeType type = graph_.type(link.to);
+      if (type != NodeType::kPci && type != NodeType::kCpu) continue;
+      if (const Handle cpu = localCpu(link.to, node); cpu != kNone) return cpu;
+    }
+    return kNone;
+  }
+
+  void connectCpus() {
+    for (Handle from : graph_.nodes(NodeType::kCpu)) {
+      const Cpu& cpu = graph_.cpu(from);
+      const float bandwidth = interCpuBandwidth(cpu.arch, cpu.vendor, cpu.model);
+      for (Handle to : graph_.nodes(NodeType::kCpu))
+        if (to != from && graph_.key(to).system() == graph_.key(from).system())
+          graph_.connect(from, to, LinkType::kSys, bandwidth);
+    }
+  }
+
+  void connectBoth(Handle a, Handle b, LinkType type, float bandwidth) {
+    graph_.connect(a, b, type, bandwidth);
+    graph_.connect(b, a, type, bandwidth);
+  }
+
+  [[noreturn]] void failDuplicate(ElementId element, const char* attribute, Handle other) const {
+    const Attributes attributes(document_, element);
+    attributes.fail(fmt::format("{} with {}=\"{}\" a second time (first in line {})", document_[element].name,
+                                attribute, attributes.text(attribute), document_[graph_.element(other)].line),
+                    fmt::format("a {} of its own for every {}", attribute, document_[element].name));
+  }
+
+  const Document& document_;
+  GraphAssembler graph_;
+  std::unordered_map<std::uint64_t, int> systems_;
+  std::unordered_map<int, ElementId> gpuOfRank_;
+};
+
+}  // namespace
+
+System buildSystem(const Document& document) { return Builder(document).build(); }
+
+}  // namespace xylem

@@ -1,0 +1,16 @@
+#pragma once
+// From a topology document to the graph of the machine.
+//
+//   System system = buildSystem(completeForJob(readTopology("dgxh100.xml")));
+//
+// Only gpu elements with a `rank` and net elements with a `dev` become nodes. Throws InputError (file and
+// line) for attributes that are missing, unusable or contradict each other.
+
+#include "planner/topology/document.h"
+#include "planner/topology/system.h"
+
+namespace xylem {
+
+System buildSystem(const Document& document);
+
+}  // namespace xylem

@@ -1,0 +1,97 @@
+#include "planner/tuning/exclusion.h"
+
+#include "planner/tuning/algorithm_graph.h"
+#include "planner/tuning/measured.h"
+
+namespace xylem {
+namespace {
+
+// LL128 was proven on these, by lowest compute capability; between others 128-byte stores may tear.
+constexpr std::array<int, 5> kLl128Sms = {70, 80, 90, 100, 120};
+
+bool offers(Algorithm algorithm, Collective collective) {
+  switch (algorithm) {
+    case Algorithm::kRing:
+      return true;
+    case Algorithm::kTree:
+    case Algorithm::kCollnetChain:
+    case Algorithm::kNvlsTree:
+      return collective == Collective::kAllReduce;
+    case Algorithm::kNvls:
+    case Algorithm::kCollnetDirect:
+      return gathersOrScatters(collective) || collective == Collective::kAllReduce;
+    case Algorithm::kPat:
+      return gathersOrScatters(collective);
+  }
+  return false;
+}
+
+bool speaks(Algorithm algorithm, Protocol protocol) {
+  return protocol == Protocol::kSimple || algorithm == Algorithm::kTree || algorithm == Algorithm::kRing;
+}
+
+Exclusion excludedPat(const TuningInput& input, const TuningOptions& options) {
+  if (options.pat == 0) return Exclusion::kPatDisabled;
+  return options.pat == 2 && input.ranks != input.nodes ? Exclusion::kPatUnfit : Exclusion::kNone;
+}
+
+// A network that reduces by itself can also gather and scatter if every GPU has a NIC.
+Exclusion excludedCollnetGather(const TuningInput& input) {
+  const bool enough = input.nodes == 1 || input.ranksPerNode() <= static_cast<float>(input.collnetHeads);
+  return enough ? Exclusion::kNone : Exclusion::kFewHeads;
+}
+
+Exclusion excludedByMachine(const TuningInput& input, Collective collective, Algorithm algorithm) {
+  const bool throughNetwork = isCollnet(algorithm) || (algorithm == Algorithm::kNvls && input.nodes > 1);
+  if (isNvls(algorithm) && !input.nvls) return Exclusion::kNoMulticast;
+  if (algorithm == Algorithm::kNvlsTree && input.nodes == 1) return Exclusion::kOneNode;
+  if (throughNetwork && !input.collnet) return Exclusion::kNoCollnet;
+  if (algorithm == Algorithm::kCollnetDirect && !input.hasNvs) return Exclusion::kNoNvSwitch;
+  if (algorithm == Algorithm::kCollnetDirect && gathersOrScatters(collective))
+    return excludedCollnetGather(input);
+  return Exclusion::kNone;
+}
+
+Exclusion excludedLl128(const TuningInput& input, const TuningGraph& graph) {
+  if (graph.typeInter > farthestLl128Net(input)) return Exclusion::kLl128NetDistance;
+  if (graph.typeIntra > PathType::kNvb) return Exclusion::kLl128Distance;
+  if (input.lowestSm != input.highestSm) return Exclusion::kLl128MixedGpus;
+  for (const int sm : kLl128Sms)
+    if (input.lowestSm == sm) return Exclusion::kNone;
+  return Exclusion::kLl128Architecture;
+}
+
+}  // namespace
+
+// From Hopper on, data may reach the NIC through another GPU.
+PathType farthestLl128Net(const TuningInput& input) {
+  return input.lowestSm >= measured::kHopperSm ? PathType::kPxn : PathType::kPxb;
+}
+
+bool hasModel(const TuningInput& input, const TuningOptions& options, Collective collective,
+              Algorithm algorithm, Protocol protocol) {
+  if (input.ranks <= 1 || !offers(algorithm, collective)) return false;
+  // CollNet's other protocols have a latency, but no bandwidth.
+  if (!speaks(algorithm, protocol) && !isCollnet(algorithm)) return false;
+  return algorithm != Algorithm::kPat || excludedPat(input, options) == Exclusion::kNone;
+}
+
+Exclusion excludedByJob(const TuningInput& input, const TuningOptions& options, Collective collective,
+                        Algorithm algorithm, Protocol protocol) {
+  if (input.ranks <= 1) return Exclusion::kOneRank;
+  if (!offers(algorithm, collective)) return Exclusion::kNotOffered;
+  if (!speaks(algorithm, protocol)) return Exclusion::kSimpleOnly;
+  if (algorithm == Algorithm::kPat)
+    if (const Exclusion why = excludedPat(input, options); why != Exclusion::kNone) return why;
+  if (const Exclusion why = excludedByMachine(input, collective, algorithm); why != Exclusion::kNone)
+    return why;
+  if (!options.algorithms[collective][algorithm]) return Exclusion::kAlgorithmList;
+  const Enabled enabled = options.protocols[collective][protocol];
+  if (enabled == Enabled::kNo) return Exclusion::kProtocolList;
+  // Cores keep the order of stores that the flags need.
+  return enabled == Enabled::kDecide && !input.hostDevices
+             ? excludedLl128(input, input.graph(graphOf(algorithm)))
+             : Exclusion::kNone;
+}
+
+}  // namespace xylem

@@ -1,0 +1,100 @@
+#include "planner/tuning/tuning_log.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <span>
+
+namespace xylem {
+namespace {
+
+constexpr std::size_t kAlgorithmsPerBlock = 3;
+
+class Lines {
+ public:
+  explicit Lines(const TuningModel& model) : model_(model) {}
+
+  void addBlock(std::span<const Algorithm> algorithms) {
+    std::string text = "  Algorithm   |";
+    for (const Algorithm a : algorithms) text += fmt::format(" {:>14}   {:>14}   {:>14} |", "", name(a), "");
+    add(std::move(text));
+    // NCCL heads all blocks as if they were full.
+    text = "  Protocol    |";
+    for (std::size_t i = 0; i < kAlgorithmsPerBlock; ++i)
+      for (const Protocol p : kAllProtocols) text += fmt::format(" {:>14} |", name(p));
+    add(std::move(text));
+    text = " Max NThreads |";
+    for (const Algorithm a : algorithms)
+      for (const Protocol p : kAllProtocols) text += fmt::format(" {:>14} |", model_.maxThreads[a][p]);
+    add(std::move(text));
+    for (const Collective c : kAllCollectives) {
+      text = fmt::format("{:>13} |", name(c));
+      for (const Algorithm a : algorithms)
+        for (const Protocol p : kAllProtocols)
+          text += fmt::format("{:8.1f}/{:6.1f} |", model_.latency[c][a][p], model_.bandwidth[c][a][p]);
+      add(std::move(text));
+    }
+  }
+
+  void addThresholds() {
+    const auto& thresholds = model_.threadThreshold;
+    const auto all = [&](Algorithm a) {
+      return fmt::format("{}/{}/{}", thresholds[a][Protocol::kLl], thresholds[a][Protocol::kLl128],
+                         thresholds[a][Protocol::kSimple]);
+    };
+    add(fmt::format("threadThresholds {} | {} | {} | {}", all(Algorithm::kTree), all(Algorithm::kRing),
+                    thresholds[Algorithm::kCollnetDirect][Protocol::kSimple],
+                    thresholds[Algorithm::kCollnetChain][Protocol::kSimple]),
+        Subsystem::kInit);
+  }
+
+  // What the user's lists allow, before anything else forbids it.
+  void addEnabled() {
+    const TuningOptions& options = model_.options;
+    const auto echo = [&](const char* variable, const std::string& list) {
+      if (!list.empty()) add(fmt::format("{} set by environment to {}", variable, list), Subsystem::kEnv);
+    };
+    echo("NCCL_PROTO", options.protocolList);
+    echo("NCCL_ALGO", options.algorithmList);
+    std::string text = "Enabled NCCL Func/Proto/Algo Matrix:\n     Function | ";
+    for (const Protocol p : kAllProtocols) text += fmt::format("{:>8}  ", name(p));
+    text += " | ";
+    for (const Algorithm a : kAllAlgorithms) text += fmt::format("{:>13}  ", name(a));
+    text += '\n';
+    for (const Collective c : kAllCollectives) {
+      text += fmt::format("{:>13} | ", name(c));
+      for (const Protocol p : kAllProtocols)
+        text += fmt::format("{:>8}  ", static_cast<int>(options.protocols[c][p]));
+      text += " | ";
+      for (const Algorithm a : kAllAlgorithms)
+        text += fmt::format("{:>13}  ", options.algorithms[c][a] ? 1 : 0);
+      text += '\n';
+    }
+    add(std::move(text), Subsystem::kEnv);
+  }
+
+  std::vector<LogLine> take() { return std::move(lines_); }
+
+ private:
+  void add(std::string text, Subsystem subsystem = Subsystem::kTuning) {
+    lines_.push_back({LogLevel::kInfo, subsystem, std::move(text)});
+  }
+
+  const TuningModel& model_;
+  std::vector<LogLine> lines_;
+};
+
+}  // namespace
+
+std::vector<LogLine> tuningLines(const TuningModel& model) {
+  if (model.input.ranks <= 1) return {};
+  Lines lines(model);
+  if (!model.options.algorithmList.empty() || !model.options.protocolList.empty()) lines.addEnabled();
+  const std::span<const Algorithm> all(kAllAlgorithms);
+  for (std::size_t first = 0; first < all.size(); first += kAlgorithmsPerBlock)
+    lines.addBlock(all.subspan(first, std::min(kAlgorithmsPerBlock, all.size() - first)));
+  lines.addThresholds();
+  return lines.take();
+}
+
+}  // namespace xylem

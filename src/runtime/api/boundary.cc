@@ -1,0 +1,61 @@
+#include "runtime/api/boundary.h"
+
+#include <mutex>
+
+#include "runtime/cuda_api/error_text.h"
+#include "runtime/cuda_api/failure.h"
+
+namespace xylem {
+namespace {
+
+struct ProcessLogger {
+  std::mutex mutex;
+  std::shared_ptr<const Logger> logger;
+};
+ProcessLogger& theLogger() {
+  static ProcessLogger logger;
+  return logger;
+}
+
+}  // namespace
+
+std::shared_ptr<const Logger> processLogger(const Settings& settings) {
+  ProcessLogger& process = theLogger();
+  const std::lock_guard lock(process.mutex);
+  if (!process.logger) {
+    process.logger = std::make_shared<const Logger>(settings);
+    for (const std::string& warning : settings.warnings()) process.logger->warn("{}", warning);
+  }
+  return process.logger;
+}
+
+void forgetLogger() {
+  ProcessLogger& process = theLogger();
+  const std::lock_guard lock(process.mutex);
+  process.logger.reset();
+}
+
+std::string& lastErrorText() {
+  static thread_local std::string text;
+  return text;
+}
+
+ncclResult_t remember(ResultCode code, const std::string& text) {
+  lastErrorText() = text;
+  return static_cast<ncclResult_t>(code);
+}
+
+Error asError(const std::exception& exception) {
+  if (const auto* error = dynamic_cast<const Error*>(&exception)) return *error;
+  if (dynamic_cast<const std::bad_alloc*>(&exception) != nullptr)
+    return Error(ResultCode::kSystemError, "out of memory");
+  if (const auto* failure = dynamic_cast<const CudaFailure*>(&exception))
+    return Error(ResultCode::kUnhandledCudaError, "{}", errorText(failure->error()).text);
+  return Error(ResultCode::kInternalError, "{}", exception.what());
+}
+
+void throwNull(const char* function, const char* parameter) {
+  throw Error(ResultCode::kInvalidArgument, "{}: {} is null", function, parameter);
+}
+
+}  // namespace xylem

@@ -1,0 +1,74 @@
+#include "runtime/api/captured_calls.h"
+
+#include <algorithm>
+#include <memory>
+
+#include "runtime/comm/issue/group.h"
+#include "core/per_thread.h"
+#include "runtime/cuda_api/capture.h"
+#include "runtime/cuda_api/error_text.h"
+#include "runtime/cuda_api/failure.h"
+
+namespace xylem {
+namespace {
+
+// What a node does at each launch. Graphs may outlive communicators, which is an error of their launch.
+class Replay {
+ public:
+  Replay(ncclComm& handle, std::vector<CommOperation> operations)
+      : handle_(&handle), alive_(handle.alive), operations_(std::move(operations)) {}
+
+  void operator()(Stream& queue) {
+    if (alive_.expired())
+      throw Error(ResultCode::kInvalidUsage,
+                  "cudaGraphLaunch: the graph has {} on a communicator that was destroyed",
+                  name(operations_.front().function));
+    const CommUse use(handle_, "cudaGraphLaunch");
+    requireReady(*use, "cudaGraphLaunch");
+    for (CommOperation& operation : operations_) operation.stream = &queue;
+    use->impl->launch(operations_);
+  }
+
+ private:
+  ncclComm* handle_;
+  std::weak_ptr<const void> alive_;
+  std::vector<CommOperation> operations_;
+};
+
+}  // namespace
+
+CapturedCalls& CapturedCalls::ofThread() { return perThread<CapturedCalls>(); }
+
+bool CapturedCalls::has(const ncclComm& handle) const {
+  return std::any_of(batches_.begin(), batches_.end(),
+                     [&](const Batch& batch) { return batch.handle == &handle; });
+}
+
+void CapturedCalls::add(ncclComm& handle, CudaStream& stream, const CommOperation& operation) {
+  if (groupDepth() == 0) return makeNode({&handle, {&stream}, {operation}});
+  auto batch = std::find_if(batches_.begin(), batches_.end(),
+                            [&](const Batch& known) { return known.handle == &handle; });
+  if (batch == batches_.end()) batch = batches_.insert(batches_.end(), Batch{&handle, {}, {}});
+  if (std::find(batch->streams.begin(), batch->streams.end(), &stream) == batch->streams.end())
+    batch->streams.push_back(&stream);
+  batch->operations.push_back(operation);
+}
+
+void CapturedCalls::makeNode(Batch batch) {
+  try {
+    Capture::add(batch.streams, cudaGraphNodeTypeKernel, Replay(*batch.handle, std::move(batch.operations)));
+  } catch (const CudaFailure& failure) {
+    throw Error(ResultCode::kInvalidUsage,
+                "the streams of the calls on a communicator cannot be captured together: {}",
+                errorText(failure.error()).text);
+  }
+}
+
+void CapturedCalls::endGroup() {
+  if (batches_.empty()) return;
+  std::vector<Batch> batches;
+  batches.swap(batches_);
+  for (Batch& batch : batches) makeNode(std::move(batch));
+}
+
+}  // namespace xylem

@@ -1,0 +1,110 @@
+#include "runtime/api/comm_handle.h"
+
+#include <algorithm>
+#include <deque>
+#include <iterator>
+#include <mutex>
+#include <vector>
+
+#include "runtime/api/boundary.h"
+#include "core/deadline.h"
+#include "runtime/device/waiting.h"
+
+namespace xylem {
+namespace {
+
+// How many freed handles are remembered; each is some hundred bytes.
+constexpr std::size_t kRemembered = 1024;
+// Aborting makes whatever is inside of a communicator end at once; this is for threads that get no core.
+constexpr std::chrono::seconds kLongestUse{10};
+
+}  // namespace
+
+void CommUse::refuse(const char* function) {
+  end();
+  throw Error(ResultCode::kInvalidArgument, "{}: comm is not a communicator, or was destroyed", function);
+}
+
+bool splitUnderWay(const ncclComm& handle) {
+  const auto split = handle.split.lock();
+  return split && !split->over.load(std::memory_order_acquire);
+}
+
+void requireMeetable(const ncclComm& handle, const char* function) {
+  if (handle.impl->state() != CommState::kRevoked || splitUnderWay(handle)) requireReady(handle, function);
+}
+
+void requireReadyAfterAll(const ncclComm& handle, const char* function) {
+  const CommState state = handle.impl->state();
+  switch (state) {
+    case CommState::kFailed:
+      if (const auto failure = handle.impl->failure()) throw *failure;
+      throw Error(ResultCode::kInternalError, "{}: comm is broken", function);
+    case CommState::kRevoked:
+      throw Error(ResultCode::kInvalidUsage,
+                  "{}: comm was revoked; it can be split or shrunk, destroyed or aborted", function);
+    case CommState::kAborted:
+      throw Error(ResultCode::kInvalidUsage, "{}: comm was aborted", function);
+    case CommState::kNew:
+    case CommState::kInProgress:
+      throw Error(ResultCode::kInvalidArgument,
+                  "{}: comm is not ready: an earlier call on it is still under way; end its group, or ask "
+                  "ncclCommGetAsyncError until that says ncclSuccess",
+                  function);
+    case CommState::kReady:
+    case CommState::kFinalized:
+      break;
+  }
+  if (state == CommState::kFinalized || handle.finalizeCalled)
+    throw Error(ResultCode::kInvalidUsage, "{}: comm was finalized; it can only be destroyed", function);
+  if (splitUnderWay(handle))
+    throw Error(ResultCode::kInvalidArgument,
+                "{}: comm is not ready: it is being split; end the group, or ask ncclCommGetAsyncError until "
+                "that says ncclSuccess",
+                function);
+}
+
+bool markFreed(ncclComm& handle) { return handle.magic.exchange(0) == ncclComm::kMagic; }
+
+// Communicators that were aborted while operations of theirs stood in a stream behind others that go on, or
+// do not. They are let go when it has come to these operations.
+void retire(std::unique_ptr<Communicator> communicator) {
+  static std::mutex mutex;
+  // Never destroyed: at the end of the process nobody may be left to advance the streams.
+  static auto& retired = *new std::vector<std::unique_ptr<Communicator>>;
+  std::vector<std::unique_ptr<Communicator>> over;  // ended without the lock
+  const std::lock_guard lock(mutex);
+  if (communicator) retired.push_back(std::move(communicator));
+  const auto rest = std::partition(retired.begin(), retired.end(), [](const auto& c) { return !c->idle(); });
+  std::move(rest, retired.end(), std::back_inserter(over));
+  retired.erase(rest, retired.end());
+}
+
+void freeCommunicator(ncclComm& handle) {
+  handle.alive.reset();
+  handle.bystander.reset();
+  const bool waits = handle.impl && handle.impl->state() == CommState::kAborted && !handle.impl->idle();
+  retire(waits ? std::move(handle.impl) : nullptr);
+  handle.impl.reset();
+  static std::mutex mutex;
+  static std::deque<std::unique_ptr<ncclComm>> freed;
+  std::unique_ptr<ncclComm> forgotten;
+  const std::lock_guard lock(mutex);
+  freed.emplace_back(&handle);
+  if (freed.size() <= kRemembered) return;
+  forgotten = std::move(freed.front());
+  freed.pop_front();
+}
+
+bool waitForUsers(const ncclComm& handle) {
+  settleUseMarks();
+  const Deadline deadline = Deadline::after(kLongestUse);
+  Backoff backoff(chooseWaitPolicy(true));
+  while (handle.users.load(std::memory_order_seq_cst) > 0 || isMarked(&handle) || splitUnderWay(handle)) {
+    if (deadline.passed()) return false;
+    backoff.pause();
+  }
+  return true;
+}
+
+}  // namespace xylem

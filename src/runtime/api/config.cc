@@ -1,0 +1,96 @@
+#include "runtime/api/config.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+
+#include "core/error.h"
+
+namespace xylem {
+namespace {
+
+constexpr ncclConfig_t kUntouched = NCCL_CONFIG_INITIALIZER;
+constexpr ncclSimInfo_t kUntouchedSimInfo = NCCL_SIM_INFO_INITIALIZER;
+constexpr int kMostCgaClusterSize = 8;
+
+// The versions of NCCL that added fields.
+constexpr unsigned kBlockingSince = NCCL_VERSION(2, 14, 0);
+constexpr unsigned kChannelsSince = NCCL_VERSION(2, 17, 0);  // and cgaClusterSize, netName
+constexpr unsigned kSplitShareSince = NCCL_VERSION(2, 18, 0);
+constexpr unsigned kTrafficClassSince = NCCL_VERSION(2, 25, 0);
+// Later ones (commName and so on) are not looked at.
+
+ncclConfig_t copyOf(const ncclConfig_t* theirs, const char* function) {
+  std::size_t size = 0;
+  std::memcpy(&size, theirs, sizeof size);
+  ncclConfig_t copy = kUntouched;
+  if (size >= offsetof(ncclConfig_t, blocking)) {
+    copy.magic = 0;
+    std::memcpy(&copy, theirs, std::min(size, sizeof copy));
+  }
+  if (size < offsetof(ncclConfig_t, blocking) || copy.magic != kUntouched.magic)
+    throw Error(ResultCode::kInvalidArgument,
+                "{}: config does not start as it should; initialize it with NCCL_CONFIG_INITIALIZER",
+                function);
+  if (copy.version < kBlockingSince) copy.blocking = NCCL_CONFIG_UNDEF_INT;
+  if (copy.version < kChannelsSince) {
+    copy.cgaClusterSize = copy.minCTAs = copy.maxCTAs = NCCL_CONFIG_UNDEF_INT;
+    copy.netName = nullptr;
+  }
+  if (copy.version < kSplitShareSince) copy.splitShare = NCCL_CONFIG_UNDEF_INT;
+  if (copy.version < kTrafficClassSince) copy.trafficClass = NCCL_CONFIG_UNDEF_INT;
+  return copy;
+}
+
+// Leaves `field` as it is if the program did not set it.
+void take(int value, int least, int most, const char* name, const char* function, int& field) {
+  if (value == NCCL_CONFIG_UNDEF_INT) return;
+  if (value < least || value > most) {
+    if (most == INT_MAX)
+      throw Error(ResultCode::kInvalidArgument, "{}: config.{} is {}; expected at least {}", function, name,
+                  value, least);
+    throw Error(ResultCode::kInvalidArgument, "{}: config.{} is {}; expected {} to {}", function, name, value,
+                least, most);
+  }
+  field = value;
+}
+
+void take(int value, const char* name, const char* function, bool& field) {
+  int number = field ? 1 : 0;
+  take(value, 0, 1, name, function, number);
+  field = number == 1;
+}
+
+}  // namespace
+
+CommConfig readConfig(const ncclConfig_t* config, const char* function) {
+  CommConfig result;
+  if (config == nullptr) return result;
+  const ncclConfig_t theirs = copyOf(config, function);
+  take(theirs.blocking, "blocking", function, result.blocking);
+  take(theirs.cgaClusterSize, 0, kMostCgaClusterSize, "cgaClusterSize", function, result.cgaClusterSize);
+  take(theirs.minCTAs, 1, INT_MAX, "minCTAs", function, result.minCtas);
+  take(theirs.maxCTAs, 1, INT_MAX, "maxCTAs", function, result.maxCtas);
+  if (result.maxCtas > 0 && result.minCtas > result.maxCtas)
+    throw Error(ResultCode::kInvalidArgument, "{}: config.minCTAs is {}, more than config.maxCTAs, {}",
+                function, result.minCtas, result.maxCtas);
+  if (theirs.netName != nullptr) {
+    result.netName = theirs.netName;
+    if (result.netName.empty())
+      throw Error(ResultCode::kInvalidArgument,
+                  "{}: config.netName is empty; expected the name of a network, or NULL for any", function);
+  }
+  take(theirs.splitShare, "splitShare", function, result.splitShare);
+  take(theirs.trafficClass, 0, INT_MAX, "trafficClass", function, result.trafficClass);
+  return result;
+}
+
+void checkSimInfo(const ncclSimInfo_t& info, const char* function) {
+  if (info.size < offsetof(ncclSimInfo_t, estimatedTime) + sizeof info.estimatedTime ||
+      info.magic != kUntouchedSimInfo.magic)
+    throw Error(ResultCode::kInvalidArgument,
+                "{}: simInfo does not start as it should; initialize it with NCCL_SIM_INFO_INITIALIZER",
+                function);
+}
+
+}  // namespace xylem

@@ -1,0 +1,62 @@
+#include "runtime/api/cuda_boundary.h"
+
+#include <new>
+
+#include "runtime/api/raw_value.h"
+#include "runtime/cuda_api/error_text.h"
+
+namespace xylem {
+namespace {
+
+thread_local cudaError_t lastError = cudaSuccess;
+
+}  // namespace
+
+// That work is still under way is an answer, not an error.
+void keepCudaError(cudaError_t error) noexcept {
+  if (error != cudaErrorNotReady) lastError = error;
+}
+
+cudaError_t asCudaError(const std::exception& exception) noexcept {
+  if (const auto* failure = dynamic_cast<const CudaFailure*>(&exception)) return failure->error();
+  if (dynamic_cast<const std::bad_alloc*>(&exception) != nullptr) return cudaErrorMemoryAllocation;
+  const auto* error = dynamic_cast<const Error*>(&exception);
+  return error != nullptr && error->code() == ResultCode::kInvalidArgument ? cudaErrorInvalidValue
+                                                                           : cudaErrorUnknown;
+}
+
+void requireResult(const void* result) {
+  if (result == nullptr) throw CudaFailure(cudaErrorInvalidValue);
+}
+
+void throwNoStream() { throw CudaFailure(cudaErrorInvalidResourceHandle); }
+
+void requireDevice(int device) {
+  if (device < 0 || device >= deviceCount()) throw CudaFailure(cudaErrorInvalidDevice);
+}
+
+int deviceCount() { return hostDeviceCount(Settings::fromEnvironment()); }
+
+cudaError_t waitForDevice(int device) {
+  Capture::forbidWaiting(device);
+  return outcomeOf(Scheduler::instance().waitDevice(device));
+}
+
+cudaError_t outcomeOf(const std::optional<Error>& error) {
+  return error ? cudaErrorLaunchFailure : cudaSuccess;
+}
+
+}  // namespace xylem
+
+using namespace xylem;
+
+const char* cudaGetErrorString(cudaError_t error) { return errorText(rawValue(error)).text; }
+const char* cudaGetErrorName(cudaError_t error) { return errorText(rawValue(error)).name; }
+
+cudaError_t cudaPeekAtLastError(void) { return lastError; }
+
+cudaError_t cudaGetLastError(void) {
+  const cudaError_t error = lastError;
+  lastError = cudaSuccess;
+  return error;
+}

@@ -1,0 +1,86 @@
+// host/cuda_runtime_api.h: events.
+
+#include "runtime/api/cuda_boundary.h"
+#include "runtime/api/event_handle.h"
+
+using namespace xylem;
+
+namespace {
+
+constexpr unsigned kEventFlags = cudaEventBlockingSync | cudaEventDisableTiming | cudaEventInterprocess;
+
+cudaError_t record(cudaEvent_t event, cudaStream_t handle, unsigned flags) {
+  return guardedCuda([&] {
+    Event& known = requireEvent(event);
+    CudaStream& stream = requireStream(handle);
+    if ((flags & ~static_cast<unsigned>(cudaEventRecordExternal)) != 0) return cudaErrorInvalidValue;
+    const bool external = flags == cudaEventRecordExternal;
+    if (external && !stream.captured()) return cudaErrorIllegalState;
+    known.record(stream, external);
+    return cudaSuccess;
+  });
+}
+
+}  // namespace
+
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned flags) {
+  return guardedCuda([&] {
+    requireResult(event);
+    const bool timed = (flags & cudaEventDisableTiming) == 0;
+    const bool interprocess = (flags & cudaEventInterprocess) != 0;
+    if ((flags & ~kEventFlags) != 0 || (interprocess && timed)) return cudaErrorInvalidValue;
+    *event = std::make_unique<CUevent_st>(Event::Options{timed, interprocess}).release();
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaEventCreate(cudaEvent_t* event) { return cudaEventCreateWithFlags(event, cudaEventDefault); }
+
+cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) { return record(event, stream, 0); }
+cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream, unsigned flags) {
+  return record(event, stream, flags);
+}
+
+cudaError_t cudaEventSynchronize(cudaEvent_t event) {
+  return guardedCuda([&] {
+    Scheduler::instance().waitUntil(requireEvent(event).whenReached());
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaEventQuery(cudaEvent_t event) {
+  return guardedCuda([&] { return requireEvent(event).reached() ? cudaSuccess : cudaErrorNotReady; });
+}
+
+cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t start, cudaEvent_t end) {
+  return guardedCuda([&] {
+    requireResult(milliseconds);
+    const Event &first = requireEvent(start), &last = requireEvent(end);
+    const bool reached = first.reached() && last.reached();
+    const SharedPlace from = first.timedPlace(), to = last.timedPlace();
+    if (from == nullptr || to == nullptr) return cudaErrorInvalidResourceHandle;
+    if (!reached) return cudaErrorNotReady;
+    *milliseconds = std::chrono::duration<float, std::milli>(to->when - from->when).count();
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaEventDestroy(cudaEvent_t event) {
+  return guardedCuda([&] {
+    requireEvent(event);
+    const std::unique_ptr<CUevent_st> owner(event);
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaStreamWaitEvent(cudaStream_t handle, cudaEvent_t event, unsigned flags) {
+  return guardedCuda([&] {
+    Event& known = requireEvent(event);
+    CudaStream& stream = requireStream(handle);
+    if ((flags & ~static_cast<unsigned>(cudaEventWaitExternal)) != 0) return cudaErrorInvalidValue;
+    const bool external = flags == cudaEventWaitExternal;
+    if (external && !stream.captured()) return cudaErrorIllegalState;
+    known.letWait(stream, external);
+    return cudaSuccess;
+  });
+}

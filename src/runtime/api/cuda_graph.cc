@@ -1,0 +1,229 @@
+// host/cuda_runtime_api.h: capture and graphs.
+
+#include <algorithm>
+#include <iterator>
+
+#include "runtime/api/boundary.h"
+#include "runtime/api/cuda_boundary.h"
+#include "runtime/api/raw_value.h"
+#include "runtime/cuda_api/graph.h"
+
+using namespace xylem;
+
+struct CUgraph_st {
+  explicit CUgraph_st(std::shared_ptr<Graph> made) : graph(std::move(made)) {}
+  ~CUgraph_st() { magic = 0; }
+
+  static constexpr std::uint64_t kMagic = 0x78796c656d677261ull;  // "xylemgra"
+  std::uint64_t magic = kMagic;
+  std::shared_ptr<Graph> graph;
+};
+
+struct CUgraphExec_st {
+  explicit CUgraphExec_st(const Graph& graph) : exec(std::make_shared<GraphExec>(graph)) {}
+  ~CUgraphExec_st() { magic = 0; }
+
+  static constexpr std::uint64_t kMagic = 0x78796c656d677865ull;  // "xylemgxe"
+  std::uint64_t magic = kMagic;
+  std::shared_ptr<GraphExec> exec;
+};
+
+namespace {
+
+Graph& requireGraph(cudaGraph_t handle) {
+  if (handle == nullptr || handle->magic != CUgraph_st::kMagic) throw CudaFailure(cudaErrorInvalidValue);
+  return *handle->graph;
+}
+
+CUgraphExec_st& requireExec(cudaGraphExec_t handle) {
+  if (handle == nullptr || handle->magic != CUgraphExec_st::kMagic) throw CudaFailure(cudaErrorInvalidValue);
+  return *handle;
+}
+
+cudaGraph_t handleOf(std::shared_ptr<Graph> graph) {
+  return std::make_unique<CUgraph_st>(std::move(graph)).release();
+}
+
+// What a call that lists things tells: how many there are, or those that there is room for.
+template <typename Thing>
+void tell(const std::vector<Thing>& found, Thing* things, size_t* count) {
+  if (things == nullptr) {
+    *count = found.size();
+    return;
+  }
+  const size_t room = *count;
+  std::copy_n(found.begin(), std::min(room, found.size()), things);
+  std::fill(things + std::min(room, found.size()), things + room, nullptr);
+  *count = std::min(room, found.size());
+}
+
+template <typename Wanted>
+cudaError_t tellNodes(cudaGraph_t graph, cudaGraphNode_t* nodes, size_t* count, Wanted&& wanted) {
+  return guardedCuda([&] {
+    requireResult(count);
+    std::vector<cudaGraphNode_t> found;
+    for (GraphNode& node : requireGraph(graph).nodes())
+      if (wanted(node)) found.push_back(&node);
+    tell(found, nodes, count);
+    return cudaSuccess;
+  });
+}
+
+}  // namespace
+
+cudaError_t cudaStreamBeginCapture(cudaStream_t handle, cudaStreamCaptureMode mode) {
+  return guardedCuda([&] {
+    CudaStream& stream = requireStream(handle);
+    if (rawValue(mode) < cudaStreamCaptureModeGlobal || rawValue(mode) > cudaStreamCaptureModeRelaxed)
+      return cudaErrorInvalidValue;
+    Capture::begin(stream, mode);
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaStreamEndCapture(cudaStream_t handle, cudaGraph_t* graph) {
+  return guardedCuda([&] {
+    requireResult(graph);
+    *graph = nullptr;
+    *graph = handleOf(Capture::end(requireStream(handle)));
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaStreamIsCapturing(cudaStream_t handle, cudaStreamCaptureStatus* status) {
+  return cudaStreamGetCaptureInfo(handle, status, nullptr);
+}
+
+cudaError_t cudaStreamGetCaptureInfo(cudaStream_t handle, cudaStreamCaptureStatus* status,
+                                     unsigned long long* id) {
+  return guardedCuda([&] {
+    requireResult(status);
+    const Capture::State state = Capture::stateOf(requireStream(handle));
+    *status = state.status;
+    if (id != nullptr) *id = state.id;
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaThreadExchangeStreamCaptureMode(cudaStreamCaptureMode* mode) {
+  return guardedCuda([&] {
+    requireResult(mode);
+    if (rawValue(*mode) < cudaStreamCaptureModeGlobal || rawValue(*mode) > cudaStreamCaptureModeRelaxed)
+      return cudaErrorInvalidValue;
+    *mode = Capture::exchangeMode(*mode);
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaGraphCreate(cudaGraph_t* graph, unsigned flags) {
+  return guardedCuda([&] {
+    requireResult(graph);
+    if (flags != 0) return cudaErrorInvalidValue;
+    *graph = handleOf(std::make_shared<Graph>());
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaGraphClone(cudaGraph_t* clone, cudaGraph_t graph) {
+  return guardedCuda([&] {
+    requireResult(clone);
+    *clone = handleOf(std::make_shared<Graph>(requireGraph(graph)));
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaGraphDestroy(cudaGraph_t graph) {
+  return guardedCuda([&] {
+    requireGraph(graph);
+    const std::unique_ptr<CUgraph_st> owner(graph);
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t* nodes, size_t* count) {
+  return tellNodes(graph, nodes, count, [](const GraphNode&) { return true; });
+}
+
+cudaError_t cudaGraphGetRootNodes(cudaGraph_t graph, cudaGraphNode_t* nodes, size_t* count) {
+  return tellNodes(graph, nodes, count, [](const GraphNode& node) { return node.after.empty(); });
+}
+
+cudaError_t cudaGraphGetEdges(cudaGraph_t graph, cudaGraphNode_t* from, cudaGraphNode_t* to, size_t* count) {
+  return guardedCuda([&] {
+    requireResult(count);
+    std::vector<cudaGraphNode_t> first, second;
+    std::deque<GraphNode>& nodes = requireGraph(graph).nodes();
+    for (GraphNode& node : nodes)
+      for (const std::size_t earlier : node.after) {
+        first.push_back(&nodes[earlier]);
+        second.push_back(&node);
+      }
+    size_t room = *count;
+    tell(first, from, &room);
+    tell(second, to, count);
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaGraphNodeGetType(cudaGraphNode_t node, cudaGraphNodeType* type) {
+  return guardedCuda([&] {
+    requireResult(type);
+    requireResult(node);
+    *type = node->type;
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaGraphInstantiate(cudaGraphExec_t* exec, cudaGraph_t graph, unsigned long long flags) {
+  constexpr unsigned long long kFlags =
+      cudaGraphInstantiateFlagAutoFreeOnLaunch | cudaGraphInstantiateFlagUpload |
+      cudaGraphInstantiateFlagDeviceLaunch | cudaGraphInstantiateFlagUseNodePriority;
+  return guardedCuda([&] {
+    requireResult(exec);
+    *exec = nullptr;
+    const Graph& known = requireGraph(graph);
+    if ((flags & ~kFlags) != 0) return cudaErrorInvalidValue;
+    *exec = std::make_unique<CUgraphExec_st>(known).release();
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaGraphInstantiateWithFlags(cudaGraphExec_t* exec, cudaGraph_t graph,
+                                          unsigned long long flags) {
+  return cudaGraphInstantiate(exec, graph, flags);
+}
+
+cudaError_t cudaGraphLaunch(cudaGraphExec_t handle, cudaStream_t to) {
+  return guardedCuda([&] {
+    const std::shared_ptr<GraphExec> exec = requireExec(handle).exec;
+    CudaStream& stream = requireStream(to);
+    if (stream.captured()) {
+      Capture::add(stream, cudaGraphNodeTypeGraph, [exec](Stream& queue) { exec->launch(queue); });
+      return cudaSuccess;
+    }
+    stream.order();
+    try {
+      exec->launch(stream.queue());
+    } catch (const Error& error) {
+      remember(error.code(), error.what());
+      return cudaErrorLaunchFailure;
+    }
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaGraphUpload(cudaGraphExec_t exec, cudaStream_t stream) {
+  return guardedCuda([&] {
+    requireExec(exec);
+    requireStream(stream);
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaGraphExecDestroy(cudaGraphExec_t exec) {
+  return guardedCuda([&] {
+    requireExec(exec);
+    const std::unique_ptr<CUgraphExec_st> owner(exec);
+    return cudaSuccess;
+  });
+}

@@ -1,0 +1,73 @@
+// host/cuda_runtime_api.h: between processes.
+
+#include <cstring>
+
+#include "runtime/api/cuda_boundary.h"
+#include "runtime/api/event_handle.h"
+#include "runtime/cuda_api/ipc.h"
+#include "runtime/cuda_api/memory_book.h"
+
+using namespace xylem;
+
+namespace {
+
+template <typename Handle>
+Handle pack(const IpcName& name) {
+  Handle handle{};
+  std::memcpy(handle.reserved, &name, sizeof name);
+  return handle;
+}
+
+template <typename Handle>
+IpcName unpack(const Handle& handle) {
+  IpcName name;
+  std::memcpy(&name, handle.reserved, sizeof name);
+  return name;
+}
+
+}  // namespace
+
+cudaError_t cudaIpcGetMemHandle(cudaIpcMemHandle_t* handle, void* pointer) {
+  return guardedCuda([&] {
+    requireResult(handle);
+    const std::optional<Allocation> memory = MemoryBook::instance().find(pointer);
+    if (!memory || memory->type != cudaMemoryTypeDevice) return cudaErrorInvalidValue;
+    *handle = pack<cudaIpcMemHandle_t>(nameForIpc(memory->start, memory->bytes, IpcKind::kMemory));
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaIpcOpenMemHandle(void** pointer, cudaIpcMemHandle_t handle, unsigned flags) {
+  return guardedCuda([&] {
+    requireResult(pointer);
+    *pointer = nullptr;
+    if (flags != cudaIpcMemLazyEnablePeerAccess) return cudaErrorInvalidValue;
+    *pointer = openIpc(unpack(handle), IpcKind::kMemory);
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaIpcCloseMemHandle(void* pointer) {
+  return guardedCuda([&] {
+    if (ipcBytesAt(pointer) == 0) return cudaErrorInvalidValue;
+    const cudaError_t outcome = waitForDevice(currentDevice());
+    return closeIpc(pointer) ? outcome : cudaErrorInvalidValue;
+  });
+}
+
+cudaError_t cudaIpcGetEventHandle(cudaIpcEventHandle_t* handle, cudaEvent_t event) {
+  return guardedCuda([&] {
+    requireResult(handle);
+    *handle = pack<cudaIpcEventHandle_t>(requireEvent(event).name());
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaIpcOpenEventHandle(cudaEvent_t* event, cudaIpcEventHandle_t handle) {
+  return guardedCuda([&] {
+    requireResult(event);
+    *event = nullptr;
+    *event = std::make_unique<CUevent_st>(unpack(handle)).release();
+    return cudaSuccess;
+  });
+}

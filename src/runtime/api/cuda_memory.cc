@@ -1,0 +1,200 @@
+// host/cuda_runtime_api.h: memory.
+
+#include <unistd.h>
+
+#include "runtime/api/cuda_boundary.h"
+#include "runtime/api/raw_value.h"
+#include "runtime/cuda_api/ipc.h"
+#include "runtime/cuda_api/memory_book.h"
+
+using namespace xylem;
+
+namespace {
+
+constexpr unsigned kHostAllocFlags = cudaHostAllocPortable | cudaHostAllocMapped | cudaHostAllocWriteCombined;
+constexpr unsigned kHostRegisterFlags =
+    cudaHostRegisterPortable | cudaHostRegisterMapped | cudaHostRegisterIoMemory | cudaHostRegisterReadOnly;
+// As on GPUs, rows start at multiples of so many bytes.
+constexpr size_t kPitch = 512;
+
+// Throws CudaFailure if there is none.
+void* allocate(cudaMemoryType type, size_t size, unsigned flags) {
+  try {
+    return MemoryBook::instance().allocate({.type = type, .device = currentDevice(), .flags = flags}, size);
+  } catch (const Error&) {
+    throw CudaFailure(cudaErrorMemoryAllocation);
+  }
+}
+
+cudaError_t allocate(cudaMemoryType type, void** pointer, size_t size, unsigned flags = 0) {
+  return guardedCuda([&] {
+    requireResult(pointer);
+    *pointer = nullptr;
+    Capture::forbidUnsafe();
+    *pointer = allocate(type, size, flags);
+    return cudaSuccess;
+  });
+}
+
+// Work that still uses the memory ends first.
+cudaError_t release(void* pointer, MemoryBook::Kind kind) {
+  return guardedCuda([&] {
+    if (pointer == nullptr) return cudaSuccess;
+    const std::optional<Allocation> memory = MemoryBook::instance().startingAt(pointer);
+    if (!memory || !MemoryBook::is(*memory, kind)) return cudaErrorInvalidValue;
+    Capture::forbidUnsafe();
+    const cudaError_t outcome = waitForDevice(memory->device);
+    return MemoryBook::instance().free(pointer, kind) ? outcome : cudaErrorInvalidValue;
+  });
+}
+
+// Memory of a graph, which it gives back at its end, unless the program did.
+class GraphMemory {
+ public:
+  explicit GraphMemory(const Allocation& memory) : memory_(memory) {}
+  ~GraphMemory() { MemoryBook::instance().free(memory_.start, MemoryBook::kOfDevice, memory_.number); }
+  GraphMemory(const GraphMemory&) = delete;
+  GraphMemory& operator=(const GraphMemory&) = delete;
+
+ private:
+  const Allocation memory_;
+};
+
+std::optional<Allocation> hostMemoryAt(const void* pointer) {
+  auto memory = MemoryBook::instance().find(pointer);
+  return memory && memory->type == cudaMemoryTypeHost ? memory : std::nullopt;
+}
+
+}  // namespace
+
+cudaError_t cudaMalloc(void** pointer, size_t size) { return allocate(cudaMemoryTypeDevice, pointer, size); }
+cudaError_t cudaFree(void* pointer) { return release(pointer, MemoryBook::kOfDevice); }
+
+cudaError_t cudaMallocManaged(void** pointer, size_t size, unsigned flags) {
+  if (flags != cudaMemAttachGlobal && flags != cudaMemAttachHost) return rememberCuda(cudaErrorInvalidValue);
+  return allocate(cudaMemoryTypeManaged, pointer, size);
+}
+
+cudaError_t cudaMallocPitch(void** pointer, size_t* pitch, size_t width, size_t height) {
+  if (pitch == nullptr || width > SIZE_MAX - kPitch) return rememberCuda(cudaErrorInvalidValue);
+  *pitch = (width + kPitch - 1) / kPitch * kPitch;
+  size_t size = 0;
+  if (__builtin_mul_overflow(*pitch, height, &size)) return rememberCuda(cudaErrorMemoryAllocation);
+  return allocate(cudaMemoryTypeDevice, pointer, size);
+}
+
+cudaError_t cudaMallocAsync(void** pointer, size_t size, cudaStream_t handle) {
+  return guardedCuda([&] {
+    requireResult(pointer);
+    *pointer = nullptr;
+    CudaStream& stream = requireStream(handle);
+    void* memory = allocate(cudaMemoryTypeDevice, size, 0);
+    if (stream.captured() && memory != nullptr) {
+      // All launches of the graph use the same memory.
+      auto owner = std::make_shared<GraphMemory>(*MemoryBook::instance().startingAt(memory));
+      Capture::add(stream, cudaGraphNodeTypeMemAlloc, nullptr, std::move(owner));
+    }
+    *pointer = memory;
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaFreeAsync(void* pointer, cudaStream_t handle) {
+  return guardedCuda([&] {
+    CudaStream& stream = requireStream(handle);
+    if (pointer == nullptr) return cudaSuccess;
+    const std::optional<Allocation> memory = MemoryBook::instance().startingAt(pointer);
+    if (!memory || !MemoryBook::is(*memory, MemoryBook::kOfDevice)) return cudaErrorInvalidValue;
+    if (stream.captured()) {
+      // The next launch uses it again.
+      Capture::add(stream, cudaGraphNodeTypeMemFree, nullptr);
+      return cudaSuccess;
+    }
+    enqueueOn(stream, cudaGraphNodeTypeMemFree, [pointer, number = memory->number] {
+      MemoryBook::instance().free(pointer, MemoryBook::kOfDevice, number);
+    });
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaMallocHost(void** pointer, size_t size) {
+  return allocate(cudaMemoryTypeHost, pointer, size);
+}
+cudaError_t cudaHostAlloc(void** pointer, size_t size, unsigned flags) {
+  if ((flags & ~kHostAllocFlags) != 0) return rememberCuda(cudaErrorInvalidValue);
+  return allocate(cudaMemoryTypeHost, pointer, size, flags);
+}
+cudaError_t cudaFreeHost(void* pointer) { return release(pointer, MemoryBook::kOfHost); }
+
+cudaError_t cudaHostRegister(void* pointer, size_t size, unsigned flags) {
+  return guardedCuda([&] {
+    auto* start = static_cast<std::byte*>(pointer);
+    if (start == nullptr || size == 0 || (flags & ~kHostRegisterFlags) != 0) return cudaErrorInvalidValue;
+    if (size > UINTPTR_MAX - reinterpret_cast<std::uintptr_t>(start)) return cudaErrorInvalidValue;
+    const Allocation memory{.type = cudaMemoryTypeHost,
+                            .device = currentDevice(),
+                            .flags = flags,
+                            .registered = true,
+                            .start = start,
+                            .bytes = size};
+    return MemoryBook::instance().add(memory) ? cudaSuccess : cudaErrorHostMemoryAlreadyRegistered;
+  });
+}
+
+cudaError_t cudaHostUnregister(void* pointer) {
+  return guardedCuda([&] {
+    if (pointer == nullptr) return cudaErrorInvalidValue;
+    return MemoryBook::instance().free(pointer, MemoryBook::kRegistered) ? cudaSuccess
+                                                                         : cudaErrorHostMemoryNotRegistered;
+  });
+}
+
+cudaError_t cudaHostGetDevicePointer(void** devicePointer, void* hostPointer, unsigned flags) {
+  return guardedCuda([&] {
+    requireResult(devicePointer);
+    if (flags != 0 || !hostMemoryAt(hostPointer)) return cudaErrorInvalidValue;
+    *devicePointer = hostPointer;
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaHostGetFlags(unsigned* flags, void* hostPointer) {
+  return guardedCuda([&] {
+    requireResult(flags);
+    const std::optional<Allocation> memory = hostMemoryAt(hostPointer);
+    if (!memory) return cudaErrorInvalidValue;
+    // All host memory is mapped, whoever asked for it.
+    *flags = memory->flags | cudaHostAllocMapped;
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const void* pointer) {
+  return guardedCuda([&] {
+    requireResult(attributes);
+    void* same = const_cast<void*>(pointer);
+    cudaPointerAttributes known{cudaMemoryTypeUnregistered, cudaInvalidDeviceId, nullptr, same};
+    if (const auto memory = MemoryBook::instance().find(pointer))
+      known = {memory->type, memory->device, same, memory->type == cudaMemoryTypeDevice ? nullptr : same};
+    else if (ipcBytesAt(pointer) > 0)
+      known = {cudaMemoryTypeDevice, currentDevice(), same, nullptr};
+    *attributes = known;
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaMemPrefetchAsync(const void* pointer, size_t count, int device, cudaStream_t handle) {
+  return guardedCuda([&] {
+    requireStream(handle);
+    if (device != cudaCpuDeviceId) requireDevice(device);
+    const auto memory = MemoryBook::instance().find(pointer);
+    const bool managed = memory && memory->type == cudaMemoryTypeManaged;
+    return managed && count > 0 ? cudaSuccess : cudaErrorInvalidValue;
+  });
+}
+
+cudaError_t cudaMemAdvise(const void* pointer, size_t count, cudaMemoryAdvise advice, int device) {
+  const bool known =
+      rawValue(advice) >= cudaMemAdviseSetReadMostly && rawValue(advice) <= cudaMemAdviseUnsetAccessedBy;
+  return known ? cudaMemPrefetchAsync(pointer, count, device, nullptr) : rememberCuda(cudaErrorInvalidValue);
+}

@@ -1,0 +1,155 @@
+// host/cuda_runtime_api.h: streams.
+
+#include <algorithm>
+
+#include "runtime/api/cuda_boundary.h"
+#include "runtime/cuda_api/host_functions.h"
+
+using namespace xylem;
+
+namespace {
+
+// As GPUs have them: lower numbers come first.
+constexpr int kLeastPriority = 0;
+constexpr int kGreatestPriority = -5;
+
+cudaError_t createStream(cudaStream_t* stream, unsigned flags, int priority) {
+  return guardedCuda([&] {
+    requireResult(stream);
+    if (flags != cudaStreamDefault && flags != cudaStreamNonBlocking) return cudaErrorInvalidValue;
+    const auto kind =
+        flags == cudaStreamNonBlocking ? CudaStream::Kind::kNonBlocking : CudaStream::Kind::kBlocking;
+    const int kept = std::clamp(priority, kGreatestPriority, kLeastPriority);
+    *stream = std::make_unique<CUstream_st>(kind, currentDevice(), kept).release();
+    return cudaSuccess;
+  });
+}
+
+bool isDefault(cudaStream_t handle) {
+  return handle == nullptr || handle == cudaStreamLegacy || handle == cudaStreamPerThread;
+}
+
+// Calls a function of the program in the order of a stream.
+template <typename Function>
+void enqueueCall(Stream& queue, Function function) {
+  struct Call {
+    std::atomic<bool> done{false};
+    bool begun = false;
+  };
+  enqueueSteps(queue, [call = std::make_shared<Call>(), function] {
+    if (!std::exchange(call->begun, true))
+      callElsewhere([call, function] {
+        function();
+        call->done.store(true, std::memory_order_release);
+      });
+    return call->done.load(std::memory_order_acquire) ? Progress::kDone : Progress::kWouldBlock;
+  });
+}
+
+}  // namespace
+
+cudaError_t cudaStreamCreate(cudaStream_t* stream) {
+  return createStream(stream, cudaStreamDefault, kLeastPriority);
+}
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned flags) {
+  return createStream(stream, flags, kLeastPriority);
+}
+cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned flags, int priority) {
+  return createStream(stream, flags, priority);
+}
+
+cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest) {
+  if (least != nullptr) *least = kLeastPriority;
+  if (greatest != nullptr) *greatest = kGreatestPriority;
+  return cudaSuccess;
+}
+
+cudaError_t cudaStreamGetFlags(cudaStream_t handle, unsigned* flags) {
+  return guardedCuda([&] {
+    requireResult(flags);
+    const bool blocking = requireStream(handle).kind() != CudaStream::Kind::kNonBlocking;
+    *flags = blocking ? cudaStreamDefault : cudaStreamNonBlocking;
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaStreamGetPriority(cudaStream_t handle, int* priority) {
+  return guardedCuda([&] {
+    requireResult(priority);
+    *priority = requireStream(handle).priority();
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaStreamGetDevice(cudaStream_t handle, int* device) {
+  return guardedCuda([&] {
+    requireResult(device);
+    *device = requireStream(handle).device();
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaStreamGetId(cudaStream_t handle, unsigned long long* id) {
+  return guardedCuda([&] {
+    requireResult(id);
+    *id = requireStream(handle).id();
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaStreamSynchronize(cudaStream_t handle) {
+  return guardedCuda([&] {
+    CudaStream& stream = requireStream(handle);
+    Capture::forbid(stream, cudaErrorStreamCaptureUnsupported);
+    // Whoever waits for the default stream waits for those that it waits for.
+    if (stream.kind() == CudaStream::Kind::kDefault) stream.order();
+    if (stream.queue().pending()) Scheduler::instance().wait(stream.queue());
+    return takeOutcome(stream.queue());
+  });
+}
+
+cudaError_t cudaStreamQuery(cudaStream_t handle) {
+  return guardedCuda([&] {
+    CudaStream& stream = requireStream(handle);
+    Capture::forbid(stream, cudaErrorStreamCaptureUnsupported);
+    // Programs ask again and again: nothing is enqueued for it.
+    if (stream.pending()) return cudaErrorNotReady;
+    return takeOutcome(stream.queue());
+  });
+}
+
+cudaError_t cudaStreamDestroy(cudaStream_t handle) {
+  return guardedCuda([&] {
+    if (isDefault(handle)) return cudaErrorInvalidResourceHandle;
+    requireStream(handle);
+    const std::unique_ptr<CUstream_st> owner(handle);
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaLaunchHostFunc(cudaStream_t handle, cudaHostFn_t function, void* argument) {
+  return guardedCuda([&] {
+    CudaStream& stream = requireStream(handle);
+    if (function == nullptr) return cudaErrorInvalidValue;
+    const auto call = [=] { function(argument); };
+    if (stream.captured()) {
+      Capture::add(stream, cudaGraphNodeTypeHost, [call](Stream& queue) { enqueueCall(queue, call); });
+      return cudaSuccess;
+    }
+    stream.order();
+    enqueueCall(stream.queue(), call);
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaStreamAddCallback(cudaStream_t handle, cudaStreamCallback_t callback, void* argument,
+                                  unsigned flags) {
+  return guardedCuda([&] {
+    CudaStream& stream = requireStream(handle);
+    if (callback == nullptr || flags != 0) return cudaErrorInvalidValue;
+    Capture::forbid(stream, cudaErrorStreamCaptureUnsupported);
+    stream.order();
+    enqueueCall(stream.queue(), [=] { callback(handle, cudaSuccess, argument); });
+    return cudaSuccess;
+  });
+}

@@ -1,0 +1,52 @@
+#include "runtime/api/group_members.h"
+
+#include <algorithm>
+
+#include "runtime/comm/issue/group.h"
+#include "core/error.h"
+#include "core/per_thread.h"
+
+namespace xylem {
+
+GroupMembers& GroupMembers::ofThread() { return perThread<GroupMembers>(); }
+
+void GroupMembers::check(const ncclComm& handle, GroupCall call, const char* function) {
+  if (groupDepth() == 0) return;
+  check(handle.impl->config().blocking, call, function);
+}
+
+void GroupMembers::check(bool blocking, GroupCall call, const char* function) {
+  if (groupDepth() == 0) return;
+  if (call_.value_or(call) != call)
+    throw Error(ResultCode::kInvalidUsage,
+                "{}: a group has either calls that move data or calls that make, split or end communicators, "
+                "not both",
+                function);
+  if (blocking_.value_or(blocking) != blocking)
+    throw Error(ResultCode::kInvalidArgument,
+                "{}: a group has either communicators that block or such that do not (ncclConfig_t), not "
+                "both",
+                function);
+  call_ = call;
+  blocking_ = blocking;
+}
+
+bool GroupMembers::uses(const ncclComm& handle) const {
+  return std::any_of(used_.begin(), used_.end(), [&](const CommUse& use) { return &*use == &handle; });
+}
+
+void GroupMembers::add(CommUse& use) {
+  // Calls in a row are usually on the same one.
+  if (groupDepth() == 0 || usedLast(&*use) || uses(*use)) return;
+  used_.push_back(std::move(use));
+}
+
+void GroupMembers::end() noexcept {
+  blocking_.reset();
+  call_.reset();
+  used_.clear();
+  for (ncclComm* handle : toFree_) freeCommunicator(*handle);
+  toFree_.clear();
+}
+
+}  // namespace xylem

@@ -1,0 +1,182 @@
+// The part of nccl.h that asks and ends communicators.
+
+#include "runtime/api/boundary.h"
+#include "runtime/api/comm_handle.h"
+#include "runtime/api/group_members.h"
+#include "runtime/api/profiled.h"
+
+using namespace xylem;
+
+namespace {
+
+// What a communicator that is set up can always tell, even if it broke since.
+template <typename Question>
+ncclResult_t ask(ncclComm_t comm, int* answer, const char* function, const char* parameter,
+                 Question&& question) {
+  return guard([&] {
+    const CommUse use(comm, function);
+    requireNotNull(answer, function, parameter);
+    const CommState state = use->impl->state();
+    if (state == CommState::kNew || state == CommState::kInProgress) requireReady(*use, function);
+    *answer = question(*use->impl);
+  });
+}
+
+ncclResult_t asyncErrorOf(const ncclComm& handle) {
+  switch (handle.impl->state()) {
+    case CommState::kNew:
+      // Its work is in a group that is still open, or was dropped.
+      return groupDepth() > 0 ? ncclInProgress : ncclInvalidUsage;
+    case CommState::kInProgress:
+      return ncclInProgress;
+    case CommState::kReady:
+    case CommState::kFinalized:
+    case CommState::kFailed:
+    case CommState::kRevoked:
+    case CommState::kAborted:
+      break;
+  }
+  if (splitUnderWay(handle)) return ncclInProgress;
+  // Operations may fail without the state telling.
+  const std::optional<Error> failure = handle.impl->failure();
+  return failure ? static_cast<ncclResult_t>(failure->code()) : ncclSuccess;
+}
+
+// Destroying while somebody else still uses it would pull the ground from under them.
+void requireUnused(const ncclComm& handle, const char* function) {
+  const CommState state = handle.impl->state();
+  const bool inOpenGroup = state == CommState::kNew && groupDepth() > 0;
+  if (state == CommState::kInProgress || inOpenGroup || splitUnderWay(handle))
+    throw Error(
+        ResultCode::kInvalidArgument,
+        "{}: an earlier call on comm is still under way; end its group, ask ncclCommGetAsyncError until "
+        "that says something else than ncclInProgress, or use ncclCommAbort",
+        function);
+}
+
+}  // namespace
+
+ncclResult_t pncclCommFinalize(ncclComm_t comm) {
+  constexpr const char* kName = "ncclCommFinalize";
+  return guardInGroup([&] {
+    CommUse use(comm, kName);
+    if (use->finalizeCalled || use->impl->state() == CommState::kFinalized)
+      throw Error(ResultCode::kInvalidArgument, "{}: comm was finalized before", kName);
+    requireReady(*use, kName);
+    GroupMembers& group = GroupMembers::ofThread();
+    group.check(*use, GroupCall::kLife, kName);
+    use->finalizeCalled = true;
+    const bool goesOn = submitJob(*use->impl, [&communicator = *use->impl] { communicator.finalize(); });
+    group.add(use);
+    return goesOn ? ncclInProgress : ncclSuccess;
+  });
+}
+XYLEM_PROFILED(CommFinalize);
+
+ncclResult_t pncclCommRevoke(ncclComm_t comm, int revokeFlags) {
+  constexpr const char* kName = "ncclCommRevoke";
+  return guard([&] {
+    const CommUse use(comm, kName);
+    if (revokeFlags != NCCL_REVOKE_DEFAULT)
+      throw Error(ResultCode::kInvalidArgument, "{}: revokeFlags is {}; expected NCCL_REVOKE_DEFAULT ({})",
+                  kName, revokeFlags, NCCL_REVOKE_DEFAULT);
+    requireMeetable(*use, kName);
+    use->impl->revoke();
+  });
+}
+XYLEM_PROFILED(CommRevoke);
+
+ncclResult_t pncclCommDestroy(ncclComm_t comm) {
+  constexpr const char* kName = "ncclCommDestroy";
+  return guardInGroup([&] {
+    if (comm == nullptr) return;
+    {
+      const CommUse use(comm, kName);
+      requireUnused(*use, kName);
+      if (groupDepth() > 0) {
+        GroupMembers& group = GroupMembers::ofThread();
+        group.check(*use, GroupCall::kLife, kName);
+        // Ranks of one thread leave together.
+        if (use->impl->state() == CommState::kReady && !use->finalizeCalled && !use->impl->failure())
+          submitJob(*use->impl, [&communicator = *use->impl] { communicator.finalize(); });
+        markFreed(*use);
+        group.freeAtEnd(*use);
+        return;
+      }
+      markFreed(*use);
+    }
+    freeCommunicator(*comm);
+  });
+}
+XYLEM_PROFILED(CommDestroy);
+
+ncclResult_t pncclCommAbort(ncclComm_t comm) {
+  constexpr const char* kName = "ncclCommAbort";
+  return guard([&] {
+    if (comm == nullptr) return;
+    {
+      const CommUse use(comm, kName);
+      // Whoever comes second finds it freed.
+      if (!markFreed(*use))
+        throw Error(ResultCode::kInvalidArgument, "{}: comm is not a communicator, or was destroyed", kName);
+      use->impl->abort();
+      if (use->bystander) use->bystander->abort();
+    }
+    GroupMembers& group = GroupMembers::ofThread();
+    if (group.uses(*comm)) {
+      group.freeAtEnd(*comm);
+      return;
+    }
+    if (!waitForUsers(*comm))
+      throw Error(ResultCode::kInternalError,
+                  "{}: comm was aborted, but another thread does not leave it; its resources are not freed",
+                  kName);
+    freeCommunicator(*comm);
+  });
+}
+XYLEM_PROFILED(CommAbort);
+
+ncclResult_t pncclCommGetAsyncError(ncclComm_t comm, ncclResult_t* asyncError) {
+  return guard([&] {
+    const CommUse use(comm, "ncclCommGetAsyncError");
+    requireNotNull(asyncError, "ncclCommGetAsyncError", "asyncError");
+    *asyncError = asyncErrorOf(*use);
+  });
+}
+XYLEM_PROFILED(CommGetAsyncError);
+
+ncclResult_t pncclCommCount(const ncclComm_t comm, int* count) {
+  return ask(comm, count, "ncclCommCount", "count", [](const Communicator& c) { return c.ranks(); });
+}
+XYLEM_PROFILED(CommCount);
+
+ncclResult_t pncclCommQueryProperties(ncclComm_t comm, ncclCommProperties_t* properties) {
+  constexpr const char* kName = "ncclCommQueryProperties";
+  constexpr ncclCommProperties_t kUntouched = NCCL_COMM_PROPERTIES_INITIALIZER;
+  return guard([&] {
+    const CommUse use(comm, kName);
+    requireNotNull(properties, kName, "properties");
+    if (properties->size != kUntouched.size || properties->magic != kUntouched.magic)
+      throw Error(ResultCode::kInvalidArgument,
+                  "{}: properties does not start as it should; initialize it with "
+                  "NCCL_COMM_PROPERTIES_INITIALIZER",
+                  kName);
+    const CommState state = use->impl->state();
+    if (state == CommState::kNew || state == CommState::kInProgress) requireReady(*use, kName);
+    properties->rank = use->impl->rank();
+    properties->nRanks = use->impl->ranks();
+    properties->cudaDev = properties->nvmlDev = use->impl->device();
+    properties->deviceApiSupport = properties->multimemSupport = 0;
+  });
+}
+XYLEM_PROFILED(CommQueryProperties);
+
+ncclResult_t pncclCommCuDevice(const ncclComm_t comm, int* device) {
+  return ask(comm, device, "ncclCommCuDevice", "device", [](const Communicator& c) { return c.device(); });
+}
+XYLEM_PROFILED(CommCuDevice);
+
+ncclResult_t pncclCommUserRank(const ncclComm_t comm, int* rank) {
+  return ask(comm, rank, "ncclCommUserRank", "rank", [](const Communicator& c) { return c.rank(); });
+}
+XYLEM_PROFILED(CommUserRank);

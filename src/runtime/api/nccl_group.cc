@@ -1,0 +1,55 @@
+// The part of nccl.h about groups.
+
+#include "runtime/api/boundary.h"
+#include "runtime/api/captured_calls.h"
+#include "runtime/api/config.h"
+#include "runtime/api/group_members.h"
+#include "runtime/api/profiled.h"
+
+using namespace xylem;
+
+namespace {
+
+void requireGroup(const char* function) {
+  if (groupDepth() == 0)
+    throw Error(ResultCode::kInvalidUsage, "{}: there is no open group; call ncclGroupStart before",
+                function);
+}
+
+// Lets go of what the group used, once it has ended.
+struct AtEnd {
+  ~AtEnd() {
+    if (groupDepth() > 0) return;
+    GroupMembers::ofThread().end();
+    CapturedCalls::ofThread().dropGroup();
+  }
+};
+
+}  // namespace
+
+ncclResult_t pncclGroupStart(void) {
+  return guard([] { groupStart(); });
+}
+XYLEM_PROFILED(GroupStart);
+
+ncclResult_t pncclGroupEnd(void) {
+  return guard([] {
+    requireGroup("ncclGroupEnd");
+    const AtEnd atEnd;
+    const bool goesOn = groupEnd();
+    if (groupDepth() == 0) CapturedCalls::ofThread().endGroup();
+    return goesOn ? ncclInProgress : ncclSuccess;
+  });
+}
+XYLEM_PROFILED(GroupEnd);
+
+ncclResult_t pncclGroupSimulateEnd(ncclSimInfo_t* simInfo) {
+  return guard([&] {
+    requireGroup("ncclGroupSimulateEnd");
+    if (simInfo != nullptr) checkSimInfo(*simInfo, "ncclGroupSimulateEnd");
+    const AtEnd atEnd;
+    const float microseconds = groupSimulateEnd();
+    if (simInfo != nullptr) simInfo->estimatedTime = microseconds;
+  });
+}
+XYLEM_PROFILED(GroupSimulateEnd);

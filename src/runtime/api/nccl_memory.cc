@@ -1,0 +1,93 @@
+// The part of nccl.h about memory.
+
+#include <cstdint>
+
+#include "runtime/api/boundary.h"
+#include "runtime/api/comm_handle.h"
+#include "runtime/api/profiled.h"
+#include "runtime/cuda_api/memory_book.h"
+#include "runtime/device/host_device.h"
+
+using namespace xylem;
+
+ncclResult_t pncclMemAlloc(void** ptr, size_t size) {
+  return guard([&] {
+    requireNotNull(ptr, "ncclMemAlloc", "ptr");
+    *ptr = nullptr;
+    if (size == 0) throw Error(ResultCode::kInvalidArgument, "ncclMemAlloc: size is 0");
+    *ptr = inCall("ncclMemAlloc",
+                  [&] { return MemoryBook::instance().allocate({.device = currentDevice()}, size); });
+  });
+}
+XYLEM_PROFILED(MemAlloc);
+
+ncclResult_t pncclMemFree(void* ptr) {
+  return guard([&] {
+    if (ptr == nullptr || MemoryBook::instance().free(ptr, MemoryBook::kOfDevice)) return;
+    throw Error(ResultCode::kInvalidArgument,
+                "ncclMemFree: {} was not given out by ncclMemAlloc, or was given back before", ptr);
+  });
+}
+XYLEM_PROFILED(MemFree);
+
+namespace {
+
+void checkBuffer(const void* buff, size_t size, const char* function) {
+  requireNotNull(buff, function, "buff");
+  if (size == 0 || size > UINTPTR_MAX - reinterpret_cast<std::uintptr_t>(buff))
+    throw Error(ResultCode::kInvalidArgument, "{}: size is {}; no buffer at {} has that size", function, size,
+                buff);
+}
+
+}  // namespace
+
+ncclResult_t pncclCommRegister(const ncclComm_t comm, void* buff, size_t size, void** handle) {
+  return guard([&] {
+    requireNotNull(handle, "ncclCommRegister", "handle");
+    *handle = nullptr;
+    const CommUse use(comm, "ncclCommRegister");
+    requireReady(*use, "ncclCommRegister");
+    checkBuffer(buff, size, "ncclCommRegister");
+    *handle = use->registrations.add(buff, size);
+  });
+}
+XYLEM_PROFILED(CommRegister);
+
+ncclResult_t pncclCommDeregister(const ncclComm_t comm, void* handle) {
+  return guard([&] {
+    const CommUse use(comm, "ncclCommDeregister");
+    if (handle == nullptr || use->registrations.remove(handle)) return;
+    throw Error(ResultCode::kInvalidArgument,
+                "ncclCommDeregister: handle is not one that ncclCommRegister gave for this communicator, or "
+                "was given back before");
+  });
+}
+XYLEM_PROFILED(CommDeregister);
+
+ncclResult_t pncclCommWindowRegister(ncclComm_t comm, void* buff, size_t size, ncclWindow_t* win,
+                                     int winFlags) {
+  constexpr const char* kName = "ncclCommWindowRegister";
+  return guardInGroup([&] {
+    requireNotNull(win, kName, "win");
+    *win = nullptr;
+    const CommUse use(comm, kName);
+    requireReady(*use, kName);
+    checkBuffer(buff, size, kName);
+    if (winFlags != NCCL_WIN_DEFAULT && winFlags != NCCL_WIN_COLL_SYMMETRIC)
+      throw Error(ResultCode::kInvalidArgument, "{}: winFlags is {}; expected {} or {}", kName, winFlags,
+                  NCCL_WIN_DEFAULT, NCCL_WIN_COLL_SYMMETRIC);
+    *win = static_cast<ncclWindow_t>(use->windows.add(buff, size));
+  });
+}
+XYLEM_PROFILED(CommWindowRegister);
+
+ncclResult_t pncclCommWindowDeregister(ncclComm_t comm, ncclWindow_t win) {
+  return guardInGroup([&] {
+    const CommUse use(comm, "ncclCommWindowDeregister");
+    if (win == nullptr || use->windows.remove(win)) return;
+    throw Error(
+        ResultCode::kInvalidArgument,
+        "ncclCommWindowDeregister: win is not a window of this communicator, or was given back before");
+  });
+}
+XYLEM_PROFILED(CommWindowDeregister);

@@ -1,0 +1,264 @@
+#include "runtime/bootstrap/peer_links.h"
+
+#include <algorithm>
+
+#include "core/error.h"
+
+namespace xylem {
+namespace {
+
+// How long who has called may take to say who it is when this rank gives up; one round trip will do.
+constexpr std::chrono::milliseconds kLetIn{20};
+constexpr std::size_t kMostInboxBytes = std::size_t{256} << 20;
+
+SocketAddress anyPort(SocketAddress address) {
+  address.setPort(0);
+  return address;
+}
+
+}  // namespace
+
+PeerLinks::PeerLinks(int rank, int ranks, const SocketAddress& interface, const Secret& secret,
+                     const Logger& log)
+    : rank_(rank),
+      ranks_(ranks),
+      interface_(anyPort(interface)),
+      secret_(secret),
+      log_(log),
+      acceptor_(interface_, secret, log) {}
+
+const PeerLinks::Link* PeerLinks::find(int peer) const {
+  const auto found = links_.find(peer);
+  return found == links_.end() ? nullptr : &found->second;
+}
+
+void PeerLinks::call(int peer) {
+  Link& link = links_[peer];
+  if (link.caller || link.called.open() || link.gone) return;
+  Hello hello;
+  hello.purpose = Purpose::kRing;
+  hello.rank = rank_;
+  hello.ranks = ranks_;
+  link.caller.emplace(addresses_.at(peer), &interface_, secret_, hello);
+  link.gone = link.caller->refused();
+}
+
+bool PeerLinks::called(int peer) const {
+  const Link* link = find(peer);
+  return link != nullptr && link->called.open();
+}
+
+bool PeerLinks::accepted(int peer) const {
+  const Link* link = find(peer);
+  return link != nullptr && link->accepted.open();
+}
+
+bool PeerLinks::linked(int peer) const {
+  const Link* link = find(peer);
+  return link != nullptr && (link->caller || link->called.open() || link->accepted.open());
+}
+
+bool PeerLinks::gone(int peer) const {
+  const Link* link = find(peer);
+  return link != nullptr && link->gone;
+}
+
+void PeerLinks::send(int peer, FrameKind kind, std::uint64_t tag, std::span<const std::byte> payload) {
+  if (payload.size() > kMostFrameBytes)
+    throw Error(ResultCode::kInvalidUsage,
+                "rank {} wants to send {} bytes to rank {} at once; at most {} fit", rank_, payload.size(),
+                peer, kMostFrameBytes);
+  Link& link = links_[peer];
+  opened(peer, link);
+  if (link.out == nullptr) {
+    link.unsent.push_back({kind, tag, {payload.begin(), payload.end()}});
+    return;
+  }
+  link.out->queue(kind, payload, ResultCode::kSuccess, tag);
+  if (!link.out->flush()) broken(peer, link, *link.out);
+}
+
+void PeerLinks::keep(FrameKind kind, std::uint64_t tag, std::span<const std::byte> payload) {
+  Frame frame;
+  frame.header.kind = kind;
+  frame.header.tag = tag;
+  frame.header.bytes = payload.size();
+  frame.payload.assign(payload.begin(), payload.end());
+  Link& link = links_[rank_];
+  link.inboxBytes += payload.size();
+  link.inbox.push_back(std::move(frame));
+}
+
+// Chooses the way out once there is one, and sends what was kept back.
+void PeerLinks::opened(int peer, Link& link) {
+  if (link.out == nullptr)
+    link.out = link.accepted.open() ? &link.accepted : link.called.open() ? &link.called : nullptr;
+  if (link.out == nullptr || link.unsent.empty()) return;
+  for (const Held& held : link.unsent)
+    link.out->queue(held.kind, held.payload, ResultCode::kSuccess, held.tag);
+  link.unsent.clear();
+  if (!link.out->flush()) broken(peer, link, *link.out);
+}
+
+bool PeerLinks::sent(int peer) const {
+  const Link* link = find(peer);
+  return link == nullptr || (link->unsent.empty() && (link->out == nullptr || link->out->flushed()));
+}
+
+bool PeerLinks::take(int peer, FrameKind kind, std::uint64_t tag, Frame& frame) {
+  const auto found = links_.find(peer);
+  if (found == links_.end()) return false;
+  auto& [_, link] = *found;
+  const auto first = std::find_if(link.inbox.begin(), link.inbox.end(), [&](const Frame& f) {
+    return f.header.kind == kind && f.header.tag == tag;
+  });
+  if (first == link.inbox.end()) return false;
+  frame = std::move(*first);
+  link.inbox.erase(first);
+  link.inboxBytes -= frame.payload.size();
+  return true;
+}
+
+void PeerLinks::welcome(Accepted accepted) {
+  const Hello& hello = accepted.hello;
+  if (hello.purpose == Purpose::kRing && hello.rank >= 0 && hello.rank < ranks_ && hello.ranks == ranks_) {
+    Link& link = links_[hello.rank];
+    if (!link.accepted.open()) {
+      link.accepted = FrameStream(std::move(accepted.socket));
+      link.gone = false;
+      return opened(hello.rank, link);
+    }
+  }
+  log_.warn("Bootstrap : rank {} of {} dropped a connection of rank {} of {}", rank_, ranks_, hello.rank,
+            hello.ranks);
+}
+
+void PeerLinks::advanceCaller(int peer, Link& link) {
+  try {
+    const bool connected = link.caller->advance();
+    if (link.caller->refused()) {
+      link.caller.reset();
+      link.gone = true;
+    } else if (connected) {
+      link.called = FrameStream(link.caller->take());
+      link.caller.reset();
+      opened(peer, link);
+    }
+  } catch (const Error& error) {
+    link.caller.reset();
+    throw Error(error.code(), "rank {} cannot reach rank {}: {}", rank_, peer, error.what());
+  }
+}
+
+void PeerLinks::lost(Link& link, FrameStream& stream) {
+  stream.close();
+  link.gone = link.gone || (!link.called.open() && !link.accepted.open());
+}
+
+// What cannot be sent to any more may still have said why.
+void PeerLinks::broken(int peer, Link& link, FrameStream& stream) {
+  receive(peer, link, stream);
+  if (stream.open()) lost(link, stream);
+}
+
+void PeerLinks::receive(int peer, Link& link, FrameStream& stream) {
+  Frame frame;
+  while (link.inboxBytes < kMostInboxBytes) {
+    switch (stream.read(frame, kMostFrameBytes)) {
+      case FrameStream::Read::kNothing:
+        return;
+      case FrameStream::Read::kClosed:
+        return lost(link, stream);
+      case FrameStream::Read::kFrame:
+        break;
+    }
+    if (frame.header.kind == FrameKind::kData || frame.header.kind == FrameKind::kMessage) {
+      link.inboxBytes += frame.payload.size();
+      link.inbox.push_back(std::move(frame));
+    } else if (onNews) {
+      onNews(peer, frame);
+    }
+  }
+}
+
+void PeerLinks::step(int milliseconds, std::span<const pollfd> others) {
+  fds_.clear();
+  polled_.clear();
+  for (auto& [peer, link] : links_) {
+    if (link.caller) {
+      const pollfd wish = link.caller->wish();
+      if (wish.fd < 0) milliseconds = std::min(milliseconds, Caller::kRetryMilliseconds);
+      fds_.push_back(wish);
+      polled_.push_back({peer, &link, nullptr});
+    }
+    for (FrameStream* stream : {&link.called, &link.accepted}) {
+      if (!stream->open()) continue;
+      const int wanted = (link.inboxBytes < kMostInboxBytes ? POLLIN : 0) | (stream->flushed() ? 0 : POLLOUT);
+      fds_.push_back({stream->fd(), static_cast<short>(wanted), 0});
+      polled_.push_back({peer, &link, stream});
+    }
+  }
+  acceptor_.addTo(fds_);
+  fds_.insert(fds_.end(), others.begin(), others.end());
+  const int ready = poll(fds_.data(), fds_.size(), milliseconds);
+  if (ready < 0) return;
+  for (std::size_t i = 0; i < polled_.size(); ++i) {
+    const Polled& p = polled_[i];
+    if (p.stream == nullptr) {
+      if (p.link->caller && (fds_[i].revents != 0 || fds_[i].fd < 0)) advanceCaller(p.peer, *p.link);
+      continue;
+    }
+    if ((fds_[i].revents & POLLOUT) != 0 && p.stream->open() && !p.stream->flush())
+      broken(p.peer, *p.link, *p.stream);
+    if ((fds_[i].revents & ~POLLOUT) != 0 && p.stream->open()) receive(p.peer, *p.link, *p.stream);
+  }
+  const bool calls = std::any_of(fds_.begin() + static_cast<std::ptrdiff_t>(polled_.size()),
+                                 fds_.end() - static_cast<std::ptrdiff_t>(others.size()),
+                                 [](const pollfd& fd) { return fd.revents != 0; });
+  // Now and then also those are looked at that call and say nothing.
+  if (!calls && ready > 0) return;
+  for (Accepted& accepted : acceptor_.advance()) welcome(std::move(accepted));
+}
+
+std::vector<int> PeerLinks::peers() const {
+  std::vector<int> all;
+  for (const auto& [peer, link] : links_)
+    if (link.called.open() || link.accepted.open()) all.push_back(peer);
+  return all;
+}
+
+// Who is about to be let in would only see that this rank is gone.
+void PeerLinks::letIn() {
+  const Deadline end = Deadline::after(kLetIn);
+  for (std::vector<pollfd> fds; !end.passed(); fds.clear()) {
+    for (Accepted& accepted : acceptor_.advance()) welcome(std::move(accepted));
+    if (!acceptor_.busy()) return;
+    acceptor_.addTo(fds);
+    poll(fds.data(), fds.size(), end.pollMilliseconds());
+  }
+}
+
+void PeerLinks::close(ResultCode code, std::string_view reason, int milliseconds) noexcept {
+  std::vector<FrameStream*> streams;
+  try {
+    letIn();
+    for (auto& [_, link] : links_) {
+      link.caller.reset();
+      for (FrameStream* stream : {&link.called, &link.accepted}) {
+        if (!stream->open()) continue;
+        stream->queueError(code, reason);
+        streams.push_back(stream);
+      }
+    }
+  } catch (const std::exception&) {
+    // The peers then see that this rank is gone.
+  }
+  const Deadline deadline = Deadline::after(std::chrono::milliseconds(milliseconds));
+  for (FrameStream* stream : streams) {
+    stream->flushWithin(deadline.pollMilliseconds());
+    stream->endWriting();
+  }
+  for (FrameStream* stream : streams) stream->awaitClose(deadline);
+}
+
+}  // namespace xylem

@@ -1,0 +1,46 @@
+#pragma once
+// How programs walk over an operation's part: in pieces of one chunk, and around rings.
+//
+//   for (std::uint64_t i = 0; i < pieces(shape); ++i) { const Piece p = piece(shape, i); ... p.offset,
+//   p.count }
+
+#include <algorithm>
+
+#include "runtime/collectives/algorithm.h"
+
+namespace xylem {
+
+// Small operations come often; they shall not pay for divisions.
+constexpr std::uint64_t divideUp(std::uint64_t a, std::uint64_t b) {
+  return a <= b ? std::uint64_t{a > 0} : (a + b - 1) / b;
+}
+
+// A stretch of a rank's block; `offset` counts from the start of the block.
+struct Piece {
+  std::size_t offset = 0;
+  std::size_t count = 0;
+};
+
+// In pieces of `chunk` elements.
+inline std::uint64_t pieces(const Shape& shape, std::size_t chunk) { return divideUp(shape.count, chunk); }
+inline Piece piece(const Shape& shape, std::size_t chunk, std::uint64_t index) {
+  const std::size_t start = index * chunk;
+  return {shape.offset + start, std::min(chunk, shape.count - start)};
+}
+inline std::uint64_t pieces(const Shape& shape) { return pieces(shape, shape.chunk); }
+inline Piece piece(const Shape& shape, std::uint64_t index) { return piece(shape, shape.chunk, index); }
+
+// `value` modulo `n`, where it lies between -n and 2n - 1.
+constexpr int around(int value, int n) { return value < 0 ? value + n : value >= n ? value - n : value; }
+
+inline std::size_t blockStart(const Shape& shape, int rank) {
+  return static_cast<std::size_t>(rank) * shape.block;
+}
+
+// What every collective is among one rank: the result is its own data.
+inline Instruction copyOwn(const Shape& shape, std::uint64_t index) {
+  const Piece p = piece(shape, index);
+  return Instruction::copy(inInput(p.offset), inOutput(p.offset), p.count);
+}
+
+}  // namespace xylem

@@ -1,0 +1,33 @@
+#include "runtime/collectives/reduction.h"
+
+#include <cstring>
+
+namespace xylem {
+
+const ReductionTable& chosenReductions() {
+  static const ReductionTable& table = []() -> const ReductionTable& {
+    for (const auto of : {&avx512Reductions, &avx2Reductions})
+      if (const ReductionTable* there = of()) return *there;
+    return portableReductions();
+  }();
+  return table;
+}
+
+Reduction chooseReduction(DataType type, ReduceOp op, int ranks) {
+  // What a rank has is its average with nobody.
+  if (op == ReduceOp::kAvg && ranks == 1) op = ReduceOp::kSum;
+  Reduction reduction = chosenReductions()[static_cast<int>(type)][static_cast<int>(op)];
+  reduction.factor.scale = 1.0 / ranks;
+  reduction.factor.divisor = ranks;
+  return reduction;
+}
+
+Reduction choosePreMulSum(DataType type, const void* factor) {
+  Reduction reduction = chosenReductions()[static_cast<int>(type)][kPreMulSum];
+  std::memcpy(reduction.factor.element.data(), factor, reduction.elementBytes);
+  return reduction;
+}
+
+Reduction copyOf(DataType type) { return chooseReduction(type, ReduceOp::kSum, 1); }
+
+}  // namespace xylem

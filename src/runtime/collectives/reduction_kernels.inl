@@ -1,0 +1,213 @@
+// The loops behind every Reduction. Each file that includes this one, after reduction_elements.inl and
+// perhaps vectors, compiles them for one kind of processor, so all of it lies in an anonymous namespace and
+// uses no inline function of other headers: one compiled for a newer processor must not be linked into code
+// that runs on an older one.
+
+namespace xylem {
+namespace {
+
+#include "runtime/collectives/quotient.inl"
+
+// The pre-multiplied sum as an operation of its own.
+constexpr auto kPreMul = static_cast<ReduceOp>(kPreMulSum);
+
+template <typename Element, ReduceOp kOp>
+constexpr bool kScales = kOp == kPreMul || (kOp == ReduceOp::kAvg && !Element::kInteger);
+
+// What own elements are multiplied by on their way in.
+template <typename Element, ReduceOp kOp>
+inline typename Element::Value scaleOf(const Factor& factor) {
+  if constexpr (kOp == kPreMul) {
+    typename Element::Stored stored{};
+    __builtin_memcpy(&stored, &factor.element, sizeof stored);
+    return Element::load(stored);
+  } else {
+    return static_cast<typename Element::Value>(factor.scale);
+  }
+}
+
+template <typename Element, ReduceOp kOp>
+inline typename Element::Value enterValue(typename Element::Value own, typename Element::Value scale) {
+  if constexpr (kScales<Element, kOp>)
+    return combineValues<ReduceOp::kProd>(own, scale);
+  else
+    return own;
+}
+
+// Averages of integers are divided at the end.
+template <typename Element, ReduceOp kOp>
+constexpr bool kDivides = kOp == ReduceOp::kAvg&& Element::kInteger;
+
+struct Undivided {
+  explicit Undivided(std::int64_t) {}
+  template <typename T>
+  T ofSigned(T value) const {
+    return value;
+  }
+};
+template <typename Element, bool kDivides>
+struct QuotientFor {
+  using Type = Undivided;
+};
+template <typename Element>
+struct QuotientFor<Element, true> {
+  using Type = Quotient<typename Element::Value>;
+};
+
+// Maximum and minimum of small floats choose among elements as they are.
+template <typename Element, ReduceOp kOp>
+constexpr bool kInVectors = false;
+template <typename Stored, typename Conversion, ReduceOp kOp>
+constexpr bool kInVectors<Small<Stored, Conversion>, kOp> = Vectors<Conversion>::kThere;
+
+#include "runtime/collectives/vector_loop.inl"
+
+template <typename Element>
+using Pointer = Unaligned<typename Element::Stored>*;
+template <typename Element>
+using ConstPointer = const Unaligned<typename Element::Stored>*;
+
+void copyLoop(void* out, const void* own, std::size_t bytes) {
+  if (out != own && bytes > 0) __builtin_memcpy(out, own, bytes);
+}
+
+template <typename Element, ReduceOp kOp>
+void enter(void* outBytes, const void* ownBytes, std::size_t n, Factor factor) {
+  if constexpr (!kScales<Element, kOp>) {
+    copyLoop(outBytes, ownBytes, n * sizeof(typename Element::Stored));
+  } else if constexpr (kInVectors<Element, kOp>) {
+    vectorLoop<Element, kOp, false, false>(outBytes, nullptr, nullptr, ownBytes, n,
+                                           scaleOf<Element, kOp>(factor));
+  } else {
+    auto* out = static_cast<Pointer<Element>>(outBytes);
+    const auto* own = static_cast<ConstPointer<Element>>(ownBytes);
+    const auto scale = scaleOf<Element, kOp>(factor);
+#pragma GCC ivdep
+    for (std::size_t i = 0; i < n; ++i)
+      out[i].value = Element::store(enterValue<Element, kOp>(Element::load(own[i].value), scale));
+  }
+}
+
+template <typename Element, ReduceOp kOp, bool kLast, bool kCopies>
+void resultLoop(void* outBytes, void* copyBytes, const void* incomingBytes, const void* ownBytes,
+                std::size_t n, Factor factor) {
+  const auto scale = scaleOf<Element, kOp>(factor);
+  if constexpr (kInVectors<Element, kOp>) {
+    vectorLoop<Element, kOp, kCopies, true>(outBytes, copyBytes, incomingBytes, ownBytes, n, scale);
+  } else {
+    auto* out = static_cast<Pointer<Element>>(outBytes);
+    auto* copy = static_cast<Pointer<Element>>(copyBytes);
+    const auto* incoming = static_cast<ConstPointer<Element>>(incomingBytes);
+    const auto* own = static_cast<ConstPointer<Element>>(ownBytes);
+    const typename QuotientFor<Element, kLast && kDivides<Element, kOp>>::Type quotient(factor.divisor);
+#pragma GCC ivdep
+    for (std::size_t i = 0; i < n; ++i) {
+      const auto mine = enterValue<Element, kOp>(Element::load(own[i].value), scale);
+      const auto sum = Element::template combine<kOp>(Element::load(incoming[i].value), mine);
+      const auto result = Element::store(quotient.ofSigned(sum));
+      out[i].value = result;
+      if constexpr (kCopies) copy[i].value = result;
+    }
+  }
+}
+
+template <typename Element, ReduceOp kOp>
+void combine(void* out, const void* incoming, const void* own, std::size_t n, Factor factor) {
+  resultLoop<Element, kOp, false, false>(out, nullptr, incoming, own, n, factor);
+}
+
+template <typename Element, ReduceOp kOp>
+void finish(void* out, void* copy, const void* incoming, const void* own, std::size_t n, Factor factor) {
+  if (copy != nullptr)
+    resultLoop<Element, kOp, true, true>(out, copy, incoming, own, n, factor);
+  else if constexpr (kDivides<Element, kOp>)
+    resultLoop<Element, kOp, true, false>(out, nullptr, incoming, own, n, factor);
+  else
+    combine<Element, kOp>(out, incoming, own, n, factor);
+}
+
+// A piece at a time, by way of the first cache.
+template <typename Element, ReduceOp kOp>
+void finishStreaming(void* outBytes, void* copyBytes, const void* incomingBytes, const void* ownBytes,
+                     std::size_t n, Factor factor) {
+  constexpr std::size_t kBytes = sizeof(typename Element::Stored);
+  constexpr std::size_t kPiece = 8192;
+  auto* out = static_cast<std::byte*>(outBytes);
+  auto* copy = static_cast<std::byte*>(copyBytes);
+  const auto* incoming = static_cast<const std::byte*>(incomingBytes);
+  const auto* own = static_cast<const std::byte*>(ownBytes);
+  alignas(kCacheLine) std::byte piece[kPiece];
+  // The first piece ends where a line of `out` does, if elements do.
+  std::size_t most = (kPiece - reinterpret_cast<std::uintptr_t>(outBytes) % kCacheLine) / kBytes;
+  while (n != 0) {
+    const std::size_t length = n < most ? n : most;
+    const std::size_t bytes = length * kBytes;
+    finish<Element, kOp>(piece, nullptr, incoming, own, length, factor);
+    streamBytes(out, piece, bytes);
+    out += bytes;
+    if (copy != nullptr) {
+      streamBytes(copy, piece, bytes);
+      copy += bytes;
+    }
+    incoming += bytes;
+    own += bytes;
+    n -= length;
+    most = kPiece / kBytes;
+  }
+  endStreaming();
+}
+
+template <typename Element, ReduceOp kOp>
+constexpr Reduction reductionOf() {
+  // Of ready elements, scaling has been done.
+  constexpr ReduceOp kReady = kScales<Element, kOp> ? ReduceOp::kSum : kOp;
+  Reduction reduction;
+  reduction.elementBytes = sizeof(typename Element::Stored);
+  reduction.scales = kScales<Element, kOp>;
+  reduction.enter = &enter<Element, kOp>;
+  reduction.combine = &combine<Element, kOp>;
+  reduction.merge = &combine<Element, kReady>;
+  reduction.finish = &finish<Element, kOp>;
+  reduction.finishMerge = &finish<Element, kReady>;
+  reduction.finishStreaming = &finishStreaming<Element, kOp>;
+  reduction.finishMergeStreaming = &finishStreaming<Element, kReady>;
+  return reduction;
+}
+
+#define XYLEM_ROW(Element, OrderedElement)                                                            \
+  {                                                                                                   \
+    reductionOf<Element, ReduceOp::kSum>(), reductionOf<Element, ReduceOp::kProd>(),                  \
+        reductionOf<OrderedElement, ReduceOp::kMax>(), reductionOf<OrderedElement, ReduceOp::kMin>(), \
+        reductionOf<Element, ReduceOp::kAvg>(), reductionOf<Element, kPreMul>()                       \
+  }
+#define XYLEM_WHOLE(T) XYLEM_ROW(Whole<T>, Whole<T>)
+
+using HalfElement = Small<std::uint16_t, Half>;
+using Bfloat16Element = Small<std::uint16_t, Bfloat16>;
+using E4m3Element = Small<std::uint8_t, Float8e4m3>;
+using E5m2Element = Small<std::uint8_t, Float8e5m2>;
+using OrderedHalf = Ordered<std::uint16_t, std::int16_t, Half>;
+using OrderedBfloat16 = Ordered<std::uint16_t, std::int16_t, Bfloat16>;
+using OrderedE4m3 = Ordered<std::uint8_t, std::int8_t, Float8e4m3>;
+using OrderedE5m2 = Ordered<std::uint8_t, std::int8_t, Float8e5m2>;
+
+// In the order of DataType.
+constexpr ReductionTable kReductions = {
+    XYLEM_WHOLE(std::int8_t),
+    XYLEM_WHOLE(std::uint8_t),
+    XYLEM_WHOLE(std::int32_t),
+    XYLEM_WHOLE(std::uint32_t),
+    XYLEM_WHOLE(std::int64_t),
+    XYLEM_WHOLE(std::uint64_t),
+    XYLEM_ROW(HalfElement, OrderedHalf),
+    XYLEM_WHOLE(float),
+    XYLEM_WHOLE(double),
+    XYLEM_ROW(Bfloat16Element, OrderedBfloat16),
+    XYLEM_ROW(E4m3Element, OrderedE4m3),
+    XYLEM_ROW(E5m2Element, OrderedE5m2),
+};
+#undef XYLEM_WHOLE
+#undef XYLEM_ROW
+
+}  // namespace
+}  // namespace xylem

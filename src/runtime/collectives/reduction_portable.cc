@@ -1,0 +1,17 @@
+// The reductions for any processor.
+
+#include "runtime/collectives/reduction.h"
+#include "core/copying.h"
+
+#if defined(__OPTIMIZE__) && defined(__GNUC__) && !defined(__clang__)
+// Nobody asks for the processor's floating-point exceptions; keeping them exact would forbid vectors.
+#pragma GCC optimize("O3", "no-trapping-math")
+#endif
+#include "runtime/collectives/reduction_elements.inl"
+#include "runtime/collectives/reduction_kernels.inl"
+
+namespace xylem {
+
+const ReductionTable& portableReductions() { return kReductions; }
+
+}  // namespace xylem

@@ -1,0 +1,38 @@
+// Ring AllGather: every rank's block goes round the ring once, piece by piece.
+
+#include "runtime/collectives/pieces.h"
+#include "runtime/collectives/programs.h"
+
+namespace xylem {
+namespace {
+
+constexpr QueueMask kPrevious = queue(0);
+constexpr QueueMask kNext = queue(0);
+
+// A turn per rank and piece.
+std::uint64_t length(const Shape& shape) { return pieces(shape) * static_cast<std::uint64_t>(shape.ranks); }
+
+Instruction at(const Shape& shape, std::uint64_t index) {
+  const int n = shape.ranks;
+  if (n == 1) return copyOwn(shape, index);
+  const auto turns = static_cast<std::uint64_t>(n);
+  const std::uint64_t round = index < turns ? 0 : index / turns;
+  const int turn = static_cast<int>(index - round * turns);
+  const Piece p = piece(shape, round);
+  const int owner = shape.order[around(shape.position - turn, n)];
+  const Place out = inOutput(blockStart(shape, owner) + p.offset);
+
+  if (turn == 0) {
+    const Place own = inInput(p.offset);
+    return shape.inPlace ? Instruction::send(kNext, own, p.count)
+                         : Instruction::copySend(kNext, own, out, p.count);
+  }
+  if (turn < n - 1) return Instruction::recvCopySend(kPrevious, kNext, out, p.count);
+  return Instruction::recv(kPrevious, out, p.count);
+}
+
+}  // namespace
+
+constexpr Program kRingAllGather{&length, &at};
+
+}  // namespace xylem

@@ -1,0 +1,45 @@
+#include "runtime/collectives/transfer.h"
+
+#include <algorithm>
+
+#include "core/copying.h"
+
+namespace xylem {
+namespace {
+
+// Others of the same thread get their turn after so many bytes.
+constexpr std::size_t kTurnBytes = std::size_t{1} << 20;
+
+}  // namespace
+
+// The next bytes: how many, 0 while there are none, or no room.
+std::size_t Transfer::move() {
+  const std::size_t left = work_.bytes - done_;
+  if (work_.to != nullptr) return work_.to->sendPiece(work_.protocol, work_.input + done_, left);
+  if (work_.from != nullptr) return work_.from->takePiece(work_.protocol, work_.output + done_, left);
+  const std::size_t bytes = std::min(left, kTurnBytes);
+  copyPart(work_.output + done_, work_.input + done_, bytes, work_.bytes);
+  return bytes;
+}
+
+Progress Transfer::step() {
+  std::size_t moved = 0;
+  while (done_ < work_.bytes && moved < kTurnBytes) {
+    const std::size_t bytes = move();
+    if (bytes == 0) {
+      if (work_.to != nullptr) work_.to->push();
+      break;
+    }
+    moved += bytes;
+    done_ += bytes;
+  }
+  if (done_ == work_.bytes && (work_.to == nullptr || work_.to->drained())) return Progress::kDone;
+  return moved > 0 ? Progress::kAdvanced : Progress::kWouldBlock;
+}
+
+int Transfer::waitsFor() const {
+  if (work_.to != nullptr) return work_.to->peer();
+  return work_.from != nullptr ? work_.from->peer() : -1;
+}
+
+}  // namespace xylem

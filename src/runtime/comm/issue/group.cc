@@ -1,0 +1,156 @@
+#include "runtime/comm/issue/group.h"
+
+#include <algorithm>
+#include <exception>
+#include <optional>
+#include <thread>
+#include <vector>
+
+namespace xylem {
+namespace {
+
+struct Batch {
+  Communicator* communicator = nullptr;
+  std::vector<CommOperation> operations;
+};
+
+struct BackgroundWork {
+  Communicator* communicator = nullptr;
+  std::function<void()> work;
+};
+
+// What one thread has asked for since the outermost groupStart.
+struct Group {
+  std::optional<Error> failure;
+  std::vector<Batch> batches;  // in the order in which communicators came first
+  std::size_t used = 0;        // of `batches`; the others keep their memory for the next group
+  std::vector<BackgroundWork> jobs;
+  std::optional<bool> blocking;  // of the communicators so far
+
+  void clear() {
+    for (std::size_t i = 0; i < used; ++i) batches[i].operations.clear();
+    used = 0;
+    jobs.clear();
+    failure.reset();
+    blocking.reset();
+  }
+};
+
+Group& group() { return perThread<Group>(); }
+
+void requireSameBlocking(Group& g, const Communicator& communicator) {
+  const bool blocking = communicator.config().blocking;
+  if (g.blocking && *g.blocking != blocking)
+    throw Error(
+        ResultCode::kInvalidArgument,
+        "a group has communicators that block and others that do not (ncclConfig_t.blocking); all must "
+        "be alike");
+  g.blocking = blocking;
+}
+
+// Jobs of several communicators wait for each other, so each gets a thread.
+void runTogether(std::vector<BackgroundWork>& jobs) {
+  std::vector<std::exception_ptr> errors(jobs.size());
+  std::vector<std::thread> threads;
+  const auto run = [&](std::size_t i) {
+    try {
+      jobs[i].work();
+    } catch (...) {
+      errors[i] = std::current_exception();
+    }
+  };
+  for (std::size_t i = 1; i < jobs.size(); ++i) threads.emplace_back(run, i);
+  run(0);
+  for (std::thread& thread : threads) thread.join();
+  for (const std::exception_ptr& error : errors)
+    if (error) std::rethrow_exception(error);
+}
+
+bool runJobs(std::vector<BackgroundWork>& jobs) {
+  if (jobs.empty()) return false;
+  if (jobs.front().communicator->config().blocking) {
+    runTogether(jobs);
+    return false;
+  }
+  for (BackgroundWork& job : jobs) job.communicator->background(std::move(job.work));
+  return true;
+}
+
+// Leaves the group; what it gathered is dropped, whatever happens.
+class Ending {
+ public:
+  explicit Ending(Group& g) : group_(g) {}
+  ~Ending() { group_.clear(); }
+  Ending(const Ending&) = delete;
+  Ending& operator=(const Ending&) = delete;
+
+ private:
+  Group& group_;
+};
+
+Group& leave(const char* function) {
+  if (openGroups == 0)
+    throw Error(ResultCode::kInvalidUsage, "{} without ncclGroupStart before it", function);
+  --openGroups;
+  return group();
+}
+
+}  // namespace
+
+void groupStart() { ++openGroups; }
+
+void failGroup(const Error& error) {
+  Group& g = group();
+  if (openGroups > 0 && !g.failure) g.failure = error;
+}
+
+bool groupEnd() {
+  Group& g = leave("ncclGroupEnd");
+  if (openGroups > 0) return false;
+  const Ending ending(g);
+  if (g.failure) throw Error(*g.failure);
+  const bool continues = runJobs(g.jobs);
+  for (std::size_t i = 0; i < g.used; ++i) g.batches[i].communicator->launch(g.batches[i].operations);
+  return continues;
+}
+
+float groupSimulateEnd() {
+  Group& g = leave("ncclGroupSimulateEnd");
+  if (openGroups > 0) return 0;
+  const Ending ending(g);
+  if (g.failure) throw Error(*g.failure);
+  float time = 0;
+  for (std::size_t i = 0; i < g.used; ++i)
+    time = std::max(time, g.batches[i].communicator->predict(g.batches[i].operations));
+  return time;
+}
+
+void submit(Communicator& communicator, const CommOperation& operation) {
+  if (openGroups == 0) return communicator.launch({&operation, 1});
+  Group& g = group();
+  requireSameBlocking(g, communicator);
+  std::size_t i = 0;
+  while (i < g.used && g.batches[i].communicator != &communicator) ++i;
+  if (i == g.used) {
+    if (g.used == g.batches.size()) g.batches.emplace_back();
+    g.batches[g.used++].communicator = &communicator;
+  }
+  g.batches[i].operations.push_back(operation);
+}
+
+bool submitJob(Communicator& communicator, std::function<void()> work) {
+  if (openGroups > 0) {
+    Group& g = group();
+    requireSameBlocking(g, communicator);
+    g.jobs.push_back({&communicator, std::move(work)});
+    return !communicator.config().blocking;
+  }
+  if (communicator.config().blocking) {
+    work();
+    return false;
+  }
+  communicator.background(std::move(work));
+  return true;
+}
+
+}  // namespace xylem

@@ -1,0 +1,190 @@
+#include "runtime/comm/issue/transfers.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include "runtime/comm/join/channel_log.h"
+#include "runtime/comm/join/net_devices.h"
+
+namespace xylem {
+namespace {
+
+// In host memory words that carry their own flags, twice as many lines, are worth it only for what they hold
+// in a few (NCCL's default is for GPUs).
+constexpr std::int64_t kLlThreshold = 64;
+
+// Groups of so many operations are looked at for whether they repeat the last one.
+constexpr std::size_t kMostRepeated = 64;
+
+}  // namespace
+
+TransferWork TransferPart::connected() const {
+  TransferWork made = work;
+  if (connection == nullptr) return made;
+  if (sends)
+    made.to = &connection->sender(queue);
+  else
+    made.from = &connection->receiver(queue);
+  return made;
+}
+
+Transfers::Transfers(const Plan& plan, const NetChoice& choice, int rank, int channels, bool checked,
+                     const Settings& settings, const Transports& transports, PeerWatch& watch,
+                     const Logger& log)
+    : plan_(plan),
+      choice_(choice),
+      rank_(rank),
+      checked_(checked),
+      job_(P2pJob::from(settings, plan.job().ranks(), plan.job().hosts(), plan.allNvlink)),
+      transports_(transports),
+      watch_(watch),
+      log_(log) {
+  const ViewDecisions& decided = plan.connections.of(rank);
+  job_.channels = std::min(decided.p2pChannels, channels);
+  job_.channelsPerPeer = std::min(decided.p2pChannelsPerPeer, channels);
+  if (!settings.isSet(Setting::kP2pLlThreshold)) job_.llThreshold = kLlThreshold;
+}
+
+P2pSplit Transfers::split(std::uint64_t bytes, int peer) const {
+  P2pTransfer transfer;
+  transfer.bytes = bytes;
+  transfer.toSelf = peer == rank_;
+  transfer.overNetwork = plan_.job().hostOf(peer) != plan_.job().hostOf(rank_);
+  return splitP2p(job_, transfer);
+}
+
+Connection& Transfers::to(int peer) {
+  std::unique_ptr<Connection>& connection = connections_[peer];
+  if (!connection) {
+    const TransportWay way = transports_.wayTo(peer, plannedTransport(choice_, rank_, peer));
+    ConnectionRequest request{.peer = peer, .purpose = kForTransfers};
+    for (int part = 0; part < job_.channelsPerPeer; ++part) {
+      request.sends.push_back(transferDevice(choice_, plan_, rank_, peer, part, Direction::kSend));
+      request.receives.push_back(transferDevice(choice_, plan_, rank_, peer, part, Direction::kReceive));
+    }
+    connection = transports_.open(way, request);
+    watch_.add(*connection);
+    for (int part = 0; part < job_.channelsPerPeer; ++part)
+      for (const QueueUse use : {QueueUse::kReceive, QueueUse::kSend})
+        logQueue(log_, plan_,
+                 {.kind = way.kind,
+                  .channel = part,
+                  .purpose = kForTransfers,
+                  .rank = rank_,
+                  .peer = peer,
+                  .use = use,
+                  .via = connection->via(use, part)});
+  }
+  return *connection;
+}
+
+std::span<const TransferPart> Transfers::cut(std::span<const CommOperation> operations) {
+  if (!repeats(operations)) {
+    cutAnew(operations);
+    return parts_;
+  }
+  for (TransferPart& part : parts_) {
+    const CommOperation& operation = operations[part.place];
+    part.operation = &operation;
+    if (part.sends)
+      part.work.input = operation.send + part.begin;
+    else
+      part.work.output = operation.receive + part.begin;
+  }
+  return parts_;
+}
+
+bool Transfers::goOnConnecting() {
+  for (const TransferPart& part : parts_)
+    if (part.connection != nullptr && !part.connection->advance()) return false;
+  for (TransferPart& part : parts_) part.work = part.connected();
+  return connected_ = true;
+}
+
+Transfers::Shape Transfers::shapeOf(const CommOperation& operation) {
+  return {operation.function, operation.peer, operation.count * elementBytes(operation.type)};
+}
+
+// Whether they differ from those that were cut last by their buffers only, as where programs repeat what they
+// do.
+bool Transfers::repeats(std::span<const CommOperation> operations) const {
+  return std::equal(
+      operations.begin(), operations.end(), shapes_.begin(), shapes_.end(),
+      [](const CommOperation& operation, const Shape& shape) { return shapeOf(operation) == shape; });
+}
+
+void Transfers::cutAnew(std::span<const CommOperation> operations) {
+  parts_.clear();
+  shapes_.clear();
+  connected_ = false;
+  sendsToSelf_.clear();
+  receivesFromSelf_.clear();
+  bool others = true;
+  for (std::size_t i = 0; i < operations.size(); ++i) {
+    const CommOperation& operation = operations[i];
+    const bool pointToPoint = isPointToPoint(operation.function);
+    others = others && pointToPoint && operation.peer != rank_;
+    if (!pointToPoint) continue;
+    if (operation.peer != rank_)
+      cutOne(operation, i);
+    else
+      (operation.function == Function::kSend ? sendsToSelf_ : receivesFromSelf_).push_back(&operation);
+  }
+  pairWithSelf();
+  keys_.clear();
+  for (const TransferPart& part : parts_) keys_.push_back(part.key);
+  std::sort(keys_.begin(), keys_.end());
+  apart_ = std::adjacent_find(keys_.begin(), keys_.end()) == keys_.end();
+  if (others && operations.size() <= kMostRepeated)
+    std::transform(operations.begin(), operations.end(), std::back_inserter(shapes_), shapeOf);
+}
+
+void Transfers::cutOne(const CommOperation& operation, std::size_t place) {
+  const std::size_t bytes = operation.count * elementBytes(operation.type);
+  if (bytes == 0 && !checked_) return;
+  const P2pSplit split = this->split(bytes, operation.peer);
+  Connection& connection = to(operation.peer);
+  const bool sends = operation.function == Function::kSend;
+  const auto pair = static_cast<std::size_t>(2 * operation.peer + (sends ? 1 : 0));
+  for (int queue = 0; queue < split.channels; ++queue) {
+    const P2pSplit::Range range = split.part(queue);
+    if (range.begin == range.end && !(checked_ && queue == 0)) continue;
+    parts_.push_back(
+        {.operation = &operation,
+         .place = place,
+         .sends = sends,
+         .connection = &connection,
+         .queue = queue,
+         .key = pair * static_cast<std::size_t>(job_.channelsPerPeer) + static_cast<std::size_t>(queue),
+         .begin = range.begin,
+         .work = {.input = sends ? operation.send + range.begin : nullptr,
+                  .output = sends ? nullptr : operation.receive + range.begin,
+                  .bytes = range.end - range.begin,
+                  .protocol = split.protocol}});
+  }
+}
+
+// The first send to oneself goes to the first receive.
+void Transfers::pairWithSelf() {
+  if (sendsToSelf_.size() != receivesFromSelf_.size())
+    throw Error(ResultCode::kInvalidUsage,
+                "rank {} sends to itself {} times and receives from itself {} times in one group; each send "
+                "to oneself needs its receive",
+                rank_, sendsToSelf_.size(), receivesFromSelf_.size());
+  for (std::size_t i = 0; i < sendsToSelf_.size(); ++i) {
+    const CommOperation& send = *sendsToSelf_[i];
+    const CommOperation& receive = *receivesFromSelf_[i];
+    const std::size_t bytes = send.count * elementBytes(send.type);
+    if (bytes != receive.count * elementBytes(receive.type))
+      throw Error(ResultCode::kInvalidUsage,
+                  "rank {} sends {} bytes to itself and receives {}; they must be the same", rank_, bytes,
+                  receive.count * elementBytes(receive.type));
+    if (bytes == 0 || send.send == receive.receive) continue;
+    parts_.push_back({.operation = &send,
+                      .sends = true,
+                      .key = static_cast<std::size_t>(2 * rank_ * job_.channelsPerPeer),
+                      .work = {.input = send.send, .output = receive.receive, .bytes = bytes}});
+  }
+}
+
+}  // namespace xylem

@@ -1,0 +1,233 @@
+#include "runtime/comm/join/job_plan.h"
+
+#include <malloc.h>
+
+#include <cstring>
+#include <map>
+#include <string>
+
+#include "planner/search/shared_graphs.h"
+#include "runtime/comm/join/host_description.h"
+#include "runtime/comm/join/host_report.h"
+#include "runtime/comm/issue/reducing.h"
+#include "planner/connect/collnet_links.h"
+#include "planner/connect/rings.h"
+#include "planner/connect/trees.h"
+#include "core/text_file.h"
+#include "planner/plan/graph_dump.h"
+#include "planner/plan/planner.h"
+#include "planner/topology/document.h"
+
+namespace xylem {
+namespace {
+
+// A description of one rank's view is tens of kilobytes; this only bounds what a broken peer can make us
+// allocate.
+constexpr std::size_t kMostDescriptionBytes = std::size_t{16} << 20;
+constexpr std::size_t kMostReportBytes = 2 * kMostDescriptionBytes;
+
+// On hosts with so many ranks what the first of them needs for a moment is megabytes: texts and documents of
+// all, and tables of all pairs.
+constexpr std::size_t kManyRanks = 64;
+
+// Free memory that the allocator would keep.
+void giveBackMemory() {
+#ifdef __GLIBC__
+  malloc_trim(0);
+#endif
+}
+
+struct DeviceUse {
+  std::uint64_t busId = 0;
+  std::uint32_t hostDevice = 0;
+  std::int32_t device = 0;
+  NetworkName network{};
+};
+
+// `devices`: of the ranks of one host.
+void checkDevices(std::span<const DeviceUse> devices, std::span<const int> ranks) {
+  std::map<std::uint64_t, int> users;
+  for (std::size_t i = 0; i < devices.size(); ++i) {
+    if (devices[i].hostDevice != 0) continue;
+    const auto [found, first] = users.try_emplace(devices[i].busId, ranks[i]);
+    if (!first)
+      throw Error(
+          ResultCode::kInvalidUsage,
+          "rank {} and rank {} both use device {} (bus id {:x}) of one host; give each rank its own with "
+          "cudaSetDevice",
+          found->second, ranks[i], devices[i].device, devices[i].busId);
+  }
+}
+
+std::span<const std::byte> bytesOf(const std::string& text) {
+  return std::as_bytes(std::span(text.data(), text.size()));
+}
+std::string textOf(std::span<const std::byte> bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+// What a rank tells the others of its host: its device, then what it sees.
+std::vector<std::byte> testimonyOf(const DeviceUse& use, const std::string& xml) {
+  std::vector<std::byte> bytes(sizeof use + xml.size());
+  std::memcpy(bytes.data(), &use, sizeof use);
+  std::memcpy(bytes.data() + sizeof use, xml.data(), xml.size());
+  return bytes;
+}
+
+// The ranks of this host tell the first of them, who speaks for it, what they see. That one makes one
+// description of it, empty on the others.
+std::string fuseHost(Bootstrap& bootstrap, const Neighbourhood& host, const RankDescription& mine,
+                     const DeviceUse& use) {
+  std::vector<std::string> xmls;
+  std::vector<DeviceUse> devices;
+  for (const auto& bytes :
+       bootstrap.gatherBytesAmong(host.ranks, testimonyOf(use, mine.xml), kMostDescriptionBytes,
+                                  "the exchange of what the ranks of a host see")) {
+    if (bytes.size() < sizeof(DeviceUse))
+      throw Error(ResultCode::kRemoteError, "a rank described its host in {} bytes", bytes.size());
+    std::memcpy(&devices.emplace_back(), bytes.data(), sizeof(DeviceUse));
+    xmls.push_back(textOf(std::span(bytes).subspan(sizeof(DeviceUse))));
+  }
+  if (host.localRank != 0) return {};
+  checkDevices(devices, host.ranks);
+  std::vector<NetworkName> networks;
+  for (const DeviceUse& rank : devices) networks.push_back(rank.network);
+  checkSameNetwork(networks, host.ranks);
+  Document fused = fuseDescriptions(xmls);
+  // Which of the job's hosts it is, is known; without its mark, hosts that are alike look alike.
+  forgetHost(fused);
+  return writeTopology(fused);
+}
+
+std::shared_ptr<const Document> documentOf(const std::string& text, int rank) {
+  return std::make_shared<const Document>(parseTopology(text, fmt::format("(host of rank {})", rank)));
+}
+
+PlanRequest requestOf(const Settings& settings, bool collnet) {
+  PlanRequest request;
+  request.offered.collnet = collnet;
+  request.hostsListed = true;
+  request.graphFile = graphFileOf(settings);
+  request.rules = Rules::kXylem;
+  return request;
+}
+
+// The channels of the host that is described so, for its other ranks. With one rank, or if channels come from
+// a file, there is nothing to share. What cannot be planned every rank says of itself.
+std::string searchFor(const std::string& description, int rank, int ranks, bool collnet,
+                      const Settings& settings) {
+  if (ranks == 1 || settings.isSet(Setting::kGraphFile)) return {};
+  try {
+    return writeGraphs(
+        searchHost(requestOf(settings, collnet), {documentOf(description, rank), {}, 1}, ranks, settings));
+  } catch (const Error&) {
+    return {};
+  }
+}
+
+void dumpTopology(std::span<const std::byte> report, const Settings& settings, int rank) {
+  if (settings.isSet(Setting::kTopoDumpFile) && settings.integer(Setting::kTopoDumpFileRank) == rank)
+    writeFile(settings.text(Setting::kTopoDumpFile), reportFromBytes(textOf(report)).description);
+}
+
+// What the speakers of all hosts said, empty for other ranks. `key` is this rank's.
+void readReports(std::span<const std::vector<std::byte>> all, std::uint64_t key, JobHosts& hosts) {
+  struct Known {
+    std::shared_ptr<const Document> document;
+    std::shared_ptr<const std::vector<HostGraphs>> searched;
+  };
+  std::map<std::string, Known> known;  // by description
+  for (std::size_t rank = 0; rank < all.size(); ++rank) {
+    // The first rank of each host speaks for it, so hosts come in their order.
+    if (all[rank].empty()) continue;
+    const HostReport report = reportFromBytes(textOf(all[rank]));
+    Known& one = known[report.description];
+    if (!one.document) one.document = documentOf(report.description, static_cast<int>(rank));
+    if (!one.searched && report.key == key && !report.graphs.empty())
+      one.searched = std::make_shared<const std::vector<HostGraphs>>(readGraphs(report.graphs));
+    hosts.descriptions.push_back(one.document);
+    hosts.searched.push_back(one.searched);
+  }
+}
+
+// FNV-1a.
+class Hash {
+ public:
+  void add(std::int64_t value) { hash_ = (hash_ ^ static_cast<std::uint64_t>(value)) * 1099511628211ull; }
+  std::uint64_t value() const { return hash_; }
+
+ private:
+  std::uint64_t hash_ = 14695981039346656037ull;
+};
+
+}  // namespace
+
+JobHosts describeHosts(Bootstrap& bootstrap, std::span<const PeerInfo> peers, const Settings& settings,
+                       const RankDevices& devices) {
+  JobHosts hosts;
+  hosts.neighbourhood = neighbourhoodOf(peers, bootstrap.rank());
+  const Neighbourhood& host = hosts.neighbourhood;
+  hosts.collnet = host.hosts > 1 && reducedByAll(peers) != 0;
+  const RankSeat seat{bootstrap.rank(), host.localRank, static_cast<int>(host.ranks.size()), devices.device,
+                      devices.networks};
+  const RankDescription mine = describeForRank(settings, seat);
+  hosts.busId = busIdNumber(mine.busId);
+  const std::uint64_t key = searchKey(settings);
+  std::string bytes;
+  if (const std::string fused = fuseHost(
+          bootstrap, host, mine, {hosts.busId, mine.hostDevice ? 1u : 0u, devices.device, devices.network});
+      host.localRank == 0)
+    bytes =
+        toBytes({key, fused, searchFor(fused, bootstrap.rank(), bootstrap.ranks(), hosts.collnet, settings)});
+  if (host.localRank == 0 && host.ranks.size() >= kManyRanks) giveBackMemory();
+  const auto all =
+      bootstrap.allGatherBytes(bytesOf(bytes), kMostReportBytes, "the exchange of the hosts' descriptions");
+  readReports(all, key, hosts);
+  if (const int speaker = host.ranks.front(); !all[static_cast<std::size_t>(speaker)].empty())
+    dumpTopology(all[static_cast<std::size_t>(speaker)], settings, bootstrap.rank());
+  if (static_cast<int>(hosts.descriptions.size()) != host.hosts)
+    throw Error(ResultCode::kInternalError, "{} hosts described themselves; the job has {}",
+                hosts.descriptions.size(), host.hosts);
+  return hosts;
+}
+
+std::uint64_t hashOf(const Plan& plan) {
+  Hash hash;
+  const Connections& c = plan.connections;
+  hash.add(c.nChannels());
+  hash.add(c.of(0).p2pChannels);
+  hash.add(c.of(0).p2pChannelsPerPeer);
+  for (int channel = 0; channel < c.nChannels(); ++channel) {
+    for (const int rank : ringOf(c, channel)) hash.add(rank);
+    for (int rank = 0; rank < c.job.ranks(); ++rank) hash.add(treeOf(c, rank, channel).up);
+  }
+  hash.add(c.collnet ? 1 : 0);
+  for (int channel = 0; c.collnet && channel < c.nChannels(); ++channel)
+    for (int rank = 0; rank < c.job.ranks(); ++rank) hash.add(collnetChainOf(c, rank, channel).up);
+  const TuningModel& model = plan.tuning.front();
+  for (const Collective collective : kAllCollectives)
+    for (const Algorithm algorithm : kAllAlgorithms)
+      for (const Protocol protocol : kAllProtocols) {
+        hash.add(static_cast<std::int64_t>(model.latency[collective][algorithm][protocol] * 1000));
+        hash.add(static_cast<std::int64_t>(model.bandwidth[collective][algorithm][protocol] * 1000));
+      }
+  return hash.value();
+}
+
+Plan planOf(const JobHosts& hosts, const Settings& settings, bool decisions) {
+  PlanRequest request = requestOf(settings, hosts.collnet);
+  for (std::size_t i = 0; i < hosts.descriptions.size(); ++i)
+    request.hosts.push_back({hosts.descriptions[i], {}, 1, hosts.searched[i]});
+  request.hostOfRank = hosts.neighbourhood.hostOfRank;
+  request.decisions = decisions;
+  return planJob(request, settings);
+}
+
+void checkSamePlan(std::span<const std::uint64_t> hashes) {
+  for (std::size_t rank = 0; rank < hashes.size(); ++rank)
+    if (hashes[rank] != hashes.front())
+      throw Error(ResultCode::kInvalidUsage,
+                  "rank {} and rank 0 made different plans: are their NCCL_* variables the same?", rank);
+}
+
+}  // namespace xylem

@@ -1,0 +1,119 @@
+#include "runtime/comm/join/peer_info.h"
+
+#include <nccl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <map>
+#include <mutex>
+
+#include "core/error.h"
+#include "runtime/device/host_device.h"
+#include "planner/topology/detect_host_hash.h"
+#include "runtime/sockets/secret.h"
+
+namespace xylem {
+namespace {
+
+// A number that is equal for ranks on one host: of NCCL_HOSTID, or of the host's name and boot id.
+std::uint64_t hostHashOf(const Settings& settings) {
+  return std::strtoull(hostHash("/", settings.text(Setting::kHostId)).c_str(), nullptr, 16);
+}
+
+// The inode of a namespace of this process; 0 where the kernel does not say.
+std::uint64_t namespaceOf(const char* link) {
+  struct stat status {};
+  return stat(link, &status) == 0 ? static_cast<std::uint64_t>(status.st_ino) : 0;
+}
+
+// Survives fork: a child is another process.
+std::uint64_t processNumber() {
+  static pid_t owner = 0;
+  static std::uint64_t number = 0;
+  static std::mutex mutex;
+  const std::lock_guard lock(mutex);
+  if (owner != getpid()) {
+    fillRandom(&number, sizeof number);
+    owner = getpid();
+  }
+  return number;
+}
+
+}  // namespace
+
+PeerInfo describePeer(const Settings& settings, int rank, int device) {
+  PeerInfo info;
+  info.peer.hostHash = hostHashOf(settings);
+  info.peer.process = processNumber();
+  info.peer.networkNamespace = namespaceOf("/proc/self/ns/net");
+  info.peer.pidNamespace = namespaceOf("/proc/self/ns/pid");
+  info.peer.pid = getpid();
+  info.peer.rank = rank;
+  info.peer.device = device;
+  info.bufferBytes = static_cast<std::uint64_t>(settings.integer(Setting::kBuffSize));
+  info.cores = coreSet();
+  info.version = NCCL_VERSION_CODE;
+  info.direct = settings.integer(Setting::kDirect) == 1 && settings.text(Setting::kAlgo).empty() &&
+                settings.text(Setting::kProto).empty() && settings.text(Setting::kTunerPlugin).empty();
+  info.checked = settings.integer(Setting::kCheck);
+  return info;
+}
+
+Neighbourhood neighbourhoodOf(std::span<const PeerInfo> peers, int rank) {
+  Neighbourhood found;
+  std::map<std::uint64_t, int> hosts;
+  for (std::size_t r = 0; r < peers.size(); ++r) {
+    const auto [host, first] = hosts.try_emplace(peers[r].peer.hostHash, static_cast<int>(hosts.size()));
+    found.hostOfRank.push_back(host->second);
+  }
+  found.hosts = static_cast<int>(hosts.size());
+  const int mine = found.hostOfRank[static_cast<std::size_t>(rank)];
+  for (std::size_t r = 0; r < peers.size(); ++r) {
+    if (found.hostOfRank[r] != mine) continue;
+    if (static_cast<int>(r) == rank) found.localRank = static_cast<int>(found.ranks.size());
+    found.ranks.push_back(static_cast<int>(r));
+  }
+  return found;
+}
+
+std::vector<HostCores> coresOfHosts(std::span<const PeerInfo> peers, const Neighbourhood& neighbourhood) {
+  struct Known {
+    CoreSet all;
+    int ranks = 0;
+    std::vector<std::pair<CoreSet, int>> sharing;  // how many ranks may use just these
+  };
+  std::vector<Known> hosts(static_cast<std::size_t>(neighbourhood.hosts));
+  for (std::size_t r = 0; r < peers.size(); ++r) {
+    Known& host = hosts[static_cast<std::size_t>(neighbourhood.hostOfRank[r])];
+    const CoreSet& cores = peers[r].cores;
+    host.all |= cores;
+    ++host.ranks;
+    const auto same = std::find_if(host.sharing.begin(), host.sharing.end(),
+                                   [&](const auto& group) { return group.first == cores; });
+    if (same == host.sharing.end())
+      host.sharing.emplace_back(cores, 1);
+    else
+      ++same->second;
+  }
+  std::vector<HostCores> found;
+  for (const Known& host : hosts) {
+    int least = static_cast<int>(host.all.count()) / host.ranks;
+    for (const auto& [cores, ranks] : host.sharing)
+      least = std::min(least, static_cast<int>(cores.count()) / ranks);
+    found.push_back({std::max(1, least), least < 1});
+  }
+  return found;
+}
+
+void checkVersions(std::span<const PeerInfo> peers, int rank) {
+  const std::int32_t mine = peers[static_cast<std::size_t>(rank)].version;
+  for (std::size_t r = 0; r < peers.size(); ++r)
+    if (peers[r].version != mine)
+      throw Error(ResultCode::kInvalidUsage,
+                  "rank {} has version {}, rank {} has {}: all ranks need the same", rank, mine, r,
+                  peers[r].version);
+}
+
+}  // namespace xylem

@@ -1,0 +1,78 @@
+#include "runtime/comm/watch/peer_watch.h"
+
+#include "runtime/comm/join/transports.h"
+
+namespace xylem {
+
+void PeerWatch::add(Connection& connection) {
+  const std::lock_guard lock(mutex_);
+  connections_.push_back(&connection);
+}
+
+void PeerWatch::add(Transports& transports) {
+  const std::lock_guard lock(mutex_);
+  transports_ = &transports;
+}
+
+void PeerWatch::look() {
+  const std::lock_guard lock(mutex_);
+  for (Connection* connection : connections_) {
+    const PeerNews news = connection->news();
+    if (news.state == PeerState::kAborted) throw Error(ResultCode::kRemoteError, "{}", news.text);
+  }
+}
+
+bool PeerWatch::gone(int peer, std::string& how) {
+  const std::lock_guard lock(mutex_);
+  bool open = false, closed = false;
+  for (Connection* connection : connections_) {
+    if (connection->peer() != peer) continue;
+    const PeerNews news = connection->news();
+    switch (news.state) {
+      case PeerState::kLost:
+        how = news.how.empty() ? "its process ended or cannot be reached" : news.how;
+        return true;
+      case PeerState::kClosed:
+        closed = true;
+        break;
+      case PeerState::kThere:
+      case PeerState::kAborted:
+        open = open || connection->ready();
+        break;
+    }
+  }
+  if (closed && !open) how = "it destroyed its communicator";
+  return closed && !open;
+}
+
+void PeerWatch::ask() noexcept {
+  const std::lock_guard lock(mutex_);
+  askedOver_.clear();
+  for (Connection* connection : connections_)
+    if (connection->ask()) askedOver_.push_back(connection);
+  asked_.store(!askedOver_.empty(), std::memory_order_relaxed);
+}
+
+PeerWatch::Answer PeerWatch::answerOf(int peer) {
+  const std::lock_guard lock(mutex_);
+  Answer answer = Answer::kNotAsked;
+  for (Connection* connection : askedOver_) {
+    if (connection->peer() != peer) continue;
+    if (connection->answered()) return Answer::kGiven;
+    answer = Answer::kNone;
+  }
+  return answer;
+}
+
+void PeerWatch::abort(int culprit, std::string_view text) noexcept {
+  const std::lock_guard lock(mutex_);
+  for (Connection* connection : connections_) connection->abort(culprit, text);
+  if (transports_ == nullptr) return;
+  try {
+    transports_->abort(culprit, text);
+  } catch (const std::exception&) {
+    // No memory for last words to those who are not connected.
+  }
+}
+
+}  // namespace xylem

@@ -1,0 +1,134 @@
+#include "runtime/cuda_api/cuda_stream.h"
+
+#include <algorithm>
+#include <map>
+
+#include "runtime/cuda_api/capture.h"
+#include "runtime/cuda_api/failure.h"
+#include "runtime/cuda_api/stream_work.h"
+
+namespace xylem {
+namespace {
+
+std::uint64_t nextId() {
+  static std::atomic<std::uint64_t> last{0};
+  return last.fetch_add(1, std::memory_order_relaxed) + 1;
+}
+
+// Lets `queue` wait for what is in `other` now. The mark comes first: two streams that do this to each other
+// at the same time never wait for each other's waiting.
+void awaitAll(Stream& queue, Stream& other) {
+  if (other.pending()) awaitPlace(queue, markPlace(other));
+}
+
+}  // namespace
+
+CudaStream::CudaStream(Kind kind, int device, int priority)
+    : devices_(DeviceStreams::of(device)),
+      kind_(kind),
+      priority_(priority),
+      id_(nextId()),
+      pooled_(device),
+      queue_(pooled_->get()) {
+  if (kind == Kind::kBlocking) devices_.add(*this);
+}
+
+CudaStream::CudaStream(DeviceStreams& device, Stream& queue)
+    : devices_(device), kind_(Kind::kDefault), priority_(0), id_(nextId()), queue_(queue) {}
+
+CudaStream::~CudaStream() {
+  if (captured()) Capture::leave(*this);
+  if (kind_ == Kind::kBlocking) devices_.remove(*this);
+}
+
+void CudaStream::order() {
+  if (kind_ == Kind::kBlocking) {
+    devices_.orderBlocking(queue_);
+  } else if (kind_ == Kind::kDefault) {
+    if (devices_.capturedBlocking_.load(std::memory_order_acquire) > 0) {
+      Capture::invalidateBlocking(device());
+      throw CudaFailure(cudaErrorStreamCaptureImplicit);
+    }
+    devices_.orderDefault(queue_);
+  }
+}
+
+bool CudaStream::pending() {
+  return queue_.pending() || (kind_ == Kind::kDefault && devices_.blockingPending());
+}
+
+void CudaStream::setCapture(std::shared_ptr<Capture> capture, std::vector<std::size_t> frontier) {
+  const int change = (capture != nullptr ? 1 : 0) - (capture_ != nullptr ? 1 : 0);
+  devices_.captured_.fetch_add(change, std::memory_order_acq_rel);
+  if (kind_ == Kind::kBlocking) devices_.capturedBlocking_.fetch_add(change, std::memory_order_acq_rel);
+  capture_ = std::move(capture);
+  frontier_ = std::move(frontier);
+  captured_.store(capture_ != nullptr, std::memory_order_release);
+}
+
+// Never destroyed: streams of threads and of the process refer to it until the end.
+DeviceStreams& DeviceStreams::of(int device) {
+  static auto& mutex = *std::make_unique<std::mutex>().release();
+  static auto& devices = *std::make_unique<std::map<int, std::unique_ptr<DeviceStreams>>>().release();
+  const std::lock_guard lock(mutex);
+  std::unique_ptr<DeviceStreams>& streams = devices[device];
+  if (!streams) streams = std::make_unique<DeviceStreams>(device);
+  return *streams;
+}
+
+CudaStream& DeviceStreams::defaultStream() {
+  CudaStream* known = default_.load(std::memory_order_acquire);
+  if (known != nullptr) return *known;
+  Stream& queue = Scheduler::instance().defaultStream(device_);
+  const std::lock_guard lock(mutex_);
+  known = default_.load(std::memory_order_relaxed);
+  if (known == nullptr) {
+    known = std::make_unique<CudaStream>(*this, queue).release();
+    default_.store(known, std::memory_order_release);
+  }
+  return *known;
+}
+
+CudaStream& DeviceStreams::ofThread(int device) {
+  static thread_local std::map<int, std::unique_ptr<CudaStream>> streams;
+  std::unique_ptr<CudaStream>& mine = streams[device];
+  if (!mine) mine = std::make_unique<CudaStream>(CudaStream::Kind::kBlocking, device, 0);
+  return *mine;
+}
+
+void DeviceStreams::add(CudaStream& stream) {
+  const std::lock_guard lock(mutex_);
+  blocking_.push_back(&stream);
+  blockingCount_.store(blocking_.size() + left_.size(), std::memory_order_release);
+}
+
+void DeviceStreams::remove(CudaStream& stream) {
+  const std::lock_guard lock(mutex_);
+  std::erase(blocking_, &stream);
+  std::erase_if(left_, [](const SharedPlace& place) { return isReached(place); });
+  // The default stream waits for what it leaves behind, too.
+  if (stream.queue().pending()) left_.push_back(markPlace(stream.queue()));
+  blockingCount_.store(blocking_.size() + left_.size(), std::memory_order_release);
+}
+
+void DeviceStreams::orderDefault(Stream& queue) {
+  if (blockingCount_.load(std::memory_order_acquire) == 0) return;
+  const std::lock_guard lock(mutex_);
+  for (const CudaStream* stream : blocking_) awaitAll(queue, stream->queue());
+  for (SharedPlace& place : left_) awaitPlace(queue, std::move(place));
+  left_.clear();
+}
+
+bool DeviceStreams::blockingPending() {
+  if (blockingCount_.load(std::memory_order_acquire) == 0) return false;
+  const std::lock_guard lock(mutex_);
+  return std::any_of(blocking_.begin(), blocking_.end(),
+                     [](const CudaStream* stream) { return stream->queue().pending(); }) ||
+         !std::all_of(left_.begin(), left_.end(), isReached);
+}
+
+void DeviceStreams::orderBlocking(Stream& queue) const {
+  if (const CudaStream* first = default_.load(std::memory_order_acquire)) awaitAll(queue, first->queue());
+}
+
+}  // namespace xylem

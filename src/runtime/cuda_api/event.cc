@@ -1,0 +1,106 @@
+#include "runtime/cuda_api/event.h"
+
+#include <algorithm>
+#include <new>
+
+#include "core/shareable_memory.h"
+#include "runtime/cuda_api/failure.h"
+
+namespace xylem {
+
+Event::Event(Options options) : timed_(options.timed) {
+  if (!options.interprocess) return;
+  counts_ = std::shared_ptr<Counts>(new (ShareableMemory::allocate(sizeof(Counts))) Counts{},
+                                    [](Counts* counts) { ShareableMemory::release(counts); });
+}
+
+Event::Event(const IpcName& name) : timed_(false), ours_(false) {
+  counts_ = std::shared_ptr<Counts>(static_cast<Counts*>(openIpc(name, IpcKind::kEvent)),
+                                    [](Counts* counts) { closeIpc(counts); });
+}
+
+void Event::recordNow(Stream& stream) {
+  if (counts_ != nullptr) {
+    const std::uint64_t number = counts_->asked.fetch_add(1, std::memory_order_acq_rel) + 1;
+    enqueueWork(stream, [counts = counts_, number] {
+      std::uint64_t known = counts->reached.load(std::memory_order_relaxed);
+      while (known < number &&
+             !counts->reached.compare_exchange_weak(known, number, std::memory_order_release)) {
+      }
+    });
+    return;
+  }
+  auto place = std::make_shared<StreamPlace>();
+  {
+    const std::lock_guard lock(mutex_);
+    place_ = place;
+    mark_ = {};
+  }
+  enqueuePlace(stream, std::move(place));
+}
+
+void Event::record(CudaStream& stream, bool external) {
+  if (!stream.captured()) {
+    stream.order();
+    return recordNow(stream.queue());
+  }
+  if (external || counts_ != nullptr) {
+    // The program keeps the event as long as it launches the graph.
+    Capture::add(stream, cudaGraphNodeTypeEventRecord, [this](Stream& queue) { recordNow(queue); });
+    return;
+  }
+  Capture::Mark mark = Capture::mark(stream);
+  const std::lock_guard lock(mutex_);
+  mark_ = std::move(mark);
+  place_ = nullptr;
+}
+
+std::function<bool()> Event::whenReached() const {
+  if (counts_ != nullptr)
+    return [counts = counts_, number = counts_->asked.load(std::memory_order_acquire)] {
+      return counts->reached.load(std::memory_order_acquire) >= number;
+    };
+  const std::lock_guard lock(mutex_);
+  if (mark_.set) throw CudaFailure(cudaErrorCapturedEvent);
+  return [place = place_] { return isReached(place); };
+}
+
+void Event::awaitNow(Stream& stream) const {
+  auto reached = whenReached();
+  if (reached()) return;
+  enqueueSteps(
+      stream, [reached = std::move(reached)] { return reached() ? Progress::kDone : Progress::kWouldBlock; });
+}
+
+void Event::letWait(CudaStream& stream, bool external) {
+  Capture::Mark mark;
+  bool recorded = counts_ != nullptr;
+  {
+    const std::lock_guard lock(mutex_);
+    mark = mark_;
+    recorded = recorded || place_ != nullptr;
+  }
+  if (mark.set) return Capture::await(stream, mark);
+  if (!stream.captured()) {
+    stream.order();
+    return awaitNow(stream.queue());
+  }
+  if (external) {
+    Capture::add(stream, cudaGraphNodeTypeWaitEvent, [this](Stream& queue) { awaitNow(queue); });
+    return;
+  }
+  // What is captured cannot depend on work that is done only once.
+  if (recorded) Capture::forbid(stream, cudaErrorStreamCaptureIsolation);
+}
+
+SharedPlace Event::timedPlace() const {
+  const std::lock_guard lock(mutex_);
+  return timed_ ? place_ : nullptr;
+}
+
+IpcName Event::name() const {
+  if (counts_ == nullptr || !ours_) throw CudaFailure(cudaErrorInvalidResourceHandle);
+  return nameForIpc(counts_.get(), sizeof(Counts), IpcKind::kEvent);
+}
+
+}  // namespace xylem

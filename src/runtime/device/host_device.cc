@@ -1,0 +1,66 @@
+#include "runtime/device/host_device.h"
+
+#include <sched.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "core/log.h"
+#include "core/shareable_memory.h"
+#include "core/slurm_lists.h"
+#include "runtime/device/scheduler.h"
+
+namespace xylem {
+namespace {
+
+// How many processes of the job a launcher says it started on this machine; 0 if none does.
+int launchedLocally() {
+  for (const char* variable : {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", "LOCAL_WORLD_SIZE"})
+    if (const char* text = std::getenv(variable)) return std::atoi(text);
+  const char* tasks = std::getenv("SLURM_STEP_TASKS_PER_NODE");
+  if (tasks == nullptr) return 0;
+  const char* node = std::getenv("SLURM_NODEID");
+  return slurmTasksOn(tasks, node == nullptr ? 0 : std::atoi(node)).value_or(0);
+}
+
+thread_local int threadDevice = 0;
+
+}  // namespace
+
+CoreSet coreSet() {
+  CoreSet cores;
+  cpu_set_t allowed;
+  CPU_ZERO(&allowed);
+  const bool known = sched_getaffinity(0, sizeof allowed, &allowed) == 0;
+  const auto online = static_cast<std::size_t>(std::max(1L, sysconf(_SC_NPROCESSORS_ONLN)));
+  for (std::size_t core = 0; core < cores.size() && core < CPU_SETSIZE; ++core)
+    if (known ? CPU_ISSET(core, &allowed) : core < online) cores.set(core);
+  if (cores.none()) cores.set(0);
+  return cores;
+}
+
+int hostDeviceCount(const Settings& settings) {
+  if (const auto wanted = settings.integer(Setting::kHostDevices); wanted > 0)
+    return static_cast<int>(wanted);
+  return std::max({1, static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN)), launchedLocally()});
+}
+
+int currentDevice() { return threadDevice; }
+
+void setCurrentDevice(int device) {
+  threadDevice = device;
+  Logger::setThreadDevice(device);
+}
+
+OwnedStream::OwnedStream(int device) : stream_(device) { Scheduler::instance().attach(stream_); }
+
+OwnedStream::~OwnedStream() { Scheduler::instance().detach(stream_); }
+
+void* allocateMemory(std::size_t bytes) { return bytes == 0 ? nullptr : ShareableMemory::allocate(bytes); }
+
+void releaseMemory(void* memory) noexcept {
+  if (memory != nullptr) ShareableMemory::release(memory);
+}
+
+}  // namespace xylem

@@ -1,0 +1,89 @@
+#include "runtime/device/stream.h"
+
+#include <exception>
+
+namespace xylem {
+
+void Stream::enqueue(Task& task) noexcept {
+  // Counted before it is visible, so that nobody sees more finished than enqueued.
+  enqueued_.fetch_add(1, std::memory_order_seq_cst);
+  Task* newest = incoming_.load(std::memory_order_relaxed);
+  do {
+    task.next_ = newest;
+  } while (
+      !incoming_.compare_exchange_weak(newest, &task, std::memory_order_seq_cst, std::memory_order_relaxed));
+}
+
+void Stream::fetch() noexcept {
+  if (incoming_.load(std::memory_order_relaxed) == nullptr) return;
+  Task* newest = incoming_.exchange(nullptr, std::memory_order_acquire);
+  while (newest != nullptr) {
+    Task* older = newest->next_;
+    newest->next_ = front_;
+    front_ = newest;
+    newest = older;
+  }
+}
+
+void Stream::finishFront(const Error* error) noexcept {
+  if (error != nullptr) {
+    const std::lock_guard lock(errorMutex_);
+    if (!error_) error_ = *error;
+    failed_.store(true, std::memory_order_release);
+  }
+  Task* done = front_;
+  front_ = done->next_;
+  done->finish(error);  // `done` belongs to its owner from here on
+  // Nobody else writes it.
+  finished_.store(finished_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+}
+
+Progress Stream::run() noexcept {
+  Progress outcome = Progress::kWouldBlock;
+  for (;;) {
+    if (front_ == nullptr) {
+      fetch();
+      if (front_ == nullptr) return Progress::kDone;
+    }
+    try {
+      switch (front_->step()) {
+        case Progress::kDone:
+          finishFront(nullptr);
+          outcome = Progress::kAdvanced;
+          break;
+        case Progress::kAdvanced:
+          return Progress::kAdvanced;
+        case Progress::kWouldBlock:
+          return outcome;
+      }
+    } catch (const Error& error) {
+      finishFront(&error);
+      outcome = Progress::kAdvanced;
+    } catch (const std::exception& error) {
+      const Error wrapped(ResultCode::kInternalError, "a task ended with: {}", error.what());
+      finishFront(&wrapped);
+      outcome = Progress::kAdvanced;
+    }
+  }
+}
+
+void Stream::checkStall() noexcept {
+  if (front_ == nullptr) return;
+  try {
+    front_->checkStall();
+  } catch (const Error& error) {
+    finishFront(&error);
+  } catch (const std::exception& error) {
+    const Error wrapped(ResultCode::kInternalError, "a task ended with: {}", error.what());
+    finishFront(&wrapped);
+  }
+}
+
+std::optional<Error> Stream::takeError() {
+  if (!failed()) return std::nullopt;
+  const std::lock_guard lock(errorMutex_);
+  failed_.store(false, std::memory_order_relaxed);
+  return std::exchange(error_, std::nullopt);
+}
+
+}  // namespace xylem

@@ -1,0 +1,60 @@
+#include "runtime/device/waiting.h"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <thread>
+
+namespace xylem {
+namespace {
+
+constexpr std::chrono::milliseconds kStallInterval{1};
+constexpr std::uint32_t kYieldsPerClockRead = 16;
+
+}  // namespace
+
+void pauseProcessor() {
+#if defined(__x86_64__) || defined(__i386__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("yield");
+#endif
+}
+
+WaitPolicy chooseWaitPolicy(bool crowded) {
+  WaitPolicy policy;
+  // A few microseconds: longer spins gain nothing over yields, which cost a fraction of one where nobody else
+  // wants the core, and lose much where somebody does.
+  policy.spins = crowded ? 0 : 64;
+  policy.yields = 2000;
+  return policy;
+}
+
+void Backoff::pause() {
+  const auto spins = static_cast<std::uint32_t>(policy_.spins);
+  const auto yields = static_cast<std::uint32_t>(policy_.yields);
+  if (count_ < spins) {
+    ++count_;
+    pauseProcessor();
+  } else if (count_ < spins + yields) {
+    if (++count_ % kYieldsPerClockRead == 0) watchClock();
+    sched_yield();
+  } else {
+    watchClock();
+    std::this_thread::sleep_for(sleep_);
+    sleep_ = std::min(sleep_ * 2, policy_.longestSleep);
+  }
+}
+
+void Backoff::watchClock() {
+  const auto now = Clock::now();
+  if (!watching_) {
+    watching_ = true;
+    nextStall_ = now + kStallInterval;
+  } else if (now >= nextStall_) {
+    stallDue_ = true;
+    nextStall_ = now + kStallInterval;
+  }
+}
+
+}  // namespace xylem

@@ -1,0 +1,169 @@
+#pragma once
+// The tables of NCCL's net plugins, versions 6 to 10, as types that depend on the version: each is the one
+// before with more at its end, and some parameters that grew.
+//
+//   auto* table = static_cast<const abi::Net<8>*>(dlsym(library, "ncclNetPlugin_v8"));
+//   table->connect(device, handle, &sender, nullptr);
+//
+// Plugins written in C++ can be made from the same types: NCCL takes the addresses of objects called
+// ncclNetPlugin_v8 and the like.
+
+#include <cstdint>
+#include <type_traits>
+
+#include "runtime/plugins/abi.h"
+
+namespace xylem::abi {
+
+constexpr int kOldestNet = 6;
+constexpr int kNewestNet = 10;
+constexpr std::size_t kHandleBytes = 128;
+// What plugins whose sizes are ints take at most, in bytes; and what any plugin may claim.
+constexpr std::size_t kMostBytesBeforeV9 = std::size_t{1} << 30;
+constexpr std::size_t kMostReducedBytesBeforeV9 = std::size_t{1} << 29;
+constexpr std::size_t kMostBytes = std::size_t{1} << 40;
+// In *request when irecv is called, from version 9 on: the caller does not insist on being told of the end.
+constexpr std::uintptr_t kOptionalCompletion = 1;
+// Net device types; everything but the host moves data from the GPU.
+constexpr int kHostNetDevice = 0;
+
+struct PropertiesV6 {
+  char* name;
+  char* pciPath;
+  std::uint64_t guid;
+  int ptrSupport;
+  int speed;
+  int port;
+  float latency;
+  int maxComms;
+  int maxRecvs;
+};
+static_assert(sizeof(PropertiesV6) == 48);
+
+struct PropertiesV7 : PropertiesV6 {
+  int netDeviceType;
+  int netDeviceVersion;
+};
+static_assert(sizeof(PropertiesV7) == 56);
+
+struct PropertiesV8 {
+  char* name;
+  char* pciPath;
+  std::uint64_t guid;
+  int ptrSupport;
+  int regIsGlobal;
+  int speed;
+  int port;
+  float latency;
+  int maxComms;
+  int maxRecvs;
+  int netDeviceType;
+  int netDeviceVersion;
+};
+static_assert(sizeof(PropertiesV8) == 64);
+
+struct VirtualDevice {
+  int ndevs;
+  int devs[4];
+};
+
+struct PropertiesV9 {
+  char* name;
+  char* pciPath;
+  std::uint64_t guid;
+  int ptrSupport;
+  int regIsGlobal;
+  int forceFlush;
+  int speed;
+  int port;
+  float latency;
+  int maxComms;
+  int maxRecvs;
+  int netDeviceType;
+  int netDeviceVersion;
+  VirtualDevice vProps;
+  std::size_t maxP2pBytes;
+  std::size_t maxCollBytes;
+};
+static_assert(sizeof(PropertiesV9) == 104 && offsetof(PropertiesV9, vProps) == 64);
+
+template <int V>
+using Properties = std::conditional_t<
+    (V >= 9), PropertiesV9,
+    std::conditional_t<(V == 8), PropertiesV8, std::conditional_t<(V == 7), PropertiesV7, PropertiesV6>>>;
+
+struct DeviceHandle {
+  int netDeviceType;
+  int netDeviceVersion;
+  void* handle;
+  std::size_t size;
+  int needsProxyProgress;
+};
+
+struct CommConfig {
+  int trafficClass;  // -1: the network's default
+};
+
+// Types of parameters and functions that changed.
+template <int V>
+struct NetTypes {
+  using RegisteredSize = std::conditional_t<(V >= 8), std::size_t, int>;
+  using Size = std::conditional_t<(V >= 9), std::size_t, int>;
+  using Init =
+      std::conditional_t<(V >= 10), Result (*)(LogFunction, ProfileFunction), Result (*)(LogFunction)>;
+  using Connect =
+      std::conditional_t<(V >= 10), Result (*)(int, CommConfig*, void*, void**, DeviceHandle**),
+                         std::conditional_t<(V >= 7), Result (*)(int, void*, void**, DeviceHandle**),
+                                            Result (*)(int, void*, void**)>>;
+  using Accept =
+      std::conditional_t<(V >= 7), Result (*)(void*, void**, DeviceHandle**), Result (*)(void*, void**)>;
+  using Isend = std::conditional_t<(V >= 10), Result (*)(void*, void*, Size, int, void*, void*, void**),
+                                   Result (*)(void*, void*, Size, int, void*, void**)>;
+  using Irecv =
+      std::conditional_t<(V >= 10), Result (*)(void*, int, void**, Size*, int*, void**, void**, void**),
+                         Result (*)(void*, int, void**, Size*, int*, void**, void**)>;
+};
+
+// Behind the slots that all have; any of them may be null.
+template <int V, bool kFrom7 = (V >= 7), bool kFrom9 = (V >= 9)>
+struct NetTail {};
+template <int V>
+struct NetTail<V, true, false> {
+  Result (*getDeviceMr)(void* comm, void* mhandle, void** deviceMhandle);
+  Result (*irecvConsumed)(void* recvComm, int n, void* request);
+};
+template <int V>
+struct NetTail<V, true, true> {
+  Result (*getDeviceMr)(void* comm, void* mhandle, void** deviceMhandle);
+  Result (*irecvConsumed)(void* recvComm, int n, void* request);
+  Result (*makeVDevice)(int* device, VirtualDevice* properties);
+};
+
+template <int V>
+struct Net {
+  static_assert(V >= kOldestNet && V <= kNewestNet);
+  const char* name;
+  typename NetTypes<V>::Init init;
+  Result (*devices)(int* ndev);
+  Result (*getProperties)(int dev, Properties<V>* properties);
+  Result (*listen)(int dev, void* handle, void** listenComm);
+  typename NetTypes<V>::Connect connect;
+  typename NetTypes<V>::Accept accept;
+  Result (*regMr)(void* comm, void* data, typename NetTypes<V>::RegisteredSize size, int type,
+                  void** mhandle);
+  Result (*regMrDmaBuf)(void* comm, void* data, std::size_t size, int type, std::uint64_t offset, int fd,
+                        void** mhandle);
+  Result (*deregMr)(void* comm, void* mhandle);
+  typename NetTypes<V>::Isend isend;
+  typename NetTypes<V>::Irecv irecv;
+  Result (*iflush)(void* recvComm, int n, void** data, int* sizes, void** mhandles, void** request);
+  Result (*test)(void* request, int* done, int* sizes);
+  Result (*closeSend)(void* sendComm);
+  Result (*closeRecv)(void* recvComm);
+  Result (*closeListen)(void* listenComm);
+  [[no_unique_address]] NetTail<V> tail;
+};
+static_assert(sizeof(Net<6>) == 136 && sizeof(Net<7>) == 152 && sizeof(Net<8>) == 152);
+static_assert(sizeof(Net<9>) == 160 && sizeof(Net<10>) == 160);
+
+}  // namespace xylem::abi

@@ -1,0 +1,169 @@
+#include "runtime/plugins/net_functions.h"
+
+#include <array>
+#include <climits>
+
+#include "runtime/plugins/net_properties.h"
+
+namespace xylem {
+namespace {
+
+// NCCL of this version reports no events of networks; plugins take an untouched handle for that.
+abi::Result noEvents(void**, int, void*, std::int64_t, void*) { return abi::kSuccess; }
+
+template <int V>
+class VersionedNet final : public NetFunctions {
+ public:
+  explicit VersionedNet(const abi::Net<V>& table) : table_(table) {}
+
+  int version() const override { return V; }
+  std::string name() const override { return textOf(table_.name); }
+
+  abi::Result init(abi::LogFunction log) override {
+    if (table_.init == nullptr) return abi::kInternalError;
+    if constexpr (V >= 10)
+      return table_.init(log, noEvents);
+    else
+      return table_.init(log);
+  }
+
+  std::string missing() const override {
+    const std::pair<const char*, bool> needed[] = {
+        {"devices", table_.devices != nullptr},
+        {"getProperties", table_.getProperties != nullptr},
+        {"listen", table_.listen != nullptr},
+        {"connect", table_.connect != nullptr},
+        {"accept", table_.accept != nullptr},
+        {"regMr", table_.regMr != nullptr},
+        {"deregMr", table_.deregMr != nullptr},
+        {"isend", table_.isend != nullptr},
+        {"irecv", table_.irecv != nullptr},
+        {"test", table_.test != nullptr},
+        {"closeSend", table_.closeSend != nullptr},
+        {"closeRecv", table_.closeRecv != nullptr},
+        {"closeListen", table_.closeListen != nullptr},
+    };
+    for (const auto& [function, there] : needed)
+      if (!there) return function;
+    return {};
+  }
+
+  abi::Result devices(int& count) override {
+    count = 0;
+    return table_.devices(&count);
+  }
+
+  abi::Result properties(int device, NetProperties& properties, int& deviceType) override {
+    return readProperties<V>(table_.getProperties, device, Carries::kMessages, properties, deviceType);
+  }
+
+  abi::Result listen(int device, NetHandle& handle, void*& comm) override {
+    comm = nullptr;
+    return table_.listen(device, handle.data(), &comm);
+  }
+
+  abi::Result connect(int device, NetHandle& handle, void*& comm) override {
+    comm = nullptr;
+    abi::DeviceHandle* offload = nullptr;
+    if constexpr (V >= 10) {
+      abi::CommConfig config{-1};
+      return table_.connect(device, &config, handle.data(), &comm, &offload);
+    } else if constexpr (V >= 7) {
+      return table_.connect(device, handle.data(), &comm, &offload);
+    } else {
+      return table_.connect(device, handle.data(), &comm);
+    }
+  }
+
+  abi::Result accept(void* listening, void*& comm) override {
+    comm = nullptr;
+    abi::DeviceHandle* offload = nullptr;
+    if constexpr (V >= 7)
+      return table_.accept(listening, &comm, &offload);
+    else
+      return table_.accept(listening, &comm);
+  }
+
+  abi::Result registerMemory(void* comm, void* data, std::size_t bytes, int kind, void*& memory) override {
+    using Size = typename abi::NetTypes<V>::RegisteredSize;
+    memory = nullptr;
+    if (V < 8 && bytes > INT_MAX) return abi::kInternalError;
+    return table_.regMr(comm, data, static_cast<Size>(bytes), kind, &memory);
+  }
+
+  abi::Result deregisterMemory(void* comm, void* memory) override { return table_.deregMr(comm, memory); }
+
+  abi::Result isend(void* comm, void* data, std::size_t bytes, int tag, void* memory,
+                    void*& request) override {
+    request = nullptr;
+    const auto size = static_cast<typename abi::NetTypes<V>::Size>(bytes);
+    if constexpr (V >= 10)
+      return table_.isend(comm, data, size, tag, memory, nullptr, &request);
+    else
+      return table_.isend(comm, data, size, tag, memory, &request);
+  }
+
+  abi::Result irecv(void* comm, std::span<const NetBuffer> buffers, void*& request) override {
+    std::array<void*, kMostBuffers> data, memory, events{};
+    std::array<typename abi::NetTypes<V>::Size, kMostBuffers> sizes;
+    std::array<int, kMostBuffers> tags;
+    for (std::size_t i = 0; i < buffers.size(); ++i) {
+      data[i] = buffers[i].data;
+      memory[i] = buffers[i].memory;
+      sizes[i] = static_cast<typename abi::NetTypes<V>::Size>(buffers[i].bytes);
+      tags[i] = pluginTag(buffers[i].tag);
+    }
+    request = nullptr;
+    const auto n = static_cast<int>(buffers.size());
+    if constexpr (V >= 10)
+      return table_.irecv(comm, n, data.data(), sizes.data(), tags.data(), memory.data(), events.data(),
+                          &request);
+    else
+      return table_.irecv(comm, n, data.data(), sizes.data(), tags.data(), memory.data(), &request);
+  }
+
+  abi::Result iflush(void* comm, std::span<const NetBuffer> buffers, void*& request) override {
+    std::array<void*, kMostBuffers> data, memory;
+    std::array<int, kMostBuffers> sizes;
+    for (std::size_t i = 0; i < buffers.size(); ++i) {
+      data[i] = buffers[i].data;
+      memory[i] = buffers[i].memory;
+      sizes[i] = static_cast<int>(buffers[i].bytes);
+    }
+    request = nullptr;
+    if (table_.iflush == nullptr) return abi::kSuccess;
+    return table_.iflush(comm, static_cast<int>(buffers.size()), data.data(), sizes.data(), memory.data(),
+                         &request);
+  }
+
+  abi::Result test(void* request, bool& done, int* sizes) override {
+    int answer = 0;
+    const abi::Result result = table_.test(request, &answer, sizes);
+    done = answer != 0;
+    return result;
+  }
+
+  abi::Result closeSend(void* comm) override { return table_.closeSend(comm); }
+  abi::Result closeReceive(void* comm) override { return table_.closeRecv(comm); }
+  abi::Result closeListen(void* comm) override { return table_.closeListen(comm); }
+
+ private:
+  const abi::Net<V>& table_;  // of the library; some change it in init
+};
+
+template <int V>
+std::unique_ptr<NetFunctions> ofVersion(int version, void* table) {
+  if (version == V) return std::make_unique<VersionedNet<V>>(*static_cast<const abi::Net<V>*>(table));
+  if constexpr (V > abi::kOldestNet)
+    return ofVersion<V - 1>(version, table);
+  else
+    throw Error(ResultCode::kInternalError, "there is no adapter for net plugins of version {}", version);
+}
+
+}  // namespace
+
+std::unique_ptr<NetFunctions> netFunctions(int version, void* table) {
+  return ofVersion<abi::kNewestNet>(version, table);
+}
+
+}  // namespace xylem

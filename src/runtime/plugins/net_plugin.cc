@@ -1,0 +1,151 @@
+#include "runtime/plugins/net_plugin.h"
+
+#include <strings.h>
+
+#include <map>
+#include <mutex>
+
+#include "runtime/plugins/library_names.h"
+#include "runtime/plugins/plugin_log.h"
+#include "runtime/plugins/plugin_result.h"
+
+namespace xylem {
+namespace {
+
+constexpr const char* kNetPluginWho = "NET/Plugin";
+// Of versions up to 6 there are two layouts under this name: NCCL's, and that of the builds for Neuron
+// devices.
+constexpr const char* kTwoLayouts = "AWS Libfabric";
+constexpr int kOneLayoutFrom = 7;
+
+std::unique_ptr<NetFunctions> netTable(const PluginLibrary& library) {
+  const VersionedSymbol found = library.newest(abi::kNetSymbol, abi::kNewestNet, abi::kOldestNet);
+  if (found.object == nullptr)
+    throw Error(ResultCode::kInvalidUsage, "{} has no {}{} to {}{}", library.name(), abi::kNetSymbol,
+                abi::kOldestNet, abi::kNetSymbol, abi::kNewestNet);
+  return netFunctions(found.version, found.object);
+}
+
+}  // namespace
+
+NetPlugin::NetPlugin(std::shared_ptr<const PluginLibrary> library, const std::shared_ptr<const Logger>& log)
+    : library_(std::move(library)), functions_(netTable(*library_)), name_(functions_->name()) {
+  if (name_.empty())
+    throw Error(ResultCode::kInvalidUsage, "{} has a network without a name", library_->name());
+  if (name_ == kTwoLayouts && functions_->version() < kOneLayoutFrom)
+    throw Error(ResultCode::kInvalidUsage, "{}: its version {} may have another layout than NCCL's", name_,
+                functions_->version());
+  requireSuccess(functions_->init(pluginLog(log)), "init", name_);
+  if (const std::string missing = functions_->missing(); !missing.empty())
+    throw Error(ResultCode::kInvalidUsage, "{} (v{}) has no function {}", name_, functions_->version(),
+                missing);
+  requireSuccess(functions_->devices(devices_), "devices", name_);
+  if (devices_ <= 0) throw Error(ResultCode::kInvalidUsage, "{} has no devices", name_);
+  checkDevices();
+  log->info(Subsystem::kInit, "{}: Loaded net plugin {} (v{})", kNetPluginWho, name_, functions_->version());
+}
+
+std::string NetPlugin::nameOf(const PluginLibrary& library) { return netTable(library)->name(); }
+
+void NetPlugin::checkDevices() {
+  for (int device = 0; device < devices_; ++device) {
+    NetProperties read;
+    int type = abi::kHostNetDevice;
+    requireSuccess(functions_->properties(device, read, type), "getProperties", name_);
+    if (type != abi::kHostNetDevice)
+      throw Error(ResultCode::kInvalidUsage, "{}: device {} ({}) moves data by a GPU (type {})", name_,
+                  device, read.name, type);
+    if ((read.pointers & kHostPointer) == 0)
+      throw Error(ResultCode::kInvalidUsage, "{}: device {} ({}) takes no host memory", name_, device,
+                  read.name);
+    if (read.maxBytes == 0 || read.maxBytes > abi::kMostBytes)
+      throw Error(ResultCode::kInvalidUsage, "{}: device {} ({}) says that messages have {} bytes at most",
+                  name_, device, read.name, read.maxBytes);
+  }
+}
+
+std::shared_ptr<const CollPlugin> NetPlugin::collective(const std::shared_ptr<const Logger>& log) const {
+  std::call_once(askedCollective_, [&] {
+    try {
+      collective_ = std::make_shared<CollPlugin>(library_, log);
+    } catch (const Error& error) {
+      log->info(Subsystem::kInit, "{}: no CollNet: {}", kNetPluginWho, error.what());
+    }
+  });
+  return collective_;
+}
+
+NetProperties NetPlugin::properties(int device) const {
+  NetProperties read;
+  int type = 0;
+  requireSuccess(functions_->properties(device, read, type), "getProperties", name_);
+  read.pointers = kHostPointer;  // the only ones that are offered
+  return read;
+}
+
+namespace {
+
+// Libraries and what became of them, for as long as the process lives.
+class Known {
+ public:
+  NetPluginChoice choose(const NetPluginWish& wish, const std::shared_ptr<const Logger>& log) {
+    const std::lock_guard lock(mutex_);
+    NetPluginChoice choice;
+    for (const std::string& value : pluginEntries(wish.list)) {
+      Entry& entry = find(value, *log);
+      if (!entry.library) continue;
+      consider(entry, wish.name, log);
+      choice.plugin = entry.matches(wish.name) ? entry.plugin : nullptr;
+      if (choice.plugin) break;
+      choice.refused.push_back(entry.reason);
+    }
+    return choice;
+  }
+
+ private:
+  struct Entry {
+    std::shared_ptr<const PluginLibrary> library;
+    std::string name;
+    std::shared_ptr<const NetPlugin> plugin;
+    bool tried = false;
+    std::string reason;
+
+    bool matches(const std::string& wanted) const {
+      return wanted.empty() || strcasecmp(wanted.c_str(), name.c_str()) == 0;
+    }
+  };
+
+  Entry& find(const std::string& value, const Logger& log) {
+    Entry& entry = entries_[value];
+    if (!entry.library) entry.library = PluginLibrary::find({kNetPluginWho, kNetPrefix, value}, log);
+    return entry;
+  }
+
+  // Whoever has another name than the one asked for is left alone.
+  static void consider(Entry& entry, const std::string& wanted, const std::shared_ptr<const Logger>& log) {
+    if (entry.tried) return;
+    try {
+      entry.name = NetPlugin::nameOf(*entry.library);
+      entry.reason = fmt::format("{} is called {}", entry.library->name(), entry.name);
+      if (!entry.matches(wanted)) return;
+      entry.tried = true;
+      entry.plugin = std::make_shared<NetPlugin>(entry.library, log);
+    } catch (const Error& error) {
+      entry.tried = true;
+      entry.reason = error.what();
+      log->info(Subsystem::kInit, "{}: refused: {}", kNetPluginWho, entry.reason);
+    }
+  }
+
+  std::mutex mutex_;
+  std::map<std::string, Entry> entries_;
+};
+
+}  // namespace
+
+NetPluginChoice chooseNetPlugin(const NetPluginWish& wish, const std::shared_ptr<const Logger>& log) {
+  static Known known;
+  return known.choose(wish, log);
+}
+
+}  // namespace xylem

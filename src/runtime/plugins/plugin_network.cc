@@ -1,0 +1,143 @@
+#include "runtime/plugins/plugin_network.h"
+
+#include <array>
+
+#include "runtime/plugins/plugin_result.h"
+
+namespace xylem {
+namespace {
+
+void check(abi::Result result, const char* what, const NetPlugin& plugin) {
+  if (result == abi::kSuccess) return;
+  const std::string text = fmt::format("network plugin {}: {}: {}", plugin.name(), what, resultText(result));
+  if (breaksLink(result)) throw LinkBroken(false, text);
+  throw Error(ResultCode::kInternalError, "{}", text);
+}
+
+// What both kinds of links have: a comm of the plugin's.
+template <typename Base>
+class PluginLink : public Base {
+ public:
+  PluginLink(std::shared_ptr<const NetPlugin> plugin, int device, void* comm)
+      : plugin_(std::move(plugin)), comm_(comm), mostBytes_(plugin_->properties(device).maxBytes) {}
+
+  NetMemory* registerMemory(std::byte* data, std::size_t bytes, NetPointer kind) override {
+    void* memory = nullptr;
+    check(net().registerMemory(comm_, data, bytes, static_cast<int>(kind), memory), "regMr", *plugin_);
+    return static_cast<NetMemory*>(memory);
+  }
+  void deregisterMemory(NetMemory* memory) override { net().deregisterMemory(comm_, memory); }
+
+  bool test(NetRequest* request, std::size_t* bytes) override {
+    bool done = false;
+    std::array<int, kMostBuffers> sizes{};
+    check(net().test(request, done, sizes.data()), "test", *plugin_);
+    if (done && bytes != nullptr) *bytes = static_cast<std::size_t>(std::max(sizes.front(), 0));
+    return done;
+  }
+
+ protected:
+  NetFunctions& net() const { return plugin_->functions(); }
+  void checkSize(std::size_t bytes) const {
+    if (bytes > mostBytes_)
+      throw Error(ResultCode::kInternalError, "network plugin {} carries {} bytes at once, not {}",
+                  plugin_->name(), mostBytes_, bytes);
+  }
+
+  std::shared_ptr<const NetPlugin> plugin_;
+  void* comm_;
+  std::size_t mostBytes_;
+};
+
+class PluginSender final : public PluginLink<NetSender> {
+ public:
+  using PluginLink::PluginLink;
+  ~PluginSender() override { net().closeSend(comm_); }
+
+  NetRequest* isend(const std::byte* data, std::size_t bytes, std::uint32_t tag, NetMemory* memory) override {
+    checkSize(bytes);
+    void* request = nullptr;
+    check(net().isend(comm_, const_cast<std::byte*>(data), bytes, pluginTag(tag), memory, request), "isend",
+          *plugin_);
+    return static_cast<NetRequest*>(request);
+  }
+};
+
+class PluginReceiver final : public PluginLink<NetReceiver> {
+ public:
+  using PluginLink::PluginLink;
+  ~PluginReceiver() override { net().closeReceive(comm_); }
+
+  NetRequest* irecv(std::span<const NetBuffer> buffers) override {
+    for (const NetBuffer& buffer : buffers) checkSize(buffer.bytes);
+    void* request = nullptr;
+    check(net().irecv(comm_, buffers, request), "irecv", *plugin_);
+    return static_cast<NetRequest*>(request);
+  }
+  NetRequest* iflush(std::span<const NetBuffer> buffers) override {
+    void* request = nullptr;
+    check(net().iflush(comm_, buffers, request), "iflush", *plugin_);
+    return static_cast<NetRequest*>(request);
+  }
+};
+
+class PluginListener final : public NetListener {
+ public:
+  PluginListener(std::shared_ptr<const NetPlugin> plugin, int device)
+      : plugin_(std::move(plugin)), device_(device) {
+    check(net().listen(device, handle_, listening_), "listen", *plugin_);
+    if (listening_ == nullptr)
+      throw Error(ResultCode::kInternalError, "network plugin {}: listen gave nothing", plugin_->name());
+  }
+  ~PluginListener() override { close(); }
+  const NetHandle& handle() const override { return handle_; }
+
+  std::unique_ptr<NetReceiver> accept() override {
+    void* comm = nullptr;
+    check(net().accept(listening_, comm), "accept", *plugin_);
+    if (comm == nullptr) return nullptr;
+    auto link = std::make_unique<PluginReceiver>(plugin_, device_, comm);
+    close();
+    return link;
+  }
+
+ private:
+  NetFunctions& net() const { return plugin_->functions(); }
+  void close() {
+    if (listening_ != nullptr) net().closeListen(std::exchange(listening_, nullptr));
+  }
+
+  std::shared_ptr<const NetPlugin> plugin_;
+  int device_;
+  alignas(16) NetHandle handle_{};
+  void* listening_ = nullptr;
+};
+
+class PluginCaller final : public NetCaller {
+ public:
+  PluginCaller(std::shared_ptr<const NetPlugin> plugin, int device, const NetHandle& handle)
+      : plugin_(std::move(plugin)), device_(device), handle_(handle) {}
+
+  std::unique_ptr<NetSender> advance() override {
+    void* comm = nullptr;
+    check(plugin_->functions().connect(device_, handle_, comm), "connect", *plugin_);
+    return comm == nullptr ? nullptr : std::make_unique<PluginSender>(plugin_, device_, comm);
+  }
+
+ private:
+  std::shared_ptr<const NetPlugin> plugin_;
+  int device_;
+  alignas(16) NetHandle handle_;  // plugins keep notes in it from call to call
+};
+
+}  // namespace
+
+std::unique_ptr<NetListener> PluginNetwork::listen(int device) {
+  return std::make_unique<PluginListener>(plugin_, device);
+}
+
+std::unique_ptr<NetCaller> PluginNetwork::call(int device, const NetHandle& handle) {
+  return std::make_unique<PluginCaller>(plugin_, device, handle);
+}
+
+}  // namespace xylem

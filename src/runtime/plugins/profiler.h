@@ -1,0 +1,118 @@
+#pragma once
+// A profiler plugin made for NCCL (NCCL_PROFILER_PLUGIN), as one communicator uses it: told when groups,
+// collectives, sends and receives are issued, and how their steps go over the network (profiled_queue.h).
+//
+//   std::unique_ptr<Profiler> profiler = findProfiler(settings, {rank, id}, log);   // null: there is none
+//   {
+//     ProfiledGroup group(*profiler);                     // stops its events, children first
+//     void* event = group.start(ProfiledCall{.function = 4, ...});
+//   }
+
+#include <memory>
+#include <vector>
+
+#include "core/data_type.h"
+#include "core/kinds.h"
+#include "core/log.h"
+#include "core/settings.h"
+#include "runtime/plugins/plugin_library.h"
+#include "runtime/plugins/profiler_abi.h"
+
+namespace xylem {
+
+struct ProfiledRank {
+  int rank = 0;
+  std::uint64_t communicator = 0;  // the same on all ranks, and on no other communicator
+};
+
+struct ProfiledCall {
+  bool pointToPoint = false;
+  const char* name = "";  // `AllReduce`
+  int function = 0;       // NCCL's number of it
+  const void* send = nullptr;
+  void* receive = nullptr;
+  std::size_t count = 0;
+  DataType type = DataType::kInt8;
+  int peer = 0;  // or root
+  // Collectives:
+  ReduceOp op = ReduceOp::kSum;
+  std::size_t bytes = 0;
+  Algorithm algorithm = Algorithm::kRing;
+  Protocol protocol = Protocol::kSimple;
+  int channels = 1;
+  bool direct = false;  // no algorithm of NCCL: the ranks reach into each other's memory
+};
+
+// What a call sends or receives through one queue over the network.
+struct ProfiledPart {
+  void* call = nullptr;  // its event
+  int channel = 0;
+  int peer = 0;
+  int steps = 0;
+  std::size_t stepBytes = 0;  // of one step, at most
+  bool sends = false;
+};
+
+class Profiler {
+ public:
+  // Throws if the plugin's init fails.
+  Profiler(std::shared_ptr<const PluginLibrary> library, VersionedSymbol table, const ProfiledRank& rank,
+           const std::shared_ptr<const Logger>& log);
+  ~Profiler();
+  Profiler(const Profiler&) = delete;
+  Profiler& operator=(const Profiler&) = delete;
+
+  // Whether the plugin wants any events now; and whether any of those of the network.
+  bool listens() const;
+  bool listensToProxy() const;
+
+  // Events, null where the plugin does not want one: of a call's part, a step of it, and the progress thread.
+  void* startProxyOp(const ProfiledPart& part) const;
+  void* startProxyStep(void* part, int step) const;
+  void* startProxyControl() const;
+  // Nothing for null.
+  void record(void* event, abi::ProfiledState state, abi::ProxyOpProgress progress = {}) const;
+  void stop(void* event) const;
+
+ private:
+  friend class ProfiledGroup;
+  void* startGroup() const;
+  void* startCall(void* group, const ProfiledCall& call) const;
+  // `fill` describes the event, of whatever version.
+  template <typename Fill>
+  void* start(abi::ProfiledKind kind, void* parent, const Fill& fill) const;
+  template <typename Event, typename Fill>
+  void* startAs(abi::ProfiledKind kind, void* parent, const Fill& fill) const;
+
+  const abi::Profiler& table() const { return *static_cast<const abi::Profiler*>(table_.object); }
+
+  std::shared_ptr<const PluginLibrary> library_;
+  VersionedSymbol table_;
+  ProfiledRank rank_;
+  void* context_ = nullptr;
+  std::uint64_t collectives_ = 0;  // so far
+};
+
+// What one group issues. Stopping says that it has been issued, not that it is done.
+class ProfiledGroup {
+ public:
+  explicit ProfiledGroup(Profiler& profiler);
+  ~ProfiledGroup();
+  ProfiledGroup(const ProfiledGroup&) = delete;
+  ProfiledGroup& operator=(const ProfiledGroup&) = delete;
+
+  // Its event, or null.
+  void* start(const ProfiledCall& call);
+
+ private:
+  Profiler& profiler_;
+  void* group_;
+  std::vector<void*> calls_;
+};
+
+// By NCCL's rules: the variable, else libnccl-profiler.so. Null if there is none, or if its init fails, which
+// the log says.
+std::unique_ptr<Profiler> findProfiler(const Settings& settings, const ProfiledRank& rank,
+                                       const std::shared_ptr<const Logger>& log);
+
+}  // namespace xylem

@@ -1,0 +1,103 @@
+#include "runtime/plugins/tuner.h"
+
+#include <strings.h>
+
+#include "runtime/plugins/library_names.h"
+#include "runtime/plugins/plugin_log.h"
+#include "runtime/plugins/plugin_result.h"
+#include "runtime/plugins/tuner_abi.h"
+
+namespace xylem {
+namespace {
+
+constexpr const char* kTunerPlugin = "TUNER/Plugin";
+constexpr int kAlgorithms = static_cast<int>(kAllAlgorithms.size());
+constexpr int kProtocols = static_cast<int>(kAllProtocols.size());
+
+// A plugin has a contiguous table of floats.
+static_assert(sizeof(TunerOpinion::times) == sizeof(float[kAlgorithms][kProtocols]));
+
+VersionedSymbol tunerTable(const PluginLibrary& library) {
+  return library.newest(abi::kTunerSymbol, abi::kNewestTuner, abi::kOldestTuner);
+}
+
+// All versions begin alike.
+const abi::TunerV4& beginning(const VersionedSymbol& table) {
+  return *static_cast<const abi::TunerV4*>(table.object);
+}
+
+}  // namespace
+
+Tuner::Tuner(std::shared_ptr<const PluginLibrary> library, VersionedSymbol table, const TunedJob& job,
+             const std::shared_ptr<const Logger>& log)
+    : library_(std::move(library)), table_(table), log_(log) {
+  const abi::TunerV4& tuner = beginning(table_);
+  if (tuner.init == nullptr || tuner.getCollInfo == nullptr || tuner.destroy == nullptr)
+    throw Error(ResultCode::kInvalidUsage, "the tuner of {} lacks functions", library_->name());
+  const abi::Result result = tuner.init(job.ranks, job.nodes, pluginLog(log), &context_);
+  if (result != abi::kSuccess)
+    throw Error(ResultCode::kSystemError, "the tuner of {} could not start: {}", library_->name(),
+                resultText(result));
+  log->info(Subsystem::kInit, "{}: Using tuner plugin {} (v{})", kTunerPlugin,
+            tuner.name == nullptr ? "without a name" : tuner.name, table_.version);
+}
+
+Tuner::~Tuner() { beginning(table_).destroy(context_); }
+
+bool Tuner::askTable(const TunedOperation& operation, TunerOpinion& opinion) const {
+  const auto function = static_cast<int>(operation.collective);
+  auto* times = reinterpret_cast<float**>(&opinion.times);
+  if (table_.version == 3)
+    return as<abi::TunerV3>().getCollInfo(context_, function, operation.bytes, operation.aggregated, times,
+                                          kAlgorithms, kProtocols, &opinion.channels) == abi::kSuccess;
+  return as<abi::TunerV4>().getCollInfo(context_, function, operation.bytes, operation.aggregated, times,
+                                        kAlgorithms, kProtocols, 0, &opinion.channels) == abi::kSuccess;
+}
+
+// Names one way, which then takes no time.
+bool Tuner::askChoice(const TunedOperation& operation, TunerOpinion& opinion) const {
+  const auto runs = [&](Algorithm algorithm) {
+    return opinion.times[algorithm][Protocol::kSimple] >= 0 ? 1 : 0;
+  };
+  const int nvls = runs(Algorithm::kNvls) | runs(Algorithm::kNvlsTree);
+  int algorithm = -1, protocol = -1;
+  if (as<abi::TunerV2>().getCollInfo(context_, static_cast<int>(operation.collective), operation.bytes,
+                                     runs(Algorithm::kCollnetChain), nvls, operation.aggregated, &algorithm,
+                                     &protocol, &opinion.channels) != abi::kSuccess)
+    return false;
+  if (algorithm < 0 || algorithm >= kAlgorithms || protocol < 0 || protocol >= kProtocols) return true;
+  float& time = opinion.times[static_cast<Algorithm>(algorithm)][static_cast<Protocol>(protocol)];
+  if (time >= 0) time = 0;
+  return true;
+}
+
+void Tuner::ask(const TunedOperation& operation, TunerOpinion& opinion) const {
+  TunerOpinion asked = opinion;
+  if (!(table_.version == 2 ? askChoice(operation, asked) : askTable(operation, asked))) {
+    log_->info(Subsystem::kTuning, "{}: no answer for {} of {} bytes: the model decides", kTunerPlugin,
+               name(operation.collective), operation.bytes);
+    return;
+  }
+  opinion.channels = asked.channels;
+  for (const Algorithm a : kAllAlgorithms)
+    for (const Protocol p : kAllProtocols)
+      if (opinion.times[a][p] >= 0) opinion.times[a][p] = asked.times[a][p];
+}
+
+std::shared_ptr<const Tuner> findTuner(const Settings& settings, const TunedJob& job,
+                                       const std::shared_ptr<const Logger>& log) {
+  const std::string& wanted = settings.text(Setting::kTunerPlugin);
+  if (strcasecmp(wanted.c_str(), "none") == 0) return nullptr;
+  auto library = PluginLibrary::find({kTunerPlugin, kTunerPrefix, wanted}, *log);
+  if (!library)
+    library = PluginLibrary::find(
+        {kTunerPlugin, kNetPrefix, pluginEntries(settings.text(Setting::kNetPlugin)).front()}, *log);
+  if (!library) return nullptr;
+  const VersionedSymbol table = tunerTable(*library);
+  if (table.object != nullptr) return std::make_shared<Tuner>(std::move(library), table, job, log);
+  log->info(Subsystem::kInit, "{}: {} has no {}{} to {}{}", kTunerPlugin, library->name(), abi::kTunerSymbol,
+            abi::kOldestTuner, abi::kTunerSymbol, abi::kNewestTuner);
+  return nullptr;
+}
+
+}  // namespace xylem

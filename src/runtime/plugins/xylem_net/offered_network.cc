@@ -1,0 +1,85 @@
+#include "runtime/plugins/xylem_net/offered_network.h"
+
+#include <cstring>
+#include <mutex>
+#include <utility>
+
+#include "runtime/transport/net/socket_handle.h"
+
+namespace xylem {
+namespace {
+
+// NCCL passes the same memory to connect until that is through: the caller waits at its end, which is zero in
+// a fresh handle.
+constexpr std::size_t kCallerAt = sizeof(NetHandle) - sizeof(NetCaller*);
+static_assert(sizeof(SocketHandle) <= kCallerAt);
+
+}  // namespace
+
+OfferedRequest* OfferedComm::fresh() {
+  for (OfferedRequest& request : requests)
+    if (request.request == nullptr) return &request;
+  return nullptr;
+}
+
+OfferedNetwork& OfferedNetwork::instance() {
+  static OfferedNetwork network;
+  return network;
+}
+
+void OfferedNetwork::start(abi::LogFunction log) {
+  static std::mutex mutex;
+  const std::lock_guard lock(mutex);
+  log_ = log;
+  if (network_) return;
+  auto network =
+      std::make_unique<SocketNetwork>(SocketOptions::from(Settings::fromEnvironment()), Secret{}, silent_);
+  for (int device = 0; device < network->deviceCount(); ++device)
+    names_.push_back(network->properties(device).name);
+  network_ = std::move(network);
+}
+
+const Network& OfferedNetwork::network() const {
+  if (!network_) throw Error(ResultCode::kInternalError, "the network is used before init");
+  return *network_;
+}
+
+int OfferedNetwork::devices() const { return network().deviceCount(); }
+
+void OfferedNetwork::warn(const char* text) const {
+  if (log_ != nullptr)
+    log_(static_cast<int>(LogLevel::kWarn), static_cast<unsigned long>(Subsystem::kNet), "xylem", 0,
+         "NET/Xylem : %s", text);
+}
+
+void* OfferedNetwork::listen(int device, void* handle) {
+  std::unique_ptr<NetListener> listener = network().listen(device);
+  std::memcpy(handle, &listener->handle(), sizeof(NetHandle));
+  return listener.release();
+}
+
+void* OfferedNetwork::connect(int device, void* handle) {
+  NetHandle bytes;
+  std::memcpy(&bytes, handle, sizeof bytes);
+  NetCaller* waiting = nullptr;
+  std::memcpy(&waiting, bytes.data() + kCallerAt, sizeof waiting);
+  std::unique_ptr<NetCaller> caller(waiting);
+  if (!caller) caller = network().call(device, bytes);
+  const auto keep = [&](NetCaller* kept) {
+    std::memcpy(static_cast<std::byte*>(handle) + kCallerAt, &kept, sizeof kept);
+  };
+  keep(nullptr);  // if it fails it is gone
+  auto comm = std::make_unique<OfferedComm>();
+  comm->sender = caller->advance();
+  if (comm->sender) return comm.release();
+  keep(caller.release());
+  return nullptr;
+}
+
+void* OfferedNetwork::accept(void* listening) {
+  auto comm = std::make_unique<OfferedComm>();
+  comm->receiver = static_cast<NetListener*>(listening)->accept();
+  return comm->receiver ? comm.release() : nullptr;
+}
+
+}  // namespace xylem

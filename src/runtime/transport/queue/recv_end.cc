@@ -1,0 +1,97 @@
+#include "runtime/transport/queue/recv_end.h"
+
+#include <algorithm>
+
+#include "core/copying.h"
+#include "core/error.h"
+
+namespace xylem {
+
+RecvEnd::RecvEnd(int peer, const QueueMemory& queue, PeerMemory* memory, Pump* pump)
+    : step_(queue.control->head.load(std::memory_order_relaxed)),
+      seenTail_(step_),
+      queue_(queue),
+      llSlotBytes_(llSlotBytes(queue.stepBytes)),
+      ll128SlotBytes_(ll128SlotBytes(queue.stepBytes)),
+      largestStep_(std::max({queue.stepBytes[Protocol::kSimple], queue.stepBytes[Protocol::kLl],
+                             queue.stepBytes[Protocol::kLl128]})),
+      peer_(peer),
+      memory_(memory),
+      pump_(pump) {}
+
+bool RecvEnd::pumpStep(std::byte* out, std::size_t bytes) {
+  assert(landing_.landed == 0 || landing_.data == out);
+  landing_.data = out;
+  landing_.bytes = bytes;
+  pump_->pumpFor(step_, landing_);
+  seenTail_ = queue_.control->tail.load(std::memory_order_acquire);
+  if (seenTail_ > step_) return true;
+  pump_->check();
+  return false;
+}
+
+void RecvEnd::throwMismatch(std::size_t sent, std::size_t expected) const {
+  throw Error(ResultCode::kInvalidUsage,
+              "rank {} sent {} bytes where this rank expects {}: do all ranks call the same operations, in "
+              "the same order, with the same counts and data types?",
+              peer_, sent, expected);
+}
+
+bool RecvEnd::pickUp() {
+  if (memory_ == nullptr)
+    throw Error(ResultCode::kInternalError, "rank {} shares memory over a queue without", peer_);
+  if (reading_) return true;
+  queue_.control->reading.store(1, std::memory_order_seq_cst);
+  reading_ = true;
+  if (queue_.control->withdrawn.load(std::memory_order_seq_cst) == 0) return true;
+  putDown();
+  return false;
+}
+
+const std::byte* RecvEnd::fetch(const StepNote& note) {
+  if (fetched_ != nullptr) return fetched_;  // asked again before release
+  if (!pickUp()) return nullptr;
+  if (const std::byte* data = memory_->reach(note)) return data;
+  std::byte* const out = staging_.get(largestStep_);
+  memory_->read(note, out);
+  fetched_ = out;
+  putDown();
+  return out;
+}
+
+bool RecvEnd::copy(const StepNote& note, std::byte* out, std::size_t whole) {
+  if (note.bytes == 0) return true;  // `out` may be null
+  if (!pickUp()) return false;
+  if (const std::byte* data = memory_->reach(note))
+    copyPart(out, data, note.bytes, whole);
+  else
+    memory_->read(note, out);
+  putDown();
+  return true;
+}
+
+std::size_t RecvEnd::takePiece(Protocol protocol, std::byte* out, std::size_t left) {
+  const bool reaches = protocol == Protocol::kSimple && memory_ != nullptr && pump_ == nullptr;
+  if (reaches && !hasStep()) return 0;
+  const StepNote* note = reaches ? &queue_.control->notes[step_ % kQueueSteps] : nullptr;
+  if (note == nullptr || note->region == 0) {
+    const std::size_t bytes = std::min(left, stepBytes(protocol));
+    return take(protocol, out, bytes) ? bytes : 0;
+  }
+  const std::size_t whole = note->bytes;
+  if (const std::size_t expected = std::min(left + taken_, kMostPieceBytes); whole != expected)
+    throwMismatch(whole, expected);
+  StepNote part = *note;
+  const std::size_t bytes = std::min(whole - taken_, kMostAtOnce);
+  part.bytes = static_cast<std::uint32_t>(bytes);
+  part.address += taken_;
+  if (!copy(part, out, whole)) return 0;
+  taken_ += bytes;
+  if (taken_ == whole) {
+    taken_ = 0;
+    release(protocol);
+  }
+  return bytes;
+}
+
+}  // namespace xylem

@@ -1,0 +1,79 @@
+#include "runtime/transport/queue/send_end.h"
+
+namespace xylem {
+
+SendEnd::SendEnd(int peer, const QueueMemory& queue, PeerMemory* memory, Pump* pump)
+    : step_(queue.control->head.load(std::memory_order_acquire)),
+      limit_(step_),
+      clearAt_((step_ / kLlEpoch + 1) * kLlEpoch),
+      seenHead_(step_),
+      queue_(queue),
+      llSlotBytes_(llSlotBytes(queue.stepBytes)),
+      ll128SlotBytes_(ll128SlotBytes(queue.stepBytes)),
+      largestStep_(std::max(queue.stepBytes[Protocol::kLl], queue.stepBytes[Protocol::kLl128])),
+      peer_(peer),
+      memory_(memory),
+      pump_(pump) {}
+
+void SendEnd::look() {
+  seenHead_ = queue_.control->head.load(std::memory_order_acquire);
+  if (step_ == clearAt_ && seenHead_ == step_) {
+    clearLl(queue_, clearAt_);
+    clearAt_ += kLlEpoch;
+  }
+  limit_ = std::min(seenHead_ + kQueueSteps, clearAt_);
+}
+
+bool SendEnd::findRoom() {
+  look();
+  if (step_ < limit_ || pump_ == nullptr) return step_ < limit_;
+  pump_->pump();
+  look();
+  if (step_ < limit_) return true;
+  pump_->check();
+  return false;
+}
+
+bool SendEnd::findDrained() {
+  look();
+  if (seenHead_ >= sharedUpTo_ || pump_ == nullptr) return seenHead_ >= sharedUpTo_;
+  pump_->pump();
+  look();
+  if (seenHead_ >= sharedUpTo_) return true;
+  pump_->check();
+  return false;
+}
+
+void SendEnd::pushOn() {
+  look();
+  if (seenHead_ < step_) pump_->pump();
+}
+
+bool SendEnd::shareSimple(const std::byte* data, std::size_t bytes) {
+  if (!hasRoom()) return false;
+  StepNote note;
+  note.bytes = static_cast<std::uint32_t>(bytes);
+  if (!memory_->locate(data, bytes, note)) return send(Protocol::kSimple, data, bytes);
+  publishShared(note);
+  return true;
+}
+
+std::size_t SendEnd::sendPiece(Protocol protocol, const std::byte* data, std::size_t left) {
+  if (!hasRoom()) return 0;
+  if (sharesPieces(protocol) && left >= kLeastShared) {
+    const std::size_t bytes = std::min(left, kMostPieceBytes);
+    StepNote note;
+    note.bytes = static_cast<std::uint32_t>(bytes);
+    if (memory_->locate(data, bytes, note)) {
+      publishShared(note);
+      return bytes;
+    }
+  }
+  const std::size_t bytes = std::min(left, stepBytes(protocol));
+  [[maybe_unused]] const bool sent =
+      sharesPieces(protocol) ? send(protocol, data, bytes) : share(protocol, data, bytes);
+  assert(sent);
+  return bytes;
+}
+
+}  // namespace xylem

@@ -1,0 +1,64 @@
+#pragma once
+// The best channels of a small host by trying all of them, written down without the room's own accounting.
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <vector>
+
+#include "planner/search/search_space.h"
+
+namespace xylem::testing {
+
+// What one channel of bandwidth 1 takes of every link.
+using LinkLoad = std::vector<double>;
+
+// All rings or chains of a host without NETs whose paths are no farther than SYS.
+inline std::vector<LinkLoad> allChannels(const SearchSpace& space, bool ring) {
+  std::vector<int> order(static_cast<std::size_t>(space.gpuCount()));
+  std::iota(order.begin(), order.end(), 0);
+  std::vector<LinkLoad> all;
+  do {
+    if (ring && order.front() != 0) break;  // the same rings again
+    LinkLoad load(space.system().links().size(), 0);
+    bool open = true;
+    const auto walk = [&](int a, int b) {
+      const Route& route = space.gpuToGpu(a, b);
+      open &= route.hops > 0 && route.type <= PathType::kSys && (ring || route.reverseType <= PathType::kSys);
+      for (const RouteStep& step : space.stepsOf(route))
+        load[static_cast<std::size_t>(step.link)] += static_cast<double>(Load(1).amount(step.share));
+    };
+    for (std::size_t i = 0; i + 1 < order.size(); ++i) walk(order[i], order[i + 1]);
+    if (ring) walk(order.back(), order.front());
+    if (open && std::find(all.begin(), all.end(), load) == all.end()) all.push_back(load);
+  } while (std::next_permutation(order.begin(), order.end()));
+  return all;
+}
+
+// The greatest bandwidth that `channels` of them have together, all equally fast, none faster than `fastest`.
+inline double bestTogether(const SearchSpace& space, const std::vector<LinkLoad>& all, int channels,
+                           double fastest) {
+  double best = 0;
+  LinkLoad sum(space.system().links().size(), 0);
+  const auto choose = [&](const auto& self, std::size_t from, int left) -> void {
+    if (left == 0) {
+      double each = fastest;
+      for (std::size_t link = 0; link < sum.size(); ++link) {
+        const double has = static_cast<double>(space.system().links()[link].bandwidth);
+        if (sum[link] > 0) each = std::min(each, std::max(has, std::round(has * 1000) / 1000) / sum[link]);
+      }
+      best = std::max(best, each * channels);
+      return;
+    }
+    for (std::size_t i = from; i < all.size(); ++i) {
+      for (std::size_t link = 0; link < sum.size(); ++link) sum[link] += all[i][link];
+      self(self, i, left - 1);
+      for (std::size_t link = 0; link < sum.size(); ++link) sum[link] -= all[i][link];
+    }
+  };
+  choose(choose, 0, channels);
+  return best;
+}
+
+}  // namespace xylem::testing

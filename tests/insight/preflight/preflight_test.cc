@@ -1,0 +1,236 @@
+// Jobs whose ranks would decide differently: found on exactly the sizes on which they do, with the values to
+// blame and settings that avoid it.
+
+#include "insight/preflight/preflight.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+
+#include <algorithm>
+#include <map>
+
+#include "planner/plan/agreement.h"
+#include "planner_support/any_machine.h"
+
+namespace xylem {
+namespace {
+
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+HostRequest host(const std::string& file, int count = 1) {
+  const std::string path = std::string(XYLEM_SOURCE_DIR) + "/topologies/" + file;
+  return {std::make_shared<const Document>(readTopology(path)), {}, count};
+}
+
+PlanRequest jobOf(std::vector<HostRequest> hosts, GraphOptions offered = {}) {
+  PlanRequest request;
+  request.hosts = std::move(hosts);
+  request.hostsListed = true;
+  request.offered = offered;
+  return request;
+}
+
+// Does any pair of views decide differently?
+bool chooseDifferently(const std::vector<TuningModel>& tuning, Collective collective, std::uint64_t bytes) {
+  const Operation operation{.collective = collective, .bytes = bytes};
+  for (const TuningModel& model : tuning)
+    if (pickOf(choose(model, operation)) != pickOf(choose(tuning.front(), operation))) return true;
+  return false;
+}
+
+const Cause* find(const std::vector<Cause>& causes, Unexchanged what) {
+  for (const Cause& cause : causes)
+    if (cause.what == what) return &cause;
+  return nullptr;
+}
+
+TEST(Preflight, EqualHostsAreFine) {
+  const Plan plan = planJob(jobOf({host("dgxh100.xml", 2)}), Settings());
+  const Preflight result = preflight(plan);
+  EXPECT_TRUE(result.isFine());
+  EXPECT_THAT(result.causes, IsEmpty());
+  EXPECT_THAT(result.remarks, IsEmpty());
+}
+
+TEST(Preflight, TreePatternsThatDifferHangAllReduce) {
+  const PlanRequest request = jobOf({host("dgxh100.xml"), host("dgxa100.xml")});
+  const Plan plan = planJob(request, Settings());
+  const Preflight result = preflight(plan);
+  ASSERT_FALSE(result.collectives.empty());
+  EXPECT_THAT(result.setup, IsEmpty());
+  EXPECT_THAT(result.transfers, IsEmpty());
+  const CollectiveMismatch& first = result.collectives.front();
+  EXPECT_EQ(first.first, 128u << 10);
+  EXPECT_EQ(first.byView[0].algorithm, Algorithm::kRing);
+  EXPECT_EQ(first.byView[1].algorithm, Algorithm::kTree);
+  ASSERT_THAT(result.causes, SizeIs(1));
+  EXPECT_EQ(result.causes[0].what, Unexchanged::kTreePattern);
+  EXPECT_THAT(result.causes[0].byView, ElementsAre("TREE", "BALANCED_TREE"));
+  EXPECT_THAT(result.causes[0].collectives, ElementsAre(Collective::kAllReduce));
+  const RemedySearch search = findRemedies(request, Settings(), plan);
+  ASSERT_FALSE(search.found.empty());
+  EXPECT_EQ(search.found.front().text(), "NCCL_ALGO=^Tree");
+}
+
+TEST(Preflight, FindsTheExactBounds) {
+  const Plan plan = planJob(jobOf({host("dgxh100.xml"), host("dgxa100.xml"), host("dgx2.xml")}), Settings());
+  const Preflight result = preflight(plan);
+  int checked = 0;
+  for (const CollectiveMismatch& m : result.collectives) {
+    if (m.operands != Operands::kSum) continue;
+    EXPECT_TRUE(chooseDifferently(plan.tuning, m.collective, m.first)) << m.first;
+    EXPECT_TRUE(chooseDifferently(plan.tuning, m.collective, m.last)) << m.last;
+    const auto isInside = [&](std::uint64_t bytes) {
+      for (const CollectiveMismatch& other : result.collectives)
+        if (other.operands == Operands::kSum && other.collective == m.collective && other.first <= bytes &&
+            bytes <= other.last)
+          return true;
+      return false;
+    };
+    EXPECT_EQ(chooseDifferently(plan.tuning, m.collective, m.first - 1), isInside(m.first - 1));
+    EXPECT_EQ(chooseDifferently(plan.tuning, m.collective, m.last + 1), isInside(m.last + 1));
+    ++checked;
+  }
+  EXPECT_GT(checked, 1);
+}
+
+TEST(Preflight, ChannelsOfNvlsKeepHostsFromConnecting) {
+  const PlanRequest request = jobOf({host("dgxh100.xml"), host("dgxb200.xml")}, {.nvls = true});
+  const Plan plan = planJob(request, Settings());
+  const Preflight result = preflight(plan);
+  EXPECT_THAT(result.setup, ElementsAre(Setup::kChannels, Setup::kNvlsChannels));
+  EXPECT_FALSE(result.transfers.empty());
+  const Cause* cause = find(result.causes, Unexchanged::kNvlsChannels);
+  ASSERT_NE(cause, nullptr);
+  EXPECT_THAT(cause->byView, ElementsAre("16", "32"));
+  EXPECT_TRUE(cause->setup);
+  const RemedySearch search = findRemedies(request, Settings(), plan);
+  ASSERT_FALSE(search.found.empty());
+  EXPECT_EQ(search.found.front().text(), "NCCL_NVLS_NCHANNELS=16");
+}
+
+TEST(Preflight, HeadsOfCollnetMatter) {
+  const PlanRequest request =
+      jobOf({host("dgxh100.xml", 2), host("dgxh100-4nic.xml")}, {.nvls = false, .collnet = true});
+  const Settings settings = Settings::fromPairs({{"NCCL_COLLNET_ENABLE", "1"}});
+  const Plan plan = planJob(request, settings);
+  EXPECT_THAT(preflight(plan).setup, ElementsAre(Setup::kCollnetHeads));
+  const RemedySearch search = findRemedies(request, settings, plan);
+  ASSERT_FALSE(search.found.empty());
+  EXPECT_EQ(search.found.front().text(), "NCCL_COLLNET_ENABLE=0");
+}
+
+TEST(Preflight, LatenciesOfNicsMoveEveryChoiceOfAProtocol) {
+  const PlanRequest request = jobOf({host("rand-016.xml"), host("dgxa100.xml")});
+  const Plan plan = planJob(request, Settings());
+  const Preflight result = preflight(plan);
+  const Cause* cause = find(result.causes, Unexchanged::kNetLatency);
+  ASSERT_NE(cause, nullptr);
+  EXPECT_THAT(cause->byView, ElementsAre("2.5 us", "0.0 us"));
+  EXPECT_THAT(cause->collectives, Contains(Collective::kAllGather));
+  const RemedySearch search = findRemedies(request, Settings(), plan);
+  ASSERT_FALSE(search.found.empty());
+  for (const Remedy& remedy : search.found) {
+    std::map<std::string, std::string> pairs(remedy.settings.begin(), remedy.settings.end());
+    const Plan again = planJob(request, Settings::fromPairs(pairs));
+    EXPECT_TRUE(preflight(again).isFine()) << remedy.text();
+  }
+}
+
+TEST(Preflight, NvSwitchesDecideOnCollnetDirect) {
+  const Settings settings = Settings::fromPairs({{"NCCL_COLLNET_ENABLE", "1"}});
+  const Plan plan = planJob(
+      jobOf({host("dgxh100.xml"), host("l40sx8-pcie.xml")}, {.nvls = false, .collnet = true}), settings);
+  const Preflight result = preflight(plan);
+  const Cause* cause = find(result.causes, Unexchanged::kNvSwitch);
+  ASSERT_NE(cause, nullptr);
+  EXPECT_THAT(cause->byView, ElementsAre("yes", "no"));
+  EXPECT_THAT(cause->collectives, ElementsAre(Collective::kAllReduce));
+}
+
+TEST(Preflight, HostsWithoutNicsAreNamed) {
+  const Plan plan = planJob(jobOf({host("gpu1-nonic.xml"), host("gpu1-nic1.xml")}), Settings());
+  const Preflight result = preflight(plan);
+  EXPECT_FALSE(result.disagrees());
+  EXPECT_FALSE(result.isFine());
+  EXPECT_THAT(result.endsWithoutNic, ElementsAre(4, 0));
+}
+
+TEST(Preflight, AgreesWithTheSamplesOfThePlan) {
+  const char* const files[] = {"dgxh100.xml", "dgxa100.xml", "dgx1v.xml", "l40sx8-pcie.xml", "rand-005.xml"};
+  for (const char* a : files)
+    for (const char* b : files) {
+      const Plan plan = planJob(jobOf({host(a), host(b, 2)}), Settings());
+      const Preflight result = preflight(plan);
+      for (Collective collective : kAllCollectives)
+        for (std::uint64_t bytes : choiceSizes()) {
+          const bool found = std::any_of(
+              result.collectives.begin(), result.collectives.end(), [&](const CollectiveMismatch& m) {
+                return m.collective == collective && m.operands == Operands::kSum && m.first <= bytes &&
+                       bytes <= m.last;
+              });
+          EXPECT_EQ(found, chooseDifferently(plan.tuning, collective, bytes))
+              << a << " " << b << " " << bytes;
+        }
+    }
+}
+
+TEST(ChoiceRanges, HoldTheChoiceOfEverySize) {
+  EXPECT_TRUE(rc::check([] {
+    const Plan plan =
+        planJob(identicalHosts(parseTopology(testing::anyMachine(), "test.xml"), *rc::gen::inRange(1, 20)),
+                Settings());
+    Operation operation{.collective = *rc::gen::elementOf(kAllCollectives)};
+    const std::vector<ChoiceRange> ranges = choiceRanges(plan.tuning.front(), operation);
+    std::uint64_t next = 1;
+    for (const ChoiceRange& range : ranges) {
+      RC_ASSERT(range.first == next);
+      next = range.last + 1;
+      for (std::uint64_t bytes : {range.first, range.first + (range.last - range.first) / 3, range.last}) {
+        operation.bytes = bytes;
+        RC_ASSERT(pickOf(choose(plan.tuning.front(), operation)) == range.pick);
+      }
+    }
+    RC_ASSERT(next == kMostBytes + 1);
+  }));
+}
+
+TEST(Preflight, SplitsOfTransfersAreConstantBetweenTheirBounds) {
+  EXPECT_TRUE(rc::check([] {
+    const TransferInput input{.channels = 1 << *rc::gen::inRange(0, 6),
+                              .perPeer = 1 << *rc::gen::inRange(0, 6),
+                              .ranks = *rc::gen::inRange(2, 100),
+                              .nodes = *rc::gen::inRange(1, 3)};
+    const std::vector<std::uint64_t> bounds = transferBounds(input);
+    const std::uint64_t bytes = *rc::gen::inRange<std::uint64_t>(1, 40 << 20);
+    const auto above = std::upper_bound(bounds.begin(), bounds.end(), bytes);
+    RC_ASSERT(above != bounds.begin());
+    RC_ASSERT(transferSplit(input, bytes) == transferSplit(input, *std::prev(above)));
+  }));
+}
+
+// What Xylem's own ranks do: whatever the hosts, they agree.
+TEST(PreflightProperty, UnderXylemsRulesAllRanksAgree) {
+  EXPECT_TRUE(rc::check([] {
+    PlanRequest request;
+    const int kinds = *rc::gen::inRange(1, 4);
+    for (int kind = 0; kind < kinds; ++kind)
+      request.hosts.push_back(
+          {std::make_shared<const Document>(parseTopology(testing::anyMachine(), "test.xml")),
+           {},
+           *rc::gen::inRange(1, 3)});
+    request.rules = Rules::kXylem;
+    request.offered = {*rc::gen::arbitrary<bool>(), *rc::gen::arbitrary<bool>()};
+    const Settings settings = Settings::fromPairs({{"NCCL_COLLNET_ENABLE", "1"}});
+    const Plan plan = planJob(request, settings);
+    RC_ASSERT(agreementOf(plan).consistent());
+    RC_ASSERT(!preflight(plan).disagrees());
+  }));
+}
+
+}  // namespace
+}  // namespace xylem

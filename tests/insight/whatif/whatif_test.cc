@@ -1,0 +1,270 @@
+// Edits: what they mean, what they change, what they refuse. Repairs: that they find what a machine lacks.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+
+#include <nlohmann/json.hpp>
+
+#include "core/error.h"
+#include "fuzz/edit_input.h"
+#include "fuzz/replay.h"
+#include "insight/lint/lint.h"
+#include "planner_support/any_machine.h"
+#include "insight/whatif/apply.h"
+#include "insight/whatif/devices.h"
+#include "insight/whatif/repair.h"
+
+namespace xylem {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::Contains;
+using ::testing::Each;
+using ::testing::Field;
+using ::testing::Ge;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::SizeIs;
+
+const std::string kZoo = std::string(XYLEM_SOURCE_DIR) + "/topologies/";
+
+Document host(const std::string& name) { return completeForJob(readTopology(kZoo + name + ".xml")); }
+
+Edited edited(const Document& document, const std::vector<std::string>& texts,
+              const Settings& settings = {}) {
+  std::vector<Edit> edits;
+  for (const std::string& text : texts) edits.push_back(parseEdit(text));
+  return applyEdits({document, settings}, edits);
+}
+
+System systemAfter(const Document& document, const std::vector<std::string>& texts) {
+  return buildSystem(completeForJob(edited(document, texts).document));
+}
+
+std::string refusal(const Document& document, const std::string& text) {
+  try {
+    edited(document, {text});
+    return "accepted";
+  } catch (const InputError& error) {
+    return error.what();
+  }
+}
+
+// Of the link that `from` reaches the first node of `type` by.
+float bandwidthTo(const System& system, NodeId from, NodeType type) {
+  for (const Link& link : system.links(from))
+    if (system.type(link.to) == type) return link.bandwidth;
+  return 0;
+}
+
+TEST(Edit, EveryInputIsReadOrRefused) {
+  const Replayed replayed = replayCorpus("edit", feedEdits);
+  EXPECT_GE(replayed.accepted, 5);
+  EXPECT_GE(replayed.refused, 4);
+}
+
+TEST(Edit, RefusesWithWhatWouldDo) {
+  const Document machine = host("dgxh100");
+  EXPECT_THAT(refusal(machine, "remve net1"), HasSubstr("did you mean remove?"));
+  EXPECT_THAT(refusal(machine, "remove"), HasSubstr("`remove DEVICE`"));
+  EXPECT_THAT(refusal(machine, "remove net99"),
+              AllOf(HasSubstr("`net99`"), HasSubstr("gpu0"), HasSubstr("net0")));
+  EXPECT_THAT(refusal(machine, "gdr mlx5_O on"), HasSubstr("did you mean mlx5_0?"));
+  EXPECT_THAT(refusal(machine, "move gpu0 numa7"), HasSubstr("numa0, numa1"));
+  EXPECT_THAT(refusal(machine, "speed gpu0 17"), HasSubstr("2.5, 5, 8, 16, 32 or 64"));
+  EXPECT_THAT(refusal(machine, "set NCCL_CROS_NIC=1"), HasSubstr("NCCL_CROSS_NIC"));
+  EXPECT_THAT(refusal(machine, "set NCCL_CROSS_NIC=9"), HasSubstr("0 to 2"));
+  EXPECT_THAT(refusal(machine, "nvlink gpu0 gpu0 x1"), HasSubstr("two GPUs"));
+  EXPECT_THAT(refusal(machine, "remove gpus"), HasSubstr("no GPU left"));
+}
+
+TEST(Edit, RemovesDevices) {
+  const Document machine = host("dgxh100");
+  const System system = systemAfter(machine, {"remove gpu3", "remove net1"});
+  EXPECT_EQ(system.count(NodeType::kGpu), 7);
+  EXPECT_EQ(system.count(NodeType::kNet), buildSystem(machine).count(NodeType::kNet) - 1);
+  // Those after it move up.
+  EXPECT_EQ(system.gpu(system.gpuOfRank(3)).dev, 4);
+}
+
+TEST(Edit, SetsNvlinksAtBothEnds) {
+  const Document mesh = completeForJob(parseTopology(testing::fourGpusMesh(), "mesh.xml"));
+  const auto nvlink = [&](const System& system, int a, int b) {
+    const LinkId link = system.findLink(system.gpuOfRank(a), system.gpuOfRank(b), LinkType::kNvl);
+    return link == kNoLink ? 0.0f : system.link(link).bandwidth;
+  };
+  const System less = systemAfter(mesh, {"nvlink gpu0 gpu3 x2", "nvlink gpu1 dev2 x0"});
+  EXPECT_EQ(nvlink(less, 0, 3), 40.0f);
+  EXPECT_EQ(nvlink(less, 3, 0), 40.0f);
+  EXPECT_EQ(nvlink(less, 1, 2), 0.0f);
+  EXPECT_EQ(nvlink(less, 2, 1), 0.0f);
+  EXPECT_EQ(nvlink(less, 0, 1), 20.0f);
+  const Document switched = host("dgxa100");
+  const System half = systemAfter(switched, {"nvlink gpu5 nvswitch x6"});
+  EXPECT_EQ(bandwidthTo(half, half.gpuOfRank(5), NodeType::kNvs), 120.0f);
+  EXPECT_EQ(bandwidthTo(half, half.gpuOfRank(4), NodeType::kNvs), 240.0f);
+}
+
+TEST(Edit, MovesCards) {
+  const Document machine = host("misconfigured/vm-nics-without-numa");
+  const auto farFromGpus = [](const Document& document) {
+    int far = 0;
+    const Devices devices(document);
+    for (const ElementId net : devices.nets()) {
+      bool near = false;
+      for (const ElementId gpu : devices.gpus()) near |= devices.placeOf(gpu) == devices.placeOf(net);
+      far += near ? 0 : 1;
+    }
+    return far;
+  };
+  EXPECT_EQ(farFromGpus(machine), 8);
+  EXPECT_EQ(farFromGpus(edited(machine, {"move net2 beside gpu5"}).document), 7);
+  EXPECT_EQ(farFromGpus(edited(machine, {"move net2 switch 0000:1a:00.0"}).document), 7);
+  EXPECT_EQ(farFromGpus(edited(machine, {"move net2 numa0"}).document), 8);
+  EXPECT_EQ(farFromGpus(edited(machine, {"move nets beside gpus"}).document), 0);
+}
+
+TEST(Edit, ChangesLinksAndCards) {
+  const Document machine = host("misconfigured/vm-nics-without-gdr");
+  const System system =
+      systemAfter(machine, {"width gpu0 x8", "speed gpu1 16.0 GT/s", "gdr net2 on", "netspeed net3 200G"});
+  EXPECT_EQ(bandwidthTo(system, system.gpuOfRank(0), NodeType::kPci), 24.0f);
+  EXPECT_EQ(bandwidthTo(system, system.gpuOfRank(1), NodeType::kPci), 24.0f);
+  EXPECT_FALSE(system.net(system.node(NodeType::kNet, 1)).gdr);
+  EXPECT_TRUE(system.net(system.node(NodeType::kNet, 2)).gdr);
+  EXPECT_EQ(system.net(system.node(NodeType::kNet, 3)).bandwidth, 25.0f);
+}
+
+TEST(Edit, SetsAndUnsetsVariables) {
+  const Settings settings = Settings::fromPairs({{"NCCL_ALGO", "Ring"}, {"NCCL_CROSS_NIC", "0"}});
+  const Edited after = edited(host("dgxh100"), {"set NCCL_CROSS_NIC=1", "unset NCCL_ALGO"}, settings);
+  EXPECT_EQ(after.settings.integer(Setting::kCrossNic), 1);
+  EXPECT_FALSE(after.settings.isSet(Setting::kAlgo));
+}
+
+TEST(Edit, LeavesMachinesThatLintAcceptsAsSuch) {
+  EXPECT_TRUE(rc::check([] {
+    const Document machine = completeForJob(parseTopology(testing::anyMachine(), "any.xml"));
+    const Devices devices(machine);
+    std::vector<std::string> words = {"gpus"};
+    for (const ElementId gpu : devices.gpus()) words.push_back(devices.wordFor(gpu));
+    for (const ElementId net : devices.nets()) words.push_back(devices.wordFor(net));
+    std::vector<std::string> edits;
+    const int count = *rc::gen::inRange(1, 5);
+    for (int i = 0; i < count; ++i) {
+      const std::string device = *rc::gen::elementOf(words);
+      edits.push_back(*rc::gen::element<std::string>("width " + device + " x4", "speed " + device + " 2.5",
+                                                     "gdr " + device + " off", "move " + device + " numa0",
+                                                     "move " + device + " beside gpu0", "nvlink gpu0 gpus x2",
+                                                     "nvlink gpus nvswitch x3"));
+    }
+    const Document after = edited(machine, edits).document;
+    RC_ASSERT(lintTopology(writeTopology(after), "after").count(Severity::kError) == 0);
+    const System before = buildSystem(machine);
+    const System system = buildSystem(completeForJob(after));
+    RC_ASSERT(system.count(NodeType::kGpu) == before.count(NodeType::kGpu));
+    RC_ASSERT(system.count(NodeType::kNet) == before.count(NodeType::kNet));
+    for (int rank = 0; rank < system.count(NodeType::kGpu); ++rank)
+      RC_ASSERT(system.gpu(system.gpuOfRank(rank)).dev == before.gpu(before.gpuOfRank(rank)).dev);
+  }));
+}
+
+std::vector<Repair> repairsOf(const Document& machine, int hosts, const Settings& settings,
+                              Scores* before = nullptr) {
+  RepairSearch search(identicalHosts(machine, hosts), settings);
+  while (search.next()) {
+  }
+  EXPECT_GT(search.tried(), 5);
+  if (before != nullptr) *before = search.scores();
+  return search.found();
+}
+
+struct Misconfigured {
+  const char* machine;
+  const char* edit;  // of the repair that has to come first
+  double gain;       // of the rings, at least
+  int netsAfter;
+};
+
+TEST(Repair, FindsWhatAMisconfiguredMachineLacks) {
+  const Misconfigured cases[] = {
+      {"misconfigured/vm-nics-without-numa", "move nets beside gpus", 10, 8},
+      {"misconfigured/vm-2-of-8-nics", "move nets beside gpus", 4, 8},
+      {"misconfigured/vm-nics-without-gdr", "gdr nets on", 2, 8},
+      {"misconfigured/vm-shared-guids", "guid nets own", 2, 8},
+      {"misconfigured/narrow-nic", "width net5 x16", 1.1, 8},
+  };
+  for (const Misconfigured& c : cases) {
+    SCOPED_TRACE(c.machine);
+    Scores before;
+    const std::vector<Repair> found = repairsOf(host(c.machine), 2, {}, &before);
+    ASSERT_THAT(found, Not(IsEmpty()));
+    EXPECT_EQ(found[0].candidate.edit, c.edit);
+    EXPECT_GE(found[0].after[1], before[1] * c.gain);
+    EXPECT_EQ(found[0].netsUsed, c.netsAfter);
+    // What was found holds when it is applied as a person would.
+    const Plan plan = planJob(identicalHosts(edited(host(c.machine), {c.edit}).document, 2), {});
+    EXPECT_EQ(scoresOf(plan), found[0].after);
+  }
+}
+
+TEST(Repair, FindsVariablesThatShouldNotBeSet) {
+  const Settings settings = Settings::fromPairs({{"NCCL_MAX_NCHANNELS", "1"}, {"NCCL_P2P_DISABLE", "1"}});
+  const std::vector<Repair> found = repairsOf(host("dgxa100"), 2, settings);
+  ASSERT_THAT(found, Not(IsEmpty()));
+  EXPECT_EQ(found[0].candidate.edit, "unset NCCL_P2P_DISABLE");
+}
+
+TEST(Repair, EveryRepairIsBetterAndTheBestComesFirst) {
+  Scores before;
+  const std::vector<Repair> found = repairsOf(host("seed-a40x2"), 2, {}, &before);
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    EXPECT_GT(found[i].after[0] + found[i].after[1], before[0] + before[1]) << found[i].candidate.edit;
+    if (i > 0) {
+      EXPECT_GE(found[i - 1].after[0] + 0.06, found[i].after[0]);
+    }
+  }
+}
+
+TEST(Repair, SaysHowNetsStand) {
+  const Plan plan = planJob(identicalHosts(host("misconfigured/vm-nics-without-numa"), 2), {});
+  const std::vector<NetState> states = netStates(plan);
+  ASSERT_THAT(states, SizeIs(8));
+  for (const NetState& state : states) {
+    EXPECT_EQ(state.type, PathType::kSys);
+    EXPECT_THAT(state.gdr, HasSubstr("SYS"));
+    const Link& narrowest = plan.hostOf(0).system().link(state.narrowest);
+    EXPECT_EQ(narrowest.type, LinkType::kSys);
+    EXPECT_EQ(state.sharers, 8);
+  }
+}
+
+TEST(Repair, SaysWhichNetsShare) {
+  const Plan two = planJob(identicalHosts(host("misconfigured/vm-2-of-8-nics"), 2), {});
+  EXPECT_EQ(netsUsed(two), 2);
+  for (const NetState& state : netStates(two)) EXPECT_EQ(state.sharers, 4);
+  const Plan twins = planJob(identicalHosts(host("misconfigured/vm-shared-guids"), 2), {});
+  const std::vector<NetState> states = netStates(twins);
+  EXPECT_EQ(states[0].twin, kNoNode);
+  EXPECT_EQ(states[3].twin, states[0].net);
+  EXPECT_EQ(states[4].twin, kNoNode);
+  EXPECT_EQ(states[7].twin, states[4].net);
+  for (const NetState& state : states) EXPECT_THAT(state.gdr, IsEmpty());
+}
+
+TEST(Repair, JsonSaysTheSame) {
+  RepairSearch search(identicalHosts(host("misconfigured/narrow-nic"), 2), {});
+  while (search.next()) {
+  }
+  const auto json = nlohmann::json::parse(repairJson(search, "narrow"));
+  EXPECT_EQ(json["format"], "xylem-repair-1");
+  EXPECT_EQ(json["found"].size(), search.found().size());
+  EXPECT_EQ(json["found"][0]["edit"], search.found()[0].candidate.edit);
+  EXPECT_EQ(json["nets"].size(), 8u);
+  EXPECT_TRUE(json["scores"].contains("ringGBps"));
+}
+
+}  // namespace
+}  // namespace xylem

@@ -1,0 +1,74 @@
+// GPUs that are alike: whether what is found for one of them, and taken over for the others, is what a search
+// for each would have found.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "planner/paths/find_paths.h"
+#include "planner/paths/leaves.h"
+#include "planner/topology/complete.h"
+#include "planner/topology/detect_cpu.h"
+#include "planner/topology/detect_host_devices.h"
+#include "planner/topology/detect_pci.h"
+#include "planner/topology/system_builder.h"
+
+namespace xylem {
+namespace {
+
+namespace fs = std::filesystem;
+
+void expectTheSame(const System& system, const std::string& machine) {
+  for (const bool allowNvb : {false, true}) {
+    const PathTable found = findPaths(system, allowNvb);
+    std::vector<NodeId> ends;
+    for (NodeId node = 0; node < system.nodeCount(); ++node)
+      if (found.isEndpoint(node)) ends.push_back(node);
+    const PathTable searched = findPaths(system, allowNvb, ends);
+    for (const NodeId from : ends)
+      for (const NodeId to : ends) {
+        const Path& a = found.path(from, to);
+        const Path& b = searched.path(from, to);
+        ASSERT_TRUE(a.type == b.type && a.bandwidth == b.bandwidth &&
+                    std::ranges::equal(found.links(a), searched.links(b)))
+            << machine << ": " << system.name(from) << " to " << system.name(to);
+      }
+  }
+}
+
+// `count` host devices on two NUMA nodes.
+System hostDevices(int count) {
+  CpuLayout layout;
+  layout.nodes = {{0, {0, 1}, "3"}, {1, {2, 3}, "c"}};
+  layout.identity = {"x86_64", "GenuineIntel", 6, 143};
+  Document document;
+  CpuElements cpus(document, layout, "/nonexistent", "0x1");
+  cpus.addAll();
+  PciTree pci(document, cpus, "/nonexistent");
+  addHostDevices(document, cpus, pci, layout, count);
+  return buildSystem(completeForJob(document));
+}
+
+TEST(AlikeGpus, HaveThePathsThatASearchForEachFinds) {
+  for (const auto& file : fs::directory_iterator(XYLEM_SOURCE_DIR "/topologies"))
+    if (file.path().extension() == ".xml")
+      expectTheSame(buildSystem(completeForJob(readTopology(file.path().string()))), file.path().string());
+  expectTheSame(hostDevices(9), "host devices");
+}
+
+TEST(AlikeGpus, AreTheHostDevicesOfANode) {
+  const auto groups = alikeGpus(hostDevices(12));
+  ASSERT_EQ(groups.size(), 2u);
+  EXPECT_EQ(groups[0].size(), 6u);
+  EXPECT_EQ(groups[1].size(), 6u);
+}
+
+TEST(AlikeGpus, AreNotThoseJoinedByNvlink) {
+  const System system =
+      buildSystem(completeForJob(readTopology(XYLEM_SOURCE_DIR "/topologies/seed-a40x2.xml")));
+  EXPECT_EQ(alikeGpus(system).size(), 2u);
+}
+
+}  // namespace
+}  // namespace xylem

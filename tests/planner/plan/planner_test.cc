@@ -1,0 +1,180 @@
+// Whole plans: properties that hold for every machine, and the public face of the planner.
+
+#include "planner/plan/planner.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "planner/search/shared_graphs.h"
+#include "planner/connect/rings.h"
+#include "planner/plan/plan_json.h"
+#include "planner_support/any_machine.h"
+#include "planner_support/machine_text.h"
+#include "xylem/plan.h"
+
+namespace xylem {
+namespace {
+
+using namespace testing;  // NOLINT: the machines
+
+Plan planOf(const std::string& text, int hosts) {
+  return planJob(identicalHosts(parseTopology(text, "test.xml"), hosts), Settings());
+}
+
+TEST(PlannerProperty, EveryRingVisitsEveryRankOnce) {
+  EXPECT_TRUE(rc::check([] {
+    const Plan plan = planOf(anyMachine(), *rc::gen::inRange(1, 5));
+    RC_ASSERT(plan.connections.nChannels() >= 1);
+    for (int channel = 0; channel < plan.connections.nChannels(); ++channel) {
+      std::vector<int> ring = ringOf(plan.connections, channel);
+      RC_ASSERT(ring.front() == 0);
+      std::sort(ring.begin(), ring.end());
+      for (int rank = 0; rank < plan.job().ranks(); ++rank)
+        RC_ASSERT(ring.at(static_cast<std::size_t>(rank)) == rank);
+      RC_ASSERT(static_cast<int>(ring.size()) == plan.job().ranks());
+    }
+  }));
+}
+
+// One rank of a host may search for all: nothing gets lost on the way.
+TEST(PlannerProperty, WhatAnotherRankHasSearchedGivesTheSamePlan) {
+  EXPECT_TRUE(rc::check([] {
+    PlanRequest request = identicalHosts(parseTopology(anyMachine(), "test.xml"), *rc::gen::inRange(1, 4));
+    request.rules = *rc::gen::element(Rules::kNccl, Rules::kXylem);
+    const Plan alone = planJob(request, Settings());
+    const std::string bytes =
+        writeGraphs(searchHost(request, request.hosts.front(), alone.job().ranks(), Settings()));
+    request.hosts.front().searched = std::make_shared<const std::vector<HostGraphs>>(readGraphs(bytes));
+    const Plan told = planJob(request, Settings());
+    RC_ASSERT(planToJson(told) == planToJson(alone));
+    RC_ASSERT(told.hostPlans.size() == alone.hostPlans.size());
+    for (std::size_t view = 0; view < told.hostPlans.size(); ++view)
+      RC_ASSERT(writeGraphs({told.hostPlans[view]->graphs}) == writeGraphs({alone.hostPlans[view]->graphs}));
+  }));
+}
+
+TEST(SharedGraphs, OfAnotherMachineAreRefused) {
+  const auto host = [](int gpus) {
+    std::string text;
+    for (int g = 0; g < gpus; ++g) text += gpu(fmt::format("0000:{:02x}:00.0", 0x20 + g), g, 80, "");
+    return identicalHosts(parseTopology(machine(cpu(0, text)), "test.xml"));
+  };
+  PlanRequest four = host(4);
+  const PlanRequest three = host(3);
+  four.hosts.front().searched =
+      std::make_shared<const std::vector<HostGraphs>>(searchHost(three, three.hosts.front(), 3, Settings()));
+  EXPECT_THROW(planJob(four, Settings()), Error);
+}
+
+// A naive account of what the ring channels of a host take from each link: never more than it has.
+TEST(PlannerProperty, RingsFitIntoTheLinks) {
+  EXPECT_TRUE(rc::check([] {
+    const Plan plan = planOf(anyMachine(), 1);
+    const HostPlan& host = plan.hostOf(0);
+    const ChannelGraph& ring = host.ring();
+    RC_PRE(!ring.fallback && ring.gpuCount > 1 && plan.connections.lowestSm >= 80 &&
+           host.system().count(NodeType::kNet) == 0);
+    std::vector<float> used(host.system().links().size(), 0.0f);
+    for (int c = 0; c < ring.nChannels; ++c) {
+      for (int i = 0; i < ring.gpuCount; ++i) {
+        const NodeId from = host.system().node(NodeType::kGpu, ring.gpu(c, i));
+        const NodeId to = host.system().node(NodeType::kGpu, ring.gpu(c, (i + 1) % ring.gpuCount));
+        for (LinkId link : host.paths.paths.links(from, to))
+          used[static_cast<std::size_t>(link)] += ring.bwIntra;
+      }
+    }
+    for (std::size_t link = 0; link < used.size(); ++link)
+      RC_ASSERT(used[link] <= host.system().link(static_cast<LinkId>(link)).bandwidth + 0.01f);
+  }));
+}
+
+TEST(PlannerProperty, TheSameInputGivesTheSameBytes) {
+  EXPECT_TRUE(rc::check([] {
+    const std::string text = anyMachine();
+    const int hosts = *rc::gen::inRange(1, 4);
+    RC_ASSERT(planToJson(planOf(text, hosts)) == planToJson(planOf(text, hosts)));
+  }));
+}
+
+TEST(Planner, RefusesJobsItCannotNumber) {
+  const Document document = parseTopology(twoGpusOneNic(), "test.xml");
+  EXPECT_THROW(planJob(identicalHosts(document, 0), Settings()), Error);
+  EXPECT_THROW(planJob(identicalHosts(document, 1 << 30), Settings()), Error);
+  EXPECT_THROW(planJob(identicalHosts(parseTopology(machine(cpu(0, "")), "empty.xml")), Settings()),
+               InputError);
+}
+
+TEST(JobPlan, AnswersForPrograms) {
+  const JobPlan plan =
+      JobPlan::ofXml(twoGpusOneNic(), {.hosts = 2, .settings = {{"NCCL_MAX_NCHANNELS", "1"}}});
+  EXPECT_EQ(plan.ranks(), 4);
+  EXPECT_EQ(plan.nodes(), 2);
+  EXPECT_EQ(plan.channels(), 1);
+  EXPECT_EQ(plan.ring(0), (std::vector<int>{0, 1, 2, 3}));
+  EXPECT_THROW(plan.ring(1), std::out_of_range);
+  EXPECT_EQ(plan.ringGraph().pattern, "RING");
+  EXPECT_EQ(plan.treeGraph().channels, (std::vector<std::vector<int>>{{0, 1}}));
+  EXPECT_EQ(nlohmann::json::parse(plan.json())["input"]["settings"]["NCCL_MAX_NCHANNELS"], "1");
+  EXPECT_FALSE(plan.log().empty());
+  EXPECT_EQ(plan.tree(0, 0).up, -1);
+  EXPECT_EQ(plan.tree(0, 0).down, (std::vector<int>{1, 2}));
+  EXPECT_THROW(plan.tree(4, 0), std::out_of_range);
+  EXPECT_THROW(plan.tree(0, 1), std::out_of_range);
+  const PlannedChoice small = plan.choice("AllReduce", 8);
+  EXPECT_EQ(small.algorithm + "/" + small.protocol, "Ring/LL");
+  EXPECT_NEAR(small.microseconds, 16, 0.1);
+  ASSERT_GE(small.candidates.size(), 2u);
+  EXPECT_EQ(small.candidates[0].microseconds, small.microseconds);
+  EXPECT_LE(small.candidates[0].microseconds, small.candidates[1].microseconds);
+  EXPECT_THROW(plan.choice("AllScatter", 8), PlanError);
+}
+
+TEST(JobPlan, PlansHostsThatDiffer) {
+  const std::string zoo = std::string(XYLEM_SOURCE_DIR) + "/topologies/";
+  const JobPlan plan =
+      JobPlan::ofHosts({{zoo + "dgxh100.xml", {0, 1, 2, 3}, 2}, {zoo + "dgxa100.xml", {}, 1}});
+  EXPECT_EQ(plan.ranks(), 16);
+  EXPECT_EQ(plan.nodes(), 3);
+  EXPECT_THROW(JobPlan::ofHosts({{zoo + "dgxh100.xml", {0, 99}, 1}}), PlanError);
+  EXPECT_THROW(JobPlan::ofHosts({}), PlanError);
+}
+
+TEST(JobPlan, SaysWhyAndWhatAChangeChanges) {
+  using Settings = std::map<std::string, std::string>;
+  const std::string machine = std::string(XYLEM_SOURCE_DIR) + "/topologies/seed-a40x2.xml";
+  const auto plan = [&](const Settings& settings) {
+    return JobPlan::ofFile(machine, {.hosts = 2, .settings = settings});
+  };
+  const auto answer = nlohmann::json::parse(plan({}).why({"gdr", "gpu0", "nic2"}));
+  EXPECT_EQ(answer["format"], "xylem-why-1");
+  EXPECT_EQ(answer["yes"], false);
+  EXPECT_EQ(nlohmann::json::parse(plan({{"NCCL_NET_GDR_LEVEL", "SYS"}}).why({"gdr", "gpu0", "nic2"}))["yes"],
+            true);
+  EXPECT_THROW(plan({}).why({"gdr", "gpu9", "nic2"}), PlanError);
+  EXPECT_THROW(plan({}).why({}), PlanError);
+
+  const auto diff =
+      nlohmann::json::parse(plan({}).diff(plan({{"NCCL_NET_GDR_LEVEL", "SYS"}}), "before", "after"));
+  EXPECT_EQ(diff["format"], "xylem-diff-1");
+  EXPECT_EQ(diff["samePlan"], false);
+  EXPECT_EQ(diff["b"], "after");
+  EXPECT_EQ(diff["asked"][0]["what"], "NCCL_NET_GDR_LEVEL");
+  EXPECT_EQ(nlohmann::json::parse(plan({}).diff(plan({})))["samePlan"], true);
+}
+
+TEST(JobPlan, ReportsWhatIsWrongAndWhere) {
+  try {
+    JobPlan::ofXml("<system version=\"1\">\n<cpu numaid=\"0\"/>\n</system>");
+    FAIL();
+  } catch (const PlanError& error) {
+    EXPECT_NE(std::string(error.what()).find(":2:"), std::string::npos) << error.what();
+  }
+  EXPECT_THROW(JobPlan::ofXml(twoGpusOneNic(), {.settings = {{"NCCL_NO_SUCH", "1"}}}), PlanError);
+  EXPECT_THROW(JobPlan::ofFile("no/such/file.xml"), PlanError);
+}
+
+}  // namespace
+}  // namespace xylem

@@ -1,0 +1,70 @@
+#pragma once
+// The search for channels in its plainest form: every step taken, every bandwidth a float, nothing
+// remembered. What the searches of src/planner/search have to agree with, down to the number of steps.
+//
+//   PlainHost host(system, paths, locality, crossNic);
+//   ChannelGraph ring = host.compute({.id = 0, .pattern = Pattern::kRing});
+
+#include <vector>
+
+#include "planner/search/channel_search.h"
+
+namespace xylem::testing {
+
+// One recursive search, on bandwidths that stay behind for the next one.
+class PlainSearch {
+ public:
+  PlainSearch(const System& system, const PathTable& paths, const Locality& locality);
+
+  // Improves `best` and returns what is left of the budget, -1 for a perfect solution.
+  std::int64_t run(ChannelGraph& wanted, ChannelGraph& best, std::int64_t budget);
+  std::int64_t steps() const { return steps_; }
+
+ private:
+  enum class Order { kFree, kPci, kReplay };
+  using Time = std::int64_t;
+
+  void channel(Time& time);
+  void fromNets(Time& time);
+  void start(NodeId from, int gpu, Order order, Time& time);
+  void step(int gpu, int position, int backToNet, int backToFirst, Order order, Time& time);
+  void complete(Time& time);
+  void toNet(int gpu, int position, int backToFirst, Order order, Time& time);
+  void nvls(int head, Time& time);
+  void collnetDirect(int head, Time& time);
+  bool better() const;
+  std::vector<int> nextGpus(int gpu, int position, int backToNet) const;
+  std::vector<int> netList(int gpu) const;
+  bool follow(NodeId from, NodeId to, float times);
+  bool takeLinks(NodeId from, NodeId to, float amount, float pciAmount, std::size_t count);
+
+  NodeId gpu(int i) const { return system_.node(NodeType::kGpu, i); }
+  NodeId net(int i) const { return system_.node(NodeType::kNet, i); }
+  int& order(int channel, int position);
+
+  const System& system_;
+  const PathTable& paths_;
+  const Locality& locality_;
+  int gpus_, nets_;
+  std::vector<float> linkBandwidth_, netBandwidth_;
+  std::vector<std::uint64_t> used_;  // by GPU: its channels
+  ChannelGraph* wanted_ = nullptr;
+  ChannelGraph* best_ = nullptr;
+  std::int64_t steps_ = 0;
+};
+
+// All graphs of a host, one after the other.
+class PlainHost {
+ public:
+  PlainHost(const System& system, const PathTable& paths, const Locality& locality, int crossNic);
+  ChannelGraph compute(const GraphRequest& request);
+
+ private:
+  const System& system_;
+  const PathTable& paths_;
+  int crossNic_;
+  PlainSearch search_;
+  float maxBandwidth_ = 0, totalBandwidth_ = 0;
+};
+
+}  // namespace xylem::testing

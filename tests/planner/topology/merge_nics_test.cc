@@ -1,0 +1,97 @@
+// Virtual network devices on a captured machine with a card of two ports (mlx5_0, mlx5_1), a second card
+// below the same switch (mlx5_2) and a third below the CPU (mlx5_3).
+#include "planner/topology/merge_nics.h"
+
+#include <gmock/gmock.h>
+
+#include "planner/topology/complete.h"
+#include "planner/topology/detect.h"
+#include "planner/topology/machine_recipe.h"
+#include "planner/topology/system_builder.h"
+
+namespace xylem {
+namespace {
+
+using testing::CapturedMachine;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::ThrowsMessage;
+
+Document detectMerged(const MergeOptions& merge) {
+  CapturedMachine machine;
+  buildMachine(machine, testing::readMachineFile("dual-port-card", ".txt"));
+  const auto gpus = gpuSourceOf(machine.root());
+  DetectOptions options;
+  options.root = machine.root();
+  options.gpus = gpus.get();
+  options.merge = merge;
+  return detectTopology(options);
+}
+
+// "dev name GB/s" of the NETs in node order.
+std::vector<std::string> netsOf(const MergeOptions& merge) {
+  const System system = buildSystem(completeForJob(detectMerged(merge)));
+  std::vector<std::string> nets;
+  for (const NodeId node : system.nodes(NodeType::kNet)) {
+    const Net& net = system.net(node);
+    nets.push_back(fmt::format("{} {} {:g}", net.dev, net.name, net.bandwidth));
+  }
+  return nets;
+}
+
+TEST(MergeNics, PortsOfACardBecomeOneDevice) {
+  EXPECT_THAT(netsOf({}), ElementsAre("5 mlx5_2 25", "4 mlx5_0+mlx5_1 25", "6 mlx5_3 25"));
+}
+
+TEST(MergeNics, TheVirtualDeviceIsACardOfItsOwnBelowTheSwitch) {
+  const std::string text = writeTopology(detectMerged({}));
+  EXPECT_THAT(text, HasSubstr(R"(
+      <pci busid="0000:34:00.1" class="0x020700" vendor="0x15b3" device="0x101b" subsystem_vendor="0x15b3" subsystem_device="0x0007" link_speed="16.0 GT/s PCIe" link_width="16">
+        <nic>
+          <net name="mlx5_0+mlx5_1" dev="4" latency="0.000000" speed="200000" port="1" guid="0x100000003a1420c" maxconn="131072" gdr="0"/>
+        </nic>
+      </pci>
+)"));
+  EXPECT_EQ(text.find("0000:34:00.0"), std::string::npos) << "the physical card is not used by itself";
+  EXPECT_EQ(text.find("keep"), std::string::npos);
+}
+
+TEST(MergeNics, LevelsReachFarther) {
+  EXPECT_THAT(netsOf({.level = "LOC"}),
+              ElementsAre("4 mlx5_0 12.5", "5 mlx5_1 12.5", "6 mlx5_2 25", "7 mlx5_3 25"));
+  EXPECT_THAT(netsOf({.level = "PIX"}), ElementsAre("4 mlx5_0+mlx5_1+mlx5_2 50", "5 mlx5_3 25"));
+  EXPECT_THAT(netsOf({.level = "PXB"}), ElementsAre("4 mlx5_0+mlx5_1+mlx5_2 50", "5 mlx5_3 25"));
+  EXPECT_THAT(netsOf({.level = "PHB"}), ElementsAre("4 mlx5_0+mlx5_1+mlx5_2+mlx5_3 75"));
+}
+
+TEST(MergeNics, ForcedGroupsComeFirst) {
+  // The port that is left of the card keeps the card, and with it the text of the other.
+  EXPECT_THAT(netsOf({.force = "mlx5_2,mlx5_3"}), ElementsAre("5 mlx5_0+mlx5_1 25", "4 mlx5_2+mlx5_3 50"));
+  EXPECT_THAT(netsOf({.force = "mlx5_1,mlx5_3;mlx5_0,mlx5_2"}),
+              ElementsAre("5 mlx5_0+mlx5_2 37.5", "4 mlx5_1+mlx5_3 37.5"));
+}
+
+TEST(MergeNics, SaysWhatIsWrong) {
+  const auto refuses = [](const MergeOptions& merge, const char* message) {
+    EXPECT_THAT([&] { detectMerged(merge); }, ThrowsMessage<InputError>(HasSubstr(message)));
+  };
+  refuses({.level = "NEAR"}, "NCCL_NET_MERGE_LEVEL: found `NEAR`; expected LOC, PORT");
+  refuses({.force = "mlx5_7"}, "NCCL_NET_FORCE_MERGE: found `mlx5_7`; expected one of mlx5_0, mlx5_1");
+  refuses({.force = "mlx5_1,mlx5_1"}, "twice");
+}
+
+TEST(MergeNics, LeavesInterfacesAsTheyAre) {
+  CapturedMachine machine;
+  buildMachine(machine, testing::readMachineFile("container-with-half-the-gpus", ".txt"));
+  const auto gpus = gpuSourceOf(machine.root());
+  DetectOptions options;
+  options.hostId = "a";
+  options.root = machine.root();
+  options.gpus = gpus.get();
+  options.merge = MergeOptions();
+  EXPECT_EQ(writeTopology(detectTopology(options)),
+            testing::readMachineFile("container-with-half-the-gpus", ".xml"));
+}
+
+}  // namespace
+}  // namespace xylem

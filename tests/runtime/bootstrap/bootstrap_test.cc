@@ -1,0 +1,247 @@
+#include "runtime/bootstrap/bootstrap.h"
+
+#include <gmock/gmock.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/wait.h>
+
+#include <barrier>
+#include <cstring>
+
+#include "runtime/bootstrap/job.h"
+#include "support/sanitizers.h"
+#include "runtime/sockets/handshake.h"
+#include "runtime/sockets/socket.h"
+
+namespace xylem {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::Each;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using testing::Job;
+using testing::loopbackSettings;
+
+TEST(Bootstrap, ATimeOutNamesTheMissingRanks) {
+  Job job(5, 1);
+  job.run([](Bootstrap&) {}, {0, 2, 4});
+  for (const int rank : {0, 2, 4}) {
+    EXPECT_THAT(job.errors()[static_cast<std::size_t>(rank)],
+                HasSubstr("timed out after 1 s waiting for ranks 1, 3 (of 5 ranks)"));
+    EXPECT_EQ(job.code(rank), ResultCode::kRemoteError);
+  }
+}
+
+TEST(Bootstrap, ATimeOutLaterNamesTheRankThatIsWaitedFor) {
+  Job job(3, 1);
+  std::barrier finished(3);
+  job.run([&](Bootstrap& bootstrap) {
+    try {
+      if (bootstrap.rank() != 1) bootstrap.allGather(bootstrap.rank());
+    } catch (...) {
+      finished.arrive_and_wait();
+      throw;
+    }
+    finished.arrive_and_wait();
+  });
+  EXPECT_THAT(job.errors()[2], AllOf(HasSubstr("timed out"), HasSubstr("rank 1")));
+  EXPECT_THAT(job.errors()[0], HasSubstr("timed out"));
+}
+
+TEST(Bootstrap, RanksThatContradictEachOtherAreTold) {
+  const Job job(2);
+  std::vector<std::string> errors(2);
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 2; ++i)
+    threads.emplace_back([&, i] {
+      try {
+        Bootstrap::join(job.id(), 0, 2, job.settings(), job.log());
+      } catch (const Error& error) {
+        EXPECT_EQ(error.code(), ResultCode::kInvalidUsage);
+        errors[static_cast<std::size_t>(i)] = error.what();
+      }
+    });
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_THAT(errors, Each(HasSubstr("two processes say they are rank 0")));
+}
+
+TEST(Bootstrap, DifferentNumbersOfRanksAreTold) {
+  const Job job(2);
+  std::vector<std::string> errors(2);
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 2; ++i)
+    threads.emplace_back([&, i] {
+      try {
+        Bootstrap::join(job.id(), i, 2 + i, job.settings(), job.log());
+      } catch (const Error& error) {
+        errors[static_cast<std::size_t>(i)] = error.what();
+      }
+    });
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_THAT(errors, Each(AllOf(HasSubstr("says there are"), HasSubstr("others say"))));
+}
+
+TEST(Bootstrap, AStrangerWithAnotherSecretIsKeptOut) {
+  Job job(2);
+  Secret wrong = job.id().secret();
+  wrong[31] ^= 1;
+  try {
+    Bootstrap::join(UniqueId(job.id().address(), wrong), 1, 2, job.settings(), job.log());
+    ADD_FAILURE() << "a stranger got in";
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("does not know the secret"));
+  }
+  job.run([](Bootstrap& bootstrap) { bootstrap.barrier(); });
+  EXPECT_THAT(job.errors(), Each(IsEmpty()));
+}
+
+// Connects to the root and sends `bytes`; the connection stays open until the returned owner goes.
+FileDescriptor intrude(const SocketAddress& root, const std::vector<std::byte>& bytes) {
+  FileDescriptor fd = startConnect(root, nullptr);
+  pollfd wait{fd.get(), POLLOUT, 0};
+  poll(&wait, 1, 5000);
+  sendSome(fd.get(), bytes);
+  return fd;
+}
+
+TEST(Bootstrap, GarbageSilenceAndHalfAHelloDoNotDisturbTheJob) {
+  Job job(3);
+  std::vector<FileDescriptor> strangers;
+  const SocketAddress root = job.id().address();
+  const char* http = "GET / HTTP/1.0\r\n\r\n";
+  const auto* text = reinterpret_cast<const std::byte*>(http);
+  strangers.push_back(intrude(root, {text, text + std::strlen(http)}));
+  strangers.push_back(intrude(root, std::vector<std::byte>(100'000, std::byte{0xff})));
+  strangers.push_back(intrude(root, {}));
+  Hello hello;
+  const auto* start = reinterpret_cast<const std::byte*>(&hello);
+  strangers.push_back(intrude(root, {start, start + 40}));            // half a hello, then silence
+  strangers.push_back(intrude(root, {start, start + sizeof hello}));  // a whole one, then silence
+  intrude(root, {start, start + 20});                                 // closed in the middle
+  job.run([](Bootstrap& bootstrap) { bootstrap.barrier(); });
+  EXPECT_THAT(job.errors(), Each(IsEmpty()));
+}
+
+TEST(Bootstrap, ARankThatGivesUpTellsTheOthersWhy) {
+  Job job(4);
+  job.run([](Bootstrap& bootstrap) {
+    bootstrap.barrier();
+    if (bootstrap.rank() == 2) throw Error(ResultCode::kInvalidUsage, "rank 2 failed: no topology");
+    bootstrap.allGather(1);
+    bootstrap.barrier();
+    bootstrap.barrier();
+  });
+  EXPECT_THAT(job.errors(), Each(HasSubstr("rank 2")));
+  EXPECT_THAT(job.errors()[3], "rank 2 failed: no topology");
+}
+
+TEST(Bootstrap, ANeighbourThatLeavesIsNoticedWhileLookingElsewhere) {
+  Job job(3);
+  job.run([&](Bootstrap& bootstrap) {
+    bootstrap.barrier();
+    if (bootstrap.rank() == 1) return bootstrap.abort("rank 1 left on purpose");
+    const Deadline deadline = Deadline::after(std::chrono::seconds(10));
+    while (!deadline.passed()) bootstrap.check();
+    FAIL() << "nobody noticed";
+  });
+  EXPECT_EQ(job.errors()[0], "rank 1 left on purpose");
+  EXPECT_EQ(job.errors()[2], "rank 1 left on purpose");
+}
+
+TEST(Bootstrap, TheRootIsGone) {
+  const Settings settings = loopbackSettings();
+  const Logger log(settings);
+  SocketAddress nobody;
+  {
+    const FileDescriptor listener = listenTcp(SocketAddress::parse("127.0.0.1:0"));
+    nobody = SocketAddress::boundTo(listener.get());
+  }
+  const UniqueId id(nobody, randomSecret());
+  try {
+    Bootstrap::join(id, 0, 2, settings, log);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ResultCode::kRemoteError);
+    EXPECT_THAT(error.what(), HasSubstr("nobody listens at 127.0.0.1"));
+  }
+}
+
+TEST(Bootstrap, RanksMeetAtNcclCommId) {
+  // A port that was free a moment ago.
+  SocketAddress address;
+  {
+    const FileDescriptor listener = listenTcp(SocketAddress::parse("127.0.0.1:0"));
+    address = SocketAddress::boundTo(listener.get());
+  }
+  Settings settings = loopbackSettings();
+  settings.set(spec(Setting::kCommId), address.text(), "test");
+  const auto log = std::make_shared<const Logger>(Settings());
+  std::vector<std::string> errors(3);
+  std::vector<std::thread> threads;
+  for (int rank = 2; rank >= 0; --rank)
+    threads.emplace_back([&, rank] {
+      try {
+        const UniqueId id = openMeeting(settings, log);
+        if (rank == 0) hostCommId(id, settings, log);
+        Bootstrap::join(id, rank, 3, settings, *log)->barrier();
+      } catch (const Error& error) {
+        errors[static_cast<std::size_t>(rank)] = error.what();
+      }
+    });
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_THAT(errors, Each(IsEmpty()));
+}
+
+// A rank as a process that joins and then does nothing until it is killed.
+pid_t startRank(const Job& job, int rank, int ranks) {
+  const pid_t child = fork();
+  if (child != 0) return child;
+  try {
+    const Logger log{Settings()};
+    const auto bootstrap = Bootstrap::join(job.id(), rank, ranks, job.settings(), log);
+    for (;;) pause();
+  } catch (...) {
+  }
+  _exit(1);
+}
+
+constexpr const char* kNoForks =
+    "the thread sanitizer cannot follow a fork of a process with threads, and the root is one";
+
+TEST(Bootstrap, AKilledProcessIsNamed) {
+  if (testing::kThreadSanitizer) GTEST_SKIP() << kNoForks;
+  Job job(3);
+  const pid_t child = startRank(job, 1, 3);
+  ASSERT_GT(child, 0);
+  std::thread killer;
+  job.run(
+      [&](Bootstrap& bootstrap) {
+        if (bootstrap.rank() == 0) killer = std::thread([child] { kill(child, SIGKILL); });
+        bootstrap.barrier();
+      },
+      {0, 2});
+  if (killer.joinable()) killer.join();
+  waitpid(child, nullptr, 0);
+  EXPECT_THAT(job.errors()[0], HasSubstr("rank 1"));
+  EXPECT_THAT(job.errors()[2], HasSubstr("rank 1"));
+  EXPECT_EQ(job.code(0), ResultCode::kRemoteError);
+}
+
+TEST(Bootstrap, AProcessKilledWhileOthersAreMissingIsNamedAtOnce) {
+  if (testing::kThreadSanitizer) GTEST_SKIP() << kNoForks;
+  Job job(3);
+  const pid_t child = startRank(job, 1, 3);
+  ASSERT_GT(child, 0);
+  std::thread killer([child] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    kill(child, SIGKILL);
+  });
+  job.run([](Bootstrap&) {}, {0});  // rank 2 never comes
+  killer.join();
+  waitpid(child, nullptr, 0);
+  EXPECT_THAT(job.errors()[0], HasSubstr("rank 1 ended"));
+}
+
+}  // namespace
+}  // namespace xylem

@@ -1,0 +1,222 @@
+// The exchange over boards, one thread stepping all ranks in every possible order of arrival.
+
+#include <gmock/gmock.h>
+
+#include <numeric>
+#include <vector>
+
+#include "runtime/collectives/exchange_job.h"
+#include "core/error.h"
+
+namespace xylem {
+namespace {
+
+using namespace ::testing;
+using testing::ExchangeJob;
+using testing::Reach;
+using Outcome = DirectExchange::Outcome;
+
+DirectWork sumOf(std::vector<std::int64_t>& data, int ranks) {
+  DirectWork work;
+  work.input = reinterpret_cast<const std::byte*>(data.data());
+  work.output = reinterpret_cast<std::byte*>(data.data());
+  work.count = data.size();
+  work.type = DataType::kInt64;
+  work.reduction = chooseReduction(DataType::kInt64, ReduceOp::kSum, ranks);
+  return work;
+}
+
+using Buffers = std::vector<std::vector<std::int64_t>>;
+
+Buffers buffersOf(int ranks, std::size_t count) {
+  Buffers buffers;
+  for (int rank = 0; rank < ranks; ++rank) {
+    buffers.emplace_back(count);
+    std::iota(buffers.back().begin(), buffers.back().end(), 100000 * rank);
+  }
+  return buffers;
+}
+
+std::int64_t sumAt(int ranks, std::size_t i) {
+  return ranks * static_cast<std::int64_t>(i) + 100000 * (ranks * (ranks - 1) / 2);
+}
+
+class DirectExchangeOf : public TestWithParam<int> {};
+
+TEST_P(DirectExchangeOf, SumsInPlaceWhateverTheOrderOfArrival) {
+  ExchangeJob job(GetParam());
+  unsigned seed = 1;
+  // Around the posting's own bytes, the board's payload, and shares of odd sizes.
+  for (const std::size_t count : {1, 4, 5, 255, 2048, 2049, 4099, 300001})
+    for (int repeat = 0; repeat < 3; ++repeat) {
+      Buffers buffers = buffersOf(job.ranks(), count);
+      for (int rank = 0; rank < job.ranks(); ++rank)
+        job[rank].start(sumOf(buffers[static_cast<std::size_t>(rank)], job.ranks()));
+      EXPECT_THAT(job.finish(seed++), Each(Outcome::kDone)) << count;
+      for (const auto& data : buffers)
+        for (std::size_t i = 0; i < count; ++i) ASSERT_EQ(data[i], sumAt(job.ranks(), i)) << count;
+    }
+}
+
+TEST_P(DirectExchangeOf, ACrowdReadsMoreFromTheBoardsThanRanksWithACoreEach) {
+  for (const bool crowded : {false, true}) {
+    ExchangeJob job(GetParam(), Reach::kAll, crowded);
+    const std::size_t count = 4096 / static_cast<std::size_t>(job.ranks());
+    EXPECT_EQ(DirectExchange::goesByBoards(DirectKind::kAllReduce, count * 8, job.ranks(), crowded), crowded);
+    Buffers buffers = buffersOf(job.ranks(), count);
+    for (int rank = 0; rank < job.ranks(); ++rank)
+      job[rank].start(sumOf(buffers[static_cast<std::size_t>(rank)], job.ranks()));
+    EXPECT_THAT(job.finish(1), Each(Outcome::kDone));
+    for (const auto& data : buffers)
+      for (std::size_t i = 0; i < count; ++i) ASSERT_EQ(data[i], sumAt(job.ranks(), i));
+  }
+}
+
+TEST_P(DirectExchangeOf, ARootRunsAheadOnlyAsFarAsThereAreSlots) {
+  ExchangeJob job(GetParam());
+  std::vector<std::int64_t> data(4);
+  Buffers results(static_cast<std::size_t>(job.ranks()), data);
+  const auto broadcast = [&](int rank) {
+    DirectWork work = sumOf(rank == 0 ? data : results[static_cast<std::size_t>(rank)], job.ranks());
+    work.kind = DirectKind::kBroadcast;
+    job[rank].start(work);
+  };
+  int ahead = 0;
+  for (;; ++ahead) {
+    data.assign(4, ahead);
+    broadcast(0);
+    if (job[0].step() != Outcome::kDone) break;
+  }
+  EXPECT_EQ(ahead, static_cast<int>(kBoardSlots));
+  EXPECT_GT(job[0].waitsFor(), 0);
+  for (int number = 0; number <= ahead; ++number)
+    for (int rank = 1; rank < job.ranks(); ++rank) {
+      broadcast(rank);
+      while (job[rank].step() != Outcome::kDone) {
+        // Only the last one is missing, until all others have made room for it.
+        ASSERT_EQ(number, ahead);
+        job[0].step();
+      }
+      EXPECT_EQ(results[static_cast<std::size_t>(rank)][0], number);
+    }
+}
+
+// One collective of `count` elements, in place or not, on buffers that others do not reach.
+void runOutOfReach(ExchangeJob& job, DirectKind kind, std::size_t count, bool inPlace, int root,
+                   unsigned seed) {
+  const auto n = static_cast<std::size_t>(job.ranks());
+  const bool gathers = kind == DirectKind::kAllGather, scatters = kind == DirectKind::kReduceScatter;
+  const bool sums = scatters || kind == DirectKind::kAllReduce || kind == DirectKind::kReduce;
+  Buffers inputs = buffersOf(job.ranks(), scatters ? count * n : count);
+  Buffers outputs(n, std::vector<std::int64_t>(gathers ? count * n : count, -1));
+  for (std::size_t rank = 0; rank < n; ++rank) {
+    DirectWork work = sumOf(inputs[rank], job.ranks());
+    work.kind = kind;
+    work.count = count;
+    work.root = root;
+    if (!sums) work.reduction = copyOf(DataType::kInt64);
+    if (!inPlace) work.output = reinterpret_cast<std::byte*>(outputs[rank].data());
+    job[static_cast<int>(rank)].start(work);
+  }
+  ASSERT_THAT(job.finish(seed), Each(Outcome::kDone));
+  for (std::size_t rank = 0; rank < n; ++rank) {
+    if (kind == DirectKind::kReduce && static_cast<int>(rank) != root) continue;
+    const std::vector<std::int64_t>& got = inPlace ? inputs[rank] : outputs[rank];
+    for (std::size_t i = 0; i < (inPlace ? count : got.size()); ++i) {
+      const std::size_t at = gathers ? i % count : scatters ? rank * count + i : i;
+      const auto from = gathers ? static_cast<std::int64_t>(i / count) : root;
+      ASSERT_EQ(got[i], sums ? sumAt(job.ranks(), at) : static_cast<std::int64_t>(at) + 100000 * from)
+          << name(kind) << " of " << count << ", rank " << rank << ", element " << i;
+    }
+  }
+}
+
+TEST_P(DirectExchangeOf, OutOfReachEveryCollectiveGoesOverTheBoards) {
+  ExchangeJob job(GetParam(), Reach::kNone);
+  unsigned seed = 1;
+  // In one stage, two, and several pieces.
+  const std::size_t longest = job.ranks() <= 3 ? 150001 : 40011;
+  for (const std::size_t count : {std::size_t{500}, std::size_t{5000}, std::size_t{16384}, longest})
+    for (const Collective collective : kAllCollectives)
+      for (const int root : {0, job.ranks() - 1}) {
+        const DirectKind kind = directKindOf(collective);
+        runOutOfReach(job, kind, count, false, root, seed++);
+        if (kind != DirectKind::kAllGather && kind != DirectKind::kReduceScatter)
+          runOutOfReach(job, kind, count, true, root, seed++);
+      }
+}
+
+// One all-to-all with blocks of `count` elements.
+void runAllToAll(ExchangeJob& job, std::size_t count, unsigned seed) {
+  const auto n = static_cast<std::size_t>(job.ranks());
+  const Buffers inputs = buffersOf(job.ranks(), count * n);
+  Buffers outputs(n, std::vector<std::int64_t>(count * n, -1));
+  for (std::size_t rank = 0; rank < n; ++rank)
+    job[static_cast<int>(rank)].start({.kind = DirectKind::kAlltoAll,
+                                       .input = reinterpret_cast<const std::byte*>(inputs[rank].data()),
+                                       .output = reinterpret_cast<std::byte*>(outputs[rank].data()),
+                                       .count = count,
+                                       .type = DataType::kInt64,
+                                       .reduction = copyOf(DataType::kInt64)});
+  ASSERT_THAT(job.finish(seed), Each(Outcome::kDone));
+  for (std::size_t rank = 0; rank < n; ++rank)
+    for (std::size_t i = 0; i < count * n; ++i)
+      ASSERT_EQ(outputs[rank][i], inputs[i / count][rank * count + i % count])
+          << "of " << count << ", rank " << rank << ", element " << i;
+}
+
+TEST_P(DirectExchangeOf, AllToAllOfAnySizeWhereverBuffersLie) {
+  for (const Reach reach : {Reach::kAll, Reach::kNone}) {
+    ExchangeJob job(GetParam(), reach);
+    unsigned seed = 1;
+    // In postings, in one piece, in several, and long enough to pause in between.
+    for (const std::size_t count : {1, 2, 3, 17, 30, 1000, 5000, 20011, 140003})
+      if (count * static_cast<std::size_t>(job.ranks()) < 500000) runAllToAll(job, count, seed++);
+  }
+}
+
+TEST_P(DirectExchangeOf, SmallBroadcastsOutOfReachComeFromTheBoardsAndLookAgainNowAndThen) {
+  ExchangeJob job(GetParam(), Reach::kNone);
+  for (unsigned seed = 1; seed < 200; ++seed)
+    runOutOfReach(job, seed % 3 == 0 ? DirectKind::kReduce : DirectKind::kBroadcast, 1000, true, 1, seed);
+}
+
+INSTANTIATE_TEST_SUITE_P(Ranks, DirectExchangeOf, Values(2, 3, 5, 8));
+
+TEST(DirectExchange, BuffersOfWhoHasWithdrawnAreLeftAlone) {
+  ExchangeJob job(3);
+  Buffers buffers = buffersOf(3, 600001);  // two pieces for each
+  for (int rank = 0; rank < 3; ++rank) job[rank].start(sumOf(buffers[static_cast<std::size_t>(rank)], 3));
+  for (int rank = 0; rank < 3; ++rank)
+    EXPECT_EQ(job[rank].step(), rank < 2 ? Outcome::kWouldBlock : Outcome::kAdvanced);
+  job.board(1).withdraw();
+  const Buffers before = buffers;
+  for (const int rank : {0, 2}) {
+    EXPECT_EQ(job[rank].step(), Outcome::kWouldBlock);
+    EXPECT_EQ(job[rank].waitsFor(), 1);
+    EXPECT_FALSE(job.board(rank).visits());
+  }
+  EXPECT_EQ(buffers, before);
+}
+
+TEST(DirectExchange, DifferentCallsAreNamed) {
+  ExchangeJob job(2);
+  Buffers buffers = buffersOf(2, 4);
+  DirectWork other = sumOf(buffers[1], 2);
+  other.count = 3;
+  job[0].start(sumOf(buffers[0], 2));
+  job[1].start(other);
+  EXPECT_EQ(job[0].step(), Outcome::kWouldBlock);
+  EXPECT_EQ(job[0].waitsFor(), 1);
+  try {
+    job[1].step();
+    FAIL() << "nothing was found";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ResultCode::kInvalidUsage);
+    EXPECT_THAT(error.what(),
+                AllOf(HasSubstr("rank 0 AllReduce of 4 int64"), HasSubstr("rank 1 AllReduce of 3 int64")));
+  }
+}
+
+}  // namespace
+}  // namespace xylem

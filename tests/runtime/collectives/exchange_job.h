@@ -1,0 +1,71 @@
+#pragma once
+// The ranks of an exchange over boards in one thread, which steps them in any order.
+//
+//   ExchangeJob job(3, Reach::kNone);
+//   for (int rank = 0; rank < 3; ++rank) job[rank].start(works[rank]);
+//   EXPECT_THAT(job.finish(seed), Each(DirectExchange::Outcome::kDone));
+
+#include <cstring>
+#include <memory>
+#include <random>
+#include <vector>
+
+#include "runtime/collectives/direct_exchange.h"
+
+namespace xylem::testing {
+
+// Whether buffers of this process are where the others reach them.
+enum class Reach { kAll, kNone };
+
+class HereMemory final : public PeerMemory {
+ public:
+  explicit HereMemory(Reach reach) : reach_(reach) {}
+  bool locate(const std::byte*, std::size_t, StepNote&) override { return false; }
+  const std::byte* reach(const StepNote&) override { return nullptr; }
+  void read(const StepNote&, std::byte*) override {}
+  std::byte* at(const BufferPlace& place, std::size_t) override {
+    return reach_ == Reach::kAll ? reinterpret_cast<std::byte*>(place.address) : nullptr;
+  }
+
+ private:
+  Reach reach_;
+};
+
+class ExchangeJob {
+ public:
+  explicit ExchangeJob(int ranks, Reach reach = Reach::kAll, bool crowded = false) : memory_(reach) {
+    for (int rank = 0; rank < ranks; ++rank) boards_.push_back(std::make_unique<Board>());
+    for (int rank = 0; rank < ranks; ++rank) {
+      std::vector<DirectPeer> peers;
+      for (int peer = 0; peer < ranks; ++peer)
+        peers.push_back({boards_[static_cast<std::size_t>(peer)].get(), &memory_});
+      exchanges_.push_back(std::make_unique<DirectExchange>(rank, *boards_[static_cast<std::size_t>(rank)],
+                                                            std::move(peers), reach == Reach::kAll, crowded));
+    }
+  }
+  int ranks() const { return static_cast<int>(exchanges_.size()); }
+  Board& board(int rank) { return *boards_[static_cast<std::size_t>(rank)]; }
+  DirectExchange& operator[](int rank) { return *exchanges_[static_cast<std::size_t>(rank)]; }
+
+  // Steps all ranks in random order until each is done or has declined.
+  std::vector<DirectExchange::Outcome> finish(unsigned seed) {
+    using Outcome = DirectExchange::Outcome;
+    std::mt19937 random(seed);
+    std::vector<DirectExchange::Outcome> outcomes(exchanges_.size(), Outcome::kWouldBlock);
+    for (std::size_t left = exchanges_.size(), tries = 0; left > 0 && tries < 100000; ++tries) {
+      const std::size_t rank = random() % exchanges_.size();
+      Outcome& outcome = outcomes[rank];
+      if (outcome == Outcome::kDone || outcome == Outcome::kDeclined) continue;
+      outcome = exchanges_[rank]->step();
+      if (outcome == Outcome::kDone || outcome == Outcome::kDeclined) --left;
+    }
+    return outcomes;
+  }
+
+ private:
+  HereMemory memory_;
+  std::vector<std::unique_ptr<Board>> boards_;
+  std::vector<std::unique_ptr<DirectExchange>> exchanges_;
+};
+
+}  // namespace xylem::testing

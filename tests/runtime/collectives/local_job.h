@@ -1,0 +1,97 @@
+#pragma once
+// An operation among ranks of this process, over queues in plain memory: lanes ready to be advanced, and the
+// check of what they did against a plain loop.
+//
+//   LocalJob job(c, random);
+//   ASSERT_EQ(job.runInTurns(random), "");     // or runAsThreads()
+//   ASSERT_EQ(job.mismatch(), "");
+
+#include <deque>
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "runtime/collectives/lane.h"
+#include "runtime/collectives/values.h"
+
+namespace xylem::testing {
+
+struct LocalCase {
+  Collective collective = Collective::kAllReduce;
+  Algorithm algorithm = Algorithm::kRing;
+  Protocol protocol = Protocol::kSimple;
+  DataType type = DataType::kFloat32;
+  int op = 0;  // a ReduceOp or kPreMulSum
+  int ranks = 2;
+  int root = 0;
+  std::size_t block = 1;  // elements
+  bool inPlace = false;
+  int channels = 1;
+  std::size_t stepBytes = 120;
+  std::size_t chunkSteps = 4;
+  std::size_t shift = 0;  // bytes by which buffers miss their alignment
+  bool byReference = false;
+  bool exchange = false;  // channels that may do so, do
+
+  std::string describe() const;
+};
+
+// Memory for one queue, and its two ends.
+class LocalQueue {
+ public:
+  LocalQueue(int writer, int reader, std::size_t stepBytes, bool byReference);
+  ~LocalQueue();
+  SendEnd& sender() { return *sender_; }
+  RecvEnd& receiver() { return *receiver_; }
+
+ private:
+  std::byte* memory_;
+  std::size_t bytes_;
+  std::unique_ptr<SendEnd> sender_;
+  std::unique_ptr<RecvEnd> receiver_;
+};
+
+class LocalJob {
+ public:
+  // Everything that the case leaves open is random.
+  LocalJob(const LocalCase& c, std::mt19937& random);
+
+  // One thread advances everybody in random order. What went wrong, or nothing.
+  std::string runInTurns(std::mt19937& random);
+  // Every rank is a thread.
+  std::string runAsThreads();
+  // How results differ from what they should be, or nothing.
+  std::string mismatch() const;
+  std::vector<std::byte> output(int rank) const;
+
+ private:
+  using Bytes = std::vector<std::byte>;
+  struct Rank {
+    Bytes memory;
+    std::size_t input = 0, output = 0;  // where they start
+    std::deque<Bytes> scratch;
+  };
+  struct Channel {
+    std::vector<int> order;
+    std::deque<LocalQueue> queues;
+    std::vector<std::vector<RecvEnd*>> from;  // by rank
+    std::vector<std::vector<SendEnd*>> to;
+  };
+
+  void layOut(Rank& rank, std::size_t index, std::mt19937& random);
+  void addChannel(const Shape& part, std::mt19937& random);
+  void startLanes(Channel& channel, int rank, Shape shape);
+  std::size_t inputElements() const;
+  std::size_t outputElements() const;
+  std::string elementMismatch(std::size_t rank, std::size_t i) const;
+
+  LocalCase case_;
+  ReferenceOp op_;
+  std::vector<Rank> ranks_;
+  std::vector<Bytes> before_;
+  std::deque<Channel> channels_;
+  std::vector<std::vector<Lane>> lanes_;  // by rank
+};
+
+}  // namespace xylem::testing

@@ -1,0 +1,215 @@
+// AllReduce through a network that reduces (CollNet), which a plugin provides: results, what it is used for,
+// what happens where it does not work, and when it fails.
+
+#include <gmock/gmock.h>
+
+#include <atomic>
+
+#include "runtime/comm/checked_rank.h"
+#include "runtime/comm/host_threads.h"
+#include "runtime/plugins/test_net.h"
+
+namespace xylem {
+namespace {
+
+using namespace testing;
+using ::testing::AnyOf;
+using ::testing::HasSubstr;
+
+constexpr int kReducingVersion = 10;
+
+// A job that is to use nothing else for AllReduce.
+Variables collnetAlone(int version = kReducingVersion) {
+  return {{"NCCL_NET_PLUGIN", testNetFile(version)},
+          {"NCCL_NET", testNetName(version)},
+          {"NCCL_COLLNET_ENABLE", "1"},
+          {"NCCL_ALGO", "AllReduce:CollnetChain"}};
+}
+
+Call sumOf(DataType type, std::size_t count) {
+  return {Collective::kAllReduce, type, static_cast<int>(ReduceOp::kSum), count};
+}
+
+class CollNetPlugin : public ::testing::TestWithParam<int> {};
+
+TEST_P(CollNetPlugin, OfEveryVersionReduces) {
+  const int version = GetParam();
+  const Variables variables = collnetAlone(version);
+  const long before = testCollReduced(version);
+  expectAllJoined(runOnHosts(2, 1, [](int rank, ncclComm_t comm) {
+    CheckedRank self(rank, 2, comm);
+    for (const std::size_t count : {1u, 1003u, 300'000u}) self.run(sumOf(DataType::kFloat32, count));
+  }));
+  EXPECT_GE(testCollReduced(version) - before, 2 * 3);
+  EXPECT_EQ(testNetLiving(version), 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(Versions, CollNetPlugin, ::testing::ValuesIn(kTestNetVersions),
+                         [](const auto& version) { return "v" + std::to_string(version.param); });
+
+struct JobShape {
+  int hosts, perHost;
+  const char* channels;
+};
+
+class CollNetShapes : public ::testing::TestWithParam<JobShape> {};
+
+TEST_P(CollNetShapes, ReducesAllThatTheNetworkCan) {
+  const Variables variables = collnetAlone();
+  setenv("NCCL_MIN_NCHANNELS", GetParam().channels, 1);
+  const int ranks = GetParam().hosts * GetParam().perHost;
+  const long before = testCollReduced(kReducingVersion);
+  std::atomic<long> afterNetwork{0};
+  expectAllJoined(runOnHosts(GetParam().hosts, GetParam().perHost, [&](int rank, ncclComm_t comm) {
+    CheckedRank self(rank, ranks, comm);
+    for (const DataType type : {DataType::kInt8, DataType::kUint8, DataType::kInt32, DataType::kUint64,
+                                DataType::kFloat32, DataType::kFloat64})
+      for (int op = 0; op < static_cast<int>(ReduceOp::kAvg); ++op)
+        for (const std::size_t count : {1u, 1003u})
+          self.run({Collective::kAllReduce, type, op, count, 0, op % 2 == 1});
+    for (const std::size_t count : {100'000u, 1'000'003u}) self.run(sumOf(DataType::kFloat32, count));
+    if (rank == 0) afterNetwork = testCollReduced(kReducingVersion);
+    // What it cannot, and what is no AllReduce.
+    self.run(sumOf(DataType::kFloat16, 5000));
+    self.run({Collective::kAllReduce, DataType::kFloat32, static_cast<int>(ReduceOp::kAvg), 5000});
+    self.run({Collective::kAllReduce, DataType::kInt32, kScaledSum, 5000});
+    self.run({Collective::kAllGather, DataType::kInt32, 0, 5000});
+    self.run({Collective::kBroadcast, DataType::kInt32, 0, 5000, ranks - 1});
+    self.run({Collective::kReduceScatter, DataType::kInt32, 0, 5000});
+  }));
+  unsetenv("NCCL_MIN_NCHANNELS");
+  EXPECT_GE(afterNetwork - before, 6 * 4 * 2 + 2) << "something went another way";
+  EXPECT_EQ(testNetLiving(kReducingVersion), 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(Shapes, CollNetShapes,
+                         ::testing::Values(JobShape{2, 1, "1"}, JobShape{2, 2, "1"}, JobShape{2, 3, "2"},
+                                           JobShape{3, 2, "2"}),
+                         [](const auto& shape) {
+                           return std::to_string(shape.param.hosts) + "x" + std::to_string(shape.param.perHost);
+                         });
+
+// So many reductions the network does for a job of two hosts, whose results must be right in any case.
+long reductionsOf(ReduceOp op = ReduceOp::kSum) {
+  const long before = testCollReduced(kReducingVersion);
+  expectAllJoined(runOnHosts(2, 2, [&](int rank, ncclComm_t comm) {
+    CheckedRank self(rank, 4, comm);
+    for (const std::size_t count : {7u, 60'000u})
+      self.run({Collective::kAllReduce, DataType::kInt32, static_cast<int>(op), count});
+  }));
+  EXPECT_EQ(testNetLiving(kReducingVersion), 0);
+  return testCollReduced(kReducingVersion) - before;
+}
+
+TEST(CollNet, IsOffUnlessItIsEnabled) {
+  const Variables variables = collnetAlone();
+  setenv("NCCL_COLLNET_ENABLE", "0", 1);
+  EXPECT_EQ(reductionsOf(), 0);
+}
+
+TEST(CollNet, IsNotUsedWhereTheListLeavesItOut) {
+  const Variables variables = collnetAlone();
+  setenv("NCCL_ALGO", "Ring", 1);
+  EXPECT_EQ(reductionsOf(), 0);
+}
+
+TEST(CollNet, IsOneOfManyWithoutAList) {
+  const Variables variables = collnetAlone();
+  unsetenv("NCCL_ALGO");
+  reductionsOf();
+}
+
+TEST(CollNet, IsNotUsedOnOneHost) {
+  const Variables variables = collnetAlone();
+  const long before = testCollReduced(kReducingVersion);
+  expectAllJoined(runRanks(
+      2, [](int rank, ncclComm_t comm) { CheckedRank(rank, 2, comm).run(sumOf(DataType::kInt32, 1000)); }));
+  EXPECT_EQ(testCollReduced(kReducingVersion), before);
+}
+
+TEST(CollNet, IsOffForAllIfItsConnectFails) {
+  const Variables variables = collnetAlone();
+  const Faults faults{{"TEST_COLL_CONNECT", "2"}};
+  EXPECT_EQ(reductionsOf(), 0);
+}
+
+TEST(CollNet, IsOffIfItTakesLessThanAStep) {
+  const Variables variables = collnetAlone();
+  const Faults faults{{"TEST_COLL_MAX", "1000"}};
+  EXPECT_EQ(reductionsOf(), 0);
+}
+
+TEST(CollNet, LeavesOutAnOperationThatTheNetworkDoesNotDo) {
+  const Variables variables = collnetAlone();
+  const Faults faults{{"TEST_COLL_NOT", "2"}};
+  EXPECT_EQ(reductionsOf(ReduceOp::kMax), 0);
+  EXPECT_GT(reductionsOf(ReduceOp::kMin), 0);
+}
+
+TEST(CollNet, ANetworkThatMakesItHardIsNoneTheWorse) {
+  const Variables variables = collnetAlone();
+  const Faults faults{{"TEST_COLL_SLOW", "20"}, {"TEST_COLL_BUSY", "3"}};
+  EXPECT_GT(reductionsOf(), 0);
+}
+
+TEST(CollNet, ServesAGroupOfManyAndWhatFollowsInTheSameStream) {
+  const Variables variables = collnetAlone();
+  expectAllJoined(runOnHosts(2, 2, [](int rank, ncclComm_t comm) {
+    constexpr std::size_t kCount = 20'000;
+    std::vector<std::vector<std::int64_t>> data(5, std::vector<std::int64_t>(kCount, rank + 1));
+    ASSERT_EQ(ncclGroupStart(), ncclSuccess);
+    for (auto& one : data)
+      ASSERT_EQ(ncclAllReduce(one.data(), one.data(), kCount, ncclInt64, ncclSum, comm, nullptr),
+                ncclSuccess);
+    ASSERT_EQ(ncclGroupEnd(), ncclSuccess);
+    for (auto& one : data)
+      ASSERT_EQ(ncclAllReduce(one.data(), one.data(), kCount, ncclInt64, ncclMax, comm, nullptr),
+                ncclSuccess);
+    ASSERT_EQ(cudaStreamSynchronize(nullptr), cudaSuccess) << ncclGetLastError(comm);
+    for (const auto& one : data) EXPECT_EQ(one, std::vector<std::int64_t>(kCount, 1 + 2 + 3 + 4));
+  }));
+}
+
+class CollNetFailure : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(CollNetFailure, EndsTheOperationOnAllRanksAndNamesTheCall) {
+  const Variables variables = collnetAlone();
+  const Faults faults{{"TEST_COLL_BREAK_AFTER", "3"}, {"TEST_COLL_BREAK", GetParam()}};
+  expectAllJoined(runOnHosts(2, 2, [](int, ncclComm_t comm) {
+    float x = 1;
+    ncclResult_t result = ncclSuccess;
+    for (int i = 0; i < 100 && result == ncclSuccess; ++i) {
+      result = ncclAllReduce(&x, &x, 1, ncclFloat, ncclMax, comm, nullptr);
+      cudaStreamSynchronize(nullptr);
+    }
+    EXPECT_THAT(result, AnyOf(ncclRemoteError, ncclSystemError));
+    EXPECT_THAT(ncclGetLastError(comm), HasSubstr("the reducing network of plugin Test10: "));
+    EXPECT_THAT(ncclGetLastError(comm), AnyOf(HasSubstr("iallreduce"), HasSubstr("test")));
+  }));
+  EXPECT_EQ(testNetLiving(kReducingVersion), 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(Results, CollNetFailure, ::testing::Values("2", "3", "6"));
+
+TEST(CollNet, AnAbortEndsWhoeverWaitsForTheNetwork) {
+  const Variables variables = collnetAlone();
+  std::atomic<bool> waits{false};
+  expectAllJoined(runOnHosts(2, 1, [&](int rank, ncclComm_t& comm) {
+    if (rank == 0) {
+      while (!waits) std::this_thread::yield();
+      EXPECT_EQ(ncclCommAbort(comm), ncclSuccess);
+      comm = nullptr;
+      return;
+    }
+    std::vector<float> data(100'000, 1);
+    ASSERT_EQ(ncclAllReduce(data.data(), data.data(), data.size(), ncclFloat, ncclSum, comm, nullptr),
+              ncclSuccess);
+    waits = true;
+    EXPECT_NE(cudaStreamSynchronize(nullptr), cudaSuccess);
+    EXPECT_THAT(ncclGetLastError(comm), HasSubstr("rank 0"));
+  }));
+  EXPECT_EQ(testNetLiving(kReducingVersion), 0);
+}
+
+}  // namespace
+}  // namespace xylem

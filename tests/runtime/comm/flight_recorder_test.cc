@@ -1,0 +1,245 @@
+// The flight recorder: what is written, what a reader makes of it, and of bytes that are something else.
+
+#include "runtime/comm/watch/flight_recorder.h"
+
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <sys/stat.h>
+
+#include <chrono>
+#include <csignal>
+#include <cstring>
+#include <filesystem>
+
+#include "runtime/comm/watch/flight_dump.h"
+#include "runtime/comm/watch/flight_reader.h"
+#include "runtime/comm/rank_threads.h"
+#include "core/file_descriptor.h"
+#include "core/settings.h"
+
+namespace xylem {
+namespace {
+
+using namespace testing;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+namespace fs = std::filesystem;
+
+// This process's recorders, read as another process would.
+std::vector<std::vector<std::byte>> areas() {
+  std::vector<std::vector<std::byte>> found;
+  for (const auto& file : fs::directory_iterator("/proc/self/fd")) {
+    std::error_code gone;
+    if (fs::read_symlink(file.path(), gone).string().find(kFlightName) == std::string::npos) continue;
+    const FileDescriptor fd(open(file.path().c_str(), O_RDONLY | O_CLOEXEC));
+    std::vector<std::byte> bytes(sizeof(FlightArea));
+    EXPECT_EQ(pread(fd.get(), bytes.data(), bytes.size(), 0), static_cast<ssize_t>(bytes.size()));
+    found.push_back(std::move(bytes));
+  }
+  return found;
+}
+
+std::optional<FlightLog> logOf(std::uint64_t communicator) {
+  for (const auto& bytes : areas())
+    for (const FlightLog& log : readFlightArea(bytes).communicators)
+      if (log.communicator == communicator) return log;
+  return std::nullopt;
+}
+
+CommOperation allReduce(std::size_t count) {
+  CommOperation operation;
+  operation.count = count;
+  return operation;
+}
+
+constexpr ChosenWay kWay{Algorithm::kTree, Protocol::kLl128, 3, 0};
+
+TEST(FlightRecorder, KeepsCallsThatWereDoneAtOnceBetweenOthers) {
+  FlightRecorder recorder({0x1235, 0, 2, 0});
+  Flight flight;
+  flight.begin(recorder);
+  flight.add(allReduce(10), packWay(kWay));
+  flight.start();
+  const CommOperation instant = allReduce(20);
+  recorder.addDone({&instant, 1}, kDirectWay);
+  flight.end(false);
+  const auto log = logOf(0x1235);
+  ASSERT_TRUE(log);
+  EXPECT_EQ(log->issued, 2u);
+  ASSERT_EQ(log->entries.size(), 2u);
+  const FlightEntry& done = log->entries[1];
+  EXPECT_EQ(done.number, 1u);
+  EXPECT_EQ(done.launch, log->entries[0].launch + 1);
+  EXPECT_EQ(done.ordinal, 1u);
+  EXPECT_EQ(done.call.count, 20u);
+  EXPECT_TRUE(done.way && done.way->direct);
+  EXPECT_EQ(done.state, FlightState::kDone);
+  EXPECT_GE(done.issued, log->entries[0].started);
+  EXPECT_EQ(done.started, done.issued);
+  EXPECT_EQ(done.finished, done.issued);
+  EXPECT_GE(log->entries[0].finished, done.finished);
+}
+
+TEST(FlightRecorder, KeepsWhatWasCalledAndHowFarItCame) {
+  FlightRecorder recorder({0x1234, 2, 5, 7});
+  Flight done, running, waiting;
+  done.begin(recorder);
+  done.add(allReduce(10), packWay(kWay));
+  done.start();
+  done.end(false);
+  running.begin(recorder);
+  CommOperation send{.function = Function::kSend, .count = 3, .type = DataType::kInt8, .peer = 4};
+  running.add(send, 0);
+  running.add(allReduce(20), packWay(kWay));
+  running.start();
+  waiting.begin(recorder);
+  waiting.add(allReduce(30), packWay(kWay));
+
+  const auto log = logOf(0x1234);
+  ASSERT_TRUE(log);
+  EXPECT_EQ(log->rank, 2);
+  EXPECT_EQ(log->ranks, 5);
+  EXPECT_EQ(log->device, 7);
+  EXPECT_EQ(log->issued, 4u);
+  EXPECT_FALSE(log->failed);
+  ASSERT_EQ(log->entries.size(), 4u);
+  const FlightState states[] = {FlightState::kDone, FlightState::kStarted, FlightState::kStarted,
+                                FlightState::kIssued};
+  const std::uint64_t ordinals[] = {0, 1, 1, 2}, launches[] = {0, 1, 1, 2};
+  for (std::size_t i = 0; i < 4; ++i) {
+    EXPECT_EQ(log->entries[i].number, i);
+    EXPECT_EQ(log->entries[i].state, states[i]);
+    EXPECT_EQ(log->entries[i].ordinal, ordinals[i]);
+    EXPECT_EQ(log->entries[i].launch, launches[i]);
+  }
+  EXPECT_EQ(log->entries[1].call, signatureOf(send));
+  EXPECT_FALSE(log->entries[1].way);
+  ASSERT_TRUE(log->entries[0].way);
+  EXPECT_EQ(log->entries[0].way->algorithm, Algorithm::kTree);
+  EXPECT_EQ(log->entries[0].way->protocol, Protocol::kLl128);
+  EXPECT_EQ(log->entries[0].way->channels, 3);
+  EXPECT_LE(log->entries[0].issued, log->entries[0].started);
+  EXPECT_LE(log->entries[0].started, log->entries[0].finished);
+}
+
+TEST(FlightRecorder, TheCallThatWaitsIsKnownAlsoWhenItHasLeftTheRing) {
+  FlightRecorder recorder({0x77, 0, 2, 0});
+  Flight stuck;
+  stuck.begin(recorder);
+  stuck.add(allReduce(999), packWay(kWay));
+  stuck.start();
+  for (std::uint64_t i = 1; i <= 2 * kFlightEntries; ++i) {
+    Flight later;
+    later.begin(recorder);
+    later.add(allReduce(i), packWay(kWay));
+  }
+  stuck.wait(1, FlightWait::kData);
+  auto log = logOf(0x77);
+  ASSERT_TRUE(log);
+  EXPECT_EQ(log->entries.size(), kFlightEntries);
+  EXPECT_EQ(log->entries.back().call.count, 2 * kFlightEntries);
+  EXPECT_EQ(log->wait, FlightWait::kData);
+  EXPECT_EQ(log->waitsFor, 1);
+  ASSERT_TRUE(log->waiting);
+  EXPECT_EQ(log->waiting->call.count, 999u);
+  EXPECT_THAT(
+      dumpFlight(recorder.slot(), 2),
+      AllOf(HasSubstr("rank 0 of 2: 513 calls so far"), HasSubstr("waits for rank 1"),
+            HasSubstr("AllReduce of 999"), HasSubstr("#512 AllReduce of 512"), Not(HasSubstr("#510"))));
+  stuck.end(false);
+  EXPECT_EQ(logOf(0x77)->wait, FlightWait::kNone);
+}
+
+TEST(FlightRecorder, KeepsTheReasonOfAFailureAndForgetsItWithTheCommunicator) {
+  {
+    FlightRecorder recorder({0x99, 0, 2, 0});
+    recorder.fail(std::string(5000, 'x'));
+    const auto log = logOf(0x99);
+    ASSERT_TRUE(log);
+    EXPECT_TRUE(log->failed);
+    EXPECT_EQ(log->reason, std::string(kFlightReasonWords * 8 - 1, 'x'));
+  }
+  EXPECT_FALSE(logOf(0x99));
+  const FlightRecorder next({0x9a, 0, 1, 0});
+  EXPECT_TRUE(logOf(0x9a)->entries.empty());
+  EXPECT_FALSE(logOf(0x9a)->failed);
+}
+
+TEST(FlightRecorder, ManyCommunicatorsTakeMoreAreas) {
+  std::vector<std::unique_ptr<FlightRecorder>> recorders;
+  for (std::uint64_t i = 0; i < kFlightSlots + 2; ++i)
+    recorders.push_back(std::make_unique<FlightRecorder>(FlightRecorder::Who{5000 + i, 0, 1, 0}));
+  for (std::uint64_t i = 0; i < kFlightSlots + 2; ++i) EXPECT_TRUE(logOf(5000 + i)) << i;
+  EXPECT_GE(areas().size(), 2u);
+}
+
+// What lies in other processes' memory may be anything.
+TEST(FlightReader, BelievesNothing) {
+  FlightRecorder recorder({0x55, 0, 2, 0});
+  Flight flight;
+  for (std::uint64_t i = 0; i < 20; ++i) {
+    flight.begin(recorder);
+    flight.add(allReduce(i), packWay(kWay));
+  }
+  flight.wait(1, FlightWait::kCheck);
+  const std::vector<std::byte> good = areas().front();
+  EXPECT_THROW(readFlightArea({}), Error);
+  EXPECT_THROW(readFlightArea(std::vector<std::byte>(4096)), Error);
+  auto other = good;
+  other[offsetof(FlightArea, version)] = std::byte{99};
+  EXPECT_THROW(readFlightArea(other), Error);
+  // Cut off anywhere, it is read as far as it goes.
+  for (const std::size_t length : {sizeof(FlightArea) / 2, std::size_t{1000}, std::size_t{200}})
+    EXPECT_NO_THROW(readFlightArea(std::span(good).first(length)));
+  // Changed anywhere: words of all ones and of noise.
+  std::uint64_t seed = 1;
+  for (int round = 0; round < 300; ++round) {
+    auto bad = good;
+    for (int i = 0; i < 400; ++i) {
+      seed = seed * 6364136223846793005u + 1442695040888963407u;
+      const std::size_t at = 64 + (seed >> 33) % ((round % 2 == 0 ? 3 : 1) * sizeof(FlightSlot)) / 8 * 8;
+      const std::uint64_t word = i % 2 == 0 ? ~std::uint64_t{0} : seed;
+      std::memcpy(bad.data() + at, &word, sizeof word);
+    }
+    for (const FlightLog& log : readFlightArea(bad).communicators) {
+      EXPECT_LT(log.rank, log.ranks);
+      EXPECT_LT(log.waitsFor, log.ranks);
+      FlightLine line;
+      for (const FlightEntry& entry : log.entries)
+        describe(line, entry, FlightClock({}, FlightMoment::now()));
+    }
+  }
+}
+
+// Through nccl.h: the recorder sees the calls of a real communicator.
+TEST(FlightRecorder, RecordsEveryCall) {
+  const Variables variables{};
+  expectAllJoined(runRanks(2, [](int rank, ncclComm_t comm) {
+    std::vector<float> data(10, 1);
+    for (int i = 0; i < 3; ++i)
+      ASSERT_EQ(ncclBroadcast(data.data(), data.data(), 10, ncclFloat, 1, comm, nullptr), ncclSuccess);
+    ASSERT_EQ(cudaStreamSynchronize(nullptr), cudaSuccess);
+    const auto isRecorded = [rank] {
+      for (const auto& bytes : areas())
+        for (const FlightLog& log : readFlightArea(bytes).communicators) {
+          if (log.rank != rank || log.ranks != 2 || log.entries.size() != 3) continue;
+          const FlightEntry& last = log.entries[2];
+          return last.state == FlightState::kDone && last.call.peer == 1 &&
+                 last.call.function == Function::kBroadcast && last.way.has_value();
+        }
+      return false;
+    };
+    // The list of descriptors changes under the reader while the other rank opens and closes some.
+    bool found = false;
+    for (int attempt = 0; attempt < 500 && !found; ++attempt) {
+      found = isRecorded();
+      if (!found) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+    EXPECT_TRUE(found);
+  }));
+}
+
+}  // namespace
+}  // namespace xylem

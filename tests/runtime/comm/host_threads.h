@@ -1,0 +1,50 @@
+#pragma once
+// Ranks as threads that take themselves for ranks of several hosts.
+//
+//   const auto results = runOnHosts(2, 3, [](int rank, ncclComm_t comm) { ... });   // ranks 0-2, ranks 3-5
+//
+// Whoever ends a communicator itself leaves null in its place.
+
+#include <barrier>
+#include <mutex>
+
+#include "runtime/comm/rank_threads.h"
+
+namespace xylem::testing {
+
+inline std::vector<RankResult> runOnHosts(int hosts, int perHost,
+                                          const std::function<void(int rank, ncclComm_t&)>& work) {
+  static std::mutex environment;
+  ncclUniqueId id;
+  EXPECT_EQ(ncclGetUniqueId(&id), ncclSuccess) << ncclGetLastError(nullptr);
+  std::vector<RankResult> results(static_cast<std::size_t>(hosts * perHost));
+  std::barrier called(hosts * perHost);
+  std::vector<std::thread> threads;
+  for (int rank = 0; rank < hosts * perHost; ++rank)
+    threads.emplace_back([&, rank] {
+      RankResult& result = results[static_cast<std::size_t>(rank)];
+      ncclComm_t comm = nullptr;
+      ncclGroupStart();
+      {
+        // Variables are read by the call, which within a group does not wait.
+        const std::lock_guard lock(environment);
+        cudaSetDevice(rank);
+        setenv("NCCL_HOSTID", ("host-" + std::to_string(rank / perHost)).c_str(), 1);
+        result.init = ncclCommInitRank(&comm, hosts * perHost, id, rank);
+        unsetenv("NCCL_HOSTID");
+      }
+      // What goes on in the background reads variables, too.
+      called.arrive_and_wait();
+      if (const ncclResult_t end = ncclGroupEnd(); result.init == ncclSuccess) result.init = end;
+      result.text = ncclGetLastError(nullptr);
+      if (result.init != ncclSuccess) return;
+      work(rank, comm);
+      if (comm != nullptr) {
+        EXPECT_EQ(ncclCommDestroy(comm), ncclSuccess);
+      }
+    });
+  for (std::thread& thread : threads) thread.join();
+  return results;
+}
+
+}  // namespace xylem::testing

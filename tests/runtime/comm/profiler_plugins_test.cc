@@ -1,0 +1,250 @@
+// What profiler plugins of every version are told about a communicator's calls.
+
+#include <gmock/gmock.h>
+
+#include <barrier>
+#include <map>
+#include <sstream>
+#include <thread>
+
+#include "runtime/comm/checked_rank.h"
+#include "runtime/comm/host_threads.h"
+#include "runtime/comm/rank_threads.h"
+#include "core/deadline.h"
+#include "core/shared_library.h"
+
+namespace xylem {
+namespace {
+
+using namespace testing;
+using ::testing::HasSubstr;
+
+std::string profilerFile(int version) {
+  return std::string(XYLEM_TEST_PLUGINS) + "/libnccl-profiler-test" + std::to_string(version) + ".so";
+}
+
+struct State {
+  int state = 0;
+  std::size_t bytes = 0;
+  int steps = 0;
+};
+struct ProfilerTold {
+  std::string line;  // without numbers of events
+  std::string parent;
+  std::vector<State> states;
+  bool stopped = false;
+};
+
+// By the number of the event. Fails for a stop without a start, or a second one.
+std::map<int, ProfilerTold> eventsIn(const std::string& lines) {
+  std::map<int, ProfilerTold> events;
+  std::istringstream in(lines);
+  for (std::string line; std::getline(in, line);) {
+    std::istringstream words(line);
+    std::string word, of, parent;
+    int event = 0;
+    words >> word >> event;
+    if (word == "start") {
+      words >> of >> parent;
+      std::getline(words >> std::ws, events[event].line);
+      events[event].parent = parent;
+      continue;
+    }
+    EXPECT_TRUE(events.count(event) == 1 && !events[event].stopped) << line;
+    if (word == "state") {
+      State& state = events[event].states.emplace_back();
+      words >> state.state >> state.bytes >> state.steps;
+    } else {
+      EXPECT_EQ(word, "stop") << line;
+      events[event].stopped = true;
+    }
+  }
+  return events;
+}
+
+class ProfilerOf : public ::testing::TestWithParam<int> {
+ protected:
+  std::string lines() const { return library_.function<const char*()>("testProfilerLines")(); }
+  int living() const { return library_.function<int()>("testProfilersLiving")(); }
+  // So the plugin calls things: by number in version 1.
+  static std::string word(const std::string& name, int number) {
+    return GetParam() == 1 ? std::to_string(number) : name;
+  }
+  void SetUp() override { lines(); }
+
+ private:
+  SharedLibrary library_{profilerFile(GetParam())};
+};
+
+void calls(int rank, ncclComm_t comm) {
+  std::vector<float> data(1000), other(1000);
+  ASSERT_EQ(ncclAllReduce(data.data(), other.data(), 1000, ncclFloat32, ncclSum, comm, nullptr), ncclSuccess);
+  ASSERT_EQ(ncclGroupStart(), ncclSuccess);
+  ASSERT_EQ(ncclSend(data.data(), 500, ncclFloat32, 1 - rank, comm, nullptr), ncclSuccess);
+  ASSERT_EQ(ncclRecv(other.data(), 500, ncclFloat32, 1 - rank, comm, nullptr), ncclSuccess);
+  ASSERT_EQ(ncclGroupEnd(), ncclSuccess);
+  ASSERT_EQ(ncclBroadcast(data.data(), other.data(), 10, ncclFloat32, 1, comm, nullptr), ncclSuccess);
+  ASSERT_EQ(cudaStreamSynchronize(nullptr), cudaSuccess) << ncclGetLastError(comm);
+}
+
+TEST_P(ProfilerOf, GetsEveryCallBelowItsGroupAndEveryStartHasAStop) {
+  for (const char* direct : {"0", "1"}) {
+    const Variables variables{{"NCCL_PROFILER_PLUGIN", profilerFile(GetParam())}, {"XYLEM_DIRECT", direct}};
+    expectAllJoined(runRanks(2, [&](int rank, ncclComm_t comm) {
+      EXPECT_GE(living(), 1);
+      calls(rank, comm);
+    }));
+    EXPECT_EQ(living(), 0);
+    const std::map<int, ProfilerTold> events = eventsIn(lines());
+    std::map<std::string, int> seen;
+    for (const auto& [event, told] : events) {
+      EXPECT_TRUE(told.stopped) << told.line;
+      ++seen[told.line];
+      if (told.line.ends_with("group")) {
+        EXPECT_EQ(told.parent, "0");
+        continue;
+      }
+      const auto parent = events.find(std::atoi(told.parent.c_str()));
+      ASSERT_NE(parent, events.end()) << told.line;
+      EXPECT_EQ(parent->second.line, told.line.substr(0, 6) + " group");
+    }
+    std::map<std::string, int> expected;
+    for (const std::string rank : {"rank 0 ", "rank 1 "}) {
+      const std::string peer = rank == "rank 0 " ? "1" : "0";
+      expected[rank + "group"] = 3;
+      expected[rank + "coll " + word("AllReduce", 4) + " 1000 " + word("float", 7) + " seq 0"] = 1;
+      expected[rank + "coll " + word("Broadcast", 0) + " 10 " + word("float", 7) + " seq 1"] = 1;
+      expected[rank + "p2p " + word("Send", 6) + " 500 " + word("float", 7) + " peer " + peer] = 1;
+      expected[rank + "p2p " + word("Recv", 7) + " 500 " + word("float", 7) + " peer " + peer] = 1;
+    }
+    EXPECT_EQ(seen, expected);
+  }
+}
+
+TEST_P(ProfilerOf, GetsOnlyTheKindsThatItWants) {
+  const Variables variables{{"NCCL_PROFILER_PLUGIN", profilerFile(GetParam())}, {"TEST_PROFILER_MASK", "4"}};
+  expectAllJoined(runRanks(2, [](int rank, ncclComm_t comm) { calls(rank, comm); }));
+  std::map<std::string, int> kinds;
+  for (const auto& [event, told] : eventsIn(lines())) {
+    EXPECT_TRUE(told.stopped);
+    ++kinds[told.line.substr(7, 3)];
+  }
+  // Ancestors come along.
+  EXPECT_EQ(kinds["p2p"], 4);
+  EXPECT_GT(kinds["gro"], 0);
+  EXPECT_EQ(kinds.count("col"), 0u);
+}
+
+TEST_P(ProfilerOf, OneThatDoesNotStartIsLeftOut) {
+  const Variables variables{{"NCCL_PROFILER_PLUGIN", profilerFile(GetParam())}, {"TEST_PROFILER_INIT", "2"}};
+  expectAllJoined(runRanks(2, [](int rank, ncclComm_t comm) { calls(rank, comm); }));
+  EXPECT_EQ(lines(), "");
+}
+
+// What a ProxyOp event says of itself: `rank 0 op peer 1 channel 0 steps 2 sends`.
+struct Part {
+  int rank = 0, peer = 0, channel = 0, steps = 0;
+  bool sends = false;
+
+  explicit Part(const std::string& line) {
+    std::istringstream words(line);
+    std::string word, way;
+    words >> word >> rank >> word >> word >> peer >> word >> channel >> word >> steps >> way;
+    sends = way == "sends";
+  }
+};
+
+void callsOfHosts(int rank, ncclComm_t comm) {
+  const std::size_t count = 300000;
+  std::vector<float> data(count), other(count);
+  cudaStream_t stream = nullptr;
+  ASSERT_EQ(cudaStreamCreate(&stream), cudaSuccess);
+  for (const std::size_t n : {count, std::size_t{10}})
+    ASSERT_EQ(ncclAllReduce(data.data(), other.data(), n, ncclFloat32, ncclSum, comm, stream), ncclSuccess);
+  ASSERT_EQ(ncclGroupStart(), ncclSuccess);
+  ASSERT_EQ(ncclSend(data.data(), count, ncclFloat32, 3 - rank, comm, stream), ncclSuccess);
+  ASSERT_EQ(ncclRecv(other.data(), count, ncclFloat32, 3 - rank, comm, stream), ncclSuccess);
+  ASSERT_EQ(ncclGroupEnd(), ncclSuccess);
+  ASSERT_EQ(cudaStreamSynchronize(stream), cudaSuccess) << ncclGetLastError(comm);
+  ASSERT_EQ(cudaStreamDestroy(stream), cudaSuccess);
+}
+
+TEST_P(ProfilerOf, SeesEachStepThatGoesOverTheNetwork) {
+  const Variables variables{{"NCCL_PROFILER_PLUGIN", profilerFile(GetParam())}, {"TEST_PROFILER_MASK", "24"}};
+  expectAllJoined(runOnHosts(2, 2, [](int rank, ncclComm_t comm) { callsOfHosts(rank, comm); }));
+  const std::map<int, ProfilerTold> events = eventsIn(lines());
+  std::map<int, int> stepsOf;                 // by the number of the ProxyOp
+  std::map<int, std::size_t> sent, received;  // of the Send and Recv, by rank
+  for (const auto& [event, told] : events) {
+    EXPECT_TRUE(told.stopped) << event << " " << told.line;
+    if (told.line.find(" step ") == std::string::npos) continue;
+    const int op = std::atoi(told.parent.c_str());
+    ASSERT_TRUE(events.count(op) == 1) << told.line;
+    EXPECT_TRUE(told.line.ends_with(" step " + std::to_string(stepsOf[op]++))) << told.line;
+    std::vector<int> states;
+    for (const State& state : told.states) states.push_back(state.state);
+    const bool sends = Part(events.at(op).line).sends;
+    EXPECT_EQ(states, sends ? (std::vector<int>{8, 9}) : (std::vector<int>{10, 12}));
+  }
+  for (const auto& [event, told] : events) {
+    if (told.line.find(" op ") == std::string::npos) continue;
+    const Part part(told.line);
+    EXPECT_NE(part.rank / 2, part.peer / 2) << told.line;
+    EXPECT_EQ(stepsOf[event], part.steps) << told.line;
+    ASSERT_FALSE(told.states.empty());
+    EXPECT_EQ(told.states.back().state, part.sends ? 3 : 7);
+    EXPECT_EQ(told.states.back().steps, part.steps);
+    const ProfilerTold& call = events.at(std::atoi(told.parent.c_str()));
+    if (call.line.find(" p2p ") != std::string::npos)
+      (part.sends ? sent : received)[part.rank] += told.states.back().bytes;
+    else
+      EXPECT_THAT(call.line, HasSubstr(" coll " + word("AllReduce", 4)));
+  }
+  for (int rank = 0; rank < 4; ++rank) {
+    EXPECT_EQ(sent[rank], 1200000u);
+    EXPECT_EQ(received[rank], 1200000u);
+  }
+}
+
+TEST_P(ProfilerOf, HearsOfTheProgressThread) {
+  const Variables variables{{"NCCL_PROFILER_PLUGIN", profilerFile(GetParam())}, {"TEST_PROFILER_MASK", "32"}};
+  std::barrier heard(2);
+  std::string all;
+  expectAllJoined(runOnHosts(2, 1, [&](int rank, ncclComm_t comm) {
+    // New queues wake it, and without anything to do it goes to sleep again.
+    float out = 1, in = 0;
+    EXPECT_EQ(ncclGroupStart(), ncclSuccess);
+    EXPECT_EQ(ncclSend(&out, 1, ncclFloat32, 1 - rank, comm, nullptr), ncclSuccess);
+    EXPECT_EQ(ncclRecv(&in, 1, ncclFloat32, 1 - rank, comm, nullptr), ncclSuccess);
+    EXPECT_EQ(ncclGroupEnd(), ncclSuccess);
+    EXPECT_EQ(cudaStreamSynchronize(nullptr), cudaSuccess) << ncclGetLastError(comm);
+    const auto heardOf = [&](const char* whom) { return all.find(whom) != std::string::npos; };
+    const Deadline deadline = Deadline::after(std::chrono::seconds(30));
+    while (rank == 0 && !deadline.passed() && !(heardOf("rank 0 control") && heardOf("rank 1 control"))) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      all += lines();
+    }
+    heard.arrive_and_wait();
+  }));
+  all += lines();
+  std::map<std::string, std::vector<int>> statesOf;
+  for (const auto& [event, told] : eventsIn(all)) {
+    EXPECT_TRUE(told.line.ends_with(" control")) << told.line;
+    EXPECT_TRUE(told.stopped);
+    ASSERT_EQ(told.states.size(), 1u);
+    statesOf[told.line].push_back(told.states[0].state);
+  }
+  EXPECT_EQ(statesOf.size(), 2u);
+  for (const auto& [rank, states] : statesOf)
+    for (std::size_t i = 0; i + 1 < states.size(); ++i) {
+      EXPECT_TRUE(states[i] >= 13 && states[i] <= 16) << states[i];
+      // Asleep, it does nothing but wake up.
+      EXPECT_EQ(states[i] == 15, states[i + 1] == 16) << rank;
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(Versions, ProfilerOf, ::testing::Values(1, 2),
+                         [](const auto& version) { return "v" + std::to_string(version.param); });
+
+}  // namespace
+}  // namespace xylem

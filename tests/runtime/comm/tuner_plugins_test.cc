@@ -1,0 +1,122 @@
+// What tuner plugins of every version make of the choice of algorithm, protocol and channels.
+
+#include <gmock/gmock.h>
+
+#include "runtime/comm/checked_rank.h"
+#include "runtime/comm/issue/choices.h"
+#include "runtime/comm/rank_threads.h"
+#include "planner/plan/planner.h"
+#include "runtime/plugins/tuner.h"
+#include "planner/topology/detect.h"
+
+namespace xylem {
+namespace {
+
+using namespace testing;
+using ::testing::HasSubstr;
+
+std::string tunerFile(int version) {
+  return std::string(XYLEM_TEST_PLUGINS) + "/libnccl-tuner-test" + std::to_string(version) + ".so";
+}
+
+int living(int version) {
+  const SharedLibrary library(tunerFile(version));
+  auto* count = library.function<int()>("testTunersLiving");
+  return count == nullptr ? -1 : count();
+}
+
+// Four host devices of one host.
+const Plan& fourRanks() {
+  static const Plan plan = [] {
+    PlanRequest request = identicalHosts(detectTopology({.hostDevices = 4}));
+    request.rules = Rules::kXylem;
+    return planJob(request, Settings());
+  }();
+  return plan;
+}
+
+class TunerOf : public ::testing::TestWithParam<int> {
+ protected:
+  static std::shared_ptr<const Tuner> load() {
+    return findTuner(Settings::fromPairs({{"NCCL_TUNER_PLUGIN", tunerFile(GetParam())}}), {4, 1},
+                     std::make_shared<const Logger>(Settings()));
+  }
+  static ChosenWay choose(std::size_t count) {
+    Choices choices(fourRanks().tuning.front(), 4, load());
+    CommOperation operation;
+    operation.count = count;
+    return choices.of(operation);
+  }
+};
+
+TEST_P(TunerOf, WithoutAnOpinionTheModelDecides) {
+  const Variables variables{};
+  Choices untuned(fourRanks().tuning.front(), 4);
+  for (const std::size_t count : {1u, 10'000u, 10'000'000u}) {
+    CommOperation operation;
+    operation.count = count;
+    const ChosenWay &expected = untuned.of(operation), way = choose(count);
+    EXPECT_EQ(way.algorithm, expected.algorithm);
+    EXPECT_EQ(way.protocol, expected.protocol);
+    EXPECT_EQ(way.channels, expected.channels);
+  }
+  EXPECT_EQ(living(GetParam()), 0);
+}
+
+TEST_P(TunerOf, WhatItPrefersIsTaken) {
+  for (const Algorithm algorithm : {Algorithm::kTree, Algorithm::kRing})
+    for (const Protocol protocol : kAllProtocols) {
+      if (!fourRanks().tuning.front().usable(Collective::kAllReduce, algorithm, protocol)) continue;
+      const Variables variables{{"TEST_TUNER_ALGORITHM", std::to_string(static_cast<int>(algorithm))},
+                                {"TEST_TUNER_PROTOCOL", std::to_string(static_cast<int>(protocol))},
+                                {"TEST_TUNER_CHANNELS", "3"}};
+      const ChosenWay way = choose(1000);
+      EXPECT_EQ(way.algorithm, algorithm);
+      EXPECT_EQ(way.protocol, protocol);
+      EXPECT_EQ(way.channels, 3);
+    }
+}
+
+TEST_P(TunerOf, WhatCannotRunIsNotTakenAndMoreChannelsThanThereAreNeither) {
+  const Variables variables{
+      {"TEST_TUNER_ALGORITHM", "4"}, {"TEST_TUNER_PROTOCOL", "2"}, {"TEST_TUNER_CHANNELS", "1000"}};
+  const ChosenWay way = choose(1000);
+  EXPECT_NE(way.algorithm, Algorithm::kNvls);
+  EXPECT_EQ(way.channels, 4);
+}
+
+TEST_P(TunerOf, AFailureLeavesTheChoiceToTheModel) {
+  Choices untuned(fourRanks().tuning.front(), 4);
+  CommOperation operation;
+  operation.count = 1000;
+  const ChosenWay expected = untuned.of(operation);
+  const Variables variables{{"TEST_TUNER_RESULT", "5"}, {"TEST_TUNER_CHANNELS", "3"}};
+  EXPECT_EQ(choose(1000).algorithm, expected.algorithm);
+  EXPECT_EQ(choose(1000).channels, expected.channels);
+}
+
+TEST_P(TunerOf, WhatCannotStartFailsTheCommunicator) {
+  const Variables variables{{"TEST_TUNER_INIT", "2"}, {"NCCL_TUNER_PLUGIN", tunerFile(GetParam())}};
+  for (const RankResult& result : runRanks(2, [](int, ncclComm_t) {})) {
+    EXPECT_NE(result.init, ncclSuccess);
+    EXPECT_THAT(result.text, HasSubstr("could not start: system error (2)"));
+  }
+}
+
+TEST_P(TunerOf, ACommunicatorComputesItsWay) {
+  const Variables variables{{"TEST_TUNER_ALGORITHM", "0"},
+                            {"TEST_TUNER_PROTOCOL", "2"},
+                            {"NCCL_TUNER_PLUGIN", tunerFile(GetParam())}};
+  expectAllJoined(runRanks(3, [](int rank, ncclComm_t comm) {
+    CheckedRank self(rank, 3, comm);
+    for (const std::size_t count : {1u, 1003u, 100'000u})
+      self.run({Collective::kAllReduce, DataType::kInt32, 0, count});
+  }));
+  EXPECT_EQ(living(GetParam()), 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(Versions, TunerOf, ::testing::Values(2, 3, 4),
+                         [](const auto& version) { return "v" + std::to_string(version.param); });
+
+}  // namespace
+}  // namespace xylem

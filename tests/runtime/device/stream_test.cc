@@ -1,0 +1,293 @@
+#include "runtime/device/stream.h"
+
+#include <gmock/gmock.h>
+
+#include <atomic>
+#include <functional>
+#include <thread>
+#include <vector>
+
+#include "runtime/device/host_device.h"
+#include "runtime/device/scheduler.h"
+
+namespace xylem {
+namespace {
+
+using ::testing::ElementsAre;
+
+// A task made of a function, counting what happens to it.
+class TestTask final : public Task {
+ public:
+  explicit TestTask(std::function<Progress()> work) : work_(std::move(work)) {}
+  Progress step() override { return work_(); }
+  void checkStall() override {
+    ++stalls;
+    if (giveUp) throw Error(ResultCode::kRemoteError, "gave up");
+  }
+  void finish(const Error* error) noexcept override {
+    failed = error != nullptr;
+    finished.store(true, std::memory_order_release);
+  }
+
+  std::atomic<bool> finished{false};
+  bool failed = false;
+  bool giveUp = false;
+  std::atomic<int> stalls{0};
+
+ private:
+  std::function<Progress()> work_;
+};
+
+TEST(Stream, RunsTasksInOrderAndOnlyOnce) {
+  Stream stream(0);
+  std::vector<int> order;
+  TestTask first([&] { return order.push_back(1), Progress::kDone; });
+  TestTask second([&] { return order.push_back(2), Progress::kDone; });
+  TestTask third([&] { return order.push_back(3), Progress::kDone; });
+  stream.enqueue(first);
+  stream.enqueue(second);
+  EXPECT_TRUE(stream.pending());
+  ASSERT_TRUE(stream.tryClaim());
+  EXPECT_FALSE(stream.tryClaim()) << "one thread at a time";
+  EXPECT_EQ(stream.run(), Progress::kDone);
+  stream.enqueue(third);
+  EXPECT_EQ(stream.run(), Progress::kDone);
+  stream.release();
+  EXPECT_THAT(order, ElementsAre(1, 2, 3));
+  EXPECT_FALSE(stream.pending());
+  EXPECT_TRUE(first.finished && second.finished && third.finished);
+}
+
+TEST(Stream, ATaskThatWouldBlockHoldsUpThoseBehindItAndIsTriedAgain) {
+  Stream stream(0);
+  bool open = false;
+  bool behind = false;
+  TestTask gate([&] { return open ? Progress::kDone : Progress::kWouldBlock; });
+  TestTask after([&] { return behind = true, Progress::kDone; });
+  stream.enqueue(gate);
+  stream.enqueue(after);
+  ASSERT_TRUE(stream.tryClaim());
+  EXPECT_EQ(stream.run(), Progress::kWouldBlock);
+  EXPECT_FALSE(behind);
+  open = true;
+  EXPECT_EQ(stream.run(), Progress::kDone);
+  EXPECT_TRUE(behind);
+  stream.release();
+}
+
+TEST(Stream, AFailingTaskEndsAloneAndItsErrorIsKept) {
+  Stream stream(0);
+  TestTask bad([]() -> Progress { throw Error(ResultCode::kRemoteError, "rank 3 is gone"); });
+  TestTask worse([]() -> Progress { throw std::runtime_error("oops"); });
+  TestTask good([] { return Progress::kDone; });
+  for (TestTask* task : {&bad, &worse, &good}) stream.enqueue(*task);
+  ASSERT_TRUE(stream.tryClaim());
+  EXPECT_EQ(stream.run(), Progress::kDone);
+  stream.release();
+  EXPECT_TRUE(bad.failed && worse.failed);
+  EXPECT_FALSE(good.failed);
+  const auto error = stream.takeError();
+  ASSERT_TRUE(error);
+  EXPECT_STREQ(error->what(), "rank 3 is gone");
+  EXPECT_FALSE(stream.takeError());
+}
+
+TEST(Scheduler, WhoeverWaitsRunsTheTasks) {
+  OwnedStream stream(0);
+  std::thread::id ranOn;
+  stream.get().attend();  // keeps the worker away
+  TestTask task([&] { return ranOn = std::this_thread::get_id(), Progress::kDone; });
+  Scheduler::instance().enqueue(stream.get(), task);
+  Scheduler::instance().wait(stream.get());
+  stream.get().leave();
+  EXPECT_EQ(ranOn, std::this_thread::get_id());
+}
+
+TEST(Scheduler, AWorkerRunsWhatNobodyWaitsFor) {
+  OwnedStream stream(0);
+  for (int round = 0; round < 3; ++round) {
+    TestTask task([] { return Progress::kDone; });
+    Scheduler::instance().enqueue(stream.get(), task);
+    while (!task.finished.load(std::memory_order_acquire)) std::this_thread::yield();
+  }
+}
+
+TEST(Scheduler, OneThreadDrivesStreamsThatWaitForEachOther) {
+  OwnedStream a(0), b(1);
+  std::atomic<int> turn{0};
+  const auto pingPong = [&turn](int mine, int rounds) {
+    return [&turn, mine, rounds, left = rounds]() mutable {
+      while (left > 0) {
+        if (turn.load() % 2 != mine) return Progress::kWouldBlock;
+        ++turn;
+        --left;
+      }
+      return Progress::kDone;
+    };
+  };
+  TestTask ping(pingPong(0, 1000)), pong(pingPong(1, 1000));
+  Scheduler::instance().enqueue(a.get(), ping);
+  Scheduler::instance().enqueue(b.get(), pong);
+  Scheduler::instance().wait(a.get());
+  Scheduler::instance().wait(b.get());
+  EXPECT_EQ(turn.load(), 2000);
+}
+
+TEST(Scheduler, AWaitingThreadAsksAStalledTaskWhetherItStillMakesSense) {
+  OwnedStream stream(0);
+  TestTask hopeless([] { return Progress::kWouldBlock; });
+  hopeless.giveUp = true;
+  Scheduler::instance().enqueue(stream.get(), hopeless);
+  Scheduler::instance().wait(stream.get());
+  EXPECT_GE(hopeless.stalls.load(), 1);
+  ASSERT_TRUE(stream.get().takeError());
+}
+
+TEST(Scheduler, AWorkerAsksAStalledTaskToo) {
+  OwnedStream stream(0);
+  TestTask hopeless([] { return Progress::kWouldBlock; });
+  hopeless.giveUp = true;
+  Scheduler::instance().enqueue(stream.get(), hopeless);
+  while (!hopeless.finished.load(std::memory_order_acquire)) std::this_thread::yield();
+  EXPECT_TRUE(hopeless.failed);
+}
+
+// Whoever helps in passing, or waits only for what was enqueued before, leaves the rest to the worker.
+TEST(Scheduler, AWorkerTakesOverWhatOthersLeave) {
+  for (const bool attended : {false, true}) {
+    OwnedStream stream(0);
+    Stream& queue = stream.get();
+    if (attended)
+      queue.attend();
+    else
+      ASSERT_TRUE(queue.tryClaim());
+    TestTask task([] { return Progress::kDone; });
+    Scheduler::instance().enqueue(queue, task);
+    // An idle worker sleeps for good by then.
+    std::this_thread::sleep_for(std::chrono::milliseconds(500));
+    EXPECT_FALSE(task.finished);
+    if (attended)
+      queue.leave();
+    else
+      queue.release();
+    const auto patience = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    while (!task.finished && std::chrono::steady_clock::now() < patience)
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    EXPECT_TRUE(task.finished) << (attended ? "attended" : "claimed");
+  }
+}
+
+// Workers of other devices look at streams that stand between the two.
+TEST(Scheduler, AWorkerTakesTurnsWithTheStreamsOfItsDevice) {
+  Scheduler scheduler;
+  constexpr int kOthers = 6;
+  std::vector<std::unique_ptr<Stream>> streams;
+  for (const int device : {0, 1, 2, 3, 4, 5, 6, 0})
+    scheduler.attach(*streams.emplace_back(std::make_unique<Stream>(device)));
+  std::atomic<bool> over{false}, secondIsThere{false};
+  std::atomic<int> looks{0};
+  const auto block = [&] { return over ? Progress::kDone : Progress::kWouldBlock; };
+  std::vector<std::unique_ptr<TestTask>> others;
+  for (std::size_t i = 1; i <= kOthers; ++i)
+    scheduler.enqueue(*streams[i], *others.emplace_back(std::make_unique<TestTask>(block)));
+  TestTask first([&] { return looks += secondIsThere ? 1 : 0, block(); });
+  scheduler.enqueue(*streams.back(), first);
+  // By then all of them look now and then only.
+  while (first.stalls < 5) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  TestTask second([&] { return over = true, Progress::kDone; });
+  scheduler.enqueue(*streams.front(), second);
+  secondIsThere = true;
+  while (!over) std::this_thread::yield();  // without helping
+  for (const auto& stream : streams) scheduler.detach(*stream);
+  EXPECT_LE(looks, 2);
+}
+
+TEST(Scheduler, ManyThreadsMayEnqueueAndWait) {
+  constexpr int kThreads = 4, kTasks = 300;
+  OwnedStream stream(0);
+  int count = 0;  // only touched by tasks, which never overlap
+  std::vector<std::thread> threads;
+  for (int t = 0; t < kThreads; ++t)
+    threads.emplace_back([&] {
+      std::vector<std::unique_ptr<TestTask>> tasks;
+      for (int i = 0; i < kTasks; ++i) {
+        tasks.push_back(std::make_unique<TestTask>([&] { return ++count, Progress::kDone; }));
+        Scheduler::instance().enqueue(stream.get(), *tasks.back());
+        if (i % 16 == 0) Scheduler::instance().wait(stream.get());
+      }
+      Scheduler::instance().wait(stream.get());
+      for (const auto& task : tasks) EXPECT_TRUE(task->finished);
+    });
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(count, kThreads * kTasks);
+}
+
+TEST(Scheduler, WaitingForADeviceWaitsForAllItsStreams) {
+  OwnedStream a(0), b(0);
+  int done = 0;
+  TestTask one([&] { return ++done, Progress::kDone; });
+  Scheduler::instance().enqueue(a.get(), one);
+  EXPECT_FALSE(Scheduler::instance().waitDevice(0));
+  TestTask two([]() -> Progress { throw Error(ResultCode::kRemoteError, "late"); });
+  Scheduler::instance().enqueue(b.get(), two);
+  const auto error = Scheduler::instance().waitDevice(0);
+  ASSERT_TRUE(error);
+  EXPECT_STREQ(error->what(), "late");
+  EXPECT_EQ(done, 1);
+}
+
+TEST(WaitPolicy, SpinsOnlyWhereEachRankHasACore) {
+  EXPECT_GT(chooseWaitPolicy(false).spins, 0);
+  EXPECT_EQ(chooseWaitPolicy(true).spins, 0);
+  EXPECT_GT(chooseWaitPolicy(true).yields, 0);
+}
+
+TEST(Backoff, CallsForALookOnceItHasWaitedForAWhile) {
+  Backoff backoff(WaitPolicy{1, 1, std::chrono::microseconds(200), std::chrono::microseconds(400)});
+  EXPECT_FALSE(backoff.takeStall());
+  int pauses = 0;
+  bool stalled = false;
+  while (!stalled && ++pauses < 10000) {
+    backoff.pause();
+    stalled = backoff.takeStall();
+  }
+  EXPECT_TRUE(stalled);
+  EXPECT_FALSE(backoff.takeStall()) << "once per interval";
+}
+
+TEST(HostDevice, CountComesFromTheSettingOrTheCores) {
+  Settings settings;
+  EXPECT_GE(hostDeviceCount(settings), 1);
+  settings.set(spec(Setting::kHostDevices), "7", "test");
+  EXPECT_EQ(hostDeviceCount(settings), 7);
+}
+
+TEST(HostDevice, ProcessesOfThisHostHaveOneEach) {
+  setenv("SLURM_STEP_TASKS_PER_NODE", "1,2000(x2)", 1);
+  setenv("SLURM_NODEID", "2", 1);
+  EXPECT_EQ(hostDeviceCount(Settings()), 2000);
+  setenv("LOCAL_WORLD_SIZE", "1000", 1);
+  EXPECT_EQ(hostDeviceCount(Settings()), 1000) << "torchrun in a step of Slurm's";
+  for (const char* name : {"SLURM_STEP_TASKS_PER_NODE", "SLURM_NODEID", "LOCAL_WORLD_SIZE"}) unsetenv(name);
+}
+
+TEST(HostDevice, TheCurrentDeviceBelongsToTheThread) {
+  setCurrentDevice(1);
+  int other = -1;
+  std::thread([&] { other = currentDevice(); }).join();
+  EXPECT_EQ(other, 0);
+  EXPECT_EQ(currentDevice(), 1);
+  setCurrentDevice(0);
+}
+
+TEST(HostDevice, MemoryIsAligned) {
+  EXPECT_EQ(allocateMemory(0), nullptr);
+  for (const std::size_t bytes : {1, 300, 5 << 20}) {
+    void* memory = allocateMemory(bytes);
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(memory) % 256, 0u);
+    releaseMemory(memory);
+  }
+}
+
+}  // namespace
+}  // namespace xylem

@@ -1,0 +1,156 @@
+// Reductions through the network that a net plugin's library has beside it, of every version; and what keeps
+// it from serving.
+
+#include <gmock/gmock.h>
+
+#include <atomic>
+#include <numeric>
+#include <thread>
+
+#include "core/settings.h"
+#include "runtime/plugins/plugin_coll_network.h"
+#include "runtime/plugins/test_net.h"
+
+namespace xylem {
+namespace {
+
+using ::testing::HasSubstr;
+
+// A logger that keeps nothing.
+std::shared_ptr<const Logger> quiet() {
+  static const auto log = std::make_shared<const Logger>(Settings());
+  return log;
+}
+
+std::shared_ptr<const NetPlugin> netOf(int version) {
+  return std::make_shared<const NetPlugin>(testNetLibrary(version, *quiet()), quiet());
+}
+
+std::unique_ptr<PluginCollNetwork> networkOf(int version) {
+  const auto net = netOf(version);
+  const auto coll = net->collective(quiet());
+  EXPECT_TRUE(coll);
+  return coll ? std::make_unique<PluginCollNetwork>(net, coll) : nullptr;
+}
+
+// Each member in a thread of its own, as connecting waits.
+void withMembers(CollNetwork& network, int members, const std::function<void(int, CollLink&)>& work) {
+  std::vector<std::unique_ptr<CollListener>> listeners;
+  std::vector<NetHandle> handles;
+  for (int i = 0; i < members; ++i) {
+    listeners.push_back(network.listen(network.deviceBeside(0)));
+    handles.push_back(listeners.back()->handle());
+  }
+  std::vector<std::thread> threads;
+  for (int self = 0; self < members; ++self)
+    threads.emplace_back([&, self] {
+      const auto link = network.connect(handles, self, *listeners[static_cast<std::size_t>(self)]);
+      work(self, *link);
+    });
+  for (std::thread& thread : threads) thread.join();
+}
+
+// Several reductions at once, each compared.
+void reduceSome(int self, int members, CollLink& link) {
+  constexpr std::size_t kCount = 5000, kAtOnce = 4;
+  std::vector<std::int32_t> in(kCount * kAtOnce), out(kCount * kAtOnce, -1);
+  std::iota(in.begin(), in.end(), self);
+  const auto bytes = [](auto& values) { return reinterpret_cast<std::byte*>(values.data()); };
+  const std::size_t size = in.size() * sizeof(std::int32_t);
+  NetMemory* inMemory = link.registerMemory(bytes(in), size, kHostPointer);
+  NetMemory* outMemory = link.registerMemory(bytes(out), size, kHostPointer);
+  std::vector<NetRequest*> requests;
+  for (std::size_t i = 0; i < kAtOnce; ++i) {
+    NetRequest* request = nullptr;
+    while (request == nullptr)
+      request = link.iallreduce(bytes(in) + i * kCount * 4, bytes(out) + i * kCount * 4, kCount,
+                                DataType::kInt32, ReduceOp::kSum, inMemory, outMemory);
+    requests.push_back(request);
+  }
+  for (NetRequest* request : requests)
+    while (!link.test(request)) std::this_thread::yield();
+  for (std::size_t i = 0; i < in.size(); ++i)
+    ASSERT_EQ(out[i], members * static_cast<std::int32_t>(i) + members * (members - 1) / 2) << i;
+  link.deregisterMemory(outMemory);
+  link.deregisterMemory(inMemory);
+}
+
+class CollPluginOf : public ::testing::TestWithParam<int> {};
+
+TEST_P(CollPluginOf, ReducesAmongThree) {
+  const auto network = networkOf(GetParam());
+  ASSERT_TRUE(network);
+  EXPECT_EQ(network->name(), testNetName(GetParam()));
+  withMembers(*network, 3, [](int self, CollLink& link) { reduceSome(self, 3, link); });
+  EXPECT_EQ(testNetLiving(GetParam()), 0);
+}
+
+TEST_P(CollPluginOf, SaysWhatItReduces) {
+  const auto network = networkOf(GetParam());
+  ASSERT_TRUE(network);
+  EXPECT_TRUE(network->reduces(DataType::kFloat64, ReduceOp::kMin));
+  EXPECT_FALSE(network->reduces(DataType::kBfloat16, ReduceOp::kSum));
+  EXPECT_FALSE(network->reduces(DataType::kFloat32, ReduceOp::kAvg));
+  EXPECT_EQ(network->properties(0).name, "test0");
+  EXPECT_EQ(network->properties(0).maxBytes, std::size_t{1} << 29);
+}
+
+INSTANTIATE_TEST_SUITE_P(Versions, CollPluginOf, ::testing::ValuesIn(kTestNetVersions),
+                         [](const auto& version) { return "v" + std::to_string(version.param); });
+
+TEST(CollPlugin, ASlowOneIsNoneTheWorse) {
+  const Faults faults{{"TEST_COLL_SLOW", "7"}, {"TEST_COLL_BUSY", "2"}};
+  const auto network = networkOf(8);
+  withMembers(*network, 2, [](int self, CollLink& link) { reduceSome(self, 2, link); });
+}
+
+// The net plugin serves all the same.
+std::string whyNot(std::initializer_list<std::pair<std::string, std::string>> set) {
+  const Faults faults(set);
+  const auto net = netOf(9);
+  EXPECT_FALSE(net->collective(quiet()));
+  try {
+    const CollPlugin refused(testNetLibrary(9, *quiet()), quiet());
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "nothing is wrong with it";
+}
+
+TEST(CollPlugin, ThatCannotServeSaysWhy) {
+  EXPECT_THAT(whyNot({{"TEST_COLL_INIT", "2"}}), HasSubstr("Test09: init failed: system error (2)"));
+  EXPECT_THAT(whyNot({{"TEST_COLL_DEVICES", "0"}}), HasSubstr("Test09 has no devices"));
+  EXPECT_THAT(whyNot({{"TEST_COLL_MAX", "0"}}), HasSubstr("0 bytes at most"));
+}
+
+TEST(CollPlugin, ALibraryWithoutOneSaysSo) {
+  const auto library = PluginLibrary::find({"NET/Plugin", "libnccl-net", XYLEM_OFFERED_NETWORK}, *quiet());
+  ASSERT_TRUE(library);
+  try {
+    const CollPlugin none(library, quiet());
+    FAIL() << "it has one";
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("has no ncclCollNetPlugin_v6 to ncclCollNetPlugin_v10"));
+  }
+}
+
+TEST(CollPlugin, AFailedCallNamesPluginAndCall) {
+  const auto network = networkOf(10);
+  const Faults faults{{"TEST_COLL_BREAK_AFTER", "1"}};
+  std::atomic<int> broken{0};
+  withMembers(*network, 2, [&](int, CollLink& link) {
+    std::vector<std::byte> data(8);
+    NetMemory* memory = link.registerMemory(data.data(), data.size(), kHostPointer);
+    try {
+      link.iallreduce(data.data(), data.data(), 2, DataType::kInt32, ReduceOp::kSum, memory, memory);
+    } catch (const LinkBroken& error) {
+      EXPECT_STREQ(error.what(), "the reducing network of plugin Test10: iallreduce: remote error (6)");
+      ++broken;
+    }
+    link.deregisterMemory(memory);
+  });
+  EXPECT_EQ(broken, 2);
+}
+
+}  // namespace
+}  // namespace xylem

@@ -1,0 +1,137 @@
+// The table of the test plugin's network that reduces: one source, compiled once per version (VERSION), over
+// socket_coll.h.
+
+#include <cstring>
+#include <vector>
+
+#include "faults.h"
+#include "runtime/plugins/coll_abi.h"
+#include "socket_coll.h"
+
+namespace {
+
+using namespace test_net;
+namespace abi = xylem::abi;
+
+constexpr int kVersion = VERSION;
+using Types = abi::CollNetTypes<kVersion>;
+
+bool ready = false;
+
+abi::Result begin(abi::LogFunction log) {
+  const auto result = static_cast<abi::Result>(fault("TEST_COLL_INIT"));
+  if (result != kSuccess) return result;
+  ready = true;
+  log(3, 0x10, __func__, __LINE__, "COLLNET/Test%d : ready", kVersion);
+  return kSuccess;
+}
+
+abi::Result devices(int* count) {
+  *count = static_cast<int>(fault("TEST_COLL_DEVICES", 1));
+  return kSuccess;
+}
+
+template <int V>
+abi::Result getProperties(int dev, abi::Properties<V>* out) {
+  static char name[] = "test0";
+  if (dev != 0) return kInternal;
+  std::memset(static_cast<void*>(out), 0x5a, sizeof *out);
+  out->name = name;
+  out->pciPath = nullptr;
+  out->guid = 0;
+  out->ptrSupport = abi::kPtrHost;
+  out->speed = 25000;
+  out->port = 1;
+  out->latency = 0;
+  out->maxComms = 1000;
+  out->maxRecvs = 1;
+  if constexpr (V >= 9) out->maxCollBytes = static_cast<std::size_t>(fault("TEST_COLL_MAX", 1 << 29));
+  return kSuccess;
+}
+
+abi::Result listenOn(int dev, void* handle, void** comm) {
+  if (!ready || dev != 0) return kInternal;
+  auto* listener = new Listener;
+  *comm = listener;
+  Handle made{};
+  made.address = listener->address;
+  std::memcpy(handle, &made, sizeof made);
+  return listener->socket < 0 ? kSystem : kSuccess;
+}
+
+abi::Result connectAll(void** handles, int members, int self, void* listener, void** comm) {
+  std::vector<Handle> all(static_cast<std::size_t>(members));
+  for (std::size_t i = 0; i < all.size(); ++i) std::memcpy(&all[i], handles[i], sizeof(Handle));
+  return collConnect(all, self, *static_cast<Listener*>(listener), reinterpret_cast<CollComm**>(comm));
+}
+
+abi::Result reduceSupport(int type, int op, int* supported) {
+  *supported = collReduces(type, op) ? 1 : 0;
+  return kSuccess;
+}
+
+abi::Result regMr(void* comm, void* data, Types::RegisteredSize size, int type, void** memory) {
+  return static_cast<CollComm*>(comm)->registerMemory(data, static_cast<std::size_t>(size), type, memory);
+}
+abi::Result regMrDmaBuf(void*, void*, std::size_t, int, std::uint64_t, int, void**) { return kInternal; }
+abi::Result deregMr(void* comm, void* memory) {
+  return static_cast<CollComm*>(comm)->deregisterMemory(memory);
+}
+
+abi::Result iallreduce(void* comm, void* send, void* receive, Types::Count count, int type, int op,
+                       void* sendMemory, void* receiveMemory, void** request) {
+  *request = nullptr;
+  const CollRequest wanted{{static_cast<std::uint64_t>(count), type, op},
+                           static_cast<std::byte*>(send),
+                           static_cast<std::byte*>(receive)};
+  return static_cast<CollComm*>(comm)->iallreduce(wanted, sendMemory, receiveMemory, request);
+}
+
+abi::Result iflush(void*, void*, int, void*, void**) { return kInternal; }
+
+abi::Result testRequest(void* request, int* done, int* size) {
+  auto& asked = *static_cast<CollRequest*>(request);
+  return asked.comm->test(asked, done, size);
+}
+
+abi::Result closeColl(void* comm) {
+  delete static_cast<CollComm*>(comm);
+  return kSuccess;
+}
+abi::Result closeListen(void* listener) {
+  delete static_cast<Listener*>(listener);
+  return kSuccess;
+}
+
+template <int V>
+abi::CollNet<V> table() {
+  abi::CollNet<V> t{};
+  static const char kName[] = {'T', 'e', 's', 't', '0' + kVersion / 10, '0' + kVersion % 10, 0};
+  t.name = kName;
+  t.init = begin;
+  t.devices = devices;
+  t.getProperties = getProperties<V>;
+  t.listen = listenOn;
+  t.connect = connectAll;
+  t.reduceSupport = reduceSupport;
+  t.regMr = regMr;
+  t.regMrDmaBuf = regMrDmaBuf;
+  t.deregMr = deregMr;
+  t.iallreduce = iallreduce;
+  t.iflush = iflush;
+  t.test = testRequest;
+  t.closeColl = closeColl;
+  t.closeListen = closeListen;
+  return t;
+}
+
+}  // namespace
+
+#define XYLEM_JOIN(a, b) a##b
+#define XYLEM_SYMBOL(version) XYLEM_JOIN(ncclCollNetPlugin_v, version)
+
+extern "C" {
+__attribute__((visibility("default"))) abi::CollNet<kVersion> XYLEM_SYMBOL(VERSION) = table<VERSION>();
+// So many reductions have been finished.
+__attribute__((visibility("default"))) long testCollReduced() { return collReduced(); }
+}

@@ -1,0 +1,123 @@
+// The test's profiler plugin: one source, compiled once per version of the table (VERSION). It writes down
+// what it is told, a line per call, and hands out numbers as events:
+//
+//   start 2 group of 0 / start 3 coll AllReduce 1000 float of 2 seq 0 / stop 3
+//   start 4 of 3 rank 0 op peer 1 channel 0 steps 2 sends / state 4 0 512 1 / start 5 of 4 rank 0 step 0
+//
+// TEST_PROFILER_MASK: the kinds of events that it wants (all). TEST_PROFILER_INIT: what init gives.
+
+#include <atomic>
+#include <cstdlib>
+#include <mutex>
+#include <string>
+#include <utility>
+
+#include "runtime/plugins/profiler_abi.h"
+
+namespace {
+
+namespace abi = xylem::abi;
+
+std::mutex mutex;
+std::string lines;
+std::uintptr_t events = 0;
+int contexts = 0;
+
+int setting(const char* name, int otherwise) {
+  const char* text = std::getenv(name);
+  return text == nullptr ? otherwise : std::atoi(text);
+}
+
+[[maybe_unused]] std::string text(const char* word) { return word; }
+[[maybe_unused]] std::string text(std::uint8_t number) { return std::to_string(number); }
+std::string number(void* event) { return std::to_string(reinterpret_cast<std::uintptr_t>(event)); }
+
+abi::Result init(void** context, int* mask) {
+  if (const int result = setting("TEST_PROFILER_INIT", 0); result != 0) return result;
+  const std::lock_guard lock(mutex);
+  // Threads of other communicators look at it.
+  std::atomic_ref(*mask).store(setting("TEST_PROFILER_MASK", 0xff), std::memory_order_relaxed);
+  *context = &contexts;
+  ++contexts;
+  return abi::kSuccess;
+}
+
+#if VERSION == 1
+using Event = abi::ProfiledEventV1;
+#else
+using Event = abi::ProfiledEventV2;
+#endif
+
+std::string describe(const Event& event) {
+  switch (event.type) {
+    case abi::kProfileGroup:
+      return "group";
+    case abi::kProfileColl:
+      return "coll " + text(event.coll.func) + " " + std::to_string(event.coll.count) + " " +
+             text(event.coll.datatype) + " seq " + std::to_string(event.coll.seqNumber);
+    case abi::kProfileP2p:
+      return "p2p " + text(event.p2p.func) + " " + std::to_string(event.p2p.count) + " " +
+             text(event.p2p.datatype) + " peer " + std::to_string(event.p2p.peer);
+    case abi::kProfileProxyOp:
+      return "op peer " + std::to_string(event.proxyOp.peer) + " channel " +
+             std::to_string(event.proxyOp.channelId) + " steps " + std::to_string(event.proxyOp.nSteps) +
+             (event.proxyOp.isSend != 0 ? " sends" : " receives");
+    case abi::kProfileProxyStep:
+      return "step " + std::to_string(event.proxyStep.step);
+    case abi::kProfileProxyCtrl:
+      return "control";
+    default:
+      return "unexpected " + std::to_string(event.type);
+  }
+}
+
+abi::Result startEvent(void* context, void** event, void* description) {
+  const std::lock_guard lock(mutex);
+  const Event& described = *static_cast<const Event*>(description);
+  *event = reinterpret_cast<void*>(++events);
+  lines += (context == &contexts ? "start " : "stray ") + number(*event) + " of " +
+           number(described.parentObj) + " rank " + std::to_string(described.rank) + " " +
+           describe(described) + "\n";
+  return abi::kSuccess;
+}
+
+abi::Result stopEvent(void* event) {
+  const std::lock_guard lock(mutex);
+  lines += "stop " + number(event) + "\n";
+  return abi::kSuccess;
+}
+
+abi::Result recordEventState(void* event, int state, void* arguments) {
+  const std::lock_guard lock(mutex);
+  const auto& progress = *static_cast<const abi::ProxyOpProgress*>(arguments);
+  lines += "state " + number(event) + " " + std::to_string(state) + " " + std::to_string(progress.bytes) +
+           " " + std::to_string(progress.steps) + "\n";
+  return abi::kSuccess;
+}
+
+abi::Result finalize(void*) {
+  const std::lock_guard lock(mutex);
+  --contexts;
+  return abi::kSuccess;
+}
+
+}  // namespace
+
+#define JOINED(a, b) a##b
+#define SYMBOL(version) JOINED(ncclProfiler_v, version)
+
+extern "C" {
+__attribute__((visibility("default")))
+abi::Profiler SYMBOL(VERSION) = {"TestProfiler", init, startEvent, stopEvent, recordEventState, finalize};
+// What has been written since the last time; and how many communicators use the plugin.
+__attribute__((visibility("default"))) const char* testProfilerLines() {
+  static std::string taken;
+  const std::lock_guard lock(mutex);
+  taken = std::exchange(lines, {});
+  return taken.c_str();
+}
+__attribute__((visibility("default"))) int testProfilersLiving() {
+  const std::lock_guard lock(mutex);
+  return contexts;
+}
+}

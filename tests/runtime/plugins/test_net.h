@@ -1,0 +1,63 @@
+#pragma once
+// The test's net plugins, by version, and how they misbehave.
+//
+//   const Faults faults{{"TEST_NET_SLOW", "20"}};
+//   auto plugin = std::make_shared<NetPlugin>(testNetLibrary(8), log);
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "runtime/plugins/net_plugin.h"
+
+namespace xylem {
+
+inline constexpr int kTestNetVersions[] = {6, 7, 8, 9, 10};
+
+inline std::string testNetFile(int version) {
+  return std::string(XYLEM_TEST_PLUGINS) + "/libnccl-net-test" + std::to_string(version) + ".so";
+}
+
+inline std::shared_ptr<const PluginLibrary> testNetLibrary(int version, const Logger& log) {
+  return PluginLibrary::find({"NET/Plugin", "libnccl-net", testNetFile(version)}, log);
+}
+
+// What the plugin calls itself.
+inline std::string testNetName(int version) {
+  return "Test" + std::to_string(version / 10) + std::to_string(version % 10);
+}
+
+// So many objects of the plugin live.
+inline int testNetLiving(int version) {
+  const SharedLibrary library(testNetFile(version));
+  auto* living = library.function<int()>("testNetLiving");
+  return living == nullptr ? -1 : living();
+}
+
+// So many reductions its network has finished in this process.
+inline long testCollReduced(int version) {
+  const SharedLibrary library(testNetFile(version));
+  auto* reduced = library.function<long()>("testCollReduced");
+  return reduced == nullptr ? -1 : reduced();
+}
+
+// For as long as it lives; tests/runtime/plugins/net/faults.h has them all.
+class Faults {
+ public:
+  Faults(std::initializer_list<std::pair<std::string, std::string>> set) : set_(set) {
+    for (const auto& [name, value] : set_) setenv(name.c_str(), value.c_str(), 1);
+  }
+  ~Faults() {
+    for (const auto& [name, value] : set_) unsetenv(name.c_str());
+  }
+  Faults(const Faults&) = delete;
+  Faults& operator=(const Faults&) = delete;
+
+ private:
+  std::vector<std::pair<std::string, std::string>> set_;
+};
+
+}  // namespace xylem

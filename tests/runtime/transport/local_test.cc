@@ -1,0 +1,247 @@
+// What only the transports of one host do: strangers at the door, and how shared memory is reached.
+
+#include <gmock/gmock.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <thread>
+
+#include "core/shareable_memory.h"
+#include "ranks.h"
+#include "runtime/transport/local/local_acceptor.h"
+#include "runtime/transport/local/p2p.h"
+#include "runtime/transport/local/shm.h"
+
+namespace xylem {
+namespace {
+
+using ::testing::HasSubstr;
+
+// Two ranks of this process, driven by one thread.
+struct Pair {
+  explicit Pair(const Secret& first, const Secret& second) {
+    for (int r = 0; r < 2; ++r) {
+      acceptors[r] = std::make_shared<LocalAcceptor>(r, r == 0 ? first : second, silentLog());
+      transports.push_back(std::make_unique<P2pTransport>(acceptors[r], 1 << 20, 0));
+      peers[r].rank = r;
+      transports.back()->announce(peers[r]);
+    }
+  }
+  void connect(std::chrono::milliseconds patience = std::chrono::seconds(20)) {
+    for (int r = 0; r < 2; ++r)
+      connections.push_back(transports[static_cast<std::size_t>(r)]->open(
+          {.peer = 1 - r, .sends = {0}, .receives = {0}}, peers[1 - r]));
+    Connection* both[] = {connections[0].get(), connections[1].get()};
+    connectAll(both, {Deadline::after(patience), {}});
+  }
+  std::shared_ptr<LocalAcceptor> acceptors[2];
+  Peer peers[2];
+  std::vector<std::unique_ptr<Transport>> transports;
+  std::vector<std::unique_ptr<Connection>> connections;
+};
+
+TEST(Local, StrangersHoldNobodyUp) {
+  const Secret secret = randomSecret();
+  Pair pair(secret, secret);
+  std::vector<FileDescriptor> strangers;
+  for (int i = 0; i < 50; ++i) {
+    strangers.push_back(connectLocal(pair.peers[1].local));  // says nothing
+    FileDescriptor garbage = connectLocal(pair.peers[1].local);
+    const std::string text(static_cast<std::size_t>(1 + i * 7), 'x');
+    sendMessage(garbage.get(), text.data(), text.size());
+    if (i % 2 == 0) strangers.push_back(std::move(garbage));
+    Hello hello;  // well spoken, but does not know the secret
+    hello.purpose = Purpose::kLocal;
+    hello.rank = 0;
+    hello.detail = LocalKey{1, 0, LocalKind::kP2p}.detail();
+    FileDescriptor liar = connectLocal(pair.peers[1].local);
+    sendMessage(liar.get(), &hello, sizeof hello);
+    strangers.push_back(std::move(liar));
+  }
+  pair.connect();
+  const std::uint64_t value = 5;
+  std::uint64_t out = 0;
+  ASSERT_TRUE(
+      pair.connections[0]->sender(0).send(Protocol::kLl, reinterpret_cast<const std::byte*>(&value), 8));
+  ASSERT_TRUE(pair.connections[1]->receiver(0).take(Protocol::kLl, reinterpret_cast<std::byte*>(&out), 8));
+  EXPECT_EQ(out, 5u);
+}
+
+TEST(Local, RanksOfAnotherJobAreStrangers) {
+  Pair pair(randomSecret(), randomSecret());
+  try {
+    pair.connect();
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ResultCode::kRemoteError);
+    EXPECT_THAT(error.what(), HasSubstr("cannot connect to rank 1: it does not know the secret of this job"));
+  }
+}
+
+TEST(Local, SaysWhoseListenerIsGone) {
+  const Secret secret = randomSecret();
+  Pair pair(secret, secret);
+  pair.transports.pop_back();
+  pair.acceptors[1].reset();
+  const auto connection = pair.transports[0]->open({.peer = 1, .sends = {0}, .receives = {0}}, pair.peers[1]);
+  try {
+    connection->advance();
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("cannot connect to rank 1"));
+  }
+}
+
+TEST(Local, P2pAndShmShareOneAcceptor) {
+  const Secret secret = randomSecret();
+  Pair pair(secret, secret);
+  std::vector<std::unique_ptr<Transport>> shm;
+  std::vector<std::unique_ptr<Connection>> connections;
+  std::vector<Connection*> all;
+  for (int r = 0; r < 2; ++r) {
+    shm.push_back(std::make_unique<ShmTransport>(pair.acceptors[r], 1 << 20));
+    shm.back()->announce(pair.peers[r]);
+  }
+  for (int r = 0; r < 2; ++r) {
+    const ConnectionRequest request{.peer = 1 - r, .sends = {0}, .receives = {0}};
+    connections.push_back(shm[static_cast<std::size_t>(r)]->open(request, pair.peers[1 - r]));
+    connections.push_back(pair.transports[static_cast<std::size_t>(r)]->open(request, pair.peers[1 - r]));
+  }
+  for (const auto& connection : connections) all.push_back(connection.get());
+  connectAll(all, {Deadline::after(std::chrono::seconds(20)), {}});
+  EXPECT_EQ(connections[0]->via(QueueUse::kSend, 0), "SHM/direct/direct");
+  EXPECT_EQ(connections[1]->via(QueueUse::kSend, 0), "P2P/direct pointer");
+}
+
+TEST(Local, InOneProcessTheReaderLooksAtTheWritersMemory) {
+  const Secret secret = randomSecret();
+  Pair pair(secret, secret);
+  pair.connect();
+  const std::vector<std::byte> data = pattern(100000, 1);
+  ASSERT_TRUE(pair.connections[0]->sender(0).share(Protocol::kSimple, data.data(), data.size()));
+  EXPECT_EQ(pair.connections[1]->receiver(0).peek(Protocol::kSimple, data.size()), data.data());
+  EXPECT_FALSE(pair.connections[0]->sender(0).drained());
+  pair.connections[1]->receiver(0).release(Protocol::kSimple);
+  EXPECT_TRUE(pair.connections[0]->sender(0).drained());
+}
+
+TEST(Local, MemoryOutlivesThePeerThatMadeIt) {
+  const Secret secret = randomSecret();
+  Pair pair(secret, secret);
+  pair.connect();
+  pair.connections[1].reset();
+  const std::uint64_t value = 5;
+  EXPECT_TRUE(
+      pair.connections[0]->sender(0).send(Protocol::kSimple, reinterpret_cast<const std::byte*>(&value), 8));
+}
+
+// The writer changes the memory after the reader has been told of it: whoever made a copy does not see that.
+void seesChanges(bool shareable, bool expected) {
+  runRanks(
+      makerOf("P2P"), Hosting::kProcesses, 2,
+      [&](TestRank& rank) {
+        const auto connections = rank.connect({{.peer = 1 - rank.rank, .sends = {0}, .receives = {0}}});
+        check(connections[0]->via(QueueUse::kSend, 0) == "P2P/IPC", connections[0]->via(QueueUse::kSend, 0));
+        SendEnd& out = connections[0]->sender(0);
+        RecvEnd& in = connections[0]->receiver(0);
+        constexpr std::size_t kBytes = 64 << 10;
+        std::vector<std::byte> plain(kBytes);
+        const auto wait = [&](std::uint64_t expectedValue) {
+          std::uint64_t value = 0;
+          await([&] { return in.take(Protocol::kLl, reinterpret_cast<std::byte*>(&value), 8); }, "a word");
+          check(value == expectedValue, "the word");
+        };
+        const auto say = [&](std::uint64_t value) {
+          await([&] { return out.send(Protocol::kLl, reinterpret_cast<const std::byte*>(&value), 8); },
+                "room");
+        };
+        if (rank.rank == 0) {
+          std::byte* buffer =
+              shareable ? static_cast<std::byte*>(ShareableMemory::allocate(kBytes)) : plain.data();
+          std::memset(buffer, 1, kBytes);
+          check(out.share(Protocol::kSimple, buffer, kBytes), "room");
+          std::memset(buffer, 2, kBytes);
+          say(1);
+          wait(2);
+          check(out.drained(), "drained");
+          return;
+        }
+        await([&] { return in.peek(Protocol::kSimple, kBytes) != nullptr; }, "a step");
+        std::this_thread::sleep_for(std::chrono::milliseconds(20));
+        const std::byte* data = in.peek(Protocol::kSimple, kBytes);
+        const bool changed = data[kBytes - 1] == std::byte{2};
+        in.release(Protocol::kSimple);
+        wait(1);
+        say(2);
+        check(changed == expected, changed ? "saw the change" : "saw a copy");
+      },
+      {.bufferBytes = 1 << 20});
+}
+
+TEST(Local, MemoryOfShareableMemoryIsMappedByThePeer) { seesChanges(true, true); }
+
+TEST(Local, ReadsFromAProcessThatEndedNameTheRank) {
+  runRanks(
+      makerOf("P2P"), Hosting::kProcesses, 2,
+      [&](TestRank& rank) {
+        auto connections = rank.connect({{.peer = 1 - rank.rank, .sends = {0}, .receives = {0}}});
+        const std::vector<std::byte> data = pattern(64 << 10, 3);
+        if (rank.rank == 1) {
+          check(connections[0]->sender(0).share(Protocol::kSimple, data.data(), data.size()), "room");
+          return;
+        }
+        awaitNews(*connections[0]);
+        std::vector<std::byte> out(data.size());
+        try {
+          // A copy, where the kernel does not permit reading; or it may be read before the process is gone.
+          await([&] { return connections[0]->receiver(0).take(Protocol::kSimple, out.data(), out.size()); },
+                "it");
+        } catch (const Error& error) {
+          check(error.code() == ResultCode::kRemoteError, "the code");
+          check(std::strstr(error.what(), "rank 1") != nullptr, error.what());
+        }
+      },
+      {.bufferBytes = 1 << 20});
+}
+
+// Sends the descriptor twice with one message.
+void sendTwice(int socket, int fd) {
+  char letter = 'x';
+  iovec part{&letter, 1};
+  alignas(cmsghdr) char control[CMSG_SPACE(2 * sizeof fd)] = {};
+  msghdr message{};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  message.msg_control = control;
+  message.msg_controllen = sizeof control;
+  cmsghdr* header = CMSG_FIRSTHDR(&message);
+  header->cmsg_level = SOL_SOCKET;
+  header->cmsg_type = SCM_RIGHTS;
+  header->cmsg_len = CMSG_LEN(2 * sizeof fd);
+  const int both[] = {fd, fd};
+  std::memcpy(CMSG_DATA(header), both, sizeof both);
+  ASSERT_EQ(sendmsg(socket, &message, 0), 1);
+}
+
+TEST(Local, ADescriptorThatNobodyExpectsDoesNotStayOpen) {
+  int sockets[2], ends[2];
+  ASSERT_EQ(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, sockets), 0);
+  ASSERT_EQ(pipe(ends), 0);
+  const FileDescriptor peer(sockets[0]), ours(sockets[1]), out(ends[0]);
+  FileDescriptor in(ends[1]);
+  sendTwice(peer.get(), in.get());
+  in.reset();
+  char letter = 0;
+  std::optional<ReceivedMessage> received = receiveMessage(ours.get(), &letter, 1);
+  ASSERT_TRUE(received);
+  EXPECT_TRUE(received->fd);
+  received.reset();
+  pollfd hangUp{out.get(), POLLIN, 0};
+  EXPECT_EQ(poll(&hangUp, 1, 0), 1);
+  EXPECT_TRUE(hangUp.revents & POLLHUP) << "somebody still has the other end";
+}
+
+}  // namespace
+}  // namespace xylem

@@ -1,0 +1,134 @@
+#pragma once
+// A rank with everything that the network transport needs, on an interface that the test names.
+//
+//   NetRank a(0, {}), b(1, {});
+//   connectPair(a, b, {0}, {0});                          // both ends, by two threads
+//   a.connection->sender(0).send(Protocol::kSimple, data, bytes);
+
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <string>
+#include <thread>
+
+#include "runtime/transport/net/proxy.h"
+#include "runtime/transport/net/net.h"
+#include "runtime/transport/net/socket_network.h"
+
+namespace xylem {
+
+struct NetSetup {
+  std::string address = "127.0.0.1";
+  SocketChoice sockets{0, 1};
+  int bufferBytes = 0;
+  std::chrono::seconds silence{20};
+  std::size_t queueBytes = 1 << 20;
+  Secret secret{};
+  // Another network than sockets.
+  std::function<std::unique_ptr<Network>()> network;
+};
+
+inline std::unique_ptr<Network> networkOf(const NetSetup& setup, const SocketAddress& address,
+                                          const Logger& log) {
+  if (setup.network) return setup.network();
+  return std::make_unique<SocketNetwork>(
+      SocketOptions{{{"test0", address}}, setup.sockets, setup.silence, setup.bufferBytes}, setup.secret,
+      log);
+}
+
+struct NetRank {
+  NetRank(int rank, const NetSetup& setup)
+      : address(SocketAddress::parse(
+            (setup.address.find(':') == std::string::npos ? setup.address : "[" + setup.address + "]") +
+            ":0")),
+        network(networkOf(setup, address, log)),
+        transport({rank, setup.secret, stepBytesFor(setup.queueBytes), address, setup.silence}, *network,
+                  proxy, log) {
+    self.rank = rank;
+    transport.announce(self);
+  }
+
+  void connect(const Peer& peer, std::vector<int> sends, std::vector<int> receives, int seconds = 20,
+               std::uint32_t purpose = 0) {
+    connection =
+        transport.open({.peer = peer.rank, .purpose = purpose, .sends = sends, .receives = receives}, peer);
+    Connection* one = connection.get();
+    connectAll({&one, 1}, {Deadline::after(std::chrono::seconds(seconds)), {}});
+  }
+
+  Settings settings;
+  Logger log{settings};
+  SocketAddress address;
+  std::unique_ptr<Network> network;
+  Proxy proxy;
+  NetTransport transport;
+  Peer self;
+  std::unique_ptr<Connection> connection;
+};
+
+// `sends` and `receives` as a sees them.
+inline void connectPair(NetRank& a, NetRank& b, const std::vector<int>& sends,
+                        const std::vector<int>& receives) {
+  std::thread other([&] { b.connect(a.self, receives, sends); });
+  a.connect(b.self, sends, receives);
+  other.join();
+}
+
+// Rank 1 in a process of its own, forked before this one has threads. `body` runs there once the two know
+// each other, and its result is the process's exit status.
+class RankOneInProcess {
+ public:
+  RankOneInProcess(const NetSetup& setup, const std::function<int(NetRank&, const Peer& zero)>& body) {
+    int ends[2];
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) return;
+    socket_ = FileDescriptor(ends[0]);
+    const FileDescriptor theirs(ends[1]);
+    process_ = fork();
+    if (process_ != 0) return;
+    int status = 1;
+    try {
+      NetRank self(1, setup);
+      Peer zero;
+      if (send(theirs.get(), &self.self, sizeof self.self, MSG_NOSIGNAL) > 0 &&
+          recv(theirs.get(), &zero, sizeof zero, MSG_WAITALL) == sizeof zero)
+        status = body(self, zero);
+    } catch (...) {
+    }
+    _exit(status);
+  }
+  pid_t process() const { return process_; }
+  // What rank 0, which is here, needs to connect.
+  Peer meet(const NetRank& zero) const {
+    Peer one;
+    EXPECT_GT(send(socket_.get(), &zero.self, sizeof zero.self, MSG_NOSIGNAL), 0);
+    EXPECT_EQ(recv(socket_.get(), &one, sizeof one, MSG_WAITALL), static_cast<ssize_t>(sizeof one));
+    return one;
+  }
+  int wait() const {
+    int status = -1;
+    waitpid(process_, &status, 0);
+    return status;
+  }
+
+ private:
+  FileDescriptor socket_;
+  pid_t process_ = -1;
+};
+
+// Until it happens, for so long at most.
+template <typename Condition>
+bool soon(Condition condition, std::chrono::milliseconds limit = std::chrono::seconds(20)) {
+  const Deadline deadline = Deadline::after(limit);
+  while (!condition()) {
+    if (deadline.passed()) return false;
+    std::this_thread::yield();
+  }
+  return true;
+}
+
+}  // namespace xylem

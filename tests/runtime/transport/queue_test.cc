@@ -1,0 +1,348 @@
+// The two ends of a queue, in the memory of one process.
+
+#include <gmock/gmock.h>
+
+#include <cstdlib>
+#include <random>
+#include <thread>
+#include <vector>
+
+#include "core/error.h"
+#include "ranks.h"
+#include "runtime/transport/queue/recv_end.h"
+#include "runtime/transport/queue/send_end.h"
+
+namespace xylem {
+namespace {
+
+using ::testing::HasSubstr;
+
+class OwnedQueue {
+ public:
+  explicit OwnedQueue(std::size_t bufferBytes, std::uint64_t firstStep = 0) {
+    const StepBytes step = stepBytesFor(bufferBytes);
+    memory_.reset(static_cast<std::byte*>(std::aligned_alloc(4096, queueBytes(step))));
+    std::memset(memory_.get(), 0, queueBytes(step));
+    queue = queueIn(memory_.get(), step);
+    if (firstStep != 0) startAt(queue, firstStep);
+  }
+  QueueMemory queue;
+
+ private:
+  struct Free {
+    void operator()(std::byte* p) const { std::free(p); }
+  };
+  std::unique_ptr<std::byte, Free> memory_;
+};
+
+// The same on both sides.
+struct Step {
+  Protocol protocol;
+  std::size_t bytes;
+  bool inPlace;  // reserve and commit, peek and release; else send and take
+};
+Step randomStep(std::mt19937& random, const StepBytes& most) {
+  Step step{};
+  step.protocol = kAllProtocols[random() % 3];
+  // Small ones, odd ones and the largest.
+  const std::size_t limit = random() % 2 == 0 ? 64 : most[step.protocol];
+  step.bytes =
+      random() % 8 == 0 ? most[step.protocol] : random() % (std::min(limit, most[step.protocol]) + 1);
+  step.inPlace = random() % 2 == 0;
+  return step;
+}
+
+bool sendStep(SendEnd& end, const Step& step, const std::vector<std::byte>& data) {
+  if (!step.inPlace) return end.send(step.protocol, data.data(), step.bytes);
+  std::byte* room = end.reserve(step.protocol);
+  if (room == nullptr) return false;
+  EXPECT_EQ(end.reserve(step.protocol), room);
+  if (step.bytes > 0) std::memcpy(room, data.data(), step.bytes);
+  end.commit(step.protocol, step.bytes);
+  return true;
+}
+bool takeStep(RecvEnd& end, const Step& step, std::vector<std::byte>& data) {
+  data.resize(step.bytes + 1);  // never null
+  if (step.inPlace) {
+    const std::byte* there = end.peek(step.protocol, step.bytes);
+    if (there == nullptr) return false;
+    EXPECT_EQ(end.peek(step.protocol, step.bytes), there);
+    if (step.bytes > 0) std::memcpy(data.data(), there, step.bytes);
+    end.release(step.protocol);
+  } else if (!end.take(step.protocol, data.data(), step.bytes)) {
+    return false;
+  }
+  data.resize(step.bytes);
+  return true;
+}
+
+void runBothEnds(const QueueMemory& queue, int steps) {
+  std::thread writer([&] {
+    SendEnd end(1, queue);
+    std::mt19937 random(7);
+    for (int i = 0; i < steps; ++i) {
+      const Step step = randomStep(random, queue.stepBytes);
+      const std::vector<std::byte> data = pattern(step.bytes, static_cast<std::uint64_t>(i));
+      while (!sendStep(end, step, data)) std::this_thread::yield();
+    }
+  });
+  RecvEnd end(0, queue);
+  std::mt19937 random(7);
+  std::vector<std::byte> data;
+  int wrong = 0;
+  for (int i = 0; i < steps; ++i) {
+    const Step step = randomStep(random, queue.stepBytes);
+    while (!takeStep(end, step, data)) std::this_thread::yield();
+    wrong += data != pattern(step.bytes, static_cast<std::uint64_t>(i));
+  }
+  writer.join();
+  EXPECT_EQ(wrong, 0);
+}
+
+TEST(Queue, StepSizes) {
+  for (const std::size_t buffer : {0u, 1u, 1000u, 8192u, 65536u, 1u << 20, 4u << 20, 1u << 30}) {
+    const StepBytes step = stepBytesFor(buffer);
+    EXPECT_EQ(step[Protocol::kSimple] % 128, 0u);
+    EXPECT_EQ(step[Protocol::kLl128] % 120, 0u);
+    EXPECT_EQ(step[Protocol::kLl] % 8, 0u);
+    for (const Protocol protocol : kAllProtocols) {
+      EXPECT_GT(step[protocol], 0u);
+      EXPECT_LE(step[protocol], step[Protocol::kSimple]);
+    }
+  }
+  EXPECT_EQ(stepBytesFor(64 << 10)[Protocol::kSimple], 8u << 10);
+  EXPECT_EQ(stepBytesFor(4 << 20)[Protocol::kSimple], 128u << 10);
+  EXPECT_EQ(stepBytesFor(4 << 20)[Protocol::kLl], 16u << 10);
+  EXPECT_EQ(netStepBytesFor(64 << 10)[Protocol::kSimple], 8u << 10);
+  EXPECT_EQ(netStepBytesFor(4 << 20)[Protocol::kSimple], 256u << 10);
+  EXPECT_EQ(netStepBytesFor(4 << 20)[Protocol::kLl], 16u << 10);
+}
+
+TEST(Queue, SlotsDoNotOverlap) {
+  OwnedQueue owned(100000);
+  const QueueMemory& q = owned.queue;
+  EXPECT_GE(q.simple, reinterpret_cast<std::byte*>(q.control + 1));
+  EXPECT_GE(q.ll, q.simple + kQueueSteps * q.stepBytes[Protocol::kSimple]);
+  EXPECT_GE(q.ll128, q.ll + kQueueSteps * llSlotBytes(q.stepBytes));
+  EXPECT_LE(q.ll128 + kQueueSteps * ll128SlotBytes(q.stepBytes),
+            reinterpret_cast<std::byte*>(q.control) + queueBytes(q.stepBytes));
+}
+
+TEST(Queue, CarriesAMixOfProtocolsBetweenTwoThreads) {
+  OwnedQueue owned(64 << 10);
+  runBothEnds(owned.queue, 4000);
+}
+
+TEST(Queue, IsFullAfterEightSteps) {
+  for (const Protocol protocol : kAllProtocols) {
+    OwnedQueue owned(8192);
+    SendEnd sender(1, owned.queue);
+    RecvEnd receiver(0, owned.queue);
+    std::uint64_t value = 0, out = 0;
+    const auto send = [&] {
+      const bool sent = sender.send(protocol, reinterpret_cast<const std::byte*>(&value), sizeof value);
+      value += sent;
+      return sent;
+    };
+    for (std::uint64_t i = 0; i < kQueueSteps; ++i) EXPECT_TRUE(send());
+    EXPECT_FALSE(send());
+    EXPECT_EQ(sender.reserve(protocol), nullptr);
+    ASSERT_TRUE(receiver.take(protocol, reinterpret_cast<std::byte*>(&out), sizeof out));
+    EXPECT_EQ(out, 0u);
+    EXPECT_TRUE(send());
+    EXPECT_FALSE(send());
+    for (std::uint64_t i = 1; i <= kQueueSteps; ++i) {
+      ASSERT_TRUE(receiver.take(protocol, reinterpret_cast<std::byte*>(&out), sizeof out));
+      EXPECT_EQ(out, i);
+    }
+    EXPECT_FALSE(receiver.take(protocol, reinterpret_cast<std::byte*>(&out), sizeof out));
+    EXPECT_EQ(receiver.peek(protocol, sizeof out), nullptr);
+    EXPECT_TRUE(sender.drained());
+  }
+}
+
+TEST(Queue, AShorterStepLeavesNothingThatALaterLongerOneMistakes) {
+  for (const Protocol protocol : {Protocol::kLl, Protocol::kLl128}) {
+    OwnedQueue owned(64 << 10);
+    SendEnd sender(1, owned.queue);
+    RecvEnd receiver(0, owned.queue);
+    for (int i = 0; i < 64; ++i) {
+      const std::size_t bytes = i / 8 % 2 == 0 ? 1000 : 8;
+      const std::vector<std::byte> data = pattern(bytes, static_cast<std::uint64_t>(i));
+      std::vector<std::byte> out(bytes);
+      EXPECT_EQ(receiver.peek(protocol, bytes), nullptr);
+      ASSERT_TRUE(sender.send(protocol, data.data(), bytes));
+      ASSERT_TRUE(receiver.take(protocol, out.data(), bytes));
+      EXPECT_EQ(out, data);
+    }
+  }
+}
+
+// A word stays where it is until another step writes as far; its flag comes again 2^32 steps later.
+TEST(Queue, FlagsComeAgainWithoutBeingMistaken) {
+  for (const std::uint64_t wrap : {kLlEpoch, 2 * kLlEpoch, 3 * kLlEpoch, 1024 * kLlEpoch}) {
+    OwnedQueue owned(64 << 10, wrap - 20);
+    SendEnd sender(1, owned.queue);
+    RecvEnd receiver(0, owned.queue);
+    for (int i = 0; i < 60; ++i) {
+      const std::size_t bytes = i % 3 == 0 ? 4000 : 12;
+      const std::vector<std::byte> data = pattern(bytes, static_cast<std::uint64_t>(i));
+      std::vector<std::byte> out(bytes);
+      EXPECT_EQ(receiver.peek(Protocol::kLl, bytes), nullptr);
+      ASSERT_TRUE(sender.send(Protocol::kLl, data.data(), bytes));
+      ASSERT_TRUE(receiver.take(Protocol::kLl, out.data(), bytes));
+      EXPECT_EQ(out, data);
+    }
+  }
+}
+
+TEST(Queue, TheWordsOfAnOldEpochAreClearedOnceAllIsRead) {
+  OwnedQueue owned(64 << 10, kLlEpoch - 2);
+  SendEnd sender(1, owned.queue);
+  RecvEnd receiver(0, owned.queue);
+  std::uint64_t value = 1;
+  auto* data = reinterpret_cast<std::byte*>(&value);
+  ASSERT_TRUE(sender.send(Protocol::kLl, data, 8));
+  ASSERT_TRUE(sender.send(Protocol::kSimple, data, 8));
+  // Whatever the protocol: the reader may already look for the next epoch's words.
+  EXPECT_FALSE(sender.send(Protocol::kSimple, data, 8));
+  ASSERT_TRUE(receiver.take(Protocol::kLl, data, 8));
+  EXPECT_FALSE(sender.send(Protocol::kSimple, data, 8));
+  ASSERT_TRUE(receiver.take(Protocol::kSimple, data, 8));
+  ASSERT_TRUE(sender.send(Protocol::kSimple, data, 8));
+  const std::size_t words = kQueueSteps * llSlotBytes(owned.queue.stepBytes) / kLlWordBytes;
+  for (std::size_t i = 0; i < words; ++i) ASSERT_EQ(llWord(owned.queue.ll, i).load(), llCleared(kLlEpoch));
+}
+
+TEST(Queue, RunsAcrossTheWrapBetweenTwoThreads) {
+  OwnedQueue owned(32 << 10, 2 * kLlEpoch - 500);
+  runBothEnds(owned.queue, 1000);
+}
+
+TEST(Queue, SaysWhenTheOtherSideSendsAnotherNumberOfBytes) {
+  OwnedQueue owned(8192);
+  SendEnd sender(1, owned.queue);
+  RecvEnd receiver(3, owned.queue);
+  std::byte data[16] = {};
+  ASSERT_TRUE(sender.send(Protocol::kSimple, data, 16));
+  try {
+    receiver.peek(Protocol::kSimple, 8);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ResultCode::kInvalidUsage);
+    EXPECT_THAT(error.what(), HasSubstr("rank 3 sent 16 bytes where this rank expects 8"));
+  }
+}
+
+// Carries nothing: both ends are in one memory. Counts how often it is asked.
+class CountingPump : public Pump {
+ public:
+  bool pump() noexcept override {
+    ++calls;
+    return false;
+  }
+  int calls = 0;
+};
+
+TEST(Queue, WithAPumpAllProtocolsLieInSlots) {
+  OwnedQueue owned(64 << 10);
+  CountingPump out, in;
+  SendEnd sender(1, owned.queue, nullptr, &out);
+  RecvEnd receiver(0, owned.queue, nullptr, &in);
+  for (const Protocol protocol : kAllProtocols) {
+    const std::size_t bytes = sender.stepBytes(protocol);
+    const std::vector<std::byte> data = pattern(bytes, 5);
+    in.calls = out.calls = 0;
+    EXPECT_EQ(receiver.peek(protocol, bytes), nullptr);
+    EXPECT_EQ(in.calls, 1);
+    const std::uint64_t step = owned.queue.control->tail.load();
+    ASSERT_TRUE(sender.send(protocol, data.data(), bytes));
+    EXPECT_EQ(out.calls, 1);
+    EXPECT_EQ(owned.queue.control->tail.load(), step + 1);
+    EXPECT_EQ(owned.queue.control->notes[step % kQueueSteps].bytes, bytes);
+    const std::byte* there = receiver.peek(protocol, bytes);
+    ASSERT_NE(there, nullptr);
+    EXPECT_EQ(std::memcmp(there, data.data(), bytes), 0);
+    receiver.release(protocol);
+  }
+}
+
+// The peer's memory is ours; `direct` says whether the reader may look at it or has to copy.
+class SameMemory : public PeerMemory {
+ public:
+  explicit SameMemory(bool direct) : direct_(direct) {}
+  bool locate(const std::byte* data, std::size_t, StepNote& note) override {
+    note.region = 1;
+    note.address = reinterpret_cast<std::uintptr_t>(data);
+    return true;
+  }
+  const std::byte* reach(const StepNote& note) override {
+    return direct_ ? reinterpret_cast<const std::byte*>(note.address) : nullptr;
+  }
+  void read(const StepNote& note, std::byte* out) override {
+    std::memcpy(out, reinterpret_cast<const std::byte*>(note.address), note.bytes);
+  }
+
+ private:
+  bool direct_;
+};
+
+TEST(Queue, SharesByReferenceAndSaysWhenThePeerIsThrough) {
+  for (const bool direct : {true, false}) {
+    OwnedQueue owned(1 << 20);
+    SameMemory memory(direct);
+    SendEnd sender(1, owned.queue, &memory);
+    RecvEnd receiver(0, owned.queue, &memory);
+    const std::vector<std::byte> data = pattern(32 << 10, 1);
+    EXPECT_TRUE(sender.drained());
+    ASSERT_TRUE(sender.share(Protocol::kSimple, data.data(), data.size()));
+    ASSERT_TRUE(sender.share(Protocol::kSimple, data.data(), data.size()));
+    ASSERT_TRUE(sender.send(Protocol::kSimple, data.data(), data.size()));
+    EXPECT_FALSE(sender.drained());
+    const std::byte* there = receiver.peek(Protocol::kSimple, data.size());
+    ASSERT_NE(there, nullptr);
+    EXPECT_EQ(there == data.data(), direct);
+    EXPECT_EQ(std::memcmp(there, data.data(), data.size()), 0);
+    EXPECT_EQ(receiver.peek(Protocol::kSimple, data.size()), there);
+    receiver.release(Protocol::kSimple);
+    EXPECT_FALSE(sender.drained());
+    std::vector<std::byte> out(data.size());
+    ASSERT_TRUE(receiver.take(Protocol::kSimple, out.data(), out.size()));
+    EXPECT_EQ(out, data);
+    EXPECT_TRUE(sender.drained());  // the third was copied
+  }
+}
+
+// One of both sees the other, whoever comes first.
+TEST(Queue, AWriterThatWithdrawsIsReadNoMoreAndKnowsWhoStillReads) {
+  OwnedQueue owned(1 << 20);
+  SameMemory memory(true);
+  SendEnd sender(1, owned.queue, &memory);
+  RecvEnd receiver(0, owned.queue, &memory);
+  const std::vector<std::byte> data = pattern(32 << 10, 1);
+  std::vector<std::byte> out(data.size());
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE(sender.share(Protocol::kSimple, data.data(), data.size()));
+  ASSERT_TRUE(receiver.take(Protocol::kSimple, out.data(), out.size()));
+  EXPECT_FALSE(sender.beingRead());
+  ASSERT_NE(receiver.peek(Protocol::kSimple, data.size()), nullptr);
+  EXPECT_TRUE(sender.beingRead());
+  sender.withdraw();
+  EXPECT_TRUE(sender.beingRead());
+  receiver.putDown();
+  EXPECT_FALSE(sender.beingRead());
+  EXPECT_EQ(receiver.peek(Protocol::kSimple, data.size()), nullptr);
+  EXPECT_FALSE(receiver.take(Protocol::kSimple, out.data(), out.size()));
+  EXPECT_FALSE(sender.beingRead());
+}
+
+TEST(Queue, LittleIsCopiedEvenWhenShared) {
+  OwnedQueue owned(1 << 20);
+  SameMemory memory(true);
+  SendEnd sender(1, owned.queue, &memory);
+  const std::vector<std::byte> data = pattern(SendEnd::kLeastShared - 1, 1);
+  ASSERT_TRUE(sender.share(Protocol::kSimple, data.data(), data.size()));
+  EXPECT_TRUE(sender.drained());
+}
+
+}  // namespace
+}  // namespace xylem
