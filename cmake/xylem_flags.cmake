@@ -74,10 +74,10 @@ else()
 endif()
 
 # What was compiled before, with the same text and flags, is not compiled again. What a file includes ccache reads from the
-# list that the compiler writes anyway. Precompiled headers need the two words.
+# list that the compiler writes anyway; of paths it keeps what follows the checkout. Precompiled headers need the two words.
 find_program(XYLEM_CCACHE ccache)
 if(XYLEM_CCACHE)
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_DEPEND=1
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_DEPEND=1 CCACHE_BASEDIR=${PROJECT_SOURCE_DIR}
       CCACHE_SLOPPINESS=pch_defines,time_macros ${XYLEM_CCACHE})
   if(CMAKE_CXX_COMPILER_ID MATCHES Clang)
     add_compile_options("SHELL:-Xclang -fno-pch-timestamp")

@@ -1,9 +1,13 @@
-# The tests of what plans and of answers about plans.
+# The tests of what plans and of answers about plans: `pure`, as they depend on their program and on files of topologies/,
+# tests/ and docs/ alone.
 foreach(folder planner/topology planner/paths planner/search planner/connect planner/tuning planner/plan insight/why insight/diff
     insight/preflight golden)
+  get_filename_component(name ${folder} NAME)
+  set(labels_${name} pure)
   xylem_tests(${folder} xylem-plan-static)
 endforeach()
 foreach(module lint vm report fabric optimum whatif)
+  set(labels_${module} pure)
   xylem_tests(insight/${module} xylem-command xylem-plan-static)
 endforeach()
 
