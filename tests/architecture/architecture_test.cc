@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <sstream>
 
 #include "architecture/modules.h"
+#include "architecture/names.h"
 
 namespace xylem::architecture {
 namespace {
@@ -67,6 +69,18 @@ TEST(Architecture, NoFileIsTooLongToRead) {
   }
 }
 
+TEST(Architecture, NoTwoHeadersDefineOneName) {
+  std::map<std::string, fs::path> definedIn;
+  for (const fs::path& file : sourceFiles()) {
+    if (file.extension() != ".h") continue;
+    for (const std::string& name : definedNames(read(file))) {
+      const auto [known, isNew] = definedIn.emplace(name, file);
+      EXPECT_TRUE(isNew || known->second == file) << name << " is defined in " << known->second << " and in " << file;
+    }
+  }
+  EXPECT_GE(definedIn.size(), 500u) << "the headers were not understood";
+}
+
 constexpr const char* kSmallTable = R"(
 xylem_module(core LIBS fmt::fmt)
 xylem_module(planner/plan USES core LIBS json)
@@ -109,6 +123,34 @@ TEST(Modules, AWrongIncludeIsNamedWithItsLine) {
                           "src/planner/plan/b.cc:7: planner/plan may not include cli (cli/command_line.h)"));
   EXPECT_THAT(violations(table, "cli/b.cc", "#include \"runtime/comm/group.h\"\n"), IsEmpty());
   EXPECT_THAT(violations(table, "other/b.cc", ""), ElementsAre("src/other/b.cc:1: this folder is no module"));
+}
+
+TEST(Names, OfTypesAliasesAndConstantsAreFoundWithTheirNamespaces) {
+  EXPECT_THAT(definedNames(R"(#pragma once
+// struct Comment {};
+#include <vector>
+namespace xylem {
+class Declared;
+enum class Kind : int { kOne, kTwo };
+namespace paths {
+template <typename T>
+struct alignas(64) Hop final : Base<T> { struct Inside {}; int value{}; };
+using Hops = std::vector<Hop<int>>;
+constexpr std::array<int, kOther> kSizes = {1, 2};
+inline constexpr int kMax = 1'000;
+constexpr int lengthOf(int hop) { return hop; }
+const char* kind(char c = '{');
+}  // namespace paths
+struct Last {};
+}
+)"),
+              ElementsAre("xylem::Kind", "xylem::paths::Hop", "xylem::paths::Hops", "xylem::paths::kSizes",
+                          "xylem::paths::kMax", "xylem::Last"));
+}
+
+TEST(Names, OfNamespacesAreThoseAtTheOutermostLevel) {
+  EXPECT_THAT(openedNamespaces("namespace xylem::paths {\nnamespace {\nint a() { return 1; }\n}\n}\nnamespace fmt { }"),
+              ElementsAre("xylem::paths", "fmt"));
 }
 
 }  // namespace

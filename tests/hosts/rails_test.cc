@@ -22,7 +22,7 @@ using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 
 constexpr int kCables = 2;
-constexpr std::size_t kCount = 4 << 20;  // floats, of what is measured
+constexpr std::size_t kCount = 1 << 20;  // floats, of what is measured
 constexpr int kRounds = 4;
 // So much of what the busier cable carries the other one does, too.
 constexpr double kShare = 0.5;
@@ -67,8 +67,10 @@ void reduce(const Seat& seat, ncclComm_t comm) {
   for (std::size_t i = 0; i < kCount; ++i) data[i] = static_cast<float>(i % 1000);
   ASSERT_EQ(ncclAllReduce(data.data(), data.data(), kCount, ncclFloat, ncclSum, comm, nullptr), ncclSuccess);
   ASSERT_EQ(cudaStreamSynchronize(nullptr), cudaSuccess) << ncclGetLastError(comm);
+  std::size_t wrong = 0;
   for (std::size_t i = 0; i < kCount; ++i)
-    ASSERT_EQ(data[i], static_cast<float>(i % 1000) * static_cast<float>(seat.ranks())) << i;
+    wrong += data[i] != static_cast<float>(i % 1000) * static_cast<float>(seat.ranks()) ? 1 : 0;
+  ASSERT_EQ(wrong, 0u);
 }
 
 void exchange(const Seat& seat, ncclComm_t comm, int peer) {
@@ -78,7 +80,7 @@ void exchange(const Seat& seat, ncclComm_t comm, int peer) {
   ASSERT_EQ(ncclRecv(got.data(), kCount, ncclInt32, peer, comm, nullptr), ncclSuccess);
   ASSERT_EQ(ncclGroupEnd(), ncclSuccess);
   ASSERT_EQ(cudaStreamSynchronize(nullptr), cudaSuccess) << ncclGetLastError(comm);
-  EXPECT_EQ(got, std::vector<int>(kCount, peer));
+  EXPECT_EQ(static_cast<std::size_t>(std::count(got.begin(), got.end(), peer)), kCount);
 }
 
 const Role kSharing("share", [](const Seat& seat) {

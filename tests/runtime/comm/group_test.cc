@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
+#include <cstring>
 #include <numeric>
 #include <tuple>
 
@@ -16,8 +17,14 @@ using ::testing::HasSubstr;
 
 #define CHECK_NCCL(call) ASSERT_EQ((call), ncclSuccess) << ncclGetLastError(nullptr)
 
-std::int64_t valueOf(int from, int to, std::size_t i) {
-  return from * 1'000'000 + to * 10'000 + static_cast<std::int64_t>(i % 9973);
+constexpr std::size_t kPeriod = 9973;
+
+// What `from` sends to `to`: the values repeat after kPeriod elements.
+void fill(std::vector<std::int64_t>& values, int from, int to) {
+  for (std::size_t i = 0; i < std::min(values.size(), kPeriod); ++i)
+    values[i] = from * 1'000'000 + to * 10'000 + static_cast<std::int64_t>(i);
+  for (std::size_t filled = kPeriod; filled < values.size(); filled *= 2)
+    std::memcpy(&values[filled], values.data(), std::min(filled, values.size() - filled) * sizeof(values[0]));
 }
 
 // How many elements `from` sends to `to`.
@@ -29,7 +36,7 @@ void exchange(int rank, int ranks, ncclComm_t comm, cudaStream_t stream, BytesOf
   for (int peer = 0; peer < ranks; ++peer) {
     auto& mine = out[static_cast<std::size_t>(peer)];
     mine.resize(pattern(rank, peer, ranks));
-    for (std::size_t i = 0; i < mine.size(); ++i) mine[i] = valueOf(rank, peer, i);
+    fill(mine, rank, peer);
     auto& theirs = in[static_cast<std::size_t>(peer)];
     theirs.assign(pattern(peer, rank, ranks), -1);
     if (!mine.empty()) {
@@ -43,8 +50,10 @@ void exchange(int rank, int ranks, ncclComm_t comm, cudaStream_t stream, BytesOf
   ASSERT_EQ(cudaStreamSynchronize(stream), cudaSuccess) << ncclGetLastError(comm);
   for (int peer = 0; peer < ranks; ++peer) {
     const auto& theirs = in[static_cast<std::size_t>(peer)];
-    for (std::size_t i = 0; i < theirs.size(); ++i)
-      ASSERT_EQ(theirs[i], valueOf(peer, rank, i)) << "from " << peer << " to " << rank << " element " << i;
+    std::vector<std::int64_t> expected(theirs.size());
+    fill(expected, peer, rank);
+    const auto wrong = std::mismatch(theirs.begin(), theirs.end(), expected.begin()).first;
+    ASSERT_EQ(wrong, theirs.end()) << "from " << peer << " to " << rank << " element " << wrong - theirs.begin();
   }
 }
 

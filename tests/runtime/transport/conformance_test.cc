@@ -125,7 +125,7 @@ void shareAndCheck(TestRank& rank, std::byte* buffer, std::size_t stepsOfBuffer)
           std::memcpy(data.data(), there, step);
           in.release(Protocol::kSimple);
         }
-        check(data == pattern(step, 100 * round + i), fmt::format("step {} of round {}", i, round));
+        check(same(data, pattern(step, 100 * round + i)), fmt::format("step {} of round {}", i, round));
       }
     }
 }

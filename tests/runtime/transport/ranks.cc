@@ -5,6 +5,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cstring>
 #include <stdexcept>
 #include <thread>
 
@@ -331,11 +333,17 @@ PeerNews awaitNews(Connection& connection) {
 std::vector<std::byte> pattern(std::size_t bytes, std::uint64_t seed) {
   std::vector<std::byte> data(bytes);
   std::uint64_t x = seed * 0x9e3779b97f4a7c15u + 1;
-  for (std::byte& b : data) {
+  // Whole words: under a sanitizer, writing byte by byte would take longer than moving the bytes.
+  for (std::size_t at = 0; at < bytes; at += sizeof(x)) {
     x = x * 6364136223846793005u + 1442695040888963407u;
-    b = static_cast<std::byte>(x >> 56);
+    const std::uint64_t mixed = x ^ (x >> 29);
+    std::memcpy(&data[at], &mixed, std::min(sizeof(mixed), bytes - at));
   }
   return data;
+}
+
+bool same(const std::vector<std::byte>& a, const std::vector<std::byte>& b) {
+  return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size()) == 0);
 }
 
 }  // namespace xylem

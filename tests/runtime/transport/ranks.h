@@ -77,5 +77,7 @@ const Logger& silentLog();
 
 // Bytes that depend on the seed.
 std::vector<std::byte> pattern(std::size_t bytes, std::uint64_t seed);
+// a == b, quickly even under a sanitizer.
+bool same(const std::vector<std::byte>& a, const std::vector<std::byte>& b);
 
 }  // namespace xylem

@@ -22,15 +22,14 @@ class Traffic {
 
   void send(SendEnd& end) {
     for (; !done(); drawn_ = false) {
-      draw([&](Protocol p) { return end.stepBytes(p); });
-      const std::vector<std::byte> data = pattern(bytes_, seed_ + step_);
+      if (draw([&](Protocol p) { return end.stepBytes(p); })) data_ = pattern(bytes_, seed_ + step_);
       if (inPlace_) {
         std::byte* room = end.reserve(protocol_);
         if (room == nullptr) return;
         check(end.reserve(protocol_) == room, "the same room");
-        std::memcpy(room, data.data(), bytes_);
+        std::memcpy(room, data_.data(), bytes_);
         end.commit(protocol_, bytes_);
-      } else if (!end.send(protocol_, data.data(), bytes_)) {
+      } else if (!end.send(protocol_, data_.data(), bytes_)) {
         return;
       }
       --left_;
@@ -48,15 +47,16 @@ class Traffic {
       } else if (!end.take(protocol_, data_.data(), bytes_)) {
         return;
       }
-      check(data_ == pattern(bytes_, seed_ + step_), fmt::format("payload of step {}", step_));
+      check(same(data_, pattern(bytes_, seed_ + step_)), fmt::format("payload of step {}", step_));
       --left_;
     }
   }
 
  private:
+  // Chooses the next step, unless the last one has still to be sent or received; true if it did.
   template <typename StepBytesOf>
-  void draw(StepBytesOf stepBytes) {
-    if (drawn_) return;
+  bool draw(StepBytesOf stepBytes) {
+    if (drawn_) return false;
     drawn_ = true;
     ++step_;
     protocol_ = protocols_[random_() % protocols_.size()];
@@ -64,6 +64,7 @@ class Traffic {
     bytes_ =
         random_() % 4 == 0 ? most : 1 + random_() % std::min<std::size_t>(most, random_() % 2 ? most : 100);
     inPlace_ = random_() % 2 == 0;
+    return true;
   }
 
   std::uint64_t seed_;
