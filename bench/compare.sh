@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs bench_compare of the release preset; `bench/compare.sh --help` says what it does.
+# Runs bench_compare of the release preset; `bench/compare.sh --help` explains it.
 set -euo pipefail
 compare=${XYLEM_BENCH_COMPARE:-$(dirname "${BASH_SOURCE[0]}")/../build/release/bench/bench_compare}
 [ -x "$compare" ] || {

@@ -1,6 +1,5 @@
-// What the flight recorder adds to every call: the nanoseconds of one entry from being issued to being done,
-// with its three readings of the clock; of one reading alone; and of the entry of a call that is done at
-// once.
+// Cost of the flight recorder per call, in nanoseconds: of one entry from being issued to being done, with
+// its three readings of the clock; of one reading alone; and of the entry of a call that is done at once.
 //
 //   flight_cost
 
@@ -10,7 +9,7 @@
 #include <cstdio>
 #include <functional>
 
-#include "runtime/comm/watch/flight_clock.h"
+#include "runtime/comm/watch/record_buffer.h"
 #include "runtime/comm/watch/flight_recorder.h"
 
 namespace xylem {
@@ -20,7 +19,7 @@ using Clock = std::chrono::steady_clock;
 constexpr int kCalls = 200'000;
 constexpr int kRepeats = 25;
 
-// Nanoseconds of one call; the best of several, as others disturb.
+// Nanoseconds of one call; the best of several, as other programs disturb.
 double best(const std::function<void(int)>& call) {
   double least = 1e9;
   for (int repeat = 0; repeat < kRepeats; ++repeat) {
@@ -33,28 +32,28 @@ double best(const std::function<void(int)>& call) {
 
 void run() {
   FlightRecorder recorder({1, 0, 2, 0});
-  Flight flight;
-  const ChosenWay way{Algorithm::kRing, Protocol::kLl, 1, 0};
+  LaunchRecorder flight;
+  const ChosenAlgorithm way{Algorithm::kRing, Protocol::kLl, 1, 0};
   CommOperation operation;
   std::uint64_t sum = 0;
   const double nothing = best([&](int i) { sum += static_cast<std::uint64_t>(i); });
-  const double clock = best([&](int) { sum += flightTicks(); });
+  const double clock = best([&](int) { sum += readTicks(); });
   const double entry = best([&](int i) {
     operation.count = static_cast<std::size_t>(i);
     flight.begin(recorder);
-    flight.add(operation, packWay(way));
+    flight.add(operation, packPath(way));
     flight.start();
     flight.end(false);
   });
   const double atOnce = best([&](int i) {
     operation.count = static_cast<std::size_t>(i);
-    recorder.addDone({&operation, 1}, kDirectWay);
+    recorder.addDone({&operation, 1}, kDirectPath);
   });
   std::printf(
       "loop   %5.1f ns\nclock  %5.1f ns\nentry  %5.1f ns, of which three readings of the clock %5.1f ns\n"
       "at once %4.1f ns, of which one reading\n",
       nothing, clock - nothing, entry - nothing, 3 * (clock - nothing), atOnce - nothing);
-  if (sum == 1) std::puts("");  // the sum is used
+  if (sum == 1) std::puts("");  // keeps the compiler from removing the sum
 }
 
 }  // namespace

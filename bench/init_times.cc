@@ -1,14 +1,13 @@
-// Where the time of joining goes: `init_times RANKS processes|threads [REPEATS]`. What init_times.sh
-// measures.
+// Where the time of joining goes: `init_times RANKS processes|threads [REPEATS]`. init_times.sh runs it.
 //
 // Starts RANKS ranks on this machine, as processes that are executed afresh or as threads of one such
-// process. Each joins a communicator, whose parts are those of NCCL's line `Init timings`, then takes part in
-// an AllReduce of one element, which nobody leaves before all have come. Prints a row of a Markdown table, in
-// milliseconds, medians over the repeats: from the first start of a process to the end of the AllReduce on
-// the last rank; joining on the slowest rank; the parts, as means over the ranks, so that they add up; the
-// processor time per rank, from its start to its end; and after the AllReduce the memory per rank in MB: the
-// most that is resident in any process, the mean of what it has (its own pages, and its part of shared
-// ones), and the most that was resident at any time.
+// process. Each joins a communicator, then takes part in an AllReduce of one element, which ends only after
+// all ranks have come. Prints a row of a Markdown table with medians over the repeats, in milliseconds: from
+// the first start of a process to the end of the AllReduce on the last rank; joining on the slowest rank; the
+// parts of joining, which are those of NCCL's line `Init timings`, as means over the ranks, so that they add
+// up; the processor time per rank, from its start to its end; and after the AllReduce the memory per rank in
+// MB: the largest resident memory of a process, the mean of its own pages and its share of shared ones, and
+// the largest that was resident at any time.
 
 #include <fcntl.h>
 #include <fmt/core.h>
@@ -52,7 +51,7 @@ struct Report {
 
 double milliseconds(Clock::duration span) { return std::chrono::duration<double, std::milli>(span).count(); }
 
-// Bytes that a line of one of this process's files says, in KiB.
+// Reads a line in KiB from one of this process's files; returns bytes.
 double memoryIn(const char* file, std::string_view name) {
   std::ifstream in(file);
   for (std::string line; std::getline(in, line);)
@@ -60,7 +59,7 @@ double memoryIn(const char* file, std::string_view name) {
   return 0;
 }
 
-// One rank, in a process of its own or with others, of which one says how much memory they take.
+// One rank, in a process of its own or with others. One rank of a process reports the memory of all.
 void runRank(int rank, int ranks, const UniqueId& id, bool weighs) {
   const Settings settings = Settings::fromEnvironment();
   Communicator comm({{id}, rank, ranks, rank}, {}, settings, std::make_shared<const Logger>(settings));
@@ -87,12 +86,12 @@ void runRank(int rank, int ranks, const UniqueId& id, bool weighs) {
     report.proportional = memoryIn("/proc/self/smaps_rollup", "Pss:");
     report.peak = memoryIn("/proc/self/status", "VmHWM:");
   }
-  // Less than PIPE_BUF: never mixed with another rank's.
+  // Less than PIPE_BUF, so that it is never mixed with another rank's.
   if (write(kReportFd, &report, sizeof report) != sizeof report)
     throw Error(ResultCode::kSystemError, "rank {} cannot report: {}", rank, errnoText(errno));
 }
 
-// As a process of the job: `init_times --ranks FIRST COUNT RANKS ID`.
+// Runs as a process of the job: `init_times --ranks FIRST COUNT RANKS ID`.
 int runRanks(char** arguments) {
   const int first = std::atoi(arguments[2]);
   const int count = std::atoi(arguments[3]);
@@ -178,7 +177,7 @@ Run measure(int ranks, bool processes, const Settings& settings) {
   const int each = processes ? 1 : ranks;
   for (int first = 0; first < ranks; first += each)
     children.push_back(start(first, each, ranks, id, writing.get()));
-  writing.reset();  // when all ranks are gone, reading ends
+  writing.reset();  // reading ends when all ranks are gone
   const std::vector<Report> reports = collect(reading.get(), ranks);
   for (const pid_t child : children) waitpid(child, nullptr, 0);
 

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Where the time and the memory of joining go, for ranks as processes and as threads of one host. Needs a built release preset.
+# Where the time and the memory of joining go, for ranks as processes and as threads of one host. Needs a built release
+# preset.
 #
 #   bench/init_times.sh              2, 8 and 64 ranks
 #   bench/init_times.sh 256          another number

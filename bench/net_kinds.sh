@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# net_speed.sh over one network after the other: sockets, libfabric's tcp and shm, and Xylem's sockets as a net plugin,
-# in turns. Each table has its own bare connection beside it: compare networks by `of bare`.
+# Runs net_speed.sh over one network after the other, in turns: sockets, libfabric's tcp and shm, and Xylem's sockets as a
+# net plugin. Each table has its own bare connection beside it: compare networks by `of bare`.
 #
 #   bench/net_kinds.sh [ROUNDS [BYTES]]                as net_speed.sh
 set -euo pipefail

@@ -1,11 +1,11 @@
-// How fast two ranks on different hosts are, beside a bare TCP connection between the same two processes:
-// what net_speed.sh runs in two network namespaces.
+// Speed of two ranks on different hosts, beside a bare TCP connection between the same two processes.
+// net_speed.sh runs it in two network namespaces.
 //
 //   net_speed RANK ADDRESS PORT [ROUNDS [BYTES]]       ADDRESS: of rank 0, which also has NCCL_COMM_ID;
 //   BYTES: at most
 //
-// Rank 0 prints a row of a Markdown table per size, medians over the rounds. In a round the kinds take turns,
-// so that what disturbs the machine for a while disturbs all of them:
+// Rank 0 prints a row of a Markdown table per size, with medians over the rounds. In a round the kinds take
+// turns, so that a disturbance of the machine hits all of them:
 //   exchange    both write so many bytes to the socket and read as many, at once, without ever sleeping
 //   AllReduce   of as many bytes, sum of float32
 //   one way     rank 0 writes, rank 1 reads into one buffer and answers with a byte after the last message
@@ -37,12 +37,11 @@ using Clock = std::chrono::steady_clock;
 constexpr std::size_t kSizes[] = {8,         1 << 10, 4 << 10, 16 << 10, 64 << 10,
                                   256 << 10, 1 << 20, 4 << 20, 16 << 20};
 constexpr std::size_t kMost = 16 << 20;
-// Bytes that a measurement moves, and how many operations it has at least and at most.
+// Bytes that a measurement moves, and the least and greatest number of its operations.
 constexpr std::size_t kVolume = 64 << 20;
-constexpr int kFewest = 2, kMostOperations = 400;
+constexpr int kMinOperations = 2, kMaxOperations = 400;
 constexpr int kRounds = 15;
-// What a call of the bare connection moves at most: more, and the data leaves the caches between the two
-// sides.
+// Largest call of the bare connection: with larger ones the data leaves the caches between the two sides.
 constexpr std::size_t kCall = 256 << 10;
 
 void require(bool good, const char* what) {
@@ -59,7 +58,7 @@ void check(ncclResult_t result) {
 int tcpSocket() {
   const int fd = socket(AF_INET, SOCK_STREAM, 0);
   require(fd >= 0, "socket");
-  // As ours: BBR would wait for a timer more than for the cable.
+  // As Xylem's sockets do: BBR would wait for a timer more than for the cable.
   for (const std::string_view control : {"reno", "cubic"})
     setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, control.data(), control.size());
   return fd;
@@ -90,7 +89,7 @@ int connectRaw(int rank, const char* address, int port) {
   return fd;
 }
 
-// Moves both ways as far as there is something to move, without sleeping.
+// Moves both ways as far as possible without sleeping.
 void move(int fd, const std::byte* out, std::size_t outBytes, std::byte* in, std::size_t inBytes) {
   while (outBytes > 0 || inBytes > 0) {
     if (outBytes > 0) {
@@ -135,7 +134,7 @@ struct Bench {
     transfer(4, rank == 1);
   }
 
-  // Microseconds of each of `n`, after both have come.
+  // Microseconds of each of `n` operations, after a barrier.
   double time(int n, const std::function<void(int)>& body) const {
     exchange(1);
     const auto start = Clock::now();
@@ -147,7 +146,7 @@ struct Bench {
 enum Kind { kExchange, kAllReduce, kRawOneWay, kOneWay, kKinds };
 
 double measure(const Bench& bench, Kind kind, std::size_t bytes) {
-  const int n = std::clamp(static_cast<int>(kVolume / 4 / bytes), kFewest, kMostOperations);
+  const int n = std::clamp(static_cast<int>(kVolume / 4 / bytes), kMinOperations, kMaxOperations);
   const auto each = [](const auto& one) {
     return [one](int count) {
       for (int i = 0; i < count; ++i) one();

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# How good NCCL's channels are, and how good they could be: for every machine and job the bandwidth of the rings and trees
-# that the search finds, of those that `xylem optimize` finds, and the bound. Needs a built release preset and python3.
+# Compares NCCL's channels with the best possible ones: for every machine and job the bandwidth of the rings and trees that
+# the search finds, of those that `xylem optimize` finds, and the bound. Needs a built release preset and python3.
 #
 #   bench/optimum.sh                        the zoo, one host and two
 #   bench/optimum.sh --notable              only the rows where NCCL's have less than the bound
@@ -38,7 +38,7 @@ for name, hosts, words in jobs:
         skipped += 1
         continue
     result = json.loads(run.stdout)
-    seconds = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before  # of the CPU, for all of the command
+    seconds = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before  # processor time of the whole command
     slowest = max(slowest, seconds)
     for kind in ("ring", "tree"):
         graph = result[kind]

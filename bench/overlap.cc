@@ -1,12 +1,12 @@
-// What groups save, and how far an AllReduce goes on while its caller computes: two ranks as threads, each on
-// a core of its own.
+// Two measurements with two ranks as threads, each on a core of its own: the time that groups save, and how
+// far an AllReduce proceeds while its caller computes.
 //
 //   overlap [ROUNDS]
 //
 // Aggregation: 100 AllReduces of 1 KiB, each in a call of its own, and all in one group; microseconds.
 // Overlap: rank 0 issues an AllReduce of 16 MiB, computes on the first core as long as that AllReduce takes
-// on the second one alone, and waits for it; rank 1 only waits. Of either time, so much was saved: 100 % if
-// both together take as long as one.
+// on the second one alone, and waits for it; rank 1 only waits. The last number is the part of either time
+// that was saved: 100 % if both together take as long as one.
 
 #include <fmt/format.h>
 #include <pthread.h>
@@ -47,7 +47,7 @@ void must(int result, const char* what) {
   std::exit(1);
 }
 
-// Arithmetic that no memory takes part in.
+// Computes without touching memory.
 double compute(double microseconds) {
   double value = 1;
   for (const auto start = Clock::now(); microsecondsSince(start) < microseconds;)
@@ -69,7 +69,7 @@ class Rank {
   }
 
   void run(int rounds) {
-    smallOnes(false);  // so that the library's threads are there before this one is bound to a core
+    smallOnes(false);  // starts the library's threads before this one is bound to a core
     pinTo(rank_);
     std::vector<double> single, grouped, alone, together;
     for (int i = 0; i < 20 * rounds; ++i) {
@@ -99,7 +99,7 @@ class Rank {
 
   template <typename Work>
   double timed(Work&& work) {
-    // The ranks begin together.
+    // A barrier: the ranks begin together.
     must(ncclAllReduce(buffer_, buffer_, 1, ncclFloat, ncclMax, comm_, stream_), "ncclAllReduce");
     must(cudaStreamSynchronize(stream_), "cudaStreamSynchronize");
     const auto start = Clock::now();

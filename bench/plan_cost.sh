@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# What a plan costs: instructions, steps of the search, time and memory per machine of the zoo, beside NCCL 2.25.1 where
-# its cost is known (nccl-2.25.1-plan-cost.tsv). Needs valgrind and a built release preset.
+# Cost of a plan: instructions, steps of the search, time and memory per machine of the zoo, beside NCCL 2.25.1 where its
+# cost is known (nccl-2.25.1-plan-cost.tsv). Needs valgrind and a built release preset.
 #
 #   bench/plan_cost.sh                  the machines NCCL was measured on
 #   bench/plan_cost.sh --all            every machine of the zoo
 #   bench/plan_cost.sh dgx2 summit      these
 #
-# Instructions are counted by callgrind over one and over two plans of a machine already read: the difference is one plan,
-# the same on every run.
+# callgrind counts instructions over one and over two plans of a machine that was read before: the difference is one plan,
+# and is the same on every run.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 once=${XYLEM_PLAN_ONCE:-build/release/bench/plan_once}
@@ -21,7 +21,7 @@ case "${1:-}" in
   *) machines=$* ;;
 esac
 
-# collected REPEATS FILE HOSTS: instructions of a run that plans so many times.
+# collected REPEATS FILE HOSTS: prints the instructions of a run with REPEATS plans.
 collected() {
   valgrind --tool=callgrind --callgrind-out-file=/dev/null "$once" "$2" "$3" "$1" 2>&1 >/dev/null |
     awk '/Collected/ { print $4 }'

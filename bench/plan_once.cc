@@ -1,8 +1,8 @@
-// Plans one machine R times: `plan_once FILE HOSTS R`. What plan_cost.sh counts the instructions of.
+// Plans one machine R times: `plan_once FILE HOSTS R`. plan_cost.sh counts its instructions.
 //
-// Reading the file is done once, before; each plan builds the graph, finds paths, trims, finds paths again,
-// searches rings and trees and joins the hosts, like one rank of a job. Prints the steps of the searches, the
-// seconds of one plan (median over R), and the peak of resident memory in KiB.
+// It reads the file once, before. Each plan builds the graph, finds paths, trims, finds paths again, searches
+// rings and trees and joins the hosts, like one rank of a job. Prints the steps of the searches, the seconds
+// of one plan (median over R), and the peak of resident memory in KiB.
 
 #include <fmt/core.h>
 #include <sys/resource.h>

@@ -1,10 +1,9 @@
-// Plans a job of many hosts and writes out all of it: `plan_scale FILE HOSTS REPEATS`. What plan_scale.sh
-// measures.
+// Plans a job of many hosts completely: `plan_scale FILE HOSTS REPEATS`. plan_scale.sh runs it.
 //
-// Everything that a plan of every rank consists of is computed and kept: the graphs of the host, the ring of
-// each channel, each rank's place in the tree of each channel, and the choice of algorithm for each
-// collective from 8 B to 8 GiB. Prints ranks, channels, the seconds (median over the repeats, without reading
-// the file) and the peak of resident memory in KiB.
+// It computes and keeps everything in the plans of all ranks: the graphs of the host, the ring of each
+// channel, each rank's place in the tree of each channel, and the choice of algorithm for each collective
+// from 8 B to 8 GiB. Prints ranks, channels, the seconds (median over the repeats, without reading the file)
+// and the peak of resident memory in KiB.
 
 #include <fmt/core.h>
 #include <sys/resource.h>

@@ -11,14 +11,14 @@ scale=${XYLEM_PLAN_SCALE:-build/release/bench/plan_scale}
 machine=${1:-dgxh100}
 
 printf '| hosts | ranks | channels | ms | MiB | ns per rank | bytes per rank |\n|---|---|---|---|---|---|---|\n'
-# What a plan of one host needs by itself is taken off the last two columns.
+# The last two columns leave out the cost of planning one host.
 base_seconds=0 base_kib=0
 for hosts in 1 2 4 16 64 256 1024 4096 16384 65536 131072; do
   repeats=5
   [ "$hosts" -lt 16384 ] || repeats=3
   measured=$(taskset -c 0 "$scale" "topologies/$machine.xml" "$hosts" "$repeats") || exit 1
   read -r ranks channels seconds kib <<<"$measured"
-  # Small jobs only show what a plan costs at all.
+  # The cost of small jobs is nearly all for the one host.
   if [ "$hosts" -eq 4 ]; then base_seconds=$seconds base_kib=$kib; fi
   awk -v h="$hosts" -v r="$ranks" -v c="$channels" -v s="$seconds" -v k="$kib" -v bs="$base_seconds" -v bk="$base_kib" 'BEGIN {
     printf "| %d | %d | %d | %.1f | %.1f |", h, r, c, s * 1000, k / 1024

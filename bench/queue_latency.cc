@@ -1,5 +1,5 @@
-// What a queue between two cores costs: the one-way time of 8 bytes under each protocol, beside that of a
-// bare cache line going to and fro, and the bandwidth of a stream of 1 MiB messages.
+// Speed of a queue between two cores: the one-way time of 8 bytes under each protocol, beside that of a bare
+// cache line between the cores, and the bandwidth of a stream of 1 MiB messages.
 //
 //   queue_latency [core core]
 
@@ -36,7 +36,8 @@ void pin(int core) {
   sched_setaffinity(0, sizeof set, &set);
 }
 
-// Seconds that `here` takes while `there` runs on the other core; the best of several, as others disturb.
+// Seconds that `here` takes while `there` runs on the other core; the best of several, as other programs
+// disturb.
 double best(const std::function<void()>& here, const std::function<void()>& there, int repeats = kRepeats) {
   double least = 1e9;
   for (int i = 0; i < repeats; ++i) {

@@ -1,11 +1,11 @@
-// How fast elements are combined: GB/s of result for every type and operation, from the caches and from
-// memory, and what part that is of the speed of a memcpy that moves as many bytes.
+// Speed of combining elements: GB/s of result for every type and operation, from the caches and from memory,
+// and the ratio to a memcpy that moves the same number of bytes.
 //
 //   reduction_speed [--json] [--table portable|avx2|avx512] [type...]
 //
 // A combination reads two arrays and writes a third, a memcpy reads one and writes one: a result of 64 KiB is
-// compared with a memcpy of 96 KiB. The last column is of results written past the caches, as memcpy does by
-// itself from some size on. Times are of the thread alone, medians of several batches.
+// compared with a memcpy of 96 KiB. In the last column the results are written past the caches, as memcpy
+// does from some size on. Times are processor times of the thread, medians of several batches.
 
 #include <sys/mman.h>
 
@@ -28,7 +28,7 @@
 namespace xylem {
 namespace {
 
-// Seconds that this thread has run: what others do on its core does not count.
+// Processor seconds of this thread: other programs on its core do not count.
 double now() {
   timespec time{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
@@ -39,7 +39,7 @@ constexpr std::size_t kKiB = 1024;
 constexpr std::size_t kMiB = 1024 * kKiB;
 constexpr std::size_t kMost = 64 * kMiB;
 constexpr int kBatches = 9;
-// A batch takes about as long as this many bytes of result.
+// A batch takes about as long as this number of bytes of result.
 constexpr std::size_t kBatchBytes = 4 * kMiB;
 
 struct Case {
@@ -59,7 +59,7 @@ struct Unmap {
 };
 using Memory = std::unique_ptr<std::byte, Unmap>;
 
-// Ordinary numbers of every type: no NaNs, no denormals, and none of products, either.
+// Ordinary numbers of every type: neither they nor their products are NaN or denormal.
 Memory numbers(unsigned seed) {
   void* mapped = mmap(nullptr, kMost * 2, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (mapped == MAP_FAILED) {
@@ -119,7 +119,7 @@ class Bench {
     return seconds(bytes, [&] { std::memcpy(out_.get(), a_.get() + kApart, bytes); });
   }
 
-  // Of this library, beside memcpy.
+  // This library's functions, beside memcpy.
   double copySeconds(const Case& c) const {
     return seconds(c.bytes, [&] {
       (c.streams ? copyBytesStreaming : copyBytes)(out_.get(), a_.get() + kApart, c.bytes);
@@ -172,7 +172,7 @@ const ReductionTable& tableOf(const std::string& wanted) {
 
 const char* nameOf(int op) { return op == kPreMulSum ? "premulsum" : name(static_cast<ReduceOp>(op)).data(); }
 
-// Of copies: GB/s of the copied bytes, for orientation.
+// Copies, for orientation: GB/s of the copied bytes.
 void printHead(const Bench& bench) {
   std::printf("GB/s of result, and the part that is of a memcpy's speed with as much traffic\n");
   std::printf("%-9s %-9s", "type", "op");

@@ -1,10 +1,11 @@
-// What strangers at its doors cost a job: `strangers RANKS RATE [SECONDS]`.
+// Cost of unauthenticated peers at a job's listening sockets: `strangers RANKS RATE [SECONDS]`.
 //
-// RANKS ranks, threads of this process, join and then compute for SECONDS in all, in blocks that take turns:
-// without strangers; with RATE strangers per second of all kinds at every listening socket of the job, from a
-// process of its own; and with as many at an unrelated socket, which that process has itself. The third says
-// what part of a delay is only that the strangers' process needs a core. Prints medians over the blocks and
-// how many strangers came, and how many lines the job's log has of them: fewer, as doors close.
+// RANKS ranks, threads of this process, join and then compute for SECONDS in all, in blocks of three kinds
+// that take turns: without other peers; with RATE unauthenticated connections per second, of all kinds, at
+// every listening socket of the job, from another process; and with the same rate at an unrelated socket of
+// that other process. The third kind shows which part of a delay only comes from the other process, which
+// needs a core. Prints medians over the blocks, the number of connections, and the number of lines about them
+// in the job's log, which is smaller, as listening sockets close.
 
 #include "support/strangers.h"
 
@@ -36,10 +37,10 @@
 namespace {
 
 using namespace xylem;
-using testing::Door;
+using testing::ListeningSocket;
 using Clock = std::chrono::steady_clock;
 
-constexpr std::size_t kMostStaying = 1000;
+constexpr std::size_t kMaxStaying = 1000;
 constexpr std::chrono::milliseconds kScouting{5};
 constexpr std::chrono::milliseconds kBlock{500};  // of computing, after one joining
 constexpr std::size_t kElements = 16384;
@@ -48,34 +49,34 @@ double secondsSince(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-// A door that nobody but the strangers' process itself sees to.
+// A listening socket that only the process with the unauthenticated peers serves.
 class Unrelated {
  public:
   Unrelated() : listener_(listenTcp(SocketAddress::parse("127.0.0.1:0"))) {
     door_.bytes = sizeof door_.address;
     getsockname(listener_.get(), reinterpret_cast<sockaddr*>(&door_.address), &door_.bytes);
   }
-  const Door& door() const { return door_; }
+  const ListeningSocket& door() const { return door_; }
   void drain() {
     while (acceptTcp(listener_.get()).socket) continue;
   }
 
  private:
   FileDescriptor listener_;
-  Door door_;
+  ListeningSocket door_;
 };
 
-// What the process with the strangers does: reads where to go from its standard input, a number of doors and
-// the doors themselves, again and again, and says at the end how many strangers there were.
+// The process with the unauthenticated peers. It reads from its standard input, again and again, a number of
+// listening sockets and the sockets themselves, and at the end prints the number of connections that it made.
 int flood(double rate, bool related) {
-  testing::Strangers strangers(11, kMostStaying);
+  testing::UnauthenticatedPeers strangers(11, kMaxStaying);
   strangers.replay(testing::recordingOf(randomSecret()));
   Unrelated unrelated;
-  std::vector<Door> doors;
+  std::vector<ListeningSocket> doors;
   std::size_t came = 0;
   const Clock::time_point start = Clock::now();
   for (std::size_t i = 0;; ++i) {
-    // As many as are due by now.
+    // The connections that are due by now.
     const double early = static_cast<double>(i) / rate - secondsSince(start);
     pollfd input{STDIN_FILENO, POLLIN, 0};
     while (poll(&input, 1, static_cast<int>(std::max(0.0, 1000 * early))) > 0) {
@@ -85,19 +86,19 @@ int flood(double rate, bool related) {
         return 0;
       }
       doors.resize(count);
-      if (std::fread(doors.data(), sizeof(Door), count, stdin) != count) return 1;
+      if (std::fread(doors.data(), sizeof(ListeningSocket), count, stdin) != count) return 1;
     }
     if (!related) unrelated.drain();
     if (doors.empty()) continue;
-    const Door& door = related ? doors[i % doors.size()] : unrelated.door();
-    came += strangers.visit(door, static_cast<testing::StrangerKind>(i % testing::kStrangerKinds));
+    const ListeningSocket& door = related ? doors[i % doors.size()] : unrelated.door();
+    came += strangers.visit(door, static_cast<testing::UnauthenticatedKind>(i % testing::kUnauthenticatedKinds));
   }
 }
 
 enum Mode { kAlone, kBesieged, kElsewhere, kModes };
 constexpr const char* kModeNames[] = {"no strangers", "strangers at the job", "strangers elsewhere"};
 
-// The process with the strangers, and the thread that tells it where to go.
+// The process with the unauthenticated peers, and the thread that sends it the listening sockets.
 class Siege {
  public:
   Siege(Mode mode, double rate) {
@@ -123,7 +124,7 @@ class Siege {
   Siege(const Siege&) = delete;
   Siege& operator=(const Siege&) = delete;
 
-  // How many came.
+  // The number of connections.
   std::size_t end() {
     if (!scout_.joinable()) return 0;
     stop_ = true;
@@ -144,11 +145,11 @@ class Siege {
  private:
   void scout() {
     while (!stop_) {
-      const std::vector<Door> doors = testing::doorsOfThisProcess();
-      std::vector<std::byte> message(sizeof(std::size_t) + doors.size() * sizeof(Door));
+      const std::vector<ListeningSocket> doors = testing::listeningSocketsOfThisProcess();
+      std::vector<std::byte> message(sizeof(std::size_t) + doors.size() * sizeof(ListeningSocket));
       const std::size_t count = doors.size();
       std::memcpy(message.data(), &count, sizeof count);
-      if (count > 0) std::memcpy(message.data() + sizeof count, doors.data(), count * sizeof(Door));
+      if (count > 0) std::memcpy(message.data() + sizeof count, doors.data(), count * sizeof(ListeningSocket));
       if (write(to_.get(), message.data(), message.size()) < 0) return;
       std::this_thread::sleep_for(kScouting);
     }
@@ -162,7 +163,7 @@ class Siege {
 };
 
 struct Block {
-  double join = 0;       // seconds, the slowest rank's
+  double join = 0;       // seconds, of the slowest rank
   double allReduce = 0;  // seconds each
 };
 

@@ -8,7 +8,7 @@ foreach(entry ${ASSETS})
   string(REGEX MATCH "^([A-Za-z]+)=(.+)$" matched "${entry}")
   set(name ${CMAKE_MATCH_1})
   string(REPLACE "+" ";" files "${CMAKE_MATCH_2}")
-  # String literals one after the other are one; a short one each keeps compilers content.
+  # Adjacent string literals are one literal; compilers limit the length of each.
   set(literals "")
   foreach(file ${files})
     file(READ ${FOLDER}/${file} text)

@@ -1,13 +1,14 @@
 # Flags every target of the project is compiled with.
 add_compile_options(-Wall -Wextra -Wpedantic -Wshadow -Wno-missing-field-initializers)
-# Meant: no branch between two conditions in loops; structures without a name in a union, which GCC knows, too.
+# Two of clang's warnings are off: conditions of loops that are joined without a branch, and structures without a name in a
+# union, which GCC accepts, too, are intended.
 add_compile_options($<$<COMPILE_LANG_AND_ID:CXX,Clang>:-Wno-bitwise-instead-of-logical>
                     $<$<COMPILE_LANG_AND_ID:CXX,Clang>:-Wno-nested-anon-types>)
 # The planner's decisions depend on the rounding of 32-bit floats: no contraction, no extended precision.
 add_compile_options(-ffp-contract=off)
 
-# Debian 13's tinyxml2 asks its users for it; a precompiled header fits only what is compiled with the same. Without effect on
-# 64 bits.
+# Debian 13's tinyxml2 asks its users for it, and a precompiled header fits only files compiled with the same flags. It has
+# no effect on 64 bits.
 add_compile_definitions(_FILE_OFFSET_BITS=64)
 
 set(CMAKE_CXX_FLAGS_RELEASE "-O2 -DNDEBUG")
@@ -19,14 +20,14 @@ option(XYLEM_FAST_BUILD "Compile several files at a time, with precompiled heade
 if(XYLEM_FAST_BUILD)
   set(CMAKE_UNITY_BUILD ON)
   set(CMAKE_UNITY_BUILD_BATCH_SIZE 0)
-  # Of what is local to a file compilers would say that it hides what is local to another, or that a header has it.
+  # Compilers would warn that a name local to one file hides a name local to another one, or that a header has it.
   add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-Wno-shadow>
                       $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-subobject-linkage>)
 endif()
 
 if(XYLEM_SANITIZE)
   add_compile_options(-fsanitize=${XYLEM_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer -O1 -g1)
-  # Callers of a C interface can give any number for an enumeration: that is an error to report, not ours.
+  # Callers of a C interface can give any number for an enumeration: Xylem reports that as an error.
   add_compile_options(-fno-sanitize=enum)
   add_link_options(-fsanitize=${XYLEM_SANITIZE})
   foreach(sanitizer address thread)
@@ -37,13 +38,13 @@ if(XYLEM_SANITIZE)
   endforeach()
 endif()
 if(XYLEM_FUZZ)
-  # Assertions stay; of debug information, what a stack trace needs.
+  # Assertions stay; debug information has only what a stack trace needs.
   set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O2 -gline-tables-only")
   add_compile_options(-fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all)
   add_link_options(-fsanitize=address,undefined)
 endif()
 
-# GCC clears and copies structures of a hundred bytes with string instructions, which take longer to start than that.
+# GCC clears and copies structures of a hundred bytes with string instructions, which are slow to start.
 include(CheckCXXCompilerFlag)
 set(strategy unrolled_loop:256:noalign,libcall:-1:noalign)
 check_cxx_compiler_flag("-mmemcpy-strategy=${strategy} -mmemset-strategy=${strategy}" XYLEM_HAS_COPY_STRATEGY)
@@ -51,9 +52,9 @@ if(XYLEM_HAS_COPY_STRATEGY)
   add_compile_options(-mmemcpy-strategy=${strategy} -mmemset-strategy=${strategy})
 endif()
 
-# Small calls cost what their instructions cost, which lie in many files: those of the runtime are compiled so that they
-# can be optimised together where a program or library is linked (xylem_link_optimized). Everything else, tests above
-# all, links the same files as they are: tests put themselves between functions, which takes a call between files.
+# A small call costs its instructions, which are spread over many files. So the runtime is compiled in a way that allows to
+# optimise its files together where a program or library is linked (xylem_link_optimized). Everything else, above all tests,
+# links the same files without that: tests replace functions, which only works for calls between files.
 option(XYLEM_LTO "Optimise across files when libraries and programs are linked (release builds with GCC)" ON)
 set(XYLEM_LINK_OPTIMIZATION OFF)
 if(XYLEM_LTO AND CMAKE_BUILD_TYPE STREQUAL "Release" AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND NOT XYLEM_SANITIZE)
@@ -61,7 +62,7 @@ if(XYLEM_LTO AND CMAKE_BUILD_TYPE STREQUAL "Release" AND CMAKE_CXX_COMPILER_ID S
   set(XYLEM_OPTIMIZABLE_FLAGS -flto -ffat-lto-objects -fno-tree-slp-vectorize)
 endif()
 
-# Link-time optimization is GCC's own linker's work; everything else takes a faster one where it is installed.
+# Link-time optimization needs GCC's own linker; everything else takes a faster one if it is installed.
 find_program(XYLEM_MOLD mold)
 set(linker "")
 if(XYLEM_MOLD)
@@ -73,8 +74,8 @@ else()
   add_link_options(${linker})
 endif()
 
-# What was compiled before, with the same text and flags, is not compiled again. What a file includes ccache reads from the
-# list that the compiler writes anyway; of paths it keeps what follows the checkout. Precompiled headers need the two words.
+# ccache keeps compiled files: the same text with the same flags is not compiled again. It reads the included files from the
+# list that the compiler writes anyway, and keeps paths relative to the checkout. Precompiled headers need the two words.
 find_program(XYLEM_CCACHE ccache)
 if(XYLEM_CCACHE)
   set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_DEPEND=1 CCACHE_BASEDIR=${PROJECT_SOURCE_DIR}

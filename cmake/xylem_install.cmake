@@ -1,7 +1,7 @@
-# What is installed, by component: both libraries and the net plugin (library); their headers and what find_package(xylem)
-# and pkg-config need to find them (dev); the command, its manual pages, its completion and the zoo of topologies (runtime);
-# the documentation (doc). `cmake --build DIR --target installable` builds all of it. tests/install builds consumers of each
-# from an installed prefix.
+# The installed files, by component: both libraries and the net plugin (library); their headers and the files for
+# find_package(xylem) and pkg-config (dev); the command, its manual pages, its completion and the zoo of topologies
+# (runtime); the documentation (doc). `cmake --build DIR --target installable` builds all of it. tests/install builds
+# consumers of each from an installed prefix.
 include(CMakePackageConfigHelpers)
 
 # nccl.h and the host CUDA runtime go to a folder of their own, so that Xylem can be installed beside the real ones.
@@ -26,7 +26,7 @@ install(DIRECTORY examples DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT doc)
 # Made by `cmake --build DIR --target reference`.
 install(DIRECTORY ${PROJECT_BINARY_DIR}/reference/html DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT doc OPTIONAL)
 
-# The command says itself what belongs into the manual, and which words the shells complete.
+# The command itself writes its manual pages and its completion for shells.
 set(XYLEM_PAGES ${PROJECT_BINARY_DIR}/pages)
 install(CODE "
   file(MAKE_DIRECTORY ${XYLEM_PAGES})
@@ -44,7 +44,7 @@ install(FILES ${XYLEM_PAGES}/xylem.zsh DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/
 install(FILES ${XYLEM_PAGES}/xylem.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d
         COMPONENT runtime)
 
-# Under the name that says what it is for NCCL programs, too.
+# A second name, under which NCCL programs look for plugins.
 add_library(xylem-nccl-host INTERFACE)
 target_link_libraries(xylem-nccl-host INTERFACE xylem-shared)
 set_target_properties(xylem-nccl-host PROPERTIES EXPORT_NAME nccl_host)
@@ -57,7 +57,7 @@ write_basic_package_version_file(${PROJECT_BINARY_DIR}/xylemConfigVersion.cmake 
 install(FILES ${PROJECT_BINARY_DIR}/xylemConfig.cmake ${PROJECT_BINARY_DIR}/xylemConfigVersion.cmake
         DESTINATION ${XYLEM_INSTALL_CMAKEDIR} COMPONENT dev)
 
-# The .pc files find the prefix from where they lie, so an installed tree can be moved.
+# The .pc files find the prefix from their own folder, so an installed tree can be moved.
 file(RELATIVE_PATH XYLEM_PC_TO_PREFIX /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
 foreach(library xylem xylem-plan)
   configure_file(cmake/${library}.pc.in ${PROJECT_BINARY_DIR}/${library}.pc @ONLY)

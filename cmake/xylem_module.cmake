@@ -1,12 +1,12 @@
 # xylem_module(PATH USES module... LIBS target...)
 #
-# A module is one folder of src/, compiled to an object library `module_NAME`, NAME being the last word of PATH: every .cc
-# file in it belongs to it, but for those of modules inside of it. USES names the modules whose headers it may include;
+# A module is one folder of src/, compiled to an object library `module_NAME`; NAME is the last word of PATH. Every .cc file
+# in it belongs to it, except those of modules inside of it. USES names the modules whose headers it may include;
 # tests/architecture checks the include lines against this table.
 #
-# What xylem_link_optimized may optimise across the files of modules in XYLEM_OPTIMIZABLE_MODULES is compiled for that. Fields
-# are not loaded two at a time there: where they have just been written one by one, such a load waits until both are in the
-# cache, and that until all earlier writes are there, which other cores may have to give up their lines for.
+# Modules in XYLEM_OPTIMIZABLE_MODULES are compiled so that xylem_link_optimized can optimise across their files. The
+# compiler must not load two fields at a time there: if both have just been written one by one, such a load waits until they
+# are in the cache. That takes until all earlier writes are there, for which other cores may have to give up cache lines.
 function(xylem_module PATH)
   cmake_parse_arguments(MODULE "" "" "USES;LIBS" ${ARGN})
   get_filename_component(NAME ${PATH} NAME)
@@ -33,7 +33,7 @@ function(xylem_module PATH)
 endfunction()
 
 # xylem_library(NAME modules...): a static library (for the tests, the benchmarks and the command, which use internal
-# headers) and a shared one (what users link) of the same objects.
+# headers) and a shared one (which users link) of the same objects.
 function(xylem_library NAME)
   foreach(kind STATIC SHARED)
     string(TOLOWER ${kind} suffix)

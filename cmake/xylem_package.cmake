@@ -4,8 +4,8 @@
 #   libxylem-dev  headers, CMake and pkg-config     dev
 #   xylem-doc     the documentation and examples    doc
 #   python3-xylem the Python package, where built   python
-# What they depend on is read from the binaries by dpkg-shlibdeps. tests/install/check_packages.sh installs them into an
-# empty root.
+# dpkg-shlibdeps reads their dependencies from the binaries. tests/install/check_packages.sh installs them into an empty
+# root.
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME xylem)
 set(CPACK_PACKAGE_VENDOR Xylem)
@@ -53,7 +53,7 @@ set(CPACK_COMPONENT_DOC_DESCRIPTION "collective communication with NCCL's API, o
 if(XYLEM_WITH_PYTHON)
   set(CPACK_DEBIAN_PYTHON_PACKAGE_NAME python3-xylem)
   set(CPACK_DEBIAN_PYTHON_PACKAGE_SECTION python)
-  # dpkg-shlibdeps would read all of torch, for minutes.
+  # dpkg-shlibdeps would read all of torch, which takes minutes.
   set(CPACK_DEBIAN_PYTHON_PACKAGE_SHLIBDEPS OFF)
   set(CPACK_DEBIAN_PYTHON_PACKAGE_DEPENDS "python3, libfmt9, libsodium23, libtinyxml2-9")
   set(CPACK_COMPONENT_PYTHON_DESCRIPTION "${PROJECT_DESCRIPTION} (Python)")

@@ -1,6 +1,6 @@
 # xylem_precompile(TARGET KIND): TARGET's files begin with headers that are compiled once: those of the standard library and
-# fmt (`plain`), and of JSON too (`json`), which adds a second to whatever includes it. What is compiled with other flags
-# than the rest, as the modules with link-time optimization, gets its own (`optimizable`).
+# fmt (`plain`), or also of JSON (`json`), which adds a second to every file. Files with other compile flags, as the modules
+# with link-time optimization, get precompiled headers of their own (`optimizable`).
 set(XYLEM_COMMON_HEADERS <algorithm> <array> <atomic> <charconv> <chrono> <cstdint> <cstring> <filesystem> <fstream>
     <functional> <map> <memory> <mutex> <optional> <set> <span> <sstream> <string> <string_view> <thread> <tuple>
     <unordered_map> <utility> <variant> <vector> <fmt/format.h> <fmt/ranges.h>)

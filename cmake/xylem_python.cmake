@@ -1,5 +1,5 @@
-# What of Python is built: XYLEM_WITH_PYTHON and XYLEM_WITH_TORCH. XYLEM_PYTHON and XYLEM_TORCH are AUTO (what is found),
-# ON or OFF. Debian's interpreter is preferred, as Debian's torch belongs to it. Instrumented modules would need an
+# Chooses which Python parts are built: XYLEM_WITH_PYTHON and XYLEM_WITH_TORCH. XYLEM_PYTHON and XYLEM_TORCH are AUTO (if
+# found), ON or OFF. Debian's interpreter is preferred, as Debian's torch belongs to it. Instrumented modules would need an
 # instrumented interpreter.
 set(XYLEM_PYTHON AUTO CACHE STRING "Build the Python package (needs python3-dev and pybind11-dev)")
 set(XYLEM_TORCH AUTO CACHE STRING "Build the PyTorch back-end (needs python3-torch and libtorch-dev 1.13)")

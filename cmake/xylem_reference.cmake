@@ -1,5 +1,5 @@
 # The target `reference`: the public headers' documentation as HTML, in reference/html of the build directory. A test makes
-# it, and fails if Doxygen has anything to complain about.
+# it, and fails if Doxygen prints a warning.
 find_program(XYLEM_DOXYGEN doxygen)
 if(NOT XYLEM_DOXYGEN)
   message(STATUS "No doxygen: there is no target `reference`")

@@ -1,4 +1,4 @@
-/* For the NCCL examples: ends the program with what a call says. */
+/* For the NCCL examples: ends the program with the error of a call that fails. */
 #ifndef XYLEM_EXAMPLES_CHECK_H_
 #define XYLEM_EXAMPLES_CHECK_H_
 

@@ -42,7 +42,7 @@ static void* runRank(void* argument) {
   if (properties.rank != rank || properties.nRanks != RANKS) exit(1);
 #endif
 
-  /* What the host fills and the device reads. */
+  /* The host fills this and the device reads it. */
   float *values, *onDevice;
   CUDACHECK(cudaHostAlloc((void**)&values, bytes, cudaHostAllocMapped));
   CUDACHECK(cudaHostGetDevicePointer((void**)&onDevice, values, 0));

@@ -22,9 +22,9 @@ struct Comm;
 struct Request {
   Comm* comm;
   char* data;
-  uint64_t size;    // in bytes; of a receive, the most that it takes until the header is there
-  uint64_t header;  // goes ahead of the data: how many bytes follow
-  size_t moved;     // bytes of header and data so far
+  uint64_t size;    // bytes of the message; for a receive, of its buffer until the header has arrived
+  uint64_t header;  // sent before the data: the size of the message in bytes
+  size_t moved;     // bytes of header and data that have moved
   bool done;
 };
 
@@ -34,7 +34,8 @@ struct Comm {
   std::deque<Request*> open;  // in the order in which they were posted
 };
 
-// Moves what goes without waiting. 0: the request is complete; EAGAIN: it is not; else it never will be.
+// Moves bytes without waiting. Returns 0 if the request is complete, EAGAIN if not yet, else an error: it
+// never will be.
 int move(Comm& comm, Request& r) {
   for (;;) {
     const bool inHeader = r.moved < sizeof r.header;
@@ -60,7 +61,7 @@ int post(Comm* comm, void* data, size_t size, void** request) {
 int test(void* request, int* done, int* sizes) {
   auto* asked = static_cast<Request*>(request);
   Comm& comm = *asked->comm;
-  // Those before it have to go first; those after it may wait for a message that never comes.
+  // Earlier requests have to go first; later ones may wait for a message that never comes.
   while (!asked->done) {
     const int error = move(comm, *comm.open.front());
     if (error == EAGAIN) break;
@@ -81,7 +82,7 @@ int closeComm(void* comm) {
   return kSuccess;
 }
 
-// An address in the kernel's own name space, so that no file is left behind. It travels in the 128 bytes.
+// An address in the kernel's own name space, so that no file remains. It travels in the 128 bytes.
 struct Handle {
   sockaddr_un address;
   socklen_t length;
@@ -120,7 +121,7 @@ int acceptFrom(void* listener, void** comm, void**) {
   return fd < 0 && errno != EAGAIN ? kSystemError : kSuccess;
 }
 
-// What the network is: one device of 50 Gb/s that takes memory of the host.
+// The properties of the network: one device of 50 Gb/s that takes memory of the host.
 struct Properties {
   const char *name, *pciPath;
   uint64_t guid;
@@ -149,7 +150,7 @@ int registerMemory(void*, void*, size_t, int, void** registered) {
   return kSuccess;
 }
 
-// Version 8 of the table. A function that a network has no use for may do nothing or, at the end, be missing.
+// Version 8 of the table. A function that a network does not need may do nothing or, at the end, be missing.
 struct Table {
   const char* name = "Wire";
   int (*init)(Log) = ::init;

@@ -10,16 +10,16 @@
  *   cudaStreamSynchronize(stream);
  *   ncclCommDestroy(comm);
  *
- * Functions return ncclSuccess or the kind of failure; ncclGetLastError has the sentence that says what
- * happened. Variables: `xylem settings` lists every NCCL_* and XYLEM_* variable that is honoured.
+ * Functions return ncclSuccess or the kind of failure; ncclGetLastError returns a sentence that says what
+ * happened. `xylem settings` lists every NCCL_* and XYLEM_* variable that is honoured.
  *
- * Every function exists twice, as ncclX and as pncclX. The first is a weak name of the second, so that a
- * profiler can define an ncclX of its own and call pncclX from it.
+ * Every function has two names, ncclX and pncclX. The first is a weak alias of the second, so that a profiler
+ * can define an ncclX of its own and call pncclX from it.
  *
  * Sizes are in bytes, counts in elements. Buffers may start at any address. Pointers to results must not be
- * null, and every function that takes a communicator returns ncclInvalidArgument for null, for a pointer that
- * is not one, for one that was freed and while an earlier call on it is under way (not blocking, or in a
- * group); one that broke returns what broke it. These are not repeated below.
+ * null. Every function that takes a communicator returns ncclInvalidArgument for null, for a pointer to
+ * something else, for a freed communicator, and while an earlier call on it is under way (not blocking, or in
+ * a group); on a broken communicator it returns the failure that broke it. These are not repeated below.
  */
 #ifndef XYLEM_NCCL_H_
 #define XYLEM_NCCL_H_
@@ -39,9 +39,9 @@
 #define NCCL_PATCH 7
 #define NCCL_SUFFIX ""
 
-/* The version of the interface as one number: 22707. It is not 2.28, which would promise
- * programs the functions that their kernels call on the device (nccl_device.h); those of 2.28 and 2.29 that
- * make sense on a host are here all the same, each with a macro that says so. */
+/* The version of the interface as one number: 22707. Version 2.28 would promise programs the functions that
+ * kernels call on the device (nccl_device.h). The functions of 2.28 and 2.29 that make sense on a host are
+ * here all the same, each with a macro that says so. */
 #define NCCL_VERSION(X, Y, Z) (((X) > 2 || (Y) > 8) ? (X)*10000 + (Y)*100 + (Z) : (X)*1000 + (Y)*100 + (Z))
 #define NCCL_VERSION_CODE NCCL_VERSION(NCCL_MAJOR, NCCL_MINOR, NCCL_PATCH)
 
@@ -62,8 +62,8 @@ extern "C" {
 typedef struct ncclComm* ncclComm_t;
 #define NCCL_COMM_NULL NULL
 
-/* What the ranks of a communicator need to find each other: where the first of them listens, and a secret.
- * Whoever has it can join, so pass it over channels you trust. */
+/* The ranks of a communicator find each other by it: it holds the address at which the first of them listens,
+ * and a secret. A process that has it can join, so pass it over channels you trust. */
 #define NCCL_UNIQUE_ID_BYTES 128
 typedef struct {
   char internal[NCCL_UNIQUE_ID_BYTES];
@@ -126,29 +126,29 @@ typedef enum {
 #define NCCL_CONFIG_UNDEF_PTR NULL
 #define NCCL_UNDEF_FLOAT -1.0f
 
-/* How a communicator shall behave. Start from NCCL_CONFIG_INITIALIZER and set the fields that matter:
+/* The options of a communicator. Start from NCCL_CONFIG_INITIALIZER and set the fields that matter:
  *
  *   ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
  *   config.blocking = 0;
  *   ncclCommInitRankConfig(&comm, ranks, id, rank, &config);
  *
- * Fields left alone get the values named here. */
+ * Fields that are not set have the defaults named here. */
 typedef struct ncclConfig_v22800 {
-  size_t size; /* size, magic and version: the initializer's, not to be touched */
+  size_t size; /* size, magic and version are set by the initializer: leave them alone */
   unsigned int magic;
   unsigned int version;
   /* 1: calls return when they are done; 0: they return ncclInProgress, and ncclCommGetAsyncError tells when
-   * they are. Default 1. */
+   * they are done. Default 1. */
   int blocking;
   int cgaClusterSize; /* thread blocks of a GPU's cluster, 0 to 8; accepted, without effect on CPUs */
-  int minCTAs;        /* channels to use at least, from 1. Default: the plan's */
-  int maxCTAs;        /* channels to use at most, not below minCTAs. Default: the plan's */
-  /* The network to use, as NCCL_NET names it: Socket, OFI, or a plugin's. Default: the best there is. */
+  int minCTAs;        /* least number of channels, from 1. Default: the plan's */
+  int maxCTAs;        /* largest number of channels, from minCTAs. Default: the plan's */
+  /* The network to use, by its name in NCCL_NET: Socket, OFI, or a plugin's. Default: the best one. */
   const char* netName;
   int splitShare;       /* 1: communicators split from this one use its resources. Default 0 */
-  int trafficClass;     /* for networks that know such a thing, from 0. Default: the network's */
+  int trafficClass;     /* for networks with traffic classes, from 0. Default: the network's */
   const char* commName; /* for people; accepted, without effect */
-  int collnetEnable;    /* 0 or 1; accepted, without effect on CPUs, as all that follow */
+  int collnetEnable;    /* 0 or 1; accepted, without effect on CPUs, as are all fields below */
   int CTAPolicy;
   int shrinkShare; /* 1: communicators made by ncclCommShrink use this one's resources */
   int nvlsCTAs;
@@ -168,9 +168,9 @@ typedef struct ncclConfig_v22800 {
         NCCL_CONFIG_UNDEF_INT, NCCL_CONFIG_UNDEF_INT, NCCL_CONFIG_UNDEF_INT, NCCL_CONFIG_UNDEF_INT     \
   }
 
-/* What ncclGroupSimulateEnd tells. Start from NCCL_SIM_INFO_INITIALIZER. */
+/* The answer of ncclGroupSimulateEnd. Start from NCCL_SIM_INFO_INITIALIZER. */
 typedef struct ncclSimInfo_v22200 {
-  size_t size; /* size, magic and version: the initializer's, not to be touched */
+  size_t size; /* size, magic and version are set by the initializer: leave them alone */
   unsigned int magic;
   unsigned int version;
   float estimatedTime; /* microseconds; NCCL_UNDEF_FLOAT if unknown */
@@ -179,7 +179,7 @@ typedef struct ncclSimInfo_v22200 {
 #define NCCL_SIM_INFO_INITIALIZER \
   { sizeof(ncclSimInfo_t), 0x74685283, NCCL_VERSION_CODE, NCCL_UNDEF_FLOAT }
 
-/* The color of a rank that will be in none of the communicators that a split makes. */
+/* The color of a rank that is to be in none of the communicators that a split makes. */
 #define NCCL_SPLIT_NOCOLOR -1
 
 /* ---- The library -------------------------------------------------------------------------------------- */
@@ -187,14 +187,14 @@ typedef struct ncclSimInfo_v22200 {
 /* Stores NCCL_VERSION_CODE. */
 ncclResult_t ncclGetVersion(int* version);
 
-/* A few words for a result code; never null. */
+/* A short description of a result code; never null. */
 const char* ncclGetErrorString(ncclResult_t result);
 
-/* The sentence of the last failure: of `comm` if it broke while running, else of the calling thread. Empty if
+/* Describes the last failure: of `comm` if it broke while running, otherwise of the calling thread. Empty if
  * there was none. Valid until the next call on the thread or communicator. `comm` may be null. */
 const char* ncclGetLastError(ncclComm_t comm);
 
-/* Reads the variables that say what is logged (NCCL_DEBUG and the like) again, for communicators made from
+/* Reads the variables that control logging (NCCL_DEBUG and the like) again, for communicators created from
  * now on. Deprecated by NCCL. */
 void ncclResetDebugInit(void);
 
@@ -202,7 +202,7 @@ void ncclResetDebugInit(void);
 
 /* Stores a new id and starts listening at the address in it, on the interface that NCCL_SOCKET_IFNAME and
  * NCCL_SOCKET_FAMILY choose. With NCCL_COMM_ID=host:port set, the id is that address, and rank 0 listens
- * there in ncclCommInitRank. One id makes one communicator. The calling process must live until all ranks
+ * there in ncclCommInitRank. Each id is for one communicator. The calling process must live until all ranks
  * have joined. ncclInvalidUsage: no such interface or address; ncclSystemError: no socket. */
 ncclResult_t ncclGetUniqueId(ncclUniqueId* uniqueId);
 
@@ -219,64 +219,65 @@ ncclResult_t ncclCommInitRank(ncclComm_t* comm, int nranks, ncclUniqueId commId,
 ncclResult_t ncclCommInitRankConfig(ncclComm_t* comm, int nranks, ncclUniqueId commId, int rank,
                                     ncclConfig_t* config);
 
-/* The same with `nId` ids, 1 to nranks, so that not all ranks meet at one place. Every rank must pass the
- * same ids in the same order. */
+/* The same with `nId` ids, 1 to nranks, so that not all ranks connect to the same process. Every rank must
+ * pass the same ids in the same order. */
 ncclResult_t ncclCommInitRankScalable(ncclComm_t* newcomm, int nranks, int myrank, int nId,
                                       ncclUniqueId* commIds, ncclConfig_t* config);
 
 /* Makes a communicator whose ranks are all in the calling process: comm[i] is rank i, on device devlist[i],
- * or i if `devlist` is null. `comm` has room for `ndev`. ncclInvalidArgument: ndev below 1 or a device that
- * does not exist; ncclInvalidUsage: more ranks than devices, or a device twice. */
+ * or i if `devlist` is null. `comm` points to `ndev` elements. ncclInvalidArgument: ndev below 1 or a device
+ * that does not exist; ncclInvalidUsage: more ranks than devices, or a device twice. */
 ncclResult_t ncclCommInitAll(ncclComm_t* comm, int ndev, const int* devlist);
 
 /* Makes new communicators out of the ranks of `comm`, all of which must call it: one for each color, its
- * ranks in the order of `key` and, where that is equal, of their rank in `comm`. Ranks with the color
+ * ranks in the order of `key` and, for equal keys, of their rank in `comm`. Ranks with the color
  * NCCL_SPLIT_NOCOLOR get a null communicator. `config` null: that of `comm`. ncclInvalidArgument: any other
  * negative color, a configuration as above; ncclRemoteError: a rank failed or died. */
 ncclResult_t ncclCommSplit(ncclComm_t comm, int color, int key, ncclComm_t* newcomm, ncclConfig_t* config);
 
-/* Makes a communicator of the ranks of `comm` but for the `excludeRanksCount` ranks in `excludeRanksList`, in
- * the same order. All others must call it with the same list, those in it must not. With
- * NCCL_SHRINK_DEFAULT, `comm` must not have broken, and nothing may be under way on it; with
- * NCCL_SHRINK_ABORT it may have, for instance because those in the list died: it is revoked first.
- * `config` null: that of `comm`. ncclInvalidArgument: a rank that is none, twice or the caller's own, or other
- * flags; ncclRemoteError: one of the ranks that stay failed or died. */
+/* Makes a communicator of the ranks of `comm` without the `excludeRanksCount` ranks in `excludeRanksList`, in
+ * the same order. All other ranks must call it with the same list, those in the list must not. With
+ * NCCL_SHRINK_DEFAULT, `comm` must not be broken, and nothing may be under way on it. With NCCL_SHRINK_ABORT
+ * it may be broken, for instance because the ranks in the list died: it is revoked first. `config` null: that
+ * of `comm`. ncclInvalidArgument: a rank that does not exist, is listed twice or is the caller's own, or
+ * other flags; ncclRemoteError: one of the ranks that stay failed or died. */
 #define NCCL_SHRINK_DEFAULT 0x00
 #define NCCL_SHRINK_ABORT 0x01
 ncclResult_t ncclCommShrink(ncclComm_t comm, int* excludeRanksList, int excludeRanksCount,
                             ncclComm_t* newcomm, ncclConfig_t* config, int shrinkFlags);
 
-/* Ends what `comm` is doing without waiting for other ranks, which get ncclRemoteError. Returns when its
- * buffers are no longer used. From then on it can be split or shrunk (by those that live), destroyed or
- * aborted; everything else is ncclInvalidUsage. `revokeFlags` is NCCL_REVOKE_DEFAULT, or it is
- * ncclInvalidArgument. */
+/* Ends the operations of `comm` without waiting for other ranks, which get ncclRemoteError. Returns when its
+ * buffers are no longer used. From then on it can be split or shrunk (by the ranks that live), destroyed or
+ * aborted; other calls return ncclInvalidUsage. ncclInvalidArgument: `revokeFlags` is not
+ * NCCL_REVOKE_DEFAULT. */
 #define NCCL_REVOKE_DEFAULT 0x00
 ncclResult_t ncclCommRevoke(ncclComm_t comm, int revokeFlags);
 
-/* Waits until everything issued on `comm` is done; all ranks must call it. From then on it can only be
- * destroyed. ncclInvalidArgument: was finalized before. */
+/* Waits until all operations issued on `comm` are done; all ranks must call it. From then on `comm` can only
+ * be destroyed. ncclInvalidArgument: it was finalized before. */
 ncclResult_t ncclCommFinalize(ncclComm_t comm);
 
-/* Finalizes `comm` if that was not done, and frees it; null is accepted. In a group it is freed at the end.
+/* Finalizes `comm` if it was not finalized, and frees it; null is accepted. In a group, frees it at the end.
  */
 ncclResult_t ncclCommDestroy(ncclComm_t comm);
 
-/* Ends what `comm` is doing without waiting for other ranks, which get ncclRemoteError, and frees it; null is
- * accepted. The one call that may be made while another thread is inside a call on `comm`. */
+/* Ends the operations of `comm` without waiting for other ranks, which get ncclRemoteError, and frees it;
+ * null is accepted. This is the only call that is allowed while another thread is inside a call on `comm`. */
 ncclResult_t ncclCommAbort(ncclComm_t comm);
 
-/* Stores ncclSuccess; ncclInProgress while a call on a communicator that does not block is under way; or what
- * broke the communicator (ncclRemoteError if a rank died). A broken one can only be destroyed or aborted. */
+/* Stores ncclSuccess; ncclInProgress while a call on a communicator that does not block is under way; or the
+ * failure that broke the communicator (ncclRemoteError if a rank died). A broken communicator can only be
+ * destroyed or aborted. */
 ncclResult_t ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t* asyncError);
 
-/* The number of ranks, the device it was made on, and this rank's number; also of one that broke. */
+/* The number of ranks, the device of this rank, and its number; also for a broken communicator. */
 ncclResult_t ncclCommCount(const ncclComm_t comm, int* count);
 ncclResult_t ncclCommCuDevice(const ncclComm_t comm, int* device);
 ncclResult_t ncclCommUserRank(const ncclComm_t comm, int* rank);
 
-/* What a communicator is. Start from NCCL_COMM_PROPERTIES_INITIALIZER. */
+/* The properties of a communicator. Start from NCCL_COMM_PROPERTIES_INITIALIZER. */
 typedef struct ncclCommProperties_v22900 {
-  size_t size; /* size, magic and version: the initializer's, not to be touched */
+  size_t size; /* size, magic and version are set by the initializer: leave them alone */
   unsigned int magic;
   unsigned int version;
   int rank;
@@ -295,11 +296,11 @@ ncclResult_t ncclCommQueryProperties(ncclComm_t comm, ncclCommProperties_t* prop
 
 /* ---- Memory ------------------------------------------------------------------------------------------- */
 
-/* Memory of the current device that other ranks of this machine can reach: at least `size` bytes.
+/* Allocates at least `size` bytes of memory of the current device, which other ranks of this host can map.
  * ncclInvalidArgument: size 0; ncclSystemError: not that much memory. */
 ncclResult_t ncclMemAlloc(void** ptr, size_t size);
 
-/* Gives back what ncclMemAlloc gave, once no operation uses it any more; null is accepted.
+/* Frees memory of ncclMemAlloc, which no operation may use any more; null is accepted.
  * ncclInvalidArgument: anything else. */
 ncclResult_t ncclMemFree(void* ptr);
 
@@ -308,11 +309,11 @@ ncclResult_t ncclMemFree(void* ptr);
  */
 ncclResult_t ncclCommRegister(const ncclComm_t comm, void* buff, size_t size, void** handle);
 
-/* Takes that back. Null is accepted. ncclInvalidArgument: not a handle of `comm`, or used before. */
+/* Ends a registration. Null is accepted. ncclInvalidArgument: not a handle of `comm`, or used before. */
 ncclResult_t ncclCommDeregister(const ncclComm_t comm, void* handle);
 
-/* Announces memory that all ranks use for the same, as a window onto it: all ranks must call it, with the
- * same size. Ranks on one host reach each other's memory without that, so that a window is but a handle.
+/* Registers memory that all ranks use for the same purpose as a window: all ranks must call it, with the same
+ * size. Ranks on one host map each other's memory without that, so that a window is only a handle.
  * `winFlags` is NCCL_WIN_DEFAULT or NCCL_WIN_COLL_SYMMETRIC: collectives use the same offset in the window on
  * every rank. ncclInvalidArgument: null, size 0, past the end of the address space, other flags. */
 typedef struct ncclWindow_vidmem* ncclWindow_t;
@@ -322,18 +323,18 @@ typedef struct ncclWindow_vidmem* ncclWindow_t;
 ncclResult_t ncclCommWindowRegister(ncclComm_t comm, void* buff, size_t size, ncclWindow_t* win,
                                     int winFlags);
 
-/* Takes that back; all ranks must call it. Null is accepted. ncclInvalidArgument: not a window of `comm`. */
+/* Ends a window; all ranks must call it. Null is accepted. ncclInvalidArgument: not a window of `comm`. */
 ncclResult_t ncclCommWindowDeregister(ncclComm_t comm, ncclWindow_t win);
 
 /* ---- Operations of the program ------------------------------------------------------------------------ */
 
 /* Makes an operation that multiplies each rank's own elements by `*scalar`, an element of type `datatype`,
  * and sums them up. It is for that type and communicator only. Ranks may pass different scalars.
- * ncclInvalidArgument: a null scalar, an unknown type or residence. */
+ * ncclInvalidArgument: a null scalar, an unknown type or an unknown `residence`. */
 ncclResult_t ncclRedOpCreatePreMulSum(ncclRedOp_t* op, void* scalar, ncclDataType_t datatype,
                                       ncclScalarResidence_t residence, ncclComm_t comm);
 
-/* Frees it; collectives that were issued with it are not affected. Its number may be given out again.
+/* Frees an operation; collectives that were issued with it are not affected. Its number may be used again.
  * ncclInvalidArgument: not such an operation of `comm`, or freed before. */
 ncclResult_t ncclRedOpDestroy(ncclRedOp_t op, ncclComm_t comm);
 
@@ -341,10 +342,10 @@ ncclResult_t ncclRedOpDestroy(ncclRedOp_t op, ncclComm_t comm);
 
 /* Each enqueues its work on `stream` and returns. All ranks of `comm` must call it, with the same count,
  * type, operation and root, and issue their collectives in the same order. Count 0 does nothing. Buffers must
- * not overlap, except in place as each says. Every rank gets bit-identical results.
+ * not overlap, except in place, as described at each function. Every rank gets bit-identical results.
  *
  * ncclInvalidArgument: a null or overlapping buffer with count > 0, an unknown type or operation, a root that
- * is no rank, a count whose bytes do not fit into a size_t; ncclInvalidUsage: finalized before. */
+ * is no rank, a count whose bytes do not fit into a size_t; ncclInvalidUsage: `comm` was finalized. */
 
 /* Combines the `count` elements at `sendbuff` of all ranks and stores the result at `recvbuff` of rank
  * `root`; other ranks may pass a null `recvbuff`. In place: recvbuff == sendbuff. */
@@ -393,10 +394,10 @@ ncclResult_t ncclScatter(const void* sendbuff, void* recvbuff, size_t count, ncc
 /* ---- Between two ranks -------------------------------------------------------------------------------- */
 
 /* Sends `count` elements to rank `peer`, which must call ncclRecv with the same count and type, and the other
- * way round. The sends of a rank to a peer are matched with that peer's receives in order. Several that need
- * each other to finish, such as an exchange, must be in one group. A rank may send to itself within a group.
+ * way round. The sends of a rank to a peer match that peer's receives in order. Calls that need each other to
+ * finish, such as the two of an exchange, must be in one group. A rank may send to itself within a group.
  * ncclInvalidArgument: a null buffer with count > 0, an unknown type, a peer that is no rank, a count whose
- * bytes do not fit into a size_t; ncclInvalidUsage: finalized before. */
+ * bytes do not fit into a size_t; ncclInvalidUsage: `comm` was finalized. */
 ncclResult_t ncclSend(const void* sendbuff, size_t count, ncclDataType_t datatype, int peer, ncclComm_t comm,
                       cudaStream_t stream);
 ncclResult_t ncclRecv(void* recvbuff, size_t count, ncclDataType_t datatype, int peer, ncclComm_t comm,
@@ -404,19 +405,20 @@ ncclResult_t ncclRecv(void* recvbuff, size_t count, ncclDataType_t datatype, int
 
 /* ---- Groups ------------------------------------------------------------------------------------------- */
 
-/* Calls between ncclGroupStart and ncclGroupEnd, on one thread, are one operation: nothing of it starts
- * before the end, and what is in it may happen at the same time. One thread can so serve several ranks.
- * Groups may be nested; the outermost end counts. Collectives, ncclSend and ncclRecv can be in one group, and
- * so can ncclCommInitRank, ncclCommSplit, ncclCommFinalize and the like, but not both kinds. */
+/* Calls between ncclGroupStart and ncclGroupEnd, on one thread, are one operation: none of them starts before
+ * the end, and they may run at the same time. So one thread can serve several ranks. Groups may be nested;
+ * the outermost end counts. A group may have collectives, ncclSend and ncclRecv, or ncclCommInitRank,
+ * ncclCommSplit, ncclCommFinalize and the like, but not calls of both kinds. */
 ncclResult_t ncclGroupStart(void);
 
-/* Starts what is in the group. If a call in it failed, starts nothing and returns what that call returned.
- * ncclInvalidUsage: without a start, or both kinds of calls in the group; ncclInvalidArgument: communicators
- * that block and such that do not. */
+/* Starts the calls of the group. If one of them failed, starts none and returns the result of that call.
+ * ncclInvalidUsage: no group was started, or calls of both kinds are in it; ncclInvalidArgument: some of the
+ * communicators block and some do not. */
 ncclResult_t ncclGroupEnd(void);
 
-/* Ends the group without doing anything of it, and stores how long it would have taken in `simInfo`, unless
- * that is null. ncclInvalidArgument: simInfo without its initializer; ncclInvalidUsage: without a start. */
+/* Ends the group without starting its calls, and stores how long they would have taken in `simInfo`, unless
+ * that is null. ncclInvalidArgument: simInfo without its initializer; ncclInvalidUsage: no group was started.
+ */
 ncclResult_t ncclGroupSimulateEnd(ncclSimInfo_t* simInfo);
 
 #ifdef __GNUC__
@@ -426,7 +428,7 @@ ncclResult_t ncclGroupSimulateEnd(ncclSimInfo_t* simInfo);
 }
 #endif
 
-/* The names behind the names: pncclX for each ncclX. */
+/* The second names: pncclX for each ncclX. */
 #include "host/xylem_pnccl.h"
 
 #endif /* XYLEM_NCCL_H_ */

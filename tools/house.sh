@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # Functions that quickstart and test share. Source it from the top of the checkout; it runs nothing by itself.
 
-# What ./quickstart builds is all that a first look needs.
+# CMake options of ./quickstart, which builds only the parts that a first look needs.
 # shellcheck disable=SC2034  # quickstart and test use it
 quickstart_choices=(-DXYLEM_TESTS=OFF -DXYLEM_BENCH=OFF -DXYLEM_PYTHON=OFF -DXYLEM_LTO=OFF)
 
@@ -18,7 +18,7 @@ packages() {
   for group in "$@"; do awk -v group="$group" '$1 == group { print $2 }' packages.txt; done
 }
 
-# missing_packages PACKAGE...: those that are not installed.
+# missing_packages PACKAGE...: prints those that are not installed.
 missing_packages() {
   local package
   for package in "$@"; do
@@ -26,7 +26,7 @@ missing_packages() {
   done
 }
 
-# install_packages GROUP...: installs what is missing, and nothing if nothing is. What apt-get prints is shown if it fails.
+# install_packages GROUP...: installs the missing packages of the groups. Shows the output of apt-get if it fails.
 install_packages() {
   local wanted=() missing=() as_root=() log
   if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
@@ -65,14 +65,14 @@ configure() {
   rm -f "$log"
 }
 
-# build BUILD TARGET...: compiles, with a line that moves on a terminal and a line every ten seconds elsewhere: what is
-# compiled, how many steps of how many are done, seconds. All that a failing step prints is shown.
+# build BUILD TARGET...: compiles, and shows progress: the step, the number of steps and the seconds, in a line that moves on
+# a terminal and a line every ten seconds elsewhere. Shows all output of a failing step.
 build() {
   local folder=$1 start=$SECONDS last=-10 step what width
   shift
   while IFS= read -r line; do
     if [[ $line != @* ]]; then
-      # Compilers' warnings and errors; that there is nothing to do is of no interest.
+      # Keeps warnings and errors of compilers, and leaves out that there is nothing to do.
       [[ $line == "ninja: no work to do." ]] || printf '%s%s\n' "$([ -t 1 ] && printf '\r\e[K')" "$line"
       continue
     fi

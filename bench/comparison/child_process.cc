@@ -44,7 +44,7 @@ pid_t start(const CommandLine& command, const std::string& log) {
   return pid;
 }
 
-// Nothing while it runs, then what waitpid tells.
+// Returns nothing while it runs, then the status of waitpid.
 bool waitUntil(const Deadline& deadline, pid_t pid, int& status) {
   constexpr std::chrono::milliseconds kStep(2);
   while (waitpid(pid, &status, WNOHANG) == 0) {

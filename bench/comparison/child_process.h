@@ -1,5 +1,5 @@
 #pragma once
-// A program that was started, with its output in a file. Killed when its owner goes, if it still runs.
+// A program in a child process, with its output in a file. It is killed with its owner if it still runs.
 //
 //   ChildProcess child({"mpirun", "-n", "2", "program"}, {{"UCX_TLS", "tcp"}}, log);
 //   child.waitFor(Deadline::after(5s)) || child.kill();
@@ -28,7 +28,7 @@ class ChildProcess {
   ChildProcess(ChildProcess&& other) noexcept;
   ChildProcess& operator=(ChildProcess&&) = delete;
 
-  // Whether it has ended; a deadline that has passed only looks.
+  // Returns whether it has ended; a deadline in the past only looks.
   bool hasEnded(const Deadline& deadline);
   void interrupt() const;
   void kill();
@@ -37,10 +37,10 @@ class ChildProcess {
   pid_t pid_ = -1;
 };
 
-// Runs it to its end; throws Error with its output if that fails.
+// Runs the program to its end. Throws Error with its output if it fails.
 std::string runToEnd(const CommandLine& command, const std::string& log);
 
-// The last lines of a file, or nothing.
+// The last lines of a file; empty if there are none.
 std::string tailOf(const std::string& file);
 
 }  // namespace xylem::bench

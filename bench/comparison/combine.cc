@@ -31,8 +31,9 @@ template <Stores kStores>
     _mm256_storeu_ps(to, value);
 }
 
-// How many were done: all but what does not fill two vectors, a cache line. Two inputs or one, and two
-// outputs or one, are what two ranks have: with constants the compiler keeps everything in registers.
+// Returns the number of elements done: all but the rest that does not fill two vectors, a cache line. Two
+// ranks have one or two inputs and one or two outputs: with constants the compiler keeps everything in
+// registers.
 template <Stores kStores, std::size_t kIn, std::size_t kOut>
 [[gnu::target("avx2")]] std::uint64_t combineLines(std::span<const float* const> in,
                                                    std::span<float* const> out, std::uint64_t count) {

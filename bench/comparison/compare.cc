@@ -1,4 +1,4 @@
-// bench_compare: Xylem beside MPI, on the same cores at the same time. compare_options.cc says what it does.
+// bench_compare: Xylem beside MPI, on the same cores at the same time. compare_options.cc has its help text.
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -22,11 +22,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr double kMemoryShare = 0.7;  // of what is available, for buffers
+constexpr double kMemoryShare = 0.7;  // share of the available memory that buffers may take
 constexpr double kCrowdedMilliseconds =
-    20;  // of a measurement where ranks share cores: some of the system's turns
+    20;  // shortest measurement where ranks share cores: some time slices of the system
 
-// A folder that goes with its owner.
+// A folder that is removed with its owner.
 class ScratchFolder {
  public:
   ScratchFolder() : path_((fs::temp_directory_path() / "xylem-bench-XXXXXX").string()) {
@@ -71,7 +71,7 @@ class Run {
     }
   }
 
-  // What was measured before a failure or an interruption is told, too.
+  // Results from before a failure or an interruption are printed, too.
   void everything() {
     try {
       describeMachine();

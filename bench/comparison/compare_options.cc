@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <sstream>
 
-#include "cli/size_text.h"
+#include "cli/number_text.h"
 #include "core/error.h"
 
 namespace xylem::bench {

@@ -17,13 +17,13 @@ struct CompareOptions {
   std::vector<std::string> without;  // contenders
   unsigned rounds = 7;
   double targetMilliseconds = 5;
-  std::string congestion;  // TCP's congestion control between hosts; empty: as the machine's
+  std::string congestion;  // TCP's congestion control between hosts; empty: the machine's
   bool pipelined = false;
   bool quick = false;
-  std::string json;  // a file, or nothing
+  std::string json;  // a file; empty: none
 };
 
-// "8,4K,1M", or "8:256M" with every size `factor` times the one before, and the last.
+// "8,4K,1M", or "8:256M": every size is `factor` times the one before, up to and including the last.
 std::vector<std::uint64_t> parseSizes(const std::string& text, std::uint64_t factor);
 
 // Ends the process for --help; throws InputError or CLI::ParseError.

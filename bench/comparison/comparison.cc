@@ -10,8 +10,8 @@
 namespace xylem::bench {
 namespace {
 
-constexpr double kMostIterations = 20000;
-constexpr unsigned kTrial = 20;  // iterations that say how long one takes
+constexpr double kMaxIterations = 20000;
+constexpr unsigned kTrial = 20;  // iterations that tell how long one takes
 constexpr double kTrialSeconds = 0.02;
 
 }  // namespace
@@ -56,16 +56,16 @@ Comparison::Entrant Comparison::calibrated(Contender& contender, const Case& c) 
   if (plan_.moved) checkPath(c, moved);
   if (seconds * kTrial < kTrialSeconds) seconds = contender.measure(c, kTrial, 1);
   entrant.iterations =
-      static_cast<unsigned>(std::clamp(plan_.targetSeconds / std::max(seconds, 1e-9), 1.0, kMostIterations));
-  // Caches hold what the contender before left there.
+      static_cast<unsigned>(std::clamp(plan_.targetSeconds / std::max(seconds, 1e-9), 1.0, kMaxIterations));
+  // The caches hold data of the contender that was measured before.
   entrant.warmUps = 1 + entrant.iterations / 8;
   return entrant;
 }
 
-// Whoever found a way around the network measures something else.
+// A contender that found a way around the network measures something else.
 void Comparison::checkPath(const Case& c, std::uint64_t movedBefore) const {
   const std::uint64_t moved = plan_.moved() - movedBefore;
-  if (moved < c.bytes)  // two or three operations, each at least half of this, whichever they are
+  if (moved < c.bytes)  // two or three operations, each at least half of this
     throw Error(ResultCode::kInvalidUsage, "only {} bytes went over the network", moved);
 }
 
@@ -91,7 +91,7 @@ CaseResult Comparison::measure(const Case& c) {
     probes.push_back(before);
     for (std::size_t i = 0; i < entrants.size(); ++i) {
       throwIfInterrupted();
-      // Everybody comes first some time, and after somebody else.
+      // Every contender comes first at some time, and after each of the others.
       Entrant& entrant = entrants[(i + round) % entrants.size()];
       if (entrant.contender == nullptr) continue;
       double seconds = 0;

@@ -1,6 +1,6 @@
 #pragma once
-// Measures all contenders of a shape on one case after the other, interleaved: probe, A, probe, B, probe, …,
-// so that what differs is who was measured, not when.
+// Measures all contenders of a shape on one case after the other. Probes and contenders alternate (probe, A,
+// probe, B, probe, …), so that results differ by contender and not by time.
 //
 //   Comparison comparison(std::move(contenders), probe, plan);
 //   CaseResult result = comparison.measure(c);      // times by contender
@@ -18,7 +18,7 @@ namespace xylem::bench {
 struct Plan {
   unsigned rounds = 7;
   double targetSeconds = 0.005;  // of one measurement
-  // Bytes that went over the cable between the hosts so far; empty on one host.
+  // Bytes that this measurement moved over the cable between the hosts; empty on one host.
   std::function<std::uint64_t()> moved;
 };
 
@@ -26,7 +26,7 @@ struct Measured {
   std::string contender;
   Role role{};
   unsigned iterations = 0;
-  std::optional<std::uint64_t> wrong;  // elements; nothing if it has no results
+  std::optional<std::uint64_t> wrong;  // wrong elements; nothing if it has no results
   Estimate time;
 };
 
@@ -36,19 +36,19 @@ struct CaseResult {
   std::vector<Measured> measured;  // those that could
 
   const Measured* of(const std::string& contender) const;
-  // The least time of those with this role.
+  // The least time of the contenders with this role.
   std::optional<double> best(Role role) const;
 };
 
 class Comparison {
  public:
-  // `probe` is null on a machine of one core.
+  // `probe` is null on a machine with one core.
   Comparison(std::vector<std::unique_ptr<Contender>> contenders, LineProbe* probe, const Plan& plan)
       : contenders_(std::move(contenders)), probe_(probe), plan_(plan) {}
 
   CaseResult measure(const Case& c);
   const std::vector<std::string>& remarks() const { return remarks_; }
-  // Buffers that all of them need, of a case's bytes.
+  // Memory that the buffers of all contenders take for a case, in bytes.
   int buffers() const;
 
  private:
@@ -61,7 +61,7 @@ class Comparison {
   std::vector<Entrant> enter(const Case& c);
   Entrant calibrated(Contender& contender, const Case& c) const;
   void checkPath(const Case& c, std::uint64_t movedBefore) const;
-  // Whether the contender is still there; one that fails is left out from now on.
+  // Returns whether the contender still takes part; one that fails is left out from then on.
   bool attempt(Contender*& contender, const Case& c, const std::function<void()>& what);
   double probe() { return probe_ != nullptr ? probe_->measure() : 0; }
 

@@ -1,6 +1,6 @@
 #pragma once
-// Who takes part: something that can do the operations and say how long they took. All contenders of a run
-// are alive at the same time; those that are not measured sleep.
+// A contender performs the operations and reports how long they took. All contenders of a run are alive at
+// the same time; those that are not measured sleep.
 
 #include <optional>
 #include <string>
@@ -13,7 +13,7 @@ namespace xylem::bench {
 enum class Role {
   kOurs,
   kPeer,
-  kLimit,  // does nothing but what the operation needs at the least
+  kLimit,  // does nothing but the minimum that the operation needs
 };
 
 class Contender {
@@ -25,18 +25,18 @@ class Contender {
 
   const std::string& name() const { return name_; }
   Role role() const { return role_; }
-  // Of the library, as it says.
+  // Version of the library, in its own words.
   virtual std::string version() const { return ""; }
 
-  // All of these throw Error when it cannot go on; it is left out from then on.
+  // These functions throw Error if the contender cannot go on; it is left out from then on.
   virtual bool supports(const Case&) const { return true; }
-  // Buffers of so many bytes, filled; 0: none.
+  // Allocates buffers of `bytes` bytes and fills them; 0: frees them.
   virtual void prepare(std::uint64_t bytes) = 0;
-  // Seconds of an iteration, after the warm-ups.
+  // Returns the seconds of one iteration, after the warm-ups.
   virtual double measure(const Case& c, unsigned iterations, unsigned warmUps) = 0;
-  // Elements that are wrong after one operation; nothing if it has no results.
+  // Returns the number of elements that are wrong after one operation; nothing if it has no results.
   virtual std::optional<std::uint64_t> check(const Case& c) = 0;
-  // Buffers that it needs per byte of a case: in memory of this machine.
+  // Bytes of this machine's memory that its buffers take per byte of a case.
   virtual int buffers() const = 0;
 
  private:

@@ -66,9 +66,9 @@ bool ControlSocket::receiveBytes(void* bytes, std::size_t count) const {
 
 ControlListener::ControlListener(std::string path) : path_(std::move(path)), fd_(newSocket()) {
   const sockaddr_un address = addressOf(path_);
-  constexpr int kMostWaiting = 64;
+  constexpr int kMaxPending = 64;
   if (bind(fd_.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 ||
-      listen(fd_.get(), kMostWaiting) != 0)
+      listen(fd_.get(), kMaxPending) != 0)
     throw Error(ResultCode::kSystemError, "cannot listen at {}: {}", path_, errnoText(errno));
 }
 

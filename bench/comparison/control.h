@@ -1,16 +1,15 @@
 #pragma once
-// What the driver of the comparison and the ranks of every contender tell each other, over a Unix socket with
-// a path, which reaches across network namespaces.
+// Messages between the driver of the comparison and the ranks of every contender, over a Unix socket with a
+// path, which reaches across network namespaces.
 //
 //   ControlListener listener(path);                          // the driver
 //   ControlSocket rank = listener.accept(deadline);
 //   rank.send(command); rank.receive(reply, deadline);
 //
 //   ControlSocket driver = ControlSocket::connect(path);     // a rank
-//   driver.receive(command);                                 // sleeps in the kernel until there is something
-//   to do
+//   driver.receive(command);                                 // sleeps in the kernel until a command comes
 //
-// A rank that has nothing to do must not spin: the cores belong to the contender that is measured.
+// An idle rank must not spin: the cores belong to the contender that is measured.
 
 #include <sys/types.h>
 
@@ -31,10 +30,10 @@ constexpr std::size_t kIdBytes = 128;  // of ncclUniqueId
 
 struct Command {
   enum Kind : std::uint32_t {
-    kJoin,     // with this id
-    kPrepare,  // buffers of so many bytes, with this rank's input; 0: give them back
-    kRun,      // the warm-ups, then the iterations, of which the times are told
-    kCheck,    // once, and count what is wrong
+    kJoin,     // joins with `id`
+    kPrepare,  // allocates buffers of `bytes` bytes with this rank's input; 0: frees them
+    kRun,      // runs the warm-ups, then the iterations, whose times the reply has
+    kCheck,    // runs once, and counts wrong elements
     kQuit,
   };
   Kind kind = kQuit;
@@ -42,19 +41,19 @@ struct Command {
   std::uint64_t bytes = 0;
   std::uint32_t iterations = 0;
   std::uint32_t warmUps = 0;
-  std::uint32_t pipelined = 0;  // wait once, at the end
+  std::uint32_t pipelined = 0;  // waits once, after all iterations
   std::array<char, kIdBytes> id{};
 };
 
-// The answer to each command, and once without one, when the rank is there.
+// The answer to each command. A rank also sends one without a command, when it is ready.
 struct Reply {
   std::int32_t rank = 0;
   std::uint32_t failed = 0;
   std::int64_t begin = 0, end = 0;  // nanoseconds of CLOCK_MONOTONIC, the same in all processes
   std::uint64_t wrong = 0;          // elements
   std::uint64_t preempted = 0;      // how often another program took the core during the iterations
-  std::array<char, kIdBytes> id{};  // rank 0's first reply: where all meet
-  std::array<char, 256> text{};     // what failed; rank 0's first reply: the library's version
+  std::array<char, kIdBytes> id{};  // rank 0's first reply: the id with which all join
+  std::array<char, 256> text{};     // the error; in rank 0's first reply the library's version
 };
 
 class ControlSocket {
@@ -71,12 +70,12 @@ class ControlSocket {
     static_assert(std::is_trivially_copyable_v<Message>);
     sendBytes(&message, sizeof message);
   }
-  // False if the other end is gone.
+  // Returns false if the other end is gone.
   template <typename Message>
   bool receive(Message& message) const {
     return receiveBytes(&message, sizeof message);
   }
-  // Throws when the time is over.
+  // Throws Error after the deadline.
   template <typename Message>
   bool receive(Message& message, const Deadline& deadline) const {
     await(deadline);

@@ -1,5 +1,5 @@
 #pragma once
-// Two threads that stay on two cores, and sleep while there is nothing to do: what probes and limits run on.
+// Two threads, each bound to a core, that sleep while there is no work. Probes and limits run on them.
 //
 //   CorePair pair(0, 1);
 //   pair.run([&](int side) { side == 0 ? ping() : pong(); });   // returns when both have

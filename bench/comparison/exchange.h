@@ -1,6 +1,5 @@
 #pragma once
-// What two ranks have to tell each other in an operation, at the least: one run of elements each way, or
-// none.
+// The least that two ranks must send each other in an operation: one run of elements each way, or none.
 //
 //   const Exchange e = exchangeOf(c);   // e.from[0]: what rank 0 sends of its input; e.from[0].count may be
 //   0

@@ -36,7 +36,7 @@ HostPair::HostPair(std::string folder, const std::string& congestion)
     remove();
     throw;
   }
-  // Open MPI gives options of ssh's before the host, and one text for the shell; MPICH gives words.
+  // Open MPI passes ssh's options before the host, and one text for the shell; MPICH passes words.
   std::ofstream(launcher_)
       << "#!/bin/sh\n"
          "while [ \"${1#-}\" != \"$1\" ]; do shift; done\n"
@@ -48,12 +48,12 @@ HostPair::HostPair(std::string folder, const std::string& congestion)
 
 HostPair::~HostPair() { remove(); }
 
-// The cable goes with its ends.
+// The cable disappears with its ends.
 void HostPair::remove() noexcept {
   for (const std::string& name : names_) {
     try {
       ip("netns del " + name);
-    } catch (const std::exception&) {  // it was never made
+    } catch (const std::exception&) {  // the namespace was never made
     }
   }
 }

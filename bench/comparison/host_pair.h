@@ -1,6 +1,7 @@
 #pragma once
 // Two hosts on this machine, as far as the network goes: network namespaces with a name, joined by a cable of
-// two veth ends, with an interface eth0 each. They go with their owner. Needs root, and `ip` of iproute2.
+// two veth ends, with an interface eth0 each. They are removed with their owner. Needs root, and `ip` of
+// iproute2.
 //
 //   HostPair hosts(folder);                     // or HostPair(folder, "reno")
 //   hosts.inside(1, {"program", "argument"});   // the command line that runs it on the second host
@@ -13,7 +14,7 @@ namespace xylem::bench {
 
 class HostPair {
  public:
-  // `folder`: for the output of tools. `congestion`: TCP's congestion control on them; empty: as the
+  // `folder` is for the output of tools. `congestion` is TCP's congestion control on both hosts; empty: the
   // machine's.
   explicit HostPair(std::string folder, const std::string& congestion = {});
   ~HostPair();
@@ -23,13 +24,14 @@ class HostPair {
   static std::string address(int host);
   const std::string& name(int host) const { return names_[static_cast<std::size_t>(host)]; }
 
-  // With the host's name as what the program takes for the machine's: by it libraries tell hosts apart.
+  // The command line also gives the program the host's name as the name of the machine: libraries tell hosts
+  // apart by it.
   std::vector<std::string> inside(int host, const std::vector<std::string>& words) const;
-  // A program that starts what MPI's launchers ask for: HOST COMMAND...
+  // A program that starts remote commands for MPI's launchers: HOST COMMAND...
   const std::string& launcher() const { return launcher_; }
-  // TCP's, what sockets use that choose nothing.
+  // TCP's congestion control for sockets that do not choose one.
   std::string congestion() const;
-  // What has gone over the cable so far, both ways.
+  // Bytes that have gone over the cable, in both directions together.
   std::uint64_t movedBytes() const;
 
  private:

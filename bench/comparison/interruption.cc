@@ -15,7 +15,7 @@ void remember(int signal) { interrupted = signal; }
 
 void rememberInterruptions() {
   struct sigaction action {};
-  action.sa_handler = remember;  // without SA_RESTART: whoever waits wakes up
+  action.sa_handler = remember;  // without SA_RESTART: a blocked call returns
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaction(signal, &action, nullptr);
 }
 

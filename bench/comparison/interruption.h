@@ -1,11 +1,11 @@
 #pragma once
-// Control-C and friends as an exception, so that everything that was started and made is ended and removed.
+// SIGINT and similar signals as an exception, so that child processes end and folders are removed.
 
 namespace xylem::bench {
 
-// From now on SIGINT, SIGTERM and SIGHUP are only remembered.
+// From this call on, SIGINT, SIGTERM and SIGHUP are only remembered.
 void rememberInterruptions();
-// Throws Error if one came.
+// Throws Error if a signal came.
 void throwIfInterrupted();
 
 }  // namespace xylem::bench

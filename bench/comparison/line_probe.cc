@@ -8,7 +8,7 @@
 namespace xylem::bench {
 namespace {
 
-constexpr unsigned kRoundTrips = 150;  // of a batch
+constexpr unsigned kRoundTrips = 150;  // round trips of a batch
 constexpr std::size_t kBatches = 7;    // of which the median counts
 
 using Clock = std::chrono::steady_clock;

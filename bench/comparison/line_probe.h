@@ -1,6 +1,7 @@
 #pragma once
-// How far apart two cores are at this moment: the one-way time of a cache line. On shared machines it changes
-// by factors, for seconds at a time; measurements between which it changed do not compare.
+// Measures the distance of two cores at this moment: the one-way time of a cache line. On shared machines it
+// changes by factors, for seconds at a time. Measurements that were taken in different states cannot be
+// compared.
 
 #include <memory>
 
@@ -13,7 +14,7 @@ class LineProbe {
   explicit LineProbe(CorePair& pair);
   ~LineProbe();
 
-  // Nanoseconds; takes a few hundred microseconds.
+  // Returns nanoseconds; takes a few hundred microseconds.
   double measure();
 
  private:

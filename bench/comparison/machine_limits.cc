@@ -12,7 +12,7 @@
 #include <cstring>
 #include <functional>
 
-#include "cli/number_list.h"
+#include "cli/number_text.h"
 #include "comparison/combine.h"
 #include "comparison/line_probe.h"
 #include "comparison/mapped_limit.h"
@@ -28,7 +28,7 @@ constexpr std::uint64_t kLargeBytes = 64 << 20;    // beyond the last
 constexpr std::size_t kRepeats = 5;                // of which the median counts
 constexpr double kTargetSeconds = 0.01;            // of a repeat, unless one run takes longer
 
-// Work of one core, on buffers of its own; both cores do it at the same time, or the first alone.
+// Work for one core on its own buffers. Both cores do it at the same time, or the first one alone.
 struct Load {
   std::string name;
   std::uint64_t bytes;  // of a buffer
@@ -58,7 +58,7 @@ double secondsOf(CorePair& pair, const Load& load, double target) {
   return all[kRepeats / 2];
 }
 
-// A process that has what this one had when it was made, and does nothing.
+// A child process with a copy of this one's memory, which does nothing.
 class SleepingCopy {
  public:
   SleepingCopy() : pid_(fork()) {

@@ -10,8 +10,8 @@
 namespace xylem::bench {
 namespace {
 
-constexpr std::uint64_t kMostBytes = 64 << 10;
-constexpr unsigned kLetters = 8;           // under way, as in our queues
+constexpr std::uint64_t kMaxBytes = 64 << 10;
+constexpr unsigned kLetters = 8;           // messages under way, as in our queues
 constexpr unsigned kTellEvery = 4;         // what was taken
 constexpr std::size_t kNearElements = 14;  // beside the number, in its cache line
 
@@ -22,12 +22,12 @@ using Clock = std::chrono::steady_clock;
 struct MailboxLimit::Letter {
   alignas(64) std::atomic<unsigned> number{0};
   float near[kNearElements];
-  alignas(64) float far[kMostBytes / sizeof(float)];
+  alignas(64) float far[kMaxBytes / sizeof(float)];
 };
 
 struct MailboxLimit::Mailbox {
   Letter letters[kLetters];
-  alignas(128) std::atomic<unsigned> taken{0};  // by the receiver, who owns the line
+  alignas(128) std::atomic<unsigned> taken{0};  // written by the receiver, who owns the line
   alignas(128) unsigned known = 0;              // of `taken`, to the sender
 };
 
@@ -35,12 +35,12 @@ MailboxLimit::MailboxLimit(CorePair& pair)
     : Contender("mailbox", Role::kLimit), pair_(pair), boxes_(std::make_unique<Mailbox[]>(2)) {}
 MailboxLimit::~MailboxLimit() = default;
 
-bool MailboxLimit::supports(const Case& c) const { return c.ranks == 2 && c.bytes <= kMostBytes; }
+bool MailboxLimit::supports(const Case& c) const { return c.ranks == 2 && c.bytes <= kMaxBytes; }
 
 void MailboxLimit::prepare(std::uint64_t bytes) {
   in_.clear();
   out_.clear();
-  if (bytes == 0 || bytes > kMostBytes) return;
+  if (bytes == 0 || bytes > kMaxBytes) return;
   for (int rank = 0; rank < 2; ++rank) {
     in_.emplace_back(bytes);
     out_.emplace_back(bytes);
@@ -48,7 +48,7 @@ void MailboxLimit::prepare(std::uint64_t bytes) {
   }
 }
 
-// The n-th letter from this side, and to it.
+// Writes the n-th message from this side, and reads the one to it.
 void MailboxLimit::once(const Exchange& exchange, const std::vector<Piece>& pieces, int side, unsigned n) {
   const float* in = in_[static_cast<std::size_t>(side)].data();
   float* out = out_[static_cast<std::size_t>(side)].data();
@@ -89,7 +89,7 @@ double MailboxLimit::measure(const Case& c, unsigned iterations, unsigned warmUp
   Clock::time_point begin, ends[2];
   const unsigned first = sent_ + 1;
   sent_ += warmUps + iterations;
-  // Operations before did not use all of the letters' numbers, nor told of all that was taken.
+  // Earlier operations did not use all message numbers, and did not acknowledge all messages.
   for (unsigned sender = 0; sender < 2; ++sender) {
     boxes_[sender].taken.store(first - 1);
     boxes_[sender].known = first - 1;

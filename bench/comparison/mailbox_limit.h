@@ -1,7 +1,7 @@
 #pragma once
-// What two cores need for a small operation: each leaves what the other has to know in a mailbox that both
-// have mapped, with a number that says so, and takes what is in its own. Nothing else is waited for: the time
-// of 8 bytes is that of a cache line on its way.
+// The least time that two cores need for a small operation. Each writes its data into a mailbox that both
+// have mapped, together with a sequence number, and reads its own mailbox. They wait for nothing else: the
+// time of 8 bytes is that of one cache line.
 
 #include <memory>
 

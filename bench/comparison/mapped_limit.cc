@@ -57,8 +57,8 @@ void MappedLimit::prepare(std::uint64_t bytes) {
 }
 
 std::vector<MappedLimit::Job> MappedLimit::jobsOf(const Case& c, int side) const {
-  // What comes from the same place goes to all outputs at once.
-  std::map<std::pair<int, std::uint64_t>, Job> jobs;  // by source and where in it
+  // Data with one source goes to all of its outputs at once.
+  std::map<std::pair<int, std::uint64_t>, Job> jobs;  // by source and its offset there
   for (int rank = 0; rank < ranks_; ++rank)
     for (const Piece& piece : piecesOf(c, rank)) {
       Job& job = jobs[{piece.source, piece.from}];

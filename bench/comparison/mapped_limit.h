@@ -1,7 +1,7 @@
 #pragma once
-// What two cores need for an operation if all memory is mapped in both and nothing is in the way: every core
-// computes half of every result, straight from the inputs into the outputs, between one meeting of the cores
-// and another. Stands for jobs of any number of ranks on two cores.
+// The least time that two cores need for an operation if both have mapped all memory and nothing else takes
+// time: every core computes half of every result, straight from the inputs into the outputs, between two
+// barriers. It stands for jobs of any number of ranks on two cores.
 
 #include <vector>
 
@@ -11,7 +11,7 @@
 
 namespace xylem::bench {
 
-// Memory of the kernel's, untouched until used; owner of it.
+// Owns memory mapped from the kernel, which is untouched until it is used.
 class Buffer {
  public:
   Buffer() = default;
@@ -41,7 +41,7 @@ class MappedLimit : public Contender {
     std::vector<float*> out;
     std::uint64_t count;
   };
-  // Half of the work: that of side 0 or 1.
+  // Does half of the work: that of side 0 or 1.
   std::vector<Job> jobsOf(const Case& c, int side) const;
 
   CorePair& pair_;

@@ -1,5 +1,5 @@
 #pragma once
-// Where two threads that own a core each wait for each other, spinning.
+// A barrier of two threads that own a core each: they spin.
 
 #include <atomic>
 

@@ -1,12 +1,12 @@
 #pragma once
-// The operations that are compared, and what each of them has to do: which elements of whose input end up
-// where. Ranks check their results by it, and the limits do nothing else.
+// The operations that are compared, and the definition of each: which elements of which input end up where.
+// Ranks check their results by it, and the limits do nothing else.
 //
 //   const Case c{Operation::kAllGather, 4, wholeBytes(Operation::kAllGather, 4, 4096)};
-//   for (const Piece& piece : piecesOf(c, rank)) …   // out[to…] is in[from…] of piece.source, or of all,
-//   added
+//   // out[piece.to…] is in[piece.from…] of piece.source, or the sum of all ranks' in[piece.from…]
+//   for (const Piece& piece : piecesOf(c, rank)) …
 //
-// Sizes are those of nccl-tests: of the longer buffer of a rank, in bytes. Elements are floats.
+// Sizes are those of nccl-tests: bytes of the longer buffer of a rank. Elements are floats.
 
 #include <array>
 #include <cstdint>
@@ -29,11 +29,11 @@ constexpr std::array<Operation, 7> kAllOperations = {
     Operation::kAllReduce, Operation::kAllGather, Operation::kReduceScatter, Operation::kBroadcast,
     Operation::kReduce,    Operation::kAllToAll,  Operation::kSendReceive};
 
-// As `xylem perf` calls them.
+// The names of `xylem perf`.
 const char* name(Operation operation);
 std::optional<Operation> operationNamed(std::string_view text);
 
-// Of Broadcast and Reduce.
+// The root of Broadcast and Reduce.
 constexpr int kRoot = 0;
 
 struct Case {
@@ -42,11 +42,11 @@ struct Case {
   std::uint64_t bytes = 0;
 
   std::uint64_t elements() const { return bytes / sizeof(float); }
-  // What the calls take as their count: a rank's share where data is gathered, scattered or exchanged.
+  // The count argument of the calls: a rank's share for operations that gather, scatter or exchange.
   std::uint64_t count() const;
 };
 
-// The next size that gives every rank whole elements.
+// The next size at which every rank has whole elements.
 std::uint64_t wholeBytes(Operation operation, int ranks, std::uint64_t bytes);
 
 struct Piece {
@@ -55,14 +55,14 @@ struct Piece {
   int source = 0;
 };
 
-// What belongs into this rank's output. A root of Broadcast has none: it keeps its input.
+// The pieces of this rank's output. A root of Broadcast has none: it keeps its input.
 std::vector<Piece> piecesOf(const Case& c, int rank);
 
-// Element `i` of a rank's input: whole numbers, of which sums over 64 ranks are exact.
+// Element `i` of a rank's input. Inputs are whole numbers whose sums over 64 ranks are exact.
 float inputValue(int rank, std::uint64_t i);
-// How many elements of this rank's output are not what they have to be.
+// Returns how many elements of this rank's output are wrong.
 std::uint64_t countWrong(const Case& c, int rank, const float* out);
-// What is in an output before an operation that is checked: no value that it could have.
+// Value of an output before an operation that is checked; no result has it.
 void makeStale(const Case& c, float* out);
 
 }  // namespace xylem::bench

@@ -16,9 +16,9 @@ using namespace std::chrono_literals;
 
 constexpr auto kStartPatience = 60s;
 constexpr auto kAnswerPatience =
-    60s;  // the slowest command: filling the largest buffers, or 20 of the largest messages
+    60s;  // for the slowest command: filling the largest buffers, or 20 of the largest messages
 constexpr auto kEndPatience = 5s;
-constexpr int kMostTries = 3;
+constexpr int kMaxTries = 3;
 
 struct Timing {
   double seconds;           // of all iterations
@@ -80,17 +80,17 @@ void ProcessContender::acceptRanks() {
   tellAll(join);
 }
 
-// Ranks that still listen end by themselves, and their launcher after them; others are killed.
+// Ranks that still read commands end by themselves, and their launcher after them; others are killed.
 void ProcessContender::endRanks() noexcept {
   std::vector<pid_t> pids;
   for (const ControlSocket& rank : ranks_) pids.push_back(rank.peer());
   try {
     for (const ControlSocket& rank : ranks_) rank.send(Command{});
-  } catch (const Error&) {  // it has ended before
+  } catch (const Error&) {  // it has ended already
   }
   const Deadline deadline = Deadline::after(kEndPatience);
   for (ChildProcess& child : children_) child.hasEnded(deadline);
-  // A process that still holds its end of the socket still runs, so that its number is its own.
+  // A process that still holds its end of the socket still runs, so its process id has not been reused.
   for (std::size_t i = 0; i < ranks_.size(); ++i) {
     pollfd state{ranks_[i].fd(), POLLIN, 0};
     poll(&state, 1, 0);
@@ -132,8 +132,8 @@ double ProcessContender::measure(const Case& c, unsigned iterations, unsigned wa
   command.warmUps = warmUps;
   command.pipelined = options_.pipelined ? 1 : 0;
   Timing least = timingOf(tellAll(command));
-  // A turn of another program is as long as a measurement.
-  for (int i = 1; options_.ownCores && least.preempted > 0 && i < kMostTries; ++i)
+  // A time slice of another program is as long as a measurement.
+  for (int i = 1; options_.ownCores && least.preempted > 0 && i < kMaxTries; ++i)
     if (const Timing again = timingOf(tellAll(command)); again.preempted < least.preempted) least = again;
   return least.seconds / iterations;
 }

@@ -1,5 +1,6 @@
 #pragma once
-// A contender whose ranks are processes, or threads of one, that do what the driver says (rank_loop.h).
+// A contender whose ranks are processes, or threads of one process, that follow the driver's commands
+// (rank_loop.h).
 //
 //   ProcessContender mpich("mpich", Role::kPeer, 2, folder, [](const std::string& socket) {
 //     return std::vector<CommandLine>{{{"mpirun.mpich", "-n", "2", "bench_rank_mpich", "--socket", socket},
@@ -16,13 +17,13 @@ namespace xylem::bench {
 
 class ProcessContender : public Contender {
  public:
-  // How to start its ranks, which call at `socket`.
+  // Returns the commands that start its ranks, which connect to `socket`.
   using Launch = std::function<std::vector<CommandLine>(const std::string& socket)>;
   struct Options {
     int ranks = 0;
     bool hasResults = true;
     bool pipelined = false;
-    bool ownCores = false;  // then a measurement that another program disturbed is repeated
+    bool ownCores = false;  // repeats a measurement that another program disturbed
     std::string folder;     // for its socket and its output
   };
 

@@ -23,7 +23,7 @@ std::int64_t now() {
       .count();
 }
 
-// Of this thread, so far.
+// Times that another program has taken this thread's core until now.
 std::uint64_t preemptions() {
   rusage usage{};
   getrusage(RUSAGE_THREAD, &usage);
@@ -82,7 +82,7 @@ class Rank {
     engine_.repeat(c, in_.get(), out_.get(), command.iterations, command.pipelined != 0);
     reply.end = now();
     reply.preempted = preemptions() - preempted;
-    // Whoever answers wakes the driver, who must not take a core from a rank that is still measuring.
+    // An answer wakes the driver, which must not take a core from a rank that is still measuring.
     engine_.barrier();
   }
 

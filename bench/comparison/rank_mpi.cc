@@ -25,12 +25,12 @@ class MpiEngine : public Engine {
     int length = 0;
     MPI_Get_library_version(text, &length);
     const std::string all(text, static_cast<std::size_t>(length));
-    return all.substr(0, all.find_first_of(",\n"));  // then come build dates and options
+    return all.substr(0, all.find_first_of(",\n"));  // build dates and options follow
   }
   void join(const std::array<char, kIdBytes>&) override {}
   void barrier() override { MPI_Barrier(MPI_COMM_WORLD); }
 
-  // All of these calls block, so there is nothing to pipeline.
+  // All of these calls block, so nothing can be pipelined.
   void repeat(const Case& c, const float* in, float* out, std::uint32_t times, bool) override {
     for (std::uint32_t i = 0; i < times; ++i) once(c, in, out);
   }

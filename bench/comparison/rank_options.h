@@ -1,6 +1,6 @@
 #pragma once
-// The command line of every rank program, which only the driver writes: --socket PATH [--core N ...] and some
-// of their own.
+// The command line of every rank program, which only the driver writes: --socket PATH [--core N ...] and
+// options of its own.
 
 #include <CLI/CLI.hpp>
 #include <string>
@@ -10,7 +10,7 @@ namespace xylem::bench {
 
 struct RankOptions {
   std::string socket;
-  std::vector<int> cores;  // of the ranks, in turn; none: wherever the system puts them
+  std::vector<int> cores;  // of the ranks, in turn; none: the system chooses
 
   void addTo(CLI::App& app) {
     app.add_option("--socket", socket, "where the driver listens")->required();

@@ -1,7 +1,7 @@
-// The limit between hosts: two ranks that only move what they have to tell each other, through one TCP
-// connection. They look for it all the time, or sleep until there is something: for large messages looking
-// often costs more than it brings. Its congestion control is the one that Xylem's sockets choose. Only
-// bench_compare runs it.
+// The limit between hosts: two ranks that only send each other the least data of an operation, through one
+// TCP connection. They poll the connection, or sleep until there is data: for large messages polling costs
+// more than it brings. The congestion control is the one that Xylem's sockets choose. Only bench_compare runs
+// it.
 
 #include <arpa/inet.h>
 #include <netinet/tcp.h>
@@ -37,7 +37,7 @@ class TcpEngine : public Engine {
   int rank() const override { return options_.rank; }
   int ranks() const override { return 2; }
 
-  // The port that rank 0 listens at.
+  // The port at which rank 0 listens.
   std::array<char, kIdBytes> newId() override {
     listening_ = newSocket();
     congestion_.prepare(listening_.get());
@@ -87,7 +87,7 @@ class TcpEngine : public Engine {
     return fd;
   }
 
-  // Both ways at once.
+  // Sends and receives at the same time.
   void exchange(const void* from, std::size_t toSend, void* to, std::size_t toReceive) {
     const char* out = static_cast<const char*>(from);
     char* in = static_cast<char*>(to);
@@ -110,7 +110,7 @@ class TcpEngine : public Engine {
 
   void sleepUntilReady(bool toSend, bool toReceive) const {
     pollfd ready{peer_.get(), static_cast<short>((toSend ? POLLOUT : 0) | (toReceive ? POLLIN : 0)), 0};
-    constexpr int kForever = -1;  // the driver ends those that hang
+    constexpr int kForever = -1;  // the driver ends ranks that hang
     poll(&ready, 1, kForever);
   }
 

@@ -1,6 +1,6 @@
-// Ranks of ours: one process with some of the job's ranks as threads. Only bench_compare runs it.
+// Ranks of Xylem: one process with some of the job's ranks as threads. Only bench_compare runs it.
 //
-// Every iteration is the call and cudaStreamSynchronize, as a call of MPI returns when its result is there.
+// Every iteration is the call and cudaStreamSynchronize, as a call of MPI returns with its result.
 
 #include <cstdio>
 #include <cstring>

@@ -4,7 +4,7 @@
 
 #include <map>
 
-#include "cli/number_list.h"
+#include "cli/number_text.h"
 #include "cli/table.h"
 
 namespace xylem::bench {
@@ -21,7 +21,7 @@ std::string number(double x) {
   return fmt::format("{:.0f}", x);
 }
 
-// Microseconds, with marks: *, fewer than half of the rounds had the machine in its usual state; !, the
+// Microseconds, with marks: * if fewer than half of the rounds had the machine in its usual state; ! if the
 // result is wrong.
 Cell timeCell(const Measured* m) {
   if (m == nullptr) return {"-"};
@@ -45,7 +45,7 @@ std::vector<std::string> namesOf(const std::vector<Entry>& entries, Role role) {
   return names;
 }
 
-// The columns of ratios: a role, of which the best counts, by one of ours.
+// The columns of ratios: the best contender of a role, divided by one of Xylem's.
 struct RatioColumn {
   Role role;
   std::string ours;

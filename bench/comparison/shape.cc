@@ -37,7 +37,7 @@ std::vector<CommandLine> ours(const std::string& name, const Place& place, const
   std::vector<CommandLine> commands;
   for (int process = 0; process < processes; ++process) {
     const int first = process * each;
-    const bool alone = place.hosts != nullptr;  // on its host
+    const bool alone = place.hosts != nullptr;  // rank on its host
     Words words = joined(rankProgram(place, "bench_rank_xylem", socket),
                          {"--ranks", std::to_string(ranks), "--first", std::to_string(first), "--count",
                           std::to_string(each), "--first-device", std::to_string(alone ? 0 : first)});
@@ -63,7 +63,7 @@ std::vector<CommandLine> openMpi(const Place& place, const std::string& socket, 
               std::to_string(place.shape.ranks)};
   Environment environment;
   words = joined(words, {"--mca", "mpi_yield_when_idle", place.cores.empty() ? "1" : "0"});
-  // Without the last two it takes UCX for networks of their own kind only.
+  // Without the last two, UCX is used only for networks of its own kind.
   if (ucx)
     words = joined(words, {"--mca", "pml", "ucx", "--mca", "opal_common_ucx_tls", "any", "--mca",
                            "opal_common_ucx_devices", "any"});

@@ -1,5 +1,5 @@
 #pragma once
-// Where the ranks of a comparison run, and who can take part there.
+// A shape: where the ranks of a comparison run, and which contenders can take part there.
 //
 //   Shape shape{Shape::kOneHost, 4};
 //   for (const Entry& entry : entriesOf(shape)) entry.name …  // "threads", "openmpi"
@@ -29,7 +29,7 @@ struct Shape {
 // "2", "4", "8", "hosts".
 std::optional<Shape> shapeNamed(std::string_view text);
 
-// What contenders are started with; all of it outlives them.
+// Inputs for starting contenders; they must outlive the contenders.
 struct Place {
   Shape shape;
   std::string programs;    // the folder of the rank programs
@@ -46,13 +46,13 @@ struct Entry {
   std::string title;  // for people
 };
 
-// All that there could be, in the order of columns.
+// All possible contenders, in the order of columns.
 std::vector<Entry> entriesOf(const Shape& shape);
 
-// Why it cannot be started here: a program is missing. Nothing if it can.
+// The reason why a contender cannot start here, for example a missing program; nothing if it can.
 std::string missingFor(const Entry& entry, const Place& place);
 
-// Throws Error if it does not come up.
+// Throws Error if it does not start.
 std::unique_ptr<Contender> start(const Entry& entry, const Place& place);
 
 }  // namespace xylem::bench

@@ -6,7 +6,7 @@
 namespace xylem::bench {
 namespace {
 
-// The states of a machine are factors of two and more apart; within one, probes vary by a fifth.
+// The states of a machine differ by a factor of two and more; within one, probes vary by a fifth.
 constexpr double kWidth = 1.4;
 
 }  // namespace

@@ -1,5 +1,5 @@
 #pragma once
-// What many measurements on a machine that changes its mind say together.
+// Statistics of measurements on a machine whose speed changes between a few states.
 //
 //   const Window window = majorityWindow(probes);
 //   const Estimate e = estimate(samples, window);   // e.seconds, from e.used of e.total samples
@@ -15,7 +15,7 @@ struct Window {
   bool holds(double x) const { return x >= low && x <= high; }
 };
 
-// The one that holds most of them.
+// The window that holds most of the probes.
 Window majorityWindow(std::vector<double> probes);
 
 struct Sample {
@@ -33,7 +33,7 @@ Estimate estimate(const std::vector<Sample>& samples, const Window& window);
 
 double median(std::vector<double> values);
 
-// Of positive numbers; nothing of none.
+// The geometric mean of positive numbers; nothing for none.
 std::optional<double> geometricMean(const std::vector<double>& values);
 
 }  // namespace xylem::bench

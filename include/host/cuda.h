@@ -1,6 +1,6 @@
 /*
- * For programs that include cuda.h to ask for its version: CUDA's driver interface itself is not here, as
- * NCCL programs use the runtime's (cuda_runtime.h).
+ * For programs that include cuda.h to read its version. CUDA's driver interface itself is missing: NCCL
+ * programs use the runtime's (cuda_runtime.h).
  */
 #ifndef XYLEM_HOST_CUDA_H_
 #define XYLEM_HOST_CUDA_H_

@@ -12,8 +12,8 @@
  *   cudaStreamSynchronize(stream);
  *
  * Put include/host on the include path to satisfy `#include <cuda_runtime.h>` (xylem-cc does); nccl.h
- * includes this file by itself. If NVIDIA's own header was included before, this one stays empty. What each
- * function does is in cuda_runtime_api.h. Kernels do not run here: xylem_no_kernels.h.
+ * includes this file by itself. If NVIDIA's own header was included before, this one stays empty.
+ * cuda_runtime_api.h describes each function. Kernels do not run here: xylem_no_kernels.h.
  */
 #ifndef XYLEM_HOST_CUDA_RUNTIME_H_
 #define XYLEM_HOST_CUDA_RUNTIME_H_

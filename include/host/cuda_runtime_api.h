@@ -2,10 +2,10 @@
  * The CUDA runtime's functions on Xylem's host devices, for C and C++. cuda_runtime.h, which includes this
  * file, says what it is and how to use it.
  *
- * Sizes are in bytes. Every function may be called from any thread; the current device belongs to the calling
- * thread and is 0 at first. Null where a result is to be stored is cudaErrorInvalidValue; a handle that is
- * not one, or of something that was destroyed, is cudaErrorInvalidResourceHandle. Any call that enqueues work
- * on a stream that is captured adds it to the graph instead. These are not repeated below.
+ * Sizes are in bytes. Every function may be called from any thread; each thread has its own current device,
+ * which is 0 at first. A null pointer to a result is cudaErrorInvalidValue; a wrong or destroyed handle is
+ * cudaErrorInvalidResourceHandle. Any call that enqueues work on a captured stream adds it to the graph
+ * instead. These are not repeated below.
  */
 #ifndef XYLEM_HOST_CUDA_RUNTIME_API_H_
 #define XYLEM_HOST_CUDA_RUNTIME_API_H_
@@ -74,21 +74,21 @@ cudaError_t cudaMemGetInfo(size_t* available, size_t* total);
 cudaError_t cudaDeviceSynchronize(void);
 cudaError_t cudaDeviceReset(void);
 
-/* Kept, per device, and told; they make no difference. */
+/* Flags are stored per device and returned; they make no difference. */
 cudaError_t cudaSetDeviceFlags(unsigned int flags);
 cudaError_t cudaGetDeviceFlags(unsigned int* flags);
 cudaError_t cudaInitDevice(int device, unsigned int deviceFlags, unsigned int flags);
-/* There are no such limits: cudaErrorUnsupportedLimit. */
+/* Devices have no such limits: both return cudaErrorUnsupportedLimit. */
 cudaError_t cudaDeviceSetLimit(enum cudaLimit limit, size_t value);
 cudaError_t cudaDeviceGetLimit(size_t* value, enum cudaLimit limit);
 
-/* Every device reaches every other. Enabling it twice is cudaErrorPeerAccessAlreadyEnabled. */
+/* Every device reaches every other one. Enabling access twice is cudaErrorPeerAccessAlreadyEnabled. */
 cudaError_t cudaDeviceCanAccessPeer(int* can, int device, int peer);
 cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned int flags);
 cudaError_t cudaDeviceDisablePeerAccess(int peer);
 cudaError_t cudaDeviceGetP2PAttribute(int* value, enum cudaDeviceP2PAttr attribute, int device, int peer);
 
-/* CUDART_VERSION, both. */
+/* Both store CUDART_VERSION. */
 cudaError_t cudaDriverGetVersion(int* version);
 cudaError_t cudaRuntimeGetVersion(int* version);
 
@@ -104,26 +104,26 @@ cudaError_t cudaMallocManaged(void** pointer, size_t size,
 /* Rows of `width` bytes, `*pitch` apart. */
 cudaError_t cudaMallocPitch(void** pointer, size_t* pitch, size_t width, size_t height);
 
-/* The same in the order of a stream: the memory is there at once, and gone when the stream gets to the free.
- */
+/* The same in the order of a stream: the memory is allocated at once, and freed when the stream gets to the
+ * free. */
 cudaError_t cudaMallocAsync(void** pointer, size_t size, cudaStream_t stream) XYLEM_PTSZ(cudaMallocAsync);
 cudaError_t cudaFreeAsync(void* pointer, cudaStream_t stream) XYLEM_PTSZ(cudaFreeAsync);
 
-/* The same for memory of the host, which is no different here. Flags make no difference. */
+/* The same for memory of the host, which does not differ here. Flags make no difference. */
 cudaError_t cudaMallocHost(void** pointer, size_t size);
 cudaError_t cudaHostAlloc(void** pointer, size_t size, unsigned int flags);
 cudaError_t cudaFreeHost(void* pointer);
 
-/* Memory that the program has already. cudaErrorHostMemoryAlreadyRegistered: some of it is;
+/* Registers memory of the program. cudaErrorHostMemoryAlreadyRegistered: some of it is registered;
  * cudaErrorHostMemoryNotRegistered: no registration starts there. */
 cudaError_t cudaHostRegister(void* pointer, size_t size, unsigned int flags);
 cudaError_t cudaHostUnregister(void* pointer);
-/* The pointer itself, of registered or allocated host memory. */
+/* Stores the pointer itself, for registered or allocated host memory. */
 cudaError_t cudaHostGetDevicePointer(void** devicePointer, void* hostPointer, unsigned int flags);
 cudaError_t cudaHostGetFlags(unsigned int* flags, void* hostPointer);
 cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes* attributes, const void* pointer);
 
-/* Accepted for memory of cudaMallocManaged; they make no difference. */
+/* Accepted for memory of cudaMallocManaged, without effect. */
 cudaError_t cudaMemPrefetchAsync(const void* pointer, size_t count, int device,
                                  cudaStream_t stream XYLEM_DEFAULT(0)) XYLEM_PTSZ(cudaMemPrefetchAsync);
 cudaError_t cudaMemAdvise(const void* pointer, size_t count, enum cudaMemoryAdvise advice, int device);
@@ -139,9 +139,9 @@ cudaError_t cudaMemset(void* pointer, int value, size_t count) XYLEM_PTDS(cudaMe
 cudaError_t cudaMemset2D(void* pointer, size_t pitch, int value, size_t width, size_t height)
     XYLEM_PTDS(cudaMemset2D);
 
-/* The same, in the order of `stream`; returns at once. The memory must stay until the stream is past it, but
- * for the source of a copy from host to device that is not from cudaMallocHost, cudaHostAlloc or
- * cudaHostRegister: it may go at once, unless the copy is captured. */
+/* The same in the order of `stream`; returns at once. The memory must stay until the stream has done the
+ * call. Only the source of a copy from host to device that is not from cudaMallocHost, cudaHostAlloc or
+ * cudaHostRegister may go at once, unless the copy is captured. */
 cudaError_t cudaMemcpyAsync(void* destination, const void* source, size_t count, enum cudaMemcpyKind kind,
                             cudaStream_t stream XYLEM_DEFAULT(0)) XYLEM_PTSZ(cudaMemcpyAsync);
 cudaError_t cudaMemcpyPeerAsync(void* destination, int destinationDevice, const void* source,
@@ -158,7 +158,7 @@ cudaError_t cudaMemset2DAsync(void* pointer, size_t pitch, int value, size_t wid
 /* ---- Streams ------------------------------------------------------------------------------------------ */
 
 /* Creates a stream on the calling thread's device. Without cudaStreamNonBlocking it and the device's default
- * stream wait for each other. Priorities are kept and told, but whoever waits runs first. */
+ * stream wait for each other. Priorities are stored and returned, but make no difference. */
 cudaError_t cudaStreamCreate(cudaStream_t* stream);
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned int flags);
 cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned int flags, int priority);
@@ -168,58 +168,60 @@ cudaError_t cudaStreamGetPriority(cudaStream_t stream, int* priority) XYLEM_PTSZ
 cudaError_t cudaStreamGetDevice(cudaStream_t stream, int* device) XYLEM_PTSZ(cudaStreamGetDevice);
 cudaError_t cudaStreamGetId(cudaStream_t stream, unsigned long long* id) XYLEM_PTSZ(cudaStreamGetId);
 
-/* Waits until everything enqueued on `stream` before the call is done. The waiting thread runs the work
- * itself, and that of streams nobody waits for. cudaErrorLaunchFailure if work failed since the last call. */
+/* Waits until all work enqueued on `stream` before the call is done. The waiting thread runs it itself, and
+ * the work of streams for which no thread waits. cudaErrorLaunchFailure: work has failed since the last call.
+ */
 cudaError_t cudaStreamSynchronize(cudaStream_t stream) XYLEM_PTSZ(cudaStreamSynchronize);
 
-/* cudaSuccess if everything enqueued is done, cudaErrorNotReady if not. */
+/* cudaSuccess if all enqueued work is done, otherwise cudaErrorNotReady. */
 cudaError_t cudaStreamQuery(cudaStream_t stream) XYLEM_PTSZ(cudaStreamQuery);
 
-/* Frees the stream; what is enqueued on it goes on to its end. */
+/* Frees the stream; the work enqueued on it is still done. */
 cudaError_t cudaStreamDestroy(cudaStream_t stream);
 
-/* Calls `function` in the order of `stream`. It must not call anything of this header or nccl.h. */
+/* Calls `function` in the order of `stream`. It must not call a function of this header or of nccl.h. */
 cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void* argument)
     XYLEM_PTSZ(cudaLaunchHostFunc);
-/* The same with the stream; `flags` must be 0. Cannot be captured. */
+/* The same; the callback also gets the stream. `flags` must be 0. Cannot be captured. */
 cudaError_t cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t callback, void* argument,
                                   unsigned int flags) XYLEM_PTSZ(cudaStreamAddCallback);
 
 /* ---- Events ------------------------------------------------------------------------------------------- */
 
-/* One that was never recorded counts as reached. cudaEventInterprocess needs cudaEventDisableTiming. */
+/* An event that was never recorded counts as reached. cudaEventInterprocess needs cudaEventDisableTiming. */
 cudaError_t cudaEventCreate(cudaEvent_t* event);
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned int flags);
-/* Waiting that was asked for before goes on for the earlier place. With cudaEventRecordExternal, a captured
- * record is a node that records when it is launched. */
+/* Records the point in `stream` behind all enqueued work. Earlier waits still wait for the earlier point.
+ * With cudaEventRecordExternal, a captured record is a node that records when it is launched. */
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream XYLEM_DEFAULT(0))
     XYLEM_PTSZ(cudaEventRecord);
 cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream XYLEM_DEFAULT(0),
                                      unsigned int flags XYLEM_DEFAULT(0))
     XYLEM_PTSZ(cudaEventRecordWithFlags);
-/* Waits for, or asks (cudaErrorNotReady) about, the place. Errors of work before it stay with its stream. */
+/* The first waits for the recorded point, the second returns cudaErrorNotReady if it is not reached. Errors
+ * of work before it stay with its stream. */
 cudaError_t cudaEventSynchronize(cudaEvent_t event);
 cudaError_t cudaEventQuery(cudaEvent_t event);
-/* From one place to the other, both reached (else cudaErrorNotReady). cudaErrorInvalidResourceHandle: never
- * recorded or without timing. */
+/* The time between two recorded points, in milliseconds. cudaErrorNotReady: one of them is not reached;
+ * cudaErrorInvalidResourceHandle: never recorded, or without timing. */
 cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t start, cudaEvent_t end);
 /* Returns at once, even if the event was not reached yet. */
 cudaError_t cudaEventDestroy(cudaEvent_t event);
-/* Lets what is enqueued on `stream` from now on wait for the place; with an event that was recorded in a
- * stream that is captured, `stream` becomes part of that capture. cudaEventWaitExternal: a captured wait is a
- * node that waits for what the event stands for when it is launched. */
+/* Work enqueued on `stream` from now on waits for the recorded point. If the event was recorded in a captured
+ * stream, `stream` becomes part of that capture. With cudaEventWaitExternal, a captured wait is a node that
+ * waits for the point that is recorded when the node is launched. */
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned int flags XYLEM_DEFAULT(0))
     XYLEM_PTSZ(cudaStreamWaitEvent);
 
 /* ---- Between processes -------------------------------------------------------------------------------- */
 
-/* A handle of the whole allocation that `pointer` points into, of cudaMalloc or ncclMemAlloc, and of an event
- * with cudaEventInterprocess. Both are for other processes of the same user on this host, which must get at
- * each other's /proc: in containers, of one PID namespace. */
+/* Handles of the whole allocation (of cudaMalloc or ncclMemAlloc) into which `pointer` points, and of an
+ * event with cudaEventInterprocess. They are for other processes of the same user on this host that see each
+ * other in /proc: containers must share a PID namespace. */
 cudaError_t cudaIpcGetMemHandle(cudaIpcMemHandle_t* handle, void* pointer);
-/* Maps the allocation's start; the same pointer each time, until it was closed as often. `flags` must be
- * cudaIpcMemLazyEnablePeerAccess. cudaErrorDeviceUninitialized: in the process the handle comes from;
- * cudaErrorMapBufferObjectFailed: that process is gone, or freed the memory's whole region. */
+/* Maps the allocation and stores its start: the same pointer each time, until it was closed as often. `flags`
+ * must be cudaIpcMemLazyEnablePeerAccess. cudaErrorDeviceUninitialized: the handle comes from this process;
+ * cudaErrorMapBufferObjectFailed: its process is gone, or has freed the memory's whole region. */
 cudaError_t cudaIpcOpenMemHandle(void** pointer, cudaIpcMemHandle_t handle, unsigned int flags);
 cudaError_t cudaIpcCloseMemHandle(void* pointer);
 cudaError_t cudaIpcGetEventHandle(cudaIpcEventHandle_t* handle, cudaEvent_t event);
@@ -227,12 +229,12 @@ cudaError_t cudaIpcOpenEventHandle(cudaEvent_t* event, cudaIpcEventHandle_t hand
 
 /* ---- Capture and graphs ------------------------------------------------------------------------------- */
 
-/* From now on what is enqueued on `stream`, and on streams that wait for it by events, is not done but
- * becomes the nodes of a graph: copies, memsets, host functions, events and collectives. Not for the default
- * stream (cudaErrorStreamCaptureUnsupported). */
+/* From now on, work enqueued on `stream`, and on streams that wait for it by events, is not done but becomes
+ * nodes of a graph: copies, memsets, host functions, events and collectives. The default stream cannot be
+ * captured (cudaErrorStreamCaptureUnsupported). */
 cudaError_t cudaStreamBeginCapture(cudaStream_t stream, enum cudaStreamCaptureMode mode)
     XYLEM_PTSZ(cudaStreamBeginCapture);
-/* The graph; null with any error, after which nothing is captured any more, but for
+/* Ends the capture and stores the graph, or null with an error. Every error ends the capture, except
  * cudaErrorStreamCaptureUnmatched and cudaErrorStreamCaptureWrongThread. */
 cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) XYLEM_PTSZ(cudaStreamEndCapture);
 cudaError_t cudaStreamIsCapturing(cudaStream_t stream, enum cudaStreamCaptureStatus* status)
@@ -241,8 +243,8 @@ cudaError_t cudaStreamIsCapturing(cudaStream_t stream, enum cudaStreamCaptureSta
 cudaError_t cudaStreamGetCaptureInfo(cudaStream_t stream, enum cudaStreamCaptureStatus* status,
                                      unsigned long long* id XYLEM_DEFAULT(0))
     XYLEM_PTSZ(cudaStreamGetCaptureInfo);
-/* Swaps `*mode` with what this thread respects of others' captures: global, thread-local, or none (relaxed).
- */
+/* Exchanges `*mode` with the mode of this thread: which captures of other threads its calls respect (global,
+ * thread-local, or relaxed: none). */
 cudaError_t cudaThreadExchangeStreamCaptureMode(enum cudaStreamCaptureMode* mode);
 
 cudaError_t cudaGraphCreate(cudaGraph_t* graph, unsigned int flags);
@@ -250,7 +252,7 @@ cudaError_t cudaGraphClone(cudaGraph_t* clone, cudaGraph_t graph);
 cudaError_t cudaGraphDestroy(cudaGraph_t graph);
 /* Stores up to `*count` nodes, in the order of capture, and their number; `nodes` may be null. */
 cudaError_t cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t* nodes, size_t* count);
-/* The same for nodes that depend on none, and for pairs of nodes of which the second depends on the first. */
+/* The same for nodes that depend on no other, and for pairs of which the second node depends on the first. */
 cudaError_t cudaGraphGetRootNodes(cudaGraph_t graph, cudaGraphNode_t* nodes, size_t* count);
 cudaError_t cudaGraphGetEdges(cudaGraph_t graph, cudaGraphNode_t* from, cudaGraphNode_t* to, size_t* count);
 cudaError_t cudaGraphNodeGetType(cudaGraphNode_t node, enum cudaGraphNodeType* type);
@@ -260,16 +262,16 @@ cudaError_t cudaGraphInstantiate(cudaGraphExec_t* exec, cudaGraph_t graph,
                                  unsigned long long flags XYLEM_DEFAULT(0));
 cudaError_t cudaGraphInstantiateWithFlags(cudaGraphExec_t* exec, cudaGraph_t graph,
                                           unsigned long long flags XYLEM_DEFAULT(0));
-/* Enqueues all of it on `stream`; captured collectives are issued anew, so that all ranks must launch what
- * they captured together. cudaErrorLaunchFailure: a communicator of the graph is broken or gone
- * (ncclGetLastError). */
+/* Enqueues the whole graph on `stream`. Captured collectives are issued anew: all ranks must launch the
+ * graphs that they captured together. cudaErrorLaunchFailure: a communicator of the graph is broken or
+ * destroyed (ncclGetLastError). */
 cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream) XYLEM_PTSZ(cudaGraphLaunch);
-/* Nothing is left to upload. */
+/* Does nothing: there is nothing to upload. */
 cudaError_t cudaGraphUpload(cudaGraphExec_t exec, cudaStream_t stream) XYLEM_PTSZ(cudaGraphUpload);
-/* Launches that are under way finish. */
+/* Frees the graph; launches that are under way still finish. */
 cudaError_t cudaGraphExecDestroy(cudaGraphExec_t exec);
 
-/* There is no profiler. */
+/* These do nothing: there is no profiler. */
 cudaError_t cudaProfilerStart(void);
 cudaError_t cudaProfilerStop(void);
 

@@ -10,12 +10,12 @@
 #include "vector_types.h"
 #include "xylem_cuda_errors.h"
 
-/* What a call returns. */
+/* The result of a call. */
 #define XYLEM_CUDA_ENUMERATOR(NAME, NUMBER, TEXT) NAME = NUMBER,
 typedef enum cudaError { XYLEM_CUDA_ERRORS(XYLEM_CUDA_ENUMERATOR) XYLEM_CUDA_ERROR_END = 10000 } cudaError_t;
 #undef XYLEM_CUDA_ENUMERATOR
 
-/* Direction of a copy. On the host device all memory is host memory, so all of them copy. */
+/* The direction of a copy. On the host device all memory is host memory, so all directions work. */
 enum cudaMemcpyKind {
   cudaMemcpyHostToHost = 0,
   cudaMemcpyHostToDevice = 1,
@@ -28,15 +28,15 @@ enum cudaMemcpyKind {
 
 /* A queue of work that runs in order. */
 typedef struct CUstream_st* cudaStream_t;
-/* The default stream of the current device, as null is: it waits for every stream of the device that was not
- * created with cudaStreamNonBlocking, and these wait for it. */
+/* The default stream of the current device, like a null handle: it waits for every stream of the device that
+ * was not created with cudaStreamNonBlocking, and these wait for it. */
 #define cudaStreamLegacy ((cudaStream_t)0x1)
-/* The default stream of the calling thread on the current device: one like those of cudaStreamCreate. */
+/* The default stream of the calling thread on the current device, like those of cudaStreamCreate. */
 #define cudaStreamPerThread ((cudaStream_t)0x2)
 #define cudaStreamDefault 0x00
 #define cudaStreamNonBlocking 0x01
 
-/* A place in a stream: the one where the event was recorded last. */
+/* A point in a stream: the one at which the event was recorded last. */
 typedef struct CUevent_st* cudaEvent_t;
 #define cudaEventDefault 0x00
 #define cudaEventBlockingSync 0x01
@@ -47,7 +47,7 @@ typedef struct CUevent_st* cudaEvent_t;
 #define cudaEventWaitDefault 0x00
 #define cudaEventWaitExternal 0x01
 
-/* Work with its dependencies, and the same ready to be launched again and again. */
+/* Work with its dependencies, and a graph that is ready to be launched again and again. */
 typedef struct CUgraph_st* cudaGraph_t;
 typedef struct CUgraphNode_st* cudaGraphNode_t;
 typedef struct CUgraphExec_st* cudaGraphExec_t;
@@ -94,7 +94,7 @@ typedef void (*cudaStreamCallback_t)(cudaStream_t stream, cudaError_t status, vo
 /* ---- Memory ------------------------------------------------------------------------------------------- */
 
 enum cudaMemoryType {
-  cudaMemoryTypeUnregistered = 0, /* the program's own */
+  cudaMemoryTypeUnregistered = 0, /* allocated by the program elsewhere */
   cudaMemoryTypeHost = 1,         /* of cudaMallocHost, cudaHostAlloc or cudaHostRegister */
   cudaMemoryTypeDevice = 2,       /* of cudaMalloc or ncclMemAlloc, or of another process */
   cudaMemoryTypeManaged = 3       /* of cudaMallocManaged */
@@ -102,7 +102,7 @@ enum cudaMemoryType {
 
 struct cudaPointerAttributes {
   enum cudaMemoryType type;
-  int device;          /* that was current when the memory was allocated; cudaInvalidDeviceId: unregistered */
+  int device;          /* current when the memory was allocated; cudaInvalidDeviceId: unregistered */
   void* devicePointer; /* the same pointer, but null if unregistered */
   void* hostPointer;   /* the same pointer; null for device memory, which programs may not rely on here */
 };
@@ -116,7 +116,7 @@ enum cudaMemoryAdvise {
   cudaMemAdviseUnsetAccessedBy = 6
 };
 
-/* Names memory, or an event, of one process for others of the same host and user. */
+/* The name of memory, or of an event, for other processes of the same host and user. */
 typedef struct cudaIpcMemHandle_st {
   char reserved[CUDA_IPC_HANDLE_SIZE];
 } cudaIpcMemHandle_t;
@@ -126,8 +126,8 @@ typedef struct cudaIpcEventHandle_st {
 
 /* ---- Capture and graphs ------------------------------------------------------------------------------- */
 
-/* Which other calls the capture forbids while it goes on: those that may disturb it (allocating, freeing), on
- * any thread, on the thread that captures, or none. */
+/* While a capture is open, it forbids calls that may disturb it (allocating, freeing): on all threads, on the
+ * thread that captures, or not at all. */
 enum cudaStreamCaptureMode {
   cudaStreamCaptureModeGlobal = 0,
   cudaStreamCaptureModeThreadLocal = 1,
@@ -140,7 +140,7 @@ enum cudaStreamCaptureStatus {
   cudaStreamCaptureStatusInvalidated = 2 /* lost by an error; cudaStreamEndCapture ends it */
 };
 
-/* Collectives are kernels on a GPU, and are called so here. */
+/* Nodes of collectives are called kernels, which they are on a GPU. */
 enum cudaGraphNodeType {
   cudaGraphNodeTypeKernel = 0,
   cudaGraphNodeTypeMemcpy = 1,
@@ -154,7 +154,7 @@ enum cudaGraphNodeType {
   cudaGraphNodeTypeMemFree = 11
 };
 
-/* Of cudaGraphInstantiate; they make no difference here. */
+/* The flags of cudaGraphInstantiate; they make no difference here. */
 enum cudaGraphInstantiateFlags {
   cudaGraphInstantiateFlagAutoFreeOnLaunch = 1,
   cudaGraphInstantiateFlagUpload = 2,

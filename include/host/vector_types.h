@@ -1,6 +1,6 @@
 /*
- * CUDA's small vectors, and the words before functions that say where they run: on host devices everything
- * runs on the host.
+ * CUDA's small vectors, and the qualifiers of functions that say where they run. On host devices, all
+ * functions run on the host.
  */
 #ifndef XYLEM_HOST_VECTOR_TYPES_H_
 #define XYLEM_HOST_VECTOR_TYPES_H_
@@ -55,7 +55,7 @@ XYLEM_VECTORS(float, float);
 XYLEM_VECTORS(double, double);
 #undef XYLEM_VECTORS
 
-/* The shape of a launch, which programs compute even where they launch nothing. */
+/* The shape of a launch. Programs compute it even if they launch nothing. */
 struct dim3 {
   unsigned int x, y, z;
 #ifdef __cplusplus

@@ -1,6 +1,7 @@
 /*
- * What a program may ask about a device: a structure, and the same by number. The fields are those of CUDA 12
- * and 13 together. What has no meaning on a CPU is 0, or what lets programs go on (a warp has 32 threads).
+ * The properties of a device, as a structure and by number. The fields are those of CUDA 12 and 13 together.
+ * A field without a meaning on CPUs is 0, or has a value with which programs can go on (a warp has 32
+ * threads).
  */
 #ifndef XYLEM_HOST_DEVICE_PROPERTIES_H_
 #define XYLEM_HOST_DEVICE_PROPERTIES_H_
@@ -106,7 +107,7 @@ struct cudaDeviceProp {
   int reserved[56];
 };
 
-/* What has no field of its own above is 0. */
+/* An attribute without a field of its own above is 0. */
 /* clang-format off */
 enum cudaDeviceAttr {
   cudaDevAttrMaxThreadsPerBlock = 1, cudaDevAttrMaxBlockDimX = 2, cudaDevAttrMaxBlockDimY = 3,

@@ -1,7 +1,6 @@
 /*
- * What has no meaning on CPUs: code of the device and its launches. A program may mention these functions;
- * where it calls one, the compiler warns, and the program fails to link: the name that the linker misses says
- * why.
+ * Code of the device and its launches, which do not run on CPUs. A program may mention these functions; if it
+ * calls one, the compiler warns, and the program fails to link: the name that the linker misses says why.
  */
 #ifndef XYLEM_HOST_NO_KERNELS_H_
 #define XYLEM_HOST_NO_KERNELS_H_

@@ -1,6 +1,6 @@
 /*
- * The second name of every function of nccl.h, for profilers: one that defines an ncclX of its own calls
- * pncclX from it. nccl.h includes this file, and says what the functions do.
+ * The second name of every function of nccl.h, for profilers: a profiler that defines an ncclX of its own
+ * calls pncclX from it. nccl.h includes this file and describes the functions.
  */
 #ifndef XYLEM_HOST_PNCCL_H_
 #define XYLEM_HOST_PNCCL_H_
@@ -12,7 +12,7 @@ extern "C" {
 #pragma GCC visibility push(default)
 #endif
 
-/* The same functions again: what ncclX is a weak name of. */
+/* The functions of which the ncclX are weak aliases. */
 ncclResult_t pncclGetVersion(int* version);
 const char* pncclGetErrorString(ncclResult_t result);
 const char* pncclGetLastError(ncclComm_t comm);

@@ -1,8 +1,8 @@
 /*
  * Floating-point numbers of 16 and 8 bits for C++ programs on the host: they convert from and to float,
- * rounding to the nearest and to even between two, and so compute as float does. Bits and rounding are those
- * of ncclFloat16, ncclBfloat16, ncclFloat8e4m3 and ncclFloat8e5m2; too large values become infinite, those of
- * 8 bits the largest number there is.
+ * rounding to nearest and ties to even, and compute as floats. Bits and rounding are those of ncclFloat16,
+ * ncclBfloat16, ncclFloat8e4m3 and ncclFloat8e5m2; values that are too large become infinite, or with 8 bits
+ * the largest number.
  */
 #ifndef XYLEM_HOST_SMALL_FLOATS_H_
 #define XYLEM_HOST_SMALL_FLOATS_H_
@@ -14,7 +14,7 @@
 #include <cmath>
 #include <cstdint>
 
-/* Bits of exponent and mantissa; the exponent of 1; what the largest finite number is. */
+/* The bits of exponent and mantissa, the exponent of 1, and the largest finite number. */
 struct XylemHalfFormat {
   typedef std::uint16_t Bits;
   enum { kMantissa = 10, kBias = 15, kLargest = 0x7bff, kNan = 0x7e00, kOverflow = 0x7c00 };

@@ -1,13 +1,13 @@
 #pragma once
-// Who this process is in a job that a launcher started (xylem run, mpirun, mpiexec, srun, torchrun), and the
-// id by which its ranks meet, without linking MPI. Link with libxylem.
+// This process's place in a job that a launcher started (xylem run, mpirun, mpiexec, srun, torchrun), and the
+// id of the job's communicator, without linking MPI. Link with libxylem.
 //
 //   const xylem::Launch launch = xylem::Launch::find();
 //   cudaSetDevice(launch.localRank());
-//   const ncclUniqueId id = launch.uniqueId();
-//   ncclCommInitRank(&comm, launch.size(), id, launch.rank());
+//   ncclComm_t comm;
+//   ncclCommInitRank(&comm, launch.size(), launch.uniqueId(), launch.rank());
 //
-// docs/launchers.md says which variables are read, and by which way the id reaches the processes.
+// docs/launchers.md says which variables are read, and how the id reaches the processes.
 
 #include <nccl.h>
 
@@ -18,7 +18,7 @@
 
 namespace xylem {
 
-/// What the launcher says contradicts itself, or the id cannot be passed round. what() says what to set.
+/// The launcher's variables contradict each other, or the id cannot be passed on. The text says what to set.
 class XYLEM_EXPORT LaunchError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -28,23 +28,23 @@ class XYLEM_EXPORT LaunchError : public std::runtime_error {
 /// This process's place in its job.
 class XYLEM_EXPORT Launch {
  public:
-  /// Looks at the environment. Without a launcher this is process 0 of 1. Throws LaunchError.
+  /// Reads the environment. Without a launcher this is process 0 of 1. Throws LaunchError.
   static Launch find();
 
-  /// From 0 to size() less 1.
+  /// This process: from 0 to size() - 1.
   int rank() const { return rank_; }
-  /// Processes of the job.
+  /// The number of processes of the job.
   int size() const { return size_; }
-  /// Among those of this host: the device to take.
+  /// This process among those of its host, from 0: the device to use.
   int localRank() const { return localRank_; }
-  /// Processes of the job on this host.
+  /// The number of processes of the job on this host.
   int localSize() const { return localSize_; }
   /// The variable that gave rank(), such as `OMPI_COMM_WORLD_RANK`; empty without a launcher.
   const std::string& variable() const { return variable_; }
 
-  /// The id of the job's communicator, the same in all its processes. All of them call it, once, before they
-  /// have threads that read the environment; waits for the others, XYLEM_TIMEOUT seconds at most where the
-  /// launcher does not see to that. Throws LaunchError.
+  /// The id of the job's communicator, the same in all its processes. Each of them calls this once, before it
+  /// has threads that read the environment. Waits for the others, for at most XYLEM_TIMEOUT seconds if the
+  /// launcher has no time-out of its own. Throws LaunchError.
   ncclUniqueId uniqueId() const;
 
  private:

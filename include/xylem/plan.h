@@ -1,13 +1,14 @@
 #pragma once
-// The planner as a library: what NCCL 2.25 would do with a job on such hosts, without a GPU. Link with
+// The planner as a library: what NCCL 2.25 would do with a job on given hosts, without a GPU. Link with
 // libxylem-plan.
 //
-//   xylem::JobPlan plan = xylem::JobPlan::ofFile("dgxh100.xml", {.hosts = 2, .settings = {{"NCCL_CROSS_NIC",
-//   "0"}}}); for (int c = 0; c < plan.channels(); ++c)
-//     for (int rank : plan.ring(c)) ...
+//   const xylem::PlanOptions options{.hosts = 2, .settings = {{"NCCL_CROSS_NIC", "0"}}};
+//   const xylem::JobPlan plan = xylem::JobPlan::ofFile("dgxh100.xml", options);
+//   for (int channel = 0; channel < plan.channels(); ++channel)
+//     for (int rank : plan.ring(channel)) std::printf("%d ", rank);
 //
-// A plan is a value: it can be moved, and read from several threads. Planning reads nothing but the
-// description and the settings given: not the environment, not this machine.
+// A plan is a value: it can be moved, and read from several threads. Planning reads only the description and
+// the settings that it is given, and neither the environment nor this machine.
 
 #include <cstdint>
 #include <map>
@@ -20,7 +21,7 @@
 
 namespace xylem {
 
-// The description, a setting or the size of the job cannot be used. what() names the file and line.
+// The description, a setting or the size of the job cannot be used. The text names the file and line.
 class XYLEM_EXPORT PlanError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -34,7 +35,7 @@ struct PlanOptions {
   bool collnet = false;                              // the network computes collectives
 };
 
-// Hosts of a job that are alike and follow each other.
+// Consecutive hosts of a job that are alike.
 struct JobHosts {
   std::string file;       // topology XML
   std::vector<int> gpus;  // device numbers in rank order; empty: all of the file
@@ -51,24 +52,24 @@ struct PlannedGraph {
   std::vector<std::vector<int>> channels;  // ranks of the first host, in the channel's order
 };
 
-// A rank's place in the tree of a channel; -1 where there is none.
+// A rank's neighbours in the tree of a channel.
 struct PlannedTree {
-  int up = -1;
+  int up = -1;            // -1 at the root
   std::vector<int> down;  // up to three
 };
 
-// An algorithm under a protocol, for some operation.
+// An algorithm with a protocol that could run an operation.
 struct PlannedCandidate {
   std::string algorithm;    // Tree, Ring, CollNetDirect, CollNetChain, NVLS, NVLSTree, PAT
   std::string protocol;     // LL, LL128, Simple
   double microseconds = 0;  // predicted
 };
 
-// What NCCL would run an operation with.
+// The algorithm, protocol and channels with which NCCL would run an operation.
 struct PlannedChoice : PlannedCandidate {
   int channels = 0;
   int warps = 0;  // per channel
-  // All that could run it, this one first, from the fastest on.
+  // All candidates from the fastest on; the first one is this choice.
   std::vector<PlannedCandidate> candidates;
 };
 
@@ -85,29 +86,31 @@ class XYLEM_EXPORT JobPlan {
   ~JobPlan();
 
   int ranks() const;
-  // As NCCL counts them: a host whose GPUs reach each other only over the network is several nodes.
+  // Nodes as NCCL counts them: a host whose GPUs reach each other only over the network is several nodes.
   int nodes() const;
   int channels() const;
   // The ranks of a channel's ring, from rank 0. Throws std::out_of_range.
   std::vector<int> ring(int channel) const;
   // Throws std::out_of_range.
   PlannedTree tree(int rank, int channel) const;
-  // As rank 0 chooses. `collective`: AllReduce, AllGather, ReduceScatter, Broadcast or Reduce of 32-bit
-  // floats (sums); `bytes`: of the whole result, so times the number of ranks for AllGather and
-  // ReduceScatter. Throws PlanError for other names, and where settings leave nothing to run it with.
+  // The choice of rank 0. `collective`: AllReduce, AllGather, ReduceScatter, Broadcast or Reduce of 32-bit
+  // floats (sums). `bytes`: of the blocks of all ranks together for AllGather and ReduceScatter, otherwise of
+  // the buffer. Throws PlanError for other names, and if the settings leave no algorithm.
   PlannedChoice choice(const std::string& collective, std::uint64_t bytes) const;
   // The graphs of the first rank's host.
   PlannedGraph ringGraph() const;
   PlannedGraph treeGraph() const;
-  // Everything, in the format xylem-plan-1.
+  // The whole plan as JSON, in the format xylem-plan-1.
   std::string json() const;
-  // Why something is as it is, in the format xylem-why-1. The question is what `xylem why` takes: {"gdr",
-  // "gpu0", "nic2"}. Plans again. Throws PlanError, with what could be meant, for what cannot be asked.
+  // The reasons for a decision, in the format xylem-why-1. `question` has the arguments of `xylem why`:
+  // {"gdr", "gpu0", "nic2"}. Plans again. Throws PlanError, with similar questions, for one that it does not
+  // know.
   std::string why(const std::vector<std::string>& question) const;
-  // What `other` does differently and what that comes from, in the format xylem-diff-1, by these names.
+  // The differences between this plan and `other`, and their causes, in the format xylem-diff-1, which calls
+  // the plans by these names.
   std::string diff(const JobPlan& other, const std::string& nameOfThis = "A",
                    const std::string& nameOfOther = "B") const;
-  // NCCL's own log lines about it.
+  // The lines that NCCL would log about the plan.
   std::vector<std::string> log() const;
 
  private:

@@ -1,5 +1,5 @@
-// The planner for Python: JobPlan as it is, with dictionaries and strings. python/xylem/planning.py makes
-// typed objects of them, which is what programs see.
+// The planner for Python: a JobPlan as dictionaries and strings. python/xylem/planning.py makes the typed
+// objects that programs see.
 
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
@@ -32,7 +32,7 @@ py::dict dictOf(const xylem::PlannedChoice& choice) {
 
 }  // namespace
 
-// Planning takes seconds for large jobs: other threads of Python run meanwhile.
+// Planning takes seconds for large jobs, so other threads of Python run meanwhile.
 PYBIND11_MODULE(_planner, module) {
   using Free = py::call_guard<py::gil_scoped_release>;
   py::register_exception<xylem::PlanError>(module, "PlanError", PyExc_ValueError);

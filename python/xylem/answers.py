@@ -43,7 +43,7 @@ class Step:
     sources: List[Source]
 
     def input(self, name: str) -> Optional[str]:
-        """The value of an input, or None if the rule had no such one."""
+        """The value of an input, or None if the rule has no such input."""
         return next((i.value for i in self.inputs if i.name == name), None)
 
 
@@ -64,7 +64,7 @@ class Table:
 
 @dataclass(frozen=True)
 class WhatIf:
-    """What another setting would change; planned, not guessed."""
+    """The effect of another setting; planned, not guessed."""
 
     setting: str
     outcome: str

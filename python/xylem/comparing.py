@@ -1,4 +1,4 @@
-"""What sets two plans apart, from the cause to the predicted times."""
+"""The differences of two plans, from the cause to the predicted times."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class ChoiceChange:
 
 @dataclass(frozen=True, repr=False)
 class Diff:
-    """What plan b does differently from plan a; ``bool(diff)`` is whether anything.
+    """The differences of plan b from plan a; ``bool(diff)`` is whether there are any.
 
     ``sections`` has the changes by section, causes first: asked, machine, order, links, ranks, paths, decisions,
     channels, connections. ``raw`` is everything, in the format xylem-diff-1.

@@ -73,7 +73,7 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Choice:
-    """What NCCL would run a collective of ``bytes`` bytes with, and the time that it predicts.
+    """NCCL's choice for a collective of ``bytes`` bytes, and the time that it predicts.
 
     ``candidates`` are all that could run it, from the fastest on."""
 
@@ -118,7 +118,7 @@ class Paths(TableList):
 
 
 class Plan:
-    """What NCCL 2.25 would do with a job. Made by `plan`; never changes."""
+    """The plan that NCCL 2.25 would make of a job. Made by `plan`; never changes."""
 
     def __init__(self, native: _planner.JobPlan, name: str) -> None:
         self._native = native
@@ -164,7 +164,7 @@ class Plan:
         return Graph(**self._native.tree_graph())
 
     def paths(self, source: str = "", target: str = "") -> Paths:
-        """The paths inside the first kind of host, between nodes whose names start so: ``paths("GPU", "NET")``."""
+        """The paths inside the first kind of host, between nodes with these prefixes: ``paths("GPU", "NET")``."""
         data = self.json()
         host = data.get("host") or data["hosts"][0]
         return Paths(
@@ -172,7 +172,7 @@ class Plan:
             if p["from"].startswith(source) and p["to"].startswith(target))
 
     def choice(self, collective: str, size: Size) -> Choice:
-        """What a collective of 32-bit floats runs with. ``size`` counts all ranks' data for AllGather and
+        """The choice for a collective of 32-bit floats. ``size`` counts all ranks' data for AllGather and
         ReduceScatter: bytes, or such as ``"16M"``."""
         count = parse_size(size)
         found = self._native.choice(collective, count)
@@ -186,7 +186,7 @@ class Plan:
         return Choices(self.choice(name, count) for name in names for count in counts)
 
     def why(self, question: Union[str, Sequence[str]]) -> Answer:
-        """Why something is as it is. Questions are those of ``xylem why``: ``"gdr gpu0 nic2"``, ``"channels ring"``.
+        """The reason why something is as it is. Questions are those of ``xylem why``: ``"gdr gpu0 nic2"``, ``"channels ring"``.
 
         Plans again where an answer needs it. Raises `PlanError`, with what could be meant, for other questions.
         """

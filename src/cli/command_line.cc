@@ -13,6 +13,16 @@
 namespace xylem::cli {
 namespace {
 
+// CLI11's help without its list of excluded options: a flag that excludes all others makes it longer than the
+// help.
+class HelpFormatter : public CLI::Formatter {
+ public:
+  std::string make_option_opts(const CLI::Option* option) const override {
+    const std::string text = CLI::Formatter::make_option_opts(option);
+    return text.substr(0, text.find(" " + get_label("Excludes") + ":"));
+  }
+};
+
 CLI::Validator integerIn(std::int64_t minimum, std::int64_t maximum) {
   const auto check = [minimum, maximum](const std::string& text) -> std::string {
     std::int64_t value = 0;
@@ -21,11 +31,11 @@ CLI::Validator integerIn(std::int64_t minimum, std::int64_t maximum) {
     if (whole && value >= minimum && value <= maximum) return {};
     return fmt::format("found `{}`, expected an integer from {} to {}", text, minimum, maximum);
   };
-  // Without a description: the help names the range in words where it matters.
+  // No description: an option's own text names the range where it matters.
   return CLI::Validator(check, "");
 }
 
-// CLI11 gives the value's name and what IsMember allows as `OP:{all_reduce,all_gather}`.
+// CLI11 has the value's name and the words that oneOf allows in one text: `OP:{all_reduce,all_gather}`.
 void readType(const std::string& type, OptionPage& page) {
   const std::size_t brace = type.find(":{");
   page.value = type.substr(0, brace);
@@ -71,7 +81,8 @@ std::string didYouMean(const std::string& nearest) {
   return nearest.empty() ? "" : fmt::format("; did you mean {}?", nearest);
 }
 
-// A first word that is no command, before CLI11 takes it for something else.
+// A complaint about a first word that is no command, which CLI11 would take for a positional argument; else
+// empty.
 std::string unknownCommand(const CLI::App& app, const std::vector<std::string>& words) {
   if (words.empty() || words.front().starts_with('-')) return "";
   const std::vector<std::string> names = commandNames(app);
@@ -83,7 +94,7 @@ std::string unknownCommand(const CLI::App& app, const std::vector<std::string>& 
                                      : didYouMean("`" + nearest + "`"));
 }
 
-// An option that the command does not have.
+// A complaint about the first option that the chosen command does not have; empty if it has all.
 std::string unknownOption(const CLI::App& app, const std::vector<std::string>& words) {
   const auto chosen = app.get_subcommands();
   const CLI::App& command = chosen.empty() ? app : *chosen.front();
@@ -97,7 +108,7 @@ std::string unknownOption(const CLI::App& app, const std::vector<std::string>& w
   return "";
 }
 
-// One line of what CLI11 says, with where to read on.
+// CLI11's message in one line, with the help to look into.
 std::string complaintAbout(const CLI::App& app, const CLI::ParseError& error,
                            const std::vector<std::string>& words) {
   const std::string option =
@@ -193,8 +204,6 @@ Option Command::flag(const std::string& names, bool& target, const std::string& 
 
 Option Command::get(const std::string& name) { return Option(app_->get_option(name)); }
 
-void Command::remove(const Option& option) { app_->remove_option(option.option_); }
-
 void Command::excludesOthers(Option option) {
   for (CLI::Option* other : app_->get_options())
     if (other != option.option_ && other != app_->get_help_ptr()) option.option_->excludes(other);
@@ -212,7 +221,7 @@ void Command::actionOnProgram(std::function<int(const std::vector<std::string>& 
     std::vector<std::string> program = app->remaining();
     if (!program.empty() && program.front().starts_with('-'))
       throw CLI::ExtrasError(app->get_name(), program);
-    // The mark ends our options; after the program's name it is a word of the program's.
+    // `--` ends our options. After the program's name it is one of the program's own words.
     const bool isOurs = program.empty() && !line->program_.empty();
     program.insert(program.end(), line->program_.begin() + (isOurs ? 1 : 0), line->program_.end());
     line->chosen_ = [act, program] { return act(program); };
@@ -222,9 +231,10 @@ void Command::actionOnProgram(std::function<int(const std::vector<std::string>& 
 CommandLine::CommandLine(const std::string& description, const std::string& footer,
                          const std::string& version)
     : app_(std::make_unique<CLI::App>(description, "xylem")) {
+  app_->formatter(std::make_shared<HelpFormatter>());
   app_->set_version_flag("--version", version);
   app_->footer(footer);
-  // After a subcommand, the name of another is an ordinary word: `xylem man plan`.
+  // One subcommand: after it, the name of another is an ordinary word (`xylem man plan`).
   app_->require_subcommand(0, 1);
 }
 
@@ -241,6 +251,13 @@ std::vector<CommandPage> CommandLine::pages() const {
   return pages;
 }
 
+std::string CommandLine::help(const std::string& command) const {
+  // Not CLI::App::help: while `xylem help` runs, that prints the help of the subcommand `help`.
+  const CLI::App* app = command.empty() ? app_.get() : app_->get_subcommand(command);
+  const std::string name = command.empty() ? "xylem" : "xylem " + command;
+  return app->get_formatter()->make_help(app, name, CLI::AppFormatMode::Normal);
+}
+
 CommandLine::Parsed CommandLine::parse(const std::vector<std::string>& words) {
   if (words.empty()) {
     std::fputs(app_->help().c_str(), stderr);
@@ -248,6 +265,7 @@ CommandLine::Parsed CommandLine::parse(const std::vector<std::string>& words) {
   }
   if (std::string unknown = unknownCommand(*app_, words); !unknown.empty())
     return {.action = {}, .status = kBadInput, .complaint = std::move(unknown)};
+  // Words from `--` on belong to the program of a command that runs one. CLI11 must not see them.
   std::vector<std::string> ours = words;
   if (!words.front().starts_with('-') && app_->get_subcommand(words.front())->get_prefix_command()) {
     const auto mark = std::find(ours.begin(), ours.end(), "--");
@@ -255,7 +273,7 @@ CommandLine::Parsed CommandLine::parse(const std::vector<std::string>& words) {
     ours.erase(mark, ours.end());
   }
   try {
-    // CLI11 takes the words from the back.
+    // CLI11 wants the words in reverse order.
     app_->parse(std::vector<std::string>(ours.rbegin(), ours.rend()));
   } catch (const CLI::Success& wanted) {
     return {.action = {}, .status = app_->exit(wanted), .complaint = {}};  // --help, --version

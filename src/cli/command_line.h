@@ -1,6 +1,6 @@
 #pragma once
-// The command line of `xylem`: how a subcommand declares its options, and what becomes of the arguments. The parser
-// behind it (CLI11) is seen by command_line.cc alone: its headers take seconds to compile.
+// The command line of `xylem`: how a subcommand declares its options, and how the arguments are parsed. Only
+// command_line.cc includes the parser behind it (CLI11), whose headers take seconds to compile.
 //
 //   void addShow(CommandLine& line) {
 //     const auto options = std::make_shared<Options>();
@@ -19,7 +19,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/command_pages.h"
+#include "cli/pages.h"
 
 namespace CLI {
 class App;
@@ -31,8 +31,8 @@ namespace xylem::cli {
 // Exit statuses of every command.
 enum ExitStatus : int {
   kOk = 0,
-  kFailed = 1,    // the work itself failed: wrong results, a rank died, a time-out
-  kBadInput = 2,  // a file, an option or a variable that cannot be used
+  kFailed = 1,    // the work itself failed: wrong results, a rank that died, a time-out
+  kBadInput = 2,  // a file, an option or a variable cannot be used
 };
 
 // Runs a subcommand and returns the exit status.
@@ -40,25 +40,25 @@ using Action = std::function<int()>;
 
 class CommandLine;
 
-// An option or argument that was declared. A handle: copies speak of the same option.
+// A declared option or positional argument. A handle: copies refer to the same option.
 class Option {
  public:
-  // What the help calls the value, such as FILE; without it an option that takes one shows none.
+  // The value's name in the help, such as FILE. Without it the help shows none.
   Option& value(const std::string& name);
   Option& required(bool isRequired = true);
-  // Integers outside are refused: `--nodes: found `-2`, expected an integer from 1 to 1000`.
+  // Refuses other integers: "--nodes: found `-2`, expected an integer from 1 to 1000".
   Option& within(std::int64_t minimum, std::int64_t maximum);
   Option& oneOf(const std::vector<std::string>& words);
-  // May be given several times; each time takes one value.
+  // The option may be given several times, with one value each time.
   Option& repeats();
-  // One value each time, where the list would take all words that follow.
+  // The option of a list takes one value each time, instead of all words that follow.
   Option& takesOne();
-  // Values may stand in one word, with `mark` between them.
+  // One word may hold several values, with `mark` between them.
   Option& separatedBy(char mark);
-  // Not together with that one.
+  // The two options cannot be given together; mayStandWith undoes it.
   Option& excludes(const Option& other);
   Option& mayStandWith(const Option& other);
-  // Only together with that one.
+  // The option can only be given together with the other one.
   Option& needs(const Option& other);
 
  private:
@@ -67,30 +67,29 @@ class Option {
   CLI::Option* option_;
 };
 
-// A subcommand that is being declared. A handle, as Option is.
+// A subcommand. A handle: copies refer to the same subcommand.
 class Command {
  public:
-  // `names` are "-o,--output", or a name without hyphens for an argument without an option. `target` keeps its value
-  // unless one is given, and outlives parsing.
+  // `names` are "-o,--output", or a name without hyphens for a positional argument. `target` keeps its value
+  // if the option is not given. It must outlive the action.
   Option option(const std::string& names, int& target, const std::string& help);
   Option option(const std::string& names, std::size_t& target, const std::string& help);
   Option option(const std::string& names, std::string& target, const std::string& help);
   Option option(const std::string& names, std::vector<std::string>& target, const std::string& help);
   Option option(const std::string& names, std::vector<int>& target, const std::string& help);
-  // "!--no-notes" clears `target`.
+  // Sets `target`; "!--no-notes" clears it.
   Option flag(const std::string& names, bool& target, const std::string& help);
 
-  // One that was declared before.
+  // An option that was declared before.
   Option get(const std::string& name);
-  void remove(const Option& option);
-  // `option` excludes all others declared until now but --help.
+  // `option` excludes all options that are already declared, but not --help.
   void excludesOthers(Option option);
 
-  // What stands below the options in the help: examples.
+  // Text below the options in the help: examples.
   void footer(const std::string& text);
   void action(Action action);
-  // For commands that run a program: `act` gets the program and its arguments, which are the words after `--` or, without
-  // it, from the first on that is no option. They are not parsed.
+  // For commands that run a program: `act` gets the program's name and arguments. They are the words after
+  // `--` or, without it, those from the first word on that is no option, and are not parsed.
   void actionOnProgram(std::function<int(const std::vector<std::string>& program)> act);
 
  private:
@@ -112,23 +111,26 @@ class CommandLine {
 
   Command add(const std::string& name, const std::string& summary);
 
-  // What --help knows of every command; the first page is that of `xylem` itself.
+  // The help of every command as values; the first page is that of `xylem` itself.
   std::vector<CommandPage> pages() const;
+  // The text of `xylem COMMAND --help`, or of `xylem --help` if `command` is empty. There must be such a
+  // command.
+  std::string help(const std::string& command) const;
 
-  // Either what to do, or that it is done already and how.
+  // The chosen action, or the exit status if there is nothing left to do.
   struct Parsed {
     Action action;
-    int status = kOk;         // without an action
-    std::string complaint;    // what was wrong with the arguments, in a line; empty if nothing was
+    int status = kOk;       // without an action
+    std::string complaint;  // one line about arguments that cannot be used; empty if there are none
   };
-  // Prints what --help and --version ask for.
+  // Answers --help and --version itself.
   Parsed parse(const std::vector<std::string>& words);
 
  private:
   friend class Command;
   std::unique_ptr<CLI::App> app_;
   Action chosen_;
-  std::vector<std::string> program_;  // `--` and the words after it, of a command that runs a program
+  std::vector<std::string> program_;  // of a command that runs a program: `--` and the words after it
 };
 
 }  // namespace xylem::cli

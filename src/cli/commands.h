@@ -1,6 +1,12 @@
 #pragma once
-// The subcommands of `xylem`, in three families by what they need. A new subcommand gets a file with a function
-// addNAME(CommandLine&), of which command_line.h shows an example, and a line in the file family.cc beside it.
+// The subcommands of `xylem`, and what main() does with them. A new subcommand gets a file with a function
+// addNAME(CommandLine&), of which command_line.h shows an example, a declaration here, and a line in main.cc
+// (or, if the planner is all that it needs, in entry_point.cc).
+//
+//   CommandLine line = xylemCommandLine(kPlannerExamples);
+//   addPlannerCommands(line, nullptr);
+//   addPages(line);
+//   return runCommandLine(line, argc, argv);
 
 #include <string>
 
@@ -8,23 +14,25 @@
 
 namespace xylem::cli {
 
-struct CalibrationOptions;
+// The command line of `xylem`, still without subcommands; `examples` stand in its help.
+CommandLine xylemCommandLine(const std::string& examples);
+
+// Parses the arguments and runs the chosen action. An error becomes one line on standard error. Returns the
+// exit status. From then on, writing to a closed pipe or socket fails with EPIPE in this process.
+int runCommandLine(CommandLine& line, int argc, char** argv);
+
+struct CalibrationOptions {
+  int rounds = 11;
+  bool json = false;
+};
 using Calibrate = int (*)(const CalibrationOptions&);
 
-// What NCCL would do: the planner is all they need. `calibrate` runs `xylem tune --calibrate`, which measures with the
-// runtime; null: that option does not exist.
+// The subcommands that only need the planner, shared by `xylem` and `xylem-planner`. `calibrate` runs
+// `xylem tune --calibrate`, which measures with the runtime; without it (null) there is no such option.
 void addPlannerCommands(CommandLine& line, Calibrate calibrate);
 extern const char* const kPlannerExamples;
 
-// Why, what if, and how to do better.
-void addInsightCommands(CommandLine& line);
-extern const char* const kInsightExamples;
-
-// Commands that start ranks, or look at running ones.
-void addRuntimeCommands(CommandLine& line);
-extern const char* const kRuntimeExamples;
-
-// xylem man and xylem completion: what --help says, in other forms. `line` has to live until the action has run.
+// man, completion, help and version. `line` must outlive the action.
 void addPages(CommandLine& line);
 
 // cli/planner/
@@ -50,5 +58,9 @@ void addWhy(CommandLine& line);
 void addPerf(CommandLine& line);
 void addRun(CommandLine& line);
 void addStatus(CommandLine& line);
+
+// cli/calibrate/: measures this machine and prints the XYLEM_HOST_MODEL that describes it. Returns the exit
+// status.
+int runCalibration(const CalibrationOptions& options);
 
 }  // namespace xylem::cli

@@ -1,10 +1,10 @@
-#include "cli/entry_point.h"
-
+// main() of `xylem` and `xylem-planner`, without the subcommands that only one of them has.
 #include <fmt/format.h>
 #include <signal.h>
 
 #include <cerrno>
 
+#include "cli/commands.h"
 #include "cli/terminal.h"
 #include "core/error.h"
 
@@ -22,7 +22,8 @@ int complain(const std::string& message, int status) {
   return status;
 }
 
-// What was printed may never have arrived. A reader that went away (`| head`) is how it is meant to be.
+// Fails if output was lost, on a full disk for example. A reader that closed its end early (`| head`) is no
+// failure.
 int finishOutput(int status) {
   if (std::fflush(stdout) != 0) noteOutputError(errno);
   const int error = outputError();
@@ -53,9 +54,25 @@ CommandLine xylemCommandLine(const std::string& examples) {
           "Examples:\n" + examples + kExitStatus, "xylem " XYLEM_VERSION};
 }
 
+void addPlannerCommands(CommandLine& line, Calibrate calibrate) {
+  addPlan(line);
+  addTune(line, calibrate);
+  addShow(line);
+  addDetect(line);
+  addSettings(line);
+}
+
+const char* const kPlannerExamples =
+    R"(  xylem show                                  this machine: nodes, links, how far apart
+  xylem plan dgxh100.xml --nodes 16           what NCCL would do on 16 such hosts
+  xylem tune dgxh100.xml --nodes 16           algorithm, protocol and time per message size
+  xylem detect -o node.xml                    this machine as topology XML
+  xylem settings --set-only                   which NCCL_* variables are set, and where
+)";
+
 int runCommandLine(CommandLine& line, int argc, char** argv) {
-  // A rank whose reader went away then gets EPIPE, here as on the sockets of a job, instead of ending the process
-  // without a word.
+  // A process that dies of SIGPIPE says nothing. With EPIPE it can report that the reader of its output, or
+  // the peer on a job's socket, is gone.
   signal(SIGPIPE, SIG_IGN);
   return finishOutput(run(line, {argv + 1, argv + argc}));
 }

@@ -6,19 +6,19 @@
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
+#include <fstream>
 #include <map>
 #include <set>
 
 #include "cli/machine_input.h"
 #include "cli/progress.h"
-#include "cli/rank_placement.h"
 #include "cli/terminal.h"
 #include "core/error.h"
 
 namespace xylem::cli {
 namespace {
 
-// The planner has its own limit on ranks; this one only keeps nonsense out.
+// Refuses nonsense. The planner has a limit on ranks of its own.
 constexpr int kMaxNodes = 1 << 24;
 constexpr const char* kHostForm = "FILE[@GPU,GPU...][:COUNT], as dgxh100.xml@0,1,2,3:4";
 
@@ -26,15 +26,16 @@ constexpr const char* kHostForm = "FILE[@GPU,GPU...][:COUNT], as dgxh100.xml@0,1
   throw InputError({"--host " + text, 0}, found, kHostForm);
 }
 
-int numberIn(const std::string& host, std::string_view text, int least) {
+int numberIn(const std::string& host, std::string_view text, int minimum) {
   int value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || value < least || value > kMaxNodes)
+  if (error != std::errc() || end != text.data() + text.size() || value < minimum || value > kMaxNodes)
     refuseHost(host, fmt::format("`{}`", text));
   return value;
 }
 
-// Splits off what follows the last `mark`, if that has only the letters allowed: file names may hold any.
+// Splits off the text after the last `mark` if it only has allowed characters: file names may contain the
+// mark, too.
 std::string takeSuffix(std::string& text, char mark, std::string_view allowed) {
   const std::size_t at = text.rfind(mark);
   if (at == std::string::npos || at == 0) return "";
@@ -44,13 +45,41 @@ std::string takeSuffix(std::string& text, char mark, std::string_view allowed) {
   return suffix;
 }
 
+// Reads a placement file: the host of each rank, one number per line, rank after rank, hosts counted from 0.
+// The rest of a line after # is a comment. Throws InputError with file and line.
+std::vector<int> readPlacement(const std::string& path, int hosts) {
+  std::ifstream file(path);
+  if (!file.is_open())
+    throw InputError({"--ranks", 0}, "`" + path + "`",
+                     "block, round-robin, or a readable file with the host of each rank");
+  std::vector<int> hostOfRank;
+  std::string line;
+  for (int number = 1; std::getline(file, line); ++number) {
+    line.resize(std::min(line.find('#'), line.size()));
+    const std::size_t begin = line.find_first_not_of(" \t\r");
+    if (begin == std::string::npos) continue;
+    const std::size_t end = line.find_last_not_of(" \t\r") + 1;
+    const std::string word = line.substr(begin, end - begin);
+    int host = -1;
+    const auto [stop, error] = std::from_chars(word.data(), word.data() + word.size(), host);
+    if (error != std::errc() || stop != word.data() + word.size() || host < 0 || host >= hosts)
+      throw InputError(
+          {path, number}, "`" + word + "`",
+          fmt::format("the host of rank {}, a number from 0 to {}", hostOfRank.size(), hosts - 1));
+    hostOfRank.push_back(host);
+  }
+  if (hostOfRank.empty())
+    throw InputError({path, 0}, "no ranks", "the host of each rank, one number per line");
+  return hostOfRank;
+}
+
 int hostsOf(const PlanRequest& request) {
   int hosts = 0;
   for (const HostRequest& host : request.hosts) hosts += host.count;
   return hosts;
 }
 
-// Variables that only detection reads: a described machine is what its file says.
+// Warns of variables that only detection reads: they do not change a machine that comes from a file.
 void warnOfDetectionOnly(const Settings& settings) {
   for (Setting setting : {Setting::kTopoFile, Setting::kSocketIfname, Setting::kIbHca, Setting::kIbDisable,
                           Setting::kIbMergeVfs, Setting::kNetMergeLevel, Setting::kNetForceMerge})
@@ -75,7 +104,7 @@ HostArgument parseHost(const std::string& text) {
     begin = comma + 1;
     if (begin == gpus.size()) refuseHost(text, "a comma at the end");
   }
-  // What is left over of a mistyped suffix is no part of any file's name.
+  // The rest of a mistyped suffix: report it as such, not as a file that is missing.
   if (host.file.find_first_of("@:") != std::string::npos && !std::filesystem::exists(host.file))
     refuseHost(text, fmt::format("`{}`, which is no file", host.file));
   return host;
@@ -140,7 +169,8 @@ PlanRequest readJob(const JobInput& job, const Settings& settings) {
   request.offered = {job.nvls, job.collnet};
   request.rules = job.rules == "xylem" ? Rules::kXylem : Rules::kNccl;
   request.hostsListed = !job.hosts.empty();
-  std::map<std::string, std::shared_ptr<const Document>> known;
+  std::map<std::string, std::shared_ptr<const Document>>
+      known;  // by file: hosts of one file share a document
   const auto add = [&](const HostArgument& host) {
     auto& document = known[host.file];
     if (!document) document = std::make_shared<const Document>(readMachine(host.file, settings));

@@ -1,10 +1,10 @@
 #pragma once
-// The job a command is about: hosts, their GPUs, and where the ranks are.
+// The job that a command plans or compares: its hosts, their GPUs, and the placement of its ranks.
 //
 //   const auto job = std::make_shared<JobInput>();
 //   addJobOptions(command, *job);                     // FILE --nodes --host --ranks --fuse --nvls --collnet
 //   ...
-//   PlanRequest request = readJob(*job, settings);     // in the action
+//   PlanRequest request = readJob(*job, settings);    // in the action
 //   std::string name = jobName(*job);
 
 #include <string>
@@ -16,10 +16,10 @@
 namespace xylem::cli {
 
 struct JobInput {
-  std::string file;  // of all hosts
-  int nodes = 1;
-  std::vector<std::string> hosts;  // FILE[@GPU,GPU…][:COUNT], in place of `file`
-  std::string ranks = "block";     // or round-robin, or a file
+  std::string file;                // of all hosts
+  int nodes = 1;                   // hosts
+  std::vector<std::string> hosts;  // FILE[@GPU,GPU...][:COUNT], in place of `file` and `nodes`
+  std::string ranks = "block";     // or "round-robin", or the name of a placement file
   std::string rules = "nccl-2.25";
   bool fuse = false;
   bool nvls = false;
@@ -28,10 +28,10 @@ struct JobInput {
 
 void addJobOptions(Command& command, JobInput& job);
 
-// Those of a job of identical hosts: without --host, and FILE must be given.
+// The options of a job of identical hosts: no --host, and FILE is required.
 void addMachineOptions(Command& command, JobInput& job);
 
-// A host as --host names it.
+// The value of --host.
 struct HostArgument {
   std::string file;
   std::vector<int> gpus = {};
@@ -40,17 +40,17 @@ struct HostArgument {
 // Throws InputError.
 HostArgument parseHost(const std::string& text);
 
-// Reads the files; what is odd about them goes to standard error. Throws InputError.
+// Reads the files. Warnings about them go to standard error. Throws InputError.
 PlanRequest readJob(const JobInput& job, const Settings& settings);
 
-// Reads and plans the job, with a progress line where that takes long. Throws InputError too if it does not
-// have the rank asked for (negative: none).
+// Reads and plans the job, with a progress line if that takes long. Throws InputError also if the job has no
+// rank `rank`; a negative `rank` stands for all.
 Plan planForRank(const JobInput& job, const Settings& settings, int rank);
 
-// Says on standard error if there are several hosts and some have nothing to leave them by.
+// Warns on standard error if the job has several hosts and one of them has no NIC.
 void warnOfMissingNics(const Plan& plan);
 
-// What to call it: "dgxh100.xml", "this machine", "3 kinds of hosts".
+// The job's name for people: "dgxh100.xml", "this machine", "3 kinds of hosts".
 std::string jobName(const JobInput& job);
 
 }  // namespace xylem::cli

@@ -1,7 +1,7 @@
 #pragma once
-// The machine a command is about: a topology file, or this machine where none is given.
+// The machine that a command is about: a topology file, or this machine if no file is given.
 //
-//   Settings settings = readSettings();                       // says warnings on standard error
+//   Settings settings = readSettings();                       // warnings go to standard error
 //   Document machine = readMachine("dgxh100.xml", settings);
 //   Document machine = readMachine("-", settings);            // detected here
 
@@ -12,27 +12,27 @@
 
 namespace xylem::cli {
 
-// The environment's settings; what is odd about them goes to standard error.
+// The environment's settings. Warnings about them go to standard error.
 Settings readSettings();
 
-// `file` may be empty or "-" for this machine. Elements that NCCL does not know are named on standard error.
+// `file` may be empty or "-" for this machine. Standard error names the elements that NCCL does not know.
 Document readMachine(const std::string& file, const Settings& settings);
 
-// The machine to detect, beyond what the settings say.
+// The machine to detect, beyond the settings.
 struct MachineOptions {
-  // As many host devices or more, in place of GPUs; 0: only where there are no GPUs.
+  // At least this many host devices, in place of GPUs; 0: host devices only if there are no GPUs.
   int devices = 0;
-  // A captured machine in place of this one.
+  // The folder of a captured machine in place of this one.
   std::string root = "/";
-  // Network devices as a job uses them: the ports of a card as one.
+  // Merge network devices as a job does: the ports of a card become one.
   bool merged = false;
 };
 Document detectMachine(const Settings& settings, const MachineOptions& options = {});
 
-// Empty or "-".
+// Returns whether `file` is empty or "-".
 bool isThisMachine(const std::string& file);
 
-// What to call it: the file's name, or "this machine".
+// The machine's name for people: the file's name, or "this machine".
 std::string machineName(const std::string& file);
 
 }  // namespace xylem::cli

@@ -1,15 +1,15 @@
-#include "cli/man_page.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cctype>
 #include <sstream>
 
+#include "cli/pages.h"
+
 namespace xylem::cli {
 namespace {
 
-// Hyphens that can be copied, and nothing that roff takes for a request of its own.
+// Plain text for roff: hyphens that can be copied as such, and no line that roff takes for a request.
 std::string escaped(const std::string& text) {
   std::string out;
   for (const char c : text) {
@@ -41,7 +41,7 @@ std::string synopsis(const CommandPage& page) {
   return line;
 }
 
-// `-p, --processes N`, and what it does.
+// `-p, --processes N`, and its description.
 std::string entry(const OptionPage& option, bool isPositional) {
   std::string head;
   for (const std::string& name : option.names)
@@ -62,8 +62,8 @@ std::string entries(const std::string& heading, const std::vector<OptionPage>& o
   return text;
 }
 
-// A paragraph of the footer: lines that are indented stay as they are, below a heading if the first line is
-// one.
+// A paragraph of the footer. "Examples:" above indented lines becomes a heading; indented lines keep their
+// form.
 std::string paragraph(const std::vector<std::string>& lines, bool& inNotes) {
   std::string text;
   std::size_t first = 0;
@@ -125,7 +125,7 @@ std::string manPage(const std::vector<CommandPage>& pages, const std::string& na
   const CommandPage& page =
       *std::find_if(pages.begin(), pages.end(), [&](const CommandPage& p) { return p.name == name; });
   const std::string title = manPageName(name);
-  // Without a date: the same sources give the same page.
+  // No date: the same sources give the same page.
   std::string text = fmt::format(".TH {} 1 \"\" \"xylem {}\" \"Xylem\"\n", escaped(upper(title)), version);
   text += fmt::format(".SH NAME\n{} \\- {}\n", escaped(title), escaped(page.summary));
   text += ".SH SYNOPSIS\n" + synopsis(page) + "\n";

@@ -1,18 +1,16 @@
-// xylem man and xylem completion: what --help says, for man(1) and for shells.
-#include "cli/commands.h"
+// xylem man, completion, help and version: the text of --help for man(1), for shells and for the terminal.
+#include "cli/pages.h"
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <filesystem>
 #include <fstream>
 #include <memory>
 
 #include "cli/commands.h"
-#include "cli/completion.h"
-#include "cli/man_page.h"
 #include "cli/terminal.h"
+#include "core/edit_distance.h"
 #include "core/error.h"
 
 namespace xylem::cli {
@@ -28,6 +26,24 @@ constexpr const char* kCompletionExamples = R"text(Examples:
   xylem completion fish > ~/.config/fish/completions/xylem.fish
 
 Packages and `cmake --install` put these where the shells look.)text";
+
+constexpr const char* kHelpExamples = R"(Examples:
+  xylem help                       all commands, as `xylem --help`
+  xylem help plan                  the options of a command, with examples, as `xylem plan --help`)";
+
+constexpr const char* kVersionExamples = R"(Examples:
+  xylem version                    as `xylem --version`)";
+
+void requireCommand(const std::vector<CommandPage>& pages, const std::string& command) {
+  std::vector<std::string> names;
+  for (const CommandPage& page : pages) {
+    if (page.name == command) return;
+    names.push_back(page.name);
+  }
+  const std::string nearest = nearestWord(command, names);
+  throw InputError({"COMMAND", 0}, "`" + command + "`",
+                   "a command that `xylem --help` lists" + (nearest.empty() ? "" : ", as " + nearest));
+}
 
 void writePages(const std::vector<CommandPage>& pages, const std::string& folder) {
   const std::filesystem::path section = std::filesystem::path(folder) / "man1";
@@ -53,9 +69,7 @@ void addMan(CommandLine& line) {
   command.footer(kManExamples);
   command.action([&line, o] {
     const std::vector<CommandPage> pages = line.pages();
-    const auto isIt = [&](const CommandPage& page) { return page.name == o->command; };
-    if (std::none_of(pages.begin(), pages.end(), isIt))
-      throw InputError({"COMMAND", 0}, "`" + o->command + "`", "a command that `xylem --help` lists");
+    requireCommand(pages, o->command);
     if (o->folder.empty())
       writeOut(manPage(pages, o->command, XYLEM_VERSION));
     else
@@ -67,13 +81,32 @@ void addMan(CommandLine& line) {
 void addCompletion(CommandLine& line) {
   const auto shell = std::make_shared<std::string>();
   Command command = line.add("completion", "print what makes the Tab key complete commands and options");
-  command.option("SHELL", *shell, "bash, zsh or fish")
-      .required()
-      .oneOf({"bash", "zsh", "fish"});
+  command.option("SHELL", *shell, "bash, zsh or fish").required().oneOf({"bash", "zsh", "fish"});
   command.footer(kCompletionExamples);
   command.action([&line, shell] {
     const auto make = *shell == "bash" ? bashCompletion : *shell == "zsh" ? zshCompletion : fishCompletion;
     writeOut(make(line.pages()));
+    return kOk;
+  });
+}
+
+void addHelp(CommandLine& line) {
+  const auto name = std::make_shared<std::string>();
+  Command command = line.add("help", "print the help of a command, or the list of commands");
+  command.option("COMMAND", *name, "the command; none: xylem itself");
+  command.footer(kHelpExamples);
+  command.action([&line, name] {
+    requireCommand(line.pages(), *name);
+    writeOut(line.help(*name));
+    return kOk;
+  });
+}
+
+void addVersion(CommandLine& line) {
+  Command command = line.add("version", "print the version");
+  command.footer(kVersionExamples);
+  command.action([] {
+    writeOut("xylem " XYLEM_VERSION "\n");
     return kOk;
   });
 }
@@ -83,6 +116,8 @@ void addCompletion(CommandLine& line) {
 void addPages(CommandLine& line) {
   addMan(line);
   addCompletion(line);
+  addHelp(line);
+  addVersion(line);
 }
 
 }  // namespace xylem::cli

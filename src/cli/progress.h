@@ -1,11 +1,11 @@
 #pragma once
-// A line on standard error that says what takes so long, for work of more than a second; none where standard
-// error is not a terminal.
+// A line on standard error that names the work under way, for work of more than a second. It only appears if
+// standard error is a terminal.
 //
 //   {
 //     Progress progress("planning dgxh100.xml for 2 hosts");   // after a second: "planning … 3 s"
 //     plan = planJob(request, settings);
-//   }                                                          // the line is wiped
+//   }                                                          // wipes the line
 
 #include <condition_variable>
 #include <mutex>
@@ -21,7 +21,7 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  // It is something else from now on.
+  // Changes the name of the work.
   void say(std::string what);
 
  private:

@@ -6,8 +6,8 @@ namespace xylem::cli {
 namespace {
 
 constexpr int kGap = 2;
-// A last column narrower than this is not worth wrapping.
-constexpr int kLeastWrap = 24;
+// A narrower last column is not wrapped.
+constexpr int kMinWrapWidth = 24;
 
 std::string blanks(int count) { return std::string(static_cast<std::size_t>(std::max(count, 0)), ' '); }
 
@@ -44,12 +44,15 @@ std::vector<int> Table::widths() const {
 }
 
 std::string Table::text(const Terminal& terminal, int indent) const {
+  // Every column is as wide as its widest cell. Only the last one may be too wide for the terminal: if it is
+  // text, it continues on the next lines, below where it started.
   const std::vector<int> width = widths();
   const std::size_t last = columns_.size() - 1;
   int lastStart = indent;
   for (std::size_t i = 0; i < last; ++i) lastStart += width[i] + kGap;
-  const int room = terminal.width - lastStart;
-  const bool wrapLast = terminal.width > 0 && room >= kLeastWrap && columns_[last].align == Align::kLeft;
+  const int lastWidth = terminal.width - lastStart;
+  const bool wrapLast =
+      terminal.width > 0 && lastWidth >= kMinWrapWidth && columns_[last].align == Align::kLeft;
 
   std::string out;
   const auto addLine = [&](const std::vector<Cell>& cells) {
@@ -60,7 +63,7 @@ std::string Table::text(const Terminal& terminal, int indent) const {
       const int missing = width[i] - displayWidth(cell.text);
       if (columns_[i].align == Align::kRight) line += blanks(missing);
       if (i == last && wrapLast) {
-        const std::vector<std::string> parts = wrap(cell.text, room);
+        const std::vector<std::string> parts = wrap(cell.text, lastWidth);
         for (std::size_t part = 0; part < parts.size(); ++part) {
           if (part > 0) line += '\n' + blanks(lastStart);
           line += terminal.paint(cell.style, parts[part]);

@@ -28,12 +28,12 @@ class Table {
  public:
   explicit Table(std::vector<Column> columns) : columns_(std::move(columns)) {}
 
-  // Missing cells at the end are empty.
+  // Missing cells at the end of the row are empty.
   void add(std::vector<Cell> cells) { rows_.push_back(std::move(cells)); }
   bool empty() const { return rows_.empty(); }
 
-  // Columns are two blanks apart; on a terminal the last one is wrapped to its width. A table without titles
-  // has no head line. Ends with a newline unless there is nothing to show.
+  // Columns are two blanks apart; the last one is wrapped to the terminal's width. A table without titles has
+  // no head line. The text ends with a newline unless it is empty.
   std::string text(const Terminal& terminal, int indent = 0) const;
 
  private:

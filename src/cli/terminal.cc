@@ -11,7 +11,7 @@
 namespace xylem::cli {
 namespace {
 
-constexpr int kUsualWidth = 80;
+constexpr int kDefaultWidth = 80;
 
 std::string_view escapeCode(Style style) {
   switch (style) {
@@ -43,7 +43,7 @@ std::string_view variable(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-// The first of these that is set decides the locale's character set.
+// The first variable that is set decides the locale's character set.
 bool localeIsUtf8() {
   for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
     const std::string_view value = variable(name);
@@ -57,7 +57,7 @@ int firstOutputError = 0;
 
 int widthOf(int fd) {
   winsize size{};
-  return ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : kUsualWidth;
+  return ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : kDefaultWidth;
 }
 
 }  // namespace

@@ -8,7 +8,8 @@ namespace xylem {
 
 std::byte* reserveAddresses(std::size_t bytes, std::size_t colour) noexcept {
   constexpr std::size_t kPeriod = kColours * kHugePage;
-  // More than is needed; what is too much is given back.
+  // Reserves one period more than needed, and unmaps what lies before the wanted address and behind the
+  // range.
   void* all = mmap(nullptr, bytes + kPeriod, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (all == MAP_FAILED) return nullptr;
   auto* first = static_cast<std::byte*>(all);

@@ -1,24 +1,27 @@
 #pragma once
-// Address space for large mappings, placed so that mappings of equal layout do not get in each other's way.
+// Reserves address space for large mappings, placed so that mappings of equal layout do not collide in the
+// cache.
 //
 //   std::byte* place = reserveAddresses(bytes, 3);
 //   mmap(place, bytes, ..., MAP_FIXED, ...);
 //
-// Ranks that run the same program have the same buffers at the same offsets of their memory. Processors look
-// up the first cache by few bits of the address (AMD's Zen by a hash of bits 12 to 27), so that a line of our
-// memory and the corresponding one of a peer would take turns there if both mappings started alike: adding
-// them takes up to eight times as long. Mappings of different colours do not collide like that.
+// Ranks that run the same program have the same buffers at the same offsets of their memory. Processors index
+// the first-level cache by few bits of the address (AMD's Zen predicts the way by a hash of bits 12 to 27).
+// If the mappings of two ranks started at addresses with equal low bits, corresponding lines would evict each
+// other: adding two such buffers takes up to eight times as long. Mappings of different colours start at
+// addresses that differ in those bits.
 
 #include <cstddef>
 
 namespace xylem {
 
 constexpr std::size_t kHugePage = std::size_t{2} << 20;
-// Of our own memory; those of others are 1 to kColours - 1.
+// The colour of this process's own memory; that of peers has colours 1 to kColours - 1.
 constexpr std::size_t kOwnColour = 0;
 constexpr std::size_t kColours = 128;
 
-// Null, with errno, if there is no room. Nothing may be accessed there yet. Starts at a multiple of 2 MiB.
+// Returns null, with errno set, if there is no address space left. The range starts at a multiple of 2 MiB
+// and cannot be accessed before something is mapped there.
 std::byte* reserveAddresses(std::size_t bytes, std::size_t colour) noexcept;
 
 }  // namespace xylem

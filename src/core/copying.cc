@@ -11,11 +11,11 @@
 namespace xylem {
 namespace {
 
-// Copies of so many bytes the C library makes of vectors.
+// The C library copies this many bytes by vector instructions, more by string instructions.
 constexpr std::size_t kByVectors = std::size_t{2} << 10;
 
 #if defined(__SSE2__)
-// Whole lines: the processor's write buffers gather each before it goes to memory.
+// Writes whole lines: the processor's write buffers gather each of them before it goes to memory.
 void streamLines(std::byte* out, const std::byte* in, std::size_t lines) {
   for (; lines != 0; --lines, out += kCacheLine, in += kCacheLine) {
     const auto* from = reinterpret_cast<const __m128i*>(in);
@@ -51,7 +51,7 @@ void copyToCore(std::byte* out, const std::byte* in, std::size_t bytes, bool isN
 
 void streamBytes(std::byte* out, const std::byte* in, std::size_t bytes) {
 #if defined(__SSE2__)
-  // Up to the first line's start as usual, as are bytes behind the last line.
+  // The bytes before the first whole line and behind the last one are copied as usual.
   const std::size_t before = std::min(bytes, -reinterpret_cast<std::uintptr_t>(out) % kCacheLine);
   copyBytes(out, in, before);
   const std::size_t lines = (bytes - before) / kCacheLine;

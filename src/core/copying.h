@@ -1,7 +1,7 @@
 #pragma once
-// Copies of large pieces of data, which may lie at any address. They should not overlap, and then what is
-// written is anybody's guess; but where buffers lie is what other ranks say, so it does no more harm than
-// that.
+// Copies of large pieces of data at any addresses. If source and destination overlap, the result is
+// unspecified, but nothing else is written: the addresses come from other ranks and cannot be trusted to be
+// disjoint.
 //
 //   copyBytesStreaming(output, input, bytes);  // much more than the caches hold, and not read again soon
 
@@ -11,7 +11,7 @@ namespace xylem {
 
 constexpr std::size_t kCacheLine = 64;
 
-// Takes a line from other cores, ahead of writing to it.
+// Fetches a cache line for writing, ahead of the write.
 inline void prefetchToWrite(const void* line) {
 #if defined(__x86_64__)
   asm volatile("prefetchw %0" : : "m"(*static_cast<const std::byte*>(line)));
@@ -20,29 +20,30 @@ inline void prefetchToWrite(const void* line) {
 #endif
 }
 
-// Leaves what it writes in the caches, for whoever reads it next.
+// Leaves the written data in the caches, for the core that reads it next.
 void copyBytes(std::byte* out, const std::byte* in, std::size_t bytes);
-// To memory that another core has read, and reads next. Of a few KiB line by line where that core is near:
-// the string instructions that the C library takes for them wait for its lines longer; for those of a core
-// that is far away they wait half as long.
+// Copies to memory whose lines are in the cache of another core, which reads them next. For a few KiB it
+// depends on the distance of that core what is fastest: vector copies with prefetched lines if it is near;
+// the string instructions that the C library uses, which wait half as long for the lines, if it is far away.
 void copyToCore(std::byte* out, const std::byte* in, std::size_t bytes, bool isNear);
-// Whether it matters how far it is.
+// True if copyToCore depends on the distance for this size.
 constexpr bool distanceMatters(std::size_t bytes) {
-  constexpr std::size_t kBelowStrings = std::size_t{2} << 10, kMostByLines = std::size_t{8} << 10;
-  return bytes > kBelowStrings && bytes <= kMostByLines;
+  constexpr std::size_t kMinByLines = std::size_t{2} << 10, kMaxByLines = std::size_t{8} << 10;
+  return bytes > kMinByLines && bytes <= kMaxByLines;
 }
-// Writes past the caches where the processor can: memory is not read to be written, and what the caches hold
-// stays there. Other cores see the data as after other stores once the function has returned.
+// Writes past the caches where the processor can: the memory need not be read first, and the caches keep what
+// they hold. Once the function has returned, the data is ordered like other stores.
 void copyBytesStreaming(std::byte* out, const std::byte* in, std::size_t bytes);
 
-// From so many bytes on a message, of which the reader has as much again, is more than caches keep.
+// Messages of this many bytes or more do not stay in the caches, as the reader's copy takes the same space
+// again.
 constexpr std::size_t kStreamedMessage = std::size_t{12} << 20;
-// A part of a message of `whole` bytes: past the caches if that is long.
+// Copies a part of a message of `whole` bytes: past the caches if the message is long.
 inline void copyPart(std::byte* out, const std::byte* in, std::size_t bytes, std::size_t whole) {
   whole < kStreamedMessage ? copyBytes(out, in, bytes) : copyBytesStreaming(out, in, bytes);
 }
 
-// The same in pieces: other cores see them as after other stores once endStreaming() has returned.
+// copyBytesStreaming in pieces: the data is ordered like other stores once endStreaming() has returned.
 void streamBytes(std::byte* out, const std::byte* in, std::size_t bytes);
 void endStreaming();
 

@@ -16,8 +16,8 @@ class Deadline {
   static Deadline after(std::chrono::milliseconds span) { return Deadline(Clock::now() + span); }
 
   bool passed() const { return Clock::now() >= when_; }
-  // What is left, for poll(2), at most `limit`; never negative and rounded up, so that poll does not return
-  // early.
+  // The time left for poll(2), in milliseconds: at most `limit`, never negative, and rounded up so that poll
+  // does not return early.
   int pollMilliseconds(int limit = 1000) const {
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(when_ - Clock::now()).count();
     return static_cast<int>(std::clamp<decltype(left)>(left, 0, limit));

@@ -5,11 +5,13 @@
 namespace xylem {
 namespace {
 
-// Farther apart is another word, not a slip of the finger.
-constexpr std::size_t kMostEdits = 3;
+// With more edits it is another word, not a typing error.
+constexpr std::size_t kMaxEdits = 3;
 
 }  // namespace
 
+// Dynamic programming over prefixes: row[j] is the distance of the first i letters of `a` and the first j of
+// `b`.
 std::size_t editDistance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> row(b.size() + 1);
   for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
@@ -27,11 +29,11 @@ std::size_t editDistance(std::string_view a, std::string_view b) {
 
 std::string nearestWord(std::string_view typed, const std::vector<std::string>& words) {
   std::string nearest;
-  std::size_t best = kMostEdits + 1;
+  std::size_t best = kMaxEdits + 1;
   for (const std::string& word : words) {
-    if (typed.size() > word.size() + kMostEdits) continue;  // whatever it is, and however long
+    if (typed.size() > word.size() + kMaxEdits) continue;  // do not compare texts of any length
     const std::size_t distance = editDistance(typed, word);
-    // Half of a short word replaced is another word.
+    // More than half of the letters differ: another word.
     if (distance >= best || distance * 2 > word.size()) continue;
     best = distance;
     nearest = word;

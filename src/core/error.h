@@ -46,7 +46,7 @@ struct SourceLocation {
 
 std::string toString(const SourceLocation& location);
 
-// Something a person wrote (a topology file, a setting, an option) cannot be used.
+// Thrown if something that a person wrote (a topology file, a setting, an option) cannot be used.
 class InputError : public Error {
  public:
   InputError(SourceLocation location, const std::string& found, const std::string& expected)

@@ -1,5 +1,5 @@
 #pragma once
-// The owner of a file descriptor: closes it when it goes.
+// Owns a file descriptor and closes it when it is destroyed.
 //
 //   FileDescriptor socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
 //   if (!socket) throw Error(ResultCode::kSystemError, "cannot open a socket: {}", errnoText(errno));

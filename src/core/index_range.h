@@ -1,5 +1,5 @@
 #pragma once
-// Consecutive indices to loop over. std::views::iota would do, but clang 14, which builds the fuzz targets,
+// A range of consecutive indices. It stands in for std::views::iota: clang 14, which builds the fuzz targets,
 // cannot compile the views of GCC 12's library.
 //
 //   for (int i : IndexRange(2, 5)) ...   // 2, 3, 4

@@ -31,7 +31,7 @@ const char* name(Collective collective);
 const char* name(Algorithm algorithm);
 const char* name(Protocol protocol);
 
-// The data of all ranks passes through the buffers of AllGather and ReduceScatter.
+// True for the collectives where one buffer holds the data of all ranks.
 constexpr bool gathersOrScatters(Collective collective) {
   return collective == Collective::kAllGather || collective == Collective::kReduceScatter;
 }

@@ -83,6 +83,30 @@ std::uint32_t parseSubsystems(std::string_view text, std::vector<std::string>* u
   return inverted ? ~mask : mask;
 }
 
+std::string expandLogFileName(std::string_view pattern, std::string_view host, int pid) {
+  std::string name;
+  for (std::size_t i = 0; i < pattern.size(); ++i) {
+    if (pattern[i] != '%' || i + 1 == pattern.size()) {
+      name += pattern[i];
+      continue;
+    }
+    switch (pattern[++i]) {
+      case 'h':
+        name += host;
+        break;
+      case 'p':
+        name += std::to_string(pid);
+        break;
+      case '%':
+        name += '%';
+        break;
+      default:
+        name += '%', name += pattern[i];
+    }
+  }
+  return name;
+}
+
 Logger::Logger(const Settings& settings, std::uint32_t defaultSubsystems, std::FILE* out)
     : mask_(defaultSubsystems), host_(shortHostName()), out_(out), file_(nullptr, &std::fclose) {
   const std::string& level = settings.text(Setting::kDebug);
@@ -96,7 +120,7 @@ Logger::Logger(const Settings& settings, std::uint32_t defaultSubsystems, std::F
   file_.reset(std::fopen(name.c_str(), "w"));
   if (!file_)
     throw Error(ResultCode::kSystemError, "NCCL_DEBUG_FILE: cannot write {}: {}", name, errnoText(errno));
-  // What others add to the file (a dump on a signal) stays.
+  // Append mode keeps what others write to the file, such as a dump on a signal.
   fcntl(fileno(file_.get()), F_SETFL, O_APPEND);
   out_ = file_.get();
 }

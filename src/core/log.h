@@ -45,7 +45,7 @@ enum class Subsystem : std::uint32_t {
 constexpr std::uint32_t kDefaultSubsystems = static_cast<std::uint32_t>(Subsystem::kInit) |
                                              static_cast<std::uint32_t>(Subsystem::kBootstrap) |
                                              static_cast<std::uint32_t>(Subsystem::kEnv);
-// What `xylem plan` shows when NCCL_DEBUG_SUBSYS is unset: the planner's own lines as well.
+// The default of `xylem plan`, which also shows the planner's own lines.
 constexpr std::uint32_t kPlannerSubsystems = kDefaultSubsystems |
                                              static_cast<std::uint32_t>(Subsystem::kGraph) |
                                              static_cast<std::uint32_t>(Subsystem::kTuning);
@@ -54,7 +54,7 @@ constexpr std::uint32_t kPlannerSubsystems = kDefaultSubsystems |
 // `unknown`.
 std::uint32_t parseSubsystems(std::string_view text, std::vector<std::string>* unknown);
 
-// A line that somebody pure wants written.
+// A line that the planner, which does no output itself, returns to be logged.
 struct LogLine {
   LogLevel level = LogLevel::kInfo;
   Subsystem subsystem = Subsystem::kGraph;
@@ -67,8 +67,8 @@ std::string expandLogFileName(std::string_view pattern, std::string_view host, i
 // One per process; safe to use from several threads (each line is one write).
 class Logger {
  public:
-  // Writes to `out`, as NCCL to stdout, or to NCCL_DEBUG_FILE. A file that cannot be opened is an Error
-  // naming it.
+  // Writes to NCCL_DEBUG_FILE if that is set, else to `out` (NCCL: stdout). Throws an Error that names the
+  // file if it cannot be opened.
   explicit Logger(const Settings& settings, std::uint32_t defaultSubsystems = kDefaultSubsystems,
                   std::FILE* out = stdout);
   ~Logger();
@@ -99,10 +99,10 @@ class Logger {
   void write(const LogLine& line) const {
     if (enabled(line.level, line.subsystem)) write(line.level, line.text);
   }
-  // The line NCCL_DEBUG=VERSION asks for; printed once at start-up.
+  // Writes the line that NCCL_DEBUG=VERSION asks for; called once at start-up.
   void version(std::string_view text) const;
 
-  // The number in brackets: the calling thread's current device (-1 until one is set, as in NCCL).
+  // Sets the number in brackets: the current device of the calling thread. It is -1 before, as in NCCL.
   static void setThreadDevice(int device);
 
  private:
@@ -111,7 +111,7 @@ class Logger {
   LogLevel level_ = LogLevel::kNone;
   std::uint32_t mask_ = kDefaultSubsystems;
   std::string host_;
-  std::FILE* out_ = nullptr;  // stdout or what was asked for, or file_
+  std::FILE* out_ = nullptr;  // the constructor's `out`, or file_
   std::unique_ptr<std::FILE, int (*)(std::FILE*)> file_;
 };
 

@@ -1,7 +1,7 @@
 #pragma once
-// What every thread has one of, found without a call: a shared library has to ask the loader for the place of
-// an ordinary thread_local, each time. Only for pointers and numbers, as libraries that are loaded later have
-// little room for them.
+// Thread-local variables that are found without a function call. In a shared library each access to an
+// ordinary thread_local calls the loader. These use the initial-exec model, whose space is small in libraries
+// that are loaded later: only for pointers and numbers.
 //
 //   XYLEM_THREAD_LOCAL int depth = 0;
 //   Members& mine = perThread<Members>();
@@ -16,7 +16,7 @@ template <typename T>
   return mine;
 }
 
-// Made when the thread first asks for it, and destroyed with the thread.
+// Returns the thread's own T, made on the first call and destroyed with the thread.
 template <typename T>
 T& perThread() {
   static XYLEM_THREAD_LOCAL T* mine = nullptr;

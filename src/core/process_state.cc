@@ -11,7 +11,8 @@
 
 namespace xylem {
 
-// 'T' of /proc/PID/stat, which comes after a name in parentheses that may hold anything; proc(5).
+// Looks for state 'T' in /proc/PID/stat. It follows the name in parentheses, which may contain anything;
+// proc(5).
 bool processIsStopped(pid_t pid) noexcept {
   if (pid <= 0) return false;
   std::array<char, 32> path{};

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <fstream>
@@ -12,6 +13,13 @@
 namespace xylem {
 namespace {
 
+using enum SettingKind;
+constexpr SettingSpec kSpecs[] = {
+#define X(id, name, kind, min, max, fallback, help) {Setting::id, name, kind, min, max, fallback, help},
+#include "core/settings_table.h"
+#undef X
+};
+
 std::optional<std::int64_t> parseInteger(const std::string& text, bool& overflow) {
   errno = 0;
   char* end = nullptr;
@@ -21,7 +29,7 @@ std::optional<std::int64_t> parseInteger(const std::string& text, bool& overflow
   return value;
 }
 
-// NCCL takes these as levels; a leading digit is its old scale.
+// NCCL takes these names as levels, and numbers of its old scale.
 bool isLevel(const std::string& text) {
   for (const char* level : {"LOC", "NVL", "NVB", "PIX", "PXB", "PXN", "PHB", "SYS"})
     if (text == level) return true;
@@ -31,6 +39,34 @@ bool isLevel(const std::string& text) {
 bool isOurs(std::string_view name) { return name.starts_with("NCCL_") || name.starts_with("XYLEM_"); }
 
 }  // namespace
+
+std::span<const SettingSpec> settingSpecs() { return kSpecs; }
+
+const SettingSpec& spec(Setting setting) { return kSpecs[static_cast<std::size_t>(setting)]; }
+
+const SettingSpec* findSetting(std::string_view name) {
+  const auto* found =
+      std::find_if(std::begin(kSpecs), std::end(kSpecs), [&](const auto& s) { return s.name == name; });
+  return found == std::end(kSpecs) ? nullptr : found;
+}
+
+const char* name(SettingKind kind) {
+  switch (kind) {
+    case kInteger:
+      return "integer";
+    case kText:
+      return "text";
+    case kPath:
+      return "path";
+    case kLevel:
+      return "level";
+    case kList:
+      return "list";
+    case kSecret:
+      return "secret";
+  }
+  return "";
+}
 
 Settings::Settings() : entries_(settingSpecs().size()) {
   bool overflow = false;
@@ -42,7 +78,7 @@ Settings::Settings() : entries_(settingSpecs().size()) {
 }
 
 void Settings::set(const SettingSpec& s, const std::string& value, const std::string& origin) {
-  // As in NCCL: an empty value is no value, but keeps the configuration files from giving one.
+  // As in NCCL, an empty value does not set the variable, but keeps the configuration files from setting it.
   entries_[static_cast<std::size_t>(s.id)].claimed = true;
   if (value.empty()) return;
   Entry e{true, true, 0, value, origin};
@@ -126,7 +162,8 @@ void Settings::addLines(std::istream& lines, const std::string& file) {
 }
 
 void Settings::noteUnknown(std::string_view name, const std::string& origin) {
-  // Read by fromEnvironment itself, or by the build and the tests: not rows of the table.
+  // These are no rows of the table: fromEnvironment reads the first itself, the build and the tests the
+  // others.
   if (name == "NCCL_CONF_FILE" || name.starts_with("XYLEM_TEST_")) return;
   std::vector<std::string> names;
   for (const SettingSpec& s : settingSpecs()) names.emplace_back(s.name);

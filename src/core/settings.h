@@ -26,7 +26,7 @@ enum class Setting : int {
   kCount
 };
 
-// kSecret: a text that nothing prints.
+// kSecret: a text that is never printed.
 enum class SettingKind { kInteger, kText, kPath, kLevel, kList, kSecret };
 
 struct SettingSpec {
@@ -53,13 +53,13 @@ class Settings {
   // The process's environment, completed by the files NCCL reads: $NCCL_CONF_FILE or ~/.nccl.conf, then
   // /etc/nccl.conf (lines NAME=VALUE; what is set already stays).
   static Settings fromEnvironment();
-  // From given pairs; `origin` says in messages where they come from. Throws on names that are not in the
+  // From given pairs of name and value; messages call their source `origin`. Throws if a name is not in the
   // table.
   static Settings fromPairs(const std::map<std::string, std::string>& pairs,
                             const std::string& origin = "settings");
 
-  // Completes the settings by the lines NAME=VALUE of a configuration file: what is set already stays.
-  // `file` is what origins and messages call it.
+  // Adds the lines NAME=VALUE of a configuration file; variables that are set already keep their values.
+  // Origins and messages call it `file`.
   void addLines(std::istream& lines, const std::string& file);
   // Sets one variable, as if it had been in the environment.
   void set(const SettingSpec& spec, const std::string& value, const std::string& origin);
@@ -70,7 +70,7 @@ class Settings {
   std::int64_t integer(Setting setting) const { return entry(setting).number; }
   const std::string& text(Setting setting) const { return entry(setting).text; }
 
-  // What was odd but not an error: ignored values, unknown NCCL_* or XYLEM_* names, with a suggestion.
+  // Oddities that are no errors: ignored values, and unknown NCCL_* or XYLEM_* names with a suggestion.
   const std::vector<std::string>& warnings() const { return warnings_; }
 
  private:

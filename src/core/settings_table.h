@@ -2,10 +2,10 @@
 //   X(enumerator, variable, kind, minimum, maximum, default, help)
 // Kinds: kInteger (C syntax: 10, 0x10, 010), kText, kPath, kLevel (a path type such as PXB, or NCCL's old
 // digits), kList (comma-separated), kSecret (text that is not shown). The range holds for integers. "-2" is
-// NCCL's "not set" for tri-state variables. No include guard: settings.h and settings_table.cc each expand it
+// NCCL's "not set" for tri-state variables. No include guard: settings.h and settings.cc each expand it
 // their own way.
 
-// Topology and what is read of it.
+// Topology and the devices that are read from it.
 X(kTopoFile, "NCCL_TOPO_FILE", kPath, 0, 0, "", "topology XML to load before detecting the rest")
 X(kTopoDumpFile, "NCCL_TOPO_DUMP_FILE", kPath, 0, 0, "", "write the detected topology XML here")
 X(kTopoDumpFileRank, "NCCL_TOPO_DUMP_FILE_RANK", kInteger, 0, 1 << 30, "0", "the rank that writes it")
@@ -19,7 +19,7 @@ X(kNetMergeLevel, "NCCL_NET_MERGE_LEVEL", kText, 0, 0, "PORT",
 X(kNetForceMerge, "NCCL_NET_FORCE_MERGE", kText, 0, 0, "",
   "network devices to make one of, as mlx5_0,mlx5_1;mlx5_2,mlx5_3")
 
-// Which ways data may take.
+// Paths that data may take.
 X(kP2pDisable, "NCCL_P2P_DISABLE", kInteger, 0, 1, "0", "1: no direct transfers between GPUs")
 X(kP2pLevel, "NCCL_P2P_LEVEL", kLevel, 0, 0, "",
   "farthest path over which GPUs talk directly (LOC, NVL, PIX, PXB, PHB, SYS)")

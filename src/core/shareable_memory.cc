@@ -22,7 +22,7 @@ namespace {
 
 constexpr std::size_t kGrain = 256;
 constexpr std::size_t kPage = 4096;
-// Address space that a region takes here and in every peer that maps it; large enough that programs need one.
+// The address space that a region takes here and in every peer that maps it. Most programs need one region.
 constexpr std::size_t kRegionBytes = std::size_t{32} << 30;
 
 constexpr std::size_t roundUp(std::size_t bytes, std::size_t to) { return (bytes + to - 1) / to * to; }
@@ -38,7 +38,7 @@ class Region {
   // `bytes`: a multiple of 2 MiB. Throws if there is no address space for it.
   explicit Region(std::size_t bytes);
 
-  // Null if it is too full.
+  // Returns null if the region has no free piece that is large enough.
   void* allocate(std::size_t bytes);
   bool release(std::byte* address);
   bool holds(const std::byte* address, std::size_t bytes) const {
@@ -48,7 +48,8 @@ class Region {
   std::byte* data() const { return data_; }
   std::size_t bytes() const { return bytes_; }
   int fd() const { return fd_.get(); }
-  // A child of the process that made it shares its bytes, but not its books.
+  // False in a child of the process that made it: the child shares the memory, but not the lists of free
+  // pieces.
   bool ours() const { return owner_ == getpid(); }
 
  private:
@@ -58,7 +59,7 @@ class Region {
   FileDescriptor fd_;
   std::byte* data_ = nullptr;
   std::size_t bytes_;
-  std::map<std::size_t, std::size_t> free_, used_;  // where each piece begins and ends
+  std::map<std::size_t, std::size_t> free_, used_;  // begin and end of each piece
 };
 
 Region::Region(std::size_t bytes)
@@ -81,6 +82,7 @@ Region::Region(std::size_t bytes)
   free_[0] = bytes;
 }
 
+// First fit: the free piece with the lowest address that is large enough.
 void* Region::allocate(std::size_t bytes) {
   const std::size_t alignment = alignmentFor(bytes);
   const std::size_t size = roundUp(std::max<std::size_t>(bytes, 1), std::min(alignment, kPage));
@@ -107,6 +109,7 @@ bool Region::release(std::byte* address) {
   return true;
 }
 
+// Merges the piece with free neighbours and gives its pages back to the system.
 void Region::giveBack(std::size_t begin, std::size_t end) {
   std::size_t wholeBegin = begin, wholeEnd = end;
   auto after = free_.lower_bound(begin);
@@ -116,7 +119,7 @@ void Region::giveBack(std::size_t begin, std::size_t end) {
   }
   if (after != free_.begin() && std::prev(after)->second == begin) wholeBegin = std::prev(after)->first;
   free_[wholeBegin] = wholeEnd;
-  // Pages that this piece shared with neighbours which are free already are empty only now.
+  // Punches out the pages that have become empty, with those that this piece shared with free neighbours.
   const std::size_t from = std::max(roundUp(wholeBegin, kPage), roundDown(begin, kPage));
   const std::size_t to = std::min(roundDown(wholeEnd, kPage), roundUp(end, kPage));
   if (from < to)
@@ -126,27 +129,28 @@ void Region::giveBack(std::size_t begin, std::size_t end) {
 
 struct Regions {
   std::mutex mutex;
-  std::array<std::unique_ptr<Region>, ShareableMemory::kMostRegions> regions;
+  std::array<std::unique_ptr<Region>, ShareableMemory::kMaxRegions> regions;
   std::atomic<std::uint32_t> count{0};
 };
-// Never destroyed: programs release memory while they end.
+// Never destroyed: programs release memory while static destructors run.
 Regions& all() {
   static Regions& regions = *new Regions;
   return regions;
 }
 
-// Limits of the process on address space and on files may allow less than a whole region.
+// Makes a region for at least `bytes` bytes. It is smaller than kRegionBytes where the limits of the process
+// on address space or file sizes require that.
 std::unique_ptr<Region> makeRegion(std::size_t bytes) {
-  const std::size_t least = roundUp(bytes, kHugePage);
-  std::size_t size = std::max(least, kRegionBytes);
+  const std::size_t minimum = roundUp(bytes, kHugePage);
+  std::size_t size = std::max(minimum, kRegionBytes);
   rlimit files{};
   if (getrlimit(RLIMIT_FSIZE, &files) == 0 && files.rlim_cur < size)
-    size = std::max<std::size_t>(least, roundDown(files.rlim_cur, kHugePage));
-  for (;; size = std::max(least, roundDown(size / 2, kHugePage))) {
+    size = std::max<std::size_t>(minimum, roundDown(files.rlim_cur, kHugePage));
+  for (;; size = std::max(minimum, roundDown(size / 2, kHugePage))) {
     try {
       return std::make_unique<Region>(size);
     } catch (const Error&) {
-      if (size == least) throw;
+      if (size == minimum) throw;
     }
   }
 }
@@ -161,7 +165,7 @@ void* ShareableMemory::allocate(std::size_t bytes) {
   for (std::uint32_t i = 0; i < count; ++i)
     if (regions.regions[i]->ours())
       if (void* address = regions.regions[i]->allocate(bytes)) return address;
-  if (count == kMostRegions)
+  if (count == kMaxRegions)
     throw Error(ResultCode::kSystemError, "no memory of {} bytes: all {} regions are full", bytes, count);
   regions.regions[count] = makeRegion(bytes);
   regions.count.store(count + 1, std::memory_order_release);

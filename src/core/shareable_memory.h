@@ -1,15 +1,16 @@
 #pragma once
-// Memory that other processes can be given: what ncclMemAlloc and cudaMalloc hand out. It lies in few large
-// regions, each a file without a name, of which only what is used takes memory. Pointers into it are found
-// again, so that a peer who has the region's descriptor can read there.
+// Memory that can be shared with other processes: that of ncclMemAlloc and cudaMalloc. It lies in a few large
+// regions. Each is an anonymous file (memfd), of which only the used part takes memory. A pointer can be
+// translated to its region and offset, where a peer that has mapped the region's descriptor can read it.
 //
 //   void* data = ShareableMemory::allocate(bytes);
 //   if (const auto place = ShareableMemory::find(data, bytes)) send(ShareableMemory::fd(place->region), ...);
 //   ShareableMemory::release(data);
 //
-// One for the process, as pointers are all that programs pass. Regions stay until the process ends: a number
-// always means the same memory, and what is released goes back to the system even while peers have it mapped.
-// All functions may be called from any thread. After fork, the child leaves its parent's regions alone.
+// There is one allocator per process, as programs pass only pointers. Regions stay until the process ends, so
+// a region's number always means the same memory. Released pages go back to the system even while peers have
+// them mapped. All functions may be called from any thread. After fork, the child does not change its
+// parent's regions.
 
 #include <cstddef>
 #include <cstdint>
@@ -19,24 +20,24 @@ namespace xylem {
 
 class ShareableMemory {
  public:
-  // At most so many regions; their numbers are 0 to kMostRegions - 1.
-  static constexpr std::uint32_t kMostRegions = 64;
+  // Regions have the numbers 0 to kMaxRegions - 1.
+  static constexpr std::uint32_t kMaxRegions = 64;
 
   struct Place {
     std::uint32_t region = 0;
     std::uint64_t offset = 0;
   };
 
-  // At a multiple of 256, of a page from a page on, of 2 MiB from 2 MiB on. Throws ncclSystemError if there
-  // is none.
+  // Aligned to 256 bytes; to a page from 4 KiB on; to 2 MiB from 2 MiB on. Throws ncclSystemError if there is
+  // no memory.
   static void* allocate(std::size_t bytes);
   // False if `address` does not come from allocate.
   static bool release(void* address);
-  // Where `bytes` bytes from `address` lie, if all in one region. Takes no lock.
+  // The place of the `bytes` bytes from `address` on, if all lie in one region. Takes no lock.
   static std::optional<Place> find(const void* address, std::size_t bytes) noexcept;
-  // The other way round; `place` comes from find.
+  // The address of a place that find has returned.
   static std::byte* at(Place place) noexcept;
-  // A region's descriptor, which stays ours, and its size.
+  // A region's descriptor, which must not be closed, and its size in bytes.
   static int fd(std::uint32_t region) noexcept;
   static std::size_t bytes(std::uint32_t region) noexcept;
 };

@@ -1,5 +1,5 @@
 #pragma once
-// A library loaded at run time, for what may or may not be installed.
+// A library loaded at run time, because it may not be installed.
 //
 //   if (const SharedLibrary nvml("libnvidia-ml.so.1"); nvml)
 //     if (auto* init = nvml.function<int()>("nvmlInit_v2")) init();
@@ -13,7 +13,7 @@ namespace xylem {
 
 class SharedLibrary {
  public:
-  // Whether it goes when its last owner does, or stays loaded for as long as the process lives.
+  // kOwned: unloaded with its last owner; kForEver: stays loaded until the process ends.
   enum class Stay { kOwned, kForEver };
 
   // An empty name is the program itself.

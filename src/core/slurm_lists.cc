@@ -5,7 +5,7 @@
 namespace xylem {
 namespace {
 
-// Takes a number off the front.
+// Removes a number from the front of `text` and returns it.
 std::optional<int> takeNumber(std::string_view& text) {
   int value = 0;
   const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -22,7 +22,7 @@ bool take(std::string_view& text, std::string_view start) {
 
 }  // namespace
 
-// Of every bracket the first member counts: `rack[1-2]node[03,07]x` starts with rack1node03x.
+// Takes the first member of every bracket: `rack[1-2]node[03,07]x` starts with rack1node03x.
 std::string firstSlurmHost(std::string_view list) {
   std::string host;
   while (!list.empty() && list.front() != ',') {

@@ -1,6 +1,6 @@
 #pragma once
-// The two compressed lists in Slurm's environment, as far as ranks need them: where to meet, and how many
-// they are on a host.
+// Readers of two compressed lists in Slurm's environment: the host where ranks meet, and the number of tasks
+// per host.
 //
 //   firstSlurmHost("node[07-12,20],login1")   // "node07"
 //   slurmTasksOn("4(x2),1", 2)                // 1
@@ -11,10 +11,10 @@
 
 namespace xylem {
 
-// Of SLURM_STEP_NODELIST; empty if there is none.
+// The first host of a SLURM_STEP_NODELIST; empty if there is none.
 std::string firstSlurmHost(std::string_view list);
 
-// What SLURM_STEP_TASKS_PER_NODE says of the node with this number.
+// The number of tasks of a SLURM_STEP_TASKS_PER_NODE on the node with this number.
 std::optional<int> slurmTasksOn(std::string_view list, int node);
 
 }  // namespace xylem

@@ -1,5 +1,5 @@
 #pragma once
-// Writing a text to a file that somebody named.
+// Writes a text to a file.
 //
 //   writeFile("node.xml", writeTopology(document));
 
@@ -7,7 +7,7 @@
 
 namespace xylem {
 
-// Replaces what the file held. Throws Error naming the file and what went wrong.
+// Replaces the content of the file. Throws an Error with the file's name and the reason.
 void writeFile(const std::string& path, const std::string& text);
 
 }  // namespace xylem

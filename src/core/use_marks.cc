@@ -22,9 +22,9 @@ Threads& threads() {
   return all;
 }
 
-bool enrol() {
+bool registerForBarriers() {
 #if defined(XYLEM_THREAD_SANITIZER)
-  return false;  // which knows of no such barriers
+  return false;  // the sanitizer does not model these barriers
 #else
   return syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0;
 #endif
@@ -32,7 +32,7 @@ bool enrol() {
 
 }  // namespace
 
-const bool settlesForAll = enrol();
+const bool settlesForAll = registerForBarriers();
 
 UseMarks::UseMarks() {
   const std::lock_guard lock(threads().mutex);

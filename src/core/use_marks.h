@@ -1,18 +1,18 @@
 #pragma once
-// Which objects the threads of this process are inside of, for those who end objects; to be inside costs a
-// thread two plain stores.
+// Hazard pointers: each thread marks the objects that it is using, so that a thread that ends an object can
+// wait until none uses it. A mark costs two plain stores.
 //
-//   UseMark* mark = UseMarks::ofThread().set(&object);    // null: this thread has no more; count instead
-//   if (object.alive) ...                                 // looked at after the mark is set
+//   UseMark* mark = UseMarks::ofThread().set(&object);    // null: no mark is free; count uses instead
+//   if (object.alive) ...                                 // read after the mark is set
 //   mark->clear();
 //
-//   object.alive = false;                                 // who ends it
+//   object.alive = false;                                 // in the thread that ends it
 //   settleUseMarks();
 //   while (isMarked(&object)) ...
 //
-// Either the one who marks sees that the object has ended, or the one who ends it sees the mark. That takes a
-// barrier on both sides; where the kernel can run one on all threads of the process (membarrier), the one who
-// ends runs it for all.
+// Either the marking thread sees that the object has ended, or the ending thread sees the mark. That needs a
+// memory barrier on both sides. Where the kernel can run one on all threads of the process (membarrier), the
+// ending thread does so, and marking needs none.
 
 #include <array>
 #include <atomic>
@@ -21,7 +21,7 @@
 
 namespace xylem {
 
-// Whether settleUseMarks() is a barrier for all threads.
+// True if settleUseMarks() is a barrier for all threads.
 extern const bool settlesForAll;
 
 class UseMark {
@@ -61,14 +61,14 @@ class UseMarks {
   bool isOn(const void* object) const;
 
  private:
-  // A call inside of another's group, and that one's communicators.
+  // Enough for a call inside of a group, and the communicators of the group.
   static constexpr std::size_t kMarks = 4;
   std::array<UseMark, kMarks> marks_;
 };
 
-// From here on, threads that have not marked the object yet see what was written before.
+// After it returns, a thread that has not marked the object yet sees what was written before the call.
 void settleUseMarks();
-// Whether any thread has marked it.
+// True if any thread has marked the object.
 bool isMarked(const void* object);
 
 }  // namespace xylem

@@ -5,7 +5,6 @@
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
 #include "cli/run_command.h"
 #include "planner/topology/document.h"
@@ -40,9 +39,7 @@ TEST(DetectCommandTest, WritesAFile) {
   const Outcome run = runCommand({"detect", "-o", file.path()});
   EXPECT_EQ(run.status, 0) << run.errors;
   EXPECT_THAT(run.output, IsEmpty());
-  std::stringstream text;
-  text << std::ifstream(file.path()).rdbuf();
-  EXPECT_EQ(text.str(), runCommand({"detect"}).output);
+  EXPECT_EQ(contentsOf(file.path()), runCommand({"detect"}).output);
 }
 
 TEST(DetectCommandTest, SaysWhyAFileCannotBeWritten) {

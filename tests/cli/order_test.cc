@@ -2,9 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <fstream>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
 #include "cli/run_command.h"
 
@@ -22,12 +20,6 @@ constexpr const char* kFabric =
     "switch leaf[0-1] spine\nlink leaf[0-1] spine 100Gb/s\n"
     "nic a,c mlx5_0 leaf0 200Gb/s\nnic b,d mlx5_0 leaf1 200Gb/s\n";
 
-std::string contentsOf(const std::string& path) {
-  std::ostringstream text;
-  text << std::ifstream(path).rdbuf();
-  return text.str();
-}
-
 TEST(OrderCommandTest, ProposesAndWritesAnOrder) {
   const ScratchFile fabric("fabric.txt", kFabric);
   const ScratchFile out("hosts", "");
@@ -38,7 +30,7 @@ TEST(OrderCommandTest, ProposesAndWritesAnOrder) {
   EXPECT_THAT(run.output, AllOf(HasSubstr("4 ranks on 4 hosts"), HasSubstr("oversubscribed up to 4:1"),
                                 HasSubstr("a > b"), HasSubstr("Proposed order, the best there is"),
                                 HasSubstr(" slots=1")));
-  // What was written comes first in a job of its own, and is as good as it gets.
+  // As the order of a new job, the proposed order has no better one.
   const Outcome again = runCommand(
       {"order", kHost, "--nodes", "4", "--fabric", fabric.path(), "--hostfile", out.path(), "--json"});
   ASSERT_EQ(again.status, 0) << again.errors;

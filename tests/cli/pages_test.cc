@@ -1,4 +1,5 @@
-// Manual pages and shell completion say what --help says, and those who read them understand them.
+// Manual pages, shell completion and the commands help and version: they have the content of --help, and man
+// and the shells can read them.
 
 #include <gmock/gmock.h>
 #include <stdlib.h>
@@ -8,7 +9,6 @@
 #include <array>
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
 #include <regex>
 #include <set>
 #include <sstream>
@@ -23,7 +23,7 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
 
-// What a shell's line prints, or nothing if it fails.
+// The output of a shell's command line; empty if it fails.
 std::string shellOutput(const std::string& line) {
   std::FILE* pipe = popen(line.c_str(), "r");
   std::string output;
@@ -71,6 +71,26 @@ TEST(ManPages, SayWhatTheHelpSays) {
   EXPECT_THAT(wrong.errors, HasSubstr("plam"));
 }
 
+TEST(Help, IsThatOfTheOption) {
+  EXPECT_EQ(runCommand({"help"}).output, runCommand({"--help"}).output);
+  for (const std::string& command : commands()) {
+    const Outcome help = runCommand({"help", command});
+    EXPECT_EQ(help.status, 0) << help.errors;
+    EXPECT_EQ(help.output, runCommand({command, "--help"}).output) << command;
+    EXPECT_THAT(help.output, AllOf(HasSubstr("xylem " + command + " "), Not(HasSubstr("Excludes:"))));
+  }
+  const Outcome wrong = runCommand({"help", "plam"});
+  EXPECT_EQ(wrong.status, 2);
+  EXPECT_THAT(wrong.errors, AllOf(HasSubstr("`plam`"), HasSubstr("as plan")));
+}
+
+TEST(Version, IsThatOfTheOption) {
+  const Outcome run = runCommand({"version"});
+  EXPECT_EQ(run.status, 0) << run.errors;
+  EXPECT_THAT(run.output, StartsWith("xylem "));
+  EXPECT_EQ(run.output, runCommand({"--version"}).output);
+}
+
 TEST(ManPages, AreAllWrittenAndRight) {
   const ScratchFile scratch("share", "");
   const std::string folder = scratch.folder().string();
@@ -83,12 +103,13 @@ TEST(ManPages, AreAllWrittenAndRight) {
   EXPECT_EQ(files, commands().size() + 1);
   EXPECT_EQ(runCommand({"man", "--output", "/proc/nowhere"}).status, 1);
   if (!isInstalled("mandoc")) GTEST_SKIP() << "mandoc is not installed";
-  // That they have no date is meant so.
-  EXPECT_EQ(shellOutput("mandoc -T lint -W warning " + folder + "/man1/*.1 2>&1 | grep -v 'missing date'; true"),
-            "");
+  // The pages have no date on purpose.
+  EXPECT_EQ(
+      shellOutput("mandoc -T lint -W warning " + folder + "/man1/*.1 2>&1 | grep -v 'missing date'; true"),
+      "");
 }
 
-// The script of a shell, in a file.
+// A file with the completion script of a shell.
 class Script {
  public:
   explicit Script(const std::string& shell) : file_("_xylem", runCommand({"completion", shell}).output) {}
@@ -102,13 +123,13 @@ TEST(Completion, Bash) {
   const Script script("bash");
   const auto complete = [&](const std::string& words, int last) {
     return shellOutput("bash -c 'source " + script.path() + "; COMP_WORDS=(" + words +
-                   "); COMP_CWORD=" + std::to_string(last) + "; _xylem; echo \"${COMPREPLY[@]}\"'");
+                       "); COMP_CWORD=" + std::to_string(last) + "; _xylem; echo \"${COMPREPLY[@]}\"'");
   };
   EXPECT_EQ(complete("xylem p", 1), "plan preflight perf\n");
   EXPECT_EQ(complete("xylem perf all_", 2), "all_reduce all_gather\n");
   EXPECT_EQ(complete("xylem perf --it", 2), "--iters\n");
   EXPECT_EQ(complete("xylem run --bind c", 3), "cores\n");
-  EXPECT_EQ(complete("xylem plan topo", 2), "\n") << "files are bash's own matter";
+  EXPECT_EQ(complete("xylem plan topo", 2), "\n") << "bash completes files itself";
 }
 
 TEST(Completion, Fish) {
@@ -116,7 +137,7 @@ TEST(Completion, Fish) {
   const Script script("fish");
   const auto complete = [&](const std::string& line) {
     return shellOutput("HOME=" + std::filesystem::path(script.path()).parent_path().string() +
-                   " fish -N -c 'source " + script.path() + "; complete -C \"" + line + "\"'");
+                       " fish -N -c 'source " + script.path() + "; complete -C \"" + line + "\"'");
   };
   EXPECT_THAT(complete("xylem pe"), StartsWith("perf\tmeasure collectives"));
   EXPECT_THAT(complete("xylem perf all_"), AllOf(HasSubstr("all_reduce\n"), Not(HasSubstr("plan"))));
@@ -124,7 +145,7 @@ TEST(Completion, Fish) {
   EXPECT_THAT(complete("xylem run --bind c"), HasSubstr("cores\t"));
 }
 
-// A zsh at a terminal of its own, where somebody types lines and presses Tab, and clears the line again.
+// Types words and Tab into a zsh at a terminal of its own, waits for the completed word, and clears the line.
 constexpr const char* kZsh = R"zsh(
 zmodload zsh/zpty
 zpty shell "PS1= ZDOTDIR=/nonexistent zsh -f -i"
@@ -142,10 +163,11 @@ TEST(Completion, Zsh) {
   if (!isInstalled("zsh")) GTEST_SKIP() << "zsh is not installed";
   const Script script("zsh");
   const ScratchFile driver("driver.zsh", kZsh);
-  EXPECT_EQ(shellOutput("timeout 100 zsh -f " + driver.path() + " " + script.path() +
-                    " 'xylem pref' preflight 'xylem perf reduce_' reduce_scatter 'xylem perf --ite' --iters "
-                    "'xylem run --bind co' cores 2>/dev/null"),
-            "preflight\nreduce_scatter\n--iters\ncores\n");
+  EXPECT_EQ(
+      shellOutput("timeout 100 zsh -f " + driver.path() + " " + script.path() +
+                  " 'xylem pref' preflight 'xylem perf reduce_' reduce_scatter 'xylem perf --ite' --iters "
+                  "'xylem run --bind co' cores 2>/dev/null"),
+      "preflight\nreduce_scatter\n--iters\ncores\n");
 }
 
 }  // namespace

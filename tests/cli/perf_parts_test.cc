@@ -1,5 +1,4 @@
-// The parts of `xylem perf` that need no ranks: sizes, factors, what has to arrive, and the data that shows
-// it.
+// The parts of `xylem perf` that need no ranks: sizes, factors, the data that must arrive, and the test data.
 
 #include <gmock/gmock.h>
 
@@ -8,11 +7,8 @@
 #include <functional>
 #include <map>
 
-#include "cli/perf/collective.h"
-#include "cli/perf/numbers.h"
-#include "cli/perf/options.h"
-#include "cli/perf/pattern.h"
-#include "cli/perf/reduction.h"
+#include "cli/perf/cases.h"
+#include "cli/perf/test_data.h"
 #include "core/error.h"
 
 namespace xylem::cli {
@@ -33,7 +29,7 @@ std::vector<DataType> allTypes() {
 }
 
 TEST(PerfBandwidth, FactorsAreThoseOfNcclTests) {
-  // 4 ranks, 1 GB/s: what its PERFORMANCE.md says each operation's link carries.
+  // 4 ranks, 1 GB/s: the bandwidth that nccl-tests' PERFORMANCE.md gives for each operation's link.
   const std::map<PerfCollective, Bandwidth> expected = {
       {PerfCollective::kAllReduce, {1, 1.5}},      {PerfCollective::kAllGather, {1, 0.75}},
       {PerfCollective::kReduceScatter, {1, 0.75}}, {PerfCollective::kBroadcast, {1, 1}},
@@ -61,7 +57,7 @@ TEST(PerfCases, RootsOperatorsTypesAndSizes) {
   options.ops = {PerfOperator::kSum, PerfOperator::kMax};
   const auto all = casesOf(options);
   ASSERT_EQ(all.size(), 2u * 2 * 3 * 3);
-  // Sizes change first, types last.
+  // Sizes vary fastest, types slowest.
   EXPECT_EQ(all[2].bytes(), 64u);
   EXPECT_EQ(all[2].root, 0);
   EXPECT_EQ(all[3].root, 1);
@@ -71,7 +67,8 @@ TEST(PerfCases, RootsOperatorsTypesAndSizes) {
   EXPECT_EQ(all[18].type, DataType::kFloat64);
   EXPECT_EQ(all[18].layout.count, 2u);
 
-  // No operator where nothing is reduced, no root where all are alike; sizes by addition.
+  // Operations that do not reduce have no operator, and those without a root have none. Sizes grow by
+  // addition.
   options.collective = PerfCollective::kBroadcast;
   options.root = 2;
   options.types = {DataType::kInt8};
@@ -86,7 +83,7 @@ TEST(PerfCases, RootsOperatorsTypesAndSizes) {
   options.collective = PerfCollective::kAllReduce;
   for (const PerfCase& c : casesOf(options)) EXPECT_EQ(c.root, -1);
 
-  // The largest sizes there are: the next one does not fit a number.
+  // The largest sizes: the next one would overflow.
   options.stepBytes = 0;
   options.minBytes = options.maxBytes = ~std::size_t{0} / 2 + 1;
   EXPECT_EQ(casesOf(options).size(), 2u);
@@ -102,7 +99,7 @@ TEST(PerfLayout, NothingIsLargerThanAskedFor) {
           const auto place = ::testing::Message() << name(collective) << " of " << bytes << " bytes of "
                                                   << name(type) << " on " << ranks << " ranks";
           EXPECT_LE(layout.most() * size, bytes) << place;
-          // In place, the last rank's data end within the one buffer, too.
+          // In place, the last rank's data end within the buffer, too.
           const auto last = static_cast<std::size_t>(ranks - 1);
           EXPECT_LE(last * layout.sendStride + layout.send, layout.most()) << place;
           EXPECT_LE(last * layout.receiveStride + layout.receive, layout.most()) << place;
@@ -139,7 +136,7 @@ TEST(PerfPieces, EveryReceivedElementIsExpectedOnce) {
       }
 }
 
-// "source: from -> to", of one element per block.
+// "source: from -> to" for each piece.
 std::vector<std::string> textOf(const std::vector<Piece>& pieces) {
   std::vector<std::string> lines;
   for (const Piece& piece : pieces)
@@ -152,10 +149,10 @@ TEST(PerfPieces, BlocksComeFromTheirRanks) {
   const auto pieces = [](PerfCollective collective, int rank) {
     return textOf(piecesOf(collective, 1, 4, rank, 1));
   };
-  const auto everybodysFirst = ElementsAre("0: 0 -> 0", "1: 0 -> 1", "2: 0 -> 2", "3: 0 -> 3");
-  EXPECT_THAT(pieces(PerfCollective::kAllGather, 2), everybodysFirst);
-  EXPECT_THAT(pieces(PerfCollective::kHypercube, 2), everybodysFirst);
-  EXPECT_THAT(pieces(PerfCollective::kGather, 1), everybodysFirst);
+  const auto firstOfEach = ElementsAre("0: 0 -> 0", "1: 0 -> 1", "2: 0 -> 2", "3: 0 -> 3");
+  EXPECT_THAT(pieces(PerfCollective::kAllGather, 2), firstOfEach);
+  EXPECT_THAT(pieces(PerfCollective::kHypercube, 2), firstOfEach);
+  EXPECT_THAT(pieces(PerfCollective::kGather, 1), firstOfEach);
   EXPECT_THAT(pieces(PerfCollective::kGather, 2), ElementsAre());
   EXPECT_THAT(pieces(PerfCollective::kAllToAll, 2),
               ElementsAre("0: 2 -> 0", "1: 2 -> 1", "2: 2 -> 2", "3: 2 -> 3"));
@@ -176,18 +173,18 @@ TEST(PerfPattern, DataFromTheWrongPlaceOrRankIsWrong) {
     fillPattern(data.data(), kCount, size, 3);
     EXPECT_EQ(countWrongPattern(data.data(), kCount, size, 3, 0), 0u);
     EXPECT_EQ(countWrongPattern(data.data() + 1000 * size, kCount - 1000, size, 3, 1000), 0u);
-    // One byte has 256 values, so by chance some elements look right: not more than a few in a hundred.
-    constexpr std::size_t kMost = kCount * 95 / 100;
-    EXPECT_GT(countWrongPattern(data.data(), kCount, size, 2, 0), kMost) << "another rank's";
+    // A byte has 256 values, so a few elements in a hundred may look right by chance.
+    constexpr std::size_t kMinWrong = kCount * 95 / 100;
+    EXPECT_GT(countWrongPattern(data.data(), kCount, size, 2, 0), kMinWrong) << "another rank's";
     for (const std::size_t offset : {1ul, 16ul, 4096ul, 16384ul, 1ul << 20})
-      EXPECT_GT(countWrongPattern(data.data(), kCount, size, 3, offset), kMost) << offset;
+      EXPECT_GT(countWrongPattern(data.data(), kCount, size, 3, offset), kMinWrong) << offset;
     data[kPatternPeriod * size] ^= std::byte{1};
     data[(kCount - 1) * size] ^= std::byte{0x80};
     EXPECT_EQ(countWrongPattern(data.data(), kCount, size, 3, 0), 2u);
   }
 }
 
-// The elements that a rank puts in, as numbers.
+// A rank's elements as numbers.
 std::vector<double> floatsOf(const PerfReduction& data, DataType type, std::size_t count, int rank) {
   const std::size_t size = elementBytes(type);
   std::vector<std::byte> bytes(count * size);
@@ -212,7 +209,7 @@ TEST(PerfReduction, EveryPartialSumIsExactInItsType) {
         std::vector<std::vector<double>> given;
         for (int rank = 0; rank < ranks; ++rank) given.push_back(floatsOf(data, type, kCount, rank));
         std::size_t inexact = 0;
-        // Every run of ranks that follow each other round the ring: what any of them may hold on the way.
+        // Every run of ranks around the ring: all partial sums that a rank may hold.
         for (std::size_t i = 0; i < kCount; ++i)
           for (int first = 0; first < ranks; ++first) {
             double held = op == PerfOperator::kProd ? 1 : 0;

@@ -1,5 +1,4 @@
-// xylem perf: right results of every operation in every shape of job, and what it says when something goes
-// wrong.
+// xylem perf: right results of every operation in every shape of job, and its messages about failures.
 
 #include <gmock/gmock.h>
 #include <signal.h>
@@ -7,7 +6,6 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "cli/background_command.h"
 #include "cli/run_command.h"
 
 namespace xylem::testing {
@@ -30,10 +28,10 @@ Words operator+(Words words, const Words& more) {
   return words;
 }
 
-// Once each, without a warm up: about what is right, not how fast.
+// One operation without warm up: for tests of results, not of times.
 const Words kOnce = {"-w", "0", "-n", "1"};
 
-// The JSON of a job whose results are all right.
+// The JSON of a job; expects that all results are right.
 Json resultsOf(const Words& words, const std::map<std::string, std::string>& environment = kLoopback) {
   const Outcome run = runCommand(Words{"perf"} + words + Words{"--json"}, environment);
   EXPECT_EQ(run.status, 0) << words.front() << ": " << run.errors << run.output;
@@ -74,7 +72,7 @@ TEST(PerfCommand, EveryOperationIsRightInEveryShapeOfJob) {
       {{"-p", "3"}, 3}, {{"-t", "3"}, 3}, {{"-g", "3"}, 3}, {{"-p", "2", "-t", "2", "-g", "2"}, 8}};
   for (const auto& [shape, ranks] : shapes)
     for (const std::string operation : kOperations) {
-      // Exchanges along the edges of a cube need a power of two.
+      // hypercube needs a power of two.
       if (operation == "hypercube" && ranks == 3) continue;
       const Json json =
           resultsOf(Words{operation, "-b", "4", "-e", "40004", "-i", "20000", "-r", "-1"} + shape + kOnce);
@@ -87,7 +85,7 @@ TEST(PerfCommand, HowItMeasuresDoesNotChangeResults) {
   const Words sizes = {"-p", "2", "-b", "1000", "-e", "100000", "-f", "100", "-n", "3", "-w", "1"};
   for (const Words& how :
        {Words{"-z", "1"}, Words{"-a", "0"}, Words{"-a", "2", "-C", "1"}, Words{"-a", "3", "-R", "1"},
-        Words{"-m", "3"}, Words{"-c", "3"}, Words{"--memory", "malloc", "-T", "60"},
+        Words{"-m", "3"}, Words{"-c", "3"}, Words{"-G", "2"}, Words{"--memory", "malloc", "-T", "60"},
         Words{"--memory", "nccl", "-R", "1", "-T", "0"}}) {
     resultsOf(Words{"all_reduce"} + sizes + how);
     resultsOf(Words{"sendrecv"} + sizes + how);
@@ -95,6 +93,23 @@ TEST(PerfCommand, HowItMeasuresDoesNotChangeResults) {
   const Outcome unchecked = runCommand(Words{"perf", "all_reduce", "-c", "0"} + sizes, kLoopback);
   EXPECT_EQ(unchecked.status, 0) << unchecked.errors;
   EXPECT_THAT(unchecked.output, HasSubstr("   N/A  "));
+}
+
+TEST(PerfCommand, GraphsOfEveryOperationGiveItsResults) {
+  // Without warm up, so that the first launch also connects the ranks; several ranks per thread launch a
+  // graph each.
+  for (const Words& shape : {Words{"-p", "2"}, Words{"-t", "2", "-g", "2"}})
+    for (const std::string operation : kOperations) {
+      const Json json =
+          resultsOf(Words{operation, "-b", "4000", "-e", "40000", "-f", "10", "-w", "0", "-n", "3", "-m",
+                          operation == "hypercube" ? "1" : "2", "-G", "3", "-c", "2"} +
+                    shape);
+      EXPECT_EQ(json["graph"], 3) << operation;
+      for (const auto& row : json["results"]) EXPECT_GT(row["out_of_place"]["time_us"], 0) << row;
+    }
+  const Outcome run = runCommand({"perf", "all_reduce", "-e", "8", "-G", "4", "-z", "1"}, kLoopback);
+  EXPECT_EQ(run.status, 0) << run.errors;
+  EXPECT_THAT(run.output, HasSubstr(" graph: 4\n"));
 }
 
 TEST(PerfCommand, PrintsTheTableOfNcclTests) {
@@ -141,7 +156,7 @@ TEST(PerfCommand, UnderALauncherItIsOneProcessOfTheJob) {
   EXPECT_THAT(run.output, AllOf(HasSubstr("[0] # nThread 1 nGpus 2"), HasSubstr("[0] #  Rank  5 Group  0"),
                                 HasSubstr("[0] # Out of bounds values : 0 OK")));
   EXPECT_THAT(run.output, Not(HasSubstr("[1] "))) << "the table comes once";
-  // Who asks for processes gets them.
+  // With -p it starts processes of its own.
   const Outcome own = runCommand(
       {"run", "-n", "2", "--", XYLEM_COMMAND, "perf", "all_reduce", "-p", "2", "-e", "8"}, kLoopback);
   EXPECT_EQ(own.status, 0) << own.errors;
@@ -156,7 +171,7 @@ TEST(PerfCommand, ALauncherHasToSayWhereRanksMeet) {
   EXPECT_EQ(run.status, 2);
   EXPECT_THAT(run.errors, AllOf(StartsWith("xylem: NCCL_COMM_ID: "), HasSubstr("host:port"),
                                 HasSubstr("RANK says that this is process 1 of 2")));
-  // A job of one process needs no place to meet.
+  // A single process needs no place to meet.
   environment["RANK"] = "0";
   environment["WORLD_SIZE"] = "1";
   resultsOf(Words{"all_reduce", "-e", "8"} + kOnce, environment);
@@ -182,7 +197,7 @@ TEST(PerfCommand, BadOptionsAreNamed) {
       {{"all_reduce", "-n", "0"}, "--iters"},
       {{"all_reduce", "-z", "2"}, "--blocking"},
       {{"all_reduce", "-a", "4"}, "--average"},
-      {{"all_reduce", "-G", "1"}, "no graphs"},
+      {{"all_reduce", "-G", "-1"}, "--cudagraph"},
       {{"all_reduce", "--memory", "floppy"}, "malloc"},
       {{"reduce", "-r", "2"}, "root 2 of 2 ranks"},
       {{"hypercube", "-p", "3"}, "a power of two"},
@@ -217,14 +232,46 @@ std::vector<pid_t> pidsIn(const std::string& output) {
   return pids;
 }
 
+// Four ranks that measure for long, once all have joined.
+class LongPerf {
+ public:
+  LongPerf() {
+    EXPECT_TRUE(await([&] { return pids().size() == 4; })) << command.errors();
+  }
+  std::vector<pid_t> pids() const { return pidsIn(command.output()); }
+
+  BackgroundCommand command{{"perf", "all_reduce", "-p", "4", "-b", "1M", "-e", "1M", "-n", "1000000"},
+                            kLoopback};
+};
+
+TEST(PerfCommand, InterruptedItLeavesNobody) {
+  for (const int signal : {SIGINT, SIGTERM, SIGKILL}) {
+    LongPerf perf;
+    const std::vector<pid_t> pids = perf.pids();
+    kill(perf.command.pid(), signal);
+    EXPECT_EQ(perf.command.wait(), 128 + signal);
+    if (signal != SIGKILL) {
+      EXPECT_THAT(perf.command.errors(), HasSubstr("; ending 4 ranks\n"));
+    }
+    for (const pid_t pid : pids)
+      EXPECT_TRUE(await([pid] { return !isAlive(pid); })) << "rank " << pid << " is left";
+  }
+}
+
+TEST(PerfCommand, SilentRanksAreNamed) {
+  const Outcome run = runCommand(
+      {"perf", "all_reduce", "-p", "2", "-b", "1M", "-e", "1M", "-n", "1000000", "-T", "1"}, kLoopback);
+  EXPECT_EQ(run.status, 1);
+  EXPECT_THAT(run.errors, HasSubstr("no rank reported anything for 1 s; waiting for ranks 0,1 (of 2 ranks)"));
+}
+
 TEST(PerfCommand, AKilledRankIsNamedAndNobodyIsLeft) {
-  BackgroundCommand command({"perf", "all_reduce", "-p", "4", "-b", "1M", "-e", "1M", "-n", "1000000"},
-                            kLoopback);
-  ASSERT_TRUE(await([&] { return pidsIn(command.output()).size() == 4; })) << command.errors();
-  const std::vector<pid_t> pids = pidsIn(command.output());
+  LongPerf perf;
+  const std::vector<pid_t> pids = perf.pids();
+  ASSERT_EQ(pids.size(), 4u);
   kill(pids[2], SIGKILL);
-  EXPECT_EQ(command.wait(), 1);
-  EXPECT_THAT(command.errors(), AllOf(HasSubstr("rank 2"), HasSubstr("killed by signal 9")));
+  EXPECT_EQ(perf.command.wait(), 1);
+  EXPECT_THAT(perf.command.errors(), AllOf(HasSubstr("rank 2"), HasSubstr("killed by signal 9")));
   for (const pid_t pid : pids) EXPECT_FALSE(isAlive(pid)) << "rank " << pid << " is left";
 }
 

@@ -1,7 +1,9 @@
-// xylem plan: what it prints, as text, as JSON and as NCCL's log lines.
+// xylem plan: its text, its JSON, NCCL's log lines and graph files; and xylem optimize, which writes graph
+// files.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "cli/run_command.h"
@@ -14,6 +16,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::StartsWith;
+using Json = nlohmann::json;
 
 const std::map<std::string, std::string> kInfo = {{"NCCL_DEBUG", "INFO"}};
 
@@ -125,6 +128,104 @@ TEST(PlanCommandTest, NeedsAFile) {
   const Outcome run = runCommand({"plan"});
   EXPECT_EQ(run.status, 2);
   EXPECT_THAT(run.errors, HasSubstr("no host; expected a topology FILE"));
+}
+
+std::string replacedAll(std::string text, const std::string& from, const std::string& to) {
+  for (std::size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size())
+    text.replace(at, from.size(), to);
+  return text;
+}
+
+TEST(GraphFileCommandTest, WhatIsDumpedCanBeChangedAndGivenBack) {
+  const ScratchFile host("host.xml", smallHost());
+  const std::string file = (host.folder() / "graphs.xml").string();
+  EXPECT_EQ(runCommand({"plan", host.path(), "--nodes", "2"}, {{"NCCL_GRAPH_DUMP_FILE", file}}).status, 0);
+  const std::string dumped = contentsOf(file);
+  EXPECT_THAT(dumped, AllOf(StartsWith("<graphs version=\"1\">\n  <graph id=\"0\" pattern=\"4\""),
+                            HasSubstr("<net dev=\"0\"/>\n      <gpu dev=\"0\"/>\n      <gpu dev=\"0x1\"/>")));
+
+  std::ofstream(file) << replacedAll(dumped, "<gpu dev=\"0\"/>\n      <gpu dev=\"0x1\"/>",
+                                     "<gpu dev=\"0x1\"/>\n      <gpu dev=\"0\"/>");
+  const Outcome run =
+      runCommand({"plan", host.path(), "--nodes", "2"}, {{"NCCL_GRAPH_FILE", file}, {"NCCL_DEBUG", "INFO"}});
+  EXPECT_EQ(run.status, 0) << run.errors;
+  EXPECT_THAT(run.output, AllOf(HasSubstr("from the graph file"), HasSubstr("NET 0  1 0"),
+                                HasSubstr("channels loaded from XML graph")));
+}
+
+TEST(GraphFileCommandTest, OnlyTheNamedRankOfTheJobDumps) {
+  const ScratchFile host("host.xml", smallHost());
+  const std::filesystem::path file = host.folder() / "graphs.xml";
+  const auto dumpOf = [&](const std::string& rank) {
+    return runCommand({"plan", host.path()},
+                      {{"NCCL_GRAPH_DUMP_FILE", file.string()}, {"NCCL_GRAPH_DUMP_FILE_RANK", rank}});
+  };
+  EXPECT_EQ(dumpOf("2").status, 0);  // ranks 0 and 1
+  EXPECT_FALSE(std::filesystem::exists(file));
+  EXPECT_EQ(dumpOf("1").status, 0);
+  EXPECT_TRUE(std::filesystem::exists(file));
+}
+
+TEST(GraphFileCommandTest, SaysWhatIsWrongWithAFileAndWhere) {
+  const ScratchFile host("host.xml", smallHost());
+  const Outcome missing = runCommand({"plan", host.path()}, {{"NCCL_GRAPH_FILE", "/no/such/graphs.xml"}});
+  EXPECT_EQ(missing.status, 2);
+  EXPECT_THAT(missing.errors,
+              AllOf(HasSubstr("/no/such/graphs.xml: found nothing to read"), HasSubstr("NCCL_GRAPH_FILE")));
+  const Outcome topology = runCommand({"plan", host.path()}, {{"NCCL_GRAPH_FILE", host.path()}});
+  EXPECT_EQ(topology.status, 2);
+  EXPECT_THAT(topology.errors, HasSubstr("host.xml:1: found the element system as the root"));
+}
+
+TEST(GraphFileCommandTest, WarnsOfWhatItLeavesOut) {
+  const ScratchFile host("host.xml", smallHost());
+  const ScratchFile graphs("graphs.xml", "<graphs version=\"1\">\n<disk/>\n</graphs>\n");
+  const Outcome run = runCommand({"plan", host.path()}, {{"NCCL_GRAPH_FILE", graphs.path()}});
+  EXPECT_EQ(run.status, 0) << run.errors;
+  EXPECT_THAT(run.errors, HasSubstr("Ignoring element disk ("));
+  EXPECT_THAT(run.output, Not(HasSubstr("from the graph file")));
+}
+
+TEST(GraphFileCommandTest, SaysWhenItCannotWrite) {
+  const ScratchFile host("host.xml", smallHost());
+  const Outcome run = runCommand({"plan", host.path()},
+                                 {{"NCCL_GRAPH_DUMP_FILE", host.folder().string() + "/no/graphs.xml"}});
+  EXPECT_EQ(run.status, 1);
+  EXPECT_THAT(run.errors, HasSubstr("cannot write "));
+}
+
+std::string zoo(const std::string& name) { return std::string(XYLEM_SOURCE_DIR) + "/topologies/" + name; }
+
+TEST(OptimizeCommand, PlanTakesTheFile) {
+  const ScratchFile scratch("graph.xml", "");
+  const std::string file = scratch.path();
+  const auto optimized = runCommand({"optimize", zoo("l40sx8-pcie.xml"), "-o", file});
+  EXPECT_EQ(optimized.status, 0);
+  EXPECT_THAT(optimized.output, HasSubstr("16.00"));
+  EXPECT_THAT(optimized.output, HasSubstr(file + " is for NCCL_GRAPH_FILE"));
+  const auto planned = runCommand({"plan", zoo("l40sx8-pcie.xml"), "--json"}, {{"NCCL_GRAPH_FILE", file}});
+  ASSERT_EQ(planned.status, 0);
+  const Json plan = Json::parse(planned.output);
+  EXPECT_NEAR(plan["bounds"][0]["ring"]["achieved"].get<double>(), 16, 0.001);
+  EXPECT_NEAR(plan["bounds"][0]["ring"]["bandwidth"].get<double>(), 16, 0.001);
+}
+
+TEST(OptimizeCommand, Json) {
+  const auto run =
+      runCommand({"optimize", zoo("l40sx8-pcie.xml"), "--nodes", "2", "--max-channels", "4", "--json"});
+  ASSERT_EQ(run.status, 0);
+  const Json json = Json::parse(run.output);
+  EXPECT_EQ(json["format"], "xylem-optimum-1");
+  EXPECT_LE(json["ring"]["graph"]["nChannels"], 4);
+  EXPECT_GE(json["ring"]["best"], json["ring"]["found"]);
+  EXPECT_FALSE(json["ring"]["bound"]["cut"]["links"].empty());
+  EXPECT_THAT(json["graphFile"].get<std::string>(), HasSubstr("<graphs version=\"1\">"));
+}
+
+TEST(OptimizeCommand, RefusesHostsOfSeveralKinds) {
+  const auto run = runCommand({"optimize", "--host", zoo("dgxa100.xml"), "--host", zoo("dgxh100.xml")});
+  EXPECT_EQ(run.status, 2);
+  EXPECT_THAT(run.errors, HasSubstr("2 kinds of hosts"));
 }
 
 }  // namespace

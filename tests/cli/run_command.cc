@@ -11,7 +11,12 @@
 #include <chrono>
 #include <cstdlib>
 #include <fstream>
+#include <sstream>
 #include <stdexcept>
+#include <thread>
+#include <utility>
+
+#include "support/namespaces.h"
 
 namespace xylem::testing {
 namespace {
@@ -44,8 +49,14 @@ Ends openOutput(Stdout out) {
   return ends;
 }
 
+// The test may run where a shell makes background processes ignore these.
+void restoreSignals() {
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) ::signal(signal, SIG_DFL);
+}
+
 [[noreturn]] void becomeCommand(const std::vector<std::string>& words,
                                 const std::vector<std::string>& environment, int out, int errors) {
+  restoreSignals();
   dup2(open("/dev/null", O_RDONLY), STDIN_FILENO);
   dup2(out, STDOUT_FILENO);
   dup2(errors, STDERR_FILENO);
@@ -59,12 +70,19 @@ Ends openOutput(Stdout out) {
   _exit(127);
 }
 
-// Appends what is there; false at the end. A terminal reports the end as EIO.
+// Appends the text that can be read. False at the end, which a terminal reports as EIO.
 bool drain(int fd, std::string& text) {
   char buffer[4096];
   const ssize_t count = read(fd, buffer, sizeof(buffer));
   if (count > 0) text.append(buffer, static_cast<std::size_t>(count));
   return count > 0 || (count < 0 && errno == EINTR);
+}
+
+std::vector<char*> pointersTo(std::vector<std::string>& words) {
+  std::vector<char*> pointers;
+  for (std::string& word : words) pointers.push_back(word.data());
+  pointers.push_back(nullptr);
+  return pointers;
 }
 
 }  // namespace
@@ -112,6 +130,12 @@ ScratchFile::~ScratchFile() {
   std::filesystem::remove_all(folder_, ignored);
 }
 
+std::string contentsOf(const std::filesystem::path& file) {
+  std::ostringstream text;
+  text << std::ifstream(file).rdbuf();
+  return text.str();
+}
+
 std::string smallHost() {
   return R"(<system version="1">
   <cpu numaid="0" affinity="0000ff0f" arch="x86_64" vendor="GenuineIntel" familyid="6" modelid="85">
@@ -138,6 +162,54 @@ std::string smallHostWith(const std::string& from, const std::string& to) {
   const std::size_t at = text.find(from);
   if (at == std::string::npos) throw std::runtime_error("no " + from + " in the small host");
   return text.replace(at, from.size(), to);
+}
+
+BackgroundCommand::BackgroundCommand(const std::vector<std::string>& words,
+                                     const std::map<std::string, std::string>& environment)
+    : output_("output", ""), errors_("errors", "") {
+  std::vector<std::string> arguments = {XYLEM_COMMAND};
+  arguments.insert(arguments.end(), words.begin(), words.end());
+  std::vector<std::string> variables = {"PATH=/usr/bin:/bin", "HOME=/nonexistent"};
+  for (const auto& [name, value] : environment) variables.push_back(name + "=" + value);
+  const std::vector<char*> argumentPointers = pointersTo(arguments);
+  const std::vector<char*> variablePointers = pointersTo(variables);
+  const std::string output = output_.path();
+  const std::string errors = errors_.path();
+  pid_ = fork();
+  if (pid_ < 0) throw std::runtime_error("fork");
+  if (pid_ > 0) return;
+  restoreSignals();
+  dup2(open("/dev/null", O_RDONLY), STDIN_FILENO);
+  dup2(open(output.c_str(), O_WRONLY | O_APPEND), STDOUT_FILENO);
+  dup2(open(errors.c_str(), O_WRONLY | O_APPEND), STDERR_FILENO);
+  execve(XYLEM_COMMAND, argumentPointers.data(), variablePointers.data());
+  _exit(127);
+}
+
+BackgroundCommand::~BackgroundCommand() {
+  if (pid_ < 0) return;
+  kill(pid_, SIGKILL);
+  wait();
+}
+
+std::string BackgroundCommand::output() const { return contentsOf(output_.path()); }
+std::string BackgroundCommand::errors() const { return contentsOf(errors_.path()); }
+int BackgroundCommand::wait() { return waitFor(std::exchange(pid_, -1)); }
+
+bool await(const std::function<bool()>& isSo) {
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+  while (!isSo()) {
+    if (std::chrono::steady_clock::now() > end) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  return true;
+}
+
+bool isAlive(pid_t pid) {
+  // "12 (name) S ...": the name may contain any characters.
+  const std::string text = contentsOf("/proc/" + std::to_string(pid) + "/stat");
+  const std::size_t name = text.rfind(") ");
+  return name != std::string::npos && text[name + 2] != 'Z' && text[name + 2] != 'X';
 }
 
 }  // namespace xylem::testing

@@ -1,16 +1,22 @@
-// The parts of `xylem run` that start nothing: who goes where, what ranks are told, how lines come out.
+// The parts of `xylem run`: the places of ranks, their variables, the lines of their output, and the
+// launcher, which `xylem perf` uses, too.
 
 #include <gmock/gmock.h>
+#include <signal.h>
 #include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <array>
+#include <chrono>
 #include <filesystem>
 #include <map>
+#include <stdexcept>
 
-#include "cli/run/binding.h"
-#include "cli/run/environment.h"
-#include "cli/run/hosts.h"
-#include "cli/run/lines.h"
+#include "cli/run/launcher.h"
+#include "cli/run/placement.h"
 #include "cli/run/remote.h"
+#include "cli/run/streams.h"
 #include "core/error.h"
 #include "runtime/launch/launched_process.h"
 
@@ -80,7 +86,7 @@ TEST(RunEnvironment, EveryLaunchersNamesSayTheSame) {
   EXPECT_EQ(all["MASTER_PORT"], "5000");
   EXPECT_EQ(all["NCCL_COMM_ID"], "node1:5001");
   for (const auto& [name, value] : all) EXPECT_NE(value, meeting.secret) << name;
-  // What each of the others would understand, if only its names were there.
+  // Each launcher's variables alone mean the same.
   for (const std::string launcher : {"OMPI_", "PMI_ MPI_", "RANK WORLD_ LOCAL_"}) {
     const auto launch = launchedProcess([&](const char* name) -> const char* {
       const std::string_view text = name;
@@ -134,8 +140,8 @@ TEST(RunLines, OnlyWholeLinesComeOut) {
   EXPECT_EQ(lines.finish(), "");
   EXPECT_EQ(lines.add("a\n"), "[3] a\n");
 
-  // Somebody who never ends a line does not fill the memory, and nothing is lost.
-  const std::string part(LineTagger::kLongestLine, 'x');
+  // A rank that never ends a line does not fill the memory, and nothing is lost.
+  const std::string part(LineTagger::kMaxLineLength, 'x');
   EXPECT_EQ(lines.add(part.substr(1)), "");
   EXPECT_EQ(lines.add("xyz\n"), "[3] " + part + "\n[3] yz\n");
   EXPECT_EQ(lines.add(part + "\n"), "[3] " + part + "\n") << "no empty line after one that just fits";
@@ -165,6 +171,73 @@ TEST(RunRemote, SshGetsOneWordForItsShell) {
   }
   EXPECT_EQ(quoted("it's"), R"('it'\''s')");
   EXPECT_EQ(quoted(""), "''");
+}
+
+// A process that stays until it is ended.
+ProcessStart idle(int rank) {
+  return {.rank = rank, .host = "here", .run = [] {
+            for (;;) pause();
+            return 0;
+          }};
+}
+
+TEST(Launcher, AllSucceed) {
+  Launcher launcher({});
+  for (int rank = 0; rank < 3; ++rank)
+    launcher.start({.rank = rank, .host = "here", .run = [] { return 0; }});
+  EXPECT_EQ(launcher.running(), 3);
+  EXPECT_EQ(launcher.run(), 0);
+  EXPECT_EQ(launcher.running(), 0);
+}
+
+TEST(Launcher, TheFirstFailureEndsAll) {
+  Launcher launcher({});
+  launcher.start(idle(0));
+  launcher.start({.rank = 1, .host = "here", .run = [] { return 7; }});
+  launcher.start(idle(2));
+  EXPECT_EQ(launcher.run(), 7);
+  EXPECT_TRUE(launcher.ending());
+}
+
+TEST(Launcher, AnExceptionInAProcessIsAFailure) {
+  Launcher launcher({});
+  launcher.start({.rank = 0, .host = "here", .run = []() -> int { throw std::runtime_error("broken"); }});
+  EXPECT_NE(launcher.run(), 0);
+}
+
+TEST(Launcher, ItsOwnerHearsAndDecides) {
+  std::array<int, 2> ends{};
+  ASSERT_EQ(pipe(ends.data()), 0);
+  std::vector<std::string> heard;
+  const auto onEnd = [&](Launcher&, const JobProcess& process) {
+    heard.push_back(std::to_string(process.rank()) + " " + process.ending());
+  };
+  const auto onTimeout = [](Launcher& launcher) { launcher.end(5, SIGTERM, "time is up"); };
+  Launcher launcher({.onEnd = onEnd, .onTimeout = onTimeout});
+  launcher.start({.rank = 3, .host = "here", .run = [&] { return write(ends[1], "x", 1) == 1 ? 2 : 3; }});
+  launcher.start(idle(4));
+  launcher.watch(ends[0], [&] {
+    char byte = 0;
+    EXPECT_EQ(read(ends[0], &byte, 1), 1);
+    heard.push_back("a byte");
+    launcher.setTimeout(Deadline::after(std::chrono::milliseconds(300)));
+    return false;
+  });
+  EXPECT_EQ(launcher.run(), 5);
+  EXPECT_THAT(heard, ::testing::UnorderedElementsAre("a byte", "3 exited with status 2"));
+  close(ends[0]);
+  close(ends[1]);
+}
+
+TEST(Launcher, ItsOwnersExceptionKillsAll) {
+  {
+    Launcher launcher({.onTimeout = [](Launcher&) { throw std::runtime_error("enough"); }});
+    launcher.start(idle(0));
+    launcher.start({.rank = 1, .host = "here", .run = [] { return 0; }});
+    launcher.setTimeout(Deadline::after(std::chrono::milliseconds(1)));
+    EXPECT_THROW(launcher.run(), std::runtime_error);
+  }
+  EXPECT_EQ(waitpid(-1, nullptr, WNOHANG), -1) << "no child is left";
 }
 
 }  // namespace

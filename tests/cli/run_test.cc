@@ -1,4 +1,4 @@
-// xylem run: what ranks are told, how their output comes out, and that none of them outlives the job.
+// xylem run: the variables of ranks, their output, and that none of them outlives the job.
 
 #include <gmock/gmock.h>
 #include <signal.h>
@@ -8,8 +8,7 @@
 #include <set>
 #include <sstream>
 
-#include "cli/background_command.h"
-#include "cli/run/binding.h"
+#include "cli/run/placement.h"
 #include "cli/run_command.h"
 
 namespace xylem::testing {
@@ -44,7 +43,7 @@ std::vector<std::string> sortedLines(const std::string& text) {
   return lines;
 }
 
-// The process ids that ranks have printed, one a line after their tags.
+// The process ids that ranks have printed, one per line after the tag; none if the last line is incomplete.
 std::vector<pid_t> printedPids(const std::string& output) {
   std::vector<pid_t> pids;
   if (!output.ends_with('\n')) return pids;
@@ -52,7 +51,7 @@ std::vector<pid_t> printedPids(const std::string& output) {
   return pids;
 }
 
-// A rank with a child of its own that would stay for long; both say who they are.
+// A rank with a child that would stay for long. Prints the ids of both.
 constexpr const char* kFamily = "sleep 1000 & echo $!; echo $$; wait";
 
 void expectNobodyIsLeft(const std::vector<pid_t>& pids) {
@@ -165,6 +164,16 @@ TEST(RunCommand, InterruptedItLeavesNobody) {
   }
 }
 
+TEST(RunCommand, ASignalThatItIsStartedToIgnoreDoesNotEndIt) {
+  const std::string inner = std::string(XYLEM_COMMAND) + " run -n 1 -- sh -c 'echo up; sleep 1; echo done'";
+  BackgroundCommand command(shell({"-n", "1"}, "trap '' HUP; echo $$; exec " + inner));
+  ASSERT_TRUE(await([&] { return command.output().find("[0] [0] up\n") != std::string::npos; }))
+      << command.errors();
+  kill(std::stoi(command.output().substr(4)), SIGHUP);
+  EXPECT_EQ(command.wait(), 0) << command.errors();
+  EXPECT_THAT(command.output(), HasSubstr("[0] [0] done\n"));
+}
+
 TEST(RunCommand, BindingGivesEachItsShare) {
   const std::vector<int> cpus = cli::usableCpus();
   const Outcome run = runCommand(shell({"-n", "2", "--bind", "cores"}, "nproc"));
@@ -178,7 +187,7 @@ TEST(RunCommand, BindingGivesEachItsShare) {
   EXPECT_EQ(lines[0].substr(4) == lines[1].substr(4), cpus.size() < 2) << apart.output;
 }
 
-// A stand-in for the way to another host.
+// A launcher whose other hosts are this one.
 constexpr const char* kNextDoor = "env ON_HOST={host}";
 constexpr const char* kWhere = "echo $ON_HOST $RANK $LOCAL_RANK/$LOCAL_WORLD_SIZE $NCCL_ALGO $GREETING";
 
@@ -196,7 +205,7 @@ TEST(RunCommand, HostsAreReachedByTheLauncher) {
                                               "[0] red 0 0/2 ring it's me", "[1] red 1 1/2 ring it's me",
                                               "[2] blue 2 0/1 ring it's me"));
 
-  // Said once and for all: in the environment or in NCCL's file of settings.
+  // The launcher may stand in the environment, or in NCCL's file of settings.
   const Words words = shell({"--hosts", "red:1,blue:1"}, kWhere);
   const auto expected = ElementsAre("[0] red 0 0/1", "[1] blue 1 0/1");
   const Outcome variable = runCommand(words, {{"XYLEM_RUN_LAUNCHER", kNextDoor}});
@@ -205,7 +214,7 @@ TEST(RunCommand, HostsAreReachedByTheLauncher) {
   const Outcome file = runCommand(words, {{"NCCL_CONF_FILE", settings.path()}});
   EXPECT_THAT(sortedLines(file.output), expected) << file.errors;
 
-  // What ssh does with its one word.
+  // ssh gives its one word to a shell.
   const ScratchFile ssh("ssh", "#!/bin/sh\nexport ON_HOST=$1\nshift\nexec sh -c \"$*\"\n");
   std::filesystem::permissions(ssh.path(), std::filesystem::perms::owner_all);
   const Outcome login = runCommand(shell(

@@ -1,17 +1,16 @@
-// xylem status, of real processes that hang in one way or another.
+// xylem status of real processes that hang in one way or another, and of the corpus of flight recorders.
 
 #include <gmock/gmock.h>
 #include <sys/prctl.h>
 
-#include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <sstream>
 #include <thread>
 
-#include "cli/background_command.h"
 #include "cli/run_command.h"
 #include "cli/status/job.h"
+#include "fuzz/flight_area_input.h"
+#include "fuzz/replay.h"
 #include "runtime/comm/rank_processes.h"
 #include "runtime/comm/rank_threads.h"
 
@@ -24,7 +23,7 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-// What the processes below do: one AllReduce that fits, and then what the test is about.
+// The work of the processes below: an AllReduce that all ranks call alike, then the hang of the test.
 void hang(const std::string& how, int rank, ncclComm_t comm) {
   std::vector<float> data(1 << 20, 1);
   ASSERT_EQ(ncclAllReduce(data.data(), data.data(), 10, ncclFloat, ncclSum, comm, nullptr), ncclSuccess);
@@ -53,7 +52,7 @@ TEST(RankProcess, Role) {
   hang(role, rank, comm);
 }
 
-// Ranks that hang, and what `xylem status` says of them.
+// Ranks that hang, and the report of `xylem status` on them.
 class Job {
  public:
   Job(const std::string& role, int ranks) {
@@ -73,7 +72,7 @@ class Job {
     words.insert(words.end(), options.begin(), options.end());
     return runCommand(words);
   }
-  // Asks until the answer is like this; the last answer.
+  // Asks until the answer is as wanted. Returns the last answer.
   Outcome awaitAnswer(const std::function<bool(const json&)>& isSo, int only = -1) const {
     Outcome last;
     EXPECT_TRUE(await([&] {
@@ -101,7 +100,7 @@ class Job {
 
 TEST(Status, NamesTheRankThatHasNotCalled) {
   const Job job("absent", 3);
-  // Until all that wait are seen waiting, they might be late themselves.
+  // A rank that does not wait yet would be reported as late, too.
   const Outcome answer = job.awaitAnswer([](const json& all) {
     const json& ranks = all["communicators"][0]["ranks"];
     return ranks.size() == 3 && ranks[0]["state"] == "waits" && ranks[2]["state"] == "waits";
@@ -125,7 +124,7 @@ TEST(Status, NamesTheRankThatHasNotCalled) {
       AllOf(HasSubstr("3 ranks\n"), HasSubstr("#1 AllReduce of 1000 float sum, "), HasSubstr("running for"),
             HasSubstr("rank 1 has not called collective #1, AllReduce of 1000 float sum; its last call: #0 "
                       "AllReduce of 10 float sum")));
-  // Without ids the job is among all others.
+  // Without ids the report has all communicators of the machine.
   EXPECT_THAT(runCommand({"status"}).output, HasSubstr("rank 1 has not called collective #1"));
 }
 
@@ -169,12 +168,12 @@ TEST(Status, NamesASendThatIsMissingAndRanksThatAreElsewhere) {
   EXPECT_THAT(idle.output, AllOf(HasSubstr("2 ranks, 1 of them seen here"), HasSubstr("nothing is stuck")));
 }
 
-// Ranks as a reader finds them, ten seconds after the start; ticks are nanoseconds.
+// Ranks as read from a recorder ten seconds after its start; ticks are nanoseconds.
 constexpr std::uint64_t kSecond = 1'000'000'000;
 
-cli::SeenRank rankWith(int rank, std::vector<FlightEntry> entries) {
+cli::SeenRank rankWith(int rank, std::vector<CallRecord> entries) {
   cli::SeenRank seen{.log = {},
-                     .clock = FlightClock({0, 0}, {10 * kSecond, 10 * kSecond}),
+                     .clock = TickClock({0, 0}, {10 * kSecond, 10 * kSecond}),
                      .pid = 100 + rank,
                      .program = "train",
                      .host = "a"};
@@ -184,8 +183,8 @@ cli::SeenRank rankWith(int rank, std::vector<FlightEntry> entries) {
   return seen;
 }
 
-FlightEntry entryOf(std::uint64_t number, FlightState state, std::uint64_t count) {
-  FlightEntry entry;
+CallRecord entryOf(std::uint64_t number, CallState state, std::uint64_t count) {
+  CallRecord entry;
   entry.number = entry.ordinal = number;
   entry.state = state;
   entry.call.count = count;
@@ -194,7 +193,7 @@ FlightEntry entryOf(std::uint64_t number, FlightState state, std::uint64_t count
 }
 
 cli::SeenRank waitingFor(cli::SeenRank rank, int peer, std::uint64_t since) {
-  rank.log.wait = FlightWait::kData;
+  rank.log.wait = WaitKind::kData;
   rank.log.waitsFor = peer;
   rank.log.waitsSince = since;
   rank.log.waiting = rank.log.entries.back();
@@ -205,8 +204,8 @@ TEST(Findings, ACallThatItsStreamHasNotComeTo) {
   const cli::SeenJob job{
       1,
       2,
-      {waitingFor(rankWith(0, {entryOf(0, FlightState::kStarted, 5)}), 1, 5 * kSecond),
-       rankWith(1, {entryOf(0, FlightState::kIssued, 5), entryOf(1, FlightState::kIssued, 5)})}};
+      {waitingFor(rankWith(0, {entryOf(0, CallState::kStarted, 5)}), 1, 5 * kSecond),
+       rankWith(1, {entryOf(0, CallState::kIssued, 5), entryOf(1, CallState::kIssued, 5)})}};
   const auto findings = cli::findingsOf(job);
   ASSERT_EQ(findings.size(), 1u);
   EXPECT_EQ(findings[0].kind, cli::FindingKind::kNotBegun);
@@ -218,8 +217,8 @@ TEST(Findings, NoneWhileWaitsAreShort) {
   const auto since = 10 * kSecond - cli::SeenRank::kStuckNanoseconds / 2;
   const cli::SeenJob job{1,
                          2,
-                         {waitingFor(rankWith(0, {entryOf(0, FlightState::kStarted, 5)}), 1, since),
-                          waitingFor(rankWith(1, {entryOf(0, FlightState::kStarted, 5)}), 0, since)}};
+                         {waitingFor(rankWith(0, {entryOf(0, CallState::kStarted, 5)}), 1, since),
+                          waitingFor(rankWith(1, {entryOf(0, CallState::kStarted, 5)}), 0, since)}};
   EXPECT_TRUE(cli::findingsOf(job).empty());
 }
 
@@ -243,14 +242,19 @@ TEST(Status, ASignalMakesAProcessTell) {
   const std::string name = (log.folder() / ("dump." + std::to_string(job[0].pid()))).string();
   std::string text;
   EXPECT_TRUE(await([&] {
-    std::ostringstream all;
-    all << std::ifstream(name).rdbuf();
-    text = all.str();
+    text = contentsOf(name);
     return text.find("#0 AllReduce") != std::string::npos;
   })) << text;
   EXPECT_THAT(text, AllOf(HasSubstr("rank 0 of 2: 2 calls so far"), HasSubstr("waits for rank 1 for"),
                           HasSubstr("#1 AllReduce of 1000 float sum")));
-  EXPECT_EQ(kill(job[0].pid(), 0), 0);  // it lives on
+  EXPECT_EQ(kill(job[0].pid(), 0), 0);  // it still runs
+}
+
+// Inputs that once broke something stay in the corpus, and are read in the normal builds.
+TEST(Corpus, EveryFlightRecorderIsReadOrRefused) {
+  const Replayed replayed = replayCorpus("flight_area", feedFlightArea);
+  EXPECT_GE(replayed.accepted, 16);
+  EXPECT_GE(replayed.refused, 5);
 }
 
 }  // namespace

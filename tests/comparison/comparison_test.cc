@@ -1,4 +1,4 @@
-// How measurements are made and summed up, with contenders that only pretend.
+// How measurements are made and summed up, with fake contenders.
 
 #include "comparison/comparison.h"
 
@@ -51,7 +51,7 @@ TEST(ComparisonOptions, SizesAreAListOrARange) {
   EXPECT_THROW(parseSizes("0:8", 4), InputError);
 }
 
-// Takes as long as it is told to; fails from some measurement on.
+// Takes a given time; fails from a given measurement on.
 class Pretender : public Contender {
  public:
   Pretender(std::string name, Role role, double seconds, int failsAt = -1)
@@ -102,7 +102,7 @@ TEST(Comparison, LeavesOutWhoFailsAndSaysSo) {
   EXPECT_THAT(comparison.measure(kCase).measured, SizeIs(1));
 }
 
-// Between hosts, a contender that does not use the network is no contender.
+// Between hosts, a contender that does not use the network is left out.
 TEST(Comparison, LeavesOutWhoGoesAroundTheNetwork) {
   std::vector<std::unique_ptr<Contender>> contenders;
   contenders.push_back(std::make_unique<Pretender>("around", Role::kPeer, 1e-3));

@@ -1,4 +1,4 @@
-// What the operations of the comparison have to do, and that what computes and checks them agrees.
+// The definitions of the compared operations, and the functions that compute and check them: they must agree.
 
 #include "comparison/operations.h"
 
@@ -68,7 +68,7 @@ TEST(ComparedOperations, TwoRanksTellEachOtherWhatTheyHaveTo) {
   EXPECT_EQ(scattered.from[1].start, 0u);
 }
 
-// Any number of inputs and outputs, lengths that fill no vector, outputs that are not aligned.
+// Any number of inputs and outputs, lengths that do not fill a vector, outputs that are not aligned.
 TEST(Combine, AddsAndCopies) {
   constexpr std::size_t kMost = 203;
   std::vector<std::vector<float>> in(3, std::vector<float>(kMost));

@@ -1,4 +1,4 @@
-// bench_compare as a whole, with whichever peers are installed.
+// bench_compare as a whole, with the peers that are installed.
 
 #include <gmock/gmock.h>
 
@@ -33,7 +33,7 @@ class Program : public ::testing::Test {
   }
   void TearDown() override { std::filesystem::remove_all(folder_); }
 
-  // What it wrote; null if it did not come to an end.
+  // The JSON it wrote; null if it did not finish.
   Json run(std::vector<std::string> words) {
     const std::string file = folder_ + "/out.json", log = folder_ + "/log";
     words.insert(words.begin(), {XYLEM_BENCH_COMPARE, "--quick", "--rounds", "1", "--json", file});
@@ -45,7 +45,7 @@ class Program : public ::testing::Test {
     return document;
   }
 
-  // Every case has a positive time, and right results, of everybody who came up.
+  // Every contender that took part has a positive time and right results in every case.
   static void expectWhole(const Json& document, const std::string& shape, std::size_t cases) {
     std::set<std::string> names;
     for (const Json& contender : document.at("contenders")) names.insert(contender.at("name"));
@@ -96,7 +96,7 @@ TEST_F(Program, LeavesNothingBehindWhenItIsInterrupted) {
         "all_reduce", "--sizes", "64K", "--without", "openmpi", "openmpi-ucx", "mpich"},
        {}},
       log);
-  // All ranks have come when it measures.
+  // All ranks have joined when it measures.
   const Deadline deadline = Deadline::after(60s);
   while (textOf(log).find("all_reduce") == std::string::npos && !program.hasEnded(Deadline::after(20ms)))
     ASSERT_FALSE(deadline.passed()) << tailOf(log);

@@ -17,7 +17,7 @@ std::vector<std::byte> pattern(std::size_t bytes) {
   return made;
 }
 
-// What lies beside the copy must stay as it was.
+// The bytes beside the copy must not change.
 void check(Copy copy, const std::vector<std::byte>& in, std::size_t from, std::size_t to, std::size_t bytes) {
   constexpr std::byte kBeside{0x5a};
   std::vector<std::byte> out(to + bytes + 64, kBeside);

@@ -49,7 +49,7 @@ TEST(LogFileName, ReplacesHostAndProcess) {
 
 class LogLines : public ::testing::Test {
  protected:
-  // What a logger with these settings writes to its file.
+  // Returns the text that a logger with these settings writes to its file.
   template <typename Use>
   std::string written(std::map<std::string, std::string> pairs, Use use) {
     const std::string path = directory_ / "log";

@@ -1,6 +1,6 @@
 #pragma once
-// A known environment for one test: no NCCL_* or XYLEM_* variable of the caller's and no home directory; the
-// caller's environment comes back at the end.
+// A known environment for one test: without the caller's NCCL_* and XYLEM_* variables and home directory. The
+// destructor restores the caller's environment.
 //
 //   ScopedEnvironment environment{{"NCCL_DEBUG", "INFO"}};
 

@@ -1,5 +1,5 @@
 #pragma once
-// A directory that lasts as long as the object.
+// A temporary directory that is removed with the object.
 
 #include <cstdlib>
 #include <filesystem>

@@ -27,7 +27,7 @@ TEST(UseMarks, AThreadHasAFewOfThem) {
   std::vector<UseMark*> marks;
   while (UseMark* const mark = UseMarks::ofThread().set(&object)) marks.push_back(mark);
   ASSERT_GE(marks.size(), 2U);
-  // In any order.
+  // Marks may be cleared in any order.
   marks.front()->clear();
   EXPECT_TRUE(isMarked(&object));
   EXPECT_EQ(UseMarks::ofThread().set(&object), marks.front());
@@ -41,7 +41,7 @@ TEST(UseMarks, EndWithTheirThread) {
   EXPECT_FALSE(isMarked(&object));
 }
 
-// Each object is ended by one thread while another one comes and goes: after it has ended nobody is inside.
+// One thread ends each object while another one marks and unmarks it: after it has ended, no thread uses it.
 TEST(UseMarks, WhoEndsAnObjectSeesWhoeverIsInside) {
   struct Object {
     std::atomic<bool> alive{true};

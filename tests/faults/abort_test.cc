@@ -30,7 +30,7 @@ void expectSums() {
   }));
 }
 
-// Two ranks that have joined, as two threads of a program would.
+// Two ranks that have joined, like two threads of a program.
 struct Pair {
   explicit Pair(bool blocking = true) {
     ncclUniqueId id;
@@ -53,8 +53,8 @@ struct Pair {
   ncclComm_t comms[2] = {};
 };
 
-// Rank 0 joins in one thread and is aborted by another at this point; rank 1 is another process. False if
-// there are not so many points.
+// Rank 0 joins in one thread and another thread aborts it at this point; rank 1 is another process. Returns
+// false if joining has fewer points.
 bool abortJoiningAt(int point, RankPool& pool) {
   const std::string id = newIdHex();
   pool.tell(1, "join 1 2 " + id);
@@ -74,7 +74,7 @@ bool abortJoiningAt(int point, RankPool& pool) {
   });
   reached.acquire();
   const bool hit = there;
-  // While it joins, the handle is there for others; they have to know when.
+  // Other threads can use the handle while it joins; they have to know from when on.
   const ncclComm_t handle = comm;
   if (hit) {
     const auto start = std::chrono::steady_clock::now();
@@ -88,7 +88,7 @@ bool abortJoiningAt(int point, RankPool& pool) {
   }
   const Reply other = pool.reply(1);
   if (other.word == "failed") {
-    // It may come so late that the root, which rank 0 has made, has gone with it.
+    // The abort may come so late that the root, which rank 0 has made, has gone with it.
     const bool late = other.text.find("nobody listens at") != std::string::npos;
     EXPECT_TRUE(late || names(other.text, 0)) << other.text;
   }
@@ -97,7 +97,7 @@ bool abortJoiningAt(int point, RankPool& pool) {
 }
 
 TEST(Abort, EndsJoiningAtAnyPoint) {
-  // Of a rank that gives up before it has said who it is the others only know that it does not come.
+  // If a rank gives up before it has said who it is, the others only know that it does not come.
   const Variables here{{"XYLEM_TIMEOUT", kSanitized ? "10" : "2"}};
   RankPool pool(2);
   abortJoiningAt(30, pool);
@@ -111,7 +111,8 @@ TEST(Abort, EndsJoiningAtAnyPoint) {
 
 enum class Aborted { kParent, kPart };
 
-// As above, of a split: rank 0 is aborted at this point of it, as a whole or only what it would get.
+// As above, for a split: rank 0 is aborted at this point of it, either the parent or only the new
+// communicator.
 bool abortSplittingAt(int point, Aborted which, RankPool& pool) {
   const std::string id = newIdHex();
   pool.tell(1, "join 1 2 " + id);
@@ -146,7 +147,7 @@ bool abortSplittingAt(int point, Aborted which, RankPool& pool) {
   if (!hit) {
     EXPECT_EQ(result, ncclSuccess);
   }
-  // The part may be through before its parent ends.
+  // The part may have finished before its parent ends.
   if (result == ncclSuccess && !ofPart) {
     EXPECT_EQ(ncclCommAbort(part), ncclSuccess);
   }
@@ -175,7 +176,7 @@ TEST(Abort, EndsSplittingAtAnyPoint) {
 
 class Destroyed : public ::testing::TestWithParam<const char*> {};
 
-// What has gone needs no farewell.
+// A rank that has left needs no farewell.
 TEST_P(Destroyed, BesideAPeerThatIsGoneOrStopped) {
   const Variables here{{"NCCL_P2P_DISABLE", GetParam()}, {"NCCL_SHM_DISABLE", GetParam()}};
   for (const int signal : {SIGKILL, SIGSTOP}) {
@@ -244,7 +245,7 @@ TEST(Abort, InAnOpenGroup) {
   expectSums();
 }
 
-// Its operation stands in a stream behind one of another communicator that cannot go on.
+// Its operation waits in a stream behind one of another communicator that cannot go on.
 TEST(Abort, DoesNotWaitForOtherCommunicators) {
   const Variables here{};
   Pair stuck, pair;

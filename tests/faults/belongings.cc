@@ -17,7 +17,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Sanitizers map memory as they go, and may start a thread of their own.
+// Sanitizers map memory at any time, and may start a thread of their own.
 constexpr int kMappingsOfTheSystem = kSanitized ? 100000 : 16;
 constexpr std::size_t kBytesOfTheSystem = std::size_t{kSanitized ? 1 << 30 : 128} << 20;
 constexpr int kThreadsOfTheSystem = kSanitized ? 1 : 0;
@@ -31,10 +31,10 @@ void forEachIn(const char* folder, Visit visit) {
     visit(entry->path());
 }
 
-// There is one in each process that ever had a communicator, for good.
+// Each process that ever had a communicator keeps one.
 constexpr std::string_view kFlightRecorder = "/memfd:xylem flight recorder";
 
-// `socket:[4711]` and `/memfd:xylem queues (deleted)`, without what differs between two of a kind.
+// `socket:[4711]` and `/memfd:xylem queues (deleted)`, without the part that differs between two of a kind.
 std::string kindOf(const std::string& link) {
   if (link.starts_with("/memfd:")) return link;
   return link.substr(0, link.find('['));
@@ -60,7 +60,7 @@ Belongings Belongings::now() {
   forEachIn("/proc/self/fd", [&](const std::filesystem::path& path) {
     std::error_code error;
     const std::string link = std::filesystem::read_symlink(path, error).string();
-    // The descriptor of this look is gone by now.
+    // The descriptor of this search is closed by now.
     if (!error && link.find("/proc/") != 0 && !link.starts_with(kFlightRecorder)) ++found.files[kindOf(link)];
   });
   forEachIn("/proc/self/task", [&](const auto&) { ++found.threads; });

@@ -1,6 +1,6 @@
 #pragma once
-// What a process holds that it has to give back: descriptors, threads, mappings of shared memory; not what stays
-// for good, its flight recorder.
+// Resources of a process that it has to give back: descriptors, threads, mappings of shared memory; not its
+// flight recorder, which stays for good.
 //
 //   const Belongings before = Belongings::now();
 //   ...
@@ -12,7 +12,7 @@
 namespace xylem::testing {
 
 struct Belongings {
-  std::map<std::string, int> files;  // by what they are: socket, memfd, eventfd, ...
+  std::map<std::string, int> files;  // by kind: socket, memfd, eventfd, ...
   int threads = 0;
   int sharedMappings = 0;  // of files without a name
   int mappings = 0;
@@ -20,11 +20,10 @@ struct Belongings {
   int sharedMemoryFiles = 0;  // in /dev/shm, of all processes
 
   static Belongings now();
-  // The same, once it is no more than `before`, or after some seconds: threads end a moment after they are
-  // done.
+  // As now(), once it is no more than `before`, or after some seconds: threads end a moment after their work.
   static Belongings settled(const Belongings& before);
-  // What is more than before, in words. Mappings that the C library makes for threads and memory come and go;
-  // so a few of them, and what they take, are allowed.
+  // Lists what is more than `before`. Mappings that the C library makes for threads and memory come and go,
+  // so a few of them, and their memory, are allowed.
   std::string beyond(const Belongings& before) const;
 };
 

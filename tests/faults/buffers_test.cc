@@ -1,6 +1,6 @@
 // When an operation has failed for a rank, its buffers are its own again, even if other ranks are still busy
-// with theirs. Here ranks are threads, and memory that is still accessed ends the test; what processes write
-// late is found by every FaultJob.
+// with theirs. Here ranks are threads, and an access to memory after that ends the test. Every FaultJob finds
+// late writes of processes.
 
 #include <gtest/gtest.h>
 
@@ -44,7 +44,7 @@ class Buffers : public ::testing::TestWithParam<BufferWay> {
   void work(int rank, ncclComm_t comm, WorkMemory& memory) const {
     while (enqueue(rank, memory, comm) == ncclSuccess && cudaStreamSynchronize(nullptr) == cudaSuccess) {
     }
-    cudaStreamSynchronize(nullptr);  // of what a failed group has left in the stream
+    cudaStreamSynchronize(nullptr);  // operations that a failed group has left in the stream
     memory.lock();
   }
 };
@@ -55,7 +55,7 @@ TEST_P(Buffers, AreNobodyElsesOnceTheOperationHasFailed) {
   if (way.algorithm != nullptr) setenv("NCCL_ALGO", way.algorithm, 1);
   std::mt19937 random(20250118);
   for (int round = 0; round < kRounds; ++round) {
-    // Memory that is locked stays until all are through: what is mapped anew could lie in the same place.
+    // Locked memory stays until all ranks are done: a new mapping could get the same address.
     std::vector<WorkMemory> memories;
     for (int rank = 0; rank < kRanks; ++rank)
       memories.emplace_back(WorkMemory::Kind::kPages, kCount * sizeof(float));

@@ -1,6 +1,6 @@
 // A rank that is killed or stopped inside of the direct exchange: before it posts, before others have come,
-// in the middle of everybody's buffers, when it is through and others are not, and between two operations.
-// With memory that the others map, and with memory whose content travels on the boards.
+// in the middle of the copies, when it is done and others are not, and between two operations. With memory
+// that the others map, and with memory that is staged through the mailboxes.
 
 #include <fmt/core.h>
 #include <gtest/gtest.h>
@@ -37,7 +37,7 @@ class KilledInExchange : public ::testing::TestWithParam<const char*> {
   void arm(int rank, const char* place, int time, int signal) {
     EXPECT_EQ(pool_.ask(rank, fmt::format("strikein {} {} {}", place, time, signal)).word, "armed");
   }
-  // All work, and the victim is struck there.
+  // All ranks work, and the victim is struck in the middle.
   void strike(const char* place, int time, int signal) {
     SCOPED_TRACE(fmt::format("{} for the {}th time, signal {}", place, time, signal));
     join();
@@ -57,7 +57,7 @@ class KilledInExchange : public ::testing::TestWithParam<const char*> {
   FaultJob job_;
 };
 
-// Which operation it is follows from the time: there are two buffers to post, and more than one piece.
+// The time decides which operation it is: there are two buffers to post, and more than one piece.
 TEST_P(KilledInExchange, AtAnyPlaceItIsNamedAndTheOthersGoOn) {
   for (const char* place : {"post", "work", "end"})
     for (const int time : {1, 4}) {
@@ -68,7 +68,7 @@ TEST_P(KilledInExchange, AtAnyPlaceItIsNamedAndTheOthersGoOn) {
 
 TEST_P(KilledInExchange, StoppedInOthersBuffersItIsNamedAndTheOthersGoOn) { strike("work", 2, SIGSTOP); }
 
-// It has told where its buffers are, and the others come only when it has gone.
+// It has posted its buffers, and the others come only when it has gone.
 TEST_P(KilledInExchange, WhileItWaitsForTheOthersToCome) {
   join();
   arm(kVictim, "wait", 1, SIGKILL);
@@ -80,14 +80,14 @@ TEST_P(KilledInExchange, WhileItWaitsForTheOthersToCome) {
   job_.goOnWithout(kVictim);
 }
 
-// It has done its share. One of the others is still at its own, and stands still meanwhile.
+// It has done its part. One of the others is still busy with its own, and is stopped meanwhile.
 TEST_P(KilledInExchange, WhileItWaitsForTheOthersToLeave) {
   for (int rank = 0; rank < kDirectRanks; ++rank) pool_.ask(rank, "set XYLEM_STOPPED_TIMEOUT 60");
   join();
   arm(0, "work", 1, SIGSTOP);
   for (int rank = 0; rank < kDirectRanks; ++rank) work(rank);
   ASSERT_TRUE(pool_.awaitStrike(0));
-  std::this_thread::sleep_for(std::chrono::milliseconds(50));  // more than they need, as a rule
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));  // more than they usually need
   pool_.signal(kVictim, SIGKILL);
   const auto when = pool_.awaitStrike(kVictim);
   ASSERT_TRUE(when);

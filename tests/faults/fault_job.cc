@@ -35,7 +35,7 @@ void FaultJob::expectNamed(int victim, std::chrono::nanoseconds strike) {
   std::map<int, Reply> replies;
   for (const int rank : allBut(victim)) {
     replies[rank] = pool_.reply(rank);
-    // Those who are through before it happens find out when they work.
+    // Ranks that are done before it happens notice it in their next operation.
     if (replies[rank].word == "joined") pool_.tell(rank, "work AllReduce 1000");
   }
   for (auto& [rank, reply] : replies) {

@@ -1,6 +1,6 @@
 #pragma once
-// A job of a RankPool that loses a rank: whoever is left must say who it was, end what it has, and be able to
-// go on in a communicator of its own.
+// A job of a RankPool that loses a rank. The other ranks must name it, end their operations, and be able to
+// go on in a communicator of their own.
 
 #include <string>
 #include <vector>
@@ -17,12 +17,12 @@ class FaultJob {
  public:
   explicit FaultJob(RankPool& pool) : pool_(pool) {}
 
-  // Every rank is told to join; the id is empty if they meet by NCCL_COMM_ID.
+  // Makes every rank join; the id is empty if they meet by NCCL_COMM_ID.
   void startJoining(const std::string& id);
-  // Waits for what the ranks besides `victim` say, and for how long after the strike that is. Those who have
-  // not heard of it yet are told to work until they do.
+  // Collects the replies of the ranks besides `victim`, with their times since the strike. Ranks that have
+  // not noticed it yet get the order to work until they do.
   void expectNamed(int victim, std::chrono::nanoseconds strike);
-  // Those besides `victim` abort, join each other, sum up and leave. The victim is replaced.
+  // The ranks besides `victim` abort, join each other, sum up and leave. The victim is replaced.
   void goOnWithout(int victim);
 
   const std::vector<double>& reactions() const { return reactions_; }  // milliseconds

@@ -36,12 +36,12 @@ bool strikeIn(const std::string& place, int time, int signal) {
   return false;
 }
 
-// As the linker names them: `real` is the library's, `wrapped` what its callers get.
+// Names of the linker: `real` is the library's function, `wrapped` the one that its callers get.
 #define XYLEM_FIND "_ZN5xylem15ShareableMemory4findEPKvm"
 #define XYLEM_COMBINE \
   "_ZN5xylem10combineAllERKNS_9ReductionERKNS_14CombineSourcesESt4spanIKPSt4byteLm18446744073709551615EEmb"
-#define XYLEM_WAIT "_ZN5xylem6Flight4waitEiNS_10FlightWaitE"
-#define XYLEM_END "_ZN5xylem6Flight3endEb"
+#define XYLEM_WAIT "_ZN5xylem14LaunchRecorder4waitEiNS_8WaitKindE"
+#define XYLEM_END "_ZN5xylem14LaunchRecorder3endEb"
 
 using Found = std::optional<ShareableMemory::Place>;
 Found realFind(const void*, std::size_t) noexcept asm("__real_" XYLEM_FIND);
@@ -61,16 +61,16 @@ void wrappedCombine(const Reduction& reduction, const CombineSources& sources,
   realCombine(reduction, sources, out, n, streaming);
 }
 
-void realWait(Flight*, int, FlightWait) asm("__real_" XYLEM_WAIT);
-void wrappedWait(Flight*, int, FlightWait) asm("__wrap_" XYLEM_WAIT);
-void wrappedWait(Flight* flight, int peer, FlightWait kind) {
+void realWait(LaunchRecorder*, int, WaitKind) asm("__real_" XYLEM_WAIT);
+void wrappedWait(LaunchRecorder*, int, WaitKind) asm("__wrap_" XYLEM_WAIT);
+void wrappedWait(LaunchRecorder* flight, int peer, WaitKind kind) {
   pass(2);
   realWait(flight, peer, kind);
 }
 
-void realEnd(Flight*, bool) noexcept asm("__real_" XYLEM_END);
-void wrappedEnd(Flight*, bool) noexcept asm("__wrap_" XYLEM_END);
-void wrappedEnd(Flight* flight, bool failed) noexcept {
+void realEnd(LaunchRecorder*, bool) noexcept asm("__real_" XYLEM_END);
+void wrappedEnd(LaunchRecorder*, bool) noexcept asm("__wrap_" XYLEM_END);
+void wrappedEnd(LaunchRecorder* flight, bool failed) noexcept {
   pass(3);
   realEnd(flight, failed);
 }

@@ -1,6 +1,6 @@
 #pragma once
-// Places inside of an operation at which a process can be killed or stopped: functions of the library that
-// the linker lets go through this test program first (--wrap). The library knows nothing of it.
+// Places inside of an operation at which a process can be killed or stopped. They are functions of the
+// library whose calls the linker redirects to this test program (--wrap). The library knows nothing of it.
 //
 //   strikeIn("work", 2, SIGSTOP);    // the second time that this process combines elements of all ranks
 //
@@ -13,7 +13,7 @@
 
 namespace xylem::testing {
 
-// The `time`th time from now on. False if there is no such place.
+// Strikes at the `time`th time from now on. Returns false if there is no such place.
 bool strikeIn(const std::string& place, int time, int signal);
 
 }  // namespace xylem::testing

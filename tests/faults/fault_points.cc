@@ -12,11 +12,11 @@ namespace {
 std::atomic<int> passed{0};
 std::atomic<int> target{0};
 std::function<void()>& blow() {
-  static auto& action = *new std::function<void()>;  // never destroyed: there are threads to the end
+  static auto& action = *new std::function<void()>;  // never destroyed: threads run to the end
   return action;
 }
 
-// Whose points count; nobody's in particular: all.
+// The thread whose points count; none: all threads.
 std::atomic<pid_t> counted{0};
 
 void pass() {

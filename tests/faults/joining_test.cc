@@ -17,10 +17,10 @@ namespace {
 using namespace testing;
 
 constexpr int kJoiningRanks = 3;
-// Somebody who dies before it has said who it is can only be missed.
+// If a rank dies before it has said who it is, the others can only miss it.
 constexpr int kJoinTimeout = kSanitized ? 10 : 2;
 
-// Which points of joining are tried: at night all of them.
+// The points of joining that are tried: at night all of them.
 int strideOf(int usual) { return byEffort({.quick = 3 * usual, .normal = usual, .night = 1}); }
 
 enum class Meeting { kElsewhere, kAtRankZero };
@@ -49,7 +49,7 @@ void expectJoined(RankPool& pool) {
 
 class KilledWhileJoining : public ::testing::TestWithParam<Sweep> {
  protected:
-  // False if the victim has fewer points than that.
+  // Returns false if the victim has fewer points.
   bool strike(FaultJob& job, RankPool& pool, int point) {
     const Sweep& sweep = GetParam();
     std::string id;

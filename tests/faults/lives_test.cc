@@ -27,10 +27,10 @@ void live(int ranks) {
 class Lives : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(Lives, OfOneThousandCommunicatorsNothingIsLeft) {
-  // Otherwise the C library makes more of them the more threads happen to run at once.
+  // Otherwise the C library makes more of them if more threads happen to run at once.
   mallopt(M_ARENA_MAX, 1);
   const Variables here{{"NCCL_P2P_DISABLE", GetParam()}, {"NCCL_SHM_DISABLE", GetParam()}};
-  for (int i = 0; i < 5; ++i) live(2);  // what stays for good: a worker per device, the logger
+  for (int i = 0; i < 5; ++i) live(2);  // resources that stay for good: a worker per device, the logger
   Belongings before = Belongings::now();
   before = Belongings::settled(before);
   const bool network = *GetParam() == '1';
@@ -40,7 +40,8 @@ TEST_P(Lives, OfOneThousandCommunicatorsNothingIsLeft) {
 
 INSTANTIATE_TEST_SUITE_P(WithoutLocalTransports, Lives, ::testing::Values("0", "1"));
 
-// From before the first one on, with a root in one of the processes: only a worker of each device stays.
+// Counted from before the first communicator, with a root in one of the processes: only a worker of each
+// device stays.
 TEST(Lives, OfTheOnlyCommunicatorTheWorkersStay) {
   RankPool pool(2, {{"NCCL_SOCKET_IFNAME", "lo"},
                     {"NCCL_COMM_ID", freeAddress("127.0.0.1").text()},

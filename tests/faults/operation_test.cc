@@ -1,5 +1,5 @@
 // A rank that is killed inside of every collective, under every algorithm and protocol and over every
-// transport: the others name it, go on without it, and have nothing left of it.
+// transport: the others name it, go on without it, and keep nothing of it.
 
 #include <fmt/core.h>
 #include <gtest/gtest.h>
@@ -46,7 +46,7 @@ class KilledInOperation : public ::testing::TestWithParam<OperationWay> {
                        {"NCCL_SHM_DISABLE", GetParam().shmDisable}}),
         job_(pool_) {}
 
-  // Rank 0 stays, to be counted.
+  // Rank 0 stays, to count its resources.
   void strike(const char* collective, std::mt19937& random) {
     const int victim = std::uniform_int_distribution(1, kOperationRanks - 1)(random);
     const int microseconds = std::uniform_int_distribution(0, kLatestStrike)(random);

@@ -1,6 +1,6 @@
 #pragma once
-// Ranks as processes that do what they are told, line by line, so that one of them can be struck down at any
-// point and the others can be asked what they saw. Each is this test program again.
+// Ranks as processes that follow commands, line by line, so that a test can kill or stop one of them at any
+// point and ask the others what they saw. Each process is this test program again.
 //
 //   RankPool pool(3);
 //   pool.tell(2, "strike 17 9");                  // at its 17th fault point; see rank_role.cc for the words
@@ -8,7 +8,7 @@
 //   const Reply reply = pool.reply(0);             // "failed 6 <nanoseconds> rank 2 ended while ..."
 //   pool.renew(2);                                 // a fresh process in the place of the dead one
 //
-// All waits are bounded: a rank that does not answer in time fails the test.
+// All waits have a limit: a rank that does not answer in time fails the test.
 
 #include <sys/types.h>
 
@@ -22,7 +22,7 @@
 
 namespace xylem::testing {
 
-// Far more than anything here takes, for loaded machines and sanitizers.
+// Far more than any command takes, for loaded machines and sanitizers.
 constexpr std::chrono::seconds kBound{20};
 
 struct Reply {
@@ -32,13 +32,13 @@ struct Reply {
   std::string text;             // the rest
 };
 
-// What every rank has in its environment.
+// Environment variables of every rank.
 using Environment = std::map<std::string, std::string>;
 
 class RankPool {
  public:
   explicit RankPool(int ranks, const Environment& variables = {});
-  // Ends what still runs.
+  // Ends processes that still run.
   ~RankPool();
   RankPool(const RankPool&) = delete;
   RankPool& operator=(const RankPool&) = delete;
@@ -48,7 +48,7 @@ class RankPool {
   Reply reply(int rank);
   Reply ask(int rank, const std::string& line) { return tell(rank, line), reply(rank); }
 
-  // When the rank was struck down by a signal, killed or stopped; nothing if it answers first.
+  // The time when a signal killed or stopped the rank; nothing if it answers first.
   std::optional<std::chrono::nanoseconds> awaitStrike(int rank);
   void signal(int rank, int number) const;
   // Ends the process and starts another one.
@@ -68,10 +68,10 @@ class RankPool {
   std::vector<Process> processes_;
 };
 
-// Of a list of reactions, in milliseconds: how many, the middle one and the longest.
+// Formats reaction times in milliseconds: their number, the median and the longest.
 std::string summary(std::vector<double> milliseconds);
 
-// `text` names the rank: as "rank 2", not as "rank 21".
+// Returns whether `text` names the rank: as "rank 2", not as "rank 21".
 bool names(const std::string& text, int rank);
 
 }  // namespace xylem::testing

@@ -42,9 +42,15 @@ class FaultRank {
   }
 
  private:
-  // set NAME VALUE | unset NAME | strike POINT SIGNAL | strikeafter MICROSECONDS SIGNAL | strikein PLACE TIME
-  // SIGNAL | join RANK RANKS ID | split | shrink RANK, whatever is under way | work COLLECTIVE COUNT [shareable] | sum | abort | destroy |
-  // remember | compare WORKERS, those that came since and stay
+  // The commands:
+  //   set NAME VALUE, unset NAME                a variable of the environment
+  //   strike POINT SIGNAL                       at a point of fault_points.h
+  //   strikeafter MICROSECONDS SIGNAL           after the start of the next work
+  //   strikein PLACE TIME SIGNAL                at a place of fault_places.h
+  //   join RANK RANKS ID, split, shrink RANK    shrink: without RANK, also while operations are under way
+  //   work COLLECTIVE COUNT [shareable]         until it fails
+  //   sum, abort, destroy
+  //   remember, compare WORKERS                 belongings; WORKERS: worker threads that may have come since
   void obey(std::istringstream& words) {
     std::string word;
     words >> word;
@@ -137,8 +143,8 @@ class FaultRank {
     answer("joined", faultPointsPassed(), "");
   }
 
-  // The same collective again and again, until it fails. From then on nobody but this rank writes into its
-  // buffers: it looks when the communicator ends.
+  // Repeats one collective until it fails. From then on only this rank may write into its buffers: it checks
+  // that when the communicator ends.
   void work(std::istringstream& words) {
     std::string collective, kind;
     std::size_t count = 0;
@@ -185,7 +191,7 @@ class FaultRank {
     return ncclGroupEnd();
   }
 
-  // One AllReduce whose outcome is known.
+  // One AllReduce with a known result.
   void sum() {
     std::vector<std::int32_t> values(100'000, rank_ + 1);
     const ncclResult_t result = ncclAllReduce(values.data(), values.data(), values.size(), ncclInt32, ncclSum,
@@ -205,7 +211,7 @@ class FaultRank {
     answer("compared", 0, Belongings::settled(before).beyond(before));
   }
 
-  // Of all communicators, the newest first.
+  // All communicators, the newest first.
   void end(ncclResult_t (*how)(ncclComm_t), const char* word) {
     ncclResult_t worst = ncclSuccess;
     for (; !comms_.empty(); comms_.pop_back()) worst = std::max(worst, how(comms_.back()));

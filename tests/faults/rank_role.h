@@ -1,10 +1,10 @@
 #pragma once
-// What a rank of a RankPool does: it reads a line, does what that says, and answers with a line. The words
-// are in rank_role.cc.
+// The role of a rank of a RankPool: it reads a line, follows the command in it, and answers with a line.
+// rank_role.cc lists the commands.
 
 namespace xylem::testing {
 
-// Where the lines come from and go to.
+// Streams for the lines.
 constexpr int kControlFd = 3;
 
 }  // namespace xylem::testing

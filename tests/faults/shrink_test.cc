@@ -1,4 +1,4 @@
-// Ranks whose communicator lost one make a smaller one of it, without meeting anew.
+// Ranks whose communicator lost one make a smaller one of it, without a new id.
 
 #include <fmt/core.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-// A rank that is stopped (SIGSTOP): its connections stay as they are, and only its silence tells, or the
-// kernel of its host.
+// A rank that is stopped (SIGSTOP): its connections stay open, and only its silence, or the kernel of its
+// host, shows it.
 
 #include <fmt/core.h>
 #include <gmock/gmock.h>
@@ -36,7 +36,7 @@ void stopWhileWorking(RankPool& pool, FaultJob& job, const char* collective) {
 
 class StoppedWhileWorking : public ::testing::TestWithParam<const char*> {};
 
-// Nobody has set a time-out: the state of the process says it.
+// No time-out is set: the state of the process shows it.
 TEST_P(StoppedWhileWorking, IsNamedByAllAndTheOthersGoOn) {
   const Variables here{};
   RankPool pool(kStoppedRanks);
@@ -62,7 +62,7 @@ TEST(Stopped, TheTimeOutOfOperationsNamesIt) {
   job.goOnWithout(kStoppedVictim);
 }
 
-// A short stop is none.
+// A short stop does not count.
 TEST(Stopped, WhoGoesOnIsForgiven) {
   const Variables here{};
   RankPool pool(kStoppedRanks, {{"XYLEM_STOPPED_TIMEOUT", "60"}});
@@ -80,7 +80,7 @@ TEST(Stopped, WhoGoesOnIsForgiven) {
 
 class StoppedWhileJoining : public ::testing::TestWithParam<int> {};
 
-// Early on the ranks do not know each other's processes yet: then it is the time-out of joining that ends it.
+// Early on the ranks do not know each other's processes yet: then joining ends with its time-out.
 TEST_P(StoppedWhileJoining, IsNamedByAllAndTheOthersGoOn) {
   const Variables here{{"XYLEM_TIMEOUT", kSanitized ? "10" : "3"}};
   RankPool pool(kStoppedRanks);

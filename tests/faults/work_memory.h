@@ -1,6 +1,6 @@
 #pragma once
-// The buffers of a rank that works until something fails. Once its operation has ended, whatever has become
-// of the others, they belong to it alone.
+// The buffers of a rank that works until an operation fails. Once its operation has ended, they belong to it
+// alone, in whatever state the other ranks are.
 //
 //   WorkMemory memory(WorkMemory::Kind::kMalloc, bytes);
 //   ... an operation on memory.send() and memory.receive() fails ...
@@ -15,8 +15,8 @@ namespace xylem::testing {
 
 class WorkMemory {
  public:
-  // kShareable: peers of other processes map it; of the others the content is copied through shared memory.
-  // kPages: anybody who accesses it after lock() ends the process.
+  // kShareable: peers of other processes map it; other kinds are copied through shared memory. kPages: an
+  // access after lock() ends the process.
   enum class Kind { kMalloc, kShareable, kPages };
 
   WorkMemory(Kind kind, std::size_t bytesEach);
@@ -25,7 +25,7 @@ class WorkMemory {
   float* receive() const { return reinterpret_cast<float*>(data_.get() + bytes_); }
   void mark();
   bool marksAreThere() const;
-  // Of kPages.
+  // For kPages.
   void lock();
 
  private:

@@ -1,7 +1,7 @@
 #pragma once
-// One input of the fuzzer of boards: a rank exchanges directly with two others of its host, which post what
-// fits, nearly fits or does not, and write anything else onto their boards. Nothing is read or written
-// outside of this rank's buffers and of the memory that the others have handed over.
+// One input of the fuzzer of mailboxes: a rank exchanges directly with two others of its host, which post
+// descriptors that fit, nearly fit or do not fit, and write anything else into their mailboxes. The rank must
+// not read or write outside its own buffers and the memory that the others have handed over.
 //
 //   feedBoards(bytes);   // true if nothing was refused
 
@@ -17,20 +17,20 @@
 namespace xylem {
 
 constexpr int kBoardRanks = 3, kBoardSelf = 1;
-// Of a buffer of one rank: what fits into a line, onto a board, and what does neither.
+// Bytes of a buffer of one rank: some fit into a descriptor, some into a staging area, some into neither.
 constexpr std::size_t kBoardSizes[] = {0, 8, 32, 40, 1000, 1100, 5000, 33000, 90000};
-constexpr std::size_t kMostBoardBytes = kBoardRanks * 90000;
+constexpr std::size_t kMaxBoardBytes = kBoardRanks * 90000;
 
-// A peer in another process, whose memory is mapped here, and copied by nobody but this.
+// A peer in another process, whose memory is mapped here.
 class FuzzedPeer final : public PeerMemory {
  public:
   explicit FuzzedPeer(int rank)
-      : memory_(SharedMemory::create("xylem fuzz", kMostBoardBytes)),
+      : memory_(SharedMemory::create("xylem fuzz", kMaxBoardBytes)),
         link_(rank, std::move(pair_.ours)),
         local_(link_, {.sameProcess = false, .crossMemoryBytes = 0, .process = -1}) {
     LocalMessage message;
     message.kind = LocalMessage::kRegion;
-    message.bytes = kMostBoardBytes;
+    message.bytes = kMaxBoardBytes;
     require(sendMessage(pair_.peer.get(), &message, sizeof message, memory_.fd()));
   }
 
@@ -39,7 +39,7 @@ class FuzzedPeer final : public PeerMemory {
   const std::byte* reach(const StepNote& note) override { return local_.reach(note); }
   std::byte* at(const BufferPlace& place, std::size_t bytes) override {
     std::byte* const data = local_.at(place, bytes);
-    require(data == nullptr || place.address + bytes <= kMostBoardBytes);
+    require(data == nullptr || place.address + bytes <= kMaxBoardBytes);
     return data;
   }
   bool admit(std::uint32_t) override { return admits; }
@@ -52,7 +52,7 @@ class FuzzedPeer final : public PeerMemory {
   LocalPeerMemory local_;
 };
 
-// Instead of the kernels, which tests of their own try: these touch the same bytes.
+// Stands in for the reduction kernels, which have tests of their own: touches the same bytes.
 inline Reduction plainReduction(std::size_t elementBytes, bool scales) {
   static thread_local std::size_t element;
   element = elementBytes;
@@ -79,16 +79,16 @@ class FuzzedExchange {
  public:
   FuzzedExchange()
       : boards_(boards()), exchange_(kBoardSelf, (*boards_)[kBoardSelf], peersOf(*boards_), false, false) {
-    for (Board& board : *boards_) {
-      std::memset(static_cast<void*>(&board.postings), 0, sizeof board.postings);
-      board.left = 0;
+    for (Mailbox& mailbox : *boards_) {
+      std::memset(static_cast<void*>(&mailbox.descriptors), 0, sizeof mailbox.descriptors);
+      mailbox.left = 0;
     }
   }
 
-  // Does one thing that the input says.
+  // Does the next action of the input.
   void act(Input& input) {
     const auto what = input.take<std::uint8_t>();
-    Board& theirs = (*boards_)[(what & 8) != 0 ? 2 : 0];
+    Mailbox& theirs = (*boards_)[(what & 8) != 0 ? 2 : 0];
     switch (what % 8) {
       case 0:
         if (!busy_) start(input);
@@ -101,11 +101,11 @@ class FuzzedExchange {
         theirs.left = posted() + input.take<std::uint8_t>() % 3 - 1;
         break;
       case 4: {
-        const std::size_t at = input.take<std::uint16_t>() % sizeof theirs.postings;
+        const std::size_t at = input.take<std::uint16_t>() % sizeof theirs.descriptors;
         const auto piece =
-            input.piece(std::min<std::size_t>(input.take<std::uint8_t>(), sizeof theirs.postings - at));
+            input.piece(std::min<std::size_t>(input.take<std::uint8_t>(), sizeof theirs.descriptors - at));
         if (!piece.empty())
-          std::memcpy(reinterpret_cast<std::byte*>(&theirs.postings) + at, piece.data(), piece.size());
+          std::memcpy(reinterpret_cast<std::byte*>(&theirs.descriptors) + at, piece.data(), piece.size());
         break;
       }
       case 5:
@@ -121,7 +121,7 @@ class FuzzedExchange {
   }
 
  private:
-  using Boards = std::array<Board, kBoardRanks>;
+  using Boards = std::array<Mailbox, kBoardRanks>;
   static const std::shared_ptr<Boards>& boards() {
     static const auto all = std::make_shared<Boards>();
     return all;
@@ -134,16 +134,16 @@ class FuzzedExchange {
     for (FuzzedPeer* memory : {&peer(false), &peer(true)}) memory->admits = true;
     return {{&all[0], &peer(false)}, {}, {&all[2], &peer(true)}};
   }
-  // Buffers that others can map, and others, at whose end memory ends.
+  // Buffers that others can map.
   static std::byte* shareable(std::size_t which) {
-    static std::byte* const both = static_cast<std::byte*>(ShareableMemory::allocate(2 * kMostBoardBytes));
-    return both + which * kMostBoardBytes;
+    static std::byte* const both = static_cast<std::byte*>(ShareableMemory::allocate(2 * kMaxBoardBytes));
+    return both + which * kMaxBoardBytes;
   }
 
-  // The number of the operation under way, or the last one, as far as this rank has posted.
+  // The number of the newest operation that this rank has posted.
   std::uint64_t posted() const {
     std::uint64_t newest = started_;
-    for (const Posting& posting : (*boards_)[kBoardSelf].postings)
+    for (const Descriptor& posting : (*boards_)[kBoardSelf].descriptors)
       newest = std::max(newest, posting.number.load());
     return newest;
   }
@@ -166,7 +166,7 @@ class FuzzedExchange {
     const bool shares = (how & 128) != 0;
     work_.input = shares ? shareable(0) : input_.get();
     work_.output = shares ? shareable(1) : output_.get();
-    // Where nothing else has changed, as callers do.
+    // Callers use startAgain() if nothing but the buffers has changed.
     const bool again = started_ > 0 && !work_.scaled && !before.scaled && work_.kind == before.kind &&
                        work_.type == before.type && work_.op == before.op && work_.root == before.root &&
                        work_.count == before.count;
@@ -178,22 +178,22 @@ class FuzzedExchange {
     busy_ = true;
   }
 
-  // As the peer would, but for what the input says otherwise.
-  void post(Board& board, Input& input) {
+  // Posts the descriptor of a correct peer, with the changes that the input asks for.
+  void post(Mailbox& mailbox, Input& input) {
     const auto how = input.take<std::uint8_t>();
     const std::uint64_t number = posted() + ((how & 3) == 3 ? 1 : 0);
-    Posting& posting = board.slot(number);
+    Descriptor& posting = mailbox.slot(number);
     posting.count = work_.count;
     posting.collective = static_cast<std::uint8_t>(work_.kind);
     posting.type = static_cast<std::uint8_t>(work_.type);
     posting.op = work_.op;
     posting.root = work_.root;
-    posting.flags =
-        static_cast<std::uint8_t>((work_.scaled ? Posting::kScaled : 0) | (how >> 4 & ~Posting::kScaled));
+    posting.flags = static_cast<std::uint8_t>((work_.scaled ? Descriptor::kScaled : 0) |
+                                              (how >> 4 & ~Descriptor::kScaled));
     for (BufferPlace* place : {&posting.buffers.input, &posting.buffers.output}) {
       place->region = input.take<std::uint8_t>();
       place->address = input.take<std::uint32_t>();
-      if ((how & 4) != 0) *place = {BufferPlace::kFirstRegion, place->address % kMostBoardBytes};
+      if ((how & 4) != 0) *place = {BufferPlace::kFirstRegion, place->address % kMaxBoardBytes};
     }
     posting.number = number;
   }

@@ -1,6 +1,6 @@
 #pragma once
-// One input of the fuzzer of what ranks tell each other in checked mode: this rank's calls, and what the rank
-// before it in the ring passes on, as words in a queue. Whatever they are, there is a verdict.
+// An input of the fuzzer of checked mode: this rank's calls, and the words that the rank before it in the
+// ring passes on. For any words there is a verdict.
 //
 //   feedCallCheck(bytes);   // true if all call the same
 
@@ -34,7 +34,7 @@ class FuzzedWords {
   const std::unique_ptr<std::byte, Free> memory_;
 };
 
-// The queue of every input, as new.
+// The queue, reset for each input.
 inline QueueMemory fuzzedWords(FuzzedWords& words) {
   const QueueMemory queue = words.queue();
   startAt(queue, 0);
@@ -56,29 +56,29 @@ inline bool feedCallCheck(std::string_view bytes) {
   SendEnd theirs(1, fromPrevious, nullptr);
   RecvEnd previous(1, fromPrevious, nullptr);
   CallCheck check(rank, ranks, next, previous);
-  std::vector<CallSignature> calls(input.take<std::uint8_t>() % (CallRecord::kMostTold + 3));
+  std::vector<CallSignature> calls(input.take<std::uint8_t>() % (GroupCalls::kMaxReported + 3));
   for (CallSignature& call : calls) call = fuzzedCall(input);
   const bool echo = (input.take<std::uint8_t>() & 1) != 0;
   check.begin(calls);
   try {
     require(check.step() != Progress::kDone);
     for (int round = 1; round < ranks; ++round) {
-      std::vector<std::uint64_t> words = CallRecord(calls).words();
+      std::vector<std::uint64_t> words = GroupCalls(calls).words();
       if (!echo) {
-        words.resize(CallRecord::kHeadWords);
+        words.resize(GroupCalls::kHeadWords);
         for (std::uint64_t& word : words) word = input.take<std::uint64_t>();
-        words.resize(words.size() + CallRecord::wordsAfter(words));
+        words.resize(words.size() + GroupCalls::wordsAfter(words));
       }
-      // All that others call the same, but for what the input changes.
-      for (std::size_t i = CallRecord::kHeadWords; i < words.size(); ++i)
+      // Let all other ranks call the same, except where the input changes bits.
+      for (std::size_t i = GroupCalls::kHeadWords; i < words.size(); ++i)
         words[i] ^= input.take<std::uint8_t>();
       const auto send = [&](std::size_t from, std::size_t to) {
         const auto part = std::as_bytes(std::span(words).subspan(from, to - from));
         require(part.empty() || theirs.send(Protocol::kLl, part.data(), part.size()));
       };
       require(check.missing() >= 0 && !check.missingText().empty());
-      send(0, CallRecord::kHeadWords);
-      send(CallRecord::kHeadWords, words.size());
+      send(0, GroupCalls::kHeadWords);
+      send(GroupCalls::kHeadWords, words.size());
       require((check.step() == Progress::kDone) == (round + 1 == ranks));
     }
     return true;

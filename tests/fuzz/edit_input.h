@@ -1,6 +1,7 @@
 #pragma once
-// One input of the edits' fuzzer, also run over the corpus by tests/insight/whatif/whatif_test.cc: each line is an
-// edit, or refused; those that are one change a small machine into another that can be built, or are refused.
+// One input of the edits' fuzzer, also run over the corpus by tests/insight/whatif/whatif_test.cc: each line
+// is an edit or is refused; an edit changes a small machine into another one that can be built, or is
+// refused, too.
 //
 //   feedEdits(bytes);   // true if all lines are edits
 
@@ -12,7 +13,7 @@
 #include "fuzz/require.h"
 #include "planner/topology/complete.h"
 #include "planner/topology/system_builder.h"
-#include "insight/whatif/apply.h"
+#include "insight/whatif/edit.h"
 
 namespace xylem {
 
@@ -31,8 +32,8 @@ inline const Document& editedHost() {
 inline bool feedEdits(std::string_view bytes) {
   Edited state{editedHost(), {}};
   bool all = true;
-  constexpr int kMostEdits = 32;
-  for (int i = 0; i < kMostEdits && !bytes.empty(); ++i) {
+  constexpr int kMaxEdits = 32;
+  for (int i = 0; i < kMaxEdits && !bytes.empty(); ++i) {
     const std::size_t end = std::min(bytes.find('\n'), bytes.size());
     const std::string_view line = bytes.substr(0, end);
     bytes.remove_prefix(std::min(end + 1, bytes.size()));

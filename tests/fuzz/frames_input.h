@@ -5,10 +5,10 @@
 //
 //   feedFrames(bytes);   // true if there was a frame and nothing was wrong
 
-#include "runtime/bootstrap/roll_call.h"
+#include "runtime/bootstrap/wait_tracker.h"
 #include "fuzz/input.h"
 #include "fuzz/require.h"
-#include "runtime/sockets/frame_reader.h"
+#include "runtime/sockets/frames.h"
 #include "runtime/sockets/socket_address.h"
 
 namespace xylem {
@@ -22,7 +22,7 @@ inline void readFrame(const Frame& frame) {
     const SocketAddress address = SocketAddress::fromWire(wire);
     require(SocketAddress::fromWire(address.toWire()).text() == address.text());
   } else if (frame.header.kind == FrameKind::kWhere) {
-    RollCall call, again;
+    WaitTracker call, again;
     call.note(3, "here", -1);
     call.merge(frame.payload);
     again.merge(call.bytes());
@@ -30,7 +30,7 @@ inline void readFrame(const Frame& frame) {
     const int expected[] = {0, 1, 2, 3, -1};
     require(!call.report("here", expected).empty());
   } else if (frame.header.kind == FrameKind::kError) {
-    require(frame.text().size() <= kMostErrorBytes);
+    require(frame.text().size() <= kMaxErrorBytes);
   }
 }
 
@@ -48,11 +48,11 @@ inline bool feedFrames(std::string_view bytes) {
         any = true;
         readFrame(frame);
       }
-      const std::span<std::byte> room = reader.room();
-      require(!room.empty() && room.size() <= (std::size_t{1} << 16) + 2 * come);
-      const auto piece = input.piece(std::min(room.size(), most));
+      const std::span<std::byte> space = reader.space();
+      require(!space.empty() && space.size() <= (std::size_t{1} << 16) + 2 * come);
+      const auto piece = input.piece(std::min(space.size(), most));
       if (piece.empty()) return any;
-      std::copy(piece.begin(), piece.end(), room.begin());
+      std::copy(piece.begin(), piece.end(), space.begin());
       reader.arrived(piece.size());
       come += piece.size();
     }

@@ -1,4 +1,4 @@
-// libFuzzer's entry: bytes as a fabric's text. CONTRIBUTING.md says how to run it.
+// libFuzzer's entry: reads the bytes as a fabric's text. CONTRIBUTING.md says how to run it.
 
 #include <cstddef>
 #include <cstdint>

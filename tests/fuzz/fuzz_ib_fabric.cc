@@ -1,4 +1,4 @@
-// libFuzzer's entry: bytes as the output of ibnetdiscover. CONTRIBUTING.md says how to run it.
+// libFuzzer's entry: reads the bytes as output of ibnetdiscover. CONTRIBUTING.md says how to run it.
 
 #include <cstddef>
 #include <cstdint>

@@ -1,7 +1,7 @@
 #pragma once
-// One input of the graph file fuzzer, also run over the corpus by tests/planner/search/graph_file_corpus_test.cc:
-// whatever the bytes are, reading them and applying them to a small machine either works or throws
-// InputError, and what was applied survives being written.
+// One input of the graph file fuzzer. tests/planner/search/graph_file_test.cc also runs it over the corpus.
+// Whatever the bytes are, reading them and applying them to a small machine either works or throws InputError,
+// and graphs that were applied are the same after writing and reading them.
 //
 //   feedGraphFile(bytes);   // true if every graph could be applied
 
@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "planner/search/channel_search.h"
-#include "planner/search/load_graph.h"
+#include "planner/search/graph_file.h"
 #include "fuzz/require.h"
 #include "planner/paths/job_paths.h"
 #include "planner_support/machine_text.h"

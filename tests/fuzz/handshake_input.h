@@ -9,7 +9,7 @@
 
 #include "fuzz/input.h"
 #include "fuzz/require.h"
-#include "runtime/sockets/handshake_steps.h"
+#include "runtime/sockets/handshake.h"
 
 namespace xylem {
 

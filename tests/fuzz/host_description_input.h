@@ -1,6 +1,6 @@
 #pragma once
-// One input of the fuzzer of what ranks say about their host: the XML of each, with a line of three dashes
-// between two. Together they make one description, which can be written and read again, or they are refused.
+// An input of the fuzzer of host descriptions: the XML of each rank, with a line of three dashes between two.
+// Together they make one description, which can be written and read again, or they are refused.
 //
 //   feedHostDescription(bytes);   // true if they make one
 

@@ -1,11 +1,11 @@
 #pragma once
-// One input of the fuzzer of what the first rank of a host tells all others about it: a description and
+// An input of the fuzzer of host reports, from the first rank of a host to all others: a description and
 // graphs, which can be written and read again, or they are refused.
 //
 //   feedHostReport(bytes);   // true if they are taken
 
 #include "planner/search/shared_graphs.h"
-#include "runtime/comm/join/host_report.h"
+#include "runtime/comm/join/host_description.h"
 #include "core/error.h"
 #include "fuzz/require.h"
 

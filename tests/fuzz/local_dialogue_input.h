@@ -1,14 +1,14 @@
 #pragma once
-// One input of the fuzzer of what two ranks of a host tell each other before they use their queues: this side
-// wants queues or a board, and the peer answers with offers that fit, nearly fit or do not, with all kinds of
-// descriptors. Memory that is taken over is as large as the queues need.
+// One input of the fuzzer of the dialogue by which two ranks of a host set their queues up. This side wants
+// queues or a mailbox; the peer answers with offers that fit, nearly fit or do not fit, with all kinds of
+// descriptors. Memory that this side takes over must be as large as the queues need.
 //
-//   feedLocalDialogue(bytes);   // true if the two came to an end
+//   feedLocalDialogue(bytes);   // true if the dialogue completed
 
 #include <unistd.h>
 
 #include "fuzz/local_link_input.h"
-#include "runtime/transport/local/board.h"
+#include "runtime/transport/local/mailbox.h"
 #include "runtime/transport/local/local_dialogue.h"
 
 namespace xylem {
@@ -16,10 +16,10 @@ namespace xylem {
 constexpr std::size_t kFuzzedQueues = 2;  // at most, each way
 constexpr std::uint64_t kFuzzedProbe[2] = {17, 4};
 
-// As peers hand it over: enough for any of the terms.
+// Memory as peers hand it over, enough for any of the terms.
 inline const std::shared_ptr<SharedMemory>& largeMemory() {
   static const auto memory = std::make_shared<SharedMemory>(SharedMemory::create(
-      "xylem fuzz", std::max(sizeof(Board), kFuzzedQueues * queueBytes(stepBytesFor(1024)))));
+      "xylem fuzz", std::max(sizeof(Mailbox), kFuzzedQueues * queueBytes(stepBytesFor(1024)))));
   return memory;
 }
 inline const std::shared_ptr<SharedMemory>& smallMemory() {
@@ -31,18 +31,19 @@ inline int dialogueDescriptor(unsigned kind) {
   return kind % 8 < 4 ? largeMemory()->fd() : descriptorOf(kind);
 }
 
-// What a rank of this process would name.
+// The handles that a rank of this process could send.
 inline std::uint64_t dialogueHandle(unsigned kind) {
   static const InProcess large(largeMemory()), small(smallMemory());
   return kind % 4 == 3 ? 0 : kind % 4 == 2 ? small.handle() : large.handle();
 }
 
 inline LocalTerms dialogueTerms(Input& input) {
-  static const auto board = std::make_shared<SharedMemory>(SharedMemory::create("xylem fuzz", sizeof(Board)));
+  static const auto mailbox =
+      std::make_shared<SharedMemory>(SharedMemory::create("xylem fuzz", sizeof(Mailbox)));
   const auto how = input.take<std::uint8_t>();
   LocalTerms terms;
   if ((how & 1) != 0) {
-    terms.board = board;
+    terms.mailbox = mailbox;
   } else {
     terms.sends = input.take<std::uint8_t>() % (kFuzzedQueues + 1);
     terms.receives = input.take<std::uint8_t>() % (kFuzzedQueues + 1);
@@ -54,7 +55,7 @@ inline LocalTerms dialogueTerms(Input& input) {
   return terms;
 }
 
-// An offer that fits, in which then some bytes are others.
+// An offer that fits the terms, with some of its bytes changed.
 inline LocalMessage dialogueOffer(const LocalTerms& terms, Input& input) {
   const auto how = input.take<std::uint8_t>();
   LocalMessage offer;
@@ -97,10 +98,10 @@ inline void touchDialogueMemory(const LocalDialogue& dialogue, const LocalTerms&
   const std::size_t queue = queueBytes(terms.stepBytes);
   const SharedMemory* const out = dialogue.outgoing();
   const SharedMemory* const in = dialogue.incoming();
-  require((out != nullptr) == (terms.board || terms.sends > 0));
-  require((in != nullptr) == (terms.board || terms.receives > 0));
-  if (out != nullptr) touch(out->data(), terms.board ? sizeof(Board) : terms.sends * queue);
-  if (in != nullptr) touch(in->data(), terms.board ? sizeof(Board) : terms.receives * queue);
+  require((out != nullptr) == (terms.mailbox || terms.sends > 0));
+  require((in != nullptr) == (terms.mailbox || terms.receives > 0));
+  if (out != nullptr) touch(out->data(), terms.mailbox ? sizeof(Mailbox) : terms.sends * queue);
+  if (in != nullptr) touch(in->data(), terms.mailbox ? sizeof(Mailbox) : terms.receives * queue);
   require(!dialogue.reads() || terms.probes);
 }
 
@@ -115,7 +116,7 @@ inline bool feedLocalDialogue(std::string_view bytes) {
       const int fd = dialogueDescriptor(input.take<std::uint8_t>());
       const LocalMessage message = dialogueMessage(terms, input);
       const auto left = input.take<std::uint8_t>();
-      // Now and then one that is cut off.
+      // Some messages are cut off.
       sendMessage(pair.peer.get(), &message, left == 255 ? sizeof message - 1 : sizeof message, fd);
       if (!dialogue.advance()) continue;
       touchDialogueMemory(dialogue, terms);

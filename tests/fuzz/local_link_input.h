@@ -1,6 +1,6 @@
 #pragma once
-// One input of the fuzzer of what ranks of a host tell each other: messages, whole or cut off, with all kinds
-// of descriptors or none, and the places in memory that they make reachable.
+// One input of the fuzzer of messages between ranks of a host: whole or cut off, with all kinds of file
+// descriptors or none, and accesses to the regions of memory that they hand over.
 //
 //   feedLocalLink(bytes);   // true if nothing was refused
 
@@ -24,7 +24,7 @@ inline const SharedMemory& peersMemory() {
   return memory;
 }
 
-// What may come with a message: nothing, the right thing, memory that can be taken away again, no memory.
+// The descriptor that comes with a message: none, the right memory, memory that can shrink, or no memory.
 inline int descriptorOf(unsigned kind) {
   static const FileDescriptor unsealed(memfd_create("xylem fuzz", MFD_CLOEXEC));
   switch (kind % 4) {

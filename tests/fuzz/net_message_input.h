@@ -1,13 +1,12 @@
 #pragma once
-// One input of the fuzzer of what two ranks of different hosts tell each other over their control connection:
-// offers, goodbyes, aborts, and the handles in offers.
+// One input of the fuzzer of messages on the control connection of two ranks of different hosts: offers,
+// goodbyes, aborts, and the handles in offers.
 //
-//   feedNetMessage(bytes);   // true if it is an offer that can be taken
+//   feedNetMessage(bytes);   // true if it is a valid offer
 
 #include "fuzz/input.h"
 #include "fuzz/require.h"
 #include "runtime/transport/net/net_message.h"
-#include "runtime/transport/net/socket_handle.h"
 #include "runtime/transport/net/socket_layout.h"
 
 namespace xylem {
@@ -24,7 +23,7 @@ inline bool feedNetMessage(std::string_view text) {
     require(handles.size() == sends);
     for (const NetHandle& handle : handles) {
       const SocketHandle content = SocketHandle::unpack(handle);
-      require(content.sockets >= 1 && content.sockets <= kMostSockets);
+      require(content.sockets >= 1 && content.sockets <= kMaxSockets);
       const SocketHandle again = SocketHandle::unpack(content.pack());
       require(again.sockets == content.sockets && again.nonce == content.nonce);
     }

@@ -1,6 +1,6 @@
 #pragma once
-// One input of the fuzzer of what ranks tell each other about themselves: whatever they say, everybody has a
-// place on a host, and there is a size for queues.
+// An input of the fuzzer of PeerInfo: whatever ranks send about themselves, every rank has a place on a host,
+// and queues have a size.
 //
 //   feedPeerInfo(bytes);   // true if all ranks have one version
 
@@ -19,7 +19,7 @@ inline bool feedPeerInfo(std::string_view bytes) {
   std::vector<PeerInfo> peers(1 + input.take<std::uint8_t>() % 32);
   for (PeerInfo& peer : peers) peer = input.take<PeerInfo>();
   const int rank = input.take<std::uint8_t>() % static_cast<int>(peers.size());
-  const Neighbourhood found = neighbourhoodOf(peers, rank);
+  const HostMap found = hostMapOf(peers, rank);
   require(found.hosts >= 1 && found.hosts <= static_cast<int>(peers.size()));
   require(found.hostOfRank.size() == peers.size());
   require(found.ranks[static_cast<std::size_t>(found.localRank)] == rank);

@@ -1,5 +1,5 @@
 #pragma once
-// One input of the plan file fuzzer, also run over the corpus by tests/insight/diff/plan_file_corpus_test.cc:
+// One input of the fuzzer of plan files, also run over the corpus by tests/insight/diff/diff_test.cc:
 // whatever the bytes are, reading them as a plan and comparing that with the plan of a small machine either
 // works or throws InputError.
 //
@@ -9,7 +9,7 @@
 
 #include "fuzz/require.h"
 #include "insight/diff/diff.h"
-#include "insight/diff/json.h"
+#include "planner/plan/json_value.h"
 #include "planner_support/machine_text.h"
 
 namespace xylem {
@@ -29,7 +29,7 @@ inline bool feedPlanFile(std::string_view bytes) {
     const PlanDiff back = comparePlans(soundPlan(), facts);
     require(there.samePlan() == back.samePlan());
     require(comparePlans(facts, facts).machine.empty());
-    require(!diffToJson(there, "input", "sound").empty());
+    require(!toJson(there, "input", "sound").dump(1, ' ', false, Json::error_handler_t::replace).empty());
     return true;
   } catch (const InputError&) {
     return false;

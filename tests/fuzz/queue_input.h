@@ -1,7 +1,7 @@
 #pragma once
-// One input of the fuzzer of queues in shared memory: the peer's process has gone mad and has written
-// anything into counters, notes and slots. Both ends stay inside of the queue's memory and of the memory that
-// the peer has handed over; a step that makes no sense is an Error.
+// One input of the fuzzer of queues in shared memory: a faulty peer writes anything into counters, notes and
+// slots. Both ends must stay inside the queue's memory and the memory that the peer has handed over, and
+// throw Error for an invalid step.
 //
 //   feedQueue(bytes);   // true if nothing was refused
 
@@ -19,8 +19,7 @@
 
 namespace xylem {
 
-// The peer that writes anything. It has handed over its memory; as nothing else is ever heard from it, there
-// is one for all inputs.
+// The faulty peer. It has handed over its memory and sends nothing else, so all inputs can share one.
 class MadPeer {
  public:
   MadPeer()
@@ -53,7 +52,7 @@ class FuzzedQueue {
     static MadPeer peer;
     return peer.memory();
   }
-  // Anything anywhere.
+  // Writes the bytes at any offset of the queue's memory.
   void write(std::size_t at, std::span<const std::byte> bytes) {
     at %= bytes_;
     if (!bytes.empty()) std::memcpy(memory_.get() + at, bytes.data(), std::min(bytes.size(), bytes_ - at));

@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-#include "planner/search/host_graphs.h"
+#include "planner/search/channel_search.h"
 #include "planner/connect/connections.h"
 #include "core/error.h"
 #include "core/interface_list.h"

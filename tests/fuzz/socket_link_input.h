@@ -1,9 +1,9 @@
 #pragma once
-// One input of the fuzzer of links over sockets: what the sending side writes, headers as they should be and
-// anything else, on one to three sockets, while the receiving side offers buffers. Nothing is ever written
-// outside of a buffer, and what does not belong there is an Error.
+// One input of the fuzzer of links over sockets. The sending side writes valid headers and anything else on
+// one to three sockets, while the receiving side offers buffers. The receiver must never write outside a
+// buffer, and must throw Error for an invalid message.
 //
-//   feedSocketLink(bytes);   // true if the link is still in order
+//   feedSocketLink(bytes);   // true if the link still works
 
 #include <sys/socket.h>
 
@@ -37,7 +37,7 @@ class FuzzedLink {
     const MessageHeader header{bytes, tag, key_ ^ sent_++};
     write(0, std::as_bytes(std::span(&header, 1)));
   }
-  // A buffer of so many bytes, none of them more than it has.
+  // Offers the receiver a buffer of this many bytes.
   void offer(std::size_t bytes) {
     if (posted_.size() == 32) return;
     buffers_.emplace_back(bytes);
@@ -54,16 +54,17 @@ class FuzzedLink {
       next();
     }
   }
-  // As a reader of the oldest message, who expects so many bytes of it, in a place of its own or not.
+  // Acts as a reader that expects the oldest message to have `expected` bytes, with a buffer of its own or
+  // without.
   void read(std::size_t expected, bool lands) {
     if (done_ == posted_.size()) return;
     if (!reader_) {
       place_.assign(lands ? expected : 0, std::byte{});
-      reader_ = Landing{lands ? place_.data() : nullptr, expected};
+      reader_ = ReceiveBuffer{lands ? place_.data() : nullptr, expected};
     }
     std::size_t bytes = 0;
     if (!receiver_->testInto(posted_[done_], *reader_, &bytes)) return;
-    require(bytes <= buffers_[done_].size() && reader_->landed <= place_.size());
+    require(bytes <= buffers_[done_].size() && reader_->filled <= place_.size());
     next();
   }
 
@@ -80,7 +81,7 @@ class FuzzedLink {
   std::vector<std::vector<std::byte>> buffers_;  // outlive the receiver, which writes into them
   std::vector<NetRequest*> posted_;
   std::size_t done_ = 0;
-  std::optional<Landing> reader_;  // of the oldest
+  std::optional<ReceiveBuffer> reader_;  // of the oldest
   std::vector<std::byte> place_;
   std::unique_ptr<SocketReceiver> receiver_;
 };
@@ -122,7 +123,7 @@ inline bool feedSocketLink(std::string_view bytes) {
           break;
         }
       }
-      // Or first something more comes.
+      // Otherwise more data arrives before the next test.
       if (what < 128) link.test();
     }
     return true;

@@ -1,7 +1,6 @@
 #pragma once
-// One input of the topology fuzzer, also run over the corpus by tests/planner/topology/corpus_test.cc: whatever the
-// bytes are, reading and building either works or throws InputError, and what was read survives being
-// written.
+// One input of the topology fuzzer, which tests/planner/topology/document_refusal_test.cc also runs over the corpus: for
+// any bytes, reading and building either works or throws InputError, and a document that was read survives writing.
 //
 //   feedTopology(bytes);   // true if it described a machine
 
@@ -18,7 +17,7 @@
 
 namespace xylem {
 
-// True if a graph could be built of the document.
+// Returns whether the document makes a graph.
 inline bool feedBuilder(const Document& document) {
   try {
     buildSystem(document);

@@ -12,7 +12,7 @@
 #include "core/error.h"
 #include "fuzz/input.h"
 #include "fuzz/require.h"
-#include "runtime/sockets/host_and_port.h"
+#include "runtime/sockets/socket_address.h"
 
 namespace xylem {
 

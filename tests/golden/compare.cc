@@ -10,12 +10,12 @@ using nlohmann::json;
 
 constexpr double kTolerance = 1e-4;
 
-// Keys that are information about the effort or the input.
+// Keys that describe the effort or the input.
 const std::set<std::string> kNotCompared = {"input", "searchSteps", "searches", "timeouts", "nHops"};
 
 std::optional<std::string> differenceAt(const std::string& path, const json& expected, const json& actual);
 
-// Goldens of large jobs hold some elements of a list, by their number.
+// Goldens of large jobs have some elements of a list, by their number.
 std::optional<std::string> sampleDifference(const std::string& path, const json& sample, const json& actual) {
   for (const auto& [key, value] : sample.items()) {
     const auto i = static_cast<std::size_t>(std::stoul(key));

@@ -8,8 +8,9 @@
 
 namespace xylem::golden {
 
-// The first difference as `path in the document: expected X, got Y`; nullopt if there is none. What the
-// golden lacks may be anything; what only describes the effort or the input is not compared.
+// Returns the first difference as `path in the document: expected X, got Y`, or nullopt. Values that the
+// golden does not have may be anything, and values that only describe the effort or the input are not
+// compared.
 std::optional<std::string> firstDifference(const nlohmann::json& expected, const nlohmann::json& actual);
 
 }  // namespace xylem::golden

@@ -1,6 +1,6 @@
 // Plans every machine of the zoo, and of the directory that XYLEM_TEST_GOLDEN names, and compares with the
-// golden plans beside them: NAME.xml is a machine, NAME.VARIANT.json the plan expected of it. Plans in
-// folders called `plans` are Xylem's own of another day, of machines about which NCCL was not asked.
+// golden plans beside them: NAME.xml is a machine, NAME.VARIANT.json its expected plan. Plans in folders
+// called `plans` are older plans of Xylem's, of machines without a plan of NCCL's.
 
 #include <gtest/gtest.h>
 
@@ -36,7 +36,7 @@ std::shared_ptr<const Document> readOnce(const fs::path& file) {
   return document;
 }
 
-// Topologies of mixed jobs lie in the folders beside.
+// Topologies of mixed jobs are in the folders beside.
 fs::path findTopology(const fs::path& folder, const std::string& name) {
   for (const char* other : {".", "../own", "../cloud", ".."})
     if (fs::exists(folder / other / name)) return folder / other / name;
@@ -108,7 +108,7 @@ void checkLog(const fs::path& log, const fs::path& golden) {
   EXPECT_FALSE(std::getline(actual, more)) << log << " ends before: " << more;
 }
 
-// NAME.VARIANT.log is what NCCL logs of the plan NAME.VARIANT.json, which says what was asked.
+// NAME.VARIANT.log is NCCL's log of the plan NAME.VARIANT.json, which has the question.
 void checkLogs(const fs::path& logs, const std::vector<fs::path>& folders) {
   int compared = 0;
   for (const auto& entry : fs::directory_iterator(logs)) {

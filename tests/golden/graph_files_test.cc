@@ -1,6 +1,5 @@
-// Graph files beside what NCCL makes of them: graphs/NAME.nHOSTS.graph.xml is what it dumps of a job on
-// machines NAME.xml, byte for byte; graphfile/*.json is the plan that follows from the *.graph.xml it was
-// given.
+// Compares graph files with NCCL's: graphs/NAME.nHOSTS.graph.xml is NCCL's dump of a job on machines
+// NAME.xml, byte for byte; graphfile/*.json is the plan that follows from a given *.graph.xml.
 
 #include <gtest/gtest.h>
 

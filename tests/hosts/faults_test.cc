@@ -1,4 +1,4 @@
-// Hosts and ranks that vanish while others wait for them, and life after that.
+// Hosts and ranks that vanish while others wait for them, and how the others go on.
 
 #include <gmock/gmock.h>
 
@@ -35,7 +35,7 @@ bool allReduce(ncclComm_t comm, std::vector<float>& data) {
          cudaStreamSynchronize(nullptr) == cudaSuccess;
 }
 
-// Works until it fails, says why, and goes on with those that are left.
+// Works until an operation fails, prints its error, and goes on with the ranks that are left.
 const Role kLoop("loop", [](const Seat& seat) {
   ncclComm_t comm = seat.join();
   ASSERT_NE(comm, nullptr);
@@ -85,7 +85,7 @@ TEST_F(HostFaults, AKilledRankOfAnotherHostIsNamedByAllAndTheRestGoOn) {
   for (const int rank : {0, 1, 2, 4}) EXPECT_EQ(job.wait(rank, 15), 0) << "rank " << rank;
 }
 
-// Only its neighbours can tell, by its silence, and only once an operation has taken too long.
+// Only its neighbours can notice it, by its silence, and only once an operation has taken too long.
 TEST_F(HostFaults, ARankThatIsStoppedAloneOnItsHostIsNamedByAllAndTheRestGoOn) {
   const Namespaces hosts(5);
   HostJob job(hosts, "loop",
@@ -98,7 +98,7 @@ TEST_F(HostFaults, ARankThatIsStoppedAloneOnItsHostIsNamedByAllAndTheRestGoOn) {
     EXPECT_EQ(job.wait(rank, 30), 0) << "rank " << rank << "\n" << job.log(rank);
 }
 
-// Nobody says goodbye when a cable is cut: only silence tells. Both sides of the cut go on by themselves.
+// A cut cable sends no goodbye: only silence shows it. Both sides of the cut go on by themselves.
 TEST_F(HostFaults, ACutCableIsNoticedInTimeAndBothSidesGoOn) {
   const Namespaces hosts(3);
   HostJob job(hosts, "loop",

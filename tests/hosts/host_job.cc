@@ -48,7 +48,7 @@ bool appears(const std::filesystem::path& file) {
   return true;
 }
 
-// What every process of the job has in its environment, but for its rank.
+// Environment variables of every process of the job, except its rank.
 using Environment = std::map<std::string, std::string>;
 
 int becomeRank(const Environment& environment) {

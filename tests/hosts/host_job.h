@@ -22,11 +22,11 @@
 
 namespace xylem::testing {
 
-// What a host looks like: the text of its topology file; empty: as detection finds this machine.
+// The hardware of a host: the text of its topology file; empty: as detection finds this machine.
 using Machine = std::string;
-// So many host devices and NICs.
+// Returns a machine with `devices` host devices and `nics` NICs.
 Machine hostDevices(int devices, int nics = 1);
-// A file of topologies/.
+// Reads a file of topologies/.
 Machine zoo(const std::string& name);
 inline Machine detected() { return {}; }
 
@@ -44,22 +44,23 @@ struct Seat {
   int ranks() const { return static_cast<int>(hostOfRank.size()); }
   int host() const { return hostOfRank[static_cast<std::size_t>(rank)]; }
   int localRank() const;
-  // Joins the job, or, of survivors, those ranks; null, after a failed expectation, if that does not work.
+  // Joins the job or, after a fault, the surviving ranks. Returns null, after a failed expectation, if that
+  // does not work.
   ncclComm_t join() const;
   ncclComm_t joinAmong(const std::vector<int>& ranks) const;
-  // The same, where it may fail. Another attempt meets elsewhere.
+  // As join(), where it may fail. Another attempt meets at another address.
   ncclResult_t tryToJoin(const std::vector<int>& ranks, int attempt, ncclComm_t& comm) const;
   std::vector<int> all() const;
-  // Shows the test that this rank has come to some point.
+  // Announces to the test that this rank has come to some point.
   void mark(const std::string& what) const;
-  // Until the test has announced it.
+  // Waits until the test has announced it.
   void await(const std::string& what) const;
 
   std::string folder;
   bool six = false;
 };
 
-// Something that ranks do; made at namespace scope.
+// A role, which ranks play; defined at namespace scope.
 class Role {
  public:
   Role(const std::string& name, void (*body)(const Seat&));
@@ -80,7 +81,7 @@ class HostJob {
   void kill(int rank, int signal = SIGKILL) const;
   // The exit status; 128 and more for signals.
   int wait(int rank, int seconds = 60);
-  // What the rank logged (NCCL_DEBUG_FILE).
+  // The rank's log (NCCL_DEBUG_FILE).
   std::string log(int rank) const;
 
  private:

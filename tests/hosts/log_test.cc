@@ -1,4 +1,4 @@
-// What ranks on two hosts log, line by line in NCCL's order.
+// The log of ranks on two hosts, line by line in NCCL's order.
 
 #include <gmock/gmock.h>
 
@@ -30,7 +30,8 @@ const Role kOnce("once", [](const Seat& seat) {
   EXPECT_EQ(ncclCommDestroy(comm), ncclSuccess);
 });
 
-// Whether lines that match come in this order, others between them; else the first that is missing.
+// Returns an empty text if lines that match come in this order, with any lines between; else the first
+// missing one.
 std::string missingFrom(const std::string& log, const std::vector<std::string>& patterns) {
   std::istringstream lines(log);
   std::string line;
@@ -105,7 +106,7 @@ TEST_F(HostLog, HasNcclsLinesInNcclsOrder) {
   }
 }
 
-// What people send when they ask for help is NCCL_DEBUG=INFO alone.
+// People who ask for help usually send NCCL_DEBUG=INFO alone.
 TEST_F(HostLog, TellsTheMainThingsByDefault) {
   const auto logs = logsOf({.machines = {hostDevices(1), hostDevices(1)},
                             .hostOfRank = {0, 1},

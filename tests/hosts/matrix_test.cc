@@ -33,11 +33,13 @@ const Sample kSamples[] = {{DataType::kInt32, static_cast<int>(ReduceOp::kSum)},
                            {DataType::kBfloat16, static_cast<int>(ReduceOp::kMax)},
                            {DataType::kUint8, static_cast<int>(ReduceOp::kMin)}};
 const std::size_t kCounts[] = {1, 60'000, 1003};
-// How many of these: sanitizers look at the way between hosts, which is the same for all types.
-const auto kSamplesTried = static_cast<std::size_t>(byEffort({.quick = 2, .normal = kSanitized ? 2 : 5, .night = 5}));
-const auto kCountsTried = static_cast<std::size_t>(byEffort({.quick = 2, .normal = kSanitized ? 2 : 3, .night = 3}));
+// The number of types and sizes: sanitizers are after the way between hosts, which is the same for all types.
+const auto kSamplesTried =
+    static_cast<std::size_t>(byEffort({.quick = 2, .normal = kSanitized ? 2 : 5, .night = 5}));
+const auto kCountsTried =
+    static_cast<std::size_t>(byEffort({.quick = 2, .normal = kSanitized ? 2 : 3, .night = 3}));
 
-// What NCCL has an algorithm for. PAT cannot scale while it scatters.
+// The operations that NCCL has an algorithm for. PAT cannot scale while it scatters.
 bool has(const std::string& algorithm, Collective collective, int op) {
   if (algorithm == "Tree") return collective == Collective::kAllReduce;
   if (algorithm == "PAT")
@@ -71,7 +73,7 @@ void expectPatSaysWhatItCannot(int ranks, ncclComm_t comm) {
   EXPECT_THAT(ncclGetLastError(comm), ::testing::HasSubstr("PAT cannot scale while it scatters"));
 }
 
-// Every rank sends every other, and itself, its own number of elements.
+// Every rank sends every other one, and itself, a different number of elements.
 void runAllToAll(int rank, int ranks, ncclComm_t comm) {
   const auto countOf = [](int from, int to) { return static_cast<std::size_t>(1 + 977 * from + 3001 * to); };
   std::vector<std::vector<std::int32_t>> out, in;
@@ -91,7 +93,7 @@ void runAllToAll(int rank, int ranks, ncclComm_t comm) {
     EXPECT_THAT(in[static_cast<std::size_t>(peer)], ::testing::Each(peer * 1000 + rank));
 }
 
-// A part of the communicator does what the whole does.
+// A part of the communicator behaves like the whole.
 void runPart(ncclComm_t whole, int color) {
   ncclComm_t part = nullptr;
   ASSERT_EQ(ncclCommSplit(whole, color, 0, &part, nullptr), ncclSuccess) << ncclGetLastError(whole);
@@ -127,7 +129,7 @@ void runEverything(const Seat& seat) {
   }
 }
 
-// By whatever the plan chooses.
+// With the algorithm that the plan chooses.
 void runTransfersAndParts(const Seat& seat) {
   for (const char* name : {"NCCL_ALGO", "NCCL_PROTO", "NCCL_PAT_ENABLE"}) unsetenv(name);
   ncclComm_t comm = seat.join();

@@ -1,5 +1,5 @@
-// Hosts with two cables each, to networks that know nothing of each other: both carry their share, over
-// sockets and over a fabric, and what happens when one of them is cut.
+// Hosts with two cables each, to networks that are not connected: both carry their share, over sockets and
+// over a fabric, and jobs survive when one of them is cut.
 
 #include <gmock/gmock.h>
 
@@ -22,9 +22,9 @@ using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 
 constexpr int kCables = 2;
-constexpr std::size_t kCount = 1 << 20;  // floats, of what is measured
+constexpr std::size_t kCount = 1 << 20;  // floats, of a measured operation
 constexpr int kRounds = 4;
-// So much of what the busier cable carries the other one does, too.
+// The other cable carries at least this part of the bytes of the busier one.
 constexpr double kShare = 0.5;
 
 // Bytes that the interface has received and sent.
@@ -48,7 +48,7 @@ void awaitAll(ncclComm_t comm) {
   ASSERT_EQ(cudaStreamSynchronize(nullptr), cudaSuccess) << ncclGetLastError(comm);
 }
 
-// All ranks at the same time: what a cable carries is the host's.
+// All ranks count at the same time: a cable carries the bytes of the whole host.
 void expectBothCarry(ncclComm_t comm, const char* what, double bytes, const std::function<void()>& work) {
   double load[kCables];
   awaitAll(comm);
@@ -91,7 +91,7 @@ const Role kSharing("share", [](const Seat& seat) {
   expectBothCarry(comm, "AllReduce", kBytes, [&] {
     for (int i = 0; i < kRounds; ++i) reduce(seat, comm);
   });
-  // With the rank of the other host at the same place, and with that at the opposite one.
+  // With the rank of the other host at the same place, and with the one at the opposite place.
   for (const int peer : {(seat.rank + seat.ranks() / 2) % seat.ranks(), seat.ranks() - 1 - seat.rank})
     expectBothCarry(comm, "sends and receives", kBytes, [&] {
       for (int i = 0; i < kRounds; ++i) exchange(seat, comm, peer);
@@ -123,7 +123,7 @@ const Role kCut("cut cable", [](const Seat& seat) {
   ncclResult_t state = ncclSuccess;
   EXPECT_EQ(ncclCommGetAsyncError(comm, &state), ncclSuccess);
   EXPECT_EQ(state, ncclRemoteError);
-  // Of the two ranks that lose each other, or of another pair of which this one has heard first.
+  // The error of the two ranks that lose each other, or of another pair that this rank has heard of first.
   EXPECT_THAT(ncclGetLastError(comm), ContainsRegex("rank [0-9]+ is (gone|lost)"));
   EXPECT_EQ(ncclCommAbort(comm), ncclSuccess);
 });
@@ -175,7 +175,7 @@ TEST_P(RailsShared, ByOneRankOfEachHost) { expectShared(shape(1)); }
 
 TEST_P(RailsShared, ByTwoRanksOfEachHost) { expectShared(shape(2)); }
 
-// What the two ends say about a queue: "Channel 00/1 : 0[0] -> 3[1]", and the device.
+// The lines of the two ends about a queue: "Channel 00/1 : 0[0] -> 3[1]", and the device.
 std::map<std::string, std::string> queuesOf(const std::string& log, const std::string& use) {
   std::map<std::string, std::string> queues;
   const std::regex line("(Channel [0-9/]+ : [^ ]+ -> [^ ]+) \\[" + use + "\\] via (NET/[^\n]*)");

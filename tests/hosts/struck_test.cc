@@ -1,5 +1,5 @@
 // Ranks on several hosts of which one is killed or stopped, or whose cable is cut, in the middle of joining
-// or of a collective: what the others say, how they go on, and that all can join again once the cable is
+// or of a collective: the errors of the others, how they go on, and that all can join again once the cable is
 // back.
 
 #include <fmt/format.h>
@@ -28,7 +28,7 @@ constexpr int kCutHost = 1;
 
 int number(const char* variable) { return std::atoi(std::getenv(variable)); }
 
-// Whom this rank can no longer reach.
+// The ranks that this one can no longer reach.
 std::vector<int> lostFor(const Seat& seat) {
   if (number("XYLEM_TEST_SIGNAL") != 0) return {kVictim};
   std::vector<int> lost;
@@ -52,7 +52,7 @@ bool works(ncclComm_t comm, std::vector<float>& data) {
          cudaStreamSynchronize(nullptr) == cudaSuccess;
 }
 
-// Joins all, and works if that goes well, until it fails; what it says then.
+// Joins all, and then works until an operation fails; returns the error.
 std::string failure(const Seat& seat) {
   const int point = number("XYLEM_TEST_POINT");
   if (seat.rank == kVictim && point > 0) callAt(point, [&] { beStruck(seat); });

@@ -12,7 +12,7 @@ step() { echo "-- $*"; }
 
 step "install"
 "$cmake" --install "$build" --prefix "$work/first" >/dev/null
-mv "$work/first" "$work/prefix" # what was installed must not know where
+mv "$work/first" "$work/prefix" # installed files must not contain the build folder's path
 prefix=$work/prefix
 for file in bin/xylem "$libdir/libxylem.so" "$libdir/libxylem-plan.so" include/xylem/plan.h \
   include/xylem/nccl/nccl.h share/xylem/topologies/dgxh100.xml; do
@@ -21,7 +21,7 @@ done
 topology=$prefix/share/xylem/topologies/dgxh100.xml
 
 step "exported functions"
-# Only what include/ declares; anything else is an internal name that got out.
+# Only names that include/ declares; any other one is an internal name.
 for library in xylem xylem-plan; do
   leaked=$(nm -DC --defined-only "$prefix/$libdir/lib$library.so" | awk '$2 == "T"' |
     grep -vE ' T (p?nccl|cuda|xylem::(JobPlan|PlanError|Launch|LaunchError)::)' || true)
@@ -49,7 +49,7 @@ export LD_LIBRARY_PATH=$prefix/$libdir
 "$work/nccl"
 
 step "consumers with xylem-cc"
-# The same file as .cu, and the examples as they are.
+# The same file as .cu, and the examples without a change.
 cp "$here/consumer/nccl_consumer.cc" "$work/consumer.cu"
 export XYLEM_CXX=$cxx
 "$prefix/bin/xylem-cc" -std=c++20 -c "$work/consumer.cu" -o "$work/consumer.o"
@@ -61,7 +61,7 @@ for example in "$source_dir"/examples/nccl_*.c*; do
   NCCL_SOCKET_IFNAME=lo XYLEM_HOST_DEVICES=4 timeout 60 "$program"
 done
 
-# Programs of MPI may run where none can be built.
+# A machine may run MPI programs without being able to build them.
 if echo "#include <mpi.h>" | mpicc -E - >/dev/null 2>&1 && mpirun --version 2>/dev/null | grep -q "Open MPI"; then
   step "a consumer with MPI"
   XYLEM_CC=mpicc "$prefix/bin/xylem-cc" "$source_dir/examples/mpi_all_reduce.c" -o "$work/mpi"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Makes the Debian packages and tries them in a root that has nothing else but what they say they depend on, copied from
-# this machine's Debian: the command runs there, and so does a program compiled with the headers of the -dev package.
+# Makes the Debian packages and tries them in a root that has only their dependencies, copied from this machine's Debian: the
+# command runs there, and so does a program compiled with the headers of the -dev package.
 #   check_packages.sh CMAKE BUILD_DIRECTORY CXX
 set -euo pipefail
 cmake=$1 build=$2 cxx=$3
@@ -15,7 +15,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
 step "packages"
-# Fast rather than small.
+# Fast compression rather than small files.
 "$(dirname "$cmake")/cpack" --config "$build/CPackConfig.cmake" -B "$work" -D CPACK_DEBIAN_COMPRESSION_TYPE=gzip >/dev/null
 # The Python package needs Python and torch, which this root does not have.
 rm -f "$work"/python3-xylem_*.deb
@@ -27,7 +27,7 @@ for deb in "${debs[@]}"; do
   echo "   $(basename "$deb"): depends on $(dpkg-deb -f "$deb" Depends)"
 done
 
-# installed_closure NAME...: these packages and all they depend on.
+# installed_closure NAME...: prints these packages and all that they depend on.
 installed_closure() {
   local queue=("$@") name
   declare -A seen=()
@@ -62,12 +62,12 @@ done | grep -E '/lib|/etc/ld' | tar -C / -cf - -P --no-recursion -T - 2>/dev/nul
 for deb in "${debs[@]}"; do
   dpkg-deb --fsys-tarfile "$deb" | tar -C "$root" -xf - --keep-directory-symlink
 done
-# What alternatives choose between is known to the loader by links that packages make when they are configured.
+# The loader finds libraries with alternatives by links that packages make when they are configured.
 find "$root"/usr/lib -mindepth 2 -maxdepth 3 -type d \( -name lapack -o -name blas \) -printf '/usr/lib/%P\n' \
   >> "$root/etc/ld.so.conf"
 ldconfig -r "$root"
 
-# inside COMMAND...: runs it there, with a /proc of its own.
+# inside COMMAND...: runs the command in the root, with a /proc of its own.
 inside() {
   unshare --map-root-user --mount --pid --fork sh -c 'mount -t proc proc "$0/proc" && exec chroot "$0" "$@"' "$root" "$@"
 }

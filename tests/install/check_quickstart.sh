@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# From a fresh clone, what a newcomer does: ./quickstart, then with what it has built, and nothing else, what the README says
-# of installing, of Debian packages and of the Python package. The build folder must not exist yet.
+# The steps of a newcomer, from a fresh clone: ./quickstart, and then, with only the files that it has built, the commands of
+# docs/install.md for installing, for Debian packages and for the Python package. The build folder must not exist yet.
 #   check_quickstart.sh
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."

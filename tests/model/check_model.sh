@@ -1,11 +1,10 @@
 #!/usr/bin/env bash
-# Checks a model, of the queues (queue.pml) or of the boards (board.pml), with spin: once as they are, or with one thing
-# done wrong.
+# Checks a model, of the queues (queue.pml) or of the mailboxes (board.pml), with spin: once as it is, or with one mistake.
 #
 #   check_model.sh queue holds [-DNAME=VALUE ...]                   succeeds if nothing can go wrong
 #   check_model.sh queue fails -DMUTATE_... [-DNAME=VALUE ...]      succeeds if something can
 #
-# Exits with 77 (skipped) where spin or a C compiler is missing. At most 1.5 GB of memory.
+# Exits with 77 (skipped) if spin or a C compiler is missing. Uses at most 1.5 GB of memory.
 set -euo pipefail
 models=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 model=$1
@@ -22,7 +21,7 @@ done
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 cd "$folder"
-# Mutations end soon: for them compiling quickly matters more.
+# Searches with a mistake end soon: for them compiling quickly matters more.
 optimise=-O1
 if [ "$expected" = fails ]; then optimise=-O0; fi
 

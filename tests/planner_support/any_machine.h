@@ -9,7 +9,8 @@
 
 namespace xylem::testing {
 
-// Any machine: one to three CPUs, each with switches or none, GPUs with random NVLinks, and NICs.
+// Returns a random machine: one to three CPUs, each with switches or none, GPUs with random NVLinks, and
+// NICs.
 inline std::string anyMachine() {
   const int gpus = *rc::gen::inRange(1, 7);
   const int nics = *rc::gen::inRange(0, 4);

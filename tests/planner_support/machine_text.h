@@ -1,5 +1,7 @@
 #pragma once
-// Small machines as topology text, written out by the tests of the planner.
+// Small machines as topology text, for the tests of the planner.
+//
+//   const Document document = parseTopology(machine(cpu(0, gpu("0000:20:00.0", 0, 80, ""))), "test.xml");
 
 #include <fmt/format.h>
 

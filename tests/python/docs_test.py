@@ -1,4 +1,4 @@
-"""docs/python.md and docs/pytorch.md do what they say: their examples are run."""
+"""Runs the examples of docs/python.md and docs/pytorch.md."""
 
 import doctest
 import importlib.util
@@ -46,7 +46,7 @@ class DocsTest(unittest.TestCase):
                 for _ in range(3):
                     done = subprocess.run([command, *words], cwd=folder, capture_output=True, text=True, timeout=120)
                     if "Address already in use" not in done.stdout + done.stderr:
-                        break  # else somebody took the port, which was free when it was chosen
+                        break  # another program has taken the port, which was free when it was chosen
                 self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
                 self.assertEqual(sorted(done.stdout.splitlines()), output, done.stderr)
 

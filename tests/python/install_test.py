@@ -1,4 +1,4 @@
-"""What is installed works from where it is, without the build folder."""
+"""The installed package works in its place, without the build folder."""
 
 import os
 import subprocess

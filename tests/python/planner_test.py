@@ -1,4 +1,4 @@
-"""The planner from Python: values agree with each other and with the files; what cannot be planned says why."""
+"""The planner from Python: values agree with each other and with the files; jobs that cannot be planned raise errors."""
 
 import os
 import unittest

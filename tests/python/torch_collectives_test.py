@@ -190,7 +190,7 @@ def asynchronous(rank, size, gloo, ours):
 
 
 def threads(rank, size, gloo, ours):
-    # Alike on all ranks, so that it does not matter whose turn comes first.
+    # Alike on all ranks, so that the order of the ranks does not matter.
     tensors = [torch.ones(300) for _ in range(100)]
 
     def body(mine):
@@ -203,7 +203,7 @@ def threads(rank, size, gloo, ours):
     others.join()
     for tensor in tensors:
         assert tensor.eq(size).all()
-    # What is refused half-way leaves nothing behind.
+    # An operation that is refused half-way leaves nothing behind.
     bad = [torch.ones(2), torch.ones(2).to_sparse()]
     try:
         dist.all_reduce_coalesced(bad, group=ours)

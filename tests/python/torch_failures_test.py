@@ -1,4 +1,4 @@
-"""What waits for a rank that is late, gone or never comes ends with an error that says so."""
+"""An operation that waits for a rank that is late, gone or never comes ends with an error that says so."""
 
 import os
 import time
@@ -9,7 +9,7 @@ import torch
 import torch.distributed as dist
 from torch_job import group, start
 
-LATE = 0.5  # seconds; what waits gives up after so long
+LATE = 0.5  # seconds until a wait gives up
 
 
 def expect(text, call):

@@ -16,7 +16,7 @@ import torch.distributed as dist
 
 import xylem.torch  # noqa: F401  registers the back-end
 
-# Of a whole job, on a machine that does much else.
+# Seconds for a whole job, on a busy machine.
 LONGEST = 120
 _fork = multiprocessing.get_context("fork")
 
@@ -24,7 +24,7 @@ _fork = multiprocessing.get_context("fork")
 def _rank(body, rank, size, init):
     try:
         torch.set_num_threads(1)
-        warnings.simplefilter("ignore")  # torch's, of functions that are to change
+        warnings.simplefilter("ignore")  # torch's functions that change when the package is imported
         body(rank, size, init)
     except BaseException:
         traceback.print_exc()
@@ -72,7 +72,7 @@ def run(size, check):
 
 
 def inputs(rank, shape, dtype, salt=0):
-    """Numbers that every rank can make of any rank: small, so that sums are exact in all types."""
+    """Numbers of a rank that every other rank can compute, too: small, so that sums are exact in all types."""
     generator = torch.Generator().manual_seed(1000 * salt + rank)
     values = torch.randint(0 if dtype in (torch.uint8, torch.bool) else -3, 4, shape, generator=generator)
     if dtype == torch.bool:

@@ -19,7 +19,7 @@ def refused(text, call):
 
 
 def tags(rank, size, gloo, ours):
-    # The receiver asks in another order than the sender sends, and for some before they are sent.
+    # The receiver asks in another order than the sender sends, and for some messages before they are sent.
     if rank == 0:
         for tag in range(5):
             dist.send(torch.full((1000,), float(tag)), 1, group=ours, tag=tag)
@@ -32,7 +32,7 @@ def tags(rank, size, gloo, ours):
 
 
 def both_ways(rank, size, gloo, ours):
-    # Everybody sends to everybody before anybody receives, in front of a collective.
+    # Every rank sends to every rank before any rank receives, followed by a collective.
     peers = [peer for peer in range(size) if peer != rank]
     sends = [dist.isend(torch.full((LARGE,), float(rank)), peer, group=ours) for peer in peers]
     total = torch.ones(1)
@@ -102,7 +102,7 @@ def sub_groups(rank, size, gloo, ours):
         whole = torch.ones(1)
         dist.all_reduce(whole, group=ours)
         assert whole.item() == size
-    # Ranks are named as in the whole job.
+    # Ranks are numbered as in the whole job.
     tensor = torch.full((1,), float(rank))
     if rank < 2:
         dist.send(tensor, other, group=mine)

@@ -74,7 +74,7 @@ class TrainingTest(unittest.TestCase):
         run(2, check)
 
 
-# Somebody may take a port between when it is found free and when it is used.
+# Another program may take a port after it was found free and before it is used.
 TRIES = 3
 
 
@@ -93,7 +93,7 @@ class StartTest(unittest.TestCase):
                 assert tensor.eq(1).all()
             if init.startswith("tcp"):
                 return
-            # A second life of the default group.
+            # The default group is made a second time.
             with group("xylem", rank, size, init + "2"):
                 dist.barrier()
 
@@ -137,7 +137,7 @@ class MemoryTest(unittest.TestCase):
             parts = torch.full((2, BIG), float(rank))
             dist.all_reduce(parts[1], group=ours)
             assert parts[0].eq(rank).all() and parts[1].eq(1).all() and not xylem.torch.is_shared(parts)
-            # Memory that was shared is whole again for the next tensor.
+            # Shared memory is complete again when the next tensor gets it.
             del large
             for _ in range(3):
                 assert torch.zeros(BIG).eq(0).all()

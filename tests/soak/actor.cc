@@ -11,7 +11,7 @@
 namespace xylem::soak {
 namespace {
 
-constexpr std::uint64_t kMostReports = 20;
+constexpr std::uint64_t kMaxReports = 20;
 
 void fillInput(void* pending) { static_cast<Actor::Pending*>(pending)->issued.fill(); }
 void spoilInput(void* pending) { static_cast<Actor::Pending*>(pending)->issued.spoil(); }
@@ -79,7 +79,7 @@ void Actor::letWait(cudaStream_t stream, cudaStream_t forWhom) {
 void Actor::prepare(Pending& pending) {
   const Buffer& buffer = pending.issued.anyBuffer();
   const ncclComm_t handle = member(pending.issued.operation().comm).handle;
-  // Fails only for a communicator that broke since; its operations will tell.
+  // Fails only for a communicator that has broken since; its operations report that.
   if (buffer.size() > 0 && random_.chance(10))
     ncclCommRegister(handle, buffer.data(), buffer.size(), &pending.registration);
   switch (random_.below(4)) {
@@ -196,7 +196,7 @@ void Actor::require(cudaError_t result, const char* what) const {
 }
 
 void Actor::reportWrong(const std::string& text) const {
-  if (board_.wrong.fetch_add(1, std::memory_order_relaxed) < kMostReports)
+  if (board_.wrong.fetch_add(1, std::memory_order_relaxed) < kMaxReports)
     fmt::print(stderr, "soak: WRONG in phase {}, rank {}: {}\n", phase_, rank_, text);
 }
 

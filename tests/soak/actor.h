@@ -1,6 +1,6 @@
 #pragma once
 // One rank of the soak during a phase: its streams, its communicators, the operations that it has under way.
-// Whichever thread drives the rank calls activate() first.
+// The thread that drives the rank calls activate() first.
 //
 //   Actor actor(rank, board, plan, random);
 //   actor.activate();
@@ -20,7 +20,7 @@ namespace xylem::soak {
 
 struct Member {
   ncclComm_t handle = nullptr;
-  bool failed = false;  // its operations may have come to nothing
+  bool failed = false;  // its operations may have had no effect
 };
 
 class Actor {
@@ -36,7 +36,7 @@ class Actor {
   const Comm& comm(int index) const { return plan_.comms[static_cast<std::size_t>(index)]; }
   int rankIn(int index) const { return comm(index).rankOf(rank_); }
 
-  // Makes its device that of the thread, and tells the board what it does.
+  // Makes the rank's device that of the thread, and records what it does on the `Board`.
   void activate() const;
   void say(const char* what, int comm = -1) const;
   void atStep(int step) const;
@@ -56,14 +56,14 @@ class Actor {
   ncclResult_t call(Pending& pending);
   void follow(Pending& pending);
 
-  // Waits for its streams; errors of work only if `tolerant`.
+  // Waits for its streams. Errors of operations are accepted only if `tolerant`.
   bool synchronize(bool tolerant);
-  // Checks what is done, all of it, and forgets it.
+  // Checks all operations that are done, and forgets them.
   void verify();
 
-  // Ends the soak unless the call succeeded, now or later (communicators that do not block).
+  // Ends the soak unless the call succeeds, now or later (communicators that do not block).
   void require(ncclResult_t result, const char* what, ncclComm_t handle) const;
-  // Waits until the communicator has done what it was asked for.
+  // Waits until the communicator has finished what was asked of it.
   static ncclResult_t settle(ncclComm_t handle);
   void reportWrong(const std::string& text) const;
   [[noreturn]] void giveUp(const std::string& text) const;
@@ -82,7 +82,7 @@ class Actor {
   std::vector<cudaStream_t> streams_{nullptr};
   std::vector<Member> members_;
   std::deque<std::unique_ptr<Pending>> pending_;
-  bool streamFailed_ = false;  // since what is pending was begun
+  bool streamFailed_ = false;  // since the start of the pending operations
 };
 
 }  // namespace xylem::soak

@@ -19,7 +19,7 @@ Buffer::Buffer(std::size_t bytes, Random& random) : size_(bytes) {
   source_ =
       random.pick({Source::kMalloc, Source::kCudaMalloc, Source::kNcclMemAlloc, Source::kCudaMallocHost});
   offset_ = static_cast<std::size_t>(random.pick({0, 0, 64, 16, 8, 4, random.below(64)}));
-  // What malloc gives ends where the buffer ends, for the address sanitizer.
+  // Memory of malloc ends where the buffer ends, for the address sanitizer.
   after_ = source_ == Source::kMalloc ? 0 : 32;
   allocate(std::max<std::size_t>(1, offset_ + size_ + after_));
   std::memset(base_, static_cast<int>(kMark), offset_);

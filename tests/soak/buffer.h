@@ -1,6 +1,6 @@
 #pragma once
-// Memory for an operation: from any of the places that programs get it from, at any address, with marks
-// around it that show what was written outside.
+// Memory for an operation: from any of the sources that programs use, at any address, with marks around it
+// that show writes outside of it.
 
 #include <cstddef>
 

@@ -79,7 +79,7 @@ void Driver::join(const Step& step) {
   joinByIds(calls, false);
 }
 
-// The settings of all of its ranks are those of one call, host included.
+// All of its ranks join in one call, so they have the same settings, host included.
 void Driver::joinAll(int index, const Actors& members) {
   const Comm& comm = plan_.comms[static_cast<std::size_t>(index)];
   std::vector<ncclComm_t> handles(comm.members.size());
@@ -119,7 +119,7 @@ ncclResult_t Driver::joinOne(const Call& call) {
   return ncclCommInitRank(handle, comm.size(), meeting.ids[0], rank);
 }
 
-// Sets the variable for the rank, which is read when the call is made; within a group, so that the call
+// Sets the variable, which is read when the call is made, for the rank. Within a group, so that the call
 // itself does not wait.
 template <typename Work>
 static ncclResult_t onHostOf(const PhasePlan& plan, const Actor& actor, Work&& work) {
@@ -192,7 +192,7 @@ void Driver::split(const Step& step) {
   }
 }
 
-// The same order, as far as it matters: of collectives, and of what one rank sends to another.
+// The same order, as far as it matters: that of collectives, and of the messages from one rank to another.
 std::vector<const Operation*> Driver::inOrderOf(Actor& actor,
                                                 const std::vector<const Operation*>& operations) {
   std::vector<const Operation*> order;
@@ -200,7 +200,7 @@ std::vector<const Operation*> Driver::inOrderOf(Actor& actor,
     std::size_t end = start;  // communicators stay in order
     while (end < operations.size() && operations[end]->comm == operations[start]->comm) ++end;
     std::vector<std::size_t> shuffled;
-    bool toAll = false;  // which may be sends and receives
+    bool toAll = false;  // these may be sends and receives
     for (std::size_t i = start; i < end; ++i) {
       shuffled.push_back(i);
       toAll = toAll || operations[i]->function == Function::kAlltoAll;
@@ -300,14 +300,14 @@ void Driver::end(const Step& step) {
 void Driver::abort(const Step& step) {
   const Actors members = membersOf(step.comm);
   if (members.empty()) return;
-  // Everybody is past the calls before, so that these cannot fail; their work may still be under way.
+  // All ranks are past the calls before, so that these cannot fail; their work may still be under way.
   std::atomic<int>& arrived = board_.meetings[static_cast<std::size_t>(step.comm)].atAbort;
   arrived.fetch_add(static_cast<int>(members.size()));
   members.front()->say("waiting for those who abort", step.comm);
   while (arrived.load() < plan_.comms[static_cast<std::size_t>(step.comm)].size()) usleep(20);
-  Actors culprits, others;
+  Actors aborting, others;
   for (Actor* actor : members)
-    (contains(step.culprits, actor->rankIn(step.comm)) ? culprits : others).push_back(actor);
+    (contains(step.aborting, actor->rankIn(step.comm)) ? aborting : others).push_back(actor);
   std::vector<const Operation*> operations, withoutLast;
   for (const Operation& operation : step.operations) operations.push_back(&operation);
   withoutLast = operations;
@@ -320,11 +320,11 @@ void Driver::abort(const Step& step) {
     for (const Operation* operation : all) good = issue({operation}, actors, false, true) && good;
     return good;
   };
-  // One thread cannot issue for some of its ranks what waits for others of them.
-  if (!(step.lastFails && step.grouped)) issueAll(withoutLast, culprits, step.grouped);
+  // One thread must not issue operations for some of its ranks that wait for others of them.
+  if (!(step.lastFails && step.grouped)) issueAll(withoutLast, aborting, step.grouped);
   accepted = issueAll(operations, others, step.grouped);
 
-  for (Actor* actor : culprits) {
+  for (Actor* actor : aborting) {
     actor->say("ncclCommAbort", step.comm);
     actor->activate();
     usleep(static_cast<useconds_t>(actor->random().logUniform(5000)));
@@ -373,7 +373,7 @@ void Driver::abortJoin(const Step& step) {
   for (Actor* actor : membersOf(step.comm)) calls.push_back({actor, step.comm});
   joinByIds(calls, true);
   const auto isCulprit = [&](const Call& call) {
-    return contains(step.culprits, call.actor->rankIn(step.comm));
+    return contains(step.aborting, call.actor->rankIn(step.comm));
   };
   std::stable_partition(calls.begin(), calls.end(), isCulprit);
   for (const Call& call : calls) {

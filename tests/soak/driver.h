@@ -1,6 +1,6 @@
 #pragma once
-// A thread's way through a phase, for the ranks that it serves: all of them in each group of calls, as a
-// program with several devices does.
+// A thread that takes the ranks it serves through a phase: all of them in each group of calls, like a program
+// with several devices.
 //
 //   Driver driver(board, plan, phase, std::move(actors));
 //   driver.run();
@@ -36,7 +36,7 @@ class Driver {
   void publishIds(int comm);
   void split(const Step& step);
   void operate(const Step& step);
-  // Whether the operations were accepted.
+  // Returns whether the operations were accepted.
   bool issue(const std::vector<const Operation*>& operations, const Actors& actors, bool grouped,
              bool tolerant);
   std::vector<const Operation*> inOrderOf(Actor& actor, const std::vector<const Operation*>& operations);

@@ -5,7 +5,7 @@ namespace {
 
 using Variables = std::vector<std::pair<std::string, std::string>>;
 
-// Each with values to choose from; none set more often than not.
+// Variables with values to choose from; each is set in at most half of the phases.
 struct Choice {
   const char* name;
   int percent;  // how often it is set
@@ -41,7 +41,7 @@ std::string algorithms(Random& random) {
                       "allgather:PAT;allreduce:Ring"});
 }
 
-// All on one host, a host each, or some ranks on each.
+// All ranks on one host, a host for each, or some ranks on each.
 std::vector<std::string> hostsOf(Random& random, int ranks) {
   const int hosts = random.pick({1, 1, 1, 2, 3, ranks});
   std::vector<std::string> names;
@@ -75,7 +75,7 @@ Environment chooseEnvironment(Random& random, int ranks) {
   const std::size_t most =
       random.pick<std::size_t>({16 << 10, 64 << 10, 64 << 10, 256 << 10, 1 << 20, 4 << 20});
   environment.mostBytes = buffer != 0 && buffer < 65536 ? std::min<std::size_t>(most, 256 << 10) : most;
-  // It knows one protocol, and has to be asked for where hosts have several ranks.
+  // It knows one protocol, and must be asked for where hosts have several ranks.
   if (algo.find("PAT") != std::string::npos)
     for (auto& [name, value] : set) {
       if (name == "NCCL_PAT_ENABLE") value = "1";

@@ -16,7 +16,7 @@ struct Environment {
   std::size_t mostBytes = 0;                                   // of an operation
 };
 
-// Held by whoever writes variables of this process, and for calls that read them.
+// Locked while a thread writes variables of this process, and for calls that read them.
 std::mutex& environmentMutex();
 
 Environment chooseEnvironment(Random& random, int ranks);

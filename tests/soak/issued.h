@@ -1,6 +1,6 @@
 #pragma once
-// One rank's call of an operation: its buffers, what goes in, what has to come out. A transfer to oneself is
-// two.
+// One rank's call of an operation: its buffers, its input, its expected output. A transfer to the rank itself
+// is two calls.
 //
 //   Issued call(operation, comm, rank, Side::kBoth, random);
 //   call.fill();
@@ -27,12 +27,12 @@ class Issued {
 
   // Writes the input; from any thread.
   void fill();
-  // Overwrites the input, once the operation is over.
+  // Overwrites the input after the operation.
   void spoil();
   ncclResult_t call(ncclComm_t handle, cudaStream_t stream);
-  // Compares the output with what it should be, once.
+  // Compares the output with the expected one, once.
   void check();
-  // What was wrong with it; empty: nothing.
+  // The error that was found; empty: none.
   const std::string& wrong() const { return wrong_; }
 
   const Operation& operation() const { return operation_; }

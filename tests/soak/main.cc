@@ -27,7 +27,7 @@ struct Options {
   double seconds = testing::byEffort({.quick = 5, .normal = 10, .night = 1200});
   int phases = 0;
   int fromPhase = 0;
-  int ranks = kMostRanks;
+  int ranks = kMaxRanks;
   int processes = 0;
   double patience = 60;
   bool verbose = false;
@@ -43,7 +43,7 @@ class Ranks {
         shape_{options.ranks, options.ranksPerProcess()},
         start_(Clock::now()) {}
 
-  // The way of a rank through all phases, in a thread of its own.
+  // Takes a rank through all phases, in a thread of its own.
   void live(int rank) {
     for (int phase = options_.fromPhase;; ++phase) {
       if (rank == 0) decide(phase);
@@ -77,7 +77,7 @@ class Ranks {
       else
         setenv(name.c_str(), value.c_str(), 1);
     }
-    // Later only replaced, while other threads read others.
+    // Set before other threads read the environment: later, variables are only replaced.
     if (plan.hosts.empty())
       unsetenv("NCCL_HOSTID");
     else
@@ -96,7 +96,7 @@ class Ranks {
       if (step.comm >= 0) text += fmt::format(" {}", step.comm);
       for (const int comm : step.comms) text += fmt::format(" {}", comm);
       for (const Part& part : step.parts) text += fmt::format(", {}", part.comm);
-      if (!step.culprits.empty()) text += fmt::format(" by {}", fmt::join(step.culprits, ", "));
+      if (!step.aborting.empty()) text += fmt::format(" by {}", fmt::join(step.aborting, ", "));
       if (!step.operations.empty()) text += step.grouped ? ", a group" : ", one by one";
       for (const Operation& operation : step.operations) text += "\n    " + describe(operation);
     }
@@ -121,12 +121,12 @@ class Ranks {
   const Clock::time_point start_;
 };
 
-// Looks after the ranks: whether they go on, whether their processes live.
+// Watches the ranks: whether they make progress, whether their processes live.
 class Watch {
  public:
   Watch(const Options& options, Board& board) : options_(options), board_(board) {}
 
-  // Until `over` says so; the exit status.
+  // Watches until `over` says so. Returns the exit status.
   template <typename Over>
   int wait(Over&& over) {
     const bool terminal = isatty(STDERR_FILENO) == 1;
@@ -236,10 +236,10 @@ Options readOptions(int argc, char** argv, int* exitStatus) {
   app.add_option("--seconds", options.seconds, "how long to go on")->capture_default_str();
   app.add_option("--phases", options.phases, "end after so many phases instead");
   app.add_option("--from-phase", options.fromPhase, "start with this phase of the seed");
-  app.add_option("--ranks", options.ranks, "ranks")->check(CLI::Range(1, kMostRanks))->capture_default_str();
+  app.add_option("--ranks", options.ranks, "ranks")->check(CLI::Range(1, kMaxRanks))->capture_default_str();
   app.add_option("--processes", options.processes,
                  "spread the ranks over so many processes; default: all are threads of this one")
-      ->check(CLI::Range(1, kMostRanks));
+      ->check(CLI::Range(1, kMaxRanks));
   app.add_option("--patience", options.patience, "seconds without anything going on that count as a hang")
       ->capture_default_str();
   app.add_flag("--verbose", options.verbose, "print every phase's plan");
@@ -261,10 +261,10 @@ int main(int argc, char** argv) {
   const Options options = readOptions(argc, argv, &exitStatus);
   if (exitStatus >= 0) return exitStatus;
   setenv("NCCL_SOCKET_IFNAME", "lo", 1);
-  setenv("XYLEM_HOST_DEVICES", std::to_string(kMostRanks).c_str(), 1);
+  setenv("XYLEM_HOST_DEVICES", std::to_string(kMaxRanks).c_str(), 1);
   Board& board = makeBoard();
   const std::string mode = options.processes == 0 ? "" : fmt::format(" --processes {}", options.processes);
-  const std::string ranks = options.ranks == kMostRanks ? "" : fmt::format(" --ranks {}", options.ranks);
+  const std::string ranks = options.ranks == kMaxRanks ? "" : fmt::format(" --ranks {}", options.ranks);
   fmt::print("soak: seed {}; to see it again: soak --seed {}{}{} --from-phase PHASE --phases 1\n",
              options.seed, options.seed, mode, ranks);
   std::fflush(stdout);

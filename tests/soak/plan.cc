@@ -31,7 +31,7 @@ class Planner {
   }
 
  private:
-  // Mostly each rank has a thread; otherwise some serve several, as far as they are in one process.
+  // Mostly each rank has a thread; otherwise some threads serve several ranks of one process.
   void chooseDrivers() {
     const int together = random_.chance(75) ? 1 : random_.pick({2, 3, shape_.ranksPerProcess});
     for (int rank = 0; rank < shape_.ranks; ++rank) {
@@ -42,9 +42,9 @@ class Planner {
 
   void addStep() {
     const int dice = random_.below(100);
-    if (live_.empty() || (dice < 8 && roomFor(2)))
+    if (live_.empty() || (dice < 8 && hasSlotsFor(2)))
       join();
-    else if (dice < 18 && roomFor(shape_.ranks))
+    else if (dice < 18 && hasSlotsFor(shape_.ranks))
       split();
     else if (dice < 26)
       plan_.steps.push_back({.kind = StepKind::kSync});
@@ -52,13 +52,13 @@ class Planner {
       end();
     else if (dice < 39)
       abort();
-    else if (dice < 42 && roomFor(1))
+    else if (dice < 42 && hasSlotsFor(1))
       abortJoin();
     else
       operate();
   }
 
-  bool roomFor(int comms) const { return static_cast<int>(plan_.comms.size()) + comms <= kMostComms; }
+  bool hasSlotsFor(int comms) const { return static_cast<int>(plan_.comms.size()) + comms <= kMaxComms; }
 
   int pickLive() { return live_[static_cast<std::size_t>(random_.below(static_cast<int>(live_.size())))]; }
 
@@ -88,7 +88,7 @@ class Planner {
     comm.making = making;
     if (making == Making::kInitRank && oneThreadDrives(comm.members) && random_.chance(60))
       comm.making = Making::kInitAll;
-    if (comm.making == Making::kInitScalable) comm.ids = random_.between(1, std::min(kMostIds, comm.size()));
+    if (comm.making == Making::kInitScalable) comm.ids = random_.between(1, std::min(kMaxIds, comm.size()));
     if (comm.making != Making::kInitRank && comm.making != Making::kInitAll) chooseCtas(comm);
     return addComm(std::move(comm));
   }
@@ -106,7 +106,7 @@ class Planner {
                                       : random_.pick({Making::kInitConfig, Making::kInitScalable});
       step.comms.push_back(newComm(making));
       live_.push_back(step.comms.back());
-      // These make themselves; they are in no group with others.
+      // These create communicators by themselves; they are in no group with other calls.
       if (plan_.comms.back().making == Making::kInitAll) break;
     }
     plan_.steps.push_back(std::move(step));
@@ -207,16 +207,16 @@ class Planner {
     }
   }
 
-  std::vector<int> chooseCulprits(int comm) {
+  std::vector<int> chooseAborting(int comm) {
     const int n = plan_.comms[static_cast<std::size_t>(comm)].size();
-    std::vector<int> culprits{random_.below(n)};
-    if (random_.chance(20)) culprits.push_back(random_.below(n));
-    return culprits;
+    std::vector<int> aborting{random_.below(n)};
+    if (random_.chance(20)) aborting.push_back(random_.below(n));
+    return aborting;
   }
 
   void abort() {
     Step step{.kind = StepKind::kAbort, .comm = pickLive()};
-    step.culprits = chooseCulprits(step.comm);
+    step.aborting = chooseAborting(step.comm);
     step.grouped = random_.chance(50);
     if (random_.chance(80)) addOperations(step, step.comm);
     if (random_.chance(70)) {
@@ -226,7 +226,7 @@ class Planner {
       last.op = Combine::kSum;
       last.count = std::max<std::size_t>(last.count, 1);
       step.operations.push_back(last);
-      // Whoever leaves out one of a group leaves out all of it.
+      // A rank that leaves out one operation of a group leaves out all of it.
       step.grouped = step.grouped || step.operations.size() == 1;
     }
     std::erase(live_, step.comm);
@@ -237,7 +237,7 @@ class Planner {
     const bool blocking = std::exchange(blocking_, false);
     const int comm = newComm(random_.pick({Making::kInitConfig, Making::kInitScalable}));
     blocking_ = blocking;
-    plan_.steps.push_back({.kind = StepKind::kAbortJoin, .comm = comm, .culprits = chooseCulprits(comm)});
+    plan_.steps.push_back({.kind = StepKind::kAbortJoin, .comm = comm, .aborting = chooseAborting(comm)});
   }
 
   Random random_;

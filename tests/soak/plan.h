@@ -1,6 +1,6 @@
 #pragma once
-// What happens in one phase of the soak. Every rank computes the same plan from the seed; what concerns a
-// rank alone (streams, alignments, delays) it decides for itself.
+// The plan of one phase of the soak. Every rank computes the same plan from the seed; a rank decides alone
+// about things that concern only itself (streams, alignments, delays).
 //
 //   const PhasePlan plan = planPhase(seed, phase, {.ranks = 8, .ranksPerProcess = 2});
 
@@ -13,13 +13,13 @@
 
 namespace xylem::soak {
 
-constexpr int kMostRanks = 8;
-constexpr int kMostComms = 24;  // in a phase
-constexpr int kMostIds = 3;     // of a communicator
+constexpr int kMaxRanks = 8;
+constexpr int kMaxComms = 24;  // in a phase
+constexpr int kMaxIds = 3;     // of a communicator
 
 struct JobShape {
-  int ranks = kMostRanks;
-  int ranksPerProcess = kMostRanks;
+  int ranks = kMaxRanks;
+  int ranksPerProcess = kMaxRanks;
 };
 
 enum class Function {
@@ -63,13 +63,13 @@ struct Comm {
 };
 
 enum class StepKind {
-  kJoin,       // `comms` are made
-  kSplit,      // `comm` is split: each member gets `parts`[its rank]
-  kOperate,    // `operations`, in one group if `grouped`
-  kSync,       // everything so far is waited for and checked
-  kEnd,        // `comm` is finalized or destroyed, with its operations perhaps still under way
-  kAbort,      // `culprits` abort `comm` while `operations` are under way
-  kAbortJoin,  // `comm` is joined, but `culprits` abort meanwhile
+  kJoin,       // makes `comms`
+  kSplit,      // splits `comm`: each member gets `parts`[its rank]
+  kOperate,    // runs `operations`, in one group if `grouped`
+  kSync,       // waits for everything, and checks it
+  kEnd,        // finalizes or destroys `comm`, perhaps while operations are under way
+  kAbort,      // `aborting` ranks abort `comm` while `operations` are under way
+  kAbortJoin,  // joins `comm`, but `aborting` ranks abort meanwhile
 };
 const char* name(StepKind kind);
 
@@ -87,17 +87,17 @@ struct Step {
   std::vector<Operation> operations;
   bool grouped = true;
   bool finalizes = false;
-  std::vector<int> culprits;  // ranks of the communicator
-  // kAbort: the last operation needs everybody, and the culprits do not take part in it, so that it has to
-  // fail.
+  std::vector<int> aborting;  // ranks of the communicator
+  // kAbort: the last operation needs all ranks, and the aborting ranks do not take part in it, so that it has
+  // to fail.
   bool lastFails = false;
 };
 
 struct PhasePlan {
   std::vector<std::pair<std::string, std::string>> variables;  // empty value: unset
-  // The host that each rank believes to be on; empty: that of the machine.
+  // The host that each rank pretends to be on; empty: that of the machine.
   std::vector<std::string> hosts;
-  std::vector<int> driver;  // which rank's thread does the work of a rank
+  std::vector<int> driver;  // by rank: the rank whose thread does its work
   std::vector<Comm> comms;
   std::vector<Step> steps;
 };

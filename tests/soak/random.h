@@ -28,7 +28,7 @@ class Random {
   int below(int n) { return static_cast<int>(next() % static_cast<std::uint64_t>(n)); }
   int between(int least, int most) { return least + below(most - least + 1); }
   bool chance(int percent) { return below(100) < percent; }
-  // 0 to `most`; as likely between 1 and 2 as between 1000 and 2000.
+  // Returns 0 to `most`; a result between 1 and 2 is as likely as one between 1000 and 2000.
   std::size_t logUniform(std::size_t most) {
     const double u = static_cast<double>(next() >> 11) * 0x1p-53;
     return static_cast<std::size_t>(std::exp(u * std::log(static_cast<double>(most) + 1.999))) - 1;

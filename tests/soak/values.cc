@@ -14,8 +14,8 @@
 namespace xylem::soak {
 namespace {
 
-// Element i of a rank's input, before it is made to fit a type. Cheap: it is computed for every element of
-// every rank.
+// Element i of a rank's input, before it is fitted to a type. It must be cheap: it is computed for every
+// element of every rank.
 class Raw {
  public:
   Raw(std::uint64_t seed, int rank)
@@ -47,7 +47,7 @@ double decodeBits(const SmallFloat& f, unsigned bits) {
   return sign * std::ldexp(mantissa + (1u << f.mantissaBits), exponent - bias - f.mantissaBits);
 }
 
-// All patterns of a small type, and those of small whole numbers.
+// All bit patterns of a small type, and those of small whole numbers.
 class Codebook {
  public:
   explicit Codebook(const SmallFloat& f)
@@ -67,8 +67,8 @@ class Codebook {
   std::vector<std::uint16_t> patterns_;
 };
 
-// How a floating-point type is read and written, and how large inputs may be for exact sums of 8 ranks,
-// scaled by 2.
+// How a floating-point type is read and written, and how large inputs may be so that sums of 8 ranks, scaled
+// by 2, are exact.
 struct Float32 {
   using Bits = float;
   static constexpr double kLargest = 1 << 19, kRounding = 0x1p-24;
@@ -106,7 +106,7 @@ double floatInput(Combine op, std::uint64_t raw) {
   return static_cast<double>(raw % span) - F::kLargest;
 }
 
-// For sums in the small types the same everywhere, as not all whole numbers up to 16 are exact in them.
+// For sums in the small types the same value everywhere, as not all whole numbers up to 16 are exact in them.
 double floatScalar(const ValueKind& kind, int rank) {
   const bool tiny = kind.type == ncclFloat8e4m3 || kind.type == ncclFloat8e5m2;
   const double scalars[] = {1, 2, -1, -2};

@@ -1,7 +1,7 @@
 #pragma once
-// The inputs of an operation, and what must come out. Every rank can work out every other rank's input.
-// Values are chosen so that results are exact in their type; only averages over a number of ranks that is no
-// power of two are compared with a tolerance.
+// The inputs of an operation and its expected results. Every rank can compute every other rank's input.
+// Values are chosen so that results are exact in their type; only averages over a number of ranks that is not
+// a power of two are compared with a tolerance.
 //
 //   const Values values({.type = ncclFloat16, .op = Combine::kSum, .seed = 5, .ranks = 8});
 //   values.fill(rank, 0, count, input);
@@ -42,7 +42,7 @@ class Values {
   void fill(int rank, std::size_t first, std::size_t count, std::byte* to) const;
   // The rank's factor of a scaled sum, as an element.
   void scalar(int rank, std::byte* to) const;
-  // Whether `got` is that input, or all ranks' inputs combined.
+  // Returns whether `got` is that input, or the combination of all ranks' inputs.
   Mismatch checkCopied(int rank, std::size_t first, std::size_t count, const std::byte* got) const;
   Mismatch checkReduced(std::size_t first, std::size_t count, const std::byte* got) const;
 

@@ -1,6 +1,6 @@
 #pragma once
-// How much the tests try, which XYLEM_TEST_EFFORT says: `quick` while somebody works, `normal` before a change lands,
-// `night` now and then, by hand (docs/verification.md).
+// How much the tests try. XYLEM_TEST_EFFORT sets it: `quick` while a change is being made, `normal` before it
+// lands, `night` now and then, by hand (docs/verification.md).
 //
 //   const int machines = byEffort({.quick = 10, .normal = 60, .night = 2000});
 

@@ -1,6 +1,6 @@
 #pragma once
-// An address for ranks to meet at: with a port that was free a moment ago, and that no outgoing connection
-// takes before it is used, as the system takes these from higher ones.
+// An address for ranks to meet at. Its port was free a moment ago, and no outgoing connection takes it before
+// it is used, as the system chooses ports for these from a higher range.
 //
 //   setenv("NCCL_COMM_ID", freeAddress("127.0.0.1").text().c_str(), 1);
 

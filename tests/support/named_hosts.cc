@@ -16,11 +16,11 @@
 namespace xylem {
 namespace {
 
-// The status of a keeper that could not be one.
+// Exit status of a keeper process that could not set up its host.
 int becomeHost(const std::string& name, const std::string& table) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (unshare(CLONE_NEWUTS | CLONE_NEWNS) != 0) return 1;
-  // What is mounted here stays here.
+  // Mounts made here stay in this namespace.
   if (mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) return 1;
   if (mount(table.c_str(), "/etc/hosts", nullptr, MS_BIND, nullptr) != 0) return 1;
   return sethostname(name.c_str(), name.size()) == 0 ? 0 : 1;
@@ -69,7 +69,7 @@ ChildProcess NamedHosts::keeperOf(int host, const std::string& name) const {
 }
 
 std::string NamedHosts::on(int host) const {
-  // Without root the hosts lie in a namespace of users, too.
+  // Without root the hosts are in a user namespace, too.
   return std::string("nsenter ") + (geteuid() == 0 ? "" : "--user --preserve-credentials ") +
          "--net --uts --mount --target " + std::to_string(keepers_.at(static_cast<std::size_t>(host)).pid()) +
          " -- ";

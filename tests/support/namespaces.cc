@@ -60,13 +60,14 @@ void ip(const std::vector<int>& namespaces, const std::string& line) {
     throw Error(ResultCode::kSystemError, "`ip {}` failed with status {}", line, status);
 }
 
-// In the switch: what joins a cable of all hosts, and one host's end there.
+// In the namespace of the switch: the interface names of the bridge for a cable of all hosts, and of one
+// host's end there.
 std::string bridge(int cable) { return "joint" + std::to_string(cable); }
 std::string port(int host, int cable) { return "up" + std::to_string(host) + '.' + std::to_string(cable); }
 
 void writeTo(const char* file, const std::string& text) { std::ofstream(file) << text; }
 
-// A new namespace of the network, and with `user` not null of users, too, made by a child that ends at once:
+// Makes a new network namespace and, if `user` is not null, a user namespace, in a child that ends at once:
 // the descriptors keep them alive.
 FileDescriptor newNamespace(const std::vector<int>& within, FileDescriptor* user) {
   int ready[2], done[2];
@@ -130,7 +131,7 @@ Namespaces::Namespaces(int hosts, int cables) {
   switch_ = newNamespace({}, root ? nullptr : &user_);
   const std::vector<int> inSwitch{user_.get(), switch_.get()};
   for (int cable = 0; cable < cables; ++cable) {
-    // With snooping, the bridge may hold back what IPv6 needs to find neighbours.
+    // With snooping, the bridge may hold back packets that IPv6 needs to find neighbours.
     ip(inSwitch, "link add " + bridge(cable) + " type bridge mcast_snooping 0");
     ip(inSwitch, "link set " + bridge(cable) + " up");
   }
@@ -147,7 +148,7 @@ Namespaces::Namespaces(int hosts, int cables) {
 void Namespaces::lay(int host, int cable) const {
   const int own = hosts_.at(static_cast<std::size_t>(host)).get();
   const std::vector<int> inSwitch{user_.get(), switch_.get()}, inHost{user_.get(), own};
-  // A descriptor that `ip` inherits, to name the namespace by.
+  // A descriptor that `ip` inherits, which names the namespace.
   const FileDescriptor inherited(dup(own));
   ip(inSwitch, "link add " + port(host, cable) + " type veth peer name " + interface(cable) +
                    " netns /proc/self/fd/" + std::to_string(inherited.get()));
@@ -157,8 +158,8 @@ void Namespaces::lay(int host, int cable) const {
   ip(inHost, "address add " + address6(host, cable) + "/64 dev " + interface(cable) + " nodad");
 }
 
-// The kernel notices up to a second later, or more on a loaded machine, that a cable carries. What is sent
-// before is lost, and TCP takes seconds to try again.
+// The kernel notices up to a second later, or more on a loaded machine, that a cable has a link. Packets that
+// were sent before are lost, and TCP takes seconds to try again.
 void Namespaces::awaitCarrier(int host, int cable) const {
   const int status = run(host, [cable] {
     const FileDescriptor any(socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));

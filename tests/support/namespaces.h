@@ -1,16 +1,15 @@
 #pragma once
-// Several hosts on one machine, as far as the network goes: network namespaces that a bridge joins. Nothing
-// of it is visible outside, and everything goes with the object and the processes that were started in it.
+// Several hosts on one machine, as far as the network goes: network namespaces joined by a bridge. They are
+// not visible outside, and disappear with the object and the processes that were started in them.
 //
 //   if (const std::string why = Namespaces::unavailable(); !why.empty()) GTEST_SKIP() << why;
 //   Namespaces hosts(2);
 //   const pid_t child = hosts.start(1, [&] { return serve(hosts.address(1)); });   // in its own process
 //   hosts.cut(1);                                                                  // host 1's cable
 //
-// With root the kernel's namespaces are used directly, without through a user namespace of our own. Needs
+// With root it uses the kernel's namespaces directly, otherwise inside of a user namespace of its own. Needs
 // `ip` of iproute2. Every host has the loopback and the interface eth0, 10.213.0.N+1 and fd13::N+1. With more
-// cables there are eth1, 10.213.1.N+1 and fd13:0:0:1::N+1, and so on: networks that know nothing of each
-// other.
+// cables there are eth1, 10.213.1.N+1 and fd13:0:0:1::N+1, and so on: networks that are not connected.
 
 #include <sys/types.h>
 
@@ -24,7 +23,7 @@ namespace xylem {
 
 class Namespaces {
  public:
-  // Why this machine cannot do it, or nothing.
+  // The reason why this machine cannot make them; empty if it can.
   static std::string unavailable();
 
   explicit Namespaces(int hosts, int cables = 1);
@@ -38,16 +37,16 @@ class Namespaces {
   }
   int size() const { return static_cast<int>(hosts_.size()); }
 
-  // A child process on this host; what `body` returns is its exit status. The caller waits for it.
+  // Starts a child process on this host; the result of `body` is its exit status. The caller waits for it.
   pid_t start(int host, const std::function<int()>& body) const;
-  // The same, of a program: `arguments` starts with its name. Its output goes where ours does.
+  // As above, for a program: `arguments` starts with its name. It shares this process's output.
   pid_t startProgram(int host, const std::vector<std::string>& arguments) const;
-  // Puts this process, which has one thread, on this host.
+  // Moves this process, which has one thread, to this host.
   void enter(int host) const;
-  // Starts and waits; the exit status, 128 and more for signals.
+  // Runs to the end and returns the exit status, 128 and more for signals.
   int run(int host, const std::function<int()>& body) const;
 
-  // Packets to and from this host vanish on this cable from now on, or arrive again.
+  // From now on, packets to and from this host get lost on this cable, or arrive again.
   void cut(int host, int cable = 0) const { setLink(host, cable, "down"); }
   void mend(int host, int cable = 0) const { setLink(host, cable, "up"); }
 
@@ -61,7 +60,7 @@ class Namespaces {
   std::vector<FileDescriptor> hosts_;
 };
 
-// Waits for a child; its exit status, 128 and more for signals. Kills it after so many seconds.
+// Waits for a child and returns its exit status, 128 and more for signals. Kills it after `seconds`.
 int waitFor(pid_t child, int seconds = 60);
 
 }  // namespace xylem

@@ -1,7 +1,7 @@
 #pragma once
-// While an object lives, what its process's descendants leave running becomes this process's own child:
-// daemons that step back from who started them. In the end they are ended, with all other children that are
-// new. For a thread that starts all processes.
+// While an object of this class lives, processes that lose their parent become children of this process if
+// they descend from it: daemons, for example. Its destructor ends them, with all other new children. For a
+// thread that starts all processes.
 //
 //   const Orphans orphans;
 //   ChildProcess(...)   // may start more
@@ -21,7 +21,7 @@ class Orphans {
  public:
   Orphans() : before_(children()) { prctl(PR_SET_CHILD_SUBREAPER, 1); }
   ~Orphans() {
-    // Each that ends may leave more.
+    // The end of each may leave more orphans.
     for (bool found = true; found;) {
       found = false;
       for (const pid_t child : children())

@@ -1,6 +1,6 @@
 #pragma once
-// Which sanitizers the build has, as cmake/xylem_flags.cmake says: some of what tests expect takes longer under them, or
-// is out of their sight. A test program may itself be compiled without.
+// The sanitizers of the build, as cmake/xylem_flags.cmake sets them: under them some things that tests expect
+// take longer, or cannot be seen. A test program may itself be compiled without.
 
 namespace xylem::testing {
 

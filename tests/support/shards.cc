@@ -1,5 +1,6 @@
-// ctest runs a test program in several processes and tells each its share of the cases by GoogleTest's variables. What a
-// test starts is often the same program in another role, which has one case to run: it must not inherit the share.
+// ctest runs a test program in several processes and gives each its share of the cases by GoogleTest's
+// variables. A test often starts the same program in another role, which has one case to run: that process
+// must not inherit the share.
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 #pragma once
-// What lies in /dev/shm, to see that nothing of ours does.
+// The files in /dev/shm, to check that Xylem leaves none.
 
 #include <sys/types.h>
 
@@ -16,7 +16,7 @@ inline bool ofFabric(const std::string& name) {
   return name.find(':') != std::string::npos && name.find_first_not_of("0123456789:") == std::string::npos;
 }
 
-// Files there, but those of programs that other tests may be running at the same time.
+// Names of the files, except those of programs that other tests may be running at the same time.
 inline int sharedMemoryFiles() {
   // Open MPI, UCX, MPICH, PMIx, PyTorch.
   constexpr std::array<std::string_view, 6> kOthers = {"vader_segment", "ucx_",   "mpich",
@@ -31,7 +31,7 @@ inline int sharedMemoryFiles() {
   return files;
 }
 
-// Those of libfabric whose process this was, and which was killed.
+// Removes the files of libfabric of a process that was killed.
 inline void removeFabricFiles(pid_t process) {
   std::error_code error;
   for (const auto& entry : std::filesystem::directory_iterator("/dev/shm", error))

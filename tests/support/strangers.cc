@@ -14,12 +14,12 @@
 namespace xylem::testing {
 namespace {
 
-// Where the queue of a listener is full, TCP tries again after a second.
+// If the queue of a listener is full, TCP tries again after a second.
 constexpr int kConnectMilliseconds = 3000;
-// Of those that stay, so many get a turn with every visit.
+// Number of the staying connections that are served with every visit.
 constexpr int kTurns = 2;
 
-FileDescriptor connectTo(const Door& door, const SocketAddress& from) {
+FileDescriptor connectTo(const ListeningSocket& door, const SocketAddress& from) {
   FileDescriptor fd(socket(door.address.ss_family, door.type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!fd) return {};
   if (door.address.ss_family == AF_INET) {
@@ -44,14 +44,14 @@ Hello helloOfRank1() {
 
 }  // namespace
 
-std::vector<Door> doorsOfThisProcess() {
-  std::vector<Door> doors;
+std::vector<ListeningSocket> listeningSocketsOfThisProcess() {
+  std::vector<ListeningSocket> doors;
   for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
     const int fd = std::stoi(entry.path().filename().string());
     int listens = 0;
     socklen_t bytes = sizeof listens;
     if (getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &bytes) != 0 || listens == 0) continue;
-    Door door;
+    ListeningSocket door;
     door.bytes = sizeof door.address;
     if (getsockname(fd, reinterpret_cast<sockaddr*>(&door.address), &door.bytes) != 0) continue;
     bytes = sizeof door.type;
@@ -77,54 +77,54 @@ std::vector<std::byte> recordingOf(const Secret& secret) {
   return said;
 }
 
-std::vector<std::byte> Strangers::garbage() {
+std::vector<std::byte> UnauthenticatedPeers::garbage() {
   std::vector<std::byte> bytes(1 + random_() % 4096);
   for (std::byte& byte : bytes) byte = static_cast<std::byte>(random_());
   return bytes;
 }
 
-bool Strangers::visit(const Door& door, StrangerKind kind) {
+bool UnauthenticatedPeers::visit(const ListeningSocket& door, UnauthenticatedKind kind) {
   goOn();
   Guest guest{connectTo(door, from_), kind};
   if (!guest.socket) return false;
   const int fd = guest.socket.get();
   const Hello hello = helloOfRank1();
   switch (kind) {
-    case StrangerKind::kScan:
+    case UnauthenticatedKind::kScan:
       return true;
-    case StrangerKind::kGarbage:
+    case UnauthenticatedKind::kGarbage:
       sendSome(fd, garbage());
       return true;
-    case StrangerKind::kReplay:
+    case UnauthenticatedKind::kReplay:
       sendSome(fd, recording_);
       break;
-    case StrangerKind::kHello:
+    case UnauthenticatedKind::kHello:
       sendSome(fd, std::as_bytes(std::span(&hello, 1)));
       break;
-    case StrangerKind::kWrongSecret:
+    case UnauthenticatedKind::kWrongSecret:
       guest.handshake = Handshake::call(fd, randomSecret(), hello);
       guest.handshake->advance();
       break;
-    case StrangerKind::kSilent:
-    case StrangerKind::kSlow:
+    case UnauthenticatedKind::kSilent:
+    case UnauthenticatedKind::kSlow:
       break;
   }
   staying_.push_back(std::move(guest));
-  if (staying_.size() > mostStaying_) staying_.pop_front();
+  if (staying_.size() > maxStaying_) staying_.pop_front();
   return true;
 }
 
-// False if it has given up.
-bool Strangers::goOn(Guest& guest) {
+// Returns false if it has given up.
+bool UnauthenticatedPeers::goOn(Guest& guest) {
   if (guest.handshake) return guest.handshake->advance() == Handshake::State::kUnderWay;
   const Hello hello;
   const auto bytes = std::as_bytes(std::span(&hello, 1));
-  if (guest.kind == StrangerKind::kSlow && guest.said + 1 < bytes.size())
+  if (guest.kind == UnauthenticatedKind::kSlow && guest.said + 1 < bytes.size())
     return sendSome(guest.socket.get(), bytes.subspan(guest.said++, 1)) >= 0;
   return true;
 }
 
-void Strangers::goOn() {
+void UnauthenticatedPeers::goOn() {
   for (int i = 0; i < kTurns && !staying_.empty(); ++i) {
     const auto guest = staying_.begin() + static_cast<std::ptrdiff_t>(random_() % staying_.size());
     if (!goOn(*guest)) staying_.erase(guest);

@@ -1,11 +1,11 @@
 #pragma once
-// Those who call at the listening sockets of a job and do not belong to it: port scans, connections that say
-// nothing, garbage, clients that say a byte now and then, recorded handshakes played again, clients with
-// another secret.
+// Unauthenticated peers: connections to the listening sockets of a job that do not belong to it. They are
+// port scans, connections that send nothing, garbage, clients that send a byte now and then, recorded
+// handshakes that are played again, and clients with another secret.
 //
-//   Strangers strangers(seed, 500);
+//   UnauthenticatedPeers strangers(seed, 500);
 //   strangers.replay(recordingOf(secret));
-//   for (const Door& door : doorsOfThisProcess()) came += strangers.visit(door, StrangerKind::kScan);
+//   for (const ListeningSocket& door : listeningSocketsOfThisProcess()) came += strangers.visit(door, UnauthenticatedKind::kScan);
 //   strangers.leave();
 
 #include <sys/socket.h>
@@ -25,47 +25,48 @@
 namespace xylem::testing {
 
 // A listening socket.
-struct Door {
+struct ListeningSocket {
   sockaddr_storage address{};
   socklen_t bytes = 0;
   int type = SOCK_STREAM;
 
-  bool operator==(const Door& other) const {
+  bool operator==(const ListeningSocket& other) const {
     return type == other.type && bytes == other.bytes && std::memcmp(&address, &other.address, bytes) == 0;
   }
 };
-// All that this process listens at, of TCP and local ones.
-std::vector<Door> doorsOfThisProcess();
+// All listening sockets of this process, TCP and local ones.
+std::vector<ListeningSocket> listeningSocketsOfThisProcess();
 
-enum class StrangerKind {
+enum class UnauthenticatedKind {
   kScan,         // connects and closes
-  kSilent,       // connects and says nothing
-  kGarbage,      // up to a few kilobytes of anything, then closes
-  kSlow,         // the start of a hello, a byte now and then
-  kHello,        // a whole hello, and nothing more
-  kReplay,       // what a rank once said
+  kSilent,       // connects and sends nothing
+  kGarbage,      // sends up to a few kilobytes of random bytes, then closes
+  kSlow,         // sends the start of a hello, a byte now and then
+  kHello,        // sends a whole hello, and nothing more
+  kReplay,       // sends the recorded messages of a rank
   kWrongSecret,  // speaks the protocol, but has another secret
 };
-constexpr int kStrangerKinds = 7;
+constexpr int kUnauthenticatedKinds = 7;
 
-// What a rank with this secret says in a handshake.
+// The messages that a rank with this secret sends in a handshake.
 std::vector<std::byte> recordingOf(const Secret& secret);
 
-class Strangers {
+class UnauthenticatedPeers {
  public:
-  // Of those that stay, so many stay at once. `from`: the address of the loopback that they call from.
-  Strangers(std::uint64_t seed, std::size_t mostStaying, const std::string& from = "127.0.0.1")
-      : random_(seed), mostStaying_(mostStaying), from_(SocketAddress::parse(from + ":0")) {}
+  // At most `maxStaying` connections stay open at once. `from` is the loopback address that they connect
+  // from.
+  UnauthenticatedPeers(std::uint64_t seed, std::size_t maxStaying, const std::string& from = "127.0.0.1")
+      : random_(seed), maxStaying_(maxStaying), from_(SocketAddress::parse(from + ":0")) {}
 
   void replay(std::vector<std::byte> recording) { recording_ = std::move(recording); }
-  // Whether somebody could connect. Those that stay say something from time to time.
-  bool visit(const Door& door, StrangerKind kind);
+  // Returns whether the connection was accepted. Staying connections send something from time to time.
+  bool visit(const ListeningSocket& door, UnauthenticatedKind kind);
   void leave() { staying_.clear(); }
 
  private:
   struct Guest {
     FileDescriptor socket;
-    StrangerKind kind;
+    UnauthenticatedKind kind;
     std::size_t said = 0;
     std::optional<Handshake> handshake;
   };
@@ -74,7 +75,7 @@ class Strangers {
   std::vector<std::byte> garbage();
 
   std::mt19937_64 random_;
-  const std::size_t mostStaying_;
+  const std::size_t maxStaying_;
   const SocketAddress from_;
   std::vector<std::byte> recording_;
   std::deque<Guest> staying_;  // oldest first

@@ -1,13 +1,14 @@
-// The tutorials are true: every console block is run, in order, in one folder per page, and prints what
-// stands there. In what is shown, `…` is any text of a line, and a line with nothing else any number of
-// lines. A block of C++ or Python that starts with a comment naming a file becomes that file; one that does
-// not is part of a program in examples/, word for word.
+// Runs the commands in the ```console blocks of README.md and of the pages in docs/, in order, in one folder
+// per page: they must print what the page shows. In a page, `…` stands for any text within a line, and a line
+// with `…` alone for any number of lines. In the tutorials, a block of C++ or Python that starts with a comment
+// naming a file is written to that file; any other one must be part of a program in examples/, word for word.
 
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -100,7 +101,7 @@ bool fits(const std::string& shown, const std::string& printed) {
   return fits(allShown.begin(), allShown, lines.begin(), lines);
 }
 
-// A folder in which a tutorial finds what it speaks of, and a shell there.
+// A new folder with links to examples/ and topologies/, and a shell in it.
 class Place {
  public:
   Place() {
@@ -152,11 +153,91 @@ bool standsInAnExample(const std::string& text) {
   return false;
 }
 
-// The pages whose programs are for PyTorch need the back-end, which is built where Debian's PyTorch is.
+// Returns whether a page's programs are for PyTorch: they need the back-end, which is not in every build.
 bool needsTorch(const std::vector<Step>& steps) {
   return std::any_of(steps.begin(), steps.end(), [](const Step& step) {
     return step.text.find("import xylem.torch") != std::string::npos;
   });
+}
+
+void expectPrints(const std::string& page, const Step& step, const Place& place) {
+  const std::string printed = place.print(step.command);
+  EXPECT_TRUE(fits(step.text, printed)) << page << ":" << step.line << ": " << step.command << "\nprints\n"
+                                        << printed << "instead of\n"
+                                        << step.text;
+}
+
+// Runs the console blocks of a page and returns how many commands there were.
+int expectPrintsWhatItShows(const fs::path& page) {
+  const Place place;
+  int commands = 0;
+  for (const Step& step : stepsOf(page)) {
+    if (step.command.empty()) continue;
+    expectPrints(page.filename().string(), step, place);
+    ++commands;
+  }
+  return commands;
+}
+
+TEST(Readme, ShowsWhatTheCommandPrints) {
+  EXPECT_GE(expectPrintsWhatItShows(fs::path(XYLEM_SOURCE_DIR) / "README.md"), 2);
+}
+
+TEST(Docs, ShowWhatTheCommandPrints) {
+  for (const auto& file : fs::directory_iterator(fs::path(XYLEM_SOURCE_DIR) / "docs"))
+    if (file.path().extension() == ".md") expectPrintsWhatItShows(file.path());
+}
+
+// The anchor of a heading, as GitHub makes it: lower case, without punctuation, blanks as hyphens.
+std::string anchorOf(const std::string& heading) {
+  std::string anchor;
+  for (const char c : heading) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (std::isalnum(byte) != 0 || c == '-' || c == '_') anchor += static_cast<char>(std::tolower(byte));
+    if (c == ' ') anchor += '-';
+  }
+  return anchor;
+}
+
+std::vector<std::string> anchorsOf(const fs::path& page) {
+  std::ifstream in(page);
+  std::vector<std::string> anchors;
+  bool code = false;
+  for (std::string line; std::getline(in, line);) {
+    if (line.starts_with("```")) code = !code;
+    if (!code && line.starts_with("#")) anchors.push_back(anchorOf(line.substr(line.find_first_not_of("# "))));
+  }
+  return anchors;
+}
+
+// Expects that every relative link of a page leads to a file, and to a heading if it names one.
+void expectLinksLeadSomewhere(const fs::path& page) {
+  static const std::regex link("\\]\\(([^)#\\s]*)(#([^)\\s]*))?\\)");
+  std::ifstream in(page);
+  bool code = false;
+  for (std::string line; std::getline(in, line);) {
+    if (line.starts_with("```")) code = !code;
+    if (code) continue;
+    for (std::sregex_iterator at(line.begin(), line.end(), link), end; at != end; ++at) {
+      const std::string target = (*at)[1], anchor = (*at)[3];
+      if (target.starts_with("http")) continue;
+      const fs::path file = target.empty() ? page : page.parent_path() / target;
+      EXPECT_TRUE(fs::exists(file)) << page << " links to " << target;
+      if (anchor.empty() || file.extension() != ".md") continue;
+      const std::vector<std::string> anchors = anchorsOf(file);
+      EXPECT_NE(std::find(anchors.begin(), anchors.end(), anchor), anchors.end())
+          << page << " links to " << target << "#" << anchor;
+    }
+  }
+}
+
+TEST(Links, LeadToFilesAndHeadings) {
+  const fs::path source = XYLEM_SOURCE_DIR;
+  for (const char* page : {"README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md"})
+    expectLinksLeadSomewhere(source / page);
+  for (const fs::path& folder : {source / "docs", kPages})
+    for (const auto& file : fs::directory_iterator(folder))
+      if (file.path().extension() == ".md") expectLinksLeadSomewhere(file.path());
 }
 
 class Tutorial : public ::testing::TestWithParam<std::string> {};
@@ -167,21 +248,14 @@ TEST_P(Tutorial, PrintsWhatItShows) {
   if (needsTorch(steps) && std::string(XYLEM_PYTHON_PATH).empty()) GTEST_SKIP() << "built without PyTorch";
   const Place place;
   for (const Step& step : steps) {
-    if (step.command.empty() && step.file.empty()) {
+    if (!step.command.empty())
+      expectPrints(GetParam() + ".md", step, place);
+    else if (!step.file.empty())
+      place.write(step.file, step.text);
+    else
       EXPECT_TRUE(standsInAnExample(step.text))
           << GetParam() << ".md:" << step.line << ": no program of examples/ has\n"
           << step.text;
-      continue;
-    }
-    if (step.command.empty()) {
-      place.write(step.file, step.text);
-      continue;
-    }
-    const std::string printed = place.print(step.command);
-    EXPECT_TRUE(fits(step.text, printed))
-        << GetParam() << ".md:" << step.line << ": " << step.command << "\nprints\n"
-        << printed << "instead of\n"
-        << step.text;
   }
 }
 

@@ -135,7 +135,7 @@ ProcessGroupXylem::WorkPtr ProcessGroupXylem::_allgather_base(at::Tensor& output
   return issue(OpType::_ALLGATHER_BASE, step, {output}, options.timeout);
 }
 
-// outputs[rank][i] is what inputs[i] was on `rank`.
+// outputs[rank][i] is inputs[i] of `rank`.
 ProcessGroupXylem::WorkPtr ProcessGroupXylem::allgather_coalesced(TensorLists& outputs, Tensors& inputs,
                                                                   const c10d::AllgatherOptions& options) {
   requireList(outputs.size(), getSize(), "allgather_coalesced");
@@ -256,7 +256,8 @@ ProcessGroupXylem::WorkPtr ProcessGroupXylem::_reduce_scatter_base(
 
 namespace {
 
-// Where the pieces for each rank begin, in bytes, and how long they are: rows, equally many without `splits`.
+// Offsets and sizes, in bytes, of the pieces for each rank. Pieces are rows, the same number for each rank
+// without `splits`.
 struct Piece {
   std::size_t offset = 0, bytes = 0;
 };
@@ -295,7 +296,7 @@ ProcessGroupXylem::WorkPtr ProcessGroupXylem::alltoall_base(at::Tensor& output, 
   const std::vector<Piece> from = piecesOf(input, inputSplits, getSize());
   Step step(*member_);
   const at::Tensor source = step.in(input), target = step.out(output);
-  // Without splits all ranks know that all pieces are alike.
+  // Without splits all ranks know that all pieces have the same size.
   if (inputSplits.empty() && outputSplits.empty()) {
     member_->call("ncclAlltoAll", [&](ncclComm_t comm, cudaStream_t stream) {
       return ncclAlltoAll(bytesOf(source), bytesOf(target), from.front().bytes, ncclUint8, comm, stream);

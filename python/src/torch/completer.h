@@ -1,6 +1,6 @@
 #pragma once
-// A thread that waits for works and marks their futures. Futures are waited for without helping, so somebody
-// must run the operations meanwhile; it starts with the first future.
+// A thread that waits for works and marks their futures. Waiting for a future does not run the operations, so
+// this thread must run them meanwhile. It starts with the first future.
 
 #include <condition_variable>
 #include <deque>
@@ -18,8 +18,8 @@ class Completer {
   Completer(const Completer&) = delete;
   Completer& operator=(const Completer&) = delete;
 
-  // In order. What a callback of a future asks for is completed at once: this thread runs the callbacks, and
-  // they may wait for it.
+  // Works complete in order. A work that a callback of a future adds completes at once: this thread runs the
+  // callbacks, and they may wait for it.
   void complete(c10::intrusive_ptr<CollectiveWork> work);
 
  private:

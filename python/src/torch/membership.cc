@@ -51,7 +51,7 @@ Membership::~Membership() {
 
 ncclComm_t Membership::usable() {
   if (ncclComm_t comm = comm_.load()) {
-    // Devices belong to threads, and calls come from several.
+    // Devices belong to threads, and calls come from several threads.
     cudaSetDevice(device_);
     return comm;
   }
@@ -61,7 +61,7 @@ ncclComm_t Membership::usable() {
 
 void Membership::require(const char* name, ncclResult_t result) {
   if (result == ncclSuccess || result == ncclInProgress) return;
-  check();  // what broke it before says more
+  check();  // the error that broke it says more
   throw std::runtime_error(std::string("xylem: ") + name + ": " + ncclGetErrorString(result) + ": " +
                            ncclGetLastError(nullptr));
 }

@@ -1,13 +1,13 @@
 #pragma once
-// One rank's place in an NCCL communicator, with the stream its operations go through, for code that knows
-// tensors and threads but not NCCL's life cycle.
+// One rank's place in an NCCL communicator, with the stream for its operations, for code that knows tensors
+// and threads but not NCCL's life cycle.
 //
 //   Membership member(id, rank, ranks, device);
 //   member.call("ncclAllReduce", [&](ncclComm_t comm, cudaStream_t stream) { return ncclAllReduce(...); });
 //   Moment done = member.now();
 //   member.wait(done);                       // runs the operations if nobody else does; throws what failed
 //
-// Once it has failed, by itself or by fail(), everything throws the first reason.
+// Once it has failed, by itself or by fail(), every function throws the first reason.
 
 #include <atomic>
 #include <memory>
@@ -20,7 +20,7 @@
 
 namespace xylem::torch {
 
-// A place in a stream.
+// A position in a stream.
 class Moment {
  public:
   explicit Moment(cudaStream_t stream);
@@ -31,7 +31,7 @@ class Moment {
   Moment& operator=(Moment&&) = delete;
 
   bool reached() const;
-  // Runs the work before it if nobody else does.
+  // Waits until the stream is here, and runs the work before it unless another thread does.
   void await() const;
 
  private:
@@ -42,25 +42,25 @@ class Membership {
  public:
   // Returns when all ranks are connected.
   Membership(const ncclUniqueId& id, int rank, int ranks, int device);
-  // Takes leave of the others, or breaks off what is under way.
+  // Leaves the communicator in order, or aborts operations that are under way.
   ~Membership();
   Membership(const Membership&) = delete;
   Membership& operator=(const Membership&) = delete;
 
-  // Calls of several threads must not overlap: who makes some holds this.
+  // Calls of several threads must not overlap: a thread that makes calls holds this.
   std::mutex& issuing() { return issuing_; }
   template <typename Call>
   void call(const char* name, const Call& nccl) {
     require(name, nccl(usable(), stream_));
   }
-  // What `calls` does happens as one operation.
+  // The calls in `calls` happen as one operation.
   template <typename Calls>
   void group(const Calls& calls) {
     require("ncclGroupStart", ncclGroupStart());
     try {
       calls();
     } catch (...) {
-      ncclGroupSimulateEnd(nullptr);  // ends it without doing any of it
+      ncclGroupSimulateEnd(nullptr);  // ends the group without issuing any of it
       throw;
     }
     require("ncclGroupEnd", ncclGroupEnd());
@@ -68,9 +68,9 @@ class Membership {
   cudaStream_t stream() const { return stream_; }
   Moment now() const { return Moment(stream_); }
   void wait(const Moment& moment);
-  // Throws what it failed with, if it has.
+  // Throws the error with which it failed, if it has.
   void check();
-  // Ends what is under way, here and on the other ranks; from any thread.
+  // Aborts operations that are under way, here and on the other ranks; from any thread.
   void fail(const std::string& reason) noexcept;
 
  private:
@@ -85,7 +85,7 @@ class Membership {
   std::optional<std::string> failure_;
 };
 
-// A number for a new communicator (ncclGetUniqueId).
+// A new id for a communicator (ncclGetUniqueId).
 ncclUniqueId newId();
 
 }  // namespace xylem::torch

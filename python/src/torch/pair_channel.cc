@@ -72,7 +72,7 @@ void PairChannel::breakOff(const std::string& reason) {
   }
   changed_.notify_all();
   if (!member) return;
-  // A channel at rest takes leave in peace: its last message may still be under way to a slower peer.
+  // An idle channel leaves in order: its last message may still be under way to a slower peer.
   bool atRest = false;
   {
     const std::lock_guard lock(mutex_);
@@ -163,7 +163,7 @@ void PairChannel::receiveOne(Membership& member) {
                                 std::to_string(wanted->bytes)));
 }
 
-// Serves a receive by what came before it.
+// Serves a receive from messages that came before it.
 bool PairChannel::takeKept() {
   std::unique_lock lock(mutex_);
   for (auto message = posted_.begin(); message != posted_.end(); ++message)

@@ -1,12 +1,12 @@
 #pragma once
-// Messages from one rank to another, with tags: a communicator and a thread of their own, so that a message
-// that is not taken holds up nothing but those behind it. Collectives and the other direction go on.
+// Messages from one rank to another, with tags. Each pair has a communicator and a thread of its own, so that
+// a message that is not received delays only those behind it, not collectives or the other direction.
 //
 //   PairChannel channel(PairChannel::Direction::kSend, connect);
 //   channel.post({data, bytes, tag, deadline, done});      // done(failure) is called on the channel's thread
 //
-// The sender tells tag and size before each message. The receiver takes what comes as long as somebody waits
-// for something: what nobody waits for yet is kept, so that messages of different tags never block each
+// The sender sends tag and size before each message. The receiver takes messages while any receive is
+// waiting, and keeps those that no receive waits for yet, so that messages of different tags never block each
 // other.
 
 #include <chrono>
@@ -38,17 +38,17 @@ struct Message {
 class PairChannel {
  public:
   enum class Direction { kSend, kReceive };
-  // Called on the channel's thread with the first message; asks now and then whether to go on.
+  // Called on the channel's thread with the first message; it asks now and then whether to go on.
   using Connect = std::function<std::unique_ptr<Membership>(const std::function<void()>& throwIfOver)>;
 
   PairChannel(Direction direction, Connect connect);
-  // Breaks off what is under way; everything posted fails.
+  // Aborts operations under way; everything posted fails.
   ~PairChannel();
   PairChannel(const PairChannel&) = delete;
   PairChannel& operator=(const PairChannel&) = delete;
 
   void post(Message message);
-  // Breaks off if a message is past its deadline. The next deadline, if there is any.
+  // Aborts if a message is past its deadline. Returns the next deadline, if there is any.
   std::optional<std::chrono::steady_clock::time_point> expire();
 
  private:

@@ -17,10 +17,11 @@ ProcessGroupXylem::ProcessGroupXylem(const c10::intrusive_ptr<c10d::Store>& stor
 }
 
 ProcessGroupXylem::~ProcessGroupXylem() {
-  // Python ends groups; what our threads complete meanwhile may need Python, as callbacks of futures do.
+  // Python destroys groups; operations that our threads complete meanwhile may need Python, as callbacks of
+  // futures do.
   std::optional<pybind11::gil_scoped_release> free;
   if (Py_IsInitialized() != 0 && PyGILState_Check() != 0) free.emplace();
-  // What cannot end is broken off: nobody can wait for it any more.
+  // Operations that cannot end are aborted: no thread can wait for them any more.
   if (watch_->stop()) member_->fail("the process group has ended");
   channels_.clear();
   completer_.reset();

@@ -1,7 +1,7 @@
 #pragma once
 // The back-end: torch's process group over a communicator. Collectives go through its stream, in order;
-// messages through channels of their own (pair_channel.h). Time-outs are watched over by a thread, which
-// breaks off what takes too long, so that whoever waits for it gets an error.
+// messages through channels of their own (pair_channel.h). A thread watches time-outs and aborts operations
+// that take too long, so that the threads that wait for them get an error.
 
 #include <map>
 #include <memory>
@@ -61,7 +61,7 @@ class ProcessGroupXylem final : public c10d::ProcessGroup {
   std::uint64_t getSequenceNumberForGroup() override { return issued_; }
 
  private:
-  // Issues what was prepared and gives the work for it.
+  // Issues the prepared step and returns its work.
   WorkPtr issue(c10d::OpType type, Step& step, Tensors outputs, std::chrono::milliseconds timeout);
   void reduceInto(Step& step, const at::Tensor& buffer, const Reduction& reduction);
   // All inputs, combined; for reductions that NCCL does not have.
@@ -69,7 +69,7 @@ class ProcessGroupXylem final : public c10d::ProcessGroup {
   void exchange(Step& step, const Tensors& outputs, const Tensors& inputs);
   PairChannel& channelTo(int peer, PairChannel::Direction direction);
   WorkPtr post(c10d::OpType type, const at::Tensor& tensor, int peer, int tag);
-  // Breaks off the channels with a message past its deadline; the next deadline.
+  // Aborts the channels with a message past its deadline. Returns the next deadline.
   std::optional<Clock::time_point> expireChannels();
 
   const std::chrono::milliseconds timeout_;

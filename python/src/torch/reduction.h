@@ -1,5 +1,5 @@
 #pragma once
-// How torch's types and reductions are expressed in NCCL's.
+// Expresses torch's types and reductions in NCCL's.
 //
 //   const Reduction r = reductionOf(at::kBool, c10d::ReduceOp::SUM);    // the largest of bytes: a logical or
 
@@ -13,15 +13,15 @@
 namespace xylem::torch {
 
 struct Reduction {
-  at::ScalarType staged = at::kFloat;  // what the elements are converted to, if they are of another type
+  at::ScalarType staged = at::kFloat;  // the type to convert elements to, if it is another one
   ncclDataType_t type = ncclFloat32;
   ncclRedOp_t op = ncclSum;
   int width = 1;  // NCCL's elements per element: 2 for complex numbers
-  // Bitwise operations NCCL does not have: inputs are gathered, and combined by this, into the first.
+  // Bitwise operations are not in NCCL: inputs are gathered, and this combines them into the first.
   std::function<void(at::Tensor&, const at::Tensor&)> combine = nullptr;
 };
 
-// Throws, naming both, for what has no meaning or no equivalent.
+// Throws an error that names both if the pair has no meaning or no equivalent.
 Reduction reductionOf(at::ScalarType type, const c10d::ReduceOp& op);
 
 }  // namespace xylem::torch

@@ -8,20 +8,20 @@
 #include <thread>
 #include <vector>
 
-#include "planner/topology/detect_host_hash.h"
+#include "planner/topology/detect_files.h"
 
 namespace xylem::torch {
 namespace {
 
-// Between looks at the store: it is a connection to another process, or a file.
-constexpr auto kShortestPause = std::chrono::milliseconds(1);
-constexpr auto kLongestPause = std::chrono::milliseconds(50);
+// Pause between two reads of the store, which is a connection to another process, or a file.
+constexpr auto kMinPause = std::chrono::milliseconds(1);
+constexpr auto kMaxPause = std::chrono::milliseconds(50);
 
-// Which of the host's devices this process is: one for all its process groups.
+// The host device of this process: one for all its process groups.
 std::mutex deviceMutex;
 std::optional<int> processDevice;
 
-// There are as many devices as cores, unless somebody says that there are more ranks.
+// There are as many devices as cores, unless a launcher started more ranks.
 void allowDevices(int devices) {
   const int cores = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
   setenv("XYLEM_HOST_DEVICES", std::to_string(std::max(devices, cores)).c_str(), 0);
@@ -34,7 +34,7 @@ int device() {
 
 template <typename Done, typename Look>
 void poll(const Done& done, const Look& look) {
-  for (auto pause = kShortestPause; !done(); pause = std::min(2 * pause, kLongestPause)) {
+  for (auto pause = kMinPause; !done(); pause = std::min(2 * pause, kMaxPause)) {
     look();
     std::this_thread::sleep_for(pause);
   }
@@ -67,10 +67,11 @@ ncclUniqueId Rendezvous::idAt(const std::string& key) {
   return id;
 }
 
-// The number of lower ranks on this host. Groups of several hosts and sizes share it, so the first one
-// decides; a launcher that says it comes first.
+// The number of lower ranks on this host. Groups of several hosts and sizes share the device, so the first
+// one decides, unless a launcher gives the number.
 void Rendezvous::chooseDevice() {
-  // Where a launcher wants one communicator to meet: ours are several, and their ids come through the store.
+  // A launcher's address is for one communicator: a process group has several, and their ids come through the
+  // store.
   unsetenv("NCCL_COMM_ID");
   const char* hostId = std::getenv("NCCL_HOSTID");
   const std::string host = hostHash("/", hostId == nullptr ? "" : hostId);
@@ -112,7 +113,7 @@ std::shared_ptr<Membership> Rendezvous::joinAll() {
   return std::make_shared<Membership>(idAt("id"), rank_, ranks_, device());
 }
 
-// The root of an id waits a limited time only, so it starts when both ends are known to want it.
+// The root of an id waits only for a limited time, so it starts when both ends are known to want it.
 std::unique_ptr<Membership> Rendezvous::joinPair(int from, int to, const std::function<void()>& throwIfOver) {
   const std::string key = "pair/" + std::to_string(from) + "/" + std::to_string(to);
   const bool sends = rank_ == from;

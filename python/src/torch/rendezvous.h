@@ -1,5 +1,5 @@
 #pragma once
-// How the ranks of a process group find each other through torch's store.
+// Lets the ranks of a process group find each other through torch's store.
 
 #include <chrono>
 #include <functional>
@@ -11,18 +11,18 @@
 
 namespace xylem::torch {
 
-// Makes this process the `device`th of so many on its host, if it is none yet. Otherwise the first group it
-// joins decides, by who is on the same host.
+// Makes this process the `device`th of `devices` on its host, if it has no device yet. Otherwise the first
+// group it joins decides, by the ranks on the same host.
 void setProcessDevice(int device, int devices);
 
 class Rendezvous {
  public:
   Rendezvous(c10::intrusive_ptr<c10d::Store> store, int rank, int ranks, std::chrono::milliseconds timeout);
 
-  // The communicator of all ranks, as soon as all are there. Gives the process its host device, if it has
-  // none.
+  // Returns the communicator of all ranks as soon as all have come. Gives the process its host device, if it
+  // has none.
   std::shared_ptr<Membership> joinAll();
-  // That of one rank that sends to another, as soon as both want it.
+  // Returns the communicator for sends from one rank to another, as soon as both want it.
   std::unique_ptr<Membership> joinPair(int from, int to, const std::function<void()>& throwIfOver);
 
  private:

@@ -17,13 +17,13 @@
 namespace xylem::torch {
 namespace {
 
-// Smaller messages go over a board or cost little to copy; DDP's first bucket has this size.
-constexpr std::size_t kLeastBytes = std::size_t{1} << 20;
-constexpr std::size_t kGrain = kLeastBytes;
+// Smaller messages are staged in shared memory or cost little to copy; DDP's first bucket has this size.
+constexpr std::size_t kMinBytes = std::size_t{1} << 20;
+constexpr std::size_t kGrain = kMinBytes;
 constexpr std::size_t kHugePage = std::size_t{2} << 20;
 // Freed private memory that is kept for the next tensor of its size: getting pages costs more than using
 // them.
-constexpr std::size_t kMostKept = std::size_t{512} << 20;
+constexpr std::size_t kMaxKeptBytes = std::size_t{512} << 20;
 
 struct Block {
   std::size_t size = 0;   // of its address range
@@ -38,7 +38,7 @@ class Blocks {
   void release(void* address);
   bool expose(void* address, std::size_t bytes, std::size_t storageBytes);
   bool isExposed(const void* address);
-  // A child must not find it locked by a thread that it does not have.
+  // A child must not find it locked by a thread that exists only in the parent.
   void lock() { mutex_.lock(); }
   void unlock() { mutex_.unlock(); }
 
@@ -55,7 +55,7 @@ class Blocks {
 };
 
 Blocks& blocks() {
-  static Blocks& all = *new Blocks;  // tensors are freed while the process ends
+  static Blocks& all = *new Blocks;  // never destroyed: tensors are freed while the process ends
   return all;
 }
 
@@ -93,7 +93,7 @@ void* Blocks::allocate(std::size_t bytes) {
 }
 
 void* Blocks::takeKept(std::size_t size) {
-  // After fork, a child's own memory comes from regions of its own.
+  // After fork, a child allocates from regions of its own.
   if (keeper_ != getpid()) {
     kept_.clear();
     keptBytes_ = 0;
@@ -112,9 +112,9 @@ void Blocks::release(void* address) {
   const auto found = blocks_.find(static_cast<std::byte*>(address));
   const Block block = found->second;
   blocks_.erase(found);
-  // A child's copy of its parent's memory: the addresses stay the parent's.
+  // In a child, a copy of its parent's memory keeps the parent's addresses.
   if (block.owner != getpid()) return;
-  if (!block.exposed && keeper_ == getpid() && keptBytes_ + block.size <= kMostKept) {
+  if (!block.exposed && keeper_ == getpid() && keptBytes_ + block.size <= kMaxKeptBytes) {
     kept_.emplace(block.size, address);
     keptBytes_ += block.size;
     return;
@@ -136,10 +136,10 @@ bool Blocks::expose(void* address, std::size_t bytes, std::size_t storageBytes) 
   const auto found = holding(address);
   if (found == blocks_.end()) return true;
   Block& block = found->second;
-  // In a child of the process that made it, the region holds what the parent has.
+  // In a child of the process that made it, the region holds the parent's data.
   if (block.owner != getpid()) return false;
   if (block.exposed) return true;
-  // While part of it is in use, other threads may write to the rest, which would be lost.
+  // While part of it is in use, other threads may write to the rest, and these writes would be lost.
   if (address != found->first || bytes != storageBytes || storageBytes > block.bytes) return false;
   move(static_cast<std::byte*>(address), block);
   return true;
@@ -151,7 +151,7 @@ bool Blocks::isExposed(const void* address) {
   return found != blocks_.end() && found->second.exposed;
 }
 
-// Writes the pages to the region's file and maps that in their place.
+// Writes the pages to the region's file and maps the file in their place.
 void Blocks::move(std::byte* address, Block& block) {
   const auto place = ShareableMemory::find(address, block.size);
   for (std::size_t done = 0; done < block.bytes;) {
@@ -174,7 +174,7 @@ class SharedAllocator final : public c10::Allocator {
   }
 
   c10::DataPtr allocate(std::size_t bytes) const override {
-    void* data = used_.load(std::memory_order_relaxed) && bytes >= kLeastBytes ? shareable(bytes) : nullptr;
+    void* data = used_.load(std::memory_order_relaxed) && bytes >= kMinBytes ? shareable(bytes) : nullptr;
     if (data == nullptr) data = usual_->raw_allocate(bytes);
     return {data, data, &release, c10::Device(c10::DeviceType::CPU)};
   }
@@ -183,7 +183,7 @@ class SharedAllocator final : public c10::Allocator {
   std::atomic<bool> used_{true};
 
  private:
-  // Null where limits of the process leave no room for regions, or for as many mappings.
+  // Returns null if limits of the process do not allow regions, or enough mappings.
   static void* shareable(std::size_t bytes) {
     try {
       return blocks().allocate(bytes);
@@ -203,7 +203,7 @@ class SharedAllocator final : public c10::Allocator {
   c10::Allocator* const usual_ = c10::GetDefaultCPUAllocator();
 };
 
-// Above torch's own, which has 0.
+// Above the priority of torch's own, which is 0.
 constexpr std::uint8_t kPriority = 1;
 
 }  // namespace

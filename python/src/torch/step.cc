@@ -12,7 +12,7 @@ bool expose(const at::Tensor& tensor) {
   return exposeToPeers(tensor.data_ptr(), tensor.nbytes(), tensor.storage().nbytes());
 }
 
-// In a stream, on whichever thread runs it.
+// In a stream, on the thread that runs it.
 struct Rest {
   std::vector<std::function<void()>> work;
   std::shared_ptr<std::exception_ptr> outcome;

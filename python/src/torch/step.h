@@ -1,6 +1,6 @@
 #pragma once
-// A collective in the making: tensors as the communicator takes them (dense, of types that it knows, in
-// memory that it may be given), and what is to be copied where when it is done.
+// A collective that is being prepared: tensors in the form that the communicator takes (dense, of types that
+// it knows, in memory that it may use), and the copies to make when it is done.
 //
 //   Step step(*member, OpType::ALLREDUCE);
 //   at::Tensor buffer = step.inOut(tensor, reduction.staged);
@@ -22,22 +22,23 @@ namespace xylem::torch {
 
 class Step {
  public:
-  // Other threads of the program wait with theirs until this one is gone.
+  // Other threads of the program that prepare a step wait until this one is gone.
   explicit Step(Membership& member) : member_(member), lock_(member.issuing()) {}
 
-  // What is read: the tensor itself, or a copy.
+  // The buffer to read: the tensor itself, or a copy.
   at::Tensor in(const at::Tensor& tensor, std::optional<at::ScalarType> type = std::nullopt);
-  // What is written: the tensor itself, or a buffer that is copied to it at the end.
+  // The buffer to write: the tensor itself, or a buffer that is copied to it at the end.
   at::Tensor out(const at::Tensor& tensor, std::optional<at::ScalarType> type = std::nullopt);
   at::Tensor inOut(const at::Tensor& tensor, std::optional<at::ScalarType> type = std::nullopt);
   // A new buffer for `count` elements.
   at::Tensor scratch(std::int64_t count, at::ScalarType type);
-  // Something to do when the operation is done.
+  // Adds something to do when the operation is done.
   void then(std::function<void()> work) { after_.push_back(std::move(work)); }
 
-  // Puts what is to be done at the end behind the operation. What it throws will be there.
+  // Puts the final actions behind the operation. The result holds their exception, if any, once they are
+  // done.
   std::shared_ptr<std::exception_ptr> enqueueRest();
-  // All tensors that must stay until the end.
+  // All tensors that must live until the end.
   std::vector<at::Tensor>& used() { return used_; }
 
  private:

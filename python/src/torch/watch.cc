@@ -36,7 +36,7 @@ bool Watch::stop() {
   return !works_.empty();
 }
 
-// They are done in order.
+// Works complete in order.
 void Watch::forgetDone() {
   while (!works_.empty() && works_.front()->isCompleted()) works_.pop_front();
 }

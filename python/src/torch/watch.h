@@ -1,6 +1,6 @@
 #pragma once
-// Looks after the works of a process group: a thread that breaks off what takes too long, and keeps works
-// alive that the program has let go of before they were done.
+// Watches the works of a process group: a thread that aborts operations that take too long, and keeps works
+// alive that the program has dropped before they were done.
 //
 //   Watch watch([&] { return breakOffLateMessages(); });    // what else has deadlines; the next of them
 //   watch.add(work);
@@ -28,7 +28,7 @@ class Watch {
 
   void add(const c10::intrusive_ptr<CollectiveWork>& work);
   void note(Clock::time_point deadline);
-  // Ends the thread. Whether works are left that are not done.
+  // Ends the thread. Returns whether works are left that are not done.
   bool stop();
 
  private:

@@ -1,5 +1,6 @@
 #pragma once
-// What torch waits for: a collective in the stream of its communicator, or a message of its own thread.
+// Works, which torch waits for: a collective in the stream of its communicator, or a message of its own
+// thread.
 
 #include <c10/util/intrusive_ptr.h>
 
@@ -15,14 +16,14 @@ namespace xylem::torch {
 
 using Clock = std::chrono::steady_clock;
 
-// Marks futures, for works that somebody wants one of.
+// Completes the futures that programs ask for.
 class Completer;
-// Looks after time.
+// Watches time-outs.
 class Watch;
 
 class CollectiveWork final : public c10d::Work {
  public:
-  // `outcome`: what copying results to where they belong threw, if anything; written before `done` is
+  // `outcome` is the exception of the copies after the operation, if any; it is written before `done` is
   // reached.
   CollectiveWork(int rank, c10d::OpType type, std::shared_ptr<Membership> member, Moment done,
                  std::vector<at::Tensor> outputs, std::vector<at::Tensor> used,
@@ -34,16 +35,16 @@ class CollectiveWork final : public c10d::Work {
   std::exception_ptr exception() const override;
   std::vector<at::Tensor> result() override { return outputs_; }
   void synchronize() override { wait(); }
-  // Past `timeout` the communicator is broken off: its operations run in order, so none behind this one could
-  // go on.
+  // Past `timeout` the communicator is aborted: its operations run in order, so none behind this one could go
+  // on.
   bool wait(std::chrono::milliseconds timeout = kNoTimeout) override;
   void abort() override { member_->fail("aborted by the program"); }
   c10::intrusive_ptr<c10::ivalue::Future> getFuture() override;
 
-  // Waits, without throwing what failed.
+  // Waits without throwing the operation's error.
   void settle() noexcept;
   Clock::time_point deadline() const { return deadline_.load(); }
-  // Breaks the communicator off.
+  // Aborts the communicator.
   void expire();
 
  private:
@@ -71,7 +72,7 @@ class MessageWork final : public c10d::Work {
   std::vector<at::Tensor> result() override { return {tensor_}; }
   int sourceRank() const override { return source_; }
   c10::intrusive_ptr<c10::ivalue::Future> getFuture() override;
-  // Once; null: well.
+  // Called once; null: success.
   void complete(std::exception_ptr failure);
 
  private:

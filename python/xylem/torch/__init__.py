@@ -21,19 +21,19 @@ __all__ = ["ProcessGroupXylem", "is_shared", "share_memory"]
 
 
 def share_memory(use: bool = True) -> bool:
-    """Whether tensors made from now on can be shared with other ranks of the host; returns what was so before."""
+    """Sets whether new tensors can be shared with other ranks of the host; returns the previous setting."""
     before = _backend.uses_shared_memory()
     _backend.use_shared_memory(use)
     return before
 
 
 def is_shared(tensor) -> bool:
-    """Whether other ranks of this host can reach the tensor's memory; so once an operation used all of it."""
+    """Whether other ranks of this host can map the tensor's memory: true once an operation has used all of it."""
     return _backend.is_exposed(tensor.data_ptr())
 
 
 def _create(store, rank, size, timeout):
-    # Some ranks alone cannot tell who else is on their host, but groups of others may meet them later.
+    # A subset of the ranks cannot tell which other ranks are on their host, and may meet them later in other groups.
     if _dist.is_initialized() and size < _dist.get_world_size() and "LOCAL_RANK" not in os.environ:
         _backend.set_device(_dist.get_rank(), _dist.get_world_size())
     return ProcessGroupXylem(store, rank, size, timeout)

@@ -1,21 +1,223 @@
-#include "cli/calibrate/calibrate.h"
-
+// xylem tune --calibrate: measures this machine and prints the XYLEM_HOST_MODEL that describes it, with how
+// well a model with these constants would choose. docs/calibration.md explains method and output.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <optional>
 
-#include "cli/calibrate/report.h"
-#include "cli/command_line.h"
 #include "cli/calibrate/host_bench.h"
+#include "cli/commands.h"
 #include "cli/machine_input.h"
+#include "cli/number_text.h"
 #include "cli/progress.h"
+#include "cli/table.h"
+#include "planner/plan/json_value.h"
+#include "planner/tuning/choice.h"
 #include "runtime/device/host_device.h"
 
 namespace xylem::cli {
+namespace {
+
+struct CalibratedSize {
+  std::uint64_t bytes = 0;
+  ByProtocol<double> measured{};   // microseconds, lower quartile over the rounds
+  ByProtocol<double> predicted{};  // by the fitted model
+  double net = 0;                  // microseconds; 0: not measured
+  Protocol fastest = Protocol::kLl;
+  Protocol chosen = Protocol::kLl;
+
+  // How much slower the choice is than the fastest protocol: 0.1 is 10 %.
+  double loss() const { return measured[chosen] / measured[fastest] - 1; }
+};
+
+struct CalibrationReport {
+  HostFit fit;
+  int rounds = 0;
+  int cores = 0;
+  std::string netProblem;  // why the network could not be measured; empty if it was
+  std::vector<CalibratedSize> sizes;
+
+  // The number of sizes at which the model chooses the fastest protocol, or one that is as fast within the
+  // noise.
+  int agreeing() const;
+  double worstLoss() const;
+  // True if the rounds differ so much that the constants are worth little.
+  bool noisy() const;
+};
+
+// Times that differ by less count as the same: two runs differ by more.
+constexpr double kSameWithin = 0.05;
+// The rounds are noisy if their middle half is wider than this share of the constant.
+constexpr double kNoisySpread = 0.5;
+
+// The model of the measured job: two ranks on one host with one channel.
+TuningModel modelOfTwo(const HostModel& constants) {
+  TuningInput input{.ranks = 2, .nodes = 1, .maxLocalRanks = 2};
+  input.hostDevices = true;
+  input.nChannels = 1;
+  input.graphs[GraphKind::kRing].nChannels = 1;
+  TuningOptions options;
+  options.host = constants;
+  for (const Collective c : kAllCollectives)
+    for (const Algorithm a : kAllAlgorithms) options.algorithms[c][a] = a == Algorithm::kRing;
+  return computeTuning(input, options);
+}
+
+std::string timeText(double microseconds) {
+  return microseconds < 100 ? fmt::format("{:.2f}", microseconds) : fmt::format("{:.0f}", microseconds);
+}
+
+std::string constantsText(const CalibrationReport& report, const Terminal& terminal) {
+  Table table({{"constant"}, {"value", Align::kRight}, {"unit"}, {"middle half of the rounds"}});
+  HostModel model = report.fit.model;
+  const auto constants = constantsOf(model);
+  for (std::size_t i = 0; i < constants.size(); ++i) {
+    const Spread& spread = report.fit.spread[i];
+    const bool assumed = !report.netProblem.empty() && constants[i].name.starts_with("net.");
+    table.add(
+        {{std::string(constants[i].name), Style::kBold},
+         {fmt::format("{:.3g}", *constants[i].value)},
+         {constants[i].unit},
+         {assumed ? "not measured: the default" : fmt::format("{:.3g} to {:.3g}", spread.low, spread.high),
+          Style::kDim}});
+  }
+  return table.text(terminal, 2);
+}
+
+std::string sizesText(const CalibrationReport& report, const Terminal& terminal) {
+  Table table({{"size", Align::kRight},
+               {"LL", Align::kRight},
+               {"LL128", Align::kRight},
+               {"Simple", Align::kRight},
+               {"NET", Align::kRight},
+               {"fastest"},
+               {"the model's choice"}});
+  for (const CalibratedSize& size : report.sizes) {
+    std::vector<Cell> cells = {{sizeText(size.bytes)}};
+    for (const Protocol p : kAllProtocols)
+      cells.push_back({timeText(size.measured[p]), p == size.fastest ? Style::kGreen : Style::kPlain});
+    cells.push_back({size.net > 0 ? timeText(size.net) : "-"});
+    cells.push_back({name(size.fastest)});
+    const bool same = size.chosen == size.fastest;
+    cells.push_back(
+        {same ? name(size.chosen) : fmt::format("{}, {:.0f} % slower", name(size.chosen), 100 * size.loss()),
+         size.loss() <= kSameWithin ? Style::kPlain : Style::kYellow});
+    table.add(std::move(cells));
+  }
+  return table.text(terminal, 2);
+}
+
+int CalibrationReport::agreeing() const {
+  return static_cast<int>(
+      std::count_if(sizes.begin(), sizes.end(), [](const auto& s) { return s.loss() <= kSameWithin; }));
+}
+
+double CalibrationReport::worstLoss() const {
+  double worst = 0;
+  for (const CalibratedSize& size : sizes) worst = std::max(worst, size.loss());
+  return worst;
+}
+
+bool CalibrationReport::noisy() const {
+  HostModel model = fit.model;
+  const auto constants = constantsOf(model);
+  for (std::size_t i = 0; i < constants.size(); ++i)
+    if (fit.spread[i].high - fit.spread[i].low > kNoisySpread * *constants[i].value) return true;
+  return false;
+}
+
+// Per size the quiet times (the lower quartile over the rounds) beside the predictions and the choice of the
+// fitted model.
+CalibrationReport reportOf(std::span<const HostRound> rounds, const HostFit& fit) {
+  CalibrationReport report{
+      .fit = fit, .rounds = static_cast<int>(rounds.size()), .netProblem = {}, .sizes = {}};
+  const auto quietTimes = [&](const auto& part) {
+    std::vector<std::vector<HostSample>> parts;
+    for (const HostRound& round : rounds) parts.push_back(part(round));
+    return lowerQuartiles(parts);
+  };
+  ByProtocol<std::vector<HostSample>> quiet;
+  for (const Protocol p : kAllProtocols)
+    quiet[p] = quietTimes([p](const HostRound& r) { return r.protocols[p]; });
+  const auto net = quietTimes([](const HostRound& r) { return r.net; });
+  const TuningModel model = modelOfTwo(fit.model);
+  for (std::size_t i = 0; i < quiet.front().size(); ++i) {
+    CalibratedSize size;
+    size.bytes = static_cast<std::uint64_t>(quiet.front()[i].bytes);
+    const Operation operation{.collective = Collective::kAllReduce, .bytes = size.bytes};
+    for (const Protocol p : kAllProtocols) {
+      size.measured[p] = quiet[p][i].microseconds;
+      size.predicted[p] = predictedTime(model, operation, Algorithm::kRing, p);
+    }
+    if (!net.empty()) size.net = net[i].microseconds;
+    const auto fastest = std::min_element(size.measured.begin(), size.measured.end());
+    size.fastest = static_cast<Protocol>(fastest - size.measured.begin());
+    size.chosen = choose(model, operation).best()->protocol;
+    report.sizes.push_back(size);
+  }
+  return report;
+}
+
+std::string calibrationText(const CalibrationReport& report, const Terminal& terminal) {
+  std::string text = fmt::format("{} ranks on {} cores, {} rounds\n\n", 2, report.cores, report.rounds);
+  text += terminal.paint(Style::kBold, "Constants") + "\n" + constantsText(report, terminal);
+  text +=
+      "\n" + terminal.paint(Style::kBold, "AllReduce of two ranks, us") + "\n" + sizesText(report, terminal);
+  text += fmt::format(
+      "\nThe model chooses the fastest, within {:.0f} %, at {} of {} sizes; at worst it loses {:.0f} %.\n",
+      100 * kSameWithin, report.agreeing(), report.sizes.size(), 100 * report.worstLoss());
+  if (!report.netProblem.empty())
+    text += fmt::format("The network was not measured: {}\n", report.netProblem);
+  if (report.noisy())
+    text +=
+        terminal.paint(Style::kYellow,
+                       "The rounds differ much: was the machine busy? Try again, or with more --rounds.") +
+        "\n";
+  return text +
+         "\nFor the environment of all ranks, or ~/.nccl.conf:\nXYLEM_HOST_MODEL=" + report.fit.model.text() +
+         "\n";
+}
+
+std::string calibrationJson(const CalibrationReport& report) {
+  Json constants = Json::object();
+  HostModel model = report.fit.model;
+  const auto all = constantsOf(model);
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const bool assumed = !report.netProblem.empty() && all[i].name.starts_with("net.");
+    Json& constant = constants[std::string(all[i].name)];
+    constant = {{"value", number(*all[i].value)}, {"unit", all[i].unit}, {"measured", !assumed}};
+    if (!assumed) {
+      constant["low"] = number(report.fit.spread[i].low);
+      constant["high"] = number(report.fit.spread[i].high);
+    }
+  }
+  Json sizes = Json::array();
+  for (const CalibratedSize& size : report.sizes) {
+    Json entry = {{"bytes", size.bytes},
+                  {"fastest", name(size.fastest)},
+                  {"chosen", name(size.chosen)},
+                  {"loss", size.loss()}};
+    for (const Protocol p : kAllProtocols) {
+      entry["measured"][name(p)] = size.measured[p];
+      entry["predicted"][name(p)] = size.predicted[p];
+    }
+    if (size.net > 0) entry["measured"]["NET"] = size.net;
+    sizes.push_back(std::move(entry));
+  }
+  Json json = {{"format", "xylem-calibration-1"}, {"ranks", 2},
+               {"cores", report.cores},           {"rounds", report.rounds},
+               {"constants", constants},          {"sizes", sizes},
+               {"agreeing", report.agreeing()},   {"worstLoss", report.worstLoss()},
+               {"noisy", report.noisy()},         {"XYLEM_HOST_MODEL", report.fit.model.text()}};
+  if (!report.netProblem.empty()) json["netProblem"] = report.netProblem;
+  return json.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + '\n';
+}
+
+}  // namespace
 
 int runCalibration(const CalibrationOptions& options) {
   const Settings settings = readSettings();
-  // What NCCL logs to standard output would spoil the JSON.
+  // NCCL's log lines go to standard output, where they would spoil the JSON.
   const auto log =
       std::make_shared<const Logger>(settings, kDefaultSubsystems, options.json ? stderr : stdout);
   CalibrationReport report;

@@ -11,22 +11,22 @@
 #include <mutex>
 #include <thread>
 
+#include "planner/topology/detect_cpu.h"
 #include "runtime/comm/communicator.h"
 #include "runtime/device/host_device.h"
 #include "runtime/device/scheduler.h"
-#include "planner/topology/detect_cpu.h"
 
 namespace xylem::cli {
 namespace {
 
 constexpr int kRanks = 2;
-constexpr std::uint64_t kSmallest = 8;
-constexpr std::uint64_t kLargest = std::uint64_t{16} << 20;
-// Of one size under one protocol in one round: batches of so long, but at least and at most so many
-// operations. Short ones fit between two disturbances.
+constexpr std::uint64_t kMinBytes = 8;
+constexpr std::uint64_t kMaxBytes = std::uint64_t{16} << 20;
+// A round times every size under every protocol in a few batches of operations and keeps the fastest. A batch
+// is this long, within limits on its number of operations: short enough to fit between two disturbances.
 constexpr double kBatchMicroseconds = 200;
-constexpr int kFewest = 2;
-constexpr int kMost = 400;
+constexpr int kMinBatch = 2;
+constexpr int kMaxBatch = 400;
 constexpr int kBatches = 5, kBatchesOfLarge = 2;
 constexpr int kWarmUps = 3, kWarmUpsOfLarge = 1;
 constexpr std::uint64_t kLarge = std::uint64_t{1} << 20;
@@ -35,7 +35,7 @@ struct FreeMemory {
   void operator()(std::byte* memory) const { releaseMemory(memory); }
 };
 
-// The user's settings, but for what decides which way the data takes.
+// The user's settings, with algorithm, protocol and transport replaced by those to measure.
 Settings settingsOf(const Settings& base, const char* protocol, bool net, int rank) {
   const std::string origin = "xylem tune --calibrate";
   Settings settings = base;
@@ -53,7 +53,7 @@ Settings settingsOf(const Settings& base, const char* protocol, bool net, int ra
   return settings;
 }
 
-// The two ranks wait for each other, so they differ little.
+// The mean of both ranks' times, which differ little since the ranks wait for each other.
 HostRound meanOf(HostRound a, const HostRound& b) {
   const auto blend = [](double& x, double y) { x = (x + y) / 2; };
   const auto blendAll = [&](std::vector<HostSample>& x, const std::vector<HostSample>& y) {
@@ -65,8 +65,8 @@ HostRound meanOf(HostRound a, const HostRound& b) {
   return a;
 }
 
-// First CPUs of different cores that this process may use, near each other; fewer than there are ranks: no
-// pinning.
+// The first CPU of each of two cores near each other that this process may use; empty, for no pinning, if
+// there are not enough.
 std::vector<int> coresOfRanks() {
   cpu_set_t allowed;
   CPU_ZERO(&allowed);
@@ -81,7 +81,7 @@ std::vector<int> coresOfRanks() {
   return cores;
 }
 
-// The calling thread. That it cannot be moved only makes the times less steady.
+// Pins the calling thread. A failure is ignored: it only makes the times less steady.
 void pinTo(int core) {
   cpu_set_t set;
   CPU_ZERO(&set);
@@ -98,7 +98,7 @@ double microsecondsSince(Clock::time_point start) {
 
 std::vector<std::uint64_t> calibrationSizes() {
   std::vector<std::uint64_t> sizes;
-  for (std::uint64_t bytes = kSmallest; bytes <= kLargest; bytes *= 2) sizes.push_back(bytes);
+  for (std::uint64_t bytes = kMinBytes; bytes <= kMaxBytes; bytes *= 2) sizes.push_back(bytes);
   return sizes;
 }
 
@@ -108,8 +108,8 @@ class HostBench::Rank {
       : rank_(rank),
         batch_(batch),
         stream_(rank),
-        memory_(static_cast<std::byte*>(allocateMemory(kLargest))) {
-    std::memset(memory_.get(), 0, kLargest);  // sums of zeros stay zeros, and the pages are there
+        memory_(static_cast<std::byte*>(allocateMemory(kMaxBytes))) {
+    std::memset(memory_.get(), 0, kMaxBytes);  // sums of zeros stay zeros, and the pages are there
   }
 
   std::unique_ptr<Communicator> join(std::vector<UniqueId> ids, int rank, int ranks, const Settings& settings,
@@ -130,22 +130,22 @@ class HostBench::Rank {
     alone_ = join({id}, 0, 1, settings, log);
   }
 
-  // `cores`: of all ranks, or none.
+  // `cores` has one entry per rank, or none for no pinning.
   HostRound measure(const std::vector<int>& cores) {
     if (!cores.empty()) pinTo(cores[static_cast<std::size_t>(rank_)]);
     HostRound round;
     round.launch = INFINITY;
     for (int i = 0; i < kBatches; ++i)
-      round.launch = std::min(round.launch, batch(*alone_, kSmallest, kMost));
+      round.launch = std::min(round.launch, batch(*alone_, kMinBytes, kMaxBatch));
     for (const std::uint64_t bytes : calibrationSizes()) {
-      // Protocol after protocol, so that what disturbs the machine for a while disturbs all of them.
+      // Protocols take turns at each size, so that a disturbance affects all of them.
       for (const Protocol p : kAllProtocols) round.protocols[p].push_back(time(*within_[p], bytes));
       if (net_) round.net.push_back(time(*net_, bytes));
     }
     return round;
   }
 
-  // So that the other one does not wait for this one.
+  // Ends the other rank's wait for this one.
   void abort() noexcept {
     for (const auto& comm : within_)
       if (comm) comm->abort();
@@ -177,12 +177,12 @@ class HostBench::Rank {
     double last = batch(comm, bytes, large ? kWarmUpsOfLarge : kWarmUps);
     double least = INFINITY;
     for (int i = 0; i < (large ? kBatchesOfLarge : kBatches); ++i) {
-      // Rank 0 says how many there will be, by what they took last: the machine may have become busy. The
-      // other one reads it after an AllReduce that rank 0 started later.
+      // Rank 0 chooses the batch's size by the last times, since the machine may have become busy. Rank 1
+      // reads it after an AllReduce that rank 0 joins only after choosing.
       if (rank_ == 0)
-        batch_.store(std::clamp(static_cast<int>(kBatchMicroseconds / last), kFewest, kMost),
+        batch_.store(std::clamp(static_cast<int>(kBatchMicroseconds / last), kMinBatch, kMaxBatch),
                      std::memory_order_release);
-      batch(comm, kSmallest, 1);
+      batch(comm, kMinBytes, 1);
       last = batch(comm, bytes, batch_.load(std::memory_order_acquire));
       least = std::min(least, last);
     }
@@ -233,7 +233,7 @@ void HostBench::onBothRanks(const std::function<void(Rank&)>& work) {
 }
 
 std::vector<HostRound> HostBench::measure(int rounds, const std::function<void(int)>& begin) {
-  // Two ranks that the scheduler keeps on one core for a while would take turns.
+  // Without pinning, the kernel may keep both ranks on one core for a while, where they take turns.
   const std::vector<int> cores = coresOfRanks();
   std::vector<HostRound> measured;
   for (int i = 0; i < rounds; ++i) {

@@ -1,13 +1,10 @@
 #pragma once
-// Measures what the model of host devices needs: two ranks, threads of this process, that run AllReduces
-// under one protocol after the other.
+// Measures the times that the model of host devices is fitted to: two ranks, threads of this process, run
+// AllReduces under one protocol after the other. docs/calibration.md describes the method.
 //
 //   HostBench bench(settings, log);                  // both ranks have joined their communicators
-//   std::vector<HostRound> rounds = bench.measure(11, [](int round) { … });
-//   bench.netProblem()                               ->   why there are no times of the network; empty: there
-//   are
-//
-// docs/calibration.md says what is measured and why so.
+//   std::vector<HostRound> rounds = bench.measure(11, [](int round) { ... });
+//   if (!bench.netProblem().empty()) ...             // there are no times of the network
 
 #include <atomic>
 #include <cstdint>
@@ -32,16 +29,18 @@ class HostBench {
   HostBench(const HostBench&) = delete;
   HostBench& operator=(const HostBench&) = delete;
 
-  // Throws what failed on a rank. `begin` is called before each round, on another thread.
+  // Calls `begin` before each round, on the caller's thread. Throws the error of a rank that failed.
   std::vector<HostRound> measure(int rounds, const std::function<void(int)>& begin);
+  // Why the network could not be measured; empty if it was.
   const std::string& netProblem() const { return netProblem_; }
 
  private:
   class Rank;
-  // Runs `work` on both ranks side by side; throws the first that failed, which ends the other.
+  // Runs `work` on both ranks at once. If one fails, aborts its communicators, which ends the other, and
+  // throws its error.
   void onBothRanks(const std::function<void(Rank&)>& work);
 
-  std::atomic<int> batch_{0};  // operations that are measured together
+  std::atomic<int> batch_{0};  // the number of operations that are timed together
   std::vector<std::unique_ptr<Rank>> ranks_;
   std::string netProblem_;
 };

@@ -7,26 +7,26 @@
 #include <span>
 #include <tuple>
 
-#include "cli/machine_words.h"
-#include "cli/size_text.h"
+#include "cli/number_text.h"
 #include "cli/table.h"
 
 namespace xylem::cli {
 namespace {
 
-// Changes of one kind in a section, and things of one change, unless all are wanted.
-constexpr std::size_t kMostAlike = 6;
-constexpr std::size_t kMostThings = 4;
+// Without --all, more changes of one kind in a section, and more things of one change, are left out.
+constexpr std::size_t kMaxAlike = 6;
+constexpr std::size_t kMaxThings = 4;
+// Longer values stand on lines of their own.
 constexpr std::size_t kLongSide = 40;
 constexpr const char* kThere = "there";
 
-// "GPU pairs, one way" of "GPU pair, one way".
+// Turns "GPU pair, one way" into "GPU pairs, one way".
 std::string pluralOf(const std::string& kind) {
   const std::size_t end = std::min(kind.find(','), kind.size());
   return kind.substr(0, end) + (end > 0 && kind[end - 1] == 's' ? "" : "s") + kind.substr(end);
 }
 
-// Pairs, links and the like go by their ends.
+// True if the names of such things tell their kind, as "GPU 0 - GPU 1" of a pair does.
 bool namedByEnds(const std::string& kind) {
   return kind.find("pair") != std::string::npos || kind.starts_with("link") || kind == "ring end";
 }
@@ -41,7 +41,7 @@ bool isLong(const std::string& before, const std::string& after) {
   return before.size() > kLongSide || after.size() > kLongSide;
 }
 
-// Long lists stand below each other.
+// "before -> after", one below the other if they are long.
 std::string transition(const std::string& before, const std::string& after, const Terminal& screen) {
   const auto side = [](const std::string& text) { return text.empty() ? std::string("none") : text; };
   const bool lists = isLong(before, after);
@@ -81,7 +81,7 @@ class ChangeText {
     return who.empty() ? change_.what : who + ": " + change_.what;
   }
 
-  // Labels of nodes say of themselves what they are: "GPU 0".
+  // Leaves out the kind if the name has it: "GPU 0".
   std::string single() const {
     const std::string& name = change_.things[0].name;
     if (namedByEnds(change_.kind) || name.starts_with(change_.kind + " ")) return name;
@@ -110,7 +110,7 @@ class ChangeText {
     return separator() + transition(before, after, screen_);
   }
 
-  // "gone, with 2 elements inside" of "there, with 2 elements inside".
+  // Turns "there, with 2 elements inside" into "gone, with 2 elements inside".
   static std::string presence(const char* word, const std::string& text, const std::string& each) {
     const std::size_t comma = text.find(',');
     return comma == std::string::npos ? word : word + each + text.substr(comma + 1);
@@ -124,8 +124,7 @@ class ChangeText {
   }
 
   std::string things() const {
-    const std::size_t shown =
-        view_.all ? change_.things.size() : std::min(change_.things.size(), kMostThings);
+    const std::size_t shown = view_.all ? change_.things.size() : std::min(change_.things.size(), kMaxThings);
     std::string text;
     for (std::size_t i = 0; i < shown; ++i) {
       const ChangedThing& thing = change_.things[i];
@@ -142,7 +141,7 @@ class ChangeText {
   const Terminal& screen_;
 };
 
-// Values of one graph stand in one line.
+// Several values of one graph, in one line.
 std::string valuesText(std::span<const Change> changes, const Terminal& screen) {
   std::vector<std::string> parts;
   for (const Change& change : changes)
@@ -155,10 +154,12 @@ bool isValueOfGraph(const Change& change) {
   return change.things.empty() && !change.what.empty() && change.kind != "job" && change.kind != "setting";
 }
 
+// The changes of a section. Values of one graph are joined in a line; of changes of one kind, only the first
+// are shown.
 std::string section(const char* title, const Changes& changes, const DiffView& view, const Terminal& screen) {
   if (changes.empty()) return "";
   std::string text = screen.heading(title);
-  std::map<std::string, std::size_t> shown;  // by kind and what
+  std::map<std::string, std::size_t> shown;  // how many changes, by kind and value
   std::size_t cut = 0;
   for (std::size_t i = 0; i < changes.size();) {
     std::size_t end = i + 1;
@@ -168,7 +169,7 @@ std::string section(const char* title, const Changes& changes, const DiffView& v
         ++end;
       text += valuesText(std::span(changes).subspan(i, end - i), screen);
     } else if (view.all || changes[i].things.empty() ||
-               ++shown[changes[i].kind + changes[i].what] <= kMostAlike) {
+               ++shown[changes[i].kind + changes[i].what] <= kMaxAlike) {
       text += ChangeText(changes[i], view, screen).text();
     } else {
       ++cut;
@@ -180,16 +181,16 @@ std::string section(const char* title, const Changes& changes, const DiffView& v
 }
 
 Cell ratioCell(const ChoiceChange& change) {
-  if (change.mostRatio == 0) return {"?"};
-  const std::string least = fmt::format("{:.2f}", change.leastRatio);
-  const std::string most = fmt::format("{:.2f}", change.mostRatio);
-  const Style style = change.leastRatio > 1  ? Style::kRed
-                      : change.mostRatio < 1 ? Style::kGreen
+  if (change.maxRatio == 0) return {"?"};
+  const std::string least = fmt::format("{:.2f}", change.minRatio);
+  const std::string most = fmt::format("{:.2f}", change.maxRatio);
+  const Style style = change.minRatio > 1  ? Style::kRed
+                      : change.maxRatio < 1 ? Style::kGreen
                                              : Style::kPlain;
   return {least == most ? least : least + " to " + most, style};
 }
 
-// Collectives with the same changes, by which they have.
+// By the first collective of each set with the same changes: the names of all in the set.
 std::map<std::string, std::string> sameCollectives(const std::vector<ChoiceChange>& choices) {
   std::map<std::string, std::string> changesOf;
   std::vector<std::string> order;
@@ -199,7 +200,7 @@ std::map<std::string, std::string> sameCollectives(const std::vector<ChoiceChang
                                                 change.before, change.after, ratioCell(change).text);
   }
   std::map<std::string, std::string> firstWith;
-  std::map<std::string, std::string> names;  // by the first of them
+  std::map<std::string, std::string> names;
   for (const std::string& collective : order) {
     const auto [first, isNew] = firstWith.emplace(changesOf[collective], collective);
     std::string& name = names[first->second];

@@ -1,6 +1,6 @@
 #pragma once
-// A comparison of two plans for people: what changed, then what followed from it; sections in which nothing
-// changed are left out, and long lists are cut.
+// A comparison of two plans as text: first the causes, then their effects. Leaves out sections without a
+// change and cuts long lists.
 //
 //   writeOut(diffText(comparePlans(a, b), a, b, {.all = false}, terminalOf(stdout)));
 
@@ -12,7 +12,7 @@
 namespace xylem::cli {
 
 struct DiffView {
-  bool all = false;  // cut nothing
+  bool all = false;  // cut no lists
 };
 
 std::string diffText(const PlanDiff& diff, const PlanFacts& a, const PlanFacts& b, const DiffView& view,

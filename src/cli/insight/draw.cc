@@ -1,19 +1,18 @@
-// xylem draw: a plan as a page that people look at, or the machine alone as a picture.
+// xylem draw: a plan as an HTML page, or the machine alone as a picture.
 #include <fmt/format.h>
 
 #include <memory>
 
-#include "cli/bound_text.h"
+#include "cli/bound_view.h"
 #include "cli/commands.h"
 #include "cli/job_input.h"
 #include "cli/machine_input.h"
-#include "cli/machine_words.h"
+#include "cli/machine_text.h"
 #include "cli/progress.h"
 #include "cli/terminal.h"
 #include "core/error.h"
 #include "core/text_file.h"
-#include "insight/report/machine_dot.h"
-#include "insight/report/machine_svg.h"
+#include "insight/report/machine_drawing.h"
 #include "insight/report/page.h"
 #include "insight/report/picture_json.h"
 #include "insight/why/why.h"
@@ -79,7 +78,7 @@ std::string titleOf(const JobInput& job) {
 std::string textOf(const Picture& picture, Form form) {
   if (form == Form::kFacts) return pictureJson(picture);
   if (form == Form::kPage) return pageHtml(picture);
-  // Of a job of several kinds of hosts the first.
+  // A picture shows one host: the first kind, if the job has several.
   const HostPicture& host = picture.hosts.front();
   return form == Form::kDot ? machineDot(host) : machineSvg(host, layOut(host), {.standalone = true});
 }
@@ -115,7 +114,8 @@ int runDraw(const DrawArguments& options) {
 
 void addDraw(CommandLine& line) {
   const auto options = std::make_shared<DrawArguments>();
-  Command command = line.add("draw", "draw a plan as a page: links and how full they are, rings, times, reasons");
+  Command command =
+      line.add("draw", "draw a plan as a page: links and how full they are, rings, times, reasons");
   addJobOptions(command, options->job);
   command.option("-o,--output", options->output, "write to FILE: .html, .svg, .dot or .json says what")
       .value("FILE");

@@ -1,13 +1,14 @@
-// xylem lint: what is wrong or doubtful about a topology file, and what to write instead.
+// xylem lint: errors and doubtful values in a topology file, and how to correct them.
 #include "insight/lint/lint.h"
 
 #include <fmt/format.h>
 
 #include <memory>
+#include <nlohmann/json.hpp>
 
 #include "cli/commands.h"
 #include "cli/machine_input.h"
-#include "cli/machine_words.h"
+#include "cli/number_text.h"
 #include "cli/terminal.h"
 
 namespace xylem::cli {
@@ -19,7 +20,8 @@ struct LintArguments {
   bool json = false;
 };
 
-constexpr std::size_t kMostLines = 6;
+// More lines of a finding are counted instead of listed.
+constexpr std::size_t kMaxFindingLines = 6;
 
 constexpr const char* kLintExamples = R"(Examples:
   xylem lint vm.xml              every finding with its line, and what to write instead
@@ -32,10 +34,10 @@ meant. Exit status: 0 neither of them (there may be notes), 1 some, 2 the file o
 
 std::string placeText(const LintReport& report, const Finding& finding) {
   std::string text = report.file;
-  for (std::size_t i = 0; i < finding.lines.size() && i < kMostLines; ++i)
+  for (std::size_t i = 0; i < finding.lines.size() && i < kMaxFindingLines; ++i)
     text += fmt::format("{}{}", i == 0 ? ":" : ",", finding.lines[i]);
-  if (finding.lines.size() > kMostLines)
-    text += fmt::format(" and {} more", finding.lines.size() - kMostLines);
+  if (finding.lines.size() > kMaxFindingLines)
+    text += fmt::format(" and {} more", finding.lines.size() - kMaxFindingLines);
   return text;
 }
 
@@ -67,7 +69,8 @@ int runLint(const LintArguments& options) {
   const LintReport report = isThisMachine(options.file)
                                 ? lintTopology(writeTopology(detectMachine(readSettings())), "this machine")
                                 : lintTopologyFile(options.file);
-  writeOut(options.json ? lintJson(report) : textOf(report, options.notes, terminalOf(stdout)));
+  writeOut(options.json ? toJson(report).dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + '\n'
+                        : textOf(report, options.notes, terminalOf(stdout)));
   return report.isClean() ? kOk : kFailed;
 }
 

@@ -1,23 +1,362 @@
-// xylem order: where a job's rings and trees meet in the fabric, and an order of hosts in which they do less.
+// xylem order: the links of the fabric that a job's rings and trees share, and an order of hosts in which
+// they share less.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <limits>
 #include <memory>
 #include <optional>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "cli/commands.h"
 #include "cli/job_input.h"
 #include "cli/machine_input.h"
-#include "cli/insight/order_hosts.h"
-#include "cli/insight/order_json.h"
-#include "cli/insight/order_text.h"
+#include "cli/number_text.h"
 #include "cli/progress.h"
+#include "cli/table.h"
+#include "cli/terminal.h"
+#include "core/error.h"
 #include "core/text_file.h"
 #include "insight/fabric/fabric_file.h"
+#include "insight/fabric/host_order.h"
+#include "insight/fabric/name_ranges.h"
+#include "planner/plan/json_value.h"
 
 namespace xylem::cli {
 namespace {
 
-constexpr int kMostLinks = 1 << 20;
+// The values that the text and the JSON have in common.
+struct OrderReport {
+  const Plan& plan;
+  const Fabric& fabric;
+  const HostOrder& order;
+  std::string jobName;
+  int links = 4;  // how many of the busiest to show
+};
+
+// Names of the hosts in this order, and their numbers of ranks.
+std::vector<std::string> namesInOrder(const HostOrder& order, const OrderedHosts& hosts) {
+  std::vector<std::string> names;
+  for (int site : hosts.order) names.push_back(order.attachments->name(site));
+  return names;
+}
+
+std::vector<int> ranksInOrder(const Plan& plan, const OrderedHosts& hosts) {
+  std::vector<int> ranks;
+  for (int site : hosts.order) ranks.push_back(plan.job().shapeOf(site).ranks());
+  return ranks;
+}
+
+// The largest ratio, over all switches, of the bandwidth of the NICs at a switch to that of its cables to
+// other switches. Infinite if a switch with NICs has no such cable, 0 without hosts.
+double oversubscription(const Fabric& fabric) {
+  std::vector<double> down(fabric.switches.size(), 0);
+  std::vector<double> up(fabric.switches.size(), 0);
+  for (const FabricHost& host : fabric.hosts)
+    for (const FabricPort& port : host.ports) down[static_cast<std::size_t>(port.leaf)] += port.bandwidth;
+  for (const FabricLink& link : fabric.links)
+    for (int end : {link.a, link.b}) up[static_cast<std::size_t>(end)] += link.bandwidth * link.cables;
+  double most = 0;
+  for (std::size_t i = 0; i < down.size(); ++i) {
+    if (down[i] <= 0) continue;
+    most = std::max(most, up[i] > 0 ? down[i] / up[i] : std::numeric_limits<double>::infinity());
+  }
+  return most;
+}
+
+// A link between switches and the hosts whose traffic crosses it.
+struct BusyLink {
+  const NetworkLink* link = nullptr;
+  double bytes = 0;     // through each cable, per byte of the AllReduce
+  double slowdown = 0;  // its time by that of the hosts' own links; below 1, the link waits for the hosts
+  std::vector<Crossing> crossings;
+};
+
+std::vector<BusyLink> busyLinks(const OrderReport& report, const OrderedHosts& hosts, int kind) {
+  FabricGraph& network = *report.order.network;
+  const Attachments& attachments = *report.order.attachments;
+  // Route the traffic of this order, take the links with most of it, and look up which pairs of hosts they
+  // carry.
+  const Congestion congestion(hosts.traffic, attachments, network, hosts.order);
+  std::vector<int> links = busiestLinks(congestion, network, kind);
+  links.resize(std::min(links.size(), static_cast<std::size_t>(report.links)));
+  std::vector<std::vector<Crossing>> who = crossings(hosts.traffic, kind, hosts.order, attachments, network, links);
+  const double quiet = hosts.score[static_cast<std::size_t>(kind)].quiet;
+  std::vector<BusyLink> busy;
+  for (std::size_t i = 0; i < links.size(); ++i) {
+    if (who[i].empty()) break;  // and so are all that are less busy
+    const NetworkLink& link = network.link(links[i]);
+    busy.push_back({&link, congestion.bytes(kind, links[i]) / static_cast<double>(link.cables),
+                    congestion.time(kind, links[i]) / quiet, std::move(who[i])});
+  }
+  return busy;
+}
+
+// More of these are counted instead of listed.
+constexpr std::size_t kMaxCrossings = 3;   // of a link
+constexpr std::size_t kMaxHosts = 64;      // of the proposed order
+constexpr std::size_t kMaxHostsNow = 8;    // in the first line
+constexpr std::size_t kMaxFileLines = 16;  // of the hostfile
+constexpr double kMillisPerSecond = 1e3;
+// A larger oversubscription is written as a whole number.
+constexpr double kWholeFrom = 10;
+// A larger slowdown is red.
+constexpr double kSlow = 1.005;
+
+std::string overText(double over) {
+  if (over <= 0) return "";
+  if (std::isinf(over)) return "; a leaf without a cable to others";
+  return over < kWholeFrom ? fmt::format("; leaves oversubscribed up to {:.2g}:1", over)
+                           : fmt::format("; leaves oversubscribed up to {:.0f}:1", over);
+}
+
+std::string headText(const OrderReport& report) {
+  const Job& job = report.plan.job();
+  const std::size_t switches = report.fabric.switches.size();
+  std::int64_t cables = 0;
+  for (const FabricLink& link : report.fabric.links) cables += link.cables;
+  const std::vector<std::string> names = namesInOrder(report.order, report.order.now);
+  const std::size_t shown = std::min(names.size(), kMaxHostsNow);
+  return fmt::format("{} on {} of {}: {}{}\n{}: {}, {} between them{}\n", counted(job.ranks(), "rank"),
+                     counted(job.hosts(), "host"), report.jobName,
+                     fmt::join(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(shown), ","),
+                     names.size() > shown ? fmt::format(" and {} more", names.size() - shown) : "",
+                     report.fabric.file, switches == 1 ? "1 switch" : fmt::format("{} switches", switches),
+                     cables == 1 ? "1 cable" : fmt::format("{} cables", cables),
+                     overText(oversubscription(report.fabric)));
+}
+
+Cell slowdownCell(double slowdown) {
+  return {fmt::format("{:.2f}", slowdown), slowdown > kSlow ? Style::kRed : Style::kGreen};
+}
+
+std::string tableText(const OrderReport& report, const Terminal& screen) {
+  const HostOrder& order = report.order;
+  std::vector<Column> columns = {{"AllReduce"}};
+  std::vector<const TrafficScore*> scores;
+  for (int kind = 0; kind < kTrafficKinds; ++kind) {
+    columns.push_back({fmt::format("{}, now", trafficName(kind)), Align::kRight});
+    scores.push_back(&order.now.score[static_cast<std::size_t>(kind)]);
+    if (!order.isBetter()) continue;
+    columns.push_back({"proposed", Align::kRight});
+    scores.push_back(&order.proposed.score[static_cast<std::size_t>(kind)]);
+  }
+  Table table(columns);
+  const auto add = [&](const std::string& what, const auto& cell) {
+    std::vector<Cell> row = {{what}};
+    for (const TrafficScore* score : scores) row.push_back(cell(*score));
+    table.add(std::move(row));
+  };
+  add("times as long as without congestion",
+      [](const TrafficScore& score) { return slowdownCell(score.slowdown); });
+  add("ms per GB",
+      [](const TrafficScore& score) { return Cell{fmt::format("{:.2f}", score.time * kMillisPerSecond)}; });
+  add("ms per GB without congestion",
+      [](const TrafficScore& score) { return Cell{fmt::format("{:.2f}", score.quiet * kMillisPerSecond)}; });
+  const auto bytes = [&](const std::string& what, double TrafficScore::*member) {
+    add(what, [member](const TrafficScore& score) { return Cell{fmt::format("{:.3f}", score.*member)}; });
+  };
+  bytes("bytes per byte: busiest cable", &TrafficScore::most);
+  bytes("  90 % of the cables at most", &TrafficScore::ninetieth);
+  bytes("  half of the cables at most", &TrafficScore::median);
+  bytes("  all cables together", &TrafficScore::all);
+  add("cables that slow it down",
+      [](const TrafficScore& score) { return Cell{fmt::format("{} of {}", score.slowing, score.cables)}; });
+  return '\n' + table.text(screen) + "Between switches; a cable counts once in each direction.\n";
+}
+
+std::string crossingsText(const OrderReport& report, const OrderedHosts& hosts, const BusyLink& busy) {
+  const auto nameAt = [&](int place) {
+    return report.order.attachments->name(hosts.order[static_cast<std::size_t>(place)]);
+  };
+  std::string text;
+  for (std::size_t i = 0; i < busy.crossings.size() && i < kMaxCrossings; ++i)
+    text += fmt::format("{}{} > {}", i == 0 ? "" : ", ", nameAt(busy.crossings[i].from),
+                        nameAt(busy.crossings[i].to));
+  if (busy.crossings.size() > kMaxCrossings)
+    text += fmt::format(" and {} more", busy.crossings.size() - kMaxCrossings);
+  return text;
+}
+
+std::string linksText(const OrderReport& report, const OrderedHosts& hosts, int kind, const std::string& when,
+                      const Terminal& screen) {
+  Table table({{"from"},
+               {"to"},
+               {"cables", Align::kRight},
+               {"GB/s each", Align::kRight},
+               {"bytes each", Align::kRight},
+               {"times as long", Align::kRight},
+               {"hosts"}});
+  for (const BusyLink& busy : busyLinks(report, hosts, kind))
+    table.add({{busy.link->from},
+               {busy.link->to},
+               {std::to_string(busy.link->cables)},
+               {fmt::format("{:.1f}", busy.link->bandwidth)},
+               {fmt::format("{:.3f}", busy.bytes)},
+               slowdownCell(busy.slowdown),
+               {crossingsText(report, hosts, busy)}});
+  if (table.empty()) return "";
+  return screen.heading(
+             fmt::format("Busiest links of the {}s, {}", kind == kRingTraffic ? "ring" : "tree", when)) +
+         table.text(screen, 2);
+}
+
+std::string orderListText(const OrderReport& report, const Terminal& screen) {
+  const HostOrder& order = report.order;
+  if (!order.isBetter())
+    return screen.heading("Order") +
+           (order.allTried ? "  none of the others is better than the given one\n"
+                           : fmt::format("  the given one: none of {} others is better\n", order.tried));
+  std::vector<std::string> names = namesInOrder(order, order.proposed);
+  const std::vector<int> ranks = ranksInOrder(report.plan, order.proposed);
+  std::string text = screen.heading(
+      fmt::format("Proposed order, {}",
+                  order.allTried ? "the best there is" : fmt::format("the best of {}", order.tried)));
+  const bool whole = names.size() <= kMaxHosts;
+  const std::size_t shown = whole ? names.size() : kMaxHosts;
+  text += fmt::format("  {}{}\n",
+                      fmt::join(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(shown), ","),
+                      whole ? "" : fmt::format(" and {} more", names.size() - shown));
+  text += screen.heading("As a hostfile");
+  for (std::size_t i = 0; i < names.size() && i < kMaxFileLines; ++i)
+    text += fmt::format("  {} slots={}\n", names[i], ranks[i]);
+  if (names.size() > kMaxFileLines)
+    text += fmt::format("  and {} more (--write-hostfile writes all)\n", names.size() - kMaxFileLines);
+  return text;
+}
+
+std::string orderText(const OrderReport& report, const Terminal& screen) {
+  std::string text = headText(report) + tableText(report, screen);
+  for (int kind = 0; kind < kTrafficKinds; ++kind) {
+    text += linksText(report, report.order.now, kind, "now", screen);
+    if (report.order.isBetter()) text += linksText(report, report.order.proposed, kind, "proposed", screen);
+  }
+  return text + orderListText(report, screen);
+}
+
+struct HostNameOptions {
+  std::string list;      // --hosts
+  std::string hostfile;  // --hostfile
+};
+
+// The first word of every line, without a number of slots after a colon; `#` starts a comment.
+std::vector<std::string> readHostfile(const std::string& path) {
+  std::ifstream file(path);
+  if (!file.is_open())
+    throw InputError({"--hostfile", 0}, "`" + path + "`", "a readable file with a host per line");
+  std::vector<std::string> hosts;
+  for (std::string line; std::getline(file, line);) {
+    constexpr const char* kBlank = " \t\r";
+    line.resize(std::min(line.find('#'), line.size()));
+    const std::size_t begin = line.find_first_not_of(kBlank);
+    if (begin == std::string::npos) continue;
+    std::string word = line.substr(begin, line.find_first_of(kBlank, begin) - begin);
+    if (const std::size_t colon = word.rfind(':');
+        colon != std::string::npos && word.find_first_not_of("0123456789", colon + 1) == std::string::npos)
+      word.resize(colon);
+    hosts.push_back(std::move(word));
+  }
+  return hosts;
+}
+
+// The names of the job's hosts in the fabric. Without a list or a file they are all hosts of the fabric, in
+// its order. Throws InputError if there are not exactly `hosts` names.
+std::vector<std::string> hostNames(const HostNameOptions& options, const Fabric& fabric, int hosts) {
+  std::vector<std::string> names;
+  SourceLocation where = {fabric.file, 0};
+  if (!options.list.empty()) {
+    where = {"--hosts", 0};
+    names = expandNames(options.list, where);
+  } else if (!options.hostfile.empty()) {
+    where = {options.hostfile, 0};
+    names = readHostfile(options.hostfile);
+  } else {
+    for (const FabricHost& host : fabric.hosts) names.push_back(host.name);
+  }
+  if (names.size() != static_cast<std::size_t>(hosts))
+    throw InputError(
+        where, fmt::format("{} hosts", names.size()),
+        fmt::format("{}, as many as the job has; --hosts or --hostfile names them, in the order of ranks",
+                    hosts));
+  return names;
+}
+
+// "h2 slots=8", one line per host, as Open MPI reads it.
+std::string hostfileText(const std::vector<std::string>& hosts, const std::vector<int>& ranks) {
+  std::string text;
+  for (std::size_t i = 0; i < hosts.size(); ++i) text += fmt::format("{} slots={}\n", hosts[i], ranks[i]);
+  return text;
+}
+
+Json scoreJson(const TrafficScore& score) {
+  return {{"slowdown", score.slowdown},
+          {"secondsPerGB", score.time},
+          {"uncongestedSecondsPerGB", score.quiet},
+          {"busiestCable", score.most},
+          {"ninetiethOfCables", score.ninetieth},
+          {"medianCable", score.median},
+          {"allCables", score.all},
+          {"slowingCables", score.slowing},
+          {"cables", score.cables}};
+}
+
+Json linksJson(const OrderReport& report, const OrderedHosts& hosts, int kind) {
+  Json links = Json::array();
+  for (const BusyLink& busy : busyLinks(report, hosts, kind)) {
+    Json crossings = Json::array();
+    for (const Crossing& crossing : busy.crossings)
+      crossings.push_back(
+          {{"from", report.order.attachments->name(hosts.order[static_cast<std::size_t>(crossing.from)])},
+           {"to", report.order.attachments->name(hosts.order[static_cast<std::size_t>(crossing.to)])},
+           {"bytes", crossing.bytes}});
+    links.push_back({{"from", busy.link->from},
+                     {"to", busy.link->to},
+                     {"cables", busy.link->cables},
+                     {"bandwidth", busy.link->bandwidth},
+                     {"bytesPerCable", busy.bytes},
+                     {"slowdown", busy.slowdown},
+                     {"crossings", std::move(crossings)}});
+  }
+  return links;
+}
+
+Json hostsJson(const OrderReport& report, const OrderedHosts& hosts) {
+  Json json = {{"hosts", namesInOrder(report.order, hosts)}, {"ranks", ranksInOrder(report.plan, hosts)}};
+  for (int kind = 0; kind < kTrafficKinds; ++kind) {
+    Json score = scoreJson(hosts.score[static_cast<std::size_t>(kind)]);
+    score["busiestLinks"] = linksJson(report, hosts, kind);
+    json[trafficName(kind)] = std::move(score);
+  }
+  return json;
+}
+
+// Bandwidths in GB/s, times in seconds per GB of the AllReduce, traffic in bytes per byte of it.
+std::string orderJson(const OrderReport& report) {
+  const double over = oversubscription(report.fabric);
+  std::int64_t cables = 0;
+  for (const FabricLink& link : report.fabric.links) cables += link.cables;
+  const Json json = {{"format", "xylem-order-1"},
+                     {"ranks", report.plan.job().ranks()},
+                     {"fabric",
+                      {{"file", report.fabric.file},
+                       {"switches", report.fabric.switches.size()},
+                       {"cables", cables},
+                       {"hosts", report.fabric.hosts.size()},
+                       {"oversubscription", std::isinf(over) ? Json(nullptr) : Json(over)}}},
+                     {"better", report.order.isBetter()},
+                     {"allTried", report.order.allTried},
+                     {"tried", report.order.tried},
+                     {"now", hostsJson(report, report.order.now)},
+                     {"proposed", hostsJson(report, report.order.proposed)}};
+  return json.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+}
+
+constexpr int kMaxLinks = 1 << 20;
 
 struct OrderArguments {
   JobInput job;
@@ -84,28 +423,28 @@ void addOrder(CommandLine& line) {
   addJobOptions(command, options->job);
   command
       .option("--fabric", options->fabric,
-                   "the network between the hosts: switches, links and NICs, or what ibnetdiscover prints")
+              "the network between the hosts: switches, links and NICs, or what ibnetdiscover prints")
       .value("FILE")
       .required();
   Option hosts =
       command
           .option("--hosts", options->hosts.list,
-                       "the job's hosts by their names in the fabric, in the order of ranks (default: all)")
+                  "the job's hosts by their names in the fabric, in the order of ranks (default: all)")
           .value("A,B[0-7],...");
   command.option("--hostfile", options->hosts.hostfile, "the same from a file, one host per line")
       .value("FILE")
       .excludes(hosts);
   command
       .option("--write-hostfile", options->writeHostfile,
-                   "write the proposed order to a file, as mpirun's --hostfile reads it")
+              "write the proposed order to a file, as mpirun's --hostfile reads it")
       .value("OUT");
   command
       .option("--write-fabric", options->writeFabric,
-                   "write the fabric to a file, as lines that people can change")
+              "write the fabric to a file, as lines that people can change")
       .value("OUT");
   command.option("--links", options->links, "how many of the busiest links to show (default 4)")
       .value("N")
-      .within(0, kMostLinks);
+      .within(0, kMaxLinks);
   command.option("--seed", options->seed, "which of many searches to do (default 1)")
       .value("N")
       .within(0, 1 << 30);

@@ -1,15 +1,17 @@
-// xylem repair: which single change would make a job faster.
+// xylem repair: the single changes that would make a job faster.
 #include "insight/whatif/repair.h"
 
 #include <fmt/format.h>
 
 #include <map>
 #include <memory>
+#include <nlohmann/json.hpp>
 
 #include "cli/commands.h"
 #include "cli/job_input.h"
 #include "cli/machine_input.h"
-#include "cli/machine_words.h"
+#include "cli/machine_text.h"
+#include "cli/number_text.h"
 #include "cli/progress.h"
 #include "cli/table.h"
 #include "core/text_file.h"
@@ -24,8 +26,10 @@ struct RepairArguments {
   bool json = false;
 };
 
-constexpr std::size_t kMostRepairs = 8;
-constexpr std::size_t kMostNets = 8;
+// More changes, and more NETs in a row, are counted instead of listed.
+constexpr std::size_t kMaxRepairs = 8;
+constexpr std::size_t kMaxNets = 8;
+// A path with at least this share of a NET's bandwidth does not limit it.
 constexpr float kNearlyAll = 0.9f;
 
 constexpr const char* kRepairExamples = R"(Examples:
@@ -44,7 +48,7 @@ std::string stateText(const System& system, const NetState& state) {
   if (state.nearestGpu == kNoNode || state.narrowest == kNoLink) return "no GPU reaches it";
   const Link& link = system.link(state.narrowest);
   std::string text = fmt::format("{} from the nearest GPU, {:.1f} GB/s", name(state.type), state.bandwidth);
-  // What its own link to the network has, less what any PCI link takes of it, is all it can do.
+  // Name the narrowest link only if it limits the NET: if NETs share it, or it is slower than the NET itself.
   if (state.sharers > 1 || state.bandwidth < kNearlyAll * system.net(state.net).bandwidth)
     text += fmt::format("; {:.1f} from {} to {}", link.bandwidth, nodeLabel(system, link.from),
                         nodeLabel(system, link.to));
@@ -65,13 +69,13 @@ std::string netsText(const Plan& plan, const Terminal& screen) {
     if (!alike.contains(key)) order.push_back(key);
     alike[key].push_back(std::to_string(system.net(state.net).dev));
   }
-  std::string text = '\n' + screen.paint(Style::kBold, "NETs of a host, and whether a ring uses them") + '\n';
+  std::string text = screen.heading("NETs of a host, and whether a ring uses them");
   Table table({{"used"}, {"NET"}, {"how it stands"}});
   for (const auto& key : order) {
     const std::vector<std::string>& nets = alike[key];
     std::string list;
-    for (std::size_t i = 0; i < nets.size() && i < kMostNets; ++i) list += (i == 0 ? "" : ",") + nets[i];
-    if (nets.size() > kMostNets) list += fmt::format(" and {} more", nets.size() - kMostNets);
+    for (std::size_t i = 0; i < nets.size() && i < kMaxNets; ++i) list += (i == 0 ? "" : ",") + nets[i];
+    if (nets.size() > kMaxNets) list += fmt::format(" and {} more", nets.size() - kMaxNets);
     table.add({{key.first ? "yes" : "no", key.first ? Style::kGreen : Style::kRed}, {list}, {key.second}});
   }
   return text + table.text(screen, 2);
@@ -87,12 +91,13 @@ std::string summary(const RepairSearch& search) {
   return text;
 }
 
-// Changes of other devices that do the same are one row.
+// A change, and how many others do the same to other devices.
 struct RepairRow {
   const Repair* repair;
   int alike = 0;
 };
 
+// Joins changes of one device each that have the same verb and lead to the same bandwidths.
 std::vector<RepairRow> rowsOf(const std::vector<Repair>& found, bool all) {
   std::vector<RepairRow> rows;
   std::map<std::string, std::size_t> known;
@@ -118,9 +123,7 @@ std::string repairsText(const RepairSearch& search, const RepairArguments& optio
         "\nNone of {} would help.\n{}", counted(search.tried(), "single change") + " that were tried",
         unusedNets ? "A job on one host uses no NICs: --nodes 2 asks about one that does.\n" : "");
   std::string text =
-      '\n' +
-      screen.paint(Style::kBold, fmt::format("What would help, of {} single changes tried", search.tried())) +
-      '\n';
+      screen.heading(fmt::format("What would help, of {} single changes tried", search.tried()));
   std::vector<Column> columns;
   for (const ScoreKind& kind : scoreKinds()) columns.push_back({kind.title, Align::kRight});
   columns.push_back({"NETs", Align::kRight});
@@ -128,7 +131,7 @@ std::string repairsText(const RepairSearch& search, const RepairArguments& optio
   columns.push_back({"edit"});
   Table table(columns);
   const std::vector<RepairRow> rows = rowsOf(found, options.all);
-  for (std::size_t i = 0; i < rows.size() && (options.all || i < kMostRepairs); ++i) {
+  for (std::size_t i = 0; i < rows.size() && (options.all || i < kMaxRepairs); ++i) {
     const Repair& repair = *rows[i].repair;
     std::vector<Cell> row;
     for (const double score : repair.after) row.push_back({fmt::format("{:.1f}", score)});
@@ -139,8 +142,8 @@ std::string repairsText(const RepairSearch& search, const RepairArguments& optio
     table.add(std::move(row));
   }
   text += table.text(screen, 2);
-  if (!options.all && rows.size() > kMostRepairs)
-    text += fmt::format("  and {} more (--all)\n", rows.size() - kMostRepairs);
+  if (!options.all && rows.size() > kMaxRepairs)
+    text += fmt::format("  and {} more (--all)\n", rows.size() - kMaxRepairs);
   const std::string hosts =
       search.before().job().hosts() > 1 ? fmt::format(" --nodes {}", search.before().job().hosts()) : "";
   text += fmt::format("\nThe first: {}\nIts effect: xylem whatif {}{} '{}' (with -o, written)\n",
@@ -157,7 +160,7 @@ int runRepair(const RepairArguments& options) {
   const bool writes = !options.output.empty() && !search.found().empty();
   if (writes) writeFile(options.output, writeTopology(search.withFirst().document));
   if (options.json) {
-    writeOut(repairJson(search, machine));
+    writeOut(toJson(search, machine).dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + '\n');
   } else {
     const Terminal screen = terminalOf(stdout);
     const Plan& plan = search.before();

@@ -1,4 +1,4 @@
-// xylem vm: the topology file of a virtual machine, made of its host's.
+// xylem vm: the topology file of a virtual machine, made from its host's.
 #include <fmt/format.h>
 
 #include <memory>
@@ -8,8 +8,8 @@
 #include "cli/machine_input.h"
 #include "cli/terminal.h"
 #include "core/text_file.h"
-#include "insight/vm/guest_topology.h"
 #include "insight/lint/lint.h"
+#include "insight/vm/vm_topology.h"
 
 namespace xylem::cli {
 namespace {
@@ -33,7 +33,7 @@ Examples:
   xylem vm --host host.xml --guest-map vm.map            print it
   xylem lint vm.xml && xylem plan vm.xml --nodes 2       what NCCL will do with it)";
 
-std::string jsonOf(const Document& guest, const GuestMap& map, const std::vector<std::string>& remarks) {
+std::string jsonOf(const Document& guest, const VmMap& map, const std::vector<std::string>& remarks) {
   const nlohmann::ordered_json json = {{"format", "xylem-vm-1"},
                                        {"devices", map.devices.size()},
                                        {"remarks", remarks},
@@ -43,9 +43,9 @@ std::string jsonOf(const Document& guest, const GuestMap& map, const std::vector
 
 int runVm(const VmArguments& options) {
   const Document host = readMachine(options.host, readSettings());
-  const GuestMap map = readGuestMap(options.map);
+  const VmMap map = readVmMap(options.map);
   std::vector<std::string> remarks;
-  const Document guest = guestTopology(host, map, &remarks);
+  const Document guest = vmTopology(host, map, &remarks);
   const std::string text = writeTopology(guest);
   const LintReport report = lintTopology(text, options.output.empty() ? "guest" : options.output);
   for (const Finding& finding : report.findings)
@@ -64,13 +64,12 @@ int runVm(const VmArguments& options) {
 
 void addVm(CommandLine& line) {
   const auto options = std::make_shared<VmArguments>();
-  Command command = line.add(
-      "vm", "write the topology file of a virtual machine from its host's and the bus ids inside");
+  Command command =
+      line.add("vm", "write the topology file of a virtual machine from its host's and the bus ids inside");
   command.option("--host", options->host, "topology XML of the host; - for this machine")
       .value("FILE")
       .required();
-  command
-      .option("--guest-map", options->map, "which device of the host is which in the guest, see below")
+  command.option("--guest-map", options->map, "which device of the host is which in the guest, see below")
       .value("FILE")
       .required();
   command.option("-o,--output", options->output, "write it to FILE").value("FILE");

@@ -1,11 +1,10 @@
-// xylem whatif: what would follow from changes to a machine or its settings.
+// xylem whatif: the effects of changes to a machine or its settings on the plan.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "planner/search/graph_file.h"
 #include "cli/commands.h"
 #include "cli/insight/diff_text.h"
 #include "cli/job_input.h"
@@ -13,10 +12,11 @@
 #include "cli/progress.h"
 #include "cli/table.h"
 #include "core/text_file.h"
-#include "insight/diff/json.h"
-#include "planner/topology/complete.h"
-#include "insight/whatif/apply.h"
+#include "insight/diff/diff.h"
+#include "insight/whatif/edit.h"
 #include "insight/whatif/score.h"
+#include "planner/search/graph_file.h"
+#include "planner/topology/complete.h"
 
 namespace xylem::cli {
 namespace {
@@ -58,10 +58,8 @@ std::string scoresText(const Scores& before, const Scores& after, const Terminal
   return '\n' + table.text(screen, 2);
 }
 
-std::string withScores(const std::string& diff, const Scores& before, const Scores& after) {
-  auto json = nlohmann::ordered_json::parse(diff);
-  for (std::size_t i = 0; i < before.size(); ++i)
-    json["bandwidth"][scoreKinds()[i].key] = {{"before", before[i]}, {"after", after[i]}};
+std::string withScores(nlohmann::ordered_json json, const Scores& before, const Scores& after) {
+  json["bandwidth"] = toJson(before, after);
   return json.dump(1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
 
@@ -100,7 +98,7 @@ int runWhatif(const WhatifArguments& options) {
   const Scores scoresA = scoresOf(planBefore);
   const Scores scoresB = scoresOf(planAfter);
   if (options.json) {
-    writeOut(withScores(diffToJson(diff, a.title, b.title), scoresA, scoresB));
+    writeOut(withScores(toJson(diff, a.title, b.title), scoresA, scoresB));
   } else {
     const Terminal screen = terminalOf(stdout);
     writeOut(diffText(diff, a, b, options.view, screen) + scoresText(scoresA, scoresB, screen));

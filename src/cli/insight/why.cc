@@ -1,20 +1,109 @@
-// xylem why: the reasons of a plan.
+// xylem why: the reasons for a plan's decisions, as text; insight/why has the JSON.
 #include "insight/why/why.h"
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <filesystem>
 #include <memory>
+#include <nlohmann/json.hpp>
 
 #include "cli/commands.h"
 #include "cli/job_input.h"
 #include "cli/machine_input.h"
 #include "cli/progress.h"
-#include "cli/insight/why_text.h"
+#include "cli/table.h"
 #include "core/error.h"
-#include "insight/why/json.h"
+#include "insight/why/answer.h"
 
 namespace xylem::cli {
 namespace {
+
+// Long tables are shown by their first and last rows. The JSON has all rows.
+constexpr std::size_t kFirstRows = 20;
+constexpr std::size_t kLastRows = 6;
+// Inputs of a rule that are longer together stand on a line each.
+constexpr std::size_t kMaxInputColumns = 90;
+// More places that a rule looked at are counted instead of listed.
+constexpr std::size_t kMaxSources = 4;
+
+// The file's name without its folder, which stands on the command line, and the line.
+std::string placeText(const AnswerSource& source) {
+  return toString(SourceLocation{std::filesystem::path(source.file).filename().string(), source.line});
+}
+
+void addLine(Table& table, const std::string& what, const std::string& text, Style style = Style::kPlain) {
+  if (!text.empty()) table.add({{what, Style::kDim}, {text, style}});
+}
+
+std::string stepText(const AnswerStep& step, const Terminal& screen) {
+  const char* mark = !step.yes ? "-" : *step.yes ? "+" : "x";
+  const Style style = !step.yes ? Style::kPlain : *step.yes ? Style::kGreen : Style::kRed;
+  Table head({{""}, {""}});
+  head.add({{mark, style}, {step.text}});
+  std::vector<std::string> inputs;
+  for (const AnswerInput& input : step.inputs)
+    inputs.push_back(fmt::format("{}: {}", input.name, input.value));
+  std::string together = fmt::format("{}", fmt::join(inputs, "; "));
+  if (together.size() <= kMaxInputColumns) inputs = {std::move(together)};
+  Table table({{""}, {""}});
+  addLine(table, "rule", step.rule);
+  for (std::size_t i = 0; i < inputs.size(); ++i) addLine(table, i == 0 ? "inputs" : "", inputs[i]);
+  addLine(table, "threshold", step.threshold);
+  if (step.variable != Setting::kCount) addLine(table, "variable", spec(step.variable).name, Style::kCyan);
+  for (std::size_t i = 0; i < step.sources.size() && i < kMaxSources; ++i)
+    addLine(table, i == 0 ? "from" : "",
+            fmt::format("{}  {}", placeText(step.sources[i]), step.sources[i].element), Style::kDim);
+  if (step.sources.size() > kMaxSources)
+    addLine(table, "", fmt::format("and {} more", step.sources.size() - kMaxSources));
+  return head.text(screen, 2) + table.text(screen, 5);
+}
+
+std::string tableText(const AnswerTable& answer, const Terminal& screen) {
+  std::vector<Column> columns;
+  for (std::size_t i = 0; i < answer.columns.size(); ++i) {
+    const auto isNumber = [&](const std::vector<std::string>& row) {
+      return !row[i].empty() && std::isdigit(static_cast<unsigned char>(row[i].front())) != 0;
+    };
+    const bool right = !answer.rows.empty() && std::all_of(answer.rows.begin(), answer.rows.end(), isNumber);
+    columns.push_back({answer.columns[i], right ? Align::kRight : Align::kLeft});
+  }
+  Table table(columns);
+  const std::size_t count = answer.rows.size();
+  const bool shortened = count > kFirstRows + kLastRows + 1;
+  for (std::size_t i = 0; i < count; ++i) {
+    if (shortened && i == kFirstRows) {
+      table.add({{"..."}});
+      i = count - kLastRows;
+    }
+    std::vector<Cell> cells;
+    for (const std::string& text : answer.rows[i]) cells.push_back({text});
+    table.add(std::move(cells));
+  }
+  std::string title = answer.title;
+  if (shortened) title += fmt::format(" ({} of {}; all with --json)", kFirstRows + kLastRows, count);
+  return screen.heading(title) + table.text(screen, 2);
+}
+
+std::string answerText(const Answer& answer, const Terminal& screen) {
+  std::string text = screen.paint(Style::kBold, answer.headline) + '\n';
+  if (!answer.steps.empty()) text += screen.heading("Why");
+  for (const AnswerStep& step : answer.steps) text += stepText(step, screen);
+  for (const AnswerTable& table : answer.tables) text += tableText(table, screen);
+  if (!answer.whatIfs.empty()) {
+    text += screen.heading("What if");
+    Table table({{""}, {""}});
+    for (const WhatIf& whatIf : answer.whatIfs) table.add({{whatIf.setting, Style::kCyan}, {whatIf.outcome}});
+    text += table.text(screen, 2);
+  }
+  if (!answer.notes.empty()) {
+    text += screen.heading("Notes");
+    Table table({{""}});
+    for (const std::string& note : answer.notes) table.add({{note}});
+    text += table.text(screen, 2);
+  }
+  return text;
+}
 
 struct WhyArguments {
   JobInput job;
@@ -50,7 +139,7 @@ std::string questionsText() {
 }
 
 int runWhy(WhyArguments options) {
-  // With --host there is no FILE: its place holds the first word of the question.
+  // With --host there is no FILE, and the parser took the question's first word for it.
   if (!options.job.hosts.empty() && !options.job.file.empty()) {
     options.question.insert(options.question.begin(), options.job.file);
     options.job.file.clear();
@@ -61,7 +150,8 @@ int runWhy(WhyArguments options) {
     const Progress progress(fmt::format("planning {}", jobName(options.job)));
     return Inquiry(request, settings).ask(options.question);
   }();
-  writeOut(options.json ? answerJson(answer) : answerText(answer, terminalOf(stdout)));
+  writeOut(options.json ? toJson(answer).dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + '\n'
+                        : answerText(answer, terminalOf(stdout)));
   return kOk;
 }
 
@@ -74,7 +164,7 @@ void addWhy(CommandLine& line) {
   Option file = command.get("FILE");
   Option hosts = command.get("--host");
   hosts.mayStandWith(file);
-  hosts.takesOne();  // what follows is the question
+  hosts.takesOne();  // the words after it are the question
   command.option("QUESTION", options->question, "what to explain, see below");
   command.flag("--json", options->json, "print JSON");
   command.footer(questionsText() + kWhyExamples);

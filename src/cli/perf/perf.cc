@@ -1,13 +1,16 @@
-// xylem perf: how fast collectives are here, and whether they are right.
+// xylem perf: the speed of collectives here, and whether their results are right.
 #include <fmt/format.h>
 
+#include <cstdio>
 #include <cstdlib>
 #include <memory>
+#include <optional>
+#include <string_view>
 
-#include "cli/size_text.h"
 #include "cli/commands.h"
+#include "cli/number_text.h"
+#include "cli/perf/cases.h"
 #include "cli/perf/job.h"
-#include "cli/perf/options.h"
 #include "cli/perf/report.h"
 #include "cli/terminal.h"
 #include "core/error.h"
@@ -17,16 +20,16 @@ namespace xylem::cli {
 namespace {
 
 constexpr int kMaxLocalRanks = 1024;  // on one machine
-constexpr int kMostRepetitions = 1'000'000;
+constexpr int kMaxRepetitions = 1'000'000;
 
-// As written.
+// As given.
 struct PerfArguments {
   std::string collective;
   std::string begin = "8", end = "64M", step;
   std::string type = "float", op = "sum", memory = "cuda";
   std::size_t factor = 2;
   int processes = 0;  // 0: not given
-  int average = 1, blocking = 0, cpuTime = 0, registers = 0, graphs = 0;
+  int average = 1, blocking = 0, cpuTime = 0, registers = 0;
   PerfOptions perf;
 };
 
@@ -39,6 +42,7 @@ constexpr const char* kPerfExamples = R"(Examples:
   xylem run -n 4 --hosts a:2,b:2 -- xylem perf all_reduce
                                                    a process of a job each
   xylem perf all_reduce -p 4 --json | jq .avg_busbw_gbs
+  xylem perf all_reduce -p 4 -G 10                 10 launches of a CUDA graph of 20 operations
   mpirun -n 4 xylem perf all_reduce                the same under MPI's launchers
   NCCL_DEBUG=INFO xylem perf all_reduce -p 2       with NCCL's log lines
 
@@ -51,7 +55,7 @@ cannot be done in place (N/A). algbw is the size divided by the time, busbw is w
 algbw * 2(n-1)/n for all_reduce, (n-1)/n where blocks go to or come from all, and 1 for the others. Sizes take
 K, M and G (powers of 1024); GB/s are 1e9 bytes per second.)";
 
-// The values whose names are `wanted`, or all of them.
+// The value whose name is `wanted`, or all values for "all".
 template <typename Value>
 std::vector<Value> named(const std::string& wanted, int count, const std::string& option) {
   std::vector<Value> found;
@@ -103,9 +107,6 @@ PerfOptions resolve(const PerfArguments& options, const std::optional<LaunchedPr
   perf.blocking = options.blocking != 0;
   perf.cpuTime = options.cpuTime != 0;
   perf.registers = options.registers != 0;
-  if (options.graphs != 0)
-    throw InputError({"-G", 0}, std::to_string(options.graphs),
-                     "0: the host device has no graphs that could be captured and launched");
   if (launch)
     perf.processes = launch->size;
   else if (options.processes > 0)
@@ -121,19 +122,21 @@ PerfOptions resolve(const PerfArguments& options, const std::optional<LaunchedPr
 }
 
 int runPerf(const PerfArguments& options) {
-  // Who asks for processes gets them, whatever the environment says.
+  // With -p the command starts processes of its own, even in a launcher's job.
   const auto launch = options.processes > 0 ? std::nullopt : launchedProcess(std::getenv);
   const PerfOptions perf = resolve(options, launch);
-  PerfReport report(perf, terminalOf(stdout));
   if (launch) {
+    PerfReport report(perf, terminalOf(stdout), [](std::string_view text) {
+      writeOut(text);
+      std::fflush(stdout);
+    });
     const std::uint64_t wrong = runPerfLaunched(perf, *launch, report);
     if (launch->rank == 0) report.finish();
     return wrong == 0 ? kOk : kFailed;
   }
-  // These processes pass the id round; where a launcher's job meets, others of it may listen.
-  unsetenv("NCCL_COMM_ID");
   PerfJob job(perf);
-  job.run(report);
+  PerfReport report(perf, terminalOf(stdout), [&](std::string_view text) { job.print(text); });
+  if (const int status = job.run(report); status != 0) return status;
   report.finish();
   return report.wrong() == 0 ? kOk : kFailed;
 }
@@ -150,8 +153,7 @@ void addShape(Command& command, PerfArguments& o) {
       .within(1, kMaxLocalRanks);
   command.option("-b,--minbytes", o.begin, "first size (default 8)").value("SIZE");
   command.option("-e,--maxbytes", o.end, "last size (default 64M)").value("SIZE");
-  Option step =
-      command.option("-i,--stepbytes", o.step, "add this from size to size").value("SIZE");
+  Option step = command.option("-i,--stepbytes", o.step, "add this from size to size").value("SIZE");
   command.option("-f,--stepfactor", o.factor, "or multiply by this (default 2)")
       .value("N")
       .within(2, 1 << 20)
@@ -159,15 +161,12 @@ void addShape(Command& command, PerfArguments& o) {
 }
 
 void addWhat(Command& command, PerfArguments& o) {
-  command.option("-d,--datatype", o.type, "type of the elements, or all (default float)")
-      .value("TYPE");
-  command.option("-o,--op", o.op, "sum, prod, max, min, avg, mulsum or all (default sum)")
-      .value("OP");
+  command.option("-d,--datatype", o.type, "type of the elements, or all (default float)").value("TYPE");
+  command.option("-o,--op", o.op, "sum, prod, max, min, avg, mulsum or all (default sum)").value("OP");
   command.option("-r,--root", o.perf.root, "root, or -1 for each in turn (default 0)")
       .value("RANK")
       .within(-1, 1 << 20);
-  command
-      .option("--memory", o.memory, "buffers from malloc, cuda(Malloc) or nccl(MemAlloc) (default cuda)")
+  command.option("--memory", o.memory, "buffers from malloc, cuda(Malloc) or nccl(MemAlloc) (default cuda)")
       .value("KIND");
 }
 
@@ -177,28 +176,32 @@ void addHow(Command& command, PerfArguments& o) {
   };
   command.option("-n,--iters", o.perf.iterations, "operations measured (default 20)")
       .value("N")
-      .within(1, kMostRepetitions);
+      .within(1, kMaxRepetitions);
   command.option("-w,--warmup_iters", o.perf.warmup, "operations before that (default 5)")
       .value("N")
-      .within(0, kMostRepetitions);
+      .within(0, kMaxRepetitions);
   command.option("-m,--agg_iters", o.perf.aggregated, "do each so often in one group (default 1)")
       .value("N")
-      .within(1, kMostRepetitions);
+      .within(1, kMaxRepetitions);
   command.option("-c,--check", o.perf.checks, "results to check; 0: none (default 1)")
       .value("N")
-      .within(0, kMostRepetitions);
+      .within(0, kMaxRepetitions);
   flag("-z,--blocking", o.blocking, "1: wait after each operation (default 0)");
   command
       .option("-a,--average", o.average,
-                  "time of 0: rank 0, 1: all on average, 2: the fastest, 3: the slowest (default 1)")
+              "time of 0: rank 0, 1: all on average, 2: the fastest, 3: the slowest (default 1)")
       .value("0-3")
       .within(0, 3);
   flag("-C,--report_cputime", o.cpuTime, "1: the time until all is enqueued (default 0)");
   flag("-R,--local_register", o.registers, "1: register the buffers (default 0)");
-  command.option("-G,--cudagraph", o.graphs, "not supported; 0").value("N");
+  command
+      .option("-G,--cudagraph", o.perf.graphLaunches,
+              "capture all operations in a CUDA graph, and measure N launches of it (default 0: no graph)")
+      .value("N")
+      .within(0, kMaxRepetitions);
   command
       .option("-T,--timeout", o.perf.timeoutSeconds,
-                  "give up when nothing is done for so long; 0: never (default 300)")
+              "give up when nothing is done for so long; 0: never (default 300)")
       .value("SECONDS")
       .within(0, 86400);
   command.flag("--json", o.perf.json, "print JSON");

@@ -1,60 +1,53 @@
 #pragma once
-// How `xylem perf` shows what it measured: nccl-tests' table, so that its readers and scripts work, or JSON.
+// The report of `xylem perf`: nccl-tests' table, so that its readers and scripts work, or JSON.
 //
-//   PerfReport report(options, terminalOf(stdout));
-//   job.run(report);
+//   PerfReport report(options, terminalOf(stdout), writeOut);
+//   const int status = job.run(report);       // prints line by line
 //   report.finish();
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "cli/perf/process.h"
+#include "cli/perf/job.h"
 #include "cli/progress.h"
 #include "cli/terminal.h"
 
 namespace xylem::cli {
 
-// What the ranks measured together, in one of the two ways.
+// The measurement of all ranks, out of place or in place.
 struct PerfSpeed {
   double microseconds = 0;
   Bandwidth bandwidth;
-  std::optional<std::uint64_t> wrong;  // nothing if it was not checked
+  std::optional<std::uint64_t> wrong;  // elements; none if nothing was checked
 };
 struct PerfRow {
   PerfCase c;
   PerfSpeed outOfPlace;
-  std::optional<PerfSpeed> inPlace;  // nothing where it has no meaning
+  std::optional<PerfSpeed> inPlace;  // none if the operation is not defined in place
 };
-
-PerfRow rowOf(const PerfOptions& options, const PerfCase& c, const std::vector<PerfMessage>& results);
-
-// The lines of the table.
-std::string perfHead(const PerfOptions& options, const std::vector<PerfMessage>& hellos,
-                     const Terminal& terminal);
-std::string perfLine(const PerfRow& row, const Terminal& terminal);
-std::string perfFoot(std::uint64_t wrong, double averageBus, const Terminal& terminal);
-// All of it.
-std::string perfJson(const PerfOptions& options, const std::vector<PerfMessage>& hellos,
-                     const std::vector<PerfRow>& rows, std::uint64_t wrong, double averageBus);
 
 class PerfReport : public PerfListener {
  public:
-  PerfReport(const PerfOptions& options, Terminal terminal);
+  using Print = std::function<void(std::string_view text)>;
+  // `print` gets the lines of the table that come before finish().
+  PerfReport(const PerfOptions& options, Terminal terminal, Print print);
 
   void joined(const std::vector<PerfMessage>& hellos) override;
   void measured(const PerfCase& c, const std::vector<PerfMessage>& results) override;
-  // The last lines, or all of the JSON.
+  // Writes the last lines, or the JSON.
   void finish();
   std::uint64_t wrong() const { return wrong_; }
 
  private:
-  // Says what is waited for; an empty line is wiped before anything is printed.
+  // Starts the progress line of the next case. It must be wiped before anything is printed.
   void announceNext();
 
   const PerfOptions& options_;
   Terminal terminal_;
+  Print print_;
   std::size_t cases_;
   std::vector<PerfMessage> hellos_;
   std::vector<PerfRow> rows_;

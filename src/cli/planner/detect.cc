@@ -1,4 +1,4 @@
-// xylem detect: this machine as topology XML.
+// xylem detect: this machine, or a captured one, as topology XML.
 #include "planner/topology/detect.h"
 
 #include <fmt/core.h>
@@ -67,14 +67,12 @@ void addDetect(CommandLine& line) {
   command.option("--devices", options->machine.devices, "describe at least N host devices, and no GPUs")
       .value("N")
       .within(0, kMaxHostDevices);
-  command.option("-o,--output", options->output, "write to FILE instead of standard output")
-      .value("FILE");
+  command.option("-o,--output", options->output, "write to FILE instead of standard output").value("FILE");
   command.flag("--merged", options->machine.merged,
-                    "with the virtual network devices that NCCL makes of several ports");
+               "with the virtual network devices that NCCL makes of several ports");
   command.option("--root", options->machine.root, "describe the machine captured in DIR, not this one")
       .value("DIR");
-  command
-      .option("--capture", options->capture, "copy what describes this machine into the new folder DIR")
+  command.option("--capture", options->capture, "copy what describes this machine into the new folder DIR")
       .value("DIR");
   command.footer(kDetectExamples);
   command.action([options] { return runDetect(*options); });

@@ -1,27 +1,324 @@
-// xylem plan: what NCCL would do with a job on such hosts.
+// xylem plan: NCCL's plan of a job on given hosts.
+#include "planner/plan/plan.h"
+
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
+#include <array>
 #include <memory>
+#include <string>
 
-#include "cli/bound_text.h"
+#include "cli/bound_view.h"
 #include "cli/commands.h"
+#include "cli/host_view.h"
 #include "cli/job_input.h"
 #include "cli/machine_input.h"
-#include "cli/planner/plan_text.h"
-#include "cli/planner/rank_text.h"
+#include "cli/machine_text.h"
+#include "cli/number_text.h"
+#include "cli/table.h"
+#include "cli/terminal.h"
 #include "core/log.h"
+#include "insight/preflight/preflight.h"
+#include "planner/connect/collnet_nvls.h"
+#include "planner/connect/double_tree.h"
+#include "planner/connect/net_choice.h"
+#include "planner/connect/rings.h"
+#include "planner/connect/trees.h"
 #include "planner/plan/graph_dump.h"
 #include "planner/plan/plan_json.h"
 #include "planner/plan/plan_log.h"
+#include "planner/tuning/choice_ranges.h"
 
 namespace xylem::cli {
 namespace {
+
+// Trees are cut after this many nodes with children. The first ones are nearest to the root.
+constexpr std::size_t kMaxParents = 8;
+
+int rootOf(const DoubleTree& trees, int tree) {
+  int node = 0;
+  while (trees.place(tree, node).parent != kNoTreeNode) node = trees.place(tree, node).parent;
+  return node;
+}
+
+// "0 > 4, 4 > 2 6, 2 > 1 3": level by level from the root.
+std::string treeText(int nodes, int tree) {
+  // Breadth first, so that cutting the list leaves out the nodes far from the root.
+  const DoubleTree trees(nodes);
+  std::vector<int> queue = {rootOf(trees, tree)};
+  std::string text;
+  std::size_t parents = 0;
+  for (std::size_t i = 0; i < queue.size(); ++i) {
+    const TreePlace place = trees.place(tree, queue[i]);
+    std::string children;
+    for (int child : {place.firstChild, place.secondChild}) {
+      if (child == kNoTreeNode) continue;
+      children += fmt::format(" {}", child);
+      queue.push_back(child);
+    }
+    if (children.empty()) continue;
+    if (++parents > kMaxParents) return text + ", ...";
+    text += fmt::format("{}{} >{}", text.empty() ? "" : ", ", queue[i], children);
+  }
+  return text;
+}
+
+// A range of sizes with the same algorithm and protocol.
+struct Stretch {
+  std::uint64_t first = 0, last = 0;
+  Pick pick;
+  int minChannels = 0, maxChannels = 0;
+};
+
+// Joins the ranges of the tuning model that only differ in their numbers of channels.
+std::vector<Stretch> stretchesOf(const TuningModel& model, Collective collective) {
+  std::vector<Stretch> all;
+  for (const ChoiceRange& range : choiceRanges(model, {.collective = collective})) {
+    if (all.empty() || all.back().pick.algorithm != range.pick.algorithm ||
+        all.back().pick.protocol != range.pick.protocol || all.back().pick.runs != range.pick.runs)
+      all.push_back({range.first, range.last, range.pick, range.pick.channels, range.pick.channels});
+    all.back().last = range.last;
+    all.back().minChannels = std::min(all.back().minChannels, range.pick.channels);
+    all.back().maxChannels = std::max(all.back().maxChannels, range.pick.channels);
+  }
+  return all;
+}
+
+std::string timesText(const TuningModel& model, Collective collective, const Stretch& stretch) {
+  const auto at = [&](std::uint64_t bytes) {
+    return predictedTime(model, {.collective = collective, .bytes = bytes}, stretch.pick.algorithm,
+                         stretch.pick.protocol);
+  };
+  if (stretch.last >= kMaxBytes) return fmt::format("from {:.1f}", at(stretch.first));
+  return fmt::format("{:.1f} to {:.1f}", at(stretch.first), at(stretch.last));
+}
+
+// The rings over all ranks, a row for those that are equal.
+std::string ringsText(const Plan& plan, const Terminal& screen) {
+  const Connections& c = plan.connections;
+  Table table({{"channel", Align::kRight}, {"ranks"}});
+  std::vector<std::vector<int>> rings;
+  for (int searched = 0; searched < c.searched; ++searched) rings.push_back(searchedRing(c, searched));
+  for (const auto& group : grouped(rings)) {
+    std::vector<int> channels;
+    // The search found few channels; each became one or several of the job's.
+    for (int channel = 0; channel < c.nChannels(); ++channel)
+      for (int searched : group.channels)
+        if (c.source(0, channel).searched == searched) channels.push_back(channel);
+    if (!channels.empty()) table.add({{listText(channels)}, {ranksText(group.line, c.nodes.ofRank, 1)}});
+  }
+  return screen.heading(c.nodes.count() > 1 ? "Rings of the job, | between nodes" : "Rings of the job") +
+         table.text(screen, 2);
+}
+
+// Both trees over nodes; empty for one node.
+std::string treesText(const Plan& plan, const Terminal& screen) {
+  const Connections& c = plan.connections;
+  if (c.nodes.count() < 2) return "";
+  std::array<std::vector<int>, 2> channels;
+  for (int channel = 0; channel < c.nChannels(); ++channel)
+    channels[static_cast<std::size_t>(c.source(0, channel).tree % 2)].push_back(channel);
+  Table table({{"channel", Align::kRight}, {"nodes"}});
+  for (int tree = 0; tree < 2; ++tree) {
+    const std::vector<int>& of = channels[static_cast<std::size_t>(tree)];
+    if (!of.empty()) table.add({{listText(of)}, {treeText(c.nodes.count(), tree)}});
+  }
+  return screen.heading(
+             fmt::format("Trees of the job over its nodes, parent > children; {} hops deep", treeDepth(c))) +
+         table.text(screen, 2);
+}
+
+// AllReduce by size, as the ranks of rank 0's kind of host choose; empty for one rank.
+std::string choicesText(const Plan& plan, const Terminal& screen) {
+  if (plan.job().ranks() < 2) return "";
+  const TuningModel& model = plan.tuning[static_cast<std::size_t>(plan.job().viewOf(0))];
+  Table table({{"size"}, {"algorithm"}, {"protocol"}, {"channels", Align::kRight}, {"us", Align::kRight}});
+  for (const Stretch& stretch : stretchesOf(model, Collective::kAllReduce)) {
+    const std::string size = sizesText(stretch.first, stretch.last, kMaxBytes);
+    if (!stretch.pick.runs) {
+      table.add({{size}, {"nothing can run it", Style::kRed}});
+      continue;
+    }
+    table.add({{size},
+               {name(stretch.pick.algorithm), Style::kGreen},
+               {name(stretch.pick.protocol), Style::kGreen},
+               {stretch.minChannels == stretch.maxChannels
+                    ? std::to_string(stretch.minChannels)
+                    : fmt::format("{}-{}", stretch.minChannels, stretch.maxChannels)},
+               {timesText(model, Collective::kAllReduce, stretch)}});
+  }
+  return screen.heading(plan.hostPlans.size() > 1
+                            ? "AllReduce by size as rank 0 chooses, with the predicted time"
+                            : "AllReduce by size, with the predicted time") +
+         table.text(screen, 2);
+}
+
+// More kinds of hosts, and more ranges of hosts and ranks, are left out.
+constexpr std::size_t kMaxKinds = 8;
+constexpr std::size_t kMaxRanges = 4;
+
+std::string jobSizeText(const Plan& plan, const std::string& machine, const Terminal& screen) {
+  const Job& job = plan.job();
+  std::string text =
+      fmt::format("{} on {} of {}", screen.paint(Style::kBold, counted(job.ranks(), "rank")),
+                  counted(job.hosts(), "host"),
+                  job.shapes.size() > 1 ? counted(static_cast<int>(job.shapes.size()), "kind") : machine);
+  if (plan.hostPlans.size() == 1) text += ": " + inventory(plan.hostOf(0).system());
+  text += '\n';
+  if (plan.connections.nodes.count() != job.hosts())
+    text += fmt::format("NCCL counts {}: not all GPUs of a host reach each other without the network\n",
+                        counted(plan.connections.nodes.count(), "node"));
+  return text;
+}
+
+std::string gpusOfJob(const Plan& plan) {
+  const Connections& c = plan.connections;
+  std::string text = c.lowestSm == c.highestSm
+                         ? fmt::format("compute capability {}", c.lowestSm)
+                         : fmt::format("compute capabilities {} to {}", c.lowestSm, c.highestSm);
+  if (c.job.shapeOf(0).ranks() > 1)
+    text += plan.allNvlink ? ", GPUs of a host all joined by NVLink"
+                           : ", GPUs of a host not all joined by NVLink";
+  return text + '\n';
+}
+
+// True if the hardware supports NVLink multicast. A topology file does not say whether the driver offers it.
+bool mayHaveNvls(const Plan& plan) {
+  constexpr int kMulticastSm = 90;
+  const auto& hosts = plan.hostPlans;
+  return !plan.offered.nvls && plan.connections.lowestSm >= kMulticastSm &&
+         std::all_of(hosts.begin(), hosts.end(), [](const auto& host) { return host->system().hasNvs(); });
+}
+
+// The numbers of channels, of rank 0 if ranks differ.
+std::string channelsText(const Plan& plan) {
+  const Connections& c = plan.connections;
+  const ViewDecisions& mine = c.of(0);
+  std::string text = fmt::format("channels{}: {}; collectives use {}", c.views.size() > 1 ? " of rank 0" : "",
+                                 c.nChannels(), mine.channels.collective);
+  if (c.nvlsHeads > 0)
+    text += fmt::format(", NVLS {} through {}", mine.nvlsChannels, counted(c.nvlsHeads, "head"));
+  text += fmt::format(", send/receive {}, {} per peer\n", mine.p2pChannels, mine.p2pChannelsPerPeer);
+  if (c.collnet)
+    text += fmt::format("CollNet: the network reduces, {}\n", counted(mine.collnetHeads, "head"));
+  if (mayHaveNvls(plan))
+    text += "NVLS: not considered; --nvls plans for a driver that offers NVLink multicast\n";
+  if (plan.offered.nvls && c.nvlsHeads == 0) text += "NVLS: offered, but this job has no channels for it\n";
+  return text;
+}
+
+std::string agreementText(const Plan& plan, const Terminal& screen) {
+  if (plan.hostPlans.size() < 2) return "";
+  const Preflight result = preflight(plan);
+  if (result.isFine()) return "agreement: all ranks decide alike\n";
+  return fmt::format(
+      "agreement: {} (`xylem preflight` says where, why and what avoids it)\n",
+      screen.paint(Style::kRed, result.disagrees()
+                                    ? "ranks of different hosts would decide differently and hang"
+                                    : "hosts without a usable NIC"));
+}
+
+std::string kindsText(const Plan& plan, const std::vector<HostKind>& kinds, const Terminal& screen) {
+  Table table({{"kind"}, {"hosts"}, {"ranks"}, {"a host has"}});
+  for (std::size_t view = 0; view < kinds.size() && view < kMaxKinds; ++view)
+    table.add(
+        {{kinds[view].name, Style::kBold},
+         {listText(kinds[view].hosts, kMaxRanges)},
+         {listText(kinds[view].ranks, kMaxRanges)},
+         {fmt::format("{}, {}", smText(*plan.hostPlans[view]), inventory(plan.hostPlans[view]->system()))}});
+  std::string text = screen.heading("Kinds of hosts") + table.text(screen, 2);
+  if (kinds.size() > kMaxKinds)
+    text += fmt::format("  and {} more, which --json has\n", kinds.size() - kMaxKinds);
+  return text;
+}
+
+std::string placeText(const Plan& plan, int rank, const Terminal& screen) {
+  const Connections& c = plan.connections;
+  const System& system = plan.hostOf(rank).system();
+  const NodeId gpu = c.job.gpuOf(rank);
+  const auto at = static_cast<std::size_t>(rank);
+  std::string text =
+      fmt::format("{} of {}: host {}, {} ({}, sm {})\n",
+                  screen.paint(Style::kBold, fmt::format("rank {}", rank)), c.job.ranks(), c.job.hostOf(rank),
+                  system.name(gpu), fmt::format("device {}", system.gpu(gpu).dev), system.gpu(gpu).sm);
+  text += fmt::format("node {} of {}, local rank {}\n", c.nodes.ofRank[at], c.nodes.count(),
+                      c.nodes.localRank[at]);
+  const ViewDecisions& mine = c.of(rank);
+  text += fmt::format("channels: {} for collectives, {} for NVLS, {} for send/receive ({} per peer)\n",
+                      mine.channels.collective, mine.nvlsChannels, mine.p2pChannels, mine.p2pChannelsPerPeer);
+  return text;
+}
+
+std::string rankName(int rank) { return rank < 0 ? "-" : std::to_string(rank); }
+
+// The transport to or from a neighbour: "P2P", or the NIC and whose proxy drives it.
+std::string wayName(const Plan& plan, const NetChoice& nets, int rank, int peer, int channel,
+                    Direction direction) {
+  const auto end = nets.ringEnd(rank, channel, peer, direction);
+  if (!end) return peer == rank ? "" : name(nets.transport(rank, peer, direction));
+  const System& system = plan.hostOf(rank).system();
+  if (end->net == kNoNode) return "no NIC";
+  std::string text = nodeLabel(system, end->net);
+  if (end->proxy != rank) text += fmt::format(" by rank {}", end->proxy);
+  return text + (end->gdr ? ", GDR" : "");
+}
+
+std::string channelsText(const Plan& plan, int rank, const Terminal& screen) {
+  const Connections& c = plan.connections;
+  const NetChoice nets(c, plan.reach);
+  Table table({{"channel", Align::kRight},
+               {"from", Align::kRight},
+               {"through"},
+               {"to", Align::kRight},
+               {"through"},
+               {"tree up", Align::kRight},
+               {"tree down"}});
+  for (int channel = 0; channel < c.of(rank).channels.total(); ++channel) {
+    const RingNeighbours ring = ringNeighbours(c, rank, channel);
+    const TreeLinks tree = treeOf(c, rank, channel);
+    std::string down;
+    for (int child : tree.down)
+      if (child >= 0) down += (down.empty() ? "" : " ") + std::to_string(child);
+    table.add({{std::to_string(channel)},
+               {rankName(ring.previous)},
+               {wayName(plan, nets, rank, ring.previous, channel, Direction::kReceive), Style::kCyan},
+               {rankName(ring.next)},
+               {wayName(plan, nets, rank, ring.next, channel, Direction::kSend), Style::kCyan},
+               {rankName(tree.up)},
+               {down.empty() ? "-" : down}});
+  }
+  return table.text(screen, 2);
+}
+
+// The job with its graphs, channels, rings, trees and choices by size.
+std::string planText(const Plan& plan, const std::string& machine, const Terminal& screen) {
+  std::string text = jobSizeText(plan, machine, screen) + gpusOfJob(plan) + channelsText(plan);
+  text += agreementText(plan, screen);
+  for (const auto& [name, value] : plan.settings) text += fmt::format("set: {}={}\n", name, value);
+  if (plan.hostPlans.size() == 1) {
+    text += hostText(plan, *plan.hostPlans.front(), "a host", screen);
+  } else {
+    const std::vector<HostKind> kinds = hostKinds(plan);
+    text += kindsText(plan, kinds, screen);
+    for (std::size_t view = 0; view < kinds.size() && view < kMaxKinds; ++view)
+      text += hostText(plan, *plan.hostPlans[view], kinds[view].name, screen);
+  }
+  return text + ringsText(plan, screen) + treesText(plan, screen) + choicesText(plan, screen);
+}
+
+// One rank's place, and its neighbours and NICs in every ring and tree.
+std::string rankText(const Plan& plan, int rank, const Terminal& screen) {
+  return placeText(plan, rank, screen) +
+         screen.heading("Neighbours in the ring and the tree of each channel") +
+         channelsText(plan, rank, screen);
+}
 
 struct PlanArguments {
   JobInput job;
   bool json = false;
   bool log = false;
-  int rank = -1;  // all
+  int rank = -1;  // -1: all
 };
 
 constexpr const char* kPlanExamples = R"(Examples:
@@ -50,7 +347,7 @@ std::string output(const PlanArguments& options, const Plan& plan, int rank) {
 
 int runPlan(const PlanArguments& options) {
   const Settings settings = readSettings();
-  // NCCL logs to standard output, where it would spoil the JSON.
+  // NCCL's log lines go to standard output, where they would spoil the JSON.
   const Logger log(settings, kPlannerSubsystems, options.json ? stderr : stdout);
   const Plan plan = planForRank(options.job, settings, options.rank);
   dumpGraphs(plan, settings);
@@ -68,9 +365,7 @@ void addPlan(CommandLine& line) {
   const auto options = std::make_shared<PlanArguments>();
   Command command = line.add("plan", "plan a job: channels, rings and trees, as NCCL would");
   addJobOptions(command, options->job);
-  command.option("--rank", options->rank, "only this rank's view")
-      .value("R")
-      .within(0, 1 << 24);
+  command.option("--rank", options->rank, "only this rank's view").value("R").within(0, 1 << 24);
   Option json = command.flag("--json", options->json, "print JSON");
   command.flag("--log", options->log, "print the lines that NCCL would log").excludes(json);
   command.footer(kPlanExamples);

@@ -1,4 +1,4 @@
-// xylem settings: every variable, what it may be, and what it is here.
+// xylem settings: every variable with its range, default, meaning and value here.
 #include "core/settings.h"
 
 #include <fmt/core.h>
@@ -57,7 +57,7 @@ std::string jsonText(const Settings& settings, bool setOnly) {
     list.push_back(std::move(row));
   }
   const nlohmann::ordered_json all = {{"settings", std::move(list)}, {"warnings", settings.warnings()}};
-  // Values come from outside: what is not UTF-8 is replaced, so that the output always is.
+  // Values come from the environment and may be anything: replacing what is not UTF-8 keeps the output valid.
   return all.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + '\n';
 }
 
@@ -85,7 +85,7 @@ int runSettings(const SettingsArguments& options) {
     return kOk;
   }
   writeOut(tableText(settings, options.setOnly, terminalOf(stdout)));
-  std::fflush(stdout);  // the table comes before the warnings also where both go to one file
+  std::fflush(stdout);  // so that the table comes before the warnings if both go to one file
   for (const std::string& warning : settings.warnings()) warn(warning);
   return kOk;
 }

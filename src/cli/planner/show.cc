@@ -1,21 +1,321 @@
-// xylem show: a machine as the engine sees it.
+// xylem show: a machine as the topology engine sees it.
 #include <fmt/format.h>
 
+#include <array>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "cli/commands.h"
 #include "cli/machine_input.h"
-#include "cli/planner/machine_json.h"
-#include "cli/planner/machine_tree.h"
-#include "cli/machine_words.h"
-#include "cli/planner/path_matrix.h"
+#include "cli/machine_text.h"
+#include "cli/table.h"
+#include "cli/terminal.h"
 #include "planner/paths/find_paths.h"
 #include "planner/paths/job_paths.h"
+#include "planner/paths/path_table.h"
+#include "planner/plan/plan_json.h"
+#include "planner/topology/bandwidths.h"
 #include "planner/topology/complete.h"
+#include "planner/topology/system.h"
 #include "planner/topology/system_builder.h"
 
 namespace xylem::cli {
 namespace {
+
+// The entries of a matrix of paths.
+enum class Quantity { kType, kBandwidth };
+
+struct Strokes {
+  const char* branch;
+  const char* lastBranch;
+  const char* bar;
+  const char* gap;
+  const char* dash;
+};
+constexpr Strokes kBoxes = {"├─ ", "└─ ", "│  ", "   ", "─"};
+constexpr Strokes kAscii = {"|- ", "`- ", "|  ", "   ", "-"};
+
+Style styleOf(NodeType type) {
+  switch (type) {
+    case NodeType::kGpu:
+      return Style::kGreen;
+    case NodeType::kNet:
+      return Style::kCyan;
+    case NodeType::kCpu:
+      return Style::kBold;
+    case NodeType::kNvs:
+      return Style::kMagenta;
+    default:
+      return Style::kPlain;
+  }
+}
+
+// Draws the PCI tree below each CPU, depth first. All other links cross the tree: each end shows them as a
+// line of its own, without going on from there.
+class Tree {
+ public:
+  Tree(const Document& document, const System& system, const Terminal& screen)
+      : document_(document), system_(system), screen_(screen), strokes_(screen.unicode ? kBoxes : kAscii) {}
+
+  std::string draw() {
+    for (const NodeId cpu : system_.nodes(NodeType::kCpu)) {
+      text_ += nodeText(cpu) + '\n';
+      drawBelow(cpu, kNoNode, "");
+    }
+    return std::move(text_);
+  }
+
+ private:
+  // Links drawn as one line: a link down the tree, or links of equal bandwidth to several peers across it.
+  struct Branch {
+    LinkType type;
+    float bandwidth;
+    std::vector<NodeId> to;
+    bool descend;
+  };
+
+  // A host device hangs below the link that it uses, the one to its NUMA node's memory.
+  bool isHostDevice(NodeId node) const {
+    return system_.type(node) == NodeType::kGpu && system_.gpu(node).hostDevice;
+  }
+
+  bool hangsBelow(const Link& link) const {
+    if (link.type == LinkType::kNet) return system_.type(link.to) == NodeType::kNet;
+    return link.type == (isHostDevice(link.to) ? LinkType::kNvl : LinkType::kPci) &&
+           system_.type(link.to) != NodeType::kCpu;
+  }
+
+  bool isHidden(const Link& link, NodeId parent) const {
+    const bool up = link.to == parent && link.type != LinkType::kNvl;
+    // Also hidden: a CPU's end of links that are drawn at its GPUs, and links that host devices do not use.
+    const bool shownByGpu = system_.type(link.from) == NodeType::kCpu && link.type == LinkType::kNvl;
+    return up || shownByGpu || isHostDevice(link.from) || isHostDevice(link.to);
+  }
+
+  std::vector<Branch> branches(NodeId node, NodeId parent) const {
+    std::vector<Branch> result;
+    for (const Link& link : system_.links(node)) {
+      if (hangsBelow(link)) {
+        if (link.to != parent) result.push_back({link.type, link.bandwidth, {link.to}, true});
+        continue;
+      }
+      if (isHidden(link, parent)) continue;
+      Branch* last = result.empty() ? nullptr : &result.back();
+      if (last != nullptr && !last->descend && last->type == link.type && last->bandwidth == link.bandwidth)
+        last->to.push_back(link.to);
+      else
+        result.push_back({link.type, link.bandwidth, {link.to}, false});
+    }
+    return result;
+  }
+
+  void drawBelow(NodeId node, NodeId parent, const std::string& indent) {
+    const std::vector<Branch> all = branches(node, parent);
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      const Branch& branch = all[i];
+      const bool isLast = i + 1 == all.size();
+      const std::string stroke = indent + (isLast ? strokes_.lastBranch : strokes_.branch);
+      text_ += screen_.paint(Style::kDim, stroke + linkText(branch)) + ' ';
+      text_ += branch.descend ? nodeText(branch.to.front()) : peersText(branch.to);
+      text_ += '\n';
+      // A NET is a leaf: its only link leads back to the NIC.
+      if (branch.descend && branch.type != LinkType::kNet)
+        drawBelow(branch.to.front(), node, indent + (isLast ? strokes_.gap : strokes_.bar));
+    }
+  }
+
+  std::string linkText(const Branch& branch) const {
+    // The engine marks links that are never a bottleneck by this bandwidth.
+    const bool free = branch.bandwidth >= kLocalBandwidth;
+    return fmt::format("{} {} {}", name(branch.type),
+                       free ? "unlimited" : fmt::format("{:.1f}", branch.bandwidth), strokes_.dash);
+  }
+
+  std::string nodeText(NodeId node) const {
+    const std::string detail = nodeDetail(document_, system_, node);
+    return screen_.paint(styleOf(system_.type(node)), nodeLabel(system_, node)) +
+           (detail.empty() ? "" : "  " + detail);
+  }
+
+  std::string peersText(const std::vector<NodeId>& peers) const {
+    std::string text;
+    for (const NodeId peer : peers)
+      text +=
+          (text.empty() ? "" : ", ") + screen_.paint(styleOf(system_.type(peer)), nodeLabel(system_, peer));
+    return text;
+  }
+
+  const Document& document_;
+  const System& system_;
+  const Terminal& screen_;
+  const Strokes& strokes_;
+  std::string text_;
+};
+
+// Each CPU with the nodes below it, and the links that cross the tree.
+//
+//   CPU 0  Intel family 6 model 143, NUMA node 0, CPUs 0-15
+//   |- PCI 48.0 - switch 0000:15:00.0  Broadcom c030
+//   |  `- PCI 48.0 - GPU 0  0000:1b:00.0, dev 0, sm 90
+//   |     `- NVL 370.8 - NVSwitch
+//   `- SYS 10.0 - CPU 1
+std::string machineTree(const Document& document, const System& system, const Terminal& screen) {
+  return Tree(document, system, screen).draw();
+}
+
+// Wider matrices are unreadable.
+constexpr std::size_t kMaxColumns = 64;
+
+Style styleOf(PathType type) {
+  switch (type) {
+    case PathType::kLoc:
+      return Style::kDim;
+    case PathType::kNvl:
+    case PathType::kPix:
+      return Style::kGreen;
+    case PathType::kNvb:
+    case PathType::kPxb:
+    case PathType::kPxn:
+      return Style::kCyan;
+    case PathType::kPhb:
+      return Style::kYellow;
+    case PathType::kSys:
+      return Style::kMagenta;
+    case PathType::kNet:
+    case PathType::kDis:
+      return Style::kRed;
+  }
+  return Style::kPlain;
+}
+
+const char* meaning(PathType type, bool hostDevices) {
+  switch (type) {
+    case PathType::kLoc:
+      return "the same node";
+    case PathType::kNvl:
+      return hostDevices ? "through the memory of their NUMA node"
+                         : "over NVLink, or a link from chip to chip";
+    case PathType::kNvb:
+      return "over NVLink through another GPU";
+    case PathType::kPix:
+      return "through one PCI switch";
+    case PathType::kPxb:
+      return "through several PCI switches, without passing a CPU";
+    case PathType::kPxn:
+      return "to the NIC of another GPU, through that GPU";
+    case PathType::kPhb:
+      return "through a CPU (PCI host bridge)";
+    case PathType::kSys:
+      return "from one CPU to another";
+    case PathType::kNet:
+      return "only over the network";
+    case PathType::kDis:
+      return "not at all";
+  }
+  return "";
+}
+
+std::vector<NodeId> endpoints(const System& system) {
+  std::vector<NodeId> nodes;
+  for (const NodeType type : {NodeType::kGpu, NodeType::kNet})
+    for (const NodeId node : system.nodes(type)) nodes.push_back(node);
+  return nodes;
+}
+
+// The NUMA node reached over the fewest links, and its CPUs: "0 (0-15)".
+std::string nearCpu(const System& system, const PathTable& paths, NodeId node) {
+  NodeId near = kNoNode;
+  for (const NodeId cpu : system.nodes(NodeType::kCpu)) {
+    const int hops = paths.path(node, cpu).hops;
+    if (hops > 0 && (near == kNoNode || hops < paths.path(node, near).hops)) near = cpu;
+  }
+  if (near == kNoNode) return "none";
+  const std::string label = shortLabel(system, near).substr(std::string_view("CPU").size());
+  const std::string& mask = system.cpu(near).affinity;
+  return mask.empty() ? label : fmt::format("{} ({})", label, cpuRanges(mask));
+}
+
+std::string cellText(const Path& path, Quantity quantity) {
+  if (quantity == Quantity::kType) return name(path.type);
+  return path.bandwidth > 0 ? fmt::format("{:.1f}", path.bandwidth) : "-";
+}
+
+using Counts = std::array<long, kPathTypes>;
+
+Counts countTypes(const PathTable& paths, const std::vector<NodeId>& nodes) {
+  Counts counts{};
+  for (const NodeId from : nodes)
+    for (const NodeId to : nodes)
+      if (from != to) ++counts[static_cast<std::size_t>(paths.path(from, to).type)];
+  return counts;
+}
+
+std::string summary(const PathTable& paths, const std::vector<NodeId>& nodes, const Terminal& screen) {
+  const Counts counts = countTypes(paths, nodes);
+  Table table({{"type"}, {"pairs", Align::kRight}});
+  for (int type = 0; type < kPathTypes; ++type)
+    if (const long count = counts[static_cast<std::size_t>(type)]; count > 0)
+      table.add({{name(static_cast<PathType>(type)), styleOf(static_cast<PathType>(type))},
+                 {std::to_string(count)}});
+  return fmt::format("{} GPUs and NETs are too many for a matrix (--json has every pair):\n{}", nodes.size(),
+                     table.text(screen, 2));
+}
+
+// The paths from row to column. For more GPUs and NETs than a matrix is readable with, counts the pairs of
+// each path type instead.
+//
+//         GPU0  GPU1  NET0  near CPU
+//   GPU0     X   NVL   PIX  0 (0-15)
+//   GPU1   NVL     X   SYS  1 (16-31)
+//   NET0   PIX   SYS     X  0 (0-15)
+std::string pathMatrix(const System& system, const PathTable& paths, Quantity quantity,
+                       const Terminal& screen) {
+  const std::vector<NodeId> nodes = endpoints(system);
+  if (nodes.size() > kMaxColumns) return summary(paths, nodes, screen);
+  std::vector<Column> columns = {{""}};
+  for (const NodeId node : nodes) columns.push_back({shortLabel(system, node), Align::kRight});
+  columns.push_back({"near CPU"});
+  Table table(columns);
+  for (const NodeId from : nodes) {
+    std::vector<Cell> row = {{shortLabel(system, from), Style::kBold}};
+    for (const NodeId to : nodes) {
+      const Path& path = paths.path(from, to);
+      row.push_back(from == to ? Cell{"X", Style::kDim} : Cell{cellText(path, quantity), styleOf(path.type)});
+    }
+    row.push_back({nearCpu(system, paths, from)});
+    table.add(std::move(row));
+  }
+  // A matrix wider than the screen is easier to read than one with broken lines.
+  Terminal unlimited = screen;
+  unlimited.width = 0;
+  return table.text(unlimited);
+}
+
+// The meaning of the path types that occur in this machine.
+std::string pathLegend(const System& system, const PathTable& paths, const Terminal& screen) {
+  const Counts counts = countTypes(paths, endpoints(system));
+  bool hostDevices = system.count(NodeType::kGpu) > 0;
+  for (const NodeId gpu : system.nodes(NodeType::kGpu))
+    hostDevices = hostDevices && system.gpu(gpu).hostDevice;
+  Table table({{""}, {""}});
+  for (int number = 0; number < kPathTypes; ++number) {
+    const auto type = static_cast<PathType>(number);
+    if (counts[static_cast<std::size_t>(number)] == 0) continue;
+    table.add({{name(type), styleOf(type)}, {meaning(type, hostDevices)}});
+  }
+  return table.text(screen, 2);
+}
+
+// Nodes, links and paths, as the `host` section of `xylem plan --json` has them.
+std::string machineJson(const Document& document, const System& system, const PathTable& paths) {
+  const Json machine = {{"topology", document.file()},
+                        {"counts", countsJson(system)},
+                        {"nodes", nodesJson(system)},
+                        {"links", linksJson(system)},
+                        {"paths", pathsJson(system, paths)}};
+  return machine.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + '\n';
+}
 
 struct ShowArguments {
   std::string file;
@@ -35,7 +335,7 @@ std::string heading(const Terminal& screen, const std::string& text) {
   return screen.paint(Style::kBold, text) + '\n';
 }
 
-// Machines that NCCL refuses can still be looked at: then without what it would adjust.
+// Paths after NCCL's adjustments. For a machine that NCCL refuses, which people may want to see, plain paths.
 PathTable pathsToShow(const System& system, const ReachOptions& reach) {
   try {
     return findUsablePaths(system, reach);

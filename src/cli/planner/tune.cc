@@ -1,21 +1,180 @@
-// xylem tune: which algorithm and protocol NCCL would choose for which message, and how fast that should be.
+// xylem tune: the algorithm and protocol that NCCL would choose for each message size, and the time that it
+// predicts.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
 
-#include "cli/size_text.h"
 #include "cli/commands.h"
 #include "cli/job_input.h"
 #include "cli/machine_input.h"
-#include "cli/calibrate/calibrate.h"
-#include "cli/planner/tune_json.h"
-#include "cli/planner/tune_text.h"
+#include "cli/number_text.h"
+#include "cli/table.h"
 #include "core/log.h"
+#include "planner/plan/plan_json.h"
 #include "planner/tuning/choice.h"
 #include "planner/tuning/tuning_log.h"
 
 namespace xylem::cli {
 namespace {
+
+// The order of the tables: the collectives used most come first.
+constexpr std::array kOrder = {Collective::kAllReduce, Collective::kAllGather, Collective::kReduceScatter,
+                               Collective::kBroadcast, Collective::kReduce};
+// A runner-up within this factor makes a choice worth measuring.
+constexpr float kClose = 1.1f;
+
+// The subject of a tuning, for the head of its text and JSON.
+struct TuneSubject {
+  std::string machine;
+  int hosts = 1;
+  std::vector<std::pair<std::string, std::string>> settings;  // variables that are set
+};
+
+std::string timeText(float microseconds) {
+  const double us = microseconds;
+  if (us < 1e4) return fmt::format("{:.1f} us", us);
+  if (us < 1e7) return fmt::format("{:.1f} ms", us / 1e3);
+  return fmt::format("{:.1f} s", us / 1e6);
+}
+
+std::string candidateName(const Candidate& candidate) {
+  return fmt::format("{}/{}", name(candidate.algorithm), name(candidate.protocol));
+}
+
+Style styleOf(Algorithm algorithm) {
+  if (isNvls(algorithm) || isCollnet(algorithm)) return Style::kMagenta;
+  return algorithm == Algorithm::kRing ? Style::kGreen : Style::kCyan;
+}
+
+Cell runnerUpCell(const Choice& choice) {
+  const Candidate* second = choice.runnerUp();
+  if (second == nullptr || choice.best()->time <= 0) return {"none", Style::kDim};
+  const float factor = second->time / choice.best()->time;
+  return {fmt::format("{} {:.2f}x", candidateName(*second), factor),
+          factor < kClose ? Style::kYellow : Style::kDim};
+}
+
+std::string jobText(const TuningModel& model, const TuneSubject& subject, const Terminal& screen) {
+  const TuningInput& input = model.input;
+  std::string text =
+      fmt::format("{} on {} of {}: {}\n", screen.paint(Style::kBold, counted(input.ranks, "rank")),
+                  counted(subject.hosts, "host"), subject.machine, counted(input.nChannels, "channel"));
+  for (const auto& [name, value] : subject.settings) text += fmt::format("set: {}={}\n", name, value);
+  return text;
+}
+
+std::string collectiveText(const TuningModel& model, Collective collective,
+                           std::span<const std::uint64_t> sizes, const Terminal& screen) {
+  Table table({{"size", Align::kRight},
+               {"algorithm"},
+               {"protocol"},
+               {"channels", Align::kRight},
+               {"warps", Align::kRight},
+               {"time", Align::kRight},
+               {"bus GB/s", Align::kRight},
+               {"runner-up"}});
+  for (const std::uint64_t size : sizes) {
+    const Choice choice = choose(model, {.collective = collective, .bytes = size});
+    const Candidate* best = choice.best();
+    if (best == nullptr) return "  " + screen.paint(Style::kRed, "nothing can run it: NCCL fails") + '\n';
+    table.add({{sizeText(size)},
+               {name(best->algorithm), styleOf(best->algorithm)},
+               {name(best->protocol)},
+               {std::to_string(choice.channels)},
+               {std::to_string(choice.warps)},
+               {timeText(best->time)},
+               {fmt::format("{:.2f}", busBandwidth(collective, model.input.ranks, size, best->time)),
+                Style::kGreen},
+               runnerUpCell(choice)});
+  }
+  return table.text(screen, 2);
+}
+
+// Titles and tables: one per collective, or one for several collectives whose tables are the same.
+std::vector<std::pair<std::string, std::string>> tables(const TuningModel& model,
+                                                        std::span<const std::uint64_t> sizes,
+                                                        const Terminal& screen) {
+  std::vector<std::pair<std::string, std::string>> all;
+  for (const Collective collective : kOrder) {
+    std::string body = collectiveText(model, collective, sizes, screen);
+    const auto same = std::find_if(all.begin(), all.end(), [&](const auto& t) { return t.second == body; });
+    if (same == all.end())
+      all.emplace_back(name(collective), std::move(body));
+    else
+      same->first += fmt::format(", {}", name(collective));
+  }
+  return all;
+}
+
+// Why algorithms are excluded, each reason once: those of this job and of its settings, not those that hold
+// for all jobs.
+std::vector<std::string> reasons(const TuningModel& model) {
+  std::vector<std::string> all;
+  for (const Collective collective : kOrder) {
+    const Choice choice = choose(model, {.collective = collective, .bytes = 1});
+    for (const Candidate& candidate : choice.ranking) {
+      if (candidate.excluded == Exclusion::kNone || candidate.excluded == Exclusion::kOneRank ||
+          candidate.excluded == Exclusion::kNotOffered || candidate.excluded == Exclusion::kSimpleOnly)
+        continue;
+      std::string reason = explain(candidate, choice.operation, model);
+      if (std::find(all.begin(), all.end(), reason) == all.end()) all.push_back(std::move(reason));
+    }
+  }
+  return all;
+}
+
+// Per collective and size the choice, its time and bus bandwidth and how close the runner-up is; then what is
+// excluded.
+std::string tuneText(const TuningModel& model, std::span<const std::uint64_t> sizes,
+                     const TuneSubject& subject, const Terminal& screen) {
+  std::string text = jobText(model, subject, screen);
+  for (const auto& [title, body] : tables(model, sizes, screen)) text += screen.heading(title) + body;
+  const std::vector<std::string> out = reasons(model);
+  if (!out.empty()) text += screen.heading("Out of the running, and why");
+  for (const std::string& reason : out) text += "  " + reason + '\n';
+  return text;
+}
+
+Json fullChoiceJson(const TuningModel& model, const Operation& operation) {
+  const Choice choice = choose(model, operation);
+  Json json = choiceJson(choice);
+  if (const Candidate* best = choice.best())
+    json["busBandwidth"] = busBandwidth(operation.collective, model.input.ranks, operation.bytes, best->time);
+  json["candidates"] = Json::array();
+  json["excluded"] = Json::array();
+  for (const Candidate& candidate : choice.ranking) {
+    Json entry = {{"algorithm", name(candidate.algorithm)}, {"protocol", name(candidate.protocol)}};
+    const bool runs = candidate.excluded == Exclusion::kNone;
+    if (runs)
+      entry["time"] = number(candidate.time);
+    else
+      entry["reason"] = explain(candidate, operation, model);
+    json[runs ? "candidates" : "excluded"].push_back(std::move(entry));
+  }
+  return json;
+}
+
+// The `tuning` section of `xylem plan --json`, with every candidate of every choice.
+std::string tuneJson(const TuningModel& model, std::span<const std::uint64_t> sizes,
+                     const TuneSubject& subject) {
+  Json settings = Json::object();
+  for (const auto& [name, value] : subject.settings) settings[name] = value;
+  Json tuning = tuningTablesJson(model);
+  for (const Collective c : kAllCollectives)
+    for (const std::uint64_t size : sizes)
+      tuning["choice"][name(c)].push_back(fullChoiceJson(model, {.collective = c, .bytes = size}));
+  const Json json = {
+      {"format", "xylem-tune-1"},
+      {"input", {{"topology", subject.machine}, {"hosts", subject.hosts}, {"settings", settings}}},
+      {"tuning", tuning}};
+  return json.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + '\n';
+}
 
 struct TuneArguments {
   JobInput job;
@@ -26,7 +185,7 @@ struct TuneArguments {
   CalibrationOptions calibration;
 };
 
-constexpr int kMostRounds = 1000;
+constexpr int kMaxRounds = 1000;
 
 constexpr const char* kTuneExamples = R"(Examples:
   xylem tune dgxh100.xml --nodes 2              the five collectives, 8 bytes to 8 GiB
@@ -54,7 +213,7 @@ std::vector<std::uint64_t> sizesOf(const TuneArguments& options) {
 int runTune(const TuneArguments& options) {
   const std::vector<std::uint64_t> sizes = sizesOf(options);
   const Settings settings = readSettings();
-  // NCCL logs to standard output, where it would spoil the JSON.
+  // NCCL's log lines go to standard output, where they would spoil the JSON.
   const Logger log(settings, kPlannerSubsystems, options.json ? stderr : stdout);
   const Plan plan = planForRank(options.job, settings, options.rank);
   const TuningModel& model = plan.tuning[static_cast<std::size_t>(plan.job().viewOf(options.rank))];
@@ -65,16 +224,15 @@ int runTune(const TuneArguments& options) {
   return kOk;
 }
 
-// What `xylem tune --calibrate` measures is this machine: no job.
+// `xylem tune --calibrate` measures this machine and takes no job.
 void addCalibration(Command& command, TuneArguments& options) {
   const Option calibrate =
       command.flag("--calibrate", options.calibrate,
                    "measure this machine's cores and print the model's constants for them");
   command.excludesOthers(calibrate);
-  command
-      .option("--rounds", options.calibration.rounds, "how often everything is measured (default 11)")
+  command.option("--rounds", options.calibration.rounds, "how often everything is measured (default 11)")
       .value("N")
-      .within(1, kMostRounds)
+      .within(1, kMaxRounds)
       .needs(calibrate);
 }
 
@@ -84,9 +242,7 @@ void addTune(CommandLine& line, Calibrate calibrate) {
   const auto options = std::make_shared<TuneArguments>();
   Command command = line.add("tune", "choose algorithm and protocol per message size, as NCCL would");
   addJobOptions(command, options->job);
-  command.option("--rank", options->rank, "as this rank chooses (default 0)")
-      .value("R")
-      .within(0, 1 << 24);
+  command.option("--rank", options->rank, "as this rank chooses (default 0)").value("R").within(0, 1 << 24);
   command.option("--sizes", options->sizes, "message sizes, such as 8,64K,1.5M (default 8 to 8G)")
       .value("SIZE,...")
       .separatedBy(',');

@@ -9,20 +9,20 @@
 
 #include <array>
 #include <cerrno>
-#include <cstdlib>
+#include <cstdio>
 #include <cstring>
+#include <exception>
 #include <utility>
+#include <vector>
 
-#include "cli/run/binding.h"
-#include "cli/run/remote.h"
 #include "cli/terminal.h"
 #include "core/error.h"
 
 namespace xylem::cli {
 namespace {
 
-// A shell's.
-constexpr int kCannotExecute = 126;
+// As a shell's for a program that cannot be executed.
+constexpr int kCannotStart = 126;
 
 struct Pipe {
   FileDescriptor read, write;
@@ -36,87 +36,81 @@ Pipe openPipe(int rank) {
   return {FileDescriptor(ends[0]), FileDescriptor(ends[1])};
 }
 
-// Red is for failures.
+// "[3] " in one of a few colours. Red is left to failures.
 std::string tagOf(int rank, const Terminal& terminal) {
   constexpr std::array kStyles = {Style::kCyan, Style::kGreen, Style::kYellow, Style::kMagenta, Style::kBlue};
   return terminal.paint(kStyles[static_cast<std::size_t>(rank) % kStyles.size()], fmt::format("[{}]", rank)) +
          " ";
 }
 
+// The new process from its first instruction to its last. Descriptors of -1 stay as they are, but for the
+// input.
+[[noreturn]] void live(const ProcessStart& start, int input, int out, int errors, pid_t parent) {
+  // A group of its own: the launcher can signal the process with all that it starts, and a terminal's Ctrl-C
+  // reaches the launcher alone. Should the launcher die, the kernel kills this process and the keeper its
+  // group.
+  setpgid(0, 0);
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid() != parent) _exit(kCannotStart);  // the parent died before the line above
+  sigset_t none;
+  sigemptyset(&none);
+  sigprocmask(SIG_SETMASK, &none, nullptr);
+  if (input < 0) input = open("/dev/null", O_RDONLY | O_CLOEXEC);
+  dup2(input, STDIN_FILENO);
+  if (out >= 0) dup2(out, STDOUT_FILENO);
+  if (errors >= 0) dup2(errors, STDERR_FILENO);
+  int status = kCannotStart;
+  try {
+    status = start.run();
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "xylem: rank {}: {}\n", start.rank, error.what());
+  }
+  std::fflush(nullptr);
+  _exit(status);
+}
+
 }  // namespace
 
-RankProcess::RankProcess(const RunOptions& options, int rank, int input)
-    : rank_(rank),
-      place_(options.places[static_cast<std::size_t>(rank)]),
-      isHere_(options.isHere(place_)),
-      out_{{}, LineTagger(tagOf(rank, terminalOf(stdout)))},
-      errors_{{}, LineTagger(tagOf(rank, terminalOf(stderr)))} {
+JobProcess::JobProcess(const ProcessStart& start)
+    : rank_(start.rank),
+      ranks_(start.ranks),
+      host_(start.host),
+      out_{{}, LineTagger(tagOf(rank_, terminalOf(stdout)))},
+      errors_{{}, LineTagger(tagOf(rank_, terminalOf(stderr)))} {
   Pipe out, errors, life;
-  if (options.prefix) {
-    out = openPipe(rank);
-    errors = openPipe(rank);
+  if (start.prefix) {
+    out = openPipe(rank_);
+    errors = openPipe(rank_);
   }
-  if (!isHere_) {
-    life = openPipe(rank);
+  int input = start.input;
+  if (start.lifeline) {
+    life = openPipe(rank_);
     input = life.read.get();
   }
+  std::fflush(nullptr);  // or the copy could write what the buffers hold, too
   const pid_t parent = getpid();
   const pid_t pid = fork();
-  if (pid < 0) throw Error(ResultCode::kSystemError, "cannot start rank {}: {}", rank, errnoText(errno));
-  if (pid == 0) become(options, input, out.write.get(), errors.write.get(), parent);
+  if (pid < 0) throw Error(ResultCode::kSystemError, "cannot start rank {}: {}", rank_, errnoText(errno));
+  if (pid == 0) live(start, input, out.write.get(), errors.write.get(), parent);
   pid_ = pid;
-  setpgid(pid, pid);  // here as in the child: whoever comes first
+  setpgid(pid, pid);  // the child does the same: the group must exist before either goes on
   out_.fd = std::move(out.read);
   errors_.fd = std::move(errors.read);
   lifeline_ = std::move(life.write);
-  const std::string secret = options.meeting.secret + "\n";
-  if (lifeline_ && write(lifeline_.get(), secret.data(), secret.size()) < 0)
-    throw Error(ResultCode::kSystemError, "cannot talk to rank {}: {}", rank, errnoText(errno));
+  if (lifeline_ && write(lifeline_.get(), start.lifeline->data(), start.lifeline->size()) < 0)
+    throw Error(ResultCode::kSystemError, "cannot talk to rank {}: {}", rank_, errnoText(errno));
 }
 
-RankProcess::~RankProcess() {
+JobProcess::~JobProcess() {
   if (pid_ < 0) return;
   ::kill(-pid_, SIGKILL);
   waitpid(pid_, nullptr, 0);
 }
 
-void RankProcess::become(const RunOptions& options, int input, int out, int errors, pid_t parent) const {
-  setpgid(0, 0);
-  prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (getppid() != parent) _exit(kCannotExecute);  // it died before the line above
-  sigset_t none;
-  sigemptyset(&none);
-  sigprocmask(SIG_SETMASK, &none, nullptr);
-  signal(SIGPIPE, SIG_DFL);
-  if (input < 0) input = open("/dev/null", O_RDONLY | O_CLOEXEC);
-  dup2(input, STDIN_FILENO);
-  if (out >= 0) dup2(out, STDOUT_FILENO);
-  if (errors >= 0) dup2(errors, STDERR_FILENO);
-  std::vector<std::string> words = options.program;
-  Variables variables = rankVariables(place_, rank_, options.meeting);
-  const Variables exports = onHost(options.exports, place_.host);
-  if (isHere_) {
-    for (const auto& [name, value] : exports) setenv(name.c_str(), value.c_str(), 1);
-    for (const auto& [name, value] : variables) setenv(name.c_str(), value.c_str(), 1);
-    setenv("XYLEM_SECRET", options.meeting.secret.c_str(), 1);
-    if (options.bindsCores) bindTo(shareOf(usableCpus(), place_.localRank, place_.localRanks));
-  } else {
-    variables.insert(variables.begin(), exports.begin(), exports.end());
-    words = remoteWords(options.launcher, place_.host, options.program, variables, options.graceSeconds);
-  }
-  std::vector<char*> arguments;
-  for (std::string& word : words) arguments.push_back(word.data());
-  arguments.push_back(nullptr);
-  execvp(arguments.front(), arguments.data());
-  const std::string text = fmt::format("xylem: cannot execute {}: {}\n", words.front(), errnoText(errno));
-  if (write(STDERR_FILENO, text.data(), text.size()) < 0) _exit(kCannotExecute + 1);
-  _exit(kCannotExecute);
-}
-
-bool RankProcess::poll() {
+bool JobProcess::poll() {
   if (!running()) return false;
   siginfo_t info{};
-  // Leaves it a zombie, so that its group's number is not given out again before the group is killed.
+  // Leaves it a zombie: the number of its group is not used again before the group is killed.
   if (waitid(P_PID, static_cast<id_t>(pid_.value), &info, WEXITED | WNOHANG | WNOWAIT) != 0 ||
       info.si_pid == 0)
     return false;
@@ -126,23 +120,70 @@ bool RankProcess::poll() {
   return true;
 }
 
-std::string RankProcess::ending() const {
-  const std::string who = fmt::format("rank {} (process {} on {})", rank_, pid_.value, place_.host);
-  if (signal_ != 0) return fmt::format("{} was killed by signal {} ({})", who, signal_, strsignal(signal_));
-  return fmt::format("{} exited with status {}", who, status_);
+std::string JobProcess::ending() const {
+  if (signal_ != 0) return fmt::format("was killed by signal {} ({})", signal_, strsignal(signal_));
+  return fmt::format("exited with status {}", status_);
 }
 
-void RankProcess::stop(int signal) {
+std::string JobProcess::name() const {
+  return fmt::format("rank {} (process {} on {})", rank_, pid_.value, host_);
+}
+
+void JobProcess::stop(int signal) {
   if (!running()) return;
-  if (isHere_)
-    ::kill(-pid_, signal);
-  else
+  if (lifeline_)
     lifeline_.reset();
+  else
+    ::kill(-pid_, signal);
 }
 
-void RankProcess::kill() {
+void JobProcess::kill() {
   lifeline_.reset();
   ::kill(-pid_, SIGKILL);
+}
+
+namespace {
+
+[[noreturn]] void keep(int pipe) {
+  // A session of its own, so that signals to the terminal's or the launcher's group do not reach the keeper.
+  // None of the launcher's streams, so that their readers see the end when the launcher is gone.
+  setsid();
+  const int nothing = open("/dev/null", O_RDWR);
+  for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) dup2(nothing, fd);
+  std::vector<pid_t> groups;
+  pid_t group = 0;
+  ssize_t count = 0;
+  while ((count = read(pipe, &group, sizeof group)) == sizeof group || (count < 0 && errno == EINTR))
+    if (count > 0) groups.push_back(group);
+  for (const pid_t left : groups) kill(-left, SIGKILL);
+  _exit(0);
+}
+
+}  // namespace
+
+JobKeeper::JobKeeper() {
+  std::fflush(nullptr);  // or the copy could write what the buffers hold, too
+  std::array<int, 2> ends{};
+  if (pipe2(ends.data(), O_CLOEXEC) != 0)
+    throw Error(ResultCode::kSystemError, "cannot open a pipe: {}", errnoText(errno));
+  FileDescriptor read(ends[0]);
+  pipe_ = FileDescriptor(ends[1]);
+  pid_ = fork();
+  if (pid_ < 0) throw Error(ResultCode::kSystemError, "cannot start a process: {}", errnoText(errno));
+  if (pid_ == 0) {
+    pipe_.reset();
+    keep(read.get());
+  }
+}
+
+JobKeeper::~JobKeeper() {
+  kill(pid_, SIGKILL);
+  waitpid(pid_, nullptr, 0);
+}
+
+void JobKeeper::watch(pid_t group) {
+  if (write(pipe_.get(), &group, sizeof group) != sizeof group)
+    throw Error(ResultCode::kSystemError, "the process that would clean up is gone");
 }
 
 }  // namespace xylem::cli

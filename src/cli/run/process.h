@@ -1,57 +1,60 @@
 #pragma once
-// One rank of `xylem run`: a process group here, or the command that reaches another host.
+// A process of a job: a process group here, or the command that reaches another host.
 //
-//   RankProcess rank(options, 3, STDIN_FILENO);
-//   rank.stop(SIGTERM);  rank.kill();
-//   if (rank.poll()) rank.status() ...
+//   JobProcess process({.rank = 3, .host = "node7", .run = [] { return becomeProgram(words); }});
+//   if (process.poll()) ... process.status() ...
+//   process.stop(SIGTERM);  process.kill();
 
 #include <sys/types.h>
 
+#include <functional>
+#include <optional>
 #include <string>
-#include <vector>
 
-#include "cli/run/environment.h"
-#include "cli/run/lines.h"
+#include "cli/run/streams.h"
 #include "core/file_descriptor.h"
 
 namespace xylem::cli {
 
-struct RunOptions {
-  std::vector<std::string> program;
-  std::vector<RankPlace> places;  // by rank
-  RunMeeting meeting;
-  std::string launcher;
-  bool launchesHere = false;  // by the launcher, whatever the host's name
-  Variables exports;          // for ranks on other hosts
-  bool prefix = true;
-  bool bindsCores = false;
-  int timeoutSeconds = 0;  // 0: none
-  int graceSeconds = 5;
-
-  bool isHere(const RankPlace& place) const { return !launchesHere && isThisHost(place.host); }
+struct ProcessStart {
+  int rank = 0;      // its first rank, for messages and tags
+  int ranks = 1;     // the number of its ranks
+  std::string host;  // for messages
+  // Its work, in the new process, a copy of this one with only the calling thread: either executes a program,
+  // or does something and returns the exit status.
+  std::function<int()> run = {};
+  int input = -1;      // its standard input: a descriptor, or -1 for nothing
+  bool prefix = true;  // print its output with the rank in front; otherwise it writes to our streams itself
+  // For a command that reaches another host: its standard input is a pipe, a lifeline, that starts with this
+  // text and whose end tells the other host to end the program.
+  std::optional<std::string> lifeline = {};
 };
 
-class RankProcess {
+class JobProcess {
  public:
-  // Starts it. `input` is what it reads from, if it runs here: a descriptor, or -1 for nothing.
-  RankProcess(const RunOptions& options, int rank, int input);
-  // Ends it at once if it has not ended, with all that it started in its group.
-  ~RankProcess();
-  RankProcess(RankProcess&&) = default;
+  // Starts it. Throws Error.
+  explicit JobProcess(const ProcessStart& start);
+  // Kills it and its process group if it has not ended.
+  ~JobProcess();
+  JobProcess(JobProcess&&) = default;
 
   int rank() const { return rank_; }
+  int ranks() const { return ranks_; }
   pid_t pid() const { return pid_; }
   bool running() const { return status_ < 0; }
-  // Looks whether it has ended since; true the one time that it did.
+  // Returns true once: when it finds that the process has ended.
   bool poll();
-  int status() const { return status_; }  // as a shell tells it: 128 and more for signals
-  // "rank 3 (process 712 on node7) exited with status 1".
+  int status() const { return status_; }  // as shells have it: 128 + N for signal N
+  // "was killed by signal 9 (Killed)", "exited with status 1".
   std::string ending() const;
+  // "rank 3 (process 712 on node7)".
+  std::string name() const;
 
+  // Sends a signal to its group, or ends its lifeline.
   void stop(int signal);
   void kill();
 
-  // What it writes, and whether there may be more; both are -1 without prefixes.
+  // Its output, which ends when the descriptor does. Without `prefix` there is no descriptor.
   struct Stream {
     FileDescriptor fd;
     LineTagger lines;
@@ -60,8 +63,6 @@ class RankProcess {
   Stream& errors() { return errors_; }
 
  private:
-  [[noreturn]] void become(const RunOptions& options, int input, int out, int errors, pid_t parent) const;
-
   // Owns a process: moved from, it owns none.
   struct Pid {
     pid_t value = -1;
@@ -75,13 +76,33 @@ class RankProcess {
   };
 
   int rank_;
-  RankPlace place_;
-  bool isHere_;
+  int ranks_;
+  std::string host_;
   Pid pid_;
   int status_ = -1;
   int signal_ = 0;
   FileDescriptor lifeline_;
   Stream out_, errors_;
+};
+
+// A process of its own that waits for the end of this one, however that comes, and then kills the process
+// groups of the job. With it not even SIGKILL leaves orphans.
+//
+//   JobKeeper keeper;          // first: it is a copy of this process
+//   keeper.watch(pid);         // the number of a process group
+class JobKeeper {
+ public:
+  JobKeeper();
+  // Ends the keeper, which kills nothing then.
+  ~JobKeeper();
+  JobKeeper(const JobKeeper&) = delete;
+  JobKeeper& operator=(const JobKeeper&) = delete;
+
+  void watch(pid_t group);
+
+ private:
+  pid_t pid_ = -1;
+  FileDescriptor pipe_;
 };
 
 }  // namespace xylem::cli

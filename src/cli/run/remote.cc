@@ -11,8 +11,9 @@ namespace xylem::cli {
 namespace {
 
 // Arguments: the folder, seconds of grace, NAME=VALUE..., the program and its words. The inner shell has a
-// session of its own before anything starts, so that it outlives whoever kills the launcher's group, this
-// script with it, where both run on one machine; and the program one more, all of which can be ended.
+// session of its own before anything starts: if the other host is this one, it survives a kill of the
+// launcher's process group, to which the outer shell belongs. The program has one more session, so that all
+// its processes can be ended together.
 constexpr const char* kScript = R"(
 IFS= read -r XYLEM_SECRET; export XYLEM_SECRET
 cd "$1" || exit 125
@@ -34,11 +35,11 @@ wait $! 2>/dev/null
 )";
 
 std::string withHost(const std::string& word, const std::string& host, bool& found) {
-  constexpr std::string_view kPlace = "{host}";
-  const std::size_t at = word.find(kPlace);
+  constexpr std::string_view kMark = "{host}";
+  const std::size_t at = word.find(kMark);
   if (at == std::string::npos) return word;
   found = true;
-  return word.substr(0, at) + host + word.substr(at + kPlace.size());
+  return word.substr(0, at) + host + word.substr(at + kMark.size());
 }
 
 }  // namespace

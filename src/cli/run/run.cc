@@ -1,17 +1,20 @@
 // xylem run: a program on several ranks, here and on other hosts.
 #include <fmt/format.h>
+#include <signal.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <chrono>
 #include <cstdlib>
 #include <memory>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "cli/commands.h"
-#include "cli/run/binding.h"
-#include "cli/run/environment.h"
-#include "cli/run/hosts.h"
-#include "cli/run/job.h"
+#include "cli/run/launcher.h"
+#include "cli/run/placement.h"
 #include "cli/run/remote.h"
 #include "core/error.h"
 #include "core/settings.h"
@@ -20,9 +23,14 @@ namespace xylem::cli {
 namespace {
 
 constexpr int kMaxRanks = 4096;
-constexpr int kMostSeconds = 30 * 86400;
+constexpr int kMaxSeconds = 30 * 86400;
+// As timeout(1) returns when time is up.
+constexpr int kTimedOut = 124;
+// As shells return for a program that cannot be executed.
+constexpr int kCannotExecute = 126;
 constexpr const char* kSsh = "ssh -o BatchMode=yes {host}";
 
+// As given.
 struct RunArguments {
   int ranks = 0;
   std::string hosts, launcher;
@@ -30,6 +38,22 @@ struct RunArguments {
   bool noPrefix = false;
   std::string bind = "none";
   int port = 0, timeout = 0, grace = 5;
+};
+
+// Checked, and with the values that are chosen here.
+struct RunOptions {
+  std::vector<std::string> program;
+  std::vector<RankPlace> places;  // by rank
+  RunMeeting meeting;
+  std::string launcher;
+  bool launchesHere = false;  // use the launcher for this host, too
+  Variables exports;          // besides those of rankVariables
+  bool prefix = true;
+  bool bindsCores = false;
+  int timeoutSeconds = 0;  // 0: no limit
+  int graceSeconds = 5;
+
+  bool isHere(const RankPlace& place) const { return !launchesHere && isThisHost(place.host); }
 };
 
 constexpr const char* kRunExamples = R"(Examples:
@@ -50,7 +74,8 @@ Every line of output gets its rank in front. Standard input goes to rank 0, if t
 the others are told to end (SIGTERM), and killed if they do not; so they are when this command is interrupted.
 Exit status: that of the rank that failed first, 128 and more for signals; 124 when time was up.)";
 
-// The program as the shell would find it; only to say early, and once, that it is not there.
+// Throws InputError if a shell would not find the program: one message before anything starts, instead of one
+// per rank.
 void requireProgram(const std::string& program) {
   if (program.find('/') != std::string::npos) {
     if (access(program.c_str(), X_OK) == 0) return;
@@ -67,7 +92,8 @@ void requireProgram(const std::string& program) {
   throw InputError({"PROGRAM", 0}, "`" + program + "`", "a program that can be executed");
 }
 
-// Variables for ranks on other hosts; -x NAME=VALUE counts here, too.
+// The variables that ranks get besides those of rankVariables: this shell's for NCCL and Xylem, and those of
+// -x.
 Variables exportsFor(const RunArguments& options) {
   Variables exports;
   for (char** entry = environ; *entry != nullptr; ++entry) {
@@ -95,7 +121,8 @@ Variables exportsFor(const RunArguments& options) {
   return exports;
 }
 
-// Somebody's own launcher knows hosts by names of its own, so that it is asked for this one, too.
+// A launcher that the user names may know this host by another name than ours, so it also starts the ranks
+// here.
 void chooseLauncher(const RunArguments& options, RunOptions& run) {
   run.launcher = options.launcher;
   if (run.launcher.empty()) run.launcher = Settings::fromEnvironment().text(Setting::kRunLauncher);
@@ -121,13 +148,61 @@ RunOptions resolve(const RunArguments& options, std::vector<std::string> program
   if (allHere)
     requireProgram(run.program.front());
   else
-    remoteWords(run.launcher, run.places.front().host, run.program, {}, 0);  // throws now, and once
+    remoteWords(run.launcher, run.places.front().host, run.program, {}, 0);  // throws InputError
   run.meeting = meetingFor(run.places, options.port);
   run.exports = exportsFor(options);
   run.prefix = !options.noPrefix;
   run.timeoutSeconds = options.timeout;
   run.graceSeconds = options.grace;
   return run;
+}
+
+// In a rank's new process: executes the program here, or the launcher that reaches the rank's host. Returns
+// the exit status if that fails.
+int becomeProgram(const RunOptions& options, int rank) {
+  const RankPlace& place = options.places[static_cast<std::size_t>(rank)];
+  std::vector<std::string> words = options.program;
+  Variables variables = rankVariables(place, rank, options.meeting);
+  const Variables exports = onHost(options.exports, place.host);
+  if (options.isHere(place)) {
+    for (const auto& [name, value] : exports) setenv(name.c_str(), value.c_str(), 1);
+    for (const auto& [name, value] : variables) setenv(name.c_str(), value.c_str(), 1);
+    setenv("XYLEM_SECRET", options.meeting.secret.c_str(), 1);
+    if (options.bindsCores) bindTo(shareOf(usableCpus(), place.localRank, place.localRanks));
+  } else {
+    variables.insert(variables.begin(), exports.begin(), exports.end());
+    words = remoteWords(options.launcher, place.host, options.program, variables, options.graceSeconds);
+  }
+  signal(SIGPIPE, SIG_DFL);  // ignored in this command, and the program would inherit that
+  std::vector<char*> arguments;
+  for (std::string& word : words) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  execvp(arguments.front(), arguments.data());
+  fmt::print(stderr, "xylem: cannot execute {}: {}\n", words.front(), errnoText(errno));
+  return kCannotExecute;
+}
+
+int runRanks(const RunOptions& options) {
+  const auto onTimeout = [&](Launcher& launcher) {
+    launcher.end(kTimedOut, SIGTERM, fmt::format("not done after {} s", options.timeoutSeconds));
+  };
+  Launcher launcher({.graceSeconds = options.graceSeconds, .onTimeout = onTimeout});
+  if (options.timeoutSeconds > 0)
+    launcher.setTimeout(Deadline::after(std::chrono::seconds(options.timeoutSeconds)));
+  for (std::size_t i = 0; i < options.places.size(); ++i) {
+    const auto rank = static_cast<int>(i);
+    ProcessStart start{.rank = rank,
+                       .host = options.places[i].host,
+                       .run = [&options, rank] { return becomeProgram(options, rank); },
+                       .prefix = options.prefix};
+    const bool isHere = options.isHere(options.places[i]);
+    if (!isHere) start.lifeline = options.meeting.secret + "\n";
+    if (rank == 0 && isHere)
+      launcher.startWithInput(std::move(start));
+    else
+      launcher.start(std::move(start));
+  }
+  return launcher.run();
 }
 
 }  // namespace
@@ -141,22 +216,21 @@ void addRun(CommandLine& line) {
   command.option("--hosts", o->hosts, "where, and how many on each: a:2,b:2; without numbers evenly")
       .value("HOST[:N],...");
   command
-      .option(
-          "--launcher", o->launcher,
-          "command that executes on a host (default XYLEM_RUN_LAUNCHER, else " + std::string(kSsh) + ")")
+      .option("--launcher", o->launcher,
+              "command that executes on a host (default XYLEM_RUN_LAUNCHER, else " + std::string(kSsh) + ")")
       .value("COMMAND");
   command
       .option("-x,--export", o->exports,
-                   "variable for ranks on other hosts, or NAME=VALUE for all; {host} is the rank's")
+              "variable for ranks on other hosts, or NAME=VALUE for all; {host} is the rank's")
       .value("NAME[=VALUE]")
       .takesOne();
   command.flag("--no-prefix", o->noPrefix, "give ranks this command's own output and errors");
   command.option("--bind", o->bind, "cores: each rank its share of this host's CPUs; none (default)")
       .value("WHAT")
       .oneOf({"cores", "none"});
-  command.option("--timeout", o->timeout, "end the job after so long (default: never)")
+  command.option("--timeout", o->timeout, "end the job after this time (default: never)")
       .value("SECONDS")
-      .within(1, kMostSeconds);
+      .within(1, kMaxSeconds);
   command.option("--grace", o->grace, "between SIGTERM and SIGKILL (default 5)")
       .value("SECONDS")
       .within(0, 3600);
@@ -164,9 +238,8 @@ void addRun(CommandLine& line) {
       .value("PORT")
       .within(1, 65534);
   command.footer(kRunExamples);
-  command.actionOnProgram([o](const std::vector<std::string>& program) {
-    return RunJob(resolve(*o, program)).run();
-  });
+  command.actionOnProgram(
+      [o](const std::vector<std::string>& program) { return runRanks(resolve(*o, program)); });
 }
 
 }  // namespace xylem::cli

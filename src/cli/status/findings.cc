@@ -1,12 +1,13 @@
-// What is wrong with a communicator, from what its ranks did last.
-
+// Finds what is wrong with a communicator from the last calls of its ranks. The checks run from certain
+// causes (a stopped process, a failure, calls that differ) to guesses from who waits for whom; a cycle of
+// waits is only reported if nothing else explains it.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <map>
 
 #include "cli/status/job.h"
-#include "runtime/comm/issue/call_record.h"
+#include "runtime/comm/issue/call_check.h"
 
 namespace xylem::cli {
 namespace {
@@ -16,16 +17,16 @@ std::string secondsText(std::uint64_t nanoseconds) {
 }
 
 std::string lastCallText(const SeenRank& rank) {
-  const FlightEntry* last = rank.lastCall();
+  const CallRecord* last = rank.lastCall();
   if (last == nullptr) return "it has called nothing so far";
-  FlightLine line;
+  TextLine line;
   describe(line, *last, rank.clock);
   return fmt::format("its last call: {}", line.text());
 }
 
-class Inquest {
+class Examination {
  public:
-  explicit Inquest(const SeenJob& job) : job_(job) {}
+  explicit Examination(const SeenJob& job) : job_(job) {}
 
   std::vector<Finding> findings() {
     stopped();
@@ -34,14 +35,14 @@ class Inquest {
     lateComers();
     transfers();
     unseen();
-    if (!blamed_) cycle();
+    if (!explained_) cycle();
     return std::move(findings_);
   }
 
  private:
   void add(FindingKind kind, std::vector<int> ranks, std::string text) {
     findings_.push_back({kind, std::move(ranks), std::move(text)});
-    blamed_ = true;
+    explained_ = true;
   }
 
   void stopped() {
@@ -53,7 +54,7 @@ class Inquest {
                 rank.log.rank, rank.pid, rank.pid));
   }
 
-  // Ranks that failed for the same reason are one finding.
+  // One finding for all ranks that failed for the same reason.
   void failed() {
     std::map<std::string, std::vector<int>> reasons;
     for (const SeenRank& rank : job_.seen)
@@ -62,11 +63,11 @@ class Inquest {
       add(FindingKind::kFailed, ranks, fmt::format("{} failed: {}", rankRanges(ranks), reason));
   }
 
-  // The first collective, among those that are remembered, that ranks call differently.
+  // The first collective in the recorders that ranks call differently.
   void differences() {
     std::map<std::uint64_t, std::vector<std::pair<int, CallSignature>>> calls;
     for (const SeenRank& rank : job_.seen)
-      for (const FlightEntry& entry : rank.log.entries)
+      for (const CallRecord& entry : rank.log.entries)
         if (!isPointToPoint(entry.call.function)) calls[entry.ordinal].push_back({rank.log.rank, entry.call});
     for (const auto& [ordinal, all] : calls) {
       const CallSignature& first = all.front().second;
@@ -91,11 +92,11 @@ class Inquest {
     }
   }
 
-  // The oldest collective in which somebody is stuck: who is not in it?
+  // The ranks that are not in the oldest collective in which a rank is stuck.
   void lateComers() {
-    const FlightEntry* oldest = nullptr;
+    const CallRecord* oldest = nullptr;
     for (const SeenRank& rank : job_.seen) {
-      const FlightEntry* current = rank.current();
+      const CallRecord* current = rank.current();
       if (!rank.stuck() || current == nullptr || isPointToPoint(current->call.function)) continue;
       if (oldest == nullptr || current->ordinal < oldest->ordinal) oldest = current;
     }
@@ -108,8 +109,8 @@ class Inquest {
             fmt::format("rank {} has not called {}; {}", rank.log.rank, what, lastCallText(rank)));
         continue;
       }
-      const FlightEntry* own = rank.collective(oldest->ordinal);
-      if (own != nullptr && own->state == FlightState::kIssued && !rank.stuck())
+      const CallRecord* own = rank.collective(oldest->ordinal);
+      if (own != nullptr && own->state == CallState::kIssued && !rank.stuck())
         add(FindingKind::kNotBegun, {rank.log.rank},
             fmt::format("rank {} has called {}, {} ago, but not begun it: something before it in its stream, "
                         "or another stream of its group, is not done",
@@ -117,32 +118,32 @@ class Inquest {
     }
   }
 
-  // Sends and receives that wait for a partner: is there one, and does it fit? Where ranks wait for each
-  // other, that says more than that each of them has not called what the other waits for.
+  // Sends and receives that wait for a partner: whether there is one, and whether it fits. If ranks wait for
+  // each other, the cycle says more than a missing partner of each of them.
   void transfers() {
     std::vector<Finding> missing;
     for (const SeenRank& rank : job_.seen) {
-      const FlightEntry* mine = rank.current();
+      const CallRecord* mine = rank.current();
       if (!rank.stuck() || mine == nullptr || !isPointToPoint(mine->call.function)) continue;
-      for (const FlightEntry& entry : rank.log.entries)
+      for (const CallRecord& entry : rank.log.entries)
         if (entry.launch == mine->launch && isPointToPoint(entry.call.function) &&
-            entry.state != FlightState::kDone && entry.call.peer == rank.log.waitsFor)
+            entry.state != CallState::kDone && entry.call.peer == rank.log.waitsFor)
           partnerOf(rank, entry, missing);
     }
-    if (blamed_) return;
+    if (explained_) return;
     cycle();
-    if (blamed_) return;
+    if (explained_) return;
     for (Finding& finding : missing) add(finding.kind, std::move(finding.ranks), std::move(finding.text));
   }
 
-  void partnerOf(const SeenRank& rank, const FlightEntry& mine, std::vector<Finding>& missing) {
+  void partnerOf(const SeenRank& rank, const CallRecord& mine, std::vector<Finding>& missing) {
     const SeenRank* peer = job_.find(mine.call.peer);
     if (peer == nullptr || peer->log.failed) return;
     const Function wanted = mine.call.function == Function::kSend ? Function::kRecv : Function::kSend;
     const auto partner =
-        std::find_if(peer->log.entries.begin(), peer->log.entries.end(), [&](const FlightEntry& entry) {
+        std::find_if(peer->log.entries.begin(), peer->log.entries.end(), [&](const CallRecord& entry) {
           return entry.call.function == wanted && entry.call.peer == rank.log.rank &&
-                 entry.state != FlightState::kDone;
+                 entry.state != CallState::kDone;
         });
     if (partner == peer->log.entries.end()) {
       missing.push_back(
@@ -159,6 +160,7 @@ class Inquest {
                       describe(mine.call), peer->log.rank, describe(partner->call)));
   }
 
+  // Ranks that others wait for and that were not found here.
   void unseen() {
     std::vector<int> wanted, waiting;
     for (const SeenRank& rank : job_.seen) {
@@ -176,7 +178,7 @@ class Inquest {
                     wanted.size() == 1 ? "its" : "their"));
   }
 
-  // Follows who waits for whom until somebody comes again.
+  // Follows the waits from rank to rank until one comes up again.
   void cycle() {
     for (const SeenRank& start : job_.seen) {
       std::vector<int> path;
@@ -194,7 +196,7 @@ class Inquest {
     std::vector<std::string> parts;
     for (const int rank : ranks) {
       const SeenRank* member = job_.find(rank);
-      const FlightEntry* call = member->current();
+      const CallRecord* call = member->current();
       parts.push_back(fmt::format("rank {} for rank {}{}", rank, member->log.waitsFor,
                                   call == nullptr ? "" : " in " + describe(call->call)));
     }
@@ -203,11 +205,11 @@ class Inquest {
 
   const SeenJob& job_;
   std::vector<Finding> findings_;
-  bool blamed_ = false;
+  bool explained_ = false;
 };
 
 }  // namespace
 
-std::vector<Finding> findingsOf(const SeenJob& job) { return Inquest(job).findings(); }
+std::vector<Finding> findingsOf(const SeenJob& job) { return Examination(job).findings(); }
 
 }  // namespace xylem::cli

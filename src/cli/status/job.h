@@ -1,67 +1,86 @@
 #pragma once
-// From processes to communicators: the ranks of each that were seen, and what is wrong with it.
+// Communicators of running processes as seen from outside: their flight recorders, read through /proc, the
+// ranks of each communicator that were found, and what is wrong with it.
 //
-//   for (const SeenJob& job : jobsOf(processes))
+//   for (const SeenJob& job : jobsOf(seeProcesses({4711, 4712})))
 //     for (const Finding& finding : findingsOf(job)) ...
+
+#include <sys/types.h>
 
 #include <string>
 #include <vector>
 
-#include "cli/status/processes.h"
+#include "runtime/comm/watch/record_reader.h"
 
 namespace xylem::cli {
 
+struct SeenProcess {
+  pid_t pid = 0;
+  std::string program;
+  char state = '?';  // the kernel's letter; T: stopped by a signal, t: stopped by a debugger
+  std::vector<ProcessRecord> recorders;
+  ClockReading seen;
+
+  bool stopped() const { return state == 'T' || state == 't'; }
+};
+
+// Reads the given processes, or all of this user's that have a communicator if there are no ids. Throws
+// InputError for a given process that does not exist, cannot be read or has no communicator.
+std::vector<SeenProcess> seeProcesses(const std::vector<pid_t>& ids);
+
+// A rank of a communicator.
 struct SeenRank {
-  FlightLog log;
-  FlightClock clock;
+  RankRecord log;
+  TickClock clock;
   pid_t pid = 0;
   std::string program, host;
   bool stopped = false;
 
-  // Collectives called so far.
+  // The number of collectives called.
   std::uint64_t collectives() const;
-  // Null if it has called nothing, or nothing that is still remembered.
-  const FlightEntry* lastCall() const { return log.entries.empty() ? nullptr : &log.entries.back(); }
-  // The oldest call that is neither done nor failed.
-  const FlightEntry* current() const;
-  const FlightEntry* collective(std::uint64_t ordinal) const;
-  // For how long it has waited now; 0 if it does not. What is over in less than kStuckNanoseconds is how
-  // things are while work goes on.
+  // Null if the rank has called nothing, or the recorder has no call left.
+  const CallRecord* lastCall() const { return log.entries.empty() ? nullptr : &log.entries.back(); }
+  // The oldest call that is neither done nor failed, or null.
+  const CallRecord* current() const;
+  const CallRecord* collective(std::uint64_t ordinal) const;
+  // The length of the present wait; 0 if the rank does not wait.
   std::uint64_t waitNanoseconds() const;
+  // Shorter waits are a normal part of an operation.
   bool stuck() const { return waitNanoseconds() >= kStuckNanoseconds; }
 
   static constexpr std::uint64_t kStuckNanoseconds = 500'000'000;
 };
 
-// One communicator.
+// A communicator.
 struct SeenJob {
   std::uint64_t communicator = 0;
   int ranks = 1;
-  std::vector<SeenRank> seen;  // by rank
+  std::vector<SeenRank> seen;  // in the order of ranks; ranks on other hosts are missing
 
   const SeenRank* find(int rank) const;
 };
 
+// The largest communicators come first.
 std::vector<SeenJob> jobsOf(const std::vector<SeenProcess>& processes);
 
 enum class FindingKind {
-  kStopped,    // a process does not run
+  kStopped,    // a process is stopped
   kFailed,     // an operation failed
   kDiffer,     // ranks call different operations
-  kNotCalled,  // a rank has not called what others wait in
-  kNotBegun,   // it has, but its stream has not come to it
-  kUnseen,     // somebody waits for a rank that was not looked at
+  kNotCalled,  // a rank has not called the operation that others wait in
+  kNotBegun,   // a rank has called it, but its stream has not reached it
+  kUnseen,     // a rank waits for one that was not found here
   kCycle,      // ranks wait for each other
 };
 const char* name(FindingKind kind);
 
 struct Finding {
   FindingKind kind;
-  std::vector<int> ranks;  // whose fault it is, or who is in it
+  std::vector<int> ranks;  // the ranks that cause it, or the members of the cycle
   std::string text;
 };
 
-// The cause first: what others only follow from is left out where that is known.
+// Causes before effects; effects of a known cause are left out.
 std::vector<Finding> findingsOf(const SeenJob& job);
 
 }  // namespace xylem::cli

@@ -1,9 +1,13 @@
-// xylem status: what the ranks of running programs do, who waits for whom, and why.
+// xylem status: the operations of running ranks, which rank waits for which, and why.
 #include <limits>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "cli/commands.h"
+#include "cli/status/job.h"
 #include "cli/status/text.h"
+#include "cli/terminal.h"
 
 namespace xylem::cli {
 namespace {
@@ -40,7 +44,7 @@ int runStatus(const StatusArguments& options) {
       text += (text.empty() ? "" : "\n") + statusText(job, findings, options.calls, terminalOf(stdout));
   }
   if (options.json)
-    // What processes and hosts are called comes from outside: what is not UTF-8 is replaced.
+    // Names of processes and hosts may be anything: replacing what is not UTF-8 keeps the output valid.
     text = nlohmann::ordered_json{{"format", "xylem-status-1"}, {"communicators", std::move(list)}}.dump(
                2, ' ', false, nlohmann::json::error_handler_t::replace) +
            '\n';

@@ -9,14 +9,15 @@
 namespace xylem::cli {
 namespace {
 
-// Stopped processes say what they last did, not what they do.
+// The state in a word. A stopped process has the records of its last state, which would mislead: "stopped"
+// comes first.
 Cell stateOf(const SeenRank& rank) {
   if (rank.stopped) return {"stopped", Style::kRed};
   if (rank.log.failed) return {"failed", Style::kRed};
   if (rank.stuck()) return {"waits", Style::kYellow};
-  const FlightEntry* current = rank.current();
+  const CallRecord* current = rank.current();
   if (current == nullptr) return {"idle", Style::kDim};
-  return {current->state == FlightState::kStarted ? "runs" : "queued", Style::kGreen};
+  return {current->state == CallState::kStarted ? "runs" : "queued", Style::kGreen};
 }
 
 std::string waitText(const SeenRank& rank) {
@@ -25,28 +26,28 @@ std::string waitText(const SeenRank& rank) {
                      static_cast<double>(rank.waitNanoseconds()) / 1e9);
 }
 
-std::string entryText(const SeenRank& rank, const FlightEntry& entry) {
-  FlightLine line;
+std::string entryText(const SeenRank& rank, const CallRecord& entry) {
+  TextLine line;
   describe(line, entry, rank.clock);
   return std::string(line.text());
 }
 
-// Newest first: what goes on, then what came before.
-std::vector<std::string> callsText(const SeenRank& rank, std::size_t most) {
+// The last calls, newest first, and the current one even if it is older.
+std::vector<std::string> callsText(const SeenRank& rank, std::size_t calls) {
   std::vector<std::string> lines;
-  const FlightEntry* current = rank.current();
+  const CallRecord* current = rank.current();
   const auto& entries = rank.log.entries;
-  const std::size_t first = entries.size() - std::min(most, entries.size());
+  const std::size_t first = entries.size() - std::min(calls, entries.size());
   for (std::size_t i = entries.size(); i-- > first;) lines.push_back(entryText(rank, entries[i]));
   const bool shown =
       current == nullptr || std::any_of(entries.begin() + static_cast<std::ptrdiff_t>(first), entries.end(),
-                                        [&](const FlightEntry& e) { return e.number == current->number; });
+                                        [&](const CallRecord& e) { return e.number == current->number; });
   if (!shown) lines.push_back(entryText(rank, *current));
   if (lines.empty()) lines.emplace_back("none so far");
   return lines;
 }
 
-nlohmann::ordered_json entryJson(const SeenRank& rank, const FlightEntry& entry) {
+nlohmann::ordered_json entryJson(const SeenRank& rank, const CallRecord& entry) {
   nlohmann::ordered_json out = {{"number", entry.number},
                                 {"function", xylem::name(entry.call.function)},
                                 {"count", entry.call.count},
@@ -96,11 +97,11 @@ nlohmann::ordered_json rankJson(const SeenRank& rank, std::size_t calls) {
                                 {"device", rank.log.device}, {"state", stateOf(rank).text},
                                 {"calls", rank.log.issued}};
   if (rank.log.failed) out["failure"] = rank.log.reason;
-  if (rank.log.wait != FlightWait::kNone) {
+  if (rank.log.wait != WaitKind::kNone) {
     out["waits_for"] = rank.log.waitsFor;
     out["waits_seconds"] = static_cast<double>(rank.waitNanoseconds()) / 1e9;
   }
-  if (const FlightEntry* current = rank.current()) out["current"] = entryJson(rank, *current);
+  if (const CallRecord* current = rank.current()) out["current"] = entryJson(rank, *current);
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
   const auto& entries = rank.log.entries;
   for (std::size_t i = entries.size() - std::min(calls, entries.size()); i < entries.size(); ++i)

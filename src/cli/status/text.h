@@ -1,5 +1,8 @@
 #pragma once
-// What `xylem status` prints of a communicator, for people and for programs.
+// The report of `xylem status` on one communicator, as text and as JSON.
+//
+//   for (const SeenJob& job : jobsOf(seeProcesses({})))
+//     writeOut(statusText(job, findingsOf(job), 1, terminalOf(stdout)));
 
 #include <nlohmann/json.hpp>
 #include <string>
@@ -9,7 +12,7 @@
 
 namespace xylem::cli {
 
-// `calls`: of each rank, the last so many.
+// Both show the last `calls` calls of each rank.
 std::string statusText(const SeenJob& job, const std::vector<Finding>& findings, std::size_t calls,
                        const Terminal& screen);
 nlohmann::ordered_json statusJson(const SeenJob& job, const std::vector<Finding>& findings,

@@ -1,15 +1,24 @@
+// Puts the parts of a comparison together, and writes it as JSON. Each kind of host is compared with the one
+// at the same position on the other side.
 #include "insight/diff/diff.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <iterator>
 
 #include "insight/diff/sections.h"
+#include "planner/plan/json_value.h"
+#include "planner/plan/public_plan.h"
 
 namespace xylem {
 namespace {
 
-// A side whose plan leaves a section out.
+constexpr double kTolerance = 1e-4;  // relative
+constexpr std::size_t kMaxRanksNamed = 16;
+
+// Remarks that a plan leaves its nodes out, so that parts are not compared.
 void remarkLightPlans(const PlanFacts& a, const PlanFacts& b, PlanDiff& diff) {
   const auto light = [](const PlanFacts& facts) {
     return std::any_of(facts.hosts.begin(), facts.hosts.end(),
@@ -34,7 +43,78 @@ void remarkOrder(PlanDiff& diff) {
     diff.remarks.emplace_back("the order differs too; NCCL numbers nodes and settles ties by it");
 }
 
+void addText(Json& json, const char* key, const std::string& text) {
+  if (!text.empty()) json[key] = text;
+}
+
+// Null for the side that lacks the thing.
+Json sideJson(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
+
+Json thingJson(const ChangedThing& thing) {
+  Json json = {{"name", thing.name}};
+  if (thing.lineA > 0) json["lineA"] = thing.lineA;
+  if (thing.lineB > 0) json["lineB"] = thing.lineB;
+  return json;
+}
+
+Json changeJson(const Change& change) {
+  Json json = {{"kind", change.kind}};
+  addText(json, "where", change.where);
+  addText(json, "what", change.what);
+  json["before"] = sideJson(change.before);
+  json["after"] = sideJson(change.after);
+  addText(json, "whyBefore", change.whyBefore);
+  addText(json, "whyAfter", change.whyAfter);
+  if (change.outOf > 0) json["outOf"] = change.outOf;
+  if (!change.things.empty()) json["things"] = Json::array();
+  for (const ChangedThing& thing : change.things) json["things"].push_back(thingJson(thing));
+  return json;
+}
+
+Json choiceJson(const ChoiceChange& change) {
+  Json json = {{"collective", change.collective},
+               {"fromBytes", change.fromBytes},
+               {"toBytes", change.toBytes},
+               {"before", sideJson(change.before)},
+               {"after", sideJson(change.after)}};
+  if (change.minRatio > 0) json["timeRatio"] = {change.minRatio, change.maxRatio};
+  return json;
+}
+
 }  // namespace
+
+void ChangeList::add(Change change, ChangedThing thing) {
+  change.where = where_;
+  const auto [found, isNew] = known_.emplace(
+      Key{change.kind, change.what, change.before, change.after, change.whyBefore, change.whyAfter},
+      changes_.size());
+  if (isNew) changes_.push_back(std::move(change));
+  changes_[found->second].things.push_back(std::move(thing));
+}
+
+void ChangeList::appendTo(Changes& changes) {
+  std::move(changes_.begin(), changes_.end(), std::back_inserter(changes));
+  changes_.clear();
+  known_.clear();
+}
+
+bool sameNumber(double a, double b) {
+  return a == b || std::abs(a - b) <= kTolerance * std::max(std::abs(a), std::abs(b));
+}
+
+std::string shortList(const std::vector<std::string>& words, std::size_t max, const char* between) {
+  if (words.size() <= max) return fmt::format("{}", fmt::join(words, between));
+  const auto first = static_cast<std::ptrdiff_t>(max - max / 4);
+  const auto last = static_cast<std::ptrdiff_t>(max / 4);
+  return fmt::format("{} ... {} more ... {}", fmt::join(words.begin(), words.begin() + first, between),
+                     words.size() - max, fmt::join(words.end() - last, words.end(), between));
+}
+
+std::string ranksText(const std::vector<int>& ranks) {
+  std::vector<std::string> words;
+  for (int rank : ranks) words.push_back(std::to_string(rank));
+  return shortList(words, kMaxRanksNamed, " ");
+}
 
 PlanDiff comparePlans(const PlanFacts& a, const PlanFacts& b) {
   PlanDiff diff;
@@ -59,6 +139,35 @@ PlanDiff comparePlans(const PlanFacts& a, const PlanFacts& b) {
   compareChoices(a, b, diff);
   remarkOrder(diff);
   return diff;
+}
+
+Json toJson(const PlanDiff& diff, const std::string& a, const std::string& b) {
+  Json json = {{"format", "xylem-diff-1"}, {"a", a}, {"b", b}, {"samePlan", diff.samePlan()}};
+  if (!diff.remarks.empty()) json["remarks"] = diff.remarks;
+  const auto add = [&](const char* key, const Changes& changes) {
+    for (const Change& change : changes) json[key].push_back(changeJson(change));
+  };
+  add("asked", diff.asked);
+  add("machine", diff.machine);
+  add("order", diff.order);
+  add("links", diff.links);
+  add("ranks", diff.ranks);
+  add("paths", diff.paths);
+  add("decisions", diff.decisions);
+  add("channels", diff.channels);
+  add("connections", diff.connections);
+  for (const ChoiceChange& change : diff.choices) json["choices"].push_back(choiceJson(change));
+  return json;
+}
+
+std::string JobPlan::diff(const JobPlan& other, const std::string& nameOfThis,
+                          const std::string& nameOfOther) const {
+  return guarded([&] {
+    const PlanFacts before = factsOf(state_->plan, state_->request);
+    const PlanFacts after = factsOf(other.state_->plan, other.state_->request);
+    const Json json = toJson(comparePlans(before, after), nameOfThis, nameOfOther);
+    return json.dump(1, ' ', false, Json::error_handler_t::replace);
+  });
 }
 
 }  // namespace xylem

@@ -6,15 +6,15 @@
 #include <map>
 #include <set>
 
-#include "insight/diff/changes.h"
+#include "insight/diff/sections.h"
 #include "planner/topology/attributes.h"
 
 namespace xylem {
 namespace {
 
-constexpr std::size_t kMostInOrder = 8;
+constexpr std::size_t kMaxChildrenListed = 8;
 
-// A document's elements by what they are.
+// The elements of a document, each with a key that says what it is: "pci 0000:1b:00.0", "cpu 0".
 class Elements {
  public:
   explicit Elements(const Document& document) : document_(document), keys_(document.size()) {
@@ -25,7 +25,7 @@ class Elements {
   const Document& document() const { return document_; }
   const std::vector<ElementId>& inOrder() const { return inOrder_; }
   const Element& operator[](ElementId id) const { return document_[id]; }
-  // What sets it apart from all others.
+  // Unique in its document: a second element that would have the same key gets a number behind it.
   const std::string& key(ElementId id) const { return keys_[static_cast<std::size_t>(id)]; }
   // The key without the element's kind.
   std::string name(ElementId id) const { return key(id).substr(document_[id].name.size() + 1); }
@@ -55,13 +55,13 @@ class Elements {
     return value == nullptr ? "" : *value;
   }
 
-  // As the file writes it, but for the case and leading zeros of what is a bus id.
+  // The text as it stands in the file; bus ids in lower case and in full, since they are numbers.
   static std::string bus(const std::string& text) {
     const auto id = parseBusId(text);
     return id && text.size() == busIdText(*id).size() ? busIdText(*id) : text;
   }
 
-  // The bus id of the nearest pci above.
+  // The name of the nearest pci or cpu above the element.
   std::string place(ElementId id) const {
     for (ElementId at = document_[id].parent; at != kNoElement; at = document_[at].parent)
       if (document_[at].name == "pci" || document_[at].name == "cpu") return nameOf(at);
@@ -79,7 +79,7 @@ class Elements {
     return place(id);
   }
 
-  // Files of several hosts number their NUMA nodes host by host.
+  // The NUMA id, with the host in files of several hosts: each numbers its NUMA nodes from 0.
   std::string cpuName(ElementId id) const {
     std::set<std::string> hosts;
     int host = 0;
@@ -96,7 +96,7 @@ class Elements {
   std::vector<ElementId> inOrder_;
 };
 
-// Elements inside of `id` that `other` does not have.
+// The number of elements inside of `id` that `other` lacks.
 int heldAlone(const Elements& here, ElementId id, const Elements& other) {
   int count = 0;
   for (ElementId child : here[id].children)
@@ -104,6 +104,7 @@ int heldAlone(const Elements& here, ElementId id, const Elements& other) {
   return count;
 }
 
+// Walks through the elements of both documents in order. Each element is found in the other one by its key.
 class Comparison {
  public:
   Comparison(const Document& a, const Document& b, const std::string& where)
@@ -135,7 +136,7 @@ class Comparison {
                        : fmt::format("there, with {} element{} inside", inside, inside == 1 ? "" : "s");
   }
 
-  // What stood in something that is gone too goes without saying.
+  // An element whose parent is gone too is part of the parent's change.
   void gone(ElementId id) {
     if (b_.find(a_.key(a_[id].parent)) == kNoElement) return;
     elements_.add({.kind = a_[id].name, .before = held(a_, id, b_)}, {a_.name(id), a_[id].line, 0});
@@ -164,7 +165,7 @@ class Comparison {
       if (a_.document().attribute(a, name) == nullptr) compare(name);
   }
 
-  // The same for the engine, or it would not have been found.
+  // True for attributes that the key stands for: the planner reads the same value if they differ in spelling.
   static bool isIdentity(const std::string& kind, const std::string& attribute) {
     return (kind == "pci" && attribute == "busid") || (attribute == "target" && kind.ends_with("link")) ||
            (kind == "cpu" && attribute == "host_hash");
@@ -177,15 +178,15 @@ class Comparison {
         thing(a, b));
   }
 
-  // Only of children that both have there.
+  // Compares the order of those children that both documents have in this element.
   void compareOrder(ElementId a, ElementId b) {
     std::vector<std::string> inA = commonChildren(a_, a, b_, b_.key(b));
     std::vector<std::string> inB = commonChildren(b_, b, a_, a_.key(a));
     if (inA == inB) return;
     order_.add({.kind = a_[a].name,
                 .what = "order inside",
-                .before = shortList(namesOf(inA), kMostInOrder),
-                .after = shortList(namesOf(inB), kMostInOrder)},
+                .before = shortList(namesOf(inA), kMaxChildrenListed),
+                .after = shortList(namesOf(inB), kMaxChildrenListed)},
                thing(a, b));
   }
 

@@ -1,27 +1,25 @@
-// Facts from the planner: what the plan's JSON says, and what only the plan itself knows.
+// Facts from the planner. Most of them come from the plan's JSON value, in the same way as those of a file
+// (facts_json.cc). Reasons, rings, further ranks and all message sizes are added from the plan itself.
 #include "insight/diff/facts.h"
 
 #include <algorithm>
 #include <set>
 
 #include "planner/connect/rings.h"
-#include "insight/diff/facts_json.h"
-#include "planner/plan/connections_json.h"
-#include "planner/plan/host_json.h"
 #include "planner/plan/plan_json.h"
 #include "planner/tuning/choice.h"
 
 namespace xylem {
 namespace {
 
-// Ranks whose trees and NICs are compared: those of the first hosts, as the others repeat them.
-constexpr int kHosts = 2;
-constexpr int kMostRanksCompared = 256;
-// Numbers in all rings together; larger jobs are compared by the hosts' channels alone.
-constexpr std::int64_t kMostInRings = 1 << 23;
-// Sizes of operations, in bytes: all powers of two in between.
-constexpr std::uint64_t kLeastBytes = 8;
-constexpr std::uint64_t kMostBytes = std::uint64_t{8} << 30;
+// Trees and NICs are compared for the ranks of the first hosts, since those of the other hosts repeat them.
+constexpr int kMaxHostsCompared = 2;
+constexpr int kMaxRanksCompared = 256;
+// Ranks in all rings together; larger jobs are compared by the channels inside of hosts alone.
+constexpr std::int64_t kMaxRingEntries = 1 << 23;
+// Choices are compared for all powers of two in this range.
+constexpr std::uint64_t kMinBytes = 8;
+constexpr std::uint64_t kMaxBytes = std::uint64_t{8} << 30;
 
 // The sentence without the names that it starts with: "no direct access: the path is SYS, …".
 std::string reasonOf(const Decision& decision, const System& system) {
@@ -30,6 +28,7 @@ std::string reasonOf(const Decision& decision, const System& system) {
   return colon == std::string::npos ? sentence : sentence.substr(colon + 2);
 }
 
+// Asks the rules of a host again to fill in the reasons of decisions, which a plan's JSON lacks.
 class Explainer {
  public:
   Explainer(const HostPlan& host, const ReachOptions& options)
@@ -42,7 +41,7 @@ class Explainer {
         noPxn_[{decision.subject, decision.object}] = reasonOf(decision, system_);
   }
 
-  // Of decisions that are not among this view's nodes nothing is said.
+  // Leaves decisions alone whose nodes are not in this view.
   void explainTo(DecisionFacts& decision) const {
     const auto from = nodes_.find(decision.from);
     const auto to = nodes_.find(decision.to);
@@ -79,7 +78,8 @@ void explainAll(HostFacts& facts, const HostPlan& host, const ReachOptions& opti
     if (decision.why.empty()) explainer.explainTo(decision);
 }
 
-// A host whose GPUs reach each other only over the network is several nodes, each planned for itself.
+// Adds the facts of the host's other views: if the GPUs of a host reach each other only over the network,
+// NCCL plans each group of them as a node of its own.
 void addViews(HostFacts& facts, const Plan& plan, int host) {
   const Job& job = plan.job();
   std::set<int> seen = {job.viewOf(job.rank(host, 0))};
@@ -92,7 +92,8 @@ void addViews(HostFacts& facts, const Plan& plan, int host) {
     explainAll(view, plan.hostOf(rank), plan.reach);
     for (NodeFacts& node : view.nodes)
       if (known.insert(node.name).second) facts.nodes.push_back(std::move(node));
-    // The same link or path twice does no harm.
+    // Links and paths that views share come twice, which does no harm: comparisons look them up by their
+    // ends.
     std::move(view.links.begin(), view.links.end(), std::back_inserter(facts.links));
     std::move(view.paths.begin(), view.paths.end(), std::back_inserter(facts.paths));
     std::move(view.decisions.begin(), view.decisions.end(), std::back_inserter(facts.decisions));
@@ -101,14 +102,14 @@ void addViews(HostFacts& facts, const Plan& plan, int host) {
 
 void addRings(PlanFacts& facts, const Connections& connections) {
   const std::int64_t numbers = std::int64_t{connections.nChannels()} * connections.job.ranks();
-  if (numbers > kMostInRings) return;
+  if (numbers > kMaxRingEntries) return;
   for (int channel = 0; channel < connections.nChannels(); ++channel)
     facts.rings[channel] = ringOf(connections, channel);
 }
 
 std::vector<ChoiceFacts> choicesOf(const TuningModel& model, Collective collective) {
   std::vector<ChoiceFacts> all;
-  for (std::uint64_t bytes = kLeastBytes; bytes <= kMostBytes; bytes *= 2) {
+  for (std::uint64_t bytes = kMinBytes; bytes <= kMaxBytes; bytes *= 2) {
     const Choice choice = choose(model, {.collective = collective, .bytes = bytes});
     ChoiceFacts facts{.bytes = bytes};
     if (const Candidate* best = choice.best()) {
@@ -123,7 +124,8 @@ std::vector<ChoiceFacts> choicesOf(const TuningModel& model, Collective collecti
 }  // namespace
 
 PlanFacts factsOf(const Plan& plan, const PlanRequest& request) {
-  PlanFacts facts = factsOfJson(planToJson(plan, 0), plan.groups.front().topology);
+  PlanFacts facts = planFactsOf(toJson(plan, 0));
+  facts.title = plan.groups.front().topology;
   for (std::size_t i = 0; i < facts.hosts.size(); ++i) {
     facts.hosts[i].topology = plan.groups[i].topology;
     facts.hosts[i].document = request.hosts[i].topology;
@@ -132,8 +134,8 @@ PlanFacts factsOf(const Plan& plan, const PlanRequest& request) {
     addViews(facts.hosts[i], plan, plan.groups[i].firstHost);
   }
   addRings(facts, plan.connections);
-  for (int rank = 1; rank < std::min(plan.job().ranks(), kMostRanksCompared); ++rank)
-    if (plan.job().hostOf(rank) < kHosts) addRankFacts(facts, connectionsJson(plan, rank));
+  for (int rank = 1; rank < std::min(plan.job().ranks(), kMaxRanksCompared); ++rank)
+    if (plan.job().hostOf(rank) < kMaxHostsCompared) addRankFacts(facts, connectionsJson(plan, rank));
   facts.choices.clear();
   const TuningModel& model = plan.tuning[static_cast<std::size_t>(plan.job().viewOf(0))];
   for (Collective collective : kAllCollectives)

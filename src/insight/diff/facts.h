@@ -1,15 +1,17 @@
 #pragma once
-// A plan as a comparison sees it: names and numbers, whether they come from the planner or from a file that
+// A plan as names and numbers, which comparisons read. They come from the planner or from a file that
 // `xylem plan --json` wrote.
 //
 //   PlanFacts here = factsOf(plan, request);
 //   PlanFacts there = factsOfJson(text, "plan.json");
 //
-// A plan from the planner knows more: the topology files, the sentence of every decision, every message size.
+// Facts from the planner are richer: they have the topology files, the sentence of every decision and every
+// message size.
 
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -27,7 +29,7 @@ struct NodeFacts {
   std::string name;  // "GPU/0-1b000"
   std::string type;  // "GPU"
   int rank = -1;
-  std::string device;      // of a NET: the name of the network device
+  std::string device;      // for a NET, the name of the network device
   NamedValues attributes;  // all others
 };
 
@@ -41,20 +43,20 @@ struct DecisionFacts {
   std::string rule;  // "direct access"
   std::string from, to;
   bool yes = false;
-  std::string relay;  // the node in between, or that does it for `from`; empty: none
-  std::string why;    // empty: not known
+  std::string relay;  // the GPU in between, or whose proxy acts for `from`; empty: none
+  std::string why;    // the reason; empty: not known
 };
 
 struct GraphChannel {
   std::vector<int> ranks;
-  std::vector<std::string> nets;  // at its ends; none without NETs
+  std::vector<std::string> nets;  // at its two ends; empty if the host has no NETs
 };
 
 struct GraphFacts {
   std::string name;  // "ring"
   int channels = 0;
-  NamedValues values;  // in the words of people: "GPU-NET", "PXB"
-  std::vector<GraphChannel> order;
+  NamedValues values;               // for people: "GPU-NET", "PXB"
+  std::vector<GraphChannel> order;  // its channels
 };
 
 // A kind of host.
@@ -62,23 +64,22 @@ struct HostFacts {
   std::string topology;
   std::shared_ptr<const Document> document;  // null: not known
   std::vector<NodeFacts> nodes;              // empty in plans that leave them out
-  // Plans in JSON name only the GPUs that reach each other without the network.
-  bool allGpus = true;
+  bool allGpus = true;  // false: the plan, in JSON, leaves out GPUs that only the network joins to the others
   std::vector<LinkFacts> links;
   std::vector<PathFacts> paths;
   std::vector<DecisionFacts> decisions;
   std::vector<GraphFacts> graphs;
 };
 
-// How a rank leaves its node in the ring of a channel.
+// The NIC through which a rank sends or receives in the ring of a channel.
 struct RingEnd {
-  std::string net;  // empty: none can be used
-  int proxy = -1;   // rank
+  std::string net;  // empty: no NIC is usable
+  int proxy = -1;   // the rank whose proxy drives the NIC
   bool gdr = false;
 };
 
 struct RankFacts {
-  std::vector<std::vector<int>> trees;     // by channel: the rank above and those below
+  std::vector<std::vector<int>> trees;     // by channel: the parent, then the children
   std::map<int, RingEnd> sends, receives;  // by channel
 };
 
@@ -89,23 +90,30 @@ struct ChoiceFacts {
 };
 
 struct PlanFacts {
-  std::string title;  // what to call it
+  std::string title;  // the plan's name in the comparison
   int ranks = 0;
   int hostCount = 0;
   NamedValues asked;     // "hosts", "2"
-  NamedValues settings;  // those that were set
+  NamedValues settings;  // the variables that were set
   std::vector<HostFacts> hosts;
   std::vector<GraphFacts> merged;
   NamedValues counts;                                                     // of the job: "nodes", "2"
   std::map<int, std::vector<int>> rings;                                  // by channel
-  std::map<int, RankFacts> rankFacts;                                     // of some ranks
+  std::map<int, RankFacts> rankFacts;                                     // by rank; not all ranks
   std::vector<std::pair<std::string, std::vector<ChoiceFacts>>> choices;  // by collective, sizes ascending
 };
 
-// `request` is what the plan was made of.
+// `request`: the one that the plan was made for.
 PlanFacts factsOf(const Plan& plan, const PlanRequest& request);
-// Of a text in the format xylem-plan-1. Throws InputError, naming `file`.
+// Facts from a text in the format xylem-plan-1. Throws InputError that names `file`.
 PlanFacts factsOfJson(std::string_view text, const std::string& file);
+
+// Facts from a plan in JSON, or from its parts: the `host` section (nodes, links, paths, decisions, graphs)
+// and the ranks of the `connections` section. They throw nlohmann's exceptions, or std::logic_error, for
+// values that are missing or of another type.
+PlanFacts planFactsOf(const nlohmann::ordered_json& plan);
+HostFacts hostFactsOf(const nlohmann::ordered_json& host);
+void addRankFacts(PlanFacts& facts, const nlohmann::ordered_json& connections);
 
 // The rules' names in DecisionFacts.
 inline constexpr const char* kRuleP2p = "direct access";

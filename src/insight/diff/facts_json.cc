@@ -1,5 +1,7 @@
-// Facts from a plan's JSON: of files, and as the first step for plans from the planner.
-#include "insight/diff/facts_json.h"
+// Facts from a plan's JSON. The JSON may come from a file that holds anything: every access checks the
+// value, and throws nlohmann's exceptions or std::logic_error.
+
+#include "insight/diff/facts.h"
 
 #include <algorithm>
 #include <charconv>
@@ -7,17 +9,19 @@
 #include <utility>
 
 #include "core/error.h"
+#include "planner/plan/json_value.h"
 
 namespace xylem {
 namespace {
 
-// Levels of nesting; plans have nine. What writes a value as text goes down by itself.
-constexpr int kDeepest = 32;
+// Levels of nesting; plans have nine. nlohmann's dump() recurses, so that deep values would exhaust the
+// stack.
+constexpr int kMaxDepth = 32;
 
-// As people read it. Files may hold anything: what would move a terminal's cursor becomes a question mark.
+// The value for people. Control characters, which would move a terminal's cursor, become question marks.
 std::string text(const Json& value) {
   if (value.is_boolean()) return value.get<bool>() ? "yes" : "no";
-  // 25 and 25.0 are one number.
+  // So that 25 and 25.0 compare equal.
   if (value.is_number_float()) return fmt::format("{}", value.get<double>());
   std::string shown = value.is_string() ? value.get<std::string>() : value.dump();
   for (char& c : shown)
@@ -31,7 +35,7 @@ std::string yesNo(const Json& value) {
   return (value.is_boolean() ? value.get<bool>() : value.get<double>() != 0) ? "yes" : "no";
 }
 
-// A number that fits: nlohmann would cast any other, which is undefined for floats out of range.
+// Throws for numbers that T cannot hold: nlohmann casts them, which is undefined for floats out of range.
 template <typename T = int>
 T integer(const Json& value) {
   if (value.is_boolean()) return value.get<bool>() ? 1 : 0;
@@ -49,6 +53,7 @@ std::vector<int> integers(const Json& list) {
   return values;
 }
 
+// The index of an element in a sample of a list.
 int placeOf(const std::string& text) {
   int place = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), place);
@@ -57,7 +62,8 @@ int placeOf(const std::string& text) {
   return place;
 }
 
-// The elements of a list, or of a sample of one, with their places.
+// Calls `use` for the elements of a list with their indices. Long lists in light plans are objects with a
+// sample of the elements: {"sample": {"7": …}}.
 template <typename Use>
 void forEachPlace(const Json& list, const Use& use) {
   if (list.is_array()) {
@@ -89,7 +95,7 @@ LinkFacts linkOf(const Json& json) {
           json.at("bandwidth").get<double>()};
 }
 
-// The decisions of a host as matrices of 0 and 1, GPUs by GPUs or GPUs by NETs.
+// Reads the decisions of a host: matrices of 0 and 1, GPUs by GPUs or GPUs by NETs.
 class ReachReader {
  public:
   explicit ReachReader(HostFacts& host) : host_(host) {
@@ -115,7 +121,7 @@ class ReachReader {
   }
 
  private:
-  // `relays` names a rank for each cell, or none.
+  // Adds a decision for each cell; null `cells` count as 1. `relays` holds a rank for each cell.
   void add(const char* rule, const std::vector<std::string>& columns, const Json* cells,
            const Json* relays = nullptr) {
     for (std::size_t r = 0; r < gpus_.size(); ++r) {
@@ -139,7 +145,7 @@ class ReachReader {
   std::map<int, std::string> gpuOfRank_;
 };
 
-// In the words of people, for graphs of a host and merged ones, which have fewer.
+// For graphs of a host, and for merged ones, which have fewer values.
 GraphFacts graphOf(const std::string& name, const Json& json) {
   GraphFacts graph{.name = name, .channels = integer(json.at("nChannels"))};
   const auto add = [&](const char* key, const char* title, const auto& shown) {
@@ -258,26 +264,6 @@ int gpusIn(const HostFacts& host) {
                                         [](const NodeFacts& node) { return node.type == "GPU"; }));
 }
 
-PlanFacts factsOfPlan(const Json& json) {
-  PlanFacts facts;
-  readInput(facts, json.at("input"));
-  readJob(facts, json.at("job"));
-  if (const auto hosts = json.find("hosts"); hosts != json.end()) {
-    for (const Json& host : *hosts) {
-      facts.hosts.push_back(hostFactsOf(host));
-      facts.hosts.back().topology = text(host.at("topology"));
-      facts.hosts.back().allGpus = gpusIn(facts.hosts.back()) == static_cast<int>(host.at("gpus").size());
-    }
-  } else {
-    facts.hosts.push_back(hostFactsOf(json.at("host")));
-    facts.hosts.back().allGpus = std::int64_t{gpusIn(facts.hosts.back())} * facts.hostCount == facts.ranks;
-  }
-  facts.merged = graphsOf(json.at("merged"));
-  readConnections(facts, json.at("connections"));
-  readChoices(facts, json.at("tuning").at("choice"));
-  return facts;
-}
-
 }  // namespace
 
 HostFacts hostFactsOf(const Json& json) {
@@ -300,18 +286,38 @@ void addRankFacts(PlanFacts& facts, const Json& json) {
                  [&](int, const Json& rank) { facts.rankFacts[integer(rank.at("rank"))] = rankOf(rank); });
 }
 
+PlanFacts planFactsOf(const Json& json) {
+  PlanFacts facts;
+  readInput(facts, json.at("input"));
+  readJob(facts, json.at("job"));
+  if (const auto hosts = json.find("hosts"); hosts != json.end()) {
+    for (const Json& host : *hosts) {
+      facts.hosts.push_back(hostFactsOf(host));
+      facts.hosts.back().topology = text(host.at("topology"));
+      facts.hosts.back().allGpus = gpusIn(facts.hosts.back()) == static_cast<int>(host.at("gpus").size());
+    }
+  } else {
+    facts.hosts.push_back(hostFactsOf(json.at("host")));
+    facts.hosts.back().allGpus = std::int64_t{gpusIn(facts.hosts.back())} * facts.hostCount == facts.ranks;
+  }
+  facts.merged = graphsOf(json.at("merged"));
+  readConnections(facts, json.at("connections"));
+  readChoices(facts, json.at("tuning").at("choice"));
+  return facts;
+}
+
 PlanFacts factsOfJson(std::string_view content, const std::string& file) {
   constexpr const char* kExpected = "a plan as `xylem plan --json` prints it (format xylem-plan-1)";
   try {
     const Json json = Json::parse(content, [&](int depth, Json::parse_event_t, Json&) {
-      if (depth > kDeepest) throw InputError({file, 0}, "JSON nested deeper than any plan", kExpected);
+      if (depth > kMaxDepth) throw InputError({file, 0}, "JSON nested deeper than any plan", kExpected);
       return true;
     });
     if (!json.is_object() || !json.contains("format") || json.at("format") != "xylem-plan-1")
       throw InputError({file, 0}, "JSON of another format", kExpected);
     if (json.contains("error"))
       throw InputError({file, 0}, fmt::format("no plan but `{}`", text(json.at("error"))), kExpected);
-    PlanFacts facts = factsOfPlan(json);
+    PlanFacts facts = planFactsOf(json);
     facts.title = file;
     return facts;
   } catch (const Json::exception& error) {

@@ -1,17 +1,17 @@
-// What changed in the machine: elements of the files, or nodes where there is no file; links; ranks.
+// Compares two machines: the elements of their files, or their nodes if a side has no file; links; ranks of
+// GPUs.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <set>
 
-#include "insight/diff/changes.h"
-#include "insight/diff/document.h"
 #include "insight/diff/sections.h"
+#include "insight/diff/document.h"
 
 namespace xylem {
 namespace {
 
-// `allGpus`: a GPU that a side does not name is not there.
+// `allGpus`: both sides name all GPUs, so that a GPU that one of them does not name is absent there.
 void compareNodes(const NodeMatch& match, bool allGpus, ChangeList& list) {
   for (int id = 0; id < match.count(); ++id) {
     const NodeFacts* a = match.inA(id);
@@ -31,7 +31,7 @@ void compareNodes(const NodeMatch& match, bool allGpus, ChangeList& list) {
   }
 }
 
-// The nodes that both have, type by type, in each one's order.
+// Compares the order of the nodes that both machines have, type by type.
 void compareNodeOrder(const HostFacts& a, const HostFacts& b, const NodeMatch& match, ChangeList& list) {
   for (const char* type : {"GPU", "PCI", "NVS", "CPU", "NIC", "NET"}) {
     std::vector<std::string> inA;
@@ -69,7 +69,8 @@ std::string linkText(const std::map<LinkKey, double>& links, const LinkKey& key)
   return found == links.end() ? "" : fmt::format("{} {:.1f}", key.type, found->second);
 }
 
-// With both files at hand their elements say which links came and went.
+// `files`: both files are known. Then the comparison of their elements tells which links came and went, and
+// only changed bandwidths are reported here.
 void compareLinks(const HostFacts& a, const HostFacts& b, const NodeMatch& match, bool files,
                   ChangeList& list) {
   const auto inA = linksOf(a.links, match, true);
@@ -83,7 +84,7 @@ void compareLinks(const HostFacts& a, const HostFacts& b, const NodeMatch& match
     const bool onBoth = !before.empty() && !after.empty();
     if (before == after || (onBoth && sameNumber(inA.at(key), inB.at(key)))) continue;
     if (files && !onBoth) continue;
-    // Once for both directions, if they changed alike.
+    // A link is reported once for both directions if they changed alike.
     const LinkKey back{key.to, key.from, key.type};
     const bool mutual = linkText(inA, back) == before && linkText(inB, back) == after;
     if (mutual && key.to < key.from) continue;

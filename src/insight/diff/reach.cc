@@ -1,7 +1,6 @@
-// What followed from the machine for pairs of GPUs, and of GPUs and NETs: paths, and the decisions on them.
+// Compares the paths between GPUs, and from GPUs to NETs, and the decisions about them.
 #include <fmt/format.h>
 
-#include "insight/diff/changes.h"
 #include "insight/diff/sections.h"
 
 namespace xylem {
@@ -13,13 +12,13 @@ const char* kindOf(const NodeMatch& match, const Ends& ends) {
   return match.is(ends.second, "NET") ? "GPU-NET pair" : "GPU pair";
 }
 
-// Pairs that are compared: of nodes that both machines have.
+// Returns whether the pair is compared: a GPU with another GPU or a NET, all of which both machines have.
 bool compared(const NodeMatch& match, const Ends& ends) {
   return match.onBoth(ends.first) && match.onBoth(ends.second) && ends.first != ends.second &&
          match.is(ends.first, "GPU") && (match.is(ends.second, "GPU") || match.is(ends.second, "NET"));
 }
 
-// Of one side, by the nodes' common numbers.
+// The paths, or the decisions of one rule, of one side, by the ids of their ends in `match`.
 template <typename Facts>
 std::map<Ends, const Facts*> byEnds(const std::vector<Facts>& all, const NodeMatch& match, bool ofA,
                                     const std::string& rule = "") {
@@ -34,8 +33,9 @@ std::map<Ends, const Facts*> byEnds(const std::vector<Facts>& all, const NodeMat
   return found;
 }
 
-// All ordered pairs, each with what it is called; those of which the way back changed alike are said once.
-// `detail` is what is to be added to a pair's name.
+// Adds the changes of all ordered pairs. A pair that changed alike in both directions is reported once, with
+// " - " between its names rather than " to ". `changeOf` compares a pair; `detail` returns a text that is
+// added to the name of the pair.
 template <typename ChangeOf, typename Detail>
 void addPairs(const NodeMatch& match, const ChangeOf& changeOf, const Detail& detail, ChangeList& list) {
   std::map<std::string, int> pairs;
@@ -92,7 +92,8 @@ void comparePaths(const HostFacts& a, const HostFacts& b, const NodeMatch& match
       match, changeOf, [](const Ends&) { return std::string(); }, list);
 }
 
-// Which GPU is in between, on each side: which one it is goes to the thing, so that pairs stay together.
+// Compares the GPUs in between on both sides. The text does not name them, so that pairs with different
+// relays form one change: the name of each pair does (`relays` below).
 std::optional<Change> relayChange(const char* rule, int before, int after) {
   if (before == after) return std::nullopt;
   const bool proxy = std::string(rule) == kRuleProxy;

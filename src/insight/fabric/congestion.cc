@@ -4,9 +4,9 @@
 
 namespace xylem {
 
-Congestion::Congestion(const Traffic& traffic, const Sites& sites, FabricGraph& network,
+Congestion::Congestion(const Traffic& traffic, const Attachments& attachments, FabricGraph& network,
                        std::vector<int> order)
-    : traffic_(traffic), sites_(sites), network_(network) {
+    : traffic_(traffic), sites_(attachments), network_(network) {
   for (int link = 0; link < network.links(); ++link)
     inverse_.push_back(1 / (network.link(link).bandwidth * static_cast<double>(network.link(link).cables)));
   for (std::size_t kind = 0; kind < kTrafficKinds; ++kind) {
@@ -43,13 +43,15 @@ void Congestion::swap(int place, int other) {
     for (std::size_t kind = 0; kind < kTrafficKinds; ++kind)
       for (int p : {place, other})
         for (int i : flowsOf_[kind][static_cast<std::size_t>(p)]) {
-          // One that runs between the two counts once.
+          // A flow between the two places is in both lists, but must be added only once per pass. The first
+          // pass sets the marks, the second one clears them.
           char& touched = touched_[kind][static_cast<std::size_t>(i)];
           if (touched == mark) continue;
           touched = mark;
           add(static_cast<int>(kind), traffic_.flows[kind][static_cast<std::size_t>(i)], sign);
         }
   };
+  // Remove the flows of both places from their old links, then add them to the new ones.
   addBoth(-1, 1);
   std::swap(order_[static_cast<std::size_t>(place)], order_[static_cast<std::size_t>(other)]);
   addBoth(1, 0);

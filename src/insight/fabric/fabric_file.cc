@@ -8,7 +8,6 @@
 #include <fstream>
 #include <sstream>
 
-#include "insight/fabric/fabric_builder.h"
 #include "insight/fabric/ib_fabric.h"
 #include "insight/fabric/name_ranges.h"
 
@@ -16,9 +15,9 @@ namespace xylem {
 namespace {
 
 constexpr double kBitsPerByte = 8;
-constexpr double kMostGbits = 1e6;
-constexpr int kMostCablesOfLine = 1 << 20;  // as FabricBuilder adds up
-constexpr std::size_t kMostFileBytes = std::size_t{256} << 20;
+constexpr double kMaxGbits = 1e6;
+constexpr int kMaxCablesPerLine = 1 << 20;  // the limit that FabricBuilder has for a link
+constexpr std::size_t kMaxFileBytes = std::size_t{256} << 20;
 
 std::vector<std::string_view> wordsOf(std::string_view line) {
   constexpr std::string_view kBlank = " \t\r\v\f";
@@ -34,14 +33,14 @@ std::vector<std::string_view> wordsOf(std::string_view line) {
   return words;
 }
 
-// "400Gb/s" or "50GB/s" in GB/s.
+// Parses "400Gb/s" or "50GB/s"; returns GB/s.
 double speedOf(std::string_view word, const SourceLocation& where) {
   double value = 0;
   const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
   const std::string_view unit = word.substr(static_cast<std::size_t>(end - word.data()));
   const double gbits = unit == "GB/s" ? value * kBitsPerByte : value;
-  // Less than a bit per second is nothing; what is more keeps its digits when it is written again.
-  if (error != std::errc() || (unit != "Gb/s" && unit != "GB/s") || !(gbits >= 1e-9 && gbits <= kMostGbits))
+  // The lower limit is 1 bit/s: fabricText() writes larger speeds without losing digits.
+  if (error != std::errc() || (unit != "Gb/s" && unit != "GB/s") || !(gbits >= 1e-9 && gbits <= kMaxGbits))
     throw InputError(where, fmt::format("`{}`", word), "a speed, as 400Gb/s or 50GB/s");
   return gbits / kBitsPerByte;
 }
@@ -50,9 +49,9 @@ int cablesOf(std::string_view word, const SourceLocation& where) {
   int cables = 0;
   const auto [end, error] = std::from_chars(word.data() + 1, word.data() + word.size(), cables);
   if (word.front() != 'x' || error != std::errc() || end != word.data() + word.size() || cables < 1 ||
-      cables > kMostCablesOfLine)
+      cables > kMaxCablesPerLine)
     throw InputError(where, fmt::format("`{}`", word),
-                     fmt::format("a number of cables, x1 to x{}", kMostCablesOfLine));
+                     fmt::format("a number of cables, x1 to x{}", kMaxCablesPerLine));
   return cables;
 }
 
@@ -64,8 +63,8 @@ void addSwitches(FabricBuilder& fabric, const std::vector<std::string_view>& wor
 }
 
 void refuseMany(std::size_t a, std::size_t b, const SourceLocation& where) {
-  if (a * b > kMostFabricLinks)
-    throw InputError(where, fmt::format("{} times {}", a, b), fmt::format("at most {}", kMostFabricLinks));
+  if (a * b > kMaxFabricLinks)
+    throw InputError(where, fmt::format("{} times {}", a, b), fmt::format("at most {}", kMaxFabricLinks));
 }
 
 void addLinks(FabricBuilder& fabric, const std::vector<std::string_view>& words,
@@ -129,9 +128,9 @@ Fabric readFabric(const std::string& path, std::vector<std::string>* remarks) {
   if (!in.is_open() || !(bytes << in.rdbuf()))
     throw InputError({path, 0}, "nothing that can be read", "a file that describes a fabric");
   const std::string text = bytes.str();
-  if (text.size() > kMostFileBytes)
+  if (text.size() > kMaxFileBytes)
     throw InputError({path, 0}, fmt::format("{} bytes", text.size()),
-                     fmt::format("at most {}", kMostFileBytes));
+                     fmt::format("at most {}", kMaxFileBytes));
   return looksLikeIbnetdiscover(text) ? parseIbnetdiscover(text, path, remarks) : parseFabric(text, path);
 }
 

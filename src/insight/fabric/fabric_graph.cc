@@ -12,7 +12,7 @@
 namespace xylem {
 namespace {
 
-// "spine0", or "spine0-spine3 (4)" for several that are one.
+// "spine0", or "spine0..spine3 (4)" for merged switches.
 std::string nameOfGroup(const std::vector<int>& members, const Fabric& fabric) {
   const std::string& first = fabric.switches[static_cast<std::size_t>(members.front())];
   if (members.size() == 1) return first;
@@ -33,6 +33,8 @@ std::vector<int> twinSwitches(const Fabric& fabric) {
     neighbours[static_cast<std::size_t>(link.a)].emplace_back(link.b, link.bandwidth, link.cables);
     neighbours[static_cast<std::size_t>(link.b)].emplace_back(link.a, link.bandwidth, link.cables);
   }
+  // Switches with equal sorted neighbour lists share a group. A switch with hosts, or without any cables, is
+  // always a group of its own.
   std::map<Neighbours, int> known;
   std::vector<int> groupOf(count);
   int groups = 0;
@@ -95,7 +97,7 @@ const std::vector<int>& FabricGraph::distancesTo(int node) {
   distance[static_cast<std::size_t>(node)] = 0;
   for (std::size_t i = 0; i < next.size(); ++i)
     for (const Edge& edge : edges_[static_cast<std::size_t>(next[i])]) {
-      // Every link has one in the other direction.
+      // Breadth first from the destination. Links come in both directions, so hops count the same both ways.
       int& there = distance[static_cast<std::size_t>(edge.to)];
       if (there >= 0) continue;
       there = distance[static_cast<std::size_t>(next[i])] + 1;
@@ -121,7 +123,9 @@ const std::vector<LinkShare>& FabricGraph::route(int fromNode, int toNode) {
     throw Error(ResultCode::kInvalidArgument, "the fabric has no way from {} to {}",
                 names_[static_cast<std::size_t>(fromNode)], names_[static_cast<std::size_t>(toNode)]);
   }
-  // Level by level: what arrives at each node, spread over the cables to the next level.
+  // Walk towards the destination one hop at a time. `here` has the nodes at the current distance with the
+  // part of the flow that arrives at each; a node spreads it over its cables to nodes that are one hop
+  // nearer.
   for (std::map<int, double> here = {{fromNode, 1.0}}; left > 0; --left) {
     std::map<int, double> next;
     for (const auto& [node, part] : here) {

@@ -1,12 +1,12 @@
 #pragma once
-// A fabric as data sees it: directed links, and which share of a flow each of them carries.
+// A fabric as directed links, and the share of a flow that each link carries.
 //
 //   FabricGraph network(fabric);
 //   for (const LinkShare& share : network.route(portA, portB)) ... network.link(share.link), share.part ...
 //
-// Streams take the shortest ways, all of them: at every switch they spread evenly over the cables that lead
-// nearer (ECMP). Switches that are joined to the same others by the same cables, as the spines of a fat tree,
-// then carry the same; they are one here, and so are their links.
+// Flows use all shortest paths: at every switch a flow splits evenly over the cables that lead nearer to its
+// destination (ECMP). Switches without hosts that have the same cables to the same neighbours, such as the
+// spines of a fat tree, therefore carry equal loads; they are merged into one node, and so are their links.
 
 #include <cstdint>
 #include <string>
@@ -17,18 +17,18 @@
 
 namespace xylem {
 
-// One direction.
+// One direction of a link.
 struct NetworkLink {
   std::string from, to;
   std::int64_t cables = 1;
   double bandwidth = 0;   // GB/s of each cable
-  bool toHost = false;    // between a NIC and its switch: from the switch
-  bool fromHost = false;  // to the switch
+  bool toHost = false;    // from a switch to a NIC
+  bool fromHost = false;  // from a NIC to its switch
 };
 
 struct LinkShare {
   int link = 0;
-  double part = 0;  // of the flow, over all its cables together
+  double part = 0;  // of the flow, on all cables of the link together
 };
 
 class FabricGraph {
@@ -37,19 +37,19 @@ class FabricGraph {
 
   int links() const { return static_cast<int>(links_.size()); }
   const NetworkLink& link(int link) const { return links_[static_cast<std::size_t>(link)]; }
-  // Links from here on are between switches.
+  // Links with this index and above are between switches; those below belong to ports.
   int firstInner() const { return firstInner_; }
 
-  // Ports are numbered host after host.
+  // Ports are numbered host by host.
   int port(int host, int ofHost) const { return firstPort_[static_cast<std::size_t>(host)] + ofHost; }
-  int outOf(int port) const { return 2 * port; }  // the link from it
+  int outOf(int port) const { return 2 * port; }  // the link from the port to its switch
   int into(int port) const { return 2 * port + 1; }
-  int leaf(int port) const { return leafOf_[static_cast<std::size_t>(port)]; }  // a node, see below
+  int leaf(int port) const { return leafOf_[static_cast<std::size_t>(port)]; }  // the node of its switch
 
-  // Between switches; switches that are one are one node. Shares of links between switches, in the links'
-  // order. Throws Error if there is no way. The result stays where it is.
+  // Returns the links between two nodes (groups of merged switches) and their shares, from the source on.
+  // Throws Error if there is no path. The reference stays valid as long as the graph.
   const std::vector<LinkShare>& route(int fromNode, int toNode);
-  // Cables on the way between two nodes; negative if there is none.
+  // Returns the number of hops between two nodes; negative if there is no path.
   int distance(int fromNode, int toNode);
 
  private:
@@ -66,12 +66,12 @@ class FabricGraph {
   std::vector<int> firstPort_;               // by host
   std::vector<int> leafOf_;                  // by port: node
   std::vector<std::string> names_;           // by node
-  std::vector<std::vector<Edge>> edges_;     // by node: what leads away
-  std::vector<std::vector<int>> distances_;  // by node: from all others to it; empty: not asked yet
+  std::vector<std::vector<Edge>> edges_;     // by node: outgoing edges
+  std::vector<std::vector<int>> distances_;  // by node: hops from all others to it; empty: not computed yet
   std::unordered_map<long long, std::vector<LinkShare>> routes_;
 };
 
-// For every node of a fabric's switches: which of them are one. Numbered by their first switch.
+// Returns by switch the node that it is merged into. Nodes are numbered in the order of their first switches.
 std::vector<int> twinSwitches(const Fabric& fabric);
 
 }  // namespace xylem

@@ -1,16 +1,96 @@
 #include "insight/fabric/host_order.h"
 
 #include <algorithm>
+#include <limits>
+#include <map>
 #include <numeric>
+#include <tuple>
 #include <utility>
 
 #include "core/error.h"
-#include "insight/fabric/locality.h"
 
 namespace xylem {
 namespace {
 
-// What two sums of the same numbers differ by at most.
+// Distance between switches without a path.
+constexpr long long kFar = 1 << 20;
+
+// Returns by NIC the node of its switch; -1 for NICs that the host does not have.
+std::vector<int> leavesOf(const Attachments& attachments, const FabricGraph& network, int host,
+                          std::size_t nics) {
+  std::vector<int> leaves(nics, -1);
+  for (std::size_t nic = 0; nic < nics; ++nic)
+    if (const auto& ports = attachments.ports(host, static_cast<int>(nic)); !ports.empty())
+      leaves[nic] = network.leaf(ports.front());
+  return leaves;
+}
+
+// Sum of the hops between the NICs of two hosts, pairwise. Hosts of different shapes have different NICs: the
+// first one of each is compared, then the second one, and so on.
+long long distance(const std::vector<int>& a, const std::vector<int>& b, FabricGraph& network) {
+  long long sum = 0;
+  for (std::size_t i = 0, j = 0;; ++i, ++j) {
+    while (i < a.size() && a[i] < 0) ++i;
+    while (j < b.size() && b[j] < 0) ++j;
+    if (i >= a.size() || j >= b.size()) return sum;
+    const int hops = network.distance(a[i], b[j]);
+    sum += hops < 0 ? kFar : hops;
+  }
+}
+
+// Returns the kind of each host. Hosts of one kind have the same shape and are plugged into the same switches
+// at the same speeds, so swapping them has no effect. Kinds are numbered in the order of their first hosts.
+std::vector<int> kindsOfHosts(const Attachments& attachments, const FabricGraph& network, const Job& job,
+                              const Traffic& traffic) {
+  using Key = std::vector<std::tuple<int, int, double>>;  // NIC, switch, GB/s
+  std::map<std::pair<int, Key>, int> known;
+  std::vector<int> kinds;
+  for (int host = 0; host < attachments.count(); ++host) {
+    Key key;
+    for (int nic = 0; nic < static_cast<int>(traffic.nics.size()); ++nic)
+      for (int port : attachments.ports(host, nic))
+        key.emplace_back(nic, network.leaf(port), network.link(network.outOf(port)).bandwidth);
+    const int shape = job.shapeOfHost[static_cast<std::size_t>(host)];
+    kinds.push_back(known.try_emplace({shape, std::move(key)}, static_cast<int>(known.size())).first->second);
+  }
+  return kinds;
+}
+
+// Returns an order that keeps the hosts of each kind together and continues with the nearest remaining kind:
+// leaf by leaf, pod by pod. Greedy: it never reconsiders a choice.
+std::vector<int> orderByLocality(const Attachments& attachments, FabricGraph& network,
+                                 const std::vector<int>& kindOf, const Traffic& traffic) {
+  std::vector<std::vector<int>> members;
+  std::vector<std::vector<int>> leaves;
+  for (int host = 0; host < attachments.count(); ++host) {
+    const auto kind = static_cast<std::size_t>(kindOf[static_cast<std::size_t>(host)]);
+    if (kind == members.size()) {
+      members.emplace_back();
+      leaves.push_back(leavesOf(attachments, network, host, traffic.nics.size()));
+    }
+    members[kind].push_back(host);
+  }
+  std::vector<int> order;
+  std::vector<bool> done(members.size(), false);
+  for (std::size_t here = 0, left = members.size(); left > 0; --left) {
+    done[here] = true;
+    order.insert(order.end(), members[here].begin(), members[here].end());
+    std::size_t nearest = here;
+    long long least = std::numeric_limits<long long>::max();
+    for (std::size_t other = 0; other < members.size(); ++other) {
+      if (done[other]) continue;
+      const long long far = distance(leaves[here], leaves[other], network);
+      if (far < least) {
+        least = far;
+        nearest = other;
+      }
+    }
+    here = nearest;
+  }
+  return order;
+}
+
+// Factor by which sums of the same numbers may differ through rounding.
 constexpr double kRounding = 1 + 1e-9;
 
 class Orderer {
@@ -25,10 +105,11 @@ class Orderer {
     std::iota(now.order.begin(), now.order.end(), 0);
     now.traffic = trafficOf(request_.plan.connections, request_.plan.reach);
     result_.network = std::make_unique<FabricGraph>(request_.fabric);
-    result_.sites = std::make_unique<Sites>(request_.fabric, network(), request_.hosts, job_, now.traffic);
-    quiet_ = quietTimes(now.traffic, sites(), now.order);
+    result_.attachments =
+        std::make_unique<Attachments>(request_.fabric, network(), request_.hosts, job_, now.traffic);
+    quiet_ = quietTimes(now.traffic, attachments(), now.order);
     now.score = scoreOfOrder(now);
-    kinds_ = kindsOfSites(sites(), network(), job_, now.traffic);
+    kinds_ = kindsOfHosts(attachments(), network(), job_, now.traffic);
     result_.proposed = now;
     search();
     return std::move(result_);
@@ -36,16 +117,20 @@ class Orderer {
 
  private:
   FabricGraph& network() { return *result_.network; }
-  const Sites& sites() const { return *result_.sites; }
-  int shapeOf(int site) const { return job_.shapeOfHost[static_cast<std::size_t>(site)]; }
+  const Attachments& attachments() const { return *result_.attachments; }
+  int shapeOf(int host) const { return job_.shapeOfHost[static_cast<std::size_t>(host)]; }
 
   Score scoreOfOrder(const OrderedHosts& hosts) {
-    return scoreOf(Congestion(hosts.traffic, sites(), network(), hosts.order), network(), quiet_);
+    return scoreOf(Congestion(hosts.traffic, attachments(), network(), hosts.order), network(), quiet_);
   }
 
+  // A job of equal hosts has the same rings and trees in every order, so orders differ only in where the
+  // flows run: the search tries all orders if they are few, and otherwise improves two of them by swaps, the
+  // given one and one that keeps neighbours of the fabric together. With several shapes of hosts, swaps keep
+  // the shape at each place; a third start reorders the shapes, too, and plans the job again.
   void search() {
     const OrderedHosts given = result_.now;
-    const std::vector<int> local = orderByLocality(sites(), network(), kinds_, given.traffic);
+    const std::vector<int> local = orderByLocality(attachments(), network(), kinds_, given.traffic);
     const bool oneShape = std::all_of(job_.shapeOfHost.begin(), job_.shapeOfHost.end(),
                                       [&](int shape) { return shape == job_.shapeOfHost.front(); });
     HostOrderSearch search = searchWith(given.traffic);
@@ -57,7 +142,7 @@ class Orderer {
       take(given.traffic, improved(search, withShapesOf(given.order, local)), search);
     }
     result_.tried += search.tried();
-    // Where hosts differ, another order of the kinds has other rings and trees.
+    // Reordering hosts of different shapes changes the job's rings and trees.
     if (!oneShape && !request_.placedByHand) tryShapes(local);
   }
 
@@ -70,7 +155,7 @@ class Orderer {
 
   HostOrderSearch searchWith(const Traffic& traffic) {
     const Score& now = result_.now.score;
-    return HostOrderSearch(traffic, sites(), network(), quiet_, kinds_,
+    return HostOrderSearch(traffic, attachments(), network(), quiet_, kinds_,
                            {now[kRingTraffic].time, now[kTreeTraffic].time}, request_.limits);
   }
 
@@ -78,13 +163,14 @@ class Orderer {
     return search.improve(order, [this](int a, int b) { return shapeOf(a) == shapeOf(b); });
   }
 
-  // The sites of `wanted` one after the other, in an order whose shapes are those of `order`.
+  // Returns the hosts of `wanted`, kept in sequence per shape, with the shapes at the same places as in
+  // `order`.
   std::vector<int> withShapesOf(const std::vector<int>& order, const std::vector<int>& wanted) const {
     std::vector<std::size_t> next(job_.shapes.size(), 0);
     std::vector<int> result;
-    for (int site : order) {
-      std::size_t& at = next[static_cast<std::size_t>(shapeOf(site))];
-      while (shapeOf(wanted[at]) != shapeOf(site)) ++at;
+    for (int host : order) {
+      std::size_t& at = next[static_cast<std::size_t>(shapeOf(host))];
+      while (shapeOf(wanted[at]) != shapeOf(host)) ++at;
       result.push_back(wanted[at++]);
     }
     return result;
@@ -100,7 +186,8 @@ class Orderer {
     return connect(std::move(job), request_.plan.connections.options);
   }
 
-  // Replaces the proposed order by a better one.
+  // Makes `order` the proposed one if it is better, and slower than the given order over neither kind of
+  // graph.
   void take(const Traffic& traffic, const std::vector<int>& order, HostOrderSearch& search) {
     OrderedHosts found{order, traffic, {}};
     found.score = scoreOfOrder(found);

@@ -8,7 +8,7 @@
 namespace xylem {
 namespace {
 
-constexpr std::size_t kMostDigits = 9;
+constexpr std::size_t kMaxDigits = 9;
 constexpr std::string_view kSpecial = " \t\r\n\v\f,[]#";
 
 class NameList {
@@ -31,11 +31,11 @@ class NameList {
     throw InputError(where_, fmt::format("`{}`", text_), "names, as leaf0,leaf1 or leaf[0-7,12]");
   }
   void limit(std::size_t names) const {
-    if (names > kMostNamesOfList)
-      throw InputError(where_, fmt::format("`{}`", text_), fmt::format("at most {} names", kMostNamesOfList));
+    if (names > kMaxNamesOfList)
+      throw InputError(where_, fmt::format("`{}`", text_), fmt::format("at most {} names", kMaxNamesOfList));
   }
 
-  // The next comma outside of brackets, or the end.
+  // Returns the position of the next comma outside of brackets, or the end.
   std::size_t endOfItem(std::size_t at) const {
     for (bool inside = false; at < text_.size(); ++at) {
       if (text_[at] == '[') inside = true;
@@ -75,13 +75,13 @@ class NameList {
   int number(std::string_view digits) const {
     int value = 0;
     const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-    if (digits.empty() || digits.size() > kMostDigits || error != std::errc() ||
+    if (digits.empty() || digits.size() > kMaxDigits || error != std::errc() ||
         end != digits.data() + digits.size() || value < 0)
       refuse();
     return value;
   }
 
-  // "08-10,20": with as many digits as the first number of each range has.
+  // Expands "08-10,20". Numbers of a range get as many digits as its first one has: 08 09 10.
   std::vector<std::string> numbers(std::string_view text) const {
     std::vector<std::string> all;
     for (std::size_t begin = 0; begin <= text.size();) {

@@ -1,5 +1,5 @@
 #pragma once
-// Lists of names, short: what stands in brackets is counted out.
+// Expands short lists of names, with ranges of numbers in brackets.
 //
 //   expandNames("leaf[0-2],spine", where)   ->   leaf0 leaf1 leaf2 spine
 //   expandNames("h[08-10,20]", where)       ->   h08 h09 h10 h20
@@ -13,13 +13,13 @@
 
 namespace xylem {
 
-// So many names at most come of one list.
-constexpr std::size_t kMostNamesOfList = 1 << 17;
+// The most names that one list may expand to.
+constexpr std::size_t kMaxNamesOfList = 1 << 17;
 
 // Throws InputError at `where`.
 std::vector<std::string> expandNames(std::string_view text, const SourceLocation& where);
 
-// Can a name stand in such a list as it is? Not if it is empty or has blanks, commas, brackets or a `#`.
+// True if a name may appear in such a list as it is: not empty, without blanks, commas, brackets and `#`.
 bool isPlainName(std::string_view name);
 
 }  // namespace xylem

@@ -7,13 +7,13 @@
 namespace xylem {
 namespace {
 
-// More than all slowdowns that fabrics cause.
+// Greater than any slowdown that a fabric causes.
 constexpr double kPenalty = 1e6;
-// Draws without success after which a local search ends.
+// A local search ends after this many random swaps without a better order.
 constexpr long long kPatience = 2000;
 constexpr long long kPatiencePerPair = 4;
 
-// SplitMix64: the same numbers everywhere.
+// SplitMix64, which gives the same numbers with every standard library.
 class Random {
  public:
   explicit Random(std::uint64_t seed) : state_(seed) {}
@@ -38,10 +38,10 @@ std::vector<int> inOrder(int count) {
 
 std::vector<std::vector<int>> membersOf(const std::vector<int>& kindOf) {
   std::vector<std::vector<int>> members;
-  for (std::size_t site = 0; site < kindOf.size(); ++site) {
-    const auto kind = static_cast<std::size_t>(kindOf[site]);
+  for (std::size_t host = 0; host < kindOf.size(); ++host) {
+    const auto kind = static_cast<std::size_t>(kindOf[host]);
     if (members.size() <= kind) members.resize(kind + 1);
-    members[kind].push_back(static_cast<int>(site));
+    members[kind].push_back(static_cast<int>(host));
   }
   return members;
 }
@@ -54,15 +54,15 @@ bool OrderCost::operator<(const OrderCost& other) const {
   return load < other.load * (1 - kSameScore) - kSameScore;
 }
 
-HostOrderSearch::HostOrderSearch(const Traffic& traffic, const Sites& sites, FabricGraph& network,
+HostOrderSearch::HostOrderSearch(const Traffic& traffic, const Attachments& attachments, FabricGraph& network,
                                  const QuietTimes& quiet, std::vector<int> kindOf,
-                                 const ByTraffic<double>& mostTimes, const SearchLimits& limits)
+                                 const ByTraffic<double>& maxTimes, const SearchLimits& limits)
     : network_(network),
       quiet_(quiet),
       kindOf_(std::move(kindOf)),
-      mostTimes_(mostTimes),
+      maxTimes_(maxTimes),
       limits_(limits),
-      congestion_(traffic, sites, network, inOrder(sites.count())),
+      congestion_(traffic, attachments, network, inOrder(attachments.count())),
       orderWork_(congestion_.work() + network.links() - network.firstInner()) {}
 
 OrderCost HostOrderSearch::costNow() {
@@ -76,11 +76,14 @@ OrderCost HostOrderSearch::costNow() {
     for (int link = network_.firstInner(); link < network_.links(); ++link) {
       const double time = congestion_.time(static_cast<int>(kind), link);
       longest = std::max(longest, time);
+      // Squares favour many lightly loaded cables over few busy ones.
       squares += time * time * static_cast<double>(network_.link(link).cables);
     }
     cost.slowdown += longest / quiet;
     cost.load += squares / (quiet * quiet);
-    const double allowed = std::max(mostTimes_[kind], quiet) * (1 + kSameScore);
+    const double allowed = std::max(maxTimes_[kind], quiet) * (1 + kSameScore);
+    // Such an order loses to all permitted ones, but the search can still see whether it gets closer to the
+    // limit.
     if (longest > allowed) cost.slowdown += kPenalty * longest / allowed;
   }
   scanned_ += kTrafficKinds * static_cast<long long>(network_.links() - network_.firstInner());
@@ -93,13 +96,14 @@ OrderCost HostOrderSearch::cost(const std::vector<int>& order) {
 }
 
 bool HostOrderSearch::isSmall() const {
+  // Hosts of one kind are interchangeable: n! / (n1! n2! ...) orders differ, the multinomial coefficient.
   double arrangements = 1;
   std::vector<int> seen;
-  for (std::size_t site = 0; site < kindOf_.size(); ++site) {
-    const auto kind = static_cast<std::size_t>(kindOf_[site]);
+  for (std::size_t host = 0; host < kindOf_.size(); ++host) {
+    const auto kind = static_cast<std::size_t>(kindOf_[host]);
     if (seen.size() <= kind) seen.resize(kind + 1);
-    arrangements *= static_cast<double>(site + 1) / ++seen[kind];
-    if (arrangements > limits_.mostArrangements) return false;
+    arrangements *= static_cast<double>(host + 1) / ++seen[kind];
+    if (arrangements > limits_.maxArrangements) return false;
   }
   return arrangements * static_cast<double>(orderWork_) <= static_cast<double>(limits_.exactWork);
 }
@@ -110,6 +114,7 @@ std::vector<int> HostOrderSearch::tryAll(const std::vector<int>& order) {
   OrderCost least = cost(order);
   std::vector<int> kinds = kindOf_;
   std::sort(kinds.begin(), kinds.end());
+  // Permute kinds, not hosts, and fill each place with the next host of its kind: every distinct order once.
   do {
     std::vector<std::size_t> next(members.size(), 0);
     std::vector<int> candidate;
@@ -123,6 +128,9 @@ std::vector<int> HostOrderSearch::tryAll(const std::vector<int>& order) {
   return best;
 }
 
+// Hill climbing with random swaps: a swap stays unless it makes the order worse, so the search also crosses
+// plateaus of equal cost. Half of the swaps are directed: they bring a host of the same kind as a neighbour's
+// to a place, because orders that keep hosts of one switch together are usually good.
 std::vector<int> HostOrderSearch::improve(const std::vector<int>& order,
                                           const std::function<bool(int, int)>& mayChange) {
   const std::vector<std::vector<int>> members = membersOf(kindOf_);
@@ -137,13 +145,13 @@ std::vector<int> HostOrderSearch::improve(const std::vector<int>& order,
   const std::vector<int>& here = congestion_.order();
   Random random(limits_.seed);
   const long long end = congestion_.work() + scanned_ + limits_.localWork;
-  // Without a better order for so long there is none near.
+  // The number of pairs grows with the square of the hosts, and so does the number of vain draws allowed.
   const long long patience = kPatience + kPatiencePerPair * count * count;
   for (long long vain = 0; vain < patience && congestion_.work() + scanned_ + vain < end; ++vain) {
     const int place = random.below(count);
     int other = random.below(count);
     if (random.below(2) == 0) {
-      // Someone of the kind that stands beside.
+      // Take a host of the same kind as the neighbour of `place`.
       const int beside = (place + (random.below(2) == 0 ? 1 : count - 1)) % count;
       const auto& kind = members[static_cast<std::size_t>(
           kindOf_[static_cast<std::size_t>(here[static_cast<std::size_t>(beside)])])];

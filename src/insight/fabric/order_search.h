@@ -1,6 +1,9 @@
 #pragma once
-// Looks for an order of hosts that takes less time: all of them where there are few, otherwise by letting two
-// hosts change places as long as that helps. The same input gives the same order.
+// Searches for an order of hosts that takes less time. It tries all orders if they are few, and otherwise
+// swaps two hosts as long as that helps. The same input always gives the same order.
+//
+//   HostOrderSearch search(traffic, attachments, network, quiet, kinds, maxTimes, {.seed = 1});
+//   std::vector<int> better = search.isSmall() ? search.tryAll(order) : search.improve(order, mayChange);
 
 #include <cstdint>
 #include <functional>
@@ -11,8 +14,8 @@
 
 namespace xylem {
 
-// What orders are compared by: first the slowdowns of rings and trees together, then how much all links
-// between switches have to do. An order in which one of the two is slower than it may be loses to all others.
+// Orders are compared by the sum of the slowdowns of rings and trees, then by the load of all links between
+// switches. An order that exceeds the permitted time of rings or of trees loses to all others.
 struct OrderCost {
   double slowdown = 0;
   double load = 0;
@@ -22,25 +25,27 @@ struct OrderCost {
 
 struct SearchLimits {
   std::uint64_t seed = 1;
-  int mostArrangements = 20'000;      // all are tried up to so many
-  long long exactWork = 100'000'000;  // and so much adding up of loads
-  long long localWork = 60'000'000;   // of each local search
+  int maxArrangements = 20'000;       // orders are all tried up to this number
+  long long exactWork = 100'000'000;  // and up to this much work (Congestion::work())
+  long long localWork = 60'000'000;   // limit of work of each local search
 };
 
 class HostOrderSearch {
  public:
-  // `kindOf`: as kindsOfSites(). `mostTimes`: no slower than this over rings and over trees, s per GB.
-  HostOrderSearch(const Traffic& traffic, const Sites& sites, FabricGraph& network, const QuietTimes& quiet,
-                  std::vector<int> kindOf, const ByTraffic<double>& mostTimes, const SearchLimits& limits);
+  // `kindOf`: by host; swapping two hosts of one kind has no effect. `maxTimes`: the permitted times of rings
+  // and of trees, in seconds per GB.
+  HostOrderSearch(const Traffic& traffic, const Attachments& attachments, FabricGraph& network,
+                  const QuietTimes& quiet, std::vector<int> kindOf, const ByTraffic<double>& maxTimes,
+                  const SearchLimits& limits);
 
   OrderCost cost(const std::vector<int>& order);
 
-  // Whether there are few enough orders to try them all; then `tryAll` finds the best, `order` itself if none
+  // Returns whether there are few enough orders for tryAll(), which returns the best one, or `order` if none
   // is better.
   bool isSmall() const;
   std::vector<int> tryAll(const std::vector<int>& order);
 
-  // From `order` on, by swaps of sites that `mayChange` places.
+  // Improves `order` by swaps; only hosts for which `mayChange(a, b)` is true are swapped.
   std::vector<int> improve(const std::vector<int>& order, const std::function<bool(int, int)>& mayChange);
 
   long long tried() const { return tried_; }
@@ -51,12 +56,12 @@ class HostOrderSearch {
   FabricGraph& network_;
   QuietTimes quiet_;
   std::vector<int> kindOf_;
-  ByTraffic<double> mostTimes_;
+  ByTraffic<double> maxTimes_;
   SearchLimits limits_;
   Congestion congestion_;
-  long long orderWork_ = 0;  // to add up one order
-  long long scanned_ = 0;    // links looked at
-  long long tried_ = 0;      // orders
+  long long orderWork_ = 0;  // to add up the loads of one order
+  long long scanned_ = 0;    // links read by costNow()
+  long long tried_ = 0;      // number of orders compared
 };
 
 }  // namespace xylem

@@ -10,7 +10,7 @@
 namespace xylem {
 namespace {
 
-// For an order in which what is equal but for rounding stays as it was.
+// A sort key: values that differ only by rounding get the same key, so a stable sort keeps their order.
 long long rounded(double value, double most) {
   return most > 0 ? std::llround(value / most / kSameScore) : 0;
 }
@@ -27,7 +27,7 @@ struct CableLoad {
   std::int64_t cables = 0;
 };
 
-// The load that this share of all cables does not exceed.
+// Returns the load that this share of all cables does not exceed.
 double quantile(const std::vector<CableLoad>& ascending, std::int64_t cables, double share) {
   const auto wanted = static_cast<std::int64_t>(share * static_cast<double>(cables - 1));
   std::int64_t seen = 0;
@@ -70,10 +70,10 @@ TrafficScore scoreOf(const Congestion& congestion, const FabricGraph& network, i
 
 }  // namespace
 
-QuietTimes quietTimes(const Traffic& traffic, const Sites& sites, const std::vector<int>& order) {
+QuietTimes quietTimes(const Traffic& traffic, const Attachments& attachments, const std::vector<int>& order) {
   QuietTimes times = {};
   for (std::size_t kind = 0; kind < kTrafficKinds; ++kind) {
-    // By place, NIC and direction.
+    // Bytes per NIC and direction, at index 2 * (place * NICs + NIC) + direction.
     std::vector<double> bytes(2 * order.size() * traffic.nics.size(), 0.0);
     const auto at = [&](int place, int nic, std::size_t direction) -> double& {
       return bytes[2 * (static_cast<std::size_t>(place) * traffic.nics.size() +
@@ -87,8 +87,8 @@ QuietTimes quietTimes(const Traffic& traffic, const Sites& sites, const std::vec
     for (std::size_t place = 0; place < order.size(); ++place)
       for (std::size_t n = 0; n < traffic.nics.size(); ++n) {
         const TrafficNic& nic = traffic.nics[n];
-        const double speed =
-            leastOf({sites.bandwidth(order[place], static_cast<int>(n)), nic.bandwidth, nic.planned[kind]});
+        const double speed = leastOf(
+            {attachments.bandwidth(order[place], static_cast<int>(n)), nic.bandwidth, nic.planned[kind]});
         for (std::size_t direction = 0; direction < 2; ++direction) {
           const double load = at(static_cast<int>(place), static_cast<int>(n), direction);
           if (load > 0 && speed > 0) times[kind] = std::max(times[kind], load / speed);
@@ -117,13 +117,13 @@ std::vector<int> busiestLinks(const Congestion& congestion, const FabricGraph& n
 }
 
 std::vector<std::vector<Crossing>> crossings(const Traffic& traffic, int kind, const std::vector<int>& order,
-                                             const Sites& sites, FabricGraph& network,
+                                             const Attachments& attachments, FabricGraph& network,
                                              const std::vector<int>& links) {
   std::unordered_map<int, std::size_t> wanted;
   for (std::size_t i = 0; i < links.size(); ++i) wanted[links[i]] = i;
   std::vector<std::map<std::pair<int, int>, double>> found(links.size());
   for (const Flow& flow : traffic.flows[static_cast<std::size_t>(kind)])
-    eachLinkOf(flow, order, sites, network, [&](int link, double part) {
+    eachLinkOf(flow, order, attachments, network, [&](int link, double part) {
       if (const auto at = wanted.find(link); at != wanted.end())
         found[at->second][{flow.from, flow.to}] += part * flow.bytes;
     });

@@ -24,14 +24,16 @@ class TrafficMaker {
   }
 
   Traffic make() && {
-    // Channels that copy the same one of the search, and have the same of the two trees, are laid alike.
-    std::map<int, std::pair<int, int>> kinds;  // by source: a channel, and how many there are
+    // Channels that are copies of the same channel of the search, and use the same of the two trees, carry
+    // the same flows. Add the flows of one channel per kind, weighted with the number of channels of that
+    // kind.
+    std::map<int, std::pair<int, int>> kinds;  // by source: its first channel, and their number
     const ChannelCounts& channels = c_.of(0).channels;
     const int count = channels.collective;
     for (int channel = 0; channel < count; ++channel)
       ++kinds.try_emplace(channels.source[static_cast<std::size_t>(channel)], channel, 0)
             .first->second.second;
-    std::map<int, std::pair<int, int>> rings;  // the same by channel of the search
+    std::map<int, std::pair<int, int>> rings;  // by channel of the search: rings do not depend on the tree
     for (const auto& [source, channel] : kinds)
       rings.try_emplace(source % c_.searched, channel.first, 0).first->second.second += channel.second;
     for (const auto& [searched, channel] : rings)
@@ -90,7 +92,7 @@ class TrafficMaker {
           [{c_.job.hostOf(from), nicOf(from, out), c_.job.hostOf(to), nicOf(to, in)}] += bytes;
   }
 
-  // Every rank passes all but the n-th part on, twice.
+  // In a ring of n ranks each rank sends (n-1)/n of the data twice: once to reduce it, once to distribute it.
   void addRing(int channel, double part) {
     const std::vector<int> ring = ringOf(c_, channel);
     const auto ranks = static_cast<double>(ring.size());
@@ -101,7 +103,7 @@ class TrafficMaker {
     }
   }
 
-  // All of it goes up, and down again.
+  // In a tree all data goes up to be reduced, and down again.
   void addTree(int channel, double part) {
     for (int rank = 0; rank < c_.job.ranks(); ++rank) {
       const int up = treeOf(c_, rank, channel).up;

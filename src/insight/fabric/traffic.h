@@ -1,12 +1,12 @@
 #pragma once
-// What an AllReduce of a job sends over the network: the flows from NIC to NIC that its rings and its trees
-// make, as the planner lays them.
+// The data that an AllReduce of a job sends over the network: flows from NIC to NIC, over the rings or the
+// trees that the planner lays.
 //
 //   Traffic traffic = trafficOf(plan.connections, plan.reach);
-//   for (const Flow& s : traffic.flows[kRingTraffic])
-//     ... s.bytes from NIC s.fromNic of host s.from to NIC s.toNic of host s.to ...
+//   for (const Flow& flow : traffic.flows[kRingTraffic])
+//     ... flow.bytes from NIC flow.fromNic of host flow.from to NIC flow.toNic of host flow.to ...
 //
-// Hosts are those of the job, by their place in the order of ranks. Bytes are per byte of the operation.
+// Hosts are numbered by their place in the order of ranks. Bytes are per byte of the AllReduce.
 
 #include <array>
 #include <string>
@@ -17,7 +17,7 @@
 
 namespace xylem {
 
-// AllReduce runs over all rings or over all trees, by its size.
+// Depending on its size an AllReduce runs over all rings or over all trees.
 constexpr int kRingTraffic = 0;
 constexpr int kTreeTraffic = 1;
 constexpr int kTrafficKinds = 2;
@@ -26,14 +26,14 @@ const char* trafficName(int kind);  // `Ring`, `Tree`
 template <typename T>
 using ByTraffic = std::array<T, kTrafficKinds>;
 
-// A NET of a kind of host.
+// A NET of one view, that is, of hosts of one shape.
 struct TrafficNic {
   int view = 0;
   int index = 0;  // among the NETs of the view's system
   std::string name;
   int dev = 0;
-  double bandwidth = 0;  // GB/s, by the host's description
-  // GB/s that the channels of the plan count on, in each direction.
+  double bandwidth = 0;  // GB/s, of the host's topology file
+  // GB/s that the plan's channels use in each direction; 0 if no channel starts or ends here.
   ByTraffic<double> planned = {};
 };
 
@@ -47,7 +47,7 @@ struct Flow {
 
 struct Traffic {
   std::vector<TrafficNic> nics;
-  ByTraffic<std::vector<Flow>> flows;  // each pair of ends once
+  ByTraffic<std::vector<Flow>> flows;  // one flow per pair of ends
 };
 
 // Throws Error if a ring or a tree has to leave a host that reaches no NIC.

@@ -1,31 +1,51 @@
 #pragma once
-// The checks of lint, by what they look at. Each takes the elements as they stand in the file, known or not.
+// The checks of lint, by what they look at. Each reads the document with all elements as they stand in the
+// file, known or not, and adds its findings.
+//
+//   Findings findings;
+//   if (checkSchema(document, findings)) checkPci(document, findings);
+//   report.findings = findings.take();
 
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "insight/lint/finding.h"
+#include "insight/lint/lint.h"
 #include "planner/topology/document.h"
 
 namespace xylem {
 
-// The text as elements, without regard to what they are called; syntax that readers refuse is a finding.
-// Nothing if it is not XML at all.
+// Collects findings, and merges findings that say the same of several lines.
+class Findings {
+ public:
+  // `line` 0: the file as a whole.
+  void add(Severity severity, std::string_view rule, int line, std::string found, std::string fix);
+  // Returns whether there is an error at this line; for line 0, whether there is any error.
+  bool anyErrorAt(int line) const;
+  // All findings, by severity, then by line.
+  std::vector<Finding> take();
+
+ private:
+  std::vector<Finding> list_;
+};
+
+// The text as elements, whatever their names. Syntax that the planner's readers refuse is a finding. Returns
+// nothing if the text has no element at all.
 std::optional<Document> readAnyXml(std::string_view text, const std::string& file, Findings& findings);
 
-// Root, element names, nesting, attributes and the form of their values. False if the file is no topology
-// file, so that nothing more can be said.
+// Checks the root, the names of elements, their nesting, their attributes and the form of the values. Returns
+// false if the document is no topology file, so that the other checks make no sense.
 bool checkSchema(const Document& document, Findings& findings);
 
-// Switches, cards, PCI links, bus ids.
+// Checks switches, cards, PCI links and bus ids.
 void checkPci(const Document& document, Findings& findings);
 
-// CPUs, GPUs and network devices: numbers, NUMA nodes, GPU Direct RDMA, who is near whom.
+// Checks CPUs, GPUs and network devices: numbers, NUMA nodes, GPU Direct RDMA, and which devices are near
+// each other.
 void checkDevices(const Document& document, Findings& findings);
 
-// NVLinks and what else refers to another element.
+// Checks NVLinks and other elements that refer to another element.
 void checkLinks(const Document& document, Findings& findings);
 
 // All elements below the root called `name`, in document order.

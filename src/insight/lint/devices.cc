@@ -1,4 +1,5 @@
-// CPUs, GPUs and network devices.
+// Checks CPUs, GPUs and network devices: their attributes, that their numbers are unique per host, and that
+// GPUs and NETs are below the same CPUs.
 #include <fmt/format.h>
 
 #include <map>
@@ -10,11 +11,12 @@
 namespace xylem {
 namespace {
 
-// NCCL's limit of elements per rank, at which it refuses a file.
-constexpr std::size_t kMostElements = 256;
-constexpr std::int64_t kSlowNet = 1000;          // Mb/s: below, somebody meant Gb/s
-constexpr std::int64_t kFastNet = 1'600'000;     // no port is faster
-constexpr std::int64_t kSlowNetDefault = 10000;  // Mb/s, without a speed
+// NCCL refuses files with more elements for a rank.
+constexpr std::size_t kMaxNcclElements = 256;
+// Speeds of network ports in Mb/s.
+constexpr std::int64_t kMinNetSpeed = 1000;       // a smaller number is most likely meant as Gb/s
+constexpr std::int64_t kMaxNetSpeed = 1'600'000;  // no port is faster
+constexpr std::int64_t kDefaultNetSpeed = 10000;  // NCCL's for a net without speed
 
 constexpr const char* kArchs[] = {"x86_64", "arm64", "ppc64"};
 constexpr const char* kVendors[] = {"GenuineIntel", "AuthenticAMD", "CentaurHauls", "  Shanghai  "};
@@ -28,10 +30,10 @@ class DeviceCheck {
         nets_(elementsCalled(document, "net")) {}
 
   void check() {
-    if (document_.size() - 1 > kMostElements)
+    if (document_.size() - 1 > kMaxNcclElements)
       findings_.add(Severity::kWarning, "too-many-elements", 0,
                     fmt::format("{} elements: NCCL has room for {} in the file of a rank",
-                                document_.size() - 1, kMostElements),
+                                document_.size() - 1, kMaxNcclElements),
                     "remove what no rank uses, such as ports that are down");
     for (const ElementId cpu : elementsCalled(document_, "cpu")) checkCpu(cpu);
     checkMixed();
@@ -195,12 +197,12 @@ class DeviceCheck {
     const auto speed = numberOf(document_, net, "speed");
     if (!speed || *speed <= 0)
       add(Severity::kWarning, "net-speed", net,
-          fmt::format("a net without speed: it counts as {} Mb/s", kSlowNetDefault),
+          fmt::format("a net without speed: it counts as {} Mb/s", kDefaultNetSpeed),
           "write it in Mb/s: speed=\"400000\" for 400 Gb/s");
-    else if (*speed < kSlowNet)
+    else if (*speed < kMinNetSpeed)
       add(Severity::kWarning, "net-speed", net, fmt::format("speed=\"{}\": that is {} Mb/s", *speed, *speed),
           fmt::format("write Mb/s: speed=\"{}\" for {} Gb/s", *speed * 1000, *speed));
-    else if (*speed > kFastNet)
+    else if (*speed > kMaxNetSpeed)
       add(Severity::kWarning, "net-speed", net,
           fmt::format("speed=\"{}\": that is {} Gb/s", *speed, *speed / 1000),
           "write Mb/s: speed=\"400000\" for 400 Gb/s");
@@ -214,7 +216,7 @@ class DeviceCheck {
     checkGuid(net);
   }
 
-  // Two ports with one guid count as one card; with the port too, NCCL takes them for the same.
+  // NCCL takes ports with the same guid for one card, and those with the same port number, too, for one port.
   void checkGuid(ElementId net) {
     const std::string guid = textOf(document_, net, "guid");
     if (guid.empty()) return;

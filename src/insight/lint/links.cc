@@ -1,4 +1,5 @@
-// NVLinks and what else refers to another element.
+// Checks NVLinks and PCI links between switches: that their ends exist, and that NVLinks are the same in both
+// directions and, to an NVSwitch, for all GPUs.
 #include <fmt/format.h>
 
 #include <map>
@@ -11,13 +12,14 @@
 namespace xylem {
 namespace {
 
-constexpr std::int64_t kMostNvlinks = 18;  // of any GPU so far
+constexpr std::int64_t kMaxNvlinks = 18;  // the most that a GPU of any architecture has
 
-// The bus id of a GPU, with the host it is on.
+// The host of a device and its bus id.
 using Place = std::pair<std::string, std::uint64_t>;
 
+// All NVLinks in one direction between two GPUs.
 struct Nvlink {
-  ElementId element;
+  ElementId element;  // the last of them
   std::int64_t count;
 };
 
@@ -39,7 +41,7 @@ class LinkCheck {
     findings_.add(severity, rule, document_[at].line, std::move(found), std::move(fix));
   }
 
-  // Of the device that the element belongs to.
+  // The place of the device that the element belongs to.
   std::optional<Place> placeOf(ElementId element) const {
     const ElementId pci = holderOf(document_, element, "pci");
     if (pci == kNoElement) return std::nullopt;
@@ -53,9 +55,9 @@ class LinkCheck {
     const auto from = placeOf(nvlink);
     const std::int64_t count = numberOf(document_, nvlink, "count").value_or(0);
     if (!from || document_[document_[nvlink].parent].name != "gpu") return;
-    if (count > kMostNvlinks)
+    if (count > kMaxNvlinks)
       add(Severity::kWarning, "nvlink-count", nvlink, fmt::format("{} NVLinks: no GPU has that many", count),
-          fmt::format("write at most {}", kMostNvlinks));
+          fmt::format("write at most {}", kMaxNvlinks));
     if (count == 0)
       add(Severity::kWarning, "nvlink-count", nvlink, "an nvlink with no link",
           "remove it, or write their number");

@@ -1,28 +1,46 @@
 #pragma once
-// Checks a topology file of any origin, and goes on after the first problem: the readers of the planner stop
-// at what they cannot use, here everything that is wrong, doubtful or easily misunderstood is named, with
-// lines and with what to write instead.
+// Checks a topology file of any origin. The planner's readers stop at the first thing that they cannot use;
+// lint goes on, and names everything that is wrong, doubtful or easily misunderstood, with lines and with
+// what to write instead.
 //
 //   LintReport report = lintTopology(text, "vm.xml");
 //   report.count(Severity::kError)   ->   0: every reader accepts the file, and no device gets lost
+//   for (const Finding& finding : report.findings)
+//     finding.severity, finding.rule, finding.lines   ->   kError, "missing-attribute", {7}
+//     finding.found    ->   "gpu without `sm`"
+//     finding.fix      ->   "write sm=\"90\": the compute capability, 9.0 as 90"
 //
-// A file that is no well-formed XML is looked at as far as it parses.
+// If a file is not well-formed XML, lint checks the part that parses.
 
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "insight/lint/finding.h"
-
 namespace xylem {
+
+enum class Severity {
+  kError,    // readers refuse the file, or drop a device of it
+  kWarning,  // readers accept it, but it hardly means what its author meant
+  kNote,     // nothing is wrong; good to know
+};
+const char* name(Severity severity);
+
+struct Finding {
+  Severity severity = Severity::kError;
+  std::string rule;        // "missing-attribute": a stable name for the kind of finding
+  std::vector<int> lines;  // ascending; empty: the file as a whole
+  std::string found;
+  std::string fix;
+};
 
 struct LintReport {
   std::string file;
   std::vector<Finding> findings;  // errors first, then by line
-  int gpus = 0, nets = 0;         // elements of that name
+  int gpus = 0, nets = 0;         // number of elements of that name
 
   int count(Severity severity) const;
-  // Neither errors nor warnings.
+  // True if there are neither errors nor warnings.
   bool isClean() const { return count(Severity::kError) + count(Severity::kWarning) == 0; }
 };
 
@@ -31,7 +49,7 @@ LintReport lintTopology(std::string_view text, const std::string& file);
 // Throws InputError if the file cannot be read at all.
 LintReport lintTopologyFile(const std::string& path);
 
-// The report in the format xylem-lint-1, as lines of JSON.
-std::string lintJson(const LintReport& report);
+// The format `xylem-lint-1`.
+nlohmann::ordered_json toJson(const LintReport& report);
 
 }  // namespace xylem

@@ -1,4 +1,4 @@
-// Switches, cards, PCI links and bus ids.
+// Checks pci elements: what they hold, their class, their link, and that bus ids are unique per host.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,8 +13,9 @@
 namespace xylem {
 namespace {
 
+// Lanes that PCI links can have, and the most that a card has.
 constexpr std::array<std::int64_t, 7> kWidths = {1, 2, 4, 8, 12, 16, 32};
-constexpr std::int64_t kWidestCard = 16;
+constexpr std::int64_t kMaxCardWidth = 16;
 
 class PciCheck {
  public:
@@ -97,7 +98,7 @@ class PciCheck {
     if (std::find(kWidths.begin(), kWidths.end(), *lanes) == kWidths.end())
       add(Severity::kWarning, "link-width", pci,
           fmt::format("link_width=\"{}\": no PCI link has that", *lanes), "write 1, 2, 4, 8 or 16");
-    else if (*lanes > kWidestCard)
+    else if (*lanes > kMaxCardWidth)
       add(Severity::kWarning, "link-width", pci,
           fmt::format("link_width=\"{}\": slots have at most 16", *lanes), "write 16, or what the card has");
   }
@@ -115,7 +116,7 @@ class PciCheck {
       add(Severity::kWarning, "busid", pci,
           fmt::format("busid=\"{}\" in capitals: NCCL does not find the device", *text),
           fmt::format("write {}", busIdText(*id)));
-    // Hosts of one description have bus ids of their own.
+    // The hosts of one file may use the same bus ids.
     const ElementId cpu = holderOf(document_, pci, "cpu");
     const std::string host = cpu == kNoElement ? "" : textOf(document_, cpu, "host_hash");
     const auto [first, isNew] = known_.emplace(std::pair(host, *id), std::pair(pci, kind));
@@ -131,6 +132,7 @@ class PciCheck {
 
   const Document& document_;
   Findings& findings_;
+  // By host and bus id: the first pci element with this id, and its kind.
   std::map<std::pair<std::string, std::uint64_t>, std::pair<ElementId, std::string>> known_;
 };
 

@@ -1,30 +1,18 @@
-#include <tinyxml2.h>
-
+// Reads a file as elements with less regard to the rules than the planner's readers have, and what the checks
+// look up in them.
 #include <cerrno>
 #include <cstdlib>
 
 #include "core/error.h"
 #include "insight/lint/checks.h"
-#include "planner/topology/xml_text.h"
+#include "planner/topology/xml.h"
 
 namespace xylem {
 namespace {
 
-using tinyxml2::XMLElement;
-
 constexpr XmlLimits kLimits{
     .bytes = kMaxTopologyBytes, .elements = kMaxElements, .attributes = kMaxAttributes};
-// Of text that the readers refuse, so much is parsed nevertheless; nothing bounds its elements.
-constexpr std::size_t kMostOfRefused = 1u << 17;
-
-void copy(const XMLElement& from, Document& document, ElementId to) {
-  for (const auto* a = from.FirstAttribute(); a != nullptr; a = a->Next())
-    document.set(to, a->Name(), a->Value());
-  for (const auto* child = from.FirstChildElement(); child != nullptr; child = child->NextSiblingElement())
-    copy(*child, document, document.add(to, child->Name(), child->GetLineNum()));
-}
-
-// "found …; expected …" of what an InputError says, without the place.
+// Adds the error as a finding. Its message has the form "PLACE: found …; expected …".
 void addRefusal(const InputError& error, Findings& findings) {
   const std::string text = error.what();
   const std::string place = toString(error.location()) + ": found ";
@@ -41,20 +29,9 @@ void addRefusal(const InputError& error, Findings& findings) {
 }  // namespace
 
 std::optional<Document> readAnyXml(std::string_view text, const std::string& file, Findings& findings) {
-  tinyxml2::XMLDocument xml(/*processEntities=*/false);
-  try {
-    parseXml(xml, text, file, kLimits);
-  } catch (const InputError& error) {
-    addRefusal(error, findings);
-    if (text.size() > kMostOfRefused) return std::nullopt;
-    xml.Parse(text.data(), text.size());  // what stands before an error stays
-  }
-  const XMLElement* root = xml.FirstChildElement();
-  if (root == nullptr) return std::nullopt;
-  Document document(file, root->GetLineNum(), root->Name());
-  document.removeAttribute(document.root(), "version");
-  copy(*root, document, document.root());
-  return document;
+  AnyXml xml = parseAnyXml(text, file, kLimits);
+  if (xml.refusal) addRefusal(*xml.refusal, findings);
+  return std::move(xml.document);
 }
 
 std::vector<ElementId> elementsCalled(const Document& document, std::string_view name) {

@@ -1,27 +1,110 @@
-// Names, nesting, attributes and the form of their values.
+// Checks names, nesting, attributes and the form of their values against the vocabulary of topology files,
+// which stands here as two tables: the parents that an element may have, and the attributes of each element.
 #include <fmt/format.h>
 
 #include <cmath>
 #include <cstdlib>
+#include <limits>
 #include <vector>
 
 #include "core/edit_distance.h"
 #include "insight/lint/checks.h"
-#include "insight/lint/vocabulary.h"
 #include "planner/topology/attributes.h"
 
 namespace xylem {
 namespace {
 
-// NCCL's own limits, at which it drops what follows or refuses the file.
-constexpr std::size_t kMostAttributes = 16;
-constexpr std::size_t kMostChildren = 128;
-constexpr std::size_t kMostOfValue = 255;
-constexpr std::size_t kShownCharacters = 40;
+// The vocabulary of topology files.
+
+struct ElementRule {
+  std::string_view name;
+  std::string_view parents[2];  // the elements that may hold it; the second may be empty
+};
+
+enum class ValueForm { kText, kInteger, kFlag, kHex, kNumber, kBusId };
+
+struct AttributeRule {
+  std::string_view element, name;
+  ValueForm form = ValueForm::kText;
+  std::int64_t min = 0, max = 0;  // for integers
+  bool needed = false;            // without exception
+  std::string_view example;       // "sm=\"90\": the compute capability, 9.0 as 90"
+};
+
+constexpr std::int64_t kMaxInt = std::numeric_limits<std::int32_t>::max();
+
+constexpr ElementRule kElements[] = {
+    {"cpu", {"system", ""}}, {"pci", {"cpu", "pci"}}, {"gpu", {"pci", ""}}, {"nic", {"cpu", "pci"}},
+    {"net", {"nic", ""}},    {"nvlink", {"gpu", ""}}, {"c2c", {"gpu", ""}}, {"pcilink", {"pci", ""}},
+};
+
+using enum ValueForm;
+
+constexpr AttributeRule kAttributes[] = {
+    {"system", "version", kInteger, 1, 1, true, "version=\"1\""},
+    {"cpu", "numaid", kInteger, -1, kMaxInt, true, "numaid=\"0\": the number of the NUMA node"},
+    {"cpu", "arch", kText, 0, 0, true, "arch=\"x86_64\", or arm64, or ppc64"},
+    {"cpu", "vendor", kText, 0, 0, false, "vendor=\"GenuineIntel\" or \"AuthenticAMD\""},
+    {"cpu", "familyid", kInteger, -kMaxInt, kMaxInt, false, "familyid=\"6\": `cpu family` in /proc/cpuinfo"},
+    {"cpu", "modelid", kInteger, -kMaxInt, kMaxInt, false, "modelid=\"143\": `model` in /proc/cpuinfo"},
+    {"cpu", "affinity", kText, 0, 0, false, "affinity=\"0000ffff\": a mask in hex"},
+    {"cpu", "host_hash", kHex, 0, 0, false, "host_hash=\"0x1\""},
+    {"pci", "busid", kBusId, 0, 0, true, "busid=\"0000:1b:00.0\""},
+    {"pci", "class", kHex, 0, 0, false, "class=\"0x060400\" for a switch"},
+    {"pci", "vendor", kHex, 0, 0, false, "vendor=\"0x10de\""},
+    {"pci", "device", kHex, 0, 0, false, "device=\"0x2330\""},
+    {"pci", "subsystem_vendor", kHex, 0, 0, false, "subsystem_vendor=\"0x10de\""},
+    {"pci", "subsystem_device", kHex, 0, 0, false, "subsystem_device=\"0x16c1\""},
+    {"pci", "link_speed", kText, 0, 0, false, "link_speed=\"32.0 GT/s PCIe\""},
+    {"pci", "link_width", kInteger, 0, 1 << 16, false, "link_width=\"16\""},
+    {"gpu", "dev", kInteger, -1, kMaxInt, true, "dev=\"0\": the number of the GPU on its host"},
+    {"gpu", "sm", kInteger, 0, 10000, true, "sm=\"90\": the compute capability, 9.0 as 90"},
+    {"gpu", "rank", kInteger, 0, kMaxInt, false, "rank=\"0\""},
+    {"gpu", "gdr", kFlag, 0, 1, false, "gdr=\"1\": GPU Direct RDMA works"},
+    {"gpu", "keep", kFlag, 0, 1, false, "keep=\"1\""},
+    {"gpu", "host", kFlag, 0, 1, false, "host=\"1\": CPU cores that compute"},
+    {"nvlink", "target", kBusId, 0, 0, false, "target=\"0000:1b:00.0\": the bus id of the other end"},
+    {"nvlink", "count", kInteger, 0, 1 << 16, true, "count=\"18\": so many links"},
+    {"nvlink", "tclass", kHex, 0, 0, false, "tclass=\"0x068000\" for an NVSwitch, \"0x030200\" for a GPU"},
+    {"c2c", "bw", kInteger, 0, 1'000'000'000, true, "bw=\"44712\": MB/s of one link"},
+    {"c2c", "count", kInteger, 0, 1 << 16, true, "count=\"10\": so many links"},
+    {"pcilink", "target", kBusId, 0, 0, true, "target=\"0000:10:00.0\": the bus id of another switch"},
+    {"net", "name", kText, 0, 0, false, "name=\"mlx5_0\""},
+    {"net", "dev", kInteger, 0, kMaxInt, false, "dev=\"0\": the number of the port on its host"},
+    {"net", "speed", kInteger, -kMaxInt, 1'000'000'000, false, "speed=\"400000\": in Mb/s"},
+    {"net", "latency", kNumber, 0, 0, false, "latency=\"0\": in microseconds"},
+    {"net", "gdr", kFlag, 0, 1, false, "gdr=\"1\": the card reaches GPU memory"},
+    {"net", "guid", kHex, 0, 0, false, "guid=\"0x1234\""},
+    {"net", "port", kInteger, -kMaxInt, kMaxInt, false, "port=\"1\""},
+    {"net", "maxconn", kInteger, -kMaxInt, kMaxInt, false, "maxconn=\"131072\""},
+    {"net", "coll", kFlag, 0, 1, false, "coll=\"1\": the network reduces"},
+    {"net", "keep", kFlag, 0, 1, false, "keep=\"1\""},
+};
+
+// Null if there is no such element.
+const ElementRule* elementRule(std::string_view name) {
+  for (const ElementRule& rule : kElements)
+    if (rule.name == name) return &rule;
+  return nullptr;
+}
+
+// Null if the element has no such attribute.
+const AttributeRule* attributeRule(std::string_view element, std::string_view name) {
+  for (const AttributeRule& rule : kAttributes)
+    if (rule.element == element && rule.name == name) return &rule;
+  return nullptr;
+}
+
+// NCCL's own limits. It drops what exceeds them, or refuses the file.
+constexpr std::size_t kMaxNcclAttributes = 16;
+constexpr std::size_t kMaxNcclChildren = 128;
+constexpr std::size_t kMaxNcclValueLength = 255;
+// Longer values are cut in findings.
+constexpr std::size_t kMaxShownLength = 40;
 
 std::string shown(std::string_view value) {
-  return value.size() > kShownCharacters ? std::string(value.substr(0, kShownCharacters)) + "…"
-                                         : std::string(value);
+  return value.size() > kMaxShownLength ? std::string(value.substr(0, kMaxShownLength)) + "…"
+                                        : std::string(value);
 }
 
 std::string orNearest(const std::string& fix, const std::string& word,
@@ -59,10 +142,10 @@ class Schema {
 
   void checkInside(ElementId parent) {
     const auto& children = document_[parent].children;
-    if (children.size() > kMostChildren)
+    if (children.size() > kMaxNcclChildren)
       add(Severity::kWarning, "too-many-children", parent,
           fmt::format("{} elements in one {}: NCCL stops at {}", children.size(), document_[parent].name,
-                      kMostChildren),
+                      kMaxNcclChildren),
           "describe fewer of them");
     for (const ElementId child : children) {
       if (!checkPlace(parent, child)) continue;
@@ -71,13 +154,13 @@ class Schema {
     }
   }
 
-  // False if the element is left out with all it holds.
+  // Returns false if readers leave the element out, with all it holds.
   bool checkPlace(ElementId parent, ElementId child) {
     const Element& element = document_[child];
     const ElementRule* rule = elementRule(element.name);
     if (rule == nullptr) {
       std::vector<std::string> names;
-      for (const ElementRule& known : elementRules()) names.emplace_back(known.name);
+      for (const ElementRule& known : kElements) names.emplace_back(known.name);
       add(Severity::kWarning, "unknown-element", child,
           fmt::format("the element {}: it is left out, with all it holds", shown(element.name)),
           orNearest("remove it", element.name, names));
@@ -97,17 +180,18 @@ class Schema {
     const Element& e = document_[element];
     std::size_t count = 0;
     for (const auto& [key, value] : e.attributes) {
-      if (++count > kMostAttributes)
+      if (++count > kMaxNcclAttributes)
         add(Severity::kWarning, "too-many-attributes", element,
-            fmt::format("the attribute {} after {} others: it is left out", shown(key), kMostAttributes),
+            fmt::format("the attribute {} after {} others: it is left out", shown(key), kMaxNcclAttributes),
             "remove what is not needed");
-      if (value.size() > kMostOfValue)
+      if (value.size() > kMaxNcclValueLength)
         add(Severity::kWarning, "long-value", element,
-            fmt::format("{} of {} characters: NCCL stops at {}", shown(key), value.size(), kMostOfValue),
+            fmt::format("{} of {} characters: NCCL stops at {}", shown(key), value.size(),
+                        kMaxNcclValueLength),
             "write a shorter one");
       checkAttribute(element, key, value);
     }
-    for (const AttributeRule& rule : attributeRules())
+    for (const AttributeRule& rule : kAttributes)
       if (rule.element == e.name && rule.needed && document_.attribute(element, rule.name) == nullptr)
         addMissing(element, rule);
   }
@@ -124,7 +208,7 @@ class Schema {
     const AttributeRule* rule = attributeRule(name, key);
     if (rule == nullptr) {
       std::vector<std::string> names;
-      for (const AttributeRule& known : attributeRules())
+      for (const AttributeRule& known : kAttributes)
         if (known.element == name) names.emplace_back(known.name);
       add(Severity::kWarning, "unknown-attribute", element,
           fmt::format("the attribute {} of a {}: nothing reads it", shown(key), name),
@@ -153,9 +237,9 @@ class Schema {
       }
       case ValueForm::kInteger:
       case ValueForm::kFlag: {
-        if (value.empty()) return true;  // counts as 0
+        if (value.empty()) return true;  // readers take it for 0
         const long long number = std::strtoll(value.c_str(), &end, 0);
-        return end != value.c_str() && number >= rule.least && number <= rule.most;
+        return end != value.c_str() && number >= rule.min && number <= rule.max;
       }
     }
     return true;

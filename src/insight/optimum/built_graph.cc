@@ -11,16 +11,16 @@ namespace {
 
 // The search counts in thousandths of a GB/s; a graph file writes six digits.
 constexpr double kMilli = 1000.0;
-// What roundings of the search may cost a channel, in thousandths.
-constexpr int kMostLowered = 20;
-// How much faster a tree may be inside the host than to the NETs.
-constexpr float kMostRaise = 2.0f;
+// The search's rounding may cost a channel up to this many thousandths of a GB/s.
+constexpr int kMaxLowered = 20;
+// Limit of a tree's bandwidth inside the host, as a multiple of that to the NETs.
+constexpr float kMaxRaise = 2.0f;
 
 float wholeMilli(double bandwidth) {
   return static_cast<float>(std::floor(bandwidth * kMilli + 1e-6) / kMilli);
 }
 
-// Pairs one after the other, then the others, those of a port together.
+// Sorts pairs first, then single channels, each by their NETs.
 std::vector<ChannelColumn> inOrder(std::vector<ChannelColumn> columns) {
   std::stable_sort(columns.begin(), columns.end(), [](const ChannelColumn& a, const ChannelColumn& b) {
     return std::tuple(-a.channels, a.startNet, a.endNet, a.gpus) <
@@ -29,7 +29,7 @@ std::vector<ChannelColumn> inOrder(std::vector<ChannelColumn> columns) {
   return columns;
 }
 
-// What a graph file can say of it.
+// Rounds down to six significant digits, as graph files write bandwidths.
 float sixDigits(double bandwidth) {
   const double unit = std::pow(10.0, std::floor(std::log10(bandwidth)) - 5);
   return static_cast<float>(std::floor(bandwidth / unit + 1e-6) * unit);
@@ -42,7 +42,7 @@ void addChannel(ChannelGraph& graph, const std::vector<int>& gpus, int start, in
   ++graph.nChannels;
 }
 
-// The GPUs that a channel leaves to its NET from, and how much of its bandwidth each carries.
+// The GPUs from which a channel goes to its end NET, and the part of its bandwidth that each sends.
 std::vector<std::pair<int, float>> exits(const ChannelGraph& graph, int channel) {
   switch (graph.pattern) {
     case Pattern::kBalancedTree:
@@ -56,8 +56,8 @@ std::vector<std::pair<int, float>> exits(const ChannelGraph& graph, int channel)
   }
 }
 
-// Calls `visit` with every route of a channel and the part of the bandwidth it carries; false as soon as that
-// is.
+// Calls `visit` with every route of a channel and the part of its bandwidth there, until a call returns
+// false. Returns whether all calls returned true.
 template <typename Visit>
 bool walk(const SearchSpace& space, const ChannelGraph& graph, int channel, const Visit& visit) {
   const bool nets = space.netCount() > 0;
@@ -91,16 +91,16 @@ bool accepted(SearchSpace& space, const ChannelGraph& graph) {
   return true;
 }
 
-// Gives what is left to the paths inside the host.
+// Finds by bisection the greatest bandwidth inside the host that still fits.
 void raiseInside(ChannelGraph& graph, const SearchSpace& space, double fastest) {
   const float before = graph.bwIntra;
   auto least = static_cast<int>(static_cast<double>(before) * kMilli);
-  auto most = static_cast<int>(std::min(static_cast<double>(kMostRaise * graph.bwInter), fastest) * kMilli);
+  auto most = static_cast<int>(std::min(static_cast<double>(kMaxRaise * graph.bwInter), fastest) * kMilli);
   while (least < most) {
     const int middle = (least + most + 1) / 2;
     graph.bwIntra = static_cast<float>(middle / kMilli);
-    SearchSpace room = space;
-    if (accepted(room, graph))
+    SearchSpace left = space;
+    if (accepted(left, graph))
       least = middle;
     else
       most = middle - 1;
@@ -160,15 +160,16 @@ std::optional<ChannelGraph> builtGraph(const ChannelSet& set, const ChannelGraph
   const SearchSpace space(host.system, host.paths, locality);
   describe(graph, space, host.crossNic);
 
-  // As it is, then in whole thousandths, and less of them: rounding may take that.
+  // Try the exact bandwidth, then whole thousandths, lowered step by step, as the search's rounding may
+  // require.
   std::vector<float> bandwidths = {sixDigits(set.bandwidth)};
-  for (int lowered = 0; lowered <= kMostLowered; ++lowered)
+  for (int lowered = 0; lowered <= kMaxLowered; ++lowered)
     bandwidths.push_back(wholeMilli(set.bandwidth - lowered / kMilli));
   for (const float bandwidth : bandwidths) {
     if (bandwidth <= 0) break;
     graph.bwIntra = graph.bwInter = bandwidth;
-    SearchSpace room = space;
-    if (!accepted(room, graph)) continue;
+    SearchSpace left = space;
+    if (!accepted(left, graph)) continue;
     if (graph.pattern != Pattern::kRing && space.netCount() > 0 && graph.gpuCount > 1)
       raiseInside(graph, space, host.fastest);
     return graph;

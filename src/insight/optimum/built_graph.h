@@ -1,5 +1,5 @@
 #pragma once
-// A channel graph of given channels, as fast as the search's own accounting allows.
+// Builds a channel graph from a set of channels, as fast as the search's own accounting allows.
 //
 //   std::optional<ChannelGraph> graph = builtGraph(set, like, host);
 
@@ -9,20 +9,20 @@
 
 namespace xylem {
 
-// What a graph is built on.
+// The host that a graph is built for.
 struct BuildHost {
   const System& system;
   const PathTable& paths;
   int crossNic = 2;
-  double fastest = 0;  // GB/s of a channel
+  double fastest = 0;  // GB/s that a channel may have at most
 };
 
-// Takes from `like` all that channels do not decide. Trees get as much bandwidth inside the host as is left,
-// up to twice that to the NETs. nullopt: the search would not accept them.
+// Copies from `like` the fields that channels do not determine. Trees get the free bandwidth inside the host,
+// up to twice their bandwidth to the NETs. Returns nullopt if the search would not accept the channels.
 std::optional<ChannelGraph> builtGraph(const ChannelSet& set, const ChannelGraph& like,
                                        const BuildHost& host);
 
-// Whether the links have room for all channels of the graph, counted as the search counts.
+// True if all channels of the graph fit the links, counted as the search counts.
 bool isAccepted(const ChannelGraph& graph, const System& system, const PathTable& paths);
 
 }  // namespace xylem

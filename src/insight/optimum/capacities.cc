@@ -12,7 +12,7 @@ int unitsOf(Share share) {
   return kPerUnit * static_cast<int>(kShareUnits[static_cast<std::size_t>(share)]);
 }
 
-// The search rounds what is free to thousandths, up or down.
+// The search rounds free bandwidth to thousandths of a GB/s, up or down; a bound has to allow for both.
 double searchable(float bandwidth) {
   return std::max(static_cast<double>(bandwidth),
                   static_cast<double>(std::round(bandwidth * 1000.0f)) / 1000.0);
@@ -45,7 +45,7 @@ Capacities::Hop Capacities::hopOf(const Route& route, PathType limit, bool bothW
     const int row = rowOf(step.link);
     const int units = unitsOf(step.share);
     int& measure = measure_[static_cast<std::size_t>(row)];
-    // Balanced trees take half of it.
+    // On the way to a NET, balanced trees take half of it.
     measure = std::gcd(measure, route.intra ? units : units / 2);
     const auto known =
         std::find_if(hop.uses.begin(), hop.uses.end(), [&](const Use& use) { return use.row == row; });
@@ -67,7 +67,7 @@ int Capacities::rowOf(LinkId link) {
   return row;
 }
 
-// NETs on one port share its bandwidth, which starting there takes.
+// NETs on one port share its bandwidth, and channels that start at any of them take it.
 void Capacities::addPorts() {
   for (int net = 0; net < nets_; ++net) {
     int first = 0;
@@ -76,7 +76,7 @@ void Capacities::addPorts() {
     std::vector<int> together;
     for (int other = net; other < nets_; ++other)
       if (samePort(net, other)) together.push_back(other);
-    if (together.size() < 2) continue;  // its link has no more
+    if (together.size() < 2) continue;  // the NET's own link is limit enough
     const int row = rows();
     capacity_.push_back(searchable(space_.netBandwidth(net)));
     link_.push_back(kNoLink);

@@ -1,10 +1,10 @@
 #pragma once
-// A host's links as constraints: what each has, and what a channel takes of it on every hop that it may make.
+// A host's links as constraints: the capacity of each, and what a channel takes of it on each possible hop.
 //
-//   const Capacities capacities(space, {PathType::kSys, PathType::kSys}, Pattern::kRing);
-//   for (const Use& use : capacities.gpuToGpu(a, b)) ... use.row, use.units ...
+//   const Capacities capacities(space, {PathType::kSys, PathType::kSys}, /*bothWays=*/false);
+//   for (const Use& use : capacities.gpuToGpu(a, b).uses) ... use.row, use.units ...
 //
-// A row is a link, or the port that several NETs share. Units are 80ths of a channel's bandwidth.
+// A row is a link, or a port that several NETs share. A unit is 1/80 of a channel's bandwidth.
 
 #include <cstdint>
 #include <span>
@@ -14,11 +14,11 @@
 
 namespace xylem {
 
-// Rooms are sums and differences of whole units, or bandwidths divided by each other: what differs by less is
-// equal.
+// Amounts are sums and differences of whole units, or quotients of bandwidths. They count as equal if they
+// differ by less than this.
 constexpr double kSlack = 1e-6;
 
-// A number that is not negative, as what containers are asked with.
+// Converts a number that is not negative to an index of a container.
 constexpr std::size_t index(int i) { return static_cast<std::size_t>(i); }
 
 constexpr int kWholeUnits = 80;
@@ -28,7 +28,7 @@ struct Use {
   int units = 0;
 };
 
-// How far apart GPUs, and GPUs and NETs, may be.
+// The farthest path types that channels may use between GPUs, and between GPUs and NETs.
 struct Reachable {
   PathType intra = PathType::kSys;
   PathType inter = PathType::kSys;
@@ -36,7 +36,7 @@ struct Reachable {
 
 class Capacities {
  public:
-  // `bothWays`: the way back must be as near, as for trees.
+  // `bothWays`: the path back must be as near, too, as trees need it.
   Capacities(const SearchSpace& space, const Reachable& reachable, bool bothWays);
 
   int gpus() const { return gpus_; }
@@ -45,20 +45,20 @@ class Capacities {
   const Reachable& reachable() const { return reachable_; }
   const SearchSpace& space() const { return space_; }
 
-  // GB/s.
+  // In GB/s.
   double capacity(int row) const { return capacity_[static_cast<std::size_t>(row)]; }
-  // kNoLink for a port.
+  // Returns kNoLink for a port.
   LinkId link(int row) const { return link_[static_cast<std::size_t>(row)]; }
-  // The common measure of all units taken of it.
+  // The greatest common divisor of the units that hops take of this row.
   int measure(int row) const { return measure_[static_cast<std::size_t>(row)]; }
 
-  // A hop that may be made.
+  // The units that a channel takes on a hop. The hop is open if its path is near enough.
   struct Hop {
     bool open = false;
     std::vector<Use> uses;
   };
   const Hop& gpuToGpu(int a, int b) const { return hops_[at(a, gpus_, b)]; }
-  // With what the start takes of the NET's port.
+  // Includes what a channel takes of the NET's port by starting there.
   const Hop& netToGpu(int net, int gpu) const { return fromNet_[at(net, gpus_, gpu)]; }
   const Hop& gpuToNet(int gpu, int net) const { return toNet_[at(gpu, nets_, net)]; }
   bool samePort(int a, int b) const { return space_.samePort(a, b); }

@@ -4,7 +4,7 @@
 #include <memory>
 #include <utility>
 
-#include "planner/search/speeds.h"
+#include "planner/search/channel_search.h"
 #include "insight/optimum/built_graph.h"
 #include "insight/optimum/equal_channels.h"
 #include "planner/paths/locality.h"
@@ -12,15 +12,16 @@
 namespace xylem {
 namespace {
 
-// Farther paths, which cost NCCL protocols, are used where near ones have less than this part of what all
-// have.
+// Far path types cost NCCL protocols, so paths are limited to near types if these give at least this part of
+// the bandwidth that all paths give.
 constexpr double kNearEnough = 0.98;
-// A graph replaces that of the search only if it has so much more.
+// A graph replaces the search's only if its bandwidth is greater by this factor.
 constexpr double kWorthwhile = 1.001;
+// A graph that lacks only this part of the search's bandwidth still counts as equal.
 constexpr double kWithin = 1e-4;
-// Steps for a graph; a few seconds.
+// Limit of steps for a graph: a few seconds.
 constexpr std::int64_t kWork = 60'000'000;
-constexpr int kTreesTried = 6;
+constexpr int kTreesTried = 6;  // each may take this part of kWork
 
 double insideOf(const ChannelGraph& graph) {
   return static_cast<double>(graph.nChannels) * static_cast<double>(graph.bwIntra);
@@ -64,7 +65,9 @@ class Optimizer {
     return optimum;
   }
 
-  // With paths no farther than it takes.
+  // Returns the linear program of a graph over paths that are only as far as needed: starts with all paths,
+  // then limits paths inside the host, then paths to the NETs, to the nearest type that keeps enough
+  // bandwidth.
   std::unique_ptr<HostProgram> programOf(const ChannelGraph& graph, double found) {
     const ChannelRules rules{
         graph.gpuCount == 1 && graph.pattern != Pattern::kRing ? Pattern::kTree : graph.pattern,
@@ -73,7 +76,7 @@ class Optimizer {
       return std::make_unique<HostProgram>(space_, Reachable{intra, inter}, rules);
     };
     const auto bandwidth = [&](HostProgram& program) {
-      const double channels = program.packing.solve(program.fullRoom()).channels;
+      const double channels = program.packing.solve(program.capacityUnits()).channels;
       work_ += program.packing.work();
       return channels;
     };
@@ -97,8 +100,8 @@ class Optimizer {
   }
   static PathType next(PathType type) { return static_cast<PathType>(static_cast<int>(type) + 1); }
 
-  // Twice as many channels at half the bandwidth, where the search would do so: one channel keeps few cores
-  // of a GPU busy.
+  // Replaces fast channels by twice as many of half the bandwidth, where the search does so, too: one channel
+  // keeps only few cores of a GPU busy.
   void spread(ChannelSet& set) const {
     const auto slow = static_cast<double>(lowestSm_ > 80 ? kDuplicateFromSm90 : kDuplicateFrom);
     if (set.bandwidth < slow || 2 * set.channels > options_.maxChannels) return;
@@ -113,7 +116,9 @@ class Optimizer {
     return builtGraph(set, like, {system_, paths_, options_.crossNic, fastest_});
   }
 
-  // Rings first, then the trees beside as many of them: a job uses as many channels as both have.
+  // A job uses as many channels as rings and trees both have. So this looks for sets of rings first, for
+  // several numbers of channels, and then for trees of the same number, and keeps the best pair. The search's
+  // own rings, sped up, are the pair to beat.
   void improve(Optimum& best) {
     const ChannelGraph& found = found_[GraphKind::kRing];
     const auto program = programOf(found, best.ring.found);
@@ -148,11 +153,11 @@ class Optimizer {
     best.ring.improved = true;
   }
 
-  // The search's channels, as fast as the links allow.
+  // Returns the search's channels at the highest speed that the links allow; nullopt if there are none.
   std::optional<ChannelGraph> faster(const ChannelGraph& found, HostProgram& program) const {
     if (found.fallback || found.nChannels == 0) return std::nullopt;
     ChannelSet set{found.nChannels, fastest_, {}};
-    std::vector<double> taken(program.fullRoom().size(), 0);
+    std::vector<double> taken(program.capacityUnits().size(), 0);
     for (int c = 0; c < found.nChannels; ++c) {
       std::vector<int> gpus;
       for (int i = 0; i < found.gpuCount; ++i) gpus.push_back(found.gpu(c, i));
@@ -161,10 +166,10 @@ class Optimizer {
       set.columns.push_back(program.pricing.columnOf(std::move(gpus), start, end, 1));
       for (const Use& use : set.columns.back().uses) taken[static_cast<std::size_t>(use.row)] += use.units;
     }
-    const std::vector<double> room = program.fullRoom();
-    for (std::size_t row = 0; row < room.size(); ++row)
-      if (taken[row] > 0) set.bandwidth = std::min(set.bandwidth, room[row] / taken[row]);
-    // In the search's order: channels that cross NICs follow each other in pairs.
+    const std::vector<double> freeUnits = program.capacityUnits();
+    for (std::size_t row = 0; row < freeUnits.size(); ++row)
+      if (taken[row] > 0) set.bandwidth = std::min(set.bandwidth, freeUnits[row] / taken[row]);
+    // Keep the search's order of channels, in which those that cross NICs come in pairs.
     auto graph = builtGraph(set, found, {system_, paths_, options_.crossNic, fastest_});
     if (!graph) return graph;
     ChannelGraph ordered = found;
@@ -173,7 +178,7 @@ class Optimizer {
     return isAccepted(ordered, system_, paths_) ? std::optional(ordered) : std::nullopt;
   }
 
-  // More in rings, or as much and more in trees; or as much of both in as many channels as the search has.
+  // Compares the bandwidths of rings, then of trees, then prefers the number of channels that the search has.
   bool isBetter(const Optimum& a, const Optimum& b) const {
     if (!isClose(a.ring.best, b.ring.best)) return a.ring.best > b.ring.best;
     if (!isClose(a.tree.best, b.tree.best)) return a.tree.best > b.tree.best;
@@ -184,7 +189,8 @@ class Optimizer {
   }
   static bool isClose(double a, double b) { return a <= b * kWorthwhile && b <= a * kWorthwhile; }
 
-  // A tree of so many channels, no worse than that of the search; false if there is none.
+  // Sets a tree of this number of channels that is no worse than the search's. Returns false if there is
+  // none, and the search's tree does not have this number either.
   bool improveTree(Optimum& best, int channels) {
     const ChannelGraph& found = found_[GraphKind::kTree];
     const bool asMany = found.nChannels == channels;
@@ -192,7 +198,7 @@ class Optimizer {
       treeProgram_ = programOf(found, best.tree.found);
       treeSearch_ = std::make_unique<EqualChannels>(*treeProgram_);
     }
-    // Beside another number of rings a tree that is as good will do.
+    // With another number of channels the search's tree cannot stay, so an equally good tree will do.
     const double above = best.tree.found * (asMany ? kWorthwhile : 1 - kWithin);
     const EqualChannels::Result result =
         treeSearch_->run({channels, channels, fastest_, above, kWork / kTreesTried});

@@ -1,45 +1,48 @@
 #pragma once
-// How good the channels of a host are: an upper bound on the bandwidth of any, and the best ones.
+// How good the channels of a host can be: an upper bound on the bandwidth of any channels, and the best
+// channels.
 //
 //   const Bound bound = boundOf(system, paths, Pattern::kRing, 2);      // bound.bandwidth, bound.cut
-//   const Optimum best = findOptimum(system, paths, graphs, options);  // best.graphs, as a search's
+//   const Optimum best = findOptimum(system, paths, graphs, options);  // best.graphs, best.ring.best
 //
-// The bandwidth of a graph is its number of channels times the bandwidth of each, in GB/s, as the search adds
-// it up: a channel takes its bandwidth from every link of the paths that it uses, and what those paths are is
-// given. docs/optimum.md says which quantity that is and what is assumed.
+// The bandwidth of a graph is its number of channels times the bandwidth of each, in GB/s, counted as the
+// channel search counts: a channel takes its bandwidth from every link of its paths, and the paths are given.
+// docs/optimum.md defines the quantity and lists the assumptions.
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
-#include "planner/search/host_graphs.h"
+#include "planner/search/channel_search.h"
 #include "planner/paths/path_table.h"
+#include "planner/plan/plan.h"
 #include "planner/topology/system.h"
 
 namespace xylem {
 
-// Links that every channel has to cross: those from the GPUs on the near side to those on the far side.
+// Links that every channel has to cross: all links from the near side of the machine to its far side.
 struct Cut {
   double bandwidth = 0;  // GB/s, of all its links together
   std::vector<LinkId> links;
   std::vector<int> near, far;  // GPUs by index
-  bool networkNear = false;    // in jobs of several hosts: the network is on the near side
-  bool bothWays = false;       // links back are counted, too: a chain may cross either way
+  bool networkNear = false;    // in jobs of several hosts: whether the network is on the near side
+  bool bothWays = false;       // includes the links back, as a chain may cross either way
 };
 
-// A link that limits the program: bandwidth more of it gives `weight` times as much in total.
+// A link that limits the linear program: each GB/s more on it would give `weight` GB/s more in total.
 struct Bottleneck {
   LinkId link = kNoLink;
   double weight = 0;
 };
 
 struct Bound {
-  double bandwidth = 0;     // GB/s: no channels have more together. 0: nothing limits them, or there are none
+  double bandwidth = 0;     // GB/s that no channels exceed together; 0 if there is no limit, or no channel
   Cut cut;                  // the smallest one
   bool cutIsTight = false;  // the bound is the cut's
-  // Of the program over paths as they are given; empty where the cut is tight.
+  // Links that limit the linear program over the given paths; empty if the cut is tight.
   std::vector<Bottleneck> bottlenecks;
-  double program = 0;  // GB/s, of the program
-  std::int64_t work = 0;
+  double program = 0;     // GB/s, the bound of the linear program
+  std::int64_t work = 0;  // steps spent
 };
 
 struct OptimumOptions {
@@ -47,32 +50,46 @@ struct OptimumOptions {
   int maxChannels = 32;  // of a graph
 };
 
-// Of channels of this pattern (ring or tree). Hosts with NETs are taken to be part of a job of several.
-// Without `program` only the cut counts, which takes no time with any number of GPUs.
+// Returns the bound on channels of this pattern (ring or tree). A host with NETs counts as part of a job of
+// several hosts. Without `program` only the cut is computed, which is fast with any number of GPUs.
 Bound boundOf(const System& system, const PathTable& paths, Pattern pattern, int crossNic,
               bool program = true);
 
-// GB/s that all channels of a graph have together: `nets`, in jobs of several hosts, the lesser of what they
-// have inside the host and to the NETs.
+// Returns the GB/s of all channels of a graph together. With `nets` (jobs of several hosts) a channel counts
+// with the lesser of its bandwidths inside the host and to the NETs.
 double totalBandwidth(const ChannelGraph& graph, bool nets);
 
-// One graph's way to the optimum.
+// The bandwidths of one graph: found by the search, chosen here, and possible at most.
 struct GraphOptimum {
   Bound bound;
-  double found = 0;       // GB/s, of what the search found
-  double best = 0;        // GB/s, of the graph chosen: never less
-  double ceiling = 0;     // GB/s: no channels as the graph's (so many, all equally fast) have more
-  bool improved = false;  // the graph is not the search's
+  double found = 0;       // GB/s of the search's graph
+  double best = 0;        // GB/s of the chosen graph, at least `found`
+  double ceiling = 0;     // GB/s that no permitted number of equally fast channels exceeds
+  bool improved = false;  // the chosen graph is not the search's
 };
 
 struct Optimum {
-  HostGraphs graphs;  // ring and tree, with as many channels each; the others as they were
+  HostGraphs graphs;  // new ring and tree, with equal numbers of channels; the others unchanged
   GraphOptimum ring, tree;
   std::int64_t work = 0;  // steps of the search for orders
 };
 
-// The best graphs of a host on which the search found `found`.
+// Returns the best graphs of a host; `found` are the graphs of the search on it.
 Optimum findOptimum(const System& system, const PathTable& paths, const HostGraphs& found,
                     const OptimumOptions& options);
+
+// The bandwidth of a plan's rings or trees on a kind of host, and the most that any could have.
+//
+//   for (const PlanBound& bound : boundsOf(plan, host)) ... bound.achieved, bound.bound.bandwidth ...
+struct PlanBound {
+  GraphKind kind = GraphKind::kRing;
+  double achieved = 0;  // GB/s of all channels together
+  Bound bound;
+};
+
+// The bound of one graph of a plan, ring or tree; nullopt if nothing limits its channels.
+std::optional<PlanBound> boundOf(const Plan& plan, const HostPlan& host, GraphKind kind);
+// The bounds of rings and of trees.
+std::vector<PlanBound> boundsOf(const Plan& plan, const HostPlan& host);
 
 }  // namespace xylem

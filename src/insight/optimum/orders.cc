@@ -6,12 +6,14 @@
 namespace xylem {
 namespace {
 
-// Of branch and bound, per run.
-constexpr std::int64_t kMostSteps = 100000;
+// Limit of branch and bound, per run.
+constexpr std::int64_t kMaxSteps = 100000;
 
 std::size_t square(int n) { return static_cast<std::size_t>(n) * static_cast<std::size_t>(n); }
 
-// Depth first, cheapest way first; cut off where even the cheapest ways into all GPUs left cost too much.
+// Depth-first branch and bound, cheapest arc first. The lower bound of a partial order is its cost, plus the
+// cheapest arc into each GPU that is left, plus the cheapest ending; branches whose bound reaches the best
+// order are cut.
 class BranchAndBound {
  public:
   explicit BranchAndBound(const OrderCosts& costs)
@@ -36,15 +38,15 @@ class BranchAndBound {
     }
     for (auto order = improvements_.rbegin(); order != improvements_.rend(); ++order)
       orders.push_back(*order);
-    atLeast_ = steps_ < kMostSteps ? best_ : std::min(root, best_);
+    atLeast_ = steps_ < kMaxSteps ? best_ : std::min(root, best_);
   }
   double atLeast() const { return atLeast_; }
   std::int64_t steps() const { return steps_; }
 
  private:
-  // `left`: of the GPUs not yet visited.
+  // `left`: sum of the cheapest arcs into the GPUs that are not yet visited.
   void visit(int gpu, double cost, double left) {
-    if (steps_ >= kMostSteps || cost == kClosed || cost + left + endings_ >= best_) return;
+    if (steps_ >= kMaxSteps || cost == kClosed || cost + left + endings_ >= best_) return;
     ++steps_;
     path_.push_back(gpu);
     used_[static_cast<std::size_t>(gpu)] = 1;
@@ -92,7 +94,7 @@ void OrderSearch::run(const OrderCosts& costs) {
   atLeast_ = kClosed;
   if (costs.gpus() == 1)
     runSingle(costs);
-  else if (costs.gpus() <= kMostExact)
+  else if (costs.gpus() <= kMaxExactGpus)
     runExact(costs);
   else
     runBounded(costs);
@@ -105,7 +107,10 @@ void OrderSearch::runSingle(const OrderCosts& costs) {
   atLeast_ = cost;
 }
 
-// tails_[set * gpus + first]. A cycle's first GPU is in no set.
+// Held and Karp's dynamic programming: the cheapest way through a set from its GPU `first` to the end is the
+// least, over all seconds, of the arc to it plus the cheapest way through the set without `first`. Smaller
+// sets have smaller numbers, so ascending order suffices. Entries are tails_[set * gpus + first]; the start
+// of a cycle is in no set.
 void OrderSearch::fillTails(const OrderCosts& costs) {
   const int gpus = costs.gpus();
   const std::uint32_t sets = 1u << gpus;
@@ -133,6 +138,7 @@ void OrderSearch::fillTails(const OrderCosts& costs) {
   }
 }
 
+// Follows the table from two given GPUs to the end.
 Order OrderSearch::trace(const OrderCosts& costs, int first, int second, double cost) const {
   const auto gpus = static_cast<std::size_t>(costs.gpus());
   Order order{cost, {first, second}};

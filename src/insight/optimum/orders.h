@@ -1,5 +1,6 @@
 #pragma once
-// The cheapest ways to visit every GPU once: what a channel is when links have prices.
+// The cheapest orders in which to visit every GPU once, as a path or as a cycle (a travelling salesman). A
+// channel is such an order.
 //
 //   OrderCosts costs(gpus);
 //   costs.arc(a, b) = 0.5; ...
@@ -7,8 +8,8 @@
 //   search.run(costs);                       // the cheapest order, and some more
 //   for (const Order& order : search.orders()) ... order.gpus, order.cost ...
 //
-// Up to kMostExact GPUs by dynamic programming over sets of GPUs; with more by branch and bound, which may
-// run out of steps: no order costs less than atLeast() in any case.
+// Up to kMaxExactGpus GPUs the search is exact, by dynamic programming over sets of GPUs. With more it uses
+// branch and bound with a limit of steps. No order costs less than atLeast() in either case.
 
 #include <cstdint>
 #include <limits>
@@ -18,7 +19,7 @@ namespace xylem {
 
 constexpr double kClosed = std::numeric_limits<double>::infinity();
 
-// Costs are not negative; kClosed where there is no way.
+// Costs are not negative; kClosed if the hop is impossible.
 class OrderCosts {
  public:
   explicit OrderCosts(int gpus);
@@ -27,12 +28,12 @@ class OrderCosts {
   // From GPU to GPU.
   double& arc(int a, int b) { return arcs_[at(a, b)]; }
   double arc(int a, int b) const { return arcs_[at(a, b)]; }
-  // What it costs that `a` is the first and `b` the second, besides the arc.
+  // Additional cost if `a` is first and `b` second.
   double& head(int a, int b) { return heads_[at(a, b)]; }
   double head(int a, int b) const { return heads_[at(a, b)]; }
 
-  std::vector<double> start, end;  // by GPU: to be the first, or the last
-  bool cycle = false;              // back to the first, which is GPU 0; start and end cost nothing
+  std::vector<double> start, end;  // by GPU: cost of being first, or last
+  bool cycle = false;              // orders start at GPU 0 and return to it; start and end are ignored
 
  private:
   std::size_t at(int a, int b) const {
@@ -49,14 +50,15 @@ struct Order {
 
 class OrderSearch {
  public:
-  static constexpr int kMostExact = 16;
+  static constexpr int kMaxExactGpus = 16;
 
   void run(const OrderCosts& costs);
 
-  // Cheapest first, none closed; each begins (a cycle: goes on) with another GPU.
+  // Cheapest first, without closed ones. Up to kMaxExactGpus GPUs: the cheapest order for each first GPU, or
+  // for each second GPU of a cycle. With more: the orders that branch and bound improved on, the best first.
   const std::vector<Order>& orders() const { return orders_; }
   double atLeast() const { return atLeast_; }
-  // Steps taken so far, by all runs.
+  // Counts the steps of all runs.
   std::int64_t work() const { return work_; }
 
  private:
@@ -66,7 +68,7 @@ class OrderSearch {
   void fillTails(const OrderCosts& costs);
   Order trace(const OrderCosts& costs, int first, int second, double cost) const;
 
-  std::vector<double> tails_;  // by set of GPUs and its first one: the cheapest way to the end
+  std::vector<double> tails_;  // by set of GPUs and the first one of it: the least cost to the end
   std::vector<Order> orders_;
   double atLeast_ = kClosed;
   std::int64_t work_ = 0;

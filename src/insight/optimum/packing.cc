@@ -6,11 +6,11 @@
 namespace xylem {
 namespace {
 
-// A channel is worth adding if it costs so much less than one.
-constexpr double kLeastGain = 1e-7;
-// Of one pricing.
-constexpr std::size_t kMostOffers = 6;
-constexpr int kMostRounds = 2000;
+// A channel becomes a column if it costs less than 1 by at least this.
+constexpr double kMinGain = 1e-7;
+// Columns added in one round.
+constexpr std::size_t kMaxOffers = 6;
+constexpr int kMaxRounds = 2000;
 
 }  // namespace
 
@@ -37,11 +37,11 @@ void Packing::add(const ChannelColumn& column) {
   open_.push_back(1);
 }
 
-// False: nothing is left that costs less than it is worth.
+// Returns false if no new channel costs less than 1: the program is then optimal over all channels.
 bool Packing::addOffers(double leastGain) {
   std::size_t added = 0;
   for (const Pricing::Offer& offer : fresh_) {
-    if (offer.cost > 1 - leastGain || added == kMostOffers) break;
+    if (offer.cost > 1 - leastGain || added == kMaxOffers) break;
     if (std::find(columns_.begin(), columns_.end(), offer.column) != columns_.end()) continue;
     add(offer.column);
     ++added;
@@ -49,23 +49,25 @@ bool Packing::addOffers(double leastGain) {
   return added > 0;
 }
 
-Packing::Outcome Packing::solve(std::span<const double> room, bool whole, double needed, double enough) {
+Packing::Outcome Packing::solve(std::span<const double> freeUnits, bool whole, double needed, double enough) {
   const int rows = pricing_.capacities().rows();
   const std::vector<double> unlimited(static_cast<std::size_t>(rows), kClosed);
-  pricing_.setRoom(whole ? room : unlimited);
+  pricing_.setFreeUnits(whole ? freeUnits : unlimited);
   for (int row = 0; row < rows; ++row)
-    program_->setRowUpper(row, std::max(0.0, room[static_cast<std::size_t>(row)]));
+    program_->setRowUpper(row, std::max(0.0, freeUnits[static_cast<std::size_t>(row)]));
   for (int i = 0; i < columns(); ++i) {
     open_[static_cast<std::size_t>(i)] = pricing_.isOpen(column(i)) ? 1 : 0;
     program_->setColumnUpper(i, isOpen(i) ? COIN_DBL_MAX : 0);
   }
+  // Column generation: solve the program over the known columns, take its dual solution as prices of the
+  // rows, ask for channels that cost less than 1 at these prices, and add them, until there are none.
   Outcome outcome;
   outcome.bound = kClosed;
   std::vector<double> prices(static_cast<std::size_t>(rows), 0);
-  for (int round = 0; round < kMostRounds; ++round) {
+  for (int round = 0; round < kMaxRounds; ++round) {
     if (columns() > 0) {
       if (round == 0)
-        program_->dual();
+        program_->dual();  // only bounds of rows and columns changed since the last solution
       else
         program_->primal();
       ++solved_;
@@ -80,10 +82,11 @@ Packing::Outcome Packing::solve(std::span<const double> room, bool whole, double
       outcome = {0, 0, std::vector<double>(static_cast<std::size_t>(rows), 0)};
       return outcome;
     }
-    // Prices that are too low for some channel prove as much when raised until it is worth them.
+    // The cheapest channel costs `least`. Prices raised by 1 / least make every channel cost at least 1, so
+    // the cost of all free bandwidth at these prices is a valid bound in every round.
     double paid = 0;
     for (int row = 0; row < rows; ++row)
-      paid += prices[static_cast<std::size_t>(row)] * std::max(0.0, room[static_cast<std::size_t>(row)]);
+      paid += prices[static_cast<std::size_t>(row)] * std::max(0.0, freeUnits[static_cast<std::size_t>(row)]);
     const double raise = 1 / std::min(1.0, least);
     if (least > 0 && paid * raise < outcome.bound) {
       outcome.bound = paid * raise;
@@ -91,7 +94,7 @@ Packing::Outcome Packing::solve(std::span<const double> room, bool whole, double
       for (double& price : outcome.prices) price *= raise;
     }
     if (outcome.bound < needed) break;
-    if (!addOffers(kLeastGain)) break;
+    if (!addOffers(kMinGain)) break;
   }
   return outcome;
 }

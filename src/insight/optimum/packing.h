@@ -1,12 +1,13 @@
 #pragma once
-// How many channels of bandwidth one fit into some room on the links, parts of channels included: a linear
-// program over all channels there are, of which only those are written down that matter (column generation).
+// How many channels of bandwidth 1 fit into the free bandwidth of the links, fractions of channels included:
+// a linear program with a column per possible channel. Column generation adds only the columns that matter.
 //
-//   Packing packing(pricing);
-//   const Packing::Outcome outcome = packing.solve(room);      // room by row, in units
-//   outcome.channels, outcome.prices; packing.amount(i) of packing.column(i)
+//   HostProgram program(space, reachable, {Pattern::kRing, 2, false});
+//   const Packing::Outcome outcome = program.packing.solve(program.capacityUnits());
+//   outcome.channels, outcome.prices; program.packing.amount(i) of program.packing.column(i)
 //
-// The prices prove it: no channel costs less than one, and all the room together costs `outcome.bound`.
+// The prices (the dual solution) prove the bound: no channel costs less than 1, and all free bandwidth
+// together costs `outcome.bound`.
 
 #include <cstdint>
 #include <memory>
@@ -21,27 +22,27 @@ namespace xylem {
 
 class Packing {
  public:
-  // The pricing stays the caller's.
+  // The pricing has to outlive the packing.
   explicit Packing(Pricing& pricing);
   ~Packing();
   Packing(const Packing&) = delete;
   Packing& operator=(const Packing&) = delete;
 
   struct Outcome {
-    double channels = 0;         // of the columns at hand
-    double bound = 0;            // no channels are more together
-    std::vector<double> prices;  // by row, per unit; they prove `bound`
+    double channels = 0;         // that the generated columns give
+    double bound = 0;            // the number of channels that none can exceed
+    std::vector<double> prices;  // by row, per unit: the proof of `bound`
   };
-  // Hops that need more than the room are still open: a part of a channel fits.
-  Outcome solve(std::span<const double> room) { return solve(room, false, 0, kClosed); }
-  // For whole channels: such hops are closed. Stops early once there are `needed` channels, or it is clear
-  // that there are fewer.
-  Outcome solveWhole(std::span<const double> room, double needed) {
-    return solve(room, true, needed, needed);
+  // Fractions of channels: a hop is open even if less than its need is free.
+  Outcome solve(std::span<const double> freeUnits) { return solve(freeUnits, false, 0, kClosed); }
+  // For whole channels: hops that need more than is free are closed. Stops as soon as `needed` channels are
+  // found or excluded.
+  Outcome solveWhole(std::span<const double> freeUnits, double needed) {
+    return solve(freeUnits, true, needed, needed);
   }
-  // As many as there are, unless there are fewer than `needed`.
-  Outcome solveAllWhole(std::span<const double> room, double needed) {
-    return solve(room, true, needed, kClosed);
+  // The same, but stops early only if `needed` channels are excluded.
+  Outcome solveAllWhole(std::span<const double> freeUnits, double needed) {
+    return solve(freeUnits, true, needed, kClosed);
   }
 
   int columns() const { return static_cast<int>(columns_.size()); }
@@ -49,13 +50,13 @@ class Packing {
   double amount(int i) const;
   bool isOpen(int i) const { return open_[static_cast<std::size_t>(i)] != 0; }
 
-  // Programs solved so far.
+  // Counts the linear programs solved.
   std::int64_t solved() const { return solved_; }
   std::int64_t work() const { return pricing_.work() + solved_ * kWorkOfSolving; }
 
  private:
   static constexpr std::int64_t kWorkOfSolving = 10000;  // in steps of the search for orders
-  Outcome solve(std::span<const double> room, bool whole, double needed, double enough);
+  Outcome solve(std::span<const double> freeUnits, bool whole, double needed, double enough);
   bool addOffers(double leastGain);
   void add(const ChannelColumn& column);
 
@@ -65,6 +66,28 @@ class Packing {
   std::vector<std::uint8_t> open_;
   std::vector<Pricing::Offer> fresh_;
   std::int64_t solved_ = 0;
+};
+
+// The linear program of one pattern on one host: its limits, channels and packing together.
+struct HostProgram {
+  HostProgram(const SearchSpace& space, const Reachable& reachable, const ChannelRules& rules)
+      : capacities(space, reachable, rules.pattern != Pattern::kRing),
+        pricing(capacities, rules),
+        packing(pricing) {}
+  HostProgram(const HostProgram&) = delete;
+  HostProgram& operator=(const HostProgram&) = delete;
+
+  // The capacities of all rows, in units of a channel of 1 GB/s.
+  std::vector<double> capacityUnits() const {
+    std::vector<double> freeUnits;
+    for (int row = 0; row < capacities.rows(); ++row)
+      freeUnits.push_back(capacities.capacity(row) * kWholeUnits);
+    return freeUnits;
+  }
+
+  Capacities capacities;
+  Pricing pricing;
+  Packing packing;
 };
 
 }  // namespace xylem

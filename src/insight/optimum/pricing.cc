@@ -6,16 +6,18 @@
 namespace xylem {
 namespace {
 
-// With more GPUs than this, pairs of channels that cross NICs are made of the same order only; rings that
-// come back to their own port are looked for one port at a time, which takes long with many GPUs.
-constexpr int kMostForEachPort = 12;
+// With more GPUs than this, rules with pairs offer only pairs. Rings that return to their own port would need
+// a search per port, which takes long with many GPUs.
+constexpr int kMaxGpusForEachPort = 12;
 
 }  // namespace
 
 Pricing::Pricing(const Capacities& capacities, const ChannelRules& rules)
-    : capacities_(capacities), rules_(rules), room_(index(capacities.rows()), kClosed) {}
+    : capacities_(capacities), rules_(rules), freeUnits_(index(capacities.rows()), kClosed) {}
 
-void Pricing::setRoom(std::span<const double> room) { room_.assign(room.begin(), room.end()); }
+void Pricing::setFreeUnits(std::span<const double> freeUnits) {
+  freeUnits_.assign(freeUnits.begin(), freeUnits.end());
+}
 
 double Pricing::cost(const Capacities::Hop& hop, std::span<const double> prices, Part part) const {
   if (!fits(hop, part)) return kClosed;
@@ -26,7 +28,7 @@ double Pricing::cost(const Capacities::Hop& hop, std::span<const double> prices,
 
 bool Pricing::fits(const Capacities::Hop& hop, Part part) const {
   return hop.open && std::all_of(hop.uses.begin(), hop.uses.end(), [&](const Use& use) {
-           return use.units <= (room_[index(use.row)] + kSlack) * static_cast<int>(part);
+           return use.units <= (freeUnits_[index(use.row)] + kSlack) * static_cast<int>(part);
          });
 }
 
@@ -123,7 +125,7 @@ const std::vector<Pricing::Offer>& Pricing::offers(std::span<const double> price
   } else {
     if (rules_.crossNic != 0) offerPairs(prices);
     for (const int first : nets) {
-      if (rules_.crossNic != 0 && capacities_.gpus() > kMostForEachPort) break;
+      if (rules_.crossNic != 0 && capacities_.gpus() > kMaxGpusForEachPort) break;
       std::vector<int> port;
       for (const int net : nets)
         if (capacities_.samePort(first, net)) port.push_back(net);
@@ -135,7 +137,7 @@ const std::vector<Pricing::Offer>& Pricing::offers(std::span<const double> price
   return offers_;
 }
 
-// `symmetric`: there and back.
+// `symmetric`: an arc costs the hop and the hop back.
 OrderCosts Pricing::arcCosts(std::span<const double> prices, bool symmetric) const {
   OrderCosts costs(capacities_.gpus());
   for (int a = 0; a < capacities_.gpus(); ++a)
@@ -163,7 +165,8 @@ void Pricing::offerCycles(std::span<const double> prices) {
   take(search_.orders(), search_.atLeast(), {}, {}, 1);
 }
 
-// From one of these NETs to one of these NETs.
+// Rings that start and end at one of `nets`. The NETs are chosen per GPU before the order is searched: the
+// cheapest to start at it, and the cheapest to end from it.
 void Pricing::offerRings(std::span<const double> prices, std::span<const int> nets) {
   OrderCosts costs = arcCosts(prices, false);
   const std::size_t gpus = index(capacities_.gpus());
@@ -181,6 +184,7 @@ void Pricing::offerRings(std::span<const double> prices, std::span<const int> ne
   take(search_.orders(), search_.atLeast(), startNets, endNets, 1);
 }
 
+// Pairs of a channel and its reverse: both ends are a start and an end, so the cheapest NET for both counts.
 void Pricing::offerPairs(std::span<const double> prices) {
   OrderCosts costs = arcCosts(prices, true);
   const std::size_t gpus = index(capacities_.gpus());
@@ -198,6 +202,8 @@ void Pricing::offerPairs(std::span<const double> prices) {
   take(search_.orders(), search_.atLeast(), nets, nets, 2);
 }
 
+// Trees are chains of GPUs. Their NETs depend on the first two GPUs at most: data comes in at the first one
+// and leaves from the first, the second or both, by the pattern.
 void Pricing::offerTrees(std::span<const double> prices) {
   OrderCosts costs = arcCosts(prices, false);
   const int gpus = capacities_.gpus();
@@ -208,7 +214,7 @@ void Pricing::offerTrees(std::span<const double> prices) {
   }
   const bool balanced = rules_.pattern == Pattern::kBalancedTree;
   const bool single = rules_.pattern == Pattern::kTree;
-  // The NETs that are best for the first two GPUs.
+  // The cheapest start and end NETs by the first two GPUs; their cost goes into the head of the order.
   std::vector<std::pair<int, int>> chosen(index(gpus * gpus), {-1, -1});
   const auto out = [&](int gpu, int net) {
     return cost(capacities_.gpuToNet(gpu, net), prices, balanced ? Part::kHalf : Part::kWhole);

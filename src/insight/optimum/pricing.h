@@ -1,10 +1,10 @@
 #pragma once
-// The channels of a pattern, cheapest first, when what they take of links has a price: the columns of the
-// packing program.
+// Finds the cheapest channels of a pattern when the bandwidth of links has prices. They become the columns of
+// the packing program.
 //
 //   Pricing pricing(capacities, {Pattern::kRing, 2, true});
-//   pricing.setRoom(room);                      // hops that need more than that are closed
-//   for (const Offer& offer : pricing.offers(prices)) ... offer.cost, offer.column ...
+//   pricing.setFreeUnits(free);                      // closes hops that need more units than are free
+//   for (const Pricing::Offer& offer : pricing.offers(prices)) ... offer.cost, offer.column ...
 
 #include <cstdint>
 #include <span>
@@ -16,20 +16,20 @@
 
 namespace xylem {
 
-// Which channels count.
+// The channels that are permitted.
 struct ChannelRules {
   Pattern pattern = Pattern::kRing;
-  int crossNic = 2;  // 0: they end at the port they start at
-  // Rings that cross NICs come with their reverse, as data returns on a rail by the NIC it left by.
+  int crossNic = 2;  // 0: a ring ends at the port it starts at
+  // Rings that cross NICs come with their reverse, because data on a rail returns by the NIC it left by.
   bool paired = false;
 };
 
-// One channel, or one and its reverse.
+// One channel, or a channel and its reverse.
 struct ChannelColumn {
   std::vector<int> gpus;
   int startNet = -1, endNet = -1;
-  int channels = 1;
-  std::vector<Use> uses;  // of all of them together, by row
+  int channels = 1;       // 2 with the reverse
+  std::vector<Use> uses;  // of all channels together, one entry per row
 
   bool operator==(const ChannelColumn& other) const {
     return gpus == other.gpus && startNet == other.startNet && endNet == other.endNet &&
@@ -40,7 +40,7 @@ struct ChannelColumn {
 class Pricing {
  public:
   struct Offer {
-    double cost = 0;  // of each channel
+    double cost = 0;  // per channel
     ChannelColumn column;
   };
 
@@ -49,21 +49,21 @@ class Pricing {
   const ChannelRules& rules() const { return rules_; }
   const Capacities& capacities() const { return capacities_; }
 
-  // By row, in units. Negative: everything is closed.
-  void setRoom(std::span<const double> room);
+  // Free units by row. A negative number closes all hops that use the row.
+  void setFreeUnits(std::span<const double> freeUnits);
   bool isOpen(const ChannelColumn& column) const;
 
   // `prices`: by row, per unit.
   const std::vector<Offer>& offers(std::span<const double> prices);
-  // No open channel costs less.
+  // A lower limit of the cost of all open channels at the last prices.
   double atLeast() const { return atLeast_; }
   std::int64_t work() const { return search_.work(); }
 
-  // A column of this order, with what it takes.
+  // Returns the column of GPUs in this order, with its uses.
   ChannelColumn columnOf(std::vector<int> gpus, int startNet, int endNet, int channels) const;
 
  private:
-  // Part of the load that a hop to or from a NET carries.
+  // The part of a channel's load that a hop to a NET carries. (The value is the divisor.)
   enum class Part { kWhole = 1, kHalf = 2 };
 
   using Hops = std::vector<const Capacities::Hop*>;
@@ -82,7 +82,7 @@ class Pricing {
 
   const Capacities& capacities_;
   ChannelRules rules_;
-  std::vector<double> room_;
+  std::vector<double> freeUnits_;
   OrderSearch search_;
   std::vector<Offer> offers_;
   double atLeast_ = kClosed;

@@ -10,7 +10,7 @@ constexpr std::array kAllOperands = {Operands::kSum, Operands::kMaximum, Operand
                                      Operands::kAverage};
 constexpr std::array kAllSetups = {Setup::kChannels, Setup::kNvlsChannels, Setup::kCollnetHeads};
 
-// Bytes.
+// Sizes in bytes.
 constexpr std::uint64_t kFirstSample = 16;
 constexpr std::uint64_t kLastSample = std::uint64_t{16} << 30;
 
@@ -23,7 +23,7 @@ bool allEqual(const std::vector<T>& values) {
   return std::all_of(values.begin(), values.end(), [&](const T& value) { return value == values.front(); });
 }
 
-// Models that choose alike whatever the operation; many kinds of hosts have the same.
+// True if both models choose alike for every operation. Many kinds of hosts have such models.
 bool chooseAlike(const TuningModel& a, const TuningModel& b) {
   return a.latency == b.latency && a.bandwidth == b.bandwidth && a.excluded == b.excluded &&
          a.maxThreads == b.maxThreads && a.threadThreshold == b.threadThreshold &&
@@ -31,7 +31,7 @@ bool chooseAlike(const TuningModel& a, const TuningModel& b) {
          a.input.collnetHeads == b.input.collnetHeads;
 }
 
-// By view: the first view that chooses alike.
+// Returns by view the first view that chooses alike.
 std::vector<std::size_t> firstAlike(const std::vector<TuningModel>& tuning) {
   std::vector<std::size_t> first;
   std::vector<std::size_t> distinct;
@@ -46,7 +46,8 @@ std::vector<std::size_t> firstAlike(const std::vector<TuningModel>& tuning) {
   return first;
 }
 
-// The overlaps of the views' ranges on which their picks differ.
+// Walks the sorted ranges of all views in parallel, from boundary to boundary, and returns the stretches on
+// which the views' choices differ.
 std::vector<CollectiveMismatch> overlaps(const std::vector<TuningModel>& tuning,
                                          const std::vector<std::size_t>& alike, Collective collective,
                                          Operands operands) {
@@ -55,8 +56,8 @@ std::vector<CollectiveMismatch> overlaps(const std::vector<TuningModel>& tuning,
     if (alike[view] == view) ranges[view] = choiceRanges(tuning[view], operationOf(collective, operands));
   std::vector<CollectiveMismatch> found;
   std::vector<std::size_t> at(tuning.size(), 0);
-  for (std::uint64_t first = 1; first <= kMostBytes;) {
-    CollectiveMismatch here{collective, operands, first, kMostBytes, {}};
+  for (std::uint64_t first = 1; first <= kMaxBytes;) {
+    CollectiveMismatch here{collective, operands, first, kMaxBytes, {}};
     bool tooLarge = false;
     for (std::size_t view : alike) {
       tooLarge = tooLarge || (!ranges[view][at[view]].pick.runs && ranges[view].front().pick.runs);
@@ -66,7 +67,8 @@ std::vector<CollectiveMismatch> overlaps(const std::vector<TuningModel>& tuning,
     for (std::size_t view = 0; view < ranges.size(); ++view)
       if (alike[view] == view && ranges[view][at[view]].last == here.last) ++at[view];
     first = here.last + 1;
-    // What takes an hour some ranks refuse: that ends with an error, and nobody asks for it.
+    // A rank refuses sizes that would take more than an hour. If only some ranks do, the call fails with an
+    // error instead of hanging, so it does not count as a mismatch.
     if (!tooLarge && !allEqual(here.byView)) found.push_back(std::move(here));
   }
   return found;
@@ -168,7 +170,7 @@ std::vector<TransferMismatch> transferMismatches(const Connections& c,
   bounds.erase(std::unique(bounds.begin(), bounds.end()), bounds.end());
   std::vector<TransferMismatch> found;
   for (std::size_t i = 0; i < bounds.size(); ++i) {
-    TransferMismatch here{bounds[i], i + 1 < bounds.size() ? bounds[i + 1] - 1 : kMostBytes, {}};
+    TransferMismatch here{bounds[i], i + 1 < bounds.size() ? bounds[i + 1] - 1 : kMaxBytes, {}};
     for (const TransferInput& input : inputs) here.byView.push_back(transferSplit(input, here.first));
     if (allEqual(here.byView)) continue;
     if (!found.empty() && found.back().last + 1 == here.first && found.back().byView == here.byView)

@@ -1,10 +1,11 @@
 #pragma once
-// Where the ranks of a job would decide differently: collectives and sizes, transfers, connecting.
+// Finds where the ranks of a job would decide differently: in collectives and their sizes, in transfers (send
+// and receive), and in connecting channels.
 //
 //   for (const CollectiveMismatch& m : collectiveMismatches(plan.tuning))
 //     ... m.collective, m.first, m.last (bytes), m.byView[view].algorithm ...
 //
-// The bounds are exact, not those of samples (planner/tuning/choice_ranges.h).
+// Ranges of sizes are exact, not sampled (planner/tuning/choice_ranges.h).
 
 #include <cstdint>
 #include <vector>
@@ -15,11 +16,11 @@
 
 namespace xylem {
 
-// Kinds of operands that NCCL chooses differently for.
+// Kinds of operands for which NCCL chooses algorithms differently.
 enum class Operands : std::uint8_t {
-  kSum,         // of 32-bit floats; stands for most
-  kMaximum,     // of 32-bit floats: nothing that NVLink multicast could do
-  kSmallFloat,  // a sum of 8-bit floats: rings of more than eight ranks are avoided
+  kSum,         // of 32-bit floats; stands for most operands
+  kMaximum,     // of 32-bit floats: NVLink multicast cannot compute it
+  kSmallFloat,  // a sum of 8-bit floats: NCCL avoids rings of more than eight ranks
   kAverage,     // of 32-bit floats: PAT cannot scatter it
 };
 const char* name(Operands operands);
@@ -28,28 +29,29 @@ Operation operationOf(Collective collective, Operands operands);
 struct CollectiveMismatch {
   Collective collective = Collective::kAllReduce;
   Operands operands = Operands::kSum;
-  std::uint64_t first = 0, last = 0;  // bytes, both included; of all ranks for AllGather and ReduceScatter
+  std::uint64_t first = 0, last = 0;  // bytes, inclusive; for AllGather and ReduceScatter of all ranks
   std::vector<Pick> byView;
 
   bool operator==(const CollectiveMismatch&) const = default;
 };
-// Of operands other than kSum only where they differ from those of kSum.
+// Operands whose mismatches equal those of an earlier kind of operands are left out.
 std::vector<CollectiveMismatch> collectiveMismatches(const std::vector<TuningModel>& tuning);
 
-// Send and receive.
+// A range of sizes of ncclSend and ncclRecv that ranks split differently.
 struct TransferMismatch {
-  std::uint64_t first = 0, last = 0;  // bytes, both included
+  std::uint64_t first = 0, last = 0;  // bytes, inclusive
   std::vector<TransferSplit> byView;
 };
 std::vector<TransferMismatch> transferMismatches(const Connections& connections,
                                                  const std::vector<TuningModel>& tuning);
 
-// What the connecting of channels itself depends on.
+// Numbers that have to be equal on all ranks for channels to connect.
 enum class Setup : std::uint8_t { kChannels, kNvlsChannels, kCollnetHeads };
 const char* name(Setup setup);
 std::vector<Setup> setupMismatches(const Connections& connections);
 
-// A quick look by a few sizes, for rejecting variants of a job; false says little.
+// A quick test on a few sizes, to reject variants of a job early: true if ranks disagree on any of them.
+// False proves nothing.
 bool disagreeOnSamples(const Connections& connections, const std::vector<TuningModel>& tuning);
 
 }  // namespace xylem

@@ -9,7 +9,7 @@
 namespace xylem {
 namespace {
 
-// "90", or "80-90" if a host has several.
+// "90", or "80-90" if a host has several compute capabilities.
 std::string gpusOf(const System& system) {
   std::set<int> sms;
   for (NodeId gpu : system.nodes(NodeType::kGpu)) sms.insert(system.gpu(gpu).sm);
@@ -35,7 +35,7 @@ std::string channelsText(int channels, float bandwidth) {
   return channels == 0 ? "none" : fmt::format("{} x {:.1f} GB/s", channels, bandwidth);
 }
 
-// Between hosts where there are several.
+// The bandwidth between nodes if there are several, otherwise inside the node.
 float bandwidthOf(const Plan& plan, float intra, float inter) {
   return plan.connections.nodes.count() > 1 ? inter : intra;
 }
@@ -54,7 +54,7 @@ class Remarks {
  public:
   explicit Remarks(const Plan& plan) : plan_(plan) {}
 
-  // If the kinds differ.
+  // Adds a remark if the kinds of hosts differ.
   void add(Remarked what, const std::function<std::string(const HostPlan&)>& of, const std::string& job) {
     Remark remark{what, {}, job};
     for (const auto& host : plan_.hostPlans) remark.byView.push_back(of(*host));

@@ -6,21 +6,134 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
+#include <string>
+#include <vector>
 
-#include "planner/plan/job_tuning.h"
-#include "insight/preflight/candidates.h"
 #include "insight/preflight/mismatch.h"
+#include "planner/tuning/tuning_input.h"
+#include "planner/plan/plan.h"
 
 namespace xylem {
 namespace {
 
-constexpr std::size_t kMostSettings = 3;  // in one remedy
-constexpr double kPerSetting = 0.02;      // slowdown that one setting less to remember is worth
-constexpr double kWorthwhile = 2;         // slowdown against the best remedy up to which others are named
+// The first stage of the planner that a setting influences.
+enum class Touches : std::uint8_t { kTuning, kConnections, kSearch };
 
-// The job under other settings.
+struct CandidateSetting {
+  Setting setting;
+  std::string value;
+  Touches touches = Touches::kTuning;
+};
+using SettingSet = std::vector<CandidateSetting>;
+
+int leastOf(const Plan& plan, int ViewDecisions::*member) {
+  const auto& views = plan.connections.views;
+  return (*std::min_element(
+             views.begin(), views.end(),
+             [&](const ViewDecisions& a, const ViewDecisions& b) { return a.*member < b.*member; })).*
+         member;
+}
+
+bool differs(const Plan& plan, int ViewDecisions::*member) {
+  const auto& views = plan.connections.views;
+  return std::any_of(views.begin(), views.end(),
+                     [&](const ViewDecisions& view) { return view.*member != views.front().*member; });
+}
+
+std::vector<Collective> collectivesOf(const std::vector<CollectiveMismatch>& mismatches) {
+  std::vector<Collective> collectives;
+  for (const CollectiveMismatch& mismatch : mismatches)
+    if (collectives.empty() || collectives.back() != mismatch.collective)
+      collectives.push_back(mismatch.collective);
+  return collectives;
+}
+
+// "AllReduce:Simple;Reduce:Simple"
+std::string listFor(const std::vector<Collective>& collectives, const std::string& names) {
+  std::string text;
+  for (Collective collective : collectives)
+    text += fmt::format("{}{}:{}", text.empty() ? "" : ";", name(collective), names);
+  return text;
+}
+
+// Excludes one or two of the algorithms that ranks disagree about, or permits only rings, which all hosts
+// have. If only AllReduce is concerned, also tries each of these algorithms alone.
+void addAlgorithms(SettingSet& list, const std::vector<CollectiveMismatch>& mismatches) {
+  std::set<Algorithm> involved;
+  for (const CollectiveMismatch& mismatch : mismatches)
+    for (const Pick& pick : mismatch.byView)
+      if (pick.runs && pick.algorithm != Algorithm::kRing) involved.insert(pick.algorithm);
+  for (auto first = involved.begin(); first != involved.end(); ++first) {
+    const std::string without = std::string("^") + name(*first);
+    list.push_back({Setting::kAlgo, without});
+    for (auto second = std::next(first); second != involved.end(); ++second)
+      list.push_back({Setting::kAlgo, without + "," + name(*second)});
+  }
+  list.push_back({Setting::kAlgo, "Ring"});
+  const std::vector<Collective> collectives = collectivesOf(mismatches);
+  if (collectives == std::vector<Collective>{Collective::kAllReduce})
+    for (Algorithm algorithm : involved)
+      list.push_back({Setting::kAlgo, listFor(collectives, name(algorithm))});
+}
+
+// Lists are positive without LL128: naming LL128, or excluding another protocol (`^LL`), enables LL128 even
+// where it may corrupt data.
+void addProtocols(SettingSet& list, const std::vector<CollectiveMismatch>& mismatches) {
+  const std::vector<Collective> collectives = collectivesOf(mismatches);
+  const bool all = collectives.size() == kAllCollectives.size();
+  for (const char* names : {"LL,Simple", "Simple", "LL"})
+    list.push_back({Setting::kProto, all ? names : listFor(collectives, names)});
+}
+
+// Makes numbers of channels equal that differ between views.
+void addChannels(SettingSet& list, const Plan& plan) {
+  const Connections& c = plan.connections;
+  if (differs(plan, &ViewDecisions::nvlsChannels))
+    list.push_back({Setting::kNvlsNChannels, std::to_string(leastOf(plan, &ViewDecisions::nvlsChannels)),
+                    Touches::kConnections});
+  int most = 0;
+  int least = kMaxChannels;
+  for (const ViewDecisions& view : c.views) {
+    most = std::max(most, view.channels.total());
+    least = std::min(least, view.channels.total());
+  }
+  if (least != most) {
+    list.push_back({Setting::kMaxNChannels, std::to_string(least), Touches::kConnections});
+    list.push_back({Setting::kMinNChannels, std::to_string(most), Touches::kConnections});
+  }
+  if (differs(plan, &ViewDecisions::p2pChannels))
+    list.push_back({Setting::kMaxP2pNChannels, std::to_string(leastOf(plan, &ViewDecisions::p2pChannels)),
+                    Touches::kConnections});
+  if (differs(plan, &ViewDecisions::p2pChannelsPerPeer))
+    list.push_back({Setting::kNChannelsPerNetPeer,
+                    std::to_string(leastOf(plan, &ViewDecisions::p2pChannelsPerPeer)),
+                    Touches::kConnections});
+}
+
+// Settings worth trying if the ranks of a job disagree: those that switch off what they disagree about, or
+// give all ranks the smallest value of any rank (for channels also the greatest).
+std::vector<CandidateSetting> candidateSettings(const Plan& plan) {
+  SettingSet list;
+  const std::vector<CollectiveMismatch> mismatches = collectiveMismatches(plan.tuning);
+  addChannels(list, plan);
+  if (!mismatches.empty()) {
+    addAlgorithms(list, mismatches);
+    addProtocols(list, mismatches);
+  }
+  if (plan.connections.nvlsHeads > 0) list.push_back({Setting::kNvlsEnable, "0", Touches::kSearch});
+  if (plan.connections.collnet) list.push_back({Setting::kCollnetEnable, "0", Touches::kSearch});
+  return list;
+}
+
+constexpr std::size_t kMaxSettingsOfRemedy = 3;  // of one remedy
+constexpr double kPerSetting = 0.02;             // a setting fewer is worth this much slowdown
+constexpr double kWorthwhile = 2;                // other remedies may be this much slower than the best
+
+// The job planned with other settings.
 struct Variant {
-  std::shared_ptr<const Plan> plan;  // owns what a job planned anew refers to
+  // If the whole job was planned again, this keeps alive what `connections` points to; otherwise null.
+  std::shared_ptr<const Plan> plan;
   std::shared_ptr<const Connections> connections;
   std::vector<TuningModel> tuning;
 
@@ -85,7 +198,8 @@ class Trials {
   }
 
  private:
-  // Whatever settings of the tuning change, the connections stay; so they are kept.
+  // Plans the job again from the first stage that the settings touch. Settings of the tuning leave the
+  // connections as they are, so connections are cached by the other settings (`key`).
   Variant connected(const std::string& key, Touches touches, const Settings& settings) {
     const auto [known, isNew] = known_.try_emplace(key);
     if (!isNew) return known->second;
@@ -110,8 +224,6 @@ class Trials {
   int made_ = 0;
 };
 
-using SettingSet = std::vector<CandidateSetting>;
-
 Remedy remedyOf(const SettingSet& set, const Variant& variant, const PredictedTimes& before) {
   Remedy remedy;
   for (const CandidateSetting& setting : set)
@@ -133,7 +245,7 @@ bool containsAny(const SettingSet& set, const std::vector<SettingSet>& parts) {
   return std::any_of(parts.begin(), parts.end(), [&](const SettingSet& part) { return isPartOf(part, set); });
 }
 
-// Nowhere faster, and not simpler.
+// True if `remedy` is faster nowhere and needs at least as many settings.
 bool isNoBetter(const Remedy& remedy, const Remedy& other) {
   if (remedy.settings.size() < other.settings.size()) return false;
   for (Collective collective : kAllCollectives)
@@ -153,7 +265,8 @@ double burden(const Remedy& remedy) {
   return remedy.slowdown * (1 + kPerSetting * static_cast<double>(remedy.settings.size()));
 }
 
-// The sets one larger: each variable once, in the candidates' order.
+// Returns all sets with one more setting. Each variable occurs once, in ascending order, so no set comes
+// twice.
 std::vector<SettingSet> larger(const std::vector<SettingSet>& sets, const SettingSet& candidates) {
   std::vector<SettingSet> result;
   for (const SettingSet& set : sets)
@@ -186,8 +299,9 @@ RemedySearch findRemedies(const PlanRequest& request, const Settings& settings, 
   const SettingSet candidates = candidateSettings(plan);
   std::vector<SettingSet> enough;
   std::vector<SettingSet> sets = {{}};
-  // Two settings can cost less than one; three are for when nothing else helps.
-  for (std::size_t size = 1; size <= kMostSettings && (size <= 2 || search.found.empty()); ++size) {
+  // Try sets in order of size and skip supersets of sets that suffice. Two settings may cost less time than
+  // one, so pairs are always tried; triples only if nothing smaller helps.
+  for (std::size_t size = 1; size <= kMaxSettingsOfRemedy && (size <= 2 || search.found.empty()); ++size) {
     sets = larger(sets, candidates);
     for (const SettingSet& set : sets) {
       if (containsAny(set, enough)) continue;
@@ -203,7 +317,7 @@ RemedySearch findRemedies(const PlanRequest& request, const Settings& settings, 
   std::erase_if(search.found, [&](const Remedy& remedy) {
     return burden(remedy) > kWorthwhile * burden(search.found.front());
   });
-  if (search.found.size() > kMostRemedies) search.found.resize(kMostRemedies);
+  if (search.found.size() > kMaxRemedies) search.found.resize(kMaxRemedies);
   return search;
 }
 

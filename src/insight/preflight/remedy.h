@@ -1,6 +1,6 @@
 #pragma once
-// Settings under which all ranks of a job would agree, found by planning the job again with candidates: one
-// setting if that is enough, two or three otherwise.
+// Finds settings under which all ranks of a job would agree, by planning the job again with candidates: sets
+// of one or two settings, and of three only if no smaller set helps.
 //
 //   RemedySearch search = findRemedies(request, settings, plan);
 //   search.found[0].settings   ->   {{"NCCL_ALGO", "^Tree"}}
@@ -14,14 +14,14 @@
 
 namespace xylem {
 
-// By collective and costSizes(): the time that the slowest kind of rank predicts, in microseconds.
+// By collective and size (costSizes()): the greatest time that any kind of rank predicts, in microseconds.
 using PredictedTimes = ByCollective<std::vector<float>>;
 std::vector<std::uint64_t> costSizes();
 
 struct Remedy {
   std::vector<std::pair<std::string, std::string>> settings;
   PredictedTimes times;
-  double slowdown = 1;  // geometric mean over sizes, of the collective that suffers most
+  double slowdown = 1;  // of the worst collective: geometric mean over sizes
 
   // "NCCL_ALGO=Ring NCCL_PROTO=Simple"
   std::string text() const;
@@ -29,12 +29,12 @@ struct Remedy {
 
 struct RemedySearch {
   PredictedTimes now;
-  std::vector<Remedy> found;  // the least slowdown first, few settings before many; at most kMostRemedies
-  int tried = 0;
+  std::vector<Remedy> found;  // by slowdown and number of settings, at most kMaxRemedies
+  int tried = 0;              // sets of settings
 };
-constexpr std::size_t kMostRemedies = 3;
+constexpr std::size_t kMaxRemedies = 3;
 
-// `plan` is that of `request` with `settings`.
+// `plan` has to be the plan of `request` with `settings`.
 RemedySearch findRemedies(const PlanRequest& request, const Settings& settings, const Plan& plan);
 
 }  // namespace xylem

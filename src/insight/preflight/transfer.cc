@@ -5,19 +5,20 @@
 namespace xylem {
 namespace {
 
-// NCCL's defaults; P2P_LL_THRESHOLD and the three P2P_*_CHUNKSIZE. Bytes.
+// NCCL's defaults of P2P_LL_THRESHOLD and the three P2P_*_CHUNKSIZE, in bytes.
 constexpr std::uint64_t kLlBytesPerChannel = 16384;
 constexpr std::int64_t kNetChunk = 131072;
 constexpr std::int64_t kNvlinkChunk = 524288;
 constexpr std::int64_t kPciChunk = 131072;
-constexpr std::int64_t kSteps = 8;  // of a buffer
-// The least and the most a part holds, as shares of a step.
-constexpr std::int64_t kLeastShareAcross = 2, kLeastShareInside = 8;
-constexpr std::int64_t kMostStepsInside = 32;
+constexpr std::int64_t kSteps = 8;  // per buffer
+// The smallest part is a step divided by these; the largest one inside a node is a step times
+// kMaxStepsInside.
+constexpr std::int64_t kMinShareAcross = 2, kMinShareInside = 8;
+constexpr std::int64_t kMaxStepsInside = 32;
 
 struct Parts {
   std::uint64_t least = 1, most = 1;  // bytes of a part
-  int few = 1;                        // parts that are used before parts get larger than `most`
+  int few = 1;                        // number of parts, unless they would exceed `most` bytes
 };
 
 std::int64_t stepOf(const TransferInput& input, Protocol protocol) {
@@ -30,9 +31,9 @@ Parts partsOf(const TransferInput& input, Protocol protocol) {
   const std::int64_t step = stepOf(input, protocol);
   Parts parts;
   parts.least = static_cast<std::uint64_t>(
-      std::max<std::int64_t>(1, step / (input.nodes > 1 ? kLeastShareAcross : kLeastShareInside)));
+      std::max<std::int64_t>(1, step / (input.nodes > 1 ? kMinShareAcross : kMinShareInside)));
   parts.most =
-      static_cast<std::uint64_t>(std::max<std::int64_t>(1, input.nodes > 1 ? step : step * kMostStepsInside));
+      static_cast<std::uint64_t>(std::max<std::int64_t>(1, input.nodes > 1 ? step : step * kMaxStepsInside));
   parts.few = input.perPeer;
   while (static_cast<std::int64_t>(parts.few) * input.ranks > input.channels && parts.few > 1) parts.few /= 2;
   return parts;

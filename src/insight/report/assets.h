@@ -1,5 +1,8 @@
 #pragma once
-// The files of this folder that the page consists of; they are compiled in (cmake/xylem_embed.cmake).
+// The HTML, style and script files of this folder, which are compiled into the program
+// (cmake/xylem_embed.cmake).
+//
+//   page += asset(Asset::kPageStyle);
 
 #include <string_view>
 

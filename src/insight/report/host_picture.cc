@@ -5,14 +5,99 @@
 #include <algorithm>
 #include <map>
 
-#include "planner/search/channel_legs.h"
-#include "planner/topology/system_builder.h"
 #include "insight/why/names.h"
-#include "insight/why/room.h"
-#include "insight/why/source.h"
+#include "insight/why/bandwidth_left.h"
+#include "insight/why/rules.h"
+#include "planner/search/channel_segments.h"
+#include "planner/topology/system_builder.h"
 
 namespace xylem {
 namespace {
+
+class Matrix {
+ public:
+  // Rules apply to the job's system, which lacks unused nodes; inPicture() finds its nodes in the picture by
+  // key.
+  Matrix(const Plan& plan, int rank, const HostPicture& picture)
+      : rules_(plan, rank), system_(rules_.system()), picture_(picture) {}
+
+  ReachMatrix make() {
+    ReachMatrix matrix;
+    std::vector<NodeId> rows, nets;
+    for (NodeId gpu : system_.nodes(NodeType::kGpu))
+      if (static_cast<int>(rows.size()) < kMaxMatrixGpus) rows.push_back(gpu);
+    for (NodeId net : system_.nodes(NodeType::kNet)) nets.push_back(net);
+    matrix.gpusLeftOut = system_.count(NodeType::kGpu) - static_cast<int>(rows.size());
+    for (NodeId gpu : rows) {
+      for (NodeId other : rows) matrix.cells.push_back(other == gpu ? ReachCell{} : betweenGpus(gpu, other));
+      for (NodeId net : nets) matrix.cells.push_back(toNet(gpu, net));
+    }
+    for (NodeId gpu : rows) matrix.rows.push_back(inPicture(gpu));
+    matrix.columns = matrix.rows;
+    for (NodeId net : nets) matrix.columns.push_back(inPicture(net));
+    return matrix;
+  }
+
+ private:
+  NodeId inPicture(NodeId node) const {
+    for (NodeId id : picture_.system.nodes(system_.type(node)))
+      if (picture_.system[id].key == system_[node].key &&
+          picture_.system[id].element == system_[node].element)
+        return id;
+    return kNoNode;
+  }
+
+  // Returns the decision that the planner made, if it did: it may have changed the path, so deciding again
+  // now could give another result.
+  Decision decided(Rule rule, NodeId a, NodeId b, const Decision& now) const {
+    const Decision* made = rules_.made(rule, a, b);
+    return made != nullptr ? *made : now;
+  }
+
+  ReachCell withPath(NodeId a, NodeId b) const {
+    const Path& path = rules_.paths().path(a, b);
+    ReachCell cell;
+    cell.type = path.type;
+    cell.bandwidth = path.bandwidth;
+    return cell;
+  }
+
+  ReachCell betweenGpus(NodeId a, NodeId b) const {
+    ReachCell cell = withPath(a, b);
+    const Decision p2p = decided(Rule::kP2p, a, b, rules_.reach().p2p(a, b));
+    cell.reasons.push_back(rules_.step(p2p));
+    cell.direct = rules_.reach().transportP2p(p2p).yes;
+    cell.way = "P2P";
+    if (cell.direct) return cell;
+    const Decision shm = rules_.reach().transportShm(a, b);
+    cell.reasons.push_back(rules_.step(shm));
+    cell.way = shm.yes ? "SHM" : "NET";
+    if (!shm.yes) cell.reasons.push_back(rules_.step(rules_.reach().netIsBetter(a, b)));
+    return cell;
+  }
+
+  ReachCell toNet(NodeId gpu, NodeId net) const {
+    ReachCell cell = withPath(gpu, net);
+    const Decision in =
+        decided(Rule::kGdrReceive, gpu, net, rules_.reach().gdr(gpu, net, Direction::kReceive));
+    const Decision out = rules_.reach().gdr(gpu, net, Direction::kSend);
+    cell.direct = in.yes && out.yes;
+    cell.way = cell.direct ? "GDR" : in.yes ? "GDR in" : out.yes ? "GDR out" : "host";
+    cell.reasons = {rules_.step(in), rules_.step(out)};
+    if (const Decision* pxn = rules_.made(Rule::kPxn, gpu, net); pxn != nullptr && pxn->yes)
+      cell.reasons.push_back(rules_.step(*pxn));
+    return cell;
+  }
+
+  HostRules rules_;
+  const System& system_;
+  const HostPicture& picture_;
+};
+
+// Returns how GPUs reach each other and the NETs of the same machine, with the rules that decide so.
+ReachMatrix reachMatrix(const Plan& plan, int rank, const HostPicture& picture) {
+  return Matrix(plan, rank, picture).make();
+}
 
 class HostDrawer {
  public:
@@ -52,7 +137,7 @@ class HostDrawer {
     return text + topologyText(hosts.front()) + (apart ? fmt::format(", as rank {} sees them", rank_) : "");
   }
 
-  // " of dgxh100.xml", where hosts have to be told apart.
+  // " of dgxh100.xml" if the job has hosts of several topology files, otherwise empty.
   std::string topologyText(int host) const {
     if (plan_.groups.size() < 2) return "";
     for (const HostGroup& group : plan_.groups)
@@ -61,7 +146,8 @@ class HostDrawer {
     return "";
   }
 
-  // The same node of the whole machine: the plan's graph is that without what the job does not use.
+  // The picture shows the whole machine. The plan's system lacks the nodes that the job does not use; its
+  // nodes are matched to those of the whole machine by type, key and element.
   void addNodes() {
     std::map<std::tuple<NodeType, std::uint64_t, ElementId>, NodeId> known;
     for (NodeId id = 0; id < whole().nodeCount(); ++id) {
@@ -80,7 +166,7 @@ class HostDrawer {
       toWhole_.push_back(same == known.end() ? kNoNode : same->second);
       if (toWhole_.back() != kNoNode) picture_.nodes[static_cast<std::size_t>(toWhole_.back())].used = true;
     }
-    // The plan leaves a NIC in place whose NETs it drops.
+    // A NIC counts as used only if a NET of it is: the plan drops unused NETs, but keeps their NIC.
     for (NodeId nic : whole().nodes(NodeType::kNic)) {
       const auto links = whole().links(nic);
       picture_.nodes[static_cast<std::size_t>(nic)].used =
@@ -90,6 +176,7 @@ class HostDrawer {
     }
   }
 
+  // Joins the two directed links between a pair of nodes into one link with two lanes.
   void addLinks() {
     for (LinkId id = 0; id < static_cast<LinkId>(whole().links().size()); ++id) {
       const Link& link = whole().link(id);
@@ -129,7 +216,7 @@ class HostDrawer {
                        .used = std::vector<std::array<float, 2>>(picture_.links.size())};
     for (int channel = 0; channel < graph.nChannels; ++channel) {
       std::vector<PictureLeg>& legs = drawn.channels.emplace_back();
-      for (const ChannelLeg& leg : legsOf(space, graph, channel)) {
+      for (const ChannelSegment& leg : segmentsOf(space, graph, channel)) {
         legs.push_back(drawLeg(space, leg, loads.of(leg.portion)));
         for (const auto& [lane, amount] : legs.back().takes)
           drawn.used[static_cast<std::size_t>(lane.link)][static_cast<std::size_t>(lane.lane)] += amount;
@@ -140,12 +227,12 @@ class HostDrawer {
   }
 
   void addFull(PictureGraph& drawn) const {
-    for (const RoomStop& stop : roomLeft(host_, drawn.kind).stops)
+    for (const ClosedPassage& stop : bandwidthLeft(host_, drawn.kind).stops)
       for (const FullLink& full : stop.links)
         if (full.link != kNoLink) drawn.full.push_back({laneOf(full.link), full.free, full.wanted});
   }
 
-  PictureLeg drawLeg(const SearchSpace& space, const ChannelLeg& leg, const Load& load) const {
+  PictureLeg drawLeg(const SearchSpace& space, const ChannelSegment& leg, const Load& load) const {
     const PathTable& paths = host_.paths.paths;
     const Path& path = paths.path(leg.from, leg.to);
     PictureLeg drawn{.from = toWhole_[static_cast<std::size_t>(leg.from)],
@@ -167,7 +254,7 @@ class HostDrawer {
   const HostPlan& host_;
   HostPlan whole_;
   HostPicture picture_;
-  std::vector<NodeId> toWhole_;  // by node of the plan's graph
+  std::vector<NodeId> toWhole_;  // by node of the plan's system
   std::map<std::tuple<NodeId, NodeId, LinkType>, LaneOfLink> laneOf_;
 };
 

@@ -21,7 +21,7 @@ function takenByChannels() {
   return taken;
 }
 
-// As useLevel() of insight/report/machine_svg.h.
+// As useLevel() of insight/report/machine_drawing.h.
 function level(used, bandwidth) {
   if (used <= 0 || bandwidth <= 0) return 0;
   const part = used / bandwidth;

@@ -11,10 +11,10 @@ namespace {
 constexpr float kMargin = 14, kPanelPadding = 12;
 constexpr float kLeafWidth = 74, kLoneCpuWidth = 150, kLeafGap = 12, kPanelGap = 44;
 constexpr float kBoxHeight = 36, kRowGap = 42;
-constexpr float kLaneGap = 3;  // of a lane from the middle of its link
-constexpr float kAside = 16;   // of a second link between the same rows
-constexpr float kLeastBow = 34, kMostBow = 150, kBowPerPixel = 0.2f;
-constexpr float kFlatBow = 24;  // between rows
+constexpr float kLaneGap = 3;  // distance of a lane from the middle of its link
+constexpr float kAside = 16;   // offset of a second link between the same rows
+constexpr float kMinBow = 34, kMaxBow = 150, kBowPerPixel = 0.2f;
+constexpr float kFlatBow = 24;  // between two switches
 
 class Arranger {
  public:
@@ -60,10 +60,10 @@ class Arranger {
     return system_.type(id) == NodeType::kGpu || system_.type(id) == NodeType::kNet;
   }
 
-  // What hangs below what: PCI from the CPUs down, and NETs below their NICs.
+  // Builds the forest of nodes: PCI links lead down from the CPUs, and NETs are below their NICs.
   void findTree() {
     for (NodeId cpu : system_.nodes(NodeType::kCpu)) root(cpu);
-    // What no CPU leads to still has to be seen.
+    // Nodes that no CPU leads to become roots, so that they are visible, too.
     for (NodeId id = 0; id < system_.nodeCount(); ++id)
       if (!place(id).reached && system_.type(id) != NodeType::kNvs) root(id);
   }
@@ -85,6 +85,7 @@ class Arranger {
     }
   }
 
+  // Places leaves from left to right and makes each inner node as wide as its children; advances `x`.
   void placeAcross(NodeId id, float& x) {
     Box& at = box(id);
     at.x = x;
@@ -97,10 +98,11 @@ class Arranger {
     }
     at.width = x - kLeafGap - at.x;
     if (place(id).parent != kNoNode || at.width >= kLoneCpuWidth) return;
-    at.width = kLoneCpuWidth;  // what hangs below stays at its left
+    at.width = kLoneCpuWidth;  // the children stay at its left edge
     x = at.x + at.width + kLeafGap;
   }
 
+  // Places rows by depth in the tree, and all GPUs and NETs in the bottom row.
   void placeDown(float top) {
     int deepest = 0;
     for (const Place& at : nodes_) deepest = std::max(deepest, at.depth);
@@ -113,7 +115,8 @@ class Arranger {
     }
   }
 
-  // A bar below all GPUs; NVLinks from GPU to GPU bow below them instead.
+  // The NVSwitch is a bar below all GPUs. Without one, NVLinks between GPUs are arcs below them and need
+  // height.
   void placeSwitch() {
     float bow = 0;
     for (const PictureLink& link : host_.links)
@@ -132,7 +135,7 @@ class Arranger {
     }
   }
 
-  static float bowOf(float dx) { return std::min(kLeastBow + kBowPerPixel * std::fabs(dx), kMostBow); }
+  static float bowOf(float dx) { return std::min(kMinBow + kBowPerPixel * std::fabs(dx), kMaxBow); }
 
   bool inTree(const PictureLink& link) const {
     return link.type != LinkType::kNvl && link.type != LinkType::kSys &&
@@ -143,12 +146,12 @@ class Arranger {
     const bool toCpu = (system_.type(link.a) == NodeType::kCpu) != (system_.type(link.b) == NodeType::kCpu);
     return !inTree(link) && !toSwitch && !toCpu;
   }
-  // CPUs that stand beside each other are joined by a straight line.
+  // True if two CPUs are neighbours in their row; a straight line joins them.
   bool beside(NodeId a, NodeId b) const {
     const auto at = [&](NodeId id) { return std::find(roots_.begin(), roots_.end(), id) - roots_.begin(); };
     return std::abs(at(a) - at(b)) == 1;
   }
-  // Switches in one row with nothing between them.
+  // True if two switches are in the same row with nothing between them.
   bool besideBelow(NodeId a, NodeId b) {
     if (isLast(a) || isLast(b) || box(a).y != box(b).y) return false;
     const float left = std::min(box(a).x, box(b).x), right = std::max(box(a).x, box(b).x);
@@ -156,7 +159,7 @@ class Arranger {
       return other.y == box(a).y && other.x > left && other.x < right;
     });
   }
-  // Above the row of CPUs; before anything is placed, so by how many CPUs lie between.
+  // Height of the arcs above the row of CPUs. Nothing is placed yet, so it depends on the CPUs in between.
   float bowAbove() const {
     std::ptrdiff_t farthest = 0;
     for (const PictureLink& link : host_.links) {
@@ -216,7 +219,8 @@ class Arranger {
     const bool aAbove = box(link.a).y < box(link.b).y;
     const Box& upper = aAbove ? box(link.a) : box(link.b);
     const Box& lower = aAbove ? box(link.b) : box(link.a);
-    // Above the narrower of the two; links that are not of the tree stand aside of those that are.
+    // Draw at the middle of the narrower node; links outside of the tree are shifted beside those of the
+    // tree.
     float x = upper.width < lower.width ? upper.middle() : lower.middle();
     const bool chip =
         !inTree(link) && system_.type(link.a) != NodeType::kNvs && system_.type(link.b) != NodeType::kNvs;
@@ -233,7 +237,7 @@ class Arranger {
     line.upright = true;
   }
 
-  // A GPU with a link to a CPU from chip to chip beside its PCI link.
+  // True if the link is a GPU's PCI link and the GPU also has a chip-to-chip link to a CPU beside it.
   bool sharesRow(const PictureLink& link) const {
     const NodeId lower = place(link.b).parent == link.a ? link.b : link.a;
     return std::any_of(host_.links.begin(), host_.links.end(), [&](const PictureLink& other) {

@@ -1,11 +1,12 @@
 #pragma once
-// Where the nodes and links of a machine are drawn: what hangs below what as bars, each as wide as all below
-// it, so that PCI links stand upright; CPUs in a row, GPUs and NETs in another one; NVLinks below these.
+// Computes where the nodes and links of a machine are drawn. A PCI node is a bar as wide as everything below
+// it, so that PCI links are vertical. CPUs form the top row, GPUs and NETs the bottom row, and NVLinks run
+// below that.
 //
 //   const MachineLayout layout = layOut(host);
 //   layout.boxes[node].x, layout.lines[link].lanes[0].path           // pixels, y downwards; SVG path data
 //
-// The order is that of the description. Everything is where the same machine always has it.
+// Nodes keep the order of the topology file, so the same machine always gets the same layout.
 
 #include <array>
 #include <string>
@@ -24,13 +25,13 @@ struct Box {
 struct LinkLine {
   std::array<std::string, 2> lanes;  // SVG path data, by lane, in the direction of the lane
   float labelX = 0, labelY = 0;
-  bool upright = false;  // the label stands beside it, not on it
+  bool upright = false;  // the label is beside the line, not on it
 };
 
 struct MachineLayout {
   float width = 0, height = 0;
   std::vector<Box> boxes;       // by node
-  std::vector<Box> panels;      // one around each CPU and what hangs below it
+  std::vector<Box> panels;      // one around each CPU and all nodes below it
   std::vector<LinkLine> lines;  // by link
 };
 

@@ -1,7 +1,7 @@
 #include "insight/report/page.h"
 
 #include "insight/report/assets.h"
-#include "insight/report/machine_svg.h"
+#include "insight/report/machine_drawing.h"
 #include "insight/report/picture_json.h"
 #include "insight/report/text.h"
 
@@ -19,7 +19,7 @@ std::string machines(const Picture& picture) {
   return text;
 }
 
-// What stands in the page for `{{NAME}}`.
+// Returns the text that replaces `{{NAME}}` in the page.
 std::string valueOf(std::string_view name, const Picture& picture) {
   if (name == "TITLE") return markupText(picture.title);
   if (name == "SUMMARY") return markupText(picture.summary);
@@ -33,7 +33,7 @@ std::string valueOf(std::string_view name, const Picture& picture) {
 }  // namespace
 
 std::string pageHtml(const Picture& picture) {
-  // Once over the page: what is put in is never looked at again.
+  // A single pass over the page, so placeholders inside of inserted text are never replaced.
   std::string_view rest = asset(Asset::kPage);
   std::string text;
   for (std::size_t open = rest.find("{{"); open != std::string_view::npos; open = rest.find("{{")) {

@@ -1,6 +1,6 @@
 #pragma once
-// A picture as one HTML file that needs nothing else: no network, no other files. Its script only shows the
-// facts that the file holds as JSON; without scripts the machine can still be seen.
+// A picture as one HTML file that needs no network and no other files. The file contains all facts as JSON,
+// and its script only shows them. Without scripts the machine is still visible.
 //
 //   writeFile("report.html", pageHtml(picture));
 

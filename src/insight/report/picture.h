@@ -1,12 +1,12 @@
 #pragma once
-// A plan as a picture: every fact that the page, the SVG and the JSON show, computed here; they only show it.
+// A plan as a picture: a value with every fact that the page, the SVG and the JSON show.
 //
 //   const Inquiry inquiry(request, settings);
 //   const Picture picture = drawPicture(inquiry, {.title = "dgxh100.xml", .describe = nodeDetail});
 //   writeFile("report.html", pageHtml(picture));                 // insight/report/page.h
 //
-// Bandwidths are in GB/s (1e9 bytes per second), times in microseconds, sizes in bytes. What a job does not
-// use of a host, such as the NICs of a job of one host, is in the picture and carries no channels.
+// Bandwidths are in GB/s (1e9 bytes per second), times in microseconds, sizes in bytes. The picture includes
+// the parts of a host that the job does not use, such as NICs in a job of one host; they carry no channels.
 
 #include <array>
 #include <cstdint>
@@ -16,10 +16,10 @@
 #include <utility>
 #include <vector>
 
-#include "planner/search/channel_graph.h"
 #include "core/kinds.h"
-#include "planner/topology/system.h"
 #include "insight/why/answer.h"
+#include "planner/search/channel_graph.h"
+#include "planner/topology/system.h"
 
 namespace xylem {
 
@@ -27,15 +27,15 @@ struct PictureNode {
   std::string label;   // "GPU 3", by its rank in the job
   std::string detail;  // bus id, model and the like
   AnswerSource source;
-  bool used = true;  // the job's plan knows it
+  bool used = true;  // part of the job's plan
 };
 
 // A link in both directions: lane 0 from `a` to `b`, lane 1 back. Links of the same type between the same two
-// nodes are one.
+// nodes are merged.
 struct PictureLink {
   NodeId a = kNoNode, b = kNoNode;
   LinkType type = LinkType::kLoc;
-  std::array<float, 2> bandwidth{};  // by lane; 0: there is none
+  std::array<float, 2> bandwidth{};  // by lane; 0 if there is no link in that direction
   AnswerSource source;
 };
 
@@ -44,19 +44,19 @@ struct LaneOfLink {
   int lane = 0;
 };
 
-// A part of a channel's way, from GPU to GPU or between a GPU and a NET.
+// A part of a channel's path, from GPU to GPU or between a GPU and a NET.
 struct PictureLeg {
   NodeId from = kNoNode, to = kNoNode;
   PathType type = PathType::kDis;
   float bandwidth = 0;           // of the path, before any channel
   float carries = 0;             // of the channel
   std::vector<LaneOfLink> hops;  // in walking order
-  // What NCCL's search takes of which lane for it: more than `carries` on PCI through an Intel CPU, and
+  // GB/s that NCCL's search takes of each lane: more than `carries` on PCI through an Intel CPU, and some for
   // acknowledgements on the way back.
   std::vector<std::pair<LaneOfLink, float>> takes;
 };
 
-// A lane with too little left for a further channel.
+// A lane with too little bandwidth left for another channel.
 struct FullLane {
   LaneOfLink lane;
   float left = 0, wanted = 0;
@@ -67,13 +67,13 @@ struct PictureGraph {
   Pattern pattern = Pattern::kRing;
   float bwIntra = 0, bwInter = 0;  // per channel
   PathType typeIntra = PathType::kLoc, typeInter = PathType::kLoc;
-  bool fallback = false;  // nothing was found: GPUs in index order, whatever the links have
+  bool fallback = false;  // the search found nothing: GPUs in index order, ignoring bandwidth
   std::vector<std::vector<PictureLeg>> channels;  // by channel of the search
-  std::vector<std::array<float, 2>> used;         // by link and lane: by all channels
-  std::vector<FullLane> full;                     // where a further ring or tree would have to pass
+  std::vector<std::array<float, 2>> used;         // by link and lane: GB/s of all channels
+  std::vector<FullLane> full;                     // lanes that keep another ring or tree from fitting
 };
 
-// Whether two ends reach each other, in rows of GPUs.
+// How a GPU reaches another GPU or a NET.
 struct ReachCell {
   std::string way;  // "P2P", "SHM", "NET"; of NETs "GDR", "GDR in" (receiving only), "GDR out", "host"
   bool direct = false;
@@ -83,12 +83,12 @@ struct ReachCell {
 };
 struct ReachMatrix {
   std::vector<NodeId> rows, columns;  // GPUs; GPUs and NETs
-  std::vector<ReachCell> cells;       // row by row; of a GPU and itself empty
-  int gpusLeftOut = 0;                // beyond kMostMatrixGpus
+  std::vector<ReachCell> cells;       // row by row; empty for a GPU and itself
+  int gpusLeftOut = 0;                // GPUs beyond kMaxMatrixGpus, which have no rows
 };
-constexpr int kMostMatrixGpus = 32;
+constexpr int kMaxMatrixGpus = 32;
 
-// One kind of host, or a domain of it: what ranks of one view plan by.
+// The machine of one view: a kind of host, or a domain of one.
 struct HostPicture {
   std::string title;  // "hosts 0 to 3 of dgxh100.xml"
   int rank = 0;       // the first of this view
@@ -99,16 +99,16 @@ struct HostPicture {
   ReachMatrix reach;
 };
 
-// Ranks as a ring goes through them; equal ones of several channels together.
+// The ranks of a ring in its order. Channels with equal rings share one.
 struct PictureRing {
   std::vector<int> channels;
   std::vector<int> ranks;
 };
-// Where a ring leaves a node for the next one.
+// A hop of a ring from one node to another.
 struct RingCrossing {
-  int ring = 0;                // of PictureJob::rings
+  int ring = 0;                // index into PictureJob::rings
   int from = 0, to = 0;        // ranks
-  std::string fromNet, toNet;  // "NET 3 (mlx5_3)", empty where NCCL would find none
+  std::string fromNet, toNet;  // "NET 3 (mlx5_3)", empty if NCCL would find none
   bool fromGdr = false, toGdr = false;
 };
 struct TreePlaceOfRank {
@@ -126,22 +126,22 @@ struct PictureJob {
   std::vector<PictureRing> rings;
   std::vector<RingCrossing> crossings;
   std::vector<PictureTree> trees;
-  bool leftOut = false;  // more than kMostJobRanks: no rings and trees
+  bool leftOut = false;  // the job has more than kMaxJobRanks ranks: no rings and trees
 };
-constexpr int kMostJobRanks = 512;
+constexpr int kMaxJobRanks = 512;
 
 struct CurvePoint {
-  float time = 0;  // 0: it does not run with this size
+  float time = 0;  // 0 if it cannot run with this size
   float busBandwidth = 0;
 };
 struct Curve {
   std::string name;                // "Ring/LL"
   std::vector<CurvePoint> points;  // by size
 };
-// Sizes that get the same algorithm and protocol.
+// A range of sizes for which NCCL chooses the same algorithm and protocol.
 struct CurveStretch {
   std::uint64_t first = 0, last = 0;
-  int curve = -1;  // -1: nothing can run it
+  int curve = -1;  // index into CollectiveCurves::curves; -1 if nothing can run
   int leastChannels = 0, mostChannels = 0;
   float firstTime = 0, lastTime = 0;
 };
@@ -149,21 +149,21 @@ struct CollectiveCurves {
   Collective collective = Collective::kAllReduce;
   std::vector<Curve> curves;
   std::vector<CurveStretch> stretches;
-  std::vector<std::string> excluded;  // why others are no candidates
+  std::vector<std::string> excluded;  // reasons why other algorithms and protocols are no candidates
 };
 
-// How near a plan comes to what the machine could do, for whoever has computed it.
+// How near a plan comes to what the machine could do. The caller of drawPicture() computes it.
 struct Optimality {
   std::string what;    // "ring, inside a host"
   float achieved = 0;  // GB/s
-  float bound = 0;     // GB/s, that nothing can exceed
-  std::string cut;     // the links that make the bound, for a person
+  float bound = 0;     // GB/s that nothing can exceed
+  std::string cut;     // the links that set the bound, as text
 };
 
 struct Picture {
   std::string title;
   std::string summary;                                        // "16 ranks on 2 hosts: 8 GPUs, ..."
-  std::vector<std::pair<std::string, std::string>> settings;  // that were set
+  std::vector<std::pair<std::string, std::string>> settings;  // variables that were set
   std::vector<HostPicture> hosts;
   PictureJob job;
   std::vector<std::uint64_t> sizes;
@@ -177,10 +177,10 @@ class Document;
 
 struct PictureOptions {
   std::string title;
-  // What is known of a node beyond its name.
+  // Returns PictureNode::detail of a node.
   std::function<std::string(const Document&, const System&, NodeId)> describe = nullptr;
   std::vector<Optimality> optimality = {};
-  bool answers = true;  // each may plan the job again
+  bool answers = true;  // includes Picture::answers; each may plan the job again
 };
 
 Picture drawPicture(const Inquiry& inquiry, const PictureOptions& options);

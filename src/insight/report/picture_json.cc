@@ -4,7 +4,7 @@
 #include <map>
 
 #include "planner/plan/json_value.h"
-#include "insight/why/json.h"
+#include "insight/why/answer.h"
 
 namespace xylem {
 namespace {
@@ -15,7 +15,7 @@ std::string sourceText(const AnswerSource& source) {
                          : source.element;
 }
 
-// A rule's outcome in one paragraph.
+// The outcome of a rule as one paragraph.
 std::string reasonText(const AnswerStep& step) {
   std::string text = step.text;
   if (!step.threshold.empty()) text += fmt::format("; limit {}", step.threshold);
@@ -189,7 +189,7 @@ std::string pictureJson(const Picture& picture) {
                                   {"bound", number(one.bound)},
                                   {"cut", one.cut}});
   json["answers"] = Json::array();
-  for (const Answer& answer : picture.answers) json["answers"].push_back(Json::parse(answerJson(answer)));
+  for (const Answer& answer : picture.answers) json["answers"].push_back(toJson(answer));
   return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + '\n';
 }
 

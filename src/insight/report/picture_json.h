@@ -1,6 +1,6 @@
 #pragma once
-// A picture as JSON: what the page is made from, for programs. The format, `xylem-picture-1`, only ever
-// grows:
+// A picture as JSON, for the page's script and for other programs. Later versions of the format
+// `xylem-picture-1` only add fields:
 //
 //   {"format": "xylem-picture-1", "title": "dgxh100.xml", "summary": "…", "settings": {"NCCL_…": "…"},
 //    "hosts": [{"title": "hosts 0 to 1", "rank": 0,
@@ -23,7 +23,7 @@
 //    "optimality": [{"what": "…", "achieved": 48.0, "bound": 50.0, "cut": "…"}],
 //    "answers": [{"format": "xylem-why-1", …}]}
 //
-// Nodes and links are named by their places in the lists; lane 0 of a link goes from `a` to `b`.
+// Nodes and links are referred to by index; lane 0 of a link goes from `a` to `b`.
 
 #include <string>
 
@@ -31,7 +31,7 @@
 
 namespace xylem {
 
-// One line.
+// Returns the JSON as one line.
 std::string pictureJson(const Picture& picture);
 
 }  // namespace xylem

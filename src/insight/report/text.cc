@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::string_view kReplacement = "\xef\xbf\xbd";
 
-// The length of the character at the beginning; 0 if it is none that XML knows.
+// Returns the length of the UTF-8 character at the beginning; 0 if it is invalid or XML forbids it.
 std::size_t characterAt(std::string_view text) {
   const auto byte = [&](std::size_t i) { return static_cast<std::uint8_t>(text[i]); };
   const std::uint8_t first = byte(0);
@@ -22,10 +22,10 @@ std::size_t characterAt(std::string_view text) {
     if ((byte(i) & 0xc0) != 0x80) return 0;
     code = code << 6 | (byte(i) & 0x3f);
   }
-  constexpr std::uint32_t kLeast[] = {0, 0, 0x80, 0x800, 0x10000};
+  constexpr std::uint32_t kMinCode[] = {0, 0, 0x80, 0x800, 0x10000};
   const bool surrogate = code >= 0xd800 && code <= 0xdfff;
-  return code < kLeast[length] || code > 0x10ffff || surrogate || code == 0xfffe || code == 0xffff ? 0
-                                                                                                   : length;
+  return code < kMinCode[length] || code > 0x10ffff || surrogate || code == 0xfffe || code == 0xffff ? 0
+                                                                                                     : length;
 }
 
 }  // namespace

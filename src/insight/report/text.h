@@ -1,5 +1,5 @@
 #pragma once
-// Text of a description, which may hold anything, as it goes into markup and JSON.
+// Escapes text of topology files, which may contain anything, for markup, scripts and DOT.
 //
 //   markupText("<a & b>")     ->   "&lt;a &amp; b&gt;"
 //   scriptText("</script>")   ->   "\u003c/script>"
@@ -9,17 +9,17 @@
 
 namespace xylem {
 
-// For XML and HTML, inside elements and quoted attributes: always well-formed. What is no UTF-8 and what XML
-// does not know becomes U+FFFD.
+// For XML and HTML, inside elements and quoted attributes; the result is always well-formed. Bytes that are
+// not UTF-8 and characters that XML forbids become U+FFFD.
 std::string markupText(std::string_view text);
 
-// JSON for a script element: no byte of it ends the element or begins a comment.
+// For JSON inside a script element: nothing in the result ends the element or begins a comment.
 std::string scriptText(std::string_view json);
 
-// For a quoted string of Graphviz's DOT language; every line break is one of the label.
+// For a quoted string of Graphviz's DOT language; line breaks become line breaks of the label.
 std::string dotText(std::string_view text);
 
-// "24", "20.6", "370.8": GB/s with no more digits than tell something.
+// "24", "20.6", "370.8": GB/s with at most one decimal.
 std::string shortBandwidth(float bandwidth);
 
 }  // namespace xylem

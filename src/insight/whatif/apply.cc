@@ -1,4 +1,5 @@
-#include "insight/whatif/apply.h"
+// Applies edits to a document and settings.
+#include "insight/whatif/edit.h"
 
 #include <fmt/format.h>
 
@@ -19,6 +20,7 @@ constexpr const char* kNvswitchTarget = "fffffff:ffff:ff";
 constexpr const char* kGpuClass = "0x030200";
 constexpr const char* kSwitchClass = "0x068000";
 
+// Applies one edit. Elements that move are copied to their new place, and the old ones detached.
 class Applier {
  public:
   Applier(Edited& state, const Edit& edit)
@@ -98,13 +100,13 @@ class Applier {
       const ElementId holder = name == "net" ? document_[device].parent : kNoElement;
       document_.detach(name == "gpu" ? devices_.pciOf(device) : device);
       if (holder == kNoElement || document_.child(holder, "net") != kNoElement) continue;
-      const ElementId parent = document_[holder].parent;  // a card without a port goes, too
+      const ElementId parent = document_[holder].parent;  // a card without ports is removed, too
       document_.detach(parent != kNoElement && document_[parent].name == "pci" ? parent : holder);
     }
     closeRanks();
   }
 
-  // GPUs that are left keep their order.
+  // Numbers the ranks anew without gaps; the GPUs that are left keep their order.
   void closeRanks() {
     const Devices left(document_);
     if (left.gpus().empty()) fail("no GPU left", "one GPU or more");
@@ -131,7 +133,7 @@ class Applier {
       }
   }
 
-  // `target`: the bus id of a GPU, or null for the NVSwitch.
+  // Returns whether the link leads to the GPU with the bus id `target`, or, if that is null, to the NVSwitch.
   bool leadsTo(ElementId link, const std::string* target) const {
     if (document_[link].name != "nvlink") return false;
     const PciClass kind = pciClass(textOf(link, "tclass"));
@@ -143,7 +145,7 @@ class Applier {
     std::vector<ElementId> links;
     for (const ElementId link : document_[gpu].children)
       if (leadsTo(link, target)) links.push_back(link);
-    // Links to one other end may stand in several elements: the first takes all.
+    // The links to one end may stand in several elements. Then the first one gets the number.
     for (std::size_t i = edit_.number > 0 ? 1 : 0; i < links.size(); ++i) document_.detach(links[i]);
     if (edit_.number == 0) return;
     const ElementId link = links.empty() ? document_.add(gpu, "nvlink") : links.front();
@@ -164,7 +166,7 @@ class Applier {
       for (const ElementId device : named(edit_.other, Devices::kGpu | Devices::kNet))
         places.push_back(devices_.placeOf(device));
     }
-    // Several devices and several places: spread over them in order. The ports of a card go together.
+    // Several devices are spread evenly over several places, in order. The ports of a card stay together.
     std::map<ElementId, ElementId> done;
     for (std::size_t i = 0; i < moved.size(); ++i) {
       const ElementId place = places[i * places.size() / moved.size()];
@@ -175,7 +177,7 @@ class Applier {
   }
 
   void moveOne(ElementId device, ElementId pci, ElementId place) {
-    if (!isThere(device)) return;  // it went with what held it
+    if (!isThere(device)) return;  // it moved with the switch that holds it
     for (ElementId up = place; up != kNoElement; up = document_[up].parent)
       if (up == pci) fail("a switch into itself", "a place outside of it");
     if (pci != kNoElement) {
@@ -184,7 +186,7 @@ class Applier {
       document_.detach(pci);
       return;
     }
-    // A port directly at a CPU gets a card of its own.
+    // A port directly at a CPU has no pci element: it gets one.
     const ElementId nic = document_[device].parent;
     const ElementId card = document_.add(place, "pci", document_[nic].line, positionOf(place, unusedBusId()));
     document_.set(card, "busid", unusedBusId());
@@ -198,12 +200,14 @@ class Applier {
     if (document_.child(nic, "net") == kNoElement) document_.detach(nic);
   }
 
+  // Returns whether the element is still in the document, not detached.
   bool isThere(ElementId element) const {
     while (document_[element].parent != kNoElement) element = document_[element].parent;
     return element == document_.root();
   }
 
-  // Siblings stand in the order of their bus ids, as detection leaves them.
+  // The position of a pci element among its siblings, which stand in the order of their bus ids, as in
+  // detected machines: NCCL settles ties by the order.
   std::size_t positionOf(ElementId parent, const std::string& busId) const {
     const auto& siblings = document_[parent].children;
     for (std::size_t i = 0; i < siblings.size(); ++i)

@@ -1,4 +1,6 @@
-#include "insight/whatif/candidates.h"
+// Makes the candidates of a repair: every change that might help this machine, as an edit with its
+// description.
+#include "insight/whatif/repair.h"
 
 #include <fmt/format.h>
 
@@ -19,7 +21,7 @@ struct VariableRow {
   const char* value;
   const char* what;
 };
-// Values that help somewhere. Those that only hide a problem (fewer protocols, no P2P) are not here.
+// Values that help on some machine. Values that only hide a problem (fewer protocols, no P2P) are left out.
 constexpr VariableRow kVariables[] = {
     {Setting::kNetGdrLevel, "SYS", "GPU Direct RDMA over any distance"},
     {Setting::kNetGdrLevel, "PHB", "GPU Direct RDMA below one CPU"},
@@ -93,7 +95,7 @@ class Maker {
       add(fmt::format("gdr {} on", all), fmt::format("GPU Direct RDMA with all {} {}", off, all), todo, off);
   }
 
-  // Ports of different cards that count as one.
+  // Ports of different cards with the same guid and port, which NCCL takes for one.
   void addGuids() {
     std::map<std::pair<std::string, std::string>, std::set<ElementId>> cards;
     for (const ElementId net : devices_.nets())
@@ -107,10 +109,10 @@ class Maker {
           "give every virtual function a GUID of its own on the host", shared);
   }
 
-  // Where devices hang: how many GPUs and NETs are there.
+  // The devices directly below a switch or CPU.
   struct Place {
     int gpus = 0, nets = 0;
-    ElementId gpu = kNoElement, net = kNoElement;  // the first
+    ElementId gpu = kNoElement, net = kNoElement;  // the first of each
   };
 
   void addMoves() {
@@ -125,7 +127,7 @@ class Maker {
     }
     const char* todo =
         "move the card, or, in a virtual machine, describe where it is: xylem vm, NCCL_TOPO_FILE";
-    // Each card to the place that has the most GPUs per card.
+    // Moves each card to the place that has the most GPUs per card.
     for (const ElementId net : devices_.nets()) {
       const ElementId own = devices_.placeOf(net);
       const auto load = [](const Place& p) { return static_cast<double>(p.nets) / std::max(p.gpus, 1); };
@@ -139,7 +141,7 @@ class Maker {
     if (devices_.nets().size() > 1)
       add("move nets beside gpus", fmt::format("all {} NETs beside the GPUs", devices_.nets().size()), todo,
           static_cast<int>(devices_.nets().size()));
-    // GPUs without a card beside them to where one is.
+    // Moves each GPU without a card beside it to the place with a card that has the fewest GPUs.
     for (const ElementId gpu : devices_.gpus()) {
       if (places[devices_.placeOf(gpu)].nets > 0) continue;
       const Place* best = nullptr;
@@ -167,7 +169,7 @@ class Maker {
     return name;
   }
 
-  // Links that are narrower or slower than those of the best of the same kind.
+  // Widens or speeds up the PCI links that are below the best one among devices of this kind.
   void addLinks(const std::vector<ElementId>& devices, const char* all) {
     int widest = 0, fastest = 0;
     std::set<ElementId> pcis;
@@ -203,21 +205,22 @@ class Maker {
           slow);
   }
 
+  // Adds NVLinks to the NVSwitch where a GPU has fewer than others.
   void addNvlinks() {
     std::map<ElementId, int> links;
-    int most = 0;
+    int max = 0;
     for (const ElementId gpu : devices_.gpus()) {
       for (const ElementId link : host_[gpu].children) {
         const PciClass kind = pciClass(textOf(link, "tclass"));
         if (host_[link].name == "nvlink" && kind != PciClass::kGpu && kind != PciClass::kCpu)
           links[gpu] += std::atoi(textOf(link, "count").c_str());
       }
-      most = std::max(most, links[gpu]);
+      max = std::max(max, links[gpu]);
     }
     for (const ElementId gpu : devices_.gpus())
-      if (links[gpu] < most)
-        add(fmt::format("nvlink {} nvswitch x{}", devices_.wordFor(gpu), most),
-            fmt::format("{} NVLinks of {}, not {}", most, devices_.wordFor(gpu), links[gpu]),
+      if (links[gpu] < max)
+        add(fmt::format("nvlink {} nvswitch x{}", devices_.wordFor(gpu), max),
+            fmt::format("{} NVLinks of {}, not {}", max, devices_.wordFor(gpu), links[gpu]),
             "see `nvidia-smi nvlink -s`: links are down", 1);
   }
 

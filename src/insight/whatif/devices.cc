@@ -13,7 +13,8 @@
 namespace xylem {
 namespace {
 
-constexpr std::size_t kMostListed = 16;
+// How many devices of a kind an error message lists.
+constexpr std::size_t kMaxDevicesListed = 16;
 
 std::string lower(std::string text) {
   std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return std::tolower(c); });
@@ -29,7 +30,7 @@ std::int64_t numberOf(const Document& document, ElementId element, const char* n
   return std::strtoll(textOf(document, element, name).c_str(), nullptr, 0);
 }
 
-// The digits behind one of the words.
+// The number that follows one of the words, if the text has that form.
 std::optional<std::int64_t> numberAfter(const std::string& text,
                                         std::initializer_list<std::string_view> words) {
   for (const std::string_view word : words) {
@@ -126,12 +127,13 @@ std::string Devices::listText(unsigned kinds) const {
   std::string text;
   const auto add = [&](const std::vector<ElementId>& elements, const char* none) {
     std::string list;
-    for (std::size_t i = 0; i < elements.size() && i < kMostListed; ++i) {
+    for (std::size_t i = 0; i < elements.size() && i < kMaxDevicesListed; ++i) {
       list += (i == 0 ? "" : ", ") + wordFor(elements[i]);
       const std::string name = textOf(document_, elements[i], "name");
       if (document_[elements[i]].name == "net" && !name.empty()) list += fmt::format(" ({})", name);
     }
-    if (elements.size() > kMostListed) list += fmt::format(" and {} more", elements.size() - kMostListed);
+    if (elements.size() > kMaxDevicesListed)
+      list += fmt::format(" and {} more", elements.size() - kMaxDevicesListed);
     text += (text.empty() ? "" : "; ") + (list.empty() ? none : list);
   };
   if ((kinds & kGpu) != 0) add(gpus_, "no GPU: there is none");

@@ -1,11 +1,11 @@
 #pragma once
-// The devices of a description by the names that people call them.
+// The devices of a description, by the names that people use for them.
 //
 //   Devices devices(document);
 //   devices.named("gpu3", Devices::kGpu | Devices::kNet, "edit `remove gpu3`")   ->   its gpu element
 //
-// GPUs are gpu3 (their rank), dev3 or a bus id; network devices net1, nic1, mlx5_1 or a bus id; switches go
-// by bus id, CPUs as numa0. `gpus`, `nets` and `switches` are all of a kind.
+// A GPU is called gpu3 (by rank), dev3 or by its bus id; a network device net1, nic1, mlx5_1 or by its bus
+// id; a switch by its bus id; a CPU numa0. `gpus`, `nets` and `switches` are all devices of a kind.
 
 #include <string>
 #include <vector>
@@ -25,15 +25,16 @@ class Devices {
   const std::vector<ElementId>& nets() const { return nets_; }          // net elements, in document order
   const std::vector<ElementId>& switches() const { return switches_; }  // pci elements without a device
 
-  // The elements called so, of the kinds wanted. Throws InputError with what there is.
+  // The elements of this name, among the kinds in `kinds`. Throws InputError, located at `where`, that lists
+  // the devices of these kinds.
   std::vector<ElementId> named(const std::string& word, unsigned kinds, const std::string& where) const;
 
   // The pci element of a gpu or net, or the switch itself; kNoElement for a net directly at a CPU.
   ElementId pciOf(ElementId element) const;
-  // What the device hangs on: a switch or a cpu.
+  // The switch or cpu that holds the device.
   ElementId placeOf(ElementId element) const;
 
-  // "gpu3", "net1", "0000:10:00.0", "numa0": a word that names it in edits.
+  // The word that names the element in edits: "gpu3", "net1", "0000:10:00.0", "numa0".
   std::string wordFor(ElementId element) const;
 
  private:

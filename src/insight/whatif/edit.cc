@@ -1,3 +1,4 @@
+// Reads the words of an edit.
 #include "insight/whatif/edit.h"
 
 #include <fmt/format.h>
@@ -16,9 +17,9 @@
 namespace xylem {
 namespace {
 
-constexpr int kMostLinks = 1 << 16;
-constexpr int kMostMbps = 1'000'000'000;
-constexpr std::size_t kLongestEdit = 4096;
+constexpr int kMaxLinks = 1 << 16;
+constexpr int kMaxMbps = 1'000'000'000;
+constexpr std::size_t kMaxEditLength = 4096;
 
 constexpr EditForm kForms[] = {
     {EditKind::kRemove, "remove DEVICE", "a GPU, a NET, a switch or a NUMA node, with all it holds"},
@@ -47,8 +48,8 @@ constexpr int kPciWidths[] = {1, 2, 4, 8, 16};
 
 class Parser {
  public:
-  explicit Parser(std::string_view text) : text_(text.substr(0, std::min(text.size(), kLongestEdit))) {
-    if (text.size() > kLongestEdit) fail("an edit this long", "one change");
+  explicit Parser(std::string_view text) : text_(text.substr(0, std::min(text.size(), kMaxEditLength))) {
+    if (text.size() > kMaxEditLength) fail("an edit this long", "one change");
     std::istringstream in(text_);
     for (std::string word; in >> word;) words_.push_back(word);
   }
@@ -79,6 +80,7 @@ class Parser {
     return text;
   }
 
+  // Throws if the edit has not this many words. With 2 it may have more: the caller checks the others.
   void need(std::size_t words) const {
     if (words_.size() != words && !(words == 2 && words_.size() > 2))
       fail(words_.size() == 1 ? "one word" : fmt::format("{} words", words_.size()),
@@ -153,17 +155,17 @@ class Parser {
     edit_.other = words_[3];
   }
 
-  int wholeNumber(std::string_view text, int most, const char* expected) const {
+  int wholeNumber(std::string_view text, int max, const char* expected) const {
     int value = -1;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error != std::errc() || end != text.data() + text.size() || value < 0 || value > most)
+    if (error != std::errc() || end != text.data() + text.size() || value < 0 || value > max)
       fail(fmt::format("`{}`", text), expected);
     return value;
   }
 
-  // "x4", or "4".
+  // The 4 of "x4" or "4".
   int times(const std::string& word) const {
-    return wholeNumber(word.starts_with('x') ? std::string_view(word).substr(1) : word, kMostLinks,
+    return wholeNumber(word.starts_with('x') ? std::string_view(word).substr(1) : word, kMaxLinks,
                        "a number, as x16");
   }
 
@@ -183,7 +185,7 @@ class Parser {
     const bool giga = number.ends_with('G');
     if (giga) number.remove_suffix(1);
     constexpr int kPerGiga = 1000;
-    edit_.number = wholeNumber(number, giga ? kMostMbps / kPerGiga : kMostMbps, "Mb/s, or Gb/s as 400G");
+    edit_.number = wholeNumber(number, giga ? kMaxMbps / kPerGiga : kMaxMbps, "Mb/s, or Gb/s as 400G");
     if (giga) edit_.number *= kPerGiga;
     if (edit_.number == 0) fail("no speed", "1 Mb/s or more");
   }

@@ -7,24 +7,25 @@
 #include "core/error.h"
 #include "planner/paths/locality.h"
 #include "planner/paths/reach.h"
+#include "planner/plan/json_value.h"
 #include "planner/topology/complete.h"
-#include "insight/whatif/apply.h"
 
 namespace xylem {
 namespace {
 
-// Gains below this are rounding.
-constexpr double kLeastGain = 0.005;
+// Relative gains below this are rounding.
+constexpr double kMinGain = 0.005;
 
-// 1 if `a` is better, -1 if `b` is, 0 if they are alike; the first number that differs decides.
+// 1 if `a` is better, -1 if `b` is better, 0 if they are alike. The first number that differs decides.
 int compare(const Scores& a, const Scores& b) {
   for (std::size_t i = 0; i < a.size(); ++i) {
-    if (a[i] > b[i] * (1 + kLeastGain)) return 1;
-    if (b[i] > a[i] * (1 + kLeastGain)) return -1;
+    if (a[i] > b[i] * (1 + kMinGain)) return 1;
+    if (b[i] > a[i] * (1 + kMinGain)) return -1;
   }
   return 0;
 }
 
+// Completes the topology of the request's only kind of host in place.
 const Document& completed(PlanRequest& request) {
   if (request.hosts.size() != 1)
     throw Error(ResultCode::kInvalidArgument, "a repair of {} kinds of hosts: it takes one",
@@ -34,7 +35,7 @@ const Document& completed(PlanRequest& request) {
   return *host.topology;
 }
 
-// Why data of the GPU and the NET goes through host memory; empty if it does not.
+// The reason why data between the GPU and the NET goes through host memory; empty if it does not.
 std::string noGdr(const Reach& reach, const System& system, NodeId gpu, NodeId net) {
   for (const Direction direction : {Direction::kReceive, Direction::kSend}) {
     const Decision decision = reach.gdr(gpu, net, direction);
@@ -46,6 +47,7 @@ std::string noGdr(const Reach& reach, const System& system, NodeId gpu, NodeId n
   return "";
 }
 
+// The nearest GPU has the best path type, then the most bandwidth.
 void findNearestGpu(const System& system, const PathTable& paths, NetState& state) {
   for (const NodeId gpu : system.nodes(NodeType::kGpu)) {
     const Path& path = paths.path(gpu, state.net);
@@ -58,14 +60,17 @@ void findNearestGpu(const System& system, const PathTable& paths, NetState& stat
   }
 }
 
-// The links of the path that other NETs' data takes, too, whichever GPU it is for: behind the first CPU, or
-// the first switch where there is none.
+// The part of a path from a GPU to a NET that data of the NET takes whichever GPU it is for: from the first
+// CPU on, or, on a path without CPU, from the first switch on. Its links are shared with the NETs beyond
+// them.
 std::span<const LinkId> sharedPart(const System& system, std::span<const LinkId> links) {
   for (std::size_t i = 0; i < links.size(); ++i)
     if (system.type(system.link(links[i]).from) == NodeType::kCpu) return links.subspan(i);
   return links.empty() ? links : links.subspan(1);
 }
 
+// Divides the bandwidth of each link by the number of NETs whose paths share it, and finds the link of each
+// path with the smallest part.
 void findNarrowest(const System& system, const PathTable& paths, std::vector<NetState>& states) {
   std::map<LinkId, int> sharers;
   for (const NetState& state : states)
@@ -83,6 +88,27 @@ void findNarrowest(const System& system, const PathTable& paths, std::vector<Net
       state.sharers = count;
     }
   }
+}
+
+Json netJson(const System& system, const NetState& state) {
+  Json json = {{"net", system.name(state.net)},
+               {"device", system.net(state.net).name},
+               {"used", state.used},
+               {"nearest", nullptr},
+               {"type", name(state.type)},
+               {"bandwidth", state.bandwidth},
+               {"gdr", state.gdr.empty()}};
+  if (state.nearestGpu != kNoNode) json["nearest"] = system.name(state.nearestGpu);
+  if (state.narrowest != kNoLink) {
+    const Link& link = system.link(state.narrowest);
+    json["narrowest"] = {{"from", system.name(link.from)},
+                         {"to", system.name(link.to)},
+                         {"bandwidth", link.bandwidth},
+                         {"nets", state.sharers}};
+  }
+  if (state.twin != kNoNode) json["samePortAs"] = system.name(state.twin);
+  if (!state.gdr.empty()) json["whyNoGdr"] = state.gdr;
+  return json;
 }
 
 }  // namespace
@@ -146,14 +172,15 @@ bool RepairSearch::next() {
     Scores after = scoresOf(plan);
     if (compare(after, scores_) > 0) found_.push_back({candidate, std::move(after), netsUsed(plan)});
   } catch (const Error&) {
-    // A machine or settings that cannot be planned are no repair.
+    // A change that makes the job impossible to plan is no repair.
   }
   return true;
 }
 
 std::vector<Repair> RepairSearch::found() const {
   std::vector<Repair> ranked = found_;
-  // Rounding makes compare() no order of its own, so it only breaks what counts into steps.
+  // compare() ignores small differences, and so is not transitive. For sorting, scores are rounded to steps
+  // of 0.05 GB/s; repairs that are alike by them are ordered by the number of devices they touch.
   const auto step = [](double value) { return static_cast<long>(value * 20 + 0.5); };
   std::stable_sort(ranked.begin(), ranked.end(), [&](const Repair& a, const Repair& b) {
     for (std::size_t i = 0; i < a.after.size(); ++i)
@@ -161,6 +188,24 @@ std::vector<Repair> RepairSearch::found() const {
     return a.candidate.devices < b.candidate.devices;
   });
   return ranked;
+}
+
+Json toJson(const RepairSearch& search, const std::string& machine) {
+  const Plan& plan = search.before();
+  Json nets = Json::array();
+  for (const NetState& state : netStates(plan)) nets.push_back(netJson(plan.hostOf(0).system(), state));
+  Json found = Json::array();
+  for (const Repair& repair : search.found())
+    found.push_back({{"edit", repair.candidate.edit},
+                     {"what", repair.candidate.what},
+                     {"todo", repair.candidate.todo},
+                     {"netsUsed", repair.netsUsed},
+                     {"scores", toJson(repair.after)}});
+  return {{"format", "xylem-repair-1"},        {"machine", machine},
+          {"ranks", plan.job().ranks()},       {"hosts", plan.job().hosts()},
+          {"scores", toJson(search.scores())}, {"netsUsed", netsUsed(plan)},
+          {"nets", std::move(nets)},           {"tried", search.tried()},
+          {"found", std::move(found)}};
 }
 
 }  // namespace xylem

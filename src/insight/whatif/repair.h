@@ -1,23 +1,37 @@
 #pragma once
-// Which single change would make a job faster: each candidate is applied, the job planned again, and what
-// helps is ranked.
+// Finds the single change that makes a job fastest: applies one candidate after the other, plans the job
+// again, and ranks the changes that help.
 //
 //   RepairSearch search(request, settings);
-//   while (search.next()) say(search.tried(), search.total());
+//   while (search.next()) progress.say(fmt::format("change {} of {}", search.tried(), search.total()));
 //   search.found()[0].candidate.edit   ->   "move nets beside gpus"
-//   search.found()[0].after            ->   Scores
+//   search.found()[0].after            ->   its Scores
 //
-// Planning takes most of the time, so whoever asks can say how far it is.
+// Each step plans the job once, which takes most of the time; the caller steps the search, and can report
+// progress.
 
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
 #include "planner/plan/planner.h"
-#include "insight/whatif/apply.h"
-#include "insight/whatif/candidates.h"
+#include "insight/whatif/edit.h"
 #include "insight/whatif/score.h"
 
 namespace xylem {
+
+struct RepairCandidate {
+  std::string edit;  // for parseEdit()
+  std::string what;  // "net3 beside gpu3"
+  std::string todo;  // how to do it on the real machine
+  int devices = 0;   // number of devices that it touches; 0: it sets a variable
+};
+
+// The changes that a search tries. They are chosen, not exhaustive: variables with sensible values; a card,
+// or all of them, with GPU Direct RDMA, with a port of its own, on a wider or faster link, or beside the
+// GPUs; as many NVLinks as other GPUs have. `host` has ranks (completeForJob).
+std::vector<RepairCandidate> repairCandidates(const Document& host, const Settings& settings,
+                                              const GraphOptions& offered);
 
 struct Repair {
   RepairCandidate candidate;
@@ -25,37 +39,37 @@ struct Repair {
   int netsUsed = 0;
 };
 
-// How the NET of a host stands in the plan.
+// The part of a host's NET in the plan.
 struct NetState {
   NodeId net = kNoNode;
   bool used = false;  // by a ring of the host
   NodeId nearestGpu = kNoNode;
   PathType type = PathType::kDis;  // of the path from that GPU
-  float bandwidth = 0;             // GB/s
-  // The link of the path that has the least for each NET whose path takes it; kNoLink without a path.
+  float bandwidth = 0;             // of that path, in GB/s
+  // The link of the path that leaves the least to this NET when all NETs share it; kNoLink without a path.
   LinkId narrowest = kNoLink;
-  int sharers = 1;        // so many NETs
+  int sharers = 1;        // number of NETs whose paths take this link
   NodeId twin = kNoNode;  // an earlier NET with the same hardware id and port: the two share its bandwidth
-  std::string gdr;        // why there is no GPU Direct RDMA between the two; empty: there is
+  std::string gdr;        // the reason why the GPU and the NET have no GPU Direct RDMA; empty: they have it
 };
-// Of the host of rank 0, in the order of its NETs.
+// For the host of rank 0, in the order of its NETs.
 std::vector<NetState> netStates(const Plan& plan);
 int netsUsed(const Plan& plan);
 
 class RepairSearch {
  public:
-  // Plans the job as it is. One kind of host only: the first. Throws InputError as planJob does.
+  // Plans the job as it is, which has one kind of host only. Throws InputError as planJob does.
   RepairSearch(PlanRequest request, Settings settings);
 
   const Plan& before() const { return before_; }
   const Scores& scores() const { return scores_; }
   int total() const { return static_cast<int>(candidates_.size()); }
   int tried() const { return tried_; }
-  // Tries one more candidate; false if there is none left.
+  // Tries the next candidate. Returns false if none is left.
   bool next();
-  // The best first.
+  // The repairs, the best first.
   std::vector<Repair> found() const;
-  // The machine, and the settings, with the first of found(), which there has to be.
+  // The machine and the settings after the first repair of found(), which must not be empty.
   Edited withFirst() const;
 
  private:
@@ -70,7 +84,7 @@ class RepairSearch {
   int tried_ = 0;
 };
 
-// The search's outcome in the format xylem-repair-1.
-std::string repairJson(const RepairSearch& search, const std::string& machine);
+// The search's outcome in the format `xylem-repair-1`.
+nlohmann::ordered_json toJson(const RepairSearch& search, const std::string& machine);
 
 }  // namespace xylem

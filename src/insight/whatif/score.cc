@@ -2,16 +2,17 @@
 
 #include <algorithm>
 
-#include "insight/optimum/plan_bounds.h"
+#include "insight/optimum/optimum.h"
+#include "planner/plan/json_value.h"
 #include "planner/tuning/choice.h"
 
 namespace xylem {
 namespace {
 
 constexpr std::uint64_t kLargeMessage = std::uint64_t{1} << 30;
-constexpr double kBytesPerUs = 1000.0;  // of one GB/s
+constexpr double kBytesPerUs = 1000.0;  // 1 GB/s in bytes per microsecond
 
-// The slowest kind of rank decides.
+// The smallest value among the kinds of ranks: the slowest one decides.
 template <typename Of>
 double leastOf(const Plan& plan, Of of) {
   double least = 0;
@@ -22,7 +23,7 @@ double leastOf(const Plan& plan, Of of) {
   return least;
 }
 
-// Bus bandwidth that the tuning model predicts for an AllReduce of 1 GiB.
+// The bus bandwidth that the tuning model predicts for an AllReduce of 1 GiB.
 double allReduce(const Plan& plan) {
   const double ranks = plan.job().ranks();
   if (ranks < 2) return 0;
@@ -36,7 +37,7 @@ double allReduce(const Plan& plan) {
   });
 }
 
-// What all rings of a host carry together, to the NETs in jobs of several hosts.
+// The bandwidth of all rings of a host together; in jobs of several nodes, that to the NETs.
 double rings(const Plan& plan) {
   const bool network = plan.connections.nodes.count() > 1;
   return leastOf(plan, [&](std::size_t view) {
@@ -45,7 +46,7 @@ double rings(const Plan& plan) {
   });
 }
 
-// What no rings of a host could exceed.
+// The upper bound for any rings on the host.
 double ringBound(const Plan& plan) {
   return leastOf(plan, [&](std::size_t view) {
     const auto bound = boundOf(plan, *plan.hostPlans[view], GraphKind::kRing);
@@ -67,6 +68,19 @@ Scores scoresOf(const Plan& plan) {
   Scores scores;
   for (const ScoreKind& kind : kKinds) scores.push_back(kind.of(plan));
   return scores;
+}
+
+Json toJson(const Scores& scores) {
+  Json json = Json::object();
+  for (std::size_t i = 0; i < scores.size(); ++i) json[kKinds[i].key] = scores[i];
+  return json;
+}
+
+Json toJson(const Scores& before, const Scores& after) {
+  Json json = Json::object();
+  for (std::size_t i = 0; i < before.size(); ++i)
+    json[kKinds[i].key] = {{"before", before[i]}, {"after", after[i]}};
+  return json;
 }
 
 }  // namespace xylem

@@ -1,12 +1,14 @@
 #pragma once
-// How good a plan is, in numbers that can be compared between two machines or settings.
+// Numbers that say how good a plan is, to compare machines or settings.
 //
 //   const Scores before = scoresOf(plan);
 //   before[0]   ->   GB/s of the first of scoreKinds(), by which repairs are ranked
+//   toJson(before, after)["ringGBps"]["after"]   ->   384.0
 //
-// A further number is a row in score.cc: repairs are then compared by it, too, after those before it, and the
-// command shows it in a column of its own.
+// To add a number, add a row to the table in score.cc: repairs are compared by it after those before it, and
+// the command prints a column for it.
 
+#include <nlohmann/json_fwd.hpp>
 #include <span>
 #include <vector>
 
@@ -21,8 +23,12 @@ struct ScoreKind {
 };
 std::span<const ScoreKind> scoreKinds();
 
-// By scoreKinds().
+// A number for each of scoreKinds().
 using Scores = std::vector<double>;
 Scores scoresOf(const Plan& plan);
+
+// By key: the score alone, or the scores of two plans.
+nlohmann::ordered_json toJson(const Scores& scores);
+nlohmann::ordered_json toJson(const Scores& before, const Scores& after);
 
 }  // namespace xylem

@@ -1,4 +1,5 @@
-// why algo: how every algorithm and protocol would do on an operation, and why some cannot run it.
+// why algo: the predicted time of every algorithm and protocol for an operation, and the reasons why some
+// cannot run it. The numbers are those of the tuning model (planner/tuning/model.h), by which NCCL chooses.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,15 +9,15 @@
 
 #include "core/edit_distance.h"
 #include "core/error.h"
-#include "planner/tuning/algorithm_graph.h"
+#include "planner/tuning/tuning_input.h"
 #include "planner/tuning/choice.h"
-#include "insight/why/asked.h"
+#include "insight/why/questions.h"
 #include "insight/why/names.h"
 
 namespace xylem {
 namespace {
 
-// "all_reduce", "AllReduce", "all-reduce", "allreduce" alike.
+// The letters alone, in lower case: "all_reduce", "AllReduce" and "all-reduce" are all "allreduce".
 std::string lettersOf(std::string_view text) {
   std::string letters;
   for (const unsigned char c : text)
@@ -36,6 +37,7 @@ Collective collectiveNamed(const std::string& text) {
                                nearest.empty() ? "" : fmt::format("; did you mean {}?", nearest)));
 }
 
+// A size as people write it: 8, 64K, 64k, 64KiB, 1M, 2G; units are powers of 1024.
 std::uint64_t bytesOf(const std::string& text) {
   constexpr std::string_view kUnits = "kmgt";
   std::uint64_t value = 0;
@@ -65,7 +67,8 @@ std::string sizeText(std::uint64_t bytes) {
   return fmt::format("{} {}", bytes, kUnits[unit]);
 }
 
-// What nccl-tests multiplies the algorithm's bandwidth by: a measure of the links whatever the collective.
+// The factor by which nccl-tests multiplies bytes / time. The product, the bus bandwidth, measures the links
+// independently of the collective and of the number of ranks.
 double busFactor(Collective collective, int ranks) {
   switch (collective) {
     case Collective::kAllReduce:
@@ -78,6 +81,7 @@ double busFactor(Collective collective, int ranks) {
   }
 }
 
+// In GB/s; `time` in microseconds.
 double busBandwidth(const Operation& operation, float time, int ranks) {
   return time > 0
              ? static_cast<double>(operation.bytes) / (1000.0 * time) * busFactor(operation.collective, ranks)
@@ -131,7 +135,7 @@ AnswerStep timeStep(const TuningModel& model, const Choice& choice) {
   return step;
 }
 
-// Where the model's bandwidth comes from, and why measurements need not equal it.
+// Traces the model's bandwidth back to the channels of the graph that the algorithm runs on.
 AnswerStep modelStep(const Plan& plan, const TuningModel& model, const Choice& choice) {
   const Candidate& best = *choice.best();
   const TuningInput& input = model.input;
@@ -159,8 +163,8 @@ AnswerStep modelStep(const Plan& plan, const TuningModel& model, const Choice& c
 
 }  // namespace
 
-Answer whyAlgorithm(const Asked& asked, const std::string& collective, const std::string& size) {
-  const Plan& plan = asked.plan;
+Answer whyAlgorithm(const QuestionContext& context, const std::string& collective, const std::string& size) {
+  const Plan& plan = context.plan;
   const Operation operation{.collective = collectiveNamed(collective), .bytes = bytesOf(size)};
   const TuningModel& model = plan.tuning[static_cast<std::size_t>(plan.job().viewOf(0))];
   const Choice choice = choose(model, operation);
@@ -191,9 +195,9 @@ Answer whyAlgorithm(const Asked& asked, const std::string& collective, const std
   };
   if (const Candidate* second = choice.runnerUp()) {
     if (second->algorithm != best->algorithm)
-      tryWith(asked, answer, Setting::kAlgo, name(second->algorithm), chosen);
+      tryWith(context, answer, Setting::kAlgo, name(second->algorithm), chosen);
     else
-      tryWith(asked, answer, Setting::kProto, name(second->protocol), chosen);
+      tryWith(context, answer, Setting::kProto, name(second->protocol), chosen);
   }
   return answer;
 }

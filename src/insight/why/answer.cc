@@ -1,6 +1,29 @@
 #include "insight/why/answer.h"
 
+#include "planner/plan/json_value.h"
+
 namespace xylem {
+namespace {
+
+Json yesNo(const std::optional<bool>& yes) { return yes ? Json(*yes) : Json(nullptr); }
+
+Json stepJson(const AnswerStep& step) {
+  Json inputs = Json::object();
+  for (const AnswerInput& input : step.inputs) inputs[input.name] = input.value;
+  Json sources = Json::array();
+  for (const AnswerSource& source : step.sources)
+    sources.push_back({{"file", source.file}, {"line", source.line}, {"element", source.element}});
+  const bool moved = step.variable != Setting::kCount;
+  return {{"rule", step.rule},
+          {"text", step.text},
+          {"yes", yesNo(step.yes)},
+          {"inputs", std::move(inputs)},
+          {"threshold", step.threshold},
+          {"variable", moved ? Json(spec(step.variable).name) : Json(nullptr)},
+          {"sources", std::move(sources)}};
+}
+
+}  // namespace
 
 std::string AnswerStep::input(std::string_view name) const {
   for (const AnswerInput& input : inputs)
@@ -12,6 +35,23 @@ const AnswerStep* Answer::step(std::string_view rule) const {
   for (const AnswerStep& step : steps)
     if (step.rule == rule) return &step;
   return nullptr;
+}
+
+Json toJson(const Answer& answer) {
+  Json json = {{"format", "xylem-why-1"},
+               {"question", answer.question},
+               {"yes", yesNo(answer.yes)},
+               {"headline", answer.headline}};
+  json["steps"] = Json::array();
+  for (const AnswerStep& step : answer.steps) json["steps"].push_back(stepJson(step));
+  json["tables"] = Json::array();
+  for (const AnswerTable& table : answer.tables)
+    json["tables"].push_back({{"title", table.title}, {"columns", table.columns}, {"rows", table.rows}});
+  json["whatIf"] = Json::array();
+  for (const WhatIf& whatIf : answer.whatIfs)
+    json["whatIf"].push_back({{"setting", whatIf.setting}, {"outcome", whatIf.outcome}});
+  json["notes"] = answer.notes;
+  return json;
 }
 
 }  // namespace xylem

@@ -1,14 +1,16 @@
 #pragma once
-// An answer to a question about a plan, as a value: programs read it (insight/why/json.h), people see it as text
-// (cli/insight/why_text.h), tests assert on its facts.
+// The answer to a question about a plan, as a value. Programs read it as JSON, people as text (the command's
+// view of it), and tests check its facts.
 //
 //   Answer answer = Inquiry(request, settings).ask({"gdr", "gpu0", "nic2"});     // insight/why/why.h
 //   answer.headline        ->  "GPU 0 and NET 2: no GPU Direct RDMA: the path is SYS, distance 7 > 4 (PXB)"
 //   answer.steps[0].rule   ->  "gdr-receive"
+//   toJson(answer)["steps"][0]["variable"]   ->  "NCCL_NET_GDR_LEVEL"
 //
-// A step is one rule that was applied: what it looked at, the threshold it compared that with, the variable
-// that would move it, and the places in the topology file its inputs come from.
+// A step is one rule that the planner applied: its inputs, the threshold it compared them with, the variable
+// that moves the threshold, and the places in the topology file where the inputs stand.
 
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -17,11 +19,11 @@
 
 namespace xylem {
 
-// A place in a topology file; line 0 if the machine was detected rather than read.
+// A place in a topology file; line 0 if the machine was detected rather than read from a file.
 struct AnswerSource {
   std::string file;
   int line = 0;
-  std::string element;  // `<gpu dev="0" sm="86" gdr="1">`, with the attributes that matter
+  std::string element;  // `<gpu dev="0" sm="86" gdr="1">`, with the attributes that the planner's rules read
 
   bool operator==(const AnswerSource&) const = default;
 };
@@ -34,17 +36,17 @@ struct AnswerInput {
 struct AnswerStep {
   std::string rule;         // a stable name: "gdr-send"
   std::string text;         // the outcome with its reason, for a person
-  std::optional<bool> yes;  // of rules that allow or refuse
+  std::optional<bool> yes;  // the outcome of a rule that allows or refuses
   std::vector<AnswerInput> inputs;
   std::string threshold;
-  Setting variable = Setting::kCount;  // kCount: none
+  Setting variable = Setting::kCount;  // kCount: no variable moves the threshold
   std::vector<AnswerSource> sources;
 
   // Empty if there is no such input.
   std::string input(std::string_view name) const;
 };
 
-// What would happen under another setting; planned, not guessed.
+// The outcome under another setting. It is found by planning the job again, not estimated.
 struct WhatIf {
   std::string setting;  // NCCL_NET_GDR_LEVEL=SYS
   std::string outcome;
@@ -58,7 +60,7 @@ struct AnswerTable {
 
 struct Answer {
   std::string question;     // in full: "gdr GPU 0 NET 2"
-  std::optional<bool> yes;  // of questions that have such an answer
+  std::optional<bool> yes;  // only for questions about yes or no
   std::string headline;
   std::vector<AnswerStep> steps;
   std::vector<AnswerTable> tables;
@@ -68,5 +70,18 @@ struct Answer {
   // The first step of this rule, or null.
   const AnswerStep* step(std::string_view rule) const;
 };
+
+// The format `xylem-why-1`, which only ever grows:
+//
+//   {"format": "xylem-why-1", "question": "gdr GPU 0 NET 2", "yes": false, "headline": "…",
+//    "steps": [{"rule": "gdr-receive", "text": "…", "yes": false, "inputs": {"distance": "SYS (7)", …},
+//               "threshold": "PXB (4), NCCL's default", "variable": "NCCL_NET_GDR_LEVEL",
+//               "sources": [{"file": "seed-a40x2.xml", "line": 5, "element": "<gpu dev=\"0\" …>"}]}],
+//    "tables": [{"title": "…", "columns": […], "rows": [[…]]}],
+//    "whatIf": [{"setting": "NCCL_NET_GDR_LEVEL=SYS", "outcome": "…"}], "notes": ["…"]}
+//
+// `yes` is null if the question or rule is not about yes or no; `variable` is null if no variable moves the
+// threshold.
+nlohmann::ordered_json toJson(const Answer& answer);
 
 }  // namespace xylem

@@ -1,11 +1,12 @@
-// why channels: what the search tried in which order, what each try cost, and what stopped the next channel.
+// why channels: which searches ran in which order, the steps that each took, and what stopped the next
+// channel.
 #include <fmt/format.h>
 
 #include <algorithm>
 
-#include "insight/why/asked.h"
+#include "insight/why/questions.h"
 #include "insight/why/names.h"
-#include "insight/why/stops.h"
+#include "insight/why/bandwidth_left.h"
 
 namespace xylem {
 namespace {
@@ -64,7 +65,7 @@ AnswerStep startStep(const HostPlan& host, const ChannelGraph& graph) {
   return step;
 }
 
-// What the first pass gave up, each once, in order.
+// The requirements that the first pass of searches gave up, each once, in order.
 AnswerStep relaxationsStep(const ChannelGraph& graph) {
   AnswerStep step;
   step.rule = "relaxations";
@@ -123,6 +124,124 @@ AnswerStep endStep(const HostPlan& host, const ChannelGraph& graph) {
   return step;
 }
 
+// How many full links the sentence of a step names, and how many its inputs list.
+constexpr std::size_t kMaxLinksInText = 2;
+constexpr std::size_t kMaxLinkInputs = 4;
+// How many ways between GPUs an input lists.
+constexpr std::size_t kMaxWaysListed = 12;
+
+std::string passageText(const Plan& plan, int rank, const ClosedPassage& stop) {
+  std::string gpus;
+  for (std::size_t i = 0; i < stop.nodes.size(); ++i) {
+    if (i > kMaxLinksInText) {
+      gpus += fmt::format(" and {} more", stop.nodes.size() - i);
+      break;
+    }
+    gpus += (i == 0 ? "" : ", ") + nodeName(plan, rank, stop.nodes[i]);
+  }
+  const char* verb = stop.nodes.size() == 1 ? "reaches" : "reach";
+  switch (stop.passage) {
+    case Passage::kToGpus:
+      return fmt::format("{} {} no other GPU any more", gpus, verb);
+    case Passage::kFromGpus:
+      return fmt::format("no other GPU reaches {} any more", gpus);
+    case Passage::kFromNet:
+      return "no channel can start from a NIC any more";
+    case Passage::kToNet:
+      return "no channel can end at a NIC any more";
+  }
+  return "";
+}
+
+void addLinks(const Plan& plan, int rank, const ClosedPassage& stop, AnswerStep& step) {
+  const HostPlan& host = plan.hostOf(rank);
+  for (std::size_t i = 0; i < stop.links.size(); ++i) {
+    const FullLink& full = stop.links[i];
+    const Link& link = host.system().link(full.link);
+    const std::string ends =
+        fmt::format("{} to {}", nodeName(plan, rank, link.from), nodeName(plan, rank, link.to));
+    if (i == 0) step.text += fmt::format(": full is the {} link {}", name(link.type), ends);
+    if (i > 0 && i < kMaxLinksInText) step.text += ", " + ends;
+    if (i == kMaxLinksInText) step.text += fmt::format(" and {} more", stop.links.size() - i);
+    step.sources.push_back(sourceOfLink(host, full.link));
+    if (i < kMaxLinkInputs)
+      step.inputs.push_back({fmt::format("{} ({})", ends, name(link.type)),
+                             fmt::format("{} of {} left, {} wanted", bandwidthText(full.free),
+                                         bandwidthText(link.bandwidth), bandwidthText(full.wanted))});
+  }
+  if (stop.links.size() > kMaxLinkInputs)
+    step.inputs.push_back({"more full links", std::to_string(stop.links.size() - kMaxLinkInputs)});
+}
+
+AnswerStep stopStep(const Plan& plan, int rank, const ClosedPassage& stop, const ChannelGraph& graph) {
+  AnswerStep step;
+  step.rule = "full-link";
+  step.yes = false;
+  step.text = passageText(plan, rank, stop);
+  addLinks(plan, rank, stop, step);
+  if (stop.tooFar)
+    step.inputs.push_back({"all other ways are farther than",
+                           stop.nodes.empty() ? typeText(graph.typeInter) : typeText(graph.typeIntra)});
+  step.threshold = fmt::format("another channel of {}", bandwidthText(graph.bwIntra));
+  return step;
+}
+
+AnswerStep orderStep(const Plan& plan, int rank, const BandwidthLeft& left, const ChannelGraph& graph) {
+  AnswerStep step;
+  step.rule = "no-order";
+  step.yes = false;
+  switch (left.order) {
+    case OrderLeft::kNone:
+      step.text =
+          "no single link stops another channel, but the ways that have room left make no channel "
+          "through all GPUs";
+      break;
+    case OrderLeft::kPerhaps:
+      step.text =
+          "every GPU has a way on: another channel would take too much of links that ways share, or "
+          "lies beyond the steps of the search";
+      break;
+    case OrderLeft::kTooMany:
+      step.text = "every GPU has a way on, but the search found no order of all GPUs for another channel";
+      break;
+  }
+  std::string ways;
+  for (std::size_t i = 0; i < left.ways.size() && i < kMaxWaysListed; ++i)
+    ways += fmt::format("{}{} to {}", i == 0 ? "" : ", ", nodeName(plan, rank, left.ways[i].first),
+                        nodeName(plan, rank, left.ways[i].second));
+  if (left.ways.size() > kMaxWaysListed)
+    ways += fmt::format(" and {} more", left.ways.size() - kMaxWaysListed);
+  step.inputs = {{"ways left", ways.empty() ? "none" : ways}};
+  step.threshold = fmt::format("another channel of {}", bandwidthText(graph.bwIntra));
+  return step;
+}
+
+AnswerStep allChannelsStep(GraphKind kind, const ChannelGraph& graph) {
+  AnswerStep step;
+  step.rule = "most-channels";
+  step.text = kind == GraphKind::kRing
+                  ? fmt::format("a ring graph has at most {} channels", graph.maxChannels)
+                  : fmt::format("the {} graph is asked for as many channels as the ring graph has: {}",
+                                name(kind), graph.maxChannels);
+  step.threshold = fmt::format("{} channels", graph.maxChannels);
+  return step;
+}
+
+// Steps that say why the graph has no further channel: the links that are full, or that no order of all GPUs
+// is left. Empty for a graph without channels, and for one that consists of neither rings nor trees.
+std::vector<AnswerStep> noFurtherChannel(const Plan& plan, int rank, GraphKind kind) {
+  const ChannelGraph& graph = plan.hostOf(rank).graphs[kind];
+  const bool counted =
+      kind == GraphKind::kRing || kind == GraphKind::kTree || kind == GraphKind::kCollnetChain;
+  if (!counted || graph.nChannels == 0 || graph.fallback) return {};
+  if (graph.nChannels >= graph.maxChannels) return {allChannelsStep(kind, graph)};
+  const BandwidthLeft left = bandwidthLeft(plan.hostOf(rank), kind);
+  std::vector<AnswerStep> steps;
+  for (const ClosedPassage& stop : left.stops) steps.push_back(stopStep(plan, rank, stop, graph));
+  if (steps.empty()) steps.push_back(orderStep(plan, rank, left, graph));
+  return steps;
+}
+
 AnswerStep duplicationStep(const ChannelGraph& graph) {
   AnswerStep step;
   step.rule = "duplication";
@@ -169,21 +288,21 @@ std::string graphSummary(const Plan& plan, GraphKind kind) {
                                                         : "");
 }
 
-void addWhatIfs(const Asked& asked, GraphKind kind, Answer& answer) {
+void addWhatIfs(const QuestionContext& context, GraphKind kind, Answer& answer) {
   const auto describe = [=](const Plan& other) { return graphSummary(other, kind); };
-  const System& system = asked.plan.hostOf(0).system();
+  const System& system = context.plan.hostOf(0).system();
   if (system.count(NodeType::kNet) > 1)
-    for (const char* value : {"0", "1"}) tryWith(asked, answer, Setting::kCrossNic, value, describe);
-  const ChannelGraph& graph = asked.plan.hostOf(0).graphs[kind];
+    for (const char* value : {"0", "1"}) tryWith(context, answer, Setting::kCrossNic, value, describe);
+  const ChannelGraph& graph = context.plan.hostOf(0).graphs[kind];
   if (graph.typeInter == PathType::kPxn || graph.typeIntra == PathType::kPxn)
-    tryWith(asked, answer, Setting::kPxnDisable, "1", describe);
-  if (graph.typeIntra >= PathType::kPhb) tryWith(asked, answer, Setting::kP2pLevel, "SYS", describe);
+    tryWith(context, answer, Setting::kPxnDisable, "1", describe);
+  if (graph.typeIntra >= PathType::kPhb) tryWith(context, answer, Setting::kP2pLevel, "SYS", describe);
 }
 
 }  // namespace
 
-Answer whyChannels(const Asked& asked, GraphKind kind) {
-  const Plan& plan = asked.plan;
+Answer whyChannels(const QuestionContext& context, GraphKind kind) {
+  const Plan& plan = context.plan;
   constexpr int kRank = 0;
   const HostPlan& host = plan.hostOf(kRank);
   const ChannelGraph& graph = host.graphs[kind];
@@ -200,16 +319,16 @@ Answer whyChannels(const Asked& asked, GraphKind kind) {
   if (!graph.attempts.empty()) answer.steps = {startStep(host, graph), relaxationsStep(graph)};
   answer.steps.push_back(endStep(host, graph));
   if (!graph.attempts.empty()) answer.steps.push_back(duplicationStep(graph));
-  // What a graph file says is taken as it stands.
+  // The channels of a graph file are taken as they stand: nothing was searched.
   if (graph.loadedChannels <= 0) {
-    for (AnswerStep& step : whatStops(plan, kRank, kind)) answer.steps.push_back(std::move(step));
+    for (AnswerStep& step : noFurtherChannel(plan, kRank, kind)) answer.steps.push_back(std::move(step));
     answer.tables.push_back(attemptsTable(graph, nets));
   }
   if (plan.hostPlans.size() > 1)
     answer.notes.emplace_back("This is the first host; the job takes the least of all kinds of hosts.");
   answer.notes.emplace_back(
       "The job has more channels than the graph: ask `count` for the rules that follow.");
-  addWhatIfs(asked, kind, answer);
+  addWhatIfs(context, kind, answer);
   return answer;
 }
 

@@ -1,10 +1,10 @@
-// why count: how the number of channels came about, rule by rule.
+// why count: how the number of channels comes about, rule by rule: the search's channels are doubled, limited
+// and rounded in the order of ViewDecisions::channels.steps.
 #include <fmt/format.h>
 
-#include "planner/connect/p2p_channels.h"
-#include "insight/why/asked.h"
+#include "planner/connect/p2p.h"
+#include "insight/why/questions.h"
 #include "insight/why/names.h"
-#include "insight/why/source.h"
 
 namespace xylem {
 namespace {
@@ -147,8 +147,8 @@ std::string countsText(const Plan& plan) {
 
 }  // namespace
 
-Answer whyCount(const Asked& asked) {
-  const Plan& plan = asked.plan;
+Answer whyCount(const QuestionContext& context) {
+  const Plan& plan = context.plan;
   const ViewDecisions& mine = plan.connections.of(0);
   Answer answer;
   answer.question = "count";
@@ -165,9 +165,9 @@ Answer whyCount(const Asked& asked) {
           "Ranks of host kind {} count {} channels: ranks that differ wait for each other for ever.", view,
           plan.connections.views[view].channels.total()));
   const int twice = std::min(2 * mine.channels.total(), kMaxChannels);
-  tryWith(asked, answer, Setting::kMinNChannels, number(twice), countsText);
+  tryWith(context, answer, Setting::kMinNChannels, number(twice), countsText);
   if (mine.channels.total() > 1)
-    tryWith(asked, answer, Setting::kMaxNChannels, number(mine.channels.total() / 2), countsText);
+    tryWith(context, answer, Setting::kMaxNChannels, number(mine.channels.total() / 2), countsText);
   return answer;
 }
 

@@ -2,15 +2,15 @@
 #include <fmt/format.h>
 
 #include "planner/paths/find_paths.h"
-#include "insight/why/asked.h"
-#include "insight/why/hops.h"
-#include "insight/why/names.h"
+#include "insight/why/questions.h"
 #include "insight/why/rules.h"
+#include "insight/why/names.h"
 
 namespace xylem {
 namespace {
 
-// The decision that counts: of the moment before a refusal turned the path into one through the CPU.
+// The decision on the path as the planner found it. A refusal then turned the path into one through the CPU,
+// so that asking the rule again would give another reason.
 Decision decide(const HostRules& rules, NodeId gpu, NodeId net, Direction direction) {
   if (direction == Direction::kReceive)
     if (const Decision* made = rules.made(Rule::kGdrReceive, gpu, net)) return *made;
@@ -31,24 +31,25 @@ std::string stateText(const Plan& plan, int rank, NodeId gpu, NodeId net) {
       channelSummary(plan));
 }
 
-void addWhatIf(const Asked& asked, Answer& answer, int rank, const Decision& receive, const Decision& send) {
+void addWhatIf(const QuestionContext& context, Answer& answer, int rank, const Decision& receive,
+               const Decision& send) {
   const NodeId gpu = receive.subject;
   const NodeId net = receive.object;
   const auto describe = [=](const Plan& other) { return stateText(other, rank, gpu, net); };
   const Decision& refusal = receive.yes ? send : receive;
   if (refusal.reason == Reason::kTooFar)
-    tryWith(asked, answer, Setting::kNetGdrLevel, name(refusal.distance), describe);
+    tryWith(context, answer, Setting::kNetGdrLevel, name(refusal.distance), describe);
   else if (!send.yes && send.variable == Setting::kNetGdrRead)
-    tryWith(asked, answer, Setting::kNetGdrRead, "1", describe);
+    tryWith(context, answer, Setting::kNetGdrRead, "1", describe);
   else if (receive.yes && send.yes && receive.distance > PathType::kLoc)
-    tryWith(asked, answer, Setting::kNetGdrLevel, "LOC", describe);
+    tryWith(context, answer, Setting::kNetGdrLevel, "LOC", describe);
 }
 
 }  // namespace
 
-Answer whyGdr(const Asked& asked, int rank, NodeId net) {
-  const HostRules rules(asked.plan, rank);
-  const NodeId gpu = asked.plan.job().gpuOf(rank);
+Answer whyGdr(const QuestionContext& context, int rank, NodeId net) {
+  const HostRules rules(context.plan, rank);
+  const NodeId gpu = context.plan.job().gpuOf(rank);
   const Decision receive = decide(rules, gpu, net, Direction::kReceive);
   const Decision send = decide(rules, gpu, net, Direction::kSend);
   Answer answer;
@@ -61,12 +62,12 @@ Answer whyGdr(const Asked& asked, int rank, NodeId net) {
   answer.headline =
       fmt::format("{} and {}: {}: {}", gpuName(rank), rules.name(net), outcomeText(receive, send), reason);
   answer.steps = {rules.step(receive), rules.step(send)};
-  // As the wires have it: a refusal leads the path through the CPU. With PXN the relay's way counts.
-  const PathTable wires = findPaths(rules.system(), !asked.plan.reach.nvbDisable);
+  // The path over the wires alone, before a refusal led it through the CPU. With PXN it starts at the relay.
+  const PathTable wires = findPaths(rules.system(), !context.plan.reach.nvbDisable);
   const NodeId from = receive.relay != kNoNode ? receive.relay : gpu;
   answer.steps.push_back(Hops(rules, wires, from, net).typeStep());
-  // NCCL asks again when it sets up the transport, on the path as it is then.
-  const RankNames names = asked.plan.job().rankNames(asked.plan.job().hostOf(rank));
+  // NCCL asks the rule again when it sets up the transport, on the final path, and logs that outcome.
+  const RankNames names = context.plan.job().rankNames(context.plan.job().hostOf(rank));
   for (Direction direction : {Direction::kReceive, Direction::kSend})
     if (const auto line = infoLine(rules.reach().gdr(gpu, net, direction), rules.system(), names))
       if (answer.notes.empty() || answer.notes.back() != "NCCL logs: " + line->text)
@@ -75,7 +76,7 @@ Answer whyGdr(const Asked& asked, int rank, NodeId net) {
       "Distances are path types in numbers: LOC 0, NVL 1, NVB 2, PIX 3, PXB 4, PXN 5, PHB 6, SYS 7.");
   if (!receive.yes || !send.yes)
     answer.notes.emplace_back("Without it data goes through the memory of the GPU's CPU.");
-  addWhatIf(asked, answer, rank, receive, send);
+  addWhatIf(context, answer, rank, receive, send);
   return answer;
 }
 

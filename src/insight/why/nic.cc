@@ -1,4 +1,4 @@
-// why nic: which NICs a GPU uses, through whose proxy, and why some are used by nobody.
+// why nic: which NICs a GPU uses, through whose proxy, and why some NICs are not used at all.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,10 +7,9 @@
 
 #include "planner/connect/net_choice.h"
 #include "planner/connect/rings.h"
-#include "insight/why/asked.h"
+#include "insight/why/questions.h"
 #include "insight/why/names.h"
 #include "insight/why/rules.h"
-#include "insight/why/source.h"
 
 namespace xylem {
 namespace {
@@ -55,6 +54,7 @@ AnswerStep nearestStep(const HostRules& rules, NodeId gpu, const std::vector<Nod
   return step;
 }
 
+// How the GPU picks one of several equally near NICs, channel by channel.
 AnswerStep pickStep(const HostRules& rules, NodeId gpu) {
   const NetPick pick = rules.locality().pickNet(gpu, 0);
   AnswerStep step;
@@ -77,10 +77,10 @@ AnswerStep pickStep(const HostRules& rules, NodeId gpu) {
   return step;
 }
 
-// The rings that leave or enter the host at this rank.
-AnswerTable ringTable(const Asked& asked, const HostRules& rules, int rank) {
-  const Connections& c = asked.plan.connections;
-  const NetChoice choice(c, asked.plan.reach);
+// A row for each ring that enters or leaves the host at this rank.
+AnswerTable ringTable(const QuestionContext& context, const HostRules& rules, int rank) {
+  const Connections& c = context.plan.connections;
+  const NetChoice choice(c, context.plan.reach);
   AnswerTable table{"NICs in the rings", {"channel", "direction", "peer", "NIC", "proxy", "GDR"}, {}};
   for (int channel = 0; channel < c.of(rank).channels.total(); ++channel) {
     const RingNeighbours ring = ringNeighbours(c, rank, channel);
@@ -97,7 +97,7 @@ AnswerTable ringTable(const Asked& asked, const HostRules& rules, int rank) {
   return table;
 }
 
-// One peer, or all of another host.
+// `peer`, or, if that is -1, all ranks of another host.
 std::vector<int> peersOf(const Plan& plan, int rank, int peer) {
   if (peer >= 0) return {peer};
   const int host = plan.job().hostOf(rank) == 0 ? 1 : 0;
@@ -107,11 +107,12 @@ std::vector<int> peersOf(const Plan& plan, int rank, int peer) {
   return peers;
 }
 
-AnswerTable p2pTable(const Asked& asked, const HostRules& rules, int rank, int peer) {
-  const NetChoice choice(asked.plan.connections, asked.plan.reach);
+// A row for each peer that the rank sends to over the network.
+AnswerTable p2pTable(const QuestionContext& context, const HostRules& rules, int rank, int peer) {
+  const NetChoice choice(context.plan.connections, context.plan.reach);
   AnswerTable table{
       "NICs of sends to ranks of another host, channel 0", {"to", "NIC", "proxy", "GDR", "because"}, {}};
-  for (int other : peersOf(asked.plan, rank, peer)) {
+  for (int other : peersOf(context.plan, rank, peer)) {
     if (choice.transport(rank, other, Direction::kSend) != TransportKind::kNet) continue;
     const NetEnd end = choice.p2pEnd(rank, other, 0);
     table.rows.push_back({gpuName(other), end.net == kNoNode ? "none" : rules.name(end.net),
@@ -121,7 +122,7 @@ AnswerTable p2pTable(const Asked& asked, const HostRules& rules, int rank, int p
   return table;
 }
 
-// By NET: the channels of the ring graph that start or end there.
+// The number of ring channels that start or end at a NET, by NET; NETs that no ring uses are left out.
 std::map<NodeId, int> useInRings(const HostRules& rules) {
   std::map<NodeId, int> used;
   const ChannelGraph& ring = rules.host().ring();
@@ -131,7 +132,7 @@ std::map<NodeId, int> useInRings(const HostRules& rules) {
   return used;
 }
 
-// Why no ring starts or ends at a NIC.
+// Why no ring starts or ends at a NET. `owned`: it is among the nearest NICs of a GPU.
 std::string whyIdle(const HostRules& rules, NodeId net, bool owned) {
   const PathType limit = rules.host().ring().typeInter;
   bool within = false;
@@ -141,7 +142,7 @@ std::string whyIdle(const HostRules& rules, NodeId net, bool owned) {
   return owned ? "no channel was left for it" : "no GPU of the job has it nearest";
 }
 
-// Every NIC of the host: who would use it, and whether anybody does.
+// A row for each NIC of the host: the GPUs whose own NIC it is, and its use by rings.
 AnswerTable allNics(const HostRules& rules, NodeId gpu) {
   AnswerTable table{
       "NICs of the host",
@@ -199,9 +200,9 @@ std::string nicSummary(const Plan& plan) {
 
 }  // namespace
 
-Answer whyNic(const Asked& asked, int rank, int peer) {
-  const HostRules rules(asked.plan, rank);
-  const NodeId gpu = asked.plan.job().gpuOf(rank);
+Answer whyNic(const QuestionContext& context, int rank, int peer) {
+  const HostRules rules(context.plan, rank);
+  const NodeId gpu = context.plan.job().gpuOf(rank);
   Answer answer;
   answer.question = fmt::format("nic {}", gpuName(rank));
   if (peer >= 0) answer.question += " " + gpuName(peer);
@@ -216,8 +217,8 @@ Answer whyNic(const Asked& asked, int rank, int peer) {
     answer.headline =
         fmt::format("{}'s own NICs are {}, channel by channel", gpuName(rank), listed(namesOf(rules, own)));
   answer.steps = {nearestStep(rules, gpu, near), pickStep(rules, gpu), unusedStep(rules)};
-  if (asked.plan.connections.nodes.count() > 1) {
-    AnswerTable rings = ringTable(asked, rules, rank);
+  if (context.plan.connections.nodes.count() > 1) {
+    AnswerTable rings = ringTable(context, rules, rank);
     if (rings.rows.empty())
       answer.notes.push_back(
           fmt::format("{} is neither first nor last of its host in any ring: it uses no "
@@ -225,12 +226,12 @@ Answer whyNic(const Asked& asked, int rank, int peer) {
                       gpuName(rank)));
     else
       answer.tables.push_back(std::move(rings));
-    if (asked.plan.job().hosts() > 1) answer.tables.push_back(p2pTable(asked, rules, rank, peer));
+    if (context.plan.job().hosts() > 1) answer.tables.push_back(p2pTable(context, rules, rank, peer));
   }
   answer.tables.push_back(allNics(rules, gpu));
   answer.notes.emplace_back(
       "A proxy other than the rank itself is PXN: that rank's proxy thread drives the NIC beside its GPU.");
-  for (const char* value : {"0", "1"}) tryWith(asked, answer, Setting::kCrossNic, value, nicSummary);
+  for (const char* value : {"0", "1"}) tryWith(context, answer, Setting::kCrossNic, value, nicSummary);
   return answer;
 }
 

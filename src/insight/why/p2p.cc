@@ -1,7 +1,7 @@
-// why p2p: what two GPUs use to reach each other.
+// why p2p: how two GPUs reach each other: by direct access, through shared memory or over the network.
 #include <fmt/format.h>
 
-#include "insight/why/asked.h"
+#include "insight/why/questions.h"
 #include "insight/why/names.h"
 #include "insight/why/rules.h"
 
@@ -43,7 +43,7 @@ Answer acrossHosts(const Plan& plan, int from, int to) {
   return answer;
 }
 
-// Planned otherwise, the GPUs may be in different domains.
+// The transport in a plan under another setting, in which possibly only the network joins the two GPUs.
 std::string stateText(const Plan& plan, int from, int to) {
   const NodeId other = plan.job().gpuSeenBy(from, to);
   const Transport transport =
@@ -53,10 +53,10 @@ std::string stateText(const Plan& plan, int from, int to) {
 
 }  // namespace
 
-Answer whyP2p(const Asked& asked, int from, int to) {
-  const Plan& plan = asked.plan;
+Answer whyP2p(const QuestionContext& context, int from, int to) {
+  const Plan& plan = context.plan;
   if (plan.job().hostOf(from) != plan.job().hostOf(to)) return acrossHosts(plan, from, to);
-  // GPUs that only the network joins are planned apart: the rules that part them see the whole host.
+  // GPUs that only the network joins have a plan each. The rules that separated them saw the whole host.
   const bool apart = plan.job().gpuSeenBy(from, to) == kNoNode;
   const HostPlan whole = apart ? wholeHost(plan, from) : HostPlan();
   const HostRules rules(plan, from, apart ? whole : plan.hostOf(from));
@@ -65,7 +65,7 @@ Answer whyP2p(const Asked& asked, int from, int to) {
   Answer answer;
   answer.question = fmt::format("p2p {} {}", gpuName(from), gpuName(to));
   const auto describe = [=](const Plan& other) { return stateText(other, from, to); };
-  // Of the moment before a refusal turned the path into one through the CPU.
+  // The decision on the path as the planner found it: a refusal then turned it into one through the CPU.
   const Decision* made = rules.made(Rule::kP2p, a, b);
   const Decision level = made != nullptr ? *made : rules.reach().p2p(a, b);
   const Transport transport = transportOf(rules, a, b);
@@ -85,11 +85,11 @@ Answer whyP2p(const Asked& asked, int from, int to) {
   answer.notes.emplace_back(
       "A description cannot say whether the driver allows peer access; NCCL asks it as well when it runs.");
   if (level.reason == Reason::kTooFar)
-    tryWith(asked, answer, Setting::kP2pLevel, name(level.distance), describe);
-  if (level.reason == Reason::kNear) tryWith(asked, answer, Setting::kP2pDisable, "1", describe);
+    tryWith(context, answer, Setting::kP2pLevel, name(level.distance), describe);
+  if (level.reason == Reason::kNear) tryWith(context, answer, Setting::kP2pDisable, "1", describe);
   if (transport == Transport::kNet) {
     const Decision shm = rules.reach().transportShm(a, b);
-    tryWith(asked, answer, shm.variable, shm.reason == Reason::kDisabled ? "0" : "1", describe);
+    tryWith(context, answer, shm.variable, shm.reason == Reason::kDisabled ? "0" : "1", describe);
   }
   return answer;
 }

@@ -1,15 +1,14 @@
-// why path: the links data takes, why the path has its type, and what limits its bandwidth.
+// why path: the links that data takes, the link that gives the path its type, and the link that limits it.
 #include <fmt/format.h>
 
-#include "insight/why/asked.h"
-#include "insight/why/hops.h"
-#include "insight/why/names.h"
+#include "insight/why/questions.h"
 #include "insight/why/rules.h"
+#include "insight/why/names.h"
 
 namespace xylem {
 namespace {
 
-// The rules that changed the path after the wires alone had been looked at.
+// Adds the reach rules that changed the path after it was found over the wires alone.
 void addAdjustments(const HostRules& rules, Answer& answer, NodeId from, NodeId to) {
   if (rules.system().type(to) == NodeType::kGpu) {
     if (const Decision* p2p = rules.made(Rule::kP2p, from, to)) {
@@ -41,8 +40,8 @@ Answer betweenHosts(const Plan& plan, int from, int to) {
 
 }  // namespace
 
-Answer whyPath(const Asked& asked, int rank, int peer, NodeId net) {
-  const Plan& plan = asked.plan;
+Answer whyPath(const QuestionContext& context, int rank, int peer, NodeId net) {
+  const Plan& plan = context.plan;
   const NodeId from = plan.job().gpuOf(rank);
   const NodeId to = net != kNoNode ? net : plan.job().gpuSeenBy(rank, peer);
   if (to == kNoNode) return betweenHosts(plan, rank, peer);

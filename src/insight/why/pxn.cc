@@ -4,15 +4,14 @@
 #include <algorithm>
 
 #include "planner/paths/find_paths.h"
-#include "insight/why/asked.h"
+#include "insight/why/questions.h"
 #include "insight/why/names.h"
 #include "insight/why/rules.h"
-#include "insight/why/source.h"
 
 namespace xylem {
 namespace {
 
-// Which GPU counts the NIC among its own: the relay, if anybody is.
+// The GPU that has the NIC among its own: no other one can be the relay.
 AnswerStep ownerStep(const HostRules& rules, NodeId net) {
   const NodeId owner = rules.locality().localGpu(net);
   AnswerStep step;
@@ -31,7 +30,7 @@ AnswerStep ownerStep(const HostRules& rules, NodeId net) {
   return step;
 }
 
-// Whether the rings need PXN, and what the search tried before and after it.
+// Says whether the rings use PXN, and what the search tries before and after it.
 std::string useByRings(const HostPlan& host) {
   const System& system = host.system();
   const ChannelGraph& ring = host.ring();
@@ -52,12 +51,12 @@ std::string useByRings(const HostPlan& host) {
 
 }  // namespace
 
-Answer whyPxn(const Asked& asked, int rank, NodeId net) {
-  const HostRules rules(asked.plan, rank);
-  const NodeId gpu = asked.plan.job().gpuOf(rank);
+Answer whyPxn(const QuestionContext& context, int rank, NodeId net) {
+  const HostRules rules(context.plan, rank);
+  const NodeId gpu = context.plan.job().gpuOf(rank);
   const Decision* made = rules.made(Rule::kPxn, gpu, net);
   const Decision decision = made != nullptr ? *made : rules.reach().pxn(gpu, net);
-  const PathTable wires = findPaths(rules.system(), !asked.plan.reach.nvbDisable);
+  const PathTable wires = findPaths(rules.system(), !context.plan.reach.nvbDisable);
   const Path& own = wires.path(gpu, net);
   Answer answer;
   answer.question = fmt::format("pxn {} {}", gpuName(rank), rules.name(net));
@@ -72,16 +71,16 @@ Answer whyPxn(const Asked& asked, int rank, NodeId net) {
           : fmt::format("{} reaches {} {}", gpuName(rank), rules.name(net), rules.sentence(decision));
   answer.steps.push_back(std::move(step));
   if (decision.yes) {
-    answer.notes.push_back(
-        fmt::format("Only sending goes through {}; what arrives goes straight to {}. Its proxy, of rank {}, "
-                    "drives the NIC.",
-                    rules.name(decision.relay), gpuName(rank), rankOfNode(asked.plan, rank, decision.relay)));
-    answer.notes.push_back(useByRings(asked.plan.hostOf(rank)));
-    tryWith(asked, answer, Setting::kPxnDisable, "1",
+    answer.notes.push_back(fmt::format(
+        "Only sending goes through {}; what arrives goes straight to {}. Its proxy, of rank {}, "
+        "drives the NIC.",
+        rules.name(decision.relay), gpuName(rank), rankOfNode(context.plan, rank, decision.relay)));
+    answer.notes.push_back(useByRings(context.plan.hostOf(rank)));
+    tryWith(context, answer, Setting::kPxnDisable, "1",
             [](const Plan& other) { return channelSummary(other); });
   }
   if (decision.reason == Reason::kDisabled)
-    tryWith(asked, answer, Setting::kPxnDisable, "0",
+    tryWith(context, answer, Setting::kPxnDisable, "0",
             [](const Plan& other) { return channelSummary(other); });
   return answer;
 }

@@ -1,14 +1,13 @@
-// why rank: what NCCL's log lines about rings and trees say for one rank.
+// why rank: the lines about rings and trees that NCCL logs for one rank, and what they mean.
 #include <fmt/format.h>
 
 #include "planner/connect/connect_log.h"
 #include "planner/connect/net_choice.h"
 #include "planner/connect/rings.h"
 #include "planner/connect/trees.h"
-#include "insight/why/asked.h"
+#include "insight/why/questions.h"
 #include "insight/why/names.h"
 #include "insight/why/rules.h"
-#include "insight/why/source.h"
 
 namespace xylem {
 namespace {
@@ -18,6 +17,7 @@ std::string peerText(const Plan& plan, int rank, int peer) {
   return fmt::format("rank {} on host {}", peer, plan.job().hostOf(peer));
 }
 
+// The links of a tree as NCCL logs them: "4/-1/-1->3->2".
 std::string treeText(const TreeLinks& links, int rank) {
   return fmt::format("{}->{}->{}", fmt::join(links.down, "/"), rank, links.up);
 }
@@ -30,7 +30,7 @@ std::string meaning(const Plan& plan, int rank, const TreeLinks& links) {
   return (children.empty() ? "it is a leaf" : "takes sums from " + children) + "; " + up;
 }
 
-// Channels with the same links together, as most repeat.
+// One row for all channels that have the same links, since most repeat.
 AnswerTable treesTable(const Plan& plan, int rank) {
   AnswerTable table{"Its Trees line", {"channels", "in the log", "meaning"}, {}};
   const int channels = plan.connections.of(rank).channels.total();
@@ -48,7 +48,7 @@ AnswerTable treesTable(const Plan& plan, int rank) {
   return table;
 }
 
-// As NCCL would log the connection to the next rank of the ring.
+// The line that NCCL logs for the connection to the next rank of the ring.
 std::string connectionLine(const Plan& plan, const NetChoice& choice, const HostRules& rules, int rank,
                            int channel, int next) {
   const int dev = rules.system().gpu(plan.job().gpuOf(rank)).dev;
@@ -82,6 +82,7 @@ AnswerTable ringsTable(const Plan& plan, int rank) {
   return table;
 }
 
+// A step that shows a log line and explains its form.
 AnswerStep form(const char* rule, const std::string& line, const std::string& meaning) {
   AnswerStep step;
   step.rule = rule;
@@ -92,8 +93,8 @@ AnswerStep form(const char* rule, const std::string& line, const std::string& me
 
 }  // namespace
 
-Answer whyRank(const Asked& asked, int rank) {
-  const Plan& plan = asked.plan;
+Answer whyRank(const QuestionContext& context, int rank) {
+  const Plan& plan = context.plan;
   const Connections& c = plan.connections;
   const NodeId gpu = c.job.gpuOf(rank);
   Answer answer;

@@ -1,9 +1,12 @@
 #pragma once
-// The reach rules of one rank's host, asked again for an answer, and their Decisions as steps of it.
+// The reach rules of one rank's host and the paths on it, as steps of an answer.
 //
 //   const HostRules rules(plan, rank);
 //   answer.steps.push_back(rules.step(rules.reach().gdr(gpu, net, Direction::kSend)));
+//   answer.steps.push_back(Hops(rules, rules.paths(), gpu, net).typeStep());
+//   answer.steps.back().text   ->   "the path is SYS (7): CPU 1 to CPU 0: from one CPU to another"
 
+#include <span>
 #include <string>
 
 #include "planner/paths/reach.h"
@@ -12,10 +15,11 @@
 
 namespace xylem {
 
+// Asks the rules again, and turns their Decisions into steps.
 class HostRules {
  public:
   HostRules(const Plan& plan, int rank) : HostRules(plan, rank, plan.hostOf(rank)) {}
-  // On another graph of the rank's host, as wholeHost() makes.
+  // On another graph of the rank's host, such as wholeHost() makes. Keeps references to both.
   HostRules(const Plan& plan, int rank, const HostPlan& host);
 
   const HostPlan& host() const { return host_; }
@@ -25,7 +29,8 @@ class HostRules {
   const Reach& reach() const { return reach_; }
   std::string name(NodeId node) const;
 
-  // The decision made while paths were computed, before what it changed; null if the rule was not asked then.
+  // The decision that the planner made while it computed paths, on the paths before the decision changed
+  // them; null if the planner did not ask the rule then.
   const Decision* made(Rule rule, NodeId subject, NodeId object) const;
 
   // The decision as a step: its sentence with the names of answers, inputs, threshold, variable and sources.
@@ -44,10 +49,38 @@ class HostRules {
   Reach reach_;
 };
 
-// The host of `rank` with all its GPUs, also those that the rank reaches only over the network. No graphs.
+// The host of `rank` with all its GPUs, including those that the rank reaches only over the network. Without
+// graphs.
 HostPlan wholeHost(const Plan& plan, int rank);
 
-// "PXB (4), NCCL's default", "PIX (3), set by NCCL_P2P_LEVEL".
-std::string limitText(const Decision& decision);
+// A path link by link: which path type each link makes of it, and which link limits its bandwidth.
+class Hops {
+ public:
+  // `paths`: those of the rules' host, or the ones before the reach rules changed them.
+  Hops(const HostRules& rules, const PathTable& paths, NodeId from, NodeId to)
+      : rules_(rules), path_(paths.path(from, to)), links_(paths.links(path_)) {}
+
+  const Path& path() const { return path_; }
+  std::size_t count() const { return links_.size(); }
+
+  // Names the link that gives the path its type, with its line in the file.
+  AnswerStep typeStep() const;
+  // Names the narrowest link.
+  AnswerStep bandwidthStep() const;
+  AnswerTable table() const;
+
+ private:
+  struct Hop {
+    PathType type = PathType::kLoc;
+    const char* because = "";
+  };
+  Hop judge(std::size_t i) const;
+  bool isRelayed(std::size_t i) const;
+  void explainPxn(AnswerStep& step) const;
+
+  const HostRules& rules_;
+  const Path& path_;
+  std::span<const LinkId> links_;
+};
 
 }  // namespace xylem

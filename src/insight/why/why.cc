@@ -1,3 +1,5 @@
+// Reads the words of a question, calls the function that answers it (questions.h), and plans again under
+// other settings for what-ifs.
 #include "insight/why/why.h"
 
 #include <fmt/format.h>
@@ -6,14 +8,16 @@
 
 #include "core/edit_distance.h"
 #include "core/error.h"
-#include "insight/why/asked.h"
+#include "planner/plan/json_value.h"
+#include "planner/plan/public_plan.h"
+#include "insight/why/questions.h"
 #include "insight/why/names.h"
 
 namespace xylem {
 namespace {
 
-// Beyond this many ranks a second plan is no small matter.
-constexpr int kMostRanksToReplan = 4096;
+// Larger jobs take too long to be planned a second time for a what-if.
+constexpr int kMaxRanksToReplan = 4096;
 
 constexpr QuestionKind kQuestions[] = {
     {"gdr", "GPU NIC", "may the NIC reach the GPU's memory directly (GPU Direct RDMA)"},
@@ -55,14 +59,13 @@ GraphKind graphNamed(const std::string& text) {
   throw InputError(kOfQuestion, fmt::format("graph `{}`", text), "one of ring, tree, chain, direct, nvls");
 }
 
-// Arguments of a question, with the right number of them.
+// The arguments of a question; the constructor throws if there are too few or too many.
 class Arguments {
  public:
-  Arguments(const QuestionKind& kind, const std::vector<std::string>& words, std::size_t least,
-            std::size_t most)
+  Arguments(const QuestionKind& kind, const std::vector<std::string>& words, std::size_t min, std::size_t max)
       : words_(words) {
     const std::size_t count = words.size() - 1;
-    if (count >= least && count <= most) return;
+    if (count >= min && count <= max) return;
     const char* blank = *kind.arguments == '\0' ? "" : " ";
     throw InputError(kOfQuestion, fmt::format("`{}`", fmt::join(words, " ")),
                      fmt::format("{}{}{}", kind.name, blank, kind.arguments));
@@ -74,56 +77,57 @@ class Arguments {
   const std::vector<std::string>& words_;
 };
 
-Answer aboutGpuAndNet(const Asked& asked, const std::string& question, const std::string& gpu,
+Answer aboutGpuAndNet(const QuestionContext& context, const std::string& question, const std::string& gpu,
                       const std::string& net) {
-  const int rank = gpuNamed(asked.plan, gpu);
-  const NodeId node = netNamed(asked.plan, rank, net);
-  if (question == "gdr") return whyGdr(asked, rank, node);
-  if (question == "pxn") return whyPxn(asked, rank, node);
-  return whyPath(asked, rank, -1, node);
+  const int rank = gpuNamed(context.plan, gpu);
+  const NodeId node = netNamed(context.plan, rank, net);
+  if (question == "gdr") return whyGdr(context, rank, node);
+  if (question == "pxn") return whyPxn(context, rank, node);
+  return whyPath(context, rank, -1, node);
 }
 
-Answer answerTo(const Asked& asked, const std::vector<std::string>& words) {
+Answer answerTo(const QuestionContext& context, const std::vector<std::string>& words) {
   const QuestionKind& kind = kindNamed(words.front());
   const std::string& question = words.front();
   if (question == "gdr" || question == "pxn") {
     const Arguments arguments(kind, words, 2, 2);
-    // In either order.
-    const bool netFirst = namesNet(asked.plan, arguments[0]);
-    return aboutGpuAndNet(asked, question, arguments[netFirst ? 1 : 0], arguments[netFirst ? 0 : 1]);
+    // The GPU and the NIC may come in either order.
+    const bool netFirst = namesNet(context.plan, arguments[0]);
+    return aboutGpuAndNet(context, question, arguments[netFirst ? 1 : 0], arguments[netFirst ? 0 : 1]);
   }
   if (question == "path") {
     const Arguments arguments(kind, words, 2, 2);
-    if (namesNet(asked.plan, arguments[1]))
-      return aboutGpuAndNet(asked, question, arguments[0], arguments[1]);
-    return whyPath(asked, gpuNamed(asked.plan, arguments[0]), gpuNamed(asked.plan, arguments[1]), kNoNode);
+    if (namesNet(context.plan, arguments[1]))
+      return aboutGpuAndNet(context, question, arguments[0], arguments[1]);
+    return whyPath(context, gpuNamed(context.plan, arguments[0]), gpuNamed(context.plan, arguments[1]),
+                   kNoNode);
   }
   if (question == "p2p") {
     const Arguments arguments(kind, words, 2, 2);
-    return whyP2p(asked, gpuNamed(asked.plan, arguments[0]), gpuNamed(asked.plan, arguments[1]));
+    return whyP2p(context, gpuNamed(context.plan, arguments[0]), gpuNamed(context.plan, arguments[1]));
   }
   if (question == "nic") {
     const Arguments arguments(kind, words, 1, 2);
-    return whyNic(asked, gpuNamed(asked.plan, arguments[0]),
-                  arguments.count() == 2 ? gpuNamed(asked.plan, arguments[1]) : -1);
+    return whyNic(context, gpuNamed(context.plan, arguments[0]),
+                  arguments.count() == 2 ? gpuNamed(context.plan, arguments[1]) : -1);
   }
   if (question == "channels") {
     const Arguments arguments(kind, words, 0, 1);
-    return whyChannels(asked, arguments.count() == 0 ? GraphKind::kRing : graphNamed(arguments[0]));
+    return whyChannels(context, arguments.count() == 0 ? GraphKind::kRing : graphNamed(arguments[0]));
   }
   if (question == "count") {
     const Arguments arguments(kind, words, 0, 0);
-    return whyCount(asked);
+    return whyCount(context);
   }
   if (question == "algo") {
     const Arguments arguments(kind, words, 2, 2);
-    return whyAlgorithm(asked, arguments[0], arguments[1]);
+    return whyAlgorithm(context, arguments[0], arguments[1]);
   }
   const Arguments arguments(kind, words, 1, 1);
-  return whyRank(asked, gpuNamed(asked.plan, arguments[0]));
+  return whyRank(context, gpuNamed(context.plan, arguments[0]));
 }
 
-// Questions in which a NIC occurs, although a job of one host uses none.
+// True if the question is about a NIC, but the plan has none: NCCL drops all NICs of a job on one host.
 bool needsNets(const Plan& plan, const std::vector<std::string>& words) {
   if (plan.hostOf(0).system().count(NodeType::kNet) > 0) return false;
   const std::string& question = words.front();
@@ -134,14 +138,14 @@ bool needsNets(const Plan& plan, const std::vector<std::string>& words) {
 
 }  // namespace
 
-void tryWith(const Asked& asked, Answer& answer, Setting setting, const std::string& value,
+void tryWith(const QuestionContext& context, Answer& answer, Setting setting, const std::string& value,
              const std::function<std::string(const Plan&)>& describe) {
-  if (asked.plan.job().ranks() > kMostRanksToReplan || asked.settings.text(setting) == value) return;
-  Settings changed = asked.settings;
+  if (context.plan.job().ranks() > kMaxRanksToReplan || context.settings.text(setting) == value) return;
+  Settings changed = context.settings;
   changed.set(spec(setting), value, "what if");
   WhatIf whatIf{fmt::format("{}={}", spec(setting).name, value), ""};
   try {
-    whatIf.outcome = describe(planJob(asked.request, changed));
+    whatIf.outcome = describe(planJob(context.request, changed));
   } catch (const Error& error) {
     whatIf.outcome = fmt::format("NCCL would fail: {}", error.what());
   }
@@ -170,7 +174,7 @@ Answer Inquiry::ask(const std::vector<std::string>& words) const {
     throw InputError(kOfQuestion, "no question", fmt::format("one of {}", fmt::join(names, ", ")));
   }
   if (!needsNets(*plan_, joined)) return answerTo({*plan_, request_, settings_}, joined);
-  // NCCL forgets all NICs of a job that fits into one host.
+  // Answer for twice as many hosts: then the job has NICs.
   PlanRequest twice = request_;
   twice.hostOfRank.clear();
   for (HostRequest& host : twice.hosts) host.count *= 2;
@@ -179,6 +183,13 @@ Answer Inquiry::ask(const std::vector<std::string>& words) const {
   answer.notes.emplace_back(
       "The job fits into one host and uses no NIC; this is the answer for a job of two such hosts.");
   return answer;
+}
+
+std::string JobPlan::why(const std::vector<std::string>& question) const {
+  return guarded([&] {
+    const Json json = toJson(Inquiry(state_->request, state_->settings).ask(question));
+    return json.dump(2, ' ', false, Json::error_handler_t::replace) + '\n';
+  });
 }
 
 }  // namespace xylem

@@ -1,12 +1,13 @@
 #pragma once
-// Questions about a plan: why did the planner decide so?
+// Questions about a plan: why did the planner decide so? The answers come from the decisions that the plan
+// records; to say what another setting would change, the job is planned again.
 //
 //   const Inquiry inquiry(request, settings);
 //   Answer answer = inquiry.ask({"gdr", "gpu0", "nic2"});
 //
-// GPUs are named by their rank in the job (gpu3, "GPU 3", rank3), by device number on the first host (dev3)
-// or by bus id; NICs by the NET's number (nic1, net1, "NET 1"), its name (mlx5_0) or the bus id of the NIC.
-// Answers come from the plan's decisions; what another setting would change is found by planning again.
+// A question names a GPU by its rank in the job (gpu3, "GPU 3", rank3), by its device number on the first
+// host (dev3) or by its bus id; a NIC by the number of the NET (nic1, net1, "NET 1"), by its name (mlx5_0) or
+// by its bus id.
 
 #include <memory>
 #include <span>
@@ -18,7 +19,7 @@
 
 namespace xylem {
 
-// A kind of question, for help and messages.
+// A kind of question, for help and error messages.
 struct QuestionKind {
   const char* name;
   const char* arguments;
@@ -31,7 +32,7 @@ class Inquiry {
   // Plans the job; throws as planJob does.
   Inquiry(PlanRequest request, Settings settings);
 
-  // Throws InputError, with what could be meant, for questions, GPUs and NICs that there are not.
+  // Throws InputError for an unknown question, GPU or NIC; the message lists those that exist.
   Answer ask(const std::vector<std::string>& words) const;
   const Plan& plan() const { return *plan_; }
 

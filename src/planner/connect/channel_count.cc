@@ -8,17 +8,18 @@
 namespace xylem {
 namespace {
 
-// What of the kernel's arguments is not channels, and what each takes, in bytes.
+// Bytes of the kernel's arguments: the header, and each channel.
 constexpr int kWorkArgsHeader = 32;
 constexpr int kWorkArgsPerChannel = 16;
 
-// Channel c repeats what channel c - count is, for channels up to `end`.
+// Appends channels until there are `end`: channel c copies the source of channel c - count.
 void copyUpTo(std::vector<int>& sources, int end) {
   const auto count = sources.size();
   for (auto c = count; c < static_cast<std::size_t>(std::max(end, 0)); ++c)
     sources.push_back(sources[c - count]);
 }
 
+// The value of the first variable that is set (-2 counts as unset), or `fallback`.
 int firstSet(const Settings& settings, Setting name, Setting older, int fallback) {
   for (Setting setting : {name, older})
     if (settings.isSet(setting) && settings.integer(setting) != -2)
@@ -48,6 +49,7 @@ ChannelLimits ChannelLimits::from(const Settings& settings) {
   return limits;
 }
 
+// Each rule extends or cuts the list of sources, and is noted with the count before and after it.
 ChannelCounts countChannels(const ChannelCountInput& input, const ChannelLimits& limits) {
   ChannelCounts counts;
   std::vector<int>& sources = counts.source;

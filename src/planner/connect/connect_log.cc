@@ -5,8 +5,7 @@
 #include <algorithm>
 #include <iterator>
 
-#include "planner/connect/collnet_links.h"
-#include "planner/connect/nvls_links.h"
+#include "planner/connect/collnet_nvls.h"
 #include "planner/connect/rings.h"
 #include "planner/connect/trees.h"
 #include "planner/paths/locality.h"
@@ -14,11 +13,11 @@
 namespace xylem {
 namespace {
 
-constexpr std::size_t kLineLimit = 1023;
+constexpr std::size_t kMaxLogLine = 1023;  // characters; NCCL cuts longer lines
 
-class Writer {
+class ConnectLog {
  public:
-  Writer(const Connections& c, int rank) : c_(c), rank_(rank), channels_(c.of(rank).channels.total()) {}
+  ConnectLog(const Connections& c, int rank) : c_(c), rank_(rank), channels_(c.of(rank).channels.total()) {}
 
   std::vector<LogLine> write() {
     for (int channel = 0; channel < c_.searched; ++channel) {
@@ -40,7 +39,7 @@ class Writer {
 
  private:
   void add(std::string text, Subsystem subsystem = Subsystem::kGraph) {
-    if (text.size() > kLineLimit) text.resize(kLineLimit);
+    if (text.size() > kMaxLogLine) text.resize(kMaxLogLine);
     lines_.push_back({LogLevel::kInfo, subsystem, std::move(text)});
   }
   void append(std::vector<LogLine> more) { std::move(more.begin(), more.end(), std::back_inserter(lines_)); }
@@ -48,7 +47,7 @@ class Writer {
     return fmt::format("{}", fmt::join(links.down, "/"));
   }
 
-  // Only ranks that talk to other nodes.
+  // NCCL prints the tree only on ranks with links to other nodes.
   void addTree(int original) {
     if (original >= kMaxChannels || !leavesNode(c_, rank_, original % c_.searched)) return;
     const TreeLinks links = treeOfOriginal(c_, rank_, original);
@@ -92,7 +91,7 @@ class Writer {
 }  // namespace
 
 std::vector<LogLine> connectLines(const Connections& connections, int rank) {
-  return Writer(connections, rank).write();
+  return ConnectLog(connections, rank).write();
 }
 
 LogLine channelCountLine(const Connections& connections, int rank) {

@@ -1,5 +1,7 @@
 #pragma once
-// NCCL's lines about one rank's connections: trees, CollNet, NVLS, rings, and how many channels there are.
+// NCCL's log lines about one rank's connections: trees, CollNet, NVLS, rings, and the numbers of channels.
+//
+//   for (const LogLine& line : connectLines(connections, rank)) ...   // `Ring 00 : 3 -> 0 -> 1`, …
 
 #include <vector>
 

@@ -3,21 +3,40 @@
 #include <algorithm>
 #include <array>
 
-#include "planner/connect/heads.h"
-#include "planner/connect/p2p_channels.h"
 #include "core/error.h"
 #include "core/settings.h"
+#include "planner/connect/collnet_nvls.h"
+#include "planner/connect/p2p.h"
 #include "planner/paths/locality.h"
 
 namespace xylem {
 namespace {
 
-// Channels that NVLS uses, by architecture.
+// Takes the minimum of what all views can do, field by field.
+MergedGraph merge(const Job& job, GraphKind kind) {
+  const ChannelGraph& first = (*job.views.front().graphs)[kind];
+  MergedGraph merged{first.nChannels, first.sameChannels, first.bwIntra, first.bwInter,
+                     first.typeIntra, first.typeInter,    first.crossNic};
+  for (const RankView& view : job.views) {
+    const ChannelGraph& other = (*view.graphs)[kind];
+    merged.nChannels = std::min(merged.nChannels, other.nChannels);
+    merged.sameChannels = merged.sameChannels && other.sameChannels;
+    merged.bwIntra = std::min(merged.bwIntra, other.bwIntra);
+    merged.bwInter = std::min(merged.bwInter, other.bwInter);
+    merged.typeIntra = std::max(merged.typeIntra, other.typeIntra);
+    merged.typeInter = std::max(merged.typeInter, other.typeInter);
+    merged.crossNic = std::max(merged.crossNic, other.crossNic);
+  }
+  return merged;
+}
+
+// The number of channels that NVLS uses, by architecture.
 constexpr int kNvlsChannels = 16;
 constexpr int kNvlsChannelsSm100 = 32;
 constexpr int kBlackwellSm = 100;
 
-// Every rank finds its neighbours by its own place in the channel, so each GPU must be there once.
+// Throws Error unless each channel contains every GPU: a rank finds its neighbours by its own place in the
+// channel.
 void checkChannels(const Job& job, int searched) {
   for (const RankView& view : job.views) {
     for (GraphKind kind : {GraphKind::kRing, GraphKind::kTree}) {
@@ -36,6 +55,7 @@ void checkChannels(const Job& job, int searched) {
   }
 }
 
+// Finds the range of compute capabilities, and whether the hosts' CPUs differ.
 void compareMachines(Connections& c) {
   const Cpu* first = nullptr;
   for (const RankView& view : c.job.views) {
@@ -53,6 +73,7 @@ void compareMachines(Connections& c) {
   }
 }
 
+// The channels of NVLS that a view counts: by architecture or the user's number, within the limits.
 int nvlsChannelsOf(const RankView& view, const ConnectOptions& options) {
   int sm = 0;
   for (NodeId gpu : view.system->nodes(NodeType::kGpu)) sm = std::max(sm, view.system->gpu(gpu).sm);
@@ -61,6 +82,7 @@ int nvlsChannelsOf(const RankView& view, const ConnectOptions& options) {
   return std::max(options.limits.minCtas, std::min(options.limits.maxCtas, channels));
 }
 
+// The decisions that the ranks of a view make alone. The order matters: send/receive depends on the channels.
 ViewDecisions decide(const Connections& c, const RankView& view, int nvlsChannels) {
   ViewDecisions decisions;
   const MergedGraph& chain = c.merged[GraphKind::kCollnetChain];
@@ -80,6 +102,7 @@ ViewDecisions decide(const Connections& c, const RankView& view, int nvlsChannel
   return decisions;
 }
 
+// Lets each view decide. Under Xylem's rules all views then get the least of their numbers.
 void decideAll(Connections& c) {
   std::vector<int> nvlsChannels;
   for (const RankView& view : c.job.views)
@@ -101,6 +124,16 @@ void decideAll(Connections& c) {
 
 }  // namespace
 
+ByGraphKind<MergedGraph> mergeGraphs(const Job& job) {
+  ByGraphKind<MergedGraph> merged;
+  for (GraphKind kind : kAllGraphKinds) merged[kind] = merge(job, kind);
+  // Rings and trees share their channels.
+  MergedGraph& ring = merged[GraphKind::kRing];
+  MergedGraph& tree = merged[GraphKind::kTree];
+  ring.nChannels = tree.nChannels = std::min(ring.nChannels, tree.nChannels);
+  return merged;
+}
+
 ConnectOptions ConnectOptions::from(const Settings& settings) {
   const auto number = [&](Setting setting) { return static_cast<int>(settings.integer(setting)); };
   ConnectOptions options;
@@ -115,6 +148,7 @@ ConnectOptions ConnectOptions::from(const Settings& settings) {
   return options;
 }
 
+// Makes the decisions for the whole job first: those of the views depend on them.
 Connections connect(Job job, const ConnectOptions& options) {
   Connections c;
   c.options = options;

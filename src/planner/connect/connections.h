@@ -1,24 +1,35 @@
 #pragma once
-// What a job's ranks agree on once each knows all others' graphs, and what each kind of rank decides alone.
+// Connections holds the decisions that a job's ranks make together once each knows all others' graphs, and
+// those that each kind of rank makes alone.
 //
 //   Connections c = connect(std::move(job), options);
-//   ringOf(c, 0)       ->  {0, 1, 2, 3}: channel 0 goes 0 -> 1 -> 2 -> 3 -> 0   (planner/connect/rings.h)
-//   treeOf(c, 0, 0)    ->  rank 0 in the tree of channel 0                     (planner/connect/trees.h)
+//   ringOf(c, 0)      ->  {0, 1, 2, 3}: channel 0 goes 0 -> 1 -> 2 -> 3 -> 0   (rings.h)
+//   treeOf(c, 0, 0)   ->  rank 0 in the tree of channel 0                      (trees.h)
 //
-// Rings, trees and the rest of a channel are computed from this when asked for, for one rank or for all:
-// nothing here grows faster than the number of ranks.
+// Rings, trees and other links are computed from it on request, for one rank or for all: nothing in it grows
+// faster than the number of ranks.
 
 #include "planner/connect/channel_count.h"
 #include "planner/connect/job.h"
-#include "planner/connect/merge.h"
-#include "planner/connect/nodes.h"
 
 namespace xylem {
 
 class Settings;
 
-// What NCCL computes on each rank without telling the others. Ranks of one view have the same; NCCL breaks
-// when those of different views do not.
+// A graph as all ranks agree on it after exchanging theirs: the least channels and bandwidth, the worst
+// types.
+struct MergedGraph {
+  int nChannels = 0;
+  bool sameChannels = false;
+  float bwIntra = 0, bwInter = 0;  // GB/s per channel
+  PathType typeIntra = PathType::kLoc, typeInter = PathType::kLoc;
+  int crossNic = 0;
+};
+
+ByGraphKind<MergedGraph> mergeGraphs(const Job& job);
+
+// The numbers that NCCL computes on each rank without telling the others. Ranks of one view compute the same;
+// a job fails under NCCL if the ranks of different views differ.
 struct ViewDecisions {
   ChannelCounts channels;
   int nvlsChannels = 0;
@@ -26,10 +37,10 @@ struct ViewDecisions {
   int collnetHeads = 0;
 };
 
-// What of those is as NCCL leaves it, or agreed on.
+// The rules by which views decide.
 enum class Rules {
-  kNccl,   // each kind of rank decides alone
-  kXylem,  // all ranks take what every kind of rank can do
+  kNccl,   // each view decides alone
+  kXylem,  // all views take the least of their numbers
 };
 
 struct ConnectOptions {
@@ -40,7 +51,7 @@ struct ConnectOptions {
   int minP2pChannels = 1, maxP2pChannels = 64;
   int channelsPerNetPeer = -1;  // NCCL_NCHANNELS_PER_NET_PEER; negative decides by the number of ranks
   int crossNic = 2;             // NCCL_CROSS_NIC
-  int pxnLevel = 2;             // NCCL_P2P_PXN_LEVEL; 0 too if PXN is disabled
+  int pxnLevel = 2;             // NCCL_P2P_PXN_LEVEL; 0 if PXN is disabled
 
   static ConnectOptions from(const Settings& settings);
 };
@@ -51,30 +62,30 @@ struct Connections {
   JobNodes nodes;
   ByGraphKind<MergedGraph> merged;
   int searched = 0;      // channels that the rings and the trees of all hosts have
-  bool swapped = false;  // rings on odd nodes trade places pairwise
+  bool swapped = false;  // on odd nodes rings trade channels in pairs (rings.cc)
   bool collnet = false;  // the network reduces
-  int nvlsHeads = 0;     // channels through the NVSwitches' reduction, on every node; 0 without it
+  int nvlsHeads = 0;     // heads of NVLS that every node has; 0 without NVLS
   int lowestSm = 0, highestSm = 0;
   bool mixedArch = false, mixedVendor = false;  // the ranks' CPUs differ
   std::vector<ViewDecisions> views;             // by view
 
   const ViewDecisions& of(int rank) const { return views[static_cast<std::size_t>(job.viewOf(rank))]; }
-  // As rank 0 counts; other ranks may differ (ViewDecisions).
+  // The channels that rank 0 counts; other ranks may differ (ViewDecisions).
   int nChannels() const { return of(0).channels.total(); }
 
-  // The channel of the search that a channel of the communicator follows, and which of the two trees it has.
-  // With the sources of `rank`'s view.
+  // The channel of the search that a channel of the communicator follows, and its tree: 0 or 1.
   struct Source {
     int searched = 0;
     int tree = 0;
   };
+  // The source of a channel in the decisions of `rank`'s view.
   Source source(int rank, int channel) const {
     const int original = of(rank).channels.source[static_cast<std::size_t>(channel)];
     return {original % searched, original / searched};
   }
 };
 
-// Throws Error if a graph does not connect the GPUs of its host, which only graphs from files can fail to.
+// Throws Error if a channel does not contain all GPUs of its host, which happens only with graphs from files.
 Connections connect(Job job, const ConnectOptions& options);
 
 }  // namespace xylem

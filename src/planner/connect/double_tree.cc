@@ -3,14 +3,17 @@
 namespace xylem {
 namespace {
 
-// The last child of `node` over `half`, in a tree cut off at `nodes`: as far away as a power of two below
-// `half` allows.
+// The second child of `node` in a tree cut off at `nodes`: node + half, or the nearest to it at a smaller
+// power of two that exists; kNoTreeNode if there is none.
 int childAbove(int nodes, int node, int half) {
   while (half > 0 && node + half >= nodes) half /= 2;
   return half == 0 ? kNoTreeNode : node + half;
 }
 
-// A binary tree whose nodes are in order: the lowest set bit of a node is its height. Node 0 is the root.
+// The binary tree over 0 to nodes - 1 in in-order numbering: the lowest set bit of a node is its height, its
+// children are half of that bit away to both sides, and its parent has this bit cleared and the next one set.
+// Where the tree is cut off, a node takes the nearest existing node in place of a missing parent or child.
+// Node 0 is the root; its one child is the highest power of two.
 TreePlace place(int nodes, int node) {
   TreePlace at;
   int bit = 1;
@@ -33,7 +36,8 @@ TreePlace place(int nodes, int node) {
 
 TreePlace DoubleTree::place(int tree, int node) const {
   if (tree == 0) return xylem::place(nodes_, node);
-  // The second tree is the first one shifted by one node, or mirrored where the number of nodes is even.
+  // The second tree is the first one shifted by one node if the number of nodes is odd, else mirrored: both
+  // turn odd nodes, the leaves, into even ones.
   const bool shifted = nodes_ % 2 == 1;
   const auto image = [&](int other) {
     if (other == kNoTreeNode) return other;

@@ -1,9 +1,9 @@
 #pragma once
-// The double binary tree over the nodes of a job: two trees in which (almost) every node that has children in
-// one is a leaf of the other, so that both together use every node's bandwidth in both directions.
+// The double binary tree over the nodes of a job: two trees in which almost every node that has children in
+// one is a leaf of the other. So both together use every node's bandwidth in both directions.
 //
 //   DoubleTree trees(6);
-//   trees.place(0, 2)   ->   parent 4, children 1 and 3, of its parent the first child
+//   trees.place(0, 2)   ->   parent 4, children 1 and 3, the first child of its parent
 
 namespace xylem {
 
@@ -20,7 +20,7 @@ struct TreePlace {
 class DoubleTree {
  public:
   explicit DoubleTree(int nodes) : nodes_(nodes) {}
-  // Of a node in tree 0 or 1.
+  // The place of a node in tree 0 or 1.
   TreePlace place(int tree, int node) const;
 
  private:

@@ -1,21 +1,23 @@
 #pragma once
-// A job: ranks over hosts, and the channel graphs each of them found on its host.
+// A job: the ranks of all hosts, with the channel graphs that each found on its host, and the nodes that NCCL
+// counts.
 //
 //   job.shapeOfHost = {0, 0, 1};      // two hosts of shape 0, then one of shape 1
 //   job.placeInBlocks();
 //   const RankView& view = job.view(rank);
 //   int first = job.rankAt(job.hostOf(rank), view, (*view.graphs)[GraphKind::kRing], channel, 0);
+//   JobNodes nodes = numberNodes(job);   // nodes.ofRank[rank], nodes.ranks(node)[localRank]
 //
-// Hosts that are alike share a *shape*. Ranks of one host that reach each other only over the network form
-// *domains*, and each plans for its own: a *view* is what the ranks of one domain of one shape decided about
-// their host. Graphs number the GPUs of a host by themselves; `rank` of a view's GPUs is the place among the
-// host's ranks in ascending order.
+// Equal hosts share a *shape*. Ranks of one host that reach each other only over the network form *domains*,
+// and each rank plans for its own domain. A *view* is the plan that the ranks of one domain of one shape make
+// of their host. A view's graphs number its GPUs from 0; the `rank` of a GPU is the rank's place among all
+// ranks of the host, in ascending order.
 
+#include <span>
 #include <vector>
 
-#include "planner/search/channel_graph.h"
 #include "planner/paths/path_table.h"
-#include "planner/topology/rank_names.h"
+#include "planner/search/channel_graph.h"
 #include "planner/topology/system.h"
 
 namespace xylem {
@@ -26,7 +28,7 @@ struct RankView {
   const HostGraphs* graphs = nullptr;
 };
 
-// A kind of host.
+// The ranks of one kind of host.
 struct HostShape {
   std::vector<int> viewOfLocal;  // by local rank: index into Job::views
 
@@ -43,7 +45,7 @@ class Job {
   int hosts() const { return static_cast<int>(shapeOfHost.size()); }
 
   int hostOf(int rank) const { return places_[static_cast<std::size_t>(rank)].host; }
-  // Its place among the ranks of its host.
+  // The rank's place among the ranks of its host.
   int localOf(int rank) const { return places_[static_cast<std::size_t>(rank)].local; }
   int viewOf(int rank) const {
     return shapeOf(hostOf(rank)).viewOfLocal[static_cast<std::size_t>(localOf(rank))];
@@ -56,27 +58,29 @@ class Job {
   int rank(int host, int local) const {
     return rankOfSlot_[static_cast<std::size_t>(firstSlot_[static_cast<std::size_t>(host)] + local)];
   }
-  // The rank of a GPU of `rank`'s view, on `rank`'s host.
+  // The rank of a GPU of `view`, on `host`.
   int rankOfGpu(int host, const RankView& view, int gpu) const {
     return this->rank(host, view.system->gpu(view.system->node(NodeType::kGpu, gpu)).rank);
   }
-  // The rank at a position of a channel of a graph of `view`, on `host`.
+  // The rank at a position of a channel of one of the view's graphs, on `host`.
   int rankAt(int host, const RankView& view, const ChannelGraph& graph, int channel, int position) const {
     return rankOfGpu(host, view, graph.gpu(channel, position));
   }
-  // The node of a rank in its own view's graph; of another rank, or kNoNode if that view does not hold it.
+  // The rank's GPU in the system of its own view.
   NodeId gpuOf(int rank) const { return view(rank).system->gpuOfRank(localOf(rank)); }
+  // The GPU of `other` in the system of `rank`'s view, or kNoNode if that system does not contain it.
   NodeId gpuSeenBy(int rank, int other) const {
     return hostOf(rank) == hostOf(other) ? view(rank).system->gpuOfRank(localOf(other)) : kNoNode;
   }
 
   RankNames rankNames(int host) const;
 
-  // Gives every rank its host: `hostOfRank` holds each host as often as its shape has ranks. Throws Error.
+  // Gives every rank its host. Throws Error unless `hostOfRank` contains each host as often as its shape has
+  // ranks.
   void place(const std::vector<int>& hostOfRank);
-  // Host after host.
+  // Fills one host after the other.
   void placeInBlocks();
-  // One rank per host in turn, as long as it has room.
+  // Gives each host in turn one rank, until it is full.
   void placeRoundRobin();
 
  private:
@@ -86,7 +90,32 @@ class Job {
   };
   std::vector<Place> places_;    // by rank
   std::vector<int> firstSlot_;   // by host
-  std::vector<int> rankOfSlot_;  // a host's ranks one after the other, ascending
+  std::vector<int> rankOfSlot_;  // host after host; a host's ranks in ascending order
 };
+
+// The nodes of a job as NCCL counts them: the ranks of a node share a ring inside it. Usually a node is a
+// host; a host whose GPUs reach each other only over the network is several nodes.
+struct JobNodes {
+  std::vector<int> ofRank;     // by rank: its node
+  std::vector<int> localRank;  // by rank: its place among the node's ranks
+  std::vector<int> firstRank;  // by node
+  int maxLocalRanks = 0;
+  int minLocalRanks = 0;
+
+  int count() const { return static_cast<int>(firstRank.size()); }
+  std::span<const int> ranks(int node) const {
+    const auto begin = static_cast<std::size_t>(begin_[static_cast<std::size_t>(node)]);
+    const auto end = static_cast<std::size_t>(begin_[static_cast<std::size_t>(node) + 1]);
+    return std::span(ranks_).subspan(begin, end - begin);
+  }
+
+ private:
+  friend JobNodes numberNodes(const Job& job);
+  std::vector<int> ranks_;  // node after node, ascending in each
+  std::vector<int> begin_;  // by node, and the end
+};
+
+// Ranks whose first channel starts at the same rank form a node. Nodes are numbered by their first rank.
+JobNodes numberNodes(const Job& job);
 
 }  // namespace xylem

@@ -37,8 +37,8 @@ std::optional<NetEnd> NetChoice::treeEnd(int rank, int channel, int peer, Direct
 
 std::optional<NetEnd> NetChoice::graphEnd(GraphKind kind, int rank, int channel, int peer,
                                           Direction direction) const {
-  // Inside a node a NIC comes in between only where a graph file joins GPUs that are each nearer to a NIC
-  // than to each other.
+  // Ranks of one node need no NIC, unless a graph file joins GPUs that are each nearer to a NIC than to each
+  // other; such a connection is left out here.
   const std::vector<int>& node = c_.nodes.ofRank;
   if (node[static_cast<std::size_t>(rank)] == node[static_cast<std::size_t>(peer)]) return std::nullopt;
   if (transport(rank, peer, direction) != TransportKind::kNet) return std::nullopt;
@@ -57,8 +57,8 @@ std::optional<NetEnd> NetChoice::graphEnd(GraphKind kind, int rank, int channel,
                 reach.gdr(gpu, net, direction).yes, NetReason::kGraph};
 }
 
-// The NIC that the peer would use on a host like this, if that is near enough: then the data arrives where it
-// is wanted.
+// Prefers the NIC that the peer would use on a host like this one, if it is near enough: then data arrives at
+// the NIC that is the peer's own. Otherwise the rank uses its own NIC.
 NetEnd NetChoice::p2pEnd(int rank, int peer, int channel) const {
   const RankView& view = c_.job.view(rank);
   const System& system = *view.system;

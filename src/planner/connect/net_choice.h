@@ -1,10 +1,10 @@
 #pragma once
-// Which way data takes between two ranks, and over the network which NIC and which rank's proxy.
+// NetChoice chooses the transport between two ranks and, for the network, the NIC and the rank whose proxy
+// uses it.
 //
 //   NetChoice choice(connections, reachOptions);
-//   TransportKind way = choice.transport(rank, next, Direction::kSend);                    // P2P, SHM or NET
-//   std::optional<NetEnd> end = choice.ringEnd(rank, channel, next, Direction::kSend);   // empty: no NIC
-//   needed
+//   TransportKind kind = choice.transport(rank, next, Direction::kSend);   // P2P, SHM or NET
+//   auto end = choice.ringEnd(rank, channel, next, Direction::kSend);   // std::nullopt: needs no NIC
 
 #include <memory>
 #include <optional>
@@ -15,23 +15,24 @@
 
 namespace xylem {
 
-// In the order in which NCCL asks them; the network takes whatever the others do not.
+// In the order in which NCCL asks them. The network accepts every pair that the others do not.
 enum class TransportKind { kP2p, kShm, kNet };
 const char* name(TransportKind kind);  // `P2P`
 
 // The rule that chose a NIC.
 enum class NetReason : std::uint8_t {
-  kNone,       // no NIC within reach
+  kNone,       // the rank reaches no NIC
   kGraph,      // the channel of the graph starts or ends there
   kOwn,        // send/receive: the rank's own NIC
   kLikePeer,   // send/receive: the NIC that the peer would use on a host like this (NCCL_CROSS_NIC=0)
-  kPeersGpu,   // the same, by the proxy of the GPU beside that NIC (NCCL_P2P_PXN_LEVEL=2)
-  kPeersPath,  // the same, near enough over the rank's own path (NCCL_P2P_PXN_LEVEL=1)
+  kPeersGpu,   // the same NIC, by the proxy of the GPU beside it (NCCL_P2P_PXN_LEVEL=2)
+  kPeersPath,  // the same NIC, if the rank's own path to it is PXN or better (NCCL_P2P_PXN_LEVEL=1)
 };
 
+// One end of a connection over the network.
 struct NetEnd {
   NodeId net = kNoNode;  // in the system of the rank's view; kNoNode: the rank reaches no NIC
-  int proxy = -1;        // rank
+  int proxy = -1;        // the rank whose proxy uses the NIC
   bool gdr = false;
   NetReason reason = NetReason::kNone;
 };
@@ -40,13 +41,13 @@ class NetChoice {
  public:
   NetChoice(const Connections& connections, const ReachOptions& options);
 
-  // The first that accepts the pair, with data going in this direction as `rank` sees it.
+  // The first transport that accepts the pair for data in this direction, as seen by `rank`.
   TransportKind transport(int rank, int peer, Direction direction) const;
-  // For a neighbour in a ring on another node.
+  // The rank's end of the connection to a neighbour in a ring or a tree; nullopt if the connection needs no
+  // NIC.
   std::optional<NetEnd> ringEnd(int rank, int channel, int peer, Direction direction) const;
-  // The same in a tree.
   std::optional<NetEnd> treeEnd(int rank, int channel, int peer, Direction direction) const;
-  // For sending to `peer` on a channel outside of any ring or tree.
+  // The rank's end for sending to `peer` by send/receive on a channel.
   NetEnd p2pEnd(int rank, int peer, int channel) const;
 
  private:

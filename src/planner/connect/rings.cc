@@ -9,8 +9,8 @@ namespace {
 
 const ChannelGraph& ringGraph(const RankView& view) { return (*view.graphs)[GraphKind::kRing]; }
 
-// On odd nodes pairs of channels change places when rings cross NICs, so that a ring leaves a host by the NIC
-// it enters the next one.
+// The channel whose chain a ring follows on a node. If rings cross NICs, neighbouring channels trade places
+// on odd nodes, so that a ring enters a host by the same NIC by which it left the one before.
 int channelOnNode(const Connections& c, int searched, int node) {
   return c.swapped && node % 2 == 1 ? searched ^ 1 : searched;
 }
@@ -62,15 +62,15 @@ RingNeighbours ringNeighbours(const Connections& c, int rank, int channel) {
 }
 
 std::vector<LogLine> ringLines(const Connections& c) {
-  constexpr std::size_t kLineLimit = 127;
+  constexpr std::size_t kMaxRingLine = 127;
   std::vector<LogLine> lines;
   const std::size_t width = std::to_string(c.job.ranks() - 1).size();
   for (int channel = 0; channel < c.nChannels(); ++channel) {
     std::string text = fmt::format("Channel {:02d}/{:02d} :", channel, c.nChannels());
     for (int rank : ringOf(c, channel)) {
       text += fmt::format(" {:{}d}", rank, width);
-      if (text.size() <= kLineLimit) continue;
-      text.resize(kLineLimit - 3);
+      if (text.size() <= kMaxRingLine) continue;
+      text.resize(kMaxRingLine - 3);
       text += "...";
       break;
     }

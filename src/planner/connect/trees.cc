@@ -8,11 +8,14 @@
 namespace xylem {
 namespace {
 
-// The ranks of a node that talk to other nodes, on a channel of the search.
+// The ranks of a node with links to its parent and its children in the tree of nodes, on a channel of the
+// search.
 struct NodeEnds {
   int toParent = -1, toFirstChild = -1, toSecondChild = -1;
 };
 
+// The first GPU of the chain joins the parent. The tree's pattern decides which of the first two GPUs join
+// children.
 NodeEnds endsOf(const Connections& c, int node, int searched) {
   const int first = c.nodes.firstRank[static_cast<std::size_t>(node)];
   const RankView& view = c.job.view(first);
@@ -24,6 +27,7 @@ NodeEnds endsOf(const Connections& c, int node, int searched) {
   return {at(0), at(tree.pattern == Pattern::kTree ? 0 : 1), at(tree.pattern == Pattern::kSplitTree ? 1 : 0)};
 }
 
+// Puts a child into the first free slot.
 void addDown(TreeLinks& links, int rank) {
   if (rank < 0) return;
   const auto slot = std::find(links.down.begin(), links.down.end(), -1);
@@ -54,6 +58,7 @@ TreeLinks treeOfOriginal(const Connections& c, int rank, int original) {
   if (position > 0) links.up = at(position - 1);
   if (position + 1 < graph.gpuCount) links.down[0] = at(position + 1);
 
+  // The chain gives the links inside the node. The ends of the chain join it to the tree of nodes.
   const int node = c.nodes.ofRank[static_cast<std::size_t>(rank)];
   const TreePlace place = DoubleTree(c.nodes.count()).place(tree, node);
   const NodeEnds mine = endsOf(c, node, searched);

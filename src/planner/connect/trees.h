@@ -1,5 +1,8 @@
 #pragma once
-// Trees through the whole job: the chains of all hosts, hung together by the double binary tree over nodes.
+// Trees through the whole job: the chains of all nodes, joined by the double binary tree over nodes
+// (double_tree.h).
+//
+//   TreeLinks links = treeOf(connections, rank, channel);   // links.up, links.down
 
 #include <array>
 #include <span>
@@ -17,16 +20,17 @@ struct TreeLinks {
   bool operator==(const TreeLinks&) const = default;
 };
 
+// A rank's links in the tree of a channel of the communicator.
 TreeLinks treeOf(const Connections& connections, int rank, int channel);
 
-// Of one of the channels that all others copy: of the first `searched` ones with tree 0, the next with
-// tree 1.
+// A rank's links in an original channel, one that other channels copy: the first `searched` originals have
+// tree 0, the next ones tree 1.
 TreeLinks treeOfOriginal(const Connections& connections, int rank, int original);
 
-// Does the rank talk to other nodes in the trees of this channel of the search?
+// Returns whether the rank has links to other nodes in the trees of this channel of the search.
 bool leavesNode(const Connections& connections, int rank, int searched);
 
-// Hops from the root to the farthest leaf: through a host, and over the nodes.
+// The hops from the root to the farthest leaf: through a host and over the nodes.
 int treeDepth(const Connections& connections);
 
 }  // namespace xylem

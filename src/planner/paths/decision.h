@@ -1,21 +1,20 @@
 #pragma once
-// An outcome with its reason. Every rule that says yes or no returns one; NCCL's INFO lines and Xylem's
-// explanations are views of it.
+// A Decision is an outcome with its reason. Every rule with a yes or no returns one; NCCL's INFO lines and
+// Xylem's explanations are made of it.
 //
-//   Decision gdr = rules.gdr(gpu, net, Direction::kReceive);
+//   Decision gdr = reach.gdr(gpu, net, Direction::kReceive);
 //   if (gdr.yes) ...
 //   fmt::print("{}\n", explain(gdr, system));
 //     ->  GPU/0-99000 to NET/0-2: no GPU Direct RDMA: the path is SYS, farther than PXB (NCCL_NET_GDR_LEVEL)
 //
-// A Decision holds facts, not text: making one costs a few stores, and text is made when somebody reads it.
+// A Decision holds facts, not text: making one costs a few stores, and only explain() makes text.
 
 #include <optional>
 #include <string>
 
 #include "core/log.h"
 #include "core/settings.h"
-#include "planner/paths/path_type.h"
-#include "planner/topology/rank_names.h"
+#include "planner/paths/path_table.h"
 #include "planner/topology/system.h"
 
 namespace xylem {
@@ -35,9 +34,9 @@ enum class Reason : std::uint8_t {
   kHostDevices,    // both are host devices of one host: they share its memory
   kNotOnThisHost,  // the peer is not in this host's graph
   kDisabled,       // a variable says no
-  kNicWithoutGdr,  // the network device cannot
-  kGpuWithoutGdr,  // the GPU cannot
-  kOldGpuAlone,    // reads below sm 80 want an NVLink neighbour
+  kNicWithoutGdr,  // the network device does not support GPU Direct RDMA
+  kGpuWithoutGdr,  // the GPU does not support it
+  kOldGpuAlone,    // below sm 80 the NIC reads only from a GPU with an NVLink neighbour
   kNicsFaster,     // both NICs are faster than the path between the GPUs
   kPathFaster,     // the path between the GPUs is at least as fast as a NIC
   kOpen,           // nothing forbids it
@@ -46,10 +45,10 @@ enum class Reason : std::uint8_t {
   kOwnNic,         // the NIC is its own: it needs no relay
   kRelayFar,       // the relay is itself far from the NIC
   kRelayApart,     // NVLink does not join the relay and the GPU
-  kDirectAsGood,   // the direct way is near and as fast as the relay's
+  kDirectAsGood,   // the direct path is near and as fast as the relay's
 };
 
-// Where a limit comes from.
+// The origin of a limit.
 enum class LimitFrom : std::uint8_t {
   kDefault,     // NCCL's own
   kVariable,    // the decision's variable
@@ -62,7 +61,7 @@ struct Decision {
   bool yes = false;
   NodeId subject = kNoNode;  // a
   NodeId object = kNoNode;   // b
-  NodeId relay = kNoNode;    // the GPU in between, if there is one
+  NodeId relay = kNoNode;    // the GPU between them, if the path passes one
   PathType distance = PathType::kDis;
   PathType limit = PathType::kDis;
   LimitFrom limitFrom = LimitFrom::kDefault;

@@ -5,33 +5,63 @@
 #include <algorithm>
 
 #include "core/error.h"
-#include "planner/paths/leaves.h"
 #include "planner/topology/bandwidths.h"
 
 namespace xylem {
 namespace {
 
-// The search towards one destination. Its paths form a tree: each node remembers its first link and the node
-// after it, whose own path is settled before it is expanded.
-class Search {
+// An end of a link at a GPU.
+struct LinkEnd {
+  NodeId other;
+  bool out;  // the link leaves the GPU
+  LinkType type;
+  float bandwidth;
+  bool operator==(const LinkEnd&) const = default;
+};
+
+// By GPU: the ends of its links in both directions, in link order.
+std::vector<std::vector<LinkEnd>> linkEnds(const System& system) {
+  std::vector<std::vector<LinkEnd>> ends(static_cast<std::size_t>(system.count(NodeType::kGpu)));
+  const auto add = [&](NodeId gpu, const LinkEnd& end) {
+    ends[static_cast<std::size_t>(system.position(gpu))].push_back(end);
+  };
+  for (const Link& link : system.links()) {
+    if (system.type(link.from) == NodeType::kGpu) add(link.from, {link.to, true, link.type, link.bandwidth});
+    if (system.type(link.to) == NodeType::kGpu) add(link.to, {link.from, false, link.type, link.bandwidth});
+  }
+  return ends;
+}
+
+// True if all links lead to one node, which is no GPU.
+bool isLeaf(const System& system, const std::vector<LinkEnd>& ends) {
+  return !ends.empty() && system.type(ends.front().other) != NodeType::kGpu &&
+         std::all_of(ends.begin(), ends.end(),
+                     [&](const LinkEnd& end) { return end.other == ends.front().other; });
+}
+
+// The search towards one destination at a time, breadth first from the destination, so that the nodes of a
+// level have paths of the same number of links. Within a level a wider path replaces a narrower one. The
+// paths form a tree: each node remembers the first link of its path and the node after it, whose own path is
+// settled before that node is expanded.
+class PathSearch {
  public:
-  Search(const System& system, bool allowNvb)
+  PathSearch(const System& system, bool allowNvb)
       : system_(system),
         allowNvb_(allowNvb),
         reached_(static_cast<std::size_t>(system.nodeCount())),
         back_(system.links().size(), kUnknown) {}
 
-  // Towards the first of some GPUs that are alike (leaves.h). Whoever reaches it reaches the others in the
-  // same way, but for the last link.
+  // Finds the paths to the GPUs of a group (alikeGpus): by a search towards the first one, the model. A path
+  // to another GPU of the group is the path to the model with another last link.
   void run(std::span<const NodeId> alike, PathTable& table) {
     const NodeId model = alike.front();
     run(model, table);
     if (alike.size() == 1) return;
-    if (at(alike[1]).type == PathType::kDis) {  // links without bandwidth lead nowhere
+    if (at(alike[1]).type == PathType::kDis) {  // their links have no bandwidth
       for (const NodeId other : alike.subspan(1)) run(other, table);
       return;
     }
-    std::vector<LinkId> last;  // by place in `alike`
+    std::vector<LinkId> last;  // the last link to each GPU, by place in `alike`
     const NodeId hub = system_.links(model).front().to;
     const LinkType type = system_.link(at(hub).first).type;
     for (const NodeId gpu : alike) last.push_back(system_.findLink(hub, gpu, type));
@@ -40,7 +70,8 @@ class Search {
       for (std::size_t i = 1; i < alike.size(); ++i)
         if (node != alike[i]) table.startLike(node, model, alike[i], last[i]);
     }
-    // From the model to another as from another to the model; up by the link that it has in the same place.
+    // A path from the model to another GPU is like one from another GPU to the model. Its first link is the
+    // model's link at the same place in link order.
     const Path between = table.path(alike[1], model);
     const LinkId up = system_.firstLink(model) + (table.links(between).front() - system_.firstLink(alike[1]));
     for (std::size_t i = 1; i < alike.size(); ++i) {
@@ -102,19 +133,21 @@ class Search {
     }
   }
 
-  // The first link the other way.
+  // The first link of the same type in the other direction, or kNoLink. Remembered, because every search
+  // asks.
   LinkId backOf(const Link& link) {
     LinkId& back = back_[static_cast<std::size_t>(&link - system_.links().data())];
     if (back == kUnknown) back = system_.findLink(link.to, link.from, link.type);
     return back;
   }
 
-  // A GPU passes on only to a GPU, over NVLink, and only next to the destination.
+  // A GPU relays only to a GPU, over NVLink, and only as the destination's neighbour.
   bool mayRelay(const Reached& here, const Link& link) const {
     return allowNvb_ && link.type == LinkType::kNvl && system_.type(link.to) == NodeType::kGpu &&
            here.hops <= 1;
   }
 
+  // The type that a path gets by this link from `node`, whose path to the destination is `here`.
   PathType typeOver(NodeId node, const Reached& here, const Link& link) const {
     const NodeType a = system_.type(node);
     const NodeType b = system_.type(link.to);
@@ -127,6 +160,7 @@ class Search {
     return type;
   }
 
+  // Writes the paths of all endpoints into the table.
   void store(NodeId destination, PathTable& table) {
     for (NodeId node = 0; node < system_.nodeCount(); ++node) {
       if (!table.isEndpoint(node)) continue;
@@ -147,16 +181,36 @@ class Search {
 
 }  // namespace
 
+std::vector<std::vector<NodeId>> alikeGpus(const System& system) {
+  const std::vector<std::vector<LinkEnd>> ends = linkEnds(system);
+  std::vector<std::vector<NodeId>> groups;
+  std::vector<std::size_t> leaves;  // groups of GPUs that may be alike
+  for (NodeId gpu : system.nodes(NodeType::kGpu)) {
+    const auto& mine = ends[static_cast<std::size_t>(system.position(gpu))];
+    const bool leaf = isLeaf(system, mine);
+    const auto known = std::find_if(leaves.begin(), leaves.end(), [&](std::size_t group) {
+      return mine == ends[static_cast<std::size_t>(system.position(groups[group].front()))];
+    });
+    if (leaf && known != leaves.end()) {
+      groups[*known].push_back(gpu);
+      continue;
+    }
+    if (leaf) leaves.push_back(groups.size());
+    groups.push_back({gpu});
+  }
+  return groups;
+}
+
 PathTable findPaths(const System& system, bool allowNvb, std::span<const NodeId> destinations) {
   PathTable table(system);
-  Search search(system, allowNvb);
+  PathSearch search(system, allowNvb);
   for (const NodeId destination : destinations) search.run(destination, table);
   return table;
 }
 
 PathTable findPaths(const System& system, bool allowNvb) {
   PathTable table(system);
-  Search search(system, allowNvb);
+  PathSearch search(system, allowNvb);
   for (NodeId cpu : system.nodes(NodeType::kCpu)) search.run(cpu, table);
   for (const std::vector<NodeId>& alike : alikeGpus(system)) search.run(alike, table);
   for (NodeType type : {NodeType::kNet, NodeType::kNvs})

@@ -22,7 +22,8 @@ NodeId closestCpu(const System& system, const PathTable& paths, NodeId gpu) {
   return closest;
 }
 
-// The adjustments see each other's effects, in this order.
+// Adjusts the paths of the base search in NCCL's order: first those between GPUs, destination by destination,
+// then those between GPUs and NETs. A later adjustment sees the paths that earlier ones have changed.
 class Adjustment {
  public:
   Adjustment(const System& system, PathTable& paths, const ReachOptions& options,
@@ -41,7 +42,8 @@ class Adjustment {
 
  private:
   void adjustPathsTo(NodeId to) {
-    // Whether each may use P2P. What was found too far is asked again on the way round that it then takes.
+    // For each GPU: does the P2P transport accept the pair? A pair that is too far apart takes a detour
+    // through a CPU; the transport's rule then judges the detour.
     transportable_.clear();
     for (NodeId from : system_.nodes(NodeType::kGpu)) {
       const Decision direct = note(reach_.p2p(from, to));
@@ -83,7 +85,8 @@ class Adjustment {
   std::vector<std::uint8_t> transportable_;  // by GPU
 };
 
-// Whether all GPUs reach the first one directly, which is quickly seen.
+// Returns whether the P2P transport accepts the paths of all GPUs to the first one. Then there is one domain,
+// and a search for a few destinations has shown it.
 bool allReachTheFirst(const System& system, const ReachOptions& options) {
   if (system.count(NodeType::kGpu) == 0) return false;
   const NodeId first = system.node(NodeType::kGpu, 0);
@@ -97,6 +100,15 @@ bool allReachTheFirst(const System& system, const ReachOptions& options) {
     return gpu == first ||
            (paths.path(gpu, first).type < PathType::kNet && reach.transportP2p(gpu, first).yes);
   });
+}
+
+// The types of the paths from GPUs to other nodes of `type`, as a set of bits: bit t for PathType t.
+unsigned typesTo(const System& system, const PathTable& paths, NodeType type) {
+  unsigned types = 0;
+  for (NodeId gpu : system.nodes(NodeType::kGpu))
+    for (NodeId node : system.nodes(type))
+      if (node != gpu) types |= 1u << static_cast<unsigned>(paths.path(gpu, node).type);
+  return types;
 }
 
 }  // namespace
@@ -144,18 +156,6 @@ HostPaths pathsOfDomain(const System& system, const std::vector<int>& domain, in
   return {std::move(trimmed), std::move(paths), std::move(decisions)};
 }
 
-namespace {
-
-// The types of all these paths, a bit each.
-unsigned typesTo(const System& system, const PathTable& paths, NodeType type) {
-  unsigned types = 0;
-  for (NodeId gpu : system.nodes(NodeType::kGpu))
-    for (NodeId node : system.nodes(type))
-      if (node != gpu) types |= 1u << static_cast<unsigned>(paths.path(gpu, node).type);
-  return types;
-}
-
-}  // namespace
 
 PathType bestType(const System& system, const PathTable& paths, NodeType type) {
   const unsigned types = typesTo(system, paths, type) | 1u << static_cast<unsigned>(PathType::kSys);

@@ -1,13 +1,13 @@
 #pragma once
-// The whole stage: from a host's graph to the part of it one rank uses and the paths in it.
+// The stage as a whole: from a host's graph to the part of it that a rank uses, with the paths in it.
 //
 //   std::vector<int> domain = domains(system, options);         // GPUs that reach each other, by GPU index
 //   HostPaths host = pathsOfDomain(system, domain, domain[0], jobSize, options);
 //
-// Base paths are adjusted for what is usable at run time: GPUs without direct access meet in the memory of a
-// CPU, a GPU may send through another one's NIC (PXN), NICs without access to GPU memory go through host
-// memory. GPUs that reach each other only over the network are split into domains; each rank plans for its
-// own.
+// The paths of the base search are adjusted to those that work at run time: GPUs without direct access meet
+// in the memory of a CPU, a GPU may send through another GPU's NIC (PXN), NICs without access to GPU memory
+// go through host memory. GPUs that reach each other only over the network belong to different domains; each
+// rank plans for its own domain.
 
 #include <vector>
 
@@ -22,19 +22,20 @@ struct HostPaths {
   std::vector<Decision> decisions;  // in the order in which they were made
 };
 
-// Base search plus all adjustments, on the whole graph. Decisions are appended if asked for.
+// The base search and all adjustments, on the whole graph. Appends the decisions to `decisions` unless it is
+// null.
 PathTable findUsablePaths(const System& system, const ReachOptions& options,
                           std::vector<Decision>* decisions = nullptr);
 
-// For each GPU the lowest GPU index it is joined to by anything better than the network.
+// The domain of each GPU: the lowest index of a GPU that it reaches by something better than the network.
 std::vector<int> domains(const System& system, const ReachOptions& options);
 
-// The graph without the GPUs of other domains (and without NETs if the domain holds the whole job), with its
-// paths and, if asked for, the decisions on them.
+// The graph without the GPUs of other domains, and without NETs if the domain holds the whole job of
+// `jobSize` ranks; with its paths and, if asked for, the decisions about them.
 HostPaths pathsOfDomain(const System& system, const std::vector<int>& domain, int which, int jobSize,
                         const ReachOptions& options, bool withDecisions = true);
 
-// The best and the worst path type from any GPU to any node of `type` (other than itself).
+// The best and the worst path type from any GPU to any other node of `type`.
 PathType bestType(const System& system, const PathTable& paths, NodeType type);
 PathType worstType(const System& system, const PathTable& paths, NodeType type);
 

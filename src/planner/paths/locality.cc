@@ -59,6 +59,8 @@ int Locality::period(NodeId gpu) const {
   return (static_cast<int>(nets(gpu).size()) + sharing(gpu) - 1) / sharing(gpu);
 }
 
+// GPUs start at different NICs of the list, so that neighbouring GPUs do not share one; reversing the bits of
+// the device number spreads them furthest. On each further channel of the period a GPU takes the next NIC.
 NetPick Locality::pickNet(NodeId gpu, int channel) const {
   const auto& list = nets(gpu);
   if (list.empty())
@@ -86,6 +88,8 @@ std::vector<NodeId> Locality::localNets(NodeId gpu) const {
   return result;
 }
 
+// Looks for a GPU that uses the NIC, channel by channel among the NIC's nearest GPUs, until all their choices
+// repeat.
 NodeId Locality::localGpu(NodeId net) const {
   int channels = 1;
   for (NodeId gpu : gpus(net)) channels = std::max(channels, period(gpu));

@@ -1,11 +1,12 @@
 #pragma once
-// Which NIC is a GPU's own, and which GPU is a NIC's own.
+// The NIC that a GPU uses on a channel, and the GPU that a NIC belongs to.
 //
 //   Locality locality(system, paths);
 //   NodeId net = locality.localNet(gpu, channel);
 //
-// "Near" means most bandwidth, then best path type; among several equally near, the GPU's device number and
-// the channel choose. The lists are remembered: whoever changes a path must say so (forget).
+// The nearest node is the one with the most bandwidth, then the best path type. Among several equally near
+// NICs the GPU's device number and the channel choose. A Locality remembers its lists: call forget() after
+// changing a path.
 
 #include <optional>
 #include <vector>
@@ -17,16 +18,17 @@ namespace xylem {
 // NCCL's limit on channels; choices per channel repeat beyond it.
 constexpr int kMaxChannels = 64;
 
-// How a GPU's NIC on a channel comes about.
+// The choice of a GPU's NIC on a channel, with the numbers that lead to it: NIC (start + turn) mod near of
+// the list of nearest NICs.
 struct NetPick {
   NodeId net = kNoNode;
   int near = 0;           // NICs equally near
   int dev = 0;            // the GPU's device number
-  bool reversed = false;  // its bits are taken in reverse, as the number of NICs is a power of two
-  int start = 0;          // what that makes
+  bool reversed = false;  // its bits are reversed, because the number of NICs is a power of two
+  int start = 0;          // the device number, reversed or not
   int sharing = 0;        // GPUs equally near to the first of the NICs
-  int period = 1;         // channels after which the choice repeats: NICs by GPUs, rounded up
-  int turn = 0;           // the channel in that period
+  int period = 1;         // channels after which the choice repeats: NICs divided by GPUs, rounded up
+  int turn = 0;           // the channel modulo the period
 };
 
 class Locality {
@@ -36,30 +38,31 @@ class Locality {
   // The nodes of `type` nearest to `from`, in index order.
   std::vector<NodeId> nearest(NodeId from, NodeType type) const;
 
-  // The NIC this GPU uses on a channel; throws Error if the machine has none.
+  // The NIC that the GPU uses on a channel. Throws Error if the GPU reaches none.
   NodeId localNet(NodeId gpu, int channel) const { return pickNet(gpu, channel).net; }
   NetPick pickNet(NodeId gpu, int channel) const;
-  // All of them in channel order, each once.
+  // The NICs that the GPU uses on all channels, in channel order, each once.
   std::vector<NodeId> localNets(NodeId gpu) const;
-  // The GPU whose NIC this is, or kNoNode.
+  // The first GPU that uses this NIC, by channel and then in index order, or kNoNode.
   NodeId localGpu(NodeId net) const;
-  // How many of its NICs a GPU needs to use up its link to the CPU; 0 below a switch.
+  // The number of nearest NICs whose bandwidth adds up to that of the GPU's link to the CPU; 0 below a
+  // switch.
   int localNetCountByBandwidth(NodeId gpu) const;
 
-  // The path between the two changed, in one direction or both.
+  // Forgets the lists of both after a path between them changed.
   void forget(NodeId gpu, NodeId net);
 
  private:
   const std::vector<NodeId>& nets(NodeId gpu) const;
   const std::vector<NodeId>& gpus(NodeId net) const;
-  // GPUs equally near to the first of a GPU's NICs.
+  // The same numbers as in NetPick.
   int sharing(NodeId gpu) const;
-  // After this many channels localNet repeats.
   int period(NodeId gpu) const;
 
   const System& system_;
   const PathTable& paths_;
-  mutable std::vector<std::optional<std::vector<NodeId>>> near_;  // by node: NETs of a GPU, GPUs of a NET
+  // By node: the nearest NETs of a GPU, the nearest GPUs of a NET.
+  mutable std::vector<std::optional<std::vector<NodeId>>> near_;
 };
 
 }  // namespace xylem

@@ -1,20 +1,48 @@
 #include "planner/paths/path_table.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <cstdlib>
+#include <string>
 
 #include "core/error.h"
 
 namespace xylem {
 namespace {
 
-// Every pair has a row: more endpoints than this would take gigabytes, and no host comes near.
+constexpr const char* kNames[kPathTypes] = {"LOC", "NVL", "NVB", "PIX", "PXB",
+                                            "PXN", "PHB", "SYS", "NET", "DIS"};
+// The meanings of the digits 0 to 4, which NCCL had before the names.
+constexpr PathType kOldLevels[] = {PathType::kLoc, PathType::kPix, PathType::kPxb, PathType::kPhb,
+                                   PathType::kSys};
+
+// The table has a cell for every pair of endpoints: more than this would take gigabytes, and no host has as
+// many.
 constexpr std::size_t kMaxEndpoints = 8192;
-// Of most paths; room for so many links is made in advance. What is not used of it is never touched, while to
-// grow leaves what was too small behind.
+// Most paths have at most this many links. The pool reserves them in advance: reserved memory that stays
+// unused is never touched, while growing would copy the links.
 constexpr std::size_t kLinksPerPath = 4;
-constexpr std::size_t kMaxReserved = 1 << 20;
+constexpr std::size_t kMaxReserved = 1 << 20;  // links
+
+constexpr std::size_t kMaxPathLine = 1023;  // characters; NCCL cuts longer lines
 
 }  // namespace
+
+const char* name(PathType type) { return kNames[static_cast<int>(type)]; }
+
+std::optional<PathType> parsePathType(std::string_view text) {
+  for (int i = 0; i < kPathTypes; ++i)
+    if (text == kNames[i]) return static_cast<PathType>(i);
+  return std::nullopt;
+}
+
+std::optional<PathType> parseLevel(std::string_view text) {
+  if (const auto type = parsePathType(text); type && *type <= PathType::kSys) return type;
+  if (text.empty() || text[0] < '0' || text[0] > '9') return std::nullopt;
+  const long digit = std::strtol(std::string(text).c_str(), nullptr, 10);
+  return digit < 5 ? kOldLevels[digit] : PathType::kSys;
+}
 
 PathTable::PathTable(const System& system) : endpoint_(static_cast<std::size_t>(system.nodeCount()), -1) {
   for (NodeType type : {NodeType::kGpu, NodeType::kNvs, NodeType::kCpu, NodeType::kNet})
@@ -36,6 +64,26 @@ void PathTable::detour(const System& system, NodeId from, NodeId through, NodeId
   for (const Path& part : {a, b})
     for (std::int32_t i = part.first; i < part.first + part.hops; ++i)
       append(joined, pool_[static_cast<std::size_t>(i)]);
+}
+
+std::vector<LogLine> pathLines(const System& system, const PathTable& paths) {
+  std::vector<LogLine> lines;
+  for (NodeType from : {NodeType::kGpu, NodeType::kNet}) {
+    for (NodeId source : system.nodes(from)) {
+      std::string text = system.name(source) + " :";
+      for (NodeType to : {NodeType::kGpu, NodeType::kNvs, NodeType::kCpu, NodeType::kNet}) {
+        for (NodeId target : system.nodes(to)) {
+          const Path& path = paths.path(source, target);
+          if (path.type == PathType::kDis) continue;
+          text += fmt::format("{} ({}/{:.1f}/{}) ", system.name(target), path.hops, path.bandwidth,
+                              name(path.type));
+        }
+      }
+      if (text.size() > kMaxPathLine) text.resize(kMaxPathLine);
+      lines.push_back({LogLevel::kInfo, Subsystem::kGraph, std::move(text)});
+    }
+  }
+  return lines;
 }
 
 }  // namespace xylem

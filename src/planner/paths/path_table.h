@@ -1,23 +1,49 @@
 #pragma once
-// "From here to there": for every pair of endpoints (GPUs, NVSwitches, CPUs, NETs) the path data takes.
+// The paths of a machine: for every pair of endpoints (GPUs, NVSwitches, CPUs, NETs) the links that data
+// takes between them.
 //
-//   PathTable paths = findPaths(system);
+//   PathTable paths = findPaths(system, /*allowNvb=*/true);
 //   const Path& path = paths.path(gpu0, net1);     // type, bandwidth in GB/s, number of links
 //   for (LinkId link : paths.links(path)) ...
 //
-// Switches and NICs are only ever passed through, so they have no rows.
+// PCI switches and NICs are never endpoints, so they have no rows.
 
+#include <cstdint>
+#include <optional>
 #include <span>
+#include <string_view>
 #include <vector>
 
-#include "planner/paths/path_type.h"
+#include "core/log.h"
 #include "planner/topology/system.h"
 
 namespace xylem {
 
+// How far apart two nodes are: the kind of the worst link between them. Smaller is better.
+enum class PathType : std::uint8_t {
+  kLoc = 0,  // the node itself
+  kNvl = 1,  // NVLinks (or c2c) only
+  kNvb = 2,  // NVLinks through another GPU
+  kPix = 3,  // at most one PCI switch
+  kPxb = 4,  // several PCI switches, but no CPU
+  kPxn = 5,  // to a NIC through another GPU
+  kPhb = 6,  // through a CPU
+  kSys = 7,  // across CPUs
+  kNet = 8,  // only over the network
+  kDis = 9,  // not at all
+};
+constexpr int kPathTypes = 10;
+
+const char* name(PathType type);  // `PIX`
+std::optional<PathType> parsePathType(std::string_view text);
+
+// The value of NCCL_P2P_LEVEL and NCCL_NET_GDR_LEVEL: the name of a path type up to SYS, or one of NCCL's old
+// digits. Returns nullopt, no override, for any other text.
+std::optional<PathType> parseLevel(std::string_view text);
+
 struct Path {
   PathType type = PathType::kDis;
-  float bandwidth = 0;     // GB/s; 0 if there is none
+  float bandwidth = 0;     // GB/s; 0 without a path
   std::int32_t hops = 0;   // number of links
   std::int32_t first = 0;  // into the table's pool of links
 };
@@ -34,7 +60,7 @@ class PathTable {
   }
   std::span<const LinkId> links(NodeId from, NodeId to) const { return links(path(from, to)); }
 
-  // A path without links, which then get appended one after the other.
+  // Starts a new path without links; append() adds its links one after the other.
   Path& start(NodeId from, NodeId to, PathType type, float bandwidth) {
     return paths_[cell(from, to)] = {type, bandwidth, 0, static_cast<std::int32_t>(pool_.size())};
   }
@@ -42,7 +68,7 @@ class PathTable {
     pool_.push_back(link);
     ++newest.hops;
   }
-  // A path that is the one to `model`, but for its last link.
+  // Makes the path to `to` a copy of the path to `model` with another last link.
   void startLike(NodeId from, NodeId model, NodeId to, LinkId last) {
     const Path like = path(from, model);
     paths_[cell(from, to)] = {like.type, like.bandwidth, like.hops, static_cast<std::int32_t>(pool_.size())};
@@ -52,8 +78,8 @@ class PathTable {
     pool_.push_back(last);
   }
   void setType(NodeId from, NodeId to, PathType type) { paths_[cell(from, to)].type = type; }
-  // Replaces the path by the two paths from -> through -> to: worst type, least bandwidth; PXN if `through`
-  // is a GPU.
+  // Replaces the path by the two paths from -> through -> to. It gets the lower bandwidth and the worse type
+  // of the two, or PXN if `through` is a GPU.
   void detour(const System& system, NodeId from, NodeId through, NodeId to);
 
   bool isEndpoint(NodeId node) const { return endpoint_[static_cast<std::size_t>(node)] >= 0; }
@@ -69,5 +95,8 @@ class PathTable {
   std::vector<Path> paths_;
   std::vector<LinkId> pool_;
 };
+
+// NCCL's log lines about the paths: one per GPU and NET, with hops, bandwidth and type to every endpoint.
+std::vector<LogLine> pathLines(const System& system, const PathTable& paths);
 
 }  // namespace xylem

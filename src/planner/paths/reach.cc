@@ -10,11 +10,11 @@ namespace {
 
 // The farthest path for direct access when no variable says otherwise.
 constexpr PathType kDefaultLevel = PathType::kPxb;
-// AMD machines with this many GPUs or fewer reach across CPUs.
+// On AMD machines with this many GPUs or fewer, direct access reaches across CPUs.
 constexpr int kFewGpus = 2;
 // From this compute capability on a NIC may always read GPU memory.
 constexpr int kReadsByDefaultSm = 80;
-// Transfers read rather than write only between two GPUs of exactly this kind.
+// Transfers read instead of writing only between two GPUs of exactly this compute capability.
 constexpr int kReadingSm = 80;
 
 void setLimit(Decision& decision, PathType limit, LimitFrom from) {
@@ -42,6 +42,7 @@ ReachOptions ReachOptions::from(const Settings& settings) {
   return options;
 }
 
+// The GPU in the middle of a path of two links from a to b, or kNoNode.
 NodeId Reach::relayOf(NodeId a, NodeId b) const {
   const auto links = paths_.links(a, b);
   if (links.size() != 2) return kNoNode;
@@ -49,6 +50,8 @@ NodeId Reach::relayOf(NodeId a, NodeId b) const {
   return system_.type(middle) == NodeType::kGpu ? middle : kNoNode;
 }
 
+// Compares the path's type with a limit: NCCL's default, a wider one for small AMD machines, or the user's,
+// in ascending precedence. Host devices share memory, so only a limit of the user's keeps them apart.
 Decision Reach::p2p(NodeId a, NodeId b) const {
   Decision d{.rule = Rule::kP2p, .subject = a, .object = b, .distance = paths_.path(a, b).type};
   d.relay = relayOf(a, b);
@@ -75,6 +78,7 @@ bool Reach::p2pRead(NodeId a, NodeId b) const {
          system_.gpu(b).sm == kReadingSm;
 }
 
+// The bandwidth in GB/s of the GPU's best path to a NIC that is not farther than PXB.
 float Reach::bestNetBandwidth(NodeId gpu) const {
   float best = 0;
   for (NodeId net : system_.nodes(NodeType::kNet)) {
@@ -102,6 +106,8 @@ Decision Reach::netIsBetter(NodeId a, NodeId b) const {
   return d;
 }
 
+// Direct access is not enough for the transport: the copy engines cannot use a relay GPU, and two NICs may be
+// faster than the path.
 Decision Reach::transportP2p(Decision d) const {
   if (!d.yes) return d;
   if (d.relay != kNoNode) {
@@ -141,6 +147,9 @@ bool Reach::hasNvlinkNeighbour(NodeId gpu) const {
   });
 }
 
+// Both devices must support GPU Direct RDMA and be within the limit of each other; over PXN the relay takes
+// the GPU's place. Sending, where the NIC reads GPU memory, has one more condition: by default a GPU below sm
+// 80 needs an NVLink neighbour, or must be the only GPU.
 Decision Reach::gdr(NodeId gpu, NodeId net, Direction direction) const {
   const bool read = direction == Direction::kSend;
   Decision d{.rule = read ? Rule::kGdrSend : Rule::kGdrReceive, .subject = gpu, .object = net};
@@ -152,8 +161,8 @@ Decision Reach::gdr(NodeId gpu, NodeId net, Direction direction) const {
     d.variable = Setting::kNetGdrRead;
     d.reason = options_.gdrRead == 0 ? Reason::kDisabled : Reason::kOldGpuAlone;
     if (options_.gdrRead == 0) return d;
-    const bool lonely = system_.count(NodeType::kGpu) > 1 && !hasNvlinkNeighbour(gpu);
-    if (system_.gpu(gpu).sm < kReadsByDefaultSm && lonely) return d;
+    const bool isolated = system_.count(NodeType::kGpu) > 1 && !hasNvlinkNeighbour(gpu);
+    if (system_.gpu(gpu).sm < kReadsByDefaultSm && isolated) return d;
   }
   d.variable = Setting::kNetGdrLevel;
   setLimit(d, kDefaultLevel, LimitFrom::kDefault);
@@ -168,6 +177,8 @@ Decision Reach::gdr(NodeId gpu, NodeId net, Direction direction) const {
   return d;
 }
 
+// The relay is the GPU that the NIC belongs to. It must be near the NIC, joined to the GPU by NVLink on the
+// same host, and better than the GPU's direct path: wider, or the direct path is beyond the default limit.
 Decision Reach::pxn(NodeId gpu, NodeId net) const {
   Decision d{.rule = Rule::kPxn,
              .reason = Reason::kNoRelay,

@@ -1,11 +1,12 @@
 #pragma once
-// The reach rules: which two ends may use which way of moving data, each answer a Decision with its reason.
+// The reach rules: whether two ends may move data by direct access (P2P), shared memory, GPU Direct RDMA or
+// another GPU's NIC (PXN). Each answer is a Decision with its reason.
 //
 //   Reach reach(system, paths, locality, ReachOptions::from(settings));
 //   Decision d = reach.p2p(gpu0, gpu5);
 //
-// What a plan of a description assumes: one process per rank, all of a host in one /dev/shm, and a driver
-// that finds every pair of GPUs fit for direct access.
+// The rules assume one process per rank, one /dev/shm for all ranks of a host, and a driver that allows
+// direct access between every pair of GPUs.
 
 #include <optional>
 
@@ -19,7 +20,7 @@ class Settings;
 
 enum class Direction { kReceive, kSend };
 
-// The settings that steer the rules, read once.
+// The settings that the rules depend on.
 struct ReachOptions {
   std::optional<PathType> p2pLevel;  // NCCL_P2P_DISABLE, NCCL_P2P_LEVEL
   Setting p2pVariable = Setting::kP2pLevel;
@@ -39,15 +40,16 @@ class Reach {
   Reach(const System& system, const PathTable& paths, const Locality& locality, const ReachOptions& options)
       : system_(system), paths_(paths), locality_(locality), options_(options) {}
 
-  // May a access b's memory directly? `relay` is the GPU in between, if the path has one.
+  // May a access b's memory directly? `relay` is the GPU between them, if the path has one.
   Decision p2p(NodeId a, NodeId b) const;
-  // Do transfers between a and b read rather than write?
+  // Returns whether the receiver reads the sender's memory in transfers between a and b, instead of the
+  // sender writing.
   bool p2pRead(NodeId a, NodeId b) const;
-  // Would both do better over their NICs?
+  // Do both reach a NIC with more bandwidth than each other?
   Decision netIsBetter(NodeId a, NodeId b) const;
-  // Does the P2P (SHM) transport accept the pair?
+  // Does the P2P transport (the SHM transport) accept the pair?
   Decision transportP2p(NodeId a, NodeId b) const { return transportP2p(p2p(a, b)); }
-  Decision transportP2p(Decision direct) const;  // of p2p
+  Decision transportP2p(Decision direct) const;  // `direct`: the result of p2p
   Decision transportShm(NodeId a, NodeId b) const;
   // May the NIC access the GPU's memory directly?
   Decision gdr(NodeId gpu, NodeId net, Direction direction) const;

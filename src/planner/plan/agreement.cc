@@ -28,7 +28,7 @@ bool sameChoices(const TuningModel& a, const TuningModel& b) {
   return true;
 }
 
-// On how many channels the ring of a node of this kind enters or leaves it without a NIC.
+// Counts the ends at which the rings enter or leave the node of `firstRank` without a NIC.
 int netErrorsOf(const Plan& plan, const NetChoice& choice, int firstRank) {
   const Connections& c = plan.connections;
   int errors = 0;
@@ -101,7 +101,8 @@ std::vector<int> ringEndsWithoutNic(const Plan& plan) {
   std::vector<int> ends(plan.hostPlans.size(), 0);
   if (plan.connections.nodes.count() == 1) return ends;
   const NetChoice choice(plan.connections, plan.reach);
-  std::vector<bool> known(ends.size(), false);  // of one node
+  // Nodes of one view are alike: the first of each is counted.
+  std::vector<bool> known(ends.size(), false);
   for (int first : plan.connections.nodes.firstRank) {
     const auto view = static_cast<std::size_t>(plan.job().viewOf(first));
     if (!known[view]) ends[view] = netErrorsOf(plan, choice, first);

@@ -1,9 +1,10 @@
 #pragma once
-// Whether all ranks of a job decide alike. NCCL computes some things per rank without exchanging them; on
-// different hosts they can differ, and a job whose ranks differ in a choice or a number of channels hangs.
+// Checks whether all ranks of a job decide alike. NCCL computes some values per rank without exchanging them.
+// On hosts of different kinds they can differ, and a job whose ranks differ in a choice or a number of
+// channels hangs.
 //
 //   Agreement agreement = agreementOf(plan);
-//   for (const Disagreement& d : agreement.differences) ... d.what, d.views ...
+//   for (Decided what : agreement.differ) ... name(what), hangs(what) ...
 
 #include <string>
 #include <vector>
@@ -12,10 +13,10 @@
 
 namespace xylem {
 
-// In NCCL's words.
+// The values that ranks compute on their own. name() gives NCCL's words.
 enum class Decided : std::uint8_t {
   kBandwidths,
-  kChoice,  // for one of choiceSizes(): algorithm, protocol, predicted time, channels or warps
+  kChoice,  // algorithm, protocol, predicted time, channels or warps, for any of choiceSizes()
   kCollnetHeads,
   kLatencies,
   kChannels,
@@ -24,22 +25,23 @@ enum class Decided : std::uint8_t {
   kP2pChannelsPerPeer,
 };
 const char* name(Decided what);
-// Do ranks that differ in it wait for each other for ever?
+// Returns whether ranks that differ in it wait for each other for ever.
 bool hangs(Decided what);
 
 struct Agreement {
   std::vector<Decided> differ;  // in alphabetical order of their names
-  int netErrors = 0;            // ring ends on nodes that reach no NIC
+  int netErrors = 0;            // ring ends that need a NIC on nodes that reach none
 
   bool consistent() const { return differ.empty(); }
 };
 
 Agreement agreementOf(const Plan& plan);
 
-// By view: on how many ends the rings of such a node want a NIC and have none. 0 for all on one node.
+// Returns, by view, the number of ring ends of such a node that need a NIC and reach none. All are 0 for a
+// job on one node.
 std::vector<int> ringEndsWithoutNic(const Plan& plan);
 
-// Do two views differ in it?
+// Returns whether two views differ in it.
 bool differ(const Plan& plan, int viewA, int viewB, Decided what);
 
 }  // namespace xylem

@@ -1,16 +1,14 @@
-#include "planner/plan/connections_json.h"
-
-#include "planner/connect/collnet_links.h"
+#include "planner/connect/collnet_nvls.h"
 #include "planner/connect/net_choice.h"
-#include "planner/connect/nvls_links.h"
-#include "planner/connect/p2p_schedule.h"
+#include "planner/connect/p2p.h"
 #include "planner/connect/rings.h"
 #include "planner/connect/trees.h"
+#include "planner/plan/plan_json.h"
 
 namespace xylem {
 namespace {
 
-// NCCL's direct CollNet pattern has room for this many heads and, above and below a rank, peers.
+// The sizes of NCCL's lists for CollNetDirect: heads, and peers above or below a rank.
 constexpr std::size_t kCollnetHeads = 8;
 constexpr std::size_t kCollnetPeers = 7;
 
@@ -59,7 +57,7 @@ void addNets(Json& json, const Plan& plan, const NetChoice& choice, int rank) {
   }
   const System& system = plan.hostOf(rank).system();
   if (system.count(NodeType::kNet) == 0) return;
-  // Towards every rank of the next host.
+  // The NICs for sends to every rank of the next host.
   const int next = (c.job.hostOf(rank) + 1) % c.job.hosts();
   Json ends = Json::array();
   for (int local = 0; local < c.job.shapeOf(next).ranks(); ++local)
@@ -67,10 +65,9 @@ void addNets(Json& json, const Plan& plan, const NetChoice& choice, int rank) {
   json["p2pNet"] = std::move(ends);
 }
 
-// As NCCL lays the lists out: unused places hold -1, and what is too long for the places above runs over into
-// those below.
-Json placesJson(std::vector<int> list, std::size_t places) {
-  list.resize(places, -1);
+// NCCL's lists have a fixed size; -1 fills unused entries.
+Json paddedJson(std::vector<int> list, std::size_t size) {
+  list.resize(size, -1);
   return list;
 }
 
@@ -84,6 +81,8 @@ void addCollnet(Json& json, const Connections& c, int rank) {
   }
   json["collnetChainUp"] = std::move(up);
   json["collnetChainDown"] = std::move(down);
+  // In NCCL's memory the peers below follow those above: peers above that exceed their list lie in the one
+  // below.
   CollnetDirect direct = collnetDirectOf(c, rank);
   for (std::size_t i = kCollnetPeers; i < direct.up.size(); ++i)
     direct.down.insert(direct.down.begin() + static_cast<std::ptrdiff_t>(i - kCollnetPeers), direct.up[i]);
@@ -92,9 +91,9 @@ void addCollnet(Json& json, const Connections& c, int rank) {
                            {"out", direct.out},
                            {"shift", direct.shift},
                            {"depth", direct.depth},
-                           {"heads", placesJson(direct.heads, kCollnetHeads)},
-                           {"up", placesJson(direct.up, kCollnetPeers)},
-                           {"down", placesJson(direct.down, kCollnetPeers)}};
+                           {"heads", paddedJson(direct.heads, kCollnetHeads)},
+                           {"up", paddedJson(direct.up, kCollnetPeers)},
+                           {"down", paddedJson(direct.down, kCollnetPeers)}};
 }
 
 void addNvls(Json& json, const Connections& c, int rank) {
@@ -117,10 +116,11 @@ Json rankJson(const Plan& plan, const NetChoice& choice, int rank) {
   const auto at = static_cast<std::size_t>(rank);
   Json json = {{"rank", rank}, {"node", c.nodes.ofRank[at]}, {"localRank", c.nodes.localRank[at]}};
   addTrees(json, c, rank);
-  Json ways = Json::array();
+  Json transports = Json::array();
   for (int channel = 0; channel < c.of(rank).channels.total(); ++channel)
-    ways.push_back(name(choice.transport(rank, ringNeighbours(c, rank, channel).next, Direction::kSend)));
-  json["ringTransport"] = std::move(ways);
+    transports.push_back(
+        name(choice.transport(rank, ringNeighbours(c, rank, channel).next, Direction::kSend)));
+  json["ringTransport"] = std::move(transports);
   if (c.nodes.count() > 1) addNets(json, plan, choice, rank);
   if (c.collnet) addCollnet(json, c, rank);
   if (c.nvlsHeads > 0) addNvls(json, c, rank);

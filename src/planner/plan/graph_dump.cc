@@ -1,7 +1,7 @@
 #include "planner/plan/graph_dump.h"
 
-#include "planner/search/graph_file.h"
 #include "core/text_file.h"
+#include "planner/search/graph_file.h"
 
 namespace xylem {
 

@@ -1,8 +1,8 @@
 #pragma once
-// The graphs of a plan as NCCL dumps them: before ranks agree, as one rank's host has them.
+// The graphs of a plan as NCCL dumps them: those of one rank's host, before ranks merge theirs.
 //
-//   dumpGraphs(plan, settings);         // a planner: for NCCL_GRAPH_DUMP_FILE_RANK
-//   dumpGraphs(plan, settings, rank);   // a rank of a job: only if it is that one
+//   dumpGraphs(plan, settings);         // a planner: writes the file of NCCL_GRAPH_DUMP_FILE_RANK
+//   dumpGraphs(plan, settings, rank);   // a rank of a job: writes the file if it is that rank
 
 #include <string>
 
@@ -11,10 +11,11 @@
 
 namespace xylem {
 
-// The text of a graph file.
+// Returns the text of the graph file.
 std::string graphDump(const Plan& plan, int rank);
 
-// Writes NCCL_GRAPH_DUMP_FILE if that is set and the job has the rank that NCCL_GRAPH_DUMP_FILE_RANK names.
+// Both write nothing if NCCL_GRAPH_DUMP_FILE is not set or the job lacks the rank that
+// NCCL_GRAPH_DUMP_FILE_RANK names.
 void dumpGraphs(const Plan& plan, const Settings& settings);
 void dumpGraphs(const Plan& plan, const Settings& settings, int rank);
 

@@ -1,11 +1,11 @@
-#include "planner/plan/host_json.h"
-
 #include <algorithm>
+
+#include "planner/plan/plan_json.h"
 
 namespace xylem {
 namespace {
 
-// The channels for which a GPU's NET is listed.
+// The number of channels for which each GPU's NET is listed.
 int localNetChannels(const System& system) { return std::max(4, std::min(system.count(NodeType::kNet), 16)); }
 
 Json nodeJson(const System& system, NodeId id, const RankNames& rankOf) {
@@ -48,7 +48,7 @@ Json nodeJson(const System& system, NodeId id, const RankNames& rankOf) {
   return json;
 }
 
-// value(a, b) for every pair of the two types' nodes.
+// value(a, b) for every node `a` of one type and every node `b` of the other, row by row.
 template <typename Value>
 Json matrix(const System& system, NodeType rows, NodeType columns, const Value& value) {
   Json json = Json::array();
@@ -116,7 +116,7 @@ Json graphJson(const ChannelGraph& graph, const System& system, const RankNames&
   Json channels = Json::array();
   for (int c = 0; c < graph.nChannels; ++c) {
     Json ranks = Json::array();
-    // Of an NVLS channel only the head means anything.
+    // An NVLS channel has a head and no order of the other GPUs.
     const int listed = graph.pattern == Pattern::kNvls ? 1 : graph.gpuCount;
     for (int i = 0; i < listed; ++i)
       ranks.push_back(rankOf(system, system.node(NodeType::kGpu, graph.gpu(c, i))));

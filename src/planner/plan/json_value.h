@@ -1,6 +1,8 @@
 #pragma once
-// JSON values as the plan's writers build them: keys stay in the order written, floats keep their shortest
+// JSON values as the writers of plans build them: keys stay in the order written, floats keep their shortest
 // text.
+//
+//   Json json = {{"bandwidth", number(20.6f)}};   ->   {"bandwidth": 20.6}
 
 #include <fmt/format.h>
 
@@ -11,7 +13,7 @@ namespace xylem {
 
 using Json = nlohmann::ordered_json;
 
-// The double whose text is the shortest that reads back as this float: 20.6, not 20.600000381469727.
+// Returns the double whose text is the shortest that reads back as this float: 20.6, not 20.600000381469727.
 inline double number(float value) { return std::strtod(fmt::format("{}", value).c_str(), nullptr); }
 
 }  // namespace xylem

@@ -1,28 +1,32 @@
 #pragma once
-// The plan of a job: everything the planner decided, with its reasons.
+// The plan of a job: everything the planner decided, with its reasons. planner/plan/planner.h makes plans.
+//
+//   plan.hostOf(rank).ring().nChannels            ->   the ring channels inside the rank's host
+//   plan.connections.nChannels()                  ->   the channels of the job
+//   plan.tuning[plan.job().viewOf(rank)].latency  ->   the model as the rank computes it
 
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "planner/search/host_graphs.h"
-#include "planner/connect/connections.h"
 #include "core/settings.h"
+#include "planner/connect/connections.h"
 #include "planner/paths/job_paths.h"
 #include "planner/paths/locality.h"
 #include "planner/paths/reach.h"
+#include "planner/search/channel_search.h"
 #include "planner/tuning/model.h"
 
 namespace xylem {
 
-// What one domain of a host (usually: the host) was found to be.
+// The plan of one domain of a host. A domain is usually the whole host.
 struct HostPlan {
-  // What the graph was built from: `Node::element` is one of its elements, each with its line in the file.
+  // The source of the graph: `Node::element` is one of its elements, each with its line in the file.
   std::shared_ptr<const Document> description;
   HostPaths paths;           // the trimmed graph, its paths and the decisions on them
-  float maxBandwidth = 0;    // GB/s, of any path to a NET (or GPU, without NETs)
-  float totalBandwidth = 0;  // GB/s, the most any GPU sends
+  float maxBandwidth = 0;    // GB/s, the highest of all paths to a NET, or to a GPU if there is no NET
+  float totalBandwidth = 0;  // GB/s, the most that any GPU can send
   HostGraphs graphs;
 
   const System& system() const { return paths.system; }
@@ -30,25 +34,25 @@ struct HostPlan {
   const ChannelGraph& tree() const { return graphs[GraphKind::kTree]; }
 };
 
-// Hosts of a job that follow each other and are alike.
+// Equal hosts of a job that follow each other.
 struct HostGroup {
   std::string topology;   // the description's file name
-  std::vector<int> gpus;  // the GPUs' device numbers, as asked for; empty: all, as described
+  std::vector<int> gpus;  // the requested GPUs' device numbers; empty for all, as described
   int count = 1;          // hosts
   int firstHost = 0;
-  std::vector<int> devices;  // by local rank: the GPU's device number
+  std::vector<int> devices;  // the GPU's device number, by local rank
 };
 
 struct Plan {
-  // What was asked.
+  // The request.
   std::vector<HostGroup> groups;
-  bool hostsListed = false;  // one by one, rather than as N of one kind
-  bool fused = false;        // descriptions as ranks would detect them
-  GraphOptions offered;      // what the machines can do besides rings and trees
-  std::vector<std::pair<std::string, std::string>> settings;  // those that were set, in the table's order
+  bool hostsListed = false;  // the request lists hosts one by one instead of N of one kind
+  bool fused = false;        // hosts are described as their ranks would detect them
+  GraphOptions offered;      // abilities of the machines besides rings and trees
+  std::vector<std::pair<std::string, std::string>> settings;  // those the user set, in the table's order
   ReachOptions reach;
 
-  // What was decided. Each domain of each kind of host is planned once.
+  // The decisions. Each domain of each kind of host is planned once.
   std::vector<std::unique_ptr<const HostPlan>> hostPlans;  // by view of the job
   Connections connections;
   std::vector<TuningModel> tuning;  // by view

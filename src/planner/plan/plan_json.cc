@@ -4,10 +4,6 @@
 #include <filesystem>
 
 #include "planner/plan/agreement.h"
-#include "planner/plan/connections_json.h"
-#include "planner/plan/host_json.h"
-#include "planner/plan/json_value.h"
-#include "planner/plan/tuning_json.h"
 
 namespace xylem {
 namespace {
@@ -47,7 +43,7 @@ Json jobJson(const Plan& plan) {
 
 Json groupJson(const Plan& plan, const HostGroup& group) {
   const int first = plan.job().rank(group.firstHost, 0);
-  // Paths are of no use to whoever compares plans.
+  // The file name alone: plans of two machines compare equal wherever their files lie.
   const std::string file = std::filesystem::path(group.topology).filename().string();
   Json json = {{"topology", file}, {"count", group.count}, {"gpus", group.devices}};
   json.update(hostJson(plan.hostOf(first), plan, group.firstHost));
@@ -61,9 +57,27 @@ Json agreementJson(const Plan& plan) {
   return {{"consistent", agreement.consistent()}, {"differ", differ}, {"netErrors", agreement.netErrors}};
 }
 
+Json modelJson(const TuningModel& model, Collective collective) {
+  Json algorithms = Json::object();
+  for (Algorithm algorithm : kAllAlgorithms)
+    for (Protocol protocol : kAllProtocols)
+      if (model.usable(collective, algorithm, protocol))
+        algorithms[name(algorithm)][name(protocol)] = {
+            {"latency", number(model.latency[collective][algorithm][protocol])},
+            {"bandwidth", number(model.bandwidth[collective][algorithm][protocol])}};
+  return algorithms;
+}
+
+template <typename T>
+Json tableJson(const ByAlgorithm<ByProtocol<T>>& table) {
+  Json json = Json::object();
+  for (Algorithm algorithm : kAllAlgorithms) json[name(algorithm)] = table[algorithm];
+  return json;
+}
+
 }  // namespace
 
-std::string planToJson(const Plan& plan, int rank) {
+Json toJson(const Plan& plan, int rank) {
   Json json;
   json["format"] = "xylem-plan-1";
   json["input"] = inputJson(plan);
@@ -78,7 +92,44 @@ std::string planToJson(const Plan& plan, int rank) {
   json["connections"] = connectionsJson(plan, rank);
   if (plan.hostsListed) json["agreement"] = agreementJson(plan);
   json["tuning"] = tuningJson(plan.tuning[static_cast<std::size_t>(plan.job().viewOf(std::max(rank, 0)))]);
-  return json.dump(1, ' ', false, nlohmann::json::error_handler_t::replace);
+  return json;
+}
+
+std::string planToJson(const Plan& plan, int rank) {
+  return toJson(plan, rank).dump(1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+Json tuningTablesJson(const TuningModel& model) {
+  Json json;
+  for (Collective collective : kAllCollectives)
+    json["model"][name(collective)] = modelJson(model, collective);
+  json["maxThreads"] = tableJson(model.maxThreads);
+  json["threadThresholds"] = tableJson(model.threadThreshold);
+  return json;
+}
+
+Json choiceJson(const Choice& choice) {
+  Json json = {{"bytes", choice.operation.bytes}};
+  if (choice.best() == nullptr) {
+    json["error"] = "no algorithm and protocol can run it";
+    return json;
+  }
+  json.update({{"algorithm", name(choice.best()->algorithm)},
+               {"protocol", name(choice.best()->protocol)},
+               {"time", number(choice.best()->time)},
+               {"channels", choice.channels},
+               {"warps", choice.warps}});
+  return json;
+}
+
+Json tuningJson(const TuningModel& model) {
+  Json json = tuningTablesJson(model);
+  for (Collective collective : kAllCollectives) {
+    Json& list = json["choice"][name(collective)] = Json::array();
+    for (std::uint64_t bytes : choiceSizes())
+      list.push_back(choiceJson(choose(model, {.collective = collective, .bytes = bytes})));
+  }
+  return json;
 }
 
 }  // namespace xylem

@@ -1,15 +1,44 @@
 #pragma once
-// A plan as JSON in the format `xylem-plan-1`: what `xylem plan --json` prints and what golden plans are
-// written in.
+// A plan as JSON in the format `xylem-plan-1`, which `xylem plan --json` prints and golden plans are written
+// in, and the sections of that format for other writers. Bandwidths are in GB/s, times in microseconds. Lists
+// are in the engine's order, which is part of the decision.
+//
+//   toJson(plan)["connections"]["rings"][0]   ->   the ranks of channel 0's ring
 
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 
+#include "planner/plan/json_value.h"
 #include "planner/plan/plan.h"
+#include "planner/tuning/choice.h"
 
 namespace xylem {
 
-// Bandwidths in GB/s, times in microseconds; lists are in the engine's order, which is part of the decision.
-// With `rank`, of the connections only those of that rank.
+// With `rank`, the connections are those of that rank alone, and the tuning is that of its view.
+Json toJson(const Plan& plan, int rank = -1);
+// The same as text.
 std::string planToJson(const Plan& plan, int rank = -1);
+
+// `host`: a host's graph, its paths, which GPUs and NICs reach each other, and the channels. Names the ranks
+// of the job's host `hostNumber`.
+Json hostJson(const HostPlan& host, const Plan& plan, int hostNumber);
+// Its first parts, for a machine without a plan.
+Json countsJson(const System& system);
+Json nodesJson(const System& system);
+Json linksJson(const System& system);
+// The paths from every GPU and NET to every GPU, NET, CPU and NVSwitch within reach.
+Json pathsJson(const System& system, const PathTable& paths);
+
+// `merged`: the graphs after all ranks merged theirs.
+Json mergedJson(const Connections& connections);
+// `connections`: the rings and the connections of all ranks; with `rank`, those of that rank alone and no
+// rings.
+Json connectionsJson(const Plan& plan, int rank = -1);
+
+// `tuning`: the tables of NCCL's model, and its choices for choiceSizes().
+Json tuningJson(const TuningModel& model);
+Json tuningTablesJson(const TuningModel& model);
+// One choice; has an `error` instead of an algorithm if nothing can run the operation.
+Json choiceJson(const Choice& choice);
 
 }  // namespace xylem

@@ -4,7 +4,7 @@
 #include <iterator>
 
 #include "planner/connect/connect_log.h"
-#include "planner/paths/print.h"
+#include "planner/paths/path_table.h"
 #include "planner/topology/print.h"
 #include "planner/tuning/tuning_log.h"
 
@@ -25,8 +25,8 @@ void appendGraph(std::vector<LogLine>& log, const ChannelGraph& graph, const Sys
   append(log, graphLines(graph, system, names));
 }
 
-// NCCL writes a line and what stands before it (`host:4711:4712 [0] NCCL INFO `, about this long) into one
-// buffer.
+// NCCL writes a line with its prefix (`host:4711:4712 [0] NCCL INFO `, about this long) into one buffer and
+// cuts off the rest. Lengths are in bytes.
 constexpr std::size_t kLineBuffer = 1023;
 constexpr std::size_t kLinePrefix = 29;
 

@@ -3,17 +3,17 @@
 #include <algorithm>
 #include <utility>
 
-#include "planner/search/shared_graphs.h"
 #include "core/error.h"
-#include "planner/plan/job_tuning.h"
+#include "planner/search/shared_graphs.h"
 #include "planner/topology/complete.h"
-#include "planner/topology/rank_descriptions.h"
+#include "planner/topology/fuse.h"
 #include "planner/topology/system_builder.h"
+#include "planner/tuning/tuning_input.h"
 
 namespace xylem {
 namespace {
 
-// At most this many ranks in one job: the numbers of ranks stay 32-bit with room to spare.
+// A job has at most this many ranks, so that ranks fit into 32 bits with many to spare.
 constexpr int kMaxRanks = 1 << 24;
 
 struct Host {
@@ -41,7 +41,8 @@ Host readHost(const HostRequest& request, const PlanRequest& job) {
   return host;
 }
 
-// Plans the domains of hosts and remembers those of descriptions that were planned before.
+// Plans the domains of hosts. Each domain of a host becomes a view of the job; a shape lists the views of the
+// host's ranks.
 class ShapePlanner {
  public:
   ShapePlanner(Plan& plan, Job& job, const PlanRequest& request, const Settings& settings)
@@ -53,7 +54,7 @@ class ShapePlanner {
     channelOptions_.graphFile = request.graphFile;
   }
 
-  // `searched`: by view of the host; null: they are searched for.
+  // Returns the index of the new shape. `searched`: the graphs by view of the host; null to search them.
   int shapeOf(const Host& described, int jobRanks, const std::vector<HostGraphs>* searched) {
     const System& system = described.system;
     const std::vector<int> domain = domains(system, plan_.reach);
@@ -140,6 +141,7 @@ Plan planJob(const PlanRequest& request, const Settings& settings) {
       plan.settings.emplace_back(s.name, settings.text(s.id));
   plan.reach = ReachOptions::from(settings);
 
+  // Hosts first: paths inside a host depend on the number of ranks of the job.
   std::vector<Host> hosts;
   for (const HostRequest& host : request.hosts) hosts.push_back(readHost(host, request));
   const int ranks = countRanks(request, hosts);
@@ -148,7 +150,7 @@ Plan planJob(const PlanRequest& request, const Settings& settings) {
   for (std::size_t i = 0; i < hosts.size(); ++i) {
     const HostRequest& asked = request.hosts[i];
     plan.groups.push_back(describeGroup(asked, hosts[i].system, job.hosts()));
-    // The same description again.
+    // Hosts with the same description and GPUs share the shape of the first one.
     std::size_t same = 0;
     while (request.hosts[same].topology != asked.topology || request.hosts[same].gpus != asked.gpus) ++same;
     const int shape = same < i ? job.shapeOfHost[static_cast<std::size_t>(plan.groups[same].firstHost)]

@@ -1,4 +1,4 @@
-// The public face of the planner (include/xylem/plan.h): converts options, results and errors.
+// The planner of the public header (include/xylem/plan.h): converts options, results and errors.
 
 #include "planner/plan/public_plan.h"
 

@@ -1,6 +1,6 @@
 #pragma once
-// What a JobPlan of the public header (include/xylem/plan.h) holds: its members live in the rooms that know
-// the answers.
+// The content of a JobPlan of the public header (include/xylem/plan.h). Modules above the planner
+// (insight/why, insight/diff) use it to define the members of JobPlan that they answer.
 
 #include "core/error.h"
 #include "core/settings.h"
@@ -10,17 +10,17 @@
 namespace xylem {
 
 struct JobPlan::State {
-  // What was asked, for questions that plan again.
+  // For questions that plan again.
   PlanRequest request;
   Settings settings;
   Plan plan;
 
-  // `listed`: the hosts one by one, rather than as N of one kind.
+  // `listed`: the caller lists hosts one by one instead of N of one kind.
   static std::unique_ptr<State> of(const std::vector<HostRequest>& hosts, bool listed,
                                    const PlanOptions& options);
 };
 
-// Whatever goes wrong inside becomes the one error that the header knows.
+// Calls `make` and turns every Error into a PlanError, the one error of the public header.
 template <typename Make>
 auto guarded(const Make& make) try {
   return make();

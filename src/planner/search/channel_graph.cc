@@ -48,7 +48,7 @@ std::vector<LogLine> graphLines(const ChannelGraph& graph, const System& system,
     std::string text = fmt::format("{:2d} :", c);
     if (hasNets) text += " " + net(graph.startNet(c));
     for (int i = 0; i < graph.gpuCount; ++i) {
-      // Only the head of an NVLS channel is filled in; NCCL prints the rest as zeros.
+      // An NVLS channel has a head only; NCCL prints zeros behind it.
       const bool empty = graph.pattern == Pattern::kNvls && i > 0;
       text += fmt::format(" GPU/{}", empty ? 0 : names(system, system.node(NodeType::kGpu, graph.gpu(c, i))));
     }

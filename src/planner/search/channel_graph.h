@@ -1,6 +1,9 @@
 #pragma once
-// What the channel search produces for one pattern on one host: for each channel the order of the GPUs and,
+// The result of the channel search for one pattern on one host: for each channel the order of the GPUs and,
 // in jobs of several hosts, the NETs at its two ends.
+//
+//   const ChannelGraph& ring = graphs[GraphKind::kRing];
+//   for (int c = 0; c < ring.nChannels; ++c) ... ring.startNet(c), ring.gpu(c, 0), ring.gpu(c, 1), ...
 
 #include <array>
 #include <cstdint>
@@ -9,12 +12,11 @@
 
 #include "core/log.h"
 #include "planner/paths/path_table.h"
-#include "planner/topology/rank_names.h"
 #include "planner/topology/system.h"
 
 namespace xylem {
 
-// The numbers are NCCL's.
+// How a channel goes through the host. The numbers are NCCL's.
 enum class Pattern : int {
   kBalancedTree = 1,  // NIC traffic spread over two GPUs (tree parent and one child, second child)
   kSplitTree = 2,     // NIC traffic split over two GPUs (tree parent, tree children)
@@ -25,20 +27,20 @@ enum class Pattern : int {
 };
 const char* name(Pattern pattern);
 
-// The graphs NCCL computes of a host, in the order in which it does.
+// The graphs that NCCL computes for a host, in its order.
 enum class GraphKind : std::uint8_t { kRing, kTree, kCollnetChain, kCollnetDirect, kNvls };
 constexpr int kGraphKinds = 5;
 constexpr std::array<GraphKind, kGraphKinds> kAllGraphKinds = {GraphKind::kRing, GraphKind::kTree,
                                                                GraphKind::kCollnetChain,
                                                                GraphKind::kCollnetDirect, GraphKind::kNvls};
-// `collnetChain`: as plans in JSON name it.
+// The name in plans in JSON, as `collnetChain`.
 const char* name(GraphKind kind);
-// The number NCCL gives it, in graph files and messages.
+// NCCL's number of the graph, in graph files and messages.
 int graphId(GraphKind kind);
 
-// What a search of the driver asks for differently from the one before.
+// How a search of the driver differs from the one before.
 enum class SearchChange : std::uint8_t {
-  kFirst,          // it is the first
+  kFirst,          // the first search
   kAnyOrder,       // channels may differ in their order of GPUs
   kTreePattern,    // all NIC traffic of a tree through one GPU
   kFartherGpus,    // GPUs may be farther apart
@@ -48,12 +50,12 @@ enum class SearchChange : std::uint8_t {
   kMoreBandwidth,  // second pass: more bandwidth per channel
 };
 
-// Why the driver gave nothing more up.
+// Why the driver stopped asking for less.
 enum class SearchEnd : std::uint8_t {
   kNotSearched,   // not computed, or loaded from a graph file
-  kAllChannels,   // as many channels as were asked for
-  kAllBandwidth,  // all that a GPU can send
-  kBudget,        // the budget of steps of all searches together
+  kAllChannels,   // all channels asked for were found
+  kAllBandwidth,  // the channels have all the bandwidth that a GPU can send
+  kBudget,        // the budget of steps of all searches together ran out
   kNothingToGiveUp,
 };
 
@@ -61,16 +63,16 @@ enum class SearchEnd : std::uint8_t {
 enum class Duplication : std::uint8_t {
   kNone,  // not searched, or nothing was found
   kDoubled,
-  kPattern,  // never for NVLS
-  kTooSlow,  // below kDuplicateFrom
-  kEnough,   // after Ampere: many channels below kDuplicateFromSm90
+  kPattern,  // no: NVLS channels never are
+  kTooSlow,  // no: below kDuplicateFrom
+  kEnough,   // no: after Ampere, many channels below kDuplicateFromSm90
 };
-// Channels are doubled from these bandwidths (GB/s) on.
+// Channels are doubled if they have at least these bandwidths (GB/s).
 constexpr float kDuplicateFrom = 25.0f;
 constexpr float kDuplicateFromSm90 = 50.0f;
-constexpr int kDuplicateUpTo = 4;  // channels, where the latter holds
+constexpr int kDuplicateUpTo = 4;  // up to this many channels kDuplicateFromSm90 does not matter
 
-// One search of the driver: what it was asked for and what it found. `xylem why channels` reads them.
+// One search of the driver: its input and its result. `xylem why channels` reads them.
 struct SearchAttempt {
   Pattern pattern = Pattern::kRing;
   int pass = 1;
@@ -80,7 +82,7 @@ struct SearchAttempt {
   bool sameChannels = false;
   std::int64_t steps = 0;                     // entries of the recursive search
   bool exhausted = false;                     // the budget of steps ran out
-  int channelsBefore = 0, channelsAfter = 0;  // of the best graph
+  int channelsBefore = 0, channelsAfter = 0;  // channels of the best graph
   SearchChange change = SearchChange::kFirst;
 };
 
@@ -92,21 +94,20 @@ struct ChannelGraph {
   int minChannels = 0, maxChannels = 0;
   int nChannels = 0;
   float bwIntra = 0, bwInter = 0;  // GB/s per channel, inside the host and to the NETs
-  float latencyInter = 0;          // microseconds, of the NET started from last
+  float latencyInter = 0;          // microseconds, of the NET at which a channel started last
   PathType typeIntra = PathType::kLoc, typeInter = PathType::kLoc;
   bool sameChannels = false;
   int nHops = 0;
   int gpuCount = 0;
   std::vector<int> gpus;  // GPU index of channel c at position i: gpus[c * gpuCount + i]
-  std::vector<int>
-      nets;  // NET index channel c starts from and ends at: nets[2 * c], nets[2 * c + 1]; -1 none
+  std::vector<int> nets;  // NETs of channel c at start and end: nets[2 * c], nets[2 * c + 1]; -1: none
 
   std::vector<SearchAttempt> attempts;
   std::int64_t searchSteps = 0;
   SearchEnd end = SearchEnd::kNotSearched;  // of the first pass
   Duplication duplication = Duplication::kNone;
-  bool fallback = false;    // no channel was found: GPUs in index order
-  int loadedChannels = -1;  // channels the graph file has for it; -1 without a graph file
+  bool fallback = false;    // no channel was found: one has the GPUs in index order
+  int loadedChannels = -1;  // channels of it in the graph file; -1 without a graph file
 
   int gpu(int channel, int position) const {
     return gpus[static_cast<std::size_t>(channel) * static_cast<std::size_t>(gpuCount) +
@@ -116,7 +117,7 @@ struct ChannelGraph {
   int endNet(int channel) const { return nets[2 * static_cast<std::size_t>(channel) + 1]; }
 };
 
-// A host's graphs by kind. One that was not computed has no channels.
+// A host's graphs by kind. A graph that was not computed has no channels.
 template <typename T>
 class ByGraphKind : public std::array<T, kGraphKinds> {
  public:

@@ -1,18 +1,32 @@
 #include "planner/search/channel_search.h"
 
 #include <algorithm>
+#include <bit>
 
-#include "planner/search/explored.h"
-#include "planner/search/known_searches.h"
-#include "planner/search/load_graph.h"
+#include "planner/search/graph_file.h"
 #include "planner/search/search.h"
-#include "planner/search/speeds.h"
 #include "core/settings.h"
 #include "planner/paths/job_paths.h"
 #include "planner/topology/bandwidths.h"
 
 namespace xylem {
 namespace {
+
+// The bandwidths per channel that searches try, in GB/s. Origin: NCCL 2.25.1.
+constexpr float kSpeedsIntra[] = {40, 30, 20, 18, 15, 12, 10, 9, 7, 6, 5, 4, 3};
+constexpr float kSpeedsIntraSm90[] = {60, 50, 40, 30, 24, 20, 15, 12, 11, 6, 3};
+constexpr float kSpeedsIntraSm100[] = {90, 80, 70, 60, 50, 40, 30, 24, 20, 19};
+constexpr float kSpeedsInter[] = {48, 30, 28, 24, 20, 18,   15,   12,    10,   9,
+                                  7,  6,  5,  4,  3,  2.4f, 1.2f, 0.24f, 0.12f};
+constexpr float kSpeedsInterSm90[] = {48, 45, 42, 40, 30,   24,   22,    20,   17.5f,
+                                      15, 12, 6,  3,  2.4f, 1.2f, 0.24f, 0.12f};
+
+constexpr int kMaxRings = 32;
+// With fewer GPUs NVLS gains nothing.
+constexpr int kMinNvlsGpus = 3;
+// This value of NCCL_NVLS_ENABLE means: if the driver offers multicast. Others, except 0, take it for
+// granted.
+constexpr std::int64_t kNvlsIfOffered = 2;
 
 PathType next(PathType type) { return static_cast<PathType>(static_cast<int>(type) + 1); }
 
@@ -50,18 +64,36 @@ void fallBack(ChannelGraph& graph) {
   graph.nChannels = 1;
 }
 
-// One run of the driver. `wanted_` is what the next search is asked for, `best_` the best graph so far.
+ChannelGraph notComputed(const GraphRequest& request) {
+  ChannelGraph graph;
+  graph.id = request.id;
+  graph.pattern = request.pattern;
+  graph.collNet = request.collNet;
+  graph.minChannels = request.minChannels;
+  graph.maxChannels = request.maxChannels;
+  return graph;
+}
+
+// The searches of one graph. `wanted_` says what the next search looks for, `best_` is the best graph found.
+//
+// The first pass starts with as many channels of as much bandwidth as may fit, all in the same order, over
+// the nearest paths. While a search does not find all that could be there, the next one is asked for less:
+// other orders, a simpler pattern, farther GPUs, farther NETs, crossing NICs, and at last less bandwidth,
+// with everything else strict again (relax). The second pass doubles the channels at half the bandwidth where
+// that pays, and raises the bandwidth while as many channels are found (improve). The order of
+// all this, and the budget of steps of all searches together, are NCCL's.
 class Driver {
  public:
-  Driver(const GraphRequest& request, SearchSpace& space, Terrains& terrains, SearchMemory& memory,
-         const ChannelOptions& options, float maxBandwidth, float totalBandwidth, int lowestSm)
+  Driver(const GraphRequest& request, SearchSpace& space, UsableRoutesByLimits& routes,
+         SearchWorkspace& workspace, const ChannelOptions& options, const HostBandwidth& bandwidth,
+         int lowestSm)
       : space_(space),
-        terrains_(terrains),
-        memory_(memory),
+        routes_(routes),
+        workspace_(workspace),
         options_(options),
-        maxBandwidth_(maxBandwidth),
-        totalBandwidth_(totalBandwidth),
-        lowestSm_(lowestSm) {
+        bandwidth_(bandwidth),
+        lowestSm_(lowestSm),
+        freeHash_(space.freeHash()) {
     const System& system = space.system();
     best_.id = request.id;
     best_.pattern = request.pattern;
@@ -103,11 +135,11 @@ class Driver {
     if (!inter() && best_.pattern == Pattern::kNvls) best_.minChannels = best_.maxChannels;
     wanted_ = best_;
     speeds_ = searchSpeeds(inter(), lowestSm_);
-    double reachable = totalBandwidth_;
+    double reachable = bandwidth_.total;
     if (space_.gpuCount() > 1 && best_.pattern != Pattern::kRing)
-      reachable = static_cast<float>(totalBandwidth_ * (space_.gpuCount() / (space_.gpuCount() - 1.0)));
+      reachable = static_cast<float>(bandwidth_.total * (space_.gpuCount() / (space_.gpuCount() - 1.0)));
     speed_ = 0;
-    while (speed_ < lastSpeed() && (speeds_[speed_] > maxBandwidth_ ||
+    while (speed_ < lastSpeed() && (speeds_[speed_] > bandwidth_.max ||
                                     speeds_[speed_] * static_cast<float>(best_.minChannels) > reachable))
       ++speed_;
     wanted_.bwIntra = wanted_.bwInter = speeds_[speed_];
@@ -145,49 +177,72 @@ class Driver {
     attempts_.push_back(attempt);
   }
 
-  // Searches, unless an equal search has shown that it changes nothing. Returns the steps it takes.
+  // Searches, unless an equal search has shown that it changes nothing: then its outcome is repeated. Returns
+  // the steps.
+  //
+  // A search is equal to an earlier one if all its input is. It has as much to try if as much fits on the
+  // links it may use (LinkCapacity), whatever its bandwidths: then it takes the same steps, provided that
+  // both try everything, or in the same order.
   std::int64_t searchOnce(std::int64_t budget) {
-    const Terrain& terrain = terrains_.of({wanted_.typeIntra, wanted_.typeInter, wanted_.pattern});
-    const std::uint64_t exact = exactKey(space_, terrain, wanted_);
-    if (const auto* known = changesNothing(exact)) return charge(*known);
-    const Room room(space_, terrain, wanted_);
-    const std::uint64_t like = room.traceless() ? roomKey(terrain, room, wanted_) : exact;
-    const std::uint64_t alike = room.traceless() && room.ranksAlike() ? mixHash(like, 1) : exact;
-    for (const std::uint64_t key : {like, alike}) {
-      const auto* known = changesNothing(key);
-      if (known == nullptr) continue;
-      const KnownSearches::Outcome outcome = *known;
-      known_.add(exact, outcome);
-      return charge(outcome);
-    }
-    const std::uint64_t free = space_.freeHash();
-    Search search(space_, terrain, room, wanted_, best_, memory_);
-    left_ = search.run(budget);
+    const UsableRoutes& routes = routes_.of({wanted_.typeIntra, wanted_.typeInter, wanted_.pattern});
+    const std::uint64_t equal = equalKey(routes);
+    if (const SearchOutcome* known = changesNothing(equal)) return repeat(equal, *known);
+    const ChannelLoads loads(space_, wanted_);
+    const LinkCapacity capacity(space_, routes, wanted_, loads);
+    const std::uint64_t likeAll = capacity.exact() ? likeKey(routes, capacity) : equal;
+    const std::uint64_t likeOrder = capacity.exact() && capacity.ranksAlike() ? mixHash(likeAll, 1) : equal;
+    for (const std::uint64_t key : {likeAll, likeOrder})
+      if (const SearchOutcome* known = changesNothing(key)) return repeat(equal, *known);
+
+    Search search(space_, routes, capacity, loads, wanted_, best_, workspace_);
+    const SearchOutcome outcome = search.run(budget);
+    left_ = outcome.left;
+    const std::uint64_t before = freeHash_;
+    if (!capacity.exact()) freeHash_ = space_.freeHash();
     // The heads of NVLS and CollNet channels look at more than a key says, and they are quick.
-    if (wanted_.pattern == Pattern::kNvls || wanted_.pattern == Pattern::kCollnetDirect)
-      return search.steps();
-    if (left_ == Search::kPerfect || free != space_.freeHash()) return search.steps();
-    const KnownSearches::Outcome outcome{search.steps(), left_, search.completed()};
-    known_.add(exact, outcome);
-    if (const std::uint64_t key = search.exhaustive() ? like : alike; key != exact) known_.add(key, outcome);
-    return search.steps();
+    const bool heads = wanted_.pattern == Pattern::kNvls || wanted_.pattern == Pattern::kCollnetDirect;
+    if (heads || freeHash_ != before || left_ == SearchOutcome::kPerfect) return outcome.steps;
+    known_.add(equal, outcome);
+    known_.add(outcome.exhaustive ? likeAll : likeOrder, outcome);
+    return outcome.steps;
   }
 
-  const KnownSearches::Outcome* changesNothing(std::uint64_t key) const {
-    const KnownSearches::Outcome* known = known_.find(key);
-    const bool changes = known != nullptr && isBetter(wanted_, best_, known->completed.after(wanted_.nHops));
-    return changes ? nullptr : known;
-  }
-
-  std::int64_t charge(const KnownSearches::Outcome& known) {
+  // Repeats an outcome for a search of this key.
+  std::int64_t repeat(std::uint64_t key, SearchOutcome known) {
+    known_.add(key, known);
     left_ = known.left;
     return known.steps;
   }
 
-  // Nothing more to gain: all channels asked for, or all the bandwidth a GPU has.
+  // Returns a known outcome that is no improvement now; else null.
+  const SearchOutcome* changesNothing(std::uint64_t key) const {
+    const SearchOutcome* known = known_.find(key);
+    const bool changes = known != nullptr && isBetter(wanted_, best_, known->score.plusHops(wanted_.nHops));
+    return changes ? nullptr : known;
+  }
+
+  std::uint64_t requestKey(const UsableRoutes& routes) const {
+    const auto number = [](auto value) { return static_cast<std::uint64_t>(value); };
+    const UsableRoutes::Limits& limits = routes.limits();
+    return number(limits.intra) | number(limits.inter) << 4 | number(wanted_.pattern) << 8 |
+           number(wanted_.crossNic) << 12 | number(wanted_.sameChannels) << 16 |
+           number(wanted_.maxChannels) << 20;
+  }
+  // Equal for searches with the same input.
+  std::uint64_t equalKey(const UsableRoutes& routes) const {
+    const auto bits = [](float x) { return std::uint64_t{std::bit_cast<std::uint32_t>(x)}; };
+    const std::uint64_t key = mixHash(mixHash(1, requestKey(routes)), freeHash_);
+    return mixHash(key, bits(wanted_.bwIntra) << 32 | bits(wanted_.bwInter));
+  }
+  // Equal for searches that have the same to try.
+  std::uint64_t likeKey(const UsableRoutes& routes, const LinkCapacity& capacity) const {
+    return mixHash(mixHash(2, requestKey(routes)), capacity.searchHash());
+  }
+
+  // Returns whether nothing more can be found: all channels asked for, or all the bandwidth that a GPU has.
   bool satisfied() {
-    if (left_ == Search::kPerfect) return endsWith(SearchEnd::kAllChannels);
-    const bool saturated = static_cast<float>(best_.nChannels) * best_.bwInter >= totalBandwidth_;
+    if (left_ == SearchOutcome::kPerfect) return endsWith(SearchEnd::kAllChannels);
+    const bool saturated = static_cast<float>(best_.nChannels) * best_.bwInter >= bandwidth_.total;
     return saturated && endsWith(SearchEnd::kAllBandwidth);
   }
   bool endsWith(SearchEnd end) {
@@ -199,7 +254,7 @@ class Driver {
     return true;
   }
 
-  // Asks for one thing less; false when there is nothing left to give up, or no budget.
+  // Asks for one thing less. Returns false if nothing is left to give up, or no budget.
   bool relax() {
     const Cpu* cpu = space_.system().firstCpu();
     const bool amdAcrossCpus =
@@ -264,10 +319,12 @@ class Driver {
     while (speed_ < lastSpeed() && speeds_[speed_] > best_.bwInter) ++speed_;
     wanted_.bwIntra = wanted_.bwInter = speeds_[speed_];
     wanted_.minChannels = best_.nChannels;
-    left_ = Search::kPerfect;
+    left_ = SearchOutcome::kPerfect;
     while (left_ != 0 && speed_ > 0 && raise()) search();
   }
 
+  // Asks for the next higher bandwidth: of all routes for rings, else to the NETs (NVLS) or inside the host,
+  // where one may be up to twice the other. Returns false if there is none.
   bool raise() {
     if (best_.pattern == Pattern::kRing) {
       wanted_.bwIntra = wanted_.bwInter = speeds_[--speed_];
@@ -287,10 +344,10 @@ class Driver {
   }
 
   SearchSpace& space_;
-  Terrains& terrains_;
-  SearchMemory& memory_;
+  UsableRoutesByLimits& routes_;
+  SearchWorkspace& workspace_;
   const ChannelOptions& options_;
-  float maxBandwidth_, totalBandwidth_;
+  HostBandwidth bandwidth_;
   int lowestSm_;
   int crossNic_ = 0;
   bool trySame_ = true;
@@ -307,12 +364,23 @@ class Driver {
   std::int64_t steps_ = 0;
   std::vector<SearchAttempt> attempts_;
   KnownSearches known_;
+  std::uint64_t freeHash_;  // of the space; changes only where searches are not exact
 };
 
 }  // namespace
 
 ChannelOptions ChannelOptions::from(const Settings& settings) {
   return {static_cast<int>(settings.integer(Setting::kCrossNic)), nullptr};
+}
+
+std::span<const float> searchSpeeds(bool inter, int lowestSm) {
+  if (inter) {
+    if (lowestSm >= 90) return kSpeedsInterSm90;
+    return kSpeedsInter;
+  }
+  if (lowestSm >= 100) return kSpeedsIntraSm100;
+  if (lowestSm >= 90) return kSpeedsIntraSm90;
+  return kSpeedsIntra;
 }
 
 HostBandwidth bandwidthOf(const System& system, const PathTable& paths) {
@@ -335,19 +403,54 @@ HostBandwidth bandwidthOf(const System& system, const PathTable& paths) {
   return found;
 }
 
+struct HostChannels::SearchData {
+  SearchData(const System& system, const PathTable& paths, const Locality& locality)
+      : space(system, paths, locality), routes(space) {}
+
+  SearchSpace space;
+  UsableRoutesByLimits routes;
+  SearchWorkspace workspace;
+};
+
 HostChannels::HostChannels(const System& system, const PathTable& paths, const Locality& locality,
                            const ChannelOptions& options)
     : options_(options),
-      space_(system, paths, locality),
-      terrains_(space_),
-      bandwidth_(bandwidthOf(system, paths)) {
+      data_(std::make_unique<SearchData>(system, paths, locality)),
+      bandwidth_(bandwidthOf(system, paths)),
+      gpuCount_(system.count(NodeType::kGpu)) {
   lowestSm_ = system.count(NodeType::kGpu) > 0 ? system.gpu(system.node(NodeType::kGpu, 0)).sm : 0;
   for (NodeId gpu : system.nodes(NodeType::kGpu)) lowestSm_ = std::min(lowestSm_, system.gpu(gpu).sm);
 }
 
+HostChannels::~HostChannels() = default;
+
 ChannelGraph HostChannels::compute(const GraphRequest& request) {
-  return Driver(request, space_, terrains_, memory_, options_, bandwidth_.max, bandwidth_.total, lowestSm_)
+  return Driver(request, data_->space, data_->routes, data_->workspace, options_, bandwidth_, lowestSm_)
       .run();
+}
+
+GraphOptions graphOptions(const GraphOptions& offered, const Settings& settings) {
+  const std::int64_t nvls = settings.integer(Setting::kNvlsEnable);
+  const bool collnetWanted =
+      !settings.isSet(Setting::kCollnetEnable) || settings.integer(Setting::kCollnetEnable) == 1;
+  return {nvls == kNvlsIfOffered ? offered.nvls : nvls != 0, offered.collnet && collnetWanted};
+}
+
+HostGraphs computeGraphs(HostChannels& channels, const GraphOptions& options) {
+  HostGraphs graphs;
+  const auto fill = [&](GraphKind kind, Pattern pattern, int minimum, int maximum, bool wanted) {
+    const bool collnet = kind == GraphKind::kCollnetChain || kind == GraphKind::kCollnetDirect;
+    const GraphRequest request{graphId(kind), pattern, collnet, minimum, maximum};
+    graphs[kind] = wanted ? channels.compute(request) : notComputed(request);
+  };
+  fill(GraphKind::kRing, Pattern::kRing, 1, kMaxRings, true);
+  const int rings = graphs[GraphKind::kRing].nChannels;
+  fill(GraphKind::kTree, Pattern::kBalancedTree, rings, rings, true);
+  fill(GraphKind::kCollnetChain, Pattern::kTree, rings, rings, options.collnet);
+  fill(GraphKind::kCollnetDirect, Pattern::kCollnetDirect, 1, kMaxChannels, options.collnet);
+  fill(GraphKind::kNvls, Pattern::kNvls, 1, kMaxChannels,
+       options.nvls && channels.gpuCount() >= kMinNvlsGpus);
+  return graphs;
 }
 
 }  // namespace xylem

@@ -1,18 +1,19 @@
 #pragma once
-// The driver of the search: from a host's paths to the channel graph of one pattern. It asks for fewer and
-// fewer things (same order on all channels, near NICs, bandwidth) until channels are found, then for more
+// The channel graphs of one host. A driver makes one search after the other for each graph: it asks for less
+// and less (the same order on all channels, near NICs, bandwidth) until channels are found, then for more
 // bandwidth again.
 //
-//   HostChannels host(system, paths, ChannelOptions::from(settings));
-//   ChannelGraph ring = host.compute({.id = 0, .pattern = Pattern::kRing, .minChannels = 1, .maxChannels =
-//   32});
+//   HostChannels host(system, paths, locality, ChannelOptions::from(settings));
+//   HostGraphs graphs = computeGraphs(host, {.nvls = true});                     // all, or one of them:
+//   ChannelGraph ring = host.compute({.id = 0, .pattern = Pattern::kRing, .maxChannels = 32});
 
 #include <memory>
+#include <span>
 
+#include "planner/paths/locality.h"
+#include "planner/paths/path_table.h"
 #include "planner/search/channel_graph.h"
-#include "planner/search/search.h"
-#include "planner/search/search_space.h"
-#include "planner/search/terrain.h"
+#include "planner/topology/system.h"
 
 namespace xylem {
 
@@ -21,13 +22,13 @@ struct GraphFile;
 
 struct ChannelOptions {
   int crossNic = 2;                            // NCCL_CROSS_NIC
-  std::shared_ptr<const GraphFile> graphFile;  // what NCCL_GRAPH_FILE names, if anything
+  std::shared_ptr<const GraphFile> graphFile;  // the file NCCL_GRAPH_FILE names; null if it is not set
 
-  // All but the graph file.
+  // Reads all but the graph file.
   static ChannelOptions from(const Settings& settings);
 };
 
-// What a graph is asked to be.
+// The input of a graph's searches.
 struct GraphRequest {
   int id = 0;
   Pattern pattern = Pattern::kRing;
@@ -43,26 +44,44 @@ struct HostBandwidth {
 };
 HostBandwidth bandwidthOf(const System& system, const PathTable& paths);
 
-// All graphs of one host; they share the space that they take bandwidth from, in the order they are computed.
+// The bandwidths per channel that searches try, in GB/s, highest first. `inter`: the job has NETs.
+// `lowestSm`: the lowest compute capability of the host's GPUs.
+std::span<const float> searchSpeeds(bool inter, int lowestSm);
+
+// All graphs of one host. They share the space that they take bandwidth from, so the order in which they are
+// computed matters.
 class HostChannels {
  public:
   HostChannels(const System& system, const PathTable& paths, const Locality& locality,
                const ChannelOptions& options);
+  ~HostChannels();
   HostChannels(const HostChannels&) = delete;
   HostChannels& operator=(const HostChannels&) = delete;
 
-  int lowestSm() const { return lowestSm_; }
-  int gpuCount() const { return space_.gpuCount(); }
+  int gpuCount() const { return gpuCount_; }
 
   ChannelGraph compute(const GraphRequest& request);
 
  private:
+  struct SearchData;
   ChannelOptions options_;
-  SearchSpace space_;
-  Terrains terrains_;
-  SearchMemory memory_;
+  std::unique_ptr<SearchData> data_;  // shared by all searches
   HostBandwidth bandwidth_;
   int lowestSm_ = 0;
+  int gpuCount_ = 0;
 };
+
+// The abilities of a job beyond rings and trees.
+struct GraphOptions {
+  bool nvls = false;     // the driver offers multicast through NVSwitches
+  bool collnet = false;  // the network reduces
+};
+
+// Returns what of `offered`, the abilities of the machines, is used: NCCL_NVLS_ENABLE and NCCL_COLLNET_ENABLE
+// decide.
+GraphOptions graphOptions(const GraphOptions& offered, const Settings& settings);
+
+// Computes all graphs, in NCCL's order.
+HostGraphs computeGraphs(HostChannels& channels, const GraphOptions& options);
 
 }  // namespace xylem

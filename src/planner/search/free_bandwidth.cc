@@ -4,6 +4,8 @@
 #include <bit>
 #include <cmath>
 
+#include "planner/search/search_memo.h"
+
 namespace xylem {
 namespace {
 
@@ -20,7 +22,7 @@ std::int32_t toMilli(float x) { return static_cast<std::int32_t>(std::lround(x *
 }  // namespace
 
 Load::Load(float bandwidth, unsigned shares) {
-  const float pci = bandwidth * 6.0f / 5.0f;  // two roundings, as NCCL has them
+  const float pci = bandwidth * 6.0f / 5.0f;  // two roundings, as in NCCL
   amounts_ = {bandwidth, pci, bandwidth * kEighth, pci * kEighth};
   exact_ = isMilli(bandwidth);
   const auto whole = exact_ ? static_cast<std::uint64_t>(toMilli(bandwidth)) : 0;
@@ -32,23 +34,8 @@ Load::Load(float bandwidth, unsigned shares) {
   }
 }
 
-std::uint64_t hashWeight(std::uint64_t index) {
-  std::uint64_t x = (index + 1) * 0x9e3779b97f4a7c15;
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
-  return (x ^ (x >> 31)) | 1;
-}
-
 FreeBandwidth::FreeBandwidth(std::span<const Link> links) : milli_(links.size()), values_(links.size()) {
-  for (std::size_t i = 0; i < links.size(); ++i) {
-    weight_.push_back(hashWeight(i));
-    const auto link = static_cast<LinkId>(i);
-    values_[i] = links[i].bandwidth;
-    milli_[i] = kOdd;
-    ++odd_;
-    hash_ += hashOf(link);
-    if (isMilli(links[i].bandwidth)) set(link, links[i].bandwidth);
-  }
+  for (std::size_t i = 0; i < links.size(); ++i) set(static_cast<LinkId>(i), links[i].bandwidth);
 }
 
 float FreeBandwidth::of(LinkId link) const {
@@ -56,28 +43,27 @@ float FreeBandwidth::of(LinkId link) const {
   return milli_[i] == kOdd ? values_[i] : static_cast<float>(milli_[i]) / 1000.0f;
 }
 
-std::uint64_t FreeBandwidth::hashOf(LinkId link) const {
-  const auto i = static_cast<std::size_t>(link);
-  const std::uint64_t value = milli_[i] == kOdd
-                                  ? std::uint64_t{std::bit_cast<std::uint32_t>(values_[i])} << 32
-                                  : static_cast<std::uint64_t>(std::int64_t{milli_[i]});
-  return weight_[i] * value;
-}
-
 void FreeBandwidth::set(LinkId link, float value) {
   const auto i = static_cast<std::size_t>(link);
-  hash_ -= hashOf(link);
   if (milli_[i] == kOdd) --odd_;
   values_[i] = value;
   milli_[i] = isMilli(value) ? toMilli(value) : kOdd;
   if (milli_[i] == kOdd) ++odd_;
-  hash_ += hashOf(link);
+}
+
+std::uint64_t FreeBandwidth::hash() const {
+  std::uint64_t hash = 0;
+  for (std::size_t i = 0; i < milli_.size(); ++i) {
+    const bool odd = milli_[i] == kOdd;
+    hash = mixHash(hash, odd ? std::uint64_t{std::bit_cast<std::uint32_t>(values_[i])} << 32
+                             : static_cast<std::uint32_t>(milli_[i]));
+  }
+  return hash;
 }
 
 bool FreeBandwidth::anyOdd(std::span<const RouteStep> steps) const {
-  return std::any_of(steps.begin(), steps.end(), [&](const RouteStep& step) {
-    return milli_[static_cast<std::size_t>(step.link)] == kOdd;
-  });
+  return std::any_of(steps.begin(), steps.end(),
+                     [&](const RouteStep& step) { return milliOf(step.link) == kOdd; });
 }
 
 bool FreeBandwidth::takeInOrder(std::span<const RouteStep> steps, const Load& load) {

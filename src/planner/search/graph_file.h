@@ -3,7 +3,9 @@
 // reads in place of the search.
 //
 //   const GraphFile file = readGraphFile("ring.xml");
-//   loadGraph(file, system, crossNic, graph);              // load_graph.h
+//   graph.id = graphId(GraphKind::kRing);
+//   loadGraph(file, system, crossNic, graph);
+//   if (graph.nChannels == 0) ... search ...
 //   std::string text = writeGraphFile(host.graphs, system);
 //
 // A file names devices, not positions: it is read without knowing the machine, and applied to one later.
@@ -20,7 +22,7 @@ namespace xylem {
 
 class Settings;
 
-// As in NCCL: graphs, channels, GPUs and NETs together, and the root. Ours of a DGX H100 have about 250.
+// NCCL's limit: graphs, channels, GPUs and NETs together, and the root. A file of a DGX H100 has about 250.
 constexpr std::size_t kMaxGraphFileElements = 4096;
 
 // A GPU by its NVML index, or a NET by its device number; the system it belongs to in the upper 8 bits.
@@ -48,25 +50,31 @@ struct GraphFileGraph {
 };
 
 struct GraphFile {
-  std::string file;  // what messages call it
+  std::string file;  // its name in messages
   std::vector<GraphFileGraph> graphs;
 };
 
-// Throws InputError with file and line for what is no graph file, and for numbers out of range. What is left
-// out or taken for something else, as NCCL does, is named in `remarks`.
+// Throws InputError with file and line if the text is no graph file, and for numbers out of range. Adds a
+// remark for everything that is ignored or read as something else, as in NCCL.
 GraphFile parseGraphFile(std::string_view text, const std::string& file,
                          std::vector<std::string>* remarks = nullptr);
 GraphFile readGraphFile(const std::string& path, std::vector<std::string>* remarks = nullptr);
-// The file that NCCL_GRAPH_FILE names; null if it is not set.
+// Reads the file that NCCL_GRAPH_FILE names. Returns null if it is not set.
 std::shared_ptr<const GraphFile> graphFileOf(const Settings& settings,
                                              std::vector<std::string>* remarks = nullptr);
 
-// The text NCCL writes. Throws if it has no way to write these graphs.
+// Applies the file to the graph with `graph.id`; the last one in the file with that id counts. The file says
+// nothing of the graph's bounds (minChannels, maxChannels). `crossNic` is NCCL_CROSS_NIC: with 0, graphs
+// whose crossnic is 1 do not count. Throws InputError with file and line for devices that are not on this
+// machine and channels that do not hold each GPU once.
+void loadGraph(const GraphFile& file, const System& system, int crossNic, ChannelGraph& graph);
+
+// Returns the text NCCL writes. Throws if graph files cannot say what is in these graphs.
 std::string writeGraphFile(const HostGraphs& graphs, const System& system);
 
-// `0x1b` of 27, and `0` of 0: how graph files write devices.
+// Returns a device as graph files write it: `0x1b` for 27, `0` for 0.
 std::string deviceText(std::uint64_t id);
-// What graph files call a GPU of this machine.
+// Returns the number of a GPU of this machine in graph files.
 std::uint64_t gpuFileId(const System& system, NodeId gpu);
 
 }  // namespace xylem

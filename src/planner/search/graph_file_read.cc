@@ -1,11 +1,18 @@
+// Graph files as NCCL_GRAPH_FILE names them: XML to GraphFile (Reader), and GraphFile to the channels of a
+// machine (Loader).
+
+#include "planner/search/graph_file.h"
+
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <limits>
 
-#include "planner/search/graph_file.h"
+#include "core/error.h"
 #include "core/settings.h"
 #include "planner/paths/locality.h"
 #include "planner/topology/attributes.h"
-#include "planner/topology/xml_document.h"
+#include "planner/topology/xml.h"
 
 namespace xylem {
 namespace {
@@ -14,8 +21,8 @@ constexpr XmlNesting kNestings[] = {
     {"graphs", "graph"}, {"graph", "channel"}, {"channel", "gpu"}, {"channel", "net"}};
 constexpr XmlVocabulary kVocabulary{"graphs", "a graph file", kNestings, {.elements = kMaxGraphFileElements}};
 
-constexpr auto kLeastInt = std::numeric_limits<std::int32_t>::min();
-constexpr auto kMostInt = std::numeric_limits<std::int32_t>::max();
+constexpr auto kMinInt = std::numeric_limits<std::int32_t>::min();
+constexpr auto kMaxInt = std::numeric_limits<std::int32_t>::max();
 
 bool isGraphId(std::int64_t id) {
   return std::any_of(kAllGraphKinds.begin(), kAllGraphKinds.end(),
@@ -27,7 +34,8 @@ GraphKind kindOf(int id) {
                        [&](GraphKind kind) { return graphId(kind) == id; });
 }
 
-// What the search makes of a graph, which depends on the machine. NCCL takes any number, and fails later.
+// The patterns that the search can give a graph of this kind, depending on the machine. NCCL takes any number
+// from a file, and fails later.
 std::span<const Pattern> patternsOf(GraphKind kind) {
   static constexpr Pattern kRings[] = {Pattern::kRing};
   static constexpr Pattern kTrees[] = {Pattern::kBalancedTree, Pattern::kSplitTree, Pattern::kTree};
@@ -47,6 +55,7 @@ std::span<const Pattern> patternsOf(GraphKind kind) {
   return {};
 }
 
+// Turns an XML document into graphs, without a machine.
 class Reader {
  public:
   Reader(const Document& document, std::vector<std::string>* remarks)
@@ -55,7 +64,7 @@ class Reader {
   GraphFile read() const {
     GraphFile file{document_.file(), {}};
     for (const ElementId element : document_[document_.root()].children) {
-      const std::int64_t id = Attributes(document_, element).integer("id", kLeastInt, kMostInt);
+      const std::int64_t id = Attributes(document_, element).integer("id", kMinInt, kMaxInt);
       if (isGraphId(id))
         file.graphs.push_back(graph(element));
       else
@@ -71,7 +80,7 @@ class Reader {
       return static_cast<int>(attributes.integer(name, minimum, maximum));
     };
     GraphFileGraph graph;
-    graph.id = integer("id", kLeastInt, kMostInt);
+    graph.id = integer("id", kMinInt, kMaxInt);
     graph.pattern = pattern(attributes, kindOf(graph.id));
     graph.crossNic = integer("crossnic", 0, 2);
     graph.nChannels = integer("nchannels", 0, kMaxChannels);
@@ -95,7 +104,7 @@ class Reader {
   }
 
   static Pattern pattern(const Attributes& attributes, GraphKind kind) {
-    const std::int64_t number = attributes.integer("pattern", kLeastInt, kMostInt);
+    const std::int64_t number = attributes.integer("pattern", kMinInt, kMaxInt);
     std::string expected;
     for (const Pattern pattern : patternsOf(kind)) {
       if (static_cast<int>(pattern) == number) return pattern;
@@ -117,7 +126,7 @@ class Reader {
     return channel;
   }
 
-  // As in NCCL: what follows the name does not matter, and what is no name is LOC.
+  // As in NCCL, text after the name does not matter, and anything that is no name is LOC.
   PathType type(ElementId element, std::string_view name) const {
     const std::string& text = Attributes(document_, element).text(name);
     for (int i = 0; i <= static_cast<int>(PathType::kSys); ++i)
@@ -135,6 +144,110 @@ class Reader {
   std::vector<std::string>* remarks_;
 };
 
+// A message lists no more than this many of the devices there are.
+constexpr int kMaxListedDevices = 16;
+
+// Applies a graph of a file to a machine: turns its device numbers into GPUs and NETs.
+class Loader {
+ public:
+  Loader(const GraphFile& file, const System& system) : file_(file), system_(system) {}
+
+  void load(const GraphFileGraph& from, ChannelGraph& to) const {
+    to.gpuCount = system_.count(NodeType::kGpu);
+    to.pattern = from.pattern;
+    to.crossNic = from.crossNic;
+    to.nChannels = from.nChannels;
+    to.bwIntra = from.bwIntra;
+    to.bwInter = from.bwInter;
+    to.latencyInter = from.latencyInter;
+    to.typeIntra = from.typeIntra;
+    to.typeInter = from.typeInter;
+    to.sameChannels = from.sameChannels;
+    to.gpus.clear();
+    to.nets.clear();
+    to.loadedChannels = static_cast<int>(from.channels.size());
+    if (to.gpuCount < 2 && (from.pattern == Pattern::kBalancedTree || from.pattern == Pattern::kSplitTree))
+      fail(from.line, fmt::format("pattern=\"{}\" for one GPU", static_cast<int>(from.pattern)),
+           fmt::format("pattern=\"{}\": {} needs two", static_cast<int>(Pattern::kTree), name(from.pattern)));
+    // Channels beyond nchannels are checked as well, as in NCCL.
+    for (const GraphFileChannel& channel : from.channels) {
+      addGpus(from.id == graphId(GraphKind::kNvls), channel, to.gpus);
+      addNets(channel, to.nets);
+    }
+    const auto count = static_cast<std::size_t>(to.nChannels);
+    to.gpus.resize(count * static_cast<std::size_t>(to.gpuCount));
+    to.nets.resize(count * 2);
+  }
+
+ private:
+  [[noreturn]] void fail(int line, const std::string& found, const std::string& expected) const {
+    throw InputError({file_.file, line}, found, expected);
+  }
+
+  // `headOnly`: an NVLS channel names its head; further GPUs mean nothing.
+  void addGpus(bool headOnly, const GraphFileChannel& channel, std::vector<int>& gpus) const {
+    const auto wanted = static_cast<std::size_t>(system_.count(NodeType::kGpu));
+    const std::size_t given = channel.gpus.size();
+    if (given > wanted || (headOnly ? given == 0 : given < wanted))
+      fail(channel.line, fmt::format("a channel with {} gpu element{}", given, given == 1 ? "" : "s"),
+           headOnly ? "its head" : fmt::format("one for each of the {} GPUs of this job's host", wanted));
+    std::vector<bool> used(wanted, false);
+    for (const GraphFileDevice& device : channel.gpus) {
+      const int gpu = gpuOf(device);
+      if (used[static_cast<std::size_t>(gpu)])
+        fail(device.line, fmt::format("gpu with dev=\"{}\" twice in a channel", deviceText(device.id)),
+             "each GPU once");
+      used[static_cast<std::size_t>(gpu)] = true;
+      gpus.push_back(gpu);
+    }
+    gpus.resize(gpus.size() + wanted - given, 0);
+  }
+
+  int gpuOf(const GraphFileDevice& device) const {
+    for (const NodeId gpu : system_.nodes(NodeType::kGpu))
+      if (gpuFileId(system_, gpu) == device.id) return system_.position(gpu);
+    fail(device.line, fmt::format("gpu with dev=\"{}\"", deviceText(device.id)),
+         devices(NodeType::kGpu, [&](NodeId gpu) { return gpuFileId(system_, gpu); }));
+  }
+
+  // If the job has no NETs, those of the file do not matter. If it has, a missing one is NET 0, as in NCCL.
+  // (NCCL takes NETs that do not exist, too, and fails later.)
+  void addNets(const GraphFileChannel& channel, std::vector<int>& nets) const {
+    constexpr std::size_t kEnds = 2;
+    if (channel.nets.size() > kEnds)
+      fail(channel.line, fmt::format("a channel with {} net elements", channel.nets.size()),
+           "two: where it starts and where it ends");
+    for (std::size_t i = 0; i < kEnds; ++i) {
+      if (system_.count(NodeType::kNet) == 0)
+        nets.push_back(-1);
+      else if (i < channel.nets.size())
+        nets.push_back(netOf(channel.nets[i]));
+      else
+        nets.push_back(netOf({0, channel.line}));
+    }
+  }
+
+  int netOf(const GraphFileDevice& device) const {
+    const auto key = [&](NodeId net) { return system_[net].key.value; };
+    for (const NodeId net : system_.nodes(NodeType::kNet))
+      if (key(net) == device.id) return system_.position(net);
+    fail(device.line, fmt::format("net with dev=\"{}\"", deviceText(device.id)),
+         devices(NodeType::kNet, key));
+  }
+
+  // Returns what the file could have named, as in `one of this job's host: 0 0x1`.
+  template <typename Id>
+  std::string devices(NodeType type, const Id& id) const {
+    std::string text = system_.count(type) == 1 ? "the only one in this job:" : "one of this job's host:";
+    for (int i = 0; i < system_.count(type) && i < kMaxListedDevices; ++i)
+      text += " " + deviceText(id(system_.node(type, i)));
+    return system_.count(type) > kMaxListedDevices ? text + " …" : text;
+  }
+
+  const GraphFile& file_;
+  const System& system_;
+};
+
 }  // namespace
 
 GraphFile parseGraphFile(std::string_view text, const std::string& file, std::vector<std::string>* remarks) {
@@ -150,6 +263,13 @@ std::shared_ptr<const GraphFile> graphFileOf(const Settings& settings, std::vect
   const std::string& path = settings.text(Setting::kGraphFile);
   const std::string text = readXmlFile(path, "the graph file that NCCL_GRAPH_FILE names", kVocabulary.limits);
   return std::make_shared<const GraphFile>(parseGraphFile(text, path, remarks));
+}
+
+void loadGraph(const GraphFile& file, const System& system, int crossNic, ChannelGraph& graph) {
+  graph.loadedChannels = 0;
+  const Loader loader(file, system);
+  for (const GraphFileGraph& from : file.graphs)
+    if (from.id == graph.id && !(crossNic == 0 && from.crossNic == 1)) loader.load(from, graph);
 }
 
 }  // namespace xylem

@@ -1,16 +1,17 @@
+#include "planner/search/graph_file.h"
+
 #include <fmt/format.h>
 
-#include "planner/search/graph_file.h"
-#include "planner/topology/xml_document.h"
+#include "planner/topology/xml.h"
 
 namespace xylem {
 namespace {
 
-// NCCL's order, which is not that of computing them.
+// NCCL's order in files. It computes them in another one.
 constexpr GraphKind kOrder[] = {GraphKind::kRing, GraphKind::kTree, GraphKind::kCollnetDirect,
                                 GraphKind::kCollnetChain, GraphKind::kNvls};
 
-// What a graph is asked to be, which NCCL writes of those it does not compute.
+// The pattern NCCL asks for, which it writes of graphs that it does not compute.
 Pattern requestedPattern(GraphKind kind) {
   constexpr ByGraphKind<Pattern> kPatterns = {Pattern::kRing, Pattern::kBalancedTree, Pattern::kTree,
                                               Pattern::kCollnetDirect, Pattern::kNvls};
@@ -41,7 +42,7 @@ class Writer {
     set("typeintra", typeText(kind, graph.typeIntra));
     set("typeinter", typeText(kind, graph.typeInter));
     set("samechannels", graph.sameChannels ? 1 : 0);
-    // Of a channel of the NVLS graph only its head means anything.
+    // A channel of the NVLS graph has a head; the rest of it means nothing.
     const int gpus = kind == GraphKind::kNvls ? 1 : graph.gpuCount;
     for (int c = 0; c < graph.nChannels; ++c) addChannel(element, graph, c, gpus);
   }

@@ -7,6 +7,7 @@
 #include <map>
 
 #include "core/error.h"
+#include "planner/search/search_memo.h"
 
 namespace xylem {
 namespace {
@@ -15,7 +16,7 @@ namespace {
 constexpr int kFreeAcknowledgementSm = 80;
 // Only the first NETs are considered by distance.
 constexpr int kMaxNetsByDistance = 64;
-// Of most routes; room for so many steps is made in advance.
+// Most routes have this many steps: memory is reserved for them.
 constexpr std::size_t kStepsPerRoute = 2;
 // Bandwidths in ranking keys take 16 bits.
 constexpr float kMaxKeyBandwidth = 65535.0f;
@@ -49,12 +50,11 @@ SearchSpace::SearchSpace(const System& system, const PathTable& paths, const Loc
   gpuToNvs_ = routes_.size();
   if (hasNvs())
     for (NodeId gpu : gpus) addRoute(gpu, nvs_);
-  for (int gpu = 0; gpu < gpuCount_; ++gpu) gpuWeight_.push_back(hashWeight(static_cast<std::uint64_t>(gpu)));
   rankGpus();
   rankNets();
 }
 
-// What walking a link takes: from the link, and for some nodes from the way back.
+// Walking a link takes bandwidth from it, and into some nodes also from the link back.
 void SearchSpace::addSteps(const Link& link, LinkId id, bool fromGpu, bool widePci) {
   const bool pci = widePci && link.type == LinkType::kPci;
   steps_.push_back({id, pci ? Share::kPci : Share::kWhole});
@@ -104,13 +104,17 @@ void SearchSpace::addRoute(NodeId from, NodeId to) {
 }
 
 void SearchSpace::takeNetBandwidth(int net, float amount) {
-  for (int other : portNets_[static_cast<std::size_t>(port_[static_cast<std::size_t>(net)])]) {
-    const auto i = static_cast<std::size_t>(other);
-    const std::uint32_t before = std::bit_cast<std::uint32_t>(netBandwidth_[i]);
-    netBandwidth_[i] -= amount;
-    netHash_ += (std::uint64_t{std::bit_cast<std::uint32_t>(netBandwidth_[i])} - before) * netWeight_[i];
-  }
+  for (int other : portNets_[static_cast<std::size_t>(port_[static_cast<std::size_t>(net)])])
+    netBandwidth_[static_cast<std::size_t>(other)] -= amount;
 }
+
+std::uint64_t SearchSpace::netsHash() const {
+  std::uint64_t hash = 0;
+  for (const float bandwidth : netBandwidth_) hash = mixHash(hash, std::bit_cast<std::uint32_t>(bandwidth));
+  return hash;
+}
+
+std::uint64_t SearchSpace::freeHash() const { return mixHash(netsHash(), free_.hash()); }
 
 int SearchSpace::freePciBandwidth(int gpu) const {
   const auto [out, back] = gpuPci_[static_cast<std::size_t>(gpu)];
@@ -118,6 +122,7 @@ int SearchSpace::freePciBandwidth(int gpu) const {
   return free_.wholeOfNarrower(out, back, static_cast<int>(kMaxKeyBandwidth) - 1);
 }
 
+// Ranks all GPUs by their paths from each GPU, and finds each GPU's PCI link.
 void SearchSpace::rankGpus() {
   const auto count = static_cast<std::size_t>(gpuCount_);
   gpusByPath_.resize(count);
@@ -135,7 +140,7 @@ void SearchSpace::rankGpus() {
       ranked.push_back(b);
     }
     const auto better = [&](int x, int y) { return pathKey(a, x) < pathKey(a, y); };
-    if (!std::is_sorted(ranked.begin(), ranked.end(), better))  // GPUs that are alike are
+    if (!std::is_sorted(ranked.begin(), ranked.end(), better))  // true for GPUs that are alike
       std::stable_sort(ranked.begin(), ranked.end(), better);
     alikeFrom_.push_back(ranked.empty() || pathKey(a, ranked.front()) == pathKey(a, ranked.back()) ? 1 : 0);
     const NodeId node = system_.node(NodeType::kGpu, a);
@@ -153,6 +158,7 @@ void SearchSpace::rankGpus() {
   }
 }
 
+// Finds the ports, and ranks GPUs by their distance from each NET.
 void SearchSpace::rankNets() {
   std::map<std::pair<std::uint64_t, int>, int> ports;
   portNets_.resize(static_cast<std::size_t>(netCount_));
@@ -161,7 +167,6 @@ void SearchSpace::rankNets() {
     const Net& net = system_.net(node);
     netBandwidth_.push_back(net.bandwidth);
     uniformLatency_ &= net.latency == system_.net(system_.node(NodeType::kNet, 0)).latency;
-    netWeight_.push_back(hashWeight(system_.links().size() + static_cast<std::size_t>(n)));
     port_.push_back(ports.emplace(std::pair{net.asic, net.port}, n).first->second);
     portNets_[static_cast<std::size_t>(port_.back())].push_back(n);
     const NodeId local = locality_.localGpu(node);
@@ -192,6 +197,7 @@ void SearchSpace::rankNets() {
   netsWithinMade_.resize(lists);
 }
 
+// A GPU's local NETs come first, in the order in which its channels use them; then all others by path type.
 std::span<const int> SearchSpace::netsWithin(int gpu, PathType type) const {
   const std::size_t slot = at(gpu + 1, kPathTypes, static_cast<int>(type));
   std::vector<int>& list = netsWithin_[slot];
@@ -212,6 +218,17 @@ std::span<const int> SearchSpace::netsWithin(int gpu, PathType type) const {
       for (int net = 0; net < std::min(netCount_, kMaxNetsByDistance); ++net)
         if (gpuToNet(g, net).type == static_cast<PathType>(t)) append(net);
   return list;
+}
+
+ChannelLoads::ChannelLoads(const SearchSpace& space, const ChannelGraph& graph) {
+  const auto load = [&](Portion portion) -> Load& { return loads_[static_cast<std::size_t>(portion)]; };
+  load(Portion::kIntra) = space.intraLoad(graph.bwIntra);
+  load(Portion::kInter) = space.interLoad(graph.bwInter);
+  if (graph.pattern == Pattern::kBalancedTree) load(Portion::kInterHalf) = space.interLoad(graph.bwInter / 2);
+  if (graph.pattern == Pattern::kNvls) load(Portion::kIntraTwice) = Load(graph.bwIntra * 2);
+  if (graph.pattern == Pattern::kCollnetDirect)
+    load(Portion::kIntraPart) =
+        Load(graph.bwIntra * static_cast<float>(1.0 / std::max(graph.gpuCount - 1, 1)));
 }
 
 }  // namespace xylem

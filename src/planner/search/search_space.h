@@ -1,18 +1,20 @@
 #pragma once
-// What the searches of one host run on: its graph and paths turned into flat tables, and the bandwidth still
-// free.
+// The host as its searches see it: graph and paths turned into flat tables of routes, and the bandwidth that
+// is still free.
 //
 //   SearchSpace space(system, paths, locality);
-//   const Load load = space.load(12.0f);
+//   const Load load = space.intraLoad(12.0f);                  // GB/s per channel
 //   if (space.take(space.gpuToGpu(a, b), load)) { ...; space.giveBack(space.gpuToGpu(a, b), load); }
 //
 // All searches of a host share one space: taking and giving back rounds bandwidths to three decimals the
 // first time a link is touched, and those roundings carry over from one search to the next.
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <vector>
 
+#include "planner/search/channel_graph.h"
 #include "planner/search/free_bandwidth.h"
 #include "planner/paths/locality.h"
 #include "planner/paths/path_table.h"
@@ -20,7 +22,7 @@
 
 namespace xylem {
 
-// A path as the search walks it.
+// A path as the search follows it.
 struct Route {
   std::int32_t firstStep = 0;
   std::int16_t steps = 0;  // links it takes bandwidth of, in walking order
@@ -43,57 +45,48 @@ class SearchSpace {
   const System& system() const { return system_; }
   const PathTable& paths() const { return paths_; }
 
-  // All by index among the nodes of their type.
+  // Routes, by index among the nodes of their type.
   const Route& gpuToGpu(int a, int b) const { return routes_[at(a, gpuCount_, b)]; }
   const Route& gpuToNet(int gpu, int net) const { return routes_[gpuToNet_ + at(gpu, netCount_, net)]; }
   const Route& netToGpu(int net, int gpu) const { return routes_[netToGpu_ + at(net, gpuCount_, gpu)]; }
   const Route& nvsToGpu(int gpu) const { return routes_[nvsToGpu_ + static_cast<std::size_t>(gpu)]; }
   const Route& gpuToNvs(int gpu) const { return routes_[gpuToNvs_ + static_cast<std::size_t>(gpu)]; }
 
-  std::size_t routeCount() const { return routes_.size(); }
-  const Route& route(std::size_t id) const { return routes_[id]; }
+  std::span<const Route> routes() const { return routes_; }
   std::span<const RouteStep> stepsOf(const Route& route) const {
     return {steps_.data() + route.firstStep, static_cast<std::size_t>(route.steps)};
   }
 
-  // What `bandwidth` (GB/s) per channel asks of the links of routes inside the host, and to and from NETs.
+  // The load of a channel of `bandwidth` (GB/s) on routes inside the host, and on routes to and from NETs.
   Load intraLoad(float bandwidth) const { return Load(bandwidth, intraShares_); }
   Load interLoad(float bandwidth) const { return Load(bandwidth, interShares_); }
-  // Takes it from every link of the route; false, and nothing taken, if one has not enough.
+  // Takes the load from every link of the route. Returns false, and takes nothing, if a link has not enough.
   bool take(const Route& route, const Load& load) {
     return route.repeats ? free_.takeInOrder(stepsOf(route), load) : free_.take(stepsOf(route), load);
   }
+  void takeFree(const Route& route, const Load& load) { free_.takeFree(stepsOf(route), load); }
   void giveBack(const Route& route, const Load& load) { free_.giveBack(stepsOf(route), load); }
-  // The two without rounding, for exact loads, links of whole thousandths and routes that repeat no link.
-  // They leave freeHash() as it was before taking.
-  bool takeExact(const Route& route, const Load& load) { return free_.takeExact(stepsOf(route), load); }
-  void giveBackExact(const Route& route, const Load& load) { free_.giveBackExact(stepsOf(route), load); }
   bool hasFree(const Route& route, const Load& load) const { return free_.has(stepsOf(route), load); }
   const FreeBandwidth& free() const { return free_; }
-  FreeBandwidth& free() { return free_; }
 
-  // The free bandwidth of a NET's port, shared by all NETs on it.
+  // The free bandwidth of a NET's port, shared by all NETs on it; GB/s.
   float netBandwidth(int net) const { return netBandwidth_[static_cast<std::size_t>(net)]; }
   void takeNetBandwidth(int net, float amount);
-  // All NETs have the same latency.
+  // True if all NETs have the same latency.
   bool uniformLatency() const { return uniformLatency_; }
   bool samePort(int a, int b) const {
     return port_[static_cast<std::size_t>(a)] == port_[static_cast<std::size_t>(b)];
   }
 
-  // A hash of all bandwidth that is free now, apart from what was taken exactly: equal states of the search
-  // have equal hashes. Kept up to date by every change, so asking costs nothing.
-  std::uint64_t freeHash() const { return free_.hash() + netHash_; }
+  // Hashes of the free bandwidth of all NETs, and of all links and NETs.
+  std::uint64_t netsHash() const;
+  std::uint64_t freeHash() const;
 
-  // A GPU's weight in hashes of sets of GPUs.
-  std::uint64_t gpuWeight(int gpu) const { return gpuWeight_[static_cast<std::size_t>(gpu)]; }
-
-  // A GPU's first PCI link and the way back, or kNoLink.
+  // A GPU's first PCI link and the link back, or kNoLink.
   std::pair<LinkId, LinkId> pciLinks(int gpu) const { return gpuPci_[static_cast<std::size_t>(gpu)]; }
-  // What a GPU's PCI link has free in its narrower direction, in whole GB/s; -1 without a PCI link.
+  // The free bandwidth of a GPU's PCI link in its narrower direction, in whole GB/s; -1 without a PCI link.
   int freePciBandwidth(int gpu) const;
-  // How a GPU ranks by the way from a NET, smaller is better: bandwidth (whole GB/s), free PCI bandwidth,
-  // hops.
+  // A GPU's rank by the way from a NET, smaller is better: bandwidth (whole GB/s), free PCI bandwidth, hops.
   std::uint64_t netKey(int net, int gpu) const {
     return netKey_[at(net, gpuCount_, gpu)] - (static_cast<std::uint64_t>(freePciBandwidth(gpu) + 1) << 16);
   }
@@ -106,9 +99,10 @@ class SearchSpace {
   // The GPUs other than `gpu` that it has a path to, best first: bandwidth (whole GB/s), hops, index
   // distance.
   std::span<const int> gpusByPath(int gpu) const { return gpusByPath_[static_cast<std::size_t>(gpu)]; }
-  // Whether all of those are equally good, distance aside; and of each its bandwidth and hops in one number.
-  bool alikeFrom(int gpu) const { return alikeFrom_[static_cast<std::size_t>(gpu)] != 0; }
+  // Bandwidth and hops of the path in one number: smaller is better.
   std::uint32_t pathKey(int a, int b) const { return pathKey_[at(a, gpuCount_, b)]; }
+  // True if all paths from this GPU have the same pathKey().
+  bool alikeFrom(int gpu) const { return alikeFrom_[static_cast<std::size_t>(gpu)] != 0; }
   // The GPU whose NIC this is, or -1.
   int localGpu(int net) const { return localGpu_[static_cast<std::size_t>(net)]; }
 
@@ -128,28 +122,46 @@ class SearchSpace {
   FreeBandwidth free_;  // by link
   NodeId nvs_ = kNoNode;
   std::vector<Route> routes_;  // GPU x GPU, GPU x NET, NET x GPU, NVS x GPU, GPU x NVS
-  std::size_t gpuToNet_ = 0, netToGpu_ = 0, nvsToGpu_ = 0, gpuToNvs_ = 0;
-  std::vector<RouteStep> steps_;
-  std::vector<std::uint64_t> gpuWeight_;
-  unsigned intraShares_ = 0, interShares_ = 0;  // that any route asks for
+  std::size_t gpuToNet_ = 0, netToGpu_ = 0, nvsToGpu_ = 0, gpuToNvs_ = 0;  // where each kind begins
+  std::vector<RouteStep> steps_;                                           // of all routes
+  unsigned intraShares_ = 0, interShares_ = 0;  // that occur on any route: a bit each
   bool uniformLatency_ = true;
-  std::uint64_t netHash_ = 0;  // of the NETs' free bandwidth
   std::vector<float> netBandwidth_;
-  std::vector<std::uint64_t> netWeight_;
   std::vector<int> port_;                          // by NET: the lowest NET on the same port
   std::vector<std::vector<int>> portNets_;         // by that NET: all on the port
-  std::vector<std::pair<LinkId, LinkId>> gpuPci_;  // by GPU: its first PCI link and the way back
+  std::vector<std::pair<LinkId, LinkId>> gpuPci_;  // by GPU: its first PCI link and the link back
   std::vector<std::vector<int>> gpusByPath_;
   std::vector<std::uint32_t> pathKey_;
   std::vector<std::uint8_t> alikeFrom_;
-  // By NET and GPU: bandwidth from bit 32 on, free PCI bandwidth (the most there is) from bit 16 on, hops.
+  // By NET and GPU: bandwidth from bit 32 on, the largest PCI bandwidth from bit 16 on, hops below.
   std::vector<std::uint64_t> netKey_;
   std::vector<std::vector<int>> nearestGpus_;
   std::vector<float> nearestBandwidth_;
   std::vector<int> localGpu_;
-  // By (GPU or all) and type, made when first asked for.
+  // By GPU (or all) and type, made when first asked for.
   mutable std::vector<std::vector<int>> netsWithin_;
   mutable std::vector<std::uint8_t> netsWithinMade_;
+};
+
+// The part of a channel's bandwidth that a route carries.
+enum class Portion : std::uint8_t {
+  kIntra,       // all of it, inside the host
+  kIntraTwice,  // an NVLS head: for itself and for the NET
+  kIntraPart,   // CollNet direct: one of as many parts as there are other GPUs
+  kInter,       // all of it, to or from a NET
+  kInterHalf,   // a balanced tree leaves from two GPUs
+};
+constexpr std::size_t kPortions = 5;
+
+// The loads of a graph's channels on the routes they use, by portion. Portions that its pattern does not have
+// are empty.
+class ChannelLoads {
+ public:
+  ChannelLoads(const SearchSpace& space, const ChannelGraph& graph);
+  const Load& of(Portion portion) const { return loads_[static_cast<std::size_t>(portion)]; }
+
+ private:
+  std::array<Load, kPortions> loads_;
 };
 
 }  // namespace xylem

@@ -10,11 +10,11 @@
 namespace xylem {
 namespace {
 
-constexpr int kMostNumber = std::numeric_limits<int>::max();
-// The driver's budget ends before it has made so many searches.
-constexpr int kMostAttempts = 1 << 16;
-// Of a host: hardly more than one.
-constexpr int kMostViews = 4096;
+constexpr int kMaxNumber = std::numeric_limits<int>::max();
+// More searches than the driver makes: its budget ends before.
+constexpr int kMaxAttempts = 1 << 16;
+// More views than a host has: hardly ever more than one.
+constexpr int kMaxViews = 4096;
 
 [[noreturn]] void refuse(const char* what) {
   throw Error(ResultCode::kRemoteError, "a rank shared graphs of its host that cannot be: {}", what);
@@ -43,32 +43,32 @@ class GraphWriter {
   std::string bytes_;
 };
 
-// What does not lie between the bounds is refused.
+// Refuses values that are not within the bounds.
 class GraphReader {
  public:
   explicit GraphReader(std::string_view bytes) : rest_(bytes) {}
 
   template <typename T>
-  void number(T& value, std::int64_t least, std::int64_t most) {
+  void number(T& value, std::int64_t minimum, std::int64_t maximum) {
     const auto found = get<std::int64_t>();
-    if (found < least || found > most) refuse("a number is out of its range");
+    if (found < minimum || found > maximum) refuse("a number is out of its range");
     value = static_cast<T>(found);
   }
   void bandwidth(float& value) {
     value = get<float>();
     if (!std::isfinite(value) || value < 0) refuse("a bandwidth or latency is no number");
   }
-  void list(std::vector<int>& values, std::int64_t least, std::int64_t most) {
-    values.resize(count(sizeof(int), kMostNumber));
+  void list(std::vector<int>& values, std::int64_t minimum, std::int64_t maximum) {
+    values.resize(count(sizeof(int), kMaxNumber));
     for (int& value : values) {
       value = get<int>();
-      if (value < least || value > most) refuse("a GPU or NET is out of its range");
+      if (value < minimum || value > maximum) refuse("a GPU or NET is out of its range");
     }
   }
-  // Each takes at least a byte: no more are announced than can be there.
+  // An item takes at least a byte, so a count beyond the bytes left is refused before anything is allocated.
   template <typename T>
-  std::vector<T>& items(std::vector<T>& values, std::int64_t most) {
-    values.resize(count(1, most));
+  std::vector<T>& items(std::vector<T>& values, std::int64_t maximum) {
+    values.resize(count(1, maximum));
     return values;
   }
   bool done() const { return rest_.empty(); }
@@ -82,19 +82,19 @@ class GraphReader {
     rest_.remove_prefix(sizeof value);
     return value;
   }
-  std::size_t count(std::size_t each, std::int64_t most) {
+  std::size_t count(std::size_t each, std::int64_t maximum) {
     const auto found = get<std::int64_t>();
-    if (found < 0 || found > most || static_cast<std::size_t>(found) > rest_.size() / each)
+    if (found < 0 || found > maximum || static_cast<std::size_t>(found) > rest_.size() / each)
       refuse("more is announced than is there");
     return static_cast<std::size_t>(found);
   }
   std::string_view rest_;
 };
 
-// What both do with an attempt, a graph, and all of them. The orders are the format.
+// The format of an attempt, a graph, and all graphs, for writer and reader alike: their fields in order.
 void attempt(auto& archive, auto& a) {
   archive.number(a.pattern, 1, static_cast<int>(Pattern::kCollnetDirect));
-  archive.number(a.pass, 0, kMostNumber);
+  archive.number(a.pass, 0, kMaxNumber);
   archive.bandwidth(a.bwIntra);
   archive.bandwidth(a.bwInter);
   archive.number(a.typeIntra, 0, kPathTypes - 1);
@@ -109,7 +109,7 @@ void attempt(auto& archive, auto& a) {
 }
 
 void graph(auto& archive, auto& g) {
-  archive.number(g.id, 0, kMostNumber);
+  archive.number(g.id, 0, kMaxNumber);
   archive.number(g.pattern, 1, static_cast<int>(Pattern::kCollnetDirect));
   archive.number(g.crossNic, 0, 2);
   archive.number(g.collNet, 0, 1);
@@ -122,24 +122,24 @@ void graph(auto& archive, auto& g) {
   archive.number(g.typeIntra, 0, kPathTypes - 1);
   archive.number(g.typeInter, 0, kPathTypes - 1);
   archive.number(g.sameChannels, 0, 1);
-  archive.number(g.nHops, 0, kMostNumber);
-  archive.number(g.gpuCount, 0, kMostNumber);
-  archive.list(g.gpus, 0, kMostNumber);
-  archive.list(g.nets, -1, kMostNumber);
-  for (auto& a : archive.items(g.attempts, kMostAttempts)) attempt(archive, a);
+  archive.number(g.nHops, 0, kMaxNumber);
+  archive.number(g.gpuCount, 0, kMaxNumber);
+  archive.list(g.gpus, 0, kMaxNumber);
+  archive.list(g.nets, -1, kMaxNumber);
+  for (auto& a : archive.items(g.attempts, kMaxAttempts)) attempt(archive, a);
   archive.number(g.searchSteps, 0, std::numeric_limits<std::int64_t>::max());
   archive.number(g.end, 0, static_cast<int>(SearchEnd::kNothingToGiveUp));
   archive.number(g.duplication, 0, static_cast<int>(Duplication::kEnough));
   archive.number(g.fallback, 0, 1);
-  archive.number(g.loadedChannels, -1, kMostNumber);
+  archive.number(g.loadedChannels, -1, kMaxNumber);
 }
 
 void all(auto& archive, auto& views) {
-  for (auto& graphs : archive.items(views, kMostViews))
+  for (auto& graphs : archive.items(views, kMaxViews))
     for (auto& g : graphs) graph(archive, g);
 }
 
-// NVLS and CollNet channels name their heads; all others hold each GPU once.
+// Channels of NVLS and CollNet direct have a head; all others hold each GPU once.
 void checkChannels(const ChannelGraph& g) {
   const auto gpus = static_cast<std::size_t>(g.gpuCount);
   const auto channels = static_cast<std::size_t>(g.nChannels);
@@ -147,7 +147,7 @@ void checkChannels(const ChannelGraph& g) {
   for (const int gpu : g.gpus)
     if (gpu >= g.gpuCount) refuse("a GPU that is not there");
   if (g.gpus.empty() || g.pattern == Pattern::kNvls || g.pattern == Pattern::kCollnetDirect) return;
-  std::vector<std::size_t> seen(gpus, 0);  // up to which channel
+  std::vector<std::size_t> seen(gpus, 0);  // by GPU: the number of channels that hold it
   for (std::size_t i = 0; i < g.gpus.size(); ++i) {
     std::size_t& channel = seen[static_cast<std::size_t>(g.gpus[i])];
     if (channel++ != i / gpus) refuse("a channel that holds a GPU twice");

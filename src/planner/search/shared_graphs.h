@@ -1,11 +1,12 @@
 #pragma once
-// Graphs of a host as bytes: what one rank has searched for all ranks of its host, who would find the same.
+// Graphs of a host as bytes: one rank searches, and the other ranks of its host, which would find the same,
+// read its graphs.
 //
-//   std::string bytes = writeGraphs(searched);                 // by view of the host
+//   std::string bytes = writeGraphs(searched);                 // the graphs of each view of the host
 //   std::vector<HostGraphs> graphs = readGraphs(bytes);        // on another rank
 //   checkFit(graphs.front(), system);                          // before they are used there
 //
-// Everything that a search leaves is in there, what it tried included.
+// The bytes hold the whole result of the searches, including the list of searches made.
 
 #include <string>
 #include <string_view>
@@ -17,10 +18,10 @@ namespace xylem {
 
 std::string writeGraphs(const std::vector<HostGraphs>& views);
 
-// Throws ncclRemoteError for what writeGraphs cannot have written.
+// Throws ncclRemoteError if writeGraphs() cannot have written the bytes.
 std::vector<HostGraphs> readGraphs(std::string_view bytes);
 
-// Throws ncclRemoteError if they are not of this machine.
+// Throws ncclRemoteError if the graphs are not of this machine.
 void checkFit(const HostGraphs& graphs, const System& system);
 
 }  // namespace xylem

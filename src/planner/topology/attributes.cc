@@ -17,13 +17,14 @@ std::optional<int> hexDigit(char c) {
   return std::nullopt;
 }
 
-constexpr std::size_t kShownCharacters = 40;
+// Messages show this many characters of a value.
+constexpr std::size_t kMaxShownLength = 40;
 
 }  // namespace
 
 std::string Attributes::shown(std::string_view name) const {
   std::string value = text(name);
-  if (value.size() > kShownCharacters) value = value.substr(0, kShownCharacters) + "…";
+  if (value.size() > kMaxShownLength) value = value.substr(0, kMaxShownLength) + "…";
   return fmt::format("{} with {}=\"{}\"", document_[element_].name, name, value);
 }
 

@@ -1,7 +1,12 @@
 #pragma once
-// Typed access to the attributes of a topology document, the way NCCL reads them: integers in C syntax (0x…
-// hex, 0… octal) with whatever follows the number ignored, words matched as prefixes. What NCCL would
-// silently take for 0 (a text that is no number) is an InputError naming file and line here.
+// Typed access to the attributes of an element, the way NCCL reads them: integers in C syntax (0x… hex, 0…
+// octal) with any text after the number ignored, words matched as prefixes.
+//
+//   const Attributes attributes(document, gpu);
+//   const auto sm = attributes.integer("sm", 0, 10000);     // throws if absent
+//   const auto port = attributes.integer("port", 0, 255, 1);   // 1 if absent
+//
+// A text that is no number is an InputError with file and line. NCCL silently takes it for 0.
 
 #include <cstdint>
 #include <limits>
@@ -18,21 +23,22 @@ class Attributes {
   Attributes(const Document& document, ElementId element) : document_(document), element_(element) {}
 
   bool has(std::string_view name) const { return document_.attribute(element_, name) != nullptr; }
-  // Throws if absent: the element cannot be used without it.
+  // The functions below throw InputError if the attribute is absent, unless they have a `fallback`.
   const std::string& text(std::string_view name) const;
-  // Throws if absent, not a number, or outside [minimum, maximum]. An empty text counts as 0.
+  // Throws if the text is not a number in [minimum, maximum]. An empty text counts as 0.
   std::int64_t integer(std::string_view name, std::int64_t minimum, std::int64_t maximum) const;
   std::int64_t integer(std::string_view name, std::int64_t minimum, std::int64_t maximum,
                        std::int64_t fallback) const;
-  // A finite number, 0 or more. Throws if absent; with a `fallback`, takes that.
+  // A finite number, 0 or more.
   float number(std::string_view name) const;
   float number(std::string_view name, float fallback) const;
-  // Base 16 with or without 0x. Throws if absent; with a `fallback`, takes that.
+  // Base 16 with or without 0x. An empty text counts as 0.
   std::uint64_t hex(std::string_view name) const;
   std::uint64_t hex(std::string_view name, std::uint64_t fallback) const;
-  // `0000:1b:00.0` as the number 0x1b000: the hex digits without '.' and ':'. Throws if there is no digit.
+  // `0000:1b:00.0` as the number 0x1b000 (parseBusId). Throws if there is no digit.
   std::uint64_t busId(std::string_view name) const;
 
+  // Throws InputError at the element's line.
   [[noreturn]] void fail(const std::string& found, const std::string& expected) const;
 
  private:
@@ -42,14 +48,14 @@ class Attributes {
   ElementId element_;
 };
 
-// The digits of a bus id as a number; nullopt without any digit. Stops at the first character that is neither
-// a digit nor '.' nor ':', takes 16 digits at most.
+// The hexadecimal digits of a bus id, without '.' and ':', as a number; nullopt if there is no digit. Stops
+// at any other character and after 16 digits.
 std::optional<std::uint64_t> parseBusId(std::string_view text);
-// `0000:1b:00.0` of 0x1b000.
+// 0x1b000 as `0000:1b:00.0`.
 std::string busIdText(std::uint64_t id);
 
 enum class PciClass { kPci, kNvs, kCpu, kGpu, kNic };
-// By the class code of the device, matched as a prefix.
+// The kind of a device by its class code, such as 0x030200. NCCL compares prefixes; an unknown code is kPci.
 PciClass pciClass(std::string_view code);
 
 }  // namespace xylem

@@ -1,7 +1,9 @@
 #pragma once
-// Every speed and bandwidth the machine's graph is built from, in GB/s (1e9 bytes per second) unless said
-// otherwise. Origin: the constants of NCCL 2.25.1's topology stage; they are fitted values, so they are data
-// and not derived.
+// The bandwidths of links in a machine's graph, in GB/s (1e9 bytes per second) unless a comment says
+// otherwise. They are the constants of NCCL 2.25.1's topology stage: fitted values, which follow from no
+// formula.
+//
+//   nvlinkBandwidth(90)   ->   20.6, one NVLink of an H100
 
 #include <string_view>
 
@@ -9,10 +11,10 @@
 
 namespace xylem {
 
-// Between things in the same place.
+// Between nodes in the same place: a node and itself, a CPU and its own NIC, two switches with a direct lane.
 constexpr float kLocalBandwidth = 5000.0f;
 
-// One NVLink of a GPU of this compute capability.
+// One NVLink of a GPU of compute capability `sm` (major * 10 + minor).
 constexpr float nvlinkBandwidth(int sm) {
   if (sm >= 100) return 40.0f;
   if (sm >= 90) return 20.6f;
@@ -22,7 +24,7 @@ constexpr float nvlinkBandwidth(int sm) {
   return 20.0f;
 }
 
-// Between two CPUs (NUMA nodes) of one host; `cpu` is the one the link leaves.
+// A link between two CPUs (NUMA nodes) of one host; the arguments describe the CPU that the link leaves.
 constexpr float interCpuBandwidth(CpuArch arch, CpuVendor vendor, int model) {
   switch (arch) {
     case CpuArch::kPower:
@@ -46,7 +48,7 @@ constexpr float interCpuBandwidth(CpuArch arch, CpuVendor vendor, int model) {
   }
 }
 
-// A PCI lane by the text of `link_speed` (matched as a prefix, in this order), in units of 100 Mb/s.
+// The speed of a PCI lane, in units of 100 Mb/s, by the text of `link_speed`: the first prefix that matches.
 struct PciLaneSpeed {
   std::string_view prefix;
   int speed;
@@ -60,10 +62,10 @@ constexpr int kPciLaneSpeedDefault = 60;
 constexpr int kPciLanesDefault = 16;
 constexpr double kPciLaneUnitsPerGBps = 80.0;
 
-// Network devices: speed in Mb/s when the description has none, and Mb/s per GB/s.
+// Network devices: speed in Mb/s if the description has none, and Mb/s per GB/s.
 constexpr int kNetSpeedDefault = 10000;
 constexpr double kNetMbpsPerGBps = 8000.0;
-// c2c `bw` is in MB/s.
+// The attribute `bw` of c2c elements is in MB/s.
 constexpr double kC2cMBpsPerGBps = 1000.0;
 
 }  // namespace xylem

@@ -9,7 +9,7 @@
 namespace xylem {
 namespace {
 
-// Elements by what the completion does with them, in document order.
+// The elements that completion looks at, by kind, in document order.
 struct Inventory {
   std::vector<ElementId> gpus, nets, pcis, nvlinks;
   std::set<std::uint64_t> gpuBusIds;
@@ -42,26 +42,24 @@ void collect(const Document& document, ElementId element, Inventory& found) {
   for (ElementId child : e.children) collect(document, child, found);
 }
 
-void setIfAbsent(Document& document, ElementId element, const char* name, const char* value) {
-  if (document.attribute(element, name) == nullptr) document.set(element, name, value);
-}
 
+// Sets the defaults of completeAttributes.
 void setDefaults(Document& document, const Inventory& found) {
-  for (ElementId gpu : found.gpus) setIfAbsent(document, gpu, "gdr", "1");
+  for (ElementId gpu : found.gpus) document.setIfAbsent(gpu, "gdr", "1");
   for (ElementId pci : found.pcis) {
-    setIfAbsent(document, pci, "link_speed", "");
-    setIfAbsent(document, pci, "link_width", "");
-    if (document.child(pci, "gpu") != kNoElement) setIfAbsent(document, pci, "class", "0x03");
-    if (document.child(pci, "nic") != kNoElement) setIfAbsent(document, pci, "class", "0x02");
+    document.setIfAbsent(pci, "link_speed", "");
+    document.setIfAbsent(pci, "link_width", "");
+    if (document.child(pci, "gpu") != kNoElement) document.setIfAbsent(pci, "class", "0x03");
+    if (document.child(pci, "nic") != kNoElement) document.setIfAbsent(pci, "class", "0x02");
   }
   for (ElementId nvlink : found.nvlinks) {
     const std::string* target = document.attribute(nvlink, "target");
     const auto id = target == nullptr ? std::nullopt : parseBusId(*target);
-    setIfAbsent(document, nvlink, "tclass", id && found.gpuBusIds.contains(*id) ? "0x03" : "0x068000");
+    document.setIfAbsent(nvlink, "tclass", id && found.gpuBusIds.contains(*id) ? "0x03" : "0x068000");
   }
 }
 
-// Every rank 0 to n-1 exactly once over the gpu elements that have one.
+// Throws InputError unless the n gpu elements with a rank have ranks 0 to n-1, each once.
 void checkRanks(const Document& document, const Inventory& found) {
   std::vector<ElementId> owner;
   for (ElementId gpu : found.gpus)

@@ -1,28 +1,28 @@
 #pragma once
-// What a person's topology file leaves out, filled in the way detection would: the step between reading a
-// file and building its graph.
+// Fills in the attributes that people leave out of a topology file, with the values that detection would have
+// given them: the step between reading a file and building its graph.
 //
 //   Document host = completeForJob(readTopology("vm.xml"));
-//
-// - gpu without `gdr`: 1. pci without `link_speed` or `link_width`: empty (the builder's defaults follow),
-// without
-//   `class`: 0x03 above a gpu, 0x02 above a nic. nvlink without `tclass`: a GPU if its target is a GPU of the
-//   file, else an NVSwitch.
-// - Ranks: the `rank` attributes if there are any, else document order over the gpu elements.
-// - The job's part: if any element has `keep`, or some GPU has no rank while others do, the job's GPUs are
-// kept (and
-//   every net with a `dev`, unless the file marks nets itself) and the description is trimmed to them.
 
 #include "planner/topology/document.h"
 
 namespace xylem {
 
-Document completeForJob(Document document);
-
-// Only the attributes: the first of the points above.
+// Gives missing attributes their defaults:
+// - gpu: `gdr` is 1;
+// - pci: `link_speed` and `link_width` are empty (the builder then assumes defaults), `class` is 0x03 above a
+//   gpu and 0x02 above a nic;
+// - nvlink: `tclass` is 0x03, a GPU, if the target is a GPU of the file, else 0x068000, an NVSwitch.
 Document completeAttributes(Document document);
 
-// Every network device that does not say otherwise can compute collectives (CollNet).
+// Does the same and chooses the job's part of the machine:
+// - Ranks: if no gpu has a `rank`, ranks follow document order. If some have one, these n ranks must be 0 to
+//   n-1, each once; else InputError.
+// - Trimming: if any element has `keep`, or some gpus have a rank and others none, it keeps the gpus with
+//   a rank, and every net with a `dev` unless the file marks nets itself, and calls trimToKept.
+Document completeForJob(Document document);
+
+// Sets coll="1" on every network device without a `coll`: it can compute collectives (CollNet).
 void offerCollnet(Document& document);
 
 }  // namespace xylem

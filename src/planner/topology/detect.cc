@@ -1,33 +1,110 @@
 #include "planner/topology/detect.h"
 
+#include <fmt/format.h>
+
 #include <fstream>
+#include <map>
+#include <set>
+#include <span>
 
 #include "planner/topology/detect_cpu.h"
 #include "planner/topology/detect_files.h"
-#include "planner/topology/detect_gpus.h"
-#include "planner/topology/detect_host_devices.h"
-#include "planner/topology/detect_host_hash.h"
 #include "planner/topology/detect_net.h"
 #include "planner/topology/detect_pci.h"
-#include "planner/topology/detect_remarks.h"
 #include "planner/topology/fuse.h"
 
 namespace xylem {
 namespace {
 
-// Where the tools of virtual machines put the description of the real machine below.
+namespace fs = std::filesystem;
+
+// The tools of virtual machines put a description of the real machine here.
 constexpr const char* kVirtualTopology = "var/run/nvidia-topologyd/virtualTopology.xml";
-// Reading it makes the kernel look for direct lanes between switches again.
+// Reading this file makes the kernel look for direct lanes between switches again.
 constexpr const char* kRefreshSwitchLinks = "sys/kernel/pci_switch_link/refresh_switch_toplogy";
 
-bool canOpen(const std::filesystem::path& file) { return std::ifstream(file).is_open(); }
+bool canOpen(const fs::path& file) { return std::ifstream(file).is_open(); }
 
-// Marks of an earlier job in a file (a dump has them) say nothing about this one.
+// Removes the marks of an earlier job: a dumped file has them, and they say nothing about this job.
 void removeMarks(Document& document) {
   for (std::size_t i = 0; i < document.size(); ++i)
     document.removeAttribute(static_cast<ElementId>(i), "keep");
 }
 
+constexpr const char* kNvidia = "0x10de";
+// NCCL 2.25 keeps this many elements in the description of one rank.
+constexpr std::size_t kMaxElementsInNccl = 256;
+
+// The bus ids of the children, as in "0000:3b:00.0, 0000:3c:00.0".
+std::string busIdsBelow(const Document& document, ElementId parent) {
+  std::string list;
+  for (const ElementId child : document[parent].children)
+    if (const std::string* busId = document.attribute(child, "busid"))
+      list += (list.empty() ? "" : ", ") + *busId;
+  return list;
+}
+
+// Remarks on NVIDIA devices on the PCI bus that no source of GPU facts described.
+void remarkUnknownGpus(const fs::path& root, std::vector<std::string>& remarks) {
+  std::vector<std::string> found;
+  for (const std::string& busId : listFolder(root / "sys/bus/pci/devices")) {
+    const fs::path device = root / "sys/bus/pci/devices" / busId;
+    if (readLine(device / "vendor") == kNvidia && readLine(device / "class").starts_with(kGpuClass))
+      found.push_back(busId);
+  }
+  if (found.empty()) return;
+  const std::string where =
+      root == "/" ? std::string("NVIDIA's management library (libnvidia-ml.so.1) does not tell about them")
+                  : fmt::format("{} does not describe them", (root / kCapturedGpusFile).string());
+  remarks.push_back(fmt::format("{} on the PCI bus {} left out: {}; host devices are described instead",
+                                fmt::join(found, ", "), found.size() == 1 ? "is" : "are", where));
+}
+
+// Remarks on bus ids in capitals: NCCL looks for small letters and so never finds these elements of a file.
+void remarkCapitals(const Document& file, std::vector<std::string>& remarks) {
+  for (std::size_t i = 0; i < file.size(); ++i) {
+    const auto id = static_cast<ElementId>(i);
+    const std::string* busId = file.attribute(id, "busid");
+    if (busId == nullptr || *busId == lowerCase(*busId)) continue;
+    remarks.push_back(
+        fmt::format("{}: busid=\"{}\" is never found: NCCL writes bus ids in small letters ({})",
+                    toString(file.location(id)), *busId, lowerCase(*busId)));
+  }
+}
+
+// Remarks on cards that NCCL takes for virtual functions of one card because they share a PCI bus, as in
+// virtual machines.
+void remarkSharedCards(std::span<const NetDevice> devices, std::vector<std::string>& remarks) {
+  std::map<std::string, std::set<std::string>> functions;  // by card, without the function's number
+  for (const NetDevice& device : devices)
+    if (!device.functionBusId.empty())
+      functions[device.busId].insert(device.functionBusId.substr(0, device.functionBusId.size() - 2));
+  for (const auto& [card, found] : functions)
+    if (found.size() > 1)
+      remarks.push_back(
+          fmt::format("the network devices {} count as one card {}: NCCL takes devices of one PCI bus for "
+                      "virtual functions; "
+                      "NCCL_IB_MERGE_VFS=0 tells them apart",
+                      fmt::join(found, ", "), card));
+}
+
+// Remarks on devices without a NUMA node and on descriptions too large for NCCL. `elements` counts the
+// elements of a rank before trimming.
+void remarkOnOutcome(const Document& machine, std::size_t elements, std::vector<std::string>& remarks) {
+  const ElementId unknown = machine.child(machine.root(), "cpu", "numaid", "-1");
+  if (unknown != kNoElement && machine[machine.root()].children.size() > 1)
+    remarks.push_back(fmt::format(
+        "the system gives no NUMA node for {}: NCCL puts it below a CPU of its own (numaid=\"-1\"), far from "
+        "everything else; a topology file that says where it is (NCCL_TOPO_FILE) repairs that",
+        busIdsBelow(machine, unknown)));
+  if (elements > kMaxElementsInNccl)
+    remarks.push_back(fmt::format(
+        "a rank's description of this machine has {} elements, NCCL 2.25 has room for {}: it will "
+        "not start here; NCCL_IB_HCA with fewer devices makes the description smaller",
+        elements, kMaxElementsInNccl));
+}
+
+// One detection: the GPUs decide whether the ranks of a job on them describe the machine, or host devices do.
 class Detection {
  public:
   Detection(const DetectOptions& options, std::vector<std::string>& remarks)
@@ -53,7 +130,7 @@ class Detection {
   }
 
  private:
-  // True if a file is named and cannot be opened.
+  // Returns whether a file is named that cannot be opened, and remarks on it.
   bool remarkUnopenedFile() {
     if (options_.topologyFile.empty() || canOpen(options_.topologyFile)) return false;
     remarks_.push_back("cannot open " + options_.topologyFile +
@@ -61,8 +138,10 @@ class Detection {
     return true;
   }
 
+  // The description that detection completes: the named file, the virtual machine's file, or an empty
+  // document.
   Document startingPoint() {
-    const std::filesystem::path usual = options_.root / kVirtualTopology;
+    const fs::path usual = options_.root / kVirtualTopology;
     if (options_.topologyFile.empty() && !canOpen(usual)) return Document();
     if (remarkUnopenedFile()) return Document();
     Document document =
@@ -87,7 +166,8 @@ class Detection {
     return document;
   }
 
-  // Every rank describes its own GPU and all network cards; what no rank uses is left out.
+  // Does what the ranks of a job on all GPUs do together: each describes its own GPU and all network cards
+  // and trims its description to these; then all descriptions are fused.
   Document withGpus(const Document& start, const std::vector<GpuFacts>& gpus) const {
     const std::vector<NetDevice> rdma =
         options_.networks ? *options_.networks : rdmaDevices(options_.root, options_.rdma);

@@ -16,8 +16,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Lines of the longest file that is wanted (/proc/cpuinfo, of which the first CPU's are read).
-constexpr std::size_t kMostLines = 1000;
+// Enough of the longest file, /proc/cpuinfo, of which detection reads the first CPU.
+constexpr std::size_t kMaxLines = 1000;
 
 constexpr const char* kSingleFiles[] = {
     "proc/cpuinfo",
@@ -83,7 +83,7 @@ class Capture {
     std::error_code error;
     if (!fs::is_regular_file(root_ / file, error)) return;
     std::string text;
-    for (const std::string& line : readLines(root_ / file, kMostLines)) text += line + "\n";
+    for (const std::string& line : readLines(root_ / file, kMaxLines)) text += line + "\n";
     if (!text.empty()) write(file, text);
   }
 
@@ -92,7 +92,7 @@ class Capture {
     for (const char* name : names) copyFile(from / name);
   }
 
-  // With its own text: the kernel's links are relative.
+  // Copies a symbolic link with its own text, as the kernel's links are relative.
   void copyLink(const fs::path& link) {
     std::error_code error;
     const fs::path target = fs::read_symlink(root_ / link, error);
@@ -101,13 +101,13 @@ class Capture {
     fs::create_symlink(target, folder_ / link, error);
   }
 
-  // Where a link leads, as a path below the root; empty if nowhere.
+  // The target of a link as a path below the root; empty if the link is broken.
   fs::path placeOf(const fs::path& link) const {
     const fs::path place = realPath(root_ / link);
     return place.empty() ? place : place.lexically_relative(root_);
   }
 
-  // cpu0, cpu1, …, not cpufreq.
+  // Copies files of the numbered folders: of cpu0, cpu1, …, not of cpufreq.
   template <std::size_t N>
   void addFolders(const fs::path& parent, const std::string& prefix, const char* below,
                   const char* const (&names)[N]) {
@@ -144,7 +144,7 @@ class Capture {
     copyLink(place / "subsystem");
   }
 
-  // What a network or RDMA device belongs to.
+  // The device that a network or RDMA device belongs to, such as a PCI function.
   void addOwner(const fs::path& place) {
     copyLink(place / "device");
     const fs::path owner = placeOf(place / "device");

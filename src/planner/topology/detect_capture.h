@@ -1,20 +1,21 @@
 #pragma once
-// A copy of what detection reads of a machine, to be looked at elsewhere: a folder with the few files of /sys
-// and /proc that matter and, beside them, the facts about its GPUs.
+// Copies the input of detection on a machine into a folder, so that it can be replayed elsewhere: the few
+// files of /sys and /proc that matter and, beside them, the facts about the machine's GPUs.
 //
-//   captureMachine("/", gpuSourceOf("/")->read().gpus, "node7");      // on node7
-//   detectTopology({.root = "node7", .gpus = …});                     // anywhere
+//   captureMachine("/", gpuSourceOf("/")->read().gpus, "node7");   // on node7
+//   const auto gpus = gpuSourceOf("node7");                        // anywhere
+//   detectTopology({.root = "node7", .gpus = gpus.get()});
 //
-// Besides the hardware it holds the host's name and boot id, which make the host's hash.
+// The folder also holds the host's name and boot id, from which the host's hash is computed.
 
 #include <filesystem>
 #include <span>
 
-#include "planner/topology/detect_gpu_source.h"
+#include "planner/topology/detect_gpus.h"
 
 namespace xylem {
 
-// Throws Error if `folder` holds something already or cannot be written.
+// Throws Error if `folder` is not empty or cannot be written.
 void captureMachine(const std::filesystem::path& root, std::span<const GpuFacts> gpus,
                     const std::filesystem::path& folder);
 

@@ -1,12 +1,14 @@
 #include "planner/topology/detect_files.h"
 
 #include <fcntl.h>
+#include <fmt/core.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cctype>
 #include <cerrno>
 #include <climits>
+#include <cstdint>
 #include <cstdlib>
 #include <fstream>
 #include <system_error>
@@ -19,12 +21,23 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// Of most such files more than all.
+// More than most of these files hold.
 constexpr std::size_t kBlockBytes = 512;
+
+// Bernstein's hash in its variant with exclusive or, in 64 bits: hash = hash * 33 ^ character.
+constexpr std::uint64_t kSeed = 5381;
+constexpr std::uint64_t kFactor = 33;
+
+std::uint64_t hashText(std::string_view text) {
+  std::uint64_t hash = kSeed;
+  for (const char c : text) hash = (hash * kFactor) ^ static_cast<unsigned char>(c);
+  return hash;
+}
 
 }  // namespace
 
-// Without a stream: every rank of a host reads hundreds of these files when it starts.
+// Reads without a stream, which costs more: every rank of a host reads hundreds of these files when it
+// starts.
 std::string readLine(const fs::path& file) {
   const FileDescriptor fd(open(file.c_str(), O_RDONLY | O_CLOEXEC));
   std::string line;
@@ -76,6 +89,15 @@ std::string lowerCase(std::string text) {
   std::transform(text.begin(), text.end(), text.begin(),
                  [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   return text;
+}
+
+std::string hostHash(const fs::path& root, std::string_view hostId) {
+  std::string identity(hostId);
+  // The boot id tells cloned machines with one name apart, and is the same in all containers of a machine.
+  if (identity.empty())
+    identity =
+        readLine(root / "proc/sys/kernel/hostname") + readLine(root / "proc/sys/kernel/random/boot_id");
+  return fmt::format("{:#x}", hashText(identity));
 }
 
 }  // namespace xylem

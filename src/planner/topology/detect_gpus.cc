@@ -1,12 +1,24 @@
 #include "planner/topology/detect_gpus.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <sstream>
+
+#include "core/error.h"
+#include "planner/topology/attributes.h"
+#include "planner/topology/detect_files.h"
+
 namespace xylem {
 namespace {
 
-// What NCCL takes the other end of an NVLink for if it is not on the PCI bus that we see: in a virtual
-// machine or a container that is an NVSwitch, as GPUs are there as a rule.
+// The class of a link's other end that is not on the visible PCI bus: an NVSwitch, as in NCCL. Virtual
+// machines and containers usually see GPUs but no NVSwitches.
 constexpr const char* kSwitchClass = "0x068000";
 
+// Adds NVLinks and chip-to-chip links unless a topology file describes them, and the class of each NVLink's
+// other end.
 void addLinks(Document& document, const PciTree& pci, ElementId gpu, const GpuFacts& facts) {
   if (document.child(gpu, "nvlink") == kNoElement) {
     for (const GpuFacts::Nvlink& link : facts.nvlinks) {
@@ -28,6 +40,120 @@ void addLinks(Document& document, const PciTree& pci, ElementId gpu, const GpuFa
   }
 }
 
+// The attributes of a host device.
+constexpr struct {
+  // Compute capability 9.0: the youngest generation without rules for a single product. Below 80 the model
+  // charges reverse traffic on shared links, which memory does not have, and forbids GPU Direct reads; from
+  // 100 on it uses Blackwell's table of NVLink speeds.
+  const char* computeCapability = "90";
+  // MB/s: one core of current servers copies 15 to 25 GB/s from and to its own NUMA node's memory.
+  const char* memoryBandwidth = "20000";
+  // A gpu element needs a PCI link, so there is a made-up one beside the c2c link. The path search keeps the
+  // wider of two links to a neighbour, so the made-up one is narrow: 16 lanes of the first generation are 3
+  // GB/s.
+  const char* linkSpeed = "2.5 GT/s PCIe";
+  const char* linkWidth = "16";
+  const char* deviceClass = "0x030200";  // 3D controller, what data-centre GPUs call themselves
+} kHostDevice;
+
+// The bus id of a host device: 00ff:00:00.0, 00ff:00:01.0, … in a PCI domain far from those of firmware, with
+// 32 devices per bus.
+std::string madeUpBusId(int number) {
+  return fmt::format("00ff:{:02x}:{:02x}.0", number >> 5 & 0xff, number & 0x1f);
+}
+
+// Hosts have 16 GPUs at most; this limit only bounds a hostile file.
+constexpr std::size_t kMaxCapturedLines = 100'000;
+
+// A line of a captured machine's file: its kind and the key=value words after it.
+class FactLine {
+ public:
+  FactLine(SourceLocation where, const std::string& text) : where_(std::move(where)) {
+    std::istringstream words(text);
+    words >> kind_;
+    for (std::string word; words >> word;) {
+      const std::size_t equals = word.find('=');
+      if (equals == std::string::npos) fail("`" + word + "`", "words such as dev=0");
+      values_[word.substr(0, equals)] = word.substr(equals + 1);
+    }
+  }
+
+  const std::string& kind() const { return kind_; }
+
+  std::string text(const std::string& key) const {
+    const auto found = values_.find(key);
+    if (found == values_.end()) fail(kind_ + " without `" + key + "`", key + "= in every line of this kind");
+    return found->second;
+  }
+
+  int number(const std::string& key) const {
+    const int value = parseInt(text(key), -1);
+    if (value < 0) fail(fmt::format("{}={}", key, text(key)), "a whole number, 0 or more");
+    return value;
+  }
+
+  int number(const std::string& key, int fallback) const {
+    return values_.contains(key) ? number(key) : fallback;
+  }
+
+  [[noreturn]] void fail(const std::string& found, const std::string& expected) const {
+    throw InputError(where_, found, expected);
+  }
+
+ private:
+  SourceLocation where_;
+  std::string kind_;
+  std::map<std::string, std::string> values_;
+};
+
+GpuFacts gpuOf(const FactLine& line) {
+  GpuFacts gpu;
+  gpu.dev = line.number("dev");
+  const auto id = parseBusId(line.text("busid"));
+  if (!id) line.fail("busid=" + line.text("busid"), "a bus id such as 0000:1b:00.0");
+  gpu.busId = busIdText(*id);
+  gpu.sm = line.number("sm");
+  gpu.gdr = line.number("gdr", 1) != 0;
+  return gpu;
+}
+
+class CapturedGpus : public GpuSource {
+ public:
+  explicit CapturedGpus(std::filesystem::path file) : file_(std::move(file)) {}
+
+  GpuInventory read() const override {
+    GpuInventory found;
+    int number = 0;
+    for (const std::string& text : readLines(file_, kMaxCapturedLines)) {
+      ++number;
+      if (const std::size_t first = text.find_first_not_of(" \t");
+          first == std::string::npos || text[first] == '#')
+        continue;
+      const FactLine line({file_.string(), number}, text);
+      if (line.kind() == "gpu") {
+        found.gpus.push_back(gpuOf(line));
+        continue;
+      }
+      if (found.gpus.empty()) line.fail("`" + line.kind() + "`", "a line `gpu dev=0 busid=… sm=…` first");
+      GpuFacts& gpu = found.gpus.back();
+      if (line.kind() == "nvlink") {
+        gpu.nvlinks.push_back({lowerCase(line.text("target")), line.number("count")});
+      } else if (line.kind() == "c2c") {
+        gpu.c2cBandwidth = line.number("bw");
+        gpu.c2cCount = line.number("count");
+      } else {
+        line.fail("`" + line.kind() + "`", "gpu, nvlink or c2c");
+      }
+    }
+    std::stable_sort(found.gpus.begin(), found.gpus.end(),
+                     [](const GpuFacts& a, const GpuFacts& b) { return a.dev < b.dev; });
+    return found;
+  }
+
+ private:
+  std::filesystem::path file_;
+};
+
 }  // namespace
 
 ElementId addGpu(Document& document, PciTree& pci, const GpuFacts& facts, int rank) {
@@ -40,6 +166,49 @@ ElementId addGpu(Document& document, PciTree& pci, const GpuFacts& facts, int ra
   document.setIfAbsent(gpu, "gdr", facts.gdr ? "1" : "0");
   addLinks(document, pci, gpu, facts);
   return gpu;
+}
+
+void addHostDevices(Document& document, CpuElements& cpus, PciTree& pci, const CpuLayout& layout, int count) {
+  std::vector<int> nodeOfCore;
+  for (const NumaNode& node : layout.nodes) nodeOfCore.insert(nodeOfCore.end(), node.cores.size(), node.id);
+  const auto cores = static_cast<std::int64_t>(nodeOfCore.size());
+  const std::int64_t devices = std::max<std::int64_t>(count, cores);
+  int number = 0;
+  for (std::int64_t dev = 0; dev < devices; ++dev) {
+    const int node = nodeOfCore[static_cast<std::size_t>(dev * cores / devices)];
+    while (pci.find(madeUpBusId(number)) != kNoElement) ++number;
+    const ElementId slot = pci.insert(cpus.of(node), madeUpBusId(number++));
+    document.set(slot, "class", kHostDevice.deviceClass);
+    document.set(slot, "link_speed", kHostDevice.linkSpeed);
+    document.set(slot, "link_width", kHostDevice.linkWidth);
+    const ElementId gpu = document.add(slot, "gpu");
+    document.set(gpu, "dev", std::to_string(dev));
+    document.set(gpu, "sm", kHostDevice.computeCapability);
+    document.set(gpu, "gdr", "0");
+    document.set(gpu, "host", "1");
+    const ElementId memory = document.add(gpu, "c2c");
+    document.set(memory, "bw", kHostDevice.memoryBandwidth);
+    document.set(memory, "count", "1");
+  }
+}
+
+std::unique_ptr<GpuSource> capturedGpus(std::filesystem::path file) {
+  return std::make_unique<CapturedGpus>(std::move(file));
+}
+
+std::unique_ptr<GpuSource> gpuSourceOf(const std::filesystem::path& root) {
+  return root == "/" ? nvmlGpus() : capturedGpus(root / kCapturedGpusFile);
+}
+
+std::string writeGpuFacts(std::span<const GpuFacts> gpus) {
+  std::string text;
+  for (const GpuFacts& gpu : gpus) {
+    text += fmt::format("gpu dev={} busid={} sm={} gdr={}\n", gpu.dev, gpu.busId, gpu.sm, gpu.gdr ? 1 : 0);
+    for (const GpuFacts::Nvlink& link : gpu.nvlinks)
+      text += fmt::format("nvlink target={} count={}\n", link.target, link.count);
+    if (gpu.c2cCount > 0) text += fmt::format("c2c bw={} count={}\n", gpu.c2cBandwidth, gpu.c2cCount);
+  }
+  return text;
 }
 
 }  // namespace xylem

@@ -1,5 +1,6 @@
 #include "planner/topology/detect_net.h"
 
+#include <fmt/format.h>
 #include <ifaddrs.h>
 #include <net/if.h>
 #include <sys/socket.h>
@@ -19,13 +20,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// What NCCL's socket transport says of every interface.
-constexpr int kDefaultSpeed = 10000;  // Mb/s, where the driver does not tell
+// NCCL's socket transport describes every interface with these numbers.
+constexpr int kDefaultSpeed = 10000;  // Mb/s, if the driver does not tell
 constexpr int kMaxConnections = 65536;
 
 constexpr const char* kInfinibandPrefixes[] = {"ib"};
-// Interfaces between containers and their host, which lead to no other machine.
-constexpr const char* kPlumbingPrefixes[] = {"docker", "veth", "virbr", "cni", "cali", "flannel"};
+// Interfaces between containers and their host: they lead to no other machine.
+constexpr const char* kContainerPrefixes[] = {"docker", "veth", "virbr", "cni", "cali", "flannel"};
 
 template <std::size_t N>
 bool startsWithAny(const std::string& name, const char* const (&prefixes)[N]) {
@@ -33,7 +34,7 @@ bool startsWithAny(const std::string& name, const char* const (&prefixes)[N]) {
                      [&](const char* prefix) { return name.starts_with(prefix); });
 }
 
-// Names with an IPv4 or IPv6 address; nothing if the system does not say.
+// The names of interfaces with an IPv4 or IPv6 address; nullopt if the system does not tell.
 std::optional<std::set<std::string>> addressedInterfaces() {
   ifaddrs* raw = nullptr;
   if (getifaddrs(&raw) != 0) return std::nullopt;
@@ -47,8 +48,8 @@ std::optional<std::set<std::string>> addressedInterfaces() {
   return names;
 }
 
-// The bus id of the device behind an interface. Where the device is not on a PCI bus itself (virtio, USB)
-// NCCL treats the interface as virtual.
+// The bus id of the device behind an interface; empty for a device that is not on a PCI bus itself (virtio,
+// USB), whose interface NCCL treats as virtual.
 std::string pciBusId(const fs::path& folder) {
   const fs::path device = realPath(folder / "device");
   if (device.empty() || realPath(device / "subsystem").filename() != "pci") return "";
@@ -63,6 +64,36 @@ std::vector<NetInterface> select(const std::vector<NetInterface>& interfaces, Pr
   return chosen;
 }
 
+constexpr const char* kNicClass = "0x02";
+// No driver tells a latency. The text has NCCL's form of floating-point numbers.
+constexpr const char* kLatency = "0.000000";
+
+// The first net element of that name in document order, or kNoElement.
+ElementId findNet(const Document& document, ElementId below, const std::string& name) {
+  const std::string* own = document.attribute(below, "name");
+  if (document[below].name == "net" && own != nullptr && *own == name) return below;
+  for (const ElementId child : document[below].children)
+    if (const ElementId found = findNet(document, child, name); found != kNoElement) return found;
+  return kNoElement;
+}
+
+// The element that a topology file has for the device, with its missing surroundings, or a new one.
+ElementId netElement(Document& document, CpuElements& cpus, PciTree& pci, const NetDevice& device) {
+  if (const ElementId known = findNet(document, document.root(), device.name); known != kNoElement) {
+    const ElementId above = document[document[known].parent].parent;
+    if (document[above].name == "cpu") cpus.complete(above);
+    if (const std::string* busId = document.attribute(above, "busid"))
+      pci.attach(std::string(*busId), kNicClass);
+    return known;
+  }
+  const ElementId parent = device.busId.empty() ? cpus.first() : pci.attach(device.busId, kNicClass);
+  ElementId nic = document.child(parent, "nic");
+  if (nic == kNoElement) nic = document.add(parent, "nic");
+  const ElementId net = document.add(nic, "net");
+  document.set(net, "name", device.name);
+  return net;
+}
+
 }  // namespace
 
 std::vector<NetInterface> readInterfaces(const fs::path& root) {
@@ -72,7 +103,7 @@ std::vector<NetInterface> readInterfaces(const fs::path& root) {
     const fs::path folder = root / "sys/class/net" / name;
     const int flags = parseInt(readLine(folder / "flags"), 0);
     const bool up = (flags & IFF_UP) != 0 && readLine(folder / "operstate") != "down";
-    // A port of a bond, bridge or team carries that one's traffic, and has no address of its own.
+    // A port of a bond, bridge or team carries the traffic of the bond, and has no address of its own.
     const bool port = fs::is_symlink(folder / "master");
     if (!up || port || (addressed && !addressed->contains(name))) continue;
     const int speed = parseInt(readLine(folder / "speed"), 0);
@@ -90,12 +121,12 @@ std::vector<NetInterface> chooseInterfaces(const std::vector<NetInterface>& inte
     return select(interfaces,
                   [&](const NetInterface& i) { return interfaceMatches(std::string(filter), i.name); });
   const auto infiniband = [](const NetInterface& i) { return startsWithAny(i.name, kInfinibandPrefixes); };
-  const auto plumbing = [](const NetInterface& i) { return startsWithAny(i.name, kPlumbingPrefixes); };
+  const auto container = [](const NetInterface& i) { return startsWithAny(i.name, kContainerPrefixes); };
   if (auto chosen = select(interfaces, infiniband); !chosen.empty()) return chosen;
-  if (auto chosen = select(interfaces, [&](const NetInterface& i) { return !i.loopback && !plumbing(i); });
+  if (auto chosen = select(interfaces, [&](const NetInterface& i) { return !i.loopback && !container(i); });
       !chosen.empty())
     return chosen;
-  if (auto chosen = select(interfaces, plumbing); !chosen.empty()) return chosen;
+  if (auto chosen = select(interfaces, container); !chosen.empty()) return chosen;
   return interfaces;
 }
 
@@ -111,6 +142,24 @@ std::vector<NetDevice> socketDevices(const std::vector<NetInterface>& interfaces
     devices.push_back(std::move(device));
   }
   return devices;
+}
+
+std::vector<ElementId> addNets(Document& document, CpuElements& cpus, PciTree& pci,
+                               std::span<const NetDevice> devices) {
+  std::vector<ElementId> nets;
+  for (const NetDevice& device : devices) {
+    const ElementId net = netElement(document, cpus, pci, device);
+    document.set(net, "dev", std::to_string(nets.size()));
+    document.setIfAbsent(net, "latency", kLatency);
+    document.setIfAbsent(net, "speed", std::to_string(device.speed));
+    document.setIfAbsent(net, "port", std::to_string(device.port));
+    document.setIfAbsent(net, "guid", fmt::format("{:#x}", device.guid));
+    document.setIfAbsent(net, "maxconn", std::to_string(device.maxConnections));
+    document.setIfAbsent(net, "gdr", device.gdr ? "1" : "0");
+    if (device.reduces) document.setIfAbsent(net, "coll", *device.reduces ? "1" : "0");
+    nets.push_back(net);
+  }
+  return nets;
 }
 
 }  // namespace xylem

@@ -1,7 +1,7 @@
 #pragma once
-// The few functions of NVML (NVIDIA's management library) and of the CUDA driver that detection calls, as
-// their documentation declares them. Both libraries come with the driver and are loaded at run time, so
-// neither header is needed to build.
+// The functions of NVML (NVIDIA's management library) and of the CUDA driver that detection calls, as their
+// documentation declares them. Both libraries come with NVIDIA's driver and are loaded at run time, so
+// building needs neither header.
 //
 //   const Nvml nvml("libnvidia-ml.so.1");
 //   if (nvml.usable() && nvml.init() == nvml::kSuccess) ...
@@ -57,7 +57,7 @@ constexpr unsigned kFieldC2cBandwidth = 172;  // MB/s
 struct Nvml {
   explicit Nvml(const std::string& name) : library(name) {}
 
-  // False if the library is missing or lacks what every version since 2018 has.
+  // Returns whether the library is there and has the functions that every version since 2018 has.
   bool usable() const;
 
   SharedLibrary library;
@@ -75,7 +75,7 @@ struct Nvml {
                  nvml::PciInfo*) = get<int(nvml::Device, nvml::PciInfo*)>("nvmlDeviceGetPciInfo_v3");
   int (*computeCapability)(nvml::Device, int*,
                            int*) = get<int(nvml::Device, int*, int*)>("nvmlDeviceGetCudaComputeCapability");
-  // Not on every driver.
+  // The rest is null with some drivers.
   int (*linkState)(nvml::Device, unsigned,
                    int*) = get<int(nvml::Device, unsigned, int*)>("nvmlDeviceGetNvLinkState");
   int (*linkCapability)(nvml::Device, unsigned, int, unsigned*) =
@@ -86,8 +86,8 @@ struct Nvml {
       get<int(nvml::Device, int, nvml::FieldValue*)>("nvmlDeviceGetFieldValues");
 };
 
-// Whether the CUDA driver says that a GPU supports GPUDirect RDMA; what it does not tell counts as true, as
-// for a file without `gdr`.
+// Asks the CUDA driver whether a GPU supports GPUDirect RDMA. No answer counts as true, like a file without
+// `gdr`.
 class CudaDriver {
  public:
   CudaDriver();

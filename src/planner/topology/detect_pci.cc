@@ -16,21 +16,23 @@ constexpr const char* kBridgeClass = "0x060400";
 constexpr const char* kBroadcomVendor = "0x1000";
 constexpr std::size_t kBusIdLength = 12;
 
-// GT/s of "16.0 GT/s PCIe"; what does not start with a number ("Unknown speed") limits nothing.
+// The GT/s of a text such as "16.0 GT/s PCIe"; infinity, which limits nothing, if it does not start with a
+// number ("Unknown speed").
 float speedOf(const std::string& text) {
   char* end = nullptr;
   const float speed = std::strtof(text.c_str(), &end);
   return end == text.c_str() ? std::numeric_limits<float>::infinity() : speed;
 }
 
-// The slower of the device and the port it is plugged into.
+// The slower speed of the device and the port above it.
 std::string linkSpeed(const fs::path& device) {
   const std::string own = readLine(device / "max_link_speed");
   const std::string port = readLine(device.parent_path() / "max_link_speed");
   return speedOf(port) < speedOf(own) ? port : own;
 }
 
-// Lanes; 0 (also where a file is missing) makes the engine assume 16, as in NCCL.
+// The number of lanes, the fewer of the device and the port above it. 0, also for a missing file, makes the
+// engine assume 16, as in NCCL.
 int linkWidth(const fs::path& device) {
   return std::min(parseInt(readLine(device / "max_link_width"), 0),
                   parseInt(readLine(device.parent_path() / "max_link_width"), 0));
@@ -83,8 +85,8 @@ ElementId PciTree::attach(const std::string& busId, const std::string& fallbackC
   return pci;
 }
 
-// First the way up, then what the elements say: a switch's direct lanes stand after the first device below
-// it.
+// Two passes: the first makes the elements from the CPU down to the device, the second describes them from
+// the device up. So the direct lanes of a switch stand after the first device below it, as in NCCL.
 ElementId PciTree::place(const std::string& busId) {
   if (const ElementId known = find(busId); known != kNoElement) return known;
   const fs::path device = folderOf(busId);
@@ -105,7 +107,7 @@ ElementId PciTree::insert(ElementId parent, const std::string& busId) {
     const std::string* other = document_.attribute(sibling, "busid");
     return other != nullptr && *other > busId;
   };
-  // Most come in ascending order: behind the newest, if that stands last, there is nothing to look for.
+  // Bus ids mostly come in ascending order: then the new element belongs behind the newest, without a search.
   const bool ascending = !siblings.empty() && siblings.back() == newest_ && !isLater(newest_);
   const auto later = ascending ? siblings.end() : std::find_if(siblings.begin(), siblings.end(), isLater);
   const ElementId pci = document_.add(parent, "pci", 0, static_cast<std::size_t>(later - siblings.begin()));
@@ -115,7 +117,8 @@ ElementId PciTree::insert(ElementId parent, const std::string& busId) {
   return pci;
 }
 
-// Once per element, with all above it: a file may have described any part of the way up.
+// Describes the element and all elements above it, each once: a file may have described any part of this
+// path.
 void PciTree::complete(ElementId pci, std::string busId, const std::string& fallbackClass) {
   if (!complete_.insert(pci).second) return;
   describe(pci, folderOf(busId), fallbackClass);
@@ -140,7 +143,7 @@ void PciTree::describe(ElementId pci, const fs::path& device, const std::string&
   document_.setIfAbsent(pci, "link_width", device.empty() ? "" : std::to_string(linkWidth(device)));
 }
 
-// Broadcom switches tell which other switches they have a direct lane to.
+// Adds a pcilink for each other switch to which a Broadcom switch has a direct lane.
 void PciTree::addSwitchLinks(ElementId pci, const std::string& busId) {
   const std::string* vendor = document_.attribute(pci, "vendor");
   if (vendor == nullptr || *vendor != kBroadcomVendor) return;

@@ -1,14 +1,13 @@
 #pragma once
-// The PCI tree from sysfs: a device's element with its identity and its link, below the switches and the CPU
-// it hangs on.
+// The PCI tree from sysfs: a device's element with its identity and its link, below its switches and its CPU.
 //
 //   PciTree pci(doc, cpus, "/");
 //   ElementId nic = pci.attach("0000:3b:00.0", "0x02");   // and every switch above it, once
 //
-// As NCCL does it, only what leads to a wanted device becomes an element: a switch is one element, named
-// after its upstream port; its downstream ports and the root port are part of the links. Elements that a
-// topology file described stay where they are and keep their attributes, but for `class`; what is missing
-// from them is filled in.
+// As in NCCL, only the devices that a job needs and the switches above them become elements. A switch is one
+// element, named after its upstream port; its downstream ports and the root port are part of the links. An
+// element that a topology file describes stays in its place and keeps its attributes, except `class`; it gets
+// those that are missing.
 
 #include <filesystem>
 #include <string>
@@ -21,28 +20,28 @@
 
 namespace xylem {
 
-// "0000:3b:00.0": domain, bus, device, function.
+// Returns whether the text has the form "0000:3b:00.0": domain, bus, device, function.
 bool isBusId(std::string_view text);
 
 class PciTree {
  public:
   PciTree(Document& document, CpuElements& cpus, std::filesystem::path root);
 
-  // The device's element, made with everything above it if it is not there yet. `fallbackClass` stands in
-  // where the class cannot be read.
+  // The device's element, made with all elements above it if it does not exist. It gets `fallbackClass` if
+  // its class cannot be read.
   ElementId attach(const std::string& busId, const std::string& fallbackClass);
-  // kNoElement if there is none.
+  // The element with this bus id, or kNoElement.
   ElementId find(const std::string& busId) const;
   // Adds a pci element to `parent`, in the order of bus ids among its siblings.
   ElementId insert(ElementId parent, const std::string& busId);
-  // The `class` file of a device; empty if the device or the file is hidden.
+  // The device's class code from sysfs; empty if the system hides it.
   std::string classOf(const std::string& busId) const;
 
  private:
   std::filesystem::path folderOf(const std::string& busId) const;
   ElementId place(const std::string& busId);
   ElementId placeParent(const std::filesystem::path& device);
-  // By value: the document's own texts move when it grows.
+  // Takes `busId` by value: the texts of a document move when it grows.
   void complete(ElementId pci, std::string busId, const std::string& fallbackClass);
   void describe(ElementId pci, const std::filesystem::path& device, const std::string& fallbackClass);
   void addSwitchLinks(ElementId pci, const std::string& busId);
@@ -52,7 +51,7 @@ class PciTree {
   std::filesystem::path root_;
   std::unordered_map<std::string, ElementId> known_;  // by bus id
   std::unordered_set<ElementId> complete_;
-  ElementId newest_ = kNoElement;  // of insert
+  ElementId newest_ = kNoElement;  // the element that insert made last
 };
 
 }  // namespace xylem

@@ -20,12 +20,12 @@ namespace fs = std::filesystem;
 // plan depends on it.
 constexpr int kQueuePairs = 131072;
 constexpr float kMbpsPerGbps = 1000.0f;
-// Of a port: "4: ACTIVE".
+// The number in the state of an active port, "4: ACTIVE".
 constexpr int kActive = 4;
 // The first Linux with DMA-BUF for RDMA.
 constexpr std::pair<int, int> kDmaBufLinux = {5, 12};
 
-// "rdma10" after "rdma9".
+// Compares the numbers at the end of names as numbers, so that "rdma10" comes after "rdma9".
 bool naturallyBefore(const std::string& a, const std::string& b) {
   const auto split = [](const std::string& name) {
     const std::size_t digits = name.find_last_not_of("0123456789") + 1;
@@ -34,7 +34,8 @@ bool naturallyBefore(const std::string& a, const std::string& b) {
   return split(a) != split(b) ? split(a) < split(b) : a < b;
 }
 
-// "b859:9f03:00d4:1020" is in network order; NCCL prints its bytes as a number of the (little-endian) CPU.
+// A guid such as "b859:9f03:00d4:1020" is in network order; NCCL prints its bytes as a number of the
+// (little-endian) CPU.
 std::uint64_t readGuid(const fs::path& file) {
   std::string digits = readLine(file);
   std::erase(digits, ':');
@@ -44,12 +45,12 @@ std::uint64_t readGuid(const fs::path& file) {
   return guid;
 }
 
-// Mb/s of "200 Gb/sec (4X HDR)".
+// The Mb/s of a text such as "200 Gb/sec (4X HDR)".
 int readRate(const fs::path& file) {
   return static_cast<int>(std::lround(std::strtof(readLine(file).c_str(), nullptr) * kMbpsPerGbps));
 }
 
-// Empty where the device is not on a PCI bus.
+// The bus id of the device's PCI function; empty if the device is not on a PCI bus.
 std::string functionOf(const fs::path& folder) {
   const fs::path device = realPath(folder / "device");
   if (device.empty() || realPath(device / "subsystem").filename() != "pci") return "";
@@ -57,7 +58,7 @@ std::string functionOf(const fs::path& folder) {
   return isBusId(busId) ? busId : "";
 }
 
-// The card's first function.
+// The bus id of the card's first function.
 std::string cardOf(std::string busId, bool mergeFunctions) {
   if (busId.empty()) return busId;
   busId.back() = '0';
@@ -65,25 +66,7 @@ std::string cardOf(std::string busId, bool mergeFunctions) {
   return busId;
 }
 
-}  // namespace
-
-// The order of devices is that of their verbs interfaces; a device without one cannot be used by programs. On
-// this machine it also has to be given to us: containers see all devices in sysfs, and may open some.
-std::vector<VerbsInterface> verbsInterfaces(const fs::path& root) {
-  const fs::path folder = root / "sys/class/infiniband_verbs";
-  std::vector<std::string> names = listFolder(folder);
-  std::erase_if(names, [](const std::string& name) { return !name.starts_with("uverbs"); });
-  std::sort(names.begin(), names.end(), naturallyBefore);
-  std::vector<VerbsInterface> interfaces;
-  for (const std::string& name : names) {
-    const fs::path node = fs::path("/dev/infiniband") / name;
-    if (root == "/" && ::access(node.c_str(), R_OK | W_OK) != 0) continue;
-    if (std::string device = readLine(folder / name / "ibdev"); !device.empty())
-      interfaces.push_back({name, std::move(device)});
-  }
-  return interfaces;
-}
-
+// Returns whether `list` (NCCL_IB_HCA) selects a port of a device. An empty list selects all.
 bool hcaMatches(const std::string& list, const std::string& name, int port) {
   std::string_view text = list;
   const bool exclude = text.starts_with('^');
@@ -103,11 +86,47 @@ bool hcaMatches(const std::string& list, const std::string& name, int port) {
   return found != exclude;
 }
 
+// Returns whether a card can access GPU memory: NVIDIA's peer memory module is loaded, or the open kernel
+// modules run on Linux 5.12 or later (DMA-BUF).
+bool supportsGpuMemory(const fs::path& root) {
+  for (const char* module :
+       {"sys/kernel/mm/memory_peers/nv_mem/version", "sys/kernel/mm/memory_peers/nv_mem_nc/version",
+        "sys/module/nvidia_peermem/version"})
+    if (std::error_code error; fs::exists(root / module, error)) return true;
+  std::istringstream release(readLine(root / "proc/sys/kernel/osrelease"));
+  int major = 0;
+  int minor = 0;
+  char dot = 0;
+  release >> major >> dot >> minor;
+  const bool openModules =
+      readLine(root / "proc/driver/nvidia/version").find("Open Kernel Module") != std::string::npos;
+  return openModules && std::pair(major, minor) >= kDmaBufLinux;
+}
+
+}  // namespace
+
+// Devices have the order of their verbs interfaces; programs cannot use a device without one. On this machine
+// the process must also be allowed to open it: a container sees all devices in sysfs, but may open only some.
+std::vector<VerbsInterface> verbsInterfaces(const fs::path& root) {
+  const fs::path folder = root / "sys/class/infiniband_verbs";
+  std::vector<std::string> names = listFolder(folder);
+  std::erase_if(names, [](const std::string& name) { return !name.starts_with("uverbs"); });
+  std::sort(names.begin(), names.end(), naturallyBefore);
+  std::vector<VerbsInterface> interfaces;
+  for (const std::string& name : names) {
+    const fs::path node = fs::path("/dev/infiniband") / name;
+    if (root == "/" && ::access(node.c_str(), R_OK | W_OK) != 0) continue;
+    if (std::string device = readLine(folder / name / "ibdev"); !device.empty())
+      interfaces.push_back({name, std::move(device)});
+  }
+  return interfaces;
+}
+
 std::vector<NetDevice> rdmaDevices(const fs::path& root, const RdmaOptions& options) {
   std::vector<NetDevice> devices;
   if (options.disable) return devices;
   const bool gdr = supportsGpuMemory(root);
-  std::map<std::string, int> portsOfCard;  // so far
+  std::map<std::string, int> portsOfCard;  // the ports in `devices`, by card
   for (const VerbsInterface& verbs : verbsInterfaces(root)) {
     const std::string& name = verbs.device;
     const fs::path folder = root / "sys/class/infiniband" / name;
@@ -124,7 +143,8 @@ std::vector<NetDevice> rdmaDevices(const fs::path& root, const RdmaOptions& opti
       device.busId = card;
       device.functionBusId = function;
       device.speed = readRate(port / "rate");
-      // Cards of today number the port of every function 1; the card's own numbers follow from their order.
+      // Today's cards number the port of every function 1. The card's earlier ports are added, so that each
+      // port of a card has its own number.
       device.port = index + portsOfCard[card];
       device.guid = readGuid(folder / "sys_image_guid");
       device.maxConnections = kQueuePairs;
@@ -134,21 +154,6 @@ std::vector<NetDevice> rdmaDevices(const fs::path& root, const RdmaOptions& opti
     }
   }
   return devices;
-}
-
-bool supportsGpuMemory(const fs::path& root) {
-  for (const char* module :
-       {"sys/kernel/mm/memory_peers/nv_mem/version", "sys/kernel/mm/memory_peers/nv_mem_nc/version",
-        "sys/module/nvidia_peermem/version"})
-    if (std::error_code error; fs::exists(root / module, error)) return true;
-  std::istringstream release(readLine(root / "proc/sys/kernel/osrelease"));
-  int major = 0;
-  int minor = 0;
-  char dot = 0;
-  release >> major >> dot >> minor;
-  const bool openModules =
-      readLine(root / "proc/driver/nvidia/version").find("Open Kernel Module") != std::string::npos;
-  return openModules && std::pair(major, minor) >= kDmaBufLinux;
 }
 
 }  // namespace xylem

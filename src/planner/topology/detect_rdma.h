@@ -10,7 +10,7 @@
 #include <filesystem>
 #include <string>
 
-#include "planner/topology/detect_net_device.h"
+#include "planner/topology/detect_net.h"
 
 namespace xylem {
 
@@ -25,16 +25,10 @@ struct VerbsInterface {
   std::string device;  // mlx5_0
 };
 
-// Those that programs may open, in the order in which the kernel found the devices.
+// The verbs interfaces that programs may open, in the order in which the kernel found the devices.
 std::vector<VerbsInterface> verbsInterfaces(const std::filesystem::path& root);
 
 std::vector<NetDevice> rdmaDevices(const std::filesystem::path& root, const RdmaOptions& options);
 
-// Whether `list` (NCCL_IB_HCA) selects a port of a device. An empty list selects all.
-bool hcaMatches(const std::string& list, const std::string& name, int port);
-
-// Whether a card can be given GPU memory: NVIDIA's peer memory module is loaded, or the open kernel modules
-// run on Linux 5.12 or later (DMA-BUF).
-bool supportsGpuMemory(const std::filesystem::path& root);
 
 }  // namespace xylem

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <iterator>
 
+#include "planner/topology/xml.h"
+
 namespace xylem {
 namespace {
 
@@ -10,6 +12,18 @@ auto findAttribute(const Element& element, std::string_view name) {
   return std::find_if(element.attributes.begin(), element.attributes.end(),
                       [&](const auto& attribute) { return attribute.first == name; });
 }
+
+// The vocabulary of NCCL's topology XML: which element may stand in which.
+constexpr XmlNesting kNestings[] = {
+    {"system", "cpu"}, {"cpu", "pci"},     {"cpu", "nic"}, {"pci", "pci"},    {"pci", "gpu"},
+    {"pci", "nic"},    {"pci", "pcilink"}, {"nic", "net"}, {"gpu", "nvlink"}, {"gpu", "c2c"},
+};
+
+constexpr XmlVocabulary kVocabulary{
+    "system",
+    "a topology file",
+    kNestings,
+    {.bytes = kMaxTopologyBytes, .elements = kMaxElements, .attributes = kMaxAttributes}};
 
 }  // namespace
 
@@ -85,5 +99,15 @@ void Document::detachChildren(ElementId id, const std::vector<ElementId>& leavin
   for (const ElementId child : leaving) at(child).parent = kNoElement;
   std::erase_if(at(id).children, [&](ElementId child) { return at(child).parent == kNoElement; });
 }
+
+Document parseTopology(std::string_view text, const std::string& file, std::vector<std::string>* ignored) {
+  return parseXmlDocument(text, file, kVocabulary, ignored);
+}
+
+Document readTopology(const std::string& path, std::vector<std::string>* ignored) {
+  return parseTopology(readXmlFile(path, "a topology XML file", kVocabulary.limits), path, ignored);
+}
+
+std::string writeTopology(const Document& document) { return writeXmlDocument(document); }
 
 }  // namespace xylem

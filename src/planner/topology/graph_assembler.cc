@@ -11,8 +11,7 @@ GraphAssembler::Handle GraphAssembler::add(NodeType type, NodeKey key, ElementId
   payload_.push_back(payload);
   links_.emplace_back();
   order_[static_cast<std::size_t>(type)].push_back(handle);
-  byKey_[static_cast<std::size_t>(type)].emplace(key.value,
-                                                 handle);  // the first one stays the one that is found
+  byKey_[static_cast<std::size_t>(type)].emplace(key.value, handle);  // the first node with a key is found
   return handle;
 }
 
@@ -52,6 +51,7 @@ void GraphAssembler::connect(Handle from, Handle to, LinkType type, float bandwi
                            [&](const HalfLink& l) { return l.to == to && l.type == type; });
   if (link == links.end()) link = links.insert(links.end(), HalfLink{to, type, 0.0f});
   link->bandwidth += bandwidth;
+  // Insertion sort: the link moves before all links that are now narrower.
   while (link != links.begin() && (link - 1)->bandwidth < link->bandwidth) {
     std::iter_swap(link - 1, link);
     --link;
@@ -81,6 +81,7 @@ void GraphAssembler::sortBelow(Handle node, Handle parent) {
     if (links[i].type == LinkType::kPci && links[i].to != parent) sortBelow(links[i].to, node);
 }
 
+// Numbers the nodes type by type, then their links node by node.
 System GraphAssembler::freeze() const {
   System system;
   std::vector<NodeId> ids(nodes_.size(), kNoNode);

@@ -1,14 +1,14 @@
 #pragma once
-// The machine's graph while it is being put together: nodes can still come and go and links still move.
-// freeze() turns it into the immutable System.
+// The machine's graph under construction: nodes can come and go, and links can move. freeze() turns it into
+// the immutable System.
 //
 //   GraphAssembler graph;
 //   Handle cpu = graph.addCpu(NodeKey::of(0, 0), element, {...});
 //   Handle gpu = graph.addGpu(NodeKey::of(0, 0x1b000), element, {...});
 //   graph.connect(gpu, cpu, LinkType::kPci, 12.0f);
 //
-// The links of a node are kept in descending bandwidth, newcomers behind equals: that order decides ties
-// later.
+// The links of a node are in order of descending bandwidth, later ones behind equal ones. This order decides
+// ties in the path search and the channel search.
 
 #include <array>
 #include <unordered_map>
@@ -37,7 +37,7 @@ class GraphAssembler {
 
   // The first node of this type with this key, or kNone.
   Handle find(NodeType type, NodeKey key) const;
-  // Nodes of a type in their order.
+  // The nodes of a type in their order.
   const std::vector<Handle>& nodes(NodeType type) const { return order_[static_cast<std::size_t>(type)]; }
   NodeType type(Handle node) const { return nodes_[at(node)].type; }
   NodeKey key(Handle node) const { return nodes_[at(node)].key; }
@@ -48,11 +48,11 @@ class GraphAssembler {
   const Cpu& cpu(Handle node) const { return cpus_[payload_[at(node)]]; }
   Pci& pci(Handle node) { return pcis_[payload_[at(node)]]; }
 
-  // Adds bandwidth to the link of this type between the two, one direction, creating it if there is none yet.
+  // Adds bandwidth to the link of this type from `from` to `to`, and creates the link if there is none.
   void connect(Handle from, Handle to, LinkType type, float bandwidth);
   // Removes a node and every link to it; the order of all others stays.
   void remove(Handle node);
-  // Moves each node's link back towards its CPU to the end of its links, from every CPU down the PCI tree.
+  // Moves each node's link to its parent to the end of the node's links, from every CPU down the PCI tree.
   void sortLinks();
 
   System freeze() const;

@@ -8,10 +8,10 @@
 namespace xylem {
 namespace {
 
-constexpr std::size_t kMostMembers = 4;
+constexpr std::size_t kMaxMembers = 4;  // of a group, as in NCCL
 
-// How far apart two devices are, by where their ways to the CPU meet. The order is that of the path types;
-// PORT takes the place of NVL.
+// How far apart two devices are, by the place where their paths to the CPU meet. The order is that of the
+// path types; PORT takes the place of NVL.
 enum class Distance { kLoc, kPort, kPix, kPxb, kPxn, kPhb, kSys };
 
 Distance levelOf(const std::string& text) {
@@ -24,9 +24,11 @@ Distance levelOf(const std::string& text) {
   throw InputError({"NCCL_NET_MERGE_LEVEL", 0}, "`" + text + "`", "LOC, PORT, PIX, PXB, PXN, PHB or SYS");
 }
 
-class Merger {
+// First come the groups that the user asks for. Then each device that is left, in order, takes all later ones
+// within the level into its group, as long as the group has space.
+class NicMerger {
  public:
-  Merger(Document& document, const std::vector<ElementId>& nets) : document_(document), nets_(nets) {}
+  NicMerger(Document& document, const std::vector<ElementId>& nets) : document_(document), nets_(nets) {}
 
   std::vector<ElementId> run(const MergeOptions& options) {
     const Distance level = levelOf(options.level);
@@ -35,7 +37,7 @@ class Merger {
     for (std::size_t first = 0; first < nets_.size(); ++first) {
       if (placed_[first]) continue;
       std::vector<std::size_t> group = {first};
-      for (std::size_t other = first + 1; other < nets_.size() && group.size() < kMostMembers; ++other)
+      for (std::size_t other = first + 1; other < nets_.size() && group.size() < kMaxMembers; ++other)
         if (!placed_[other] && distance(first, other) <= level) group.push_back(other);
       for (const std::size_t member : group) placed_[member] = true;
       groups.push_back(std::move(group));
@@ -50,6 +52,7 @@ class Merger {
   }
 
  private:
+  // The groups of NCCL_NET_FORCE_MERGE.
   std::vector<std::vector<std::size_t>> forced(const std::string& text) {
     std::vector<std::vector<std::size_t>> groups;
     std::istringstream lists(text);
@@ -57,14 +60,15 @@ class Merger {
       std::vector<std::size_t> group;
       std::istringstream names(list);
       for (std::string name; std::getline(names, name, ',');) group.push_back(byName(name));
-      if (group.size() > kMostMembers)
+      if (group.size() > kMaxMembers)
         throw InputError({"NCCL_NET_FORCE_MERGE", 0}, fmt::format("{} devices in `{}`", group.size(), list),
-                         fmt::format("at most {} devices in a group", kMostMembers));
+                         fmt::format("at most {} devices in a group", kMaxMembers));
       if (!group.empty()) groups.push_back(std::move(group));
     }
     return groups;
   }
 
+  // The index of the device, which now belongs to a group.
   std::size_t byName(const std::string& name) {
     for (std::size_t i = 0; i < nets_.size(); ++i) {
       if (*document_.attribute(nets_[i], "name") != name) continue;
@@ -80,7 +84,7 @@ class Merger {
                      known.empty() ? "RDMA devices: this machine has none" : "one of " + known);
   }
 
-  // From the net's nic up to the system.
+  // The elements from the net's nic up to the system.
   std::vector<ElementId> wayUp(std::size_t net) const {
     std::vector<ElementId> way;
     for (ElementId id = document_[nets_[net]].parent; id != kNoElement; id = document_[id].parent)
@@ -88,6 +92,7 @@ class Merger {
     return way;
   }
 
+  // The lowest element above both devices.
   ElementId meeting(std::size_t a, std::size_t b) const {
     const std::vector<ElementId> way = wayUp(a);
     for (const ElementId id : wayUp(b))
@@ -95,7 +100,7 @@ class Merger {
     return document_.root();
   }
 
-  // The card, for devices that are functions of one: the bus id without its last digit.
+  // The device's bus id without its last digit, the function: equal for the functions of one card.
   std::string card(std::size_t net) const {
     const std::string* busId = document_.attribute(document_[document_[nets_[net]].parent].parent, "busid");
     return busId == nullptr || busId->empty() ? "" : busId->substr(0, busId->size() - 1);
@@ -107,19 +112,20 @@ class Merger {
     if (name == "nic" || (!card(a).empty() && card(a) == card(b))) return Distance::kPort;
     if (name == "cpu") return Distance::kPhb;
     if (name != "pci") return Distance::kSys;
-    // One switch between them: both cards hang on it.
+    // PIX if a single switch is between the cards, so that both are its children.
     const auto hangsOn = [&](std::size_t net) {
       return document_[document_[document_[nets_[net]].parent].parent].parent == common;
     };
     return hangsOn(a) && hangsOn(b) ? Distance::kPix : Distance::kPxb;
   }
 
+  // Adds the virtual device at the lowest place above all members, but on no member's card and below a CPU.
   ElementId addVirtual(const std::vector<std::size_t>& group) {
     ElementId place = document_[nets_[group[0]]].parent;
     for (const std::size_t member : group)
       while (!isAbove(place, nets_[member])) place = document_[place].parent;
     if (document_[place].name == "nic") place = document_[place].parent;
-    // Never on a member's own card, which goes when only the virtual device is used.
+    // Not on a member's own card: trimming removes it when the job uses the virtual device alone.
     if (document_[place].name == "pci" && document_.child(place, "nic") != kNoElement)
       place = document_[place].parent;
     if (document_[place].name == "system") place = cpuOf(nets_[group[0]]);
@@ -140,7 +146,7 @@ class Merger {
     return id;
   }
 
-  // A made-up card below a switch: like the first member's, with the next bus id that nobody has.
+  // Adds a made-up card below a switch: with the attributes of the first member's and the next free bus id.
   ElementId addCard(ElementId parent, ElementId like) {
     const ElementId pci = document_.add(parent, "pci");
     const std::string* own = document_.attribute(like, "busid");
@@ -179,14 +185,14 @@ class Merger {
 
   Document& document_;
   const std::vector<ElementId>& nets_;
-  std::vector<bool> placed_;
+  std::vector<bool> placed_;  // by device: belongs to a group
 };
 
 }  // namespace
 
 std::vector<ElementId> mergeNics(Document& document, const std::vector<ElementId>& nets,
                                  const MergeOptions& options) {
-  return Merger(document, nets).run(options);
+  return NicMerger(document, nets).run(options);
 }
 
 }  // namespace xylem

@@ -1,14 +1,14 @@
 #pragma once
-// Virtual network devices: several ports that a job uses as one, as NCCL makes them of RDMA devices when a
+// Virtual network devices: several ports that a job uses as one. NCCL makes them of RDMA devices when a
 // communicator is set up. Dumped descriptions hold the physical devices only.
 //
-//   mergeNics(doc, nets, {});                              // the ports of one card
-//   mergeNics(doc, nets, {.level = "PIX"});                // and of cards below one switch
-//   mergeNics(doc, nets, {.force = "mlx5_0,mlx5_3"});      // these two, then as above
+//   mergeNics(doc, nets, {});                           // merges the ports of one card
+//   mergeNics(doc, nets, {.level = "PIX"});             // also those of cards below one switch
+//   mergeNics(doc, nets, {.force = "mlx5_0,mlx5_3"});   // these two, then the ports of one card
 //
-// Every device becomes part of a group, alone or with up to three others; the groups are numbered after the
-// physical devices. A group of one keeps its element. The others get one of their own where their ways to the
-// CPU meet, named "mlx5_0+mlx5_1", with the sum of their speeds.
+// Every device belongs to one group, alone or with up to three others; the groups are numbered after the
+// physical devices. A group of one keeps its element. A larger group gets an element of its own where the
+// members' paths to the CPU meet, named "mlx5_0+mlx5_1", with the sum of their speeds.
 
 #include <span>
 #include <string>
@@ -23,8 +23,8 @@ struct MergeOptions {
   std::string force;           // NCCL_NET_FORCE_MERGE: "a,b;c,d"
 };
 
-// `nets` are the physical devices in the order of `dev`. Returns those that a job uses; the others become
-// superfluous. Throws InputError for an option that cannot be understood.
+// `nets` are the physical devices in the order of `dev`. Returns the devices that a job uses, one per group.
+// Throws InputError for an option that cannot be understood.
 std::vector<ElementId> mergeNics(Document& document, const std::vector<ElementId>& nets,
                                  const MergeOptions& options);
 

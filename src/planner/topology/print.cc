@@ -13,7 +13,8 @@ class Printer {
 
   void add(std::string text) { lines_.push_back({LogLevel::kInfo, Subsystem::kGraph, std::move(text)}); }
 
-  // `line` is what stands before the node already; links follow at the column where the node starts.
+  // Adds the node and its links, and recursively the nodes below it on the PCI tree. `line` is the text
+  // before the node on its line; the links start at `column`.
   void node(NodeId id, NodeId parent, const std::string& line, std::size_t column) {
     add(line + nodeText(id));
     for (const Link& link : system_.links(id)) {

@@ -78,6 +78,8 @@ std::string System::name(NodeId id) const {
   return fmt::format("{}/{:x}-{:x}", xylem::name(node.type), node.key.system(), node.key.local());
 }
 
+// Two passes: the first renumbers the nodes that stay, the second copies their links, as a link may lead to a
+// later node.
 System System::without(const std::vector<bool>& removed) const {
   System result;
   std::vector<NodeId> renumbered(nodes_.size(), kNoNode);

@@ -5,9 +5,10 @@
 //   for (NodeId gpu : system.nodes(NodeType::kGpu))
 //     for (const Link& link : system.links(gpu)) ... link.to, link.type, link.bandwidth ...
 //
-// Immutable once built. Nodes and links are numbered: a NodeId counts nodes type by type (all GPUs first,
-// then PCI switches, …), a LinkId counts links node by node. The order of nodes of a type and of the links of
-// a node is part of every later decision. Bandwidths are in GB/s (1e9 bytes per second).
+// A System never changes once it is built. Nodes and links are numbered: a NodeId counts nodes type by type
+// (all GPUs first, then PCI switches, …), a LinkId counts links node by node. The order of the nodes of a
+// type and of the links of a node decides ties in later stages. Bandwidths are in GB/s (1e9 bytes per
+// second).
 
 #include <array>
 #include <cstdint>
@@ -44,7 +45,8 @@ enum class CpuVendor : std::int8_t {
   kZhaoxin = 3,
   kMixed = 4
 };
-// Models with bandwidths of their own; the numbers repeat over vendors, as in NCCL.
+// The CPU models that have their own bandwidths. A number can mean different models of different vendors, as
+// in NCCL.
 constexpr int kCpuModelUndefined = -1;
 constexpr int kCpuModelIntelBdw = 1;
 constexpr int kCpuModelIntelSkl = 2;
@@ -60,7 +62,7 @@ using LinkId = std::int32_t;
 constexpr NodeId kNoNode = -1;
 constexpr LinkId kNoLink = -1;
 
-// A node's identity: the host it belongs to in the upper 8 bits, then the bus id, NUMA id or device number.
+// A node's identity: its host in the upper 8 bits, below it the bus id, NUMA id or device number.
 struct NodeKey {
   std::uint64_t value = 0;
 
@@ -79,7 +81,7 @@ struct Gpu {
   int rank = -1;  // within the job's first host
   int sm = -1;    // compute capability, major*10+minor
   bool gdr = false;
-  bool hostDevice = false;  // a device of ours: CPU cores with their NUMA node's memory
+  bool hostDevice = false;  // CPU cores that compute, with their NUMA node's memory (detect.h)
 };
 struct Pci {
   std::uint64_t device = 0;  // vendor, device, subsystem vendor, subsystem device: 16 bits each
@@ -94,7 +96,7 @@ struct Cpu {
 struct Net {
   std::string name;
   int dev = 0;
-  std::uint64_t asic = 0;  // hardware id: nets with the same one share its bandwidth
+  std::uint64_t asic = 0;  // id of the hardware: nets with the same id share its bandwidth
   int port = 0;
   float bandwidth = 0;  // GB/s
   float latency = 0;    // microseconds
@@ -113,7 +115,7 @@ struct Link {
 struct Node {
   NodeType type = NodeType::kGpu;
   NodeKey key;
-  ElementId element = kNoElement;  // where the description says so
+  ElementId element = kNoElement;  // the element of the description that it comes from
 };
 
 class System {
@@ -124,7 +126,7 @@ class System {
   IndexRange nodes(NodeType type) const { return IndexRange(first_[index(type)], first_[index(type) + 1]); }
   const Node& operator[](NodeId id) const { return nodes_[static_cast<std::size_t>(id)]; }
   NodeType type(NodeId id) const { return (*this)[id].type; }
-  // The node's position among those of its type.
+  // The node's position among the nodes of its type.
   int position(NodeId id) const { return id - first_[index(type(id))]; }
 
   const Gpu& gpu(NodeId id) const { return gpus_[static_cast<std::size_t>(position(id))]; }
@@ -145,7 +147,7 @@ class System {
   // The GPU of a rank, or kNoNode.
   NodeId gpuOfRank(int rank) const;
   bool hasNvs() const { return count(NodeType::kNvs) > 0; }
-  // The CPU kind of the whole machine, by which several rules go: that of the first one.
+  // The first CPU, whose kind stands for the whole machine in several rules; null if there is none.
   const Cpu* firstCpu() const { return cpus_.empty() ? nullptr : &cpus_.front(); }
 
   // `GPU/0-1b000`: type, host and local id in hex.
@@ -160,12 +162,33 @@ class System {
 
   std::array<NodeId, kNodeTypes + 1> first_{};
   std::vector<Node> nodes_;
-  std::vector<LinkId> firstLink_ = {0};  // nodeCount() + 1
+  std::vector<LinkId> firstLink_ = {0};  // by node, and the end
   std::vector<Link> links_;
   std::vector<Gpu> gpus_;
   std::vector<Pci> pcis_;
   std::vector<Cpu> cpus_;
   std::vector<Net> nets_;
+};
+
+// The ranks of a job by the GPUs of one host. A System numbers its host's ranks from 0; messages and files
+// show the job's numbers.
+//
+//   RankNames names(std::vector<int>{8, 9, 10, 11});
+//   names(system, gpu)   ->   9
+class RankNames {
+ public:
+  // Names each GPU by its rank on the host.
+  RankNames() = default;
+  // `ranks`: the job's ranks, by rank on the host.
+  explicit RankNames(std::vector<int> ranks) : ranks_(std::move(ranks)) {}
+
+  int operator()(const System& system, NodeId gpu) const {
+    const int local = system.gpu(gpu).rank;
+    return ranks_.empty() ? local : ranks_[static_cast<std::size_t>(local)];
+  }
+
+ private:
+  std::vector<int> ranks_;
 };
 
 }  // namespace xylem

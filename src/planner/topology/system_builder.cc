@@ -2,21 +2,76 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <limits>
 #include <unordered_map>
 
 #include "planner/topology/attributes.h"
 #include "planner/topology/bandwidths.h"
-#include "planner/topology/flatten_switches.h"
 #include "planner/topology/graph_assembler.h"
 
 namespace xylem {
 namespace {
 
 using Handle = GraphAssembler::Handle;
+using HalfLink = GraphAssembler::HalfLink;
 constexpr Handle kNone = GraphAssembler::kNone;
 
-// Bounds of what a description can mean; far above any machine, they keep arithmetic and memory sane.
+// Broadcom's PCI switches by their device word (vendor, device, subsystem) without the lowest 12 bits.
+constexpr std::uint64_t kFamilyMask = ~0xfffull;
+constexpr std::uint64_t kGeneration4 = 0x1000c0101000a000;
+constexpr std::uint64_t kGeneration5 = 0x1000c03010000000;
+constexpr std::uint64_t kGeneration5Level = 0x1000;
+// Marks a flattened switch, so that it does not match again.
+constexpr std::uint64_t kFlattened = 0xffff;
+
+// The generation of a Broadcom switch of this level, 4 or 5; 0 for another device. Generation 4 does not tell
+// the levels apart.
+int generation(std::uint64_t device, int level) {
+  const std::uint64_t family = device & kFamilyMask;
+  if (family == kGeneration4) return 4;
+  if (family == (kGeneration5 | (static_cast<std::uint64_t>(level) * kGeneration5Level))) return 5;
+  return 0;
+}
+
+// Moves the links of `sub`, except the one to `parent`, to `parent` and removes `sub`.
+void absorb(GraphAssembler& graph, Handle parent, Handle sub) {
+  for (const HalfLink& link : graph.links(sub)) {
+    if (link.to == parent) continue;
+    graph.links(parent).push_back(link);
+    auto& back = graph.links(link.to);
+    const auto up = std::find_if(back.begin(), back.end(), [&](const HalfLink& l) { return l.to == sub; });
+    if (up != back.end()) up->to = parent;
+  }
+  graph.remove(sub);
+}
+
+// Makes one node of the first two-level Broadcom switch; returns false if there is none. The switches of the
+// inner level are an artefact of how the chip is built.
+bool flattenFirst(GraphAssembler& graph) {
+  for (Handle parent : graph.nodes(NodeType::kPci)) {
+    const int gen = generation(graph.pci(parent).device, 0);
+    if (gen == 0) continue;
+    std::vector<Handle> subs;
+    std::erase_if(graph.links(parent), [&](const HalfLink& link) {
+      const bool inner =
+          graph.type(link.to) == NodeType::kPci && generation(graph.pci(link.to).device, 1) == gen;
+      if (inner) subs.push_back(link.to);
+      return inner;
+    });
+    for (Handle sub : subs) absorb(graph, parent, sub);
+    graph.pci(parent).device |= kFlattened;
+    return true;
+  }
+  return false;
+}
+
+void flattenBroadcomSwitches(GraphAssembler& graph) {
+  while (flattenFirst(graph)) {
+  }
+}
+
+// Limits of the numbers in a description. They are far above any machine's and keep sums from overflowing.
 constexpr std::int64_t kMaxInt = std::numeric_limits<std::int32_t>::max();
 constexpr std::int64_t kMaxLanes = 1 << 16;
 constexpr std::int64_t kMaxLinks = 1 << 16;
@@ -29,15 +84,19 @@ struct Word {
   int value;
 };
 
+// The value of the first word that is a prefix of the text, or 0.
 int byPrefix(std::string_view text, std::initializer_list<Word> words) {
   for (const Word& word : words)
     if (text.starts_with(word.text)) return word.value;
   return 0;
 }
 
-class Builder {
+// Builds the graph in NCCL's order, since the order of nodes and links decides ties later: first the tree of
+// CPUs and PCI devices with their nets, then the links across it (NVLinks, chip-to-chip links, direct lanes
+// between switches), then the links between CPUs.
+class SystemBuilder {
  public:
-  explicit Builder(const Document& document) : document_(document) {}
+  explicit SystemBuilder(const Document& document) : document_(document) {}
 
   System build() {
     for (ElementId element : document_[document_.root()].children)
@@ -52,7 +111,7 @@ class Builder {
   }
 
  private:
-  // Hosts are numbered in the order in which their hashes appear.
+  // The number of the CPU's host. Hosts count from 0 in the order in which their hashes appear.
   int systemOf(ElementId cpu) {
     const std::uint64_t hash = Attributes(document_, cpu).hex("host_hash", 0);
     const auto [found, isNew] = systems_.emplace(hash, static_cast<int>(systems_.size()));
@@ -101,7 +160,7 @@ class Builder {
     return cpu;
   }
 
-  // A NIC without a PCI device of its own; all of a host share one node, as in NCCL.
+  // Adds a NIC without a PCI device of its own. All such NICs of a host share one node, as in NCCL.
   void addNicOfCpu(ElementId element, Handle cpu, int system) {
     const NodeKey key = NodeKey::of(system, 0);
     Handle nic = graph_.find(NodeType::kNic, key);
@@ -211,8 +270,8 @@ class Builder {
     connectBoth(nic, node, LinkType::kNet, net.bandwidth);
   }
 
-  // Walks the tree for the elements that refer to others: `bus` is the nearest enclosing element with a bus
-  // id.
+  // Calls visit(element, bus, system) for the elements called `wanted` in the subtree; `bus` is the nearest
+  // enclosing element with a bus id.
   template <typename Visit>
   void walk(ElementId element, ElementId bus, int system, const char* wanted, const Visit& visit) {
     const Element& e = document_[element];
@@ -222,7 +281,7 @@ class Builder {
     for (ElementId child : e.children) walk(child, bus, system, wanted, visit);
   }
 
-  // The node of `type` an nvlink, c2c or pcilink element belongs to.
+  // The node of `type` that an nvlink, c2c or pcilink element belongs to, or kNone.
   Handle owner(ElementId element, ElementId bus, int system, NodeType type) const {
     const Attributes attributes(document_, element);
     if (bus == kNoElement)
@@ -234,7 +293,7 @@ class Builder {
     walk(element, bus, system, "nvlink", [this](ElementId nvlink, ElementId pci, int host) {
       const Handle gpu = owner(nvlink, pci, host, NodeType::kGpu);
       if (gpu != kNone)
-        addNvlink(nvlink, gpu, host);  // a gpu without rank is not part of the job, nor are its links
+        addNvlink(nvlink, gpu, host);  // without a rank the gpu and its links are not part of the job
     });
   }
 
@@ -243,9 +302,9 @@ class Builder {
     const auto count = static_cast<float>(attributes.integer("count", 0, kMaxLinks));
     const float bandwidth = count * nvlinkBandwidth(graph_.gpu(gpu).sm);
     switch (pciClass(attributes.text("tclass"))) {
-      case PciClass::kGpu: {  // one direction: the peer's own element adds the other
+      case PciClass::kGpu: {  // only this direction: the peer's own element adds the other one
         const Handle peer = graph_.find(NodeType::kGpu, NodeKey::of(system, attributes.busId("target")));
-        // A link of a GPU to itself is kept: descriptions of virtual machines have them, and NCCL counts
+        // A link from a GPU to itself stays: descriptions of virtual machines have them, and NCCL counts
         // them.
         if (peer != kNone) graph_.connect(gpu, peer, LinkType::kNvl, bandwidth);
         return;
@@ -290,7 +349,7 @@ class Builder {
     });
   }
 
-  // The first CPU up the PCI tree, depth first in link order.
+  // The first CPU that a depth-first search over PCI links finds, in link order, or kNone.
   Handle localCpu(Handle node, Handle from) const {
     if (graph_.type(node) == NodeType::kCpu) return node;
     for (const GraphAssembler::HalfLink& link : graph_.links(node)) {
@@ -332,6 +391,6 @@ class Builder {
 
 }  // namespace
 
-System buildSystem(const Document& document) { return Builder(document).build(); }
+System buildSystem(const Document& document) { return SystemBuilder(document).build(); }
 
 }  // namespace xylem

@@ -1,10 +1,10 @@
 #pragma once
-// From a topology document to the graph of the machine.
+// Makes the graph of the machine from a topology document.
 //
 //   System system = buildSystem(completeForJob(readTopology("dgxh100.xml")));
 //
 // Only gpu elements with a `rank` and net elements with a `dev` become nodes. Throws InputError (file and
-// line) for attributes that are missing, unusable or contradict each other.
+// line) for attributes that are missing, unusable or contradictory.
 
 #include "planner/topology/document.h"
 #include "planner/topology/system.h"

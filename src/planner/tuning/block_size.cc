@@ -2,20 +2,43 @@
 
 #include <algorithm>
 
-#include "planner/tuning/threads.h"
-
 namespace xylem {
 namespace {
 
-constexpr int kLeastThreads = 3 * kWarpThreads;
-// Threads beside those that move data: one warp of a ring, four of trees.
+struct ThreadRange {
+  int minimum;
+  int maximum;
+  int usual;
+};
+constexpr ThreadRange kThreads = {64, 512, 512};
+constexpr ThreadRange kSlowRingThreads = {64, 512, 256};
+constexpr ThreadRange kLl128Threads = {160, kMaxThreads, kMaxThreads};
+// A ring with Simple is slow up to this many GB/s over all channels.
+constexpr double kSlowRing = 12.0;
+
+// Bytes per thread.
+constexpr ByProtocol<std::int64_t> kThresholds = {8, 8, 64};
+constexpr std::int64_t kCollnetSimpleThreshold = 512;
+
+// Turns the number that the user wants into one that NCCL uses: 0 becomes the usual one, any other that
+// cannot be used the maximum or the minimum.
+int threads(int wanted, const ThreadRange& range) {
+  if (wanted <= 0) return range.usual;
+  if (wanted % kWarpThreads != 0 || wanted > range.maximum) return range.maximum;
+  return wanted < range.minimum ? range.minimum : wanted;
+}
+
+constexpr int kMinThreads = 3 * kWarpThreads;
+// Threads of Simple that synchronize instead of moving data: one warp for a ring, four for a tree.
 constexpr int kRingSyncThreads = kWarpThreads;
 constexpr int kTreeSyncThreads = 4 * kWarpThreads;
-// Blocks are halved while what is left is a whole number of these.
+// Blocks are halved as long as their number of threads is a multiple of this.
 constexpr int kHalvedThreads = 128;
-// CollNetDirect gives up channels in stages, at each of them lowering what a thread should have.
+// CollNetDirect gives up channels in stages; each stage halves the threshold once.
 constexpr int kFirstStage = 16;
 
+// Starts with all channels and threads, and takes away channels, then threads, until every thread has at
+// least `threshold` bytes to move.
 class Shrinking {
  public:
   Shrinking(std::uint64_t bytes, int channels, int threads, std::int64_t threshold)
@@ -53,6 +76,30 @@ class Shrinking {
 
 }  // namespace
 
+int maxThreads(const TuningInput& input, const TuningOptions& options, Algorithm algorithm,
+               Protocol protocol) {
+  const bool simple = protocol == Protocol::kSimple;
+  if (isCollnet(algorithm) || isNvls(algorithm)) return simple ? kMaxThreads : 0;
+  if (algorithm == Algorithm::kPat) return 0;
+  if (protocol == Protocol::kLl128) return threads(options.ll128Threads, kLl128Threads);
+  const TuningGraph& ring = input.graph(GraphKind::kRing);
+  const bool slow = algorithm == Algorithm::kRing && simple &&
+                    static_cast<double>(ring.bwIntra * static_cast<float>(ring.nChannels)) <= kSlowRing;
+  return threads(options.threads, slow ? kSlowRingThreads : kThreads);
+}
+
+std::int64_t threadThreshold(const TuningInput& input, const TuningOptions& options, Algorithm algorithm,
+                             Protocol protocol) {
+  if (input.ranks <= 1) return 0;
+  if (algorithm == Algorithm::kTree && options.treeThreshold[protocol])
+    return *options.treeThreshold[protocol];
+  if (algorithm == Algorithm::kRing && options.ringThreshold[protocol])
+    return *options.ringThreshold[protocol];
+  if (isCollnet(algorithm) && protocol == Protocol::kSimple) return kCollnetSimpleThreshold;
+  const bool ringLl = algorithm == Algorithm::kRing && protocol == Protocol::kLl;
+  return kThresholds[protocol] * (ringLl ? input.ranks : 1);
+}
+
 BlockSize blockSize(const TuningModel& model, std::uint64_t bytes, Algorithm algorithm, Protocol protocol) {
   const TuningInput& input = model.input;
   Shrinking size(bytes, input.nChannels, model.maxThreads[algorithm][protocol],
@@ -66,8 +113,8 @@ BlockSize blockSize(const TuningModel& model, std::uint64_t bytes, Algorithm alg
   int threads = size.threads();
   if (protocol == Protocol::kSimple && algorithm == Algorithm::kRing) threads += kRingSyncThreads;
   if (protocol == Protocol::kSimple && algorithm == Algorithm::kTree) threads += kTreeSyncThreads;
-  threads = std::max(threads, kLeastThreads);
-  if (algorithm == Algorithm::kTree || algorithm == Algorithm::kPat) threads = kMostThreads;
+  threads = std::max(threads, kMinThreads);
+  if (algorithm == Algorithm::kTree || algorithm == Algorithm::kPat) threads = kMaxThreads;
   return {channels, threads / kWarpThreads};
 }
 

@@ -1,19 +1,20 @@
 #include "planner/tuning/choice.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "planner/tuning/block_size.h"
-#include "planner/tuning/log2.h"
 #include "planner/tuning/measured.h"
-#include "planner/tuning/quotient.h"
+#include "planner/tuning/steps.h"
 
 namespace xylem {
 namespace {
 
-// 8-bit floats lose too much when many ranks add up one after the other.
-constexpr int kMostSmallFloatRingRanks = 8;
+// 8-bit floats lose too much precision if many ranks of a ring add to a sum one after the other.
+constexpr int kMaxSmallFloatRingRanks = 8;
 constexpr float kSmallFloatRingPenalty = 1024;
-// Operations that one launch of a channel takes at a time.
+// A channel starts this many operations of a group at a time, except those of rings.
 constexpr int kOperationsPerBatch = 10;
 constexpr float kBytesPerMicrosecondAtOneGBs = 1000;
 
@@ -50,7 +51,7 @@ Exclusion excludedNvls(const TuningInput& input, const Operation& operation, Alg
     return Exclusion::kNvlsOperands;
   if (algorithm != Algorithm::kNvls) return Exclusion::kNone;
   if (input.nodes > 1 && !operation.collnetWorks) return Exclusion::kCollnetOperands;
-  if (gathersOrScatters(operation.collective) && (input.nodes > 1 || input.ranks > kMostNvlsGatherRanks))
+  if (gathersOrScatters(operation.collective) && (input.nodes > 1 || input.ranks > kMaxNvlsGatherRanks))
     return Exclusion::kNvlsSpread;
   return Exclusion::kNone;
 }
@@ -58,7 +59,7 @@ Exclusion excludedNvls(const TuningInput& input, const Operation& operation, Alg
 Exclusion excludedByOperation(const TuningInput& input, const Operation& operation, Algorithm algorithm) {
   if (isCollnet(algorithm) && !operation.collnetWorks) return Exclusion::kCollnetOperands;
   if (algorithm == Algorithm::kCollnetDirect && !operation.collnetDirect) return Exclusion::kNoProgram;
-  if (algorithm == Algorithm::kCollnetDirect && input.maxLocalRanks > kMostCollnetDirectRanks)
+  if (algorithm == Algorithm::kCollnetDirect && input.maxLocalRanks > kMaxCollnetDirectRanks)
     return Exclusion::kManyLocalRanks;
   if (isNvls(algorithm)) return excludedNvls(input, operation, algorithm);
   const bool scales = operation.scaled || operation.reduction == ReduceOp::kAvg;
@@ -67,6 +68,7 @@ Exclusion excludedByOperation(const TuningInput& input, const Operation& operati
   return Exclusion::kNone;
 }
 
+// Predicts the candidate's time, or finds the reason that excludes it: the model's, then the operation's.
 Candidate judge(const TuningModel& model, const Operation& operation, Algorithm algorithm,
                 Protocol protocol) {
   Candidate candidate{algorithm, protocol};
@@ -80,13 +82,32 @@ Candidate judge(const TuningModel& model, const Operation& operation, Algorithm 
     candidate.excluded = excludedByOperation(model.input, operation, algorithm);
   if (candidate.excluded != Exclusion::kNone) return candidate;
   candidate.time = predictedTime(model, operation, algorithm, protocol);
-  // Also what is no number.
+  // Excludes NaN, too.
   if (!(candidate.time >= 0 && candidate.time < kSlowestTime)) candidate.excluded = Exclusion::kTooSlow;
   return candidate;
 }
 
+std::string ll128Text(Exclusion why, const TuningGraph& graph, const TuningInput& input) {
+  switch (why) {
+    case Exclusion::kLl128Distance:
+      return fmt::format("LL128 needs NVLink between the GPUs of a node: the path is {}",
+                         name(graph.typeIntra));
+    case Exclusion::kLl128NetDistance:
+      return fmt::format("LL128 needs NICs near the GPUs: the path is {}, farther than {}",
+                         name(graph.typeInter), name(farthestLl128Net(input)));
+    case Exclusion::kLl128MixedGpus:
+      return fmt::format("LL128 needs equal GPUs: compute capabilities reach from {} to {}", input.lowestSm,
+                         input.highestSm);
+    default:
+      return fmt::format("LL128 is not for GPUs of compute capability {}", input.lowestSm);
+  }
+}
+
 }  // namespace
 
+// Latency plus bytes by bandwidth, with NCCL's corrections: Tree reaches a part of its bandwidth that depends
+// on the size, a ring across nodes reaches its plateau late, and a group of operations pays its latency
+// several times.
 float predictedTime(const TuningModel& model, const Operation& operation, Algorithm algorithm,
                     Protocol protocol) {
   const TuningInput& input = model.input;
@@ -106,11 +127,11 @@ float predictedTime(const TuningModel& model, const Operation& operation, Algori
     latency =
         static_cast<float>(latency * (input.lowestSm < measured::kAmpereSm ? measured::kPlateauBeforeAmpere
                                                                            : measured::kPlateauFromAmpere));
-  const int operations = roundedUp(operation.aggregated, channels);
-  const int starts = ring ? operations : roundedUp(operations, kOperationsPerBatch);
+  const int operations = divideUp(operation.aggregated, channels);
+  const int starts = ring ? operations : divideUp(operations, kOperationsPerBatch);
   const float time = latency * static_cast<float>(starts) +
                      static_cast<float>(operation.bytes) / (kBytesPerMicrosecondAtOneGBs * bandwidth);
-  const bool imprecise = ring && isSmallFloat(typeOf(operation)) && input.ranks > kMostSmallFloatRingRanks;
+  const bool imprecise = ring && isSmallFloat(typeOf(operation)) && input.ranks > kMaxSmallFloatRingRanks;
   return imprecise ? time * kSmallFloatRingPenalty : time;
 }
 
@@ -119,7 +140,7 @@ Choice choose(const TuningModel& model, const Operation& operation) {
   choice.ranking.reserve(kAllAlgorithms.size() * kAllProtocols.size());
   for (const Algorithm a : kAllAlgorithms)
     for (const Protocol p : kAllProtocols) choice.ranking.push_back(judge(model, operation, a, p));
-  // Stable: of equals the first in NCCL's order wins.
+  // Stable sorting: of equal candidates the first one in NCCL's order wins.
   const auto end = std::stable_partition(choice.ranking.begin(), choice.ranking.end(),
                                          [](const Candidate& c) { return c.excluded == Exclusion::kNone; });
   std::stable_sort(choice.ranking.begin(), end,
@@ -137,6 +158,68 @@ std::vector<std::uint64_t> choiceSizes() {
   std::vector<std::uint64_t> sizes;
   for (std::uint64_t bytes = 8; bytes <= std::uint64_t{8} << 30; bytes *= 8) sizes.push_back(bytes);
   return sizes;
+}
+
+std::string explain(const Candidate& candidate, const Operation& operation, const TuningModel& model) {
+  const TuningInput& input = model.input;
+  const TuningGraph& graph = input.graph(graphOf(candidate.algorithm));
+  const char* algorithm = name(candidate.algorithm);
+  const char* protocol = name(candidate.protocol);
+  switch (candidate.excluded) {
+    case Exclusion::kNone:
+      return fmt::format("{}/{} takes {:.1f} us", algorithm, protocol, candidate.time);
+    case Exclusion::kOneRank:
+      return "a rank alone only copies";
+    case Exclusion::kNotOffered:
+      return fmt::format("{} does not do {}", algorithm, name(operation.collective));
+    case Exclusion::kSimpleOnly:
+      return fmt::format("{} knows only the protocol Simple", algorithm);
+    case Exclusion::kPatUnfit:
+      return fmt::format("PAT needs one rank per node: there are {} on {} (NCCL_PAT_ENABLE)", input.ranks,
+                         input.nodes);
+    case Exclusion::kPatDisabled:
+      return "NCCL_PAT_ENABLE=0";
+    case Exclusion::kOneNode:
+      return fmt::format("{} needs more than one node", algorithm);
+    case Exclusion::kNoCollnet:
+      return fmt::format("{} needs CollNet{}", algorithm, input.nodes > 1 ? " between nodes" : "");
+    case Exclusion::kNoNvSwitch:
+      return fmt::format("{} needs an NVSwitch", algorithm);
+    case Exclusion::kFewHeads:
+      return fmt::format("{} needs a NIC per GPU for {}: {:.1f} ranks per node share {}", algorithm,
+                         name(operation.collective), input.ranksPerNode(), input.collnetHeads);
+    case Exclusion::kNoMulticast:
+      return fmt::format("{} needs NVLink multicast", algorithm);
+    case Exclusion::kNoChannels:
+      return fmt::format("no channels with bandwidth were found for {}", algorithm);
+    case Exclusion::kAlgorithmList:
+      return fmt::format("NCCL_ALGO={} leaves out {}", model.options.algorithmList, algorithm);
+    case Exclusion::kProtocolList:
+      return fmt::format("NCCL_PROTO={} leaves out {}", model.options.protocolList, protocol);
+    case Exclusion::kLl128Distance:
+    case Exclusion::kLl128NetDistance:
+    case Exclusion::kLl128MixedGpus:
+    case Exclusion::kLl128Architecture:
+      return ll128Text(candidate.excluded, graph, input);
+    case Exclusion::kManyLocalRanks:
+      return fmt::format("{} serves up to {} ranks per node: there are {}", algorithm, kMaxCollnetDirectRanks,
+                         input.maxLocalRanks);
+    case Exclusion::kNoProgram:
+      return fmt::format("Xylem does not run {}, only plans it", algorithm);
+    case Exclusion::kCollnetOperands:
+      return fmt::format("CollNet does not do {} of {}", name(operation.reduction), name(operation.type));
+    case Exclusion::kNvlsOperands:
+      return fmt::format("NVLink multicast does not do {} of {}",
+                         operation.scaled ? "scaled sum" : name(operation.reduction), name(operation.type));
+    case Exclusion::kNvlsSpread:
+      return fmt::format("{} does {} only on one node of up to {} ranks", algorithm,
+                         name(operation.collective), kMaxNvlsGatherRanks);
+    case Exclusion::kPatScaling:
+      return "PAT cannot scale while it scatters";
+    case Exclusion::kTooSlow:
+      return fmt::format("{}/{} would take an hour or more", algorithm, protocol);
+  }
+  return "";
 }
 
 }  // namespace xylem

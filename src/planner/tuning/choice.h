@@ -1,6 +1,6 @@
 #pragma once
-// Which algorithm, protocol, channels and threads an operation gets, and how every other candidate would have
-// done.
+// The choice of algorithm, protocol, channels and warps for an operation, and how every other candidate would
+// have done.
 //
 //   Choice choice = choose(model, {.collective = Collective::kAllReduce, .bytes = 2 << 20});
 //   choice.best()->algorithm     ->   Algorithm::kRing, 427 us
@@ -23,23 +23,23 @@ struct Operation {
   DataType type = DataType::kFloat32;
   ReduceOp reduction = ReduceOp::kSum;
   bool scaled = false;        // a sum of scaled operands (ncclRedOpCreatePreMulSum)
-  bool collnetWorks = true;   // the network can do this type and reduction, where there is CollNet
-  bool collnetDirect = true;  // whoever executes it has this algorithm
+  bool collnetWorks = true;   // CollNet, if the job has it, can do this type and reduction
+  bool collnetDirect = true;  // the runtime that executes the operation has CollNetDirect
   int aggregated = 1;         // operations of a group that this one stands for
 };
 
 struct Candidate {
   Algorithm algorithm = Algorithm::kRing;
   Protocol protocol = Protocol::kSimple;
-  float time = 0;  // predicted, microseconds; only where it is not excluded
+  float time = 0;  // predicted, microseconds; set only if the candidate is not excluded
   Exclusion excluded = Exclusion::kNone;
 };
 
 struct Choice {
   Operation operation;
-  // First those that can run, from the fastest on, then the excluded ones in NCCL's order.
+  // The candidates that can run, the fastest first, then the excluded ones in NCCL's order.
   std::vector<Candidate> ranking;
-  int usable = 0;  // so many of them can run
+  int usable = 0;  // number of candidates that can run
   int channels = 0;
   int warps = 0;  // per channel
 
@@ -48,7 +48,7 @@ struct Choice {
   const Candidate* runnerUp() const { return usable > 1 ? &ranking[1] : nullptr; }
 };
 
-// What would take this long NCCL does not consider: an hour, in microseconds.
+// NCCL does not consider a candidate that would take this long: an hour, in microseconds.
 constexpr float kSlowestTime = 3.6e9f;
 
 Choice choose(const TuningModel& model, const Operation& operation);
@@ -56,11 +56,25 @@ Choice choose(const TuningModel& model, const Operation& operation);
 // Sizes that stand for all in plans and comparisons, in bytes: 8 B to 8 GiB, each eight times the one before.
 std::vector<std::uint64_t> choiceSizes();
 
-// The predicted time of what the model allows, in microseconds.
+// Returns the predicted time in microseconds. The model must allow the algorithm and protocol.
 float predictedTime(const TuningModel& model, const Operation& operation, Algorithm algorithm,
                     Protocol protocol);
 
-// One sentence for a person: why it does not run, or what it would take.
+// Returns one sentence for a person: why the candidate does not run, or how long it would take.
 std::string explain(const Candidate& candidate, const Operation& operation, const TuningModel& model);
+
+// Returns bandwidth in GB/s as nccl-tests reports it: what each rank's link carries, whatever the collective.
+// `bytes` are those of the operation, of all ranks together for AllGather and ReduceScatter; `time` is in
+// microseconds. 0 if the operation takes no time.
+//
+//   busBandwidth(Collective::kAllReduce, 4, 2 << 20, 427.05f)   ->   7.37 GB/s
+constexpr double busBandwidth(Collective collective, int ranks, std::uint64_t bytes, double time) {
+  constexpr double kBytesPerMicrosecond = 1000;  // of one GB/s
+  if (time <= 0) return 0;
+  double factor = 1;
+  if (collective == Collective::kAllReduce) factor = 2.0 * (ranks - 1) / ranks;
+  if (gathersOrScatters(collective)) factor = 1.0 * (ranks - 1) / ranks;
+  return static_cast<double>(bytes) / time / kBytesPerMicrosecond * factor;
+}
 
 }  // namespace xylem

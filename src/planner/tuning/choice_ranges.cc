@@ -8,14 +8,14 @@
 namespace xylem {
 namespace {
 
-// choose() for one kind of operation and many sizes.
+// choose() for one kind of operation and many sizes: keeps the candidates that can run.
 class Chooser {
  public:
   Chooser(const TuningModel& model, const Operation& operation) : model_(model), operation_(operation) {
     operation_.bytes = 1;
     for (const Candidate& candidate : choose(model, operation_).ranking)
       if (candidate.excluded == Exclusion::kNone) candidates_.push_back(candidate);
-    // In NCCL's order: of equals the first wins.
+    // NCCL's order: of equal candidates the first one wins.
     std::sort(candidates_.begin(), candidates_.end(), [](const Candidate& a, const Candidate& b) {
       return a.algorithm != b.algorithm ? a.algorithm < b.algorithm : a.protocol < b.protocol;
     });
@@ -26,7 +26,7 @@ class Chooser {
     const Candidate* best = nullptr;
     float least = kSlowestTime;
     for (const Candidate& candidate : candidates_) {
-      // A rank alone copies, in no time.
+      // The model predicts no time for the copy of a rank alone.
       const float time = model_.input.ranks == 1
                              ? 0
                              : predictedTime(model_, operation_, candidate.algorithm, candidate.protocol);
@@ -45,15 +45,15 @@ class Chooser {
   std::vector<Candidate> candidates_;
 };
 
-// Sizes at which the formula of a predicted time changes. Between them times are straight lines, of which the
-// lowest is taken, and channels only grow: equal picks at both ends of a stretch are equal on all of it.
+// Returns the sizes at which the formula of a predicted time changes. Between two of them each candidate's
+// time is a straight line and channels only grow: equal picks at two sizes hold for all sizes between.
 std::vector<std::uint64_t> bends(const TuningInput& input) {
   std::vector<std::uint64_t> sizes;
-  for (std::uint64_t bytes = 1; bytes <= kMostBytes; bytes *= 2) sizes.push_back(bytes);
+  for (std::uint64_t bytes = 1; bytes <= kMaxBytes; bytes *= 2) sizes.push_back(bytes);
   const std::uint64_t plateau = measured::kPlateauBytes *
                                 static_cast<std::uint64_t>(std::max(input.nChannels, 1)) *
                                 static_cast<std::uint64_t>(input.ranks);
-  if (plateau < kMostBytes) sizes.push_back(plateau);
+  if (plateau < kMaxBytes) sizes.push_back(plateau);
   std::sort(sizes.begin(), sizes.end());
   sizes.erase(std::unique(sizes.begin(), sizes.end()), sizes.end());
   return sizes;
@@ -78,9 +78,10 @@ std::vector<ChoiceRange> choiceRanges(const TuningModel& model, const Operation&
   };
   const std::vector<std::uint64_t> sizes = bends(model.input);
   for (std::size_t i = 0; i < sizes.size(); ++i) {
-    const std::uint64_t end = i + 1 < sizes.size() ? sizes[i + 1] - 1 : kMostBytes;
+    const std::uint64_t end = i + 1 < sizes.size() ? sizes[i + 1] - 1 : kMaxBytes;
     for (std::uint64_t first = sizes[i]; first <= end;) {
       const Pick pick = chooser.at(first);
+      // Bisect: `last` has the pick of `first`, `beyond` lies past the range.
       std::uint64_t last = first;
       std::uint64_t beyond = end + 1;
       if (chooser.at(end) == pick) last = end;

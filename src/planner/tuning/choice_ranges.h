@@ -4,8 +4,8 @@
 //   for (const ChoiceRange& range : choiceRanges(model, {.collective = Collective::kAllReduce}))
 //     ... range.first, range.last (bytes), range.pick.algorithm ...
 //
-// The bounds are found by bisection, so they are those of choose(), except where two candidates take the same
-// time but for the rounding of 32-bit numbers.
+// The bounds are found by bisection and are those of choose(), except for sizes at which two candidates take
+// the same time up to the rounding of 32-bit numbers.
 
 #include <cstdint>
 #include <vector>
@@ -14,9 +14,9 @@
 
 namespace xylem {
 
-// What the ranks of an operation have to agree on.
+// The part of a choice that all ranks of an operation must share.
 struct Pick {
-  bool runs = false;  // false: nothing can run it
+  bool runs = false;  // false if nothing can run the operation
   Algorithm algorithm = Algorithm::kRing;
   Protocol protocol = Protocol::kSimple;
   int channels = 0;
@@ -33,10 +33,10 @@ struct ChoiceRange {
   bool operator==(const ChoiceRange&) const = default;
 };
 
-// Ranges end here: 1 TiB. From far below on, nothing changes any more.
-constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 40;
+// The last range ends here, at 1 TiB: choices stop changing far below.
+constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 40;
 
-// From 1 byte to kMostBytes, without gaps. The size of `operation` does not matter.
+// Returns ranges from 1 byte to kMaxBytes, without gaps. Ignores the size of `operation`.
 std::vector<ChoiceRange> choiceRanges(const TuningModel& model, const Operation& operation);
 
 }  // namespace xylem

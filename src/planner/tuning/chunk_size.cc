@@ -2,25 +2,24 @@
 
 #include <algorithm>
 
-#include "planner/tuning/log2.h"
 #include "planner/tuning/steps.h"
 
 namespace xylem {
 namespace {
 
-constexpr ByProtocol<std::int64_t> kGrains = {16, 1920, 512};
-// LL spends half of its buffer on flags, LL128 one part of sixteen.
+constexpr ByProtocol<std::int64_t> kGrains = {16, 1920, 512};  // bytes
+// Flags take half of LL's buffer, and one of sixteen parts of LL128's.
 constexpr int kLlShare = 2;
 constexpr int kLl128Parts = 16;
 constexpr int kLl128DataParts = 15;
-// Steps of the buffer that a chunk and a slice of a ring take, where data goes round in several steps.
+// Slots that a chunk and a slice of a ring with Simple take, except for Broadcast and Reduce.
 constexpr int kRingChunkSteps = 4;
 constexpr int kRingSliceSteps = 2;
 
 constexpr std::int64_t kKiB = 1024;
-constexpr std::int64_t kMostCollnetChain = 256 * kKiB;
-constexpr std::int64_t kLeastPat = 64 * kKiB;
-// NVLS across nodes with less than this (GB/s) wants small chunks.
+constexpr std::int64_t kMaxCollnetChain = 256 * kKiB;
+constexpr std::int64_t kMinPat = 64 * kKiB;
+// NVLS across nodes with less bandwidth than this (GB/s) gets small chunks.
 constexpr float kFastNvls = 150;
 constexpr std::int64_t kSlowNvlsChunk = 32 * kKiB;
 constexpr std::int64_t kNvlsTreeChunkOfManyNodes = 64 * kKiB;
@@ -37,6 +36,8 @@ RingSteps ringStepsOf(const ChunkRequest& request) {
   return ring && several ? RingSteps{kRingChunkSteps, kRingSliceSteps} : RingSteps{};
 }
 
+// Starts with the largest chunk that the buffer holds and makes it smaller, by halves or by NCCL's fixed
+// sizes, until the operation has enough rounds of chunks to keep a pipeline of the algorithm's depth full.
 class Chunk {
  public:
   Chunk(const TuningModel& model, const ChunkRequest& request)
@@ -67,7 +68,7 @@ class Chunk {
         if (request_.protocol == Protocol::kLl128) treeLl128();
         break;
       case Algorithm::kPat:
-        while (each(size_) * (gather ? 32 : 16) > request_.bytes && size_ > kLeastPat) size_ /= 2;
+        while (each(size_) * (gather ? 32 : 16) > request_.bytes && size_ > kMinPat) size_ /= 2;
         break;
       case Algorithm::kRing:
         break;
@@ -81,14 +82,15 @@ class Chunk {
     return model_.options.bufferBytes[protocol] / kBufferSteps;
   }
 
-  // Of one chunk on every channel.
+  // Bytes of one chunk on every channel.
   std::uint64_t each(std::int64_t chunk) const { return channels_ * static_cast<std::uint64_t>(chunk); }
   std::uint64_t rounds(int heads = 1) const {
     return request_.bytes / (each(size_) * static_cast<std::uint64_t>(std::max(heads, 1)));
   }
 
-  void halve(std::uint64_t leastRounds, std::int64_t least, int heads = 1) {
-    while (rounds(heads) < leastRounds && size_ > least) size_ /= 2;
+  // Halves the chunk until there are `minRounds` rounds or the chunk has `minBytes`.
+  void halve(std::uint64_t minRounds, std::int64_t minBytes, int heads = 1) {
+    while (rounds(heads) < minRounds && size_ > minBytes) size_ /= 2;
   }
 
   void collnetDirect() {
@@ -102,13 +104,13 @@ class Chunk {
 
   void collnetChain() {
     const auto depth = static_cast<std::uint64_t>(model_.input.ranks / model_.input.nodes);
-    size_ = std::min(kMostCollnetChain, stepBytes(Protocol::kSimple) * ringStepsOf(request_).chunk);
+    size_ = std::min(kMaxCollnetChain, stepBytes(Protocol::kSimple) * ringStepsOf(request_).chunk);
     halve(depth * 64, 128 * kKiB);
     halve(depth * 8, 64 * kKiB);
     halve(depth, 32 * kKiB);
   }
 
-  // With less than so many chunks per head and channel, this size does.
+  // Lowers the chunk to `size` bytes if the operation has fewer than `chunks` chunks per head and channel.
   void lower(std::uint64_t chunks, std::int64_t size) {
     const std::uint64_t heads = static_cast<std::uint64_t>(model_.input.nvlsHeads);
     if (request_.bytes < chunks * heads * each(size_) && size_ > size) size_ = size;
@@ -135,6 +137,7 @@ class Chunk {
     lower(1, 32 * kKiB);
   }
 
+  // Data passes a node's ranks and the levels of the tree: the more of them, the more chunks keep all busy.
   void treeLl128() {
     const float ranks = model_.input.ranksPerNode();
     const int levels = log2Floor(static_cast<std::uint64_t>(model_.input.nodes));
@@ -149,7 +152,7 @@ class Chunk {
   std::int64_t size_;
 };
 
-// How often a loop over the data passes a rank, and into how many chunks it cuts the data.
+// One loop of a channel over the data: `steps` messages to the next rank, `chunks` chunks of data.
 struct LoopShape {
   std::int64_t steps = 1;
   std::int64_t chunks = 1;

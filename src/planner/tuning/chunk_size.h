@@ -1,6 +1,6 @@
 #pragma once
-// How much an operation moves at a time: small enough that all channels and levels of a tree work at once,
-// large enough that a step costs little.
+// How many bytes an operation moves at a time: few enough that all channels and all levels of a tree work at
+// once, enough that the cost of a step stays small beside them.
 //
 //   chunkBytes(model, {.collective = Collective::kAllReduce, .algorithm = Algorithm::kRing,
 //                      .protocol = Protocol::kSimple, .bytes = 1 << 30, .channels = 2})   ->   2097152
@@ -11,24 +11,23 @@
 
 namespace xylem {
 
-// Slots of a connection's buffer.
-constexpr int kBufferSteps = 8;
+constexpr int kBufferSteps = 8;  // slots of a connection's buffer
 
 struct ChunkRequest {
   Collective collective = Collective::kAllReduce;
   Algorithm algorithm = Algorithm::kRing;
   Protocol protocol = Protocol::kSimple;
-  std::uint64_t bytes =
-      0;  // of the channels' part of the operation; of all ranks for AllGather, ReduceScatter
+  // The part of the operation that `channels` move; of all ranks together for AllGather and ReduceScatter.
+  std::uint64_t bytes = 0;
   int channels = 1;
 };
 
-// Whole grains of the protocol: 16, 1920 or 512 bytes.
+// Returns a multiple of the protocol's grain: 16 bytes for LL, 1920 for LL128, 512 for Simple.
 std::int64_t chunkBytes(const TuningModel& model, const ChunkRequest& request);
 
-// What the chunk size means for the proxy that drives the network.
+// The work of the proxy, which drives the network, at this chunk size.
 struct ProxySteps {
-  std::int64_t steps = 0;       // in all
+  std::int64_t steps = 0;       // of the whole operation
   std::int64_t chunkBytes = 0;  // per round of the pipeline
   std::int64_t sliceBytes = 0;  // per step
 };

@@ -1,12 +1,12 @@
 #include "planner/tuning/exclusion.h"
 
-#include "planner/tuning/algorithm_graph.h"
 #include "planner/tuning/measured.h"
 
 namespace xylem {
 namespace {
 
-// LL128 was proven on these, by lowest compute capability; between others 128-byte stores may tear.
+// Compute capabilities on which 128-byte stores are known to stay whole; on others LL128 could read torn
+// data.
 constexpr std::array<int, 5> kLl128Sms = {70, 80, 90, 100, 120};
 
 bool offers(Algorithm algorithm, Collective collective) {
@@ -35,7 +35,7 @@ Exclusion excludedPat(const TuningInput& input, const TuningOptions& options) {
   return options.pat == 2 && input.ranks != input.nodes ? Exclusion::kPatUnfit : Exclusion::kNone;
 }
 
-// A network that reduces by itself can also gather and scatter if every GPU has a NIC.
+// A network that reduces can also gather and scatter if every GPU has a NIC.
 Exclusion excludedCollnetGather(const TuningInput& input) {
   const bool enough = input.nodes == 1 || input.ranksPerNode() <= static_cast<float>(input.collnetHeads);
   return enough ? Exclusion::kNone : Exclusion::kFewHeads;
@@ -71,7 +71,7 @@ PathType farthestLl128Net(const TuningInput& input) {
 bool hasModel(const TuningInput& input, const TuningOptions& options, Collective collective,
               Algorithm algorithm, Protocol protocol) {
   if (input.ranks <= 1 || !offers(algorithm, collective)) return false;
-  // CollNet's other protocols have a latency, but no bandwidth.
+  // NCCL's table has latencies of CollNet under all protocols, though it runs under Simple alone.
   if (!speaks(algorithm, protocol) && !isCollnet(algorithm)) return false;
   return algorithm != Algorithm::kPat || excludedPat(input, options) == Exclusion::kNone;
 }
@@ -88,7 +88,7 @@ Exclusion excludedByJob(const TuningInput& input, const TuningOptions& options, 
   if (!options.algorithms[collective][algorithm]) return Exclusion::kAlgorithmList;
   const Enabled enabled = options.protocols[collective][protocol];
   if (enabled == Enabled::kNo) return Exclusion::kProtocolList;
-  // Cores keep the order of stores that the flags need.
+  // Cores keep the order of stores, as the flags of LL128 need.
   return enabled == Enabled::kDecide && !input.hostDevices
              ? excludedLl128(input, input.graph(graphOf(algorithm)))
              : Exclusion::kNone;

@@ -1,9 +1,10 @@
 #pragma once
-// Why an algorithm with a protocol does not run an operation. The model finds those that hold for every size
-// and type, the choice those that depend on the operation.
+// The reasons for which an algorithm with a protocol does not run an operation. The model finds the reasons
+// that hold for every size and type, the choice those that depend on the operation; explain() of
+// planner/tuning/choice.h has a sentence for each.
 //
-//   Exclusion why = excludedByJob(input, options, Collective::kAllReduce, Algorithm::kNvlsTree,
-//   Protocol::kSimple); why == Exclusion::kOneNode   ->   "NVLSTree needs more than one node"
+//   excludedByJob(input, options, Collective::kAllReduce, Algorithm::kNvlsTree, Protocol::kSimple)
+//       ->   Exclusion::kOneNode
 
 #include "core/kinds.h"
 #include "planner/tuning/tuning_input.h"
@@ -13,29 +14,29 @@ namespace xylem {
 
 enum class Exclusion : std::uint8_t {
   kNone,  // it may run
-  // By what there is.
-  kOneRank,      // a rank alone copies
+  // By the machine and the job.
+  kOneRank,      // a rank alone only copies
   kNotOffered,   // the algorithm does not do this collective
-  kSimpleOnly,   // the algorithm knows no protocol but Simple
-  kPatUnfit,     // PAT wants one rank per node
+  kSimpleOnly,   // the algorithm has no protocol but Simple
+  kPatUnfit,     // PAT needs one rank per node
   kPatDisabled,  // NCCL_PAT_ENABLE
-  kOneNode,      // NVLSTree wants several nodes
-  kNoCollnet,    // no network that reduces by itself
-  kNoNvSwitch,   // CollNetDirect wants an NVSwitch
-  kFewHeads,     // CollNetDirect wants a NIC per GPU for this collective
+  kOneNode,      // NVLSTree needs several nodes
+  kNoCollnet,    // no network that reduces
+  kNoNvSwitch,   // CollNetDirect needs an NVSwitch
+  kFewHeads,     // CollNetDirect needs a NIC per GPU for this collective
   kNoMulticast,  // no NVLink multicast
   kNoChannels,   // the search found no channels for it
   // By the settings.
   kAlgorithmList,  // NCCL_ALGO
   kProtocolList,   // NCCL_PROTO
   // LL128 needs 128-byte stores that stay whole.
-  kLl128Distance,      // inside the node too far
-  kLl128NetDistance,   // to the NICs too far
+  kLl128Distance,      // the GPUs of a node are too far from each other
+  kLl128NetDistance,   // the NICs are too far from the GPUs
   kLl128MixedGpus,     // GPUs differ
   kLl128Architecture,  // not on these GPUs
-  // By the operation; from here on the order says so.
+  // By the operation. The runtime compares with the first of these: add no other reason behind it.
   kManyLocalRanks,   // CollNetDirect serves up to eight ranks per node
-  kNoProgram,        // whoever executes it does not have the algorithm
+  kNoProgram,        // the runtime does not have the algorithm
   kCollnetOperands,  // the network does not do this type and reduction
   kNvlsOperands,     // multicast does not do this type and reduction
   kNvlsSpread,       // NVLS gathers and scatters on one node of up to 32 ranks
@@ -43,17 +44,17 @@ enum class Exclusion : std::uint8_t {
   kTooSlow,          // the predicted time is beyond what NCCL considers
 };
 
-// CollNetDirect serves so many ranks per node, NVLS gathers and scatters among so many.
-constexpr int kMostCollnetDirectRanks = 8;
-constexpr int kMostNvlsGatherRanks = 32;
-// The farthest NIC with which LL128 works.
+constexpr int kMaxCollnetDirectRanks = 8;  // per node
+constexpr int kMaxNvlsGatherRanks = 32;    // AllGather and ReduceScatter with NVLS
+// Returns the type of the longest path to a NIC over which LL128 works.
 PathType farthestLl128Net(const TuningInput& input);
 
-// NCCL's tuning model: bandwidth 0 for anything but kNone. Asks for no graph's bandwidth.
+// Returns the reason that the job or the settings give, kNone if there is none. Does not check that the graph
+// has channels: kNoChannels comes from the model, which knows the bandwidth.
 Exclusion excludedByJob(const TuningInput& input, const TuningOptions& options, Collective collective,
                         Algorithm algorithm, Protocol protocol);
 
-// Does the model know a latency? Excluded combinations have one if only the job or the settings exclude them.
+// Returns whether the model has a latency. A combination has one even if the job or the settings exclude it.
 bool hasModel(const TuningInput& input, const TuningOptions& options, Collective collective,
               Algorithm algorithm, Protocol protocol);
 

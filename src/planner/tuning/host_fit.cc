@@ -8,9 +8,9 @@ namespace {
 
 constexpr double kLower = 0.25, kUpper = 0.75;  // quartiles
 constexpr int kStepsOfTwoRanks = 2;
-constexpr int kStepsOfTwoHosts = 1;  // an exchange
-// What XYLEM_HOST_MODEL accepts; noise may make a step look like nothing.
-constexpr double kLeastLatency = 0.01;
+constexpr int kStepsOfTwoHosts = 1;  // two ranks on two hosts exchange their data at the same time
+// Microseconds. Noise may yield a step of 0 or less, which XYLEM_HOST_MODEL would not accept.
+constexpr double kMinLatency = 0.01;
 constexpr double kBytesPerMicrosecond = 1000;
 
 double deviation(const Line& line, std::span<const HostSample> samples) {
@@ -29,14 +29,14 @@ double quantile(std::vector<double> values, double share) {
 }
 
 float hopOf(const Line& line, double launch, int steps) {
-  return static_cast<float>(std::max((line.start - launch) / steps, kLeastLatency));
+  return static_cast<float>(std::max((line.start - launch) / steps, kMinLatency));
 }
 
 float bandwidthOf(const Line& line) { return static_cast<float>(1 / (line.perByte * kBytesPerMicrosecond)); }
 
 HostModel fitRound(const HostRound& round) {
   HostModel model;
-  model.launch = static_cast<float>(std::max(round.launch, kLeastLatency));
+  model.launch = static_cast<float>(std::max(round.launch, kMinLatency));
   for (const Protocol p : kAllProtocols) {
     if (round.protocols[p].empty()) continue;
     const Line line = fitLine(round.protocols[p]);
@@ -60,7 +60,8 @@ std::vector<HostSample> quietTimes(std::span<const HostRound> rounds, const Part
 
 }  // namespace
 
-// Such a sum has its minimum at a line through two of the samples, of which there are few: all are tried.
+// A sum of absolute deviations has its minimum at a line through two of the samples. There are few pairs, so
+// all of them are tried.
 Line fitLine(std::span<const HostSample> samples) {
   Line best;
   double least = INFINITY;
@@ -79,7 +80,7 @@ Line fitLine(std::span<const HostSample> samples) {
       consider({a.microseconds - perByte * a.bytes, perByte});
     }
   if (least < INFINITY) return best;
-  // No pair has a line that rises from above 0: all is noise. Neither constant may be 0 or less.
+  // No pair gives a line with a positive start and slope: the samples are noise. Return a line that has both.
   const auto [small, large] =
       std::minmax_element(samples.begin(), samples.end(),
                           [](const HostSample& a, const HostSample& b) { return a.bytes < b.bytes; });

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "core/error.h"
-#include "planner/tuning/log2.h"
 #include "planner/tuning/steps.h"
 
 namespace xylem {
@@ -31,31 +30,25 @@ void setConstant(HostModel& model, std::string_view entry, const std::string& or
   *found->value = value;
 }
 
-int log2Ceil(int n) {
-  int steps = 0;
-  while ((1 << steps) < n) ++steps;
-  return steps;
-}
-
 struct Steps {
-  int within = 0;   // hosts
-  int between = 0;  // hosts
+  int within = 0;   // inside hosts
+  int between = 0;  // between hosts
 };
 
-// One after the other on the longest way of the data.
+// Counts the steps that follow each other on the longest route of the data.
 Steps stepsOf(const TuningInput& input, Collective collective, Algorithm algorithm) {
   const int ranksPerNode = std::max(1, input.ranks / std::max(1, input.nodes));
   if (algorithm == Algorithm::kTree)
     return {2 * (ranksPerNode - 1), 2 * log2Ceil(input.nodes)};  // chains inside hosts, up and down
   if (algorithm == Algorithm::kPat) return {log2Ceil(ranksPerNode), log2Ceil(input.nodes)};
-  // Two ranks exchange what is so little that steps matter.
+  // Two ranks exchange small data in one step; steps matter for small data alone.
   const bool exchange = input.nodes == 2 && input.ranks == 2 && collective == Collective::kAllReduce;
   if (exchange) return {0, 1};
   const int between = input.nodes > 1 ? ringStepsBetweenNodes(collective, input.nodes) : 0;
   return {std::max(0, ringSteps(collective, input.ranks) - between), between};
 }
 
-// Bytes that the busiest rank passes on per byte of the operation.
+// Returns the bytes that the busiest rank sends per byte of the operation.
 float traffic(const TuningInput& input, Collective collective, Algorithm algorithm) {
   const auto n = static_cast<float>(input.ranks);
   if (algorithm == Algorithm::kTree) return 2;  // up and down
@@ -77,8 +70,8 @@ std::array<HostConstant, 9> constantsOf(HostModel& m) {
            {"net.bw", "GB/s", &m.netBandwidth}}};
 }
 
-// As measured on two cores of an AMD EPYC with AVX-512, a virtual machine, with priority over all else
-// that ran there; the network is loopback.
+// Measured on two cores of an AMD EPYC with AVX-512, in a virtual machine, with priority over all other
+// processes; the network is loopback.
 HostModel::HostModel() {
   launch = 0.2f;
   hop = {0.062f, 0.09f, 0.08f};
@@ -117,12 +110,12 @@ float hostBandwidth(const TuningInput& input, const HostModel& model, Collective
                     Algorithm algorithm, Protocol protocol) {
   const float memory = model.bandwidth[protocol];
   if (input.nodes <= 1) return memory / traffic(input, collective, algorithm);
-  // Between hosts a protocol with short steps, which copies more, costs as much more than the others as
-  // inside one.
+  // Between hosts, a byte takes the network's time plus the time by which this protocol copies more slowly in
+  // memory than the fastest one; memory can still be the limit.
   const float fastest = *std::max_element(model.bandwidth.begin(), model.bandwidth.end());
-  const float more = 1 / memory - 1 / fastest;
-  const float way = 1 / std::max(1 / memory, 1 / model.netBandwidth + more);
-  return way / traffic(input, collective, algorithm);
+  const float extra = 1 / memory - 1 / fastest;
+  const float perRank = 1 / std::max(1 / memory, 1 / model.netBandwidth + extra);
+  return perRank / traffic(input, collective, algorithm);
 }
 
 }  // namespace xylem

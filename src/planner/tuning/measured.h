@@ -1,7 +1,9 @@
 #pragma once
-// The measured numbers of the tuning model, all from NCCL 2.25: latencies in microseconds, bandwidths in GB/s
-// (1e9 bytes per second). The types matter: what NCCL keeps as float or double is so here, so that sums round
-// alike.
+// The measured numbers of the tuning model, all as in NCCL 2.25: latencies in microseconds, bandwidths in
+// GB/s (1e9 bytes per second). Each number has the type that NCCL gives it, float or double, so that sums
+// round alike.
+//
+//   measured::kStepLatency[Hardware::kPci][Algorithm::kRing][Protocol::kLl]   ->   1.0f
 
 #include <array>
 #include <cstddef>
@@ -11,7 +13,7 @@
 
 namespace xylem::measured {
 
-// What data moves over.
+// The hardware of a step.
 enum class Hardware : std::uint8_t { kNvlink, kPci, kNet };
 template <typename T>
 using ByHardware = KeyedArray<Hardware, T, 3>;
@@ -19,13 +21,13 @@ using ByHardware = KeyedArray<Hardware, T, 3>;
 using Latencies = ByAlgorithm<ByProtocol<float>>;
 constexpr ByProtocol<float> latencies(float ll, float ll128, float simple) { return {ll, ll128, simple}; }
 
-// To start an operation.
+// The start of an operation.
 constexpr Latencies kBaseLatency = {
     latencies(6.8f, 14.0f, 8.4f),  // Tree
     latencies(6.6f, 14.0f, 8.4f),  // Ring
 };
 
-// Of one step.
+// One step.
 constexpr Latencies kNvlinkLatency = {
     latencies(0.6f, 1.25f, 4.0f),  // Tree
     latencies(0.6f, 1.9f, 3.4f),   // Ring
@@ -50,7 +52,7 @@ constexpr Latencies kNetLatency = {
 };
 constexpr ByHardware<Latencies> kStepLatency = {kNvlinkLatency, kPciLatency, kNetLatency};
 
-// What a CPU adds to each network step of a ring.
+// The CPU's overhead for each network step of a ring.
 constexpr float kNetOverheadIntel = 1.0f;
 constexpr float kNetOverheadAmd = 2.0f;
 constexpr float kNetOverheadOther = 1.0f;
@@ -61,19 +63,19 @@ constexpr int kAmpereSm = 80;
 constexpr int kHopperSm = 90;
 constexpr int kBlackwellSm = 100;
 
-// Limits by architecture; columns one node, two nodes, more.
+// Limits of bandwidth by architecture; the columns are for one node, two nodes and more.
 enum class Architecture : std::uint8_t { kVolta, kAmpere, kHopper, kBlackwell };
 using Limits = KeyedArray<Architecture, std::array<double, 3>, 4>;
 constexpr std::array<double, 3> limits(double one, double two, double more) { return {one, two, more}; }
-constexpr Limits kMostLl = {limits(39.0, 39.0, 20.4), limits(87.7, 22.5, 19.0), limits(141.0, 45.0, 35.0),
-                            limits(282.0, 90.0, 70.0)};
-// Per channel.
-constexpr Limits kMostRingLl128 = {limits(20.0, 20.0, 20.0), limits(20.0, 20.0, 20.0),
-                                   limits(36.7, 36.7, 36.7), limits(73.4, 73.4, 73.4)};
-constexpr Limits kMostTreeLl128 = {limits(20.0, 20.0, 20.0), limits(20.0, 20.0, 20.0),
-                                   limits(36.7, 36.7, 29.0), limits(73.4, 73.4, 58.0)};
-constexpr Limits kMostTree = {limits(26.5, 18.5, 10.0), limits(24.0, 23.6, 17.8), limits(38.7, 41.4, 36.0),
-                              limits(77.4, 82.8, 72.0)};
+constexpr Limits kMaxLl = {limits(39.0, 39.0, 20.4), limits(87.7, 22.5, 19.0), limits(141.0, 45.0, 35.0),
+                           limits(282.0, 90.0, 70.0)};
+// The others are per channel.
+constexpr Limits kMaxRingLl128 = {limits(20.0, 20.0, 20.0), limits(20.0, 20.0, 20.0),
+                                  limits(36.7, 36.7, 36.7), limits(73.4, 73.4, 73.4)};
+constexpr Limits kMaxTreeLl128 = {limits(20.0, 20.0, 20.0), limits(20.0, 20.0, 20.0),
+                                  limits(36.7, 36.7, 29.0), limits(73.4, 73.4, 58.0)};
+constexpr Limits kMaxTree = {limits(26.5, 18.5, 10.0), limits(24.0, 23.6, 17.8), limits(38.7, 41.4, 36.0),
+                             limits(77.4, 82.8, 72.0)};
 
 constexpr Architecture architectureOf(int sm) {
   if (sm >= kBlackwellSm) return Architecture::kBlackwell;

@@ -1,8 +1,7 @@
 #include "planner/tuning/model.h"
 
-#include "planner/tuning/bandwidth.h"
-#include "planner/tuning/latency.h"
-#include "planner/tuning/threads.h"
+#include "planner/tuning/block_size.h"
+#include "planner/tuning/gpu_model.h"
 
 namespace xylem {
 namespace {
@@ -13,13 +12,13 @@ void addEntry(TuningModel& model, Collective collective, Algorithm algorithm, Pr
   if (hasModel(input, options, collective, algorithm, protocol))
     model.latency[collective][algorithm][protocol] =
         input.hostDevices ? hostLatency(input, options.host, collective, algorithm, protocol)
-                          : algorithmLatency(input, options, collective, algorithm, protocol);
+                          : gpuLatency(input, options, collective, algorithm, protocol);
   Exclusion& excluded = model.excluded[collective][algorithm][protocol];
   excluded = excludedByJob(input, options, collective, algorithm, protocol);
   if (excluded != Exclusion::kNone) return;
   const float bandwidth = input.hostDevices
                               ? hostBandwidth(input, options.host, collective, algorithm, protocol)
-                              : algorithmBandwidth(input, collective, algorithm, protocol);
+                              : gpuBandwidth(input, collective, algorithm, protocol);
   if (bandwidth > 0)
     model.bandwidth[collective][algorithm][protocol] = bandwidth;
   else

@@ -4,8 +4,8 @@
 //   TuningModel model = computeTuning(input, TuningOptions::from(settings));
 //   model.bandwidth[Collective::kAllReduce][Algorithm::kRing][Protocol::kSimple]   ->   6.667 GB/s
 //
-// The time of an operation is its latency plus its bytes by this bandwidth; planner/tuning/choice.h refines that and
-// chooses.
+// An operation takes its latency plus its bytes divided by this bandwidth; planner/tuning/choice.h refines
+// that and chooses.
 
 #include <cstdint>
 
@@ -20,11 +20,12 @@ struct TuningModel {
   TuningInput input;
   TuningOptions options;
   ByCollective<ByAlgorithm<ByProtocol<float>>> latency{};    // microseconds
-  ByCollective<ByAlgorithm<ByProtocol<float>>> bandwidth{};  // GB/s of the operation; 0 where it is excluded
+  ByCollective<ByAlgorithm<ByProtocol<float>>> bandwidth{};  // GB/s of the operation; 0 if excluded
   ByCollective<ByAlgorithm<ByProtocol<Exclusion>>> excluded{};
   ByAlgorithm<ByProtocol<int>> maxThreads{};
   ByAlgorithm<ByProtocol<std::int64_t>> threadThreshold{};  // bytes per thread
 
+  // True if the job and the settings allow the combination.
   bool usable(Collective collective, Algorithm algorithm, Protocol protocol) const {
     return excluded[collective][algorithm][protocol] == Exclusion::kNone;
   }

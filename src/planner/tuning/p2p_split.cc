@@ -5,18 +5,18 @@
 
 #include "core/settings.h"
 #include "planner/tuning/chunk_size.h"
-#include "planner/tuning/quotient.h"
+#include "planner/tuning/steps.h"
 
 namespace xylem {
 namespace {
 
-// Parts begin at multiples of this.
+// Parts begin at multiples of this many bytes.
 constexpr std::uint64_t kPartGrain = 4096;
-// A step has so many parts at most, across nodes and inside one; a part inside a node takes up to 32 steps.
+// The most parts of a step, across nodes and inside a node, and the most steps of a part inside a node.
 constexpr int kPartsPerStepAcross = 2;
 constexpr int kPartsPerStepInside = 8;
 constexpr int kStepsPerPartInside = 32;
-// Of a chunk's size the descriptor keeps the leading bit and three more.
+// The work descriptor keeps this many leading bits of a chunk's size.
 constexpr int kKeptBits = 4;
 
 std::int64_t toKeptBits(std::int64_t value) {
@@ -34,12 +34,14 @@ std::int64_t chunkOf(const P2pJob& job, const P2pTransfer& transfer, Protocol pr
   const std::int64_t step = stepOf(job, protocol);
   if (job.chunkOverride > 0) return job.chunkOverride;
   if (!transfer.overNetwork) return step;
-  // Short messages in smaller chunks, for the network to work on several.
+  // A short message goes in smaller chunks, so that the network works on several at once.
   const bool simple = protocol == Protocol::kSimple;
   if (simple && transfer.bytes < static_cast<std::uint64_t>(step)) return step / 4;
   return transfer.bytes < static_cast<std::uint64_t>(kBufferSteps * step) ? step / 2 : step;
 }
 
+// Starts with the usual number of channels, fewer if a part would fall below its minimum, and doubles them
+// while parts are larger than their maximum.
 int channelsOf(const P2pJob& job, std::uint64_t bytes, std::int64_t stepBytes) {
   if (bytes == 0) return 1;
   int usual = job.channelsPerPeer;
@@ -49,11 +51,11 @@ int channelsOf(const P2pJob& job, std::uint64_t bytes, std::int64_t stepBytes) {
   const std::uint64_t least = step / (across ? kPartsPerStepAcross : kPartsPerStepInside);
   const std::uint64_t most = across ? step : step * kStepsPerPartInside;
   int channels =
-      static_cast<int>(std::min<std::uint64_t>(static_cast<std::uint64_t>(usual), roundedUp(bytes, least)));
-  std::uint64_t part = std::max(least, roundedUp(bytes, static_cast<std::uint64_t>(channels)));
+      static_cast<int>(std::min<std::uint64_t>(static_cast<std::uint64_t>(usual), divideUp(bytes, least)));
+  std::uint64_t part = std::max(least, divideUp(bytes, static_cast<std::uint64_t>(channels)));
   while (part > most && channels <= job.channelsPerPeer / 2) {
     channels *= 2;
-    part = roundedUp(bytes, static_cast<std::uint64_t>(channels));
+    part = divideUp(bytes, static_cast<std::uint64_t>(channels));
   }
   return channels;
 }
@@ -80,8 +82,7 @@ P2pSplit splitP2p(const P2pJob& job, const P2pTransfer& transfer) {
   split.bytes = transfer.bytes;
   split.channels = channelsOf(job, transfer.bytes, stepOf(job, split.protocol));
   split.partBytes =
-      roundedUp(roundedUp(transfer.bytes, static_cast<std::uint64_t>(split.channels)), kPartGrain) *
-      kPartGrain;
+      divideUp(divideUp(transfer.bytes, static_cast<std::uint64_t>(split.channels)), kPartGrain) * kPartGrain;
   split.chunkBytes = chunkOf(job, transfer, split.protocol);
   split.dataBytes = toKeptBits(ll ? split.chunkBytes / 2 : split.chunkBytes);
   return split;

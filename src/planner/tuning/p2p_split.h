@@ -12,17 +12,18 @@ namespace xylem {
 
 class Settings;
 
-// What is the same for all transfers of a job.
+// Settings shared by all transfers of a communicator.
 struct P2pJob {
   int ranks = 1, nodes = 1;
   int channels = 1;  // for sends and receives
   int channelsPerPeer = 1;
-  std::int64_t stepBytes = 0;  // of Simple
-  std::int64_t llBufferBytes = 0;
+  std::int64_t stepBytes = 0;      // of Simple
+  std::int64_t llBufferBytes = 0;  // all slots together
   std::int64_t llThreshold = 0;    // bytes per channel of a peer up to which LL is used
-  std::int64_t chunkOverride = 0;  // NCCL_CHUNK_SIZE; 0: none
+  std::int64_t chunkOverride = 0;  // bytes, NCCL_CHUNK_SIZE; 0 if not set
 
-  // The counts come from the connections. `allNvlink`: the GPUs of the only node are all joined by NVLink.
+  // Leaves the counts of channels to the caller, who knows the connections. `allNvlink`: NVLink joins all
+  // GPUs of the only node.
   static P2pJob from(const Settings& settings, int ranks, int nodes, bool allNvlink);
 };
 
@@ -37,13 +38,14 @@ struct P2pSplit {
   Protocol protocol = Protocol::kSimple;
   int channels = 0;
   std::int64_t chunkBytes = 0;
-  std::int64_t dataBytes = 0;   // of a chunk, as the work descriptor can say it
+  std::int64_t dataBytes = 0;   // of a chunk, rounded down to what the work descriptor can express
   std::uint64_t partBytes = 0;  // of every part but the last
   std::uint64_t bytes = 0;
 
   struct Range {
     std::uint64_t begin = 0, end = 0;
   };
+  // Returns the bytes of the operation that the part covers, `end` excluded.
   Range part(int index) const;
 };
 

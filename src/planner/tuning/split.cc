@@ -6,15 +6,16 @@
 #include <array>
 
 #include "planner/tuning/chunk_size.h"
-#include "planner/tuning/quotient.h"
+#include "planner/tuning/steps.h"
 
 namespace xylem {
 namespace {
 
-// Less traffic than this is not worth a channel, in bytes.
-constexpr std::uint64_t kLeastTraffic = 16384;
-constexpr std::uint64_t kCellGrain = 16;
+// Bytes; less traffic is not worth a channel.
+constexpr std::uint64_t kMinTraffic = 16384;
+constexpr std::uint64_t kCellGrain = 16;  // bytes
 
+// Bytes on the links of a rank per byte of the operation (of one rank for AllGather and ReduceScatter).
 std::uint64_t trafficPerByte(Collective collective, int ranks) {
   if (collective == Collective::kAllReduce) return 2;
   return gathersOrScatters(collective) ? static_cast<std::uint64_t>(ranks) : 1;
@@ -33,6 +34,10 @@ Kind kindOf(const TuningInput& input, Algorithm algorithm) {
   return {isCollnet(algorithm) || throughNetwork, isNvls(algorithm)};
 }
 
+// Splits the operations of one kind. Every channel should carry the same share of their traffic. A cursor (a
+// channel and the traffic it carries already) moves over the channels: each operation begins at the cursor,
+// fills up that channel, takes whole channels and leaves the rest to the last one, where the next operation
+// begins.
 class KindSplitter {
  public:
   KindSplitter(const TuningModel& model, std::span<const SplitTask> tasks, Kind kind)
@@ -47,11 +52,11 @@ class KindSplitter {
     for (const SplitTask& task : tasks_) {
       if (kindOf(model_.input, task.algorithm) != kind_) continue;
       const std::uint64_t perByte = trafficPerByte(task.collective, model_.input.ranks);
-      traffic += std::max(kLeastTraffic, task.count * task.elementBytes * perByte);
+      traffic += std::max(kMinTraffic, task.count * task.elementBytes * perByte);
       wanted = std::min(wanted + task.channels, channels_);
     }
     if (wanted <= 0) return;
-    share_ = std::max(kLeastTraffic, traffic / static_cast<std::uint64_t>(wanted));
+    share_ = std::max(kMinTraffic, traffic / static_cast<std::uint64_t>(wanted));
     for (std::size_t i = 0; i < tasks_.size(); ++i) {
       if (kindOf(model_.input, tasks_[i].algorithm) != kind_) continue;
       splits.push_back(kind_.collnet ? evenly(tasks_[i]) : alongTheCursor(tasks_[i]));
@@ -60,10 +65,10 @@ class KindSplitter {
   }
 
  private:
-  // How a task's cells lie over its channels.
+  // A task's cells on its channels. A cell is the smallest part of the data, worth kMinTraffic.
   struct Layout {
     std::uint64_t low = 0;
-    std::uint64_t middle = 0;  // on each channel between
+    std::uint64_t middle = 0;  // on each channel between the ends
     int middleChannels = 0;
     std::uint64_t high = 0;
   };
@@ -89,22 +94,25 @@ class KindSplitter {
 
   Layout layOut(std::uint64_t cells, std::uint64_t cellTraffic) {
     Layout layout;
-    std::uint64_t perChannel = std::min(cells, roundedUp(share_, cellTraffic));
+    std::uint64_t perChannel = std::min(cells, divideUp(share_, cellTraffic));
     const bool last = channel_ + 1 == channels_;
-    layout.low = last ? cells : std::min(cells, roundedUp(share_ - used_, cellTraffic));
+    layout.low = last ? cells : std::min(cells, divideUp(share_ - used_, cellTraffic));
     const std::uint64_t rest = cells - layout.low;
     std::uint64_t full = perChannel == 0 ? 0 : rest / perChannel;
     layout.high = perChannel == 0 ? 0 : rest % perChannel;
     const std::uint64_t ends = (layout.low != 0 ? 1u : 0u) + (layout.high != 0 ? 1u : 0u);
+    // More channels than there are: the rest is divided evenly over those that follow the first.
     if (static_cast<std::uint64_t>(channel_) + ends + full > static_cast<std::uint64_t>(channels_)) {
       full = static_cast<std::uint64_t>(channels_ - channel_ - 2);
       perChannel = rest / (full + 1);
       layout.high = perChannel + rest % (full + 1);
     }
+    // A whole channel at the end becomes the high part.
     if (layout.high == 0 && full != 0) {
       layout.high = perChannel;
       --full;
     }
+    // Nothing fits onto the cursor's channel: the run begins at the next one.
     if (layout.low == 0) {
       ++channel_;
       layout.low = full == 0 ? layout.high : perChannel;
@@ -121,10 +129,10 @@ class KindSplitter {
   Split alongTheCursor(const SplitTask& task) {
     if (task.count == 0) return {.firstChannel = channel_, .lastChannel = channel_};
     const std::uint64_t perByte = trafficPerByte(task.collective, model_.input.ranks);
-    const std::uint64_t cell = roundedUp(roundedUp(kLeastTraffic, perByte), kCellGrain) * kCellGrain;
+    const std::uint64_t cell = divideUp(divideUp(kMinTraffic, perByte), kCellGrain) * kCellGrain;
     const std::uint64_t cellTraffic = cell * perByte;
     const std::uint64_t elements = cell / task.elementBytes;
-    const std::uint64_t cells = roundedUp(task.count * task.elementBytes, cell);
+    const std::uint64_t cells = divideUp(task.count * task.elementBytes, cell);
     const Layout layout = layOut(cells, cellTraffic);
 
     Split split;
@@ -141,6 +149,7 @@ class KindSplitter {
     return split;
   }
 
+  // Moves the cursor behind the task.
   void advance(const Split& split, const Layout& layout, std::uint64_t cellTraffic) {
     if (layout.high != 0) {
       channel_ = split.lastChannel;
@@ -160,10 +169,10 @@ class KindSplitter {
   const TuningModel& model_;
   std::span<const SplitTask> tasks_;
   Kind kind_;
-  int channels_;             // that operations of the kind may use
-  std::uint64_t share_ = 0;  // traffic a channel should carry, in bytes
+  int channels_;             // available to operations of this kind
+  std::uint64_t share_ = 0;  // traffic that a channel should carry, in bytes
   int channel_ = 0;          // where the next operation starts
-  std::uint64_t used_ = 0;   // traffic this channel carries already
+  std::uint64_t used_ = 0;   // traffic that this channel carries already, in bytes
 };
 
 }  // namespace

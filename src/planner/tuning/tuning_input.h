@@ -1,15 +1,21 @@
 #pragma once
-// What the tuning model needs to know of a job, and nothing else: what all ranks agreed on, and a few things
-// of the rank that computes it.
+// The input of the tuning model: what all ranks of a job agreed on, and the few facts that each rank takes
+// from its own host.
+//
+//   TuningInput input = tuningInput(plan.connections, plan.job().viewOf(rank));
+//   input.graph(graphOf(Algorithm::kRing)).nChannels   ->   the channels of Ring
 
+#include "core/kinds.h"
+#include "planner/paths/path_table.h"
 #include "planner/search/channel_graph.h"
-#include "planner/paths/path_type.h"
 #include "planner/topology/system.h"
 
 namespace xylem {
 
-// A graph after the exchange over all ranks, except the first and the last member, which stay each rank's
-// own.
+struct Connections;
+
+// A graph after all ranks merged theirs. The first and the last member are not merged: NCCL's ranks keep
+// their own.
 struct TuningGraph {
   Pattern pattern = Pattern::kRing;
   int nChannels = 0;
@@ -21,9 +27,9 @@ struct TuningGraph {
 
 struct TuningInput {
   int ranks = 1;
-  int nodes = 1;  // as NCCL counts them: what shares a ring inside
+  int nodes = 1;  // as NCCL counts them: the ranks of a node share the inner part of a ring
   int maxLocalRanks = 1;
-  int lowestSm = 0, highestSm = 0;           // over all ranks
+  int lowestSm = 0, highestSm = 0;           // compute capability (major*10+minor) over all ranks
   CpuArch arch = CpuArch::kUndefined;        // kMixed if ranks differ
   CpuVendor vendor = CpuVendor::kUndefined;  // likewise
   ByGraphKind<TuningGraph> graphs;
@@ -31,15 +37,27 @@ struct TuningInput {
   int collnetHeads = 0;
   bool nvls = false;         // NVLink multicast works in this job
   bool hasNvs = false;       // the host has an NVSwitch
-  bool hostDevices = false;  // cores in place of GPUs, on every rank: planner/tuning/host_model.h
+  bool hostDevices = false;  // every rank runs on cores instead of a GPU: planner/tuning/host_model.h
   int nChannels = 0;         // of the communicator
   int nvlsChannels = 0;
   int nvlsHeads = 0;  // for chunk sizes
 
   const TuningGraph& graph(GraphKind kind) const { return graphs[kind]; }
   float ranksPerNode() const { return static_cast<float>(ranks) / static_cast<float>(nodes); }
-  // The place in tables that tell one node, two nodes and more apart.
+  // The column of tables with one column each for one node, two nodes and more.
   std::size_t nodesColumn() const { return nodes <= 2 ? static_cast<std::size_t>(nodes) - 1 : 2; }
 };
+
+// Returns the input as the ranks of one view of the job compute it. Under Rules::kXylem all views get the
+// same input.
+TuningInput tuningInput(const Connections& connections, int view);
+
+// Returns the graph whose channels an algorithm uses.
+constexpr GraphKind graphOf(Algorithm algorithm) {
+  constexpr ByAlgorithm<GraphKind> kGraphs = {
+      GraphKind::kTree, GraphKind::kRing, GraphKind::kCollnetDirect, GraphKind::kCollnetChain,
+      GraphKind::kNvls, GraphKind::kNvls, GraphKind::kTree};
+  return kGraphs[algorithm];
+}
 
 }  // namespace xylem

@@ -18,7 +18,7 @@ class Lines {
     std::string text = "  Algorithm   |";
     for (const Algorithm a : algorithms) text += fmt::format(" {:>14}   {:>14}   {:>14} |", "", name(a), "");
     add(std::move(text));
-    // NCCL heads all blocks as if they were full.
+    // NCCL gives every block the heading of a full one.
     text = "  Protocol    |";
     for (std::size_t i = 0; i < kAlgorithmsPerBlock; ++i)
       for (const Protocol p : kAllProtocols) text += fmt::format(" {:>14} |", name(p));
@@ -48,7 +48,7 @@ class Lines {
         Subsystem::kInit);
   }
 
-  // What the user's lists allow, before anything else forbids it.
+  // The matrix of what the user's lists allow, before any other reason excludes it.
   void addEnabled() {
     const TuningOptions& options = model_.options;
     const auto echo = [&](const char* variable, const std::string& list) {

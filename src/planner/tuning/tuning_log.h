@@ -11,7 +11,7 @@
 
 namespace xylem {
 
-// Nothing for a rank alone.
+// Returns no lines for a rank alone.
 std::vector<LogLine> tuningLines(const TuningModel& model);
 
 }  // namespace xylem

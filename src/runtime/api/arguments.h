@@ -1,5 +1,6 @@
 #pragma once
-// What every call that moves data has to check of its arguments; what is wrong with them is said out of line.
+// Checks of arguments that the calls of nccl.h share. Functions that throw are out of line, so that the
+// checks stay short.
 //
 //   const DataType type = readType(datatype, "ncclReduce");
 //   checkRank(root, ranks, "ncclReduce", "root");
@@ -10,7 +11,7 @@
 #include <cstdint>
 
 #include "runtime/api/raw_value.h"
-#include "runtime/api/stream_handle.h"
+#include "runtime/api/cuda_handles.h"
 #include "core/data_type.h"
 #include "runtime/cuda_api/cuda_stream.h"
 #include "nccl.h"
@@ -36,7 +37,7 @@ inline CudaStream& readStream(cudaStream_t stream, const char* function) {
   return *found;
 }
 
-// The bytes of `blocks` times `count` elements; throws if no buffer can have so many.
+// The bytes of `blocks` times `count` elements. Throws if no buffer can be that large.
 [[noreturn]] void throwBadCount(std::size_t count, DataType type, int blocks, const char* function);
 inline std::size_t bytesOf(std::size_t count, DataType type, int blocks, const char* function) {
   std::size_t all = 0;  // without a division, which takes longer than all other checks
@@ -50,8 +51,8 @@ struct Region {
   const void* start = nullptr;
   std::size_t bytes = 0;
 };
-// Throws if the two have bytes in common, unless the smaller one is in place: at `offset` bytes in the larger
-// one (0 where they are equally large).
+// Throws if the two overlap, unless the smaller one is in place, `offset` bytes behind the start of the
+// larger one (0 if they are equally large).
 [[noreturn]] void throwOverlap(bool sendIsLarger, std::size_t offset, const char* function);
 inline void checkApart(Region send, Region receive, std::size_t offset, const char* function) {
   const auto s = reinterpret_cast<std::uintptr_t>(send.start);

@@ -2,8 +2,7 @@
 
 #include <mutex>
 
-#include "runtime/cuda_api/error_text.h"
-#include "runtime/cuda_api/failure.h"
+#include "runtime/cuda_api/cuda_error.h"
 
 namespace xylem {
 namespace {

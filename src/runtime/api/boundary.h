@@ -1,10 +1,10 @@
 #pragma once
-// Where exceptions end: a call's work runs inside `guard`, which turns what it throws into a result code and
-// keeps the sentence for ncclGetLastError.
+// Where exceptions end: the work of a call of nccl.h runs inside `guard`, which turns an exception into a
+// result code and keeps its text for ncclGetLastError.
 //
-//   return guard([&] { *count = handleOf(comm, "ncclCommCount")->ranks(); });
+//   return guard([&] { *version = NCCL_VERSION_CODE; });
 //
-// Calls that a group collects run inside `guardInGroup`: their failure is the group's.
+// Calls that a group collects run inside `guardInGroup`: if one fails, the group fails.
 
 #include <exception>
 #include <new>
@@ -17,16 +17,16 @@
 
 namespace xylem {
 
-// The logger of this process, made with the environment of the first call.
+// The logger of this process, created by the first call with the environment of that time.
 std::shared_ptr<const Logger> processLogger(const Settings& settings);
-// Makes the next call make a new one; communicators keep theirs.
+// The next call of processLogger creates a new one; communicators keep theirs.
 void forgetLogger();
 
 // The calling thread's last failure; empty if there was none.
 std::string& lastErrorText();
 ncclResult_t remember(ResultCode code, const std::string& text);
 
-// What an exception says, as an Error.
+// An Error with the text of the exception.
 Error asError(const std::exception& exception);
 
 template <typename Work>
@@ -60,7 +60,7 @@ ncclResult_t guardInGroup(Work&& work) noexcept {
   }
 }
 
-// Puts the name of the call before what `work` throws.
+// Puts the name of the call before the text of an Error that `work` throws.
 template <typename Work>
 auto inCall(const char* function, Work&& work) {
   try {
@@ -77,3 +77,13 @@ inline void requireNotNull(const void* pointer, const char* function, const char
 }
 
 }  // namespace xylem
+
+// The second name of a function of nccl.h: pncclX is the function, ncclX a weak alias of it. A profiler's
+// ncclX takes the place of the alias and can call pncclX. Inside the library only pncclX is called, so that a
+// profiler sees one call for each that the program makes.
+//
+//   ncclResult_t pncclGetVersion(int* version) { return guard([&] { *version = NCCL_VERSION_CODE; }); }
+//   XYLEM_PROFILED(GetVersion);
+#define XYLEM_PROFILED(NAME) \
+  extern "C"                 \
+      __attribute__((weak, alias("pnccl" #NAME), visibility("default"))) decltype(pnccl##NAME) nccl##NAME

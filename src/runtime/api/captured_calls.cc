@@ -6,13 +6,12 @@
 #include "runtime/comm/issue/group.h"
 #include "core/per_thread.h"
 #include "runtime/cuda_api/capture.h"
-#include "runtime/cuda_api/error_text.h"
-#include "runtime/cuda_api/failure.h"
+#include "runtime/cuda_api/cuda_error.h"
 
 namespace xylem {
 namespace {
 
-// What a node does at each launch. Graphs may outlive communicators, which is an error of their launch.
+// The work of a node, done at each launch. A graph may outlive its communicator; then its launch fails.
 class Replay {
  public:
   Replay(ncclComm& handle, std::vector<CommOperation> operations)

@@ -1,10 +1,10 @@
 #pragma once
-// Calls that move data on streams that are captured: they become nodes of a graph, which issues them anew at
-// each of its launches.
+// Calls that move data on captured streams: they become nodes of a graph, which issues them anew at each
+// launch.
 //
 //   CapturedCalls& calls = CapturedCalls::ofThread();
-//   calls.add(handle, stream, operation);   // outside of groups a node at once
-//   calls.endGroup();                       // one node per communicator for those of the group
+//   calls.add(handle, stream, operation);   // a node at once, if no group is open
+//   calls.endGroup();                       // one node per communicator for all calls of the group
 
 #include <vector>
 
@@ -20,9 +20,10 @@ class CapturedCalls {
 
   void add(ncclComm& handle, CudaStream& stream, const CommOperation& operation);
   bool empty() const { return batches_.empty(); }
-  // Whether the open group has any on this communicator.
+  // True if the open group has such calls on this communicator.
   bool has(const ncclComm& handle) const;
-  // The outermost group ends: makes nodes of its calls. Throws Error if they cannot be nodes.
+  // Called when the outermost group ends: makes nodes of its calls. Throws Error if they cannot be captured
+  // together.
   void endGroup();
   void dropGroup() noexcept { batches_.clear(); }
 
@@ -34,7 +35,7 @@ class CapturedCalls {
   };
   static void makeNode(Batch batch);
 
-  std::vector<Batch> batches_;  // of the open group, in the order in which communicators came first
+  std::vector<Batch> batches_;  // of the open group: one per communicator, by its first call
 };
 
 }  // namespace xylem

@@ -13,10 +13,11 @@
 namespace xylem {
 namespace {
 
-// How many freed handles are remembered; each is some hundred bytes.
+// How many freed handles are remembered. Each takes a few hundred bytes.
 constexpr std::size_t kRemembered = 1024;
-// Aborting makes whatever is inside of a communicator end at once; this is for threads that get no core.
-constexpr std::chrono::seconds kLongestUse{10};
+// How long ncclCommAbort waits for other threads to leave the communicator. Aborting ends their calls at
+// once; the time is for threads that get no core.
+constexpr std::chrono::seconds kMaxUse{10};
 
 }  // namespace
 
@@ -66,13 +67,13 @@ void requireReadyAfterAll(const ncclComm& handle, const char* function) {
 
 bool markFreed(ncclComm& handle) { return handle.magic.exchange(0) == ncclComm::kMagic; }
 
-// Communicators that were aborted while operations of theirs stood in a stream behind others that go on, or
-// do not. They are let go when it has come to these operations.
+// Keeps communicators that were aborted while their operations were still in a stream behind other work. They
+// are destroyed when a later call finds that these operations have ended.
 void retire(std::unique_ptr<Communicator> communicator) {
   static std::mutex mutex;
-  // Never destroyed: at the end of the process nobody may be left to advance the streams.
+  // Never destroyed: at the end of the process there may be no thread left that runs the streams.
   static auto& retired = *new std::vector<std::unique_ptr<Communicator>>;
-  std::vector<std::unique_ptr<Communicator>> over;  // ended without the lock
+  std::vector<std::unique_ptr<Communicator>> over;  // destroyed after the lock is released
   const std::lock_guard lock(mutex);
   if (communicator) retired.push_back(std::move(communicator));
   const auto rest = std::partition(retired.begin(), retired.end(), [](const auto& c) { return !c->idle(); });
@@ -98,7 +99,7 @@ void freeCommunicator(ncclComm& handle) {
 
 bool waitForUsers(const ncclComm& handle) {
   settleUseMarks();
-  const Deadline deadline = Deadline::after(kLongestUse);
+  const Deadline deadline = Deadline::after(kMaxUse);
   Backoff backoff(chooseWaitPolicy(true));
   while (handle.users.load(std::memory_order_seq_cst) > 0 || isMarked(&handle) || splitUnderWay(handle)) {
     if (deadline.passed()) return false;

@@ -1,53 +1,80 @@
 #pragma once
-// What ncclComm_t points to: a communicator, and what the C interface has to remember about it.
+// The object to which an ncclComm_t points: a communicator, and the state that the C interface keeps about
+// it.
 //
-//   CommUse comm(handle, "ncclSend");     // throws for null, freed, or no communicator
+//   CommUse comm(handle, "ncclSend");     // throws if the handle is null, freed, or not a communicator
 //   requireReady(*comm, "ncclSend");
-//   comm->impl->launch(...);
+//   comm->impl->launch(operations);
 //
-// Handles outlive their communicators for a while, so that one that was freed is still known as such.
+// Handles outlive their communicators for a while, so that a freed one is recognised.
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <utility>
 
 #include "runtime/api/boundary.h"
-#include "runtime/api/registrations.h"
 #include "runtime/comm/communicator.h"
 #include "core/use_marks.h"
 #include "nccl.h"
 
-// A split that is under way: it uses the communicator that is split.
+// A split that is under way. It uses the communicator that is split.
 struct PendingSplit {
   std::atomic<bool> over{false};
 };
+
+namespace xylem {
+
+// The buffers that a program registered for a communicator (ncclCommRegister). Ranks on one host map each
+// other's buffers without that, so it only gives out handles and recognises them.
+class Registrations {
+ public:
+  void* add(const void* buffer, std::size_t bytes) {
+    buffers_[++last_] = {buffer, bytes};
+    return reinterpret_cast<void*>(last_);
+  }
+  bool remove(const void* handle) { return buffers_.erase(reinterpret_cast<std::uintptr_t>(handle)) > 0; }
+
+ private:
+  struct Buffer {
+    const void* start = nullptr;
+    std::size_t bytes = 0;
+  };
+  // By number. Numbers are not used again, so that giving a handle back twice never removes another buffer.
+  std::map<std::uintptr_t, Buffer> buffers_;
+  std::uintptr_t last_ = 0;
+};
+
+}  // namespace xylem
 
 struct ncclComm {
   explicit ncclComm(std::unique_ptr<xylem::Communicator> made) : impl(std::move(made)) {}
 
   static constexpr std::uint64_t kMagic = 0x78796c656d636f6dull;  // "xylemcom"
-  // Tells a communicator from a pointer to something else, or to one that was freed.
+  // Tells a communicator from a freed one, and from a pointer to something else.
   std::atomic<std::uint64_t> magic{kMagic};
-  // Calls, and open groups, that are using it and have no mark (core/use_marks.h): ncclCommAbort, which may
-  // come from another thread, waits for both.
+  // Counts calls and open groups that use the communicator and have no mark (core/use_marks.h).
+  // ncclCommAbort, which another thread may call, waits for both kinds of use.
   std::atomic<int> users{0};
   std::unique_ptr<xylem::Communicator> impl;
   bool finalizeCalled = false;
-  // Gone once the communicator is: for what may outlive even the handle.
+  // Expires with the communicator, for graphs, which may outlive even the handle.
   std::shared_ptr<const void> alive = std::make_shared<char>();
   std::weak_ptr<PendingSplit> split;
-  // This rank's part in the last split if it went into none of the new communicators.
+  // This rank's part in the last split, if it is in none of the new communicators.
   std::unique_ptr<xylem::Communicator> bystander;
   xylem::Registrations registrations;
   xylem::Registrations windows;
-  std::string failureText;  // what ncclGetLastError handed out last
+  std::string failureText;  // the text that ncclGetLastError returned last
 };
 
 namespace xylem {
 
-// A call's use of a handle. `held`: by the group in which the call is made, which saves the marking.
+// A call's use of a handle. `held`: the group in which the call is made already uses it, which saves the
+// marking.
 class CommUse {
  public:
   CommUse(ncclComm_t comm, const char* function, bool held = false) : handle_(comm) {
@@ -56,7 +83,7 @@ class CommUse {
     if (comm->magic.load(std::memory_order_seq_cst) != ncclComm::kMagic) refuse(function);
   }
   ~CommUse() { end(); }
-  // The use goes on with the new one; the other one may still be asked for the handle.
+  // The use goes on with the new object; the old one still knows the handle.
   CommUse(CommUse&& other) noexcept
       : handle_(other.handle_),
         mark_(std::exchange(other.mark_, nullptr)),
@@ -87,22 +114,22 @@ class CommUse {
 
 bool splitUnderWay(const ncclComm& handle);
 
-// Throws unless a call can be made on it: not while it is set up or split, not after it was finalized, and
-// what broke it if it is broken.
+// Throws if no call can be made on the communicator: while it is set up or split, after it was finalized, or
+// if it is broken; then it throws the error that broke it.
 void requireReadyAfterAll(const ncclComm& handle, const char* function);
 inline void requireReady(const ncclComm& handle, const char* function) {
   const bool plainly =
       handle.impl->state() == CommState::kReady && !handle.finalizeCalled && handle.split.expired();
   if (!plainly) requireReadyAfterAll(handle, function);
 }
-// The same, but one that was revoked will do: its ranks can still meet.
+// The same, but accepts a revoked communicator: its ranks can still meet.
 void requireMeetable(const ncclComm& handle, const char* function);
 
-// From now on the handle is that of a freed communicator; false if it was before.
+// Marks the handle as that of a freed communicator. False if it was marked before.
 bool markFreed(ncclComm& handle);
 // Frees the communicator of a handle that is marked as freed.
 void freeCommunicator(ncclComm& handle);
-// Waits until nobody uses it any more; false if that takes longer than it should.
+// Waits until no call or group uses it any more. False if one still does after 10 seconds.
 bool waitForUsers(const ncclComm& handle);
 
 }  // namespace xylem

@@ -11,14 +11,14 @@ namespace {
 
 constexpr ncclConfig_t kUntouched = NCCL_CONFIG_INITIALIZER;
 constexpr ncclSimInfo_t kUntouchedSimInfo = NCCL_SIM_INFO_INITIALIZER;
-constexpr int kMostCgaClusterSize = 8;
+constexpr int kMaxCgaClusterSize = 8;
 
 // The versions of NCCL that added fields.
 constexpr unsigned kBlockingSince = NCCL_VERSION(2, 14, 0);
 constexpr unsigned kChannelsSince = NCCL_VERSION(2, 17, 0);  // and cgaClusterSize, netName
 constexpr unsigned kSplitShareSince = NCCL_VERSION(2, 18, 0);
 constexpr unsigned kTrafficClassSince = NCCL_VERSION(2, 25, 0);
-// Later ones (commName and so on) are not looked at.
+// Later ones (commName and so on) are ignored.
 
 ncclConfig_t copyOf(const ncclConfig_t* theirs, const char* function) {
   std::size_t size = 0;
@@ -42,7 +42,7 @@ ncclConfig_t copyOf(const ncclConfig_t* theirs, const char* function) {
   return copy;
 }
 
-// Leaves `field` as it is if the program did not set it.
+// Sets `field`, unless the program left the value undefined.
 void take(int value, int least, int most, const char* name, const char* function, int& field) {
   if (value == NCCL_CONFIG_UNDEF_INT) return;
   if (value < least || value > most) {
@@ -68,7 +68,7 @@ CommConfig readConfig(const ncclConfig_t* config, const char* function) {
   if (config == nullptr) return result;
   const ncclConfig_t theirs = copyOf(config, function);
   take(theirs.blocking, "blocking", function, result.blocking);
-  take(theirs.cgaClusterSize, 0, kMostCgaClusterSize, "cgaClusterSize", function, result.cgaClusterSize);
+  take(theirs.cgaClusterSize, 0, kMaxCgaClusterSize, "cgaClusterSize", function, result.cgaClusterSize);
   take(theirs.minCTAs, 1, INT_MAX, "minCTAs", function, result.minCtas);
   take(theirs.maxCTAs, 1, INT_MAX, "maxCTAs", function, result.maxCtas);
   if (result.maxCtas > 0 && result.minCtas > result.maxCtas)

@@ -1,16 +1,16 @@
 #pragma once
-// From the configurations of nccl.h, which a C program filled in, to ours.
+// Reads the configurations of nccl.h, which a C program filled in.
 //
 //   const CommConfig config = readConfig(userConfig, "ncclCommInitRankConfig");
 
-#include "runtime/comm/comm_config.h"
+#include "runtime/comm/communicator.h"
 #include "nccl.h"
 
 namespace xylem {
 
-// Null: the defaults. Throws for a structure without its initializer and for fields that cannot be used.
-// Takes structures of programs that were compiled with an older or newer nccl.h, too: fields that these do
-// not have get the default, fields that we do not have are not looked at.
+// The defaults for null. Throws for a structure without its initializer and for fields with unusable values.
+// Accepts structures of programs compiled with an older or newer nccl.h: fields that an older one lacks get
+// the default, and fields that are new in a newer one are ignored.
 CommConfig readConfig(const ncclConfig_t* config, const char* function);
 
 // Throws for a structure without its initializer.

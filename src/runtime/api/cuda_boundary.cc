@@ -3,7 +3,7 @@
 #include <new>
 
 #include "runtime/api/raw_value.h"
-#include "runtime/cuda_api/error_text.h"
+#include "runtime/cuda_api/cuda_error.h"
 
 namespace xylem {
 namespace {
@@ -12,7 +12,7 @@ thread_local cudaError_t lastError = cudaSuccess;
 
 }  // namespace
 
-// That work is still under way is an answer, not an error.
+// cudaErrorNotReady is an answer, not an error.
 void keepCudaError(cudaError_t error) noexcept {
   if (error != cudaErrorNotReady) lastError = error;
 }

@@ -1,20 +1,24 @@
 #pragma once
-// Where exceptions end in the CUDA runtime's names, and where the calling thread's last error is kept.
+// Where exceptions end in the functions of the CUDA runtime, which also keep the calling thread's last error.
 //
-//   return guardedCuda([&] { ...; return cudaSuccess; });
+//   return guardedCuda([&] {
+//     requireResult(count);
+//     *count = deviceCount();
+//     return cudaSuccess;
+//   });
 
 #include <exception>
 #include <optional>
 
-#include "runtime/api/stream_handle.h"
+#include "runtime/api/cuda_handles.h"
 #include "runtime/cuda_api/capture.h"
-#include "runtime/cuda_api/failure.h"
+#include "runtime/cuda_api/cuda_error.h"
 #include "runtime/cuda_api/stream_work.h"
 #include "host/cuda_runtime.h"
 
 namespace xylem {
 
-// Keeps what cudaGetLastError will say; gives it back.
+// Keeps the error for cudaGetLastError.
 void keepCudaError(cudaError_t error) noexcept;
 inline cudaError_t rememberCuda(cudaError_t error) noexcept {
   if (error != cudaSuccess) keepCudaError(error);
@@ -33,7 +37,7 @@ cudaError_t guardedCuda(Work&& work) noexcept {
 
 // Throws CudaFailure for null.
 void requireResult(const void* result);
-// Throws CudaFailure unless the handle is a stream, or there is a device of that number.
+// These throw CudaFailure if the handle is not a stream, or there is no device of that number.
 [[noreturn]] void throwNoStream();
 inline CudaStream& requireStream(cudaStream_t handle) {
   CudaStream* const stream = streamOf(handle);
@@ -45,13 +49,13 @@ int deviceCount();
 
 // Waits for the work of all streams of a device.
 cudaError_t waitForDevice(int device);
-// What a stream's errors are to the program, which hears of each once.
+// The result of a call that found this error in a stream. The program gets each error once.
 cudaError_t outcomeOf(const std::optional<Error>& error);
 inline cudaError_t takeOutcome(Stream& stream) {
   return stream.failed() ? outcomeOf(stream.takeError()) : cudaSuccess;
 }
 
-// Enqueues work, or adds it to the graph if the stream is captured. Nodes copy it.
+// Enqueues work, or adds it to the graph if the stream is captured. Each launch of the graph copies it.
 template <typename Work>
 void enqueueOn(CudaStream& stream, cudaGraphNodeType type, Work work) {
   if (stream.captured()) {

@@ -5,7 +5,7 @@
 
 #include "runtime/api/cuda_boundary.h"
 #include "runtime/api/raw_value.h"
-#include "runtime/cuda_api/memory_book.h"
+#include "runtime/cuda_api/allocation_table.h"
 
 using namespace xylem;
 
@@ -57,7 +57,7 @@ void check(const Fill& fill) {
   if (fill.height > 1 && fill.pitch < fill.width) throw CudaFailure(cudaErrorInvalidPitchValue);
 }
 
-// Inside of the call, in the order of the default stream.
+// Does the work within the call, in the order of the default stream.
 template <typename Work>
 cudaError_t doNow(cudaStream_t handle, const Work& work) {
   CudaStream& stream = requireStream(handle);
@@ -68,7 +68,8 @@ cudaError_t doNow(cudaStream_t handle, const Work& work) {
   return takeOutcome(stream.queue());
 }
 
-// CUDA is through with a program's own memory when the call returns: it may be reused at once.
+// A copy from memory that CUDA did not allocate. The program may reuse that memory as soon as the call
+// returns, so its content is kept here.
 struct CopyFromProgram {
   CopyFromProgram(const Copy& asked) : copy(asked), kept(asked.width * asked.height) {
     Copy{kept.data(), copy.from, copy.width, copy.height, copy.width, copy.fromPitch}();
@@ -83,8 +84,8 @@ cudaError_t enqueueCopy(cudaStream_t handle, const Copy& copy, const cudaMemcpyK
     check(copy, kind);
     CudaStream& stream = requireStream(handle);
     const bool fromHost = rawValue(kind) == cudaMemcpyHostToDevice;
-    // A graph reads it at every launch.
-    if (fromHost && !copy.empty() && !stream.captured() && !MemoryBook::instance().find(copy.from))
+    // A graph reads the program's memory at every launch.
+    if (fromHost && !copy.empty() && !stream.captured() && !AllocationTable::instance().find(copy.from))
       enqueueOn(stream, cudaGraphNodeTypeMemcpy, CopyFromProgram(copy));
     else
       enqueueOn(stream, cudaGraphNodeTypeMemcpy, copy);

@@ -1,7 +1,7 @@
 // host/cuda_runtime_api.h: events.
 
 #include "runtime/api/cuda_boundary.h"
-#include "runtime/api/event_handle.h"
+#include "runtime/api/cuda_handles.h"
 
 using namespace xylem;
 
@@ -57,7 +57,7 @@ cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t start, cudaEve
     requireResult(milliseconds);
     const Event &first = requireEvent(start), &last = requireEvent(end);
     const bool reached = first.reached() && last.reached();
-    const SharedPlace from = first.timedPlace(), to = last.timedPlace();
+    const SharedEvent from = first.timedRecord(), to = last.timedRecord();
     if (from == nullptr || to == nullptr) return cudaErrorInvalidResourceHandle;
     if (!reached) return cudaErrorNotReady;
     *milliseconds = std::chrono::duration<float, std::milli>(to->when - from->when).count();
@@ -80,7 +80,7 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t handle, cudaEvent_t event, unsigned
     if ((flags & ~static_cast<unsigned>(cudaEventWaitExternal)) != 0) return cudaErrorInvalidValue;
     const bool external = flags == cudaEventWaitExternal;
     if (external && !stream.captured()) return cudaErrorIllegalState;
-    known.letWait(stream, external);
+    known.makeWait(stream, external);
     return cudaSuccess;
   });
 }

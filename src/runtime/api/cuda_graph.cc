@@ -44,17 +44,18 @@ cudaGraph_t handleOf(std::shared_ptr<Graph> graph) {
   return std::make_unique<CUgraph_st>(std::move(graph)).release();
 }
 
-// What a call that lists things tells: how many there are, or those that there is room for.
+// The answer of a call that lists things: their number if `things` is null, otherwise as many of them as the
+// program has space for.
 template <typename Thing>
 void tell(const std::vector<Thing>& found, Thing* things, size_t* count) {
   if (things == nullptr) {
     *count = found.size();
     return;
   }
-  const size_t room = *count;
-  std::copy_n(found.begin(), std::min(room, found.size()), things);
-  std::fill(things + std::min(room, found.size()), things + room, nullptr);
-  *count = std::min(room, found.size());
+  const size_t space = *count;
+  std::copy_n(found.begin(), std::min(space, found.size()), things);
+  std::fill(things + std::min(space, found.size()), things + space, nullptr);
+  *count = std::min(space, found.size());
 }
 
 template <typename Wanted>
@@ -158,8 +159,8 @@ cudaError_t cudaGraphGetEdges(cudaGraph_t graph, cudaGraphNode_t* from, cudaGrap
         first.push_back(&nodes[earlier]);
         second.push_back(&node);
       }
-    size_t room = *count;
-    tell(first, from, &room);
+    size_t space = *count;
+    tell(first, from, &space);
     tell(second, to, count);
     return cudaSuccess;
   });

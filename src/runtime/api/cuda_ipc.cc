@@ -3,9 +3,9 @@
 #include <cstring>
 
 #include "runtime/api/cuda_boundary.h"
-#include "runtime/api/event_handle.h"
+#include "runtime/api/cuda_handles.h"
 #include "runtime/cuda_api/ipc.h"
-#include "runtime/cuda_api/memory_book.h"
+#include "runtime/cuda_api/allocation_table.h"
 
 using namespace xylem;
 
@@ -30,7 +30,7 @@ IpcName unpack(const Handle& handle) {
 cudaError_t cudaIpcGetMemHandle(cudaIpcMemHandle_t* handle, void* pointer) {
   return guardedCuda([&] {
     requireResult(handle);
-    const std::optional<Allocation> memory = MemoryBook::instance().find(pointer);
+    const std::optional<Allocation> memory = AllocationTable::instance().find(pointer);
     if (!memory || memory->type != cudaMemoryTypeDevice) return cudaErrorInvalidValue;
     *handle = pack<cudaIpcMemHandle_t>(nameForIpc(memory->start, memory->bytes, IpcKind::kMemory));
     return cudaSuccess;

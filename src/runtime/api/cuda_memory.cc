@@ -5,7 +5,7 @@
 #include "runtime/api/cuda_boundary.h"
 #include "runtime/api/raw_value.h"
 #include "runtime/cuda_api/ipc.h"
-#include "runtime/cuda_api/memory_book.h"
+#include "runtime/cuda_api/allocation_table.h"
 
 using namespace xylem;
 
@@ -14,13 +14,14 @@ namespace {
 constexpr unsigned kHostAllocFlags = cudaHostAllocPortable | cudaHostAllocMapped | cudaHostAllocWriteCombined;
 constexpr unsigned kHostRegisterFlags =
     cudaHostRegisterPortable | cudaHostRegisterMapped | cudaHostRegisterIoMemory | cudaHostRegisterReadOnly;
-// As on GPUs, rows start at multiples of so many bytes.
+// As on GPUs, rows start at multiples of this many bytes.
 constexpr size_t kPitch = 512;
 
-// Throws CudaFailure if there is none.
+// Throws CudaFailure if there is not enough memory.
 void* allocate(cudaMemoryType type, size_t size, unsigned flags) {
   try {
-    return MemoryBook::instance().allocate({.type = type, .device = currentDevice(), .flags = flags}, size);
+    return AllocationTable::instance().allocate({.type = type, .device = currentDevice(), .flags = flags},
+                                                size);
   } catch (const Error&) {
     throw CudaFailure(cudaErrorMemoryAllocation);
   }
@@ -36,23 +37,25 @@ cudaError_t allocate(cudaMemoryType type, void** pointer, size_t size, unsigned 
   });
 }
 
-// Work that still uses the memory ends first.
-cudaError_t release(void* pointer, MemoryBook::Kind kind) {
+// Waits for work that may still use the memory.
+cudaError_t release(void* pointer, AllocationTable::Kind kind) {
   return guardedCuda([&] {
     if (pointer == nullptr) return cudaSuccess;
-    const std::optional<Allocation> memory = MemoryBook::instance().startingAt(pointer);
-    if (!memory || !MemoryBook::is(*memory, kind)) return cudaErrorInvalidValue;
+    const std::optional<Allocation> memory = AllocationTable::instance().startingAt(pointer);
+    if (!memory || !AllocationTable::is(*memory, kind)) return cudaErrorInvalidValue;
     Capture::forbidUnsafe();
     const cudaError_t outcome = waitForDevice(memory->device);
-    return MemoryBook::instance().free(pointer, kind) ? outcome : cudaErrorInvalidValue;
+    return AllocationTable::instance().free(pointer, kind) ? outcome : cudaErrorInvalidValue;
   });
 }
 
-// Memory of a graph, which it gives back at its end, unless the program did.
+// Memory of a graph, freed with the graph unless the program has freed it.
 class GraphMemory {
  public:
   explicit GraphMemory(const Allocation& memory) : memory_(memory) {}
-  ~GraphMemory() { MemoryBook::instance().free(memory_.start, MemoryBook::kOfDevice, memory_.number); }
+  ~GraphMemory() {
+    AllocationTable::instance().free(memory_.start, AllocationTable::kOfDevice, memory_.number);
+  }
   GraphMemory(const GraphMemory&) = delete;
   GraphMemory& operator=(const GraphMemory&) = delete;
 
@@ -61,14 +64,14 @@ class GraphMemory {
 };
 
 std::optional<Allocation> hostMemoryAt(const void* pointer) {
-  auto memory = MemoryBook::instance().find(pointer);
+  auto memory = AllocationTable::instance().find(pointer);
   return memory && memory->type == cudaMemoryTypeHost ? memory : std::nullopt;
 }
 
 }  // namespace
 
 cudaError_t cudaMalloc(void** pointer, size_t size) { return allocate(cudaMemoryTypeDevice, pointer, size); }
-cudaError_t cudaFree(void* pointer) { return release(pointer, MemoryBook::kOfDevice); }
+cudaError_t cudaFree(void* pointer) { return release(pointer, AllocationTable::kOfDevice); }
 
 cudaError_t cudaMallocManaged(void** pointer, size_t size, unsigned flags) {
   if (flags != cudaMemAttachGlobal && flags != cudaMemAttachHost) return rememberCuda(cudaErrorInvalidValue);
@@ -91,7 +94,7 @@ cudaError_t cudaMallocAsync(void** pointer, size_t size, cudaStream_t handle) {
     void* memory = allocate(cudaMemoryTypeDevice, size, 0);
     if (stream.captured() && memory != nullptr) {
       // All launches of the graph use the same memory.
-      auto owner = std::make_shared<GraphMemory>(*MemoryBook::instance().startingAt(memory));
+      auto owner = std::make_shared<GraphMemory>(*AllocationTable::instance().startingAt(memory));
       Capture::add(stream, cudaGraphNodeTypeMemAlloc, nullptr, std::move(owner));
     }
     *pointer = memory;
@@ -103,15 +106,15 @@ cudaError_t cudaFreeAsync(void* pointer, cudaStream_t handle) {
   return guardedCuda([&] {
     CudaStream& stream = requireStream(handle);
     if (pointer == nullptr) return cudaSuccess;
-    const std::optional<Allocation> memory = MemoryBook::instance().startingAt(pointer);
-    if (!memory || !MemoryBook::is(*memory, MemoryBook::kOfDevice)) return cudaErrorInvalidValue;
+    const std::optional<Allocation> memory = AllocationTable::instance().startingAt(pointer);
+    if (!memory || !AllocationTable::is(*memory, AllocationTable::kOfDevice)) return cudaErrorInvalidValue;
     if (stream.captured()) {
-      // The next launch uses it again.
+      // The next launch uses the memory again.
       Capture::add(stream, cudaGraphNodeTypeMemFree, nullptr);
       return cudaSuccess;
     }
     enqueueOn(stream, cudaGraphNodeTypeMemFree, [pointer, number = memory->number] {
-      MemoryBook::instance().free(pointer, MemoryBook::kOfDevice, number);
+      AllocationTable::instance().free(pointer, AllocationTable::kOfDevice, number);
     });
     return cudaSuccess;
   });
@@ -124,7 +127,7 @@ cudaError_t cudaHostAlloc(void** pointer, size_t size, unsigned flags) {
   if ((flags & ~kHostAllocFlags) != 0) return rememberCuda(cudaErrorInvalidValue);
   return allocate(cudaMemoryTypeHost, pointer, size, flags);
 }
-cudaError_t cudaFreeHost(void* pointer) { return release(pointer, MemoryBook::kOfHost); }
+cudaError_t cudaFreeHost(void* pointer) { return release(pointer, AllocationTable::kOfHost); }
 
 cudaError_t cudaHostRegister(void* pointer, size_t size, unsigned flags) {
   return guardedCuda([&] {
@@ -137,15 +140,16 @@ cudaError_t cudaHostRegister(void* pointer, size_t size, unsigned flags) {
                             .registered = true,
                             .start = start,
                             .bytes = size};
-    return MemoryBook::instance().add(memory) ? cudaSuccess : cudaErrorHostMemoryAlreadyRegistered;
+    return AllocationTable::instance().add(memory) ? cudaSuccess : cudaErrorHostMemoryAlreadyRegistered;
   });
 }
 
 cudaError_t cudaHostUnregister(void* pointer) {
   return guardedCuda([&] {
     if (pointer == nullptr) return cudaErrorInvalidValue;
-    return MemoryBook::instance().free(pointer, MemoryBook::kRegistered) ? cudaSuccess
-                                                                         : cudaErrorHostMemoryNotRegistered;
+    return AllocationTable::instance().free(pointer, AllocationTable::kRegistered)
+               ? cudaSuccess
+               : cudaErrorHostMemoryNotRegistered;
   });
 }
 
@@ -163,7 +167,7 @@ cudaError_t cudaHostGetFlags(unsigned* flags, void* hostPointer) {
     requireResult(flags);
     const std::optional<Allocation> memory = hostMemoryAt(hostPointer);
     if (!memory) return cudaErrorInvalidValue;
-    // All host memory is mapped, whoever asked for it.
+    // All host memory is mapped, even if the program did not ask for that.
     *flags = memory->flags | cudaHostAllocMapped;
     return cudaSuccess;
   });
@@ -174,7 +178,7 @@ cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const vo
     requireResult(attributes);
     void* same = const_cast<void*>(pointer);
     cudaPointerAttributes known{cudaMemoryTypeUnregistered, cudaInvalidDeviceId, nullptr, same};
-    if (const auto memory = MemoryBook::instance().find(pointer))
+    if (const auto memory = AllocationTable::instance().find(pointer))
       known = {memory->type, memory->device, same, memory->type == cudaMemoryTypeDevice ? nullptr : same};
     else if (ipcBytesAt(pointer) > 0)
       known = {cudaMemoryTypeDevice, currentDevice(), same, nullptr};
@@ -187,7 +191,7 @@ cudaError_t cudaMemPrefetchAsync(const void* pointer, size_t count, int device, 
   return guardedCuda([&] {
     requireStream(handle);
     if (device != cudaCpuDeviceId) requireDevice(device);
-    const auto memory = MemoryBook::instance().find(pointer);
+    const auto memory = AllocationTable::instance().find(pointer);
     const bool managed = memory && memory->type == cudaMemoryTypeManaged;
     return managed && count > 0 ? cudaSuccess : cudaErrorInvalidValue;
   });

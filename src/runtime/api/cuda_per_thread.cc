@@ -1,5 +1,5 @@
-// What programs call that were compiled with CUDA_API_PER_THREAD_DEFAULT_STREAM, where null means the calling
-// thread's default stream. (Synchronous copies are in cuda_copy.cc.)
+// The functions that programs compiled with CUDA_API_PER_THREAD_DEFAULT_STREAM call: in these, a null stream
+// means the calling thread's default stream. (Synchronous copies are in cuda_copy.cc.)
 
 #include "host/cuda_runtime.h"
 

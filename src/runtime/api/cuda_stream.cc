@@ -3,13 +3,13 @@
 #include <algorithm>
 
 #include "runtime/api/cuda_boundary.h"
-#include "runtime/cuda_api/host_functions.h"
+#include "runtime/cuda_api/stream_work.h"
 
 using namespace xylem;
 
 namespace {
 
-// As GPUs have them: lower numbers come first.
+// As on GPUs, a lower number is a higher priority. The names are those of cudaDeviceGetStreamPriorityRange.
 constexpr int kLeastPriority = 0;
 constexpr int kGreatestPriority = -5;
 
@@ -38,7 +38,7 @@ void enqueueCall(Stream& queue, Function function) {
   };
   enqueueSteps(queue, [call = std::make_shared<Call>(), function] {
     if (!std::exchange(call->begun, true))
-      callElsewhere([call, function] {
+      callOnHostThread([call, function] {
         function();
         call->done.store(true, std::memory_order_release);
       });
@@ -101,7 +101,7 @@ cudaError_t cudaStreamSynchronize(cudaStream_t handle) {
   return guardedCuda([&] {
     CudaStream& stream = requireStream(handle);
     Capture::forbid(stream, cudaErrorStreamCaptureUnsupported);
-    // Whoever waits for the default stream waits for those that it waits for.
+    // A thread that waits for the default stream also waits for the streams for which that one waits.
     if (stream.kind() == CudaStream::Kind::kDefault) stream.order();
     if (stream.queue().pending()) Scheduler::instance().wait(stream.queue());
     return takeOutcome(stream.queue());
@@ -112,7 +112,7 @@ cudaError_t cudaStreamQuery(cudaStream_t handle) {
   return guardedCuda([&] {
     CudaStream& stream = requireStream(handle);
     Capture::forbid(stream, cudaErrorStreamCaptureUnsupported);
-    // Programs ask again and again: nothing is enqueued for it.
+    // Programs poll this, so it enqueues nothing.
     if (stream.pending()) return cudaErrorNotReady;
     return takeOutcome(stream.queue());
   });

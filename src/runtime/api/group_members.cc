@@ -36,7 +36,7 @@ bool GroupMembers::uses(const ncclComm& handle) const {
 }
 
 void GroupMembers::add(CommUse& use) {
-  // Calls in a row are usually on the same one.
+  // Consecutive calls are usually on the same communicator.
   if (groupDepth() == 0 || usedLast(&*use) || uses(*use)) return;
   used_.push_back(std::move(use));
 }

@@ -1,13 +1,13 @@
 #pragma once
-// What the calling thread's open group has in it, as far as the C interface has to know: whether its calls
-// may be in one group, whom it uses, and whom it destroys.
+// The members of the calling thread's open group: whether its calls may be in one group, which communicators
+// it uses, and which it destroys at its end.
 //
 //   GroupMembers& group = GroupMembers::ofThread();
-//   group.check(handle, GroupCall::kOperation, "ncclSend");   // throws if it cannot be in this group
+//   group.check(handle, GroupCall::kOperation, "ncclSend");   // throws if the call cannot be in this group
 //   submit(*handle.impl, operation);
-//   group.add(use);                                           // used until the outermost end
+//   group.add(use);                                           // in use until the outermost end
 //
-// Outside of groups all of this does nothing.
+// Outside of groups all of these do nothing.
 
 #include <optional>
 #include <vector>
@@ -23,19 +23,20 @@ enum class GroupCall {
 
 class GroupMembers {
  public:
-  // Made after the thread's marks and so gone before them, with what a group that was never ended still uses.
+  // Created after the thread's use marks, and so destroyed before them, together with the uses of a group
+  // that was never ended.
   GroupMembers() { UseMarks::ofThread(); }
   static GroupMembers& ofThread();
 
   // Throws if the group has calls of the other kind, or communicators of the other blocking mode.
   void check(const ncclComm& handle, GroupCall call, const char* function);
   void check(bool blocking, GroupCall call, const char* function);
-  // Takes over the call's use of it, until the end.
+  // Takes over the call's use of a communicator until the end.
   void add(CommUse& use);
-  // Whether the group's last call was on this one, which it therefore holds.
+  // True if the group's last call was on this communicator, which it therefore uses.
   bool usedLast(const ncclComm* handle) const { return !used_.empty() && &*used_.back() == handle; }
   bool uses(const ncclComm& handle) const;
-  // Its communicator is freed at the end.
+  // Frees the communicator at the end.
   void freeAtEnd(ncclComm& handle) { toFree_.push_back(&handle); }
   // After the outermost end.
   void end() noexcept;

@@ -3,13 +3,12 @@
 #include "runtime/api/boundary.h"
 #include "runtime/api/comm_handle.h"
 #include "runtime/api/group_members.h"
-#include "runtime/api/profiled.h"
 
 using namespace xylem;
 
 namespace {
 
-// What a communicator that is set up can always tell, even if it broke since.
+// Answers a question about a communicator that is set up, even if it has failed since.
 template <typename Question>
 ncclResult_t ask(ncclComm_t comm, int* answer, const char* function, const char* parameter,
                  Question&& question) {
@@ -37,12 +36,12 @@ ncclResult_t asyncErrorOf(const ncclComm& handle) {
       break;
   }
   if (splitUnderWay(handle)) return ncclInProgress;
-  // Operations may fail without the state telling.
+  // Operations may fail without a change of the state.
   const std::optional<Error> failure = handle.impl->failure();
   return failure ? static_cast<ncclResult_t>(failure->code()) : ncclSuccess;
 }
 
-// Destroying while somebody else still uses it would pull the ground from under them.
+// Throws if another call still uses the communicator, which must not be destroyed then.
 void requireUnused(const ncclComm& handle, const char* function) {
   const CommState state = handle.impl->state();
   const bool inOpenGroup = state == CommState::kNew && groupDepth() > 0;
@@ -96,7 +95,7 @@ ncclResult_t pncclCommDestroy(ncclComm_t comm) {
       if (groupDepth() > 0) {
         GroupMembers& group = GroupMembers::ofThread();
         group.check(*use, GroupCall::kLife, kName);
-        // Ranks of one thread leave together.
+        // Several ranks of one thread leave the job together, when the group ends.
         if (use->impl->state() == CommState::kReady && !use->finalizeCalled && !use->impl->failure())
           submitJob(*use->impl, [&communicator = *use->impl] { communicator.finalize(); });
         markFreed(*use);
@@ -116,7 +115,7 @@ ncclResult_t pncclCommAbort(ncclComm_t comm) {
     if (comm == nullptr) return;
     {
       const CommUse use(comm, kName);
-      // Whoever comes second finds it freed.
+      // The second of two calls finds it freed.
       if (!markFreed(*use))
         throw Error(ResultCode::kInvalidArgument, "{}: comm is not a communicator, or was destroyed", kName);
       use->impl->abort();

@@ -4,7 +4,6 @@
 #include "runtime/api/captured_calls.h"
 #include "runtime/api/config.h"
 #include "runtime/api/group_members.h"
-#include "runtime/api/profiled.h"
 
 using namespace xylem;
 
@@ -16,7 +15,7 @@ void requireGroup(const char* function) {
                 function);
 }
 
-// Lets go of what the group used, once it has ended.
+// Releases what the group used, once the outermost group has ended.
 struct AtEnd {
   ~AtEnd() {
     if (groupDepth() > 0) return;

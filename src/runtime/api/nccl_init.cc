@@ -8,14 +8,13 @@
 #include "runtime/api/comm_handle.h"
 #include "runtime/api/config.h"
 #include "runtime/api/group_members.h"
-#include "runtime/api/profiled.h"
 #include "runtime/device/host_device.h"
 
 using namespace xylem;
 
 namespace {
 
-// A call that joins by ids.
+// A call that joins a job by its ids.
 struct Joining {
   const char* name;
   ncclComm_t* comm;
@@ -43,7 +42,7 @@ Membership membershipOf(const Joining& call) {
 }
 
 // Hands the work that sets up a new communicator to its group. The program has the handle from now on, unless
-// that fails at once.
+// this throws.
 ncclResult_t setUp(std::unique_ptr<ncclComm> handle, ncclComm_t* out, std::function<void()> work) {
   // Another thread may abort it while this one joins.
   ncclComm& made = *handle.release();
@@ -59,7 +58,7 @@ ncclResult_t setUp(std::unique_ptr<ncclComm> handle, ncclComm_t* out, std::funct
     *out = nullptr;
     const bool ours = markFreed(made);
     use.reset();
-    // Otherwise it belongs to whoever aborts it.
+    // Otherwise it belongs to the thread that aborts it.
     if (ours) freeCommunicator(made);
     throw;
   }
@@ -170,7 +169,7 @@ XYLEM_PROFILED(CommInitAll);
 
 namespace {
 
-// Work on `parent` that makes another communicator of it, which counts as under way until it is over.
+// `work`, which makes another communicator of `parent`. The split counts as under way until it has ended.
 template <typename Work>
 auto splitting(ncclComm& parent, Work work) {
   const auto split = std::make_shared<PendingSplit>();
@@ -184,7 +183,7 @@ auto splitting(ncclComm& parent, Work work) {
   };
 }
 
-// The ranks that stay, in order.
+// The ranks that are not excluded, in order.
 std::vector<int> membersWithout(const int* excluded, int count, const Communicator& parent,
                                 const char* function) {
   if (count < 0 || count >= parent.ranks())
@@ -260,7 +259,7 @@ ncclResult_t pncclCommSplit(ncclComm_t comm, int color, int key, ncclComm_t* new
       group.add(parent);
       return result;
     }
-    // The other ranks need this one to take part.
+    // This rank is in no new communicator, but the others need it to take part in the split.
     parent->bystander = std::move(handle->impl);
     const bool goesOn = submitJob(*parent->bystander, std::move(work));
     group.add(parent);

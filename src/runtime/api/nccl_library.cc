@@ -2,7 +2,6 @@
 
 #include "runtime/api/boundary.h"
 #include "runtime/api/comm_handle.h"
-#include "runtime/api/profiled.h"
 #include "runtime/api/raw_value.h"
 
 using namespace xylem;

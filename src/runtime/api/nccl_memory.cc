@@ -4,8 +4,7 @@
 
 #include "runtime/api/boundary.h"
 #include "runtime/api/comm_handle.h"
-#include "runtime/api/profiled.h"
-#include "runtime/cuda_api/memory_book.h"
+#include "runtime/cuda_api/allocation_table.h"
 #include "runtime/device/host_device.h"
 
 using namespace xylem;
@@ -16,14 +15,14 @@ ncclResult_t pncclMemAlloc(void** ptr, size_t size) {
     *ptr = nullptr;
     if (size == 0) throw Error(ResultCode::kInvalidArgument, "ncclMemAlloc: size is 0");
     *ptr = inCall("ncclMemAlloc",
-                  [&] { return MemoryBook::instance().allocate({.device = currentDevice()}, size); });
+                  [&] { return AllocationTable::instance().allocate({.device = currentDevice()}, size); });
   });
 }
 XYLEM_PROFILED(MemAlloc);
 
 ncclResult_t pncclMemFree(void* ptr) {
   return guard([&] {
-    if (ptr == nullptr || MemoryBook::instance().free(ptr, MemoryBook::kOfDevice)) return;
+    if (ptr == nullptr || AllocationTable::instance().free(ptr, AllocationTable::kOfDevice)) return;
     throw Error(ResultCode::kInvalidArgument,
                 "ncclMemFree: {} was not given out by ncclMemAlloc, or was given back before", ptr);
   });

@@ -1,5 +1,5 @@
 #pragma once
-// The number in an enumeration that came from a C program, where it may be any number at all.
+// The number in an enumeration that a C program passed, which may be any number.
 //
 //   const int type = rawValue(datatype);
 

@@ -10,17 +10,20 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// A rank that we wait for and have no connection to is called after this long, to see whether it lives.
-constexpr std::chrono::seconds kPatience{1};
-// The roll call is over when nothing new has been heard for kQuiet, and at the latest after kLongestRoll.
+// After this long, a rank connects to the rank that it waits for, if it has no connection, to see whether it
+// lives.
+constexpr std::chrono::seconds kConnectDelay{1};
+// After a time-out, collecting who waits where ends when nothing new has been heard for kQuiet, and after
+// kMaxCollect at the latest.
 constexpr std::chrono::milliseconds kQuiet{250};
-constexpr std::chrono::milliseconds kLongestRoll{2000};
-// Between ranks that tell each other that another one has failed.
-constexpr std::chrono::milliseconds kReasonsTake{150};
-constexpr int kRollStepMilliseconds = 10;
-constexpr int kLookMilliseconds = 200;
-constexpr int kLastWordsMilliseconds = 200;
-constexpr int kHurriedWordsMilliseconds = 20;
+constexpr std::chrono::milliseconds kMaxCollect{2000};
+// The time for a rank that sees another one vanish to receive the reason.
+constexpr std::chrono::milliseconds kReasonTime{150};
+constexpr int kCollectStepMilliseconds = 10;
+constexpr int kCheckMilliseconds = 200;  // between two calls of what alsoCheck was given
+// For sending the reason of an abort; less if the abort flag of this rank is raised.
+constexpr int kLastFrameMilliseconds = 200;
+constexpr int kHurriedLastFrameMilliseconds = 20;
 
 }  // namespace
 
@@ -32,9 +35,9 @@ Bootstrap::Bootstrap(int rank, int ranks, const SocketAddress& interface, const 
       timeout_(timeout),
       log_(log),
       abort_(abort),
-      everyone_(static_cast<std::size_t>(ranks)),
+      allRanks_(static_cast<std::size_t>(ranks)),
       links_(rank, ranks, interface, secret, log) {
-  std::iota(everyone_.begin(), everyone_.end(), 0);
+  std::iota(allRanks_.begin(), allRanks_.end(), 0);
   pollAlso({});
   links_.onNews = [this](int peer, Frame& frame) { hear(peer, frame); };
 }
@@ -51,43 +54,44 @@ Error Bootstrap::ended(int rank, const char* what) const {
 
 void Bootstrap::hear(int peer, Frame& frame) {
   if (frame.header.kind == FrameKind::kError) {
-    // That the ranks do not fit together is no other error for hearing it from one of them.
+    // An invalid usage keeps its code: it is an error of all ranks, whichever found it. Other errors are
+    // remote.
     const bool misfit = frame.header.code == static_cast<int>(ResultCode::kInvalidUsage);
-    if (!badNews_)
-      badNews_ = Error(misfit ? ResultCode::kInvalidUsage : ResultCode::kRemoteError, "{}", frame.text());
+    if (!failure_)
+      failure_ = Error(misfit ? ResultCode::kInvalidUsage : ResultCode::kRemoteError, "{}", frame.text());
   } else if (frame.header.kind == FrameKind::kWhere) {
-    if (roll_.merge(frame.payload)) hasNewsOfRoll_ = true;
-    rollEnds_ = Clock::now() + kLongestRoll;
-    if (waitsIn_ != nullptr && !roll_.knows(rank_)) answerRoll();
+    if (waits_.merge(frame.payload)) hasNewsOfWaits_ = true;
+    collectEnds_ = Clock::now() + kMaxCollect;
+    if (waitsIn_ != nullptr && !waits_.knows(rank_)) addOwnWait();
   } else {
     log_.warn("Bootstrap : rank {} ignores message {} of rank {}", rank_,
               static_cast<unsigned>(frame.header.kind), peer);
   }
 }
 
-void Bootstrap::lookAlso(std::function<void(const char* what)> look) {
-  alsoLook_ = [this, look = std::move(look)] { look(waitsIn_ != nullptr ? waitsIn_ : "connecting"); };
+void Bootstrap::alsoCheck(std::function<void(const char* what)> check) {
+  alsoCheck_ = [this, check = std::move(check)] { check(waitsIn_ != nullptr ? waitsIn_ : "connecting"); };
 }
 
-void Bootstrap::look() {
-  if (badNews_) throw *badNews_;
+void Bootstrap::throwIfOver() {
+  if (failure_) throw *failure_;
   if (abort_ != nullptr && abort_->raised())
     throw Error(ResultCode::kInternalError, "rank {} was told to abort{}{}", rank_,
                 waitsIn_ != nullptr ? " while it waited in " : "", waitsIn_ != nullptr ? waitsIn_ : "");
-  if (alsoLook_) alsoLook_();
+  if (alsoCheck_) alsoCheck_();
 }
 
 void Bootstrap::await(const Phase& phase, int peer, const std::function<bool()>& done) {
-  struct Place {
+  struct Wait {
     Bootstrap& self;
-    ~Place() { self.waitsIn_ = nullptr; }
-  } const place{*this};
+    ~Wait() { self.waitsIn_ = nullptr; }
+  } const wait{*this};
   waitsIn_ = phase.what;
   waitsFor_ = peer;
-  if (roll_.size() > 0) answerRoll();
+  if (waits_.size() > 0) addOwnWait();
   const Clock::time_point start = Clock::now();
   for (;;) {
-    look();
+    throwIfOver();
     if (done()) break;
     if (peer >= 0 && links_.gone(peer)) {
       awaitReason();
@@ -95,11 +99,11 @@ void Bootstrap::await(const Phase& phase, int peer, const std::function<bool()>&
     }
     if (phase.deadline.passed()) timedOut(phase, peer);
     if (peer >= 0 && peer != rank_ && joined_ && links_.knows(peer) && !links_.linked(peer) &&
-        Clock::now() - start > kPatience)
+        Clock::now() - start > kConnectDelay)
       links_.call(peer);
-    gossip();
+    spreadWaits();
     try {
-      links_.step(phase.deadline.pollMilliseconds(alsoLook_ ? kLookMilliseconds : 1000), alsoPoll_);
+      links_.step(phase.deadline.pollMilliseconds(alsoCheck_ ? kCheckMilliseconds : 1000), alsoPoll_);
     } catch (const Error&) {
       awaitReason();
       throw;
@@ -107,74 +111,79 @@ void Bootstrap::await(const Phase& phase, int peer, const std::function<bool()>&
   }
 }
 
-// A call that begins while a roll call is on says so; what was heard in an older one is out of date.
-void Bootstrap::answerRoll() {
-  if (Clock::now() > rollEnds_) {
-    roll_.clear();
-    hasNewsOfRoll_ = false;
+// Adds where this rank waits, if a rank that has timed out is asking. Reports after an earlier
+// time-out are out of date.
+void Bootstrap::addOwnWait() {
+  if (Clock::now() > collectEnds_) {
+    waits_.clear();
+    hasNewsOfWaits_ = false;
   } else {
-    roll_.note(rank_, waitsIn_, waitsFor_);
-    hasNewsOfRoll_ = true;
+    waits_.note(rank_, waitsIn_, waitsFor_);
+    hasNewsOfWaits_ = true;
   }
 }
 
-void Bootstrap::gossip() {
-  if (!hasNewsOfRoll_) return;
-  hasNewsOfRoll_ = false;
-  const std::vector<std::byte> bytes = roll_.bytes();
+void Bootstrap::spreadWaits() {
+  if (!hasNewsOfWaits_) return;
+  hasNewsOfWaits_ = false;
+  const std::vector<std::byte> bytes = waits_.bytes();
   for (const int peer : links_.peers()) links_.send(peer, FrameKind::kWhere, 0, bytes);
 }
 
+// Ends a call that has waited too long with an error that says which ranks are missing and where the others
+// wait. The ranks find out together: this one notes where it waits and sends that to its peers (kWhere),
+// which add where they wait and pass it on. When nothing new comes for a moment, what is known is reported.
 void Bootstrap::timedOut(const Phase& phase, int peer) {
   if (!joined_)
     throw Error(ResultCode::kRemoteError, "timed out after {} s waiting for {} while {}", timeout_.count(),
                 peer < 0 ? root_ : fmt::format("rank {}", peer), phase.what);
-  // With the ranks at distances of powers of two the news spreads also where the ring is broken.
+  // Connections to the ranks at distances of powers of two spread the news in few steps, even where the ring
+  // is broken.
   for (int distance = 1; distance < ranks_; distance *= 2)
     if (const int other = (rank_ + distance) % ranks_; links_.knows(other)) links_.call(other);
-  rollEnds_ = Clock::now() + kLongestRoll;
-  answerRoll();
-  const Deadline end = Deadline::after(kLongestRoll);
+  collectEnds_ = Clock::now() + kMaxCollect;
+  addOwnWait();
+  const Deadline end = Deadline::after(kMaxCollect);
   Clock::time_point lastNews = Clock::now();
-  std::vector<int> told;
-  while (!end.passed() && Clock::now() - lastNews < kQuiet && roll_.size() < everyone_.size()) {
-    look();
-    // Connections that have just been made have not heard anything yet.
-    if (std::vector<int> peers = links_.peers(); peers != told) {
-      told = std::move(peers);
-      hasNewsOfRoll_ = true;
+  std::vector<int> informed;
+  while (!end.passed() && Clock::now() - lastNews < kQuiet && waits_.size() < allRanks_.size()) {
+    throwIfOver();
+    // Peers that are newly connected have not been told anything yet.
+    if (std::vector<int> peers = links_.peers(); peers != informed) {
+      informed = std::move(peers);
+      hasNewsOfWaits_ = true;
     }
-    if (hasNewsOfRoll_) lastNews = Clock::now();
-    gossip();
+    if (hasNewsOfWaits_) lastNews = Clock::now();
+    spreadWaits();
     try {
-      links_.step(kRollStepMilliseconds, {});
+      links_.step(kCollectStepMilliseconds, {});
     } catch (const Error&) {
-      // Who cannot be reached is missing.
+      // A rank that cannot be reached is reported as missing.
     }
   }
-  look();
-  gossip();  // who knows enough leaves, but not without having said what it knows
+  throwIfOver();
+  spreadWaits();  // others may not know yet what this rank knows
   throw Error(ResultCode::kRemoteError, "timed out after {} s in {}: {}", timeout_.count(), phase.what,
-              roll_.report(phase.what, phase.members));
+              waits_.report(phase.what, phase.members));
 }
 
 void Bootstrap::awaitReason() {
-  const Deadline end = Deadline::after(kReasonsTake);
+  const Deadline end = Deadline::after(kReasonTime);
   do {
-    look();
+    throwIfOver();
     try {
-      links_.step(end.pollMilliseconds(kRollStepMilliseconds), alsoPoll_);
+      links_.step(end.pollMilliseconds(kCollectStepMilliseconds), alsoPoll_);
     } catch (const Error&) {
-      // One more that cannot be reached is no reason.
+      // Another rank that cannot be reached is not the reason.
     }
   } while (!end.passed());
-  look();
+  throwIfOver();
 }
 
 void Bootstrap::check() {
-  look();
+  throwIfOver();
   links_.step(0, {});
-  look();
+  throwIfOver();
   if (ranks_ == 1) return;
   for (const int neighbour : {previousRank(), nextRank()})
     if (links_.gone(neighbour)) {
@@ -185,9 +194,9 @@ void Bootstrap::check() {
 
 void Bootstrap::abort(std::string_view reason, ResultCode code) noexcept {
   const bool hurries = abort_ != nullptr && abort_->raised();
-  links_.close(code, reason, hurries ? kHurriedWordsMilliseconds : kLastWordsMilliseconds);
+  links_.close(code, reason, hurries ? kHurriedLastFrameMilliseconds : kLastFrameMilliseconds);
   try {
-    if (!badNews_) badNews_ = Error(code, "{}", reason);
+    if (!failure_) failure_ = Error(code, "{}", reason);
   } catch (const std::exception&) {
     // Later calls find their connections closed.
   }
@@ -198,7 +207,7 @@ void Bootstrap::send(int peer, std::uint64_t tag, std::span<const std::byte> byt
     throw Error(ResultCode::kInvalidArgument, "there is no rank {} of {} to send to", peer, ranks_);
   const int both[] = {rank_, peer};
   const Phase sending{what, both, Deadline::after(timeout_)};
-  look();
+  throwIfOver();
   if (peer == rank_) return links_.keep(FrameKind::kMessage, tag, bytes);
   if (!links_.linked(peer)) links_.call(peer);
   links_.send(peer, FrameKind::kMessage, tag, bytes);
@@ -228,13 +237,13 @@ std::unique_ptr<Bootstrap> Bootstrap::split(std::span<const int> members, const 
     child->links_.know(static_cast<int>(i), SocketAddress::fromWire(addresses[i]));
   child->joined_ = true;
   try {
-    // Whoever gives up before there are connections can tell it here only.
-    child->alsoLook_ = [this] {
+    // A member that gives up before the new connections exist can say so over the old ones only.
+    child->alsoCheck_ = [this] {
       links_.step(0, {});
-      look();
+      throwIfOver();
     };
     child->connectNeighbours(child->phase(what));
-    child->alsoLook_ = nullptr;
+    child->alsoCheck_ = nullptr;
   } catch (const Error& error) {
     child->abort(error.what());
     throw;

@@ -1,11 +1,11 @@
 #pragma once
-// What ranks tell each other in an exchange, as bytes, and what is read out of them. Of what another rank
-// sent, nothing is believed that is not there.
+// The bytes that ranks send in an all-gather of data of any length, and in the exchange of addresses. Reading
+// them checks every length: the bytes come from other ranks.
 //
-//   tell(parent, tag, blockOf(mine));                                 // each its own; they are put together
-//   for (const auto& block : blocksOf(heard, members, limit, what)) ...
+//   const std::vector<std::byte> block = blockOf(mine);     // the blocks of all ranks are concatenated
+//   for (const auto& bytes : blocksOf(blocks, members, limit, what)) ...
 //
-// All integers as the machine has them: ranks of one job run on one architecture.
+// Integers are in the byte order of the machine: ranks of one job run on one architecture.
 
 #include <cstddef>
 #include <span>
@@ -15,15 +15,16 @@
 
 namespace xylem {
 
-// How many bytes a rank has to say, then these.
+// The number of bytes, then the bytes.
 std::vector<std::byte> blockOf(std::span<const std::byte> mine);
 
-// One block of each member, in their order and of at most `limit` bytes. Throws if the bytes are anything
-// else; `what` is the exchange that they were heard in.
-std::vector<std::vector<std::byte>> blocksOf(std::span<const std::byte> heard, std::span<const int> members,
+// Returns the bytes of each member, in their order. Throws if `blocks` is not one block of at most `limit`
+// bytes per member; `what` names the call in errors.
+std::vector<std::vector<std::byte>> blocksOf(std::span<const std::byte> blocks, std::span<const int> members,
                                              std::size_t limit, const char* what);
 
-// Where ranks listen, as a root says it: of the next rank alone, or of all `ranks`. Throws if it is neither.
-std::vector<SocketAddress> addressesOf(std::span<const std::byte> told, std::size_t ranks);
+// Reads the addresses that a root sends: that of the next rank, or those of all `ranks`. Throws if it is
+// neither.
+std::vector<SocketAddress> addressesOf(std::span<const std::byte> bytes, std::size_t ranks);
 
 }  // namespace xylem

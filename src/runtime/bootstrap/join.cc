@@ -1,26 +1,26 @@
-// How a rank gets into a job: it checks in at its root, learns where the next rank listens, connects to it
-// while the previous rank connects to us, reports to the root, and goes on when the root says that everybody
-// is connected. Then all ranks tell each other where they listen.
+// How a rank joins a job: it checks in at its root, which tells it where the next rank listens. It connects
+// to the next rank while the previous rank connects to it, reports to the root, and goes on when the root
+// says that all ranks are connected. Then all ranks learn where all others listen.
 
 #include <poll.h>
 
-#include "runtime/bootstrap/blocks.h"
+#include "runtime/bootstrap/roster.h"
 #include "runtime/bootstrap/bootstrap.h"
 #include "runtime/bootstrap/gathered.h"
 #include "core/error.h"
-#include "runtime/sockets/caller.h"
+#include "runtime/sockets/connector.h"
 #include "runtime/sockets/interfaces.h"
 
 namespace xylem {
 namespace {
 
 constexpr int kRetryMilliseconds = 50;
-// The root's clock started with the first rank, so it speaks before ours runs out; this is for its words to
-// arrive.
+// Ranks wait this much longer than the root, whose time-out started with the first rank: its message, which
+// says who is missing, then arrives in time.
 constexpr std::chrono::milliseconds kRootGrace{2000};
-constexpr int kRefusedLastWordsMilliseconds = 200;
+constexpr int kRootLastFrameMilliseconds = 200;
 
-// A connection to a root. With several roots, the first rank of a block has one more, to the root of the
+// A connection to a root. With several roots, the first rank of a block has a second one, to the root of the
 // block before, which only needs its address.
 struct RootLink {
   const UniqueId* id = nullptr;
@@ -46,13 +46,13 @@ class Joiner {
   std::unique_ptr<Bootstrap> join() {
     try {
       checkInEverywhere();
-      job_->alsoLook_ = [this] { lookAtRoots(); };
+      job_->alsoCheck_ = [this] { readFromRoots(); };
       pollRoots();
-      hearNext();
+      learnNextRank();
       job_->connectNeighbours(phase("connecting to its neighbours"));
       own().queue(FrameKind::kReady);
-      hear(FrameKind::kGo, "waiting for all ranks to be connected");
-      job_->alsoLook_ = nullptr;
+      awaitFromRoot(FrameKind::kGo, "waiting for all ranks to be connected");
+      job_->alsoCheck_ = nullptr;
       job_->pollAlso({});
       job_->joined_ = true;
       if (!knowsAll_) job_->learnAddresses(job_->phase("the exchange of addresses"));
@@ -65,9 +65,9 @@ class Joiner {
   }
 
  private:
-  Bootstrap::Phase phase(const char* what) const { return {what, job_->everyone_, deadline_}; }
+  Bootstrap::Phase phase(const char* what) const { return {what, job_->allRanks_, deadline_}; }
   FrameStream& own() { return roots_.front().stream; }
-  std::size_t everybody() const { return static_cast<std::size_t>(job_->ranks_); }
+  std::size_t allRanks() const { return static_cast<std::size_t>(job_->ranks_); }
 
   void checkInEverywhere() {
     const int root = blocks_.rootOf(job_->rank_);
@@ -80,7 +80,7 @@ class Joiner {
     for (RootLink& link : roots_) checkIn(link);
   }
 
-  // Whoever waits for a root waits for the rank in whose process it is.
+  // Errors name the process that the root runs in: a rank that waits for a root waits for that process.
   std::string nameOf(const RootLink& link) const {
     return fmt::format("the root at {} ({})", link.id->address().text(),
                        settings_.isSet(Setting::kCommId)
@@ -98,19 +98,20 @@ class Joiner {
     hello.address = job_->links_.address().toWire();
     const SocketAddress& to = link.id->address();
     for (;;) {
-      Caller caller(to, &interface_.address, link.id->secret(), hello);
-      while (!caller.refused() && !caller.advance()) {
+      Connector connector(to, &interface_.address, link.id->secret(), hello);
+      while (!connector.refused() && !connector.advance()) {
         if (deadline_.passed())
           throw Error(ResultCode::kRemoteError, "timed out after {} s connecting to {}", timeout_.count(),
                       nameOf(link));
-        sleep(caller.wish(),
-              deadline_.pollMilliseconds(caller.wish().fd < 0 ? Caller::kRetryMilliseconds : 1000));
+        sleep(connector.polled(),
+              deadline_.pollMilliseconds(connector.polled().fd < 0 ? Connector::kRetryMilliseconds : 1000));
       }
-      if (!caller.refused()) {
-        link.stream = FrameStream(caller.take());
+      if (!connector.refused()) {
+        link.stream = FrameStream(connector.take());
         return;
       }
-      // An exchanged id names a root that was there before the id; NCCL_COMM_ID's may still be starting.
+      // The root of an exchanged id listened before the id existed; that of NCCL_COMM_ID may still be
+      // starting.
       if (!settings_.isSet(Setting::kCommId) || deadline_.passed())
         throw Error(
             ResultCode::kRemoteError,
@@ -121,10 +122,10 @@ class Joiner {
     }
   }
 
-  void sleep(pollfd wish, int milliseconds) {
-    pollfd fds[2] = {wish, {job_->abort_ != nullptr ? job_->abort_->fd() : -1, POLLIN, 0}};
+  void sleep(pollfd polled, int milliseconds) {
+    pollfd fds[2] = {polled, {job_->abort_ != nullptr ? job_->abort_->fd() : -1, POLLIN, 0}};
     poll(fds, 2, milliseconds);
-    job_->look();
+    job_->throwIfOver();
   }
 
   void pollRoots() {
@@ -134,18 +135,18 @@ class Joiner {
     job_->pollAlso(std::move(fds));
   }
 
-  // Whatever a root says; throws if it is an error or the root is gone.
-  void lookAtRoots() {
+  // Reads what the roots send. Throws if it is an error or our own root is gone.
+  void readFromRoots() {
     for (RootLink& link : roots_) {
       if (!link.stream.open()) continue;
       link.stream.flush();
       Frame frame;
-      const FrameStream::Read read = link.stream.read(frame, everybody() * sizeof(WireAddress));
+      const FrameStream::Read read = link.stream.read(frame, allRanks() * sizeof(WireAddress));
       if (read == FrameStream::Read::kNothing) continue;
       if (read == FrameStream::Read::kClosed) {
-        // The other root's block may be complete, and ours not yet.
-        if (heard_ == FrameKind::kGo) continue;
+        if (received_ == FrameKind::kGo) continue;
         if (!link.own) {
+          // The other root ends when its own block is connected, which may be before ours is.
           link.stream.close();
           pollRoots();
           continue;
@@ -158,19 +159,19 @@ class Joiner {
                         : ResultCode::kRemoteError,
                     "{}", frame.text());
       if (!link.own) continue;
-      heard_ = frame.header.kind;
-      if (heard_ == FrameKind::kNext) next_ = std::move(frame.payload);
+      received_ = frame.header.kind;
+      if (received_ == FrameKind::kNext) next_ = std::move(frame.payload);
     }
   }
 
-  void hear(FrameKind kind, const char* what) {
-    job_->await(phase(what), -1, [&] { return heard_ == kind; });
+  void awaitFromRoot(FrameKind kind, const char* what) {
+    job_->await(phase(what), -1, [&] { return received_ == kind; });
   }
 
-  void hearNext() {
-    hear(FrameKind::kNext, "waiting for all ranks to check in");
-    const std::vector<SocketAddress> addresses = addressesOf(next_, everybody());
-    knowsAll_ = addresses.size() == everybody();
+  void learnNextRank() {
+    awaitFromRoot(FrameKind::kNext, "waiting for all ranks to check in");
+    const std::vector<SocketAddress> addresses = addressesOf(next_, allRanks());
+    knowsAll_ = addresses.size() == allRanks();
     for (std::size_t i = 0; i < addresses.size(); ++i)
       job_->links_.know((job_->nextRank() + static_cast<int>(i)) % job_->ranks_, addresses[i]);
   }
@@ -179,7 +180,7 @@ class Joiner {
     for (RootLink& link : roots_) {
       if (!link.stream.open()) continue;
       link.stream.queueError(error.code(), fmt::format("rank {}: {}", job_->rank_, error.what()));
-      link.stream.flushWithin(kRefusedLastWordsMilliseconds);
+      link.stream.flushWithin(kRootLastFrameMilliseconds);
     }
   }
 
@@ -190,10 +191,10 @@ class Joiner {
   const Blocks blocks_;
   const Interface interface_;
   std::unique_ptr<Bootstrap> job_;
-  std::vector<RootLink> roots_;  // our own first
-  FrameKind heard_ = FrameKind::kData;
+  std::vector<RootLink> roots_;            // our own first
+  FrameKind received_ = FrameKind::kData;  // the last message of our own root
   std::vector<std::byte> next_;
-  bool knowsAll_ = false;  // where every rank listens
+  bool knowsAll_ = false;  // true if the root told where every rank listens
 };
 
 std::unique_ptr<Bootstrap> Bootstrap::join(std::span<const UniqueId> ids, int rank, int ranks,

@@ -7,9 +7,10 @@
 namespace xylem {
 namespace {
 
-// How long who has called may take to say who it is when this rank gives up; one round trip will do.
-constexpr std::chrono::milliseconds kLetIn{20};
-constexpr std::size_t kMostInboxBytes = std::size_t{256} << 20;
+// How long a rank that gives up waits for pending connections to finish their handshake, which takes a round
+// trip.
+constexpr std::chrono::milliseconds kPendingTime{20};
+constexpr std::size_t kMaxInboxBytes = std::size_t{256} << 20;
 
 SocketAddress anyPort(SocketAddress address) {
   address.setPort(0);
@@ -34,13 +35,13 @@ const PeerLinks::Link* PeerLinks::find(int peer) const {
 
 void PeerLinks::call(int peer) {
   Link& link = links_[peer];
-  if (link.caller || link.called.open() || link.gone) return;
+  if (link.connector || link.called.open() || link.gone) return;
   Hello hello;
   hello.purpose = Purpose::kRing;
   hello.rank = rank_;
   hello.ranks = ranks_;
-  link.caller.emplace(addresses_.at(peer), &interface_, secret_, hello);
-  link.gone = link.caller->refused();
+  link.connector.emplace(addresses_.at(peer), &interface_, secret_, hello);
+  link.gone = link.connector->refused();
 }
 
 bool PeerLinks::called(int peer) const {
@@ -55,7 +56,7 @@ bool PeerLinks::accepted(int peer) const {
 
 bool PeerLinks::linked(int peer) const {
   const Link* link = find(peer);
-  return link != nullptr && (link->caller || link->called.open() || link->accepted.open());
+  return link != nullptr && (link->connector || link->called.open() || link->accepted.open());
 }
 
 bool PeerLinks::gone(int peer) const {
@@ -64,10 +65,10 @@ bool PeerLinks::gone(int peer) const {
 }
 
 void PeerLinks::send(int peer, FrameKind kind, std::uint64_t tag, std::span<const std::byte> payload) {
-  if (payload.size() > kMostFrameBytes)
+  if (payload.size() > kMaxFrameBytes)
     throw Error(ResultCode::kInvalidUsage,
                 "rank {} wants to send {} bytes to rank {} at once; at most {} fit", rank_, payload.size(),
-                peer, kMostFrameBytes);
+                peer, kMaxFrameBytes);
   Link& link = links_[peer];
   opened(peer, link);
   if (link.out == nullptr) {
@@ -89,13 +90,13 @@ void PeerLinks::keep(FrameKind kind, std::uint64_t tag, std::span<const std::byt
   link.inbox.push_back(std::move(frame));
 }
 
-// Chooses the way out once there is one, and sends what was kept back.
+// Chooses the connection to send over once there is one, and sends the frames that waited for it.
 void PeerLinks::opened(int peer, Link& link) {
   if (link.out == nullptr)
     link.out = link.accepted.open() ? &link.accepted : link.called.open() ? &link.called : nullptr;
   if (link.out == nullptr || link.unsent.empty()) return;
-  for (const Held& held : link.unsent)
-    link.out->queue(held.kind, held.payload, ResultCode::kSuccess, held.tag);
+  for (const Unsent& unsent : link.unsent)
+    link.out->queue(unsent.kind, unsent.payload, ResultCode::kSuccess, unsent.tag);
   link.unsent.clear();
   if (!link.out->flush()) broken(peer, link, *link.out);
 }
@@ -119,7 +120,7 @@ bool PeerLinks::take(int peer, FrameKind kind, std::uint64_t tag, Frame& frame) 
   return true;
 }
 
-void PeerLinks::welcome(Accepted accepted) {
+void PeerLinks::add(Accepted accepted) {
   const Hello& hello = accepted.hello;
   if (hello.purpose == Purpose::kRing && hello.rank >= 0 && hello.rank < ranks_ && hello.ranks == ranks_) {
     Link& link = links_[hello.rank];
@@ -133,19 +134,19 @@ void PeerLinks::welcome(Accepted accepted) {
             hello.ranks);
 }
 
-void PeerLinks::advanceCaller(int peer, Link& link) {
+void PeerLinks::advanceConnector(int peer, Link& link) {
   try {
-    const bool connected = link.caller->advance();
-    if (link.caller->refused()) {
-      link.caller.reset();
+    const bool connected = link.connector->advance();
+    if (link.connector->refused()) {
+      link.connector.reset();
       link.gone = true;
     } else if (connected) {
-      link.called = FrameStream(link.caller->take());
-      link.caller.reset();
+      link.called = FrameStream(link.connector->take());
+      link.connector.reset();
       opened(peer, link);
     }
   } catch (const Error& error) {
-    link.caller.reset();
+    link.connector.reset();
     throw Error(error.code(), "rank {} cannot reach rank {}: {}", rank_, peer, error.what());
   }
 }
@@ -155,7 +156,7 @@ void PeerLinks::lost(Link& link, FrameStream& stream) {
   link.gone = link.gone || (!link.called.open() && !link.accepted.open());
 }
 
-// What cannot be sent to any more may still have said why.
+// A connection that cannot be sent to may still hold the reason.
 void PeerLinks::broken(int peer, Link& link, FrameStream& stream) {
   receive(peer, link, stream);
   if (stream.open()) lost(link, stream);
@@ -163,8 +164,8 @@ void PeerLinks::broken(int peer, Link& link, FrameStream& stream) {
 
 void PeerLinks::receive(int peer, Link& link, FrameStream& stream) {
   Frame frame;
-  while (link.inboxBytes < kMostInboxBytes) {
-    switch (stream.read(frame, kMostFrameBytes)) {
+  while (link.inboxBytes < kMaxInboxBytes) {
+    switch (stream.read(frame, kMaxFrameBytes)) {
       case FrameStream::Read::kNothing:
         return;
       case FrameStream::Read::kClosed:
@@ -185,15 +186,15 @@ void PeerLinks::step(int milliseconds, std::span<const pollfd> others) {
   fds_.clear();
   polled_.clear();
   for (auto& [peer, link] : links_) {
-    if (link.caller) {
-      const pollfd wish = link.caller->wish();
-      if (wish.fd < 0) milliseconds = std::min(milliseconds, Caller::kRetryMilliseconds);
-      fds_.push_back(wish);
+    if (link.connector) {
+      const pollfd polled = link.connector->polled();
+      if (polled.fd < 0) milliseconds = std::min(milliseconds, Connector::kRetryMilliseconds);
+      fds_.push_back(polled);
       polled_.push_back({peer, &link, nullptr});
     }
     for (FrameStream* stream : {&link.called, &link.accepted}) {
       if (!stream->open()) continue;
-      const int wanted = (link.inboxBytes < kMostInboxBytes ? POLLIN : 0) | (stream->flushed() ? 0 : POLLOUT);
+      const int wanted = (link.inboxBytes < kMaxInboxBytes ? POLLIN : 0) | (stream->flushed() ? 0 : POLLOUT);
       fds_.push_back({stream->fd(), static_cast<short>(wanted), 0});
       polled_.push_back({peer, &link, stream});
     }
@@ -205,19 +206,19 @@ void PeerLinks::step(int milliseconds, std::span<const pollfd> others) {
   for (std::size_t i = 0; i < polled_.size(); ++i) {
     const Polled& p = polled_[i];
     if (p.stream == nullptr) {
-      if (p.link->caller && (fds_[i].revents != 0 || fds_[i].fd < 0)) advanceCaller(p.peer, *p.link);
+      if (p.link->connector && (fds_[i].revents != 0 || fds_[i].fd < 0)) advanceConnector(p.peer, *p.link);
       continue;
     }
     if ((fds_[i].revents & POLLOUT) != 0 && p.stream->open() && !p.stream->flush())
       broken(p.peer, *p.link, *p.stream);
     if ((fds_[i].revents & ~POLLOUT) != 0 && p.stream->open()) receive(p.peer, *p.link, *p.stream);
   }
-  const bool calls = std::any_of(fds_.begin() + static_cast<std::ptrdiff_t>(polled_.size()),
-                                 fds_.end() - static_cast<std::ptrdiff_t>(others.size()),
-                                 [](const pollfd& fd) { return fd.revents != 0; });
-  // Now and then also those are looked at that call and say nothing.
-  if (!calls && ready > 0) return;
-  for (Accepted& accepted : acceptor_.advance()) welcome(std::move(accepted));
+  const bool attempts = std::any_of(fds_.begin() + static_cast<std::ptrdiff_t>(polled_.size()),
+                                    fds_.end() - static_cast<std::ptrdiff_t>(others.size()),
+                                    [](const pollfd& fd) { return fd.revents != 0; });
+  // Without any event the pending connections are moved on, too: silent ones have a deadline.
+  if (!attempts && ready > 0) return;
+  for (Accepted& accepted : acceptor_.advance()) add(std::move(accepted));
 }
 
 std::vector<int> PeerLinks::peers() const {
@@ -227,11 +228,11 @@ std::vector<int> PeerLinks::peers() const {
   return all;
 }
 
-// Who is about to be let in would only see that this rank is gone.
-void PeerLinks::letIn() {
-  const Deadline end = Deadline::after(kLetIn);
+// Finishes pending connections, so that their ranks, too, receive the reason why this rank gives up.
+void PeerLinks::acceptPending() {
+  const Deadline end = Deadline::after(kPendingTime);
   for (std::vector<pollfd> fds; !end.passed(); fds.clear()) {
-    for (Accepted& accepted : acceptor_.advance()) welcome(std::move(accepted));
+    for (Accepted& accepted : acceptor_.advance()) add(std::move(accepted));
     if (!acceptor_.busy()) return;
     acceptor_.addTo(fds);
     poll(fds.data(), fds.size(), end.pollMilliseconds());
@@ -241,9 +242,9 @@ void PeerLinks::letIn() {
 void PeerLinks::close(ResultCode code, std::string_view reason, int milliseconds) noexcept {
   std::vector<FrameStream*> streams;
   try {
-    letIn();
+    acceptPending();
     for (auto& [_, link] : links_) {
-      link.caller.reset();
+      link.connector.reset();
       for (FrameStream* stream : {&link.called, &link.accepted}) {
         if (!stream->open()) continue;
         stream->queueError(code, reason);
@@ -251,7 +252,7 @@ void PeerLinks::close(ResultCode code, std::string_view reason, int milliseconds
       }
     }
   } catch (const std::exception&) {
-    // The peers then see that this rank is gone.
+    // The peers see only that this rank is gone.
   }
   const Deadline deadline = Deadline::after(std::chrono::milliseconds(milliseconds));
   for (FrameStream* stream : streams) {

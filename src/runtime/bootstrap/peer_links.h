@@ -1,15 +1,15 @@
 #pragma once
-// One rank's connections to others of its bootstrap: made when first needed, authenticated, and kept. Any of
-// them carries frames both ways. Nothing here waits but `step`, which sleeps until a socket has something.
+// One rank's connections to the other ranks of its bootstrap. They are authenticated, made when first needed,
+// and kept; each carries frames both ways. Only `step` waits: it sleeps until a socket is ready.
 //
-//   PeerLinks links(identity, interface, secret, log);
+//   PeerLinks links(rank, ranks, interface, secret, log);
 //   links.know(3, address);
-//   links.call(3);                                     // or rank 3 calls us: its call is accepted in step
+//   links.call(3);                                     // or rank 3 connects: step accepts its connection
 //   links.send(3, FrameKind::kData, tag, bytes);       // kept back until there is a connection
 //   while (!links.take(3, FrameKind::kData, tag, frame)) links.step(100, {});
 //
-// Frames that nobody has asked for yet wait in an inbox. Its size is bounded: then the connection is not read
-// any more until somebody takes frames out.
+// Frames that have not been taken yet wait in an inbox of bounded size. A link whose inbox is full is not
+// read until frames are taken.
 
 #include <deque>
 #include <functional>
@@ -18,19 +18,19 @@
 #include <span>
 #include <vector>
 
-#include "runtime/sockets/acceptor.h"
-#include "runtime/sockets/caller.h"
-#include "runtime/sockets/doorman.h"
+#include "runtime/sockets/pending_connections.h"
+#include "runtime/sockets/connector.h"
+#include "runtime/sockets/accept_thread.h"
 #include "runtime/sockets/frames.h"
 
 namespace xylem {
 
-// Larger messages are a mistake.
-constexpr std::size_t kMostFrameBytes = std::size_t{1} << 30;
+// A larger message is a bug.
+constexpr std::size_t kMaxFrameBytes = std::size_t{1} << 30;
 
 class PeerLinks {
  public:
-  // Listens at a port of `interface`, the address that calls go out from as well.
+  // Listens at any port of `interface` and connects from the same address.
   PeerLinks(int rank, int ranks, const SocketAddress& interface, const Secret& secret, const Logger& log);
 
   const SocketAddress& address() const { return acceptor_.address(); }
@@ -42,52 +42,54 @@ class PeerLinks {
 
   // Starts to connect to a rank whose address is known, unless that is done or under way.
   void call(int peer);
-  // Whether there is a connection that we called, that the peer called, or any (even one that is being made).
+  // True if there is a connection that this rank made, that the peer made, or any (even one that is being
+  // made).
   bool called(int peer) const;
   bool accepted(int peer) const;
   bool linked(int peer) const;
-  // Whether the peer has closed its connections or nobody listens at its address.
+  // True if the peer has closed its connections or nothing listens at its address.
   bool gone(int peer) const;
 
   void send(int peer, FrameKind kind, std::uint64_t tag, std::span<const std::byte> payload);
   // Puts a message of this rank to itself into its inbox.
   void keep(FrameKind kind, std::uint64_t tag, std::span<const std::byte> payload);
-  // Whether the system has taken all that was sent to it.
+  // True if the operating system has taken all bytes for the peer.
   bool sent(int peer) const;
-  // The oldest frame of this kind and tag, if there is one.
+  // Takes the oldest frame of this kind and tag from the inbox; false if there is none.
   bool take(int peer, FrameKind kind, std::uint64_t tag, Frame& frame);
 
-  // Frames of these kinds do not wait in the inbox: they go here.
+  // Called with all frames but kData and kMessage, which wait in the inbox.
   std::function<void(int peer, Frame& frame)> onNews;
 
-  // Sleeps until any socket, or one of `others`, is ready, at most `milliseconds`; then moves everything on.
+  // Sleeps for at most `milliseconds` until any socket, or one of `others`, is ready; then sends and
+  // receives.
   void step(int milliseconds, std::span<const pollfd> others);
 
-  // Everybody there is a connection to.
+  // All ranks that this rank is connected to.
   std::vector<int> peers() const;
-  // Says why this rank gives up to all of them, and closes. Waits at most `milliseconds` for them to have
-  // heard.
+  // Sends all of them the reason why this rank gives up, and closes. Waits for at most `milliseconds` until
+  // they have received it.
   void close(ResultCode code, std::string_view reason, int milliseconds) noexcept;
 
  private:
-  struct Held {
+  struct Unsent {
     FrameKind kind;
     std::uint64_t tag;
     std::vector<std::byte> payload;
   };
   struct Link {
-    std::optional<Caller> caller;
+    std::optional<Connector> connector;
     FrameStream called;
     FrameStream accepted;
-    FrameStream* out = nullptr;  // once used, always the same one: that keeps messages in order
-    std::vector<Held> unsent;    // until there is a connection
+    FrameStream* out = nullptr;  // chosen once, so that messages stay in order
+    std::vector<Unsent> unsent;  // frames sent before there is a connection
     std::deque<Frame> inbox;
     std::size_t inboxBytes = 0;
     bool gone = false;
   };
-  void welcome(Accepted accepted);
-  void letIn();
-  void advanceCaller(int peer, Link& link);
+  void add(Accepted accepted);
+  void acceptPending();
+  void advanceConnector(int peer, Link& link);
   void opened(int peer, Link& link);
   void receive(int peer, Link& link, FrameStream& stream);
   void broken(int peer, Link& link, FrameStream& stream);
@@ -97,7 +99,7 @@ class PeerLinks {
   struct Polled {
     int peer;
     Link* link;
-    FrameStream* stream;  // null: its caller
+    FrameStream* stream;  // null: its connector
   };
 
   int rank_;
@@ -106,7 +108,7 @@ class PeerLinks {
   Secret secret_;
   const Logger& log_;
   Acceptor acceptor_;
-  Watched watched_{acceptor_.reception()};
+  BackgroundAccept accepting_{acceptor_.pendingConnections()};
   std::map<int, SocketAddress> addresses_;
   std::map<int, Link> links_;
   std::vector<pollfd> fds_;

@@ -7,15 +7,15 @@
 namespace xylem {
 namespace {
 
-constexpr std::size_t kMostListed = 32;
+constexpr std::size_t kMaxListed = 32;
 
 }  // namespace
 
 std::string rankList(const std::vector<int>& ranks) {
   std::string text;
-  for (std::size_t i = 0; i < std::min(ranks.size(), kMostListed); ++i)
+  for (std::size_t i = 0; i < std::min(ranks.size(), kMaxListed); ++i)
     text += fmt::format("{}{}", i == 0 ? "" : ", ", ranks[i]);
-  if (ranks.size() > kMostListed) text += fmt::format(" and {} more", ranks.size() - kMostListed);
+  if (ranks.size() > kMaxListed) text += fmt::format(" and {} more", ranks.size() - kMaxListed);
   return text;
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-// Ranks in messages, cut off where they are too many to read.
+// Lists of ranks in messages, cut off after 32.
 //
 //   rankList({2, 5})          "2, 5"
 //   ranksAre({2, 5})          "ranks 2, 5 are"

@@ -1,22 +1,28 @@
 #include "runtime/bootstrap/root.h"
 
 #include <sys/eventfd.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <mutex>
+
+#include "core/error.h"
+#include "runtime/sockets/interfaces.h"
 
 namespace xylem {
 namespace {
 
-constexpr int kRootsLastWordsMilliseconds = 1000;
-// Up to so many ranks the root tells each where all others listen, and not only the next: a frame of some
-// tens of kilobytes.
-constexpr std::size_t kMostTold = 1024;
-// A root whose ranks are all there leaves it to the others, for so long, to say who is missing.
-constexpr std::chrono::milliseconds kModesty{1000};
+constexpr int kRootSendMilliseconds = 1000;
+// In jobs of up to this many ranks the root sends each rank the addresses of all others, not only that of the
+// next: a frame of some tens of kilobytes.
+constexpr std::size_t kMaxAddressesSent = 1024;
+// A root whose ranks have all checked in waits this much longer, so that the root whose ranks are missing
+// times out first and says which.
+constexpr std::chrono::milliseconds kExtraTime{1000};
 
-// Programs may end communicators after the roots are gone, while they end themselves.
+// Set when static destructors have destroyed the roots: programs may end communicators after that.
 constinit std::atomic<bool> rootsGone{false};
 
 // The roots of this process.
@@ -42,11 +48,51 @@ Roots& allRoots() {
   return roots;
 }
 
-}  // namespace
-
-void keepRoot(std::unique_ptr<Root> root) {
+SocketAddress startRoot(const SocketAddress& address, const Secret& secret, const Settings& settings,
+                        std::shared_ptr<const Logger> log) {
+  const std::chrono::seconds timeout(settings.integer(Setting::kTimeout));
+  auto root = std::make_unique<Root>(address, secret, timeout, std::move(log));
+  const SocketAddress bound = root->address();
+  root->start();
   forgetEndedRoots();
   allRoots().keep(std::move(root));
+  return bound;
+}
+
+// True if `address`, as host:port, names this host, with or without the domain.
+bool isThisHost(const std::string& address) {
+  std::array<char, 256> name{};
+  if (gethostname(name.data(), name.size() - 1) != 0) return false;
+  const std::string own = name.data(), host = address.substr(0, address.rfind(':'));
+  return !own.empty() && (host == own || host.starts_with(own + ".") || own.starts_with(host + "."));
+}
+
+// Replaces a loopback address by that of an interface if the user gave this host's name. Many hosts resolve
+// their own name to the loopback (Debian: 127.0.1.1), where other hosts would find neither the root nor the
+// ranks.
+UniqueId reachable(const UniqueId& id, const std::string& given, const Settings& settings) {
+  if (!id.address().loopback() || !isThisHost(given)) return id;
+  SocketAddress address = chooseInterface(listInterfaces(), settings).address;
+  address.setPort(id.address().port());
+  return {address, id.secret()};
+}
+
+}  // namespace
+
+UniqueId openRendezvous(const Settings& settings, std::shared_ptr<const Logger> log) {
+  if (settings.isSet(Setting::kCommId)) {
+    const std::string given = settings.text(Setting::kCommId);
+    return reachable(UniqueId::fromCommId(given, socketFamily(settings), settings.text(Setting::kSecret)),
+                     given, settings);
+  }
+  SocketAddress address = chooseInterface(listInterfaces(), settings).address;
+  address.setPort(0);
+  const Secret secret = randomSecret();
+  return {startRoot(address, secret, settings, std::move(log)), secret};
+}
+
+void hostCommId(const UniqueId& id, const Settings& settings, std::shared_ptr<const Logger> log) {
+  if (settings.isSet(Setting::kCommId)) startRoot(id.address(), id.secret(), settings, std::move(log));
 }
 
 void forgetEndedRoots() {
@@ -101,19 +147,22 @@ bool Root::complete() const {
   return introduced_ && std::all_of(members_.begin(), own, [](const auto& m) { return m->ready; });
 }
 
+// Each round accepts ranks that check in, until all have and are told their next rank (introduce); then waits
+// until each of its own block has reported that it is connected, and tells all of them to go on. Any error,
+// early end of a rank or time-out on the way is sent to all ranks that are there (giveUp).
 void Root::serve() {
   while (!done_) {
-    waitForSomething();
+    waitForEvents();
     eventfd_t value = 0;
     if (eventfd_read(stop_.get(), &value) == 0) return;
-    if (!members_.empty()) listenToMembers();
+    if (!members_.empty()) readFromMembers();
     if (done_) break;
     for (Accepted& accepted : acceptor_->advance()) checkIn(std::move(accepted));
     if (done_ || members_.empty()) continue;
     if (!introduced_ && present_ == members_.size()) introduce();
     if (complete()) {
       for (auto& member : members_) member->stream.queue(FrameKind::kGo);
-      for (auto& member : members_) member->stream.flushWithin(kRootsLastWordsMilliseconds);
+      for (auto& member : members_) member->stream.flushWithin(kRootSendMilliseconds);
       done_ = true;
     } else if (deadline_->passed()) {
       giveUp(ResultCode::kRemoteError,
@@ -123,23 +172,21 @@ void Root::serve() {
   }
 }
 
-void Root::waitForSomething() {
+void Root::waitForEvents() {
   fds_.assign({{stop_.get(), POLLIN, 0}});
   acceptor_->addTo(fds_);
-  // Without a rank there is nothing to be late for; strangers that keep silent are looked at every second.
-  const int milliseconds = deadline_                            ? deadline_->pollMilliseconds()
-                           : acceptor_->reception().strangers() ? 1000
-                                                                : -1;
-  speakers_.clear();
+  // The time-out starts with the first rank. Before, silent connections are checked every second.
+  const int milliseconds = deadline_ ? deadline_->pollMilliseconds() : acceptor_->busy() ? 1000 : -1;
+  polled_.clear();
   for (std::size_t i = 0; i < members_.size(); ++i) {
     if (!members_[i] || !members_[i]->stream.open()) continue;
-    speakers_.push_back(i);
+    polled_.push_back(i);
     fds_.push_back({members_[i]->stream.fd(), POLLIN, 0});
   }
   poll(fds_.data(), fds_.size(), milliseconds);
 }
 
-std::optional<Root::Member>& Root::place(const Hello& hello) {
+std::optional<Root::Member>& Root::memberOf(const Hello& hello) {
   const std::size_t seat = roster_.seatOf(hello);
   if (members_.empty()) {
     members_.resize(roster_.seats());
@@ -153,7 +200,7 @@ void Root::checkIn(Accepted accepted) {
   const Hello& hello = accepted.hello;
   FrameStream stream(std::move(accepted.socket));
   try {
-    auto& member = place(hello);
+    auto& member = memberOf(hello);
     if (member) throw Error(ResultCode::kInvalidUsage, "two processes say they are rank {}", hello.rank);
     member.emplace();
     member->stream = std::move(stream);
@@ -161,19 +208,19 @@ void Root::checkIn(Accepted accepted) {
     ++present_;
   } catch (const Error& error) {
     stream.queueError(error.code(), error.what());
-    stream.flushWithin(kRootsLastWordsMilliseconds);
+    stream.flushWithin(kRootSendMilliseconds);
     stream.endWriting();
     giveUp(error.code(), error.what());
-    stream.awaitClose(Deadline::after(std::chrono::milliseconds(kRootsLastWordsMilliseconds)));
+    stream.awaitClose(Deadline::after(std::chrono::milliseconds(kRootSendMilliseconds)));
   }
 }
 
-void Root::listenToMembers() {
+void Root::readFromMembers() {
   const std::size_t own = roster_.ownSeats();
-  const std::size_t before = fds_.size() - speakers_.size();
-  for (std::size_t s = 0; s < speakers_.size() && !done_; ++s) {
+  const std::size_t before = fds_.size() - polled_.size();
+  for (std::size_t s = 0; s < polled_.size() && !done_; ++s) {
     if (fds_[before + s].revents == 0) continue;
-    const std::size_t index = speakers_[s];
+    const std::size_t index = polled_[s];
     Member& member = *members_[index];
     Frame frame;
     switch (member.stream.read(frame, 0)) {
@@ -202,12 +249,12 @@ void Root::introduce() {
   for (const int round : {0, 1})
     for (std::size_t i = 0; i < members_.size() && (round == 0 || i < own); ++i)
       addresses.push_back(members_[i]->address);
-  const std::size_t told = roster_.blocks().roots == 1 && own <= kMostTold ? own : 1;
+  const std::size_t count = roster_.blocks().roots == 1 && own <= kMaxAddressesSent ? own : 1;
   for (std::size_t i = 0; i < own; ++i)
-    members_[i]->stream.queue(FrameKind::kNext, std::as_bytes(std::span(addresses).subspan(i + 1, told)));
-  for (auto& member : members_) member->stream.flushWithin(kRootsLastWordsMilliseconds);
+    members_[i]->stream.queue(FrameKind::kNext, std::as_bytes(std::span(addresses).subspan(i + 1, count)));
+  for (auto& member : members_) member->stream.flushWithin(kRootSendMilliseconds);
   introduced_ = true;
-  if (roster_.blocks().roots > 1) setDeadline(kModesty);
+  if (roster_.blocks().roots > 1) setDeadline(kExtraTime);
 }
 
 std::vector<int> Root::missing() const {
@@ -226,10 +273,10 @@ void Root::giveUp(ResultCode code, const std::string& text) {
     if (member) member->stream.queueError(code, text);
   for (auto& member : members_) {
     if (!member) continue;
-    member->stream.flushWithin(kRootsLastWordsMilliseconds);
+    member->stream.flushWithin(kRootSendMilliseconds);
     member->stream.endWriting();
   }
-  const Deadline deadline = Deadline::after(std::chrono::milliseconds(kRootsLastWordsMilliseconds));
+  const Deadline deadline = Deadline::after(std::chrono::milliseconds(kRootSendMilliseconds));
   for (auto& member : members_)
     if (member) member->stream.awaitClose(deadline);
 }

@@ -1,17 +1,18 @@
 #pragma once
-// The meeting point of a communicator's ranks: each rank checks in with the address where it listens, and,
-// once all are there, learns that of the next rank. The root stays until every rank has said that it is
-// connected to both neighbours, so that nobody waits for a rank that died on the way.
+// Unique ids and the roots behind them. A root is the rendezvous of a communicator's ranks: each rank checks
+// in with the address where it listens and, once all have, is sent the address of the next rank. The root
+// stays until every rank has reported that it is connected to both neighbours, so that no rank waits for one
+// that died on the way.
 //
-//   auto root = std::make_unique<Root>(address, secret, std::chrono::seconds(60), log);
-//   root->start();
-//   keepRoot(std::move(root));
+//   UniqueId id = openRendezvous(settings, log);   // ncclGetUniqueId: starts a root, or uses NCCL_COMM_ID
+//   hostCommId(id, settings, log);                 // rank 0, before it joins: starts NCCL_COMM_ID's root
 //
-// It runs in a thread of the process that made the id and ends with the last rank's report. Its clock starts
-// with the first rank; if others do not come in time, those that did are told which ones are missing.
+// A root runs in a thread of the process that made the id and ends with the last rank's report. Its time-out
+// starts with the first rank. If ranks are missing when it is over, the root sends the others the list of
+// them.
 //
-// A job may have several roots, each with a block of ranks (runtime/bootstrap/blocks.h). The first rank of a block
-// also calls at the root before its own, as the last rank of that block needs its address.
+// A job may have several roots, each with a block of ranks (runtime/bootstrap/roster.h). The first rank of a
+// block also checks in at the root before its own, as the last rank of that block needs its address.
 
 #include <atomic>
 #include <chrono>
@@ -23,18 +24,21 @@
 #include <vector>
 
 #include "runtime/bootstrap/rank_list.h"
+#include "core/log.h"
+#include "core/settings.h"
 #include "runtime/bootstrap/roster.h"
-#include "runtime/sockets/acceptor.h"
+#include "runtime/bootstrap/unique_id.h"
+#include "runtime/sockets/pending_connections.h"
 #include "runtime/sockets/frames.h"
 
 namespace xylem {
 
 class Root {
  public:
-  // Listens at once, with the acceptor's secret.
+  // Listens at once; `secret` is that of the id.
   Root(const SocketAddress& address, const Secret& secret, std::chrono::seconds timeout,
        std::shared_ptr<const Logger> log);
-  // Ends the thread, wherever it is.
+  // Ends the thread, whatever it waits for.
   ~Root();
   Root(const Root&) = delete;
   Root& operator=(const Root&) = delete;
@@ -50,30 +54,30 @@ class Root {
     bool ready = false;
   };
   void serve();
-  void waitForSomething();
-  // Throws if the claim of who calls cannot be.
-  std::optional<Member>& place(const Hello& hello);
+  void waitForEvents();
+  // Throws if the hello cannot be.
+  std::optional<Member>& memberOf(const Hello& hello);
   bool complete() const;
-  // The time-out, counted from the first call of this, and so much more.
+  // Sets the deadline to `extra` after the time-out, which starts with the first call of this.
   void setDeadline(std::chrono::milliseconds extra);
   void checkIn(Accepted accepted);
-  void listenToMembers();
+  void readFromMembers();
   void introduce();
   std::vector<int> missing() const;
   void giveUp(ResultCode code, const std::string& text);
 
   std::shared_ptr<const Logger> log_;
   const std::chrono::seconds timeout_;
-  std::optional<Acceptor> acceptor_;  // until it has ended: then nobody is left waiting for an answer
+  std::optional<Acceptor> acceptor_;  // reset when the thread ends, so that later connections are refused
   SocketAddress address_;
   std::mutex stopMutex_;
-  FileDescriptor stop_;  // readable when the thread shall end; closed once it has
+  FileDescriptor stop_;  // readable once the thread has to end; closed once it has
   Roster roster_;
   // By seat. Empty until the first rank says how many there are.
   std::vector<std::optional<Member>> members_;
   std::size_t present_ = 0;
   std::vector<pollfd> fds_;
-  std::vector<std::size_t> speakers_;  // the members that fds_ ends with
+  std::vector<std::size_t> polled_;  // the seats of the members at the end of fds_
   bool introduced_ = false;
   bool done_ = false;
   std::optional<Deadline::Clock::time_point> started_;
@@ -82,9 +86,12 @@ class Root {
   std::thread thread_;
 };
 
-// Keeps the root until it has ended; ends it with the process at the latest.
-void keepRoot(std::unique_ptr<Root> root);
-// Of those that have ended nothing is left after this.
+// Returns the id of a new job. Starts its root, unless NCCL_COMM_ID says where rank 0 will start it. The root
+// lives until it has ended, or until the process ends.
+UniqueId openRendezvous(const Settings& settings, std::shared_ptr<const Logger> log);
+// Starts the root of NCCL_COMM_ID; does nothing if that is not set.
+void hostCommId(const UniqueId& id, const Settings& settings, std::shared_ptr<const Logger> log);
+// Frees the roots that have ended.
 void forgetEndedRoots();
 
 }  // namespace xylem

@@ -5,8 +5,8 @@
 namespace xylem {
 namespace {
 
-// A communicator larger than this is a mistake; bounds what one rank's claim can make the root allocate.
-constexpr int kMostRanks = 1 << 20;
+// Bounds the memory that one hello can make the root allocate.
+constexpr int kMaxRanks = 1 << 20;
 
 }  // namespace
 
@@ -15,7 +15,7 @@ int Roster::rankAt(std::size_t seat) const {
 }
 
 std::size_t Roster::seatOf(const Hello& hello) {
-  if (hello.purpose != Purpose::kCheckIn || hello.ranks < 1 || hello.ranks > kMostRanks || hello.rank < 0 ||
+  if (hello.purpose != Purpose::kCheckIn || hello.ranks < 1 || hello.ranks > kMaxRanks || hello.rank < 0 ||
       hello.rank >= hello.ranks || hello.roots < 1 || hello.roots > hello.ranks || hello.root >= hello.roots)
     throw Error(ResultCode::kInvalidUsage, "there is no rank {} of {} at root {} of {}", hello.rank,
                 hello.ranks, hello.root, hello.roots);

@@ -1,5 +1,6 @@
 #pragma once
-// What ncclUniqueId holds: where the root listens, and the secret that shows who belongs to the job.
+// The content of an ncclUniqueId: the address where the root listens, and the secret by which ranks prove
+// that they belong to the job.
 //
 //   UniqueId id(root.address(), secret);
 //   std::memcpy(ncclId.internal, &id.bytes()[0], UniqueId::kBytes);
@@ -21,8 +22,9 @@ class UniqueId {
   static constexpr std::size_t kBytes = 128;
 
   UniqueId(const SocketAddress& root, const Secret& secret) : address_(root), secret_(secret) {}
-  // From NCCL_COMM_ID: every rank makes the same one. Without XYLEM_SECRET, which is mixed into the id's
-  // secret, whoever knows the address can join: set it, or exchange ids, where strangers can reach it.
+  // From NCCL_COMM_ID: every rank makes the same id. The secret follows from the address and `password`
+  // (XYLEM_SECRET). Without a password any process that can reach the address can join: set it, or exchange
+  // ids, on networks that are open to others.
   static UniqueId fromCommId(const std::string& text, int family, const std::string& password = {});
   // Throws if these are not the bytes of an id.
   static UniqueId fromBytes(const void* bytes);
@@ -30,7 +32,7 @@ class UniqueId {
   std::array<std::byte, kBytes> bytes() const;
   const SocketAddress& address() const { return address_; }
   const Secret& secret() const { return secret_; }
-  // A number for logs that does not give the secret away.
+  // A number that identifies the id in logs and does not disclose the secret.
   std::uint64_t fingerprint() const;
 
  private:
@@ -39,7 +41,7 @@ class UniqueId {
   Secret secret_{};
 };
 
-// What the ranks of a job that meets at these ids' roots all know, and strangers do not.
+// The secret of the job whose ranks check in at the roots of these ids.
 Secret jobSecret(std::span<const UniqueId> ids);
 
 }  // namespace xylem

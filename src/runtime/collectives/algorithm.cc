@@ -26,7 +26,7 @@ std::span<const Program> ringPrograms(Collective collective) {
 std::span<const Program> programsOf(Collective collective, Algorithm algorithm) {
   static const std::array<Program, 2> kTreeAllReduce = {kTreeReduceUp, kTreeBroadcastDown};
   if (algorithm == Algorithm::kRing) return ringPrograms(collective);
-  // A chain is a tree whose root is the network.
+  // A chain is a tree with one rank below each; its root is the network.
   if ((algorithm == Algorithm::kTree || algorithm == Algorithm::kCollnetChain) &&
       collective == Collective::kAllReduce)
     return kTreeAllReduce;

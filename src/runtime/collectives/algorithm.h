@@ -1,19 +1,20 @@
 #pragma once
-// The algorithms, as functions from where a rank stands to its instructions. Nothing here moves data.
+// The algorithms, as functions from a rank's position in an operation to its instructions. Nothing here moves
+// data.
 //
 //   for (const Program& program : programsOf(Collective::kAllReduce, Algorithm::kTree))
-//     for (std::uint64_t i = 0; i < program.length(shape); ++i) ... program.at(shape, i) ...
+//     for (std::uint64_t i = 0; i < program.length(shape); ++i) print(program.at(shape, i));
 //
-// Programs of one operation run at the same time, each on a lane of its own; their order among each other
-// means nothing. Instructions of one program run in order.
+// Programs of one operation run at the same time, each on an executor of its own, in any order among each
+// other. The instructions of one program run in order.
 //
-// What programs promise to whoever executes them, and tests/runtime/collectives/program_test.cc shows:
-//  - They never come to a standstill on queues of kQueueSteps = 8 steps if `chunk` is at most kStepsPerChunk
-//    = 4 steps long. (All ranks start a ring by sending a whole chunk before anybody receives; PAT has two on
-//    their way, or more of shorter ones.)
-//  - What was sent from the input or the output does not change before its receiver has it, so that it may be
-//    sent by reference. What was sent from scratch may change at once.
-//  - The input is left alone, but for what lies in place.
+// Promises of programs to their executors (tests/runtime/collectives/program_test.cc holds them to it):
+//  - They never deadlock on queues of kQueueSteps = 8 steps if `chunk` is at most kStepsPerChunk = 4 steps
+//    long. (All ranks start a ring by sending a whole chunk before any of them receives; PAT has two chunks
+//    on their way, or more of shorter ones.)
+//  - Data sent from the input or the output does not change before its receiver has it, so that it may be
+//    sent by reference. Data sent from scratch may change at once.
+//  - They write to the input only where the output lies in it.
 
 #include <array>
 #include <cstddef>
@@ -28,7 +29,7 @@ namespace xylem {
 // Steps that an instruction's chunk may take.
 constexpr std::size_t kStepsPerChunk = 4;
 
-// An operation's part on one channel, as one rank sees it. Counts and offsets in elements.
+// An operation's part on one channel, as one rank sees it. Counts and offsets are in elements.
 struct Shape {
   int ranks = 1;
   int rank = 0;
@@ -41,12 +42,13 @@ struct Shape {
 
   std::size_t offset = 0;  // where this channel's part starts in a rank's block
   std::size_t count = 0;   // its length
-  std::size_t block = 0;   // elements of a rank's whole block, between one rank's and the next: AllGather's
-                           // output, ReduceScatter's input
-  std::size_t chunk = 1;   // elements that an instruction moves at most
-  std::size_t grain = 1;   // chunks are multiples of this, but for the last one
-  // AllReduce, Reduce and Broadcast: the buffers are one. AllGather: the input is the rank's block of the
-  // output. ReduceScatter: the output is the rank's block of the input.
+  // Length of a rank's whole block: the distance between two ranks' blocks in AllGather's output and
+  // ReduceScatter's input.
+  std::size_t block = 0;
+  std::size_t chunk = 1;  // the most that an instruction moves
+  std::size_t grain = 1;  // chunks are multiples of this, except for the last one
+  // AllReduce, Reduce and Broadcast: both buffers are the same. AllGather: the input is the rank's block of
+  // the output. ReduceScatter: the output is the rank's block of the input.
   bool inPlace = false;
   // Own elements are scaled on their way in.
   bool scales = false;
@@ -56,14 +58,14 @@ struct Shape {
 };
 
 struct Program {
-  std::uint64_t (*length)(const Shape& shape) = nullptr;
+  std::uint64_t (*length)(const Shape& shape) = nullptr;  // instructions
   Instruction (*at)(const Shape& shape, std::uint64_t index) = nullptr;
 };
 
-// The queues, by bit: rings: 0 is the previous (from) and the next rank (to). Trees: 0 up, 1 to 3 down; the
-// same in chains to a network that reduces, which is up at their heads. PAT:
-// k is the rank 2^k away; AllGather sends upwards, ReduceScatter downwards. Empty if there is no such
-// algorithm for the collective.
+// The programs of an algorithm; empty if the collective has no such algorithm. Queues by bit: - rings: 0 is
+// the previous rank (from) and the next one (to); - trees: 0 is up, 1 to 3 are down; likewise in chains to a
+// network that reduces, which is up at their heads; - PAT: k is the rank 2^k away; AllGather sends upwards,
+// ReduceScatter downwards.
 std::span<const Program> programsOf(Collective collective, Algorithm algorithm);
 
 // Elements of scratch that the programs need.

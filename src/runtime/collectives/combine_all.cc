@@ -9,7 +9,7 @@
 namespace xylem {
 namespace {
 
-// Partial results stay in the first cache.
+// Partial results of a block stay in the first-level cache.
 constexpr std::size_t kBlockBytes = std::size_t{4} << 10;
 
 void copyOn(std::byte* to, const std::byte* from, std::size_t bytes, bool streaming) {
@@ -22,6 +22,9 @@ void copyOn(std::byte* to, const std::byte* from, std::size_t bytes, bool stream
 
 }  // namespace
 
+// Two ranks and at most two outputs take a single pass. Otherwise each block is combined into `partial` rank
+// by rank, and the last combination writes it to the outputs: directly if there are at most two, else by
+// copying.
 void combineAll(const Reduction& reduction, const CombineSources& sources, std::span<std::byte* const> out,
                 std::size_t n, bool streaming) {
   const std::size_t last = sources.data.size() - 1;

@@ -1,8 +1,9 @@
 #pragma once
 // Combines the same elements of several ranks, in the order of the ranks, and writes the result to several
-// places: what one core does when it reaches all buffers.
+// places. One core reads and writes all buffers.
 //
-//   combineAll(reduction, sources, factors, {out, theirOut}, n, false);
+//   std::byte* const out[] = {mine, theirs};
+//   combineAll(reduction, {inputs, factors}, out, n, false);
 
 #include <span>
 
@@ -11,11 +12,11 @@
 namespace xylem {
 
 struct CombineSources {
-  std::span<const std::byte* const> data;  // at least two; raw
+  std::span<const std::byte* const> data;  // at least two; raw elements
   std::span<const Factor> factors;         // of each rank
 };
 
-// `out`: at least one place; each may be the same as one of the sources. `streaming`: write past the caches.
+// `out`: at least one buffer; each may be one of the sources. `streaming`: write past the caches.
 void combineAll(const Reduction& reduction, const CombineSources& sources, std::span<std::byte* const> out,
                 std::size_t n, bool streaming);
 

@@ -1,145 +1,88 @@
 #pragma once
-// Collectives among the ranks of one host in a single exchange: every rank posts on its board what it brings,
-// and then does its share of the work on everybody's buffers at once.
+// Collectives among the ranks of one host in a single exchange: all ranks meet (Meeting), and the data takes
+// one of three ways:
 //
-//   DirectExchange exchange(rank, board, peers);
-//   exchange.start({.kind = DirectKind::kAllReduce, ...});
-//   while ((outcome = exchange.step()) != kDone) ...
+//  - staged (StagedExchange): through the ranks' staging areas in shared memory, piece by piece. For little
+//    data, and if a buffer cannot be mapped.
+//  - mapped (MappedExchange): each rank takes an equal share of the elements, reads them from all inputs and
+//    writes the results into all outputs.
+//  - batched (BatchedExchange): many small collectives in one meeting; each rank performs some of them for
+//    all ranks.
 //
-// Little data travels on the boards themselves; whoever needs a result computes it from the postings. Of
-// more, the buffers' places are posted: each rank takes an equal share of the elements, reads them from all
-// inputs and writes the results into all outputs, and leaves when all others are through with its buffers.
-// Every element is combined in the order of the ranks, by one rank only or by all alike.
+//   DirectExchange exchange(rank, mailbox, peers, false, false);
+//   exchange.start({.kind = DirectKind::kAllReduce, .input = in, .output = out, .count = 2, .reduction = r});
+//   while (exchange.step() != DirectExchange::Outcome::kDone) backoff.pause();
 //
-// That needs buffers that the others can reach: those of ShareableMemory, or any within one process. If any
-// is out of reach, all ranks find that out from the postings alike, and everything travels on the boards
-// (DirectOnBoards), piece by piece.
+// All ranks take the same way, because they choose it from the calls, from what all of them have posted, and
+// from their count of operations alone. Every element is combined in the order of the ranks, by one rank only
+// or by all alike.
 
 #include <cstdint>
 #include <span>
 #include <vector>
 
-#include "runtime/collectives/direct_batch.h"
-#include "runtime/collectives/direct_here.h"
-#include "runtime/collectives/direct_on_boards.h"
+#include "runtime/collectives/batched_exchange.h"
 #include "runtime/collectives/direct_share.h"
-#include "runtime/collectives/reader_distance.h"
-#include "runtime/transport/local/board.h"
-#include "runtime/transport/local/peer_memory.h"
+#include "runtime/collectives/mapped_exchange.h"
+#include "runtime/collectives/meeting.h"
+#include "runtime/collectives/staged_exchange.h"
 
 namespace xylem {
 
-// Another rank, as this one sees it.
-struct DirectPeer {
-  const Board* board = nullptr;
-  PeerMemory* memory = nullptr;
-};
-
 class DirectExchange {
  public:
-  // kDeclined: a batch of which somebody's buffers are out of reach.
+  // kDeclined: a batch with buffers that some rank cannot map.
   enum class Outcome { kDone, kAdvanced, kWouldBlock, kDeclined };
 
-  // `peers`: by rank; that of `rank` itself is not looked at. `reachAll`: all ranks are in one process.
-  // `crowded`: there are more ranks than cores; the same on all of them.
-  DirectExchange(int rank, Board& board, std::vector<DirectPeer> peers, bool reachAll, bool crowded);
+  // `peers`: by rank; the entry of `rank` itself is not used. `oneProcess`: all ranks are in one process.
+  // `oversubscribed`: the host has more ranks than cores; the same on all ranks.
+  DirectExchange(int rank, Mailbox& mailbox, std::vector<DirectPeer> peers, bool oneProcess, bool oversubscribed);
+  DirectExchange(const DirectExchange&) = delete;
+  DirectExchange& operator=(const DirectExchange&) = delete;
 
-  // Whether the data of an operation travels on the boards even if all buffers can be reached. `bytes`: of a
-  // block.
-  static constexpr bool goesByBoards(DirectKind kind, std::size_t bytes, int ranks, bool crowded) {
-    return readsAtMost(crowded          ? kMostReadInCrowd
-                       : isRooted(kind) ? kMostReadOneWay
-                                        : kMostReadFromBoards,
-                       kind, bytes, ranks);
-  }
-
-  // The next operation; all ranks start the same ones in the same order.
+  // Starts the next operation; all ranks start the same ones in the same order.
   void start(const DirectWork& work);
-  // The same again, in other buffers. `starts()`: nothing else has been started if it is the same as after
-  // the first one.
+  // Starts the same operation again, in other buffers. The last start() was that of this operation if
+  // starts() has not changed since.
   void startAgain(const std::byte* input, std::byte* output);
   std::uint64_t starts() const { return starts_; }
-  // Many at once (DirectBatch::takes), which stay until the end. If that returns false, or they are declined,
-  // each has to be started alone.
+  // Starts many operations at once (BatchedExchange::takes); `works` stays until the end. If this returns
+  // false, or step() declines, each of them has to be started alone.
   bool startBatch(std::span<const DirectWork> works);
+  // Goes on as far as possible without waiting.
   Outcome step();
   // After kWouldBlock: the rank that has to act first.
-  int waitsFor() const { return waitsFor_; }
+  int waitsFor() const { return meeting_.waitsFor(); }
 
  private:
-  // What one rank reads from other boards costs it a transfer per cache line; beyond this, splitting the work
-  // and meeting twice costs less, where buffers can be reached.
-  static constexpr std::size_t kMostReadFromBoards = std::size_t{2} << 10;
-  // Who only posts does not wait at all.
-  static constexpr std::size_t kMostReadOneWay = std::size_t{4} << 10;
-  // Meeting costs most where ranks have to take turns on a core.
-  static constexpr std::size_t kMostReadInCrowd = std::size_t{32} << 10;
+  enum class Way { kStaged, kMapped, kBatched };
+  enum class Phase { kPost, kMeet, kWork, kLeave };
 
-  enum class Phase { kPost, kMeet, kWork, kBatchWork, kLeave };
-  int ranks() const { return static_cast<int>(peers_.size()); }
-  void begin(bool byBoards);
-  bool staysByBoards();
-  bool posts() const;
-  bool awaits(int rank) const;
-
-  bool hasRoom();
-  bool findRoom(std::uint64_t needed, std::uint64_t more);
-  void describe(Posting& posting) const;
+  Way chooseWay();
+  void begin(Way way);
   bool post();
-  void postBatch(Posting& posting);
-  bool reachBatch();
-  BufferPlace placeOf(const std::byte* data, std::size_t bytes) const;
-  bool meetAll();
-  void compare(int rank, const Posting& theirs) const;
-  bool othersLeft();
-  void leave();
-  bool blockedBy(int rank);
-
-  const Posting& postingOf(int rank) const;
-  Factor factorOf(int rank) const;
-  void finishStage();
-
-  bool buffersAreReachable() const;
+  void describe(Descriptor& descriptor) const;
+  bool meet();
+  void compare(int rank, const Descriptor& theirs) const;
   bool allMeet() const;
-  bool allReachable() const;
-  bool isReachable(const BufferPlace& place) const;
-  bool reachBuffers();
-  int sourceOfCopies() const;
+  bool allCouldMap() const;
+  Outcome finishStage();
   Outcome work();
-  bool othersAreThere();
-  bool worksOn();
 
-  const int rank_;
-  Board& board_;
-  const std::vector<DirectPeer> peers_;
-  const bool reachAll_;
-  const bool crowded_;
-  std::uint64_t starts_ = 0;             // of other work than before
-  std::uint64_t number_ = 0;             // of the operation
-  std::vector<std::uint64_t> leftSeen_;  // by rank: operations that it is known to have left
-  std::uint64_t leftByAll_ = 0;          // operations that all are known to have left
+  Meeting meeting_;
+  const BufferReach reach_;
+  const bool oversubscribed_;
+  std::uint64_t starts_ = 0;  // without repetitions
   DirectWork work_;
+  Way way_ = Way::kStaged;
   Phase phase_ = Phase::kPost;
-  bool alwaysByBoards_ = false;  // wherever buffers lie
-  bool byBoards_ = false;        // the data travels on the boards
-  bool boardsKnow_ = false;      // what `work_` is
-  bool outOfReach_ = false;      // somebody's buffers were, the last time that they were needed
-  std::uint64_t unlooked_ = 0;   // operations for which that was taken for granted
-  int next_ = 0;                 // rank to look at next
-  int waitsFor_ = -1;
-  std::vector<const std::byte*> rooms_;  // by rank: those that this one awaits
-  // What this rank reads and writes, where it reaches that.
-  std::vector<const std::byte*> inputs_;
-  std::vector<std::byte*> outputs_;
-  std::vector<Factor> factors_;  // by rank
-  DirectOnBoards onBoards_;
-  ReaderDistance distance_;
-  DirectHere here_;
-  bool batched_ = false;          // what goes on is a batch
-  std::uint64_t batches_ = 0;     // so far
-  bool batchOutOfReach_ = false;  // somebody's buffers of the last one that was tried
-  DirectBatch batch_;
-  std::vector<DirectBatch::Other> batchOthers_;  // by rank
+  bool alwaysStaged_ = false;        // `work_` is staged wherever buffers lie
+  bool stagedIsPrepared_ = false;    // `staged_` knows `work_`
+  bool unmappable_ = false;          // some buffer was, in the last operation for which that mattered
+  std::uint64_t stagedUnasked_ = 0;  // operations that were staged for that without asking again
+  StagedExchange staged_;
+  MappedExchange mapped_;
+  BatchedExchange batched_;
 };
 
 }  // namespace xylem

@@ -1,16 +1,20 @@
 #pragma once
-// What DirectExchange does, and which part of it is one rank's.
+// The operations of a DirectExchange, and the share of one rank in them.
+//
+//   const RankShare mine = shareOf(work, ranks, rank);
+//   reduce(mine.begin, mine.end);
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
 #include "runtime/collectives/reduction.h"
+#include "runtime/transport/local/mailbox.h"
 #include "core/kinds.h"
 
 namespace xylem {
 
-// The collectives that the planner knows, and the one that for it is made of sends and receives.
+// The collectives that the planner knows, and all-to-all, which the planner sees as sends and receives.
 enum class DirectKind : std::uint8_t {
   kBroadcast,
   kReduce,
@@ -30,8 +34,8 @@ inline const char* name(DirectKind kind) {
 struct DirectWork {
   DirectKind kind = DirectKind::kAllReduce;
   const std::byte* input = nullptr;
-  std::byte* output = nullptr;  // may equal `input` where the collective allows it
-  std::size_t count = 0;        // elements, as the caller gave them
+  std::byte* output = nullptr;  // may equal `input` if the collective allows it
+  std::size_t count = 0;        // elements, as in the call: of the block that a rank brings or gets
   DataType type = DataType::kFloat32;
   std::uint8_t op = 0;  // ReduceOp
   bool scaled = false;  // a pre-multiplied sum
@@ -43,15 +47,19 @@ constexpr bool reduces(DirectKind kind) {
   return kind == DirectKind::kAllReduce || kind == DirectKind::kReduce || kind == DirectKind::kReduceScatter;
 }
 
-// Data goes to the root or comes from it.
+// True if the data goes to the root or comes from it.
 constexpr bool isRooted(DirectKind kind) {
   return kind == DirectKind::kBroadcast || kind == DirectKind::kReduce;
 }
 
+// True if a rank brings a block of its own for every other rank.
+constexpr bool postsBlocks(DirectKind kind) {
+  return kind == DirectKind::kReduceScatter || kind == DirectKind::kAlltoAll;
+}
+
 inline std::size_t blockBytes(const DirectWork& work) { return work.count * work.reduction.elementBytes; }
 inline std::size_t inputBytes(const DirectWork& work, std::size_t ranks) {
-  const bool blocks = work.kind == DirectKind::kReduceScatter || work.kind == DirectKind::kAlltoAll;
-  return blockBytes(work) * (blocks ? ranks : 1);
+  return blockBytes(work) * (postsBlocks(work.kind) ? ranks : 1);
 }
 inline std::size_t outputBytes(const DirectWork& work, std::size_t ranks) {
   const bool blocks = work.kind == DirectKind::kAllGather || work.kind == DirectKind::kAlltoAll;
@@ -64,11 +72,19 @@ inline bool needsOutput(const DirectWork& work, int rank) {
   return work.kind != DirectKind::kReduce || rank == work.root;
 }
 
+// The factor of the rank that posted this descriptor, which is its own if the operation is a pre-multiplied
+// sum.
+inline Factor factorOf(const DirectWork& work, const Descriptor& descriptor) {
+  Factor factor = work.reduction.factor;
+  if (work.scaled) factor.element = descriptor.factor;
+  return factor;
+}
+
 struct RankShare {
   std::size_t begin = 0, end = 0;  // elements
 };
 
-// Equal parts of whole cache lines, so that no two ranks write the same one.
+// Equal parts of whole cache lines, so that no two ranks write to the same line.
 inline RankShare shareOf(const DirectWork& work, int ranks, int rank) {
   constexpr std::size_t kLineBytes = 64;
   const std::size_t grain = kLineBytes / work.reduction.elementBytes;

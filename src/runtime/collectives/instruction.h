@@ -1,13 +1,13 @@
 #pragma once
-// What algorithms are made of: an algorithm is a sequence of instructions, computed one at a time from where
-// the rank stands, without looking at any data. Whoever executes them (a Lane, on the host device) cuts them
-// into steps of the queues.
+// An algorithm is a sequence of instructions. They are computed one at a time from the rank's position in the
+// operation, without looking at any data, and executed on the host device by a ProgramExecutor, which cuts
+// them into steps of the queues.
 //
 //   Instruction::recvReduceSend(queue(0), queue(0), inInput(offset), count)
 //
-// An instruction takes `count` elements from every queue in `from`, combines them with `own` if there is one,
-// writes the result to `out` if there is one, and sends it to every queue in `to`. Without `from`, the value
-// is `own`. The words are NCCL's.
+// An instruction takes `count` elements from every queue in `from`, combines them with `own` if it has one,
+// writes the result to `out` if it has one, and sends it to every queue in `to`. Without `from`, the value is
+// `own`. The words are NCCL's.
 
 #include <cstddef>
 #include <cstdint>
@@ -16,9 +16,9 @@ namespace xylem {
 
 enum class Buffer : std::uint8_t {
   kNone,
-  kInput,  // the operation's send buffer: raw elements, to be scaled on their way in where the operation does
+  kInput,    // the operation's send buffer: raw elements, scaled on their way in if the operation scales
   kOutput,   // its receive buffer
-  kScratch,  // of the executor: partial results
+  kScratch,  // the executor's memory for partial results
 };
 constexpr std::size_t kBuffers = 4;
 
@@ -34,7 +34,7 @@ constexpr Place inInput(std::size_t offset) { return {Buffer::kInput, offset}; }
 constexpr Place inOutput(std::size_t offset) { return {Buffer::kOutput, offset}; }
 constexpr Place inScratch(std::size_t offset) { return {Buffer::kScratch, offset}; }
 
-// A set of queues: bit i is queue i of the lane.
+// A set of queues: bit i is queue i of the executor.
 using QueueMask = std::uint32_t;
 constexpr QueueMask queue(int index) { return QueueMask{1} << index; }
 
@@ -45,10 +45,10 @@ struct Instruction {
   Place out;
   std::size_t count = 0;  // elements; 0: nothing moves
   bool finish = false;    // the result is complete: averages of integers are divided here
-  // `own`, which is not to be scaled any more, comes before what came in: where two ranks combine the same
-  // two values, both do so in the same order.
+  // `own`, already scaled, is the left operand: two ranks that combine the same two values do so in the same
+  // order.
   bool ownFirst = false;
-  bool changes = false;  // what is sent changes before its receiver has it: not by reference
+  bool changes = false;  // the data sent changes before its receiver has it, so it must not go by reference
 
   static constexpr Instruction copy(Place own, Place out, std::size_t count) {
     return {.own = own, .out = out, .count = count};
@@ -62,13 +62,10 @@ struct Instruction {
   static constexpr Instruction recv(QueueMask from, Place out, std::size_t count) {
     return {.from = from, .out = out, .count = count};
   }
-  static constexpr Instruction recvSend(QueueMask from, QueueMask to, std::size_t count) {
-    return {.from = from, .to = to, .count = count};
-  }
   static constexpr Instruction recvCopySend(QueueMask from, QueueMask to, Place out, std::size_t count) {
     return {.from = from, .to = to, .out = out, .count = count};
   }
-  // A partial result goes on, or stays: as `out`.
+  // The result is partial: it is sent on, or kept in `out`.
   static constexpr Instruction recvReduceSend(QueueMask from, QueueMask to, Place own, std::size_t count) {
     return {.from = from, .to = to, .own = own, .count = count};
   }

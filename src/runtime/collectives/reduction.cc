@@ -7,14 +7,14 @@ namespace xylem {
 const ReductionTable& chosenReductions() {
   static const ReductionTable& table = []() -> const ReductionTable& {
     for (const auto of : {&avx512Reductions, &avx2Reductions})
-      if (const ReductionTable* there = of()) return *there;
+      if (const ReductionTable* supported = of()) return *supported;
     return portableReductions();
   }();
   return table;
 }
 
 Reduction chooseReduction(DataType type, ReduceOp op, int ranks) {
-  // What a rank has is its average with nobody.
+  // The average of one rank's elements is the elements.
   if (op == ReduceOp::kAvg && ranks == 1) op = ReduceOp::kSum;
   Reduction reduction = chosenReductions()[static_cast<int>(type)][static_cast<int>(op)];
   reduction.factor.scale = 1.0 / ranks;

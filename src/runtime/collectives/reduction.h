@@ -4,9 +4,9 @@
 //   const Reduction sum = chooseReduction(DataType::kFloat32, ReduceOp::kSum, ranks);
 //   sum.combine(out, incoming, own, n, sum.factor);
 //
-// Elements are raw, as a rank has them, or ready to be combined. An average multiplies each rank's own
-// elements by 1/ranks on their way in; of integers it divides the wrapped sum at the end, towards zero. A
-// pre-multiplied sum multiplies each rank's own elements by that rank's factor on their way in.
+// Elements are raw, as a rank has them, or ready to be combined. An average of floats multiplies each rank's
+// raw elements by 1/ranks on their way in; an average of integers divides the wrapped sum at the end, towards
+// zero. A pre-multiplied sum multiplies each rank's raw elements by that rank's factor on their way in.
 //
 // Every partial result is rounded to the element's type; types smaller than 32 bits are combined in 32-bit
 // floats. The result of an element depends only on the values and their order, never on where it lies in a
@@ -21,9 +21,9 @@
 namespace xylem {
 
 struct Factor {
-  double scale = 1;                    // of own elements, averages of floats
-  std::int64_t divisor = 1;            // of results, averages of integers
-  std::array<std::byte, 8> element{};  // pre-multiplied sums: in the first bytes, one of the data type
+  double scale = 1;                    // averages of floats: own elements are multiplied by it
+  std::int64_t divisor = 1;            // averages of integers: results are divided by it
+  std::array<std::byte, 8> element{};  // pre-multiplied sums: an element of the data type, in the first bytes
 };
 
 struct Reduction {
@@ -36,14 +36,14 @@ struct Reduction {
                           Factor factor);
 
   std::size_t elementBytes = 0;
-  bool scales = false;  // raw elements and ready ones differ
+  bool scales = false;  // raw elements differ from ready ones
   Enter enter = nullptr;
   Combine combine = nullptr;     // with raw own elements
   Combine merge = nullptr;       // with ready ones
   Finish finish = nullptr;       // with raw own elements
   Finish finishMerge = nullptr;  // with ready ones
-  // The same, for results much larger than the caches: `out` and `copy` are written past them where the
-  // processor can, and are visible to other cores as after other stores once the function has returned.
+  // The same for results much larger than the caches: `out` and `copy` are written past them if the processor
+  // can do that. Once the function has returned, they are visible to other cores as after ordinary stores.
   Finish finishStreaming = nullptr;
   Finish finishMergeStreaming = nullptr;
   Factor factor;
@@ -55,15 +55,16 @@ Reduction choosePreMulSum(DataType type, const void* factor);
 // For operations that only move elements.
 Reduction copyOf(DataType type);
 
-// The functions for every type and operation, compiled for one kind of processor. Pre-multiplied sums come
-// last.
+// The functions for every type and operation, compiled for one kind of processor. The pre-multiplied sum
+// comes last.
 constexpr int kPreMulSum = kReduceOps;
 using ReductionTable = Reduction[kDataTypes][kReduceOps + 1];
 const ReductionTable& portableReductions();
-// For x86 processors with AVX2 and F16C, and with AVX-512 F, BW, VL and DQ; null where this one has them not.
+// For x86 processors with AVX2 and F16C, and with AVX-512 F, BW, VL and DQ; null if this processor has not
+// got them.
 const ReductionTable* avx2Reductions();
 const ReductionTable* avx512Reductions();
-// The best that this processor has.
+// The best table for this processor.
 const ReductionTable& chosenReductions();
 
 }  // namespace xylem

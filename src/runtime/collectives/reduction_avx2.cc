@@ -8,15 +8,43 @@
 #include <immintrin.h>
 
 #if defined(__OPTIMIZE__)
-// Nobody asks for the processor's floating-point exceptions; keeping them exact would forbid vectors.
+// The library does not read the processor's floating-point exceptions; keeping them exact would forbid
+// vectors.
 #pragma GCC optimize("O3", "no-trapping-math")
 #endif
 #pragma GCC push_options
 #pragma GCC target("avx2,f16c")
-// Each builds on those before.
-// clang-format off
 #include "runtime/collectives/reduction_elements.inl"
-#include "runtime/collectives/vectors_avx2.inl"
+
+// Vectors of 32 bytes, for small_float_vectors.inl.
+namespace xylem {
+namespace {
+
+using Floats = float __attribute__((vector_size(32)));
+using Words = std::uint32_t __attribute__((vector_size(32)));
+using Halves = std::uint16_t __attribute__((vector_size(16)));  // 16-bit floats, or integers
+using SignedHalves = std::int16_t __attribute__((vector_size(16)));
+using Bytes = std::uint8_t __attribute__((vector_size(16)));
+
+[[gnu::always_inline]] inline Floats floatsOf(Halves halves) {
+  return reinterpret_cast<Floats>(_mm256_cvtph_ps(reinterpret_cast<__m128i>(halves)));
+}
+// Rounds to nearest, ties to even.
+[[gnu::always_inline]] inline Halves halvesOf(Floats floats) {
+  return reinterpret_cast<Halves>(
+      _mm256_cvtps_ph(reinterpret_cast<__m256>(floats), _MM_FROUND_TO_NEAREST_INT));
+}
+// The smaller of the two; NaN if `value` is NaN.
+[[gnu::always_inline]] inline Floats smallerOrNan(Floats limit, Floats value) {
+  return reinterpret_cast<Floats>(
+      _mm256_min_ps(reinterpret_cast<__m256>(limit), reinterpret_cast<__m256>(value)));
+}
+
+}  // namespace
+}  // namespace xylem
+
+// The second builds on the first.
+// clang-format off
 #include "runtime/collectives/small_float_vectors.inl"
 #include "runtime/collectives/reduction_kernels.inl"
 // clang-format on
@@ -25,8 +53,8 @@
 namespace xylem {
 
 const ReductionTable* avx2Reductions() {
-  const bool there = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("f16c");
-  return there ? &kReductions : nullptr;
+  const bool supported = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("f16c");
+  return supported ? &kReductions : nullptr;
 }
 
 }  // namespace xylem

@@ -7,21 +7,49 @@
 
 #include <immintrin.h>
 
-// GCC's own header leaves undefined what it masks out.
+// GCC's own header leaves masked elements undefined.
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 
 #if defined(__OPTIMIZE__)
-// Nobody asks for the processor's floating-point exceptions; keeping them exact would forbid vectors.
+// The library does not read the processor's floating-point exceptions; keeping them exact would forbid
+// vectors.
 #pragma GCC optimize("O3", "no-trapping-math")
 #endif
 #pragma GCC push_options
-// What the compiler vectorizes by itself gains nothing from 64-byte vectors in the caches, and reads memory
-// more slowly with them: a Zen 4 fetches ahead better where each line is asked for twice.
+// Loops that the compiler vectorizes by itself gain nothing from 64-byte vectors on data in the caches, and
+// read memory more slowly with them: a Zen 4 prefetches better if each line is read twice.
 #pragma GCC target("avx512f,avx512bw,avx512vl,avx512dq,f16c,prefer-vector-width=256")
-// Each builds on those before.
-// clang-format off
 #include "runtime/collectives/reduction_elements.inl"
-#include "runtime/collectives/vectors_avx512.inl"
+
+// Vectors of 64 bytes, for small_float_vectors.inl.
+namespace xylem {
+namespace {
+
+using Floats = float __attribute__((vector_size(64)));
+using Words = std::uint32_t __attribute__((vector_size(64)));
+using Halves = std::uint16_t __attribute__((vector_size(32)));  // 16-bit floats, or integers
+using SignedHalves = std::int16_t __attribute__((vector_size(32)));
+using Bytes = std::uint8_t __attribute__((vector_size(32)));
+
+[[gnu::always_inline]] inline Floats floatsOf(Halves halves) {
+  return reinterpret_cast<Floats>(_mm512_cvtph_ps(reinterpret_cast<__m256i>(halves)));
+}
+// Rounds to nearest, ties to even.
+[[gnu::always_inline]] inline Halves halvesOf(Floats floats) {
+  return reinterpret_cast<Halves>(
+      _mm512_cvtps_ph(reinterpret_cast<__m512>(floats), _MM_FROUND_TO_NEAREST_INT));
+}
+// The smaller of the two; NaN if `value` is NaN.
+[[gnu::always_inline]] inline Floats smallerOrNan(Floats limit, Floats value) {
+  return reinterpret_cast<Floats>(
+      _mm512_min_ps(reinterpret_cast<__m512>(limit), reinterpret_cast<__m512>(value)));
+}
+
+}  // namespace
+}  // namespace xylem
+
+// The second builds on the first.
+// clang-format off
 #include "runtime/collectives/small_float_vectors.inl"
 #include "runtime/collectives/reduction_kernels.inl"
 // clang-format on
@@ -30,9 +58,9 @@
 namespace xylem {
 
 const ReductionTable* avx512Reductions() {
-  const bool there = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-                     __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq");
-  return there ? &kReductions : nullptr;
+  const bool supported = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+                         __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq");
+  return supported ? &kReductions : nullptr;
 }
 
 }  // namespace xylem

@@ -1,12 +1,75 @@
-// The loops behind every Reduction. Each file that includes this one, after reduction_elements.inl and
-// perhaps vectors, compiles them for one kind of processor, so all of it lies in an anonymous namespace and
-// uses no inline function of other headers: one compiled for a newer processor must not be linked into code
-// that runs on an older one.
+// The loops behind every Reduction, compiled for one kind of processor by each file that includes this one
+// after reduction_elements.inl and, where there are any, vectors.
+//
+// Everything lies in an anonymous namespace and uses no inline function of other headers: the linker keeps
+// one copy of an inline function, which might be the one compiled for a newer processor than the program runs
+// on.
 
 namespace xylem {
 namespace {
 
-#include "runtime/collectives/quotient.inl"
+// Division of many integers by one divisor, towards zero, by a multiplication, which compilers vectorize.
+//
+// For n-bit unsigned u and d and k = floor(log2(d)), floor(u / d) is (u * m + c) >> (n + k), where m is the
+// next integer above 2^(n+k) / d and c = 0 if that is near enough, and otherwise m is the next integer below
+// and c = m. (A. Robison, "N-bit unsigned division via n-bit multiply-add", ARITH 17, 2005.)
+
+__extension__ using Uint128 = unsigned __int128;
+
+template <int kBytes>
+struct Twice;
+template <>
+struct Twice<1> {
+  using Type = std::uint16_t;
+};
+template <>
+struct Twice<4> {
+  using Type = std::uint64_t;
+};
+template <>
+struct Twice<8> {
+  using Type = Uint128;
+};
+
+template <typename T>
+struct Quotient {
+  using U = typename UnsignedOf<T>::Type;
+  using Wide = typename Twice<sizeof(T)>::Type;
+  static constexpr int kBits = 8 * sizeof(T);
+
+  U multiplier = 0;
+  U addend = 0;
+  int shift = 0;  // beyond kBits
+
+  explicit Quotient(std::int64_t by) {
+    const auto divisor = static_cast<std::uint64_t>(by);
+    shift = 63 - __builtin_clzll(divisor);
+    if (shift >= kBits) {  // larger than any value: the quotient is 0
+      shift = 0;
+      return;
+    }
+    const Uint128 power = Uint128{1} << (kBits + shift);
+    const Uint128 below = power / divisor;
+    const auto over = static_cast<std::uint64_t>(power % divisor);
+    const bool isPower = over == 0;
+    const bool isUp = !isPower && divisor - over <= std::uint64_t{1} << shift;
+    multiplier = static_cast<U>(below + (isUp ? 1 : isPower ? -1 : 0));
+    addend = isUp ? U{0} : multiplier;
+  }
+
+  U of(U value) const {
+    const auto product = static_cast<Wide>(static_cast<Wide>(value) * multiplier + addend);
+    return static_cast<U>(static_cast<U>(product >> kBits) >> shift);
+  }
+  T ofSigned(T value) const {
+    if constexpr (T(-1) < T(0)) {
+      const U size = of(static_cast<U>(value < 0 ? U{0} - static_cast<U>(value) : static_cast<U>(value)));
+      return static_cast<T>(value < 0 ? U{0} - size : size);
+    } else {
+      return of(value);
+    }
+  }
+};
 
 // The pre-multiplied sum as an operation of its own.
 constexpr auto kPreMul = static_cast<ReduceOp>(kPreMulSum);
@@ -14,7 +77,7 @@ constexpr auto kPreMul = static_cast<ReduceOp>(kPreMulSum);
 template <typename Element, ReduceOp kOp>
 constexpr bool kScales = kOp == kPreMul || (kOp == ReduceOp::kAvg && !Element::kInteger);
 
-// What own elements are multiplied by on their way in.
+// The factor of own elements on their way in.
 template <typename Element, ReduceOp kOp>
 inline typename Element::Value scaleOf(const Factor& factor) {
   if constexpr (kOp == kPreMul) {
@@ -54,13 +117,59 @@ struct QuotientFor<Element, true> {
   using Type = Quotient<typename Element::Value>;
 };
 
-// Maximum and minimum of small floats choose among elements as they are.
+// Whether the loop uses Vectors. Maximum and minimum of small floats need none: they compare elements as they
+// are.
 template <typename Element, ReduceOp kOp>
 constexpr bool kInVectors = false;
 template <typename Stored, typename Conversion, ReduceOp kOp>
-constexpr bool kInVectors<Small<Stored, Conversion>, kOp> = Vectors<Conversion>::kThere;
+constexpr bool kInVectors<Small<Stored, Conversion>, kOp> = Vectors<Conversion>::kAvailable;
 
-#include "runtime/collectives/vector_loop.inl"
+// The loop over elements with Vectors: out = copy = incoming (op) own, one block at a time. `copy` may be
+// null; without `incoming`, own elements are only scaled.
+template <typename Element, ReduceOp kOp, bool kCombines>
+[[gnu::always_inline]] inline void combineBlock(std::byte* out, std::byte* copy, const std::byte* incoming,
+                                                const std::byte* own, float scale) {
+  using V = Vectors<typename Element::Conversion>;
+  auto result = V::load(own);
+  if constexpr (kScales<Element, kOp>)
+    for (auto& part : result.parts) part = part * scale;
+  if constexpr (kCombines) {
+    const auto other = V::load(incoming);
+    for (int i = 0; i < V::kParts; ++i) {
+      if constexpr (kOp == ReduceOp::kProd)
+        result.parts[i] = other.parts[i] * (result.parts[i] * V::kProductScale);
+      else
+        result.parts[i] = other.parts[i] + result.parts[i];
+    }
+  }
+  constexpr bool kFewBits = !kScales<Element, kOp>;
+  V::template store<kFewBits>(out, result);
+  if (copy != nullptr) V::template store<kFewBits>(copy, result);
+}
+
+template <typename Element, ReduceOp kOp, bool kCopies, bool kCombines>
+void vectorLoop(void* outBytes, void* copyBytes, const void* incomingBytes, const void* ownBytes,
+                std::size_t n, float scale) {
+  constexpr std::size_t kBytes = sizeof(typename Element::Stored);
+  constexpr std::size_t kBlock = Vectors<typename Element::Conversion>::kBytes;
+  auto* out = static_cast<std::byte*>(outBytes);
+  auto* copy = static_cast<std::byte*>(copyBytes);
+  const auto* incoming = static_cast<const std::byte*>(incomingBytes);
+  const auto* own = static_cast<const std::byte*>(ownBytes);
+  const std::size_t bytes = n * kBytes;
+  std::size_t at = 0;
+  for (; at + kBlock <= bytes; at += kBlock)
+    combineBlock<Element, kOp, kCombines>(out + at, kCopies ? copy + at : nullptr,
+                                          kCombines ? incoming + at : nullptr, own + at, scale);
+  if (const std::size_t rest = bytes - at; rest != 0) {
+    alignas(64) std::byte lastOwn[kBlock] = {}, lastIncoming[kBlock] = {}, last[kBlock];
+    __builtin_memcpy(lastOwn, own + at, rest);
+    if (kCombines) __builtin_memcpy(lastIncoming, incoming + at, rest);
+    combineBlock<Element, kOp, kCombines>(last, nullptr, lastIncoming, lastOwn, scale);
+    __builtin_memcpy(out + at, last, rest);
+    if (kCopies) __builtin_memcpy(copy + at, last, rest);
+  }
+}
 
 template <typename Element>
 using Pointer = Unaligned<typename Element::Stored>*;
@@ -126,7 +235,7 @@ void finish(void* out, void* copy, const void* incoming, const void* own, std::s
     combine<Element, kOp>(out, incoming, own, n, factor);
 }
 
-// A piece at a time, by way of the first cache.
+// Computes a piece at a time into the first-level cache, and writes it past the caches from there.
 template <typename Element, ReduceOp kOp>
 void finishStreaming(void* outBytes, void* copyBytes, const void* incomingBytes, const void* ownBytes,
                      std::size_t n, Factor factor) {
@@ -159,7 +268,7 @@ void finishStreaming(void* outBytes, void* copyBytes, const void* incomingBytes,
 
 template <typename Element, ReduceOp kOp>
 constexpr Reduction reductionOf() {
-  // Of ready elements, scaling has been done.
+  // Ready elements have been scaled already.
   constexpr ReduceOp kReady = kScales<Element, kOp> ? ReduceOp::kSum : kOp;
   Reduction reduction;
   reduction.elementBytes = sizeof(typename Element::Stored);

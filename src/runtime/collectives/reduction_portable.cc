@@ -4,7 +4,8 @@
 #include "core/copying.h"
 
 #if defined(__OPTIMIZE__) && defined(__GNUC__) && !defined(__clang__)
-// Nobody asks for the processor's floating-point exceptions; keeping them exact would forbid vectors.
+// The library does not read the processor's floating-point exceptions; keeping them exact would forbid
+// vectors.
 #pragma GCC optimize("O3", "no-trapping-math")
 #endif
 #include "runtime/collectives/reduction_elements.inl"

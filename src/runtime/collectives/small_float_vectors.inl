@@ -1,10 +1,11 @@
-// Vectors of small floats: how they are loaded as vectors of 32-bit floats, and stored with one rounding.
-// Built on the types and functions of a vectors_*.inl, which is included before.
+// Vectors of small floats: loading them as vectors of 32-bit floats, and storing them with one rounding.
+// Builds on the vector types and functions that the including file defines before (reduction_avx2.cc,
+// reduction_avx512.cc).
 
 namespace xylem {
 namespace {
 
-// The vectors that one block of elements becomes.
+// One block of elements, as vectors of 32-bit floats.
 template <int kParts>
 struct Block {
   Floats parts[kParts];
@@ -23,7 +24,7 @@ template <typename V>
 
 template <>
 struct Vectors<Half> {
-  static constexpr bool kThere = true;
+  static constexpr bool kAvailable = true;
   static constexpr int kParts = 1;
   static constexpr std::size_t kBytes = sizeof(Halves);
   static constexpr float kProductScale = 1;
@@ -37,10 +38,11 @@ struct Vectors<Half> {
   }
 };
 
-// Elements of even and of odd index apart: neither needs to be moved to another lane.
+// Elements of even and of odd index are in vectors of their own, so that none moves to another lane of its
+// vector.
 template <>
 struct Vectors<Bfloat16> {
-  static constexpr bool kThere = true;
+  static constexpr bool kAvailable = true;
   static constexpr int kParts = 2;
   static constexpr std::size_t kBytes = sizeof(Words);
   static constexpr float kProductScale = 1;
@@ -49,7 +51,7 @@ struct Vectors<Bfloat16> {
     const auto both = loadVector<Words>(from);
     return {{reinterpret_cast<Floats>(both << 16), reinterpret_cast<Floats>(both & 0xffff0000u)}};
   }
-  // In the upper half of each word; the lower is rubbish.
+  // The result is in the upper half of each word; the lower half is undefined.
   [[gnu::always_inline]] static Words rounded(Floats value) {
     const auto bits = reinterpret_cast<Words>(value);
     const Words up = bits + 0x7fffu + ((bits >> 16) & 1u);
@@ -61,29 +63,30 @@ struct Vectors<Bfloat16> {
   }
 };
 
-// 8-bit floats go by way of 16-bit ones, whose bits theirs are but for the place: e5m2 without a change of
-// value, e4m3 divided by 2^8, the difference of the exponents' biases. Computing with e4m3 stays in this
-// scale; in both the smallest normal number is 2^-14. Elements of even and of odd index are apart, as above.
+// 8-bit floats are converted through 16-bit ones, which have the same bits in another position: e5m2 keeps
+// its value, e4m3 is divided by 2^8, the difference of the exponents' biases. Computing with e4m3 stays in
+// this scale; in both types the smallest normal number is 2^-14. Elements of even and of odd index are in
+// vectors of their own, as above.
 //
-// A sum or a product of two elements has so few bits that rounding it to a 16-bit float first changes
+// A sum or a product of two elements has few enough bits that rounding it to a 16-bit float first changes
 // nothing; anything else is rounded as a 32-bit float.
 template <typename Conversion, int kMantissa, std::uint32_t kLargestBits>
 struct ByteVectors {
-  static constexpr bool kThere = true;
+  static constexpr bool kAvailable = true;
   static constexpr int kParts = 2;
   static constexpr std::size_t kBytes = sizeof(Halves);
   static constexpr std::uint32_t kSign = 0x80000000u;
   static constexpr std::uint32_t kExponent = 0x7f800000u;
   static constexpr std::uint32_t kSmallestNormal = (127 - 14) << 23;
 
-  // To the element's mantissa, ties to even; what is too large becomes the largest.
+  // Rounds to the element's mantissa, ties to even; a value that is too large becomes the largest one.
   [[gnu::always_inline]] static Floats rounded(Floats value) {
     const auto bits = reinterpret_cast<Words>(value);
     const Floats size = smallerOrNan(reinterpret_cast<Floats>(Words{} + kLargestBits),
                                      reinterpret_cast<Floats>(bits & ~kSign));
     const Words exponent = reinterpret_cast<Words>(size) & kExponent;
     const Words normal = exponent > kSmallestNormal ? exponent : Words{} + kSmallestNormal;
-    // So much larger that the last bit of the sum is the element's.
+    // Larger than the value by just the factor that makes the last bit of the sum the element's last bit.
     const auto magic = reinterpret_cast<Floats>(normal + (static_cast<std::uint32_t>(23 - kMantissa) << 23));
     return reinterpret_cast<Floats>(reinterpret_cast<Words>((size + magic) - magic) | (bits & kSign));
   }
@@ -99,7 +102,7 @@ struct ByteVectors {
   }
 };
 
-// To nearest, ties to even, of the magnitude; the bits below the last are rubbish.
+// Rounds the magnitude to nearest, ties to even; the bits below bit kLast are undefined.
 template <int kLast>
 [[gnu::always_inline]] inline Halves roundedHalves(Halves halves) {
   constexpr std::uint16_t kBelowHalf = (1 << (kLast - 1)) - 1;
@@ -107,7 +110,7 @@ template <int kLast>
 }
 
 struct HalvesOfE5m2 {
-  // `bytes`: the upper ones of each.
+  // `bytes`: in the upper byte of each element.
   [[gnu::always_inline]] static Halves halves(Halves bytes) { return bytes; }
   [[gnu::always_inline]] static Bytes bytes(Halves even, Halves odd) {
     const auto both =
@@ -119,12 +122,12 @@ struct HalvesOfE5m2 {
 struct HalvesOfE4m3 {
   [[gnu::always_inline]] static Halves halves(Halves bytes) {
     const Halves number = reinterpret_cast<Halves>(reinterpret_cast<SignedHalves>(bytes) >> 1) & 0xbf80;
-    // All ones are NaN: of those alone the next number reaches the highest bit of the exponent.
+    // All ones are NaN: only there does adding one reach the highest bit of the exponent.
     return number | ((number + 0x80) & 0x4000);
   }
   [[gnu::always_inline]] static Bytes bytes(Halves even, Halves odd) {
     const auto sign = reinterpret_cast<Bytes>(((even >> 8) & 0x80) | (odd & 0x8000));
-    // Without the sign, so with one more bit of exponent than an element has.
+    // Without the sign there is space for one more bit of exponent than an element has.
     const auto size = reinterpret_cast<Bytes>(((roundedHalves<7>(even) >> 7) & 0xff) |
                                               ((roundedHalves<7>(odd) << 1) & 0xff00));
     const Bytes largest = Bytes{} + 0x7e, nan = Bytes{} + 0x7f;

@@ -7,12 +7,12 @@
 namespace xylem {
 namespace {
 
-// Others of the same thread get their turn after so many bytes.
+// A step moves at most about this much, so that other tasks of the thread get their turn.
 constexpr std::size_t kTurnBytes = std::size_t{1} << 20;
 
 }  // namespace
 
-// The next bytes: how many, 0 while there are none, or no room.
+// Moves the next bytes and returns their number: 0 if the queue is empty or full.
 std::size_t Transfer::move() {
   const std::size_t left = work_.bytes - done_;
   if (work_.to != nullptr) return work_.to->sendPiece(work_.protocol, work_.input + done_, left);

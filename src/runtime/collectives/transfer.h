@@ -1,11 +1,11 @@
 #pragma once
-// One rank's side of a send or a receive, or of both where a rank sends to itself.
+// One rank's side of a send or a receive, or both sides if a rank sends to itself.
 //
 //   Transfer transfer;
 //   transfer.start({.to = &end, .input = data, .bytes = bytes, .protocol = protocol});
-//   while (transfer.step() != Progress::kDone) ...
+//   while (transfer.step() != Progress::kDone) backoff.pause();
 //
-// Both sides must be given the same bytes and protocol.
+// Both sides must be given the same number of bytes and the same protocol.
 
 #include "core/kinds.h"
 #include "runtime/device/task.h"
@@ -15,9 +15,11 @@
 namespace xylem {
 
 struct TransferWork {
-  SendEnd* to = nullptr;             // with an input
-  RecvEnd* from = nullptr;           // with an output
-  const std::byte* input = nullptr;  // an input and an output: copied, by way of no queue
+  // A send has `to` and `input`, a receive has `from` and `output`. A rank that sends to itself has `input`
+  // and `output` and no queue.
+  SendEnd* to = nullptr;
+  RecvEnd* from = nullptr;
+  const std::byte* input = nullptr;
   std::byte* output = nullptr;
   std::size_t bytes = 0;
   Protocol protocol = Protocol::kSimple;
@@ -29,7 +31,7 @@ class Transfer {
     work_ = work;
     done_ = 0;
   }
-  // kDone: what was received is there, and nobody reads from the input any more.
+  // kDone: the output is complete, and the receiver does not read from the input any more.
   Progress step();
   // After kWouldBlock: the rank that has to act first.
   int waitsFor() const;

@@ -2,23 +2,22 @@
 
 #include <algorithm>
 
-#include "runtime/bootstrap/meeting.h"
 #include "runtime/bootstrap/root.h"
-#include "runtime/comm/comm_log.h"
-#include "runtime/comm/join/residence.h"
+#include "runtime/comm/join/join_log.h"
+#include "runtime/comm/join/joined_rank.h"
 #include "runtime/comm/issue/user_ops.h"
 #include "runtime/device/scheduler.h"
 
 namespace xylem {
 namespace {
 
-struct Wish {
+struct SplitRequest {
   std::int32_t color = 0;
   std::int32_t key = 0;
 };
 
 // The ranks of `color`, in the order of their keys.
-std::vector<int> membersOf(std::span<const Wish> choices, int color) {
+std::vector<int> membersOf(std::span<const SplitRequest> choices, int color) {
   std::vector<int> members;
   for (std::size_t rank = 0; rank < choices.size(); ++rank)
     if (choices[rank].color == color) members.push_back(static_cast<int>(rank));
@@ -28,7 +27,7 @@ std::vector<int> membersOf(std::span<const Wish> choices, int color) {
   return members;
 }
 
-// Work that whoever aborts has to wait for.
+// Counts a call that an aborting thread has to wait for.
 class Pending {
  public:
   explicit Pending(std::atomic<int>& count) : count_(count) {
@@ -45,7 +44,7 @@ class Pending {
 }  // namespace
 
 UniqueId newUniqueId(const Settings& settings, std::shared_ptr<const Logger> log) {
-  return openMeeting(settings, std::move(log));
+  return openRendezvous(settings, std::move(log));
 }
 
 Communicator::Communicator(Membership membership, CommConfig config, const Settings& settings,
@@ -60,8 +59,8 @@ Communicator::Communicator(Membership membership, CommConfig config, const Setti
 
 Communicator::~Communicator() {
   if (background_.joinable()) background_.join();
-  if (residence_) Scheduler::instance().waitUntil([this] { return residence_->launches().idle(); });
-  residence_.reset();
+  if (joined_) Scheduler::instance().waitUntil([this] { return joined_->issuer().launches().idle(); });
+  joined_.reset();
   forgetEndedRoots();
 }
 
@@ -70,10 +69,10 @@ std::optional<Error> Communicator::failure() const {
     const std::lock_guard lock(failureMutex_);
     if (failure_) return Error(failure_->code(), "{}", failure_->what());
   }
-  // While it is being made nobody may look inside.
+  // While it joins, `joined_` belongs to the joining thread.
   const CommState now = state();
   const bool joined = now == CommState::kReady || now == CommState::kFinalized;
-  return joined ? residence_->launches().failure() : std::nullopt;
+  return joined ? joined_->issuer().launches().failure() : std::nullopt;
 }
 
 void Communicator::join() {
@@ -100,13 +99,13 @@ void Communicator::becomeMember(const Communicator& parent, const std::vector<in
 void Communicator::joinPart(Communicator& parent, const std::vector<int>& members) {
   const Pending pending(pending_);
   becomeMember(parent, members);
-  joinThrough([&] { return parent.residence_->bootstrap().split(members, &abortFlag_); }, true);
+  joinThrough([&] { return parent.joined_->bootstrap().split(members, &abortFlag_); }, true);
 }
 void Communicator::joinSplit(Communicator& parent, int color, int key) {
   const Pending pending(pending_);
-  Bootstrap& all = parent.residence_->bootstrap();
-  // What fails here has failed for all ranks of the parent, whether they are told or not; but a part may be
-  // aborted without it.
+  Bootstrap& all = parent.joined_->bootstrap();
+  // An error here concerns all ranks of the parent, so the bootstrap reports it to all of them; but not if
+  // only the new communicator is aborted.
   const auto together = [&](auto&& call) {
     try {
       return call();
@@ -115,8 +114,8 @@ void Communicator::joinSplit(Communicator& parent, int color, int key) {
       throw;
     }
   };
-  const std::vector<Wish> choices = together([&] {
-    return all.allGather(Wish{color, key}, "the exchange of colors");
+  const std::vector<SplitRequest> choices = together([&] {
+    return all.allGather(SplitRequest{color, key}, "the exchange of colors");
   });
   const std::vector<int> members = membersOf(choices, color);
   if (color < 0) return;
@@ -134,19 +133,19 @@ void Communicator::joinThrough(const Meet& meet, bool split) {
   try {
     std::unique_ptr<Bootstrap> bootstrap = meet();
     initTimer_.lap(InitPart::kBootstrap);
-    residence_ = std::make_unique<Residence>(std::move(bootstrap), membership_, config_, network, settings_,
-                                             log_, initTimer_);
+    joined_ = std::make_unique<JoinedRank>(
+        std::move(bootstrap), JoinRequest{membership_, config_, network, settings_, log_}, initTimer_);
   } catch (const Error& error) {
     keepFailure(error);
     throw;
   }
-  logInitComplete(*log_, this, membership_, fingerprint, residence_->busId(), by, initTimer_);
+  logInitComplete(*log_, this, membership_, fingerprint, joined_->busId(), by, initTimer_);
   state_.store(CommState::kReady, std::memory_order_release);
 }
 
 void Communicator::keepFailure(const Error& error) {
   const std::lock_guard lock(failureMutex_);
-  // Its text is shared with nobody: others read theirs while this one ends with the communicator.
+  // A copy: other threads read the text of theirs while this one ends with the communicator.
   if (!failure_) failure_ = Error(error.code(), "{}", error.what());
   state_.store(abortFlag_.raised() ? CommState::kAborted : CommState::kFailed, std::memory_order_release);
 }
@@ -154,7 +153,7 @@ void Communicator::keepFailure(const Error& error) {
 void Communicator::requireReady(CommState state, const char* what) {
   switch (state) {
     case CommState::kReady:
-    case CommState::kFailed:  // what failed is thrown by whoever asks for it
+    case CommState::kFailed:  // failure() says why
       return;
     case CommState::kNew:
     case CommState::kInProgress:
@@ -176,35 +175,35 @@ void Communicator::requireReady(CommState state, const char* what) {
 void Communicator::launch(std::span<const CommOperation> operations) {
   if (const CommState now = state(); now != CommState::kReady)
     requireReady(now, name(operations.front().function));
-  if (!residence_) throw *failure();
-  residence_->launch(operations);
+  if (!joined_) throw *failure();
+  joined_->issuer().launch(operations);
 }
 
-bool Communicator::allToAllAtOnce() const { return residence_ && residence_->exchanges(); }
+bool Communicator::allToAllAtOnce() const { return joined_ && joined_->issuer().exchanges(); }
 
 float Communicator::predict(std::span<const CommOperation> operations) const {
   requireReady(state(), "ncclGroupSimulateEnd");
-  if (!residence_) throw *failure();
-  return residence_->predict(operations);
+  if (!joined_) throw *failure();
+  return joined_->issuer().predict(operations);
 }
 
 void Communicator::finalize() {
   requireReady(state_.load(std::memory_order_acquire), "ncclCommFinalize");
   if (const auto broken = failure()) throw *broken;
-  Scheduler::instance().waitUntil([this] { return residence_->launches().idle(); });
-  if (const auto broken = residence_->launches().failure()) throw *broken;
+  Scheduler::instance().waitUntil([this] { return joined_->issuer().launches().idle(); });
+  if (const auto broken = joined_->issuer().launches().failure()) throw *broken;
   state_.store(CommState::kFinalized, std::memory_order_release);
 }
 
 void Communicator::revoke() {
   if (state() == CommState::kRevoked) return;
   requireReady(state(), "ncclCommRevoke");
-  if (!residence_) throw *failure();
-  Launches& launches = residence_->launches();
-  launches.breakOff(Error(ResultCode::kRemoteError, "rank {} revoked its communicator", membership_.rank));
+  if (!joined_) throw *failure();
+  LaunchQueue& launches = joined_->issuer().launches();
+  launches.cancel(Error(ResultCode::kRemoteError, "rank {} revoked its communicator", membership_.rank));
   Scheduler::instance().waitUntil([&] { return launches.quiet(); });
-  // Ranks that are stopped are for those who make another one of it to leave out.
-  residence_->bootstrap().lookAlso([](const char*) {});
+  // From now on stopped ranks are no failure: the ranks that meet again leave them out.
+  joined_->bootstrap().alsoCheck([](const char*) {});
   state_.store(CommState::kRevoked, std::memory_order_release);
 }
 
@@ -214,26 +213,26 @@ void Communicator::abort() noexcept {
     return Error(ResultCode::kRemoteError, "rank {} aborted its communicator (ncclCommAbort)",
                  membership_.rank);
   };
-  // Finalizing waits for operations. Whether there are any can only be known once it is joined.
+  // If it is joined, end its operations now, as finalize() in another thread may wait for them.
   if (const CommState now = state_.load(std::memory_order_acquire);
       now == CommState::kReady || now == CommState::kFinalized)
-    residence_->launches().breakOff(reason());
+    joined_->issuer().launches().cancel(reason());
   {
     const std::lock_guard lock(backgroundMutex_);
     if (background_.joinable()) background_.join();
   }
-  // Another thread may be joining; nobody else makes a residence.
+  // Another thread may be joining; only that one makes `joined_`.
   Scheduler::instance().waitUntil([this] { return pending_.load(std::memory_order_acquire) == 0; });
-  if (residence_) {
-    Launches& launches = residence_->launches();
-    launches.breakOff(reason());
+  if (joined_) {
+    LaunchQueue& launches = joined_->issuer().launches();
+    launches.cancel(reason());
     Scheduler::instance().waitUntil([&] { return launches.quiet(); });
-    residence_->tellPeers(reason());  // those that were still being connected
+    joined_->tellPeers(reason());  // also those that are still connecting
   }
   state_.store(CommState::kAborted, std::memory_order_release);
 }
 
-bool Communicator::idle() const { return !residence_ || residence_->launches().idle(); }
+bool Communicator::idle() const { return !joined_ || joined_->issuer().launches().idle(); }
 
 void Communicator::background(std::function<void()> work) {
   const std::lock_guard lock(backgroundMutex_);

@@ -6,8 +6,9 @@
 //   comm.launch({operations, count});
 //   Scheduler::instance().wait(stream);
 //
-// Joining is: meet the other ranks (bootstrap), tell each other who one is, plan the job, connect to the
-// neighbours in the plan. If any of that fails on one rank, it fails on all, with the same reason.
+// Joining means: meet the other ranks (bootstrap), exchange who they are, plan the job, connect to the
+// neighbours in the plan (join/joined_rank.h). If any of that fails on one rank, it fails on all, with the
+// same reason.
 
 #include <atomic>
 #include <functional>
@@ -19,8 +20,7 @@
 #include <vector>
 
 #include "runtime/bootstrap/unique_id.h"
-#include "runtime/comm/comm_config.h"
-#include "runtime/comm/join/init_timer.h"
+#include "runtime/comm/join/join_steps.h"
 #include "runtime/comm/issue/operation.h"
 #include "core/error.h"
 #include "core/log.h"
@@ -30,28 +30,38 @@
 namespace xylem {
 
 class Bootstrap;
-class Launches;
 class UserOps;
-class Residence;
+class JoinedRank;
+
+// The configuration of a communicator (ncclConfig_t), with defaults filled in.
+struct CommConfig {
+  bool blocking = true;     // false: making and ending it go on in the background (ncclInProgress)
+  int cgaClusterSize = 0;   // thread blocks that share memory on a GPU; accepted, without effect on cores
+  int minCtas = 0;          // collectives use at least this many channels; 0: as planned
+  int maxCtas = 0;          // and at most this many; 0: as planned
+  std::string netName;      // the network to use, as NCCL_NET; empty: any
+  bool splitShare = false;  // split communicators use the parent's resources
+  int trafficClass = -1;    // of network traffic; -1: the network's default
+};
 
 struct Membership {
   std::vector<UniqueId> ids;  // one per root
   int rank = 0;
   int ranks = 1;
   int device = 0;
-  const void* comm = nullptr;  // what the log calls the communicator
+  const void* comm = nullptr;  // the address by which the log names the communicator
 };
 
-// A new id, and the root behind it in this process (ncclGetUniqueId).
+// Makes a new id and the root behind it in this process (ncclGetUniqueId).
 UniqueId newUniqueId(const Settings& settings, std::shared_ptr<const Logger> log);
 
 enum class CommState {
   kNew,         // made, but not joined
-  kInProgress,  // joining, or leaving, in the background
+  kInProgress,  // joining or leaving in the background
   kReady,
   kFailed,     // an operation or joining failed; see failure()
   kFinalized,  // its operations are done; it can only be destroyed
-  kRevoked,    // its operations were ended; its ranks can still make others of it
+  kRevoked,    // its operations were ended; its ranks can still make other communicators of it
   kAborted,
 };
 
@@ -59,7 +69,7 @@ class Communicator {
  public:
   Communicator(Membership membership, CommConfig config, const Settings& settings,
                std::shared_ptr<const Logger> log);
-  // Waits for its operations, then takes leave of its peers.
+  // Waits for its operations, then says farewell to its peers.
   ~Communicator();
   Communicator(const Communicator&) = delete;
   Communicator& operator=(const Communicator&) = delete;
@@ -72,43 +82,43 @@ class Communicator {
     return pending_.load(std::memory_order_acquire) > 0 ? CommState::kInProgress
                                                         : state_.load(std::memory_order_acquire);
   }
-  // What broke it.
+  // The error that broke the communicator.
   std::optional<Error> failure() const;
-  // Where the time of joining went, finer than the log says; once it is joined.
+  // Where the time of joining went, in more detail than the log has; valid once it is joined.
   const InitTimer& initTimer() const { return initTimer_; }
 
-  // Meets the other ranks; returns when all are connected. Throws, and is broken, if it fails anywhere.
+  // Meets the other ranks; returns when all are connected. Throws, and breaks the communicator, if it fails
+  // on any rank.
   void join();
-  // As join, for some ranks of a communicator: those with the same `color` (negative: none, and this one
-  // stays kNew), ordered by `key`, then by rank. Every rank of `parent` must call it at the same time.
+  // Joins the ranks of `parent` that have the same `color`, ordered by `key`, then by rank. A rank with a
+  // negative color stays kNew. All ranks of `parent` call it at the same time.
   void joinSplit(Communicator& parent, int color, int key);
-  // As join, for `members` of a communicator, in that order, which all of them call with the same list, and
-  // nobody else.
+  // Joins `members` of `parent`, in that order. Exactly these ranks call it, with the same list.
   void joinPart(Communicator& parent, const std::vector<int>& members);
-  // Waits for all operations of this rank; nothing more may be launched.
+  // Waits for all operations of this rank. Nothing can be launched afterwards.
   void finalize();
-  // Ends everything that is under way, whether or not it broke, and tells the peers; nothing more may be
-  // launched. Returns when no operation touches its buffers any more. The ranks can still meet: joinPart
-  // works among those that live.
+  // Ends all operations, also of a broken communicator, and tells the peers. Returns when no operation
+  // touches its buffers any more. Nothing can be launched afterwards, but the ranks that live can still meet
+  // with joinPart.
   void revoke();
-  // Ends everything that is under way, from any thread, and tells the peers. What stands in a stream behind
-  // the work of others stays there, and does nothing when its turn comes.
+  // Ends all operations, from any thread, and tells the peers. Launches that stand in a stream behind other
+  // work stay there, and do nothing when their turn comes.
   void abort() noexcept;
-  // Whether nothing of it is in any stream: otherwise its end waits.
+  // Whether no stream holds any work of it; otherwise ending it waits.
   bool idle() const;
 
-  // Enqueues the operations as one launch. Throws what broke the communicator, if anything did, or
-  // ncclInvalidUsage if it is not ready. One thread at a time.
+  // Enqueues the operations as one launch. Throws the error that broke the communicator, or ncclInvalidUsage
+  // if it is not ready. One thread at a time.
   void launch(std::span<const CommOperation> operations);
-  // Whether an all-to-all is one operation here, and not sends and receives.
+  // Whether an all-to-all is one operation here rather than sends and receives.
   bool allToAllAtOnce() const;
-  // How long the planner thinks that they take, in microseconds.
+  // The planner's estimate for the operations, in microseconds.
   float predict(std::span<const CommOperation> operations) const;
 
-  // Operations that the user made (ncclRedOpCreatePreMulSum).
+  // The reduction operations that the program has made (ncclRedOpCreatePreMulSum).
   UserOps& userOps() { return *userOps_; }
 
-  // Runs `work` in the background; state() is kInProgress until it is over. What it throws breaks the
+  // Runs `work` in a thread; state() is kInProgress until it is over. An error that it throws breaks the
   // communicator.
   void background(std::function<void()> work);
 
@@ -124,11 +134,11 @@ class Communicator {
   const Settings settings_;
   std::shared_ptr<const Logger> log_;
   std::atomic<CommState> state_{CommState::kNew};
-  std::atomic<int> pending_{0};  // joining, and work in the background
+  std::atomic<int> pending_{0};  // calls of join and work in the background that have not returned
   std::unique_ptr<UserOps> userOps_;
   InitTimer initTimer_;
   AbortFlag abortFlag_;
-  std::unique_ptr<Residence> residence_;  // everything that joining brought
+  std::unique_ptr<JoinedRank> joined_;
   mutable std::mutex failureMutex_;
   std::optional<Error> failure_;
   std::mutex backgroundMutex_;

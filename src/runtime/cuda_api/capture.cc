@@ -4,7 +4,7 @@
 #include <atomic>
 #include <mutex>
 
-#include "runtime/cuda_api/failure.h"
+#include "runtime/cuda_api/cuda_error.h"
 
 namespace xylem {
 namespace {
@@ -15,7 +15,7 @@ struct Captures {
   std::atomic<int> count{0};
   std::uint64_t lastId = 0;
 };
-// Never destroyed: streams of threads may end after everything else.
+// Never destroyed: the streams of threads may end after all other objects.
 Captures& captures() {
   static Captures& all = *std::make_unique<Captures>().release();
   return all;
@@ -40,7 +40,7 @@ void Capture::begin(CudaStream& stream, cudaStreamCaptureMode mode) {
   all.count.store(static_cast<int>(all.active.size()), std::memory_order_release);
 }
 
-// With the lock.
+// The capture of a stream. The caller holds the lock.
 Capture& Capture::of(CudaStream& stream) {
   if (stream.capture_ == nullptr) throw CudaFailure(cudaErrorIllegalState);
   return *stream.capture_;
@@ -53,7 +53,7 @@ std::shared_ptr<Graph> Capture::end(CudaStream& stream) {
   if (capture.mode_ != cudaStreamCaptureModeRelaxed && capture.thread_ != std::this_thread::get_id())
     throw CudaFailure(cudaErrorStreamCaptureWrongThread);
   const std::shared_ptr<Capture> keep = stream.capture_;
-  const bool joined = capture.graph_->endsWith(stream.frontier_);
+  const bool joined = capture.graph_->endsWith(stream.dependencies_);
   capture.finish();
   if (capture.lost_) throw CudaFailure(cudaErrorStreamCaptureInvalidated);
   if (!joined) throw CudaFailure(cudaErrorStreamCaptureUnjoined);
@@ -76,7 +76,7 @@ Capture::State Capture::stateOf(const CudaStream& stream) {
           stream.capture_->id_};
 }
 
-int Capture::laneOf(const CudaStream& stream) const {
+int Capture::branchOf(const CudaStream& stream) const {
   return static_cast<int>(std::find(streams_.begin(), streams_.end(), &stream) - streams_.begin());
 }
 
@@ -100,25 +100,28 @@ void Capture::add(std::span<CudaStream* const> streams, cudaGraphNodeType type, 
       stream->capture_->lost_ = true;
       throw CudaFailure(cudaErrorStreamCaptureMerge);
     }
-    after.insert(after.end(), stream->frontier_.begin(), stream->frontier_.end());
+    after.insert(after.end(), stream->dependencies_.begin(), stream->dependencies_.end());
   }
   if (capture.lost_) throw CudaFailure(cudaErrorStreamCaptureInvalidated);
-  const std::size_t node = capture.graph_->add({type, std::move(after), capture.laneOf(*streams.front()),
+  const std::size_t node = capture.graph_->add({type, std::move(after), capture.branchOf(*streams.front()),
                                                 streams.front()->device(), std::move(issue)});
-  for (CudaStream* stream : streams) stream->frontier_ = {node};
+  for (CudaStream* stream : streams) stream->dependencies_ = {node};
 }
 
 Capture::Mark Capture::mark(CudaStream& stream) {
   const std::lock_guard lock(captures().mutex);
   if (of(stream).lost_) throw CudaFailure(cudaErrorStreamCaptureInvalidated);
-  return {stream.capture_, stream.frontier_, true};
+  return {stream.capture_, stream.dependencies_, true};
 }
 
-void Capture::join(CudaStream& stream, std::vector<std::size_t> frontier) {
-  stream.setCapture(shared_from_this(), std::move(frontier));
+void Capture::join(CudaStream& stream, std::vector<std::size_t> dependencies) {
+  stream.setCapture(shared_from_this(), std::move(dependencies));
   streams_.push_back(&stream);
 }
 
+// The cases: a stream of another capture would merge two captures; an event of a capture that is over cannot
+// be waited for; a default stream cannot join. Otherwise the stream joins the capture, or gets further
+// dependencies in it.
 void Capture::await(CudaStream& stream, const Mark& mark) {
   const std::lock_guard lock(captures().mutex);
   const std::shared_ptr<Capture> capture = mark.capture.lock();
@@ -137,10 +140,10 @@ void Capture::await(CudaStream& stream, const Mark& mark) {
     throw CudaFailure(cudaErrorStreamCaptureImplicit);
   }
   if (stream.capture_ == nullptr) return capture->join(stream, mark.nodes);
-  stream.frontier_.insert(stream.frontier_.end(), mark.nodes.begin(), mark.nodes.end());
-  std::sort(stream.frontier_.begin(), stream.frontier_.end());
-  const auto rest = std::unique(stream.frontier_.begin(), stream.frontier_.end());
-  stream.frontier_.erase(rest, stream.frontier_.end());
+  stream.dependencies_.insert(stream.dependencies_.end(), mark.nodes.begin(), mark.nodes.end());
+  std::sort(stream.dependencies_.begin(), stream.dependencies_.end());
+  const auto rest = std::unique(stream.dependencies_.begin(), stream.dependencies_.end());
+  stream.dependencies_.erase(rest, stream.dependencies_.end());
 }
 
 void Capture::forbid(CudaStream& stream, cudaError_t error) {
@@ -155,6 +158,8 @@ void Capture::forbidUnsafe() {
   Captures& all = captures();
   if (all.count.load(std::memory_order_acquire) == 0 || threadMode == cudaStreamCaptureModeRelaxed) return;
   const std::lock_guard lock(all.mutex);
+  // A relaxed capture allows the call, a thread-local one allows it on other threads, a global one forbids it
+  // on all threads that are in global mode.
   bool forbidden = false;
   for (Capture* capture : all.active) {
     const bool mine = capture->thread_ == std::this_thread::get_id();

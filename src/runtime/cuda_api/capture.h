@@ -1,12 +1,13 @@
 #pragma once
-// Captures: streams whose work becomes a graph instead of being done.
+// Captures: streams whose work becomes nodes of a graph instead of being done.
 //
 //   Capture::begin(stream, cudaStreamCaptureModeGlobal);
 //   if (stream.captured()) Capture::add(stream, cudaGraphNodeTypeMemset, issue);
 //   std::shared_ptr<Graph> graph = Capture::end(stream);
 //
-// Everything here throws CudaFailure for what a capture does not permit. One lock guards all captures of the
-// process; calls on streams that are not captured do not take it.
+// A capture starts with one stream; others join it when they wait for an event of it. The nodes of one stream
+// are a branch of the graph. All functions throw CudaFailure for what a capture does not permit. One lock
+// guards all captures of the process; calls on streams that are not captured do not take it.
 
 #include <cstdint>
 #include <functional>
@@ -25,7 +26,7 @@ class Capture : public std::enable_shared_from_this<Capture> {
  public:
   using Issue = std::function<void(Stream&)>;
 
-  // Where an event was recorded in a capture.
+  // The point in a capture at which an event was recorded.
   struct Mark {
     std::weak_ptr<Capture> capture;
     std::vector<std::size_t> nodes;
@@ -41,28 +42,29 @@ class Capture : public std::enable_shared_from_this<Capture> {
   static std::shared_ptr<Graph> end(CudaStream& stream);
   static State stateOf(const CudaStream& stream);
 
-  // A node behind all that `stream` depends on; `keep` is kept as long as the graph.
+  // Adds a node that depends on the latest nodes of `stream`. `keep` lives as long as the graph.
   static void add(CudaStream& stream, cudaGraphNodeType type, Issue issue,
                   std::shared_ptr<void> keep = nullptr);
-  // One node for several streams, all of the same capture.
+  // Adds one node for several streams, all of the same capture.
   static void add(std::span<CudaStream* const> streams, cudaGraphNodeType type, Issue issue);
 
-  // An event is recorded in a captured stream.
+  // Records an event in a captured stream.
   static Mark mark(CudaStream& stream);
-  // `stream` waits for an event of a capture: it becomes part of it.
+  // Makes `stream` wait for an event of a capture, and so a part of the capture.
   static void await(CudaStream& stream, const Mark& mark);
 
-  // Before a call that waits for `stream`, or that would let it depend on work that is not captured: the
-  // capture is lost.
+  // Called before a call that waits for `stream`, or would make it depend on work that is not captured. If
+  // `stream` is captured, the capture is lost, and this throws `error`.
   static void forbid(CudaStream& stream, cudaError_t error);
-  // Before one that may disturb captures, such as allocating: those that forbid it are lost.
+  // Called before a call that may disturb captures, such as allocating: captures that forbid it are lost.
   static void forbidUnsafe();
-  // Before one that waits for all streams of a device.
+  // Called before a call that waits for all streams of a device.
   static void forbidWaiting(int device);
-  // What this thread respects; returns what it was before.
+  // Sets which captures this thread's calls respect, and returns the mode before.
   static cudaStreamCaptureMode exchangeMode(cudaStreamCaptureMode mode);
 
-  // For CudaStream: all captures of blocking streams of a device are lost; a stream is destroyed.
+  // For CudaStream: loses all captures of blocking streams of a device; takes a stream that is destroyed out
+  // of its capture.
   static void invalidateBlocking(int device);
   static void leave(CudaStream& stream);
 
@@ -70,8 +72,8 @@ class Capture : public std::enable_shared_from_this<Capture> {
 
  private:
   static Capture& of(CudaStream& stream);
-  void join(CudaStream& stream, std::vector<std::size_t> frontier);
-  int laneOf(const CudaStream& stream) const;
+  void join(CudaStream& stream, std::vector<std::size_t> dependencies);
+  int branchOf(const CudaStream& stream) const;
   void finish();
 
   const CudaStream* origin_;
@@ -79,7 +81,7 @@ class Capture : public std::enable_shared_from_this<Capture> {
   const std::thread::id thread_ = std::this_thread::get_id();
   const std::uint64_t id_;
   std::shared_ptr<Graph> graph_ = std::make_shared<Graph>();
-  std::vector<CudaStream*> streams_;  // null for those that were destroyed; their index is their lane
+  std::vector<CudaStream*> streams_;  // by branch; null for streams that were destroyed
   bool lost_ = false;
 };
 

@@ -4,7 +4,7 @@
 #include <map>
 
 #include "runtime/cuda_api/capture.h"
-#include "runtime/cuda_api/failure.h"
+#include "runtime/cuda_api/cuda_error.h"
 #include "runtime/cuda_api/stream_work.h"
 
 namespace xylem {
@@ -15,10 +15,10 @@ std::uint64_t nextId() {
   return last.fetch_add(1, std::memory_order_relaxed) + 1;
 }
 
-// Lets `queue` wait for what is in `other` now. The mark comes first: two streams that do this to each other
-// at the same time never wait for each other's waiting.
-void awaitAll(Stream& queue, Stream& other) {
-  if (other.pending()) awaitPlace(queue, markPlace(other));
+// Makes `queue` wait for all work that is in `other` now. The event is recorded first, so that two streams
+// that do this to each other at the same time never wait for each other's waiting.
+void waitForAll(Stream& queue, Stream& other) {
+  if (other.pending()) waitForEvent(queue, recordEvent(other));
 }
 
 }  // namespace
@@ -57,16 +57,16 @@ bool CudaStream::pending() {
   return queue_.pending() || (kind_ == Kind::kDefault && devices_.blockingPending());
 }
 
-void CudaStream::setCapture(std::shared_ptr<Capture> capture, std::vector<std::size_t> frontier) {
+void CudaStream::setCapture(std::shared_ptr<Capture> capture, std::vector<std::size_t> dependencies) {
   const int change = (capture != nullptr ? 1 : 0) - (capture_ != nullptr ? 1 : 0);
   devices_.captured_.fetch_add(change, std::memory_order_acq_rel);
   if (kind_ == Kind::kBlocking) devices_.capturedBlocking_.fetch_add(change, std::memory_order_acq_rel);
   capture_ = std::move(capture);
-  frontier_ = std::move(frontier);
+  dependencies_ = std::move(dependencies);
   captured_.store(capture_ != nullptr, std::memory_order_release);
 }
 
-// Never destroyed: streams of threads and of the process refer to it until the end.
+// Never destroyed: the streams of threads and of the process refer to it until the process ends.
 DeviceStreams& DeviceStreams::of(int device) {
   static auto& mutex = *std::make_unique<std::mutex>().release();
   static auto& devices = *std::make_unique<std::map<int, std::unique_ptr<DeviceStreams>>>().release();
@@ -105,17 +105,17 @@ void DeviceStreams::add(CudaStream& stream) {
 void DeviceStreams::remove(CudaStream& stream) {
   const std::lock_guard lock(mutex_);
   std::erase(blocking_, &stream);
-  std::erase_if(left_, [](const SharedPlace& place) { return isReached(place); });
-  // The default stream waits for what it leaves behind, too.
-  if (stream.queue().pending()) left_.push_back(markPlace(stream.queue()));
+  std::erase_if(left_, [](const SharedEvent& event) { return isReached(event); });
+  // The default stream waits for its unfinished work, too.
+  if (stream.queue().pending()) left_.push_back(recordEvent(stream.queue()));
   blockingCount_.store(blocking_.size() + left_.size(), std::memory_order_release);
 }
 
 void DeviceStreams::orderDefault(Stream& queue) {
   if (blockingCount_.load(std::memory_order_acquire) == 0) return;
   const std::lock_guard lock(mutex_);
-  for (const CudaStream* stream : blocking_) awaitAll(queue, stream->queue());
-  for (SharedPlace& place : left_) awaitPlace(queue, std::move(place));
+  for (const CudaStream* stream : blocking_) waitForAll(queue, stream->queue());
+  for (SharedEvent& event : left_) waitForEvent(queue, std::move(event));
   left_.clear();
 }
 
@@ -128,7 +128,7 @@ bool DeviceStreams::blockingPending() {
 }
 
 void DeviceStreams::orderBlocking(Stream& queue) const {
-  if (const CudaStream* first = default_.load(std::memory_order_acquire)) awaitAll(queue, first->queue());
+  if (const CudaStream* first = default_.load(std::memory_order_acquire)) waitForAll(queue, first->queue());
 }
 
 }  // namespace xylem

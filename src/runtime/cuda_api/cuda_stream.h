@@ -1,6 +1,6 @@
 #pragma once
-// A stream as CUDA has them: a queue of the host device, the rule by which the default stream and others wait
-// for each other, and what a capture keeps of it.
+// A CUDA stream: a stream of the host device, the rule by which the default stream and others wait for each
+// other, and the state of its capture.
 //
 //   CudaStream stream(CudaStream::Kind::kBlocking, device, 0);
 //   stream.order();                        // before enqueueing
@@ -14,7 +14,6 @@
 #include <optional>
 #include <vector>
 
-#include "runtime/cuda_api/stream_pool.h"
 #include "runtime/cuda_api/stream_work.h"
 #include "runtime/device/stream.h"
 
@@ -26,11 +25,11 @@ class DeviceStreams;
 class CudaStream {
  public:
   enum class Kind {
-    kDefault,      // of a device: waits for all blocking ones, and they for it
-    kBlocking,     // as cudaStreamCreate makes them
-    kNonBlocking,  // waits for nobody by itself
+    kDefault,      // of a device: waits for all blocking streams, and they wait for it
+    kBlocking,     // made by cudaStreamCreate
+    kNonBlocking,  // waits for no other stream by itself
   };
-  // Of any kind but kDefault.
+  // A stream of another kind than kDefault.
   CudaStream(Kind kind, int device, int priority);
   // The default stream of a device, which is `queue`.
   CudaStream(DeviceStreams& device, Stream& queue);
@@ -44,20 +43,20 @@ class CudaStream {
   int priority() const { return priority_; }
   std::uint64_t id() const { return id_; }  // different for each stream of the process
 
-  // Lets what is enqueued next wait for whom it has to by the stream's kind. Throws CudaFailure if that would
-  // be somebody who is captured.
+  // Makes the work that is enqueued next wait for the streams for which a stream of this kind has to wait.
+  // Throws CudaFailure if one of those is captured.
   void order();
-  // Whether there is work in it, or, in a default stream, in one that it waits for.
+  // True if it has work left, or, for a default stream, if a stream has for which it waits.
   bool pending();
 
-  // The capture it is part of, if any. Changed by Capture only, under its lock (runtime/cuda_api/capture.h); `captured`
-  // may be asked by anybody.
+  // True if it is part of a capture. Any thread may ask; only Capture changes it, under its lock
+  // (runtime/cuda_api/capture.h).
   bool captured() const { return captured_.load(std::memory_order_acquire); }
 
  private:
   friend class Capture;
   friend class DeviceStreams;
-  void setCapture(std::shared_ptr<Capture> capture, std::vector<std::size_t> frontier);
+  void setCapture(std::shared_ptr<Capture> capture, std::vector<std::size_t> dependencies);
 
   DeviceStreams& devices_;
   const Kind kind_;
@@ -67,10 +66,10 @@ class CudaStream {
   Stream& queue_;
   std::atomic<bool> captured_{false};
   std::shared_ptr<Capture> capture_;
-  std::vector<std::size_t> frontier_;  // the nodes that what is captured next depends on
+  std::vector<std::size_t> dependencies_;  // nodes on which the next captured one depends
 };
 
-// The streams of one device that have to do with its default stream.
+// The streams of one device that wait for its default stream, or for which it waits.
 class DeviceStreams {
  public:
   static DeviceStreams& of(int device);
@@ -85,7 +84,8 @@ class DeviceStreams {
   friend class CudaStream;
   void add(CudaStream& stream);
   void remove(CudaStream& stream);
-  // The default stream waits for the blocking ones, and a blocking one for the default stream.
+  // `queue`, the default stream's, waits for all blocking streams; a blocking stream's waits for the default
+  // stream.
   void orderDefault(Stream& queue);
   bool blockingPending();
   void orderBlocking(Stream& queue) const;
@@ -94,10 +94,10 @@ class DeviceStreams {
   std::atomic<int> captured_{0};  // streams of any kind that are captured
   std::atomic<int> capturedBlocking_{0};
   std::atomic<CudaStream*> default_{nullptr};
-  std::atomic<std::size_t> blockingCount_{0};  // of the two lists
+  std::atomic<std::size_t> blockingCount_{0};  // the length of both lists below
   std::mutex mutex_;
   std::vector<CudaStream*> blocking_;
-  std::vector<SharedPlace> left_;  // by blocking streams that were destroyed before their work was done
+  std::vector<SharedEvent> left_;  // ends of the work of blocking streams that were destroyed before
 };
 
 }  // namespace xylem

@@ -4,7 +4,7 @@
 #include <new>
 
 #include "core/shareable_memory.h"
-#include "runtime/cuda_api/failure.h"
+#include "runtime/cuda_api/cuda_error.h"
 
 namespace xylem {
 
@@ -21,7 +21,7 @@ Event::Event(const IpcName& name) : timed_(false), ours_(false) {
 
 void Event::recordNow(Stream& stream) {
   if (counts_ != nullptr) {
-    const std::uint64_t number = counts_->asked.fetch_add(1, std::memory_order_acq_rel) + 1;
+    const std::uint64_t number = counts_->recorded.fetch_add(1, std::memory_order_acq_rel) + 1;
     enqueueWork(stream, [counts = counts_, number] {
       std::uint64_t known = counts->reached.load(std::memory_order_relaxed);
       while (known < number &&
@@ -30,13 +30,13 @@ void Event::recordNow(Stream& stream) {
     });
     return;
   }
-  auto place = std::make_shared<StreamPlace>();
+  auto event = std::make_shared<StreamEvent>();
   {
     const std::lock_guard lock(mutex_);
-    place_ = place;
+    last_ = event;
     mark_ = {};
   }
-  enqueuePlace(stream, std::move(place));
+  enqueueRecord(stream, std::move(event));
 }
 
 void Event::record(CudaStream& stream, bool external) {
@@ -52,17 +52,17 @@ void Event::record(CudaStream& stream, bool external) {
   Capture::Mark mark = Capture::mark(stream);
   const std::lock_guard lock(mutex_);
   mark_ = std::move(mark);
-  place_ = nullptr;
+  last_ = nullptr;
 }
 
 std::function<bool()> Event::whenReached() const {
   if (counts_ != nullptr)
-    return [counts = counts_, number = counts_->asked.load(std::memory_order_acquire)] {
+    return [counts = counts_, number = counts_->recorded.load(std::memory_order_acquire)] {
       return counts->reached.load(std::memory_order_acquire) >= number;
     };
   const std::lock_guard lock(mutex_);
   if (mark_.set) throw CudaFailure(cudaErrorCapturedEvent);
-  return [place = place_] { return isReached(place); };
+  return [event = last_] { return isReached(event); };
 }
 
 void Event::awaitNow(Stream& stream) const {
@@ -72,13 +72,13 @@ void Event::awaitNow(Stream& stream) const {
       stream, [reached = std::move(reached)] { return reached() ? Progress::kDone : Progress::kWouldBlock; });
 }
 
-void Event::letWait(CudaStream& stream, bool external) {
+void Event::makeWait(CudaStream& stream, bool external) {
   Capture::Mark mark;
   bool recorded = counts_ != nullptr;
   {
     const std::lock_guard lock(mutex_);
     mark = mark_;
-    recorded = recorded || place_ != nullptr;
+    recorded = recorded || last_ != nullptr;
   }
   if (mark.set) return Capture::await(stream, mark);
   if (!stream.captured()) {
@@ -89,13 +89,13 @@ void Event::letWait(CudaStream& stream, bool external) {
     Capture::add(stream, cudaGraphNodeTypeWaitEvent, [this](Stream& queue) { awaitNow(queue); });
     return;
   }
-  // What is captured cannot depend on work that is done only once.
+  // Captured work is done at each launch; it cannot depend on work that is done only once.
   if (recorded) Capture::forbid(stream, cudaErrorStreamCaptureIsolation);
 }
 
-SharedPlace Event::timedPlace() const {
+SharedEvent Event::timedRecord() const {
   const std::lock_guard lock(mutex_);
-  return timed_ ? place_ : nullptr;
+  return timed_ ? last_ : nullptr;
 }
 
 IpcName Event::name() const {

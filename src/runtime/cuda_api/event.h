@@ -1,11 +1,11 @@
 #pragma once
-// Events: each stands for the place where it was recorded last. Whoever waits for it waits for the place that
-// it stood for when the wait was asked for.
+// CUDA's events. An event stands for the point in a stream at which it was recorded last; waiting for it
+// means waiting for the point for which it stands at the time of the call.
 //
 //   Event event({.timed = true});
 //   event.record(stream, false);
-//   event.letWait(other, false);
-//   event.reached()   // whether the place is
+//   event.makeWait(other, false);
+//   if (event.reached()) report(event.timedRecord()->when);
 
 #include <functional>
 #include <memory>
@@ -25,37 +25,42 @@ class Event {
     bool interprocess = false;
   };
   explicit Event(Options options);
-  // One of another process.
+  // An event of another process.
   explicit Event(const IpcName& name);
   Event(const Event&) = delete;
   Event& operator=(const Event&) = delete;
 
-  // In a captured stream: a mark of the capture, or, if `external`, a node that records at each launch.
+  // In a captured stream, records a point of the capture, or, if `external`, adds a node that records at each
+  // launch.
   void record(CudaStream& stream, bool external);
-  void letWait(CudaStream& stream, bool external);
-  // True if it was never recorded. Throws CudaFailure if the place is in a capture.
+  // Makes `stream` wait for it. In a captured stream, `external` adds a node that waits at each launch.
+  void makeWait(CudaStream& stream, bool external);
+  // True if its point is reached, or if it was never recorded. Throws CudaFailure if it was recorded in a
+  // capture.
   bool reached() const { return whenReached()(); }
-  // For waiting: tells about the place that it stands for now.
+  // A function that returns whether the point for which it stands now is reached. Throws CudaFailure like
+  // reached().
   std::function<bool()> whenReached() const;
-  // Null if it has no time: never recorded, of a capture, or without timing.
-  SharedPlace timedPlace() const;
-  // For other processes; throws CudaFailure if it is not for them.
+  // The last record; null if it has no time: never recorded, recorded in a capture, or without timing.
+  SharedEvent timedRecord() const;
+  // Its name for other processes. Throws CudaFailure if it was not made for them.
   IpcName name() const;
 
  private:
-  // Counts records, in memory that processes share.
+  // For events that processes share: the number of the last record, and of the last one that was reached.
   struct Counts {
-    std::atomic<std::uint64_t> asked;
+    std::atomic<std::uint64_t> recorded;
     std::atomic<std::uint64_t> reached;
   };
   void recordNow(Stream& stream);
   void awaitNow(Stream& stream) const;
 
   const bool timed_;
-  bool ours_ = true;                // `counts_` was made here
+  bool ours_ = true;                // `counts_` was made by this process
   std::shared_ptr<Counts> counts_;  // null unless interprocess
   mutable std::mutex mutex_;
-  SharedPlace place_;
+  // At most one of these two is set.
+  SharedEvent last_;
   Capture::Mark mark_;
 };
 

@@ -12,6 +12,7 @@ std::size_t Graph::add(GraphNode node) {
   return nodes_.size() - 1;
 }
 
+// Nodes depend only on earlier ones, so that one pass backwards reaches all on which `last` depends.
 bool Graph::endsWith(const std::vector<std::size_t>& last) const {
   std::vector<bool> reached(nodes_.size());
   for (const std::size_t index : last) reached[index] = true;
@@ -25,29 +26,29 @@ bool Graph::endsWith(const std::vector<std::size_t>& last) const {
 // One launch while it is issued.
 struct GraphExec::Launching {
   Stream& stream;
-  SharedPlace start;
-  std::vector<SharedPlace> places;  // of nodes that others wait for
-  std::vector<bool> started;        // by lane
+  SharedEvent start;
+  std::vector<SharedEvent> events;  // by node: its end, if a node of another branch depends on it
+  std::vector<bool> started;        // by branch
   std::exception_ptr failure;
 };
 
 GraphExec::GraphExec(const Graph& graph) : graph_(graph), awaited_(graph.nodes().size()) {
   for (const GraphNode& node : graph_.nodes()) {
     for (const std::size_t earlier : node.after)
-      if (graph_.nodes()[earlier].lane != node.lane) awaited_[earlier] = true;
-    const auto lane = static_cast<std::size_t>(node.lane);
-    if (lane == 0) continue;
-    if (lanes_.size() < lane) lanes_.resize(lane);
-    if (lanes_[lane - 1] == nullptr) lanes_[lane - 1] = std::make_unique<PooledStream>(node.device);
+      if (graph_.nodes()[earlier].branch != node.branch) awaited_[earlier] = true;
+    const auto branch = static_cast<std::size_t>(node.branch);
+    if (branch == 0) continue;
+    if (branches_.size() < branch) branches_.resize(branch);
+    if (branches_[branch - 1] == nullptr) branches_[branch - 1] = std::make_unique<PooledStream>(node.device);
   }
 }
 
 Stream& GraphExec::streamOf(const GraphNode& node, Launching& now) const {
-  const auto lane = static_cast<std::size_t>(node.lane);
-  if (lane == 0) return now.stream;
-  Stream& stream = lanes_[lane - 1]->get();
-  if (!now.started[lane]) awaitPlace(stream, now.start);
-  now.started[lane] = true;
+  const auto branch = static_cast<std::size_t>(node.branch);
+  if (branch == 0) return now.stream;
+  Stream& stream = branches_[branch - 1]->get();
+  if (!now.started[branch]) waitForEvent(stream, now.start);
+  now.started[branch] = true;
   return stream;
 }
 
@@ -55,33 +56,33 @@ void GraphExec::issue(std::size_t index, Launching& now) const {
   const GraphNode& node = graph_.nodes()[index];
   Stream& stream = streamOf(node, now);
   for (const std::size_t earlier : node.after)
-    if (graph_.nodes()[earlier].lane != node.lane) awaitPlace(stream, now.places[earlier]);
+    if (graph_.nodes()[earlier].branch != node.branch) waitForEvent(stream, now.events[earlier]);
   try {
     if (node.issue) node.issue(stream);
   } catch (...) {
     if (!now.failure) now.failure = std::current_exception();
   }
-  if (awaited_[index]) now.places[index] = markPlace(stream);
+  if (awaited_[index]) now.events[index] = recordEvent(stream);
 }
 
 void GraphExec::launch(Stream& stream) {
   const std::lock_guard lock(mutex_);
-  awaitPlace(stream, last_);
-  Launching now{stream, lanes_.empty() ? nullptr : markPlace(stream),
-                std::vector<SharedPlace>(graph_.nodes().size()), std::vector<bool>(lanes_.size() + 1),
+  waitForEvent(stream, last_);
+  Launching now{stream, branches_.empty() ? nullptr : recordEvent(stream),
+                std::vector<SharedEvent>(graph_.nodes().size()), std::vector<bool>(branches_.size() + 1),
                 nullptr};
   for (std::size_t i = 0; i < graph_.nodes().size(); ++i) issue(i, now);
-  for (const auto& lane : lanes_) {
-    if (lane == nullptr) continue;
-    // Errors of the lane's work are the launching stream's.
-    Stream& other = lane->get();
-    enqueueSteps(stream, [end = markPlace(other), &other] {
+  // The launch ends once all branches have, and takes over their errors.
+  for (const auto& branch : branches_) {
+    if (branch == nullptr) continue;
+    Stream& other = branch->get();
+    enqueueSteps(stream, [end = recordEvent(other), &other] {
       if (!isReached(end)) return Progress::kWouldBlock;
       if (const auto error = other.takeError()) throw Error(*error);
       return Progress::kDone;
     });
   }
-  last_ = markPlace(stream);
+  last_ = recordEvent(stream);
   if (now.failure) std::rethrow_exception(now.failure);
 }
 

@@ -1,5 +1,6 @@
 #pragma once
-// A graph: work that was captured, each with what it depends on, and the same ready to be launched.
+// A graph of captured work: nodes and the nodes on which they depend; and a graph that is ready to be
+// launched.
 //
 //   Graph graph;
 //   graph.add({cudaGraphNodeTypeMemcpy, {}, 0, device, [=](Stream& stream) { enqueueWork(stream, ...); }});
@@ -13,17 +14,16 @@
 #include <mutex>
 #include <vector>
 
-#include "runtime/cuda_api/stream_pool.h"
 #include "runtime/cuda_api/stream_work.h"
 #include "host/cuda_runtime.h"
 
-// What cudaGraphNode_t points to: one node, as long as its graph exists.
+// One node, to which a cudaGraphNode_t points as long as the graph exists.
 struct CUgraphNode_st {
   cudaGraphNodeType type = cudaGraphNodeTypeEmpty;
-  std::vector<std::size_t> after;  // the nodes it depends on, all of them added before it
-  int lane = 0;  // nodes of one lane depend on each other in the order in which they were added
+  std::vector<std::size_t> after;  // the nodes on which it depends, all added before it
+  int branch = 0;                  // a chain: each node of a branch depends on the one added to it before
   int device = 0;
-  std::function<void(xylem::Stream&)> issue;  // enqueues it; any number of times
+  std::function<void(xylem::Stream&)> issue;  // enqueues its work, any number of times
 };
 
 namespace xylem {
@@ -35,9 +35,9 @@ class Graph {
   std::size_t add(GraphNode node);
   const std::deque<GraphNode>& nodes() const { return nodes_; }
   std::deque<GraphNode>& nodes() { return nodes_; }
-  // Whether all nodes are among `last` and those that they depend on.
+  // True if every node is in `last`, or a node in `last` depends on it.
   bool endsWith(const std::vector<std::size_t>& last) const;
-  // Keeps `resource` as long as the graph and what was made of it.
+  // Keeps `resource` alive as long as the graph and the GraphExecs made of it.
   void keep(std::shared_ptr<void> resource) { kept_.push_back(std::move(resource)); }
 
  private:
@@ -45,26 +45,27 @@ class Graph {
   std::vector<std::shared_ptr<void>> kept_;
 };
 
-// Lane 0 runs in the stream of the launch, the others in streams of their own. Nodes of different lanes wait
-// for each other at places.
+// Launches a graph: issues the nodes in the order in which they were captured. Branch 0 runs in the stream of
+// the launch, each other branch in a stream of its own. Where a node depends on one of another branch, its
+// stream waits for an event.
 class GraphExec {
  public:
   explicit GraphExec(const Graph& graph);
-  // Throws the first Error of a node that could not be issued, after the rest was. What it enqueued does not
-  // depend on the exec any more.
+  // Issues all nodes, then throws the first Error of one that could not be issued. The enqueued work does not
+  // need the GraphExec any more.
   void launch(Stream& stream);
 
  private:
   struct Launching;
-  // The lane's stream in this launch.
+  // The stream of a node's branch in this launch.
   Stream& streamOf(const GraphNode& node, Launching& now) const;
   void issue(std::size_t index, Launching& now) const;
 
   Graph graph_;
-  std::vector<bool> awaited_;                         // by a node of another lane
-  std::vector<std::unique_ptr<PooledStream>> lanes_;  // from lane 1 on; null where there are no nodes
-  std::mutex mutex_;                                  // launches come one after the other
-  SharedPlace last_;                                  // the end of the last one
+  std::vector<bool> awaited_;                            // by node: a node of another branch depends on it
+  std::vector<std::unique_ptr<PooledStream>> branches_;  // from branch 1 on; null for branches without nodes
+  std::mutex mutex_;                                     // one launch is issued at a time
+  SharedEvent last_;                                     // the end of the last launch
 };
 
 }  // namespace xylem

@@ -14,7 +14,7 @@
 
 #include "core/file_descriptor.h"
 #include "core/shareable_memory.h"
-#include "runtime/cuda_api/failure.h"
+#include "runtime/cuda_api/cuda_error.h"
 
 namespace xylem {
 namespace {
@@ -51,7 +51,7 @@ struct OpenNames {
   std::mutex mutex;
   std::map<Key, Opened> all;
 };
-// Never destroyed: programs close handles while they end.
+// Never destroyed: programs may close handles while the process ends.
 OpenNames& openNames() {
   static OpenNames& names = *std::make_unique<OpenNames>().release();
   return names;

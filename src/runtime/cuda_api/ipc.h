@@ -1,13 +1,14 @@
 #pragma once
-// Names of memory for other processes of this host: what is inside of cudaIpcMemHandle_t and
+// Names of memory for other processes of this host: the content of cudaIpcMemHandle_t and
 // cudaIpcEventHandle_t.
 //
 //   const IpcName name = nameForIpc(data, bytes, IpcKind::kMemory);
 //   void* theirs = openIpc(name, IpcKind::kMemory);   // in another process
 //   closeIpc(theirs);
 //
-// A name says which descriptor of which process the memory's region is (core/shareable_memory.h), which /proc
-// opens, and which file that must be: a number that meanwhile stands for something else is noticed.
+// A name has the process and the file descriptor of the memory's region (core/shareable_memory.h), which
+// another process opens through /proc, and the identity of the file, by which a descriptor that was reused
+// meanwhile is noticed.
 
 #include <sys/types.h>
 
@@ -34,13 +35,13 @@ struct IpcName {
 };
 static_assert(sizeof(IpcName) <= CUDA_IPC_HANDLE_SIZE);
 
-// Throws CudaFailure, cudaErrorInvalidValue, for memory that is not shareable.
+// Throws CudaFailure (cudaErrorInvalidValue) for memory that is not shareable.
 IpcName nameForIpc(const void* memory, std::size_t bytes, IpcKind kind);
-// The same address each time until it was closed as often. Throws CudaFailure.
+// Maps the memory, at the same address each time until it was closed as often as opened. Throws CudaFailure.
 void* openIpc(const IpcName& name, IpcKind kind);
-// False if it is not open.
+// False if no memory is open at this address.
 bool closeIpc(const void* memory);
-// How many bytes are open at this address; 0 for others.
+// The number of bytes open at this address; 0 if there are none.
 std::size_t ipcBytesAt(const void* memory);
 
 }  // namespace xylem

@@ -1,12 +1,15 @@
 #pragma once
-// Work in a stream that is given as a function, and places in streams that others wait for.
+// How CUDA's calls put work into streams: functions as tasks, points in streams for which others wait,
+// functions of the program, and streams that are borrowed.
 //
 //   enqueueWork(stream, [=] { std::memcpy(to, from, bytes); });
-//   const SharedPlace here = markPlace(stream);
-//   awaitPlace(other, here);   // what is enqueued on `other` from now on waits until `stream` got there
+//   const SharedEvent copied = recordEvent(stream);
+//   waitForEvent(other, copied);   // tasks enqueued on `other` from now on wait until `stream` has copied
+//   callOnHostThread([=] { function(argument); });
 
 #include <atomic>
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <utility>
 
@@ -15,12 +18,11 @@
 
 namespace xylem {
 
-// One piece of work in a stream; frees itself.
+// A function as a task. Frees itself when it is finished.
 template <typename Work>
 class StreamTask final : public Task {
  public:
   explicit StreamTask(Work work) : work_(std::move(work)) {}
-  // `work` says how far it got.
   Progress step() override { return work_(); }
   void finish(const Error*) noexcept override { const std::unique_ptr<StreamTask> self(this); }
 
@@ -28,13 +30,13 @@ class StreamTask final : public Task {
   Work work_;
 };
 
-// Enqueues work that says, like a Task's step, how far it got.
+// Enqueues a function that returns a Progress, like Task::step, and is called until that is kDone.
 template <typename Work>
 void enqueueSteps(Stream& stream, Work work) {
   Scheduler::instance().enqueue(stream, *std::make_unique<StreamTask<Work>>(std::move(work)).release());
 }
 
-// Enqueues work that is done at once.
+// Enqueues a function that is called once.
 template <typename Work>
 void enqueueWork(Stream& stream, Work work) {
   enqueueSteps(stream, [work = std::move(work)]() mutable {
@@ -43,36 +45,60 @@ void enqueueWork(Stream& stream, Work work) {
   });
 }
 
-// Somewhere in a stream. A value of its own, so that it outlives the stream and who asked for it.
-struct StreamPlace {
-  std::chrono::steady_clock::time_point when;  // written before `reached`
+// A point in a stream, reached once all tasks before it are done. It outlives the stream. (Event, in event.h,
+// is CUDA's: it can be recorded again and again, and each record is a StreamEvent of its own.)
+struct StreamEvent {
+  std::chrono::steady_clock::time_point when;  // it was reached; written before `reached`
   std::atomic<bool> reached{false};
 };
-using SharedPlace = std::shared_ptr<StreamPlace>;
+using SharedEvent = std::shared_ptr<StreamEvent>;
 
-// Null stands for a place that was always reached.
-inline bool isReached(const SharedPlace& place) {
-  return place == nullptr || place->reached.load(std::memory_order_acquire);
+// True for null: nothing has to be waited for.
+inline bool isReached(const SharedEvent& event) {
+  return event == nullptr || event->reached.load(std::memory_order_acquire);
 }
 
-inline void enqueuePlace(Stream& stream, SharedPlace place) {
-  enqueueWork(stream, [place = std::move(place)] {
-    place->when = std::chrono::steady_clock::now();
-    place->reached.store(true, std::memory_order_release);
+inline void enqueueRecord(Stream& stream, SharedEvent event) {
+  enqueueWork(stream, [event = std::move(event)] {
+    event->when = std::chrono::steady_clock::now();
+    event->reached.store(true, std::memory_order_release);
   });
 }
 
-inline SharedPlace markPlace(Stream& stream) {
-  auto place = std::make_shared<StreamPlace>();
-  enqueuePlace(stream, place);
-  return place;
+// The point in the stream behind all tasks that are in it now.
+inline SharedEvent recordEvent(Stream& stream) {
+  auto event = std::make_shared<StreamEvent>();
+  enqueueRecord(stream, event);
+  return event;
 }
 
-inline void awaitPlace(Stream& stream, SharedPlace place) {
-  if (isReached(place)) return;
-  enqueueSteps(stream, [place = std::move(place)] {
-    return isReached(place) ? Progress::kDone : Progress::kWouldBlock;
+// Tasks enqueued on `stream` from now on wait for `event`.
+inline void waitForEvent(Stream& stream, SharedEvent event) {
+  if (isReached(event)) return;
+  enqueueSteps(stream, [event = std::move(event)] {
+    return isReached(event) ? Progress::kDone : Progress::kWouldBlock;
   });
 }
+
+// Calls a function of the program on a thread that does nothing else; starts one if all such threads are
+// busy. The function may take long, or wait for something that the thread that runs the stream does only
+// later.
+void callOnHostThread(std::function<void()> call);
+
+// A stream borrowed from a pool. Giving it back neither waits for its work nor drops it; the pool lends only
+// idle streams.
+class PooledStream {
+ public:
+  explicit PooledStream(int device);
+  ~PooledStream();
+  PooledStream(const PooledStream&) = delete;
+  PooledStream& operator=(const PooledStream&) = delete;
+
+  // The stream exists until the process ends, so tasks of other streams may refer to it.
+  Stream& get() const { return *stream_; }
+
+ private:
+  Stream* stream_;
+};
 
 }  // namespace xylem

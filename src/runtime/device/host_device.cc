@@ -14,7 +14,7 @@
 namespace xylem {
 namespace {
 
-// How many processes of the job a launcher says it started on this machine; 0 if none does.
+// The number of this job's processes on this machine, if a launcher tells; otherwise 0.
 int launchedLocally() {
   for (const char* variable : {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", "LOCAL_WORLD_SIZE"})
     if (const char* text = std::getenv(variable)) return std::atoi(text);

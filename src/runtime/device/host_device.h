@@ -1,6 +1,5 @@
 #pragma once
-// The host devices of this process: how many there are, which is a thread's current one, their streams and
-// memory.
+// The host devices of this process: their number, the current device of a thread, their streams and memory.
 //
 //   setCurrentDevice(2);
 //   OwnedStream stream(currentDevice());
@@ -13,19 +12,19 @@
 
 namespace xylem {
 
-// The cores that the calling thread may run on: at least one, of the first 1024 that the machine may have.
+// The cores on which the calling thread may run: at least one, and only the first 1024 of the machine.
 using CoreSet = std::bitset<1024>;
 CoreSet coreSet();
 inline int coreCount() { return static_cast<int>(coreSet().count()); }
 
-// XYLEM_HOST_DEVICES, or one per core of the machine, or one per process of the job on this machine if that
-// is more.
+// XYLEM_HOST_DEVICES if that is set. Otherwise one per core of the machine, or one per process of the job on
+// this machine if that is more.
 int hostDeviceCount(const Settings& settings);
 
 int currentDevice();
 void setCurrentDevice(int device);
 
-// A stream the scheduler knows, until it is destroyed.
+// A stream that the scheduler knows until it is destroyed.
 class OwnedStream {
  public:
   explicit OwnedStream(int device);
@@ -36,8 +35,9 @@ class OwnedStream {
   Stream stream_;
 };
 
-// Memory of a device: `bytes` aligned to 256, where other processes of the host can be let in
-// (core/shareable_memory.h); throws Error if there is none. releaseMemory takes null, too.
+// Memory of a device: `bytes`, aligned to 256, which other processes of the host can map
+// (core/shareable_memory.h). Null for 0 bytes. Throws Error if there is not enough memory. releaseMemory
+// accepts null.
 void* allocateMemory(std::size_t bytes);
 void releaseMemory(void* memory) noexcept;
 

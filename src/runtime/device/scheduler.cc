@@ -2,21 +2,21 @@
 
 #include <algorithm>
 
+#include "core/log.h"
 #include "core/per_thread.h"
 #include "runtime/device/host_device.h"
-#include "runtime/device/worker.h"
 
 namespace xylem {
 namespace {
 
-// The stream into which this thread enqueued last.
+// The stream to which this thread enqueued last.
 XYLEM_THREAD_LOCAL const Stream* latest = nullptr;
 
-// A thread that waits for what it enqueued last has, as a rule, nothing else to do: it looks around only
-// after so many vain tries, as looking takes other threads' cache lines away.
+// A thread that waits for the stream to which it enqueued last usually finishes it alone. It looks for other
+// streams only after this many tries in vain, as looking takes cache lines away from other threads.
 constexpr int kTriesBeforeHelping = 32;
 
-// Marks a stream as waited for.
+// Marks a stream as one for which a thread waits.
 class Attendance {
  public:
   explicit Attendance(Stream& stream) : stream_(stream) { stream_.attend(); }
@@ -45,8 +45,8 @@ void Scheduler::attach(Stream& stream) {
 
 void Scheduler::detach(Stream& stream) {
   wait(stream);
-  // Helpers claim under the mutex: once the stream is off the list, whoever still has the claim is the last
-  // one.
+  // Helpers claim streams under the mutex: once the stream is off the list, the thread that has the claim is
+  // the last one.
   {
     const std::lock_guard lock(mutex_);
     std::erase(streams_, &stream);
@@ -97,7 +97,7 @@ Scheduler::Helped Scheduler::helpOne(const Stream* own, int device, bool checkSt
   bool taken = false;
   {
     const std::unique_lock lock(mutex_, std::try_to_lock);
-    if (!lock) return Helped::kBlocked;  // somebody else looks right now
+    if (!lock) return Helped::kBlocked;  // another thread looks right now
     for (std::size_t i = 0; i < streams_.size() && chosen == nullptr; ++i) {
       Stream* stream = streams_[(turn + i) % streams_.size()];
       if (stream == own || (device >= 0 && stream->device() != device)) continue;
@@ -117,6 +117,9 @@ Scheduler::Helped Scheduler::helpOne(const Stream* own, int device, bool checkSt
   return progress == Progress::kWouldBlock ? Helped::kBlocked : Helped::kAdvanced;
 }
 
+// Takes the claim of the stream as soon as it is free and then runs the stream until the target is reached.
+// While it cannot go on, or another thread has the claim, helps other streams: the awaited task may depend on
+// one of them.
 void Scheduler::wait(Stream& stream) {
   const std::uint64_t target = stream.enqueued();
   if (stream.finished() >= target) return;
@@ -167,6 +170,110 @@ std::optional<Error> Scheduler::waitDevice(int device) {
   return std::nullopt;
 }
 
-WaitPolicy Scheduler::policy() const { return chooseWaitPolicy(crowded_.load(std::memory_order_relaxed)); }
+WaitPolicy Scheduler::policy() const {
+  return chooseWaitPolicy(oversubscribed_.load(std::memory_order_relaxed));
+}
+
+namespace {
+
+// A worker without work naps for kMinNap, then for ever longer up to kMaxNap, and sleeps for good after
+// kIdleNapsBeforeSleep naps, some 200 ms.
+constexpr auto kMinNap = std::chrono::microseconds(500);
+constexpr auto kMaxNap = std::chrono::microseconds(4000);
+constexpr int kIdleNapsBeforeSleep = 50;
+
+}  // namespace
+
+Worker::~Worker() {
+  state_.store(kStopping, std::memory_order_seq_cst);
+  state_.notify_all();
+  wakeFromNap();
+  if (thread_.joinable()) thread_.join();
+}
+
+void Worker::notify() {
+  const int state = state_.load(std::memory_order_seq_cst);
+  if (state == kAwake) return;
+  if (state == kNotStarted) {
+    const std::lock_guard lock(startMutex_);
+    if (state_.load() != kNotStarted) return;
+    state_.store(kAwake);
+    thread_ = std::thread([this] { loop(); });
+    return;
+  }
+  int expected = kAsleep;
+  if (state_.compare_exchange_strong(expected, kAwake)) state_.notify_all();
+}
+
+void Worker::hurry() {
+  notify();
+  wakeFromNap();
+}
+
+void Worker::wakeFromNap() {
+  {
+    const std::lock_guard lock(napMutex_);
+    hurried_ = true;
+  }
+  napOver_.notify_one();
+}
+
+void Worker::nap(std::chrono::microseconds longest) {
+  std::unique_lock lock(napMutex_);
+  napOver_.wait_for(lock, longest, [this] { return hurried_; });
+  hurried_ = false;
+}
+
+bool Worker::sleep() {
+  int expected = kAwake;
+  if (!state_.compare_exchange_strong(expected, kAsleep, std::memory_order_seq_cst)) return false;
+  // A thread that enqueued before this point did not see the worker asleep, so look once more. Work that
+  // other threads have keeps the worker awake too, as they may leave it unfinished.
+  if (scheduler_.helpOne(nullptr, device_, false, turn_) != Scheduler::Helped::kNothing) {
+    expected = kAsleep;
+    state_.compare_exchange_strong(expected, kAwake);
+    return state_.load() != kStopping;
+  }
+  state_.wait(kAsleep);
+  return state_.load() != kStopping;
+}
+
+void Worker::loop() {
+  Logger::setThreadDevice(device_);
+  Backoff backoff(scheduler_.policy());
+  std::chrono::microseconds longest = kMinNap;
+  const auto napLonger = [&] {
+    nap(longest);
+    longest = std::min(longest * 2, kMaxNap);
+  };
+  int idleNaps = 0;
+  while (state_.load(std::memory_order_relaxed) != kStopping) {
+    switch (scheduler_.helpOne(nullptr, device_, backoff.takeStall(), turn_)) {
+      case Scheduler::Helped::kAdvanced:
+        backoff.reset();
+        longest = kMinNap;
+        idleNaps = 0;
+        break;
+      case Scheduler::Helped::kBlocked:
+        backoff.pause();
+        longest = kMinNap;
+        idleNaps = 0;
+        break;
+      case Scheduler::Helped::kTaken:
+        idleNaps = 0;
+        napLonger();
+        break;
+      case Scheduler::Helped::kNothing:
+        if (++idleNaps <= kIdleNapsBeforeSleep) {
+          napLonger();
+          break;
+        }
+        if (!sleep()) return;
+        idleNaps = 0;
+        backoff = Backoff(scheduler_.policy());
+        break;
+    }
+  }
+}
 
 }  // namespace xylem

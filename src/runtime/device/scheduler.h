@@ -1,22 +1,26 @@
 #pragma once
-// Who runs the streams of this process. Whoever waits for a stream runs its tasks inline and, while these
-// cannot go on, those of streams nobody waits for; a worker thread per device takes over what nobody waits
-// for at all.
+// Runs the streams of this process. A thread that waits for a stream runs the stream's tasks itself and,
+// while these cannot go on, those of streams for which no thread waits. One worker thread per device runs
+// streams for which no thread waits at all.
 //
 //   Scheduler& scheduler = Scheduler::instance();
 //   scheduler.enqueue(stream, task);   // returns at once
 //   scheduler.wait(stream);            // runs it
 //
-// A worker starts with the first task of its device. It looks for unattended work every few milliseconds
-// while there is work at all, so that enqueueing wakes nobody, and sleeps for good when there was none for a
-// while.
+// A worker starts with the first task of its device. While there is work, it looks for unattended streams
+// every few milliseconds, so that enqueueing wakes no thread; without work for a while, it sleeps until it is
+// notified.
 
 #include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstddef>
 #include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <thread>
 #include <vector>
 
 #include "runtime/device/stream.h"
@@ -24,7 +28,43 @@
 
 namespace xylem {
 
-class Worker;
+class Scheduler;
+
+// The background thread of one device.
+class Worker {
+ public:
+  Worker(Scheduler& scheduler, int device) : scheduler_(scheduler), device_(device) {}
+  // Ends the thread after the step that it is in.
+  ~Worker();
+  Worker(const Worker&) = delete;
+  Worker& operator=(const Worker&) = delete;
+
+  int device() const { return device_; }
+  // After something was enqueued: starts the thread, or wakes it if it sleeps for good. Otherwise costs two
+  // loads.
+  void notify();
+  // The same for a task that takes long: the thread looks at once and not after its nap.
+  void hurry();
+
+ private:
+  enum State : int { kNotStarted, kAwake, kAsleep, kStopping };
+  void loop();
+  // Sleeps until notified, unless there is work. False if the thread has to end.
+  bool sleep();
+  void wakeFromNap();
+  // Sleeps for at most `longest`, or until hurry().
+  void nap(std::chrono::microseconds longest);
+
+  Scheduler& scheduler_;
+  const int device_;
+  std::size_t turn_ = 0;  // the next stream to look at
+  std::atomic<int> state_{kNotStarted};
+  std::mutex startMutex_;
+  std::mutex napMutex_;
+  std::condition_variable napOver_;
+  bool hurried_ = false;
+  std::thread thread_;
+};
 
 class Scheduler {
  public:
@@ -34,43 +74,43 @@ class Scheduler {
   Scheduler(const Scheduler&) = delete;
   Scheduler& operator=(const Scheduler&) = delete;
 
-  // A stream may run between attach and detach. detach waits for its tasks.
+  // A stream may run between attach() and detach(), which waits for its tasks.
   void attach(Stream& stream);
   void detach(Stream& stream);
 
-  // The device's default stream, made on first use; it lives as long as the scheduler.
+  // The device's default stream, created on first use; it lives as long as the scheduler.
   Stream& defaultStream(int device);
 
-  // `lasting`: it will take long enough for a worker to be woken for it, should nobody wait for it.
+  // `lasting`: the task takes so long that waking a worker for it costs little.
   void enqueue(Stream& stream, Task& task, bool lasting = false);
-  // After enqueueing what takes no time to speak of: begins with it at once, if nothing is before it.
+  // After enqueueing a very short task: runs it at once, if no other task is before it.
   void begin(Stream& stream) noexcept;
-  // Returns when everything enqueued before the call is done; errors stay in the stream.
+  // Returns when all tasks enqueued before the call are done. Errors stay in the stream.
   void wait(Stream& stream);
-  // Runs whatever can run in this process until `done` says so.
+  // Runs all tasks of this process that can run, until `done` returns true.
   void waitUntil(const std::function<bool()>& done);
-  // Returns when no stream of the device has work left; the first error found in one of them.
+  // Waits until no stream of the device has work left. Returns the first error found in one of them.
   std::optional<Error> waitDevice(int device);
 
-  // There are more ranks than cores for them, from now on.
-  void noteCrowd() { crowded_.store(true, std::memory_order_relaxed); }
+  // From now on the host has more ranks than cores: threads do not spin.
+  void setOversubscribed() { oversubscribed_.store(true, std::memory_order_relaxed); }
   WaitPolicy policy() const;
 
  private:
   friend class Worker;
-  // kTaken: there is work, but others are at it, who may leave it as it is at any time.
+  // kTaken: there is work, but other threads have it. They may stop waiting for it at any time.
   enum class Helped { kAdvanced, kBlocked, kTaken, kNothing };
-  // Runs one unattended stream (of `device`, or of any if that is negative) other than `own`, if there is
-  // one: the next after `turn`, which is the caller's own. With one for all, a helper could find the same
-  // stream for ever, as the others always move on to just before it.
+  // Runs one unattended stream other than `own`, of `device`, or of any device if that is negative: the next
+  // one after `turn`. Each caller has a `turn` of its own: if all shared one, other helpers could always move
+  // it to just before the same stream, so that one helper would never see another.
   Helped helpOne(const Stream* own, int device, bool checkStalls, std::size_t& turn);
   Worker& workerOf(int device);
 
-  std::mutex mutex_;  // guards the lists; never held while tasks run
+  std::mutex mutex_;  // guards the lists below; never held while tasks run
   std::vector<Stream*> streams_;
   std::map<int, std::unique_ptr<Stream>> defaults_;
   std::vector<std::unique_ptr<Worker>> workers_;  // after the streams, so that they end first
-  std::atomic<bool> crowded_{false};
+  std::atomic<bool> oversubscribed_{false};
 };
 
 }  // namespace xylem

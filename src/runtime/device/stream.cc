@@ -5,7 +5,7 @@
 namespace xylem {
 
 void Stream::enqueue(Task& task) noexcept {
-  // Counted before it is visible, so that nobody sees more finished than enqueued.
+  // Counted before it is visible, so that no thread sees more tasks finished than enqueued.
   enqueued_.fetch_add(1, std::memory_order_seq_cst);
   Task* newest = incoming_.load(std::memory_order_relaxed);
   do {
@@ -14,6 +14,8 @@ void Stream::enqueue(Task& task) noexcept {
       !incoming_.compare_exchange_weak(newest, &task, std::memory_order_seq_cst, std::memory_order_relaxed));
 }
 
+// Moves the enqueued tasks, which form a list with the newest first, to the empty list `front_`, the oldest
+// first.
 void Stream::fetch() noexcept {
   if (incoming_.load(std::memory_order_relaxed) == nullptr) return;
   Task* newest = incoming_.exchange(nullptr, std::memory_order_acquire);
@@ -34,7 +36,7 @@ void Stream::finishFront(const Error* error) noexcept {
   Task* done = front_;
   front_ = done->next_;
   done->finish(error);  // `done` belongs to its owner from here on
-  // Nobody else writes it.
+  // No other thread writes it.
   finished_.store(finished_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
 }
 

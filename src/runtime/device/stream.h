@@ -1,13 +1,13 @@
 #pragma once
-// A stream: tasks that run one after the other, in the order they were enqueued, on whichever thread runs the
-// stream.
+// A stream: tasks that run one after the other, in the order in which they were enqueued, on the thread that
+// runs the stream.
 //
 //   stream.enqueue(task);
 //   if (stream.tryClaim()) { stream.run(); stream.release(); }
 //
 // Any thread may enqueue, without a lock or an allocation. Running needs the claim, which one thread has at a
-// time: somebody who waits for the stream, somebody who waits for another one and helps, or the device's
-// worker. Who decides that is the scheduler (runtime/device/scheduler.h).
+// time: a thread that waits for the stream, one that waits for another stream and helps, or the device's
+// worker. The scheduler decides which (runtime/device/scheduler.h).
 
 #include <atomic>
 #include <cstdint>
@@ -29,7 +29,8 @@ class Stream {
   int device() const { return device_; }
 
   void enqueue(Task& task) noexcept;
-  // Tasks ever enqueued and ever finished: everything enqueued so far is done once finished() >= enqueued().
+  // The numbers of tasks ever enqueued and ever finished. All tasks enqueued before a call of enqueued() are
+  // done once finished() has reached its result.
   std::uint64_t enqueued() const { return enqueued_.load(std::memory_order_seq_cst); }
   std::uint64_t finished() const { return finished_.load(std::memory_order_acquire); }
   bool pending() const { return finished() < enqueued(); }
@@ -39,22 +40,22 @@ class Stream {
   }
   void release() noexcept { claimed_.store(false, std::memory_order_release); }
 
-  // With the claim: runs tasks until one would block, says that it only advanced, or none is left. Tasks that
-  // fail are finished with their error. kDone: the queue is empty.
+  // With the claim: runs tasks until one would block, one only advanced, or none is left. A task that fails
+  // is finished with its error. kDone: no task is left.
   Progress run() noexcept;
-  // With the claim, after run() said kWouldBlock: lets the first task look whether it waits in vain.
+  // With the claim, after run() returned kWouldBlock: the first task checks whether it waits in vain.
   void checkStall() noexcept;
 
-  // The worker of the stream's device, which the scheduler looks up once; null before.
+  // The worker of the stream's device; null until the scheduler has looked it up.
   Worker* worker() const noexcept { return worker_.load(std::memory_order_acquire); }
   void setWorker(Worker* worker) noexcept { worker_.store(worker, std::memory_order_release); }
 
-  // Whether a task has failed since the last takeError().
+  // True if a task has failed since the last takeError().
   bool failed() const noexcept { return failed_.load(std::memory_order_acquire); }
-  // The first error of a task since the last call.
+  // Takes the first error of a task since the last call.
   std::optional<Error> takeError();
 
-  // Threads that wait for this stream right now; the others leave it to them.
+  // Counts the threads that wait for this stream. While there is one, other threads leave the stream to it.
   void attend() noexcept { waiters_.fetch_add(1, std::memory_order_relaxed); }
   void leave() noexcept { waiters_.fetch_sub(1, std::memory_order_relaxed); }
   bool attended() const noexcept { return waiters_.load(std::memory_order_relaxed) > 0; }
@@ -64,12 +65,12 @@ class Stream {
   void finishFront(const Error* error) noexcept;
 
   const int device_;
-  // Written by those who enqueue.
+  // Written by threads that enqueue.
   alignas(64) std::atomic<Task*> incoming_{nullptr};  // newest first
   std::atomic<std::uint64_t> enqueued_{0};
   std::atomic<int> waiters_{0};
   std::atomic<Worker*> worker_{nullptr};
-  // Written by whoever has the claim.
+  // Written by the thread that has the claim.
   alignas(64) std::atomic<bool> claimed_{false};
   std::atomic<bool> failed_{false};
   std::atomic<std::uint64_t> finished_{0};

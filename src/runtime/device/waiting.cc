@@ -21,11 +21,11 @@ void pauseProcessor() {
 #endif
 }
 
-WaitPolicy chooseWaitPolicy(bool crowded) {
+WaitPolicy chooseWaitPolicy(bool oversubscribed) {
   WaitPolicy policy;
-  // A few microseconds: longer spins gain nothing over yields, which cost a fraction of one where nobody else
-  // wants the core, and lose much where somebody does.
-  policy.spins = crowded ? 0 : 64;
+  // A few microseconds. Longer spins gain nothing over yields, which cost a fraction of a microsecond if no
+  // other thread wants the core, and lose much if one does.
+  policy.spins = oversubscribed ? 0 : 64;
   policy.yields = 2000;
   return policy;
 }

@@ -2,12 +2,12 @@
 // The one policy of waiting: spin briefly, then yield the core, then sleep for ever longer, up to a
 // millisecond.
 //
-//   Backoff backoff(chooseWaitPolicy(crowded));
+//   Backoff backoff(chooseWaitPolicy(oversubscribed));
 //   while (!ready()) backoff.pause();
 //
-// Waking a thread on another core takes tens of microseconds, a step of a small collective takes less than
-// one; so whoever has a core to itself spins. Where ranks share cores, spinning only keeps the awaited rank
-// from running.
+// Waking a thread on another core takes tens of microseconds, a step of a small collective less than one; so
+// a thread that has a core to itself spins. If ranks share cores, spinning only keeps the awaited rank from
+// running.
 
 #include <chrono>
 #include <cstdint>
@@ -21,25 +21,25 @@ struct WaitPolicy {
   std::chrono::microseconds longestSleep{1000};
 };
 
-// Tells the processor that this thread waits.
+// Tells the processor that this thread spins.
 void pauseProcessor();
 
-// `ranks`: those of this machine that wait at the same time; `cores`: those they share.
-WaitPolicy chooseWaitPolicy(bool crowded);
+// `oversubscribed`: the host has more ranks than cores.
+WaitPolicy chooseWaitPolicy(bool oversubscribed);
 
 class Backoff {
  public:
   explicit Backoff(const WaitPolicy& policy) : policy_(policy), sleep_(policy.firstSleep) {}
 
-  // Waits a little longer than last time.
+  // Waits, for longer the more often it was called since reset().
   void pause();
-  // Something went on: start again with short waits.
+  // After progress: starts again with short waits.
   void reset() {
     count_ = 0;
     sleep_ = policy_.firstSleep;
     watching_ = false;
   }
-  // True about once per millisecond of waiting, after the first one: time to look whether waiting makes
+  // True about once per millisecond of waiting, from the second one on: time to check whether waiting makes
   // sense.
   bool takeStall() {
     const bool due = stallDue_;

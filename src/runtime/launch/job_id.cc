@@ -9,11 +9,11 @@
 #include <memory>
 
 #include "runtime/api/boundary.h"
-#include "runtime/bootstrap/meeting.h"
+#include "runtime/bootstrap/root.h"
 #include "core/deadline.h"
 #include "core/error.h"
-#include "runtime/launch/local_meeting.h"
-#include "runtime/launch/meeting_way.h"
+#include "runtime/launch/local_rendezvous.h"
+#include "runtime/launch/rendezvous_method.h"
 #include "runtime/launch/pmi_client.h"
 #include "runtime/launch/pmix_client.h"
 #include "runtime/sockets/socket.h"
@@ -68,40 +68,41 @@ std::string shareByPmix(int rank, const std::string& text) {
   if (rank == 0) store->put(kKey, text);
   store->barrier();
   std::string found = store->get(kKey, 0);
-  store->barrier();  // whoever has left can no longer be asked
+  store->barrier();  // the value is gone once the process that stored it has left
   return found;
 }
 
-// Until somebody listens there: an id without NCCL_COMM_ID is one whose root is there.
-void awaitListener(const std::string& place, const SocketAddress& address, const Deadline& deadline) {
+// Waits until the root listens at `address`: joining without NCCL_COMM_ID expects a root that listens
+// already.
+void awaitListener(const std::string& name, const SocketAddress& address, const Deadline& deadline) {
   constexpr int kRetryMilliseconds = 20;
   for (;;) {
-    const FileDescriptor caller = startConnect(address, nullptr);
-    pollfd waiting{caller.get(), POLLOUT, 0};
-    if (caller && poll(&waiting, 1, deadline.pollMilliseconds()) > 0 && connectOutcome(caller.get()) == 0)
+    const FileDescriptor socket = startConnect(address, nullptr);
+    pollfd waiting{socket.get(), POLLOUT, 0};
+    if (socket && poll(&waiting, 1, deadline.pollMilliseconds()) > 0 && connectOutcome(socket.get()) == 0)
       return;
     if (deadline.passed())
       throw Error(ResultCode::kSystemError,
                   "timed out: nobody listens at {}, where the first process of the first host should; set "
                   "NCCL_COMM_ID=host:port, with process 0 on that host, to meet elsewhere",
-                  place);
+                  name);
     poll(nullptr, 0, deadline.pollMilliseconds(kRetryMilliseconds));
   }
 }
 
-// With NCCL_COMM_ID rank 0 listens when it joins. If that is not who can, the root is started here, before
-// anybody joins.
-ncclUniqueId meetAt(const MeetingWay& way, int rank, std::chrono::seconds timeout) {
-  setenv("NCCL_COMM_ID", way.name.c_str(), 1);
+// With NCCL_COMM_ID, rank 0 starts the root when it joins. If another process has to listen, as the address
+// is its host's, it starts the root here, and the others wait for that before they join.
+ncclUniqueId idAtAddress(const RendezvousMethod& method, int rank, std::chrono::seconds timeout) {
+  setenv("NCCL_COMM_ID", method.name.c_str(), 1);
   const ncclUniqueId id = newId();
-  if (way.listens == (rank == 0)) return id;
-  const UniqueId meeting = UniqueId::fromBytes(id.internal);
-  if (way.listens) {
+  if (method.listens == (rank == 0)) return id;
+  const UniqueId root = UniqueId::fromBytes(id.internal);
+  if (method.listens) {
     const Settings settings = Settings::fromEnvironment();
-    hostCommId(meeting, settings, processLogger(settings));
+    hostCommId(root, settings, processLogger(settings));
   } else {
     unsetenv("NCCL_COMM_ID");
-    awaitListener(way.name, meeting.address(), Deadline::after(timeout));
+    awaitListener(method.name, root.address(), Deadline::after(timeout));
   }
   return id;
 }
@@ -109,22 +110,22 @@ ncclUniqueId meetAt(const MeetingWay& way, int rank, std::chrono::seconds timeou
 }  // namespace
 
 ncclUniqueId jobId(const LaunchedProcess& process, std::chrono::seconds timeout) {
-  const MeetingWay way = meetingWay(process, std::getenv);
-  // Of the first only: an id has a root behind it, which waits for the job.
+  const RendezvousMethod method = rendezvousMethod(process, std::getenv);
+  // Only process 0 makes an id: each id starts a root, which waits for the job.
   const auto ownId = [&] { return process.rank == 0 ? hexOf(newId()) : ""; };
-  switch (way.kind) {
-    case MeetingWay::kAlone:
-    case MeetingWay::kGiven:
+  switch (method.kind) {
+    case RendezvousMethod::kAlone:
+    case RendezvousMethod::kGiven:
       return newId();
-    case MeetingWay::kAddress:
-      return meetAt(way, process.rank, timeout);
-    case MeetingWay::kPmi:
+    case RendezvousMethod::kAddress:
+      return idAtAddress(method, process.rank, timeout);
+    case RendezvousMethod::kPmi:
       return idOf(shareByPmi(process.rank, ownId(), timeout));
-    case MeetingWay::kPmix:
+    case RendezvousMethod::kPmix:
       return idOf(shareByPmix(process.rank, ownId()));
-    case MeetingWay::kLocal:
-      return idOf(shareLocally({way.name, process.rank, process.size}, ownId(), Deadline::after(timeout)));
-    case MeetingWay::kNone:
+    case RendezvousMethod::kLocal:
+      return idOf(shareLocally({method.name, process.rank, process.size}, ownId(), Deadline::after(timeout)));
+    case RendezvousMethod::kNone:
       break;
   }
   throw InputError(

@@ -10,8 +10,8 @@
 
 namespace xylem {
 
-// All processes call it, once. Sets NCCL_COMM_ID where the job meets at an address that follows from the
-// launcher's variables. Throws Error.
+// Every process of the job calls it once. It sets NCCL_COMM_ID if the launcher's variables determine the
+// address of the root. Throws Error.
 ncclUniqueId jobId(const LaunchedProcess& process, std::chrono::seconds timeout);
 
 }  // namespace xylem

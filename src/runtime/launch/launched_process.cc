@@ -12,7 +12,7 @@
 namespace xylem {
 namespace {
 
-// What the launchers call things. `mark` has to be set, too: without it the others may only say that an
+// The variables of one launcher. `mark` must be set, too: without it the others may only mean that an
 // allocation exists.
 struct Names {
   const char* rank;
@@ -22,9 +22,9 @@ struct Names {
   const char* mark;
 };
 constexpr Names kLaunchers[] = {
-    // torchrun, which mpirun or srun may have started on each host; Open MPI; MPICH and Intel MPI; xylem run
-    // and whoever follows torchrun; Slurm, which with --mpi=pmi2 gives PMI's numbers, too, but not those on
-    // the host; others with PMI.
+    // In this order: torchrun, which mpirun or srun may have started on each host; Open MPI; MPICH and Intel
+    // MPI; xylem run and others that set torchrun's variables; Slurm, which with --mpi=pmi2 sets PMI's
+    // variables, too, but not those for ranks on the host; other launchers with PMI.
     {"RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "TORCHELASTIC_RUN_ID"},
     {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK",
      "OMPI_COMM_WORLD_LOCAL_SIZE", "OMPI_COMM_WORLD_RANK"},

@@ -1,7 +1,7 @@
 #pragma once
-// Whether a launcher started this process, as one of a job: launchers say so in variables.
+// Tells whether a launcher started this process as one of a job. Launchers say so in environment variables.
 //
-//   if (const auto process = launchedProcess(getenv)) ...   // {rank 3 of 8, 1st of 2 on this host, "RANK"}
+//   if (const auto process = launchedProcess(getenv)) ...   // {3, 8, 1, 2, "RANK"}: rank 3 of 8
 
 #include <functional>
 #include <optional>
@@ -17,12 +17,12 @@ struct LaunchedProcess {
   int size = 1;
   int localRank = 0;
   int localSize = 1;
-  std::string variable;   // that gave `rank`, for messages
-  bool knowsHost = true;  // whether the launcher gave `localSize`; all of the job otherwise
+  std::string variable;   // the one that gave `rank`, for messages
+  bool knowsHost = true;  // false: the launcher did not give `localSize`, which is then `size`
 };
 
-// Throws InputError for numbers that contradict each other. A launcher that gives nothing but PMIX_RANK is
-// asked for the rest through its PMIx library.
+// Throws InputError for numbers that contradict each other. If the launcher sets only PMIX_RANK, its PMIx
+// library is asked for the other numbers.
 std::optional<LaunchedProcess> launchedProcess(const Environment& environment);
 
 }  // namespace xylem

@@ -15,7 +15,7 @@
 namespace xylem {
 namespace {
 
-constexpr std::size_t kLongestLine = 4096;
+constexpr std::size_t kMaxLineLength = 4096;
 
 [[noreturn]] void fail(const std::string& what) {
   throw Error(
@@ -25,7 +25,8 @@ constexpr std::size_t kLongestLine = 4096;
       what);
 }
 
-// `cmd=get_result rc=0 value=abc`, in the order of the protocol: the value of `msg` may have spaces.
+// The fields of a line such as `cmd=get_result rc=0 value=abc`. The value of `msg` may contain spaces; it is
+// cut off at the first, as it is not needed.
 std::map<std::string, std::string, std::less<>> fieldsOf(const std::string& line) {
   std::map<std::string, std::string, std::less<>> fields;
   std::istringstream words(line);
@@ -58,7 +59,7 @@ void PmiClient::finish() { ask("finalize", "finalize_ack", timeout_); }
 PmiClient::Reply PmiClient::ask(const std::string& request, const std::string& answer,
                                 std::chrono::seconds timeout) {
   const std::string line = "cmd=" + request + "\n";
-  // The socket blocks, and a request fits into any socket's buffer.
+  // The socket is a blocking one, and a request fits into its buffer.
   if (send(socket_, line.data(), line.size(), MSG_NOSIGNAL) != static_cast<ssize_t>(line.size()))
     fail(fmt::format("sending `{}`: {}", request, errnoText(errno)));
   const std::string text = readLine(timeout);
@@ -72,7 +73,7 @@ std::string PmiClient::readLine(std::chrono::seconds timeout) {
   const Deadline deadline = Deadline::after(timeout);
   std::size_t end = 0;
   while ((end = received_.find('\n')) == std::string::npos) {
-    if (received_.size() > kLongestLine) fail("it sent a line without an end");
+    if (received_.size() > kMaxLineLength) fail("it sent a line without an end");
     pollfd waiting{socket_, POLLIN, 0};
     const int ready = poll(&waiting, 1, timeout.count() == 0 ? -1 : deadline.pollMilliseconds());
     if (ready == 0 && deadline.passed()) fail(fmt::format("no answer within {} s", timeout.count()));

@@ -1,7 +1,7 @@
 #pragma once
-// The store of a launcher that speaks PMI-1 (MPICH's and Intel MPI's mpiexec, Slurm's srun --mpi=pmi2): lines
-// of text over a socket that the process inherited. The server reckons with one conversation per process, and
-// with its end.
+// A client of the key-value store of launchers that speak PMI-1 (the mpiexec of MPICH and of Intel MPI,
+// Slurm's srun --mpi=pmi2): lines of text over a socket that the process inherited. The server allows each
+// process one session, which has to end with finish().
 //
 //   PmiClient store(fd, timeout);
 //   if (rank == 0) store.put("id", text);
@@ -18,15 +18,15 @@ namespace xylem {
 class PmiClient {
  public:
   // The longest value that every server takes, in bytes.
-  static constexpr std::size_t kMostBytes = 1023;
+  static constexpr std::size_t kMaxValueBytes = 1023;
 
-  // Takes up the conversation over `socket`, which stays the caller's. `timeout` is for answers that depend
-  // on nobody else; a barrier takes as long as the others do. All members throw Error.
+  // Starts the session over `socket`, which stays the caller's. `timeout` limits each answer of the server; a
+  // barrier has no limit, as it waits for the other processes. All members throw Error.
   PmiClient(int socket, std::chrono::seconds timeout);
 
-  // Neither may have spaces in it.
+  // Neither may contain spaces.
   void put(const std::string& key, const std::string& value);
-  // Returns when all processes of the job have come here.
+  // Returns when all processes of the job have called it.
   void barrier();
   std::string get(const std::string& key);
   void finish();

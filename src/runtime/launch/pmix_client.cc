@@ -11,7 +11,8 @@
 namespace xylem {
 namespace {
 
-// What of the PMIx standard's binary interface (versions 3 to 5, which all call the library so) is used here.
+// The part of the PMIx standard's binary interface that is used here. Versions 3 to 5 share it and the
+// library's name.
 constexpr const char* kLibrary = "libpmix.so.2";
 constexpr int kSuccess = 0;
 constexpr std::uint8_t kGlobalScope = 3;
@@ -30,7 +31,7 @@ struct Value {
     char* string;
     std::uint16_t uint16;
     std::uint32_t uint32;
-    std::uint64_t room[8];  // at least that of the library's widest
+    std::uint64_t space[8];  // at least the size of the library's largest member
   } data;
 };
 struct Info;
@@ -56,13 +57,13 @@ struct Functions {
   }
 };
 
-// Never unloaded: the library has threads of its own, which may end later than it says.
+// Never unloaded: the library's threads may still run after PMIx_Finalize.
 const Functions& pmix() {
   static const auto* functions = new Functions;
   return *functions;
 }
 
-Process self;  // there is one per process, as there is one server
+Process self;  // one per process, like the server
 
 void require(int status, const std::string& what) {
   if (status != kSuccess)
@@ -71,7 +72,7 @@ void require(int status, const std::string& what) {
                 what, pmix().errorText(status));
 }
 
-// A value of the library's making; freed as the standard says.
+// A value that the library has allocated; freed as the standard says.
 class Found {
  public:
   Found(const Process& process, const char* key) {

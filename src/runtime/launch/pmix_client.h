@@ -1,15 +1,15 @@
 #pragma once
-// The store of a launcher that speaks PMIx (Open MPI's mpirun, PRRTE's prun, srun --mpi=pmix), through its
-// client library: loaded when it is used, so that nothing needs it installed.
+// A client of the key-value store of launchers that speak PMIx (Open MPI's mpirun, PRRTE's prun, srun
+// --mpi=pmix). It loads the PMIx library when it is first used, so the library need not be installed.
 //
 //   PmixClient store;                       // PMIx_Init, and the destructor PMIx_Finalize
 //   if (rank == 0) store.put("id", text);
 //   store.barrier();
 //   text = store.get("id", 0);
 //
-// From its first question until the ranks have met a process stays one client: that one ends and the next
-// begins may reach the server late, which then takes the process for gone and fails the barriers that wait
-// for it.
+// A process keeps one client from its first question until all ranks have met. If it ended one and started
+// another, the server could see the end late, take the process for gone and fail the barriers that wait for
+// it.
 
 #include <cstdint>
 #include <memory>
@@ -21,15 +21,16 @@ namespace xylem {
 
 class PmixClient {
  public:
-  // A server has said where it is.
+  // True if the environment names a PMIx server.
   static bool isOffered(const Environment& environment);
-  // The library is there, too.
+  // True if, in addition, the library can be loaded.
   static bool isUsable(const Environment& environment);
 
-  // Where a process keeps the client that it asked first; none before, and once somebody has taken it.
+  // The client that the process keeps. Null before the first question, and after the client has been moved
+  // out.
   static std::unique_ptr<PmixClient>& kept();
 
-  // All throw Error.
+  // The constructor and all members below throw Error.
   PmixClient();
   ~PmixClient();
   PmixClient(const PmixClient&) = delete;
@@ -37,9 +38,9 @@ class PmixClient {
 
   LaunchedProcess process() const;
   void put(const std::string& key, const std::string& value);
-  // Returns when all processes of the job have come here, with what they have put.
+  // Returns when all processes of the job have called it; then the values that they have put can be read.
   void barrier();
-  // What process `rank` has put.
+  // The value that process `rank` has put.
   std::string get(const std::string& key, int rank) const;
 
  private:

@@ -1,6 +1,6 @@
 #pragma once
-// Ports for a rendezvous that nobody could look for beforehand: below those that Linux gives to outgoing
-// connections.
+// Ports for the rendezvous of a job that all its processes compute from one number, without asking whether
+// they are free: below those that Linux gives to outgoing connections.
 
 #include <cstdint>
 
@@ -9,7 +9,7 @@ namespace xylem {
 constexpr int kFirstUnusualPort = 20000;
 constexpr int kUnusualPorts = 12000;
 
-// The same for the same number.
+// Returns the same port for the same number.
 constexpr int unusualPort(std::uint64_t number) {
   return kFirstUnusualPort + static_cast<int>(number % kUnusualPorts);
 }

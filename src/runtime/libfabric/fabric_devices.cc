@@ -13,16 +13,16 @@
 namespace xylem {
 namespace {
 
-constexpr int kMostLinks = 65536;
-// The size of a step that was written travels as data of a completion.
-constexpr std::size_t kLeastCompletionData = 4;
-constexpr std::size_t kMostKeyBytes = 8;
+constexpr int kMaxLinks = 65536;
+// The length of a written message travels as the data of a completion, which needs 4 bytes.
+constexpr std::size_t kMinCompletionData = 4;
+constexpr std::size_t kMaxKeyBytes = 8;
 constexpr std::size_t kBitsPerMbit = 1'000'000;
 
 constexpr std::string_view kDefault[] = {"efa", "cxi", "verbs", "opx", "psm2", "tcp"};
-// Where writing into the receiver's memory is work of its processor all the same.
+// Providers without hardware: writing into the receiver's memory is work of the receiver's processor.
 constexpr std::string_view kSoftware[] = {"tcp", "net", "sockets", "udp", "shm", "sm2"};
-// Whose devices are network interfaces.
+// Providers whose devices are network interfaces.
 constexpr std::string_view kOverInterfaces[] = {"tcp", "net", "sockets", "udp"};
 
 template <typename Names>
@@ -43,10 +43,10 @@ std::vector<std::string> split(const std::string& list) {
   return items;
 }
 
-// What endpoints have to offer.
+// The features that endpoints must have.
 struct Wanted {
   std::uint64_t capabilities;
-  std::uint64_t flags;  // of what is sent
+  std::uint64_t flags;  // of send operations
 };
 
 FabricInfo hintsFor(const std::string& provider, const Wanted& wanted) {
@@ -55,7 +55,7 @@ FabricInfo hintsFor(const std::string& provider, const Wanted& wanted) {
   hints->caps = wanted.capabilities;
   hints->mode = FI_CONTEXT | FI_CONTEXT2;
   hints->ep_attr->type = FI_EP_RDM;
-  // One thread at a time, by a lock of ours.
+  // FabricEndpoint locks: one thread calls at a time.
   hints->domain_attr->threading = FI_THREAD_DOMAIN;
   hints->domain_attr->mr_mode =
       FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY | FI_MR_ENDPOINT;
@@ -101,16 +101,16 @@ NetProperties propertiesOf(const fi_info& info, const std::string& name, int dev
   const std::size_t bits =
       info.nic != nullptr && info.nic->link_attr != nullptr ? info.nic->link_attr->speed : 0;
   properties.speed = bits > 0 ? static_cast<int>(bits / kBitsPerMbit) : speedOfInterface(name);
-  properties.maxLinks = kMostLinks;
+  properties.maxLinks = kMaxLinks;
   properties.maxBytes = std::min<std::size_t>(info.ep_attr->max_msg_size, 0xffff'ffffu);
-  // Memory of users is never sent from: what a provider still reads from cannot be taken back.
+  // Nothing is sent from users' buffers, as there is no way to make a provider stop reading from them.
   properties.needsRegistration = true;
   return properties;
 }
 
 bool canWrite(const fi_info& info) {
-  return (info.caps & FI_RMA) != 0 && info.domain_attr->cq_data_size >= kLeastCompletionData &&
-         info.domain_attr->mr_key_size <= kMostKeyBytes;
+  return (info.caps & FI_RMA) != 0 && info.domain_attr->cq_data_size >= kMinCompletionData &&
+         info.domain_attr->mr_key_size <= kMaxKeyBytes;
 }
 
 bool wantsWrites(const FabricOptions& options, const std::string& provider) {
@@ -161,6 +161,7 @@ std::vector<FabricDevice> findFabricDevices(const FabricOptions& options) {
   std::vector<std::string> providers = options.providers;
   if (providers.empty()) providers.assign(std::begin(kDefault), std::end(kDefault));
   for (const std::string& provider : providers) {
+    // From the best features to the least that will do.
     const std::uint64_t most = wantsWrites(options, provider) ? FI_TAGGED | FI_RMA : FI_TAGGED;
     for (const Wanted& wanted : {Wanted{most, FI_DELIVERY_COMPLETE}, Wanted{FI_TAGGED, FI_DELIVERY_COMPLETE},
                                  Wanted{FI_TAGGED, 0}}) {

@@ -1,31 +1,45 @@
 #pragma once
-// The devices that libfabric's providers have on this machine, and which of them are used.
+// The devices of libfabric's providers on this machine, and the choice among them. A device is a domain of
+// libfabric with reliable, unconnected endpoints and tagged messages.
 //
-//   for (const FabricDevice& device : findFabricDevices(options)) device.properties.name      // "mlx5_0"
-//
-// A device is a domain of libfabric that has reliable, unconnected endpoints and tagged messages.
+//   for (const FabricDevice& device : findFabricDevices(FabricOptions::from(settings)))
+//     use(device.properties.name);                                                           // "mlx5_0"
 
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "runtime/libfabric/fabric_library.h"
-#include "runtime/libfabric/fabric_options.h"
+#include "core/settings.h"
+#include "runtime/sockets/interfaces.h"
 #include "runtime/transport/net/network.h"
 
 namespace xylem {
 
-struct FabricDevice {
-  std::string provider;  // `tcp`, `efa`: without what libfabric layers above
-  NetProperties properties;
-  std::optional<SocketAddress> address;  // of the interface that it is
-  std::shared_ptr<const fi_info> info;
-  bool software = false;  // moves nothing unless it is called
-  bool delivers = false;  // what was sent can be known to have arrived
-  bool writes = false;    // data is written into the receiver's memory
+struct FabricOptions {
+  // Providers of libfabric in order of preference: the first that has a device is used. Empty: a default
+  // list.
+  std::vector<std::string> providers;
+  // The interfaces that providers over network interfaces (tcp) may use.
+  std::vector<Interface> interfaces;
+  // Long messages are written into the receiver's memory (1), sent as tagged messages (0), or as suits the
+  // provider (-2).
+  int write = -2;
+
+  static FabricOptions from(const Settings& settings);
 };
 
-// All of one provider: the first of the options that has any. Throws, with what was looked for, if none has.
+struct FabricDevice {
+  std::string provider;  // `tcp`, `efa`: without libfabric's layers above it
+  NetProperties properties;
+  std::optional<SocketAddress> address;  // if the device is a network interface
+  std::shared_ptr<const fi_info> info;
+  bool software = false;  // makes progress only inside of calls
+  bool delivers = false;  // reports when a message has arrived at the receiver
+  bool writes = false;    // long messages are written into the receiver's memory
+};
+
+// All devices of the first provider that has any. Throws, naming the providers, if none has.
 std::vector<FabricDevice> findFabricDevices(const FabricOptions& options);
 
 }  // namespace xylem

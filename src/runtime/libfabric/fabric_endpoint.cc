@@ -16,10 +16,10 @@ namespace xylem {
 namespace {
 
 constexpr std::size_t kCompletionsAtOnce = 16;
-constexpr std::size_t kMostCompletions = 1 << 16;
-constexpr std::size_t kMostAddress = 256;
+constexpr std::size_t kMaxCompletions = 1 << 16;
+constexpr std::size_t kMaxAddressBytes = 256;
 constexpr const char* kSharedMemory = "shm";
-// What has been posted gets this long to end when its link is closed.
+// How long settle() waits for operations to end.
 constexpr std::chrono::seconds kSettleTime{2};
 
 std::string text(long error) { return FabricLibrary::instance().text(error); }
@@ -35,12 +35,12 @@ Fabric<Object> opened(const char* what, Open open) {
   return Fabric<Object>(object);
 }
 
-// Endpoints of shm in one process look into each other's memory, also of those that are closed: none is
-// closed before the last has gone.
-class TogetherClosed {
+// Keeps the endpoints of the provider shm in one process until the last of them closes: they read each
+// other's memory, even that of closed endpoints.
+class ClosedTogether {
  public:
-  static TogetherClosed& instance() {
-    static TogetherClosed all;
+  static ClosedTogether& instance() {
+    static ClosedTogether all;
     return all;
   }
   void open() {
@@ -59,7 +59,7 @@ class TogetherClosed {
   std::vector<FabricObjects> waiting_;
 };
 
-// Open until the process ends. The layer ofi_rxm of libfabric 1.17 looks into what it has freed when it
+// Keeps objects open until the process ends. The layer ofi_rxm of libfabric 1.17 reads freed memory when it
 // closes an endpoint with messages under way to a host that does not answer.
 void keepForGood(FabricObjects objects) {
   static std::mutex mutex;
@@ -83,7 +83,7 @@ FabricEndpoint::FabricEndpoint(const FabricDevice& device)
   fi_cq_attr queue{};
   queue.format = FI_CQ_FORMAT_TAGGED;
   queue.wait_obj = FI_WAIT_NONE;
-  queue.size = std::min(info->tx_attr->size + info->rx_attr->size, kMostCompletions);
+  queue.size = std::min(info->tx_attr->size + info->rx_attr->size, kMaxCompletions);
   completions_ = opened<fid_cq>(
       "fi_cq_open", [&](fid_cq** out) { return fi_cq_open(domain_.get(), &queue, out, nullptr); });
   fi_av_attr book{};
@@ -95,20 +95,20 @@ FabricEndpoint::FabricEndpoint(const FabricDevice& device)
   require(fi_ep_bind(endpoint_.get(), &completions_->fid, FI_TRANSMIT | FI_RECV), "fi_ep_bind");
   require(fi_ep_bind(endpoint_.get(), &addresses_->fid, 0), "fi_ep_bind");
   require(fi_enable(endpoint_.get()), "fi_enable");
-  address_.resize(kMostAddress);
+  address_.resize(kMaxAddressBytes);
   std::size_t bytes = address_.size();
   require(fi_getname(&endpoint_->fid, address_.data(), &bytes), "fi_getname");
   address_.resize(bytes);
-  if (provider_ == kSharedMemory) TogetherClosed::instance().open();
+  if (provider_ == kSharedMemory) ClosedTogether::instance().open();
 }
 
 FabricEndpoint::~FabricEndpoint() {
-  const bool parted = parted_ != nullptr;
+  const bool retired = retired_ != nullptr;
   FabricObjects objects{std::move(fabric_), std::move(domain_), std::move(completions_),
-                        std::move(addresses_), std::move(parted ? parted_ : endpoint_)};
+                        std::move(addresses_), std::move(retired ? retired_ : endpoint_)};
   if (provider_ == kSharedMemory)
-    TogetherClosed::instance().close(std::move(objects));
-  else if (parted)
+    ClosedTogether::instance().close(std::move(objects));
+  else if (retired)
     keepForGood(std::move(objects));
 }
 
@@ -130,7 +130,8 @@ std::uint32_t FabricEndpoint::newLink() {
   return link;
 }
 
-std::unique_ptr<FabricMemory> FabricEndpoint::know(std::byte* data, std::size_t bytes, bool remote) {
+std::unique_ptr<FabricMemory> FabricEndpoint::registerMemory(std::byte* data, std::size_t bytes,
+                                                             bool remote) {
   const int mode = info_->domain_attr->mr_mode;
   remote = remote && writes_;
   if (!remote && (mode & FI_MR_LOCAL) == 0) return nullptr;
@@ -150,7 +151,7 @@ std::unique_ptr<FabricMemory> FabricEndpoint::know(std::byte* data, std::size_t 
   return memory;
 }
 
-void FabricEndpoint::forget(std::unique_ptr<FabricMemory> memory) {
+void FabricEndpoint::deregisterMemory(std::unique_ptr<FabricMemory> memory) {
   if (memory) fi_close(&memory->region->fid);
 }
 
@@ -182,7 +183,7 @@ bool FabricEndpoint::send(FabricOp& op, fi_addr_t to, const FabricPiece& piece, 
   message.tag = tag;
   message.context = &op.context;
   message.data = data == nullptr ? 0 : *data;
-  // What shm has sent is in memory that stays; an empty message it never says to have delivered.
+  // The provider shm never reports the delivery of an empty message.
   const bool delivered = delivers_ && (piece.bytes > 0 || provider_ != kSharedMemory);
   const std::uint64_t flags = FI_COMPLETION | (delivered ? FI_DELIVERY_COMPLETE : FI_TRANSMIT_COMPLETE) |
                               (data == nullptr ? 0 : FI_REMOTE_CQ_DATA);
@@ -207,13 +208,14 @@ bool FabricEndpoint::write(FabricOp& op, fi_addr_t to, const FabricPiece& piece,
                 "fi_writemsg");
 }
 
+// Reads completions until there are none, and tells the users of the operations.
 void FabricEndpoint::progress() {
   std::array<fi_cq_tagged_entry, kCompletionsAtOnce> entries;
   while (endpoint_) {
     const ssize_t n = fi_cq_read(completions_.get(), entries.data(), entries.size());
     if (n == -FI_EAGAIN) return;
     if (n == -FI_EAVAIL) {
-      tellFailure();
+      reportFailure();
       continue;
     }
     if (n < 0) throw Error(ResultCode::kSystemError, "libfabric ({}): fi_cq_read: {}", provider_, text(n));
@@ -228,7 +230,7 @@ void FabricEndpoint::progress() {
   }
 }
 
-void FabricEndpoint::tellFailure() {
+void FabricEndpoint::reportFailure() {
   fi_cq_err_entry entry{};
   const ssize_t n = fi_cq_readerr(completions_.get(), &entry, 0);
   if (n < 0 || entry.op_context == nullptr) return;
@@ -265,10 +267,11 @@ void FabricEndpoint::settle(std::span<FabricOp* const> receives, std::span<Fabri
   }
 }
 
-// Nothing is asked of it any more, so it moves nothing, even where others still look into its memory.
+// Providers in software move data only inside of calls, so after the last call a retired endpoint is as good
+// as closed, even if other endpoints still read its memory.
 void FabricEndpoint::close() noexcept {
   if (software_)
-    parted_ = std::move(endpoint_);
+    retired_ = std::move(endpoint_);
   else
     endpoint_.reset();
 }

@@ -1,10 +1,10 @@
 #pragma once
-// An endpoint of libfabric with what belongs to it, and who waits for what there. All links of a rank through
-// one device share one.
+// An endpoint of libfabric with the objects that it needs, and the operations under way on it. All links of
+// a rank through one device share one endpoint.
 //
-//   const std::lock_guard lock(endpoint.mutex());         // for all that follows
-//   if (!endpoint.receive(op, {buffer, bytes, memory}, tag)) ...    // not taken at the moment: again later
-//   endpoint.progress();                                  // tells op.user what has become of it
+//   const std::lock_guard lock(endpoint.mutex());                   // for all calls below
+//   if (!endpoint.receive(op, {buffer, bytes, memory}, tag)) ...    // not accepted now: try again later
+//   endpoint.progress();                                            // calls op.user at its end
 
 #include <rdma/fi_domain.h>
 #include <rdma/fi_endpoint.h>
@@ -22,13 +22,13 @@ namespace xylem {
 
 struct FabricCompletion {
   std::size_t bytes = 0;
-  bool hasData = false;  // the sender told a number
+  bool hasData = false;  // the sender sent a number with the message
   std::uint64_t data = 0;
 };
 
 struct FabricOp;
 
-// Who posts operations. Told by whoever calls progress(), with the endpoint's mutex locked.
+// Posts operations and hears of their end. progress() calls it, with the endpoint's mutex locked.
 class FabricUser {
  public:
   virtual void completed(FabricOp& op, const FabricCompletion& completion) noexcept = 0;
@@ -38,32 +38,32 @@ class FabricUser {
   ~FabricUser() = default;
 };
 
-// Stays where it is while it is pending.
+// Must not move or end while it is pending.
 struct FabricOp {
-  fi_context2 context{};  // libfabric's notes; first, as libfabric returns its address
+  fi_context2 context{};  // libfabric's own; the first member, as libfabric returns its address
   FabricUser* user = nullptr;
   bool pending = false;
 };
 static_assert(offsetof(FabricOp, context) == 0);
 
-// Memory that the endpoint's domain knows.
+// Memory that is registered with the endpoint's domain.
 struct FabricMemory : NetMemory {
   fid_mr* region = nullptr;
   void* descriptor = nullptr;
   std::uint64_t key = 0;
-  std::uint64_t origin = 0;  // what a writer calls its first byte
+  std::uint64_t origin = 0;  // the address of its first byte as a writer states it
   std::byte* data = nullptr;
 };
 
 struct FabricPiece {
   const std::byte* data = nullptr;
   std::size_t bytes = 0;
-  const FabricMemory* memory = nullptr;  // null: none needed
+  const FabricMemory* memory = nullptr;  // null if the provider needs no registration
   void* descriptor() const { return memory == nullptr ? nullptr : memory->descriptor; }
 };
 
-// Tags: what a message is, for which link of the receiver, and a number.
-enum class FabricTag : std::uint64_t { kData = 0, kOffer = 1, kHello = 2 };
+// A tag consists of the kind of message, the link of the receiver and a number.
+enum class FabricTag : std::uint64_t { kData = 0, kCredits = 1, kHello = 2 };
 constexpr std::uint64_t fabricTag(FabricTag kind, std::uint32_t link, std::uint32_t number = 0) {
   return static_cast<std::uint64_t>(kind) << 48 | std::uint64_t{link} << 16 | (number & 0xffff);
 }
@@ -77,7 +77,7 @@ struct CloseFabric {
 template <typename Object>
 using Fabric = std::unique_ptr<Object, CloseFabric>;
 
-// Closed from the last to the first.
+// The objects of an endpoint. Members are destroyed from the last to the first, as libfabric requires.
 struct FabricObjects {
   Fabric<fid_fabric> fabric;
   Fabric<fid_domain> domain;
@@ -94,35 +94,37 @@ class FabricEndpoint {
   FabricEndpoint(const FabricEndpoint&) = delete;
   FabricEndpoint& operator=(const FabricEndpoint&) = delete;
 
-  // Whoever calls anything below has locked it.
+  // The caller of any function below must have locked it, except for settle().
   std::mutex& mutex() { return mutex_; }
   bool writes() const { return writes_; }
   const std::string& provider() const { return provider_; }
-  // How other endpoints call this one.
+  // The address of this endpoint, for others.
   std::span<const std::byte> address() const { return address_; }
+  // The number of another endpoint in this one's address table.
   fi_addr_t peer(std::span<const std::byte> address);
-  // Of a link here, for tags; hard to guess.
+  // A random number for a link, for tags.
   std::uint32_t newLink();
 
-  // Null if this provider wants none. `remote`: others write into it.
-  std::unique_ptr<FabricMemory> know(std::byte* data, std::size_t bytes, bool remote);
-  void forget(std::unique_ptr<FabricMemory> memory);
+  // Null if the provider needs no registration. `remote`: other endpoints write into the memory.
+  std::unique_ptr<FabricMemory> registerMemory(std::byte* data, std::size_t bytes, bool remote);
+  void deregisterMemory(std::unique_ptr<FabricMemory> memory);
 
-  // False: not taken at the moment. Throw LinkBroken, or Error, if it never will be.
+  // These start an operation. They return false if libfabric cannot accept it now, and throw LinkBroken or
+  // Error if it never will.
   bool receive(FabricOp& op, const FabricPiece& piece, std::uint64_t tag);
-  // `data`: a number for the receiver, of 32 bits, or nothing.
+  // `data`: a number for the receiver, or null.
   bool send(FabricOp& op, fi_addr_t to, const FabricPiece& piece, std::uint64_t tag,
             const std::uint32_t* data = nullptr);
   bool write(FabricOp& op, fi_addr_t to, const FabricPiece& piece, std::uint64_t address, std::uint64_t key);
 
   void progress();
-  // Until none of the operations is pending; what is to be received is not received any more. If one of them
-  // does not end, the endpoint is closed, so that nothing touches its memory. Locks the mutex itself.
+  // Cancels the receives and waits until none of the operations is pending. If one does not end in time,
+  // closes the endpoint, so that nothing touches the operation's memory any more. Locks the mutex itself.
   void settle(std::span<FabricOp* const> receives, std::span<FabricOp* const> others) noexcept;
 
  private:
   bool posted(long result, FabricOp& op, const char* what);
-  void tellFailure();
+  void reportFailure();
   void close() noexcept;
 
   std::mutex mutex_;
@@ -136,7 +138,7 @@ class FabricEndpoint {
   Fabric<fid_cq> completions_;
   Fabric<fid_av> addresses_;
   Fabric<fid_ep> endpoint_;  // null: closed
-  Fabric<fid_ep> parted_;    // what it was, where it must not be closed yet, or ever
+  Fabric<fid_ep> retired_;   // the closed endpoint, if libfabric must not close it yet, or ever
   std::vector<std::byte> address_;
   std::map<std::vector<std::byte>, fi_addr_t> peers_;
   std::uint64_t nextKey_ = 1;

@@ -10,7 +10,7 @@ namespace xylem {
 namespace {
 
 constexpr const char* kFile = "libfabric.so.1";
-// The interface that is asked for: everything used here has been in it since.
+// The version of the interface that this code is written for, the first with all that it uses.
 constexpr std::uint32_t kInterface = FI_VERSION(1, 9);
 
 template <typename Function>

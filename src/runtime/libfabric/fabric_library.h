@@ -1,10 +1,11 @@
 #pragma once
-// libfabric, loaded when it is first asked for: machines without it lack this network only.
+// libfabric, loaded on first use: a machine without the library lacks only this network.
 //
-//   const FabricLibrary& fabric = FabricLibrary::instance();   // throws, with the reason, if it is not there
-//   fabric.getInfo(hints)
+//   const FabricLibrary& fabric = FabricLibrary::instance();   // throws if it cannot be loaded
+//   const FabricInfo devices = fabric.find(*hints);
 //
-// All that is inline in libfabric's headers works on tables of the objects that these functions make.
+// All other functions of libfabric are inline in its headers and call through tables of the objects made
+// here.
 
 #include <rdma/fabric.h>
 
@@ -22,18 +23,18 @@ using FabricInfo = std::unique_ptr<fi_info, FreeInfo>;
 
 class FabricLibrary {
  public:
-  // Loaded once per process, for as long as that lives. Throws if it is not there or too old.
+  // Loaded once, until the process ends. Throws if the library is missing or too old.
   static const FabricLibrary& instance();
 
   // An empty description, for hints.
   FabricInfo emptyInfo() const { return copyOf(nullptr); }
   FabricInfo copyOf(const fi_info* info) const;
-  // A list, in the library's order; null if nothing fits.
+  // The list of all that fits, in the library's order; null if nothing does.
   FabricInfo find(const fi_info& hints) const;
-  // Throws.
+  // Throws if libfabric cannot open it.
   fid_fabric* open(fi_fabric_attr& attributes) const;
   void free(fi_info* info) const { free_(info); }
-  // What an error of libfabric, positive or negative, means.
+  // The text of an error number of libfabric, positive or negative.
   std::string text(long error) const;
 
  private:

@@ -1,12 +1,12 @@
 #pragma once
-// The network that libfabric gives: verbs, EFA and other fabrics, TCP, shared memory.
+// The network of libfabric: verbs, EFA and other fabrics, TCP, shared memory.
 //
 //   FabricNetwork network(findFabricDevices(FabricOptions::from(settings)));
 //   network.properties(0).name                            // "mlx5_0"
 //
-// Messages only go where the receiver has offered room. A listener's handle carries a random number, without
-// which nobody is let in; beyond that it is the fabric that says who may send to an endpoint and who may read
-// what is sent.
+// A sender sends only for credits of the receiver (fabric_link.h). The handle of a listener contains a
+// random number, and a connector that does not know it is not accepted. Beyond that, the fabric decides
+// which hosts may send to an endpoint and read its messages.
 
 #include <memory>
 #include <mutex>
@@ -25,11 +25,11 @@ class FabricNetwork : public Network {
   NetProperties properties(int device) const override { return at(device).properties; }
   std::optional<SocketAddress> address(int device) const override { return at(device).address; }
   std::unique_ptr<NetListener> listen(int device) override;
-  std::unique_ptr<NetCaller> call(int device, const NetHandle& handle) override;
+  std::unique_ptr<NetConnector> call(int device, const NetHandle& handle) override;
 
  private:
   const FabricDevice& at(int device) const;
-  // Opened when first used.
+  // The endpoint of a device, opened when first used.
   std::shared_ptr<FabricEndpoint> endpoint(int device);
 
   std::vector<FabricDevice> devices_;

@@ -12,7 +12,7 @@ namespace xylem::abi {
 constexpr int kOldestCollNet = 6;
 constexpr int kNewestCollNet = 10;
 
-// Types of parameters that changed.
+// Types of parameters that changed between versions.
 template <int V>
 struct CollNetTypes {
   using RegisteredSize = typename NetTypes<V>::RegisteredSize;
@@ -27,7 +27,7 @@ struct CollNetTypes {
   static_assert(sizeof(Part) == 24);
 };
 
-// Between the slots that all have; any of them may be null.
+// Functions between those that all versions have; any of them may be null.
 template <int V, bool kFrom8 = (V >= 8)>
 struct CollNetMiddle {};
 template <int V>
@@ -40,7 +40,7 @@ struct CollNetMiddle<V, true> {
                            void* receiveMemory, void** request);
 };
 
-// Behind them.
+// Functions after those that all versions have.
 template <int V, bool kFrom9 = (V >= 9)>
 struct CollNetTail {};
 template <int V>

@@ -1,22 +1,56 @@
 #pragma once
-// What a net plugin's library has for networks that reduce (CollNet), or the reason why it does not serve.
+// The part of a net plugin's library that is a network that reduces (CollNet). CollFunctions calls the
+// functions of its table, whatever its version; CollPlugin initialises and checks it.
 //
-//   const CollPlugin plugin(library, log);                 // throws, with the reason
+//   const CollPlugin plugin(library, log);                 // throws, with the reason, if it cannot be used
 //   if (plugin.reduces(DataType::kFloat32, ReduceOp::kSum)) plugin.functions().listen(...)
 //
-// NetPlugin::collective has the one of its library.
+// NetPlugin::collective has the one of its library. CollFunctions has only what an AllReduce needs. Results
+// and out-parameters are the plugin's; those that a plugin may leave unwritten are set before the call.
 
 #include <memory>
+#include <span>
 #include <string>
 
-#include "runtime/plugins/coll_functions.h"
+#include "core/data_type.h"
+#include "runtime/plugins/coll_abi.h"
+#include "runtime/transport/net/network.h"
 #include "runtime/plugins/plugin_library.h"
 
 namespace xylem {
 
+class CollFunctions {
+ public:
+  virtual ~CollFunctions() = default;
+  virtual int version() const = 0;
+  // Valid before init; empty if the plugin has none.
+  virtual std::string name() const = 0;
+  virtual abi::Result init(abi::LogFunction log) = 0;
+  virtual abi::Result devices(int& count) = 0;
+  // A function that is needed and missing, or nothing. Some plugins fill their table only in init, and only
+  // if they have a device.
+  virtual std::string missing() const = 0;
+  virtual abi::Result properties(int device, NetProperties& properties) = 0;
+
+  virtual abi::Result listen(int device, NetHandle& handle, void*& comm) = 0;
+  // Waits for the other members. Meanwhile the plugin may write to their handles.
+  virtual abi::Result connect(std::span<NetHandle> handles, int self, void* listening, void*& comm) = 0;
+  virtual abi::Result reduces(DataType type, ReduceOp op, bool& answer) = 0;
+  virtual abi::Result registerMemory(void* comm, void* data, std::size_t bytes, int kind, void*& memory) = 0;
+  virtual abi::Result deregisterMemory(void* comm, void* memory) = 0;
+  virtual abi::Result iallreduce(void* comm, void* in, void* out, std::size_t count, DataType type,
+                                 ReduceOp op, void* inMemory, void* outMemory, void*& request) = 0;
+  virtual abi::Result test(void* request, bool& done) = 0;
+  virtual abi::Result closeComm(void* comm) = 0;
+  virtual abi::Result closeListen(void* comm) = 0;
+};
+
+// `table`: the object under the library's symbol of that version.
+std::unique_ptr<CollFunctions> collFunctions(int version, void* table);
+
 class CollPlugin {
  public:
-  // Initialises it, after the net plugin of its library.
+  // Initialises the plugin; after the net plugin of its library. Throws if it cannot be used.
   CollPlugin(std::shared_ptr<const PluginLibrary> library, const std::shared_ptr<const Logger>& log);
 
   const std::string& name() const { return name_; }

@@ -1,11 +1,11 @@
 #pragma once
-// The tables of NCCL's net plugins, versions 6 to 10, as types that depend on the version: each is the one
-// before with more at its end, and some parameters that grew.
+// The tables of NCCL's net plugins, versions 6 to 10, as types that depend on the version. Each version adds
+// functions at the end of the one before and widens some parameters.
 //
 //   auto* table = static_cast<const abi::Net<8>*>(dlsym(library, "ncclNetPlugin_v8"));
 //   table->connect(device, handle, &sender, nullptr);
 //
-// Plugins written in C++ can be made from the same types: NCCL takes the addresses of objects called
+// A plugin can be written in C++ with the same types: NCCL takes the addresses of objects named
 // ncclNetPlugin_v8 and the like.
 
 #include <cstdint>
@@ -18,13 +18,14 @@ namespace xylem::abi {
 constexpr int kOldestNet = 6;
 constexpr int kNewestNet = 10;
 constexpr std::size_t kHandleBytes = 128;
-// What plugins whose sizes are ints take at most, in bytes; and what any plugin may claim.
-constexpr std::size_t kMostBytesBeforeV9 = std::size_t{1} << 30;
-constexpr std::size_t kMostReducedBytesBeforeV9 = std::size_t{1} << 29;
-constexpr std::size_t kMostBytes = std::size_t{1} << 40;
-// In *request when irecv is called, from version 9 on: the caller does not insist on being told of the end.
+// Largest messages in bytes: of plugins whose sizes are ints, and the most that any plugin may claim.
+constexpr std::size_t kMaxBytesBeforeV9 = std::size_t{1} << 30;
+constexpr std::size_t kMaxReducedBytesBeforeV9 = std::size_t{1} << 29;
+constexpr std::size_t kMaxBytes = std::size_t{1} << 40;
+// In *request when irecv is called, from version 9 on: the caller does not need to know when the receive is
+// done.
 constexpr std::uintptr_t kOptionalCompletion = 1;
-// Net device types; everything but the host moves data from the GPU.
+// Types of net devices; all others move data from the GPU.
 constexpr int kHostNetDevice = 0;
 
 struct PropertiesV6 {
@@ -104,7 +105,7 @@ struct CommConfig {
   int trafficClass;  // -1: the network's default
 };
 
-// Types of parameters and functions that changed.
+// Types of parameters and functions that changed between versions.
 template <int V>
 struct NetTypes {
   using RegisteredSize = std::conditional_t<(V >= 8), std::size_t, int>;
@@ -124,7 +125,7 @@ struct NetTypes {
                          Result (*)(void*, int, void**, Size*, int*, void**, void**)>;
 };
 
-// Behind the slots that all have; any of them may be null.
+// Functions after those that all versions have; any of them may be null.
 template <int V, bool kFrom7 = (V >= 7), bool kFrom9 = (V >= 9)>
 struct NetTail {};
 template <int V>

@@ -3,12 +3,11 @@
 #include <array>
 #include <climits>
 
-#include "runtime/plugins/net_properties.h"
-
 namespace xylem {
 namespace {
 
-// NCCL of this version reports no events of networks; plugins take an untouched handle for that.
+// This version of NCCL reports no events of networks. Plugins recognise that by a handle that stays as it
+// was.
 abi::Result noEvents(void**, int, void*, std::int64_t, void*) { return abi::kSuccess; }
 
 template <int V>
@@ -104,9 +103,9 @@ class VersionedNet final : public NetFunctions {
   }
 
   abi::Result irecv(void* comm, std::span<const NetBuffer> buffers, void*& request) override {
-    std::array<void*, kMostBuffers> data, memory, events{};
-    std::array<typename abi::NetTypes<V>::Size, kMostBuffers> sizes;
-    std::array<int, kMostBuffers> tags;
+    std::array<void*, kMaxBuffers> data, memory, events{};
+    std::array<typename abi::NetTypes<V>::Size, kMaxBuffers> sizes;
+    std::array<int, kMaxBuffers> tags;
     for (std::size_t i = 0; i < buffers.size(); ++i) {
       data[i] = buffers[i].data;
       memory[i] = buffers[i].memory;
@@ -123,8 +122,8 @@ class VersionedNet final : public NetFunctions {
   }
 
   abi::Result iflush(void* comm, std::span<const NetBuffer> buffers, void*& request) override {
-    std::array<void*, kMostBuffers> data, memory;
-    std::array<int, kMostBuffers> sizes;
+    std::array<void*, kMaxBuffers> data, memory;
+    std::array<int, kMaxBuffers> sizes;
     for (std::size_t i = 0; i < buffers.size(); ++i) {
       data[i] = buffers[i].data;
       memory[i] = buffers[i].memory;
@@ -148,7 +147,7 @@ class VersionedNet final : public NetFunctions {
   abi::Result closeListen(void* comm) override { return table_.closeListen(comm); }
 
  private:
-  const abi::Net<V>& table_;  // of the library; some change it in init
+  const abi::Net<V>& table_;  // in the library; some plugins change it in init
 };
 
 template <int V>

@@ -1,14 +1,18 @@
 #pragma once
-// The functions of a net plugin, whatever its version: a thin layer that hands parameters over as the
-// plugin's version wants them.
+// The functions of a net plugin, whatever its version: a thin layer that passes parameters as the plugin's
+// version wants them.
 //
 //   std::unique_ptr<NetFunctions> net = netFunctions(8, dlsym(library, "ncclNetPlugin_v8"));
-//   if (net->init(&pluginLog) == 0 && net->missing().empty()) ...
+//   if (net->init(pluginLog(log)) == abi::kSuccess && net->missing().empty()) ...
 //
-// Results and out-parameters are the plugin's; what a plugin may leave unwritten is preset.
+// Results and out-parameters are the plugin's; those that a plugin may leave unwritten are set before the
+// call.
 
+#include <algorithm>
+#include <climits>
 #include <memory>
 #include <span>
+#include <string>
 
 #include "runtime/plugins/net_abi.h"
 #include "runtime/transport/net/network.h"
@@ -22,14 +26,14 @@ class NetFunctions {
   // Valid before init; empty if the plugin has none.
   virtual std::string name() const = 0;
   virtual abi::Result init(abi::LogFunction log) = 0;
-  // A function that is needed and missing, or nothing. Some plugins fill their table in init.
+  // A function that is needed and missing, or nothing. Some plugins fill their table only in init.
   virtual std::string missing() const = 0;
   virtual abi::Result devices(int& count) = 0;
-  // `deviceType`: abi::kHostNetDevice, or something that moves data from the GPU.
+  // `deviceType`: abi::kHostNetDevice, or one that moves data from the GPU.
   virtual abi::Result properties(int device, NetProperties& properties, int& deviceType) = 0;
 
   virtual abi::Result listen(int device, NetHandle& handle, void*& comm) = 0;
-  // The handle's memory must be the same until there is a comm.
+  // Call it with the same handle memory until it gives a comm.
   virtual abi::Result connect(int device, NetHandle& handle, void*& comm) = 0;
   virtual abi::Result accept(void* listening, void*& comm) = 0;
   virtual abi::Result registerMemory(void* comm, void* data, std::size_t bytes, int kind, void*& memory) = 0;
@@ -38,21 +42,68 @@ class NetFunctions {
                             void*& request) = 0;
   virtual abi::Result irecv(void* comm, std::span<const NetBuffer> buffers, void*& request) = 0;
   virtual abi::Result iflush(void* comm, std::span<const NetBuffer> buffers, void*& request) = 0;
-  // `sizes`: one for a send, one per buffer for a receive; null where nobody wants them.
+  // `sizes`: one for a send, one per buffer for a receive; null if the caller does not want them.
   virtual abi::Result test(void* request, bool& done, int* sizes) = 0;
   virtual abi::Result closeSend(void* comm) = 0;
   virtual abi::Result closeReceive(void* comm) = 0;
   virtual abi::Result closeListen(void* comm) = 0;
 };
 
-// Buffers of one irecv; NCCL's plugins have eight at most.
-constexpr std::size_t kMostBuffers = 8;
+// Buffers of one irecv; NCCL's plugins take up to eight.
+constexpr std::size_t kMaxBuffers = 8;
 
-// `table`: what the library has under the symbol of that version.
+// `table`: the object under the library's symbol of that version.
 std::unique_ptr<NetFunctions> netFunctions(int version, void* table);
 
-// Tags are small and not negative: plugins put them into few bits. Steps of a queue count on for ever, and
-// only those under way at one time have to differ.
+// Makes a tag that is small and not negative, as plugins put tags into few bits. Step numbers of a queue grow
+// for ever, but only the steps under way at one time must differ.
 constexpr int pluginTag(std::uint32_t tag) { return static_cast<int>(tag & 0x7fff); }
+
+// For which kind of data readProperties() reads the largest size.
+enum class Carries { kMessages, kReductions };
+
+// More than the properties of any version: some plugins write more than their version has.
+constexpr std::size_t kPropertyBytes = 256;
+
+inline std::string textOf(const char* text) { return text == nullptr ? "" : text; }
+
+inline unsigned pointersOf(int bits) {
+  return (bits & abi::kPtrHost ? kHostPointer : 0u) | (bits & abi::kPtrCuda ? kCudaPointer : 0u) |
+         (bits & abi::kPtrDmaBuf ? kDmaBufPointer : 0u);
+}
+
+// Reads what a plugin of any version says about a device. `deviceType`: abi::kHostNetDevice, or one that
+// moves data from the GPU.
+template <int V>
+abi::Result readProperties(abi::Result (*get)(int, abi::Properties<V>*), int device, Carries what,
+                           NetProperties& properties, int& deviceType) {
+  union {
+    abi::Properties<V> read;
+    std::byte bytes[kPropertyBytes];
+  } raw{.bytes = {}};
+  const abi::Result result = get(device, &raw.read);
+  if (result != abi::kSuccess) return result;
+  const auto& read = raw.read;
+  const bool reduces = what == Carries::kReductions;
+  properties = {.name = textOf(read.name),
+                .pciPath = textOf(read.pciPath),
+                .guid = read.guid,
+                .speed = read.speed,
+                .port = read.port,
+                .latency = read.latency,
+                .maxLinks = read.maxComms > 0 ? read.maxComms : INT_MAX,
+                .maxReceives = std::max(read.maxRecvs, 1),
+                .pointers = pointersOf(read.ptrSupport),
+                .needsRegistration = true,
+                .maxBytes = reduces ? abi::kMaxReducedBytesBeforeV9 : abi::kMaxBytesBeforeV9};
+  deviceType = abi::kHostNetDevice;
+  if constexpr (V >= 7) deviceType = read.netDeviceType;
+  if constexpr (V >= 8) properties.registrationIsGlobal = read.regIsGlobal != 0;
+  if constexpr (V >= 9) {
+    properties.forceFlush = read.forceFlush != 0;
+    properties.maxBytes = reduces ? read.maxCollBytes : read.maxP2pBytes;
+  }
+  return result;
+}
 
 }  // namespace xylem

@@ -5,16 +5,13 @@
 #include <map>
 #include <mutex>
 
-#include "runtime/plugins/library_names.h"
-#include "runtime/plugins/plugin_log.h"
-#include "runtime/plugins/plugin_result.h"
+#include "runtime/plugins/plugin_library.h"
 
 namespace xylem {
 namespace {
 
 constexpr const char* kNetPluginWho = "NET/Plugin";
-// Of versions up to 6 there are two layouts under this name: NCCL's, and that of the builds for Neuron
-// devices.
+// Up to version 6 two layouts exist under this name: NCCL's, and that of builds for Neuron devices.
 constexpr const char* kTwoLayouts = "AWS Libfabric";
 constexpr int kOneLayoutFrom = 7;
 
@@ -58,7 +55,7 @@ void NetPlugin::checkDevices() {
     if ((read.pointers & kHostPointer) == 0)
       throw Error(ResultCode::kInvalidUsage, "{}: device {} ({}) takes no host memory", name_, device,
                   read.name);
-    if (read.maxBytes == 0 || read.maxBytes > abi::kMostBytes)
+    if (read.maxBytes == 0 || read.maxBytes > abi::kMaxBytes)
       throw Error(ResultCode::kInvalidUsage, "{}: device {} ({}) says that messages have {} bytes at most",
                   name_, device, read.name, read.maxBytes);
   }
@@ -79,16 +76,16 @@ NetProperties NetPlugin::properties(int device) const {
   NetProperties read;
   int type = 0;
   requireSuccess(functions_->properties(device, read, type), "getProperties", name_);
-  read.pointers = kHostPointer;  // the only ones that are offered
+  read.pointers = kHostPointer;  // the network is used with host memory only
   return read;
 }
 
 namespace {
 
-// Libraries and what became of them, for as long as the process lives.
+// The libraries that were loaded, and the reasons against them, for as long as the process lives.
 class Known {
  public:
-  NetPluginChoice choose(const NetPluginWish& wish, const std::shared_ptr<const Logger>& log) {
+  NetPluginChoice choose(const NetPluginRequest& wish, const std::shared_ptr<const Logger>& log) {
     const std::lock_guard lock(mutex_);
     NetPluginChoice choice;
     for (const std::string& value : pluginEntries(wish.list)) {
@@ -121,7 +118,7 @@ class Known {
     return entry;
   }
 
-  // Whoever has another name than the one asked for is left alone.
+  // Initialises the plugin, unless it has another name than the one that is asked for.
   static void consider(Entry& entry, const std::string& wanted, const std::shared_ptr<const Logger>& log) {
     if (entry.tried) return;
     try {
@@ -143,7 +140,7 @@ class Known {
 
 }  // namespace
 
-NetPluginChoice chooseNetPlugin(const NetPluginWish& wish, const std::shared_ptr<const Logger>& log) {
+NetPluginChoice chooseNetPlugin(const NetPluginRequest& wish, const std::shared_ptr<const Logger>& log) {
   static Known known;
   return known.choose(wish, log);
 }

@@ -1,10 +1,10 @@
 #pragma once
-// A net plugin that can be used, or the reason why not.
+// A net plugin that can be used, or the reason why it cannot.
 //
 //   const NetPlugin plugin(library, log);                 // throws, with the reason
 //   plugin.functions().listen(...)
 //
-//   const NetPluginChoice choice = chooseNetPlugin({"ofi,ucx", ""}, log);   // once per process and entry
+//   const NetPluginChoice choice = chooseNetPlugin({"ofi,ucx", ""}, log);
 //   if (choice.plugin) ... else for (const std::string& why : choice.refused) ...
 
 #include <memory>
@@ -20,17 +20,17 @@ namespace xylem {
 
 class NetPlugin {
  public:
-  // Initialises it. Throws if it cannot serve: it says so, has no device, or wants what host memory has not.
+  // Initialises the plugin. Throws if it fails, has no device, or cannot send from host memory.
   NetPlugin(std::shared_ptr<const PluginLibrary> library, const std::shared_ptr<const Logger>& log);
-  // Whether it is called so (NCCL_NET); as long as it has not been initialised.
+  // The name by which NCCL_NET selects the plugin; for a library that is not initialised yet.
   static std::string nameOf(const PluginLibrary& library);
 
   const std::string& name() const { return name_; }
   int deviceCount() const { return devices_; }
   NetProperties properties(int device) const;
   NetFunctions& functions() const { return *functions_; }
-  // What its library has for networks that reduce; null if nothing there serves, and the log says why. Looked
-  // for and initialised when first asked for.
+  // The network that reduces of the same library; null, with the reason in the log, if it has none that can
+  // be used. Found and initialised at the first call.
   std::shared_ptr<const CollPlugin> collective(const std::shared_ptr<const Logger>& log) const;
 
  private:
@@ -44,15 +44,15 @@ class NetPlugin {
   mutable std::shared_ptr<const CollPlugin> collective_;
 };
 
-struct NetPluginWish {
+struct NetPluginRequest {
   std::string list;  // NCCL_NET_PLUGIN; empty: the default name
   std::string name;  // of the network (NCCL_NET), ignoring case; empty: any
 };
 struct NetPluginChoice {
-  std::shared_ptr<const NetPlugin> plugin;  // null: none
-  std::vector<std::string> refused;         // reasons
+  std::shared_ptr<const NetPlugin> plugin;  // or null
+  std::vector<std::string> refused;         // the reasons against each that was tried
 };
-// The first of the list that serves. What was found once stays, and so does what was refused.
-NetPluginChoice chooseNetPlugin(const NetPluginWish& wish, const std::shared_ptr<const Logger>& log);
+// Chooses the first plugin of the list that can be used. Each entry is loaded and judged once per process.
+NetPluginChoice chooseNetPlugin(const NetPluginRequest& wish, const std::shared_ptr<const Logger>& log);
 
 }  // namespace xylem

@@ -1,39 +1,55 @@
 #pragma once
-// A plugin's library: found by the names that a variable gives, loaded for as long as the process lives,
-// since plugins leave threads and exit handlers behind.
+// Common to all kinds of plugins: their library, found by NCCL's rules from a variable such as
+// NCCL_NET_PLUGIN, their log, and their result codes.
 //
+//   libraryNames("libnccl-net", "ofi")    ->  {"ofi", "libnccl-net-ofi.so"}
 //   if (auto library = PluginLibrary::find({"NET/Plugin", kNetPrefix, "ofi"}, log))
 //     if (const VersionedSymbol table = library->newest(abi::kNetSymbol, 10, 6); table.object) ...
+//   requireSuccess(functions.init(pluginLog(log)), "init", name);
 
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/log.h"
 #include "core/shared_library.h"
+#include "runtime/plugins/abi.h"
+#include "core/error.h"
 
 namespace xylem {
 
-// A table and its version; null if the library has none.
+constexpr const char* kNetPrefix = "libnccl-net";
+constexpr const char* kTunerPrefix = "libnccl-tuner";
+constexpr const char* kProfilerPrefix = "libnccl-profiler";
+
+// The names of files to try, in this order; an empty name is the program itself. No names for `none`. If the
+// variable is set, the default name is not tried.
+std::vector<std::string> libraryNames(std::string_view prefix, std::string_view value);
+
+// The entries of a comma-separated list; an empty list has one empty entry.
+std::vector<std::string> pluginEntries(std::string_view list);
+
+// A table and its version; a null object if the library has none.
 struct VersionedSymbol {
   void* object = nullptr;
   int version = 0;
 };
 
 struct LibrarySearch {
-  std::string_view who;     // at the start of lines of the log: `NET/Plugin`
-  std::string_view prefix;  // of file names
+  std::string_view who;     // starts lines of the log: `NET/Plugin`
+  std::string_view prefix;  // of names of files
   std::string value;        // of the variable; empty: the default name
 };
 
 class PluginLibrary {
  public:
-  // Null if there is none, which is no error; the log says what was tried.
+  // Null if there is no such library, which is no error; the log says which names were tried.
   static std::shared_ptr<const PluginLibrary> find(const LibrarySearch& search, const Logger& log);
 
-  // `the program` or the name under which it was found.
+  // `the program`, or the name under which it was found.
   std::string name() const { return name_.empty() ? "the program" : name_; }
-  // The newest version of a symbol, `newest` downwards.
+  // The newest version of a symbol, from `newest` down to `oldest`.
   VersionedSymbol newest(const char* symbol, int newest, int oldest) const;
 
   explicit PluginLibrary(const std::string& name)
@@ -43,5 +59,27 @@ class PluginLibrary {
   std::string name_;
   SharedLibrary library_;
 };
+
+// Returns the function through which plugins log. From now on all plugins of the process log to `log`.
+abi::LogFunction pluginLog(std::shared_ptr<const Logger> log);
+
+// `system error (2)`.
+inline std::string resultText(abi::Result result) {
+  static constexpr const char* kTexts[] = {"success",        "CUDA error",       "system error",
+                                           "internal error", "invalid argument", "invalid usage",
+                                           "remote error",   "in progress"};
+  const bool known = result >= 0 && result < static_cast<int>(std::size(kTexts));
+  return fmt::format("{} ({})", known ? kTexts[result] : "unknown result", result);
+}
+
+inline void requireSuccess(abi::Result result, const char* what, const std::string& name) {
+  if (result != abi::kSuccess)
+    throw Error(ResultCode::kSystemError, "{}: {} failed: {}", name, what, resultText(result));
+}
+
+// Whether a result means a broken connection, which plugins report in two ways.
+constexpr bool breaksLink(abi::Result result) {
+  return result == abi::kSystemError || result == abi::kRemoteError;
+}
 
 }  // namespace xylem

@@ -2,7 +2,7 @@
 
 #include <array>
 
-#include "runtime/plugins/plugin_result.h"
+#include "runtime/plugins/plugin_library.h"
 
 namespace xylem {
 namespace {
@@ -14,12 +14,12 @@ void check(abi::Result result, const char* what, const NetPlugin& plugin) {
   throw Error(ResultCode::kInternalError, "{}", text);
 }
 
-// What both kinds of links have: a comm of the plugin's.
+// A sender or receiver: a comm of the plugin's.
 template <typename Base>
 class PluginLink : public Base {
  public:
   PluginLink(std::shared_ptr<const NetPlugin> plugin, int device, void* comm)
-      : plugin_(std::move(plugin)), comm_(comm), mostBytes_(plugin_->properties(device).maxBytes) {}
+      : plugin_(std::move(plugin)), comm_(comm), maxBytes_(plugin_->properties(device).maxBytes) {}
 
   NetMemory* registerMemory(std::byte* data, std::size_t bytes, NetPointer kind) override {
     void* memory = nullptr;
@@ -30,7 +30,7 @@ class PluginLink : public Base {
 
   bool test(NetRequest* request, std::size_t* bytes) override {
     bool done = false;
-    std::array<int, kMostBuffers> sizes{};
+    std::array<int, kMaxBuffers> sizes{};
     check(net().test(request, done, sizes.data()), "test", *plugin_);
     if (done && bytes != nullptr) *bytes = static_cast<std::size_t>(std::max(sizes.front(), 0));
     return done;
@@ -39,14 +39,14 @@ class PluginLink : public Base {
  protected:
   NetFunctions& net() const { return plugin_->functions(); }
   void checkSize(std::size_t bytes) const {
-    if (bytes > mostBytes_)
+    if (bytes > maxBytes_)
       throw Error(ResultCode::kInternalError, "network plugin {} carries {} bytes at once, not {}",
-                  plugin_->name(), mostBytes_, bytes);
+                  plugin_->name(), maxBytes_, bytes);
   }
 
   std::shared_ptr<const NetPlugin> plugin_;
   void* comm_;
-  std::size_t mostBytes_;
+  std::size_t maxBytes_;
 };
 
 class PluginSender final : public PluginLink<NetSender> {
@@ -113,7 +113,7 @@ class PluginListener final : public NetListener {
   void* listening_ = nullptr;
 };
 
-class PluginCaller final : public NetCaller {
+class PluginCaller final : public NetConnector {
  public:
   PluginCaller(std::shared_ptr<const NetPlugin> plugin, int device, const NetHandle& handle)
       : plugin_(std::move(plugin)), device_(device), handle_(handle) {}
@@ -127,7 +127,7 @@ class PluginCaller final : public NetCaller {
  private:
   std::shared_ptr<const NetPlugin> plugin_;
   int device_;
-  alignas(16) NetHandle handle_;  // plugins keep notes in it from call to call
+  alignas(16) NetHandle handle_;  // plugins store their progress in it between calls
 };
 
 }  // namespace
@@ -136,8 +136,103 @@ std::unique_ptr<NetListener> PluginNetwork::listen(int device) {
   return std::make_unique<PluginListener>(plugin_, device);
 }
 
-std::unique_ptr<NetCaller> PluginNetwork::call(int device, const NetHandle& handle) {
+std::unique_ptr<NetConnector> PluginNetwork::call(int device, const NetHandle& handle) {
   return std::make_unique<PluginCaller>(plugin_, device, handle);
+}
+
+namespace {
+
+void checkCall(abi::Result result, const char* what, const CollPlugin& plugin) {
+  if (result == abi::kSuccess) return;
+  const std::string text =
+      fmt::format("the reducing network of plugin {}: {}: {}", plugin.name(), what, resultText(result));
+  if (breaksLink(result)) throw LinkBroken(false, text);
+  throw Error(ResultCode::kSystemError, "{}", text);
+}
+
+class PluginCollListener final : public CollListener {
+ public:
+  PluginCollListener(std::shared_ptr<const CollPlugin> plugin, int device) : plugin_(std::move(plugin)) {
+    checkCall(plugin_->functions().listen(device, handle_, listening_), "listen", *plugin_);
+    if (listening_ == nullptr)
+      throw Error(ResultCode::kSystemError, "the reducing network of plugin {}: listen gave nothing",
+                  plugin_->name());
+  }
+  ~PluginCollListener() override { plugin_->functions().closeListen(listening_); }
+  PluginCollListener(const PluginCollListener&) = delete;
+  PluginCollListener& operator=(const PluginCollListener&) = delete;
+
+  const NetHandle& handle() const override { return handle_; }
+  void* comm() const { return listening_; }
+
+ private:
+  std::shared_ptr<const CollPlugin> plugin_;
+  alignas(16) NetHandle handle_{};
+  void* listening_ = nullptr;
+};
+
+class PluginCollLink final : public CollLink {
+ public:
+  PluginCollLink(std::shared_ptr<const CollPlugin> plugin, void* comm)
+      : plugin_(std::move(plugin)), comm_(comm) {}
+  ~PluginCollLink() override { coll().closeComm(comm_); }
+  PluginCollLink(const PluginCollLink&) = delete;
+  PluginCollLink& operator=(const PluginCollLink&) = delete;
+
+  NetMemory* registerMemory(std::byte* data, std::size_t bytes, NetPointer kind) override {
+    void* memory = nullptr;
+    checkCall(coll().registerMemory(comm_, data, bytes, static_cast<int>(kind), memory), "regMr", *plugin_);
+    return static_cast<NetMemory*>(memory);
+  }
+  void deregisterMemory(NetMemory* memory) override { coll().deregisterMemory(comm_, memory); }
+
+  NetRequest* iallreduce(const std::byte* in, std::byte* out, std::size_t count, DataType type, ReduceOp op,
+                         NetMemory* inMemory, NetMemory* outMemory) override {
+    void* request = nullptr;
+    checkCall(coll().iallreduce(comm_, const_cast<std::byte*>(in), out, count, type, op, inMemory, outMemory,
+                                request),
+              "iallreduce", *plugin_);
+    return static_cast<NetRequest*>(request);
+  }
+  bool test(NetRequest* request) override {
+    bool done = false;
+    checkCall(coll().test(request, done), "test", *plugin_);
+    return done;
+  }
+
+ private:
+  CollFunctions& coll() const { return plugin_->functions(); }
+
+  std::shared_ptr<const CollPlugin> plugin_;
+  void* comm_;
+};
+
+}  // namespace
+
+int PluginCollNetwork::deviceBeside(int netDevice) const {
+  const int devices = plugin_->deviceCount();
+  if (netDevice >= 0 && netDevice < net_->deviceCount()) {
+    const std::string wanted = net_->properties(netDevice).name;
+    for (int device = 0; device < devices; ++device)
+      if (plugin_->properties(device).name == wanted) return device;
+  }
+  return std::max(netDevice, 0) % devices;
+}
+
+std::unique_ptr<CollListener> PluginCollNetwork::listen(int device) {
+  return std::make_unique<PluginCollListener>(plugin_, device);
+}
+
+std::unique_ptr<CollLink> PluginCollNetwork::connect(std::span<const NetHandle> handles, int self,
+                                                     CollListener& listener) {
+  std::vector<NetHandle> own(handles.begin(), handles.end());
+  void* comm = nullptr;
+  checkCall(plugin_->functions().connect(own, self, static_cast<PluginCollListener&>(listener).comm(), comm),
+            "connect", *plugin_);
+  if (comm == nullptr)
+    throw Error(ResultCode::kSystemError, "the reducing network of plugin {}: connect gave nothing",
+                plugin_->name());
+  return std::make_unique<PluginCollLink>(plugin_, comm);
 }
 
 }  // namespace xylem

@@ -1,13 +1,16 @@
 #pragma once
-// A network that a net plugin made for NCCL provides.
+// Networks that plugins made for NCCL provide: PluginNetwork carries messages, PluginCollNetwork reduces.
 //
-//   PluginNetwork network(chooseNetPlugin({"ofi", ""}, log).plugin);
-//   network.name()                                        // as the plugin calls itself
+//   const auto plugin = chooseNetPlugin({"ofi", ""}, log).plugin;
+//   PluginNetwork network(plugin);
+//   if (auto coll = plugin->collective(log)) PluginCollNetwork reducing(plugin, coll);
 //
-// Memory has to be registered before it is sent from or received into. Requests and registered memory are the
-// plugin's own pointers, which nobody looks behind.
+// Memory must be registered before data is sent from it or received into it. Requests and registered memory
+// are the plugin's own pointers. Errors name the plugin and the call; a result that means a broken connection
+// becomes LinkBroken.
 
 #include "runtime/plugins/net_plugin.h"
+#include "runtime/transport/collnet/coll_network.h"
 
 namespace xylem {
 
@@ -19,10 +22,29 @@ class PluginNetwork : public Network {
   int deviceCount() const override { return plugin_->deviceCount(); }
   NetProperties properties(int device) const override { return plugin_->properties(device); }
   std::unique_ptr<NetListener> listen(int device) override;
-  std::unique_ptr<NetCaller> call(int device, const NetHandle& handle) override;
+  std::unique_ptr<NetConnector> call(int device, const NetHandle& handle) override;
 
  private:
   std::shared_ptr<const NetPlugin> plugin_;
+};
+
+class PluginCollNetwork : public CollNetwork {
+ public:
+  PluginCollNetwork(std::shared_ptr<const NetPlugin> net, std::shared_ptr<const CollPlugin> plugin)
+      : net_(std::move(net)), plugin_(std::move(plugin)) {}
+
+  std::string_view name() const override { return plugin_->name(); }
+  // Finds the device by its name, as the two networks number their devices independently.
+  int deviceBeside(int netDevice) const override;
+  NetProperties properties(int device) const override { return plugin_->properties(device); }
+  bool reduces(DataType type, ReduceOp op) const override { return plugin_->reduces(type, op); }
+  std::unique_ptr<CollListener> listen(int device) override;
+  std::unique_ptr<CollLink> connect(std::span<const NetHandle> handles, int self,
+                                    CollListener& listener) override;
+
+ private:
+  std::shared_ptr<const NetPlugin> net_;
+  std::shared_ptr<const CollPlugin> plugin_;
 };
 
 }  // namespace xylem

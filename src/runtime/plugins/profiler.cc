@@ -5,8 +5,7 @@
 
 #include <atomic>
 
-#include "runtime/plugins/library_names.h"
-#include "runtime/plugins/plugin_result.h"
+#include "runtime/plugins/plugin_library.h"
 
 namespace xylem {
 namespace {
@@ -16,11 +15,11 @@ constexpr const char* kProfilerPlugin = "PROFILER/Plugin";
 constexpr int kOurs = abi::kProfileGroup | abi::kProfileColl | abi::kProfileP2p;
 constexpr int kOfProxy = abi::kProfileProxyOp | abi::kProfileProxyStep;
 
-// One for the process, which plugins keep a pointer to.
+// One mask for the process: plugins keep a pointer to it.
 alignas(std::atomic_ref<int>::required_alignment) int profiledKinds = 0;
 int kindsNow() { return std::atomic_ref<int>(profiledKinds).load(std::memory_order_relaxed); }
 
-// Names are those of literals, so they end.
+// Names come from literals, so they end with a zero.
 void describe(abi::CollEventV1& to, const ProfiledCall& call) {
   to.func = static_cast<std::uint8_t>(call.function);
   to.datatype = static_cast<std::uint8_t>(call.type);
@@ -154,9 +153,9 @@ ProfiledGroup::~ProfiledGroup() {
 void* ProfiledGroup::start(const ProfiledCall& call) {
   const abi::ProfiledKind kind = call.pointToPoint ? abi::kProfileP2p : abi::kProfileColl;
   void* event = nullptr;
-  // A call's parts on the network need it as parent.
+  // Parts of a call on the network need the call's event as their parent.
   if ((kindsNow() & (kind | kOfProxy)) != 0) event = calls_.emplace_back(profiler_.startCall(group_, call));
-  // Counted also while nobody listens: numbers are those of all ranks.
+  // Count even if no plugin listens: the numbers are the same on all ranks.
   if (!call.pointToPoint) ++profiler_.collectives_;
   return event;
 }

@@ -1,6 +1,6 @@
 #pragma once
-// A profiler plugin made for NCCL (NCCL_PROFILER_PLUGIN), as one communicator uses it: told when groups,
-// collectives, sends and receives are issued, and how their steps go over the network (profiled_queue.h).
+// A profiler plugin made for NCCL (NCCL_PROFILER_PLUGIN), as one communicator uses it: it learns when groups,
+// collectives, sends and receives are issued, and how their steps go over the network (profiled_network.h).
 //
 //   std::unique_ptr<Profiler> profiler = findProfiler(settings, {rank, id}, log);   // null: there is none
 //   {
@@ -28,22 +28,22 @@ struct ProfiledRank {
 struct ProfiledCall {
   bool pointToPoint = false;
   const char* name = "";  // `AllReduce`
-  int function = 0;       // NCCL's number of it
+  int function = 0;       // NCCL's number of the function
   const void* send = nullptr;
   void* receive = nullptr;
   std::size_t count = 0;
   DataType type = DataType::kInt8;
-  int peer = 0;  // or root
+  int peer = 0;  // or the root
   // Collectives:
   ReduceOp op = ReduceOp::kSum;
   std::size_t bytes = 0;
   Algorithm algorithm = Algorithm::kRing;
   Protocol protocol = Protocol::kSimple;
   int channels = 1;
-  bool direct = false;  // no algorithm of NCCL: the ranks reach into each other's memory
+  bool direct = false;  // an exchange on one host, no algorithm of NCCL's
 };
 
-// What a call sends or receives through one queue over the network.
+// The part of a call that goes through one queue over the network.
 struct ProfiledPart {
   void* call = nullptr;  // its event
   int channel = 0;
@@ -62,15 +62,16 @@ class Profiler {
   Profiler(const Profiler&) = delete;
   Profiler& operator=(const Profiler&) = delete;
 
-  // Whether the plugin wants any events now; and whether any of those of the network.
+  // Whether the plugin wants any events now, and whether it wants any of the network's.
   bool listens() const;
   bool listensToProxy() const;
 
-  // Events, null where the plugin does not want one: of a call's part, a step of it, and the progress thread.
+  // Start an event: of a part of a call, a step of it, or the progress thread. Null if the plugin does not
+  // want it.
   void* startProxyOp(const ProfiledPart& part) const;
   void* startProxyStep(void* part, int step) const;
   void* startProxyControl() const;
-  // Nothing for null.
+  // Do nothing for null.
   void record(void* event, abi::ProfiledState state, abi::ProxyOpProgress progress = {}) const;
   void stop(void* event) const;
 
@@ -78,7 +79,7 @@ class Profiler {
   friend class ProfiledGroup;
   void* startGroup() const;
   void* startCall(void* group, const ProfiledCall& call) const;
-  // `fill` describes the event, of whatever version.
+  // `fill` writes the event, of either version.
   template <typename Fill>
   void* start(abi::ProfiledKind kind, void* parent, const Fill& fill) const;
   template <typename Event, typename Fill>
@@ -90,10 +91,10 @@ class Profiler {
   VersionedSymbol table_;
   ProfiledRank rank_;
   void* context_ = nullptr;
-  std::uint64_t collectives_ = 0;  // so far
+  std::uint64_t collectives_ = 0;  // issued
 };
 
-// What one group issues. Stopping says that it has been issued, not that it is done.
+// The events of one group. They stop when the group has been issued, not when it is done.
 class ProfiledGroup {
  public:
   explicit ProfiledGroup(Profiler& profiler);
@@ -101,7 +102,7 @@ class ProfiledGroup {
   ProfiledGroup(const ProfiledGroup&) = delete;
   ProfiledGroup& operator=(const ProfiledGroup&) = delete;
 
-  // Its event, or null.
+  // The call's event, or null.
   void* start(const ProfiledCall& call);
 
  private:
@@ -110,8 +111,8 @@ class ProfiledGroup {
   std::vector<void*> calls_;
 };
 
-// By NCCL's rules: the variable, else libnccl-profiler.so. Null if there is none, or if its init fails, which
-// the log says.
+// Finds a profiler by NCCL's rules: the library that the variable names, else libnccl-profiler.so. Null if
+// there is none or its init fails; the log says so.
 std::unique_ptr<Profiler> findProfiler(const Settings& settings, const ProfiledRank& rank,
                                        const std::shared_ptr<const Logger>& log);
 

@@ -19,7 +19,7 @@ enum ProfiledKind : int {
   kProfileProxyCtrl = 32
 };
 
-// What recordEventState says of an event of the proxy.
+// States that recordEventState reports for events of the network.
 enum ProfiledState : int {
   kProxyOpSendPosted = 0,
   kProxyOpSendTransmitted = 2,
@@ -37,7 +37,7 @@ enum ProfiledState : int {
   kProxyCtrlSleep = 15,
   kProxyCtrlWakeup = 16
 };
-// Beside it, for states of a ProxyOp: so far.
+// The arguments of states of a ProxyOp: its progress.
 struct ProxyOpProgress {
   std::size_t bytes;
   int steps;
@@ -73,7 +73,7 @@ struct P2pEventV1 {
   int peer;
 };
 
-// Names instead of numbers.
+// Version 2 has names instead of numbers.
 struct CollEventV2 {
   const char* name;
   std::uint64_t commHash;
@@ -114,8 +114,8 @@ struct ProxyStepEvent {
 
 template <typename Coll, typename P2p>
 struct ProfiledEvent {
-  std::uint8_t type;  // one ProfiledKind
-  void* parentObj;    // what startEvent gave for it
+  std::uint8_t type;  // a ProfiledKind
+  void* parentObj;    // the parent event, from startEvent
   int rank;
   union {
     Coll coll;
@@ -128,12 +128,12 @@ using ProfiledEventV1 = ProfiledEvent<CollEventV1, P2pEventV1>;
 using ProfiledEventV2 = ProfiledEvent<CollEventV2, P2pEventV2>;
 static_assert(offsetof(ProfiledEventV1, coll) == 24 && offsetof(ProfiledEventV2, coll) == 24);
 
-// All versions have these; only what an event looks like differs.
+// The table is the same in all versions; events differ.
 struct Profiler {
   const char* name;
-  // The host keeps `mask`; the plugin may write through the pointer as long as it lives.
+  // The host owns `mask`; the plugin may write to it at any time.
   Result (*init)(void** context, int* mask);
-  // A null event: it is not interested.
+  // May set the event to null: the plugin is not interested.
   Result (*startEvent)(void* context, void** event, void* description);
   Result (*stopEvent)(void* event);
   Result (*recordEventState)(void* event, int state, void* arguments);

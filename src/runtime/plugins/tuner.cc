@@ -2,10 +2,8 @@
 
 #include <strings.h>
 
-#include "runtime/plugins/library_names.h"
-#include "runtime/plugins/plugin_log.h"
-#include "runtime/plugins/plugin_result.h"
-#include "runtime/plugins/tuner_abi.h"
+#include "runtime/plugins/plugin_library.h"
+#include "runtime/plugins/abi.h"
 
 namespace xylem {
 namespace {
@@ -14,14 +12,14 @@ constexpr const char* kTunerPlugin = "TUNER/Plugin";
 constexpr int kAlgorithms = static_cast<int>(kAllAlgorithms.size());
 constexpr int kProtocols = static_cast<int>(kAllProtocols.size());
 
-// A plugin has a contiguous table of floats.
-static_assert(sizeof(TunerOpinion::times) == sizeof(float[kAlgorithms][kProtocols]));
+// The plugin gets a contiguous table of floats.
+static_assert(sizeof(TunerAnswer::times) == sizeof(float[kAlgorithms][kProtocols]));
 
 VersionedSymbol tunerTable(const PluginLibrary& library) {
   return library.newest(abi::kTunerSymbol, abi::kNewestTuner, abi::kOldestTuner);
 }
 
-// All versions begin alike.
+// The tables of all versions have the same first members.
 const abi::TunerV4& beginning(const VersionedSymbol& table) {
   return *static_cast<const abi::TunerV4*>(table.object);
 }
@@ -44,44 +42,44 @@ Tuner::Tuner(std::shared_ptr<const PluginLibrary> library, VersionedSymbol table
 
 Tuner::~Tuner() { beginning(table_).destroy(context_); }
 
-bool Tuner::askTable(const TunedOperation& operation, TunerOpinion& opinion) const {
+bool Tuner::askTable(const TunedOperation& operation, TunerAnswer& answer) const {
   const auto function = static_cast<int>(operation.collective);
-  auto* times = reinterpret_cast<float**>(&opinion.times);
+  auto* times = reinterpret_cast<float**>(&answer.times);
   if (table_.version == 3)
     return as<abi::TunerV3>().getCollInfo(context_, function, operation.bytes, operation.aggregated, times,
-                                          kAlgorithms, kProtocols, &opinion.channels) == abi::kSuccess;
+                                          kAlgorithms, kProtocols, &answer.channels) == abi::kSuccess;
   return as<abi::TunerV4>().getCollInfo(context_, function, operation.bytes, operation.aggregated, times,
-                                        kAlgorithms, kProtocols, 0, &opinion.channels) == abi::kSuccess;
+                                        kAlgorithms, kProtocols, 0, &answer.channels) == abi::kSuccess;
 }
 
-// Names one way, which then takes no time.
-bool Tuner::askChoice(const TunedOperation& operation, TunerOpinion& opinion) const {
+// Version 2 names one algorithm and protocol: its time becomes zero, so that it wins.
+bool Tuner::askChoice(const TunedOperation& operation, TunerAnswer& answer) const {
   const auto runs = [&](Algorithm algorithm) {
-    return opinion.times[algorithm][Protocol::kSimple] >= 0 ? 1 : 0;
+    return answer.times[algorithm][Protocol::kSimple] >= 0 ? 1 : 0;
   };
   const int nvls = runs(Algorithm::kNvls) | runs(Algorithm::kNvlsTree);
   int algorithm = -1, protocol = -1;
   if (as<abi::TunerV2>().getCollInfo(context_, static_cast<int>(operation.collective), operation.bytes,
                                      runs(Algorithm::kCollnetChain), nvls, operation.aggregated, &algorithm,
-                                     &protocol, &opinion.channels) != abi::kSuccess)
+                                     &protocol, &answer.channels) != abi::kSuccess)
     return false;
   if (algorithm < 0 || algorithm >= kAlgorithms || protocol < 0 || protocol >= kProtocols) return true;
-  float& time = opinion.times[static_cast<Algorithm>(algorithm)][static_cast<Protocol>(protocol)];
+  float& time = answer.times[static_cast<Algorithm>(algorithm)][static_cast<Protocol>(protocol)];
   if (time >= 0) time = 0;
   return true;
 }
 
-void Tuner::ask(const TunedOperation& operation, TunerOpinion& opinion) const {
-  TunerOpinion asked = opinion;
-  if (!(table_.version == 2 ? askChoice(operation, asked) : askTable(operation, asked))) {
+void Tuner::ask(const TunedOperation& operation, TunerAnswer& answer) const {
+  TunerAnswer changed = answer;
+  if (!(table_.version == 2 ? askChoice(operation, changed) : askTable(operation, changed))) {
     log_->info(Subsystem::kTuning, "{}: no answer for {} of {} bytes: the model decides", kTunerPlugin,
                name(operation.collective), operation.bytes);
     return;
   }
-  opinion.channels = asked.channels;
+  answer.channels = changed.channels;
   for (const Algorithm a : kAllAlgorithms)
     for (const Protocol p : kAllProtocols)
-      if (opinion.times[a][p] >= 0) opinion.times[a][p] = asked.times[a][p];
+      if (answer.times[a][p] >= 0) answer.times[a][p] = changed.times[a][p];
 }
 
 std::shared_ptr<const Tuner> findTuner(const Settings& settings, const TunedJob& job,

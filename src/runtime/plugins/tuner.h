@@ -1,12 +1,12 @@
 #pragma once
-// A tuner plugin made for NCCL (NCCL_TUNER_PLUGIN) and what it thinks of one communicator's collectives: it
-// may change what the model expects every algorithm and protocol to take, and the number of channels.
+// A tuner plugin made for NCCL (NCCL_TUNER_PLUGIN), asked about one communicator's collectives: it may
+// change the model's estimates for every algorithm and protocol, and the number of channels.
 //
-//   std::shared_ptr<const Tuner> tuner = findTuner(settings, {ranks, nodes}, log);   // null: there is none
-//   TunerOpinion opinion{.times = predicted};
-//   tuner->ask({Collective::kAllReduce, bytes, 1}, opinion);
+//   std::shared_ptr<const Tuner> tuner = findTuner(settings, {ranks, nodes}, log);   // or null
+//   TunerAnswer answer{.times = predicted};
+//   tuner->ask({Collective::kAllReduce, bytes, 1}, answer);
 //
-// Ranks must come to the same decisions; nobody checks that, as in NCCL.
+// All ranks must come to the same decisions. As in NCCL, nothing checks that.
 
 #include <memory>
 
@@ -25,13 +25,13 @@ struct TunedJob {
 struct TunedOperation {
   Collective collective = Collective::kAllReduce;
   std::size_t bytes = 0;  // the larger of what a rank sends and receives
-  int aggregated = 1;     // operations of a group that this one stands for
+  int aggregated = 1;     // number of operations of a group that this one stands for
 };
 
-// Microseconds; abi::kCannotRun for what cannot run, of which the plugin makes nothing else.
-struct TunerOpinion {
+// Times in microseconds; abi::kCannotRun for what cannot run, whatever the plugin says.
+struct TunerAnswer {
   ByAlgorithm<ByProtocol<float>> times{};
-  int channels = 0;  // 0: no opinion
+  int channels = 0;  // 0: no answer
 };
 
 class Tuner {
@@ -43,16 +43,16 @@ class Tuner {
   Tuner(const Tuner&) = delete;
   Tuner& operator=(const Tuner&) = delete;
 
-  // What the plugin makes of it. If it fails the opinion stays as it is, and the log says so.
-  void ask(const TunedOperation& operation, TunerOpinion& opinion) const;
+  // Lets the plugin change `answer`. If the plugin fails, `answer` stays as it is, and the log says so.
+  void ask(const TunedOperation& operation, TunerAnswer& answer) const;
 
  private:
   template <typename Table>
   const Table& as() const {
     return *static_cast<const Table*>(table_.object);
   }
-  bool askTable(const TunedOperation& operation, TunerOpinion& opinion) const;
-  bool askChoice(const TunedOperation& operation, TunerOpinion& opinion) const;
+  bool askTable(const TunedOperation& operation, TunerAnswer& answer) const;
+  bool askChoice(const TunedOperation& operation, TunerAnswer& answer) const;
 
   std::shared_ptr<const PluginLibrary> library_;
   VersionedSymbol table_;
@@ -60,7 +60,8 @@ class Tuner {
   void* context_ = nullptr;
 };
 
-// By NCCL's rules: the variable, else libnccl-tuner.so, else what the net plugin's library has.
+// Finds a tuner by NCCL's rules: the library that the variable names, else libnccl-tuner.so, else the net
+// plugin's.
 std::shared_ptr<const Tuner> findTuner(const Settings& settings, const TunedJob& job,
                                        const std::shared_ptr<const Logger>& log);
 

@@ -1,6 +1,6 @@
 #pragma once
-// The wish of another thread that whoever waits stop waiting. Raised once, never lowered. It can be polled
-// for together with sockets, so that a call that sleeps in poll(2) notices at once.
+// A flag by which one thread asks others to stop waiting. It is raised once and never lowered. It has a file
+// descriptor that can be polled together with sockets, so that a call that sleeps in poll(2) wakes at once.
 //
 //   AbortFlag abort;
 //   auto bootstrap = Bootstrap::join(id, rank, ranks, settings, log, &abort);
@@ -20,7 +20,7 @@ class AbortFlag {
 
   void raise() noexcept;
   bool raised() const noexcept { return raised_.load(std::memory_order_acquire); }
-  // Readable for ever once the flag is raised; nobody reads it.
+  // Stays readable once the flag is raised: nothing reads it empty.
   int fd() const { return event_.get(); }
 
  private:

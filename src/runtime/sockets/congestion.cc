@@ -1,6 +1,6 @@
 #include "runtime/sockets/congestion.h"
 
-// Not netinet/tcp.h, whose tcp_info is older.
+// The tcp_info of netinet/tcp.h is older and lacks tcpi_min_rtt.
 #include <linux/tcp.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -15,11 +15,12 @@
 namespace xylem {
 namespace {
 
-// Below this a round trip is that of one data centre.
+// Shorter round trips are those inside of one data centre.
 constexpr unsigned kShortMicroseconds = 1000;
-// The system's default elsewhere, and what every kernel has and lets everybody use.
+// Congestion controls that do not pace: the default of most systems, and the one that every kernel has and
+// lets every process use.
 constexpr std::array<const char*, 2> kUnpaced = {"cubic", "reno"};
-constexpr std::size_t kMostName = 16;
+constexpr std::size_t kMaxNameBytes = 16;
 
 bool use(int socket, const std::string& name) noexcept {
   return setsockopt(socket, IPPROTO_TCP, TCP_CONGESTION, name.c_str(), static_cast<socklen_t>(name.size())) ==
@@ -27,7 +28,7 @@ bool use(int socket, const std::string& name) noexcept {
 }
 
 std::string usedBy(int socket) {
-  std::array<char, kMostName> name{};
+  std::array<char, kMaxNameBytes> name{};
   socklen_t size = name.size() - 1;
   if (getsockopt(socket, IPPROTO_TCP, TCP_CONGESTION, name.data(), &size) != 0) return "";
   return name.data();
@@ -66,7 +67,7 @@ Congestion::Congestion(const std::string& choice) {
   if (!systems_.starts_with("bbr")) return;
   for (const char* unpaced : kUnpaced)
     if (chosen_.empty() && use(trial.get(), unpaced)) chosen_ = unpaced;
-  forShortWays_ = !chosen_.empty();
+  onlyShortTrips_ = !chosen_.empty();
 }
 
 void Congestion::prepare(int socket) const noexcept {
@@ -74,7 +75,7 @@ void Congestion::prepare(int socket) const noexcept {
 }
 
 void Congestion::settle(int socket) const noexcept {
-  if (!forShortWays_) return;
+  if (!onlyShortTrips_) return;
   tcp_info info{};
   socklen_t size = sizeof info;
   if (getsockopt(socket, IPPROTO_TCP, TCP_INFO, &info, &size) != 0) return;

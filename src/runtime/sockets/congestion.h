@@ -1,13 +1,13 @@
 #pragma once
-// Which of TCP's congestion controls the sockets of data use.
+// The TCP congestion control that sockets for data use.
 //
 //   const Congestion congestion("auto");
-//   congestion.prepare(socket);          // before it connects or listens; what a listener accepts inherits
-//   it congestion.settle(socket);           // once it is connected, and the length of the way is known
+//   congestion.prepare(socket);   // before it connects or listens; accepted sockets inherit it
+//   congestion.settle(socket);    // once it is connected and TCP has measured the round trip
 //
-// The system's, but not BBR on a short way. BBR holds back what it sends by a timer, at the rate that it has
-// measured; between hosts with a round trip of some 10 microseconds, waiting for the timer costs more than
-// the message, and from 256 KiB on two to four times its time is lost.
+// By default this is the system's choice, except that BBR is not used over short round trips. BBR paces what
+// it sends by a timer, at the rate that it has measured. Between hosts some 10 microseconds apart, waiting
+// for the timer costs more than the message: messages from 256 KiB on take two to four times as long.
 
 #include <string>
 
@@ -15,21 +15,22 @@ namespace xylem {
 
 class Congestion {
  public:
-  // As the system has it.
+  // Keeps the system's congestion control.
   Congestion() = default;
-  // `auto`: as above; `system`: the system's; else one of the kernel's by name, as long as it allows it.
+  // `auto`: as described above; `system`: keeps the system's; otherwise the name of one of the kernel's,
+  // which has to allow it.
   explicit Congestion(const std::string& choice);
 
   void prepare(int socket) const noexcept;
   void settle(int socket) const noexcept;
 
-  // What sockets on a short way use, and the system's; empty: nothing is changed.
+  // The congestion control over short round trips, and the system's. Empty if nothing is changed.
   const std::string& chosen() const { return chosen_; }
   const std::string& systems() const { return systems_; }
 
  private:
   std::string chosen_, systems_;
-  bool forShortWays_ = false;
+  bool onlyShortTrips_ = false;
 };
 
 }  // namespace xylem

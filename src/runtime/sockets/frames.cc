@@ -5,10 +5,43 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "runtime/sockets/socket.h"
 
 namespace xylem {
+namespace {
+
+// The memory of a payload starts with this many bytes and doubles as the payload arrives.
+constexpr std::size_t kFirstPiece = 1 << 16;
+
+}  // namespace
+
+std::span<std::byte> FrameReader::space() {
+  if (received_ < sizeof(FrameHeader))
+    return std::as_writable_bytes(std::span(&incoming_.header, 1)).subspan(received_);
+  return std::span(incoming_.payload).subspan(received_ - sizeof(FrameHeader));
+}
+
+bool FrameReader::take(Frame& frame, std::size_t limit) {
+  if (received_ < sizeof(FrameHeader)) return false;
+  const std::size_t have = received_ - sizeof(FrameHeader);
+  const std::uint64_t announced = incoming_.header.bytes;
+  const std::size_t most = incoming_.header.kind == FrameKind::kError ? kMaxErrorBytes : limit;
+  if (announced > most)
+    throw Error(ResultCode::kRemoteError, "a message of {} bytes is announced where at most {} are expected",
+                announced, most);
+  if (have == announced) {
+    frame = std::move(incoming_);
+    incoming_ = {};
+    received_ = 0;
+    return true;
+  }
+  if (have == incoming_.payload.size())
+    incoming_.payload.resize(std::min<std::size_t>(announced, std::max(kFirstPiece, 2 * have)));
+  return false;
+}
+
 void FrameStream::queue(FrameKind kind, std::span<const std::byte> payload, ResultCode code,
                         std::uint64_t tag) {
   if (flushed()) {
@@ -26,7 +59,7 @@ void FrameStream::queue(FrameKind kind, std::span<const std::byte> payload, Resu
 }
 
 void FrameStream::queueError(ResultCode code, std::string_view text) {
-  text = text.substr(0, kMostErrorBytes);
+  text = text.substr(0, kMaxErrorBytes);
   queue(FrameKind::kError, std::as_bytes(std::span(text.data(), text.size())), code);
 }
 
@@ -67,7 +100,7 @@ void FrameStream::awaitClose(const Deadline& deadline) noexcept {
 FrameStream::Read FrameStream::read(Frame& frame, std::size_t limit) {
   try {
     while (!reader_.take(frame, limit)) {
-      const int moved = receiveSome(fd(), reader_.room());
+      const int moved = receiveSome(fd(), reader_.space());
       if (moved == 0) return Read::kNothing;
       if (moved < 0) return Read::kClosed;
       reader_.arrived(static_cast<std::size_t>(moved));
@@ -75,16 +108,6 @@ FrameStream::Read FrameStream::read(Frame& frame, std::size_t limit) {
   } catch (const Error& error) {
     throw Error(error.code(), "from {}: {}", remoteText(fd()), error.what());
   }
-  return Read::kFrame;
-}
-
-FrameStream::Read FrameStream::peek(FrameHeader& header) noexcept {
-  if (!reader_.between()) return Read::kNothing;  // in the middle of a frame: somebody is reading it
-  std::byte bytes[sizeof(FrameHeader)];
-  const int seen = peekSome(fd(), bytes);
-  if (seen < 0) return Read::kClosed;
-  if (seen < static_cast<int>(sizeof bytes)) return Read::kNothing;
-  std::memcpy(&header, bytes, sizeof bytes);
   return Read::kFrame;
 }
 

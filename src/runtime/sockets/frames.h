@@ -1,14 +1,12 @@
 #pragma once
-// Messages over an authenticated connection: a header, and as many bytes as it says, which is bounded
-// (runtime/sockets/frame_reader.h).
+// Messages over an authenticated connection: frames of a header and a payload of bounded size.
 //
 //   FrameStream stream(std::move(socket));
 //   stream.queue(FrameKind::kData, bytes);
-//   stream.flush();                                    // as far as it goes; never waits
+//   stream.flush();                                    // sends what the socket takes; never waits
 //   Frame frame;
 //   if (stream.read(frame, limit) == FrameStream::Read::kFrame) ...
 
-#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -18,9 +16,54 @@
 #include "core/deadline.h"
 #include "core/error.h"
 #include "core/file_descriptor.h"
-#include "runtime/sockets/frame_reader.h"
 
 namespace xylem {
+
+enum class FrameKind : std::uint32_t {
+  kNext = 1,     // root to rank: the WireAddress of the next rank, or of all ranks, starting with the next
+  kReady = 2,    // rank to root: the sender is connected to both neighbours
+  kGo = 3,       // root to rank: all ranks are
+  kData = 4,     // rank to rank: part of a collective call; `tag` tells which
+  kError = 5,    // either way: `code` and a sentence; the sender gives up
+  kMessage = 6,  // rank to rank: a message of send(), with its tag
+  kWhere = 7,    // rank to rank: which ranks wait where (runtime/bootstrap/wait_tracker.h)
+};
+
+struct FrameHeader {
+  FrameKind kind = FrameKind::kData;
+  std::int32_t code = 0;  // kError: a ResultCode
+  std::uint64_t tag = 0;
+  std::uint64_t bytes = 0;
+};
+static_assert(sizeof(FrameHeader) == 24);
+
+struct Frame {
+  FrameHeader header;
+  std::vector<std::byte> payload;
+
+  std::string text() const { return {reinterpret_cast<const char*>(payload.data()), payload.size()}; }
+};
+
+constexpr std::size_t kMaxErrorBytes = 4096;
+
+// Puts frames together from bytes that come in pieces of any size. It allocates memory as payload arrives: a
+// large announced size alone costs nothing.
+//
+//   FrameReader reader;
+//   while (!reader.take(frame, limit)) reader.arrived(read(reader.space()));
+class FrameReader {
+ public:
+  // True, once per frame, if a frame is complete. Throws if a frame announces more than `limit` bytes
+  // (errors: kMaxErrorBytes). After it has returned false, space() is not empty.
+  bool take(Frame& frame, std::size_t limit);
+  // Where the next bytes belong.
+  std::span<std::byte> space();
+  void arrived(std::size_t bytes) { received_ += bytes; }
+
+ private:
+  Frame incoming_;
+  std::size_t received_ = 0;  // of header and payload together
+};
 
 class FrameStream {
  public:
@@ -41,16 +84,14 @@ class FrameStream {
   bool flushed() const { return sent_ == outgoing_.size(); }
   // Flushes for at most this long.
   void flushWithin(int milliseconds) noexcept;
-  // After the last words: says that nothing more comes, then waits, at most until the deadline, for the other
-  // end to close. Closing at once would discard what it has sent meanwhile, and with it, TCP being what it
-  // is, our last words.
+  // After the last message: announces that nothing more comes (endWriting), then waits until the deadline at
+  // most for the other end to close (awaitClose). Closing at once while bytes of the other end are unread
+  // makes TCP reset the connection, and the last message may be lost.
   void endWriting() noexcept;
   void awaitClose(const Deadline& deadline) noexcept;
 
-  // Throws if the other end announces more than `limit` bytes (errors: kMostErrorBytes).
+  // Throws if the other end announces more than `limit` bytes (errors: kMaxErrorBytes).
   Read read(Frame& frame, std::size_t limit);
-  // Without reading: whether it is closed, or an error is next.
-  Read peek(FrameHeader& header) noexcept;
 
  private:
   FileDescriptor socket_;

@@ -16,7 +16,7 @@
 namespace xylem {
 namespace {
 
-// Which interfaces to prefer when nothing is set: the first list that selects any.
+// Without NCCL_SOCKET_IFNAME the first of these lists that selects any interface counts.
 constexpr const char* kPreferences[] = {"ib", "^docker,lo,virbr", "docker", "lo", "virbr"};
 
 }  // namespace
@@ -48,7 +48,7 @@ int socketFamily(const Settings& settings) {
 
 namespace {
 
-// One entry for each address that fits.
+// The interfaces that the settings select, with one entry for each of their addresses.
 std::vector<Interface> fitting(const std::vector<Interface>& all, const Settings& settings) {
   const int family = socketFamily(settings);
   const auto select = [&](const std::string& list) {
@@ -65,7 +65,7 @@ std::vector<Interface> fitting(const std::vector<Interface>& all, const Settings
   return {};
 }
 
-// An address that is only valid on one link is the last resort.
+// A link-local address is the last resort.
 bool better(const Interface& a, const Interface& b) {
   return b.address.linkLocal() && !a.address.linkLocal();
 }
@@ -86,7 +86,7 @@ std::vector<Interface> matchingInterfaces(const std::vector<Interface>& all, con
 }
 
 SocketAddress localAddressTowards(const SocketAddress& to) {
-  // Connecting a datagram socket only looks up the way.
+  // Connecting a datagram socket looks up the route and sends nothing.
   const FileDescriptor fd(socket(to.family(), SOCK_DGRAM | SOCK_CLOEXEC, 0));
   if (!fd || connect(fd.get(), to.get(), to.size()) != 0) return {};
   SocketAddress address = SocketAddress::boundTo(fd.get());
@@ -102,9 +102,7 @@ Interface chooseInterface(const std::vector<Interface>& all, const Settings& set
     for (const Interface& candidate : all) {
       if (wanted != AF_UNSPEC && candidate.address.family() != wanted) continue;
       if (!interfaceMatches(list, candidate.name)) continue;
-      // An address that is only valid on one link is the last resort.
-      if (chosen == nullptr || (chosen->address.linkLocal() && !candidate.address.linkLocal()))
-        chosen = &candidate;
+      if (chosen == nullptr || better(candidate, *chosen)) chosen = &candidate;
     }
     return chosen;
   };

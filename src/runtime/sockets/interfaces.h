@@ -7,9 +7,9 @@
 // them. Unset, interfaces of containers and virtual machines and the loopback come last, as in NCCL.
 // NCCL_SOCKET_FAMILY keeps AF_INET or AF_INET6 only.
 //
-// Whoever knows where the root is says so, unless the user has chosen: with NCCL_COMM_ID the interface is the
-// one over which the system reaches the root; with an exchanged id it at least has an address of the root's
-// family, as the ranks of a job must all be able to call each other.
+// If neither is set and the root's address is known, that decides: with NCCL_COMM_ID the interface is the one
+// over which the system reaches the root. With an exchanged id it has an address of the root's family, as all
+// ranks of a job must be able to connect to each other.
 
 #include <string>
 #include <vector>
@@ -24,21 +24,22 @@ struct Interface {
   SocketAddress address;
 };
 
-// Those that are up and have an address, in the system's order.
+// One entry for each IPv4 or IPv6 address of an interface that is up, in the system's order.
 std::vector<Interface> listInterfaces();
 
 // AF_INET, AF_INET6, or AF_UNSPEC if NCCL_SOCKET_FAMILY does not say.
 int socketFamily(const Settings& settings);
 
-// Throws, naming what there is, if nothing fits.
+// Throws, listing all interfaces, if none fits. `root` is the root's address, if known.
 Interface chooseInterface(const std::vector<Interface>& all, const Settings& settings,
                           const SocketAddress* root = nullptr);
 
-// The address that the system would call `to` from; no family if it knows no way. Nothing is sent.
+// The local address that the system would connect to `to` from; without a family if it has no route. Sends
+// nothing.
 SocketAddress localAddressTowards(const SocketAddress& to);
 
-// All that fit, by name, each with the first of its addresses that is valid beyond its link. The network
-// transport's devices. May be empty.
+// All interfaces that fit, each once, with the first of its addresses that is valid beyond its link: the
+// devices of the network transport. May be empty.
 std::vector<Interface> matchingInterfaces(const std::vector<Interface>& all, const Settings& settings);
 
 }  // namespace xylem

@@ -1,7 +1,8 @@
 #pragma once
-// Secrets: what the ranks of a job know and nobody else does.
+// Secrets shared by the ranks of a job, which prove with them that they belong to it, and hashes.
 //
-//   Secret secret = randomSecret();
+//   const Secret secret = randomSecret();
+//   const Secret ofData = derive("data links", {std::as_bytes(std::span(secret))});
 
 #include <array>
 #include <cstddef>
@@ -15,14 +16,14 @@ namespace xylem {
 // 256 bits.
 using Secret = std::array<std::uint8_t, 32>;
 
-// Random bytes fit for secrets.
+// Cryptographically secure random bytes.
 void fillRandom(void* data, std::size_t bytes);
 Secret randomSecret();
 
-// A cryptographic hash of as many bytes as `out` has.
+// A cryptographic hash of `outBytes` bytes.
 void hash(std::uint8_t* out, std::size_t outBytes, const void* in, std::size_t inBytes);
 
-// A secret that follows from others: a hash of what it is for and of the parts, told apart by their lengths.
+// A secret derived from others: a hash of its purpose and of the parts, each with its length.
 Secret derive(std::string_view purpose, std::initializer_list<std::span<const std::byte>> parts);
 
 }  // namespace xylem

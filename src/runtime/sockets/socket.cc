@@ -22,17 +22,10 @@ FileDescriptor openTcp(int family) {
   return fd;
 }
 
-// Messages here are small and waited for.
+// Messages here are small, and ranks wait for each of them: no batching by the kernel.
 void sendAtOnce(int fd) {
   const int on = 1;
   setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-}
-
-int receive(int socket, std::span<std::byte> bytes, int flags) noexcept {
-  const ssize_t n =
-      recv(socket, bytes.data(), std::min<std::size_t>(bytes.size(), INT_MAX), flags | MSG_DONTWAIT);
-  if (n > 0) return static_cast<int>(n);
-  return n < 0 && (errno == EAGAIN || errno == EINTR) ? 0 : -1;
 }
 
 }  // namespace
@@ -41,7 +34,7 @@ FileDescriptor listenTcp(const SocketAddress& address, const Congestion& congest
   FileDescriptor fd = openTcp(address.family());
   congestion.prepare(fd.get());
   if (address.port() != 0) {
-    // A port that was asked for may still be held by connections of a job that just ended.
+    // Connections of a job that just ended may still hold a port that the user chose.
     const int on = 1;
     setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
   }
@@ -56,13 +49,14 @@ FileDescriptor startConnect(const SocketAddress& to, const SocketAddress* from,
   sendAtOnce(fd.get());
   congestion.prepare(fd.get());
   SocketAddress target = to;
-  // From the loopback one reaches this host only, and over the loopback nothing else does.
+  // A loopback address reaches this host only, and nothing but a loopback address reaches it over the
+  // loopback.
   if (from != nullptr && from->family() == to.family() && from->loopback() == to.loopback()) {
     SocketAddress local = *from;
     local.setPort(0);
-    // The number of a link means something on its own host only.
+    // The scope of a link-local address is a number of the host that it was made on: use ours.
     if (to.linkLocal() && local.linkLocal()) target.setScope(local.scope());
-    // The port is chosen when connecting: so many more connections to different places fit.
+    // The kernel chooses the port when connecting. Then connections to different places may share one.
     const int on = 1;
     setsockopt(fd.get(), IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &on, sizeof on);
     if (bind(fd.get(), local.get(), local.size()) != 0)
@@ -82,34 +76,39 @@ int connectOutcome(int socket) {
   return getsockopt(socket, SOL_SOCKET, SO_ERROR, &error, &bytes) == 0 ? error : errno;
 }
 
-Arrival acceptTcp(int listener) {
+AcceptResult acceptFailure(int error) {
+  const bool full = error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM;
+  return {full ? AcceptResult::Kind::kNoDescriptors : AcceptResult::Kind::kNone};
+}
+
+AcceptResult acceptTcp(int listener) {
   sockaddr_storage storage{};
   socklen_t bytes = sizeof storage;
   auto* from = reinterpret_cast<sockaddr*>(&storage);
   FileDescriptor fd(accept4(listener, from, &bytes, SOCK_CLOEXEC | SOCK_NONBLOCK));
-  // Who has left again while it waited is not the last one.
+  // A peer that has left while it waited is no reason to stop: others may wait behind it.
   while (!fd && errno == ECONNABORTED)
     fd = FileDescriptor(accept4(listener, from, &bytes, SOCK_CLOEXEC | SOCK_NONBLOCK));
-  if (!fd) return noArrival(errno);
+  if (!fd) return acceptFailure(errno);
   sendAtOnce(fd.get());
-  return {Arrival::Kind::kCaller, std::move(fd), SocketAddress(from, bytes).text()};
+  return {AcceptResult::Kind::kConnection, std::move(fd), SocketAddress(from, bytes).text()};
 }
 
 void breakWhenSilent(int socket, std::chrono::seconds silence) noexcept {
   const int on = 1;
-  // One interval until the first question, one for each of two answers; the kernel knows only whole seconds.
+  // One interval until the first probe and one after each of two probes. The kernel counts whole seconds.
   const int interval = std::max(1, static_cast<int>(silence.count() / 3));
-  const int questions = 2;
+  const int probes = 2;
   setsockopt(socket, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
   setsockopt(socket, IPPROTO_TCP, TCP_KEEPIDLE, &interval, sizeof interval);
   setsockopt(socket, IPPROTO_TCP, TCP_KEEPINTVL, &interval, sizeof interval);
-  setsockopt(socket, IPPROTO_TCP, TCP_KEEPCNT, &questions, sizeof questions);
+  setsockopt(socket, IPPROTO_TCP, TCP_KEEPCNT, &probes, sizeof probes);
 }
 
 void breakWhenUnanswered(int socket, std::chrono::seconds silence) noexcept {
   breakWhenSilent(socket, silence);
   const auto milliseconds = static_cast<int>(std::min<long long>(1000 * silence.count(), INT_MAX));
-  // The kernel applies it to peers with full buffers, too.
+  // The kernel applies it to peers that do not read, too.
   setsockopt(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, &milliseconds, sizeof milliseconds);
 }
 
@@ -120,8 +119,11 @@ int sendSome(int socket, std::span<const std::byte> bytes) noexcept {
   return errno == EAGAIN || errno == EINTR ? 0 : -1;
 }
 
-int receiveSome(int socket, std::span<std::byte> bytes) noexcept { return receive(socket, bytes, 0); }
-int peekSome(int socket, std::span<std::byte> bytes) noexcept { return receive(socket, bytes, MSG_PEEK); }
+int receiveSome(int socket, std::span<std::byte> bytes) noexcept {
+  const ssize_t n = recv(socket, bytes.data(), std::min<std::size_t>(bytes.size(), INT_MAX), MSG_DONTWAIT);
+  if (n > 0) return static_cast<int>(n);
+  return n < 0 && (errno == EAGAIN || errno == EINTR) ? 0 : -1;
+}
 
 std::string remoteText(int socket) {
   sockaddr_storage storage{};

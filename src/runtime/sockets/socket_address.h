@@ -21,28 +21,38 @@ struct WireAddress {
 };
 static_assert(sizeof(WireAddress) == 24);
 
+// An address as people write it, in its parts; names are not resolved.
+struct HostAndPort {
+  std::string host;
+  int port = 0;
+};
+
+// splitAddress("[fe80::1%eth0]:9999") is {"fe80::1%eth0", 9999}. Throws if there is no host, or the port is
+// not a number from 0 to 65535.
+HostAndPort splitAddress(const std::string& text);
+
 class SocketAddress {
  public:
   SocketAddress() = default;
   SocketAddress(const sockaddr* address, socklen_t bytes);
-  // Resolves names. `family` restricts to AF_INET or AF_INET6 if it is not AF_UNSPEC. Throws on anything
-  // else.
+  // Resolves names. `family` restricts to AF_INET or AF_INET6 unless it is AF_UNSPEC. Throws if there is no
+  // such address.
   static SocketAddress parse(const std::string& text, int family = AF_UNSPEC);
   // Throws if it does not hold an address.
   static SocketAddress fromWire(const WireAddress& wire);
-  // What a socket is bound to.
+  // The local address of a socket.
   static SocketAddress boundTo(int socket);
 
   WireAddress toWire() const;
   std::string text() const;
-  // As NCCL's log has it: `10.0.0.1<4711>`.
+  // As NCCL's log writes it: `10.0.0.1<4711>`.
   std::string logText() const;
   int family() const { return storage_.ss_family; }
   int port() const;
   void setPort(int port);
   bool loopback() const;
   bool linkLocal() const;
-  // The number of the link that a link-local address belongs to; means something on this host only.
+  // The number of the link of a link-local address; valid on this host only.
   std::uint32_t scope() const;
   void setScope(std::uint32_t scope);
   bool sameHostAs(const SocketAddress& other) const;

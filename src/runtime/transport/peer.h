@@ -1,6 +1,10 @@
 #pragma once
-// What a transport knows about a rank before it connects to it. Every rank fills in its own and all ranks
-// exchange them; so it is plain bytes.
+// The description by which other ranks connect to a rank: where it is, and where it accepts connections.
+// Every rank fills in its own, and all ranks gather all of them at the start, so a Peer is plain bytes.
+//
+//   Peer self;
+//   self.rank = rank;
+//   transport.announce(self);      // fills in the addresses
 
 #include <array>
 #include <cstddef>
@@ -14,15 +18,15 @@ namespace xylem {
 using LocalName = std::array<std::byte, 24>;
 
 struct Peer {
-  std::uint64_t hostHash = 0;          // equal on one host, different on different ones
-  std::uint64_t process = 0;           // a random number per process: equal means one address space
-  std::uint64_t networkNamespace = 0;  // inode: local sockets reach only as far
-  std::uint64_t pidNamespace = 0;      // inode: `pid` means something only inside
+  std::uint64_t hostHash = 0;          // equal for ranks of one host
+  std::uint64_t process = 0;           // a random number per process: equal in one address space
+  std::uint64_t networkNamespace = 0;  // its inode: local sockets connect inside a namespace only
+  std::uint64_t pidNamespace = 0;      // its inode: `pid` is valid inside this namespace
   std::int64_t pid = 0;
   std::int32_t rank = -1;
   std::int32_t device = -1;
-  LocalName local{};  // where this rank accepts connections of its host
-  WireAddress net;    // and those of the network
+  LocalName local{};  // where this rank accepts connections from its host
+  WireAddress net;    // where it accepts connections over the network; family 0: nowhere
 };
 
 }  // namespace xylem

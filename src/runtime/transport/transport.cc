@@ -7,9 +7,9 @@
 namespace xylem {
 namespace {
 
-// How often the rest of the world is looked at while waiting for peers.
+// The longest time between two calls of Waiting::look.
 constexpr int kWaitMilliseconds = 20;
-// How often a connection is tried again that has nothing to wait for.
+// The time between two attempts to advance a connection that has no descriptor to wait for.
 constexpr int kRetryMilliseconds = 1;
 
 std::string ranksOf(const std::vector<Connection*>& connections) {
@@ -38,7 +38,7 @@ void connectAll(std::span<Connection* const> connections, const Waiting& waiting
     for (const Connection* connection : missing) {
       const int fd = connection->waitsFor();
       if (fd < 0) limit = kRetryMilliseconds;
-      // Connections that wait for the same follow each other.
+      // Connections that wait for the same descriptor are next to each other.
       else if (fds.empty() || fds.back().fd != fd)
         fds.push_back({fd, POLLIN, 0});
     }

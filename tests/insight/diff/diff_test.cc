@@ -1,4 +1,5 @@
-// Comparing plans: nothing where nothing changed, and what follows where something did.
+// Comparisons of plans: equal plans have no difference, and each change of a machine or a setting has its
+// known effects.
 
 #include "insight/diff/diff.h"
 
@@ -13,8 +14,9 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "fuzz/plan_file_input.h"
+#include "fuzz/replay.h"
 #include "insight/diff/document.h"
-#include "insight/diff/json.h"
 #include "planner/plan/plan_json.h"
 #include "planner_support/machine_text.h"
 
@@ -63,12 +65,12 @@ auto changes(const std::string& kind, const std::string& what, const std::string
 TEST(Diff, AMachineDoesNotDifferFromItself) {
   for (const char* name : {"dgxh100", "dgx1v", "summit", "net-faster-than-p2p", "gh200x1", "pcilink-bcm"}) {
     const PlanDiff diff = comparePlans(zoo(name), zoo(name));
-    EXPECT_TRUE(diff.samePlan() && diff.sameCauses()) << name << diffToJson(diff, "a", "b");
+    EXPECT_TRUE(diff.samePlan() && diff.sameCauses()) << name << toJson(diff, "a", "b");
     EXPECT_THAT(diff.remarks, IsEmpty()) << name;
   }
 }
 
-// Every golden plan of the zoo, read back, against what is planned.
+// Compares every golden plan of the zoo, read from its file, with the plan made now.
 TEST(Diff, GoldenPlansAreThePlans) {
   int compared = 0;
   for (const auto& entry : std::filesystem::directory_iterator(kZoo)) {
@@ -76,7 +78,7 @@ TEST(Diff, GoldenPlansAreThePlans) {
     if (!name.ends_with(".n2.json")) continue;
     const std::string machine = name.substr(0, name.size() - std::string(".n2.json").size());
     const PlanDiff diff = comparePlans(factsOfJson(textOf(entry.path()), name), zoo(machine));
-    EXPECT_TRUE(diff.samePlan() && diff.sameCauses()) << name << diffToJson(diff, "golden", "planned");
+    EXPECT_TRUE(diff.samePlan() && diff.sameCauses()) << name << toJson(diff, "golden", "planned");
     ++compared;
   }
   EXPECT_GT(compared, 30);
@@ -106,10 +108,10 @@ TEST(Diff, FewerNvlinksOfOneGpu) {
   ASSERT_NE(slower, diff.choices.end());
   EXPECT_EQ(slower->before, "Tree LL128");
   EXPECT_EQ(slower->after, "Ring LL128");
-  EXPECT_GT(slower->leastRatio, 1);
+  EXPECT_GT(slower->minRatio, 1);
 }
 
-// The sentences of both sides, each with its own names left out.
+// The reasons are the sentences of both sides, without the names of the devices.
 TEST(Diff, DecisionsCarryTheReasonsOfBothSides) {
   const PlanDiff diff = comparePlans(zoo("dgxa100"), zoo("dgxa100-nogdr"));
   EXPECT_THAT(diff.machine, ElementsAre(changes("net", "gdr", "1", "0")));
@@ -123,7 +125,7 @@ TEST(Diff, DecisionsCarryTheReasonsOfBothSides) {
   EXPECT_THAT(gdr->whyAfter, HasSubstr("the network device has gdr=\"0\""));
 }
 
-// A host of two CPUs with a GPU each; the NIC is at the first, then at the second.
+// A host of two CPUs with a GPU each, and a NIC at the CPU `numa`.
 std::string nicAt(int numa) {
   const std::string first = gpu("0000:11:00.0", 0, 80);
   const std::string second = gpu("0000:21:00.0", 1, 80);
@@ -187,7 +189,7 @@ TEST(Diff, AlgorithmsThatASettingRulesOut) {
     EXPECT_EQ(change.collective, "AllReduce");
     EXPECT_THAT(change.before, StartsWith("Tree"));
     EXPECT_THAT(change.after, StartsWith("Ring"));
-    EXPECT_GE(change.leastRatio, 1);
+    EXPECT_GE(change.minRatio, 1);
   }
 }
 
@@ -233,7 +235,7 @@ TEST(Diff, RefusesJsonThatIsNoPlan) {
     EXPECT_THROW(factsOfJson(plan.substr(0, cut), "cut.json"), InputError) << cut;
 }
 
-// A value somewhere in the tree.
+// A random value of the tree.
 nlohmann::json& anyValue(nlohmann::json& root) {
   nlohmann::json* at = &root;
   while (at->is_structured() && !at->empty() && *rc::gen::inRange(0, 8) > 0) {
@@ -256,8 +258,11 @@ TEST(DiffProperty, WhateverAPlanFileHoldsIsComparedOrRefused) {
           nlohmann::json{{"sample", {{"x", 1}}}});
     try {
       const PlanFacts facts = factsOfJson(broken.dump(), "broken.json");
-      diffToJson(comparePlans(facts, sound), "a", "b");
-      const std::string text = diffToJson(comparePlans(sound, facts), "a", "b");
+      const auto textOfDiff = [](const PlanDiff& diff) {
+        return toJson(diff, "a", "b").dump(1, ' ', false, nlohmann::json::error_handler_t::replace);
+      };
+      textOfDiff(comparePlans(facts, sound));
+      const std::string text = textOfDiff(comparePlans(sound, facts));
       RC_ASSERT(text.find('\x1b') == std::string::npos);
     } catch (const InputError&) {
     }
@@ -271,7 +276,7 @@ TEST(Diff, RefusesBottomlessJson) {
                InputError);
 }
 
-// Whatever changed, the way back changes the same things.
+// The comparison of b with a finds the changes of a with b, the other way round.
 TEST(DiffProperty, IsItsOwnMirrorImage) {
   EXPECT_TRUE(rc::check([] {
     const auto any = [] {
@@ -295,11 +300,17 @@ TEST(DiffProperty, IsItsOwnMirrorImage) {
       std::sort(forth.begin(), forth.end());
       std::sort(mirrored.begin(), mirrored.end());
       RC_ASSERT(forth.size() == mirrored.size());
-      // The others tell of NETs and relays, by the name that A has for them.
+      // The other lists name NETs and relays, by the names that A has for them.
       if (list == &PlanDiff::machine || list == &PlanDiff::links || list == &PlanDiff::paths)
         RC_ASSERT(forth == mirrored);
     }
   }));
+}
+
+TEST(Corpus, EveryPlanFileIsReadOrRefused) {
+  const Replayed replayed = replayCorpus("plan_file", feedPlanFile);
+  EXPECT_GE(replayed.accepted, 5);
+  EXPECT_GE(replayed.refused, 10);
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
-// Fabrics as text: what lines mean, what is refused and where, and that writing keeps them.
+// Fabrics as text: the meaning of each line, errors with their places, and that written fabrics read the
+// same.
 
 #include "insight/fabric/fabric_file.h"
 
@@ -6,6 +7,8 @@
 #include <gtest/gtest.h>
 
 #include "core/error.h"
+#include "fuzz/fabric_file_input.h"
+#include "fuzz/replay.h"
 #include "insight/fabric/name_ranges.h"
 
 namespace xylem {
@@ -81,6 +84,19 @@ TEST(FabricFile, SaysWhereAndWhatIsWrong) {
 TEST(FabricFile, FilesThatCannotBeRead) {
   EXPECT_THROW(readFabric("/nonexistent/fabric.txt"), InputError);
   EXPECT_THROW(readFabric("/"), InputError);
+}
+
+// The fuzzers' corpora of fabrics.
+TEST(FabricCorpus, Text) {
+  const Replayed replayed = replayCorpus("fabric_file", feedFabricFile);
+  EXPECT_GE(replayed.accepted, 2);
+  EXPECT_GE(replayed.refused, 2);
+}
+
+TEST(FabricCorpus, Ibnetdiscover) {
+  const Replayed replayed = replayCorpus("ib_fabric", feedIbFabric);
+  EXPECT_GE(replayed.accepted, 1);
+  EXPECT_GE(replayed.refused, 1);
 }
 
 }  // namespace

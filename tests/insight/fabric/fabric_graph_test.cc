@@ -1,4 +1,4 @@
-// Ways through a fabric: the shortest, spread evenly over cables.
+// Paths through a fabric: the shortest ones, spread evenly over cables.
 
 #include "insight/fabric/fabric_graph.h"
 
@@ -17,7 +17,7 @@ namespace {
 
 using ::testing::ElementsAre;
 
-// What of a stream each link between switches carries, by names.
+// Returns the share of a flow on each link between switches, by the switches' names.
 std::map<std::pair<std::string, std::string>, double> shares(FabricGraph& network, int from, int to) {
   std::map<std::pair<std::string, std::string>, double> found;
   for (const LinkShare& share : network.route(network.leaf(from), network.leaf(to)))

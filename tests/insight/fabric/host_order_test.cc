@@ -1,4 +1,4 @@
-// Orders of hosts: what they put on links, counted by hand, and that a proposed one is what it says.
+// Orders of hosts: their loads on links, counted by hand, and that a proposed order is as good as it says.
 
 #include "insight/fabric/host_order.h"
 
@@ -27,18 +27,18 @@ Plan planOfZoo(const std::string& name, int count) {
   return planJob(identicalHosts(readTopology(kZoo + name), count), Settings());
 }
 
-// The bytes on a link, by names, in the order given.
+// Returns the bytes on the link between two named ends.
 double bytesOn(const HostOrder& order, const OrderedHosts& hosts, int kind, const std::string& from,
                const std::string& to) {
-  const Congestion congestion(hosts.traffic, *order.sites, *order.network, hosts.order);
+  const Congestion congestion(hosts.traffic, *order.attachments, *order.network, hosts.order);
   for (int link = 0; link < order.network->links(); ++link)
     if (order.network->link(link).from == from && order.network->link(link).to == to)
       return congestion.bytes(kind, link);
   return -1;
 }
 
-// Four ranks: each sends 2 * 3/4 bytes per byte. Hosts by turns on two leaves: every edge of the ring
-// crosses; in order of leaves one edge in each direction does.
+// Four ranks: each sends 2 * 3/4 bytes per byte. If hosts alternate between two leaves, every edge of
+// the ring crosses; in the order of leaves one edge per direction does.
 TEST(HostOrderTest, RingOverTwoLeavesByTurns) {
   const Plan plan = testing::planOf(testing::oneGpuOneNic(), 4);
   const Fabric fabric = testing::fabricOf(testing::kTwoLeaves);
@@ -62,7 +62,7 @@ TEST(HostOrderTest, RingOverTwoLeavesByTurns) {
   EXPECT_NEAR(now.slowdown, (3 / 12.5) / (1.5 / std::min(planned, 12.5)), 1e-6);
   EXPECT_EQ(proposed.slowdown, 1);
   EXPECT_TRUE(order.allTried);
-  // The two of a leaf stand beside each other, with the ends of the order beside each other, too.
+  // The two hosts of a leaf are neighbours; the first and the last host of an order count as neighbours, too.
   EXPECT_THAT(testing::names(order), AnyOf(ElementsAre("a", "b", "c", "d"), ElementsAre("a", "c", "d", "b"),
                                            ElementsAre("c", "a", "b", "d"), ElementsAre("c", "d", "a", "b")));
 }
@@ -104,13 +104,13 @@ TEST(HostOrderTest, GroupsOfRailsByTurns) {
       "nic h[0-3] mlx5_[0-7] a[0-7] 400Gb/s\nnic h[4-7] mlx5_[0-7] b[0-7] 400Gb/s\n");
   const HostOrder order =
       testing::ordered(plan, fabric, expandNames("h0,h4,h1,h5,h2,h6,h3,h7", {"hosts", 1}));
-  // Of each rail's ring all eight edges cross, and two do when each group stands together.
+  // In the given order all eight edges of each rail's ring cross; if each group is kept together, two do.
   EXPECT_NEAR(order.now.score[kRingTraffic].all / order.proposed.score[kRingTraffic].all, 4, 1e-6);
   EXPECT_GT(order.now.score[kRingTraffic].slowdown, 3);
   EXPECT_EQ(order.proposed.score[kRingTraffic].slowdown, 1);
 }
 
-// One leaf with everybody but one NIC's rail: the plan's NICs decide which leaf a channel uses.
+// All NICs but one are at one leaf: the plan's choice of NICs decides which leaf a channel uses.
 TEST(HostOrderTest, NicsAreThoseOfTheChannels) {
   const Plan plan = planOfZoo("dgxh100.xml", 2);
   const Fabric fabric = testing::fabricOf(
@@ -162,7 +162,7 @@ TEST(HostOrderTest, SaysWhatDoesNotFit) {
               HasSubstr("reaches no NIC"));
 }
 
-// Hosts of two kinds: the order of the kinds changes the job, and the planner plans it again.
+// Hosts of two kinds: another order of the kinds changes the job, so the planner plans it again.
 TEST(HostOrderTest, HostsOfTwoKinds) {
   PlanRequest request = identicalHosts(readTopology(kZoo + "dgxh100.xml"), 4);
   request.hosts.push_back({std::make_shared<const Document>(readTopology(kZoo + "dgxa100.xml")), {}, 4});
@@ -175,8 +175,8 @@ TEST(HostOrderTest, HostsOfTwoKinds) {
   EXPECT_LT(order.proposed.score[kRingTraffic].slowdown, order.now.score[kRingTraffic].slowdown * 0.6);
   // The same hosts in that order as a job of its own.
   PlanRequest again;
-  for (int site : order.proposed.order) {
-    again.hosts.push_back(request.hosts[site < 4 ? 0 : 1]);
+  for (int host : order.proposed.order) {
+    again.hosts.push_back(request.hosts[host < 4 ? 0 : 1]);
     again.hosts.back().count = 1;
   }
   const HostOrder check = testing::ordered(planJob(again, Settings()), fabric, testing::names(order));
@@ -185,7 +185,7 @@ TEST(HostOrderTest, HostsOfTwoKinds) {
 }
 
 // Any job on any two-level fabric: the proposal is an order of the same hosts, not slower, the same each
-// time, and what it says of itself is true of a job whose hosts stand like that.
+// time, and its scores are true of a job with hosts in that order.
 TEST(HostOrderTest, NeverWorseAndTrue) {
   rc::check([] {
     const int leaves = *rc::gen::inRange(1, 5);
@@ -222,11 +222,11 @@ TEST(HostOrderTest, SwapsAddUp) {
   const Plan plan = testing::planOf(testing::oneGpuOneNic(), 4);
   const Fabric fabric = testing::fabricOf(testing::kTwoLeaves);
   const HostOrder order = testing::ordered(plan, fabric, {"a", "c", "b", "d"});
-  Congestion swapped(order.now.traffic, *order.sites, *order.network, {0, 1, 2, 3});
+  Congestion swapped(order.now.traffic, *order.attachments, *order.network, {0, 1, 2, 3});
   swapped.swap(0, 3);
   swapped.swap(1, 3);
   swapped.swap(2, 1);
-  const Congestion fresh(order.now.traffic, *order.sites, *order.network, swapped.order());
+  const Congestion fresh(order.now.traffic, *order.attachments, *order.network, swapped.order());
   for (int kind = 0; kind < kTrafficKinds; ++kind)
     for (int link = 0; link < order.network->links(); ++link)
       EXPECT_NEAR(swapped.bytes(kind, link), fresh.bytes(kind, link), 1e-9);
@@ -242,7 +242,7 @@ TEST(HostOrderTest, LocalSearchIsNearTheBestOfAll) {
   const HostOrder best = testing::ordered(plan, fabric, hosts);
   ASSERT_TRUE(best.allTried);
   HostOrderRequest request{plan, fabric, hosts};
-  request.limits.mostArrangements = 1;
+  request.limits.maxArrangements = 1;
   const HostOrder found = orderHosts(request);
   ASSERT_FALSE(found.allTried);
   const auto sum = [](const HostOrder& order) {

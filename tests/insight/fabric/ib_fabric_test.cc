@@ -1,4 +1,4 @@
-// What ibnetdiscover prints becomes the fabric that it describes.
+// The output of ibnetdiscover becomes the fabric that it describes.
 
 #include "insight/fabric/ib_fabric.h"
 

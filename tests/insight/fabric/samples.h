@@ -38,7 +38,7 @@ inline HostOrder ordered(const Plan& plan, const Fabric& fabric, const std::vect
 
 inline std::vector<std::string> names(const HostOrder& order) {
   std::vector<std::string> all;
-  for (int site : order.proposed.order) all.push_back(order.sites->name(site));
+  for (int host : order.proposed.order) all.push_back(order.attachments->name(host));
   return all;
 }
 

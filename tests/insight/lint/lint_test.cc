@@ -1,5 +1,5 @@
-// Linting: each kind of finding with its line, going on after the first, and the readers of the planner as a
-// judge: what they refuse is an error, what has none they accept.
+// Lint: each kind of finding has its line, lint goes on after the first one, and the planner's readers judge
+// it: every file that they refuse has an error.
 
 #include "insight/lint/lint.h"
 
@@ -36,7 +36,7 @@ std::string read(const fs::path& file) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-// One element per line.
+// A machine without findings, with one element per line.
 const std::string kGood = R"(<system version="1">
   <cpu numaid="0" affinity="ff" arch="x86_64" vendor="GenuineIntel" familyid="6" modelid="143">
     <pci busid="0000:10:00.0" class="0x060400" link_speed="32.0 GT/s PCIe" link_width="16">
@@ -83,7 +83,7 @@ auto finding(Severity severity, const std::string& rule, std::vector<int> lines)
 
 TEST(Lint, AGoodFileIsClean) {
   const LintReport report = lintTopology(kGood, "good.xml");
-  EXPECT_THAT(report.findings, IsEmpty()) << lintJson(report);
+  EXPECT_THAT(report.findings, IsEmpty()) << toJson(report);
   EXPECT_TRUE(report.isClean());
   EXPECT_EQ(report.gpus, 2);
   EXPECT_EQ(report.nets, 1);
@@ -137,7 +137,7 @@ TEST(Lint, NamesWhatIsWrongWithItsLine) {
   };
   for (const Case& c : cases) {
     const LintReport report = lintTopology(with(kGood, c.from, c.to), "test.xml");
-    EXPECT_THAT(report.findings, Contains(finding(c.severity, c.rule, {c.line}))) << c.to << lintJson(report);
+    EXPECT_THAT(report.findings, Contains(finding(c.severity, c.rule, {c.line}))) << c.to << toJson(report);
   }
 }
 
@@ -145,7 +145,7 @@ TEST(Lint, OneMistakeIsOneFinding) {
   const LintReport open = lintTopology(with(kGood, "</gpu>", "</cpu>"), "test.xml");
   ASSERT_FALSE(open.findings.empty());
   EXPECT_THAT(open.findings.front().found, ::testing::HasSubstr("element `gpu`"));
-  // The links of two GPUs are not added up where they are written with one bus id.
+  // If two GPUs have the same bus id, their links are not added up.
   constexpr const char* kSwitch = "<nvlink target=\"fffffff:ffff:ff\" count=\"4\" tclass=\"0x068000\"/>";
   std::string text =
       with(kGood, "<nvlink target=\"0000:12:00.0\" count=\"4\" tclass=\"0x030200\"/>", kSwitch);
@@ -153,7 +153,7 @@ TEST(Lint, OneMistakeIsOneFinding) {
   EXPECT_TRUE(lintTopology(text, "test.xml").isClean());
   text = with(text, "busid=\"0000:12:00.0\"", "busid=\"0000:11:00.0\"");
   const LintReport report = lintTopology(text, "test.xml");
-  for (const Finding& found : report.findings) EXPECT_NE(found.rule, "nvswitch-count") << lintJson(report);
+  for (const Finding& found : report.findings) EXPECT_NE(found.rule, "nvswitch-count") << toJson(report);
 }
 
 TEST(Lint, NamesDevicesInTheWrongPlace) {
@@ -196,13 +196,13 @@ TEST(Lint, TheZooHasNoErrors) {
   for (const auto& entry : fs::recursive_directory_iterator(kSource / "topologies")) {
     if (entry.path().extension() != ".xml") continue;
     const LintReport report = lintTopologyFile(entry.path().string());
-    EXPECT_EQ(report.count(Severity::kError), 0) << lintJson(report);
+    EXPECT_EQ(report.count(Severity::kError), 0) << toJson(report);
     ++files;
   }
   EXPECT_GT(files, 40);
 }
 
-// Errors are at least what the readers refuse.
+// A file that the readers refuse has an error.
 void expectReadersToAgree(const std::string& text, const std::string& what) {
   const LintReport report = lintTopology(text, what);
   if (!readersAccept(text)) {
@@ -234,7 +234,7 @@ TEST(Lint, NothingIsRefusedThatHasNoErrorInDamagedMachines) {
 
 TEST(Lint, JsonSaysTheSame) {
   const LintReport report = lintTopology(with(kGood, " sm=\"90\"", ""), "t.xml");
-  const auto json = nlohmann::json::parse(lintJson(report));
+  const auto json = toJson(report);
   EXPECT_EQ(json["format"], "xylem-lint-1");
   EXPECT_EQ(json["errors"], 1);
   EXPECT_EQ(json["clean"], false);

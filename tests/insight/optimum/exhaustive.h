@@ -1,5 +1,6 @@
 #pragma once
-// The best channels of a small host by trying all of them, written down without the room's own accounting.
+// Finds the best channels of a small host by trying all, with an accounting of its own, independent of the
+// search's.
 
 #include <algorithm>
 #include <cmath>
@@ -11,7 +12,7 @@
 
 namespace xylem::testing {
 
-// What one channel of bandwidth 1 takes of every link.
+// The GB/s that a channel of 1 GB/s takes of every link.
 using LinkLoad = std::vector<double>;
 
 // All rings or chains of a host without NETs whose paths are no farther than SYS.
@@ -36,7 +37,7 @@ inline std::vector<LinkLoad> allChannels(const SearchSpace& space, bool ring) {
   return all;
 }
 
-// The greatest bandwidth that `channels` of them have together, all equally fast, none faster than `fastest`.
+// Returns the greatest total bandwidth of `channels` equally fast ones, none faster than `fastest`.
 inline double bestTogether(const SearchSpace& space, const std::vector<LinkLoad>& all, int channels,
                            double fastest) {
   double best = 0;

@@ -1,4 +1,4 @@
-// Bounds and best channels, against trying everything on small machines.
+// Bounds and best channels, compared on small machines with an exhaustive search.
 #include "insight/optimum/optimum.h"
 
 #include <gmock/gmock.h>
@@ -109,7 +109,7 @@ TEST(Optimum, WithoutCrossNicRingsReturnToTheirPort) {
   for (int c = 0; best.ring.improved && c < ring.nChannels; ++c) EXPECT_EQ(ring.startNet(c), ring.endNet(c));
 }
 
-// What holds of every optimum.
+// Checks properties that every optimum has.
 void check(const Plan& plan, const PlanRequest& request) {
   const HostPlan& host = plan.hostOf(0);
   const Optimum best = optimumOf(plan);
@@ -142,7 +142,7 @@ TEST(Optimum, IsNoWorseThanTheSearchAndLoads) {
   }));
 }
 
-// Of few channels all sets are tried: the best of them is what is found, and no set exceeds the bound.
+// Compares with all sets of few channels: the best set is found, and no set exceeds the bound.
 TEST(Optimum, IsWhatTryingAllFinds) {
   EXPECT_TRUE(rc::check([] {
     const Plan plan = planJob(identicalHosts(parseTopology(anyMachine(), "test.xml"), 1), Settings());

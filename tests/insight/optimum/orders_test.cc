@@ -1,4 +1,4 @@
-// The cheapest order, against trying all.
+// The cheapest order, compared with all permutations.
 #include "insight/optimum/orders.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-// Jobs whose ranks would decide differently: found on exactly the sizes on which they do, with the values to
-// blame and settings that avoid it.
+// Jobs whose ranks would decide differently: preflight finds the exact sizes, the values to blame, and
+// settings that avoid it.
 
 #include "insight/preflight/preflight.h"
 
@@ -34,7 +34,7 @@ PlanRequest jobOf(std::vector<HostRequest> hosts, GraphOptions offered = {}) {
   return request;
 }
 
-// Does any pair of views decide differently?
+// True if any two views decide differently.
 bool chooseDifferently(const std::vector<TuningModel>& tuning, Collective collective, std::uint64_t bytes) {
   const Operation operation{.collective = collective, .bytes = bytes};
   for (const TuningModel& model : tuning)
@@ -195,7 +195,7 @@ TEST(ChoiceRanges, HoldTheChoiceOfEverySize) {
         RC_ASSERT(pickOf(choose(plan.tuning.front(), operation)) == range.pick);
       }
     }
-    RC_ASSERT(next == kMostBytes + 1);
+    RC_ASSERT(next == kMaxBytes + 1);
   }));
 }
 
@@ -213,7 +213,7 @@ TEST(Preflight, SplitsOfTransfersAreConstantBetweenTheirBounds) {
   }));
 }
 
-// What Xylem's own ranks do: whatever the hosts, they agree.
+// Under Xylem's own rules ranks agree, whatever their hosts are.
 TEST(PreflightProperty, UnderXylemsRulesAllRanksAgree) {
   EXPECT_TRUE(rc::check([] {
     PlanRequest request;

@@ -1,4 +1,4 @@
-// The page in a browser: it loads without a complaint and every control does what it says (drive_page.js).
+// The page in a browser: it loads without errors and every control works (drive_page.js).
 
 #include <gmock/gmock.h>
 #include <stdlib.h>
@@ -25,7 +25,7 @@ std::string contentOf(const std::filesystem::path& file) {
   return text.str();
 }
 
-// A folder that goes away with its owner.
+// A temporary folder, removed with its owner.
 class Folder {
  public:
   Folder() {
@@ -46,11 +46,11 @@ class Folder {
 };
 
 struct Visit {
-  std::string document;  // as it is in the end
+  std::string document;  // at the end
   std::string console;
 };
 
-// Opens the page, with the errors it makes collected, and uses it.
+// Opens the page, collects its errors, and uses its controls.
 Visit visit(std::string page) {
   const Folder folder;
   const std::string collect =

@@ -1,5 +1,5 @@
 #pragma once
-// Pictures of the zoo's machines, and of machines written out by tests.
+// Draws pictures of machines in topologies/, and of machines that tests write.
 //
 //   const Picture picture = pictureOf("dgxh100", 2);
 
@@ -30,14 +30,14 @@ inline Picture pictureOfText(const std::string& text, int hosts) {
   return drawPicture(inquiry, {.title = "test.xml", .answers = false});
 }
 
-// The first node with this label, or kNoNode.
+// Returns the first node with this label, or kNoNode.
 inline NodeId nodeNamed(const HostPicture& host, const std::string& label) {
   for (std::size_t i = 0; i < host.nodes.size(); ++i)
     if (host.nodes[i].label == label) return static_cast<NodeId>(i);
   return kNoNode;
 }
 
-// What the graph's channels take from `from` to `to`, GB/s; negative if there is no such link.
+// Returns the GB/s that the graph's channels take from `from` to `to`; negative if there is no such link.
 inline float usedBetween(const HostPicture& host, const PictureGraph& graph, const std::string& from,
                          const std::string& to, LinkType type) {
   const NodeId a = nodeNamed(host, from), b = nodeNamed(host, to);

@@ -1,4 +1,4 @@
-// Layout, SVG, DOT and page as text: everything has its place, and no text of a file becomes markup.
+// Layout, SVG, DOT and page as text: all nodes and links are drawn, and no text of a file becomes markup.
 
 #include <gmock/gmock.h>
 #include <rapidcheck.h>
@@ -9,8 +9,7 @@
 #include <fstream>
 
 #include "insight/report/draw_support.h"
-#include "insight/report/machine_dot.h"
-#include "insight/report/machine_svg.h"
+#include "insight/report/machine_drawing.h"
 #include "insight/report/page.h"
 #include "insight/report/picture_json.h"
 #include "insight/report/text.h"

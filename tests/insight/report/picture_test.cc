@@ -1,11 +1,11 @@
-// The facts of pictures: they are the plan's, and what channels take of links is what NCCL's search takes.
+// The facts of pictures equal those of the plan, and channels take of links what NCCL's search takes.
 
 #include "insight/report/picture.h"
 
 #include <gmock/gmock.h>
 #include <rapidcheck.h>
 
-#include "planner/search/channel_legs.h"
+#include "planner/search/channel_segments.h"
 #include "planner/connect/rings.h"
 #include "planner/connect/trees.h"
 #include "insight/report/draw_support.h"
@@ -64,7 +64,7 @@ TEST(Picture, ShowsWhatTheJobDoesNotUse) {
   }
 }
 
-// What the search would have left over, from what the picture says.
+// Checks that the picture's loads account for the bandwidth that the search leaves free.
 void expectSearchAccount(const Plan& plan, const HostPicture& drawn, const PictureGraph& graph) {
   const HostPlan& host = plan.hostOf(drawn.rank);
   const Locality locality(host.system(), host.paths.paths);
@@ -73,7 +73,7 @@ void expectSearchAccount(const Plan& plan, const HostPicture& drawn, const Pictu
   const ChannelLoads loads(space, searched);
   bool fits = true;
   for (int c = 0; c < searched.nChannels; ++c)
-    for (const ChannelLeg& leg : legsOf(space, searched, c))
+    for (const ChannelSegment& leg : segmentsOf(space, searched, c))
       fits = space.take(*leg.route, loads.of(leg.portion)) && fits;
   RC_ASSERT(fits || graph.fallback);
   if (!fits) return;

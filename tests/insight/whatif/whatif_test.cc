@@ -1,4 +1,5 @@
-// Edits: what they mean, what they change, what they refuse. Repairs: that they find what a machine lacks.
+// Edits change what they say, and refuse what they cannot do. Repairs find what a misconfigured machine
+// lacks.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -11,8 +12,8 @@
 #include "fuzz/replay.h"
 #include "insight/lint/lint.h"
 #include "planner_support/any_machine.h"
-#include "insight/whatif/apply.h"
 #include "insight/whatif/devices.h"
+#include "insight/whatif/edit.h"
 #include "insight/whatif/repair.h"
 
 namespace xylem {
@@ -52,7 +53,7 @@ std::string refusal(const Document& document, const std::string& text) {
   }
 }
 
-// Of the link that `from` reaches the first node of `type` by.
+// The bandwidth in GB/s of the first link from `from` to a node of `type`; 0 if there is none.
 float bandwidthTo(const System& system, NodeId from, NodeType type) {
   for (const Link& link : system.links(from))
     if (system.type(link.to) == type) return link.bandwidth;
@@ -85,7 +86,7 @@ TEST(Edit, RemovesDevices) {
   const System system = systemAfter(machine, {"remove gpu3", "remove net1"});
   EXPECT_EQ(system.count(NodeType::kGpu), 7);
   EXPECT_EQ(system.count(NodeType::kNet), buildSystem(machine).count(NodeType::kNet) - 1);
-  // Those after it move up.
+  // The GPUs after gpu3 move up by one rank.
   EXPECT_EQ(system.gpu(system.gpuOfRank(3)).dev, 4);
 }
 
@@ -183,8 +184,8 @@ std::vector<Repair> repairsOf(const Document& machine, int hosts, const Settings
 
 struct Misconfigured {
   const char* machine;
-  const char* edit;  // of the repair that has to come first
-  double gain;       // of the rings, at least
+  const char* edit;  // the repair that has to come first
+  double gain;       // the least factor by which the rings' bandwidth grows
   int netsAfter;
 };
 
@@ -204,7 +205,7 @@ TEST(Repair, FindsWhatAMisconfiguredMachineLacks) {
     EXPECT_EQ(found[0].candidate.edit, c.edit);
     EXPECT_GE(found[0].after[1], before[1] * c.gain);
     EXPECT_EQ(found[0].netsUsed, c.netsAfter);
-    // What was found holds when it is applied as a person would.
+    // The repair keeps its promise when it is applied by itself.
     const Plan plan = planJob(identicalHosts(edited(host(c.machine), {c.edit}).document, 2), {});
     EXPECT_EQ(scoresOf(plan), found[0].after);
   }
@@ -258,7 +259,7 @@ TEST(Repair, JsonSaysTheSame) {
   RepairSearch search(identicalHosts(host("misconfigured/narrow-nic"), 2), {});
   while (search.next()) {
   }
-  const auto json = nlohmann::json::parse(repairJson(search, "narrow"));
+  const auto json = toJson(search, "narrow");
   EXPECT_EQ(json["format"], "xylem-repair-1");
   EXPECT_EQ(json["found"].size(), search.found().size());
   EXPECT_EQ(json["found"][0]["edit"], search.found()[0].candidate.edit);

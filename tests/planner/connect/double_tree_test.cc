@@ -1,4 +1,4 @@
-// The double binary tree: known small ones, and what holds for every size.
+// The double binary tree: known small ones, and properties of every size.
 
 #include "planner/connect/double_tree.h"
 
@@ -37,7 +37,7 @@ TEST(DoubleTree, OfSmallJobs) {
   EXPECT_EQ(six.place(1, 3), (TreePlace{1, 4, 2, false}));
 }
 
-// Every node but one has a parent that knows it as the child it thinks it is, and all reach the root.
+// Every node but the root is the child of its parent that it says it is, and reaches the root.
 void checkTree(int nodes, int tree) {
   const DoubleTree trees(nodes);
   int roots = 0;

@@ -1,5 +1,5 @@
-// GPUs that are alike: whether what is found for one of them, and taken over for the others, is what a search
-// for each would have found.
+// Groups of GPUs that are alike: the paths copied from one GPU of a group to the others are those that a search for
+// each GPU finds.
 
 #include <gtest/gtest.h>
 
@@ -7,10 +7,9 @@
 #include <filesystem>
 
 #include "planner/paths/find_paths.h"
-#include "planner/paths/leaves.h"
 #include "planner/topology/complete.h"
 #include "planner/topology/detect_cpu.h"
-#include "planner/topology/detect_host_devices.h"
+#include "planner/topology/detect_gpus.h"
 #include "planner/topology/detect_pci.h"
 #include "planner/topology/system_builder.h"
 

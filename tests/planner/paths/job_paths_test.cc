@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "planner/paths/print.h"
+#include "planner/paths/path_table.h"
 #include "planner_support/machine_text.h"
 
 namespace xylem {

@@ -1,4 +1,4 @@
-// Connections of whole jobs: what holds for every kind of job, however ranks are placed.
+// Properties of the connections of whole jobs, for every kind of job and placement of ranks.
 
 #include "planner/connect/connections.h"
 
@@ -8,8 +8,8 @@
 #include <numeric>
 #include <set>
 
-#include "planner/connect/nvls_links.h"
-#include "planner/connect/p2p_schedule.h"
+#include "planner/connect/collnet_nvls.h"
+#include "planner/connect/p2p.h"
 #include "planner/connect/rings.h"
 #include "planner/connect/trees.h"
 #include "planner/plan/planner.h"
@@ -57,7 +57,7 @@ TEST(Connections, RingsVisitEveryRankAndNeighboursAgree) {
   }
 }
 
-// Whoever I call my child calls me its parent, there is one root, and nothing goes round in circles.
+// Each child of a rank names the rank as its parent, there is one root, and there are no circles.
 TEST(Connections, TreesAreTrees) {
   for (const PlanRequest& request : jobs()) {
     const Plan plan = planJob(request, Settings());

@@ -1,4 +1,4 @@
-// Whole plans: properties that hold for every machine, and the public face of the planner.
+// Whole plans: properties that hold for every machine, and the public header of the planner.
 
 #include "planner/plan/planner.h"
 
@@ -8,9 +8,9 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "planner/search/shared_graphs.h"
 #include "planner/connect/rings.h"
 #include "planner/plan/plan_json.h"
+#include "planner/search/shared_graphs.h"
 #include "planner_support/any_machine.h"
 #include "planner_support/machine_text.h"
 #include "xylem/plan.h"
@@ -39,7 +39,7 @@ TEST(PlannerProperty, EveryRingVisitsEveryRankOnce) {
   }));
 }
 
-// One rank of a host may search for all: nothing gets lost on the way.
+// One rank of a host may search for all: graphs survive being written and read.
 TEST(PlannerProperty, WhatAnotherRankHasSearchedGivesTheSamePlan) {
   EXPECT_TRUE(rc::check([] {
     PlanRequest request = identicalHosts(parseTopology(anyMachine(), "test.xml"), *rc::gen::inRange(1, 4));
@@ -69,7 +69,7 @@ TEST(SharedGraphs, OfAnotherMachineAreRefused) {
   EXPECT_THROW(planJob(four, Settings()), Error);
 }
 
-// A naive account of what the ring channels of a host take from each link: never more than it has.
+// Adds up the bandwidth that the ring channels of a host take from each link: never more than the link has.
 TEST(PlannerProperty, RingsFitIntoTheLinks) {
   EXPECT_TRUE(rc::check([] {
     const Plan plan = planOf(anyMachine(), 1);

@@ -4,7 +4,6 @@
 
 #include <gtest/gtest.h>
 
-#include "planner/search/explored.h"
 #include "planner/paths/job_paths.h"
 #include "planner_support/machine_text.h"
 
@@ -83,20 +82,6 @@ TEST(ChannelSearch, OneGpuAloneHasChannelsToItself) {
   const Searched s = search(machine(cpu(0, gpu("0000:11:00.0", 0, 90))), false);
   EXPECT_EQ(s.ring.nChannels, 32);
   EXPECT_EQ(s.tree.pattern, Pattern::kTree);
-}
-
-TEST(Explored, FindsWhatWasAddedUntilCleared) {
-  Explored explored;
-  for (std::uint64_t key = 1; key <= 10000; ++key)
-    explored.add(key * key, static_cast<std::int64_t>(key), 1.5f, {});
-  for (std::uint64_t key = 1; key <= 10000; ++key) {
-    const Explored::Entry* entry = explored.find(key * key);
-    ASSERT_NE(entry, nullptr);
-    EXPECT_EQ(entry->steps, static_cast<int>(key));
-  }
-  EXPECT_EQ(explored.find(3), nullptr);
-  explored.clear();
-  EXPECT_EQ(explored.find(1), nullptr);
 }
 
 }  // namespace

@@ -1,6 +1,5 @@
-// All graphs of every golden plan (ring, tree, CollNet chain and direct, NVLS), searched one after the other
-// on one host as a job does, down to the counts that only say how the search went: hops, searches, timeouts,
-// steps.
+// Compares all graphs of every golden plan (ring, tree, CollNet chain and direct, NVLS), searched one after
+// the other on one host, as in a job. Hops, searches, timeouts and steps are compared, too.
 
 #include <gtest/gtest.h>
 
@@ -73,7 +72,7 @@ json describe(const ChannelGraph& graph, const System& system, bool headsOnly) {
           {"channels", channels}};
 }
 
-// The search reports bandwidths and latency as floats; goldens print them rounded.
+// Returns whether a float is the rounded number of a golden plan.
 bool near(float mine, const json& expected) {
   return std::fabs(mine - expected.get<double>()) <= 1e-4 * std::max(1e-3, std::fabs(expected.get<double>()));
 }
@@ -115,7 +114,7 @@ void check(const fs::path& file, int& graphs) {
     if (kind == GraphKind::kRing) ringChannels = graph.nChannels;
     EXPECT_EQ(differences(graph, host.system, kind == GraphKind::kNvls, expected), "")
         << file.filename().string() << " " << name(kind);
-    // The reference also counts the steps it does not take any more when the budget is used up.
+    // NCCL also counts entries after the budget is used up.
     EXPECT_LE(graph.searchSteps, expected["searchSteps"].get<std::int64_t>()) << name(kind);
     ++graphs;
   }

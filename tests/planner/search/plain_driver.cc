@@ -1,11 +1,11 @@
-// The driver of the plain search: what is asked for less and less of, until channels are found, then more
+// The driver of the plain search: asks for less and less until channels are found, then for more bandwidth
 // again.
 
 #include <algorithm>
 
 #include "planner/search/plain_search.h"
 #include "planner/search/search.h"
-#include "planner/search/speeds.h"
+#include "planner/search/channel_search.h"
 #include "planner/paths/job_paths.h"
 
 namespace xylem::testing {
@@ -111,7 +111,7 @@ ChannelGraph PlainHost::compute(const GraphRequest& request) {
     attempt.channelsAfter = graph.nChannels;
     attempts.push_back(attempt);
   };
-  // What to give up next; false: nothing.
+  // Gives up one thing. Returns false if nothing is left to give up.
   const auto relax = [&] {
     const Cpu* cpu = system_.firstCpu();
     const bool amd = cpu != nullptr && cpu->is(CpuArch::kX86, CpuVendor::kAmd);

@@ -1,6 +1,6 @@
 #pragma once
-// The search for channels in its plainest form: every step taken, every bandwidth a float, nothing
-// remembered. What the searches of src/planner/search have to agree with, down to the number of steps.
+// The search for channels in its plainest form: it takes every step, keeps every bandwidth as a float, and
+// remembers nothing. The searches of src/planner/search have to agree with it, down to the number of steps.
 //
 //   PlainHost host(system, paths, locality, crossNic);
 //   ChannelGraph ring = host.compute({.id = 0, .pattern = Pattern::kRing});
@@ -11,7 +11,7 @@
 
 namespace xylem::testing {
 
-// One recursive search, on bandwidths that stay behind for the next one.
+// One recursive search. The bandwidths that it leaves behind are those of the next one.
 class PlainSearch {
  public:
   PlainSearch(const System& system, const PathTable& paths, const Locality& locality);
@@ -24,17 +24,22 @@ class PlainSearch {
   enum class Order { kFree, kPci, kReplay };
   using Time = std::int64_t;
 
+  // Channel after channel. `time`: the steps left.
   void channel(Time& time);
   void fromNets(Time& time);
   void start(NodeId from, int gpu, Order order, Time& time);
+  // The steps of one channel, as in search.h.
   void step(int gpu, int position, int backToNet, int backToFirst, Order order, Time& time);
   void complete(Time& time);
   void toNet(int gpu, int position, int backToFirst, Order order, Time& time);
   void nvls(int head, Time& time);
   void collnetDirect(int head, Time& time);
   bool better() const;
+  // The GPUs to try behind one, and the NETs to try for one (or all, -1), best first.
   std::vector<int> nextGpus(int gpu, int position, int backToNet) const;
   std::vector<int> netList(int gpu) const;
+  // Takes (or gives back, if `times` is negative) a channel's bandwidth from all links of a path. Returns
+  // false, and takes nothing, if the path is too far or a link has not enough.
   bool follow(NodeId from, NodeId to, float times);
   bool takeLinks(NodeId from, NodeId to, float amount, float pciAmount, std::size_t count);
 
@@ -47,7 +52,7 @@ class PlainSearch {
   const Locality& locality_;
   int gpus_, nets_;
   std::vector<float> linkBandwidth_, netBandwidth_;
-  std::vector<std::uint64_t> used_;  // by GPU: its channels
+  std::vector<std::uint64_t> used_;  // by GPU: the channels that hold it, a bit each
   ChannelGraph* wanted_ = nullptr;
   ChannelGraph* best_ = nullptr;
   std::int64_t steps_ = 0;

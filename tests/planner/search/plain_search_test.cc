@@ -19,7 +19,8 @@ using testing::PlainHost;
 
 const int kMachines = testing::byEffort({.quick = 8, .normal = testing::kSanitized ? 15 : 60, .night = 2000});
 
-// A machine by its number: CPUs with switches, GPUs and NICs below them, NVLinks or an NVSwitch or neither.
+// A random machine, always the same for a seed: CPUs with switches, GPUs and NICs below them, NVLinks or an
+// NVSwitch or neither.
 class RandomMachine {
  public:
   explicit RandomMachine(unsigned seed) : random_(seed) {
@@ -62,7 +63,7 @@ class RandomMachine {
     std::string links;
     for (int p = 0; mesh_ == 1 && p < gpus_; ++p)
       if (p != g) links += testing::nvlink(bus(p), 2);
-    for (int p = 0; mesh_ == 2 && p < gpus_; ++p)  // the same number both ways
+    for (int p = 0; mesh_ == 2 && p < gpus_; ++p)  // as many links both ways
       if (p != g && (p + g) % 3 != 0) links += testing::nvlink(bus(p), 1 + (p * g) % 2);
     if (mesh_ == 3) links = testing::nvswitch(6 * (1 + sm_ / 80));
     return testing::gpu(bus(g), g, mixed_ && g == 0 ? 70 : sm_, links, speed_);

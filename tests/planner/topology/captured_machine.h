@@ -1,5 +1,5 @@
 #pragma once
-// A small /sys and /proc made for one test, in a temporary folder that goes away with it.
+// A small /sys and /proc made for one test, in a temporary folder that the destructor removes.
 //
 //   CapturedMachine machine;
 //   machine.addCpus({.nodes = 2, .coresPerNode = 4});
@@ -24,8 +24,9 @@ class CapturedMachine {
 
   void write(const std::filesystem::path& file, const std::string& line);
 
-  // A symbolic link with exactly this target, and one to another place of the machine.
+  // Makes a symbolic link with exactly this target.
   void link(const std::filesystem::path& link, const std::filesystem::path& target);
+  // Makes a relative symbolic link to another place of the machine.
   void linkTo(const std::filesystem::path& link, const std::filesystem::path& place);
 
   struct Cpus {
@@ -34,10 +35,9 @@ class CapturedMachine {
     int threadsPerCore = 1;
   };
   void addCpus(const Cpus& cpus);
-  // `path` is the chain of bridges below sys/devices; each part that is a bus id gets its link in
-  // sys/bus/pci.
+  // Adds the last device of `path`, a chain of bridges below sys/devices, with a link in sys/bus/pci.
   void addPci(const std::string& path, const std::map<std::string, std::string>& files);
-  // An interface that is up, on a device below sys/devices, or a virtual one without.
+  // Adds an interface that is up: on a device below sys/devices, or a virtual one if `device` is empty.
   void addInterface(const std::string& name, int index, const std::string& device = "");
 
  private:

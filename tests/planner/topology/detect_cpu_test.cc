@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include "planner/topology/captured_machine.h"
-#include "planner/topology/cpu_set.h"
 
 namespace xylem {
 namespace {

@@ -1,4 +1,4 @@
-// Which interfaces become nets, in which order, and what they say.
+// The choice, order and attributes of nets made of interfaces.
 #include "planner/topology/detect_net.h"
 
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-// The PCI tree: which devices become elements, and what they say.
+// The PCI tree: its elements and their attributes.
 #include "planner/topology/detect_pci.h"
 
 #include <gtest/gtest.h>
@@ -68,7 +68,7 @@ TEST(DetectPciTest, SwitchIsOneElementNamedAfterItsUpstreamPort) {
   machine.addPci(kRootPort, kGen4);
   machine.addPci(upstream, bridge);
   int bus = 0x12;
-  // Discovered by interface index, which is not the order of bus ids.
+  // Detection finds interfaces by index, which is not the order of bus ids.
   for (const char* port : {"0000:11:01.0", "0000:11:00.0"}) {
     const std::string downstream = upstream + "/" + port;
     const std::string nic = downstream + fmt::format("/0000:{:02x}:00.0", bus);

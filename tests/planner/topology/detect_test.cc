@@ -1,4 +1,4 @@
-// Whole machines: small ones made for the test, and the one the test runs on.
+// Descriptions of whole machines: small ones made for the test, and the one that runs the test.
 #include "planner/topology/detect.h"
 
 #include <gtest/gtest.h>
@@ -96,7 +96,7 @@ TEST(DetectTest, EngineSeesHostDevicesOnTheirMemoryLink) {
     EXPECT_EQ(system.position(cpu), system.gpu(gpu).rank / 2);
     const Link& memory = system.link(system.findLink(gpu, cpu, LinkType::kNvl));
     const Link& madeUp = system.link(system.findLink(gpu, cpu, LinkType::kPci));
-    // Of two links to a neighbour the path search keeps the wider.
+    // The path search keeps the wider of two links to a neighbour.
     EXPECT_GT(memory.bandwidth, madeUp.bandwidth);
   }
 }
@@ -154,7 +154,7 @@ TEST(DetectTest, HostHashComesFromTheNameAndBootIdOrFromTheGivenId) {
   const std::string named = hash("blue");
   machine.write("proc/sys/kernel/hostname", "node8");
   EXPECT_EQ(hash("blue"), named);
-  // 5381 and "a" by hand: 5381 * 33 ^ 'a'.
+  // By hand: 5381 * 33 ^ 'a'.
   EXPECT_EQ(hash("a"), "0x2b5c4");
 }
 

@@ -1,19 +1,23 @@
-// What the reader of topology files refuses, and how it says so: file, line, found, expected.
-
+// Texts that the reader of topology files refuses, with file, line, found and expected. The corpus of the
+// topology fuzzer replays every input that once broke something.
 #include <gmock/gmock.h>
+#include <gtest/gtest.h>
 
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 
+#include "fuzz/replay.h"
+#include "fuzz/topology_input.h"
 #include "planner/topology/document.h"
 
 namespace xylem {
 namespace {
 
-namespace fs = std::filesystem;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
+
+namespace fs = std::filesystem;
 
 std::string refusal(std::string_view text) {
   try {
@@ -204,6 +208,12 @@ TEST_F(RefusalFile, AGoodFileIsRead) {
   const fs::path good = directory_ / "good.xml";
   std::ofstream(good) << system("<cpu numaid=\"0\"/>");
   EXPECT_EQ(readTopology(good.string()).size(), 2u);
+}
+
+TEST(Corpus, EveryTopologyIsReadOrRefused) {
+  const Replayed replayed = replayCorpus("topology", feedTopology);
+  EXPECT_GE(replayed.accepted, 10);
+  EXPECT_GE(replayed.refused, 10);
 }
 
 }  // namespace

@@ -1,10 +1,10 @@
-// Where facts about GPUs come from: NVML, by a stand-in for its library, and a captured machine's file.
+// The sources of facts about GPUs: NVML, as a stand-in for its library, and a captured machine's file.
 #include <gmock/gmock.h>
 #include <stdlib.h>
 
 #include "core/error.h"
 #include "planner/topology/captured_machine.h"
-#include "planner/topology/detect_gpu_source.h"
+#include "planner/topology/detect_gpus.h"
 
 namespace xylem {
 namespace {
@@ -24,8 +24,9 @@ constexpr const char* kFacts =
     "nvlink target=0000:0a:00.0 count=3\n"
     "nvlink target=0000:c4:00.0 count=3\n";
 
-// Of the first ten links of GPU 0, which are active, link 3 is not for transfers between GPUs, 4 is down and
-// nobody knows where 5 leads: 0, 2, 6, 8 lead to one device, 1, 7, 9 to the other. The older GPU has six.
+// GPU 0 has ten links. Link 3 is not for transfers between GPUs, link 4 is down, and NVML does not know the
+// other end of link 5. Links 0, 2, 6 and 8 lead to one device, 1, 7 and 9 to the other. The older GPU has six
+// links.
 TEST(NvmlGpus, AreDescribedAsNcclDescribesThem) {
   const GpuInventory found = nvmlGpus(XYLEM_FAKE_NVML)->read();
   EXPECT_EQ(writeGpuFacts(found.gpus), kFacts);

@@ -8,7 +8,7 @@
 #include <stdexcept>
 #include <vector>
 
-#include "planner/topology/detect_gpu_source.h"
+#include "planner/topology/detect_gpus.h"
 
 namespace xylem::testing {
 namespace {

@@ -1,13 +1,14 @@
 #pragma once
-// A captured machine from a page of text: what its kernel and its GPUs would tell, without the thousands of
-// files in which they tell it.
+// Makes a captured machine from a page of text, the recipe: the facts of its kernel and its GPUs without the
+// thousands of files that hold them.
 //
 //   CapturedMachine machine;
-//   buildMachine(machine, readRecipe("two-sockets-with-switches"));   // tests/planner/topology/machines/….txt
-//   detectTopology({.root = machine.root(), .gpus = gpuSourceOf(machine.root()).get()});
+//   buildMachine(machine, readMachineFile("two-sockets-with-switches", ".txt"));
+//   const auto gpus = gpuSourceOf(machine.root());
+//   detectTopology({.root = machine.root(), .gpus = gpus.get()});
 //
-// One thing per line, its properties as key=value; a device stands below the bridge it is plugged into,
-// indented by two blanks more. `#` starts a comment.
+// A line describes one thing, with its properties as key=value. A device stands below its bridge, indented by
+// two more blanks. `#` starts a comment.
 //
 //   cpus nodes=2 cores=2                    two NUMA nodes of two cores each
 //   cpuinfo vendor_id=GenuineIntel "cpu family=6" model=143
@@ -27,7 +28,7 @@ namespace xylem::testing {
 
 void buildMachine(CapturedMachine& machine, const std::string& recipe);
 
-// tests/planner/topology/machines/NAME.EXTENSION.
+// The text of tests/planner/topology/machines/NAME.EXTENSION.
 std::string readMachineFile(const std::string& name, const std::string& extension);
 
 }  // namespace xylem::testing

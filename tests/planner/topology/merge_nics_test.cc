@@ -65,7 +65,7 @@ TEST(MergeNics, LevelsReachFarther) {
 }
 
 TEST(MergeNics, ForcedGroupsComeFirst) {
-  // The port that is left of the card keeps the card, and with it the text of the other.
+  // The card stays because of its other port, and so does the text of the merged one.
   EXPECT_THAT(netsOf({.force = "mlx5_2,mlx5_3"}), ElementsAre("5 mlx5_0+mlx5_1 25", "4 mlx5_2+mlx5_3 50"));
   EXPECT_THAT(netsOf({.force = "mlx5_1,mlx5_3;mlx5_0,mlx5_2"}),
               ElementsAre("5 mlx5_0+mlx5_2 37.5", "4 mlx5_1+mlx5_3 37.5"));

@@ -1,6 +1,6 @@
-// Captured machines: each recipe of tests/planner/topology/machines (machine_recipe.h) with the description that
-// NCCL's rules give by hand. tests/planner/plan/replay_test.cc plans them.
-
+// Captured machines: detection gives each recipe of tests/planner/topology/machines (machine_recipe.h) the
+// description that follows from NCCL's rules by hand. A copy of a machine's files (detect_capture.h) gives
+// the same description.
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -9,6 +9,7 @@
 #include "planner/plan/planner.h"
 #include "planner/topology/complete.h"
 #include "planner/topology/detect.h"
+#include "planner/topology/detect_capture.h"
 #include "planner/topology/machine_recipe.h"
 #include "planner/topology/system_builder.h"
 
@@ -20,7 +21,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-// What "a" is in a host's hash: 5381 * 33 ^ 'a' (0x2b5c4).
+// Its hash is 5381 * 33 ^ 'a' = 0x2b5c4.
 constexpr const char* kHostId = "a";
 
 struct Replay {
@@ -28,7 +29,7 @@ struct Replay {
   std::vector<std::string> remarks;
 };
 
-// A machine of the folder, with what `change` does to its files and to the options.
+// Detects a machine of the folder after `change` has changed its files and the options.
 template <typename Change>
 Replay replay(const std::string& name, Change change) {
   CapturedMachine machine;
@@ -59,7 +60,7 @@ TEST_P(ReplayTest, TheDescriptionReadsBack) {
   EXPECT_EQ(writeTopology(parseTopology(text, "again")), text);
 }
 
-// Every rank once on every ring, over two such hosts.
+// Every ring over two such hosts contains every rank once.
 TEST_P(ReplayTest, HasRings) {
   const Plan plan = planJob(identicalHosts(replay(GetParam()).document, 2), Settings());
   ASSERT_GT(plan.connections.nChannels(), 0);
@@ -145,6 +146,45 @@ TEST(Replay, SaysWhenNcclHasNoRoom) {
     std::filesystem::remove_all(machine.root() / "sys/class/infiniband_verbs");
   });
   EXPECT_THAT(large.remarks, ElementsAre(HasSubstr("NCCL 2.25 has room for 256")));
+}
+
+std::string describe(const std::filesystem::path& root, bool gpus) {
+  const auto source = gpuSourceOf(root);
+  DetectOptions options;
+  options.root = root;
+  if (gpus) options.gpus = source.get();
+  return writeTopology(detectTopology(options));
+}
+
+class CaptureTest : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(CaptureTest, ReplaysAsTheMachineItself) {
+  CapturedMachine machine;
+  buildMachine(machine, testing::readMachineFile(GetParam(), ".txt"));
+  machine.write("proc/sys/kernel/hostname", "node7");
+  const CapturedMachine folder;
+  captureMachine(machine.root(), gpuSourceOf(machine.root())->read().gpus, folder.root());
+  for (const bool gpus : {true, false})
+    EXPECT_EQ(describe(folder.root(), gpus), describe(machine.root(), gpus));
+}
+
+INSTANTIATE_TEST_SUITE_P(Machines, CaptureTest,
+                         ::testing::Values("two-sockets-with-switches", "virtual-machine-with-vfs",
+                                           "card-without-numa-node", "missing-link-speeds", "grace-hopper",
+                                           "container-with-half-the-gpus", "dual-port-card"));
+
+TEST(Capture, OfThisMachineCanBeDescribed) {
+  const CapturedMachine folder;
+  captureMachine("/", {}, folder.root());
+  const std::string text = describe(folder.root(), false);
+  EXPECT_EQ(writeTopology(parseTopology(text, "replayed")), text);
+}
+
+TEST(Capture, DoesNotOverwrite) {
+  CapturedMachine folder;
+  folder.write("notes", "mine");
+  EXPECT_THROW(captureMachine("/", {}, folder.root()), Error);
+  EXPECT_THROW(captureMachine("/", {}, folder.root() / "notes"), Error);
 }
 
 }  // namespace

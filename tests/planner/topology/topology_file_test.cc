@@ -1,5 +1,5 @@
-// A topology file (NCCL_TOPO_FILE) that detection starts from: what it says stays, what it leaves out is read
-// of the machine.
+// Detection that completes a topology file (NCCL_TOPO_FILE): the attributes of the file stay, and the machine
+// gives those that the file leaves out.
 #include <gmock/gmock.h>
 
 #include "planner/topology/detect.h"
@@ -19,7 +19,7 @@ struct Outcome {
   std::vector<std::string> remarks;
 };
 
-// The machine with two GPUs and two virtual functions on one bus, under a file. `place` is where the file is.
+// Detects the machine with two GPUs and two virtual functions on one bus, with this topology file at `place`.
 Outcome detectWith(const std::string& file, const std::string& place = "vm.xml", bool named = true) {
   CapturedMachine machine;
   buildMachine(machine, testing::readMachineFile("virtual-machine-with-vfs", ".txt"));
@@ -36,7 +36,7 @@ Outcome detectWith(const std::string& file, const std::string& place = "vm.xml",
   return outcome;
 }
 
-// As a cloud provider writes it: the true tree with switches of made-up bus ids, and nothing but places.
+// A file as cloud providers write it: the true tree, with made-up bus ids of switches, without GPUs and nets.
 constexpr const char* kPlaces = R"(<system version="1">
   <cpu numaid="0" affinity="0000000f" arch="x86_64" vendor="AuthenticAMD" familyid="23" modelid="49">
     <pci busid="ffff:ff:01.0" class="0x060400" link_speed="16 GT/s" link_width="16">
@@ -87,7 +87,8 @@ TEST(TopologyFile, StaysAsItIsAndIsCompleted) {
   EXPECT_THAT(found.remarks, ElementsAre(HasSubstr("no NUMA node for 0000:00:07.0")));
 }
 
-// A dump of an earlier job: ranks and numbers of its own, links and ports that are believed.
+// The dump of an earlier job has that job's ranks and numbers, which detection replaces; it keeps links and
+// ports.
 TEST(TopologyFile, OfAnEarlierJobGivesItsLinksButNotItsRanks) {
   const std::string dump = R"(<system version="1">
   <cpu host_hash="0x1" numaid="0" affinity="f" arch="x86_64" vendor="GenuineIntel" familyid="6" modelid="85">

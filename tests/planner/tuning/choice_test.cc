@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include "planner/tuning/bus_bandwidth.h"
 #include "planner/tuning/example_jobs.h"
 
 namespace xylem {
@@ -146,7 +145,7 @@ TEST(Choice, LongRingsAreNotForSmallFloats) {
   };
   EXPECT_FLOAT_EQ(time(Collective::kReduce, DataType::kFloat8e4m3),
                   1024 * time(Collective::kReduce, DataType::kFloat16));
-  // What is only moved keeps its precision.
+  // Data that is only moved keeps its precision.
   EXPECT_FLOAT_EQ(time(Collective::kAllGather, DataType::kFloat8e4m3),
                   time(Collective::kAllGather, DataType::kFloat16));
 }

@@ -1,5 +1,7 @@
 #pragma once
 // Jobs small enough to follow by hand, as input of the tuning model.
+//
+//   const TuningModel model = modelOf(twoSmallHosts());
 
 #include <map>
 #include <string>

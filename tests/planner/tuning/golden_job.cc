@@ -34,7 +34,7 @@ CpuVendor vendor(const std::string& text) {
   return named(text, kAll);
 }
 
-// Plans of many hosts do not list nodes: those of one host of the kind do.
+// Plans of many hosts do not list nodes: reads them from the plan of one such host.
 std::optional<json> nodesOf(const json& host, const fs::path& directory, const std::string& topology) {
   if (host.contains("nodes")) return host["nodes"];
   const std::string stem = fs::path(topology).stem().string();
@@ -47,7 +47,7 @@ std::optional<json> nodesOf(const json& host, const fs::path& directory, const s
   return std::nullopt;
 }
 
-// A rank that sees another kind than mine makes the job's kind mixed.
+// The kind of the job is mixed if ranks see different kinds.
 template <typename Kind>
 void join(Kind& all, Kind other, bool first) {
   all = first || all == other ? other : Kind::kMixed;

@@ -1,5 +1,8 @@
 #pragma once
-// Golden plans as input of the tuning model: what the stages before it decided, read from the golden itself.
+// Golden plans as input of the tuning model: the decisions of the stages before it, read from the golden
+// itself.
+//
+//   if (const auto job = readJob(file)) computeTuning(job->input, TuningOptions::from(job->settings));
 
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -18,10 +21,10 @@ struct GoldenJob {
   Settings settings;
 };
 
-// nullopt: the reference fails there, or no golden beside it tells the kinds of the hosts' CPUs.
+// Returns nullopt if the reference fails on the plan, or if no golden beside it lists the CPUs of the hosts.
 std::optional<GoldenJob> readJob(const std::filesystem::path& file);
 
-// Every plan below a directory, in the order of their names.
+// Returns every plan below a directory, sorted by name.
 std::vector<std::filesystem::path> plansBelow(const std::filesystem::path& directory);
 
 }  // namespace xylem::golden

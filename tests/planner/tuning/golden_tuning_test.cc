@@ -1,5 +1,5 @@
 // Computes the tuning of every golden plan of the zoo, and of the directory that XYLEM_TEST_GOLDEN names,
-// from what the golden says of the stages before, and compares.
+// from the golden's decisions of the stages before, and compares.
 
 #include <gtest/gtest.h>
 
@@ -23,7 +23,7 @@ bool near(double a, double b) {
   return std::fabs(a - b) <= kTolerance * std::max(std::fabs(a), std::fabs(b));
 }
 
-// All differences of one plan, one line each.
+// Collects all differences of one plan, one line each.
 class Comparison {
  public:
   Comparison(const TuningModel& model, const json& expected) : model_(model), expected_(expected) {}
@@ -110,7 +110,7 @@ void checkDirectory(const fs::path& directory) {
               different, skipped);
 }
 
-// From the table of latencies and bandwidths to the thresholds.
+// Returns the lines from the table of latencies and bandwidths to the thresholds.
 std::vector<std::string> tuningPart(const std::vector<std::string>& log) {
   std::vector<std::string> part;
   bool tuning = false;
@@ -122,7 +122,7 @@ std::vector<std::string> tuningPart(const std::vector<std::string>& log) {
   return part;
 }
 
-// NCCL's lines of a job beside those of its log.
+// Compares our log lines of a job with those of NCCL's log.
 void checkLogs(const fs::path& directory) {
   int compared = 0;
   for (const auto& entry : fs::directory_iterator(directory / "logs")) {

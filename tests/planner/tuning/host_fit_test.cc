@@ -1,4 +1,4 @@
-// Constants that made times are found again in them.
+// Fitting times that a model predicted finds the constants of the model again.
 #include "planner/tuning/host_fit.h"
 
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 namespace xylem {
 namespace {
 
-// What two ranks would take if the model were the truth.
+// Returns the times that two ranks would take if the model were exact.
 std::vector<HostSample> timesOf(double launch, double hop, double bandwidth, int steps = 2) {
   std::vector<HostSample> samples;
   for (double bytes = 8; bytes <= 16 << 20; bytes *= 2)
@@ -61,7 +61,7 @@ TEST(FitLine, IgnoresAFewDisturbedSizes) {
 }
 
 TEST(FitLine, NeverGivesConstantsThatAModelCannotHave) {
-  // Falling, level, and through nothing.
+  // Lines that fall, are level, or start at 0.
   for (const std::vector<HostSample>& samples :
        {std::vector<HostSample>{{8, 5}, {16, 4}, {32, 3}}, {{8, 5}, {16, 5}}, {{8, 1}, {16, 2}, {32, 4}}}) {
     const Line line = fitLine(samples);
@@ -115,7 +115,7 @@ TEST(FitHostModel, KeepsTheDefaultsOfWhatWasNotMeasured) {
 }
 
 TEST(FitHostModel, GivesWhatTheVariableAccepts) {
-  // A launch that took longer than whole operations: their steps would take less than nothing.
+  // The launch took longer than whole operations, so that their steps would take less than 0.
   HostRound round = roundOf(truth());
   round.launch = 1000;
   HostModel model = fitHostModel(std::vector<HostRound>{round}).model;

@@ -76,7 +76,7 @@ TEST(HostModelPredictions, TwoRanksByHand) {
   EXPECT_FLOAT_EQ(hostLatency(between, m, kReduceAll, Algorithm::kRing, kLl), 11);  // an exchange
   EXPECT_FLOAT_EQ(hostLatency(between, m, kReduceAll, Algorithm::kTree, kLl), 21);
   EXPECT_FLOAT_EQ(hostBandwidth(between, m, kReduceAll, Algorithm::kRing, kSimple), 3);
-  // What LL takes longer than Simple inside a host, it does so between hosts.
+  // LL takes as much longer than Simple between hosts as it does inside one.
   EXPECT_FLOAT_EQ(hostBandwidth(between, m, kReduceAll, Algorithm::kRing, kLl), 2);
 }
 
@@ -124,7 +124,7 @@ TEST(HostModelPredictions, EveryConstantMatters) {
   }
 }
 
-// From LL over LL128 to Simple, each protocol's share once and in this order.
+// With growing sizes the choice goes from LL over LL128 to Simple and never back.
 TEST(HostModelChoices, GoFromShortStepsToWideOnes) {
   for (const int ranks : {2, 4, 8}) {
     const TuningModel model = modelOf(hostJob(ranks), {{"NCCL_ALGO", "Ring"}});
@@ -152,8 +152,7 @@ TEST(HostModelChoices, FollowTheConstants) {
   EXPECT_EQ(chosen("ll.hop=1,ll128.hop=1,simple.hop=0.1", 8), kSimple);
 }
 
-// Over the network no protocol arrives sooner than another, but Simple has the longest steps and copies
-// least.
+// Over the network all protocols have the same latency, but Simple has the longest steps and copies least.
 TEST(HostModelChoices, SimpleWhereEveryStepGoesOverTheNetwork) {
   for (const int ranks : {2, 3, 8}) {
     const TuningModel model = modelOf(hostJob(ranks, ranks), {{"NCCL_ALGO", "Ring"}});

@@ -30,7 +30,7 @@ class Alone : public ::testing::Test {
     return ncclAllReduce(send, receive, count, static_cast<ncclDataType_t>(type),
                          static_cast<ncclRedOp_t>(op), comm_, nullptr);
   }
-  // What a communicator that does not block comes to.
+  // The final result of a communicator that does not block.
   static ncclResult_t settle(ncclComm_t comm) {
     ncclResult_t state = ncclInProgress;
     while (state == ncclInProgress && ncclCommGetAsyncError(comm, &state) == ncclSuccess) {

@@ -1,4 +1,4 @@
-// ncclConfig_t as C programs fill it in.
+// ncclConfig_t, filled in by C programs.
 
 #include "runtime/api/config.h"
 
@@ -95,7 +95,7 @@ TEST(Config, OlderProgramsHaveFewerFields) {
   config.size = offsetof(ncclConfig_t, splitShare);
   config.version = NCCL_VERSION(2, 17, 1);
   config.maxCTAs = 3;
-  config.splitShare = 99;  // not theirs
+  config.splitShare = 99;  // a field that they do not have
   EXPECT_EQ(readConfig(&config, "call").maxCtas, 3);
   config.version = NCCL_VERSION(2, 14, 3);
   config.blocking = 0;

@@ -6,7 +6,7 @@
 
 #define STATIC_ASSERT(NAME, CONDITION) typedef char NAME[(CONDITION) ? 1 : -1]
 
-/* What programs that were compiled with CUDA's own header rely on. */
+/* Programs that were compiled with CUDA's own header rely on these. */
 STATIC_ASSERT(ipcHandles, sizeof(cudaIpcMemHandle_t) == 64 && sizeof(cudaIpcEventHandle_t) == 64);
 STATIC_ASSERT(errors, cudaErrorNotReady == 600 && cudaErrorStreamCaptureUnsupported == 900 &&
                           sizeof(cudaError_t) == 4);

@@ -1,4 +1,4 @@
-// Events, and what else host/cuda_runtime.h has for programs with several streams.
+// Events, and the other functions of host/cuda_runtime.h for programs with several streams.
 
 #include <gmock/gmock.h>
 
@@ -12,7 +12,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// A host function that holds its stream until it is let go.
+// A host function that holds its stream until it is released.
 struct Gate {
   static void wait(void* self) {
     while (!static_cast<Gate*>(self)->open.load()) std::this_thread::yield();

@@ -1,4 +1,4 @@
-// Memory under CUDA's runtime names, what C++ programs say of small floats, and the runtime as C sees it.
+// Memory under CUDA's runtime names, small floats in C++ programs, and the runtime in a C program.
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
-// In which order work of several streams is done: events, the default streams, and a random mixture of all
-// against what the rules say.
+// The order in which work of several streams is done: with events, with the default streams, and in random
+// mixtures of all, compared with the rules.
 
 #include <gtest/gtest.h>
 
@@ -14,7 +14,7 @@
 
 namespace {
 
-// A host function that holds its stream until it is let go.
+// A host function that holds its stream until it is released.
 struct OrderGate {
   static void wait(void* self) {
     while (!static_cast<OrderGate*>(self)->open.load()) std::this_thread::yield();
@@ -22,7 +22,7 @@ struct OrderGate {
   std::atomic<bool> open{false};
 };
 
-// When things were done: each gets the next number.
+// The order in which work was done: each piece gets the next number.
 struct Clock {
   std::atomic<int> now{0};
 };
@@ -41,7 +41,7 @@ cudaStream_t makeStream(unsigned flags = cudaStreamNonBlocking) {
   return stream;
 }
 
-// What must be done before what: computed beside the calls.
+// The order of work that the rules require, computed beside the calls.
 class RandomWork {
  public:
   explicit RandomWork(unsigned seed) : random_(seed) {

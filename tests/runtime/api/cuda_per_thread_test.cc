@@ -1,4 +1,4 @@
-// What null means to a program that is compiled like this one: the calling thread's default stream.
+// In a program that is compiled like this one, a null stream means the calling thread's default stream.
 
 #define CUDA_API_PER_THREAD_DEFAULT_STREAM
 #include <gtest/gtest.h>

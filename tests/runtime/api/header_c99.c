@@ -1,10 +1,10 @@
-/* nccl.h as C99 sees it: that it compiles is half of the test, the numbers are the other half. */
+/* nccl.h in a C99 program: compiling it is half of the test, the numbers are the other half. */
 
 #include "nccl.h"
 
 #define STATIC_ASSERT(NAME, CONDITION) typedef char NAME[(CONDITION) ? 1 : -1]
 
-/* What programs that were compiled with NCCL's own header rely on. */
+/* Programs that were compiled with NCCL's own header rely on these. */
 STATIC_ASSERT(idBytes, sizeof(ncclUniqueId) == 128);
 STATIC_ASSERT(configBytes, sizeof(ncclConfig_t) == 80);
 STATIC_ASSERT(simInfoBytes, sizeof(ncclSimInfo_t) == 24);

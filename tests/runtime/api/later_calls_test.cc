@@ -1,4 +1,4 @@
-// What nccl.h has from NCCL's versions after 2.25.
+// The functions of nccl.h from NCCL's versions after 2.25.
 
 #include <gmock/gmock.h>
 
@@ -148,7 +148,7 @@ TEST_F(LaterCalls, AShrunkCommunicatorHasTheOtherRanks) {
   EXPECT_EQ(ncclGroupEnd(), ncclSuccess);
 }
 
-// Rank 1 never sends what the others wait for.
+// The others wait for data that rank 1 never sends.
 TEST_F(LaterCalls, ARevokedCommunicatorStopsAndMakesAnother) {
   std::vector<int> value = {1, 2, 4}, sum(kRanks);
   for (const int rank : {0, 2})

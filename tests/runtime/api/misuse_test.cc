@@ -1,5 +1,4 @@
-// Calls that cannot be right: each is refused with NCCL's code and a sentence that names the call and what is
-// wrong.
+// Wrong calls: each is refused with NCCL's code and a sentence that names the call and the mistake.
 
 #include <gmock/gmock.h>
 
@@ -232,7 +231,7 @@ TEST(Misuse, BlocksOfOtherRanksAreNotInPlace) {
     });
     EXPECT_EQ(ncclAllGather(data + rank * 4, data, 4, ncclFloat, comm, nullptr), ncclSuccess);
     EXPECT_EQ(ncclReduceScatter(data, data + rank * 4, 4, ncclFloat, ncclSum, comm, nullptr), ncclSuccess);
-    // Buffers that a rank does not use may be anything.
+    // Buffers that a rank does not use may be any pointers.
     float* const unused = rank == 0 ? data : nullptr;
     EXPECT_EQ(ncclReduce(data, unused, 8, ncclFloat, ncclSum, 0, comm, nullptr), ncclSuccess);
     EXPECT_EQ(ncclBroadcast(unused, data, 8, ncclFloat, 0, comm, nullptr), ncclSuccess);

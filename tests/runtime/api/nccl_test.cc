@@ -1,4 +1,4 @@
-// The C boundary: what every function says to arguments that cannot be used, and what it stores otherwise.
+// The C boundary: the result of every function for unusable arguments, and what it stores otherwise.
 
 #include <gmock/gmock.h>
 

@@ -1,5 +1,5 @@
 #pragma once
-// Communicators of several ranks, all of them this thread's, each with a stream that waits for nobody.
+// Communicators of several ranks, all of them this thread's, each with a non-blocking stream.
 
 #include <gtest/gtest.h>
 

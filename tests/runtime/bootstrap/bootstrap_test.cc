@@ -96,7 +96,7 @@ TEST(Bootstrap, AStrangerWithAnotherSecretIsKeptOut) {
   EXPECT_THAT(job.errors(), Each(IsEmpty()));
 }
 
-// Connects to the root and sends `bytes`; the connection stays open until the returned owner goes.
+// Connects to the root and sends `bytes`; the connection stays open until the returned owner is destroyed.
 FileDescriptor intrude(const SocketAddress& root, const std::vector<std::byte>& bytes) {
   FileDescriptor fd = startConnect(root, nullptr);
   pollfd wait{fd.get(), POLLOUT, 0};
@@ -182,7 +182,7 @@ TEST(Bootstrap, RanksMeetAtNcclCommId) {
   for (int rank = 2; rank >= 0; --rank)
     threads.emplace_back([&, rank] {
       try {
-        const UniqueId id = openMeeting(settings, log);
+        const UniqueId id = openRendezvous(settings, log);
         if (rank == 0) hostCommId(id, settings, log);
         Bootstrap::join(id, rank, 3, settings, *log)->barrier();
       } catch (const Error& error) {

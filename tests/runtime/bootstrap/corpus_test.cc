@@ -1,5 +1,5 @@
-// Replays the corpora of what comes over connections of the bootstrap in the normal builds: every input that
-// once broke something goes there and stays.
+// Replays the corpora of the fuzzers of bootstrap messages in the normal builds. They hold every input that
+// once broke something.
 
 #include <gtest/gtest.h>
 

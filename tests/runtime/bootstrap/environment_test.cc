@@ -1,4 +1,4 @@
-// Where ranks meet: interfaces, address families, NCCL_COMM_ID and XYLEM_SECRET.
+// The address of the rendezvous: interfaces, address families, NCCL_COMM_ID and XYLEM_SECRET.
 
 #include <gmock/gmock.h>
 
@@ -53,7 +53,7 @@ TEST(Families, Ipv6) {
 TEST(Families, RanksFollowTheRoot) {
   if (!hasAddress(AF_INET6, false)) GTEST_SKIP() << "this machine has no IPv6";
   const auto log = std::make_shared<const Logger>(Settings());
-  const UniqueId id = openMeeting(with(loopbackSettings(), Setting::kSocketFamily, "AF_INET6"), log);
+  const UniqueId id = openRendezvous(with(loopbackSettings(), Setting::kSocketFamily, "AF_INET6"), log);
   const auto alone = Bootstrap::join(id, 0, 1, loopbackSettings(), *log);
   EXPECT_EQ(alone->address().family(), AF_INET6);
 }
@@ -69,7 +69,7 @@ TEST(Families, LinkLocalAddressesNeedTheirLink) {
   EXPECT_THAT(host, HasSubstr("%" + name));
   const SocketAddress address = freeAddress(host);
   EXPECT_NE(address.scope(), 0u);
-  // The number of the link travels, and means nothing at the other end.
+  // The scope travels with the address, but is not valid on the other host.
   const FileDescriptor listener = listenTcp(address);
   SocketAddress there = SocketAddress::boundTo(listener.get());
   there.setScope(there.scope() + 100);
@@ -88,7 +88,7 @@ void runByCommId(const std::string& commId, const Settings& base, int ranks, con
   for (int rank = ranks - 1; rank >= 0; --rank)
     threads.emplace_back([&, rank] {
       try {
-        const UniqueId id = openMeeting(settings, log);
+        const UniqueId id = openRendezvous(settings, log);
         if (rank == 0) hostCommId(id, settings, log);
         const auto job = Bootstrap::join(id, rank, ranks, settings, *log);
         EXPECT_THAT(job->interface().text(), HasSubstr(expected));
@@ -129,10 +129,10 @@ TEST(CommId, WhoDoesNotHaveTheSecretStaysOut) {
   const Settings without = with(loopbackSettings(), Setting::kCommId, freeAddress("127.0.0.1").text());
   const Settings settings = with(without, Setting::kSecret, "correct horse");
   const auto log = std::make_shared<const Logger>(Settings());
-  const UniqueId id = openMeeting(settings, log);
+  const UniqueId id = openRendezvous(settings, log);
   hostCommId(id, settings, log);
   for (const Settings& other : {without, with(settings, Setting::kSecret, "battery staple")}) {
-    const UniqueId theirs = openMeeting(other, log);
+    const UniqueId theirs = openRendezvous(other, log);
     EXPECT_EQ(theirs.address().text(), id.address().text());
     try {
       Bootstrap::join(theirs, 0, 1, other, *log);
@@ -187,7 +187,7 @@ TEST(Jobs, IdsInAnotherOrderAreNoticed) {
       }
     });
   for (std::thread& thread : threads) thread.join();
-  // Who comes late finds that the others have given up.
+  // A rank that comes late finds that the others have given up.
   EXPECT_THAT(errors, Each(AnyOf(HasSubstr("same ids in the same order"), HasSubstr("does not know"),
                                  HasSubstr("have failed or finished without this one"))));
 }

@@ -1,5 +1,4 @@
-// What ranks are told when others do not come, give up, or are told to abort; and strangers in the middle of
-// it.
+// The errors of ranks when others do not come, give up or abort, also while unauthenticated peers connect.
 
 #include <gmock/gmock.h>
 #include <poll.h>
@@ -10,7 +9,7 @@
 #include <vector>
 
 #include "runtime/bootstrap/job.h"
-#include "runtime/bootstrap/roll_call.h"
+#include "runtime/bootstrap/wait_tracker.h"
 #include "runtime/sockets/handshake.h"
 #include "runtime/sockets/socket.h"
 
@@ -94,7 +93,7 @@ TEST(Missing, AtOneOfSeveralRoots) {
     EXPECT_THAT(job.error(r), HasSubstr("waiting for ranks 4 (of 9 ranks)")) << "rank " << r;
 }
 
-// Raises rank 0's flag once rank 0 waits, and gives up if that does not end its call.
+// Raises the abort flag of rank 0 once rank 0 waits; fails if that does not end its call.
 void raiseDuring(Job& job, const Job::Work& work, std::vector<int> present = {}) {
   std::thread other([&] {
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
@@ -201,7 +200,7 @@ TEST(Abort, EveryLaterCallFails) {
   EXPECT_THAT(job.errors(), Each(IsEmpty()));
 }
 
-// Connects and sends `bytes`; the connection stays open until the returned owner goes.
+// Connects and sends `bytes`; the connection stays open until the returned owner is destroyed.
 FileDescriptor intrude(const SocketAddress& address, const void* data, std::size_t bytes) {
   FileDescriptor fd = startConnect(address, nullptr);
   pollfd wait{fd.get(), POLLOUT, 0};
@@ -210,7 +209,7 @@ FileDescriptor intrude(const SocketAddress& address, const void* data, std::size
   return fd;
 }
 
-TEST(Strangers, AtARanksOwnDoorDoNotDisturbIt) {
+TEST(UnauthenticatedPeers, AtARanksOwnDoorDoNotDisturbIt) {
   Job job(10);
   job.run([](Bootstrap& bootstrap) {
     std::vector<FileDescriptor> strangers;
@@ -235,18 +234,18 @@ TEST(Strangers, AtARanksOwnDoorDoNotDisturbIt) {
   EXPECT_THAT(job.errors(), Each(IsEmpty()));
 }
 
-TEST(Strangers, ManyAtTheRootAreOnlyComplainedAboutSoOften) {
+TEST(UnauthenticatedPeers, ManyAtTheRootAreOnlyComplainedAboutSoOften) {
   Settings settings = loopbackSettings();
   Settings loud;
   loud.set(spec(Setting::kDebug), "WARN", "test");
-  // The root keeps the log for as long as it likes; so these stay open to the end of the process.
+  // The root may keep the log until the process ends, so these stay open as long.
   static std::vector<std::FILE*> kept;
   std::FILE* const out = kept.emplace_back(std::tmpfile());
   ASSERT_NE(out, nullptr);
   std::string lines;
   {
     const auto log = std::make_shared<const Logger>(loud, kDefaultSubsystems, out);
-    const UniqueId id = openMeeting(settings, log);
+    const UniqueId id = openRendezvous(settings, log);
     for (int i = 0; i < 100; ++i) intrude(id.address(), "GET / HTTP/1.0\r\n\r\n", 18);
     Bootstrap::join(id, 0, 1, settings, *log);
     std::fflush(out);
@@ -264,8 +263,8 @@ TEST(Strangers, ManyAtTheRootAreOnlyComplainedAboutSoOften) {
   EXPECT_LE(count, 20u);
 }
 
-TEST(RollCall, WhatOneKnowsAnotherLearns) {
-  RollCall a, b;
+TEST(WaitTracker, WhatOneKnowsAnotherLearns) {
+  WaitTracker a, b;
   a.note(0, "x", 1);
   b.note(2, "y", 0);
   EXPECT_TRUE(a.merge(b.bytes()));
@@ -277,12 +276,12 @@ TEST(RollCall, WhatOneKnowsAnotherLearns) {
   EXPECT_EQ(a.report("x", all), "rank 1 has not arrived; ranks 0, 2 wait there");
 }
 
-TEST(RollCall, CutOffBytesAreIgnored) {
-  RollCall a;
+TEST(WaitTracker, CutOffBytesAreIgnored) {
+  WaitTracker a;
   a.note(0, "somewhere", 1);
   const auto bytes = a.bytes();
   for (std::size_t n = 0; n < bytes.size(); ++n) {
-    RollCall b;
+    WaitTracker b;
     EXPECT_FALSE(b.merge(std::span(bytes).first(n)));
   }
 }

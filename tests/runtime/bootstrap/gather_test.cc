@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "runtime/bootstrap/blocks.h"
+#include "runtime/bootstrap/roster.h"
 #include "runtime/bootstrap/job.h"
 
 namespace xylem {
@@ -17,8 +17,8 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using testing::Job;
 
-// What rank `rank` says the `call`th time: as different as can be, and of a length of its own.
-std::vector<std::byte> speechOf(int rank, int call) {
+// The data of rank `rank` in call number `call`: different content and length for each.
+std::vector<std::byte> dataOf(int rank, int call) {
   std::vector<std::byte> bytes(static_cast<std::size_t>((rank * 37 + call * 101) % 300));
   for (std::size_t i = 0; i < bytes.size(); ++i)
     bytes[i] = static_cast<std::byte>(rank * 7 + call * 3 + static_cast<int>(i));
@@ -29,10 +29,10 @@ void gatherEverything(Bootstrap& bootstrap, int call) {
   const int n = bootstrap.ranks();
   const auto numbers = bootstrap.allGather(bootstrap.rank() * 1000 + call);
   ASSERT_EQ(numbers.size(), static_cast<std::size_t>(n));
-  const auto speeches = bootstrap.allGatherBytes(speechOf(bootstrap.rank(), call), 1000);
+  const auto speeches = bootstrap.allGatherBytes(dataOf(bootstrap.rank(), call), 1000);
   for (int r = 0; r < n; ++r) {
     EXPECT_EQ(numbers[static_cast<std::size_t>(r)], r * 1000 + call);
-    EXPECT_EQ(speeches[static_cast<std::size_t>(r)], speechOf(r, call)) << r << " of " << n;
+    EXPECT_EQ(speeches[static_cast<std::size_t>(r)], dataOf(r, call)) << r << " of " << n;
   }
   bootstrap.barrier();
 }
@@ -77,8 +77,8 @@ TEST(Blocks, AreContiguousAndEven) {
   });
 }
 
-// Every rank knows the same random groups; those of one group gather, in an order that differs from group to
-// group, while others gather in theirs.
+// Every rank has the same random groups. The ranks of each group gather, in an order that differs from group
+// to group, while other groups gather as well.
 TEST(Groups, GatherAmongThemselvesWhateverOthersDo) {
   rc::check([] {
     const int ranks = *rc::gen::inRange(2, 14);
@@ -115,13 +115,13 @@ TEST(Groups, TellTheFirstOfThemAlone) {
     const auto& mine = bootstrap.rank() % 2 == 1 ? odd : even;
     for (int call = 0; call < 3; ++call) {
       const auto heard =
-          bootstrap.gatherBytesAmong(mine, speechOf(bootstrap.rank(), call), 1000, "what ranks say");
+          bootstrap.gatherBytesAmong(mine, dataOf(bootstrap.rank(), call), 1000, "what ranks say");
       if (bootstrap.rank() != mine.front()) {
         EXPECT_TRUE(heard.empty());
         continue;
       }
       ASSERT_EQ(heard.size(), mine.size());
-      for (std::size_t i = 0; i < mine.size(); ++i) EXPECT_EQ(heard[i], speechOf(mine[i], call));
+      for (std::size_t i = 0; i < mine.size(); ++i) EXPECT_EQ(heard[i], dataOf(mine[i], call));
     }
     gatherEverything(bootstrap, 3);
   });

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "runtime/bootstrap/bootstrap.h"
-#include "runtime/bootstrap/meeting.h"
+#include "runtime/bootstrap/root.h"
 #include "core/error.h"
 
 namespace xylem::testing {
@@ -38,7 +38,7 @@ class Job {
         errors_(static_cast<std::size_t>(ranks)),
         codes_(static_cast<std::size_t>(ranks), ResultCode::kSuccess),
         aborts_(static_cast<std::size_t>(ranks)) {
-    for (int i = 0; i < roots; ++i) ids_.push_back(openMeeting(settings_, log_));
+    for (int i = 0; i < roots; ++i) ids_.push_back(openRendezvous(settings_, log_));
   }
 
   // Every rank of `present` (all, if that is empty) joins in a thread of its own and does `work`.

@@ -1,4 +1,4 @@
-// Messages between any two ranks, and jobs that are split off.
+// Messages between any two ranks, and splits.
 
 #include <gmock/gmock.h>
 
@@ -71,7 +71,7 @@ TEST(Messages, NobodyToSendToIsAnError) {
   EXPECT_THAT(job.errors(), Each(IsEmpty()));
 }
 
-// There is no connection to notice it by: the one who waits has to look.
+// No connection breaks, as there is none yet: the waiting rank has to connect to notice.
 TEST(Messages, ARankThatEndedWithoutAConnectionIsNoticed) {
   Job job(5);
   std::barrier left(5);
@@ -108,7 +108,7 @@ TEST(Split, PartsRenumberAndOutliveTheWhole) {
     parts[self] = whole.split(members(whole.rank() % 3));
   });
   EXPECT_THAT(job.errors(), Each(IsEmpty()));
-  // The whole is gone.
+  // The bootstrap that it was split from is gone.
   std::vector<std::thread> threads;
   for (int r = 0; r < 23; ++r)
     threads.emplace_back([&, r] {
@@ -127,7 +127,7 @@ TEST(Split, PartsArePartedAgainWhileOthersDoSomethingElse) {
     if (whole.rank() >= 6) return whole.barrier();
     const std::vector<int> six{0, 1, 2, 3, 4, 5};
     const auto part = whole.split(six);
-    // Twice the same: two jobs that have nothing to do with each other.
+    // Two splits with the same members are independent of each other.
     const std::vector<int> pair = part->rank() < 2   ? std::vector<int>{1, 0}
                                   : part->rank() < 4 ? std::vector<int>{2, 3}
                                                      : std::vector<int>{5, 4};
@@ -148,7 +148,7 @@ TEST(Split, AFailureInAPartLeavesTheWholeAlone) {
   job.run([](Bootstrap& whole) {
     if (whole.rank() < 2) {
       try {
-        // Rank 1 may hear of it before its own call is through.
+        // Rank 1 may receive the error before its own call has ended.
         const auto part = whole.split(std::vector<int>{0, 1});
         if (part->rank() == 0) {
           part->abort("rank 0 gave the part up");

@@ -1,12 +1,16 @@
-// The exchange over boards, one thread stepping all ranks in every possible order of arrival.
+// The exchange on one host, in which one thread steps all ranks, in many orders of arrival; and the corpus of
+// what ranks of a host post.
 
 #include <gmock/gmock.h>
 
 #include <numeric>
 #include <vector>
 
-#include "runtime/collectives/exchange_job.h"
 #include "core/error.h"
+#include "fuzz/board_input.h"
+#include "fuzz/replay.h"
+#include "runtime/collectives/exchange_job.h"
+#include "runtime/collectives/staged_exchange.h"
 
 namespace xylem {
 namespace {
@@ -46,7 +50,7 @@ class DirectExchangeOf : public TestWithParam<int> {};
 TEST_P(DirectExchangeOf, SumsInPlaceWhateverTheOrderOfArrival) {
   ExchangeJob job(GetParam());
   unsigned seed = 1;
-  // Around the posting's own bytes, the board's payload, and shares of odd sizes.
+  // Counts around the limits of a descriptor and of a staging area, and shares of odd sizes.
   for (const std::size_t count : {1, 4, 5, 255, 2048, 2049, 4099, 300001})
     for (int repeat = 0; repeat < 3; ++repeat) {
       Buffers buffers = buffersOf(job.ranks(), count);
@@ -59,10 +63,10 @@ TEST_P(DirectExchangeOf, SumsInPlaceWhateverTheOrderOfArrival) {
 }
 
 TEST_P(DirectExchangeOf, ACrowdReadsMoreFromTheBoardsThanRanksWithACoreEach) {
-  for (const bool crowded : {false, true}) {
-    ExchangeJob job(GetParam(), Reach::kAll, crowded);
+  for (const bool oversubscribed : {false, true}) {
+    ExchangeJob job(GetParam(), Reach::kAll, oversubscribed);
     const std::size_t count = 4096 / static_cast<std::size_t>(job.ranks());
-    EXPECT_EQ(DirectExchange::goesByBoards(DirectKind::kAllReduce, count * 8, job.ranks(), crowded), crowded);
+    EXPECT_EQ(isFasterStaged(DirectKind::kAllReduce, count * 8, job.ranks(), oversubscribed), oversubscribed);
     Buffers buffers = buffersOf(job.ranks(), count);
     for (int rank = 0; rank < job.ranks(); ++rank)
       job[rank].start(sumOf(buffers[static_cast<std::size_t>(rank)], job.ranks()));
@@ -87,13 +91,13 @@ TEST_P(DirectExchangeOf, ARootRunsAheadOnlyAsFarAsThereAreSlots) {
     broadcast(0);
     if (job[0].step() != Outcome::kDone) break;
   }
-  EXPECT_EQ(ahead, static_cast<int>(kBoardSlots));
+  EXPECT_EQ(ahead, static_cast<int>(kMailboxSlots));
   EXPECT_GT(job[0].waitsFor(), 0);
   for (int number = 0; number <= ahead; ++number)
     for (int rank = 1; rank < job.ranks(); ++rank) {
       broadcast(rank);
       while (job[rank].step() != Outcome::kDone) {
-        // Only the last one is missing, until all others have made room for it.
+        // Only the last one is missing, until all others have left the one whose slot it takes.
         ASSERT_EQ(number, ahead);
         job[0].step();
       }
@@ -101,7 +105,7 @@ TEST_P(DirectExchangeOf, ARootRunsAheadOnlyAsFarAsThereAreSlots) {
     }
 }
 
-// One collective of `count` elements, in place or not, on buffers that others do not reach.
+// One collective of `count` elements, in place or not, on buffers that other ranks cannot map.
 void runOutOfReach(ExchangeJob& job, DirectKind kind, std::size_t count, bool inPlace, int root,
                    unsigned seed) {
   const auto n = static_cast<std::size_t>(job.ranks());
@@ -169,7 +173,7 @@ TEST_P(DirectExchangeOf, AllToAllOfAnySizeWhereverBuffersLie) {
   for (const Reach reach : {Reach::kAll, Reach::kNone}) {
     ExchangeJob job(GetParam(), reach);
     unsigned seed = 1;
-    // In postings, in one piece, in several, and long enough to pause in between.
+    // In descriptors, in one piece, in several, and long enough to pause in between.
     for (const std::size_t count : {1, 2, 3, 17, 30, 1000, 5000, 20011, 140003})
       if (count * static_cast<std::size_t>(job.ranks()) < 500000) runAllToAll(job, count, seed++);
   }
@@ -189,12 +193,12 @@ TEST(DirectExchange, BuffersOfWhoHasWithdrawnAreLeftAlone) {
   for (int rank = 0; rank < 3; ++rank) job[rank].start(sumOf(buffers[static_cast<std::size_t>(rank)], 3));
   for (int rank = 0; rank < 3; ++rank)
     EXPECT_EQ(job[rank].step(), rank < 2 ? Outcome::kWouldBlock : Outcome::kAdvanced);
-  job.board(1).withdraw();
+  job.mailbox(1).withdraw();
   const Buffers before = buffers;
   for (const int rank : {0, 2}) {
     EXPECT_EQ(job[rank].step(), Outcome::kWouldBlock);
     EXPECT_EQ(job[rank].waitsFor(), 1);
-    EXPECT_FALSE(job.board(rank).visits());
+    EXPECT_FALSE(job.mailbox(rank).visits());
   }
   EXPECT_EQ(buffers, before);
 }
@@ -216,6 +220,41 @@ TEST(DirectExchange, DifferentCallsAreNamed) {
     EXPECT_THAT(error.what(),
                 AllOf(HasSubstr("rank 0 AllReduce of 4 int64"), HasSubstr("rank 1 AllReduce of 3 int64")));
   }
+}
+
+// Every input that once broke something is in the corpus and stays there.
+TEST(Corpus, EveryPostingIsTakenOrRefused) {
+  const Replayed replayed = replayCorpus("board", feedBoards);
+  EXPECT_GE(replayed.accepted, 20);
+  EXPECT_GE(replayed.refused, 5);
+}
+
+TEST(ReaderDistance, IsWhatTheLinesLastTook) {
+  ReaderDistance distance;
+  EXPECT_TRUE(distance.isNear());
+  distance.note(std::chrono::nanoseconds(1200), 128);
+  EXPECT_FALSE(distance.isNear());
+  distance.note(std::chrono::nanoseconds(240), 128);
+  EXPECT_TRUE(distance.isNear());
+}
+
+TEST(ReaderDistance, IsNotChangedByLosingTheCore) {
+  ReaderDistance distance;
+  distance.note(std::chrono::microseconds(40), 128);
+  EXPECT_TRUE(distance.isNear());
+}
+
+TEST(ReaderDistance, IsMeasuredOnWritesForWhichItMatters) {
+  ReaderDistance distance;
+  std::vector<bool> ways;
+  const auto write = [&](bool isNear) { ways.push_back(isNear); };
+  distance.note(std::chrono::nanoseconds(1200), 128);
+  distance.write(3 << 10, write);   // too few lines to measure
+  distance.write(64 << 10, write);  // too many for it to matter
+  EXPECT_EQ(ways, (std::vector<bool>{false, false}));
+  distance.write(8 << 10, write);  // line by line, which took no time
+  distance.write(8 << 10, write);
+  EXPECT_EQ(ways, (std::vector<bool>{false, false, true, true}));
 }
 
 }  // namespace

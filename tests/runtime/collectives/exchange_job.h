@@ -1,5 +1,5 @@
 #pragma once
-// The ranks of an exchange over boards in one thread, which steps them in any order.
+// The ranks of an exchange on one host in one thread, which steps them in any order.
 //
 //   ExchangeJob job(3, Reach::kNone);
 //   for (int rank = 0; rank < 3; ++rank) job[rank].start(works[rank]);
@@ -14,7 +14,7 @@
 
 namespace xylem::testing {
 
-// Whether buffers of this process are where the others reach them.
+// Whether other ranks can map the buffers of a rank.
 enum class Reach { kAll, kNone };
 
 class HereMemory final : public PeerMemory {
@@ -33,18 +33,19 @@ class HereMemory final : public PeerMemory {
 
 class ExchangeJob {
  public:
-  explicit ExchangeJob(int ranks, Reach reach = Reach::kAll, bool crowded = false) : memory_(reach) {
-    for (int rank = 0; rank < ranks; ++rank) boards_.push_back(std::make_unique<Board>());
+  explicit ExchangeJob(int ranks, Reach reach = Reach::kAll, bool oversubscribed = false) : memory_(reach) {
+    for (int rank = 0; rank < ranks; ++rank) boards_.push_back(std::make_unique<Mailbox>());
     for (int rank = 0; rank < ranks; ++rank) {
       std::vector<DirectPeer> peers;
       for (int peer = 0; peer < ranks; ++peer)
         peers.push_back({boards_[static_cast<std::size_t>(peer)].get(), &memory_});
       exchanges_.push_back(std::make_unique<DirectExchange>(rank, *boards_[static_cast<std::size_t>(rank)],
-                                                            std::move(peers), reach == Reach::kAll, crowded));
+                                                            std::move(peers), reach == Reach::kAll,
+                                                            oversubscribed));
     }
   }
   int ranks() const { return static_cast<int>(exchanges_.size()); }
-  Board& board(int rank) { return *boards_[static_cast<std::size_t>(rank)]; }
+  Mailbox& mailbox(int rank) { return *boards_[static_cast<std::size_t>(rank)]; }
   DirectExchange& operator[](int rank) { return *exchanges_[static_cast<std::size_t>(rank)]; }
 
   // Steps all ranks in random order until each is done or has declined.
@@ -64,7 +65,7 @@ class ExchangeJob {
 
  private:
   HereMemory memory_;
-  std::vector<std::unique_ptr<Board>> boards_;
+  std::vector<std::unique_ptr<Mailbox>> boards_;
   std::vector<std::unique_ptr<DirectExchange>> exchanges_;
 };
 

@@ -16,7 +16,7 @@ namespace {
 constexpr std::size_t kGuard = 64;
 constexpr std::byte kUntouched{0x5a};
 constexpr std::align_val_t kPage{4096};
-constexpr std::size_t kMostQueues = 8;  // of a rank, each way
+constexpr std::size_t kMaxQueues = 8;  // of a rank, in each direction
 
 // Both ends are in one address space.
 class SameProcess final : public PeerMemory {
@@ -65,7 +65,7 @@ LocalJob::LocalJob(const LocalCase& c, std::mt19937& random)
     : case_(c),
       op_(c.type, c.op, c.ranks, random),
       ranks_(static_cast<std::size_t>(c.ranks)),
-      lanes_(static_cast<std::size_t>(c.ranks)) {
+      executors_(static_cast<std::size_t>(c.ranks)) {
   for (std::size_t r = 0; r < ranks_.size(); ++r) {
     layOut(ranks_[r], r, random);
     before_.push_back(ranks_[r].memory);
@@ -119,8 +119,8 @@ void LocalJob::addChannel(const Shape& part, std::mt19937& random) {
   Channel& channel = channels_.emplace_back();
   const std::vector<int> parents = randomTree(case_.ranks, random);
   channel.order = shuffledRanks(case_.ranks, random);
-  channel.from.resize(ranks_.size(), std::vector<RecvEnd*>(kMostQueues));
-  channel.to.resize(ranks_.size(), std::vector<SendEnd*>(kMostQueues));
+  channel.from.resize(ranks_.size(), std::vector<RecvEnd*>(kMaxQueues));
+  channel.to.resize(ranks_.size(), std::vector<SendEnd*>(kMaxQueues));
   std::vector<std::uint32_t> treePeers(ranks_.size());
   for (const Link& link : linksOf(case_.collective, case_.algorithm, channel.order, parents)) {
     LocalQueue& q = channel.queues.emplace_back(static_cast<int>(link.writer), static_cast<int>(link.reader),
@@ -134,11 +134,11 @@ void LocalJob::addChannel(const Shape& part, std::mt19937& random) {
     shape.rank = channel.order[i];
     shape.position = static_cast<int>(i);
     shape.treePeers = treePeers[static_cast<std::size_t>(shape.rank)];
-    startLanes(channel, shape.rank, shape);
+    startPrograms(channel, shape.rank, shape);
   }
 }
 
-void LocalJob::startLanes(Channel& channel, int index, Shape shape) {
+void LocalJob::startPrograms(Channel& channel, int index, Shape shape) {
   const auto r = static_cast<std::size_t>(index);
   Rank& rank = ranks_[r];
   shape.order = channel.order.data();
@@ -148,21 +148,21 @@ void LocalJob::startLanes(Channel& channel, int index, Shape shape) {
   Bytes& scratch = rank.scratch.emplace_back(scratchOf(case_.collective, case_.algorithm, shape) *
                                              elementBytes(case_.type));
   for (const Program& program : programsOf(case_.collective, case_.algorithm))
-    lanes_[r].emplace_back().start({.program = program,
-                                    .shape = shape,
-                                    .buffers = {.input = &rank.memory[rank.input],
-                                                .output = &rank.memory[rank.output],
-                                                .scratch = scratch.data()},
-                                    .from = channel.from[r],
-                                    .to = channel.to[r],
-                                    .reduction = op_.reduction(index),
-                                    .protocol = case_.protocol});
+    executors_[r].emplace_back().start({.program = program,
+                                        .shape = shape,
+                                        .buffers = {.input = &rank.memory[rank.input],
+                                                    .output = &rank.memory[rank.output],
+                                                    .scratch = scratch.data()},
+                                        .from = channel.from[r],
+                                        .to = channel.to[r],
+                                        .reduction = op_.reduction(index),
+                                        .protocol = case_.protocol});
 }
 
 std::string LocalJob::runInTurns(std::mt19937& random) {
-  std::vector<Lane*> open;
-  for (auto& lanes : lanes_)
-    for (Lane& lane : lanes) open.push_back(&lane);
+  std::vector<ProgramExecutor*> open;
+  for (auto& executors : executors_)
+    for (ProgramExecutor& executor : executors) open.push_back(&executor);
   int idle = 0;
   while (!open.empty()) {
     const std::size_t i = random() % open.size();
@@ -178,13 +178,13 @@ std::string LocalJob::runAsThreads() {
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(200);
   std::atomic<bool> late{false};
   std::vector<std::thread> threads;
-  for (auto& lanes : lanes_)
-    threads.emplace_back([&lanes, &late, deadline] {
-      std::vector<Lane*> open;
-      for (Lane& lane : lanes) open.push_back(&lane);
+  for (auto& executors : executors_)
+    threads.emplace_back([&executors, &late, deadline] {
+      std::vector<ProgramExecutor*> open;
+      for (ProgramExecutor& executor : executors) open.push_back(&executor);
       while (!open.empty() && !late) {
-        const std::size_t removed =
-            std::erase_if(open, [](Lane* lane) { return lane->step() == Progress::kDone; });
+        const std::size_t removed = std::erase_if(
+            open, [](ProgramExecutor* executor) { return executor->step() == Progress::kDone; });
         if (removed == 0) std::this_thread::yield();
         if (std::chrono::steady_clock::now() > deadline) late = true;
       }
@@ -220,7 +220,7 @@ std::string LocalJob::elementMismatch(std::size_t index, std::size_t i) const {
 std::string LocalJob::mismatch() const {
   for (std::size_t r = 0; r < ranks_.size(); ++r) {
     const bool hasResult = case_.collective != Collective::kReduce || static_cast<int>(r) == case_.root;
-    // Nothing else was written.
+    // No other byte was written.
     Bytes want = before_[r];
     if (hasResult) {
       const Bytes result = output(static_cast<int>(r));

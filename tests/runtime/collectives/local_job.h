@@ -1,6 +1,6 @@
 #pragma once
-// An operation among ranks of this process, over queues in plain memory: lanes ready to be advanced, and the
-// check of what they did against a plain loop.
+// An operation among ranks of this process, over queues in plain memory: executors that are ready to be
+// advanced, and the check of their results against a plain loop.
 //
 //   LocalJob job(c, random);
 //   ASSERT_EQ(job.runInTurns(random), "");     // or runAsThreads()
@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/collectives/lane.h"
+#include "runtime/collectives/program_executor.h"
 #include "runtime/collectives/values.h"
 
 namespace xylem::testing {
@@ -32,7 +32,7 @@ struct LocalCase {
   std::size_t chunkSteps = 4;
   std::size_t shift = 0;  // bytes by which buffers miss their alignment
   bool byReference = false;
-  bool exchange = false;  // channels that may do so, do
+  bool exchange = false;  // channels that may exchange, do
 
   std::string describe() const;
 };
@@ -54,14 +54,14 @@ class LocalQueue {
 
 class LocalJob {
  public:
-  // Everything that the case leaves open is random.
+  // The parts that the case leaves open are random.
   LocalJob(const LocalCase& c, std::mt19937& random);
 
-  // One thread advances everybody in random order. What went wrong, or nothing.
+  // One thread advances all ranks in random order. Returns an error, or nothing.
   std::string runInTurns(std::mt19937& random);
   // Every rank is a thread.
   std::string runAsThreads();
-  // How results differ from what they should be, or nothing.
+  // The first wrong result, or nothing.
   std::string mismatch() const;
   std::vector<std::byte> output(int rank) const;
 
@@ -81,7 +81,7 @@ class LocalJob {
 
   void layOut(Rank& rank, std::size_t index, std::mt19937& random);
   void addChannel(const Shape& part, std::mt19937& random);
-  void startLanes(Channel& channel, int rank, Shape shape);
+  void startPrograms(Channel& channel, int rank, Shape shape);
   std::size_t inputElements() const;
   std::size_t outputElements() const;
   std::string elementMismatch(std::size_t rank, std::size_t i) const;
@@ -91,7 +91,7 @@ class LocalJob {
   std::vector<Rank> ranks_;
   std::vector<Bytes> before_;
   std::deque<Channel> channels_;
-  std::vector<std::vector<Lane>> lanes_;  // by rank
+  std::vector<std::vector<ProgramExecutor>> executors_;  // by rank
 };
 
 }  // namespace xylem::testing

@@ -1,5 +1,5 @@
-// That every program computes the right thing, whatever the numbers, moves as much data as it should, never
-// comes to a standstill and never changes what others still have to read: see runtime/collectives/simulation.h.
+// Every program computes the right result, whatever the numbers, moves as much data as it should, never
+// deadlocks and never changes data that another rank still has to read: see runtime/collectives/simulation.h.
 
 #include <gtest/gtest.h>
 
@@ -13,7 +13,7 @@ using testing::Kind;
 using testing::SimulatedJob;
 using testing::Simulation;
 
-constexpr int kMostRanks = 17;
+constexpr int kMaxRanks = 17;
 constexpr std::size_t kUnbounded = std::size_t{1} << 30;
 
 class Programs : public ::testing::TestWithParam<Kind> {
@@ -61,7 +61,7 @@ class Programs : public ::testing::TestWithParam<Kind> {
 
 TEST_P(Programs, ComputeTheRightThingOnQueuesOfEightSteps) {
   std::mt19937 random(1);
-  for (int ranks = 1; ranks <= kMostRanks; ++ranks)
+  for (int ranks = 1; ranks <= kMaxRanks; ++ranks)
     for (int i = 0; i < 25; ++i) {
       check(job(ranks, random), random);
       if (HasFatalFailure()) return;
@@ -70,7 +70,7 @@ TEST_P(Programs, ComputeTheRightThingOnQueuesOfEightSteps) {
 
 TEST_P(Programs, ComputeTheRightThingHoweverFarSomeRunAhead) {
   std::mt19937 random(2);
-  for (int ranks = 1; ranks <= kMostRanks; ++ranks)
+  for (int ranks = 1; ranks <= kMaxRanks; ++ranks)
     for (int i = 0; i < 10; ++i) {
       SimulatedJob j = job(ranks, random);
       j.queueSteps = kUnbounded;
@@ -81,7 +81,7 @@ TEST_P(Programs, ComputeTheRightThingHoweverFarSomeRunAhead) {
 
 TEST_P(Programs, ServeEveryRoot) {
   std::mt19937 random(3);
-  for (int ranks = 1; ranks <= kMostRanks; ++ranks)
+  for (int ranks = 1; ranks <= kMaxRanks; ++ranks)
     for (int root = 0; root < ranks; ++root) {
       SimulatedJob j = job(ranks, random);
       j.root = root;
@@ -94,7 +94,7 @@ INSTANTIATE_TEST_SUITE_P(All, Programs, ::testing::ValuesIn(testing::kKinds), []
   return std::string(name(instance.param.algorithm)) + name(instance.param.collective);
 });
 
-// The simulation notices: the same jobs on queues that are too short for the promise.
+// The simulation notices a deadlock: the same jobs on queues that are shorter than promised.
 TEST(ProgramPromises, RingsNeedQueuesThatHoldMoreThanAChunk) {
   std::mt19937 random(4);
   SimulatedJob job;
@@ -143,7 +143,7 @@ TEST(ProgramPromises, PatTakesLogarithmicTime) {
     }
 }
 
-// What two ranks exchange takes one latency, and what goes round the ring two.
+// An exchange of two ranks takes one latency, a round of the ring two.
 TEST(ProgramPromises, AnExchangeTakesOneMessage) {
   std::mt19937 random(6);
   SimulatedJob job;

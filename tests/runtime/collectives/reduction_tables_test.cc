@@ -1,5 +1,5 @@
 // Every table of reductions gives the bits of the portable one, NaNs apart: any type, operation, length and
-// place in memory, with and without a copy, in place, and past the caches.
+// address, with and without a copy, in place, and past the caches.
 
 #include <gtest/gtest.h>
 
@@ -87,7 +87,7 @@ void call(Call which, const Reduction& r, std::byte* out, std::byte* copy, const
 
 struct Table {
   const char* name;
-  const ReductionTable* (*table)();  // null where the processor cannot
+  const ReductionTable* (*table)();  // null if the processor does not support it
 };
 
 class Tables : public ::testing::TestWithParam<Table> {
@@ -110,7 +110,7 @@ class Tables : public ::testing::TestWithParam<Table> {
     return with(portableReductions(), type, op, ranks);
   }
 
-  // 0.7 or so of floats.
+  // About 0.7 for floats.
   static constexpr std::uint64_t kFactors[kDataTypes] = {
       0xfd,       201,    0xffffff85, 4000000007,         0xfffffffffffffed4,
       1ull << 40, 0x399a, 0x3f333333, 0x3fe6666666666666, 0x3f33,
@@ -230,7 +230,7 @@ TEST_P(Tables, AgreeOnEveryPatternOfSmallFloats) {
   }
 }
 
-// What averages of integers divide by: all small numbers of ranks, powers of two and their neighbours.
+// The divisors of averages of integers: all small numbers of ranks, powers of two and their neighbours.
 TEST_P(Tables, DivideExactlyByAnyNumberOfRanks) {
   std::mt19937_64 random(29);
   std::vector<int> ranks;

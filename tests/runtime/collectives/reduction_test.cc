@@ -18,7 +18,7 @@ using testing::formatOf;
 
 struct KernelTables {
   const char* name;
-  const ReductionTable* (*table)();  // null where the processor cannot
+  const ReductionTable* (*table)();  // null if the processor does not support it
 };
 
 class Reductions : public ::testing::TestWithParam<KernelTables> {

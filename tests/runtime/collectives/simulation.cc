@@ -7,7 +7,7 @@
 namespace xylem::testing {
 namespace {
 
-// Between buffers, to see what is written beyond them.
+// Elements between buffers, which show writes beyond them.
 constexpr std::size_t kGuardBytes = 5;
 
 }  // namespace
@@ -75,7 +75,7 @@ void Simulation::addChannel(const Shape& part, std::mt19937& random) {
   const auto programs = programsOf(job_.collective, job_.algorithm);
   const std::vector<int>& order = orders_.emplace_back(shuffledRanks(job_.ranks, random));
   const std::vector<int> parents = randomTree(job_.ranks, random);
-  std::vector<Lane> lanes;
+  std::vector<Run> runs;
   for (int r = 0; r < job_.ranks; ++r) {
     Rank& rank = ranks_[static_cast<std::size_t>(r)];
     Shape shape = part;
@@ -84,49 +84,49 @@ void Simulation::addChannel(const Shape& part, std::mt19937& random) {
     shape.order = order.data();
     const std::size_t scratch = rank.memory.size() - rank.scratch;
     for (const Program& program : programs)
-      lanes.push_back(
+      runs.push_back(
           {program, shape, scratch, std::vector<Queue*>(32), std::vector<Queue*>(32), 0, 0, 0, {}, 0});
     rank.memory.resize(rank.memory.size() + scratchOf(job_.collective, job_.algorithm, shape));
   }
   for (const Link& link : linksOf(job_.collective, job_.algorithm, order, parents)) {
     Queue* queue = &queues_.emplace_back();
     for (std::size_t p = 0; p < programs.size(); ++p) {
-      Lane& writer = lanes[link.writer * programs.size() + p];
+      Run& writer = runs[link.writer * programs.size() + p];
       writer.to[link.to] = queue;
       writer.shape.treePeers |= xylem::queue(static_cast<int>(link.to));
-      lanes[link.reader * programs.size() + p].from[link.from] = queue;
+      runs[link.reader * programs.size() + p].from[link.from] = queue;
     }
   }
-  lanes_.insert(lanes_.end(), lanes.begin(), lanes.end());
+  runs_.insert(runs_.end(), runs.begin(), runs.end());
 }
 
-bool Simulation::load(Lane& lane) {
-  while (lane.done == lane.now.count) {
-    if (lane.index == lane.length) return false;
-    lane.now = lane.program.at(lane.shape, lane.index++);
-    lane.done = 0;
-    if (lane.now.count > job_.chunk) fail("an instruction longer than a chunk");
+bool Simulation::load(Run& run) {
+  while (run.done == run.now.count) {
+    if (run.index == run.length) return false;
+    run.now = run.program.at(run.shape, run.index++);
+    run.done = 0;
+    if (run.now.count > job_.chunk) fail("an instruction longer than a chunk");
   }
   return true;
 }
 
-bool Simulation::advance(Lane& lane) {
+bool Simulation::advance(Run& run) {
   for (int q = 0; q < 32; ++q) {
     const auto i = static_cast<std::size_t>(q);
-    if ((lane.now.from & queue(q)) != 0 && lane.from[i]->empty()) return false;
-    if ((lane.now.to & queue(q)) != 0 && lane.to[i]->size() >= job_.queueSteps) return false;
+    if ((run.now.from & queue(q)) != 0 && run.from[i]->empty()) return false;
+    if ((run.now.to & queue(q)) != 0 && run.to[i]->size() >= job_.queueSteps) return false;
   }
-  execute(lane, std::min(job_.step, lane.now.count - lane.done));
+  execute(run, std::min(job_.step, run.now.count - run.done));
   return true;
 }
 
 std::string Simulation::run(std::mt19937& random) {
-  std::vector<Lane*> open;
-  for (Lane& lane : lanes_) {
-    lane.length = lane.program.length(lane.shape);
-    if (load(lane)) open.push_back(&lane);
+  std::vector<Run*> open;
+  for (Run& run : runs_) {
+    run.length = run.program.length(run.shape);
+    if (load(run)) open.push_back(&run);
   }
-  // Some runs let whoever can go on do so as far as possible, which fills and empties queues.
+  // In some runs each program goes on as far as possible, which fills and empties queues.
   const bool greedy = random() % 2 == 0;
   while (!open.empty() && error_.empty()) {
     const std::size_t start = random() % open.size();
@@ -146,6 +146,132 @@ std::string Simulation::run(std::mt19937& random) {
 
 void Simulation::fail(const std::string& what) {
   if (error_.empty()) error_ = what;
+}
+
+// The effect of a step on the symbols, and the check of the results.
+
+std::size_t Simulation::address(const Run& run, const Place& place) const {
+  const Rank& rank = ranks_[static_cast<std::size_t>(run.shape.rank)];
+  const std::size_t start = place.buffer == Buffer::kInput    ? rank.input
+                            : place.buffer == Buffer::kOutput ? rank.output
+                                                              : rank.scratch + run.scratch;
+  return start + place.offset + run.done;
+}
+
+Simulation::Value Simulation::entered(const Place& place, Value v) {
+  if (v.element < 0) fail("an element is used before it is there");
+  if ((place.buffer == Buffer::kInput) != v.raw) fail("an element is used that is not what it should be");
+  v.raw = false;
+  return v;
+}
+
+Simulation::Value Simulation::combined(const Value& a, const Value& b) {
+  if (a.element != b.element) fail("different elements are combined");
+  if ((a.ranks & b.ranks) != 0) fail("a contribution is there twice");
+  if (a.complete || b.complete) fail("a complete result is combined with more");
+  return {a.element, a.ranks | b.ranks, false, false};
+}
+
+Simulation::Values Simulation::received(Run& run, Queue& queue, std::size_t n) {
+  Step step = std::move(queue.front());
+  queue.pop_front();
+  run.hops = std::max(run.hops, step.hops);
+  hops_ = std::max(hops_, run.hops);
+  if (step.values.size() != n) fail("the ends of a queue disagree about the length of a step");
+  step.values.resize(n);
+  if (step.sharedBy >= 0) {
+    const Values& memory = ranks_[static_cast<std::size_t>(step.sharedBy)].memory;
+    if (!std::equal(step.snapshot.begin(), step.snapshot.end(),
+                    memory.begin() + static_cast<std::ptrdiff_t>(step.address)))
+      fail("what was sent by reference changed before it was received");
+  }
+  return step.values;
+}
+
+void Simulation::execute(Run& run, std::size_t n) {
+  const Instruction& now = run.now;
+  Rank& rank = ranks_[static_cast<std::size_t>(run.shape.rank)];
+  Values values;
+  Step step;
+  if (now.own) {
+    const auto own = rank.memory.begin() + static_cast<std::ptrdiff_t>(address(run, now.own));
+    values.assign(own, own + static_cast<std::ptrdiff_t>(n));
+    for (Value& v : values) v = entered(now.own, v);
+  }
+  for (int q = 0; q < 32; ++q) {
+    if ((now.from & queue(q)) == 0) continue;
+    const Values incoming = received(run, *run.from[static_cast<std::size_t>(q)], n);
+    if (values.empty()) values.resize(n);
+    for (std::size_t i = 0; i < n; ++i)
+      values[i] = values[i].element < 0 ? incoming[i] : combined(values[i], incoming[i]);
+  }
+  for (Value& v : values) v.complete = v.complete || now.finish;
+  // Like a ProgramExecutor: by reference from where the value lies, unless that is scratch.
+  step.values = values;
+  if (now.out) write(run, values);
+  const Place at = now.from == 0 ? now.own : now.out;
+  if (at && at.buffer != Buffer::kScratch && !now.changes) {
+    step.sharedBy = run.shape.rank;
+    step.address = address(run, at);
+    const auto start = rank.memory.begin() + static_cast<std::ptrdiff_t>(step.address);
+    step.snapshot.assign(start, start + static_cast<std::ptrdiff_t>(n));
+  }
+  step.hops = run.hops + 1;
+  for (int q = 0; q < 32; ++q) {
+    if ((now.to & queue(q)) == 0) continue;
+    run.to[static_cast<std::size_t>(q)]->push_back(step);
+    moved_ += n;
+  }
+  run.done += n;
+}
+
+void Simulation::write(const Run& run, const Values& values) {
+  Rank& rank = ranks_[static_cast<std::size_t>(run.shape.rank)];
+  if (run.now.out.buffer == Buffer::kInput) fail("the input is written to");
+  const std::size_t start = address(run, run.now.out);
+  if (start + values.size() > rank.memory.size()) return fail("a write beyond all buffers");
+  std::copy(values.begin(), values.end(), rank.memory.begin() + static_cast<std::ptrdiff_t>(start));
+}
+
+bool Simulation::reduces() const {
+  return job_.collective != Collective::kAllGather && job_.collective != Collective::kBroadcast;
+}
+
+Simulation::Value Simulation::expected(int rank, std::size_t i) const {
+  const std::uint32_t all = (std::uint32_t{1} << job_.ranks) - 1;
+  const bool complete = job_.ranks > 1;
+  const auto element = static_cast<int>(i);
+  switch (job_.collective) {
+    case Collective::kBroadcast:
+      return {element, std::uint32_t{1} << job_.root, false, false};
+    case Collective::kAllGather:
+      return {element, std::uint32_t{1} << (i / job_.block), false, false};
+    case Collective::kReduceScatter:
+      return {element + rank * static_cast<int>(job_.block), all, false, complete};
+    case Collective::kReduce:
+    case Collective::kAllReduce:
+      return {element, all, false, complete};
+  }
+  return {};
+}
+
+// Outside of the results, no element has changed.
+void Simulation::expectResults() {
+  for (int r = 0; r < job_.ranks; ++r) {
+    const Rank& rank = ranks_[static_cast<std::size_t>(r)];
+    Values want = before_[static_cast<std::size_t>(r)];
+    Values got = rank.memory;
+    if (job_.collective != Collective::kReduce || r == job_.root)
+      for (std::size_t i = 0; i < outputSize(); ++i) {
+        want[rank.output + i] = expected(r, i);
+        // A rank's own block may be left as it was.
+        if (!reduces()) got[rank.output + i].raw = false;
+      }
+    for (std::size_t i = 0; i < rank.scratch; ++i)
+      if (want[i] != got[i])
+        return fail("rank " + std::to_string(r) + " has a wrong element at " + std::to_string(i) + ": " +
+                    std::to_string(got[i].element) + " of " + std::to_string(got[i].ranks));
+  }
 }
 
 }  // namespace xylem::testing

@@ -1,7 +1,7 @@
 #pragma once
 // Executes programs on symbols instead of numbers: every element says which element of the operation it is
-// and whose contributions are in it. So a test sees whether a program computes the right thing on any
-// numbers, whether it can come to a standstill, and whether what was sent by reference changed too early.
+// and which ranks' contributions are in it. So a test sees whether a program computes the right result on any
+// numbers, whether it can deadlock, and whether data that was sent by reference changed too early.
 //
 //   Simulation simulation(job, random);
 //   EXPECT_EQ(simulation.run(random), "");
@@ -28,7 +28,7 @@ struct SimulatedJob {
   std::size_t grain = 1;
   std::size_t step = 1;        // elements
   std::size_t queueSteps = 8;  // beyond which a queue is full
-  bool exchange = false;       // channels that may do so, do
+  bool exchange = false;       // channels that may exchange, do
   bool scales = false;
 
   std::string describe() const;
@@ -38,17 +38,17 @@ class Simulation {
  public:
   // Orders of rings, trees and shares of channels are random.
   Simulation(const SimulatedJob& job, std::mt19937& random);
-  // Advances the ranks in random order. What went wrong, or nothing.
+  // Advances the ranks in random order. Returns an error, or nothing.
   std::string run(std::mt19937& random);
   // Elements sent by all ranks together.
   std::size_t moved() const { return moved_; }
-  // The longest chain of messages of which each could only be sent once the one before had come.
+  // The longest chain of messages, each of which could only be sent after the one before had arrived.
   int hops() const { return hops_; }
 
  private:
   struct Value {
     int element = -1;
-    std::uint32_t ranks = 0;  // whose contributions are in it
+    std::uint32_t ranks = 0;  // a bit for each rank whose contribution is in it
     bool raw = false;
     bool complete = false;
     bool operator==(const Value&) const = default;
@@ -62,10 +62,11 @@ class Simulation {
     int hops = 0;
   };
   using Queue = std::deque<Step>;
-  struct Lane {
+  // A program of one rank while it is executed.
+  struct Run {
     Program program;
     Shape shape;
-    std::size_t scratch = 0;  // where its own starts in the rank's
+    std::size_t scratch = 0;  // where its part of the rank's scratch starts
     std::vector<Queue*> from, to;
     std::uint64_t index = 0, length = 0;
     std::size_t done = 0;
@@ -80,14 +81,14 @@ class Simulation {
   void layOut(Rank& rank, int index) const;
   void addChannel(const Shape& part, std::mt19937& random);
 
-  bool load(Lane& lane);  // the next instruction that moves something; false at the end
-  bool advance(Lane& lane);
-  void execute(Lane& lane, std::size_t n);
-  Values received(Lane& lane, Queue& queue, std::size_t n);
-  std::size_t address(const Lane& lane, const Place& place) const;
+  bool load(Run& run);  // turns to the next instruction that moves data; false at the end
+  bool advance(Run& run);
+  void execute(Run& run, std::size_t n);
+  Values received(Run& run, Queue& queue, std::size_t n);
+  std::size_t address(const Run& run, const Place& place) const;
   Value entered(const Place& place, Value v);
   Value combined(const Value& a, const Value& b);
-  void write(const Lane& lane, const Values& values);
+  void write(const Run& run, const Values& values);
   void expectResults();
   Value expected(int rank, std::size_t i) const;
   bool reduces() const;
@@ -97,7 +98,7 @@ class Simulation {
   SimulatedJob job_;
   std::vector<Rank> ranks_;
   std::vector<Values> before_;
-  std::vector<Lane> lanes_;
+  std::vector<Run> runs_;
   std::deque<Queue> queues_;
   std::deque<std::vector<int>> orders_;
   std::size_t moved_ = 0;

@@ -66,7 +66,7 @@ bool ReferenceOp::isSigned() const {
   return type_ == DataType::kInt8 || type_ == DataType::kInt32 || type_ == DataType::kInt64;
 }
 
-// The value that the type keeps of it.
+// The value after it was stored in the type.
 std::int64_t ReferenceOp::narrowed(std::uint64_t value) const {
   const int unused = static_cast<int>(64 - 8 * elementBytes(type_));
   value <<= unused;

@@ -1,8 +1,9 @@
 #pragma once
-// Elements of any data type as numbers, and what a reduction has to make of them, by the simplest means.
+// Elements of any data type as numbers, and the results that reductions must have, computed in the simplest
+// way.
 //
-//   const ReferenceOp op{DataType::kFloat16, ReduceOp::kSum, ranks};
-//   op.expect(result, {element of rank 0, element of rank 1, ...});
+//   const ReferenceOp op(DataType::kFloat16, static_cast<int>(ReduceOp::kSum), ranks, random);
+//   EXPECT_EQ(op.mismatch(result, elements), "");
 
 #include <cstddef>
 #include <cstdint>
@@ -16,7 +17,7 @@
 
 namespace xylem::testing {
 
-// One that is easy on the type: the results of nine ranks do not overflow, but are rounded.
+// A random element for which the results of nine ranks do not overflow, but are rounded.
 void randomElement(DataType type, bool forProduct, std::mt19937& random, std::byte* out);
 
 class ReferenceOp {
@@ -25,8 +26,8 @@ class ReferenceOp {
   ReferenceOp(DataType type, int op, int ranks, std::mt19937& random);
 
   Reduction reduction(int rank) const;
-  // Nothing if `got` is what the ranks' elements make: exactly of integers, of floats within what the
-  // roundings of any order of combining them can add up to.
+  // Nothing if `got` is the result for the ranks' elements: exactly for integers; for floats within the sum
+  // of the roundings of any order in which they can be combined.
   std::string mismatch(const std::byte* got, std::span<const std::byte* const> elements) const;
   std::string describe() const;
 

@@ -1,5 +1,5 @@
 #pragma once
-// Which queue of which rank leads where, for tests that put jobs together by hand.
+// The queues between ranks, for tests that put jobs together by hand.
 //
 //   for (const Link& link : linksOf(job.collective, job.algorithm, order, parents)) connect(link);
 
@@ -27,7 +27,7 @@ inline std::vector<int> shuffledRanks(int ranks, std::mt19937& random) {
   return order;
 }
 
-// A tree in which nobody has more than three below: everybody's parent, or -1.
+// A tree in which no rank has more than three children: the parent of each rank, or -1.
 inline std::vector<int> randomTree(int ranks, std::mt19937& random) {
   const std::vector<int> order = shuffledRanks(ranks, random);
   std::vector<int> parents(order.size(), -1), below(order.size(), 0);
@@ -78,7 +78,7 @@ inline std::vector<Link> linksOf(Collective collective, Algorithm algorithm, con
   return ringLinks(order);
 }
 
-// All that there are.
+// All pairs of a collective and an algorithm.
 struct Kind {
   Collective collective;
   Algorithm algorithm;

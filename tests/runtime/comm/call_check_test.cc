@@ -1,4 +1,5 @@
-// Checked mode: calls that do not fit together are found and named, on all ranks, instead of a hang.
+// Checked mode: calls that do not fit together end with an error on all ranks that names them, instead of a
+// hang.
 
 #include <gmock/gmock.h>
 
@@ -6,7 +7,7 @@
 #include <atomic>
 #include <mutex>
 
-#include "runtime/comm/issue/call_record.h"
+#include "runtime/comm/issue/call_check.h"
 #include "runtime/comm/rank_threads.h"
 
 namespace xylem {
@@ -24,45 +25,47 @@ CallSignature reduceCall(std::uint64_t count, ReduceOp op = ReduceOp::kSum) {
   return call;
 }
 
-std::vector<CallRecord> recordsOf(const std::vector<std::vector<CallSignature>>& calls) {
-  std::vector<CallRecord> records;
+std::vector<GroupCalls> recordsOf(const std::vector<std::vector<CallSignature>>& calls) {
+  std::vector<GroupCalls> records;
   for (const auto& group : calls) records.emplace_back(group);
   return records;
 }
 
-TEST(CallRecord, SaysNothingWhereAllCallTheSame) {
+TEST(GroupCalls, SaysNothingWhereAllCallTheSame) {
   EXPECT_EQ(differences(recordsOf({{reduceCall(5)}, {reduceCall(5)}, {reduceCall(5)}}), 0), "");
 }
 
-TEST(CallRecord, GroupsRanksByWhatTheyCall) {
+TEST(GroupCalls, GroupsRanksByWhatTheyCall) {
   EXPECT_EQ(
-      differences(recordsOf({{reduceCall(1024)}, {reduceCall(1024)}, {reduceCall(1024)}, {reduceCall(512)}}), 17),
+      differences(recordsOf({{reduceCall(1024)}, {reduceCall(1024)}, {reduceCall(1024)}, {reduceCall(512)}}),
+                  17),
       "collective #17: ranks 0-2: AllReduce of 1024 float sum; rank 3: AllReduce of 512 float sum");
 }
 
-TEST(CallRecord, FindsTheFirstCallOfAGroupThatDiffers) {
+TEST(GroupCalls, FindsTheFirstCallOfAGroupThatDiffers) {
   EXPECT_EQ(
-      differences(recordsOf({{reduceCall(1), reduceCall(2)}, {reduceCall(1), reduceCall(2, ReduceOp::kMax)}}), 3),
+      differences(recordsOf({{reduceCall(1), reduceCall(2)}, {reduceCall(1), reduceCall(2, ReduceOp::kMax)}}),
+                  3),
       "collective #4: rank 0: AllReduce of 2 float sum; rank 1: AllReduce of 2 float max");
   EXPECT_EQ(differences(recordsOf({{reduceCall(1)}, {reduceCall(1), reduceCall(2)}}), 0),
             "collective #1: rank 0: a group of only 1; rank 1: AllReduce of 2 float sum");
 }
 
-TEST(CallRecord, FindsDifferencesBehindThoseThatAreTold) {
+TEST(GroupCalls, FindsDifferencesBehindThoseThatAreTold) {
   std::vector<CallSignature> mine(40, reduceCall(1)), other = mine;
   other.back().count = 2;
   EXPECT_THAT(differences(recordsOf({mine, other}), 0), HasSubstr("differ after the first 16"));
   EXPECT_EQ(differences(recordsOf({mine, mine}), 0), "");
 }
 
-TEST(CallRecord, WordsThatAreNoCallAreNone) {
+TEST(GroupCalls, WordsThatAreNoCallAreNone) {
   EXPECT_FALSE(unpackCall({0xff, 0, 1}));
   EXPECT_FALSE(unpackCall({std::uint64_t{200} << 8, 0, 1}));
   const CallSignature call{Function::kReduce, DataType::kBfloat16, ReduceOp::kAvg, false, 7, 99};
   EXPECT_EQ(unpackCall(pack(call)), call);
 }
 
-// What each rank was told: by the call itself or by the stream.
+// The error that each rank gets, from the call itself or from the stream.
 struct Told {
   std::mutex mutex;
   std::vector<std::string> texts;
@@ -78,14 +81,14 @@ struct Told {
   }
 };
 
-// Runs a call on some ranks of which the last does something else.
+// Runs a call on some ranks; the last rank makes a different one.
 template <typename Call>
 std::vector<std::string> mismatch(int ranks, Call&& call) {
   Told told;
   const Variables variables{{"XYLEM_CHECK", "1"}, {"XYLEM_OPERATION_TIMEOUT", "60"}};
   expectAllJoined(runRanks(ranks, [&](int rank, ncclComm_t comm) {
     std::vector<float> data(4096, 1), out(4096 * static_cast<std::size_t>(ranks), 0);
-    // One that fits goes first.
+    // First comes a call that fits.
     EXPECT_EQ(ncclAllReduce(data.data(), out.data(), 100, ncclFloat, ncclSum, comm, nullptr), ncclSuccess);
     EXPECT_EQ(cudaStreamSynchronize(nullptr), cudaSuccess);
     EXPECT_EQ(out[99], static_cast<float>(ranks));
@@ -165,7 +168,7 @@ TEST(CheckedMode, ARankThatNeverCallsIsNamedWithItsLastCall) {
   EXPECT_THAT(told.codes, Each(Eq(ncclRemoteError)));
 }
 
-// A receive that expects something else than what is sent.
+// A receive that expects something else than its send has.
 TEST(CheckedMode, ComparesSendsWithReceives) {
   for (const std::size_t sent : {std::size_t{0}, std::size_t{10}, std::size_t{300'000}}) {
     const Variables variables{{"XYLEM_CHECK", "1"}, {"XYLEM_OPERATION_TIMEOUT", "60"}};
@@ -174,7 +177,7 @@ TEST(CheckedMode, ComparesSendsWithReceives) {
       std::vector<float> data(300'000, 1);
       if (rank == 0) {
         EXPECT_EQ(ncclSend(data.data(), sent, ncclFloat, 1, comm, nullptr), ncclSuccess);
-        cudaStreamSynchronize(nullptr);  // small ones are under way before anybody compares
+        cudaStreamSynchronize(nullptr);  // small operations are under way before calls are compared
         return;
       }
       EXPECT_EQ(ncclRecv(data.data(), 20, ncclFloat, 0, comm, nullptr), ncclSuccess);
@@ -186,7 +189,7 @@ TEST(CheckedMode, ComparesSendsWithReceives) {
   }
 }
 
-// One thread drives all ranks: no call may wait for another rank.
+// One thread drives all ranks, so no call may wait for another rank.
 TEST(CheckedMode, OneThreadDrivesAllRanks) {
   const Variables variables{{"XYLEM_CHECK", "1"}};
   constexpr int kRanks = 3;
@@ -224,7 +227,7 @@ TEST(CheckedMode, OneThreadDrivesAllRanks) {
   cudaSetDevice(0);
 }
 
-// Groups, streams, splits, sends among collectives: what is right stays right.
+// Groups, streams, splits, and sends among collectives: calls that fit work as without the check.
 TEST(CheckedMode, LetsThroughWhatFits) {
   const Variables variables{{"XYLEM_CHECK", "1"}, {"XYLEM_OPERATION_TIMEOUT", "60"}};
   constexpr int kRanks = 3;
@@ -244,7 +247,7 @@ TEST(CheckedMode, LetsThroughWhatFits) {
       ncclRecv(got.data(), got.size(), ncclFloat, previous, comm, second);
       ncclSend(nullptr, 0, ncclFloat, next, comm, second);
       ncclRecv(nullptr, 0, ncclFloat, previous, comm, second);
-      // More calls than are told one by one.
+      // More calls than a record lists one by one.
       for (float& value : many) ncclAllReduce(&value, &value, 1, ncclFloat, ncclMax, comm, nullptr);
       ncclBroadcast(many.data(), many.data(), 1, ncclFloat, 0, half, nullptr);
       ASSERT_EQ(ncclGroupEnd(), ncclSuccess) << ncclGetLastError(nullptr);
@@ -259,7 +262,7 @@ TEST(CheckedMode, LetsThroughWhatFits) {
   }));
 }
 
-// A message that has to arrive before the collective of another rank can begin.
+// A message that must arrive before another rank can begin its collective.
 TEST(CheckedMode, TransfersDoNotWaitForTheComparison) {
   const Variables variables{{"XYLEM_CHECK", "1"}, {"XYLEM_OPERATION_TIMEOUT", "60"}};
   expectAllJoined(runRanks(2, [](int rank, ncclComm_t comm) {
@@ -282,7 +285,7 @@ TEST(CheckedMode, TransfersDoNotWaitForTheComparison) {
   }));
 }
 
-// Records of several steps each.
+// Records that take several steps each.
 TEST(CheckedMode, GoesThroughSmallBuffersAndTheNetwork) {
   for (const char* disabled : {"0", "1"}) {
     const Variables variables{{"NCCL_P2P_DISABLE", disabled},

@@ -1,24 +1,88 @@
 #pragma once
-// A collective through nccl.h on inputs that every rank can work out, checked against a plain loop.
+// A collective through nccl.h on inputs that every rank can compute, checked against a plain loop.
 //
 //   CheckedRank self(rank, ranks, comm);
-//   self.run({Collective::kAllReduce, DataType::kFloat32, 0, 1003});     // fails the test if anything is off
+//   self.run({Collective::kAllReduce, DataType::kFloat32, 0, 1003});   // fails the test if a result is wrong
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
+#include <cstdint>
 #include <cstring>
+#include <limits>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "runtime/comm/elements.h"
+#include "runtime/collectives/reference_floats.h"
+#include "core/data_type.h"
 #include "core/kinds.h"
 #include "nccl.h"
 
 namespace xylem::testing {
 
-constexpr int kScaledSum = kReduceOps;  // beside the built-in operations
+// Elements of every data type: conversions from and to double, and how far a reduced one may be off.
+
+inline bool isFloat(DataType type) { return static_cast<int>(type) >= static_cast<int>(DataType::kFloat16); }
+
+inline bool isSigned(DataType type) {
+  return type == DataType::kInt8 || type == DataType::kInt32 || type == DataType::kInt64;
+}
+
+inline double toDouble(DataType type, const std::byte* at) {
+  if (type == DataType::kFloat32) {
+    float v = 0;
+    std::memcpy(&v, at, sizeof v);
+    return v;
+  }
+  if (type == DataType::kFloat64) {
+    double v = 0;
+    std::memcpy(&v, at, sizeof v);
+    return v;
+  }
+  std::uint64_t bits = 0;
+  std::memcpy(&bits, at, elementBytes(type));
+  if (isFloat(type)) return decode(formatOf(type), bits);
+  const int unused = static_cast<int>(64 - 8 * elementBytes(type));
+  if (isSigned(type)) return static_cast<double>(static_cast<std::int64_t>(bits << unused) >> unused);
+  return static_cast<double>(bits);
+}
+
+inline void fromDouble(DataType type, double value, std::byte* at) {
+  if (type == DataType::kFloat32) {
+    const auto v = static_cast<float>(value);
+    std::memcpy(at, &v, sizeof v);
+  } else if (type == DataType::kFloat64) {
+    std::memcpy(at, &value, sizeof value);
+  } else {
+    const std::uint64_t bits = isFloat(type) ? encode(formatOf(type), value)
+                                             : static_cast<std::uint64_t>(static_cast<std::int64_t>(value));
+    std::memcpy(at, &bits, elementBytes(type));
+  }
+}
+
+// The relative error of one rounding.
+inline double roundingOf(DataType type) {
+  switch (type) {
+    case DataType::kFloat64:
+      return std::ldexp(1, -53);
+    case DataType::kFloat32:
+      return std::ldexp(1, -24);
+    case DataType::kFloat16:
+      return std::ldexp(1, -11);
+    case DataType::kBfloat16:
+      return std::ldexp(1, -8);
+    case DataType::kFloat8e4m3:
+      return std::ldexp(1, -4);
+    case DataType::kFloat8e5m2:
+      return std::ldexp(1, -3);
+    default:
+      return 0;
+  }
+}
+
+constexpr int kScaledSum = kReduceOps;  // the first number after the built-in operations
 constexpr double kScalar = 3;
 
 inline const char* const kCollectives[] = {"Broadcast", "Reduce", "AllGather", "ReduceScatter", "AllReduce"};
@@ -32,10 +96,10 @@ struct Call {
   bool inPlace = false;
 };
 
-// A rank's input repeats itself after so many elements, and so does what comes of reducing it.
+// The period of a rank's input, in elements; its reductions have the same one.
 constexpr std::size_t kPeriod = 11;
 
-// Element i of a rank's input: small, so that nothing overflows.
+// Element i of a rank's input: small, so that no sum overflows.
 inline double valueOf(const Call& c, int rank, std::size_t i) {
   const auto mixed = (i * 7 + static_cast<std::size_t>(rank) * 13 + c.count) % kPeriod;
   if (c.op == static_cast<int>(ReduceOp::kProd)) return mixed == 0 ? 2 : 1;
@@ -108,7 +172,7 @@ class CheckedRank {
     }
   }
 
-  // What element i of the output shall be, and by how much it may be off.
+  // The expected element i of the output, and how far it may be off.
   std::pair<double, double> expected(const Call& c, std::size_t i) const {
     if (c.collective == Collective::kBroadcast) return {valueOf(c, c.root, i), 0};
     if (c.collective == Collective::kAllGather)
@@ -131,7 +195,7 @@ class CheckedRank {
           result += v * (c.op == kScaledSum ? kScalar : 1);
       }
     }
-    // Each of at most n operands was rounded, and each partial sum.
+    // At most n operands were rounded, and each partial sum.
     const double off = 2 * ranks_ * roundingOf(c.type) * result;
     if (c.op == static_cast<int>(ReduceOp::kAvg))
       return isFloat(c.type) ? std::pair{result / ranks_, off / ranks_}
@@ -142,7 +206,7 @@ class CheckedRank {
   void check(const Call& c, const std::byte* receive, std::size_t outputs) {
     if (c.collective == Collective::kReduce && rank_ != c.root) return;
     const std::size_t bytes = elementBytes(c.type);
-    // In what a rank has gathered, every rank's part begins anew.
+    // In a gathered buffer the input of each rank starts anew.
     const std::size_t part = c.collective == Collective::kAllGather ? c.count : outputs;
     for (std::size_t i = 0; i < outputs; ++i) {
       const std::byte* element = receive + i * bytes;

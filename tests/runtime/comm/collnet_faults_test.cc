@@ -1,5 +1,5 @@
-// CollNet where something is wrong with one of the ranks, which are processes here: a head of a chain that
-// dies, a plugin that never connects, hosts that have no such network.
+// CollNet when one of the ranks, which are processes here, has a fault: a head of a chain dies, a plugin
+// never connects, hosts lack such a network.
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -25,9 +25,9 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 
 constexpr int kVersion = 10;
-constexpr int kSeconds = 60;  // for a process that shall end by itself
+constexpr int kSeconds = 60;  // limit for a process that ends by itself
 
-// Processes of a job that is to use nothing but CollNet for AllReduce, on hosts of so many ranks each.
+// Processes of a job that uses only CollNet for AllReduce, on hosts with `perHost` ranks each.
 class CollNetJob {
  public:
   using Environment = std::vector<std::pair<std::string, std::string>>;
@@ -65,11 +65,11 @@ class CollNetJob {
     text << std::ifstream(file("log", rank)).rdbuf();
     return text.str();
   }
-  // Whether it is the head of its host's chain on some channel.
+  // Whether the rank is the head of its host's chain on some channel.
   bool heads(int rank) const {
     return log(rank).find(fmt::format(" : {} [send] and [receive] via COLLNET/", rank)) != std::string::npos;
   }
-  // Until all ranks have made this mark.
+  // Waits until all ranks have made this mark.
   bool reached(const std::string& mark) const {
     const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(kSeconds);
     for (int rank = 0; rank < ranks(); ++rank)
@@ -83,7 +83,7 @@ class CollNetJob {
     process(rank).wait();
   }
   void tellWhoDied(int rank) const {
-    // In one piece.
+    // One write, so that a reader finds the mark whole.
     std::ofstream(folder_ / "died.new") << rank;
     std::filesystem::rename(folder_ / "died.new", folder_ / "died");
   }
@@ -103,7 +103,7 @@ class CollNetJob {
 
 int outcome() { return ::testing::Test::HasFailure() ? 1 : 0; }
 
-// Reduces a few times, and leaves.
+// Reduces a few times, then leaves.
 const RankRole kReduce("collnet", [](int rank, int ranks, const ncclUniqueId& id) {
   cudaSetDevice(rank);
   ncclComm_t comm = nullptr;
@@ -116,7 +116,7 @@ const RankRole kReduce("collnet", [](int rank, int ranks, const ncclUniqueId& id
   return outcome();
 });
 
-// Reduces until a rank has died, says who, and goes on with those that are left.
+// Reduces until a rank has died, reports which, and goes on with the others.
 const RankRole kLoop("collnet loop", [](int rank, int ranks, const ncclUniqueId& id) {
   const std::string folder = variable("XYLEM_TEST_FOLDER");
   cudaSetDevice(rank);
@@ -155,7 +155,7 @@ const RankRole kLoop("collnet loop", [](int rank, int ranks, const ncclUniqueId&
 
 struct Death {
   int hosts, perHost;
-  bool first;  // of the heads, or the last one
+  bool first;  // of the heads; otherwise the last one
 };
 
 class CollNetDeath : public ::testing::TestWithParam<Death> {};

@@ -1,5 +1,5 @@
-// AllReduce through a network that reduces (CollNet), which a plugin provides: results, what it is used for,
-// what happens where it does not work, and when it fails.
+// AllReduce through a network that reduces (CollNet), which a plugin provides: its results, when it is used,
+// and what happens where it does not work or fails.
 
 #include <gmock/gmock.h>
 
@@ -18,7 +18,7 @@ using ::testing::HasSubstr;
 
 constexpr int kReducingVersion = 10;
 
-// A job that is to use nothing else for AllReduce.
+// A job that uses only CollNet for AllReduce.
 Variables collnetAlone(int version = kReducingVersion) {
   return {{"NCCL_NET_PLUGIN", testNetFile(version)},
           {"NCCL_NET", testNetName(version)},
@@ -69,7 +69,7 @@ TEST_P(CollNetShapes, ReducesAllThatTheNetworkCan) {
           self.run({Collective::kAllReduce, type, op, count, 0, op % 2 == 1});
     for (const std::size_t count : {100'000u, 1'000'003u}) self.run(sumOf(DataType::kFloat32, count));
     if (rank == 0) afterNetwork = testCollReduced(kReducingVersion);
-    // What it cannot, and what is no AllReduce.
+    // Reductions that the network cannot do, and other collectives.
     self.run(sumOf(DataType::kFloat16, 5000));
     self.run({Collective::kAllReduce, DataType::kFloat32, static_cast<int>(ReduceOp::kAvg), 5000});
     self.run({Collective::kAllReduce, DataType::kInt32, kScaledSum, 5000});
@@ -86,10 +86,11 @@ INSTANTIATE_TEST_SUITE_P(Shapes, CollNetShapes,
                          ::testing::Values(JobShape{2, 1, "1"}, JobShape{2, 2, "1"}, JobShape{2, 3, "2"},
                                            JobShape{3, 2, "2"}),
                          [](const auto& shape) {
-                           return std::to_string(shape.param.hosts) + "x" + std::to_string(shape.param.perHost);
+                           return std::to_string(shape.param.hosts) + "x" +
+                                  std::to_string(shape.param.perHost);
                          });
 
-// So many reductions the network does for a job of two hosts, whose results must be right in any case.
+// How many reductions the network does for a job of two hosts. The results must be right in any case.
 long reductionsOf(ReduceOp op = ReduceOp::kSum) {
   const long before = testCollReduced(kReducingVersion);
   expectAllJoined(runOnHosts(2, 2, [&](int rank, ncclComm_t comm) {

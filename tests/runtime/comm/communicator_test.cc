@@ -1,4 +1,4 @@
-// Communicators through nccl.h: ranks as threads and as processes, and what happens when some of them die.
+// Communicators through nccl.h, with ranks as threads and as processes, and with ranks that die.
 
 #include <gmock/gmock.h>
 #include <signal.h>
@@ -108,7 +108,7 @@ TEST(Communicator, AGraphFileThatCannotBeReadStopsAllRanks) {
   }
 }
 
-// One thread enqueues for two ranks and waits for the first: it has to advance the second one, too.
+// One thread enqueues for two ranks and waits for the first, so it must advance the second one, too.
 TEST(Communicator, OneThreadDrivesTwoRanks) {
   const Variables variables{};
   ncclUniqueId id;
@@ -121,7 +121,7 @@ TEST(Communicator, OneThreadDrivesTwoRanks) {
   cudaSetDevice(0);
   ASSERT_EQ(ncclCommInitRank(&comms[0], 2, id, 0), ncclSuccess);
   other.join();
-  constexpr std::size_t kCount = 2'000'000;  // far more than the queues hold
+  constexpr std::size_t kCount = 2'000'000;  // far more than queues can hold
   std::vector<std::vector<float>> data(2, std::vector<float>(kCount, 1));
   cudaStream_t streams[2];
   for (int i = 0; i < 2; ++i) {
@@ -149,7 +149,7 @@ TEST(Communicator, OperationsOfOneCommunicatorKeepTheirOrderOnAllStreams) {
       ncclAllReduce(a.data(), a.data(), a.size(), ncclInt32, ncclSum, comm, streams[0]);
       ncclAllReduce(b.data(), b.data(), b.size(), ncclInt32, ncclSum, comm, streams[1]);
     }
-    // The second rank waits in the other order.
+    // The second rank waits in the opposite order.
     for (int i = 0; i < 2; ++i) EXPECT_EQ(cudaStreamSynchronize(streams[(i + rank) % 2]), cudaSuccess);
     EXPECT_EQ(a[999], 32);
     EXPECT_EQ(b[999], 320);
@@ -157,7 +157,7 @@ TEST(Communicator, OperationsOfOneCommunicatorKeepTheirOrderOnAllStreams) {
   });
 }
 
-// Work that nobody waits for is done all the same.
+// Operations finish even if no thread waits for them.
 TEST(Communicator, AnEnqueuedAllReduceNeedsNoWaiter) {
   const Variables variables{};
   runRanks(2, [](int, ncclComm_t comm) {
@@ -182,7 +182,7 @@ TEST(Communicator, AHundredLivesLeaveNothingBehind) {
   const auto live = [] {
     runRanks(2, [](int rank, ncclComm_t comm) { checkSum(rank, 2, comm, nullptr, 10); });
   };
-  live();  // what stays for good: workers, the logger
+  live();  // starts everything that stays until the process ends: workers, the logger
   const auto settled = [](const char* folder, std::size_t most) {
     // A root ends a moment after the ranks have joined.
     for (int i = 0; i < 2000 && entriesIn(folder) > most; ++i)
@@ -238,7 +238,7 @@ TEST(Communicator, TwoRanksOnOneGpuAreNamed) {
   }
 }
 
-// Ranks 1 to n-1 as processes in `role`, this one is rank 0.
+// Ranks 1 to n-1 are processes in `role`; this process is rank 0.
 struct ProcessJob {
   ProcessJob(const std::string& role, int n) : ranks(n) {
     EXPECT_EQ(ncclGetUniqueId(&id), ncclSuccess);
@@ -293,7 +293,7 @@ TEST(Communicator, ARankKilledDuringAllReduceIsNamedByAll) {
     return result == ncclSuccess && cudaStreamSynchronize(nullptr) == cudaSuccess;
   };
   for (int i = 0; i < 5; ++i) ASSERT_TRUE(allReduce());
-  job.others[1]->kill(SIGKILL);  // rank 2: no neighbour of ours
+  job.others[1]->kill(SIGKILL);  // rank 2, which is no neighbour of this rank
   while (allReduce()) {
   }
   ncclResult_t async = ncclSuccess;
@@ -317,7 +317,7 @@ TEST(Communicator, ARankThatLeavesAfterItsLastOperationDoesNoHarm) {
   for (auto& other : job.others) EXPECT_EQ(other->wait(), 0);
 }
 
-// What a root has posted outlives it.
+// Data that the root has sent stays valid after the root has left.
 TEST(Communicator, ARootMayLeaveBeforeOthersCome) {
   const Variables variables{};
   testing::expectAllJoined(testing::runRanks(2, [](int rank, ncclComm_t comm) {
@@ -343,13 +343,12 @@ TEST(Communicator, AnOperationWithASetTimeOutNamesWhomItWaitsFor) {
   EXPECT_EQ(ncclCommDestroy(comm), ncclSuccess);
 }
 
-// The other side: what a process started by RankProcess does. Its exit status is 0 if all went as the role
-// wants.
+// Runs the role of a process that RankProcess has started. Its exit status is 0 if the role succeeds.
 int playRole(const std::string& role, int rank, int ranks, const ncclUniqueId& id) {
   if (const testing::RankBody body = testing::RankRole::find(role)) return body(rank, ranks, id);
   if (role == "otherhost" && rank == 2) setenv("NCCL_HOSTID", "another", 1);
   if (role == "dieininit" && rank == 1) {
-    // When all ranks have met, and are about to plan and connect.
+    // All ranks have met, and are about to plan and connect.
     const Settings settings = Settings::fromEnvironment();
     const auto met =
         Bootstrap::join({UniqueId::fromBytes(id.internal)}, rank, ranks, settings, Logger(settings), nullptr);
@@ -363,7 +362,7 @@ int playRole(const std::string& role, int rank, int ranks, const ncclUniqueId& i
     for (const std::size_t count : {1u, 1000u, 400'000u}) checkSum(rank, ranks, comm, nullptr, count);
   if (role == "leaveearly") {
     for (int i = 0; i < 50; ++i) checkSum(rank, ranks, comm, nullptr, 5000);
-    if (rank == 1) _exit(0);  // without taking leave
+    if (rank == 1) _exit(0);  // without a farewell
   }
   if (role == "loop") {
     std::vector<float> data(100'000, 1);

@@ -1,5 +1,5 @@
-// Replays the corpora of what ranks tell each other about themselves in the normal builds: every input that
-// once broke something goes there and stays.
+// Replays the fuzzers' corpora of messages between joining ranks in the normal builds: every input that once
+// broke something stays there.
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// The flight recorder: what is written, what a reader makes of it, and of bytes that are something else.
+// The flight recorder: what it writes, and how readers take that, and other bytes.
 
 #include "runtime/comm/watch/flight_recorder.h"
 
@@ -12,7 +12,7 @@
 #include <filesystem>
 
 #include "runtime/comm/watch/flight_dump.h"
-#include "runtime/comm/watch/flight_reader.h"
+#include "runtime/comm/watch/record_reader.h"
 #include "runtime/comm/rank_threads.h"
 #include "core/file_descriptor.h"
 #include "core/settings.h"
@@ -27,23 +27,23 @@ using ::testing::Not;
 
 namespace fs = std::filesystem;
 
-// This process's recorders, read as another process would.
+// This process's records, read as another process would.
 std::vector<std::vector<std::byte>> areas() {
   std::vector<std::vector<std::byte>> found;
   for (const auto& file : fs::directory_iterator("/proc/self/fd")) {
     std::error_code gone;
-    if (fs::read_symlink(file.path(), gone).string().find(kFlightName) == std::string::npos) continue;
+    if (fs::read_symlink(file.path(), gone).string().find(kRecordBufferName) == std::string::npos) continue;
     const FileDescriptor fd(open(file.path().c_str(), O_RDONLY | O_CLOEXEC));
-    std::vector<std::byte> bytes(sizeof(FlightArea));
+    std::vector<std::byte> bytes(sizeof(RecordBuffer));
     EXPECT_EQ(pread(fd.get(), bytes.data(), bytes.size(), 0), static_cast<ssize_t>(bytes.size()));
     found.push_back(std::move(bytes));
   }
   return found;
 }
 
-std::optional<FlightLog> logOf(std::uint64_t communicator) {
+std::optional<RankRecord> logOf(std::uint64_t communicator) {
   for (const auto& bytes : areas())
-    for (const FlightLog& log : readFlightArea(bytes).communicators)
+    for (const RankRecord& log : readRecordBuffer(bytes).communicators)
       if (log.communicator == communicator) return log;
   return std::nullopt;
 }
@@ -54,28 +54,28 @@ CommOperation allReduce(std::size_t count) {
   return operation;
 }
 
-constexpr ChosenWay kWay{Algorithm::kTree, Protocol::kLl128, 3, 0};
+constexpr ChosenAlgorithm kWay{Algorithm::kTree, Protocol::kLl128, 3, 0};
 
 TEST(FlightRecorder, KeepsCallsThatWereDoneAtOnceBetweenOthers) {
   FlightRecorder recorder({0x1235, 0, 2, 0});
-  Flight flight;
+  LaunchRecorder flight;
   flight.begin(recorder);
-  flight.add(allReduce(10), packWay(kWay));
+  flight.add(allReduce(10), packPath(kWay));
   flight.start();
   const CommOperation instant = allReduce(20);
-  recorder.addDone({&instant, 1}, kDirectWay);
+  recorder.addDone({&instant, 1}, kDirectPath);
   flight.end(false);
   const auto log = logOf(0x1235);
   ASSERT_TRUE(log);
   EXPECT_EQ(log->issued, 2u);
   ASSERT_EQ(log->entries.size(), 2u);
-  const FlightEntry& done = log->entries[1];
+  const CallRecord& done = log->entries[1];
   EXPECT_EQ(done.number, 1u);
   EXPECT_EQ(done.launch, log->entries[0].launch + 1);
   EXPECT_EQ(done.ordinal, 1u);
   EXPECT_EQ(done.call.count, 20u);
   EXPECT_TRUE(done.way && done.way->direct);
-  EXPECT_EQ(done.state, FlightState::kDone);
+  EXPECT_EQ(done.state, CallState::kDone);
   EXPECT_GE(done.issued, log->entries[0].started);
   EXPECT_EQ(done.started, done.issued);
   EXPECT_EQ(done.finished, done.issued);
@@ -84,18 +84,18 @@ TEST(FlightRecorder, KeepsCallsThatWereDoneAtOnceBetweenOthers) {
 
 TEST(FlightRecorder, KeepsWhatWasCalledAndHowFarItCame) {
   FlightRecorder recorder({0x1234, 2, 5, 7});
-  Flight done, running, waiting;
+  LaunchRecorder done, running, waiting;
   done.begin(recorder);
-  done.add(allReduce(10), packWay(kWay));
+  done.add(allReduce(10), packPath(kWay));
   done.start();
   done.end(false);
   running.begin(recorder);
   CommOperation send{.function = Function::kSend, .count = 3, .type = DataType::kInt8, .peer = 4};
   running.add(send, 0);
-  running.add(allReduce(20), packWay(kWay));
+  running.add(allReduce(20), packPath(kWay));
   running.start();
   waiting.begin(recorder);
-  waiting.add(allReduce(30), packWay(kWay));
+  waiting.add(allReduce(30), packPath(kWay));
 
   const auto log = logOf(0x1234);
   ASSERT_TRUE(log);
@@ -105,8 +105,7 @@ TEST(FlightRecorder, KeepsWhatWasCalledAndHowFarItCame) {
   EXPECT_EQ(log->issued, 4u);
   EXPECT_FALSE(log->failed);
   ASSERT_EQ(log->entries.size(), 4u);
-  const FlightState states[] = {FlightState::kDone, FlightState::kStarted, FlightState::kStarted,
-                                FlightState::kIssued};
+  const CallState states[] = {CallState::kDone, CallState::kStarted, CallState::kStarted, CallState::kIssued};
   const std::uint64_t ordinals[] = {0, 1, 1, 2}, launches[] = {0, 1, 1, 2};
   for (std::size_t i = 0; i < 4; ++i) {
     EXPECT_EQ(log->entries[i].number, i);
@@ -126,30 +125,30 @@ TEST(FlightRecorder, KeepsWhatWasCalledAndHowFarItCame) {
 
 TEST(FlightRecorder, TheCallThatWaitsIsKnownAlsoWhenItHasLeftTheRing) {
   FlightRecorder recorder({0x77, 0, 2, 0});
-  Flight stuck;
+  LaunchRecorder stuck;
   stuck.begin(recorder);
-  stuck.add(allReduce(999), packWay(kWay));
+  stuck.add(allReduce(999), packPath(kWay));
   stuck.start();
-  for (std::uint64_t i = 1; i <= 2 * kFlightEntries; ++i) {
-    Flight later;
+  for (std::uint64_t i = 1; i <= 2 * kRecordsPerRing; ++i) {
+    LaunchRecorder later;
     later.begin(recorder);
-    later.add(allReduce(i), packWay(kWay));
+    later.add(allReduce(i), packPath(kWay));
   }
-  stuck.wait(1, FlightWait::kData);
+  stuck.wait(1, WaitKind::kData);
   auto log = logOf(0x77);
   ASSERT_TRUE(log);
-  EXPECT_EQ(log->entries.size(), kFlightEntries);
-  EXPECT_EQ(log->entries.back().call.count, 2 * kFlightEntries);
-  EXPECT_EQ(log->wait, FlightWait::kData);
+  EXPECT_EQ(log->entries.size(), kRecordsPerRing);
+  EXPECT_EQ(log->entries.back().call.count, 2 * kRecordsPerRing);
+  EXPECT_EQ(log->wait, WaitKind::kData);
   EXPECT_EQ(log->waitsFor, 1);
   ASSERT_TRUE(log->waiting);
   EXPECT_EQ(log->waiting->call.count, 999u);
   EXPECT_THAT(
-      dumpFlight(recorder.slot(), 2),
+      dumpRecords(recorder.ring(), 2),
       AllOf(HasSubstr("rank 0 of 2: 513 calls so far"), HasSubstr("waits for rank 1"),
             HasSubstr("AllReduce of 999"), HasSubstr("#512 AllReduce of 512"), Not(HasSubstr("#510"))));
   stuck.end(false);
-  EXPECT_EQ(logOf(0x77)->wait, FlightWait::kNone);
+  EXPECT_EQ(logOf(0x77)->wait, WaitKind::kNone);
 }
 
 TEST(FlightRecorder, KeepsTheReasonOfAFailureAndForgetsItWithTheCommunicator) {
@@ -159,7 +158,7 @@ TEST(FlightRecorder, KeepsTheReasonOfAFailureAndForgetsItWithTheCommunicator) {
     const auto log = logOf(0x99);
     ASSERT_TRUE(log);
     EXPECT_TRUE(log->failed);
-    EXPECT_EQ(log->reason, std::string(kFlightReasonWords * 8 - 1, 'x'));
+    EXPECT_EQ(log->reason, std::string(kReasonWords * 8 - 1, 'x'));
   }
   EXPECT_FALSE(logOf(0x99));
   const FlightRecorder next({0x9a, 0, 1, 0});
@@ -169,51 +168,50 @@ TEST(FlightRecorder, KeepsTheReasonOfAFailureAndForgetsItWithTheCommunicator) {
 
 TEST(FlightRecorder, ManyCommunicatorsTakeMoreAreas) {
   std::vector<std::unique_ptr<FlightRecorder>> recorders;
-  for (std::uint64_t i = 0; i < kFlightSlots + 2; ++i)
+  for (std::uint64_t i = 0; i < kRingsPerBuffer + 2; ++i)
     recorders.push_back(std::make_unique<FlightRecorder>(FlightRecorder::Who{5000 + i, 0, 1, 0}));
-  for (std::uint64_t i = 0; i < kFlightSlots + 2; ++i) EXPECT_TRUE(logOf(5000 + i)) << i;
+  for (std::uint64_t i = 0; i < kRingsPerBuffer + 2; ++i) EXPECT_TRUE(logOf(5000 + i)) << i;
   EXPECT_GE(areas().size(), 2u);
 }
 
-// What lies in other processes' memory may be anything.
+// The memory of other processes may have any content.
 TEST(FlightReader, BelievesNothing) {
   FlightRecorder recorder({0x55, 0, 2, 0});
-  Flight flight;
+  LaunchRecorder flight;
   for (std::uint64_t i = 0; i < 20; ++i) {
     flight.begin(recorder);
-    flight.add(allReduce(i), packWay(kWay));
+    flight.add(allReduce(i), packPath(kWay));
   }
-  flight.wait(1, FlightWait::kCheck);
+  flight.wait(1, WaitKind::kCheck);
   const std::vector<std::byte> good = areas().front();
-  EXPECT_THROW(readFlightArea({}), Error);
-  EXPECT_THROW(readFlightArea(std::vector<std::byte>(4096)), Error);
+  EXPECT_THROW(readRecordBuffer({}), Error);
+  EXPECT_THROW(readRecordBuffer(std::vector<std::byte>(4096)), Error);
   auto other = good;
-  other[offsetof(FlightArea, version)] = std::byte{99};
-  EXPECT_THROW(readFlightArea(other), Error);
-  // Cut off anywhere, it is read as far as it goes.
-  for (const std::size_t length : {sizeof(FlightArea) / 2, std::size_t{1000}, std::size_t{200}})
-    EXPECT_NO_THROW(readFlightArea(std::span(good).first(length)));
-  // Changed anywhere: words of all ones and of noise.
+  other[offsetof(RecordBuffer, version)] = std::byte{99};
+  EXPECT_THROW(readRecordBuffer(other), Error);
+  // A buffer that is cut off anywhere is read as far as it goes.
+  for (const std::size_t length : {sizeof(RecordBuffer) / 2, std::size_t{1000}, std::size_t{200}})
+    EXPECT_NO_THROW(readRecordBuffer(std::span(good).first(length)));
+  // Change words anywhere, to all ones and to noise.
   std::uint64_t seed = 1;
   for (int round = 0; round < 300; ++round) {
     auto bad = good;
     for (int i = 0; i < 400; ++i) {
       seed = seed * 6364136223846793005u + 1442695040888963407u;
-      const std::size_t at = 64 + (seed >> 33) % ((round % 2 == 0 ? 3 : 1) * sizeof(FlightSlot)) / 8 * 8;
+      const std::size_t at = 64 + (seed >> 33) % ((round % 2 == 0 ? 3 : 1) * sizeof(RecordRing)) / 8 * 8;
       const std::uint64_t word = i % 2 == 0 ? ~std::uint64_t{0} : seed;
       std::memcpy(bad.data() + at, &word, sizeof word);
     }
-    for (const FlightLog& log : readFlightArea(bad).communicators) {
+    for (const RankRecord& log : readRecordBuffer(bad).communicators) {
       EXPECT_LT(log.rank, log.ranks);
       EXPECT_LT(log.waitsFor, log.ranks);
-      FlightLine line;
-      for (const FlightEntry& entry : log.entries)
-        describe(line, entry, FlightClock({}, FlightMoment::now()));
+      TextLine line;
+      for (const CallRecord& entry : log.entries) describe(line, entry, TickClock({}, ClockReading::now()));
     }
   }
 }
 
-// Through nccl.h: the recorder sees the calls of a real communicator.
+// Through nccl.h: the recorder records the calls of a real communicator.
 TEST(FlightRecorder, RecordsEveryCall) {
   const Variables variables{};
   expectAllJoined(runRanks(2, [](int rank, ncclComm_t comm) {
@@ -223,15 +221,15 @@ TEST(FlightRecorder, RecordsEveryCall) {
     ASSERT_EQ(cudaStreamSynchronize(nullptr), cudaSuccess);
     const auto isRecorded = [rank] {
       for (const auto& bytes : areas())
-        for (const FlightLog& log : readFlightArea(bytes).communicators) {
+        for (const RankRecord& log : readRecordBuffer(bytes).communicators) {
           if (log.rank != rank || log.ranks != 2 || log.entries.size() != 3) continue;
-          const FlightEntry& last = log.entries[2];
-          return last.state == FlightState::kDone && last.call.peer == 1 &&
+          const CallRecord& last = log.entries[2];
+          return last.state == CallState::kDone && last.call.peer == 1 &&
                  last.call.function == Function::kBroadcast && last.way.has_value();
         }
       return false;
     };
-    // The list of descriptors changes under the reader while the other rank opens and closes some.
+    // The other rank opens and closes descriptors while this one reads their list.
     bool found = false;
     for (int attempt = 0; attempt < 500 && !found; ++attempt) {
       found = isRecorded();

@@ -27,7 +27,7 @@ void fill(std::vector<std::int64_t>& values, int from, int to) {
     std::memcpy(&values[filled], values.data(), std::min(filled, values.size() - filled) * sizeof(values[0]));
 }
 
-// How many elements `from` sends to `to`.
+// Number of elements that `from` sends to `to`.
 using BytesOfPair = std::size_t (*)(int from, int to, int ranks);
 
 void exchange(int rank, int ranks, ncclComm_t comm, cudaStream_t stream, BytesOfPair pattern) {
@@ -112,7 +112,7 @@ TEST(Group, ManySendsToOneRankKeepTheirOrder) {
   }));
 }
 
-// One rank sends long before the other receives, both ways, outside of any group.
+// Outside of a group, a rank sends long before the other one receives, both ways.
 TEST(Group, UngroupedSendsNeedNoReceiverYet) {
   const Variables variables{};
   expectAllJoined(runRanks(2, [](int rank, ncclComm_t comm) {
@@ -168,7 +168,7 @@ TEST(Group, StreamsOfOneGroupWaitForEachOther) {
     for (cudaStream_t& stream : streams) ASSERT_EQ(cudaStreamCreate(&stream), cudaSuccess);
     std::vector<std::int32_t> data(3 * 1000, -1), copy(3 * 1000, 0);
     for (int again = 0; again < 20; ++again) {
-      // What is in each stream before the group happens before it, what comes after, after.
+      // In each stream, work before the group stays before it, and work after it stays after it.
       for (std::size_t s = 0; s < 3; ++s)
         cudaMemsetAsync(&data[s * 1000], again, 1000 * sizeof data[0], streams[s]);
       CHECK_NCCL(ncclGroupStart());
@@ -187,7 +187,7 @@ TEST(Group, StreamsOfOneGroupWaitForEachOther) {
   }));
 }
 
-// One thread, all ranks: joining, operations and leaving go through groups.
+// One thread for all ranks: it joins, operates and leaves by groups.
 TEST(Group, OneThreadDrivesAllRanks) {
   const Variables variables{};
   constexpr int kRanks = 4;
@@ -239,7 +239,7 @@ TEST(Group, ASendToOneselfNeedsItsReceive) {
     int value = 0;
     EXPECT_EQ(ncclSend(&value, 1, ncclInt, 0, comm, nullptr), ncclInvalidUsage);
     EXPECT_THAT(ncclGetLastError(comm), HasSubstr("needs its receive"));
-    // The communicator is none the worse for it.
+    // The communicator still works.
     int other = 7;
     CHECK_NCCL(ncclAllReduce(&other, &value, 1, ncclInt, ncclSum, comm, nullptr));
     ASSERT_EQ(cudaStreamSynchronize(nullptr), cudaSuccess);

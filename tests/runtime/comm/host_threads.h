@@ -1,9 +1,9 @@
 #pragma once
-// Ranks as threads that take themselves for ranks of several hosts.
+// Ranks as threads that act as ranks of several hosts.
 //
 //   const auto results = runOnHosts(2, 3, [](int rank, ncclComm_t comm) { ... });   // ranks 0-2, ranks 3-5
 //
-// Whoever ends a communicator itself leaves null in its place.
+// A function that ends its communicator itself sets it to null.
 
 #include <barrier>
 #include <mutex>
@@ -26,14 +26,14 @@ inline std::vector<RankResult> runOnHosts(int hosts, int perHost,
       ncclComm_t comm = nullptr;
       ncclGroupStart();
       {
-        // Variables are read by the call, which within a group does not wait.
+        // The call reads the variables; inside of a group it does not wait.
         const std::lock_guard lock(environment);
         cudaSetDevice(rank);
         setenv("NCCL_HOSTID", ("host-" + std::to_string(rank / perHost)).c_str(), 1);
         result.init = ncclCommInitRank(&comm, hosts * perHost, id, rank);
         unsetenv("NCCL_HOSTID");
       }
-      // What goes on in the background reads variables, too.
+      // Work in the background reads variables, too.
       called.arrive_and_wait();
       if (const ncclResult_t end = ncclGroupEnd(); result.init == ncclSuccess) result.init = end;
       result.text = ncclGetLastError(nullptr);

@@ -1,4 +1,5 @@
-// From making a communicator to ending it: without blocking, finalizing, aborting from anywhere.
+// From making a communicator to ending it: without blocking, finalizing, aborting from any thread, and splitting
+// (ncclCommSplit) into parts, parts of parts, and ranks without a part.
 
 #include <gmock/gmock.h>
 
@@ -31,7 +32,7 @@ TEST(Lifecycle, CommunicatorsThatDoNotBlock) {
   CHECK_NCCL(ncclGetUniqueId(&id));
   constexpr int kRanks = 3;
   ncclComm_t comms[kRanks] = {};
-  // One thread can start all ranks: none of the calls waits.
+  // One thread can start all ranks: none of the calls waits for another rank.
   for (int rank = 0; rank < kRanks; ++rank) {
     ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
     config.blocking = 0;
@@ -102,7 +103,7 @@ TEST(Lifecycle, AbortEndsAnOperationThatWaits) {
   CHECK_NCCL(ncclCommAbort(comms[0]));
   waiter.join();
   EXPECT_EQ(cudaStreamDestroy(stream), cudaSuccess);
-  // The other rank hears of it when it waits for this one.
+  // The other rank learns of it when it waits for this one.
   cudaSetDevice(1);
   CHECK_NCCL(ncclAllReduce(data.data(), data.data(), data.size(), ncclFloat, ncclSum, comms[1], nullptr));
   EXPECT_NE(cudaStreamSynchronize(nullptr), cudaSuccess);
@@ -111,7 +112,8 @@ TEST(Lifecycle, AbortEndsAnOperationThatWaits) {
   cudaSetDevice(0);
 }
 
-// What is aborted stands in its stream behind work that waits for the peer, which waits for what is aborted.
+// The aborted work stands in its stream behind work that waits for the peer, which waits for the aborted
+// work.
 TEST(Lifecycle, AbortTellsThePeersBeforeOtherWorkIsOver) {
   const Variables variables{};
   expectAllJoined(runRanks(2, [](int rank, ncclComm_t kept) {
@@ -186,6 +188,66 @@ TEST(Lifecycle, RegisteredAndAllocatedMemory) {
     CHECK_NCCL(ncclCommDeregister(comm, handle));
     CHECK_NCCL(ncclMemFree(memory));
   }));
+}
+
+std::int32_t sumOver(ncclComm_t comm, std::int32_t mine) {
+  std::int32_t sum = -1;
+  EXPECT_EQ(ncclAllReduce(&mine, &sum, 1, ncclInt32, ncclSum, comm, nullptr), ncclSuccess)
+      << ncclGetLastError(comm);
+  EXPECT_EQ(cudaStreamSynchronize(nullptr), cudaSuccess) << ncclGetLastError(comm);
+  return sum;
+}
+
+TEST(Split, EvenAndOddRanksInReverse) {
+  const Variables variables{};
+  expectAllJoined(runRanks(6, [](int rank, ncclComm_t comm) {
+    ncclComm_t part = nullptr;
+    CHECK_NCCL(ncclCommSplit(comm, rank % 2, -rank, &part, nullptr));
+    int newRank = -1, count = -1;
+    CHECK_NCCL(ncclCommUserRank(part, &newRank));
+    CHECK_NCCL(ncclCommCount(part, &count));
+    EXPECT_EQ(count, 3);
+    EXPECT_EQ(newRank, 2 - rank / 2);
+    EXPECT_EQ(sumOver(part, rank), rank % 2 == 0 ? 0 + 2 + 4 : 1 + 3 + 5);
+    // Both communicators work side by side.
+    EXPECT_EQ(sumOver(comm, 1), 6);
+    CHECK_NCCL(ncclCommDestroy(part));
+  }));
+}
+
+TEST(Split, SomeRanksGetNone) {
+  const Variables variables{};
+  expectAllJoined(runRanks(4, [](int rank, ncclComm_t comm) {
+    ncclComm_t part = reinterpret_cast<ncclComm_t>(0x1);
+    CHECK_NCCL(ncclCommSplit(comm, rank == 2 ? NCCL_SPLIT_NOCOLOR : 7, 0, &part, nullptr));
+    if (rank == 2) {
+      EXPECT_EQ(part, nullptr);
+      return;
+    }
+    EXPECT_EQ(sumOver(part, rank), 0 + 1 + 3);
+    CHECK_NCCL(ncclCommDestroy(part));
+  }));
+}
+
+TEST(Split, PartsOutliveTheWholeAndCanBeSplitAgain) {
+  const Variables variables{};
+  ncclUniqueId id;
+  CHECK_NCCL(ncclGetUniqueId(&id));
+  std::vector<std::thread> threads;
+  for (int rank = 0; rank < 8; ++rank)
+    threads.emplace_back([&, rank] {
+      cudaSetDevice(rank);
+      ncclComm_t whole = nullptr, half = nullptr, quarter = nullptr;
+      CHECK_NCCL(ncclCommInitRank(&whole, 8, id, rank));
+      CHECK_NCCL(ncclCommSplit(whole, rank / 4, rank, &half, nullptr));
+      CHECK_NCCL(ncclCommDestroy(whole));
+      CHECK_NCCL(ncclCommSplit(half, (rank / 2) % 2, rank, &quarter, nullptr));
+      EXPECT_EQ(sumOver(half, 1), 4);
+      CHECK_NCCL(ncclCommDestroy(half));
+      EXPECT_EQ(sumOver(quarter, rank), rank / 2 * 4 + 1);
+      CHECK_NCCL(ncclCommDestroy(quarter));
+    });
+  for (std::thread& thread : threads) thread.join();
 }
 
 }  // namespace

@@ -16,11 +16,12 @@ namespace {
 
 using namespace testing;
 
-const std::vector<int> kMatrixRanks = kSanitized ? std::vector{1, 2, 5, 8} : std::vector{1, 2, 3, 4, 5, 6, 7, 8, 9};
+const std::vector<int> kMatrixRanks =
+    kSanitized ? std::vector{1, 2, 5, 8} : std::vector{1, 2, 3, 4, 5, 6, 7, 8, 9};
 const std::vector<std::size_t> kCounts =
     kSanitized ? std::vector<std::size_t>{1, 1003} : std::vector<std::size_t>{1, 17, 1003};
 
-// PAT neither scales nor reduces to one rank.
+// PAT neither scales nor reduces to a single rank.
 bool runsWith(const std::string& algorithm, Collective collective, int op) {
   if (algorithm == "Tree") return collective == Collective::kAllReduce;
   if (algorithm != "PAT") return true;
@@ -46,7 +47,7 @@ void runEverything(int rank, int ranks, ncclComm_t comm, const std::string& algo
   }
 }
 
-// How ranks are forced to use a transport; "net" also takes away the shared memory of one host.
+// Variables that force ranks to use a transport; "net" also takes away the shared memory of a host.
 struct Way {
   const char* name;
   const char* p2pDisable;
@@ -71,7 +72,7 @@ TEST_P(Matrix, EveryCollectiveTypeAndOperationIsRight) {
   }
 }
 
-// What is small travels on the boards, what is not is exchanged in place.
+// Small data goes through the mailboxes; large data is exchanged in place.
 TEST(DirectMatrix, EveryCollectiveTypeAndOperationIsRight) {
   constexpr std::size_t kFromBoardsToBuffers[] = {1, 17, 1003, 20011};
   const Variables variables{};

@@ -1,5 +1,4 @@
-// Communicators whose ranks talk through net plugins, of every version, and libfabric; and what happens if
-// there is none.
+// Communicators over net plugins of every version and over libfabric, and without any network.
 
 #include <gmock/gmock.h>
 

@@ -1,4 +1,4 @@
-// What profiler plugins of every version are told about a communicator's calls.
+// The events that profiler plugins of every version get about a communicator's calls.
 
 #include <gmock/gmock.h>
 
@@ -29,13 +29,13 @@ struct State {
   int steps = 0;
 };
 struct ProfilerTold {
-  std::string line;  // without numbers of events
+  std::string line;  // without the numbers of events
   std::string parent;
   std::vector<State> states;
   bool stopped = false;
 };
 
-// By the number of the event. Fails for a stop without a start, or a second one.
+// Events by their numbers. Fails for a stop without a start, or a second stop.
 std::map<int, ProfilerTold> eventsIn(const std::string& lines) {
   std::map<int, ProfilerTold> events;
   std::istringstream in(lines);
@@ -66,7 +66,7 @@ class ProfilerOf : public ::testing::TestWithParam<int> {
  protected:
   std::string lines() const { return library_.function<const char*()>("testProfilerLines")(); }
   int living() const { return library_.function<int()>("testProfilersLiving")(); }
-  // So the plugin calls things: by number in version 1.
+  // The plugin's name for a function: a number in version 1.
   static std::string word(const std::string& name, int number) {
     return GetParam() == 1 ? std::to_string(number) : name;
   }
@@ -129,7 +129,7 @@ TEST_P(ProfilerOf, GetsOnlyTheKindsThatItWants) {
     EXPECT_TRUE(told.stopped);
     ++kinds[told.line.substr(7, 3)];
   }
-  // Ancestors come along.
+  // A kind of events brings its ancestors.
   EXPECT_EQ(kinds["p2p"], 4);
   EXPECT_GT(kinds["gro"], 0);
   EXPECT_EQ(kinds.count("col"), 0u);
@@ -141,7 +141,7 @@ TEST_P(ProfilerOf, OneThatDoesNotStartIsLeftOut) {
   EXPECT_EQ(lines(), "");
 }
 
-// What a ProxyOp event says of itself: `rank 0 op peer 1 channel 0 steps 2 sends`.
+// The description of a ProxyOp event: `rank 0 op peer 1 channel 0 steps 2 sends`.
 struct Part {
   int rank = 0, peer = 0, channel = 0, steps = 0;
   bool sends = false;
@@ -174,7 +174,7 @@ TEST_P(ProfilerOf, SeesEachStepThatGoesOverTheNetwork) {
   expectAllJoined(runOnHosts(2, 2, [](int rank, ncclComm_t comm) { callsOfHosts(rank, comm); }));
   const std::map<int, ProfilerTold> events = eventsIn(lines());
   std::map<int, int> stepsOf;                 // by the number of the ProxyOp
-  std::map<int, std::size_t> sent, received;  // of the Send and Recv, by rank
+  std::map<int, std::size_t> sent, received;  // bytes of the Send and the Recv, by rank
   for (const auto& [event, told] : events) {
     EXPECT_TRUE(told.stopped) << event << " " << told.line;
     if (told.line.find(" step ") == std::string::npos) continue;
@@ -211,7 +211,7 @@ TEST_P(ProfilerOf, HearsOfTheProgressThread) {
   std::barrier heard(2);
   std::string all;
   expectAllJoined(runOnHosts(2, 1, [&](int rank, ncclComm_t comm) {
-    // New queues wake it, and without anything to do it goes to sleep again.
+    // New queues wake the progress thread; without work it goes to sleep again.
     float out = 1, in = 0;
     EXPECT_EQ(ncclGroupStart(), ncclSuccess);
     EXPECT_EQ(ncclSend(&out, 1, ncclFloat32, 1 - rank, comm, nullptr), ncclSuccess);
@@ -238,7 +238,7 @@ TEST_P(ProfilerOf, HearsOfTheProgressThread) {
   for (const auto& [rank, states] : statesOf)
     for (std::size_t i = 0; i + 1 < states.size(); ++i) {
       EXPECT_TRUE(states[i] >= 13 && states[i] <= 16) << states[i];
-      // Asleep, it does nothing but wake up.
+      // A sleeping thread can only wake up.
       EXPECT_EQ(states[i] == 15, states[i + 1] == 16) << rank;
     }
 }

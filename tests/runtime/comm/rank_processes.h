@@ -1,5 +1,5 @@
 #pragma once
-// Ranks as real processes: each is this test program again, started for one role.
+// Ranks as real processes: each runs this test program again, in one role.
 //
 //   TEST(RankProcess, Role) { if (inRankProcess()) runRole(); }     // in the test file
 //   RankProcess rank("allreduce", 1, 3, id);                        // starts it
@@ -9,7 +9,7 @@
 //
 //   const RankRole kSum("sum", [](int rank, int ranks, const ncclUniqueId& id) { ... return 0; });
 //
-// A program is started anew, not forked, so that the threads of this one do no harm.
+// The program is started, not forked, so that the threads of this process do no harm.
 
 #include <spawn.h>
 #include <sys/wait.h>
@@ -46,7 +46,7 @@ inline ncclUniqueId idOf(const std::string& hex) {
   return id;
 }
 
-// What this process was started for; empty in the test program itself.
+// The role of this process; empty in the test program itself.
 inline std::string roleOfThisProcess() {
   const char* role = std::getenv("XYLEM_TEST_ROLE");
   return role == nullptr ? "" : role;
@@ -58,11 +58,11 @@ inline std::string variable(const char* name) {
 
 using RankBody = int (*)(int rank, int ranks, const ncclUniqueId& id);
 
-// Made at namespace scope.
+// Make it at namespace scope.
 class RankRole {
  public:
   RankRole(const std::string& name, RankBody body) { all()[name] = body; }
-  // Null if there is none of this name.
+  // Null if there is no role of this name.
   static RankBody find(const std::string& name) { return all().contains(name) ? all()[name] : nullptr; }
 
  private:
@@ -97,14 +97,14 @@ class RankProcess {
   bool started() const { return pid_ > 0; }
   pid_t pid() const { return pid_; }
   void kill(int signal) const { ::kill(pid_, signal); }
-  // The exit status, or -1 if a signal ended it.
+  // Waits for the process; returns its exit status, or -1 if a signal ended it.
   int wait() {
     int status = 0;
     waitpid(pid_, &status, 0);
     pid_ = -1;
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
   }
-  // The same; ends it after so many seconds.
+  // The same, but kills the process after `seconds`.
   int waitAtMost(int seconds) {
     const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(seconds);
     for (siginfo_t ended{}; std::chrono::steady_clock::now() < end;) {

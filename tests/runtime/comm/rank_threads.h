@@ -1,5 +1,5 @@
 #pragma once
-// Ranks as threads over nccl.h, each on the device of its number.
+// Ranks as threads over nccl.h; each uses the device of its number.
 //
 //   const Variables variables{{"NCCL_ALGO", "Ring"}};
 //   const auto results = runRanks(3, [](int rank, ncclComm_t comm) { ... });
@@ -18,8 +18,8 @@
 
 namespace xylem::testing {
 
-// Sets variables for one test; the loopback, so that the test machine's network does not matter, and enough
-// devices.
+// Sets variables for one test, beside two that all tests need: the loopback, so that the machine's network
+// does not matter, and enough devices.
 class Variables {
  public:
   Variables(std::initializer_list<std::pair<std::string, std::string>> set)

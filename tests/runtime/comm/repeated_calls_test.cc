@@ -1,5 +1,5 @@
-// Programs repeat their calls, and what was found out for the last one is used again: calls of a few shapes
-// in random order, in other buffers each time, give what each of them gives alone.
+// Repeated calls reuse what was found out for the last one. Calls of a few shapes in random order, in other
+// buffers each time, give what each gives alone.
 
 #include <gtest/gtest.h>
 
@@ -28,7 +28,7 @@ struct Call {
   std::int64_t seed = 0;
 };
 
-// Of a shape that comes often several times in a row.
+// A random shape; some come several times in a row.
 std::vector<Call> callsOf(unsigned seed, int ranks, int number) {
   constexpr std::array<std::size_t, 6> kCounts{1, 3, 64, 200, 1000, 9000};
   std::mt19937 random(seed);
@@ -57,7 +57,7 @@ class Rank {
     std::vector<const Call*> open;
     for (const Call& call : calls_) {
       Buffer& buffer = buffers_[call.buffer];
-      // What is still under way has the buffer.
+      // Operations that are under way still use the buffer.
       const bool taken = std::any_of(open.begin(), open.end(),
                                      [&](const Call* other) { return other->buffer == call.buffer; });
       if (taken) {
@@ -150,7 +150,7 @@ class Rank {
     open.clear();
   }
 
-  // -1: left alone.
+  // -1: the variable is not set.
   std::int64_t expected(const Call& call, int block, std::size_t i) const {
     const bool first = block == 0;
     const int previous = (rank_ + ranks_ - 1) % ranks_;
@@ -200,7 +200,7 @@ TEST_P(RepeatedCalls, AreWhatEachOfThemIsAlone) {
       }));
 }
 
-// Over the boards, and over queues alone.
+// Over the mailboxes, and over queues only.
 INSTANTIATE_TEST_SUITE_P(All, RepeatedCalls, ::testing::Values("0", "1"),
                          [](const auto& info) { return info.param[0] == '0' ? "Boards" : "Queues"; });
 

@@ -1,4 +1,4 @@
-// Which rank of a host sees that another is stopped.
+// Ranks notice that another rank of their host is stopped.
 
 #include "runtime/comm/watch/stopped_peers.h"
 
@@ -24,7 +24,7 @@ using ::testing::HasSubstr;
 constexpr int kWatchedRanks = 40;
 constexpr int kVictim = 3;
 
-// A process that is stopped, for as long as this lives.
+// A process that stays stopped for the lifetime of the object.
 class StoppedProcess {
  public:
   StoppedProcess() {
@@ -46,8 +46,7 @@ class StoppedProcess {
   pid_t pid_ = -1;
 };
 
-// All ranks are on one host, each a process of its own; but for the victim's, their state is that of this
-// one.
+// All ranks are on one host, each in a process of its own. All but the victim have this process's state.
 std::vector<PeerInfo> hostWith(pid_t victim) {
   std::vector<PeerInfo> peers(kWatchedRanks);
   for (int rank = 0; rank < kWatchedRanks; ++rank) {
@@ -60,11 +59,11 @@ std::vector<PeerInfo> hostWith(pid_t victim) {
   return peers;
 }
 
-// What a rank that waits in vain is told in the end.
+// The error that a rank gets after waiting in vain.
 std::string complaintOf(StoppedPeers& peers, int peer) {
   for (const auto end = std::chrono::steady_clock::now() + 60s; std::chrono::steady_clock::now() < end;) {
     try {
-      peers.look(peer, "a test");
+      peers.check(peer, "a test");
     } catch (const Error& error) {
       return error.what();
     }
@@ -88,7 +87,7 @@ TEST(StoppedPeers, AreSeenByWhoeverWaitsForThem) {
   ASSERT_GT(victim.pid(), 0);
   StoppedPeers stopped(hostWith(victim.pid()), kVictim + 10, 1s);
   EXPECT_THAT(complaintOf(stopped, kVictim), HasSubstr("rank 3 is stopped (SIGSTOP"));
-  EXPECT_THAT(stopped.remark(), HasSubstr("rank 3 is stopped"));
+  EXPECT_THAT(stopped.describe(), HasSubstr("rank 3 is stopped"));
 }
 
 }  // namespace

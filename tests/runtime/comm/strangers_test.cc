@@ -1,5 +1,5 @@
-// A job whose doors strangers besiege while it joins, while it computes, and while nobody looks at them: its
-// results are right, and it learns of each stranger in one line of its log.
+// A job whose listeners get connections from unauthenticated peers while it joins, while it computes and
+// while no thread accepts: its results are right, and its log has one line for each such peer.
 
 #include "support/strangers.h"
 
@@ -24,14 +24,14 @@
 namespace xylem {
 namespace {
 
-using testing::Door;
-using testing::doorsOfThisProcess;
-using testing::StrangerKind;
-using testing::Strangers;
+using testing::ListeningSocket;
+using testing::listeningSocketsOfThisProcess;
+using testing::UnauthenticatedKind;
+using testing::UnauthenticatedPeers;
 
 constexpr int kJobRanks = 4;
 constexpr int kVisits = testing::kSanitized ? 400 : 2000;
-// More at once than any door listens to.
+// More connections at once than any listener's backlog.
 constexpr std::size_t kMostStaying = 1000;
 
 Settings settingsOf(const char* transport) {
@@ -47,7 +47,7 @@ Settings settingsOf(const char* transport) {
   return settings;
 }
 
-// A log in a file of its own.
+// A log with a file of its own.
 class LogFile {
  public:
   explicit LogFile(const Settings& settings)
@@ -57,7 +57,7 @@ class LogFile {
   LogFile& operator=(const LogFile&) = delete;
 
   const std::shared_ptr<const Logger>& log() const { return log_; }
-  // Lines about strangers, but for those from `others`.
+  // The log's lines about unauthenticated peers, except for those from `others`.
   std::size_t dropped(const std::string& others = "nowhere") const {
     std::string text;
     char part[65536];
@@ -94,35 +94,36 @@ int allReduce(Communicator& comm, int rank, int value) {
                                                                                                     : -1;
 }
 
-// What this process listens at beside `others`, which were there before: the job's.
-std::vector<Door> doorsBeside(const std::vector<Door>& others) {
-  std::vector<Door> doors = doorsOfThisProcess();
-  std::erase_if(doors, [&](const Door& door) { return std::ranges::find(others, door) != others.end(); });
+// The listeners of this process that belong to the job: those that are not in `others`, which existed before.
+std::vector<ListeningSocket> doorsBeside(const std::vector<ListeningSocket>& others) {
+  std::vector<ListeningSocket> doors = listeningSocketsOfThisProcess();
+  std::erase_if(doors, [&](const ListeningSocket& door) { return std::ranges::find(others, door) != others.end(); });
   return doors;
 }
 
-// Visits all doors in turn, as every kind of stranger, `visits` times, or until told to stop; how many came.
+// Connects to all listeners in turn, as every kind of unauthenticated peer, `visits` times or until told to
+// stop. Returns the number of connections.
 std::size_t besiege(const UniqueId& id, const std::string& from,
-                    const std::function<std::vector<Door>()>& doors, int visits,
+                    const std::function<std::vector<ListeningSocket>()>& doors, int visits,
                     const std::atomic<bool>& stop) {
-  Strangers strangers(7, kMostStaying, from);
+  UnauthenticatedPeers strangers(7, kMostStaying, from);
   strangers.replay(testing::recordingOf(jobSecret({&id, 1})));
   std::size_t came = 0;
   for (int i = 0; i < visits && !stop.load();) {
-    for (const Door& door : doors()) {
-      came += strangers.visit(door, static_cast<StrangerKind>(i % testing::kStrangerKinds));
+    for (const ListeningSocket& door : doors()) {
+      came += strangers.visit(door, static_cast<UnauthenticatedKind>(i % testing::kUnauthenticatedKinds));
       ++i;
     }
   }
   return came;
 }
 
-// Those who come while ranks join call from here, so that their lines are told apart.
+// Connections while ranks join come from this address, so that the log distinguishes their lines.
 constexpr const char* kEarly = "127.0.0.2";
 
-std::vector<Door> tcpDoorsBeside(const std::vector<Door>& others) {
-  std::vector<Door> doors = doorsBeside(others);
-  std::erase_if(doors, [](const Door& door) { return door.address.ss_family != AF_INET; });
+std::vector<ListeningSocket> tcpDoorsBeside(const std::vector<ListeningSocket>& others) {
+  std::vector<ListeningSocket> doors = doorsBeside(others);
+  std::erase_if(doors, [](const ListeningSocket& door) { return door.address.ss_family != AF_INET; });
   return doors;
 }
 
@@ -131,11 +132,14 @@ class Besieged : public ::testing::TestWithParam<const char*> {};
 TEST_P(Besieged, TheJobComputesAndLearnsOfEachStranger) {
   const Settings settings = settingsOf(GetParam());
   const LogFile file(settings);
-  const std::vector<Door> others = doorsOfThisProcess();
+  const std::vector<ListeningSocket> others = listeningSocketsOfThisProcess();
   const UniqueId id = newUniqueId(settings, file.log());
   std::atomic<bool> joined{false}, stop{false};
-  // While they join, new doors open and old ones close.
-  std::thread besieger([&] { besiege(id, kEarly, [&] { return tcpDoorsBeside(others); }, 1 << 30, joined); });
+  // While ranks join, listeners open and close.
+  std::thread besieger([&] {
+    besiege(
+        id, kEarly, [&] { return tcpDoorsBeside(others); }, 1 << 30, joined);
+  });
 
   std::barrier together(kJobRanks + 1);
   std::atomic<bool> leave{false};
@@ -149,10 +153,11 @@ TEST_P(Besieged, TheJobComputesAndLearnsOfEachStranger) {
         together.arrive_and_wait();  // joined
         together.arrive_and_wait();  // besieged again
         for (int round = 0, last = 0; last == 0; ++round) {
-          // All leave after the same round.
+          // All ranks leave after the same round.
           last = allReduce(comm, rank, leave.load() && rank == 0 ? 1 : 0);
           const int sum = allReduce(comm, rank, round + rank);
-          if (sum != kJobRanks * round + kJobRanks * (kJobRanks - 1) / 2) throw std::runtime_error("a wrong sum");
+          if (sum != kJobRanks * round + kJobRanks * (kJobRanks - 1) / 2)
+            throw std::runtime_error("a wrong sum");
         }
         together.arrive_and_wait();  // the log has been read
       } catch (const std::exception& error) {
@@ -165,8 +170,8 @@ TEST_P(Besieged, TheJobComputesAndLearnsOfEachStranger) {
   besieger.join();
   EXPECT_GT(file.dropped(), 0u);
 
-  // These doors stay open. First nobody looks at them; then ranks compute.
-  const std::vector<Door> doors = doorsBeside(others);
+  // These listeners stay open. At first no thread accepts; then ranks compute.
+  const std::vector<ListeningSocket> doors = doorsBeside(others);
   EXPECT_GE(doors.size(), 3u * kJobRanks) << "of the bootstrap, of local connections and of the network";
   const auto always = [&] { return doors; };
   std::size_t came = besiege(id, "127.0.0.1", always, kVisits / 2, stop);

@@ -1,4 +1,4 @@
-// What tuner plugins of every version make of the choice of algorithm, protocol and channels.
+// How tuner plugins of every version change the choice of algorithm, protocol and channels.
 
 #include <gmock/gmock.h>
 
@@ -25,7 +25,7 @@ int living(int version) {
   return count == nullptr ? -1 : count();
 }
 
-// Four host devices of one host.
+// Four host devices on one host.
 const Plan& fourRanks() {
   static const Plan plan = [] {
     PlanRequest request = identicalHosts(detectTopology({.hostDevices = 4}));
@@ -41,7 +41,7 @@ class TunerOf : public ::testing::TestWithParam<int> {
     return findTuner(Settings::fromPairs({{"NCCL_TUNER_PLUGIN", tunerFile(GetParam())}}), {4, 1},
                      std::make_shared<const Logger>(Settings()));
   }
-  static ChosenWay choose(std::size_t count) {
+  static ChosenAlgorithm choose(std::size_t count) {
     Choices choices(fourRanks().tuning.front(), 4, load());
     CommOperation operation;
     operation.count = count;
@@ -55,7 +55,7 @@ TEST_P(TunerOf, WithoutAnOpinionTheModelDecides) {
   for (const std::size_t count : {1u, 10'000u, 10'000'000u}) {
     CommOperation operation;
     operation.count = count;
-    const ChosenWay &expected = untuned.of(operation), way = choose(count);
+    const ChosenAlgorithm &expected = untuned.of(operation), way = choose(count);
     EXPECT_EQ(way.algorithm, expected.algorithm);
     EXPECT_EQ(way.protocol, expected.protocol);
     EXPECT_EQ(way.channels, expected.channels);
@@ -70,7 +70,7 @@ TEST_P(TunerOf, WhatItPrefersIsTaken) {
       const Variables variables{{"TEST_TUNER_ALGORITHM", std::to_string(static_cast<int>(algorithm))},
                                 {"TEST_TUNER_PROTOCOL", std::to_string(static_cast<int>(protocol))},
                                 {"TEST_TUNER_CHANNELS", "3"}};
-      const ChosenWay way = choose(1000);
+      const ChosenAlgorithm way = choose(1000);
       EXPECT_EQ(way.algorithm, algorithm);
       EXPECT_EQ(way.protocol, protocol);
       EXPECT_EQ(way.channels, 3);
@@ -80,7 +80,7 @@ TEST_P(TunerOf, WhatItPrefersIsTaken) {
 TEST_P(TunerOf, WhatCannotRunIsNotTakenAndMoreChannelsThanThereAreNeither) {
   const Variables variables{
       {"TEST_TUNER_ALGORITHM", "4"}, {"TEST_TUNER_PROTOCOL", "2"}, {"TEST_TUNER_CHANNELS", "1000"}};
-  const ChosenWay way = choose(1000);
+  const ChosenAlgorithm way = choose(1000);
   EXPECT_NE(way.algorithm, Algorithm::kNvls);
   EXPECT_EQ(way.channels, 4);
 }
@@ -89,7 +89,7 @@ TEST_P(TunerOf, AFailureLeavesTheChoiceToTheModel) {
   Choices untuned(fourRanks().tuning.front(), 4);
   CommOperation operation;
   operation.count = 1000;
-  const ChosenWay expected = untuned.of(operation);
+  const ChosenAlgorithm expected = untuned.of(operation);
   const Variables variables{{"TEST_TUNER_RESULT", "5"}, {"TEST_TUNER_CHANNELS", "3"}};
   EXPECT_EQ(choose(1000).algorithm, expected.algorithm);
   EXPECT_EQ(choose(1000).channels, expected.channels);

@@ -1,4 +1,4 @@
-// Operations that programs make: their numbers, and who may use them.
+// Reduction operations that programs make: their numbers, and which communicator they work for.
 
 #include "runtime/comm/issue/user_ops.h"
 

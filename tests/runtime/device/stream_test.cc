@@ -152,7 +152,8 @@ TEST(Scheduler, AWorkerAsksAStalledTaskToo) {
   EXPECT_TRUE(hopeless.failed);
 }
 
-// Whoever helps in passing, or waits only for what was enqueued before, leaves the rest to the worker.
+// A thread that helps in passing, or waits only for tasks that were enqueued before, leaves the rest to the
+// worker.
 TEST(Scheduler, AWorkerTakesOverWhatOthersLeave) {
   for (const bool attended : {false, true}) {
     OwnedStream stream(0);
@@ -177,7 +178,7 @@ TEST(Scheduler, AWorkerTakesOverWhatOthersLeave) {
   }
 }
 
-// Workers of other devices look at streams that stand between the two.
+// Workers of other devices look at the streams between the two.
 TEST(Scheduler, AWorkerTakesTurnsWithTheStreamsOfItsDevice) {
   Scheduler scheduler;
   constexpr int kOthers = 6;
@@ -192,7 +193,7 @@ TEST(Scheduler, AWorkerTakesTurnsWithTheStreamsOfItsDevice) {
     scheduler.enqueue(*streams[i], *others.emplace_back(std::make_unique<TestTask>(block)));
   TestTask first([&] { return looks += secondIsThere ? 1 : 0, block(); });
   scheduler.enqueue(*streams.back(), first);
-  // By then all of them look now and then only.
+  // By then all of them look only now and then.
   while (first.stalls < 5) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   TestTask second([&] { return over = true, Progress::kDone; });
   scheduler.enqueue(*streams.front(), second);

@@ -1,5 +1,5 @@
-// Ranks on two hosts, which launchers reach as they would with ssh: each host has a name and an address of
-// its own, and the launcher's own way of telling is all that leads ranks to each other.
+// Ranks on two hosts, where launchers start processes as they would with ssh. Each host has its own name and
+// address, and ranks find each other only by the variables or the store of the launcher.
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -24,12 +24,12 @@ class LaunchedHosts : public ::testing::Test {
     if (!kSanitized && !hosts_) GTEST_SKIP() << NamedHosts::unavailable();
   }
 
-  // On the first host.
+  // Runs a command on the first host.
   static Ended run(const std::string& line) {
     return shellForHosts("OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 " +
                          (kTimeLimit + hosts_->on(0) + line));
   }
-  // Hosts share /tmp here, with those of the same names in other tests.
+  // The hosts share /tmp, also with hosts of the same names in other tests.
   std::string openMpi(const std::string& places) const {
     return fmt::format(
         "mpirun.openmpi --mca plm_rsh_agent {} --mca orte_tmpdir_base {} --bind-to none -x XYLEM_TIMEOUT "
@@ -41,8 +41,8 @@ class LaunchedHosts : public ::testing::Test {
                        places);
   }
 
-  // `launcher` starts ranks on these hosts, in this order. After a failure nothing more is started, as each
-  // may take its whole time.
+  // `launcher` starts ranks on these hosts, in this order. After a failure no other launcher is started, as
+  // each could run into its time limit.
   static void expectBothRun(const std::string& launcher, const std::vector<std::string>& hostOfRank) {
     if (!HasFailure()) expectRanks(run(launcher + kPerf), hostOfRank);
     if (!HasFailure()) expectSum(run(launcher + kProgram), static_cast<int>(hostOfRank.size()));
@@ -61,7 +61,7 @@ TEST_F(LaunchedHosts, OpenMpi) {
 
 TEST_F(LaunchedHosts, PmixAlone) {
   NEEDS("mpirun.openmpi");
-  // What prun and others set: no rank and size but through PMIx.
+  // The variables that prun and others set: rank and size only through PMIx.
   expectSum(run(openMpi("red:2,blue:1") + "env -u OMPI_COMM_WORLD_RANK " + kProgram), 3);
 }
 

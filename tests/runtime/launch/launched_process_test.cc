@@ -1,4 +1,4 @@
-// What launchers' variables say about a process.
+// Reading a process's rank and size from the variables of each launcher.
 
 #include "runtime/launch/launched_process.h"
 
@@ -35,7 +35,7 @@ TEST(LaunchedProcess, LaunchersAreRecognized) {
 }
 
 TEST(LaunchedProcess, TheInnerLauncherCounts) {
-  // torchrun below mpirun, mpirun inside of an allocation.
+  // torchrun below mpirun; mpirun inside of a Slurm allocation.
   const Variables torch = {{"RANK", "0"}, {"WORLD_SIZE", "4"}, {"TORCHELASTIC_RUN_ID", "none"}};
   EXPECT_EQ(processIn(with(kOpenMpi, torch))->variable, "RANK");
   EXPECT_EQ(processIn(with(kSlurm, kOpenMpi))->variable, "OMPI_COMM_WORLD_RANK");

@@ -1,5 +1,5 @@
 #pragma once
-// What ranks have to say that a launcher has started right.
+// The output expected of ranks that a launcher has started correctly.
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -12,8 +12,8 @@
 
 namespace xylem::testing {
 
-// Of kPerf: every rank is on its host, with the device that its number there gives it, and has the right
-// result.
+// Checks the output of kPerf: every rank is on its host, with the device that its number there gives it, and
+// has the right result.
 inline void expectRanks(const Ended& ended, const std::vector<std::string>& hostOfRank) {
   using ::testing::ContainsRegex;
   EXPECT_EQ(ended.status, 0) << ended.output;
@@ -27,7 +27,7 @@ inline void expectRanks(const Ended& ended, const std::vector<std::string>& host
   EXPECT_THAT(ended.output, ::testing::Not(ContainsRegex(fmt::format("Rank +{} ", hostOfRank.size()))));
 }
 
-// Of kProgram.
+// Checks the output of kProgram.
 inline void expectSum(const Ended& ended, int ranks) {
   EXPECT_EQ(ended.status, 0) << ended.output;
   EXPECT_THAT(ended.output, ::testing::HasSubstr(fmt::format("all_reduce over {} ranks: {}, right", ranks,

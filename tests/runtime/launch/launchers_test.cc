@@ -24,7 +24,7 @@ void expectBothRun(const std::string& launcher) {
   EXPECT_THAT(program.output, HasSubstr("all_reduce over 3 ranks: 3, right"));
 }
 
-// Open MPI does not like root, nor more processes than cores.
+// Open MPI by default refuses to run as root, or with more processes than cores.
 constexpr const char* kOpenMpi =
     "env OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 mpirun.openmpi --oversubscribe --bind-to "
     "none -n 3";
@@ -36,7 +36,7 @@ TEST(Launchers, OpenMpi) {
 
 TEST(Launchers, PmixAlone) {
   NEEDS("mpirun.openmpi");
-  // What prun and others set: no rank and size but through PMIx.
+  // The variables that prun and others set: rank and size only through PMIx.
   const Ended ended = shell(kTimeLimit + std::string(kOpenMpi) + " env -u OMPI_COMM_WORLD_RANK " + kProgram);
   if (ended.output.find("libpmix.so.2 cannot be loaded") != std::string::npos) GTEST_SKIP() << ended.output;
   EXPECT_EQ(ended.status, 0);
@@ -46,7 +46,7 @@ TEST(Launchers, PmixAlone) {
 TEST(Launchers, Mpich) {
   NEEDS("mpiexec.mpich");
   expectBothRun("mpiexec.mpich -n 3");
-  // Its store serves a process once; the second program of a process has to be told where to meet.
+  // Its store serves a process once: a second program in the same process needs NCCL_COMM_ID.
   const Ended twice = shell(kTimeLimit + ("mpiexec.mpich -n 2 sh -c '" + kProgram + "; " + kProgram + "'"));
   EXPECT_THAT(twice.output,
               AllOf(HasSubstr("over 2 ranks: 1, right"), HasSubstr("set NCCL_COMM_ID=host:port")));
@@ -56,15 +56,17 @@ TEST(Launchers, Torchrun) {
   NEEDS("torchrun");
   std::string folder = (std::filesystem::temp_directory_path() / "xylem-torchrun-XXXXXX").string();
   ASSERT_NE(mkdtemp(folder.data()), nullptr);
-  // torch 1.13 finds no redirection of both, and none of neither, under Python 3.11; Debian 13 builds its 2.6 without libuv.
-  const Ended ended = shell(kTimeLimit + ("env USE_LIBUV=0 torchrun --nproc_per_node 3 --no_python -r 1 -t 1 --log_dir " +
-                                          folder + " " + kProgram));
+  // torch 1.13 finds no redirection of both, and none of neither, under Python 3.11; Debian 13 builds its 2.6
+  // without libuv.
+  const Ended ended =
+      shell(kTimeLimit + ("env USE_LIBUV=0 torchrun --nproc_per_node 3 --no_python -r 1 -t 1 --log_dir " +
+                          folder + " " + kProgram));
   std::filesystem::remove_all(folder);
   EXPECT_EQ(ended.status, 0) << ended.output;
   EXPECT_THAT(ended.output, HasSubstr("all_reduce over 3 ranks: 3, right"));
 }
 
-// All processes at once, by a shell in a launcher's place.
+// A shell in the place of a launcher starts all processes at once.
 Ended inVariables(const std::string& variables) {
   return shell(kTimeLimit + ("sh -c 'for r in 0 1 2; do export r; " + variables + " " + kProgram +
                              " & pids=\"$pids $!\"; done; for p in $pids; do wait $p || exit 1; done'"));

@@ -1,4 +1,4 @@
-// The client of PMI-1, against a server with a script.
+// The PMI-1 client against a server that follows a script.
 
 #include "runtime/launch/pmi_client.h"
 
@@ -20,7 +20,7 @@ using ::testing::HasSubstr;
 
 constexpr std::chrono::seconds kTimeout(30);
 
-// Reads a request for each of its answers; then it leaves.
+// A server that reads one request before each of its answers, then closes.
 class ScriptedServer {
  public:
   explicit ScriptedServer(std::vector<std::string> answers) {
@@ -38,7 +38,7 @@ class ScriptedServer {
   ScriptedServer& operator=(const ScriptedServer&) = delete;
 
   int client() const { return client_.get(); }
-  // Once the client has got all answers.
+  // The requests; valid once the client has received all answers.
   const std::vector<std::string>& requests() const { return requests_; }
 
  private:
@@ -48,7 +48,7 @@ class ScriptedServer {
       char byte = 0;
       while (read(server_.get(), &byte, 1) == 1 && byte != '\n') request += byte;
       requests_.push_back(request);
-      // In two parts: a line need not come at once. The client may have left after the first.
+      // In two parts, as a line may arrive in pieces. The client may have closed after the first.
       const std::size_t half = answer.size() / 2;
       if (send(server_.get(), answer.data(), half, MSG_NOSIGNAL) < 0 ||
           send(server_.get(), answer.data() + half, answer.size() - half, MSG_NOSIGNAL) < 0)
@@ -85,8 +85,9 @@ TEST(PmiClient, PutsWaitsGetsAndLeaves) {
                                              "cmd=get kvsname=kvs_7 key=id", "cmd=finalize"));
 }
 
-// What goes wrong when `work` is done with a server that answers so.
-std::string complaintOfClient(const std::vector<std::string>& answers, std::chrono::seconds timeout = kTimeout) {
+// The error when `work` is done with a server that answers so.
+std::string complaintOfClient(const std::vector<std::string>& answers,
+                              std::chrono::seconds timeout = kTimeout) {
   ScriptedServer server(answers);
   try {
     PmiClient store(server.client(), timeout);
@@ -99,7 +100,8 @@ std::string complaintOfClient(const std::vector<std::string>& answers, std::chro
 
 TEST(PmiClient, SaysWhatTheServerDidInstead) {
   EXPECT_THAT(complaintOfClient({}), HasSubstr("PMI_FD"));
-  EXPECT_THAT(complaintOfClient({"cmd=response_to_init pmi_version=2 pmi_subversion=0 rc=-1\n"}), HasSubstr("rc=-1"));
+  EXPECT_THAT(complaintOfClient({"cmd=response_to_init pmi_version=2 pmi_subversion=0 rc=-1\n"}),
+              HasSubstr("rc=-1"));
   EXPECT_THAT(complaintOfClient({kGreeting[0], "cmd=my_kvsname\n"}), HasSubstr("it has no name"));
   EXPECT_THAT(complaintOfClient(kGreeting), HasSubstr("NCCL_COMM_ID"));
   EXPECT_THAT(

@@ -15,10 +15,10 @@
 namespace xylem::testing {
 namespace {
 
-constexpr int kCoresPerNode = 8;  // whatever the machine has
+constexpr int kCoresPerNode = 8;  // independent of the machine's own number
 constexpr const char* kPrograms[] = {"munged", "slurmctld", "slurmd", "srun"};
 
-// Debian keeps daemons where only root looks for programs.
+// Debian keeps daemons in folders that are not on a user's PATH.
 const std::string kPath = "export PATH=$PATH:/usr/sbin:/sbin; ";
 
 std::string textOf(const std::filesystem::path& file) {

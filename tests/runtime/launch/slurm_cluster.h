@@ -1,6 +1,6 @@
 #pragma once
-// A Slurm cluster of our own: munged, slurmctld and slurmd, which end with it, and everything they keep in a
-// folder of its own. The first host has the controller, and every host is a node.
+// A Slurm cluster for tests: munged, slurmctld and slurmd, which end with it, and a folder for all their
+// files. The first host has the controller, and every host is a node.
 //
 //   if (const std::string why = SlurmCluster::unavailable(); !why.empty()) GTEST_SKIP() << why;
 //   const NamedHosts hosts({"red", "blue"});
@@ -20,15 +20,16 @@ namespace xylem::testing {
 
 class SlurmCluster {
  public:
-  // Why this machine cannot have one, or nothing.
+  // The reason why this machine cannot run a cluster; empty if it can.
   static std::string unavailable();
 
-  // Returns when the nodes are idle; throws Error, with what the daemons said, if they do not get so.
+  // Returns when the nodes are idle. Throws an Error with the output of the daemons if they do not become
+  // idle.
   SlurmCluster(const NamedHosts& hosts, const std::vector<std::string>& names);
 
-  // What a command line starts with to run on the first host, where srun and the others find the cluster.
+  // The start of a command line that runs on the first host, where srun and the others find the cluster.
   const std::string& login() const { return login_; }
-  // For files of jobs.
+  // The folder for files of jobs.
   std::filesystem::path operator/(const std::string& name) const { return folder_ / name; }
 
  private:
@@ -38,7 +39,7 @@ class SlurmCluster {
   std::string logs() const;
 
   TemporaryDirectory folder_;
-  Orphans orphans_;  // what is left of jobs
+  Orphans orphans_;  // files that jobs leave
   std::vector<ChildProcess> daemons_;
   std::string login_;
 };

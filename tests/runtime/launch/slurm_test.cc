@@ -1,4 +1,4 @@
-// Ranks that a real srun starts, on two nodes: where Slurm puts them, and by which way they meet.
+// Ranks that a real srun starts on two nodes: their placement and the method of their rendezvous.
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -16,7 +16,7 @@ namespace {
 
 class Slurm : public ::testing::Test {
  protected:
-  // One for all tests that a process runs.
+  // One cluster for all tests of this process.
   static void SetUpTestSuite() {
     if (kSanitized || !SlurmCluster::unavailable().empty()) return;
     hosts_ = std::make_unique<NamedHosts>(std::vector<std::string>{"ash", "fir"});
@@ -41,8 +41,8 @@ class Slurm : public ::testing::Test {
     for (const std::string& host : hostOfRank) list << host << '\n';
     return file;
   }
-  // `launcher` starts ranks on these hosts, in this order. After a failure nothing more is started, as each
-  // may take its whole time.
+  // `launcher` starts ranks on these hosts, in this order. After a failure no other launcher is started, as
+  // each could run into its time limit.
   static void expectBothRun(const std::string& launcher, const std::vector<std::string>& hostOfRank) {
     if (!HasFailure()) expectRanks(run(launcher + kPerf), hostOfRank);
     if (!HasFailure()) expectSum(run(launcher + kProgram), static_cast<int>(hostOfRank.size()));

@@ -1,5 +1,5 @@
 #pragma once
-// An environment of a test's own for what asks for an Environment.
+// Environments made of given variables, for functions that take an Environment.
 
 #include <map>
 #include <string>
@@ -10,7 +10,7 @@ namespace xylem {
 
 using Variables = std::map<std::string, std::string>;
 
-// Looks into `variables`, which has to stay.
+// `variables` must outlive the result.
 inline Environment environmentOf(const Variables& variables) {
   return [&variables](const char* name) -> const char* {
     const auto found = variables.find(name);
@@ -23,7 +23,7 @@ inline Variables with(Variables variables, const Variables& more) {
   return variables;
 }
 
-// What each launcher tells process 3 of 8, the second of 2 on the second host.
+// The variables that each launcher sets for process 3 of 8, the second of 2 on the second host.
 inline const Variables kOpenMpi = {{"OMPI_COMM_WORLD_RANK", "3"},
                                    {"OMPI_COMM_WORLD_SIZE", "8"},
                                    {"OMPI_COMM_WORLD_LOCAL_RANK", "1"},

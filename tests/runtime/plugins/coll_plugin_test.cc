@@ -1,5 +1,5 @@
-// Reductions through the network that a net plugin's library has beside it, of every version; and what keeps
-// it from serving.
+// Reductions through the network of a net plugin's library, of every version; and plugins that cannot be
+// used.
 
 #include <gmock/gmock.h>
 
@@ -8,7 +8,7 @@
 #include <thread>
 
 #include "core/settings.h"
-#include "runtime/plugins/plugin_coll_network.h"
+#include "runtime/plugins/plugin_network.h"
 #include "runtime/plugins/test_net.h"
 
 namespace xylem {
@@ -16,7 +16,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// A logger that keeps nothing.
+// A logger without output.
 std::shared_ptr<const Logger> quiet() {
   static const auto log = std::make_shared<const Logger>(Settings());
   return log;
@@ -33,7 +33,7 @@ std::unique_ptr<PluginCollNetwork> networkOf(int version) {
   return coll ? std::make_unique<PluginCollNetwork>(net, coll) : nullptr;
 }
 
-// Each member in a thread of its own, as connecting waits.
+// Each member has a thread, as connecting waits.
 void withMembers(CollNetwork& network, int members, const std::function<void(int, CollLink&)>& work) {
   std::vector<std::unique_ptr<CollListener>> listeners;
   std::vector<NetHandle> handles;
@@ -50,7 +50,7 @@ void withMembers(CollNetwork& network, int members, const std::function<void(int
   for (std::thread& thread : threads) thread.join();
 }
 
-// Several reductions at once, each compared.
+// Several reductions at once; compares each result.
 void reduceSome(int self, int members, CollLink& link) {
   constexpr std::size_t kCount = 5000, kAtOnce = 4;
   std::vector<std::int32_t> in(kCount * kAtOnce), out(kCount * kAtOnce, -1);
@@ -104,7 +104,7 @@ TEST(CollPlugin, ASlowOneIsNoneTheWorse) {
   withMembers(*network, 2, [](int self, CollLink& link) { reduceSome(self, 2, link); });
 }
 
-// The net plugin serves all the same.
+// The net plugin of the same library works all the same.
 std::string whyNot(std::initializer_list<std::pair<std::string, std::string>> set) {
   const Faults faults(set);
   const auto net = netOf(9);

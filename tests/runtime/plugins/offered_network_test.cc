@@ -1,4 +1,4 @@
-// libnccl-net-xylem.so, loaded as NCCL loads it, by our own loader: every version that it offers.
+// libnccl-net-xylem.so, loaded by our own loader as NCCL loads it: the tables of all its versions.
 
 #include <gmock/gmock.h>
 
@@ -86,7 +86,7 @@ TEST_P(OfferedNetworkOf, CarriesMessagesThroughItsTable) {
   EXPECT_EQ(net->deregisterMemory(sender, toSend), abi::kSuccess);
   EXPECT_EQ(net->deregisterMemory(receiver, toReceive), abi::kSuccess);
 
-  // A sender that goes is a loss for who still receives.
+  // A receiver loses its link when the sender goes.
   void* posted = nullptr;
   const NetBuffer buffer{in.data(), in.size(), 5, nullptr};
   ASSERT_EQ(net->irecv(receiver, {&buffer, 1}, posted), abi::kSuccess);

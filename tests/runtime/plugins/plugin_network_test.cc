@@ -1,4 +1,4 @@
-// Messages through the network of a net plugin, of every version and with a plugin that makes it hard.
+// Messages through the network of a net plugin: of every version, and with faults that are allowed.
 
 #include "runtime/plugins/plugin_network.h"
 
@@ -10,6 +10,7 @@
 #include "core/deadline.h"
 #include "core/settings.h"
 #include "runtime/plugins/test_net.h"
+#include "runtime/plugins/plugin_library.h"
 
 namespace xylem {
 namespace {
@@ -53,7 +54,7 @@ std::vector<std::byte> pattern(std::size_t bytes, int seed) {
   return data;
 }
 
-// Messages of all sizes, `window` at a time, each compared.
+// Sends messages of all sizes, `window` at a time, and compares each.
 void exchange(Link& link, std::size_t largest, int messages, std::size_t window) {
   std::vector<std::byte> out(largest * window + 1), in(largest * window + 1);
   NetMemory* sends = link.sender->registerMemory(out.data(), out.size(), kHostPointer);
@@ -238,6 +239,29 @@ TEST(NetPlugin, ALibraryWithoutANetworkIsRefused) {
   const NetPluginChoice choice = chooseNetPlugin({"libm.so.6", ""}, silent());
   EXPECT_FALSE(choice.plugin);
   EXPECT_THAT(choice.refused, ::testing::ElementsAre(HasSubstr("libm.so.6 has no ncclNetPlugin_v6")));
+}
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+TEST(LibraryNames, FollowNcclsRules) {
+  EXPECT_THAT(libraryNames(kNetPrefix, ""), ElementsAre("libnccl-net.so"));
+  EXPECT_THAT(libraryNames(kNetPrefix, "ofi"), ElementsAre("ofi", "libnccl-net-ofi.so"));
+  EXPECT_THAT(libraryNames(kTunerPrefix, "ofi"), ElementsAre("ofi", "libnccl-tuner-ofi.so"));
+  EXPECT_THAT(libraryNames(kNetPrefix, "/opt/a.so"), ElementsAre("/opt/a.so"));
+  EXPECT_THAT(libraryNames(kNetPrefix, "libmine.so"), ElementsAre("libmine.so"));
+  EXPECT_THAT(libraryNames(kNetPrefix, "libmine.so.1"),
+              ElementsAre("libmine.so.1", "libnccl-net-libmine.so.1.so"));
+  EXPECT_THAT(libraryNames(kNetPrefix, "None"), IsEmpty());
+  EXPECT_THAT(libraryNames(kNetPrefix, "static_PLUGIN"), ElementsAre(""));
+  EXPECT_THAT(libraryNames(kNetPrefix, "STATIC_PLUGIN2"),
+              ElementsAre("STATIC_PLUGIN2", "libnccl-net-STATIC_PLUGIN2.so"));
+}
+
+TEST(LibraryNames, ListsAreSplitAtCommas) {
+  EXPECT_THAT(pluginEntries(""), ElementsAre(""));
+  EXPECT_THAT(pluginEntries("a"), ElementsAre("a"));
+  EXPECT_THAT(pluginEntries("a,,b/c.so,"), ElementsAre("a", "b/c.so"));
 }
 
 }  // namespace

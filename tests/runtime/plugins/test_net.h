@@ -1,5 +1,5 @@
 #pragma once
-// The test's net plugins, by version, and how they misbehave.
+// The test's net plugins, by version, and their faults.
 //
 //   const Faults faults{{"TEST_NET_SLOW", "20"}};
 //   auto plugin = std::make_shared<NetPlugin>(testNetLibrary(8), log);
@@ -25,26 +25,26 @@ inline std::shared_ptr<const PluginLibrary> testNetLibrary(int version, const Lo
   return PluginLibrary::find({"NET/Plugin", "libnccl-net", testNetFile(version)}, log);
 }
 
-// What the plugin calls itself.
+// The plugin's own name.
 inline std::string testNetName(int version) {
   return "Test" + std::to_string(version / 10) + std::to_string(version % 10);
 }
 
-// So many objects of the plugin live.
+// Number of live objects of the plugin.
 inline int testNetLiving(int version) {
   const SharedLibrary library(testNetFile(version));
   auto* living = library.function<int()>("testNetLiving");
   return living == nullptr ? -1 : living();
 }
 
-// So many reductions its network has finished in this process.
+// Number of reductions that its network has finished in this process.
 inline long testCollReduced(int version) {
   const SharedLibrary library(testNetFile(version));
   auto* reduced = library.function<long()>("testCollReduced");
   return reduced == nullptr ? -1 : reduced();
 }
 
-// For as long as it lives; tests/runtime/plugins/net/faults.h has them all.
+// Sets faults for its lifetime; tests/runtime/plugins/net/faults.h lists them.
 class Faults {
  public:
   Faults(std::initializer_list<std::pair<std::string, std::string>> set) : set_(set) {

@@ -75,7 +75,7 @@ TEST(Interfaces, FollowTheFamilyOfTheRoot) {
   EXPECT_EQ(chooseInterface(machine(), Settings(), &four).name, "eth1");
   const SocketAddress six = SocketAddress::parse("[2001:db8::9]:1");
   EXPECT_EQ(chooseInterface(machine(), Settings(), &six).address.text(), "[2001:db8::7]:0");
-  // What the user says comes first, even if the root cannot be reached so.
+  // The user's choice comes first, even if the root cannot be reached that way.
   Settings settings;
   settings.set(spec(Setting::kSocketFamily), "AF_INET", "test");
   EXPECT_EQ(chooseInterface(machine(), settings, &six).name, "eth1");

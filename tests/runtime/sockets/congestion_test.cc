@@ -1,4 +1,4 @@
-// Which congestion control sockets of data use.
+// The congestion control of sockets for data.
 
 #include "runtime/sockets/congestion.h"
 
@@ -50,7 +50,7 @@ TEST(Congestion, TheSystemsIsLeftAlone) {
   }
 }
 
-// Every kernel has it and lets everybody use it.
+// Every kernel has it and lets every process use it.
 TEST(Congestion, ANamedOneIsUsedAtBothEnds) {
   const Connected pair(Congestion("reno"));
   EXPECT_EQ(usedBy(pair.caller.get()), "reno");

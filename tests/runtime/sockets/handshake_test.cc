@@ -7,6 +7,8 @@
 #include <span>
 
 #include "core/file_descriptor.h"
+#include "fuzz/handshake_input.h"
+#include "fuzz/replay.h"
 #include "runtime/sockets/socket.h"
 
 namespace xylem {
@@ -60,7 +62,7 @@ TEST(Handshake, TheCallerNoticesAWrongAnswerer) {
   EXPECT_NE(answerer.state(), State::kDone);
 }
 
-// Somebody between the two who changes a byte of the hello.
+// A peer between the two changes a byte of the hello.
 TEST(Handshake, AChangedHelloIsNoticed) {
   const Pair left, right;
   const Secret secret = randomSecret();
@@ -106,6 +108,13 @@ TEST(Handshake, AClosedConnectionFails) {
   Handshake answerer = Handshake::answer(pair.answerer.get(), randomSecret());
   pair.caller.reset();
   EXPECT_EQ(answerer.advance(), State::kFailed);
+}
+
+// Every input of the fuzzer that once broke something is in its corpus and is replayed here.
+TEST(Corpus, NoHandshakeGetsAStrangerIn) {
+  const Replayed replayed = replayCorpus("handshake", feedHandshake);
+  EXPECT_GE(replayed.accepted, 7);
+  EXPECT_GE(replayed.refused, 6);
 }
 
 }  // namespace

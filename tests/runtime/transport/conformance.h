@@ -1,6 +1,5 @@
 #pragma once
-// The fixture of what every transport has to do, once for each of them and for ranks in one process and in
-// several.
+// The fixture of the tests that run over every transport, with ranks in one process and in several.
 //
 //   TEST_P(Conformance, CarriesSimple) {
 //     run(2, [](TestRank& rank) { ... });
@@ -13,7 +12,6 @@
 #include <tuple>
 
 #include "ranks.h"
-#include "traffic.h"
 
 namespace xylem {
 
@@ -36,7 +34,8 @@ class Conformance : public ::testing::TestWithParam<Case> {
 };
 
 inline void put(SendEnd& end, std::uint64_t value, Protocol protocol = Protocol::kSimple) {
-  await([&] { return end.send(protocol, reinterpret_cast<const std::byte*>(&value), sizeof value); }, "room");
+  await([&] { return end.send(protocol, reinterpret_cast<const std::byte*>(&value), sizeof value); },
+        "a free slot");
 }
 inline std::uint64_t take(RecvEnd& end, Protocol protocol = Protocol::kSimple) {
   std::uint64_t value = 0;

@@ -1,4 +1,4 @@
-// What every transport has to do about peers that leave, give up, are killed or never come.
+// Tests of all transports: peers that leave, give up, are killed or never come.
 
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -39,16 +39,17 @@ TEST_P(Conformance, AnAbortCarriesItsReason) {
     }
     put(connections[0]->sender(0), 1);
     const PeerNews news = awaitNews(*connections[0]);
-    check(news.state == PeerState::kAborted && news.culprit == 5 && news.text == "rank 5 is gone", news.text);
+    check(news.state == PeerState::kAborted && news.failedRank == 5 && news.text == "rank 5 is gone",
+          news.text);
     check(connections[0]->news().state == PeerState::kAborted, "it stays aborted");
   });
 }
 
-// Not only those who are connected.
+// A rank that is not connected yet learns of an abort, too.
 TEST_P(Conformance, AnAbortReachesWhoWaitsToBeConnected) {
   run(2, [](TestRank& rank) {
     if (rank.rank == 1) {
-      std::this_thread::sleep_for(milliseconds(20));  // as often before the other calls as after it
+      std::this_thread::sleep_for(milliseconds(20));  // sometimes before the other connects, sometimes after
       rank.transport->abort(5, "rank 5 is gone");
       std::this_thread::sleep_for(milliseconds(600));
       return;
@@ -58,14 +59,14 @@ TEST_P(Conformance, AnAbortReachesWhoWaitsToBeConnected) {
   });
 }
 
-// Whether the knock of the one that waits comes before that or after it.
+// The abort may come before the waiting rank opens its status connection, or after that.
 TEST_P(Conformance, AnAbortReachesWhoWaitsToBeCalled) {
-  for (const auto when : {milliseconds(0), kUncalledPatience + milliseconds(100)})
+  for (const auto when : {milliseconds(0), kStatusConnectDelay + milliseconds(100)})
     run(2, [when](TestRank& rank) {
       if (rank.rank == 0) {
         std::this_thread::sleep_for(when);
         rank.transport->abort(5, "rank 5 is gone");
-        std::this_thread::sleep_for(kUncalledPatience + milliseconds(400));
+        std::this_thread::sleep_for(kStatusConnectDelay + milliseconds(400));
         return;
       }
       const std::string text = messageOf([&] { rank.connect({{.peer = 0, .sends = {0}, .receives = {0}}}); });
@@ -83,7 +84,7 @@ TEST_P(Conformance, WhoWaitsToBeCalledHearsThatThePeerHasLeft) {
 
 TEST_P(Conformance, AKnockIsForgottenOnceTheCallComes) {
   run(2, [](TestRank& rank) {
-    if (rank.rank == 0) std::this_thread::sleep_for(kUncalledPatience + milliseconds(200));
+    if (rank.rank == 0) std::this_thread::sleep_for(kStatusConnectDelay + milliseconds(200));
     const auto there = rank.connect({{.peer = 1 - rank.rank, .sends = {0}, .receives = {0}}});
     put(there[0]->sender(0), 7);
     check(take(there[0]->receiver(0)) == 7, "a step");
@@ -93,7 +94,7 @@ TEST_P(Conformance, AKnockIsForgottenOnceTheCallComes) {
 
 TEST_P(Conformance, GivesUpAtTheDeadlineAndNamesWhoIsMissing) {
   run(4, [](TestRank& rank) {
-    if (rank.rank < 2) {  // never come, but live until the others have given up
+    if (rank.rank < 2) {  // never connect, but live until the others have given up
       std::this_thread::sleep_for(milliseconds(600));
       return;
     }
@@ -164,7 +165,8 @@ TEST_P(ConformanceOfProcesses, NoticesThatAPeerWasKilledWhileConnecting) {
             std::this_thread::sleep_for(milliseconds(10));
           kill(getpid(), SIGKILL);
         }
-        // It may have got as far as handing over its memory; then the connection notices.
+        // The other rank may have handed over its memory before it was killed: then the connection reports
+        // the loss.
         std::string text = "rank 0 is lost";
         try {
           std::this_thread::sleep_for(milliseconds(50));

@@ -1,5 +1,5 @@
-// Replays the corpora of what transports take from sockets and from shared memory in the normal builds: every
-// input that once broke something goes there and stays.
+// Replays the corpora of the fuzzers of transports in the normal builds. Every input that once broke
+// something is in a corpus and stays there.
 
 #include <gtest/gtest.h>
 

@@ -1,18 +1,19 @@
-// What only the transports of one host do: strangers at the door, and how shared memory is reached.
+// Tests of the transports within a host: unauthenticated connections, and access to shared memory.
 
 #include <gmock/gmock.h>
 #include <poll.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstring>
 #include <thread>
 
 #include "core/shareable_memory.h"
 #include "ranks.h"
 #include "runtime/transport/local/local_acceptor.h"
-#include "runtime/transport/local/p2p.h"
-#include "runtime/transport/local/shm.h"
+#include "runtime/transport/local/local_transport.h"
 
 namespace xylem {
 namespace {
@@ -45,20 +46,20 @@ struct Pair {
 TEST(Local, StrangersHoldNobodyUp) {
   const Secret secret = randomSecret();
   Pair pair(secret, secret);
-  std::vector<FileDescriptor> strangers;
+  std::vector<FileDescriptor> unauthenticated;
   for (int i = 0; i < 50; ++i) {
-    strangers.push_back(connectLocal(pair.peers[1].local));  // says nothing
+    unauthenticated.push_back(connectLocal(pair.peers[1].local));  // never sends
     FileDescriptor garbage = connectLocal(pair.peers[1].local);
     const std::string text(static_cast<std::size_t>(1 + i * 7), 'x');
     sendMessage(garbage.get(), text.data(), text.size());
-    if (i % 2 == 0) strangers.push_back(std::move(garbage));
-    Hello hello;  // well spoken, but does not know the secret
+    if (i % 2 == 0) unauthenticated.push_back(std::move(garbage));
+    Hello hello;  // a valid hello from a process that does not know the secret
     hello.purpose = Purpose::kLocal;
     hello.rank = 0;
     hello.detail = LocalKey{1, 0, LocalKind::kP2p}.detail();
     FileDescriptor liar = connectLocal(pair.peers[1].local);
     sendMessage(liar.get(), &hello, sizeof hello);
-    strangers.push_back(std::move(liar));
+    unauthenticated.push_back(std::move(liar));
   }
   pair.connect();
   const std::uint64_t value = 5;
@@ -137,7 +138,8 @@ TEST(Local, MemoryOutlivesThePeerThatMadeIt) {
       pair.connections[0]->sender(0).send(Protocol::kSimple, reinterpret_cast<const std::byte*>(&value), 8));
 }
 
-// The writer changes the memory after the reader has been told of it: whoever made a copy does not see that.
+// The writer changes the memory after it has sent a note of it: a reader that made a copy does not see the
+// change.
 void seesChanges(bool shareable, bool expected) {
   runRanks(
       makerOf("P2P"), Hosting::kProcesses, 2,
@@ -155,13 +157,13 @@ void seesChanges(bool shareable, bool expected) {
         };
         const auto say = [&](std::uint64_t value) {
           await([&] { return out.send(Protocol::kLl, reinterpret_cast<const std::byte*>(&value), 8); },
-                "room");
+                "a free slot");
         };
         if (rank.rank == 0) {
           std::byte* buffer =
               shareable ? static_cast<std::byte*>(ShareableMemory::allocate(kBytes)) : plain.data();
           std::memset(buffer, 1, kBytes);
-          check(out.share(Protocol::kSimple, buffer, kBytes), "room");
+          check(out.share(Protocol::kSimple, buffer, kBytes), "a free slot");
           std::memset(buffer, 2, kBytes);
           say(1);
           wait(2);
@@ -189,13 +191,13 @@ TEST(Local, ReadsFromAProcessThatEndedNameTheRank) {
         auto connections = rank.connect({{.peer = 1 - rank.rank, .sends = {0}, .receives = {0}}});
         const std::vector<std::byte> data = pattern(64 << 10, 3);
         if (rank.rank == 1) {
-          check(connections[0]->sender(0).share(Protocol::kSimple, data.data(), data.size()), "room");
+          check(connections[0]->sender(0).share(Protocol::kSimple, data.data(), data.size()), "a free slot");
           return;
         }
         awaitNews(*connections[0]);
         std::vector<std::byte> out(data.size());
         try {
-          // A copy, where the kernel does not permit reading; or it may be read before the process is gone.
+          // Succeeds if the data was copied, or is read before the process is gone.
           await([&] { return connections[0]->receiver(0).take(Protocol::kSimple, out.data(), out.size()); },
                 "it");
         } catch (const Error& error) {
@@ -241,6 +243,37 @@ TEST(Local, ADescriptorThatNobodyExpectsDoesNotStayOpen) {
   pollfd hangUp{out.get(), POLLIN, 0};
   EXPECT_EQ(poll(&hangUp, 1, 0), 1);
   EXPECT_TRUE(hangUp.revents & POLLHUP) << "somebody still has the other end";
+}
+
+TEST(SharedMemory, BothMappingsShowTheSameBytes) {
+  const SharedMemory mine = SharedMemory::create("test", 10000);
+  EXPECT_EQ(mine.size(), 10000u);
+  EXPECT_EQ(mine.data()[9999], std::byte{0});
+  const SharedMemory theirs = SharedMemory::open(FileDescriptor(dup(mine.fd())), 10000);
+  mine.data()[1234] = std::byte{42};
+  EXPECT_EQ(theirs.data()[1234], std::byte{42});
+}
+
+TEST(SharedMemory, StaysWhenItsMakerIsGone) {
+  SharedMemory mine = SharedMemory::create("test", 4096);
+  SharedMemory theirs = SharedMemory::open(FileDescriptor(dup(mine.fd())), 4096);
+  mine.data()[0] = std::byte{7};
+  mine = SharedMemory();
+  EXPECT_EQ(theirs.data()[0], std::byte{7});
+}
+
+TEST(SharedMemory, CannotShrinkUnderAMapping) {
+  const SharedMemory mine = SharedMemory::create("test", 4096);
+  EXPECT_EQ(ftruncate(mine.fd(), 0), -1);
+  EXPECT_EQ(errno, EPERM);
+}
+
+TEST(SharedMemory, RefusesMemoryThatIsTooSmallOrCouldShrink) {
+  const SharedMemory mine = SharedMemory::create("test", 4096);
+  EXPECT_THROW(SharedMemory::open(FileDescriptor(dup(mine.fd())), 8192), Error);
+  FileDescriptor loose(memfd_create("loose", MFD_CLOEXEC));
+  ASSERT_EQ(ftruncate(loose.get(), 8192), 0);
+  EXPECT_THROW(SharedMemory::open(std::move(loose), 8192), Error);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Strangers at the network transport's doors, peers that die, links that lie.
+// Tests of the network transport under faults: unauthenticated connections, peers that die, invalid headers.
 
 #include <gmock/gmock.h>
 #include <signal.h>
@@ -29,15 +29,15 @@ FileDescriptor connectTo(const WireAddress& address) {
   return socket;
 }
 
-// Connections of all kinds that do not belong here, kept open as long as this lives.
-std::vector<FileDescriptor> strangersAt(const WireAddress& address) {
-  std::vector<FileDescriptor> strangers;
-  for (int i = 0; i < 3; ++i) strangers.push_back(connectTo(address));
-  // The first says nothing, the second nonsense, the third begins well and stops; the fourth is gone at once.
-  sendSome(strangers[1].get(), bytesOf("GET / HTTP/1.1\r\n\r\n"));
-  sendSome(strangers[2].get(), bytesOf("xylemhi1"));
+// Unauthenticated connections of all kinds, open as long as the result lives.
+std::vector<FileDescriptor> unauthenticatedAt(const WireAddress& address) {
+  std::vector<FileDescriptor> unauthenticated;
+  for (int i = 0; i < 3; ++i) unauthenticated.push_back(connectTo(address));
+  // The first sends nothing, the second garbage, the third a valid beginning; a fourth closes at once.
+  sendSome(unauthenticated[1].get(), bytesOf("GET / HTTP/1.1\r\n\r\n"));
+  sendSome(unauthenticated[2].get(), bytesOf("xylemhi1"));
   connectTo(address);
-  return strangers;
+  return unauthenticated;
 }
 
 template <typename Action>
@@ -54,7 +54,7 @@ TEST(NetFaults, StrangersAtTheDoorHoldNobodyUp) {
   NetSetup setup;
   setup.secret = randomSecret();
   NetRank a(0, setup), b(1, setup);
-  const auto atA = strangersAt(a.self.net), atB = strangersAt(b.self.net);
+  const auto atA = unauthenticatedAt(a.self.net), atB = unauthenticatedAt(b.self.net);
   connectPair(a, b, {0}, {0});
   const std::byte data[8]{};
   std::byte got[8];
@@ -74,13 +74,13 @@ TEST(NetFaults, ARankWithAnotherSecretIsNotLetIn) {
   EXPECT_THAT(waiting.get(), HasSubstr("rank 0"));
 }
 
-// Both ends of a link, of two networks with these secrets.
+// Both ends of a link, each of a network with its own secret.
 struct Link {
-  explicit Link(const Secret& callers, const Secret& listeners)
-      : sending({{{"lo", SocketAddress::parse("127.0.0.1:0")}}, {0, 2}}, callers, log),
+  explicit Link(const Secret& connectors, const Secret& listeners)
+      : sending({{{"lo", SocketAddress::parse("127.0.0.1:0")}}, {0, 2}}, connectors, log),
         receiving({{{"lo", SocketAddress::parse("127.0.0.1:0")}}, {0, 2}}, listeners, log),
         listener(receiving.listen(0)),
-        caller(sending.call(0, listener->handle())) {}
+        connector(sending.call(0, listener->handle())) {}
   WireAddress address() const {
     WireAddress at;
     std::memcpy(&at, listener->handle().data(), sizeof at);
@@ -89,7 +89,7 @@ struct Link {
   bool join() {
     return soon(
         [&] {
-          if (!sender) sender = caller->advance();
+          if (!sender) sender = connector->advance();
           if (!receiver) receiver = listener->accept();
           return sender && receiver;
         },
@@ -99,7 +99,7 @@ struct Link {
   Logger log{settings};
   SocketNetwork sending, receiving;
   std::unique_ptr<NetListener> listener;
-  std::unique_ptr<NetCaller> caller;
+  std::unique_ptr<NetConnector> connector;
   std::unique_ptr<NetSender> sender;
   std::unique_ptr<NetReceiver> receiver;
 };
@@ -107,7 +107,7 @@ struct Link {
 TEST(NetFaults, StrangersAtALinkHoldNobodyUp) {
   const Secret secret = randomSecret();
   Link link(secret, secret);
-  const auto strangers = strangersAt(link.address());
+  const auto unauthenticated = unauthenticatedAt(link.address());
   ASSERT_TRUE(link.join());
   std::array<std::byte, 100> data{}, got{};
   data[99] = std::byte{7};
@@ -147,7 +147,7 @@ TEST(NetFaults, RequestsAreBoundedAndSmallerMessagesNormal) {
   }
 }
 
-// Headers that say too much, of another tag, or that are none.
+// Headers with too many bytes, with another tag, and garbage.
 TEST(NetFaults, NothingInAHeaderIsBelieved) {
   const Secret secret = randomSecret();
   const auto say = [&](std::size_t bytes, std::uint32_t tag) {
@@ -176,7 +176,7 @@ TEST(NetFaults, NothingInAHeaderIsBelieved) {
   EXPECT_THAT(messageOf([&] { receiver.test(receive); }), HasSubstr("not the next message"));
 }
 
-// A message that comes in pieces of one byte, and then the end of the link.
+// A message arrives in pieces of one byte, and then the link ends.
 TEST(NetFaults, AMessageMayComeByteByByteAndTheLinkMayEndBehindIt) {
   int ends[2];
   ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends), 0);
@@ -201,7 +201,7 @@ TEST(NetFaults, AMessageMayComeByteByByteAndTheLinkMayEndBehindIt) {
   EXPECT_THROW(receiver.test(second), LinkBroken);
 }
 
-// Rank 1 in a process of its own that is killed while rank 0 waits for it, or sends to it.
+// Rank 1 is a process that is killed while rank 0 waits for it, or sends to it.
 class Killed : public ::testing::TestWithParam<bool> {};
 TEST_P(Killed, IsNoticedAndNamed) {
   const bool sending = GetParam();
@@ -243,7 +243,7 @@ TEST(NetFaults, AnAbortIsHeardBeforeItsConsequences) {
     return (news = b.connection->news()).state != PeerState::kThere;
   }));
   EXPECT_EQ(news.state, PeerState::kAborted);
-  EXPECT_EQ(news.culprit, 7);
+  EXPECT_EQ(news.failedRank, 7);
   EXPECT_EQ(news.text, "rank 7 is gone");
 }
 

@@ -1,18 +1,26 @@
-// The network transport between hosts: network namespaces, each with its own interface.
+// Tests between hosts, which are network namespaces with an interface each: the network transport, the link
+// monitor, and the namespaces themselves.
 
 #include <fcntl.h>
 #include <gmock/gmock.h>
+#include <poll.h>
 #include <unistd.h>
 
-#include "support/namespaces.h"
+#include <chrono>
+#include <thread>
+
+#include "runtime/sockets/interfaces.h"
+#include "runtime/sockets/socket.h"
+#include "runtime/transport/net/link_monitor.h"
 #include "runtime/transport/net_rank.h"
+#include "support/namespaces.h"
 
 namespace xylem {
 namespace {
 
 using ::testing::HasSubstr;
 
-// Two ranks on hosts of their own tell each other where they are through pipes.
+// Two ranks on two hosts send each other their addresses through pipes.
 class NetHosts : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -27,7 +35,7 @@ class NetHosts : public ::testing::Test {
   }
 
   using Body = std::function<int(NetRank&, int)>;
-  // Starts both; `body` runs connected.
+  // Starts both ranks. `body` runs once they are connected.
   void start(const NetSetup& setup, bool six, const Body& body) {
     for (int rank = 0; rank < 2; ++rank)
       children_[rank] = hosts_->start(rank, [=, this]() {
@@ -78,7 +86,7 @@ TEST_F(NetHosts, ExchangeDataOverIpv6AndSeveralSockets) {
   EXPECT_EQ(waitFor(children_[1]), 0);
 }
 
-// Both wait for data that never comes, one of them after having sent some: 3 seconds of silence are allowed.
+// Both ranks wait for data that never comes; rank 0 has sent some before. 3 seconds of silence are allowed.
 TEST_F(NetHosts, ACutCableIsNoticedInTime) {
   NetSetup setup;
   setup.silence = std::chrono::seconds(3);
@@ -117,6 +125,128 @@ TEST_F(NetHosts, ACutCableIsNoticedInTime) {
   hosts_->cut(1);
   EXPECT_EQ(waitFor(children_[0]), 0);
   EXPECT_EQ(waitFor(children_[1]), 0);
+}
+
+constexpr std::chrono::seconds kSilence{1};
+
+// Returns whether the monitor reports, within this time, that the host does not answer while nothing moves.
+bool becomesSilent(LinkMonitor& monitor, std::chrono::seconds within) {
+  const auto end = std::chrono::steady_clock::now() + within;
+  while (std::chrono::steady_clock::now() < end) {
+    if (monitor.silent(7)) return true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  return false;
+}
+
+LinkMonitor between(int from, int to) {
+  return {SocketAddress::parse(Namespaces::address(from) + ":0"),
+          SocketAddress::parse(Namespaces::address(to) + ":9"), kSilence};
+}
+
+class RailWatched : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (const std::string why = Namespaces::unavailable(); !why.empty()) GTEST_SKIP() << why;
+  }
+};
+
+TEST_F(RailWatched, AHostThatRefusesIsThere) {
+  const Namespaces hosts(2);
+  EXPECT_EQ(hosts.run(0,
+                      [] {
+                        LinkMonitor monitor = between(0, 1);
+                        return becomesSilent(monitor, 3 * kSilence) ? 1 : 0;
+                      }),
+            0);
+}
+
+TEST_F(RailWatched, WhoLooksAgainAfterAWhileAsksAnew) {
+  const Namespaces hosts(2);
+  EXPECT_EQ(hosts.run(0,
+                      [] {
+                        LinkMonitor monitor = between(0, 1);
+                        for (int look = 0; look < 4; ++look) {
+                          if (monitor.silent(7)) return 1;
+                          std::this_thread::sleep_for(kSilence);
+                        }
+                        return 0;
+                      }),
+            0);
+}
+
+TEST_F(RailWatched, AHostBehindACutCableIsSilentAndComesBack) {
+  const Namespaces hosts(2);
+  hosts.cut(1);
+  EXPECT_EQ(hosts.run(0,
+                      [&] {
+                        LinkMonitor monitor = between(0, 1);
+                        if (!becomesSilent(monitor, std::chrono::seconds(30))) return 1;
+                        hosts.mend(1);
+                        for (int look = 0; look < 3000; ++look) {
+                          if (!monitor.silent(7)) return 0;
+                          std::this_thread::sleep_for(std::chrono::milliseconds(10));
+                        }
+                        return 2;
+                      }),
+            0);
+}
+
+// Data that arrives shows that the link works, even if the cable is cut.
+TEST_F(RailWatched, WhatMovesIsNotSilent) {
+  const Namespaces hosts(2);
+  hosts.cut(1);
+  EXPECT_EQ(hosts.run(0,
+                      [] {
+                        LinkMonitor monitor = between(0, 1);
+                        for (std::uint64_t moved = 0; moved < 150; ++moved) {
+                          if (monitor.silent(moved)) return 1;
+                          std::this_thread::sleep_for(std::chrono::milliseconds(10));
+                        }
+                        return 0;
+                      }),
+            0);
+}
+
+// Returns whether the host answers within a second, even if it refuses the connection.
+bool answers(const std::string& address) {
+  try {
+    const FileDescriptor socket = startConnect(SocketAddress::parse(address + ":9"), nullptr);
+    if (!socket) return true;  // refused at once
+    pollfd ready{socket.get(), POLLOUT, 0};
+    return poll(&ready, 1, 1000) == 1 && connectOutcome(socket.get()) == ECONNREFUSED;
+  } catch (const Error&) {
+    return false;  // unreachable
+  }
+}
+
+// Tries repeatedly, as the kernel notices up to a second later that a cable is back, and later on a loaded
+// machine.
+bool reaches(const std::string& address) {
+  for (int attempt = 0; attempt < 30; ++attempt) {
+    if (answers(address)) return true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  }
+  return false;
+}
+
+TEST(Namespaces, HostsReachEachOtherUntilACableIsCut) {
+  if (const std::string why = Namespaces::unavailable(); !why.empty()) GTEST_SKIP() << why;
+  const Namespaces hosts(3);
+  EXPECT_EQ(hosts.run(0, [] { return reaches(Namespaces::address(2)) ? 0 : 1; }), 0);
+  EXPECT_EQ(hosts.run(1, [] { return reaches("[" + Namespaces::address6(2) + "]") ? 0 : 1; }), 0);
+  hosts.cut(2);
+  EXPECT_EQ(hosts.run(0, [] { return answers(Namespaces::address(2)) ? 0 : 1; }), 1);
+  EXPECT_EQ(hosts.run(0, [] { return reaches(Namespaces::address(1)) ? 0 : 1; }), 0);
+  hosts.mend(2);
+  EXPECT_EQ(hosts.run(0, [] { return reaches(Namespaces::address(2)) ? 0 : 1; }), 0);
+}
+
+TEST(Namespaces, ProgramsRunOnTheirHosts) {
+  if (const std::string why = Namespaces::unavailable(); !why.empty()) GTEST_SKIP() << why;
+  const Namespaces hosts(1);
+  EXPECT_EQ(waitFor(hosts.startProgram(0, {"ip", "link", "show", "eth0"})), 0);
+  EXPECT_NE(waitFor(hosts.startProgram(0, {"ip", "link", "show", "up0"})), 0);
 }
 
 }  // namespace

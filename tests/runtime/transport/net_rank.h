@@ -1,8 +1,8 @@
 #pragma once
-// A rank with everything that the network transport needs, on an interface that the test names.
+// A rank with all that the network transport needs, on an interface that the test names.
 //
 //   NetRank a(0, {}), b(1, {});
-//   connectPair(a, b, {0}, {0});                          // both ends, by two threads
+//   connectPair(a, b, {0}, {0});                          // both ends, in two threads
 //   a.connection->sender(0).send(Protocol::kSimple, data, bytes);
 
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@
 #include <thread>
 
 #include "runtime/transport/net/proxy.h"
-#include "runtime/transport/net/net.h"
+#include "runtime/transport/net/net_transport.h"
 #include "runtime/transport/net/socket_network.h"
 
 namespace xylem {
@@ -29,7 +29,7 @@ struct NetSetup {
   std::chrono::seconds silence{20};
   std::size_t queueBytes = 1 << 20;
   Secret secret{};
-  // Another network than sockets.
+  // Makes another network than sockets; null: sockets.
   std::function<std::unique_ptr<Network>()> network;
 };
 
@@ -71,7 +71,7 @@ struct NetRank {
   std::unique_ptr<Connection> connection;
 };
 
-// `sends` and `receives` as a sees them.
+// `sends` and `receives` are those of `a`.
 inline void connectPair(NetRank& a, NetRank& b, const std::vector<int>& sends,
                         const std::vector<int>& receives) {
   std::thread other([&] { b.connect(a.self, receives, sends); });
@@ -79,8 +79,8 @@ inline void connectPair(NetRank& a, NetRank& b, const std::vector<int>& sends,
   other.join();
 }
 
-// Rank 1 in a process of its own, forked before this one has threads. `body` runs there once the two know
-// each other, and its result is the process's exit status.
+// Rank 1 in a process of its own, forked before this one has threads. `body` runs there once the two ranks
+// have each other's Peer, and its result is the process's exit status.
 class RankOneInProcess {
  public:
   RankOneInProcess(const NetSetup& setup, const std::function<int(NetRank&, const Peer& zero)>& body) {
@@ -102,7 +102,7 @@ class RankOneInProcess {
     _exit(status);
   }
   pid_t process() const { return process_; }
-  // What rank 0, which is here, needs to connect.
+  // Exchanges the Peers of rank 0, which is in this process, and rank 1. Returns that of rank 1.
   Peer meet(const NetRank& zero) const {
     Peer one;
     EXPECT_GT(send(socket_.get(), &zero.self, sizeof zero.self, MSG_NOSIGNAL), 0);
@@ -120,7 +120,7 @@ class RankOneInProcess {
   pid_t process_ = -1;
 };
 
-// Until it happens, for so long at most.
+// Waits until the condition holds. Returns false if it does not within the limit.
 template <typename Condition>
 bool soon(Condition condition, std::chrono::milliseconds limit = std::chrono::seconds(20)) {
   const Deadline deadline = Deadline::after(limit);

@@ -1,5 +1,5 @@
-// What the network transport does with data: every protocol and size, any number of sockets and threads,
-// small buffers, and nobody there to pump.
+// Tests of data over the network transport: all protocols and sizes, several sockets and threads, small
+// buffers, and queues that no thread pumps.
 
 #include <gmock/gmock.h>
 #include <sys/wait.h>
@@ -22,7 +22,7 @@ Bytes pattern(std::size_t bytes, unsigned seed) {
   return data;
 }
 
-// Less than a step. Much less, and the loopback, whose packets have 64 KiB, crawls.
+// Less than a step. With much less the loopback is very slow, as its packets have 64 KiB.
 constexpr int kTinyBuffer = 40000;
 
 // Sends `data` in steps, shared or copied.
@@ -44,7 +44,7 @@ void receiveAll(RecvEnd& end, Bytes& data) {
         [&] { return end.take(Protocol::kSimple, data.data() + at, std::min(step, data.size() - at)); }));
 }
 
-// Large messages both ways at once, byte by byte.
+// Sends large messages both ways at once and compares all bytes.
 void exchangeLarge(const NetSetup& setup, std::size_t bytes = 3 << 20) {
   NetRank a(0, setup), b(1, setup);
   connectPair(a, b, {0}, {0});
@@ -125,8 +125,8 @@ TEST(Net, ManyQueuesAndConnectionsOfAPair) {
   EXPECT_TRUE(soon([&] { return b.connection->receiver(0).take(Protocol::kLl, got.data(), 4); }));
 }
 
-// Somebody may ask how the peer is while the connection is being made: that neither takes messages away from
-// setting up nor mistakes what is not there yet for what is lost.
+// Calls of news() while the connection is set up neither take messages away from setting up nor report a
+// connection that is not complete as lost.
 TEST(Net, NewsWhileConnectingDoNoHarm) {
   NetRank a(0, {}), b(1, {});
   const auto open = [](NetRank& self, const NetRank& other) {
@@ -196,8 +196,7 @@ TEST(SocketLayout, FollowsTheSettingsAndTheSpeed) {
   EXPECT_EQ(layout(16, 64, 10000), std::pair(64, 16));
 }
 
-// Steps that were sent arrive although the sender never looks again, more of them than the system's buffers
-// hold.
+// Sent steps arrive although the sender never calls again, and although they exceed the system's buffers.
 TEST(Net, TheProxySendsWhatWasLeftBehind) {
   NetSetup setup;
   setup.bufferBytes = kTinyBuffer;
@@ -213,7 +212,7 @@ TEST(Net, TheProxySendsWhatWasLeftBehind) {
   }
 }
 
-// What was shared drains although the receiver has not begun.
+// Shared data drains although the receiver has not begun to receive.
 TEST(Net, TheProxyTakesInWhatArrivesEarly) {
   NetSetup setup;
   setup.bufferBytes = kTinyBuffer;
@@ -228,8 +227,7 @@ TEST(Net, TheProxyTakesInWhatArrivesEarly) {
   EXPECT_TRUE(got == data);
 }
 
-// A step that began to arrive where its reader wants it, and of which the rest came while nobody waited for
-// it.
+// A step begins to arrive in its reader's buffer, and the rest arrives while no thread waits for it.
 TEST(Net, AStepThatTheReaderLeftHalfwayIsPutTogether) {
   NetSetup setup;
   setup.bufferBytes = kTinyBuffer;
@@ -244,7 +242,7 @@ TEST(Net, AStepThatTheReaderLeftHalfwayIsPutTogether) {
     ASSERT_FALSE(in.take(Protocol::kSimple, got.data(), step));
     ASSERT_TRUE(out.share(Protocol::kSimple, data.data(), step));
     const bool whole = in.take(Protocol::kSimple, got.data(), step);
-    // The proxies carry on, into the slot.
+    // The proxies receive the rest into the slot.
     ASSERT_TRUE(soon([&] { return out.drained(); }));
     if (!whole) {
       std::this_thread::sleep_for(std::chrono::milliseconds(2));
@@ -254,8 +252,8 @@ TEST(Net, AStepThatTheReaderLeftHalfwayIsPutTogether) {
   }
 }
 
-// A rank that computes for longer than the silence that is allowed, while its queues and the system's buffers
-// are full, is not lost.
+// A rank that computes for longer than the silence that is allowed, while its queues and the system's
+// buffers are full, is not lost.
 TEST(Net, APeerThatDoesNotReadIsNotSilent) {
   NetSetup setup;
   setup.bufferBytes = kTinyBuffer;
@@ -298,7 +296,8 @@ TEST(Net, AGoodbyeWaitsForWhatWasSent) {
   EXPECT_EQ(b.connection->receiver(0).peek(Protocol::kSimple, step), nullptr);
 }
 
-// A queue and the one back use one TCP connection; so what the peer never reads must not harm what it sent.
+// Two queues of opposite directions use one TCP connection, so data that a rank never reads must not destroy
+// what it has sent.
 TEST(Net, AGoodbyeWithSomethingUnreadTakesNothingBack) {
   NetSetup setup;
   setup.bufferBytes = kTinyBuffer;
@@ -318,7 +317,7 @@ TEST(Net, AGoodbyeWithSomethingUnreadTakesNothingBack) {
   }
 }
 
-// The sockets of this process; a descriptor more of the same one counts only once.
+// Counts the sockets of this process; duplicated descriptors of a socket count once.
 std::size_t socketsOpen() {
   std::set<std::string> sockets;
   for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {

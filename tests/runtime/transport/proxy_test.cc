@@ -11,7 +11,7 @@
 namespace xylem {
 namespace {
 
-// A pump whose work is written into an eventfd, or just left behind.
+// A pump whose work either an eventfd reports, or `left` holds unreported.
 class FakePump : public DrivenPump {
  public:
   bool pump() noexcept override {
@@ -26,7 +26,7 @@ class FakePump : public DrivenPump {
       woken.fetch_add(1);
       return Drive::kMoved;
     }
-    if (looks) return Drive::kLook;
+    if (looks) return Drive::kPollAgain;
     fds.push_back({ready.get(), POLLIN, 0});
     return Drive::kSleep;
   }

@@ -1,4 +1,4 @@
-// The two ends of a queue, in the memory of one process.
+// Tests of the two ends of a queue, in the memory of one process.
 
 #include <gmock/gmock.h>
 
@@ -35,29 +35,28 @@ class OwnedQueue {
   std::unique_ptr<std::byte, Free> memory_;
 };
 
-// The same on both sides.
+// Both sides draw the same steps.
 struct Step {
   Protocol protocol;
   std::size_t bytes;
   bool inPlace;  // reserve and commit, peek and release; else send and take
 };
-Step randomStep(std::mt19937& random, const StepBytes& most) {
+Step randomStep(std::mt19937& random, const StepBytes& max) {
   Step step{};
   step.protocol = kAllProtocols[random() % 3];
-  // Small ones, odd ones and the largest.
-  const std::size_t limit = random() % 2 == 0 ? 64 : most[step.protocol];
-  step.bytes =
-      random() % 8 == 0 ? most[step.protocol] : random() % (std::min(limit, most[step.protocol]) + 1);
+  // Small steps, odd ones and the largest.
+  const std::size_t limit = random() % 2 == 0 ? 64 : max[step.protocol];
+  step.bytes = random() % 8 == 0 ? max[step.protocol] : random() % (std::min(limit, max[step.protocol]) + 1);
   step.inPlace = random() % 2 == 0;
   return step;
 }
 
 bool sendStep(SendEnd& end, const Step& step, const std::vector<std::byte>& data) {
   if (!step.inPlace) return end.send(step.protocol, data.data(), step.bytes);
-  std::byte* room = end.reserve(step.protocol);
-  if (room == nullptr) return false;
-  EXPECT_EQ(end.reserve(step.protocol), room);
-  if (step.bytes > 0) std::memcpy(room, data.data(), step.bytes);
+  std::byte* slot = end.reserve(step.protocol);
+  if (slot == nullptr) return false;
+  EXPECT_EQ(end.reserve(step.protocol), slot);
+  if (step.bytes > 0) std::memcpy(slot, data.data(), step.bytes);
   end.commit(step.protocol, step.bytes);
   return true;
 }
@@ -178,7 +177,8 @@ TEST(Queue, AShorterStepLeavesNothingThatALaterLongerOneMistakes) {
   }
 }
 
-// A word stays where it is until another step writes as far; its flag comes again 2^32 steps later.
+// A word keeps its flag until a later step is long enough to overwrite it; the same flag comes again 2^32
+// steps later.
 TEST(Queue, FlagsComeAgainWithoutBeingMistaken) {
   for (const std::uint64_t wrap : {kLlEpoch, 2 * kLlEpoch, 3 * kLlEpoch, 1024 * kLlEpoch}) {
     OwnedQueue owned(64 << 10, wrap - 20);
@@ -204,7 +204,7 @@ TEST(Queue, TheWordsOfAnOldEpochAreClearedOnceAllIsRead) {
   auto* data = reinterpret_cast<std::byte*>(&value);
   ASSERT_TRUE(sender.send(Protocol::kLl, data, 8));
   ASSERT_TRUE(sender.send(Protocol::kSimple, data, 8));
-  // Whatever the protocol: the reader may already look for the next epoch's words.
+  // Under any protocol, as the reader may already be reading words of the next epoch.
   EXPECT_FALSE(sender.send(Protocol::kSimple, data, 8));
   ASSERT_TRUE(receiver.take(Protocol::kLl, data, 8));
   EXPECT_FALSE(sender.send(Protocol::kSimple, data, 8));
@@ -234,7 +234,7 @@ TEST(Queue, SaysWhenTheOtherSideSendsAnotherNumberOfBytes) {
   }
 }
 
-// Carries nothing: both ends are in one memory. Counts how often it is asked.
+// Carries nothing, as both ends use the same memory. Counts its calls.
 class CountingPump : public Pump {
  public:
   bool pump() noexcept override {
@@ -267,7 +267,7 @@ TEST(Queue, WithAPumpAllProtocolsLieInSlots) {
   }
 }
 
-// The peer's memory is ours; `direct` says whether the reader may look at it or has to copy.
+// The peer's memory is ours. `direct`: the reader may read it in place; otherwise it must copy.
 class SameMemory : public PeerMemory {
  public:
   explicit SameMemory(bool direct) : direct_(direct) {}
@@ -313,7 +313,7 @@ TEST(Queue, SharesByReferenceAndSaysWhenThePeerIsThrough) {
   }
 }
 
-// One of both sees the other, whoever comes first.
+// The writer withdraws before the reader begins to read, or while it reads.
 TEST(Queue, AWriterThatWithdrawsIsReadNoMoreAndKnowsWhoStillReads) {
   OwnedQueue owned(1 << 20);
   SameMemory memory(true);
@@ -328,7 +328,7 @@ TEST(Queue, AWriterThatWithdrawsIsReadNoMoreAndKnowsWhoStillReads) {
   EXPECT_TRUE(sender.beingRead());
   sender.withdraw();
   EXPECT_TRUE(sender.beingRead());
-  receiver.putDown();
+  receiver.endRead();
   EXPECT_FALSE(sender.beingRead());
   EXPECT_EQ(receiver.peek(Protocol::kSimple, data.size()), nullptr);
   EXPECT_FALSE(receiver.take(Protocol::kSimple, out.data(), out.size()));
@@ -339,7 +339,7 @@ TEST(Queue, LittleIsCopiedEvenWhenShared) {
   OwnedQueue owned(1 << 20);
   SameMemory memory(true);
   SendEnd sender(1, owned.queue, &memory);
-  const std::vector<std::byte> data = pattern(SendEnd::kLeastShared - 1, 1);
+  const std::vector<std::byte> data = pattern(SendEnd::kMinSharedBytes - 1, 1);
   ASSERT_TRUE(sender.share(Protocol::kSimple, data.data(), data.size()));
   EXPECT_TRUE(sender.drained());
 }

@@ -20,8 +20,7 @@
 #include "support/sanitizers.h"
 #include "support/shared_memory_files.h"
 #include "runtime/transport/net_rank.h"
-#include "runtime/transport/local/p2p.h"
-#include "runtime/transport/local/shm.h"
+#include "runtime/transport/local/local_transport.h"
 
 namespace xylem {
 namespace {
@@ -39,13 +38,13 @@ Peer peerOf(int rank, std::uint64_t process) {
   return peer;
 }
 
-// Empty if all went well.
+// Runs the body. Returns the text of its failure; empty if it succeeded.
 std::string outcome(const RankBody& body, TestRank& rank) {
   try {
     body(rank);
     return {};
   } catch (const std::exception& error) {
-    return *error.what() != 0 ? error.what() : "an exception without words";
+    return *error.what() != 0 ? error.what() : "an exception without a text";
   }
 }
 
@@ -77,7 +76,7 @@ void runThreads(const Maker& maker, int ranks, const RankBody& body, const RankO
 
 [[noreturn]] void beRank(int r, int ranks, int parent, const Secret& secret, const Maker& maker,
                          const RankBody& body, const RankOptions& options) {
-  alarm(120);  // whatever happens
+  alarm(120);  // ends a rank that hangs
   std::string text;
   try {
     TestRank rank;
@@ -138,11 +137,7 @@ void runProcesses(const Maker& maker, int ranks, const RankBody& body, const Ran
   }
 }
 
-}  // namespace
-
-namespace {
-
-// The network transport with what it needs.
+// The network transport together with the objects that it needs.
 class OwningNetTransport : public Transport {
  public:
   OwningNetTransport(int rank, const NetSetup& setup) : net_(rank, setup) {}
@@ -154,14 +149,14 @@ class OwningNetTransport : public Transport {
   std::unique_ptr<Connection> open(const ConnectionRequest& request, const Peer& peer) override {
     return net_.transport.open(request, peer);
   }
-  void abort(int culprit, std::string_view text) override { net_.transport.abort(culprit, text); }
+  void abort(int failedRank, std::string_view text) override { net_.transport.abort(failedRank, text); }
 
  private:
   NetRank net_;
 };
 
-// Far more steps of 8 bytes than the system's buffers take.
-constexpr std::uint64_t kMostInSockets = 1 << 24;
+// Far more steps of 8 bytes than the system's buffers can hold.
+constexpr std::uint64_t kMaxInSockets = 1 << 24;
 
 Maker netMaker(const std::string& name, const std::string& address, const SocketChoice& sockets) {
   return {.name = name,
@@ -174,10 +169,10 @@ Maker netMaker(const std::string& name, const std::string& address, const Socket
             return std::make_unique<OwningNetTransport>(rank, setup);
           },
           .crossesHosts = true,
-          .mostAhead = kMostInSockets};
+          .maxAhead = kMaxInSockets};
 }
 
-// Over another network than sockets, whose links take no more than both sides have room for.
+// The network transport over another network than sockets.
 Maker networkMaker(const std::string& name, const std::function<std::unique_ptr<Network>()>& network) {
   return {.name = name,
           .make = [=](int rank, const Secret& secret, std::size_t bytes) -> std::unique_ptr<Transport> {
@@ -188,17 +183,17 @@ Maker networkMaker(const std::string& name, const std::function<std::unique_ptr<
             return std::make_unique<OwningNetTransport>(rank, setup);
           },
           .crossesHosts = true,
-          .mostAhead = kMostInSockets};
+          .maxAhead = kMaxInSockets};
 }
 
-// `write`: as XYLEM_FABRIC_WRITE.
+// `write`: a value of XYLEM_FABRIC_WRITE.
 [[maybe_unused]] Maker fabricMaker(const std::string& name, const std::string& provider, int write) {
   const FabricOptions options{
       .providers = {provider}, .interfaces = {{"lo", SocketAddress::parse("127.0.0.1:0")}}, .write = write};
   Maker maker =
       networkMaker(name, [options] { return std::make_unique<FabricNetwork>(findFabricDevices(options)); });
-  maker.mostAhead = 2 * kQueueSteps;
-  // Several times as many as a queue has, so that every part of a link comes again.
+  maker.maxAhead = 2 * kQueueSteps;
+  // Several times the slots of a queue, so that all parts of a link are reused.
   maker.steps = 100;
   maker.prepare = [options]() -> std::string {
     try {
@@ -227,7 +222,8 @@ std::optional<Namespaces>& hosts() {
 }  // namespace
 
 std::vector<Hosting> hostingsTried() {
-  if (testing::byEffort({.quick = 0, .normal = !testing::kSanitized, .night = 1}) == 0) return {Hosting::kThreads};
+  if (testing::byEffort({.quick = 0, .normal = !testing::kSanitized, .night = 1}) == 0)
+    return {Hosting::kThreads};
   return {Hosting::kThreads, Hosting::kProcesses};
 }
 
@@ -238,7 +234,7 @@ std::vector<Maker> hostMakers() {
              return netMaker("", Namespaces::address(rank), {0, 1}).make(rank, secret, bytes);
            },
            .crossesHosts = true,
-           .mostAhead = kMostInSockets,
+           .maxAhead = kMaxInSockets,
            .prepare =
                [] {
                  const std::string why = Namespaces::unavailable();
@@ -252,7 +248,7 @@ const Logger& silentLog() {
   return log;
 }
 
-// libfabric itself is not compiled for sanitizers: that for threads does not see how it orders what they do.
+// libfabric is not compiled with sanitizers, so the thread sanitizer does not see how it orders accesses.
 std::vector<Maker> fabricMakers() {
   if (testing::kThreadSanitizer) return {};
   if (testing::kAddressSanitizer) return {fabricMaker("FabricTcp", "tcp", 0)};

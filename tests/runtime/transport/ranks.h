@@ -23,23 +23,25 @@ namespace xylem {
 struct Maker {
   std::string name;
   std::function<std::unique_ptr<Transport>(int rank, const Secret& secret, std::size_t bufferBytes)> make;
-  // Whether ranks on different hosts, and in different network namespaces, can connect.
+  // True if ranks on different hosts, or in different network namespaces, can connect.
   bool crossesHosts = false;
-  // Steps of 8 bytes that a writer gets ahead of a reader who does not read, at most.
-  std::uint64_t mostAhead = kQueueSteps;
-  // Of the traffic through a queue: fewer where each takes its time.
+  // The most steps of 8 bytes that a writer can send to a reader that does not read.
+  std::uint64_t maxAhead = kQueueSteps;
+  // Steps of a test's traffic through one queue; fewer for slow transports.
   int steps = 300;
-  // Before ranks are started; says why this machine cannot run them, or nothing.
+  // Called before ranks are started. Returns why this machine cannot run the transport; empty if it can.
   std::function<std::string()> prepare = [] { return std::string(); };
 };
 std::vector<Maker> allMakers();
-// The one of that name.
+// The maker with this name.
 Maker makerOf(const std::string& name);
-// Each rank on a host of its own, of five; for processes.
+// The makers of transports between hosts: five network namespaces, and each rank is a process in one of
+// them.
 std::vector<Maker> hostMakers();
 
 enum class Hosting { kThreads, kProcesses };
-// What a case that both can do is run with. Sanitizers see the same code in both.
+// The ways to host ranks that the test cases run with. Under sanitizers threads alone, as both run the same
+// code.
 std::vector<Hosting> hostingsTried();
 
 struct TestRank {
@@ -59,20 +61,20 @@ using RankBody = std::function<void(TestRank&)>;
 
 struct RankOptions {
   std::size_t bufferBytes = 64 << 10;
-  // Processes: this rank is expected to be killed.
+  // With processes: the rank that is expected to be killed.
   int victim = -1;
 };
-// Fails the test for every rank that throws.
+// Runs the body as each rank. Fails the test for every rank that throws.
 void runRanks(const Maker& maker, Hosting hosting, int ranks, const RankBody& body,
               const RankOptions& options = {});
 
-// Throws, with `what`, unless `good`.
+// Throws an exception with the text `what` unless `good`.
 void check(bool good, const std::string& what);
-// Yields until `done`; throws, with `what`, after half a minute.
+// Yields until `done` returns true. Throws an exception that names `what` after half a minute.
 void await(const std::function<bool()>& done, const std::string& what);
 PeerNews awaitNews(Connection& connection);
 
-// For what needs a log that nobody reads.
+// A logger without output.
 const Logger& silentLog();
 
 // Bytes that depend on the seed.

@@ -1,26 +1,61 @@
 #pragma once
-// Checked mode (XYLEM_CHECK=1): before a group with collectives moves data, its ranks tell each other what
-// they call, round a ring of queues of their own. Every rank hears of all others and comes to the same
-// verdict. Nothing waits: step() is tried again, so that one thread can drive many ranks.
+// Checked mode (XYLEM_CHECK=1): before a group with collectives moves data, its ranks compare what they call.
+// Each rank passes the calls of all others round a ring of queues of their own, so every rank learns of all
+// calls and comes to the same verdict. Only collectives are compared: sends and receives concern pairs of
+// ranks.
 //
-//   CallCheck check(rank, ranks, std::move(toNext), std::move(fromPrevious));
+//   CallCheck check(rank, ranks, toNext, fromPrevious);
 //   check.begin(calls);
-//   check.step();             // kDone: all call the same. Throws ncclInvalidUsage with who calls what
-//   check.missing()           // whose word is not here, while that takes long
+//   check.step();             // kDone: all ranks call the same. Throws ncclInvalidUsage with who calls what
+//   check.missing()           // the rank whose calls have not come, while that takes long
 //
-// The same queue serves one group after the other: groups of a communicator run in order on every rank.
+// step() never waits and is called again, so that one thread can drive many ranks. The same queues serve all
+// groups: the groups of a communicator run in the same order on every rank.
 
 #include <chrono>
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
-#include "runtime/comm/issue/call_record.h"
+#include "runtime/comm/issue/operation.h"
 #include "runtime/device/task.h"
 #include "runtime/transport/transport.h"
 
 namespace xylem {
+
+// The collectives that one rank calls in one group, as words for a queue. The first calls are there one by
+// one, the rest only as a hash.
+class GroupCalls {
+ public:
+  static constexpr std::size_t kMaxReported = 16;
+  static constexpr std::size_t kHeadWords = 2;
+
+  GroupCalls() = default;
+  explicit GroupCalls(std::span<const CallSignature> calls);
+
+  // The words on their way through a queue: the first kHeadWords say how many follow.
+  std::vector<std::uint64_t>& words() { return words_; }
+  const std::vector<std::uint64_t>& words() const { return words_; }
+  static std::size_t wordsAfter(std::span<const std::uint64_t> head);
+
+  std::uint64_t calls() const { return words_.empty() ? 0 : words_[0]; }
+  // One of the first kMaxReported calls; nothing beyond the last call, or if the words are no valid call.
+  std::optional<CallSignature> call(std::size_t index) const;
+  bool operator==(const GroupCalls&) const = default;
+
+ private:
+  std::vector<std::uint64_t> words_;  // number of calls, hash of all, then the first of them
+};
+
+// `ranks 0-2, 5` or `rank 3`, for ascending ranks.
+std::string rankRanges(const std::vector<int>& ranks);
+
+// Says which ranks call what, in the first call that is not the same on all; empty if all are the same.
+// `first` is the number of the group's first call among the communicator's collectives.
+std::string differences(std::span<const GroupCalls> records, std::uint64_t first);
 
 class CallCheck {
  public:
@@ -29,21 +64,21 @@ class CallCheck {
 
   void begin(std::span<const CallSignature> calls);
   Progress step();
-  // The rank that has not told, as far as known here: of the ranks before this one, the nearest.
+  // The nearest rank before this one whose calls have not come; -1 if all have.
   int missing() const;
   int previousRank() const { return rankBefore(1); }
-  // What is known about the missing rank, for whoever has waited too long.
+  // Everything known about the missing rank, for an error; empty if none is missing.
   std::string missingText() const;
 
  private:
-  // A record on its way through a queue, step by step.
-  struct Passage {
-    std::size_t round = 0;  // records passed
-    std::size_t word = 0;   // of the record that is passing
+  // How far the records of all ranks have come through a queue.
+  struct Transit {
+    std::size_t round = 0;  // records that are through
+    std::size_t word = 0;   // words of the next record that are through
   };
 
   int rankBefore(std::size_t distance) const;
-  CallRecord& recordBefore(std::size_t distance);
+  GroupCalls& recordBefore(std::size_t distance);
   bool sendSome();
   bool receiveSome();
   void judge();
@@ -53,10 +88,10 @@ class CallCheck {
   SendEnd& next_;
   RecvEnd& previous_;
   const std::size_t stepWords_;
-  std::vector<CallRecord> records_;  // by rank
-  Passage sent_, received_;
+  std::vector<GroupCalls> records_;  // by rank
+  Transit sent_, received_;
   std::uint64_t first_ = 0;              // collectives in earlier groups
-  std::optional<CallSignature> before_;  // the last of them: the same on all ranks
+  std::optional<CallSignature> before_;  // the last of these: the same on all ranks
 };
 
 }  // namespace xylem

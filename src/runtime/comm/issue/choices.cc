@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <tuple>
 
+#include "runtime/comm/join/peer_info.h"
+#include "planner/tuning/tuning_input.h"
 #include "runtime/plugins/abi.h"
 #include "runtime/plugins/tuner.h"
 #include "planner/tuning/block_size.h"
@@ -11,8 +13,42 @@
 namespace xylem {
 namespace {
 
+// Returns whether an algorithm is allowed, and none but CollNet's.
+bool onlyCollnet(const ByAlgorithm<bool>& allowed) {
+  bool any = false, others = false;
+  for (const Algorithm algorithm : kAllAlgorithms) {
+    any = any || allowed[algorithm];
+    others = others || (allowed[algorithm] && !isCollnet(algorithm));
+  }
+  return any && !others;
+}
+
+}  // namespace
+
+bool CollNetUse::works(const CommOperation& operation) const {
+  return operation.function == Function::kAllReduce && !operation.reduction.scaled &&
+         reduces(reduced, operation.type, operation.reduction.op);
+}
+
+CollNetUse collNetUse(const Plan& plan, int view, const Settings& settings, std::uint64_t reduced) {
+  CollNetUse use;
+  use.reduced = reduced;
+  TuningOptions options = TuningOptions::from(settings);
+  bool any = false;
+  for (const Collective collective : kAllCollectives) {
+    if (!onlyCollnet(options.algorithms[collective])) continue;
+    options.algorithms[collective][Algorithm::kRing] = any = true;
+  }
+  if (any)
+    use.otherwise =
+        std::make_shared<const TuningModel>(computeTuning(tuningInput(plan.connections, view), options));
+  return use;
+}
+
+namespace {
+
 constexpr std::size_t kEntries = 256;  // a power of two
-constexpr int kMostAggregatedInKey = 255;
+constexpr int kMaxAggregatedInKey = 255;
 
 std::uint32_t kindOf(const CommOperation& operation, int aggregated) {
   return static_cast<std::uint32_t>(operation.function) | static_cast<std::uint32_t>(operation.type) << 4 |
@@ -25,7 +61,8 @@ std::size_t slotOf(std::uint64_t bytes, std::uint32_t kind) {
   return static_cast<std::size_t>(mixed >> 56) % kEntries;
 }
 
-// Of what cannot run an operation, the candidate whose reason helps most: one that runs others like it.
+// From candidates that are all excluded, the one whose reason helps the user most: one that runs other
+// operations.
 const Candidate& mostTelling(const std::vector<Candidate>& excluded) {
   const auto byOperation = std::find_if(excluded.begin(), excluded.end(), [](const Candidate& candidate) {
     return candidate.excluded >= Exclusion::kManyLocalRanks && candidate.excluded != Exclusion::kTooSlow;
@@ -33,7 +70,7 @@ const Candidate& mostTelling(const std::vector<Candidate>& excluded) {
   return byOperation == excluded.end() ? excluded.front() : *byOperation;
 }
 
-// The same, where NCCL_ALGO leaves nothing but CollNet.
+// The CollNet candidate whose reason the log shows.
 const Candidate& ofCollnet(const std::vector<Candidate>& excluded) {
   const auto listed = std::find_if(excluded.begin(), excluded.end(), [](const Candidate& candidate) {
     return isCollnet(candidate.algorithm) && candidate.protocol == Protocol::kSimple &&
@@ -53,26 +90,26 @@ Choices::Choices(const TuningModel& model, int channels, std::shared_ptr<const T
       entries_(kEntries) {}
 
 int Choices::retune(Choice& choice) const {
-  TunerOpinion opinion;
+  TunerAnswer answer;
   for (const Candidate& candidate : choice.ranking)
-    opinion.times[candidate.algorithm][candidate.protocol] =
+    answer.times[candidate.algorithm][candidate.protocol] =
         candidate.excluded == Exclusion::kNone ? candidate.time : abi::kCannotRun;
-  tuner_->ask({choice.operation.collective, choice.operation.bytes, choice.operation.aggregated}, opinion);
+  tuner_->ask({choice.operation.collective, choice.operation.bytes, choice.operation.aggregated}, answer);
   const auto end = choice.ranking.begin() + choice.usable;
-  const auto left = [&](const Candidate& c) { return opinion.times[c.algorithm][c.protocol] >= 0; };
-  // A plugin that leaves nothing has no say.
+  const auto left = [&](const Candidate& c) { return answer.times[c.algorithm][c.protocol] >= 0; };
+  // A plugin that leaves no candidate is ignored.
   if (std::none_of(choice.ranking.begin(), end, left)) return 0;
-  // What the plugin takes out goes behind the rest.
+  // Candidates that the plugin excludes go behind the others.
   const auto allowed = std::stable_partition(choice.ranking.begin(), end, left);
   for (auto candidate = choice.ranking.begin(); candidate != allowed; ++candidate)
-    candidate->time = opinion.times[candidate->algorithm][candidate->protocol];
+    candidate->time = answer.times[candidate->algorithm][candidate->protocol];
   choice.usable = static_cast<int>(allowed - choice.ranking.begin());
   std::sort(choice.ranking.begin(), allowed, [](const Candidate& a, const Candidate& b) {
     return std::tie(a.time, a.algorithm, a.protocol) < std::tie(b.time, b.algorithm, b.protocol);
   });
   if (const Candidate* best = choice.best())
     choice.channels = blockSize(model_, choice.operation.bytes, best->algorithm, best->protocol).channels;
-  return opinion.channels;
+  return answer.channels;
 }
 
 Operation Choices::describe(const CommOperation& operation, int aggregated) const {
@@ -103,7 +140,7 @@ void Choices::fallBack(Choice& choice) const {
   choice = std::move(other);
 }
 
-ChosenWay Choices::choose(const CommOperation& operation, int aggregated) const {
+ChosenAlgorithm Choices::choose(const CommOperation& operation, int aggregated) const {
   const Operation wanted = describe(operation, aggregated);
   Choice choice = xylem::choose(model_, wanted);
   if (choice.best() == nullptr) fallBack(choice);
@@ -115,27 +152,27 @@ ChosenWay Choices::choose(const CommOperation& operation, int aggregated) const 
         "no algorithm and protocol can run {} of {} bytes: {}; do NCCL_ALGO and NCCL_PROTO allow any?",
         name(operation.function), wanted.bytes,
         choice.ranking.empty() ? "none is known" : explain(mostTelling(choice.ranking), wanted, model_));
-  ChosenWay way{best->algorithm, best->protocol,
-                std::clamp(tunedChannels > 0 ? tunedChannels : choice.channels, 1, channels_)};
-  way.chunkBytes = chunkBytes(model_, {.collective = wanted.collective,
-                                       .algorithm = way.algorithm,
-                                       .protocol = way.protocol,
-                                       .bytes = wanted.bytes,
-                                       .channels = way.channels});
-  return way;
+  ChosenAlgorithm chosen{best->algorithm, best->protocol,
+                         std::clamp(tunedChannels > 0 ? tunedChannels : choice.channels, 1, channels_)};
+  chosen.chunkBytes = chunkBytes(model_, {.collective = wanted.collective,
+                                          .algorithm = chosen.algorithm,
+                                          .protocol = chosen.protocol,
+                                          .bytes = wanted.bytes,
+                                          .channels = chosen.channels});
+  return chosen;
 }
 
-const ChosenWay& Choices::of(const CommOperation& operation, int aggregated) {
-  aggregated = std::min(aggregated, kMostAggregatedInKey);
+const ChosenAlgorithm& Choices::of(const CommOperation& operation, int aggregated) {
+  aggregated = std::min(aggregated, kMaxAggregatedInKey);
   const std::uint64_t bytes = operation.count * elementBytes(operation.type);
   const std::uint32_t kind = kindOf(operation, aggregated);
   Entry& entry = entries_[slotOf(bytes, kind)];
   if (entry.bytes != bytes || entry.kind != kind) {
-    entry.way = choose(operation, aggregated);
+    entry.chosen = choose(operation, aggregated);
     entry.bytes = bytes;
     entry.kind = kind;
   }
-  return entry.way;
+  return entry.chosen;
 }
 
 float Choices::predict(const CommOperation& operation) const {

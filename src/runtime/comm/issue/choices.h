@@ -1,38 +1,55 @@
 #pragma once
-// Which algorithm, protocol and channels each collective gets, from the plan's tuning model; remembered,
-// since programs repeat themselves. A tuner plugin, if there is one, has the last word.
+// Chooses algorithm, protocol and number of channels for each collective, by the plan's tuning model. Choices
+// are remembered, as programs repeat themselves. A tuner plugin, if there is one, has the last word.
 //
-//   Choices choices(plan.tuning[view], channelsToUse, tuner);
-//   const ChosenWay& way = choices.of(operation);
+//   Choices choices(plan.tuning[view], channelsToUse, tuner, collNetUse(plan, view, settings, reduced));
+//   const ChosenAlgorithm& chosen = choices.of(operation);
 
 #include <cstdint>
 #include <memory>
+#include <span>
+#include <string>
 #include <vector>
 
-#include "runtime/comm/issue/collnet_use.h"
 #include "runtime/comm/issue/operation.h"
+#include "runtime/comm/join/peer_info.h"
+#include "core/log.h"
+#include "core/settings.h"
+#include "planner/plan/plan.h"
 #include "planner/tuning/choice.h"
 
 namespace xylem {
 
 class Tuner;
 
-struct ChosenWay {
+// When CollNet runs a collective, and what does if it cannot although NCCL_ALGO allows nothing else.
+struct CollNetUse {
+  std::uint64_t reduced = 0;  // the reductions of all ranks' networks (peer_info.h); 0: no CollNet
+  // If NCCL_ALGO allows a collective nothing but CollNet: the model with rings added. Otherwise null.
+  std::shared_ptr<const TuningModel> otherwise;
+  std::shared_ptr<const Logger> log;  // null: log nothing
+
+  bool works(const CommOperation& operation) const;
+};
+
+CollNetUse collNetUse(const Plan& plan, int view, const Settings& settings, std::uint64_t reduced);
+
+struct ChosenAlgorithm {
   Algorithm algorithm = Algorithm::kRing;
   Protocol protocol = Protocol::kSimple;
   int channels = 1;
-  std::int64_t chunkBytes = 0;  // if it has all its channels to itself
+  std::int64_t chunkBytes = 0;  // if the operation has its channels to itself
 };
 
 class Choices {
  public:
-  // `channels`: those that collectives use; `ranks`: of the communicator.
+  // `channels`: those that collectives use.
   Choices(const TuningModel& model, int channels, std::shared_ptr<const Tuner> tuner = nullptr,
           CollNetUse collnet = {});
 
-  // Throws if nothing can run it, with the reason (NCCL_ALGO and NCCL_PROTO can do that).
-  const ChosenWay& of(const CommOperation& operation, int aggregated = 1);
-  // Microseconds.
+  // Throws, with the reason, if nothing can run it, as with some values of NCCL_ALGO and NCCL_PROTO.
+  const ChosenAlgorithm& of(const CommOperation& operation, int aggregated = 1);
+  // Estimated time in microseconds.
   float predict(const CommOperation& operation) const;
   const TuningModel& model() const { return model_; }
   int channels() const { return channels_; }
@@ -40,22 +57,23 @@ class Choices {
  private:
   struct Entry {
     std::uint64_t bytes = ~std::uint64_t{0};
-    std::uint32_t kind = 0;  // function, type, reduction and how many are aggregated
-    ChosenWay way;
+    std::uint32_t kind = 0;  // function, type, reduction and number of aggregated operations
+    ChosenAlgorithm chosen;
   };
   Operation describe(const CommOperation& operation, int aggregated) const;
-  ChosenWay choose(const CommOperation& operation, int aggregated) const;
+  ChosenAlgorithm choose(const CommOperation& operation, int aggregated) const;
 
-  // What runs instead of CollNet where NCCL_ALGO leaves nothing else; leaves the choice where it does.
+  // Replaces a choice that has no candidate, as CollNet is all that NCCL_ALGO allows, by one with rings, if
+  // that helps.
   void fallBack(Choice& choice) const;
-  // Puts the candidate that the tuner prefers first; the channels that it wants, or 0.
+  // Puts the candidate that the tuner prefers first. Returns the number of channels that it asks for, or 0.
   int retune(Choice& choice) const;
 
   const TuningModel& model_;
   int channels_;
-  std::shared_ptr<const Tuner> tuner_;  // null: none
+  std::shared_ptr<const Tuner> tuner_;  // or null
   CollNetUse collnet_;
-  std::vector<Entry> entries_;  // by hash; a newer one replaces an older
+  std::vector<Entry> entries_;  // by hash; a newer entry replaces an older one
 };
 
 }  // namespace xylem

@@ -19,13 +19,13 @@ struct BackgroundWork {
   std::function<void()> work;
 };
 
-// What one thread has asked for since the outermost groupStart.
+// Everything that one thread has asked for since the outermost groupStart.
 struct Group {
   std::optional<Error> failure;
-  std::vector<Batch> batches;  // in the order in which communicators came first
+  std::vector<Batch> batches;  // in the order in which the communicators were first used
   std::size_t used = 0;        // of `batches`; the others keep their memory for the next group
   std::vector<BackgroundWork> jobs;
-  std::optional<bool> blocking;  // of the communicators so far
+  std::optional<bool> blocking;  // CommConfig::blocking of its communicators
 
   void clear() {
     for (std::size_t i = 0; i < used; ++i) batches[i].operations.clear();
@@ -48,7 +48,7 @@ void requireSameBlocking(Group& g, const Communicator& communicator) {
   g.blocking = blocking;
 }
 
-// Jobs of several communicators wait for each other, so each gets a thread.
+// The jobs of several communicators wait for each other, so each gets a thread.
 void runTogether(std::vector<BackgroundWork>& jobs) {
   std::vector<std::exception_ptr> errors(jobs.size());
   std::vector<std::thread> threads;
@@ -76,7 +76,7 @@ bool runJobs(std::vector<BackgroundWork>& jobs) {
   return true;
 }
 
-// Leaves the group; what it gathered is dropped, whatever happens.
+// Drops what the group has gathered when it ends, also if it fails.
 class Ending {
  public:
   explicit Ending(Group& g) : group_(g) {}

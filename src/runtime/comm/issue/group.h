@@ -1,6 +1,6 @@
 #pragma once
-// Groups: what a thread asks for between groupStart and the matching groupEnd happens at the end, all
-// together. Outside of groups each call is a group of its own.
+// Groups: everything that a thread asks for between groupStart and the matching groupEnd happens together, in
+// groupEnd. Outside of groups each call is a group of its own.
 //
 //   groupStart();
 //   submit(communicator, sendToNext);
@@ -15,24 +15,25 @@
 
 namespace xylem {
 
-// How many groups of the calling thread are open.
+// Number of open groups of the calling thread.
 inline XYLEM_THREAD_LOCAL int openGroups = 0;
 inline int groupDepth() { return openGroups; }
 
 void groupStart();
-// Ends the innermost group; the outermost does what was asked for. Throws the first error of the group, after
-// the rest of it was dropped. True: some of it still goes on in the background, on communicators that do not
-// block.
+// Ends the innermost group; if it is the outermost, does everything that was asked for. Throws the first
+// error of the group, after dropping the rest. Returns true if work goes on in the background, on
+// communicators that do not block.
 bool groupEnd();
-// Ends it without doing any of it; the predicted time of its operations in microseconds
-// (ncclGroupSimulateEnd).
+// Ends the innermost group without doing anything. Returns the predicted time of its operations in
+// microseconds (ncclGroupSimulateEnd).
 float groupSimulateEnd();
-// A call inside of a group failed before it could be submitted: the group fails with that.
+// Tells the group that a call in it failed before it could be submitted: groupEnd throws `error`.
 void failGroup(const Error& error);
 
 void submit(Communicator& communicator, const CommOperation& operation);
-// Long work for one communicator, such as joining: inside a group all of them run at the same time, a thread
-// each. On communicators that do not block it goes on in the background; true: it does, or will.
+// Submits long work for one communicator, such as joining. In a group all jobs run at the same time, each in
+// its own thread. Returns true if the work goes on, or will, in the background: on communicators that do not
+// block.
 bool submitJob(Communicator& communicator, std::function<void()> work);
 
 }  // namespace xylem

@@ -1,12 +1,22 @@
 #pragma once
-// One call of nccl.h that moves data, checked and translated, on its way to a communicator.
+// One call of nccl.h that moves data, checked and translated, on its way to a communicator; and its
+// signature: the part of a call that must fit the calls of other ranks. A signature travels as three words,
+// between ranks (call_check.h) and to the readers of a flight recorder (record_buffer.h), so unpackCall()
+// believes nothing.
+//
+//   const CallSignature call = signatureOf(operation);
+//   describe(call)     // `Broadcast of 1024 float from root 2`
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
 
 #include "core/data_type.h"
 #include "core/kinds.h"
 #include "runtime/device/stream.h"
+#include "runtime/comm/watch/text_line.h"
 
 namespace xylem {
 
@@ -16,36 +26,81 @@ constexpr int kFunctions = 8;
 constexpr bool isPointToPoint(Function function) {
   return function == Function::kSend || function == Function::kRecv;
 }
-// Whether the planner knows it; an all-to-all is sends and receives to it.
+// Whether the planner knows the function; to it an all-to-all is sends and receives.
 constexpr bool isPlanned(Function function) { return function <= Function::kAllReduce; }
-// Of those only.
+// For functions that isPlanned().
 constexpr Collective collectiveOf(Function function) { return static_cast<Collective>(function); }
-// Whether elements are combined.
+// Whether the function combines elements.
 constexpr bool reduces(Function function) {
   return function == Function::kReduce || function == Function::kReduceScatter ||
          function == Function::kAllReduce;
 }
 const char* name(Function function);
 
-// What ncclRedOp_t means: a built-in operation, or a sum of elements multiplied by a scalar first.
+// The meaning of an ncclRedOp_t: a built-in operation, or a sum of elements that are multiplied by a scalar
+// first.
 struct UserReduction {
   ReduceOp op = ReduceOp::kSum;
   bool scaled = false;
   std::array<std::byte, 8> scalar{};  // of the operation's type, in its first bytes
-  const std::byte* scalarAddress =
-      nullptr;  // where the scalar is read when the operation starts; null: `scalar`
+  // Where to read the scalar when the operation starts; null: it is in `scalar`.
+  const std::byte* scalarAddress = nullptr;
 };
 
 struct CommOperation {
   Function function = Function::kAllReduce;
   const std::byte* send = nullptr;
   std::byte* receive = nullptr;
-  std::size_t count = 0;  // elements, as the caller gave it: of one rank for AllGather and ReduceScatter
+  std::size_t count = 0;  // elements, as the caller gives it: of one rank for AllGather and ReduceScatter
   DataType type = DataType::kFloat32;
   UserReduction reduction;
-  int peer = 0;  // the root, or whom to send to or receive from
+  int peer = 0;  // the root, or the other end of a send or receive
   Stream* stream = nullptr;
-  void* event = nullptr;  // a profiler's, of this call
+  void* event = nullptr;  // the profiler's event of this call
 };
+
+// Whether it is a collective with elements. Others are done at once: they get no channel and do not count.
+inline bool isBusyCollective(const CommOperation& operation) {
+  return !isPointToPoint(operation.function) && operation.count > 0;
+}
+
+// The part of a call that all its ranks must agree on.
+struct CallSignature {
+  Function function = Function::kAllReduce;
+  DataType type = DataType::kFloat32;
+  ReduceOp op = ReduceOp::kSum;  // if the function has one
+  bool scaled = false;           // each rank multiplies its elements by a scalar of its own first
+  std::int32_t peer = 0;         // the root, or the other end of a send or receive
+  std::uint64_t count = 0;
+
+  bool operator==(const CallSignature&) const = default;
+};
+
+inline CallSignature signatureOf(const CommOperation& operation) {
+  const bool combines = reduces(operation.function);
+  return {.function = operation.function,
+          .type = operation.type,
+          .op = combines ? operation.reduction.op : ReduceOp::kSum,
+          .scaled = combines && operation.reduction.scaled,
+          .peer = operation.peer,
+          .count = operation.count};
+}
+
+using CallWords = std::array<std::uint64_t, 3>;
+// Bit positions in the first word.
+constexpr unsigned kCallTypeShift = 8, kCallOpShift = 16, kCallScaledShift = 24;
+inline CallWords pack(const CallSignature& call) {
+  return {static_cast<std::uint64_t>(call.function) |
+              static_cast<std::uint64_t>(call.type) << kCallTypeShift |
+              static_cast<std::uint64_t>(call.op) << kCallOpShift |
+              std::uint64_t{call.scaled} << kCallScaledShift,
+          static_cast<std::uint32_t>(call.peer), call.count};
+}
+// Nothing if the words are no valid call.
+std::optional<CallSignature> unpackCall(const CallWords& words);
+
+// Safe in signal handlers.
+void describe(TextLine& line, const CallSignature& call);
+std::string describe(const CallSignature& call);
 
 }  // namespace xylem

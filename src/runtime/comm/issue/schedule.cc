@@ -2,21 +2,39 @@
 
 #include <algorithm>
 
-#include "runtime/comm/issue/direct_work.h"
-#include "runtime/transport/collnet/coll_pump.h"
+#include "runtime/transport/collnet/coll_connection.h"
 #include "planner/tuning/split.h"
 
 namespace xylem {
+
+Reduction reductionOf(const CommOperation& operation, int ranks) {
+  if (!reduces(directKindOf(operation.function))) return copyOf(operation.type);
+  if (operation.reduction.scaled) return choosePreMulSum(operation.type, operation.reduction.scalar.data());
+  return chooseReduction(operation.type, operation.reduction.op, ranks);
+}
+
+DirectWork directWorkOf(const CommOperation& operation, int ranks) {
+  return {.kind = directKindOf(operation.function),
+          .input = operation.send,
+          .output = operation.receive,
+          .count = operation.count,
+          .type = operation.type,
+          .op = static_cast<std::uint8_t>(operation.reduction.op),
+          .scaled = operation.reduction.scaled,
+          .root = operation.peer,
+          .reduction = reductionOf(operation, ranks)};
+}
+
 namespace {
 
-// Chunks start at multiples of a cache line, so that no line is written by two ranks' turns.
+// Chunks start at multiples of a cache line, so that no two chunks share a line.
 constexpr std::size_t kGrainBytes = 64;
 
-// Between two ranks on different hosts, up to this both send everything at once: beyond it, what they add
-// twice and copy costs as much as a message takes.
-constexpr std::size_t kMostExchanged = std::size_t{64} << 10;
+// Up to this size, two ranks on different hosts send each other everything at once. Beyond it, adding and
+// copying all elements on both sides costs more than the message that this saves.
+constexpr std::size_t kMaxExchangedBytesOfTwo = std::size_t{64} << 10;
 
-// Where on which channel.
+// A part of a collective: where in its buffers, and on which channel.
 struct Part {
   int channel = 0;
   std::size_t offset = 0, count = 0;  // elements
@@ -37,40 +55,40 @@ bool isInPlace(const CommOperation& operation, int rank) {
 
 class CollectiveScheduler {
  public:
-  CollectiveScheduler(const Scheduling& scheduling, Launch& launch)
+  CollectiveScheduler(const Scheduling& scheduling, LaunchTask& launch)
       : scheduling_(scheduling), launch_(launch) {}
 
-  // All of these, in one exchange.
+  // Adds collectives that become one exchange.
   void addBatch(std::span<const CommOperation* const> operations) {
-    Work& work = newWork(*operations.front(), 0);
-    work.lanes = 0;
-    work.boards = scheduling_.boards;
+    WorkItem& work = newWork(*operations.front(), 0);
+    work.programs = 0;
+    work.mailboxes = scheduling_.mailboxes;
     work.batched = operations.size();
     work.firstOfBatch = batched_;
     batched_ += operations.size();
-    const int track = launch_.channelTrack(0);
+    const int queue = launch_.channelQueue(0);
     for (const CommOperation* operation : operations)
-      launch_.addToBatch(track) = directWorkOf(*operation, scheduling_.ranks);
+      launch_.addToBatch(queue) = directWorkOf(*operation, scheduling_.ranks);
   }
 
-  // All of it, in one exchange.
+  // Adds a collective that becomes an exchange.
   void addDirect(const CommOperation& operation) {
-    Work& work = newWork(operation, 0);
-    work.lanes = 0;
-    work.boards = scheduling_.boards;
+    WorkItem& work = newWork(operation, 0);
+    work.programs = 0;
+    work.mailboxes = scheduling_.mailboxes;
     work.exchange = directWorkOf(operation, scheduling_.ranks);
   }
 
-  void addLanes(const CommOperation& operation) {
-    const ChosenWay& way = scheduling_.choices.of(operation);
-    add(operation, way, {0, 0, operation.count, way.chunkBytes});
+  void addPrograms(const CommOperation& operation) {
+    const ChosenAlgorithm& chosen = scheduling_.choices.of(operation);
+    add(operation, chosen, {0, 0, operation.count, chosen.chunkBytes});
   }
 
-  void add(const CommOperation& operation, const ChosenWay& way, const Part& part) {
+  void add(const CommOperation& operation, const ChosenAlgorithm& chosen, const Part& part) {
     const std::size_t bytes = elementBytes(operation.type);
     const Collective collective = collectiveOf(operation.function);
     const ChannelLinks& links = scheduling_.channels[static_cast<std::size_t>(part.channel)];
-    const AlgorithmLinks& queues = links.of(collective, way.algorithm);
+    const AlgorithmLinks& queues = links.of(collective, chosen.algorithm);
 
     Shape shape;
     shape.ranks = scheduling_.ranks;
@@ -78,35 +96,35 @@ class CollectiveScheduler {
     shape.position = links.position;
     shape.order = links.order.data();
     shape.root = operation.peer;
-    const bool collnet = isCollnet(way.algorithm);
+    const bool collnet = isCollnet(chosen.algorithm);
     shape.treePeers = collnet ? links.chainPeers : links.treePeers;
     shape.offset = part.offset;
     shape.count = part.count;
     shape.block = operation.count;
     shape.grain = kGrainBytes / bytes;
-    shape.chunk = chunkElements(part.chunkBytes, way.protocol, bytes, shape.grain);
+    shape.chunk = chunkElements(part.chunkBytes, chosen.protocol, bytes, shape.grain);
     shape.inPlace = isInPlace(operation, scheduling_.rank);
     const Reduction reduction = reductionOf(operation, scheduling_.ranks);
     shape.scales = reduction.scales;
     shape.exchange = scheduling_.ranks == 2 && scheduling_.choices.model().input.nodes == 2 &&
-                     collective == Collective::kAllReduce && way.algorithm == Algorithm::kRing &&
-                     part.count <= std::min(shape.chunk, kMostExchanged / bytes);
+                     collective == Collective::kAllReduce && chosen.algorithm == Algorithm::kRing &&
+                     part.count <= std::min(shape.chunk, kMaxExchangedBytesOfTwo / bytes);
 
-    const std::span<const Program> programs = programsOf(collective, way.algorithm);
-    Work& work = newWork(operation, part.channel);
-    work.lanes = static_cast<int>(programs.size());
-    work.scratchBytes = scratchOf(collective, way.algorithm, shape) * bytes;
+    const std::span<const Program> programs = programsOf(collective, chosen.algorithm);
+    WorkItem& work = newWork(operation, part.channel);
+    work.programs = static_cast<int>(programs.size());
+    work.scratchBytes = scratchOf(collective, chosen.algorithm, shape) * bytes;
     for (std::size_t i = 0; i < programs.size(); ++i)
-      work.lane[i] = {
-          programs[i], shape,        {operation.send, operation.receive, nullptr}, queues.from, queues.to,
-          reduction,   way.protocol, scheduling_.stepBytes[way.protocol]};
-    // Of an AllReduce's two programs the first one goes up.
-    if (collnet) work.lane[0].label = reductionLabel(operation.type, operation.reduction.op);
+      work.program[i] = {
+          programs[i], shape,           {operation.send, operation.receive, nullptr}, queues.from, queues.to,
+          reduction,   chosen.protocol, scheduling_.stepBytes[chosen.protocol]};
+    // The first of an AllReduce's two programs goes up the chain, into the network.
+    if (collnet) work.program[0].label = reductionLabel(operation.type, operation.reduction.op);
   }
 
  private:
-  Work& newWork(const CommOperation& operation, int channel) {
-    Work& work = launch_.add(launch_.channelTrack(channel));
+  WorkItem& newWork(const CommOperation& operation, int channel) {
+    WorkItem& work = launch_.add(launch_.channelQueue(channel));
     work.function = operation.function;
     work.event = operation.event;
     work.channel = channel;
@@ -123,44 +141,40 @@ class CollectiveScheduler {
   }
 
   const Scheduling& scheduling_;
-  Launch& launch_;
-  std::size_t batched_ = 0;  // operations in batches so far
+  LaunchTask& launch_;
+  std::size_t batched_ = 0;  // operations added to batches
 };
 
-// Collectives of no elements are over at once; they neither get a channel nor count among the others.
-bool isWorkOfCollective(const CommOperation& operation) {
-  return !isPointToPoint(operation.function) && operation.count > 0;
-}
-
-// The elements that a split counts.
-SplitTask taskOf(const CommOperation& operation, const ChosenWay& way) {
-  return {collectiveOf(operation.function), way.algorithm, way.protocol, operation.count,
-          elementBytes(operation.type),     way.channels};
+// An operation as the planner splits it over channels: in elements.
+SplitTask taskOf(const CommOperation& operation, const ChosenAlgorithm& chosen) {
+  return {collectiveOf(operation.function), chosen.algorithm, chosen.protocol, operation.count,
+          elementBytes(operation.type),     chosen.channels};
 }
 
 bool fitsBatch(const CommOperation& operation, int ranks) {
-  return DirectBatch::takes(directKindOf(operation.function), operation.count * elementBytes(operation.type),
+  return BatchedExchange::takes(directKindOf(operation.function), operation.count * elementBytes(operation.type),
                             operation.reduction.scaled, ranks);
 }
 
-// One exchange each, but those that follow each other and fit all at once. Returns the bytes of all.
+// Each collective becomes an exchange; consecutive ones that fit become one exchange together. Returns their
+// bytes.
 std::size_t scheduleExchanges(std::span<const CommOperation> operations, const Scheduling& scheduling,
-                              Launch& launch) {
+                              LaunchTask& launch) {
   CollectiveScheduler scheduler(scheduling, launch);
   std::size_t bytes = 0;
   std::vector<const CommOperation*> batch;
   const auto close = [&] {
-    if (batch.size() >= DirectBatch::kLeastWorks)
+    if (batch.size() >= BatchedExchange::kMinWorks)
       scheduler.addBatch(batch);
     else
       for (const CommOperation* operation : batch) scheduler.addDirect(*operation);
     batch.clear();
   };
   for (const CommOperation& operation : operations) {
-    if (!isWorkOfCollective(operation)) continue;
+    if (!isBusyCollective(operation)) continue;
     bytes += operation.count * elementBytes(operation.type);
     const bool fits = fitsBatch(operation, scheduling.ranks);
-    if (!fits || batch.size() == DirectBatch::kMostWorks) close();
+    if (!fits || batch.size() == BatchedExchange::kMaxWorks) close();
     if (fits)
       batch.push_back(&operation);
     else
@@ -171,18 +185,21 @@ std::size_t scheduleExchanges(std::span<const CommOperation> operations, const S
 }
 
 void scheduleCollectives(std::span<const CommOperation> operations, int count, const Scheduling& scheduling,
-                         Launch& launch) {
+                         LaunchTask& launch) {
   CollectiveScheduler scheduler(scheduling, launch);
+  // A small collective alone, the usual case, uses one channel: there is nothing to split.
   if (count == 1) {
-    const auto only = std::find_if(operations.begin(), operations.end(), isWorkOfCollective);
-    const ChosenWay& way = scheduling.choices.of(*only);
-    if (way.channels == 1) return scheduler.addLanes(*only);
+    const auto only = std::find_if(operations.begin(), operations.end(), isBusyCollective);
+    const ChosenAlgorithm& chosen = scheduling.choices.of(*only);
+    if (chosen.channels == 1) return scheduler.addPrograms(*only);
   }
+  // The planner splits the collectives of the group together, so that all channels carry about the same. Each
+  // collective covers a range of channels: its first and last one may carry less than those between.
   std::vector<SplitTask> tasks;
   std::vector<const CommOperation*> sources;
-  std::vector<ChosenWay> ways;
+  std::vector<ChosenAlgorithm> ways;
   for (const CommOperation& operation : operations) {
-    if (!isWorkOfCollective(operation)) continue;
+    if (!isBusyCollective(operation)) continue;
     ways.push_back(scheduling.choices.of(operation, count));
     sources.push_back(&operation);
     tasks.push_back(taskOf(operation, ways.back()));
@@ -193,7 +210,7 @@ void scheduleCollectives(std::span<const CommOperation> operations, int count, c
       const SplitPiece& piece = channel == split.firstChannel  ? split.low
                                 : channel == split.lastChannel ? split.high
                                                                : split.middle;
-      // The channels that collectives use take turns with what the plan spreads over more.
+      // The plan may spread a collective over more channels than collectives use: these take turns.
       const int own = channel % scheduling.choices.channels();
       if (piece.count > 0)
         scheduler.add(*sources[split.task], ways[split.task], {own, offset, piece.count, piece.chunkBytes});
@@ -203,9 +220,9 @@ void scheduleCollectives(std::span<const CommOperation> operations, int count, c
 }
 
 void scheduleTransfers(std::span<const CommOperation> operations, const Scheduling& scheduling,
-                       Launch& launch) {
+                       LaunchTask& launch) {
   for (const TransferPart& part : scheduling.transfers.cut(operations)) {
-    Work& work = launch.add(launch.transferTrack(part.key));
+    WorkItem& work = launch.add(launch.transferQueue(part.key));
     work.function = part.operation->function;
     work.transfer = part;
     work.event = part.operation->event;
@@ -218,12 +235,12 @@ void scheduleTransfers(std::span<const CommOperation> operations, const Scheduli
 }  // namespace
 
 std::optional<std::size_t> schedule(std::span<const CommOperation> operations, const Scheduling& scheduling,
-                                    Launch& launch) {
+                                    LaunchTask& launch) {
   const auto collectives =
-      static_cast<int>(std::count_if(operations.begin(), operations.end(), isWorkOfCollective));
+      static_cast<int>(std::count_if(operations.begin(), operations.end(), isBusyCollective));
   const bool transfers = static_cast<std::size_t>(collectives) < operations.size();
   std::optional<std::size_t> exchanged;
-  if (collectives > 0 && scheduling.boards != nullptr)
+  if (collectives > 0 && scheduling.mailboxes != nullptr)
     exchanged = scheduleExchanges(operations, scheduling, launch);
   else if (collectives > 0)
     scheduleCollectives(operations, collectives, scheduling, launch);

@@ -1,19 +1,30 @@
 #pragma once
-// From the operations of a group to the works of a launch: each collective gets its algorithm, protocol,
-// channels and chunks; each send and receive its parts; sends to oneself meet their receives.
+// Turns the operations of a group into the work items of a launch. Each collective gets its algorithm,
+// protocol, channels and chunks, or becomes an exchange among the ranks of a host; each send and receive gets
+// its parts; sends of a rank to itself are paired with their receives.
 //
-//   Scheduling scheduling{rank, links.channels(), choices, transfers};
+//   const Scheduling scheduling{rank, ranks, stepBytes, links.channels(), choices, transfers};
 //   schedule(operations, scheduling, launch);
 
 #include <optional>
 #include <span>
 
+#include "runtime/collectives/direct_exchange.h"
+#include "runtime/comm/issue/operation.h"
 #include "runtime/comm/issue/choices.h"
-#include "runtime/comm/issue/launch.h"
-#include "runtime/comm/issue/links.h"
+#include "runtime/comm/issue/launch_task.h"
+#include "runtime/comm/join/links.h"
 #include "runtime/comm/issue/transfers.h"
 
 namespace xylem {
+
+// For collectives only.
+constexpr DirectKind directKindOf(Function function) {
+  return function == Function::kAlltoAll ? DirectKind::kAlltoAll : directKindOf(collectiveOf(function));
+}
+// How elements are combined among `ranks` ranks.
+Reduction reductionOf(const CommOperation& operation, int ranks);
+DirectWork directWorkOf(const CommOperation& operation, int ranks);
 
 struct Scheduling {
   int rank = 0;
@@ -22,13 +33,13 @@ struct Scheduling {
   std::span<const ChannelLinks> channels;
   Choices& choices;
   Transfers& transfers;
-  Boards* boards = nullptr;  // null: there are none
-  bool checked = false;      // sends tell receives what they are (XYLEM_CHECK)
+  Mailboxes* mailboxes = nullptr;  // null: the ranks have none
+  bool checked = false;            // sends tell receives what they send (XYLEM_CHECK)
 };
 
-// Throws ncclInvalidUsage for sends to oneself without a receive of the same size, or the other way round.
-// Returns the bytes of all collectives if these go over the boards and there is nothing else.
+// Throws ncclInvalidUsage for sends to oneself without a receive of the same size, and for such receives.
+// Returns the bytes of all collectives if these go over the mailboxes and there is nothing else.
 std::optional<std::size_t> schedule(std::span<const CommOperation> operations, const Scheduling& scheduling,
-                                    Launch& launch);
+                                    LaunchTask& launch);
 
 }  // namespace xylem

@@ -3,18 +3,18 @@
 #include <algorithm>
 #include <iterator>
 
-#include "runtime/comm/join/channel_log.h"
-#include "runtime/comm/join/net_devices.h"
+#include "runtime/comm/join/join_log.h"
+#include "runtime/comm/join/transports.h"
 
 namespace xylem {
 namespace {
 
-// In host memory words that carry their own flags, twice as many lines, are worth it only for what they hold
-// in a few (NCCL's default is for GPUs).
+// Up to this size transfers use LL. Its words carry their own flags and so take twice as many cache lines,
+// which in host memory pays off only for a few lines (NCCL's default is for GPUs).
 constexpr std::int64_t kLlThreshold = 64;
 
-// Groups of so many operations are looked at for whether they repeat the last one.
-constexpr std::size_t kMostRepeated = 64;
+// Groups of up to this many operations are compared with the last one, whose parts they may reuse.
+constexpr std::size_t kMaxRepeated = 64;
 
 }  // namespace
 
@@ -56,18 +56,18 @@ P2pSplit Transfers::split(std::uint64_t bytes, int peer) const {
 Connection& Transfers::to(int peer) {
   std::unique_ptr<Connection>& connection = connections_[peer];
   if (!connection) {
-    const TransportWay way = transports_.wayTo(peer, plannedTransport(choice_, rank_, peer));
+    const ChosenTransport chosen = transports_.chooseFor(peer, plannedTransport(choice_, rank_, peer));
     ConnectionRequest request{.peer = peer, .purpose = kForTransfers};
     for (int part = 0; part < job_.channelsPerPeer; ++part) {
       request.sends.push_back(transferDevice(choice_, plan_, rank_, peer, part, Direction::kSend));
       request.receives.push_back(transferDevice(choice_, plan_, rank_, peer, part, Direction::kReceive));
     }
-    connection = transports_.open(way, request);
+    connection = transports_.open(chosen, request);
     watch_.add(*connection);
     for (int part = 0; part < job_.channelsPerPeer; ++part)
       for (const QueueUse use : {QueueUse::kReceive, QueueUse::kSend})
         logQueue(log_, plan_,
-                 {.kind = way.kind,
+                 {.kind = chosen.kind,
                   .channel = part,
                   .purpose = kForTransfers,
                   .rank = rank_,
@@ -79,6 +79,7 @@ Connection& Transfers::to(int peer) {
 }
 
 std::span<const TransferPart> Transfers::cut(std::span<const CommOperation> operations) {
+  // Programs repeat their groups. The parts of the last one then only need the new addresses.
   if (!repeats(operations)) {
     cutAnew(operations);
     return parts_;
@@ -105,8 +106,7 @@ Transfers::Shape Transfers::shapeOf(const CommOperation& operation) {
   return {operation.function, operation.peer, operation.count * elementBytes(operation.type)};
 }
 
-// Whether they differ from those that were cut last by their buffers only, as where programs repeat what they
-// do.
+// Returns whether the operations differ from those that were cut last by their buffers only.
 bool Transfers::repeats(std::span<const CommOperation> operations) const {
   return std::equal(
       operations.begin(), operations.end(), shapes_.begin(), shapes_.end(),
@@ -135,7 +135,7 @@ void Transfers::cutAnew(std::span<const CommOperation> operations) {
   for (const TransferPart& part : parts_) keys_.push_back(part.key);
   std::sort(keys_.begin(), keys_.end());
   apart_ = std::adjacent_find(keys_.begin(), keys_.end()) == keys_.end();
-  if (others && operations.size() <= kMostRepeated)
+  if (others && operations.size() <= kMaxRepeated)
     std::transform(operations.begin(), operations.end(), std::back_inserter(shapes_), shapeOf);
 }
 
@@ -164,7 +164,7 @@ void Transfers::cutOne(const CommOperation& operation, std::size_t place) {
   }
 }
 
-// The first send to oneself goes to the first receive.
+// The first send to oneself is paired with the first receive, and so on.
 void Transfers::pairWithSelf() {
   if (sendsToSelf_.size() != receivesFromSelf_.size())
     throw Error(ResultCode::kInvalidUsage,

@@ -1,8 +1,7 @@
 #pragma once
-// Sends and receives: how each is cut into parts, and the connections to the peers, made when they are first
-// needed. Making one never waits here: the launch that uses it goes on with it.
+// Sends and receives: cuts each into parts, one per queue, and makes the connections to the peers when they
+// are first needed. Making a connection never waits here: the launch that uses it goes on with it.
 //
-//   Transfers transfers(...);
 //   for (const TransferPart& part : transfers.cut(operations)) ...
 
 #include <map>
@@ -19,38 +18,39 @@
 
 namespace xylem {
 
-// What goes through one queue, or from a rank to itself.
+// The part of a send or receive that goes through one queue, or from a rank to itself.
 struct TransferPart {
-  const CommOperation* operation = nullptr;  // of those that were cut
-  std::size_t place = 0;                     // of this one among them
+  const CommOperation* operation = nullptr;  // one of those that were cut
+  std::size_t place = 0;                     // its index among them
   bool sends = false;
-  Connection* connection = nullptr;  // null: to itself
-  int queue = 0;                     // of the connection; its end is still to be put into `work`
-  // Parts of one queue and direction have the same, and keep their order; no others have.
+  Connection* connection = nullptr;  // null: from this rank to itself
+  int queue = 0;                     // of the connection; connected() puts its end into `work`
+  // Parts with the same key go through the same queue in the same direction, in this order.
   std::size_t key = 0;
-  std::size_t begin = 0;  // in the operation's buffer
+  std::size_t begin = 0;  // in the operation's buffer, in bytes
   TransferWork work;
 
-  // Its work with the end of its queue, which exists once the connection is made.
+  // The work with the end of its queue, which exists once the connection is made.
   TransferWork connected() const;
 };
 
 class Transfers {
  public:
-  // `channels`: those that one pair of ranks uses at most. `checked`: those of no bytes get a part, too.
+  // `channels`: how many a pair of ranks uses at most. `checked`: transfers of no bytes get a part, too.
   Transfers(const Plan& plan, const NetChoice& choice, int rank, int channels, bool checked,
             const Settings& settings, const Transports& transports, PeerWatch& watch, const Logger& log);
 
-  // The parts of the sends and receives among the operations; what is returned holds until the next call.
-  // Throws ncclInvalidUsage for sends to oneself without a receive of the same size, or the other way round.
+  // The parts of the sends and receives among the operations; valid until the next call. Throws
+  // ncclInvalidUsage for sends to oneself without a receive of the same size, and for such receives.
   std::span<const TransferPart> cut(std::span<const CommOperation> operations);
-  // Whether these parts go through a queue each.
+  // Whether each of these parts has a queue to itself.
   bool apart() const { return apart_; }
-  // Goes on with connecting what these parts need, without waiting. Once it is true, their work is complete.
+  // Goes on with connecting what these parts need, without waiting. Once it returns true, their work is
+  // complete.
   bool connect() { return connected_ || goOnConnecting(); }
 
  private:
-  // What decides how an operation is cut.
+  // Everything that decides how an operation is cut.
   struct Shape {
     Function function;
     int peer;
@@ -77,8 +77,8 @@ class Transfers {
   const Logger& log_;
   std::map<int, std::unique_ptr<Connection>> connections_;
   std::vector<TransferPart> parts_;
-  std::vector<Shape> shapes_;      // of what they are parts of; empty: it is not to be used again
-  std::vector<std::size_t> keys_;  // of the parts
+  std::vector<Shape> shapes_;      // of the operations that were cut last; empty: their parts are not reused
+  std::vector<std::size_t> keys_;  // of the parts, sorted
   bool apart_ = true;
   bool connected_ = false;
   std::vector<const CommOperation*> sendsToSelf_, receivesFromSelf_;

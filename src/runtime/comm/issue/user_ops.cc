@@ -8,13 +8,13 @@
 namespace xylem {
 namespace {
 
-// A number is kFirst + (tag << kSlotBits) + slot and has to fit into 31 bits.
+// A number is kFirst + (tag << kSlotBits) + slot and must fit into 31 bits.
 constexpr int kSlotBits = 16;
-constexpr std::size_t kMostSlots = std::size_t{1} << kSlotBits;
+constexpr std::size_t kMaxSlots = std::size_t{1} << kSlotBits;
 constexpr std::uint32_t kTags = (1u << (31 - kSlotBits)) - 2;
 
-// From 1, so that ncclNumOps is no operation. After 32766 communicators tags come again; then only a number
-// of a communicator that old is mistaken.
+// Tags start at 1, so that ncclNumOps is no operation. After 32766 communicators they repeat; only a number
+// of a communicator that old could then be taken for one of this one.
 std::uint32_t nextTag() {
   static std::atomic<std::uint32_t> made{0};
   return 1 + made.fetch_add(1, std::memory_order_relaxed) % kTags;
@@ -29,11 +29,11 @@ int UserOps::create(DataType type, const void* scalar, bool readLater) {
   if (!free_.empty()) {
     slot = free_.front();
     free_.pop_front();
-  } else if (slot == kMostSlots) {
+  } else if (slot == kMaxSlots) {
     throw Error(ResultCode::kInvalidUsage,
                 "{} operations exist already, which is the most that a communicator can have; destroy those "
                 "that are not used any more (ncclRedOpDestroy)",
-                kMostSlots);
+                kMaxSlots);
   } else {
     slots_.emplace_back();
   }
@@ -52,7 +52,7 @@ std::size_t UserOps::slotOf(int op) const {
                 kFirst - 1);
   if (op < kFirst) throw Error(ResultCode::kInvalidArgument, "op is {}, which is built in", op);
   const auto number = static_cast<std::uint32_t>(op - kFirst);
-  const std::size_t slot = number & (kMostSlots - 1);
+  const std::size_t slot = number & (kMaxSlots - 1);
   if (number >> kSlotBits != tag_)
     throw Error(ResultCode::kInvalidArgument,
                 "op is {}, which is neither built in nor an operation of this communicator", op);

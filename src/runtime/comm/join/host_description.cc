@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstring>
 #include <mutex>
 #include <optional>
 #include <set>
@@ -9,6 +10,9 @@
 
 #include "planner/topology/detect.h"
 #include "planner/topology/fuse.h"
+#include "core/error.h"
+#include "core/settings.h"
+#include "runtime/sockets/secret.h"
 
 namespace xylem {
 namespace {
@@ -18,7 +22,7 @@ bool isHostDevice(const Document& document, ElementId gpu) {
   return host != nullptr && *host == "1";
 }
 
-// All elements called `name` that can be reached from the root, in document order.
+// All elements called `name`, in document order.
 std::vector<ElementId> elementsNamed(const Document& document, const std::string& name) {
   std::vector<ElementId> found;
   std::vector<ElementId> open{document.root()};
@@ -32,12 +36,12 @@ std::vector<ElementId> elementsNamed(const Document& document, const std::string
   return found;
 }
 
-// Ranks that are threads of one process join at the same time and see the same machine: who comes first looks
-// for all of them. Not for later ones: interfaces come and go.
+// Ranks that are threads of one process join at the same time and see the same machine: the first one detects
+// it for all. Later ranks detect it again, as interfaces come and go.
 class RecentDetection {
  public:
   Document of(const DetectOptions& options) {
-    const std::lock_guard lock(mutex_);  // the others wait rather than look, too
+    const std::lock_guard lock(mutex_);  // the others wait for the first one's result
     const Key key{options.hostDevices, options.hostId, options.interfaces, options.networks};
     const auto now = Clock::now();
     if (!key_ || *key_ != key || now - detected_ > kLifetime) {
@@ -58,45 +62,47 @@ class RecentDetection {
   Clock::time_point detected_;
 };
 
-Document describeMachine(const Settings& settings, const RankSeat& seat) {
+Document describeMachine(const Settings& settings, const LocalPlacement& placement) {
   if (settings.isSet(Setting::kTopoFile)) return readTopology(settings.text(Setting::kTopoFile));
   static RecentDetection recent;
   DetectOptions options;
-  options.hostDevices = std::max(seat.localRanks, static_cast<int>(settings.integer(Setting::kHostDevices)));
+  options.hostDevices =
+      std::max(placement.localRanks, static_cast<int>(settings.integer(Setting::kHostDevices)));
   options.hostId = settings.text(Setting::kHostId);
   options.interfaces = settings.text(Setting::kSocketIfname);
-  options.networks = seat.networks;
+  options.networks = placement.networks;
   return recent.of(options);
 }
 
-ElementId chooseDevice(const Document& document, const std::vector<ElementId>& gpus, const RankSeat& seat) {
+ElementId chooseDevice(const Document& document, const std::vector<ElementId>& gpus,
+                       const LocalPlacement& placement) {
   std::vector<ElementId> hostDevices;
   for (const ElementId gpu : gpus)
     if (isHostDevice(document, gpu)) hostDevices.push_back(gpu);
   if (!hostDevices.empty()) {
-    if (static_cast<std::size_t>(seat.localRank) < hostDevices.size())
-      return hostDevices[static_cast<std::size_t>(seat.localRank)];
+    if (static_cast<std::size_t>(placement.localRank) < hostDevices.size())
+      return hostDevices[static_cast<std::size_t>(placement.localRank)];
     throw Error(ResultCode::kInvalidUsage,
                 "{} describes {} host devices; {} ranks on this host need one each", document.file(),
-                hostDevices.size(), seat.localRanks);
+                hostDevices.size(), placement.localRanks);
   }
   for (const ElementId gpu : gpus) {
     const std::string* dev = document.attribute(gpu, "dev");
-    if (dev != nullptr && *dev == std::to_string(seat.device)) return gpu;
+    if (dev != nullptr && *dev == std::to_string(placement.device)) return gpu;
   }
   throw Error(ResultCode::kInvalidUsage,
               "{} describes no gpu with dev=\"{}\", the device of rank {}; it has {} gpus", document.file(),
-              seat.device, seat.rank, gpus.size());
+              placement.device, placement.rank, gpus.size());
 }
 
 }  // namespace
 
-RankDescription describeForRank(const Settings& settings, const RankSeat& seat) {
-  Document document = describeMachine(settings, seat);
+RankDescription describeForRank(const Settings& settings, const LocalPlacement& placement) {
+  Document document = describeMachine(settings, placement);
   const std::vector<ElementId> gpus = elementsNamed(document, "gpu");
-  const ElementId mine = chooseDevice(document, gpus, seat);
+  const ElementId mine = chooseDevice(document, gpus, placement);
   for (const ElementId gpu : gpus) document.removeAttribute(gpu, "rank");
-  document.set(mine, "rank", std::to_string(seat.localRank));
+  document.set(mine, "rank", std::to_string(placement.localRank));
   document.set(mine, "keep", "1");
   for (const ElementId net : elementsNamed(document, "net")) document.set(net, "keep", "1");
 
@@ -136,6 +142,44 @@ void forgetHost(Document& description) {
     if (const std::string* mark = description.attribute(cpu, "host_hash")) marks.insert(*mark);
   if (marks.size() > 1) return;
   for (const ElementId cpu : cpus) description.removeAttribute(cpu, "host_hash");
+}
+
+namespace {
+
+struct Header {
+  std::uint64_t key = 0;
+  std::uint64_t descriptionBytes = 0;
+};
+
+}  // namespace
+
+std::string toBytes(const HostReport& report) {
+  const Header header{report.key, report.description.size()};
+  std::string bytes(reinterpret_cast<const char*>(&header), sizeof header);
+  return bytes + report.description + report.graphs;
+}
+
+HostReport reportFromBytes(std::string_view bytes) {
+  Header header;
+  if (bytes.size() >= sizeof header) std::memcpy(&header, bytes.data(), sizeof header);
+  if (bytes.size() < sizeof header || header.descriptionBytes > bytes.size() - sizeof header)
+    throw Error(ResultCode::kRemoteError, "a rank described its host in {} bytes, of which {} are XML",
+                bytes.size(), header.descriptionBytes);
+  bytes.remove_prefix(sizeof header);
+  return {header.key, std::string(bytes.substr(0, header.descriptionBytes)),
+          std::string(bytes.substr(header.descriptionBytes))};
+}
+
+std::uint64_t searchKey(const Settings& settings) {
+  std::string text;
+  for (const SettingSpec& spec : settingSpecs())
+    if (settings.isSet(spec.id) && spec.kind != SettingKind::kSecret)
+      text += fmt::format("{}={}\n", spec.name, settings.text(spec.id));
+  std::uint8_t digest[16];
+  hash(digest, sizeof digest, text.data(), text.size());
+  std::uint64_t key = 0;
+  std::memcpy(&key, digest, sizeof key);
+  return key;
 }
 
 }  // namespace xylem

@@ -1,49 +1,69 @@
 #pragma once
-// What one rank contributes to the description of its host: the machine as it sees it, with its own device
-// only.
+// The description of one host, from what its ranks see. Each rank describes the machine with its own device
+// only; the first rank of the host fuses these descriptions, searches the host's channels and reports both to
+// all ranks of the job. Searching is most of the work of planning, and every rank would find the same.
 //
-//   RankDescription mine = describeForRank(settings, {rank, localRank, localRanks, device});
-//   ... all ranks of the host exchange mine.xml ...
-//   Document host = fuseDescriptions(xmlOfLocalRanks);
+//   const RankDescription mine = describeForRank(settings, {rank, localRank, localRanks, device});
+//   const Document host = fuseDescriptions(xmlOfLocalRanks);            // on the first rank of the host
+//   const std::string bytes = toBytes(HostReport{searchKey(settings), writeTopology(host), graphs});
+//   const HostReport report = reportFromBytes(bytes);                   // on all ranks
+//   if (report.key == searchKey(settings)) ... readGraphs(report.graphs) ...
 
 #include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/settings.h"
-#include "planner/topology/detect_net_device.h"
+#include "planner/topology/detect_net.h"
 #include "planner/topology/document.h"
 
 namespace xylem {
 
-struct RankSeat {
+// A rank's place in the job and on its host.
+struct LocalPlacement {
   int rank = 0;        // in the communicator
-  int localRank = 0;   // on the host
-  int localRanks = 1;  // of the host
-  int device = 0;      // the thread's current one when the communicator was made
-  // What it sends through in place of the interfaces.
+  int localRank = 0;   // among the ranks of the host
+  int localRanks = 1;  // how many ranks the host has
+  int device = 0;      // the thread's current device when the communicator was made
+  // The network devices it sends through; nothing: the host's interfaces.
   std::optional<std::vector<NetDevice>> networks = std::nullopt;
 };
 
 struct RankDescription {
   std::string xml;
   std::string busId;        // of the device
-  bool hostDevice = false;  // cores, not a GPU: each local rank gets one of its own
+  bool hostDevice = false;  // cores of the host, not a GPU: each local rank gets a device of its own
 };
 
-// The machine comes from NCCL_TOPO_FILE or from the system. Host devices are dealt out by local rank; of a
-// file that describes GPUs, the rank takes the one whose `dev` is its device.
-RankDescription describeForRank(const Settings& settings, const RankSeat& seat);
+// The machine comes from NCCL_TOPO_FILE or is detected. Host devices are assigned by local rank. If a file
+// describes GPUs, the rank gets the one whose `dev` is its device.
+RankDescription describeForRank(const Settings& settings, const LocalPlacement& placement);
 
-// The number that NCCL's log lines show for a bus id: 0000:1b:00.0 is 1b000.
+// The number by which NCCL's log lines show a bus id: 0000:1b:00.0 is 1b000.
 std::uint64_t busIdNumber(const std::string& busId);
 
-// In the order of local ranks.
+// Fuses the descriptions of a host's ranks, in the order of local ranks.
 Document fuseDescriptions(std::span<const std::string> xmls);
 
-// Takes the mark of the host away from a description of one host.
+// Removes the host's mark from the description of one host, so that equal hosts have equal descriptions.
 void forgetHost(Document& description);
+
+// The report of a host's first rank to all ranks of the job.
+struct HostReport {
+  std::uint64_t key = 0;    // searchKey() of the rank that searched
+  std::string description;  // topology XML
+  std::string graphs;       // text of planner/search/shared_graphs.h; empty: every rank searches for itself
+};
+
+std::string toBytes(const HostReport& report);
+// Throws ncclRemoteError if the bytes are no report.
+HostReport reportFromBytes(std::string_view bytes);
+
+// Ranks with the same key would find the same channels. It is a hash of all settings that are set. Where
+// ranks differ in any of them, each searches for itself, and all plans are compared.
+std::uint64_t searchKey(const Settings& settings);
 
 }  // namespace xylem

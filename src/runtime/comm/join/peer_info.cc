@@ -11,24 +11,24 @@
 
 #include "core/error.h"
 #include "runtime/device/host_device.h"
-#include "planner/topology/detect_host_hash.h"
+#include "planner/topology/detect_files.h"
 #include "runtime/sockets/secret.h"
 
 namespace xylem {
 namespace {
 
-// A number that is equal for ranks on one host: of NCCL_HOSTID, or of the host's name and boot id.
+// A number that is equal for ranks on one host: from NCCL_HOSTID, or from the host's name and boot id.
 std::uint64_t hostHashOf(const Settings& settings) {
   return std::strtoull(hostHash("/", settings.text(Setting::kHostId)).c_str(), nullptr, 16);
 }
 
-// The inode of a namespace of this process; 0 where the kernel does not say.
+// The inode number of a namespace of this process; 0 if the kernel does not tell it.
 std::uint64_t namespaceOf(const char* link) {
   struct stat status {};
   return stat(link, &status) == 0 ? static_cast<std::uint64_t>(status.st_ino) : 0;
 }
 
-// Survives fork: a child is another process.
+// A random number of this process. A forked child gets one of its own.
 std::uint64_t processNumber() {
   static pid_t owner = 0;
   static std::uint64_t number = 0;
@@ -61,8 +61,8 @@ PeerInfo describePeer(const Settings& settings, int rank, int device) {
   return info;
 }
 
-Neighbourhood neighbourhoodOf(std::span<const PeerInfo> peers, int rank) {
-  Neighbourhood found;
+HostMap hostMapOf(std::span<const PeerInfo> peers, int rank) {
+  HostMap found;
   std::map<std::uint64_t, int> hosts;
   for (std::size_t r = 0; r < peers.size(); ++r) {
     const auto [host, first] = hosts.try_emplace(peers[r].peer.hostHash, static_cast<int>(hosts.size()));
@@ -78,15 +78,15 @@ Neighbourhood neighbourhoodOf(std::span<const PeerInfo> peers, int rank) {
   return found;
 }
 
-std::vector<HostCores> coresOfHosts(std::span<const PeerInfo> peers, const Neighbourhood& neighbourhood) {
+std::vector<HostCores> coresOfHosts(std::span<const PeerInfo> peers, const HostMap& map) {
   struct Known {
     CoreSet all;
     int ranks = 0;
-    std::vector<std::pair<CoreSet, int>> sharing;  // how many ranks may use just these
+    std::vector<std::pair<CoreSet, int>> sharing;  // sets of cores, and how many ranks have each of them
   };
-  std::vector<Known> hosts(static_cast<std::size_t>(neighbourhood.hosts));
+  std::vector<Known> hosts(static_cast<std::size_t>(map.hosts));
   for (std::size_t r = 0; r < peers.size(); ++r) {
-    Known& host = hosts[static_cast<std::size_t>(neighbourhood.hostOfRank[r])];
+    Known& host = hosts[static_cast<std::size_t>(map.hostOfRank[r])];
     const CoreSet& cores = peers[r].cores;
     host.all |= cores;
     ++host.ranks;
@@ -97,6 +97,8 @@ std::vector<HostCores> coresOfHosts(std::span<const PeerInfo> peers, const Neigh
     else
       ++same->second;
   }
+  // The scarcest of: all cores of the host for all its ranks, and each set of cores for the ranks that have
+  // it.
   std::vector<HostCores> found;
   for (const Known& host : hosts) {
     int least = static_cast<int>(host.all.count()) / host.ranks;

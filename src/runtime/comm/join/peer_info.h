@@ -1,6 +1,10 @@
 #pragma once
-// What every rank tells all others when a communicator is made, and what each learns about its own place from
-// that.
+// The message of every rank to all others when a communicator is made, and what it says about hosts and
+// cores.
+//
+//   const std::vector<PeerInfo> peers = bootstrap.allGather(describePeer(settings, rank, device));
+//   const HostMap hosts = hostMapOf(peers, rank);
+//   if (reduces(reducedByAll(peers), DataType::kFloat32, ReduceOp::kSum)) ...   // by networks that reduce
 
 #include <cstdint>
 #include <span>
@@ -9,41 +13,69 @@
 #include "core/settings.h"
 #include "runtime/device/host_device.h"
 #include "runtime/transport/peer.h"
+#include "runtime/transport/collnet/coll_network.h"
 
 namespace xylem {
 
 struct PeerInfo {
   Peer peer;
-  std::uint64_t bufferBytes = 0;  // of a queue (NCCL_BUFFSIZE); all use the smallest
-  std::int32_t version = 0;       // NCCL_VERSION_CODE; must be the same everywhere
-  std::uint64_t direct = 0;       // 1: may exchange directly with its host; no algorithm was asked for
-  std::int64_t checked = 0;       // 1: XYLEM_CHECK; one is enough for all
-  std::uint64_t reduces = 0;      // what its network does by itself (runtime/comm/issue/reducing.h)
+  std::uint64_t bufferBytes = 0;  // of a queue (NCCL_BUFFSIZE); all ranks use the smallest
+  std::int32_t version = 0;       // NCCL_VERSION_CODE; must be the same on all ranks
+  std::uint64_t direct = 0;       // 1: may use exchanges on its host, as no setting asks for an algorithm
+  std::int64_t checked = 0;       // 1: XYLEM_CHECK=1; one such rank is enough for all
+  std::uint64_t reduces = 0;      // what its network reduces: a reductionBit() each
   CoreSet cores;                  // on which this rank may run
 };
 
-// This process's, but for the addresses of its transports.
+// Describes this process; transports add their addresses to the result.
 PeerInfo describePeer(const Settings& settings, int rank, int device);
 
-// Which ranks share this rank's host, and which host each rank is on.
-struct Neighbourhood {
+// The ranks that share a rank's host, and the host of every rank.
+struct HostMap {
   std::vector<int> ranks;  // of this rank's host, ascending
-  int localRank = 0;       // this rank's place among them
+  int localRank = 0;       // this rank's index in `ranks`
   int hosts = 1;
   std::vector<int> hostOfRank;  // hosts are numbered by their first ranks
 };
-Neighbourhood neighbourhoodOf(std::span<const PeerInfo> peers, int rank);
+HostMap hostMapOf(std::span<const PeerInfo> peers, int rank);
 
-// The cores of a host on which the job's ranks may run. Ranks that may use the same cores, and these alone,
-// have to do with them; other overlaps are not looked into.
+// The cores of a host on which the job's ranks may run. Ranks share cores if their sets are equal; sets that
+// overlap in other ways count as if they did not.
 struct HostCores {
-  int perRank = 1;       // at least
-  bool crowded = false;  // ranks have to take turns
+  int perRank = 1;              // at least this many for each rank
+  bool oversubscribed = false;  // there are more ranks than cores for them: they take turns
 };
-// By host; the same answer on all ranks.
-std::vector<HostCores> coresOfHosts(std::span<const PeerInfo> peers, const Neighbourhood& neighbourhood);
+// By host; the same on all ranks.
+std::vector<HostCores> coresOfHosts(std::span<const PeerInfo> peers, const HostMap& map);
 
-// Throws if the ranks cannot work together.
+// Throws if the ranks have different versions.
 void checkVersions(std::span<const PeerInfo> peers, int rank);
+
+// Networks reduce with these operations. They have no averages: these are sums of elements scaled before.
+constexpr int kNetworkOps = static_cast<int>(ReduceOp::kAvg);
+static_assert(kDataTypes * kNetworkOps <= 64);
+
+constexpr std::uint64_t reductionBit(DataType type, ReduceOp op) {
+  return std::uint64_t{1} << (static_cast<int>(type) * kNetworkOps + static_cast<int>(op));
+}
+
+constexpr bool reduces(std::uint64_t reduced, DataType type, ReduceOp op) {
+  return op != ReduceOp::kAvg && (reduced & reductionBit(type, op)) != 0;
+}
+
+inline std::uint64_t reducedBy(const CollNetwork& network) {
+  std::uint64_t reduced = 0;
+  for (int type = 0; type < kDataTypes; ++type)
+    for (int op = 0; op < kNetworkOps; ++op)
+      if (network.reduces(static_cast<DataType>(type), static_cast<ReduceOp>(op)))
+        reduced |= reductionBit(static_cast<DataType>(type), static_cast<ReduceOp>(op));
+  return reduced;
+}
+
+inline std::uint64_t reducedByAll(std::span<const PeerInfo> peers) {
+  std::uint64_t reduced = ~std::uint64_t{0};
+  for (const PeerInfo& peer : peers) reduced &= peer.reduces;
+  return reduced;
+}
 
 }  // namespace xylem

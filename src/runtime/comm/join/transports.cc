@@ -3,13 +3,12 @@
 #include <array>
 
 #include "runtime/transport/net/proxy.h"
-#include "runtime/transport/net/net.h"
-#include "runtime/transport/local/p2p.h"
-#include "runtime/transport/local/shm.h"
+#include "runtime/transport/net/net_transport.h"
+#include "runtime/transport/local/local_transport.h"
 
 namespace xylem {
 
-// The transports outlive their connections, the network its transport, and the proxy all of them.
+// Members are destroyed in reverse order: a transport before its network, the proxy after both.
 struct Transports::Members {
   Members(const TransportBasics& basics, std::unique_ptr<Network> through, const Settings& settings,
           const Logger& log)
@@ -46,12 +45,12 @@ void Transports::announce(Peer& self) {
   members_->net.announce(self);
 }
 
-void Transports::abort(int culprit, std::string_view text) {
-  members_->shm.abort(culprit, text);  // through the acceptor that is P2P's, too
-  members_->net.abort(culprit, text);
+void Transports::abort(int failedRank, std::string_view text) {
+  members_->shm.abort(failedRank, text);  // through the acceptor, which P2P shares
+  members_->net.abort(failedRank, text);
 }
 
-TransportWay Transports::wayTo(int peer, TransportKind planned) const {
+ChosenTransport Transports::chooseFor(int peer, TransportKind planned) const {
   const std::array<std::pair<TransportKind, Transport*>, 3> all = {{{TransportKind::kP2p, &members_->p2p},
                                                                     {TransportKind::kShm, &members_->shm},
                                                                     {TransportKind::kNet, &members_->net}}};
@@ -64,6 +63,31 @@ TransportWay Transports::wayTo(int peer, TransportKind planned) const {
     reasons += fmt::format("{}{}: {}", reasons.empty() ? "" : "; ", transport->name(), viability.reason);
   }
   throw Error(ResultCode::kInvalidUsage, "no transport joins rank {} to rank {}: {}", rank_, peer, reasons);
+}
+
+namespace {
+
+int deviceOf(const Plan& plan, int rank, const NetEnd& end) {
+  if (end.net == kNoNode) return 0;
+  return plan.job().view(rank).system->net(end.net).dev;
+}
+
+}  // namespace
+
+TransportKind plannedTransport(const NetChoice& choice, int rank, int peer) {
+  return choice.transport(rank, peer, rank < peer ? Direction::kSend : Direction::kReceive);
+}
+
+int collectiveDevice(const NetChoice& choice, const Plan& plan, int rank, int channel, int peer,
+                     Direction direction) {
+  const std::optional<NetEnd> end = choice.ringEnd(rank, channel, peer, direction);
+  return end ? deviceOf(plan, rank, *end) : transferDevice(choice, plan, rank, peer, channel, direction);
+}
+
+// A sender uses the device that its peer receives through; that is the peer's own one.
+int transferDevice(const NetChoice& choice, const Plan& plan, int rank, int peer, int channel,
+                   Direction direction) {
+  return deviceOf(plan, rank, choice.p2pEnd(rank, direction == Direction::kSend ? peer : rank, channel));
 }
 
 }  // namespace xylem

@@ -1,31 +1,42 @@
 #include "runtime/comm/watch/flight_dump.h"
 
-#include <algorithm>
+#include <fcntl.h>
+#include <signal.h>
+#include <unistd.h>
 
-#include "runtime/comm/watch/flight_area.h"
-#include "runtime/comm/watch/flight_entry.h"
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <climits>
+#include <mutex>
+
+#include "runtime/comm/watch/record_buffer.h"
+#include "runtime/comm/watch/call_record.h"
+#include "core/error.h"
+#include "core/log.h"
+#include "core/settings.h"
 
 namespace xylem {
 namespace {
 
-void dumpHead(const FlightSlot& slot, FlightLine& line) {
-  line.add("communicator 0x").addHex(get(slot.communicator)).add(", rank ").add(get(slot.rank));
-  line.add(" of ").add(get(slot.ranks)).add(": ").add(get(slot.issued)).add(" calls so far");
-  if (get(slot.use) == static_cast<std::uint64_t>(FlightUse::kFailed)) line.add("; it failed");
+void dumpHead(const RecordRing& ring, TextLine& line) {
+  line.add("communicator 0x").addHex(get(ring.communicator)).add(", rank ").add(get(ring.rank));
+  line.add(" of ").add(get(ring.ranks)).add(": ").add(get(ring.issued)).add(" calls so far");
+  if (get(ring.use) == static_cast<std::uint64_t>(RingUse::kFailed)) line.add("; it failed");
 }
 
-bool dumpWait(const FlightSlot& slot, const FlightClock& clock, FlightLine& line) {
-  const auto kind = static_cast<FlightWait>(get(slot.waitKind));
-  if (kind == FlightWait::kNone) return false;
-  const std::uint64_t peer = get(slot.waitsFor);
+bool dumpWait(const RecordRing& ring, const TickClock& clock, TextLine& line) {
+  const auto kind = static_cast<WaitKind>(get(ring.waitKind));
+  if (kind == WaitKind::kNone) return false;
+  const std::uint64_t peer = get(ring.waitsFor);
   line.add("  waits for ");
   if (peer == 0)
     line.add("others");
   else
     line.add("rank ").add(peer - 1);
-  line.add(kind == FlightWait::kCheck ? ", to compare calls, for " : " for ");
-  line.addSeconds(clock.nanosecondsSince(get(slot.waitsSince)));
-  if (const auto entry = FlightEntry::from(wordsOf(slot.waiting))) {
+  line.add(kind == WaitKind::kCheck ? ", to compare calls, for " : " for ");
+  line.addSeconds(clock.nanosecondsSince(get(ring.waitsSince)));
+  if (const auto entry = CallRecord::from(wordsOf(ring.waiting))) {
     line.add(" in #").add(entry->number).add(" ");
     describe(line, entry->call);
   }
@@ -34,41 +45,41 @@ bool dumpWait(const FlightSlot& slot, const FlightClock& clock, FlightLine& line
 
 }  // namespace
 
-void dumpFlight(const FlightSlot& slot, const FlightClock& clock, std::size_t most, FlightSink sink,
-                void* context) {
-  FlightLine head;
-  dumpHead(slot, head);
+void dumpRecords(const RecordRing& ring, const TickClock& clock, std::size_t most, LineSink sink,
+                 void* context) {
+  TextLine head;
+  dumpHead(ring, head);
   sink(head.text(), context);
-  FlightLine wait;
-  if (dumpWait(slot, clock, wait)) sink(wait.text(), context);
-  const std::uint64_t issued = get(slot.issued);
-  const std::uint64_t shown = std::min<std::uint64_t>({issued, most, kFlightEntries});
+  TextLine wait;
+  if (dumpWait(ring, clock, wait)) sink(wait.text(), context);
+  const std::uint64_t issued = get(ring.issued);
+  const std::uint64_t shown = std::min<std::uint64_t>({issued, most, kRecordsPerRing});
   for (std::uint64_t number = issued; number-- > issued - shown;) {
-    const auto entry = FlightEntry::from(wordsOf(slot.records[number % kFlightEntries]));
+    const auto entry = CallRecord::from(wordsOf(ring.records[number % kRecordsPerRing]));
     if (!entry || entry->number != number) continue;
-    FlightLine line;
+    TextLine line;
     line.add("  ");
     describe(line, *entry, clock);
     sink(line.text(), context);
   }
 }
 
-std::string dumpFlight(const FlightSlot& slot, std::size_t most) {
+std::string dumpRecords(const RecordRing& ring, std::size_t most) {
   struct Found {
-    FlightMoment start;
-    const FlightSlot* slot;
-  } found{{}, &slot};
-  forEachFlightArea(
-      [](const FlightArea& area, void* context) {
+    ClockReading start;
+    const RecordRing* ring;
+  } found{{}, &ring};
+  forEachRecordBuffer(
+      [](const RecordBuffer& buffer, void* context) {
         auto& wanted = *static_cast<Found*>(context);
-        const auto* begin = area.slots.data();
-        if (wanted.slot >= begin && wanted.slot < begin + area.slots.size())
-          wanted.start = {get(area.startTicks), get(area.startNanoseconds)};
+        const auto* begin = buffer.rings.data();
+        if (wanted.ring >= begin && wanted.ring < begin + buffer.rings.size())
+          wanted.start = {get(buffer.startTicks), get(buffer.startNanoseconds)};
       },
       &found);
   std::string text;
-  dumpFlight(
-      slot, FlightClock(found.start, FlightMoment::now()), most,
+  dumpRecords(
+      ring, TickClock(found.start, ClockReading::now()), most,
       [](std::string_view line, void* context) {
         auto& all = *static_cast<std::string*>(context);
         if (!all.empty()) all += '\n';
@@ -76,6 +87,84 @@ std::string dumpFlight(const FlightSlot& slot, std::size_t most) {
       },
       &text);
   return text;
+}
+
+namespace {
+
+constexpr std::size_t kCallsOnSignal = 8;
+
+int output = STDERR_FILENO;
+struct sigaction before {};
+
+void writeLine(std::string_view text, void*) {
+  TextLine line;
+  line.add("xylem ").add(static_cast<int>(getpid())).add(": ").add(text);
+  // One write for line and end, so that lines of several processes do not mix.
+  std::array<char, 600> bytes{};
+  const std::size_t length = std::min(line.text().size(), bytes.size() - 1);
+  std::copy_n(line.text().data(), length, bytes.data());
+  bytes[length] = '\n';
+  // If writing fails, a signal handler cannot report it.
+  [[maybe_unused]] const ssize_t written = ::write(output, bytes.data(), length + 1);
+}
+
+void dumpAll() {
+  bool any = false;
+  forEachRecordBuffer(
+      [](const RecordBuffer& buffer, void* context) {
+        const ClockReading start{buffer.startTicks.load(std::memory_order_relaxed),
+                                 buffer.startNanoseconds.load(std::memory_order_relaxed)};
+        const TickClock clock(start, ClockReading::now());
+        for (const RecordRing& ring : buffer.rings) {
+          if (ring.use.load(std::memory_order_acquire) == static_cast<std::uint64_t>(RingUse::kFree))
+            continue;
+          dumpRecords(ring, clock, kCallsOnSignal, writeLine, nullptr);
+          *static_cast<bool*>(context) = true;
+        }
+      },
+      &any);
+  if (!any) writeLine("no communicators", nullptr);
+}
+
+std::string logFile(const std::string& pattern) {
+  std::array<char, HOST_NAME_MAX + 1> name{};
+  gethostname(name.data(), name.size() - 1);
+  const std::string_view host(name.data());
+  return expandLogFileName(pattern, host.substr(0, host.find('.')), getpid());
+}
+
+void handle(int signal, siginfo_t* info, void* context) {
+  const int error = errno;
+  dumpAll();
+  if ((before.sa_flags & SA_SIGINFO) != 0)
+    before.sa_sigaction(signal, info, context);
+  else if (before.sa_handler != SIG_DFL && before.sa_handler != SIG_IGN)
+    before.sa_handler(signal);
+  errno = error;
+}
+
+}  // namespace
+
+void dumpOnSignal(const Settings& settings) {
+  const auto signal = static_cast<int>(settings.integer(Setting::kDumpSignal));
+  if (signal == 0) return;
+  static std::mutex mutex;
+  static bool installed = false;
+  const std::lock_guard lock(mutex);
+  if (installed) return;
+  if (const std::string& pattern = settings.text(Setting::kDebugFile); !pattern.empty()) {
+    // The file stays open until the process ends: the signal may come at any time.
+    output = open(logFile(pattern).c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+    if (output < 0) output = STDERR_FILENO;
+  }
+  struct sigaction action {};
+  action.sa_sigaction = handle;
+  action.sa_flags = SA_SIGINFO | SA_RESTART;
+  sigemptyset(&action.sa_mask);
+  if (sigaction(signal, &action, &before) != 0)
+    throw Error(ResultCode::kInvalidArgument, "XYLEM_DUMP_SIGNAL: signal {} cannot be handled: {}", signal,
+                errnoText(errno));
+  installed = true;
 }
 
 }  // namespace xylem

@@ -3,30 +3,29 @@
 #include <algorithm>
 #include <cstring>
 
-#include "runtime/comm/watch/flight_area.h"
-#include "runtime/comm/watch/flight_clock.h"
+#include "runtime/comm/watch/record_buffer.h"
 
 namespace xylem {
 namespace {
 
-void put(FlightWord& word, std::uint64_t value) { word.store(value, std::memory_order_relaxed); }
+void put(RecordWord& word, std::uint64_t value) { word.store(value, std::memory_order_relaxed); }
 
-// What is between the seals is not the entry of this number until both are there.
-class Sealing {
+// Writes a record between its two seals. A reader takes a record only if both seals have its number.
+class RecordSeal {
  public:
-  Sealing(FlightRecord& record, std::uint64_t number) : record_(record), number_(number) {
+  RecordSeal(RawRecord& record, std::uint64_t number) : record_(record), number_(number) {
     put(record_.seal, 0);
     std::atomic_thread_fence(std::memory_order_release);
   }
-  ~Sealing() {
+  ~RecordSeal() {
     put(record_.otherSeal, number_ + 1);
     record_.seal.store(number_ + 1, std::memory_order_release);
   }
-  Sealing(const Sealing&) = delete;
-  Sealing& operator=(const Sealing&) = delete;
+  RecordSeal(const RecordSeal&) = delete;
+  RecordSeal& operator=(const RecordSeal&) = delete;
 
  private:
-  FlightRecord& record_;
+  RawRecord& record_;
   std::uint64_t number_;
 };
 
@@ -37,17 +36,17 @@ std::uint64_t addressOf(const void* pointer) {
 struct Issued {
   std::uint64_t number = 0, launch = 0, ordinal = 0;
   CallWords call{};
-  std::uint64_t way = 0;
+  std::uint64_t path = 0;
   std::uint64_t when = 0;  // ticks
 };
 
-// `kState`: kIssued, or kDone at once.
-template <FlightState kState>
-void write(FlightRecord& entry, const Issued& issued, const CommOperation& operation) {
-  const Sealing sealing(entry, issued.number);
-  const std::uint64_t then = kState == FlightState::kDone ? issued.when : 0;
+// `kState`: kIssued, or kDone for calls that are done at once.
+template <CallState kState>
+void write(RawRecord& entry, const Issued& issued, const CommOperation& operation) {
+  const RecordSeal sealing(entry, issued.number);
+  const std::uint64_t then = kState == CallState::kDone ? issued.when : 0;
   for (std::size_t i = 0; i < issued.call.size(); ++i) put(entry.call[i], issued.call[i]);
-  put(entry.way, issued.way);
+  put(entry.path, issued.path);
   put(entry.launch, issued.launch);
   put(entry.ordinal, issued.ordinal);
   put(entry.send, addressOf(operation.send));
@@ -61,117 +60,116 @@ void write(FlightRecord& entry, const Issued& issued, const CommOperation& opera
 
 }  // namespace
 
-FlightRecorder::FlightRecorder(const Who& who) : slot_(takeFlightSlot()) {
-  put(slot_.communicator, who.communicator);
-  put(slot_.rank, static_cast<std::uint64_t>(who.rank));
-  put(slot_.ranks, static_cast<std::uint64_t>(who.ranks));
-  put(slot_.device, static_cast<std::uint64_t>(who.device));
-  put(slot_.made, flightTicks());
+FlightRecorder::FlightRecorder(const Who& who) : ring_(takeRecordRing()) {
+  put(ring_.communicator, who.communicator);
+  put(ring_.rank, static_cast<std::uint64_t>(who.rank));
+  put(ring_.ranks, static_cast<std::uint64_t>(who.ranks));
+  put(ring_.device, static_cast<std::uint64_t>(who.device));
+  put(ring_.made, readTicks());
 }
 
-FlightRecorder::~FlightRecorder() { giveBackFlightSlot(slot_); }
+FlightRecorder::~FlightRecorder() { returnRecordRing(ring_); }
 
 void FlightRecorder::fail(std::string_view reason) noexcept {
-  constexpr std::size_t kRoom = kFlightReasonWords * sizeof(std::uint64_t);
-  std::array<char, kRoom> text{};
-  std::copy_n(reason.data(), std::min(reason.size(), kRoom - 1), text.data());
-  for (std::size_t i = 0; i < kFlightReasonWords; ++i) {
+  constexpr std::size_t kReasonBytes = kReasonWords * sizeof(std::uint64_t);
+  std::array<char, kReasonBytes> text{};
+  std::copy_n(reason.data(), std::min(reason.size(), kReasonBytes - 1), text.data());
+  for (std::size_t i = 0; i < kReasonWords; ++i) {
     std::uint64_t word = 0;
     std::memcpy(&word, text.data() + i * sizeof word, sizeof word);
-    put(slot_.reason[i], word);
+    put(ring_.reason[i], word);
   }
-  slot_.use.store(static_cast<std::uint64_t>(FlightUse::kFailed), std::memory_order_release);
+  ring_.use.store(static_cast<std::uint64_t>(RingUse::kFailed), std::memory_order_release);
 }
 
-void FlightRecorder::addDone(std::span<const CommOperation> operations, std::uint64_t way) {
-  const std::uint64_t launch = flights_++, now = flightTicks();
+void FlightRecorder::addDone(std::span<const CommOperation> operations, std::uint64_t path) {
+  const std::uint64_t launch = launches_++, now = readTicks();
   for (const CommOperation& operation : operations) {
     const std::uint64_t number = calls_++;
-    write<FlightState::kDone>(slot_.records[number % kFlightEntries],
-                              {number, launch, ordinalOf(operation), pack(signatureOf(operation)), way, now},
-                              operation);
+    write<CallState::kDone>(ring_.records[number % kRecordsPerRing],
+                            {number, launch, ordinalOf(operation), pack(signatureOf(operation)), path, now},
+                            operation);
   }
-  put(slot_.issued, calls_);
+  put(ring_.issued, calls_);
 }
 
-void Flight::begin(FlightRecorder& recorder) {
+void LaunchRecorder::begin(FlightRecorder& recorder) {
   recorder_ = &recorder;
-  launch_ = recorder.flights_++;
+  launch_ = recorder.launches_++;
   first_ = end_ = recorder.calls_;
   started_ = atOnce_ = waits_ = false;
 }
 
-void Flight::add(const CommOperation& operation, std::uint64_t way) {
+void LaunchRecorder::add(const CommOperation& operation, std::uint64_t path) {
   const std::uint64_t number = recorder_->calls_++;
   const bool first = number == first_;
-  if (first) issued_ = flightTicks();
+  if (first) issued_ = readTicks();
   const Issued issued{number, launch_, recorder_->ordinalOf(operation), pack(signatureOf(operation)),
-                      way,    issued_};
+                      path,   issued_};
   if (first) {
     call_ = issued.call;
-    way_ = way;
+    path_ = path;
     ordinal_ = issued.ordinal;
   }
   end_ = number + 1;
-  write<FlightState::kIssued>(record(number), issued, operation);
-  put(recorder_->slot_.issued, number + 1);
+  write<CallState::kIssued>(record(number), issued, operation);
+  put(recorder_->ring_.issued, number + 1);
 }
 
-// Entries that newer calls have taken over meanwhile are left alone.
-void Flight::mark(FlightState state, FlightWord FlightRecord::*time, std::uint64_t now) noexcept {
-  for (std::uint64_t number = std::max(first_, end_ - std::min(end_, kFlightEntries)); number < end_;
+// Skips records that newer calls have overwritten.
+void LaunchRecorder::mark(CallState state, RecordWord RawRecord::*time, std::uint64_t now) noexcept {
+  for (std::uint64_t number = std::max(first_, end_ - std::min(end_, kRecordsPerRing)); number < end_;
        ++number) {
-    FlightRecord& entry = record(number);
+    RawRecord& entry = record(number);
     if (get(entry.seal) != number + 1) continue;
     put(entry.*time, now);
     put(entry.state, static_cast<std::uint64_t>(state));
   }
 }
 
-void Flight::start() {
-  if (!started_) startAt(flightTicks());
+void LaunchRecorder::start() {
+  if (!started_) startAt(readTicks());
 }
 
-void Flight::startAt(std::uint64_t now) noexcept {
+void LaunchRecorder::startAt(std::uint64_t now) noexcept {
   started_ = true;
   startedAt_ = now;
-  mark(FlightState::kStarted, &FlightRecord::started, now);
+  mark(CallState::kStarted, &RawRecord::started, now);
 }
 
-void Flight::wait(int peer, FlightWait kind) {
+void LaunchRecorder::wait(int peer, WaitKind kind) {
   atOnce_ = false;
-  FlightSlot& slot = recorder_->slot_;
-  const std::uint64_t now = flightTicks();
+  RecordRing& ring = recorder_->ring_;
+  const std::uint64_t now = readTicks();
   const auto waitsFor = static_cast<std::uint64_t>(peer + 1);
-  if (!waits_ || get(slot.waitsFor) != waitsFor) put(slot.waitsSince, now);
+  if (!waits_ || get(ring.waitsFor) != waitsFor) put(ring.waitsSince, now);
   if (!waits_) {
-    FlightRecord& entry = slot.waiting;
-    const Sealing sealing(entry, first_);
+    RawRecord& entry = ring.waiting;
+    const RecordSeal sealing(entry, first_);
     for (std::size_t i = 0; i < call_.size(); ++i) put(entry.call[i], call_[i]);
-    put(entry.way, way_);
+    put(entry.path, path_);
     put(entry.launch, launch_);
     put(entry.ordinal, ordinal_);
     put(entry.issued, issued_);
     put(entry.started, startedAt_);
     put(entry.finished, 0);
-    put(entry.state, static_cast<std::uint64_t>(FlightState::kStarted));
+    put(entry.state, static_cast<std::uint64_t>(CallState::kStarted));
   }
-  put(slot.waitsFor, waitsFor);
-  put(slot.waitSeen, now);
-  put(slot.waitKind, static_cast<std::uint64_t>(kind));
+  put(ring.waitsFor, waitsFor);
+  put(ring.waitSeen, now);
+  put(ring.waitKind, static_cast<std::uint64_t>(kind));
   waits_ = true;
 }
 
-void Flight::stopWaiting() {
-  put(recorder_->slot_.waitKind, static_cast<std::uint64_t>(FlightWait::kNone));
+void LaunchRecorder::stopWaiting() {
+  put(recorder_->ring_.waitKind, static_cast<std::uint64_t>(WaitKind::kNone));
   waits_ = false;
 }
 
-void Flight::end(bool failed) noexcept {
+void LaunchRecorder::end(bool failed) noexcept {
   if (recorder_ == nullptr) return;
   goOn();
-  mark(failed ? FlightState::kFailed : FlightState::kDone, &FlightRecord::finished,
-       atOnce_ ? issued_ : flightTicks());
+  mark(failed ? CallState::kFailed : CallState::kDone, &RawRecord::finished, atOnce_ ? issued_ : readTicks());
 }
 
 }  // namespace xylem

@@ -1,21 +1,22 @@
 #pragma once
-// Writes down what one communicator does: an entry per call, with its times, in memory that `xylem status`
-// reads from outside (flight_layout.h). It is always on: an entry is two cache lines, written without
-// locks or system calls.
+// Records what one communicator does: each call with its times, in memory that `xylem status` reads from
+// outside (record_buffer.h). It is always on: a record takes two cache lines, written without locks or system
+// calls.
 //
-//   FlightRecorder recorder({id, rank, ranks, device});
-//   flight.begin(recorder);                           // a Flight is the calls of one launch
-//   flight.add(operation, &way);
-//   flight.start();  ...  flight.end(false);
+//   FlightRecorder recorder({communicator, rank, ranks, device});
+//   LaunchRecorder launch;                            // the calls of one launch
+//   launch.begin(recorder);
+//   launch.add(operation, packPath(chosen));
+//   launch.start();  ...  launch.end(false);
 
 #include <cstdint>
 #include <span>
 #include <string_view>
 
-#include "runtime/comm/issue/call_signature.h"
+#include "runtime/comm/issue/operation.h"
 #include "runtime/comm/issue/choices.h"
-#include "runtime/comm/watch/flight_entry.h"
-#include "runtime/comm/watch/flight_layout.h"
+#include "runtime/comm/watch/call_record.h"
+#include "runtime/comm/watch/record_buffer.h"
 
 namespace xylem {
 
@@ -30,52 +31,51 @@ class FlightRecorder {
   FlightRecorder(const FlightRecorder&) = delete;
   FlightRecorder& operator=(const FlightRecorder&) = delete;
 
-  FlightSlot& slot() { return slot_; }
-  const FlightSlot& slot() const { return slot_; }
-  // A launch of calls that were done as soon as they were issued: cheaper than a Flight, as the clock is read
-  // and each entry written once.
-  void addDone(std::span<const CommOperation> operations, std::uint64_t way);
-  // Why the communicator broke; what is longer than the slot has room for is cut off.
+  RecordRing& ring() { return ring_; }
+  const RecordRing& ring() const { return ring_; }
+  // Records a launch of calls that were done as soon as they were issued. It is cheaper than a
+  // LaunchRecorder: it reads the clock once and writes each record once.
+  void addDone(std::span<const CommOperation> operations, std::uint64_t path);
+  // Records why the communicator failed; a reason that does not fit is cut off.
   void fail(std::string_view reason) noexcept;
 
  private:
-  friend class Flight;
+  friend class LaunchRecorder;
   std::uint64_t ordinalOf(const CommOperation& operation) {
     return isPointToPoint(operation.function) ? collectives_ : collectives_++;
   }
 
-  FlightSlot& slot_;
-  std::uint64_t flights_ = 0, calls_ = 0, collectives_ = 0;  // so far; the issuing thread's
+  RecordRing& ring_;
+  std::uint64_t launches_ = 0, calls_ = 0, collectives_ = 0;  // used by the issuing thread only
 };
 
-// The calls of one launch. Begun and filled by the thread that issues it, the rest by whoever runs it.
-class Flight {
+// Records the calls of one launch. The thread that issues it calls begin() and add(), the one that runs it
+// the rest.
+class LaunchRecorder {
  public:
   void begin(FlightRecorder& recorder);
-  // `way`: of collectives that move data (packWay, kDirectWay), otherwise 0.
-  void add(const CommOperation& operation, std::uint64_t way);
+  // `path`: of a collective that moves data (packPath, kDirectPath), otherwise 0.
+  void add(const CommOperation& operation, std::uint64_t path);
 
   void start();
-  // When it is issued: it starts at once and, unless it has to wait, ends at once; so the clock need not be
-  // read again.
+  // Call this when the launch is issued, if it starts at once. If it never waits, it also ends at once: the
+  // clock is not read again.
   void startAtOnce() {
     atOnce_ = true;
     startAt(issued_);
   }
-  // It waits for this rank (-1: nobody in particular), as far as could be found out.
-  void wait(int peer, FlightWait kind);
-  // After wait: it goes on.
+  // The launch waits for `peer`, as far as this rank knows (-1: no rank in particular).
+  void wait(int peer, WaitKind kind);
+  // The launch advances again after wait().
   void goOn() {
     if (waits_) stopWaiting();
   }
   void end(bool failed) noexcept;
 
  private:
-  FlightRecord& record(std::uint64_t number) const {
-    return recorder_->slot_.records[number % kFlightEntries];
-  }
+  RawRecord& record(std::uint64_t number) const { return recorder_->ring_.records[number % kRecordsPerRing]; }
   void startAt(std::uint64_t now) noexcept;
-  void mark(FlightState state, FlightWord FlightRecord::*time, std::uint64_t now) noexcept;
+  void mark(CallState state, RecordWord RawRecord::*time, std::uint64_t now) noexcept;
   void stopWaiting();
 
   FlightRecorder* recorder_ = nullptr;
@@ -84,9 +84,9 @@ class Flight {
   bool started_ = false;
   bool atOnce_ = false;
   bool waits_ = false;
-  // Of the first call, which may have left the ring when somebody wants to know what it waits for.
+  // The first call, whose record may have left the ring when a reader asks what the launch waits for.
   CallWords call_{};
-  std::uint64_t way_ = 0, ordinal_ = 0, issued_ = 0, startedAt_ = 0;
+  std::uint64_t path_ = 0, ordinal_ = 0, issued_ = 0, startedAt_ = 0;
 };
 
 }  // namespace xylem

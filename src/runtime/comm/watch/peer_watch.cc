@@ -14,7 +14,7 @@ void PeerWatch::add(Transports& transports) {
   transports_ = &transports;
 }
 
-void PeerWatch::look() {
+void PeerWatch::throwIfAborted() {
   const std::lock_guard lock(mutex_);
   for (Connection* connection : connections_) {
     const PeerNews news = connection->news();
@@ -64,14 +64,14 @@ PeerWatch::Answer PeerWatch::answerOf(int peer) {
   return answer;
 }
 
-void PeerWatch::abort(int culprit, std::string_view text) noexcept {
+void PeerWatch::abort(int failedRank, std::string_view text) noexcept {
   const std::lock_guard lock(mutex_);
-  for (Connection* connection : connections_) connection->abort(culprit, text);
+  for (Connection* connection : connections_) connection->abort(failedRank, text);
   if (transports_ == nullptr) return;
   try {
-    transports_->abort(culprit, text);
+    transports_->abort(failedRank, text);
   } catch (const std::exception&) {
-    // No memory for last words to those who are not connected.
+    // There is no memory to tell the peers that are not connected.
   }
 }
 

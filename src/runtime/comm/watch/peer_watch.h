@@ -1,10 +1,10 @@
 #pragma once
-// All connections of a communicator, for whoever has to know whether its peers still live, or to tell them
-// that this rank gives up; transports tell those that are not connected yet. Connections are added while
-// operations run.
+// All connections of a communicator: finds out over them whether peers still live, and tells peers that this
+// rank gives up. Transports tell those that are not connected yet. Connections are added while operations
+// run.
 //
 //   watch.add(*connection);
-//   watch.look();                 // throws if a peer gave up
+//   watch.throwIfAborted();
 //   if (watch.gone(peer, how)) ...
 //   watch.ask(); ... if (watch.answerOf(peer) == PeerWatch::Answer::kNone) ...
 
@@ -26,19 +26,19 @@ class PeerWatch {
 
   void add(Connection& connection);
   void add(Transports& transports);
-  // Throws ncclRemoteError if any peer has said that it gives up.
-  void look();
-  // Whether nothing more comes from `peer`; `how` says what became of it. One that leaves closes its
-  // connections one after the other: it is gone when all those that were made are closed.
+  // Throws ncclRemoteError if a peer has said that it gives up.
+  void throwIfAborted();
+  // Whether nothing more can come from `peer`; `how` says what became of it. A peer that leaves closes its
+  // connections one after the other: it is gone once all that were made are closed.
   bool gone(int peer, std::string& how);
-  // Asks all that can be asked whether they are at work; they answer while they wait for something.
+  // Asks all peers that can be asked whether they are at work. Peers answer while they wait for something.
   void ask() noexcept;
   enum class Answer { kNotAsked, kNone, kGiven };
-  // `peer`'s since. Only after look(), which hears it.
+  // The answer of `peer` since then. Valid after throwIfAborted(), which receives the answers.
   Answer answerOf(int peer);
-  // Whether anybody was asked.
+  // Whether any peer was asked.
   bool asked() const { return asked_; }
-  void abort(int culprit, std::string_view text) noexcept;
+  void abort(int failedRank, std::string_view text) noexcept;
 
  private:
   const int rank_;

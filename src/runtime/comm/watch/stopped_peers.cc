@@ -13,12 +13,12 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr auto kInterval = 100ms;
-// One look costs some ten microseconds per process. All ranks of a host together spend a few percent of one
-// core.
+// Asking the kernel costs some ten microseconds per process. With these limits all ranks of a host together
+// spend a few percent of one core on it.
 constexpr std::size_t kWatched = 16;
-// Whoever has not looked for so many intervals was stopped itself, with the others probably: the time does
-// not count.
-constexpr int kLongestGap = 10;
+// If a rank has not checked for this many intervals, it was probably stopped itself, together with the
+// others: that time does not count.
+constexpr int kMaxMissedIntervals = 10;
 
 }  // namespace
 
@@ -27,7 +27,7 @@ StoppedPeers::StoppedPeers(std::span<const PeerInfo> peers, int rank, std::chron
   const Peer& self = peers[static_cast<std::size_t>(rank)].peer;
   for (const PeerInfo& info : peers) {
     const Peer& peer = info.peer;
-    // Elsewhere the number is another process's.
+    // In another PID namespace the number belongs to another process.
     if (peer.hostHash == self.hostHash && peer.pidNamespace == self.pidNamespace && self.pidNamespace != 0 &&
         peer.process != self.process && peer.pid > 0)
       processes_.push_back({.rank = peer.rank, .pid = static_cast<pid_t>(peer.pid)});
@@ -38,10 +38,10 @@ StoppedPeers::StoppedPeers(std::span<const PeerInfo> peers, int rank, std::chron
       processes_.end());
   watched_ = std::min(kWatched, processes_.size());
   interval_ = kInterval * std::max<std::size_t>(1, processes_.size() / kWatched);
-  looked_ = Clock::now();  // nobody counts as stopped before that
+  checked_ = Clock::now();  // no process counts as stopped before that
 }
 
-void StoppedPeers::look(int peer, std::string_view what) {
+void StoppedPeers::check(int peer, std::string_view what) {
   if (patience_.count() == 0) return;
   const std::unique_lock lock(mutex_, std::try_to_lock);
   if (!lock) return;
@@ -49,15 +49,15 @@ void StoppedPeers::look(int peer, std::string_view what) {
   if (peer != kAll) {
     const auto found = std::find_if(processes_.begin(), processes_.end(),
                                     [peer](const Process& process) { return process.rank == peer; });
-    if (found != processes_.end() && now - found->seen >= kInterval) look(*found, now, what);
-  } else if (now - looked_ >= interval_) {
-    looked_ = now;
-    for (Process& process : std::span(processes_).first(watched_)) look(process, now, what);
+    if (found != processes_.end() && now - found->seen >= kInterval) checkProcess(*found, now, what);
+  } else if (now - checked_ >= interval_) {
+    checked_ = now;
+    for (Process& process : std::span(processes_).first(watched_)) checkProcess(process, now, what);
   }
 }
 
-void StoppedPeers::look(Process& process, Clock::time_point now, std::string_view what) {
-  const bool goesOn = process.stopped && now - process.seen < kLongestGap * interval_;
+void StoppedPeers::checkProcess(Process& process, Clock::time_point now, std::string_view what) {
+  const bool goesOn = process.stopped && now - process.seen < kMaxMissedIntervals * interval_;
   process.seen = now;
   process.stopped = processIsStopped(process.pid);
   if (!process.stopped) return;
@@ -69,7 +69,7 @@ void StoppedPeers::look(Process& process, Clock::time_point now, std::string_vie
               process.rank, process.pid, rank_, what, patience_.count());
 }
 
-std::string StoppedPeers::remark() const {
+std::string StoppedPeers::describe() const {
   std::string text;
   for (const Process& process : processes_)
     if (processIsStopped(process.pid)) text += fmt::format("; rank {} is stopped (SIGSTOP)", process.rank);

@@ -4,14 +4,14 @@
 #include <mutex>
 #include <utility>
 
-#include "runtime/transport/net/socket_handle.h"
+#include "runtime/transport/net/socket_layout.h"
 
 namespace xylem {
 namespace {
 
-// NCCL passes the same memory to connect until that is through: the caller waits at its end, which is zero in
-// a fresh handle.
-constexpr std::size_t kCallerAt = sizeof(NetHandle) - sizeof(NetCaller*);
+// NCCL calls connect with the same memory until there is a connection. The pending connection's address is
+// kept at the end of that memory, which is zero in a fresh handle.
+constexpr std::size_t kCallerAt = sizeof(NetHandle) - sizeof(NetConnector*);
 static_assert(sizeof(SocketHandle) <= kCallerAt);
 
 }  // namespace
@@ -61,14 +61,14 @@ void* OfferedNetwork::listen(int device, void* handle) {
 void* OfferedNetwork::connect(int device, void* handle) {
   NetHandle bytes;
   std::memcpy(&bytes, handle, sizeof bytes);
-  NetCaller* waiting = nullptr;
+  NetConnector* waiting = nullptr;
   std::memcpy(&waiting, bytes.data() + kCallerAt, sizeof waiting);
-  std::unique_ptr<NetCaller> caller(waiting);
+  std::unique_ptr<NetConnector> caller(waiting);
   if (!caller) caller = network().call(device, bytes);
-  const auto keep = [&](NetCaller* kept) {
+  const auto keep = [&](NetConnector* kept) {
     std::memcpy(static_cast<std::byte*>(handle) + kCallerAt, &kept, sizeof kept);
   };
-  keep(nullptr);  // if it fails it is gone
+  keep(nullptr);  // a failed attempt leaves nothing behind
   auto comm = std::make_unique<OfferedComm>();
   comm->sender = caller->advance();
   if (comm->sender) return comm.release();

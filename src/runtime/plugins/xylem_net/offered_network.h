@@ -1,12 +1,12 @@
 #pragma once
-// Xylem's socket network as other programs' net plugin: what libnccl-net-xylem.so offers to NCCL. Functions
-// as in the table of a plugin, but for results: they throw, and net_table.h turns that into result codes.
+// Xylem's socket network as a net plugin for other programs: what libnccl-net-xylem.so offers to NCCL. The
+// functions are those of a plugin's table but throw errors; plugin.cc turns these into result codes.
 //
 //   OfferedNetwork& net = OfferedNetwork::instance();
 //   net.start(log);
 //   void* listening = net.listen(0, handle);
 //
-// There is no secret of a job here: who is given a handle, by NCCL's own bootstrap, may connect.
+// There is no secret of a job here: every holder of a handle, which NCCL's bootstrap passes on, may connect.
 
 #include <array>
 #include <memory>
@@ -20,13 +20,13 @@
 
 namespace xylem {
 
-// A request as NCCL sees it: it has to know its link.
+// A request as NCCL sees it, with the link that it belongs to.
 struct OfferedRequest {
   NetLink* link = nullptr;
   NetRequest* request = nullptr;  // null: free
 };
 
-// A link of either direction, with all requests that it may have.
+// A sender or a receiver, with all the requests that it can have at a time.
 struct OfferedComm {
   std::unique_ptr<NetSender> sender;
   std::unique_ptr<NetReceiver> receiver;
@@ -39,16 +39,16 @@ class OfferedNetwork {
  public:
   static OfferedNetwork& instance();
 
-  // Any number of times.
+  // May be called any number of times.
   void start(abi::LogFunction log);
   int devices() const;
   NetProperties properties(int device) const { return network().properties(device); }
-  // As a plugin's, which stays.
+  // The device's name, in memory that stays.
   char* deviceName(int device) { return names_.at(static_cast<std::size_t>(device)).data(); }
   void warn(const char* text) const;
 
   void* listen(int device, void* handle);
-  // Null: not yet.
+  // Return null as long as there is no connection.
   void* connect(int device, void* handle);
   void* accept(void* listening);
 

@@ -1,11 +1,184 @@
-// What NCCL looks for in libnccl-net-xylem.so.
+// The tables of a net plugin that NCCL finds in libnccl-net-xylem.so, of versions 8 to 10.
 
-#include "runtime/plugins/xylem_net/net_table.h"
+#include <climits>
 
-using namespace xylem;
+#include "runtime/plugins/xylem_net/offered_network.h"
+
+namespace xylem::offer {
+
+// Calls `work` and turns errors into result codes for NCCL; their texts go to NCCL's log.
+template <typename Work>
+abi::Result guarded(Work&& work) noexcept {
+  try {
+    work(OfferedNetwork::instance());
+    return abi::kSuccess;
+  } catch (const Error& error) {
+    OfferedNetwork::instance().warn(error.what());
+    return static_cast<abi::Result>(error.code());
+  } catch (const std::exception& other) {
+    OfferedNetwork::instance().warn(other.what());
+    return abi::kSystemError;
+  }
+}
+
+inline abi::Result devices(int* count) {
+  *count = 0;
+  return guarded([&](OfferedNetwork& net) { *count = net.devices(); });
+}
+
+template <int V>
+abi::Result getProperties(int device, abi::Properties<V>* out) {
+  return guarded([&](OfferedNetwork& net) {
+    const NetProperties properties = net.properties(device);
+    *out = {};
+    out->name = net.deviceName(device);
+    out->guid = properties.guid;
+    out->ptrSupport = abi::kPtrHost;
+    out->speed = properties.speed;
+    out->port = properties.port;
+    out->latency = properties.latency;
+    out->maxComms = properties.maxLinks;
+    out->maxRecvs = properties.maxReceives;
+    if constexpr (V >= 9) {
+      out->vProps = {1, {device}};
+      out->maxP2pBytes = INT_MAX;  // test() returns sizes as ints
+      out->maxCollBytes = INT_MAX;
+    }
+  });
+}
+
+inline abi::Result listen(int device, void* handle, void** comm) {
+  *comm = nullptr;
+  return guarded([&](OfferedNetwork& net) { *comm = net.listen(device, handle); });
+}
+inline abi::Result connect(int device, void* handle, void** comm, abi::DeviceHandle**) {
+  *comm = nullptr;
+  return guarded([&](OfferedNetwork& net) { *comm = net.connect(device, handle); });
+}
+inline abi::Result connectWith(int device, abi::CommConfig*, void* handle, void** comm,
+                               abi::DeviceHandle** offload) {
+  return connect(device, handle, comm, offload);
+}
+inline abi::Result accept(void* listening, void** comm, abi::DeviceHandle**) {
+  *comm = nullptr;
+  return guarded([&](OfferedNetwork& net) { *comm = net.accept(listening); });
+}
+
+// Sockets need no registration, and cannot reach memory of GPUs.
+inline abi::Result regMr(void*, void*, std::size_t, int type, void** memory) {
+  *memory = nullptr;
+  return type == abi::kPtrHost ? abi::kSuccess : abi::kInternalError;
+}
+inline abi::Result deregMr(void*, void*) { return abi::kSuccess; }
+inline abi::Result iflush(void*, int, void**, int*, void**, void** request) {
+  *request = nullptr;
+  return abi::kInternalError;
+}
+
+template <typename Size>
+abi::Result isend(void* comm, void* data, Size bytes, int tag, void*, void** request) {
+  *request = nullptr;
+  return guarded([&](OfferedNetwork&) {
+    auto& link = *static_cast<OfferedComm*>(comm);
+    OfferedRequest* fresh = link.fresh();
+    if (fresh == nullptr) return;
+    NetRequest* sent = link.sender->isend(static_cast<const std::byte*>(data),
+                                          static_cast<std::size_t>(bytes), static_cast<std::uint32_t>(tag));
+    if (sent == nullptr) return;
+    *fresh = {link.sender.get(), sent};
+    *request = fresh;
+  });
+}
+template <typename Size>
+abi::Result isendTold(void* comm, void* data, Size bytes, int tag, void* memory, void*, void** request) {
+  return isend<Size>(comm, data, bytes, tag, memory, request);
+}
+
+template <typename Size>
+abi::Result irecv(void* comm, int n, void** data, Size* bytes, int* tags, void**, void** request) {
+  *request = nullptr;
+  return guarded([&](OfferedNetwork&) {
+    auto& link = *static_cast<OfferedComm*>(comm);
+    if (n != 1) throw Error(ResultCode::kInternalError, "a receive of {} buffers; one is possible", n);
+    OfferedRequest* fresh = link.fresh();
+    if (fresh == nullptr) return;
+    const NetBuffer buffer{static_cast<std::byte*>(data[0]), static_cast<std::size_t>(bytes[0]),
+                           static_cast<std::uint32_t>(tags[0])};
+    NetRequest* posted = link.receiver->irecv({&buffer, 1});
+    if (posted == nullptr) return;
+    *fresh = {link.receiver.get(), posted};
+    *request = fresh;
+  });
+}
+template <typename Size>
+abi::Result irecvTold(void* comm, int n, void** data, Size* bytes, int* tags, void** memory, void**,
+                      void** request) {
+  return irecv<Size>(comm, n, data, bytes, tags, memory, request);
+}
+
+inline abi::Result test(void* request, int* done, int* sizes) {
+  *done = 0;
+  return guarded([&](OfferedNetwork&) {
+    auto& asked = *static_cast<OfferedRequest*>(request);
+    std::size_t bytes = 0;
+    if (!asked.link->test(asked.request, &bytes)) return;
+    asked = {};
+    if (sizes != nullptr) *sizes = static_cast<int>(bytes);
+    *done = 1;
+  });
+}
+
+inline abi::Result closeComm(void* comm) {
+  return guarded([&](OfferedNetwork&) { std::unique_ptr<OfferedComm>(static_cast<OfferedComm*>(comm)); });
+}
+inline abi::Result closeListen(void* listening) {
+  return guarded(
+      [&](OfferedNetwork&) { std::unique_ptr<NetListener>(static_cast<NetListener*>(listening)); });
+}
+
+inline abi::Result start(abi::LogFunction log) {
+  return guarded([&](OfferedNetwork& net) { net.start(log); });
+}
+inline abi::Result startTold(abi::LogFunction log, abi::ProfileFunction) { return start(log); }
+
+// The table of one version, over OfferedNetwork.
+template <int V>
+constexpr abi::Net<V> offeredTable() {
+  using Size = typename abi::NetTypes<V>::Size;
+  abi::Net<V> table{};
+  table.name = "Xylem";
+  table.devices = devices;
+  table.getProperties = getProperties<V>;
+  table.listen = listen;
+  table.accept = accept;
+  table.regMr = regMr;
+  table.deregMr = deregMr;
+  table.iflush = iflush;
+  table.test = test;
+  table.closeSend = closeComm;
+  table.closeRecv = closeComm;
+  table.closeListen = closeListen;
+  if constexpr (V >= 10) {
+    table.init = startTold;
+    table.connect = connectWith;
+    table.isend = isendTold<Size>;
+    table.irecv = irecvTold<Size>;
+  } else {
+    table.init = start;
+    table.connect = connect;
+    table.isend = isend<Size>;
+    table.irecv = irecv<Size>;
+  }
+  return table;
+}
+
+}  // namespace xylem::offer
 
 extern "C" {
-__attribute__((visibility("default"))) constinit abi::Net<8> ncclNetPlugin_v8 = offer::offeredTable<8>();
-__attribute__((visibility("default"))) constinit abi::Net<9> ncclNetPlugin_v9 = offer::offeredTable<9>();
-__attribute__((visibility("default"))) constinit abi::Net<10> ncclNetPlugin_v10 = offer::offeredTable<10>();
+__attribute__((visibility("default"))) constinit xylem::abi::Net<8> ncclNetPlugin_v8 =
+    xylem::offer::offeredTable<8>();
+__attribute__((visibility("default"))) constinit xylem::abi::Net<9> ncclNetPlugin_v9 =
+    xylem::offer::offeredTable<9>();
+__attribute__((visibility("default"))) constinit xylem::abi::Net<10> ncclNetPlugin_v10 =
+    xylem::offer::offeredTable<10>();
 }

@@ -1,41 +1,80 @@
 #pragma once
-// One rank's queues to and from a network that reduces, on one channel: what goes into queue 0 comes out of
-// queue 0 combined with what the other members put into theirs.
+// One rank's queues to and from a network that reduces (coll_network.h), on one channel: data that this rank
+// sends through queue 0 comes back through queue 0, combined with the data that the other members send.
 //
 //   CollConnection network({link, stepBytes, "Test10/0", rank, {&toNext, &toPrevious}}, engine);
 //   network.sender(0).label(reductionLabel(type, op));
-//   network.sender(0).send(Protocol::kSimple, data, bytes);  ...  network.receiver(0).peek(...)
+//   network.sender(0).send(Protocol::kSimple, data, bytes);
+//   const std::byte* sum = network.receiver(0).peek(Protocol::kSimple, bytes);  // null: not yet
 //
-// A network need not tell its members that one of them has died. So each watches its neighbours among them by
-// its connections to these.
+// A network need not report to its members that one of them has died. So each member watches its neighbours
+// among the members over its ordinary connections to them.
 
-#include "runtime/transport/collnet/coll_pump.h"
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "runtime/transport/collnet/coll_network.h"
 #include "runtime/transport/net/net_queue.h"
 #include "runtime/transport/transport.h"
 
 namespace xylem {
 
+// The type and operation of a step's reduction, as the notes of the queue carry them (SendEnd::label); never
+// 0.
+constexpr std::uint64_t reductionLabel(DataType type, ReduceOp op) {
+  return 1 + static_cast<std::uint64_t>(type) * kReduceOps + static_cast<std::uint64_t>(op);
+}
+
+// Hands the steps of one queue to the network and brings the results into another: step s of `out` becomes
+// step s of `in` once all members have sent theirs. The thread that waits for either queue runs the pump,
+// otherwise the engine.
+class CollPump : public NetPump {
+ public:
+  // The network uses the queues' memory as long as the pump lives. Carries Simple steps only.
+  CollPump(const QueueMemory& out, const QueueMemory& in, std::unique_ptr<CollLink> link, Engine& engine);
+  ~CollPump() override;
+  // The number of steps whose results have arrived, and whether any step waits for its result. Any thread
+  // may call them.
+  std::uint64_t reduced() const;
+  bool waits() const;
+
+ private:
+  bool step() override;
+  bool begin();
+  bool collect();
+  Drive rest(std::vector<pollfd>& fds) const override;
+  bool leftBehind() const override { return done_ < queue_.control->tail.load(std::memory_order_relaxed); }
+
+  QueueMemory in_;
+  std::unique_ptr<CollLink> link_;
+  NetMemory* outMemory_;
+  NetMemory* inMemory_;
+};
+
 struct CollEndpoint {
   std::unique_ptr<CollLink> link;
   StepBytes stepBytes{};
-  std::string name;  // of network and device: after `COLLNET/` in NCCL's lines
+  std::string name;  // of network and device, as NCCL logs it after `COLLNET/`
   int rank = -1;
-  std::vector<Connection*> neighbours;  // they outlive the connection
+  std::vector<Connection*> neighbours;  // must outlive the connection
 };
 
 class CollConnection : public Connection {
  public:
-  // What is registered with the link is given back before it is closed.
+  // The destructor deregisters all memory before it closes the link.
   CollConnection(CollEndpoint endpoint, Engine& engine);
   ~CollConnection() override;
 
   bool advance() override { return true; }
   bool ready() const override { return true; }
   std::string via(QueueUse, int) const override { return "COLLNET/" + name_; }
-  // kAborted, with a text that names it, if a neighbour is lost while results do not come.
+  // kAborted, with a text that names the neighbour, if a neighbour is lost and no results arrive.
   PeerNews news() override;
-  // There is nobody to tell that the connections to the other ranks do not tell, and the network is only ever
-  // in the memory of these queues.
+  // Does nothing: the connections between the ranks carry the abort, and the network uses only the queues'
+  // memory.
   void abort(int, std::string_view) noexcept override {}
 
  private:
@@ -45,7 +84,7 @@ class CollConnection : public Connection {
   std::vector<Connection*> neighbours_;
   NetQueueMemory out_, in_;
   std::optional<CollPump> pump_;
-  // Since when a neighbour has been lost, and nothing has come.
+  // When a neighbour was seen to be lost, or the last result arrived after that, and reduced() then.
   std::chrono::steady_clock::time_point lostAt_{};
   std::uint64_t reducedThen_ = ~std::uint64_t{0};
 };

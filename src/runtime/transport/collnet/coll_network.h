@@ -1,15 +1,16 @@
 #pragma once
-// A network that reduces by itself: switches that add up what several hosts send (CollNet in NCCL's terms).
+// The interface of networks that reduce: their switches combine the data of several hosts (CollNet in NCCL).
+// It follows NCCL's collNet plugins as far as an AllReduce needs them. coll_connection.h makes queues of a
+// link.
 //
-//   auto listener = network.listen(device);               // all members exchange their handles
+//   auto listener = network.listen(device);               // all members gather all handles
 //   auto link = network.connect(handles, self, *listener);
 //   if (network.reduces(DataType::kFloat32, ReduceOp::kSum)) {
 //     NetRequest* r = link->iallreduce(in, out, count, type, op, inMemory, outMemory);
 //     while (!link->test(r)) ...
 //   }
 //
-// Follows NCCL's collNet plugins, as far as an AllReduce needs them. Unlike connecting two ranks, `connect`
-// may wait for the other members. coll_connection.h makes queues of a link.
+// Unlike Network::call, connect() may wait for the other members.
 
 #include <memory>
 #include <span>
@@ -19,11 +20,12 @@
 
 namespace xylem {
 
-// In place of a peer's rank, at the ends of queues: whom one waits for there only the network knows.
+// The peer of queues to and from such a network, in place of a rank: only the network knows which member is
+// late.
 constexpr int kReducingNetwork = -2;
 
-// One member's end of what joins the members, one of each host, on one channel. Broken links are LinkBroken,
-// as those of other networks; the text names the network.
+// One member's end of the link among the members, one per host, on one channel. A broken link throws
+// LinkBroken, as in other networks; its text names the network.
 class CollLink {
  public:
   virtual ~CollLink() = default;
@@ -31,10 +33,11 @@ class CollLink {
   virtual NetMemory* registerMemory(std::byte* data, std::size_t bytes, NetPointer kind) = 0;
   virtual void deregisterMemory(NetMemory* memory) = 0;
 
-  // Null if it is not taken at the moment. All members make the same calls in the same order.
+  // Starts to reduce. All members must make the same calls in the same order. Null if the link cannot take
+  // the request now: try again later.
   virtual NetRequest* iallreduce(const std::byte* in, std::byte* out, std::size_t count, DataType type,
                                  ReduceOp op, NetMemory* inMemory, NetMemory* outMemory) = 0;
-  // Moves on; true once the result is there.
+  // Makes progress. Returns whether the result has arrived.
   virtual bool test(NetRequest* request) = 0;
 };
 
@@ -48,12 +51,13 @@ class CollNetwork {
  public:
   virtual ~CollNetwork() = default;
   virtual std::string_view name() const = 0;
-  // The device that is also the one of this number of the network for messages.
+  // The device that is the same card as this device of the network for messages.
   virtual int deviceBeside(int netDevice) const = 0;
   virtual NetProperties properties(int device) const = 0;
   virtual bool reduces(DataType type, ReduceOp op) const = 0;
   virtual std::unique_ptr<CollListener> listen(int device) = 0;
-  // `handles`: of all members in their order, this one at `self`. The listener is not needed afterwards.
+  // `handles`: of all members, in their order; this member's is at `self`. The listener is not needed
+  // afterwards.
   virtual std::unique_ptr<CollLink> connect(std::span<const NetHandle> handles, int self,
                                             CollListener& listener) = 0;
 };

@@ -11,16 +11,16 @@ LocalKey LocalKey::of(const Hello& hello) {
 LocalAcceptor::LocalAcceptor(int rank, const Secret& secret, const Logger& log)
     : rank_(rank),
       secret_(secret),
-      reception_(
+      pendingConnections_(
           listener_.fd(), [this] { return listener_.accept(); }, secret, log, "SHM") {}
 
 FileDescriptor LocalAcceptor::claim(const LocalKey& key) {
   const std::lock_guard lock(mutex_);
-  for (Accepted& accepted : reception_.advance()) {
+  for (Accepted& accepted : pendingConnections_.advance()) {
     if (accepted.hello.purpose == Purpose::kLocal)
       callers_[LocalKey::of(accepted.hello)].push(std::move(accepted.socket));
     else
-      reception_.drop(accepted, "it is none between two ranks of one host");
+      pendingConnections_.drop(accepted, "it is none between two ranks of one host");
   }
   const auto callers = callers_.find(key);
   if (callers == callers_.end()) return {};
@@ -30,12 +30,12 @@ FileDescriptor LocalAcceptor::claim(const LocalKey& key) {
   return socket;
 }
 
-void LocalAcceptor::abort(int culprit, std::string_view text) {
-  const auto say = [message = LocalLink::abortMessage(culprit, text)](int socket) {
+void LocalAcceptor::abort(int failedRank, std::string_view text) {
+  const auto say = [message = LocalLink::abortMessage(failedRank, text)](int socket) {
     sendMessage(socket, &message, sizeof message);
   };
   const std::lock_guard lock(mutex_);
-  reception_.tellAll(say);
+  pendingConnections_.tellAll(say);
   for (auto& [key, sockets] : callers_)
     for (std::size_t i = sockets.size(); i > 0; --i) {
       say(sockets.front().get());

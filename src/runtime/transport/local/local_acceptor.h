@@ -1,13 +1,13 @@
 #pragma once
-// Where one rank accepts the connections of its host, for all transports that connect ranks of one host.
-// Callers show that they belong to the job (runtime/sockets/reception.h); those that nobody has asked for yet are kept
-// until somebody does.
+// Accepts the connections from other ranks of the host, for both transports within a host. A connecting rank
+// shows that it belongs to the job (sockets/handshake.h); its connection is kept until this
+// rank claims it.
 //
 //   LocalAcceptor acceptor(rank, secret, log);
 //   if (FileDescriptor socket = acceptor.claim({peer, purpose, kind})) ...
 //   else poll for acceptor.fd() to become readable
 //
-// Any thread may call anything here.
+// Any thread may call any function.
 
 #include <cstdint>
 #include <map>
@@ -17,21 +17,22 @@
 #include <tuple>
 
 #include "runtime/transport/local/unix_socket.h"
-#include "runtime/sockets/doorman.h"
+#include "runtime/sockets/accept_thread.h"
 
 namespace xylem {
 
-// Which transport a connection is for; both sides choose it alike.
+// The transport that a connection is for; both sides choose the same.
 enum class LocalKind : std::uint8_t { kP2p = 1, kShm = 2 };
 
-// What tells the connections of a rank apart.
+// Tells the connections of a rank apart.
 struct LocalKey {
   int peer = -1;
   std::uint32_t purpose = 0;
   LocalKind kind = LocalKind::kShm;
 
-  // As it stands in the caller's hello.
+  // The key in the hello of a connecting rank.
   static LocalKey of(const Hello& hello);
+  // Purpose and kind as they stand in Hello::detail.
   std::uint32_t detail() const { return purpose << 8 | static_cast<std::uint32_t>(kind); }
   auto operator<=>(const LocalKey&) const = default;
 };
@@ -44,22 +45,23 @@ class LocalAcceptor {
   int rank() const { return rank_; }
   const Secret& secret() const { return secret_; }
   const LocalName& name() const { return listener_.name(); }
-  // The longest waiting caller with this key, or none yet. Moves the others on.
+  // The oldest waiting connection with this key; an invalid descriptor if there is none yet. Goes on with
+  // the handshakes of all others.
   FileDescriptor claim(const LocalKey& key);
-  // Whether claim would give one.
+  // Returns whether claim() would return a connection.
   bool has(const LocalKey& key) const;
-  // Readable when there is something to move on.
-  int fd() const { return reception_.fd(); }
-  // This rank gives up: tells whoever is not claimed yet, and whoever comes.
-  void abort(int culprit, std::string_view text);
+  // Readable if a call of claim() can make progress.
+  int fd() const { return pendingConnections_.fd(); }
+  // Tells all ranks whose connections are not claimed, now or later, that this rank gives up.
+  void abort(int failedRank, std::string_view text);
 
  private:
   const int rank_;
   const Secret secret_;
   LocalListener listener_;
-  Reception reception_;
-  Watched watched_{reception_};
-  mutable std::mutex mutex_;  // of what follows
+  PendingConnections pendingConnections_;
+  BackgroundAccept watched_{pendingConnections_};
+  mutable std::mutex mutex_;  // guards callers_
   std::map<LocalKey, std::queue<FileDescriptor>> callers_;
 };
 

@@ -5,8 +5,8 @@
 #include <iterator>
 #include <new>
 
-#include "runtime/transport/local/board.h"
-#include "runtime/transport/local/process_memory.h"
+#include "runtime/transport/local/mailbox.h"
+#include "runtime/transport/local/local_peer_memory.h"
 #include "runtime/sockets/secret.h"
 
 namespace xylem {
@@ -17,8 +17,8 @@ LocalDialogue::LocalDialogue(LocalLink& link, LocalTerms terms) : link_(link), t
 }
 
 void LocalDialogue::makeMemory() {
-  if (terms_.board) {
-    incoming_ = terms_.board;
+  if (terms_.mailbox) {
+    incoming_ = terms_.mailbox;
   } else if (terms_.receives > 0) {
     const std::size_t bytes = queueBytes(terms_.stepBytes);
     incoming_ = std::make_shared<SharedMemory>(SharedMemory::create("xylem queues", terms_.receives * bytes));
@@ -43,7 +43,7 @@ void LocalDialogue::offer() {
   hasReach_ = !acknowledges();
   const int fd = incoming_ && !terms_.sameProcess ? incoming_->fd() : -1;
   if (!link_.send(offer, fd)) throwClosed();
-  if (incoming_ && !terms_.board) incoming_->closeFd();
+  if (incoming_ && !terms_.mailbox) incoming_->closeFd();
 }
 
 bool LocalDialogue::advance() {
@@ -89,28 +89,28 @@ void LocalDialogue::checkOffer(const LocalMessage& message) const {
 }
 
 std::size_t LocalDialogue::outgoingBytes() const {
-  return terms_.board ? sizeof(Board) : terms_.sends * queueBytes(terms_.stepBytes);
+  return terms_.mailbox ? sizeof(Mailbox) : terms_.sends * queueBytes(terms_.stepBytes);
 }
 
 void LocalDialogue::takeMemory(const LocalMessage& message, FileDescriptor fd) {
   const std::size_t bytes = outgoingBytes();
   if (bytes > 0 && terms_.sameProcess) {
     outgoing_ = InProcess::find(message.handle);
-    // It may be connected and have left again: its news say so, and what is sent to it reaches nobody.
+    // The peer may have connected and left again. The link reports that; what is sent to it is lost.
     if (!outgoing_) outgoing_ = std::make_shared<SharedMemory>(SharedMemory::create("xylem queues", bytes));
     if (outgoing_->size() < bytes)
       throw Error(ResultCode::kRemoteError, "rank {} handed over {} bytes where {} are needed", link_.peer(),
                   outgoing_->size(), bytes);
   } else if (bytes > 0) {
     outgoing_ =
-        std::make_shared<SharedMemory>(terms_.board ? SharedMemory::openForReading(std::move(fd), bytes)
-                                                    : SharedMemory::open(std::move(fd), bytes));
+        std::make_shared<SharedMemory>(terms_.mailbox ? SharedMemory::openForReading(std::move(fd), bytes)
+                                                      : SharedMemory::open(std::move(fd), bytes));
     outgoing_->closeFd();
   }
   hasMemory_ = true;
 }
 
-// Says that the peer's memory is here, and whether all of its memory can be read.
+// Tells the peer that its memory has arrived, and whether this rank can read all memory of its process.
 void LocalDialogue::acknowledge(const LocalMessage& message) {
   LocalMessage reach;
   reach.kind = LocalMessage::kReach;
@@ -121,7 +121,7 @@ void LocalDialogue::acknowledge(const LocalMessage& message) {
 
 bool LocalDialogue::readsProbe(const LocalMessage& message) const {
   std::uint64_t read[2] = {};
-  // Another process may have the number by now; its bytes would be others.
+  // Another process may have got the process id meanwhile: compare the bytes.
   return terms_.peerPid > 0 &&
          readProcess(terms_.peerPid, message.probeAddress, reinterpret_cast<std::byte*>(read), sizeof read) &&
          std::memcmp(read, message.probe, sizeof read) == 0;

@@ -1,11 +1,12 @@
 #pragma once
-// What two ranks of a host tell each other once they have met, until both can use their queues: each makes
-// the memory of the queues it receives on and hands it over, and, if memory may be shared by reference
-// between processes, tries whether it can read the peer's.
+// The dialogue of two connected ranks of a host, by which they set their queues up. Each rank makes the
+// memory of the queues it receives on and hands it over. If a rank may read the memory of the peer's
+// process, each tests whether it can: it reads random bytes (the probe) whose address and value the peer has
+// sent.
 //
 //   LocalDialogue dialogue(link, terms);
-//   while (!dialogue.advance()) poll for link.socket() to become readable
-//   queueIn(dialogue.outgoing().data(), ...)
+//   while (!dialogue.advance()) ...                                       // poll link.socket() for reading
+//   QueueMemory queue = queueIn(dialogue.outgoing()->data(), stepBytes);
 
 #include <sys/types.h>
 
@@ -13,43 +14,44 @@
 #include <memory>
 #include <optional>
 
-#include "runtime/transport/local/in_process.h"
+#include "runtime/transport/local/shared_memory.h"
 #include "runtime/transport/local/local_link.h"
 #include "runtime/transport/queue/queue.h"
 
 namespace xylem {
 
-// What this side wants, against which the peer's offer is held.
+// The queues that this side wants. The peer's offer must fit.
 struct LocalTerms {
   std::size_t sends = 0;
   std::size_t receives = 0;
-  std::shared_ptr<SharedMemory> board;  // instead of queues: this rank's, for the peer's
+  std::shared_ptr<SharedMemory> mailbox;  // exchanged for the peer's instead of queues
   StepBytes stepBytes{};
   bool sameProcess = false;
-  bool probes = false;  // each side tries whether it can read the other's memory
-  pid_t peerPid = 0;    // 0: it has none here
+  bool probes = false;  // each side tests whether it can read the other's memory
+  pid_t peerPid = 0;    // 0: the peer has none in this PID namespace
 };
 
 class LocalDialogue {
  public:
-  // Makes the offer. Throws if the peer is gone. `link` must outlive this.
+  // Sends this side's offer. Throws if the peer is gone. `link` must outlive this object.
   LocalDialogue(LocalLink& link, LocalTerms terms);
 
-  // Goes on as far as the peer has spoken; true once nothing is left to say. Throws if that cannot be any
-  // more.
+  // Handles the messages that have arrived; true once the dialogue is complete. Throws if it cannot complete
+  // any more.
   bool advance();
 
-  // Then: the memory that the peer writes to and that this side writes to; null where there are no queues.
+  // After that: the memory that the peer writes to, and the memory that this side writes to. Null if there
+  // are no queues in that direction.
   const SharedMemory* incoming() const { return incoming_.get(); }
   const SharedMemory* outgoing() const { return outgoing_.get(); }
   bool peerReads() const { return peerReads_; }
   bool reads() const { return reads_; }
 
  private:
-  // Whether each side waits until the other has its memory. Who posts on a board may leave before anybody
-  // reads.
-  bool acknowledges() const { return terms_.probes || terms_.board != nullptr; }
-  // Of the memory that the peer hands over.
+  // Returns whether each side waits until the other has its memory: a rank may post to its mailbox and leave
+  // before any other rank has read it.
+  bool acknowledges() const { return terms_.probes || terms_.mailbox != nullptr; }
+  // The bytes of the memory that the peer hands over.
   std::size_t outgoingBytes() const;
   void makeMemory();
   void offer();

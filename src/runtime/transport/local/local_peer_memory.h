@@ -1,22 +1,38 @@
 #pragma once
-// How ranks of one host get at each other's memory. In one process an address is enough. Otherwise memory of
-// ShareableMemory is mapped, and any other is copied through the queue, or
-// read through the kernel where that is asked for and permitted.
+// How ranks of one host read each other's memory. In one process an address is enough. Between processes a
+// rank maps the peer's ShareableMemory; other memory is copied through the queue, or read through the kernel
+// (process_vm_readv) where that is configured and permitted.
+//
+//   admitReaders();                                           // once per process, on both sides
+//   LocalPeerMemory memory(link, {.sameProcess = false, .crossMemoryBytes = 0, .process = pid});
+//   SendEnd end(peer, queue, &memory);
 
 #include <sys/types.h>
+
+#include <cstddef>
+#include <cstdint>
 
 #include "runtime/transport/local/local_link.h"
 #include "runtime/transport/local/peer_memory.h"
 
 namespace xylem {
 
+// Permits the other ranks of the host to read this process's memory. The Yama security module lets only a
+// process's ancestors do so; this names the launcher as tracer, so that all descendants of the launcher may
+// read. Does nothing where that is not needed.
+void admitReaders() noexcept;
+
+// Reads memory of another process. Returns false, with errno, if the process is gone or reading is not
+// permitted.
+bool readProcess(pid_t process, std::uint64_t address, std::byte* out, std::size_t bytes) noexcept;
+
 class LocalPeerMemory : public PeerMemory {
  public:
   struct Reach {
     bool sameProcess = false;
-    std::size_t crossMemoryBytes =
-        0;               // the peer reads our memory through the kernel, in pieces of so many; 0: it does not
-    pid_t process = -1;  // the peer's; for reading its
+    // The peer reads our memory through the kernel if a piece has at least this many bytes; 0: never.
+    std::size_t crossMemoryBytes = 0;
+    pid_t process = -1;  // the peer's process, to read its memory
   };
   LocalPeerMemory(LocalLink& link, const Reach& reach) : link_(link), reach_(reach) {}
 

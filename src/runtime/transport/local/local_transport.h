@@ -1,6 +1,11 @@
 #pragma once
-// What the transports of one host, P2P and SHM, have in common: all but whether a peer may be told where data
-// lies instead of being sent a copy.
+// The transports within a host. P2P lets the ranks read each other's memory; SHM copies all data through the
+// queues. Everything else is the same: a rank accepts local connections at its acceptor, and the two ranks
+// of a connection hand each other the shared memory of their queues (local_dialogue.h).
+//
+//   auto acceptor = std::make_shared<LocalAcceptor>(rank, secret, log);     // one for both transports
+//   P2pTransport p2p(acceptor, bufferBytes, 0);
+//   ShmTransport shm(acceptor, bufferBytes);
 
 #include <memory>
 
@@ -14,7 +19,7 @@ class LocalTransport : public Transport {
   Viability isViable(const Peer& self, const Peer& other) const override;
   void announce(Peer& self) override;
   std::unique_ptr<Connection> open(const ConnectionRequest& request, const Peer& peer) override;
-  void abort(int culprit, std::string_view text) override { acceptor_->abort(culprit, text); }
+  void abort(int failedRank, std::string_view text) override { acceptor_->abort(failedRank, text); }
 
  protected:
   LocalTransport(LocalKind kind, std::shared_ptr<LocalAcceptor> acceptor, std::size_t bufferBytes,
@@ -30,6 +35,27 @@ class LocalTransport : public Transport {
   const StepBytes stepBytes_;
   const std::size_t crossMemoryBytes_;
   Peer self_;
+};
+
+// The transport `P2P`: shared data is not copied. In one process the peer gets its address; the peer maps
+// memory of ncclMemAlloc and cudaMalloc; other memory is copied through the queue, or read through the
+// kernel.
+class P2pTransport : public LocalTransport {
+ public:
+  // `bufferBytes`: of all slots of a queue together (NCCL_BUFFSIZE); all ranks must pass the same.
+  // `crossMemoryBytes`: pieces of at least this many bytes are read through the kernel where that is
+  // permitted (XYLEM_CMA_BYTES); 0: none.
+  P2pTransport(std::shared_ptr<LocalAcceptor> acceptor, std::size_t bufferBytes, std::size_t crossMemoryBytes)
+      : LocalTransport(LocalKind::kP2p, std::move(acceptor), bufferBytes, crossMemoryBytes) {}
+  std::string_view name() const override { return "P2P"; }
+};
+
+// The transport `SHM`: the ranks share nothing but their queues.
+class ShmTransport : public LocalTransport {
+ public:
+  ShmTransport(std::shared_ptr<LocalAcceptor> acceptor, std::size_t bufferBytes)
+      : LocalTransport(LocalKind::kShm, std::move(acceptor), bufferBytes, 0) {}
+  std::string_view name() const override { return "SHM"; }
 };
 
 }  // namespace xylem

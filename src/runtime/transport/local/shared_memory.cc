@@ -5,16 +5,17 @@
 #include <sys/stat.h>
 
 #include <cerrno>
+#include <map>
+#include <mutex>
 #include <utility>
 
 #include "core/address_space.h"
 #include "core/error.h"
 
 namespace xylem {
-
 namespace {
 
-// Throws unless `fd` is memory of so many bytes that stay.
+// Throws unless `fd` is memory of at least `bytes` bytes that cannot shrink.
 void checkPeers(const FileDescriptor& fd, std::size_t bytes) {
   struct stat status {};
   if (fstat(fd.get(), &status) != 0)
@@ -25,6 +26,17 @@ void checkPeers(const FileDescriptor& fd, std::size_t bytes) {
     throw Error(ResultCode::kRemoteError,
                 "a peer sent {} bytes of shared memory where {} sealed ones are needed", status.st_size,
                 bytes);
+}
+
+// The shared memory that ranks of this process offer each other.
+struct Table {
+  std::mutex mutex;
+  std::uint64_t last = 0;
+  std::map<std::uint64_t, std::shared_ptr<SharedMemory>> entries;
+};
+Table& table() {
+  static Table& table = *new Table;  // never destroyed: communicators may end after static objects
+  return table;
 }
 
 }  // namespace
@@ -43,7 +55,7 @@ SharedMemory SharedMemory::create(const std::string& name, std::size_t bytes) {
   if (!fd || ftruncate(fd.get(), static_cast<off_t>(bytes)) != 0)
     throw Error(ResultCode::kSystemError, "cannot create {} bytes of shared memory: {}", bytes,
                 errnoText(errno));
-  // Memory that shrinks under a mapping kills whoever touches it.
+  // A process that touches a mapping whose memory has shrunk is killed: seal the size.
   if (fcntl(fd.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0)
     throw Error(ResultCode::kSystemError, "cannot seal shared memory: {}", errnoText(errno));
   return SharedMemory(std::move(fd), bytes, PROT_READ | PROT_WRITE);
@@ -86,6 +98,23 @@ SharedMemory& SharedMemory::operator=(SharedMemory&& other) noexcept {
   std::swap(data_, other.data_);
   std::swap(bytes_, other.bytes_);
   return *this;
+}
+
+InProcess::InProcess(const std::shared_ptr<SharedMemory>& memory) {
+  const std::lock_guard lock(table().mutex);
+  handle_ = ++table().last;
+  table().entries[handle_] = memory;
+}
+
+InProcess::~InProcess() {
+  const std::lock_guard lock(table().mutex);
+  table().entries.erase(handle_);
+}
+
+std::shared_ptr<SharedMemory> InProcess::find(std::uint64_t handle) {
+  const std::lock_guard lock(table().mutex);
+  const auto entry = table().entries.find(handle);
+  return entry == table().entries.end() ? nullptr : entry->second;
 }
 
 }  // namespace xylem

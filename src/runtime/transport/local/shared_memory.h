@@ -1,11 +1,14 @@
 #pragma once
-// Memory that two processes share, without a name: it is a file descriptor that travels from one to the
-// other, and goes with the last process that has it, however that one ends. Nothing ever appears in /dev/shm.
+// Memory that two processes share. It has no name: it is a file descriptor that one process sends to the
+// other, and the kernel frees it with the last process that has it, however that process ends. Nothing ever
+// appears in /dev/shm.
 //
-//   SharedMemory mine = SharedMemory::create("xylem ring", bytes);     // send mine.fd() to the peer
+//   SharedMemory mine = SharedMemory::create("xylem queues", bytes);   // send mine.fd() to the peer
 //   SharedMemory theirs = SharedMemory::open(std::move(fd), bytes);    // at the peer
 
 #include <cstddef>
+#include <cstdint>
+#include <memory>
 #include <string>
 
 #include "core/file_descriptor.h"
@@ -14,13 +17,13 @@ namespace xylem {
 
 class SharedMemory {
  public:
-  // Zeroed; pages that nobody touches cost nothing. `name` shows up in /proc/PID/maps.
+  // Zeroed; pages that are never touched cost nothing. `name` shows up in /proc/PID/maps.
   static SharedMemory create(const std::string& name, std::size_t bytes);
-  // Throws if there is less memory behind `fd` than `bytes`, or if the other side could take it away again.
+  // Throws if there is less memory behind `fd` than `bytes`, or if the other side could shrink it.
   static SharedMemory open(FileDescriptor fd, std::size_t bytes);
-  // The same, for large mappings of several peers (core/address_space.h).
+  // The same, for large mappings of several peers: `colour` selects the address (core/address_space.h).
   static SharedMemory open(FileDescriptor fd, std::size_t bytes, std::size_t colour);
-  // As the first, but writing to it is an error.
+  // Like the first open(), but the mapping cannot be written.
   static SharedMemory openForReading(FileDescriptor fd, std::size_t bytes);
 
   SharedMemory() = default;
@@ -31,7 +34,7 @@ class SharedMemory {
   std::byte* data() const { return data_; }
   std::size_t size() const { return bytes_; }
   int fd() const { return fd_.get(); }
-  // The mapping stays; the descriptor is closed.
+  // Closes the descriptor; the mapping stays.
   void closeFd() { fd_.reset(); }
 
  private:
@@ -39,6 +42,27 @@ class SharedMemory {
   FileDescriptor fd_;
   std::byte* data_ = nullptr;
   std::size_t bytes_ = 0;
+};
+
+// Shared memory that ranks of one process hand each other by a number: they use the same mapping, which
+// lives as long as one of them needs it.
+//
+//   InProcess entry(memory);                             // one rank, which sends entry.handle() to the other
+//   std::shared_ptr<SharedMemory> same = InProcess::find(handle);
+class InProcess {
+ public:
+  // find() finds the memory as long as this object exists.
+  explicit InProcess(const std::shared_ptr<SharedMemory>& memory);
+  ~InProcess();
+  InProcess(const InProcess&) = delete;
+  InProcess& operator=(const InProcess&) = delete;
+
+  std::uint64_t handle() const { return handle_; }
+  // Null if the entry is gone.
+  static std::shared_ptr<SharedMemory> find(std::uint64_t handle);
+
+ private:
+  std::uint64_t handle_;
 };
 
 }  // namespace xylem

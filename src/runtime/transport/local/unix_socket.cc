@@ -18,7 +18,7 @@ struct LocalAddress {
   sockaddr_un address{};
   socklen_t bytes = 0;
 
-  // A name that starts with a zero byte is one of the kernel's, not a file.
+  // A name that starts with a zero byte is abstract: it is no file.
   explicit LocalAddress(const LocalName& name) {
     address.sun_family = AF_UNIX;
     static_assert(sizeof(LocalName) + 1 <= sizeof address.sun_path);
@@ -44,17 +44,17 @@ LocalListener::LocalListener() : fd_(openSocket()) {
     throw Error(ResultCode::kSystemError, "cannot listen on a local socket: {}", errnoText(errno));
 }
 
-Arrival LocalListener::accept() const {
+AcceptResult LocalListener::accept() const {
   FileDescriptor fd(accept4(fd_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-  if (!fd) return noArrival(errno);
+  if (!fd) return acceptFailure(errno);
   ucred peer{};
   socklen_t size = sizeof peer;
   if (getsockopt(fd.get(), SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0)
-    return {Arrival::Kind::kRefused, {}, "a process of this host", "the system does not say whose it is"};
+    return {AcceptResult::Kind::kRefused, {}, "a process of this host", "the system does not say whose it is"};
   std::string from = fmt::format("process {} of user {}", peer.pid, peer.uid);
   if (peer.uid != geteuid())
-    return {Arrival::Kind::kRefused, {}, std::move(from), "ranks of one host belong to one user"};
-  return {Arrival::Kind::kCaller, std::move(fd), std::move(from), {}};
+    return {AcceptResult::Kind::kRefused, {}, std::move(from), "ranks of one host belong to one user"};
+  return {AcceptResult::Kind::kConnection, std::move(fd), std::move(from), {}};
 }
 
 FileDescriptor connectLocal(const LocalName& name) {
@@ -94,12 +94,13 @@ std::optional<ReceivedMessage> receiveMessage(int socket, void* data, std::size_
   message.msg_iovlen = 1;
   alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
   message.msg_control = control;
-  // Room for one descriptor, to the byte: the kernel would fill what alignment adds with a second one.
+  // Exactly the length of one descriptor: the kernel would put a second one into the bytes that alignment
+  // adds.
   message.msg_controllen = CMSG_LEN(sizeof(int));
   const ssize_t received = recvmsg(socket, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC | MSG_TRUNC);
   if (received < 0 && (errno == EAGAIN || errno == EINTR)) return std::nullopt;
   ReceivedMessage result;
-  result.bytes = received > 0 ? static_cast<std::size_t>(received) : 0;  // a reset connection is a closed one
+  result.bytes = received > 0 ? static_cast<std::size_t>(received) : 0;  // reset: as closed
   for (cmsghdr* header = CMSG_FIRSTHDR(&message); received > 0 && header != nullptr;
        header = CMSG_NXTHDR(&message, header)) {
     if (header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS) continue;

@@ -1,49 +1,49 @@
 #pragma once
-// Local sockets without a file: their names live in the kernel, go with the process, and carry file
-// descriptors.
+// Unix-domain sockets without a file. Their names live in the kernel and go with the process, and their
+// messages can carry file descriptors. A message arrives whole or not at all, and the end of the peer's
+// process ends the connection.
 //
 //   LocalListener listener;                                  // its name is random
 //   FileDescriptor there = connectLocal(listener.name());    // in another process
 //   FileDescriptor here = listener.accept().socket;
 //   sendMessage(here.get(), &message, sizeof message, memory.fd());
-//
-// A message arrives whole or not at all, and the end of the peer's process ends the connection.
 
 #include <cstddef>
 #include <optional>
 
 #include "core/file_descriptor.h"
 #include "runtime/transport/peer.h"
-#include "runtime/sockets/arrival.h"
+#include "runtime/sockets/socket.h"
 
 namespace xylem {
 
-// Its name is random: whoever knows it was told it.
+// Its name is random, so a process that knows it got it from a rank of the job.
 class LocalListener {
  public:
   LocalListener();
   const LocalName& name() const { return name_; }
   int fd() const { return fd_.get(); }
-  // Who waits. Other users' processes are refused.
-  Arrival accept() const;
+  // The next waiting connection. Processes of other users are refused.
+  AcceptResult accept() const;
 
  private:
   LocalName name_{};
   FileDescriptor fd_;
 };
 
-// Nothing if the listener's queue is full at the moment. Throws if there is no such listener.
+// An invalid descriptor if the listener's backlog is full at the moment. Throws if there is no such
+// listener.
 FileDescriptor connectLocal(const LocalName& name);
 
-// Sends one message, with a file descriptor if `fd` is not negative. False if the peer is gone.
+// Sends one message, with a file descriptor if `fd` is not negative. Returns false if the peer is gone.
 bool sendMessage(int socket, const void* data, std::size_t bytes, int fd = -1) noexcept;
 
 struct ReceivedMessage {
-  std::size_t bytes = 0;  // that were sent; 0: the peer closed the connection or is gone
-  FileDescriptor fd;      // if one came with it
+  std::size_t bytes = 0;  // the length that was sent; 0: the peer closed the connection or is gone
+  FileDescriptor fd;      // invalid if none came with the message
 };
 
-// The next message, as far as `bytes` reach. Nothing if there is none yet.
+// Reads the next message, of which it stores the first `bytes` bytes. Nothing if none has arrived.
 std::optional<ReceivedMessage> receiveMessage(int socket, void* data, std::size_t bytes) noexcept;
 
 }  // namespace xylem

@@ -1,5 +1,7 @@
 #include "runtime/transport/net/net_connection.h"
 
+#include <fcntl.h>
+
 #include <algorithm>
 
 #include "runtime/transport/net/net_message.h"
@@ -8,13 +10,46 @@
 namespace xylem {
 namespace {
 
-// What has been sent gets this long to reach the network after the last user has gone.
+// How long the destructor waits until the network has taken all steps.
 constexpr std::chrono::seconds kFlushTime{5};
-constexpr int kLastWordsMilliseconds = 100;
+// How long a goodbye or an abort may take to go into the control connection.
+constexpr int kLastMessageMilliseconds = 100;
 
 int deviceOf(int wanted, const Network& network) { return std::max(wanted, 0) % network.deviceCount(); }
 
 }  // namespace
+
+FileDescriptor NetControlListener::take(int rank, std::uint32_t purpose) {
+  const std::lock_guard lock(mutex_);
+  for (Accepted& accepted : acceptor_.advance()) {
+    if (accepted.hello.purpose == Purpose::kPair)
+      // A rank that connects again has given up its earlier connection.
+      waiting_[{accepted.hello.rank, accepted.hello.detail}] = std::move(accepted.socket);
+    else
+      acceptor_.pendingConnections().drop(accepted, "it is none between two ranks");
+  }
+  const auto found = waiting_.find({rank, purpose});
+  if (found == waiting_.end()) return {};
+  FileDescriptor socket = std::move(found->second);
+  waiting_.erase(found);
+  return socket;
+}
+
+void NetControlListener::abort(int failedRank, std::string_view text) {
+  const auto say = [failedRank, text = std::string(text.substr(0, kMaxErrorBytes))](int socket) {
+    // Write through a duplicate: the connection may still be taken.
+    FrameStream stream(FileDescriptor(fcntl(socket, F_DUPFD_CLOEXEC, 0)));
+    if (!stream.open()) return;
+    NetMessage message;
+    message.kind = NetMessage::kAbort;
+    message.failedRank = failedRank;
+    stream.queue(FrameKind::kData, netMessage<char>(message, text));
+    stream.flush();
+  };
+  const std::lock_guard lock(mutex_);
+  acceptor_.pendingConnections().tellAll(say);
+  for (const auto& [from, socket] : waiting_) say(socket.get());
+}
 
 NetConnection::NetConnection(const ConnectionRequest& request, const WireAddress& address,
                              std::shared_ptr<NetContext> context)
@@ -22,19 +57,19 @@ NetConnection::NetConnection(const ConnectionRequest& request, const WireAddress
   address_ = SocketAddress::fromWire(address);
   if (address_.linkLocal()) {
     WireAddress through = address;
-    through.scope = context_->doorway->address().toWire().scope;
+    through.scope = context_->listener->address().toWire().scope;
     address_ = SocketAddress::fromWire(through);
   }
   if (lower()) startCall();
 }
 
 void NetConnection::startCall() {
-  const SocketAddress from = context_->doorway->address();
+  const SocketAddress from = context_->listener->address();
   Hello hello;
   hello.purpose = Purpose::kPair;
   hello.rank = context_->rank;
   hello.detail = request_.purpose;
-  caller_.emplace(address_, &from, context_->secret, hello);
+  connector_.emplace(address_, &from, context_->secret, hello);
 }
 
 NetConnection::~NetConnection() {
@@ -59,37 +94,38 @@ bool NetConnection::advance() {
     if (readOffer()) phase_ = Phase::kJoining;
   }
   if (phase_ == Phase::kJoining && join()) {
-    if (lower()) context_->doorway->take(peer(), request_.purpose);  // the peer's knock, if it has
+    if (lower()) context_->listener->take(peer(), request_.purpose);  // drop the peer's status connection
     makeEnds();
     phase_ = Phase::kReady;
   }
   return phase_ == Phase::kReady;
 }
 
-// True once there is a control connection.
+// Returns whether the control connection exists.
 bool NetConnection::meet() {
-  FileDescriptor socket = lower() ? called() : context_->doorway->take(peer(), request_.purpose);
+  FileDescriptor socket = lower() ? called() : context_->listener->take(peer(), request_.purpose);
   if (!socket) {
-    if (!lower() && patience_.passed()) knock();
+    if (!lower() && patience_.passed()) checkByStatusConnection();
     return false;
   }
-  caller_.reset();
-  knock_.close();
+  connector_.reset();
+  statusConnection_.close();
   breakWhenUnanswered(socket.get(), context_->silence);
   control_ = FrameStream(std::move(socket));
   return true;
 }
 
-void NetConnection::knock() {
-  if (!knock_.open()) {
-    if (!caller_) startCall();
+// Throws if the lower rank, which has not connected yet, gives up or leaves.
+void NetConnection::checkByStatusConnection() {
+  if (!statusConnection_.open()) {
+    if (!connector_) startCall();
     FileDescriptor socket = called();
     if (!socket) return;
     breakWhenUnanswered(socket.get(), context_->silence);
-    knock_ = FrameStream(std::move(socket));
+    statusConnection_ = FrameStream(std::move(socket));
   }
   Frame frame;
-  const FrameStream::Read read = knock_.read(frame, kMostNetMessage);
+  const FrameStream::Read read = statusConnection_.read(frame, kMaxNetMessageBytes);
   if (read == FrameStream::Read::kNothing) return;
   if (read == FrameStream::Read::kFrame) hear(frame);
   throw Error(ResultCode::kRemoteError, "rank {} {} while it was to connect{}{}", peer(),
@@ -97,29 +133,31 @@ void NetConnection::knock() {
               last_.text.empty() ? "" : ": ", last_.text);
 }
 
-// Whether each send can share a link with the receive of its number.
+// Returns whether each send can share a link with the receive of its number.
 bool NetConnection::pairsQueues() const {
   for (std::size_t i = 0; i < std::min(request_.sends.size(), request_.receives.size()); ++i) {
     const int device = deviceOf(request_.sends[i], *context_->network);
     if (device != deviceOf(request_.receives[i], *context_->network) ||
-        !context_->network->properties(device).wayBack)
+        !context_->network->properties(device).bidirectional)
       return false;
   }
   return true;
 }
 
+// The connected socket; invalid while it is still connecting.
 FileDescriptor NetConnection::called() {
   try {
-    if (caller_->advance()) return caller_->take();
+    if (connector_->advance()) return connector_->take();
   } catch (const Error& error) {
     throw Error(error.code(), "rank {}: {}", peer(), error.what());
   }
-  if (caller_->refused())
+  if (connector_->refused())
     throw Error(ResultCode::kRemoteError, "cannot connect to rank {} at {}: nobody listens there any more",
                 peer(), address_.text());
   return {};
 }
 
+// Listens for the links of the receiving queues and sends the handles of these listeners to the peer.
 void NetConnection::offer() {
   std::vector<NetHandle> handles;
   for (const int wanted : request_.receives) {
@@ -134,61 +172,65 @@ void NetConnection::offer() {
   message.stepBytes = context_->stepBytes;
   message.pairsQueues = pairsQueues() ? 1 : 0;
   control_.queue(FrameKind::kData, netMessage<NetHandle>(message, handles));
-  tellPlaces();
+  offerAddresses();
 }
 
-// Where the peer can ask whether this host is there.
-void NetConnection::tellPlaces() {
-  std::vector<WireAddress> places;
+// Sends the addresses over which the peer can monitor whether this host answers.
+void NetConnection::offerAddresses() {
+  std::vector<WireAddress> addresses;
   for (const auto* devices : {&request_.receives, &request_.sends})
     for (const int wanted : *devices) {
       const auto address = context_->network->address(deviceOf(wanted, *context_->network));
-      places.push_back(address ? address->toWire() : WireAddress{});
+      addresses.push_back(address ? address->toWire() : WireAddress{});
     }
   NetMessage message;
-  message.kind = NetMessage::kPlaces;
-  control_.queue(FrameKind::kData, netMessage<WireAddress>(message, places));
+  message.kind = NetMessage::kAddresses;
+  control_.queue(FrameKind::kData, netMessage<WireAddress>(message, addresses));
 }
 
-// Where they take another way than the control connection, which watches its own.
-void NetConnection::watchRails(std::span<const WireAddress> places) {
-  if (places.size() != sends_.size() + receives_.size() || !rails_.empty()) return;
-  const auto watch = [&](int device, const WireAddress& place, const QueueMemory& queue, bool sends) {
+// Starts to monitor the paths of the queues. The control connection detects failures of its own path, so
+// paths between the same two addresses are left out.
+void NetConnection::monitorPaths(std::span<const WireAddress> addresses) {
+  if (addresses.size() != sends_.size() + receives_.size() || !paths_.empty()) return;
+  const auto monitor = [&](int device, const WireAddress& address, const QueueMemory& queue, bool sends) {
     const auto from = context_->network->address(device);
-    if (!from || place.family == 0) return;
-    SocketAddress to = SocketAddress::fromWire(place);
-    if (to.linkLocal() || (to.sameHostAs(address_) && from->sameHostAs(context_->doorway->address()))) return;
+    if (!from || address.family == 0) return;
+    SocketAddress to = SocketAddress::fromWire(address);
+    const bool ofControl = to.sameHostAs(address_) && from->sameHostAs(context_->listener->address());
+    if (to.linkLocal() || ofControl) return;
     to.setPort(address_.port());
-    auto rail = std::find_if(rails_.begin(), rails_.end(), [&](const Rail& known) {
-      return known.device == device && known.watch.to().sameHostAs(to);
+    auto path = std::find_if(paths_.begin(), paths_.end(), [&](const Path& known) {
+      return known.device == device && known.monitor.to().sameHostAs(to);
     });
-    if (rail == rails_.end())
-      rail = rails_.insert(rail, {device, RailWatch(*from, to, context_->silence), {}});
-    rail->moved.push_back(sends ? &queue.control->head : &queue.control->tail);
+    if (path == paths_.end())
+      path = paths_.insert(path, {device, LinkMonitor(*from, to, context_->silence), {}});
+    path->moved.push_back(sends ? &queue.control->head : &queue.control->tail);
   };
   for (std::size_t i = 0; i < sends_.size(); ++i)
-    watch(sends_[i].device, places[i], sends_[i].memory.queue(), true);
+    monitor(sends_[i].device, addresses[i], sends_[i].memory.queue(), true);
   for (std::size_t i = 0; i < receives_.size(); ++i)
-    watch(receives_[i].device, places[sends_.size() + i], receives_[i].memory.queue(), false);
+    monitor(receives_[i].device, addresses[sends_.size() + i], receives_[i].memory.queue(), false);
 }
 
-// Whether the peer's host does not answer over one of them.
-bool NetConnection::railSilent() {
-  for (Rail& rail : rails_) {
+// Returns whether the peer's host does not answer over one of the paths.
+bool NetConnection::pathSilent() {
+  for (Path& path : paths_) {
     std::uint64_t moved = 0;
-    for (const auto* steps : rail.moved) moved += steps->load(std::memory_order_acquire);
-    if (!rail.watch.silent(moved)) continue;
+    for (const auto* steps : path.moved) moved += steps->load(std::memory_order_acquire);
+    if (!path.monitor.silent(moved)) continue;
     last_.state = PeerState::kLost;
     last_.how =
-        fmt::format("its host does not answer over {}", context_->network->properties(rail.device).name);
+        fmt::format("its host does not answer over {}", context_->network->properties(path.device).name);
     return true;
   }
   return false;
 }
 
+// Reads the peer's offer and starts to connect the links of the sending queues. Returns false if the offer
+// has not arrived.
 bool NetConnection::readOffer() {
   Frame frame;
-  switch (control_.read(frame, kMostNetMessage)) {
+  switch (control_.read(frame, kMaxNetMessageBytes)) {
     case FrameStream::Read::kNothing:
       return false;
     case FrameStream::Read::kClosed:
@@ -207,9 +249,9 @@ bool NetConnection::readOffer() {
   for (std::size_t i = 0; i < handles.size(); ++i) {
     const int device = deviceOf(request_.sends[i], *context_->network);
     sends_.push_back({device, NetQueueMemory(context_->stepBytes), {}, {}});
-    if (waitsForWayBack(i)) continue;
+    if (waitsForReverseLink(i)) continue;
     try {
-      sends_.back().caller = context_->network->call(device, handles[i]);
+      sends_.back().connector = context_->network->call(device, handles[i]);
     } catch (const Error& error) {
       throw Error(error.code(), "rank {}: {}", peer(), error.what());
     }
@@ -230,11 +272,11 @@ void NetConnection::begin(NetReceiveQueue& queue, std::unique_ptr<NetReceiver> l
 
 void NetConnection::joinSend(std::size_t i) {
   NetSendQueue& queue = sends_[i];
-  if (queue.pump || !queue.caller) return;
-  auto link = queue.caller->advance();
+  if (queue.pump || !queue.connector) return;
+  auto link = queue.connector->advance();
   if (!link) return;
   begin(queue, std::move(link));
-  if (i < paired_) begin(receives_[i], queue.caller->wayBack());
+  if (i < paired_) begin(receives_[i], queue.connector->reverseLink());
 }
 
 void NetConnection::joinReceive(std::size_t i) {
@@ -243,9 +285,10 @@ void NetConnection::joinReceive(std::size_t i) {
   auto link = queue.listener->accept();
   if (!link) return;
   begin(queue, std::move(link));
-  if (i < paired_) begin(sends_[i], queue.listener->wayBack());
+  if (i < paired_) begin(sends_[i], queue.listener->reverseLink());
 }
 
+// Goes on with connecting the links. Returns whether all are connected.
 bool NetConnection::join() {
   control_.flush();
   try {
@@ -258,7 +301,7 @@ bool NetConnection::join() {
   if (control_.flushed() && std::all_of(sends_.begin(), sends_.end(), joined) &&
       std::all_of(receives_.begin(), receives_.end(), joined))
     return true;
-  // What the peer has to say, above all that it is gone.
+  // Read the peer's messages meanwhile: it may abort or leave.
   const PeerState state = listen().state;
   if (state != PeerState::kThere && state != PeerState::kClosed)
     throw Error(ResultCode::kRemoteError, "rank {} {} while connecting{}{}", peer(),
@@ -269,8 +312,8 @@ bool NetConnection::join() {
 
 void NetConnection::makeEnds() {
   for (NetSendQueue& queue : sends_) {
-    queue.caller.reset();
-    // Where users hold their data is not registered.
+    queue.connector.reset();
+    // Users' buffers are not registered with the network.
     const bool refers = !context_->network->properties(queue.device).needsRegistration;
     senders_.push_back(std::make_unique<SendEnd>(peer(), queue.memory.queue(), refers ? &memory_ : nullptr,
                                                  queue.pump.get()));
@@ -298,22 +341,23 @@ void NetConnection::hear(const Frame& frame) {
     bye_ = true;
   } else if (message.kind == NetMessage::kAbort) {
     const auto text = netItemsOf<char>(frame.payload);
-    last_ = {PeerState::kAborted, message.culprit, std::string(text.begin(), text.end())};
+    last_ = {PeerState::kAborted, message.failedRank, std::string(text.begin(), text.end())};
   } else if (message.kind == NetMessage::kAsk) {
-    sayShortly(NetMessage::kAnswer);
+    queueMessage(NetMessage::kAnswer);
   } else if (message.kind == NetMessage::kAnswer) {
     answered_ = true;
-  } else if (message.kind == NetMessage::kPlaces) {
-    watchRails(netItemsOf<WireAddress>(frame.payload));
+  } else if (message.kind == NetMessage::kAddresses) {
+    monitorPaths(netItemsOf<WireAddress>(frame.payload));
   }
 }
 
-// What follows from the queues, if the peer has not said anything.
-PeerNews NetConnection::overdueNews() {
-  if (railSilent()) return last_;
+// The state of the peer as far as the queues and paths show it, if the peer itself has not reported an end.
+PeerNews NetConnection::newsOfQueues() {
+  if (pathSilent()) return last_;
   if (bye_) {
-    // Its last steps come by other ways than its goodbye. Those for which there is no room may still be on
-    // their way once there is some, and are then waited for again.
+    // The peer's last steps travel over other connections than its goodbye, so wait until all have arrived.
+    // Steps for which the queue has no free slot are still on their way: report kClosed for now, but do not
+    // make it final.
     bool complete = true;
     for (NetReceiveQueue& queue : receives_) {
       if (!queue.pump) continue;
@@ -341,9 +385,9 @@ bool NetConnection::ask() noexcept {
   if (phase_ != Phase::kReady || bye_ || last_.state != PeerState::kThere) return false;
   answered_ = false;
   try {
-    sayShortly(NetMessage::kAsk);
+    queueMessage(NetMessage::kAsk);
   } catch (const std::exception&) {
-    return false;  // no memory for a question
+    return false;  // out of memory
   }
   return true;
 }
@@ -353,8 +397,8 @@ bool NetConnection::answered() {
   return answered_;
 }
 
-// What does not fit into the connection goes with what is said next.
-void NetConnection::sayShortly(NetMessage::Kind kind) {
+// Sends a message without items. Bytes that the connection does not take now go with the next message.
+void NetConnection::queueMessage(NetMessage::Kind kind) {
   NetMessage message;
   message.kind = kind;
   control_.queue(FrameKind::kData, netMessage<char>(message, {}));
@@ -363,16 +407,17 @@ void NetConnection::sayShortly(NetMessage::Kind kind) {
 
 PeerNews NetConnection::news() {
   const std::lock_guard lock(controlMutex_);
-  // Until the offers have been exchanged, what comes is for `advance`, and it says if nothing can come.
+  // Until the offers have been exchanged, advance() reads the messages and throws if the peer leaves.
   return phase_ == Phase::kMeeting || phase_ == Phase::kOffering ? last_ : listen();
 }
 
+// Reads the peer's messages and returns its state.
 PeerNews NetConnection::listen() {
   if (last_.state != PeerState::kThere) return last_;
   Frame frame;
   try {
     while (!bye_ && last_.state == PeerState::kThere) {
-      const FrameStream::Read read = control_.read(frame, kMostNetMessage);
+      const FrameStream::Read read = control_.read(frame, kMaxNetMessageBytes);
       if (read == FrameStream::Read::kNothing) break;
       if (read == FrameStream::Read::kClosed)
         last_.state = PeerState::kLost;
@@ -382,16 +427,16 @@ PeerNews NetConnection::listen() {
   } catch (const Error& error) {
     last_ = {PeerState::kLost, -1, error.what()};
   }
-  return last_.state == PeerState::kThere ? overdueNews() : last_;
+  return last_.state == PeerState::kThere ? newsOfQueues() : last_;
 }
 
-bool NetConnection::say(std::uint32_t kind, int culprit, std::string_view text) noexcept {
+bool NetConnection::say(std::uint32_t kind, int failedRank, std::string_view text) noexcept {
   const std::lock_guard lock(controlMutex_);
   if (!control_.open()) return false;
   try {
     NetMessage message;
     message.kind = kind;
-    message.culprit = culprit;
+    message.failedRank = failedRank;
     if (kind == NetMessage::kBye) {
       std::vector<std::uint64_t> steps;
       for (const NetSendQueue& queue : sends_)
@@ -400,23 +445,25 @@ bool NetConnection::say(std::uint32_t kind, int culprit, std::string_view text) 
     } else {
       control_.queue(
           FrameKind::kData,
-          netMessage<char>(message, std::span(text.data(), std::min(text.size(), kMostErrorBytes))));
+          netMessage<char>(message, std::span(text.data(), std::min(text.size(), kMaxErrorBytes))));
     }
-    control_.flushWithin(kLastWordsMilliseconds);
+    control_.flushWithin(kLastMessageMilliseconds);
   } catch (const std::exception&) {
-    // No memory for last words; that the connection closes says enough.
+    // Out of memory: the peer sees that the connection closes.
   }
   return true;
 }
 
-void NetConnection::abort(int culprit, std::string_view text) noexcept {
-  // Also when another thread has told the peer already: the caller's buffers may go once we return.
+void NetConnection::abort(int failedRank, std::string_view text) noexcept {
+  // Even if another thread has told the peer: the caller may free its buffers once this returns.
   if (phase_ == Phase::kReady)
-    for (const NetSendQueue& queue : sends_) queue.pump->letGo();
+    for (const NetSendQueue& queue : sends_) queue.pump->releaseUserBuffers();
   if (aborted_.exchange(true)) return;
-  if (!say(NetMessage::kAbort, culprit, text)) aborted_ = false;
+  if (!say(NetMessage::kAbort, failedRank, text)) aborted_ = false;
 }
 
+// Drives the sending queues. Returns whether the network has taken all steps; if not, adds the descriptors
+// to wait for.
 bool NetConnection::flushed(std::vector<pollfd>& fds) {
   bool all = true;
   for (NetSendQueue& queue : sends_) {
@@ -438,7 +485,7 @@ void NetConnection::flush() noexcept {
       fds.clear();
     }
   } catch (const std::exception&) {
-    // Nobody can be told any more.
+    // The destructor has no way to report it.
   }
 }
 

@@ -1,25 +1,60 @@
 #pragma once
-// One rank's end of what connects it with one peer over the network: a control connection, over which the two
-// tell each other where their queues listen and later how they are, and the queues. The lower rank calls, the
-// higher one answers; if that takes long, the higher one knocks (transport.h).
+// One rank's end of the connection to one peer over the network: a control connection, and the queues. Over
+// the control connection the ranks exchange the handles of their queues, and later report goodbyes and
+// aborts. The lower rank connects, the higher one accepts; if the connection does not come soon, the higher
+// rank opens a status connection (transport.h). net_transport.h makes these objects.
+//
+//   NetConnection connection(request, peer.net, context);
+//   while (!connection.advance()) ...
+//   connection.sender(0).send(Protocol::kSimple, data, bytes);
+//
+// Setting up goes through four phases: kMeeting (make the control connection), kOffering (exchange the
+// handles of the listeners), kJoining (connect the links), kReady.
 
 #include <atomic>
 #include <chrono>
+#include <map>
+#include <memory>
 #include <mutex>
 #include <optional>
+#include <string_view>
+#include <utility>
 #include <vector>
 
-#include "runtime/transport/net/net_doorway.h"
 #include "runtime/transport/net/net_message.h"
 #include "runtime/transport/net/net_queue.h"
-#include "runtime/transport/net/rail_watch.h"
+#include "runtime/transport/net/link_monitor.h"
 #include "runtime/transport/transport.h"
-#include "runtime/sockets/caller.h"
+#include "runtime/sockets/pending_connections.h"
+#include "runtime/sockets/connector.h"
+#include "runtime/sockets/accept_thread.h"
 #include "runtime/sockets/frames.h"
 
 namespace xylem {
 
-// What all connections of a rank have in common.
+// Accepts the control connections of other ranks. Each is kept until this rank, too, connects to that peer
+// for the same purpose.
+//
+//   NetControlListener listener(address, secret, log);
+//   FileDescriptor socket = listener.take(peer, purpose);  // invalid if there is none yet: try again
+class NetControlListener {
+ public:
+  NetControlListener(const SocketAddress& address, const Secret& secret, const Logger& log)
+      : acceptor_(address, secret, log, "NET") {}
+
+  const SocketAddress& address() const { return acceptor_.address(); }
+  FileDescriptor take(int rank, std::uint32_t purpose);
+  // Tells all ranks whose connections are not taken, now or later, that this rank gives up.
+  void abort(int failedRank, std::string_view text);
+
+ private:
+  std::mutex mutex_;  // several threads may connect at once
+  Acceptor acceptor_;
+  BackgroundAccept watched_{acceptor_.pendingConnections()};
+  std::map<std::pair<int, std::uint32_t>, FileDescriptor> waiting_;
+};
+
+// Shared by all connections of a rank.
 struct NetContext {
   int rank = -1;
   Secret secret{};
@@ -27,14 +62,14 @@ struct NetContext {
   std::chrono::seconds silence{20};
   Network* network = nullptr;
   Engine* engine = nullptr;
-  std::optional<NetDoorway> doorway;
+  std::optional<NetControlListener> listener;
 };
 
 class NetConnection : public Connection {
  public:
   NetConnection(const ConnectionRequest& request, const WireAddress& address,
                 std::shared_ptr<NetContext> context);
-  // Hands what was sent to the network, for a few seconds at most, and says goodbye.
+  // Waits, at most a few seconds, until the network has taken all steps, and says goodbye.
   ~NetConnection() override;
 
   bool advance() override;
@@ -43,13 +78,13 @@ class NetConnection : public Connection {
   PeerNews news() override;
   bool ask() noexcept override;
   bool answered() override;
-  void abort(int culprit, std::string_view text) noexcept override;
+  void abort(int failedRank, std::string_view text) noexcept override;
 
  private:
-  // A way between a device here and one there, with the counters of the queues that take it.
-  struct Rail {
+  // The network path between a device here and one at the peer, with the counters of the queues that use it.
+  struct Path {
     int device;
-    RailWatch watch;
+    LinkMonitor monitor;
     std::vector<const std::atomic<std::uint64_t>*> moved;
   };
   enum class Phase { kMeeting, kOffering, kJoining, kReady };
@@ -57,15 +92,15 @@ class NetConnection : public Connection {
   void startCall();
   bool meet();
   FileDescriptor called();
-  void knock();
+  void checkByStatusConnection();
   void offer();
-  void tellPlaces();
-  void watchRails(std::span<const WireAddress> places);
-  bool railSilent();
+  void offerAddresses();
+  void monitorPaths(std::span<const WireAddress> addresses);
+  bool pathSilent();
   bool readOffer();
   bool pairsQueues() const;
-  // Of queues that share a link, the higher rank calls.
-  bool waitsForWayBack(std::size_t send) const { return send < paired_ && lower(); }
+  // The higher rank connects the link that two queues share; the lower rank gets its sender from that.
+  bool waitsForReverseLink(std::size_t send) const { return send < paired_ && lower(); }
   bool join();
   void joinSend(std::size_t i);
   void joinReceive(std::size_t i);
@@ -74,33 +109,33 @@ class NetConnection : public Connection {
   void makeEnds();
   void hear(const Frame& frame);
   PeerNews listen();
-  PeerNews overdueNews();
+  PeerNews newsOfQueues();
   bool flushed(std::vector<pollfd>& fds);
   void flush() noexcept;
-  void sayShortly(NetMessage::Kind kind);
-  // False if there is no control connection.
-  bool say(std::uint32_t kind, int culprit, std::string_view text) noexcept;
+  void queueMessage(NetMessage::Kind kind);
+  // Returns false if there is no control connection.
+  bool say(std::uint32_t kind, int failedRank, std::string_view text) noexcept;
 
   ConnectionRequest request_;
   SocketAddress address_;
   std::shared_ptr<NetContext> context_;
   std::atomic<Phase> phase_{Phase::kMeeting};
-  std::optional<Caller> caller_;
-  const Deadline patience_ = Deadline::after(kUncalledPatience);
-  FrameStream knock_;
+  std::optional<Connector> connector_;
+  const Deadline patience_ = Deadline::after(kStatusConnectDelay);
+  FrameStream statusConnection_;
 
-  std::mutex controlMutex_;  // also of setting up; others may ask for news meanwhile
+  std::mutex controlMutex_;  // guards control_ and setting up, as other threads may call news() meanwhile
   FrameStream control_;
   std::atomic<bool> aborted_{false};
-  bool bye_ = false;
-  bool answered_ = false;
-  PeerNews last_;
+  bool bye_ = false;       // the peer has said goodbye
+  bool answered_ = false;  // since the last ask()
+  PeerNews last_;          // final once its state is not kThere
 
   NetPeerMemory memory_;
   std::vector<NetSendQueue> sends_;
   std::vector<NetReceiveQueue> receives_;
-  std::vector<Rail> rails_;
-  std::size_t paired_ = 0;  // so many sends share a link with the receive of the same number
+  std::vector<Path> paths_;
+  std::size_t paired_ = 0;  // the first `paired_` sends share a link with the receive of the same number
 };
 
 }  // namespace xylem

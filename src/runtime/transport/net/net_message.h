@@ -1,14 +1,21 @@
 #pragma once
-// What the two ends of a network connection tell each other over their control connection, as the payload of
-// frames. All integers as the machine has them: ranks of one job run on one architecture.
+// The messages on the control connection of two ranks of different hosts. Each is the payload of a frame: a
+// NetMessage and then items. Integers have the machine's byte order, as all ranks of a job have one
+// architecture.
 //
-//   kOffer   then the handles of the queues that the sender of the message receives through
-//   kBye     then, for each queue it sends through, how many steps it has sent
-//   kAbort   then a sentence
-//   kAsk     nothing: whoever reads it answers
-//   kAnswer  nothing
-//   kPlaces  after the offer: then for each queue, those that the sender of the message receives through
-//            first, the address of its device; none where the network sees to its ways itself
+//   kind        items
+//   kOffer      the handles of the queues that the sender of the message receives through
+//   kBye        for each queue it sends through, the number of steps it has sent
+//   kAbort      the characters of a sentence
+//   kAsk        none; the reader answers at once
+//   kAnswer     none
+//   kAddresses  after the offer: the addresses of the devices of all queues, first of those it receives
+//               through; an empty one if the network monitors its links itself
+//
+//   NetMessage message;
+//   message.kind = NetMessage::kAbort;
+//   stream.queue(FrameKind::kData, netMessage<char>(message, text));     // the sender
+//   const auto text = netItemsOf<char>(frame.payload);                   // the reader
 
 #include <cstring>
 #include <span>
@@ -21,20 +28,20 @@
 namespace xylem {
 
 struct NetMessage {
-  enum Kind : std::uint32_t { kOffer = 1, kBye = 2, kAbort = 3, kAsk = 4, kAnswer = 5, kPlaces = 6 };
+  enum Kind : std::uint32_t { kOffer = 1, kBye = 2, kAbort = 3, kAsk = 4, kAnswer = 5, kAddresses = 6 };
   std::uint32_t kind = 0;
-  std::int32_t culprit = -1;  // kAbort
-  std::uint32_t sends = 0;    // kOffer, kBye
+  std::int32_t failedRank = -1;  // kAbort
+  std::uint32_t sends = 0;       // kOffer, kBye
   std::uint32_t receives = 0;
   StepBytes stepBytes{};          // kOffer
   std::uint32_t pairsQueues = 0;  // kOffer: 1 if queues of both directions can share a link
 };
 
-// More queues than any pair of ranks has.
-constexpr std::size_t kMostNetQueues = 1024;
-constexpr std::size_t kMostNetMessage = sizeof(NetMessage) + kMostNetQueues * sizeof(NetHandle);
+// A bound that no pair of ranks reaches.
+constexpr std::size_t kMaxNetQueues = 1024;
+constexpr std::size_t kMaxNetMessageBytes = sizeof(NetMessage) + kMaxNetQueues * sizeof(NetHandle);
 
-// A message and what follows it.
+// The bytes of a message and its items.
 template <typename T>
 std::vector<std::byte> netMessage(const NetMessage& message, std::span<const T> items) {
   std::vector<std::byte> bytes(sizeof message + items.size_bytes());
@@ -43,14 +50,14 @@ std::vector<std::byte> netMessage(const NetMessage& message, std::span<const T> 
   return bytes;
 }
 
-// Its head; the kind is 0 if it is too short.
+// The message at the start of `bytes`; its kind is 0 if there are too few bytes.
 inline NetMessage netMessageOf(std::span<const std::byte> bytes) {
   NetMessage message;
   if (bytes.size() >= sizeof message) std::memcpy(&message, bytes.data(), sizeof message);
   return message;
 }
 
-// What follows the head, as far as it makes whole items.
+// The items behind the message; an incomplete last one is left out.
 template <typename T>
 std::vector<T> netItemsOf(std::span<const std::byte> bytes) {
   if (bytes.size() <= sizeof(NetMessage)) return {};
@@ -60,14 +67,15 @@ std::vector<T> netItemsOf(std::span<const std::byte> bytes) {
   return items;
 }
 
-// The queues that this rank wants, against which the peer's offer is held.
+// The queues that this rank wants. The peer's offer must fit.
 struct NetExpectation {
   int peer = -1;
   std::size_t sends = 0;
   std::size_t receives = 0;
   StepBytes stepBytes{};
 };
-// The handles of an offer, one for each queue that this rank sends through. Throws if the two do not fit.
+// The handles of an offer, one for each queue that this rank sends through. Throws if the offer does not
+// fit.
 std::vector<NetHandle> handlesOf(std::span<const std::byte> bytes, const NetExpectation& expected);
 
 }  // namespace xylem

@@ -1,20 +1,32 @@
 #pragma once
-// One end of a queue over the network: the memory between the rank and the pump, the pump and what is still
-// needed before there is one.
+// One end of a queue over a network: the queue's memory inside this process, and the pump between that
+// memory and a link of the network, NetSendPump at the writer and NetReceivePump at the reader. The thread
+// that waits for the queue runs the pump, otherwise the engine does; one thread at a time.
 //
-//   NetSendQueue queue(peer, stepBytes, device, network.call(device, handle));
-//   while (!queue.advance(engine)) ...
-//   auto end = queue.makeEnd(&memory);
+//   NetQueueMemory memory(stepBytes);
+//   NetSendPump pump(peer, memory.queue(), std::move(link), engine);
+//   NetPeerMemory inPlace;
+//   SendEnd end(peer, memory.queue(), &inPlace, &pump);       // commit() sends straight into the socket
+//   engine.add(pump);
+//
+// Several steps are under way at once. The tag of a message is the number of its step, so that both sides
+// notice if they lose count.
 
+#include <array>
+#include <atomic>
+#include <chrono>
 #include <memory>
+#include <optional>
+#include <utility>
 
-#include "runtime/transport/net/net_pump.h"
-#include "runtime/transport/queue/recv_end.h"
-#include "runtime/transport/queue/send_end.h"
+#include "runtime/transport/net/network.h"
+#include "runtime/transport/local/peer_memory.h"
+#include "runtime/transport/queue/pump.h"
+#include "runtime/transport/queue/queue.h"
 
 namespace xylem {
 
-// The memory of a queue within one process; pages are taken when they are first used.
+// The memory of a queue inside one process. Pages are allocated when they are first touched.
 class NetQueueMemory {
  public:
   explicit NetQueueMemory(const StepBytes& stepBytes);
@@ -29,7 +41,7 @@ class NetQueueMemory {
   std::size_t bytes_;
 };
 
-// Lets SendEnd::share send from where the data lies.
+// Lets SendEnd::share send long data from the user's buffer, without copying it into a slot.
 class NetPeerMemory : public PeerMemory {
  public:
   bool locate(const std::byte* data, std::size_t bytes, StepNote& note) override;
@@ -37,11 +49,121 @@ class NetPeerMemory : public PeerMemory {
   void read(const StepNote& note, std::byte* out) override;
 };
 
-// Setter: NetCaller or NetListener; Link: what it makes.
+class NetPump : public DrivenPump {
+ public:
+  bool pump() noexcept final { return pump(0, nullptr); }
+  bool pumpFor(std::uint64_t step, ReceiveBuffer& buffer) noexcept final { return pump(step, &buffer); }
+  void check() const final;
+  Drive drive(std::vector<pollfd>& fds) noexcept final;
+  std::uint64_t attention() const noexcept final { return attention_.load(std::memory_order_seq_cst); }
+
+  bool observe(StepObserver& observer) final {
+    observer_.store(&observer, std::memory_order_release);
+    return true;
+  }
+
+  // The reason why nothing will ever move again; null if the link works. The end of a connection is reported
+  // with a delay, as its cause may be about to arrive over the control connection.
+  const Error* loss() const;
+
+ protected:
+  NetPump(int peer, const QueueMemory& queue, Engine& engine) : peer_(peer), queue_(queue), engine_(engine) {}
+
+  bool failed() const { return state_.load(std::memory_order_acquire) != kWorking; }
+  // Moves what can be moved. Returns whether anything moved.
+  virtual bool step() = 0;
+  // After a step that moved nothing: the descriptors that report when more can move.
+  virtual Drive rest(std::vector<pollfd>& fds) const = 0;
+  // Returns whether there is work that an engine which sleeps does not know of.
+  virtual bool leftBehind() const = 0;
+  // kBroken: the link was closed or broke; reported with a delay (see loss()). kUnreachable: the peer's host
+  // does not answer. kWrong: any other error.
+  enum State { kWorking, kBroken, kUnreachable, kWrong };
+  // Ends all moving. The caller holds busy_.
+  void fail(State state, Error why);
+  void stop(Error why);
+  // Tell the observer about the step posted_, and about the step done_, whose note must still be valid.
+  void tellPosted(std::size_t bytes) const {
+    if (StepObserver* observer = observer_.load(std::memory_order_acquire)) observer->posted(posted_, bytes);
+  }
+  void tellMoved() const {
+    if (StepObserver* observer = observer_.load(std::memory_order_acquire))
+      observer->moved(done_, queue_.control->notes[done_ % kQueueSteps].bytes);
+  }
+
+  std::atomic_flag busy_;  // held by the thread that moves
+
+  int peer_;
+  QueueMemory queue_;
+  Engine& engine_;
+  std::uint64_t posted_ = 0;  // number of steps that the link has taken over
+  std::uint64_t done_ = 0;    // number of steps that it has finished
+  std::array<NetRequest*, kQueueSteps> requests_{};
+  // The step that a reader waits for in pumpFor(), and its buffer; null if there is no such reader.
+  ReceiveBuffer* buffer_ = nullptr;
+  std::uint64_t awaitedStep_ = 0;
+
+ private:
+  bool pump(std::uint64_t step, ReceiveBuffer* buffer) noexcept;
+  bool guardedStep() noexcept;
+
+  std::atomic<StepObserver*> observer_{nullptr};
+  std::atomic<std::uint64_t> attention_{0};
+  std::atomic<State> state_{kWorking};
+  // Written before state_ leaves kWorking.
+  std::optional<Error> error_;
+  std::chrono::steady_clock::time_point brokenAt_{};
+};
+
+class NetSendPump : public NetPump {
+ public:
+  NetSendPump(int peer, const QueueMemory& queue, std::unique_ptr<NetSender> link, Engine& engine);
+  ~NetSendPump() override { link_->deregisterMemory(memory_); }
+  // Returns whether the network has taken everything that was committed, or never will.
+  bool flushed() const;
+  // Returns once the network no longer reads users' buffers; stops the pump for good if it still has to send
+  // from one. Any thread may call it.
+  void releaseUserBuffers() noexcept;
+
+ private:
+  bool step() override;
+  Drive rest(std::vector<pollfd>& fds) const override;
+  bool leftBehind() const override { return done_ < queue_.control->tail.load(std::memory_order_relaxed); }
+
+  std::unique_ptr<NetSender> link_;
+  NetMemory* memory_;  // the registration of the queue's slots with the link
+};
+
+class NetReceivePump : public NetPump {
+ public:
+  NetReceivePump(int peer, const QueueMemory& queue, std::unique_ptr<NetReceiver> link, Engine& engine);
+  ~NetReceivePump() override { link_->deregisterMemory(memory_); }
+  // Returns whether `steps` steps have arrived in all, or never will.
+  bool complete(std::uint64_t steps) const;
+  // Returns whether all slots are full: nothing more arrives until the reader has read a step.
+  bool full() const;
+
+ private:
+  bool step() override;
+  void offerSlots();
+  bool arrived(std::size_t& bytes);
+  Drive rest(std::vector<pollfd>& fds) const override;
+  bool leftBehind() const override { return !watched_ && done_ < posted_; }
+
+  std::unique_ptr<NetReceiver> link_;
+  NetMemory* memory_;  // the registration of the queue's slots with the link
+  // Set once the link takes no more buffers. Messages under way may have arrived all the same.
+  std::optional<LinkBroken> ended_;
+  std::chrono::steady_clock::time_point endedAt_{};
+  mutable bool watched_ = false;  // the engine sleeps on the link's socket
+};
+
+// The queue's memory, and the objects that exist in turn: first the connector or listener of its link, then
+// the pump.
 struct NetSendQueue {
   int device = 0;
   NetQueueMemory memory;
-  std::unique_ptr<NetCaller> caller;
+  std::unique_ptr<NetConnector> connector;
   std::unique_ptr<NetSendPump> pump;
 };
 
@@ -50,7 +172,7 @@ struct NetReceiveQueue {
   NetQueueMemory memory;
   std::unique_ptr<NetListener> listener;
   std::unique_ptr<NetReceivePump> pump;
-  std::uint64_t announced = ~std::uint64_t{0};  // steps in all, once the peer has said goodbye
+  std::uint64_t announced = ~std::uint64_t{0};  // steps that the peer has sent in all, by its goodbye
 };
 
 }  // namespace xylem

@@ -12,7 +12,7 @@
 namespace xylem {
 namespace {
 
-// Longer than a user takes between two looks at a queue that it waits for.
+// Longer than the time between two calls of a user that waits for a queue.
 constexpr std::chrono::microseconds kAttended{200};
 constexpr int kProxyPollMilliseconds = 1;
 
@@ -44,18 +44,18 @@ void Proxy::add(DrivenPump& pump) {
 void Proxy::remove(DrivenPump& pump) noexcept {
   const std::lock_guard lock(mutex_);
   std::erase_if(pumps_, [&](const Entry& entry) { return entry.pump == &pump; });
-  // It may be sleeping on sockets that are about to be closed.
+  // The thread may be sleeping on sockets that are about to be closed.
   ring();
 }
 
 void Proxy::ring() noexcept {
   const std::uint64_t one = 1;
-  if (write(bell_.get(), &one, sizeof one) < 0) return;  // it rings already
+  if (write(bell_.get(), &one, sizeof one) < 0) return;  // already signalled
 }
 
 void Proxy::silence() noexcept {
   std::uint64_t count;
-  if (read(bell_.get(), &count, sizeof count) < 0) return;  // it does not ring
+  if (read(bell_.get(), &count, sizeof count) < 0) return;  // not signalled
 }
 
 void Proxy::run() {
@@ -67,12 +67,13 @@ void Proxy::run() {
     if (next == Next::kAgain) continue;
     if (next == Next::kSleep) {
       turn(EngineState::kAsleep);
-      // Either we see that a user has been there since, or the user sees that we sleep and rings: both first
-      // write, then read, in one order for all.
+      // The thread stores asleep_, then loads attention(); a user increments attention(), then loads
+      // asleep_. All are sequentially consistent, so either the thread sees the user's call or the user
+      // rings the bell.
       asleep_.store(true, std::memory_order_seq_cst);
     }
-    if (next == Next::kLook || !disturbed())
-      poll(fds.data(), fds.size(), next == Next::kLook ? kProxyPollMilliseconds : -1);
+    if (next == Next::kPollAgain || !disturbed())
+      poll(fds.data(), fds.size(), next == Next::kPollAgain ? kProxyPollMilliseconds : -1);
     asleep_.store(false, std::memory_order_relaxed);
     if (next == Next::kSleep) turn(EngineState::kAwake);
     silence();
@@ -84,6 +85,8 @@ void Proxy::turn(EngineState state) noexcept {
   if (EngineObserver* observer = observer_.load(std::memory_order_acquire)) observer->turned(state);
 }
 
+// Drives all pumps that no user pumps at the moment. Returns how soon the next pass must follow: the most
+// urgent demand of any pump. A pump in use demands kPollAgain, as its user may stop at any time.
 Proxy::Next Proxy::pass(std::vector<pollfd>& fds) {
   const Clock::time_point now = Clock::now();
   Next next = Next::kSleep;
@@ -94,18 +97,19 @@ Proxy::Next Proxy::pass(std::vector<pollfd>& fds) {
       entry.leaveAloneUntil = now + kAttended;
     }
     if (now < entry.leaveAloneUntil) {
-      next = std::min(next, Next::kLook);
+      next = std::min(next, Next::kPollAgain);
       continue;
     }
     const DrivenPump::Drive drive = entry.pump->drive(fds);
-    const Next wanted = drive == DrivenPump::Drive::kMoved  ? Next::kAgain
-                        : drive == DrivenPump::Drive::kLook ? Next::kLook
-                                                            : Next::kSleep;
+    const Next wanted = drive == DrivenPump::Drive::kMoved       ? Next::kAgain
+                        : drive == DrivenPump::Drive::kPollAgain ? Next::kPollAgain
+                                                                 : Next::kSleep;
     next = std::min(next, wanted);
   }
   return next;
 }
 
+// Returns whether a user has pumped since the last pass.
 bool Proxy::disturbed() {
   const std::lock_guard lock(mutex_);
   return std::any_of(pumps_.begin(), pumps_.end(),

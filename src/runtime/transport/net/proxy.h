@@ -1,13 +1,13 @@
 #pragma once
-// The progress thread of a rank: it moves the queues of the network that nobody waits for. What a finished
-// operation left to send goes out, and what arrives early is taken in.
+// The progress thread of a rank. It moves the queues over the network that no thread waits for: it sends
+// what a finished operation has left in them, and receives what arrives early.
 //
 //   Proxy proxy;
 //   NetTransport net(options, network, proxy, log);
 //
-// The thread, `xylem-proxy`, starts with the first queue and sleeps in poll(2) while there is nothing to do.
-// Queues that a user pumps are left alone: two who read one socket only get in each other's way, and the user
-// is faster, as it needs nobody to wake it.
+// The thread, `xylem-proxy`, starts with the first queue and sleeps in poll(2) when there is nothing to do.
+// It leaves queues alone that a user pumps: two threads that read one socket only slow each other down, and
+// the user is faster, as it need not be woken.
 
 #include <atomic>
 #include <mutex>
@@ -15,14 +15,14 @@
 #include <vector>
 
 #include "core/file_descriptor.h"
-#include "runtime/transport/queue/engine.h"
+#include "runtime/transport/queue/pump.h"
 
 namespace xylem {
 
 class Proxy : public Engine {
  public:
   Proxy();
-  // All pumps have been removed.
+  // All pumps must have been removed.
   ~Proxy() override;
 
   void add(DrivenPump& pump) override;
@@ -36,11 +36,11 @@ class Proxy : public Engine {
   using Clock = std::chrono::steady_clock;
   struct Entry {
     DrivenPump* pump = nullptr;
-    std::uint64_t seen = 0;               // its attention
-    Clock::time_point leaveAloneUntil{};  // somebody is at it
+    std::uint64_t seen = 0;               // its attention() when last checked
+    Clock::time_point leaveAloneUntil{};  // a user pumps it
   };
-  // The most urgent first.
-  enum class Next { kAgain, kLook, kSleep };
+  // How soon the next pass must follow; the most urgent first.
+  enum class Next { kAgain, kPollAgain, kSleep };
 
   void run();
   Next pass(std::vector<pollfd>& fds);
@@ -53,8 +53,8 @@ class Proxy : public Engine {
   std::atomic<bool> asleep_{false};
   std::atomic<bool> stop_{false};
   std::atomic<EngineObserver*> observer_{nullptr};
-  EngineState state_ = EngineState::kAwake;  // the thread's
-  std::mutex mutex_;  // of pumps_; held while one of them is driven, so that remove() waits for it
+  EngineState state_ = EngineState::kAwake;  // used by the thread only
+  std::mutex mutex_;  // guards pumps_; held while a pump is driven, so that remove() waits for that
   std::vector<Entry> pumps_;
   std::thread thread_;
 };

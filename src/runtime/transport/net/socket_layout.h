@@ -1,16 +1,23 @@
 #pragma once
-// How many sockets a link has, who moves them, and how a message is divided among them.
+// The sockets of a link: how many it has, how many helper threads move them, how a message is divided among
+// them, and the handle by which the sending side finds the receiving one.
 //
-//   SocketLayout layout = chooseLayout({.threads = -2, .socketsPerThread = -2}, speed);   // {1, 0}
+//   SocketLayout layout = chooseLayout({.threads = -2, .socketsPerThread = -2}, speed);   // {1, 0} if slow
 //   std::size_t part = partBytes(bytes, layout.sockets);
 //
-// One TCP connection is served by one core on either side, and one flow takes one way through the fabric.
-// Fast interfaces therefore need several sockets. But each further one costs a system call, and each thread a
-// wake-up, so slow interfaces are better off with one socket that is moved by whoever waits for the data.
-// Automatic: 1 socket below 50 Gbit/s; 2, one moved by a helper, below 100; from there 4 and two helpers.
+// One core at each end serves a TCP connection, and its packets take one path through the fabric. Fast
+// interfaces therefore need several sockets. But each socket costs a system call per message, and each
+// thread a wake-up, so slow interfaces do better with one socket that the waiting thread moves itself. The
+// automatic choice: below 50 Gbit/s 1 socket, below 100 Gbit/s 2 sockets and a helper, above 4 sockets and
+// two helpers.
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
+
+#include "runtime/transport/net/network.h"
+#include "runtime/sockets/secret.h"
+#include "runtime/sockets/socket_address.h"
 
 namespace xylem {
 
@@ -21,23 +28,36 @@ struct SocketChoice {
 
 struct SocketLayout {
   int sockets = 1;
-  int helpers = 0;  // threads for all sockets but the first
+  int helpers = 0;  // threads that move all sockets but the first
 };
 
-// What NCCL allows.
-constexpr int kMostSocketThreads = 16;
-constexpr int kMostSockets = 64;
+// NCCL's limits.
+constexpr int kMaxSocketThreads = 16;
+constexpr int kMaxSockets = 64;
 
-// `speed` in Mbit/s. More than kMostSockets in all are cut off.
+// `speed` is in Mbit/s. The layout has at most kMaxSockets sockets.
 SocketLayout chooseLayout(const SocketChoice& choice, int speed);
 
-// Less than this is not worth another system call.
-constexpr std::size_t kLeastPart = 32768;
+// A shorter part is not worth another system call.
+constexpr std::size_t kMinPartBytes = 32768;
 
-// Bytes of a message on each socket, from the first on; the last ones may get less, or none.
+// Bytes of a message on each socket, from the first on. The last ones may get fewer, or none.
 inline std::size_t partBytes(std::size_t bytes, int sockets) {
   const auto n = static_cast<std::size_t>(sockets);
-  return std::max(kLeastPart, (bytes + n - 1) / n);
+  return std::max(kMinPartBytes, (bytes + n - 1) / n);
 }
+
+// The handle of a listener of the socket network.
+//
+//   const NetHandle handle = SocketHandle{address, nonce, 4}.pack();
+//   const SocketHandle again = SocketHandle::unpack(handle);        // throws Error if it is invalid
+struct SocketHandle {
+  WireAddress address;        // where the listener accepts
+  Secret nonce{};             // random; only a rank that has the handle knows it
+  std::uint32_t sockets = 0;  // number of sockets of the link
+
+  NetHandle pack() const;
+  static SocketHandle unpack(const NetHandle& handle);
+};
 
 }  // namespace xylem

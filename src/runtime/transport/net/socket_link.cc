@@ -18,13 +18,13 @@ std::vector<FileDescriptor> allButFirst(std::vector<FileDescriptor>& sockets) {
   return others;
 }
 
-// Payloads up to this are copied behind their header.
-constexpr std::size_t kCopied = 512;
-// Payloads from this on come in one read with their header, to where they belong; of shorter ones a copy
-// costs less than what more pieces cost the system.
-constexpr std::size_t kLeastWhole = 2048;
-// At a time.
-constexpr std::size_t kDiscarded = std::size_t{16} << 10;
+// Payloads up to this size are copied behind their header, so that one piece of memory is sent.
+constexpr std::size_t kMaxCopiedBytes = 512;
+// Payloads from this size on are read into their buffer together with their header, by one call with several
+// pieces. Shorter ones are read ahead and copied, as each further piece costs the kernel more than the copy.
+constexpr std::size_t kMinWholeBytes = 2048;
+// Bytes of unread data that one call discards.
+constexpr std::size_t kDiscardBytes = std::size_t{16} << 10;
 
 [[noreturn]] void throwUnexpected(const MessageHeader& header, std::uint32_t tag, std::size_t most) {
   throw Error(ResultCode::kInvalidUsage,
@@ -66,7 +66,7 @@ void SocketLink::startParts(Request& request) {
   }
 }
 
-// Whether it is not yet through the first socket: among those from worked_ to posted_.
+// Returns whether the first socket has not finished the request: its index is between worked_ and posted_.
 bool SocketLink::needsFirst(const Request& request) const {
   const auto number = static_cast<std::uint64_t>(&request - requests_.data());
   return worked_ != posted_ &&
@@ -93,7 +93,7 @@ bool SocketLink::addTo(std::vector<pollfd>& fds, short events) const {
   return true;
 }
 
-// The peer may have closed the first socket behind its last message, whose other parts still arrive.
+// The peer may have closed the first socket after its last message, whose other parts still arrive.
 void SocketLink::checkBroken(const NetRequest* request) const {
   const bool first = failure_ != 0 && needsFirst(static_cast<const Request&>(*request));
   const int error = first ? failure_ : parts_.failure();
@@ -125,7 +125,8 @@ bool SocketSender::test(NetRequest* request, std::size_t* bytes) {
   return false;
 }
 
-// Hands the socket what is left of header and first part: the number of bytes that it took, or -1.
+// Hands the socket the rest of the header and the first part. Returns the number of bytes that it took, or
+// -1.
 ssize_t SocketSender::sendRest(const Request& request) const {
   const auto* header = reinterpret_cast<const std::byte*>(&request.header);
   constexpr std::size_t kHeader = sizeof(MessageHeader);
@@ -133,9 +134,9 @@ ssize_t SocketSender::sendRest(const Request& request) const {
   if (request.moved >= kHeader)
     return send(socket_.get(), request.data + (request.moved - kHeader),
                 kHeader + request.first - request.moved, kFlags);
-  if (request.first <= kCopied) {
-    // One piece costs the system less than two.
-    std::array<std::byte, kHeader + kCopied> piece;
+  if (request.first <= kMaxCopiedBytes) {
+    // One piece costs the kernel less than two.
+    std::array<std::byte, kHeader + kMaxCopiedBytes> piece;
     std::memcpy(piece.data(), header, kHeader);
     if (request.first > 0) std::memcpy(piece.data() + kHeader, request.data, request.first);
     return send(socket_.get(), piece.data() + request.moved, kHeader + request.first - request.moved, kFlags);
@@ -167,9 +168,10 @@ void SocketSender::progress() {
 SocketReceiver::SocketReceiver(std::vector<FileDescriptor> sockets, int helpers, std::uint32_t key)
     : SocketLink(SocketParts::Direction::kReceive, std::move(sockets), helpers, key) {}
 
-// A socket that is closed with something unread takes back what was sent over it the other way.
+// Closing a socket with unread data resets the connection, which would destroy data sent in the other
+// direction.
 SocketReceiver::~SocketReceiver() {
-  std::array<std::byte, kDiscarded> rest;
+  std::array<std::byte, kDiscardBytes> rest;
   while (recv(socket_.get(), rest.data(), rest.size(), MSG_DONTWAIT) > 0) continue;
 }
 
@@ -194,15 +196,15 @@ bool SocketReceiver::test(NetRequest* request, std::size_t* bytes) {
   return false;
 }
 
-bool SocketReceiver::testInto(NetRequest* request, Landing& landing, std::size_t* bytes) {
+bool SocketReceiver::testInto(NetRequest* request, ReceiveBuffer& buffer, std::size_t* bytes) {
   if (finish(request, bytes)) return true;
-  progress(request, &landing);
+  progress(request, &buffer);
   if (finish(request, bytes)) return true;
   checkBroken(request);
   return false;
 }
 
-// What there is, piece by piece: how much, 0 if there is nothing.
+// Reads what has arrived into the pieces, one after the other. Returns the number of bytes; 0 if none.
 std::size_t SocketReceiver::receive(std::span<iovec> pieces) {
   ssize_t n;
   if (pieces.size() == 1) {
@@ -224,8 +226,8 @@ std::size_t SocketReceiver::receive(std::span<iovec> pieces) {
   return 0;
 }
 
-// Reads the rest of a payload and, behind it, up to `ahead` bytes of what comes next. False if there was
-// nothing.
+// Reads the rest of a payload and, behind it, up to `ahead` bytes of what follows. Returns whether any byte
+// arrived.
 bool SocketReceiver::receiveInto(std::byte* rest, std::size_t bytes, std::size_t ahead, std::size_t& got) {
   if (staged() == 0) stagedBegin_ = stagedEnd_ = 0;
   iovec pieces[2] = {{rest, bytes},
@@ -236,32 +238,36 @@ bool SocketReceiver::receiveInto(std::byte* rest, std::size_t bytes, std::size_t
   return read > 0;
 }
 
-// Whether all of the next message, if it is as long as its reader expects, may come in one read.
-bool SocketReceiver::comesWhole(const Request& request, const Landing& landing) const {
-  return !request.begun && staged() == 0 && landing.bytes >= kLeastWhole &&
-         landing.bytes <= request.capacity && partBytes(landing.bytes, parts_.sockets() + 1) >= landing.bytes;
+// Returns whether one read may get all of the next message, provided that it is as long as its reader
+// expects.
+bool SocketReceiver::comesWhole(const Request& request, const ReceiveBuffer& buffer) const {
+  return !request.begun && staged() == 0 && buffer.bytes >= kMinWholeBytes &&
+         buffer.bytes <= request.capacity && partBytes(buffer.bytes, parts_.sockets() + 1) >= buffer.bytes;
 }
 
-// Header, payload and what is behind it, each to where it belongs. False if not all of the header is there.
-bool SocketReceiver::receiveWhole(Request& request, Landing& landing) {
-  std::byte* const to = landing.data != nullptr ? landing.data : request.data;
+// Reads header, payload and following bytes with one call, each into its place: this assumes that the
+// message has the length that its reader expects. If not, moves the bytes to where they belong. Returns
+// false if the header is not complete.
+bool SocketReceiver::receiveWhole(Request& request, ReceiveBuffer& buffer) {
+  std::byte* const to = buffer.data != nullptr ? buffer.data : request.data;
   std::byte* const behind = staging_.data() + sizeof(MessageHeader);
-  const std::size_t ahead = std::min(aheadOf(landing.bytes), kStagingBytes - sizeof(MessageHeader));
-  iovec pieces[3] = {{staging_.data(), sizeof(MessageHeader)}, {to, landing.bytes}, {behind, ahead}};
+  const std::size_t ahead = std::min(aheadOf(buffer.bytes), kStagingBytes - sizeof(MessageHeader));
+  iovec pieces[3] = {{staging_.data(), sizeof(MessageHeader)}, {to, buffer.bytes}, {behind, ahead}};
   const std::size_t read = receive(pieces);
   stagedBegin_ = 0;
   stagedEnd_ = std::min(read, sizeof(MessageHeader));
   if (stagedEnd_ < sizeof(MessageHeader) || !begin(request)) return false;
   const std::size_t came = read - sizeof(MessageHeader);
-  const std::size_t payload = std::min(came, landing.bytes);
+  const std::size_t payload = std::min(came, buffer.bytes);
   request.moved = std::min(payload, request.first);
-  if (request.header.bytes == landing.bytes) {
-    if (landing.data != nullptr) landing.landed = payload;
+  if (request.header.bytes == buffer.bytes) {
+    if (buffer.data != nullptr) buffer.filled = payload;
   } else {
-    // It is not what its reader expects, and lies where any message would; what is behind it, too.
+    // The message has another length: its payload goes to the posted buffer, and bytes behind it to the
+    // staging buffer.
     const std::size_t excess = payload - request.moved;
     if (excess + (came - payload) > kStagingBytes - sizeof(MessageHeader))
-      throwUnexpected(request.header, request.header.tag, landing.bytes);
+      throwUnexpected(request.header, request.header.tag, buffer.bytes);
     if (to != request.data && request.moved > 0) std::memcpy(request.data, to, request.moved);
     std::memmove(behind + excess, behind, came - payload);
     if (excess > 0) std::memcpy(behind, to + request.moved, excess);
@@ -271,7 +277,7 @@ bool SocketReceiver::receiveWhole(Request& request, Landing& landing) {
   return true;
 }
 
-// Takes the header of the next message. False if not all of it is there.
+// Reads and checks the header of the next message. Returns false if it is not complete.
 bool SocketReceiver::begin(Request& request) {
   while (staged() < sizeof(MessageHeader)) {
     if (stagedBegin_ + sizeof(MessageHeader) > kStagingBytes) {
@@ -296,7 +302,7 @@ bool SocketReceiver::begin(Request& request) {
   return true;
 }
 
-// Brings the first part to where it belongs; whether it is complete.
+// Reads the first part of the payload to `to`. Returns whether it is complete.
 bool SocketReceiver::fill(Request& request, std::byte* to) {
   if (const std::size_t ready = std::min(staged(), request.first - request.moved); ready > 0) {
     std::memcpy(to + request.moved, staging_.data() + stagedBegin_, ready);
@@ -312,23 +318,23 @@ bool SocketReceiver::fill(Request& request, std::byte* to) {
   return true;
 }
 
-void SocketReceiver::progress(const NetRequest* landingOf, Landing* landing) {
+void SocketReceiver::progress(const NetRequest* awaited, ReceiveBuffer* buffer) {
   while (failure_ == 0) {
     Request* const request = current();
     if (request == nullptr) break;
-    if (request == landingOf && comesWhole(*request, *landing)) {
-      if (!receiveWhole(*request, *landing)) break;
+    if (request == awaited && comesWhole(*request, *buffer)) {
+      if (!receiveWhole(*request, *buffer)) break;
     } else if (!request->begun && !begin(*request)) {
       break;
     }
-    const bool lands = request == landingOf && landing->data != nullptr && request->first == landing->bytes &&
-                       request->header.bytes == landing->bytes && request->moved == landing->landed;
-    const bool complete = fill(*request, lands ? landing->data : request->data);
-    if (lands) landing->landed = request->moved;
+    const bool direct = request == awaited && buffer->data != nullptr && request->first == buffer->bytes &&
+                        request->header.bytes == buffer->bytes && request->moved == buffer->filled;
+    const bool complete = fill(*request, direct ? buffer->data : request->data);
+    if (direct) buffer->filled = request->moved;
     if (!complete) break;
     ++worked_;
-    // Whoever waits for this one gets it before anything else is read.
-    if (request == landingOf || staged() == 0) break;
+    // A reader that waits for this message gets it before anything else is read.
+    if (request == awaited || staged() == 0) break;
   }
   parts_.move();
 }

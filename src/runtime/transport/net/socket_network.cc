@@ -1,16 +1,190 @@
 #include "runtime/transport/net/socket_network.h"
 
+#include <fcntl.h>
+#include <sys/socket.h>
+
+#include <cerrno>
+#include <cstring>
 #include <fstream>
+#include <utility>
+
+#include "runtime/transport/net/socket_link.h"
+#include "runtime/sockets/pending_connections.h"
+#include "runtime/sockets/connector.h"
+#include "runtime/sockets/socket.h"
 
 namespace xylem {
 namespace {
 
-constexpr std::size_t kMostBytes = std::size_t{1} << 40;
+constexpr std::size_t kMaxMessageBytes = std::size_t{1} << 40;
 
+// In Mbit/s.
 int speedOf(const std::string& interface) {
   int speed = 0;
   std::ifstream("/sys/class/net/" + interface + "/speed") >> speed;
   return speed > 0 ? speed : kUnknownMbits;
+}
+
+// The key by which the two sides authenticate each socket of a link. It proves both that the peer knows the
+// job's secret and that it has the link's handle.
+Secret secretOf(const Secret& job, const Secret& nonce) {
+  std::array<std::uint8_t, 2 * sizeof(Secret)> both;
+  std::memcpy(both.data(), job.data(), job.size());
+  std::memcpy(both.data() + job.size(), nonce.data(), nonce.size());
+  Secret secret;
+  hash(secret.data(), secret.size(), both.data(), both.size());
+  return secret;
+}
+
+// The key in the headers of the link's messages. It detects mistakes; it is no protection against attackers.
+std::uint32_t keyOf(const Secret& nonce) {
+  std::uint32_t key;
+  hash(reinterpret_cast<std::uint8_t*>(&key), sizeof key, nonce.data(), nonce.size());
+  return key;
+}
+
+// The key of the reverse link.
+std::uint32_t keyBack(const Secret& nonce) { return ~keyOf(nonce); }
+
+std::vector<FileDescriptor> duplicates(const std::vector<FileDescriptor>& sockets) {
+  std::vector<FileDescriptor> copies;
+  for (const FileDescriptor& socket : sockets) {
+    copies.emplace_back(fcntl(socket.get(), F_DUPFD_CLOEXEC, 0));
+    if (!copies.back())
+      throw Error(ResultCode::kSystemError, "cannot use a socket both ways: {}", errnoText(errno));
+  }
+  return copies;
+}
+
+void tune(int socket, const SocketTuning& tuning) {
+  breakWhenSilent(socket, tuning.silence);
+  tuning.congestion.settle(socket);
+  if (tuning.bufferBytes <= 0) return;
+  setsockopt(socket, SOL_SOCKET, SO_SNDBUF, &tuning.bufferBytes, sizeof tuning.bufferBytes);
+  setsockopt(socket, SOL_SOCKET, SO_RCVBUF, &tuning.bufferBytes, sizeof tuning.bufferBytes);
+}
+
+SocketAddress anyPort(SocketAddress address) {
+  address.setPort(0);
+  return address;
+}
+
+// A link-local address is reached through our own interface to that link: takes the scope from `from`.
+SocketAddress throughOurLink(WireAddress to, const SocketAddress& from) {
+  if (SocketAddress::fromWire(to).linkLocal()) to.scope = from.toWire().scope;
+  return SocketAddress::fromWire(to);
+}
+
+// The sockets of a link come together like this: the receiving side listens, the sending side connects as
+// many sockets as the handle says, and each socket is authenticated before it is used.
+class SocketListener : public NetListener {
+ public:
+  SocketListener(const SocketAddress& address, const SocketLayout& layout, const Secret& jobSecret,
+                 const SocketTuning& tuning, const Logger& log);
+  const NetHandle& handle() const override { return handle_; }
+  std::unique_ptr<NetReceiver> accept() override;
+  std::unique_ptr<NetSender> reverseLink() override;
+
+ private:
+  // Random, different for each link.
+  Secret nonce_ = randomSecret();
+  SocketLayout layout_;
+  SocketTuning tuning_;
+  Acceptor acceptor_;
+  NetHandle handle_{};
+  std::vector<FileDescriptor> sockets_;
+  std::vector<FileDescriptor> back_;  // duplicates of the accepted sockets, for the reverse link
+  int missing_;
+};
+
+class SocketConnector : public NetConnector {
+ public:
+  // `from`: the address of the device.
+  SocketConnector(const SocketAddress& from, int helpers, const NetHandle& handle, const Secret& jobSecret,
+                  const SocketTuning& tuning);
+  std::unique_ptr<NetSender> advance() override;
+  std::unique_ptr<NetReceiver> reverseLink() override;
+
+ private:
+  void throwIfRefused(const Connector& call) const;
+
+  SocketAddress to_;
+  Secret nonce_{};
+  int helpers_;
+  SocketTuning tuning_;
+  std::vector<Connector> calls_;
+  std::vector<FileDescriptor> back_;  // duplicates of the connected sockets, for the reverse link
+};
+
+SocketListener::SocketListener(const SocketAddress& address, const SocketLayout& layout,
+                               const Secret& jobSecret, const SocketTuning& tuning, const Logger& log)
+    : layout_(layout),
+      tuning_(tuning),
+      acceptor_(anyPort(address), secretOf(jobSecret, nonce_), log, "NET/Socket", tuning.congestion),
+      sockets_(static_cast<std::size_t>(layout.sockets)),
+      missing_(layout.sockets) {
+  handle_ =
+      SocketHandle{acceptor_.address().toWire(), nonce_, static_cast<std::uint32_t>(layout.sockets)}.pack();
+}
+
+std::unique_ptr<NetReceiver> SocketListener::accept() {
+  for (Accepted& accepted : acceptor_.advance()) {
+    const std::uint32_t index = accepted.hello.detail;
+    if (accepted.hello.purpose != Purpose::kData || index >= sockets_.size() || sockets_[index]) {
+      acceptor_.pendingConnections().drop(accepted, "it is not one of this link's");
+      continue;
+    }
+    tune(accepted.socket.get(), tuning_);
+    sockets_[index] = std::move(accepted.socket);
+    --missing_;
+  }
+  if (missing_ > 0) return nullptr;
+  back_ = duplicates(sockets_);
+  return std::make_unique<SocketReceiver>(std::move(sockets_), layout_.helpers, keyOf(nonce_));
+}
+
+std::unique_ptr<NetSender> SocketListener::reverseLink() {
+  return std::make_unique<SocketSender>(std::move(back_), layout_.helpers, keyBack(nonce_));
+}
+
+SocketConnector::SocketConnector(const SocketAddress& from, int helpers, const NetHandle& handle,
+                                 const Secret& jobSecret, const SocketTuning& tuning)
+    : helpers_(helpers), tuning_(tuning) {
+  const SocketHandle content = SocketHandle::unpack(handle);
+  to_ = throughOurLink(content.address, from);
+  nonce_ = content.nonce;
+  const Secret secret = secretOf(jobSecret, nonce_);
+  Hello hello;
+  hello.purpose = Purpose::kData;
+  for (hello.detail = 0; hello.detail < content.sockets; ++hello.detail) {
+    calls_.emplace_back(to_, &from, secret, hello, tuning.congestion);
+    throwIfRefused(calls_.back());
+  }
+}
+
+void SocketConnector::throwIfRefused(const Connector& call) const {
+  if (call.refused())
+    throw Error(ResultCode::kRemoteError, "cannot connect to {}: nobody listens there any more", to_.text());
+}
+
+std::unique_ptr<NetSender> SocketConnector::advance() {
+  bool all = true;
+  for (Connector& call : calls_) {
+    all &= call.advance();
+    throwIfRefused(call);
+  }
+  if (!all) return nullptr;
+  std::vector<FileDescriptor> sockets;
+  for (Connector& call : calls_) {
+    sockets.push_back(call.take());
+    tune(sockets.back().get(), tuning_);
+  }
+  back_ = duplicates(sockets);
+  return std::make_unique<SocketSender>(std::move(sockets), helpers_, keyOf(nonce_));
+}
+
+std::unique_ptr<NetReceiver> SocketConnector::reverseLink() {
+  return std::make_unique<SocketReceiver>(std::move(back_), helpers_, keyBack(nonce_));
 }
 
 }  // namespace
@@ -45,8 +219,8 @@ NetProperties SocketNetwork::properties(int device) const {
   properties.guid = static_cast<std::uint64_t>(device);
   properties.speed = speedOf(properties.name);
   properties.maxLinks = 65536;
-  properties.maxBytes = kMostBytes;
-  properties.wayBack = true;
+  properties.maxBytes = kMaxMessageBytes;
+  properties.bidirectional = true;
   return properties;
 }
 
@@ -56,10 +230,10 @@ std::unique_ptr<NetListener> SocketNetwork::listen(int device) {
                                           secret_, tuning(), log_);
 }
 
-std::unique_ptr<NetCaller> SocketNetwork::call(int device, const NetHandle& handle) {
+std::unique_ptr<NetConnector> SocketNetwork::call(int device, const NetHandle& handle) {
   const Interface& at = interface(device);
-  return std::make_unique<SocketCaller>(at.address, chooseLayout(options_.sockets, speedOf(at.name)).helpers,
-                                        handle, secret_, tuning());
+  const int helpers = chooseLayout(options_.sockets, speedOf(at.name)).helpers;
+  return std::make_unique<SocketConnector>(at.address, helpers, handle, secret_, tuning());
 }
 
 }  // namespace xylem

@@ -5,8 +5,8 @@
 //   SocketNetwork network(SocketOptions::from(settings), secret, log);
 //   network.properties(0).name                            // "eth0"
 //
-// A listener's handle says where it listens and carries a random number. Only who knows both that number and
-// the secret of the job can join its socket to the link; others are dropped.
+// The handle of a listener contains its address and a random number. Only a process that knows both that
+// number and the secret of the job can connect a socket to the link; other connections are dropped.
 
 #include <chrono>
 #include <vector>
@@ -14,28 +14,35 @@
 #include "core/log.h"
 #include "core/settings.h"
 #include "runtime/transport/net/network.h"
-#include "runtime/transport/net/socket_join.h"
 #include "runtime/transport/net/socket_layout.h"
+#include "runtime/sockets/congestion.h"
 #include "runtime/sockets/interfaces.h"
 #include "runtime/sockets/secret.h"
 
 namespace xylem {
 
+// Applied to every socket of a link.
+struct SocketTuning {
+  std::chrono::seconds silence{20};
+  int bufferBytes = 0;
+  Congestion congestion;
+};
+
 struct SocketOptions {
   std::vector<Interface> devices;
   SocketChoice sockets;
-  // After so much silence the other host counts as unreachable.
+  // The other host counts as unreachable if it is silent for this long.
   std::chrono::seconds silence{20};
-  // Of each socket and direction; 0: as the system adapts them.
+  // The kernel's buffer of each socket and direction; 0: sized by the system.
   int bufferBytes = 0;
-  std::string congestion = "auto";  // as Congestion takes it
+  std::string congestion = "auto";  // as in Congestion
 
   static SocketOptions from(const Settings& settings);
 };
 
 class SocketNetwork : public Network {
  public:
-  // `log` must outlive everything that is made here. Throws for a congestion control that cannot be had.
+  // `log` must outlive all objects made here. Throws if the system does not have the congestion control.
   SocketNetwork(SocketOptions options, const Secret& secret, const Logger& log);
 
   std::string_view name() const override { return "Socket"; }
@@ -43,7 +50,7 @@ class SocketNetwork : public Network {
   NetProperties properties(int device) const override;
   std::optional<SocketAddress> address(int device) const override { return interface(device).address; }
   std::unique_ptr<NetListener> listen(int device) override;
-  std::unique_ptr<NetCaller> call(int device, const NetHandle& handle) override;
+  std::unique_ptr<NetConnector> call(int device, const NetHandle& handle) override;
 
  private:
   const Interface& interface(int device) const;

@@ -19,23 +19,23 @@ struct Part {
   std::atomic<int>* left = nullptr;
 };
 
-// One socket and its parts, oldest first.
-class Lane {
+// One socket and a ring of its parts, oldest first.
+class PartsOfSocket {
  public:
-  Lane(SocketParts::Direction direction, FileDescriptor socket)
+  PartsOfSocket(SocketParts::Direction direction, FileDescriptor socket)
       : direction_(direction), socket_(std::move(socket)) {}
 
-  void add(const Part& part) { parts_[added_++ % SocketParts::kMostParts] = part; }
+  void add(const Part& part) { parts_[added_++ % SocketParts::kMaxParts] = part; }
   bool busy() const { return done_ < added_; }
   pollfd wanted() const {
     return {socket_.get(), static_cast<short>(direction_ == SocketParts::Direction::kSend ? POLLOUT : POLLIN),
             0};
   }
-  // True if bytes moved; `failure` is set when none ever will again.
+  // Returns whether bytes moved. Sets `failure` if none ever will again.
   bool move(int& failure) {
     bool moved = false;
     while (busy()) {
-      Part& part = parts_[done_ % SocketParts::kMostParts];
+      Part& part = parts_[done_ % SocketParts::kMaxParts];
       const ssize_t n = direction_ == SocketParts::Direction::kSend
                             ? send(socket_.get(), part.data, part.bytes, MSG_NOSIGNAL | MSG_DONTWAIT)
                             : recv(socket_.get(), part.data, part.bytes, MSG_DONTWAIT);
@@ -57,14 +57,15 @@ class Lane {
  private:
   SocketParts::Direction direction_;
   FileDescriptor socket_;
-  Part parts_[SocketParts::kMostParts];
+  Part parts_[SocketParts::kMaxParts];
   std::size_t added_ = 0;
   std::size_t done_ = 0;
 };
 
 }  // namespace
 
-// Some of the sockets, with a thread that sleeps until there is something to do, or without.
+// Some of the sockets, with or without a thread of their own. The thread sleeps until parts are added or a
+// socket is ready.
 class SocketParts::Group {
  public:
   Group(std::atomic<int>& failure, bool threaded) : failure_(failure) {
@@ -78,48 +79,50 @@ class SocketParts::Group {
     wake();
     thread_.join();
   }
-  void take(Direction direction, FileDescriptor socket) { lanes_.emplace_back(direction, std::move(socket)); }
-  // Once all sockets are there.
+  void take(Direction direction, FileDescriptor socket) {
+    sockets_.emplace_back(direction, std::move(socket));
+  }
+  // Starts the thread; call it after the last take().
   void start() {
     if (!wake_) return;
     thread_ = std::thread([this] { run(); });
     pthread_setname_np(thread_.native_handle(), "xylem-socket");
   }
 
-  void add(std::size_t lane, const Part& part) {
+  void add(std::size_t socket, const Part& part) {
     if (!wake_) {
-      lanes_[lane].add(part);
+      sockets_[socket].add(part);
       return;
     }
     {
       const std::lock_guard lock(mutex_);
-      fresh_.push_back({lane, part});
+      fresh_.push_back({socket, part});
     }
     wake();
   }
   bool move() {
     bool moved = false;
-    for (Lane& lane : lanes_) {
+    for (PartsOfSocket& socket : sockets_) {
       int failure = 0;
-      moved |= lane.move(failure);
+      moved |= socket.move(failure);
       if (failure != 0) failure_.store(failure, std::memory_order_release);
     }
     return moved;
   }
   void addTo(std::vector<pollfd>& fds) const {
-    for (const Lane& lane : lanes_)
-      if (lane.busy()) fds.push_back(lane.wanted());
+    for (const PartsOfSocket& socket : sockets_)
+      if (socket.busy()) fds.push_back(socket.wanted());
   }
 
  private:
   struct Fresh {
-    std::size_t lane;
+    std::size_t socket;
     Part part;
   };
 
   void wake() const {
     const std::uint64_t one = 1;
-    if (write(wake_.get(), &one, sizeof one) < 0) return;  // full: it is awake
+    if (write(wake_.get(), &one, sizeof one) < 0) return;  // full: the thread is awake
   }
   void run() {
     std::vector<Fresh> taken;
@@ -129,7 +132,7 @@ class SocketParts::Group {
         const std::lock_guard lock(mutex_);
         taken.swap(fresh_);
       }
-      for (const Fresh& fresh : taken) lanes_[fresh.lane].add(fresh.part);
+      for (const Fresh& fresh : taken) sockets_[fresh.socket].add(fresh.part);
       taken.clear();
       if (failure_.load(std::memory_order_relaxed) == 0 && move()) continue;
       fds.assign(1, {wake_.get(), POLLIN, 0});
@@ -141,11 +144,11 @@ class SocketParts::Group {
   }
 
   std::atomic<int>& failure_;
-  std::vector<Lane> lanes_;
-  FileDescriptor wake_;  // none without a thread
+  std::vector<PartsOfSocket> sockets_;
+  FileDescriptor wake_;  // an eventfd; invalid without a thread
   std::atomic<bool> stop_{false};
-  std::mutex mutex_;
-  std::vector<Fresh> fresh_;
+  std::mutex mutex_;          // guards fresh_
+  std::vector<Fresh> fresh_;  // parts that the thread has not taken over yet
   std::thread thread_;
 };
 

@@ -1,11 +1,12 @@
 #pragma once
-// The sockets of a link beyond the first: they carry nothing but parts of large messages, in the order in
-// which the first one announces them. Moved by threads of their own, or by whoever drives the link.
+// The sockets of a link beyond the first. They carry only parts of large messages, in the order in which the
+// first socket announces the messages. Helper threads move them; without helpers, the thread that drives the
+// link does.
 //
 //   SocketParts parts(SocketParts::Direction::kSend, std::move(sockets), helpers);
 //   std::atomic<int> left{1};
-//   parts.add(0, data, bytes, &left);     // socket 0; left counts down when all bytes are through
-//   parts.move();                         // does something only without helpers
+//   parts.add(0, data, bytes, &left);     // on socket 0; `left` counts down once all bytes have moved
+//   parts.move();                         // without helpers: moves what can be moved
 
 #include <poll.h>
 
@@ -23,18 +24,18 @@ class SocketParts {
   enum class Direction { kSend, kReceive };
 
   SocketParts(Direction direction, std::vector<FileDescriptor> sockets, int helpers);
-  // Stops in the middle of what is under way: close only what is finished, or broken.
+  // Stops in the middle of unfinished parts: destroy only after all are finished, or the link is broken.
   ~SocketParts();
 
   int sockets() const { return sockets_; }
   bool hasHelpers() const { return threaded_; }
-  // At most kMostParts of a socket may be unfinished.
-  static constexpr std::size_t kMostParts = 64;
+  // The most unfinished parts of a socket.
+  static constexpr std::size_t kMaxParts = 64;
   void add(int socket, std::byte* data, std::size_t bytes, std::atomic<int>* left);
   void move();
   // 0, the errno value of the first failure, or -1 if the other side closed a socket.
   int failure() const { return failure_.load(std::memory_order_acquire); }
-  // The sockets that something is left for; without helpers.
+  // Adds the sockets with unfinished parts; for links without helpers.
   void addTo(std::vector<pollfd>& fds) const;
 
  private:

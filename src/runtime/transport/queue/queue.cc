@@ -3,31 +3,30 @@
 #include <algorithm>
 #include <new>
 
-#include "runtime/transport/queue/ll128_lines.h"
-#include "runtime/transport/queue/ll_words.h"
+#include "runtime/transport/queue/low_latency.h"
 
 namespace xylem {
 namespace {
 
 constexpr std::size_t kPage = 4096;
-// Sizes and places of slots are multiples of this, so that no two share a pair of cache lines.
+// Sizes and offsets of slots are multiples of this, so that no two slots share a pair of cache lines.
 constexpr std::size_t kGranularity = 128;
 
-// Eight slots of 128 KiB fill a core's second-level cache of 1 MiB.
-constexpr std::size_t kMostSimple = 128 << 10;
-// Over veth, 256 KiB carry 15 % more than 128 KiB.
-constexpr std::size_t kMostNetSimple = 256 << 10;
-// Twice the size in words. Beyond this LL is no longer the fastest protocol.
-constexpr std::size_t kMostLl = 16 << 10;
+// Eight slots of 128 KiB fill a second-level cache of 1 MiB.
+constexpr std::size_t kMaxSimpleBytes = 128 << 10;
+// Over a veth pair, steps of 256 KiB reach 15 % more bandwidth than steps of 128 KiB.
+constexpr std::size_t kMaxNetSimpleBytes = 256 << 10;
+// 32 KiB in words. For larger steps LL is no longer the fastest protocol.
+constexpr std::size_t kMaxLlBytes = 16 << 10;
 // 32 KiB in lines.
-constexpr std::size_t kMostLl128 = 256 * kLl128PayloadBytes;
+constexpr std::size_t kMaxLl128Bytes = 256 * kLl128PayloadBytes;
 
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free, "counters are shared between processes");
 static_assert(std::atomic_ref<std::uint64_t>::is_always_lock_free, "words are shared between processes");
 
 constexpr std::size_t roundUp(std::size_t bytes, std::size_t to) { return (bytes + to - 1) / to * to; }
 
-// Of the slots of each protocol from the start of the queue.
+// Where the slots of each protocol start, in bytes from the start of the queue.
 struct Offsets {
   std::size_t simple, ll, ll128, end;
 };
@@ -40,21 +39,21 @@ Offsets offsetsOf(const StepBytes& step) {
   return at;
 }
 
-StepBytes stepBytes(std::size_t bufferBytes, std::size_t mostSimple) {
+StepBytes stepBytes(std::size_t bufferBytes, std::size_t maxSimple) {
   StepBytes step{};
-  // Over the network all protocols use the Simple slots, so none may be larger.
+  // Over a network all protocols use the Simple slots, so no protocol may have larger steps than Simple.
   const std::size_t simple =
-      std::clamp(roundUp(bufferBytes / kQueueSteps, kGranularity), kGranularity, mostSimple);
+      std::clamp(roundUp(bufferBytes / kQueueSteps, kGranularity), kGranularity, maxSimple);
   step[Protocol::kSimple] = simple;
-  step[Protocol::kLl] = std::min(simple, kMostLl);
-  step[Protocol::kLl128] = std::min(simple / kLl128PayloadBytes * kLl128PayloadBytes, kMostLl128);
+  step[Protocol::kLl] = std::min(simple, kMaxLlBytes);
+  step[Protocol::kLl128] = std::min(simple / kLl128PayloadBytes * kLl128PayloadBytes, kMaxLl128Bytes);
   return step;
 }
 
 }  // namespace
 
-StepBytes stepBytesFor(std::size_t bufferBytes) { return stepBytes(bufferBytes, kMostSimple); }
-StepBytes netStepBytesFor(std::size_t bufferBytes) { return stepBytes(bufferBytes, kMostNetSimple); }
+StepBytes stepBytesFor(std::size_t bufferBytes) { return stepBytes(bufferBytes, kMaxSimpleBytes); }
+StepBytes netStepBytesFor(std::size_t bufferBytes) { return stepBytes(bufferBytes, kMaxNetSimpleBytes); }
 
 std::size_t llSlotBytes(const StepBytes& step) { return llWords(step[Protocol::kLl]) * kLlWordBytes; }
 

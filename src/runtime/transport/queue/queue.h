@@ -1,22 +1,28 @@
 #pragma once
-// A queue of steps between one writer and one reader, in memory that both can reach: of one process, or
-// shared by two. Lock-free; eight steps deep. A step carries a payload under one of NCCL's three protocols,
-// and both ends know from the same arithmetic which protocol and how many bytes come next:
+// The memory of a queue: a FIFO of eight steps between one writer and one reader, without locks, in memory
+// of one process or shared by two. send_end.h and recv_end.h are the two ends. A step carries a payload
+// under one of NCCL's three protocols. The protocol and the size are not sent: both ends compute them from
+// the operation.
 //
-//   Simple   the payload lies in a slot, or the writer only notes where it lies (see StepNote); `tail` says
-//            that it is there
-//   LL       8-byte words, each 4 bytes of payload and a 4-byte flag: a word is valid by itself
-//   LL128    lines of 128 bytes: 120 bytes of payload and an 8-byte flag, stored last
+//   Simple   the payload is in a slot, or a note says where it is in the writer's memory (StepNote); `tail`
+//            counts the steps that the writer has published
+//   LL       8-byte words, each with 4 bytes of payload and a 4-byte flag
+//   LL128    lines of 128 bytes, each with 120 bytes of payload and an 8-byte flag
 //
-// A writer that gives up while a reader may be in its memory sets `withdrawn` and waits until `reading` is
-// not set; a reader sets `reading` before it looks at `withdrawn`. One of them sees the other.
+// Steps are numbered from 0, without end and over all protocols. Step s uses slot s % 8 of its protocol. Its
+// flag is derived from s, so the reader never takes words of an earlier step for it. `head` counts the steps
+// that the reader has finished under any protocol: the writer may use the slot of step s once head > s - 8.
 //
-// Steps are counted from 0 for ever, over all protocols. Step s uses slot s % 8 of its protocol; its flag is
-// derived from s, so that what an earlier step left there is never taken for it. `head` counts the steps that
-// the reader is through with, under every protocol: the writer may use a slot again when head > s - 8.
-// Over the network all payload lies in the Simple slots, whatever the protocol, and a Pump carries it on.
+// Over a network all payload is in the Simple slots, whatever the protocol, and a Pump (pump.h) carries it
+// on.
 //
-// This file is the memory; send_end.h and recv_end.h are the two ends.
+// A writer that gives up must know when the reader no longer reads its memory: it sets `withdrawn`, then
+// waits until `reading` is 0. The reader sets `reading`, then checks `withdrawn`. All four accesses are
+// sequentially consistent, so at least one of the two sees the other's store.
+//
+//   QueueMemory queue = queueIn(memory, stepBytesFor(bufferBytes));   // memory: queueBytes(...) zeroed bytes
+//   SendEnd writer(peer, queue);                                      // in one thread or process
+//   RecvEnd reader(peer, queue);                                      // in another
 
 #include <atomic>
 #include <cstddef>
@@ -26,15 +32,16 @@
 
 namespace xylem {
 
-// Steps in flight (NCCL_STEPS).
+// Steps in flight (NCCL's NCCL_STEPS).
 constexpr std::uint64_t kQueueSteps = 8;
-// Two cache lines: processors fetch them in pairs.
+// Two cache lines, as processors prefetch lines in pairs: counters of different writers do not share a pair.
 constexpr std::size_t kCounterBytes = 128;
 
-// Where the payload of a Simple step lies.
+// Where the payload of a Simple step is.
 struct StepNote {
-  // 0: in the step's slot, and `address` is the pump's (SendEnd::label). 1: at `address` in the writer's
-  // address space. Others: at offset `address` of the memory that the writer registered under this number.
+  // 0: in the step's slot, and `address` is a label for the pump (SendEnd::label). 1: at `address` in the
+  // writer's address space. Others: at offset `address` of the memory that the writer registered under this
+  // number.
   std::uint32_t region = 0;
   std::uint32_t bytes = 0;
   std::uint64_t address = 0;
@@ -42,48 +49,50 @@ struct StepNote {
 static_assert(sizeof(StepNote) == 16);
 
 struct QueueControl {
-  alignas(kCounterBytes) std::atomic<std::uint64_t> tail;  // 1 + the last Simple step written; the writer's
-  // Beside the tail, so that they come with it: the writer's, too.
-  StepNote notes[kQueueSteps];
-  // 1 once the writer has given up: its memory, to which notes point, is no longer for the reader.
+  // Written by the writer:
+  alignas(kCounterBytes) std::atomic<std::uint64_t> tail;  // 1 + the last Simple step published
+  StepNote notes[kQueueSteps];                             // beside `tail`, so that one transfer brings both
+  // 1 once the writer has given up: the reader must not begin to read the memory that notes refer to.
   std::atomic<std::uint32_t> withdrawn;
-  alignas(kCounterBytes) std::atomic<std::uint64_t> head;  // steps read; the reader's
-  // 1 while the reader is in that memory; the reader's, too. Apart, as only a writer that gives up looks.
+  // Written by the reader:
+  alignas(kCounterBytes) std::atomic<std::uint64_t> head;  // steps finished
+  // 1 while the reader reads the writer's memory. In a line of its own, as only a writer that gives up loads
+  // it.
   alignas(kCounterBytes) std::atomic<std::uint32_t> reading;
 };
 
-// What one step can refer to at most, of a message that its reader can reach: a note counts in 32 bits.
-constexpr std::size_t kMostPieceBytes = std::size_t{1} << 30;
+// The longest piece of a message that one note can refer to: its size has 32 bits.
+constexpr std::size_t kMaxPieceBytes = std::size_t{1} << 30;
 
 // Payload bytes of one step by protocol.
 using StepBytes = ByProtocol<std::size_t>;
 
-// The steps' sizes for a buffer of `bufferBytes` (NCCL_BUFFSIZE): small enough that a step stays in a core's
-// cache between being written and being read.
+// The step sizes for a queue of `bufferBytes` (NCCL_BUFFSIZE), capped so that a step stays in a core's cache
+// between being written and being read.
 StepBytes stepBytesFor(std::size_t bufferBytes);
-// The same for queues over a network, where Simple steps, that a send and its receive may fill, are longer:
-// they cost system calls and a packet of odd length.
+// The same for queues over a network. Simple steps may be longer there, because each step costs system calls
+// and a partly filled packet.
 StepBytes netStepBytesFor(std::size_t bufferBytes);
 
-// What a slot takes in words and in lines.
+// The bytes of a slot in LL words and in LL128 lines.
 std::size_t llSlotBytes(const StepBytes& stepBytes);
 std::size_t ll128SlotBytes(const StepBytes& stepBytes);
 
-// Where one queue lies in memory, all in one piece that starts at a page.
+// The addresses of the parts of one queue. The queue is one piece of memory that starts at a page.
 struct QueueMemory {
   QueueControl* control = nullptr;
   std::byte* simple = nullptr;  // kQueueSteps slots of stepBytes[kSimple]
-  std::byte* ll = nullptr;      // the same in words: twice the bytes
-  std::byte* ll128 = nullptr;   // the same in lines
+  std::byte* ll = nullptr;      // kQueueSteps slots in words: twice the payload's bytes
+  std::byte* ll128 = nullptr;   // kQueueSteps slots in lines
   StepBytes stepBytes{};
 };
 std::size_t queueBytes(const StepBytes& stepBytes);
-// `memory`: queueBytes, zeroed by whoever made it.
+// `memory` has queueBytes() bytes; its maker has zeroed them.
 QueueMemory queueIn(std::byte* memory, const StepBytes& stepBytes);
 
-// Gives all LL words the flag of the step before `epochStart` (see ll_words.h).
+// Gives all LL words the flag of the step before `epochStart` (see low_latency.h).
 void clearLl(const QueueMemory& queue, std::uint64_t epochStart);
-// For tests: makes a queue without ends one that has carried `step` steps.
+// For tests: puts a queue that has no ends yet into the state after `step` steps.
 void startAt(const QueueMemory& queue, std::uint64_t step);
 
 }  // namespace xylem

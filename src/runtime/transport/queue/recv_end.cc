@@ -20,10 +20,10 @@ RecvEnd::RecvEnd(int peer, const QueueMemory& queue, PeerMemory* memory, Pump* p
       pump_(pump) {}
 
 bool RecvEnd::pumpStep(std::byte* out, std::size_t bytes) {
-  assert(landing_.landed == 0 || landing_.data == out);
-  landing_.data = out;
-  landing_.bytes = bytes;
-  pump_->pumpFor(step_, landing_);
+  assert(buffer_.filled == 0 || buffer_.data == out);
+  buffer_.data = out;
+  buffer_.bytes = bytes;
+  pump_->pumpFor(step_, buffer_);
   seenTail_ = queue_.control->tail.load(std::memory_order_acquire);
   if (seenTail_ > step_) return true;
   pump_->check();
@@ -37,40 +37,42 @@ void RecvEnd::throwMismatch(std::size_t sent, std::size_t expected) const {
               peer_, sent, expected);
 }
 
-bool RecvEnd::pickUp() {
+bool RecvEnd::beginRead() {
   if (memory_ == nullptr)
     throw Error(ResultCode::kInternalError, "rank {} shares memory over a queue without", peer_);
   if (reading_) return true;
   queue_.control->reading.store(1, std::memory_order_seq_cst);
   reading_ = true;
   if (queue_.control->withdrawn.load(std::memory_order_seq_cst) == 0) return true;
-  putDown();
+  endRead();
   return false;
 }
 
 const std::byte* RecvEnd::fetch(const StepNote& note) {
-  if (fetched_ != nullptr) return fetched_;  // asked again before release
-  if (!pickUp()) return nullptr;
+  if (fetched_ != nullptr) return fetched_;  // an earlier peek at the same step
+  if (!beginRead()) return nullptr;
   if (const std::byte* data = memory_->reach(note)) return data;
   std::byte* const out = staging_.get(largestStep_);
   memory_->read(note, out);
   fetched_ = out;
-  putDown();
+  endRead();
   return out;
 }
 
 bool RecvEnd::copy(const StepNote& note, std::byte* out, std::size_t whole) {
   if (note.bytes == 0) return true;  // `out` may be null
-  if (!pickUp()) return false;
+  if (!beginRead()) return false;
   if (const std::byte* data = memory_->reach(note))
     copyPart(out, data, note.bytes, whole);
   else
     memory_->read(note, out);
-  putDown();
+  endRead();
   return true;
 }
 
 std::size_t RecvEnd::takePiece(Protocol protocol, std::byte* out, std::size_t left) {
+  // Where this rank can read the writer's memory, the piece that the note describes decides; elsewhere the
+  // message comes in steps of the size that both sides know.
   const bool reaches = protocol == Protocol::kSimple && memory_ != nullptr && pump_ == nullptr;
   if (reaches && !hasStep()) return 0;
   const StepNote* note = reaches ? &queue_.control->notes[step_ % kQueueSteps] : nullptr;
@@ -79,10 +81,10 @@ std::size_t RecvEnd::takePiece(Protocol protocol, std::byte* out, std::size_t le
     return take(protocol, out, bytes) ? bytes : 0;
   }
   const std::size_t whole = note->bytes;
-  if (const std::size_t expected = std::min(left + taken_, kMostPieceBytes); whole != expected)
+  if (const std::size_t expected = std::min(left + taken_, kMaxPieceBytes); whole != expected)
     throwMismatch(whole, expected);
   StepNote part = *note;
-  const std::size_t bytes = std::min(whole - taken_, kMostAtOnce);
+  const std::size_t bytes = std::min(whole - taken_, kMaxCopyBytes);
   part.bytes = static_cast<std::uint32_t>(bytes);
   part.address += taken_;
   if (!copy(part, out, whole)) return 0;

@@ -1,38 +1,40 @@
 #pragma once
-// The reading end of a queue.
+// The reading end of a queue (queue.h). Nothing here waits: a call returns null, false or 0 if the step has
+// not arrived. `bytes` is the size that the writer sent; both sides compute it from the operation. One
+// thread may use an end at a time.
 //
-//   if (const std::byte* data = end.peek(protocol, bytes)) { combine(out, data, ...); end.release(protocol);
-//   } if (!end.take(protocol, out, bytes)) return Progress::kWouldBlock;
-//
-// `bytes` is what the writer committed: both sides compute it alike. Nothing waits. One thread at a time.
+//   RecvEnd end(peer, queue);
+//   if (!end.take(protocol, out, bytes)) return Progress::kWouldBlock;
+//   if (const std::byte* data = end.peek(protocol, bytes)) {      // or read the payload in place
+//     combine(out, data, ...);
+//     end.release(protocol);
+//   }
 
 #include <cassert>
 #include <cstring>
 
-#include "runtime/transport/queue/ll128_lines.h"
-#include "runtime/transport/queue/ll_words.h"
+#include "runtime/transport/queue/low_latency.h"
 #include "runtime/transport/local/peer_memory.h"
-#include "runtime/transport/net/pump.h"
+#include "runtime/transport/queue/pump.h"
 #include "runtime/transport/queue/queue.h"
-#include "runtime/transport/queue/staging.h"
 
 namespace xylem {
 
 class RecvEnd {
  public:
-  // `memory` gets at what the writer shares, `pump` brings the steps over the network. Both may be null and
-  // must outlive the end.
+  // `memory` reads data that the writer shares, `pump` brings the steps over the network. Each may be null,
+  // and must outlive the end.
   RecvEnd(int peer, const QueueMemory& queue, PeerMemory* memory = nullptr, Pump* pump = nullptr);
 
   int peer() const { return peer_; }
-  // The next one, and what brings the steps, or null.
+  // The number of the next step to receive.
   std::uint64_t nextStep() const { return step_; }
   Pump* pump() const { return pump_; }
   const QueueControl& control() const { return *queue_.control; }
   std::size_t stepBytes(Protocol protocol) const { return queue_.stepBytes[protocol]; }
 
-  // The next step's payload in one piece, or null until all of it is there. It stays until release, or until
-  // putDown. Throws ncclInvalidUsage if a Simple step brings another number of bytes: the ranks called
+  // The next step's payload in one piece; null until all of it has arrived. It stays valid until release()
+  // or endRead(). Throws Error (ncclInvalidUsage) if a Simple step has another size: the ranks called
   // different operations.
   const std::byte* peek(Protocol protocol, std::size_t bytes) {
     assert(bytes <= stepBytes(protocol));
@@ -45,16 +47,16 @@ class RecvEnd {
     return note.region == 0 ? slot() : fetch(note);
   }
   void release(Protocol) {
-    putDown();
+    endRead();
     unpackedTo_ = nullptr;
     unpacked_ = 0;
     fetched_ = nullptr;
-    landing_.landed = 0;
+    buffer_.filled = 0;
     queue_.control->head.store(++step_, std::memory_order_release);
   }
-  // peek, copy to `out` and release; from another address space or the network in one copy. While it returns
-  // false, part of the payload may already be in `out`: the step has to be asked for again, with the same
-  // `out`.
+  // Copies the next step to `out` and releases it; from another address space or the network with one copy.
+  // Returns false if not all of it has arrived. Part of the payload may be in `out` then, so the caller must
+  // ask for the step again with the same `out`.
   bool take(Protocol protocol, std::byte* out, std::size_t bytes) {
     assert(bytes <= stepBytes(protocol));
     if (!inSlots(protocol)) {
@@ -64,29 +66,28 @@ class RecvEnd {
       const StepNote note = noteOf(bytes);
       if (note.region != 0) {
         if (!copy(note, out, bytes)) return false;
-      } else if (const std::size_t landed = landing_.landed; landed < bytes) {
-        std::memcpy(out + landed, slot() + landed, bytes - landed);
+      } else if (const std::size_t filled = buffer_.filled; filled < bytes) {
+        std::memcpy(out + filled, slot() + filled, bytes - filled);
       }
     }
     release(protocol);
     return true;
   }
-  // What was peeked at is not looked at any more before it is peeked at again. Needed whenever the thread
-  // turns to something else without release: a writer that gives up waits for this.
-  void putDown() {
+  // The caller no longer reads what it peeked at, and will peek again before it does. A thread that turns to
+  // something else without release() must call this, as a writer that gives up waits for it.
+  void endRead() {
     if (!reading_) return;
     reading_ = false;
     queue_.control->reading.store(0, std::memory_order_release);
   }
 
-  // Of a message with `left` bytes to go, of whatever pieces SendEnd::sendPiece makes: copies the next bytes
-  // to `out`. Returns how many, 0 if none is there; of long pieces some at a time, so that whoever has more
-  // to do has its turn.
+  // Copies the next bytes of a message, which SendEnd::sendPiece sends and of which `left` bytes are left,
+  // to `out`. Returns their number; 0 if none have arrived. Copies at most 1 MiB per call, so that the
+  // calling thread gets to its other work.
   std::size_t takePiece(Protocol protocol, std::byte* out, std::size_t left);
 
  private:
-  // What is copied at a time.
-  static constexpr std::size_t kMostAtOnce = std::size_t{1} << 20;
+  static constexpr std::size_t kMaxCopyBytes = std::size_t{1} << 20;
   bool inSlots(Protocol protocol) const { return protocol == Protocol::kSimple || pump_ != nullptr; }
   const std::byte* slot() const {
     return queue_.simple + step_ % kQueueSteps * queue_.stepBytes[Protocol::kSimple];
@@ -96,7 +97,8 @@ class RecvEnd {
     seenTail_ = queue_.control->tail.load(std::memory_order_acquire);
     return seenTail_ > step_;
   }
-  // `out`: where the payload shall go, or null.
+  // Runs the pump for the next step. `out`: where the payload should go, or null. Returns whether the step
+  // is complete.
   bool pumpStep(std::byte* out, std::size_t bytes);
   StepNote noteOf(std::size_t bytes) const {
     const StepNote note = queue_.control->notes[step_ % kQueueSteps];
@@ -104,7 +106,8 @@ class RecvEnd {
     return note;
   }
   [[noreturn]] void throwMismatch(std::size_t sent, std::size_t expected) const;
-  // Brings into `out` what is there of the next step; whether that is all.
+  // Copies the words or lines of the next step that have arrived to `out`. Returns whether the step is
+  // complete.
   bool unpack(Protocol protocol, std::byte* out, std::size_t bytes) {
     if (unpackedTo_ != out) {
       unpackedTo_ = out;
@@ -119,19 +122,21 @@ class RecvEnd {
     unpacked_ = unpackLl128(lines, ll128Flag(step_), out, bytes, unpacked_);
     return unpacked_ == ll128Lines(bytes);
   }
-  // What the writer shared: where it can be read, and a copy of it.
+  // For a step that the writer shared: its payload in place, and a copy of `note.bytes` of it (of a piece of
+  // `whole` bytes). Null or false if the writer has given up.
   const std::byte* fetch(const StepNote& note);
   bool copy(const StepNote& note, std::byte* out, std::size_t whole);
-  // Before looking into the writer's memory. False if the writer has given up: why will be heard.
-  bool pickUp();
+  // Must be called before reading the writer's memory. Returns false if the writer has given up; its
+  // connection reports why.
+  bool beginRead();
 
-  std::uint64_t step_;      // the next one
-  std::uint64_t seenTail_;  // the writer's counter as last seen
-  // Words or lines of the next step that are already in `unpackedTo_`.
+  std::uint64_t step_;      // the next step
+  std::uint64_t seenTail_;  // the writer's counter when it was last loaded
+  // Number of words or lines of the next step that are already in `unpackedTo_`.
   std::size_t unpacked_ = 0;
   std::byte* unpackedTo_ = nullptr;
-  const std::byte* fetched_ = nullptr;  // the next step, read from the writer's memory
-  Landing landing_;                     // of the next step
+  const std::byte* fetched_ = nullptr;  // a copy of the next step, read from the writer's memory
+  ReceiveBuffer buffer_;                // for the next step, over a network
   std::size_t taken_ = 0;               // bytes of the next step that takePiece has copied
   QueueMemory queue_;
   std::size_t llSlotBytes_;

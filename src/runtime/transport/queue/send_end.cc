@@ -15,8 +15,10 @@ SendEnd::SendEnd(int peer, const QueueMemory& queue, PeerMemory* memory, Pump* p
       memory_(memory),
       pump_(pump) {}
 
-void SendEnd::look() {
+void SendEnd::refresh() {
   seenHead_ = queue_.control->head.load(std::memory_order_acquire);
+  // At the end of an epoch of LL flags (low_latency.h) the writer waits until the reader has finished all
+  // steps, clears the words, and only then begins the next epoch.
   if (step_ == clearAt_ && seenHead_ == step_) {
     clearLl(queue_, clearAt_);
     clearAt_ += kLlEpoch;
@@ -24,33 +26,33 @@ void SendEnd::look() {
   limit_ = std::min(seenHead_ + kQueueSteps, clearAt_);
 }
 
-bool SendEnd::findRoom() {
-  look();
+bool SendEnd::findSpace() {
+  refresh();
   if (step_ < limit_ || pump_ == nullptr) return step_ < limit_;
   pump_->pump();
-  look();
+  refresh();
   if (step_ < limit_) return true;
   pump_->check();
   return false;
 }
 
 bool SendEnd::findDrained() {
-  look();
+  refresh();
   if (seenHead_ >= sharedUpTo_ || pump_ == nullptr) return seenHead_ >= sharedUpTo_;
   pump_->pump();
-  look();
+  refresh();
   if (seenHead_ >= sharedUpTo_) return true;
   pump_->check();
   return false;
 }
 
 void SendEnd::pushOn() {
-  look();
+  refresh();
   if (seenHead_ < step_) pump_->pump();
 }
 
 bool SendEnd::shareSimple(const std::byte* data, std::size_t bytes) {
-  if (!hasRoom()) return false;
+  if (!hasSpace()) return false;
   StepNote note;
   note.bytes = static_cast<std::uint32_t>(bytes);
   if (!memory_->locate(data, bytes, note)) return send(Protocol::kSimple, data, bytes);
@@ -59,9 +61,9 @@ bool SendEnd::shareSimple(const std::byte* data, std::size_t bytes) {
 }
 
 std::size_t SendEnd::sendPiece(Protocol protocol, const std::byte* data, std::size_t left) {
-  if (!hasRoom()) return 0;
-  if (sharesPieces(protocol) && left >= kLeastShared) {
-    const std::size_t bytes = std::min(left, kMostPieceBytes);
+  if (!hasSpace()) return 0;
+  if (sharesPieces(protocol) && left >= kMinSharedBytes) {
+    const std::size_t bytes = std::min(left, kMaxPieceBytes);
     StepNote note;
     note.bytes = static_cast<std::uint32_t>(bytes);
     if (memory_->locate(data, bytes, note)) {

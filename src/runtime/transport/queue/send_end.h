@@ -1,54 +1,55 @@
 #pragma once
-// The writing end of a queue.
+// The writing end of a queue (queue.h). Nothing here waits: a call that cannot succeed yet returns null,
+// false or 0 and changes nothing, and the caller tries again later. One thread may use an end at a time.
 //
-//   if (std::byte* slot = end.reserve(protocol)) { combine(slot, ...); end.commit(protocol, bytes); }
+//   SendEnd end(peer, queue);
 //   if (!end.send(protocol, data, bytes)) return Progress::kWouldBlock;
-//
-// Nothing waits: what cannot be done yet returns null or false and changes nothing. One thread at a time.
+//   if (std::byte* slot = end.reserve(protocol)) {        // or write the payload in place
+//     combine(slot, ...);
+//     end.commit(protocol, bytes);
+//   }
 
 #include <algorithm>
 #include <cassert>
 #include <cstring>
 
-#include "runtime/transport/queue/ll128_lines.h"
-#include "runtime/transport/queue/ll_words.h"
+#include "runtime/transport/queue/low_latency.h"
 #include "runtime/transport/local/peer_memory.h"
-#include "runtime/transport/net/pump.h"
+#include "runtime/transport/queue/pump.h"
 #include "runtime/transport/queue/queue.h"
-#include "runtime/transport/queue/staging.h"
 
 namespace xylem {
 
 class SendEnd {
  public:
-  // `memory` lets share() send by reference, `pump` carries the steps on over the network. Both may be null
+  // `memory` lets share() send by reference, `pump` carries the steps on over the network. Each may be null,
   // and must outlive the end.
   SendEnd(int peer, const QueueMemory& queue, PeerMemory* memory = nullptr, Pump* pump = nullptr);
 
   int peer() const { return peer_; }
-  // The next one, and what carries the steps on, or null.
+  // The number of the next step to send.
   std::uint64_t nextStep() const { return step_; }
   Pump* pump() const { return pump_; }
   const QueueControl& control() const { return *queue_.control; }
-  // The payload that a step carries at most.
+  // The largest payload of a step, in bytes.
   std::size_t stepBytes(Protocol protocol) const { return queue_.stepBytes[protocol]; }
 
-  // Room for the next step's payload, or null while the queue is full. Asked again before commit, the same.
+  // Memory for the next step's payload; null if the queue is full. Returns the same memory until commit.
   std::byte* reserve(Protocol protocol) {
-    if (!hasRoom()) return nullptr;
+    if (!hasSpace()) return nullptr;
     return inSlots(protocol) ? slot() : staging_.get(largestStep_);
   }
-  // Sends what was reserved.
+  // Sends the first `bytes` bytes of the reserved memory.
   void commit(Protocol protocol, std::size_t bytes) {
     if (inSlots(protocol))
       publish({.region = 0, .bytes = static_cast<std::uint32_t>(bytes), .address = label_});
     else
       pack(protocol, staging_.get(largestStep_), bytes);
   }
-  // reserve, copy and commit.
+  // Copies `data` into the queue as the next step. Returns false if the queue is full.
   bool send(Protocol protocol, const std::byte* data, std::size_t bytes) {
     assert(bytes <= stepBytes(protocol));
-    if (!hasRoom()) return false;
+    if (!hasSpace()) return false;
     if (inSlots(protocol)) {
       if (bytes > 0) std::memcpy(slot(), data, bytes);
       publish({.region = 0, .bytes = static_cast<std::uint32_t>(bytes), .address = label_});
@@ -57,48 +58,47 @@ class SendEnd {
     }
     return true;
   }
-  // As send, but where the peer can reach `data` itself it is told only where it lies, and the data must stay
-  // as it is until drained().
+  // Like send(), but if the peer can read `data` in place, only a note with its address is sent. The data
+  // must not change until drained().
   bool share(Protocol protocol, const std::byte* data, std::size_t bytes) {
-    if (memory_ == nullptr || protocol != Protocol::kSimple || bytes < kLeastShared)
+    if (memory_ == nullptr || protocol != Protocol::kSimple || bytes < kMinSharedBytes)
       return send(protocol, data, bytes);
     return shareSimple(data, bytes);
   }
-  // Of a message with `left` bytes to go: hands over the next piece, which is all of it where the peer can
-  // reach `data` itself, and a step elsewhere. Returns its bytes, 0 while there is no room. As after share,
-  // the data must stay until drained(). The other side: RecvEnd::takePiece.
+  // Sends the next piece of a message that has `left` bytes left, starting at `data`: up to 1 GiB by a note
+  // if the peer can read `data` in place, otherwise one step. Returns the bytes of the piece; 0 if the queue
+  // is full. The data must not change until drained(). The peer receives with RecvEnd::takePiece.
   std::size_t sendPiece(Protocol protocol, const std::byte* data, std::size_t left);
-  // Whether the peer is through with everything that was shared. At once true if nothing was.
+  // Returns whether the peer has finished reading everything that was shared; true if nothing was.
   bool drained() { return seenHead_ >= sharedUpTo_ || findDrained(); }
 
-  // For a rank that gives up, from any thread: the peer begins to read nothing more of what was shared. What
-  // it is reading already, it is still reading as long as beingRead().
+  // For a rank that gives up; any thread may call both. After withdraw() the peer begins no further read of
+  // shared data. A read that has begun goes on as long as beingRead().
   void withdraw() noexcept { queue_.control->withdrawn.store(1, std::memory_order_seq_cst); }
   bool beingRead() const noexcept { return queue_.control->reading.load(std::memory_order_seq_cst) != 0; }
 
-  // What the notes of steps in slots say from now on beside that: something for the pump. Readers do not
-  // look.
+  // Sets the label that the notes of steps in slots carry from now on. Only a pump reads it.
   void label(std::uint64_t label) { label_ = label; }
 
-  // Goes on with what the network has not taken yet. For those who wait for something else meanwhile, maybe
-  // for the answer to it.
+  // Hands the network what it has not taken yet. A thread that waits for something else calls this, as it
+  // may be waiting for an answer to those very steps.
   void push() {
     if (pump_ != nullptr && seenHead_ < step_) pushOn();
   }
 
-  // Below this a copy costs less than what the peer pays for reaching into other memory: its side of a
-  // reference costs as much as copying a KiB.
-  static constexpr std::size_t kLeastShared = 3 << 9;
+  // Shorter data is copied, not shared: for the peer, reading by reference costs as much as copying a KiB.
+  static constexpr std::size_t kMinSharedBytes = 3 << 9;
 
  private:
   bool inSlots(Protocol protocol) const { return protocol == Protocol::kSimple || pump_ != nullptr; }
   std::byte* slot() const {
     return queue_.simple + step_ % kQueueSteps * queue_.stepBytes[Protocol::kSimple];
   }
-  bool hasRoom() { return step_ < limit_ || findRoom(); }
-  bool findRoom();
+  bool hasSpace() { return step_ < limit_ || findSpace(); }
+  bool findSpace();
   bool findDrained();
-  void look();
+  // Loads the reader's counter and updates what follows from it.
+  void refresh();
   void pushOn();
   void publish(const StepNote& note) {
     queue_.control->notes[step_ % kQueueSteps] = note;
@@ -121,11 +121,11 @@ class SendEnd {
   }
   bool shareSimple(const std::byte* data, std::size_t bytes);
 
-  std::uint64_t step_;      // the next one
-  std::uint64_t limit_;     // steps below it have room, as far as we have looked
-  std::uint64_t clearAt_;   // the step before which LL words have to be cleared
-  std::uint64_t seenHead_;  // the reader's counter as last seen
-  std::uint64_t sharedUpTo_ = 0;
+  std::uint64_t step_;            // the next step
+  std::uint64_t limit_;           // steps below it have a free slot, by the last refresh()
+  std::uint64_t clearAt_;         // LL words must be cleared before this step
+  std::uint64_t seenHead_;        // the reader's counter, by the last refresh()
+  std::uint64_t sharedUpTo_ = 0;  // 1 + the last step that was shared
   std::uint64_t label_ = 0;
   QueueMemory queue_;
   std::size_t llSlotBytes_;

@@ -1,5 +1,5 @@
-// The table of the test plugin's network that reduces: one source, compiled once per version (VERSION), over
-// socket_coll.h.
+// The table of the test plugin's network that reduces, over socket_coll.h: one source, compiled once per
+// version (VERSION).
 
 #include <cstring>
 #include <vector>
@@ -132,6 +132,6 @@ abi::CollNet<V> table() {
 
 extern "C" {
 __attribute__((visibility("default"))) abi::CollNet<kVersion> XYLEM_SYMBOL(VERSION) = table<VERSION>();
-// So many reductions have been finished.
+// Number of finished reductions.
 __attribute__((visibility("default"))) long testCollReduced() { return collReduced(); }
 }

@@ -1,4 +1,4 @@
-// The test's net plugin: one source, compiled once per version of the table (VERSION), over socket_net.h.
+// The table of the test's net plugin, over socket_net.h: one source, compiled once per version (VERSION).
 
 #include <cstring>
 #include <span>
@@ -35,7 +35,7 @@ abi::Result devices(int* count) {
   return kSuccess;
 }
 
-// Everything but what it must not touch is dirty beforehand.
+// Fills all members with garbage first, except those that it must not touch.
 template <int V>
 abi::Result getProperties(int dev, abi::Properties<V>* out) {
   static const char* const kNames[] = {"test0", "test1", "test2", "test3"};
@@ -115,7 +115,7 @@ abi::Result closeListen(void* listener) {
   return kSuccess;
 }
 
-// A template, so that what other versions have is not looked at.
+// A template, so that the members of other versions are not compiled.
 template <int V>
 abi::Net<V> table() {
   abi::Net<V> t{};
@@ -168,6 +168,6 @@ abi::Net<V> table() {
 
 extern "C" {
 __attribute__((visibility("default"))) abi::Net<kVersion> XYLEM_SYMBOL(VERSION) = table<VERSION>();
-// So many objects of the plugin live.
+// Number of live objects of the plugin.
 __attribute__((visibility("default"))) int testNetLiving() { return living(); }
 }

@@ -139,7 +139,7 @@ void CollComm::progress() {
   }
 }
 
-// Member 0.
+// At member 0.
 bool CollComm::reduceAll(CollRequest& request) {
   if (!combined_) {
     bool all = true;
@@ -154,7 +154,7 @@ bool CollComm::reduceAll(CollRequest& request) {
   return all;
 }
 
-// The others.
+// At the other members.
 bool CollComm::exchange(CollRequest& request) {
   CollStream& stream = streams_.front();
   if (!send(stream, request.call, request.in) || !receive(stream, request.call)) return false;
@@ -205,7 +205,7 @@ bool waitFor(int socket, short events) {
   return poll(&ready, 1, kConnectMilliseconds) > 0;
 }
 
-// Each member says who it is.
+// Each member sends its number.
 int acceptAll(Listener& listener, std::size_t members, std::vector<int>& sockets) {
   sockets.assign(members - 1, -1);
   for (std::size_t i = 1; i < members; ++i) {

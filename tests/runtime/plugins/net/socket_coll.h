@@ -1,7 +1,7 @@
 #pragma once
-// The reducing network of the test's net plugin: a star of TCP sockets on the loopback. Member 0 adds up what
-// the others send it and sends them the result; everything is checked that NCCL's contract lets a plugin
-// expect. Each function's result is an ncclResult_t.
+// The network that reduces of the test's net plugin: a star of TCP sockets on the loopback. Member 0 adds up
+// what the others send and sends them the result. It checks everything that NCCL's contract lets a plugin
+// expect. Functions return an ncclResult_t.
 
 #include <deque>
 #include <list>
@@ -11,7 +11,7 @@
 
 namespace test_net {
 
-// What all members have to agree on.
+// The parameters of a call, which must be the same on all members.
 struct CollCall {
   std::uint64_t count = 0;
   int type = 0, op = 0;
@@ -19,7 +19,7 @@ struct CollCall {
 };
 
 bool collReduces(int type, int op);
-// So many reductions have been finished here.
+// Number of reductions that this process has finished.
 long collReduced();
 
 struct CollRequest {
@@ -27,21 +27,21 @@ struct CollRequest {
   const std::byte* in = nullptr;
   std::byte* out = nullptr;
   bool through = false;
-  long looks = 0;  // that test still has to take
+  long looks = 0;  // calls of test until it reports the end
   class CollComm* comm = nullptr;
 };
 
-// What one member sends another: the call, then its elements.
+// A connection between two members: carries the call, then its elements.
 struct CollStream {
   int socket = -1;
-  std::size_t sent = 0, received = 0;  // of the current call's bytes
+  std::size_t sent = 0, received = 0;  // bytes of the current call
   CollCall heard;
   std::vector<std::byte> elements;
 };
 
 class CollComm {
  public:
-  // Takes the sockets: at member 0 one for each other member in their order, elsewhere one.
+  // Takes over the sockets: member 0 has one for each other member, in their order; the others have one.
   CollComm(int self, std::vector<int> sockets);
   ~CollComm();
   CollComm(const CollComm&) = delete;
@@ -64,14 +64,14 @@ class CollComm {
   int self_;
   int failure_ = kSuccess;
   long calls_ = 0, refused_ = 0;
-  bool combined_ = false;  // member 0: the current call's result lies in its output
+  bool combined_ = false;  // member 0: the result of the current call lies in its output
   std::vector<CollStream> streams_;
   std::list<Memory> memories_;
-  std::list<CollRequest> requests_;   // all that live
-  std::deque<CollRequest*> pending_;  // those that are not through
+  std::list<CollRequest> requests_;   // all live ones
+  std::deque<CollRequest*> pending_;  // those that have not finished
 };
 
-// Waits for the other members, some seconds at most.
+// Waits for the other members, for some seconds at most.
 int collConnect(const std::vector<Handle>& handles, int self, Listener& listener, CollComm** comm);
 
 }  // namespace test_net

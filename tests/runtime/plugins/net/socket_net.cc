@@ -121,7 +121,7 @@ bool Comm::moveSend() {
   return move(current_->data, true);
 }
 
-// A message goes to that of the oldest receive's buffers that has its tag.
+// A message goes into the buffer of the oldest receive that has its tag.
 bool Comm::moveReceive() {
   if (moved_ < sizeof header_ && !move(nullptr, false) && moved_ < sizeof header_) return false;
   if (current_ == nullptr) {
@@ -184,8 +184,8 @@ int accept(Listener& listener, Comm** comm) {
   return socket >= 0 || errno == EAGAIN ? kSuccess : kSystem;
 }
 
-struct Caller {
-  Handle* home;  // the memory of the handle must not move between calls
+struct Connector {
+  Handle* home;  // the handle's memory must stay the same between calls
   int socket;
   long late;
 };
@@ -195,13 +195,13 @@ int connect(Handle& handle, Comm** comm) {
   if (handle.caller == nullptr) {
     const int socket = nonBlockingSocket();
     ++alive;
-    handle.caller = new Caller{&handle, socket, fault("TEST_NET_LATE")};
+    handle.caller = new Connector{&handle, socket, fault("TEST_NET_LATE")};
     if (::connect(socket, reinterpret_cast<sockaddr*>(&handle.address), sizeof handle.address) != 0 &&
         errno != EINPROGRESS)
       return kSystem;
     return kSuccess;
   }
-  Caller& caller = *handle.caller;
+  Connector& caller = *handle.caller;
   if (caller.home != &handle) return kInternal;
   if (caller.late-- > 0) return kSuccess;
   pollfd ready{caller.socket, POLLOUT, 0};

@@ -1,6 +1,6 @@
 #pragma once
-// The network of the test's net plugin: one TCP socket per connection, everything checked that NCCL's
-// contract lets a plugin expect. Each function's result is an ncclResult_t.
+// The network of the test's net plugin: one TCP socket per connection. It checks everything that NCCL's
+// contract lets a plugin expect. Functions return an ncclResult_t.
 
 #include <netinet/in.h>
 
@@ -18,9 +18,9 @@ constexpr int kSuccess = 0, kSystem = 2, kInternal = 3, kUsage = 5, kRemote = 6;
 constexpr std::size_t kRequests = 32;
 constexpr int kMostReceives = 8;
 
-// So many objects of the plugin live; what nobody has closed.
+// Number of live objects of the plugin: those that were not closed.
 int living();
-// Other parts of the plugin count theirs with them.
+// Counts objects of other parts of the plugin with them.
 void noteMade(int objects);
 
 struct Memory {
@@ -30,16 +30,16 @@ struct Memory {
 
 struct Part {
   std::byte* data = nullptr;
-  std::size_t bytes = 0;  // to send; or at most
+  std::size_t bytes = 0;  // of a send; of a receive the most it takes
   int tag = 0;
   bool through = false;
 };
 
-// Parts: one of a send, as many as there are buffers of a receive.
+// A send has one part, a receive as many as it has buffers.
 struct Request {
   std::vector<Part> parts;
-  std::size_t left = 0;  // parts
-  long looks = 0;        // that test still has to take
+  std::size_t left = 0;  // parts that are not done
+  long looks = 0;        // calls of test until it reports the end
   class Comm* comm = nullptr;
 };
 
@@ -68,7 +68,7 @@ class Comm {
   void progress();
   bool moveSend();
   bool moveReceive();
-  // What is left of header and payload; false if no more goes at the moment.
+  // Moves the rest of header and payload. Returns false if the socket takes or has no more at the moment.
   bool move(std::byte* payload, bool sends);
 
   int socket_;
@@ -77,10 +77,10 @@ class Comm {
   long refused_ = 0;
   long sent_ = 0;
   std::list<Memory> memories_;
-  std::list<Request> requests_;   // all that live
-  std::deque<Request*> pending_;  // those that are not through
+  std::list<Request> requests_;   // all live ones
+  std::deque<Request*> pending_;  // those that have not finished
   Header header_{};
-  std::size_t moved_ = 0;  // of header and payload of the current message
+  std::size_t moved_ = 0;  // bytes of header and payload of the current message
   Part* current_ = nullptr;
 };
 
@@ -95,14 +95,14 @@ struct Listener {
   sockaddr_in address{};
 };
 
-// Not through yet: success without a comm.
+// Until it is done, it succeeds without a comm.
 int accept(Listener& listener, Comm** comm);
 
-// In the 128 bytes: where to call; behind that, notes that the caller keeps from call to call.
+// The content of a handle's 128 bytes: the address, then the state that connect keeps between calls.
 struct Handle {
   std::uint64_t magic;
   sockaddr_in address;
-  struct Caller* caller;
+  struct Connector* caller;
 };
 static_assert(sizeof(Handle) <= 128);
 int connect(Handle& handle, Comm** comm);

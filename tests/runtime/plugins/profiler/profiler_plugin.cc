@@ -1,10 +1,10 @@
-// The test's profiler plugin: one source, compiled once per version of the table (VERSION). It writes down
-// what it is told, a line per call, and hands out numbers as events:
+// The test's profiler plugin: one source, compiled once per version of the table (VERSION). It writes a line
+// per call, and gives events numbers:
 //
 //   start 2 group of 0 / start 3 coll AllReduce 1000 float of 2 seq 0 / stop 3
 //   start 4 of 3 rank 0 op peer 1 channel 0 steps 2 sends / state 4 0 512 1 / start 5 of 4 rank 0 step 0
 //
-// TEST_PROFILER_MASK: the kinds of events that it wants (all). TEST_PROFILER_INIT: what init gives.
+// TEST_PROFILER_MASK: the kinds of events that it wants (all). TEST_PROFILER_INIT: the result of init.
 
 #include <atomic>
 #include <cstdlib>
@@ -35,7 +35,7 @@ std::string number(void* event) { return std::to_string(reinterpret_cast<std::ui
 abi::Result init(void** context, int* mask) {
   if (const int result = setting("TEST_PROFILER_INIT", 0); result != 0) return result;
   const std::lock_guard lock(mutex);
-  // Threads of other communicators look at it.
+  // Read by threads of other communicators.
   std::atomic_ref(*mask).store(setting("TEST_PROFILER_MASK", 0xff), std::memory_order_relaxed);
   *context = &contexts;
   ++contexts;
@@ -109,7 +109,7 @@ abi::Result finalize(void*) {
 extern "C" {
 __attribute__((visibility("default")))
 abi::Profiler SYMBOL(VERSION) = {"TestProfiler", init, startEvent, stopEvent, recordEventState, finalize};
-// What has been written since the last time; and how many communicators use the plugin.
+// Return the lines since the last call, and the number of communicators that use the plugin.
 __attribute__((visibility("default"))) const char* testProfilerLines() {
   static std::string taken;
   const std::lock_guard lock(mutex);

@@ -1,17 +1,18 @@
-// The test's tuner plugin: one source, compiled once per version of the table (VERSION). By the environment:
+// The test's tuner plugin: one source, compiled once per version of the table (VERSION). Environment
+// variables control it:
 //
-//   TEST_TUNER_ALGORITHM=1    prefers that algorithm
-//   TEST_TUNER_PROTOCOL=2     and that protocol
-//   TEST_TUNER_CHANNELS=3     on so many channels (no opinion)
-//   TEST_TUNER_RESULT=5       getCollInfo gives that result, having spoilt its table
-//   TEST_TUNER_INIT=2         init does
+//   TEST_TUNER_ALGORITHM=1    the algorithm that it prefers
+//   TEST_TUNER_PROTOCOL=2     and the protocol
+//   TEST_TUNER_CHANNELS=3     the number of channels (no opinion)
+//   TEST_TUNER_RESULT=5       the result of getCollInfo, which then leaves garbage in its table
+//   TEST_TUNER_INIT=2         the result of init
 //
-// It also declares that what cannot run takes no time, which nobody should believe.
+// It also declares that algorithms that cannot run take no time, which callers must not believe.
 
 #include <atomic>
 #include <cstdlib>
 
-#include "runtime/plugins/tuner_abi.h"
+#include "runtime/plugins/abi.h"
 
 namespace {
 

@@ -1,0 +1,27 @@
+#pragma once
+// The bandwidth of a plan's rings and trees beside the most that any channels could have, as text and as
+// JSON.
+//
+//   for (const PlanBound& bound : boundsOf(plan, host)) text += boundLine(bound, host.system(), screen);
+
+#include <string>
+
+#include "cli/terminal.h"
+#include "insight/optimum/optimum.h"
+#include "planner/plan/json_value.h"
+#include "planner/plan/plan.h"
+
+namespace xylem::cli {
+
+// "rings" or "trees".
+const char* plural(GraphKind kind);
+// "rings have 15.0 GB/s together, 94% of the bound 16.0: ..."
+std::string boundLine(const PlanBound& bound, const System& system, const Terminal& screen);
+// The reason for the bound: the links of the cut, or the links that are full in the best solution.
+std::string limitText(const Bound& bound, const System& system);
+
+Json boundJson(const Bound& bound, const System& system);
+// A plan's JSON with a member `bounds` added, by view.
+std::string withBounds(const std::string& planJson, const Plan& plan);
+
+}  // namespace xylem::cli

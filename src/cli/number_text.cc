@@ -1,0 +1,104 @@
+#include "cli/number_text.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <charconv>
+
+#include "core/error.h"
+
+namespace xylem::cli {
+namespace {
+
+constexpr std::array<const char*, 5> kUnits = {"B", "KiB", "MiB", "GiB", "TiB"};
+constexpr std::uint64_t kUnit = 1024;
+
+// Longer lists of ranks are shown by their ends.
+constexpr std::size_t kMaxRanksShown = 32;
+constexpr std::size_t kFirstRanks = 20;
+constexpr std::size_t kLastRanks = 4;
+
+}  // namespace
+
+std::string sizeText(std::uint64_t bytes) {
+  std::size_t unit = 0;
+  for (; unit + 1 < kUnits.size() && bytes >= kUnit && bytes % kUnit == 0; ++unit) bytes /= kUnit;
+  return fmt::format("{} {}", bytes, kUnits[unit]);
+}
+
+std::string byteText(std::uint64_t bytes) {
+  std::size_t unit = 0;
+  std::uint64_t scale = 1;
+  while (unit + 1 < kUnits.size() && bytes / scale >= kUnit) {
+    scale *= kUnit;
+    ++unit;
+  }
+  if (bytes % scale == 0) return fmt::format("{} {}", bytes / scale, kUnits[unit]);
+  return fmt::format("{:.1f} {}", static_cast<double>(bytes) / static_cast<double>(scale), kUnits[unit]);
+}
+
+std::string sizesText(std::uint64_t first, std::uint64_t last, std::uint64_t max) {
+  // An end next to a round number is written as that number: 131071 as 128 KiB.
+  const std::string begin = byteText((first - 1) % kUnit == 0 ? first - 1 : first);
+  const bool isBelow = (last + 1) % kUnit == 0;
+  const std::string end = byteText(isBelow ? last + 1 : last);
+  if (first <= 1) return last >= max ? "all sizes" : (isBelow ? "below " : "up to ") + end;
+  return last >= max ? "from " + begin : begin + " to " + end;
+}
+
+std::size_t parseBytes(const std::string& text, const std::string& option) {
+  double number = 0;
+  const auto [end, error] =
+      std::from_chars(text.data(), text.data() + text.size(), number, std::chars_format::fixed);
+  const std::string unit(end, text.data() + text.size());
+  double scale = 0;
+  if (unit.empty()) scale = 1;
+  if (unit == "K" || unit == "k") scale = 1024;
+  if (unit == "M" || unit == "m") scale = 1024.0 * 1024;
+  if (unit == "G" || unit == "g") scale = 1024.0 * 1024 * 1024;
+  const double bytes = number * scale;
+  if (error != std::errc() || scale == 0 || !(bytes >= 0) || bytes > 0x1p40)
+    throw InputError({option, 0}, "`" + text + "`",
+                     "a number of bytes such as 8, 64K, 1.5M or 2G, at most 1024G");
+  return static_cast<std::size_t>(bytes);
+}
+
+std::string counted(int count, std::string_view singular) {
+  const std::string_view ending = count == 1 ? "" : singular.ends_with("ch") ? "es" : "s";
+  return fmt::format("{} {}{}", count, singular, ending);
+}
+
+std::string listText(const std::vector<int>& numbers, std::size_t maxRanges) {
+  std::string text;
+  std::size_t ranges = 0;
+  for (std::size_t i = 0; i < numbers.size();) {
+    std::size_t end = i;
+    while (end + 1 < numbers.size() && numbers[end + 1] == numbers[end] + 1) ++end;
+    if (maxRanges > 0 && ranges == maxRanges) return text + ",...";
+    text += fmt::format("{}{}", text.empty() ? "" : ",", numbers[i]);
+    if (end > i) text += fmt::format("{}{}", end == i + 1 ? "," : "-", numbers[end]);
+    ++ranges;
+    i = end + 1;
+  }
+  return text;
+}
+
+std::string ranksText(const std::vector<int>& ranks, const std::vector<int>& nodeOfRank, std::size_t digits) {
+  const auto node = [&](std::size_t i) {
+    return nodeOfRank.empty() ? 0 : nodeOfRank[static_cast<std::size_t>(ranks[i])];
+  };
+  std::string text;
+  const bool shortened = ranks.size() > kMaxRanksShown;
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
+    if (shortened && i == kFirstRanks) {
+      text += fmt::format(" ... {} more ...", ranks.size() - kFirstRanks - kLastRanks);
+      i = ranks.size() - kLastRanks;
+    } else if (i > 0 && node(i) != node(i - 1)) {
+      text += " |";
+    }
+    text += fmt::format("{}{:>{}}", text.empty() ? "" : " ", ranks[i], digits);
+  }
+  return text;
+}
+
+}  // namespace xylem::cli

@@ -1,0 +1,46 @@
+#pragma once
+// One function per kind of question: each explains part of a plan. insight/why/why.h reads a question's words
+// and calls the function for it.
+//
+//   Answer answer = whyGdr({plan, request, settings}, 0, net);
+//
+// A question may also plan the same job under another setting, and say what that would change:
+//
+//   tryWith(context, answer, Setting::kNetGdrLevel, "SYS", channelSummary);
+
+#include <functional>
+#include <string>
+
+#include "planner/plan/planner.h"
+#include "insight/why/answer.h"
+
+namespace xylem {
+
+// The plan that a question is about, and what the planner made it from.
+struct QuestionContext {
+  const Plan& plan;
+  const PlanRequest& request;
+  const Settings& settings;
+};
+
+// Plans the job with one setting changed, and adds a WhatIf with the description of that plan to the answer.
+// Adds nothing if the job takes long to plan or the setting has this value already.
+void tryWith(const QuestionContext& context, Answer& answer, Setting setting, const std::string& value,
+             const std::function<std::string(const Plan&)>& describe);
+
+// "ring 4 x 20.0 GB/s, tree 4 x 20.0 GB/s, 8 channels": the part of a plan that most settings change.
+std::string channelSummary(const Plan& plan);
+
+Answer whyGdr(const QuestionContext& context, int rank, NodeId net);
+Answer whyP2p(const QuestionContext& context, int from, int to);
+Answer whyPxn(const QuestionContext& context, int rank, NodeId net);
+// The path to the GPU of `peer`, or to `net`, a NET of the rank's host; `net` is kNoNode in the first case.
+Answer whyPath(const QuestionContext& context, int rank, int peer, NodeId net);
+// The NICs of sends to `peer`, or, if that is -1, to the ranks of another host.
+Answer whyNic(const QuestionContext& context, int rank, int peer);
+Answer whyChannels(const QuestionContext& context, GraphKind kind);
+Answer whyCount(const QuestionContext& context);
+Answer whyAlgorithm(const QuestionContext& context, const std::string& collective, const std::string& size);
+Answer whyRank(const QuestionContext& context, int rank);
+
+}  // namespace xylem

@@ -1,0 +1,129 @@
+#include "runtime/collectives/mapped_exchange.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "core/copying.h"
+#include "core/shareable_memory.h"
+#include "runtime/collectives/combine_all.h"
+
+namespace xylem {
+namespace {
+
+// Results are written past the caches if all buffers of an operation together have more than this.
+constexpr std::size_t kStreamingBytes = std::size_t{48} << 20;
+// After each piece the executor looks whether all ranks are still present.
+constexpr std::size_t kPieceBytes = std::size_t{1} << 20;
+// A copy to several outputs goes in blocks that stay in the cache from one output to the next.
+constexpr std::size_t kCopyBlockBytes = std::size_t{16} << 10;
+
+}  // namespace
+
+BufferPlace BufferReach::placeOf(const std::byte* data, std::size_t bytes) const {
+  if (oneProcess_) return {BufferPlace::kAddress, reinterpret_cast<std::uintptr_t>(data)};
+  const std::optional<ShareableMemory::Place> place = ShareableMemory::find(data, bytes);
+  bool admitted = place.has_value();
+  for (int rank = 0; admitted && rank < meeting_.ranks(); ++rank)
+    if (rank != meeting_.rank()) admitted = meeting_.memoryOf(rank).admit(place->region);
+  if (admitted) return {BufferPlace::kFirstRegion + place->region, place->offset};
+  return {BufferPlace::kAddress, reinterpret_cast<std::uintptr_t>(data)};
+}
+
+bool BufferReach::areMappable(const DirectWork& work) const {
+  const auto ranks = static_cast<std::size_t>(meeting_.ranks());
+  return oneProcess_ || (ShareableMemory::find(work.input, inputBytes(work, ranks)).has_value() &&
+                         ShareableMemory::find(work.output, outputBytes(work, ranks)).has_value());
+}
+
+void MappedExchange::post(const DirectWork& work, const BufferReach& reach, int rank, int ranks,
+                          Descriptor& descriptor) {
+  const auto n = static_cast<std::size_t>(ranks);
+  descriptor.buffers.input =
+      needsInput(work, rank) ? reach.placeOf(work.input, inputBytes(work, n)) : BufferPlace{};
+  descriptor.buffers.output =
+      needsOutput(work, rank) ? reach.placeOf(work.output, outputBytes(work, n)) : BufferPlace{};
+}
+
+bool MappedExchange::start(const DirectWork& work, Meeting& meeting, const BufferReach& reach) {
+  for (int rank = 0; rank < meeting.ranks(); ++rank) {
+    const Descriptor& descriptor = meeting.of(rank);
+    if (needsInput(work, rank) && !reach.isMappable(descriptor.buffers.input)) return false;
+    if (needsOutput(work, rank) && !reach.isMappable(descriptor.buffers.output)) return false;
+  }
+  work_ = work;
+  rank_ = meeting.rank();
+  findBuffers(meeting);
+  // AllReduce, Reduce and Broadcast split the block among the ranks. In the others each rank has a block of
+  // its own: it reduces its block of all inputs, or copies its input into its block of all outputs.
+  begin_ = 0;
+  end_ = work.count;
+  const auto ranks = static_cast<std::size_t>(meeting.ranks());
+  const std::size_t mine = static_cast<std::size_t>(rank_) * blockBytes(work);
+  if (work.kind == DirectKind::kReduceScatter) {
+    for (const std::byte*& input : inputs_) input += mine;
+  } else if (work.kind == DirectKind::kAllGather || work.kind == DirectKind::kAlltoAll) {
+    for (std::byte*& output : outputs_) output += mine;
+  } else {
+    const RankShare share = shareOf(work, meeting.ranks(), rank_);
+    begin_ = share.begin;
+    end_ = share.end;
+  }
+  streaming_ = (inputBytes(work, ranks) + outputBytes(work, ranks)) * ranks > kStreamingBytes;
+  return true;
+}
+
+void MappedExchange::findBuffers(Meeting& meeting) {
+  const auto ranks = static_cast<std::size_t>(meeting.ranks());
+  // If nothing is reduced, this rank passes on the data of this one.
+  const int source = work_.kind == DirectKind::kBroadcast ? work_.root : rank_;
+  inputs_.clear();
+  outputs_.clear();
+  factors_.resize(ranks);
+  for (int rank = 0; rank < meeting.ranks(); ++rank) {
+    const Descriptor& descriptor = meeting.of(rank);
+    const bool mine = rank == rank_;
+    if (needsInput(work_, rank) && (reduces(work_.kind) || rank == source))
+      inputs_.push_back(mine ? work_.input
+                             : meeting.memoryOf(rank).at(descriptor.buffers.input, inputBytes(work_, ranks)));
+    if (needsOutput(work_, rank) && (work_.kind != DirectKind::kReduceScatter || mine))
+      outputs_.push_back(
+          mine ? work_.output
+               : meeting.memoryOf(rank).at(descriptor.buffers.output, outputBytes(work_, ranks)));
+    factors_[static_cast<std::size_t>(rank)] = factorOf(work_, descriptor);
+  }
+}
+
+bool MappedExchange::piece() {
+  const std::size_t element = work_.reduction.elementBytes;
+  const std::size_t n = std::min(end_ - begin_, kPieceBytes / element);
+  if (n > 0 && reduces(work_.kind))
+    reduce(begin_ * element, n);
+  else
+    copy(begin_ * element, n * element);
+  begin_ += n;
+  return begin_ == end_;
+}
+
+void MappedExchange::reduce(std::size_t at, std::size_t n) {
+  sources_.clear();
+  out_.clear();
+  for (const std::byte* input : inputs_) sources_.push_back(input + at);
+  for (std::byte* output : outputs_) out_.push_back(output + at);
+  combineAll(work_.reduction, {sources_, factors_}, out_, n, streaming_);
+}
+
+// Starts with the next rank's output, so that not all ranks write to the same one at once.
+void MappedExchange::copy(std::size_t at, std::size_t bytes) const {
+  const std::size_t step = work_.kind == DirectKind::kAlltoAll ? blockBytes(work_) : 0;
+  for (std::size_t done = 0; done < bytes; done += kCopyBlockBytes) {
+    const std::size_t block = std::min(kCopyBlockBytes, bytes - done);
+    for (std::size_t i = 1; i <= outputs_.size(); ++i) {
+      const std::size_t rank = (static_cast<std::size_t>(rank_) + i) % outputs_.size();
+      const std::byte* const from = inputs_.front() + rank * step + at + done;
+      std::byte* const to = outputs_[rank] + at + done;
+      if (to != from) (streaming_ ? copyBytesStreaming : copyBytes)(to, from, block);
+    }
+  }
+}
+
+}  // namespace xylem

@@ -1,0 +1,119 @@
+#pragma once
+// The protocol by which all ranks of a host meet for one operation, whatever way its data takes: every rank
+// posts a descriptor in its mailbox (Mailbox), looks at those of the ranks that it awaits, and leaves once it
+// is through with their descriptors and buffers. Nothing here waits: a call that cannot go on yet returns
+// false, and waitsFor() names the rank that has to act first.
+//
+//   meeting.next();
+//   if (meeting.slotIsFree(kMailboxSlots)) { describe(meeting.mine()); meeting.publish(); }
+//   if (meeting.meet(isPeer, compare)) use(meeting.of(peer));
+//   meeting.leave();
+//   if (meeting.othersLeft()) reuse(buffers);
+//
+// Meetings are numbered from 1 on, alike on all ranks. The descriptor of a meeting overwrites that of an
+// earlier one, which all others must have left. Since a rank posts in order, its descriptor of a meeting
+// shows that it has left the meetings before. The memory is laid out as in Mailbox; tests/model/mailbox.pml is
+// the model of this protocol.
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "runtime/transport/local/mailbox.h"
+#include "runtime/transport/local/peer_memory.h"
+
+namespace xylem {
+
+// Another rank, as this one sees it.
+struct DirectPeer {
+  const Mailbox* mailbox = nullptr;
+  PeerMemory* memory = nullptr;
+};
+
+class Meeting {
+ public:
+  // `mine`: written by this rank alone. `peers`: by rank; the entry of `rank` itself is not used.
+  Meeting(int rank, Mailbox& mine, std::vector<DirectPeer> peers)
+      : rank_(rank), mailbox_(mine), peers_(std::move(peers)), leftSeen_(peers_.size(), 0) {}
+
+  int rank() const { return rank_; }
+  int ranks() const { return static_cast<int>(peers_.size()); }
+  Mailbox& mailbox() { return mailbox_; }
+  PeerMemory& memoryOf(int peer) const { return *peers_[static_cast<std::size_t>(peer)].memory; }
+
+  void next() {
+    ++number_;
+    restart();
+    waitsFor_ = -1;
+  }
+  // Before each kind of waiting: starts again with the first rank.
+  void restart() { nextRank_ = 0; }
+  // After a call returned false: the rank that has to act first.
+  int waitsFor() const { return waitsFor_; }
+
+  // True once all others have left the meeting whose slot this one takes. `slots`: how many meetings with
+  // this much data can be under way (stagingAreasFor).
+  bool slotIsFree(std::size_t slots) {
+    return number_ <= leftByAll_ + slots || findSlot(number_ - slots, slots / 2 - 1);
+  }
+  // This rank's descriptor, and its staging area for `bytes` of data. The others poll the descriptor: it is
+  // written at once, after the data.
+  Descriptor& mine() { return mailbox_.slot(number_); }
+  std::byte* staging(std::size_t bytes) { return mailbox_.room(number_, bytes); }
+  std::byte* nextStaging(std::size_t bytes) { return mailbox_.room(number_ + 1, bytes); }
+  Descriptor& nextMine() { return mailbox_.slot(number_ + 1); }
+  void publish() { mine().number.store(number_, std::memory_order_release); }
+
+  // The descriptor of any rank, and the staging area of another one. Valid after meet(), for the ranks that
+  // it awaited.
+  const Descriptor& of(int rank) const { return mailboxOf(rank).slot(number_); }
+  const Descriptor& nextOf(int rank) const { return mailboxOf(rank).slot(number_ + 1); }
+  const std::byte* stagingOf(int peer, std::size_t bytes) const {
+    return mailboxOf(peer).room(number_, bytes);
+  }
+
+  // True once all ranks for which `awaits(rank)` holds have posted; `see(rank, descriptor)` is called once
+  // for each.
+  template <typename Awaits, typename See>
+  bool meet(Awaits&& awaits, See&& see) {
+    for (; nextRank_ < ranks(); ++nextRank_) {
+      if (!awaits(nextRank_)) continue;
+      const auto p = static_cast<std::size_t>(nextRank_);
+      const Descriptor& theirs = peers_[p].mailbox->slot(number_);
+      if (theirs.number.load(std::memory_order_acquire) != number_) return blockedBy(nextRank_);
+      see(nextRank_, theirs);
+      leftSeen_[p] = std::max(leftSeen_[p], number_ - 1);
+    }
+    return true;
+  }
+
+  // False if a rank has withdrawn from the job: its buffers are its own again. It will tell why. The caller
+  // holds a Visit, so that a rank that withdraws later waits for its end.
+  bool othersArePresent();
+  void leave() { mailbox_.left.store(number_, std::memory_order_release); }
+  // True once all others have left this meeting.
+  bool othersLeft();
+
+ private:
+  const Mailbox& mailboxOf(int rank) const {
+    return rank == rank_ ? mailbox_ : *peers_[static_cast<std::size_t>(rank)].mailbox;
+  }
+  bool findSlot(std::uint64_t needed, std::uint64_t more);
+  bool blockedBy(int rank) {
+    waitsFor_ = rank;
+    return false;
+  }
+
+  const int rank_;
+  Mailbox& mailbox_;
+  const std::vector<DirectPeer> peers_;
+  std::uint64_t number_ = 0;
+  std::vector<std::uint64_t> leftSeen_;  // by rank: meetings that it is known to have left
+  std::uint64_t leftByAll_ = 0;          // meetings that all are known to have left
+  int nextRank_ = 0;                     // to look at
+  int waitsFor_ = -1;
+};
+
+}  // namespace xylem

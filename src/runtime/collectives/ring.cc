@@ -1,0 +1,175 @@
+// The ring algorithms. Every rank receives from the previous rank of the ring and sends to the next one.
+//
+// AllGather and ReduceScatter send every rank's block round the ring once, and AllReduce sends each chunk
+// round it twice: first while every rank adds its part, then while every rank keeps the result. Broadcast and
+// Reduce are chains: the data goes along the ring from one neighbour of the cut to the other, piece by piece,
+// so that all links work at the same time.
+
+#include "runtime/collectives/programs.h"
+
+namespace xylem {
+namespace {
+
+constexpr QueueMask kPrevious = queue(0);
+constexpr QueueMask kNext = queue(0);
+
+// Where an instruction stands in a program that makes `turns` turns per piece.
+struct Turn {
+  std::uint64_t round;
+  int turn;
+};
+Turn turnAt(std::uint64_t index, int turns) {
+  const auto n = static_cast<std::uint64_t>(turns);
+  const std::uint64_t round = index < n ? 0 : index / n;
+  return {round, static_cast<int>(index - round * n)};
+}
+
+// AllGather. In turn t of a piece, a rank handles the block of the rank t positions before it: it sends its
+// own block first, then passes on each block that it receives, and keeps the last one.
+
+std::uint64_t allGatherLength(const Shape& shape) {
+  return pieces(shape) * static_cast<std::uint64_t>(shape.ranks);
+}
+
+Instruction allGatherAt(const Shape& shape, std::uint64_t index) {
+  const int n = shape.ranks;
+  if (n == 1) return copyOwn(shape, index);
+  const auto [round, turn] = turnAt(index, n);
+  const Piece p = piece(shape, round);
+  const int owner = shape.order[around(shape.position - turn, n)];
+  const Place out = inOutput(blockStart(shape, owner) + p.offset);
+
+  if (turn == 0) {
+    const Place own = inInput(p.offset);
+    return shape.inPlace ? Instruction::send(kNext, own, p.count)
+                         : Instruction::copySend(kNext, own, out, p.count);
+  }
+  if (turn < n - 1) return Instruction::recvCopySend(kPrevious, kNext, out, p.count);
+  return Instruction::recv(kPrevious, out, p.count);
+}
+
+// ReduceScatter. A block starts at the rank after its owner and arrives at the owner last; every rank on the
+// way adds its part. So a rank starts the block of the rank before it, and in each later turn handles the
+// block before that.
+
+std::uint64_t reduceScatterLength(const Shape& shape) {
+  return pieces(shape) * static_cast<std::uint64_t>(shape.ranks);
+}
+
+Instruction reduceScatterAt(const Shape& shape, std::uint64_t index) {
+  const int n = shape.ranks;
+  if (n == 1) return copyOwn(shape, index);
+  const auto [round, turn] = turnAt(index, n);
+  const Piece p = piece(shape, round);
+  const int owner = shape.order[around(shape.position - 1 - turn, n)];
+  const Place own = inInput(blockStart(shape, owner) + p.offset);
+
+  if (turn == 0) return Instruction::send(kNext, own, p.count);
+  if (turn < n - 1) return Instruction::recvReduceSend(kPrevious, kNext, own, p.count);
+  return Instruction::recvReduceCopy(kPrevious, own, inOutput(p.offset), p.count);
+}
+
+// AllReduce: a ReduceScatter of chunks followed by their AllGather. With n ranks, a rank sends 2(n-1)/n of
+// its data, which is the least possible.
+//
+// A large part is worked through in rounds of one chunk per rank; the chunks of the last round shrink, so
+// that every rank has some of it. The rank before a chunk's owner starts it, and the owner adds the last part
+// and sends the result on, so that every rank receives the same bits.
+//
+// Two ranks with little data exchange it instead (Shape::exchange): a second message takes longer to arrive
+// than it takes both ranks to add all of the data.
+
+std::uint64_t allReduceLength(const Shape& shape) {
+  if (shape.ranks == 1) return pieces(shape);
+  if (shape.exchange) return 3;
+  const auto n = static_cast<std::uint64_t>(shape.ranks);
+  return divideUp(shape.count, n * shape.chunk) * (2 * n - 1);
+}
+
+// The length of the chunks in the round that starts at `start`.
+std::size_t chunkOf(const Shape& shape, std::size_t start) {
+  const auto n = static_cast<std::size_t>(shape.ranks);
+  const std::size_t left = shape.count - start;
+  if (left >= n * shape.chunk) return shape.chunk;
+  return std::min<std::size_t>(shape.chunk, divideUp(divideUp(left, n), shape.grain) * shape.grain);
+}
+
+// Three instructions: prepare the own part, send it, add the other rank's. Both ranks add in the order of
+// their positions, and so get the same bits.
+Instruction exchangeAt(const Shape& shape, std::uint64_t index) {
+  // The own part as both ranks add it. If it has to be scaled, or if the result takes its place, a copy in
+  // the output is sent, which changes before the other rank has read it.
+  const bool ready = !shape.inPlace && !shape.scales;
+  const Place own = ready ? inInput(shape.offset) : inOutput(shape.offset);
+  if (index == 0) return Instruction::copy(inInput(shape.offset), own, ready ? 0 : shape.count);
+  if (index == 1) {
+    Instruction send = Instruction::send(kNext, own, shape.count);
+    send.changes = !ready;
+    return send;
+  }
+  Instruction last = Instruction::recvReduceCopy(kPrevious, own, inOutput(shape.offset), shape.count);
+  last.ownFirst = shape.position == 0;
+  return last;
+}
+
+Instruction allReduceAt(const Shape& shape, std::uint64_t index) {
+  const int n = shape.ranks;
+  if (n == 1) return copyOwn(shape, index);
+  if (shape.exchange) return exchangeAt(shape, index);
+  const auto [round, turn] = turnAt(index, 2 * n - 1);
+  // Turn 0 starts the chunk of the rank before this one; each later turn handles the chunk before that.
+  const int back = turn < n ? turn : turn - n;
+  const auto chunk = static_cast<std::size_t>(around(shape.position - 1 - back, n));
+
+  const std::size_t roundStart = round * static_cast<std::size_t>(n) * shape.chunk;
+  const std::size_t size = chunkOf(shape, roundStart);
+  const std::size_t start = std::min(shape.count, roundStart + chunk * size);
+  const std::size_t count = std::min(size, shape.count - start);
+  const Place own = inInput(shape.offset + start);
+  const Place out = inOutput(shape.offset + start);
+
+  if (turn == 0) return Instruction::send(kNext, own, count);
+  if (turn < n - 1) return Instruction::recvReduceSend(kPrevious, kNext, own, count);
+  if (turn == n - 1) return Instruction::recvReduceCopySend(kPrevious, kNext, own, out, count);
+  if (turn < 2 * n - 2) return Instruction::recvCopySend(kPrevious, kNext, out, count);
+  return Instruction::recv(kPrevious, out, count);
+}
+
+std::uint64_t chainLength(const Shape& shape) { return pieces(shape); }
+
+// Broadcast. The root's data goes along the ring to the rank before the root.
+Instruction broadcastAt(const Shape& shape, std::uint64_t index) {
+  if (shape.ranks == 1) return copyOwn(shape, index);
+  const Piece p = piece(shape, index);
+  const Place own = inInput(p.offset);
+  const Place out = inOutput(p.offset);
+  if (shape.rank == shape.root)
+    return shape.inPlace ? Instruction::send(kNext, own, p.count)
+                         : Instruction::copySend(kNext, own, out, p.count);
+  if (shape.order[around(shape.position + 1, shape.ranks)] == shape.root)
+    return Instruction::recv(kPrevious, out, p.count);
+  return Instruction::recvCopySend(kPrevious, kNext, out, p.count);
+}
+
+// Reduce. Partial results go along the ring from the rank after the root to the root, which alone writes
+// anything.
+Instruction reduceAt(const Shape& shape, std::uint64_t index) {
+  if (shape.ranks == 1) return copyOwn(shape, index);
+  const Piece p = piece(shape, index);
+  const Place own = inInput(p.offset);
+  if (shape.rank == shape.root)
+    return Instruction::recvReduceCopy(kPrevious, own, inOutput(p.offset), p.count);
+  if (shape.order[around(shape.position - 1, shape.ranks)] == shape.root)
+    return Instruction::send(kNext, own, p.count);
+  return Instruction::recvReduceSend(kPrevious, kNext, own, p.count);
+}
+
+}  // namespace
+
+constexpr Program kRingAllGather{&allGatherLength, &allGatherAt};
+constexpr Program kRingReduceScatter{&reduceScatterLength, &reduceScatterAt};
+constexpr Program kRingAllReduce{&allReduceLength, &allReduceAt};
+constexpr Program kRingBroadcast{&chainLength, &broadcastAt};
+constexpr Program kRingReduce{&chainLength, &reduceAt};
+
+}  // namespace xylem

@@ -1,0 +1,153 @@
+#include "runtime/collectives/staged_exchange.h"
+
+#include <algorithm>
+
+#include "core/copying.h"
+#include "runtime/collectives/combine_all.h"
+
+namespace xylem {
+namespace {
+
+// Pieces start at cache lines if buffers do.
+constexpr std::size_t kLine = 64;
+
+}  // namespace
+
+void StagedExchange::start(const DirectWork& work, int rank, int ranks) {
+  work_ = &work;
+  rank_ = rank;
+  ranks_ = ranks;
+  shares_ = sharesWork(work.kind, blockBytes(work), ranks);
+  const std::size_t blocks = postsBlocks(work.kind) ? static_cast<std::size_t>(std::max(1, ranks - 1)) : 1;
+  maxPiece_ = work.count;
+  if (blockBytes(work) * blocks > kLargeStagingBytes)
+    maxPiece_ = kLargeStagingBytes / blocks / kLine * kLine / work.reduction.elementBytes;
+  stagingBytes_ = bytes(maxPiece_) * blocks;
+  staged_.resize(static_cast<std::size_t>(ranks));
+  factors_.resize(static_cast<std::size_t>(ranks));
+  if (reduces(work.kind)) std::fill(factors_.begin(), factors_.end(), work.reduction.factor);
+  startAgain();
+}
+
+std::size_t StagedExchange::pieceCount() const { return std::min(maxPiece_, work_->count - done_); }
+
+RankShare StagedExchange::pieceShare(int rank) const {
+  DirectWork piece = *work_;
+  piece.count = pieceCount();
+  return shareOf(piece, ranks_, rank);
+}
+
+// The root of a reduction keeps its data to itself, and what other ranks collect was written by reduceShare.
+bool StagedExchange::writes() const {
+  return !collecting_ && (shares_ || work_->kind != DirectKind::kReduce || rank_ != work_->root);
+}
+
+void StagedExchange::write(Meeting& meeting) {
+  if (!writes()) return;
+  std::byte* const staging = meeting.staging(stagingBytes_);
+  distance_.write(stagingBytes_, [&](bool isNear) { writePiece(staging, isNear); });
+}
+
+// Each rank leaves out what no other rank reads: its own share, or the block for itself.
+void StagedExchange::writePiece(std::byte* staging, bool isNear) const {
+  const auto copyTo = [isNear](std::byte* out, const std::byte* in, std::size_t bytes) {
+    if (bytes > 0) copyToCore(out, in, bytes, isNear);
+  };
+  const std::size_t piece = bytes(pieceCount());
+  const std::byte* const input = work_->input + pieceAt();
+  if (shares_) {
+    const RankShare own = pieceShare(rank_);
+    copyTo(staging, input, bytes(own.begin));
+    copyTo(staging + bytes(own.end), input + bytes(own.end), piece - bytes(own.end));
+  } else if (postsBlocks(work_->kind)) {
+    for (int rank = 0; rank < ranks_; ++rank)
+      if (rank != rank_) copyTo(staging + stagedBlockAt(rank, rank_), input + blockAt(rank), piece);
+  } else {
+    copyTo(staging, input, piece);
+  }
+}
+
+void StagedExchange::keepOwn() const {
+  if (reduces(work_->kind) || (work_->kind == DirectKind::kBroadcast && rank_ != work_->root)) return;
+  const std::byte* const input =
+      work_->input + pieceAt() + (work_->kind == DirectKind::kAlltoAll ? blockAt(rank_) : 0);
+  std::byte* const output =
+      work_->output + pieceAt() + (work_->kind == DirectKind::kBroadcast ? 0 : blockAt(rank_));
+  if (output != input) copyBytes(output, input, bytes(pieceCount()));
+}
+
+void StagedExchange::finish(Meeting& meeting) {
+  for (int rank = 0; rank < ranks_; ++rank) {
+    // Descriptors of other ranks may be written just now.
+    if (!awaits(rank)) continue;
+    const auto r = static_cast<std::size_t>(rank);
+    staged_[r] = meeting.stagingOf(rank, stagingBytes_);
+    if (work_->scaled) factors_[r] = factorOf(*work_, meeting.of(rank));
+  }
+  if (!reduces(work_->kind)) {
+    copyPiece();
+  } else if (!shares_) {
+    reducePiece();
+  } else if (!collecting_) {
+    // No rank reads the staging area of the next stage any more: all have left the stages before this one.
+    reduceShare(meeting.nextStaging(stagingBytes_));
+    collecting_ = true;
+    return;
+  } else {
+    collectShares();
+  }
+  collecting_ = false;
+  done_ += pieceCount();
+  through_ = done_ == work_->count;
+}
+
+void StagedExchange::copyPiece() const {
+  const std::size_t piece = bytes(pieceCount());
+  std::byte* const output = work_->output + pieceAt();
+  if (work_->kind == DirectKind::kBroadcast) {
+    if (awaits(work_->root)) copyBytes(output, stagedBy(work_->root), piece);
+    return;
+  }
+  const bool toAll = work_->kind == DirectKind::kAlltoAll;
+  for (int rank = 0; rank < ranks_; ++rank)
+    if (awaits(rank))
+      copyBytes(output + blockAt(rank), stagedBy(rank) + (toAll ? stagedBlockAt(rank_, rank) : 0), piece);
+}
+
+void StagedExchange::reducePiece() {
+  if (!needsOutput(*work_, rank_)) return;
+  const bool scatters = work_->kind == DirectKind::kReduceScatter;
+  const std::size_t count = pieceCount();
+  sources_.clear();
+  for (int rank = 0; rank < ranks_; ++rank)
+    sources_.push_back(rank == rank_ ? work_->input + pieceAt() + (scatters ? blockAt(rank) : 0)
+                                     : stagedBy(rank) + (scatters ? stagedBlockAt(rank_, rank) : 0));
+  std::byte* const out = work_->output + pieceAt();
+  combineAll(work_->reduction, {sources_, factors_}, {&out, 1}, count, false);
+}
+
+// Reduces this rank's share into its output and, for the other ranks, into its staging area of the next
+// stage.
+void StagedExchange::reduceShare(std::byte* nextStaging) {
+  const RankShare own = pieceShare(rank_);
+  if (own.begin == own.end) return;
+  const std::size_t at = bytes(own.begin);
+  sources_.clear();
+  for (int rank = 0; rank < ranks_; ++rank)
+    sources_.push_back((rank == rank_ ? work_->input + pieceAt() : stagedBy(rank)) + at);
+  const bool keeps = needsOutput(*work_, rank_);
+  std::byte* const out[] = {nextStaging + at, keeps ? work_->output + pieceAt() + at : nullptr};
+  combineAll(work_->reduction, {sources_, factors_}, {out, keeps ? 2U : 1U}, own.end - own.begin, false);
+}
+
+void StagedExchange::collectShares() const {
+  if (!needsOutput(*work_, rank_)) return;
+  for (int rank = 0; rank < ranks_; ++rank) {
+    if (rank == rank_) continue;
+    const RankShare share = pieceShare(rank);
+    copyBytes(work_->output + pieceAt() + bytes(share.begin), stagedBy(rank) + bytes(share.begin),
+              bytes(share.end - share.begin));
+  }
+}
+
+}  // namespace xylem

@@ -1,0 +1,163 @@
+#pragma once
+// One rank's part of a collective on one host whose data goes through staging areas: every rank has one in
+// memory that all ranks share. Used for small operations, and for buffers that other ranks cannot map.
+//
+//   staged.start(work, rank, ranks);
+//   while (!staged.done()) {
+//     if (staged.posts()) staged.write(meeting);
+//     publish(meeting);
+//     staged.keepOwn();
+//     waitFor([&](int rank) { return staged.awaits(rank); });
+//     staged.finish(meeting);
+//     meeting.next();
+//   }
+//
+// Data that does not fit into a staging area goes piece by piece. Little data is read by every rank that
+// needs the result. To reduce more data, each rank reduces its share of the elements in one stage and
+// collects the others' shares in another. Each stage is a meeting of its own.
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "core/copying.h"
+#include "runtime/collectives/direct_share.h"
+#include "runtime/collectives/meeting.h"
+
+namespace xylem {
+
+// True if each rank reduces its share of the elements, since reading everything would cost more than meeting
+// a second time. Not for a Reduce of two ranks: there the root reads while the other rank already writes the
+// next piece.
+constexpr bool sharesWork(DirectKind kind, std::size_t blockBytes, int ranks) {
+  constexpr std::size_t kMaxReadAtOnce = std::size_t{32} << 10;
+  return (kind == DirectKind::kAllReduce || (kind == DirectKind::kReduce && ranks > 2)) &&
+         blockBytes * static_cast<std::size_t>(ranks - 1) > kMaxReadAtOnce;
+}
+// True if it takes one stage, in which no rank reads more than `most` bytes.
+constexpr bool readsAtMost(std::size_t most, DirectKind kind, std::size_t blockBytes, int ranks) {
+  const auto others = static_cast<std::size_t>(ranks - 1);
+  return blockBytes * (kind == DirectKind::kBroadcast ? 1 : others) <= most &&
+         !sharesWork(kind, blockBytes, ranks) &&
+         blockBytes * (postsBlocks(kind) ? others : 1) <= kLargeStagingBytes;
+}
+// True if staging the data is faster than mapping buffers, even if all ranks can map all of them. `bytes`: of
+// a block.
+constexpr bool isFasterStaged(DirectKind kind, std::size_t bytes, int ranks, bool oversubscribed) {
+  // Reading other ranks' staging areas costs a transfer per cache line. Beyond this many bytes, splitting the
+  // work and meeting twice costs less.
+  constexpr std::size_t kMaxRead = std::size_t{2} << 10;
+  // If the data goes one way, a rank that only posts never waits.
+  constexpr std::size_t kMaxReadOneWay = std::size_t{4} << 10;
+  // Meeting costs the most if ranks have to take turns on a core.
+  constexpr std::size_t kMaxReadOversubscribed = std::size_t{32} << 10;
+  return readsAtMost(oversubscribed   ? kMaxReadOversubscribed
+                     : isRooted(kind) ? kMaxReadOneWay
+                                      : kMaxRead,
+                     kind, bytes, ranks);
+}
+
+// How far the cores are that read what this rank writes, as far as that decides how to write it: a core below
+// the same cache fetches a line in a few nanoseconds, one in another part of the processor or another socket
+// in several times as many. Measured now and then, because the kernel and hypervisors move threads.
+//
+//   distance.write(bytes, [&](bool isNear) { copyToCore(out, in, bytes, isNear); });
+class ReaderDistance {
+ public:
+  // Calls `write`, which writes `bytes` in the way for near readers or in that for far ones.
+  template <typename Write>
+  void write(std::size_t bytes, Write&& write) {
+    const bool measures =
+        bytes >= kMinMeasured && distanceMatters(bytes) && writes_++ % kMeasureInterval == 0;
+    if (!measures) return write(near_);
+    // Only a write line by line takes as long as the lines need to come: other writes are over before.
+    const auto begin = std::chrono::steady_clock::now();
+    write(true);
+    note(std::chrono::steady_clock::now() - begin, bytes / kCacheLine);
+  }
+  // Takes into account that writing `lines` cache lines took this long.
+  void note(std::chrono::nanoseconds took, std::size_t lines) {
+    const Nanoseconds each = Nanoseconds(took) / static_cast<double>(lines);
+    if (each < kInterrupted) near_ = each < kFar;
+  }
+  bool isNear() const { return near_; }
+
+ private:
+  static constexpr std::uint32_t kMeasureInterval = 64;  // writes
+  static constexpr std::size_t kMinMeasured = std::size_t{4} << 10;
+  using Nanoseconds = std::chrono::duration<double, std::nano>;
+  static constexpr Nanoseconds kFar{3.5};          // per line: readers are far from here on
+  static constexpr Nanoseconds kInterrupted{100};  // per line: the thread has lost its core in between
+
+  bool near_ = true;
+  std::uint32_t writes_ = 0;
+};
+
+class StagedExchange {
+ public:
+  // `work` stays until the end.
+  void start(const DirectWork& work, int rank, int ranks);
+  // The same operation again, after the buffers in `work` changed.
+  void startAgain() {
+    done_ = 0;
+    collecting_ = through_ = false;
+  }
+  bool done() const { return through_; }
+  bool isFirstStage() const { return done_ == 0 && !collecting_; }
+  // The most that a rank writes into its staging area at once.
+  std::size_t stagingBytes() const { return stagingBytes_; }
+
+  // True if this rank posts in this stage: a broadcast has descriptors of its root alone.
+  bool posts() const { return work_->kind != DirectKind::kBroadcast || rank_ == work_->root; }
+  // True if this rank needs the descriptor of `rank` in this stage.
+  bool awaits(int rank) const {
+    if (rank == rank_) return false;
+    if (work_->kind == DirectKind::kBroadcast) return rank == work_->root;
+    return work_->kind != DirectKind::kReduce || rank_ == work_->root || (shares_ && !collecting_);
+  }
+  // Writes this rank's data of the stage into its staging area, before its descriptor is published.
+  void write(Meeting& meeting);
+  // Copies from this rank's own input to its output, if nothing is reduced, while the other ranks are on
+  // their way.
+  void keepOwn() const;
+  // Ends the stage, once all awaited ranks have posted.
+  void finish(Meeting& meeting);
+
+ private:
+  bool writes() const;
+  void writePiece(std::byte* staging, bool isNear) const;
+  void copyPiece() const;
+  void reducePiece();
+  void reduceShare(std::byte* nextStaging);
+  void collectShares() const;
+
+  std::size_t bytes(std::size_t elements) const { return elements * work_->reduction.elementBytes; }
+  // The current piece: its elements, and where it lies in a block.
+  std::size_t pieceCount() const;
+  std::size_t pieceAt() const { return bytes(done_); }
+  // Where the block of `rank` lies in a buffer with blocks of all ranks.
+  std::size_t blockAt(int rank) const { return static_cast<std::size_t>(rank) * bytes(work_->count); }
+  // Where the block for `reader` lies in the staging area of `writer`, which has no block for itself there.
+  std::size_t stagedBlockAt(int reader, int writer) const {
+    return static_cast<std::size_t>(reader < writer ? reader : reader - 1) * bytes(pieceCount());
+  }
+  const std::byte* stagedBy(int rank) const { return staged_[static_cast<std::size_t>(rank)]; }
+  RankShare pieceShare(int rank) const;
+
+  const DirectWork* work_ = nullptr;
+  int rank_ = 0, ranks_ = 1;
+  bool shares_ = false;  // each rank reduces its share
+  std::size_t stagingBytes_ = 0;
+  std::size_t maxPiece_ = 0;  // elements
+  std::size_t done_ = 0;      // elements
+  bool collecting_ = false;   // the second stage of a piece
+  bool through_ = true;
+  std::vector<const std::byte*> staged_;  // by rank: staging areas of the ranks that this one awaits
+  std::vector<Factor> factors_;           // by rank
+  std::vector<const std::byte*> sources_;
+  ReaderDistance distance_;
+};
+
+}  // namespace xylem

@@ -1,0 +1,79 @@
+#include "runtime/comm/issue/launch_queue.h"
+
+#include "runtime/comm/watch/flight_dump.h"
+#include "runtime/device/scheduler.h"
+
+namespace xylem {
+namespace {
+
+// How many calls the log shows beside an error.
+constexpr std::size_t kCallsAtTimeout = 5;
+
+}  // namespace
+
+LaunchTask& LaunchQueue::next() {
+  throwIfFailed();
+  return unchecked();
+}
+
+LaunchTask& LaunchQueue::unchecked() {
+  if (free_ == nullptr) free_ = returned_.exchange(nullptr, std::memory_order_acquire);
+  if (free_ == nullptr) free_ = all_.emplace_back(std::make_unique<LaunchTask>(*this)).get();
+  LaunchTask& launch = *free_;
+  free_ = launch.link;
+  launch.link = nullptr;
+  launch.begin(issued_.load(std::memory_order_relaxed));
+  return launch;
+}
+
+void LaunchQueue::issue(LaunchTask& launch, Stream& stream, bool lasting) {
+  issued_.fetch_add(1, std::memory_order_release);
+  Scheduler::instance().enqueue(stream, launch, lasting);
+}
+
+std::optional<Error> LaunchQueue::failure() const {
+  const std::lock_guard lock(failureMutex_);
+  if (!failure_) return std::nullopt;
+  return Error(failure_->code(), "{}", failure_->what());  // a copy whose text no other thread shares
+}
+
+bool LaunchQueue::keepFailure(const Error& error) noexcept {
+  {
+    const std::lock_guard lock(failureMutex_);
+    if (failure_) return false;
+    failure_ = Error(error.code(), "{}", error.what());
+  }
+  recorder_.fail(error.what());
+  failed_.store(true, std::memory_order_seq_cst);
+  return true;
+}
+
+void LaunchQueue::fail(const Error& error) noexcept {
+  if (keepFailure(error)) {
+    log_.warn("{}", error.what());
+    if (log_.enabled(LogLevel::kWarn, Subsystem::kAll))
+      log_.warn("last calls of {}", dumpRecords(recorder_.ring(), kCallsAtTimeout));
+  }
+  // Tell the peers even after an earlier failure: connections may have been made since.
+  watch_.abort(rank_, error.what());
+}
+
+void LaunchQueue::cancel(const Error& error) noexcept {
+  const std::string text = error.what();
+  keepFailure(error);
+  // Tell the peers at once, not when launches end: these may stand in streams behind work that waits for
+  // peers, which wait for this rank.
+  watch_.abort(rank_, text);
+}
+
+// A stack without locks: any thread pushes a finished launch, and the issuing thread takes all of them at
+// once, so no launch can be popped and pushed again behind a thread's back.
+void LaunchQueue::putBack(LaunchTask& launch) noexcept {
+  LaunchTask* newest = returned_.load(std::memory_order_relaxed);
+  do {
+    launch.link = newest;
+  } while (!returned_.compare_exchange_weak(newest, &launch, std::memory_order_release,
+                                            std::memory_order_relaxed));
+}
+
+}  // namespace xylem

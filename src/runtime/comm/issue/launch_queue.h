@@ -1,0 +1,120 @@
+#pragma once
+// The launches of one communicator: tasks that are reused, run in the order in which they were issued,
+// whatever streams they are in, and fail together.
+//
+//   LaunchTask& launch = launches.next();
+//   ... launch.add(...) ...
+//   launches.issue(launch, stream);
+//   launches.failure()   // set once one has failed; all later ones fail with it
+
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "runtime/comm/issue/launch_task.h"
+#include "runtime/comm/watch/peer_watch.h"
+#include "runtime/comm/watch/stopped_peers.h"
+#include "core/log.h"
+
+namespace xylem {
+
+class CallCheck;
+class ProfiledQueues;
+
+// How long an operation may make no progress, and what happens then.
+struct StallPolicy {
+  std::chrono::seconds span{60};
+  bool fails = false;  // after that time the operation fails; otherwise the log names the rank it waits for
+};
+
+class LaunchQueue {
+ public:
+  // `check`: null except in checked mode. `profiled`: null without a profiler.
+  LaunchQueue(int rank, PeerWatch& watch, StoppedPeers& stopped, StallPolicy stallPolicy, const Logger& log,
+              FlightRecorder& recorder, CallCheck* check, ProfiledQueues* profiled)
+      : rank_(rank),
+        watch_(watch),
+        stopped_(stopped),
+        stallPolicy_(stallPolicy),
+        log_(log),
+        recorder_(recorder),
+        check_(check),
+        profiled_(profiled) {}
+  LaunchQueue(const LaunchQueue&) = delete;
+  LaunchQueue& operator=(const LaunchQueue&) = delete;
+
+  // An empty launch, to be issued or dropped before the next call. Throws what failed earlier launches. Only
+  // the issuing thread calls it.
+  LaunchTask& next();
+  // The same without throwing: if earlier launches have failed, this one will fail, too.
+  LaunchTask& unchecked();
+  // `lasting`: see Scheduler::enqueue.
+  void issue(LaunchTask& launch, Stream& stream, bool lasting = false);
+  void drop(LaunchTask& launch) noexcept { putBack(launch); }
+
+  // Whether every issued launch is over and holds back no stream.
+  bool idle() const {
+    return over_.load(std::memory_order_acquire) == issued_.load(std::memory_order_acquire);
+  }
+  // Once the launches have failed: whether none of them touches its buffers, now or later. Launches that have
+  // not begun may still stand in streams, behind other work.
+  bool quiet() const {
+    return begun_.load(std::memory_order_seq_cst) == turn_.load(std::memory_order_acquire);
+  }
+  std::optional<Error> failure() const;
+  bool failed() const { return failed_.load(std::memory_order_acquire); }
+  // Keeps the first failure, logs it and tells all peers; the launches under way end with it.
+  void fail(const Error& error) noexcept;
+  // The same because the program asks for it: from any thread, and without a warning in the log.
+  void cancel(const Error& error) noexcept;
+
+  // For launches. Sequential consistency here and in throwIfFailed(): either a launch that begins sees the
+  // failure, or the thread that failed the launches sees that it has begun.
+  void noteBegun() { begun_.fetch_add(1, std::memory_order_seq_cst); }
+  void throwIfFailed() const {
+    if (failed_.load(std::memory_order_seq_cst)) throw *failure();
+  }
+  bool isTurn(std::uint64_t number) const { return turn_.load(std::memory_order_acquire) == number; }
+  void passTurn() noexcept { turn_.fetch_add(1, std::memory_order_acq_rel); }
+  void giveBack(LaunchTask& launch) noexcept {
+    putBack(launch);
+    over_.fetch_add(1, std::memory_order_release);
+  }
+  int rank() const { return rank_; }
+  PeerWatch& watch() { return watch_; }
+  StoppedPeers& stopped() { return stopped_; }
+  const StallPolicy& stallPolicy() const { return stallPolicy_; }
+  const Logger& log() const { return log_; }
+  FlightRecorder& recorder() { return recorder_; }
+  CallCheck* check() { return check_; }
+  ProfiledQueues* profiled() { return profiled_; }
+
+ private:
+  bool keepFailure(const Error& error) noexcept;
+  void putBack(LaunchTask& launch) noexcept;
+
+  const int rank_;
+  PeerWatch& watch_;
+  StoppedPeers& stopped_;
+  const StallPolicy stallPolicy_;
+  const Logger& log_;
+  FlightRecorder& recorder_;
+  CallCheck* const check_;
+  ProfiledQueues* const profiled_;
+
+  std::atomic<std::uint64_t> issued_{0};            // launches ever issued
+  alignas(64) std::atomic<std::uint64_t> turn_{0};  // the number of the launch that may run
+  std::atomic<std::uint64_t> begun_{0};             // launches that were at the front of their stream
+  std::atomic<std::uint64_t> over_{0};              // launches given back
+  std::atomic<LaunchTask*> returned_{nullptr};      // finished ones, newest first
+  std::atomic<bool> failed_{false};
+  mutable std::mutex failureMutex_;
+  std::optional<Error> failure_;
+  LaunchTask* free_ = nullptr;  // the issuing thread's
+  std::vector<std::unique_ptr<LaunchTask>> all_;
+};
+
+}  // namespace xylem

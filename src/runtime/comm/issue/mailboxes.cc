@@ -1,0 +1,71 @@
+#include "runtime/comm/issue/mailboxes.h"
+
+#include <algorithm>
+
+#include "runtime/comm/join/transports.h"
+
+namespace xylem {
+namespace {
+
+// Every rank polls the mailboxes of all others: with more ranks, rings and trees are faster.
+constexpr std::size_t kMaxRanks = 16;
+
+}  // namespace
+
+bool Mailboxes::possible(std::span<const PeerInfo> peers, const NetChoice& choice) {
+  if (peers.size() < 2 || peers.size() > kMaxRanks) return false;
+  const Peer& first = peers.front().peer;
+  const bool willing = std::all_of(peers.begin(), peers.end(), [&](const PeerInfo& info) {
+    return info.direct != 0 && info.peer.hostHash == first.hostHash &&
+           info.peer.networkNamespace == first.networkNamespace;
+  });
+  if (!willing) return false;
+  const auto ranks = static_cast<int>(peers.size());
+  for (int a = 0; a < ranks; ++a)
+    for (int b = a + 1; b < ranks; ++b)
+      if (plannedTransport(choice, a, b) != TransportKind::kP2p) return false;
+  return true;
+}
+
+Mailboxes::Mailboxes(int rank, std::span<const PeerInfo> peers, bool oversubscribed,
+                     const Transports& transports, PeerWatch& watch)
+    : rank_(rank),
+      ranks_(static_cast<int>(peers.size())),
+      oneProcess_(
+          std::all_of(peers.begin(), peers.end(),
+                      [&](const PeerInfo& info) { return info.peer.process == peers.front().peer.process; })),
+      oversubscribed_(oversubscribed),
+      transports_(transports),
+      watch_(watch) {}
+
+// Opens a connection to every other rank, each of which passes the memory of the peer's mailbox, and makes
+// the exchange once all have done so.
+bool Mailboxes::connect() {
+  if (!memory_) {
+    memory_ = std::make_shared<SharedMemory>(SharedMemory::create("xylem board", sizeof(Mailbox)));
+    for (int peer = 0; peer < ranks_; ++peer) {
+      std::unique_ptr<Connection>& connection = connections_.emplace_back();
+      if (peer == rank_) continue;
+      connection = transports_.open(
+          transports_.chooseFor(peer, TransportKind::kP2p),
+          {.peer = peer, .purpose = kForMailboxes, .sends = {}, .receives = {}, .mailbox = memory_});
+      watch_.add(*connection);
+    }
+  }
+  bool all = true;
+  for (const auto& connection : connections_) {
+    if (!connection || connection->advance()) continue;
+    waitsFor_ = connection->peer();
+    all = false;
+  }
+  if (!all) return false;
+  std::vector<DirectPeer> peers;
+  for (const auto& connection : connections_)
+    peers.push_back(connection ? DirectPeer{&connection->mailbox(), &connection->memory()} : DirectPeer{});
+  memory_->closeFd();
+  exchange_.emplace(rank_, *reinterpret_cast<Mailbox*>(memory_->data()), std::move(peers), oneProcess_,
+                    oversubscribed_);
+  return true;
+}
+
+}  // namespace xylem

@@ -1,0 +1,51 @@
+#pragma once
+// The mailboxes of a communicator whose ranks are all on one host and can map each other's memory. They are
+// connected when the first operation needs them; the exchange then runs over them.
+//
+//   if (Mailboxes::possible(peers, choice)) mailboxes.emplace(rank, peers, false, transports, watch);
+//   if (mailboxes->advance()) mailboxes->exchange().start(work);       // on all ranks
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "runtime/collectives/direct_exchange.h"
+#include "runtime/comm/join/peer_info.h"
+#include "runtime/comm/watch/peer_watch.h"
+#include "runtime/comm/join/transports.h"
+
+namespace xylem {
+
+class Mailboxes {
+ public:
+  // `oversubscribed`: there are more ranks than cores for them; the same on all ranks.
+  Mailboxes(int rank, std::span<const PeerInfo> peers, bool oversubscribed, const Transports& transports,
+            PeerWatch& watch);
+
+  // Whether the ranks can have mailboxes; the same answer on all ranks.
+  static bool possible(std::span<const PeerInfo> peers, const NetChoice& choice);
+
+  bool ready() const { return exchange_.has_value(); }
+  // Goes on with connecting, without waiting. Returns true once all mailboxes are connected.
+  bool advance() { return exchange_.has_value() || connect(); }
+  // The rank whose mailbox is missing, if advance() returned false.
+  int waitsFor() const { return waitsFor_; }
+  DirectExchange& exchange() { return *exchange_; }
+
+ private:
+  bool connect();
+
+  const int rank_;
+  const int ranks_;
+  const bool oneProcess_;
+  const bool oversubscribed_;
+  const Transports& transports_;
+  PeerWatch& watch_;
+  std::shared_ptr<SharedMemory> memory_;                  // of this rank's mailbox
+  std::vector<std::unique_ptr<Connection>> connections_;  // by rank
+  int waitsFor_ = -1;
+  std::optional<DirectExchange> exchange_;
+};
+
+}  // namespace xylem

@@ -1,0 +1,71 @@
+#pragma once
+// This rank's part in a network that reduces (CollNet): as head of chains it has queues to and from the
+// network. The members of a channel are the heads of all nodes. They exchange their addresses, each connects,
+// and then all ranks exchange the outcome: if it failed for any rank, all ranks go without CollNet.
+//
+//   CollNet collnet(plan, rank, {network, channels, stepBytes, connections, &engine});
+//   const std::string reason = collnet.connect(bootstrap, {deadline, look});  // on all ranks; empty: it
+//   works links = Links(plan, rank, scope, wanted, connections, collnet.ends());
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "runtime/transport/collnet/coll_network.h"
+#include "runtime/transport/transport.h"
+#include "runtime/bootstrap/bootstrap.h"
+#include "runtime/comm/join/links.h"
+#include "runtime/comm/join/peer_info.h"
+#include "runtime/transport/collnet/coll_connection.h"
+
+namespace xylem {
+
+struct CollJoinRequest {
+  std::shared_ptr<CollNetwork> network;
+  std::unique_ptr<CollListener> listener;
+  std::vector<NetHandle> handles;  // addresses of all members
+  int self = 0;
+};
+
+// Connects in a thread of its own, as a network may wait for the other members as long as it likes. Throws
+// what the network throws, what `waiting.look` throws, or ncclRemoteError at the deadline. A plugin that does
+// not return by then stays behind in its thread with all that it was given; what it connects later is closed.
+std::unique_ptr<CollLink> joinWithin(CollJoinRequest meeting, const Waiting& waiting);
+
+struct CollNetBasics {
+  std::shared_ptr<CollNetwork> network;
+  int channels = 1;
+  StepBytes stepBytes{};
+  std::map<int, Connection*> connections;  // by peer; includes those to the neighbouring heads
+  Engine* engine = nullptr;
+};
+
+class CollNet {
+ public:
+  CollNet(const Plan& plan, int rank, CollNetBasics basics);
+
+  // All ranks call it at the same time. Returns why CollNet does not work, or nothing if it does. Throws if
+  // joining has failed on any rank.
+  std::string connect(Bootstrap& bootstrap, const Waiting& waiting);
+  // By channel.
+  std::vector<NetworkEnds> ends() const;
+  // By channel; null if this rank is no head of the channel.
+  std::span<const std::unique_ptr<CollConnection>> connections() const { return connections_; }
+
+ private:
+  void connectChannel(Bootstrap& bootstrap, const Waiting& waiting, int channel);
+  std::unique_ptr<CollListener> listen(int device);
+  CollEndpoint endpoint(int channel, int device) const;
+
+  const Plan& plan_;
+  const int rank_;
+  CollNetBasics basics_;
+  std::vector<std::unique_ptr<CollConnection>> connections_;  // by channel
+  std::string reason_;                                        // why it does not work on this rank
+};
+
+// Why there is no CollNet although some ranks have a network that reduces; empty if no rank has one, or all
+// have.
+std::string missingCollNet(std::span<const PeerInfo> peers);
+
+}  // namespace xylem

@@ -1,0 +1,284 @@
+#include "runtime/comm/join/comm_plan.h"
+
+#include <malloc.h>
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <string>
+#include <utility>
+
+#include "core/text_file.h"
+#include "planner/connect/collnet_nvls.h"
+#include "planner/connect/rings.h"
+#include "planner/connect/trees.h"
+#include "planner/plan/graph_dump.h"
+#include "planner/plan/planner.h"
+#include "planner/search/shared_graphs.h"
+#include "planner/topology/document.h"
+#include "runtime/comm/communicator.h"
+#include "runtime/comm/join/host_description.h"
+#include "runtime/comm/join/join_log.h"
+#include "runtime/device/scheduler.h"
+
+namespace xylem {
+namespace {
+
+// A description of one rank's view has tens of kilobytes. The limits only bound what a broken peer can make
+// this rank allocate.
+constexpr std::size_t kMaxDescriptionBytes = std::size_t{16} << 20;
+constexpr std::size_t kMaxReportBytes = 2 * kMaxDescriptionBytes;
+
+// With this many ranks on a host, the first of them needs megabytes for a moment: texts and documents of all
+// its ranks, and tables of all pairs.
+constexpr std::size_t kManyRanks = 64;
+
+// Returns freed memory to the system, which the allocator would keep.
+void trimMemory() {
+#ifdef __GLIBC__
+  malloc_trim(0);
+#endif
+}
+
+struct DeviceUse {
+  std::uint64_t busId = 0;
+  std::uint32_t hostDevice = 0;
+  std::int32_t device = 0;
+  NetworkName network{};
+};
+
+// `devices`: of the ranks of one host.
+void checkDevices(std::span<const DeviceUse> devices, std::span<const int> ranks) {
+  std::map<std::uint64_t, int> users;
+  for (std::size_t i = 0; i < devices.size(); ++i) {
+    if (devices[i].hostDevice != 0) continue;
+    const auto [found, first] = users.try_emplace(devices[i].busId, ranks[i]);
+    if (!first)
+      throw Error(
+          ResultCode::kInvalidUsage,
+          "rank {} and rank {} both use device {} (bus id {:x}) of one host; give each rank its own with "
+          "cudaSetDevice",
+          found->second, ranks[i], devices[i].device, devices[i].busId);
+  }
+}
+
+std::span<const std::byte> bytesOf(const std::string& text) {
+  return std::as_bytes(std::span(text.data(), text.size()));
+}
+std::string textOf(std::span<const std::byte> bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+// A rank's message to the first rank of its host: its device, then the XML of what it sees.
+std::vector<std::byte> encodeView(const DeviceUse& use, const std::string& xml) {
+  std::vector<std::byte> bytes(sizeof use + xml.size());
+  std::memcpy(bytes.data(), &use, sizeof use);
+  std::memcpy(bytes.data() + sizeof use, xml.data(), xml.size());
+  return bytes;
+}
+
+// Gathers what the ranks of this host see at the first of them, and fuses it there into one description.
+// Returns that; nothing on the other ranks.
+std::string fuseHost(Bootstrap& bootstrap, const HostMap& host, const RankDescription& mine,
+                     const DeviceUse& use) {
+  std::vector<std::string> xmls;
+  std::vector<DeviceUse> devices;
+  for (const auto& bytes :
+       bootstrap.gatherBytesAmong(host.ranks, encodeView(use, mine.xml), kMaxDescriptionBytes,
+                                  "the exchange of what the ranks of a host see")) {
+    if (bytes.size() < sizeof(DeviceUse))
+      throw Error(ResultCode::kRemoteError, "a rank described its host in {} bytes", bytes.size());
+    std::memcpy(&devices.emplace_back(), bytes.data(), sizeof(DeviceUse));
+    xmls.push_back(textOf(std::span(bytes).subspan(sizeof(DeviceUse))));
+  }
+  if (host.localRank != 0) return {};
+  checkDevices(devices, host.ranks);
+  std::vector<NetworkName> networks;
+  for (const DeviceUse& rank : devices) networks.push_back(rank.network);
+  checkSameNetwork(networks, host.ranks);
+  Document fused = fuseDescriptions(xmls);
+  // The job knows which host this is. Without the mark, equal hosts have equal descriptions and share a plan.
+  forgetHost(fused);
+  return writeTopology(fused);
+}
+
+std::shared_ptr<const Document> documentOf(const std::string& text, int rank) {
+  return std::make_shared<const Document>(parseTopology(text, fmt::format("(host of rank {})", rank)));
+}
+
+PlanRequest requestOf(const Settings& settings, bool collnet) {
+  PlanRequest request;
+  request.offered.collnet = collnet;
+  request.hostsListed = true;
+  request.graphFile = graphFileOf(settings);
+  request.rules = Rules::kXylem;
+  return request;
+}
+
+// Searches the channels of the host that `description` describes, once for all ranks that have such a host.
+// Returns nothing if there is nothing to share: the job has one rank, or channels come from a file. Returns
+// nothing, too, if the host cannot be planned: every rank then finds that out itself and says why.
+std::string searchFor(const std::string& description, int rank, int ranks, bool collnet,
+                      const Settings& settings) {
+  if (ranks == 1 || settings.isSet(Setting::kGraphFile)) return {};
+  try {
+    return writeGraphs(
+        searchHost(requestOf(settings, collnet), {documentOf(description, rank), {}, 1}, ranks, settings));
+  } catch (const Error&) {
+    return {};
+  }
+}
+
+void dumpTopology(std::span<const std::byte> report, const Settings& settings, int rank) {
+  if (settings.isSet(Setting::kTopoDumpFile) && settings.integer(Setting::kTopoDumpFileRank) == rank)
+    writeFile(settings.text(Setting::kTopoDumpFile), reportFromBytes(textOf(report)).description);
+}
+
+// Reads the reports of all hosts: `all` is by rank and empty except for the first rank of each host. `key` is
+// this rank's searchKey().
+void readReports(std::span<const std::vector<std::byte>> all, std::uint64_t key, DescribedHosts& hosts) {
+  struct Known {
+    std::shared_ptr<const Document> document;
+    std::shared_ptr<const std::vector<HostGraphs>> searched;
+  };
+  std::map<std::string, Known> known;  // by description
+  for (std::size_t rank = 0; rank < all.size(); ++rank) {
+    // Hosts are numbered by their first ranks, which report for them: reports come in the order of hosts.
+    if (all[rank].empty()) continue;
+    const HostReport report = reportFromBytes(textOf(all[rank]));
+    Known& one = known[report.description];
+    if (!one.document) one.document = documentOf(report.description, static_cast<int>(rank));
+    if (!one.searched && report.key == key && !report.graphs.empty())
+      one.searched = std::make_shared<const std::vector<HostGraphs>>(readGraphs(report.graphs));
+    hosts.descriptions.push_back(one.document);
+    hosts.searched.push_back(one.searched);
+  }
+}
+
+// FNV-1a.
+class Hash {
+ public:
+  void add(std::int64_t value) { hash_ = (hash_ ^ static_cast<std::uint64_t>(value)) * 1099511628211ull; }
+  std::uint64_t value() const { return hash_; }
+
+ private:
+  std::uint64_t hash_ = 14695981039346656037ull;
+};
+
+}  // namespace
+
+DescribedHosts describeHosts(Bootstrap& bootstrap, const JobRoster& roster, const Settings& settings,
+                             const RankDevices& devices) {
+  const HostMap& host = roster.hosts;
+  DescribedHosts hosts;
+  hosts.hostOfRank = host.hostOfRank;
+  hosts.collnet = host.hosts > 1 && reducedByAll(roster.peers) != 0;
+  const LocalPlacement placement{bootstrap.rank(), host.localRank, static_cast<int>(host.ranks.size()),
+                                 devices.device, devices.networks};
+  const RankDescription mine = describeForRank(settings, placement);
+  hosts.busId = busIdNumber(mine.busId);
+  const std::uint64_t key = searchKey(settings);
+  std::string report;
+  if (const std::string fused = fuseHost(
+          bootstrap, host, mine, {hosts.busId, mine.hostDevice ? 1u : 0u, devices.device, devices.network});
+      host.localRank == 0)
+    report =
+        toBytes({key, fused, searchFor(fused, bootstrap.rank(), bootstrap.ranks(), hosts.collnet, settings)});
+  if (host.localRank == 0 && host.ranks.size() >= kManyRanks) trimMemory();
+  const auto all =
+      bootstrap.allGatherBytes(bytesOf(report), kMaxReportBytes, "the exchange of the hosts' descriptions");
+  readReports(all, key, hosts);
+  if (const int first = host.ranks.front(); !all[static_cast<std::size_t>(first)].empty())
+    dumpTopology(all[static_cast<std::size_t>(first)], settings, bootstrap.rank());
+  if (static_cast<int>(hosts.descriptions.size()) != host.hosts)
+    throw Error(ResultCode::kInternalError, "{} hosts described themselves; the job has {}",
+                hosts.descriptions.size(), host.hosts);
+  return hosts;
+}
+
+std::uint64_t hashOf(const Plan& plan) {
+  Hash hash;
+  const Connections& c = plan.connections;
+  hash.add(c.nChannels());
+  hash.add(c.of(0).p2pChannels);
+  hash.add(c.of(0).p2pChannelsPerPeer);
+  for (int channel = 0; channel < c.nChannels(); ++channel) {
+    for (const int rank : ringOf(c, channel)) hash.add(rank);
+    for (int rank = 0; rank < c.job.ranks(); ++rank) hash.add(treeOf(c, rank, channel).up);
+  }
+  hash.add(c.collnet ? 1 : 0);
+  for (int channel = 0; c.collnet && channel < c.nChannels(); ++channel)
+    for (int rank = 0; rank < c.job.ranks(); ++rank) hash.add(collnetChainOf(c, rank, channel).up);
+  const TuningModel& model = plan.tuning.front();
+  for (const Collective collective : kAllCollectives)
+    for (const Algorithm algorithm : kAllAlgorithms)
+      for (const Protocol protocol : kAllProtocols) {
+        hash.add(static_cast<std::int64_t>(model.latency[collective][algorithm][protocol] * 1000));
+        hash.add(static_cast<std::int64_t>(model.bandwidth[collective][algorithm][protocol] * 1000));
+      }
+  return hash.value();
+}
+
+Plan planOf(const DescribedHosts& hosts, const Settings& settings, bool decisions) {
+  PlanRequest request = requestOf(settings, hosts.collnet);
+  for (std::size_t i = 0; i < hosts.descriptions.size(); ++i)
+    request.hosts.push_back({hosts.descriptions[i], {}, 1, hosts.searched[i]});
+  request.hostOfRank = hosts.hostOfRank;
+  request.decisions = decisions;
+  return planJob(request, settings);
+}
+
+void checkSamePlan(std::span<const std::uint64_t> hashes) {
+  for (std::size_t rank = 0; rank < hashes.size(); ++rank)
+    if (hashes[rank] != hashes.front())
+      throw Error(ResultCode::kInvalidUsage,
+                  "rank {} and rank 0 made different plans: are their NCCL_* variables the same?", rank);
+}
+
+namespace {
+
+// How many of the plan's channels collectives use. A channel is work for a core: a rank with fewer cores than
+// channels would only make its channels take turns.
+int channelsToUse(const Plan& plan, const JobRoster& roster, const Settings& settings,
+                  const CommConfig& config) {
+  const auto asked =
+      std::max({settings.integer(Setting::kMinNChannels), settings.integer(Setting::kMinNRings),
+                std::int64_t{config.minCtas}, std::int64_t{0}});
+  const auto scarcest =
+      std::min_element(roster.cores.begin(), roster.cores.end(),
+                       [](const HostCores& a, const HostCores& b) { return a.perRank < b.perRank; });
+  int wanted = std::max(scarcest->perRank, static_cast<int>(asked));
+  if (config.maxCtas > 0) wanted = std::min(wanted, config.maxCtas);
+  return std::min(wanted, plan.connections.nChannels());
+}
+
+}  // namespace
+
+CommPlan::CommPlan(int rank, Plan job, std::uint64_t device, int channelsInUse)
+    : plan(std::move(job)),
+      choice(plan.connections, plan.reach),
+      busId(device),
+      channels(channelsInUse),
+      scope(linkScope(plan, channels)),
+      links(planLinks(plan, rank, scope)) {}
+
+CommPlan planComm(JoinSteps& steps, Bootstrap& bootstrap, const JobRoster& roster,
+                  const JoinRequest& request) {
+  const Settings& settings = request.settings;
+  const Logger& log = *request.log;
+  const DescribedHosts hosts = steps.run(InitPart::kTopology, "describing the hosts", [&] {
+    return describeHosts(bootstrap, roster, settings,
+                         {request.membership.device, request.network.name(), request.network.devices()});
+  });
+  return steps.run(InitPart::kGraphs, "planning", [&] {
+    Plan plan = planOf(hosts, settings, plansAreShown(log));
+    dumpGraphs(plan, settings, roster.rank);
+    if (roster.ownCores().oversubscribed) Scheduler::instance().setOversubscribed();
+    logPlan(log, request.membership.comm, plan, roster.hosts, roster.rank);
+    logChunkSize(log, plan, settings);
+    const int channels = channelsToUse(plan, roster, settings, request.config);
+    return CommPlan(roster.rank, std::move(plan), hosts.busId, channels);
+  });
+}
+
+}  // namespace xylem

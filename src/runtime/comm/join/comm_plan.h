@@ -1,0 +1,75 @@
+#pragma once
+// The second of the values that joining makes: the plan of the whole job, and the part of it that concerns
+// this rank. Each rank describes its host and its own device; the first rank of a host fuses
+// these descriptions and searches the host's channels; all ranks learn the result of every host, and each
+// plans the whole job, with the same outcome.
+//
+//   const CommPlan plan = planComm(steps, bootstrap, roster, request);
+//   plan.plan.connections.nChannels()
+//   checkSamePlan(hashes);              // hashOf() the plans of all ranks
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "planner/connect/net_choice.h"
+#include "planner/plan/plan.h"
+#include "planner/topology/detect_net.h"
+#include "runtime/bootstrap/bootstrap.h"
+#include "runtime/comm/join/job_roster.h"
+#include "runtime/comm/join/links.h"
+#include "runtime/comm/join/network_choice.h"
+
+namespace xylem {
+
+// The hosts of the job as all ranks know them before they plan.
+struct DescribedHosts {
+  std::vector<int> hostOfRank;
+  // By host; equal hosts share one.
+  std::vector<std::shared_ptr<const Document>> descriptions;
+  // The channels found on each host; null where this rank has to search itself.
+  std::vector<std::shared_ptr<const std::vector<HostGraphs>>> searched;
+  std::uint64_t busId = 0;  // of this rank's device
+  bool collnet = false;     // every rank has a network that reduces
+};
+
+// The device that this rank computes on, and the network devices that it sends through.
+struct RankDevices {
+  int device = 0;
+  NetworkName network{};
+  std::optional<std::vector<NetDevice>> networks;  // nothing: the interfaces
+};
+
+// All ranks call it at the same time. Throws if two ranks have one GPU.
+DescribedHosts describeHosts(Bootstrap& bootstrap, const JobRoster& roster, const Settings& settings,
+                             const RankDevices& devices);
+
+// `decisions`: keep those on paths, for the log.
+Plan planOf(const DescribedHosts& hosts, const Settings& settings, bool decisions = true);
+
+// A hash of everything in a plan that must be the same on all ranks for data to arrive.
+std::uint64_t hashOf(const Plan& plan);
+// Throws if the ranks made different plans, as they do if their settings differ.
+void checkSamePlan(std::span<const std::uint64_t> hashes);
+
+struct CommPlan {
+  // `channels`: as CommPlan::channels.
+  CommPlan(int rank, Plan job, std::uint64_t device, int channelsInUse);
+  CommPlan(const CommPlan&) = delete;  // `choice` refers to `plan`
+  CommPlan& operator=(const CommPlan&) = delete;
+
+  const Plan plan;
+  const NetChoice choice;     // the transport and NIC of each pair of ranks
+  const std::uint64_t busId;  // of this rank's device
+  const int channels;         // those that collectives use, of the plan's
+  const LinkScope scope;
+  const LinkPlan links;  // the queues that this rank's collectives need
+};
+
+// Describes the hosts, plans the job and logs the plan. All ranks call it at the same time.
+CommPlan planComm(JoinSteps& steps, Bootstrap& bootstrap, const JobRoster& roster,
+                  const JoinRequest& request);
+
+}  // namespace xylem

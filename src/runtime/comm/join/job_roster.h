@@ -1,0 +1,42 @@
+#pragma once
+// The ranks of the job: the first of the values that joining makes (JobRoster -> CommPlan -> Wiring ->
+// Issuer), from what all ranks tell each other in their first all-gather.
+//
+//   const JobRoster roster = callRoll(bootstrap, request);
+//   roster.peers[3].peer.hostHash
+//   roster.hosts.localRank
+
+#include <cstdint>
+#include <vector>
+
+#include "runtime/bootstrap/bootstrap.h"
+#include "runtime/comm/join/join_steps.h"
+#include "runtime/comm/join/peer_info.h"
+
+namespace xylem {
+
+struct JobRoster {
+  int rank = 0;
+  std::vector<PeerInfo> peers;     // by rank
+  HostMap hosts;                   // as seen from this rank
+  std::vector<HostCores> cores;    // by host
+  std::uint64_t communicator = 0;  // the same on all ranks, and on no other communicator
+  bool checked = false;            // any rank has XYLEM_CHECK=1: all ranks compare their calls
+
+  int ranks() const { return static_cast<int>(peers.size()); }
+  const PeerInfo& self() const { return peers[static_cast<std::size_t>(rank)]; }
+  // The cores of this rank's host.
+  const HostCores& ownCores() const {
+    return cores[static_cast<std::size_t>(hosts.hostOfRank[static_cast<std::size_t>(rank)])];
+  }
+  // Size of a queue in bytes: the smallest that a rank asks for.
+  std::uint64_t bufferBytes() const;
+};
+
+// The roster of `rank`, from the messages of all ranks. Throws if their versions differ.
+JobRoster rosterOf(int rank, std::vector<PeerInfo> peers);
+
+// All ranks call it at the same time.
+JobRoster callRoll(Bootstrap& bootstrap, const JoinRequest& request);
+
+}  // namespace xylem

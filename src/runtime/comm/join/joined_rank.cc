@@ -1,0 +1,42 @@
+#include "runtime/comm/join/joined_rank.h"
+
+#include <chrono>
+#include <utility>
+
+#include "runtime/comm/communicator.h"
+#include "runtime/comm/watch/flight_dump.h"
+
+namespace xylem {
+
+JoinedRank::JoinedRank(std::unique_ptr<Bootstrap> bootstrap, const JoinRequest& request, InitTimer& timer)
+    : bootstrap_(std::move(bootstrap)),
+      watch_(bootstrap_->rank()),
+      steps_(*bootstrap_, watch_, timer, *request.log),
+      roster_(steps_.run(InitPart::kAllGathers, "calling the roll",
+                         [&] { return callRoll(*bootstrap_, request); })),
+      recorder_(steps_.run(InitPart::kAllGathers, "starting the flight recorder",
+                           [&] {
+                             dumpOnSignal(request.settings);
+                             return FlightRecorder({roster_.communicator, roster_.rank, roster_.ranks(),
+                                                    request.membership.device});
+                           })),
+      stopped_(roster_.peers, roster_.rank,
+               std::chrono::seconds(request.settings.integer(Setting::kStoppedTimeout))),
+      plan_([&] {
+        // From here on, whatever waits in the bootstrap also notices that a rank of this host is stopped.
+        bootstrap_->alsoCheck([this](const char* what) { stopped_.check(StoppedPeers::kAll, what); });
+        return planComm(steps_, *bootstrap_, roster_, request);
+      }()),
+      wiring_(steps_, *bootstrap_, roster_, plan_, request, watch_),
+      issuer_(steps_.run(InitPart::kConnections, "loading a tuner and a profiler", [&] {
+        return Issuer(roster_, plan_, wiring_, request, {watch_, stopped_, recorder_});
+      })) {
+  steps_.run(InitPart::kConnections, "waiting for all ranks", [&] {
+    bootstrap_->barrier("the last step of joining");
+    // Up to here all ranks learn of failures from the bootstrap; from now on the transports accept
+    // connections that are made later, and tell those about failures, too.
+    watch_.add(wiring_.transports());
+  });
+}
+
+}  // namespace xylem

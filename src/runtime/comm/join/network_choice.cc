@@ -1,0 +1,138 @@
+#include "runtime/comm/join/network_choice.h"
+
+#include <strings.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "runtime/libfabric/fabric_network.h"
+#include "runtime/plugins/plugin_network.h"
+#include "runtime/transport/net/socket_network.h"
+
+namespace xylem {
+namespace {
+
+constexpr const char* kSocketName = "Socket";
+constexpr const char* kFabricName = "Fabric";
+
+bool same(const std::string& a, const std::string& b) { return strcasecmp(a.c_str(), b.c_str()) == 0; }
+
+// The bus id at the end of a path below /sys; empty for virtual devices.
+std::string busIdOf(const std::string& pciPath) {
+  if (pciPath.empty()) return {};
+  const std::string last = std::filesystem::path(pciPath).filename().string();
+  return std::count(last.begin(), last.end(), ':') == 2 ? last : "";
+}
+
+bool hasDevice(const CollPlugin& plugin, const std::string& name) {
+  for (int device = 0; device < plugin.deviceCount(); ++device)
+    if (plugin.properties(device).name == name) return true;
+  return false;
+}
+
+}  // namespace
+
+NetworkChoice NetworkChoice::of(const Settings& settings, const std::string& asked,
+                                const std::shared_ptr<const Logger>& log) {
+  const std::string wanted = settings.isSet(Setting::kNet) ? settings.text(Setting::kNet) : asked;
+  NetworkChoice choice;
+  NetPluginChoice plugins = chooseNetPlugin({settings.text(Setting::kNetPlugin), wanted}, log);
+  if (plugins.plugin) {
+    choice.kind_ = Kind::kPlugin;
+    choice.plugin_ = std::move(plugins.plugin);
+    log->info(Subsystem::kInit, "Using network {}", choice.plugin_->name());
+    if (settings.integer(Setting::kCollnetEnable) == 1) choice.collective_ = choice.plugin_->collective(log);
+  } else if (wanted.empty() || same(wanted, kSocketName)) {
+    choice.kind_ = Kind::kSocket;
+  } else if (same(wanted, kFabricName)) {
+    choice.takeFabric(settings, *log);
+  } else {
+    choice.reason_ = fmt::format("there is no network `{}` ({}); there is: {}, {}", wanted,
+                                 settings.isSet(Setting::kNet) ? "NCCL_NET" : "ncclConfig_t.netName",
+                                 kSocketName, kFabricName);
+    for (const std::string& refused : plugins.refused) choice.reason_ += "; " + refused;
+  }
+  return choice;
+}
+
+void NetworkChoice::takeFabric(const Settings& settings, const Logger& log) {
+  try {
+    fabric_ =
+        std::make_shared<const std::vector<FabricDevice>>(findFabricDevices(FabricOptions::from(settings)));
+    kind_ = Kind::kFabric;
+    log.info(Subsystem::kInit, "Using network {}: libfabric, provider {}, {}", kFabricName,
+             fabric_->front().provider, fabric_->front().writes ? "writes" : "tagged messages");
+  } catch (const Error& error) {
+    reason_ = fmt::format("network {}: {}", kFabricName, error.what());
+  }
+}
+
+std::unique_ptr<Network> NetworkChoice::make(const Secret& secret, const Settings& settings,
+                                             const Logger& log) const {
+  switch (kind_) {
+    case Kind::kPlugin:
+      return std::make_unique<PluginNetwork>(plugin_);
+    case Kind::kSocket:
+      return std::make_unique<SocketNetwork>(SocketOptions::from(settings), secret, log);
+    case Kind::kFabric:
+      return std::make_unique<FabricNetwork>(*fabric_);
+    case Kind::kNone:
+      break;
+  }
+  throw Error(ResultCode::kInvalidUsage, "{}", reason_);
+}
+
+std::shared_ptr<CollNetwork> NetworkChoice::reducing() const {
+  return collective_ ? std::make_shared<PluginCollNetwork>(plugin_, collective_) : nullptr;
+}
+
+// Empty if the devices are the host's interfaces.
+std::vector<NetProperties> NetworkChoice::properties() const {
+  std::vector<NetProperties> all;
+  if (kind_ == Kind::kPlugin)
+    for (int i = 0; i < plugin_->deviceCount(); ++i) all.push_back(plugin_->properties(i));
+  if (kind_ == Kind::kFabric)
+    for (const FabricDevice& device : *fabric_) all.push_back(device.properties);
+  return all;
+}
+
+std::optional<std::vector<NetDevice>> NetworkChoice::devices() const {
+  if (kind_ != Kind::kPlugin && kind_ != Kind::kFabric) return std::nullopt;
+  std::vector<NetDevice> devices;
+  for (const NetProperties& read : properties()) {
+    NetDevice device;
+    device.name = read.name;
+    device.busId = busIdOf(read.pciPath);
+    device.speed = read.speed > 0 ? read.speed : kUnknownMbits;
+    device.port = read.port;
+    device.guid = read.guid;
+    device.maxConnections = read.maxLinks;
+    if (collective_) device.reduces = hasDevice(*collective_, read.name);
+    devices.push_back(std::move(device));
+  }
+  return devices;
+}
+
+NetworkName NetworkChoice::name() const {
+  NetworkName name{};
+  std::string text;
+  if (kind_ == Kind::kPlugin) text = plugin_->name();
+  if (kind_ == Kind::kSocket) text = kSocketName;
+  // Different providers of libfabric do not talk to each other, either.
+  if (kind_ == Kind::kFabric) text = fmt::format("{}/{}", kFabricName, fabric_->front().provider);
+  std::copy_n(text.begin(), std::min(text.size(), name.size() - 1), name.begin());
+  return name;
+}
+
+void checkSameNetwork(std::span<const NetworkName> names, std::span<const int> ranks) {
+  const auto rank = [&](std::size_t i) { return ranks.empty() ? static_cast<int>(i) : ranks[i]; };
+  for (std::size_t i = 0; i < names.size(); ++i)
+    if (names[i] != names.front() && names[i].front() != 0 && names.front().front() != 0)
+      throw Error(
+          ResultCode::kInvalidUsage,
+          "rank {} uses network {}, rank {} network {}: are NCCL_NET and NCCL_NET_PLUGIN the same, and do "
+          "both hosts have the plugin, or libfabric's provider?",
+          rank(i), names[i].data(), rank(0), names.front().data());
+}
+
+}  // namespace xylem

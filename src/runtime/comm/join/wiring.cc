@@ -1,0 +1,173 @@
+#include "runtime/comm/join/wiring.h"
+
+#include <chrono>
+#include <utility>
+
+#include "runtime/comm/communicator.h"
+#include "runtime/comm/join/join_log.h"
+
+namespace xylem {
+namespace {
+
+std::chrono::seconds timeoutOf(const Settings& settings) {
+  return std::chrono::seconds(settings.integer(Setting::kTimeout));
+}
+
+// The second all-gather of joining: where each rank can be called, and whether all ranks mean to do the same.
+std::unique_ptr<Transports> openTransports(Bootstrap& bootstrap, const JobRoster& roster,
+                                           const CommPlan& plan, const JoinRequest& request) {
+  std::unique_ptr<Network> network = request.network.make(bootstrap.secret(), request.settings, *request.log);
+  struct Ready {
+    Peer peer;
+    NetworkName network{};
+    std::uint64_t plan = 0;
+  };
+  Ready mine{roster.self().peer, request.network.name(), hashOf(plan.plan)};
+  auto transports = std::make_unique<Transports>(
+      TransportBasics{roster.rank, bootstrap.secret(), roster.bufferBytes(), bootstrap.interface()},
+      std::move(network), request.settings, *request.log);
+  transports->announce(mine.peer);
+  std::vector<Peer> peers;
+  std::vector<NetworkName> networks;
+  std::vector<std::uint64_t> plans;
+  for (const Ready& ready : bootstrap.allGather(mine, "the exchange of transport addresses")) {
+    peers.push_back(ready.peer);
+    networks.push_back(ready.network);
+    plans.push_back(ready.plan);
+  }
+  checkSameNetwork(networks);
+  checkSamePlan(plans);
+  transports->know(std::move(peers));
+  return transports;
+}
+
+// Starts to connect to every neighbour in the plan; the peers start theirs.
+CollectiveConnections openConnections(const Transports& transports, const CommPlan& plan, int rank,
+                                      const Logger& log) {
+  CollectiveConnections made;
+  for (const auto& [peer, channels] : plan.links) {
+    const ChosenTransport chosen = transports.chooseFor(peer, plannedTransport(plan.choice, rank, peer));
+    if (!chosen.reason.empty())
+      log.info(Subsystem::kInit, "rank {} to rank {}: {} instead: {}", rank, peer, name(chosen.kind),
+               chosen.reason);
+    ConnectionRequest request{.peer = peer, .purpose = kForCollectives, .sends = {}, .receives = {}};
+    for (const int channel : channels.sends)
+      request.sends.push_back(
+          collectiveDevice(plan.choice, plan.plan, rank, channel, peer, Direction::kSend));
+    for (const int channel : channels.receives)
+      request.receives.push_back(
+          collectiveDevice(plan.choice, plan.plan, rank, channel, peer, Direction::kReceive));
+    made.connections[peer] = transports.open(chosen, request);
+    made.kinds[peer] = chosen.kind;
+  }
+  return made;
+}
+
+void connectQueues(Bootstrap& bootstrap, const std::vector<Connection*>& connections,
+                   const Settings& settings) {
+  try {
+    connectAll(connections, {Deadline::after(timeoutOf(settings)), [&] { bootstrap.check(); }});
+  } catch (const Error&) {
+    bootstrap.awaitReason();
+    throw;
+  }
+}
+
+// Connects the heads of chains to the network that reduces. If that fails on any rank, it returns null on
+// all.
+std::unique_ptr<CollNet> connectCollNet(Bootstrap& bootstrap, const CommPlan& plan, int rank,
+                                        CollNetBasics basics, const JoinRequest& request, PeerWatch& watch) {
+  const Logger& log = *request.log;
+  auto collnet = std::make_unique<CollNet>(plan.plan, rank, std::move(basics));
+  // Half the time that the other ranks wait in the bootstrap meanwhile, so that they do not give up first.
+  const std::string reason = collnet->connect(
+      bootstrap, {Deadline::after(std::chrono::milliseconds(timeoutOf(request.settings)) / 2),
+                  [&] { bootstrap.check(); }});
+  if (!reason.empty()) {
+    log.info(Subsystem::kInit, "CollNet is off: {}", reason);
+    return nullptr;
+  }
+  for (int channel = 0; channel < plan.channels; ++channel) {
+    const auto& connection = collnet->connections()[static_cast<std::size_t>(channel)];
+    if (!connection) continue;
+    watch.add(*connection);
+    log.info(Subsystem::kInit, "CollNet {:02}/0 : {} [send] and [receive] via {}", channel, rank,
+             connection->via(QueueUse::kSend, 0));
+  }
+  return collnet;
+}
+
+}  // namespace
+
+CheckRing::CheckRing(const CommPlan& plan, const Transports& transports, int rank) {
+  const int ranks = plan.plan.job().ranks();
+  const int next = (rank + 1) % ranks, previous = (rank + ranks - 1) % ranks;
+  const auto open = [&](int peer, bool sends, bool receives) {
+    const auto device = [&](Direction direction) {
+      return transferDevice(plan.choice, plan.plan, rank, peer, 0, direction);
+    };
+    ConnectionRequest request{.peer = peer, .purpose = kForChecks, .sends = {}, .receives = {}};
+    if (sends) request.sends = {device(Direction::kSend)};
+    if (receives) request.receives = {device(Direction::kReceive)};
+    connections_.push_back(
+        transports.open(transports.chooseFor(peer, plannedTransport(plan.choice, rank, peer)), request));
+  };
+  open(next, true, next == previous);
+  if (next != previous) open(previous, false, true);
+}
+
+std::vector<Connection*> CheckRing::connections() const {
+  std::vector<Connection*> all;
+  for (const auto& connection : connections_) all.push_back(connection.get());
+  return all;
+}
+
+std::map<int, Connection*> CollectiveConnections::byPeer() const {
+  std::map<int, Connection*> found;
+  for (const auto& [peer, connection] : connections) found[peer] = connection.get();
+  return found;
+}
+
+Wiring::Wiring(JoinSteps& steps, Bootstrap& bootstrap, const JobRoster& roster, const CommPlan& plan,
+               const JoinRequest& request, PeerWatch& watch)
+    : stepBytes_(stepBytesFor(roster.bufferBytes())),
+      transports_(steps.run(InitPart::kAllGathers, "exchanging addresses",
+                            [&] { return openTransports(bootstrap, roster, plan, request); })),
+      collectives_(steps.run(InitPart::kConnections, "opening connections", [&] {
+        return openConnections(*transports_, plan, roster.rank, *request.log);
+      })) {
+  const std::map<int, Connection*> byPeer = collectives_.byPeer();
+  steps.run(InitPart::kConnections, "connecting", [&] {
+    std::vector<Connection*> all;
+    for (const auto& [peer, connection] : byPeer) all.push_back(connection);
+    if (roster.checked) {
+      checkRing_.emplace(plan, *transports_, roster.rank);
+      for (Connection* connection : checkRing_->connections()) all.push_back(connection);
+    }
+    for (Connection* connection : all) watch.add(*connection);
+    connectQueues(bootstrap, all, request.settings);
+  });
+  // From here on a failure goes over the connections, too: some ranks may be through with joining.
+  steps.run(InitPart::kConnections, "linking channels", [&] {
+    logConnected(*request.log, {plan.plan, roster.rank, plan.scope, byPeer, collectives_.kinds});
+    if (const std::string missing = missingCollNet(roster.peers); roster.hosts.hosts > 1 && !missing.empty())
+      request.log->info(Subsystem::kInit, "CollNet is off: {}", missing);
+    if (plan.scope.collnet)
+      collnet_ = connectCollNet(
+          bootstrap, plan, roster.rank,
+          {request.network.reducing(), plan.channels, stepBytes_, byPeer, &transports_->engine()}, request,
+          watch);
+    logTuning(*request.log, plan.plan, roster.rank, plan.channels);
+    links_ = Links(plan.plan, roster.rank, plan.scope, plan.links, byPeer,
+                   collnet_ ? collnet_->ends() : std::vector<NetworkEnds>{});
+  });
+}
+
+Profiling* Wiring::observe(std::unique_ptr<Profiler> profiler) {
+  if (!profiler) return nullptr;
+  profiling_.emplace(std::move(profiler));
+  transports_->engine().observe(profiling_->engine);
+  return &*profiling_;
+}
+
+}  // namespace xylem

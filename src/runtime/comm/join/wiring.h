@@ -1,0 +1,81 @@
+#pragma once
+// The queues of a rank, the third of the values that joining makes: its transports, and the connections of
+// its collectives to the ranks that the plan puts next to it. Once there is a Wiring, all of them are
+// connected.
+//
+//   Wiring wiring(steps, bootstrap, roster, plan, request, watch);
+//   wiring.channels()[0].ring.to[0]->send(...)
+//
+// Connections for sends and receives, and the mailboxes of a host, are made later, when an operation first
+// needs them (transfers.h, mailboxes.h).
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "runtime/comm/join/coll_net.h"
+#include "runtime/comm/join/comm_plan.h"
+#include "runtime/comm/join/links.h"
+#include "runtime/comm/join/transports.h"
+#include "runtime/comm/watch/peer_watch.h"
+#include "runtime/plugins/profiled_network.h"
+
+namespace xylem {
+
+// The ring of queues over which ranks compare their calls in checked mode (call_check.h).
+class CheckRing {
+ public:
+  // Starts to connect.
+  CheckRing(const CommPlan& plan, const Transports& transports, int rank);
+
+  std::vector<Connection*> connections() const;
+  SendEnd& next() { return connections_.front()->sender(0); }
+  RecvEnd& previous() { return connections_.back()->receiver(0); }
+
+ private:
+  // To the next rank and from the previous one; with two ranks, one connection is both.
+  std::vector<std::unique_ptr<Connection>> connections_;
+};
+
+// The connections of collectives, by peer.
+struct CollectiveConnections {
+  std::map<int, std::unique_ptr<Connection>> connections;
+  std::map<int, TransportKind> kinds;
+
+  std::map<int, Connection*> byPeer() const;
+};
+
+class Wiring {
+ public:
+  // All ranks do it at the same time. `watch` gets to know every connection before it is used.
+  Wiring(JoinSteps& steps, Bootstrap& bootstrap, const JobRoster& roster, const CommPlan& plan,
+         const JoinRequest& request, PeerWatch& watch);
+  Wiring(const Wiring&) = delete;
+  Wiring& operator=(const Wiring&) = delete;
+
+  Transports& transports() { return *transports_; }
+  const StepBytes& stepBytes() const { return stepBytes_; }
+  // The queues of collectives, by channel.
+  std::span<const ChannelLinks> channels() const { return links_.channels(); }
+  // Null except in checked mode.
+  CheckRing* checkRing() { return checkRing_ ? &*checkRing_ : nullptr; }
+  // Whether collectives can go through a network that reduces.
+  bool hasCollNet() const { return collnet_ != nullptr; }
+
+  // Tells a profiler about the queues' steps and the progress thread, from now on. Returns null if there is
+  // no profiler. The wiring keeps it, as it must outlive the queues.
+  Profiling* observe(std::unique_ptr<Profiler> profiler);
+
+ private:
+  std::optional<Profiling> profiling_;  // declared first, as it must be destroyed last
+  const StepBytes stepBytes_;
+  const std::unique_ptr<Transports> transports_;
+  const CollectiveConnections collectives_;
+  std::optional<CheckRing> checkRing_;
+  std::unique_ptr<CollNet> collnet_;  // null if the plan has no CollNet, or it does not work
+  Links links_;
+};
+
+}  // namespace xylem

@@ -1,0 +1,132 @@
+#include "runtime/plugins/profiled_network.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "runtime/transport/collnet/coll_network.h"
+
+namespace xylem {
+
+ProfiledQueue::~ProfiledQueue() {
+  for (const Part& part : parts_) {
+    for (std::uint64_t step = part.closed; step < part.opened; ++step) profiler_.stop(eventOf(step));
+    profiler_.stop(part.event);
+  }
+}
+
+void ProfiledQueue::begin(const ProfiledPart& part, std::uint64_t first) {
+  const std::lock_guard lock(mutex_);
+  parts_.push_back({.event = profiler_.startProxyOp(part),
+                    .first = first,
+                    .end = first + static_cast<std::uint64_t>(part.steps)});
+  Part& begun = parts_.back();
+  const std::uint64_t limit = control_.head.load(std::memory_order_acquire) + kQueueSteps;
+  openUpTo(limit);
+  if (sends_) return;
+  // Receive slots were posted before the part began, and some of its steps may be here already.
+  const std::uint64_t here = control_.tail.load(std::memory_order_acquire);
+  for (std::uint64_t step = first; step < std::min(limit, begun.end); ++step) post(begun, step, 0);
+  for (std::uint64_t step = first; step < std::min(here, begun.end); ++step)
+    move(begun, step, control_.notes[step % kQueueSteps].bytes);
+}
+
+void ProfiledQueue::read() {
+  const std::lock_guard lock(mutex_);
+  closeUpTo(control_.head.load(std::memory_order_acquire));
+}
+
+void ProfiledQueue::posted(std::uint64_t step, std::size_t bytes) noexcept {
+  const std::lock_guard lock(mutex_);
+  if (!sends_) {
+    closeUpTo(control_.head.load(std::memory_order_acquire));
+    openUpTo(step + 1);
+  }
+  if (Part* part = partOf(step)) post(*part, step, sends_ ? bytes : 0);
+}
+
+void ProfiledQueue::moved(std::uint64_t step, std::size_t bytes) noexcept {
+  const std::lock_guard lock(mutex_);
+  if (Part* part = partOf(step)) move(*part, step, bytes);
+  if (!sends_) return;
+  closeUpTo(step + 1);
+  openUpTo(step + 1 + kQueueSteps);
+}
+
+// The part that a step belongs to; null if no profiled call has it.
+ProfiledQueue::Part* ProfiledQueue::partOf(std::uint64_t step) {
+  const auto part = std::find_if(parts_.begin(), parts_.end(),
+                                 [&](const Part& one) { return one.first <= step && step < one.end; });
+  return part == parts_.end() ? nullptr : &*part;
+}
+
+void ProfiledQueue::openUpTo(std::uint64_t end) {
+  for (Part& part : parts_)
+    for (; part.opened < std::min(end, part.end); ++part.opened) {
+      const std::uint64_t step = part.opened;
+      eventOf(step) = profiler_.startProxyStep(part.event, static_cast<int>(step - part.first));
+      if (sends_) profiler_.record(eventOf(step), abi::kProxyStepSendGpuWait);
+    }
+}
+
+void ProfiledQueue::post(Part& part, std::uint64_t step, std::size_t bytes) {
+  if (step < part.posted) return;
+  part.posted = step + 1;
+  part.bytesPosted += bytes;
+  profiler_.record(part.event, sends_ ? abi::kProxyOpSendPosted : abi::kProxyOpRecvPosted,
+                   part.progress(part.posted, part.bytesPosted));
+  profiler_.record(eventOf(step), sends_ ? abi::kProxyStepSendWait : abi::kProxyStepRecvWait);
+}
+
+void ProfiledQueue::move(Part& part, std::uint64_t step, std::size_t bytes) {
+  if (step < part.moved) return;
+  part.moved = step + 1;
+  part.bytesMoved += bytes;
+  const abi::ProxyOpProgress progress = part.progress(part.moved, part.bytesMoved);
+  if (sends_) {
+    profiler_.record(part.event, abi::kProxyOpSendTransmitted, progress);
+    return;
+  }
+  profiler_.record(part.event, abi::kProxyOpRecvReceived, progress);
+  profiler_.record(part.event, abi::kProxyOpRecvTransmitted, progress);
+  profiler_.record(eventOf(step), abi::kProxyStepRecvGpuWait);
+}
+
+// Closes the steps below `end`.
+void ProfiledQueue::closeUpTo(std::uint64_t end) {
+  for (Part& part : parts_) {
+    if (part.over()) continue;
+    while (part.closed < std::min(end, part.end)) {
+      profiler_.stop(std::exchange(eventOf(part.closed++), nullptr));
+      profiler_.record(part.event, sends_ ? abi::kProxyOpSendDone : abi::kProxyOpRecvDone,
+                       part.progress(part.closed, part.bytesMoved));
+    }
+    if (part.over()) profiler_.stop(part.event);
+  }
+  while (!parts_.empty() && parts_.front().over()) parts_.pop_front();
+}
+
+template <typename End>
+void ProfiledQueues::beginAt(End& end, ProfiledPart part, bool sends) {
+  if (end.pump() == nullptr || part.steps == 0 || !profiler_.listensToProxy()) return;
+  part.peer = end.peer();
+  part.sends = sends;
+  std::unique_ptr<ProfiledQueue>& queue = queues_[&end];
+  if (!queue) {
+    queue = std::make_unique<ProfiledQueue>(profiler_, mutex_, end.control(), sends);
+    end.pump()->observe(*queue);
+  }
+  queue->begin(part, end.nextStep());
+}
+
+void ProfiledQueues::begin(SendEnd& end, ProfiledPart part) { beginAt(end, part, true); }
+void ProfiledQueues::begin(RecvEnd& end, ProfiledPart part) {
+  // A step from a network that reduces is the result of a step that went into it, which has its event
+  // already.
+  if (end.peer() != kReducingNetwork) beginAt(end, part, false);
+}
+
+void ProfiledQueues::read(RecvEnd& end) {
+  if (const auto queue = queues_.find(&end); queue != queues_.end()) queue->second->read();
+}
+
+}  // namespace xylem

@@ -1,0 +1,128 @@
+#pragma once
+// Tells a profiler about the network: the steps that calls send and receive, and the progress thread.
+//
+// Each part of a call in a queue is a ProxyOp event. Below it each step is a ProxyStep event, from when it
+// can be sent until its slot is free again.
+//
+//   ProfiledQueues queues(profiler);                   // outlives the ends' pumps
+//   queues.begin(sendEnd, {.call = event, .channel = 0, .steps = 12, .stepBytes = 4096});
+//   ... 12 steps ...
+//   queues.read(recvEnd);                              // for receives: all steps have been read
+//
+// Steps are moved by a thread that waits for them or by the proxy. The events of one rank come one at a time,
+// from any of these threads. A send's part may end long after its call.
+
+#include <array>
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <utility>
+
+#include "runtime/plugins/profiler.h"
+#include "runtime/transport/queue/recv_end.h"
+#include "runtime/transport/queue/send_end.h"
+#include "runtime/transport/queue/pump.h"
+
+namespace xylem {
+
+class ProfiledQueue final : public StepObserver {
+ public:
+  ProfiledQueue(Profiler& profiler, std::mutex& mutex, const QueueControl& control, bool sends)
+      : profiler_(profiler), mutex_(mutex), control_(control), sends_(sends) {}
+  // Stops events of parts that never ended.
+  ~ProfiledQueue() override;
+
+  // The part has the steps from number `first` on. A send has put none of its steps into the queue yet.
+  void begin(const ProfiledPart& part, std::uint64_t first);
+  void read();
+
+  void posted(std::uint64_t step, std::size_t bytes) noexcept override;
+  void moved(std::uint64_t step, std::size_t bytes) noexcept override;
+
+ private:
+  struct Part {
+    void* event = nullptr;
+    std::uint64_t first = 0, end = 0;
+    // Steps below these have been opened, posted, moved and closed.
+    std::uint64_t opened = first, posted = first, moved = first, closed = first;
+    std::size_t bytesPosted = 0, bytesMoved = 0;
+
+    bool over() const { return closed == end; }
+    abi::ProxyOpProgress progress(std::uint64_t upTo, std::size_t bytes) const {
+      return {bytes, static_cast<int>(upTo - first)};
+    }
+  };
+  Part* partOf(std::uint64_t step);
+  void openUpTo(std::uint64_t end);
+  void post(Part& part, std::uint64_t step, std::size_t bytes);
+  void move(Part& part, std::uint64_t step, std::size_t bytes);
+  void closeUpTo(std::uint64_t end);
+  void*& eventOf(std::uint64_t step) { return steps_[step % kQueueSteps]; }
+
+  Profiler& profiler_;
+  std::mutex& mutex_;
+  const QueueControl& control_;
+  const bool sends_;
+  std::deque<Part> parts_;  // open ones, in the order of their steps
+  std::array<void*, kQueueSteps> steps_{};
+};
+
+class ProfiledQueues {
+ public:
+  explicit ProfiledQueues(Profiler& profiler) : profiler_(profiler) {}
+
+  // The next part.steps steps of the end belong to the call. Does nothing if the end is not on a network.
+  void begin(SendEnd& end, ProfiledPart part);
+  void begin(RecvEnd& end, ProfiledPart part);
+  void read(RecvEnd& end);
+
+ private:
+  template <typename End>
+  void beginAt(End& end, ProfiledPart part, bool sends);
+
+  Profiler& profiler_;
+  std::mutex mutex_;
+  std::map<const void*, std::unique_ptr<ProfiledQueue>> queues_;  // by end
+};
+
+// Each time the progress thread finds work, finds none, goes to sleep or wakes up is a ProxyCtrl event, which
+// ends at once.
+class ProfiledEngine final : public EngineObserver {
+ public:
+  explicit ProfiledEngine(const Profiler& profiler) : profiler_(profiler) {}
+  void turned(EngineState state) noexcept override {
+    void* const event = profiler_.startProxyControl();
+    profiler_.record(event, stateOf(state));
+    profiler_.stop(event);
+  }
+
+ private:
+  static abi::ProfiledState stateOf(EngineState state) {
+    switch (state) {
+      case EngineState::kActive:
+        return abi::kProxyCtrlActive;
+      case EngineState::kIdle:
+        return abi::kProxyCtrlIdle;
+      case EngineState::kAsleep:
+        return abi::kProxyCtrlSleep;
+      case EngineState::kAwake:
+        return abi::kProxyCtrlWakeup;
+    }
+    return abi::kProxyCtrlIdle;
+  }
+
+  const Profiler& profiler_;
+};
+
+// A profiler and what tells it about the network. Outlives the queues and the progress thread that it
+// observes.
+struct Profiling {
+  explicit Profiling(std::unique_ptr<Profiler> of)
+      : profiler(std::move(of)), engine(*profiler), queues(*profiler) {}
+  const std::unique_ptr<Profiler> profiler;
+  ProfiledEngine engine;
+  ProfiledQueues queues;
+};
+
+}  // namespace xylem

@@ -1,0 +1,123 @@
+#pragma once
+// Shared slots through which the ranks of a host post operations to each other. Each rank of a communicator
+// has one mailbox. It alone writes it; all others map it for reading. For each operation the rank posts a
+// descriptor: what was called and, if the data is short, the data itself, otherwise where its buffers are.
+//
+//   Descriptor& descriptor = mine.slot(number);                                  // post
+//   descriptor.count = ...; descriptor.number.store(number, std::memory_order_release);
+//   if (theirs.slot(number).number.load(std::memory_order_acquire) == number) ...   // read another rank's
+//
+// Operations are numbered from 1, alike on all ranks. The descriptor of operation s takes the slot of
+// operation s - kMailboxSlots, so no rank posts s before all others have left that operation. Staged data
+// works the same way, but there are fewer large staging areas, so that they stay in the caches: operation s
+// takes the area of operation s - stagingAreasFor(bytes).
+//
+// A rank that gives up withdraws its mailbox. Its buffers belong to it alone again once no other rank is
+// inside a Visit, which is the guard of a rank that uses others' buffers:
+//
+//   const Visit visit(mine);
+//   if (!theirs.withdrawn()) ...                                                 // use their buffers
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+namespace xylem {
+
+constexpr std::size_t kMailboxSlots = 8;
+// Data of up to kInlineBytes is inside the descriptor. Longer data is in a staging area of one of three
+// sizes. There is one small area per slot.
+constexpr std::size_t kInlineBytes = 32;
+constexpr std::size_t kSmallStagingBytes = std::size_t{4} << 10;
+constexpr std::size_t kMediumStagingBytes = std::size_t{16} << 10;
+constexpr std::size_t kMediumStagingAreas = 4;
+constexpr std::size_t kLargeStagingBytes = std::size_t{256} << 10;
+constexpr std::size_t kLargeStagingAreas = 2;
+// How many operations that stage this many bytes can be under way.
+constexpr std::size_t stagingAreasFor(std::size_t bytes) {
+  return bytes <= kSmallStagingBytes    ? kMailboxSlots
+         : bytes <= kMediumStagingBytes ? kMediumStagingAreas
+                                        : kLargeStagingAreas;
+}
+
+// Where a buffer of another rank is.
+struct BufferPlace {
+  static constexpr std::uint32_t kAddress = 0;  // `address` is valid in the owner's process only
+  static constexpr std::uint32_t kFirstRegion = 1;
+
+  // kAddress, or kFirstRegion + the number of a region of the owner's ShareableMemory.
+  std::uint32_t region;
+  std::uint64_t address;  // or the offset in the region
+};
+
+// One cache line, so that a small operation transfers one line per rank.
+struct alignas(64) Descriptor {
+  static constexpr std::uint8_t kScaled = 1;     // the operation is a pre-multiplied sum
+  static constexpr std::uint8_t kReachable = 2;  // the other ranks can map this rank's buffers
+  std::atomic<std::uint64_t> number;             // of the operation; stored last
+  std::uint64_t count;                           // elements, as the caller gave them
+  // The call, so that ranks find out if they called different operations.
+  std::uint8_t collective, type, op;
+  std::uint8_t flags;  // kScaled, kReachable
+
+  std::int32_t root;
+  std::array<std::byte, 8> factor;  // this rank's factor of a pre-multiplied sum
+  union {
+    std::byte data[kInlineBytes];
+    struct {
+      BufferPlace input, output;
+    } buffers;
+  };
+};
+static_assert(sizeof(Descriptor) == 64);
+
+struct Mailbox {
+  std::array<Descriptor, kMailboxSlots> descriptors;
+  // The last operation in which this rank no longer needs the others' descriptors and buffers.
+  alignas(64) std::atomic<std::uint64_t> left;
+  // 1 once this rank has given up: the others must not begin to use its buffers.
+  alignas(64) std::atomic<std::uint32_t> gaveUp;
+  // 1 while this rank uses others' buffers. In a line of its own, as only ranks that give up load it.
+  alignas(64) std::atomic<std::uint32_t> visiting;
+  alignas(4096) std::byte smallAreas[kMailboxSlots][kSmallStagingBytes];
+  std::byte mediumAreas[kMediumStagingAreas][kMediumStagingBytes];
+  std::byte largeAreas[kLargeStagingAreas][kLargeStagingBytes];
+
+  Descriptor& slot(std::uint64_t number) { return descriptors[number % kMailboxSlots]; }
+  const Descriptor& slot(std::uint64_t number) const { return descriptors[number % kMailboxSlots]; }
+  // Memory for `bytes` of staged data of an operation, at most kLargeStagingBytes.
+  std::byte* stagingArea(std::uint64_t number, std::size_t bytes) {
+    if (bytes <= kInlineBytes) return slot(number).data;
+    if (bytes <= kSmallStagingBytes) return smallAreas[number % kMailboxSlots];
+    return bytes <= kMediumStagingBytes ? mediumAreas[number % kMediumStagingAreas]
+                                        : largeAreas[number % kLargeStagingAreas];
+  }
+  const std::byte* stagingArea(std::uint64_t number, std::size_t bytes) const {
+    return const_cast<Mailbox*>(this)->stagingArea(number, bytes);
+  }
+  // The former name of stagingArea.
+  std::byte* room(std::uint64_t number, std::size_t bytes) { return stagingArea(number, bytes); }
+  const std::byte* room(std::uint64_t number, std::size_t bytes) const { return stagingArea(number, bytes); }
+
+  void withdraw() noexcept { gaveUp.store(1, std::memory_order_seq_cst); }
+  bool withdrawn() const noexcept { return gaveUp.load(std::memory_order_seq_cst) != 0; }
+  bool visits() const noexcept { return visiting.load(std::memory_order_seq_cst) != 0; }
+};
+
+// Marks the owner of a mailbox as using others' buffers. The visitor stores `visiting`, then checks whether
+// the others have withdrawn; a rank that gives up withdraws, then checks `visiting`. So at least one of the
+// two sees the other. Keep visits short, and let the thread do nothing else meanwhile: ranks that give up
+// wait for the end.
+class Visit {
+ public:
+  explicit Visit(Mailbox& mine) : mine_(mine) { mine_.visiting.store(1, std::memory_order_seq_cst); }
+  ~Visit() { mine_.visiting.store(0, std::memory_order_release); }
+  Visit(const Visit&) = delete;
+  Visit& operator=(const Visit&) = delete;
+
+ private:
+  Mailbox& mine_;
+};
+
+}  // namespace xylem

@@ -1,0 +1,140 @@
+// Joining, from ranks that describe themselves to one plan: hosts and cores as ranks know them, and the first rank
+// of a host, which searches for all ranks that would find the same.
+
+#include "runtime/comm/join/comm_plan.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <initializer_list>
+
+#include "runtime/bootstrap/job.h"
+#include "planner/plan/plan_json.h"
+#include "runtime/comm/join/join_steps.h"
+#include "runtime/comm/join/peer_info.h"
+#include "runtime/comm/watch/peer_watch.h"
+
+namespace xylem {
+namespace {
+
+using ::testing::Each;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using testing::Job;
+
+constexpr int kRanks = 5;
+
+struct Outcome {
+  bool told = false;       // the rank got channels that another one has searched
+  std::uint64_t hash = 0;  // of the plan
+  std::string json;        // the plan
+  std::string alone;       // the plan that the rank makes if it searches itself
+};
+
+// `settingsOf`: by rank.
+std::vector<Outcome> planOn(const std::function<Settings(int)>& settingsOf) {
+  std::vector<Outcome> outcomes(kRanks);
+  Job job(kRanks);
+  job.run([&](Bootstrap& bootstrap) {
+    const Settings settings = settingsOf(bootstrap.rank());
+    const JobRoster roster =
+        rosterOf(bootstrap.rank(), bootstrap.allGather(describePeer(settings, bootstrap.rank(), 0)));
+    DescribedHosts hosts = describeHosts(bootstrap, roster, settings, RankDevices{});
+    Outcome& mine = outcomes[static_cast<std::size_t>(bootstrap.rank())];
+    mine.told = hosts.searched.front() != nullptr;
+    const Plan plan = planOf(hosts, settings);
+    mine.hash = hashOf(plan);
+    mine.json = planToJson(plan);
+    hosts.searched.front() = nullptr;
+    mine.alone = planToJson(planOf(hosts, settings));
+  });
+  EXPECT_THAT(job.errors(), Each(IsEmpty()));
+  return outcomes;
+}
+
+TEST(JobPlan, IsTheSameWhoeverSearched) {
+  for (const Outcome& outcome : planOn([](int) { return Settings(); })) {
+    EXPECT_TRUE(outcome.told);
+    EXPECT_EQ(outcome.json, outcome.alone);
+  }
+}
+
+// Otherwise ranks with different settings would use different plans without an error.
+TEST(JobPlan, RanksOfOtherSettingsSearchThemselves) {
+  const auto outcomes = planOn([](int rank) {
+    Settings settings;
+    if (rank == 2) settings.set(spec(Setting::kMinNChannels), "8", "test");
+    return settings;
+  });
+  for (int rank = 0; rank < kRanks; ++rank)
+    EXPECT_EQ(outcomes[static_cast<std::size_t>(rank)].told, rank != 2) << rank;
+  EXPECT_EQ(outcomes[0].hash, outcomes[4].hash);
+  std::vector<std::uint64_t> hashes;
+  for (const Outcome& outcome : outcomes) hashes.push_back(outcome.hash);
+  EXPECT_NE(outcomes[0].hash, outcomes[2].hash);
+  EXPECT_THROW(checkSamePlan(hashes), Error);
+}
+
+// Adds ranks of one host, one per mask of cores.
+void addRanks(std::vector<PeerInfo>& peers, std::uint64_t host, std::initializer_list<unsigned long> masks) {
+  for (const unsigned long mask : masks) {
+    PeerInfo& info = peers.emplace_back();
+    info.peer.hostHash = host;
+    info.peer.rank = static_cast<int>(peers.size()) - 1;
+    info.cores = CoreSet(mask);
+  }
+}
+
+HostCores coresOf(std::initializer_list<unsigned long> masks) {
+  std::vector<PeerInfo> peers;
+  addRanks(peers, 1, masks);
+  return coresOfHosts(peers, hostMapOf(peers, 0)).front();
+}
+
+TEST(HostCores, AreSharedByRanksThatMayUseAnyOfThem) {
+  EXPECT_EQ(coresOf({0b11, 0b11}).perRank, 1);
+  EXPECT_FALSE(coresOf({0b11, 0b11}).oversubscribed);
+  EXPECT_EQ(coresOf({0b1111, 0b1111}).perRank, 2);
+  EXPECT_TRUE(coresOf({0b11, 0b11, 0b11}).oversubscribed);
+  EXPECT_EQ(coresOf({0b11, 0b11, 0b11}).perRank, 1);
+}
+
+TEST(HostCores, OfRanksThatAreBoundAreAllThatTheyHave) {
+  EXPECT_FALSE(coresOf({0b01, 0b10}).oversubscribed) << "a core each";
+  EXPECT_EQ(coresOf({0b0011, 0b1100}).perRank, 2);
+  EXPECT_TRUE(coresOf({0b01, 0b01}).oversubscribed);
+  EXPECT_TRUE(coresOf({0b0001, 0b0001, 0b1110}).oversubscribed) << "others' free cores do not help";
+}
+
+TEST(HostCores, AreEachHostsOwn) {
+  std::vector<PeerInfo> peers;
+  addRanks(peers, 7, {0b11, 0b11});
+  addRanks(peers, 8, {0b1, 0b1});
+  const std::vector<HostCores> hosts = coresOfHosts(peers, hostMapOf(peers, 3));
+  ASSERT_EQ(hosts.size(), 2U);
+  EXPECT_FALSE(hosts[0].oversubscribed);
+  EXPECT_TRUE(hosts[1].oversubscribed);
+}
+
+TEST(JoinSteps, TellTheOtherRanksWhyOneFailed) {
+  Job job(2);
+  job.run([&](Bootstrap& bootstrap) {
+    PeerWatch watch(bootstrap.rank());
+    InitTimer timer;
+    const Logger log{Settings()};
+    JoinSteps steps(bootstrap, watch, timer, log);
+    EXPECT_EQ(steps.run(InitPart::kGraphs, "a step", [] { return 3; }), 3);
+    steps.run(InitPart::kAllGathers, "an outer step", [&] {
+      steps.run(InitPart::kAllGathers, "an inner step", [&] {
+        if (bootstrap.rank() == 1) throw Error(ResultCode::kInvalidUsage, "there is no plan");
+        bootstrap.barrier();
+      });
+    });
+  });
+  ASSERT_EQ(job.errors().size(), 2U);
+  EXPECT_THAT(job.errors()[0], HasSubstr("rank 1 failed: there is no plan"));
+  EXPECT_THAT(job.errors()[1], HasSubstr("there is no plan"));
+}
+
+}  // namespace
+}  // namespace xylem
