@@ -9,8 +9,8 @@
 #include <cstdio>
 #include <functional>
 
-#include "runtime/comm/watch/record_buffer.h"
 #include "runtime/comm/watch/flight_recorder.h"
+#include "runtime/comm/watch/record_buffer.h"
 
 namespace xylem {
 namespace {
@@ -31,23 +31,23 @@ double best(const std::function<void(int)>& call) {
 }
 
 void run() {
-  FlightRecorder recorder({1, 0, 2, 0});
-  LaunchRecorder flight;
-  const ChosenAlgorithm way{Algorithm::kRing, Protocol::kLl, 1, 0};
-  CommOperation operation;
+  comm::FlightRecorder recorder({1, 0, 2, 0});
+  comm::LaunchRecorder flight;
+  const comm::ChosenAlgorithm way{Algorithm::kRing, Protocol::kLl, 1, 0};
+  comm::CommOperation operation;
   std::uint64_t sum = 0;
   const double nothing = best([&](int i) { sum += static_cast<std::uint64_t>(i); });
-  const double clock = best([&](int) { sum += readTicks(); });
+  const double clock = best([&](int) { sum += comm::readTicks(); });
   const double entry = best([&](int i) {
     operation.count = static_cast<std::size_t>(i);
     flight.begin(recorder);
-    flight.add(operation, packPath(way));
+    flight.add(operation, comm::packPath(way));
     flight.start();
     flight.end(false);
   });
   const double atOnce = best([&](int i) {
     operation.count = static_cast<std::size_t>(i);
-    recorder.addDone({&operation, 1}, kDirectPath);
+    recorder.addDone({&operation, 1}, comm::kDirectPath);
   });
   std::printf(
       "loop   %5.1f ns\nclock  %5.1f ns\nentry  %5.1f ns, of which three readings of the clock %5.1f ns\n"

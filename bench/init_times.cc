@@ -28,9 +28,9 @@
 #include <thread>
 #include <vector>
 
-#include "runtime/comm/communicator.h"
 #include "core/error.h"
 #include "core/file_descriptor.h"
+#include "runtime/comm/communicator.h"
 #include "runtime/device/host_device.h"
 #include "runtime/device/scheduler.h"
 
@@ -43,7 +43,7 @@ constexpr int kReportFd = 3;
 constexpr int kPatienceMilliseconds = 120'000;
 
 struct Report {
-  std::array<double, kInitParts> parts{};           // seconds
+  std::array<double, comm::kInitParts> parts{};     // seconds
   double joined = 0;                                // seconds
   Clock::rep end = 0;                               // of the AllReduce
   double resident = 0, proportional = 0, peak = 0;  // bytes, of the process
@@ -60,25 +60,25 @@ double memoryIn(const char* file, std::string_view name) {
 }
 
 // One rank, in a process of its own or with others. One rank of a process reports the memory of all.
-void runRank(int rank, int ranks, const UniqueId& id, bool weighs) {
+void runRank(int rank, int ranks, const bootstrap::UniqueId& id, bool weighs) {
   const Settings settings = Settings::fromEnvironment();
-  Communicator comm({{id}, rank, ranks, rank}, {}, settings, std::make_shared<const Logger>(settings));
+  comm::Communicator comm({{id}, rank, ranks, rank}, {}, settings, std::make_shared<const Logger>(settings));
   const auto start = Clock::now();
   comm.join();
   Report report;
   report.joined = milliseconds(Clock::now() - start) / 1000;
-  for (std::size_t i = 0; i < kInitParts; ++i)
-    report.parts[i] = comm.initTimer().seconds(static_cast<InitPart>(i));
+  for (std::size_t i = 0; i < comm::kInitParts; ++i)
+    report.parts[i] = comm.initTimer().seconds(static_cast<comm::InitPart>(i));
 
-  OwnedStream stream(rank);
+  device::OwnedStream stream(rank);
   std::array<std::byte, 8> data{};
-  CommOperation barrier;
+  comm::CommOperation barrier;
   barrier.send = barrier.receive = data.data();
   barrier.count = 1;
   barrier.type = DataType::kInt32;
   barrier.stream = &stream.get();
   comm.launch({&barrier, 1});
-  Scheduler::instance().wait(stream.get());
+  device::Scheduler::instance().wait(stream.get());
   if (const auto error = stream.get().takeError()) throw *error;
   report.end = Clock::now().time_since_epoch().count();
   if (weighs) {
@@ -96,12 +96,12 @@ int runRanks(char** arguments) {
   const int first = std::atoi(arguments[2]);
   const int count = std::atoi(arguments[3]);
   const int ranks = std::atoi(arguments[4]);
-  std::array<unsigned char, UniqueId::kBytes> bytes{};
+  std::array<unsigned char, bootstrap::UniqueId::kBytes> bytes{};
   for (std::size_t i = 0; i < bytes.size(); ++i) {
     const char digits[3] = {arguments[5][2 * i], arguments[5][2 * i + 1], 0};
     bytes[i] = static_cast<unsigned char>(std::strtoul(digits, nullptr, 16));
   }
-  const UniqueId id = UniqueId::fromBytes(bytes.data());
+  const bootstrap::UniqueId id = bootstrap::UniqueId::fromBytes(bytes.data());
   const auto run = [&](int rank) {
     try {
       runRank(rank, ranks, id, rank == first);
@@ -120,7 +120,7 @@ int runRanks(char** arguments) {
 struct Run {
   double toBarrier = 0, joined = 0, processor = 0;  // milliseconds
   double resident = 0, proportional = 0, peak = 0;  // MB per rank
-  std::array<double, kInitParts> parts{};
+  std::array<double, comm::kInitParts> parts{};
 };
 
 double processorMilliseconds() {
@@ -132,7 +132,7 @@ double processorMilliseconds() {
   return of(usage.ru_utime) + of(usage.ru_stime);
 }
 
-std::string hexOf(const UniqueId& id) {
+std::string hexOf(const bootstrap::UniqueId& id) {
   std::string text;
   for (const std::byte b : id.bytes()) text += fmt::format("{:02x}", static_cast<unsigned>(b));
   return text;
@@ -170,7 +170,7 @@ Run measure(int ranks, bool processes, const Settings& settings) {
   FileDescriptor writing(
       fcntl(ends[1], F_DUPFD_CLOEXEC, 10));  // not kReportFd itself, which a copy would leave closed
   close(ends[1]);
-  const std::string id = hexOf(newUniqueId(settings, std::make_shared<const Logger>(settings)));
+  const std::string id = hexOf(comm::newUniqueId(settings, std::make_shared<const Logger>(settings)));
   const double before = processorMilliseconds();
   const auto begin = Clock::now();
   std::vector<pid_t> children;
@@ -190,7 +190,7 @@ Run measure(int ranks, bool processes, const Settings& settings) {
     run.resident = std::max(run.resident, report.resident / each / 1e6);
     run.proportional += report.proportional / ranks / 1e6;
     run.peak = std::max(run.peak, report.peak / each / 1e6);
-    for (std::size_t i = 0; i < kInitParts; ++i) run.parts[i] += 1e3 * report.parts[i] / ranks;
+    for (std::size_t i = 0; i < comm::kInitParts; ++i) run.parts[i] += 1e3 * report.parts[i] / ranks;
   }
   return run;
 }
@@ -219,8 +219,9 @@ int main(int argc, char** argv) {
     fmt::print("| {} {} | {:.1f} | {:.1f} |", ranks, as,
                medianOf(runs, [](const Run& r) { return r.toBarrier; }),
                medianOf(runs, [](const Run& r) { return r.joined; }));
-    for (const InitPart part : {InitPart::kBootstrap, InitPart::kAllGathers, InitPart::kTopology,
-                                InitPart::kGraphs, InitPart::kConnections})
+    for (const comm::InitPart part :
+         {comm::InitPart::kBootstrap, comm::InitPart::kAllGathers, comm::InitPart::kTopology,
+          comm::InitPart::kGraphs, comm::InitPart::kConnections})
       fmt::print(" {:.2f} |",
                  medianOf(runs, [part](const Run& r) { return r.parts[static_cast<std::size_t>(part)]; }));
     fmt::print(" {:.2f} |", medianOf(runs, [](const Run& r) { return r.processor; }));

@@ -20,14 +20,14 @@ int main(int argc, char** argv) {
     return 2;
   }
   try {
-    const xylem::PlanRequest request =
-        xylem::identicalHosts(xylem::readTopology(argv[1]), std::atoi(argv[2]));
+    const xylem::plan::PlanRequest request =
+        xylem::plan::identicalHosts(xylem::topology::readTopology(argv[1]), std::atoi(argv[2]));
     const xylem::Settings settings;
     std::vector<double> seconds;
     std::int64_t steps = 0;
     for (int i = 0; i < std::atoi(argv[3]); ++i) {
       const auto start = std::chrono::steady_clock::now();
-      const xylem::Plan plan = xylem::planJob(request, settings);
+      const xylem::plan::Plan plan = xylem::plan::planJob(request, settings);
       seconds.push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
       steps = plan.hostOf(0).ring().searchSteps + plan.hostOf(0).tree().searchSteps;
     }

@@ -23,35 +23,35 @@ namespace {
 using namespace xylem;
 
 struct Everything {
-  std::vector<std::vector<int>> rings;        // by channel
-  std::vector<std::vector<TreeLinks>> trees;  // by channel, by rank
-  std::vector<Choice> choices;                // by view, collective and size
+  std::vector<std::vector<int>> rings;                 // by channel
+  std::vector<std::vector<connect::TreeLinks>> trees;  // by channel, by rank
+  std::vector<tuning::Choice> choices;                 // by view, collective and size
 };
 
-Everything writeOut(const Plan& plan) {
-  const Connections& c = plan.connections;
+Everything writeOut(const plan::Plan& plan) {
+  const connect::Connections& c = plan.connections;
   Everything all;
   for (int channel = 0; channel < c.nChannels(); ++channel) {
-    all.rings.push_back(ringOf(c, channel));
-    std::vector<TreeLinks>& tree = all.trees.emplace_back();
+    all.rings.push_back(connect::ringOf(c, channel));
+    std::vector<connect::TreeLinks>& tree = all.trees.emplace_back();
     tree.reserve(static_cast<std::size_t>(c.job.ranks()));
-    for (int rank = 0; rank < c.job.ranks(); ++rank) tree.push_back(treeOf(c, rank, channel));
+    for (int rank = 0; rank < c.job.ranks(); ++rank) tree.push_back(connect::treeOf(c, rank, channel));
   }
-  for (const TuningModel& model : plan.tuning)
+  for (const tuning::TuningModel& model : plan.tuning)
     for (Collective collective : kAllCollectives)
       for (std::uint64_t bytes = 8; bytes <= std::uint64_t{8} << 30; bytes *= 2)
-        all.choices.push_back(choose(model, {.collective = collective, .bytes = bytes}));
+        all.choices.push_back(tuning::choose(model, {.collective = collective, .bytes = bytes}));
   return all;
 }
 
 int run(const char* file, int hosts, int repeats) {
-  const PlanRequest request = identicalHosts(readTopology(file), hosts);
+  const plan::PlanRequest request = plan::identicalHosts(topology::readTopology(file), hosts);
   std::vector<double> seconds;
   int ranks = 0;
   std::size_t channels = 0;
   for (int i = 0; i < repeats; ++i) {
     const auto start = std::chrono::steady_clock::now();
-    const Plan plan = planJob(request, Settings());
+    const plan::Plan plan = plan::planJob(request, Settings());
     const Everything all = writeOut(plan);
     seconds.push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
     ranks = plan.job().ranks();

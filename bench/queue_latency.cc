@@ -14,9 +14,9 @@
 #include <thread>
 #include <vector>
 
+#include "runtime/transport/local/shared_memory.h"
 #include "runtime/transport/queue/recv_end.h"
 #include "runtime/transport/queue/send_end.h"
-#include "runtime/transport/local/shared_memory.h"
 
 namespace xylem {
 namespace {
@@ -82,19 +82,20 @@ double rawLine() {
 
 struct Queues {
   explicit Queues(std::size_t bufferBytes)
-      : step(stepBytesFor(bufferBytes)), memory(SharedMemory::create("bench", 2 * queueBytes(step))) {
-    ping = queueIn(memory.data(), step);
-    pong = queueIn(memory.data() + queueBytes(step), step);
+      : step(transport::stepBytesFor(bufferBytes)),
+        memory(transport::SharedMemory::create("bench", 2 * transport::queueBytes(step))) {
+    ping = transport::queueIn(memory.data(), step);
+    pong = transport::queueIn(memory.data() + transport::queueBytes(step), step);
   }
-  StepBytes step;
-  SharedMemory memory;
-  QueueMemory ping, pong;
+  transport::StepBytes step;
+  transport::SharedMemory memory;
+  transport::QueueMemory ping, pong;
 };
 
 double latency(Protocol protocol) {
   Queues queues(4 << 20);
-  SendEnd send(1, queues.ping), answer(0, queues.pong);
-  RecvEnd receive(1, queues.pong), ask(0, queues.ping);
+  transport::SendEnd send(1, queues.ping), answer(0, queues.pong);
+  transport::RecvEnd receive(1, queues.pong), ask(0, queues.ping);
   alignas(8) std::byte out[8] = {}, in[8], copy[8];
   const auto here = [&] {
     for (int i = 0; i < kRoundTrips; ++i) {
@@ -117,8 +118,8 @@ double latency(Protocol protocol) {
 
 double bandwidth(Protocol protocol) {
   Queues queues(4 << 20);
-  SendEnd send(1, queues.ping);
-  RecvEnd receive(0, queues.ping);
+  transport::SendEnd send(1, queues.ping);
+  transport::RecvEnd receive(0, queues.ping);
   std::vector<std::byte> from(kMessageBytes, std::byte{1}), to(kMessageBytes);
   const std::size_t step = queues.step[protocol];
   const auto each = [&](const std::function<bool(std::size_t at, std::size_t bytes)>& move) {

@@ -97,10 +97,10 @@ struct Speed {
 
 class Bench {
  public:
-  explicit Bench(const ReductionTable& table) : table_(table) {}
+  explicit Bench(const collectives::ReductionTable& table) : table_(table) {}
 
   Speed reduction(DataType type, int op, const Case& c) const {
-    Reduction r = table_[static_cast<int>(type)][op];
+    collectives::Reduction r = table_[static_cast<int>(type)][op];
     r.factor.scale = 1.0 / kRanks;
     r.factor.divisor = kRanks;
     r.factor.element.fill(std::byte{0x38});
@@ -129,7 +129,7 @@ class Bench {
  private:
   static constexpr int kRanks = 3;             // not a power of two: averages of integers divide
   static constexpr std::size_t kApart = 1344;  // so that arrays do not compete for the same lines of a cache
-  const ReductionTable& table_;
+  const collectives::ReductionTable& table_;
   Memory out_ = numbers(1), a_ = numbers(2), b_ = numbers(3);
 };
 
@@ -160,17 +160,19 @@ Options parse(int argc, char** argv) {
   return options;
 }
 
-const ReductionTable& tableOf(const std::string& wanted) {
-  const ReductionTable* table = wanted == "portable" ? &portableReductions()
-                                : wanted == "avx2"   ? avx2Reductions()
-                                : wanted == "avx512" ? avx512Reductions()
-                                                     : &chosenReductions();
+const collectives::ReductionTable& tableOf(const std::string& wanted) {
+  const collectives::ReductionTable* table = wanted == "portable" ? &collectives::portableReductions()
+                                             : wanted == "avx2"   ? collectives::avx2Reductions()
+                                             : wanted == "avx512" ? collectives::avx512Reductions()
+                                                                  : &collectives::chosenReductions();
   if (table != nullptr) return *table;
   std::fprintf(stderr, "reduction_speed: no table %s on this processor\n", wanted.c_str());
   std::exit(2);
 }
 
-const char* nameOf(int op) { return op == kPreMulSum ? "premulsum" : name(static_cast<ReduceOp>(op)).data(); }
+const char* nameOf(int op) {
+  return op == collectives::kPreMulSum ? "premulsum" : name(static_cast<ReduceOp>(op)).data();
+}
 
 // Copies, for orientation: GB/s of the copied bytes.
 void printHead(const Bench& bench) {
@@ -211,7 +213,7 @@ void run(const Options& options) {
   for (int t = 0; t < kDataTypes; ++t) {
     const auto type = static_cast<DataType>(t);
     if (!options.wants(type)) continue;
-    for (int op = 0; op <= kPreMulSum; ++op) {
+    for (int op = 0; op <= collectives::kPreMulSum; ++op) {
       std::vector<Speed> speeds;
       for (const Case& c : kCases) speeds.push_back(bench.reduction(type, op, c));
       if (options.json)

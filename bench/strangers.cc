@@ -28,8 +28,8 @@
 #include <thread>
 #include <vector>
 
-#include "runtime/comm/communicator.h"
 #include "core/error.h"
+#include "runtime/comm/communicator.h"
 #include "runtime/device/host_device.h"
 #include "runtime/device/scheduler.h"
 #include "runtime/sockets/socket.h"
@@ -52,13 +52,13 @@ double secondsSince(Clock::time_point start) {
 // A listening socket that only the process with the unauthenticated peers serves.
 class Unrelated {
  public:
-  Unrelated() : listener_(listenTcp(SocketAddress::parse("127.0.0.1:0"))) {
+  Unrelated() : listener_(sockets::listenTcp(sockets::SocketAddress::parse("127.0.0.1:0"))) {
     door_.bytes = sizeof door_.address;
     getsockname(listener_.get(), reinterpret_cast<sockaddr*>(&door_.address), &door_.bytes);
   }
   const ListeningSocket& door() const { return door_; }
   void drain() {
-    while (acceptTcp(listener_.get()).socket) continue;
+    while (sockets::acceptTcp(listener_.get()).socket) continue;
   }
 
  private:
@@ -70,7 +70,7 @@ class Unrelated {
 // listening sockets and the sockets themselves, and at the end prints the number of connections that it made.
 int flood(double rate, bool related) {
   testing::UnauthenticatedPeers strangers(11, kMaxStaying);
-  strangers.replay(testing::recordingOf(randomSecret()));
+  strangers.replay(testing::recordingOf(sockets::randomSecret()));
   Unrelated unrelated;
   std::vector<ListeningSocket> doors;
   std::size_t came = 0;
@@ -91,7 +91,8 @@ int flood(double rate, bool related) {
     if (!related) unrelated.drain();
     if (doors.empty()) continue;
     const ListeningSocket& door = related ? doors[i % doors.size()] : unrelated.door();
-    came += strangers.visit(door, static_cast<testing::UnauthenticatedKind>(i % testing::kUnauthenticatedKinds));
+    came +=
+        strangers.visit(door, static_cast<testing::UnauthenticatedKind>(i % testing::kUnauthenticatedKinds));
   }
 }
 
@@ -149,7 +150,8 @@ class Siege {
       std::vector<std::byte> message(sizeof(std::size_t) + doors.size() * sizeof(ListeningSocket));
       const std::size_t count = doors.size();
       std::memcpy(message.data(), &count, sizeof count);
-      if (count > 0) std::memcpy(message.data() + sizeof count, doors.data(), count * sizeof(ListeningSocket));
+      if (count > 0)
+        std::memcpy(message.data() + sizeof count, doors.data(), count * sizeof(ListeningSocket));
       if (write(to_.get(), message.data(), message.size()) < 0) return;
       std::this_thread::sleep_for(kScouting);
     }
@@ -167,20 +169,20 @@ struct Block {
   double allReduce = 0;  // seconds each
 };
 
-void sum(Communicator& comm, int rank, std::vector<float>& data) {
-  OwnedStream stream(rank);
-  CommOperation operation;
+void sum(comm::Communicator& comm, int rank, std::vector<float>& data) {
+  device::OwnedStream stream(rank);
+  comm::CommOperation operation;
   operation.send = operation.receive = reinterpret_cast<std::byte*>(data.data());
   operation.count = data.size();
   operation.type = DataType::kFloat32;
   operation.stream = &stream.get();
   comm.launch({&operation, 1});
-  Scheduler::instance().wait(stream.get());
+  device::Scheduler::instance().wait(stream.get());
   if (const auto error = stream.get().takeError()) throw *error;
 }
 
 Block runBlock(int ranks, const Settings& settings, const std::shared_ptr<const Logger>& log) {
-  const UniqueId id = newUniqueId(settings, log);
+  const bootstrap::UniqueId id = comm::newUniqueId(settings, log);
   std::vector<Block> blocks(static_cast<std::size_t>(ranks));
   std::atomic<bool> stop{false};
   std::barrier together(ranks);
@@ -189,7 +191,7 @@ Block runBlock(int ranks, const Settings& settings, const std::shared_ptr<const 
     threads.emplace_back([&, rank] {
       Block& block = blocks[static_cast<std::size_t>(rank)];
       Clock::time_point start = Clock::now();
-      Communicator comm({{id}, rank, ranks, rank}, {}, settings, log);
+      comm::Communicator comm({{id}, rank, ranks, rank}, {}, settings, log);
       comm.join();
       block.join = secondsSince(start);
       std::vector<float> data(kElements, 0), last(1, 0);

@@ -22,7 +22,7 @@ foreach(entry ${ASSETS})
 endforeach()
 file(WRITE ${OUTPUT} "#include \"insight/report/assets.h\"
 
-namespace xylem {
+namespace xylem::report {
 namespace {
 
 ${definitions}
@@ -34,5 +34,5 @@ ${cases}  }
   return {};
 }
 
-}  // namespace xylem
+}  // namespace xylem::report
 ")

@@ -3,9 +3,10 @@
 //   g++ -std=c++20 plan_library.cc $(pkg-config --cflags --libs xylem-plan)
 //   ./a.out dgxh100.xml 2
 
+#include <xylem/plan.h>
+
 #include <cstdlib>
 #include <iostream>
-#include <xylem/plan.h>
 
 namespace {
 

@@ -121,7 +121,7 @@ class TcpEngine : public Engine {
   }
 
   const Options& options_;
-  const Congestion congestion_{"auto"};
+  const sockets::Congestion congestion_{"auto"};
   sockaddr_in address_{};
   FileDescriptor listening_, peer_;
 };

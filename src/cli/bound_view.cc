@@ -17,27 +17,27 @@ constexpr std::size_t kMaxLinksNamed = 4;
 constexpr double kPercentOfWhole = 100;
 
 // "GPU 0-3"
-std::string gpusText(const std::vector<int>& gpus, const System& system) {
+std::string gpusText(const std::vector<int>& gpus, const topology::System& system) {
   std::vector<int> ranks;
-  for (const int gpu : gpus) ranks.push_back(system.gpu(system.node(NodeType::kGpu, gpu)).rank);
+  for (const int gpu : gpus) ranks.push_back(system.gpu(system.node(topology::NodeType::kGpu, gpu)).rank);
   std::sort(ranks.begin(), ranks.end());
   return "GPU " + listText(ranks);
 }
 
-std::string sideText(const std::vector<int>& gpus, bool network, const System& system) {
+std::string sideText(const std::vector<int>& gpus, bool network, const topology::System& system) {
   if (gpus.empty()) return "the network";
   return gpusText(gpus, system) + (network ? " and the network" : "");
 }
 
-std::string linkText(const Link& link, const System& system) {
-  return fmt::format("{} {:.1f} {} - {}", name(link.type), link.bandwidth, nodeLabel(system, link.from),
-                     nodeLabel(system, link.to));
+std::string linkText(const topology::Link& link, const topology::System& system) {
+  return fmt::format("{} {:.1f} {} - {}", topology::name(link.type), link.bandwidth,
+                     nodeLabel(system, link.from), nodeLabel(system, link.to));
 }
 
 // The first few links by name, and how many more there are.
-std::string linksText(const std::vector<LinkId>& links, const System& system) {
+std::string linksText(const std::vector<topology::LinkId>& links, const topology::System& system) {
   std::vector<std::string> texts;
-  for (const LinkId link : links) texts.push_back(linkText(system.link(link), system));
+  for (const topology::LinkId link : links) texts.push_back(linkText(system.link(link), system));
   const std::size_t named = std::min(texts.size(), kMaxLinksNamed);
   std::string text =
       fmt::format("{}", fmt::join(texts.begin(), texts.begin() + static_cast<std::ptrdiff_t>(named), ", "));
@@ -45,38 +45,39 @@ std::string linksText(const std::vector<LinkId>& links, const System& system) {
   return text;
 }
 
-Json namesJson(const std::vector<int>& gpus, const System& system) {
-  Json names = Json::array();
-  for (const int gpu : gpus) names.push_back(system.name(system.node(NodeType::kGpu, gpu)));
+plan::Json namesJson(const std::vector<int>& gpus, const topology::System& system) {
+  plan::Json names = plan::Json::array();
+  for (const int gpu : gpus) names.push_back(system.name(system.node(topology::NodeType::kGpu, gpu)));
   return names;
 }
 
-Json linkJson(LinkId id, const System& system) {
-  const Link& link = system.link(id);
+plan::Json linkJson(topology::LinkId id, const topology::System& system) {
+  const topology::Link& link = system.link(id);
   return {{"from", system.name(link.from)},
           {"to", system.name(link.to)},
-          {"type", name(link.type)},
-          {"bandwidth", number(link.bandwidth)}};
+          {"type", topology::name(link.type)},
+          {"bandwidth", plan::number(link.bandwidth)}};
 }
 
 }  // namespace
 
-const char* plural(GraphKind kind) { return kind == GraphKind::kRing ? "rings" : "trees"; }
+const char* plural(search::GraphKind kind) { return kind == search::GraphKind::kRing ? "rings" : "trees"; }
 
-std::string limitText(const Bound& bound, const System& system) {
+std::string limitText(const optimum::Bound& bound, const topology::System& system) {
   if (!bound.cutIsTight) {
-    std::vector<LinkId> links;
-    for (const Bottleneck& bottleneck : bound.bottlenecks) links.push_back(bottleneck.link);
+    std::vector<topology::LinkId> links;
+    for (const optimum::Bottleneck& bottleneck : bound.bottlenecks) links.push_back(bottleneck.link);
     return "short of " + linksText(links, system);
   }
-  const Cut& cut = bound.cut;
-  return fmt::format("all cross {}, {} {} {} {}", linksText(cut.links, system),
-                     cut.bothWays ? "between" : "from", sideText(cut.near, cut.networkNear, system),
-                     cut.bothWays ? "and" : "to",
-                     sideText(cut.far, !cut.networkNear && system.count(NodeType::kNet) > 0, system));
+  const optimum::Cut& cut = bound.cut;
+  return fmt::format(
+      "all cross {}, {} {} {} {}", linksText(cut.links, system), cut.bothWays ? "between" : "from",
+      sideText(cut.near, cut.networkNear, system), cut.bothWays ? "and" : "to",
+      sideText(cut.far, !cut.networkNear && system.count(topology::NodeType::kNet) > 0, system));
 }
 
-std::string boundLine(const PlanBound& bound, const System& system, const Terminal& screen) {
+std::string boundLine(const optimum::PlanBound& bound, const topology::System& system,
+                      const Terminal& screen) {
   const double part = bound.achieved / bound.bound.bandwidth;
   // More than the bound is possible for a graph file that was made for something else.
   if (part > 1.005)
@@ -90,14 +91,14 @@ std::string boundLine(const PlanBound& bound, const System& system, const Termin
                      bound.bound.bandwidth, limitText(bound.bound, system));
 }
 
-Json boundJson(const Bound& bound, const System& system) {
-  Json cut = {{"bandwidth", bound.cut.bandwidth},        {"near", namesJson(bound.cut.near, system)},
-              {"far", namesJson(bound.cut.far, system)}, {"networkNear", bound.cut.networkNear},
-              {"bothWays", bound.cut.bothWays},          {"links", Json::array()}};
-  for (const LinkId link : bound.cut.links) cut["links"].push_back(linkJson(link, system));
-  Json bottlenecks = Json::array();
-  for (const Bottleneck& bottleneck : bound.bottlenecks) {
-    Json link = linkJson(bottleneck.link, system);
+plan::Json boundJson(const optimum::Bound& bound, const topology::System& system) {
+  plan::Json cut = {{"bandwidth", bound.cut.bandwidth},        {"near", namesJson(bound.cut.near, system)},
+                    {"far", namesJson(bound.cut.far, system)}, {"networkNear", bound.cut.networkNear},
+                    {"bothWays", bound.cut.bothWays},          {"links", plan::Json::array()}};
+  for (const topology::LinkId link : bound.cut.links) cut["links"].push_back(linkJson(link, system));
+  plan::Json bottlenecks = plan::Json::array();
+  for (const optimum::Bottleneck& bottleneck : bound.bottlenecks) {
+    plan::Json link = linkJson(bottleneck.link, system);
     link["weight"] = bottleneck.weight;
     bottlenecks.push_back(std::move(link));
   }
@@ -108,20 +109,20 @@ Json boundJson(const Bound& bound, const System& system) {
           {"bottlenecks", std::move(bottlenecks)}};
 }
 
-std::string withBounds(const std::string& planJson, const Plan& plan) {
-  Json json = Json::parse(planJson);
-  Json views = Json::array();
+std::string withBounds(const std::string& planJson, const plan::Plan& plan) {
+  plan::Json json = plan::Json::parse(planJson);
+  plan::Json views = plan::Json::array();
   for (const auto& host : plan.hostPlans) {
-    Json view = Json::object();
-    for (const PlanBound& bound : boundsOf(plan, *host)) {
-      Json entry = {{"achieved", bound.achieved}};
+    plan::Json view = plan::Json::object();
+    for (const optimum::PlanBound& bound : optimum::boundsOf(plan, *host)) {
+      plan::Json entry = {{"achieved", bound.achieved}};
       entry.update(boundJson(bound.bound, host->system()));
-      view[name(bound.kind)] = std::move(entry);
+      view[search::name(bound.kind)] = std::move(entry);
     }
     views.push_back(std::move(view));
   }
   json["bounds"] = std::move(views);
-  return json.dump(1, ' ', false, Json::error_handler_t::replace);
+  return json.dump(1, ' ', false, plan::Json::error_handler_t::replace);
 }
 
 }  // namespace xylem::cli

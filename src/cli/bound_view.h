@@ -14,14 +14,15 @@
 namespace xylem::cli {
 
 // "rings" or "trees".
-const char* plural(GraphKind kind);
+const char* plural(search::GraphKind kind);
 // "rings have 15.0 GB/s together, 94% of the bound 16.0: ..."
-std::string boundLine(const PlanBound& bound, const System& system, const Terminal& screen);
+std::string boundLine(const optimum::PlanBound& bound, const topology::System& system,
+                      const Terminal& screen);
 // The reason for the bound: the links of the cut, or the links that are full in the best solution.
-std::string limitText(const Bound& bound, const System& system);
+std::string limitText(const optimum::Bound& bound, const topology::System& system);
 
-Json boundJson(const Bound& bound, const System& system);
+plan::Json boundJson(const optimum::Bound& bound, const topology::System& system);
 // A plan's JSON with a member `bounds` added, by view.
-std::string withBounds(const std::string& planJson, const Plan& plan);
+std::string withBounds(const std::string& planJson, const plan::Plan& plan);
 
 }  // namespace xylem::cli

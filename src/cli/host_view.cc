@@ -17,7 +17,7 @@
 namespace xylem::cli {
 namespace {
 
-std::string baseName(const HostGroup& group) {
+std::string baseName(const plan::HostGroup& group) {
   std::filesystem::path file = group.topology;
   file = file.filename();
   if (file.extension() == ".xml") file = file.stem();
@@ -26,7 +26,7 @@ std::string baseName(const HostGroup& group) {
   return text;
 }
 
-void nameShape(std::vector<HostKind>& kinds, const HostShape& shape, const std::string& base) {
+void nameShape(std::vector<HostKind>& kinds, const connect::HostShape& shape, const std::string& base) {
   const std::set<int> views(shape.viewOfLocal.begin(), shape.viewOfLocal.end());
   int part = 0;
   for (int view : views) {
@@ -47,8 +47,8 @@ void tellApart(std::vector<HostKind>& kinds) {
 
 }  // namespace
 
-std::vector<HostKind> hostKinds(const Plan& plan) {
-  const Job& job = plan.job();
+std::vector<HostKind> hostKinds(const plan::Plan& plan) {
+  const connect::Job& job = plan.job();
   std::vector<HostKind> kinds(plan.hostPlans.size());
   // Backwards: if several groups have the same description, the first one's name stays.
   for (auto group = plan.groups.rbegin(); group != plan.groups.rend(); ++group)
@@ -64,10 +64,10 @@ std::vector<HostKind> hostKinds(const Plan& plan) {
   return kinds;
 }
 
-std::string smText(const HostPlan& host) {
-  const System& system = host.system();
+std::string smText(const plan::HostPlan& host) {
+  const topology::System& system = host.system();
   std::set<int> sms;
-  for (NodeId gpu : system.nodes(NodeType::kGpu)) sms.insert(system.gpu(gpu).sm);
+  for (topology::NodeId gpu : system.nodes(topology::NodeType::kGpu)) sms.insert(system.gpu(gpu).sm);
   return fmt::format("sm {}", fmt::join(sms, " and "));
 }
 
@@ -77,29 +77,31 @@ namespace {
 constexpr std::size_t kMaxReasons = 8;
 
 struct NamedGraph {
-  GraphKind kind;
+  search::GraphKind kind;
   const char* title;
 };
-constexpr std::array<NamedGraph, kGraphKinds> kGraphs = {{{GraphKind::kRing, "ring"},
-                                                          {GraphKind::kTree, "tree"},
-                                                          {GraphKind::kCollnetChain, "CollNet chain"},
-                                                          {GraphKind::kCollnetDirect, "CollNet direct"},
-                                                          {GraphKind::kNvls, "NVLS"}}};
+constexpr std::array<NamedGraph, search::kGraphKinds> kGraphs = {
+    {{search::GraphKind::kRing, "ring"},
+     {search::GraphKind::kTree, "tree"},
+     {search::GraphKind::kCollnetChain, "CollNet chain"},
+     {search::GraphKind::kCollnetDirect, "CollNet direct"},
+     {search::GraphKind::kNvls, "NVLS"}}};
 
-std::string remarks(const ChannelGraph& graph) {
+std::string remarks(const search::ChannelGraph& graph) {
   std::vector<std::string> parts;
   if (graph.fallback) parts.emplace_back("nothing found: ranks in simple order");
   if (graph.loadedChannels > 0) parts.emplace_back("from the graph file");
   if (graph.crossNic != 0) parts.emplace_back("crosses NICs");
-  const auto exhausted = std::count_if(graph.attempts.begin(), graph.attempts.end(),
-                                       [](const SearchAttempt& attempt) { return attempt.exhausted; });
+  const auto exhausted =
+      std::count_if(graph.attempts.begin(), graph.attempts.end(),
+                    [](const search::SearchAttempt& attempt) { return attempt.exhausted; });
   if (exhausted > 0)
     parts.push_back(fmt::format("{} of {} searches hit the step limit", exhausted, graph.attempts.size()));
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
-std::string graphsText(const HostPlan& host, const Terminal& screen) {
-  const bool nets = host.system().count(NodeType::kNet) > 0;
+std::string graphsText(const plan::HostPlan& host, const Terminal& screen) {
+  const bool nets = host.system().count(topology::NodeType::kNet) > 0;
   std::vector<Column> columns = {
       {"graph"}, {"pattern"}, {"channels", Align::kRight}, {"GB/s", Align::kRight}};
   if (nets) columns.push_back({"to NETs", Align::kRight});
@@ -109,16 +111,16 @@ std::string graphsText(const HostPlan& host, const Terminal& screen) {
   columns.push_back({""});
   Table table(columns);
   for (const auto& [kind, title] : kGraphs) {
-    const ChannelGraph& graph = host.graphs[kind];
+    const search::ChannelGraph& graph = host.graphs[kind];
     if (graph.nChannels == 0) continue;
     std::vector<Cell> row = {{title, Style::kBold},
-                             {name(graph.pattern)},
+                             {search::name(graph.pattern)},
                              {std::to_string(graph.nChannels)},
                              {fmt::format("{:.1f}", graph.bwIntra), Style::kGreen}};
     if (nets) row.push_back({fmt::format("{:.1f}", graph.bwInter), Style::kGreen});
     row.push_back({fmt::format("{:.1f}", static_cast<float>(graph.nChannels) * graph.bwIntra)});
-    row.push_back({name(graph.typeIntra)});
-    if (nets) row.push_back({name(graph.typeInter)});
+    row.push_back({paths::name(graph.typeIntra)});
+    if (nets) row.push_back({paths::name(graph.typeInter)});
     row.push_back({remarks(graph), graph.fallback ? Style::kRed : Style::kDim});
     table.add(std::move(row));
   }
@@ -133,40 +135,43 @@ struct ChannelLine {
   auto operator<=>(const ChannelLine&) const = default;
 };
 
-std::string netText(const System& system, int net) {
-  return net < 0 ? "" : nodeLabel(system, system.node(NodeType::kNet, net));
+std::string netText(const topology::System& system, int net) {
+  return net < 0 ? "" : nodeLabel(system, system.node(topology::NodeType::kNet, net));
 }
 
 // The refused decisions about the ring channels: direct access between neighbours, and GPU Direct RDMA of the
 // NICs at their ends.
-std::vector<Decision> refusals(const Plan& plan, const HostPlan& host) {
-  const System& system = host.system();
-  const PathTable& paths = host.paths.paths;
-  const Locality locality(system, paths);
-  const Reach reach(system, paths, locality, plan.reach);
-  const ChannelGraph& ring = host.ring();
-  const bool nets = system.count(NodeType::kNet) > 0;
-  const auto gpuAt = [&](int channel, int i) { return system.node(NodeType::kGpu, ring.gpu(channel, i)); };
-  std::vector<Decision> all;
+std::vector<paths::Decision> refusals(const plan::Plan& plan, const plan::HostPlan& host) {
+  const topology::System& system = host.system();
+  const paths::PathTable& paths = host.paths.paths;
+  const paths::Locality locality(system, paths);
+  const paths::Reach reach(system, paths, locality, plan.reach);
+  const search::ChannelGraph& ring = host.ring();
+  const bool nets = system.count(topology::NodeType::kNet) > 0;
+  const auto gpuAt = [&](int channel, int i) {
+    return system.node(topology::NodeType::kGpu, ring.gpu(channel, i));
+  };
+  std::vector<paths::Decision> all;
   for (int channel = 0; channel < ring.nChannels; ++channel) {
     // Inside one host the ring closes; among several it leaves by its last GPU.
     const int pairs = nets ? ring.gpuCount - 1 : ring.gpuCount;
     for (int i = 0; i < pairs && ring.gpuCount > 1; ++i)
       all.push_back(reach.p2p(gpuAt(channel, i), gpuAt(channel, (i + 1) % ring.gpuCount)));
     if (!nets || ring.startNet(channel) < 0 || ring.endNet(channel) < 0) continue;
-    const auto net = [&](int index) { return system.node(NodeType::kNet, index); };
-    all.push_back(reach.gdr(gpuAt(channel, 0), net(ring.startNet(channel)), Direction::kReceive));
-    all.push_back(reach.gdr(gpuAt(channel, ring.gpuCount - 1), net(ring.endNet(channel)), Direction::kSend));
+    const auto net = [&](int index) { return system.node(topology::NodeType::kNet, index); };
+    all.push_back(reach.gdr(gpuAt(channel, 0), net(ring.startNet(channel)), paths::Direction::kReceive));
+    all.push_back(
+        reach.gdr(gpuAt(channel, ring.gpuCount - 1), net(ring.endNet(channel)), paths::Direction::kSend));
   }
-  std::erase_if(all, [](const Decision& decision) { return decision.yes; });
+  std::erase_if(all, [](const paths::Decision& decision) { return decision.yes; });
   return all;
 }
 
 // The decision's explanation, with the nodes named as in the tables.
-std::string sentence(const Decision& decision, const System& system) {
-  std::string text = explain(decision, system);
-  for (const NodeId node : {decision.subject, decision.object}) {
-    if (node == kNoNode) continue;
+std::string sentence(const paths::Decision& decision, const topology::System& system) {
+  std::string text = paths::explain(decision, system);
+  for (const topology::NodeId node : {decision.subject, decision.object}) {
+    if (node == topology::kNoNode) continue;
     const std::string formal = system.name(node);
     if (const std::size_t at = text.find(formal); at != std::string::npos)
       text.replace(at, formal.size(), nodeLabel(system, node));
@@ -174,10 +179,10 @@ std::string sentence(const Decision& decision, const System& system) {
   return text;
 }
 
-std::string refusalsText(const Plan& plan, const HostPlan& host, const std::string& which,
+std::string refusalsText(const plan::Plan& plan, const plan::HostPlan& host, const std::string& which,
                          const Terminal& screen) {
   std::vector<std::string> reasons;
-  for (const Decision& decision : refusals(plan, host)) {
+  for (const paths::Decision& decision : refusals(plan, host)) {
     std::string reason = sentence(decision, host.system());
     if (std::find(reasons.begin(), reasons.end(), reason) == reasons.end())
       reasons.push_back(std::move(reason));
@@ -189,22 +194,23 @@ std::string refusalsText(const Plan& plan, const HostPlan& host, const std::stri
   return text;
 }
 
-std::string boundsText(const Plan& plan, const HostPlan& host, const Terminal& screen) {
+std::string boundsText(const plan::Plan& plan, const plan::HostPlan& host, const Terminal& screen) {
   std::string text;
-  for (const PlanBound& bound : boundsOf(plan, host))
+  for (const optimum::PlanBound& bound : optimum::boundsOf(plan, host))
     text += fmt::format("  {}\n", boundLine(bound, host.system(), screen));
   return text;
 }
 
 }  // namespace
 
-std::string channelsText(const System& system, const ChannelGraph& graph, const Terminal& screen) {
-  const bool nets = system.count(NodeType::kNet) > 0;
+std::string channelsText(const topology::System& system, const search::ChannelGraph& graph,
+                         const Terminal& screen) {
+  const bool nets = system.count(topology::NodeType::kNet) > 0;
   std::vector<ChannelLine> lines;
   for (int channel = 0; channel < graph.nChannels; ++channel) {
     ChannelLine line{{}, nets ? graph.startNet(channel) : -1, nets ? graph.endNet(channel) : -1};
     for (int i = 0; i < graph.gpuCount; ++i)
-      line.gpus.push_back(system.gpu(system.node(NodeType::kGpu, graph.gpu(channel, i))).rank);
+      line.gpus.push_back(system.gpu(system.node(topology::NodeType::kGpu, graph.gpu(channel, i))).rank);
     lines.push_back(std::move(line));
   }
   std::vector<Column> columns = {{"channel", Align::kRight}};
@@ -212,7 +218,7 @@ std::string channelsText(const System& system, const ChannelGraph& graph, const 
   columns.push_back({"ranks"});
   if (nets) columns.push_back({"to"});
   // All ranks get the width of the widest, so that they stand below each other.
-  const std::size_t digits = std::to_string(system.count(NodeType::kGpu) - 1).size();
+  const std::size_t digits = std::to_string(system.count(topology::NodeType::kGpu) - 1).size();
   Table table(columns);
   for (const auto& group : grouped(lines)) {
     std::vector<Cell> row = {{listText(group.channels)}};
@@ -224,7 +230,7 @@ std::string channelsText(const System& system, const ChannelGraph& graph, const 
   return table.text(screen, 2);
 }
 
-std::string hostText(const Plan& plan, const HostPlan& host, const std::string& which,
+std::string hostText(const plan::Plan& plan, const plan::HostPlan& host, const std::string& which,
                      const Terminal& screen) {
   std::string text = screen.heading("Graphs of " + which + ", bandwidth per channel");
   text += graphsText(host, screen) + boundsText(plan, host, screen);

@@ -22,16 +22,17 @@ struct HostKind {
 };
 
 // By view.
-std::vector<HostKind> hostKinds(const Plan& plan);
+std::vector<HostKind> hostKinds(const plan::Plan& plan);
 
 // The compute capabilities of a host: "sm 90", "sm 80 and 90".
-std::string smText(const HostPlan& host);
+std::string smText(const plan::HostPlan& host);
 
 // `which` goes into the headings: "a host", "dgxh100".
-std::string hostText(const Plan& plan, const HostPlan& host, const std::string& which,
+std::string hostText(const plan::Plan& plan, const plan::HostPlan& host, const std::string& which,
                      const Terminal& screen);
 
 // The channels of a graph as a table: NETs and ranks.
-std::string channelsText(const System& system, const ChannelGraph& graph, const Terminal& screen);
+std::string channelsText(const topology::System& system, const search::ChannelGraph& graph,
+                         const Terminal& screen);
 
 }  // namespace xylem::cli

@@ -73,9 +73,9 @@ std::vector<int> readPlacement(const std::string& path, int hosts) {
   return hostOfRank;
 }
 
-int hostsOf(const PlanRequest& request) {
+int hostsOf(const plan::PlanRequest& request) {
   int hosts = 0;
-  for (const HostRequest& host : request.hosts) hosts += host.count;
+  for (const plan::HostRequest& host : request.hosts) hosts += host.count;
   return hosts;
 }
 
@@ -161,19 +161,19 @@ void addMachineOptions(Command& command, JobInput& job) {
   addRankOptions(command, job);
 }
 
-PlanRequest readJob(const JobInput& job, const Settings& settings) {
+plan::PlanRequest readJob(const JobInput& job, const Settings& settings) {
   if (job.file.empty() && job.hosts.empty())
     throw InputError({"arguments", 0}, "no host", "a topology FILE, - for this machine, or --host");
-  PlanRequest request;
+  plan::PlanRequest request;
   request.fuse = job.fuse;
   request.offered = {job.nvls, job.collnet};
-  request.rules = job.rules == "xylem" ? Rules::kXylem : Rules::kNccl;
+  request.rules = job.rules == "xylem" ? connect::Rules::kXylem : connect::Rules::kNccl;
   request.hostsListed = !job.hosts.empty();
-  std::map<std::string, std::shared_ptr<const Document>>
+  std::map<std::string, std::shared_ptr<const topology::Document>>
       known;  // by file: hosts of one file share a document
   const auto add = [&](const HostArgument& host) {
     auto& document = known[host.file];
-    if (!document) document = std::make_shared<const Document>(readMachine(host.file, settings));
+    if (!document) document = std::make_shared<const topology::Document>(readMachine(host.file, settings));
     request.hosts.push_back({document, host.gpus, host.count});
   };
   if (!job.file.empty()) add({job.file, {}, job.nodes});
@@ -181,27 +181,27 @@ PlanRequest readJob(const JobInput& job, const Settings& settings) {
   if (std::none_of(known.begin(), known.end(), [](const auto& entry) { return isThisMachine(entry.first); }))
     warnOfDetectionOnly(settings);
   std::vector<std::string> remarks;
-  request.graphFile = graphFileOf(settings, &remarks);
+  request.graphFile = search::graphFileOf(settings, &remarks);
   for (const std::string& remark : remarks) warn(remark);
   if (job.ranks == "round-robin") {
-    request.placement = Placement::kRoundRobin;
+    request.placement = plan::Placement::kRoundRobin;
   } else if (job.ranks != "block") {
     request.hostOfRank = readPlacement(job.ranks, hostsOf(request));
   }
   return request;
 }
 
-void warnOfMissingNics(const Plan& plan) {
-  const auto lacksNics = [](const auto& host) { return host->system().count(NodeType::kNet) == 0; };
+void warnOfMissingNics(const plan::Plan& plan) {
+  const auto lacksNics = [](const auto& host) { return host->system().count(topology::NodeType::kNet) == 0; };
   if (plan.job().hosts() > 1 && std::any_of(plan.hostPlans.begin(), plan.hostPlans.end(), lacksNics))
     warn("a host has no NIC for the job: its ranks cannot connect to those of other hosts (xylem preflight)");
 }
 
-Plan planForRank(const JobInput& job, const Settings& settings, int rank) {
-  const PlanRequest request = readJob(job, settings);
-  Plan plan = [&] {
+plan::Plan planForRank(const JobInput& job, const Settings& settings, int rank) {
+  const plan::PlanRequest request = readJob(job, settings);
+  plan::Plan plan = [&] {
     const Progress progress(fmt::format("planning {}", jobName(job)));
-    return planJob(request, settings);
+    return plan::planJob(request, settings);
   }();
   if (rank >= plan.job().ranks())
     throw InputError({"--rank", 0}, std::to_string(rank),

@@ -41,14 +41,14 @@ struct HostArgument {
 HostArgument parseHost(const std::string& text);
 
 // Reads the files. Warnings about them go to standard error. Throws InputError.
-PlanRequest readJob(const JobInput& job, const Settings& settings);
+plan::PlanRequest readJob(const JobInput& job, const Settings& settings);
 
 // Reads and plans the job, with a progress line if that takes long. Throws InputError also if the job has no
 // rank `rank`; a negative `rank` stands for all.
-Plan planForRank(const JobInput& job, const Settings& settings, int rank);
+plan::Plan planForRank(const JobInput& job, const Settings& settings, int rank);
 
 // Warns on standard error if the job has several hosts and one of them has no NIC.
-void warnOfMissingNics(const Plan& plan);
+void warnOfMissingNics(const plan::Plan& plan);
 
 // The job's name for people: "dgxh100.xml", "this machine", "3 kinds of hosts".
 std::string jobName(const JobInput& job);

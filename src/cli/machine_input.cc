@@ -18,10 +18,11 @@ Settings readSettings() {
   return settings;
 }
 
-Document detectMachine(const Settings& settings, const MachineOptions& options) {
+topology::Document detectMachine(const Settings& settings, const MachineOptions& options) {
   const int devices = std::max(static_cast<int>(settings.integer(Setting::kHostDevices)), options.devices);
-  const std::unique_ptr<GpuSource> gpus = devices > 0 ? nullptr : gpuSourceOf(options.root);
-  DetectOptions detect;
+  const std::unique_ptr<topology::GpuSource> gpus =
+      devices > 0 ? nullptr : topology::gpuSourceOf(options.root);
+  topology::DetectOptions detect;
   detect.hostDevices = devices;
   detect.hostId = settings.text(Setting::kHostId);
   detect.interfaces = settings.text(Setting::kSocketIfname);
@@ -32,18 +33,18 @@ Document detectMachine(const Settings& settings, const MachineOptions& options) 
   detect.rdma.hca = settings.text(Setting::kIbHca);
   detect.rdma.mergeFunctions = settings.integer(Setting::kIbMergeVfs) != 0;
   if (options.merged)
-    detect.merge =
-        MergeOptions{settings.text(Setting::kNetMergeLevel), settings.text(Setting::kNetForceMerge)};
+    detect.merge = topology::MergeOptions{settings.text(Setting::kNetMergeLevel),
+                                          settings.text(Setting::kNetForceMerge)};
   std::vector<std::string> remarks;
-  Document document = detectTopology(detect, &remarks);
+  topology::Document document = topology::detectTopology(detect, &remarks);
   for (const std::string& remark : remarks) warn(remark);
   return document;
 }
 
-Document readMachine(const std::string& file, const Settings& settings) {
+topology::Document readMachine(const std::string& file, const Settings& settings) {
   if (isThisMachine(file)) return detectMachine(settings);
   std::vector<std::string> ignored;
-  Document document = readTopology(file, &ignored);
+  topology::Document document = topology::readTopology(file, &ignored);
   for (const std::string& element : ignored) warn(element);
   return document;
 }

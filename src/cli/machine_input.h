@@ -16,7 +16,7 @@ namespace xylem::cli {
 Settings readSettings();
 
 // `file` may be empty or "-" for this machine. Standard error names the elements that NCCL does not know.
-Document readMachine(const std::string& file, const Settings& settings);
+topology::Document readMachine(const std::string& file, const Settings& settings);
 
 // The machine to detect, beyond the settings.
 struct MachineOptions {
@@ -27,7 +27,7 @@ struct MachineOptions {
   // Merge network devices as a job does: the ports of a card become one.
   bool merged = false;
 };
-Document detectMachine(const Settings& settings, const MachineOptions& options = {});
+topology::Document detectMachine(const Settings& settings, const MachineOptions& options = {});
 
 // Returns whether `file` is empty or "-".
 bool isThisMachine(const std::string& file);

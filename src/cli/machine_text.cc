@@ -31,9 +31,10 @@ std::string makerAndDevice(std::uint64_t vendor, std::uint64_t device) {
   return fmt::format("{:04x}:{:04x}", vendor, device);
 }
 
-bool severalHosts(const System& system) {
-  return std::any_of(system.nodes(NodeType::kCpu).begin(), system.nodes(NodeType::kCpu).end(),
-                     [&](NodeId cpu) { return system[cpu].key.system() != 0; });
+bool severalHosts(const topology::System& system) {
+  return std::any_of(system.nodes(topology::NodeType::kCpu).begin(),
+                     system.nodes(topology::NodeType::kCpu).end(),
+                     [&](topology::NodeId cpu) { return system[cpu].key.system() != 0; });
 }
 
 // The parts of a node's label.
@@ -42,20 +43,20 @@ struct Words {
   std::string number;
 };
 
-Words words(const System& system, NodeId node) {
-  const NodeKey key = system[node].key;
+Words words(const topology::System& system, topology::NodeId node) {
+  const topology::NodeKey key = system[node].key;
   switch (system.type(node)) {
-    case NodeType::kGpu:
+    case topology::NodeType::kGpu:
       return {"GPU", std::to_string(system.gpu(node).rank)};
-    case NodeType::kNet:
+    case topology::NodeType::kNet:
       return {"NET", std::to_string(key.local())};
-    case NodeType::kCpu:
-      return {"CPU", key.local() == NodeKey::kLocalMask ? "?" : std::to_string(key.local())};
-    case NodeType::kPci:
-      return {"switch", busIdText(key.local())};
-    case NodeType::kNic:
-      return key.local() == 0 ? Words{"virtual", "NIC"} : Words{"NIC", busIdText(key.local())};
-    case NodeType::kNvs:
+    case topology::NodeType::kCpu:
+      return {"CPU", key.local() == topology::NodeKey::kLocalMask ? "?" : std::to_string(key.local())};
+    case topology::NodeType::kPci:
+      return {"switch", topology::busIdText(key.local())};
+    case topology::NodeType::kNic:
+      return key.local() == 0 ? Words{"virtual", "NIC"} : Words{"NIC", topology::busIdText(key.local())};
+    case topology::NodeType::kNvs:
       return {"NVSwitch", ""};
   }
   return {};
@@ -63,14 +64,16 @@ Words words(const System& system, NodeId node) {
 
 // "@1" if the description has several hosts. GPUs go by their rank in the job, and the NVSwitch belongs to
 // all hosts.
-std::string hostSuffix(const System& system, NodeId node) {
-  const NodeType type = system.type(node);
-  if (type == NodeType::kGpu || type == NodeType::kNvs || !severalHosts(system)) return "";
+std::string hostSuffix(const topology::System& system, topology::NodeId node) {
+  const topology::NodeType type = system.type(node);
+  if (type == topology::NodeType::kGpu || type == topology::NodeType::kNvs || !severalHosts(system))
+    return "";
   return fmt::format("@{}", system[node].key.system());
 }
 
-std::string attributeOr(const Document& document, ElementId element, std::string_view name) {
-  const std::string* value = element == kNoElement ? nullptr : document.attribute(element, name);
+std::string attributeOr(const topology::Document& document, topology::ElementId element,
+                        std::string_view name) {
+  const std::string* value = element == topology::kNoElement ? nullptr : document.attribute(element, name);
   return value == nullptr ? "" : *value;
 }
 
@@ -80,40 +83,41 @@ void addPart(std::string& text, const std::string& part) {
   text += part;
 }
 
-std::string cpuDetail(const Document& document, const System& system, NodeId node) {
-  const Cpu& cpu = system.cpu(node);
-  const ElementId element = system[node].element;
+std::string cpuDetail(const topology::Document& document, const topology::System& system,
+                      topology::NodeId node) {
+  const topology::Cpu& cpu = system.cpu(node);
+  const topology::ElementId element = system[node].element;
   std::string text;
-  if (cpu.arch == CpuArch::kX86) {
-    const char* vendor = cpu.vendor == CpuVendor::kIntel     ? "Intel"
-                         : cpu.vendor == CpuVendor::kAmd     ? "AMD"
-                         : cpu.vendor == CpuVendor::kZhaoxin ? "Zhaoxin"
-                                                             : "x86";
+  if (cpu.arch == topology::CpuArch::kX86) {
+    const char* vendor = cpu.vendor == topology::CpuVendor::kIntel     ? "Intel"
+                         : cpu.vendor == topology::CpuVendor::kAmd     ? "AMD"
+                         : cpu.vendor == topology::CpuVendor::kZhaoxin ? "Zhaoxin"
+                                                                       : "x86";
     text = vendor;
     const std::string family = attributeOr(document, element, "familyid");
     const std::string model = attributeOr(document, element, "modelid");
     if (!family.empty() && !model.empty()) text += fmt::format(" family {} model {}", family, model);
   } else {
-    text = name(cpu.arch);
+    text = topology::name(cpu.arch);
   }
-  addPart(text, system[node].key.local() == NodeKey::kLocalMask
+  addPart(text, system[node].key.local() == topology::NodeKey::kLocalMask
                     ? "NUMA node unknown"
                     : fmt::format("NUMA node {}", system[node].key.local()));
   if (!cpu.affinity.empty()) addPart(text, fmt::format("CPUs {}", cpuRanges(cpu.affinity)));
   return text;
 }
 
-std::string gpuDetail(const System& system, NodeId node) {
-  const Gpu& gpu = system.gpu(node);
-  std::string text = gpu.hostDevice ? "host device" : busIdText(system[node].key.local());
+std::string gpuDetail(const topology::System& system, topology::NodeId node) {
+  const topology::Gpu& gpu = system.gpu(node);
+  std::string text = gpu.hostDevice ? "host device" : topology::busIdText(system[node].key.local());
   addPart(text, fmt::format("dev {}", gpu.dev));
   addPart(text, fmt::format("sm {}", gpu.sm));
   if (gpu.gdr) addPart(text, "GPU Direct RDMA");
   return text;
 }
 
-std::string netDetail(const System& system, NodeId node) {
-  const Net& net = system.net(node);
+std::string netDetail(const topology::System& system, topology::NodeId node) {
+  const topology::Net& net = system.net(node);
   std::string text = net.name;
   // GB/s to Gb/s.
   addPart(text, fmt::format("{:g} Gb/s", net.bandwidth * 8));
@@ -125,53 +129,55 @@ std::string netDetail(const System& system, NodeId node) {
 
 }  // namespace
 
-std::string nodeLabel(const System& system, NodeId node) {
+std::string nodeLabel(const topology::System& system, topology::NodeId node) {
   const Words text = words(system, node);
   return text.kind + (text.number.empty() ? "" : " ") + text.number + hostSuffix(system, node);
 }
 
-std::string shortLabel(const System& system, NodeId node) {
+std::string shortLabel(const topology::System& system, topology::NodeId node) {
   const Words text = words(system, node);
   return text.kind + text.number + hostSuffix(system, node);
 }
 
-std::string nodeDetail(const Document& document, const System& system, NodeId node) {
+std::string nodeDetail(const topology::Document& document, const topology::System& system,
+                       topology::NodeId node) {
   switch (system.type(node)) {
-    case NodeType::kGpu:
+    case topology::NodeType::kGpu:
       return gpuDetail(system, node);
-    case NodeType::kCpu:
+    case topology::NodeType::kCpu:
       return cpuDetail(document, system, node);
-    case NodeType::kNet:
+    case topology::NodeType::kNet:
       return netDetail(system, node);
-    case NodeType::kPci: {
+    case topology::NodeType::kPci: {
       const std::uint64_t device = system.pci(node).device;
       return makerAndDevice(device >> 48, device >> 32 & 0xffff);
     }
-    case NodeType::kNic: {
+    case topology::NodeType::kNic: {
       // Vendor and device stand at the PCI element around the nic's.
-      const ElementId nic = system[node].element;
-      const ElementId pci = nic == kNoElement ? kNoElement : document[nic].parent;
-      if (pci == kNoElement || document[pci].name != "pci") return "";
-      const Attributes attributes(document, pci);
+      const topology::ElementId nic = system[node].element;
+      const topology::ElementId pci =
+          nic == topology::kNoElement ? topology::kNoElement : document[nic].parent;
+      if (pci == topology::kNoElement || document[pci].name != "pci") return "";
+      const topology::Attributes attributes(document, pci);
       return makerAndDevice(attributes.hex("vendor", 0), attributes.hex("device", 0));
     }
-    case NodeType::kNvs:
+    case topology::NodeType::kNvs:
       return "";
   }
   return "";
 }
 
-std::string inventory(const System& system) {
-  const NodeId firstGpu = system.node(NodeType::kGpu, 0);
-  const bool hostDevices = system.count(NodeType::kGpu) > 0 && system.gpu(firstGpu).hostDevice;
-  std::string text = counted(system.count(NodeType::kGpu), hostDevices ? "host device" : "GPU");
-  const auto add = [&](NodeType type, std::string_view singular) {
+std::string inventory(const topology::System& system) {
+  const topology::NodeId firstGpu = system.node(topology::NodeType::kGpu, 0);
+  const bool hostDevices = system.count(topology::NodeType::kGpu) > 0 && system.gpu(firstGpu).hostDevice;
+  std::string text = counted(system.count(topology::NodeType::kGpu), hostDevices ? "host device" : "GPU");
+  const auto add = [&](topology::NodeType type, std::string_view singular) {
     if (system.count(type) > 0) addPart(text, counted(system.count(type), singular));
   };
-  add(NodeType::kNet, "NET");
-  add(NodeType::kPci, "PCI switch");
-  add(NodeType::kNvs, "NVSwitch");
-  add(NodeType::kCpu, "CPU");
+  add(topology::NodeType::kNet, "NET");
+  add(topology::NodeType::kPci, "PCI switch");
+  add(topology::NodeType::kNvs, "NVSwitch");
+  add(topology::NodeType::kCpu, "CPU");
   return text;
 }
 

@@ -121,17 +121,20 @@ X(kSocketNthreads, "NCCL_SOCKET_NTHREADS", kInteger, -2, 16, "-2",
 X(kNsocksPerThread, "NCCL_NSOCKS_PERTHREAD", kInteger, -2, 64, "-2",
   "sockets of each group; all groups together have 64 at most; -2: 1")
 X(kTcpCongestion, "XYLEM_TCP_CONGESTION", kText, 0, 0, "auto",
-  "TCP's congestion control for data: auto, which is the system's, but cubic or reno for BBR where a round trip takes less "
+  "TCP's congestion control for data: auto, which is the system's, but cubic or reno for BBR where a round "
+  "trip takes less "
   "than 1 ms; system; or a name, of net.ipv4.tcp_allowed_congestion_control")
 X(kPeerTimeout, "XYLEM_PEER_TIMEOUT", kInteger, 1, 86400, "20",
   "seconds without any answer after which a rank on another host counts as lost")
 X(kBuffSize, "NCCL_BUFFSIZE", kInteger, 64, 1 << 30, "4194304", "bytes of a connection's SIMPLE buffer")
 X(kCrossMemory, "XYLEM_CMA_BYTES", kInteger, 0, 1 << 30, "0",
-  "bytes from which on a piece of a message is read by the kernel out of another process, where it cannot be mapped; "
+  "bytes from which on a piece of a message is read by the kernel out of another process, where it cannot be "
+  "mapped; "
   "0: it is copied through shared memory")
 X(kTimeout, "XYLEM_TIMEOUT", kInteger, 1, 86400, "60", "seconds to wait for other ranks while joining")
 X(kDirect, "XYLEM_DIRECT", kInteger, 0, 1, "1",
-  "1: ranks of one host reach into each other's buffers in one exchange where they can; 0: rings and trees only")
+  "1: ranks of one host reach into each other's buffers in one exchange where they can; 0: rings and trees "
+  "only")
 X(kOperationTimeout, "XYLEM_OPERATION_TIMEOUT", kInteger, 0, 86400, "0",
   "seconds without any progress after which an operation fails; 0: it waits, and the log says for whom")
 X(kCheck, "XYLEM_CHECK", kInteger, 0, 1, "0",

@@ -75,7 +75,8 @@ TEST(Architecture, NoTwoHeadersDefineOneName) {
     if (file.extension() != ".h") continue;
     for (const std::string& name : definedNames(read(file))) {
       const auto [known, isNew] = definedIn.emplace(name, file);
-      EXPECT_TRUE(isNew || known->second == file) << name << " is defined in " << known->second << " and in " << file;
+      EXPECT_TRUE(isNew || known->second == file)
+          << name << " is defined in " << known->second << " and in " << file;
     }
   }
   EXPECT_GE(definedIn.size(), 500u) << "the headers were not understood";
@@ -105,22 +106,26 @@ TEST(Modules, AWrongTableIsNamed) {
   table.uses["planner/plan"] = {"planner/plan", "nowhere"};
   table.uses["runtime/comm"] = {"insight/why"};
   EXPECT_THAT(violations(table),
-              UnorderedElementsAre("src/CMakeLists.txt: core may not use planner/plan",
-                                   "src/CMakeLists.txt: planner/plan uses planner/plan, which does not stand above it",
-                                   "src/CMakeLists.txt: planner/plan uses nowhere, which is no module",
-                                   "src/CMakeLists.txt: planner/plan of libxylem-plan uses nowhere, which is not in it",
-                                   "src/CMakeLists.txt: runtime/comm may not use insight/why"));
+              UnorderedElementsAre(
+                  "src/CMakeLists.txt: core may not use planner/plan",
+                  "src/CMakeLists.txt: planner/plan uses planner/plan, which does not stand above it",
+                  "src/CMakeLists.txt: planner/plan uses nowhere, which is no module",
+                  "src/CMakeLists.txt: planner/plan of libxylem-plan uses nowhere, which is not in it",
+                  "src/CMakeLists.txt: runtime/comm may not use insight/why"));
 }
 
 TEST(Modules, AWrongIncludeIsNamedWithItsLine) {
   const ModuleTable table = parseModules(kSmallTable);
   const char* text =
-      "#include <vector>\n\n#include \"runtime/comm/issue/group.h\"\n  # include \"planner/plan/a.h\"  // own\n"
+      "#include <vector>\n\n#include \"runtime/comm/issue/group.h\"\n  # include \"planner/plan/a.h\"  // "
+      "own\n"
       "#include \"xylem/plan.h\"\n#include \"near.h\"\n#include \"cli/command_line.h\"\n";
-  EXPECT_THAT(violations(table, "planner/plan/b.cc", text),
-              ElementsAre("src/planner/plan/b.cc:3: planner/plan may not include runtime/comm (runtime/comm/issue/group.h)",
-                          "src/planner/plan/b.cc:6: \"near.h\" does not name its module",
-                          "src/planner/plan/b.cc:7: planner/plan may not include cli (cli/command_line.h)"));
+  EXPECT_THAT(
+      violations(table, "planner/plan/b.cc", text),
+      ElementsAre(
+          "src/planner/plan/b.cc:3: planner/plan may not include runtime/comm (runtime/comm/issue/group.h)",
+          "src/planner/plan/b.cc:6: \"near.h\" does not name its module",
+          "src/planner/plan/b.cc:7: planner/plan may not include cli (cli/command_line.h)"));
   EXPECT_THAT(violations(table, "cli/b.cc", "#include \"runtime/comm/group.h\"\n"), IsEmpty());
   EXPECT_THAT(violations(table, "other/b.cc", ""), ElementsAre("src/other/b.cc:1: this folder is no module"));
 }
@@ -149,7 +154,8 @@ struct Last {};
 }
 
 TEST(Names, OfNamespacesAreThoseAtTheOutermostLevel) {
-  EXPECT_THAT(openedNamespaces("namespace xylem::paths {\nnamespace {\nint a() { return 1; }\n}\n}\nnamespace fmt { }"),
+  EXPECT_THAT(openedNamespaces(
+                  "namespace xylem::paths {\nnamespace {\nint a() { return 1; }\n}\n}\nnamespace fmt { }"),
               ElementsAre("xylem::paths", "fmt"));
 }
 

@@ -57,7 +57,9 @@ ModuleTable parseModules(std::string_view cmake) {
   for (const auto& arguments : modules)
     if (!arguments.empty()) folders[nameOf(arguments[0])] = arguments[0];
   // A name that no module has stays as it is, and is reported.
-  const auto folderOf = [&](const std::string& name) { return folders.contains(name) ? folders.at(name) : name; };
+  const auto folderOf = [&](const std::string& name) {
+    return folders.contains(name) ? folders.at(name) : name;
+  };
   for (const auto& arguments : modules) {
     if (arguments.empty()) continue;
     table.order.push_back(arguments[0]);
@@ -92,9 +94,11 @@ std::vector<std::string> violations(const ModuleTable& table) {
       else if (!mayUse(wingOf(module), wingOf(used)))
         found.push_back(fmt::format("src/CMakeLists.txt: {} may not use {}", module, used));
       else if (place(used) >= place(module))  // upwards only: there can be no cycle
-        found.push_back(fmt::format("src/CMakeLists.txt: {} uses {}, which does not stand above it", module, used));
+        found.push_back(
+            fmt::format("src/CMakeLists.txt: {} uses {}, which does not stand above it", module, used));
       if (table.planLibrary.contains(module) && !table.planLibrary.contains(used))
-        found.push_back(fmt::format("src/CMakeLists.txt: {} of libxylem-plan uses {}, which is not in it", module, used));
+        found.push_back(
+            fmt::format("src/CMakeLists.txt: {} of libxylem-plan uses {}, which is not in it", module, used));
     }
     if (wingOf(module) == "planner" && !table.planLibrary.contains(module))
       found.push_back(fmt::format("src/CMakeLists.txt: {} is not in PLAN_LIBRARY_MODULES", module));
@@ -104,7 +108,8 @@ std::vector<std::string> violations(const ModuleTable& table) {
   return found;
 }
 
-std::vector<std::string> violations(const ModuleTable& table, const std::string& path, std::string_view text) {
+std::vector<std::string> violations(const ModuleTable& table, const std::string& path,
+                                    std::string_view text) {
   std::vector<std::string> found;
   const bool isCommand = wingOf(path) == kCommand;
   const std::string module = table.moduleOf(path);
@@ -121,7 +126,8 @@ std::vector<std::string> violations(const ModuleTable& table, const std::string&
     if (target.find('/') == std::string::npos || target.starts_with("../"))
       found.push_back(fmt::format("src/{}:{}: \"{}\" does not name its module", path, number, target));
     else if (!other.empty() && other != module && !isCommand && !table.uses.at(module).contains(other))
-      found.push_back(fmt::format("src/{}:{}: {} may not include {} ({})", path, number, module, other, target));
+      found.push_back(
+          fmt::format("src/{}:{}: {} may not include {} ({})", path, number, module, other, target));
   }
   return found;
 }

@@ -16,8 +16,9 @@ namespace xylem::architecture {
 struct ModuleTable {
   std::vector<std::string> order;                     // folders below src/, as written: lowest first
   std::map<std::string, std::set<std::string>> uses;  // folder -> the folders it may include
-  std::set<std::string> planLibrary, runtimeLibrary;  // the modules of libxylem-plan, and what libxylem has beside them
-  std::set<std::string> publicHeaders;                // of include/ itself, such as nccl.h: not read from the table
+  std::set<std::string> planLibrary,
+      runtimeLibrary;                   // the modules of libxylem-plan, and what libxylem has beside them
+  std::set<std::string> publicHeaders;  // of include/ itself, such as nccl.h: not read from the table
 
   // The module that a file below src/ belongs to: the longest folder of the table that it lies in. Empty: none.
   std::string moduleOf(const std::string& path) const;

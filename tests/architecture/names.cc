@@ -97,7 +97,8 @@ std::vector<std::string> definedNames(std::string_view header) {
   static const std::regex kType(
       R"(^\s*(?:template\s*<.*>\s*)?(?:struct|class|union|enum|enum\s+class)\s+(?:XYLEM_EXPORT\s+|alignas\([^)]*\)\s*)?(\w+)(?:\s+final)?\s*(?::[^:].*)?\{$)");
   static const std::regex kAlias(R"(^\s*(?:template\s*<.*>\s*)?using\s+(\w+)\s*=[^]*;$)");
-  static const std::regex kConstant(R"(^\s*(?:inline\s+)?constexpr\s+[^(=]*?(k[A-Z]\w*)\s*(?:=[^]*[;{]|\{)$)");
+  static const std::regex kConstant(
+      R"(^\s*(?:inline\s+)?constexpr\s+[^(=]*?(k[A-Z]\w*)\s*(?:=[^]*[;{]|\{)$)");
   std::vector<std::string> names;
   walk(codeOnly(header), [&](const std::string& statement, const std::vector<std::string>& around) {
     std::smatch match;

@@ -27,7 +27,7 @@ TEST(DetectCommandTest, PrintsXmlThatEveryCommandReads) {
   const Outcome run = runCommand({"detect", "--devices", "5"});
   ASSERT_EQ(run.status, 0) << run.errors;
   EXPECT_THAT(run.errors, IsEmpty());
-  EXPECT_NO_THROW(parseTopology(run.output, "detected"));
+  EXPECT_NO_THROW(topology::parseTopology(run.output, "detected"));
   EXPECT_GE(countOf(run.output, "<gpu "), 5);
   const ScratchFile file("node.xml", run.output);
   EXPECT_EQ(runCommand({"show", file.path()}).status, 0);

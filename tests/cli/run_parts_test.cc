@@ -88,7 +88,7 @@ TEST(RunEnvironment, EveryLaunchersNamesSayTheSame) {
   for (const auto& [name, value] : all) EXPECT_NE(value, meeting.secret) << name;
   // Each launcher's variables alone mean the same.
   for (const std::string launcher : {"OMPI_", "PMI_ MPI_", "RANK WORLD_ LOCAL_"}) {
-    const auto launch = launchedProcess([&](const char* name) -> const char* {
+    const auto launch = launch::launchedProcess([&](const char* name) -> const char* {
       const std::string_view text = name;
       const std::string start(text.substr(0, text.find('_') + 1));
       const bool known = launcher.find(start.empty() ? name : start) != std::string::npos;

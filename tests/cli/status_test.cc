@@ -171,9 +171,9 @@ TEST(Status, NamesASendThatIsMissingAndRanksThatAreElsewhere) {
 // Ranks as read from a recorder ten seconds after its start; ticks are nanoseconds.
 constexpr std::uint64_t kSecond = 1'000'000'000;
 
-cli::SeenRank rankWith(int rank, std::vector<CallRecord> entries) {
+cli::SeenRank rankWith(int rank, std::vector<comm::CallRecord> entries) {
   cli::SeenRank seen{.log = {},
-                     .clock = TickClock({0, 0}, {10 * kSecond, 10 * kSecond}),
+                     .clock = comm::TickClock({0, 0}, {10 * kSecond, 10 * kSecond}),
                      .pid = 100 + rank,
                      .program = "train",
                      .host = "a"};
@@ -183,8 +183,8 @@ cli::SeenRank rankWith(int rank, std::vector<CallRecord> entries) {
   return seen;
 }
 
-CallRecord entryOf(std::uint64_t number, CallState state, std::uint64_t count) {
-  CallRecord entry;
+comm::CallRecord entryOf(std::uint64_t number, comm::CallState state, std::uint64_t count) {
+  comm::CallRecord entry;
   entry.number = entry.ordinal = number;
   entry.state = state;
   entry.call.count = count;
@@ -193,7 +193,7 @@ CallRecord entryOf(std::uint64_t number, CallState state, std::uint64_t count) {
 }
 
 cli::SeenRank waitingFor(cli::SeenRank rank, int peer, std::uint64_t since) {
-  rank.log.wait = WaitKind::kData;
+  rank.log.wait = comm::WaitKind::kData;
   rank.log.waitsFor = peer;
   rank.log.waitsSince = since;
   rank.log.waiting = rank.log.entries.back();
@@ -204,8 +204,8 @@ TEST(Findings, ACallThatItsStreamHasNotComeTo) {
   const cli::SeenJob job{
       1,
       2,
-      {waitingFor(rankWith(0, {entryOf(0, CallState::kStarted, 5)}), 1, 5 * kSecond),
-       rankWith(1, {entryOf(0, CallState::kIssued, 5), entryOf(1, CallState::kIssued, 5)})}};
+      {waitingFor(rankWith(0, {entryOf(0, comm::CallState::kStarted, 5)}), 1, 5 * kSecond),
+       rankWith(1, {entryOf(0, comm::CallState::kIssued, 5), entryOf(1, comm::CallState::kIssued, 5)})}};
   const auto findings = cli::findingsOf(job);
   ASSERT_EQ(findings.size(), 1u);
   EXPECT_EQ(findings[0].kind, cli::FindingKind::kNotBegun);
@@ -217,8 +217,8 @@ TEST(Findings, NoneWhileWaitsAreShort) {
   const auto since = 10 * kSecond - cli::SeenRank::kStuckNanoseconds / 2;
   const cli::SeenJob job{1,
                          2,
-                         {waitingFor(rankWith(0, {entryOf(0, CallState::kStarted, 5)}), 1, since),
-                          waitingFor(rankWith(1, {entryOf(0, CallState::kStarted, 5)}), 0, since)}};
+                         {waitingFor(rankWith(0, {entryOf(0, comm::CallState::kStarted, 5)}), 1, since),
+                          waitingFor(rankWith(1, {entryOf(0, comm::CallState::kStarted, 5)}), 0, since)}};
   EXPECT_TRUE(cli::findingsOf(job).empty());
 }
 

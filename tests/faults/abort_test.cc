@@ -7,11 +7,11 @@
 #include <future>
 #include <semaphore>
 
-#include "runtime/comm/rank_processes.h"
-#include "runtime/comm/rank_threads.h"
 #include "faults/belongings.h"
 #include "faults/fault_job.h"
 #include "faults/fault_points.h"
+#include "runtime/comm/rank_processes.h"
+#include "runtime/comm/rank_threads.h"
 
 namespace xylem {
 namespace {

@@ -7,9 +7,9 @@
 #include <random>
 #include <semaphore>
 
-#include "runtime/comm/rank_threads.h"
 #include "faults/fault_job.h"
 #include "faults/work_memory.h"
+#include "runtime/comm/rank_threads.h"
 
 namespace xylem {
 namespace {

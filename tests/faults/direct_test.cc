@@ -6,8 +6,8 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
-#include "runtime/comm/rank_threads.h"
 #include "faults/fault_job.h"
+#include "runtime/comm/rank_threads.h"
 
 namespace xylem {
 namespace {

@@ -3,8 +3,8 @@
 #include <fmt/core.h>
 #include <gtest/gtest.h>
 
-#include "runtime/comm/rank_processes.h"
 #include "nccl.h"
+#include "runtime/comm/rank_processes.h"
 
 namespace xylem::testing {
 namespace {

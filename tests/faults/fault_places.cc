@@ -7,9 +7,9 @@
 #include <atomic>
 #include <string_view>
 
+#include "core/shareable_memory.h"
 #include "runtime/collectives/combine_all.h"
 #include "runtime/comm/watch/flight_recorder.h"
-#include "core/shareable_memory.h"
 
 namespace xylem::testing {
 namespace {
@@ -38,10 +38,11 @@ bool strikeIn(const std::string& place, int time, int signal) {
 
 // Names of the linker: `real` is the library's function, `wrapped` the one that its callers get.
 #define XYLEM_FIND "_ZN5xylem15ShareableMemory4findEPKvm"
-#define XYLEM_COMBINE \
-  "_ZN5xylem10combineAllERKNS_9ReductionERKNS_14CombineSourcesESt4spanIKPSt4byteLm18446744073709551615EEmb"
-#define XYLEM_WAIT "_ZN5xylem14LaunchRecorder4waitEiNS_8WaitKindE"
-#define XYLEM_END "_ZN5xylem14LaunchRecorder3endEb"
+#define XYLEM_COMBINE                                          \
+  "_ZN5xylem11collectives10combineAllERKNS0_9ReductionERKNS0_" \
+  "14CombineSourcesESt4spanIKPSt4byteLm18446744073709551615EEmb"
+#define XYLEM_WAIT "_ZN5xylem4comm14LaunchRecorder4waitEiNS0_8WaitKindE"
+#define XYLEM_END "_ZN5xylem4comm14LaunchRecorder3endEb"
 
 using Found = std::optional<ShareableMemory::Place>;
 Found realFind(const void*, std::size_t) noexcept asm("__real_" XYLEM_FIND);
@@ -51,26 +52,26 @@ Found wrappedFind(const void* address, std::size_t bytes) noexcept {
   return realFind(address, bytes);
 }
 
-void realCombine(const Reduction&, const CombineSources&, std::span<std::byte* const>, std::size_t,
-                 bool) asm("__real_" XYLEM_COMBINE);
-void wrappedCombine(const Reduction&, const CombineSources&, std::span<std::byte* const>, std::size_t,
-                    bool) asm("__wrap_" XYLEM_COMBINE);
-void wrappedCombine(const Reduction& reduction, const CombineSources& sources,
+void realCombine(const collectives::Reduction&, const collectives::CombineSources&,
+                 std::span<std::byte* const>, std::size_t, bool) asm("__real_" XYLEM_COMBINE);
+void wrappedCombine(const collectives::Reduction&, const collectives::CombineSources&,
+                    std::span<std::byte* const>, std::size_t, bool) asm("__wrap_" XYLEM_COMBINE);
+void wrappedCombine(const collectives::Reduction& reduction, const collectives::CombineSources& sources,
                     std::span<std::byte* const> out, std::size_t n, bool streaming) {
   pass(1);
   realCombine(reduction, sources, out, n, streaming);
 }
 
-void realWait(LaunchRecorder*, int, WaitKind) asm("__real_" XYLEM_WAIT);
-void wrappedWait(LaunchRecorder*, int, WaitKind) asm("__wrap_" XYLEM_WAIT);
-void wrappedWait(LaunchRecorder* flight, int peer, WaitKind kind) {
+void realWait(comm::LaunchRecorder*, int, comm::WaitKind) asm("__real_" XYLEM_WAIT);
+void wrappedWait(comm::LaunchRecorder*, int, comm::WaitKind) asm("__wrap_" XYLEM_WAIT);
+void wrappedWait(comm::LaunchRecorder* flight, int peer, comm::WaitKind kind) {
   pass(2);
   realWait(flight, peer, kind);
 }
 
-void realEnd(LaunchRecorder*, bool) noexcept asm("__real_" XYLEM_END);
-void wrappedEnd(LaunchRecorder*, bool) noexcept asm("__wrap_" XYLEM_END);
-void wrappedEnd(LaunchRecorder* flight, bool failed) noexcept {
+void realEnd(comm::LaunchRecorder*, bool) noexcept asm("__real_" XYLEM_END);
+void wrappedEnd(comm::LaunchRecorder*, bool) noexcept asm("__wrap_" XYLEM_END);
+void wrappedEnd(comm::LaunchRecorder* flight, bool failed) noexcept {
   pass(3);
   realEnd(flight, failed);
 }

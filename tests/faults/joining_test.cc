@@ -6,8 +6,8 @@
 
 #include <algorithm>
 
-#include "runtime/comm/rank_threads.h"
 #include "faults/fault_job.h"
+#include "runtime/comm/rank_threads.h"
 #include "support/effort.h"
 #include "support/free_address.h"
 
@@ -82,7 +82,8 @@ class KilledWhileJoining : public ::testing::TestWithParam<Sweep> {
 TEST_P(KilledWhileJoining, IsNamedByAllAndTheOthersGoOn) {
   const Sweep& sweep = GetParam();
   const Variables here{{"XYLEM_TIMEOUT", std::to_string(kJoinTimeout)}};
-  RankPool pool(kJoiningRanks, {{"NCCL_P2P_DISABLE", sweep.p2pDisable}, {"NCCL_SHM_DISABLE", sweep.shmDisable}});
+  RankPool pool(kJoiningRanks,
+                {{"NCCL_P2P_DISABLE", sweep.p2pDisable}, {"NCCL_SHM_DISABLE", sweep.shmDisable}});
   FaultJob job(pool);
   int points = 0;
   const int stride = strideOf(kSanitized ? 11 : 9);

@@ -3,9 +3,9 @@
 #include <gtest/gtest.h>
 #include <malloc.h>
 
-#include "runtime/comm/rank_threads.h"
 #include "faults/belongings.h"
 #include "faults/fault_job.h"
+#include "runtime/comm/rank_threads.h"
 #include "support/free_address.h"
 
 namespace xylem {

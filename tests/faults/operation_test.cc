@@ -7,8 +7,8 @@
 
 #include <random>
 
-#include "runtime/comm/rank_threads.h"
 #include "faults/fault_job.h"
+#include "runtime/comm/rank_threads.h"
 
 namespace xylem {
 namespace {
@@ -42,8 +42,8 @@ class KilledInOperation : public ::testing::TestWithParam<OperationWay> {
  protected:
   KilledInOperation()
       : pool_(kOperationRanks, {{"NCCL_PAT_ENABLE", "1"},
-                       {"NCCL_P2P_DISABLE", GetParam().p2pDisable},
-                       {"NCCL_SHM_DISABLE", GetParam().shmDisable}}),
+                                {"NCCL_P2P_DISABLE", GetParam().p2pDisable},
+                                {"NCCL_SHM_DISABLE", GetParam().shmDisable}}),
         job_(pool_) {}
 
   // Rank 0 stays, to count its resources.

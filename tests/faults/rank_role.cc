@@ -14,12 +14,12 @@
 #include <thread>
 #include <vector>
 
-#include "runtime/comm/rank_processes.h"
 #include "faults/belongings.h"
 #include "faults/fault_places.h"
 #include "faults/fault_points.h"
 #include "faults/work_memory.h"
 #include "nccl.h"
+#include "runtime/comm/rank_processes.h"
 
 namespace xylem::testing {
 namespace {
@@ -128,8 +128,7 @@ class FaultRank {
     int without = 0;
     words >> without;
     ncclComm_t rest = nullptr;
-    const ncclResult_t result =
-        ncclCommShrink(comms_.back(), &without, 1, &rest, nullptr, NCCL_SHRINK_ABORT);
+    const ncclResult_t result = ncclCommShrink(comms_.back(), &without, 1, &rest, nullptr, NCCL_SHRINK_ABORT);
     if (result == ncclSuccess) {
       ncclCommUserRank(rest, &rank_);
       ncclCommCount(rest, &ranks_);

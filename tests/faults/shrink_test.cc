@@ -4,8 +4,8 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
-#include "runtime/comm/rank_threads.h"
 #include "faults/fault_job.h"
+#include "runtime/comm/rank_threads.h"
 
 namespace xylem {
 namespace {
@@ -30,7 +30,7 @@ TEST_P(ShrinkAbort, LeavesOutTheRankThatWasLost) {
   for (const int victim : {0, 2}) {
     SCOPED_TRACE(fmt::format("without rank {}", victim));
     RankPool pool(kShrunkRanks, {{"NCCL_P2P_DISABLE", GetParam().withoutLocal},
-                           {"NCCL_SHM_DISABLE", GetParam().withoutLocal}});
+                                 {"NCCL_SHM_DISABLE", GetParam().withoutLocal}});
     FaultJob job(pool);
     job.startJoining(newIdHex());
     for (int rank = 0; rank < kShrunkRanks; ++rank) ASSERT_EQ(pool.reply(rank).word, "joined");

@@ -9,9 +9,9 @@
 #include <memory>
 #include <vector>
 
-#include "runtime/collectives/direct_exchange.h"
 #include "core/shareable_memory.h"
 #include "fuzz/local_link_input.h"
+#include "runtime/collectives/direct_exchange.h"
 #include "runtime/transport/local/local_peer_memory.h"
 
 namespace xylem {
@@ -22,52 +22,53 @@ constexpr std::size_t kBoardSizes[] = {0, 8, 32, 40, 1000, 1100, 5000, 33000, 90
 constexpr std::size_t kMaxBoardBytes = kBoardRanks * 90000;
 
 // A peer in another process, whose memory is mapped here.
-class FuzzedPeer final : public PeerMemory {
+class FuzzedPeer final : public transport::PeerMemory {
  public:
   explicit FuzzedPeer(int rank)
-      : memory_(SharedMemory::create("xylem fuzz", kMaxBoardBytes)),
+      : memory_(transport::SharedMemory::create("xylem fuzz", kMaxBoardBytes)),
         link_(rank, std::move(pair_.ours)),
         local_(link_, {.sameProcess = false, .crossMemoryBytes = 0, .process = -1}) {
-    LocalMessage message;
-    message.kind = LocalMessage::kRegion;
+    transport::LocalMessage message;
+    message.kind = transport::LocalMessage::kRegion;
     message.bytes = kMaxBoardBytes;
-    require(sendMessage(pair_.peer.get(), &message, sizeof message, memory_.fd()));
+    require(transport::sendMessage(pair_.peer.get(), &message, sizeof message, memory_.fd()));
   }
 
   bool admits = true;
-  bool locate(const std::byte*, std::size_t, StepNote&) override { return false; }
-  const std::byte* reach(const StepNote& note) override { return local_.reach(note); }
-  std::byte* at(const BufferPlace& place, std::size_t bytes) override {
+  bool locate(const std::byte*, std::size_t, transport::StepNote&) override { return false; }
+  const std::byte* reach(const transport::StepNote& note) override { return local_.reach(note); }
+  std::byte* at(const transport::BufferPlace& place, std::size_t bytes) override {
     std::byte* const data = local_.at(place, bytes);
     require(data == nullptr || place.address + bytes <= kMaxBoardBytes);
     return data;
   }
   bool admit(std::uint32_t) override { return admits; }
-  void read(const StepNote& note, std::byte* out) override { std::memset(out, 3, note.bytes); }
+  void read(const transport::StepNote& note, std::byte* out) override { std::memset(out, 3, note.bytes); }
 
  private:
-  const SharedMemory memory_;
+  const transport::SharedMemory memory_;
   LocalPair pair_;
-  LocalLink link_;
-  LocalPeerMemory local_;
+  transport::LocalLink link_;
+  transport::LocalPeerMemory local_;
 };
 
 // Stands in for the reduction kernels, which have tests of their own: touches the same bytes.
-inline Reduction plainReduction(std::size_t elementBytes, bool scales) {
+inline collectives::Reduction plainReduction(std::size_t elementBytes, bool scales) {
   static thread_local std::size_t element;
   element = elementBytes;
-  Reduction plain;
+  collectives::Reduction plain;
   plain.elementBytes = elementBytes;
   plain.scales = scales;
-  plain.enter = [](void* out, const void* own, std::size_t n, Factor) {
+  plain.enter = [](void* out, const void* own, std::size_t n, collectives::Factor) {
     std::memmove(out, own, n * element);
   };
-  plain.combine = plain.merge = [](void* out, const void* incoming, const void* own, std::size_t n, Factor) {
-    touch(static_cast<const std::byte*>(incoming), n * element);
-    std::memmove(out, own, n * element);
-  };
+  plain.combine =
+      plain.merge = [](void* out, const void* incoming, const void* own, std::size_t n, collectives::Factor) {
+        touch(static_cast<const std::byte*>(incoming), n * element);
+        std::memmove(out, own, n * element);
+      };
   plain.finish = plain.finishMerge = plain.finishStreaming = plain.finishMergeStreaming =
-      [](void* out, void* copy, const void* incoming, const void* own, std::size_t n, Factor) {
+      [](void* out, void* copy, const void* incoming, const void* own, std::size_t n, collectives::Factor) {
         touch(static_cast<const std::byte*>(incoming), n * element);
         std::memmove(out, own, n * element);
         if (copy != nullptr) std::memmove(copy, out, n * element);
@@ -79,7 +80,7 @@ class FuzzedExchange {
  public:
   FuzzedExchange()
       : boards_(boards()), exchange_(kBoardSelf, (*boards_)[kBoardSelf], peersOf(*boards_), false, false) {
-    for (Mailbox& mailbox : *boards_) {
+    for (transport::Mailbox& mailbox : *boards_) {
       std::memset(static_cast<void*>(&mailbox.descriptors), 0, sizeof mailbox.descriptors);
       mailbox.left = 0;
     }
@@ -88,7 +89,7 @@ class FuzzedExchange {
   // Does the next action of the input.
   void act(Input& input) {
     const auto what = input.take<std::uint8_t>();
-    Mailbox& theirs = (*boards_)[(what & 8) != 0 ? 2 : 0];
+    transport::Mailbox& theirs = (*boards_)[(what & 8) != 0 ? 2 : 0];
     switch (what % 8) {
       case 0:
         if (!busy_) start(input);
@@ -121,7 +122,7 @@ class FuzzedExchange {
   }
 
  private:
-  using Boards = std::array<Mailbox, kBoardRanks>;
+  using Boards = std::array<transport::Mailbox, kBoardRanks>;
   static const std::shared_ptr<Boards>& boards() {
     static const auto all = std::make_shared<Boards>();
     return all;
@@ -130,7 +131,7 @@ class FuzzedExchange {
     static FuzzedPeer first(0), second(2);
     return last ? second : first;
   }
-  static std::vector<DirectPeer> peersOf(const Boards& all) {
+  static std::vector<collectives::DirectPeer> peersOf(const Boards& all) {
     for (FuzzedPeer* memory : {&peer(false), &peer(true)}) memory->admits = true;
     return {{&all[0], &peer(false)}, {}, {&all[2], &peer(true)}};
   }
@@ -143,16 +144,16 @@ class FuzzedExchange {
   // The number of the newest operation that this rank has posted.
   std::uint64_t posted() const {
     std::uint64_t newest = started_;
-    for (const Descriptor& posting : (*boards_)[kBoardSelf].descriptors)
+    for (const transport::Descriptor& posting : (*boards_)[kBoardSelf].descriptors)
       newest = std::max(newest, posting.number.load());
     return newest;
   }
 
   void start(Input& input) {
-    const DirectWork before = work_;
+    const collectives::DirectWork before = work_;
     const auto kind = input.take<std::uint8_t>();
-    work_.kind =
-        kind >= 250 ? DirectKind::kAlltoAll : directKindOf(kAllCollectives[kind % kAllCollectives.size()]);
+    work_.kind = kind >= 250 ? collectives::DirectKind::kAlltoAll
+                             : collectives::directKindOf(kAllCollectives[kind % kAllCollectives.size()]);
     work_.type = static_cast<DataType>(kind / 8 % kDataTypes);
     const auto how = input.take<std::uint8_t>();
     work_.op = how % kReduceOps;
@@ -161,8 +162,8 @@ class FuzzedExchange {
     const std::size_t element = elementBytes(work_.type);
     work_.count = kBoardSizes[input.take<std::uint8_t>() % std::size(kBoardSizes)] / element;
     work_.reduction = plainReduction(element, work_.scaled);
-    input_.reset(new std::byte[inputBytes(work_, kBoardRanks)]{});
-    output_.reset(new std::byte[outputBytes(work_, kBoardRanks)]{});
+    input_.reset(new std::byte[collectives::inputBytes(work_, kBoardRanks)]{});
+    output_.reset(new std::byte[collectives::outputBytes(work_, kBoardRanks)]{});
     const bool shares = (how & 128) != 0;
     work_.input = shares ? shareable(0) : input_.get();
     work_.output = shares ? shareable(1) : output_.get();
@@ -179,31 +180,31 @@ class FuzzedExchange {
   }
 
   // Posts the descriptor of a correct peer, with the changes that the input asks for.
-  void post(Mailbox& mailbox, Input& input) {
+  void post(transport::Mailbox& mailbox, Input& input) {
     const auto how = input.take<std::uint8_t>();
     const std::uint64_t number = posted() + ((how & 3) == 3 ? 1 : 0);
-    Descriptor& posting = mailbox.slot(number);
+    transport::Descriptor& posting = mailbox.slot(number);
     posting.count = work_.count;
     posting.collective = static_cast<std::uint8_t>(work_.kind);
     posting.type = static_cast<std::uint8_t>(work_.type);
     posting.op = work_.op;
     posting.root = work_.root;
-    posting.flags = static_cast<std::uint8_t>((work_.scaled ? Descriptor::kScaled : 0) |
-                                              (how >> 4 & ~Descriptor::kScaled));
-    for (BufferPlace* place : {&posting.buffers.input, &posting.buffers.output}) {
+    posting.flags = static_cast<std::uint8_t>((work_.scaled ? transport::Descriptor::kScaled : 0) |
+                                              (how >> 4 & ~transport::Descriptor::kScaled));
+    for (transport::BufferPlace* place : {&posting.buffers.input, &posting.buffers.output}) {
       place->region = input.take<std::uint8_t>();
       place->address = input.take<std::uint32_t>();
-      if ((how & 4) != 0) *place = {BufferPlace::kFirstRegion, place->address % kMaxBoardBytes};
+      if ((how & 4) != 0) *place = {transport::BufferPlace::kFirstRegion, place->address % kMaxBoardBytes};
     }
     posting.number = number;
   }
 
   void step() {
     for (int i = 0; busy_ && i < 16; ++i) {
-      const DirectExchange::Outcome outcome = exchange_.step();
-      busy_ =
-          outcome == DirectExchange::Outcome::kAdvanced || outcome == DirectExchange::Outcome::kWouldBlock;
-      if (outcome == DirectExchange::Outcome::kWouldBlock) {
+      const collectives::DirectExchange::Outcome outcome = exchange_.step();
+      busy_ = outcome == collectives::DirectExchange::Outcome::kAdvanced ||
+              outcome == collectives::DirectExchange::Outcome::kWouldBlock;
+      if (outcome == collectives::DirectExchange::Outcome::kWouldBlock) {
         require(exchange_.waitsFor() == 0 || exchange_.waitsFor() == 2);
         return;
       }
@@ -211,8 +212,8 @@ class FuzzedExchange {
   }
 
   const std::shared_ptr<Boards> boards_;
-  DirectExchange exchange_;
-  DirectWork work_;
+  collectives::DirectExchange exchange_;
+  collectives::DirectWork work_;
   std::unique_ptr<std::byte[]> input_, output_;
   std::uint64_t started_ = 0;
   bool busy_ = false;

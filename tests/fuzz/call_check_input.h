@@ -8,10 +8,10 @@
 #include <new>
 #include <vector>
 
-#include "runtime/comm/issue/call_check.h"
 #include "core/error.h"
 #include "fuzz/input.h"
 #include "fuzz/require.h"
+#include "runtime/comm/issue/call_check.h"
 
 namespace xylem {
 
@@ -19,31 +19,32 @@ namespace xylem {
 class FuzzedWords {
  public:
   FuzzedWords()
-      : memory_(static_cast<std::byte*>(::operator new (queueBytes(kSteps), std::align_val_t{4096}))) {
-    std::memset(memory_.get(), 0, queueBytes(kSteps));
-    new (memory_.get()) QueueControl{};
-    clearLl(queueIn(memory_.get(), kSteps), 0);
+      : memory_(
+            static_cast<std::byte*>(::operator new (transport::queueBytes(kSteps), std::align_val_t{4096}))) {
+    std::memset(memory_.get(), 0, transport::queueBytes(kSteps));
+    new (memory_.get()) transport::QueueControl{};
+    transport::clearLl(transport::queueIn(memory_.get(), kSteps), 0);
   }
-  QueueMemory queue() const { return queueIn(memory_.get(), kSteps); }
+  transport::QueueMemory queue() const { return transport::queueIn(memory_.get(), kSteps); }
 
  private:
   struct Free {
     void operator()(std::byte* memory) const { ::operator delete (memory, std::align_val_t{4096}); }
   };
-  static inline const StepBytes kSteps = stepBytesFor(4096);
+  static inline const transport::StepBytes kSteps = transport::stepBytesFor(4096);
   const std::unique_ptr<std::byte, Free> memory_;
 };
 
 // The queue, reset for each input.
-inline QueueMemory fuzzedWords(FuzzedWords& words) {
-  const QueueMemory queue = words.queue();
-  startAt(queue, 0);
+inline transport::QueueMemory fuzzedWords(FuzzedWords& words) {
+  const transport::QueueMemory queue = words.queue();
+  transport::startAt(queue, 0);
   return queue;
 }
 
-inline CallSignature fuzzedCall(Input& input) {
-  const auto words = input.take<CallWords>();
-  return unpackCall(words).value_or(CallSignature{});
+inline comm::CallSignature fuzzedCall(Input& input) {
+  const auto words = input.take<comm::CallWords>();
+  return comm::unpackCall(words).value_or(comm::CallSignature{});
 }
 
 inline bool feedCallCheck(std::string_view bytes) {
@@ -51,35 +52,35 @@ inline bool feedCallCheck(std::string_view bytes) {
   Input input(bytes);
   const int ranks = 2 + input.take<std::uint8_t>() % 3;
   const int rank = input.take<std::uint8_t>() % ranks;
-  const QueueMemory toNext = fuzzedWords(out), fromPrevious = fuzzedWords(in);
-  SendEnd next(1, toNext, nullptr);
-  SendEnd theirs(1, fromPrevious, nullptr);
-  RecvEnd previous(1, fromPrevious, nullptr);
-  CallCheck check(rank, ranks, next, previous);
-  std::vector<CallSignature> calls(input.take<std::uint8_t>() % (GroupCalls::kMaxReported + 3));
-  for (CallSignature& call : calls) call = fuzzedCall(input);
+  const transport::QueueMemory toNext = fuzzedWords(out), fromPrevious = fuzzedWords(in);
+  transport::SendEnd next(1, toNext, nullptr);
+  transport::SendEnd theirs(1, fromPrevious, nullptr);
+  transport::RecvEnd previous(1, fromPrevious, nullptr);
+  comm::CallCheck check(rank, ranks, next, previous);
+  std::vector<comm::CallSignature> calls(input.take<std::uint8_t>() % (comm::GroupCalls::kMaxReported + 3));
+  for (comm::CallSignature& call : calls) call = fuzzedCall(input);
   const bool echo = (input.take<std::uint8_t>() & 1) != 0;
   check.begin(calls);
   try {
-    require(check.step() != Progress::kDone);
+    require(check.step() != device::Progress::kDone);
     for (int round = 1; round < ranks; ++round) {
-      std::vector<std::uint64_t> words = GroupCalls(calls).words();
+      std::vector<std::uint64_t> words = comm::GroupCalls(calls).words();
       if (!echo) {
-        words.resize(GroupCalls::kHeadWords);
+        words.resize(comm::GroupCalls::kHeadWords);
         for (std::uint64_t& word : words) word = input.take<std::uint64_t>();
-        words.resize(words.size() + GroupCalls::wordsAfter(words));
+        words.resize(words.size() + comm::GroupCalls::wordsAfter(words));
       }
       // Let all other ranks call the same, except where the input changes bits.
-      for (std::size_t i = GroupCalls::kHeadWords; i < words.size(); ++i)
+      for (std::size_t i = comm::GroupCalls::kHeadWords; i < words.size(); ++i)
         words[i] ^= input.take<std::uint8_t>();
       const auto send = [&](std::size_t from, std::size_t to) {
         const auto part = std::as_bytes(std::span(words).subspan(from, to - from));
         require(part.empty() || theirs.send(Protocol::kLl, part.data(), part.size()));
       };
       require(check.missing() >= 0 && !check.missingText().empty());
-      send(0, GroupCalls::kHeadWords);
-      send(GroupCalls::kHeadWords, words.size());
-      require((check.step() == Progress::kDone) == (round + 1 == ranks));
+      send(0, comm::GroupCalls::kHeadWords);
+      send(comm::GroupCalls::kHeadWords, words.size());
+      require((check.step() == device::Progress::kDone) == (round + 1 == ranks));
     }
     return true;
   } catch (const Error& error) {

@@ -11,14 +11,14 @@
 
 #include "core/error.h"
 #include "fuzz/require.h"
+#include "insight/whatif/edit.h"
 #include "planner/topology/complete.h"
 #include "planner/topology/system_builder.h"
-#include "insight/whatif/edit.h"
 
 namespace xylem {
 
-inline const Document& editedHost() {
-  static const Document host = completeForJob(parseTopology(
+inline const topology::Document& editedHost() {
+  static const topology::Document host = topology::completeForJob(topology::parseTopology(
       R"(<system version="1"><cpu numaid="0" arch="arm64"><pci busid="0000:10:00.0" class="0x060400">
       <pci busid="0000:11:00.0"><gpu dev="0" sm="90"><nvlink target="0000:12:00.0" count="1"/></gpu></pci>
       <pci busid="0000:12:00.0"><gpu dev="1" sm="90"><nvlink target="0000:11:00.0" count="1"/></gpu></pci>
@@ -30,7 +30,7 @@ inline const Document& editedHost() {
 }
 
 inline bool feedEdits(std::string_view bytes) {
-  Edited state{editedHost(), {}};
+  whatif::Edited state{editedHost(), {}};
   bool all = true;
   constexpr int kMaxEdits = 32;
   for (int i = 0; i < kMaxEdits && !bytes.empty(); ++i) {
@@ -38,13 +38,13 @@ inline bool feedEdits(std::string_view bytes) {
     const std::string_view line = bytes.substr(0, end);
     bytes.remove_prefix(std::min(end + 1, bytes.size()));
     try {
-      const Edit edit = parseEdit(line);
-      require(parseEdit(edit.text).text == edit.text);
+      const whatif::Edit edit = whatif::parseEdit(line);
+      require(whatif::parseEdit(edit.text).text == edit.text);
       try {
-        Edited next = applyEdits(state, std::span(&edit, 1));
-        const std::string text = writeTopology(next.document);
-        require(writeTopology(parseTopology(text, "after.xml")) == text);
-        buildSystem(completeForJob(next.document));
+        whatif::Edited next = whatif::applyEdits(state, std::span(&edit, 1));
+        const std::string text = topology::writeTopology(next.document);
+        require(topology::writeTopology(topology::parseTopology(text, "after.xml")) == text);
+        topology::buildSystem(topology::completeForJob(next.document));
         state = std::move(next);
       } catch (const InputError&) {
       }

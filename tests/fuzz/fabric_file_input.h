@@ -5,24 +5,24 @@
 #include <string_view>
 
 #include "core/error.h"
-#include "insight/fabric/fabric_file.h"
-#include "insight/fabric/ib_fabric.h"
-#include "insight/fabric/fabric_graph.h"
 #include "fuzz/require.h"
+#include "insight/fabric/fabric_file.h"
+#include "insight/fabric/fabric_graph.h"
+#include "insight/fabric/ib_fabric.h"
 
 namespace xylem {
 
-inline void feedFabric(const Fabric& fabric) {
-  const std::string text = fabricText(fabric);
-  const Fabric again = parseFabric(text, "written.txt");
+inline void feedFabric(const fabric::Fabric& fabric) {
+  const std::string text = fabric::fabricText(fabric);
+  const fabric::Fabric again = fabric::parseFabric(text, "written.txt");
   require(again.sameNetwork(fabric));
   // Skip large fabrics: they exercise the same code and take long.
   if (fabric.switches.size() > 64 || fabric.hosts.size() > 64) return;
-  FabricGraph network(fabric);
+  fabric::FabricGraph network(fabric);
   for (int a = 0; a < network.firstInner() / 2; ++a)
     for (int b = 0; b < network.firstInner() / 2 && b < 8; ++b) {
       if (network.distance(network.leaf(a), network.leaf(b)) < 0) continue;
-      for (const LinkShare& share : network.route(network.leaf(a), network.leaf(b)))
+      for (const fabric::LinkShare& share : network.route(network.leaf(a), network.leaf(b)))
         require(share.link >= network.firstInner() && share.link < network.links() && share.part > 0 &&
                 share.part < 1.000001);
     }
@@ -39,14 +39,14 @@ bool feedFabricBytes(const Parse& parse) {
 }
 
 inline bool feedFabricFile(std::string_view bytes) {
-  return feedFabricBytes([&] { return parseFabric(bytes, "input.txt"); });
+  return feedFabricBytes([&] { return fabric::parseFabric(bytes, "input.txt"); });
 }
 
 inline bool feedIbFabric(std::string_view bytes) {
-  looksLikeIbnetdiscover(bytes);
+  fabric::looksLikeIbnetdiscover(bytes);
   return feedFabricBytes([&] {
     std::vector<std::string> remarks;
-    return parseIbnetdiscover(bytes, "input.txt", &remarks);
+    return fabric::parseIbnetdiscover(bytes, "input.txt", &remarks);
   });
 }
 

@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "cli/status/text.h"
-#include "runtime/comm/watch/record_reader.h"
 #include "core/error.h"
 #include "fuzz/input.h"
 #include "fuzz/require.h"
+#include "runtime/comm/watch/record_reader.h"
 
 namespace xylem {
 
@@ -23,11 +23,11 @@ class FuzzedArea {
   ~FuzzedArea() {
     for (const auto& [at, bytes] : written_) std::memset(memory() + at, 0, bytes);
   }
-  std::span<const std::byte> bytes() const { return {memory(), sizeof(RecordBuffer)}; }
+  std::span<const std::byte> bytes() const { return {memory(), sizeof(comm::RecordBuffer)}; }
 
   void write(std::size_t at, std::span<const std::byte> bytes) {
-    at %= sizeof(RecordBuffer);
-    const std::size_t fits = std::min(bytes.size(), sizeof(RecordBuffer) - at);
+    at %= sizeof(comm::RecordBuffer);
+    const std::size_t fits = std::min(bytes.size(), sizeof(comm::RecordBuffer) - at);
     if (fits == 0) return;
     std::memcpy(memory() + at, bytes.data(), fits);
     written_.emplace_back(at, fits);
@@ -36,40 +36,40 @@ class FuzzedArea {
 
  private:
   static std::byte* memory() {
-    static const auto all = std::make_unique<std::byte[]>(sizeof(RecordBuffer));
+    static const auto all = std::make_unique<std::byte[]>(sizeof(comm::RecordBuffer));
     return all.get();
   }
   std::vector<std::pair<std::size_t, std::size_t>> written_;
 };
 
-constexpr std::size_t kRingHeadWords = offsetof(RecordRing, waiting) / sizeof(RecordWord);
+constexpr std::size_t kRingHeadWords = offsetof(comm::RecordRing, waiting) / sizeof(comm::RecordWord);
 
 inline std::size_t fuzzedRing(std::uint8_t number) {
-  return offsetof(RecordBuffer, rings) + number % 4 * sizeof(RecordRing);
+  return offsetof(comm::RecordBuffer, rings) + number % 4 * sizeof(comm::RecordRing);
 }
 
 // Writes a ring in use, valid except where the input says otherwise.
 inline void writeRing(FuzzedArea& area, std::size_t ring, Input& input) {
   const auto how = input.take<std::uint8_t>();
-  area.write(ring + offsetof(RecordRing, use), how & 3);
-  area.write(ring + offsetof(RecordRing, communicator), how >> 2 & 1);
-  area.write(ring + offsetof(RecordRing, rank), how >> 3 & 3);
-  area.write(ring + offsetof(RecordRing, ranks), input.take<std::uint8_t>());
-  area.write(ring + offsetof(RecordRing, issued), input.take<std::uint16_t>());
-  area.write(ring + offsetof(RecordRing, waitsFor), input.take<std::uint8_t>());
-  area.write(ring + offsetof(RecordRing, waitKind), how >> 5);
+  area.write(ring + offsetof(comm::RecordRing, use), how & 3);
+  area.write(ring + offsetof(comm::RecordRing, communicator), how >> 2 & 1);
+  area.write(ring + offsetof(comm::RecordRing, rank), how >> 3 & 3);
+  area.write(ring + offsetof(comm::RecordRing, ranks), input.take<std::uint8_t>());
+  area.write(ring + offsetof(comm::RecordRing, issued), input.take<std::uint16_t>());
+  area.write(ring + offsetof(comm::RecordRing, waitsFor), input.take<std::uint8_t>());
+  area.write(ring + offsetof(comm::RecordRing, waitKind), how >> 5);
 }
 
 // Writes a whole record of a valid call.
 inline void writeRecord(FuzzedArea& area, std::size_t record, std::uint64_t number, Input& input) {
   const auto call = input.take<std::uint8_t>();
-  area.write(record + offsetof(RawRecord, seal), number + 1);
-  area.write(record + offsetof(RawRecord, otherSeal), number + 1);
-  area.write(record + offsetof(RawRecord, call), call % 8);
-  area.write(record + offsetof(RawRecord, call) + 8, call >> 3 & 3);
-  area.write(record + offsetof(RawRecord, call) + 16, input.take<std::uint8_t>());
-  area.write(record + offsetof(RawRecord, ordinal), input.take<std::uint8_t>());
-  area.write(record + offsetof(RawRecord, state), call >> 5);
+  area.write(record + offsetof(comm::RawRecord, seal), number + 1);
+  area.write(record + offsetof(comm::RawRecord, otherSeal), number + 1);
+  area.write(record + offsetof(comm::RawRecord, call), call % 8);
+  area.write(record + offsetof(comm::RawRecord, call) + 8, call >> 3 & 3);
+  area.write(record + offsetof(comm::RawRecord, call) + 16, input.take<std::uint8_t>());
+  area.write(record + offsetof(comm::RawRecord, ordinal), input.take<std::uint8_t>());
+  area.write(record + offsetof(comm::RawRecord, state), call >> 5);
 }
 
 inline void writeSome(FuzzedArea& area, Input& input) {
@@ -81,21 +81,24 @@ inline void writeSome(FuzzedArea& area, Input& input) {
       break;
     case 1: {
       const auto number = input.take<std::uint16_t>();
-      writeRecord(area, ring + offsetof(RecordRing, records) + number % kRecordsPerRing * sizeof(RawRecord),
+      writeRecord(area,
+                  ring + offsetof(comm::RecordRing, records) +
+                      number % comm::kRecordsPerRing * sizeof(comm::RawRecord),
                   number, input);
       break;
     }
     case 2:
-      writeRecord(area, ring + offsetof(RecordRing, waiting), input.take<std::uint16_t>(), input);
+      writeRecord(area, ring + offsetof(comm::RecordRing, waiting), input.take<std::uint16_t>(), input);
       break;
     case 3: {
       const std::size_t word = input.take<std::uint8_t>() % kRingHeadWords;
-      area.write(ring + word * sizeof(RecordWord), input.take<std::uint64_t>());
+      area.write(ring + word * sizeof(comm::RecordWord), input.take<std::uint64_t>());
       break;
     }
     case 4:
-      area.write((what & 16) != 0 ? offsetof(RecordBuffer, host) : ring + offsetof(RecordRing, reason),
-                 input.piece(input.take<std::uint8_t>()));
+      area.write(
+          (what & 16) != 0 ? offsetof(comm::RecordBuffer, host) : ring + offsetof(comm::RecordRing, reason),
+          input.piece(input.take<std::uint8_t>()));
       break;
     default: {
       const auto at = input.take<std::uint32_t>();
@@ -117,11 +120,11 @@ inline bool harmless(std::string_view text, bool lines) {
   return true;
 }
 
-inline void checkStatus(ProcessRecord recorder) {
+inline void checkStatus(comm::ProcessRecord recorder) {
   require(harmless(recorder.host, false));
-  for (const RankRecord& log : recorder.communicators) {
+  for (const comm::RankRecord& log : recorder.communicators) {
     require(log.rank >= 0 && log.rank < log.ranks && log.waitsFor < log.ranks);
-    require(log.entries.size() <= kRecordsPerRing && harmless(log.reason, false));
+    require(log.entries.size() <= comm::kRecordsPerRing && harmless(log.reason, false));
   }
   cli::SeenProcess process{
       .pid = 1, .program = "program", .state = 'S', .recorders = {}, .seen = {1 << 30, 1 << 30}};
@@ -138,15 +141,15 @@ inline void checkStatus(ProcessRecord recorder) {
 inline bool feedFlightArea(std::string_view bytes) {
   Input input(bytes);
   FuzzedArea area;
-  area.write(offsetof(RecordBuffer, magic), kRecordMagic);
-  area.write(offsetof(RecordBuffer, version), kRecordVersion);
-  area.write(offsetof(RecordBuffer, bytes), sizeof(RecordBuffer));
+  area.write(offsetof(comm::RecordBuffer, magic), comm::kRecordMagic);
+  area.write(offsetof(comm::RecordBuffer, version), comm::kRecordVersion);
+  area.write(offsetof(comm::RecordBuffer, bytes), sizeof(comm::RecordBuffer));
   const auto cut = input.take<std::uint8_t>();
   const std::size_t end =
-      cut < 128 ? sizeof(RecordBuffer) : input.take<std::uint32_t>() % sizeof(RecordBuffer);
+      cut < 128 ? sizeof(comm::RecordBuffer) : input.take<std::uint32_t>() % sizeof(comm::RecordBuffer);
   for (int i = 0; i < 64 && !input.empty(); ++i) writeSome(area, input);
   try {
-    checkStatus(readRecordBuffer(area.bytes().first(end)));
+    checkStatus(comm::readRecordBuffer(area.bytes().first(end)));
     return true;
   } catch (const Error&) {
     return false;

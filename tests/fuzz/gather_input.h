@@ -7,10 +7,10 @@
 #include <numeric>
 #include <vector>
 
-#include "runtime/bootstrap/gathered.h"
 #include "core/error.h"
 #include "fuzz/input.h"
 #include "fuzz/require.h"
+#include "runtime/bootstrap/gathered.h"
 
 namespace xylem {
 
@@ -27,7 +27,7 @@ inline void feedBlocks(Input input) {
   const std::size_t limit = input.take<std::uint32_t>();
   const auto heard = input.piece(input.left());
   std::size_t bytes = 0;
-  const GatheredBlocks blocks = blocksOf(heard, members, limit, "an exchange");
+  const GatheredBlocks blocks = bootstrap::blocksOf(heard, members, limit, "an exchange");
   require(blocks.size() == members.size());
   for (const auto& block : blocks) {
     require(block.size() <= limit);
@@ -39,9 +39,9 @@ inline void feedBlocks(Input input) {
 inline void feedAddresses(Input input) {
   const std::size_t ranks = 1 + input.take<std::uint8_t>();
   const auto told = input.piece(input.left());
-  const std::vector<SocketAddress> addresses = addressesOf(told, ranks);
+  const std::vector<sockets::SocketAddress> addresses = bootstrap::addressesOf(told, ranks);
   require(addresses.size() == 1 || addresses.size() == ranks);
-  for (const SocketAddress& address : addresses) require(!address.text().empty());
+  for (const sockets::SocketAddress& address : addresses) require(!address.text().empty());
 }
 
 inline void feedWhatMembersSay(Input input) {
@@ -52,12 +52,12 @@ inline void feedWhatMembersSay(Input input) {
   for (std::size_t i = 0; i < members.size(); ++i) {
     const auto piece = input.piece(input.take<std::uint8_t>());
     said.emplace_back(piece.begin(), piece.end());
-    const std::vector<std::byte> block = blockOf(piece);
+    const std::vector<std::byte> block = bootstrap::blockOf(piece);
     heard.insert(heard.end(), block.begin(), block.end());
   }
-  require(blocksOf(heard, members, 255, "an exchange") == said);
+  require(bootstrap::blocksOf(heard, members, 255, "an exchange") == said);
   heard.resize(cut % (heard.size() + 1));
-  require(blocksOf(heard, members, 255, "an exchange") == said);
+  require(bootstrap::blocksOf(heard, members, 255, "an exchange") == said);
 }
 
 inline bool feedGather(std::string_view bytes) {

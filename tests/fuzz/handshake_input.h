@@ -13,13 +13,13 @@
 
 namespace xylem {
 
-using HandshakeState = HandshakeSteps::State;
+using HandshakeState = sockets::HandshakeSteps::State;
 
-inline bool feedStranger(HandshakeSteps steps, Input input) {
+inline bool feedStranger(sockets::HandshakeSteps steps, Input input) {
   const bool answers = !steps.sends();
   while (steps.state() == HandshakeState::kUnderWay) {
     const std::span<std::byte> next = steps.next();
-    require(!next.empty() && next.size() <= sizeof(Hello));
+    require(!next.empty() && next.size() <= sizeof(sockets::Hello));
     const std::size_t most = std::min<std::size_t>(next.size(), 1 + input.take<std::uint8_t>());
     if (steps.sends()) {
       steps.moved(most);
@@ -36,8 +36,9 @@ inline bool feedStranger(HandshakeSteps steps, Input input) {
 }
 
 inline bool feedMeddler(Input input) {
-  const Secret secret{42};
-  HandshakeSteps ends[2] = {HandshakeSteps::call(secret, {}), HandshakeSteps::answer(secret)};
+  const sockets::Secret secret{42};
+  sockets::HandshakeSteps ends[2] = {sockets::HandshakeSteps::call(secret, {}),
+                                     sockets::HandshakeSteps::answer(secret)};
   std::map<std::size_t, std::byte> changes;
   const std::size_t most = 1 + input.take<std::uint8_t>();
   while (!input.empty()) {
@@ -45,10 +46,12 @@ inline bool feedMeddler(Input input) {
     changes[at] = input.take<std::byte>();
   }
   bool changed = false;
-  const auto underWay = [](const HandshakeSteps& end) { return end.state() == HandshakeState::kUnderWay; };
+  const auto underWay = [](const sockets::HandshakeSteps& end) {
+    return end.state() == HandshakeState::kUnderWay;
+  };
   for (std::size_t at = 0; underWay(ends[0]) && underWay(ends[1]);) {
-    HandshakeSteps& from = ends[ends[0].sends() ? 0 : 1];
-    HandshakeSteps& to = ends[ends[0].sends() ? 1 : 0];
+    sockets::HandshakeSteps& from = ends[ends[0].sends() ? 0 : 1];
+    sockets::HandshakeSteps& to = ends[ends[0].sends() ? 1 : 0];
     // When the last proof has gone, the caller is through before it has arrived.
     const std::size_t bytes = std::min({most, from.next().size(), to.next().size()});
     for (std::size_t i = 0; i < bytes; ++i, ++at) {
@@ -66,12 +69,12 @@ inline bool feedMeddler(Input input) {
 
 inline bool feedHandshake(std::string_view bytes) {
   Input input(bytes);
-  const Secret secret{42};
+  const sockets::Secret secret{42};
   switch (input.take<std::uint8_t>() % 3) {
     case 0:
-      return feedStranger(HandshakeSteps::answer(secret), input);
+      return feedStranger(sockets::HandshakeSteps::answer(secret), input);
     case 1:
-      return feedStranger(HandshakeSteps::call(secret, {}), input);
+      return feedStranger(sockets::HandshakeSteps::call(secret, {}), input);
     default:
       return feedMeddler(input);
   }

@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "runtime/comm/join/host_description.h"
 #include "core/error.h"
 #include "fuzz/require.h"
 #include "planner/topology/document.h"
+#include "runtime/comm/join/host_description.h"
 
 namespace xylem {
 
@@ -24,10 +24,10 @@ inline bool feedHostDescription(std::string_view bytes) {
     bytes.remove_prefix(end + kBetween.size());
   }
   try {
-    Document fused = fuseDescriptions(xmls);
-    forgetHost(fused);
-    const std::string text = writeTopology(fused);
-    require(writeTopology(parseTopology(text, "again.xml")) == text);
+    topology::Document fused = comm::fuseDescriptions(xmls);
+    comm::forgetHost(fused);
+    const std::string text = topology::writeTopology(fused);
+    require(topology::writeTopology(topology::parseTopology(text, "again.xml")) == text);
     return true;
   } catch (const Error&) {
     return false;

@@ -4,18 +4,18 @@
 //
 //   feedHostReport(bytes);   // true if they are taken
 
-#include "planner/search/shared_graphs.h"
-#include "runtime/comm/join/host_description.h"
 #include "core/error.h"
 #include "fuzz/require.h"
+#include "planner/search/shared_graphs.h"
+#include "runtime/comm/join/host_description.h"
 
 namespace xylem {
 
 inline bool feedHostReport(std::string_view bytes) {
   try {
-    const HostReport report = reportFromBytes(bytes);
-    require(toBytes(report) == bytes);
-    require(writeGraphs(readGraphs(report.graphs)) == report.graphs);
+    const comm::HostReport report = comm::reportFromBytes(bytes);
+    require(comm::toBytes(report) == bytes);
+    require(search::writeGraphs(search::readGraphs(report.graphs)) == report.graphs);
     return true;
   } catch (const Error&) {
     return false;

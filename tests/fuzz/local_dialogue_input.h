@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 #include "fuzz/local_link_input.h"
-#include "runtime/transport/local/mailbox.h"
 #include "runtime/transport/local/local_dialogue.h"
+#include "runtime/transport/local/mailbox.h"
 
 namespace xylem {
 
@@ -17,13 +17,15 @@ constexpr std::size_t kFuzzedQueues = 2;  // at most, each way
 constexpr std::uint64_t kFuzzedProbe[2] = {17, 4};
 
 // Memory as peers hand it over, enough for any of the terms.
-inline const std::shared_ptr<SharedMemory>& largeMemory() {
-  static const auto memory = std::make_shared<SharedMemory>(SharedMemory::create(
-      "xylem fuzz", std::max(sizeof(Mailbox), kFuzzedQueues * queueBytes(stepBytesFor(1024)))));
+inline const std::shared_ptr<transport::SharedMemory>& largeMemory() {
+  static const auto memory = std::make_shared<transport::SharedMemory>(transport::SharedMemory::create(
+      "xylem fuzz", std::max(sizeof(transport::Mailbox),
+                             kFuzzedQueues * transport::queueBytes(transport::stepBytesFor(1024)))));
   return memory;
 }
-inline const std::shared_ptr<SharedMemory>& smallMemory() {
-  static const auto memory = std::make_shared<SharedMemory>(SharedMemory::create("xylem fuzz", 4096));
+inline const std::shared_ptr<transport::SharedMemory>& smallMemory() {
+  static const auto memory =
+      std::make_shared<transport::SharedMemory>(transport::SharedMemory::create("xylem fuzz", 4096));
   return memory;
 }
 
@@ -33,22 +35,22 @@ inline int dialogueDescriptor(unsigned kind) {
 
 // The handles that a rank of this process could send.
 inline std::uint64_t dialogueHandle(unsigned kind) {
-  static const InProcess large(largeMemory()), small(smallMemory());
+  static const transport::InProcess large(largeMemory()), small(smallMemory());
   return kind % 4 == 3 ? 0 : kind % 4 == 2 ? small.handle() : large.handle();
 }
 
-inline LocalTerms dialogueTerms(Input& input) {
-  static const auto mailbox =
-      std::make_shared<SharedMemory>(SharedMemory::create("xylem fuzz", sizeof(Mailbox)));
+inline transport::LocalTerms dialogueTerms(Input& input) {
+  static const auto mailbox = std::make_shared<transport::SharedMemory>(
+      transport::SharedMemory::create("xylem fuzz", sizeof(transport::Mailbox)));
   const auto how = input.take<std::uint8_t>();
-  LocalTerms terms;
+  transport::LocalTerms terms;
   if ((how & 1) != 0) {
     terms.mailbox = mailbox;
   } else {
     terms.sends = input.take<std::uint8_t>() % (kFuzzedQueues + 1);
     terms.receives = input.take<std::uint8_t>() % (kFuzzedQueues + 1);
   }
-  terms.stepBytes = stepBytesFor(1024);
+  terms.stepBytes = transport::stepBytesFor(1024);
   terms.sameProcess = (how & 2) != 0;
   terms.probes = (how & 4) != 0 && !terms.sameProcess;
   terms.peerPid = (how & 8) != 0 ? getpid() : 0;
@@ -56,10 +58,10 @@ inline LocalTerms dialogueTerms(Input& input) {
 }
 
 // An offer that fits the terms, with some of its bytes changed.
-inline LocalMessage dialogueOffer(const LocalTerms& terms, Input& input) {
+inline transport::LocalMessage dialogueOffer(const transport::LocalTerms& terms, Input& input) {
   const auto how = input.take<std::uint8_t>();
-  LocalMessage offer;
-  offer.kind = LocalMessage::kMemory;
+  transport::LocalMessage offer;
+  offer.kind = transport::LocalMessage::kMemory;
   offer.sends = static_cast<std::uint32_t>(terms.receives);
   offer.receives = static_cast<std::uint32_t>(terms.sends);
   std::copy(terms.stepBytes.begin(), terms.stepBytes.end(), offer.stepBytes);
@@ -73,17 +75,17 @@ inline LocalMessage dialogueOffer(const LocalTerms& terms, Input& input) {
   return offer;
 }
 
-inline LocalMessage dialogueMessage(const LocalTerms& terms, Input& input) {
-  LocalMessage message;
+inline transport::LocalMessage dialogueMessage(const transport::LocalTerms& terms, Input& input) {
+  transport::LocalMessage message;
   switch (input.take<std::uint8_t>() % 4) {
     case 0:
       return dialogueOffer(terms, input);
     case 1:
-      message.kind = LocalMessage::kReach;
+      message.kind = transport::LocalMessage::kReach;
       message.readable = input.take<std::uint8_t>();
       return message;
     case 2:
-      message.kind = LocalMessage::kAbort;
+      message.kind = transport::LocalMessage::kAbort;
       message.textBytes = input.take<std::uint32_t>();
       return message;
     default: {
@@ -94,30 +96,32 @@ inline LocalMessage dialogueMessage(const LocalTerms& terms, Input& input) {
   }
 }
 
-inline void touchDialogueMemory(const LocalDialogue& dialogue, const LocalTerms& terms) {
-  const std::size_t queue = queueBytes(terms.stepBytes);
-  const SharedMemory* const out = dialogue.outgoing();
-  const SharedMemory* const in = dialogue.incoming();
+inline void touchDialogueMemory(const transport::LocalDialogue& dialogue,
+                                const transport::LocalTerms& terms) {
+  const std::size_t queue = transport::queueBytes(terms.stepBytes);
+  const transport::SharedMemory* const out = dialogue.outgoing();
+  const transport::SharedMemory* const in = dialogue.incoming();
   require((out != nullptr) == (terms.mailbox || terms.sends > 0));
   require((in != nullptr) == (terms.mailbox || terms.receives > 0));
-  if (out != nullptr) touch(out->data(), terms.mailbox ? sizeof(Mailbox) : terms.sends * queue);
-  if (in != nullptr) touch(in->data(), terms.mailbox ? sizeof(Mailbox) : terms.receives * queue);
+  if (out != nullptr) touch(out->data(), terms.mailbox ? sizeof(transport::Mailbox) : terms.sends * queue);
+  if (in != nullptr) touch(in->data(), terms.mailbox ? sizeof(transport::Mailbox) : terms.receives * queue);
   require(!dialogue.reads() || terms.probes);
 }
 
 inline bool feedLocalDialogue(std::string_view bytes) {
   Input input(bytes);
   LocalPair pair;
-  LocalLink link(1, std::move(pair.ours));
-  const LocalTerms terms = dialogueTerms(input);
+  transport::LocalLink link(1, std::move(pair.ours));
+  const transport::LocalTerms terms = dialogueTerms(input);
   try {
-    LocalDialogue dialogue(link, terms);
+    transport::LocalDialogue dialogue(link, terms);
     for (int i = 0; i < 8 && !input.empty(); ++i) {
       const int fd = dialogueDescriptor(input.take<std::uint8_t>());
-      const LocalMessage message = dialogueMessage(terms, input);
+      const transport::LocalMessage message = dialogueMessage(terms, input);
       const auto left = input.take<std::uint8_t>();
       // Some messages are cut off.
-      sendMessage(pair.peer.get(), &message, left == 255 ? sizeof message - 1 : sizeof message, fd);
+      transport::sendMessage(pair.peer.get(), &message, left == 255 ? sizeof message - 1 : sizeof message,
+                             fd);
       if (!dialogue.advance()) continue;
       touchDialogueMemory(dialogue, terms);
       return true;

@@ -19,8 +19,8 @@ namespace xylem {
 constexpr std::size_t kPeersBytes = 8192;
 
 // Memory as a peer hands it over.
-inline const SharedMemory& peersMemory() {
-  static const SharedMemory memory = SharedMemory::create("xylem fuzz", kPeersBytes);
+inline const transport::SharedMemory& peersMemory() {
+  static const transport::SharedMemory memory = transport::SharedMemory::create("xylem fuzz", kPeersBytes);
   return memory;
 }
 
@@ -55,21 +55,21 @@ struct LocalPair {
   FileDescriptor peer, ours;
 };
 
-inline void feedMessages(LocalLink& link, int peer, Input input) {
+inline void feedMessages(transport::LocalLink& link, int peer, Input input) {
   while (!input.empty()) {
     switch (input.take<std::uint8_t>() % 4) {
       case 0: {
-        LocalMessage message;
+        transport::LocalMessage message;
         const int fd = descriptorOf(input.take<std::uint8_t>());
         const std::size_t bytes = input.take<std::uint16_t>() % (sizeof message + 1);
         const auto piece = input.piece(bytes);
         if (!piece.empty()) std::memcpy(static_cast<void*>(&message), piece.data(), piece.size());
-        sendMessage(peer, &message, sizeof message, fd);
+        transport::sendMessage(peer, &message, sizeof message, fd);
         break;
       }
       case 1: {
         const auto piece = input.piece(input.take<std::uint16_t>() % 512);
-        if (!piece.empty()) sendMessage(peer, piece.data(), piece.size());
+        if (!piece.empty()) transport::sendMessage(peer, piece.data(), piece.size());
         break;
       }
       case 2: {
@@ -83,7 +83,7 @@ inline void feedMessages(LocalLink& link, int peer, Input input) {
         break;
       }
       default:
-        require(link.news().text.size() <= sizeof(LocalMessage::text));
+        require(link.news().text.size() <= sizeof(transport::LocalMessage::text));
     }
   }
   link.news();
@@ -91,10 +91,10 @@ inline void feedMessages(LocalLink& link, int peer, Input input) {
 
 inline bool feedLocalLink(std::string_view bytes) {
   LocalPair pair;
-  LocalLink link(1, std::move(pair.ours));
+  transport::LocalLink link(1, std::move(pair.ours));
   try {
     feedMessages(link, pair.peer.get(), Input(bytes));
-    return link.news().state == PeerState::kThere;
+    return link.news().state == transport::PeerState::kThere;
   } catch (const Error&) {
     return false;
   }

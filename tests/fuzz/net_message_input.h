@@ -16,15 +16,15 @@ inline bool feedNetMessage(std::string_view text) {
   const std::size_t sends = input.take<std::uint8_t>() % 4;
   const std::size_t receives = input.take<std::uint8_t>() % 4;
   const auto bytes = input.piece(input.left());
-  require(netItemsOf<char>(bytes).size() <= bytes.size());
-  require(netItemsOf<std::uint64_t>(bytes).size() <= bytes.size() / sizeof(std::uint64_t));
+  require(transport::netItemsOf<char>(bytes).size() <= bytes.size());
+  require(transport::netItemsOf<std::uint64_t>(bytes).size() <= bytes.size() / sizeof(std::uint64_t));
   try {
-    const auto handles = handlesOf(bytes, {1, sends, receives, stepBytesFor(1 << 20)});
+    const auto handles = transport::handlesOf(bytes, {1, sends, receives, transport::stepBytesFor(1 << 20)});
     require(handles.size() == sends);
-    for (const NetHandle& handle : handles) {
-      const SocketHandle content = SocketHandle::unpack(handle);
-      require(content.sockets >= 1 && content.sockets <= kMaxSockets);
-      const SocketHandle again = SocketHandle::unpack(content.pack());
+    for (const transport::NetHandle& handle : handles) {
+      const transport::SocketHandle content = transport::SocketHandle::unpack(handle);
+      require(content.sockets >= 1 && content.sockets <= transport::kMaxSockets);
+      const transport::SocketHandle again = transport::SocketHandle::unpack(content.pack());
       require(again.sockets == content.sockets && again.nonce == content.nonce);
     }
     return true;

@@ -6,33 +6,33 @@
 
 #include <vector>
 
-#include "runtime/comm/join/peer_info.h"
 #include "core/error.h"
 #include "fuzz/input.h"
 #include "fuzz/require.h"
+#include "runtime/comm/join/peer_info.h"
 #include "runtime/transport/queue/queue.h"
 
 namespace xylem {
 
 inline bool feedPeerInfo(std::string_view bytes) {
   Input input(bytes);
-  std::vector<PeerInfo> peers(1 + input.take<std::uint8_t>() % 32);
-  for (PeerInfo& peer : peers) peer = input.take<PeerInfo>();
+  std::vector<comm::PeerInfo> peers(1 + input.take<std::uint8_t>() % 32);
+  for (comm::PeerInfo& peer : peers) peer = input.take<comm::PeerInfo>();
   const int rank = input.take<std::uint8_t>() % static_cast<int>(peers.size());
-  const HostMap found = hostMapOf(peers, rank);
+  const comm::HostMap found = comm::hostMapOf(peers, rank);
   require(found.hosts >= 1 && found.hosts <= static_cast<int>(peers.size()));
   require(found.hostOfRank.size() == peers.size());
   require(found.ranks[static_cast<std::size_t>(found.localRank)] == rank);
-  const std::vector<HostCores> cores = coresOfHosts(peers, found);
+  const std::vector<comm::HostCores> cores = comm::coresOfHosts(peers, found);
   require(cores.size() == static_cast<std::size_t>(found.hosts));
-  for (const HostCores& host : cores) require(host.perRank >= 1);
-  for (const PeerInfo& peer : peers) {
-    const StepBytes steps = stepBytesFor(peer.bufferBytes);
+  for (const comm::HostCores& host : cores) require(host.perRank >= 1);
+  for (const comm::PeerInfo& peer : peers) {
+    const transport::StepBytes steps = transport::stepBytesFor(peer.bufferBytes);
     require(steps[Protocol::kSimple] >= 1 && steps[Protocol::kLl128] >= 1 &&
-            queueBytes(steps) < std::size_t{16} << 20);
+            transport::queueBytes(steps) < std::size_t{16} << 20);
   }
   try {
-    checkVersions(peers, rank);
+    comm::checkVersions(peers, rank);
     return true;
   } catch (const Error&) {
     return false;

@@ -14,22 +14,25 @@
 
 namespace xylem {
 
-inline const PlanFacts& soundPlan() {
-  static const PlanFacts facts = [] {
-    const PlanRequest request = identicalHosts(parseTopology(testing::twoGpusOneNic(), "sound.xml"), 2);
-    return factsOf(planJob(request, Settings()), request);
+inline const diff::PlanFacts& soundPlan() {
+  static const diff::PlanFacts facts = [] {
+    const plan::PlanRequest request =
+        plan::identicalHosts(topology::parseTopology(testing::twoGpusOneNic(), "sound.xml"), 2);
+    return diff::factsOf(plan::planJob(request, Settings()), request);
   }();
   return facts;
 }
 
 inline bool feedPlanFile(std::string_view bytes) {
   try {
-    const PlanFacts facts = factsOfJson(bytes, "input.json");
-    const PlanDiff there = comparePlans(facts, soundPlan());
-    const PlanDiff back = comparePlans(soundPlan(), facts);
+    const diff::PlanFacts facts = diff::factsOfJson(bytes, "input.json");
+    const diff::PlanDiff there = diff::comparePlans(facts, soundPlan());
+    const diff::PlanDiff back = diff::comparePlans(soundPlan(), facts);
     require(there.samePlan() == back.samePlan());
-    require(comparePlans(facts, facts).machine.empty());
-    require(!toJson(there, "input", "sound").dump(1, ' ', false, Json::error_handler_t::replace).empty());
+    require(diff::comparePlans(facts, facts).machine.empty());
+    require(!diff::toJson(there, "input", "sound")
+                 .dump(1, ' ', false, plan::Json::error_handler_t::replace)
+                 .empty());
     return true;
   } catch (const InputError&) {
     return false;

@@ -25,30 +25,31 @@ class MadPeer {
   MadPeer()
       : link_(1, std::move(pair_.ours)),
         memory_(link_, {.sameProcess = false, .crossMemoryBytes = 0, .process = getpid()}) {
-    LocalMessage message;
-    message.kind = LocalMessage::kRegion;
+    transport::LocalMessage message;
+    message.kind = transport::LocalMessage::kRegion;
     message.bytes = kPeersBytes;
-    require(sendMessage(pair_.peer.get(), &message, sizeof message, peersMemory().fd()));
+    require(transport::sendMessage(pair_.peer.get(), &message, sizeof message, peersMemory().fd()));
   }
-  PeerMemory& memory() { return memory_; }
+  transport::PeerMemory& memory() { return memory_; }
 
  private:
   LocalPair pair_;
-  LocalLink link_;
-  LocalPeerMemory memory_;
+  transport::LocalLink link_;
+  transport::LocalPeerMemory memory_;
 };
 
 class FuzzedQueue {
  public:
   FuzzedQueue()
-      : bytes_(queueBytes(steps_)), memory_(static_cast<std::byte*>(::operator new(bytes_, kPage)), Free{}) {
+      : bytes_(transport::queueBytes(steps_)),
+        memory_(static_cast<std::byte*>(::operator new(bytes_, kPage)), Free{}) {
     std::memset(memory_.get(), 0, bytes_);
-    new (memory_.get()) QueueControl{};
+    new (memory_.get()) transport::QueueControl{};
   }
 
-  const StepBytes& steps() const { return steps_; }
-  QueueMemory queue() const { return queueIn(memory_.get(), steps_); }
-  PeerMemory& peers() const {
+  const transport::StepBytes& steps() const { return steps_; }
+  transport::QueueMemory queue() const { return transport::queueIn(memory_.get(), steps_); }
+  transport::PeerMemory& peers() const {
     static MadPeer peer;
     return peer.memory();
   }
@@ -63,12 +64,12 @@ class FuzzedQueue {
   struct Free {
     void operator()(std::byte* memory) const { ::operator delete(memory, kPage); }
   };
-  const StepBytes steps_ = stepBytesFor(1024);
+  const transport::StepBytes steps_ = transport::stepBytesFor(1024);
   const std::size_t bytes_;
   const std::unique_ptr<std::byte, Free> memory_;
 };
 
-inline void receiveOne(RecvEnd& end, Protocol protocol, std::size_t bytes, int how) {
+inline void receiveOne(transport::RecvEnd& end, Protocol protocol, std::size_t bytes, int how) {
   std::vector<std::byte> out(bytes);
   if (how == 2) {
     if (bytes > 0) end.takePiece(protocol, out.data(), bytes);
@@ -82,7 +83,7 @@ inline void receiveOne(RecvEnd& end, Protocol protocol, std::size_t bytes, int h
   }
 }
 
-inline void sendOne(SendEnd& end, Protocol protocol, std::size_t bytes, bool reserve) {
+inline void sendOne(transport::SendEnd& end, Protocol protocol, std::size_t bytes, bool reserve) {
   const std::vector<std::byte> data(bytes, std::byte{9});
   if (!reserve) {
     end.share(protocol, data.data(), bytes);
@@ -96,10 +97,10 @@ inline void sendOne(SendEnd& end, Protocol protocol, std::size_t bytes, bool res
 inline bool feedQueue(std::string_view bytes) {
   Input input(bytes);
   FuzzedQueue fuzzed;
-  startAt(fuzzed.queue(), input.take<std::uint64_t>());
+  transport::startAt(fuzzed.queue(), input.take<std::uint64_t>());
   fuzzed.write(0, input.piece(input.take<std::uint16_t>()));
-  RecvEnd receiver(1, fuzzed.queue(), &fuzzed.peers());
-  SendEnd sender(1, fuzzed.queue(), &fuzzed.peers());
+  transport::RecvEnd receiver(1, fuzzed.queue(), &fuzzed.peers());
+  transport::SendEnd sender(1, fuzzed.queue(), &fuzzed.peers());
   bool all = true;
   for (int i = 0; i < 64 && !input.empty(); ++i) {
     const auto what = input.take<std::uint8_t>();

@@ -4,20 +4,20 @@
 //
 //   feedRoster(bytes);   // true if all claims were accepted
 
-#include "runtime/bootstrap/roster.h"
 #include "core/error.h"
 #include "fuzz/input.h"
 #include "fuzz/require.h"
+#include "runtime/bootstrap/roster.h"
 
 namespace xylem {
 
 inline bool feedRoster(std::string_view bytes) {
   Input input(bytes);
-  Roster roster;
+  bootstrap::Roster roster;
   bool all = true;
   do {
-    Hello hello;
-    hello.purpose = static_cast<Purpose>(input.take<std::uint8_t>());
+    sockets::Hello hello;
+    hello.purpose = static_cast<sockets::Purpose>(input.take<std::uint8_t>());
     hello.rank = input.take<std::int32_t>();
     hello.ranks = input.take<std::int32_t>();
     hello.roots = input.take<std::uint16_t>();

@@ -10,28 +10,28 @@
 #include <string>
 #include <string_view>
 
-#include "planner/search/channel_search.h"
-#include "planner/connect/connections.h"
 #include "core/error.h"
 #include "core/interface_list.h"
 #include "core/log.h"
 #include "core/settings.h"
 #include "fuzz/require.h"
+#include "planner/connect/connections.h"
 #include "planner/paths/reach.h"
+#include "planner/search/channel_search.h"
 #include "planner/tuning/tuning_options.h"
 
 namespace xylem {
 
 inline void feedOptions(const Settings& settings) {
-  ReachOptions::from(settings);
-  require(ChannelOptions::from(settings).crossNic >= 0);
-  const ConnectOptions connect = ConnectOptions::from(settings);
+  paths::ReachOptions::from(settings);
+  require(search::ChannelOptions::from(settings).crossNic >= 0);
+  const connect::ConnectOptions connect = connect::ConnectOptions::from(settings);
   for (int searched : {1, 7, 32}) {
-    const ChannelCounts counts = countChannels({searched, 2, 90, 50.0f}, connect.limits);
+    const connect::ChannelCounts counts = connect::countChannels({searched, 2, 90, 50.0f}, connect.limits);
     require(counts.collective >= 1 && counts.collective <= counts.total() && counts.total() <= 64);
   }
-  TuningOptions::from(settings);
-  graphOptions({true, true}, settings);
+  tuning::TuningOptions::from(settings);
+  search::graphOptions({true, true}, settings);
   std::vector<std::string> unknown;
   parseSubsystems(settings.text(Setting::kDebugSubsys), &unknown);
   expandLogFileName(settings.text(Setting::kDebugFile), "host", 1);

@@ -26,7 +26,7 @@ class FuzzedLink {
       theirs_.emplace_back(ends[0]);
       ours.emplace_back(ends[1]);
     }
-    receiver_ = std::make_unique<SocketReceiver>(std::move(ours), 0, key);
+    receiver_ = std::make_unique<transport::SocketReceiver>(std::move(ours), 0, key);
   }
 
   void write(std::size_t socket, std::span<const std::byte> bytes) {
@@ -34,15 +34,15 @@ class FuzzedLink {
     if (!bytes.empty()) send(to.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
   }
   void writeHeader(std::uint64_t bytes, std::uint32_t tag) {
-    const MessageHeader header{bytes, tag, key_ ^ sent_++};
+    const transport::MessageHeader header{bytes, tag, key_ ^ sent_++};
     write(0, std::as_bytes(std::span(&header, 1)));
   }
   // Offers the receiver a buffer of this many bytes.
   void offer(std::size_t bytes) {
     if (posted_.size() == 32) return;
     buffers_.emplace_back(bytes);
-    const NetBuffer buffer{buffers_.back().data(), bytes, tag_++};
-    NetRequest* const request = receiver_->irecv({&buffer, 1});
+    const transport::NetBuffer buffer{buffers_.back().data(), bytes, tag_++};
+    transport::NetRequest* const request = receiver_->irecv({&buffer, 1});
     require(request != nullptr);
     posted_.push_back(request);
   }
@@ -60,7 +60,7 @@ class FuzzedLink {
     if (done_ == posted_.size()) return;
     if (!reader_) {
       place_.assign(lands ? expected : 0, std::byte{});
-      reader_ = ReceiveBuffer{lands ? place_.data() : nullptr, expected};
+      reader_ = transport::ReceiveBuffer{lands ? place_.data() : nullptr, expected};
     }
     std::size_t bytes = 0;
     if (!receiver_->testInto(posted_[done_], *reader_, &bytes)) return;
@@ -79,11 +79,11 @@ class FuzzedLink {
   std::uint32_t tag_ = 0;
   std::vector<FileDescriptor> theirs_;
   std::vector<std::vector<std::byte>> buffers_;  // outlive the receiver, which writes into them
-  std::vector<NetRequest*> posted_;
+  std::vector<transport::NetRequest*> posted_;
   std::size_t done_ = 0;
-  std::optional<ReceiveBuffer> reader_;  // of the oldest
+  std::optional<transport::ReceiveBuffer> reader_;  // of the oldest
   std::vector<std::byte> place_;
-  std::unique_ptr<SocketReceiver> receiver_;
+  std::unique_ptr<transport::SocketReceiver> receiver_;
 };
 
 inline bool feedSocketLink(std::string_view bytes) {

@@ -18,9 +18,9 @@
 namespace xylem {
 
 // Returns whether the document makes a graph.
-inline bool feedBuilder(const Document& document) {
+inline bool feedBuilder(const topology::Document& document) {
   try {
-    buildSystem(document);
+    topology::buildSystem(document);
     return true;
   } catch (const InputError&) {
     return false;
@@ -30,12 +30,13 @@ inline bool feedBuilder(const Document& document) {
 inline bool feedTopology(std::string_view bytes) {
   try {
     std::vector<std::string> ignored;
-    const Document document = parseTopology(bytes, "input.xml", &ignored);
-    const std::string text = writeTopology(document);
-    require(writeTopology(parseTopology(text, "written.xml")) == text);
-    require(writeTopology(fuse({document, document})) == writeTopology(fuse({document, document, document})));
+    const topology::Document document = topology::parseTopology(bytes, "input.xml", &ignored);
+    const std::string text = topology::writeTopology(document);
+    require(topology::writeTopology(topology::parseTopology(text, "written.xml")) == text);
+    require(topology::writeTopology(topology::fuse({document, document})) ==
+            topology::writeTopology(topology::fuse({document, document, document})));
     feedBuilder(document);
-    return feedBuilder(completeForJob(document));
+    return feedBuilder(topology::completeForJob(document));
   } catch (const InputError&) {
     return false;
   }

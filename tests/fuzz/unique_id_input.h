@@ -8,48 +8,48 @@
 
 #include <string>
 
-#include "runtime/bootstrap/unique_id.h"
 #include "core/error.h"
 #include "fuzz/input.h"
 #include "fuzz/require.h"
+#include "runtime/bootstrap/unique_id.h"
 #include "runtime/sockets/socket_address.h"
 
 namespace xylem {
 
 inline void feedIdBytes(Input input) {
-  std::array<std::byte, UniqueId::kBytes> bytes{};
+  std::array<std::byte, bootstrap::UniqueId::kBytes> bytes{};
   const auto piece = input.piece(bytes.size());
   std::copy(piece.begin(), piece.end(), bytes.begin());
-  const UniqueId id = UniqueId::fromBytes(bytes.data());
-  require(UniqueId::fromBytes(id.bytes().data()).fingerprint() == id.fingerprint());
+  const bootstrap::UniqueId id = bootstrap::UniqueId::fromBytes(bytes.data());
+  require(bootstrap::UniqueId::fromBytes(id.bytes().data()).fingerprint() == id.fingerprint());
 }
 
 inline void feedAddress(Input input) {
-  const SocketAddress address = SocketAddress::fromWire(input.take<WireAddress>());
+  const sockets::SocketAddress address = sockets::SocketAddress::fromWire(input.take<sockets::WireAddress>());
   require(!address.text().empty() && !address.logText().empty());
-  require(SocketAddress::fromWire(address.toWire()).sameHostAs(address));
-  const UniqueId id(address, input.take<Secret>());
+  require(sockets::SocketAddress::fromWire(address.toWire()).sameHostAs(address));
+  const bootstrap::UniqueId id(address, input.take<sockets::Secret>());
   auto bytes = id.bytes();
-  require(UniqueId::fromBytes(bytes.data()).address().text() == address.text());
+  require(bootstrap::UniqueId::fromBytes(bytes.data()).address().text() == address.text());
   // Whatever is changed in what counts is noticed.
   bytes[input.take<std::uint8_t>() % 80] ^= std::byte{1};
   try {
-    UniqueId::fromBytes(bytes.data());
+    bootstrap::UniqueId::fromBytes(bytes.data());
     require(false);
   } catch (const Error&) {
   }
 }
 
 inline void feedCommId(const std::string& text) {
-  const HostAndPort parts = splitAddress(text);
+  const sockets::HostAndPort parts = sockets::splitAddress(text);
   require(!parts.host.empty() && parts.port >= 0 && parts.port <= 65535);
   in6_addr any{};
   const bool numeric =
       inet_pton(AF_INET, parts.host.c_str(), &any) == 1 || inet_pton(AF_INET6, parts.host.c_str(), &any) == 1;
   if (!numeric) return;
-  const UniqueId id = UniqueId::fromCommId(text, AF_UNSPEC, "password");
+  const bootstrap::UniqueId id = bootstrap::UniqueId::fromCommId(text, AF_UNSPEC, "password");
   require(id.address().port() == parts.port);
-  require(SocketAddress::parse(id.address().text()).text() == id.address().text());
+  require(sockets::SocketAddress::parse(id.address().text()).text() == id.address().text());
 }
 
 inline bool feedUniqueId(std::string_view bytes) {

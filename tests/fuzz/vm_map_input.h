@@ -16,8 +16,8 @@
 
 namespace xylem {
 
-inline const Document& fuzzedHost() {
-  static const Document host = parseTopology(
+inline const topology::Document& fuzzedHost() {
+  static const topology::Document host = topology::parseTopology(
       R"(<system version="1"><cpu numaid="0" arch="arm64"><pci busid="0000:10:00.0" class="0x060400">
       <pci busid="0000:11:00.0"><gpu dev="0" sm="90"><nvlink target="0000:12:00.0" count="1"/></gpu></pci>
       <pci busid="0000:12:00.0"><gpu dev="1" sm="90"><nvlink target="0000:11:00.0" count="1"/></gpu></pci>
@@ -29,11 +29,12 @@ inline const Document& fuzzedHost() {
 
 inline bool feedVmMap(std::string_view bytes) {
   try {
-    const VmMap map = parseVmMap(bytes, "input.map");
+    const vm::VmMap map = vm::parseVmMap(bytes, "input.map");
     require(!map.devices.empty());
     try {
-      const std::string text = writeTopology(vmTopology(fuzzedHost(), map));
-      require(buildSystem(completeForJob(parseTopology(text, "vm.xml"))).count(NodeType::kGpu) >= 1);
+      const std::string text = topology::writeTopology(vm::vmTopology(fuzzedHost(), map));
+      require(topology::buildSystem(topology::completeForJob(topology::parseTopology(text, "vm.xml")))
+                  .count(topology::NodeType::kGpu) >= 1);
     } catch (const InputError&) {
     }
     return true;

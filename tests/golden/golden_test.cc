@@ -29,10 +29,10 @@ Settings settingsOf(const json& input) {
   return settings;
 }
 
-std::shared_ptr<const Document> readOnce(const fs::path& file) {
-  static std::map<std::string, std::shared_ptr<const Document>> known;
+std::shared_ptr<const topology::Document> readOnce(const fs::path& file) {
+  static std::map<std::string, std::shared_ptr<const topology::Document>> known;
   auto& document = known[file.string()];
-  if (!document) document = std::make_shared<const Document>(readTopology(file.string()));
+  if (!document) document = std::make_shared<const topology::Document>(topology::readTopology(file.string()));
   return document;
 }
 
@@ -43,8 +43,8 @@ fs::path findTopology(const fs::path& folder, const std::string& name) {
   return folder / name;
 }
 
-PlanRequest requestOf(const json& input, const fs::path& folder) {
-  PlanRequest request;
+plan::PlanRequest requestOf(const json& input, const fs::path& folder) {
+  plan::PlanRequest request;
   request.offered = {input.value("nvls", false), input.value("collnet", false)};
   request.fuse = input.value("fuse", false);
   if (!input.contains("jobs")) {
@@ -53,7 +53,7 @@ PlanRequest requestOf(const json& input, const fs::path& folder) {
   }
   request.hostsListed = true;
   for (const json& job : input["jobs"]) {
-    HostRequest host{readOnce(findTopology(folder, job["topology"])), {}, job["count"]};
+    plan::HostRequest host{readOnce(findTopology(folder, job["topology"])), {}, job["count"]};
     if (!job["gpus"].is_null()) host.gpus = job["gpus"].get<std::vector<int>>();
     request.hosts.push_back(std::move(host));
   }
@@ -68,10 +68,10 @@ void check(const fs::path& file, Tally& tally) {
   const json expected = json::parse(std::ifstream(file));
   std::string difference;
   try {
-    const Plan plan =
-        planJob(requestOf(expected["input"], file.parent_path()), settingsOf(expected["input"]));
+    const plan::Plan plan =
+        plan::planJob(requestOf(expected["input"], file.parent_path()), settingsOf(expected["input"]));
     if (!expected.contains("error"))
-      difference = firstDifference(expected, json::parse(planToJson(plan))).value_or("");
+      difference = firstDifference(expected, json::parse(plan::planToJson(plan))).value_or("");
   } catch (const Error& error) {
     if (!expected.contains("error")) difference = error.what();
   }
@@ -96,8 +96,8 @@ void checkDirectory(const fs::path& directory) {
 
 void checkLog(const fs::path& log, const fs::path& golden) {
   const json input = json::parse(std::ifstream(golden))["input"];
-  const Plan plan = planJob(requestOf(input, golden.parent_path()), settingsOf(input));
-  std::istringstream actual(logText(planLog(plan)));
+  const plan::Plan plan = plan::planJob(requestOf(input, golden.parent_path()), settingsOf(input));
+  std::istringstream actual(plan::logText(plan::planLog(plan)));
   std::ifstream file(log);
   int number = 1;
   for (std::string expected, line; std::getline(file, expected); ++number) {

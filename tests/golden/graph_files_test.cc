@@ -28,10 +28,10 @@ std::string textOf(const fs::path& file) {
 }
 
 // A machine of the zoo, or of the collection in `directory`.
-Document machineOf(const fs::path& directory, const std::string& name) {
+topology::Document machineOf(const fs::path& directory, const std::string& name) {
   for (const fs::path& folder :
        {fs::path(XYLEM_SOURCE_DIR) / "topologies", directory / "own", directory / "cloud"})
-    if (fs::exists(folder / name)) return readTopology((folder / name).string());
+    if (fs::exists(folder / name)) return topology::readTopology((folder / name).string());
   throw Error(ResultCode::kInvalidUsage, "no machine {} for the goldens in {}", name, directory.string());
 }
 
@@ -52,9 +52,9 @@ void checkDumps(const fs::path& directory) {
     SCOPED_TRACE(name);
     std::smatch parts;
     ASSERT_TRUE(std::regex_match(name, parts, kName));
-    const Plan plan = planJob(
-        identicalHosts(machineOf(directory, parts[1].str() + ".xml"), std::stoi(parts[2])), Settings());
-    EXPECT_EQ(graphDump(plan, 0), textOf(file));
+    const plan::Plan plan = plan::planJob(
+        plan::identicalHosts(machineOf(directory, parts[1].str() + ".xml"), std::stoi(parts[2])), Settings());
+    EXPECT_EQ(plan::graphDump(plan, 0), textOf(file));
   }
 }
 
@@ -67,11 +67,11 @@ void checkPlans(const fs::path& directory) {
     const json& input = expected["input"];
     const fs::path graphs = file.parent_path() / input["settings"]["NCCL_GRAPH_FILE"].get<std::string>();
     const Settings settings = Settings::fromPairs({{"NCCL_GRAPH_FILE", graphs.string()}}, "golden");
-    PlanRequest request =
-        identicalHosts(machineOf(directory, input["topology"].get<std::string>()), input["hosts"].get<int>());
-    request.graphFile = graphFileOf(settings);
-    const Plan plan = planJob(request, settings);
-    EXPECT_EQ(firstDifference(expected, json::parse(planToJson(plan))).value_or(""), "");
+    plan::PlanRequest request = plan::identicalHosts(
+        machineOf(directory, input["topology"].get<std::string>()), input["hosts"].get<int>());
+    request.graphFile = search::graphFileOf(settings);
+    const plan::Plan plan = plan::planJob(request, settings);
+    EXPECT_EQ(firstDifference(expected, json::parse(plan::planToJson(plan))).value_or(""), "");
   }
 }
 

@@ -6,8 +6,8 @@
 #include <optional>
 #include <span>
 
-#include "runtime/comm/checked_rank.h"
 #include "hosts/host_job.h"
+#include "runtime/comm/checked_rank.h"
 #include "support/effort.h"
 #include "support/sanitizers.h"
 
@@ -184,10 +184,10 @@ TEST_F(HostMatrix, FiveHostsOfOneRank) {
 }
 
 TEST_F(HostMatrix, FiveUnevenHostsOverIpv6) {
-  expectAllRight({.machines = {hostDevices(2), zoo("gpu3-2sockets"), hostDevices(1, 0),
-                               zoo("dgxh100-4gpu"), detected()},
-                  .hostOfRank = {0, 0, 1, 2, 3, 3, 3, 4},
-                  .six = true});
+  expectAllRight(
+      {.machines = {hostDevices(2), zoo("gpu3-2sockets"), hostDevices(1, 0), zoo("dgxh100-4gpu"), detected()},
+       .hostOfRank = {0, 0, 1, 2, 3, 3, 3, 4},
+       .six = true});
 }
 
 }  // namespace

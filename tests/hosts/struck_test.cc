@@ -124,7 +124,8 @@ class Struck : public ::testing::TestWithParam<Strike> {};
 TEST_P(Struck, TheOthersSayWhoItIsAndGoOn) {
   if (const std::string why = Namespaces::unavailable(); !why.empty()) GTEST_SKIP() << why;
   const auto& [name, signal, point, always] = GetParam();
-  if (!always && effort() != Effort::kNight) GTEST_SKIP() << "takes seconds of waiting: XYLEM_TEST_EFFORT=night runs it";
+  if (!always && effort() != Effort::kNight)
+    GTEST_SKIP() << "takes seconds of waiting: XYLEM_TEST_EFFORT=night runs it";
   const Namespaces hosts(2);
   HostJob job(hosts, "struck",
               {.machines = {hostDevices(2), hostDevices(2)},

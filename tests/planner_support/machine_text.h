@@ -13,8 +13,8 @@
 
 namespace xylem::testing {
 
-inline System systemOf(const std::string& text) {
-  return buildSystem(completeForJob(parseTopology(text, "test.xml")));
+inline topology::System systemOf(const std::string& text) {
+  return topology::buildSystem(topology::completeForJob(topology::parseTopology(text, "test.xml")));
 }
 
 inline std::string cpu(

@@ -29,9 +29,12 @@ struct Amounts {
 
 inline int byEffort(const Amounts& amounts) {
   switch (effort()) {
-    case Effort::kQuick: return amounts.quick;
-    case Effort::kNight: return amounts.night;
-    case Effort::kNormal: break;
+    case Effort::kQuick:
+      return amounts.quick;
+    case Effort::kNight:
+      return amounts.night;
+    case Effort::kNormal:
+      break;
   }
   return amounts.normal;
 }

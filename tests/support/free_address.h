@@ -13,14 +13,14 @@
 
 namespace xylem::testing {
 
-inline SocketAddress freeAddress(const std::string& host) {
+inline sockets::SocketAddress freeAddress(const std::string& host) {
   constexpr unsigned kFirstPort = 20000, kPorts = 12000;
   std::random_device random;
   for (int tries = 1;; ++tries) {
-    const SocketAddress address =
-        SocketAddress::parse(fmt::format("{}:{}", host, kFirstPort + random() % kPorts));
+    const sockets::SocketAddress address =
+        sockets::SocketAddress::parse(fmt::format("{}:{}", host, kFirstPort + random() % kPorts));
     try {
-      listenTcp(address);
+      sockets::listenTcp(address);
       return address;
     } catch (const Error&) {
       if (tries == 100) throw;

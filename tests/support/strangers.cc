@@ -19,7 +19,7 @@ constexpr int kConnectMilliseconds = 3000;
 // Number of the staying connections that are served with every visit.
 constexpr int kTurns = 2;
 
-FileDescriptor connectTo(const ListeningSocket& door, const SocketAddress& from) {
+FileDescriptor connectTo(const ListeningSocket& door, const sockets::SocketAddress& from) {
   FileDescriptor fd(socket(door.address.ss_family, door.type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!fd) return {};
   if (door.address.ss_family == AF_INET) {
@@ -34,9 +34,9 @@ FileDescriptor connectTo(const ListeningSocket& door, const SocketAddress& from)
   return connected.revents == POLLOUT ? std::move(fd) : FileDescriptor();
 }
 
-Hello helloOfRank1() {
-  Hello hello;
-  hello.purpose = Purpose::kRing;
+sockets::Hello helloOfRank1() {
+  sockets::Hello hello;
+  hello.purpose = sockets::Purpose::kRing;
   hello.rank = 1;
   hello.ranks = 4;
   return hello;
@@ -61,13 +61,13 @@ std::vector<ListeningSocket> listeningSocketsOfThisProcess() {
   return doors;
 }
 
-std::vector<std::byte> recordingOf(const Secret& secret) {
-  HandshakeSteps caller = HandshakeSteps::call(secret, helloOfRank1());
-  HandshakeSteps answerer = HandshakeSteps::answer(secret);
+std::vector<std::byte> recordingOf(const sockets::Secret& secret) {
+  sockets::HandshakeSteps caller = sockets::HandshakeSteps::call(secret, helloOfRank1());
+  sockets::HandshakeSteps answerer = sockets::HandshakeSteps::answer(secret);
   std::vector<std::byte> said;
-  while (caller.state() == HandshakeSteps::State::kUnderWay) {
-    HandshakeSteps& from = caller.sends() ? caller : answerer;
-    HandshakeSteps& to = caller.sends() ? answerer : caller;
+  while (caller.state() == sockets::HandshakeSteps::State::kUnderWay) {
+    sockets::HandshakeSteps& from = caller.sends() ? caller : answerer;
+    sockets::HandshakeSteps& to = caller.sends() ? answerer : caller;
     const std::size_t bytes = from.next().size();
     if (&from == &caller) said.insert(said.end(), from.next().begin(), from.next().end());
     std::copy_n(from.next().begin(), bytes, to.next().begin());
@@ -88,21 +88,21 @@ bool UnauthenticatedPeers::visit(const ListeningSocket& door, UnauthenticatedKin
   Guest guest{connectTo(door, from_), kind};
   if (!guest.socket) return false;
   const int fd = guest.socket.get();
-  const Hello hello = helloOfRank1();
+  const sockets::Hello hello = helloOfRank1();
   switch (kind) {
     case UnauthenticatedKind::kScan:
       return true;
     case UnauthenticatedKind::kGarbage:
-      sendSome(fd, garbage());
+      sockets::sendSome(fd, garbage());
       return true;
     case UnauthenticatedKind::kReplay:
-      sendSome(fd, recording_);
+      sockets::sendSome(fd, recording_);
       break;
     case UnauthenticatedKind::kHello:
-      sendSome(fd, std::as_bytes(std::span(&hello, 1)));
+      sockets::sendSome(fd, std::as_bytes(std::span(&hello, 1)));
       break;
     case UnauthenticatedKind::kWrongSecret:
-      guest.handshake = Handshake::call(fd, randomSecret(), hello);
+      guest.handshake = sockets::Handshake::call(fd, sockets::randomSecret(), hello);
       guest.handshake->advance();
       break;
     case UnauthenticatedKind::kSilent:
@@ -116,11 +116,11 @@ bool UnauthenticatedPeers::visit(const ListeningSocket& door, UnauthenticatedKin
 
 // Returns false if it has given up.
 bool UnauthenticatedPeers::goOn(Guest& guest) {
-  if (guest.handshake) return guest.handshake->advance() == Handshake::State::kUnderWay;
-  const Hello hello;
+  if (guest.handshake) return guest.handshake->advance() == sockets::Handshake::State::kUnderWay;
+  const sockets::Hello hello;
   const auto bytes = std::as_bytes(std::span(&hello, 1));
   if (guest.kind == UnauthenticatedKind::kSlow && guest.said + 1 < bytes.size())
-    return sendSome(guest.socket.get(), bytes.subspan(guest.said++, 1)) >= 0;
+    return sockets::sendSome(guest.socket.get(), bytes.subspan(guest.said++, 1)) >= 0;
   return true;
 }
 

@@ -49,14 +49,14 @@ enum class UnauthenticatedKind {
 constexpr int kUnauthenticatedKinds = 7;
 
 // The messages that a rank with this secret sends in a handshake.
-std::vector<std::byte> recordingOf(const Secret& secret);
+std::vector<std::byte> recordingOf(const sockets::Secret& secret);
 
 class UnauthenticatedPeers {
  public:
   // At most `maxStaying` connections stay open at once. `from` is the loopback address that they connect
   // from.
   UnauthenticatedPeers(std::uint64_t seed, std::size_t maxStaying, const std::string& from = "127.0.0.1")
-      : random_(seed), maxStaying_(maxStaying), from_(SocketAddress::parse(from + ":0")) {}
+      : random_(seed), maxStaying_(maxStaying), from_(sockets::SocketAddress::parse(from + ":0")) {}
 
   void replay(std::vector<std::byte> recording) { recording_ = std::move(recording); }
   // Returns whether the connection was accepted. Staying connections send something from time to time.
@@ -68,7 +68,7 @@ class UnauthenticatedPeers {
     FileDescriptor socket;
     UnauthenticatedKind kind;
     std::size_t said = 0;
-    std::optional<Handshake> handshake;
+    std::optional<sockets::Handshake> handshake;
   };
   void goOn();
   bool goOn(Guest& guest);
@@ -76,7 +76,7 @@ class UnauthenticatedPeers {
 
   std::mt19937_64 random_;
   const std::size_t maxStaying_;
-  const SocketAddress from_;
+  const sockets::SocketAddress from_;
   std::vector<std::byte> recording_;
   std::deque<Guest> staying_;  // oldest first
 };

@@ -205,7 +205,8 @@ std::vector<std::string> anchorsOf(const fs::path& page) {
   bool code = false;
   for (std::string line; std::getline(in, line);) {
     if (line.starts_with("```")) code = !code;
-    if (!code && line.starts_with("#")) anchors.push_back(anchorOf(line.substr(line.find_first_not_of("# "))));
+    if (!code && line.starts_with("#"))
+      anchors.push_back(anchorOf(line.substr(line.find_first_not_of("# "))));
   }
   return anchors;
 }

@@ -74,7 +74,7 @@ void Rendezvous::chooseDevice() {
   // store.
   unsetenv("NCCL_COMM_ID");
   const char* hostId = std::getenv("NCCL_HOSTID");
-  const std::string host = hostHash("/", hostId == nullptr ? "" : hostId);
+  const std::string host = xylem::topology::hostHash("/", hostId == nullptr ? "" : hostId);
   set("host/" + std::to_string(rank_), host.data(), host.size());
   awaitAll();
   const std::lock_guard lock(deviceMutex);

@@ -31,7 +31,7 @@ struct CalibratedSize {
 };
 
 struct CalibrationReport {
-  HostFit fit;
+  tuning::HostFit fit;
   int rounds = 0;
   int cores = 0;
   std::string netProblem;  // why the network could not be measured; empty if it was
@@ -51,16 +51,16 @@ constexpr double kSameWithin = 0.05;
 constexpr double kNoisySpread = 0.5;
 
 // The model of the measured job: two ranks on one host with one channel.
-TuningModel modelOfTwo(const HostModel& constants) {
-  TuningInput input{.ranks = 2, .nodes = 1, .maxLocalRanks = 2};
+tuning::TuningModel modelOfTwo(const tuning::HostModel& constants) {
+  tuning::TuningInput input{.ranks = 2, .nodes = 1, .maxLocalRanks = 2};
   input.hostDevices = true;
   input.nChannels = 1;
-  input.graphs[GraphKind::kRing].nChannels = 1;
-  TuningOptions options;
+  input.graphs[search::GraphKind::kRing].nChannels = 1;
+  tuning::TuningOptions options;
   options.host = constants;
   for (const Collective c : kAllCollectives)
     for (const Algorithm a : kAllAlgorithms) options.algorithms[c][a] = a == Algorithm::kRing;
-  return computeTuning(input, options);
+  return tuning::computeTuning(input, options);
 }
 
 std::string timeText(double microseconds) {
@@ -69,10 +69,10 @@ std::string timeText(double microseconds) {
 
 std::string constantsText(const CalibrationReport& report, const Terminal& terminal) {
   Table table({{"constant"}, {"value", Align::kRight}, {"unit"}, {"middle half of the rounds"}});
-  HostModel model = report.fit.model;
-  const auto constants = constantsOf(model);
+  tuning::HostModel model = report.fit.model;
+  const auto constants = tuning::constantsOf(model);
   for (std::size_t i = 0; i < constants.size(); ++i) {
-    const Spread& spread = report.fit.spread[i];
+    const tuning::Spread& spread = report.fit.spread[i];
     const bool assumed = !report.netProblem.empty() && constants[i].name.starts_with("net.");
     table.add(
         {{std::string(constants[i].name), Style::kBold},
@@ -119,8 +119,8 @@ double CalibrationReport::worstLoss() const {
 }
 
 bool CalibrationReport::noisy() const {
-  HostModel model = fit.model;
-  const auto constants = constantsOf(model);
+  tuning::HostModel model = fit.model;
+  const auto constants = tuning::constantsOf(model);
   for (std::size_t i = 0; i < constants.size(); ++i)
     if (fit.spread[i].high - fit.spread[i].low > kNoisySpread * *constants[i].value) return true;
   return false;
@@ -128,31 +128,31 @@ bool CalibrationReport::noisy() const {
 
 // Per size the quiet times (the lower quartile over the rounds) beside the predictions and the choice of the
 // fitted model.
-CalibrationReport reportOf(std::span<const HostRound> rounds, const HostFit& fit) {
+CalibrationReport reportOf(std::span<const tuning::HostRound> rounds, const tuning::HostFit& fit) {
   CalibrationReport report{
       .fit = fit, .rounds = static_cast<int>(rounds.size()), .netProblem = {}, .sizes = {}};
   const auto quietTimes = [&](const auto& part) {
-    std::vector<std::vector<HostSample>> parts;
-    for (const HostRound& round : rounds) parts.push_back(part(round));
-    return lowerQuartiles(parts);
+    std::vector<std::vector<tuning::HostSample>> parts;
+    for (const tuning::HostRound& round : rounds) parts.push_back(part(round));
+    return tuning::lowerQuartiles(parts);
   };
-  ByProtocol<std::vector<HostSample>> quiet;
+  ByProtocol<std::vector<tuning::HostSample>> quiet;
   for (const Protocol p : kAllProtocols)
-    quiet[p] = quietTimes([p](const HostRound& r) { return r.protocols[p]; });
-  const auto net = quietTimes([](const HostRound& r) { return r.net; });
-  const TuningModel model = modelOfTwo(fit.model);
+    quiet[p] = quietTimes([p](const tuning::HostRound& r) { return r.protocols[p]; });
+  const auto net = quietTimes([](const tuning::HostRound& r) { return r.net; });
+  const tuning::TuningModel model = modelOfTwo(fit.model);
   for (std::size_t i = 0; i < quiet.front().size(); ++i) {
     CalibratedSize size;
     size.bytes = static_cast<std::uint64_t>(quiet.front()[i].bytes);
-    const Operation operation{.collective = Collective::kAllReduce, .bytes = size.bytes};
+    const tuning::Operation operation{.collective = Collective::kAllReduce, .bytes = size.bytes};
     for (const Protocol p : kAllProtocols) {
       size.measured[p] = quiet[p][i].microseconds;
-      size.predicted[p] = predictedTime(model, operation, Algorithm::kRing, p);
+      size.predicted[p] = tuning::predictedTime(model, operation, Algorithm::kRing, p);
     }
     if (!net.empty()) size.net = net[i].microseconds;
     const auto fastest = std::min_element(size.measured.begin(), size.measured.end());
     size.fastest = static_cast<Protocol>(fastest - size.measured.begin());
-    size.chosen = choose(model, operation).best()->protocol;
+    size.chosen = tuning::choose(model, operation).best()->protocol;
     report.sizes.push_back(size);
   }
   return report;
@@ -179,24 +179,24 @@ std::string calibrationText(const CalibrationReport& report, const Terminal& ter
 }
 
 std::string calibrationJson(const CalibrationReport& report) {
-  Json constants = Json::object();
-  HostModel model = report.fit.model;
-  const auto all = constantsOf(model);
+  plan::Json constants = plan::Json::object();
+  tuning::HostModel model = report.fit.model;
+  const auto all = tuning::constantsOf(model);
   for (std::size_t i = 0; i < all.size(); ++i) {
     const bool assumed = !report.netProblem.empty() && all[i].name.starts_with("net.");
-    Json& constant = constants[std::string(all[i].name)];
-    constant = {{"value", number(*all[i].value)}, {"unit", all[i].unit}, {"measured", !assumed}};
+    plan::Json& constant = constants[std::string(all[i].name)];
+    constant = {{"value", plan::number(*all[i].value)}, {"unit", all[i].unit}, {"measured", !assumed}};
     if (!assumed) {
-      constant["low"] = number(report.fit.spread[i].low);
-      constant["high"] = number(report.fit.spread[i].high);
+      constant["low"] = plan::number(report.fit.spread[i].low);
+      constant["high"] = plan::number(report.fit.spread[i].high);
     }
   }
-  Json sizes = Json::array();
+  plan::Json sizes = plan::Json::array();
   for (const CalibratedSize& size : report.sizes) {
-    Json entry = {{"bytes", size.bytes},
-                  {"fastest", name(size.fastest)},
-                  {"chosen", name(size.chosen)},
-                  {"loss", size.loss()}};
+    plan::Json entry = {{"bytes", size.bytes},
+                        {"fastest", name(size.fastest)},
+                        {"chosen", name(size.chosen)},
+                        {"loss", size.loss()}};
     for (const Protocol p : kAllProtocols) {
       entry["measured"][name(p)] = size.measured[p];
       entry["predicted"][name(p)] = size.predicted[p];
@@ -204,11 +204,11 @@ std::string calibrationJson(const CalibrationReport& report) {
     if (size.net > 0) entry["measured"]["NET"] = size.net;
     sizes.push_back(std::move(entry));
   }
-  Json json = {{"format", "xylem-calibration-1"}, {"ranks", 2},
-               {"cores", report.cores},           {"rounds", report.rounds},
-               {"constants", constants},          {"sizes", sizes},
-               {"agreeing", report.agreeing()},   {"worstLoss", report.worstLoss()},
-               {"noisy", report.noisy()},         {"XYLEM_HOST_MODEL", report.fit.model.text()}};
+  plan::Json json = {{"format", "xylem-calibration-1"}, {"ranks", 2},
+                     {"cores", report.cores},           {"rounds", report.rounds},
+                     {"constants", constants},          {"sizes", sizes},
+                     {"agreeing", report.agreeing()},   {"worstLoss", report.worstLoss()},
+                     {"noisy", report.noisy()},         {"XYLEM_HOST_MODEL", report.fit.model.text()}};
   if (!report.netProblem.empty()) json["netProblem"] = report.netProblem;
   return json.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + '\n';
 }
@@ -224,13 +224,13 @@ int runCalibration(const CalibrationOptions& options) {
   {
     Progress progress("joining two ranks");
     HostBench bench(settings, log);
-    const std::vector<HostRound> rounds = bench.measure(options.rounds, [&](int round) {
+    const std::vector<tuning::HostRound> rounds = bench.measure(options.rounds, [&](int round) {
       progress.say(fmt::format("measuring: round {} of {}", round + 1, options.rounds));
     });
-    report = reportOf(rounds, fitHostModel(rounds));
+    report = reportOf(rounds, tuning::fitHostModel(rounds));
     report.netProblem = bench.netProblem();
   }
-  report.cores = coreCount();
+  report.cores = device::coreCount();
   writeOut(options.json ? calibrationJson(report) : calibrationText(report, terminalOf(stdout)));
   return kOk;
 }

@@ -32,7 +32,7 @@ constexpr int kWarmUps = 3, kWarmUpsOfLarge = 1;
 constexpr std::uint64_t kLarge = std::uint64_t{1} << 20;
 
 struct FreeMemory {
-  void operator()(std::byte* memory) const { releaseMemory(memory); }
+  void operator()(std::byte* memory) const { device::releaseMemory(memory); }
 };
 
 // The user's settings, with algorithm, protocol and transport replaced by those to measure.
@@ -54,9 +54,9 @@ Settings settingsOf(const Settings& base, const char* protocol, bool net, int ra
 }
 
 // The mean of both ranks' times, which differ little since the ranks wait for each other.
-HostRound meanOf(HostRound a, const HostRound& b) {
+tuning::HostRound meanOf(tuning::HostRound a, const tuning::HostRound& b) {
   const auto blend = [](double& x, double y) { x = (x + y) / 2; };
-  const auto blendAll = [&](std::vector<HostSample>& x, const std::vector<HostSample>& y) {
+  const auto blendAll = [&](std::vector<tuning::HostSample>& x, const std::vector<tuning::HostSample>& y) {
     for (std::size_t i = 0; i < x.size(); ++i) blend(x[i].microseconds, y[i].microseconds);
   };
   blend(a.launch, b.launch);
@@ -72,7 +72,7 @@ std::vector<int> coresOfRanks() {
   CPU_ZERO(&allowed);
   if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return {};
   std::vector<int> cores;
-  for (const NumaNode& node : readCpuLayout("/").nodes)
+  for (const topology::NumaNode& node : topology::readCpuLayout("/").nodes)
     for (const int core : node.cores)
       if (core >= 0 && core < CPU_SETSIZE && CPU_ISSET(static_cast<unsigned>(core), &allowed))
         cores.push_back(core);
@@ -108,32 +108,35 @@ class HostBench::Rank {
       : rank_(rank),
         batch_(batch),
         stream_(rank),
-        memory_(static_cast<std::byte*>(allocateMemory(kMaxBytes))) {
+        memory_(static_cast<std::byte*>(device::allocateMemory(kMaxBytes))) {
     std::memset(memory_.get(), 0, kMaxBytes);  // sums of zeros stay zeros, and the pages are there
   }
 
-  std::unique_ptr<Communicator> join(std::vector<UniqueId> ids, int rank, int ranks, const Settings& settings,
-                                     const std::shared_ptr<const Logger>& log) {
-    auto comm = std::make_unique<Communicator>(Membership{std::move(ids), rank, ranks, rank_}, CommConfig{},
-                                               settings, log);
+  std::unique_ptr<comm::Communicator> join(std::vector<bootstrap::UniqueId> ids, int rank, int ranks,
+                                           const Settings& settings,
+                                           const std::shared_ptr<const Logger>& log) {
+    auto comm = std::make_unique<comm::Communicator>(comm::Membership{std::move(ids), rank, ranks, rank_},
+                                                     comm::CommConfig{}, settings, log);
     comm->join();
     return comm;
   }
-  void joinWithin(Protocol p, const UniqueId& id, const Settings& settings,
+  void joinWithin(Protocol p, const bootstrap::UniqueId& id, const Settings& settings,
                   const std::shared_ptr<const Logger>& log) {
     within_[p] = join({id}, rank_, kRanks, settingsOf(settings, name(p), false, rank_), log);
   }
-  void joinNet(const UniqueId& id, const Settings& settings, const std::shared_ptr<const Logger>& log) {
+  void joinNet(const bootstrap::UniqueId& id, const Settings& settings,
+               const std::shared_ptr<const Logger>& log) {
     net_ = join({id}, rank_, kRanks, settingsOf(settings, name(Protocol::kSimple), true, rank_), log);
   }
-  void joinAlone(const UniqueId& id, const Settings& settings, const std::shared_ptr<const Logger>& log) {
+  void joinAlone(const bootstrap::UniqueId& id, const Settings& settings,
+                 const std::shared_ptr<const Logger>& log) {
     alone_ = join({id}, 0, 1, settings, log);
   }
 
   // `cores` has one entry per rank, or none for no pinning.
-  HostRound measure(const std::vector<int>& cores) {
+  tuning::HostRound measure(const std::vector<int>& cores) {
     if (!cores.empty()) pinTo(cores[static_cast<std::size_t>(rank_)]);
-    HostRound round;
+    tuning::HostRound round;
     round.launch = INFINITY;
     for (int i = 0; i < kBatches; ++i)
       round.launch = std::min(round.launch, batch(*alone_, kMinBytes, kMaxBatch));
@@ -153,8 +156,8 @@ class HostBench::Rank {
   }
 
  private:
-  void enqueue(Communicator& comm, std::uint64_t bytes) {
-    CommOperation operation;
+  void enqueue(comm::Communicator& comm, std::uint64_t bytes) {
+    comm::CommOperation operation;
     operation.send = operation.receive = memory_.get();
     operation.count = bytes / elementBytes(DataType::kFloat32);
     operation.type = DataType::kFloat32;
@@ -162,17 +165,17 @@ class HostBench::Rank {
     comm.launch({&operation, 1});
   }
   void synchronize() {
-    Scheduler::instance().wait(stream_.get());
+    device::Scheduler::instance().wait(stream_.get());
     if (const auto error = stream_.get().takeError()) throw *error;
   }
   // Microseconds per operation.
-  double batch(Communicator& comm, std::uint64_t bytes, int operations) {
+  double batch(comm::Communicator& comm, std::uint64_t bytes, int operations) {
     const auto start = Clock::now();
     for (int i = 0; i < operations; ++i) enqueue(comm, bytes);
     synchronize();
     return microsecondsSince(start) / operations;
   }
-  HostSample time(Communicator& comm, std::uint64_t bytes) {
+  tuning::HostSample time(comm::Communicator& comm, std::uint64_t bytes) {
     const bool large = bytes >= kLarge;
     double last = batch(comm, bytes, large ? kWarmUpsOfLarge : kWarmUps);
     double least = INFINITY;
@@ -191,21 +194,21 @@ class HostBench::Rank {
 
   const int rank_;
   std::atomic<int>& batch_;
-  OwnedStream stream_;
+  device::OwnedStream stream_;
   std::unique_ptr<std::byte, FreeMemory> memory_;
-  ByProtocol<std::unique_ptr<Communicator>> within_;
-  std::unique_ptr<Communicator> net_, alone_;
+  ByProtocol<std::unique_ptr<comm::Communicator>> within_;
+  std::unique_ptr<comm::Communicator> net_, alone_;
 };
 
 HostBench::HostBench(const Settings& settings, std::shared_ptr<const Logger> log) {
   for (int rank = 0; rank < kRanks; ++rank) ranks_.push_back(std::make_unique<Rank>(rank, batch_));
   for (const Protocol p : kAllProtocols) {
-    const UniqueId id = newUniqueId(settings, log);
+    const bootstrap::UniqueId id = comm::newUniqueId(settings, log);
     onBothRanks([&](Rank& rank) { rank.joinWithin(p, id, settings, log); });
   }
-  onBothRanks([&](Rank& rank) { rank.joinAlone(newUniqueId(settings, log), settings, log); });
+  onBothRanks([&](Rank& rank) { rank.joinAlone(comm::newUniqueId(settings, log), settings, log); });
   try {
-    const UniqueId id = newUniqueId(settings, log);
+    const bootstrap::UniqueId id = comm::newUniqueId(settings, log);
     onBothRanks([&](Rank& rank) { rank.joinNet(id, settings, log); });
   } catch (const Error& error) {
     netProblem_ = error.what();
@@ -232,13 +235,13 @@ void HostBench::onBothRanks(const std::function<void(Rank&)>& work) {
   if (failure) std::rethrow_exception(failure);
 }
 
-std::vector<HostRound> HostBench::measure(int rounds, const std::function<void(int)>& begin) {
+std::vector<tuning::HostRound> HostBench::measure(int rounds, const std::function<void(int)>& begin) {
   // Without pinning, the kernel may keep both ranks on one core for a while, where they take turns.
   const std::vector<int> cores = coresOfRanks();
-  std::vector<HostRound> measured;
+  std::vector<tuning::HostRound> measured;
   for (int i = 0; i < rounds; ++i) {
     begin(i);
-    std::vector<HostRound> parts(kRanks);
+    std::vector<tuning::HostRound> parts(kRanks);
     std::atomic<std::size_t> next{0};
     onBothRanks([&](Rank& rank) { parts[next.fetch_add(1)] = rank.measure(cores); });
     measured.push_back(meanOf(parts[0], parts[1]));

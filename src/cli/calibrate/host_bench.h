@@ -30,7 +30,7 @@ class HostBench {
   HostBench& operator=(const HostBench&) = delete;
 
   // Calls `begin` before each round, on the caller's thread. Throws the error of a rank that failed.
-  std::vector<HostRound> measure(int rounds, const std::function<void(int)>& begin);
+  std::vector<tuning::HostRound> measure(int rounds, const std::function<void(int)>& begin);
   // Why the network could not be measured; empty if it was.
   const std::string& netProblem() const { return netProblem_; }
 

@@ -80,15 +80,16 @@ std::optional<std::string> planText(const std::string& file) {
   return std::string(std::istreambuf_iterator<char>(in), {});
 }
 
-PlanFacts factsOfPlanFile(const Side& side, const std::string& text) {
+diff::PlanFacts factsOfPlanFile(const Side& side, const std::string& text) {
   if (!side.settings.empty())
     throw InputError({side.option, 0}, fmt::format("settings for the plan {}", side.file),
                      "a topology file: a plan in JSON is made already");
-  return factsOfJson(text, side.file);
+  return diff::factsOfJson(text, side.file);
 }
 
 // `said` collects warnings, so that both sides together print each of them once.
-PlanFacts planSide(const Side& side, const DiffInput& input, int usualNodes, std::set<std::string>& said) {
+diff::PlanFacts planSide(const Side& side, const DiffInput& input, int usualNodes,
+                         std::set<std::string>& said) {
   Settings settings = Settings::fromEnvironment();
   for (const std::string& pair : side.settings) set(settings, pair, side.option);
   for (const std::string& warning : settings.warnings())
@@ -96,16 +97,16 @@ PlanFacts planSide(const Side& side, const DiffInput& input, int usualNodes, std
   JobInput job = input.job;
   job.file = side.file;
   job.nodes = side.nodes.value_or(usualNodes);
-  const PlanRequest request = readJob(job, settings);
+  const plan::PlanRequest request = readJob(job, settings);
   const Progress progress(fmt::format("planning {}", machineName(side.file)));
-  PlanFacts facts = factsOf(planJob(request, settings), request);
+  diff::PlanFacts facts = diff::factsOf(plan::planJob(request, settings), request);
   facts.title = machineName(side.file);
   for (const std::string& pair : side.settings) facts.title += " " + pair;
   return facts;
 }
 
 // Throws InputError, also if nothing can differ.
-std::pair<PlanFacts, PlanFacts> readSides(const DiffInput& input) {
+std::pair<diff::PlanFacts, diff::PlanFacts> readSides(const DiffInput& input) {
   Side a{input.a, "--a", input.settingsA, {}};
   Side b{input.b.empty() ? input.a : input.b, "--b", input.settingsB, {}};
   readNodes(input.nodes, a, b);
@@ -116,12 +117,12 @@ std::pair<PlanFacts, PlanFacts> readSides(const DiffInput& input) {
   const std::optional<std::string> textB = planText(b.file);
   if (textA && textB && !input.nodes.empty())
     throw InputError({"--nodes", 0}, "two plans", "a topology file: a plan in JSON is made already");
-  std::optional<PlanFacts> planA;
-  std::optional<PlanFacts> planB;
+  std::optional<diff::PlanFacts> planA;
+  std::optional<diff::PlanFacts> planB;
   if (textA) planA = factsOfPlanFile(a, *textA);
   if (textB) planB = factsOfPlanFile(b, *textB);
   // By default the other side has as many hosts as a plan that was read.
-  const auto nodesLike = [](const std::optional<PlanFacts>& plan) {
+  const auto nodesLike = [](const std::optional<diff::PlanFacts>& plan) {
     return plan && plan->hostCount > 0 ? plan->hostCount : 1;
   };
   std::set<std::string> said;
@@ -151,9 +152,9 @@ variable cannot be used.)";
 
 int runDiff(const DiffArguments& options) {
   const auto [a, b] = readSides(options.input);
-  const PlanDiff diff = comparePlans(a, b);
+  const diff::PlanDiff diff = diff::comparePlans(a, b);
   const auto replace = nlohmann::json::error_handler_t::replace;
-  writeOut(options.json ? toJson(diff, a.title, b.title).dump(1, ' ', false, replace) + '\n'
+  writeOut(options.json ? diff::toJson(diff, a.title, b.title).dump(1, ' ', false, replace) + '\n'
                         : diffText(diff, a, b, options.view, terminalOf(stdout)));
   return diff.samePlan() ? kOk : kFailed;
 }

@@ -31,7 +31,7 @@ bool namedByEnds(const std::string& kind) {
   return kind.find("pair") != std::string::npos || kind.starts_with("link") || kind == "ring end";
 }
 
-std::string linesText(const ChangedThing& thing) {
+std::string linesText(const diff::ChangedThing& thing) {
   if (thing.lineA > 0 && thing.lineB > 0) return fmt::format("A:{} B:{}", thing.lineA, thing.lineB);
   if (thing.lineA > 0) return fmt::format("A:{}", thing.lineA);
   return thing.lineB > 0 ? fmt::format("B:{}", thing.lineB) : "";
@@ -51,7 +51,7 @@ std::string transition(const std::string& before, const std::string& after, cons
 
 class ChangeText {
  public:
-  ChangeText(const Change& change, const DiffView& view, const Terminal& screen)
+  ChangeText(const diff::Change& change, const DiffView& view, const Terminal& screen)
       : change_(change), view_(view), screen_(screen) {}
 
   std::string text() const {
@@ -127,7 +127,7 @@ class ChangeText {
     const std::size_t shown = view_.all ? change_.things.size() : std::min(change_.things.size(), kMaxThings);
     std::string text;
     for (std::size_t i = 0; i < shown; ++i) {
-      const ChangedThing& thing = change_.things[i];
+      const diff::ChangedThing& thing = change_.things[i];
       const std::string lines = linesText(thing);
       text += (i > 0 ? ", " : "") + thing.name;
       if (!lines.empty()) text += " " + screen_.paint(Style::kDim, "(" + lines + ")");
@@ -136,27 +136,28 @@ class ChangeText {
     return text;
   }
 
-  const Change& change_;
+  const diff::Change& change_;
   const DiffView& view_;
   const Terminal& screen_;
 };
 
 // Several values of one graph, in one line.
-std::string valuesText(std::span<const Change> changes, const Terminal& screen) {
+std::string valuesText(std::span<const diff::Change> changes, const Terminal& screen) {
   std::vector<std::string> parts;
-  for (const Change& change : changes)
+  for (const diff::Change& change : changes)
     parts.push_back(fmt::format("{} {}", change.what, transition(change.before, change.after, screen)));
   const std::string where = changes[0].where.empty() ? "" : changes[0].where + ": ";
   return fmt::format("  {}{}: {}\n", where, changes[0].kind, fmt::join(parts, ", "));
 }
 
-bool isValueOfGraph(const Change& change) {
+bool isValueOfGraph(const diff::Change& change) {
   return change.things.empty() && !change.what.empty() && change.kind != "job" && change.kind != "setting";
 }
 
 // The changes of a section. Values of one graph are joined in a line; of changes of one kind, only the first
 // are shown.
-std::string section(const char* title, const Changes& changes, const DiffView& view, const Terminal& screen) {
+std::string section(const char* title, const diff::Changes& changes, const DiffView& view,
+                    const Terminal& screen) {
   if (changes.empty()) return "";
   std::string text = screen.heading(title);
   std::map<std::string, std::size_t> shown;  // how many changes, by kind and value
@@ -180,21 +181,19 @@ std::string section(const char* title, const Changes& changes, const DiffView& v
   return text;
 }
 
-Cell ratioCell(const ChoiceChange& change) {
+Cell ratioCell(const diff::ChoiceChange& change) {
   if (change.maxRatio == 0) return {"?"};
   const std::string least = fmt::format("{:.2f}", change.minRatio);
   const std::string most = fmt::format("{:.2f}", change.maxRatio);
-  const Style style = change.minRatio > 1  ? Style::kRed
-                      : change.maxRatio < 1 ? Style::kGreen
-                                             : Style::kPlain;
+  const Style style = change.minRatio > 1 ? Style::kRed : change.maxRatio < 1 ? Style::kGreen : Style::kPlain;
   return {least == most ? least : least + " to " + most, style};
 }
 
 // By the first collective of each set with the same changes: the names of all in the set.
-std::map<std::string, std::string> sameCollectives(const std::vector<ChoiceChange>& choices) {
+std::map<std::string, std::string> sameCollectives(const std::vector<diff::ChoiceChange>& choices) {
   std::map<std::string, std::string> changesOf;
   std::vector<std::string> order;
-  for (const ChoiceChange& change : choices) {
+  for (const diff::ChoiceChange& change : choices) {
     if (!changesOf.contains(change.collective)) order.push_back(change.collective);
     changesOf[change.collective] += fmt::format("{} {} {} {} {} ", change.fromBytes, change.toBytes,
                                                 change.before, change.after, ratioCell(change).text);
@@ -209,13 +208,13 @@ std::map<std::string, std::string> sameCollectives(const std::vector<ChoiceChang
   return names;
 }
 
-std::string choicesText(const std::vector<ChoiceChange>& choices, const Terminal& screen) {
+std::string choicesText(const std::vector<diff::ChoiceChange>& choices, const Terminal& screen) {
   if (choices.empty()) return "";
   const auto names = sameCollectives(choices);
   const auto side = [](const std::string& candidate) { return candidate.empty() ? "none" : candidate; };
   Table table({{"collective"}, {"bytes"}, {"A"}, {"B"}, {"time, B by A"}});
   std::string previous;
-  for (const ChoiceChange& change : choices) {
+  for (const diff::ChoiceChange& change : choices) {
     const auto name = names.find(change.collective);
     if (name == names.end()) continue;
     const std::string to = change.toBytes == change.fromBytes ? "" : " to " + sizeText(change.toBytes);
@@ -230,21 +229,21 @@ std::string choicesText(const std::vector<ChoiceChange>& choices, const Terminal
   return screen.heading("Choices: algorithm, protocol and predicted time") + table.text(screen, 2);
 }
 
-std::string sideText(const char* side, const PlanFacts& facts, Style style, const Terminal& screen) {
+std::string sideText(const char* side, const diff::PlanFacts& facts, Style style, const Terminal& screen) {
   const std::string hosts = facts.hostCount > 0 ? " on " + counted(facts.hostCount, "host") : "";
   return fmt::format("{}  {}: {}{}\n", screen.paint(style, side), facts.title, counted(facts.ranks, "rank"),
                      hosts);
 }
 
-std::string verdict(const PlanDiff& diff) {
+std::string verdict(const diff::PlanDiff& diff) {
   if (!diff.samePlan()) return "";
   return diff.sameCauses() ? "\nNothing differs.\n" : "\nThe plan is the same.\n";
 }
 
 }  // namespace
 
-std::string diffText(const PlanDiff& diff, const PlanFacts& a, const PlanFacts& b, const DiffView& view,
-                     const Terminal& screen) {
+std::string diffText(const diff::PlanDiff& diff, const diff::PlanFacts& a, const diff::PlanFacts& b,
+                     const DiffView& view, const Terminal& screen) {
   std::string text = sideText("A", a, Style::kRed, screen) + sideText("B", b, Style::kGreen, screen);
   text += section("What was asked", diff.asked, view, screen);
   text += section("Machine", diff.machine, view, screen);

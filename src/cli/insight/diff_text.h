@@ -15,7 +15,7 @@ struct DiffView {
   bool all = false;  // cut no lists
 };
 
-std::string diffText(const PlanDiff& diff, const PlanFacts& a, const PlanFacts& b, const DiffView& view,
-                     const Terminal& screen);
+std::string diffText(const diff::PlanDiff& diff, const diff::PlanFacts& a, const diff::PlanFacts& b,
+                     const DiffView& view, const Terminal& screen);
 
 }  // namespace xylem::cli

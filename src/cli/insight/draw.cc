@@ -55,11 +55,11 @@ Form formOf(const DrawArguments& options) {
                    "a name that ends in .html, .svg, .dot or .json");
 }
 
-std::vector<Optimality> optimalityOf(const Plan& plan) {
-  std::vector<Optimality> all;
+std::vector<report::Optimality> optimalityOf(const plan::Plan& plan) {
+  std::vector<report::Optimality> all;
   for (std::size_t view = 0; view < plan.hostPlans.size(); ++view) {
-    const HostPlan& host = *plan.hostPlans[view];
-    for (const PlanBound& bound : boundsOf(plan, host)) {
+    const plan::HostPlan& host = *plan.hostPlans[view];
+    for (const optimum::PlanBound& bound : optimum::boundsOf(plan, host)) {
       std::string what = plural(bound.kind);
       if (plan.hostPlans.size() > 1) what += fmt::format(", view {}", view);
       all.push_back({std::move(what), static_cast<float>(bound.achieved),
@@ -75,12 +75,13 @@ std::string titleOf(const JobInput& job) {
   return name.substr(name.rfind('/') + 1);
 }
 
-std::string textOf(const Picture& picture, Form form) {
-  if (form == Form::kFacts) return pictureJson(picture);
-  if (form == Form::kPage) return pageHtml(picture);
+std::string textOf(const report::Picture& picture, Form form) {
+  if (form == Form::kFacts) return report::pictureJson(picture);
+  if (form == Form::kPage) return report::pageHtml(picture);
   // A picture shows one host: the first kind, if the job has several.
-  const HostPicture& host = picture.hosts.front();
-  return form == Form::kDot ? machineDot(host) : machineSvg(host, layOut(host), {.standalone = true});
+  const report::HostPicture& host = picture.hosts.front();
+  return form == Form::kDot ? report::machineDot(host)
+                            : report::machineSvg(host, report::layOut(host), {.standalone = true});
 }
 
 int runDraw(const DrawArguments& options) {
@@ -90,17 +91,18 @@ int runDraw(const DrawArguments& options) {
     throw InputError({"--output", 0}, "no file for the page",
                      "-o report.html, or standard output that is no terminal");
   const Settings settings = readSettings();
-  const PlanRequest request = readJob(options.job, settings);
+  const plan::PlanRequest request = readJob(options.job, settings);
   const std::string text = [&] {
     Progress progress(fmt::format("planning {}", jobName(options.job)));
-    const Inquiry inquiry(request, settings);
+    const why::Inquiry inquiry(request, settings);
     progress.say(fmt::format("drawing {}", jobName(options.job)));
-    const Picture picture = drawPicture(
-        inquiry, {.title = titleOf(options.job),
-                  .describe = nodeDetail,
-                  .optimality = form == Form::kPage || form == Form::kFacts ? optimalityOf(inquiry.plan())
-                                                                            : std::vector<Optimality>{},
-                  .answers = form == Form::kPage});
+    const report::Picture picture =
+        report::drawPicture(inquiry, {.title = titleOf(options.job),
+                                      .describe = nodeDetail,
+                                      .optimality = form == Form::kPage || form == Form::kFacts
+                                                        ? optimalityOf(inquiry.plan())
+                                                        : std::vector<report::Optimality>{},
+                                      .answers = form == Form::kPage});
     return textOf(picture, form);
   }();
   if (toStdout)

@@ -32,7 +32,7 @@ constexpr const char* kLintExamples = R"(Examples:
 Errors: the file is refused, or a device of it is lost. Warnings: it is accepted, but hardly means what was
 meant. Exit status: 0 neither of them (there may be notes), 1 some, 2 the file or an argument cannot be used.)";
 
-std::string placeText(const LintReport& report, const Finding& finding) {
+std::string placeText(const lint::LintReport& report, const lint::Finding& finding) {
   std::string text = report.file;
   for (std::size_t i = 0; i < finding.lines.size() && i < kMaxFindingLines; ++i)
     text += fmt::format("{}{}", i == 0 ? ":" : ",", finding.lines[i]);
@@ -41,36 +41,39 @@ std::string placeText(const LintReport& report, const Finding& finding) {
   return text;
 }
 
-Style styleOf(Severity severity) {
+Style styleOf(lint::Severity severity) {
   switch (severity) {
-    case Severity::kError:
+    case lint::Severity::kError:
       return Style::kRed;
-    case Severity::kWarning:
+    case lint::Severity::kWarning:
       return Style::kYellow;
     default:
       return Style::kBlue;
   }
 }
 
-std::string textOf(const LintReport& report, bool notes, const Terminal& screen) {
-  std::string text = fmt::format(
-      "{}: {}, {}, {}\n", report.file, counted(report.count(Severity::kError), "error"),
-      counted(report.count(Severity::kWarning), "warning"), counted(report.count(Severity::kNote), "note"));
-  for (const Finding& finding : report.findings) {
-    if (finding.severity == Severity::kNote && !notes) continue;
+std::string textOf(const lint::LintReport& report, bool notes, const Terminal& screen) {
+  std::string text =
+      fmt::format("{}: {}, {}, {}\n", report.file, counted(report.count(lint::Severity::kError), "error"),
+                  counted(report.count(lint::Severity::kWarning), "warning"),
+                  counted(report.count(lint::Severity::kNote), "note"));
+  for (const lint::Finding& finding : report.findings) {
+    if (finding.severity == lint::Severity::kNote && !notes) continue;
     text += fmt::format("\n{}: {} {}\n  found  {}\n  fix    {}\n", placeText(report, finding),
-                        screen.paint(styleOf(finding.severity), name(finding.severity)),
+                        screen.paint(styleOf(finding.severity), lint::name(finding.severity)),
                         screen.paint(Style::kDim, finding.rule), finding.found, finding.fix);
   }
   return text;
 }
 
 int runLint(const LintArguments& options) {
-  const LintReport report = isThisMachine(options.file)
-                                ? lintTopology(writeTopology(detectMachine(readSettings())), "this machine")
-                                : lintTopologyFile(options.file);
-  writeOut(options.json ? toJson(report).dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + '\n'
-                        : textOf(report, options.notes, terminalOf(stdout)));
+  const lint::LintReport report =
+      isThisMachine(options.file)
+          ? lint::lintTopology(topology::writeTopology(detectMachine(readSettings())), "this machine")
+          : lint::lintTopologyFile(options.file);
+  writeOut(options.json
+               ? lint::toJson(report).dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + '\n'
+               : textOf(report, options.notes, terminalOf(stdout)));
   return report.isClean() ? kOk : kFailed;
 }
 

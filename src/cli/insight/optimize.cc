@@ -25,10 +25,10 @@ namespace xylem::cli {
 namespace {
 
 struct Optimization {
-  std::string subject;                  // "dgxh100.xml"
-  std::shared_ptr<const Plan> plan;     // with the channels that the search found
-  std::shared_ptr<const Plan> planned;  // with the best channels
-  Optimum optimum;
+  std::string subject;                        // "dgxh100.xml"
+  std::shared_ptr<const plan::Plan> plan;     // with the channels that the search found
+  std::shared_ptr<const plan::Plan> planned;  // with the best channels
+  optimum::Optimum optimum;
   double seconds = 0;  // that finding them took
   std::string file;    // the text of the graph file
   std::string output;  // the graph file's name; empty if it was not written
@@ -40,26 +40,27 @@ constexpr double kAtBound = 0.999;
 // Large enough that the time depends on the bandwidth alone, in bytes.
 constexpr std::uint64_t kLargeMessage = std::uint64_t{1} << 30;
 
-std::string channelsOf(const ChannelGraph& graph, bool nets) {
+std::string channelsOf(const search::ChannelGraph& graph, bool nets) {
   const float each = nets ? std::min(graph.bwIntra, graph.bwInter) : graph.bwIntra;
   return fmt::format("{} x {:g}", graph.nChannels, each);
 }
 
 struct Row {
-  GraphKind kind;
-  const GraphOptimum& optimum;
+  search::GraphKind kind;
+  const optimum::GraphOptimum& optimum;
 };
-std::vector<Row> rowsOf(const Optimum& optimum) {
-  return {{GraphKind::kRing, optimum.ring}, {GraphKind::kTree, optimum.tree}};
+std::vector<Row> rowsOf(const optimum::Optimum& optimum) {
+  return {{search::GraphKind::kRing, optimum.ring}, {search::GraphKind::kTree, optimum.tree}};
 }
 
 // The time, in microseconds, that NCCL's model predicts for a large message.
-double predicted(const Plan& plan, Collective collective) {
-  const Choice choice = choose(plan.tuning.front(), {.collective = collective, .bytes = kLargeMessage});
+double predicted(const plan::Plan& plan, Collective collective) {
+  const tuning::Choice choice =
+      tuning::choose(plan.tuning.front(), {.collective = collective, .bytes = kLargeMessage});
   return choice.best() != nullptr ? static_cast<double>(choice.best()->time) : 0;
 }
 
-std::string proofText(const GraphOptimum& optimum, const System& system) {
+std::string proofText(const optimum::GraphOptimum& optimum, const topology::System& system) {
   if (optimum.best >= kAtBound * optimum.bound.bandwidth) return limitText(optimum.bound, system);
   if (optimum.best >= kAtBound * optimum.ceiling)
     return fmt::format("no more in whole channels, equally fast; {}", limitText(optimum.bound, system));
@@ -68,8 +69,8 @@ std::string proofText(const GraphOptimum& optimum, const System& system) {
 }
 
 std::string table(const Optimization& result, const Terminal& screen) {
-  const HostPlan& host = result.plan->hostOf(0);
-  const bool nets = host.system().count(NodeType::kNet) > 0;
+  const plan::HostPlan& host = result.plan->hostOf(0);
+  const bool nets = host.system().count(topology::NodeType::kNet) > 0;
   Table table({{"graph"},
                {"searched"},
                {"GB/s", Align::kRight},
@@ -79,9 +80,9 @@ std::string table(const Optimization& result, const Terminal& screen) {
                {"bound", Align::kRight},
                {"limit"}});
   for (const Row& row : rowsOf(result.optimum)) {
-    const GraphOptimum& o = row.optimum;
+    const optimum::GraphOptimum& o = row.optimum;
     const double more = o.found > 0 ? (o.best / o.found - 1) * kPercent : 0;
-    table.add({{name(row.kind), Style::kBold},
+    table.add({{search::name(row.kind), Style::kBold},
                {channelsOf(host.graphs[row.kind], nets)},
                {fmt::format("{:.2f}", o.found)},
                {channelsOf(result.optimum.graphs[row.kind], nets)},
@@ -93,27 +94,31 @@ std::string table(const Optimization& result, const Terminal& screen) {
   return table.text(screen, 2);
 }
 
-Json graphJson(const ChannelGraph& graph, const System& system) {
-  Json channels = Json::array();
+plan::Json graphJson(const search::ChannelGraph& graph, const topology::System& system) {
+  plan::Json channels = plan::Json::array();
   for (int c = 0; c < graph.nChannels; ++c) {
-    Json gpus = Json::array();
+    plan::Json gpus = plan::Json::array();
     for (int i = 0; i < graph.gpuCount; ++i)
-      gpus.push_back(system.gpu(system.node(NodeType::kGpu, graph.gpu(c, i))).rank);
-    Json channel = {{"ranks", std::move(gpus)}};
-    if (system.count(NodeType::kNet) > 0 && graph.startNet(c) >= 0)
-      channel["nets"] = {system.name(system.node(NodeType::kNet, graph.startNet(c))),
-                         system.name(system.node(NodeType::kNet, graph.endNet(c)))};
+      gpus.push_back(system.gpu(system.node(topology::NodeType::kGpu, graph.gpu(c, i))).rank);
+    plan::Json channel = {{"ranks", std::move(gpus)}};
+    if (system.count(topology::NodeType::kNet) > 0 && graph.startNet(c) >= 0)
+      channel["nets"] = {system.name(system.node(topology::NodeType::kNet, graph.startNet(c))),
+                         system.name(system.node(topology::NodeType::kNet, graph.endNet(c)))};
     channels.push_back(std::move(channel));
   }
-  return {{"pattern", name(graph.pattern)},     {"crossNic", graph.crossNic},
-          {"nChannels", graph.nChannels},       {"bwIntra", number(graph.bwIntra)},
-          {"bwInter", number(graph.bwInter)},   {"typeIntra", name(graph.typeIntra)},
-          {"typeInter", name(graph.typeInter)}, {"channels", std::move(channels)}};
+  return {{"pattern", search::name(graph.pattern)},
+          {"crossNic", graph.crossNic},
+          {"nChannels", graph.nChannels},
+          {"bwIntra", plan::number(graph.bwIntra)},
+          {"bwInter", plan::number(graph.bwInter)},
+          {"typeIntra", paths::name(graph.typeIntra)},
+          {"typeInter", paths::name(graph.typeInter)},
+          {"channels", std::move(channels)}};
 }
 
 std::string optimumText(const Optimization& result, const Terminal& screen) {
-  const Plan& plan = *result.plan;
-  const System& system = plan.hostOf(0).system();
+  const plan::Plan& plan = *result.plan;
+  const topology::System& system = plan.hostOf(0).system();
   std::string text =
       fmt::format("{} on {} of {}\n", screen.paint(Style::kBold, counted(plan.job().ranks(), "rank")),
                   counted(plan.job().hosts(), "host"), result.subject);
@@ -122,7 +127,7 @@ std::string optimumText(const Optimization& result, const Terminal& screen) {
   text += screen.heading("Bandwidth of a host's channels together");
   text += table(result, screen);
   for (const auto& [kind, title] :
-       {std::pair{GraphKind::kRing, "Ring channels"}, {GraphKind::kTree, "Tree channels"}})
+       {std::pair{search::GraphKind::kRing, "Ring channels"}, {search::GraphKind::kTree, "Tree channels"}})
     text += screen.heading(title) + channelsText(system, result.optimum.graphs[kind], screen);
   const double before = predicted(plan, Collective::kAllReduce);
   const double after = predicted(*result.planned, Collective::kAllReduce);
@@ -136,36 +141,36 @@ std::string optimumText(const Optimization& result, const Terminal& screen) {
 
 // Bandwidths in GB/s, times in microseconds.
 std::string optimumJson(const Optimization& result) {
-  const Plan& plan = *result.plan;
-  const HostPlan& host = plan.hostOf(0);
-  Json json = {{"format", "xylem-optimum-1"},
-               {"topology", result.subject},
-               {"hosts", plan.job().hosts()},
-               {"ranks", plan.job().ranks()},
-               {"seconds", result.seconds}};
+  const plan::Plan& plan = *result.plan;
+  const plan::HostPlan& host = plan.hostOf(0);
+  plan::Json json = {{"format", "xylem-optimum-1"},
+                     {"topology", result.subject},
+                     {"hosts", plan.job().hosts()},
+                     {"ranks", plan.job().ranks()},
+                     {"seconds", result.seconds}};
   for (const Row& row : rowsOf(result.optimum)) {
-    const GraphOptimum& o = row.optimum;
-    json[name(row.kind)] = {{"found", o.found},
-                            {"best", o.best},
-                            {"ceiling", o.ceiling},
-                            {"improved", o.improved},
-                            {"bound", boundJson(o.bound, host.system())},
-                            {"searched", graphJson(host.graphs[row.kind], host.system())},
-                            {"graph", graphJson(result.optimum.graphs[row.kind], host.system())}};
+    const optimum::GraphOptimum& o = row.optimum;
+    json[search::name(row.kind)] = {{"found", o.found},
+                                    {"best", o.best},
+                                    {"ceiling", o.ceiling},
+                                    {"improved", o.improved},
+                                    {"bound", boundJson(o.bound, host.system())},
+                                    {"searched", graphJson(host.graphs[row.kind], host.system())},
+                                    {"graph", graphJson(result.optimum.graphs[row.kind], host.system())}};
   }
-  Json times = Json::object();
+  plan::Json times = plan::Json::object();
   for (const Collective collective : {Collective::kAllReduce, Collective::kAllGather})
     times[name(collective)] = {{"bytes", kLargeMessage},
                                {"searched", predicted(plan, collective)},
                                {"best", predicted(*result.planned, collective)}};
   json["predicted"] = std::move(times);
   json["graphFile"] = result.file;
-  return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+  return json.dump(1, ' ', false, plan::Json::error_handler_t::replace) + "\n";
 }
 
 struct OptimizeArguments {
   JobInput job;
-  int maxChannels = OptimumOptions().maxChannels;
+  int maxChannels = optimum::OptimumOptions().maxChannels;
   std::string output;
   bool json = false;
 };
@@ -188,33 +193,35 @@ exceed, `ceiling` the same for whole channels that are equally fast. A graph of 
 has more, and never by one that has less (docs/optimum.md).)";
 
 // The request without NCCL_GRAPH_FILE: the plan to improve is the search's.
-PlanRequest searched(PlanRequest request) {
+plan::PlanRequest searched(plan::PlanRequest request) {
   request.graphFile = nullptr;
   return request;
 }
 
 Optimization optimize(const OptimizeArguments& options, const Settings& settings) {
-  const PlanRequest request = searched(readJob(options.job, settings));
+  const plan::PlanRequest request = searched(readJob(options.job, settings));
   Optimization result;
   result.subject = jobName(options.job);
   {
     const Progress progress(fmt::format("optimizing {}", result.subject));
-    const auto plan = std::make_shared<const Plan>(planJob(request, settings));
+    const auto plan = std::make_shared<const plan::Plan>(plan::planJob(request, settings));
     result.plan = plan;
     if (plan->hostPlans.size() != 1)
       throw InputError(
           {result.subject, 0}, fmt::format("{} kinds of hosts", plan->hostPlans.size()),
           "hosts of one kind, whose GPUs reach each other: a graph file is for one kind; optimize each");
-    const HostPlan& host = plan->hostOf(0);
+    const plan::HostPlan& host = plan->hostOf(0);
     const auto start = std::chrono::steady_clock::now();
-    const OptimumOptions wanted{static_cast<int>(settings.integer(Setting::kCrossNic)), options.maxChannels};
-    result.optimum = findOptimum(host.system(), host.paths.paths, host.graphs, wanted);
+    const optimum::OptimumOptions wanted{static_cast<int>(settings.integer(Setting::kCrossNic)),
+                                         options.maxChannels};
+    result.optimum = optimum::findOptimum(host.system(), host.paths.paths, host.graphs, wanted);
     result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-    result.file = writeGraphFile(result.optimum.graphs, host.system());
+    result.file = search::writeGraphFile(result.optimum.graphs, host.system());
     // The plan that a job makes with the file.
-    PlanRequest again = request;
-    again.graphFile = std::make_shared<const GraphFile>(parseGraphFile(result.file, "graph.xml"));
-    result.planned = std::make_shared<const Plan>(planJob(again, settings));
+    plan::PlanRequest again = request;
+    again.graphFile =
+        std::make_shared<const search::GraphFile>(search::parseGraphFile(result.file, "graph.xml"));
+    result.planned = std::make_shared<const plan::Plan>(plan::planJob(again, settings));
   }
   return result;
 }

@@ -32,21 +32,21 @@ namespace {
 
 // The values that the text and the JSON have in common.
 struct OrderReport {
-  const Plan& plan;
-  const Fabric& fabric;
-  const HostOrder& order;
+  const plan::Plan& plan;
+  const fabric::Fabric& fabric;
+  const fabric::HostOrder& order;
   std::string jobName;
   int links = 4;  // how many of the busiest to show
 };
 
 // Names of the hosts in this order, and their numbers of ranks.
-std::vector<std::string> namesInOrder(const HostOrder& order, const OrderedHosts& hosts) {
+std::vector<std::string> namesInOrder(const fabric::HostOrder& order, const fabric::OrderedHosts& hosts) {
   std::vector<std::string> names;
   for (int site : hosts.order) names.push_back(order.attachments->name(site));
   return names;
 }
 
-std::vector<int> ranksInOrder(const Plan& plan, const OrderedHosts& hosts) {
+std::vector<int> ranksInOrder(const plan::Plan& plan, const fabric::OrderedHosts& hosts) {
   std::vector<int> ranks;
   for (int site : hosts.order) ranks.push_back(plan.job().shapeOf(site).ranks());
   return ranks;
@@ -54,12 +54,13 @@ std::vector<int> ranksInOrder(const Plan& plan, const OrderedHosts& hosts) {
 
 // The largest ratio, over all switches, of the bandwidth of the NICs at a switch to that of its cables to
 // other switches. Infinite if a switch with NICs has no such cable, 0 without hosts.
-double oversubscription(const Fabric& fabric) {
+double oversubscription(const fabric::Fabric& fabric) {
   std::vector<double> down(fabric.switches.size(), 0);
   std::vector<double> up(fabric.switches.size(), 0);
-  for (const FabricHost& host : fabric.hosts)
-    for (const FabricPort& port : host.ports) down[static_cast<std::size_t>(port.leaf)] += port.bandwidth;
-  for (const FabricLink& link : fabric.links)
+  for (const fabric::FabricHost& host : fabric.hosts)
+    for (const fabric::FabricPort& port : host.ports)
+      down[static_cast<std::size_t>(port.leaf)] += port.bandwidth;
+  for (const fabric::FabricLink& link : fabric.links)
     for (int end : {link.a, link.b}) up[static_cast<std::size_t>(end)] += link.bandwidth * link.cables;
   double most = 0;
   for (std::size_t i = 0; i < down.size(); ++i) {
@@ -71,26 +72,27 @@ double oversubscription(const Fabric& fabric) {
 
 // A link between switches and the hosts whose traffic crosses it.
 struct BusyLink {
-  const NetworkLink* link = nullptr;
+  const fabric::NetworkLink* link = nullptr;
   double bytes = 0;     // through each cable, per byte of the AllReduce
   double slowdown = 0;  // its time by that of the hosts' own links; below 1, the link waits for the hosts
-  std::vector<Crossing> crossings;
+  std::vector<fabric::Crossing> crossings;
 };
 
-std::vector<BusyLink> busyLinks(const OrderReport& report, const OrderedHosts& hosts, int kind) {
-  FabricGraph& network = *report.order.network;
-  const Attachments& attachments = *report.order.attachments;
+std::vector<BusyLink> busyLinks(const OrderReport& report, const fabric::OrderedHosts& hosts, int kind) {
+  fabric::FabricGraph& network = *report.order.network;
+  const fabric::Attachments& attachments = *report.order.attachments;
   // Route the traffic of this order, take the links with most of it, and look up which pairs of hosts they
   // carry.
-  const Congestion congestion(hosts.traffic, attachments, network, hosts.order);
-  std::vector<int> links = busiestLinks(congestion, network, kind);
+  const fabric::Congestion congestion(hosts.traffic, attachments, network, hosts.order);
+  std::vector<int> links = fabric::busiestLinks(congestion, network, kind);
   links.resize(std::min(links.size(), static_cast<std::size_t>(report.links)));
-  std::vector<std::vector<Crossing>> who = crossings(hosts.traffic, kind, hosts.order, attachments, network, links);
+  std::vector<std::vector<fabric::Crossing>> who =
+      fabric::crossings(hosts.traffic, kind, hosts.order, attachments, network, links);
   const double quiet = hosts.score[static_cast<std::size_t>(kind)].quiet;
   std::vector<BusyLink> busy;
   for (std::size_t i = 0; i < links.size(); ++i) {
     if (who[i].empty()) break;  // and so are all that are less busy
-    const NetworkLink& link = network.link(links[i]);
+    const fabric::NetworkLink& link = network.link(links[i]);
     busy.push_back({&link, congestion.bytes(kind, links[i]) / static_cast<double>(link.cables),
                     congestion.time(kind, links[i]) / quiet, std::move(who[i])});
   }
@@ -116,10 +118,10 @@ std::string overText(double over) {
 }
 
 std::string headText(const OrderReport& report) {
-  const Job& job = report.plan.job();
+  const connect::Job& job = report.plan.job();
   const std::size_t switches = report.fabric.switches.size();
   std::int64_t cables = 0;
-  for (const FabricLink& link : report.fabric.links) cables += link.cables;
+  for (const fabric::FabricLink& link : report.fabric.links) cables += link.cables;
   const std::vector<std::string> names = namesInOrder(report.order, report.order.now);
   const std::size_t shown = std::min(names.size(), kMaxHostsNow);
   return fmt::format("{} on {} of {}: {}{}\n{}: {}, {} between them{}\n", counted(job.ranks(), "rank"),
@@ -136,11 +138,11 @@ Cell slowdownCell(double slowdown) {
 }
 
 std::string tableText(const OrderReport& report, const Terminal& screen) {
-  const HostOrder& order = report.order;
+  const fabric::HostOrder& order = report.order;
   std::vector<Column> columns = {{"AllReduce"}};
-  std::vector<const TrafficScore*> scores;
-  for (int kind = 0; kind < kTrafficKinds; ++kind) {
-    columns.push_back({fmt::format("{}, now", trafficName(kind)), Align::kRight});
+  std::vector<const fabric::TrafficScore*> scores;
+  for (int kind = 0; kind < fabric::kTrafficKinds; ++kind) {
+    columns.push_back({fmt::format("{}, now", fabric::trafficName(kind)), Align::kRight});
     scores.push_back(&order.now.score[static_cast<std::size_t>(kind)]);
     if (!order.isBetter()) continue;
     columns.push_back({"proposed", Align::kRight});
@@ -149,28 +151,33 @@ std::string tableText(const OrderReport& report, const Terminal& screen) {
   Table table(columns);
   const auto add = [&](const std::string& what, const auto& cell) {
     std::vector<Cell> row = {{what}};
-    for (const TrafficScore* score : scores) row.push_back(cell(*score));
+    for (const fabric::TrafficScore* score : scores) row.push_back(cell(*score));
     table.add(std::move(row));
   };
   add("times as long as without congestion",
-      [](const TrafficScore& score) { return slowdownCell(score.slowdown); });
-  add("ms per GB",
-      [](const TrafficScore& score) { return Cell{fmt::format("{:.2f}", score.time * kMillisPerSecond)}; });
-  add("ms per GB without congestion",
-      [](const TrafficScore& score) { return Cell{fmt::format("{:.2f}", score.quiet * kMillisPerSecond)}; });
-  const auto bytes = [&](const std::string& what, double TrafficScore::*member) {
-    add(what, [member](const TrafficScore& score) { return Cell{fmt::format("{:.3f}", score.*member)}; });
+      [](const fabric::TrafficScore& score) { return slowdownCell(score.slowdown); });
+  add("ms per GB", [](const fabric::TrafficScore& score) {
+    return Cell{fmt::format("{:.2f}", score.time * kMillisPerSecond)};
+  });
+  add("ms per GB without congestion", [](const fabric::TrafficScore& score) {
+    return Cell{fmt::format("{:.2f}", score.quiet * kMillisPerSecond)};
+  });
+  const auto bytes = [&](const std::string& what, double fabric::TrafficScore::*member) {
+    add(what,
+        [member](const fabric::TrafficScore& score) { return Cell{fmt::format("{:.3f}", score.*member)}; });
   };
-  bytes("bytes per byte: busiest cable", &TrafficScore::most);
-  bytes("  90 % of the cables at most", &TrafficScore::ninetieth);
-  bytes("  half of the cables at most", &TrafficScore::median);
-  bytes("  all cables together", &TrafficScore::all);
-  add("cables that slow it down",
-      [](const TrafficScore& score) { return Cell{fmt::format("{} of {}", score.slowing, score.cables)}; });
+  bytes("bytes per byte: busiest cable", &fabric::TrafficScore::most);
+  bytes("  90 % of the cables at most", &fabric::TrafficScore::ninetieth);
+  bytes("  half of the cables at most", &fabric::TrafficScore::median);
+  bytes("  all cables together", &fabric::TrafficScore::all);
+  add("cables that slow it down", [](const fabric::TrafficScore& score) {
+    return Cell{fmt::format("{} of {}", score.slowing, score.cables)};
+  });
   return '\n' + table.text(screen) + "Between switches; a cable counts once in each direction.\n";
 }
 
-std::string crossingsText(const OrderReport& report, const OrderedHosts& hosts, const BusyLink& busy) {
+std::string crossingsText(const OrderReport& report, const fabric::OrderedHosts& hosts,
+                          const BusyLink& busy) {
   const auto nameAt = [&](int place) {
     return report.order.attachments->name(hosts.order[static_cast<std::size_t>(place)]);
   };
@@ -183,8 +190,8 @@ std::string crossingsText(const OrderReport& report, const OrderedHosts& hosts, 
   return text;
 }
 
-std::string linksText(const OrderReport& report, const OrderedHosts& hosts, int kind, const std::string& when,
-                      const Terminal& screen) {
+std::string linksText(const OrderReport& report, const fabric::OrderedHosts& hosts, int kind,
+                      const std::string& when, const Terminal& screen) {
   Table table({{"from"},
                {"to"},
                {"cables", Align::kRight},
@@ -201,13 +208,13 @@ std::string linksText(const OrderReport& report, const OrderedHosts& hosts, int 
                slowdownCell(busy.slowdown),
                {crossingsText(report, hosts, busy)}});
   if (table.empty()) return "";
-  return screen.heading(
-             fmt::format("Busiest links of the {}s, {}", kind == kRingTraffic ? "ring" : "tree", when)) +
+  return screen.heading(fmt::format("Busiest links of the {}s, {}",
+                                    kind == fabric::kRingTraffic ? "ring" : "tree", when)) +
          table.text(screen, 2);
 }
 
 std::string orderListText(const OrderReport& report, const Terminal& screen) {
-  const HostOrder& order = report.order;
+  const fabric::HostOrder& order = report.order;
   if (!order.isBetter())
     return screen.heading("Order") +
            (order.allTried ? "  none of the others is better than the given one\n"
@@ -232,7 +239,7 @@ std::string orderListText(const OrderReport& report, const Terminal& screen) {
 
 std::string orderText(const OrderReport& report, const Terminal& screen) {
   std::string text = headText(report) + tableText(report, screen);
-  for (int kind = 0; kind < kTrafficKinds; ++kind) {
+  for (int kind = 0; kind < fabric::kTrafficKinds; ++kind) {
     text += linksText(report, report.order.now, kind, "now", screen);
     if (report.order.isBetter()) text += linksText(report, report.order.proposed, kind, "proposed", screen);
   }
@@ -266,17 +273,17 @@ std::vector<std::string> readHostfile(const std::string& path) {
 
 // The names of the job's hosts in the fabric. Without a list or a file they are all hosts of the fabric, in
 // its order. Throws InputError if there are not exactly `hosts` names.
-std::vector<std::string> hostNames(const HostNameOptions& options, const Fabric& fabric, int hosts) {
+std::vector<std::string> hostNames(const HostNameOptions& options, const fabric::Fabric& fabric, int hosts) {
   std::vector<std::string> names;
   SourceLocation where = {fabric.file, 0};
   if (!options.list.empty()) {
     where = {"--hosts", 0};
-    names = expandNames(options.list, where);
+    names = fabric::expandNames(options.list, where);
   } else if (!options.hostfile.empty()) {
     where = {options.hostfile, 0};
     names = readHostfile(options.hostfile);
   } else {
-    for (const FabricHost& host : fabric.hosts) names.push_back(host.name);
+    for (const fabric::FabricHost& host : fabric.hosts) names.push_back(host.name);
   }
   if (names.size() != static_cast<std::size_t>(hosts))
     throw InputError(
@@ -293,7 +300,7 @@ std::string hostfileText(const std::vector<std::string>& hosts, const std::vecto
   return text;
 }
 
-Json scoreJson(const TrafficScore& score) {
+plan::Json scoreJson(const fabric::TrafficScore& score) {
   return {{"slowdown", score.slowdown},
           {"secondsPerGB", score.time},
           {"uncongestedSecondsPerGB", score.quiet},
@@ -305,11 +312,11 @@ Json scoreJson(const TrafficScore& score) {
           {"cables", score.cables}};
 }
 
-Json linksJson(const OrderReport& report, const OrderedHosts& hosts, int kind) {
-  Json links = Json::array();
+plan::Json linksJson(const OrderReport& report, const fabric::OrderedHosts& hosts, int kind) {
+  plan::Json links = plan::Json::array();
   for (const BusyLink& busy : busyLinks(report, hosts, kind)) {
-    Json crossings = Json::array();
-    for (const Crossing& crossing : busy.crossings)
+    plan::Json crossings = plan::Json::array();
+    for (const fabric::Crossing& crossing : busy.crossings)
       crossings.push_back(
           {{"from", report.order.attachments->name(hosts.order[static_cast<std::size_t>(crossing.from)])},
            {"to", report.order.attachments->name(hosts.order[static_cast<std::size_t>(crossing.to)])},
@@ -325,12 +332,13 @@ Json linksJson(const OrderReport& report, const OrderedHosts& hosts, int kind) {
   return links;
 }
 
-Json hostsJson(const OrderReport& report, const OrderedHosts& hosts) {
-  Json json = {{"hosts", namesInOrder(report.order, hosts)}, {"ranks", ranksInOrder(report.plan, hosts)}};
-  for (int kind = 0; kind < kTrafficKinds; ++kind) {
-    Json score = scoreJson(hosts.score[static_cast<std::size_t>(kind)]);
+plan::Json hostsJson(const OrderReport& report, const fabric::OrderedHosts& hosts) {
+  plan::Json json = {{"hosts", namesInOrder(report.order, hosts)},
+                     {"ranks", ranksInOrder(report.plan, hosts)}};
+  for (int kind = 0; kind < fabric::kTrafficKinds; ++kind) {
+    plan::Json score = scoreJson(hosts.score[static_cast<std::size_t>(kind)]);
     score["busiestLinks"] = linksJson(report, hosts, kind);
-    json[trafficName(kind)] = std::move(score);
+    json[fabric::trafficName(kind)] = std::move(score);
   }
   return json;
 }
@@ -339,20 +347,21 @@ Json hostsJson(const OrderReport& report, const OrderedHosts& hosts) {
 std::string orderJson(const OrderReport& report) {
   const double over = oversubscription(report.fabric);
   std::int64_t cables = 0;
-  for (const FabricLink& link : report.fabric.links) cables += link.cables;
-  const Json json = {{"format", "xylem-order-1"},
-                     {"ranks", report.plan.job().ranks()},
-                     {"fabric",
-                      {{"file", report.fabric.file},
-                       {"switches", report.fabric.switches.size()},
-                       {"cables", cables},
-                       {"hosts", report.fabric.hosts.size()},
-                       {"oversubscription", std::isinf(over) ? Json(nullptr) : Json(over)}}},
-                     {"better", report.order.isBetter()},
-                     {"allTried", report.order.allTried},
-                     {"tried", report.order.tried},
-                     {"now", hostsJson(report, report.order.now)},
-                     {"proposed", hostsJson(report, report.order.proposed)}};
+  for (const fabric::FabricLink& link : report.fabric.links) cables += link.cables;
+  const plan::Json json = {
+      {"format", "xylem-order-1"},
+      {"ranks", report.plan.job().ranks()},
+      {"fabric",
+       {{"file", report.fabric.file},
+        {"switches", report.fabric.switches.size()},
+        {"cables", cables},
+        {"hosts", report.fabric.hosts.size()},
+        {"oversubscription", std::isinf(over) ? plan::Json(nullptr) : plan::Json(over)}}},
+      {"better", report.order.isBetter()},
+      {"allTried", report.order.allTried},
+      {"tried", report.order.tried},
+      {"now", hostsJson(report, report.order.now)},
+      {"proposed", hostsJson(report, report.order.proposed)}};
   return json.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }
 
@@ -388,24 +397,24 @@ A fabric is described by lines such as
 
 int runOrder(const OrderArguments& options) {
   const Settings settings = readSettings();
-  PlanRequest request = readJob(options.job, settings);
+  plan::PlanRequest request = readJob(options.job, settings);
   request.decisions = false;
   std::vector<std::string> remarks;
   std::optional<Progress> progress(fmt::format("reading {}", options.fabric));
-  const Fabric fabric = readFabric(options.fabric, &remarks);
+  const fabric::Fabric fabric = fabric::readFabric(options.fabric, &remarks);
   progress->say(fmt::format("planning {}", jobName(options.job)));
-  const Plan plan = planJob(request, settings);
+  const plan::Plan plan = plan::planJob(request, settings);
   progress->say("looking for an order of hosts");
-  const HostOrder order = orderHosts({plan,
-                                      fabric,
-                                      hostNames(options.hosts, fabric, plan.job().hosts()),
-                                      request.placement,
-                                      !request.hostOfRank.empty(),
-                                      {.seed = static_cast<std::uint64_t>(options.seed)}});
+  const fabric::HostOrder order = fabric::orderHosts({plan,
+                                                      fabric,
+                                                      hostNames(options.hosts, fabric, plan.job().hosts()),
+                                                      request.placement,
+                                                      !request.hostOfRank.empty(),
+                                                      {.seed = static_cast<std::uint64_t>(options.seed)}});
   progress.reset();
   for (const std::string& remark : remarks) warn(remark);
   const OrderReport report = {plan, fabric, order, jobName(options.job), options.links};
-  if (!options.writeFabric.empty()) writeFile(options.writeFabric, fabricText(fabric));
+  if (!options.writeFabric.empty()) writeFile(options.writeFabric, fabric::fabricText(fabric));
   if (!options.writeHostfile.empty())
     writeFile(options.writeHostfile,
               hostfileText(namesInOrder(order, order.proposed), ranksInOrder(plan, order.proposed)));

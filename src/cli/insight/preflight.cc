@@ -23,48 +23,48 @@ namespace xylem::cli {
 namespace {
 
 // A value that ranks compute alone and do not exchange: its name.
-std::string valueName(Unexchanged what) {
+std::string valueName(preflight::Unexchanged what) {
   switch (what) {
-    case Unexchanged::kTreePattern:
+    case preflight::Unexchanged::kTreePattern:
       return "pattern of the trees";
-    case Unexchanged::kNetLatency:
+    case preflight::Unexchanged::kNetLatency:
       return "latency of the NICs";
-    case Unexchanged::kNvSwitch:
+    case preflight::Unexchanged::kNvSwitch:
       return "has an NVSwitch";
-    case Unexchanged::kChannels:
+    case preflight::Unexchanged::kChannels:
       return "channels";
-    case Unexchanged::kNvlsChannels:
+    case preflight::Unexchanged::kNvlsChannels:
       return "channels of NVLS";
-    case Unexchanged::kCollnetHeads:
+    case preflight::Unexchanged::kCollnetHeads:
       return "heads of CollNet";
-    case Unexchanged::kTransferChannels:
+    case preflight::Unexchanged::kTransferChannels:
       return "channels of send/receive";
-    case Unexchanged::kChannelsPerPeer:
+    case preflight::Unexchanged::kChannelsPerPeer:
       return "channels per peer";
   }
   return "";
 }
 
 // How hosts come to different values, in one sentence.
-std::string explain(Unexchanged what) {
+std::string explain(preflight::Unexchanged what) {
   switch (what) {
-    case Unexchanged::kTreePattern:
+    case preflight::Unexchanged::kTreePattern:
       return "A host whose tree meets the network with one GPU (TREE) expects 15 % less of Tree than one "
              "whose "
              "tree meets it with two (BALANCED_TREE, SPLIT_TREE).";
-    case Unexchanged::kNetLatency:
+    case preflight::Unexchanged::kNetLatency:
       return "Each rank adds the latency that its own NICs report to every step between hosts.";
-    case Unexchanged::kNvSwitch:
+    case preflight::Unexchanged::kNvSwitch:
       return "Ranks without an NVSwitch rule CollNetDirect out, the others do not.";
-    case Unexchanged::kChannels:
+    case preflight::Unexchanged::kChannels:
       return "A rank has at least as many channels as its GPU uses for NVLS.";
-    case Unexchanged::kNvlsChannels:
+    case preflight::Unexchanged::kNvlsChannels:
       return "GPUs use 16 channels for NVLS, from compute capability 100 on 32.";
-    case Unexchanged::kCollnetHeads:
+    case preflight::Unexchanged::kCollnetHeads:
       return "Heads are the GPUs next to a NIC of their own; every rank counts those of its host.";
-    case Unexchanged::kTransferChannels:
+    case preflight::Unexchanged::kTransferChannels:
       return "Send and receive use as many channels as the communicator has on this rank.";
-    case Unexchanged::kChannelsPerPeer:
+    case preflight::Unexchanged::kChannelsPerPeer:
       return "Each rank counts by the NVLinks and NICs of its host how many channels two ranks share; sender "
              "and receiver then cut a transfer differently.";
   }
@@ -72,57 +72,57 @@ std::string explain(Unexchanged what) {
 }
 
 // Why connecting channels never ends if ranks differ in this.
-std::string explain(Setup setup) {
+std::string explain(preflight::Setup setup) {
   switch (setup) {
-    case Setup::kChannels:
+    case preflight::Setup::kChannels:
       return "ranks have different numbers of channels: some wait for neighbours that never connect";
-    case Setup::kNvlsChannels:
+    case preflight::Setup::kNvlsChannels:
       return "ranks have different numbers of channels for NVLS: its trees between hosts are never complete";
-    case Setup::kCollnetHeads:
+    case preflight::Setup::kCollnetHeads:
       return "ranks count different numbers of CollNet heads: they do not set up the same CollNet";
   }
   return "";
 }
 
-std::string remarkName(Remarked what) {
+std::string remarkName(preflight::Remarked what) {
   switch (what) {
-    case Remarked::kGpus:
+    case preflight::Remarked::kGpus:
       return "compute capability";
-    case Remarked::kCpus:
+    case preflight::Remarked::kCpus:
       return "CPUs";
-    case Remarked::kRings:
+    case preflight::Remarked::kRings:
       return "rings";
-    case Remarked::kTrees:
+    case preflight::Remarked::kTrees:
       return "trees";
-    case Remarked::kNvls:
+    case preflight::Remarked::kNvls:
       return "NVLS";
-    case Remarked::kCollnet:
+    case preflight::Remarked::kCollnet:
       return "CollNet";
-    case Remarked::kRanksPerNode:
+    case preflight::Remarked::kRanksPerNode:
       return "ranks per node";
-    case Remarked::kSeparateDomains:
+    case preflight::Remarked::kSeparateDomains:
       return "domains";
   }
   return "";
 }
 
 // The meaning of the remark for the job; empty if its values say enough.
-std::string remarkMeaning(const Remark& remark) {
+std::string remarkMeaning(const preflight::Remark& remark) {
   switch (remark.what) {
-    case Remarked::kGpus:
+    case preflight::Remarked::kGpus:
       return remark.job.empty() ? "" : "GPUs of different architectures together do without LL128.";
-    case Remarked::kCpus:
+    case preflight::Remarked::kCpus:
       return remark.job.empty() ? ""
                                 : "CPUs of different makers: all ranks use the limits of LL that AMD's have.";
-    case Remarked::kNvls:
+    case preflight::Remarked::kNvls:
       return "NVLS uses as many heads as the host with the fewest; with none on some host there is no NVLS.";
-    case Remarked::kCollnet:
+    case preflight::Remarked::kCollnet:
       return "CollNet needs a network that reduces at every host.";
-    case Remarked::kRanksPerNode:
+    case preflight::Remarked::kRanksPerNode:
       return "Nodes of different sizes: send and receive go over all ranks in turn, not node by node, so "
              "that "
              "all-to-all is slower.";
-    case Remarked::kSeparateDomains:
+    case preflight::Remarked::kSeparateDomains:
       return "GPUs of one host that reach each other only over the network are nodes of their own.";
     default:
       return "";
@@ -195,13 +195,14 @@ class ByKind {
   const Kinds& kinds_;
 };
 
-std::string namesOfKinds(const Plan& plan, const Kinds& kinds, const Terminal& screen) {
+std::string namesOfKinds(const plan::Plan& plan, const Kinds& kinds, const Terminal& screen) {
   Table table({{"kind"}, {"hosts"}, {"ranks"}, {"a host has"}});
   for (std::size_t view = 0; view < kinds.size() && view < kMaxKindsListed; ++view)
     table.add({{kinds[view].name, Style::kBold},
                {listText(kinds[view].hosts, kMaxNumberRanges)},
                {listText(kinds[view].ranks, kMaxNumberRanges)},
-               {fmt::format("{}, {}", counted(plan.hostPlans[view]->system().count(NodeType::kGpu), "GPU"),
+               {fmt::format("{}, {}",
+                            counted(plan.hostPlans[view]->system().count(topology::NodeType::kGpu), "GPU"),
                             smText(*plan.hostPlans[view]))}});
   std::string text = screen.heading("Kinds of hosts") + table.text(screen, 2);
   if (kinds.size() > kMaxKindsListed)
@@ -211,24 +212,26 @@ std::string namesOfKinds(const Plan& plan, const Kinds& kinds, const Terminal& s
 
 // Mismatches at adjacent sizes with the same algorithms and protocols: a single row.
 struct ChannelStretch {
-  const CollectiveMismatch* begin;
+  const preflight::CollectiveMismatch* begin;
   std::uint64_t last;
   std::vector<std::pair<int, int>> channels;  // by view: the fewest and the most channels
 };
 
-bool sameButBlocks(const CollectiveMismatch& a, const CollectiveMismatch& b) {
+bool sameButBlocks(const preflight::CollectiveMismatch& a, const preflight::CollectiveMismatch& b) {
   return a.collective == b.collective && a.operands == b.operands &&
-         std::equal(a.byView.begin(), a.byView.end(), b.byView.begin(), [](const Pick& x, const Pick& y) {
-           return x.runs == y.runs && x.algorithm == y.algorithm && x.protocol == y.protocol;
-         });
+         std::equal(a.byView.begin(), a.byView.end(), b.byView.begin(),
+                    [](const tuning::Pick& x, const tuning::Pick& y) {
+                      return x.runs == y.runs && x.algorithm == y.algorithm && x.protocol == y.protocol;
+                    });
 }
 
-std::vector<ChannelStretch> stretches(const std::vector<CollectiveMismatch>& mismatches) {
+std::vector<ChannelStretch> stretches(const std::vector<preflight::CollectiveMismatch>& mismatches) {
   std::vector<ChannelStretch> all;
-  for (const CollectiveMismatch& mismatch : mismatches) {
+  for (const preflight::CollectiveMismatch& mismatch : mismatches) {
     if (all.empty() || all.back().last + 1 != mismatch.first || !sameButBlocks(*all.back().begin, mismatch)) {
       all.push_back({&mismatch, mismatch.last, {}});
-      for (const Pick& pick : mismatch.byView) all.back().channels.emplace_back(pick.channels, pick.channels);
+      for (const tuning::Pick& pick : mismatch.byView)
+        all.back().channels.emplace_back(pick.channels, pick.channels);
       continue;
     }
     all.back().last = mismatch.last;
@@ -242,8 +245,8 @@ std::vector<ChannelStretch> stretches(const std::vector<CollectiveMismatch>& mis
 }
 
 std::vector<std::string> picksText(const ChannelStretch& stretch) {
-  const std::vector<Pick>& picks = stretch.begin->byView;
-  const bool onlyBlocks = std::all_of(picks.begin(), picks.end(), [&](const Pick& pick) {
+  const std::vector<tuning::Pick>& picks = stretch.begin->byView;
+  const bool onlyBlocks = std::all_of(picks.begin(), picks.end(), [&](const tuning::Pick& pick) {
     return pick.algorithm == picks.front().algorithm && pick.protocol == picks.front().protocol;
   });
   std::vector<std::string> texts;
@@ -263,16 +266,17 @@ std::vector<std::string> picksText(const ChannelStretch& stretch) {
 }
 
 std::string bytesText(std::uint64_t first, std::uint64_t last) {
-  return last >= kMaxBytes ? fmt::format("{}-", first) : fmt::format("{}-{}", first, last);
+  return last >= tuning::kMaxBytes ? fmt::format("{}-", first) : fmt::format("{}-{}", first, last);
 }
 
-bool differInChannels(const TransferMismatch& mismatch) {
-  return std::any_of(mismatch.byView.begin(), mismatch.byView.end(), [&](const TransferSplit& split) {
-    return split.channels != mismatch.byView.front().channels;
-  });
+bool differInChannels(const preflight::TransferMismatch& mismatch) {
+  return std::any_of(mismatch.byView.begin(), mismatch.byView.end(),
+                     [&](const preflight::TransferSplit& split) {
+                       return split.channels != mismatch.byView.front().channels;
+                     });
 }
 
-std::string mismatchesText(const Preflight& result, const Kinds& kinds, const Terminal& screen) {
+std::string mismatchesText(const preflight::Preflight& result, const Kinds& kinds, const Terminal& screen) {
   const ByKind byKind(kinds);
   std::vector<Column> columns = {{"operation"}, {"size"}, {"exact bytes"}};
   byKind.addColumns(columns);
@@ -281,18 +285,20 @@ std::string mismatchesText(const Preflight& result, const Kinds& kinds, const Te
   const auto add = [&](const std::string& what, std::uint64_t first, std::uint64_t last,
                        const std::vector<std::string>& values) {
     if (++lines > kMaxMismatches) return;
-    std::vector<Cell> row = {
-        {what, Style::kBold}, {sizesText(first, last, kMaxBytes)}, {bytesText(first, last), Style::kDim}};
+    std::vector<Cell> row = {{what, Style::kBold},
+                             {sizesText(first, last, tuning::kMaxBytes)},
+                             {bytesText(first, last), Style::kDim}};
     byKind.addCells(row, values, Style::kRed);
     table.add(std::move(row));
   };
   for (const ChannelStretch& stretch : stretches(result.collectives)) {
     std::string what = name(stretch.begin->collective);
-    if (stretch.begin->operands != Operands::kSum) what += fmt::format(", {}", name(stretch.begin->operands));
+    if (stretch.begin->operands != preflight::Operands::kSum)
+      what += fmt::format(", {}", preflight::name(stretch.begin->operands));
     add(what, stretch.begin->first, stretch.last, picksText(stretch));
   }
   for (std::size_t i = 0; i < result.transfers.size(); ++i) {
-    const TransferMismatch& mismatch = result.transfers[i];
+    const preflight::TransferMismatch& mismatch = result.transfers[i];
     std::vector<std::string> values;
     std::uint64_t last = mismatch.last;
     if (differInChannels(mismatch)) {
@@ -300,10 +306,10 @@ std::string mismatchesText(const Preflight& result, const Kinds& kinds, const Te
       // ones.
       last = result.transfers.back().last;
       i = result.transfers.size();
-      for (const TransferSplit& split : mismatch.byView)
+      for (const preflight::TransferSplit& split : mismatch.byView)
         values.push_back("over " + counted(split.channels, "channel"));
     } else {
-      for (const TransferSplit& split : mismatch.byView)
+      for (const preflight::TransferSplit& split : mismatch.byView)
         values.push_back(fmt::format("{}, {}", name(split.protocol), counted(split.parts, "part")));
     }
     add("Send/Receive", mismatch.first, last, values);
@@ -314,15 +320,15 @@ std::string mismatchesText(const Preflight& result, const Kinds& kinds, const Te
   return text;
 }
 
-std::string setupText(const Preflight& result, const Terminal& screen) {
+std::string setupText(const preflight::Preflight& result, const Terminal& screen) {
   if (result.setup.empty()) return "";
   std::string text = screen.heading("Connecting would not end");
   Sentences sentences;
-  for (Setup setup : result.setup) sentences.add(explain(setup));
+  for (preflight::Setup setup : result.setup) sentences.add(explain(setup));
   return text + sentences.text(screen);
 }
 
-std::string reachOf(const Cause& cause) {
+std::string reachOf(const preflight::Cause& cause) {
   std::string text = cause.setup ? "connecting" : "";
   for (Collective collective : cause.collectives)
     text += fmt::format("{}{}", text.empty() ? "" : ", ", name(collective));
@@ -330,7 +336,7 @@ std::string reachOf(const Cause& cause) {
   return text.empty() ? "nothing: harmless here" : text;
 }
 
-std::string causesText(const Preflight& result, const Kinds& kinds, const Terminal& screen) {
+std::string causesText(const preflight::Preflight& result, const Kinds& kinds, const Terminal& screen) {
   if (result.causes.empty()) return "";
   const ByKind byKind(kinds);
   std::vector<Column> columns = {{"value"}};
@@ -338,7 +344,7 @@ std::string causesText(const Preflight& result, const Kinds& kinds, const Termin
   columns.push_back({"changes"});
   Table table(columns);
   Sentences sentences;
-  for (const Cause& cause : result.causes) {
+  for (const preflight::Cause& cause : result.causes) {
     std::vector<Cell> row = {{valueName(cause.what), Style::kBold}};
     byKind.addCells(row, cause.byView, Style::kPlain);
     row.push_back({reachOf(cause), cause.hangs() ? Style::kRed : Style::kDim});
@@ -360,19 +366,19 @@ std::string timeText(float time, float before) {
   return text;
 }
 
-std::string costsText(const RemedySearch& search, const Terminal& screen) {
+std::string costsText(const preflight::RemedySearch& search, const Terminal& screen) {
   std::vector<Column> columns = {{"operation"}, {"size", Align::kRight}, {"us as it is", Align::kRight}};
   for (std::size_t i = 0; i < search.found.size(); ++i)
     columns.push_back({search.found.size() == 1 ? "with it" : fmt::format("with {}", i + 1), Align::kRight});
   Table table(columns);
-  const std::vector<std::uint64_t> sizes = costSizes();
+  const std::vector<std::uint64_t> sizes = preflight::costSizes();
   for (Collective collective : kAllCollectives)
     for (std::size_t i = 0; i < sizes.size(); ++i) {
       const float before = search.now[collective][i];
       std::vector<Cell> row = {
           {name(collective), Style::kBold}, {byteText(sizes[i])}, {fmt::format("{:.1f}", before)}};
       bool changes = false;
-      for (const Remedy& remedy : search.found) {
+      for (const preflight::Remedy& remedy : search.found) {
         const float time = remedy.times[collective][i];
         row.push_back({timeText(time, before)});
         changes = changes || std::abs(time / before - 1) >= static_cast<float>(kSameTime);
@@ -384,7 +390,7 @@ std::string costsText(const RemedySearch& search, const Terminal& screen) {
          table.text(screen, 2);
 }
 
-std::string remediesText(const RemedySearch& search, const Terminal& screen) {
+std::string remediesText(const preflight::RemedySearch& search, const Terminal& screen) {
   if (search.found.empty())
     return screen.heading("What avoids it") +
            fmt::format("  none of {}: run a job per kind of host\n",
@@ -398,12 +404,13 @@ std::string remediesText(const RemedySearch& search, const Terminal& screen) {
   return text + costsText(search, screen);
 }
 
-std::string nicsText(const Plan& plan, const Preflight& result, const Kinds& kinds, const Terminal& screen) {
+std::string nicsText(const plan::Plan& plan, const preflight::Preflight& result, const Kinds& kinds,
+                     const Terminal& screen) {
   if (!result.lacksNics()) return "";
   std::string text = screen.heading("Without a usable NIC");
   for (std::size_t view = 0; view < kinds.size(); ++view) {
     if (result.endsWithoutNic[view] == 0) continue;
-    const bool any = plan.hostPlans[view]->system().count(NodeType::kNet) > 0;
+    const bool any = plan.hostPlans[view]->system().count(topology::NodeType::kNet) > 0;
     text += fmt::format("  {}, hosts {}, ranks {}: {}\n", screen.paint(Style::kRed, kinds[view].name),
                         listText(kinds[view].hosts, kMaxNumberRanges),
                         listText(kinds[view].ranks, kMaxNumberRanges),
@@ -413,7 +420,7 @@ std::string nicsText(const Plan& plan, const Preflight& result, const Kinds& kin
   return text;
 }
 
-std::string remarksText(const Preflight& result, const Kinds& kinds, const Terminal& screen) {
+std::string remarksText(const preflight::Preflight& result, const Kinds& kinds, const Terminal& screen) {
   if (result.remarks.empty()) return "";
   const ByKind byKind(kinds);
   std::vector<Column> columns = {{""}};
@@ -421,7 +428,7 @@ std::string remarksText(const Preflight& result, const Kinds& kinds, const Termi
   columns.push_back({"the job"});
   Table table(columns);
   Sentences sentences;
-  for (const Remark& remark : result.remarks) {
+  for (const preflight::Remark& remark : result.remarks) {
     std::vector<Cell> row = {{remarkName(remark.what), Style::kBold}};
     byKind.addCells(row, remark.byView, Style::kPlain);
     row.push_back({remark.job});
@@ -432,19 +439,20 @@ std::string remarksText(const Preflight& result, const Kinds& kinds, const Termi
          sentences.text(screen);
 }
 
-std::string verdict(const Plan& plan, const Preflight& result, const Terminal& screen) {
-  const Job& job = plan.job();
+std::string verdict(const plan::Plan& plan, const preflight::Preflight& result, const Terminal& screen) {
+  const connect::Job& job = plan.job();
   std::string text = fmt::format("{} on {}: ", counted(job.ranks(), "rank"), counted(job.hosts(), "host"));
   if (result.disagrees())
     return text + screen.paint(Style::kRed, "this job would hang under NCCL 2.25") + '\n';
   if (result.lacksNics()) return text + screen.paint(Style::kRed, "this job cannot connect its hosts") + '\n';
-  if (plan.connections.options.rules == Rules::kXylem)
+  if (plan.connections.options.rules == connect::Rules::kXylem)
     return text + screen.paint(Style::kGreen, "all ranks agree, by Xylem's rules") + '\n';
   return text + screen.paint(Style::kGreen, "all ranks decide alike") + '\n';
 }
 
 // The verdict, the operations that would hang, why, and what avoids it.
-std::string preflightText(const Plan& plan, const Preflight& result, const Terminal& screen) {
+std::string preflightText(const plan::Plan& plan, const preflight::Preflight& result,
+                          const Terminal& screen) {
   const Kinds kinds = hostKinds(plan);
   std::string text = verdict(plan, result, screen) + namesOfKinds(plan, kinds, screen);
   text += setupText(result, screen) + mismatchesText(result, kinds, screen);
@@ -454,8 +462,8 @@ std::string preflightText(const Plan& plan, const Preflight& result, const Termi
 }
 
 // The first and last of each run of consecutive numbers: [[0, 7], [16, 23]].
-Json runsJson(const std::vector<int>& numbers) {
-  Json runs = Json::array();
+plan::Json runsJson(const std::vector<int>& numbers) {
+  plan::Json runs = plan::Json::array();
   for (std::size_t i = 0; i < numbers.size();) {
     std::size_t end = i;
     while (end + 1 < numbers.size() && numbers[end + 1] == numbers[end] + 1) ++end;
@@ -465,17 +473,19 @@ Json runsJson(const std::vector<int>& numbers) {
   return runs;
 }
 
-Json kindsJson(const Plan& plan) {
-  Json json = Json::array();
+plan::Json kindsJson(const plan::Plan& plan) {
+  plan::Json json = plan::Json::array();
   for (const HostKind& kind : hostKinds(plan))
     json.push_back({{"name", kind.name}, {"hosts", runsJson(kind.hosts)}, {"ranks", runsJson(kind.ranks)}});
   return json;
 }
 
 // Null stands for no upper end.
-Json lastJson(std::uint64_t last) { return last >= kMaxBytes ? Json(nullptr) : Json(last); }
+plan::Json lastJson(std::uint64_t last) {
+  return last >= tuning::kMaxBytes ? plan::Json(nullptr) : plan::Json(last);
+}
 
-Json pickJson(const Pick& pick) {
+plan::Json pickJson(const tuning::Pick& pick) {
   if (!pick.runs) return nullptr;
   return {{"algorithm", name(pick.algorithm)},
           {"protocol", name(pick.protocol)},
@@ -483,13 +493,13 @@ Json pickJson(const Pick& pick) {
           {"warps", pick.warps}};
 }
 
-Json collectivesJson(const Preflight& result) {
-  Json json = Json::array();
-  for (const CollectiveMismatch& mismatch : result.collectives) {
-    Json byKind = Json::array();
-    for (const Pick& pick : mismatch.byView) byKind.push_back(pickJson(pick));
+plan::Json collectivesJson(const preflight::Preflight& result) {
+  plan::Json json = plan::Json::array();
+  for (const preflight::CollectiveMismatch& mismatch : result.collectives) {
+    plan::Json byKind = plan::Json::array();
+    for (const tuning::Pick& pick : mismatch.byView) byKind.push_back(pickJson(pick));
     json.push_back({{"collective", name(mismatch.collective)},
-                    {"operands", name(mismatch.operands)},
+                    {"operands", preflight::name(mismatch.operands)},
                     {"firstBytes", mismatch.first},
                     {"lastBytes", lastJson(mismatch.last)},
                     {"byKind", std::move(byKind)}});
@@ -497,11 +507,11 @@ Json collectivesJson(const Preflight& result) {
   return json;
 }
 
-Json transfersJson(const Preflight& result) {
-  Json json = Json::array();
-  for (const TransferMismatch& mismatch : result.transfers) {
-    Json byKind = Json::array();
-    for (const TransferSplit& split : mismatch.byView)
+plan::Json transfersJson(const preflight::Preflight& result) {
+  plan::Json json = plan::Json::array();
+  for (const preflight::TransferMismatch& mismatch : result.transfers) {
+    plan::Json byKind = plan::Json::array();
+    for (const preflight::TransferSplit& split : mismatch.byView)
       byKind.push_back(
           {{"protocol", name(split.protocol)}, {"parts", split.parts}, {"channels", split.channels}});
     json.push_back({{"firstBytes", mismatch.first},
@@ -511,12 +521,12 @@ Json transfersJson(const Preflight& result) {
   return json;
 }
 
-Json causesJson(const Preflight& result) {
-  Json json = Json::array();
-  for (const Cause& cause : result.causes) {
-    Json collectives = Json::array();
+plan::Json causesJson(const preflight::Preflight& result) {
+  plan::Json json = plan::Json::array();
+  for (const preflight::Cause& cause : result.causes) {
+    plan::Json collectives = plan::Json::array();
     for (Collective collective : cause.collectives) collectives.push_back(name(collective));
-    json.push_back({{"value", name(cause.what)},
+    json.push_back({{"value", preflight::name(cause.what)},
                     {"byKind", cause.byView},
                     {"connecting", cause.setup},
                     {"collectives", std::move(collectives)},
@@ -525,53 +535,53 @@ Json causesJson(const Preflight& result) {
   return json;
 }
 
-Json timesJson(const PredictedTimes& times) {
-  Json json = Json::object();
+plan::Json timesJson(const preflight::PredictedTimes& times) {
+  plan::Json json = plan::Json::object();
   for (Collective collective : kAllCollectives)
-    for (float time : times[collective]) json[name(collective)].push_back(number(time));
+    for (float time : times[collective]) json[name(collective)].push_back(plan::number(time));
   return json;
 }
 
-Json remediesJson(const RemedySearch& search) {
-  Json found = Json::array();
-  for (const Remedy& remedy : search.found) {
-    Json settings = Json::object();
+plan::Json remediesJson(const preflight::RemedySearch& search) {
+  plan::Json found = plan::Json::array();
+  for (const preflight::Remedy& remedy : search.found) {
+    plan::Json settings = plan::Json::object();
     for (const auto& [name, value] : remedy.settings) settings[name] = value;
     found.push_back({{"settings", std::move(settings)},
                      {"slowdown", remedy.slowdown},
                      {"microseconds", timesJson(remedy.times)}});
   }
-  Json json = {{"tried", search.tried}, {"found", std::move(found)}};
+  plan::Json json = {{"tried", search.tried}, {"found", std::move(found)}};
   if (search.tried == 0) return json;
-  json["bytes"] = costSizes();
+  json["bytes"] = preflight::costSizes();
   json["microsecondsNow"] = timesJson(search.now);
   return json;
 }
 
-Json remarksJson(const Preflight& result) {
-  Json json = Json::array();
-  for (const Remark& remark : result.remarks)
-    json.push_back({{"value", name(remark.what)}, {"byKind", remark.byView}, {"job", remark.job}});
+plan::Json remarksJson(const preflight::Preflight& result) {
+  plan::Json json = plan::Json::array();
+  for (const preflight::Remark& remark : result.remarks)
+    json.push_back({{"value", preflight::name(remark.what)}, {"byKind", remark.byView}, {"job", remark.job}});
   return json;
 }
 
 // Format xylem-preflight-1. All lists "byKind" are in the order of `kinds`.
-std::string preflightJson(const Plan& plan, const Preflight& result) {
-  Json setup = Json::array();
-  for (Setup what : result.setup) setup.push_back(name(what));
-  const Json json = {{"format", "xylem-preflight-1"},
-                     {"fine", result.isFine()},
-                     {"ranks", plan.job().ranks()},
-                     {"hosts", plan.job().hosts()},
-                     {"nodes", plan.connections.nodes.count()},
-                     {"kinds", kindsJson(plan)},
-                     {"connecting", std::move(setup)},
-                     {"collectives", collectivesJson(result)},
-                     {"sendReceive", transfersJson(result)},
-                     {"causes", causesJson(result)},
-                     {"remedies", remediesJson(result.remedies)},
-                     {"ringEndsWithoutNic", result.endsWithoutNic},
-                     {"remarks", remarksJson(result)}};
+std::string preflightJson(const plan::Plan& plan, const preflight::Preflight& result) {
+  plan::Json setup = plan::Json::array();
+  for (preflight::Setup what : result.setup) setup.push_back(preflight::name(what));
+  const plan::Json json = {{"format", "xylem-preflight-1"},
+                           {"fine", result.isFine()},
+                           {"ranks", plan.job().ranks()},
+                           {"hosts", plan.job().hosts()},
+                           {"nodes", plan.connections.nodes.count()},
+                           {"kinds", kindsJson(plan)},
+                           {"connecting", std::move(setup)},
+                           {"collectives", collectivesJson(result)},
+                           {"sendReceive", transfersJson(result)},
+                           {"causes", causesJson(result)},
+                           {"remedies", remediesJson(result.remedies)},
+                           {"ringEndsWithoutNic", result.endsWithoutNic},
+                           {"remarks", remarksJson(result)}};
   return json.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }
 
@@ -593,11 +603,11 @@ variable cannot be used.)";
 
 int runPreflight(const PreflightArguments& options) {
   const Settings settings = readSettings();
-  const PlanRequest request = readJob(options.job, settings);
+  const plan::PlanRequest request = readJob(options.job, settings);
   std::optional<Progress> progress(fmt::format("planning {}", jobName(options.job)));
-  const Plan plan = planJob(request, settings);
-  Preflight result = preflight(plan);
-  if (result.disagrees()) result.remedies = findRemedies(request, settings, plan);
+  const plan::Plan plan = plan::planJob(request, settings);
+  preflight::Preflight result = preflight::preflight(plan);
+  if (result.disagrees()) result.remedies = preflight::findRemedies(request, settings, plan);
   progress.reset();
   writeOut(options.json ? preflightJson(plan, result) : preflightText(plan, result, terminalOf(stdout)));
   return result.isFine() ? kOk : kFailed;

@@ -44,27 +44,29 @@ Tried are variables, GPU Direct RDMA of a card or of all, cards in other places,
 the best of their kind, NVLinks that are fewer than those of other GPUs. `xylem whatif` shows what follows from
 each. Exit status: 0 nothing would help, 1 something would, 2 an argument, a file or a variable cannot be used.)";
 
-std::string stateText(const System& system, const NetState& state) {
-  if (state.nearestGpu == kNoNode || state.narrowest == kNoLink) return "no GPU reaches it";
-  const Link& link = system.link(state.narrowest);
-  std::string text = fmt::format("{} from the nearest GPU, {:.1f} GB/s", name(state.type), state.bandwidth);
+std::string stateText(const topology::System& system, const whatif::NetState& state) {
+  if (state.nearestGpu == topology::kNoNode || state.narrowest == topology::kNoLink)
+    return "no GPU reaches it";
+  const topology::Link& link = system.link(state.narrowest);
+  std::string text =
+      fmt::format("{} from the nearest GPU, {:.1f} GB/s", paths::name(state.type), state.bandwidth);
   // Name the narrowest link only if it limits the NET: if NETs share it, or it is slower than the NET itself.
   if (state.sharers > 1 || state.bandwidth < kNearlyAll * system.net(state.net).bandwidth)
     text += fmt::format("; {:.1f} from {} to {}", link.bandwidth, nodeLabel(system, link.from),
                         nodeLabel(system, link.to));
   if (state.sharers > 1) text += fmt::format(" for {}", counted(state.sharers, "NET"));
-  if (state.twin != kNoNode)
+  if (state.twin != topology::kNoNode)
     text += fmt::format("; its port is that of {} (guid)", nodeLabel(system, state.twin));
   return state.gdr.empty() ? text : text + "; " + state.gdr;
 }
 
-std::string netsText(const Plan& plan, const Terminal& screen) {
-  const System& system = plan.hostOf(0).system();
-  const std::vector<NetState> states = netStates(plan);
+std::string netsText(const plan::Plan& plan, const Terminal& screen) {
+  const topology::System& system = plan.hostOf(0).system();
+  const std::vector<whatif::NetState> states = whatif::netStates(plan);
   if (states.empty()) return "";
   std::map<std::pair<bool, std::string>, std::vector<std::string>> alike;
   std::vector<std::pair<bool, std::string>> order;
-  for (const NetState& state : states) {
+  for (const whatif::NetState& state : states) {
     std::pair<bool, std::string> key(state.used, stateText(system, state));
     if (!alike.contains(key)) order.push_back(key);
     alike[key].push_back(std::to_string(system.net(state.net).dev));
@@ -81,27 +83,28 @@ std::string netsText(const Plan& plan, const Terminal& screen) {
   return text + table.text(screen, 2);
 }
 
-std::string summary(const RepairSearch& search) {
+std::string summary(const whatif::RepairSearch& search) {
   std::string text;
   for (std::size_t i = 0; i < search.scores().size(); ++i)
-    text += fmt::format("{}{}: {:.1f}", i == 0 ? "" : ", ", scoreKinds()[i].title, search.scores()[i]);
-  const Plan& plan = search.before();
-  const int nets = plan.hostOf(0).system().count(NodeType::kNet);
-  if (nets > 0) text += fmt::format("; rings use {} of {}", netsUsed(plan), counted(nets, "NET"));
+    text +=
+        fmt::format("{}{}: {:.1f}", i == 0 ? "" : ", ", whatif::scoreKinds()[i].title, search.scores()[i]);
+  const plan::Plan& plan = search.before();
+  const int nets = plan.hostOf(0).system().count(topology::NodeType::kNet);
+  if (nets > 0) text += fmt::format("; rings use {} of {}", whatif::netsUsed(plan), counted(nets, "NET"));
   return text;
 }
 
 // A change, and how many others do the same to other devices.
 struct RepairRow {
-  const Repair* repair;
+  const whatif::Repair* repair;
   int alike = 0;
 };
 
 // Joins changes of one device each that have the same verb and lead to the same bandwidths.
-std::vector<RepairRow> rowsOf(const std::vector<Repair>& found, bool all) {
+std::vector<RepairRow> rowsOf(const std::vector<whatif::Repair>& found, bool all) {
   std::vector<RepairRow> rows;
   std::map<std::string, std::size_t> known;
-  for (const Repair& repair : found) {
+  for (const whatif::Repair& repair : found) {
     std::string key = repair.candidate.edit.substr(0, repair.candidate.edit.find(' '));
     for (const double score : repair.after) key += fmt::format(" {:.1f}", score);
     if (all || repair.candidate.devices != 1) key = repair.candidate.edit;
@@ -114,10 +117,11 @@ std::vector<RepairRow> rowsOf(const std::vector<Repair>& found, bool all) {
   return rows;
 }
 
-std::string repairsText(const RepairSearch& search, const RepairArguments& options, const Terminal& screen) {
-  const std::vector<Repair> found = search.found();
+std::string repairsText(const whatif::RepairSearch& search, const RepairArguments& options,
+                        const Terminal& screen) {
+  const std::vector<whatif::Repair> found = search.found();
   const bool unusedNets = search.before().job().hosts() == 1 &&
-                          search.before().hostPlans.front()->system().count(NodeType::kNet) > 0;
+                          search.before().hostPlans.front()->system().count(topology::NodeType::kNet) > 0;
   if (found.empty())
     return fmt::format(
         "\nNone of {} would help.\n{}", counted(search.tried(), "single change") + " that were tried",
@@ -125,14 +129,14 @@ std::string repairsText(const RepairSearch& search, const RepairArguments& optio
   std::string text =
       screen.heading(fmt::format("What would help, of {} single changes tried", search.tried()));
   std::vector<Column> columns;
-  for (const ScoreKind& kind : scoreKinds()) columns.push_back({kind.title, Align::kRight});
+  for (const whatif::ScoreKind& kind : whatif::scoreKinds()) columns.push_back({kind.title, Align::kRight});
   columns.push_back({"NETs", Align::kRight});
   columns.push_back({"change"});
   columns.push_back({"edit"});
   Table table(columns);
   const std::vector<RepairRow> rows = rowsOf(found, options.all);
   for (std::size_t i = 0; i < rows.size() && (options.all || i < kMaxRepairs); ++i) {
-    const Repair& repair = *rows[i].repair;
+    const whatif::Repair& repair = *rows[i].repair;
     std::vector<Cell> row;
     for (const double score : repair.after) row.push_back({fmt::format("{:.1f}", score)});
     row.push_back({std::to_string(repair.netsUsed)});
@@ -155,15 +159,16 @@ int runRepair(const RepairArguments& options) {
   const Settings settings = readSettings();
   const std::string machine = machineName(options.job.file);
   Progress progress(fmt::format("planning {}", machine));
-  RepairSearch search(readJob(options.job, settings), settings);
+  whatif::RepairSearch search(readJob(options.job, settings), settings);
   while (search.next()) progress.say(fmt::format("change {} of {}", search.tried(), search.total()));
   const bool writes = !options.output.empty() && !search.found().empty();
-  if (writes) writeFile(options.output, writeTopology(search.withFirst().document));
+  if (writes) writeFile(options.output, topology::writeTopology(search.withFirst().document));
   if (options.json) {
-    writeOut(toJson(search, machine).dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + '\n');
+    writeOut(whatif::toJson(search, machine).dump(1, ' ', false, nlohmann::json::error_handler_t::replace) +
+             '\n');
   } else {
     const Terminal screen = terminalOf(stdout);
-    const Plan& plan = search.before();
+    const plan::Plan& plan = search.before();
     writeOut(fmt::format("{}: {} on {}\n{}\n", screen.paint(Style::kBold, machine),
                          counted(plan.job().ranks(), "rank"), counted(plan.job().hosts(), "host"),
                          summary(search)) +

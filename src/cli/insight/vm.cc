@@ -33,23 +33,24 @@ Examples:
   xylem vm --host host.xml --guest-map vm.map            print it
   xylem lint vm.xml && xylem plan vm.xml --nodes 2       what NCCL will do with it)";
 
-std::string jsonOf(const Document& guest, const VmMap& map, const std::vector<std::string>& remarks) {
+std::string jsonOf(const topology::Document& guest, const vm::VmMap& map,
+                   const std::vector<std::string>& remarks) {
   const nlohmann::ordered_json json = {{"format", "xylem-vm-1"},
                                        {"devices", map.devices.size()},
                                        {"remarks", remarks},
-                                       {"topology", writeTopology(guest)}};
+                                       {"topology", topology::writeTopology(guest)}};
   return json.dump(1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
 
 int runVm(const VmArguments& options) {
-  const Document host = readMachine(options.host, readSettings());
-  const VmMap map = readVmMap(options.map);
+  const topology::Document host = readMachine(options.host, readSettings());
+  const vm::VmMap map = vm::readVmMap(options.map);
   std::vector<std::string> remarks;
-  const Document guest = vmTopology(host, map, &remarks);
-  const std::string text = writeTopology(guest);
-  const LintReport report = lintTopology(text, options.output.empty() ? "guest" : options.output);
-  for (const Finding& finding : report.findings)
-    if (finding.severity != Severity::kNote)
+  const topology::Document guest = vm::vmTopology(host, map, &remarks);
+  const std::string text = topology::writeTopology(guest);
+  const lint::LintReport report = lint::lintTopology(text, options.output.empty() ? "guest" : options.output);
+  for (const lint::Finding& finding : report.findings)
+    if (finding.severity != lint::Severity::kNote)
       remarks.push_back(fmt::format("{}; {}", finding.found, finding.fix));
   for (const std::string& remark : remarks) warn(remark);
   if (!options.output.empty())

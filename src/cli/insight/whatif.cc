@@ -45,60 +45,62 @@ Exit status, with -o too: 0 the plan stays the same, 1 it changes, 2 an argument
 
 std::string editsText() {
   std::string text = "Edits, each as one argument:\n";
-  for (const EditForm& form : editForms()) text += fmt::format("  {:<26}{}\n", form.form, form.help);
+  for (const whatif::EditForm& form : whatif::editForms())
+    text += fmt::format("  {:<26}{}\n", form.form, form.help);
   return text + "\n";
 }
 
-std::string scoresText(const Scores& before, const Scores& after, const Terminal& screen) {
+std::string scoresText(const whatif::Scores& before, const whatif::Scores& after, const Terminal& screen) {
   Table table({{"bandwidth"}, {"A", Align::kRight}, {"B", Align::kRight}});
   for (std::size_t i = 0; i < before.size(); ++i)
-    table.add({{scoreKinds()[i].title},
+    table.add({{whatif::scoreKinds()[i].title},
                {fmt::format("{:.1f}", before[i])},
                {fmt::format("{:.1f}", after[i]), after[i] < before[i] ? Style::kRed : Style::kGreen}});
   return '\n' + table.text(screen, 2);
 }
 
-std::string withScores(nlohmann::ordered_json json, const Scores& before, const Scores& after) {
-  json["bandwidth"] = toJson(before, after);
+std::string withScores(nlohmann::ordered_json json, const whatif::Scores& before,
+                       const whatif::Scores& after) {
+  json["bandwidth"] = whatif::toJson(before, after);
   return json.dump(1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
 
 int runWhatif(const WhatifArguments& options) {
-  std::vector<Edit> edits;
-  for (const std::string& text : options.edits) edits.push_back(parseEdit(text));
+  std::vector<whatif::Edit> edits;
+  for (const std::string& text : options.edits) edits.push_back(whatif::parseEdit(text));
   if (edits.empty())
     throw InputError({"arguments", 0}, "no edit",
                      "at least one, such as 'remove net1' (see `xylem whatif --help`)");
   const Settings settings = readSettings();
-  PlanRequest before = readJob(options.job, settings);
+  plan::PlanRequest before = readJob(options.job, settings);
   before.hosts.front().topology =
-      std::make_shared<const Document>(completeForJob(*before.hosts.front().topology));
-  Edited edited = applyEdits({*before.hosts.front().topology, settings}, edits);
-  const std::string changed = writeTopology(edited.document);
-  PlanRequest after = before;
-  after.hosts.front().topology = std::make_shared<const Document>(std::move(edited.document));
+      std::make_shared<const topology::Document>(topology::completeForJob(*before.hosts.front().topology));
+  whatif::Edited edited = whatif::applyEdits({*before.hosts.front().topology, settings}, edits);
+  const std::string changed = topology::writeTopology(edited.document);
+  plan::PlanRequest after = before;
+  after.hosts.front().topology = std::make_shared<const topology::Document>(std::move(edited.document));
   std::vector<std::string> remarks;
-  after.graphFile = graphFileOf(edited.settings, &remarks);
+  after.graphFile = search::graphFileOf(edited.settings, &remarks);
   for (const std::string& remark : remarks) warn(remark);
 
   const std::string machine = machineName(options.job.file);
   Progress progress(fmt::format("planning {}", machine));
-  const Plan planBefore = planJob(before, settings);
+  const plan::Plan planBefore = plan::planJob(before, settings);
   progress.say(fmt::format("planning {} as it would be", machine));
-  const Plan planAfter = planJob(after, edited.settings);
+  const plan::Plan planAfter = plan::planJob(after, edited.settings);
   progress.say("comparing");
   warnOfMissingNics(planAfter);
   if (!options.output.empty()) writeFile(options.output, changed);
-  PlanFacts a = factsOf(planBefore, before);
-  PlanFacts b = factsOf(planAfter, after);
+  diff::PlanFacts a = diff::factsOf(planBefore, before);
+  diff::PlanFacts b = diff::factsOf(planAfter, after);
   a.title = machine;
   b.title = machine;
   for (std::size_t i = 0; i < edits.size(); ++i) b.title += (i == 0 ? ", " : "; ") + edits[i].text;
-  const PlanDiff diff = comparePlans(a, b);
-  const Scores scoresA = scoresOf(planBefore);
-  const Scores scoresB = scoresOf(planAfter);
+  const diff::PlanDiff diff = diff::comparePlans(a, b);
+  const whatif::Scores scoresA = whatif::scoresOf(planBefore);
+  const whatif::Scores scoresB = whatif::scoresOf(planAfter);
   if (options.json) {
-    writeOut(withScores(toJson(diff, a.title, b.title), scoresA, scoresB));
+    writeOut(withScores(diff::toJson(diff, a.title, b.title), scoresA, scoresB));
   } else {
     const Terminal screen = terminalOf(stdout);
     writeOut(diffText(diff, a, b, options.view, screen) + scoresText(scoresA, scoresB, screen));

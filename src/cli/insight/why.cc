@@ -28,7 +28,7 @@ constexpr std::size_t kMaxInputColumns = 90;
 constexpr std::size_t kMaxSources = 4;
 
 // The file's name without its folder, which stands on the command line, and the line.
-std::string placeText(const AnswerSource& source) {
+std::string placeText(const why::AnswerSource& source) {
   return toString(SourceLocation{std::filesystem::path(source.file).filename().string(), source.line});
 }
 
@@ -36,13 +36,13 @@ void addLine(Table& table, const std::string& what, const std::string& text, Sty
   if (!text.empty()) table.add({{what, Style::kDim}, {text, style}});
 }
 
-std::string stepText(const AnswerStep& step, const Terminal& screen) {
+std::string stepText(const why::AnswerStep& step, const Terminal& screen) {
   const char* mark = !step.yes ? "-" : *step.yes ? "+" : "x";
   const Style style = !step.yes ? Style::kPlain : *step.yes ? Style::kGreen : Style::kRed;
   Table head({{""}, {""}});
   head.add({{mark, style}, {step.text}});
   std::vector<std::string> inputs;
-  for (const AnswerInput& input : step.inputs)
+  for (const why::AnswerInput& input : step.inputs)
     inputs.push_back(fmt::format("{}: {}", input.name, input.value));
   std::string together = fmt::format("{}", fmt::join(inputs, "; "));
   if (together.size() <= kMaxInputColumns) inputs = {std::move(together)};
@@ -59,7 +59,7 @@ std::string stepText(const AnswerStep& step, const Terminal& screen) {
   return head.text(screen, 2) + table.text(screen, 5);
 }
 
-std::string tableText(const AnswerTable& answer, const Terminal& screen) {
+std::string tableText(const why::AnswerTable& answer, const Terminal& screen) {
   std::vector<Column> columns;
   for (std::size_t i = 0; i < answer.columns.size(); ++i) {
     const auto isNumber = [&](const std::vector<std::string>& row) {
@@ -85,15 +85,16 @@ std::string tableText(const AnswerTable& answer, const Terminal& screen) {
   return screen.heading(title) + table.text(screen, 2);
 }
 
-std::string answerText(const Answer& answer, const Terminal& screen) {
+std::string answerText(const why::Answer& answer, const Terminal& screen) {
   std::string text = screen.paint(Style::kBold, answer.headline) + '\n';
   if (!answer.steps.empty()) text += screen.heading("Why");
-  for (const AnswerStep& step : answer.steps) text += stepText(step, screen);
-  for (const AnswerTable& table : answer.tables) text += tableText(table, screen);
+  for (const why::AnswerStep& step : answer.steps) text += stepText(step, screen);
+  for (const why::AnswerTable& table : answer.tables) text += tableText(table, screen);
   if (!answer.whatIfs.empty()) {
     text += screen.heading("What if");
     Table table({{""}, {""}});
-    for (const WhatIf& whatIf : answer.whatIfs) table.add({{whatIf.setting, Style::kCyan}, {whatIf.outcome}});
+    for (const why::WhatIf& whatIf : answer.whatIfs)
+      table.add({{whatIf.setting, Style::kCyan}, {whatIf.outcome}});
     text += table.text(screen, 2);
   }
   if (!answer.notes.empty()) {
@@ -130,7 +131,7 @@ docs/why.md answers common questions with it.)";
 
 std::string questionsText() {
   std::string text = "Questions:\n";
-  for (const QuestionKind& kind : questionKinds()) {
+  for (const why::QuestionKind& kind : why::questionKinds()) {
     const std::string form = fmt::format("{} {}", kind.name, kind.arguments);
     text += form.size() < 22 ? fmt::format("  {:<22}{}\n", form, kind.help)
                              : fmt::format("  {}\n  {:<22}{}\n", form, "", kind.help);
@@ -145,13 +146,14 @@ int runWhy(WhyArguments options) {
     options.job.file.clear();
   }
   const Settings settings = readSettings();
-  const PlanRequest request = readJob(options.job, settings);
-  const Answer answer = [&] {
+  const plan::PlanRequest request = readJob(options.job, settings);
+  const why::Answer answer = [&] {
     const Progress progress(fmt::format("planning {}", jobName(options.job)));
-    return Inquiry(request, settings).ask(options.question);
+    return why::Inquiry(request, settings).ask(options.question);
   }();
-  writeOut(options.json ? toJson(answer).dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + '\n'
-                        : answerText(answer, terminalOf(stdout)));
+  writeOut(options.json
+               ? why::toJson(answer).dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + '\n'
+               : answerText(answer, terminalOf(stdout)));
   return kOk;
 }
 

@@ -205,10 +205,10 @@ class Watch {
 
 }  // namespace
 
-std::uint64_t runPerfLaunched(const PerfOptions& options, const LaunchedProcess& launch,
+std::uint64_t runPerfLaunched(const PerfOptions& options, const launch::LaunchedProcess& launch,
                               PerfListener& listener) {
   const std::chrono::seconds timeout(Settings::fromEnvironment().integer(Setting::kTimeout));
-  const ncclUniqueId id = jobId(launch, timeout);
+  const ncclUniqueId id = launch::jobId(launch, timeout);
   provideDevices(options, launch.localSize);
   const int firstRank = launch.rank * options.ranksPerProcess();
   std::atomic<int> heard = 0;

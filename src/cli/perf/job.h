@@ -86,7 +86,7 @@ class PerfJob {
 // Runs this process's ranks in a launcher's job, whose ranks meet through the launcher's store or variables.
 // The listener is called in the process of rank 0 only. Returns the number of wrong elements in the whole
 // job. If a rank fails, ends the process with a message.
-std::uint64_t runPerfLaunched(const PerfOptions& options, const LaunchedProcess& launch,
+std::uint64_t runPerfLaunched(const PerfOptions& options, const launch::LaunchedProcess& launch,
                               PerfListener& listener);
 
 }  // namespace xylem::cli

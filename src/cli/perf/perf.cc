@@ -96,7 +96,7 @@ void checkRanks(const PerfOptions& perf) {
                      "another operation: its steps need each other, so no group has all");
 }
 
-PerfOptions resolve(const PerfArguments& options, const std::optional<LaunchedProcess>& launch) {
+PerfOptions resolve(const PerfArguments& options, const std::optional<launch::LaunchedProcess>& launch) {
   PerfOptions perf = options.perf;
   perf.collective = named<PerfCollective>(options.collective, kPerfCollectives, "OP").front();
   resolveSizes(options, perf);
@@ -123,7 +123,7 @@ PerfOptions resolve(const PerfArguments& options, const std::optional<LaunchedPr
 
 int runPerf(const PerfArguments& options) {
   // With -p the command starts processes of its own, even in a launcher's job.
-  const auto launch = options.processes > 0 ? std::nullopt : launchedProcess(std::getenv);
+  const auto launch = options.processes > 0 ? std::nullopt : launch::launchedProcess(std::getenv);
   const PerfOptions perf = resolve(options, launch);
   if (launch) {
     PerfReport report(perf, terminalOf(stdout), [](std::string_view text) {

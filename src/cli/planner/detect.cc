@@ -34,9 +34,9 @@ constexpr const char* kDetectExamples = R"(Examples:
                                   with the interfaces that a job under this setting would use)";
 
 int runCapture(const DetectArguments& options) {
-  const GpuInventory inventory = gpuSourceOf(options.machine.root)->read();
+  const topology::GpuInventory inventory = topology::gpuSourceOf(options.machine.root)->read();
   for (const std::string& remark : inventory.remarks) warn(remark);
-  captureMachine(options.machine.root, inventory.gpus, options.capture);
+  topology::captureMachine(options.machine.root, inventory.gpus, options.capture);
   return kOk;
 }
 
@@ -51,7 +51,7 @@ int runDetect(const DetectArguments& options) {
                      "one that `xylem detect --capture` made, or the root of a system");
   const Settings settings = readSettings();
   if (!options.capture.empty()) return runCapture(options);
-  const std::string text = writeTopology(detectMachine(settings, options.machine));
+  const std::string text = topology::writeTopology(detectMachine(settings, options.machine));
   if (options.output.empty() || options.output == "-")
     writeOut(text);
   else
@@ -66,7 +66,7 @@ void addDetect(CommandLine& line) {
   Command command = line.add("detect", "describe this machine as NCCL topology XML");
   command.option("--devices", options->machine.devices, "describe at least N host devices, and no GPUs")
       .value("N")
-      .within(0, kMaxHostDevices);
+      .within(0, topology::kMaxHostDevices);
   command.option("-o,--output", options->output, "write to FILE instead of standard output").value("FILE");
   command.flag("--merged", options->machine.merged,
                "with the virtual network devices that NCCL makes of several ports");

@@ -36,24 +36,24 @@ namespace {
 // Trees are cut after this many nodes with children. The first ones are nearest to the root.
 constexpr std::size_t kMaxParents = 8;
 
-int rootOf(const DoubleTree& trees, int tree) {
+int rootOf(const connect::DoubleTree& trees, int tree) {
   int node = 0;
-  while (trees.place(tree, node).parent != kNoTreeNode) node = trees.place(tree, node).parent;
+  while (trees.place(tree, node).parent != connect::kNoTreeNode) node = trees.place(tree, node).parent;
   return node;
 }
 
 // "0 > 4, 4 > 2 6, 2 > 1 3": level by level from the root.
 std::string treeText(int nodes, int tree) {
   // Breadth first, so that cutting the list leaves out the nodes far from the root.
-  const DoubleTree trees(nodes);
+  const connect::DoubleTree trees(nodes);
   std::vector<int> queue = {rootOf(trees, tree)};
   std::string text;
   std::size_t parents = 0;
   for (std::size_t i = 0; i < queue.size(); ++i) {
-    const TreePlace place = trees.place(tree, queue[i]);
+    const connect::TreePlace place = trees.place(tree, queue[i]);
     std::string children;
     for (int child : {place.firstChild, place.secondChild}) {
-      if (child == kNoTreeNode) continue;
+      if (child == connect::kNoTreeNode) continue;
       children += fmt::format(" {}", child);
       queue.push_back(child);
     }
@@ -67,14 +67,14 @@ std::string treeText(int nodes, int tree) {
 // A range of sizes with the same algorithm and protocol.
 struct Stretch {
   std::uint64_t first = 0, last = 0;
-  Pick pick;
+  tuning::Pick pick;
   int minChannels = 0, maxChannels = 0;
 };
 
 // Joins the ranges of the tuning model that only differ in their numbers of channels.
-std::vector<Stretch> stretchesOf(const TuningModel& model, Collective collective) {
+std::vector<Stretch> stretchesOf(const tuning::TuningModel& model, Collective collective) {
   std::vector<Stretch> all;
-  for (const ChoiceRange& range : choiceRanges(model, {.collective = collective})) {
+  for (const tuning::ChoiceRange& range : tuning::choiceRanges(model, {.collective = collective})) {
     if (all.empty() || all.back().pick.algorithm != range.pick.algorithm ||
         all.back().pick.protocol != range.pick.protocol || all.back().pick.runs != range.pick.runs)
       all.push_back({range.first, range.last, range.pick, range.pick.channels, range.pick.channels});
@@ -85,21 +85,22 @@ std::vector<Stretch> stretchesOf(const TuningModel& model, Collective collective
   return all;
 }
 
-std::string timesText(const TuningModel& model, Collective collective, const Stretch& stretch) {
+std::string timesText(const tuning::TuningModel& model, Collective collective, const Stretch& stretch) {
   const auto at = [&](std::uint64_t bytes) {
-    return predictedTime(model, {.collective = collective, .bytes = bytes}, stretch.pick.algorithm,
-                         stretch.pick.protocol);
+    return tuning::predictedTime(model, {.collective = collective, .bytes = bytes}, stretch.pick.algorithm,
+                                 stretch.pick.protocol);
   };
-  if (stretch.last >= kMaxBytes) return fmt::format("from {:.1f}", at(stretch.first));
+  if (stretch.last >= tuning::kMaxBytes) return fmt::format("from {:.1f}", at(stretch.first));
   return fmt::format("{:.1f} to {:.1f}", at(stretch.first), at(stretch.last));
 }
 
 // The rings over all ranks, a row for those that are equal.
-std::string ringsText(const Plan& plan, const Terminal& screen) {
-  const Connections& c = plan.connections;
+std::string ringsText(const plan::Plan& plan, const Terminal& screen) {
+  const connect::Connections& c = plan.connections;
   Table table({{"channel", Align::kRight}, {"ranks"}});
   std::vector<std::vector<int>> rings;
-  for (int searched = 0; searched < c.searched; ++searched) rings.push_back(searchedRing(c, searched));
+  for (int searched = 0; searched < c.searched; ++searched)
+    rings.push_back(connect::searchedRing(c, searched));
   for (const auto& group : grouped(rings)) {
     std::vector<int> channels;
     // The search found few channels; each became one or several of the job's.
@@ -113,8 +114,8 @@ std::string ringsText(const Plan& plan, const Terminal& screen) {
 }
 
 // Both trees over nodes; empty for one node.
-std::string treesText(const Plan& plan, const Terminal& screen) {
-  const Connections& c = plan.connections;
+std::string treesText(const plan::Plan& plan, const Terminal& screen) {
+  const connect::Connections& c = plan.connections;
   if (c.nodes.count() < 2) return "";
   std::array<std::vector<int>, 2> channels;
   for (int channel = 0; channel < c.nChannels(); ++channel)
@@ -124,18 +125,18 @@ std::string treesText(const Plan& plan, const Terminal& screen) {
     const std::vector<int>& of = channels[static_cast<std::size_t>(tree)];
     if (!of.empty()) table.add({{listText(of)}, {treeText(c.nodes.count(), tree)}});
   }
-  return screen.heading(
-             fmt::format("Trees of the job over its nodes, parent > children; {} hops deep", treeDepth(c))) +
+  return screen.heading(fmt::format("Trees of the job over its nodes, parent > children; {} hops deep",
+                                    connect::treeDepth(c))) +
          table.text(screen, 2);
 }
 
 // AllReduce by size, as the ranks of rank 0's kind of host choose; empty for one rank.
-std::string choicesText(const Plan& plan, const Terminal& screen) {
+std::string choicesText(const plan::Plan& plan, const Terminal& screen) {
   if (plan.job().ranks() < 2) return "";
-  const TuningModel& model = plan.tuning[static_cast<std::size_t>(plan.job().viewOf(0))];
+  const tuning::TuningModel& model = plan.tuning[static_cast<std::size_t>(plan.job().viewOf(0))];
   Table table({{"size"}, {"algorithm"}, {"protocol"}, {"channels", Align::kRight}, {"us", Align::kRight}});
   for (const Stretch& stretch : stretchesOf(model, Collective::kAllReduce)) {
-    const std::string size = sizesText(stretch.first, stretch.last, kMaxBytes);
+    const std::string size = sizesText(stretch.first, stretch.last, tuning::kMaxBytes);
     if (!stretch.pick.runs) {
       table.add({{size}, {"nothing can run it", Style::kRed}});
       continue;
@@ -158,8 +159,8 @@ std::string choicesText(const Plan& plan, const Terminal& screen) {
 constexpr std::size_t kMaxKinds = 8;
 constexpr std::size_t kMaxRanges = 4;
 
-std::string jobSizeText(const Plan& plan, const std::string& machine, const Terminal& screen) {
-  const Job& job = plan.job();
+std::string jobSizeText(const plan::Plan& plan, const std::string& machine, const Terminal& screen) {
+  const connect::Job& job = plan.job();
   std::string text =
       fmt::format("{} on {} of {}", screen.paint(Style::kBold, counted(job.ranks(), "rank")),
                   counted(job.hosts(), "host"),
@@ -172,8 +173,8 @@ std::string jobSizeText(const Plan& plan, const std::string& machine, const Term
   return text;
 }
 
-std::string gpusOfJob(const Plan& plan) {
-  const Connections& c = plan.connections;
+std::string gpusOfJob(const plan::Plan& plan) {
+  const connect::Connections& c = plan.connections;
   std::string text = c.lowestSm == c.highestSm
                          ? fmt::format("compute capability {}", c.lowestSm)
                          : fmt::format("compute capabilities {} to {}", c.lowestSm, c.highestSm);
@@ -184,7 +185,7 @@ std::string gpusOfJob(const Plan& plan) {
 }
 
 // True if the hardware supports NVLink multicast. A topology file does not say whether the driver offers it.
-bool mayHaveNvls(const Plan& plan) {
+bool mayHaveNvls(const plan::Plan& plan) {
   constexpr int kMulticastSm = 90;
   const auto& hosts = plan.hostPlans;
   return !plan.offered.nvls && plan.connections.lowestSm >= kMulticastSm &&
@@ -192,9 +193,9 @@ bool mayHaveNvls(const Plan& plan) {
 }
 
 // The numbers of channels, of rank 0 if ranks differ.
-std::string channelsText(const Plan& plan) {
-  const Connections& c = plan.connections;
-  const ViewDecisions& mine = c.of(0);
+std::string channelsText(const plan::Plan& plan) {
+  const connect::Connections& c = plan.connections;
+  const connect::ViewDecisions& mine = c.of(0);
   std::string text = fmt::format("channels{}: {}; collectives use {}", c.views.size() > 1 ? " of rank 0" : "",
                                  c.nChannels(), mine.channels.collective);
   if (c.nvlsHeads > 0)
@@ -208,9 +209,9 @@ std::string channelsText(const Plan& plan) {
   return text;
 }
 
-std::string agreementText(const Plan& plan, const Terminal& screen) {
+std::string agreementText(const plan::Plan& plan, const Terminal& screen) {
   if (plan.hostPlans.size() < 2) return "";
-  const Preflight result = preflight(plan);
+  const preflight::Preflight result = preflight::preflight(plan);
   if (result.isFine()) return "agreement: all ranks decide alike\n";
   return fmt::format(
       "agreement: {} (`xylem preflight` says where, why and what avoids it)\n",
@@ -219,7 +220,7 @@ std::string agreementText(const Plan& plan, const Terminal& screen) {
                                     : "hosts without a usable NIC"));
 }
 
-std::string kindsText(const Plan& plan, const std::vector<HostKind>& kinds, const Terminal& screen) {
+std::string kindsText(const plan::Plan& plan, const std::vector<HostKind>& kinds, const Terminal& screen) {
   Table table({{"kind"}, {"hosts"}, {"ranks"}, {"a host has"}});
   for (std::size_t view = 0; view < kinds.size() && view < kMaxKinds; ++view)
     table.add(
@@ -233,10 +234,10 @@ std::string kindsText(const Plan& plan, const std::vector<HostKind>& kinds, cons
   return text;
 }
 
-std::string placeText(const Plan& plan, int rank, const Terminal& screen) {
-  const Connections& c = plan.connections;
-  const System& system = plan.hostOf(rank).system();
-  const NodeId gpu = c.job.gpuOf(rank);
+std::string placeText(const plan::Plan& plan, int rank, const Terminal& screen) {
+  const connect::Connections& c = plan.connections;
+  const topology::System& system = plan.hostOf(rank).system();
+  const topology::NodeId gpu = c.job.gpuOf(rank);
   const auto at = static_cast<std::size_t>(rank);
   std::string text =
       fmt::format("{} of {}: host {}, {} ({}, sm {})\n",
@@ -244,7 +245,7 @@ std::string placeText(const Plan& plan, int rank, const Terminal& screen) {
                   system.name(gpu), fmt::format("device {}", system.gpu(gpu).dev), system.gpu(gpu).sm);
   text += fmt::format("node {} of {}, local rank {}\n", c.nodes.ofRank[at], c.nodes.count(),
                       c.nodes.localRank[at]);
-  const ViewDecisions& mine = c.of(rank);
+  const connect::ViewDecisions& mine = c.of(rank);
   text += fmt::format("channels: {} for collectives, {} for NVLS, {} for send/receive ({} per peer)\n",
                       mine.channels.collective, mine.nvlsChannels, mine.p2pChannels, mine.p2pChannelsPerPeer);
   return text;
@@ -253,20 +254,20 @@ std::string placeText(const Plan& plan, int rank, const Terminal& screen) {
 std::string rankName(int rank) { return rank < 0 ? "-" : std::to_string(rank); }
 
 // The transport to or from a neighbour: "P2P", or the NIC and whose proxy drives it.
-std::string wayName(const Plan& plan, const NetChoice& nets, int rank, int peer, int channel,
-                    Direction direction) {
+std::string wayName(const plan::Plan& plan, const connect::NetChoice& nets, int rank, int peer, int channel,
+                    paths::Direction direction) {
   const auto end = nets.ringEnd(rank, channel, peer, direction);
-  if (!end) return peer == rank ? "" : name(nets.transport(rank, peer, direction));
-  const System& system = plan.hostOf(rank).system();
-  if (end->net == kNoNode) return "no NIC";
+  if (!end) return peer == rank ? "" : connect::name(nets.transport(rank, peer, direction));
+  const topology::System& system = plan.hostOf(rank).system();
+  if (end->net == topology::kNoNode) return "no NIC";
   std::string text = nodeLabel(system, end->net);
   if (end->proxy != rank) text += fmt::format(" by rank {}", end->proxy);
   return text + (end->gdr ? ", GDR" : "");
 }
 
-std::string channelsText(const Plan& plan, int rank, const Terminal& screen) {
-  const Connections& c = plan.connections;
-  const NetChoice nets(c, plan.reach);
+std::string channelsText(const plan::Plan& plan, int rank, const Terminal& screen) {
+  const connect::Connections& c = plan.connections;
+  const connect::NetChoice nets(c, plan.reach);
   Table table({{"channel", Align::kRight},
                {"from", Align::kRight},
                {"through"},
@@ -275,16 +276,16 @@ std::string channelsText(const Plan& plan, int rank, const Terminal& screen) {
                {"tree up", Align::kRight},
                {"tree down"}});
   for (int channel = 0; channel < c.of(rank).channels.total(); ++channel) {
-    const RingNeighbours ring = ringNeighbours(c, rank, channel);
-    const TreeLinks tree = treeOf(c, rank, channel);
+    const connect::RingNeighbours ring = connect::ringNeighbours(c, rank, channel);
+    const connect::TreeLinks tree = connect::treeOf(c, rank, channel);
     std::string down;
     for (int child : tree.down)
       if (child >= 0) down += (down.empty() ? "" : " ") + std::to_string(child);
     table.add({{std::to_string(channel)},
                {rankName(ring.previous)},
-               {wayName(plan, nets, rank, ring.previous, channel, Direction::kReceive), Style::kCyan},
+               {wayName(plan, nets, rank, ring.previous, channel, paths::Direction::kReceive), Style::kCyan},
                {rankName(ring.next)},
-               {wayName(plan, nets, rank, ring.next, channel, Direction::kSend), Style::kCyan},
+               {wayName(plan, nets, rank, ring.next, channel, paths::Direction::kSend), Style::kCyan},
                {rankName(tree.up)},
                {down.empty() ? "-" : down}});
   }
@@ -292,7 +293,7 @@ std::string channelsText(const Plan& plan, int rank, const Terminal& screen) {
 }
 
 // The job with its graphs, channels, rings, trees and choices by size.
-std::string planText(const Plan& plan, const std::string& machine, const Terminal& screen) {
+std::string planText(const plan::Plan& plan, const std::string& machine, const Terminal& screen) {
   std::string text = jobSizeText(plan, machine, screen) + gpusOfJob(plan) + channelsText(plan);
   text += agreementText(plan, screen);
   for (const auto& [name, value] : plan.settings) text += fmt::format("set: {}={}\n", name, value);
@@ -308,7 +309,7 @@ std::string planText(const Plan& plan, const std::string& machine, const Termina
 }
 
 // One rank's place, and its neighbours and NICs in every ring and tree.
-std::string rankText(const Plan& plan, int rank, const Terminal& screen) {
+std::string rankText(const plan::Plan& plan, int rank, const Terminal& screen) {
   return placeText(plan, rank, screen) +
          screen.heading("Neighbours in the ring and the tree of each channel") +
          channelsText(plan, rank, screen);
@@ -337,9 +338,9 @@ constexpr const char* kPlanExamples = R"(Examples:
   NCCL_GRAPH_DUMP_FILE=graph.xml xylem plan dgxh100.xml --nodes 2
                                       the channels as NCCL's graph file, which NCCL_GRAPH_FILE reads)";
 
-std::string output(const PlanArguments& options, const Plan& plan, int rank) {
-  if (options.log) return logText(planLog(plan, rank));
-  if (options.json) return withBounds(planToJson(plan, options.rank), plan) + "\n";
+std::string output(const PlanArguments& options, const plan::Plan& plan, int rank) {
+  if (options.log) return plan::logText(plan::planLog(plan, rank));
+  if (options.json) return withBounds(plan::planToJson(plan, options.rank), plan) + "\n";
   const Terminal screen = terminalOf(stdout);
   if (options.rank >= 0) return rankText(plan, rank, screen);
   return planText(plan, jobName(options.job), screen);
@@ -349,12 +350,12 @@ int runPlan(const PlanArguments& options) {
   const Settings settings = readSettings();
   // NCCL's log lines go to standard output, where they would spoil the JSON.
   const Logger log(settings, kPlannerSubsystems, options.json ? stderr : stdout);
-  const Plan plan = planForRank(options.job, settings, options.rank);
-  dumpGraphs(plan, settings);
+  const plan::Plan plan = planForRank(options.job, settings, options.rank);
+  plan::dumpGraphs(plan, settings);
   warnOfMissingNics(plan);
   const int rank = std::max(options.rank, 0);
   if (!options.log && log.enabled(LogLevel::kWarn, Subsystem::kAll))
-    for (const LogLine& line : planLog(plan, rank)) log.write(line);
+    for (const LogLine& line : plan::planLog(plan, rank)) log.write(line);
   writeOut(output(options, plan, rank));
   return kOk;
 }

@@ -36,15 +36,15 @@ struct Strokes {
 constexpr Strokes kBoxes = {"├─ ", "└─ ", "│  ", "   ", "─"};
 constexpr Strokes kAscii = {"|- ", "`- ", "|  ", "   ", "-"};
 
-Style styleOf(NodeType type) {
+Style styleOf(topology::NodeType type) {
   switch (type) {
-    case NodeType::kGpu:
+    case topology::NodeType::kGpu:
       return Style::kGreen;
-    case NodeType::kNet:
+    case topology::NodeType::kNet:
       return Style::kCyan;
-    case NodeType::kCpu:
+    case topology::NodeType::kCpu:
       return Style::kBold;
-    case NodeType::kNvs:
+    case topology::NodeType::kNvs:
       return Style::kMagenta;
     default:
       return Style::kPlain;
@@ -55,13 +55,13 @@ Style styleOf(NodeType type) {
 // line of its own, without going on from there.
 class Tree {
  public:
-  Tree(const Document& document, const System& system, const Terminal& screen)
+  Tree(const topology::Document& document, const topology::System& system, const Terminal& screen)
       : document_(document), system_(system), screen_(screen), strokes_(screen.unicode ? kBoxes : kAscii) {}
 
   std::string draw() {
-    for (const NodeId cpu : system_.nodes(NodeType::kCpu)) {
+    for (const topology::NodeId cpu : system_.nodes(topology::NodeType::kCpu)) {
       text_ += nodeText(cpu) + '\n';
-      drawBelow(cpu, kNoNode, "");
+      drawBelow(cpu, topology::kNoNode, "");
     }
     return std::move(text_);
   }
@@ -69,33 +69,34 @@ class Tree {
  private:
   // Links drawn as one line: a link down the tree, or links of equal bandwidth to several peers across it.
   struct Branch {
-    LinkType type;
+    topology::LinkType type;
     float bandwidth;
-    std::vector<NodeId> to;
+    std::vector<topology::NodeId> to;
     bool descend;
   };
 
   // A host device hangs below the link that it uses, the one to its NUMA node's memory.
-  bool isHostDevice(NodeId node) const {
-    return system_.type(node) == NodeType::kGpu && system_.gpu(node).hostDevice;
+  bool isHostDevice(topology::NodeId node) const {
+    return system_.type(node) == topology::NodeType::kGpu && system_.gpu(node).hostDevice;
   }
 
-  bool hangsBelow(const Link& link) const {
-    if (link.type == LinkType::kNet) return system_.type(link.to) == NodeType::kNet;
-    return link.type == (isHostDevice(link.to) ? LinkType::kNvl : LinkType::kPci) &&
-           system_.type(link.to) != NodeType::kCpu;
+  bool hangsBelow(const topology::Link& link) const {
+    if (link.type == topology::LinkType::kNet) return system_.type(link.to) == topology::NodeType::kNet;
+    return link.type == (isHostDevice(link.to) ? topology::LinkType::kNvl : topology::LinkType::kPci) &&
+           system_.type(link.to) != topology::NodeType::kCpu;
   }
 
-  bool isHidden(const Link& link, NodeId parent) const {
-    const bool up = link.to == parent && link.type != LinkType::kNvl;
+  bool isHidden(const topology::Link& link, topology::NodeId parent) const {
+    const bool up = link.to == parent && link.type != topology::LinkType::kNvl;
     // Also hidden: a CPU's end of links that are drawn at its GPUs, and links that host devices do not use.
-    const bool shownByGpu = system_.type(link.from) == NodeType::kCpu && link.type == LinkType::kNvl;
+    const bool shownByGpu =
+        system_.type(link.from) == topology::NodeType::kCpu && link.type == topology::LinkType::kNvl;
     return up || shownByGpu || isHostDevice(link.from) || isHostDevice(link.to);
   }
 
-  std::vector<Branch> branches(NodeId node, NodeId parent) const {
+  std::vector<Branch> branches(topology::NodeId node, topology::NodeId parent) const {
     std::vector<Branch> result;
-    for (const Link& link : system_.links(node)) {
+    for (const topology::Link& link : system_.links(node)) {
       if (hangsBelow(link)) {
         if (link.to != parent) result.push_back({link.type, link.bandwidth, {link.to}, true});
         continue;
@@ -110,7 +111,7 @@ class Tree {
     return result;
   }
 
-  void drawBelow(NodeId node, NodeId parent, const std::string& indent) {
+  void drawBelow(topology::NodeId node, topology::NodeId parent, const std::string& indent) {
     const std::vector<Branch> all = branches(node, parent);
     for (std::size_t i = 0; i < all.size(); ++i) {
       const Branch& branch = all[i];
@@ -120,34 +121,34 @@ class Tree {
       text_ += branch.descend ? nodeText(branch.to.front()) : peersText(branch.to);
       text_ += '\n';
       // A NET is a leaf: its only link leads back to the NIC.
-      if (branch.descend && branch.type != LinkType::kNet)
+      if (branch.descend && branch.type != topology::LinkType::kNet)
         drawBelow(branch.to.front(), node, indent + (isLast ? strokes_.gap : strokes_.bar));
     }
   }
 
   std::string linkText(const Branch& branch) const {
     // The engine marks links that are never a bottleneck by this bandwidth.
-    const bool free = branch.bandwidth >= kLocalBandwidth;
-    return fmt::format("{} {} {}", name(branch.type),
+    const bool free = branch.bandwidth >= topology::kLocalBandwidth;
+    return fmt::format("{} {} {}", topology::name(branch.type),
                        free ? "unlimited" : fmt::format("{:.1f}", branch.bandwidth), strokes_.dash);
   }
 
-  std::string nodeText(NodeId node) const {
+  std::string nodeText(topology::NodeId node) const {
     const std::string detail = nodeDetail(document_, system_, node);
     return screen_.paint(styleOf(system_.type(node)), nodeLabel(system_, node)) +
            (detail.empty() ? "" : "  " + detail);
   }
 
-  std::string peersText(const std::vector<NodeId>& peers) const {
+  std::string peersText(const std::vector<topology::NodeId>& peers) const {
     std::string text;
-    for (const NodeId peer : peers)
+    for (const topology::NodeId peer : peers)
       text +=
           (text.empty() ? "" : ", ") + screen_.paint(styleOf(system_.type(peer)), nodeLabel(system_, peer));
     return text;
   }
 
-  const Document& document_;
-  const System& system_;
+  const topology::Document& document_;
+  const topology::System& system_;
   const Terminal& screen_;
   const Strokes& strokes_;
   std::string text_;
@@ -160,104 +161,107 @@ class Tree {
 //   |  `- PCI 48.0 - GPU 0  0000:1b:00.0, dev 0, sm 90
 //   |     `- NVL 370.8 - NVSwitch
 //   `- SYS 10.0 - CPU 1
-std::string machineTree(const Document& document, const System& system, const Terminal& screen) {
+std::string machineTree(const topology::Document& document, const topology::System& system,
+                        const Terminal& screen) {
   return Tree(document, system, screen).draw();
 }
 
 // Wider matrices are unreadable.
 constexpr std::size_t kMaxColumns = 64;
 
-Style styleOf(PathType type) {
+Style styleOf(paths::PathType type) {
   switch (type) {
-    case PathType::kLoc:
+    case paths::PathType::kLoc:
       return Style::kDim;
-    case PathType::kNvl:
-    case PathType::kPix:
+    case paths::PathType::kNvl:
+    case paths::PathType::kPix:
       return Style::kGreen;
-    case PathType::kNvb:
-    case PathType::kPxb:
-    case PathType::kPxn:
+    case paths::PathType::kNvb:
+    case paths::PathType::kPxb:
+    case paths::PathType::kPxn:
       return Style::kCyan;
-    case PathType::kPhb:
+    case paths::PathType::kPhb:
       return Style::kYellow;
-    case PathType::kSys:
+    case paths::PathType::kSys:
       return Style::kMagenta;
-    case PathType::kNet:
-    case PathType::kDis:
+    case paths::PathType::kNet:
+    case paths::PathType::kDis:
       return Style::kRed;
   }
   return Style::kPlain;
 }
 
-const char* meaning(PathType type, bool hostDevices) {
+const char* meaning(paths::PathType type, bool hostDevices) {
   switch (type) {
-    case PathType::kLoc:
+    case paths::PathType::kLoc:
       return "the same node";
-    case PathType::kNvl:
+    case paths::PathType::kNvl:
       return hostDevices ? "through the memory of their NUMA node"
                          : "over NVLink, or a link from chip to chip";
-    case PathType::kNvb:
+    case paths::PathType::kNvb:
       return "over NVLink through another GPU";
-    case PathType::kPix:
+    case paths::PathType::kPix:
       return "through one PCI switch";
-    case PathType::kPxb:
+    case paths::PathType::kPxb:
       return "through several PCI switches, without passing a CPU";
-    case PathType::kPxn:
+    case paths::PathType::kPxn:
       return "to the NIC of another GPU, through that GPU";
-    case PathType::kPhb:
+    case paths::PathType::kPhb:
       return "through a CPU (PCI host bridge)";
-    case PathType::kSys:
+    case paths::PathType::kSys:
       return "from one CPU to another";
-    case PathType::kNet:
+    case paths::PathType::kNet:
       return "only over the network";
-    case PathType::kDis:
+    case paths::PathType::kDis:
       return "not at all";
   }
   return "";
 }
 
-std::vector<NodeId> endpoints(const System& system) {
-  std::vector<NodeId> nodes;
-  for (const NodeType type : {NodeType::kGpu, NodeType::kNet})
-    for (const NodeId node : system.nodes(type)) nodes.push_back(node);
+std::vector<topology::NodeId> endpoints(const topology::System& system) {
+  std::vector<topology::NodeId> nodes;
+  for (const topology::NodeType type : {topology::NodeType::kGpu, topology::NodeType::kNet})
+    for (const topology::NodeId node : system.nodes(type)) nodes.push_back(node);
   return nodes;
 }
 
 // The NUMA node reached over the fewest links, and its CPUs: "0 (0-15)".
-std::string nearCpu(const System& system, const PathTable& paths, NodeId node) {
-  NodeId near = kNoNode;
-  for (const NodeId cpu : system.nodes(NodeType::kCpu)) {
+std::string nearCpu(const topology::System& system, const paths::PathTable& paths, topology::NodeId node) {
+  topology::NodeId near = topology::kNoNode;
+  for (const topology::NodeId cpu : system.nodes(topology::NodeType::kCpu)) {
     const int hops = paths.path(node, cpu).hops;
-    if (hops > 0 && (near == kNoNode || hops < paths.path(node, near).hops)) near = cpu;
+    if (hops > 0 && (near == topology::kNoNode || hops < paths.path(node, near).hops)) near = cpu;
   }
-  if (near == kNoNode) return "none";
+  if (near == topology::kNoNode) return "none";
   const std::string label = shortLabel(system, near).substr(std::string_view("CPU").size());
   const std::string& mask = system.cpu(near).affinity;
   return mask.empty() ? label : fmt::format("{} ({})", label, cpuRanges(mask));
 }
 
-std::string cellText(const Path& path, Quantity quantity) {
-  if (quantity == Quantity::kType) return name(path.type);
+std::string cellText(const paths::Path& path, Quantity quantity) {
+  if (quantity == Quantity::kType) return paths::name(path.type);
   return path.bandwidth > 0 ? fmt::format("{:.1f}", path.bandwidth) : "-";
 }
 
-using Counts = std::array<long, kPathTypes>;
+using Counts = std::array<long, paths::kPathTypes>;
 
-Counts countTypes(const PathTable& paths, const std::vector<NodeId>& nodes) {
+Counts countTypes(const paths::PathTable& paths, const std::vector<topology::NodeId>& nodes) {
   Counts counts{};
-  for (const NodeId from : nodes)
-    for (const NodeId to : nodes)
+  for (const topology::NodeId from : nodes)
+    for (const topology::NodeId to : nodes)
       if (from != to) ++counts[static_cast<std::size_t>(paths.path(from, to).type)];
   return counts;
 }
 
-std::string summary(const PathTable& paths, const std::vector<NodeId>& nodes, const Terminal& screen) {
+std::string summary(const paths::PathTable& paths, const std::vector<topology::NodeId>& nodes,
+                    const Terminal& screen) {
   const Counts counts = countTypes(paths, nodes);
   Table table({{"type"}, {"pairs", Align::kRight}});
-  for (int type = 0; type < kPathTypes; ++type)
+  for (int type = 0; type < paths::kPathTypes; ++type)
     if (const long count = counts[static_cast<std::size_t>(type)]; count > 0)
-      table.add({{name(static_cast<PathType>(type)), styleOf(static_cast<PathType>(type))},
-                 {std::to_string(count)}});
+      table.add(
+          {{paths::name(static_cast<paths::PathType>(type)), styleOf(static_cast<paths::PathType>(type))},
+           {std::to_string(count)}});
   return fmt::format("{} GPUs and NETs are too many for a matrix (--json has every pair):\n{}", nodes.size(),
                      table.text(screen, 2));
 }
@@ -269,18 +273,18 @@ std::string summary(const PathTable& paths, const std::vector<NodeId>& nodes, co
 //   GPU0     X   NVL   PIX  0 (0-15)
 //   GPU1   NVL     X   SYS  1 (16-31)
 //   NET0   PIX   SYS     X  0 (0-15)
-std::string pathMatrix(const System& system, const PathTable& paths, Quantity quantity,
+std::string pathMatrix(const topology::System& system, const paths::PathTable& paths, Quantity quantity,
                        const Terminal& screen) {
-  const std::vector<NodeId> nodes = endpoints(system);
+  const std::vector<topology::NodeId> nodes = endpoints(system);
   if (nodes.size() > kMaxColumns) return summary(paths, nodes, screen);
   std::vector<Column> columns = {{""}};
-  for (const NodeId node : nodes) columns.push_back({shortLabel(system, node), Align::kRight});
+  for (const topology::NodeId node : nodes) columns.push_back({shortLabel(system, node), Align::kRight});
   columns.push_back({"near CPU"});
   Table table(columns);
-  for (const NodeId from : nodes) {
+  for (const topology::NodeId from : nodes) {
     std::vector<Cell> row = {{shortLabel(system, from), Style::kBold}};
-    for (const NodeId to : nodes) {
-      const Path& path = paths.path(from, to);
+    for (const topology::NodeId to : nodes) {
+      const paths::Path& path = paths.path(from, to);
       row.push_back(from == to ? Cell{"X", Style::kDim} : Cell{cellText(path, quantity), styleOf(path.type)});
     }
     row.push_back({nearCpu(system, paths, from)});
@@ -293,27 +297,29 @@ std::string pathMatrix(const System& system, const PathTable& paths, Quantity qu
 }
 
 // The meaning of the path types that occur in this machine.
-std::string pathLegend(const System& system, const PathTable& paths, const Terminal& screen) {
+std::string pathLegend(const topology::System& system, const paths::PathTable& paths,
+                       const Terminal& screen) {
   const Counts counts = countTypes(paths, endpoints(system));
-  bool hostDevices = system.count(NodeType::kGpu) > 0;
-  for (const NodeId gpu : system.nodes(NodeType::kGpu))
+  bool hostDevices = system.count(topology::NodeType::kGpu) > 0;
+  for (const topology::NodeId gpu : system.nodes(topology::NodeType::kGpu))
     hostDevices = hostDevices && system.gpu(gpu).hostDevice;
   Table table({{""}, {""}});
-  for (int number = 0; number < kPathTypes; ++number) {
-    const auto type = static_cast<PathType>(number);
+  for (int number = 0; number < paths::kPathTypes; ++number) {
+    const auto type = static_cast<paths::PathType>(number);
     if (counts[static_cast<std::size_t>(number)] == 0) continue;
-    table.add({{name(type), styleOf(type)}, {meaning(type, hostDevices)}});
+    table.add({{paths::name(type), styleOf(type)}, {meaning(type, hostDevices)}});
   }
   return table.text(screen, 2);
 }
 
 // Nodes, links and paths, as the `host` section of `xylem plan --json` has them.
-std::string machineJson(const Document& document, const System& system, const PathTable& paths) {
-  const Json machine = {{"topology", document.file()},
-                        {"counts", countsJson(system)},
-                        {"nodes", nodesJson(system)},
-                        {"links", linksJson(system)},
-                        {"paths", pathsJson(system, paths)}};
+std::string machineJson(const topology::Document& document, const topology::System& system,
+                        const paths::PathTable& paths) {
+  const plan::Json machine = {{"topology", document.file()},
+                              {"counts", plan::countsJson(system)},
+                              {"nodes", plan::nodesJson(system)},
+                              {"links", plan::linksJson(system)},
+                              {"paths", plan::pathsJson(system, paths)}};
   return machine.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + '\n';
 }
 
@@ -336,20 +342,20 @@ std::string heading(const Terminal& screen, const std::string& text) {
 }
 
 // Paths after NCCL's adjustments. For a machine that NCCL refuses, which people may want to see, plain paths.
-PathTable pathsToShow(const System& system, const ReachOptions& reach) {
+paths::PathTable pathsToShow(const topology::System& system, const paths::ReachOptions& reach) {
   try {
-    return findUsablePaths(system, reach);
+    return paths::findUsablePaths(system, reach);
   } catch (const Error& error) {
     warn(fmt::format("{}; the paths shown are those of the wires alone", error.what()));
-    return findPaths(system, !reach.nvbDisable);
+    return paths::findPaths(system, !reach.nvbDisable);
   }
 }
 
 int runShow(const ShowArguments& options) {
   const Settings settings = readSettings();
-  const Document document = completeForJob(readMachine(options.file, settings));
-  const System system = buildSystem(document);
-  const PathTable paths = pathsToShow(system, ReachOptions::from(settings));
+  const topology::Document document = topology::completeForJob(readMachine(options.file, settings));
+  const topology::System system = topology::buildSystem(document);
+  const paths::PathTable paths = pathsToShow(system, paths::ReachOptions::from(settings));
   if (options.json) {
     writeOut(machineJson(document, system, paths));
     return kOk;
@@ -359,7 +365,7 @@ int runShow(const ShowArguments& options) {
       fmt::format("{}: {}\n\n", screen.paint(Style::kBold, machineName(options.file)), inventory(system));
   text += heading(screen, "Links, GB/s in each direction");
   text += machineTree(document, system, screen);
-  if (system.count(NodeType::kGpu) + system.count(NodeType::kNet) > 0) {
+  if (system.count(topology::NodeType::kGpu) + system.count(topology::NodeType::kNet) > 0) {
     text += '\n' + heading(screen, "Paths, from row to column");
     text += pathMatrix(system, paths, Quantity::kType, screen);
     if (options.bandwidth) {

@@ -43,7 +43,7 @@ std::string timeText(float microseconds) {
   return fmt::format("{:.1f} s", us / 1e6);
 }
 
-std::string candidateName(const Candidate& candidate) {
+std::string candidateName(const tuning::Candidate& candidate) {
   return fmt::format("{}/{}", name(candidate.algorithm), name(candidate.protocol));
 }
 
@@ -52,16 +52,16 @@ Style styleOf(Algorithm algorithm) {
   return algorithm == Algorithm::kRing ? Style::kGreen : Style::kCyan;
 }
 
-Cell runnerUpCell(const Choice& choice) {
-  const Candidate* second = choice.runnerUp();
+Cell runnerUpCell(const tuning::Choice& choice) {
+  const tuning::Candidate* second = choice.runnerUp();
   if (second == nullptr || choice.best()->time <= 0) return {"none", Style::kDim};
   const float factor = second->time / choice.best()->time;
   return {fmt::format("{} {:.2f}x", candidateName(*second), factor),
           factor < kClose ? Style::kYellow : Style::kDim};
 }
 
-std::string jobText(const TuningModel& model, const TuneSubject& subject, const Terminal& screen) {
-  const TuningInput& input = model.input;
+std::string jobText(const tuning::TuningModel& model, const TuneSubject& subject, const Terminal& screen) {
+  const tuning::TuningInput& input = model.input;
   std::string text =
       fmt::format("{} on {} of {}: {}\n", screen.paint(Style::kBold, counted(input.ranks, "rank")),
                   counted(subject.hosts, "host"), subject.machine, counted(input.nChannels, "channel"));
@@ -69,7 +69,7 @@ std::string jobText(const TuningModel& model, const TuneSubject& subject, const 
   return text;
 }
 
-std::string collectiveText(const TuningModel& model, Collective collective,
+std::string collectiveText(const tuning::TuningModel& model, Collective collective,
                            std::span<const std::uint64_t> sizes, const Terminal& screen) {
   Table table({{"size", Align::kRight},
                {"algorithm"},
@@ -80,8 +80,8 @@ std::string collectiveText(const TuningModel& model, Collective collective,
                {"bus GB/s", Align::kRight},
                {"runner-up"}});
   for (const std::uint64_t size : sizes) {
-    const Choice choice = choose(model, {.collective = collective, .bytes = size});
-    const Candidate* best = choice.best();
+    const tuning::Choice choice = tuning::choose(model, {.collective = collective, .bytes = size});
+    const tuning::Candidate* best = choice.best();
     if (best == nullptr) return "  " + screen.paint(Style::kRed, "nothing can run it: NCCL fails") + '\n';
     table.add({{sizeText(size)},
                {name(best->algorithm), styleOf(best->algorithm)},
@@ -89,7 +89,7 @@ std::string collectiveText(const TuningModel& model, Collective collective,
                {std::to_string(choice.channels)},
                {std::to_string(choice.warps)},
                {timeText(best->time)},
-               {fmt::format("{:.2f}", busBandwidth(collective, model.input.ranks, size, best->time)),
+               {fmt::format("{:.2f}", tuning::busBandwidth(collective, model.input.ranks, size, best->time)),
                 Style::kGreen},
                runnerUpCell(choice)});
   }
@@ -97,7 +97,7 @@ std::string collectiveText(const TuningModel& model, Collective collective,
 }
 
 // Titles and tables: one per collective, or one for several collectives whose tables are the same.
-std::vector<std::pair<std::string, std::string>> tables(const TuningModel& model,
+std::vector<std::pair<std::string, std::string>> tables(const tuning::TuningModel& model,
                                                         std::span<const std::uint64_t> sizes,
                                                         const Terminal& screen) {
   std::vector<std::pair<std::string, std::string>> all;
@@ -114,15 +114,17 @@ std::vector<std::pair<std::string, std::string>> tables(const TuningModel& model
 
 // Why algorithms are excluded, each reason once: those of this job and of its settings, not those that hold
 // for all jobs.
-std::vector<std::string> reasons(const TuningModel& model) {
+std::vector<std::string> reasons(const tuning::TuningModel& model) {
   std::vector<std::string> all;
   for (const Collective collective : kOrder) {
-    const Choice choice = choose(model, {.collective = collective, .bytes = 1});
-    for (const Candidate& candidate : choice.ranking) {
-      if (candidate.excluded == Exclusion::kNone || candidate.excluded == Exclusion::kOneRank ||
-          candidate.excluded == Exclusion::kNotOffered || candidate.excluded == Exclusion::kSimpleOnly)
+    const tuning::Choice choice = tuning::choose(model, {.collective = collective, .bytes = 1});
+    for (const tuning::Candidate& candidate : choice.ranking) {
+      if (candidate.excluded == tuning::Exclusion::kNone ||
+          candidate.excluded == tuning::Exclusion::kOneRank ||
+          candidate.excluded == tuning::Exclusion::kNotOffered ||
+          candidate.excluded == tuning::Exclusion::kSimpleOnly)
         continue;
-      std::string reason = explain(candidate, choice.operation, model);
+      std::string reason = tuning::explain(candidate, choice.operation, model);
       if (std::find(all.begin(), all.end(), reason) == all.end()) all.push_back(std::move(reason));
     }
   }
@@ -131,7 +133,7 @@ std::vector<std::string> reasons(const TuningModel& model) {
 
 // Per collective and size the choice, its time and bus bandwidth and how close the runner-up is; then what is
 // excluded.
-std::string tuneText(const TuningModel& model, std::span<const std::uint64_t> sizes,
+std::string tuneText(const tuning::TuningModel& model, std::span<const std::uint64_t> sizes,
                      const TuneSubject& subject, const Terminal& screen) {
   std::string text = jobText(model, subject, screen);
   for (const auto& [title, body] : tables(model, sizes, screen)) text += screen.heading(title) + body;
@@ -141,35 +143,36 @@ std::string tuneText(const TuningModel& model, std::span<const std::uint64_t> si
   return text;
 }
 
-Json fullChoiceJson(const TuningModel& model, const Operation& operation) {
-  const Choice choice = choose(model, operation);
-  Json json = choiceJson(choice);
-  if (const Candidate* best = choice.best())
-    json["busBandwidth"] = busBandwidth(operation.collective, model.input.ranks, operation.bytes, best->time);
-  json["candidates"] = Json::array();
-  json["excluded"] = Json::array();
-  for (const Candidate& candidate : choice.ranking) {
-    Json entry = {{"algorithm", name(candidate.algorithm)}, {"protocol", name(candidate.protocol)}};
-    const bool runs = candidate.excluded == Exclusion::kNone;
+plan::Json fullChoiceJson(const tuning::TuningModel& model, const tuning::Operation& operation) {
+  const tuning::Choice choice = tuning::choose(model, operation);
+  plan::Json json = plan::choiceJson(choice);
+  if (const tuning::Candidate* best = choice.best())
+    json["busBandwidth"] =
+        tuning::busBandwidth(operation.collective, model.input.ranks, operation.bytes, best->time);
+  json["candidates"] = plan::Json::array();
+  json["excluded"] = plan::Json::array();
+  for (const tuning::Candidate& candidate : choice.ranking) {
+    plan::Json entry = {{"algorithm", name(candidate.algorithm)}, {"protocol", name(candidate.protocol)}};
+    const bool runs = candidate.excluded == tuning::Exclusion::kNone;
     if (runs)
-      entry["time"] = number(candidate.time);
+      entry["time"] = plan::number(candidate.time);
     else
-      entry["reason"] = explain(candidate, operation, model);
+      entry["reason"] = tuning::explain(candidate, operation, model);
     json[runs ? "candidates" : "excluded"].push_back(std::move(entry));
   }
   return json;
 }
 
 // The `tuning` section of `xylem plan --json`, with every candidate of every choice.
-std::string tuneJson(const TuningModel& model, std::span<const std::uint64_t> sizes,
+std::string tuneJson(const tuning::TuningModel& model, std::span<const std::uint64_t> sizes,
                      const TuneSubject& subject) {
-  Json settings = Json::object();
+  plan::Json settings = plan::Json::object();
   for (const auto& [name, value] : subject.settings) settings[name] = value;
-  Json tuning = tuningTablesJson(model);
+  plan::Json tuning = plan::tuningTablesJson(model);
   for (const Collective c : kAllCollectives)
     for (const std::uint64_t size : sizes)
       tuning["choice"][name(c)].push_back(fullChoiceJson(model, {.collective = c, .bytes = size}));
-  const Json json = {
+  const plan::Json json = {
       {"format", "xylem-tune-1"},
       {"input", {{"topology", subject.machine}, {"hosts", subject.hosts}, {"settings", settings}}},
       {"tuning", tuning}};
@@ -207,7 +210,7 @@ rank's link carries, both as in nccl-tests.)";
 std::vector<std::uint64_t> sizesOf(const TuneArguments& options) {
   std::vector<std::uint64_t> sizes;
   for (const std::string& size : options.sizes) sizes.push_back(parseBytes(size, "--sizes"));
-  return sizes.empty() ? choiceSizes() : sizes;
+  return sizes.empty() ? tuning::choiceSizes() : sizes;
 }
 
 int runTune(const TuneArguments& options) {
@@ -215,9 +218,9 @@ int runTune(const TuneArguments& options) {
   const Settings settings = readSettings();
   // NCCL's log lines go to standard output, where they would spoil the JSON.
   const Logger log(settings, kPlannerSubsystems, options.json ? stderr : stdout);
-  const Plan plan = planForRank(options.job, settings, options.rank);
-  const TuningModel& model = plan.tuning[static_cast<std::size_t>(plan.job().viewOf(options.rank))];
-  for (const LogLine& line : tuningLines(model)) log.write(line);
+  const plan::Plan plan = planForRank(options.job, settings, options.rank);
+  const tuning::TuningModel& model = plan.tuning[static_cast<std::size_t>(plan.job().viewOf(options.rank))];
+  for (const LogLine& line : tuning::tuningLines(model)) log.write(line);
   const TuneSubject subject{jobName(options.job), plan.job().hosts(), plan.settings};
   writeOut(options.json ? tuneJson(model, sizes, subject)
                         : tuneText(model, sizes, subject, terminalOf(stdout)));

@@ -158,7 +158,7 @@ std::string newSecret() {
 
 int unusualPort() {
   const auto bytes = randomBytes<2>();
-  return xylem::unusualPort(bytes[0] * 256u + bytes[1]);
+  return xylem::launch::unusualPort(bytes[0] * 256u + bytes[1]);
 }
 
 // A port that is free now and that the kernel gives to no outgoing connection before it is used. `socket`

@@ -17,10 +17,10 @@ std::string secondsText(std::uint64_t nanoseconds) {
 }
 
 std::string lastCallText(const SeenRank& rank) {
-  const CallRecord* last = rank.lastCall();
+  const comm::CallRecord* last = rank.lastCall();
   if (last == nullptr) return "it has called nothing so far";
-  TextLine line;
-  describe(line, *last, rank.clock);
+  comm::TextLine line;
+  comm::describe(line, *last, rank.clock);
   return fmt::format("its last call: {}", line.text());
 }
 
@@ -60,24 +60,25 @@ class Examination {
     for (const SeenRank& rank : job_.seen)
       if (rank.log.failed) reasons[rank.log.reason].push_back(rank.log.rank);
     for (const auto& [reason, ranks] : reasons)
-      add(FindingKind::kFailed, ranks, fmt::format("{} failed: {}", rankRanges(ranks), reason));
+      add(FindingKind::kFailed, ranks, fmt::format("{} failed: {}", comm::rankRanges(ranks), reason));
   }
 
   // The first collective in the recorders that ranks call differently.
   void differences() {
-    std::map<std::uint64_t, std::vector<std::pair<int, CallSignature>>> calls;
+    std::map<std::uint64_t, std::vector<std::pair<int, comm::CallSignature>>> calls;
     for (const SeenRank& rank : job_.seen)
-      for (const CallRecord& entry : rank.log.entries)
-        if (!isPointToPoint(entry.call.function)) calls[entry.ordinal].push_back({rank.log.rank, entry.call});
+      for (const comm::CallRecord& entry : rank.log.entries)
+        if (!comm::isPointToPoint(entry.call.function))
+          calls[entry.ordinal].push_back({rank.log.rank, entry.call});
     for (const auto& [ordinal, all] : calls) {
-      const CallSignature& first = all.front().second;
+      const comm::CallSignature& first = all.front().second;
       const bool same =
           std::all_of(all.begin(), all.end(), [&](const auto& call) { return call.second == first; });
       if (same) continue;
       std::vector<std::pair<std::string, std::vector<int>>> groups;
       std::vector<int> ranks;
       for (const auto& [rank, call] : all) {
-        const std::string text = describe(call);
+        const std::string text = comm::describe(call);
         auto group =
             std::find_if(groups.begin(), groups.end(), [&](const auto& g) { return g.first == text; });
         if (group == groups.end()) group = groups.insert(groups.end(), {text, {}});
@@ -85,7 +86,7 @@ class Examination {
         ranks.push_back(rank);
       }
       std::vector<std::string> parts;
-      for (const auto& [text, members] : groups) parts.push_back(rankRanges(members) + ": " + text);
+      for (const auto& [text, members] : groups) parts.push_back(comm::rankRanges(members) + ": " + text);
       return add(FindingKind::kDiffer, ranks,
                  fmt::format("the ranks do not call the same as collective #{}: {}", ordinal,
                              fmt::join(parts, "; ")));
@@ -94,14 +95,14 @@ class Examination {
 
   // The ranks that are not in the oldest collective in which a rank is stuck.
   void lateComers() {
-    const CallRecord* oldest = nullptr;
+    const comm::CallRecord* oldest = nullptr;
     for (const SeenRank& rank : job_.seen) {
-      const CallRecord* current = rank.current();
-      if (!rank.stuck() || current == nullptr || isPointToPoint(current->call.function)) continue;
+      const comm::CallRecord* current = rank.current();
+      if (!rank.stuck() || current == nullptr || comm::isPointToPoint(current->call.function)) continue;
       if (oldest == nullptr || current->ordinal < oldest->ordinal) oldest = current;
     }
     if (oldest == nullptr) return;
-    const std::string what = fmt::format("collective #{}, {}", oldest->ordinal, describe(oldest->call));
+    const std::string what = fmt::format("collective #{}, {}", oldest->ordinal, comm::describe(oldest->call));
     for (const SeenRank& rank : job_.seen) {
       if (rank.log.failed) continue;
       if (rank.collectives() <= oldest->ordinal) {
@@ -109,8 +110,8 @@ class Examination {
             fmt::format("rank {} has not called {}; {}", rank.log.rank, what, lastCallText(rank)));
         continue;
       }
-      const CallRecord* own = rank.collective(oldest->ordinal);
-      if (own != nullptr && own->state == CallState::kIssued && !rank.stuck())
+      const comm::CallRecord* own = rank.collective(oldest->ordinal);
+      if (own != nullptr && own->state == comm::CallState::kIssued && !rank.stuck())
         add(FindingKind::kNotBegun, {rank.log.rank},
             fmt::format("rank {} has called {}, {} ago, but not begun it: something before it in its stream, "
                         "or another stream of its group, is not done",
@@ -123,11 +124,11 @@ class Examination {
   void transfers() {
     std::vector<Finding> missing;
     for (const SeenRank& rank : job_.seen) {
-      const CallRecord* mine = rank.current();
-      if (!rank.stuck() || mine == nullptr || !isPointToPoint(mine->call.function)) continue;
-      for (const CallRecord& entry : rank.log.entries)
-        if (entry.launch == mine->launch && isPointToPoint(entry.call.function) &&
-            entry.state != CallState::kDone && entry.call.peer == rank.log.waitsFor)
+      const comm::CallRecord* mine = rank.current();
+      if (!rank.stuck() || mine == nullptr || !comm::isPointToPoint(mine->call.function)) continue;
+      for (const comm::CallRecord& entry : rank.log.entries)
+        if (entry.launch == mine->launch && comm::isPointToPoint(entry.call.function) &&
+            entry.state != comm::CallState::kDone && entry.call.peer == rank.log.waitsFor)
           partnerOf(rank, entry, missing);
     }
     if (explained_) return;
@@ -136,28 +137,29 @@ class Examination {
     for (Finding& finding : missing) add(finding.kind, std::move(finding.ranks), std::move(finding.text));
   }
 
-  void partnerOf(const SeenRank& rank, const CallRecord& mine, std::vector<Finding>& missing) {
+  void partnerOf(const SeenRank& rank, const comm::CallRecord& mine, std::vector<Finding>& missing) {
     const SeenRank* peer = job_.find(mine.call.peer);
     if (peer == nullptr || peer->log.failed) return;
-    const Function wanted = mine.call.function == Function::kSend ? Function::kRecv : Function::kSend;
+    const comm::Function wanted =
+        mine.call.function == comm::Function::kSend ? comm::Function::kRecv : comm::Function::kSend;
     const auto partner =
-        std::find_if(peer->log.entries.begin(), peer->log.entries.end(), [&](const CallRecord& entry) {
+        std::find_if(peer->log.entries.begin(), peer->log.entries.end(), [&](const comm::CallRecord& entry) {
           return entry.call.function == wanted && entry.call.peer == rank.log.rank &&
-                 entry.state != CallState::kDone;
+                 entry.state != comm::CallState::kDone;
         });
     if (partner == peer->log.entries.end()) {
-      missing.push_back(
-          {FindingKind::kNotCalled,
-           {peer->log.rank},
-           fmt::format("rank {} waits in its {}, but rank {} has no {} for it under way; {}", rank.log.rank,
-                       describe(mine.call), peer->log.rank, xylem::name(wanted), lastCallText(*peer))});
+      missing.push_back({FindingKind::kNotCalled,
+                         {peer->log.rank},
+                         fmt::format("rank {} waits in its {}, but rank {} has no {} for it under way; {}",
+                                     rank.log.rank, comm::describe(mine.call), peer->log.rank,
+                                     xylem::comm::name(wanted), lastCallText(*peer))});
       return;
     }
     const bool fits = partner->call.count == mine.call.count && partner->call.type == mine.call.type;
     if (!fits && (rank.log.rank < peer->log.rank || !peer->stuck()))
       add(FindingKind::kDiffer, {rank.log.rank, peer->log.rank},
           fmt::format("send and receive do not fit: rank {}: {}; rank {}: {}", rank.log.rank,
-                      describe(mine.call), peer->log.rank, describe(partner->call)));
+                      comm::describe(mine.call), peer->log.rank, comm::describe(partner->call)));
   }
 
   // Ranks that others wait for and that were not found here.
@@ -173,9 +175,9 @@ class Examination {
     std::sort(wanted.begin(), wanted.end());
     add(FindingKind::kUnseen, wanted,
         fmt::format("{} {} for {}, which {} not looked at: run `xylem status` for {} too, on {} host",
-                    rankRanges(waiting), waiting.size() == 1 ? "waits" : "wait", rankRanges(wanted),
-                    wanted.size() == 1 ? "was" : "were", wanted.size() == 1 ? "it" : "them",
-                    wanted.size() == 1 ? "its" : "their"));
+                    comm::rankRanges(waiting), waiting.size() == 1 ? "waits" : "wait",
+                    comm::rankRanges(wanted), wanted.size() == 1 ? "was" : "were",
+                    wanted.size() == 1 ? "it" : "them", wanted.size() == 1 ? "its" : "their"));
   }
 
   // Follows the waits from rank to rank until one comes up again.
@@ -196,9 +198,9 @@ class Examination {
     std::vector<std::string> parts;
     for (const int rank : ranks) {
       const SeenRank* member = job_.find(rank);
-      const CallRecord* call = member->current();
+      const comm::CallRecord* call = member->current();
       parts.push_back(fmt::format("rank {} for rank {}{}", rank, member->log.waitsFor,
-                                  call == nullptr ? "" : " in " + describe(call->call)));
+                                  call == nullptr ? "" : " in " + comm::describe(call->call)));
     }
     add(FindingKind::kCycle, ranks, fmt::format("ranks wait for each other: {}", fmt::join(parts, "; ")));
   }

@@ -59,7 +59,7 @@ std::vector<std::byte> bytesOf(const fs::path& file) {
   const FileDescriptor open(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   struct stat status {};
   if (!open || fstat(open.get(), &status) != 0 || !S_ISREG(status.st_mode)) return {};
-  std::vector<std::byte> bytes(sizeof(RecordBuffer));
+  std::vector<std::byte> bytes(sizeof(comm::RecordBuffer));
   std::size_t have = 0;
   while (have < bytes.size()) {
     const ssize_t got = pread(open.get(), bytes.data() + have, bytes.size() - have, static_cast<off_t>(have));
@@ -72,7 +72,7 @@ std::vector<std::byte> bytesOf(const fs::path& file) {
 
 // Returns 0 or an errno.
 int readRecorders(const fs::path& folder, SeenProcess& process) {
-  const std::string wanted = std::string("/memfd:") + kRecordBufferName;
+  const std::string wanted = std::string("/memfd:") + comm::kRecordBufferName;
   std::error_code error;
   fs::directory_iterator files(folder / "fd", error);
   if (error) return error.value();
@@ -83,11 +83,11 @@ int readRecorders(const fs::path& folder, SeenProcess& process) {
     if (!fs::read_symlink(files->path(), gone).string().starts_with(wanted)) continue;
     const std::vector<std::byte> bytes = bytesOf(files->path());
     if (bytes.empty()) continue;
-    ProcessRecord recorder = readRecordBuffer(bytes);
+    comm::ProcessRecord recorder = comm::readRecordBuffer(bytes);
     // A forked child still has its parent's recorder open.
     if (self == 0 || recorder.pid == self) process.recorders.push_back(std::move(recorder));
   }
-  process.seen = ClockReading::now();
+  process.seen = comm::ClockReading::now();
   return 0;
 }
 
@@ -139,36 +139,36 @@ std::vector<SeenProcess> seeProcesses(const std::vector<pid_t>& ids) {
 
 namespace {
 
-bool isOver(const CallRecord& entry) {
-  return entry.state == CallState::kDone || entry.state == CallState::kFailed;
+bool isOver(const comm::CallRecord& entry) {
+  return entry.state == comm::CallState::kDone || entry.state == comm::CallState::kFailed;
 }
 
 }  // namespace
 
 std::uint64_t SeenRank::collectives() const {
   if (log.entries.empty()) return 0;
-  const CallRecord& last = log.entries.back();
-  return last.ordinal + (isPointToPoint(last.call.function) ? 0 : 1);
+  const comm::CallRecord& last = log.entries.back();
+  return last.ordinal + (comm::isPointToPoint(last.call.function) ? 0 : 1);
 }
 
-const CallRecord* SeenRank::current() const {
+const comm::CallRecord* SeenRank::current() const {
   // The entry tells more about a waiting call than log.waiting, but may have been overwritten.
-  const auto found = std::find_if(log.entries.begin(), log.entries.end(), [&](const CallRecord& entry) {
+  const auto found = std::find_if(log.entries.begin(), log.entries.end(), [&](const comm::CallRecord& entry) {
     return log.waiting ? entry.number == log.waiting->number : !isOver(entry);
   });
   if (found != log.entries.end()) return &*found;
   return log.waiting ? &*log.waiting : nullptr;
 }
 
-const CallRecord* SeenRank::collective(std::uint64_t ordinal) const {
-  const auto found = std::find_if(log.entries.begin(), log.entries.end(), [&](const CallRecord& entry) {
-    return entry.ordinal == ordinal && !isPointToPoint(entry.call.function);
+const comm::CallRecord* SeenRank::collective(std::uint64_t ordinal) const {
+  const auto found = std::find_if(log.entries.begin(), log.entries.end(), [&](const comm::CallRecord& entry) {
+    return entry.ordinal == ordinal && !comm::isPointToPoint(entry.call.function);
   });
   return found == log.entries.end() ? nullptr : &*found;
 }
 
 std::uint64_t SeenRank::waitNanoseconds() const {
-  return log.wait == WaitKind::kNone ? 0 : clock.nanosecondsSince(log.waitsSince);
+  return log.wait == comm::WaitKind::kNone ? 0 : clock.nanosecondsSince(log.waitsSince);
 }
 
 const SeenRank* SeenJob::find(int rank) const {
@@ -180,12 +180,12 @@ const SeenRank* SeenJob::find(int rank) const {
 std::vector<SeenJob> jobsOf(const std::vector<SeenProcess>& processes) {
   std::map<std::uint64_t, SeenJob> jobs;
   for (const SeenProcess& process : processes)
-    for (const ProcessRecord& recorder : process.recorders)
-      for (const RankRecord& log : recorder.communicators) {
+    for (const comm::ProcessRecord& recorder : process.recorders)
+      for (const comm::RankRecord& log : recorder.communicators) {
         SeenJob& job = jobs[log.communicator];
         job.communicator = log.communicator;
         job.ranks = log.ranks;
-        job.seen.push_back({log, TickClock(recorder.start, process.seen), process.pid, process.program,
+        job.seen.push_back({log, comm::TickClock(recorder.start, process.seen), process.pid, process.program,
                             recorder.host, process.stopped()});
       }
   std::vector<SeenJob> all;

@@ -18,8 +18,8 @@ struct SeenProcess {
   pid_t pid = 0;
   std::string program;
   char state = '?';  // the kernel's letter; T: stopped by a signal, t: stopped by a debugger
-  std::vector<ProcessRecord> recorders;
-  ClockReading seen;
+  std::vector<comm::ProcessRecord> recorders;
+  comm::ClockReading seen;
 
   bool stopped() const { return state == 'T' || state == 't'; }
 };
@@ -30,8 +30,8 @@ std::vector<SeenProcess> seeProcesses(const std::vector<pid_t>& ids);
 
 // A rank of a communicator.
 struct SeenRank {
-  RankRecord log;
-  TickClock clock;
+  comm::RankRecord log;
+  comm::TickClock clock;
   pid_t pid = 0;
   std::string program, host;
   bool stopped = false;
@@ -39,10 +39,10 @@ struct SeenRank {
   // The number of collectives called.
   std::uint64_t collectives() const;
   // Null if the rank has called nothing, or the recorder has no call left.
-  const CallRecord* lastCall() const { return log.entries.empty() ? nullptr : &log.entries.back(); }
+  const comm::CallRecord* lastCall() const { return log.entries.empty() ? nullptr : &log.entries.back(); }
   // The oldest call that is neither done nor failed, or null.
-  const CallRecord* current() const;
-  const CallRecord* collective(std::uint64_t ordinal) const;
+  const comm::CallRecord* current() const;
+  const comm::CallRecord* collective(std::uint64_t ordinal) const;
   // The length of the present wait; 0 if the rank does not wait.
   std::uint64_t waitNanoseconds() const;
   // Shorter waits are a normal part of an operation.

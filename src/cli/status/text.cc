@@ -15,9 +15,9 @@ Cell stateOf(const SeenRank& rank) {
   if (rank.stopped) return {"stopped", Style::kRed};
   if (rank.log.failed) return {"failed", Style::kRed};
   if (rank.stuck()) return {"waits", Style::kYellow};
-  const CallRecord* current = rank.current();
+  const comm::CallRecord* current = rank.current();
   if (current == nullptr) return {"idle", Style::kDim};
-  return {current->state == CallState::kStarted ? "runs" : "queued", Style::kGreen};
+  return {current->state == comm::CallState::kStarted ? "runs" : "queued", Style::kGreen};
 }
 
 std::string waitText(const SeenRank& rank) {
@@ -26,47 +26,47 @@ std::string waitText(const SeenRank& rank) {
                      static_cast<double>(rank.waitNanoseconds()) / 1e9);
 }
 
-std::string entryText(const SeenRank& rank, const CallRecord& entry) {
-  TextLine line;
-  describe(line, entry, rank.clock);
+std::string entryText(const SeenRank& rank, const comm::CallRecord& entry) {
+  comm::TextLine line;
+  comm::describe(line, entry, rank.clock);
   return std::string(line.text());
 }
 
 // The last calls, newest first, and the current one even if it is older.
 std::vector<std::string> callsText(const SeenRank& rank, std::size_t calls) {
   std::vector<std::string> lines;
-  const CallRecord* current = rank.current();
+  const comm::CallRecord* current = rank.current();
   const auto& entries = rank.log.entries;
   const std::size_t first = entries.size() - std::min(calls, entries.size());
   for (std::size_t i = entries.size(); i-- > first;) lines.push_back(entryText(rank, entries[i]));
-  const bool shown =
-      current == nullptr || std::any_of(entries.begin() + static_cast<std::ptrdiff_t>(first), entries.end(),
-                                        [&](const CallRecord& e) { return e.number == current->number; });
+  const bool shown = current == nullptr ||
+                     std::any_of(entries.begin() + static_cast<std::ptrdiff_t>(first), entries.end(),
+                                 [&](const comm::CallRecord& e) { return e.number == current->number; });
   if (!shown) lines.push_back(entryText(rank, *current));
   if (lines.empty()) lines.emplace_back("none so far");
   return lines;
 }
 
-nlohmann::ordered_json entryJson(const SeenRank& rank, const CallRecord& entry) {
+nlohmann::ordered_json entryJson(const SeenRank& rank, const comm::CallRecord& entry) {
   nlohmann::ordered_json out = {{"number", entry.number},
-                                {"function", xylem::name(entry.call.function)},
+                                {"function", xylem::comm::name(entry.call.function)},
                                 {"count", entry.call.count},
                                 {"type", std::string(xylem::name(entry.call.type))}};
   switch (entry.call.function) {
-    case Function::kSend:
-    case Function::kRecv:
+    case comm::Function::kSend:
+    case comm::Function::kRecv:
       out["peer"] = entry.call.peer;
       break;
-    case Function::kBroadcast:
-    case Function::kReduce:
+    case comm::Function::kBroadcast:
+    case comm::Function::kReduce:
       out["root"] = entry.call.peer;
       [[fallthrough]];
     default:
       out["collective"] = entry.ordinal;
       break;
   }
-  if (entry.call.function == Function::kReduce || entry.call.function == Function::kAllReduce ||
-      entry.call.function == Function::kReduceScatter) {
+  if (entry.call.function == comm::Function::kReduce || entry.call.function == comm::Function::kAllReduce ||
+      entry.call.function == comm::Function::kReduceScatter) {
     out["op"] = std::string(xylem::name(entry.call.op));
     out["scaled"] = entry.call.scaled;
   }
@@ -81,7 +81,7 @@ nlohmann::ordered_json entryJson(const SeenRank& rank, const CallRecord& entry) 
   out["send"] = fmt::format("{:#x}", entry.send);
   out["receive"] = fmt::format("{:#x}", entry.receive);
   out["stream"] = fmt::format("{:#x}", entry.stream);
-  out["state"] = xylem::name(entry.state);
+  out["state"] = xylem::comm::name(entry.state);
   const auto ago = [&](const char* key, std::uint64_t ticks) {
     if (ticks != 0) out[key] = static_cast<double>(rank.clock.nanosecondsSince(ticks)) / 1e9;
   };
@@ -97,11 +97,11 @@ nlohmann::ordered_json rankJson(const SeenRank& rank, std::size_t calls) {
                                 {"device", rank.log.device}, {"state", stateOf(rank).text},
                                 {"calls", rank.log.issued}};
   if (rank.log.failed) out["failure"] = rank.log.reason;
-  if (rank.log.wait != WaitKind::kNone) {
+  if (rank.log.wait != comm::WaitKind::kNone) {
     out["waits_for"] = rank.log.waitsFor;
     out["waits_seconds"] = static_cast<double>(rank.waitNanoseconds()) / 1e9;
   }
-  if (const CallRecord* current = rank.current()) out["current"] = entryJson(rank, *current);
+  if (const comm::CallRecord* current = rank.current()) out["current"] = entryJson(rank, *current);
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
   const auto& entries = rank.log.entries;
   for (std::size_t i = entries.size() - std::min(calls, entries.size()); i < entries.size(); ++i)

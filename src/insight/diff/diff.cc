@@ -12,7 +12,7 @@
 #include "planner/plan/json_value.h"
 #include "planner/plan/public_plan.h"
 
-namespace xylem {
+namespace xylem::diff {
 namespace {
 
 constexpr double kTolerance = 1e-4;  // relative
@@ -43,22 +43,22 @@ void remarkOrder(PlanDiff& diff) {
     diff.remarks.emplace_back("the order differs too; NCCL numbers nodes and settles ties by it");
 }
 
-void addText(Json& json, const char* key, const std::string& text) {
+void addText(plan::Json& json, const char* key, const std::string& text) {
   if (!text.empty()) json[key] = text;
 }
 
 // Null for the side that lacks the thing.
-Json sideJson(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
+plan::Json sideJson(const std::string& text) { return text.empty() ? plan::Json(nullptr) : plan::Json(text); }
 
-Json thingJson(const ChangedThing& thing) {
-  Json json = {{"name", thing.name}};
+plan::Json thingJson(const ChangedThing& thing) {
+  plan::Json json = {{"name", thing.name}};
   if (thing.lineA > 0) json["lineA"] = thing.lineA;
   if (thing.lineB > 0) json["lineB"] = thing.lineB;
   return json;
 }
 
-Json changeJson(const Change& change) {
-  Json json = {{"kind", change.kind}};
+plan::Json changeJson(const Change& change) {
+  plan::Json json = {{"kind", change.kind}};
   addText(json, "where", change.where);
   addText(json, "what", change.what);
   json["before"] = sideJson(change.before);
@@ -66,17 +66,17 @@ Json changeJson(const Change& change) {
   addText(json, "whyBefore", change.whyBefore);
   addText(json, "whyAfter", change.whyAfter);
   if (change.outOf > 0) json["outOf"] = change.outOf;
-  if (!change.things.empty()) json["things"] = Json::array();
+  if (!change.things.empty()) json["things"] = plan::Json::array();
   for (const ChangedThing& thing : change.things) json["things"].push_back(thingJson(thing));
   return json;
 }
 
-Json choiceJson(const ChoiceChange& change) {
-  Json json = {{"collective", change.collective},
-               {"fromBytes", change.fromBytes},
-               {"toBytes", change.toBytes},
-               {"before", sideJson(change.before)},
-               {"after", sideJson(change.after)}};
+plan::Json choiceJson(const ChoiceChange& change) {
+  plan::Json json = {{"collective", change.collective},
+                     {"fromBytes", change.fromBytes},
+                     {"toBytes", change.toBytes},
+                     {"before", sideJson(change.before)},
+                     {"after", sideJson(change.after)}};
   if (change.minRatio > 0) json["timeRatio"] = {change.minRatio, change.maxRatio};
   return json;
 }
@@ -141,8 +141,8 @@ PlanDiff comparePlans(const PlanFacts& a, const PlanFacts& b) {
   return diff;
 }
 
-Json toJson(const PlanDiff& diff, const std::string& a, const std::string& b) {
-  Json json = {{"format", "xylem-diff-1"}, {"a", a}, {"b", b}, {"samePlan", diff.samePlan()}};
+plan::Json toJson(const PlanDiff& diff, const std::string& a, const std::string& b) {
+  plan::Json json = {{"format", "xylem-diff-1"}, {"a", a}, {"b", b}, {"samePlan", diff.samePlan()}};
   if (!diff.remarks.empty()) json["remarks"] = diff.remarks;
   const auto add = [&](const char* key, const Changes& changes) {
     for (const Change& change : changes) json[key].push_back(changeJson(change));
@@ -160,13 +160,17 @@ Json toJson(const PlanDiff& diff, const std::string& a, const std::string& b) {
   return json;
 }
 
+}  // namespace xylem::diff
+
+namespace xylem {
+
 std::string JobPlan::diff(const JobPlan& other, const std::string& nameOfThis,
                           const std::string& nameOfOther) const {
   return guarded([&] {
-    const PlanFacts before = factsOf(state_->plan, state_->request);
-    const PlanFacts after = factsOf(other.state_->plan, other.state_->request);
-    const Json json = toJson(comparePlans(before, after), nameOfThis, nameOfOther);
-    return json.dump(1, ' ', false, Json::error_handler_t::replace);
+    const diff::PlanFacts before = diff::factsOf(state_->plan, state_->request);
+    const diff::PlanFacts after = diff::factsOf(other.state_->plan, other.state_->request);
+    const plan::Json json = diff::toJson(diff::comparePlans(before, after), nameOfThis, nameOfOther);
+    return json.dump(1, ' ', false, plan::Json::error_handler_t::replace);
   });
 }
 

@@ -19,7 +19,7 @@
 
 #include "insight/diff/facts.h"
 
-namespace xylem {
+namespace xylem::diff {
 
 // One of the things that changed in the same way.
 struct ChangedThing {
@@ -76,4 +76,4 @@ PlanDiff comparePlans(const PlanFacts& a, const PlanFacts& b);
 // nothing changed. `timeRatio` is the time after the change divided by that before.
 nlohmann::ordered_json toJson(const PlanDiff& diff, const std::string& a, const std::string& b);
 
-}  // namespace xylem
+}  // namespace xylem::diff

@@ -9,7 +9,7 @@
 #include "insight/diff/sections.h"
 #include "planner/topology/attributes.h"
 
-namespace xylem {
+namespace xylem::diff {
 namespace {
 
 constexpr std::size_t kMaxChildrenListed = 8;
@@ -17,58 +17,58 @@ constexpr std::size_t kMaxChildrenListed = 8;
 // The elements of a document, each with a key that says what it is: "pci 0000:1b:00.0", "cpu 0".
 class Elements {
  public:
-  explicit Elements(const Document& document) : document_(document), keys_(document.size()) {
+  explicit Elements(const topology::Document& document) : document_(document), keys_(document.size()) {
     label(document.root(), "", "system");
     visit(document.root());
   }
 
-  const Document& document() const { return document_; }
-  const std::vector<ElementId>& inOrder() const { return inOrder_; }
-  const Element& operator[](ElementId id) const { return document_[id]; }
+  const topology::Document& document() const { return document_; }
+  const std::vector<topology::ElementId>& inOrder() const { return inOrder_; }
+  const topology::Element& operator[](topology::ElementId id) const { return document_[id]; }
   // Unique in its document: a second element that would have the same key gets a number behind it.
-  const std::string& key(ElementId id) const { return keys_[static_cast<std::size_t>(id)]; }
+  const std::string& key(topology::ElementId id) const { return keys_[static_cast<std::size_t>(id)]; }
   // The key without the element's kind.
-  std::string name(ElementId id) const { return key(id).substr(document_[id].name.size() + 1); }
-  ElementId find(const std::string& key) const {
+  std::string name(topology::ElementId id) const { return key(id).substr(document_[id].name.size() + 1); }
+  topology::ElementId find(const std::string& key) const {
     const auto found = ids_.find(key);
-    return found == ids_.end() ? kNoElement : found->second;
+    return found == ids_.end() ? topology::kNoElement : found->second;
   }
 
  private:
-  void visit(ElementId id) {
+  void visit(topology::ElementId id) {
     inOrder_.push_back(id);
-    for (ElementId child : document_[id].children) {
+    for (topology::ElementId child : document_[id].children) {
       label(child, nameOf(child), document_[child].name);
       visit(child);
     }
   }
 
-  void label(ElementId id, const std::string& name, const std::string& kind) {
+  void label(topology::ElementId id, const std::string& name, const std::string& kind) {
     std::string key = fmt::format("{} {}", kind, name);
     for (int again = 2; !ids_.emplace(key, id).second; ++again)
       key = fmt::format("{} {} #{}", kind, name, again);
     keys_[static_cast<std::size_t>(id)] = std::move(key);
   }
 
-  std::string text(ElementId id, const char* attribute) const {
+  std::string text(topology::ElementId id, const char* attribute) const {
     const std::string* value = document_.attribute(id, attribute);
     return value == nullptr ? "" : *value;
   }
 
   // The text as it stands in the file; bus ids in lower case and in full, since they are numbers.
   static std::string bus(const std::string& text) {
-    const auto id = parseBusId(text);
-    return id && text.size() == busIdText(*id).size() ? busIdText(*id) : text;
+    const auto id = topology::parseBusId(text);
+    return id && text.size() == topology::busIdText(*id).size() ? topology::busIdText(*id) : text;
   }
 
   // The name of the nearest pci or cpu above the element.
-  std::string place(ElementId id) const {
-    for (ElementId at = document_[id].parent; at != kNoElement; at = document_[at].parent)
+  std::string place(topology::ElementId id) const {
+    for (topology::ElementId at = document_[id].parent; at != topology::kNoElement; at = document_[at].parent)
       if (document_[at].name == "pci" || document_[at].name == "cpu") return nameOf(at);
     return "";
   }
 
-  std::string nameOf(ElementId id) const {
+  std::string nameOf(topology::ElementId id) const {
     const std::string& kind = document_[id].name;
     if (kind == "cpu") return cpuName(id);
     if (kind == "pci") return bus(text(id, "busid"));
@@ -80,40 +80,40 @@ class Elements {
   }
 
   // The NUMA id, with the host in files of several hosts: each numbers its NUMA nodes from 0.
-  std::string cpuName(ElementId id) const {
+  std::string cpuName(topology::ElementId id) const {
     std::set<std::string> hosts;
     int host = 0;
-    for (ElementId cpu : document_[document_.root()].children)
+    for (topology::ElementId cpu : document_[document_.root()].children)
       if (hosts.insert(text(cpu, "host_hash")).second && text(cpu, "host_hash") == text(id, "host_hash"))
         host = static_cast<int>(hosts.size()) - 1;
     const std::string numa = text(id, "numaid");
     return host == 0 ? numa : fmt::format("{} of host {}", numa, host);
   }
 
-  const Document& document_;
+  const topology::Document& document_;
   std::vector<std::string> keys_;
-  std::map<std::string, ElementId> ids_;
-  std::vector<ElementId> inOrder_;
+  std::map<std::string, topology::ElementId> ids_;
+  std::vector<topology::ElementId> inOrder_;
 };
 
 // The number of elements inside of `id` that `other` lacks.
-int heldAlone(const Elements& here, ElementId id, const Elements& other) {
+int heldAlone(const Elements& here, topology::ElementId id, const Elements& other) {
   int count = 0;
-  for (ElementId child : here[id].children)
-    count += heldAlone(here, child, other) + (other.find(here.key(child)) == kNoElement ? 1 : 0);
+  for (topology::ElementId child : here[id].children)
+    count += heldAlone(here, child, other) + (other.find(here.key(child)) == topology::kNoElement ? 1 : 0);
   return count;
 }
 
 // Walks through the elements of both documents in order. Each element is found in the other one by its key.
 class Comparison {
  public:
-  Comparison(const Document& a, const Document& b, const std::string& where)
+  Comparison(const topology::Document& a, const topology::Document& b, const std::string& where)
       : a_(a), b_(b), elements_(where), order_(where) {}
 
   DocumentDiff run() {
-    for (ElementId id : a_.inOrder()) {
-      const ElementId other = b_.find(a_.key(id));
-      if (other == kNoElement) {
+    for (topology::ElementId id : a_.inOrder()) {
+      const topology::ElementId other = b_.find(a_.key(id));
+      if (other == topology::kNoElement) {
         gone(id);
         continue;
       }
@@ -121,8 +121,8 @@ class Comparison {
       comparePlaces(id, other);
       compareOrder(id, other);
     }
-    for (ElementId id : b_.inOrder())
-      if (a_.find(b_.key(id)) == kNoElement) come(id);
+    for (topology::ElementId id : b_.inOrder())
+      if (a_.find(b_.key(id)) == topology::kNoElement) come(id);
     DocumentDiff diff;
     elements_.appendTo(diff.elements);
     order_.appendTo(diff.order);
@@ -130,25 +130,27 @@ class Comparison {
   }
 
  private:
-  static std::string held(const Elements& here, ElementId id, const Elements& other) {
+  static std::string held(const Elements& here, topology::ElementId id, const Elements& other) {
     const int inside = heldAlone(here, id, other);
     return inside == 0 ? "there"
                        : fmt::format("there, with {} element{} inside", inside, inside == 1 ? "" : "s");
   }
 
   // An element whose parent is gone too is part of the parent's change.
-  void gone(ElementId id) {
-    if (b_.find(a_.key(a_[id].parent)) == kNoElement) return;
+  void gone(topology::ElementId id) {
+    if (b_.find(a_.key(a_[id].parent)) == topology::kNoElement) return;
     elements_.add({.kind = a_[id].name, .before = held(a_, id, b_)}, {a_.name(id), a_[id].line, 0});
   }
-  void come(ElementId id) {
-    if (a_.find(b_.key(b_[id].parent)) == kNoElement) return;
+  void come(topology::ElementId id) {
+    if (a_.find(b_.key(b_[id].parent)) == topology::kNoElement) return;
     elements_.add({.kind = b_[id].name, .after = held(b_, id, a_)}, {b_.name(id), 0, b_[id].line});
   }
 
-  ChangedThing thing(ElementId a, ElementId b) const { return {a_.name(a), a_[a].line, b_[b].line}; }
+  ChangedThing thing(topology::ElementId a, topology::ElementId b) const {
+    return {a_.name(a), a_[a].line, b_[b].line};
+  }
 
-  void compareAttributes(ElementId a, ElementId b) {
+  void compareAttributes(topology::ElementId a, topology::ElementId b) {
     const auto value = [](const std::string* text) {
       return text == nullptr ? std::string() : text->empty() ? "\"\"" : *text;
     };
@@ -171,7 +173,7 @@ class Comparison {
            (kind == "cpu" && attribute == "host_hash");
   }
 
-  void comparePlaces(ElementId a, ElementId b) {
+  void comparePlaces(topology::ElementId a, topology::ElementId b) {
     if (a == a_.document().root() || a_.key(a_[a].parent) == b_.key(b_[b].parent)) return;
     elements_.add(
         {.kind = a_[a].name, .what = "place", .before = a_.key(a_[a].parent), .after = b_.key(b_[b].parent)},
@@ -179,7 +181,7 @@ class Comparison {
   }
 
   // Compares the order of those children that both documents have in this element.
-  void compareOrder(ElementId a, ElementId b) {
+  void compareOrder(topology::ElementId a, topology::ElementId b) {
     std::vector<std::string> inA = commonChildren(a_, a, b_, b_.key(b));
     std::vector<std::string> inB = commonChildren(b_, b, a_, a_.key(a));
     if (inA == inB) return;
@@ -190,12 +192,12 @@ class Comparison {
                thing(a, b));
   }
 
-  static std::vector<std::string> commonChildren(const Elements& here, ElementId parent,
+  static std::vector<std::string> commonChildren(const Elements& here, topology::ElementId parent,
                                                  const Elements& there, const std::string& parentThere) {
     std::vector<std::string> keys;
-    for (ElementId child : here[parent].children) {
-      const ElementId other = there.find(here.key(child));
-      if (other != kNoElement && there.key(there[other].parent) == parentThere)
+    for (topology::ElementId child : here[parent].children) {
+      const topology::ElementId other = there.find(here.key(child));
+      if (other != topology::kNoElement && there.key(there[other].parent) == parentThere)
         keys.push_back(here.key(child));
     }
     return keys;
@@ -218,8 +220,9 @@ class Comparison {
 
 }  // namespace
 
-DocumentDiff compareDocuments(const Document& a, const Document& b, const std::string& where) {
+DocumentDiff compareDocuments(const topology::Document& a, const topology::Document& b,
+                              const std::string& where) {
   return Comparison(a, b, where).run();
 }
 
-}  // namespace xylem
+}  // namespace xylem::diff

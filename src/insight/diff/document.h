@@ -13,7 +13,7 @@
 #include "insight/diff/diff.h"
 #include "planner/topology/document.h"
 
-namespace xylem {
+namespace xylem::diff {
 
 struct DocumentDiff {
   Changes elements;
@@ -21,6 +21,7 @@ struct DocumentDiff {
 };
 
 // `where`: as in Change.
-DocumentDiff compareDocuments(const Document& a, const Document& b, const std::string& where = "");
+DocumentDiff compareDocuments(const topology::Document& a, const topology::Document& b,
+                              const std::string& where = "");
 
-}  // namespace xylem
+}  // namespace xylem::diff

@@ -8,7 +8,7 @@
 
 #include "insight/diff/sections.h"
 
-namespace xylem {
+namespace xylem::diff {
 namespace {
 
 // Graphs of a host.
@@ -204,4 +204,4 @@ void compareChoices(const PlanFacts& a, const PlanFacts& b, PlanDiff& diff) {
     if (const auto* after = find(b, collective)) compareSizes(collective, before, *after, diff.choices);
 }
 
-}  // namespace xylem
+}  // namespace xylem::diff

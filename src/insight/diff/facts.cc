@@ -9,7 +9,7 @@
 #include "planner/plan/plan_json.h"
 #include "planner/tuning/choice.h"
 
-namespace xylem {
+namespace xylem::diff {
 namespace {
 
 // Trees and NICs are compared for the ranks of the first hosts, since those of the other hosts repeat them.
@@ -22,8 +22,8 @@ constexpr std::uint64_t kMinBytes = 8;
 constexpr std::uint64_t kMaxBytes = std::uint64_t{8} << 30;
 
 // The sentence without the names that it starts with: "no direct access: the path is SYS, …".
-std::string reasonOf(const Decision& decision, const System& system) {
-  const std::string sentence = explain(decision, system);
+std::string reasonOf(const paths::Decision& decision, const topology::System& system) {
+  const std::string sentence = paths::explain(decision, system);
   const std::size_t colon = sentence.find(": ");
   return colon == std::string::npos ? sentence : sentence.substr(colon + 2);
 }
@@ -31,13 +31,13 @@ std::string reasonOf(const Decision& decision, const System& system) {
 // Asks the rules of a host again to fill in the reasons of decisions, which a plan's JSON lacks.
 class Explainer {
  public:
-  Explainer(const HostPlan& host, const ReachOptions& options)
+  Explainer(const plan::HostPlan& host, const paths::ReachOptions& options)
       : system_(host.system()),
         locality_(system_, host.paths.paths),
         reach_(system_, host.paths.paths, locality_, options) {
-    for (NodeId id = 0; id < system_.nodeCount(); ++id) nodes_[system_.name(id)] = id;
-    for (const Decision& decision : host.paths.decisions)
-      if (decision.rule == Rule::kPxn && !decision.yes)
+    for (topology::NodeId id = 0; id < system_.nodeCount(); ++id) nodes_[system_.name(id)] = id;
+    for (const paths::Decision& decision : host.paths.decisions)
+      if (decision.rule == paths::Rule::kPxn && !decision.yes)
         noPxn_[{decision.subject, decision.object}] = reasonOf(decision, system_);
   }
 
@@ -51,28 +51,30 @@ class Explainer {
       if (decision.relay.empty() && noPxn != noPxn_.end()) decision.why = noPxn->second;
       return;
     }
-    const std::optional<Decision> made = decide(decision.rule, from->second, to->second);
+    const std::optional<paths::Decision> made = decide(decision.rule, from->second, to->second);
     if (made) decision.why = reasonOf(*made, system_);
   }
 
  private:
-  std::optional<Decision> decide(const std::string& rule, NodeId a, NodeId b) const {
+  std::optional<paths::Decision> decide(const std::string& rule, topology::NodeId a,
+                                        topology::NodeId b) const {
     if (rule == kRuleP2p) return reach_.p2p(a, b);
     if (rule == kRuleShm) return reach_.transportShm(a, b);
     if (rule == kRuleNetIsBetter) return reach_.netIsBetter(a, b);
-    if (rule == kRuleGdrReceive) return reach_.gdr(a, b, Direction::kReceive);
-    if (rule == kRuleGdrSend) return reach_.gdr(a, b, Direction::kSend);
+    if (rule == kRuleGdrReceive) return reach_.gdr(a, b, paths::Direction::kReceive);
+    if (rule == kRuleGdrSend) return reach_.gdr(a, b, paths::Direction::kSend);
     return std::nullopt;
   }
 
-  const System& system_;
-  Locality locality_;
-  Reach reach_;
-  std::map<std::string, NodeId> nodes_;
-  std::map<std::pair<NodeId, NodeId>, std::string> noPxn_;  // why a GPU sends to a NET itself
+  const topology::System& system_;
+  paths::Locality locality_;
+  paths::Reach reach_;
+  std::map<std::string, topology::NodeId> nodes_;
+  std::map<std::pair<topology::NodeId, topology::NodeId>, std::string>
+      noPxn_;  // why a GPU sends to a NET itself
 };
 
-void explainAll(HostFacts& facts, const HostPlan& host, const ReachOptions& options) {
+void explainAll(HostFacts& facts, const plan::HostPlan& host, const paths::ReachOptions& options) {
   const Explainer explainer(host, options);
   for (DecisionFacts& decision : facts.decisions)
     if (decision.why.empty()) explainer.explainTo(decision);
@@ -80,15 +82,15 @@ void explainAll(HostFacts& facts, const HostPlan& host, const ReachOptions& opti
 
 // Adds the facts of the host's other views: if the GPUs of a host reach each other only over the network,
 // NCCL plans each group of them as a node of its own.
-void addViews(HostFacts& facts, const Plan& plan, int host) {
-  const Job& job = plan.job();
+void addViews(HostFacts& facts, const plan::Plan& plan, int host) {
+  const connect::Job& job = plan.job();
   std::set<int> seen = {job.viewOf(job.rank(host, 0))};
   std::set<std::string> known;
   for (const NodeFacts& node : facts.nodes) known.insert(node.name);
   for (int local = 1; local < job.shapeOf(host).ranks(); ++local) {
     const int rank = job.rank(host, local);
     if (!seen.insert(job.viewOf(rank)).second) continue;
-    HostFacts view = hostFactsOf(hostJson(plan.hostOf(rank), plan, host));
+    HostFacts view = hostFactsOf(plan::hostJson(plan.hostOf(rank), plan, host));
     explainAll(view, plan.hostOf(rank), plan.reach);
     for (NodeFacts& node : view.nodes)
       if (known.insert(node.name).second) facts.nodes.push_back(std::move(node));
@@ -100,21 +102,21 @@ void addViews(HostFacts& facts, const Plan& plan, int host) {
   }
 }
 
-void addRings(PlanFacts& facts, const Connections& connections) {
+void addRings(PlanFacts& facts, const connect::Connections& connections) {
   const std::int64_t numbers = std::int64_t{connections.nChannels()} * connections.job.ranks();
   if (numbers > kMaxRingEntries) return;
   for (int channel = 0; channel < connections.nChannels(); ++channel)
-    facts.rings[channel] = ringOf(connections, channel);
+    facts.rings[channel] = connect::ringOf(connections, channel);
 }
 
-std::vector<ChoiceFacts> choicesOf(const TuningModel& model, Collective collective) {
+std::vector<ChoiceFacts> choicesOf(const tuning::TuningModel& model, Collective collective) {
   std::vector<ChoiceFacts> all;
   for (std::uint64_t bytes = kMinBytes; bytes <= kMaxBytes; bytes *= 2) {
-    const Choice choice = choose(model, {.collective = collective, .bytes = bytes});
+    const tuning::Choice choice = tuning::choose(model, {.collective = collective, .bytes = bytes});
     ChoiceFacts facts{.bytes = bytes};
-    if (const Candidate* best = choice.best()) {
+    if (const tuning::Candidate* best = choice.best()) {
       facts.candidate = fmt::format("{} {}", name(best->algorithm), name(best->protocol));
-      facts.time = number(best->time);
+      facts.time = plan::number(best->time);
     }
     all.push_back(std::move(facts));
   }
@@ -123,8 +125,8 @@ std::vector<ChoiceFacts> choicesOf(const TuningModel& model, Collective collecti
 
 }  // namespace
 
-PlanFacts factsOf(const Plan& plan, const PlanRequest& request) {
-  PlanFacts facts = planFactsOf(toJson(plan, 0));
+PlanFacts factsOf(const plan::Plan& plan, const plan::PlanRequest& request) {
+  PlanFacts facts = planFactsOf(plan::toJson(plan, 0));
   facts.title = plan.groups.front().topology;
   for (std::size_t i = 0; i < facts.hosts.size(); ++i) {
     facts.hosts[i].topology = plan.groups[i].topology;
@@ -135,12 +137,12 @@ PlanFacts factsOf(const Plan& plan, const PlanRequest& request) {
   }
   addRings(facts, plan.connections);
   for (int rank = 1; rank < std::min(plan.job().ranks(), kMaxRanksCompared); ++rank)
-    if (plan.job().hostOf(rank) < kMaxHostsCompared) addRankFacts(facts, connectionsJson(plan, rank));
+    if (plan.job().hostOf(rank) < kMaxHostsCompared) addRankFacts(facts, plan::connectionsJson(plan, rank));
   facts.choices.clear();
-  const TuningModel& model = plan.tuning[static_cast<std::size_t>(plan.job().viewOf(0))];
+  const tuning::TuningModel& model = plan.tuning[static_cast<std::size_t>(plan.job().viewOf(0))];
   for (Collective collective : kAllCollectives)
     facts.choices.emplace_back(name(collective), choicesOf(model, collective));
   return facts;
 }
 
-}  // namespace xylem
+}  // namespace xylem::diff

@@ -21,7 +21,7 @@
 #include "planner/plan/planner.h"
 #include "planner/topology/document.h"
 
-namespace xylem {
+namespace xylem::diff {
 
 using NamedValues = std::vector<std::pair<std::string, std::string>>;
 
@@ -62,8 +62,8 @@ struct GraphFacts {
 // A kind of host.
 struct HostFacts {
   std::string topology;
-  std::shared_ptr<const Document> document;  // null: not known
-  std::vector<NodeFacts> nodes;              // empty in plans that leave them out
+  std::shared_ptr<const topology::Document> document;  // null: not known
+  std::vector<NodeFacts> nodes;                        // empty in plans that leave them out
   bool allGpus = true;  // false: the plan, in JSON, leaves out GPUs that only the network joins to the others
   std::vector<LinkFacts> links;
   std::vector<PathFacts> paths;
@@ -104,7 +104,7 @@ struct PlanFacts {
 };
 
 // `request`: the one that the plan was made for.
-PlanFacts factsOf(const Plan& plan, const PlanRequest& request);
+PlanFacts factsOf(const plan::Plan& plan, const plan::PlanRequest& request);
 // Facts from a text in the format xylem-plan-1. Throws InputError that names `file`.
 PlanFacts factsOfJson(std::string_view text, const std::string& file);
 
@@ -123,4 +123,4 @@ inline constexpr const char* kRuleGdrReceive = "GPU Direct RDMA when receiving";
 inline constexpr const char* kRuleGdrSend = "GPU Direct RDMA when sending";
 inline constexpr const char* kRuleProxy = "the GPU that hands its data to the NIC";
 
-}  // namespace xylem
+}  // namespace xylem::diff

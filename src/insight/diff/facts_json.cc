@@ -1,17 +1,16 @@
 // Facts from a plan's JSON. The JSON may come from a file that holds anything: every access checks the
 // value, and throws nlohmann's exceptions or std::logic_error.
 
-#include "insight/diff/facts.h"
-
 #include <algorithm>
 #include <charconv>
 #include <stdexcept>
 #include <utility>
 
 #include "core/error.h"
+#include "insight/diff/facts.h"
 #include "planner/plan/json_value.h"
 
-namespace xylem {
+namespace xylem::diff {
 namespace {
 
 // Levels of nesting; plans have nine. nlohmann's dump() recurses, so that deep values would exhaust the
@@ -19,7 +18,7 @@ namespace {
 constexpr int kMaxDepth = 32;
 
 // The value for people. Control characters, which would move a terminal's cursor, become question marks.
-std::string text(const Json& value) {
+std::string text(const plan::Json& value) {
   if (value.is_boolean()) return value.get<bool>() ? "yes" : "no";
   // So that 25 and 25.0 compare equal.
   if (value.is_number_float()) return fmt::format("{}", value.get<double>());
@@ -29,15 +28,15 @@ std::string text(const Json& value) {
   return shown;
 }
 
-std::string bandwidthText(const Json& value) { return fmt::format("{:.1f}", value.get<double>()); }
+std::string bandwidthText(const plan::Json& value) { return fmt::format("{:.1f}", value.get<double>()); }
 
-std::string yesNo(const Json& value) {
+std::string yesNo(const plan::Json& value) {
   return (value.is_boolean() ? value.get<bool>() : value.get<double>() != 0) ? "yes" : "no";
 }
 
 // Throws for numbers that T cannot hold: nlohmann casts them, which is undefined for floats out of range.
 template <typename T = int>
-T integer(const Json& value) {
+T integer(const plan::Json& value) {
   if (value.is_boolean()) return value.get<bool>() ? 1 : 0;
   const bool fits = value.is_number_unsigned()  ? std::in_range<T>(value.get<std::uint64_t>())
                     : value.is_number_integer() ? std::in_range<T>(value.get<std::int64_t>())
@@ -46,10 +45,10 @@ T integer(const Json& value) {
   return value.get<T>();
 }
 
-std::vector<int> integers(const Json& list) {
+std::vector<int> integers(const plan::Json& list) {
   if (!list.is_array()) throw std::invalid_argument(fmt::format("`{}` where a list belongs", text(list)));
   std::vector<int> values;
-  for (const Json& value : list) values.push_back(integer(value));
+  for (const plan::Json& value : list) values.push_back(integer(value));
   return values;
 }
 
@@ -65,7 +64,7 @@ int placeOf(const std::string& text) {
 // Calls `use` for the elements of a list with their indices. Long lists in light plans are objects with a
 // sample of the elements: {"sample": {"7": …}}.
 template <typename Use>
-void forEachPlace(const Json& list, const Use& use) {
+void forEachPlace(const plan::Json& list, const Use& use) {
   if (list.is_array()) {
     for (std::size_t i = 0; i < list.size(); ++i) use(static_cast<int>(i), list[i]);
     return;
@@ -73,10 +72,10 @@ void forEachPlace(const Json& list, const Use& use) {
   for (const auto& [place, value] : list.at("sample").items()) use(placeOf(place), value);
 }
 
-NodeFacts nodeOf(const Json& json) {
+NodeFacts nodeOf(const plan::Json& json) {
   NodeFacts node{.name = text(json.at("name")), .type = text(json.at("type"))};
-  if (std::none_of(kAllNodeTypes.begin(), kAllNodeTypes.end(),
-                   [&](NodeType type) { return node.type == name(type); }))
+  if (std::none_of(topology::kAllNodeTypes.begin(), topology::kAllNodeTypes.end(),
+                   [&](topology::NodeType type) { return node.type == topology::name(type); }))
     throw std::invalid_argument(fmt::format("a node of type `{}`", node.type));
   for (const auto& [key, value] : json.items()) {
     if (key == "name" || key == "type") continue;
@@ -90,7 +89,7 @@ NodeFacts nodeOf(const Json& json) {
   return node;
 }
 
-LinkFacts linkOf(const Json& json) {
+LinkFacts linkOf(const plan::Json& json) {
   return {text(json.at("from")), text(json.at("to")), text(json.at("type")),
           json.at("bandwidth").get<double>()};
 }
@@ -107,7 +106,7 @@ class ReachReader {
     }
   }
 
-  void read(const Json& json) {
+  void read(const plan::Json& json) {
     if (const auto p2p = json.find("p2p"); p2p != json.end()) {
       add(kRuleP2p, gpus_, &p2p->at("allowed"), &p2p->at("relay"));
       add(kRuleShm, gpus_, &p2p->at("transportShm"));
@@ -122,8 +121,8 @@ class ReachReader {
 
  private:
   // Adds a decision for each cell; null `cells` count as 1. `relays` holds a rank for each cell.
-  void add(const char* rule, const std::vector<std::string>& columns, const Json* cells,
-           const Json* relays = nullptr) {
+  void add(const char* rule, const std::vector<std::string>& columns, const plan::Json* cells,
+           const plan::Json* relays = nullptr) {
     for (std::size_t r = 0; r < gpus_.size(); ++r) {
       for (std::size_t c = 0; c < columns.size(); ++c) {
         if (gpus_[r] == columns[c]) continue;
@@ -146,7 +145,7 @@ class ReachReader {
 };
 
 // For graphs of a host, and for merged ones, which have fewer values.
-GraphFacts graphOf(const std::string& name, const Json& json) {
+GraphFacts graphOf(const std::string& name, const plan::Json& json) {
   GraphFacts graph{.name = name, .channels = integer(json.at("nChannels"))};
   const auto add = [&](const char* key, const char* title, const auto& shown) {
     if (const auto value = json.find(key); value != json.end())
@@ -161,46 +160,46 @@ GraphFacts graphOf(const std::string& name, const Json& json) {
   add("crossNic", "crosses NICs", yesNo);
   add("latencyInter", "us to NETs", bandwidthText);
   if (const auto channels = json.find("channels"); channels != json.end()) {
-    for (const Json& channel : *channels) {
+    for (const plan::Json& channel : *channels) {
       GraphChannel read{integers(channel.at("ranks")), {}};
       if (const auto nets = channel.find("nets"); nets != channel.end())
-        for (const Json& net : *nets) read.nets.push_back(text(net));
+        for (const plan::Json& net : *nets) read.nets.push_back(text(net));
       graph.order.push_back(std::move(read));
     }
   }
   return graph;
 }
 
-std::vector<GraphFacts> graphsOf(const Json& json) {
+std::vector<GraphFacts> graphsOf(const plan::Json& json) {
   std::vector<GraphFacts> graphs;
   for (const auto& [name, graph] : json.items()) graphs.push_back(graphOf(text(name), graph));
   return graphs;
 }
 
-RingEnd ringEndOf(const Json& json) {
+RingEnd ringEndOf(const plan::Json& json) {
   if (json.contains("refused")) return {};
   return {text(json.at("net")), integer(json.at("proxy")), integer(json.at("gdr")) == 1};
 }
 
-RankFacts rankOf(const Json& json) {
+RankFacts rankOf(const plan::Json& json) {
   RankFacts rank;
   const auto& down = json.at("treeDown");
   for (const auto& up : json.at("treeUp")) {
     std::vector<int> tree = {integer(up)};
-    for (const Json& below : down.at(rank.trees.size())) tree.push_back(integer(below));
+    for (const plan::Json& below : down.at(rank.trees.size())) tree.push_back(integer(below));
     rank.trees.push_back(std::move(tree));
   }
   for (const auto& [key, ends] : {std::pair{"ringNetSend", &rank.sends}, {"ringNetRecv", &rank.receives}}) {
     const auto found = json.find(key);
     if (found == json.end()) continue;
-    forEachPlace(*found, [ends = ends](int channel, const Json& end) {
+    forEachPlace(*found, [ends = ends](int channel, const plan::Json& end) {
       if (!end.is_null()) (*ends)[channel] = ringEndOf(end);
     });
   }
   return rank;
 }
 
-void readConnections(PlanFacts& facts, const Json& json) {
+void readConnections(PlanFacts& facts, const plan::Json& json) {
   const auto count = [&](const char* key, const char* title) {
     if (const auto value = json.find(key); value != json.end())
       facts.counts.emplace_back(title, text(*value));
@@ -211,13 +210,13 @@ void readConnections(PlanFacts& facts, const Json& json) {
   count("p2pChannels", "channels of send and receive");
   count("p2pChannelsPerPeer", "channels of send and receive per peer");
   if (const auto rings = json.find("rings"); rings != json.end())
-    forEachPlace(*rings, [&](int channel, const Json& ring) {
+    forEachPlace(*rings, [&](int channel, const plan::Json& ring) {
       if (ring.is_array()) facts.rings[channel] = integers(ring);
     });
   addRankFacts(facts, json);
 }
 
-void readJob(PlanFacts& facts, const Json& json) {
+void readJob(PlanFacts& facts, const plan::Json& json) {
   facts.ranks = integer(json.at("ranks"));
   const auto count = [&](const char* key, const char* title) {
     if (const auto value = json.find(key); value != json.end())
@@ -234,7 +233,7 @@ void readJob(PlanFacts& facts, const Json& json) {
   count("collnetHeads", "CollNet heads");
 }
 
-void readInput(PlanFacts& facts, const Json& json) {
+void readInput(PlanFacts& facts, const plan::Json& json) {
   if (const auto hosts = json.find("hosts"); hosts != json.end()) facts.hostCount = integer(*hosts);
   for (const auto& [key, title] : {std::pair{"hosts", "hosts"},
                                    {"nvls", "NVLink multicast offered"},
@@ -245,10 +244,10 @@ void readInput(PlanFacts& facts, const Json& json) {
     for (const auto& [name, value] : settings->items()) facts.settings.emplace_back(text(name), text(value));
 }
 
-void readChoices(PlanFacts& facts, const Json& json) {
+void readChoices(PlanFacts& facts, const plan::Json& json) {
   for (const auto& [collective, sizes] : json.items()) {
     auto& list = facts.choices.emplace_back(text(collective), std::vector<ChoiceFacts>()).second;
-    for (const Json& size : sizes) {
+    for (const plan::Json& size : sizes) {
       ChoiceFacts choice{.bytes = integer<std::uint64_t>(size.at("bytes"))};
       if (!size.contains("error")) {
         choice.candidate = text(size.at("algorithm")) + " " + text(size.at("protocol"));
@@ -266,11 +265,11 @@ int gpusIn(const HostFacts& host) {
 
 }  // namespace
 
-HostFacts hostFactsOf(const Json& json) {
+HostFacts hostFactsOf(const plan::Json& json) {
   HostFacts host;
   const auto list = [&](const char* key, auto& facts, const auto& read) {
     if (const auto values = json.find(key); values != json.end())
-      for (const Json& value : *values) facts.push_back(read(value));
+      for (const plan::Json& value : *values) facts.push_back(read(value));
   };
   list("nodes", host.nodes, nodeOf);
   list("links", host.links, linkOf);
@@ -280,18 +279,19 @@ HostFacts hostFactsOf(const Json& json) {
   return host;
 }
 
-void addRankFacts(PlanFacts& facts, const Json& json) {
+void addRankFacts(PlanFacts& facts, const plan::Json& json) {
   if (const auto ranks = json.find("ranks"); ranks != json.end())
-    forEachPlace(*ranks,
-                 [&](int, const Json& rank) { facts.rankFacts[integer(rank.at("rank"))] = rankOf(rank); });
+    forEachPlace(*ranks, [&](int, const plan::Json& rank) {
+      facts.rankFacts[integer(rank.at("rank"))] = rankOf(rank);
+    });
 }
 
-PlanFacts planFactsOf(const Json& json) {
+PlanFacts planFactsOf(const plan::Json& json) {
   PlanFacts facts;
   readInput(facts, json.at("input"));
   readJob(facts, json.at("job"));
   if (const auto hosts = json.find("hosts"); hosts != json.end()) {
-    for (const Json& host : *hosts) {
+    for (const plan::Json& host : *hosts) {
       facts.hosts.push_back(hostFactsOf(host));
       facts.hosts.back().topology = text(host.at("topology"));
       facts.hosts.back().allGpus = gpusIn(facts.hosts.back()) == static_cast<int>(host.at("gpus").size());
@@ -309,10 +309,11 @@ PlanFacts planFactsOf(const Json& json) {
 PlanFacts factsOfJson(std::string_view content, const std::string& file) {
   constexpr const char* kExpected = "a plan as `xylem plan --json` prints it (format xylem-plan-1)";
   try {
-    const Json json = Json::parse(content, [&](int depth, Json::parse_event_t, Json&) {
-      if (depth > kMaxDepth) throw InputError({file, 0}, "JSON nested deeper than any plan", kExpected);
-      return true;
-    });
+    const plan::Json json =
+        plan::Json::parse(content, [&](int depth, plan::Json::parse_event_t, plan::Json&) {
+          if (depth > kMaxDepth) throw InputError({file, 0}, "JSON nested deeper than any plan", kExpected);
+          return true;
+        });
     if (!json.is_object() || !json.contains("format") || json.at("format") != "xylem-plan-1")
       throw InputError({file, 0}, "JSON of another format", kExpected);
     if (json.contains("error"))
@@ -320,11 +321,11 @@ PlanFacts factsOfJson(std::string_view content, const std::string& file) {
     PlanFacts facts = planFactsOf(json);
     facts.title = file;
     return facts;
-  } catch (const Json::exception& error) {
+  } catch (const plan::Json::exception& error) {
     throw InputError({file, 0}, error.what(), kExpected);
   } catch (const std::logic_error& error) {
     throw InputError({file, 0}, error.what(), kExpected);
   }
 }
 
-}  // namespace xylem
+}  // namespace xylem::diff

@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <set>
 
-#include "insight/diff/sections.h"
 #include "insight/diff/document.h"
+#include "insight/diff/sections.h"
 
-namespace xylem {
+namespace xylem::diff {
 namespace {
 
 // `allGpus`: both sides name all GPUs, so that a GPU that one of them does not name is absent there.
@@ -147,4 +147,4 @@ void compareMachines(const HostFacts& a, const HostFacts& b, const NodeMatch& ma
   list.appendTo(diff.ranks);
 }
 
-}  // namespace xylem
+}  // namespace xylem::diff

@@ -10,7 +10,7 @@
 
 #include "planner/topology/attributes.h"
 
-namespace xylem {
+namespace xylem::diff {
 namespace {
 
 std::string attribute(const NodeFacts& node, const char* key) {
@@ -45,11 +45,11 @@ std::string atHost(const NodeFacts& node) {
   return host == "0" ? "" : "@" + host;
 }
 std::string busText(const NodeFacts& node) {
-  const auto id = parseBusId(localPart(node.name));
-  return id ? busIdText(*id) : localPart(node.name);
+  const auto id = topology::parseBusId(localPart(node.name));
+  return id ? topology::busIdText(*id) : localPart(node.name);
 }
 std::string number(const NodeFacts& node) {
-  const auto id = parseBusId(localPart(node.name));
+  const auto id = topology::parseBusId(localPart(node.name));
   return id ? std::to_string(*id) : localPart(node.name);
 }
 
@@ -139,4 +139,4 @@ void NodeMatch::giveLabels(const char* type, std::string (*numbered)(const NodeF
           (sameNumbers || byRank ? numbered : named)(inA(id) != nullptr ? *inA(id) : *inB(id));
 }
 
-}  // namespace xylem
+}  // namespace xylem::diff

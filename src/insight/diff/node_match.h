@@ -15,7 +15,7 @@
 
 #include "insight/diff/facts.h"
 
-namespace xylem {
+namespace xylem::diff {
 
 class NodeMatch {
  public:
@@ -57,4 +57,4 @@ class NodeMatch {
 // "1b000" of "GPU/0-1b000".
 std::string localPart(const std::string& name);
 
-}  // namespace xylem
+}  // namespace xylem::diff

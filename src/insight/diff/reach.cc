@@ -3,7 +3,7 @@
 
 #include "insight/diff/sections.h"
 
-namespace xylem {
+namespace xylem::diff {
 namespace {
 
 using Ends = std::pair<int, int>;
@@ -149,4 +149,4 @@ void compareReach(const HostFacts& a, const HostFacts& b, const NodeMatch& match
   list.appendTo(diff.decisions);
 }
 
-}  // namespace xylem
+}  // namespace xylem::diff

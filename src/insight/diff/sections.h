@@ -12,7 +12,7 @@
 #include "insight/diff/diff.h"
 #include "insight/diff/node_match.h"
 
-namespace xylem {
+namespace xylem::diff {
 
 // Collects changes, and makes one Change of all things that changed in the same way. Changes keep the order
 // of their first things.
@@ -64,4 +64,4 @@ void compareConnections(const PlanFacts& a, const PlanFacts& b, const NodeMatch&
 // Fills choices.
 void compareChoices(const PlanFacts& a, const PlanFacts& b, PlanDiff& diff);
 
-}  // namespace xylem
+}  // namespace xylem::diff

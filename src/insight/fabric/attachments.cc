@@ -10,7 +10,7 @@
 #include "core/edit_distance.h"
 #include "core/error.h"
 
-namespace xylem {
+namespace xylem::fabric {
 namespace {
 
 // Splits "mlx5_0+mlx5_1" into mlx5_0 and mlx5_1.
@@ -51,7 +51,8 @@ bool isUsed(const TrafficNic& nic) {
 }  // namespace
 
 Attachments::Attachments(const Fabric& fabric, const FabricGraph& network,
-                         const std::vector<std::string>& names, const Job& job, const Traffic& traffic)
+                         const std::vector<std::string>& names, const connect::Job& job,
+                         const Traffic& traffic)
     : fabric_(fabric) {
   std::unordered_map<std::string, std::size_t> known;
   for (std::size_t i = 0; i < fabric.hosts.size(); ++i) known[fabric.hosts[i].name] = i;
@@ -68,7 +69,7 @@ Attachments::Attachments(const Fabric& fabric, const FabricGraph& network,
     if (!taken.insert(names[host]).second)
       throw InputError({"hosts", 0}, fmt::format("`{}` twice", names[host]), "every host once");
     const FabricHost& fabricHost = fabric.hosts[found->second];
-    const HostShape& shape = job.shapeOf(static_cast<int>(host));
+    const connect::HostShape& shape = job.shapeOf(static_cast<int>(host));
     hosts_.push_back(found->second);
     auto& ports = ports_.emplace_back(traffic.nics.size());
     auto& bandwidth = bandwidth_.emplace_back(traffic.nics.size(), 0.0);
@@ -87,4 +88,4 @@ Attachments::Attachments(const Fabric& fabric, const FabricGraph& network,
   }
 }
 
-}  // namespace xylem
+}  // namespace xylem::fabric

@@ -16,14 +16,14 @@
 #include "insight/fabric/traffic.h"
 #include "planner/connect/job.h"
 
-namespace xylem {
+namespace xylem::fabric {
 
 class Attachments {
  public:
   // `names`: by host of the job. Throws InputError for a name that the fabric lacks or that occurs twice, and
   // for a NIC that the plan uses and the fabric lacks.
   Attachments(const Fabric& fabric, const FabricGraph& network, const std::vector<std::string>& names,
-              const Job& job, const Traffic& traffic);
+              const connect::Job& job, const Traffic& traffic);
 
   int count() const { return static_cast<int>(hosts_.size()); }
   const std::string& name(int host) const {
@@ -45,4 +45,4 @@ class Attachments {
   std::vector<std::vector<double>> bandwidth_;
 };
 
-}  // namespace xylem
+}  // namespace xylem::fabric

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-namespace xylem {
+namespace xylem::fabric {
 
 Congestion::Congestion(const Traffic& traffic, const Attachments& attachments, FabricGraph& network,
                        std::vector<int> order)
@@ -57,4 +57,4 @@ void Congestion::swap(int place, int other) {
   addBoth(1, 0);
 }
 
-}  // namespace xylem
+}  // namespace xylem::fabric

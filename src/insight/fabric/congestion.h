@@ -12,7 +12,7 @@
 #include "insight/fabric/fabric_graph.h"
 #include "insight/fabric/traffic.h"
 
-namespace xylem {
+namespace xylem::fabric {
 
 class Congestion {
  public:
@@ -71,4 +71,4 @@ void eachLinkOf(const Flow& flow, const std::vector<int>& order, const Attachmen
     for (int b : to) pair(a, b, 1.0 / static_cast<double>(from.size() * to.size()));
 }
 
-}  // namespace xylem
+}  // namespace xylem::fabric

@@ -7,7 +7,7 @@
 
 #include "core/edit_distance.h"
 
-namespace xylem {
+namespace xylem::fabric {
 namespace {
 
 constexpr int kMaxCables = 1 << 20;
@@ -59,4 +59,4 @@ void FabricBuilder::addPort(const std::string& host, const std::string& nic, con
   fabric_.hosts[at->second].ports.push_back({nic, switchOf(leaf, where), bandwidth});
 }
 
-}  // namespace xylem
+}  // namespace xylem::fabric

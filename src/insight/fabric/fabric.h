@@ -17,7 +17,7 @@
 
 #include "core/error.h"
 
-namespace xylem {
+namespace xylem::fabric {
 
 // All cables of one bandwidth between the same two switches.
 struct FabricLink {
@@ -90,4 +90,4 @@ class FabricBuilder {
   std::size_t ports_ = 0;
 };
 
-}  // namespace xylem
+}  // namespace xylem::fabric

@@ -11,7 +11,7 @@
 #include "insight/fabric/ib_fabric.h"
 #include "insight/fabric/name_ranges.h"
 
-namespace xylem {
+namespace xylem::fabric {
 namespace {
 
 constexpr double kBitsPerByte = 8;
@@ -149,4 +149,4 @@ std::string fabricText(const Fabric& fabric) {
   return text;
 }
 
-}  // namespace xylem
+}  // namespace xylem::fabric

@@ -15,7 +15,7 @@
 
 #include "insight/fabric/fabric.h"
 
-namespace xylem {
+namespace xylem::fabric {
 
 // Throws InputError with file and line.
 Fabric parseFabric(std::string_view text, const std::string& file);
@@ -27,4 +27,4 @@ Fabric readFabric(const std::string& path, std::vector<std::string>* remarks = n
 // Returns a text that parseFabric() reads as the same network.
 std::string fabricText(const Fabric& fabric);
 
-}  // namespace xylem
+}  // namespace xylem::fabric

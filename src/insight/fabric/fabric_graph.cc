@@ -9,7 +9,7 @@
 
 #include "core/error.h"
 
-namespace xylem {
+namespace xylem::fabric {
 namespace {
 
 // "spine0", or "spine0..spine3 (4)" for merged switches.
@@ -147,4 +147,4 @@ const std::vector<LinkShare>& FabricGraph::route(int fromNode, int toNode) {
   return shares;
 }
 
-}  // namespace xylem
+}  // namespace xylem::fabric

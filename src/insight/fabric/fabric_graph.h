@@ -15,7 +15,7 @@
 
 #include "insight/fabric/fabric.h"
 
-namespace xylem {
+namespace xylem::fabric {
 
 // One direction of a link.
 struct NetworkLink {
@@ -74,4 +74,4 @@ class FabricGraph {
 // Returns by switch the node that it is merged into. Nodes are numbered in the order of their first switches.
 std::vector<int> twinSwitches(const Fabric& fabric);
 
-}  // namespace xylem
+}  // namespace xylem::fabric

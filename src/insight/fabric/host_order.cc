@@ -9,7 +9,7 @@
 
 #include "core/error.h"
 
-namespace xylem {
+namespace xylem::fabric {
 namespace {
 
 // Distance between switches without a path.
@@ -40,8 +40,8 @@ long long distance(const std::vector<int>& a, const std::vector<int>& b, FabricG
 
 // Returns the kind of each host. Hosts of one kind have the same shape and are plugged into the same switches
 // at the same speeds, so swapping them has no effect. Kinds are numbered in the order of their first hosts.
-std::vector<int> kindsOfHosts(const Attachments& attachments, const FabricGraph& network, const Job& job,
-                              const Traffic& traffic) {
+std::vector<int> kindsOfHosts(const Attachments& attachments, const FabricGraph& network,
+                              const connect::Job& job, const Traffic& traffic) {
   using Key = std::vector<std::tuple<int, int, double>>;  // NIC, switch, GB/s
   std::map<std::pair<int, Key>, int> known;
   std::vector<int> kinds;
@@ -176,14 +176,14 @@ class Orderer {
     return result;
   }
 
-  Connections connectionsOf(const std::vector<int>& order) const {
-    Job job = job_;
+  connect::Connections connectionsOf(const std::vector<int>& order) const {
+    connect::Job job = job_;
     for (std::size_t place = 0; place < order.size(); ++place) job.shapeOfHost[place] = shapeOf(order[place]);
-    if (request_.placement == Placement::kBlocks)
+    if (request_.placement == plan::Placement::kBlocks)
       job.placeInBlocks();
     else
       job.placeRoundRobin();
-    return connect(std::move(job), request_.plan.connections.options);
+    return connect::connect(std::move(job), request_.plan.connections.options);
   }
 
   // Makes `order` the proposed one if it is better, and slower than the given order over neither kind of
@@ -202,7 +202,7 @@ class Orderer {
   }
 
   const HostOrderRequest& request_;
-  const Job& job_;
+  const connect::Job& job_;
   HostOrder result_;
   QuietTimes quiet_ = {};
   std::vector<int> kinds_;
@@ -214,4 +214,4 @@ class Orderer {
 
 HostOrder orderHosts(const HostOrderRequest& request) { return Orderer(request).run(); }
 
-}  // namespace xylem
+}  // namespace xylem::fabric

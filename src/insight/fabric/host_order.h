@@ -20,13 +20,13 @@
 #include "insight/fabric/traffic.h"
 #include "planner/plan/planner.h"
 
-namespace xylem {
+namespace xylem::fabric {
 
 struct HostOrderRequest {
-  const Plan& plan;
+  const plan::Plan& plan;
   const Fabric& fabric;
   std::vector<std::string> hosts;  // by host of the plan: its name in the fabric
-  Placement placement = Placement::kBlocks;
+  plan::Placement placement = plan::Placement::kBlocks;
   bool placedByHand = false;  // if PlanRequest::hostOfRank was given
   SearchLimits limits = {};
 };
@@ -53,4 +53,4 @@ struct HostOrder {
 // tree needs. `request.fabric` has to outlive the result.
 HostOrder orderHosts(const HostOrderRequest& request);
 
-}  // namespace xylem
+}  // namespace xylem::fabric

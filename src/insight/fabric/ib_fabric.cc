@@ -17,7 +17,7 @@
 #include "core/error.h"
 #include "insight/fabric/name_ranges.h"
 
-namespace xylem {
+namespace xylem::fabric {
 namespace {
 
 // The output's lines as values: nodes and cables.
@@ -349,4 +349,4 @@ Fabric parseIbnetdiscover(std::string_view text, const std::string& file, std::v
   return fabric;
 }
 
-}  // namespace xylem
+}  // namespace xylem::fabric

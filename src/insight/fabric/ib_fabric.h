@@ -20,7 +20,7 @@
 
 #include "insight/fabric/fabric.h"
 
-namespace xylem {
+namespace xylem::fabric {
 
 // True if a text starts like the output of ibnetdiscover.
 bool looksLikeIbnetdiscover(std::string_view text);
@@ -30,4 +30,4 @@ bool looksLikeIbnetdiscover(std::string_view text);
 Fabric parseIbnetdiscover(std::string_view text, const std::string& file,
                           std::vector<std::string>* remarks = nullptr);
 
-}  // namespace xylem
+}  // namespace xylem::fabric

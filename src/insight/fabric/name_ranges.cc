@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <charconv>
 
-namespace xylem {
+namespace xylem::fabric {
 namespace {
 
 constexpr std::size_t kMaxDigits = 9;
@@ -112,4 +112,4 @@ bool isPlainName(std::string_view name) {
   return !name.empty() && name.find_first_of(kSpecial) == std::string_view::npos;
 }
 
-}  // namespace xylem
+}  // namespace xylem::fabric

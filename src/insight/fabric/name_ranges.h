@@ -11,7 +11,7 @@
 
 #include "core/error.h"
 
-namespace xylem {
+namespace xylem::fabric {
 
 // The most names that one list may expand to.
 constexpr std::size_t kMaxNamesOfList = 1 << 17;
@@ -22,4 +22,4 @@ std::vector<std::string> expandNames(std::string_view text, const SourceLocation
 // True if a name may appear in such a list as it is: not empty, without blanks, commas, brackets and `#`.
 bool isPlainName(std::string_view name);
 
-}  // namespace xylem
+}  // namespace xylem::fabric

@@ -4,7 +4,7 @@
 #include <numeric>
 #include <utility>
 
-namespace xylem {
+namespace xylem::fabric {
 namespace {
 
 // Greater than any slowdown that a fabric causes.
@@ -179,4 +179,4 @@ std::vector<int> HostOrderSearch::improve(const std::vector<int>& order,
   return best;
 }
 
-}  // namespace xylem
+}  // namespace xylem::fabric

@@ -12,7 +12,7 @@
 #include "insight/fabric/congestion.h"
 #include "insight/fabric/score.h"
 
-namespace xylem {
+namespace xylem::fabric {
 
 // Orders are compared by the sum of the slowdowns of rings and trees, then by the load of all links between
 // switches. An order that exceeds the permitted time of rings or of trees loses to all others.
@@ -64,4 +64,4 @@ class HostOrderSearch {
   long long tried_ = 0;      // number of orders compared
 };
 
-}  // namespace xylem
+}  // namespace xylem::fabric

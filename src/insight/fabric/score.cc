@@ -7,7 +7,7 @@
 #include <unordered_map>
 #include <utility>
 
-namespace xylem {
+namespace xylem::fabric {
 namespace {
 
 // A sort key: values that differ only by rounding get the same key, so a stable sort keeps their order.
@@ -139,4 +139,4 @@ std::vector<std::vector<Crossing>> crossings(const Traffic& traffic, int kind, c
   return all;
 }
 
-}  // namespace xylem
+}  // namespace xylem::fabric

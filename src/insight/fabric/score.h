@@ -10,7 +10,7 @@
 
 #include "insight/fabric/congestion.h"
 
-namespace xylem {
+namespace xylem::fabric {
 
 // Loads and times count as equal if they differ by less than this part.
 constexpr double kSameScore = 1e-9;
@@ -49,4 +49,4 @@ std::vector<std::vector<Crossing>> crossings(const Traffic& traffic, int kind, c
                                              const Attachments& attachments, FabricGraph& network,
                                              const std::vector<int>& links);
 
-}  // namespace xylem
+}  // namespace xylem::fabric

@@ -6,19 +6,19 @@
 #include <tuple>
 #include <utility>
 
+#include "core/error.h"
 #include "planner/connect/net_choice.h"
 #include "planner/connect/rings.h"
 #include "planner/connect/trees.h"
-#include "core/error.h"
 
-namespace xylem {
+namespace xylem::fabric {
 namespace {
 
-constexpr ByTraffic<GraphKind> kGraphs = {GraphKind::kRing, GraphKind::kTree};
+constexpr ByTraffic<search::GraphKind> kGraphs = {search::GraphKind::kRing, search::GraphKind::kTree};
 
 class TrafficMaker {
  public:
-  TrafficMaker(const Connections& connections, const ReachOptions& reach)
+  TrafficMaker(const connect::Connections& connections, const paths::ReachOptions& reach)
       : c_(connections), choice_(connections, reach) {
     for (std::size_t view = 0; view < c_.job.views.size(); ++view) addNics(static_cast<int>(view));
   }
@@ -28,7 +28,7 @@ class TrafficMaker {
     // the same flows. Add the flows of one channel per kind, weighted with the number of channels of that
     // kind.
     std::map<int, std::pair<int, int>> kinds;  // by source: its first channel, and their number
-    const ChannelCounts& channels = c_.of(0).channels;
+    const connect::ChannelCounts& channels = c_.of(0).channels;
     const int count = channels.collective;
     for (int channel = 0; channel < count; ++channel)
       ++kinds.try_emplace(channels.source[static_cast<std::size_t>(channel)], channel, 0)
@@ -50,14 +50,14 @@ class TrafficMaker {
 
  private:
   void addNics(int view) {
-    const RankView& of = c_.job.views[static_cast<std::size_t>(view)];
+    const connect::RankView& of = c_.job.views[static_cast<std::size_t>(view)];
     firstNic_.push_back(static_cast<int>(traffic_.nics.size()));
-    for (NodeId id : of.system->nodes(NodeType::kNet)) {
-      const Net& net = of.system->net(id);
+    for (topology::NodeId id : of.system->nodes(topology::NodeType::kNet)) {
+      const topology::Net& net = of.system->net(id);
       traffic_.nics.push_back({view, of.system->position(id), net.name, net.dev, net.bandwidth, {}});
     }
     for (std::size_t kind = 0; kind < kTrafficKinds; ++kind) {
-      const ChannelGraph& graph = (*of.graphs)[kGraphs[kind]];
+      const search::ChannelGraph& graph = (*of.graphs)[kGraphs[kind]];
       for (int channel = 0; channel < std::min(c_.searched, graph.nChannels); ++channel)
         for (int net : std::set<int>{graph.startNet(channel), graph.endNet(channel)})
           if (net >= 0)
@@ -70,8 +70,8 @@ class TrafficMaker {
     return c_.nodes.ofRank[static_cast<std::size_t>(a)] == c_.nodes.ofRank[static_cast<std::size_t>(b)];
   }
 
-  int nicOf(int rank, const std::optional<NetEnd>& end) const {
-    if (!end || end->net == kNoNode)
+  int nicOf(int rank, const std::optional<connect::NetEnd>& end) const {
+    if (!end || end->net == topology::kNoNode)
       throw Error(ResultCode::kInvalidArgument,
                   "rank {} on host {} has to send or receive over the network and reaches no NIC", rank,
                   c_.job.hostOf(rank));
@@ -81,12 +81,12 @@ class TrafficMaker {
   }
 
   void add(int kind, int channel, int from, int to, double bytes) {
-    const auto endOf = [&](int rank, int peer, Direction direction) {
+    const auto endOf = [&](int rank, int peer, paths::Direction direction) {
       return kind == kRingTraffic ? choice_.ringEnd(rank, channel, peer, direction)
                                   : choice_.treeEnd(rank, channel, peer, direction);
     };
-    const auto out = endOf(from, to, Direction::kSend);
-    const auto in = endOf(to, from, Direction::kReceive);
+    const auto out = endOf(from, to, paths::Direction::kSend);
+    const auto in = endOf(to, from, paths::Direction::kReceive);
     if (!out && !in) return;  // nodes of one host that reach each other without the network
     bytes_[static_cast<std::size_t>(kind)]
           [{c_.job.hostOf(from), nicOf(from, out), c_.job.hostOf(to), nicOf(to, in)}] += bytes;
@@ -94,7 +94,7 @@ class TrafficMaker {
 
   // In a ring of n ranks each rank sends (n-1)/n of the data twice: once to reduce it, once to distribute it.
   void addRing(int channel, double part) {
-    const std::vector<int> ring = ringOf(c_, channel);
+    const std::vector<int> ring = connect::ringOf(c_, channel);
     const auto ranks = static_cast<double>(ring.size());
     const double bytes = part * 2 * (ranks - 1) / ranks;
     for (std::size_t i = 0; i < ring.size(); ++i) {
@@ -106,15 +106,15 @@ class TrafficMaker {
   // In a tree all data goes up to be reduced, and down again.
   void addTree(int channel, double part) {
     for (int rank = 0; rank < c_.job.ranks(); ++rank) {
-      const int up = treeOf(c_, rank, channel).up;
+      const int up = connect::treeOf(c_, rank, channel).up;
       if (up < 0 || sameNode(rank, up)) continue;
       add(kTreeTraffic, channel, rank, up, part);
       add(kTreeTraffic, channel, up, rank, part);
     }
   }
 
-  const Connections& c_;
-  NetChoice choice_;
+  const connect::Connections& c_;
+  connect::NetChoice choice_;
   Traffic traffic_;
   std::vector<int> firstNic_;  // by view
   ByTraffic<std::map<std::tuple<int, int, int, int>, double>> bytes_;
@@ -124,8 +124,8 @@ class TrafficMaker {
 
 const char* trafficName(int kind) { return kind == kRingTraffic ? "Ring" : "Tree"; }
 
-Traffic trafficOf(const Connections& connections, const ReachOptions& reach) {
+Traffic trafficOf(const connect::Connections& connections, const paths::ReachOptions& reach) {
   return TrafficMaker(connections, reach).make();
 }
 
-}  // namespace xylem
+}  // namespace xylem::fabric

@@ -15,7 +15,7 @@
 #include "planner/connect/connections.h"
 #include "planner/paths/reach.h"
 
-namespace xylem {
+namespace xylem::fabric {
 
 // Depending on its size an AllReduce runs over all rings or over all trees.
 constexpr int kRingTraffic = 0;
@@ -51,6 +51,6 @@ struct Traffic {
 };
 
 // Throws Error if a ring or a tree has to leave a host that reaches no NIC.
-Traffic trafficOf(const Connections& connections, const ReachOptions& reach);
+Traffic trafficOf(const connect::Connections& connections, const paths::ReachOptions& reach);
 
-}  // namespace xylem
+}  // namespace xylem::fabric

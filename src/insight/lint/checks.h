@@ -14,7 +14,7 @@
 #include "insight/lint/lint.h"
 #include "planner/topology/document.h"
 
-namespace xylem {
+namespace xylem::lint {
 
 // Collects findings, and merges findings that say the same of several lines.
 class Findings {
@@ -32,29 +32,32 @@ class Findings {
 
 // The text as elements, whatever their names. Syntax that the planner's readers refuse is a finding. Returns
 // nothing if the text has no element at all.
-std::optional<Document> readAnyXml(std::string_view text, const std::string& file, Findings& findings);
+std::optional<topology::Document> readAnyXml(std::string_view text, const std::string& file,
+                                             Findings& findings);
 
 // Checks the root, the names of elements, their nesting, their attributes and the form of the values. Returns
 // false if the document is no topology file, so that the other checks make no sense.
-bool checkSchema(const Document& document, Findings& findings);
+bool checkSchema(const topology::Document& document, Findings& findings);
 
 // Checks switches, cards, PCI links and bus ids.
-void checkPci(const Document& document, Findings& findings);
+void checkPci(const topology::Document& document, Findings& findings);
 
 // Checks CPUs, GPUs and network devices: numbers, NUMA nodes, GPU Direct RDMA, and which devices are near
 // each other.
-void checkDevices(const Document& document, Findings& findings);
+void checkDevices(const topology::Document& document, Findings& findings);
 
 // Checks NVLinks and other elements that refer to another element.
-void checkLinks(const Document& document, Findings& findings);
+void checkLinks(const topology::Document& document, Findings& findings);
 
 // All elements below the root called `name`, in document order.
-std::vector<ElementId> elementsCalled(const Document& document, std::string_view name);
+std::vector<topology::ElementId> elementsCalled(const topology::Document& document, std::string_view name);
 // The nearest element called `name` that holds `element`, or kNoElement.
-ElementId holderOf(const Document& document, ElementId element, std::string_view name);
+topology::ElementId holderOf(const topology::Document& document, topology::ElementId element,
+                             std::string_view name);
 // The attribute as an integer in C syntax; nothing if it is absent or no number.
-std::optional<std::int64_t> numberOf(const Document& document, ElementId element, std::string_view name);
+std::optional<std::int64_t> numberOf(const topology::Document& document, topology::ElementId element,
+                                     std::string_view name);
 // The attribute, or "" if it is absent.
-std::string textOf(const Document& document, ElementId element, std::string_view name);
+std::string textOf(const topology::Document& document, topology::ElementId element, std::string_view name);
 
-}  // namespace xylem
+}  // namespace xylem::lint

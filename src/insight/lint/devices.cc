@@ -8,7 +8,7 @@
 
 #include "insight/lint/checks.h"
 
-namespace xylem {
+namespace xylem::lint {
 namespace {
 
 // NCCL refuses files with more elements for a rank.
@@ -23,7 +23,7 @@ constexpr const char* kVendors[] = {"GenuineIntel", "AuthenticAMD", "CentaurHaul
 
 class DeviceCheck {
  public:
-  DeviceCheck(const Document& document, Findings& findings)
+  DeviceCheck(const topology::Document& document, Findings& findings)
       : document_(document),
         findings_(findings),
         gpus_(elementsCalled(document, "gpu")),
@@ -35,30 +35,30 @@ class DeviceCheck {
                     fmt::format("{} elements: NCCL has room for {} in the file of a rank",
                                 document_.size() - 1, kMaxNcclElements),
                     "remove what no rank uses, such as ports that are down");
-    for (const ElementId cpu : elementsCalled(document_, "cpu")) checkCpu(cpu);
+    for (const topology::ElementId cpu : elementsCalled(document_, "cpu")) checkCpu(cpu);
     checkMixed();
     if (gpus_.empty())
       findings_.add(Severity::kError, "no-gpu", 0, "no gpu",
                     "write every GPU as <gpu dev=\"0\" sm=\"90\"/> in a pci");
-    for (const ElementId gpu : gpus_) checkGpu(gpu);
+    for (const topology::ElementId gpu : gpus_) checkGpu(gpu);
     checkRanks();
-    for (const ElementId net : nets_) checkNet(net);
-    for (const ElementId nic : elementsCalled(document_, "nic")) checkNic(nic);
+    for (const topology::ElementId net : nets_) checkNet(net);
+    for (const topology::ElementId nic : elementsCalled(document_, "nic")) checkNic(nic);
     checkNear();
   }
 
  private:
-  void add(Severity severity, const char* rule, ElementId at, std::string found, std::string fix) {
+  void add(Severity severity, const char* rule, topology::ElementId at, std::string found, std::string fix) {
     findings_.add(severity, rule, document_[at].line, std::move(found), std::move(fix));
   }
 
-  bool holds(ElementId element, std::string_view name) const {
-    for (const ElementId child : document_[element].children)
+  bool holds(topology::ElementId element, std::string_view name) const {
+    for (const topology::ElementId child : document_[element].children)
       if (document_[child].name == name || holds(child, name)) return true;
     return false;
   }
 
-  void checkCpu(ElementId cpu) {
+  void checkCpu(topology::ElementId cpu) {
     const auto numa = numberOf(document_, cpu, "numaid");
     if (numa && *numa < 0)
       add(Severity::kWarning, "numa-unknown", cpu,
@@ -94,7 +94,7 @@ class DeviceCheck {
     return false;
   }
 
-  void checkVendor(ElementId cpu) {
+  void checkVendor(topology::ElementId cpu) {
     const std::string* vendor = document_.attribute(cpu, "vendor");
     if (vendor == nullptr) {
       add(Severity::kError, "missing-attribute", cpu, "cpu with arch=\"x86_64\" without `vendor`",
@@ -123,7 +123,7 @@ class DeviceCheck {
             "write the same arch and vendor on all cpu elements of a host");
   }
 
-  void checkGpu(ElementId gpu) {
+  void checkGpu(topology::ElementId gpu) {
     if (const auto dev = numberOf(document_, gpu, "dev"); dev && *dev >= 0) {
       const auto [first, isNew] = gpuDevs_.emplace(std::pair(hostOf(gpu), *dev), gpu);
       if (!isNew)
@@ -141,18 +141,18 @@ class DeviceCheck {
           "write gdr=\"1\" if the driver can (nvidia-peermem, or DMA-BUF)");
   }
 
-  std::string hostOf(ElementId element) const {
-    const ElementId cpu = holderOf(document_, element, "cpu");
-    return cpu == kNoElement ? "" : textOf(document_, cpu, "host_hash");
+  std::string hostOf(topology::ElementId element) const {
+    const topology::ElementId cpu = holderOf(document_, element, "cpu");
+    return cpu == topology::kNoElement ? "" : textOf(document_, cpu, "host_hash");
   }
 
   void checkRanks() {
-    std::map<std::int64_t, ElementId> ranks;
-    ElementId without = kNoElement;
-    for (const ElementId gpu : gpus_) {
+    std::map<std::int64_t, topology::ElementId> ranks;
+    topology::ElementId without = topology::kNoElement;
+    for (const topology::ElementId gpu : gpus_) {
       const auto rank = numberOf(document_, gpu, "rank");
       if (!rank) {
-        if (without == kNoElement) without = gpu;
+        if (without == topology::kNoElement) without = gpu;
         continue;
       }
       const auto [first, isNew] = ranks.emplace(*rank, gpu);
@@ -161,7 +161,7 @@ class DeviceCheck {
             fmt::format("rank=\"{}\" a second time (first in line {})", *rank, document_[first->second].line),
             "give every gpu its own rank, from 0 on");
     }
-    if (!ranks.empty() && without != kNoElement)
+    if (!ranks.empty() && without != topology::kNoElement)
       add(Severity::kWarning, "no-rank", without,
           "a gpu without rank, where others have one: no rank uses it",
           "write a rank on every gpu, or on none");
@@ -171,8 +171,8 @@ class DeviceCheck {
           "count ranks from 0 without gaps");
   }
 
-  void checkNic(ElementId nic) {
-    if (document_.child(nic, "net") == kNoElement)
+  void checkNic(topology::ElementId nic) {
+    if (document_.child(nic, "net") == topology::kNoElement)
       add(Severity::kWarning, "nic-without-net", nic, "a nic without net: it is not used",
           "write a <net name=\"…\" dev=\"…\" speed=\"…\" gdr=\"1\"/> per port into it");
     if (document_[document_[nic].parent].name == "cpu")
@@ -181,7 +181,7 @@ class DeviceCheck {
           "put it into a pci with its bus id, below the switch it is at");
   }
 
-  void checkNet(ElementId net) {
+  void checkNet(topology::ElementId net) {
     const auto dev = numberOf(document_, net, "dev");
     if (!dev) {
       add(Severity::kWarning, "net-without-dev", net, "a net without dev: it is not used",
@@ -217,10 +217,10 @@ class DeviceCheck {
   }
 
   // NCCL takes ports with the same guid for one card, and those with the same port number, too, for one port.
-  void checkGuid(ElementId net) {
+  void checkGuid(topology::ElementId net) {
     const std::string guid = textOf(document_, net, "guid");
     if (guid.empty()) return;
-    const ElementId pci = holderOf(document_, net, "pci");
+    const topology::ElementId pci = holderOf(document_, net, "pci");
     const auto key = std::tuple(hostOf(net), guid, textOf(document_, net, "port"));
     const auto [first, isNew] = guids_.emplace(key, net);
     if (isNew || holderOf(document_, first->second, "pci") == pci) return;
@@ -237,11 +237,11 @@ class DeviceCheck {
                     "write its network cards, if it has any");
       return;
     }
-    std::map<ElementId, std::pair<int, int>> devices;  // by cpu: GPUs and nets
-    for (const ElementId gpu : gpus_) ++devices[holderOf(document_, gpu, "cpu")].first;
-    for (const ElementId net : nets_) ++devices[holderOf(document_, net, "cpu")].second;
+    std::map<topology::ElementId, std::pair<int, int>> devices;  // by cpu: GPUs and nets
+    for (const topology::ElementId gpu : gpus_) ++devices[holderOf(document_, gpu, "cpu")].first;
+    for (const topology::ElementId net : nets_) ++devices[holderOf(document_, net, "cpu")].second;
     for (const auto& [cpu, count] : devices) {
-      if (cpu == kNoElement) continue;
+      if (cpu == topology::kNoElement) continue;
       if (count.first > 0 && count.second == 0)
         add(Severity::kWarning, "gpus-without-net", cpu,
             fmt::format("a cpu with {} GPUs and no net: they reach the network through another CPU",
@@ -254,16 +254,18 @@ class DeviceCheck {
     }
   }
 
-  const Document& document_;
+  const topology::Document& document_;
   Findings& findings_;
-  std::vector<ElementId> gpus_, nets_;
-  std::map<std::pair<std::string, std::int64_t>, ElementId> numas_, gpuDevs_, netDevs_;
-  std::map<std::tuple<std::string, std::string, std::string>, ElementId> guids_;
-  std::map<std::string, ElementId> kinds_;
+  std::vector<topology::ElementId> gpus_, nets_;
+  std::map<std::pair<std::string, std::int64_t>, topology::ElementId> numas_, gpuDevs_, netDevs_;
+  std::map<std::tuple<std::string, std::string, std::string>, topology::ElementId> guids_;
+  std::map<std::string, topology::ElementId> kinds_;
 };
 
 }  // namespace
 
-void checkDevices(const Document& document, Findings& findings) { DeviceCheck(document, findings).check(); }
+void checkDevices(const topology::Document& document, Findings& findings) {
+  DeviceCheck(document, findings).check();
+}
 
-}  // namespace xylem
+}  // namespace xylem::lint

@@ -9,7 +9,7 @@
 #include "insight/lint/checks.h"
 #include "planner/topology/attributes.h"
 
-namespace xylem {
+namespace xylem::lint {
 namespace {
 
 constexpr std::int64_t kMaxNvlinks = 18;  // the most that a GPU of any architecture has
@@ -19,39 +19,40 @@ using Place = std::pair<std::string, std::uint64_t>;
 
 // All NVLinks in one direction between two GPUs.
 struct Nvlink {
-  ElementId element;  // the last of them
+  topology::ElementId element;  // the last of them
   std::int64_t count;
 };
 
 class LinkCheck {
  public:
-  LinkCheck(const Document& document, Findings& findings) : document_(document), findings_(findings) {}
+  LinkCheck(const topology::Document& document, Findings& findings)
+      : document_(document), findings_(findings) {}
 
   void check() {
-    for (const ElementId gpu : elementsCalled(document_, "gpu"))
+    for (const topology::ElementId gpu : elementsCalled(document_, "gpu"))
       if (const auto place = placeOf(gpu)) gpus_[*place] = gpu;
-    for (const ElementId nvlink : elementsCalled(document_, "nvlink")) readNvlink(nvlink);
+    for (const topology::ElementId nvlink : elementsCalled(document_, "nvlink")) readNvlink(nvlink);
     checkBothWays();
     checkSwitched();
     checkPcilinks();
   }
 
  private:
-  void add(Severity severity, const char* rule, ElementId at, std::string found, std::string fix) {
+  void add(Severity severity, const char* rule, topology::ElementId at, std::string found, std::string fix) {
     findings_.add(severity, rule, document_[at].line, std::move(found), std::move(fix));
   }
 
   // The place of the device that the element belongs to.
-  std::optional<Place> placeOf(ElementId element) const {
-    const ElementId pci = holderOf(document_, element, "pci");
-    if (pci == kNoElement) return std::nullopt;
-    const auto id = parseBusId(textOf(document_, pci, "busid"));
+  std::optional<Place> placeOf(topology::ElementId element) const {
+    const topology::ElementId pci = holderOf(document_, element, "pci");
+    if (pci == topology::kNoElement) return std::nullopt;
+    const auto id = topology::parseBusId(textOf(document_, pci, "busid"));
     if (!id) return std::nullopt;
-    const ElementId cpu = holderOf(document_, element, "cpu");
-    return Place(cpu == kNoElement ? "" : textOf(document_, cpu, "host_hash"), *id);
+    const topology::ElementId cpu = holderOf(document_, element, "cpu");
+    return Place(cpu == topology::kNoElement ? "" : textOf(document_, cpu, "host_hash"), *id);
   }
 
-  void readNvlink(ElementId nvlink) {
+  void readNvlink(topology::ElementId nvlink) {
     const auto from = placeOf(nvlink);
     const std::int64_t count = numberOf(document_, nvlink, "count").value_or(0);
     if (!from || document_[document_[nvlink].parent].name != "gpu") return;
@@ -62,12 +63,14 @@ class LinkCheck {
       add(Severity::kWarning, "nvlink-count", nvlink, "an nvlink with no link",
           "remove it, or write their number");
     const std::string* target = document_.attribute(nvlink, "target");
-    const auto id = target == nullptr ? std::nullopt : parseBusId(*target);
+    const auto id = target == nullptr ? std::nullopt : topology::parseBusId(*target);
     const std::string* code = document_.attribute(nvlink, "tclass");
     const Place to(from->first, id.value_or(0));
-    const bool toGpu = code != nullptr ? pciClass(*code) == PciClass::kGpu : id && gpus_.contains(to);
+    const bool toGpu =
+        code != nullptr ? topology::pciClass(*code) == topology::PciClass::kGpu : id && gpus_.contains(to);
     if (!toGpu) {
-      if (code == nullptr || pciClass(*code) != PciClass::kCpu) switched_[document_[nvlink].parent] += count;
+      if (code == nullptr || topology::pciClass(*code) != topology::PciClass::kCpu)
+        switched_[document_[nvlink].parent] += count;
       return;
     }
     if (!id) {
@@ -93,8 +96,8 @@ class LinkCheck {
       const auto& [from, to] = ends;
       if (from == to) continue;
       const auto back = direct_.find({to, from});
-      const std::string here = busIdText(from.second);
-      const std::string there = busIdText(to.second);
+      const std::string here = topology::busIdText(from.second);
+      const std::string there = topology::busIdText(to.second);
       if (back == direct_.end())
         add(Severity::kWarning, "nvlink-one-way", link.element,
             fmt::format("NVLinks from {} to {}, and none back", here, there),
@@ -128,30 +131,33 @@ class LinkCheck {
 
   void checkPcilinks() {
     std::set<Place> switches;
-    for (const ElementId pci : elementsCalled(document_, "pci")) {
-      const auto id = parseBusId(textOf(document_, pci, "busid"));
-      const ElementId cpu = holderOf(document_, pci, "cpu");
-      if (id) switches.emplace(cpu == kNoElement ? "" : textOf(document_, cpu, "host_hash"), *id);
+    for (const topology::ElementId pci : elementsCalled(document_, "pci")) {
+      const auto id = topology::parseBusId(textOf(document_, pci, "busid"));
+      const topology::ElementId cpu = holderOf(document_, pci, "cpu");
+      if (id) switches.emplace(cpu == topology::kNoElement ? "" : textOf(document_, cpu, "host_hash"), *id);
     }
-    for (const ElementId link : elementsCalled(document_, "pcilink")) {
+    for (const topology::ElementId link : elementsCalled(document_, "pcilink")) {
       const auto from = placeOf(link);
-      const auto target = parseBusId(textOf(document_, link, "target"));
+      const auto target = topology::parseBusId(textOf(document_, link, "target"));
       if (from && target && !switches.contains(Place(from->first, *target)))
         add(Severity::kWarning, "pcilink-target", link,
-            fmt::format("a pcilink to {}, where there is no switch: it is left out", busIdText(*target)),
+            fmt::format("a pcilink to {}, where there is no switch: it is left out",
+                        topology::busIdText(*target)),
             "write the bus id of a switch of this file");
     }
   }
 
-  const Document& document_;
+  const topology::Document& document_;
   Findings& findings_;
-  std::map<Place, ElementId> gpus_;
+  std::map<Place, topology::ElementId> gpus_;
   std::map<std::pair<Place, Place>, Nvlink> direct_;
-  std::map<ElementId, std::int64_t> switched_;  // links to the NVSwitch, by GPU
+  std::map<topology::ElementId, std::int64_t> switched_;  // links to the NVSwitch, by GPU
 };
 
 }  // namespace
 
-void checkLinks(const Document& document, Findings& findings) { LinkCheck(document, findings).check(); }
+void checkLinks(const topology::Document& document, Findings& findings) {
+  LinkCheck(document, findings).check();
+}
 
-}  // namespace xylem
+}  // namespace xylem::lint

@@ -12,14 +12,14 @@
 #include "planner/topology/system_builder.h"
 #include "planner/topology/xml.h"
 
-namespace xylem {
+namespace xylem::lint {
 namespace {
 
 // The planner's own readers have the last word: a file that they refuse has an error, even if no check found
 // one.
 void askReaders(std::string_view text, const std::string& file, Findings& findings) {
   try {
-    buildSystem(completeForJob(parseTopology(text, file)));
+    topology::buildSystem(topology::completeForJob(topology::parseTopology(text, file)));
   } catch (const InputError& error) {
     if (findings.anyErrorAt(error.location().line)) return;
     const std::string place = toString(error.location()) + ": ";
@@ -53,7 +53,7 @@ LintReport lintTopology(std::string_view text, const std::string& file) {
   LintReport report;
   report.file = file;
   Findings findings;
-  const std::optional<Document> document = readAnyXml(text, file, findings);
+  const std::optional<topology::Document> document = readAnyXml(text, file, findings);
   if (document && checkSchema(*document, findings)) {
     report.gpus = static_cast<int>(elementsCalled(*document, "gpu").size());
     report.nets = static_cast<int>(elementsCalled(*document, "net").size());
@@ -67,7 +67,8 @@ LintReport lintTopology(std::string_view text, const std::string& file) {
 }
 
 LintReport lintTopologyFile(const std::string& path) {
-  return lintTopology(readXmlFile(path, "a topology XML file", {.bytes = kMaxTopologyBytes}), path);
+  return lintTopology(
+      topology::readXmlFile(path, "a topology XML file", {.bytes = topology::kMaxTopologyBytes}), path);
 }
 
 nlohmann::ordered_json toJson(const LintReport& report) {
@@ -124,4 +125,4 @@ std::vector<Finding> Findings::take() {
   return merged;
 }
 
-}  // namespace xylem
+}  // namespace xylem::lint

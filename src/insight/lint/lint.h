@@ -17,7 +17,7 @@
 #include <string_view>
 #include <vector>
 
-namespace xylem {
+namespace xylem::lint {
 
 enum class Severity {
   kError,    // readers refuse the file, or drop a device of it
@@ -52,4 +52,4 @@ LintReport lintTopologyFile(const std::string& path);
 // The format `xylem-lint-1`.
 nlohmann::ordered_json toJson(const LintReport& report);
 
-}  // namespace xylem
+}  // namespace xylem::lint

@@ -10,7 +10,7 @@
 #include "planner/topology/attributes.h"
 #include "planner/topology/bandwidths.h"
 
-namespace xylem {
+namespace xylem::lint {
 namespace {
 
 // Lanes that PCI links can have, and the most that a card has.
@@ -19,12 +19,13 @@ constexpr std::int64_t kMaxCardWidth = 16;
 
 class PciCheck {
  public:
-  PciCheck(const Document& document, Findings& findings) : document_(document), findings_(findings) {}
+  PciCheck(const topology::Document& document, Findings& findings)
+      : document_(document), findings_(findings) {}
 
   void check() {
-    for (const ElementId pci : elementsCalled(document_, "pci")) {
-      const bool gpu = document_.child(pci, "gpu") != kNoElement;
-      const bool nic = document_.child(pci, "nic") != kNoElement;
+    for (const topology::ElementId pci : elementsCalled(document_, "pci")) {
+      const bool gpu = document_.child(pci, "gpu") != topology::kNoElement;
+      const bool nic = document_.child(pci, "nic") != topology::kNoElement;
       checkHolds(pci, gpu, nic);
       checkClass(pci, gpu, nic);
       checkLink(pci);
@@ -33,13 +34,13 @@ class PciCheck {
   }
 
  private:
-  void add(Severity severity, const char* rule, ElementId at, std::string found, std::string fix) {
+  void add(Severity severity, const char* rule, topology::ElementId at, std::string found, std::string fix) {
     findings_.add(severity, rule, document_[at].line, std::move(found), std::move(fix));
   }
 
-  void checkHolds(ElementId pci, bool gpu, bool nic) {
+  void checkHolds(topology::ElementId pci, bool gpu, bool nic) {
     int gpus = 0, switches = 0;
-    for (const ElementId child : document_[pci].children) {
+    for (const topology::ElementId child : document_[pci].children) {
       if (document_[child].name == "gpu" && ++gpus > 1)
         add(Severity::kError, "two-devices", child, "a second gpu in one pci element",
             "give every gpu a pci element with its own bus id");
@@ -53,12 +54,12 @@ class PciCheck {
           fmt::format("pci elements inside of the pci of a {}: they are left out", gpu ? "gpu" : "nic"),
           "put a switch around them: <pci busid=\"…\" class=\"0x060400\">");
     if (!gpu && !nic && switches == 0 && document_.attribute(pci, "class") != nullptr &&
-        pciClass(textOf(document_, pci, "class")) == PciClass::kPci)
+        topology::pciClass(textOf(document_, pci, "class")) == topology::PciClass::kPci)
       add(Severity::kWarning, "empty-switch", pci, "a switch without anything below it",
           "put the devices into it that are below it, or remove it");
   }
 
-  void checkClass(ElementId pci, bool gpu, bool nic) {
+  void checkClass(topology::ElementId pci, bool gpu, bool nic) {
     const std::string* code = document_.attribute(pci, "class");
     if (code == nullptr) {
       if (!gpu && !nic)
@@ -66,19 +67,19 @@ class PciCheck {
             "write class=\"0x060400\" for a switch");
       return;
     }
-    const PciClass kind = pciClass(*code);
-    if ((gpu && kind != PciClass::kGpu) || (nic && kind != PciClass::kNic))
+    const topology::PciClass kind = topology::pciClass(*code);
+    if ((gpu && kind != topology::PciClass::kGpu) || (nic && kind != topology::PciClass::kNic))
       add(Severity::kWarning, "class", pci,
           fmt::format("class=\"{}\" on the pci of a {}", *code, gpu ? "gpu" : "nic"),
           gpu ? "write class=\"0x030200\"" : "write class=\"0x020000\"");
-    if (!gpu && !nic && kind != PciClass::kPci)
+    if (!gpu && !nic && kind != topology::PciClass::kPci)
       add(Severity::kError, "class", pci,
           fmt::format("pci with class=\"{}\" and neither gpu nor nic: it is left out, with all it holds",
                       *code),
           "write class=\"0x060400\" for a switch, or put the gpu or nic element into it");
   }
 
-  void checkLink(ElementId pci) {
+  void checkLink(topology::ElementId pci) {
     const std::string speed = textOf(document_, pci, "link_speed");
     const std::string width = textOf(document_, pci, "link_width");
     if (speed.empty() || width.empty() || width == "0") {
@@ -87,8 +88,9 @@ class PciCheck {
                       speed.empty() ? "8 GT/s, generation 3" : "16 lanes"),
           "write both, as `lspci -vv` has them in LnkSta: link_speed=\"32.0 GT/s PCIe\" link_width=\"16\"");
     }
-    const bool known = std::any_of(std::begin(kPciLaneSpeeds), std::end(kPciLaneSpeeds),
-                                   [&](const PciLaneSpeed& lane) { return speed.starts_with(lane.prefix); });
+    const bool known =
+        std::any_of(std::begin(topology::kPciLaneSpeeds), std::end(topology::kPciLaneSpeeds),
+                    [&](const topology::PciLaneSpeed& lane) { return speed.starts_with(lane.prefix); });
     if (!speed.empty() && !known)
       add(Severity::kWarning, "link-speed", pci,
           fmt::format("link_speed=\"{}\": it counts as 8 GT/s, generation 3", speed),
@@ -103,22 +105,22 @@ class PciCheck {
           fmt::format("link_width=\"{}\": slots have at most 16", *lanes), "write 16, or what the card has");
   }
 
-  void checkBusId(ElementId pci, const std::string& kind) {
+  void checkBusId(topology::ElementId pci, const std::string& kind) {
     const std::string* text = document_.attribute(pci, "busid");
-    const auto id = text == nullptr ? std::nullopt : parseBusId(*text);
+    const auto id = text == nullptr ? std::nullopt : topology::parseBusId(*text);
     if (!id) return;
     static const std::regex form("[0-9a-fA-F]{4,8}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\\.[0-7]");
     if (!std::regex_match(*text, form))
       add(Severity::kWarning, "busid", pci,
-          fmt::format("busid=\"{}\": it counts as {}", *text, busIdText(*id)),
+          fmt::format("busid=\"{}\": it counts as {}", *text, topology::busIdText(*id)),
           "write domain, bus, device and function: 0000:1b:00.0");
     else if (text->find_first_of("ABCDEF") != std::string::npos)
       add(Severity::kWarning, "busid", pci,
           fmt::format("busid=\"{}\" in capitals: NCCL does not find the device", *text),
-          fmt::format("write {}", busIdText(*id)));
+          fmt::format("write {}", topology::busIdText(*id)));
     // The hosts of one file may use the same bus ids.
-    const ElementId cpu = holderOf(document_, pci, "cpu");
-    const std::string host = cpu == kNoElement ? "" : textOf(document_, cpu, "host_hash");
+    const topology::ElementId cpu = holderOf(document_, pci, "cpu");
+    const std::string host = cpu == topology::kNoElement ? "" : textOf(document_, cpu, "host_hash");
     const auto [first, isNew] = known_.emplace(std::pair(host, *id), std::pair(pci, kind));
     if (isNew) return;
     const auto& [other, otherKind] = first->second;
@@ -130,14 +132,16 @@ class PciCheck {
               : "give every device its own");
   }
 
-  const Document& document_;
+  const topology::Document& document_;
   Findings& findings_;
   // By host and bus id: the first pci element with this id, and its kind.
-  std::map<std::pair<std::string, std::uint64_t>, std::pair<ElementId, std::string>> known_;
+  std::map<std::pair<std::string, std::uint64_t>, std::pair<topology::ElementId, std::string>> known_;
 };
 
 }  // namespace
 
-void checkPci(const Document& document, Findings& findings) { PciCheck(document, findings).check(); }
+void checkPci(const topology::Document& document, Findings& findings) {
+  PciCheck(document, findings).check();
+}
 
-}  // namespace xylem
+}  // namespace xylem::lint

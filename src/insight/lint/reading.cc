@@ -7,11 +7,12 @@
 #include "insight/lint/checks.h"
 #include "planner/topology/xml.h"
 
-namespace xylem {
+namespace xylem::lint {
 namespace {
 
-constexpr XmlLimits kLimits{
-    .bytes = kMaxTopologyBytes, .elements = kMaxElements, .attributes = kMaxAttributes};
+constexpr topology::XmlLimits kLimits{.bytes = topology::kMaxTopologyBytes,
+                                      .elements = topology::kMaxElements,
+                                      .attributes = topology::kMaxAttributes};
 // Adds the error as a finding. Its message has the form "PLACE: found …; expected …".
 void addRefusal(const InputError& error, Findings& findings) {
   const std::string text = error.what();
@@ -28,16 +29,17 @@ void addRefusal(const InputError& error, Findings& findings) {
 
 }  // namespace
 
-std::optional<Document> readAnyXml(std::string_view text, const std::string& file, Findings& findings) {
-  AnyXml xml = parseAnyXml(text, file, kLimits);
+std::optional<topology::Document> readAnyXml(std::string_view text, const std::string& file,
+                                             Findings& findings) {
+  topology::AnyXml xml = topology::parseAnyXml(text, file, kLimits);
   if (xml.refusal) addRefusal(*xml.refusal, findings);
   return std::move(xml.document);
 }
 
-std::vector<ElementId> elementsCalled(const Document& document, std::string_view name) {
-  std::vector<ElementId> found;
-  const auto visit = [&](const auto& self, ElementId element) -> void {
-    for (const ElementId child : document[element].children) {
+std::vector<topology::ElementId> elementsCalled(const topology::Document& document, std::string_view name) {
+  std::vector<topology::ElementId> found;
+  const auto visit = [&](const auto& self, topology::ElementId element) -> void {
+    for (const topology::ElementId child : document[element].children) {
       if (document[child].name == name) found.push_back(child);
       self(self, child);
     }
@@ -46,13 +48,16 @@ std::vector<ElementId> elementsCalled(const Document& document, std::string_view
   return found;
 }
 
-ElementId holderOf(const Document& document, ElementId element, std::string_view name) {
-  for (element = document[element].parent; element != kNoElement; element = document[element].parent)
+topology::ElementId holderOf(const topology::Document& document, topology::ElementId element,
+                             std::string_view name) {
+  for (element = document[element].parent; element != topology::kNoElement;
+       element = document[element].parent)
     if (document[element].name == name) return element;
-  return kNoElement;
+  return topology::kNoElement;
 }
 
-std::optional<std::int64_t> numberOf(const Document& document, ElementId element, std::string_view name) {
+std::optional<std::int64_t> numberOf(const topology::Document& document, topology::ElementId element,
+                                     std::string_view name) {
   const std::string* text = document.attribute(element, name);
   if (text == nullptr) return std::nullopt;
   char* end = nullptr;
@@ -62,9 +67,9 @@ std::optional<std::int64_t> numberOf(const Document& document, ElementId element
   return value;
 }
 
-std::string textOf(const Document& document, ElementId element, std::string_view name) {
+std::string textOf(const topology::Document& document, topology::ElementId element, std::string_view name) {
   const std::string* text = document.attribute(element, name);
   return text == nullptr ? "" : *text;
 }
 
-}  // namespace xylem
+}  // namespace xylem::lint

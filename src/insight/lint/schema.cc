@@ -11,7 +11,7 @@
 #include "insight/lint/checks.h"
 #include "planner/topology/attributes.h"
 
-namespace xylem {
+namespace xylem::lint {
 namespace {
 
 // The vocabulary of topology files.
@@ -115,10 +115,10 @@ std::string orNearest(const std::string& fix, const std::string& word,
 
 class Schema {
  public:
-  Schema(const Document& document, Findings& findings) : document_(document), findings_(findings) {}
+  Schema(const topology::Document& document, Findings& findings) : document_(document), findings_(findings) {}
 
   bool check() {
-    const Element& root = document_[document_.root()];
+    const topology::Element& root = document_[document_.root()];
     if (root.name == "graphs") {
       add(Severity::kError, "graph-file", document_.root(),
           "a graph file: the channels of a host, not the host",
@@ -136,18 +136,18 @@ class Schema {
   }
 
  private:
-  void add(Severity severity, const char* rule, ElementId at, std::string found, std::string fix) {
+  void add(Severity severity, const char* rule, topology::ElementId at, std::string found, std::string fix) {
     findings_.add(severity, rule, document_[at].line, std::move(found), std::move(fix));
   }
 
-  void checkInside(ElementId parent) {
+  void checkInside(topology::ElementId parent) {
     const auto& children = document_[parent].children;
     if (children.size() > kMaxNcclChildren)
       add(Severity::kWarning, "too-many-children", parent,
           fmt::format("{} elements in one {}: NCCL stops at {}", children.size(), document_[parent].name,
                       kMaxNcclChildren),
           "describe fewer of them");
-    for (const ElementId child : children) {
+    for (const topology::ElementId child : children) {
       if (!checkPlace(parent, child)) continue;
       checkAttributes(child);
       checkInside(child);
@@ -155,8 +155,8 @@ class Schema {
   }
 
   // Returns false if readers leave the element out, with all it holds.
-  bool checkPlace(ElementId parent, ElementId child) {
-    const Element& element = document_[child];
+  bool checkPlace(topology::ElementId parent, topology::ElementId child) {
+    const topology::Element& element = document_[child];
     const ElementRule* rule = elementRule(element.name);
     if (rule == nullptr) {
       std::vector<std::string> names;
@@ -176,8 +176,8 @@ class Schema {
     return false;
   }
 
-  void checkAttributes(ElementId element) {
-    const Element& e = document_[element];
+  void checkAttributes(topology::ElementId element) {
+    const topology::Element& e = document_[element];
     std::size_t count = 0;
     for (const auto& [key, value] : e.attributes) {
       if (++count > kMaxNcclAttributes)
@@ -196,14 +196,14 @@ class Schema {
         addMissing(element, rule);
   }
 
-  void addMissing(ElementId element, const AttributeRule& rule) {
+  void addMissing(topology::ElementId element, const AttributeRule& rule) {
     std::string found = fmt::format("{} without `{}`", document_[element].name, rule.name);
     if (rule.element == "cpu" && rule.name == "arch")
       found += ": NCCL says \"Attribute arch of node cpu not found\" and ends";
     add(Severity::kError, "missing-attribute", element, found, fmt::format("write {}", rule.example));
   }
 
-  void checkAttribute(ElementId element, const std::string& key, const std::string& value) {
+  void checkAttribute(topology::ElementId element, const std::string& key, const std::string& value) {
     const std::string& name = document_[element].name;
     const AttributeRule* rule = attributeRule(name, key);
     if (rule == nullptr) {
@@ -226,7 +226,7 @@ class Schema {
       case ValueForm::kText:
         return true;
       case ValueForm::kBusId:
-        return parseBusId(value).has_value();
+        return topology::parseBusId(value).has_value();
       case ValueForm::kHex:
         if (value.empty()) return true;
         std::strtoull(value.c_str(), &end, 16);
@@ -245,12 +245,14 @@ class Schema {
     return true;
   }
 
-  const Document& document_;
+  const topology::Document& document_;
   Findings& findings_;
 };
 
 }  // namespace
 
-bool checkSchema(const Document& document, Findings& findings) { return Schema(document, findings).check(); }
+bool checkSchema(const topology::Document& document, Findings& findings) {
+  return Schema(document, findings).check();
+}
 
-}  // namespace xylem
+}  // namespace xylem::lint

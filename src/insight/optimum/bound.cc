@@ -1,5 +1,3 @@
-#include "insight/optimum/optimum.h"
-
 #include <lemon/preflow.h>
 #include <lemon/smart_graph.h>
 
@@ -7,10 +5,11 @@
 #include <cmath>
 #include <optional>
 
+#include "insight/optimum/optimum.h"
 #include "insight/optimum/packing.h"
 #include "planner/paths/locality.h"
 
-namespace xylem {
+namespace xylem::optimum {
 namespace {
 
 using Graph = lemon::SmartDigraph;
@@ -25,25 +24,26 @@ constexpr std::int64_t kUnlimited = std::int64_t{1} << 50;
 // NETs.
 class Cutter {
  public:
-  Cutter(const System& system, bool bothWays) : system_(system), bothWays_(bothWays), capacity_(graph_) {
+  Cutter(const topology::System& system, bool bothWays)
+      : system_(system), bothWays_(bothWays), capacity_(graph_) {
     for (int i = 0; i <= system.nodeCount(); ++i) graph_.addNode();
-    for (const Link& link : system.links()) {
+    for (const topology::Link& link : system.links()) {
       const auto milli =
           static_cast<std::int64_t>(std::ceil(static_cast<double>(link.bandwidth) * kUnitsPerGBs - 1e-3));
       add(link.from, link.to, milli);
       if (bothWays) add(link.to, link.from, milli);
     }
-    for (const NodeId net : system.nodes(NodeType::kNet)) {
+    for (const topology::NodeId net : system.nodes(topology::NodeType::kNet)) {
       add(net, network(), kUnlimited);
       add(network(), net, kUnlimited);
     }
   }
 
   // The network's node, numbered after those of the system.
-  NodeId network() const { return system_.nodeCount(); }
+  topology::NodeId network() const { return system_.nodeCount(); }
 
   // Finds the smallest cut between two nodes, and keeps it if it is smaller than all before.
-  void cut(NodeId from, NodeId to) {
+  void cut(topology::NodeId from, topology::NodeId to) {
     Flow flow(graph_, capacity_, Graph::nodeFromId(from), Graph::nodeFromId(to));
     flow.runMinCut();
     if (best_ && flow.flowValue() >= bestFlow_) return;
@@ -53,29 +53,29 @@ class Cutter {
   const std::optional<Cut>& best() const { return best_; }
 
  private:
-  void add(NodeId from, NodeId to, std::int64_t milli) {
+  void add(topology::NodeId from, topology::NodeId to, std::int64_t milli) {
     capacity_[graph_.addArc(Graph::nodeFromId(from), Graph::nodeFromId(to))] = milli;
   }
 
   Cut read(const Flow& flow) const {
     Cut cut;
     cut.bothWays = bothWays_;
-    const auto near = [&](NodeId node) { return flow.minCut(Graph::nodeFromId(node)); };
+    const auto near = [&](topology::NodeId node) { return flow.minCut(Graph::nodeFromId(node)); };
     const auto links = system_.links();
     for (std::size_t i = 0; i < links.size(); ++i) {
       const bool leaves = near(links[i].from) && !near(links[i].to);
       const bool enters = !near(links[i].from) && near(links[i].to);
       if (!leaves && !(bothWays_ && enters)) continue;
-      cut.links.push_back(static_cast<LinkId>(i));
+      cut.links.push_back(static_cast<topology::LinkId>(i));
       cut.bandwidth += static_cast<double>(links[i].bandwidth);
     }
-    for (const NodeId gpu : system_.nodes(NodeType::kGpu))
+    for (const topology::NodeId gpu : system_.nodes(topology::NodeType::kGpu))
       (near(gpu) ? cut.near : cut.far).push_back(system_.position(gpu));
-    cut.networkNear = system_.count(NodeType::kNet) > 0 && near(network());
+    cut.networkNear = system_.count(topology::NodeType::kNet) > 0 && near(network());
     return cut;
   }
 
-  const System& system_;
+  const topology::System& system_;
   bool bothWays_;
   Graph graph_;
   Graph::ArcMap<std::int64_t> capacity_;
@@ -90,16 +90,16 @@ class Cutter {
 // crosses every cut between two GPUs, or between a GPU and the network, in both directions. A chain inside a
 // host crosses such a cut in one direction only; a chain that starts at a NET crosses it away from the
 // network.
-std::optional<Cut> smallestCut(const System& system, Pattern pattern) {
-  const auto gpus = system.nodes(NodeType::kGpu);
-  const bool nets = system.count(NodeType::kNet) > 0;
-  const bool ring = pattern == Pattern::kRing;
+std::optional<Cut> smallestCut(const topology::System& system, search::Pattern pattern) {
+  const auto gpus = system.nodes(topology::NodeType::kGpu);
+  const bool nets = system.count(topology::NodeType::kNet) > 0;
+  const bool ring = pattern == search::Pattern::kRing;
   // A chain that starts at a NET crosses each cut away from the network; other chains may cross in either
   // direction, so both count. Cuts between a fixed origin and every GPU suffice: any cut between two nodes
   // separates the origin from one of them.
   Cutter cutter(system, !ring && !nets);
-  const NodeId origin = nets ? cutter.network() : *gpus.begin();
-  for (const NodeId gpu : gpus) {
+  const topology::NodeId origin = nets ? cutter.network() : *gpus.begin();
+  for (const topology::NodeId gpu : gpus) {
     if (gpu == origin) continue;
     cutter.cut(origin, gpu);
     if (ring) cutter.cut(gpu, origin);
@@ -115,7 +115,8 @@ constexpr double kMinShare = 1e-6;
 void addBottlenecks(Bound& bound, const Capacities& capacities, const std::vector<double>& prices) {
   for (int row = 0; row < capacities.rows(); ++row) {
     const double weight = prices[static_cast<std::size_t>(row)] * kWholeUnits;
-    if (capacities.link(row) == kNoLink || weight * capacities.capacity(row) < kMinShare * bound.program)
+    if (capacities.link(row) == topology::kNoLink ||
+        weight * capacities.capacity(row) < kMinShare * bound.program)
       continue;
     bound.bottlenecks.push_back({capacities.link(row), weight});
   }
@@ -128,11 +129,12 @@ constexpr int kMaxGpusForProgram = 16;
 
 }  // namespace
 
-Bound boundOf(const System& system, const PathTable& paths, Pattern pattern, int crossNic, bool program) {
+Bound boundOf(const topology::System& system, const paths::PathTable& paths, search::Pattern pattern,
+              int crossNic, bool program) {
   Bound bound;
-  const int gpus = system.count(NodeType::kGpu);
-  if (gpus == 0 || (gpus == 1 && system.count(NodeType::kNet) == 0)) return bound;
-  if (gpus == 1 && pattern != Pattern::kRing) pattern = Pattern::kTree;
+  const int gpus = system.count(topology::NodeType::kGpu);
+  if (gpus == 0 || (gpus == 1 && system.count(topology::NodeType::kNet) == 0)) return bound;
+  if (gpus == 1 && pattern != search::Pattern::kRing) pattern = search::Pattern::kTree;
   if (const auto cut = smallestCut(system, pattern)) bound.cut = *cut;
   // Two bounds: the smallest cut is easy to explain and ignores which paths channels take; the linear program
   // respects the paths. The smaller one counts, and the cut if they are equal.
@@ -141,8 +143,8 @@ Bound boundOf(const System& system, const PathTable& paths, Pattern pattern, int
     bound.cutIsTight = true;
     return bound;
   }
-  const Locality locality(system, paths);
-  const SearchSpace space(system, paths, locality);
+  const paths::Locality locality(system, paths);
+  const search::SearchSpace space(system, paths, locality);
   HostProgram packed(space, {}, {pattern, crossNic, false});
   const Packing::Outcome outcome = packed.packing.solve(packed.capacityUnits());
   bound.program = outcome.bound;
@@ -153,26 +155,26 @@ Bound boundOf(const System& system, const PathTable& paths, Pattern pattern, int
   return bound;
 }
 
-double totalBandwidth(const ChannelGraph& graph, bool nets) {
+double totalBandwidth(const search::ChannelGraph& graph, bool nets) {
   const float each = nets ? std::min(graph.bwIntra, graph.bwInter) : graph.bwIntra;
   return static_cast<double>(graph.nChannels) * static_cast<double>(each);
 }
 
-std::optional<PlanBound> boundOf(const Plan& plan, const HostPlan& host, GraphKind kind) {
-  const ChannelGraph& graph = host.graphs[kind];
-  const bool program = host.system().count(NodeType::kGpu) <= kMaxGpusForProgram;
+std::optional<PlanBound> boundOf(const plan::Plan& plan, const plan::HostPlan& host, search::GraphKind kind) {
+  const search::ChannelGraph& graph = host.graphs[kind];
+  const bool program = host.system().count(topology::NodeType::kGpu) <= kMaxGpusForProgram;
   Bound bound =
       boundOf(host.system(), host.paths.paths, graph.pattern, plan.connections.options.crossNic, program);
   if (bound.bandwidth <= 0) return std::nullopt;
-  const bool nets = host.system().count(NodeType::kNet) > 0;
+  const bool nets = host.system().count(topology::NodeType::kNet) > 0;
   return PlanBound{kind, totalBandwidth(graph, nets), std::move(bound)};
 }
 
-std::vector<PlanBound> boundsOf(const Plan& plan, const HostPlan& host) {
+std::vector<PlanBound> boundsOf(const plan::Plan& plan, const plan::HostPlan& host) {
   std::vector<PlanBound> bounds;
-  for (const GraphKind kind : {GraphKind::kRing, GraphKind::kTree})
+  for (const search::GraphKind kind : {search::GraphKind::kRing, search::GraphKind::kTree})
     if (auto bound = boundOf(plan, host, kind)) bounds.push_back(std::move(*bound));
   return bounds;
 }
 
-}  // namespace xylem
+}  // namespace xylem::optimum

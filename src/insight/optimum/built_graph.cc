@@ -6,7 +6,7 @@
 
 #include "planner/paths/locality.h"
 
-namespace xylem {
+namespace xylem::optimum {
 namespace {
 
 // The search counts in thousandths of a GB/s; a graph file writes six digits.
@@ -35,7 +35,7 @@ float sixDigits(double bandwidth) {
   return static_cast<float>(std::floor(bandwidth / unit + 1e-6) * unit);
 }
 
-void addChannel(ChannelGraph& graph, const std::vector<int>& gpus, int start, int end) {
+void addChannel(search::ChannelGraph& graph, const std::vector<int>& gpus, int start, int end) {
   graph.gpus.insert(graph.gpus.end(), gpus.begin(), gpus.end());
   graph.nets.push_back(start);
   graph.nets.push_back(end);
@@ -43,13 +43,13 @@ void addChannel(ChannelGraph& graph, const std::vector<int>& gpus, int start, in
 }
 
 // The GPUs from which a channel goes to its end NET, and the part of its bandwidth that each sends.
-std::vector<std::pair<int, float>> exits(const ChannelGraph& graph, int channel) {
+std::vector<std::pair<int, float>> exits(const search::ChannelGraph& graph, int channel) {
   switch (graph.pattern) {
-    case Pattern::kBalancedTree:
+    case search::Pattern::kBalancedTree:
       return {{graph.gpu(channel, 0), 0.5f}, {graph.gpu(channel, 1), 0.5f}};
-    case Pattern::kSplitTree:
+    case search::Pattern::kSplitTree:
       return {{graph.gpu(channel, 1), 1.0f}};
-    case Pattern::kTree:
+    case search::Pattern::kTree:
       return {{graph.gpu(channel, 0), 1.0f}};
     default:
       return {{graph.gpu(channel, graph.gpuCount - 1), 1.0f}};
@@ -59,13 +59,14 @@ std::vector<std::pair<int, float>> exits(const ChannelGraph& graph, int channel)
 // Calls `visit` with every route of a channel and the part of its bandwidth there, until a call returns
 // false. Returns whether all calls returned true.
 template <typename Visit>
-bool walk(const SearchSpace& space, const ChannelGraph& graph, int channel, const Visit& visit) {
+bool walk(const search::SearchSpace& space, const search::ChannelGraph& graph, int channel,
+          const Visit& visit) {
   const bool nets = space.netCount() > 0;
   if (nets && !visit(space.netToGpu(graph.startNet(channel), graph.gpu(channel, 0)), 1.0f)) return false;
   for (int i = 0; i + 1 < graph.gpuCount; ++i)
     if (!visit(space.gpuToGpu(graph.gpu(channel, i), graph.gpu(channel, i + 1)), 1.0f)) return false;
   if (!nets) {
-    const bool closes = graph.pattern == Pattern::kRing && graph.gpuCount > 1;
+    const bool closes = graph.pattern == search::Pattern::kRing && graph.gpuCount > 1;
     const auto last = [&] { return graph.gpu(channel, graph.gpuCount - 1); };
     return !closes || visit(space.gpuToGpu(last(), graph.gpu(channel, 0)), 1.0f);
   }
@@ -74,8 +75,8 @@ bool walk(const SearchSpace& space, const ChannelGraph& graph, int channel, cons
   return true;
 }
 
-bool accepted(SearchSpace& space, const ChannelGraph& graph) {
-  const Load intra = space.intraLoad(graph.bwIntra);
+bool accepted(search::SearchSpace& space, const search::ChannelGraph& graph) {
+  const search::Load intra = space.intraLoad(graph.bwIntra);
   const float demand = std::floor(graph.bwInter);
   for (int channel = 0; channel < graph.nChannels; ++channel) {
     if (space.netCount() > 0) {
@@ -83,7 +84,7 @@ bool accepted(SearchSpace& space, const ChannelGraph& graph) {
       if (space.netBandwidth(net) < demand) return false;
       space.takeNetBandwidth(net, demand);
     }
-    const bool fits = walk(space, graph, channel, [&](const Route& route, float part) {
+    const bool fits = walk(space, graph, channel, [&](const search::Route& route, float part) {
       return space.take(route, route.intra ? intra : space.interLoad(graph.bwInter * part));
     });
     if (!fits) return false;
@@ -92,14 +93,14 @@ bool accepted(SearchSpace& space, const ChannelGraph& graph) {
 }
 
 // Finds by bisection the greatest bandwidth inside the host that still fits.
-void raiseInside(ChannelGraph& graph, const SearchSpace& space, double fastest) {
+void raiseInside(search::ChannelGraph& graph, const search::SearchSpace& space, double fastest) {
   const float before = graph.bwIntra;
   auto least = static_cast<int>(static_cast<double>(before) * kMilli);
   auto most = static_cast<int>(std::min(static_cast<double>(kMaxRaise * graph.bwInter), fastest) * kMilli);
   while (least < most) {
     const int middle = (least + most + 1) / 2;
     graph.bwIntra = static_cast<float>(middle / kMilli);
-    SearchSpace left = space;
+    search::SearchSpace left = space;
     if (accepted(left, graph))
       least = middle;
     else
@@ -108,17 +109,17 @@ void raiseInside(ChannelGraph& graph, const SearchSpace& space, double fastest) 
   graph.bwIntra = std::max(before, static_cast<float>(least / kMilli));
 }
 
-void describe(ChannelGraph& graph, const SearchSpace& space, int crossNic) {
+void describe(search::ChannelGraph& graph, const search::SearchSpace& space, int crossNic) {
   graph.nHops = 0;
-  if (graph.gpuCount > 1) graph.typeIntra = PathType::kLoc;
-  if (space.netCount() > 0) graph.typeInter = PathType::kPix;
+  if (graph.gpuCount > 1) graph.typeIntra = paths::PathType::kLoc;
+  if (space.netCount() > 0) graph.typeInter = paths::PathType::kPix;
   bool crosses = false;
   graph.sameChannels = true;
   for (int channel = 0; channel < graph.nChannels; ++channel) {
-    walk(space, graph, channel, [&](const Route& route, float) {
-      PathType& farthest = route.intra ? graph.typeIntra : graph.typeInter;
+    walk(space, graph, channel, [&](const search::Route& route, float) {
+      paths::PathType& farthest = route.intra ? graph.typeIntra : graph.typeInter;
       farthest = std::max(farthest, route.type);
-      if (graph.pattern != Pattern::kRing) farthest = std::max(farthest, route.reverseType);
+      if (graph.pattern != search::Pattern::kRing) farthest = std::max(farthest, route.reverseType);
       graph.nHops += route.hops;
       return true;
     });
@@ -127,22 +128,24 @@ void describe(ChannelGraph& graph, const SearchSpace& space, int crossNic) {
   }
   graph.crossNic = !crosses ? 0 : crossNic;
   if (space.netCount() > 0) {
-    const System& system = space.system();
-    graph.latencyInter = system.net(system.node(NodeType::kNet, graph.startNet(graph.nChannels - 1))).latency;
+    const topology::System& system = space.system();
+    graph.latencyInter =
+        system.net(system.node(topology::NodeType::kNet, graph.startNet(graph.nChannels - 1))).latency;
   }
 }
 
 }  // namespace
 
-bool isAccepted(const ChannelGraph& graph, const System& system, const PathTable& paths) {
-  const Locality locality(system, paths);
-  SearchSpace space(system, paths, locality);
+bool isAccepted(const search::ChannelGraph& graph, const topology::System& system,
+                const paths::PathTable& paths) {
+  const paths::Locality locality(system, paths);
+  search::SearchSpace space(system, paths, locality);
   return accepted(space, graph);
 }
 
-std::optional<ChannelGraph> builtGraph(const ChannelSet& set, const ChannelGraph& like,
-                                       const BuildHost& host) {
-  ChannelGraph graph;
+std::optional<search::ChannelGraph> builtGraph(const ChannelSet& set, const search::ChannelGraph& like,
+                                               const BuildHost& host) {
+  search::ChannelGraph graph;
   graph.id = like.id;
   graph.pattern = like.pattern;
   graph.collNet = like.collNet;
@@ -150,14 +153,14 @@ std::optional<ChannelGraph> builtGraph(const ChannelSet& set, const ChannelGraph
   graph.maxChannels = like.maxChannels;
   graph.typeIntra = like.typeIntra;
   graph.typeInter = like.typeInter;
-  graph.gpuCount = host.system.count(NodeType::kGpu);
+  graph.gpuCount = host.system.count(topology::NodeType::kGpu);
   for (const ChannelColumn& column : inOrder(set.columns)) {
     addChannel(graph, column.gpus, column.startNet, column.endNet);
     if (column.channels == 1) continue;
     addChannel(graph, {column.gpus.rbegin(), column.gpus.rend()}, column.endNet, column.startNet);
   }
-  const Locality locality(host.system, host.paths);
-  const SearchSpace space(host.system, host.paths, locality);
+  const paths::Locality locality(host.system, host.paths);
+  const search::SearchSpace space(host.system, host.paths, locality);
   describe(graph, space, host.crossNic);
 
   // Try the exact bandwidth, then whole thousandths, lowered step by step, as the search's rounding may
@@ -168,13 +171,13 @@ std::optional<ChannelGraph> builtGraph(const ChannelSet& set, const ChannelGraph
   for (const float bandwidth : bandwidths) {
     if (bandwidth <= 0) break;
     graph.bwIntra = graph.bwInter = bandwidth;
-    SearchSpace left = space;
+    search::SearchSpace left = space;
     if (!accepted(left, graph)) continue;
-    if (graph.pattern != Pattern::kRing && space.netCount() > 0 && graph.gpuCount > 1)
+    if (graph.pattern != search::Pattern::kRing && space.netCount() > 0 && graph.gpuCount > 1)
       raiseInside(graph, space, host.fastest);
     return graph;
   }
   return std::nullopt;
 }
 
-}  // namespace xylem
+}  // namespace xylem::optimum

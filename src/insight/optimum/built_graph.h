@@ -7,22 +7,23 @@
 
 #include "insight/optimum/equal_channels.h"
 
-namespace xylem {
+namespace xylem::optimum {
 
 // The host that a graph is built for.
 struct BuildHost {
-  const System& system;
-  const PathTable& paths;
+  const topology::System& system;
+  const paths::PathTable& paths;
   int crossNic = 2;
   double fastest = 0;  // GB/s that a channel may have at most
 };
 
 // Copies from `like` the fields that channels do not determine. Trees get the free bandwidth inside the host,
 // up to twice their bandwidth to the NETs. Returns nullopt if the search would not accept the channels.
-std::optional<ChannelGraph> builtGraph(const ChannelSet& set, const ChannelGraph& like,
-                                       const BuildHost& host);
+std::optional<search::ChannelGraph> builtGraph(const ChannelSet& set, const search::ChannelGraph& like,
+                                               const BuildHost& host);
 
 // True if all channels of the graph fit the links, counted as the search counts.
-bool isAccepted(const ChannelGraph& graph, const System& system, const PathTable& paths);
+bool isAccepted(const search::ChannelGraph& graph, const topology::System& system,
+                const paths::PathTable& paths);
 
-}  // namespace xylem
+}  // namespace xylem::optimum

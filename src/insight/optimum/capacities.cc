@@ -4,12 +4,12 @@
 #include <cmath>
 #include <numeric>
 
-namespace xylem {
+namespace xylem::optimum {
 namespace {
 
-int unitsOf(Share share) {
+int unitsOf(search::Share share) {
   constexpr int kPerUnit = kWholeUnits / 40;
-  return kPerUnit * static_cast<int>(kShareUnits[static_cast<std::size_t>(share)]);
+  return kPerUnit * static_cast<int>(search::kShareUnits[static_cast<std::size_t>(share)]);
 }
 
 // The search rounds free bandwidth to thousandths of a GB/s, up or down; a bound has to allow for both.
@@ -20,7 +20,7 @@ double searchable(float bandwidth) {
 
 }  // namespace
 
-Capacities::Capacities(const SearchSpace& space, const Reachable& reachable, bool bothWays)
+Capacities::Capacities(const search::SearchSpace& space, const Reachable& reachable, bool bothWays)
     : space_(space),
       reachable_(reachable),
       gpus_(space.gpuCount()),
@@ -38,10 +38,10 @@ Capacities::Capacities(const SearchSpace& space, const Reachable& reachable, boo
   addPorts();
 }
 
-Capacities::Hop Capacities::hopOf(const Route& route, PathType limit, bool bothWays) {
+Capacities::Hop Capacities::hopOf(const search::Route& route, paths::PathType limit, bool bothWays) {
   if (route.hops == 0 || route.type > limit || (bothWays && route.reverseType > limit)) return {};
   Hop hop{true, {}};
-  for (const RouteStep& step : space_.stepsOf(route)) {
+  for (const search::RouteStep& step : space_.stepsOf(route)) {
     const int row = rowOf(step.link);
     const int units = unitsOf(step.share);
     int& measure = measure_[static_cast<std::size_t>(row)];
@@ -57,7 +57,7 @@ Capacities::Hop Capacities::hopOf(const Route& route, PathType limit, bool bothW
   return hop;
 }
 
-int Capacities::rowOf(LinkId link) {
+int Capacities::rowOf(topology::LinkId link) {
   int& row = rowOfLink_[static_cast<std::size_t>(link)];
   if (row >= 0) return row;
   row = rows();
@@ -79,7 +79,7 @@ void Capacities::addPorts() {
     if (together.size() < 2) continue;  // the NET's own link is limit enough
     const int row = rows();
     capacity_.push_back(searchable(space_.netBandwidth(net)));
-    link_.push_back(kNoLink);
+    link_.push_back(topology::kNoLink);
     measure_.push_back(kWholeUnits);
     for (const int other : together)
       for (int gpu = 0; gpu < gpus_; ++gpu)
@@ -87,4 +87,4 @@ void Capacities::addPorts() {
   }
 }
 
-}  // namespace xylem
+}  // namespace xylem::optimum

@@ -12,7 +12,7 @@
 
 #include "planner/search/search_space.h"
 
-namespace xylem {
+namespace xylem::optimum {
 
 // Amounts are sums and differences of whole units, or quotients of bandwidths. They count as equal if they
 // differ by less than this.
@@ -30,25 +30,25 @@ struct Use {
 
 // The farthest path types that channels may use between GPUs, and between GPUs and NETs.
 struct Reachable {
-  PathType intra = PathType::kSys;
-  PathType inter = PathType::kSys;
+  paths::PathType intra = paths::PathType::kSys;
+  paths::PathType inter = paths::PathType::kSys;
 };
 
 class Capacities {
  public:
   // `bothWays`: the path back must be as near, too, as trees need it.
-  Capacities(const SearchSpace& space, const Reachable& reachable, bool bothWays);
+  Capacities(const search::SearchSpace& space, const Reachable& reachable, bool bothWays);
 
   int gpus() const { return gpus_; }
   int nets() const { return nets_; }
   int rows() const { return static_cast<int>(capacity_.size()); }
   const Reachable& reachable() const { return reachable_; }
-  const SearchSpace& space() const { return space_; }
+  const search::SearchSpace& space() const { return space_; }
 
   // In GB/s.
   double capacity(int row) const { return capacity_[static_cast<std::size_t>(row)]; }
   // Returns kNoLink for a port.
-  LinkId link(int row) const { return link_[static_cast<std::size_t>(row)]; }
+  topology::LinkId link(int row) const { return link_[static_cast<std::size_t>(row)]; }
   // The greatest common divisor of the units that hops take of this row.
   int measure(int row) const { return measure_[static_cast<std::size_t>(row)]; }
 
@@ -67,18 +67,18 @@ class Capacities {
   static std::size_t at(int a, int width, int b) {
     return static_cast<std::size_t>(a) * static_cast<std::size_t>(width) + static_cast<std::size_t>(b);
   }
-  Hop hopOf(const Route& route, PathType limit, bool bothWays);
-  int rowOf(LinkId link);
+  Hop hopOf(const search::Route& route, paths::PathType limit, bool bothWays);
+  int rowOf(topology::LinkId link);
   void addPorts();
 
-  const SearchSpace& space_;
+  const search::SearchSpace& space_;
   Reachable reachable_;
   int gpus_, nets_;
   std::vector<double> capacity_;
-  std::vector<LinkId> link_;
+  std::vector<topology::LinkId> link_;
   std::vector<int> measure_;
   std::vector<int> rowOfLink_;
   std::vector<Hop> hops_, fromNet_, toNet_;
 };
 
-}  // namespace xylem
+}  // namespace xylem::optimum

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <queue>
 
-namespace xylem {
+namespace xylem::optimum {
 namespace {
 
 // Sets with at least this part of the best set's bandwidth count as equally good.
@@ -192,4 +192,4 @@ EqualChannels::Result EqualChannels::run(const Request& request) {
   return result;
 }
 
-}  // namespace xylem
+}  // namespace xylem::optimum

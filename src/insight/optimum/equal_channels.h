@@ -15,7 +15,7 @@
 
 #include "insight/optimum/packing.h"
 
-namespace xylem {
+namespace xylem::optimum {
 
 struct ChannelSet {
   int channels = 0;
@@ -61,4 +61,4 @@ class EqualChannels {
   ChannelSet part_;  // the best partial set of all dives
 };
 
-}  // namespace xylem
+}  // namespace xylem::optimum

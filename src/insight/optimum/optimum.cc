@@ -4,12 +4,12 @@
 #include <memory>
 #include <utility>
 
-#include "planner/search/channel_search.h"
 #include "insight/optimum/built_graph.h"
 #include "insight/optimum/equal_channels.h"
 #include "planner/paths/locality.h"
+#include "planner/search/channel_search.h"
 
-namespace xylem {
+namespace xylem::optimum {
 namespace {
 
 // Far path types cost NCCL protocols, so paths are limited to near types if these give at least this part of
@@ -23,13 +23,13 @@ constexpr double kWithin = 1e-4;
 constexpr std::int64_t kWork = 60'000'000;
 constexpr int kTreesTried = 6;  // each may take this part of kWork
 
-double insideOf(const ChannelGraph& graph) {
+double insideOf(const search::ChannelGraph& graph) {
   return static_cast<double>(graph.nChannels) * static_cast<double>(graph.bwIntra);
 }
 
 class Optimizer {
  public:
-  Optimizer(const System& system, const PathTable& paths, const HostGraphs& found,
+  Optimizer(const topology::System& system, const paths::PathTable& paths, const search::HostGraphs& found,
             const OptimumOptions& options)
       : system_(system),
         paths_(paths),
@@ -37,17 +37,18 @@ class Optimizer {
         options_(options),
         locality_(system, paths),
         space_(system, paths, locality_),
-        nets_(system.count(NodeType::kNet) > 0) {
-    lowestSm_ = system.gpu(system.node(NodeType::kGpu, 0)).sm;
-    for (const NodeId gpu : system.nodes(NodeType::kGpu)) lowestSm_ = std::min(lowestSm_, system.gpu(gpu).sm);
-    fastest_ = static_cast<double>(searchSpeeds(nets_, lowestSm_).front());
+        nets_(system.count(topology::NodeType::kNet) > 0) {
+    lowestSm_ = system.gpu(system.node(topology::NodeType::kGpu, 0)).sm;
+    for (const topology::NodeId gpu : system.nodes(topology::NodeType::kGpu))
+      lowestSm_ = std::min(lowestSm_, system.gpu(gpu).sm);
+    fastest_ = static_cast<double>(search::searchSpeeds(nets_, lowestSm_).front());
   }
 
   Optimum run() {
     Optimum best;
     best.graphs = found_;
-    const ChannelGraph& ring = found_[GraphKind::kRing];
-    const ChannelGraph& tree = found_[GraphKind::kTree];
+    const search::ChannelGraph& ring = found_[search::GraphKind::kRing];
+    const search::ChannelGraph& tree = found_[search::GraphKind::kTree];
     best.ring = start(ring);
     best.tree = start(tree);
     if (best.ring.bound.bandwidth > 0) improve(best);
@@ -56,7 +57,7 @@ class Optimizer {
   }
 
  private:
-  GraphOptimum start(const ChannelGraph& graph) {
+  GraphOptimum start(const search::ChannelGraph& graph) {
     GraphOptimum optimum;
     optimum.bound = boundOf(system_, paths_, graph.pattern, options_.crossNic);
     work_ += optimum.bound.work;
@@ -68,11 +69,12 @@ class Optimizer {
   // Returns the linear program of a graph over paths that are only as far as needed: starts with all paths,
   // then limits paths inside the host, then paths to the NETs, to the nearest type that keeps enough
   // bandwidth.
-  std::unique_ptr<HostProgram> programOf(const ChannelGraph& graph, double found) {
-    const ChannelRules rules{
-        graph.gpuCount == 1 && graph.pattern != Pattern::kRing ? Pattern::kTree : graph.pattern,
-        options_.crossNic, options_.crossNic == 2};
-    const auto make = [&](PathType intra, PathType inter) {
+  std::unique_ptr<HostProgram> programOf(const search::ChannelGraph& graph, double found) {
+    const ChannelRules rules{graph.gpuCount == 1 && graph.pattern != search::Pattern::kRing
+                                 ? search::Pattern::kTree
+                                 : graph.pattern,
+                             options_.crossNic, options_.crossNic == 2};
+    const auto make = [&](paths::PathType intra, paths::PathType inter) {
       return std::make_unique<HostProgram>(space_, Reachable{intra, inter}, rules);
     };
     const auto bandwidth = [&](HostProgram& program) {
@@ -80,12 +82,12 @@ class Optimizer {
       work_ += program.packing.work();
       return channels;
     };
-    auto best = make(PathType::kSys, PathType::kSys);
+    auto best = make(paths::PathType::kSys, paths::PathType::kSys);
     const double enough = std::max(bandwidth(*best) * kNearEnough, std::min(bandwidth(*best), found));
     Reachable reachable;
-    const auto nearest = [&](PathType& type, PathType from) {
-      for (PathType nearer = from; nearer < PathType::kSys; nearer = next(nearer)) {
-        const PathType before = std::exchange(type, nearer);
+    const auto nearest = [&](paths::PathType& type, paths::PathType from) {
+      for (paths::PathType nearer = from; nearer < paths::PathType::kSys; nearer = next(nearer)) {
+        const paths::PathType before = std::exchange(type, nearer);
         auto program = make(reachable.intra, reachable.inter);
         if (program->capacities.rows() > 0 && bandwidth(*program) >= enough) {
           best = std::move(program);
@@ -94,16 +96,19 @@ class Optimizer {
         type = before;
       }
     };
-    if (graph.gpuCount > 1) nearest(reachable.intra, PathType::kNvl);
-    if (nets_) nearest(reachable.inter, PathType::kPix);
+    if (graph.gpuCount > 1) nearest(reachable.intra, paths::PathType::kNvl);
+    if (nets_) nearest(reachable.inter, paths::PathType::kPix);
     return best;
   }
-  static PathType next(PathType type) { return static_cast<PathType>(static_cast<int>(type) + 1); }
+  static paths::PathType next(paths::PathType type) {
+    return static_cast<paths::PathType>(static_cast<int>(type) + 1);
+  }
 
   // Replaces fast channels by twice as many of half the bandwidth, where the search does so, too: one channel
   // keeps only few cores of a GPU busy.
   void spread(ChannelSet& set) const {
-    const auto slow = static_cast<double>(lowestSm_ > 80 ? kDuplicateFromSm90 : kDuplicateFrom);
+    const auto slow =
+        static_cast<double>(lowestSm_ > 80 ? search::kDuplicateFromSm90 : search::kDuplicateFrom);
     if (set.bandwidth < slow || 2 * set.channels > options_.maxChannels) return;
     std::vector<ChannelColumn> twice;
     for (const ChannelColumn& column : set.columns) twice.insert(twice.end(), 2, column);
@@ -112,7 +117,7 @@ class Optimizer {
     set.bandwidth /= 2;
   }
 
-  std::optional<ChannelGraph> build(const ChannelSet& set, const ChannelGraph& like) const {
+  std::optional<search::ChannelGraph> build(const ChannelSet& set, const search::ChannelGraph& like) const {
     return builtGraph(set, like, {system_, paths_, options_.crossNic, fastest_});
   }
 
@@ -120,7 +125,7 @@ class Optimizer {
   // several numbers of channels, and then for trees of the same number, and keeps the best pair. The search's
   // own rings, sped up, are the pair to beat.
   void improve(Optimum& best) {
-    const ChannelGraph& found = found_[GraphKind::kRing];
+    const search::ChannelGraph& found = found_[search::GraphKind::kRing];
     const auto program = programOf(found, best.ring.found);
     EqualChannels search(*program);
     const EqualChannels::Result result =
@@ -147,14 +152,14 @@ class Optimizer {
     work_ += program->packing.work() + treeProgram_->packing.work();
   }
 
-  void setRing(Optimum& best, const ChannelGraph& ring) const {
-    best.graphs[GraphKind::kRing] = ring;
+  void setRing(Optimum& best, const search::ChannelGraph& ring) const {
+    best.graphs[search::GraphKind::kRing] = ring;
     best.ring.best = totalBandwidth(ring, nets_);
     best.ring.improved = true;
   }
 
   // Returns the search's channels at the highest speed that the links allow; nullopt if there are none.
-  std::optional<ChannelGraph> faster(const ChannelGraph& found, HostProgram& program) const {
+  std::optional<search::ChannelGraph> faster(const search::ChannelGraph& found, HostProgram& program) const {
     if (found.fallback || found.nChannels == 0) return std::nullopt;
     ChannelSet set{found.nChannels, fastest_, {}};
     std::vector<double> taken(program.capacityUnits().size(), 0);
@@ -172,7 +177,7 @@ class Optimizer {
     // Keep the search's order of channels, in which those that cross NICs come in pairs.
     auto graph = builtGraph(set, found, {system_, paths_, options_.crossNic, fastest_});
     if (!graph) return graph;
-    ChannelGraph ordered = found;
+    search::ChannelGraph ordered = found;
     ordered.bwIntra = graph->bwIntra;
     ordered.bwInter = graph->bwInter;
     return isAccepted(ordered, system_, paths_) ? std::optional(ordered) : std::nullopt;
@@ -183,7 +188,7 @@ class Optimizer {
     if (!isClose(a.ring.best, b.ring.best)) return a.ring.best > b.ring.best;
     if (!isClose(a.tree.best, b.tree.best)) return a.tree.best > b.tree.best;
     const auto asFound = [&](const Optimum& optimum) {
-      return optimum.graphs[GraphKind::kRing].nChannels == found_[GraphKind::kRing].nChannels;
+      return optimum.graphs[search::GraphKind::kRing].nChannels == found_[search::GraphKind::kRing].nChannels;
     };
     return asFound(a) && !asFound(b);
   }
@@ -192,7 +197,7 @@ class Optimizer {
   // Sets a tree of this number of channels that is no worse than the search's. Returns false if there is
   // none, and the search's tree does not have this number either.
   bool improveTree(Optimum& best, int channels) {
-    const ChannelGraph& found = found_[GraphKind::kTree];
+    const search::ChannelGraph& found = found_[search::GraphKind::kTree];
     const bool asMany = found.nChannels == channels;
     if (treeProgram_ == nullptr) {
       treeProgram_ = programOf(found, best.tree.found);
@@ -203,7 +208,7 @@ class Optimizer {
     const EqualChannels::Result result =
         treeSearch_->run({channels, channels, fastest_, above, kWork / kTreesTried});
     best.tree.ceiling = std::min(best.tree.bound.bandwidth, std::max(result.ceiling, best.tree.found));
-    std::vector<std::optional<ChannelGraph>> trees;
+    std::vector<std::optional<search::ChannelGraph>> trees;
     for (const ChannelSet& set : result.sets) trees.push_back(build(set, found));
     HostProgram all(space_, {}, treeProgram_->pricing.rules());
     if (asMany) trees.push_back(faster(found, all));
@@ -212,7 +217,7 @@ class Optimizer {
       const bool noWorse =
           totalBandwidth(*tree, nets_) >= best.tree.found && insideOf(*tree) >= insideOf(found);
       if (!noWorse) continue;
-      best.graphs[GraphKind::kTree] = *tree;
+      best.graphs[search::GraphKind::kTree] = *tree;
       best.tree.best = totalBandwidth(*tree, nets_);
       best.tree.improved = true;
       return true;
@@ -220,12 +225,12 @@ class Optimizer {
     return asMany;
   }
 
-  const System& system_;
-  const PathTable& paths_;
-  const HostGraphs& found_;
+  const topology::System& system_;
+  const paths::PathTable& paths_;
+  const search::HostGraphs& found_;
   OptimumOptions options_;
-  Locality locality_;
-  SearchSpace space_;
+  paths::Locality locality_;
+  search::SearchSpace space_;
   bool nets_;
   int lowestSm_ = 0;
   double fastest_ = 0;
@@ -236,9 +241,9 @@ class Optimizer {
 
 }  // namespace
 
-Optimum findOptimum(const System& system, const PathTable& paths, const HostGraphs& found,
-                    const OptimumOptions& options) {
+Optimum findOptimum(const topology::System& system, const paths::PathTable& paths,
+                    const search::HostGraphs& found, const OptimumOptions& options) {
   return Optimizer(system, paths, found, options).run();
 }
 
-}  // namespace xylem
+}  // namespace xylem::optimum

@@ -13,17 +13,17 @@
 #include <optional>
 #include <vector>
 
-#include "planner/search/channel_search.h"
 #include "planner/paths/path_table.h"
 #include "planner/plan/plan.h"
+#include "planner/search/channel_search.h"
 #include "planner/topology/system.h"
 
-namespace xylem {
+namespace xylem::optimum {
 
 // Links that every channel has to cross: all links from the near side of the machine to its far side.
 struct Cut {
   double bandwidth = 0;  // GB/s, of all its links together
-  std::vector<LinkId> links;
+  std::vector<topology::LinkId> links;
   std::vector<int> near, far;  // GPUs by index
   bool networkNear = false;    // in jobs of several hosts: whether the network is on the near side
   bool bothWays = false;       // includes the links back, as a chain may cross either way
@@ -31,7 +31,7 @@ struct Cut {
 
 // A link that limits the linear program: each GB/s more on it would give `weight` GB/s more in total.
 struct Bottleneck {
-  LinkId link = kNoLink;
+  topology::LinkId link = topology::kNoLink;
   double weight = 0;
 };
 
@@ -52,12 +52,12 @@ struct OptimumOptions {
 
 // Returns the bound on channels of this pattern (ring or tree). A host with NETs counts as part of a job of
 // several hosts. Without `program` only the cut is computed, which is fast with any number of GPUs.
-Bound boundOf(const System& system, const PathTable& paths, Pattern pattern, int crossNic,
-              bool program = true);
+Bound boundOf(const topology::System& system, const paths::PathTable& paths, search::Pattern pattern,
+              int crossNic, bool program = true);
 
 // Returns the GB/s of all channels of a graph together. With `nets` (jobs of several hosts) a channel counts
 // with the lesser of its bandwidths inside the host and to the NETs.
-double totalBandwidth(const ChannelGraph& graph, bool nets);
+double totalBandwidth(const search::ChannelGraph& graph, bool nets);
 
 // The bandwidths of one graph: found by the search, chosen here, and possible at most.
 struct GraphOptimum {
@@ -69,27 +69,27 @@ struct GraphOptimum {
 };
 
 struct Optimum {
-  HostGraphs graphs;  // new ring and tree, with equal numbers of channels; the others unchanged
+  search::HostGraphs graphs;  // new ring and tree, with equal numbers of channels; the others unchanged
   GraphOptimum ring, tree;
   std::int64_t work = 0;  // steps of the search for orders
 };
 
 // Returns the best graphs of a host; `found` are the graphs of the search on it.
-Optimum findOptimum(const System& system, const PathTable& paths, const HostGraphs& found,
-                    const OptimumOptions& options);
+Optimum findOptimum(const topology::System& system, const paths::PathTable& paths,
+                    const search::HostGraphs& found, const OptimumOptions& options);
 
 // The bandwidth of a plan's rings or trees on a kind of host, and the most that any could have.
 //
 //   for (const PlanBound& bound : boundsOf(plan, host)) ... bound.achieved, bound.bound.bandwidth ...
 struct PlanBound {
-  GraphKind kind = GraphKind::kRing;
+  search::GraphKind kind = search::GraphKind::kRing;
   double achieved = 0;  // GB/s of all channels together
   Bound bound;
 };
 
 // The bound of one graph of a plan, ring or tree; nullopt if nothing limits its channels.
-std::optional<PlanBound> boundOf(const Plan& plan, const HostPlan& host, GraphKind kind);
+std::optional<PlanBound> boundOf(const plan::Plan& plan, const plan::HostPlan& host, search::GraphKind kind);
 // The bounds of rings and of trees.
-std::vector<PlanBound> boundsOf(const Plan& plan, const HostPlan& host);
+std::vector<PlanBound> boundsOf(const plan::Plan& plan, const plan::HostPlan& host);
 
-}  // namespace xylem
+}  // namespace xylem::optimum

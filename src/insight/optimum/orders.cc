@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <bit>
 
-namespace xylem {
+namespace xylem::optimum {
 namespace {
 
 // Limit of branch and bound, per run.
@@ -192,4 +192,4 @@ void OrderSearch::runBounded(const OrderCosts& costs) {
   work_ += search.steps();
 }
 
-}  // namespace xylem
+}  // namespace xylem::optimum

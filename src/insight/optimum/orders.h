@@ -15,7 +15,7 @@
 #include <limits>
 #include <vector>
 
-namespace xylem {
+namespace xylem::optimum {
 
 constexpr double kClosed = std::numeric_limits<double>::infinity();
 
@@ -74,4 +74,4 @@ class OrderSearch {
   std::int64_t work_ = 0;
 };
 
-}  // namespace xylem
+}  // namespace xylem::optimum

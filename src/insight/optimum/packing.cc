@@ -3,7 +3,7 @@
 #include <ClpSimplex.hpp>
 #include <algorithm>
 
-namespace xylem {
+namespace xylem::optimum {
 namespace {
 
 // A channel becomes a column if it costs less than 1 by at least this.
@@ -99,4 +99,4 @@ Packing::Outcome Packing::solve(std::span<const double> freeUnits, bool whole, d
   return outcome;
 }
 
-}  // namespace xylem
+}  // namespace xylem::optimum

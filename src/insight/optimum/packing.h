@@ -18,7 +18,7 @@
 
 class ClpSimplex;
 
-namespace xylem {
+namespace xylem::optimum {
 
 class Packing {
  public:
@@ -70,8 +70,8 @@ class Packing {
 
 // The linear program of one pattern on one host: its limits, channels and packing together.
 struct HostProgram {
-  HostProgram(const SearchSpace& space, const Reachable& reachable, const ChannelRules& rules)
-      : capacities(space, reachable, rules.pattern != Pattern::kRing),
+  HostProgram(const search::SearchSpace& space, const Reachable& reachable, const ChannelRules& rules)
+      : capacities(space, reachable, rules.pattern != search::Pattern::kRing),
         pricing(capacities, rules),
         packing(pricing) {}
   HostProgram(const HostProgram&) = delete;
@@ -90,4 +90,4 @@ struct HostProgram {
   Packing packing;
 };
 
-}  // namespace xylem
+}  // namespace xylem::optimum

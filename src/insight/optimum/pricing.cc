@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
-namespace xylem {
+namespace xylem::optimum {
 namespace {
 
 // With more GPUs than this, rules with pairs offer only pairs. Rings that return to their own port would need
@@ -45,8 +45,8 @@ void Pricing::addUses(ChannelColumn& column, const Capacities::Hop& hop, Part pa
 }
 
 bool Pricing::mayEnd(int start, int end) const {
-  if (rules_.pattern == Pattern::kTree) return start == end;
-  const bool crosses = rules_.crossNic != 0 && rules_.pattern != Pattern::kSplitTree;
+  if (rules_.pattern == search::Pattern::kTree) return start == end;
+  const bool crosses = rules_.crossNic != 0 && rules_.pattern != search::Pattern::kSplitTree;
   return crosses || capacities_.samePort(start, end);
 }
 
@@ -59,19 +59,19 @@ ChannelColumn Pricing::columnOf(std::vector<int> gpus, int startNet, int endNet,
   };
   for (std::size_t i = 0; i + 1 < order.size(); ++i) add(order[i], order[i + 1]);
   if (startNet < 0) {
-    if (rules_.pattern == Pattern::kRing && order.size() > 1) add(order.back(), order.front());
+    if (rules_.pattern == search::Pattern::kRing && order.size() > 1) add(order.back(), order.front());
     return column;
   }
   addUses(column, capacities_.netToGpu(startNet, order.front()));
   switch (rules_.pattern) {
-    case Pattern::kBalancedTree:
+    case search::Pattern::kBalancedTree:
       addUses(column, capacities_.gpuToNet(order[0], endNet), Part::kHalf);
       addUses(column, capacities_.gpuToNet(order[1], endNet), Part::kHalf);
       break;
-    case Pattern::kSplitTree:
+    case search::Pattern::kSplitTree:
       addUses(column, capacities_.gpuToNet(order[1], endNet));
       break;
-    case Pattern::kTree:
+    case search::Pattern::kTree:
       addUses(column, capacities_.gpuToNet(order[0], endNet));
       break;
     default:
@@ -93,16 +93,16 @@ bool Pricing::isOpen(const ChannelColumn& column) const {
   for (std::size_t i = 0; i + 1 < order.size(); ++i)
     if (!open(order[i], order[i + 1])) return false;
   if (column.startNet < 0)
-    return rules_.pattern != Pattern::kRing || order.size() < 2 || open(order.back(), order.front());
+    return rules_.pattern != search::Pattern::kRing || order.size() < 2 || open(order.back(), order.front());
   const auto in = [&](int net, int gpu) { return fits(capacities_.netToGpu(net, gpu)); };
   const auto out = [&](int gpu, int net, Part part) { return fits(capacities_.gpuToNet(gpu, net), part); };
   if (!in(column.startNet, order.front())) return false;
   switch (rules_.pattern) {
-    case Pattern::kBalancedTree:
+    case search::Pattern::kBalancedTree:
       return out(order[0], column.endNet, Part::kHalf) && out(order[1], column.endNet, Part::kHalf);
-    case Pattern::kSplitTree:
+    case search::Pattern::kSplitTree:
       return out(order[1], column.endNet, Part::kWhole);
-    case Pattern::kTree:
+    case search::Pattern::kTree:
       return out(order[0], column.endNet, Part::kWhole);
     default:
       return out(order.back(), column.endNet, Part::kWhole) &&
@@ -116,7 +116,7 @@ const std::vector<Pricing::Offer>& Pricing::offers(std::span<const double> price
   atLeast_ = kClosed;
   std::vector<int> nets(index(capacities_.nets()));
   std::iota(nets.begin(), nets.end(), 0);
-  if (rules_.pattern != Pattern::kRing) {
+  if (rules_.pattern != search::Pattern::kRing) {
     offerTrees(prices);
   } else if (nets.empty()) {
     offerCycles(prices);
@@ -212,8 +212,8 @@ void Pricing::offerTrees(std::span<const double> prices) {
     search_.run(costs);
     return take(search_.orders(), search_.atLeast(), {}, {}, 1);
   }
-  const bool balanced = rules_.pattern == Pattern::kBalancedTree;
-  const bool single = rules_.pattern == Pattern::kTree;
+  const bool balanced = rules_.pattern == search::Pattern::kBalancedTree;
+  const bool single = rules_.pattern == search::Pattern::kTree;
   // The cheapest start and end NETs by the first two GPUs; their cost goes into the head of the order.
   std::vector<std::pair<int, int>> chosen(index(gpus * gpus), {-1, -1});
   const auto out = [&](int gpu, int net) {
@@ -245,4 +245,4 @@ void Pricing::offerTrees(std::span<const double> prices) {
   }
 }
 
-}  // namespace xylem
+}  // namespace xylem::optimum

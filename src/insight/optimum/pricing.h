@@ -10,15 +10,15 @@
 #include <span>
 #include <vector>
 
-#include "planner/search/channel_graph.h"
 #include "insight/optimum/capacities.h"
 #include "insight/optimum/orders.h"
+#include "planner/search/channel_graph.h"
 
-namespace xylem {
+namespace xylem::optimum {
 
 // The channels that are permitted.
 struct ChannelRules {
-  Pattern pattern = Pattern::kRing;
+  search::Pattern pattern = search::Pattern::kRing;
   int crossNic = 2;  // 0: a ring ends at the port it starts at
   // Rings that cross NICs come with their reverse, because data on a rail returns by the NIC it left by.
   bool paired = false;
@@ -88,4 +88,4 @@ class Pricing {
   double atLeast_ = kClosed;
 };
 
-}  // namespace xylem
+}  // namespace xylem::optimum

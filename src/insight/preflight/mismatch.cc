@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-namespace xylem {
+namespace xylem::preflight {
 namespace {
 
 constexpr std::array kAllOperands = {Operands::kSum, Operands::kMaximum, Operands::kSmallFloat,
@@ -24,7 +24,7 @@ bool allEqual(const std::vector<T>& values) {
 }
 
 // True if both models choose alike for every operation. Many kinds of hosts have such models.
-bool chooseAlike(const TuningModel& a, const TuningModel& b) {
+bool chooseAlike(const tuning::TuningModel& a, const tuning::TuningModel& b) {
   return a.latency == b.latency && a.bandwidth == b.bandwidth && a.excluded == b.excluded &&
          a.maxThreads == b.maxThreads && a.threadThreshold == b.threadThreshold &&
          a.input.nChannels == b.input.nChannels && a.input.nvlsChannels == b.input.nvlsChannels &&
@@ -32,7 +32,7 @@ bool chooseAlike(const TuningModel& a, const TuningModel& b) {
 }
 
 // Returns by view the first view that chooses alike.
-std::vector<std::size_t> firstAlike(const std::vector<TuningModel>& tuning) {
+std::vector<std::size_t> firstAlike(const std::vector<tuning::TuningModel>& tuning) {
   std::vector<std::size_t> first;
   std::vector<std::size_t> distinct;
   for (std::size_t view = 0; view < tuning.size(); ++view) {
@@ -48,16 +48,17 @@ std::vector<std::size_t> firstAlike(const std::vector<TuningModel>& tuning) {
 
 // Walks the sorted ranges of all views in parallel, from boundary to boundary, and returns the stretches on
 // which the views' choices differ.
-std::vector<CollectiveMismatch> overlaps(const std::vector<TuningModel>& tuning,
+std::vector<CollectiveMismatch> overlaps(const std::vector<tuning::TuningModel>& tuning,
                                          const std::vector<std::size_t>& alike, Collective collective,
                                          Operands operands) {
-  std::vector<std::vector<ChoiceRange>> ranges(tuning.size());  // empty for views like an earlier one
+  std::vector<std::vector<tuning::ChoiceRange>> ranges(tuning.size());  // empty for views like an earlier one
   for (std::size_t view = 0; view < tuning.size(); ++view)
-    if (alike[view] == view) ranges[view] = choiceRanges(tuning[view], operationOf(collective, operands));
+    if (alike[view] == view)
+      ranges[view] = tuning::choiceRanges(tuning[view], operationOf(collective, operands));
   std::vector<CollectiveMismatch> found;
   std::vector<std::size_t> at(tuning.size(), 0);
-  for (std::uint64_t first = 1; first <= kMaxBytes;) {
-    CollectiveMismatch here{collective, operands, first, kMaxBytes, {}};
+  for (std::uint64_t first = 1; first <= tuning::kMaxBytes;) {
+    CollectiveMismatch here{collective, operands, first, tuning::kMaxBytes, {}};
     bool tooLarge = false;
     for (std::size_t view : alike) {
       tooLarge = tooLarge || (!ranges[view][at[view]].pick.runs && ranges[view].front().pick.runs);
@@ -81,7 +82,8 @@ bool sameBut(const std::vector<CollectiveMismatch>& a, const std::vector<Collect
                     });
 }
 
-TransferInput transferInput(const Connections& c, std::size_t view, const TuningOptions& options) {
+TransferInput transferInput(const connect::Connections& c, std::size_t view,
+                            const tuning::TuningOptions& options) {
   return {.channels = c.views[view].p2pChannels,
           .perPeer = c.views[view].p2pChannelsPerPeer,
           .ranks = c.job.ranks(),
@@ -90,7 +92,7 @@ TransferInput transferInput(const Connections& c, std::size_t view, const Tuning
           .simpleBufferBytes = options.bufferBytes[Protocol::kSimple]};
 }
 
-int ofSetup(const ViewDecisions& view, Setup setup) {
+int ofSetup(const connect::ViewDecisions& view, Setup setup) {
   switch (setup) {
     case Setup::kChannels:
       return view.channels.total();
@@ -130,15 +132,15 @@ const char* name(Setup setup) {
   return "";
 }
 
-Operation operationOf(Collective collective, Operands operands) {
-  Operation operation{.collective = collective};
+tuning::Operation operationOf(Collective collective, Operands operands) {
+  tuning::Operation operation{.collective = collective};
   if (operands == Operands::kMaximum) operation.reduction = ReduceOp::kMax;
   if (operands == Operands::kAverage) operation.reduction = ReduceOp::kAvg;
   if (operands == Operands::kSmallFloat) operation.type = DataType::kFloat8e4m3;
   return operation;
 }
 
-std::vector<CollectiveMismatch> collectiveMismatches(const std::vector<TuningModel>& tuning) {
+std::vector<CollectiveMismatch> collectiveMismatches(const std::vector<tuning::TuningModel>& tuning) {
   std::vector<CollectiveMismatch> all;
   const std::vector<std::size_t> alike = firstAlike(tuning);
   if (std::all_of(alike.begin(), alike.end(), [](std::size_t view) { return view == 0; })) return all;
@@ -157,8 +159,8 @@ std::vector<CollectiveMismatch> collectiveMismatches(const std::vector<TuningMod
   return all;
 }
 
-std::vector<TransferMismatch> transferMismatches(const Connections& c,
-                                                 const std::vector<TuningModel>& tuning) {
+std::vector<TransferMismatch> transferMismatches(const connect::Connections& c,
+                                                 const std::vector<tuning::TuningModel>& tuning) {
   std::vector<TransferInput> inputs;
   std::vector<std::uint64_t> bounds;
   for (std::size_t view = 0; view < c.views.size(); ++view) {
@@ -170,7 +172,7 @@ std::vector<TransferMismatch> transferMismatches(const Connections& c,
   bounds.erase(std::unique(bounds.begin(), bounds.end()), bounds.end());
   std::vector<TransferMismatch> found;
   for (std::size_t i = 0; i < bounds.size(); ++i) {
-    TransferMismatch here{bounds[i], i + 1 < bounds.size() ? bounds[i + 1] - 1 : kMaxBytes, {}};
+    TransferMismatch here{bounds[i], i + 1 < bounds.size() ? bounds[i + 1] - 1 : tuning::kMaxBytes, {}};
     for (const TransferInput& input : inputs) here.byView.push_back(transferSplit(input, here.first));
     if (allEqual(here.byView)) continue;
     if (!found.empty() && found.back().last + 1 == here.first && found.back().byView == here.byView)
@@ -181,28 +183,29 @@ std::vector<TransferMismatch> transferMismatches(const Connections& c,
   return found;
 }
 
-std::vector<Setup> setupMismatches(const Connections& c) {
+std::vector<Setup> setupMismatches(const connect::Connections& c) {
   std::vector<Setup> found;
   for (Setup setup : kAllSetups)
-    if (std::any_of(c.views.begin(), c.views.end(), [&](const ViewDecisions& view) {
+    if (std::any_of(c.views.begin(), c.views.end(), [&](const connect::ViewDecisions& view) {
           return ofSetup(view, setup) != ofSetup(c.views.front(), setup);
         }))
       found.push_back(setup);
   return found;
 }
 
-bool disagreeOnSamples(const Connections& c, const std::vector<TuningModel>& tuning) {
+bool disagreeOnSamples(const connect::Connections& c, const std::vector<tuning::TuningModel>& tuning) {
   if (!setupMismatches(c).empty() || !transferMismatches(c, tuning).empty()) return true;
   const std::vector<std::size_t> alike = firstAlike(tuning);
   for (Collective collective : kAllCollectives)
     for (std::uint64_t bytes = kFirstSample; bytes <= kLastSample; bytes *= 2) {
-      Operation operation = operationOf(collective, Operands::kSum);
+      tuning::Operation operation = operationOf(collective, Operands::kSum);
       operation.bytes = bytes;
-      const Pick first = pickOf(choose(tuning.front(), operation));
+      const tuning::Pick first = tuning::pickOf(tuning::choose(tuning.front(), operation));
       for (std::size_t view = 1; view < tuning.size(); ++view)
-        if (alike[view] == view && pickOf(choose(tuning[view], operation)) != first) return true;
+        if (alike[view] == view && tuning::pickOf(tuning::choose(tuning[view], operation)) != first)
+          return true;
     }
   return false;
 }
 
-}  // namespace xylem
+}  // namespace xylem::preflight

@@ -10,11 +10,11 @@
 #include <cstdint>
 #include <vector>
 
-#include "planner/connect/connections.h"
 #include "insight/preflight/transfer.h"
+#include "planner/connect/connections.h"
 #include "planner/tuning/choice_ranges.h"
 
-namespace xylem {
+namespace xylem::preflight {
 
 // Kinds of operands for which NCCL chooses algorithms differently.
 enum class Operands : std::uint8_t {
@@ -24,34 +24,35 @@ enum class Operands : std::uint8_t {
   kAverage,     // of 32-bit floats: PAT cannot scatter it
 };
 const char* name(Operands operands);
-Operation operationOf(Collective collective, Operands operands);
+tuning::Operation operationOf(Collective collective, Operands operands);
 
 struct CollectiveMismatch {
   Collective collective = Collective::kAllReduce;
   Operands operands = Operands::kSum;
   std::uint64_t first = 0, last = 0;  // bytes, inclusive; for AllGather and ReduceScatter of all ranks
-  std::vector<Pick> byView;
+  std::vector<tuning::Pick> byView;
 
   bool operator==(const CollectiveMismatch&) const = default;
 };
 // Operands whose mismatches equal those of an earlier kind of operands are left out.
-std::vector<CollectiveMismatch> collectiveMismatches(const std::vector<TuningModel>& tuning);
+std::vector<CollectiveMismatch> collectiveMismatches(const std::vector<tuning::TuningModel>& tuning);
 
 // A range of sizes of ncclSend and ncclRecv that ranks split differently.
 struct TransferMismatch {
   std::uint64_t first = 0, last = 0;  // bytes, inclusive
   std::vector<TransferSplit> byView;
 };
-std::vector<TransferMismatch> transferMismatches(const Connections& connections,
-                                                 const std::vector<TuningModel>& tuning);
+std::vector<TransferMismatch> transferMismatches(const connect::Connections& connections,
+                                                 const std::vector<tuning::TuningModel>& tuning);
 
 // Numbers that have to be equal on all ranks for channels to connect.
 enum class Setup : std::uint8_t { kChannels, kNvlsChannels, kCollnetHeads };
 const char* name(Setup setup);
-std::vector<Setup> setupMismatches(const Connections& connections);
+std::vector<Setup> setupMismatches(const connect::Connections& connections);
 
 // A quick test on a few sizes, to reject variants of a job early: true if ranks disagree on any of them.
 // False proves nothing.
-bool disagreeOnSamples(const Connections& connections, const std::vector<TuningModel>& tuning);
+bool disagreeOnSamples(const connect::Connections& connections,
+                       const std::vector<tuning::TuningModel>& tuning);
 
-}  // namespace xylem
+}  // namespace xylem::preflight

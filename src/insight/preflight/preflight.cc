@@ -7,7 +7,7 @@
 
 #include "planner/plan/agreement.h"
 
-namespace xylem {
+namespace xylem::preflight {
 namespace {
 
 constexpr std::array kAllUnexchanged = {Unexchanged::kTreePattern,      Unexchanged::kNetLatency,
@@ -16,26 +16,26 @@ constexpr std::array kAllUnexchanged = {Unexchanged::kTreePattern,      Unexchan
                                         Unexchanged::kTransferChannels, Unexchanged::kChannelsPerPeer};
 
 // "5.0 us", or the latency of each graph if they differ. Graphs without channels do not count.
-std::string latencies(const TuningInput& input) {
+std::string latencies(const tuning::TuningInput& input) {
   std::string text;
   bool same = true;
-  const float first = input.graph(GraphKind::kRing).latencyInter;
-  for (GraphKind kind : kAllGraphKinds) {
+  const float first = input.graph(search::GraphKind::kRing).latencyInter;
+  for (search::GraphKind kind : search::kAllGraphKinds) {
     if (input.graph(kind).nChannels == 0) continue;
     const float latency = input.graph(kind).latencyInter;
     same = same && latency == first;
-    text += fmt::format("{}{} {:.1f}", text.empty() ? "" : ", ", name(kind), latency);
+    text += fmt::format("{}{} {:.1f}", text.empty() ? "" : ", ", search::name(kind), latency);
   }
   return same ? fmt::format("{:.1f} us", first) : text + " us";
 }
 
-std::string valueOf(const Connections& c, const std::vector<TuningModel>& tuning, std::size_t view,
-                    Unexchanged what) {
-  const TuningInput& input = tuning[view].input;
-  const ViewDecisions& decisions = c.views[view];
+std::string valueOf(const connect::Connections& c, const std::vector<tuning::TuningModel>& tuning,
+                    std::size_t view, Unexchanged what) {
+  const tuning::TuningInput& input = tuning[view].input;
+  const connect::ViewDecisions& decisions = c.views[view];
   switch (what) {
     case Unexchanged::kTreePattern:
-      return name(input.graph(GraphKind::kTree).pattern);
+      return search::name(input.graph(search::GraphKind::kTree).pattern);
     case Unexchanged::kNetLatency:
       return latencies(input);
     case Unexchanged::kNvSwitch:
@@ -55,13 +55,14 @@ std::string valueOf(const Connections& c, const std::vector<TuningModel>& tuning
 }
 
 // Gives `input` the value that `source` has.
-void equalise(TuningInput& input, const TuningInput& source, Unexchanged what) {
+void equalise(tuning::TuningInput& input, const tuning::TuningInput& source, Unexchanged what) {
   switch (what) {
     case Unexchanged::kTreePattern:
-      input.graphs[GraphKind::kTree].pattern = source.graph(GraphKind::kTree).pattern;
+      input.graphs[search::GraphKind::kTree].pattern = source.graph(search::GraphKind::kTree).pattern;
       break;
     case Unexchanged::kNetLatency:
-      for (GraphKind kind : kAllGraphKinds) input.graphs[kind].latencyInter = source.graph(kind).latencyInter;
+      for (search::GraphKind kind : search::kAllGraphKinds)
+        input.graphs[kind].latencyInter = source.graph(kind).latencyInter;
       break;
     case Unexchanged::kNvSwitch:
       input.hasNvs = source.hasNvs;
@@ -90,15 +91,15 @@ std::vector<CollectiveMismatch> of(const std::vector<CollectiveMismatch>& all, C
 
 // Computes the tuning again with each differing value made equal in turn. A value is to blame for a
 // collective if that changes the sizes on which ranks disagree.
-void blameForCollectives(std::vector<Cause>& causes, const std::vector<TuningModel>& tuning) {
+void blameForCollectives(std::vector<Cause>& causes, const std::vector<tuning::TuningModel>& tuning) {
   const std::vector<CollectiveMismatch> now = collectiveMismatches(tuning);
   if (now.empty()) return;
   for (Cause& cause : causes) {
-    std::vector<TuningModel> models;
-    for (const TuningModel& model : tuning) {
-      TuningInput input = model.input;
+    std::vector<tuning::TuningModel> models;
+    for (const tuning::TuningModel& model : tuning) {
+      tuning::TuningInput input = model.input;
       equalise(input, tuning.front().input, cause.what);
-      models.push_back(computeTuning(input, model.options));
+      models.push_back(tuning::computeTuning(input, model.options));
     }
     const std::vector<CollectiveMismatch> then = collectiveMismatches(models);
     for (Collective collective : kAllCollectives)
@@ -116,8 +117,8 @@ void blameForCollectives(std::vector<Cause>& causes, const std::vector<TuningMod
   }
 }
 
-void blameForTheRest(std::vector<Cause>& causes, const Connections& c,
-                     const std::vector<TuningModel>& tuning) {
+void blameForTheRest(std::vector<Cause>& causes, const connect::Connections& c,
+                     const std::vector<tuning::TuningModel>& tuning) {
   const bool transfers = !transferMismatches(c, tuning).empty();
   for (Cause& cause : causes) {
     cause.setup = cause.what == Unexchanged::kChannels || cause.what == Unexchanged::kNvlsChannels ||
@@ -151,7 +152,7 @@ const char* name(Unexchanged what) {
   return "";
 }
 
-std::vector<Cause> causesOf(const Connections& c, const std::vector<TuningModel>& tuning) {
+std::vector<Cause> causesOf(const connect::Connections& c, const std::vector<tuning::TuningModel>& tuning) {
   std::vector<Cause> causes;
   for (Unexchanged what : kAllUnexchanged) {
     Cause cause{what, {}, {}};
@@ -170,15 +171,15 @@ bool Preflight::lacksNics() const {
   return std::any_of(endsWithoutNic.begin(), endsWithoutNic.end(), [](int ends) { return ends > 0; });
 }
 
-Preflight preflight(const Plan& plan) {
+Preflight preflight(const plan::Plan& plan) {
   Preflight result;
   result.setup = setupMismatches(plan.connections);
   result.collectives = collectiveMismatches(plan.tuning);
   result.transfers = transferMismatches(plan.connections, plan.tuning);
   result.causes = causesOf(plan.connections, plan.tuning);
-  result.endsWithoutNic = ringEndsWithoutNic(plan);
+  result.endsWithoutNic = plan::ringEndsWithoutNic(plan);
   result.remarks = remarksOn(plan);
   return result;
 }
 
-}  // namespace xylem
+}  // namespace xylem::preflight

@@ -18,7 +18,7 @@
 #include "insight/preflight/remedy.h"
 #include "planner/plan/plan.h"
 
-namespace xylem {
+namespace xylem::preflight {
 
 // Values that NCCL does not exchange between ranks.
 enum class Unexchanged : std::uint8_t {
@@ -53,7 +53,8 @@ struct Cause {
 // differ.
 //
 // Returns all values that differ between views, also those that make nothing hang.
-std::vector<Cause> causesOf(const Connections& connections, const std::vector<TuningModel>& tuning);
+std::vector<Cause> causesOf(const connect::Connections& connections,
+                            const std::vector<tuning::TuningModel>& tuning);
 
 struct Preflight {
   std::vector<Setup> setup;  // numbers that keep channels from connecting
@@ -70,6 +71,6 @@ struct Preflight {
   bool isFine() const { return !disagrees() && !lacksNics(); }
 };
 
-Preflight preflight(const Plan& plan);
+Preflight preflight(const plan::Plan& plan);
 
-}  // namespace xylem
+}  // namespace xylem::preflight

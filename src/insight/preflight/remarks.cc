@@ -6,25 +6,25 @@
 #include <functional>
 #include <set>
 
-namespace xylem {
+namespace xylem::preflight {
 namespace {
 
 // "90", or "80-90" if a host has several compute capabilities.
-std::string gpusOf(const System& system) {
+std::string gpusOf(const topology::System& system) {
   std::set<int> sms;
-  for (NodeId gpu : system.nodes(NodeType::kGpu)) sms.insert(system.gpu(gpu).sm);
+  for (topology::NodeId gpu : system.nodes(topology::NodeType::kGpu)) sms.insert(system.gpu(gpu).sm);
   if (sms.size() < 2) return sms.empty() ? "none" : std::to_string(*sms.begin());
   return fmt::format("{}-{}", *sms.begin(), *sms.rbegin());
 }
 
-std::string cpuText(const Cpu& cpu) {
-  if (cpu.arch != CpuArch::kX86) return name(cpu.arch);
+std::string cpuText(const topology::Cpu& cpu) {
+  if (cpu.arch != topology::CpuArch::kX86) return topology::name(cpu.arch);
   switch (cpu.vendor) {
-    case CpuVendor::kIntel:
+    case topology::CpuVendor::kIntel:
       return "Intel";
-    case CpuVendor::kAmd:
+    case topology::CpuVendor::kAmd:
       return "AMD";
-    case CpuVendor::kZhaoxin:
+    case topology::CpuVendor::kZhaoxin:
       return "Zhaoxin";
     default:
       return "x86";
@@ -36,26 +36,27 @@ std::string channelsText(int channels, float bandwidth) {
 }
 
 // The bandwidth between nodes if there are several, otherwise inside the node.
-float bandwidthOf(const Plan& plan, float intra, float inter) {
+float bandwidthOf(const plan::Plan& plan, float intra, float inter) {
   return plan.connections.nodes.count() > 1 ? inter : intra;
 }
 
-std::string graphText(const Plan& plan, const HostPlan& host, GraphKind kind) {
-  const ChannelGraph& graph = host.graphs[kind];
+std::string graphText(const plan::Plan& plan, const plan::HostPlan& host, search::GraphKind kind) {
+  const search::ChannelGraph& graph = host.graphs[kind];
   return channelsText(graph.nChannels, bandwidthOf(plan, graph.bwIntra, graph.bwInter));
 }
 
-std::string mergedText(const Plan& plan, GraphKind kind) {
-  const MergedGraph& graph = plan.connections.merged[kind];
+std::string mergedText(const plan::Plan& plan, search::GraphKind kind) {
+  const connect::MergedGraph& graph = plan.connections.merged[kind];
   return channelsText(graph.nChannels, bandwidthOf(plan, graph.bwIntra, graph.bwInter));
 }
 
 class Remarks {
  public:
-  explicit Remarks(const Plan& plan) : plan_(plan) {}
+  explicit Remarks(const plan::Plan& plan) : plan_(plan) {}
 
   // Adds a remark if the kinds of hosts differ.
-  void add(Remarked what, const std::function<std::string(const HostPlan&)>& of, const std::string& job) {
+  void add(Remarked what, const std::function<std::string(const plan::HostPlan&)>& of,
+           const std::string& job) {
     Remark remark{what, {}, job};
     for (const auto& host : plan_.hostPlans) remark.byView.push_back(of(*host));
     if (std::any_of(remark.byView.begin(), remark.byView.end(),
@@ -66,22 +67,24 @@ class Remarks {
   std::vector<Remark> all;
 
  private:
-  const Plan& plan_;
+  const plan::Plan& plan_;
 };
 
-std::string jobCpu(const Plan& plan) {
-  const TuningInput& input = plan.tuning.front().input;
-  return input.arch == CpuArch::kMixed || input.vendor == CpuVendor::kMixed ? "mixed" : "";
+std::string jobCpu(const plan::Plan& plan) {
+  const tuning::TuningInput& input = plan.tuning.front().input;
+  return input.arch == topology::CpuArch::kMixed || input.vendor == topology::CpuVendor::kMixed ? "mixed"
+                                                                                                : "";
 }
 
-bool hasLl128(const Plan& plan) {
+bool hasLl128(const plan::Plan& plan) {
   const auto& ring = plan.tuning.front().excluded[Collective::kAllReduce][Algorithm::kRing];
   const auto& tree = plan.tuning.front().excluded[Collective::kAllReduce][Algorithm::kTree];
-  return ring[Protocol::kLl128] == Exclusion::kNone || tree[Protocol::kLl128] == Exclusion::kNone;
+  return ring[Protocol::kLl128] == tuning::Exclusion::kNone ||
+         tree[Protocol::kLl128] == tuning::Exclusion::kNone;
 }
 
-void addNodes(Remarks& remarks, const Plan& plan) {
-  const Connections& c = plan.connections;
+void addNodes(Remarks& remarks, const plan::Plan& plan) {
+  const connect::Connections& c = plan.connections;
   std::vector<int> ranks(plan.hostPlans.size(), 0);
   for (int first : c.nodes.firstRank)
     ranks[static_cast<std::size_t>(c.job.viewOf(first))] =
@@ -92,7 +95,7 @@ void addNodes(Remarks& remarks, const Plan& plan) {
   if (c.nodes.count() == c.job.hosts()) return;
   remark = {Remarked::kSeparateDomains, std::vector<std::string>(plan.hostPlans.size(), ""),
             fmt::format("{} nodes", c.nodes.count())};
-  for (const HostShape& shape : c.job.shapes) {
+  for (const connect::HostShape& shape : c.job.shapes) {
     const std::set<int> domains(shape.viewOfLocal.begin(), shape.viewOfLocal.end());
     for (int view : domains)
       remark.byView[static_cast<std::size_t>(view)] =
@@ -125,30 +128,30 @@ const char* name(Remarked what) {
   return "";
 }
 
-std::vector<Remark> remarksOn(const Plan& plan) {
+std::vector<Remark> remarksOn(const plan::Plan& plan) {
   Remarks remarks(plan);
-  const auto graph = [&](GraphKind kind) {
-    return [&plan, kind](const HostPlan& host) { return graphText(plan, host, kind); };
+  const auto graph = [&](search::GraphKind kind) {
+    return [&plan, kind](const plan::HostPlan& host) { return graphText(plan, host, kind); };
   };
   remarks.add(
-      Remarked::kGpus, [](const HostPlan& host) { return gpusOf(host.system()); },
+      Remarked::kGpus, [](const plan::HostPlan& host) { return gpusOf(host.system()); },
       hasLl128(plan) ? "" : "no LL128");
   remarks.add(
       Remarked::kCpus,
-      [](const HostPlan& host) {
-        const Cpu* cpu = host.system().firstCpu();
+      [](const plan::HostPlan& host) {
+        const topology::Cpu* cpu = host.system().firstCpu();
         return cpu == nullptr ? std::string("none") : cpuText(*cpu);
       },
       jobCpu(plan));
-  remarks.add(Remarked::kRings, graph(GraphKind::kRing), mergedText(plan, GraphKind::kRing));
-  remarks.add(Remarked::kTrees, graph(GraphKind::kTree), mergedText(plan, GraphKind::kTree));
+  remarks.add(Remarked::kRings, graph(search::GraphKind::kRing), mergedText(plan, search::GraphKind::kRing));
+  remarks.add(Remarked::kTrees, graph(search::GraphKind::kTree), mergedText(plan, search::GraphKind::kTree));
   if (plan.offered.nvls)
-    remarks.add(Remarked::kNvls, graph(GraphKind::kNvls), mergedText(plan, GraphKind::kNvls));
+    remarks.add(Remarked::kNvls, graph(search::GraphKind::kNvls), mergedText(plan, search::GraphKind::kNvls));
   if (plan.offered.collnet)
-    remarks.add(Remarked::kCollnet, graph(GraphKind::kCollnetChain),
-                mergedText(plan, GraphKind::kCollnetChain));
+    remarks.add(Remarked::kCollnet, graph(search::GraphKind::kCollnetChain),
+                mergedText(plan, search::GraphKind::kCollnetChain));
   addNodes(remarks, plan);
   return std::move(remarks.all);
 }
 
-}  // namespace xylem
+}  // namespace xylem::preflight

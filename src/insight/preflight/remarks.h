@@ -9,7 +9,7 @@
 
 #include "planner/plan/plan.h"
 
-namespace xylem {
+namespace xylem::preflight {
 
 enum class Remarked : std::uint8_t {
   kGpus,             // compute capabilities: LL128 is off
@@ -29,6 +29,6 @@ struct Remark {
   std::string job;                  // what all hosts get together; may be empty
 };
 
-std::vector<Remark> remarksOn(const Plan& plan);
+std::vector<Remark> remarksOn(const plan::Plan& plan);
 
-}  // namespace xylem
+}  // namespace xylem::preflight

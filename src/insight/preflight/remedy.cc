@@ -11,10 +11,10 @@
 #include <vector>
 
 #include "insight/preflight/mismatch.h"
-#include "planner/tuning/tuning_input.h"
 #include "planner/plan/plan.h"
+#include "planner/tuning/tuning_input.h"
 
-namespace xylem {
+namespace xylem::preflight {
 namespace {
 
 // The first stage of the planner that a setting influences.
@@ -27,18 +27,20 @@ struct CandidateSetting {
 };
 using SettingSet = std::vector<CandidateSetting>;
 
-int leastOf(const Plan& plan, int ViewDecisions::*member) {
+int leastOf(const plan::Plan& plan, int connect::ViewDecisions::*member) {
   const auto& views = plan.connections.views;
-  return (*std::min_element(
-             views.begin(), views.end(),
-             [&](const ViewDecisions& a, const ViewDecisions& b) { return a.*member < b.*member; })).*
+  return (*std::min_element(views.begin(), views.end(),
+                            [&](const connect::ViewDecisions& a, const connect::ViewDecisions& b) {
+                              return a.*member < b.*member;
+                            })).*
          member;
 }
 
-bool differs(const Plan& plan, int ViewDecisions::*member) {
+bool differs(const plan::Plan& plan, int connect::ViewDecisions::*member) {
   const auto& views = plan.connections.views;
-  return std::any_of(views.begin(), views.end(),
-                     [&](const ViewDecisions& view) { return view.*member != views.front().*member; });
+  return std::any_of(views.begin(), views.end(), [&](const connect::ViewDecisions& view) {
+    return view.*member != views.front().*member;
+  });
 }
 
 std::vector<Collective> collectivesOf(const std::vector<CollectiveMismatch>& mismatches) {
@@ -62,7 +64,7 @@ std::string listFor(const std::vector<Collective>& collectives, const std::strin
 void addAlgorithms(SettingSet& list, const std::vector<CollectiveMismatch>& mismatches) {
   std::set<Algorithm> involved;
   for (const CollectiveMismatch& mismatch : mismatches)
-    for (const Pick& pick : mismatch.byView)
+    for (const tuning::Pick& pick : mismatch.byView)
       if (pick.runs && pick.algorithm != Algorithm::kRing) involved.insert(pick.algorithm);
   for (auto first = involved.begin(); first != involved.end(); ++first) {
     const std::string without = std::string("^") + name(*first);
@@ -87,14 +89,15 @@ void addProtocols(SettingSet& list, const std::vector<CollectiveMismatch>& misma
 }
 
 // Makes numbers of channels equal that differ between views.
-void addChannels(SettingSet& list, const Plan& plan) {
-  const Connections& c = plan.connections;
-  if (differs(plan, &ViewDecisions::nvlsChannels))
-    list.push_back({Setting::kNvlsNChannels, std::to_string(leastOf(plan, &ViewDecisions::nvlsChannels)),
+void addChannels(SettingSet& list, const plan::Plan& plan) {
+  const connect::Connections& c = plan.connections;
+  if (differs(plan, &connect::ViewDecisions::nvlsChannels))
+    list.push_back({Setting::kNvlsNChannels,
+                    std::to_string(leastOf(plan, &connect::ViewDecisions::nvlsChannels)),
                     Touches::kConnections});
   int most = 0;
-  int least = kMaxChannels;
-  for (const ViewDecisions& view : c.views) {
+  int least = paths::kMaxChannels;
+  for (const connect::ViewDecisions& view : c.views) {
     most = std::max(most, view.channels.total());
     least = std::min(least, view.channels.total());
   }
@@ -102,18 +105,19 @@ void addChannels(SettingSet& list, const Plan& plan) {
     list.push_back({Setting::kMaxNChannels, std::to_string(least), Touches::kConnections});
     list.push_back({Setting::kMinNChannels, std::to_string(most), Touches::kConnections});
   }
-  if (differs(plan, &ViewDecisions::p2pChannels))
-    list.push_back({Setting::kMaxP2pNChannels, std::to_string(leastOf(plan, &ViewDecisions::p2pChannels)),
+  if (differs(plan, &connect::ViewDecisions::p2pChannels))
+    list.push_back({Setting::kMaxP2pNChannels,
+                    std::to_string(leastOf(plan, &connect::ViewDecisions::p2pChannels)),
                     Touches::kConnections});
-  if (differs(plan, &ViewDecisions::p2pChannelsPerPeer))
+  if (differs(plan, &connect::ViewDecisions::p2pChannelsPerPeer))
     list.push_back({Setting::kNChannelsPerNetPeer,
-                    std::to_string(leastOf(plan, &ViewDecisions::p2pChannelsPerPeer)),
+                    std::to_string(leastOf(plan, &connect::ViewDecisions::p2pChannelsPerPeer)),
                     Touches::kConnections});
 }
 
 // Settings worth trying if the ranks of a job disagree: those that switch off what they disagree about, or
 // give all ranks the smallest value of any rank (for channels also the greatest).
-std::vector<CandidateSetting> candidateSettings(const Plan& plan) {
+std::vector<CandidateSetting> candidateSettings(const plan::Plan& plan) {
   SettingSet list;
   const std::vector<CollectiveMismatch> mismatches = collectiveMismatches(plan.tuning);
   addChannels(list, plan);
@@ -133,22 +137,22 @@ constexpr double kWorthwhile = 2;                // other remedies may be this m
 // The job planned with other settings.
 struct Variant {
   // If the whole job was planned again, this keeps alive what `connections` points to; otherwise null.
-  std::shared_ptr<const Plan> plan;
-  std::shared_ptr<const Connections> connections;
-  std::vector<TuningModel> tuning;
+  std::shared_ptr<const plan::Plan> plan;
+  std::shared_ptr<const connect::Connections> connections;
+  std::vector<tuning::TuningModel> tuning;
 
   bool agrees() const {
     return !disagreeOnSamples(*connections, tuning) && collectiveMismatches(tuning).empty();
   }
 };
 
-PredictedTimes timesOf(const std::vector<TuningModel>& tuning) {
+PredictedTimes timesOf(const std::vector<tuning::TuningModel>& tuning) {
   PredictedTimes times;
   for (Collective collective : kAllCollectives)
     for (std::uint64_t bytes : costSizes()) {
       float slowest = 0;
-      for (const TuningModel& model : tuning) {
-        const Choice choice = choose(model, {.collective = collective, .bytes = bytes});
+      for (const tuning::TuningModel& model : tuning) {
+        const tuning::Choice choice = tuning::choose(model, {.collective = collective, .bytes = bytes});
         slowest = std::max(slowest, choice.best() == nullptr ? INFINITY : choice.best()->time);
       }
       times[collective].push_back(slowest);
@@ -173,7 +177,7 @@ double slowdownOf(const PredictedTimes& times, const PredictedTimes& before) {
 
 class Trials {
  public:
-  Trials(const PlanRequest& request, const Settings& settings, const Plan& plan)
+  Trials(const plan::PlanRequest& request, const Settings& settings, const plan::Plan& plan)
       : request_(request), settings_(settings), plan_(plan) {}
 
   int made() const { return made_; }
@@ -190,10 +194,10 @@ class Trials {
         key += fmt::format("{}={} ", spec(change.setting).name, change.value);
     }
     Variant variant = connected(key, touches, settings);
-    const TuningOptions options = TuningOptions::from(settings);
+    const tuning::TuningOptions options = tuning::TuningOptions::from(settings);
     for (std::size_t view = 0; view < variant.connections->views.size(); ++view)
       variant.tuning.push_back(
-          computeTuning(tuningInput(*variant.connections, static_cast<int>(view)), options));
+          tuning::computeTuning(tuning::tuningInput(*variant.connections, static_cast<int>(view)), options));
     return variant;
   }
 
@@ -205,21 +209,24 @@ class Trials {
     if (!isNew) return known->second;
     Variant& variant = known->second;
     if (touches == Touches::kTuning) {
-      variant.connections = std::shared_ptr<const Connections>(&plan_.connections, [](const Connections*) {});
+      variant.connections =
+          std::shared_ptr<const connect::Connections>(&plan_.connections, [](const connect::Connections*) {});
     } else if (touches == Touches::kConnections) {
-      ConnectOptions options = ConnectOptions::from(settings);
+      connect::ConnectOptions options = connect::ConnectOptions::from(settings);
       options.rules = plan_.connections.options.rules;
-      variant.connections = std::make_shared<const Connections>(connect(plan_.job(), options));
+      variant.connections =
+          std::make_shared<const connect::Connections>(connect::connect(plan_.job(), options));
     } else {
-      variant.plan = std::make_shared<const Plan>(planJob(request_, settings));
-      variant.connections = std::shared_ptr<const Connections>(variant.plan, &variant.plan->connections);
+      variant.plan = std::make_shared<const plan::Plan>(plan::planJob(request_, settings));
+      variant.connections =
+          std::shared_ptr<const connect::Connections>(variant.plan, &variant.plan->connections);
     }
     return variant;
   }
 
-  const PlanRequest& request_;
+  const plan::PlanRequest& request_;
   const Settings& settings_;
-  const Plan& plan_;
+  const plan::Plan& plan_;
   std::map<std::string, Variant> known_;
   int made_ = 0;
 };
@@ -292,7 +299,8 @@ std::string Remedy::text() const {
   return fmt::format("{}", fmt::join(words, " "));
 }
 
-RemedySearch findRemedies(const PlanRequest& request, const Settings& settings, const Plan& plan) {
+RemedySearch findRemedies(const plan::PlanRequest& request, const Settings& settings,
+                          const plan::Plan& plan) {
   RemedySearch search;
   search.now = timesOf(plan.tuning);
   Trials trials(request, settings, plan);
@@ -321,4 +329,4 @@ RemedySearch findRemedies(const PlanRequest& request, const Settings& settings, 
   return search;
 }
 
-}  // namespace xylem
+}  // namespace xylem::preflight

@@ -12,7 +12,7 @@
 
 #include "planner/plan/planner.h"
 
-namespace xylem {
+namespace xylem::preflight {
 
 // By collective and size (costSizes()): the greatest time that any kind of rank predicts, in microseconds.
 using PredictedTimes = ByCollective<std::vector<float>>;
@@ -35,6 +35,6 @@ struct RemedySearch {
 constexpr std::size_t kMaxRemedies = 3;
 
 // `plan` has to be the plan of `request` with `settings`.
-RemedySearch findRemedies(const PlanRequest& request, const Settings& settings, const Plan& plan);
+RemedySearch findRemedies(const plan::PlanRequest& request, const Settings& settings, const plan::Plan& plan);
 
-}  // namespace xylem
+}  // namespace xylem::preflight

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace xylem {
+namespace xylem::preflight {
 namespace {
 
 // NCCL's defaults of P2P_LL_THRESHOLD and the three P2P_*_CHUNKSIZE, in bytes.
@@ -76,4 +76,4 @@ std::vector<std::uint64_t> transferBounds(const TransferInput& input) {
   return bounds;
 }
 
-}  // namespace xylem
+}  // namespace xylem::preflight

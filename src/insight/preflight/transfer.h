@@ -10,7 +10,7 @@
 
 #include "core/kinds.h"
 
-namespace xylem {
+namespace xylem::preflight {
 
 struct TransferSplit {
   Protocol protocol = Protocol::kSimple;
@@ -36,4 +36,4 @@ TransferSplit transferSplit(const TransferInput& input, std::uint64_t bytes);
 // them.
 std::vector<std::uint64_t> transferBounds(const TransferInput& input);
 
-}  // namespace xylem
+}  // namespace xylem::preflight

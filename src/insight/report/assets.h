@@ -6,10 +6,10 @@
 
 #include <string_view>
 
-namespace xylem {
+namespace xylem::report {
 
 enum class Asset { kPage, kPageStyle, kMachineStyle, kPageScript };
 
 std::string_view asset(Asset asset);
 
-}  // namespace xylem
+}  // namespace xylem::report

@@ -5,106 +5,108 @@
 #include <algorithm>
 #include <map>
 
-#include "insight/why/names.h"
 #include "insight/why/bandwidth_left.h"
+#include "insight/why/names.h"
 #include "insight/why/rules.h"
 #include "planner/search/channel_segments.h"
 #include "planner/topology/system_builder.h"
 
-namespace xylem {
+namespace xylem::report {
 namespace {
 
 class Matrix {
  public:
   // Rules apply to the job's system, which lacks unused nodes; inPicture() finds its nodes in the picture by
   // key.
-  Matrix(const Plan& plan, int rank, const HostPicture& picture)
+  Matrix(const plan::Plan& plan, int rank, const HostPicture& picture)
       : rules_(plan, rank), system_(rules_.system()), picture_(picture) {}
 
   ReachMatrix make() {
     ReachMatrix matrix;
-    std::vector<NodeId> rows, nets;
-    for (NodeId gpu : system_.nodes(NodeType::kGpu))
+    std::vector<topology::NodeId> rows, nets;
+    for (topology::NodeId gpu : system_.nodes(topology::NodeType::kGpu))
       if (static_cast<int>(rows.size()) < kMaxMatrixGpus) rows.push_back(gpu);
-    for (NodeId net : system_.nodes(NodeType::kNet)) nets.push_back(net);
-    matrix.gpusLeftOut = system_.count(NodeType::kGpu) - static_cast<int>(rows.size());
-    for (NodeId gpu : rows) {
-      for (NodeId other : rows) matrix.cells.push_back(other == gpu ? ReachCell{} : betweenGpus(gpu, other));
-      for (NodeId net : nets) matrix.cells.push_back(toNet(gpu, net));
+    for (topology::NodeId net : system_.nodes(topology::NodeType::kNet)) nets.push_back(net);
+    matrix.gpusLeftOut = system_.count(topology::NodeType::kGpu) - static_cast<int>(rows.size());
+    for (topology::NodeId gpu : rows) {
+      for (topology::NodeId other : rows)
+        matrix.cells.push_back(other == gpu ? ReachCell{} : betweenGpus(gpu, other));
+      for (topology::NodeId net : nets) matrix.cells.push_back(toNet(gpu, net));
     }
-    for (NodeId gpu : rows) matrix.rows.push_back(inPicture(gpu));
+    for (topology::NodeId gpu : rows) matrix.rows.push_back(inPicture(gpu));
     matrix.columns = matrix.rows;
-    for (NodeId net : nets) matrix.columns.push_back(inPicture(net));
+    for (topology::NodeId net : nets) matrix.columns.push_back(inPicture(net));
     return matrix;
   }
 
  private:
-  NodeId inPicture(NodeId node) const {
-    for (NodeId id : picture_.system.nodes(system_.type(node)))
+  topology::NodeId inPicture(topology::NodeId node) const {
+    for (topology::NodeId id : picture_.system.nodes(system_.type(node)))
       if (picture_.system[id].key == system_[node].key &&
           picture_.system[id].element == system_[node].element)
         return id;
-    return kNoNode;
+    return topology::kNoNode;
   }
 
   // Returns the decision that the planner made, if it did: it may have changed the path, so deciding again
   // now could give another result.
-  Decision decided(Rule rule, NodeId a, NodeId b, const Decision& now) const {
-    const Decision* made = rules_.made(rule, a, b);
+  paths::Decision decided(paths::Rule rule, topology::NodeId a, topology::NodeId b,
+                          const paths::Decision& now) const {
+    const paths::Decision* made = rules_.made(rule, a, b);
     return made != nullptr ? *made : now;
   }
 
-  ReachCell withPath(NodeId a, NodeId b) const {
-    const Path& path = rules_.paths().path(a, b);
+  ReachCell withPath(topology::NodeId a, topology::NodeId b) const {
+    const paths::Path& path = rules_.paths().path(a, b);
     ReachCell cell;
     cell.type = path.type;
     cell.bandwidth = path.bandwidth;
     return cell;
   }
 
-  ReachCell betweenGpus(NodeId a, NodeId b) const {
+  ReachCell betweenGpus(topology::NodeId a, topology::NodeId b) const {
     ReachCell cell = withPath(a, b);
-    const Decision p2p = decided(Rule::kP2p, a, b, rules_.reach().p2p(a, b));
+    const paths::Decision p2p = decided(paths::Rule::kP2p, a, b, rules_.reach().p2p(a, b));
     cell.reasons.push_back(rules_.step(p2p));
     cell.direct = rules_.reach().transportP2p(p2p).yes;
     cell.way = "P2P";
     if (cell.direct) return cell;
-    const Decision shm = rules_.reach().transportShm(a, b);
+    const paths::Decision shm = rules_.reach().transportShm(a, b);
     cell.reasons.push_back(rules_.step(shm));
     cell.way = shm.yes ? "SHM" : "NET";
     if (!shm.yes) cell.reasons.push_back(rules_.step(rules_.reach().netIsBetter(a, b)));
     return cell;
   }
 
-  ReachCell toNet(NodeId gpu, NodeId net) const {
+  ReachCell toNet(topology::NodeId gpu, topology::NodeId net) const {
     ReachCell cell = withPath(gpu, net);
-    const Decision in =
-        decided(Rule::kGdrReceive, gpu, net, rules_.reach().gdr(gpu, net, Direction::kReceive));
-    const Decision out = rules_.reach().gdr(gpu, net, Direction::kSend);
+    const paths::Decision in =
+        decided(paths::Rule::kGdrReceive, gpu, net, rules_.reach().gdr(gpu, net, paths::Direction::kReceive));
+    const paths::Decision out = rules_.reach().gdr(gpu, net, paths::Direction::kSend);
     cell.direct = in.yes && out.yes;
     cell.way = cell.direct ? "GDR" : in.yes ? "GDR in" : out.yes ? "GDR out" : "host";
     cell.reasons = {rules_.step(in), rules_.step(out)};
-    if (const Decision* pxn = rules_.made(Rule::kPxn, gpu, net); pxn != nullptr && pxn->yes)
+    if (const paths::Decision* pxn = rules_.made(paths::Rule::kPxn, gpu, net); pxn != nullptr && pxn->yes)
       cell.reasons.push_back(rules_.step(*pxn));
     return cell;
   }
 
-  HostRules rules_;
-  const System& system_;
+  why::HostRules rules_;
+  const topology::System& system_;
   const HostPicture& picture_;
 };
 
 // Returns how GPUs reach each other and the NETs of the same machine, with the rules that decide so.
-ReachMatrix reachMatrix(const Plan& plan, int rank, const HostPicture& picture) {
+ReachMatrix reachMatrix(const plan::Plan& plan, int rank, const HostPicture& picture) {
   return Matrix(plan, rank, picture).make();
 }
 
 class HostDrawer {
  public:
-  HostDrawer(const Plan& plan, int rank, const PictureOptions& options)
+  HostDrawer(const plan::Plan& plan, int rank, const PictureOptions& options)
       : plan_(plan), rank_(rank), options_(options), host_(plan.hostOf(rank)) {
     whole_.description = host_.description;
-    whole_.paths.system = buildSystem(*host_.description);
+    whole_.paths.system = topology::buildSystem(*host_.description);
   }
 
   HostPicture draw() {
@@ -112,7 +114,7 @@ class HostDrawer {
     picture_.rank = rank_;
     addNodes();
     addLinks();
-    for (GraphKind kind : kAllGraphKinds)
+    for (search::GraphKind kind : search::kAllGraphKinds)
       if (host_.graphs[kind].nChannels > 0) addGraph(kind);
     picture_.system = whole_.paths.system;
     picture_.reach = reachMatrix(plan_, rank_, picture_);
@@ -120,16 +122,17 @@ class HostDrawer {
   }
 
  private:
-  const System& whole() const { return whole_.system(); }
+  const topology::System& whole() const { return whole_.system(); }
 
   std::string title() const {
-    const Job& job = plan_.job();
+    const connect::Job& job = plan_.job();
     std::vector<int> hosts;
     for (int host = 0; host < job.hosts(); ++host)
       for (int local = 0; local < job.shapeOf(host).ranks(); ++local)
         if (job.viewOf(job.rank(host, local)) == job.viewOf(rank_) && (hosts.empty() || hosts.back() != host))
           hosts.push_back(host);
-    const bool apart = job.shapeOf(job.hostOf(rank_)).ranks() != host_.system().count(NodeType::kGpu);
+    const bool apart =
+        job.shapeOf(job.hostOf(rank_)).ranks() != host_.system().count(topology::NodeType::kGpu);
     std::string text = hosts.size() == 1 ? fmt::format("host {}", hosts.front())
                                          : fmt::format("hosts {} to {}", hosts.front(), hosts.back());
     if (hosts.size() > 1 && hosts.back() - hosts.front() + 1 != static_cast<int>(hosts.size()))
@@ -140,7 +143,7 @@ class HostDrawer {
   // " of dgxh100.xml" if the job has hosts of several topology files, otherwise empty.
   std::string topologyText(int host) const {
     if (plan_.groups.size() < 2) return "";
-    for (const HostGroup& group : plan_.groups)
+    for (const plan::HostGroup& group : plan_.groups)
       if (host >= group.firstHost && host < group.firstHost + group.count)
         return " of " + group.topology.substr(group.topology.rfind('/') + 1);
     return "";
@@ -149,37 +152,39 @@ class HostDrawer {
   // The picture shows the whole machine. The plan's system lacks the nodes that the job does not use; its
   // nodes are matched to those of the whole machine by type, key and element.
   void addNodes() {
-    std::map<std::tuple<NodeType, std::uint64_t, ElementId>, NodeId> known;
-    for (NodeId id = 0; id < whole().nodeCount(); ++id) {
-      const Node& node = whole()[id];
+    std::map<std::tuple<topology::NodeType, std::uint64_t, topology::ElementId>, topology::NodeId> known;
+    for (topology::NodeId id = 0; id < whole().nodeCount(); ++id) {
+      const topology::Node& node = whole()[id];
       known[{node.type, node.key.value, node.element}] = id;
       PictureNode drawn;
-      drawn.label = nodeName(plan_, rank_, whole(), id);
-      drawn.source = sourceOf(whole_, id);
+      drawn.label = why::nodeName(plan_, rank_, whole(), id);
+      drawn.source = why::sourceOf(whole_, id);
       drawn.used = false;
       if (options_.describe) drawn.detail = options_.describe(*host_.description, whole(), id);
       picture_.nodes.push_back(std::move(drawn));
     }
-    for (NodeId id = 0; id < host_.system().nodeCount(); ++id) {
-      const Node& node = host_.system()[id];
+    for (topology::NodeId id = 0; id < host_.system().nodeCount(); ++id) {
+      const topology::Node& node = host_.system()[id];
       const auto same = known.find({node.type, node.key.value, node.element});
-      toWhole_.push_back(same == known.end() ? kNoNode : same->second);
-      if (toWhole_.back() != kNoNode) picture_.nodes[static_cast<std::size_t>(toWhole_.back())].used = true;
+      toWhole_.push_back(same == known.end() ? topology::kNoNode : same->second);
+      if (toWhole_.back() != topology::kNoNode)
+        picture_.nodes[static_cast<std::size_t>(toWhole_.back())].used = true;
     }
     // A NIC counts as used only if a NET of it is: the plan drops unused NETs, but keeps their NIC.
-    for (NodeId nic : whole().nodes(NodeType::kNic)) {
+    for (topology::NodeId nic : whole().nodes(topology::NodeType::kNic)) {
       const auto links = whole().links(nic);
       picture_.nodes[static_cast<std::size_t>(nic)].used =
-          std::any_of(links.begin(), links.end(), [&](const Link& link) {
-            return link.type == LinkType::kNet && picture_.nodes[static_cast<std::size_t>(link.to)].used;
+          std::any_of(links.begin(), links.end(), [&](const topology::Link& link) {
+            return link.type == topology::LinkType::kNet &&
+                   picture_.nodes[static_cast<std::size_t>(link.to)].used;
           });
     }
   }
 
   // Joins the two directed links between a pair of nodes into one link with two lanes.
   void addLinks() {
-    for (LinkId id = 0; id < static_cast<LinkId>(whole().links().size()); ++id) {
-      const Link& link = whole().link(id);
+    for (topology::LinkId id = 0; id < static_cast<topology::LinkId>(whole().links().size()); ++id) {
+      const topology::Link& link = whole().link(id);
       const auto back = laneOf_.find({link.to, link.from, link.type});
       const auto same = laneOf_.find({link.from, link.to, link.type});
       if (same != laneOf_.end()) continue;
@@ -187,24 +192,24 @@ class HostDrawer {
       if (back != laneOf_.end())
         lane = {back->second.link, 1};
       else
-        picture_.links.push_back({link.from, link.to, link.type, {}, sourceOfLink(whole_, id)});
+        picture_.links.push_back({link.from, link.to, link.type, {}, why::sourceOfLink(whole_, id)});
       laneOf_[{link.from, link.to, link.type}] = lane;
       picture_.links[static_cast<std::size_t>(lane.link)].bandwidth[static_cast<std::size_t>(lane.lane)] =
           link.bandwidth;
     }
   }
 
-  LaneOfLink laneOf(LinkId id) const {
-    const Link& link = host_.system().link(id);
+  LaneOfLink laneOf(topology::LinkId id) const {
+    const topology::Link& link = host_.system().link(id);
     return laneOf_.at({toWhole_[static_cast<std::size_t>(link.from)],
                        toWhole_[static_cast<std::size_t>(link.to)], link.type});
   }
 
-  void addGraph(GraphKind kind) {
-    const ChannelGraph& graph = host_.graphs[kind];
-    const Locality locality(host_.system(), host_.paths.paths);
-    const SearchSpace space(host_.system(), host_.paths.paths, locality);
-    const ChannelLoads loads(space, graph);
+  void addGraph(search::GraphKind kind) {
+    const search::ChannelGraph& graph = host_.graphs[kind];
+    const paths::Locality locality(host_.system(), host_.paths.paths);
+    const search::SearchSpace space(host_.system(), host_.paths.paths, locality);
+    const search::ChannelLoads loads(space, graph);
     PictureGraph drawn{.kind = kind,
                        .pattern = graph.pattern,
                        .bwIntra = graph.bwIntra,
@@ -216,7 +221,7 @@ class HostDrawer {
                        .used = std::vector<std::array<float, 2>>(picture_.links.size())};
     for (int channel = 0; channel < graph.nChannels; ++channel) {
       std::vector<PictureLeg>& legs = drawn.channels.emplace_back();
-      for (const ChannelSegment& leg : segmentsOf(space, graph, channel)) {
+      for (const search::ChannelSegment& leg : search::segmentsOf(space, graph, channel)) {
         legs.push_back(drawLeg(space, leg, loads.of(leg.portion)));
         for (const auto& [lane, amount] : legs.back().takes)
           drawn.used[static_cast<std::size_t>(lane.link)][static_cast<std::size_t>(lane.lane)] += amount;
@@ -227,41 +232,42 @@ class HostDrawer {
   }
 
   void addFull(PictureGraph& drawn) const {
-    for (const ClosedPassage& stop : bandwidthLeft(host_, drawn.kind).stops)
-      for (const FullLink& full : stop.links)
-        if (full.link != kNoLink) drawn.full.push_back({laneOf(full.link), full.free, full.wanted});
+    for (const why::ClosedPassage& stop : why::bandwidthLeft(host_, drawn.kind).stops)
+      for (const why::FullLink& full : stop.links)
+        if (full.link != topology::kNoLink) drawn.full.push_back({laneOf(full.link), full.free, full.wanted});
   }
 
-  PictureLeg drawLeg(const SearchSpace& space, const ChannelSegment& leg, const Load& load) const {
-    const PathTable& paths = host_.paths.paths;
-    const Path& path = paths.path(leg.from, leg.to);
+  PictureLeg drawLeg(const search::SearchSpace& space, const search::ChannelSegment& leg,
+                     const search::Load& load) const {
+    const paths::PathTable& paths = host_.paths.paths;
+    const paths::Path& path = paths.path(leg.from, leg.to);
     PictureLeg drawn{.from = toWhole_[static_cast<std::size_t>(leg.from)],
                      .to = toWhole_[static_cast<std::size_t>(leg.to)],
                      .type = path.type,
                      .bandwidth = path.bandwidth,
-                     .carries = load.amount(Share::kWhole),
+                     .carries = load.amount(search::Share::kWhole),
                      .hops = {},
                      .takes = {}};
-    for (LinkId link : paths.links(path)) drawn.hops.push_back(laneOf(link));
-    for (const RouteStep& step : space.stepsOf(*leg.route))
+    for (topology::LinkId link : paths.links(path)) drawn.hops.push_back(laneOf(link));
+    for (const search::RouteStep& step : space.stepsOf(*leg.route))
       drawn.takes.emplace_back(laneOf(step.link), load.amount(step.share));
     return drawn;
   }
 
-  const Plan& plan_;
+  const plan::Plan& plan_;
   int rank_;
   const PictureOptions& options_;
-  const HostPlan& host_;
-  HostPlan whole_;
+  const plan::HostPlan& host_;
+  plan::HostPlan whole_;
   HostPicture picture_;
-  std::vector<NodeId> toWhole_;  // by node of the plan's system
-  std::map<std::tuple<NodeId, NodeId, LinkType>, LaneOfLink> laneOf_;
+  std::vector<topology::NodeId> toWhole_;  // by node of the plan's system
+  std::map<std::tuple<topology::NodeId, topology::NodeId, topology::LinkType>, LaneOfLink> laneOf_;
 };
 
 }  // namespace
 
-HostPicture hostPicture(const Plan& plan, int rank, const PictureOptions& options) {
+HostPicture hostPicture(const plan::Plan& plan, int rank, const PictureOptions& options) {
   return HostDrawer(plan, rank, options).draw();
 }
 
-}  // namespace xylem
+}  // namespace xylem::report

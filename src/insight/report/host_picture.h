@@ -4,9 +4,9 @@
 #include "insight/report/picture.h"
 #include "planner/plan/plan.h"
 
-namespace xylem {
+namespace xylem::report {
 
 // `rank`: the first rank of the view.
-HostPicture hostPicture(const Plan& plan, int rank, const PictureOptions& options);
+HostPicture hostPicture(const plan::Plan& plan, int rank, const PictureOptions& options);
 
-}  // namespace xylem
+}  // namespace xylem::report

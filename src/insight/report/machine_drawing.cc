@@ -8,26 +8,26 @@
 #include "insight/report/text.h"
 #include "planner/topology/bandwidths.h"
 
-namespace xylem {
+namespace xylem::report {
 namespace {
 
 constexpr float kQuarter = 0.25f, kHalf = 0.5f, kThreeQuarters = 0.75f, kFull = 0.97f;
 constexpr float kPixelsOfKind = 6.6f, kPixelsOfWhich = 5.9f;  // width of a character
 constexpr float kMinScale = 0.72f;
 
-const char* classOf(NodeType type) {
+const char* classOf(topology::NodeType type) {
   switch (type) {
-    case NodeType::kGpu:
+    case topology::NodeType::kGpu:
       return "gpu";
-    case NodeType::kPci:
+    case topology::NodeType::kPci:
       return "pci";
-    case NodeType::kNvs:
+    case topology::NodeType::kNvs:
       return "nvs";
-    case NodeType::kCpu:
+    case topology::NodeType::kCpu:
       return "cpu";
-    case NodeType::kNic:
+    case topology::NodeType::kNic:
       return "nic";
-    case NodeType::kNet:
+    case topology::NodeType::kNet:
       return "net";
   }
   return "";
@@ -57,7 +57,7 @@ class Drawing {
           markupText(host_.title), asset(Asset::kMachineStyle));
     for (const Box& panel : layout_.panels) text_ += rect("panel", panel, 10);
     for (std::size_t i = 0; i < host_.links.size(); ++i) drawLink(i);
-    for (std::size_t i = 0; i < host_.nodes.size(); ++i) drawNode(static_cast<NodeId>(i));
+    for (std::size_t i = 0; i < host_.nodes.size(); ++i) drawNode(static_cast<topology::NodeId>(i));
     text_ += "</svg>\n";
     return std::move(text_);
   }
@@ -79,8 +79,8 @@ class Drawing {
     const float most = std::max(used(i, 0), used(i, 1));
     std::string title = fmt::format("{}, {} GB/s", linkName(host_, link), shortBandwidth(link.bandwidth[0]));
     if (graph_ != nullptr)
-      title += fmt::format("; {} channels take {} and {}", name(graph_->kind), shortBandwidth(used(i, 0)),
-                           shortBandwidth(used(i, 1)));
+      title += fmt::format("; {} channels take {} and {}", search::name(graph_->kind),
+                           shortBandwidth(used(i, 0)), shortBandwidth(used(i, 1)));
     text_ += fmt::format(
         "<g class=\"link\" data-link=\"{}\"{}><title>{}</title><path class=\"hit\" d=\"{}\"/>", i,
         options_.standalone ? "" : " tabindex=\"0\" role=\"button\"", markupText(title), line.lanes[0]);
@@ -89,7 +89,7 @@ class Drawing {
         text_ += fmt::format("<path class=\"lane u{}\" data-lane=\"{}\" d=\"{}\"/>",
                              useLevel(used(i, lane), link.bandwidth[lane]), lane, line.lanes[lane]);
     const float bandwidth = std::max(link.bandwidth[0], link.bandwidth[1]);
-    if (bandwidth < kLocalBandwidth)
+    if (bandwidth < topology::kLocalBandwidth)
       text_ += fmt::format("<text class=\"bw{}\" x=\"{:.1f}\" y=\"{:.1f}\">{}{}</text>",
                            line.upright ? " beside" : "", line.labelX, line.labelY,
                            most > 0 ? shortBandwidth(most) + "/" : "", shortBandwidth(bandwidth));
@@ -106,19 +106,19 @@ class Drawing {
   }
 
   // Returns the two lines of a node: its kind, and which one of that kind it is.
-  std::pair<std::string, std::string> words(NodeId id) const {
+  std::pair<std::string, std::string> words(topology::NodeId id) const {
     const PictureNode& node = host_.nodes[static_cast<std::size_t>(id)];
     std::string which = node.detail.substr(0, node.detail.find(','));
     std::string kind = node.label;
     switch (host_.system.type(id)) {
-      case NodeType::kPci:
-      case NodeType::kNic:
+      case topology::NodeType::kPci:
+      case topology::NodeType::kNic:
         if (const std::size_t blank = node.label.find(' '); blank != std::string::npos) {
           kind = node.label.substr(0, blank);
           which = node.label.substr(blank + 1);
         }
         break;
-      case NodeType::kCpu:
+      case topology::NodeType::kCpu:
         which = node.detail;
         break;
       default:
@@ -128,7 +128,7 @@ class Drawing {
     return {kind, which};
   }
 
-  void drawNode(NodeId id) {
+  void drawNode(topology::NodeId id) {
     const auto i = static_cast<std::size_t>(id);
     const PictureNode& node = host_.nodes[i];
     const Box& box = layout_.boxes[i];
@@ -154,14 +154,14 @@ class Drawing {
   std::string text_;
 };
 
-const char* colourOf(NodeType type) {
+const char* colourOf(topology::NodeType type) {
   switch (type) {
-    case NodeType::kGpu:
+    case topology::NodeType::kGpu:
       return "#d9f0d3";
-    case NodeType::kNet:
-    case NodeType::kNic:
+    case topology::NodeType::kNet:
+    case topology::NodeType::kNic:
       return "#d6e6f5";
-    case NodeType::kNvs:
+    case topology::NodeType::kNvs:
       return "#eadcf4";
     default:
       return "#eeeeee";
@@ -170,12 +170,15 @@ const char* colourOf(NodeType type) {
 
 // True if a link constrains the layout, so that its lower end is drawn below the upper one.
 bool shapes(const HostPicture& host, const PictureLink& link) {
-  return link.type == LinkType::kPci || link.type == LinkType::kNet ||
-         host.system.type(link.a) == NodeType::kNvs || host.system.type(link.b) == NodeType::kNvs;
+  return link.type == topology::LinkType::kPci || link.type == topology::LinkType::kNet ||
+         host.system.type(link.a) == topology::NodeType::kNvs ||
+         host.system.type(link.b) == topology::NodeType::kNvs;
 }
 
 // True for types that are drawn at the upper end of a link.
-bool isUpper(NodeType type) { return type == NodeType::kCpu || type == NodeType::kPci; }
+bool isUpper(topology::NodeType type) {
+  return type == topology::NodeType::kCpu || type == topology::NodeType::kPci;
+}
 
 }  // namespace
 
@@ -186,8 +189,8 @@ int useLevel(float used, float bandwidth) {
 }
 
 std::string linkName(const HostPicture& host, const PictureLink& link) {
-  const auto label = [&](NodeId id) { return host.nodes[static_cast<std::size_t>(id)].label; };
-  return fmt::format("{} between {} and {}", name(link.type), label(link.a), label(link.b));
+  const auto label = [&](topology::NodeId id) { return host.nodes[static_cast<std::size_t>(id)].label; };
+  return fmt::format("{} between {} and {}", topology::name(link.type), label(link.a), label(link.b));
 }
 
 std::string machineSvg(const HostPicture& host, const MachineLayout& layout, const SvgOptions& options) {
@@ -202,17 +205,17 @@ std::string machineDot(const HostPicture& host) {
   for (std::size_t i = 0; i < host.nodes.size(); ++i) {
     const PictureNode& node = host.nodes[i];
     text += fmt::format("  n{} [label=\"{}\", fillcolor=\"{}\", tooltip=\"{}\"{}];\n", i, dotText(node.label),
-                        colourOf(host.system.type(static_cast<NodeId>(i))), dotText(node.detail),
+                        colourOf(host.system.type(static_cast<topology::NodeId>(i))), dotText(node.detail),
                         node.used ? "" : ", style=\"rounded,dashed\"");
   }
   const PictureGraph* ring = host.graphs.empty() ? nullptr : &host.graphs.front();
   for (std::size_t i = 0; i < host.links.size(); ++i) {
     const PictureLink& link = host.links[i];
-    NodeId a = link.a, b = link.b;
+    topology::NodeId a = link.a, b = link.b;
     if (isUpper(host.system.type(b)) && !isUpper(host.system.type(a))) std::swap(a, b);
     const float used = ring == nullptr ? 0 : std::max(ring->used[i][0], ring->used[i][1]);
     text +=
-        fmt::format("  n{} -- n{} [label=\"{} {}\", penwidth={}{}];\n", a, b, name(link.type),
+        fmt::format("  n{} -- n{} [label=\"{} {}\", penwidth={}{}];\n", a, b, topology::name(link.type),
                     used > 0 ? fmt::format("{}/{}", shortBandwidth(used), shortBandwidth(link.bandwidth[0]))
                              : shortBandwidth(link.bandwidth[0]),
                     used > 0 ? 2 : 1, shapes(host, link) ? "" : ", constraint=false");
@@ -220,4 +223,4 @@ std::string machineDot(const HostPicture& host) {
   return text + "}\n";
 }
 
-}  // namespace xylem
+}  // namespace xylem::report

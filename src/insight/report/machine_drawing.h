@@ -8,11 +8,12 @@
 
 #include "insight/report/machine_layout.h"
 
-namespace xylem {
+namespace xylem::report {
 
 struct SvgOptions {
-  bool standalone = false;             // a file of its own, which includes the style
-  GraphKind graph = GraphKind::kRing;  // whose channels count; links are unused if the host lacks it
+  bool standalone = false;  // a file of its own, which includes the style
+  search::GraphKind graph =
+      search::GraphKind::kRing;  // whose channels count; links are unused if the host lacks it
 };
 
 std::string machineSvg(const HostPicture& host, const MachineLayout& layout, const SvgOptions& options);
@@ -27,4 +28,4 @@ std::string linkName(const HostPicture& host, const PictureLink& link);
 // The machine as a graph in Graphviz's DOT language, for layouts by `dot -Tsvg machine.dot`.
 std::string machineDot(const HostPicture& host);
 
-}  // namespace xylem
+}  // namespace xylem::report

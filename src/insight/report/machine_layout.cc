@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace xylem {
+namespace xylem::report {
 namespace {
 
 constexpr float kMargin = 14, kPanelPadding = 12;
@@ -28,7 +28,7 @@ class Arranger {
     findTree();
     const float top = kMargin + bowAbove();
     float x = kMargin;
-    for (NodeId root : roots_) {
+    for (topology::NodeId root : roots_) {
       const float begin = x;
       x += kPanelPadding;
       placeAcross(root, x);
@@ -47,36 +47,37 @@ class Arranger {
 
  private:
   struct Place {
-    NodeId parent = kNoNode;
-    std::vector<NodeId> children;
+    topology::NodeId parent = topology::kNoNode;
+    std::vector<topology::NodeId> children;
     int depth = 0;
     bool reached = false;
   };
 
-  Place& place(NodeId id) { return nodes_[static_cast<std::size_t>(id)]; }
-  const Place& place(NodeId id) const { return nodes_[static_cast<std::size_t>(id)]; }
-  Box& box(NodeId id) { return layout_.boxes[static_cast<std::size_t>(id)]; }
-  bool isLast(NodeId id) const {
-    return system_.type(id) == NodeType::kGpu || system_.type(id) == NodeType::kNet;
+  Place& place(topology::NodeId id) { return nodes_[static_cast<std::size_t>(id)]; }
+  const Place& place(topology::NodeId id) const { return nodes_[static_cast<std::size_t>(id)]; }
+  Box& box(topology::NodeId id) { return layout_.boxes[static_cast<std::size_t>(id)]; }
+  bool isLast(topology::NodeId id) const {
+    return system_.type(id) == topology::NodeType::kGpu || system_.type(id) == topology::NodeType::kNet;
   }
 
   // Builds the forest of nodes: PCI links lead down from the CPUs, and NETs are below their NICs.
   void findTree() {
-    for (NodeId cpu : system_.nodes(NodeType::kCpu)) root(cpu);
+    for (topology::NodeId cpu : system_.nodes(topology::NodeType::kCpu)) root(cpu);
     // Nodes that no CPU leads to become roots, so that they are visible, too.
-    for (NodeId id = 0; id < system_.nodeCount(); ++id)
-      if (!place(id).reached && system_.type(id) != NodeType::kNvs) root(id);
+    for (topology::NodeId id = 0; id < system_.nodeCount(); ++id)
+      if (!place(id).reached && system_.type(id) != topology::NodeType::kNvs) root(id);
   }
-  void root(NodeId id) {
+  void root(topology::NodeId id) {
     roots_.push_back(id);
     place(id).reached = true;
     descend(id);
   }
-  void descend(NodeId id) {
-    for (const Link& link : system_.links(id)) {
-      const bool below = link.type == LinkType::kPci ||
-                         (link.type == LinkType::kNet && system_.type(link.to) == NodeType::kNet);
-      if (!below || place(link.to).reached || system_.type(link.to) == NodeType::kCpu) continue;
+  void descend(topology::NodeId id) {
+    for (const topology::Link& link : system_.links(id)) {
+      const bool below =
+          link.type == topology::LinkType::kPci ||
+          (link.type == topology::LinkType::kNet && system_.type(link.to) == topology::NodeType::kNet);
+      if (!below || place(link.to).reached || system_.type(link.to) == topology::NodeType::kCpu) continue;
       place(link.to).parent = id;
       place(link.to).depth = place(id).depth + 1;
       place(link.to).reached = true;
@@ -86,18 +87,18 @@ class Arranger {
   }
 
   // Places leaves from left to right and makes each inner node as wide as its children; advances `x`.
-  void placeAcross(NodeId id, float& x) {
+  void placeAcross(topology::NodeId id, float& x) {
     Box& at = box(id);
     at.x = x;
     at.height = kBoxHeight;
-    for (NodeId child : place(id).children) placeAcross(child, x);
+    for (topology::NodeId child : place(id).children) placeAcross(child, x);
     if (place(id).children.empty()) {
-      at.width = place(id).parent == kNoNode ? kLoneCpuWidth : kLeafWidth;
+      at.width = place(id).parent == topology::kNoNode ? kLoneCpuWidth : kLeafWidth;
       x += at.width + kLeafGap;
       return;
     }
     at.width = x - kLeafGap - at.x;
-    if (place(id).parent != kNoNode || at.width >= kLoneCpuWidth) return;
+    if (place(id).parent != topology::kNoNode || at.width >= kLoneCpuWidth) return;
     at.width = kLoneCpuWidth;  // the children stay at its left edge
     x = at.x + at.width + kLeafGap;
   }
@@ -107,8 +108,8 @@ class Arranger {
     int deepest = 0;
     for (const Place& at : nodes_) deepest = std::max(deepest, at.depth);
     bottom_ = top;
-    for (NodeId id = 0; id < system_.nodeCount(); ++id) {
-      if (system_.type(id) == NodeType::kNvs) continue;
+    for (topology::NodeId id = 0; id < system_.nodeCount(); ++id) {
+      if (system_.type(id) == topology::NodeType::kNvs) continue;
       const int row = isLast(id) ? deepest : place(id).depth;
       box(id).y = top + static_cast<float>(row) * (kBoxHeight + kRowGap);
       bottom_ = std::max(bottom_, box(id).bottom());
@@ -125,11 +126,11 @@ class Arranger {
     layout_.height += bow;
     if (!system_.hasNvs()) return;
     float left = layout_.width, right = 0;
-    for (NodeId gpu : system_.nodes(NodeType::kGpu)) {
+    for (topology::NodeId gpu : system_.nodes(topology::NodeType::kGpu)) {
       left = std::min(left, box(gpu).x);
       right = std::max(right, box(gpu).x + box(gpu).width);
     }
-    for (NodeId nvs : system_.nodes(NodeType::kNvs)) {
+    for (topology::NodeId nvs : system_.nodes(topology::NodeType::kNvs)) {
       box(nvs) = {left, bottom_ + kPanelPadding + kRowGap, std::max(right - left, kLeafWidth), kBoxHeight};
       layout_.height = std::max(layout_.height, box(nvs).bottom() + kMargin);
     }
@@ -138,21 +139,25 @@ class Arranger {
   static float bowOf(float dx) { return std::min(kMinBow + kBowPerPixel * std::fabs(dx), kMaxBow); }
 
   bool inTree(const PictureLink& link) const {
-    return link.type != LinkType::kNvl && link.type != LinkType::kSys &&
+    return link.type != topology::LinkType::kNvl && link.type != topology::LinkType::kSys &&
            (place(link.a).parent == link.b || place(link.b).parent == link.a);
   }
   bool bows(const PictureLink& link) const {
-    const bool toSwitch = system_.type(link.a) == NodeType::kNvs || system_.type(link.b) == NodeType::kNvs;
-    const bool toCpu = (system_.type(link.a) == NodeType::kCpu) != (system_.type(link.b) == NodeType::kCpu);
+    const bool toSwitch =
+        system_.type(link.a) == topology::NodeType::kNvs || system_.type(link.b) == topology::NodeType::kNvs;
+    const bool toCpu = (system_.type(link.a) == topology::NodeType::kCpu) !=
+                       (system_.type(link.b) == topology::NodeType::kCpu);
     return !inTree(link) && !toSwitch && !toCpu;
   }
   // True if two CPUs are neighbours in their row; a straight line joins them.
-  bool beside(NodeId a, NodeId b) const {
-    const auto at = [&](NodeId id) { return std::find(roots_.begin(), roots_.end(), id) - roots_.begin(); };
+  bool beside(topology::NodeId a, topology::NodeId b) const {
+    const auto at = [&](topology::NodeId id) {
+      return std::find(roots_.begin(), roots_.end(), id) - roots_.begin();
+    };
     return std::abs(at(a) - at(b)) == 1;
   }
   // True if two switches are in the same row with nothing between them.
-  bool besideBelow(NodeId a, NodeId b) {
+  bool besideBelow(topology::NodeId a, topology::NodeId b) {
     if (isLast(a) || isLast(b) || box(a).y != box(b).y) return false;
     const float left = std::min(box(a).x, box(b).x), right = std::max(box(a).x, box(b).x);
     return std::none_of(layout_.boxes.begin(), layout_.boxes.end(), [&](const Box& other) {
@@ -163,8 +168,12 @@ class Arranger {
   float bowAbove() const {
     std::ptrdiff_t farthest = 0;
     for (const PictureLink& link : host_.links) {
-      if (system_.type(link.a) != NodeType::kCpu || system_.type(link.b) != NodeType::kCpu) continue;
-      const auto at = [&](NodeId id) { return std::find(roots_.begin(), roots_.end(), id) - roots_.begin(); };
+      if (system_.type(link.a) != topology::NodeType::kCpu ||
+          system_.type(link.b) != topology::NodeType::kCpu)
+        continue;
+      const auto at = [&](topology::NodeId id) {
+        return std::find(roots_.begin(), roots_.end(), id) - roots_.begin();
+      };
       farthest = std::max(farthest, std::abs(at(link.a) - at(link.b)));
     }
     return farthest < 2 ? 0 : 20.0f + 14.0f * static_cast<float>(farthest);
@@ -173,7 +182,8 @@ class Arranger {
   void drawLink(std::size_t i) {
     const PictureLink& link = host_.links[i];
     LinkLine& line = layout_.lines[i];
-    const bool cpus = system_.type(link.a) == NodeType::kCpu && system_.type(link.b) == NodeType::kCpu;
+    const bool cpus =
+        system_.type(link.a) == topology::NodeType::kCpu && system_.type(link.b) == topology::NodeType::kCpu;
     if (cpus ? beside(link.a, link.b) : besideBelow(link.a, link.b)) return drawAcross(link, line);
     if (bows(link)) return drawBow(link, line, cpus);
     drawUpright(link, line);
@@ -222,8 +232,8 @@ class Arranger {
     // Draw at the middle of the narrower node; links outside of the tree are shifted beside those of the
     // tree.
     float x = upper.width < lower.width ? upper.middle() : lower.middle();
-    const bool chip =
-        !inTree(link) && system_.type(link.a) != NodeType::kNvs && system_.type(link.b) != NodeType::kNvs;
+    const bool chip = !inTree(link) && system_.type(link.a) != topology::NodeType::kNvs &&
+                      system_.type(link.b) != topology::NodeType::kNvs;
     if (chip) x += kAside;
     if (!chip && sharesRow(link)) x -= kAside;
     const auto path = [](float px, float from, float to) {
@@ -239,18 +249,20 @@ class Arranger {
 
   // True if the link is a GPU's PCI link and the GPU also has a chip-to-chip link to a CPU beside it.
   bool sharesRow(const PictureLink& link) const {
-    const NodeId lower = place(link.b).parent == link.a ? link.b : link.a;
+    const topology::NodeId lower = place(link.b).parent == link.a ? link.b : link.a;
     return std::any_of(host_.links.begin(), host_.links.end(), [&](const PictureLink& other) {
-      const NodeId far = other.a == lower ? other.b : other.b == lower ? other.a : kNoNode;
-      return far != kNoNode && other.type == LinkType::kNvl && system_.type(far) == NodeType::kCpu &&
-             link.type == LinkType::kPci;
+      const topology::NodeId far = other.a == lower   ? other.b
+                                   : other.b == lower ? other.a
+                                                      : topology::kNoNode;
+      return far != topology::kNoNode && other.type == topology::LinkType::kNvl &&
+             system_.type(far) == topology::NodeType::kCpu && link.type == topology::LinkType::kPci;
     });
   }
 
   const HostPicture& host_;
-  const System& system_;
+  const topology::System& system_;
   std::vector<Place> nodes_;
-  std::vector<NodeId> roots_;
+  std::vector<topology::NodeId> roots_;
   MachineLayout layout_;
   float bottom_ = 0;
 };
@@ -259,4 +271,4 @@ class Arranger {
 
 MachineLayout layOut(const HostPicture& host) { return Arranger(host).arrange(); }
 
-}  // namespace xylem
+}  // namespace xylem::report

@@ -14,7 +14,7 @@
 
 #include "insight/report/picture.h"
 
-namespace xylem {
+namespace xylem::report {
 
 struct Box {
   float x = 0, y = 0, width = 0, height = 0;  // x, y: the upper left corner
@@ -37,4 +37,4 @@ struct MachineLayout {
 
 MachineLayout layOut(const HostPicture& host);
 
-}  // namespace xylem
+}  // namespace xylem::report

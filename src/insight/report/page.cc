@@ -5,7 +5,7 @@
 #include "insight/report/picture_json.h"
 #include "insight/report/text.h"
 
-namespace xylem {
+namespace xylem::report {
 namespace {
 
 std::string machines(const Picture& picture) {
@@ -46,4 +46,4 @@ std::string pageHtml(const Picture& picture) {
   return text;
 }
 
-}  // namespace xylem
+}  // namespace xylem::report

@@ -8,8 +8,8 @@
 
 #include "insight/report/picture.h"
 
-namespace xylem {
+namespace xylem::report {
 
 std::string pageHtml(const Picture& picture);
 
-}  // namespace xylem
+}  // namespace xylem::report

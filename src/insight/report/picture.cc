@@ -16,19 +16,19 @@
 #include "planner/tuning/choice_ranges.h"
 #include "planner/tuning/model.h"
 
-namespace xylem {
+namespace xylem::report {
 namespace {
 
-std::string netText(const Plan& plan, int rank, NodeId net) {
-  if (net == kNoNode) return "";
-  const Net& device = plan.hostOf(rank).system().net(net);
+std::string netText(const plan::Plan& plan, int rank, topology::NodeId net) {
+  if (net == topology::kNoNode) return "";
+  const topology::Net& device = plan.hostOf(rank).system().net(net);
   return device.name.empty() ? fmt::format("NET {}", device.dev)
                              : fmt::format("NET {} ({})", device.dev, device.name);
 }
 
-void addRings(const Connections& c, PictureJob& job) {
+void addRings(const connect::Connections& c, PictureJob& job) {
   for (int channel = 0; channel < c.nChannels(); ++channel) {
-    std::vector<int> ranks = ringOf(c, channel);
+    std::vector<int> ranks = connect::ringOf(c, channel);
     const auto same = std::find_if(job.rings.begin(), job.rings.end(),
                                    [&](const PictureRing& ring) { return ring.ranks == ranks; });
     if (same == job.rings.end())
@@ -39,8 +39,8 @@ void addRings(const Connections& c, PictureJob& job) {
 }
 
 // Shows the NICs of a ring's first channel; its other channels may use other NICs of the same GPUs.
-void addCrossings(const Plan& plan, PictureJob& job) {
-  const NetChoice choice(plan.connections, plan.reach);
+void addCrossings(const plan::Plan& plan, PictureJob& job) {
+  const connect::NetChoice choice(plan.connections, plan.reach);
   for (std::size_t i = 0; i < job.rings.size(); ++i) {
     const std::vector<int>& ranks = job.rings[i].ranks;
     const int channel = job.rings[i].channels.front();
@@ -49,8 +49,8 @@ void addCrossings(const Plan& plan, PictureJob& job) {
       const int to = ranks[(at + 1) % ranks.size()];
       if (job.nodeOfRank[static_cast<std::size_t>(from)] == job.nodeOfRank[static_cast<std::size_t>(to)])
         continue;
-      const auto out = choice.ringEnd(from, channel, to, Direction::kSend);
-      const auto in = choice.ringEnd(to, channel, from, Direction::kReceive);
+      const auto out = choice.ringEnd(from, channel, to, paths::Direction::kSend);
+      const auto in = choice.ringEnd(to, channel, from, paths::Direction::kReceive);
       job.crossings.push_back({.ring = static_cast<int>(i),
                                .from = from,
                                .to = to,
@@ -71,10 +71,11 @@ int depthOf(const std::vector<TreePlaceOfRank>& ranks, int rank) {
   return depth;
 }
 
-void addTrees(const Connections& c, PictureJob& job) {
+void addTrees(const connect::Connections& c, PictureJob& job) {
   for (int channel = 0; channel < c.nChannels(); ++channel) {
     std::vector<TreePlaceOfRank> ranks;
-    for (int rank = 0; rank < job.ranks; ++rank) ranks.push_back({rank, treeOf(c, rank, channel).up, 0});
+    for (int rank = 0; rank < job.ranks; ++rank)
+      ranks.push_back({rank, connect::treeOf(c, rank, channel).up, 0});
     for (TreePlaceOfRank& place : ranks) place.depth = depthOf(ranks, place.rank);
     const auto same = std::find_if(job.trees.begin(), job.trees.end(), [&](const PictureTree& tree) {
       return std::equal(tree.ranks.begin(), tree.ranks.end(), ranks.begin(),
@@ -88,8 +89,8 @@ void addTrees(const Connections& c, PictureJob& job) {
 }
 
 // Draws the rings and trees of a whole job, and the NICs that rings use between nodes.
-PictureJob jobPicture(const Plan& plan) {
-  const Connections& c = plan.connections;
+PictureJob jobPicture(const plan::Plan& plan) {
+  const connect::Connections& c = plan.connections;
   PictureJob job;
   job.ranks = c.job.ranks();
   job.nodes = c.nodes.count();
@@ -113,17 +114,19 @@ std::string nameOf(Algorithm algorithm, Protocol protocol) {
 // Samples the curves at `sizes`. The stretches are exact, because choiceRanges() is.
 class CurvesOf {
  public:
-  CurvesOf(const TuningModel& model, Collective collective, std::span<const std::uint64_t> sizes)
+  CurvesOf(const tuning::TuningModel& model, Collective collective, std::span<const std::uint64_t> sizes)
       : model_(model), sizes_(sizes) {
     made_.collective = collective;
   }
 
   CollectiveCurves make() {
     for (std::size_t i = 0; i < sizes_.size(); ++i) {
-      const Choice choice = choose(model_, {.collective = made_.collective, .bytes = sizes_[i]});
+      const tuning::Choice choice =
+          tuning::choose(model_, {.collective = made_.collective, .bytes = sizes_[i]});
       for (int k = 0; k < choice.usable; ++k) addPoint(choice.ranking[static_cast<std::size_t>(k)], i);
     }
-    for (const ChoiceRange& range : choiceRanges(model_, {.collective = made_.collective})) addRange(range);
+    for (const tuning::ChoiceRange& range : tuning::choiceRanges(model_, {.collective = made_.collective}))
+      addRange(range);
     addExcluded();
     return std::move(made_);
   }
@@ -136,19 +139,19 @@ class CurvesOf {
     return static_cast<int>(made_.curves.size()) - 1;
   }
 
-  void addPoint(const Candidate& candidate, std::size_t size) {
+  void addPoint(const tuning::Candidate& candidate, std::size_t size) {
     const int curve = curveOf(nameOf(candidate.algorithm, candidate.protocol));
     made_.curves[static_cast<std::size_t>(curve)].points[size] = {
-        candidate.time,
-        static_cast<float>(busBandwidth(made_.collective, model_.input.ranks, sizes_[size], candidate.time))};
+        candidate.time, static_cast<float>(tuning::busBandwidth(made_.collective, model_.input.ranks,
+                                                                sizes_[size], candidate.time))};
   }
 
-  void addRange(const ChoiceRange& range) {
-    const Pick& pick = range.pick;
+  void addRange(const tuning::ChoiceRange& range) {
+    const tuning::Pick& pick = range.pick;
     const int curve = pick.runs ? curveOf(nameOf(pick.algorithm, pick.protocol)) : -1;
     const auto at = [&](std::uint64_t bytes) {
-      return pick.runs ? predictedTime(model_, {.collective = made_.collective, .bytes = bytes},
-                                       pick.algorithm, pick.protocol)
+      return pick.runs ? tuning::predictedTime(model_, {.collective = made_.collective, .bytes = bytes},
+                                               pick.algorithm, pick.protocol)
                        : 0.0f;
     };
     if (made_.stretches.empty() || made_.stretches.back().curve != curve)
@@ -163,18 +166,20 @@ class CurvesOf {
 
   // Lists what this job or its settings exclude, but not what is impossible in every job.
   void addExcluded() {
-    const Choice choice = choose(model_, {.collective = made_.collective, .bytes = 1});
-    for (const Candidate& candidate : choice.ranking) {
-      if (candidate.excluded == Exclusion::kNone || candidate.excluded == Exclusion::kOneRank ||
-          candidate.excluded == Exclusion::kNotOffered || candidate.excluded == Exclusion::kSimpleOnly)
+    const tuning::Choice choice = tuning::choose(model_, {.collective = made_.collective, .bytes = 1});
+    for (const tuning::Candidate& candidate : choice.ranking) {
+      if (candidate.excluded == tuning::Exclusion::kNone ||
+          candidate.excluded == tuning::Exclusion::kOneRank ||
+          candidate.excluded == tuning::Exclusion::kNotOffered ||
+          candidate.excluded == tuning::Exclusion::kSimpleOnly)
         continue;
-      std::string reason = explain(candidate, choice.operation, model_);
+      std::string reason = tuning::explain(candidate, choice.operation, model_);
       if (std::find(made_.excluded.begin(), made_.excluded.end(), reason) == made_.excluded.end())
         made_.excluded.push_back(std::move(reason));
     }
   }
 
-  const TuningModel& model_;
+  const tuning::TuningModel& model_;
   std::span<const std::uint64_t> sizes_;
   CollectiveCurves made_;
 };
@@ -191,7 +196,8 @@ std::vector<std::uint64_t> curveSizes() {
 }
 
 // The time of each algorithm and protocol over sizes, and the sizes at which the choice changes.
-std::vector<CollectiveCurves> tuningCurves(const TuningModel& model, std::span<const std::uint64_t> sizes) {
+std::vector<CollectiveCurves> tuningCurves(const tuning::TuningModel& model,
+                                           std::span<const std::uint64_t> sizes) {
   std::vector<CollectiveCurves> all;
   for (Collective collective : {Collective::kAllReduce, Collective::kAllGather, Collective::kReduceScatter,
                                 Collective::kBroadcast, Collective::kReduce})
@@ -206,21 +212,22 @@ std::string counted(int count, const char* what) {
   return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
 }
 
-std::string summaryOf(const Plan& plan) {
-  const Connections& c = plan.connections;
+std::string summaryOf(const plan::Plan& plan) {
+  const connect::Connections& c = plan.connections;
   return fmt::format("{} on {}, {}", counted(c.job.ranks(), "rank"), counted(c.job.hosts(), "host"),
                      counted(c.nChannels(), "channel"));
 }
 
 // The questions whose answers the page shows, each leading to the next.
-std::vector<std::vector<std::string>> questionsTo(const Plan& plan) {
+std::vector<std::vector<std::string>> questionsTo(const plan::Plan& plan) {
   std::vector<std::vector<std::string>> questions = {{"count"}, {"channels", "ring"}, {"channels", "tree"}};
-  const HostPlan& host = plan.hostOf(0);
-  if (host.graphs[GraphKind::kCollnetChain].nChannels > 0) questions.push_back({"channels", "chain"});
-  if (host.graphs[GraphKind::kCollnetDirect].nChannels > 0) questions.push_back({"channels", "direct"});
-  if (host.graphs[GraphKind::kNvls].nChannels > 0) questions.push_back({"channels", "nvls"});
+  const plan::HostPlan& host = plan.hostOf(0);
+  if (host.graphs[search::GraphKind::kCollnetChain].nChannels > 0) questions.push_back({"channels", "chain"});
+  if (host.graphs[search::GraphKind::kCollnetDirect].nChannels > 0)
+    questions.push_back({"channels", "direct"});
+  if (host.graphs[search::GraphKind::kNvls].nChannels > 0) questions.push_back({"channels", "nvls"});
   for (const char* size : {"8", "64K", "1M", "64M", "1G"}) questions.push_back({"algo", "all_reduce", size});
-  if (host.system().count(NodeType::kNet) > 0)
+  if (host.system().count(topology::NodeType::kNet) > 0)
     for (int local = 0; local < std::min(plan.job().shapeOf(0).ranks(), kMaxGpusAsked); ++local)
       questions.push_back({"nic", fmt::format("gpu{}", plan.job().rank(0, local))});
   questions.push_back({"rank", "0"});
@@ -229,8 +236,8 @@ std::vector<std::vector<std::string>> questionsTo(const Plan& plan) {
 
 }  // namespace
 
-Picture drawPicture(const Inquiry& inquiry, const PictureOptions& options) {
-  const Plan& plan = inquiry.plan();
+Picture drawPicture(const why::Inquiry& inquiry, const PictureOptions& options) {
+  const plan::Plan& plan = inquiry.plan();
   Picture picture;
   picture.title = options.title;
   picture.summary = summaryOf(plan);
@@ -250,4 +257,4 @@ Picture drawPicture(const Inquiry& inquiry, const PictureOptions& options) {
   return picture;
 }
 
-}  // namespace xylem
+}  // namespace xylem::report

@@ -21,22 +21,28 @@
 #include "planner/search/channel_graph.h"
 #include "planner/topology/system.h"
 
-namespace xylem {
+namespace xylem::topology {
+class Document;
+}
+namespace xylem::why {
+class Inquiry;
+}
+namespace xylem::report {
 
 struct PictureNode {
   std::string label;   // "GPU 3", by its rank in the job
   std::string detail;  // bus id, model and the like
-  AnswerSource source;
+  why::AnswerSource source;
   bool used = true;  // part of the job's plan
 };
 
 // A link in both directions: lane 0 from `a` to `b`, lane 1 back. Links of the same type between the same two
 // nodes are merged.
 struct PictureLink {
-  NodeId a = kNoNode, b = kNoNode;
-  LinkType type = LinkType::kLoc;
+  topology::NodeId a = topology::kNoNode, b = topology::kNoNode;
+  topology::LinkType type = topology::LinkType::kLoc;
   std::array<float, 2> bandwidth{};  // by lane; 0 if there is no link in that direction
-  AnswerSource source;
+  why::AnswerSource source;
 };
 
 struct LaneOfLink {
@@ -46,8 +52,8 @@ struct LaneOfLink {
 
 // A part of a channel's path, from GPU to GPU or between a GPU and a NET.
 struct PictureLeg {
-  NodeId from = kNoNode, to = kNoNode;
-  PathType type = PathType::kDis;
+  topology::NodeId from = topology::kNoNode, to = topology::kNoNode;
+  paths::PathType type = paths::PathType::kDis;
   float bandwidth = 0;           // of the path, before any channel
   float carries = 0;             // of the channel
   std::vector<LaneOfLink> hops;  // in walking order
@@ -63,10 +69,10 @@ struct FullLane {
 };
 
 struct PictureGraph {
-  GraphKind kind = GraphKind::kRing;
-  Pattern pattern = Pattern::kRing;
+  search::GraphKind kind = search::GraphKind::kRing;
+  search::Pattern pattern = search::Pattern::kRing;
   float bwIntra = 0, bwInter = 0;  // per channel
-  PathType typeIntra = PathType::kLoc, typeInter = PathType::kLoc;
+  paths::PathType typeIntra = paths::PathType::kLoc, typeInter = paths::PathType::kLoc;
   bool fallback = false;  // the search found nothing: GPUs in index order, ignoring bandwidth
   std::vector<std::vector<PictureLeg>> channels;  // by channel of the search
   std::vector<std::array<float, 2>> used;         // by link and lane: GB/s of all channels
@@ -77,22 +83,22 @@ struct PictureGraph {
 struct ReachCell {
   std::string way;  // "P2P", "SHM", "NET"; of NETs "GDR", "GDR in" (receiving only), "GDR out", "host"
   bool direct = false;
-  PathType type = PathType::kDis;
+  paths::PathType type = paths::PathType::kDis;
   float bandwidth = 0;
-  std::vector<AnswerStep> reasons;
+  std::vector<why::AnswerStep> reasons;
 };
 struct ReachMatrix {
-  std::vector<NodeId> rows, columns;  // GPUs; GPUs and NETs
-  std::vector<ReachCell> cells;       // row by row; empty for a GPU and itself
-  int gpusLeftOut = 0;                // GPUs beyond kMaxMatrixGpus, which have no rows
+  std::vector<topology::NodeId> rows, columns;  // GPUs; GPUs and NETs
+  std::vector<ReachCell> cells;                 // row by row; empty for a GPU and itself
+  int gpusLeftOut = 0;                          // GPUs beyond kMaxMatrixGpus, which have no rows
 };
 constexpr int kMaxMatrixGpus = 32;
 
 // The machine of one view: a kind of host, or a domain of one.
 struct HostPicture {
-  std::string title;  // "hosts 0 to 3 of dgxh100.xml"
-  int rank = 0;       // the first of this view
-  System system;      // the whole machine
+  std::string title;        // "hosts 0 to 3 of dgxh100.xml"
+  int rank = 0;             // the first of this view
+  topology::System system;  // the whole machine
   std::vector<PictureNode> nodes;
   std::vector<PictureLink> links;
   std::vector<PictureGraph> graphs;
@@ -169,20 +175,18 @@ struct Picture {
   std::vector<std::uint64_t> sizes;
   std::vector<CollectiveCurves> tuning;
   std::vector<Optimality> optimality;
-  std::vector<Answer> answers;
+  std::vector<why::Answer> answers;
 };
-
-class Inquiry;
-class Document;
 
 struct PictureOptions {
   std::string title;
   // Returns PictureNode::detail of a node.
-  std::function<std::string(const Document&, const System&, NodeId)> describe = nullptr;
+  std::function<std::string(const topology::Document&, const topology::System&, topology::NodeId)> describe =
+      nullptr;
   std::vector<Optimality> optimality = {};
   bool answers = true;  // includes Picture::answers; each may plan the job again
 };
 
-Picture drawPicture(const Inquiry& inquiry, const PictureOptions& options);
+Picture drawPicture(const why::Inquiry& inquiry, const PictureOptions& options);
 
-}  // namespace xylem
+}  // namespace xylem::report

@@ -29,9 +29,9 @@
 
 #include "insight/report/picture.h"
 
-namespace xylem {
+namespace xylem::report {
 
 // Returns the JSON as one line.
 std::string pictureJson(const Picture& picture);
 
-}  // namespace xylem
+}  // namespace xylem::report

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <cstdint>
 
-namespace xylem {
+namespace xylem::report {
 namespace {
 
 constexpr std::string_view kReplacement = "\xef\xbf\xbd";
@@ -94,4 +94,4 @@ std::string shortBandwidth(float bandwidth) {
   return tenths == std::floor(tenths) ? fmt::format("{:.0f}", tenths) : fmt::format("{:.1f}", tenths);
 }
 
-}  // namespace xylem
+}  // namespace xylem::report

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-namespace xylem {
+namespace xylem::report {
 
 // For XML and HTML, inside elements and quoted attributes; the result is always well-formed. Bytes that are
 // not UTF-8 and characters that XML forbids become U+FFFD.
@@ -22,4 +22,4 @@ std::string dotText(std::string_view text);
 // "24", "20.6", "370.8": GB/s with at most one decimal.
 std::string shortBandwidth(float bandwidth);
 
-}  // namespace xylem
+}  // namespace xylem::report

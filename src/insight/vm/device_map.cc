@@ -1,6 +1,4 @@
 // Reads the map of a virtual machine's devices, line by line.
-#include "insight/vm/vm_topology.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,9 +8,10 @@
 #include <iterator>
 
 #include "core/error.h"
+#include "insight/vm/vm_topology.h"
 #include "planner/topology/attributes.h"
 
-namespace xylem {
+namespace xylem::vm {
 namespace {
 
 constexpr std::size_t kMaxMapBytes = 1u << 20;
@@ -75,7 +74,7 @@ class Reader {
   std::uint64_t busId(const std::string& text) const {
     const bool form = text.find(':') != std::string::npos &&
                       text.find_first_not_of("0123456789abcdefABCDEF:.") == std::string::npos;
-    const auto id = form ? parseBusId(text) : std::nullopt;
+    const auto id = form ? topology::parseBusId(text) : std::nullopt;
     constexpr std::uint64_t kMaxFunction = 7, kMaxDevice = 0x1f;
     const bool there = id && (*id & 0xf) <= kMaxFunction && (*id >> 4 & 0xff) <= kMaxDevice;
     if (!there || *id >> 52 != 0)
@@ -131,4 +130,4 @@ VmMap readVmMap(const std::string& path) {
   return parseVmMap(text, path);
 }
 
-}  // namespace xylem
+}  // namespace xylem::vm

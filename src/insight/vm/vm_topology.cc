@@ -14,29 +14,29 @@
 #include "planner/topology/attributes.h"
 #include "planner/topology/complete.h"
 
-namespace xylem {
+namespace xylem::vm {
 namespace {
 
 constexpr const char* kNvswitchTarget = "fffffff:ffff:ff";
 
 class VmBuilder {
  public:
-  VmBuilder(const Document& host, const VmMap& map, std::vector<std::string>* remarks)
+  VmBuilder(const topology::Document& host, const VmMap& map, std::vector<std::string>* remarks)
       : host_(host), map_(map), remarks_(remarks) {
     vm_.setIfAbsent(vm_.root(), "version", "1");
     for (const VmDevice& device : map.devices) usedIds_.insert(device.busId);
   }
 
-  Document build() {
+  topology::Document build() {
     noteDevices(host_.root());
     for (const VmDevice& device : map_.devices) find(device);
     checkOneHost();
     numberGpus();
-    for (const ElementId cpu : host_[host_.root()].children) {
+    for (const topology::ElementId cpu : host_[host_.root()].children) {
       if (host_[cpu].name != "cpu" || !isWanted(cpu)) continue;
-      const ElementId to = vm_.add(vm_.root(), "cpu");
+      const topology::ElementId to = vm_.add(vm_.root(), "cpu");
       copyCpu(cpu, to);
-      for (const ElementId child : host_[cpu].children)
+      for (const topology::ElementId child : host_[cpu].children)
         if (host_[child].name == "pci" && isWanted(child)) copyPci(child, to);
     }
     resolveTargets();
@@ -53,38 +53,38 @@ class VmBuilder {
   }
 
   // Collects the names by which lines of the map may call the host's devices.
-  void noteDevices(ElementId element) {
-    const Element& e = host_[element];
+  void noteDevices(topology::ElementId element) {
+    const topology::Element& e = host_[element];
     if (e.name == "gpu" || e.name == "net") {
-      ElementId pci = e.parent;
-      while (pci != kNoElement && host_[pci].name != "pci") pci = host_[pci].parent;
-      const auto id = pci == kNoElement ? std::nullopt : parseBusId(textOf(pci, "busid"));
+      topology::ElementId pci = e.parent;
+      while (pci != topology::kNoElement && host_[pci].name != "pci") pci = host_[pci].parent;
+      const auto id = pci == topology::kNoElement ? std::nullopt : topology::parseBusId(textOf(pci, "busid"));
       if (id) byId_[*id] = pci;
       if (e.name == "net" && host_.attribute(element, "name") != nullptr)
-        byName_.emplace(textOf(element, "name"), id ? pci : kNoElement);
+        byName_.emplace(textOf(element, "name"), id ? pci : topology::kNoElement);
       if (e.name == "gpu") byName_.emplace("gpu" + textOf(element, "dev"), pci);
     }
-    for (const ElementId child : e.children) noteDevices(child);
+    for (const topology::ElementId child : e.children) noteDevices(child);
   }
 
-  std::string textOf(ElementId element, const char* name) const {
+  std::string textOf(topology::ElementId element, const char* name) const {
     const std::string* text = host_.attribute(element, name);
     return text == nullptr ? "" : *text;
   }
 
   // Finds the device's pci element, and marks it and all elements above it as wanted.
   void find(const VmDevice& device) {
-    ElementId pci = kNoElement;
+    topology::ElementId pci = topology::kNoElement;
     if (const auto known = byName_.find(device.host); known != byName_.end()) {
       pci = known->second;
-      if (pci == kNoElement)
+      if (pci == topology::kNoElement)
         throw InputError({map_.file, device.line}, fmt::format("{}, which has no bus id", device.host),
                          "a device that stands in a pci element");
     } else if (device.host.find(':') != std::string::npos) {
-      const auto id = parseBusId(device.host);
+      const auto id = topology::parseBusId(device.host);
       if (const auto found = id ? byId_.find(*id) : byId_.end(); found != byId_.end()) pci = found->second;
     }
-    if (pci == kNoElement)
+    if (pci == topology::kNoElement)
       throw InputError({map_.file, device.line},
                        isSwitch(device.host)
                            ? fmt::format("{}, which is neither a GPU nor a network device", device.host)
@@ -96,18 +96,18 @@ class VmBuilder {
       throw InputError({map_.file, device.line},
                        fmt::format("`{}`, which line {} has already", device.host, first->second->line),
                        "every device of the host once");
-    for (ElementId up = pci; up != kNoElement; up = host_[up].parent) ways_.insert(up);
+    for (topology::ElementId up = pci; up != topology::kNoElement; up = host_[up].parent) ways_.insert(up);
     noteNames(pci, device);
   }
 
   // Returns whether the text is the bus id of any pci element of the host. The caller knows that the element
   // holds no device.
   bool isSwitch(const std::string& text) const {
-    const auto id = text.find(':') == std::string::npos ? std::nullopt : parseBusId(text);
-    const auto named = [&](const auto& self, ElementId element) -> bool {
-      return (host_[element].name == "pci" && parseBusId(textOf(element, "busid")) == id) ||
+    const auto id = text.find(':') == std::string::npos ? std::nullopt : topology::parseBusId(text);
+    const auto named = [&](const auto& self, topology::ElementId element) -> bool {
+      return (host_[element].name == "pci" && topology::parseBusId(textOf(element, "busid")) == id) ||
              std::any_of(host_[element].children.begin(), host_[element].children.end(),
-                         [&](ElementId child) { return self(self, child); });
+                         [&](topology::ElementId child) { return self(self, child); });
     };
     return id && named(named, host_.root());
   }
@@ -115,7 +115,7 @@ class VmBuilder {
   std::string expected(const std::string& word) const {
     std::vector<std::string> names;
     for (const auto& [name, pci] : byName_) names.push_back(name);
-    for (const auto& [id, pci] : byId_) names.push_back(busIdText(id));
+    for (const auto& [id, pci] : byId_) names.push_back(topology::busIdText(id));
     const std::string nearest = nearestWord(word, names);
     constexpr std::size_t kMaxListed = 24;
     std::string text = fmt::format(
@@ -129,16 +129,16 @@ class VmBuilder {
 
   // Checks the name that the map gives the device, and adds a remark for a network device that keeps the
   // host's.
-  void noteNames(ElementId pci, const VmDevice& device) {
-    const ElementId nic = host_.child(pci, "nic");
-    if (nic == kNoElement) {
+  void noteNames(topology::ElementId pci, const VmDevice& device) {
+    const topology::ElementId nic = host_.child(pci, "nic");
+    if (nic == topology::kNoElement) {
       if (!device.name.empty())
         throw InputError({map_.file, device.line}, fmt::format("the name {} for a GPU", device.name),
                          "names of network devices only");
       return;
     }
     int nets = 0;
-    for (const ElementId net : host_[nic].children) {
+    for (const topology::ElementId net : host_[nic].children) {
       if (host_[net].name != "net") continue;
       ++nets;
       if (device.name.empty() && host_.attribute(net, "name") != nullptr)
@@ -152,15 +152,15 @@ class VmBuilder {
                        "no name: the ports keep theirs");
   }
 
-  bool isWanted(ElementId element) const { return ways_.contains(element); }
+  bool isWanted(topology::ElementId element) const { return ways_.contains(element); }
 
   void checkOneHost() const {
     const VmDevice* first = nullptr;
     std::string hash;
     for (const auto& [pci, device] : wanted_) {
-      ElementId cpu = pci;
-      while (cpu != kNoElement && host_[cpu].name != "cpu") cpu = host_[cpu].parent;
-      const std::string own = cpu == kNoElement ? "" : textOf(cpu, "host_hash");
+      topology::ElementId cpu = pci;
+      while (cpu != topology::kNoElement && host_[cpu].name != "cpu") cpu = host_[cpu].parent;
+      const std::string own = cpu == topology::kNoElement ? "" : textOf(cpu, "host_hash");
       if (first == nullptr) {
         first = device;
         hash = own;
@@ -174,14 +174,15 @@ class VmBuilder {
 
   // Numbers the GPUs by their bus ids inside, as the driver does, and the NETs in the host's order.
   void numberGpus() {
-    std::map<std::uint64_t, ElementId> gpus;
-    std::map<std::int64_t, ElementId> nets;
+    std::map<std::uint64_t, topology::ElementId> gpus;
+    std::map<std::int64_t, topology::ElementId> nets;
     for (const auto& [pci, device] : wanted_) {
-      if (const ElementId gpu = host_.child(pci, "gpu"); gpu != kNoElement) gpus[device->busId] = gpu;
-      if (const ElementId nic = host_.child(pci, "nic"); nic != kNoElement)
-        for (const ElementId net : host_[nic].children)
+      if (const topology::ElementId gpu = host_.child(pci, "gpu"); gpu != topology::kNoElement)
+        gpus[device->busId] = gpu;
+      if (const topology::ElementId nic = host_.child(pci, "nic"); nic != topology::kNoElement)
+        for (const topology::ElementId net : host_[nic].children)
           if (host_[net].name == "net" && host_.attribute(net, "dev") != nullptr)
-            nets[Attributes(host_, net).integer("dev", 0, INT32_MAX)] = net;
+            nets[topology::Attributes(host_, net).integer("dev", 0, INT32_MAX)] = net;
     }
     if (gpus.empty())
       throw InputError({map_.file, 0}, "no GPU among the devices", "at least one GPU of the host");
@@ -191,15 +192,15 @@ class VmBuilder {
     for (const auto& [dev, net] : nets) number_[net] = next++;
   }
 
-  void copyAttributes(ElementId from, ElementId to) {
+  void copyAttributes(topology::ElementId from, topology::ElementId to) {
     for (const auto& [key, value] : host_[from].attributes)
       if (key != "keep" && key != "rank" && key != "host_hash") vm_.set(to, key, value);
   }
 
-  void copyCpu(ElementId from, ElementId to) {
+  void copyCpu(topology::ElementId from, topology::ElementId to) {
     copyAttributes(from, to);
     vm_.removeAttribute(to, "affinity");
-    const int host = static_cast<int>(Attributes(host_, from).integer("numaid", -1, INT32_MAX));
+    const int host = static_cast<int>(topology::Attributes(host_, from).integer("numaid", -1, INT32_MAX));
     for (const VmNuma& numa : map_.numas) {
       if (numa.host != host) continue;
       usedNumas_.insert(host);
@@ -229,15 +230,15 @@ class VmBuilder {
     }
   }
 
-  void copyPci(ElementId from, ElementId parent) {
+  void copyPci(topology::ElementId from, topology::ElementId parent) {
     const auto device = wanted_.find(from);
     const std::uint64_t id = device != wanted_.end() ? device->second->busId : madeUpId();
-    const ElementId to = vm_.add(parent, "pci");
-    vm_.set(to, "busid", busIdText(id));
+    const topology::ElementId to = vm_.add(parent, "pci");
+    vm_.set(to, "busid", topology::busIdText(id));
     for (const auto& [key, value] : host_[from].attributes)
       if (key != "busid") vm_.set(to, key, value);
-    newIds_[Attributes(host_, from).busId("busid")] = id;
-    for (const ElementId child : host_[from].children) {
+    newIds_[topology::Attributes(host_, from).busId("busid")] = id;
+    for (const topology::ElementId child : host_[from].children) {
       const std::string& name = host_[child].name;
       if (name == "pci" && isWanted(child)) copyPci(child, to);
       if (name == "gpu" && device != wanted_.end()) copyGpu(child, to);
@@ -246,28 +247,28 @@ class VmBuilder {
     }
   }
 
-  ElementId copyLink(ElementId from, ElementId parent) {
-    const ElementId to = vm_.add(parent, host_[from].name);
+  topology::ElementId copyLink(topology::ElementId from, topology::ElementId parent) {
+    const topology::ElementId to = vm_.add(parent, host_[from].name);
     copyAttributes(from, to);
     if (host_[from].name != "c2c") pending_.push_back({from, to});
     return to;
   }
 
-  void copyGpu(ElementId from, ElementId pci) {
-    const ElementId to = vm_.add(pci, "gpu");
+  void copyGpu(topology::ElementId from, topology::ElementId pci) {
+    const topology::ElementId to = vm_.add(pci, "gpu");
     vm_.set(to, "dev", std::to_string(number_.at(from)));
     copyAttributes(from, to);
     vm_.set(to, "dev", std::to_string(number_.at(from)));
     vm_.set(to, "rank", std::to_string(number_.at(from)));
-    for (const ElementId link : host_[from].children) copyLink(link, to);
+    for (const topology::ElementId link : host_[from].children) copyLink(link, to);
   }
 
-  void copyNic(ElementId from, ElementId pci, const VmDevice& device) {
-    const ElementId nic = vm_.add(pci, "nic");
+  void copyNic(topology::ElementId from, topology::ElementId pci, const VmDevice& device) {
+    const topology::ElementId nic = vm_.add(pci, "nic");
     copyAttributes(from, nic);
-    for (const ElementId net : host_[from].children) {
+    for (const topology::ElementId net : host_[from].children) {
       if (host_[net].name != "net") continue;
-      const ElementId to = vm_.add(nic, "net");
+      const topology::ElementId to = vm_.add(nic, "net");
       copyAttributes(net, to);
       if (const auto number = number_.find(net); number != number_.end())
         vm_.set(to, "dev", std::to_string(number->second));
@@ -279,42 +280,45 @@ class VmBuilder {
   void resolveTargets() {
     for (const auto& [from, to] : pending_) {
       const bool nvlink = host_[from].name == "nvlink";
-      const PciClass kind = nvlink ? pciClass(textOf(from, "tclass")) : PciClass::kPci;
-      if (nvlink && kind == PciClass::kCpu) continue;
-      const auto id = parseBusId(textOf(from, "target"));
+      const topology::PciClass kind =
+          nvlink ? topology::pciClass(textOf(from, "tclass")) : topology::PciClass::kPci;
+      if (nvlink && kind == topology::PciClass::kCpu) continue;
+      const auto id = topology::parseBusId(textOf(from, "target"));
       const auto known = id ? newIds_.find(*id) : newIds_.end();
-      if (nvlink && kind != PciClass::kGpu) {
+      if (nvlink && kind != topology::PciClass::kGpu) {
         vm_.set(to, "target", kNvswitchTarget);
       } else if (known == newIds_.end()) {
         vm_.detach(to);
       } else {
-        vm_.set(to, "target", busIdText(known->second));
+        vm_.set(to, "target", topology::busIdText(known->second));
       }
     }
   }
 
-  const Document& host_;
+  const topology::Document& host_;
   const VmMap& map_;
   std::vector<std::string>* remarks_;
-  Document vm_{"(guest)"};
-  std::map<std::uint64_t, ElementId> byId_;  // the pci elements of the host's devices
-  std::map<std::string, ElementId> byName_;  // the same; kNoElement: the device stands in no pci
-  std::map<ElementId, const VmDevice*> wanted_;
-  std::set<ElementId> ways_;                       // the elements that hold a wanted device
-  std::map<ElementId, int> number_;                // `dev` inside, by gpu or net element of the host
+  topology::Document vm_{"(guest)"};
+  std::map<std::uint64_t, topology::ElementId> byId_;  // the pci elements of the host's devices
+  std::map<std::string, topology::ElementId> byName_;  // the same; kNoElement: the device stands in no pci
+  std::map<topology::ElementId, const VmDevice*> wanted_;
+  std::set<topology::ElementId> ways_;             // the elements that hold a wanted device
+  std::map<topology::ElementId, int> number_;      // `dev` inside, by gpu or net element of the host
   std::map<std::uint64_t, std::uint64_t> newIds_;  // bus ids inside, by those on the host
   std::set<std::uint64_t> usedIds_;
-  std::vector<std::pair<ElementId, ElementId>> pending_;  // links: of the host, and their copies
-  std::set<int> usedNumas_;                               // of the host, that lines of the map number
+  std::vector<std::pair<topology::ElementId, topology::ElementId>>
+      pending_;              // links: of the host, and their copies
+  std::set<int> usedNumas_;  // of the host, that lines of the map number
   int nextNuma_ = 0;
   std::uint64_t madeUp_ = 0;
 };
 
 }  // namespace
 
-Document vmTopology(const Document& host, const VmMap& map, std::vector<std::string>* remarks) {
-  const Document complete = completeAttributes(host);
+topology::Document vmTopology(const topology::Document& host, const VmMap& map,
+                              std::vector<std::string>* remarks) {
+  const topology::Document complete = topology::completeAttributes(host);
   return VmBuilder(complete, map, remarks).build();
 }
 
-}  // namespace xylem
+}  // namespace xylem::vm

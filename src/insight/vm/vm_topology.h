@@ -27,7 +27,7 @@
 
 #include "planner/topology/document.h"
 
-namespace xylem {
+namespace xylem::vm {
 
 struct VmDevice {
   std::string host;         // as the map writes it
@@ -59,6 +59,7 @@ VmMap readVmMap(const std::string& path);
 //
 // Adds to `remarks` what the user should check. Throws InputError with the line of the map for a device that
 // the host does not have.
-Document vmTopology(const Document& host, const VmMap& map, std::vector<std::string>* remarks = nullptr);
+topology::Document vmTopology(const topology::Document& host, const VmMap& map,
+                              std::vector<std::string>* remarks = nullptr);
 
-}  // namespace xylem
+}  // namespace xylem::vm

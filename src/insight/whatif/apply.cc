@@ -1,6 +1,4 @@
 // Applies edits to a document and settings.
-#include "insight/whatif/edit.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,10 +8,11 @@
 
 #include "core/edit_distance.h"
 #include "core/error.h"
-#include "planner/topology/attributes.h"
 #include "insight/whatif/devices.h"
+#include "insight/whatif/edit.h"
+#include "planner/topology/attributes.h"
 
-namespace xylem {
+namespace xylem::whatif {
 namespace {
 
 constexpr const char* kNvswitchTarget = "fffffff:ffff:ff";
@@ -43,11 +42,11 @@ class Applier {
       case EditKind::kSpeed:
         return setLink("link_speed", edit_.value);
       case EditKind::kGdr:
-        for (const ElementId device : named(edit_.device, Devices::kGpu | Devices::kNet))
+        for (const topology::ElementId device : named(edit_.device, Devices::kGpu | Devices::kNet))
           document_.set(device, "gdr", std::to_string(edit_.number));
         return;
       case EditKind::kNetSpeed:
-        for (const ElementId net : named(edit_.device, Devices::kNet))
+        for (const topology::ElementId net : named(edit_.device, Devices::kNet))
           document_.set(net, "speed", std::to_string(edit_.number));
         return;
       case EditKind::kGuid:
@@ -65,11 +64,11 @@ class Applier {
     throw InputError({where_, 0}, found, expected);
   }
 
-  std::vector<ElementId> named(const std::string& word, unsigned kinds) const {
+  std::vector<topology::ElementId> named(const std::string& word, unsigned kinds) const {
     return devices_.named(word, kinds, where_);
   }
 
-  std::string textOf(ElementId element, const char* name) const {
+  std::string textOf(topology::ElementId element, const char* name) const {
     const std::string* text = document_.attribute(element, name);
     return text == nullptr ? "" : *text;
   }
@@ -94,14 +93,14 @@ class Applier {
   }
 
   void remove() {
-    for (const ElementId device :
+    for (const topology::ElementId device :
          named(edit_.device, Devices::kGpu | Devices::kNet | Devices::kSwitch | Devices::kNuma)) {
       const std::string& name = document_[device].name;
-      const ElementId holder = name == "net" ? document_[device].parent : kNoElement;
+      const topology::ElementId holder = name == "net" ? document_[device].parent : topology::kNoElement;
       document_.detach(name == "gpu" ? devices_.pciOf(device) : device);
-      if (holder == kNoElement || document_.child(holder, "net") != kNoElement) continue;
-      const ElementId parent = document_[holder].parent;  // a card without ports is removed, too
-      document_.detach(parent != kNoElement && document_[parent].name == "pci" ? parent : holder);
+      if (holder == topology::kNoElement || document_.child(holder, "net") != topology::kNoElement) continue;
+      const topology::ElementId parent = document_[holder].parent;  // a card without ports is removed, too
+      document_.detach(parent != topology::kNoElement && document_[parent].name == "pci" ? parent : holder);
     }
     closeRanks();
   }
@@ -111,20 +110,20 @@ class Applier {
     const Devices left(document_);
     if (left.gpus().empty()) fail("no GPU left", "one GPU or more");
     int rank = 0;
-    for (const ElementId gpu : left.gpus()) document_.set(gpu, "rank", std::to_string(rank++));
+    for (const topology::ElementId gpu : left.gpus()) document_.set(gpu, "rank", std::to_string(rank++));
   }
 
   void nvlink() {
-    const std::vector<ElementId> gpus = named(edit_.device, Devices::kGpu);
+    const std::vector<topology::ElementId> gpus = named(edit_.device, Devices::kGpu);
     if (edit_.other == "nvswitch") {
-      for (const ElementId gpu : gpus) linkTo(gpu, nullptr);
+      for (const topology::ElementId gpu : gpus) linkTo(gpu, nullptr);
       return;
     }
-    const std::vector<ElementId> others = named(edit_.other, Devices::kGpu);
+    const std::vector<topology::ElementId> others = named(edit_.other, Devices::kGpu);
     const bool all = edit_.device == "gpus" || edit_.other == "gpus";
     if (gpus == others && !all) fail("a GPU twice", "two GPUs");
-    for (const ElementId a : gpus)
-      for (const ElementId b : others) {
+    for (const topology::ElementId a : gpus)
+      for (const topology::ElementId b : others) {
         if (a == b) continue;
         const std::string busA = textOf(devices_.pciOf(a), "busid");
         const std::string busB = textOf(devices_.pciOf(b), "busid");
@@ -134,111 +133,115 @@ class Applier {
   }
 
   // Returns whether the link leads to the GPU with the bus id `target`, or, if that is null, to the NVSwitch.
-  bool leadsTo(ElementId link, const std::string* target) const {
+  bool leadsTo(topology::ElementId link, const std::string* target) const {
     if (document_[link].name != "nvlink") return false;
-    const PciClass kind = pciClass(textOf(link, "tclass"));
-    if (target == nullptr) return kind != PciClass::kGpu && kind != PciClass::kCpu;
-    return kind == PciClass::kGpu && parseBusId(textOf(link, "target")) == parseBusId(*target);
+    const topology::PciClass kind = topology::pciClass(textOf(link, "tclass"));
+    if (target == nullptr) return kind != topology::PciClass::kGpu && kind != topology::PciClass::kCpu;
+    return kind == topology::PciClass::kGpu &&
+           topology::parseBusId(textOf(link, "target")) == topology::parseBusId(*target);
   }
 
-  void linkTo(ElementId gpu, const std::string* target) {
-    std::vector<ElementId> links;
-    for (const ElementId link : document_[gpu].children)
+  void linkTo(topology::ElementId gpu, const std::string* target) {
+    std::vector<topology::ElementId> links;
+    for (const topology::ElementId link : document_[gpu].children)
       if (leadsTo(link, target)) links.push_back(link);
     // The links to one end may stand in several elements. Then the first one gets the number.
     for (std::size_t i = edit_.number > 0 ? 1 : 0; i < links.size(); ++i) document_.detach(links[i]);
     if (edit_.number == 0) return;
-    const ElementId link = links.empty() ? document_.add(gpu, "nvlink") : links.front();
+    const topology::ElementId link = links.empty() ? document_.add(gpu, "nvlink") : links.front();
     document_.setIfAbsent(link, "target", target == nullptr ? kNvswitchTarget : *target);
     document_.set(link, "count", std::to_string(edit_.number));
     document_.setIfAbsent(link, "tclass", target == nullptr ? kSwitchClass : kGpuClass);
   }
 
   void move() {
-    const std::vector<ElementId> moved =
+    const std::vector<topology::ElementId> moved =
         named(edit_.device, Devices::kGpu | Devices::kNet | Devices::kSwitch);
-    std::vector<ElementId> places;
+    std::vector<topology::ElementId> places;
     if (edit_.to == MoveTo::kNuma) {
       places = named(edit_.other, Devices::kNuma);
     } else if (edit_.to == MoveTo::kSwitch) {
       places = named(edit_.other, Devices::kSwitch);
     } else {
-      for (const ElementId device : named(edit_.other, Devices::kGpu | Devices::kNet))
+      for (const topology::ElementId device : named(edit_.other, Devices::kGpu | Devices::kNet))
         places.push_back(devices_.placeOf(device));
     }
     // Several devices are spread evenly over several places, in order. The ports of a card stay together.
-    std::map<ElementId, ElementId> done;
+    std::map<topology::ElementId, topology::ElementId> done;
     for (std::size_t i = 0; i < moved.size(); ++i) {
-      const ElementId place = places[i * places.size() / moved.size()];
-      const ElementId pci = devices_.pciOf(moved[i]);
-      if (pci != kNoElement && !done.emplace(pci, place).second) continue;
+      const topology::ElementId place = places[i * places.size() / moved.size()];
+      const topology::ElementId pci = devices_.pciOf(moved[i]);
+      if (pci != topology::kNoElement && !done.emplace(pci, place).second) continue;
       moveOne(moved[i], pci, place);
     }
   }
 
-  void moveOne(ElementId device, ElementId pci, ElementId place) {
+  void moveOne(topology::ElementId device, topology::ElementId pci, topology::ElementId place) {
     if (!isThere(device)) return;  // it moved with the switch that holds it
-    for (ElementId up = place; up != kNoElement; up = document_[up].parent)
+    for (topology::ElementId up = place; up != topology::kNoElement; up = document_[up].parent)
       if (up == pci) fail("a switch into itself", "a place outside of it");
-    if (pci != kNoElement) {
+    if (pci != topology::kNoElement) {
       if (document_[pci].parent == place) return;
       copyBelow(pci, place, positionOf(place, textOf(pci, "busid")));
       document_.detach(pci);
       return;
     }
     // A port directly at a CPU has no pci element: it gets one.
-    const ElementId nic = document_[device].parent;
-    const ElementId card = document_.add(place, "pci", document_[nic].line, positionOf(place, unusedBusId()));
+    const topology::ElementId nic = document_[device].parent;
+    const topology::ElementId card =
+        document_.add(place, "pci", document_[nic].line, positionOf(place, unusedBusId()));
     document_.set(card, "busid", unusedBusId());
     document_.set(card, "class", "0x020000");
     const bool isSwitch = document_[place].name == "pci";
     for (const char* key : {"link_speed", "link_width"})
       document_.set(card, key, isSwitch ? textOf(place, key) : "");
-    const ElementId newNic = document_.add(card, "nic", document_[nic].line);
+    const topology::ElementId newNic = document_.add(card, "nic", document_[nic].line);
     copyBelow(device, newNic);
     document_.detach(device);
-    if (document_.child(nic, "net") == kNoElement) document_.detach(nic);
+    if (document_.child(nic, "net") == topology::kNoElement) document_.detach(nic);
   }
 
   // Returns whether the element is still in the document, not detached.
-  bool isThere(ElementId element) const {
-    while (document_[element].parent != kNoElement) element = document_[element].parent;
+  bool isThere(topology::ElementId element) const {
+    while (document_[element].parent != topology::kNoElement) element = document_[element].parent;
     return element == document_.root();
   }
 
   // The position of a pci element among its siblings, which stand in the order of their bus ids, as in
   // detected machines: NCCL settles ties by the order.
-  std::size_t positionOf(ElementId parent, const std::string& busId) const {
+  std::size_t positionOf(topology::ElementId parent, const std::string& busId) const {
     const auto& siblings = document_[parent].children;
     for (std::size_t i = 0; i < siblings.size(); ++i)
       if (document_[siblings[i]].name == "pci" && textOf(siblings[i], "busid") > busId) return i;
     return siblings.size();
   }
 
-  void copyBelow(ElementId from, ElementId parent, std::size_t position = SIZE_MAX) {
-    const ElementId to = document_.add(parent, document_[from].name, document_[from].line, position);
+  void copyBelow(topology::ElementId from, topology::ElementId parent, std::size_t position = SIZE_MAX) {
+    const topology::ElementId to =
+        document_.add(parent, document_[from].name, document_[from].line, position);
     const auto attributes = document_[from].attributes;
     for (const auto& [key, value] : attributes) document_.set(to, key, value);
-    const std::vector<ElementId> children = document_[from].children;
-    for (const ElementId child : children) copyBelow(child, to);
+    const std::vector<topology::ElementId> children = document_[from].children;
+    for (const topology::ElementId child : children) copyBelow(child, to);
   }
 
   std::string unusedBusId() const {
     std::set<std::uint64_t> used;
-    const auto note = [&](const auto& self, ElementId element) -> void {
-      if (const auto id = parseBusId(textOf(element, "busid"))) used.insert(*id);
-      for (const ElementId child : document_[element].children) self(self, child);
+    const auto note = [&](const auto& self, topology::ElementId element) -> void {
+      if (const auto id = topology::parseBusId(textOf(element, "busid"))) used.insert(*id);
+      for (const topology::ElementId child : document_[element].children) self(self, child);
     };
     note(note, document_.root());
     std::uint64_t id = std::uint64_t{0xfffe} << 20;
     while (used.contains(id)) id += 0x10;
-    return busIdText(id);
+    return topology::busIdText(id);
   }
 
   void setLink(const char* key, const std::string& value) {
-    for (const ElementId device : named(edit_.device, Devices::kGpu | Devices::kNet | Devices::kSwitch)) {
-      const ElementId pci = devices_.pciOf(device);
-      if (pci == kNoElement)
+    for (const topology::ElementId device :
+         named(edit_.device, Devices::kGpu | Devices::kNet | Devices::kSwitch)) {
+      const topology::ElementId pci = devices_.pciOf(device);
+      if (pci == topology::kNoElement)
         fail(fmt::format("{}, which has no PCI link", edit_.device), "a device in a pci element");
       document_.set(pci, key, value);
     }
@@ -248,15 +251,16 @@ class Applier {
     constexpr std::uint64_t kFirst = 0xffff000000000000;
     std::uint64_t next = kFirst;
     std::set<std::uint64_t> used;
-    for (const ElementId net : devices_.nets())
-      if (document_.attribute(net, "guid") != nullptr) used.insert(Attributes(document_, net).hex("guid"));
-    for (const ElementId net : named(edit_.device, Devices::kNet)) {
+    for (const topology::ElementId net : devices_.nets())
+      if (document_.attribute(net, "guid") != nullptr)
+        used.insert(topology::Attributes(document_, net).hex("guid"));
+    for (const topology::ElementId net : named(edit_.device, Devices::kNet)) {
       while (!used.insert(next).second) ++next;
       document_.set(net, "guid", fmt::format("{:#x}", next));
     }
   }
 
-  Document& document_;
+  topology::Document& document_;
   Settings& settings_;
   const Edit& edit_;
   const Devices devices_;
@@ -270,4 +274,4 @@ Edited applyEdits(Edited start, std::span<const Edit> edits) {
   return start;
 }
 
-}  // namespace xylem
+}  // namespace xylem::whatif

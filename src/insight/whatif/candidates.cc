@@ -1,7 +1,5 @@
 // Makes the candidates of a repair: every change that might help this machine, as an edit with its
 // description.
-#include "insight/whatif/repair.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,11 +7,12 @@
 #include <map>
 #include <set>
 
+#include "insight/whatif/devices.h"
+#include "insight/whatif/repair.h"
 #include "planner/topology/attributes.h"
 #include "planner/topology/bandwidths.h"
-#include "insight/whatif/devices.h"
 
-namespace xylem {
+namespace xylem::whatif {
 namespace {
 
 struct VariableRow {
@@ -41,7 +40,7 @@ constexpr VariableRow kVariables[] = {
 
 class Maker {
  public:
-  Maker(const Document& host, const Settings& settings, const GraphOptions& offered)
+  Maker(const topology::Document& host, const Settings& settings, const search::GraphOptions& offered)
       : host_(host), settings_(settings), offered_(offered), devices_(host) {}
 
   std::vector<RepairCandidate> make() {
@@ -62,7 +61,7 @@ class Maker {
     list_.push_back({std::move(edit), std::move(what), std::move(todo), devices});
   }
 
-  std::string textOf(ElementId element, const char* name) const {
+  std::string textOf(topology::ElementId element, const char* name) const {
     const std::string* text = host_.attribute(element, name);
     return text == nullptr ? "" : *text;
   }
@@ -83,9 +82,9 @@ class Maker {
             fmt::format("remove it where it is set: {}", settings_.origin(s.id)), 0);
   }
 
-  void addGdr(const std::vector<ElementId>& devices, const char* all, const char* todo) {
+  void addGdr(const std::vector<topology::ElementId>& devices, const char* all, const char* todo) {
     int off = 0;
-    for (const ElementId device : devices) {
+    for (const topology::ElementId device : devices) {
       if (std::strtol(textOf(device, "gdr").c_str(), nullptr, 0) != 0) continue;
       ++off;
       const std::string word = devices_.wordFor(device);
@@ -97,8 +96,8 @@ class Maker {
 
   // Ports of different cards with the same guid and port, which NCCL takes for one.
   void addGuids() {
-    std::map<std::pair<std::string, std::string>, std::set<ElementId>> cards;
-    for (const ElementId net : devices_.nets())
+    std::map<std::pair<std::string, std::string>, std::set<topology::ElementId>> cards;
+    for (const topology::ElementId net : devices_.nets())
       if (!textOf(net, "guid").empty())
         cards[{textOf(net, "guid"), textOf(net, "port")}].insert(host_[net].parent);
     int shared = 0;
@@ -112,24 +111,24 @@ class Maker {
   // The devices directly below a switch or CPU.
   struct Place {
     int gpus = 0, nets = 0;
-    ElementId gpu = kNoElement, net = kNoElement;  // the first of each
+    topology::ElementId gpu = topology::kNoElement, net = topology::kNoElement;  // the first of each
   };
 
   void addMoves() {
-    std::map<ElementId, Place> places;
-    for (const ElementId gpu : devices_.gpus()) {
+    std::map<topology::ElementId, Place> places;
+    for (const topology::ElementId gpu : devices_.gpus()) {
       Place& place = places[devices_.placeOf(gpu)];
       if (place.gpus++ == 0) place.gpu = gpu;
     }
-    for (const ElementId net : devices_.nets()) {
+    for (const topology::ElementId net : devices_.nets()) {
       Place& place = places[devices_.placeOf(net)];
       if (place.nets++ == 0) place.net = net;
     }
     const char* todo =
         "move the card, or, in a virtual machine, describe where it is: xylem vm, NCCL_TOPO_FILE";
     // Moves each card to the place that has the most GPUs per card.
-    for (const ElementId net : devices_.nets()) {
-      const ElementId own = devices_.placeOf(net);
+    for (const topology::ElementId net : devices_.nets()) {
+      const topology::ElementId own = devices_.placeOf(net);
       const auto load = [](const Place& p) { return static_cast<double>(p.nets) / std::max(p.gpus, 1); };
       const Place* best = nullptr;
       for (const auto& [at, place] : places)
@@ -142,7 +141,7 @@ class Maker {
       add("move nets beside gpus", fmt::format("all {} NETs beside the GPUs", devices_.nets().size()), todo,
           static_cast<int>(devices_.nets().size()));
     // Moves each GPU without a card beside it to the place with a card that has the fewest GPUs.
-    for (const ElementId gpu : devices_.gpus()) {
+    for (const topology::ElementId gpu : devices_.gpus()) {
       if (places[devices_.placeOf(gpu)].nets > 0) continue;
       const Place* best = nullptr;
       for (const auto& [at, place] : places)
@@ -154,37 +153,37 @@ class Maker {
   }
 
   static int speedOf(const std::string& text) {
-    for (const PciLaneSpeed& lane : kPciLaneSpeeds)
+    for (const topology::PciLaneSpeed& lane : topology::kPciLaneSpeeds)
       if (text.starts_with(lane.prefix)) return lane.speed;
-    return kPciLaneSpeedDefault;
+    return topology::kPciLaneSpeedDefault;
   }
   static int widthOf(const std::string& text) {
     const int lanes = std::atoi(text.c_str());
-    return lanes <= 0 ? kPciLanesDefault : std::min(lanes, kPciLanesDefault);
+    return lanes <= 0 ? topology::kPciLanesDefault : std::min(lanes, topology::kPciLanesDefault);
   }
   static const char* speedName(int speed) {
     const char* name = "8.0";
-    for (const PciLaneSpeed& lane : kPciLaneSpeeds)
+    for (const topology::PciLaneSpeed& lane : topology::kPciLaneSpeeds)
       if (lane.speed == speed && lane.prefix.ends_with("PCIe")) name = lane.prefix.data();
     return name;
   }
 
   // Widens or speeds up the PCI links that are below the best one among devices of this kind.
-  void addLinks(const std::vector<ElementId>& devices, const char* all) {
+  void addLinks(const std::vector<topology::ElementId>& devices, const char* all) {
     int widest = 0, fastest = 0;
-    std::set<ElementId> pcis;
-    for (const ElementId device : devices) {
-      const ElementId pci = devices_.pciOf(device);
-      if (pci == kNoElement || !pcis.insert(pci).second) continue;
+    std::set<topology::ElementId> pcis;
+    for (const topology::ElementId device : devices) {
+      const topology::ElementId pci = devices_.pciOf(device);
+      if (pci == topology::kNoElement || !pcis.insert(pci).second) continue;
       widest = std::max(widest, widthOf(textOf(pci, "link_width")));
       fastest = std::max(fastest, speedOf(textOf(pci, "link_speed")));
     }
     const char* todo = "reseat the card, or see `lspci -vv`, LnkSta: it trained below what it can";
     int narrow = 0, slow = 0;
     pcis.clear();
-    for (const ElementId device : devices) {
-      const ElementId pci = devices_.pciOf(device);
-      if (pci == kNoElement || !pcis.insert(pci).second) continue;
+    for (const topology::ElementId device : devices) {
+      const topology::ElementId pci = devices_.pciOf(device);
+      if (pci == topology::kNoElement || !pcis.insert(pci).second) continue;
       const std::string word = devices_.wordFor(device);
       if (const int width = widthOf(textOf(pci, "link_width")); width < widest) {
         ++narrow;
@@ -207,35 +206,36 @@ class Maker {
 
   // Adds NVLinks to the NVSwitch where a GPU has fewer than others.
   void addNvlinks() {
-    std::map<ElementId, int> links;
+    std::map<topology::ElementId, int> links;
     int max = 0;
-    for (const ElementId gpu : devices_.gpus()) {
-      for (const ElementId link : host_[gpu].children) {
-        const PciClass kind = pciClass(textOf(link, "tclass"));
-        if (host_[link].name == "nvlink" && kind != PciClass::kGpu && kind != PciClass::kCpu)
+    for (const topology::ElementId gpu : devices_.gpus()) {
+      for (const topology::ElementId link : host_[gpu].children) {
+        const topology::PciClass kind = topology::pciClass(textOf(link, "tclass"));
+        if (host_[link].name == "nvlink" && kind != topology::PciClass::kGpu &&
+            kind != topology::PciClass::kCpu)
           links[gpu] += std::atoi(textOf(link, "count").c_str());
       }
       max = std::max(max, links[gpu]);
     }
-    for (const ElementId gpu : devices_.gpus())
+    for (const topology::ElementId gpu : devices_.gpus())
       if (links[gpu] < max)
         add(fmt::format("nvlink {} nvswitch x{}", devices_.wordFor(gpu), max),
             fmt::format("{} NVLinks of {}, not {}", max, devices_.wordFor(gpu), links[gpu]),
             "see `nvidia-smi nvlink -s`: links are down", 1);
   }
 
-  const Document& host_;
+  const topology::Document& host_;
   const Settings& settings_;
-  const GraphOptions& offered_;
+  const search::GraphOptions& offered_;
   const Devices devices_;
   std::vector<RepairCandidate> list_;
 };
 
 }  // namespace
 
-std::vector<RepairCandidate> repairCandidates(const Document& host, const Settings& settings,
-                                              const GraphOptions& offered) {
+std::vector<RepairCandidate> repairCandidates(const topology::Document& host, const Settings& settings,
+                                              const search::GraphOptions& offered) {
   return Maker(host, settings, offered).make();
 }
 
-}  // namespace xylem
+}  // namespace xylem::whatif

@@ -10,7 +10,7 @@
 #include "core/error.h"
 #include "planner/topology/attributes.h"
 
-namespace xylem {
+namespace xylem::whatif {
 namespace {
 
 // How many devices of a kind an error message lists.
@@ -21,12 +21,12 @@ std::string lower(std::string text) {
   return text;
 }
 
-std::string textOf(const Document& document, ElementId element, const char* name) {
+std::string textOf(const topology::Document& document, topology::ElementId element, const char* name) {
   const std::string* text = document.attribute(element, name);
   return text == nullptr ? "" : *text;
 }
 
-std::int64_t numberOf(const Document& document, ElementId element, const char* name) {
+std::int64_t numberOf(const topology::Document& document, topology::ElementId element, const char* name) {
   return std::strtoll(textOf(document, element, name).c_str(), nullptr, 0);
 }
 
@@ -44,79 +44,79 @@ std::optional<std::int64_t> numberAfter(const std::string& text,
 
 }  // namespace
 
-Devices::Devices(const Document& document) : document_(document) {
+Devices::Devices(const topology::Document& document) : document_(document) {
   collect(document.root());
-  std::stable_sort(gpus_.begin(), gpus_.end(), [&](ElementId a, ElementId b) {
+  std::stable_sort(gpus_.begin(), gpus_.end(), [&](topology::ElementId a, topology::ElementId b) {
     return numberOf(document_, a, "rank") < numberOf(document_, b, "rank");
   });
 }
 
-void Devices::collect(ElementId element) {
-  const Element& e = document_[element];
+void Devices::collect(topology::ElementId element) {
+  const topology::Element& e = document_[element];
   if (e.name == "gpu") gpus_.push_back(element);
   if (e.name == "net") nets_.push_back(element);
   if (e.name == "cpu") cpus_.push_back(element);
-  if (e.name == "pci" && document_.child(element, "gpu") == kNoElement &&
-      document_.child(element, "nic") == kNoElement)
+  if (e.name == "pci" && document_.child(element, "gpu") == topology::kNoElement &&
+      document_.child(element, "nic") == topology::kNoElement)
     switches_.push_back(element);
-  for (const ElementId child : e.children) collect(child);
+  for (const topology::ElementId child : e.children) collect(child);
 }
 
-ElementId Devices::pciOf(ElementId element) const {
-  for (; element != kNoElement; element = document_[element].parent) {
+topology::ElementId Devices::pciOf(topology::ElementId element) const {
+  for (; element != topology::kNoElement; element = document_[element].parent) {
     if (document_[element].name == "pci") return element;
-    if (document_[element].name == "cpu") return kNoElement;
+    if (document_[element].name == "cpu") return topology::kNoElement;
   }
-  return kNoElement;
+  return topology::kNoElement;
 }
 
-ElementId Devices::placeOf(ElementId element) const {
-  const ElementId pci = pciOf(element);
-  if (pci != kNoElement) return document_[pci].parent;
-  for (; element != kNoElement; element = document_[element].parent)
+topology::ElementId Devices::placeOf(topology::ElementId element) const {
+  const topology::ElementId pci = pciOf(element);
+  if (pci != topology::kNoElement) return document_[pci].parent;
+  for (; element != topology::kNoElement; element = document_[element].parent)
     if (document_[element].name == "cpu") return element;
-  return kNoElement;
+  return topology::kNoElement;
 }
 
-std::vector<ElementId> Devices::named(const std::string& word, unsigned kinds,
-                                      const std::string& where) const {
+std::vector<topology::ElementId> Devices::named(const std::string& word, unsigned kinds,
+                                                const std::string& where) const {
   const std::string name = lower(word);
   if (name == "gpus" && (kinds & kGpu) != 0 && !gpus_.empty()) return gpus_;
   if (name == "nets" && (kinds & kNet) != 0 && !nets_.empty()) return nets_;
   if (name == "switches" && (kinds & kSwitch) != 0 && !switches_.empty()) return switches_;
-  const auto bus = name.find(':') == std::string::npos ? std::nullopt : parseBusId(name);
-  const auto hasBus = [&](ElementId pci) {
-    return bus && pci != kNoElement && parseBusId(textOf(document_, pci, "busid")) == bus;
+  const auto bus = name.find(':') == std::string::npos ? std::nullopt : topology::parseBusId(name);
+  const auto hasBus = [&](topology::ElementId pci) {
+    return bus && pci != topology::kNoElement && topology::parseBusId(textOf(document_, pci, "busid")) == bus;
   };
   if ((kinds & kGpu) != 0) {
     const auto rank = numberAfter(name, {"gpu", "rank"});
     const auto dev = numberAfter(name, {"dev"});
-    for (const ElementId gpu : gpus_)
+    for (const topology::ElementId gpu : gpus_)
       if ((rank && numberOf(document_, gpu, "rank") == *rank) ||
           (dev && numberOf(document_, gpu, "dev") == *dev) || hasBus(pciOf(gpu)))
         return {gpu};
   }
   if ((kinds & kNet) != 0) {
-    for (const ElementId net : nets_)
+    for (const topology::ElementId net : nets_)
       if (lower(textOf(document_, net, "name")) == name) return {net};
     const auto dev = numberAfter(name, {"net", "nic"});
-    std::vector<ElementId> found;  // a card may have several ports
-    for (const ElementId net : nets_)
+    std::vector<topology::ElementId> found;  // a card may have several ports
+    for (const topology::ElementId net : nets_)
       if ((dev && document_.attribute(net, "dev") != nullptr && numberOf(document_, net, "dev") == *dev) ||
           hasBus(pciOf(net)))
         found.push_back(net);
     if (!found.empty()) return found;
   }
   if ((kinds & kSwitch) != 0)
-    for (const ElementId pci : switches_)
+    for (const topology::ElementId pci : switches_)
       if (hasBus(pci)) return {pci};
   if (const auto numa = numberAfter(name, {"numa", "cpu"}); numa && (kinds & kNuma) != 0)
-    for (const ElementId cpu : cpus_)
+    for (const topology::ElementId cpu : cpus_)
       if (numberOf(document_, cpu, "numaid") == *numa) return {cpu};
   throw InputError(
       {where, 0}, fmt::format("`{}`", word), listText(kinds) + [&] {
         std::vector<std::string> names;
-        for (const ElementId net : nets_) names.push_back(lower(textOf(document_, net, "name")));
+        for (const topology::ElementId net : nets_) names.push_back(lower(textOf(document_, net, "name")));
         const std::string nearest = nearestWord(name, names);
         return nearest.empty() || (kinds & kNet) == 0 ? std::string()
                                                       : fmt::format("; did you mean {}?", nearest);
@@ -125,7 +125,7 @@ std::vector<ElementId> Devices::named(const std::string& word, unsigned kinds,
 
 std::string Devices::listText(unsigned kinds) const {
   std::string text;
-  const auto add = [&](const std::vector<ElementId>& elements, const char* none) {
+  const auto add = [&](const std::vector<topology::ElementId>& elements, const char* none) {
     std::string list;
     for (std::size_t i = 0; i < elements.size() && i < kMaxDevicesListed; ++i) {
       list += (i == 0 ? "" : ", ") + wordFor(elements[i]);
@@ -143,7 +143,7 @@ std::string Devices::listText(unsigned kinds) const {
   return text;
 }
 
-std::string Devices::wordFor(ElementId element) const {
+std::string Devices::wordFor(topology::ElementId element) const {
   const std::string& name = document_[element].name;
   if (name == "gpu") return "gpu" + textOf(document_, element, "rank");
   if (name == "cpu") return "numa" + textOf(document_, element, "numaid");
@@ -154,4 +154,4 @@ std::string Devices::wordFor(ElementId element) const {
   return textOf(document_, element, "busid");
 }
 
-}  // namespace xylem
+}  // namespace xylem::whatif

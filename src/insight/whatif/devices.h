@@ -12,37 +12,40 @@
 
 #include "planner/topology/document.h"
 
-namespace xylem {
+namespace xylem::whatif {
 
 class Devices {
  public:
   enum Kind : unsigned { kGpu = 1, kNet = 2, kSwitch = 4, kNuma = 8 };
 
   // `document` has ranks (completeForJob) and outlives this.
-  explicit Devices(const Document& document);
+  explicit Devices(const topology::Document& document);
 
-  const std::vector<ElementId>& gpus() const { return gpus_; }          // gpu elements, by rank
-  const std::vector<ElementId>& nets() const { return nets_; }          // net elements, in document order
-  const std::vector<ElementId>& switches() const { return switches_; }  // pci elements without a device
+  const std::vector<topology::ElementId>& gpus() const { return gpus_; }  // gpu elements, by rank
+  const std::vector<topology::ElementId>& nets() const { return nets_; }  // net elements, in document order
+  const std::vector<topology::ElementId>& switches() const {
+    return switches_;
+  }  // pci elements without a device
 
   // The elements of this name, among the kinds in `kinds`. Throws InputError, located at `where`, that lists
   // the devices of these kinds.
-  std::vector<ElementId> named(const std::string& word, unsigned kinds, const std::string& where) const;
+  std::vector<topology::ElementId> named(const std::string& word, unsigned kinds,
+                                         const std::string& where) const;
 
   // The pci element of a gpu or net, or the switch itself; kNoElement for a net directly at a CPU.
-  ElementId pciOf(ElementId element) const;
+  topology::ElementId pciOf(topology::ElementId element) const;
   // The switch or cpu that holds the device.
-  ElementId placeOf(ElementId element) const;
+  topology::ElementId placeOf(topology::ElementId element) const;
 
   // The word that names the element in edits: "gpu3", "net1", "0000:10:00.0", "numa0".
-  std::string wordFor(ElementId element) const;
+  std::string wordFor(topology::ElementId element) const;
 
  private:
-  void collect(ElementId element);
+  void collect(topology::ElementId element);
   std::string listText(unsigned kinds) const;
 
-  const Document& document_;
-  std::vector<ElementId> gpus_, nets_, switches_, cpus_;
+  const topology::Document& document_;
+  std::vector<topology::ElementId> gpus_, nets_, switches_, cpus_;
 };
 
-}  // namespace xylem
+}  // namespace xylem::whatif

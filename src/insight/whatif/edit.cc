@@ -14,7 +14,7 @@
 #include "core/error.h"
 #include "planner/topology/bandwidths.h"
 
-namespace xylem {
+namespace xylem::whatif {
 namespace {
 
 constexpr int kMaxLinks = 1 << 16;
@@ -172,7 +172,7 @@ class Parser {
   void readSpeed() {
     if (words_.size() < 3 || words_.size() > 5) fail(fmt::format("{} words", words_.size()), forms());
     const double wanted = std::strtod(words_[2].c_str(), nullptr);
-    for (const PciLaneSpeed& lane : kPciLaneSpeeds) {
+    for (const topology::PciLaneSpeed& lane : topology::kPciLaneSpeeds) {
       const std::string name(lane.prefix);
       if (name.ends_with("PCIe") && std::strtod(name.c_str(), nullptr) == wanted) edit_.value = name;
     }
@@ -201,4 +201,4 @@ Edit parseEdit(std::string_view text) { return Parser(text).parse(); }
 
 std::span<const EditForm> editForms() { return kForms; }
 
-}  // namespace xylem
+}  // namespace xylem::whatif

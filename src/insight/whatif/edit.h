@@ -27,7 +27,7 @@
 #include "core/settings.h"
 #include "planner/topology/document.h"
 
-namespace xylem {
+namespace xylem::whatif {
 
 enum class EditKind { kRemove, kNvlink, kMove, kWidth, kSpeed, kGdr, kNetSpeed, kGuid, kSet, kUnset };
 enum class MoveTo { kNuma, kSwitch, kBeside };
@@ -54,11 +54,11 @@ struct EditForm {
 std::span<const EditForm> editForms();
 
 struct Edited {
-  Document document;  // has ranks: completeForJob() made it
+  topology::Document document;  // has ranks: completeForJob() made it
   Settings settings;
 };
 
 // Throws InputError for a device or a variable that does not exist; the message lists those that do.
 Edited applyEdits(Edited start, std::span<const Edit> edits);
 
-}  // namespace xylem
+}  // namespace xylem::whatif

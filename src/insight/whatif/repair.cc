@@ -10,7 +10,7 @@
 #include "planner/plan/json_value.h"
 #include "planner/topology/complete.h"
 
-namespace xylem {
+namespace xylem::whatif {
 namespace {
 
 // Relative gains below this are rounding.
@@ -26,21 +26,22 @@ int compare(const Scores& a, const Scores& b) {
 }
 
 // Completes the topology of the request's only kind of host in place.
-const Document& completed(PlanRequest& request) {
+const topology::Document& completed(plan::PlanRequest& request) {
   if (request.hosts.size() != 1)
     throw Error(ResultCode::kInvalidArgument, "a repair of {} kinds of hosts: it takes one",
                 request.hosts.size());
-  HostRequest& host = request.hosts.front();
-  host.topology = std::make_shared<const Document>(completeForJob(*host.topology));
+  plan::HostRequest& host = request.hosts.front();
+  host.topology = std::make_shared<const topology::Document>(topology::completeForJob(*host.topology));
   return *host.topology;
 }
 
 // The reason why data between the GPU and the NET goes through host memory; empty if it does not.
-std::string noGdr(const Reach& reach, const System& system, NodeId gpu, NodeId net) {
-  for (const Direction direction : {Direction::kReceive, Direction::kSend}) {
-    const Decision decision = reach.gdr(gpu, net, direction);
+std::string noGdr(const paths::Reach& reach, const topology::System& system, topology::NodeId gpu,
+                  topology::NodeId net) {
+  for (const paths::Direction direction : {paths::Direction::kReceive, paths::Direction::kSend}) {
+    const paths::Decision decision = reach.gdr(gpu, net, direction);
     if (decision.yes) continue;
-    const std::string sentence = explain(decision, system);
+    const std::string sentence = paths::explain(decision, system);
     const std::size_t colon = sentence.find(": ");
     return colon == std::string::npos ? sentence : sentence.substr(colon + 2);
   }
@@ -48,10 +49,10 @@ std::string noGdr(const Reach& reach, const System& system, NodeId gpu, NodeId n
 }
 
 // The nearest GPU has the best path type, then the most bandwidth.
-void findNearestGpu(const System& system, const PathTable& paths, NetState& state) {
-  for (const NodeId gpu : system.nodes(NodeType::kGpu)) {
-    const Path& path = paths.path(gpu, state.net);
-    if (state.nearestGpu != kNoNode &&
+void findNearestGpu(const topology::System& system, const paths::PathTable& paths, NetState& state) {
+  for (const topology::NodeId gpu : system.nodes(topology::NodeType::kGpu)) {
+    const paths::Path& path = paths.path(gpu, state.net);
+    if (state.nearestGpu != topology::kNoNode &&
         std::pair(path.type, -path.bandwidth) >= std::pair(state.type, -state.bandwidth))
       continue;
     state.nearestGpu = gpu;
@@ -63,26 +64,29 @@ void findNearestGpu(const System& system, const PathTable& paths, NetState& stat
 // The part of a path from a GPU to a NET that data of the NET takes whichever GPU it is for: from the first
 // CPU on, or, on a path without CPU, from the first switch on. Its links are shared with the NETs beyond
 // them.
-std::span<const LinkId> sharedPart(const System& system, std::span<const LinkId> links) {
+std::span<const topology::LinkId> sharedPart(const topology::System& system,
+                                             std::span<const topology::LinkId> links) {
   for (std::size_t i = 0; i < links.size(); ++i)
-    if (system.type(system.link(links[i]).from) == NodeType::kCpu) return links.subspan(i);
+    if (system.type(system.link(links[i]).from) == topology::NodeType::kCpu) return links.subspan(i);
   return links.empty() ? links : links.subspan(1);
 }
 
 // Divides the bandwidth of each link by the number of NETs whose paths share it, and finds the link of each
 // path with the smallest part.
-void findNarrowest(const System& system, const PathTable& paths, std::vector<NetState>& states) {
-  std::map<LinkId, int> sharers;
+void findNarrowest(const topology::System& system, const paths::PathTable& paths,
+                   std::vector<NetState>& states) {
+  std::map<topology::LinkId, int> sharers;
   for (const NetState& state : states)
-    if (state.nearestGpu != kNoNode)
-      for (const LinkId link : sharedPart(system, paths.links(state.nearestGpu, state.net))) ++sharers[link];
+    if (state.nearestGpu != topology::kNoNode)
+      for (const topology::LinkId link : sharedPart(system, paths.links(state.nearestGpu, state.net)))
+        ++sharers[link];
   for (NetState& state : states) {
-    if (state.nearestGpu == kNoNode) continue;
+    if (state.nearestGpu == topology::kNoNode) continue;
     float least = 0;
-    for (const LinkId link : paths.links(state.nearestGpu, state.net)) {
+    for (const topology::LinkId link : paths.links(state.nearestGpu, state.net)) {
       const int count = sharers.contains(link) ? sharers[link] : 1;
       const float share = system.link(link).bandwidth / static_cast<float>(count);
-      if (state.narrowest != kNoLink && share >= least) continue;
+      if (state.narrowest != topology::kNoLink && share >= least) continue;
       least = share;
       state.narrowest = link;
       state.sharers = count;
@@ -90,48 +94,48 @@ void findNarrowest(const System& system, const PathTable& paths, std::vector<Net
   }
 }
 
-Json netJson(const System& system, const NetState& state) {
-  Json json = {{"net", system.name(state.net)},
-               {"device", system.net(state.net).name},
-               {"used", state.used},
-               {"nearest", nullptr},
-               {"type", name(state.type)},
-               {"bandwidth", state.bandwidth},
-               {"gdr", state.gdr.empty()}};
-  if (state.nearestGpu != kNoNode) json["nearest"] = system.name(state.nearestGpu);
-  if (state.narrowest != kNoLink) {
-    const Link& link = system.link(state.narrowest);
+plan::Json netJson(const topology::System& system, const NetState& state) {
+  plan::Json json = {{"net", system.name(state.net)},
+                     {"device", system.net(state.net).name},
+                     {"used", state.used},
+                     {"nearest", nullptr},
+                     {"type", paths::name(state.type)},
+                     {"bandwidth", state.bandwidth},
+                     {"gdr", state.gdr.empty()}};
+  if (state.nearestGpu != topology::kNoNode) json["nearest"] = system.name(state.nearestGpu);
+  if (state.narrowest != topology::kNoLink) {
+    const topology::Link& link = system.link(state.narrowest);
     json["narrowest"] = {{"from", system.name(link.from)},
                          {"to", system.name(link.to)},
                          {"bandwidth", link.bandwidth},
                          {"nets", state.sharers}};
   }
-  if (state.twin != kNoNode) json["samePortAs"] = system.name(state.twin);
+  if (state.twin != topology::kNoNode) json["samePortAs"] = system.name(state.twin);
   if (!state.gdr.empty()) json["whyNoGdr"] = state.gdr;
   return json;
 }
 
 }  // namespace
 
-std::vector<NetState> netStates(const Plan& plan) {
-  const HostPlan& host = plan.hostOf(0);
-  const System& system = host.system();
-  const PathTable& paths = host.paths.paths;
-  const Locality locality(system, paths);
-  const Reach reach(system, paths, locality, plan.reach);
+std::vector<NetState> netStates(const plan::Plan& plan) {
+  const plan::HostPlan& host = plan.hostOf(0);
+  const topology::System& system = host.system();
+  const paths::PathTable& paths = host.paths.paths;
+  const paths::Locality locality(system, paths);
+  const paths::Reach reach(system, paths, locality, plan.reach);
   std::set<int> used;
-  const ChannelGraph& ring = host.ring();
+  const search::ChannelGraph& ring = host.ring();
   for (std::size_t i = 0; i < ring.nets.size() && i < 2 * static_cast<std::size_t>(ring.nChannels); ++i)
     used.insert(ring.nets[i]);
   std::vector<NetState> states;
-  for (const NodeId net : system.nodes(NodeType::kNet)) {
+  for (const topology::NodeId net : system.nodes(topology::NodeType::kNet)) {
     NetState state;
     state.net = net;
     state.used = used.contains(system.position(net));
     findNearestGpu(system, paths, state);
-    if (state.nearestGpu != kNoNode) state.gdr = noGdr(reach, system, state.nearestGpu, net);
+    if (state.nearestGpu != topology::kNoNode) state.gdr = noGdr(reach, system, state.nearestGpu, net);
     for (const NetState& other : states)
-      if (state.twin == kNoNode && system.net(other.net).asic == system.net(net).asic &&
+      if (state.twin == topology::kNoNode && system.net(other.net).asic == system.net(net).asic &&
           system.net(other.net).port == system.net(net).port)
         state.twin = other.net;
     states.push_back(std::move(state));
@@ -140,16 +144,16 @@ std::vector<NetState> netStates(const Plan& plan) {
   return states;
 }
 
-int netsUsed(const Plan& plan) {
+int netsUsed(const plan::Plan& plan) {
   const std::vector<NetState> states = netStates(plan);
   return static_cast<int>(
       std::count_if(states.begin(), states.end(), [](const NetState& s) { return s.used; }));
 }
 
-RepairSearch::RepairSearch(PlanRequest request, Settings settings)
+RepairSearch::RepairSearch(plan::PlanRequest request, Settings settings)
     : request_(std::move(request)), settings_(std::move(settings)) {
-  const Document& host = completed(request_);
-  before_ = planJob(request_, settings_);
+  const topology::Document& host = completed(request_);
+  before_ = plan::planJob(request_, settings_);
   scores_ = scoresOf(before_);
   candidates_ = repairCandidates(host, settings_, request_.offered);
 }
@@ -166,9 +170,9 @@ bool RepairSearch::next() {
   const RepairCandidate& candidate = candidates_[static_cast<std::size_t>(tried_++)];
   try {
     Edited edited = with(candidate);
-    PlanRequest request = request_;
-    request.hosts.front().topology = std::make_shared<const Document>(std::move(edited.document));
-    const Plan plan = planJob(request, edited.settings);
+    plan::PlanRequest request = request_;
+    request.hosts.front().topology = std::make_shared<const topology::Document>(std::move(edited.document));
+    const plan::Plan plan = plan::planJob(request, edited.settings);
     Scores after = scoresOf(plan);
     if (compare(after, scores_) > 0) found_.push_back({candidate, std::move(after), netsUsed(plan)});
   } catch (const Error&) {
@@ -190,11 +194,11 @@ std::vector<Repair> RepairSearch::found() const {
   return ranked;
 }
 
-Json toJson(const RepairSearch& search, const std::string& machine) {
-  const Plan& plan = search.before();
-  Json nets = Json::array();
+plan::Json toJson(const RepairSearch& search, const std::string& machine) {
+  const plan::Plan& plan = search.before();
+  plan::Json nets = plan::Json::array();
   for (const NetState& state : netStates(plan)) nets.push_back(netJson(plan.hostOf(0).system(), state));
-  Json found = Json::array();
+  plan::Json found = plan::Json::array();
   for (const Repair& repair : search.found())
     found.push_back({{"edit", repair.candidate.edit},
                      {"what", repair.candidate.what},
@@ -208,4 +212,4 @@ Json toJson(const RepairSearch& search, const std::string& machine) {
           {"found", std::move(found)}};
 }
 
-}  // namespace xylem
+}  // namespace xylem::whatif

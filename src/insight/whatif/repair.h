@@ -14,11 +14,11 @@
 #include <string>
 #include <vector>
 
-#include "planner/plan/planner.h"
 #include "insight/whatif/edit.h"
 #include "insight/whatif/score.h"
+#include "planner/plan/planner.h"
 
-namespace xylem {
+namespace xylem::whatif {
 
 struct RepairCandidate {
   std::string edit;  // for parseEdit()
@@ -30,8 +30,8 @@ struct RepairCandidate {
 // The changes that a search tries. They are chosen, not exhaustive: variables with sensible values; a card,
 // or all of them, with GPU Direct RDMA, with a port of its own, on a wider or faster link, or beside the
 // GPUs; as many NVLinks as other GPUs have. `host` has ranks (completeForJob).
-std::vector<RepairCandidate> repairCandidates(const Document& host, const Settings& settings,
-                                              const GraphOptions& offered);
+std::vector<RepairCandidate> repairCandidates(const topology::Document& host, const Settings& settings,
+                                              const search::GraphOptions& offered);
 
 struct Repair {
   RepairCandidate candidate;
@@ -41,27 +41,28 @@ struct Repair {
 
 // The part of a host's NET in the plan.
 struct NetState {
-  NodeId net = kNoNode;
+  topology::NodeId net = topology::kNoNode;
   bool used = false;  // by a ring of the host
-  NodeId nearestGpu = kNoNode;
-  PathType type = PathType::kDis;  // of the path from that GPU
-  float bandwidth = 0;             // of that path, in GB/s
+  topology::NodeId nearestGpu = topology::kNoNode;
+  paths::PathType type = paths::PathType::kDis;  // of the path from that GPU
+  float bandwidth = 0;                           // of that path, in GB/s
   // The link of the path that leaves the least to this NET when all NETs share it; kNoLink without a path.
-  LinkId narrowest = kNoLink;
-  int sharers = 1;        // number of NETs whose paths take this link
-  NodeId twin = kNoNode;  // an earlier NET with the same hardware id and port: the two share its bandwidth
+  topology::LinkId narrowest = topology::kNoLink;
+  int sharers = 1;  // number of NETs whose paths take this link
+  topology::NodeId twin =
+      topology::kNoNode;  // an earlier NET with the same hardware id and port: the two share its bandwidth
   std::string gdr;        // the reason why the GPU and the NET have no GPU Direct RDMA; empty: they have it
 };
 // For the host of rank 0, in the order of its NETs.
-std::vector<NetState> netStates(const Plan& plan);
-int netsUsed(const Plan& plan);
+std::vector<NetState> netStates(const plan::Plan& plan);
+int netsUsed(const plan::Plan& plan);
 
 class RepairSearch {
  public:
   // Plans the job as it is, which has one kind of host only. Throws InputError as planJob does.
-  RepairSearch(PlanRequest request, Settings settings);
+  RepairSearch(plan::PlanRequest request, Settings settings);
 
-  const Plan& before() const { return before_; }
+  const plan::Plan& before() const { return before_; }
   const Scores& scores() const { return scores_; }
   int total() const { return static_cast<int>(candidates_.size()); }
   int tried() const { return tried_; }
@@ -75,9 +76,9 @@ class RepairSearch {
  private:
   Edited with(const RepairCandidate& candidate) const;
 
-  PlanRequest request_;
+  plan::PlanRequest request_;
   Settings settings_;
-  Plan before_;
+  plan::Plan before_;
   Scores scores_;
   std::vector<RepairCandidate> candidates_;
   std::vector<Repair> found_;
@@ -87,4 +88,4 @@ class RepairSearch {
 // The search's outcome in the format `xylem-repair-1`.
 nlohmann::ordered_json toJson(const RepairSearch& search, const std::string& machine);
 
-}  // namespace xylem
+}  // namespace xylem::whatif

@@ -14,21 +14,21 @@
 
 #include "planner/plan/plan.h"
 
-namespace xylem {
+namespace xylem::whatif {
 
 struct ScoreKind {
-  const char* key;                 // in JSON
-  const char* title;               // of a column
-  double (*of)(const Plan& plan);  // GB/s; more is better
+  const char* key;                       // in JSON
+  const char* title;                     // of a column
+  double (*of)(const plan::Plan& plan);  // GB/s; more is better
 };
 std::span<const ScoreKind> scoreKinds();
 
 // A number for each of scoreKinds().
 using Scores = std::vector<double>;
-Scores scoresOf(const Plan& plan);
+Scores scoresOf(const plan::Plan& plan);
 
 // By key: the score alone, or the scores of two plans.
 nlohmann::ordered_json toJson(const Scores& scores);
 nlohmann::ordered_json toJson(const Scores& before, const Scores& after);
 
-}  // namespace xylem
+}  // namespace xylem::whatif

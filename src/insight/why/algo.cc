@@ -9,12 +9,12 @@
 
 #include "core/edit_distance.h"
 #include "core/error.h"
-#include "planner/tuning/tuning_input.h"
-#include "planner/tuning/choice.h"
-#include "insight/why/questions.h"
 #include "insight/why/names.h"
+#include "insight/why/questions.h"
+#include "planner/tuning/choice.h"
+#include "planner/tuning/tuning_input.h"
 
-namespace xylem {
+namespace xylem::why {
 namespace {
 
 // The letters alone, in lower case: "all_reduce", "AllReduce" and "all-reduce" are all "allreduce".
@@ -82,20 +82,22 @@ double busFactor(Collective collective, int ranks) {
 }
 
 // In GB/s; `time` in microseconds.
-double busBandwidth(const Operation& operation, float time, int ranks) {
+double busBandwidth(const tuning::Operation& operation, float time, int ranks) {
   return time > 0
              ? static_cast<double>(operation.bytes) / (1000.0 * time) * busFactor(operation.collective, ranks)
              : 0;
 }
 
-std::string pairName(const Candidate& c) { return fmt::format("{}/{}", name(c.algorithm), name(c.protocol)); }
+std::string pairName(const tuning::Candidate& c) {
+  return fmt::format("{}/{}", name(c.algorithm), name(c.protocol));
+}
 
-AnswerTable ranking(const TuningModel& model, const Choice& choice) {
+AnswerTable ranking(const tuning::TuningModel& model, const tuning::Choice& choice) {
   AnswerTable table{"Candidates, fastest first",
                     {"algorithm", "protocol", "us", "bus GB/s", "latency us", "bandwidth GB/s"},
                     {}};
   for (int i = 0; i < choice.usable; ++i) {
-    const Candidate& c = choice.ranking[static_cast<std::size_t>(i)];
+    const tuning::Candidate& c = choice.ranking[static_cast<std::size_t>(i)];
     const Collective collective = choice.operation.collective;
     table.rows.push_back({name(c.algorithm), name(c.protocol), fmt::format("{:.1f}", c.time),
                           fmt::format("{:.1f}", busBandwidth(choice.operation, c.time, model.input.ranks)),
@@ -105,22 +107,22 @@ AnswerTable ranking(const TuningModel& model, const Choice& choice) {
   return table;
 }
 
-AnswerTable excluded(const TuningModel& model, const Choice& choice) {
+AnswerTable excluded(const tuning::TuningModel& model, const tuning::Choice& choice) {
   AnswerTable table{"Left out", {"algorithm", "protocol", "because"}, {}};
   for (std::size_t i = static_cast<std::size_t>(choice.usable); i < choice.ranking.size(); ++i) {
-    const Candidate& c = choice.ranking[i];
-    table.rows.push_back({name(c.algorithm), name(c.protocol), explain(c, choice.operation, model)});
+    const tuning::Candidate& c = choice.ranking[i];
+    table.rows.push_back({name(c.algorithm), name(c.protocol), tuning::explain(c, choice.operation, model)});
   }
   return table;
 }
 
-AnswerStep timeStep(const TuningModel& model, const Choice& choice) {
-  const Candidate& best = *choice.best();
+AnswerStep timeStep(const tuning::TuningModel& model, const tuning::Choice& choice) {
+  const tuning::Candidate& best = *choice.best();
   const Collective collective = choice.operation.collective;
   AnswerStep step;
   step.rule = "fastest";
   step.text = fmt::format("{} takes the least time: {:.1f} us", pairName(best), best.time);
-  if (const Candidate* second = choice.runnerUp())
+  if (const tuning::Candidate* second = choice.runnerUp())
     step.text += fmt::format(", {:.1f} us less than {}", second->time - best.time, pairName(*second));
   step.inputs = {
       {"latency", fmt::format("{:.1f} us", model.latency[collective][best.algorithm][best.protocol])},
@@ -136,10 +138,10 @@ AnswerStep timeStep(const TuningModel& model, const Choice& choice) {
 }
 
 // Traces the model's bandwidth back to the channels of the graph that the algorithm runs on.
-AnswerStep modelStep(const Plan& plan, const TuningModel& model, const Choice& choice) {
-  const Candidate& best = *choice.best();
-  const TuningInput& input = model.input;
-  const TuningGraph& graph = input.graph(graphOf(best.algorithm));
+AnswerStep modelStep(const plan::Plan& plan, const tuning::TuningModel& model, const tuning::Choice& choice) {
+  const tuning::Candidate& best = *choice.best();
+  const tuning::TuningInput& input = model.input;
+  const tuning::TuningGraph& graph = input.graph(tuning::graphOf(best.algorithm));
   const float bandwidth = model.bandwidth[choice.operation.collective][best.algorithm][best.protocol];
   const bool between = input.nodes > 2 && !isCollnet(best.algorithm);
   AnswerStep step;
@@ -153,7 +155,7 @@ AnswerStep modelStep(const Plan& plan, const TuningModel& model, const Choice& c
                   bandwidthText(between ? graph.bwInter : graph.bwIntra)},
                  {"together", bandwidthText(static_cast<float>(graph.nChannels) *
                                             (between ? graph.bwInter : graph.bwIntra))}};
-  const HostPlan& host = plan.hostOf(0);
+  const plan::HostPlan& host = plan.hostOf(0);
   step.inputs.push_back(
       {"best path of a GPU to a NIC, or to a GPU without NICs", bandwidthText(host.maxBandwidth)});
   step.inputs.push_back({"most a GPU sends", bandwidthText(host.totalBandwidth)});
@@ -164,13 +166,13 @@ AnswerStep modelStep(const Plan& plan, const TuningModel& model, const Choice& c
 }  // namespace
 
 Answer whyAlgorithm(const QuestionContext& context, const std::string& collective, const std::string& size) {
-  const Plan& plan = context.plan;
-  const Operation operation{.collective = collectiveNamed(collective), .bytes = bytesOf(size)};
-  const TuningModel& model = plan.tuning[static_cast<std::size_t>(plan.job().viewOf(0))];
-  const Choice choice = choose(model, operation);
+  const plan::Plan& plan = context.plan;
+  const tuning::Operation operation{.collective = collectiveNamed(collective), .bytes = bytesOf(size)};
+  const tuning::TuningModel& model = plan.tuning[static_cast<std::size_t>(plan.job().viewOf(0))];
+  const tuning::Choice choice = tuning::choose(model, operation);
   Answer answer;
   answer.question = fmt::format("algo {} {}", name(operation.collective), sizeText(operation.bytes));
-  const Candidate* best = choice.best();
+  const tuning::Candidate* best = choice.best();
   if (best == nullptr) {
     answer.headline = fmt::format("nothing can run {} here", name(operation.collective));
     answer.tables.push_back(excluded(model, choice));
@@ -188,12 +190,13 @@ Answer whyAlgorithm(const QuestionContext& context, const std::string& collectiv
       "not what the links carry, and latencies of NVIDIA's machines: measurements can be better or worse.");
   if (operation.collective == Collective::kAllGather || operation.collective == Collective::kReduceScatter)
     answer.notes.emplace_back("The size counts the data of all ranks together.");
-  const auto chosen = [&](const Plan& other) {
-    const Choice c = choose(other.tuning[static_cast<std::size_t>(other.job().viewOf(0))], operation);
+  const auto chosen = [&](const plan::Plan& other) {
+    const tuning::Choice c =
+        tuning::choose(other.tuning[static_cast<std::size_t>(other.job().viewOf(0))], operation);
     return c.best() == nullptr ? std::string("nothing can run it")
                                : fmt::format("{}: {:.1f} us", pairName(*c.best()), c.best()->time);
   };
-  if (const Candidate* second = choice.runnerUp()) {
+  if (const tuning::Candidate* second = choice.runnerUp()) {
     if (second->algorithm != best->algorithm)
       tryWith(context, answer, Setting::kAlgo, name(second->algorithm), chosen);
     else
@@ -202,4 +205,4 @@ Answer whyAlgorithm(const QuestionContext& context, const std::string& collectiv
   return answer;
 }
 
-}  // namespace xylem
+}  // namespace xylem::why

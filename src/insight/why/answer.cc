@@ -2,15 +2,15 @@
 
 #include "planner/plan/json_value.h"
 
-namespace xylem {
+namespace xylem::why {
 namespace {
 
-Json yesNo(const std::optional<bool>& yes) { return yes ? Json(*yes) : Json(nullptr); }
+plan::Json yesNo(const std::optional<bool>& yes) { return yes ? plan::Json(*yes) : plan::Json(nullptr); }
 
-Json stepJson(const AnswerStep& step) {
-  Json inputs = Json::object();
+plan::Json stepJson(const AnswerStep& step) {
+  plan::Json inputs = plan::Json::object();
   for (const AnswerInput& input : step.inputs) inputs[input.name] = input.value;
-  Json sources = Json::array();
+  plan::Json sources = plan::Json::array();
   for (const AnswerSource& source : step.sources)
     sources.push_back({{"file", source.file}, {"line", source.line}, {"element", source.element}});
   const bool moved = step.variable != Setting::kCount;
@@ -19,7 +19,7 @@ Json stepJson(const AnswerStep& step) {
           {"yes", yesNo(step.yes)},
           {"inputs", std::move(inputs)},
           {"threshold", step.threshold},
-          {"variable", moved ? Json(spec(step.variable).name) : Json(nullptr)},
+          {"variable", moved ? plan::Json(spec(step.variable).name) : plan::Json(nullptr)},
           {"sources", std::move(sources)}};
 }
 
@@ -37,21 +37,21 @@ const AnswerStep* Answer::step(std::string_view rule) const {
   return nullptr;
 }
 
-Json toJson(const Answer& answer) {
-  Json json = {{"format", "xylem-why-1"},
-               {"question", answer.question},
-               {"yes", yesNo(answer.yes)},
-               {"headline", answer.headline}};
-  json["steps"] = Json::array();
+plan::Json toJson(const Answer& answer) {
+  plan::Json json = {{"format", "xylem-why-1"},
+                     {"question", answer.question},
+                     {"yes", yesNo(answer.yes)},
+                     {"headline", answer.headline}};
+  json["steps"] = plan::Json::array();
   for (const AnswerStep& step : answer.steps) json["steps"].push_back(stepJson(step));
-  json["tables"] = Json::array();
+  json["tables"] = plan::Json::array();
   for (const AnswerTable& table : answer.tables)
     json["tables"].push_back({{"title", table.title}, {"columns", table.columns}, {"rows", table.rows}});
-  json["whatIf"] = Json::array();
+  json["whatIf"] = plan::Json::array();
   for (const WhatIf& whatIf : answer.whatIfs)
     json["whatIf"].push_back({{"setting", whatIf.setting}, {"outcome", whatIf.outcome}});
   json["notes"] = answer.notes;
   return json;
 }
 
-}  // namespace xylem
+}  // namespace xylem::why

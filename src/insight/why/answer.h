@@ -17,7 +17,7 @@
 
 #include "core/settings.h"
 
-namespace xylem {
+namespace xylem::why {
 
 // A place in a topology file; line 0 if the machine was detected rather than read from a file.
 struct AnswerSource {
@@ -84,4 +84,4 @@ struct Answer {
 // threshold.
 nlohmann::ordered_json toJson(const Answer& answer);
 
-}  // namespace xylem
+}  // namespace xylem::why

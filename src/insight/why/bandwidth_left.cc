@@ -9,7 +9,7 @@
 
 #include "planner/search/channel_segments.h"
 
-namespace xylem {
+namespace xylem::why {
 namespace {
 
 // The search for a walk takes time and memory of 2^GPUs: it is left out for hosts with more GPUs.
@@ -17,14 +17,14 @@ constexpr int kMaxGpusToOrder = 12;
 
 class Account {
  public:
-  Account(const HostPlan& host, const ChannelGraph& graph)
+  Account(const plan::HostPlan& host, const search::ChannelGraph& graph)
       : system_(host.system()),
         graph_(graph),
         locality_(system_, host.paths.paths),
         space_(system_, host.paths.paths, locality_),
         loads_(space_, graph),
-        intra_(loads_.of(Portion::kIntra)),
-        inter_(loads_.of(Portion::kInter)) {}
+        intra_(loads_.of(search::Portion::kIntra)),
+        inter_(loads_.of(search::Portion::kInter)) {}
 
   BandwidthLeft find() {
     for (int channel = 0; channel < graph_.nChannels; ++channel) takeChannel(channel);
@@ -38,29 +38,30 @@ class Account {
   }
 
  private:
-  NodeId gpuNode(int gpu) const { return system_.node(NodeType::kGpu, gpu); }
-  bool ring() const { return graph_.pattern == Pattern::kRing; }
+  topology::NodeId gpuNode(int gpu) const { return system_.node(topology::NodeType::kGpu, gpu); }
+  bool ring() const { return graph_.pattern == search::Pattern::kRing; }
 
-  void take(const Route& route, const Load& load) {
+  void take(const search::Route& route, const search::Load& load) {
     if (!space_.take(route, load)) left_.exact = false;
   }
 
   void takeChannel(int channel) {
     if (space_.netCount() > 0 && graph_.startNet(channel) >= 0)
       space_.takeNetBandwidth(graph_.startNet(channel), static_cast<float>(static_cast<int>(graph_.bwInter)));
-    for (const ChannelSegment& leg : segmentsOf(space_, graph_, channel)) take(*leg.route, loads_.of(leg.portion));
+    for (const search::ChannelSegment& leg : search::segmentsOf(space_, graph_, channel))
+      take(*leg.route, loads_.of(leg.portion));
   }
 
   // The first link of the route that has too little bandwidth for the load; with kNoLink if the load fits.
-  FullLink fullLink(const Route& route, const Load& load, NodeId towards) const {
-    for (const RouteStep& step : space_.stepsOf(route)) {
+  FullLink fullLink(const search::Route& route, const search::Load& load, topology::NodeId towards) const {
+    for (const search::RouteStep& step : space_.stepsOf(route)) {
       const float free = space_.free().of(step.link);
       if (free < load.amount(step.share)) return {step.link, free, load.amount(step.share), towards};
     }
     return {};
   }
 
-  const Route& route(int gpu, int other, Passage passage) const {
+  const search::Route& route(int gpu, int other, Passage passage) const {
     return passage == Passage::kToGpus ? space_.gpuToGpu(gpu, other) : space_.gpuToGpu(other, gpu);
   }
 
@@ -131,9 +132,9 @@ class Account {
     ClosedPassage starts{{}, Passage::kFromNet, {}, false};
     bool open = false;
     for (int net = 0; net < space_.netCount() && !open; ++net) {
-      const NodeId node = system_.node(NodeType::kNet, net);
+      const topology::NodeId node = system_.node(topology::NodeType::kNet, net);
       if (space_.netBandwidth(net) < static_cast<float>(static_cast<int>(graph_.bwInter))) {
-        addLink(starts, {system_.findLink(node, system_.links(node).front().to, LinkType::kNet),
+        addLink(starts, {system_.findLink(node, system_.links(node).front().to, topology::LinkType::kNet),
                          space_.netBandwidth(net), graph_.bwInter, node});
         continue;
       }
@@ -145,24 +146,25 @@ class Account {
     for (int net = 0; net < space_.netCount(); ++net)
       for (int gpu = 0; gpu < space_.gpuCount(); ++gpu)
         if (!note(ends, space_.gpuToNet(gpu, net), inter_, graph_.typeInter,
-                  system_.node(NodeType::kNet, net)))
+                  system_.node(topology::NodeType::kNet, net)))
           return;
     left_.stops.push_back(std::move(ends));
   }
 
   // Returns whether another channel cannot take the route, and adds the reason to `stop`.
-  bool note(ClosedPassage& stop, const Route& route, const Load& load, PathType limit, NodeId towards) const {
+  bool note(ClosedPassage& stop, const search::Route& route, const search::Load& load, paths::PathType limit,
+            topology::NodeId towards) const {
     if (route.type > limit || route.bandwidth <= 0) {
       stop.tooFar = true;
       return true;
     }
     const FullLink full = fullLink(route, load, towards);
-    if (full.link == kNoLink) return false;
+    if (full.link == topology::kNoLink) return false;
     addLink(stop, full);
     return true;
   }
 
-  static bool contains(const ClosedPassage& stop, LinkId link) {
+  static bool contains(const ClosedPassage& stop, topology::LinkId link) {
     return std::any_of(stop.links.begin(), stop.links.end(),
                        [&](const FullLink& known) { return known.link == link; });
   }
@@ -170,23 +172,23 @@ class Account {
     if (!contains(stop, full.link)) stop.links.push_back(full);
   }
 
-  const System& system_;
-  const ChannelGraph& graph_;
-  Locality locality_;
-  SearchSpace space_;
-  ChannelLoads loads_;
-  const Load &intra_, &inter_;
+  const topology::System& system_;
+  const search::ChannelGraph& graph_;
+  paths::Locality locality_;
+  search::SearchSpace space_;
+  search::ChannelLoads loads_;
+  const search::Load &intra_, &inter_;
   BandwidthLeft left_;
 };
 
 }  // namespace
 
-BandwidthLeft bandwidthLeft(const HostPlan& host, GraphKind kind) {
-  const ChannelGraph& graph = host.graphs[kind];
-  const bool counted =
-      kind == GraphKind::kRing || kind == GraphKind::kTree || kind == GraphKind::kCollnetChain;
+BandwidthLeft bandwidthLeft(const plan::HostPlan& host, search::GraphKind kind) {
+  const search::ChannelGraph& graph = host.graphs[kind];
+  const bool counted = kind == search::GraphKind::kRing || kind == search::GraphKind::kTree ||
+                       kind == search::GraphKind::kCollnetChain;
   if (!counted || graph.nChannels == 0 || graph.fallback) return {};
   return Account(host, graph).find();
 }
 
-}  // namespace xylem
+}  // namespace xylem::why

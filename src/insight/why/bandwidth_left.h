@@ -14,21 +14,21 @@
 
 #include "planner/plan/plan.h"
 
-namespace xylem {
+namespace xylem::why {
 
 // A link without enough bandwidth for the next channel.
 struct FullLink {
-  LinkId link = kNoLink;
-  float free = 0;            // GB/s
-  float wanted = 0;          // GB/s that the next channel needs
-  NodeId towards = kNoNode;  // the GPU or NET that a channel would reach over it
+  topology::LinkId link = topology::kNoLink;
+  float free = 0;                                // GB/s
+  float wanted = 0;                              // GB/s that the next channel needs
+  topology::NodeId towards = topology::kNoNode;  // the GPU or NET that a channel would reach over it
 };
 
 enum class Passage : std::uint8_t { kToGpus, kFromGpus, kFromNet, kToNet };
 
 // GPUs, or all NETs of the host, that no further channel can leave, or reach.
 struct ClosedPassage {
-  std::vector<NodeId> nodes;  // GPUs; empty: all NETs
+  std::vector<topology::NodeId> nodes;  // GPUs; empty: all NETs
   Passage passage = Passage::kToGpus;
   std::vector<FullLink> links;  // each once
   bool tooFar = false;          // some ends are farther away than the graph's path types allow
@@ -41,13 +41,14 @@ enum class OrderLeft : std::uint8_t {
 };
 
 struct BandwidthLeft {
-  std::vector<ClosedPassage> stops;             // each passage at most once
-  std::vector<std::pair<NodeId, NodeId>> ways;  // between GPUs, with enough bandwidth for the next channel
+  std::vector<ClosedPassage> stops;  // each passage at most once
+  std::vector<std::pair<topology::NodeId, topology::NodeId>>
+      ways;  // between GPUs, with enough bandwidth for the next channel
   OrderLeft order = OrderLeft::kTooMany;
   bool exact = true;  // false: the channels, those of a graph file, take more than the links have
 };
 
 // For ring, tree and CollNet chain graphs; no stops for others.
-BandwidthLeft bandwidthLeft(const HostPlan& host, GraphKind kind);
+BandwidthLeft bandwidthLeft(const plan::HostPlan& host, search::GraphKind kind);
 
-}  // namespace xylem
+}  // namespace xylem::why

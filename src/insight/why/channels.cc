@@ -4,47 +4,47 @@
 
 #include <algorithm>
 
-#include "insight/why/questions.h"
-#include "insight/why/names.h"
 #include "insight/why/bandwidth_left.h"
+#include "insight/why/names.h"
+#include "insight/why/questions.h"
 
-namespace xylem {
+namespace xylem::why {
 namespace {
 
-const char* text(SearchChange change) {
+const char* text(search::SearchChange change) {
   switch (change) {
-    case SearchChange::kFirst:
+    case search::SearchChange::kFirst:
       return "first try: nearest GPUs and NICs";
-    case SearchChange::kAnyOrder:
+    case search::SearchChange::kAnyOrder:
       return "channels may differ in order";
-    case SearchChange::kTreePattern:
+    case search::SearchChange::kTreePattern:
       return "NIC traffic through one GPU";
-    case SearchChange::kFartherGpus:
+    case search::SearchChange::kFartherGpus:
       return "GPUs may be farther apart";
-    case SearchChange::kFartherNets:
+    case search::SearchChange::kFartherNets:
       return "NICs may be farther away";
-    case SearchChange::kCrossNic:
+    case search::SearchChange::kCrossNic:
       return "channels may cross NICs";
-    case SearchChange::kLessBandwidth:
+    case search::SearchChange::kLessBandwidth:
       return "less bandwidth per channel";
-    case SearchChange::kMoreBandwidth:
+    case search::SearchChange::kMoreBandwidth:
       return "more bandwidth per channel";
   }
   return "";
 }
 
-AnswerTable attemptsTable(const ChannelGraph& graph, bool nets) {
+AnswerTable attemptsTable(const search::ChannelGraph& graph, bool nets) {
   AnswerTable table{"Searches in order",
                     {"search", "pass", "changed", "pattern", "GB/s", "GPU-GPU", "GPU-NET", "cross NIC",
                      "same order", "steps", "channels"},
                     {}};
   for (std::size_t i = 0; i < graph.attempts.size(); ++i) {
-    const SearchAttempt& a = graph.attempts[i];
+    const search::SearchAttempt& a = graph.attempts[i];
     const std::string speed =
         a.bwIntra == a.bwInter ? fmt::format("{}", a.bwIntra) : fmt::format("{}/{}", a.bwIntra, a.bwInter);
     table.rows.push_back(
-        {std::to_string(i + 1), std::to_string(a.pass), text(a.change), name(a.pattern), speed,
-         name(a.typeIntra), nets ? name(a.typeInter) : "-", std::to_string(a.crossNic),
+        {std::to_string(i + 1), std::to_string(a.pass), text(a.change), search::name(a.pattern), speed,
+         paths::name(a.typeIntra), nets ? paths::name(a.typeInter) : "-", std::to_string(a.crossNic),
          a.sameChannels ? "yes" : "no", fmt::format("{}{}", a.steps, a.exhausted ? " (limit)" : ""),
          a.channelsAfter == a.channelsBefore ? std::to_string(a.channelsAfter)
                                              : fmt::format("{} -> {}", a.channelsBefore, a.channelsAfter)});
@@ -52,7 +52,7 @@ AnswerTable attemptsTable(const ChannelGraph& graph, bool nets) {
   return table;
 }
 
-AnswerStep startStep(const HostPlan& host, const ChannelGraph& graph) {
+AnswerStep startStep(const plan::HostPlan& host, const search::ChannelGraph& graph) {
   AnswerStep step;
   step.rule = "start-bandwidth";
   step.text =
@@ -66,55 +66,56 @@ AnswerStep startStep(const HostPlan& host, const ChannelGraph& graph) {
 }
 
 // The requirements that the first pass of searches gave up, each once, in order.
-AnswerStep relaxationsStep(const ChannelGraph& graph) {
+AnswerStep relaxationsStep(const search::ChannelGraph& graph) {
   AnswerStep step;
   step.rule = "relaxations";
-  std::vector<SearchChange> order;
+  std::vector<search::SearchChange> order;
   int found = -1;
   for (std::size_t i = 0; i < graph.attempts.size(); ++i) {
-    const SearchAttempt& a = graph.attempts[i];
+    const search::SearchAttempt& a = graph.attempts[i];
     if (a.channelsAfter > a.channelsBefore) found = static_cast<int>(i);
-    if (a.pass == 1 && a.change != SearchChange::kFirst &&
+    if (a.pass == 1 && a.change != search::SearchChange::kFirst &&
         std::find(order.begin(), order.end(), a.change) == order.end())
       order.push_back(a.change);
   }
   std::string list;
-  for (const SearchChange change : order) list += fmt::format("{}{}", list.empty() ? "" : ", ", text(change));
+  for (const search::SearchChange change : order)
+    list += fmt::format("{}{}", list.empty() ? "" : ", ", text(change));
   step.text = order.empty() ? "nothing had to be given up" : "tried in this order: " + list;
   const auto exhausted = std::count_if(graph.attempts.begin(), graph.attempts.end(),
-                                       [](const SearchAttempt& a) { return a.exhausted; });
+                                       [](const search::SearchAttempt& a) { return a.exhausted; });
   step.inputs = {{"searches", std::to_string(graph.attempts.size())},
                  {"steps", std::to_string(graph.searchSteps)},
                  {"searches that hit their limit of steps", std::to_string(exhausted)}};
   if (found >= 0) step.inputs.push_back({"channels came from search", std::to_string(found + 1)});
   step.threshold = "16384 steps per search, 256 with the same order on all channels";
-  if (std::find(order.begin(), order.end(), SearchChange::kCrossNic) != order.end())
+  if (std::find(order.begin(), order.end(), search::SearchChange::kCrossNic) != order.end())
     step.variable = Setting::kCrossNic;
   return step;
 }
 
-AnswerStep endStep(const HostPlan& host, const ChannelGraph& graph) {
+AnswerStep endStep(const plan::HostPlan& host, const search::ChannelGraph& graph) {
   AnswerStep step;
   step.rule = "search-end";
   switch (graph.end) {
-    case SearchEnd::kNotSearched:
+    case search::SearchEnd::kNotSearched:
       step.text = graph.loadedChannels >= 0 ? "the channels come from the graph file" : "it was not searched";
       step.variable = Setting::kGraphFile;
       break;
-    case SearchEnd::kAllChannels:
+    case search::SearchEnd::kAllChannels:
       step.text = fmt::format("the search ended as it had found all {} channels wanted", graph.maxChannels);
       step.threshold = fmt::format("{} channels", graph.maxChannels);
       break;
-    case SearchEnd::kAllBandwidth:
+    case search::SearchEnd::kAllBandwidth:
       step.text = "the search ended as the channels take all that a GPU can send";
       step.inputs = {{"most a GPU sends", bandwidthText(host.totalBandwidth)}};
       step.threshold = "channels times bandwidth at least that";
       break;
-    case SearchEnd::kBudget:
+    case search::SearchEnd::kBudget:
       step.text = "the search ended as all tries together had used up their steps";
       step.threshold = "524288 steps, of which each search books its limit";
       break;
-    case SearchEnd::kNothingToGiveUp:
+    case search::SearchEnd::kNothingToGiveUp:
       step.text = graph.nChannels == 0 || graph.fallback
                       ? "the search ended without a channel: nothing was left to give up"
                       : "the search ended as half the bandwidth per channel could not gain anything";
@@ -130,7 +131,7 @@ constexpr std::size_t kMaxLinkInputs = 4;
 // How many ways between GPUs an input lists.
 constexpr std::size_t kMaxWaysListed = 12;
 
-std::string passageText(const Plan& plan, int rank, const ClosedPassage& stop) {
+std::string passageText(const plan::Plan& plan, int rank, const ClosedPassage& stop) {
   std::string gpus;
   for (std::size_t i = 0; i < stop.nodes.size(); ++i) {
     if (i > kMaxLinksInText) {
@@ -153,19 +154,19 @@ std::string passageText(const Plan& plan, int rank, const ClosedPassage& stop) {
   return "";
 }
 
-void addLinks(const Plan& plan, int rank, const ClosedPassage& stop, AnswerStep& step) {
-  const HostPlan& host = plan.hostOf(rank);
+void addLinks(const plan::Plan& plan, int rank, const ClosedPassage& stop, AnswerStep& step) {
+  const plan::HostPlan& host = plan.hostOf(rank);
   for (std::size_t i = 0; i < stop.links.size(); ++i) {
     const FullLink& full = stop.links[i];
-    const Link& link = host.system().link(full.link);
+    const topology::Link& link = host.system().link(full.link);
     const std::string ends =
         fmt::format("{} to {}", nodeName(plan, rank, link.from), nodeName(plan, rank, link.to));
-    if (i == 0) step.text += fmt::format(": full is the {} link {}", name(link.type), ends);
+    if (i == 0) step.text += fmt::format(": full is the {} link {}", topology::name(link.type), ends);
     if (i > 0 && i < kMaxLinksInText) step.text += ", " + ends;
     if (i == kMaxLinksInText) step.text += fmt::format(" and {} more", stop.links.size() - i);
     step.sources.push_back(sourceOfLink(host, full.link));
     if (i < kMaxLinkInputs)
-      step.inputs.push_back({fmt::format("{} ({})", ends, name(link.type)),
+      step.inputs.push_back({fmt::format("{} ({})", ends, topology::name(link.type)),
                              fmt::format("{} of {} left, {} wanted", bandwidthText(full.free),
                                          bandwidthText(link.bandwidth), bandwidthText(full.wanted))});
   }
@@ -173,7 +174,8 @@ void addLinks(const Plan& plan, int rank, const ClosedPassage& stop, AnswerStep&
     step.inputs.push_back({"more full links", std::to_string(stop.links.size() - kMaxLinkInputs)});
 }
 
-AnswerStep stopStep(const Plan& plan, int rank, const ClosedPassage& stop, const ChannelGraph& graph) {
+AnswerStep stopStep(const plan::Plan& plan, int rank, const ClosedPassage& stop,
+                    const search::ChannelGraph& graph) {
   AnswerStep step;
   step.rule = "full-link";
   step.yes = false;
@@ -186,7 +188,8 @@ AnswerStep stopStep(const Plan& plan, int rank, const ClosedPassage& stop, const
   return step;
 }
 
-AnswerStep orderStep(const Plan& plan, int rank, const BandwidthLeft& left, const ChannelGraph& graph) {
+AnswerStep orderStep(const plan::Plan& plan, int rank, const BandwidthLeft& left,
+                     const search::ChannelGraph& graph) {
   AnswerStep step;
   step.rule = "no-order";
   step.yes = false;
@@ -216,23 +219,23 @@ AnswerStep orderStep(const Plan& plan, int rank, const BandwidthLeft& left, cons
   return step;
 }
 
-AnswerStep allChannelsStep(GraphKind kind, const ChannelGraph& graph) {
+AnswerStep allChannelsStep(search::GraphKind kind, const search::ChannelGraph& graph) {
   AnswerStep step;
   step.rule = "most-channels";
-  step.text = kind == GraphKind::kRing
+  step.text = kind == search::GraphKind::kRing
                   ? fmt::format("a ring graph has at most {} channels", graph.maxChannels)
                   : fmt::format("the {} graph is asked for as many channels as the ring graph has: {}",
-                                name(kind), graph.maxChannels);
+                                search::name(kind), graph.maxChannels);
   step.threshold = fmt::format("{} channels", graph.maxChannels);
   return step;
 }
 
 // Steps that say why the graph has no further channel: the links that are full, or that no order of all GPUs
 // is left. Empty for a graph without channels, and for one that consists of neither rings nor trees.
-std::vector<AnswerStep> noFurtherChannel(const Plan& plan, int rank, GraphKind kind) {
-  const ChannelGraph& graph = plan.hostOf(rank).graphs[kind];
-  const bool counted =
-      kind == GraphKind::kRing || kind == GraphKind::kTree || kind == GraphKind::kCollnetChain;
+std::vector<AnswerStep> noFurtherChannel(const plan::Plan& plan, int rank, search::GraphKind kind) {
+  const search::ChannelGraph& graph = plan.hostOf(rank).graphs[kind];
+  const bool counted = kind == search::GraphKind::kRing || kind == search::GraphKind::kTree ||
+                       kind == search::GraphKind::kCollnetChain;
   if (!counted || graph.nChannels == 0 || graph.fallback) return {};
   if (graph.nChannels >= graph.maxChannels) return {allChannelsStep(kind, graph)};
   const BandwidthLeft left = bandwidthLeft(plan.hostOf(rank), kind);
@@ -242,78 +245,79 @@ std::vector<AnswerStep> noFurtherChannel(const Plan& plan, int rank, GraphKind k
   return steps;
 }
 
-AnswerStep duplicationStep(const ChannelGraph& graph) {
+AnswerStep duplicationStep(const search::ChannelGraph& graph) {
   AnswerStep step;
   step.rule = "duplication";
-  step.yes = graph.duplication == Duplication::kDoubled;
+  step.yes = graph.duplication == search::Duplication::kDoubled;
   step.inputs = {{"per channel", bandwidthText(graph.bwIntra)}};
-  step.threshold =
-      fmt::format("at least {}; after sm 80 at least {} if there are more than {} channels",
-                  bandwidthText(kDuplicateFrom), bandwidthText(kDuplicateFromSm90), kDuplicateUpTo);
+  step.threshold = fmt::format("at least {}; after sm 80 at least {} if there are more than {} channels",
+                               bandwidthText(search::kDuplicateFrom),
+                               bandwidthText(search::kDuplicateFromSm90), search::kDuplicateUpTo);
   switch (graph.duplication) {
-    case Duplication::kNone:
+    case search::Duplication::kNone:
       step.text = "there was nothing to double";
       break;
-    case Duplication::kDoubled:
+    case search::Duplication::kDoubled:
       step.text = fmt::format("every channel is there twice at half the bandwidth: {} x {}", graph.nChannels,
                               bandwidthText(graph.bwIntra));
       break;
-    case Duplication::kPattern:
+    case search::Duplication::kPattern:
       step.text = "NVLS channels are not doubled";
       break;
-    case Duplication::kTooSlow:
+    case search::Duplication::kTooSlow:
       step.text = "channels are not doubled: each has too little bandwidth";
       break;
-    case Duplication::kEnough:
+    case search::Duplication::kEnough:
       step.text = "channels are not doubled: there are many, and each has too little bandwidth";
       break;
   }
   return step;
 }
 
-std::string whyNotComputed(GraphKind kind) {
+std::string whyNotComputed(search::GraphKind kind) {
   switch (kind) {
-    case GraphKind::kNvls:
+    case search::GraphKind::kNvls:
       return "it needs multicast (--nvls, NCCL_NVLS_ENABLE), more than two GPUs, an NVSwitch and sm 90";
     default:
       return "it needs a network that reduces (--collnet, NCCL_COLLNET_ENABLE)";
   }
 }
 
-std::string graphSummary(const Plan& plan, GraphKind kind) {
-  const ChannelGraph& graph = plan.hostOf(0).graphs[kind];
-  return fmt::format(
-      "{} x {} over {}{}", graph.nChannels, bandwidthText(graph.bwIntra), name(graph.typeIntra),
-      plan.hostOf(0).system().count(NodeType::kNet) > 0 ? fmt::format(", NICs {}", name(graph.typeInter))
-                                                        : "");
+std::string graphSummary(const plan::Plan& plan, search::GraphKind kind) {
+  const search::ChannelGraph& graph = plan.hostOf(0).graphs[kind];
+  return fmt::format("{} x {} over {}{}", graph.nChannels, bandwidthText(graph.bwIntra),
+                     paths::name(graph.typeIntra),
+                     plan.hostOf(0).system().count(topology::NodeType::kNet) > 0
+                         ? fmt::format(", NICs {}", paths::name(graph.typeInter))
+                         : "");
 }
 
-void addWhatIfs(const QuestionContext& context, GraphKind kind, Answer& answer) {
-  const auto describe = [=](const Plan& other) { return graphSummary(other, kind); };
-  const System& system = context.plan.hostOf(0).system();
-  if (system.count(NodeType::kNet) > 1)
+void addWhatIfs(const QuestionContext& context, search::GraphKind kind, Answer& answer) {
+  const auto describe = [=](const plan::Plan& other) { return graphSummary(other, kind); };
+  const topology::System& system = context.plan.hostOf(0).system();
+  if (system.count(topology::NodeType::kNet) > 1)
     for (const char* value : {"0", "1"}) tryWith(context, answer, Setting::kCrossNic, value, describe);
-  const ChannelGraph& graph = context.plan.hostOf(0).graphs[kind];
-  if (graph.typeInter == PathType::kPxn || graph.typeIntra == PathType::kPxn)
+  const search::ChannelGraph& graph = context.plan.hostOf(0).graphs[kind];
+  if (graph.typeInter == paths::PathType::kPxn || graph.typeIntra == paths::PathType::kPxn)
     tryWith(context, answer, Setting::kPxnDisable, "1", describe);
-  if (graph.typeIntra >= PathType::kPhb) tryWith(context, answer, Setting::kP2pLevel, "SYS", describe);
+  if (graph.typeIntra >= paths::PathType::kPhb) tryWith(context, answer, Setting::kP2pLevel, "SYS", describe);
 }
 
 }  // namespace
 
-Answer whyChannels(const QuestionContext& context, GraphKind kind) {
-  const Plan& plan = context.plan;
+Answer whyChannels(const QuestionContext& context, search::GraphKind kind) {
+  const plan::Plan& plan = context.plan;
   constexpr int kRank = 0;
-  const HostPlan& host = plan.hostOf(kRank);
-  const ChannelGraph& graph = host.graphs[kind];
-  const bool nets = host.system().count(NodeType::kNet) > 0;
+  const plan::HostPlan& host = plan.hostOf(kRank);
+  const search::ChannelGraph& graph = host.graphs[kind];
+  const bool nets = host.system().count(topology::NodeType::kNet) > 0;
   Answer answer;
-  answer.question = fmt::format("channels {}", name(kind));
+  answer.question = fmt::format("channels {}", search::name(kind));
   if (graph.attempts.empty() && graph.loadedChannels < 0) {
-    answer.headline = fmt::format("{}: not computed: {}", name(kind), whyNotComputed(kind));
+    answer.headline = fmt::format("{}: not computed: {}", search::name(kind), whyNotComputed(kind));
     return answer;
   }
-  answer.headline = fmt::format("{}: {} channel{}: {}", name(kind), graph.nChannels,
+  answer.headline = fmt::format("{}: {} channel{}: {}", search::name(kind), graph.nChannels,
                                 graph.nChannels == 1 ? "" : "s", graphSummary(plan, kind));
   if (graph.fallback) answer.headline += "; nothing was found, the GPUs stand in simple order";
   if (!graph.attempts.empty()) answer.steps = {startStep(host, graph), relaxationsStep(graph)};
@@ -332,4 +336,4 @@ Answer whyChannels(const QuestionContext& context, GraphKind kind) {
   return answer;
 }
 
-}  // namespace xylem
+}  // namespace xylem::why

@@ -2,28 +2,28 @@
 // and rounded in the order of ViewDecisions::channels.steps.
 #include <fmt/format.h>
 
-#include "planner/connect/p2p.h"
-#include "insight/why/questions.h"
 #include "insight/why/names.h"
+#include "insight/why/questions.h"
+#include "planner/connect/p2p.h"
 
-namespace xylem {
+namespace xylem::why {
 namespace {
 
-const char* nameOf(CountRule rule) {
+const char* nameOf(connect::CountRule rule) {
   switch (rule) {
-    case CountRule::kSearched:
+    case connect::CountRule::kSearched:
       return "searched";
-    case CountRule::kTwoTrees:
+    case connect::CountRule::kTwoTrees:
       return "two-trees";
-    case CountRule::kCollnet:
+    case connect::CountRule::kCollnet:
       return "collnet-half-more";
-    case CountRule::kFastGpus:
+    case connect::CountRule::kFastGpus:
       return "fast-gpus-double";
-    case CountRule::kMost:
+    case connect::CountRule::kMost:
       return "maximum";
-    case CountRule::kLeast:
+    case connect::CountRule::kLeast:
       return "minimum";
-    case CountRule::kNvls:
+    case connect::CountRule::kNvls:
       return "nvls";
   }
   return "";
@@ -31,9 +31,9 @@ const char* nameOf(CountRule rule) {
 
 std::string number(int value) { return std::to_string(value); }
 
-void explainSearched(const Plan& plan, AnswerStep& step) {
+void explainSearched(const plan::Plan& plan, AnswerStep& step) {
   for (std::size_t view = 0; view < plan.hostPlans.size(); ++view) {
-    const HostPlan& host = *plan.hostPlans[view];
+    const plan::HostPlan& host = *plan.hostPlans[view];
     const std::string of = plan.hostPlans.size() > 1 ? fmt::format(" of kind {}", view) : "";
     step.inputs.push_back({"ring channels" + of, number(host.ring().nChannels)});
     step.inputs.push_back({"tree channels" + of, number(host.tree().nChannels)});
@@ -42,20 +42,20 @@ void explainSearched(const Plan& plan, AnswerStep& step) {
   step.threshold = "the least of all (ask `channels ring`, `channels tree`)";
 }
 
-void explainFast(const Plan& plan, AnswerStep& step) {
-  const Connections& c = plan.connections;
+void explainFast(const plan::Plan& plan, AnswerStep& step) {
+  const connect::Connections& c = plan.connections;
   step.text = "twice as many on several nodes of fast GPUs whose rings have much bandwidth";
   step.inputs = {{"lowest sm", number(c.lowestSm)},
                  {"nodes", number(c.nodes.count())},
-                 {"ring, per channel", bandwidthText(c.merged[GraphKind::kRing].bwIntra)}};
+                 {"ring, per channel", bandwidthText(c.merged[search::GraphKind::kRing].bwIntra)}};
   step.threshold =
       fmt::format("sm at least {}, several nodes, more than {} per channel, fewer than {} channels",
-                  kDoubleFromSm, bandwidthText(kDoubleFrom), kDoubleBelow);
+                  connect::kDoubleFromSm, bandwidthText(connect::kDoubleFrom), connect::kDoubleBelow);
 }
 
-void explainLimits(const Plan& plan, CountRule rule, AnswerStep& step) {
-  const ChannelLimits& limits = plan.connections.options.limits;
-  if (rule == CountRule::kMost) {
+void explainLimits(const plan::Plan& plan, connect::CountRule rule, AnswerStep& step) {
+  const connect::ChannelLimits& limits = plan.connections.options.limits;
+  if (rule == connect::CountRule::kMost) {
     step.text = "no more than the maximum";
     step.inputs = {{"NCCL_MAX_NCHANNELS", number(limits.userMax)}, {"NCCL_MAX_CTAS", number(limits.maxCtas)}};
     step.threshold = number(std::min(limits.userMax, limits.maxCtas));
@@ -68,20 +68,20 @@ void explainLimits(const Plan& plan, CountRule rule, AnswerStep& step) {
   }
 }
 
-AnswerStep stepOf(const Plan& plan, const CountStep& count) {
+AnswerStep stepOf(const plan::Plan& plan, const connect::CountStep& count) {
   AnswerStep step;
   step.rule = nameOf(count.rule);
   step.yes = count.applies;
   switch (count.rule) {
-    case CountRule::kSearched:
+    case connect::CountRule::kSearched:
       explainSearched(plan, step);
       break;
-    case CountRule::kTwoTrees:
+    case connect::CountRule::kTwoTrees:
       step.text = "twice as many: the second half carries the second of the two trees";
-      step.threshold = number(kMaxChannels) + " channels at most";
+      step.threshold = number(paths::kMaxChannels) + " channels at most";
       break;
-    case CountRule::kCollnet: {
-      const MergedGraph& chain = plan.connections.merged[GraphKind::kCollnetChain];
+    case connect::CountRule::kCollnet: {
+      const connect::MergedGraph& chain = plan.connections.merged[search::GraphKind::kCollnetChain];
       step.text = "half as many more if CollNet chains are faster inside the hosts than between them";
       step.inputs = {{"CollNet", plan.connections.collnet ? "yes" : "no"},
                      {"chain inside", bandwidthText(chain.bwIntra)},
@@ -90,32 +90,34 @@ AnswerStep stepOf(const Plan& plan, const CountStep& count) {
       step.variable = Setting::kCollnetEnable;
       break;
     }
-    case CountRule::kFastGpus:
+    case connect::CountRule::kFastGpus:
       explainFast(plan, step);
       break;
-    case CountRule::kMost:
-    case CountRule::kLeast:
+    case connect::CountRule::kMost:
+    case connect::CountRule::kLeast:
       explainLimits(plan, count.rule, step);
       break;
-    case CountRule::kNvls:
+    case connect::CountRule::kNvls:
       step.text = "at least as many as NVLS uses; other collectives do not use the additional ones";
       step.inputs = {{"NVLS channels", number(plan.connections.of(0).nvlsChannels)}};
       step.threshold = number(plan.connections.of(0).nvlsChannels);
       step.variable = Setting::kNvlsNChannels;
       break;
   }
-  step.text += count.before == count.after          ? fmt::format(": stays {}", count.after)
-               : count.rule == CountRule::kSearched ? fmt::format(": {}", count.after)
-                                                    : fmt::format(": {} -> {}", count.before, count.after);
+  step.text += count.before == count.after ? fmt::format(": stays {}", count.after)
+               : count.rule == connect::CountRule::kSearched
+                   ? fmt::format(": {}", count.after)
+                   : fmt::format(": {} -> {}", count.before, count.after);
   step.inputs.push_back({"before", number(count.before)});
   step.inputs.push_back({"after", number(count.after)});
   return step;
 }
 
-AnswerStep p2pStep(const Plan& plan) {
-  const Connections& c = plan.connections;
-  const ViewDecisions& mine = c.of(0);
-  const P2pChannels p2p = countP2pChannels(c.job.view(0), c.job.ranks(), mine.channels.total(), c.options);
+AnswerStep p2pStep(const plan::Plan& plan) {
+  const connect::Connections& c = plan.connections;
+  const connect::ViewDecisions& mine = c.of(0);
+  const connect::P2pChannels p2p =
+      connect::countP2pChannels(c.job.view(0), c.job.ranks(), mine.channels.total(), c.options);
   AnswerStep step;
   step.rule = "send-receive";
   step.inputs = {{"channels", number(mine.channels.total())},
@@ -125,12 +127,12 @@ AnswerStep p2pStep(const Plan& plan) {
       fmt::format("send and receive use {} channels, {} per peer", mine.p2pChannels, mine.p2pChannelsPerPeer);
   step.threshold = "rounded up to powers of two";
   step.variable = Setting::kMaxP2pNChannels;
-  const HostPlan& host = plan.hostOf(0);
-  if (p2p.limit == PeerLimit::kLocal) {
+  const plan::HostPlan& host = plan.hostOf(0);
+  if (p2p.limit == connect::PeerLimit::kLocal) {
     step.text += fmt::format(": twice the NVLinks' worth of the path from {} to {}, or 2 without NVLink",
                              nodeName(plan, 0, p2p.peer), nodeName(plan, 0, p2p.gpu));
     step.sources = {sourceOf(host, p2p.peer), sourceOf(host, p2p.gpu)};
-  } else if (p2p.limit == PeerLimit::kNet) {
+  } else if (p2p.limit == connect::PeerLimit::kNet) {
     step.text += ": as many NICs as fill a GPU's link to its CPU, at most 2 with so many ranks per channel";
     step.variable = Setting::kNChannelsPerNetPeer;
     step.sources = {sourceOf(host, p2p.gpu)};
@@ -138,8 +140,8 @@ AnswerStep p2pStep(const Plan& plan) {
   return step;
 }
 
-std::string countsText(const Plan& plan) {
-  const ViewDecisions& mine = plan.connections.of(0);
+std::string countsText(const plan::Plan& plan) {
+  const connect::ViewDecisions& mine = plan.connections.of(0);
   return fmt::format("{} channels ({} for collectives), {} for send/receive, {} per peer",
                      mine.channels.total(), mine.channels.collective, mine.p2pChannels,
                      mine.p2pChannelsPerPeer);
@@ -148,12 +150,12 @@ std::string countsText(const Plan& plan) {
 }  // namespace
 
 Answer whyCount(const QuestionContext& context) {
-  const Plan& plan = context.plan;
-  const ViewDecisions& mine = plan.connections.of(0);
+  const plan::Plan& plan = context.plan;
+  const connect::ViewDecisions& mine = plan.connections.of(0);
   Answer answer;
   answer.question = "count";
   std::string way;
-  for (const CountStep& count : mine.channels.steps) {
+  for (const connect::CountStep& count : mine.channels.steps) {
     answer.steps.push_back(stepOf(plan, count));
     if (count.before != count.after) way += fmt::format("{}{}", way.empty() ? "" : " -> ", count.after);
   }
@@ -164,11 +166,11 @@ Answer whyCount(const QuestionContext& context) {
       answer.notes.push_back(fmt::format(
           "Ranks of host kind {} count {} channels: ranks that differ wait for each other for ever.", view,
           plan.connections.views[view].channels.total()));
-  const int twice = std::min(2 * mine.channels.total(), kMaxChannels);
+  const int twice = std::min(2 * mine.channels.total(), paths::kMaxChannels);
   tryWith(context, answer, Setting::kMinNChannels, number(twice), countsText);
   if (mine.channels.total() > 1)
     tryWith(context, answer, Setting::kMaxNChannels, number(mine.channels.total() / 2), countsText);
   return answer;
 }
 
-}  // namespace xylem
+}  // namespace xylem::why

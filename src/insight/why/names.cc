@@ -10,7 +10,7 @@
 #include "core/error.h"
 #include "planner/topology/attributes.h"
 
-namespace xylem {
+namespace xylem::why {
 namespace {
 
 std::string lower(std::string text) {
@@ -34,10 +34,10 @@ int numberAfter(const std::string& text, std::initializer_list<std::string_view>
 
 bool isBusId(const std::string& text) { return text.find(':') != std::string::npos; }
 
-std::string netList(const Plan& plan, int rank) {
-  const System& system = plan.hostOf(rank).system();
+std::string netList(const plan::Plan& plan, int rank) {
+  const topology::System& system = plan.hostOf(rank).system();
   std::string text;
-  for (NodeId net : system.nodes(NodeType::kNet)) {
+  for (topology::NodeId net : system.nodes(topology::NodeType::kNet)) {
     text += fmt::format("{}nic{}", text.empty() ? "" : ", ", system.net(net).dev);
     if (!system.net(net).name.empty()) text += fmt::format(" ({})", system.net(net).name);
   }
@@ -45,31 +45,31 @@ std::string netList(const Plan& plan, int rank) {
 }
 
 // The NIC node that holds a NET; kNoNode if there is none.
-NodeId nicOf(const System& system, NodeId net) {
-  for (const Link& link : system.links(net))
-    if (system.type(link.to) == NodeType::kNic) return link.to;
-  return kNoNode;
+topology::NodeId nicOf(const topology::System& system, topology::NodeId net) {
+  for (const topology::Link& link : system.links(net))
+    if (system.type(link.to) == topology::NodeType::kNic) return link.to;
+  return topology::kNoNode;
 }
 
-NodeId findNet(const System& system, const std::string& text) {
+topology::NodeId findNet(const topology::System& system, const std::string& text) {
   const std::string name = lower(text);
   const int dev = numberAfter(name, {"nic", "net"});
-  const auto bus = isBusId(name) ? parseBusId(name) : std::nullopt;
-  for (NodeId net : system.nodes(NodeType::kNet)) {
+  const auto bus = isBusId(name) ? topology::parseBusId(name) : std::nullopt;
+  for (topology::NodeId net : system.nodes(topology::NodeType::kNet)) {
     if (dev >= 0 ? system.net(net).dev == dev : lower(system.net(net).name) == name) return net;
-    const NodeId nic = nicOf(system, net);
-    if (bus && nic != kNoNode && system[nic].key.local() == *bus) return net;
+    const topology::NodeId nic = nicOf(system, net);
+    if (bus && nic != topology::kNoNode && system[nic].key.local() == *bus) return net;
   }
-  return kNoNode;
+  return topology::kNoNode;
 }
 
 // The attributes that the planner's rules look at; an AnswerSource shows these alone.
 constexpr const char* kTelling[] = {"numaid", "vendor", "busid", "dev",    "name",       "sm",        "speed",
                                     "gdr",    "bw",     "count", "target", "link_speed", "link_width"};
 
-AnswerSource sourceOfElement(const Document& document, ElementId id) {
-  if (id == kNoElement) return {document.file(), 0, ""};
-  const Element& element = document[id];
+AnswerSource sourceOfElement(const topology::Document& document, topology::ElementId id) {
+  if (id == topology::kNoElement) return {document.file(), 0, ""};
+  const topology::Element& element = document[id];
   std::string text = "<" + element.name;
   for (const auto& [key, value] : element.attributes)
     if (std::find(std::begin(kTelling), std::end(kTelling), key) != std::end(kTelling) && !value.empty())
@@ -77,37 +77,42 @@ AnswerSource sourceOfElement(const Document& document, ElementId id) {
   return {document.file(), element.line, text + ">"};
 }
 
-int depth(const Document& document, ElementId id) {
+int depth(const topology::Document& document, topology::ElementId id) {
   int levels = 0;
-  for (; id != kNoElement; id = document[id].parent) ++levels;
+  for (; id != topology::kNoElement; id = document[id].parent) ++levels;
   return levels;
 }
 
 // The pci element of the lower of two devices, whose lanes form the link between them.
-ElementId pciElement(const Document& document, ElementId a, ElementId b) {
-  const ElementId lower = depth(document, a) > depth(document, b) ? a : b;
-  const ElementId parent = document[lower].parent;
-  return document[lower].name == "pci" || parent == kNoElement || document[parent].name != "pci" ? lower
-                                                                                                 : parent;
+topology::ElementId pciElement(const topology::Document& document, topology::ElementId a,
+                               topology::ElementId b) {
+  const topology::ElementId lower = depth(document, a) > depth(document, b) ? a : b;
+  const topology::ElementId parent = document[lower].parent;
+  return document[lower].name == "pci" || parent == topology::kNoElement || document[parent].name != "pci"
+             ? lower
+             : parent;
 }
 
 // The nvlink or c2c element of a GPU that leads to `other`; the gpu element if there is none.
-ElementId nvlinkElement(const Document& document, const System& system, NodeId gpu, NodeId other) {
-  const ElementId element = system[gpu].element;
-  for (const ElementId child : document[element].children) {
-    if (document[child].name == "c2c" && system.type(other) == NodeType::kCpu) return child;
+topology::ElementId nvlinkElement(const topology::Document& document, const topology::System& system,
+                                  topology::NodeId gpu, topology::NodeId other) {
+  const topology::ElementId element = system[gpu].element;
+  for (const topology::ElementId child : document[element].children) {
+    if (document[child].name == "c2c" && system.type(other) == topology::NodeType::kCpu) return child;
     const std::string* target = document.attribute(child, "target");
     const std::string* code = document.attribute(child, "tclass");
     if (document[child].name != "nvlink" || target == nullptr || code == nullptr) continue;
     switch (system.type(other)) {
-      case NodeType::kGpu:
-        if (parseBusId(*target) == system[other].key.local()) return child;
+      case topology::NodeType::kGpu:
+        if (topology::parseBusId(*target) == system[other].key.local()) return child;
         break;
-      case NodeType::kCpu:
-        if (pciClass(*code) == PciClass::kCpu) return child;
+      case topology::NodeType::kCpu:
+        if (topology::pciClass(*code) == topology::PciClass::kCpu) return child;
         break;
       default:
-        if (pciClass(*code) != PciClass::kCpu && pciClass(*code) != PciClass::kGpu) return child;
+        if (topology::pciClass(*code) != topology::PciClass::kCpu &&
+            topology::pciClass(*code) != topology::PciClass::kGpu)
+          return child;
     }
   }
   return element;
@@ -130,16 +135,16 @@ std::vector<std::string> joinNames(const std::vector<std::string>& words) {
   return joined;
 }
 
-int gpuNamed(const Plan& plan, const std::string& text) {
+int gpuNamed(const plan::Plan& plan, const std::string& text) {
   const std::string name = lower(text);
   const int ranks = plan.job().ranks();
   int rank = numberAfter(name, {"gpu", "rank", ""});
   const int dev = numberAfter(name, {"dev"});
-  const auto bus = isBusId(name) ? parseBusId(name) : std::nullopt;
+  const auto bus = isBusId(name) ? topology::parseBusId(name) : std::nullopt;
   for (int local = 0; rank < 0 && local < plan.job().shapeOf(0).ranks(); ++local) {
     const int candidate = plan.job().rank(0, local);
-    const System& system = plan.hostOf(candidate).system();
-    const NodeId gpu = plan.job().gpuOf(candidate);
+    const topology::System& system = plan.hostOf(candidate).system();
+    const topology::NodeId gpu = plan.job().gpuOf(candidate);
     if ((dev >= 0 && system.gpu(gpu).dev == dev) || (bus && system[gpu].key.local() == *bus))
       rank = candidate;
   }
@@ -150,76 +155,81 @@ int gpuNamed(const Plan& plan, const std::string& text) {
   throw InputError(kOfQuestion, fmt::format("GPU `{}`", text), expected);
 }
 
-NodeId netNamed(const Plan& plan, int rank, const std::string& text) {
-  const System& system = plan.hostOf(rank).system();
-  const NodeId net = findNet(system, text);
-  if (net != kNoNode) return net;
+topology::NodeId netNamed(const plan::Plan& plan, int rank, const std::string& text) {
+  const topology::System& system = plan.hostOf(rank).system();
+  const topology::NodeId net = findNet(system, text);
+  if (net != topology::kNoNode) return net;
   std::string expected = netList(plan, rank);
   if (expected.empty()) expected = "no NIC at all: the host has none that the job uses";
   std::vector<std::string> names;
-  for (NodeId known : system.nodes(NodeType::kNet)) names.push_back(lower(system.net(known).name));
+  for (topology::NodeId known : system.nodes(topology::NodeType::kNet))
+    names.push_back(lower(system.net(known).name));
   const std::string nearest = nearestWord(lower(text), names);
   throw InputError(kOfQuestion, fmt::format("NIC `{}`", text),
                    nearest.empty() ? expected : fmt::format("{}; did you mean {}?", expected, nearest));
 }
 
-bool namesNet(const Plan& plan, const std::string& text) {
-  return numberAfter(lower(text), {"nic", "net"}) >= 0 || findNet(plan.hostOf(0).system(), text) != kNoNode;
+bool namesNet(const plan::Plan& plan, const std::string& text) {
+  return numberAfter(lower(text), {"nic", "net"}) >= 0 ||
+         findNet(plan.hostOf(0).system(), text) != topology::kNoNode;
 }
 
-int rankOfNode(const Plan& plan, int rank, NodeId gpu) {
-  const Job& job = plan.job();
+int rankOfNode(const plan::Plan& plan, int rank, topology::NodeId gpu) {
+  const connect::Job& job = plan.job();
   return job.rankOfGpu(job.hostOf(rank), job.view(rank), job.view(rank).system->position(gpu));
 }
 
 std::string gpuName(int rank) { return fmt::format("GPU {}", rank); }
 
-std::string nodeName(const Plan& plan, int rank, NodeId node) {
+std::string nodeName(const plan::Plan& plan, int rank, topology::NodeId node) {
   return nodeName(plan, rank, plan.hostOf(rank).system(), node);
 }
 
-std::string nodeName(const Plan& plan, int rank, const System& system, NodeId node) {
+std::string nodeName(const plan::Plan& plan, int rank, const topology::System& system,
+                     topology::NodeId node) {
   const std::uint64_t local = system[node].key.local();
   switch (system.type(node)) {
-    case NodeType::kGpu:
+    case topology::NodeType::kGpu:
       return gpuName(plan.job().rank(plan.job().hostOf(rank), system.gpu(node).rank));
-    case NodeType::kNet:
+    case topology::NodeType::kNet:
       return fmt::format("NET {}", system.net(node).dev);
-    case NodeType::kCpu:
-      return local == NodeKey::kLocalMask ? "CPU ?" : fmt::format("CPU {}", local);
-    case NodeType::kPci:
-      return "switch " + busIdText(local);
-    case NodeType::kNic:
-      return local == 0 ? "virtual NIC" : "NIC " + busIdText(local);
-    case NodeType::kNvs:
+    case topology::NodeType::kCpu:
+      return local == topology::NodeKey::kLocalMask ? "CPU ?" : fmt::format("CPU {}", local);
+    case topology::NodeType::kPci:
+      return "switch " + topology::busIdText(local);
+    case topology::NodeType::kNic:
+      return local == 0 ? "virtual NIC" : "NIC " + topology::busIdText(local);
+    case topology::NodeType::kNvs:
       return "NVSwitch";
   }
   return "";
 }
 
-std::string typeText(PathType type) { return fmt::format("{} ({})", name(type), static_cast<int>(type)); }
+std::string typeText(paths::PathType type) {
+  return fmt::format("{} ({})", paths::name(type), static_cast<int>(type));
+}
 
 std::string bandwidthText(float bandwidth) { return fmt::format("{:.1f} GB/s", bandwidth); }
 
-AnswerSource sourceOf(const HostPlan& host, NodeId node) {
+AnswerSource sourceOf(const plan::HostPlan& host, topology::NodeId node) {
   return sourceOfElement(*host.description, host.system()[node].element);
 }
 
-AnswerSource sourceOfLink(const HostPlan& host, LinkId id) {
-  const System& system = host.system();
-  const Document& document = *host.description;
-  const Link& link = system.link(id);
-  const ElementId from = system[link.from].element;
-  const ElementId to = system[link.to].element;
-  if (from == kNoElement || to == kNoElement)
-    return sourceOfElement(document, from == kNoElement ? to : from);
+AnswerSource sourceOfLink(const plan::HostPlan& host, topology::LinkId id) {
+  const topology::System& system = host.system();
+  const topology::Document& document = *host.description;
+  const topology::Link& link = system.link(id);
+  const topology::ElementId from = system[link.from].element;
+  const topology::ElementId to = system[link.to].element;
+  if (from == topology::kNoElement || to == topology::kNoElement)
+    return sourceOfElement(document, from == topology::kNoElement ? to : from);
   switch (link.type) {
-    case LinkType::kPci:
+    case topology::LinkType::kPci:
       return sourceOfElement(document, pciElement(document, from, to));
-    case LinkType::kNet:
-      return sourceOfElement(document, system.type(link.to) == NodeType::kNet ? to : from);
-    case LinkType::kNvl:
-      if (system.type(link.from) == NodeType::kGpu)
+    case topology::LinkType::kNet:
+      return sourceOfElement(document, system.type(link.to) == topology::NodeType::kNet ? to : from);
+    case topology::LinkType::kNvl:
+      if (system.type(link.from) == topology::NodeType::kGpu)
         return sourceOfElement(document, nvlinkElement(document, system, link.from, link.to));
       return sourceOfElement(document, nvlinkElement(document, system, link.to, link.from));
     default:
@@ -227,4 +237,4 @@ AnswerSource sourceOfLink(const HostPlan& host, LinkId id) {
   }
 }
 
-}  // namespace xylem
+}  // namespace xylem::why

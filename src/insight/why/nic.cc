@@ -5,28 +5,28 @@
 #include <map>
 #include <set>
 
+#include "insight/why/names.h"
+#include "insight/why/questions.h"
+#include "insight/why/rules.h"
 #include "planner/connect/net_choice.h"
 #include "planner/connect/rings.h"
-#include "insight/why/questions.h"
-#include "insight/why/names.h"
-#include "insight/why/rules.h"
 
-namespace xylem {
+namespace xylem::why {
 namespace {
 
-const char* because(NetReason reason) {
+const char* because(connect::NetReason reason) {
   switch (reason) {
-    case NetReason::kNone:
+    case connect::NetReason::kNone:
       return "no NIC within reach";
-    case NetReason::kGraph:
+    case connect::NetReason::kGraph:
       return "the ring graph's channel ends there";
-    case NetReason::kOwn:
+    case connect::NetReason::kOwn:
       return "its own nearest NIC";
-    case NetReason::kLikePeer:
+    case connect::NetReason::kLikePeer:
       return "the NIC that the peer's number would use here (NCCL_CROSS_NIC=0)";
-    case NetReason::kPeersGpu:
+    case connect::NetReason::kPeersGpu:
       return "the NIC that the peer's number would use here, by the GPU beside it (NCCL_P2P_PXN_LEVEL=2)";
-    case NetReason::kPeersPath:
+    case connect::NetReason::kPeersPath:
       return "the NIC that the peer's number would use here, near enough (NCCL_P2P_PXN_LEVEL=1)";
   }
   return "";
@@ -36,27 +36,29 @@ std::string listed(const std::vector<std::string>& names) {
   return names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", "));
 }
 
-std::vector<std::string> namesOf(const HostRules& rules, const std::vector<NodeId>& nodes) {
+std::vector<std::string> namesOf(const HostRules& rules, const std::vector<topology::NodeId>& nodes) {
   std::vector<std::string> names;
-  for (NodeId node : nodes) names.push_back(rules.name(node));
+  for (topology::NodeId node : nodes) names.push_back(rules.name(node));
   return names;
 }
 
-AnswerStep nearestStep(const HostRules& rules, NodeId gpu, const std::vector<NodeId>& near) {
-  const Path& path = rules.paths().path(gpu, near.front());
+AnswerStep nearestStep(const HostRules& rules, topology::NodeId gpu,
+                       const std::vector<topology::NodeId>& near) {
+  const paths::Path& path = rules.paths().path(gpu, near.front());
   AnswerStep step;
   step.rule = "nearest-nics";
-  step.text = fmt::format("{} {} nearest: {} over {}", listed(namesOf(rules, near)),
-                          near.size() == 1 ? "is" : "are", bandwidthText(path.bandwidth), name(path.type));
+  step.text =
+      fmt::format("{} {} nearest: {} over {}", listed(namesOf(rules, near)), near.size() == 1 ? "is" : "are",
+                  bandwidthText(path.bandwidth), paths::name(path.type));
   step.inputs = {{"bandwidth", bandwidthText(path.bandwidth)}, {"path", typeText(path.type)}};
   step.threshold = "most bandwidth, then best path type; the number of links does not count";
-  for (NodeId net : near) step.sources.push_back(sourceOf(rules.host(), net));
+  for (topology::NodeId net : near) step.sources.push_back(sourceOf(rules.host(), net));
   return step;
 }
 
 // How the GPU picks one of several equally near NICs, channel by channel.
-AnswerStep pickStep(const HostRules& rules, NodeId gpu) {
-  const NetPick pick = rules.locality().pickNet(gpu, 0);
+AnswerStep pickStep(const HostRules& rules, topology::NodeId gpu) {
+  const paths::NetPick pick = rules.locality().pickNet(gpu, 0);
   AnswerStep step;
   step.rule = "nic-of-device";
   step.inputs = {{"device", std::to_string(pick.dev)},
@@ -79,26 +81,26 @@ AnswerStep pickStep(const HostRules& rules, NodeId gpu) {
 
 // A row for each ring that enters or leaves the host at this rank.
 AnswerTable ringTable(const QuestionContext& context, const HostRules& rules, int rank) {
-  const Connections& c = context.plan.connections;
-  const NetChoice choice(c, context.plan.reach);
+  const connect::Connections& c = context.plan.connections;
+  const connect::NetChoice choice(c, context.plan.reach);
   AnswerTable table{"NICs in the rings", {"channel", "direction", "peer", "NIC", "proxy", "GDR"}, {}};
   for (int channel = 0; channel < c.of(rank).channels.total(); ++channel) {
-    const RingNeighbours ring = ringNeighbours(c, rank, channel);
-    for (Direction direction : {Direction::kReceive, Direction::kSend}) {
-      const int peer = direction == Direction::kSend ? ring.next : ring.previous;
+    const connect::RingNeighbours ring = connect::ringNeighbours(c, rank, channel);
+    for (paths::Direction direction : {paths::Direction::kReceive, paths::Direction::kSend}) {
+      const int peer = direction == paths::Direction::kSend ? ring.next : ring.previous;
       const auto end = choice.ringEnd(rank, channel, peer, direction);
       if (!end) continue;
-      table.rows.push_back({std::to_string(channel), direction == Direction::kSend ? "send" : "receive",
-                            gpuName(peer), end->net == kNoNode ? "none" : rules.name(end->net),
-                            end->proxy < 0 ? "-" : fmt::format("rank {}", end->proxy),
-                            end->gdr ? "yes" : "no"});
+      table.rows.push_back(
+          {std::to_string(channel), direction == paths::Direction::kSend ? "send" : "receive", gpuName(peer),
+           end->net == topology::kNoNode ? "none" : rules.name(end->net),
+           end->proxy < 0 ? "-" : fmt::format("rank {}", end->proxy), end->gdr ? "yes" : "no"});
     }
   }
   return table;
 }
 
 // `peer`, or, if that is -1, all ranks of another host.
-std::vector<int> peersOf(const Plan& plan, int rank, int peer) {
+std::vector<int> peersOf(const plan::Plan& plan, int rank, int peer) {
   if (peer >= 0) return {peer};
   const int host = plan.job().hostOf(rank) == 0 ? 1 : 0;
   std::vector<int> peers;
@@ -109,13 +111,13 @@ std::vector<int> peersOf(const Plan& plan, int rank, int peer) {
 
 // A row for each peer that the rank sends to over the network.
 AnswerTable p2pTable(const QuestionContext& context, const HostRules& rules, int rank, int peer) {
-  const NetChoice choice(context.plan.connections, context.plan.reach);
+  const connect::NetChoice choice(context.plan.connections, context.plan.reach);
   AnswerTable table{
       "NICs of sends to ranks of another host, channel 0", {"to", "NIC", "proxy", "GDR", "because"}, {}};
   for (int other : peersOf(context.plan, rank, peer)) {
-    if (choice.transport(rank, other, Direction::kSend) != TransportKind::kNet) continue;
-    const NetEnd end = choice.p2pEnd(rank, other, 0);
-    table.rows.push_back({gpuName(other), end.net == kNoNode ? "none" : rules.name(end.net),
+    if (choice.transport(rank, other, paths::Direction::kSend) != connect::TransportKind::kNet) continue;
+    const connect::NetEnd end = choice.p2pEnd(rank, other, 0);
+    table.rows.push_back({gpuName(other), end.net == topology::kNoNode ? "none" : rules.name(end.net),
                           end.proxy < 0 ? "-" : fmt::format("rank {}", end.proxy), end.gdr ? "yes" : "no",
                           because(end.reason)});
   }
@@ -123,40 +125,40 @@ AnswerTable p2pTable(const QuestionContext& context, const HostRules& rules, int
 }
 
 // The number of ring channels that start or end at a NET, by NET; NETs that no ring uses are left out.
-std::map<NodeId, int> useInRings(const HostRules& rules) {
-  std::map<NodeId, int> used;
-  const ChannelGraph& ring = rules.host().ring();
+std::map<topology::NodeId, int> useInRings(const HostRules& rules) {
+  std::map<topology::NodeId, int> used;
+  const search::ChannelGraph& ring = rules.host().ring();
   for (int channel = 0; channel < ring.nChannels; ++channel)
     for (int net : std::set{ring.startNet(channel), ring.endNet(channel)})
-      if (net >= 0) ++used[rules.system().node(NodeType::kNet, net)];
+      if (net >= 0) ++used[rules.system().node(topology::NodeType::kNet, net)];
   return used;
 }
 
 // Why no ring starts or ends at a NET. `owned`: it is among the nearest NICs of a GPU.
-std::string whyIdle(const HostRules& rules, NodeId net, bool owned) {
-  const PathType limit = rules.host().ring().typeInter;
+std::string whyIdle(const HostRules& rules, topology::NodeId net, bool owned) {
+  const paths::PathType limit = rules.host().ring().typeInter;
   bool within = false;
-  for (NodeId gpu : rules.system().nodes(NodeType::kGpu))
+  for (topology::NodeId gpu : rules.system().nodes(topology::NodeType::kGpu))
     within = within || rules.paths().path(gpu, net).type <= limit;
-  if (!within) return fmt::format("farther than {} from every GPU of the job", name(limit));
+  if (!within) return fmt::format("farther than {} from every GPU of the job", paths::name(limit));
   return owned ? "no channel was left for it" : "no GPU of the job has it nearest";
 }
 
 // A row for each NIC of the host: the GPUs whose own NIC it is, and its use by rings.
-AnswerTable allNics(const HostRules& rules, NodeId gpu) {
+AnswerTable allNics(const HostRules& rules, topology::NodeId gpu) {
   AnswerTable table{
       "NICs of the host",
       {"NIC", "from the GPU", "GB/s", "own NIC of", "ring channels", "line", "not used because"},
       {}};
-  std::map<NodeId, std::vector<std::string>> owners;
-  for (NodeId other : rules.system().nodes(NodeType::kGpu))
-    for (NodeId net : rules.locality().localNets(other)) owners[net].push_back(rules.name(other));
+  std::map<topology::NodeId, std::vector<std::string>> owners;
+  for (topology::NodeId other : rules.system().nodes(topology::NodeType::kGpu))
+    for (topology::NodeId net : rules.locality().localNets(other)) owners[net].push_back(rules.name(other));
   const auto used = useInRings(rules);
-  for (NodeId net : rules.system().nodes(NodeType::kNet)) {
-    const Path& path = rules.paths().path(gpu, net);
+  for (topology::NodeId net : rules.system().nodes(topology::NodeType::kNet)) {
+    const paths::Path& path = rules.paths().path(gpu, net);
     const auto found = used.find(net);
     const bool idle = found == used.end();
-    table.rows.push_back({rules.name(net), name(path.type), fmt::format("{:.1f}", path.bandwidth),
+    table.rows.push_back({rules.name(net), paths::name(path.type), fmt::format("{:.1f}", path.bandwidth),
                           listed(owners[net]), std::to_string(idle ? 0 : found->second),
                           std::to_string(sourceOf(rules.host(), net).line),
                           idle ? whyIdle(rules, net, !owners[net].empty()) : ""});
@@ -165,53 +167,53 @@ AnswerTable allNics(const HostRules& rules, NodeId gpu) {
 }
 
 AnswerStep unusedStep(const HostRules& rules) {
-  const ChannelGraph& ring = rules.host().ring();
+  const search::ChannelGraph& ring = rules.host().ring();
   const auto used = useInRings(rules);
   std::vector<std::string> idle;
   AnswerStep step;
   step.rule = "nics-in-rings";
-  for (NodeId net : rules.system().nodes(NodeType::kNet)) {
+  for (topology::NodeId net : rules.system().nodes(topology::NodeType::kNet)) {
     if (used.contains(net)) continue;
     idle.push_back(rules.name(net));
     step.sources.push_back(sourceOf(rules.host(), net));
   }
-  const int all = rules.system().count(NodeType::kNet);
+  const int all = rules.system().count(topology::NodeType::kNet);
   step.yes = idle.empty();
   step.inputs = {{"NICs", std::to_string(all)},
                  {"used by rings", std::to_string(all - static_cast<int>(idle.size()))},
                  {"ring channels of the host", std::to_string(ring.nChannels)},
                  {"NICs may be as far as", typeText(ring.typeInter)}};
-  step.text = idle.empty()
-                  ? "the rings use every NIC of the host"
-                  : fmt::format(
-                        "the rings do not use {}: the search found {} channel{} with NICs "
-                        "at most {} from their GPUs (ask `channels ring`)",
-                        listed(idle), ring.nChannels, ring.nChannels == 1 ? "" : "s", name(ring.typeInter));
+  step.text = idle.empty() ? "the rings use every NIC of the host"
+                           : fmt::format(
+                                 "the rings do not use {}: the search found {} channel{} with NICs "
+                                 "at most {} from their GPUs (ask `channels ring`)",
+                                 listed(idle), ring.nChannels, ring.nChannels == 1 ? "" : "s",
+                                 paths::name(ring.typeInter));
   step.threshold = "one NIC where a channel enters the host and one where it leaves";
   step.variable = Setting::kCrossNic;
   return step;
 }
 
-std::string nicSummary(const Plan& plan) {
+std::string nicSummary(const plan::Plan& plan) {
   const HostRules rules(plan, 0);
   return fmt::format("{} of {} NICs in rings; {}", useInRings(rules).size(),
-                     rules.system().count(NodeType::kNet), channelSummary(plan));
+                     rules.system().count(topology::NodeType::kNet), channelSummary(plan));
 }
 
 }  // namespace
 
 Answer whyNic(const QuestionContext& context, int rank, int peer) {
   const HostRules rules(context.plan, rank);
-  const NodeId gpu = context.plan.job().gpuOf(rank);
+  const topology::NodeId gpu = context.plan.job().gpuOf(rank);
   Answer answer;
   answer.question = fmt::format("nic {}", gpuName(rank));
   if (peer >= 0) answer.question += " " + gpuName(peer);
-  const std::vector<NodeId> near = rules.locality().nearest(gpu, NodeType::kNet);
+  const std::vector<topology::NodeId> near = rules.locality().nearest(gpu, topology::NodeType::kNet);
   if (near.empty()) {
     answer.headline = fmt::format("{} uses no NIC: its host has none", gpuName(rank));
     return answer;
   }
-  const std::vector<NodeId> own = rules.locality().localNets(gpu);
+  const std::vector<topology::NodeId> own = rules.locality().localNets(gpu);
   answer.headline = fmt::format("{}'s own NIC is {}", gpuName(rank), rules.name(own.front()));
   if (own.size() > 1)
     answer.headline =
@@ -235,4 +237,4 @@ Answer whyNic(const QuestionContext& context, int rank, int peer) {
   return answer;
 }
 
-}  // namespace xylem
+}  // namespace xylem::why

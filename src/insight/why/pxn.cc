@@ -3,26 +3,26 @@
 
 #include <algorithm>
 
-#include "planner/paths/find_paths.h"
-#include "insight/why/questions.h"
 #include "insight/why/names.h"
+#include "insight/why/questions.h"
 #include "insight/why/rules.h"
+#include "planner/paths/find_paths.h"
 
-namespace xylem {
+namespace xylem::why {
 namespace {
 
 // The GPU that has the NIC among its own: no other one can be the relay.
-AnswerStep ownerStep(const HostRules& rules, NodeId net) {
-  const NodeId owner = rules.locality().localGpu(net);
+AnswerStep ownerStep(const HostRules& rules, topology::NodeId net) {
+  const topology::NodeId owner = rules.locality().localGpu(net);
   AnswerStep step;
   step.rule = "nic-owner";
-  step.text = owner == kNoNode
+  step.text = owner == topology::kNoNode
                   ? fmt::format("no GPU has {} among its nearest NICs", rules.name(net))
                   : fmt::format("{} is the GPU whose own NIC {} is: the only relay NCCL considers",
                                 rules.name(owner), rules.name(net));
-  step.yes = owner != kNoNode;
+  step.yes = owner != topology::kNoNode;
   std::string near;
-  for (NodeId gpu : rules.locality().nearest(net, NodeType::kGpu))
+  for (topology::NodeId gpu : rules.locality().nearest(net, topology::NodeType::kGpu))
     near += (near.empty() ? "" : ", ") + rules.name(gpu);
   step.inputs.push_back({"GPUs nearest to the NIC", near});
   step.threshold = "most bandwidth, then best path type; the number of links does not count";
@@ -31,13 +31,13 @@ AnswerStep ownerStep(const HostRules& rules, NodeId net) {
 }
 
 // Says whether the rings use PXN, and what the search tries before and after it.
-std::string useByRings(const HostPlan& host) {
-  const System& system = host.system();
-  const ChannelGraph& ring = host.ring();
+std::string useByRings(const plan::HostPlan& host) {
+  const topology::System& system = host.system();
+  const search::ChannelGraph& ring = host.ring();
   for (int channel = 0; channel < ring.nChannels; ++channel) {
-    const NodeId last = system.node(NodeType::kGpu, ring.gpu(channel, ring.gpuCount - 1));
-    const NodeId net = system.node(NodeType::kNet, std::max(ring.endNet(channel), 0));
-    if (host.paths.paths.path(last, net).type == PathType::kPxn)
+    const topology::NodeId last = system.node(topology::NodeType::kGpu, ring.gpu(channel, ring.gpuCount - 1));
+    const topology::NodeId net = system.node(topology::NodeType::kNet, std::max(ring.endNet(channel), 0));
+    if (host.paths.paths.path(last, net).type == paths::PathType::kPxn)
       return "The rings of this plan leave through PXN: it (5) is nearer than PHB (6) in NCCL's order, and "
              "the search "
              "takes farther NICs before it lets rings cross NICs (NCCL_CROSS_NIC).";
@@ -51,13 +51,13 @@ std::string useByRings(const HostPlan& host) {
 
 }  // namespace
 
-Answer whyPxn(const QuestionContext& context, int rank, NodeId net) {
+Answer whyPxn(const QuestionContext& context, int rank, topology::NodeId net) {
   const HostRules rules(context.plan, rank);
-  const NodeId gpu = context.plan.job().gpuOf(rank);
-  const Decision* made = rules.made(Rule::kPxn, gpu, net);
-  const Decision decision = made != nullptr ? *made : rules.reach().pxn(gpu, net);
-  const PathTable wires = findPaths(rules.system(), !context.plan.reach.nvbDisable);
-  const Path& own = wires.path(gpu, net);
+  const topology::NodeId gpu = context.plan.job().gpuOf(rank);
+  const paths::Decision* made = rules.made(paths::Rule::kPxn, gpu, net);
+  const paths::Decision decision = made != nullptr ? *made : rules.reach().pxn(gpu, net);
+  const paths::PathTable wires = paths::findPaths(rules.system(), !context.plan.reach.nvbDisable);
+  const paths::Path& own = wires.path(gpu, net);
   Answer answer;
   answer.question = fmt::format("pxn {} {}", gpuName(rank), rules.name(net));
   answer.yes = decision.yes;
@@ -67,7 +67,7 @@ Answer whyPxn(const QuestionContext& context, int rank, NodeId net) {
   answer.headline =
       decision.yes
           ? fmt::format("{} reaches {} through {} (PXN): its own path is {}", gpuName(rank), rules.name(net),
-                        rules.name(decision.relay), name(own.type))
+                        rules.name(decision.relay), paths::name(own.type))
           : fmt::format("{} reaches {} {}", gpuName(rank), rules.name(net), rules.sentence(decision));
   answer.steps.push_back(std::move(step));
   if (decision.yes) {
@@ -77,12 +77,12 @@ Answer whyPxn(const QuestionContext& context, int rank, NodeId net) {
         rules.name(decision.relay), gpuName(rank), rankOfNode(context.plan, rank, decision.relay)));
     answer.notes.push_back(useByRings(context.plan.hostOf(rank)));
     tryWith(context, answer, Setting::kPxnDisable, "1",
-            [](const Plan& other) { return channelSummary(other); });
+            [](const plan::Plan& other) { return channelSummary(other); });
   }
-  if (decision.reason == Reason::kDisabled)
+  if (decision.reason == paths::Reason::kDisabled)
     tryWith(context, answer, Setting::kPxnDisable, "0",
-            [](const Plan& other) { return channelSummary(other); });
+            [](const plan::Plan& other) { return channelSummary(other); });
   return answer;
 }
 
-}  // namespace xylem
+}  // namespace xylem::why

@@ -4,31 +4,33 @@
 
 #include <algorithm>
 
-#include "planner/topology/system_builder.h"
 #include "insight/why/names.h"
+#include "planner/topology/system_builder.h"
 
-namespace xylem {
+namespace xylem::why {
 namespace {
 
-const char* nameOf(Rule rule) {
+const char* nameOf(paths::Rule rule) {
   switch (rule) {
-    case Rule::kP2p:
+    case paths::Rule::kP2p:
       return "p2p-level";
-    case Rule::kShm:
+    case paths::Rule::kShm:
       return "shm";
-    case Rule::kNetIsBetter:
+    case paths::Rule::kNetIsBetter:
       return "net-is-better";
-    case Rule::kGdrReceive:
+    case paths::Rule::kGdrReceive:
       return "gdr-receive";
-    case Rule::kGdrSend:
+    case paths::Rule::kGdrSend:
       return "gdr-send";
-    case Rule::kPxn:
+    case paths::Rule::kPxn:
       return "pxn";
   }
   return "";
 }
 
-bool comparesDistance(const Decision& d) { return d.reason == Reason::kNear || d.reason == Reason::kTooFar; }
+bool comparesDistance(const paths::Decision& d) {
+  return d.reason == paths::Reason::kNear || d.reason == paths::Reason::kTooFar;
+}
 
 void replaceAll(std::string& text, const std::string& from, const std::string& to) {
   for (std::size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size()))
@@ -36,13 +38,13 @@ void replaceAll(std::string& text, const std::string& from, const std::string& t
 }
 
 // "PXB (4), NCCL's default", "PIX (3), set by NCCL_P2P_LEVEL".
-std::string limitText(const Decision& d) {
+std::string limitText(const paths::Decision& d) {
   switch (d.limitFrom) {
-    case LimitFrom::kDefault:
+    case paths::LimitFrom::kDefault:
       return typeText(d.limit) + ", NCCL's default";
-    case LimitFrom::kVariable:
+    case paths::LimitFrom::kVariable:
       return fmt::format("{}, set by {}", typeText(d.limit), spec(d.variable).name);
-    case LimitFrom::kFewAmdGpus:
+    case paths::LimitFrom::kFewAmdGpus:
       return typeText(d.limit) + ", as AMD machines with up to two GPUs reach across CPUs";
   }
   return "";
@@ -50,48 +52,49 @@ std::string limitText(const Decision& d) {
 
 }  // namespace
 
-HostPlan wholeHost(const Plan& plan, int rank) {
-  HostPlan host;
+plan::HostPlan wholeHost(const plan::Plan& plan, int rank) {
+  plan::HostPlan host;
   host.description = plan.hostOf(rank).description;
-  host.paths.system = buildSystem(*host.description);
-  host.paths.paths = findUsablePaths(host.paths.system, plan.reach, &host.paths.decisions);
+  host.paths.system = topology::buildSystem(*host.description);
+  host.paths.paths = paths::findUsablePaths(host.paths.system, plan.reach, &host.paths.decisions);
   return host;
 }
 
-HostRules::HostRules(const Plan& plan, int rank, const HostPlan& host)
+HostRules::HostRules(const plan::Plan& plan, int rank, const plan::HostPlan& host)
     : plan_(plan),
       rank_(rank),
       host_(host),
       locality_(host_.system(), host_.paths.paths),
       reach_(host_.system(), host_.paths.paths, locality_, plan.reach) {}
 
-std::string HostRules::name(NodeId node) const { return nodeName(plan_, rank_, system(), node); }
+std::string HostRules::name(topology::NodeId node) const { return nodeName(plan_, rank_, system(), node); }
 
-const Decision* HostRules::made(Rule rule, NodeId subject, NodeId object) const {
-  for (const Decision& d : host_.paths.decisions)
+const paths::Decision* HostRules::made(paths::Rule rule, topology::NodeId subject,
+                                       topology::NodeId object) const {
+  for (const paths::Decision& d : host_.paths.decisions)
     if (d.rule == rule && d.subject == subject && d.object == object) return &d;
   return nullptr;
 }
 
-std::string HostRules::sentence(const Decision& d) const {
-  std::string text = explain(d, system());
+std::string HostRules::sentence(const paths::Decision& d) const {
+  std::string text = paths::explain(d, system());
   if (const std::size_t colon = text.find(": "); colon != std::string::npos) text = text.substr(colon + 2);
   // The sentence may name the relay, in the planner's words.
-  if (d.relay != kNoNode) replaceAll(text, system().name(d.relay), name(d.relay));
+  if (d.relay != topology::kNoNode) replaceAll(text, system().name(d.relay), name(d.relay));
   if (comparesDistance(d))
     text += fmt::format(", distance {} {} {}", static_cast<int>(d.distance), d.yes ? "<=" : ">",
                         static_cast<int>(d.limit));
   return text;
 }
 
-void HostRules::addPxnInputs(AnswerStep& step, const Decision& d) const {
+void HostRules::addPxnInputs(AnswerStep& step, const paths::Decision& d) const {
   step.threshold = fmt::format(
       "a relay at most {} from the NIC, joined to the GPU by NVLink, when the GPU's own path is farther than "
       "{} or has less bandwidth",
-      typeText(PathType::kPxb), typeText(PathType::kPxb));
+      typeText(paths::PathType::kPxb), typeText(paths::PathType::kPxb));
   step.inputs.push_back({"own path", typeText(d.distance)});
-  if (d.relay == kNoNode) return;
-  const Path& relayToNet = paths().path(d.relay, d.object);
+  if (d.relay == topology::kNoNode) return;
+  const paths::Path& relayToNet = paths().path(d.relay, d.object);
   step.inputs.push_back({"relay", name(d.relay)});
   step.inputs.push_back({"relay to NIC", fmt::format("{}, {}", typeText(relayToNet.type),
                                                      bandwidthText(relayToNet.bandwidth))});
@@ -99,9 +102,9 @@ void HostRules::addPxnInputs(AnswerStep& step, const Decision& d) const {
     step.inputs.push_back({"relay to GPU", typeText(paths().path(d.relay, d.subject).type)});
 }
 
-void HostRules::addInputs(AnswerStep& step, const Decision& d) const {
-  if (d.rule == Rule::kPxn) return addPxnInputs(step, d);
-  const bool gdr = d.rule == Rule::kGdrReceive || d.rule == Rule::kGdrSend;
+void HostRules::addInputs(AnswerStep& step, const paths::Decision& d) const {
+  if (d.rule == paths::Rule::kPxn) return addPxnInputs(step, d);
+  const bool gdr = d.rule == paths::Rule::kGdrReceive || d.rule == paths::Rule::kGdrSend;
   if (comparesDistance(d)) {
     step.inputs.push_back({"distance", typeText(d.distance)});
     step.threshold = limitText(d);
@@ -111,20 +114,20 @@ void HostRules::addInputs(AnswerStep& step, const Decision& d) const {
     step.inputs.push_back({"gdr of the GPU", system().gpu(d.subject).gdr ? "1" : "0"});
     step.inputs.push_back({"sm", std::to_string(system().gpu(d.subject).sm)});
   }
-  if (d.relay != kNoNode) step.inputs.push_back({"relay", name(d.relay)});
-  if (d.reason != Reason::kNicsFaster && d.reason != Reason::kPathFaster) return;
+  if (d.relay != topology::kNoNode) step.inputs.push_back({"relay", name(d.relay)});
+  if (d.reason != paths::Reason::kNicsFaster && d.reason != paths::Reason::kPathFaster) return;
   step.inputs.push_back({"between the GPUs", bandwidthText(paths().path(d.subject, d.object).bandwidth)});
-  for (NodeId gpu : {d.subject, d.object}) {
+  for (topology::NodeId gpu : {d.subject, d.object}) {
     float best = 0;
-    for (NodeId net : system().nodes(NodeType::kNet))
-      if (paths().path(gpu, net).type <= PathType::kPxb)
+    for (topology::NodeId net : system().nodes(topology::NodeType::kNet))
+      if (paths().path(gpu, net).type <= paths::PathType::kPxb)
         best = std::max(best, paths().path(gpu, net).bandwidth);
     step.inputs.push_back({fmt::format("{} to a NIC within PXB", name(gpu)), bandwidthText(best)});
   }
   step.threshold = "both NICs faster than the way between the GPUs";
 }
 
-AnswerStep HostRules::step(const Decision& d) const {
+AnswerStep HostRules::step(const paths::Decision& d) const {
   AnswerStep step{.rule = nameOf(d.rule),
                   .text = sentence(d),
                   .yes = d.yes,
@@ -133,42 +136,47 @@ AnswerStep HostRules::step(const Decision& d) const {
                   .variable = d.variable,
                   .sources = {}};
   addInputs(step, d);
-  for (NodeId node : {d.subject, d.object, d.relay})
-    if (node != kNoNode) step.sources.push_back(sourceOf(host_, node));
+  for (topology::NodeId node : {d.subject, d.object, d.relay})
+    if (node != topology::kNoNode) step.sources.push_back(sourceOf(host_, node));
   return step;
 }
 
 // True if the link starts at a GPU that only passes data on, from NVLink to NVLink.
 bool Hops::isRelayed(std::size_t i) const {
   if (i == 0) return false;
-  const System& system = rules_.system();
-  const Link& link = system.link(links_[i]);
-  return system.type(link.from) == NodeType::kGpu && system.type(link.to) == NodeType::kGpu &&
-         link.type == LinkType::kNvl && system.link(links_[i - 1]).type == LinkType::kNvl;
+  const topology::System& system = rules_.system();
+  const topology::Link& link = system.link(links_[i]);
+  return system.type(link.from) == topology::NodeType::kGpu &&
+         system.type(link.to) == topology::NodeType::kGpu && link.type == topology::LinkType::kNvl &&
+         system.link(links_[i - 1]).type == topology::LinkType::kNvl;
 }
 
 // The path type that the link alone would give: a path has the farthest of its links' types.
 Hops::Hop Hops::judge(std::size_t i) const {
-  const System& system = rules_.system();
-  const Link& link = system.link(links_[i]);
-  const NodeType from = system.type(link.from);
-  const NodeType to = system.type(link.to);
-  if (link.type == LinkType::kNet) return {PathType::kLoc, "a NIC and its port count as one"};
-  if (isRelayed(i)) return {PathType::kNvb, "NVLink through another GPU"};
-  if (link.type == LinkType::kNvl) return {PathType::kNvl, "NVLink, or a link from chip to chip"};
-  if (link.type == LinkType::kSys) return {PathType::kSys, "from one CPU to another"};
-  if (link.type == LinkType::kPci && (from == NodeType::kCpu || to == NodeType::kCpu))
-    return {PathType::kPhb, "PCI to or from a CPU"};
-  if (from == NodeType::kPci && to == NodeType::kPci) return {PathType::kPxb, "from switch to switch"};
-  return {PathType::kPix, "PCI below one switch"};
+  const topology::System& system = rules_.system();
+  const topology::Link& link = system.link(links_[i]);
+  const topology::NodeType from = system.type(link.from);
+  const topology::NodeType to = system.type(link.to);
+  if (link.type == topology::LinkType::kNet)
+    return {paths::PathType::kLoc, "a NIC and its port count as one"};
+  if (isRelayed(i)) return {paths::PathType::kNvb, "NVLink through another GPU"};
+  if (link.type == topology::LinkType::kNvl)
+    return {paths::PathType::kNvl, "NVLink, or a link from chip to chip"};
+  if (link.type == topology::LinkType::kSys) return {paths::PathType::kSys, "from one CPU to another"};
+  if (link.type == topology::LinkType::kPci &&
+      (from == topology::NodeType::kCpu || to == topology::NodeType::kCpu))
+    return {paths::PathType::kPhb, "PCI to or from a CPU"};
+  if (from == topology::NodeType::kPci && to == topology::NodeType::kPci)
+    return {paths::PathType::kPxb, "from switch to switch"};
+  return {paths::PathType::kPix, "PCI below one switch"};
 }
 
 void Hops::explainPxn(AnswerStep& step) const {
   step.text = fmt::format("the path is {}: it leads through another GPU", typeText(path_.type));
-  const System& system = rules_.system();
-  for (LinkId id : links_) {
-    const NodeId relay = system.link(id).to;
-    if (system.type(relay) != NodeType::kGpu) continue;
+  const topology::System& system = rules_.system();
+  for (topology::LinkId id : links_) {
+    const topology::NodeId relay = system.link(id).to;
+    if (system.type(relay) != topology::NodeType::kGpu) continue;
     step.inputs.push_back({"relay", rules_.name(relay)});
     step.sources.push_back(sourceOf(rules_.host(), relay));
     return;
@@ -181,11 +189,11 @@ AnswerStep Hops::typeStep() const {
   step.threshold = "the farthest link decides";
   step.inputs = {{"links", std::to_string(links_.size())}};
   step.text = fmt::format("the path is {}", typeText(path_.type));
-  if (path_.type == PathType::kNet) {
+  if (path_.type == paths::PathType::kNet) {
     step.text += ": neither direct access nor shared memory is allowed";
     return step;
   }
-  if (path_.type == PathType::kPxn) {
+  if (path_.type == paths::PathType::kPxn) {
     explainPxn(step);
     return step;
   }
@@ -193,7 +201,7 @@ AnswerStep Hops::typeStep() const {
   for (std::size_t i = 1; i < links_.size(); ++i)
     if (judge(i).type > judge(farthest).type) farthest = i;
   if (links_.empty()) return step;
-  const Link& link = rules_.system().link(links_[farthest]);
+  const topology::Link& link = rules_.system().link(links_[farthest]);
   step.inputs.push_back({"farthest link", fmt::format("{} to {}: {}", rules_.name(link.from),
                                                       rules_.name(link.to), judge(farthest).because)});
   step.text += ": " + step.inputs.back().value;
@@ -202,18 +210,19 @@ AnswerStep Hops::typeStep() const {
 }
 
 AnswerStep Hops::bandwidthStep() const {
-  const System& system = rules_.system();
+  const topology::System& system = rules_.system();
   AnswerStep step;
   step.rule = "path-bandwidth";
   step.text = bandwidthText(path_.bandwidth);
   step.threshold = "the narrowest link decides";
-  const auto narrowest = std::min_element(links_.begin(), links_.end(), [&](LinkId a, LinkId b) {
-    return system.link(a).bandwidth < system.link(b).bandwidth;
-  });
+  const auto narrowest =
+      std::min_element(links_.begin(), links_.end(), [&](topology::LinkId a, topology::LinkId b) {
+        return system.link(a).bandwidth < system.link(b).bandwidth;
+      });
   if (narrowest == links_.end()) return step;
-  const Link& link = system.link(*narrowest);
-  step.text += fmt::format(": the {} link {} to {} is the narrowest", name(link.type), rules_.name(link.from),
-                           rules_.name(link.to));
+  const topology::Link& link = system.link(*narrowest);
+  step.text += fmt::format(": the {} link {} to {} is the narrowest", topology::name(link.type),
+                           rules_.name(link.from), rules_.name(link.to));
   step.inputs = {{"narrowest link", bandwidthText(link.bandwidth)}};
   step.sources.push_back(sourceOfLink(rules_.host(), *narrowest));
   return step;
@@ -222,13 +231,13 @@ AnswerStep Hops::bandwidthStep() const {
 AnswerTable Hops::table() const {
   AnswerTable table{"Links of the path", {"from", "to", "link", "GB/s", "makes it", "as", "line"}, {}};
   for (std::size_t i = 0; i < links_.size(); ++i) {
-    const Link& link = rules_.system().link(links_[i]);
+    const topology::Link& link = rules_.system().link(links_[i]);
     const Hop hop = judge(i);
-    table.rows.push_back({rules_.name(link.from), rules_.name(link.to), name(link.type),
-                          fmt::format("{:.1f}", link.bandwidth), name(hop.type), hop.because,
+    table.rows.push_back({rules_.name(link.from), rules_.name(link.to), topology::name(link.type),
+                          fmt::format("{:.1f}", link.bandwidth), paths::name(hop.type), hop.because,
                           std::to_string(sourceOfLink(rules_.host(), links_[i]).line)});
   }
   return table;
 }
 
-}  // namespace xylem
+}  // namespace xylem::why

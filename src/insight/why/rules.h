@@ -9,58 +9,58 @@
 #include <span>
 #include <string>
 
+#include "insight/why/answer.h"
 #include "planner/paths/reach.h"
 #include "planner/plan/plan.h"
-#include "insight/why/answer.h"
 
-namespace xylem {
+namespace xylem::why {
 
 // Asks the rules again, and turns their Decisions into steps.
 class HostRules {
  public:
-  HostRules(const Plan& plan, int rank) : HostRules(plan, rank, plan.hostOf(rank)) {}
+  HostRules(const plan::Plan& plan, int rank) : HostRules(plan, rank, plan.hostOf(rank)) {}
   // On another graph of the rank's host, such as wholeHost() makes. Keeps references to both.
-  HostRules(const Plan& plan, int rank, const HostPlan& host);
+  HostRules(const plan::Plan& plan, int rank, const plan::HostPlan& host);
 
-  const HostPlan& host() const { return host_; }
-  const System& system() const { return host_.system(); }
-  const PathTable& paths() const { return host_.paths.paths; }
-  const Locality& locality() const { return locality_; }
-  const Reach& reach() const { return reach_; }
-  std::string name(NodeId node) const;
+  const plan::HostPlan& host() const { return host_; }
+  const topology::System& system() const { return host_.system(); }
+  const paths::PathTable& paths() const { return host_.paths.paths; }
+  const paths::Locality& locality() const { return locality_; }
+  const paths::Reach& reach() const { return reach_; }
+  std::string name(topology::NodeId node) const;
 
   // The decision that the planner made while it computed paths, on the paths before the decision changed
   // them; null if the planner did not ask the rule then.
-  const Decision* made(Rule rule, NodeId subject, NodeId object) const;
+  const paths::Decision* made(paths::Rule rule, topology::NodeId subject, topology::NodeId object) const;
 
   // The decision as a step: its sentence with the names of answers, inputs, threshold, variable and sources.
-  AnswerStep step(const Decision& decision) const;
+  AnswerStep step(const paths::Decision& decision) const;
   // The sentence alone, without its two ends: "no GPU Direct RDMA when receiving: the path is …".
-  std::string sentence(const Decision& decision) const;
+  std::string sentence(const paths::Decision& decision) const;
 
  private:
-  void addInputs(AnswerStep& step, const Decision& decision) const;
-  void addPxnInputs(AnswerStep& step, const Decision& decision) const;
+  void addInputs(AnswerStep& step, const paths::Decision& decision) const;
+  void addPxnInputs(AnswerStep& step, const paths::Decision& decision) const;
 
-  const Plan& plan_;
+  const plan::Plan& plan_;
   int rank_;
-  const HostPlan& host_;
-  Locality locality_;
-  Reach reach_;
+  const plan::HostPlan& host_;
+  paths::Locality locality_;
+  paths::Reach reach_;
 };
 
 // The host of `rank` with all its GPUs, including those that the rank reaches only over the network. Without
 // graphs.
-HostPlan wholeHost(const Plan& plan, int rank);
+plan::HostPlan wholeHost(const plan::Plan& plan, int rank);
 
 // A path link by link: which path type each link makes of it, and which link limits its bandwidth.
 class Hops {
  public:
   // `paths`: those of the rules' host, or the ones before the reach rules changed them.
-  Hops(const HostRules& rules, const PathTable& paths, NodeId from, NodeId to)
+  Hops(const HostRules& rules, const paths::PathTable& paths, topology::NodeId from, topology::NodeId to)
       : rules_(rules), path_(paths.path(from, to)), links_(paths.links(path_)) {}
 
-  const Path& path() const { return path_; }
+  const paths::Path& path() const { return path_; }
   std::size_t count() const { return links_.size(); }
 
   // Names the link that gives the path its type, with its line in the file.
@@ -71,7 +71,7 @@ class Hops {
 
  private:
   struct Hop {
-    PathType type = PathType::kLoc;
+    paths::PathType type = paths::PathType::kLoc;
     const char* because = "";
   };
   Hop judge(std::size_t i) const;
@@ -79,8 +79,8 @@ class Hops {
   void explainPxn(AnswerStep& step) const;
 
   const HostRules& rules_;
-  const Path& path_;
-  std::span<const LinkId> links_;
+  const paths::Path& path_;
+  std::span<const topology::LinkId> links_;
 };
 
-}  // namespace xylem
+}  // namespace xylem::why

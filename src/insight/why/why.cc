@@ -8,12 +8,12 @@
 
 #include "core/edit_distance.h"
 #include "core/error.h"
+#include "insight/why/names.h"
+#include "insight/why/questions.h"
 #include "planner/plan/json_value.h"
 #include "planner/plan/public_plan.h"
-#include "insight/why/questions.h"
-#include "insight/why/names.h"
 
-namespace xylem {
+namespace xylem::why {
 namespace {
 
 // Larger jobs take too long to be planned a second time for a what-if.
@@ -45,15 +45,15 @@ const QuestionKind& kindNamed(const std::string& name) {
 
 struct GraphName {
   const char* name;
-  GraphKind kind;
+  search::GraphKind kind;
 };
-constexpr GraphName kGraphNames[] = {{"ring", GraphKind::kRing},
-                                     {"tree", GraphKind::kTree},
-                                     {"chain", GraphKind::kCollnetChain},
-                                     {"direct", GraphKind::kCollnetDirect},
-                                     {"nvls", GraphKind::kNvls}};
+constexpr GraphName kGraphNames[] = {{"ring", search::GraphKind::kRing},
+                                     {"tree", search::GraphKind::kTree},
+                                     {"chain", search::GraphKind::kCollnetChain},
+                                     {"direct", search::GraphKind::kCollnetDirect},
+                                     {"nvls", search::GraphKind::kNvls}};
 
-GraphKind graphNamed(const std::string& text) {
+search::GraphKind graphNamed(const std::string& text) {
   for (const GraphName& graph : kGraphNames)
     if (text == graph.name || text == std::string(graph.name) + "s") return graph.kind;
   throw InputError(kOfQuestion, fmt::format("graph `{}`", text), "one of ring, tree, chain, direct, nvls");
@@ -80,7 +80,7 @@ class Arguments {
 Answer aboutGpuAndNet(const QuestionContext& context, const std::string& question, const std::string& gpu,
                       const std::string& net) {
   const int rank = gpuNamed(context.plan, gpu);
-  const NodeId node = netNamed(context.plan, rank, net);
+  const topology::NodeId node = netNamed(context.plan, rank, net);
   if (question == "gdr") return whyGdr(context, rank, node);
   if (question == "pxn") return whyPxn(context, rank, node);
   return whyPath(context, rank, -1, node);
@@ -100,7 +100,7 @@ Answer answerTo(const QuestionContext& context, const std::vector<std::string>& 
     if (namesNet(context.plan, arguments[1]))
       return aboutGpuAndNet(context, question, arguments[0], arguments[1]);
     return whyPath(context, gpuNamed(context.plan, arguments[0]), gpuNamed(context.plan, arguments[1]),
-                   kNoNode);
+                   topology::kNoNode);
   }
   if (question == "p2p") {
     const Arguments arguments(kind, words, 2, 2);
@@ -113,7 +113,7 @@ Answer answerTo(const QuestionContext& context, const std::vector<std::string>& 
   }
   if (question == "channels") {
     const Arguments arguments(kind, words, 0, 1);
-    return whyChannels(context, arguments.count() == 0 ? GraphKind::kRing : graphNamed(arguments[0]));
+    return whyChannels(context, arguments.count() == 0 ? search::GraphKind::kRing : graphNamed(arguments[0]));
   }
   if (question == "count") {
     const Arguments arguments(kind, words, 0, 0);
@@ -128,8 +128,8 @@ Answer answerTo(const QuestionContext& context, const std::vector<std::string>& 
 }
 
 // True if the question is about a NIC, but the plan has none: NCCL drops all NICs of a job on one host.
-bool needsNets(const Plan& plan, const std::vector<std::string>& words) {
-  if (plan.hostOf(0).system().count(NodeType::kNet) > 0) return false;
+bool needsNets(const plan::Plan& plan, const std::vector<std::string>& words) {
+  if (plan.hostOf(0).system().count(topology::NodeType::kNet) > 0) return false;
   const std::string& question = words.front();
   if (question == "gdr" || question == "pxn" || question == "nic") return true;
   return question == "path" && words.size() == 3 &&
@@ -139,21 +139,21 @@ bool needsNets(const Plan& plan, const std::vector<std::string>& words) {
 }  // namespace
 
 void tryWith(const QuestionContext& context, Answer& answer, Setting setting, const std::string& value,
-             const std::function<std::string(const Plan&)>& describe) {
+             const std::function<std::string(const plan::Plan&)>& describe) {
   if (context.plan.job().ranks() > kMaxRanksToReplan || context.settings.text(setting) == value) return;
   Settings changed = context.settings;
   changed.set(spec(setting), value, "what if");
   WhatIf whatIf{fmt::format("{}={}", spec(setting).name, value), ""};
   try {
-    whatIf.outcome = describe(planJob(context.request, changed));
+    whatIf.outcome = describe(plan::planJob(context.request, changed));
   } catch (const Error& error) {
     whatIf.outcome = fmt::format("NCCL would fail: {}", error.what());
   }
   answer.whatIfs.push_back(std::move(whatIf));
 }
 
-std::string channelSummary(const Plan& plan) {
-  const HostPlan& host = plan.hostOf(0);
+std::string channelSummary(const plan::Plan& plan) {
+  const plan::HostPlan& host = plan.hostOf(0);
   return fmt::format("ring {} x {}, tree {} x {}, {} channels", host.ring().nChannels,
                      bandwidthText(host.ring().bwIntra), host.tree().nChannels,
                      bandwidthText(host.tree().bwIntra), plan.connections.nChannels());
@@ -161,10 +161,10 @@ std::string channelSummary(const Plan& plan) {
 
 std::span<const QuestionKind> questionKinds() { return kQuestions; }
 
-Inquiry::Inquiry(PlanRequest request, Settings settings)
+Inquiry::Inquiry(plan::PlanRequest request, Settings settings)
     : request_(std::move(request)),
       settings_(std::move(settings)),
-      plan_(std::make_unique<const Plan>(planJob(request_, settings_))) {}
+      plan_(std::make_unique<const plan::Plan>(plan::planJob(request_, settings_))) {}
 
 Answer Inquiry::ask(const std::vector<std::string>& words) const {
   const std::vector<std::string> joined = joinNames(words);
@@ -175,20 +175,24 @@ Answer Inquiry::ask(const std::vector<std::string>& words) const {
   }
   if (!needsNets(*plan_, joined)) return answerTo({*plan_, request_, settings_}, joined);
   // Answer for twice as many hosts: then the job has NICs.
-  PlanRequest twice = request_;
+  plan::PlanRequest twice = request_;
   twice.hostOfRank.clear();
-  for (HostRequest& host : twice.hosts) host.count *= 2;
-  const Plan plan = planJob(twice, settings_);
+  for (plan::HostRequest& host : twice.hosts) host.count *= 2;
+  const plan::Plan plan = plan::planJob(twice, settings_);
   Answer answer = answerTo({plan, twice, settings_}, joined);
   answer.notes.emplace_back(
       "The job fits into one host and uses no NIC; this is the answer for a job of two such hosts.");
   return answer;
 }
 
+}  // namespace xylem::why
+
+namespace xylem {
+
 std::string JobPlan::why(const std::vector<std::string>& question) const {
   return guarded([&] {
-    const Json json = toJson(Inquiry(state_->request, state_->settings).ask(question));
-    return json.dump(2, ' ', false, Json::error_handler_t::replace) + '\n';
+    const plan::Json json = why::toJson(why::Inquiry(state_->request, state_->settings).ask(question));
+    return json.dump(2, ' ', false, plan::Json::error_handler_t::replace) + '\n';
   });
 }
 

@@ -14,10 +14,10 @@
 #include <string>
 #include <vector>
 
-#include "planner/plan/planner.h"
 #include "insight/why/answer.h"
+#include "planner/plan/planner.h"
 
-namespace xylem {
+namespace xylem::why {
 
 // A kind of question, for help and error messages.
 struct QuestionKind {
@@ -30,16 +30,16 @@ std::span<const QuestionKind> questionKinds();
 class Inquiry {
  public:
   // Plans the job; throws as planJob does.
-  Inquiry(PlanRequest request, Settings settings);
+  Inquiry(plan::PlanRequest request, Settings settings);
 
   // Throws InputError for an unknown question, GPU or NIC; the message lists those that exist.
   Answer ask(const std::vector<std::string>& words) const;
-  const Plan& plan() const { return *plan_; }
+  const plan::Plan& plan() const { return *plan_; }
 
  private:
-  PlanRequest request_;
+  plan::PlanRequest request_;
   Settings settings_;
-  std::unique_ptr<const Plan> plan_;
+  std::unique_ptr<const plan::Plan> plan_;
 };
 
-}  // namespace xylem
+}  // namespace xylem::why

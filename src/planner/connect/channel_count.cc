@@ -5,7 +5,7 @@
 #include "core/settings.h"
 #include "planner/paths/locality.h"
 
-namespace xylem {
+namespace xylem::connect {
 namespace {
 
 // Bytes of the kernel's arguments: the header, and each channel.
@@ -32,17 +32,18 @@ int firstSet(const Settings& settings, Setting name, Setting older, int fallback
 ChannelLimits ChannelLimits::from(const Settings& settings) {
   ChannelLimits limits;
   limits.userMax =
-      std::min(firstSet(settings, Setting::kMaxNChannels, Setting::kMaxNRings, kMaxChannels), kMaxChannels);
+      std::min(firstSet(settings, Setting::kMaxNChannels, Setting::kMaxNRings, paths::kMaxChannels),
+               paths::kMaxChannels);
   if (settings.isSet(Setting::kWorkArgsBytes)) {
     const auto bytes = static_cast<int>(settings.integer(Setting::kWorkArgsBytes));
-    limits.argumentMax = std::min(kMaxChannels, (bytes - kWorkArgsHeader) / kWorkArgsPerChannel);
+    limits.argumentMax = std::min(paths::kMaxChannels, (bytes - kWorkArgsHeader) / kWorkArgsPerChannel);
     limits.userMax = std::min(limits.userMax, limits.argumentMax);
   }
   limits.userMax = std::max(limits.userMax, 1);
   limits.userMin =
-      std::clamp(firstSet(settings, Setting::kMinNChannels, Setting::kMinNRings, 0), 0, kMaxChannels);
+      std::clamp(firstSet(settings, Setting::kMinNChannels, Setting::kMinNRings, 0), 0, paths::kMaxChannels);
   const auto ctas = [&](Setting setting) {
-    return static_cast<int>(std::min<std::int64_t>(settings.integer(setting), kMaxChannels));
+    return static_cast<int>(std::min<std::int64_t>(settings.integer(setting), paths::kMaxChannels));
   };
   limits.maxCtas = ctas(Setting::kMaxCtas);
   limits.minCtas = std::min(ctas(Setting::kMinCtas), limits.maxCtas);
@@ -58,10 +59,11 @@ ChannelCounts countChannels(const ChannelCountInput& input, const ChannelLimits&
     counts.steps.push_back({rule, applies, before, counts.total()});
     before = counts.total();
   };
-  for (int c = 0; c < std::min(2 * input.searched, kMaxChannels); ++c) sources.push_back(c);
+  for (int c = 0; c < std::min(2 * input.searched, paths::kMaxChannels); ++c) sources.push_back(c);
   counts.steps.push_back({CountRule::kSearched, true, 0, before = input.searched});
   note(CountRule::kTwoTrees, true);
-  if (input.collnetFaster) copyUpTo(sources, std::min(kMaxChannels, counts.total() + counts.total() / 2));
+  if (input.collnetFaster)
+    copyUpTo(sources, std::min(paths::kMaxChannels, counts.total() + counts.total() / 2));
   note(CountRule::kCollnet, input.collnetFaster);
   const bool fast = input.lowestSm >= kDoubleFromSm && input.nodes > 1 && input.ringBandwidth > kDoubleFrom &&
                     counts.total() < kDoubleBelow;
@@ -77,4 +79,4 @@ ChannelCounts countChannels(const ChannelCountInput& input, const ChannelLimits&
   return counts;
 }
 
-}  // namespace xylem
+}  // namespace xylem::connect

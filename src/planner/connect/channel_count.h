@@ -8,8 +8,9 @@
 #include <vector>
 
 namespace xylem {
-
 class Settings;
+}
+namespace xylem::connect {
 
 struct ChannelLimits {
   int userMax = 64;  // NCCL_MAX_NCHANNELS, NCCL_MAX_NRINGS, NCCL_WORK_ARGS_BYTES
@@ -67,4 +68,4 @@ struct ChannelCounts {
 // Applies the rules in their order.
 ChannelCounts countChannels(const ChannelCountInput& input, const ChannelLimits& limits);
 
-}  // namespace xylem
+}  // namespace xylem::connect

@@ -6,14 +6,14 @@
 
 #include "planner/connect/double_tree.h"
 
-namespace xylem {
+namespace xylem::connect {
 namespace {
 
 // NCCL prints the heads of this many nodes.
 constexpr int kMaxNodesPrinted = 20;
 
 // The first GPUs (indices) of the first `channels` channels of a graph, in channel order, each once.
-std::vector<int> headsOf(const ChannelGraph& graph, int channels) {
+std::vector<int> headsOf(const search::ChannelGraph& graph, int channels) {
   std::vector<int> heads;
   for (int channel = 0; channel < channels; ++channel) {
     const int head = graph.gpu(channel, 0);
@@ -44,17 +44,18 @@ TreeLinks headTree(const Connections& c, int node, int tree, int head) {
 }  // namespace
 
 std::vector<int> nvlsHeads(const RankView& view) {
-  const ChannelGraph& graph = (*view.graphs)[GraphKind::kNvls];
+  const search::ChannelGraph& graph = (*view.graphs)[search::GraphKind::kNvls];
   return headsOf(graph, graph.nChannels);
 }
 
-std::vector<int> collnetHeads(const RankView& view, const ByGraphKind<MergedGraph>& merged) {
-  return headsOf((*view.graphs)[GraphKind::kCollnetDirect], merged[GraphKind::kCollnetDirect].nChannels);
+std::vector<int> collnetHeads(const RankView& view, const search::ByGraphKind<MergedGraph>& merged) {
+  return headsOf((*view.graphs)[search::GraphKind::kCollnetDirect],
+                 merged[search::GraphKind::kCollnetDirect].nChannels);
 }
 
 CollnetChain collnetChainOf(const Connections& c, int rank, int channel) {
   const RankView& view = c.job.view(rank);
-  const ChannelGraph& chain = (*view.graphs)[GraphKind::kCollnetChain];
+  const search::ChannelGraph& chain = (*view.graphs)[search::GraphKind::kCollnetChain];
   const int searched = c.source(rank, channel).searched;
   if (searched >= chain.nChannels) return {};
   const int host = c.job.hostOf(rank);
@@ -69,7 +70,7 @@ std::vector<int> collnetChainHeads(const Connections& c, int channel) {
   std::vector<int> heads;
   for (const int rank : c.nodes.firstRank) {
     const RankView& view = c.job.view(rank);
-    const ChannelGraph& chain = (*view.graphs)[GraphKind::kCollnetChain];
+    const search::ChannelGraph& chain = (*view.graphs)[search::GraphKind::kCollnetChain];
     const int searched = c.source(rank, channel).searched;
     if (searched >= chain.nChannels) return {};
     heads.push_back(c.job.rankAt(c.job.hostOf(rank), view, chain, searched, 0));
@@ -79,8 +80,8 @@ std::vector<int> collnetChainHeads(const Connections& c, int channel) {
 
 int collnetChainDevice(const Connections& c, int head, int channel) {
   const RankView& view = c.job.view(head);
-  const int net = (*view.graphs)[GraphKind::kCollnetChain].startNet(c.source(head, channel).searched);
-  return net < 0 ? 0 : view.system->net(view.system->node(NodeType::kNet, net)).dev;
+  const int net = (*view.graphs)[search::GraphKind::kCollnetChain].startNet(c.source(head, channel).searched);
+  return net < 0 ? 0 : view.system->net(view.system->node(topology::NodeType::kNet, net)).dev;
 }
 
 // A head receives from all ranks of its host (`down`) and sends to the network (`out`); every rank sends to
@@ -92,7 +93,7 @@ CollnetDirect collnetDirectOf(const Connections& c, int rank) {
   for (int gpu : collnetHeads(view, c.merged)) heads.push_back(c.job.rankOfGpu(host, view, gpu));
   const auto count = static_cast<int>(heads.size());
   CollnetDirect direct;
-  const ChannelGraph& graph = (*view.graphs)[GraphKind::kCollnetDirect];
+  const search::ChannelGraph& graph = (*view.graphs)[search::GraphKind::kCollnetDirect];
   for (int h = 0; h < count; ++h) {
     if (heads[static_cast<std::size_t>(h)] != rank) {
       direct.up.push_back(heads[static_cast<std::size_t>(h)]);
@@ -148,4 +149,4 @@ std::vector<LogLine> nvlsHeadLines(const Connections& c) {
   return lines;
 }
 
-}  // namespace xylem
+}  // namespace xylem::connect

@@ -11,12 +11,12 @@
 #include "planner/connect/connections.h"
 #include "planner/connect/trees.h"
 
-namespace xylem {
+namespace xylem::connect {
 
 // The heads, as GPU indices, of all channels that a host has for NVLS.
 std::vector<int> nvlsHeads(const RankView& view);
 // The heads of the channels that all hosts have for CollNet's direct pattern.
-std::vector<int> collnetHeads(const RankView& view, const ByGraphKind<MergedGraph>& merged);
+std::vector<int> collnetHeads(const RankView& view, const search::ByGraphKind<MergedGraph>& merged);
 
 // A rank's place in the chain through its host to the NIC.
 struct CollnetChain {
@@ -57,4 +57,4 @@ NvlsLinks nvlsOf(const Connections& connections, int rank);
 // NCCL's lines on node 0: `NVLS Head  0:  0  8` per head.
 std::vector<LogLine> nvlsHeadLines(const Connections& connections);
 
-}  // namespace xylem
+}  // namespace xylem::connect

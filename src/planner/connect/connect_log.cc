@@ -10,7 +10,7 @@
 #include "planner/connect/trees.h"
 #include "planner/paths/locality.h"
 
-namespace xylem {
+namespace xylem::connect {
 namespace {
 
 constexpr std::size_t kMaxLogLine = 1023;  // characters; NCCL cuts longer lines
@@ -49,7 +49,7 @@ class ConnectLog {
 
   // NCCL prints the tree only on ranks with links to other nodes.
   void addTree(int original) {
-    if (original >= kMaxChannels || !leavesNode(c_, rank_, original % c_.searched)) return;
+    if (original >= paths::kMaxChannels || !leavesNode(c_, rank_, original % c_.searched)) return;
     const TreeLinks links = treeOfOriginal(c_, rank_, original);
     add(fmt::format("Tree {} : {} -> {} -> {}", original, links.up, rank_, downText(links)));
   }
@@ -104,4 +104,4 @@ LogLine channelCountLine(const Connections& connections, int rank) {
                   channels, channels, mine.nvlsChannels, mine.p2pChannels, mine.p2pChannelsPerPeer)};
 }
 
-}  // namespace xylem
+}  // namespace xylem::connect

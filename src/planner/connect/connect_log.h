@@ -7,11 +7,11 @@
 
 #include "planner/connect/connections.h"
 
-namespace xylem {
+namespace xylem::connect {
 
 std::vector<LogLine> connectLines(const Connections& connections, int rank);
 
 // `16 coll channels, 16 collnet channels, 0 nvls channels, …`
 LogLine channelCountLine(const Connections& connections, int rank);
 
-}  // namespace xylem
+}  // namespace xylem::connect

@@ -9,16 +9,16 @@
 #include "planner/connect/p2p.h"
 #include "planner/paths/locality.h"
 
-namespace xylem {
+namespace xylem::connect {
 namespace {
 
 // Takes the minimum of what all views can do, field by field.
-MergedGraph merge(const Job& job, GraphKind kind) {
-  const ChannelGraph& first = (*job.views.front().graphs)[kind];
+MergedGraph merge(const Job& job, search::GraphKind kind) {
+  const search::ChannelGraph& first = (*job.views.front().graphs)[kind];
   MergedGraph merged{first.nChannels, first.sameChannels, first.bwIntra, first.bwInter,
                      first.typeIntra, first.typeInter,    first.crossNic};
   for (const RankView& view : job.views) {
-    const ChannelGraph& other = (*view.graphs)[kind];
+    const search::ChannelGraph& other = (*view.graphs)[kind];
     merged.nChannels = std::min(merged.nChannels, other.nChannels);
     merged.sameChannels = merged.sameChannels && other.sameChannels;
     merged.bwIntra = std::min(merged.bwIntra, other.bwIntra);
@@ -39,17 +39,17 @@ constexpr int kBlackwellSm = 100;
 // channel.
 void checkChannels(const Job& job, int searched) {
   for (const RankView& view : job.views) {
-    for (GraphKind kind : {GraphKind::kRing, GraphKind::kTree}) {
-      const ChannelGraph& graph = (*view.graphs)[kind];
+    for (search::GraphKind kind : {search::GraphKind::kRing, search::GraphKind::kTree}) {
+      const search::ChannelGraph& graph = (*view.graphs)[kind];
       for (int channel = 0; channel < searched; ++channel) {
         std::vector<bool> seen(static_cast<std::size_t>(graph.gpuCount), false);
         for (int i = 0; i < graph.gpuCount; ++i) seen[static_cast<std::size_t>(graph.gpu(channel, i))] = true;
         const auto missing = std::find(seen.begin(), seen.end(), false);
         if (missing != seen.end())
-          throw Error(
-              ResultCode::kInternalError, "channel {} of the {} graph does not contain {}", channel,
-              name(kind),
-              view.system->name(view.system->node(NodeType::kGpu, static_cast<int>(missing - seen.begin()))));
+          throw Error(ResultCode::kInternalError, "channel {} of the {} graph does not contain {}", channel,
+                      search::name(kind),
+                      view.system->name(view.system->node(topology::NodeType::kGpu,
+                                                          static_cast<int>(missing - seen.begin()))));
       }
     }
   }
@@ -57,15 +57,15 @@ void checkChannels(const Job& job, int searched) {
 
 // Finds the range of compute capabilities, and whether the hosts' CPUs differ.
 void compareMachines(Connections& c) {
-  const Cpu* first = nullptr;
+  const topology::Cpu* first = nullptr;
   for (const RankView& view : c.job.views) {
-    const System& system = *view.system;
-    for (NodeId gpu : system.nodes(NodeType::kGpu)) {
+    const topology::System& system = *view.system;
+    for (topology::NodeId gpu : system.nodes(topology::NodeType::kGpu)) {
       const int sm = system.gpu(gpu).sm;
       c.lowestSm = c.highestSm == 0 ? sm : std::min(c.lowestSm, sm);
       c.highestSm = std::max(c.highestSm, sm);
     }
-    const Cpu* cpu = system.firstCpu();
+    const topology::Cpu* cpu = system.firstCpu();
     if (cpu == nullptr) continue;
     if (first == nullptr) first = cpu;
     c.mixedArch = c.mixedArch || cpu->arch != first->arch;
@@ -76,7 +76,8 @@ void compareMachines(Connections& c) {
 // The channels of NVLS that a view counts: by architecture or the user's number, within the limits.
 int nvlsChannelsOf(const RankView& view, const ConnectOptions& options) {
   int sm = 0;
-  for (NodeId gpu : view.system->nodes(NodeType::kGpu)) sm = std::max(sm, view.system->gpu(gpu).sm);
+  for (topology::NodeId gpu : view.system->nodes(topology::NodeType::kGpu))
+    sm = std::max(sm, view.system->gpu(gpu).sm);
   int channels = sm >= kBlackwellSm ? kNvlsChannelsSm100 : kNvlsChannels;
   if (options.nvlsChannels >= 0) channels = options.nvlsChannels;
   return std::max(options.limits.minCtas, std::min(options.limits.maxCtas, channels));
@@ -85,13 +86,13 @@ int nvlsChannelsOf(const RankView& view, const ConnectOptions& options) {
 // The decisions that the ranks of a view make alone. The order matters: send/receive depends on the channels.
 ViewDecisions decide(const Connections& c, const RankView& view, int nvlsChannels) {
   ViewDecisions decisions;
-  const MergedGraph& chain = c.merged[GraphKind::kCollnetChain];
+  const MergedGraph& chain = c.merged[search::GraphKind::kCollnetChain];
   decisions.nvlsChannels = nvlsChannels;
   decisions.channels = countChannels(
       {.searched = c.searched,
        .nodes = c.nodes.count(),
        .lowestSm = c.lowestSm,
-       .ringBandwidth = c.merged[GraphKind::kRing].bwIntra,
+       .ringBandwidth = c.merged[search::GraphKind::kRing].bwIntra,
        .collnetFaster = c.collnet && chain.bwIntra > chain.bwInter && c.job.ranks() > c.nodes.count(),
        .nvlsChannels = decisions.nvlsChannels},
       c.options.limits);
@@ -124,12 +125,12 @@ void decideAll(Connections& c) {
 
 }  // namespace
 
-ByGraphKind<MergedGraph> mergeGraphs(const Job& job) {
-  ByGraphKind<MergedGraph> merged;
-  for (GraphKind kind : kAllGraphKinds) merged[kind] = merge(job, kind);
+search::ByGraphKind<MergedGraph> mergeGraphs(const Job& job) {
+  search::ByGraphKind<MergedGraph> merged;
+  for (search::GraphKind kind : search::kAllGraphKinds) merged[kind] = merge(job, kind);
   // Rings and trees share their channels.
-  MergedGraph& ring = merged[GraphKind::kRing];
-  MergedGraph& tree = merged[GraphKind::kTree];
+  MergedGraph& ring = merged[search::GraphKind::kRing];
+  MergedGraph& tree = merged[search::GraphKind::kTree];
   ring.nChannels = tree.nChannels = std::min(ring.nChannels, tree.nChannels);
   return merged;
 }
@@ -155,14 +156,14 @@ Connections connect(Job job, const ConnectOptions& options) {
   c.job = std::move(job);
   c.nodes = numberNodes(c.job);
   c.merged = mergeGraphs(c.job);
-  c.searched = c.merged[GraphKind::kRing].nChannels;
-  c.swapped = c.merged[GraphKind::kRing].crossNic != 0 && c.searched % 2 == 0;
+  c.searched = c.merged[search::GraphKind::kRing].nChannels;
+  c.swapped = c.merged[search::GraphKind::kRing].crossNic != 0 && c.searched % 2 == 0;
   checkChannels(c.job, c.searched);
   compareMachines(c);
-  c.collnet =
-      c.merged[GraphKind::kCollnetChain].nChannels > 0 && c.nodes.count() >= options.collnetNodeThreshold;
-  if (c.merged[GraphKind::kNvls].nChannels > 0) {
-    c.nvlsHeads = kMaxChannels;
+  c.collnet = c.merged[search::GraphKind::kCollnetChain].nChannels > 0 &&
+              c.nodes.count() >= options.collnetNodeThreshold;
+  if (c.merged[search::GraphKind::kNvls].nChannels > 0) {
+    c.nvlsHeads = paths::kMaxChannels;
     for (const RankView& view : c.job.views)
       c.nvlsHeads = std::min(c.nvlsHeads, static_cast<int>(nvlsHeads(view).size()));
   }
@@ -170,4 +171,4 @@ Connections connect(Job job, const ConnectOptions& options) {
   return c;
 }
 
-}  // namespace xylem
+}  // namespace xylem::connect

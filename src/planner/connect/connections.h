@@ -13,8 +13,9 @@
 #include "planner/connect/job.h"
 
 namespace xylem {
-
 class Settings;
+}
+namespace xylem::connect {
 
 // A graph as all ranks agree on it after exchanging theirs: the least channels and bandwidth, the worst
 // types.
@@ -22,11 +23,11 @@ struct MergedGraph {
   int nChannels = 0;
   bool sameChannels = false;
   float bwIntra = 0, bwInter = 0;  // GB/s per channel
-  PathType typeIntra = PathType::kLoc, typeInter = PathType::kLoc;
+  paths::PathType typeIntra = paths::PathType::kLoc, typeInter = paths::PathType::kLoc;
   int crossNic = 0;
 };
 
-ByGraphKind<MergedGraph> mergeGraphs(const Job& job);
+search::ByGraphKind<MergedGraph> mergeGraphs(const Job& job);
 
 // The numbers that NCCL computes on each rank without telling the others. Ranks of one view compute the same;
 // a job fails under NCCL if the ranks of different views differ.
@@ -60,7 +61,7 @@ struct Connections {
   ConnectOptions options;
   Job job;
   JobNodes nodes;
-  ByGraphKind<MergedGraph> merged;
+  search::ByGraphKind<MergedGraph> merged;
   int searched = 0;      // channels that the rings and the trees of all hosts have
   bool swapped = false;  // on odd nodes rings trade channels in pairs (rings.cc)
   bool collnet = false;  // the network reduces
@@ -88,4 +89,4 @@ struct Connections {
 // Throws Error if a channel does not contain all GPUs of its host, which happens only with graphs from files.
 Connections connect(Job job, const ConnectOptions& options);
 
-}  // namespace xylem
+}  // namespace xylem::connect

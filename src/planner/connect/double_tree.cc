@@ -1,6 +1,6 @@
 #include "planner/connect/double_tree.h"
 
-namespace xylem {
+namespace xylem::connect {
 namespace {
 
 // The second child of `node` in a tree cut off at `nodes`: node + half, or the nearest to it at a smaller
@@ -35,7 +35,7 @@ TreePlace place(int nodes, int node) {
 }  // namespace
 
 TreePlace DoubleTree::place(int tree, int node) const {
-  if (tree == 0) return xylem::place(nodes_, node);
+  if (tree == 0) return connect::place(nodes_, node);
   // The second tree is the first one shifted by one node if the number of nodes is odd, else mirrored: both
   // turn odd nodes, the leaves, into even ones.
   const bool shifted = nodes_ % 2 == 1;
@@ -43,11 +43,11 @@ TreePlace DoubleTree::place(int tree, int node) const {
     if (other == kNoTreeNode) return other;
     return shifted ? (other + 1) % nodes_ : nodes_ - 1 - other;
   };
-  TreePlace at = xylem::place(nodes_, shifted ? (node + nodes_ - 1) % nodes_ : nodes_ - 1 - node);
+  TreePlace at = connect::place(nodes_, shifted ? (node + nodes_ - 1) % nodes_ : nodes_ - 1 - node);
   at.parent = image(at.parent);
   at.firstChild = image(at.firstChild);
   at.secondChild = image(at.secondChild);
   return at;
 }
 
-}  // namespace xylem
+}  // namespace xylem::connect

@@ -5,7 +5,7 @@
 //   DoubleTree trees(6);
 //   trees.place(0, 2)   ->   parent 4, children 1 and 3, the first child of its parent
 
-namespace xylem {
+namespace xylem::connect {
 
 constexpr int kNoTreeNode = -1;
 
@@ -27,4 +27,4 @@ class DoubleTree {
   int nodes_;
 };
 
-}  // namespace xylem
+}  // namespace xylem::connect

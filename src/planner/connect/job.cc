@@ -4,7 +4,7 @@
 
 #include "core/error.h"
 
-namespace xylem {
+namespace xylem::connect {
 
 // Slots number the places for ranks, host after host. Ranks take the slots of their host in ascending order.
 void Job::place(const std::vector<int>& hostOfRank) {
@@ -36,9 +36,9 @@ void Job::place(const std::vector<int>& hostOfRank) {
   }
 }
 
-RankNames Job::rankNames(int host) const {
+topology::RankNames Job::rankNames(int host) const {
   const auto first = rankOfSlot_.begin() + firstSlot_[static_cast<std::size_t>(host)];
-  return RankNames(std::vector<int>(first, first + shapeOf(host).ranks()));
+  return topology::RankNames(std::vector<int>(first, first + shapeOf(host).ranks()));
 }
 
 void Job::placeInBlocks() {
@@ -70,7 +70,7 @@ JobNodes numberNodes(const Job& job) {
   for (std::size_t rank = 0; rank < ranks; ++rank) {
     const int r = static_cast<int>(rank);
     const RankView& view = job.view(r);
-    const int start = job.rankAt(job.hostOf(r), view, (*view.graphs)[GraphKind::kRing], 0, 0);
+    const int start = job.rankAt(job.hostOf(r), view, (*view.graphs)[search::GraphKind::kRing], 0, 0);
     int& node = nodeOfStart[static_cast<std::size_t>(start)];
     if (node < 0) {
       node = nodes.count();
@@ -91,4 +91,4 @@ JobNodes numberNodes(const Job& job) {
   return nodes;
 }
 
-}  // namespace xylem
+}  // namespace xylem::connect

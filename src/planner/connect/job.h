@@ -20,12 +20,12 @@
 #include "planner/search/channel_graph.h"
 #include "planner/topology/system.h"
 
-namespace xylem {
+namespace xylem::connect {
 
 struct RankView {
-  const System* system = nullptr;
-  const PathTable* paths = nullptr;
-  const HostGraphs* graphs = nullptr;
+  const topology::System* system = nullptr;
+  const paths::PathTable* paths = nullptr;
+  const search::HostGraphs* graphs = nullptr;
 };
 
 // The ranks of one kind of host.
@@ -60,20 +60,21 @@ class Job {
   }
   // The rank of a GPU of `view`, on `host`.
   int rankOfGpu(int host, const RankView& view, int gpu) const {
-    return this->rank(host, view.system->gpu(view.system->node(NodeType::kGpu, gpu)).rank);
+    return this->rank(host, view.system->gpu(view.system->node(topology::NodeType::kGpu, gpu)).rank);
   }
   // The rank at a position of a channel of one of the view's graphs, on `host`.
-  int rankAt(int host, const RankView& view, const ChannelGraph& graph, int channel, int position) const {
+  int rankAt(int host, const RankView& view, const search::ChannelGraph& graph, int channel,
+             int position) const {
     return rankOfGpu(host, view, graph.gpu(channel, position));
   }
   // The rank's GPU in the system of its own view.
-  NodeId gpuOf(int rank) const { return view(rank).system->gpuOfRank(localOf(rank)); }
+  topology::NodeId gpuOf(int rank) const { return view(rank).system->gpuOfRank(localOf(rank)); }
   // The GPU of `other` in the system of `rank`'s view, or kNoNode if that system does not contain it.
-  NodeId gpuSeenBy(int rank, int other) const {
-    return hostOf(rank) == hostOf(other) ? view(rank).system->gpuOfRank(localOf(other)) : kNoNode;
+  topology::NodeId gpuSeenBy(int rank, int other) const {
+    return hostOf(rank) == hostOf(other) ? view(rank).system->gpuOfRank(localOf(other)) : topology::kNoNode;
   }
 
-  RankNames rankNames(int host) const;
+  topology::RankNames rankNames(int host) const;
 
   // Gives every rank its host. Throws Error unless `hostOfRank` contains each host as often as its shape has
   // ranks.
@@ -118,4 +119,4 @@ struct JobNodes {
 // Ranks whose first channel starts at the same rank form a node. Nodes are numbered by their first rank.
 JobNodes numberNodes(const Job& job);
 
-}  // namespace xylem
+}  // namespace xylem::connect

@@ -13,7 +13,7 @@
 #include "planner/connect/connections.h"
 #include "planner/paths/reach.h"
 
-namespace xylem {
+namespace xylem::connect {
 
 // In the order in which NCCL asks them. The network accepts every pair that the others do not.
 enum class TransportKind { kP2p, kShm, kNet };
@@ -31,36 +31,38 @@ enum class NetReason : std::uint8_t {
 
 // One end of a connection over the network.
 struct NetEnd {
-  NodeId net = kNoNode;  // in the system of the rank's view; kNoNode: the rank reaches no NIC
-  int proxy = -1;        // the rank whose proxy uses the NIC
+  topology::NodeId net =
+      topology::kNoNode;  // in the system of the rank's view; kNoNode: the rank reaches no NIC
+  int proxy = -1;         // the rank whose proxy uses the NIC
   bool gdr = false;
   NetReason reason = NetReason::kNone;
 };
 
 class NetChoice {
  public:
-  NetChoice(const Connections& connections, const ReachOptions& options);
+  NetChoice(const Connections& connections, const paths::ReachOptions& options);
 
   // The first transport that accepts the pair for data in this direction, as seen by `rank`.
-  TransportKind transport(int rank, int peer, Direction direction) const;
+  TransportKind transport(int rank, int peer, paths::Direction direction) const;
   // The rank's end of the connection to a neighbour in a ring or a tree; nullopt if the connection needs no
   // NIC.
-  std::optional<NetEnd> ringEnd(int rank, int channel, int peer, Direction direction) const;
-  std::optional<NetEnd> treeEnd(int rank, int channel, int peer, Direction direction) const;
+  std::optional<NetEnd> ringEnd(int rank, int channel, int peer, paths::Direction direction) const;
+  std::optional<NetEnd> treeEnd(int rank, int channel, int peer, paths::Direction direction) const;
   // The rank's end for sending to `peer` by send/receive on a channel.
   NetEnd p2pEnd(int rank, int peer, int channel) const;
 
  private:
   struct ViewRules {
-    std::unique_ptr<Locality> locality;
-    std::unique_ptr<Reach> reach;
+    std::unique_ptr<paths::Locality> locality;
+    std::unique_ptr<paths::Reach> reach;
   };
-  std::optional<NetEnd> graphEnd(GraphKind kind, int rank, int channel, int peer, Direction direction) const;
+  std::optional<NetEnd> graphEnd(search::GraphKind kind, int rank, int channel, int peer,
+                                 paths::Direction direction) const;
   const ViewRules& rules(int rank) const { return rules_[static_cast<std::size_t>(c_.job.viewOf(rank))]; }
 
   const Connections& c_;
-  ReachOptions options_;
+  paths::ReachOptions options_;
   std::vector<ViewRules> rules_;
 };
 
-}  // namespace xylem
+}  // namespace xylem::connect

@@ -6,7 +6,7 @@
 #include "planner/paths/locality.h"
 #include "planner/topology/bandwidths.h"
 
-namespace xylem {
+namespace xylem::connect {
 namespace {
 
 constexpr int kChannelsPerLocalPeer = 2;
@@ -19,20 +19,20 @@ int powerUp(int value) { return static_cast<int>(std::bit_ceil(static_cast<unsig
 int powerDown(int value) { return static_cast<int>(std::bit_floor(static_cast<unsigned>(value))); }
 
 // The channels between two GPUs of the host: over NVLink as many times more as the path is NVLinks wide.
-int towardsGpu(const RankView& view, NodeId gpu, NodeId peer) {
-  const Path& path = view.paths->path(peer, gpu);
-  if (path.type != PathType::kNvl) return kChannelsPerLocalPeer;
-  const float perLink = nvlinkBandwidth(view.system->gpu(gpu).sm);
+int towardsGpu(const RankView& view, topology::NodeId gpu, topology::NodeId peer) {
+  const paths::Path& path = view.paths->path(peer, gpu);
+  if (path.type != paths::PathType::kNvl) return kChannelsPerLocalPeer;
+  const float perLink = topology::nvlinkBandwidth(view.system->gpu(gpu).sm);
   return kChannelsPerLocalPeer * std::max(1, static_cast<int>(path.bandwidth / perLink));
 }
 
 // The channels between a GPU and a rank on another host: at least the NICs that use up the GPU's link to its
 // CPU.
-int towardsNet(const Locality& locality, NodeId gpu, int ranks, int channels, const ConnectOptions& options) {
+int towardsNet(const paths::Locality& locality, topology::NodeId gpu, int ranks, int channels,
+               const ConnectOptions& options) {
   if (options.channelsPerNetPeer >= 0) return options.channelsPerNetPeer;
   int wanted = kChannelsPerNetPeer;
-  while (wanted * static_cast<long>(ranks) > static_cast<long>(channels) * kPeersPerChannel &&
-         wanted > 1)
+  while (wanted * static_cast<long>(ranks) > static_cast<long>(channels) * kPeersPerChannel && wanted > 1)
     wanted /= 2;
   return std::max(locality.localNetCountByBandwidth(gpu), wanted);
 }
@@ -58,23 +58,24 @@ bool isEven(const JobNodes& nodes) { return nodes.minLocalRanks == nodes.maxLoca
 }  // namespace
 
 P2pChannels countP2pChannels(const RankView& view, int ranks, int channels, const ConnectOptions& options) {
-  const System& system = *view.system;
-  const Locality locality(system, *view.paths);
+  const topology::System& system = *view.system;
+  const paths::Locality locality(system, *view.paths);
   const int total = std::max(std::min(channels, options.maxP2pChannels), options.minP2pChannels);
   P2pChannels result;
   int perPeer = total;
-  const auto atMost = [&](int wanted, PeerLimit limit, NodeId gpu, NodeId peer) {
+  const auto atMost = [&](int wanted, PeerLimit limit, topology::NodeId gpu, topology::NodeId peer) {
     if (wanted >= perPeer) return;
     perPeer = wanted;
     result.limit = limit;
     result.gpu = gpu;
     result.peer = peer;
   };
-  const bool alone = ranks == system.count(NodeType::kGpu);
-  for (NodeId gpu : system.nodes(NodeType::kGpu)) {
-    for (NodeId peer : system.nodes(NodeType::kGpu))
+  const bool alone = ranks == system.count(topology::NodeType::kGpu);
+  for (topology::NodeId gpu : system.nodes(topology::NodeType::kGpu)) {
+    for (topology::NodeId peer : system.nodes(topology::NodeType::kGpu))
       if (peer != gpu) atMost(towardsGpu(view, gpu, peer), PeerLimit::kLocal, gpu, peer);
-    if (!alone) atMost(towardsNet(locality, gpu, ranks, total, options), PeerLimit::kNet, gpu, kNoNode);
+    if (!alone)
+      atMost(towardsNet(locality, gpu, ranks, total, options), PeerLimit::kNet, gpu, topology::kNoNode);
   }
   result.total = std::min(powerUp(total), powerDown(options.limits.argumentMax));
   result.perPeer = std::min(powerUp(perPeer), result.total);
@@ -119,4 +120,4 @@ int p2pChannelOfPart(int base, int part, int channels) {
   return (base + reversed) % channels;
 }
 
-}  // namespace xylem
+}  // namespace xylem::connect

@@ -9,7 +9,7 @@
 
 #include "planner/connect/connections.h"
 
-namespace xylem {
+namespace xylem::connect {
 
 // The pairs of ranks that limit the channels per peer.
 enum class PeerLimit : std::uint8_t {
@@ -23,7 +23,7 @@ struct P2pChannels {
   int perPeer = 1;  // both powers of two
   PeerLimit limit = PeerLimit::kTotal;
   // The first GPU, and for kLocal the first peer, that want as few channels as `perPeer`.
-  NodeId gpu = kNoNode, peer = kNoNode;
+  topology::NodeId gpu = topology::kNoNode, peer = topology::kNoNode;
 };
 
 // The channels of send and receive as the ranks of one view count them. `channels`: those of the
@@ -44,4 +44,4 @@ int p2pChannelOfRound(const JobNodes& nodes, int round);
 // The channel of part `part` of a transfer whose first channel is `base`: parts follow in bit-reversed steps.
 int p2pChannelOfPart(int base, int part, int channels);
 
-}  // namespace xylem
+}  // namespace xylem::connect

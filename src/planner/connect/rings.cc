@@ -4,10 +4,12 @@
 
 #include <algorithm>
 
-namespace xylem {
+namespace xylem::connect {
 namespace {
 
-const ChannelGraph& ringGraph(const RankView& view) { return (*view.graphs)[GraphKind::kRing]; }
+const search::ChannelGraph& ringGraph(const RankView& view) {
+  return (*view.graphs)[search::GraphKind::kRing];
+}
 
 // The channel whose chain a ring follows on a node. If rings cross NICs, neighbouring channels trade places
 // on odd nodes, so that a ring enters a host by the same NIC by which it left the one before.
@@ -19,7 +21,7 @@ int channelOnNode(const Connections& c, int searched, int node) {
 int chainEnd(const Connections& c, int node, int searched, bool last) {
   const int first = c.nodes.firstRank[static_cast<std::size_t>(node)];
   const RankView& view = c.job.view(first);
-  const ChannelGraph& ring = ringGraph(view);
+  const search::ChannelGraph& ring = ringGraph(view);
   return c.job.rankAt(c.job.hostOf(first), view, ring, channelOnNode(c, searched, node),
                       last ? ring.gpuCount - 1 : 0);
 }
@@ -33,7 +35,7 @@ std::vector<int> searchedRing(const Connections& c, int searched) {
     const int first = c.nodes.firstRank[static_cast<std::size_t>(node)];
     const int host = c.job.hostOf(first);
     const RankView& view = c.job.view(first);
-    const ChannelGraph& graph = ringGraph(view);
+    const search::ChannelGraph& graph = ringGraph(view);
     const int channel = channelOnNode(c, searched, node);
     for (int i = 0; i < graph.gpuCount; ++i) ring.push_back(c.job.rankAt(host, view, graph, channel, i));
   }
@@ -49,7 +51,7 @@ RingNeighbours ringNeighbours(const Connections& c, int rank, int channel) {
   const int searched = c.source(rank, channel).searched;
   const int node = c.nodes.ofRank[static_cast<std::size_t>(rank)];
   const RankView& view = c.job.view(rank);
-  const ChannelGraph& graph = ringGraph(view);
+  const search::ChannelGraph& graph = ringGraph(view);
   const int host = c.job.hostOf(rank);
   const int mine = channelOnNode(c, searched, node);
   const auto at = [&](int position) { return c.job.rankAt(host, view, graph, mine, position); };
@@ -79,4 +81,4 @@ std::vector<LogLine> ringLines(const Connections& c) {
   return lines;
 }
 
-}  // namespace xylem
+}  // namespace xylem::connect

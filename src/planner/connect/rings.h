@@ -8,7 +8,7 @@
 
 #include "planner/connect/connections.h"
 
-namespace xylem {
+namespace xylem::connect {
 
 // The ranks of a channel's ring, starting with rank 0. Channels are those that rank 0 counts.
 std::vector<int> ringOf(const Connections& connections, int channel);
@@ -27,4 +27,4 @@ std::vector<int> searchedRing(const Connections& connections, int searched);
 // NCCL's lines: `Channel 00/02 :    0   1   2   3` per ring.
 std::vector<LogLine> ringLines(const Connections& connections);
 
-}  // namespace xylem
+}  // namespace xylem::connect

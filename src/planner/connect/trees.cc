@@ -5,7 +5,7 @@
 
 #include "planner/connect/double_tree.h"
 
-namespace xylem {
+namespace xylem::connect {
 namespace {
 
 // The ranks of a node with links to its parent and its children in the tree of nodes, on a channel of the
@@ -19,12 +19,13 @@ struct NodeEnds {
 NodeEnds endsOf(const Connections& c, int node, int searched) {
   const int first = c.nodes.firstRank[static_cast<std::size_t>(node)];
   const RankView& view = c.job.view(first);
-  const ChannelGraph& tree = (*view.graphs)[GraphKind::kTree];
+  const search::ChannelGraph& tree = (*view.graphs)[search::GraphKind::kTree];
   const int host = c.job.hostOf(first);
   const auto at = [&](int position) {
     return c.job.rankAt(host, view, tree, searched, std::min(position, tree.gpuCount - 1));
   };
-  return {at(0), at(tree.pattern == Pattern::kTree ? 0 : 1), at(tree.pattern == Pattern::kSplitTree ? 1 : 0)};
+  return {at(0), at(tree.pattern == search::Pattern::kTree ? 0 : 1),
+          at(tree.pattern == search::Pattern::kSplitTree ? 1 : 0)};
 }
 
 // Puts a child into the first free slot.
@@ -49,7 +50,7 @@ TreeLinks treeOfOriginal(const Connections& c, int rank, int original) {
   const int searched = original % c.searched;
   const int tree = original / c.searched;
   const RankView& view = c.job.view(rank);
-  const ChannelGraph& graph = (*view.graphs)[GraphKind::kTree];
+  const search::ChannelGraph& graph = (*view.graphs)[search::GraphKind::kTree];
   const int host = c.job.hostOf(rank);
   const auto at = [&](int position) { return c.job.rankAt(host, view, graph, searched, position); };
   int position = 0;
@@ -78,4 +79,4 @@ int treeDepth(const Connections& c) {
   return c.job.ranks() / nodes - 1 + std::bit_width(static_cast<unsigned>(nodes)) - 1;
 }
 
-}  // namespace xylem
+}  // namespace xylem::connect

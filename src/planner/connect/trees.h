@@ -9,7 +9,7 @@
 
 #include "planner/connect/connections.h"
 
-namespace xylem {
+namespace xylem::connect {
 
 constexpr int kTreeArity = 3;
 
@@ -33,4 +33,4 @@ bool leavesNode(const Connections& connections, int rank, int searched);
 // The hops from the root to the farthest leaf: through a host and over the nodes.
 int treeDepth(const Connections& connections);
 
-}  // namespace xylem
+}  // namespace xylem::connect

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-namespace xylem {
+namespace xylem::paths {
 namespace {
 
 const char* outcome(const Decision& d) {
@@ -23,7 +23,7 @@ const char* outcome(const Decision& d) {
   return "";
 }
 
-std::string because(const Decision& d, const System& system) {
+std::string because(const Decision& d, const topology::System& system) {
   switch (d.reason) {
     case Reason::kNear:
       return fmt::format("the path is {}, within {}", name(d.distance), name(d.limit));
@@ -66,15 +66,16 @@ std::string because(const Decision& d, const System& system) {
 
 }  // namespace
 
-std::string explain(const Decision& d, const System& system) {
+std::string explain(const Decision& d, const topology::System& system) {
   const std::string variable =
       d.variable == Setting::kCount ? "" : fmt::format(" ({})", spec(d.variable).name);
   return fmt::format("{} to {}: {}: {}{}", system.name(d.subject),
-                     d.object == kNoNode ? "its peer" : system.name(d.object), outcome(d), because(d, system),
-                     variable);
+                     d.object == topology::kNoNode ? "its peer" : system.name(d.object), outcome(d),
+                     because(d, system), variable);
 }
 
-std::optional<LogLine> infoLine(const Decision& d, const System& system, const RankNames& names) {
+std::optional<LogLine> infoLine(const Decision& d, const topology::System& system,
+                                const topology::RankNames& names) {
   const bool gdr = d.rule == Rule::kGdrReceive || d.rule == Rule::kGdrSend;
   if (!gdr || (d.reason != Reason::kNear && d.reason != Reason::kTooFar)) return std::nullopt;
   const int rank = names(system, d.subject);
@@ -89,4 +90,4 @@ std::optional<LogLine> infoLine(const Decision& d, const System& system, const R
   return LogLine{LogLevel::kInfo, Subsystem::kNet, text};
 }
 
-}  // namespace xylem
+}  // namespace xylem::paths

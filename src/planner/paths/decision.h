@@ -17,7 +17,7 @@
 #include "planner/paths/path_table.h"
 #include "planner/topology/system.h"
 
-namespace xylem {
+namespace xylem::paths {
 
 enum class Rule : std::uint8_t {
   kP2p,          // may GPU a read and write GPU b's memory
@@ -59,9 +59,9 @@ struct Decision {
   Rule rule = Rule::kP2p;
   Reason reason = Reason::kOpen;
   bool yes = false;
-  NodeId subject = kNoNode;  // a
-  NodeId object = kNoNode;   // b
-  NodeId relay = kNoNode;    // the GPU between them, if the path passes one
+  topology::NodeId subject = topology::kNoNode;  // a
+  topology::NodeId object = topology::kNoNode;   // b
+  topology::NodeId relay = topology::kNoNode;    // the GPU between them, if the path passes one
   PathType distance = PathType::kDis;
   PathType limit = PathType::kDis;
   LimitFrom limitFrom = LimitFrom::kDefault;
@@ -70,8 +70,9 @@ struct Decision {
 };
 
 // One sentence for a person.
-std::string explain(const Decision& decision, const System& system);
+std::string explain(const Decision& decision, const topology::System& system);
 // The line NCCL prints for this decision, if it prints one.
-std::optional<LogLine> infoLine(const Decision& decision, const System& system, const RankNames& names = {});
+std::optional<LogLine> infoLine(const Decision& decision, const topology::System& system,
+                                const topology::RankNames& names = {});
 
-}  // namespace xylem
+}  // namespace xylem::paths

@@ -7,34 +7,36 @@
 #include "core/error.h"
 #include "planner/topology/bandwidths.h"
 
-namespace xylem {
+namespace xylem::paths {
 namespace {
 
 // An end of a link at a GPU.
 struct LinkEnd {
-  NodeId other;
+  topology::NodeId other;
   bool out;  // the link leaves the GPU
-  LinkType type;
+  topology::LinkType type;
   float bandwidth;
   bool operator==(const LinkEnd&) const = default;
 };
 
 // By GPU: the ends of its links in both directions, in link order.
-std::vector<std::vector<LinkEnd>> linkEnds(const System& system) {
-  std::vector<std::vector<LinkEnd>> ends(static_cast<std::size_t>(system.count(NodeType::kGpu)));
-  const auto add = [&](NodeId gpu, const LinkEnd& end) {
+std::vector<std::vector<LinkEnd>> linkEnds(const topology::System& system) {
+  std::vector<std::vector<LinkEnd>> ends(static_cast<std::size_t>(system.count(topology::NodeType::kGpu)));
+  const auto add = [&](topology::NodeId gpu, const LinkEnd& end) {
     ends[static_cast<std::size_t>(system.position(gpu))].push_back(end);
   };
-  for (const Link& link : system.links()) {
-    if (system.type(link.from) == NodeType::kGpu) add(link.from, {link.to, true, link.type, link.bandwidth});
-    if (system.type(link.to) == NodeType::kGpu) add(link.to, {link.from, false, link.type, link.bandwidth});
+  for (const topology::Link& link : system.links()) {
+    if (system.type(link.from) == topology::NodeType::kGpu)
+      add(link.from, {link.to, true, link.type, link.bandwidth});
+    if (system.type(link.to) == topology::NodeType::kGpu)
+      add(link.to, {link.from, false, link.type, link.bandwidth});
   }
   return ends;
 }
 
 // True if all links lead to one node, which is no GPU.
-bool isLeaf(const System& system, const std::vector<LinkEnd>& ends) {
-  return !ends.empty() && system.type(ends.front().other) != NodeType::kGpu &&
+bool isLeaf(const topology::System& system, const std::vector<LinkEnd>& ends) {
+  return !ends.empty() && system.type(ends.front().other) != topology::NodeType::kGpu &&
          std::all_of(ends.begin(), ends.end(),
                      [&](const LinkEnd& end) { return end.other == ends.front().other; });
 }
@@ -45,7 +47,7 @@ bool isLeaf(const System& system, const std::vector<LinkEnd>& ends) {
 // settled before that node is expanded.
 class PathSearch {
  public:
-  PathSearch(const System& system, bool allowNvb)
+  PathSearch(const topology::System& system, bool allowNvb)
       : system_(system),
         allowNvb_(allowNvb),
         reached_(static_cast<std::size_t>(system.nodeCount())),
@@ -53,19 +55,19 @@ class PathSearch {
 
   // Finds the paths to the GPUs of a group (alikeGpus): by a search towards the first one, the model. A path
   // to another GPU of the group is the path to the model with another last link.
-  void run(std::span<const NodeId> alike, PathTable& table) {
-    const NodeId model = alike.front();
+  void run(std::span<const topology::NodeId> alike, PathTable& table) {
+    const topology::NodeId model = alike.front();
     run(model, table);
     if (alike.size() == 1) return;
     if (at(alike[1]).type == PathType::kDis) {  // their links have no bandwidth
-      for (const NodeId other : alike.subspan(1)) run(other, table);
+      for (const topology::NodeId other : alike.subspan(1)) run(other, table);
       return;
     }
-    std::vector<LinkId> last;  // the last link to each GPU, by place in `alike`
-    const NodeId hub = system_.links(model).front().to;
-    const LinkType type = system_.link(at(hub).first).type;
-    for (const NodeId gpu : alike) last.push_back(system_.findLink(hub, gpu, type));
-    for (NodeId node = 0; node < system_.nodeCount(); ++node) {
+    std::vector<topology::LinkId> last;  // the last link to each GPU, by place in `alike`
+    const topology::NodeId hub = system_.links(model).front().to;
+    const topology::LinkType type = system_.link(at(hub).first).type;
+    for (const topology::NodeId gpu : alike) last.push_back(system_.findLink(hub, gpu, type));
+    for (topology::NodeId node = 0; node < system_.nodeCount(); ++node) {
       if (!table.isEndpoint(node) || node == model || at(node).type == PathType::kDis) continue;
       for (std::size_t i = 1; i < alike.size(); ++i)
         if (node != alike[i]) table.startLike(node, model, alike[i], last[i]);
@@ -73,24 +75,26 @@ class PathSearch {
     // A path from the model to another GPU is like one from another GPU to the model. Its first link is the
     // model's link at the same place in link order.
     const Path between = table.path(alike[1], model);
-    const LinkId up = system_.firstLink(model) + (table.links(between).front() - system_.firstLink(alike[1]));
+    const topology::LinkId up =
+        system_.firstLink(model) + (table.links(between).front() - system_.firstLink(alike[1]));
     for (std::size_t i = 1; i < alike.size(); ++i) {
-      table.start(alike[i], alike[i], PathType::kLoc, kLocalBandwidth);
+      table.start(alike[i], alike[i], PathType::kLoc, topology::kLocalBandwidth);
       Path& path = table.start(model, alike[i], between.type, between.bandwidth);
       table.append(path, up);
       table.append(path, last[i]);
     }
   }
 
-  void run(NodeId destination, PathTable& table) {
+  void run(topology::NodeId destination, PathTable& table) {
     std::fill(reached_.begin(), reached_.end(), Reached{});
-    at(destination) = {PathType::kLoc, kLocalBandwidth, 0, kNoLink, kNoNode, false};
+    at(destination) = {PathType::kLoc,    topology::kLocalBandwidth, 0,
+                       topology::kNoLink, topology::kNoNode,         false};
     level_.assign(1, destination);
     while (!level_.empty()) {
       next_.clear();
-      for (NodeId node : level_) expand(node, destination);
+      for (topology::NodeId node : level_) expand(node, destination);
       level_.swap(next_);
-      for (NodeId node : level_) at(node).queued = false;
+      for (topology::NodeId node : level_) at(node).queued = false;
     }
     store(destination, table);
   }
@@ -100,28 +104,28 @@ class PathSearch {
     PathType type = PathType::kDis;
     float bandwidth = 0;
     int hops = 0;
-    LinkId first = kNoLink;  // the link the path starts with
-    NodeId after = kNoNode;  // the node it then follows the path of
-    bool queued = false;     // already in the next level
+    topology::LinkId first = topology::kNoLink;  // the link the path starts with
+    topology::NodeId after = topology::kNoNode;  // the node it then follows the path of
+    bool queued = false;                         // already in the next level
   };
 
-  Reached& at(NodeId node) { return reached_[static_cast<std::size_t>(node)]; }
+  Reached& at(topology::NodeId node) { return reached_[static_cast<std::size_t>(node)]; }
 
-  void expand(NodeId node, NodeId destination) {
+  void expand(topology::NodeId node, topology::NodeId destination) {
     const Reached here = at(node);
-    const bool relayGpu = node != destination && system_.type(node) == NodeType::kGpu;
-    for (const Link& link : system_.links(node)) {
+    const bool relayGpu = node != destination && system_.type(node) == topology::NodeType::kGpu;
+    for (const topology::Link& link : system_.links(node)) {
       if (relayGpu && !mayRelay(here, link)) continue;
       Reached& there = at(link.to);
       const float bandwidth = std::min(here.bandwidth, link.bandwidth);
       if (there.bandwidth != 0 && there.hops <= here.hops) continue;
       if (there.bandwidth >= bandwidth) continue;
-      const LinkId back = backOf(link);
-      if (back != kNoLink) there.first = back;
-      if (there.first == kNoLink)
+      const topology::LinkId back = backOf(link);
+      if (back != topology::kNoLink) there.first = back;
+      if (there.first == topology::kNoLink)
         throw Error(ResultCode::kInvalidArgument,
-                    "the {} link {} -> {} has no counterpart in the other direction", name(link.type),
-                    system_.name(node), system_.name(link.to));
+                    "the {} link {} -> {} has no counterpart in the other direction",
+                    topology::name(link.type), system_.name(node), system_.name(link.to));
       there.after = node;
       there.hops = here.hops + 1;
       there.bandwidth = bandwidth;
@@ -135,57 +139,62 @@ class PathSearch {
 
   // The first link of the same type in the other direction, or kNoLink. Remembered, because every search
   // asks.
-  LinkId backOf(const Link& link) {
-    LinkId& back = back_[static_cast<std::size_t>(&link - system_.links().data())];
+  topology::LinkId backOf(const topology::Link& link) {
+    topology::LinkId& back = back_[static_cast<std::size_t>(&link - system_.links().data())];
     if (back == kUnknown) back = system_.findLink(link.to, link.from, link.type);
     return back;
   }
 
   // A GPU relays only to a GPU, over NVLink, and only as the destination's neighbour.
-  bool mayRelay(const Reached& here, const Link& link) const {
-    return allowNvb_ && link.type == LinkType::kNvl && system_.type(link.to) == NodeType::kGpu &&
-           here.hops <= 1;
+  bool mayRelay(const Reached& here, const topology::Link& link) const {
+    return allowNvb_ && link.type == topology::LinkType::kNvl &&
+           system_.type(link.to) == topology::NodeType::kGpu && here.hops <= 1;
   }
 
   // The type that a path gets by this link from `node`, whose path to the destination is `here`.
-  PathType typeOver(NodeId node, const Reached& here, const Link& link) const {
-    const NodeType a = system_.type(node);
-    const NodeType b = system_.type(link.to);
-    PathType type = link.type == LinkType::kNet ? PathType::kLoc
-                                                : static_cast<PathType>(static_cast<std::uint8_t>(link.type));
-    if (a == NodeType::kPci && b == NodeType::kPci) type = PathType::kPxb;
-    if (link.type == LinkType::kPci && (a == NodeType::kCpu || b == NodeType::kCpu)) type = PathType::kPhb;
-    if (a == NodeType::kGpu && here.type == PathType::kNvl && type == PathType::kNvl && here.hops + 1 > 1)
+  PathType typeOver(topology::NodeId node, const Reached& here, const topology::Link& link) const {
+    const topology::NodeType a = system_.type(node);
+    const topology::NodeType b = system_.type(link.to);
+    PathType type = link.type == topology::LinkType::kNet
+                        ? PathType::kLoc
+                        : static_cast<PathType>(static_cast<std::uint8_t>(link.type));
+    if (a == topology::NodeType::kPci && b == topology::NodeType::kPci) type = PathType::kPxb;
+    if (link.type == topology::LinkType::kPci &&
+        (a == topology::NodeType::kCpu || b == topology::NodeType::kCpu))
+      type = PathType::kPhb;
+    if (a == topology::NodeType::kGpu && here.type == PathType::kNvl && type == PathType::kNvl &&
+        here.hops + 1 > 1)
       type = PathType::kNvb;
     return type;
   }
 
   // Writes the paths of all endpoints into the table.
-  void store(NodeId destination, PathTable& table) {
-    for (NodeId node = 0; node < system_.nodeCount(); ++node) {
+  void store(topology::NodeId destination, PathTable& table) {
+    for (topology::NodeId node = 0; node < system_.nodeCount(); ++node) {
       if (!table.isEndpoint(node)) continue;
       const Reached& reached = at(node);
       if (reached.type == PathType::kDis) continue;
       Path& path = table.start(node, destination, reached.type, reached.bandwidth);
-      for (NodeId on = node; at(on).after != kNoNode; on = at(on).after) table.append(path, at(on).first);
+      for (topology::NodeId on = node; at(on).after != topology::kNoNode; on = at(on).after)
+        table.append(path, at(on).first);
     }
   }
 
-  const System& system_;
+  const topology::System& system_;
   const bool allowNvb_;
   std::vector<Reached> reached_;
-  static constexpr LinkId kUnknown = -2;
-  std::vector<LinkId> back_;  // by link
-  std::vector<NodeId> level_, next_;
+  static constexpr topology::LinkId kUnknown = -2;
+  std::vector<topology::LinkId> back_;  // by link
+  std::vector<topology::NodeId> level_, next_;
 };
 
 }  // namespace
 
-std::vector<std::vector<NodeId>> alikeGpus(const System& system) {
+std::vector<std::vector<topology::NodeId>> alikeGpus(const topology::System& system) {
   const std::vector<std::vector<LinkEnd>> ends = linkEnds(system);
-  std::vector<std::vector<NodeId>> groups;
+  std::vector<std::vector<topology::NodeId>> groups;
   std::vector<std::size_t> leaves;  // groups of GPUs that may be alike
-  for (NodeId gpu : system.nodes(NodeType::kGpu)) {
+  for (topology::NodeId gpu : system.nodes(topology::NodeType::kGpu)) {
     const auto& mine = ends[static_cast<std::size_t>(system.position(gpu))];
     const bool leaf = isLeaf(system, mine);
     const auto known = std::find_if(leaves.begin(), leaves.end(), [&](std::size_t group) {
@@ -201,21 +210,22 @@ std::vector<std::vector<NodeId>> alikeGpus(const System& system) {
   return groups;
 }
 
-PathTable findPaths(const System& system, bool allowNvb, std::span<const NodeId> destinations) {
+PathTable findPaths(const topology::System& system, bool allowNvb,
+                    std::span<const topology::NodeId> destinations) {
   PathTable table(system);
   PathSearch search(system, allowNvb);
-  for (const NodeId destination : destinations) search.run(destination, table);
+  for (const topology::NodeId destination : destinations) search.run(destination, table);
   return table;
 }
 
-PathTable findPaths(const System& system, bool allowNvb) {
+PathTable findPaths(const topology::System& system, bool allowNvb) {
   PathTable table(system);
   PathSearch search(system, allowNvb);
-  for (NodeId cpu : system.nodes(NodeType::kCpu)) search.run(cpu, table);
-  for (const std::vector<NodeId>& alike : alikeGpus(system)) search.run(alike, table);
-  for (NodeType type : {NodeType::kNet, NodeType::kNvs})
-    for (NodeId destination : system.nodes(type)) search.run(destination, table);
+  for (topology::NodeId cpu : system.nodes(topology::NodeType::kCpu)) search.run(cpu, table);
+  for (const std::vector<topology::NodeId>& alike : alikeGpus(system)) search.run(alike, table);
+  for (topology::NodeType type : {topology::NodeType::kNet, topology::NodeType::kNvs})
+    for (topology::NodeId destination : system.nodes(type)) search.run(destination, table);
   return table;
 }
 
-}  // namespace xylem
+}  // namespace xylem::paths

@@ -6,19 +6,20 @@
 #include "core/error.h"
 #include "planner/paths/find_paths.h"
 
-namespace xylem {
+namespace xylem::paths {
 namespace {
 
-NodeId closestCpu(const System& system, const PathTable& paths, NodeId gpu) {
-  NodeId closest = kNoNode;
+topology::NodeId closestCpu(const topology::System& system, const PathTable& paths, topology::NodeId gpu) {
+  topology::NodeId closest = topology::kNoNode;
   int hops = 0;
-  for (NodeId cpu : system.nodes(NodeType::kCpu)) {
+  for (topology::NodeId cpu : system.nodes(topology::NodeType::kCpu)) {
     const int distance = paths.path(gpu, cpu).hops;
-    if (distance <= 0 || (closest != kNoNode && distance >= hops)) continue;
+    if (distance <= 0 || (closest != topology::kNoNode && distance >= hops)) continue;
     closest = cpu;
     hops = distance;
   }
-  if (closest == kNoNode) throw Error(ResultCode::kInvalidArgument, "{} reaches no CPU", system.name(gpu));
+  if (closest == topology::kNoNode)
+    throw Error(ResultCode::kInvalidArgument, "{} reaches no CPU", system.name(gpu));
   return closest;
 }
 
@@ -26,7 +27,7 @@ NodeId closestCpu(const System& system, const PathTable& paths, NodeId gpu) {
 // then those between GPUs and NETs. A later adjustment sees the paths that earlier ones have changed.
 class Adjustment {
  public:
-  Adjustment(const System& system, PathTable& paths, const ReachOptions& options,
+  Adjustment(const topology::System& system, PathTable& paths, const ReachOptions& options,
              std::vector<Decision>* decisions)
       : system_(system),
         paths_(paths),
@@ -35,29 +36,29 @@ class Adjustment {
         decisions_(decisions) {}
 
   void run() {
-    for (NodeId to : system_.nodes(NodeType::kGpu)) adjustPathsTo(to);
-    for (NodeId net : system_.nodes(NodeType::kNet))
-      for (NodeId gpu : system_.nodes(NodeType::kGpu)) adjustNet(gpu, net);
+    for (topology::NodeId to : system_.nodes(topology::NodeType::kGpu)) adjustPathsTo(to);
+    for (topology::NodeId net : system_.nodes(topology::NodeType::kNet))
+      for (topology::NodeId gpu : system_.nodes(topology::NodeType::kGpu)) adjustNet(gpu, net);
   }
 
  private:
-  void adjustPathsTo(NodeId to) {
+  void adjustPathsTo(topology::NodeId to) {
     // For each GPU: does the P2P transport accept the pair? A pair that is too far apart takes a detour
     // through a CPU; the transport's rule then judges the detour.
     transportable_.clear();
-    for (NodeId from : system_.nodes(NodeType::kGpu)) {
+    for (topology::NodeId from : system_.nodes(topology::NodeType::kGpu)) {
       const Decision direct = note(reach_.p2p(from, to));
       if (!direct.yes) paths_.detour(system_, from, closestCpu(system_, paths_, to), to);
       const Decision transport = direct.yes ? reach_.transportP2p(direct) : reach_.transportP2p(from, to);
       transportable_.push_back(transport.yes ? 1 : 0);
     }
-    for (NodeId from : system_.nodes(NodeType::kGpu)) {
+    for (topology::NodeId from : system_.nodes(topology::NodeType::kGpu)) {
       if (from == to || transportable_[static_cast<std::size_t>(system_.position(from))] != 0) continue;
       if (!note(reach_.transportShm(from, to)).yes) paths_.setType(from, to, PathType::kNet);
     }
   }
 
-  void adjustNet(NodeId gpu, NodeId net) {
+  void adjustNet(topology::NodeId gpu, topology::NodeId net) {
     const Decision pxn = reach_.pxn(gpu, net);
     if (pxn.yes) {
       note(pxn);
@@ -66,7 +67,7 @@ class Adjustment {
     }
     if (paths_.path(gpu, net).type >= PathType::kPhb) return;
     if (note(reach_.gdr(gpu, net, Direction::kReceive)).yes) return;
-    const NodeId cpu = closestCpu(system_, paths_, gpu);
+    const topology::NodeId cpu = closestCpu(system_, paths_, gpu);
     paths_.detour(system_, net, cpu, gpu);
     paths_.detour(system_, gpu, cpu, net);
     locality_.forget(gpu, net);
@@ -77,7 +78,7 @@ class Adjustment {
     return decision;
   }
 
-  const System& system_;
+  const topology::System& system_;
   PathTable& paths_;
   Locality locality_;
   Reach reach_;
@@ -87,84 +88,84 @@ class Adjustment {
 
 // Returns whether the P2P transport accepts the paths of all GPUs to the first one. Then there is one domain,
 // and a search for a few destinations has shown it.
-bool allReachTheFirst(const System& system, const ReachOptions& options) {
-  if (system.count(NodeType::kGpu) == 0) return false;
-  const NodeId first = system.node(NodeType::kGpu, 0);
-  std::vector<NodeId> destinations{first};
-  for (NodeId net : system.nodes(NodeType::kNet)) destinations.push_back(net);
+bool allReachTheFirst(const topology::System& system, const ReachOptions& options) {
+  if (system.count(topology::NodeType::kGpu) == 0) return false;
+  const topology::NodeId first = system.node(topology::NodeType::kGpu, 0);
+  std::vector<topology::NodeId> destinations{first};
+  for (topology::NodeId net : system.nodes(topology::NodeType::kNet)) destinations.push_back(net);
   const PathTable paths = findPaths(system, !options.nvbDisable, destinations);
   const Locality locality(system, paths);
   const Reach reach(system, paths, locality, options);
-  const auto gpus = system.nodes(NodeType::kGpu);
-  return std::all_of(gpus.begin(), gpus.end(), [&](NodeId gpu) {
+  const auto gpus = system.nodes(topology::NodeType::kGpu);
+  return std::all_of(gpus.begin(), gpus.end(), [&](topology::NodeId gpu) {
     return gpu == first ||
            (paths.path(gpu, first).type < PathType::kNet && reach.transportP2p(gpu, first).yes);
   });
 }
 
 // The types of the paths from GPUs to other nodes of `type`, as a set of bits: bit t for PathType t.
-unsigned typesTo(const System& system, const PathTable& paths, NodeType type) {
+unsigned typesTo(const topology::System& system, const PathTable& paths, topology::NodeType type) {
   unsigned types = 0;
-  for (NodeId gpu : system.nodes(NodeType::kGpu))
-    for (NodeId node : system.nodes(type))
+  for (topology::NodeId gpu : system.nodes(topology::NodeType::kGpu))
+    for (topology::NodeId node : system.nodes(type))
       if (node != gpu) types |= 1u << static_cast<unsigned>(paths.path(gpu, node).type);
   return types;
 }
 
 }  // namespace
 
-PathTable findUsablePaths(const System& system, const ReachOptions& options,
+PathTable findUsablePaths(const topology::System& system, const ReachOptions& options,
                           std::vector<Decision>* decisions) {
   PathTable paths = findPaths(system, !options.nvbDisable);
   Adjustment(system, paths, options, decisions).run();
   return paths;
 }
 
-std::vector<int> domains(const System& system, const ReachOptions& options) {
+std::vector<int> domains(const topology::System& system, const ReachOptions& options) {
   if (allReachTheFirst(system, options))
-    return std::vector<int>(static_cast<std::size_t>(system.count(NodeType::kGpu)), 0);
+    return std::vector<int>(static_cast<std::size_t>(system.count(topology::NodeType::kGpu)), 0);
   const PathTable paths = findUsablePaths(system, options);
-  std::vector<int> domain(static_cast<std::size_t>(system.count(NodeType::kGpu)));
+  std::vector<int> domain(static_cast<std::size_t>(system.count(topology::NodeType::kGpu)));
   for (std::size_t g = 0; g < domain.size(); ++g) {
     domain[g] = static_cast<int>(g);
     for (std::size_t p = 0; p < g; ++p) {
-      const NodeId from = system.node(NodeType::kGpu, static_cast<int>(g));
-      const NodeId to = system.node(NodeType::kGpu, static_cast<int>(p));
+      const topology::NodeId from = system.node(topology::NodeType::kGpu, static_cast<int>(g));
+      const topology::NodeId to = system.node(topology::NodeType::kGpu, static_cast<int>(p));
       if (paths.path(from, to).type < PathType::kNet) domain[g] = std::min(domain[g], domain[p]);
     }
   }
   return domain;
 }
 
-HostPaths pathsOfDomain(const System& system, const std::vector<int>& domain, int which, int jobSize,
-                        const ReachOptions& options, bool withDecisions) {
+HostPaths pathsOfDomain(const topology::System& system, const std::vector<int>& domain, int which,
+                        int jobSize, const ReachOptions& options, bool withDecisions) {
   std::vector<bool> removed(static_cast<std::size_t>(system.nodeCount()), false);
   int kept = 0;
   for (std::size_t g = 0; g < domain.size(); ++g) {
     const bool mine = domain[g] == which;
     kept += mine ? 1 : 0;
-    removed[static_cast<std::size_t>(system.node(NodeType::kGpu, static_cast<int>(g)))] = !mine;
+    removed[static_cast<std::size_t>(system.node(topology::NodeType::kGpu, static_cast<int>(g)))] = !mine;
   }
   if (kept == jobSize)
-    for (NodeId net : system.nodes(NodeType::kNet)) removed[static_cast<std::size_t>(net)] = true;
-  System trimmed = system.without(removed);
+    for (topology::NodeId net : system.nodes(topology::NodeType::kNet))
+      removed[static_cast<std::size_t>(net)] = true;
+  topology::System trimmed = system.without(removed);
   std::vector<Decision> decisions;
-  const auto gpus = static_cast<std::size_t>(trimmed.count(NodeType::kGpu));
+  const auto gpus = static_cast<std::size_t>(trimmed.count(topology::NodeType::kGpu));
   if (withDecisions)
-    decisions.reserve(gpus * (gpus + static_cast<std::size_t>(trimmed.count(NodeType::kNet))));
+    decisions.reserve(gpus * (gpus + static_cast<std::size_t>(trimmed.count(topology::NodeType::kNet))));
   PathTable paths = findUsablePaths(trimmed, options, withDecisions ? &decisions : nullptr);
   return {std::move(trimmed), std::move(paths), std::move(decisions)};
 }
 
-
-PathType bestType(const System& system, const PathTable& paths, NodeType type) {
+PathType bestType(const topology::System& system, const PathTable& paths, topology::NodeType type) {
   const unsigned types = typesTo(system, paths, type) | 1u << static_cast<unsigned>(PathType::kSys);
   return static_cast<PathType>(std::countr_zero(types));
 }
 
-PathType worstType(const System& system, const PathTable& paths, NodeType type) {
+PathType worstType(const topology::System& system, const PathTable& paths, topology::NodeType type) {
   const unsigned types = typesTo(system, paths, type) | 1u << static_cast<unsigned>(PathType::kLoc);
   return static_cast<PathType>(std::bit_width(types) - 1);
 }
 
-}  // namespace xylem
+}  // namespace xylem::paths

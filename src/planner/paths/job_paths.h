@@ -14,29 +14,29 @@
 #include "planner/paths/path_table.h"
 #include "planner/paths/reach.h"
 
-namespace xylem {
+namespace xylem::paths {
 
 struct HostPaths {
-  System system;
+  topology::System system;
   PathTable paths;
   std::vector<Decision> decisions;  // in the order in which they were made
 };
 
 // The base search and all adjustments, on the whole graph. Appends the decisions to `decisions` unless it is
 // null.
-PathTable findUsablePaths(const System& system, const ReachOptions& options,
+PathTable findUsablePaths(const topology::System& system, const ReachOptions& options,
                           std::vector<Decision>* decisions = nullptr);
 
 // The domain of each GPU: the lowest index of a GPU that it reaches by something better than the network.
-std::vector<int> domains(const System& system, const ReachOptions& options);
+std::vector<int> domains(const topology::System& system, const ReachOptions& options);
 
 // The graph without the GPUs of other domains, and without NETs if the domain holds the whole job of
 // `jobSize` ranks; with its paths and, if asked for, the decisions about them.
-HostPaths pathsOfDomain(const System& system, const std::vector<int>& domain, int which, int jobSize,
-                        const ReachOptions& options, bool withDecisions = true);
+HostPaths pathsOfDomain(const topology::System& system, const std::vector<int>& domain, int which,
+                        int jobSize, const ReachOptions& options, bool withDecisions = true);
 
 // The best and the worst path type from any GPU to any other node of `type`.
-PathType bestType(const System& system, const PathTable& paths, NodeType type);
-PathType worstType(const System& system, const PathTable& paths, NodeType type);
+PathType bestType(const topology::System& system, const PathTable& paths, topology::NodeType type);
+PathType worstType(const topology::System& system, const PathTable& paths, topology::NodeType type);
 
-}  // namespace xylem
+}  // namespace xylem::paths

@@ -5,7 +5,7 @@
 
 #include "core/error.h"
 
-namespace xylem {
+namespace xylem::paths {
 namespace {
 
 // The lowest `bits` bits of `value` in reverse order.
@@ -17,14 +17,14 @@ unsigned reverseBits(unsigned value, int bits) {
 
 }  // namespace
 
-Locality::Locality(const System& system, const PathTable& paths)
+Locality::Locality(const topology::System& system, const PathTable& paths)
     : system_(system), paths_(paths), near_(static_cast<std::size_t>(system.nodeCount())) {}
 
-std::vector<NodeId> Locality::nearest(NodeId from, NodeType type) const {
-  std::vector<NodeId> found;
+std::vector<topology::NodeId> Locality::nearest(topology::NodeId from, topology::NodeType type) const {
+  std::vector<topology::NodeId> found;
   float bandwidth = 0;
   PathType best = PathType::kDis;
-  for (NodeId node : system_.nodes(type)) {
+  for (topology::NodeId node : system_.nodes(type)) {
     const Path& path = paths_.path(from, node);
     if (path.bandwidth > bandwidth || (path.bandwidth == bandwidth && path.type < best)) {
       found.clear();
@@ -36,32 +36,32 @@ std::vector<NodeId> Locality::nearest(NodeId from, NodeType type) const {
   return found;
 }
 
-const std::vector<NodeId>& Locality::nets(NodeId gpu) const {
+const std::vector<topology::NodeId>& Locality::nets(topology::NodeId gpu) const {
   auto& list = near_[static_cast<std::size_t>(gpu)];
-  if (!list) list = nearest(gpu, NodeType::kNet);
+  if (!list) list = nearest(gpu, topology::NodeType::kNet);
   return *list;
 }
 
-const std::vector<NodeId>& Locality::gpus(NodeId net) const {
+const std::vector<topology::NodeId>& Locality::gpus(topology::NodeId net) const {
   auto& list = near_[static_cast<std::size_t>(net)];
-  if (!list) list = nearest(net, NodeType::kGpu);
+  if (!list) list = nearest(net, topology::NodeType::kGpu);
   return *list;
 }
 
-void Locality::forget(NodeId gpu, NodeId net) {
+void Locality::forget(topology::NodeId gpu, topology::NodeId net) {
   near_[static_cast<std::size_t>(gpu)].reset();
   near_[static_cast<std::size_t>(net)].reset();
 }
 
-int Locality::sharing(NodeId gpu) const { return static_cast<int>(gpus(nets(gpu).front()).size()); }
+int Locality::sharing(topology::NodeId gpu) const { return static_cast<int>(gpus(nets(gpu).front()).size()); }
 
-int Locality::period(NodeId gpu) const {
+int Locality::period(topology::NodeId gpu) const {
   return (static_cast<int>(nets(gpu).size()) + sharing(gpu) - 1) / sharing(gpu);
 }
 
 // GPUs start at different NICs of the list, so that neighbouring GPUs do not share one; reversing the bits of
 // the device number spreads them furthest. On each further channel of the period a GPU takes the next NIC.
-NetPick Locality::pickNet(NodeId gpu, int channel) const {
+NetPick Locality::pickNet(topology::NodeId gpu, int channel) const {
   const auto& list = nets(gpu);
   if (list.empty())
     throw Error(ResultCode::kInvalidArgument, "{} has no network device within reach", system_.name(gpu));
@@ -78,10 +78,10 @@ NetPick Locality::pickNet(NodeId gpu, int channel) const {
   return pick;
 }
 
-std::vector<NodeId> Locality::localNets(NodeId gpu) const {
-  std::vector<NodeId> result;
+std::vector<topology::NodeId> Locality::localNets(topology::NodeId gpu) const {
+  std::vector<topology::NodeId> result;
   for (int channel = 0; channel < kMaxChannels; ++channel) {
-    const NodeId net = localNet(gpu, channel);
+    const topology::NodeId net = localNet(gpu, channel);
     if (channel > 0 && net == result.front()) break;
     if (std::find(result.begin(), result.end(), net) == result.end()) result.push_back(net);
   }
@@ -90,22 +90,22 @@ std::vector<NodeId> Locality::localNets(NodeId gpu) const {
 
 // Looks for a GPU that uses the NIC, channel by channel among the NIC's nearest GPUs, until all their choices
 // repeat.
-NodeId Locality::localGpu(NodeId net) const {
+topology::NodeId Locality::localGpu(topology::NodeId net) const {
   int channels = 1;
-  for (NodeId gpu : gpus(net)) channels = std::max(channels, period(gpu));
+  for (topology::NodeId gpu : gpus(net)) channels = std::max(channels, period(gpu));
   for (int channel = 0; channel < std::min(channels, kMaxChannels); ++channel)
-    for (NodeId gpu : gpus(net))
+    for (topology::NodeId gpu : gpus(net))
       if (localNet(gpu, channel) == net) return gpu;
-  return kNoNode;
+  return topology::kNoNode;
 }
 
-int Locality::localNetCountByBandwidth(NodeId gpu) const {
+int Locality::localNetCountByBandwidth(topology::NodeId gpu) const {
   float wanted = 0;
-  for (const Link& link : system_.links(gpu))
-    if (system_.type(link.to) == NodeType::kCpu) wanted = link.bandwidth;
+  for (const topology::Link& link : system_.links(gpu))
+    if (system_.type(link.to) == topology::NodeType::kCpu) wanted = link.bandwidth;
   int count = 0;
   float sum = 0;
-  for (NodeId net : nets(gpu)) {
+  for (topology::NodeId net : nets(gpu)) {
     if (!(sum < wanted)) break;
     sum += paths_.path(gpu, net).bandwidth;
     ++count;
@@ -113,4 +113,4 @@ int Locality::localNetCountByBandwidth(NodeId gpu) const {
   return count;
 }
 
-}  // namespace xylem
+}  // namespace xylem::paths

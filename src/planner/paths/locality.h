@@ -13,7 +13,7 @@
 
 #include "planner/paths/path_table.h"
 
-namespace xylem {
+namespace xylem::paths {
 
 // NCCL's limit on channels; choices per channel repeat beyond it.
 constexpr int kMaxChannels = 64;
@@ -21,7 +21,7 @@ constexpr int kMaxChannels = 64;
 // The choice of a GPU's NIC on a channel, with the numbers that lead to it: NIC (start + turn) mod near of
 // the list of nearest NICs.
 struct NetPick {
-  NodeId net = kNoNode;
+  topology::NodeId net = topology::kNoNode;
   int near = 0;           // NICs equally near
   int dev = 0;            // the GPU's device number
   bool reversed = false;  // its bits are reversed, because the number of NICs is a power of two
@@ -33,36 +33,36 @@ struct NetPick {
 
 class Locality {
  public:
-  Locality(const System& system, const PathTable& paths);
+  Locality(const topology::System& system, const PathTable& paths);
 
   // The nodes of `type` nearest to `from`, in index order.
-  std::vector<NodeId> nearest(NodeId from, NodeType type) const;
+  std::vector<topology::NodeId> nearest(topology::NodeId from, topology::NodeType type) const;
 
   // The NIC that the GPU uses on a channel. Throws Error if the GPU reaches none.
-  NodeId localNet(NodeId gpu, int channel) const { return pickNet(gpu, channel).net; }
-  NetPick pickNet(NodeId gpu, int channel) const;
+  topology::NodeId localNet(topology::NodeId gpu, int channel) const { return pickNet(gpu, channel).net; }
+  NetPick pickNet(topology::NodeId gpu, int channel) const;
   // The NICs that the GPU uses on all channels, in channel order, each once.
-  std::vector<NodeId> localNets(NodeId gpu) const;
+  std::vector<topology::NodeId> localNets(topology::NodeId gpu) const;
   // The first GPU that uses this NIC, by channel and then in index order, or kNoNode.
-  NodeId localGpu(NodeId net) const;
+  topology::NodeId localGpu(topology::NodeId net) const;
   // The number of nearest NICs whose bandwidth adds up to that of the GPU's link to the CPU; 0 below a
   // switch.
-  int localNetCountByBandwidth(NodeId gpu) const;
+  int localNetCountByBandwidth(topology::NodeId gpu) const;
 
   // Forgets the lists of both after a path between them changed.
-  void forget(NodeId gpu, NodeId net);
+  void forget(topology::NodeId gpu, topology::NodeId net);
 
  private:
-  const std::vector<NodeId>& nets(NodeId gpu) const;
-  const std::vector<NodeId>& gpus(NodeId net) const;
+  const std::vector<topology::NodeId>& nets(topology::NodeId gpu) const;
+  const std::vector<topology::NodeId>& gpus(topology::NodeId net) const;
   // The same numbers as in NetPick.
-  int sharing(NodeId gpu) const;
-  int period(NodeId gpu) const;
+  int sharing(topology::NodeId gpu) const;
+  int period(topology::NodeId gpu) const;
 
-  const System& system_;
+  const topology::System& system_;
   const PathTable& paths_;
   // By node: the nearest NETs of a GPU, the nearest GPUs of a NET.
-  mutable std::vector<std::optional<std::vector<NodeId>>> near_;
+  mutable std::vector<std::optional<std::vector<topology::NodeId>>> near_;
 };
 
-}  // namespace xylem
+}  // namespace xylem::paths

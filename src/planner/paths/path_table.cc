@@ -8,7 +8,7 @@
 
 #include "core/error.h"
 
-namespace xylem {
+namespace xylem::paths {
 namespace {
 
 constexpr const char* kNames[kPathTypes] = {"LOC", "NVL", "NVB", "PIX", "PXB",
@@ -44,9 +44,11 @@ std::optional<PathType> parseLevel(std::string_view text) {
   return digit < 5 ? kOldLevels[digit] : PathType::kSys;
 }
 
-PathTable::PathTable(const System& system) : endpoint_(static_cast<std::size_t>(system.nodeCount()), -1) {
-  for (NodeType type : {NodeType::kGpu, NodeType::kNvs, NodeType::kCpu, NodeType::kNet})
-    for (NodeId node : system.nodes(type))
+PathTable::PathTable(const topology::System& system)
+    : endpoint_(static_cast<std::size_t>(system.nodeCount()), -1) {
+  for (topology::NodeType type : {topology::NodeType::kGpu, topology::NodeType::kNvs,
+                                  topology::NodeType::kCpu, topology::NodeType::kNet})
+    for (topology::NodeId node : system.nodes(type))
       endpoint_[static_cast<std::size_t>(node)] = static_cast<int>(endpoints_++);
   if (endpoints_ > kMaxEndpoints)
     throw Error(ResultCode::kInvalidArgument,
@@ -56,23 +58,26 @@ PathTable::PathTable(const System& system) : endpoint_(static_cast<std::size_t>(
   pool_.reserve(std::min(kLinksPerPath * paths_.size(), kMaxReserved));
 }
 
-void PathTable::detour(const System& system, NodeId from, NodeId through, NodeId to) {
+void PathTable::detour(const topology::System& system, topology::NodeId from, topology::NodeId through,
+                       topology::NodeId to) {
   const Path a = path(from, through);
   const Path b = path(through, to);
-  const PathType type = system.type(through) == NodeType::kGpu ? PathType::kPxn : std::max(a.type, b.type);
+  const PathType type =
+      system.type(through) == topology::NodeType::kGpu ? PathType::kPxn : std::max(a.type, b.type);
   Path& joined = start(from, to, type, std::min(a.bandwidth, b.bandwidth));
   for (const Path& part : {a, b})
     for (std::int32_t i = part.first; i < part.first + part.hops; ++i)
       append(joined, pool_[static_cast<std::size_t>(i)]);
 }
 
-std::vector<LogLine> pathLines(const System& system, const PathTable& paths) {
+std::vector<LogLine> pathLines(const topology::System& system, const PathTable& paths) {
   std::vector<LogLine> lines;
-  for (NodeType from : {NodeType::kGpu, NodeType::kNet}) {
-    for (NodeId source : system.nodes(from)) {
+  for (topology::NodeType from : {topology::NodeType::kGpu, topology::NodeType::kNet}) {
+    for (topology::NodeId source : system.nodes(from)) {
       std::string text = system.name(source) + " :";
-      for (NodeType to : {NodeType::kGpu, NodeType::kNvs, NodeType::kCpu, NodeType::kNet}) {
-        for (NodeId target : system.nodes(to)) {
+      for (topology::NodeType to : {topology::NodeType::kGpu, topology::NodeType::kNvs,
+                                    topology::NodeType::kCpu, topology::NodeType::kNet}) {
+        for (topology::NodeId target : system.nodes(to)) {
           const Path& path = paths.path(source, target);
           if (path.type == PathType::kDis) continue;
           text += fmt::format("{} ({}/{:.1f}/{}) ", system.name(target), path.hops, path.bandwidth,
@@ -86,4 +91,4 @@ std::vector<LogLine> pathLines(const System& system, const PathTable& paths) {
   return lines;
 }
 
-}  // namespace xylem
+}  // namespace xylem::paths

@@ -17,7 +17,7 @@
 #include "core/log.h"
 #include "planner/topology/system.h"
 
-namespace xylem {
+namespace xylem::paths {
 
 // How far apart two nodes are: the kind of the worst link between them. Smaller is better.
 enum class PathType : std::uint8_t {
@@ -51,25 +51,27 @@ struct Path {
 class PathTable {
  public:
   PathTable() = default;
-  explicit PathTable(const System& system);
+  explicit PathTable(const topology::System& system);
 
-  const Path& path(NodeId from, NodeId to) const { return paths_[cell(from, to)]; }
-  std::span<const LinkId> links(const Path& path) const {
+  const Path& path(topology::NodeId from, topology::NodeId to) const { return paths_[cell(from, to)]; }
+  std::span<const topology::LinkId> links(const Path& path) const {
     return std::span(pool_).subspan(static_cast<std::size_t>(path.first),
                                     static_cast<std::size_t>(path.hops));
   }
-  std::span<const LinkId> links(NodeId from, NodeId to) const { return links(path(from, to)); }
+  std::span<const topology::LinkId> links(topology::NodeId from, topology::NodeId to) const {
+    return links(path(from, to));
+  }
 
   // Starts a new path without links; append() adds its links one after the other.
-  Path& start(NodeId from, NodeId to, PathType type, float bandwidth) {
+  Path& start(topology::NodeId from, topology::NodeId to, PathType type, float bandwidth) {
     return paths_[cell(from, to)] = {type, bandwidth, 0, static_cast<std::int32_t>(pool_.size())};
   }
-  void append(Path& newest, LinkId link) {
+  void append(Path& newest, topology::LinkId link) {
     pool_.push_back(link);
     ++newest.hops;
   }
   // Makes the path to `to` a copy of the path to `model` with another last link.
-  void startLike(NodeId from, NodeId model, NodeId to, LinkId last) {
+  void startLike(topology::NodeId from, topology::NodeId model, topology::NodeId to, topology::LinkId last) {
     const Path like = path(from, model);
     paths_[cell(from, to)] = {like.type, like.bandwidth, like.hops, static_cast<std::int32_t>(pool_.size())};
     if (like.hops == 0) return;
@@ -77,15 +79,18 @@ class PathTable {
       pool_.push_back(pool_[static_cast<std::size_t>(i)]);
     pool_.push_back(last);
   }
-  void setType(NodeId from, NodeId to, PathType type) { paths_[cell(from, to)].type = type; }
+  void setType(topology::NodeId from, topology::NodeId to, PathType type) {
+    paths_[cell(from, to)].type = type;
+  }
   // Replaces the path by the two paths from -> through -> to. It gets the lower bandwidth and the worse type
   // of the two, or PXN if `through` is a GPU.
-  void detour(const System& system, NodeId from, NodeId through, NodeId to);
+  void detour(const topology::System& system, topology::NodeId from, topology::NodeId through,
+              topology::NodeId to);
 
-  bool isEndpoint(NodeId node) const { return endpoint_[static_cast<std::size_t>(node)] >= 0; }
+  bool isEndpoint(topology::NodeId node) const { return endpoint_[static_cast<std::size_t>(node)] >= 0; }
 
  private:
-  std::size_t cell(NodeId from, NodeId to) const {
+  std::size_t cell(topology::NodeId from, topology::NodeId to) const {
     return static_cast<std::size_t>(endpoint_[static_cast<std::size_t>(from)]) * endpoints_ +
            static_cast<std::size_t>(endpoint_[static_cast<std::size_t>(to)]);
   }
@@ -93,10 +98,10 @@ class PathTable {
   std::vector<std::int32_t> endpoint_;  // by node: its row, or -1
   std::size_t endpoints_ = 0;
   std::vector<Path> paths_;
-  std::vector<LinkId> pool_;
+  std::vector<topology::LinkId> pool_;
 };
 
 // NCCL's log lines about the paths: one per GPU and NET, with hops, bandwidth and type to every endpoint.
-std::vector<LogLine> pathLines(const System& system, const PathTable& paths);
+std::vector<LogLine> pathLines(const topology::System& system, const PathTable& paths);
 
-}  // namespace xylem
+}  // namespace xylem::paths

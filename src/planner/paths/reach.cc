@@ -5,7 +5,7 @@
 #include "core/error.h"
 #include "core/settings.h"
 
-namespace xylem {
+namespace xylem::paths {
 namespace {
 
 // The farthest path for direct access when no variable says otherwise.
@@ -43,16 +43,16 @@ ReachOptions ReachOptions::from(const Settings& settings) {
 }
 
 // The GPU in the middle of a path of two links from a to b, or kNoNode.
-NodeId Reach::relayOf(NodeId a, NodeId b) const {
+topology::NodeId Reach::relayOf(topology::NodeId a, topology::NodeId b) const {
   const auto links = paths_.links(a, b);
-  if (links.size() != 2) return kNoNode;
-  const NodeId middle = system_.link(links[0]).to;
-  return system_.type(middle) == NodeType::kGpu ? middle : kNoNode;
+  if (links.size() != 2) return topology::kNoNode;
+  const topology::NodeId middle = system_.link(links[0]).to;
+  return system_.type(middle) == topology::NodeType::kGpu ? middle : topology::kNoNode;
 }
 
 // Compares the path's type with a limit: NCCL's default, a wider one for small AMD machines, or the user's,
 // in ascending precedence. Host devices share memory, so only a limit of the user's keeps them apart.
-Decision Reach::p2p(NodeId a, NodeId b) const {
+Decision Reach::p2p(topology::NodeId a, topology::NodeId b) const {
   Decision d{.rule = Rule::kP2p, .subject = a, .object = b, .distance = paths_.path(a, b).type};
   d.relay = relayOf(a, b);
   const bool hostDevices = system_.gpu(a).hostDevice && system_.gpu(b).hostDevice;
@@ -62,9 +62,10 @@ Decision Reach::p2p(NodeId a, NodeId b) const {
     d.reason = Reason::kHostDevices;
     return d;
   }
-  const Cpu* cpu = system_.firstCpu();
+  const topology::Cpu* cpu = system_.firstCpu();
   setLimit(d, kDefaultLevel, LimitFrom::kDefault);
-  if (cpu != nullptr && cpu->is(CpuArch::kX86, CpuVendor::kAmd) && system_.count(NodeType::kGpu) <= kFewGpus)
+  if (cpu != nullptr && cpu->is(topology::CpuArch::kX86, topology::CpuVendor::kAmd) &&
+      system_.count(topology::NodeType::kGpu) <= kFewGpus)
     setLimit(d, PathType::kSys, LimitFrom::kFewAmdGpus);
   if (options_.p2pLevel) setLimit(d, *options_.p2pLevel, LimitFrom::kVariable);
   d.variable = options_.p2pVariable;
@@ -73,28 +74,28 @@ Decision Reach::p2p(NodeId a, NodeId b) const {
   return d;
 }
 
-bool Reach::p2pRead(NodeId a, NodeId b) const {
+bool Reach::p2pRead(topology::NodeId a, topology::NodeId b) const {
   return paths_.path(a, b).type == PathType::kNvl && system_.gpu(a).sm == kReadingSm &&
          system_.gpu(b).sm == kReadingSm;
 }
 
 // The bandwidth in GB/s of the GPU's best path to a NIC that is not farther than PXB.
-float Reach::bestNetBandwidth(NodeId gpu) const {
+float Reach::bestNetBandwidth(topology::NodeId gpu) const {
   float best = 0;
-  for (NodeId net : system_.nodes(NodeType::kNet)) {
+  for (topology::NodeId net : system_.nodes(topology::NodeType::kNet)) {
     const Path& path = paths_.path(gpu, net);
     if (path.type <= PathType::kPxb) best = std::max(best, path.bandwidth);
   }
   return best;
 }
 
-Decision Reach::netIsBetter(NodeId a, NodeId b) const {
+Decision Reach::netIsBetter(topology::NodeId a, topology::NodeId b) const {
   Decision d{.rule = Rule::kNetIsBetter, .subject = a, .object = b, .variable = Setting::kNetDisableIntra};
   if (options_.netDisableIntra) {
     d.reason = Reason::kDisabled;
     return d;
   }
-  if (a == kNoNode || b == kNoNode) {
+  if (a == topology::kNoNode || b == topology::kNoNode) {
     d.yes = true;
     d.reason = Reason::kNotOnThisHost;
     return d;
@@ -110,14 +111,14 @@ Decision Reach::netIsBetter(NodeId a, NodeId b) const {
 // faster than the path.
 Decision Reach::transportP2p(Decision d) const {
   if (!d.yes) return d;
-  if (d.relay != kNoNode) {
+  if (d.relay != topology::kNoNode) {
     if (!options_.copyEngines) return d;
     d.yes = false;
     d.reason = Reason::kDisabled;
     d.variable = Setting::kP2pUseCudaMemcpy;
     return d;
   }
-  if (system_.count(NodeType::kNet) == 0) return d;
+  if (system_.count(topology::NodeType::kNet) == 0) return d;
   const Decision net = netIsBetter(d.subject, d.object);
   if (!net.yes) return d;
   d.yes = false;
@@ -126,7 +127,7 @@ Decision Reach::transportP2p(Decision d) const {
   return d;
 }
 
-Decision Reach::transportShm(NodeId a, NodeId b) const {
+Decision Reach::transportShm(topology::NodeId a, topology::NodeId b) const {
   Decision d{.rule = Rule::kShm, .subject = a, .object = b, .variable = Setting::kShmDisable};
   d.distance = paths_.path(a, b).type;
   if (options_.shmDisable) {
@@ -140,9 +141,9 @@ Decision Reach::transportShm(NodeId a, NodeId b) const {
   return d;
 }
 
-bool Reach::hasNvlinkNeighbour(NodeId gpu) const {
-  const auto others = system_.nodes(NodeType::kGpu);
-  return std::any_of(others.begin(), others.end(), [&](NodeId other) {
+bool Reach::hasNvlinkNeighbour(topology::NodeId gpu) const {
+  const auto others = system_.nodes(topology::NodeType::kGpu);
+  return std::any_of(others.begin(), others.end(), [&](topology::NodeId other) {
     return other != gpu && paths_.path(gpu, other).type == PathType::kNvl;
   });
 }
@@ -150,7 +151,7 @@ bool Reach::hasNvlinkNeighbour(NodeId gpu) const {
 // Both devices must support GPU Direct RDMA and be within the limit of each other; over PXN the relay takes
 // the GPU's place. Sending, where the NIC reads GPU memory, has one more condition: by default a GPU below sm
 // 80 needs an NVLink neighbour, or must be the only GPU.
-Decision Reach::gdr(NodeId gpu, NodeId net, Direction direction) const {
+Decision Reach::gdr(topology::NodeId gpu, topology::NodeId net, Direction direction) const {
   const bool read = direction == Direction::kSend;
   Decision d{.rule = read ? Rule::kGdrSend : Rule::kGdrReceive, .subject = gpu, .object = net};
   if (!system_.net(net).gdr || !system_.gpu(gpu).gdr) {
@@ -161,7 +162,7 @@ Decision Reach::gdr(NodeId gpu, NodeId net, Direction direction) const {
     d.variable = Setting::kNetGdrRead;
     d.reason = options_.gdrRead == 0 ? Reason::kDisabled : Reason::kOldGpuAlone;
     if (options_.gdrRead == 0) return d;
-    const bool isolated = system_.count(NodeType::kGpu) > 1 && !hasNvlinkNeighbour(gpu);
+    const bool isolated = system_.count(topology::NodeType::kGpu) > 1 && !hasNvlinkNeighbour(gpu);
     if (system_.gpu(gpu).sm < kReadsByDefaultSm && isolated) return d;
   }
   d.variable = Setting::kNetGdrLevel;
@@ -179,7 +180,7 @@ Decision Reach::gdr(NodeId gpu, NodeId net, Direction direction) const {
 
 // The relay is the GPU that the NIC belongs to. It must be near the NIC, joined to the GPU by NVLink on the
 // same host, and better than the GPU's direct path: wider, or the direct path is beyond the default limit.
-Decision Reach::pxn(NodeId gpu, NodeId net) const {
+Decision Reach::pxn(topology::NodeId gpu, topology::NodeId net) const {
   Decision d{.rule = Rule::kPxn,
              .reason = Reason::kNoRelay,
              .subject = gpu,
@@ -190,8 +191,8 @@ Decision Reach::pxn(NodeId gpu, NodeId net) const {
     d.reason = Reason::kDisabled;
     return d;
   }
-  const NodeId relay = locality_.localGpu(net);
-  if (relay == kNoNode) return d;
+  const topology::NodeId relay = locality_.localGpu(net);
+  if (relay == topology::kNoNode) return d;
   d.relay = relay;
   const Path& fromRelay = paths_.path(relay, net);
   const Path& direct = paths_.path(gpu, net);
@@ -211,12 +212,12 @@ Decision Reach::pxn(NodeId gpu, NodeId net) const {
   return d;
 }
 
-NodeId Reach::proxyGpu(NodeId gpu, NodeId net) const {
+topology::NodeId Reach::proxyGpu(topology::NodeId gpu, topology::NodeId net) const {
   if (paths_.path(gpu, net).type != PathType::kPxn) return gpu;
-  for (LinkId link : paths_.links(gpu, net)) {
-    const NodeId next = system_.link(link).to;
-    if (system_.type(next) == NodeType::kNvs) continue;
-    if (system_.type(next) == NodeType::kGpu) return next;
+  for (topology::LinkId link : paths_.links(gpu, net)) {
+    const topology::NodeId next = system_.link(link).to;
+    if (system_.type(next) == topology::NodeType::kNvs) continue;
+    if (system_.type(next) == topology::NodeType::kGpu) return next;
     break;
   }
   throw Error(ResultCode::kInternalError,
@@ -226,4 +227,4 @@ NodeId Reach::proxyGpu(NodeId gpu, NodeId net) const {
               system_.gpu(gpu).rank, system_.name(net));
 }
 
-}  // namespace xylem
+}  // namespace xylem::paths

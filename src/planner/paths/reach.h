@@ -15,8 +15,9 @@
 #include "planner/paths/path_table.h"
 
 namespace xylem {
-
 class Settings;
+}
+namespace xylem::paths {
 
 enum class Direction { kReceive, kSend };
 
@@ -37,37 +38,38 @@ struct ReachOptions {
 
 class Reach {
  public:
-  Reach(const System& system, const PathTable& paths, const Locality& locality, const ReachOptions& options)
+  Reach(const topology::System& system, const PathTable& paths, const Locality& locality,
+        const ReachOptions& options)
       : system_(system), paths_(paths), locality_(locality), options_(options) {}
 
   // May a access b's memory directly? `relay` is the GPU between them, if the path has one.
-  Decision p2p(NodeId a, NodeId b) const;
+  Decision p2p(topology::NodeId a, topology::NodeId b) const;
   // Returns whether the receiver reads the sender's memory in transfers between a and b, instead of the
   // sender writing.
-  bool p2pRead(NodeId a, NodeId b) const;
+  bool p2pRead(topology::NodeId a, topology::NodeId b) const;
   // Do both reach a NIC with more bandwidth than each other?
-  Decision netIsBetter(NodeId a, NodeId b) const;
+  Decision netIsBetter(topology::NodeId a, topology::NodeId b) const;
   // Does the P2P transport (the SHM transport) accept the pair?
-  Decision transportP2p(NodeId a, NodeId b) const { return transportP2p(p2p(a, b)); }
+  Decision transportP2p(topology::NodeId a, topology::NodeId b) const { return transportP2p(p2p(a, b)); }
   Decision transportP2p(Decision direct) const;  // `direct`: the result of p2p
-  Decision transportShm(NodeId a, NodeId b) const;
+  Decision transportShm(topology::NodeId a, topology::NodeId b) const;
   // May the NIC access the GPU's memory directly?
-  Decision gdr(NodeId gpu, NodeId net, Direction direction) const;
+  Decision gdr(topology::NodeId gpu, topology::NodeId net, Direction direction) const;
   // Should the GPU send to the NIC through another GPU?
-  Decision pxn(NodeId gpu, NodeId net) const;
+  Decision pxn(topology::NodeId gpu, topology::NodeId net) const;
   // The GPU that hands data to the NIC: the relay of a PXN path, else the GPU itself. Throws if the path to
   // the relay does not lead to a GPU.
-  NodeId proxyGpu(NodeId gpu, NodeId net) const;
+  topology::NodeId proxyGpu(topology::NodeId gpu, topology::NodeId net) const;
 
  private:
-  NodeId relayOf(NodeId a, NodeId b) const;
-  bool hasNvlinkNeighbour(NodeId gpu) const;
-  float bestNetBandwidth(NodeId gpu) const;
+  topology::NodeId relayOf(topology::NodeId a, topology::NodeId b) const;
+  bool hasNvlinkNeighbour(topology::NodeId gpu) const;
+  float bestNetBandwidth(topology::NodeId gpu) const;
 
-  const System& system_;
+  const topology::System& system_;
   const PathTable& paths_;
   const Locality& locality_;
   const ReachOptions& options_;
 };
 
-}  // namespace xylem
+}  // namespace xylem::paths

@@ -6,39 +6,39 @@
 #include "planner/connect/rings.h"
 #include "planner/tuning/choice.h"
 
-namespace xylem {
+namespace xylem::plan {
 namespace {
 
 constexpr std::array kAllDecided = {
     Decided::kBandwidths, Decided::kChoice,       Decided::kCollnetHeads, Decided::kLatencies,
     Decided::kChannels,   Decided::kNvlsChannels, Decided::kP2pChannels,  Decided::kP2pChannelsPerPeer};
 
-bool sameChoice(const Choice& a, const Choice& b) {
+bool sameChoice(const tuning::Choice& a, const tuning::Choice& b) {
   if (a.best() == nullptr || b.best() == nullptr) return a.best() == b.best();
   return a.best()->algorithm == b.best()->algorithm && a.best()->protocol == b.best()->protocol &&
          a.best()->time == b.best()->time && a.channels == b.channels && a.warps == b.warps;
 }
 
-bool sameChoices(const TuningModel& a, const TuningModel& b) {
+bool sameChoices(const tuning::TuningModel& a, const tuning::TuningModel& b) {
   for (Collective collective : kAllCollectives)
-    for (std::uint64_t bytes : choiceSizes()) {
-      const Operation operation{.collective = collective, .bytes = bytes};
-      if (!sameChoice(choose(a, operation), choose(b, operation))) return false;
+    for (std::uint64_t bytes : tuning::choiceSizes()) {
+      const tuning::Operation operation{.collective = collective, .bytes = bytes};
+      if (!sameChoice(tuning::choose(a, operation), tuning::choose(b, operation))) return false;
     }
   return true;
 }
 
 // Counts the ends at which the rings enter or leave the node of `firstRank` without a NIC.
-int netErrorsOf(const Plan& plan, const NetChoice& choice, int firstRank) {
-  const Connections& c = plan.connections;
+int netErrorsOf(const Plan& plan, const connect::NetChoice& choice, int firstRank) {
+  const connect::Connections& c = plan.connections;
   int errors = 0;
   for (int rank : c.nodes.ranks(c.nodes.ofRank[static_cast<std::size_t>(firstRank)])) {
     for (int channel = 0; channel < c.of(rank).channels.total(); ++channel) {
-      const RingNeighbours ring = ringNeighbours(c, rank, channel);
-      for (Direction direction : {Direction::kSend, Direction::kReceive}) {
-        const int peer = direction == Direction::kSend ? ring.next : ring.previous;
+      const connect::RingNeighbours ring = connect::ringNeighbours(c, rank, channel);
+      for (paths::Direction direction : {paths::Direction::kSend, paths::Direction::kReceive}) {
+        const int peer = direction == paths::Direction::kSend ? ring.next : ring.previous;
         const auto end = choice.ringEnd(rank, channel, peer, direction);
-        if (end && end->net == kNoNode) ++errors;
+        if (end && end->net == topology::kNoNode) ++errors;
       }
     }
   }
@@ -72,10 +72,10 @@ const char* name(Decided what) {
 bool hangs(Decided what) { return what != Decided::kBandwidths && what != Decided::kLatencies; }
 
 bool differ(const Plan& plan, int viewA, int viewB, Decided what) {
-  const ViewDecisions& a = plan.connections.views[static_cast<std::size_t>(viewA)];
-  const ViewDecisions& b = plan.connections.views[static_cast<std::size_t>(viewB)];
-  const TuningModel& modelA = plan.tuning[static_cast<std::size_t>(viewA)];
-  const TuningModel& modelB = plan.tuning[static_cast<std::size_t>(viewB)];
+  const connect::ViewDecisions& a = plan.connections.views[static_cast<std::size_t>(viewA)];
+  const connect::ViewDecisions& b = plan.connections.views[static_cast<std::size_t>(viewB)];
+  const tuning::TuningModel& modelA = plan.tuning[static_cast<std::size_t>(viewA)];
+  const tuning::TuningModel& modelB = plan.tuning[static_cast<std::size_t>(viewB)];
   switch (what) {
     case Decided::kBandwidths:
       return modelA.bandwidth != modelB.bandwidth;
@@ -100,7 +100,7 @@ bool differ(const Plan& plan, int viewA, int viewB, Decided what) {
 std::vector<int> ringEndsWithoutNic(const Plan& plan) {
   std::vector<int> ends(plan.hostPlans.size(), 0);
   if (plan.connections.nodes.count() == 1) return ends;
-  const NetChoice choice(plan.connections, plan.reach);
+  const connect::NetChoice choice(plan.connections, plan.reach);
   // Nodes of one view are alike: the first of each is counted.
   std::vector<bool> known(ends.size(), false);
   for (int first : plan.connections.nodes.firstRank) {
@@ -126,4 +126,4 @@ Agreement agreementOf(const Plan& plan) {
   return agreement;
 }
 
-}  // namespace xylem
+}  // namespace xylem::plan

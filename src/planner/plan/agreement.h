@@ -11,7 +11,7 @@
 
 #include "planner/plan/plan.h"
 
-namespace xylem {
+namespace xylem::plan {
 
 // The values that ranks compute on their own. name() gives NCCL's words.
 enum class Decided : std::uint8_t {
@@ -44,4 +44,4 @@ std::vector<int> ringEndsWithoutNic(const Plan& plan);
 // Returns whether two views differ in it.
 bool differ(const Plan& plan, int viewA, int viewB, Decided what);
 
-}  // namespace xylem
+}  // namespace xylem::plan

@@ -5,58 +5,62 @@
 #include "planner/connect/trees.h"
 #include "planner/plan/plan_json.h"
 
-namespace xylem {
+namespace xylem::plan {
 namespace {
 
 // The sizes of NCCL's lists for CollNetDirect: heads, and peers above or below a rank.
 constexpr std::size_t kCollnetHeads = 8;
 constexpr std::size_t kCollnetPeers = 7;
 
-Json graphJson(const MergedGraph& graph) {
-  return {{"nChannels", graph.nChannels},       {"sameChannels", graph.sameChannels ? 1 : 0},
-          {"bwIntra", number(graph.bwIntra)},   {"bwInter", number(graph.bwInter)},
-          {"typeIntra", name(graph.typeIntra)}, {"typeInter", name(graph.typeInter)},
+Json graphJson(const connect::MergedGraph& graph) {
+  return {{"nChannels", graph.nChannels},
+          {"sameChannels", graph.sameChannels ? 1 : 0},
+          {"bwIntra", number(graph.bwIntra)},
+          {"bwInter", number(graph.bwInter)},
+          {"typeIntra", paths::name(graph.typeIntra)},
+          {"typeInter", paths::name(graph.typeInter)},
           {"crossNic", graph.crossNic}};
 }
 
-void addTrees(Json& json, const Connections& c, int rank) {
+void addTrees(Json& json, const connect::Connections& c, int rank) {
   Json up = Json::array();
   Json down = Json::array();
   for (int channel = 0; channel < c.of(rank).channels.total(); ++channel) {
-    const TreeLinks links = treeOf(c, rank, channel);
+    const connect::TreeLinks links = connect::treeOf(c, rank, channel);
     up.push_back(links.up);
     down.push_back(links.down);
   }
   json["treeUp"] = std::move(up);
   json["treeDown"] = std::move(down);
-  json["treeDepth"] = treeDepth(c);
+  json["treeDepth"] = connect::treeDepth(c);
 }
 
-Json netJson(const System& system, const NetEnd& end) {
-  if (end.net == kNoNode) return {{"refused", true}};
+Json netJson(const topology::System& system, const connect::NetEnd& end) {
+  if (end.net == topology::kNoNode) return {{"refused", true}};
   return {{"net", system.name(end.net)}, {"proxy", end.proxy}};
 }
 
-Json ringNetJson(const Plan& plan, const NetChoice& choice, int rank, int channel, Direction direction) {
-  const RingNeighbours around = ringNeighbours(plan.connections, rank, channel);
-  const int peer = direction == Direction::kSend ? around.next : around.previous;
+Json ringNetJson(const Plan& plan, const connect::NetChoice& choice, int rank, int channel,
+                 paths::Direction direction) {
+  const connect::RingNeighbours around = connect::ringNeighbours(plan.connections, rank, channel);
+  const int peer = direction == paths::Direction::kSend ? around.next : around.previous;
   const auto end = choice.ringEnd(rank, channel, peer, direction);
   if (!end) return nullptr;
   Json json = netJson(plan.hostOf(rank).system(), *end);
-  if (end->net != kNoNode) json["gdr"] = end->gdr ? 1 : 0;
+  if (end->net != topology::kNoNode) json["gdr"] = end->gdr ? 1 : 0;
   return json;
 }
 
-void addNets(Json& json, const Plan& plan, const NetChoice& choice, int rank) {
-  const Connections& c = plan.connections;
-  for (Direction direction : {Direction::kSend, Direction::kReceive}) {
+void addNets(Json& json, const Plan& plan, const connect::NetChoice& choice, int rank) {
+  const connect::Connections& c = plan.connections;
+  for (paths::Direction direction : {paths::Direction::kSend, paths::Direction::kReceive}) {
     Json ends = Json::array();
     for (int channel = 0; channel < c.of(rank).channels.total(); ++channel)
       ends.push_back(ringNetJson(plan, choice, rank, channel, direction));
-    json[direction == Direction::kSend ? "ringNetSend" : "ringNetRecv"] = std::move(ends);
+    json[direction == paths::Direction::kSend ? "ringNetSend" : "ringNetRecv"] = std::move(ends);
   }
-  const System& system = plan.hostOf(rank).system();
-  if (system.count(NodeType::kNet) == 0) return;
+  const topology::System& system = plan.hostOf(rank).system();
+  if (system.count(topology::NodeType::kNet) == 0) return;
   // The NICs for sends to every rank of the next host.
   const int next = (c.job.hostOf(rank) + 1) % c.job.hosts();
   Json ends = Json::array();
@@ -71,11 +75,11 @@ Json paddedJson(std::vector<int> list, std::size_t size) {
   return list;
 }
 
-void addCollnet(Json& json, const Connections& c, int rank) {
+void addCollnet(Json& json, const connect::Connections& c, int rank) {
   Json up = Json::array();
   Json down = Json::array();
   for (int channel = 0; channel < c.of(rank).channels.total(); ++channel) {
-    const CollnetChain chain = collnetChainOf(c, rank, channel);
+    const connect::CollnetChain chain = connect::collnetChainOf(c, rank, channel);
     up.push_back(chain.up);
     down.push_back(chain.down);
   }
@@ -83,7 +87,7 @@ void addCollnet(Json& json, const Connections& c, int rank) {
   json["collnetChainDown"] = std::move(down);
   // In NCCL's memory the peers below follow those above: peers above that exceed their list lie in the one
   // below.
-  CollnetDirect direct = collnetDirectOf(c, rank);
+  connect::CollnetDirect direct = connect::collnetDirectOf(c, rank);
   for (std::size_t i = kCollnetPeers; i < direct.up.size(); ++i)
     direct.down.insert(direct.down.begin() + static_cast<std::ptrdiff_t>(i - kCollnetPeers), direct.up[i]);
   json["collnetDirect"] = {{"nHeads", direct.heads.size()},
@@ -96,8 +100,8 @@ void addCollnet(Json& json, const Connections& c, int rank) {
                            {"down", paddedJson(direct.down, kCollnetPeers)}};
 }
 
-void addNvls(Json& json, const Connections& c, int rank) {
-  const NvlsLinks links = nvlsOf(c, rank);
+void addNvls(Json& json, const connect::Connections& c, int rank) {
+  const connect::NvlsLinks links = connect::nvlsOf(c, rank);
   Json nvls = {
       {"nHeads", c.nvlsHeads}, {"headRank", links.headRank}, {"down", links.down}, {"out", links.out}};
   nvls["treeUp"] = {links.trees[0].up, links.trees[1].up};
@@ -105,21 +109,22 @@ void addNvls(Json& json, const Connections& c, int rank) {
   json["nvls"] = std::move(nvls);
 }
 
-Json scheduleJson(const JobNodes& nodes, int rank) {
+Json scheduleJson(const connect::JobNodes& nodes, int rank) {
   Json rounds = Json::array();
-  for (const P2pRound& round : p2pSchedule(nodes, rank)) rounds.push_back({round.sendTo, round.receiveFrom});
+  for (const connect::P2pRound& round : connect::p2pSchedule(nodes, rank))
+    rounds.push_back({round.sendTo, round.receiveFrom});
   return rounds;
 }
 
-Json rankJson(const Plan& plan, const NetChoice& choice, int rank) {
-  const Connections& c = plan.connections;
+Json rankJson(const Plan& plan, const connect::NetChoice& choice, int rank) {
+  const connect::Connections& c = plan.connections;
   const auto at = static_cast<std::size_t>(rank);
   Json json = {{"rank", rank}, {"node", c.nodes.ofRank[at]}, {"localRank", c.nodes.localRank[at]}};
   addTrees(json, c, rank);
   Json transports = Json::array();
   for (int channel = 0; channel < c.of(rank).channels.total(); ++channel)
-    transports.push_back(
-        name(choice.transport(rank, ringNeighbours(c, rank, channel).next, Direction::kSend)));
+    transports.push_back(connect::name(
+        choice.transport(rank, connect::ringNeighbours(c, rank, channel).next, paths::Direction::kSend)));
   json["ringTransport"] = std::move(transports);
   if (c.nodes.count() > 1) addNets(json, plan, choice, rank);
   if (c.collnet) addCollnet(json, c, rank);
@@ -130,30 +135,32 @@ Json rankJson(const Plan& plan, const NetChoice& choice, int rank) {
 
 }  // namespace
 
-Json mergedJson(const Connections& connections) {
+Json mergedJson(const connect::Connections& connections) {
   Json json = Json::object();
-  for (GraphKind kind : kAllGraphKinds) json[name(kind)] = graphJson(connections.merged[kind]);
+  for (search::GraphKind kind : search::kAllGraphKinds)
+    json[search::name(kind)] = graphJson(connections.merged[kind]);
   return json;
 }
 
 Json connectionsJson(const Plan& plan, int rank) {
-  const Connections& c = plan.connections;
-  const ViewDecisions& mine = c.of(std::max(rank, 0));
+  const connect::Connections& c = plan.connections;
+  const connect::ViewDecisions& mine = c.of(std::max(rank, 0));
   Json json = {{"nChannels", mine.channels.total()},
                {"collChannels", mine.channels.collective},
                {"nvlsChannels", mine.nvlsChannels},
                {"p2pChannels", mine.p2pChannels},
                {"p2pChannelsPerPeer", mine.p2pChannelsPerPeer}};
-  const NetChoice choice(c, plan.reach);
+  const connect::NetChoice choice(c, plan.reach);
   if (rank >= 0) {
     json["ranks"] = Json::array({rankJson(plan, choice, rank)});
     return json;
   }
   json["rings"] = Json::array();
-  for (int channel = 0; channel < c.nChannels(); ++channel) json["rings"].push_back(ringOf(c, channel));
+  for (int channel = 0; channel < c.nChannels(); ++channel)
+    json["rings"].push_back(connect::ringOf(c, channel));
   json["ranks"] = Json::array();
   for (int r = 0; r < c.job.ranks(); ++r) json["ranks"].push_back(rankJson(plan, choice, r));
   return json;
 }
 
-}  // namespace xylem
+}  // namespace xylem::plan

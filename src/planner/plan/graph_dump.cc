@@ -3,11 +3,11 @@
 #include "core/text_file.h"
 #include "planner/search/graph_file.h"
 
-namespace xylem {
+namespace xylem::plan {
 
 std::string graphDump(const Plan& plan, int rank) {
   const HostPlan& host = plan.hostOf(rank);
-  return writeGraphFile(host.graphs, host.system());
+  return search::writeGraphFile(host.graphs, host.system());
 }
 
 void dumpGraphs(const Plan& plan, const Settings& settings) {
@@ -21,4 +21,4 @@ void dumpGraphs(const Plan& plan, const Settings& settings, int rank) {
   writeFile(settings.text(Setting::kGraphDumpFile), graphDump(plan, rank));
 }
 
-}  // namespace xylem
+}  // namespace xylem::plan

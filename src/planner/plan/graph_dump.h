@@ -9,7 +9,7 @@
 #include "core/settings.h"
 #include "planner/plan/plan.h"
 
-namespace xylem {
+namespace xylem::plan {
 
 // Returns the text of the graph file.
 std::string graphDump(const Plan& plan, int rank);
@@ -19,4 +19,4 @@ std::string graphDump(const Plan& plan, int rank);
 void dumpGraphs(const Plan& plan, const Settings& settings);
 void dumpGraphs(const Plan& plan, const Settings& settings, int rank);
 
-}  // namespace xylem
+}  // namespace xylem::plan

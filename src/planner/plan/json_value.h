@@ -9,11 +9,11 @@
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 
-namespace xylem {
+namespace xylem::plan {
 
 using Json = nlohmann::ordered_json;
 
 // Returns the double whose text is the shortest that reads back as this float: 20.6, not 20.600000381469727.
 inline double number(float value) { return std::strtod(fmt::format("{}", value).c_str(), nullptr); }
 
-}  // namespace xylem
+}  // namespace xylem::plan

@@ -18,20 +18,20 @@
 #include "planner/search/channel_search.h"
 #include "planner/tuning/model.h"
 
-namespace xylem {
+namespace xylem::plan {
 
 // The plan of one domain of a host. A domain is usually the whole host.
 struct HostPlan {
   // The source of the graph: `Node::element` is one of its elements, each with its line in the file.
-  std::shared_ptr<const Document> description;
-  HostPaths paths;           // the trimmed graph, its paths and the decisions on them
+  std::shared_ptr<const topology::Document> description;
+  paths::HostPaths paths;    // the trimmed graph, its paths and the decisions on them
   float maxBandwidth = 0;    // GB/s, the highest of all paths to a NET, or to a GPU if there is no NET
   float totalBandwidth = 0;  // GB/s, the most that any GPU can send
-  HostGraphs graphs;
+  search::HostGraphs graphs;
 
-  const System& system() const { return paths.system; }
-  const ChannelGraph& ring() const { return graphs[GraphKind::kRing]; }
-  const ChannelGraph& tree() const { return graphs[GraphKind::kTree]; }
+  const topology::System& system() const { return paths.system; }
+  const search::ChannelGraph& ring() const { return graphs[search::GraphKind::kRing]; }
+  const search::ChannelGraph& tree() const { return graphs[search::GraphKind::kTree]; }
 };
 
 // Equal hosts of a job that follow each other.
@@ -46,20 +46,20 @@ struct HostGroup {
 struct Plan {
   // The request.
   std::vector<HostGroup> groups;
-  bool hostsListed = false;  // the request lists hosts one by one instead of N of one kind
-  bool fused = false;        // hosts are described as their ranks would detect them
-  GraphOptions offered;      // abilities of the machines besides rings and trees
+  bool hostsListed = false;      // the request lists hosts one by one instead of N of one kind
+  bool fused = false;            // hosts are described as their ranks would detect them
+  search::GraphOptions offered;  // abilities of the machines besides rings and trees
   std::vector<std::pair<std::string, std::string>> settings;  // those the user set, in the table's order
-  ReachOptions reach;
+  paths::ReachOptions reach;
 
   // The decisions. Each domain of each kind of host is planned once.
   std::vector<std::unique_ptr<const HostPlan>> hostPlans;  // by view of the job
-  Connections connections;
-  std::vector<TuningModel> tuning;  // by view
-  bool allNvlink = false;           // every pair of the first rank's GPUs is joined by NVLink
+  connect::Connections connections;
+  std::vector<tuning::TuningModel> tuning;  // by view
+  bool allNvlink = false;                   // every pair of the first rank's GPUs is joined by NVLink
 
-  const Job& job() const { return connections.job; }
+  const connect::Job& job() const { return connections.job; }
   const HostPlan& hostOf(int rank) const { return *hostPlans[static_cast<std::size_t>(job().viewOf(rank))]; }
 };
 
-}  // namespace xylem
+}  // namespace xylem::plan

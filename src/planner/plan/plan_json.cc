@@ -5,7 +5,7 @@
 
 #include "planner/plan/agreement.h"
 
-namespace xylem {
+namespace xylem::plan {
 namespace {
 
 Json inputJson(const Plan& plan) {
@@ -29,7 +29,7 @@ Json inputJson(const Plan& plan) {
 }
 
 Json jobJson(const Plan& plan) {
-  const Connections& c = plan.connections;
+  const connect::Connections& c = plan.connections;
   return {{"ranks", c.job.ranks()},
           {"nodes", c.nodes.count()},
           {"maxLocalRanks", c.nodes.maxLocalRanks},
@@ -57,7 +57,7 @@ Json agreementJson(const Plan& plan) {
   return {{"consistent", agreement.consistent()}, {"differ", differ}, {"netErrors", agreement.netErrors}};
 }
 
-Json modelJson(const TuningModel& model, Collective collective) {
+Json modelJson(const tuning::TuningModel& model, Collective collective) {
   Json algorithms = Json::object();
   for (Algorithm algorithm : kAllAlgorithms)
     for (Protocol protocol : kAllProtocols)
@@ -99,7 +99,7 @@ std::string planToJson(const Plan& plan, int rank) {
   return toJson(plan, rank).dump(1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
-Json tuningTablesJson(const TuningModel& model) {
+Json tuningTablesJson(const tuning::TuningModel& model) {
   Json json;
   for (Collective collective : kAllCollectives)
     json["model"][name(collective)] = modelJson(model, collective);
@@ -108,7 +108,7 @@ Json tuningTablesJson(const TuningModel& model) {
   return json;
 }
 
-Json choiceJson(const Choice& choice) {
+Json choiceJson(const tuning::Choice& choice) {
   Json json = {{"bytes", choice.operation.bytes}};
   if (choice.best() == nullptr) {
     json["error"] = "no algorithm and protocol can run it";
@@ -122,14 +122,14 @@ Json choiceJson(const Choice& choice) {
   return json;
 }
 
-Json tuningJson(const TuningModel& model) {
+Json tuningJson(const tuning::TuningModel& model) {
   Json json = tuningTablesJson(model);
   for (Collective collective : kAllCollectives) {
     Json& list = json["choice"][name(collective)] = Json::array();
-    for (std::uint64_t bytes : choiceSizes())
-      list.push_back(choiceJson(choose(model, {.collective = collective, .bytes = bytes})));
+    for (std::uint64_t bytes : tuning::choiceSizes())
+      list.push_back(choiceJson(tuning::choose(model, {.collective = collective, .bytes = bytes})));
   }
   return json;
 }
 
-}  // namespace xylem
+}  // namespace xylem::plan

@@ -12,7 +12,7 @@
 #include "planner/plan/plan.h"
 #include "planner/tuning/choice.h"
 
-namespace xylem {
+namespace xylem::plan {
 
 // With `rank`, the connections are those of that rank alone, and the tuning is that of its view.
 Json toJson(const Plan& plan, int rank = -1);
@@ -23,22 +23,22 @@ std::string planToJson(const Plan& plan, int rank = -1);
 // of the job's host `hostNumber`.
 Json hostJson(const HostPlan& host, const Plan& plan, int hostNumber);
 // Its first parts, for a machine without a plan.
-Json countsJson(const System& system);
-Json nodesJson(const System& system);
-Json linksJson(const System& system);
+Json countsJson(const topology::System& system);
+Json nodesJson(const topology::System& system);
+Json linksJson(const topology::System& system);
 // The paths from every GPU and NET to every GPU, NET, CPU and NVSwitch within reach.
-Json pathsJson(const System& system, const PathTable& paths);
+Json pathsJson(const topology::System& system, const paths::PathTable& paths);
 
 // `merged`: the graphs after all ranks merged theirs.
-Json mergedJson(const Connections& connections);
+Json mergedJson(const connect::Connections& connections);
 // `connections`: the rings and the connections of all ranks; with `rank`, those of that rank alone and no
 // rings.
 Json connectionsJson(const Plan& plan, int rank = -1);
 
 // `tuning`: the tables of NCCL's model, and its choices for choiceSizes().
-Json tuningJson(const TuningModel& model);
-Json tuningTablesJson(const TuningModel& model);
+Json tuningJson(const tuning::TuningModel& model);
+Json tuningTablesJson(const tuning::TuningModel& model);
 // One choice; has an `error` instead of an algorithm if nothing can run the operation.
-Json choiceJson(const Choice& choice);
+Json choiceJson(const tuning::Choice& choice);
 
-}  // namespace xylem
+}  // namespace xylem::plan

@@ -8,21 +8,21 @@
 #include "planner/topology/print.h"
 #include "planner/tuning/tuning_log.h"
 
-namespace xylem {
+namespace xylem::plan {
 namespace {
 
 void append(std::vector<LogLine>& log, std::vector<LogLine> lines) {
   std::move(lines.begin(), lines.end(), std::back_inserter(log));
 }
 
-void appendGraph(std::vector<LogLine>& log, const ChannelGraph& graph, const System& system,
-                 const RankNames& names) {
+void appendGraph(std::vector<LogLine>& log, const search::ChannelGraph& graph, const topology::System& system,
+                 const topology::RankNames& names) {
   if (graph.gpuCount == 0) return;  // not computed
   if (graph.fallback)
     log.push_back({LogLevel::kWarn, Subsystem::kGraph,
                    fmt::format("Could not find a path for pattern {}, falling back to simple order",
                                static_cast<int>(graph.pattern))});
-  append(log, graphLines(graph, system, names));
+  append(log, search::graphLines(graph, system, names));
 }
 
 // NCCL writes a line with its prefix (`host:4711:4712 [0] NCCL INFO `, about this long) into one buffer and
@@ -53,21 +53,24 @@ std::vector<LogLine> planLog(const Plan& plan, int rank) {
 std::vector<LogLine> hostLog(const Plan& plan, int rank) {
   std::vector<LogLine> log;
   const HostPlan& host = plan.hostOf(rank);
-  const RankNames names = plan.job().rankNames(plan.job().hostOf(rank));
-  for (const Decision& decision : host.paths.decisions)
-    if (auto line = infoLine(decision, host.system(), names)) log.push_back(std::move(*line));
-  append(log, systemLines(host.system(), host.maxBandwidth, host.totalBandwidth, names));
-  append(log, pathLines(host.system(), host.paths.paths));
-  for (const ChannelGraph& graph : host.graphs) appendGraph(log, graph, host.system(), names);
+  const topology::RankNames names = plan.job().rankNames(plan.job().hostOf(rank));
+  for (const paths::Decision& decision : host.paths.decisions)
+    if (auto line = paths::infoLine(decision, host.system(), names)) log.push_back(std::move(*line));
+  append(log, topology::systemLines(host.system(), host.maxBandwidth, host.totalBandwidth, names));
+  append(log, paths::pathLines(host.system(), host.paths.paths));
+  for (const search::ChannelGraph& graph : host.graphs) appendGraph(log, graph, host.system(), names);
   return log;
 }
 
-std::vector<LogLine> connectLog(const Plan& plan, int rank) { return connectLines(plan.connections, rank); }
+std::vector<LogLine> connectLog(const Plan& plan, int rank) {
+  return connect::connectLines(plan.connections, rank);
+}
 
 std::vector<LogLine> tuningLog(const Plan& plan, int rank) {
-  std::vector<LogLine> log = tuningLines(plan.tuning[static_cast<std::size_t>(plan.job().viewOf(rank))]);
-  log.push_back(channelCountLine(plan.connections, rank));
+  std::vector<LogLine> log =
+      tuning::tuningLines(plan.tuning[static_cast<std::size_t>(plan.job().viewOf(rank))]);
+  log.push_back(connect::channelCountLine(plan.connections, rank));
   return log;
 }
 
-}  // namespace xylem
+}  // namespace xylem::plan

@@ -9,7 +9,7 @@
 #include "core/log.h"
 #include "planner/plan/plan.h"
 
-namespace xylem {
+namespace xylem::plan {
 
 std::vector<LogLine> planLog(const Plan& plan, int rank = 0);
 
@@ -22,4 +22,4 @@ std::vector<LogLine> tuningLog(const Plan& plan, int rank);   // costs, and how 
 // prefix of each.
 std::string logText(const std::vector<LogLine>& lines);
 
-}  // namespace xylem
+}  // namespace xylem::plan

@@ -10,31 +10,32 @@
 #include "planner/topology/system_builder.h"
 #include "planner/tuning/tuning_input.h"
 
-namespace xylem {
+namespace xylem::plan {
 namespace {
 
 // A job has at most this many ranks, so that ranks fit into 32 bits with many to spare.
 constexpr int kMaxRanks = 1 << 24;
 
 struct Host {
-  std::shared_ptr<const Document> description;
-  System system;
+  std::shared_ptr<const topology::Document> description;
+  topology::System system;
   int ranks = 0;
 };
 
-Document describe(const HostRequest& request, bool fuse) {
-  if (!request.gpus.empty()) return describeAsRanksWould(*request.topology, request.gpus);
-  return fuse ? describeAsRanksWould(*request.topology) : completeForJob(*request.topology);
+topology::Document describe(const HostRequest& request, bool fuse) {
+  if (!request.gpus.empty()) return topology::describeAsRanksWould(*request.topology, request.gpus);
+  return fuse ? topology::describeAsRanksWould(*request.topology)
+              : topology::completeForJob(*request.topology);
 }
 
 Host readHost(const HostRequest& request, const PlanRequest& job) {
   if (request.count < 1)
     throw Error(ResultCode::kInvalidArgument, "a job of {} hosts: at least 1 is needed", request.count);
-  Document document = describe(request, job.fuse);
-  if (job.offered.collnet) offerCollnet(document);
-  Host host{std::make_shared<const Document>(std::move(document))};
-  host.system = buildSystem(*host.description);
-  host.ranks = host.system.count(NodeType::kGpu);
+  topology::Document document = describe(request, job.fuse);
+  if (job.offered.collnet) topology::offerCollnet(document);
+  Host host{std::make_shared<const topology::Document>(std::move(document))};
+  host.system = topology::buildSystem(*host.description);
+  host.ranks = host.system.count(topology::NodeType::kGpu);
   if (host.ranks == 0)
     throw InputError({request.topology->file(), 0}, "no gpu of the job",
                      "at least one gpu element with dev and sm");
@@ -45,28 +46,29 @@ Host readHost(const HostRequest& request, const PlanRequest& job) {
 // host's ranks.
 class ShapePlanner {
  public:
-  ShapePlanner(Plan& plan, Job& job, const PlanRequest& request, const Settings& settings)
+  ShapePlanner(Plan& plan, connect::Job& job, const PlanRequest& request, const Settings& settings)
       : plan_(plan),
         job_(job),
-        channelOptions_(ChannelOptions::from(settings)),
-        graphs_(graphOptions(request.offered, settings)),
+        channelOptions_(search::ChannelOptions::from(settings)),
+        graphs_(search::graphOptions(request.offered, settings)),
         decisions_(request.decisions) {
     channelOptions_.graphFile = request.graphFile;
   }
 
   // Returns the index of the new shape. `searched`: the graphs by view of the host; null to search them.
-  int shapeOf(const Host& described, int jobRanks, const std::vector<HostGraphs>* searched) {
-    const System& system = described.system;
-    const std::vector<int> domain = domains(system, plan_.reach);
+  int shapeOf(const Host& described, int jobRanks, const std::vector<search::HostGraphs>* searched) {
+    const topology::System& system = described.system;
+    const std::vector<int> domain = paths::domains(system, plan_.reach);
     std::vector<int> viewOfDomain(domain.size(), -1);
-    HostShape shape;
+    connect::HostShape shape;
     std::size_t views = 0;
     for (int local = 0; local < static_cast<int>(domain.size()); ++local) {
       const int mine = domain[static_cast<std::size_t>(system.position(system.gpuOfRank(local)))];
       int& view = viewOfDomain[static_cast<std::size_t>(mine)];
       if (view < 0) {
-        HostPaths paths = pathsOfDomain(system, domain, mine, jobRanks, plan_.reach, decisions_);
-        const HostGraphs* graphs =
+        paths::HostPaths paths =
+            paths::pathsOfDomain(system, domain, mine, jobRanks, plan_.reach, decisions_);
+        const search::HostGraphs* graphs =
             searched != nullptr && views < searched->size() ? &(*searched)[views] : nullptr;
         ++views;
         view = addView(described.description, std::move(paths), graphs);
@@ -78,20 +80,21 @@ class ShapePlanner {
   }
 
  private:
-  int addView(std::shared_ptr<const Document> description, HostPaths paths, const HostGraphs* searched) {
+  int addView(std::shared_ptr<const topology::Document> description, paths::HostPaths paths,
+              const search::HostGraphs* searched) {
     auto host = std::make_unique<HostPlan>();
     host->description = std::move(description);
     host->paths = std::move(paths);
-    const HostBandwidth bandwidth = bandwidthOf(host->system(), host->paths.paths);
+    const search::HostBandwidth bandwidth = search::bandwidthOf(host->system(), host->paths.paths);
     host->maxBandwidth = bandwidth.max;
     host->totalBandwidth = bandwidth.total;
     if (searched != nullptr) {
-      checkFit(*searched, host->system());
+      search::checkFit(*searched, host->system());
       host->graphs = *searched;
     } else {
-      const Locality locality(host->system(), host->paths.paths);
-      HostChannels channels(host->system(), host->paths.paths, locality, channelOptions_);
-      host->graphs = computeGraphs(channels, graphs_);
+      const paths::Locality locality(host->system(), host->paths.paths);
+      search::HostChannels channels(host->system(), host->paths.paths, locality, channelOptions_);
+      host->graphs = search::computeGraphs(channels, graphs_);
     }
     job_.views.push_back({&host->system(), &host->paths.paths, &host->graphs});
     plan_.hostPlans.push_back(std::move(host));
@@ -99,15 +102,15 @@ class ShapePlanner {
   }
 
   Plan& plan_;
-  Job& job_;
-  ChannelOptions channelOptions_;
-  GraphOptions graphs_;
+  connect::Job& job_;
+  search::ChannelOptions channelOptions_;
+  search::GraphOptions graphs_;
   bool decisions_;
 };
 
-HostGroup describeGroup(const HostRequest& request, const System& system, int firstHost) {
+HostGroup describeGroup(const HostRequest& request, const topology::System& system, int firstHost) {
   HostGroup group{request.topology->file(), request.gpus, request.count, firstHost, {}};
-  for (int rank = 0; rank < system.count(NodeType::kGpu); ++rank)
+  for (int rank = 0; rank < system.count(topology::NodeType::kGpu); ++rank)
     group.devices.push_back(system.gpu(system.gpuOfRank(rank)).dev);
   return group;
 }
@@ -124,9 +127,9 @@ int countRanks(const PlanRequest& request, const std::vector<Host>& hosts) {
 
 }  // namespace
 
-PlanRequest identicalHosts(Document topology, int count) {
+PlanRequest identicalHosts(topology::Document topology, int count) {
   PlanRequest request;
-  request.hosts.push_back({std::make_shared<const Document>(std::move(topology)), {}, count});
+  request.hosts.push_back({std::make_shared<const topology::Document>(std::move(topology)), {}, count});
   return request;
 }
 
@@ -139,13 +142,13 @@ Plan planJob(const PlanRequest& request, const Settings& settings) {
   for (const SettingSpec& s : settingSpecs())
     if (settings.isSet(s.id) && s.kind != SettingKind::kSecret)
       plan.settings.emplace_back(s.name, settings.text(s.id));
-  plan.reach = ReachOptions::from(settings);
+  plan.reach = paths::ReachOptions::from(settings);
 
   // Hosts first: paths inside a host depend on the number of ranks of the job.
   std::vector<Host> hosts;
   for (const HostRequest& host : request.hosts) hosts.push_back(readHost(host, request));
   const int ranks = countRanks(request, hosts);
-  Job job;
+  connect::Job job;
   ShapePlanner shapes(plan, job, request, settings);
   for (std::size_t i = 0; i < hosts.size(); ++i) {
     const HostRequest& asked = request.hosts[i];
@@ -163,28 +166,30 @@ Plan planJob(const PlanRequest& request, const Settings& settings) {
     job.placeRoundRobin();
   else
     job.placeInBlocks();
-  ConnectOptions connectOptions = ConnectOptions::from(settings);
+  connect::ConnectOptions connectOptions = connect::ConnectOptions::from(settings);
   connectOptions.rules = request.rules;
-  plan.connections = connect(std::move(job), connectOptions);
-  const TuningOptions tuning = TuningOptions::from(settings);
+  plan.connections = connect::connect(std::move(job), connectOptions);
+  const tuning::TuningOptions tuning = tuning::TuningOptions::from(settings);
   for (std::size_t view = 0; view < plan.hostPlans.size(); ++view)
-    plan.tuning.push_back(computeTuning(tuningInput(plan.connections, static_cast<int>(view)), tuning));
+    plan.tuning.push_back(
+        tuning::computeTuning(tuning::tuningInput(plan.connections, static_cast<int>(view)), tuning));
   const HostPlan& first = plan.hostOf(0);
-  plan.allNvlink = worstType(first.system(), first.paths.paths, NodeType::kGpu) < PathType::kPix;
+  plan.allNvlink =
+      paths::worstType(first.system(), first.paths.paths, topology::NodeType::kGpu) < paths::PathType::kPix;
   return plan;
 }
 
-std::vector<HostGraphs> searchHost(const PlanRequest& request, const HostRequest& host, int ranks,
-                                   const Settings& settings) {
+std::vector<search::HostGraphs> searchHost(const PlanRequest& request, const HostRequest& host, int ranks,
+                                           const Settings& settings) {
   Plan plan;
-  plan.reach = ReachOptions::from(settings);
-  Job job;
+  plan.reach = paths::ReachOptions::from(settings);
+  connect::Job job;
   PlanRequest brief = request;
   brief.decisions = false;
   ShapePlanner(plan, job, brief, settings).shapeOf(readHost(host, request), ranks, nullptr);
-  std::vector<HostGraphs> graphs;
+  std::vector<search::HostGraphs> graphs;
   for (const auto& view : plan.hostPlans) graphs.push_back(view->graphs);
   return graphs;
 }
 
-}  // namespace xylem
+}  // namespace xylem::plan

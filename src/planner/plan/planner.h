@@ -13,19 +13,19 @@
 #include "planner/search/graph_file.h"
 #include "planner/topology/document.h"
 
-namespace xylem {
+namespace xylem::plan {
 
 // `count` hosts with the same description.
 struct HostRequest {
   // gpu elements have a `rank` (0 to n-1 on the host), or their order in the document numbers them.
-  std::shared_ptr<const Document> topology;
+  std::shared_ptr<const topology::Document> topology;
   // Device numbers of the job's GPUs, in the order of the host's ranks; the planner then describes the host
   // as its ranks would detect it. Empty for all GPUs, as described.
   std::vector<int> gpus;
   int count = 1;
   // Graphs that searchHost() found, here or on another rank; the planner takes them instead of searching.
   // Null if it must search.
-  std::shared_ptr<const std::vector<HostGraphs>> searched = nullptr;
+  std::shared_ptr<const std::vector<search::HostGraphs>> searched = nullptr;
 };
 
 // Places ranks on hosts if the request does not name the host of each rank.
@@ -39,18 +39,18 @@ struct PlanRequest {
   bool hostsListed = false;  // as in Plan
   bool fuse = false;         // describe every host as its ranks would detect it
   bool decisions = true;     // keep the decisions on paths, which grow with the square of the GPUs
-  GraphOptions offered;
+  search::GraphOptions offered;
   // Channels to take instead of searching; the caller has read the file that NCCL_GRAPH_FILE names. May be
   // null.
-  std::shared_ptr<const GraphFile> graphFile;
-  Rules rules = Rules::kNccl;
+  std::shared_ptr<const search::GraphFile> graphFile;
+  connect::Rules rules = connect::Rules::kNccl;
   Placement placement = Placement::kBlocks;
   // The host of each rank; empty to place ranks by `placement`.
   std::vector<int> hostOfRank;
 };
 
 // Requests `count` equal hosts of n GPUs; host h has the ranks h*n to h*n+n-1.
-PlanRequest identicalHosts(Document topology, int count = 1);
+PlanRequest identicalHosts(topology::Document topology, int count = 1);
 
 // Throws InputError (with file and line) for a description that cannot be planned.
 Plan planJob(const PlanRequest& request, const Settings& settings);
@@ -58,7 +58,7 @@ Plan planJob(const PlanRequest& request, const Settings& settings);
 // Searches the graphs of a host for a job of `ranks` ranks, which is most of the work of planning, and
 // returns them by view of the host. The result depends on the description, the number of ranks and the
 // settings alone, so that one rank of a host can search for all.
-std::vector<HostGraphs> searchHost(const PlanRequest& request, const HostRequest& host, int ranks,
-                                   const Settings& settings);
+std::vector<search::HostGraphs> searchHost(const PlanRequest& request, const HostRequest& host, int ranks,
+                                           const Settings& settings);
 
-}  // namespace xylem
+}  // namespace xylem::plan

@@ -12,29 +12,34 @@ namespace xylem {
 
 namespace {
 
-PlannedGraph publicGraph(const ChannelGraph& graph, const System& system) {
-  PlannedGraph result{name(graph.pattern),   graph.bwIntra,         graph.bwInter,
-                      name(graph.typeIntra), name(graph.typeInter), {}};
+PlannedGraph publicGraph(const search::ChannelGraph& graph, const topology::System& system) {
+  PlannedGraph result{search::name(graph.pattern),
+                      graph.bwIntra,
+                      graph.bwInter,
+                      paths::name(graph.typeIntra),
+                      paths::name(graph.typeInter),
+                      {}};
   for (int c = 0; c < graph.nChannels; ++c) {
     result.channels.emplace_back();
     for (int i = 0; i < graph.gpuCount; ++i)
-      result.channels.back().push_back(system.gpu(system.node(NodeType::kGpu, graph.gpu(c, i))).rank);
+      result.channels.back().push_back(
+          system.gpu(system.node(topology::NodeType::kGpu, graph.gpu(c, i))).rank);
   }
   return result;
 }
 
-PlanRequest requestOf(const std::vector<HostRequest>& hosts, bool listed, const PlanOptions& options,
-                      const Settings& settings) {
-  PlanRequest request;
+plan::PlanRequest requestOf(const std::vector<plan::HostRequest>& hosts, bool listed,
+                            const PlanOptions& options, const Settings& settings) {
+  plan::PlanRequest request;
   request.hosts = hosts;
   request.hostsListed = listed;
   request.offered = {options.nvls, options.collnet};
-  request.graphFile = graphFileOf(settings);
+  request.graphFile = search::graphFileOf(settings);
   return request;
 }
 
-HostRequest hosts(Document document, int count) {
-  return {std::make_shared<const Document>(std::move(document)), {}, count};
+plan::HostRequest hosts(topology::Document document, int count) {
+  return {std::make_shared<const topology::Document>(std::move(document)), {}, count};
 }
 
 Collective collectiveNamed(const std::string& text) {
@@ -50,11 +55,11 @@ Collective collectiveNamed(const std::string& text) {
 
 PlanError::~PlanError() = default;
 
-std::unique_ptr<JobPlan::State> JobPlan::State::of(const std::vector<HostRequest>& hosts, bool listed,
+std::unique_ptr<JobPlan::State> JobPlan::State::of(const std::vector<plan::HostRequest>& hosts, bool listed,
                                                    const PlanOptions& options) {
   Settings settings = Settings::fromPairs(options.settings);
-  PlanRequest request = requestOf(hosts, listed, options, settings);
-  Plan plan = planJob(request, settings);
+  plan::PlanRequest request = requestOf(hosts, listed, options, settings);
+  plan::Plan plan = plan::planJob(request, settings);
   return std::make_unique<State>(State{std::move(request), std::move(settings), std::move(plan)});
 }
 
@@ -64,21 +69,22 @@ JobPlan& JobPlan::operator=(JobPlan&&) noexcept = default;
 JobPlan::~JobPlan() = default;
 
 JobPlan JobPlan::ofFile(const std::string& path, const PlanOptions& options) {
-  return guarded(
-      [&] { return JobPlan(State::of({hosts(readTopology(path), options.hosts)}, false, options)); });
+  return guarded([&] {
+    return JobPlan(State::of({hosts(topology::readTopology(path), options.hosts)}, false, options));
+  });
 }
 
 JobPlan JobPlan::ofXml(const std::string& xml, const PlanOptions& options) {
   return guarded([&] {
-    return JobPlan(State::of({hosts(parseTopology(xml, "(text)"), options.hosts)}, false, options));
+    return JobPlan(State::of({hosts(topology::parseTopology(xml, "(text)"), options.hosts)}, false, options));
   });
 }
 
 JobPlan JobPlan::ofHosts(const std::vector<JobHosts>& list, const PlanOptions& options) {
   return guarded([&] {
-    std::vector<HostRequest> requests;
+    std::vector<plan::HostRequest> requests;
     for (const JobHosts& group : list) {
-      requests.push_back(hosts(readTopology(group.file), group.count));
+      requests.push_back(hosts(topology::readTopology(group.file), group.count));
       requests.back().gpus = group.gpus;
     }
     return JobPlan(State::of(requests, true, options));
@@ -92,15 +98,15 @@ int JobPlan::channels() const { return state_->plan.connections.nChannels(); }
 std::vector<int> JobPlan::ring(int channel) const {
   if (channel < 0 || channel >= channels())
     throw std::out_of_range(fmt::format("channel {} of {}", channel, channels()));
-  return ringOf(state_->plan.connections, channel);
+  return connect::ringOf(state_->plan.connections, channel);
 }
 
 PlannedTree JobPlan::tree(int rank, int channel) const {
-  const Connections& c = state_->plan.connections;
+  const connect::Connections& c = state_->plan.connections;
   if (rank < 0 || rank >= ranks()) throw std::out_of_range(fmt::format("rank {} of {}", rank, ranks()));
   if (channel < 0 || channel >= c.of(rank).channels.total())
     throw std::out_of_range(fmt::format("channel {} of {}", channel, c.of(rank).channels.total()));
-  const TreeLinks links = treeOf(c, rank, channel);
+  const connect::TreeLinks links = connect::treeOf(c, rank, channel);
   PlannedTree tree{links.up, {}};
   for (int child : links.down)
     if (child >= 0) tree.down.push_back(child);
@@ -108,14 +114,16 @@ PlannedTree JobPlan::tree(int rank, int channel) const {
 }
 
 PlannedChoice JobPlan::choice(const std::string& collective, std::uint64_t bytes) const {
-  const TuningModel& model = state_->plan.tuning[static_cast<std::size_t>(state_->plan.job().viewOf(0))];
-  const Choice chosen = choose(model, {.collective = collectiveNamed(collective), .bytes = bytes});
+  const tuning::TuningModel& model =
+      state_->plan.tuning[static_cast<std::size_t>(state_->plan.job().viewOf(0))];
+  const tuning::Choice chosen =
+      tuning::choose(model, {.collective = collectiveNamed(collective), .bytes = bytes});
   if (chosen.best() == nullptr)
     throw PlanError(
         fmt::format("nothing can run {}: the settings exclude every algorithm and protocol", collective));
   PlannedChoice choice;
   for (int i = 0; i < chosen.usable; ++i) {
-    const Candidate& candidate = chosen.ranking[static_cast<std::size_t>(i)];
+    const tuning::Candidate& candidate = chosen.ranking[static_cast<std::size_t>(i)];
     choice.candidates.push_back({name(candidate.algorithm), name(candidate.protocol), candidate.time});
   }
   static_cast<PlannedCandidate&>(choice) = choice.candidates.front();
@@ -125,20 +133,20 @@ PlannedChoice JobPlan::choice(const std::string& collective, std::uint64_t bytes
 }
 
 PlannedGraph JobPlan::ringGraph() const {
-  const HostPlan& host = state_->plan.hostOf(0);
+  const plan::HostPlan& host = state_->plan.hostOf(0);
   return publicGraph(host.ring(), host.system());
 }
 
 PlannedGraph JobPlan::treeGraph() const {
-  const HostPlan& host = state_->plan.hostOf(0);
+  const plan::HostPlan& host = state_->plan.hostOf(0);
   return publicGraph(host.tree(), host.system());
 }
 
-std::string JobPlan::json() const { return planToJson(state_->plan); }
+std::string JobPlan::json() const { return plan::planToJson(state_->plan); }
 
 std::vector<std::string> JobPlan::log() const {
   std::vector<std::string> lines;
-  for (LogLine& line : planLog(state_->plan)) lines.push_back(std::move(line.text));
+  for (LogLine& line : plan::planLog(state_->plan)) lines.push_back(std::move(line.text));
   return lines;
 }
 

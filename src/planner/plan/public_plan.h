@@ -11,12 +11,12 @@ namespace xylem {
 
 struct JobPlan::State {
   // For questions that plan again.
-  PlanRequest request;
+  plan::PlanRequest request;
   Settings settings;
-  Plan plan;
+  plan::Plan plan;
 
   // `listed`: the caller lists hosts one by one instead of N of one kind.
-  static std::unique_ptr<State> of(const std::vector<HostRequest>& hosts, bool listed,
+  static std::unique_ptr<State> of(const std::vector<plan::HostRequest>& hosts, bool listed,
                                    const PlanOptions& options);
 };
 

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-namespace xylem {
+namespace xylem::search {
 
 const char* name(Pattern pattern) {
   switch (pattern) {
@@ -32,7 +32,8 @@ int graphId(GraphKind kind) {
   return kIds[kind];
 }
 
-std::vector<LogLine> graphLines(const ChannelGraph& graph, const System& system, const RankNames& names) {
+std::vector<LogLine> graphLines(const ChannelGraph& graph, const topology::System& system,
+                                const topology::RankNames& names) {
   std::vector<LogLine> lines;
   const auto add = [&](std::string text) {
     lines.push_back({LogLevel::kInfo, Subsystem::kGraph, std::move(text)});
@@ -41,16 +42,20 @@ std::vector<LogLine> graphLines(const ChannelGraph& graph, const System& system,
     add(fmt::format("Search {} : {} channels loaded from XML graph", graph.id, graph.loadedChannels));
   add(fmt::format("Pattern {}, crossNic {}, nChannels {}, bw {:f}/{:f}, type {}/{}, sameChannels {}",
                   static_cast<int>(graph.pattern), graph.crossNic, graph.nChannels, graph.bwIntra,
-                  graph.bwInter, name(graph.typeIntra), name(graph.typeInter), graph.sameChannels ? 1 : 0));
-  const bool hasNets = system.count(NodeType::kNet) > 0;
-  const auto net = [&](int i) { return i < 0 ? "NET/0-0" : system.name(system.node(NodeType::kNet, i)); };
+                  graph.bwInter, paths::name(graph.typeIntra), paths::name(graph.typeInter),
+                  graph.sameChannels ? 1 : 0));
+  const bool hasNets = system.count(topology::NodeType::kNet) > 0;
+  const auto net = [&](int i) {
+    return i < 0 ? "NET/0-0" : system.name(system.node(topology::NodeType::kNet, i));
+  };
   for (int c = 0; c < graph.nChannels; ++c) {
     std::string text = fmt::format("{:2d} :", c);
     if (hasNets) text += " " + net(graph.startNet(c));
     for (int i = 0; i < graph.gpuCount; ++i) {
       // An NVLS channel has a head only; NCCL prints zeros behind it.
       const bool empty = graph.pattern == Pattern::kNvls && i > 0;
-      text += fmt::format(" GPU/{}", empty ? 0 : names(system, system.node(NodeType::kGpu, graph.gpu(c, i))));
+      text += fmt::format(" GPU/{}",
+                          empty ? 0 : names(system, system.node(topology::NodeType::kGpu, graph.gpu(c, i))));
     }
     if (hasNets) text += " " + net(graph.endNet(c));
     add(std::move(text));
@@ -58,4 +63,4 @@ std::vector<LogLine> graphLines(const ChannelGraph& graph, const System& system,
   return lines;
 }
 
-}  // namespace xylem
+}  // namespace xylem::search

@@ -14,7 +14,7 @@
 #include "planner/paths/path_table.h"
 #include "planner/topology/system.h"
 
-namespace xylem {
+namespace xylem::search {
 
 // How a channel goes through the host. The numbers are NCCL's.
 enum class Pattern : int {
@@ -77,7 +77,7 @@ struct SearchAttempt {
   Pattern pattern = Pattern::kRing;
   int pass = 1;
   float bwIntra = 0, bwInter = 0;  // GB/s per channel
-  PathType typeIntra = PathType::kLoc, typeInter = PathType::kLoc;
+  paths::PathType typeIntra = paths::PathType::kLoc, typeInter = paths::PathType::kLoc;
   int crossNic = 0;
   bool sameChannels = false;
   std::int64_t steps = 0;                     // entries of the recursive search
@@ -95,7 +95,7 @@ struct ChannelGraph {
   int nChannels = 0;
   float bwIntra = 0, bwInter = 0;  // GB/s per channel, inside the host and to the NETs
   float latencyInter = 0;          // microseconds, of the NET at which a channel started last
-  PathType typeIntra = PathType::kLoc, typeInter = PathType::kLoc;
+  paths::PathType typeIntra = paths::PathType::kLoc, typeInter = paths::PathType::kLoc;
   bool sameChannels = false;
   int nHops = 0;
   int gpuCount = 0;
@@ -128,6 +128,7 @@ class ByGraphKind : public std::array<T, kGraphKinds> {
 using HostGraphs = ByGraphKind<ChannelGraph>;
 
 // NCCL's lines for a graph: `Pattern 4, crossNic 0, nChannels 1, …`, then one line per channel.
-std::vector<LogLine> graphLines(const ChannelGraph& graph, const System& system, const RankNames& names = {});
+std::vector<LogLine> graphLines(const ChannelGraph& graph, const topology::System& system,
+                                const topology::RankNames& names = {});
 
-}  // namespace xylem
+}  // namespace xylem::search

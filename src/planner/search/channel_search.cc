@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <bit>
 
-#include "planner/search/graph_file.h"
-#include "planner/search/search.h"
 #include "core/settings.h"
 #include "planner/paths/job_paths.h"
+#include "planner/search/graph_file.h"
+#include "planner/search/search.h"
 #include "planner/topology/bandwidths.h"
 
-namespace xylem {
+namespace xylem::search {
 namespace {
 
 // The bandwidths per channel that searches try, in GB/s. Origin: NCCL 2.25.1.
@@ -28,7 +28,9 @@ constexpr int kMinNvlsGpus = 3;
 // granted.
 constexpr std::int64_t kNvlsIfOffered = 2;
 
-PathType next(PathType type) { return static_cast<PathType>(static_cast<int>(type) + 1); }
+paths::PathType next(paths::PathType type) {
+  return static_cast<paths::PathType>(static_cast<int>(type) + 1);
+}
 
 Duplication duplicationOf(const ChannelGraph& graph, int lowestSm) {
   if (graph.nChannels == 0) return Duplication::kNone;
@@ -60,7 +62,7 @@ void fallBack(ChannelGraph& graph) {
   for (int i = 0; i < graph.gpuCount; ++i) graph.gpus[static_cast<std::size_t>(i)] = i;
   graph.nets[0] = graph.nets[1] = -1;
   graph.bwIntra = graph.bwInter = 0.1f;
-  graph.typeIntra = graph.typeInter = PathType::kSys;
+  graph.typeIntra = graph.typeInter = paths::PathType::kSys;
   graph.nChannels = 1;
 }
 
@@ -94,7 +96,7 @@ class Driver {
         bandwidth_(bandwidth),
         lowestSm_(lowestSm),
         freeHash_(space.freeHash()) {
-    const System& system = space.system();
+    const topology::System& system = space.system();
     best_.id = request.id;
     best_.pattern = request.pattern;
     best_.collNet = request.collNet;
@@ -106,12 +108,12 @@ class Driver {
     crossNic_ = inter() && space.netCount() > 1 && crosses ? options.crossNic : 0;
     best_.crossNic = crossNic_ == 1 ? 1 : 0;
     if (space.gpuCount() > 1) {
-      minIntra_ = bestType(system, space.paths(), NodeType::kGpu);
-      maxIntra_ = worstType(system, space.paths(), NodeType::kGpu);
+      minIntra_ = paths::bestType(system, space.paths(), topology::NodeType::kGpu);
+      maxIntra_ = paths::worstType(system, space.paths(), topology::NodeType::kGpu);
     }
     if (inter()) {
-      minInter_ = bestType(system, space.paths(), NodeType::kNet);
-      maxInter_ = worstType(system, space.paths(), NodeType::kNet);
+      minInter_ = paths::bestType(system, space.paths(), topology::NodeType::kNet);
+      maxInter_ = paths::worstType(system, space.paths(), topology::NodeType::kNet);
       maxIntra_ = maxInter_;
     }
     best_.typeIntra = minIntra_;
@@ -121,15 +123,16 @@ class Driver {
   }
 
   ChannelGraph run() {
-    const System& system = space_.system();
+    const topology::System& system = space_.system();
     if (options_.graphFile != nullptr) loadGraph(*options_.graphFile, system, options_.crossNic, best_);
     if (best_.nChannels > 0) return best_;
     if (best_.pattern == Pattern::kNvls) {
       if (!system.hasNvs() || lowestSm_ < 90) return best_;
       best_.maxChannels = std::min(32, space_.gpuCount());
     }
-    best_.gpus.resize(static_cast<std::size_t>(kMaxChannels) * static_cast<std::size_t>(best_.gpuCount));
-    best_.nets.resize(static_cast<std::size_t>(kMaxChannels) * 2, -1);
+    best_.gpus.resize(static_cast<std::size_t>(paths::kMaxChannels) *
+                      static_cast<std::size_t>(best_.gpuCount));
+    best_.nets.resize(static_cast<std::size_t>(paths::kMaxChannels) * 2, -1);
     if (best_.pattern == Pattern::kCollnetDirect) best_.maxChannels = std::min(8, space_.gpuCount());
     if (space_.gpuCount() == 1 && best_.pattern != Pattern::kRing) best_.pattern = Pattern::kTree;
     if (!inter() && best_.pattern == Pattern::kNvls) best_.minChannels = best_.maxChannels;
@@ -256,9 +259,10 @@ class Driver {
 
   // Asks for one thing less. Returns false if nothing is left to give up, or no budget.
   bool relax() {
-    const Cpu* cpu = space_.system().firstCpu();
-    const bool amdAcrossCpus =
-        cpu != nullptr && cpu->is(CpuArch::kX86, CpuVendor::kAmd) && wanted_.typeIntra == PathType::kSys;
+    const topology::Cpu* cpu = space_.system().firstCpu();
+    const bool amdAcrossCpus = cpu != nullptr &&
+                               cpu->is(topology::CpuArch::kX86, topology::CpuVendor::kAmd) &&
+                               wanted_.typeIntra == paths::PathType::kSys;
     if (wanted_.sameChannels && !amdAcrossCpus) {
       wanted_.sameChannels = false;
       return asksFor(SearchChange::kAnyOrder);
@@ -276,14 +280,14 @@ class Driver {
 
   bool relaxTypes() {
     const bool none = best_.nChannels == 0;
-    const PathType worstIntra = inter() ? wanted_.typeInter : maxIntra_;
+    const paths::PathType worstIntra = inter() ? wanted_.typeInter : maxIntra_;
     if (wanted_.typeIntra < worstIntra && (none || wanted_.typeIntra < best_.typeIntra)) {
       wanted_.typeIntra = next(wanted_.typeIntra);
       return asksFor(SearchChange::kFartherGpus);
     }
     wanted_.typeIntra = minIntra_;
     if (inter() && wanted_.typeInter < maxInter_ &&
-        (none || wanted_.typeInter < best_.typeInter || wanted_.typeInter < PathType::kPxn)) {
+        (none || wanted_.typeInter < best_.typeInter || wanted_.typeInter < paths::PathType::kPxn)) {
       wanted_.typeInter = next(wanted_.typeInter);
       return asksFor(SearchChange::kFartherNets);
     }
@@ -351,8 +355,8 @@ class Driver {
   int lowestSm_;
   int crossNic_ = 0;
   bool trySame_ = true;
-  PathType minIntra_ = PathType::kLoc, maxIntra_ = PathType::kSys;
-  PathType minInter_ = PathType::kPix, maxInter_ = PathType::kSys;
+  paths::PathType minIntra_ = paths::PathType::kLoc, maxIntra_ = paths::PathType::kSys;
+  paths::PathType minInter_ = paths::PathType::kPix, maxInter_ = paths::PathType::kSys;
   ChannelGraph best_, wanted_;
   std::span<const float> speeds_;
   std::size_t speed_ = 0;
@@ -383,20 +387,21 @@ std::span<const float> searchSpeeds(bool inter, int lowestSm) {
   return kSpeedsIntra;
 }
 
-HostBandwidth bandwidthOf(const System& system, const PathTable& paths) {
+HostBandwidth bandwidthOf(const topology::System& system, const paths::PathTable& paths) {
   HostBandwidth found;
-  const bool inter = system.count(NodeType::kNet) > 0;
-  if (!inter && system.count(NodeType::kGpu) == 1) return {kLocalBandwidth, kLocalBandwidth};
-  for (NodeId gpu : system.nodes(NodeType::kGpu)) {
-    for (NodeId node : system.nodes(inter ? NodeType::kNet : NodeType::kGpu)) {
-      const Path& path = paths.path(gpu, node);
+  const bool inter = system.count(topology::NodeType::kNet) > 0;
+  if (!inter && system.count(topology::NodeType::kGpu) == 1)
+    return {topology::kLocalBandwidth, topology::kLocalBandwidth};
+  for (topology::NodeId gpu : system.nodes(topology::NodeType::kGpu)) {
+    for (topology::NodeId node : system.nodes(inter ? topology::NodeType::kNet : topology::NodeType::kGpu)) {
+      const paths::Path& path = paths.path(gpu, node);
       if (path.hops > 0) found.max = std::max(found.max, path.bandwidth);
     }
     float pci = 0;
     float nvlink = 0;
-    for (const Link& link : system.links(gpu)) {
-      if (link.type == LinkType::kPci) pci = link.bandwidth;
-      if (link.type == LinkType::kNvl) nvlink += link.bandwidth;
+    for (const topology::Link& link : system.links(gpu)) {
+      if (link.type == topology::LinkType::kPci) pci = link.bandwidth;
+      if (link.type == topology::LinkType::kNvl) nvlink += link.bandwidth;
     }
     found.total = std::max(found.total, std::max(pci, nvlink));
   }
@@ -404,7 +409,7 @@ HostBandwidth bandwidthOf(const System& system, const PathTable& paths) {
 }
 
 struct HostChannels::SearchData {
-  SearchData(const System& system, const PathTable& paths, const Locality& locality)
+  SearchData(const topology::System& system, const paths::PathTable& paths, const paths::Locality& locality)
       : space(system, paths, locality), routes(space) {}
 
   SearchSpace space;
@@ -412,14 +417,17 @@ struct HostChannels::SearchData {
   SearchWorkspace workspace;
 };
 
-HostChannels::HostChannels(const System& system, const PathTable& paths, const Locality& locality,
-                           const ChannelOptions& options)
+HostChannels::HostChannels(const topology::System& system, const paths::PathTable& paths,
+                           const paths::Locality& locality, const ChannelOptions& options)
     : options_(options),
       data_(std::make_unique<SearchData>(system, paths, locality)),
       bandwidth_(bandwidthOf(system, paths)),
-      gpuCount_(system.count(NodeType::kGpu)) {
-  lowestSm_ = system.count(NodeType::kGpu) > 0 ? system.gpu(system.node(NodeType::kGpu, 0)).sm : 0;
-  for (NodeId gpu : system.nodes(NodeType::kGpu)) lowestSm_ = std::min(lowestSm_, system.gpu(gpu).sm);
+      gpuCount_(system.count(topology::NodeType::kGpu)) {
+  lowestSm_ = system.count(topology::NodeType::kGpu) > 0
+                  ? system.gpu(system.node(topology::NodeType::kGpu, 0)).sm
+                  : 0;
+  for (topology::NodeId gpu : system.nodes(topology::NodeType::kGpu))
+    lowestSm_ = std::min(lowestSm_, system.gpu(gpu).sm);
 }
 
 HostChannels::~HostChannels() = default;
@@ -447,10 +455,10 @@ HostGraphs computeGraphs(HostChannels& channels, const GraphOptions& options) {
   const int rings = graphs[GraphKind::kRing].nChannels;
   fill(GraphKind::kTree, Pattern::kBalancedTree, rings, rings, true);
   fill(GraphKind::kCollnetChain, Pattern::kTree, rings, rings, options.collnet);
-  fill(GraphKind::kCollnetDirect, Pattern::kCollnetDirect, 1, kMaxChannels, options.collnet);
-  fill(GraphKind::kNvls, Pattern::kNvls, 1, kMaxChannels,
+  fill(GraphKind::kCollnetDirect, Pattern::kCollnetDirect, 1, paths::kMaxChannels, options.collnet);
+  fill(GraphKind::kNvls, Pattern::kNvls, 1, paths::kMaxChannels,
        options.nvls && channels.gpuCount() >= kMinNvlsGpus);
   return graphs;
 }
 
-}  // namespace xylem
+}  // namespace xylem::search

@@ -16,8 +16,10 @@
 #include "planner/topology/system.h"
 
 namespace xylem {
-
 class Settings;
+}
+namespace xylem::search {
+
 struct GraphFile;
 
 struct ChannelOptions {
@@ -42,7 +44,7 @@ struct HostBandwidth {
   float max = 0;    // of any path to a NET (or GPU, without NETs)
   float total = 0;  // the most any GPU can send
 };
-HostBandwidth bandwidthOf(const System& system, const PathTable& paths);
+HostBandwidth bandwidthOf(const topology::System& system, const paths::PathTable& paths);
 
 // The bandwidths per channel that searches try, in GB/s, highest first. `inter`: the job has NETs.
 // `lowestSm`: the lowest compute capability of the host's GPUs.
@@ -52,7 +54,7 @@ std::span<const float> searchSpeeds(bool inter, int lowestSm);
 // computed matters.
 class HostChannels {
  public:
-  HostChannels(const System& system, const PathTable& paths, const Locality& locality,
+  HostChannels(const topology::System& system, const paths::PathTable& paths, const paths::Locality& locality,
                const ChannelOptions& options);
   ~HostChannels();
   HostChannels(const HostChannels&) = delete;
@@ -84,4 +86,4 @@ GraphOptions graphOptions(const GraphOptions& offered, const Settings& settings)
 // Computes all graphs, in NCCL's order.
 HostGraphs computeGraphs(HostChannels& channels, const GraphOptions& options);
 
-}  // namespace xylem
+}  // namespace xylem::search

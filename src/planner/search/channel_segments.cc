@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace xylem {
+namespace xylem::search {
 namespace {
 
 class SegmentList {
@@ -34,13 +34,13 @@ class SegmentList {
 
  private:
   int gpu(int position) const { return graph_.gpu(channel_, position); }
-  NodeId gpuNode(int gpu) const { return space_.system().node(NodeType::kGpu, gpu); }
-  NodeId netNode(int net) const { return space_.system().node(NodeType::kNet, net); }
+  topology::NodeId gpuNode(int gpu) const { return space_.system().node(topology::NodeType::kGpu, gpu); }
+  topology::NodeId netNode(int net) const { return space_.system().node(topology::NodeType::kNet, net); }
   bool hasNets() const {
     return space_.netCount() > 0 && graph_.startNet(channel_) >= 0 && graph_.endNet(channel_) >= 0;
   }
 
-  void add(NodeId from, NodeId to, const Route& route, Portion portion) {
+  void add(topology::NodeId from, topology::NodeId to, const Route& route, Portion portion) {
     segments_.push_back({from, to, &route, portion});
   }
   void toGpu(int from, int to, Portion portion) {
@@ -78,7 +78,7 @@ class SegmentList {
   // Every GPU exchanges with the NVSwitch.
   void throughSwitch() {
     if (!space_.hasNvs()) return;
-    const NodeId nvs = space_.system().node(NodeType::kNvs, 0);
+    const topology::NodeId nvs = space_.system().node(topology::NodeType::kNvs, 0);
     const auto portion = [&](int g) { return g == gpu(0) ? Portion::kIntraTwice : Portion::kIntra; };
     for (int g = 0; g < space_.gpuCount(); ++g) add(nvs, gpuNode(g), space_.nvsToGpu(g), portion(g));
     for (int g = 0; g < space_.gpuCount(); ++g) add(gpuNode(g), nvs, space_.gpuToNvs(g), portion(g));
@@ -104,4 +104,4 @@ std::vector<ChannelSegment> segmentsOf(const SearchSpace& space, const ChannelGr
   return SegmentList(space, graph, channel).list();
 }
 
-}  // namespace xylem
+}  // namespace xylem::search

@@ -16,10 +16,10 @@
 #include "planner/search/channel_graph.h"
 #include "planner/search/search_space.h"
 
-namespace xylem {
+namespace xylem::search {
 
 struct ChannelSegment {
-  NodeId from = kNoNode, to = kNoNode;
+  topology::NodeId from = topology::kNoNode, to = topology::kNoNode;
   const Route* route = nullptr;  // of the space
   Portion portion = Portion::kIntra;
 };
@@ -27,4 +27,4 @@ struct ChannelSegment {
 // Returns the segments in the order in which data goes. The graph has to be one of this host's GPUs and NETs.
 std::vector<ChannelSegment> segmentsOf(const SearchSpace& space, const ChannelGraph& graph, int channel);
 
-}  // namespace xylem
+}  // namespace xylem::search

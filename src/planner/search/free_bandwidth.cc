@@ -6,7 +6,7 @@
 
 #include "planner/search/search_memo.h"
 
-namespace xylem {
+namespace xylem::search {
 namespace {
 
 constexpr float kEighth = 1.0f / 8.0f;
@@ -34,16 +34,17 @@ Load::Load(float bandwidth, unsigned shares) {
   }
 }
 
-FreeBandwidth::FreeBandwidth(std::span<const Link> links) : milli_(links.size()), values_(links.size()) {
-  for (std::size_t i = 0; i < links.size(); ++i) set(static_cast<LinkId>(i), links[i].bandwidth);
+FreeBandwidth::FreeBandwidth(std::span<const topology::Link> links)
+    : milli_(links.size()), values_(links.size()) {
+  for (std::size_t i = 0; i < links.size(); ++i) set(static_cast<topology::LinkId>(i), links[i].bandwidth);
 }
 
-float FreeBandwidth::of(LinkId link) const {
+float FreeBandwidth::of(topology::LinkId link) const {
   const auto i = static_cast<std::size_t>(link);
   return milli_[i] == kOdd ? values_[i] : static_cast<float>(milli_[i]) / 1000.0f;
 }
 
-void FreeBandwidth::set(LinkId link, float value) {
+void FreeBandwidth::set(topology::LinkId link, float value) {
   const auto i = static_cast<std::size_t>(link);
   if (milli_[i] == kOdd) --odd_;
   values_[i] = value;
@@ -83,4 +84,4 @@ void FreeBandwidth::giveBackRounded(std::span<const RouteStep> steps, const Load
   for (const RouteStep& step : steps) set(step.link, roundMilli(of(step.link) + load.amount(step.share)));
 }
 
-}  // namespace xylem
+}  // namespace xylem::search

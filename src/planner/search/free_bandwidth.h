@@ -18,7 +18,7 @@
 
 #include "planner/topology/system.h"
 
-namespace xylem {
+namespace xylem::search {
 
 // The part of a load that a step of a route takes from its link.
 enum class Share : std::int32_t {
@@ -36,7 +36,7 @@ constexpr unsigned kAllShares = (1u << kShares) - 1;
 // One link of a route. `withNext`: this step and the next are one hop; NCCL looks at both before it takes
 // from either.
 struct RouteStep {
-  LinkId link = kNoLink;
+  topology::LinkId link = topology::kNoLink;
   Share share = Share::kWhole;
   bool withNext = false;
 };
@@ -64,7 +64,7 @@ class FreeBandwidth {
  public:
   FreeBandwidth() = default;
   // Starts with the links' bandwidths.
-  explicit FreeBandwidth(std::span<const Link> links);
+  explicit FreeBandwidth(std::span<const topology::Link> links);
 
   // Takes the load from every link. Returns false, and takes nothing, if a link has not enough. No link may
   // occur twice.
@@ -98,29 +98,29 @@ class FreeBandwidth {
   }
 
   // GB/s.
-  float of(LinkId link) const;
+  float of(topology::LinkId link) const;
   // The bandwidth of the link that has less, in whole GB/s, rounded down, and at most `limit`.
-  int wholeOfNarrower(LinkId a, LinkId b, int limit) const {
+  int wholeOfNarrower(topology::LinkId a, topology::LinkId b, int limit) const {
     const std::int32_t milli = std::min(milliOf(a), milliOf(b));
     if (milli != kOdd) return std::min(milli / 1000, limit);
     return static_cast<int>(std::min({of(a), of(b), static_cast<float>(limit)}));
   }
   // Thousandths of a GB/s; kOdd if the bandwidth is no whole number of them.
-  std::int32_t milliOf(LinkId link) const { return milli_[static_cast<std::size_t>(link)]; }
+  std::int32_t milliOf(topology::LinkId link) const { return milli_[static_cast<std::size_t>(link)]; }
   static constexpr std::int32_t kOdd = INT32_MIN;
   bool anyOdd() const { return odd_ > 0; }
   // A hash of all bandwidths. Takes time in proportion to the links.
   std::uint64_t hash() const;
 
  private:
-  std::int32_t& at(LinkId link) { return milli_[static_cast<std::size_t>(link)]; }
+  std::int32_t& at(topology::LinkId link) { return milli_[static_cast<std::size_t>(link)]; }
   bool anyOdd(std::span<const RouteStep> steps) const;
   void giveBackRounded(std::span<const RouteStep> steps, const Load& load);
-  void set(LinkId link, float value);
+  void set(topology::LinkId link, float value);
 
   std::vector<std::int32_t> milli_;  // thousandths of a GB/s, or kOdd
   std::vector<float> values_;        // GB/s, where milli_ is kOdd
   int odd_ = 0;                      // links that are kOdd
 };
 
-}  // namespace xylem
+}  // namespace xylem::search

@@ -19,8 +19,9 @@
 #include "planner/search/channel_graph.h"
 
 namespace xylem {
-
 class Settings;
+}
+namespace xylem::search {
 
 // NCCL's limit: graphs, channels, GPUs and NETs together, and the root. A file of a DGX H100 has about 250.
 constexpr std::size_t kMaxGraphFileElements = 4096;
@@ -43,7 +44,7 @@ struct GraphFileGraph {
   int nChannels = 0;
   float bwIntra = 0, bwInter = 0;  // GB/s per channel
   float latencyInter = 0;          // microseconds
-  PathType typeIntra = PathType::kLoc, typeInter = PathType::kLoc;
+  paths::PathType typeIntra = paths::PathType::kLoc, typeInter = paths::PathType::kLoc;
   bool sameChannels = false;
   std::vector<GraphFileChannel> channels;
   int line = 0;
@@ -67,14 +68,14 @@ std::shared_ptr<const GraphFile> graphFileOf(const Settings& settings,
 // nothing of the graph's bounds (minChannels, maxChannels). `crossNic` is NCCL_CROSS_NIC: with 0, graphs
 // whose crossnic is 1 do not count. Throws InputError with file and line for devices that are not on this
 // machine and channels that do not hold each GPU once.
-void loadGraph(const GraphFile& file, const System& system, int crossNic, ChannelGraph& graph);
+void loadGraph(const GraphFile& file, const topology::System& system, int crossNic, ChannelGraph& graph);
 
 // Returns the text NCCL writes. Throws if graph files cannot say what is in these graphs.
-std::string writeGraphFile(const HostGraphs& graphs, const System& system);
+std::string writeGraphFile(const HostGraphs& graphs, const topology::System& system);
 
 // Returns a device as graph files write it: `0x1b` for 27, `0` for 0.
 std::string deviceText(std::uint64_t id);
 // Returns the number of a GPU of this machine in graph files.
-std::uint64_t gpuFileId(const System& system, NodeId gpu);
+std::uint64_t gpuFileId(const topology::System& system, topology::NodeId gpu);
 
-}  // namespace xylem
+}  // namespace xylem::search

@@ -1,8 +1,6 @@
 // Graph files as NCCL_GRAPH_FILE names them: XML to GraphFile (Reader), and GraphFile to the channels of a
 // machine (Loader).
 
-#include "planner/search/graph_file.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,15 +9,17 @@
 #include "core/error.h"
 #include "core/settings.h"
 #include "planner/paths/locality.h"
+#include "planner/search/graph_file.h"
 #include "planner/topology/attributes.h"
 #include "planner/topology/xml.h"
 
-namespace xylem {
+namespace xylem::search {
 namespace {
 
-constexpr XmlNesting kNestings[] = {
+constexpr topology::XmlNesting kNestings[] = {
     {"graphs", "graph"}, {"graph", "channel"}, {"channel", "gpu"}, {"channel", "net"}};
-constexpr XmlVocabulary kVocabulary{"graphs", "a graph file", kNestings, {.elements = kMaxGraphFileElements}};
+constexpr topology::XmlVocabulary kVocabulary{
+    "graphs", "a graph file", kNestings, {.elements = kMaxGraphFileElements}};
 
 constexpr auto kMinInt = std::numeric_limits<std::int32_t>::min();
 constexpr auto kMaxInt = std::numeric_limits<std::int32_t>::max();
@@ -58,13 +58,13 @@ std::span<const Pattern> patternsOf(GraphKind kind) {
 // Turns an XML document into graphs, without a machine.
 class Reader {
  public:
-  Reader(const Document& document, std::vector<std::string>* remarks)
+  Reader(const topology::Document& document, std::vector<std::string>* remarks)
       : document_(document), remarks_(remarks) {}
 
   GraphFile read() const {
     GraphFile file{document_.file(), {}};
-    for (const ElementId element : document_[document_.root()].children) {
-      const std::int64_t id = Attributes(document_, element).integer("id", kMinInt, kMaxInt);
+    for (const topology::ElementId element : document_[document_.root()].children) {
+      const std::int64_t id = topology::Attributes(document_, element).integer("id", kMinInt, kMaxInt);
       if (isGraphId(id))
         file.graphs.push_back(graph(element));
       else
@@ -74,8 +74,8 @@ class Reader {
   }
 
  private:
-  GraphFileGraph graph(ElementId element) const {
-    const Attributes attributes(document_, element);
+  GraphFileGraph graph(topology::ElementId element) const {
+    const topology::Attributes attributes(document_, element);
     const auto integer = [&](std::string_view name, int minimum, int maximum) {
       return static_cast<int>(attributes.integer(name, minimum, maximum));
     };
@@ -83,7 +83,7 @@ class Reader {
     graph.id = integer("id", kMinInt, kMaxInt);
     graph.pattern = pattern(attributes, kindOf(graph.id));
     graph.crossNic = integer("crossnic", 0, 2);
-    graph.nChannels = integer("nchannels", 0, kMaxChannels);
+    graph.nChannels = integer("nchannels", 0, paths::kMaxChannels);
     graph.bwIntra = attributes.number("speedintra");
     graph.bwInter = attributes.number("speedinter");
     graph.latencyInter = attributes.number("latencyinter", 0);
@@ -91,11 +91,12 @@ class Reader {
     graph.typeInter = type(element, "typeinter");
     graph.sameChannels = integer("samechannels", 0, 1) != 0;
     graph.line = document_[element].line;
-    for (const ElementId child : document_[element].children) graph.channels.push_back(channel(child));
+    for (const topology::ElementId child : document_[element].children)
+      graph.channels.push_back(channel(child));
     const auto count = static_cast<int>(graph.channels.size());
-    if (count > kMaxChannels)
+    if (count > paths::kMaxChannels)
       attributes.fail(fmt::format("graph {} with {} channels", graph.id, count),
-                      fmt::format("at most {}", kMaxChannels));
+                      fmt::format("at most {}", paths::kMaxChannels));
     if (graph.nChannels > count)
       attributes.fail(fmt::format("graph {} with nchannels=\"{}\" and {} channel element{}", graph.id,
                                   graph.nChannels, count, count == 1 ? "" : "s"),
@@ -103,44 +104,45 @@ class Reader {
     return graph;
   }
 
-  static Pattern pattern(const Attributes& attributes, GraphKind kind) {
+  static Pattern pattern(const topology::Attributes& attributes, GraphKind kind) {
     const std::int64_t number = attributes.integer("pattern", kMinInt, kMaxInt);
     std::string expected;
     for (const Pattern pattern : patternsOf(kind)) {
       if (static_cast<int>(pattern) == number) return pattern;
       expected += fmt::format("{}{} ({})", expected.empty() ? "" : ", ", static_cast<int>(pattern),
-                              xylem::name(pattern));
+                              xylem::search::name(pattern));
     }
-    attributes.fail(
-        fmt::format("pattern=\"{}\" in graph {}, the {} graph", number, graphId(kind), xylem::name(kind)),
-        "one of " + expected);
+    attributes.fail(fmt::format("pattern=\"{}\" in graph {}, the {} graph", number, graphId(kind),
+                                xylem::search::name(kind)),
+                    "one of " + expected);
   }
 
-  GraphFileChannel channel(ElementId element) const {
+  GraphFileChannel channel(topology::ElementId element) const {
     GraphFileChannel channel;
     channel.line = document_[element].line;
-    for (const ElementId child : document_[element].children) {
+    for (const topology::ElementId child : document_[element].children) {
       auto& list = document_[child].name == "gpu" ? channel.gpus : channel.nets;
-      list.push_back({Attributes(document_, child).hex("dev"), document_[child].line});
+      list.push_back({topology::Attributes(document_, child).hex("dev"), document_[child].line});
     }
     return channel;
   }
 
   // As in NCCL, text after the name does not matter, and anything that is no name is LOC.
-  PathType type(ElementId element, std::string_view name) const {
-    const std::string& text = Attributes(document_, element).text(name);
-    for (int i = 0; i <= static_cast<int>(PathType::kSys); ++i)
-      if (text.starts_with(xylem::name(static_cast<PathType>(i)))) return static_cast<PathType>(i);
+  paths::PathType type(topology::ElementId element, std::string_view name) const {
+    const std::string& text = topology::Attributes(document_, element).text(name);
+    for (int i = 0; i <= static_cast<int>(paths::PathType::kSys); ++i)
+      if (text.starts_with(xylem::paths::name(static_cast<paths::PathType>(i))))
+        return static_cast<paths::PathType>(i);
     remark(element, fmt::format("Taking {} for LOC: it is not one of LOC NVL NVB PIX PXB PXN PHB SYS", name));
-    return PathType::kLoc;
+    return paths::PathType::kLoc;
   }
 
-  void remark(ElementId element, const std::string& text) const {
+  void remark(topology::ElementId element, const std::string& text) const {
     if (remarks_ != nullptr)
       remarks_->push_back(fmt::format("{} ({})", text, toString(document_.location(element))));
   }
 
-  const Document& document_;
+  const topology::Document& document_;
   std::vector<std::string>* remarks_;
 };
 
@@ -150,10 +152,10 @@ constexpr int kMaxListedDevices = 16;
 // Applies a graph of a file to a machine: turns its device numbers into GPUs and NETs.
 class Loader {
  public:
-  Loader(const GraphFile& file, const System& system) : file_(file), system_(system) {}
+  Loader(const GraphFile& file, const topology::System& system) : file_(file), system_(system) {}
 
   void load(const GraphFileGraph& from, ChannelGraph& to) const {
-    to.gpuCount = system_.count(NodeType::kGpu);
+    to.gpuCount = system_.count(topology::NodeType::kGpu);
     to.pattern = from.pattern;
     to.crossNic = from.crossNic;
     to.nChannels = from.nChannels;
@@ -186,7 +188,7 @@ class Loader {
 
   // `headOnly`: an NVLS channel names its head; further GPUs mean nothing.
   void addGpus(bool headOnly, const GraphFileChannel& channel, std::vector<int>& gpus) const {
-    const auto wanted = static_cast<std::size_t>(system_.count(NodeType::kGpu));
+    const auto wanted = static_cast<std::size_t>(system_.count(topology::NodeType::kGpu));
     const std::size_t given = channel.gpus.size();
     if (given > wanted || (headOnly ? given == 0 : given < wanted))
       fail(channel.line, fmt::format("a channel with {} gpu element{}", given, given == 1 ? "" : "s"),
@@ -204,10 +206,10 @@ class Loader {
   }
 
   int gpuOf(const GraphFileDevice& device) const {
-    for (const NodeId gpu : system_.nodes(NodeType::kGpu))
+    for (const topology::NodeId gpu : system_.nodes(topology::NodeType::kGpu))
       if (gpuFileId(system_, gpu) == device.id) return system_.position(gpu);
     fail(device.line, fmt::format("gpu with dev=\"{}\"", deviceText(device.id)),
-         devices(NodeType::kGpu, [&](NodeId gpu) { return gpuFileId(system_, gpu); }));
+         devices(topology::NodeType::kGpu, [&](topology::NodeId gpu) { return gpuFileId(system_, gpu); }));
   }
 
   // If the job has no NETs, those of the file do not matter. If it has, a missing one is NET 0, as in NCCL.
@@ -218,7 +220,7 @@ class Loader {
       fail(channel.line, fmt::format("a channel with {} net elements", channel.nets.size()),
            "two: where it starts and where it ends");
     for (std::size_t i = 0; i < kEnds; ++i) {
-      if (system_.count(NodeType::kNet) == 0)
+      if (system_.count(topology::NodeType::kNet) == 0)
         nets.push_back(-1);
       else if (i < channel.nets.size())
         nets.push_back(netOf(channel.nets[i]));
@@ -228,16 +230,16 @@ class Loader {
   }
 
   int netOf(const GraphFileDevice& device) const {
-    const auto key = [&](NodeId net) { return system_[net].key.value; };
-    for (const NodeId net : system_.nodes(NodeType::kNet))
+    const auto key = [&](topology::NodeId net) { return system_[net].key.value; };
+    for (const topology::NodeId net : system_.nodes(topology::NodeType::kNet))
       if (key(net) == device.id) return system_.position(net);
     fail(device.line, fmt::format("net with dev=\"{}\"", deviceText(device.id)),
-         devices(NodeType::kNet, key));
+         devices(topology::NodeType::kNet, key));
   }
 
   // Returns what the file could have named, as in `one of this job's host: 0 0x1`.
   template <typename Id>
-  std::string devices(NodeType type, const Id& id) const {
+  std::string devices(topology::NodeType type, const Id& id) const {
     std::string text = system_.count(type) == 1 ? "the only one in this job:" : "one of this job's host:";
     for (int i = 0; i < system_.count(type) && i < kMaxListedDevices; ++i)
       text += " " + deviceText(id(system_.node(type, i)));
@@ -245,31 +247,32 @@ class Loader {
   }
 
   const GraphFile& file_;
-  const System& system_;
+  const topology::System& system_;
 };
 
 }  // namespace
 
 GraphFile parseGraphFile(std::string_view text, const std::string& file, std::vector<std::string>* remarks) {
-  return Reader(parseXmlDocument(text, file, kVocabulary, remarks), remarks).read();
+  return Reader(topology::parseXmlDocument(text, file, kVocabulary, remarks), remarks).read();
 }
 
 GraphFile readGraphFile(const std::string& path, std::vector<std::string>* remarks) {
-  return parseGraphFile(readXmlFile(path, "a graph file", kVocabulary.limits), path, remarks);
+  return parseGraphFile(topology::readXmlFile(path, "a graph file", kVocabulary.limits), path, remarks);
 }
 
 std::shared_ptr<const GraphFile> graphFileOf(const Settings& settings, std::vector<std::string>* remarks) {
   if (!settings.isSet(Setting::kGraphFile)) return nullptr;
   const std::string& path = settings.text(Setting::kGraphFile);
-  const std::string text = readXmlFile(path, "the graph file that NCCL_GRAPH_FILE names", kVocabulary.limits);
+  const std::string text =
+      topology::readXmlFile(path, "the graph file that NCCL_GRAPH_FILE names", kVocabulary.limits);
   return std::make_shared<const GraphFile>(parseGraphFile(text, path, remarks));
 }
 
-void loadGraph(const GraphFile& file, const System& system, int crossNic, ChannelGraph& graph) {
+void loadGraph(const GraphFile& file, const topology::System& system, int crossNic, ChannelGraph& graph) {
   graph.loadedChannels = 0;
   const Loader loader(file, system);
   for (const GraphFileGraph& from : file.graphs)
     if (from.id == graph.id && !(crossNic == 0 && from.crossNic == 1)) loader.load(from, graph);
 }
 
-}  // namespace xylem
+}  // namespace xylem::search

@@ -1,10 +1,9 @@
-#include "planner/search/graph_file.h"
-
 #include <fmt/format.h>
 
+#include "planner/search/graph_file.h"
 #include "planner/topology/xml.h"
 
-namespace xylem {
+namespace xylem::search {
 namespace {
 
 // NCCL's order in files. It computes them in another one.
@@ -20,12 +19,12 @@ Pattern requestedPattern(GraphKind kind) {
 
 class Writer {
  public:
-  Writer(Document& document, const System& system)
-      : document_(document), system_(system), hasNets_(system.count(NodeType::kNet) > 0) {}
+  Writer(topology::Document& document, const topology::System& system)
+      : document_(document), system_(system), hasNets_(system.count(topology::NodeType::kNet) > 0) {}
 
   void add(GraphKind kind, const ChannelGraph& graph) {
     const bool computed = graph.gpuCount > 0;
-    const ElementId element = document_.add(document_.root(), "graph");
+    const topology::ElementId element = document_.add(document_.root(), "graph");
     const auto set = [&](const char* name, const auto& value) {
       document_.set(element, name, fmt::format("{}", value));
     };
@@ -48,51 +47,52 @@ class Writer {
   }
 
  private:
-  void addChannel(ElementId graphElement, const ChannelGraph& graph, int c, int gpus) {
-    const ElementId channel = document_.add(graphElement, "channel");
+  void addChannel(topology::ElementId graphElement, const ChannelGraph& graph, int c, int gpus) {
+    const topology::ElementId channel = document_.add(graphElement, "channel");
     const auto add = [&](const char* name, std::uint64_t id) {
       document_.set(document_.add(channel, name), "dev", deviceText(id));
     };
     if (hasNets_) add("net", netId(graph.startNet(c)));
     for (int i = 0; i < gpus; ++i)
-      add("gpu", gpuFileId(system_, system_.node(NodeType::kGpu, graph.gpu(c, i))));
+      add("gpu", gpuFileId(system_, system_.node(topology::NodeType::kGpu, graph.gpu(c, i))));
     if (hasNets_) add("net", netId(graph.endNet(c)));
   }
 
   std::uint64_t netId(int net) const {
-    return net < 0 ? 0 : system_[system_.node(NodeType::kNet, net)].key.value;
+    return net < 0 ? 0 : system_[system_.node(topology::NodeType::kNet, net)].key.value;
   }
 
-  static const char* typeText(GraphKind kind, PathType type) {
-    if (type > PathType::kSys)
+  static const char* typeText(GraphKind kind, paths::PathType type) {
+    if (type > paths::PathType::kSys)
       throw Error(ResultCode::kInvalidUsage,
                   "the {} graph uses paths of type {}: graph files have no word for it", name(kind),
-                  name(type));
-    return name(type);
+                  paths::name(type));
+    return paths::name(type);
   }
 
-  Document& document_;
-  const System& system_;
+  topology::Document& document_;
+  const topology::System& system_;
   bool hasNets_;
 };
 
 }  // namespace
 
-std::string writeGraphFile(const HostGraphs& graphs, const System& system) {
-  Document document("(graphs)", 0, "graphs");
+std::string writeGraphFile(const HostGraphs& graphs, const topology::System& system) {
+  topology::Document document("(graphs)", 0, "graphs");
   Writer writer(document, system);
   for (const GraphKind kind : kOrder) writer.add(kind, graphs[kind]);
   if (document.size() > kMaxGraphFileElements)
     throw Error(ResultCode::kInvalidUsage,
                 "the graphs of {} GPUs make a file of {} elements: a graph file has at most {}",
-                system.count(NodeType::kGpu), document.size(), kMaxGraphFileElements);
-  return writeXmlDocument(document);
+                system.count(topology::NodeType::kGpu), document.size(), kMaxGraphFileElements);
+  return topology::writeXmlDocument(document);
 }
 
 std::string deviceText(std::uint64_t id) { return id == 0 ? "0" : fmt::format("{:#x}", id); }
 
-std::uint64_t gpuFileId(const System& system, NodeId gpu) {
-  return NodeKey::of(system[gpu].key.system(), static_cast<std::uint64_t>(system.gpu(gpu).dev)).value;
+std::uint64_t gpuFileId(const topology::System& system, topology::NodeId gpu) {
+  return topology::NodeKey::of(system[gpu].key.system(), static_cast<std::uint64_t>(system.gpu(gpu).dev))
+      .value;
 }
 
-}  // namespace xylem
+}  // namespace xylem::search

@@ -5,7 +5,7 @@
 
 #include "planner/search/search_memo.h"
 
-namespace xylem {
+namespace xylem::search {
 namespace {
 
 // By free units: how many of them amounts of 5 and 6 units can fill. From 20 units on, all.
@@ -59,8 +59,8 @@ bool LinkCapacity::ranksAlike() const {
   std::int32_t free = -1;  // of all PCI links
   for (int gpu = 0; gpu < space_.gpuCount(); ++gpu) {
     const auto [out, back] = space_.pciLinks(gpu);
-    for (LinkId link : {out, back}) {
-      if (link == kNoLink) continue;
+    for (topology::LinkId link : {out, back}) {
+      if (link == topology::kNoLink) continue;
       const std::int32_t here = space_.free().milliOf(link);
       if (here == FreeBandwidth::kOdd || (free >= 0 && here != free)) return false;
       free = here;
@@ -77,7 +77,8 @@ std::uint64_t LinkCapacity::searchHash() const {
   for (int net = 0; net < space_.netCount(); ++net) {
     // How many channels fit. The subtractions are exact: of whole numbers, and of what they leave.
     int channels = 0;
-    for (float left = space_.netBandwidth(net); left >= demand && channels <= kMaxChannels; left -= demand)
+    for (float left = space_.netBandwidth(net); left >= demand && channels <= paths::kMaxChannels;
+         left -= demand)
       ++channels;
     hash = mixHash(
         hash, static_cast<std::uint64_t>(channels) << 1 | (space_.nearestBandwidth(net) >= demand ? 1u : 0u));
@@ -85,4 +86,4 @@ std::uint64_t LinkCapacity::searchHash() const {
   return hash;
 }
 
-}  // namespace xylem
+}  // namespace xylem::search

@@ -17,7 +17,7 @@
 #include "planner/search/search_space.h"
 #include "planner/search/usable_routes.h"
 
-namespace xylem {
+namespace xylem::search {
 
 class LinkCapacity {
  public:
@@ -48,4 +48,4 @@ class LinkCapacity {
   bool exact_;
 };
 
-}  // namespace xylem
+}  // namespace xylem::search

@@ -2,7 +2,7 @@
 
 #include <bit>
 
-namespace xylem {
+namespace xylem::search {
 
 void OrderCount::clear(int gpus) {
   gpus_ = gpus;
@@ -56,4 +56,4 @@ OrderCount::Count OrderCount::explore(int gpu, std::uint64_t visited) {
   return total;
 }
 
-}  // namespace xylem
+}  // namespace xylem::search

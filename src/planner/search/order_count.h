@@ -17,7 +17,7 @@
 
 #include "planner/search/search_memo.h"
 
-namespace xylem {
+namespace xylem::search {
 
 class OrderCount {
  public:
@@ -59,4 +59,4 @@ class OrderCount {
   Count counted_;
 };
 
-}  // namespace xylem
+}  // namespace xylem::search

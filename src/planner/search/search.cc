@@ -25,7 +25,7 @@
 
 #include <algorithm>
 
-namespace xylem {
+namespace xylem::search {
 namespace {
 
 // From so near the end of a channel, exploring costs less than remembering.
@@ -53,7 +53,7 @@ Search::Search(SearchSpace& space, const UsableRoutes& routes, const LinkCapacit
       // A ring leaves to the NET from its last GPU, when all have been ranked.
       keepsRanks_(nets_ > 0 && !space.hasNvs() && exact_ && wanted.pattern == Pattern::kRing &&
                   routes.sparesPciLinks()) {
-  const std::size_t rows = static_cast<std::size_t>(kMaxChannels) * static_cast<std::size_t>(gpus_);
+  const std::size_t rows = static_cast<std::size_t>(paths::kMaxChannels) * static_cast<std::size_t>(gpus_);
   workspace.memo.clear();
   workspace.used.resize(rows);
   workspace.netRanks.resize(rows);
@@ -114,7 +114,7 @@ void Search::startFromNets() {
   for (int i = 0; i < count; ++i) {
     if (heads_ && found) return;
     const int net = nets[static_cast<std::size_t>((channel + i) % count)];
-    const Net& device = space_.system().net(space_.system().node(NodeType::kNet, net));
+    const topology::Net& device = space_.system().net(space_.system().node(topology::NodeType::kNet, net));
     if (wanted_.collNet && !device.coll) continue;
     if (space_.netBandwidth(net) < static_cast<float>(demand_)) continue;
     // With rings that cross NICs an odd channel starts where the one before it ended.
@@ -390,4 +390,4 @@ void Search::tryCollnetDirect(int head) {
   followAll(head, routes);
 }
 
-}  // namespace xylem
+}  // namespace xylem::search

@@ -23,7 +23,7 @@
 #include "planner/search/search_space.h"
 #include "planner/search/usable_routes.h"
 
-namespace xylem {
+namespace xylem::search {
 
 // NCCL's limits of a search, in steps.
 constexpr std::int64_t kSearchBudget = 1 << 14;
@@ -157,7 +157,8 @@ class Search {
     std::uint64_t* netRanks = nullptr;  // by GPU; null if they can change
   };
   Channel channel_;
-  std::array<std::uint64_t, kMaxChannels> capacityBefore_{};  // by channel: hash of the capacity at its start
+  std::array<std::uint64_t, paths::kMaxChannels>
+      capacityBefore_{};  // by channel: hash of the capacity at its start
 
   // Counts what the search does. Nothing but its budget comes back from here.
   struct Progress {
@@ -221,4 +222,4 @@ inline bool Search::fits(const NextGpu& next) const {
   return true;
 }
 
-}  // namespace xylem
+}  // namespace xylem::search

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace xylem {
+namespace xylem::search {
 
 void SearchMemo::add(std::uint64_t key, std::int64_t steps, const SearchScore& score) {
   if (4 * (size_ + 1) > 3 * entries_.size()) {
@@ -27,4 +27,4 @@ void KnownSearches::add(std::uint64_t key, const SearchOutcome& outcome) {
   outcomes_.push_back(outcome);
 }
 
-}  // namespace xylem
+}  // namespace xylem::search

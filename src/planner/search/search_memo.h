@@ -15,7 +15,7 @@
 
 #include "planner/search/channel_graph.h"
 
-namespace xylem {
+namespace xylem::search {
 
 // Folds a value into a hash.
 constexpr std::uint64_t mixHash(std::uint64_t hash, std::uint64_t value) {
@@ -113,4 +113,4 @@ class KnownSearches {
   std::vector<SearchOutcome> outcomes_;
 };
 
-}  // namespace xylem
+}  // namespace xylem::search

@@ -24,7 +24,7 @@
 
 #include "planner/search/search.h"
 
-namespace xylem {
+namespace xylem::search {
 namespace {
 
 // To fewer GPUs than these it is quicker to walk.
@@ -143,4 +143,4 @@ void Search::countEnds(int last, int backToNet) {
   workspace_.orders.setEnd(last, steps, ends.hops);
 }
 
-}  // namespace xylem
+}  // namespace xylem::search

@@ -9,7 +9,7 @@
 #include "core/error.h"
 #include "planner/search/search_memo.h"
 
-namespace xylem {
+namespace xylem::search {
 namespace {
 
 // GPUs below this compute capability spend an eighth of what they receive on the way back (acknowledgements).
@@ -23,74 +23,77 @@ constexpr float kMaxKeyBandwidth = 65535.0f;
 
 }  // namespace
 
-SearchSpace::SearchSpace(const System& system, const PathTable& paths, const Locality& locality)
+SearchSpace::SearchSpace(const topology::System& system, const paths::PathTable& paths,
+                         const paths::Locality& locality)
     : system_(system),
       paths_(paths),
       locality_(locality),
-      gpuCount_(system.count(NodeType::kGpu)),
-      netCount_(system.count(NodeType::kNet)),
+      gpuCount_(system.count(topology::NodeType::kGpu)),
+      netCount_(system.count(topology::NodeType::kNet)),
       free_(system.links()) {
-  if (system.hasNvs()) nvs_ = system.node(NodeType::kNvs, 0);
-  const auto gpus = system.nodes(NodeType::kGpu);
-  const auto nets = system.nodes(NodeType::kNet);
+  if (system.hasNvs()) nvs_ = system.node(topology::NodeType::kNvs, 0);
+  const auto gpus = system.nodes(topology::NodeType::kGpu);
+  const auto nets = system.nodes(topology::NodeType::kNet);
   const auto endpoints = static_cast<std::size_t>(gpuCount_ + 2 * netCount_ + (hasNvs() ? 2 : 0));
   routes_.reserve(static_cast<std::size_t>(gpuCount_) * endpoints);
   steps_.reserve(kStepsPerRoute * routes_.capacity());
-  for (NodeId a : gpus)
-    for (NodeId b : gpus) addRoute(a, b);
+  for (topology::NodeId a : gpus)
+    for (topology::NodeId b : gpus) addRoute(a, b);
   gpuToNet_ = routes_.size();
-  for (NodeId gpu : gpus)
-    for (NodeId net : nets) addRoute(gpu, net);
+  for (topology::NodeId gpu : gpus)
+    for (topology::NodeId net : nets) addRoute(gpu, net);
   netToGpu_ = routes_.size();
-  for (NodeId net : nets)
-    for (NodeId gpu : gpus) addRoute(net, gpu);
+  for (topology::NodeId net : nets)
+    for (topology::NodeId gpu : gpus) addRoute(net, gpu);
   nvsToGpu_ = routes_.size();
   if (hasNvs())
-    for (NodeId gpu : gpus) addRoute(nvs_, gpu);
+    for (topology::NodeId gpu : gpus) addRoute(nvs_, gpu);
   gpuToNvs_ = routes_.size();
   if (hasNvs())
-    for (NodeId gpu : gpus) addRoute(gpu, nvs_);
+    for (topology::NodeId gpu : gpus) addRoute(gpu, nvs_);
   rankGpus();
   rankNets();
 }
 
 // Walking a link takes bandwidth from it, and into some nodes also from the link back.
-void SearchSpace::addSteps(const Link& link, LinkId id, bool fromGpu, bool widePci) {
-  const bool pci = widePci && link.type == LinkType::kPci;
+void SearchSpace::addSteps(const topology::Link& link, topology::LinkId id, bool fromGpu, bool widePci) {
+  const bool pci = widePci && link.type == topology::LinkType::kPci;
   steps_.push_back({id, pci ? Share::kPci : Share::kWhole});
-  const NodeType to = system_.type(link.to);
+  const topology::NodeType to = system_.type(link.to);
   const bool acknowledged =
-      !fromGpu && to == NodeType::kGpu && system_.gpu(link.to).sm < kFreeAcknowledgementSm;
-  const bool power =
-      link.type == LinkType::kNvl && to == NodeType::kCpu && system_.cpu(link.to).arch == CpuArch::kPower;
+      !fromGpu && to == topology::NodeType::kGpu && system_.gpu(link.to).sm < kFreeAcknowledgementSm;
+  const bool power = link.type == topology::LinkType::kNvl && to == topology::NodeType::kCpu &&
+                     system_.cpu(link.to).arch == topology::CpuArch::kPower;
   if (!acknowledged && !power) return;
-  const LinkId reverse = system_.findLink(link.to, link.from, link.type);
-  if (reverse == kNoLink)
+  const topology::LinkId reverse = system_.findLink(link.to, link.from, link.type);
+  if (reverse == topology::kNoLink)
     throw Error(ResultCode::kInvalidArgument,
-                "the {} link {} -> {} has no counterpart in the other direction", name(link.type),
+                "the {} link {} -> {} has no counterpart in the other direction", topology::name(link.type),
                 system_.name(link.from), system_.name(link.to));
   steps_.back().withNext = true;
   steps_.push_back({reverse, power ? Share::kWhole : pci ? Share::kPciEighth : Share::kWholeEighth});
 }
 
-void SearchSpace::addRoute(NodeId from, NodeId to) {
-  const Path& path = paths_.path(from, to);
+void SearchSpace::addRoute(topology::NodeId from, topology::NodeId to) {
+  const paths::Path& path = paths_.path(from, to);
   const auto links = paths_.links(path);
-  const bool fromGpu = system_.type(from) == NodeType::kGpu;
-  const auto intoIntel = [&](LinkId id) {
-    const NodeId node = system_.link(id).to;
-    return system_.type(node) == NodeType::kCpu && system_.cpu(node).is(CpuArch::kX86, CpuVendor::kIntel);
+  const bool fromGpu = system_.type(from) == topology::NodeType::kGpu;
+  const auto intoIntel = [&](topology::LinkId id) {
+    const topology::NodeId node = system_.link(id).to;
+    return system_.type(node) == topology::NodeType::kCpu &&
+           system_.cpu(node).is(topology::CpuArch::kX86, topology::CpuVendor::kIntel);
   };
   Route route;
   route.firstStep = static_cast<std::int32_t>(steps_.size());
   route.hops = static_cast<std::int16_t>(path.hops);
   route.type = path.type;
   route.reverseType = paths_.path(to, from).type;
-  route.intra = system_.type(from) != NodeType::kNet && system_.type(to) != NodeType::kNet;
+  route.intra =
+      system_.type(from) != topology::NodeType::kNet && system_.type(to) != topology::NodeType::kNet;
   route.bandwidth = path.bandwidth;
   const bool widePci =
-      path.type == PathType::kPhb && fromGpu && std::any_of(links.begin(), links.end(), intoIntel);
-  for (LinkId id : links) addSteps(system_.link(id), id, fromGpu, widePci);
+      path.type == paths::PathType::kPhb && fromGpu && std::any_of(links.begin(), links.end(), intoIntel);
+  for (topology::LinkId id : links) addSteps(system_.link(id), id, fromGpu, widePci);
   route.steps = static_cast<std::int16_t>(static_cast<std::int32_t>(steps_.size()) - route.firstStep);
   route.id = static_cast<std::int32_t>(routes_.size());
   const auto steps = stepsOf(route);
@@ -118,7 +121,7 @@ std::uint64_t SearchSpace::freeHash() const { return mixHash(netsHash(), free_.h
 
 int SearchSpace::freePciBandwidth(int gpu) const {
   const auto [out, back] = gpuPci_[static_cast<std::size_t>(gpu)];
-  if (out == kNoLink) return -1;
+  if (out == topology::kNoLink) return -1;
   return free_.wholeOfNarrower(out, back, static_cast<int>(kMaxKeyBandwidth) - 1);
 }
 
@@ -143,13 +146,14 @@ void SearchSpace::rankGpus() {
     if (!std::is_sorted(ranked.begin(), ranked.end(), better))  // true for GPUs that are alike
       std::stable_sort(ranked.begin(), ranked.end(), better);
     alikeFrom_.push_back(ranked.empty() || pathKey(a, ranked.front()) == pathKey(a, ranked.back()) ? 1 : 0);
-    const NodeId node = system_.node(NodeType::kGpu, a);
-    std::pair<LinkId, LinkId> pci{kNoLink, kNoLink};
-    for (const Link& link : system_.links(node)) {
-      if (link.type != LinkType::kPci) continue;
-      const LinkId out = system_.findLink(node, link.to, LinkType::kPci);
-      for (LinkId back = system_.firstLink(link.to); back < system_.firstLink(link.to + 1); ++back) {
-        if (system_.link(back).to != node || pci.first != kNoLink) continue;
+    const topology::NodeId node = system_.node(topology::NodeType::kGpu, a);
+    std::pair<topology::LinkId, topology::LinkId> pci{topology::kNoLink, topology::kNoLink};
+    for (const topology::Link& link : system_.links(node)) {
+      if (link.type != topology::LinkType::kPci) continue;
+      const topology::LinkId out = system_.findLink(node, link.to, topology::LinkType::kPci);
+      for (topology::LinkId back = system_.firstLink(link.to); back < system_.firstLink(link.to + 1);
+           ++back) {
+        if (system_.link(back).to != node || pci.first != topology::kNoLink) continue;
         pci = {out, back};
       }
       break;
@@ -163,14 +167,14 @@ void SearchSpace::rankNets() {
   std::map<std::pair<std::uint64_t, int>, int> ports;
   portNets_.resize(static_cast<std::size_t>(netCount_));
   for (int n = 0; n < netCount_; ++n) {
-    const NodeId node = system_.node(NodeType::kNet, n);
-    const Net& net = system_.net(node);
+    const topology::NodeId node = system_.node(topology::NodeType::kNet, n);
+    const topology::Net& net = system_.net(node);
     netBandwidth_.push_back(net.bandwidth);
-    uniformLatency_ &= net.latency == system_.net(system_.node(NodeType::kNet, 0)).latency;
+    uniformLatency_ &= net.latency == system_.net(system_.node(topology::NodeType::kNet, 0)).latency;
     port_.push_back(ports.emplace(std::pair{net.asic, net.port}, n).first->second);
     portNets_[static_cast<std::size_t>(port_.back())].push_back(n);
-    const NodeId local = locality_.localGpu(node);
-    localGpu_.push_back(local == kNoNode ? -1 : system_.position(local));
+    const topology::NodeId local = locality_.localGpu(node);
+    localGpu_.push_back(local == topology::kNoNode ? -1 : system_.position(local));
 
     float best = 0;
     int hops = std::numeric_limits<int>::max();
@@ -192,14 +196,14 @@ void SearchSpace::rankNets() {
     nearestGpus_.push_back(std::move(nearest));
     nearestBandwidth_.push_back(best);
   }
-  const std::size_t lists = (static_cast<std::size_t>(gpuCount_) + 1) * kPathTypes;
+  const std::size_t lists = (static_cast<std::size_t>(gpuCount_) + 1) * paths::kPathTypes;
   netsWithin_.resize(lists);
   netsWithinMade_.resize(lists);
 }
 
 // A GPU's local NETs come first, in the order in which its channels use them; then all others by path type.
-std::span<const int> SearchSpace::netsWithin(int gpu, PathType type) const {
-  const std::size_t slot = at(gpu + 1, kPathTypes, static_cast<int>(type));
+std::span<const int> SearchSpace::netsWithin(int gpu, paths::PathType type) const {
+  const std::size_t slot = at(gpu + 1, paths::kPathTypes, static_cast<int>(type));
   std::vector<int>& list = netsWithin_[slot];
   if (netsWithinMade_[slot] != 0) return list;
   netsWithinMade_[slot] = 1;
@@ -212,11 +216,12 @@ std::span<const int> SearchSpace::netsWithin(int gpu, PathType type) const {
   const int first = gpu < 0 ? 0 : gpu;
   const int last = gpu < 0 ? gpuCount_ : gpu + 1;
   for (int g = first; g < last; ++g)
-    for (NodeId net : locality_.localNets(system_.node(NodeType::kGpu, g))) append(system_.position(net));
+    for (topology::NodeId net : locality_.localNets(system_.node(topology::NodeType::kGpu, g)))
+      append(system_.position(net));
   for (int t = 0; t <= static_cast<int>(type); ++t)
     for (int g = first; g < last; ++g)
       for (int net = 0; net < std::min(netCount_, kMaxNetsByDistance); ++net)
-        if (gpuToNet(g, net).type == static_cast<PathType>(t)) append(net);
+        if (gpuToNet(g, net).type == static_cast<paths::PathType>(t)) append(net);
   return list;
 }
 
@@ -231,4 +236,4 @@ ChannelLoads::ChannelLoads(const SearchSpace& space, const ChannelGraph& graph) 
         Load(graph.bwIntra * static_cast<float>(1.0 / std::max(graph.gpuCount - 1, 1)));
 }
 
-}  // namespace xylem
+}  // namespace xylem::search

@@ -14,36 +14,36 @@
 #include <span>
 #include <vector>
 
-#include "planner/search/channel_graph.h"
-#include "planner/search/free_bandwidth.h"
 #include "planner/paths/locality.h"
 #include "planner/paths/path_table.h"
+#include "planner/search/channel_graph.h"
+#include "planner/search/free_bandwidth.h"
 #include "planner/topology/system.h"
 
-namespace xylem {
+namespace xylem::search {
 
 // A path as the search follows it.
 struct Route {
   std::int32_t firstStep = 0;
   std::int16_t steps = 0;  // links it takes bandwidth of, in walking order
   std::int16_t hops = 0;   // links it walks
-  PathType type = PathType::kDis;
-  PathType reverseType = PathType::kDis;  // of the path the other way
-  bool repeats = false;                   // some link is taken from more than once
-  bool intra = false;                     // both ends are GPUs or NVSwitches
-  float bandwidth = 0;                    // GB/s, before any search
-  std::int32_t id = 0;                    // among all routes of the space
+  paths::PathType type = paths::PathType::kDis;
+  paths::PathType reverseType = paths::PathType::kDis;  // of the path the other way
+  bool repeats = false;                                 // some link is taken from more than once
+  bool intra = false;                                   // both ends are GPUs or NVSwitches
+  float bandwidth = 0;                                  // GB/s, before any search
+  std::int32_t id = 0;                                  // among all routes of the space
 };
 
 class SearchSpace {
  public:
-  SearchSpace(const System& system, const PathTable& paths, const Locality& locality);
+  SearchSpace(const topology::System& system, const paths::PathTable& paths, const paths::Locality& locality);
 
   int gpuCount() const { return gpuCount_; }
   int netCount() const { return netCount_; }
-  bool hasNvs() const { return nvs_ != kNoNode; }
-  const System& system() const { return system_; }
-  const PathTable& paths() const { return paths_; }
+  bool hasNvs() const { return nvs_ != topology::kNoNode; }
+  const topology::System& system() const { return system_; }
+  const paths::PathTable& paths() const { return paths_; }
 
   // Routes, by index among the nodes of their type.
   const Route& gpuToGpu(int a, int b) const { return routes_[at(a, gpuCount_, b)]; }
@@ -83,7 +83,9 @@ class SearchSpace {
   std::uint64_t freeHash() const;
 
   // A GPU's first PCI link and the link back, or kNoLink.
-  std::pair<LinkId, LinkId> pciLinks(int gpu) const { return gpuPci_[static_cast<std::size_t>(gpu)]; }
+  std::pair<topology::LinkId, topology::LinkId> pciLinks(int gpu) const {
+    return gpuPci_[static_cast<std::size_t>(gpu)];
+  }
   // The free bandwidth of a GPU's PCI link in its narrower direction, in whole GB/s; -1 without a PCI link.
   int freePciBandwidth(int gpu) const;
   // A GPU's rank by the way from a NET, smaller is better: bandwidth (whole GB/s), free PCI bandwidth, hops.
@@ -92,7 +94,7 @@ class SearchSpace {
   }
 
   // The NETs to try for a GPU (or for all, -1), nearest first, none farther than `type`.
-  std::span<const int> netsWithin(int gpu, PathType type) const;
+  std::span<const int> netsWithin(int gpu, paths::PathType type) const;
   // The GPUs nearest to a NET by bandwidth, then by hops, in index order; and that bandwidth.
   std::span<const int> gpusNearest(int net) const { return nearestGpus_[static_cast<std::size_t>(net)]; }
   float nearestBandwidth(int net) const { return nearestBandwidth_[static_cast<std::size_t>(net)]; }
@@ -110,26 +112,27 @@ class SearchSpace {
   static std::size_t at(int a, int width, int b) {
     return static_cast<std::size_t>(a) * static_cast<std::size_t>(width) + static_cast<std::size_t>(b);
   }
-  void addRoute(NodeId from, NodeId to);
-  void addSteps(const Link& link, LinkId id, bool fromGpu, bool widePci);
+  void addRoute(topology::NodeId from, topology::NodeId to);
+  void addSteps(const topology::Link& link, topology::LinkId id, bool fromGpu, bool widePci);
   void rankGpus();
   void rankNets();
 
-  const System& system_;
-  const PathTable& paths_;
-  const Locality& locality_;
+  const topology::System& system_;
+  const paths::PathTable& paths_;
+  const paths::Locality& locality_;
   int gpuCount_, netCount_;
   FreeBandwidth free_;  // by link
-  NodeId nvs_ = kNoNode;
+  topology::NodeId nvs_ = topology::kNoNode;
   std::vector<Route> routes_;  // GPU x GPU, GPU x NET, NET x GPU, NVS x GPU, GPU x NVS
   std::size_t gpuToNet_ = 0, netToGpu_ = 0, nvsToGpu_ = 0, gpuToNvs_ = 0;  // where each kind begins
   std::vector<RouteStep> steps_;                                           // of all routes
   unsigned intraShares_ = 0, interShares_ = 0;  // that occur on any route: a bit each
   bool uniformLatency_ = true;
   std::vector<float> netBandwidth_;
-  std::vector<int> port_;                          // by NET: the lowest NET on the same port
-  std::vector<std::vector<int>> portNets_;         // by that NET: all on the port
-  std::vector<std::pair<LinkId, LinkId>> gpuPci_;  // by GPU: its first PCI link and the link back
+  std::vector<int> port_;                   // by NET: the lowest NET on the same port
+  std::vector<std::vector<int>> portNets_;  // by that NET: all on the port
+  std::vector<std::pair<topology::LinkId, topology::LinkId>>
+      gpuPci_;  // by GPU: its first PCI link and the link back
   std::vector<std::vector<int>> gpusByPath_;
   std::vector<std::uint32_t> pathKey_;
   std::vector<std::uint8_t> alikeFrom_;
@@ -164,4 +167,4 @@ class ChannelLoads {
   std::array<Load, kPortions> loads_;
 };
 
-}  // namespace xylem
+}  // namespace xylem::search

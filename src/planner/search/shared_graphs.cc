@@ -7,7 +7,7 @@
 #include "core/error.h"
 #include "planner/paths/locality.h"
 
-namespace xylem {
+namespace xylem::search {
 namespace {
 
 constexpr int kMaxNumber = std::numeric_limits<int>::max();
@@ -97,14 +97,14 @@ void attempt(auto& archive, auto& a) {
   archive.number(a.pass, 0, kMaxNumber);
   archive.bandwidth(a.bwIntra);
   archive.bandwidth(a.bwInter);
-  archive.number(a.typeIntra, 0, kPathTypes - 1);
-  archive.number(a.typeInter, 0, kPathTypes - 1);
+  archive.number(a.typeIntra, 0, paths::kPathTypes - 1);
+  archive.number(a.typeInter, 0, paths::kPathTypes - 1);
   archive.number(a.crossNic, 0, 2);
   archive.number(a.sameChannels, 0, 1);
   archive.number(a.steps, 0, std::numeric_limits<std::int64_t>::max());
   archive.number(a.exhausted, 0, 1);
-  archive.number(a.channelsBefore, 0, kMaxChannels);
-  archive.number(a.channelsAfter, 0, kMaxChannels);
+  archive.number(a.channelsBefore, 0, paths::kMaxChannels);
+  archive.number(a.channelsAfter, 0, paths::kMaxChannels);
   archive.number(a.change, 0, static_cast<int>(SearchChange::kMoreBandwidth));
 }
 
@@ -113,14 +113,14 @@ void graph(auto& archive, auto& g) {
   archive.number(g.pattern, 1, static_cast<int>(Pattern::kCollnetDirect));
   archive.number(g.crossNic, 0, 2);
   archive.number(g.collNet, 0, 1);
-  archive.number(g.minChannels, 0, kMaxChannels);
-  archive.number(g.maxChannels, 0, kMaxChannels);
-  archive.number(g.nChannels, 0, kMaxChannels);
+  archive.number(g.minChannels, 0, paths::kMaxChannels);
+  archive.number(g.maxChannels, 0, paths::kMaxChannels);
+  archive.number(g.nChannels, 0, paths::kMaxChannels);
   archive.bandwidth(g.bwIntra);
   archive.bandwidth(g.bwInter);
   archive.bandwidth(g.latencyInter);
-  archive.number(g.typeIntra, 0, kPathTypes - 1);
-  archive.number(g.typeInter, 0, kPathTypes - 1);
+  archive.number(g.typeIntra, 0, paths::kPathTypes - 1);
+  archive.number(g.typeInter, 0, paths::kPathTypes - 1);
   archive.number(g.sameChannels, 0, 1);
   archive.number(g.nHops, 0, kMaxNumber);
   archive.number(g.gpuCount, 0, kMaxNumber);
@@ -172,12 +172,13 @@ std::vector<HostGraphs> readGraphs(std::string_view bytes) {
   return views;
 }
 
-void checkFit(const HostGraphs& graphs, const System& system) {
+void checkFit(const HostGraphs& graphs, const topology::System& system) {
   for (const ChannelGraph& g : graphs) {
-    if (g.nChannels > 0 && g.gpuCount != system.count(NodeType::kGpu)) refuse("they are of another machine");
+    if (g.nChannels > 0 && g.gpuCount != system.count(topology::NodeType::kGpu))
+      refuse("they are of another machine");
     for (const int net : g.nets)
-      if (net >= system.count(NodeType::kNet)) refuse("a NET that is not there");
+      if (net >= system.count(topology::NodeType::kNet)) refuse("a NET that is not there");
   }
 }
 
-}  // namespace xylem
+}  // namespace xylem::search

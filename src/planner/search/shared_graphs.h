@@ -14,7 +14,7 @@
 
 #include "planner/search/channel_graph.h"
 
-namespace xylem {
+namespace xylem::search {
 
 std::string writeGraphs(const std::vector<HostGraphs>& views);
 
@@ -22,6 +22,6 @@ std::string writeGraphs(const std::vector<HostGraphs>& views);
 std::vector<HostGraphs> readGraphs(std::string_view bytes);
 
 // Throws ncclRemoteError if the graphs are not of this machine.
-void checkFit(const HostGraphs& graphs, const System& system);
+void checkFit(const HostGraphs& graphs, const topology::System& system);
 
-}  // namespace xylem
+}  // namespace xylem::search

@@ -6,7 +6,7 @@
 
 #include "planner/search/search_memo.h"
 
-namespace xylem {
+namespace xylem::search {
 namespace {
 
 std::size_t id(const Route& route) { return static_cast<std::size_t>(route.id); }
@@ -28,9 +28,9 @@ class LinkOwner {
   int gpu_ = kNone;
 };
 
-PathType farthestUpTo(PathType limit, unsigned types) {
+paths::PathType farthestUpTo(paths::PathType limit, unsigned types) {
   const unsigned within = types & ((2u << static_cast<unsigned>(limit)) - 1);
-  return within == 0 ? PathType::kLoc : static_cast<PathType>(std::bit_width(within) - 1);
+  return within == 0 ? paths::PathType::kLoc : static_cast<paths::PathType>(std::bit_width(within) - 1);
 }
 
 }  // namespace
@@ -47,7 +47,7 @@ UsableRoutes::UsableRoutes(const SearchSpace& space, const Limits& limits)
 void UsableRoutes::findUsable() {
   const bool bothWays = isTree(limits_.pattern);
   for (const Route& route : space_.routes()) {
-    const PathType limit = route.intra ? limits_.intra : limits_.inter;
+    const paths::PathType limit = route.intra ? limits_.intra : limits_.inter;
     const bool usable = route.type <= limit && (!bothWays || route.reverseType <= limit);
     usable_[id(route)] = usable ? 1 : 0;
     repeats_ |= usable && route.repeats;
@@ -98,14 +98,14 @@ void UsableRoutes::findLinkUses() {
     }
   }
   for (LinkUse& use : uses) {
-    if (use.link == kNoLink) continue;
+    if (use.link == topology::kNoLink) continue;
     setUnit(use);
     linkUses_.push_back(use);
   }
   for (int gpu = 0; gpu < space_.gpuCount(); ++gpu) {
     const auto [out, back] = space_.pciLinks(gpu);
-    for (LinkId link : {out, back}) {
-      if (link == kNoLink) continue;
+    for (topology::LinkId link : {out, back}) {
+      if (link == topology::kNoLink) continue;
       sparesPciLinks_ &= uses[static_cast<std::size_t>(link)].intraShares == 0;
       pciUnit_ = std::gcd(pciUnit_, uses[static_cast<std::size_t>(link)].unit);
     }
@@ -193,4 +193,4 @@ const UsableRoutes& UsableRoutesByLimits::of(UsableRoutes::Limits limits) {
   return *made_.emplace_back(std::make_unique<UsableRoutes>(space_, limits));
 }
 
-}  // namespace xylem
+}  // namespace xylem::search

@@ -17,7 +17,7 @@
 #include "planner/search/channel_graph.h"
 #include "planner/search/search_space.h"
 
-namespace xylem {
+namespace xylem::search {
 
 // A GPU that a channel may go on to.
 struct NextGpu {
@@ -31,8 +31,8 @@ class UsableRoutes {
  public:
   // Paths up to these types, for this kind of channel.
   struct Limits {
-    PathType intra = PathType::kLoc;
-    PathType inter = PathType::kLoc;
+    paths::PathType intra = paths::PathType::kLoc;
+    paths::PathType inter = paths::PathType::kLoc;
     Pattern pattern = Pattern::kRing;
     bool operator==(const Limits&) const = default;
   };
@@ -63,7 +63,7 @@ class UsableRoutes {
   // A link of usable routes. All amounts that routes take of it are multiples of its unit, which is counted
   // in 80ths of a channel's bandwidth.
   struct LinkUse {
-    LinkId link = kNoLink;
+    topology::LinkId link = topology::kNoLink;
     unsigned intraShares = 0, interShares = 0;  // taken inside the host and to or from NETs: a bit each
     std::uint32_t unit = 0;
     bool byFiveAndSix = false;  // taken by 5 or 6 units at a time
@@ -110,4 +110,4 @@ class UsableRoutesByLimits {
   std::vector<std::unique_ptr<UsableRoutes>> made_;
 };
 
-}  // namespace xylem
+}  // namespace xylem::search

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <cstdlib>
 
-namespace xylem {
+namespace xylem::topology {
 namespace {
 
 std::optional<int> hexDigit(char c) {
@@ -116,4 +116,4 @@ PciClass pciClass(std::string_view code) {
   return PciClass::kPci;
 }
 
-}  // namespace xylem
+}  // namespace xylem::topology

@@ -16,7 +16,7 @@
 
 #include "planner/topology/document.h"
 
-namespace xylem {
+namespace xylem::topology {
 
 class Attributes {
  public:
@@ -58,4 +58,4 @@ enum class PciClass { kPci, kNvs, kCpu, kGpu, kNic };
 // The kind of a device by its class code, such as 0x030200. NCCL compares prefixes; an unknown code is kPci.
 PciClass pciClass(std::string_view code);
 
-}  // namespace xylem
+}  // namespace xylem::topology

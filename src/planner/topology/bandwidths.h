@@ -9,7 +9,7 @@
 
 #include "planner/topology/system.h"
 
-namespace xylem {
+namespace xylem::topology {
 
 // Between nodes in the same place: a node and itself, a CPU and its own NIC, two switches with a direct lane.
 constexpr float kLocalBandwidth = 5000.0f;
@@ -68,4 +68,4 @@ constexpr double kNetMbpsPerGBps = 8000.0;
 // The attribute `bw` of c2c elements is in MB/s.
 constexpr double kC2cMBpsPerGBps = 1000.0;
 
-}  // namespace xylem
+}  // namespace xylem::topology

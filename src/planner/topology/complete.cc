@@ -6,7 +6,7 @@
 #include "planner/topology/attributes.h"
 #include "planner/topology/fuse.h"
 
-namespace xylem {
+namespace xylem::topology {
 namespace {
 
 // The elements that completion looks at, by kind, in document order.
@@ -41,7 +41,6 @@ void collect(const Document& document, ElementId element, Inventory& found) {
   }
   for (ElementId child : e.children) collect(document, child, found);
 }
-
 
 // Sets the defaults of completeAttributes.
 void setDefaults(Document& document, const Inventory& found) {
@@ -113,4 +112,4 @@ void offerCollnet(Document& document) {
   for (ElementId net : found.nets) document.setIfAbsent(net, "coll", "1");
 }
 
-}  // namespace xylem
+}  // namespace xylem::topology

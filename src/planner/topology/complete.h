@@ -6,7 +6,7 @@
 
 #include "planner/topology/document.h"
 
-namespace xylem {
+namespace xylem::topology {
 
 // Gives missing attributes their defaults:
 // - gpu: `gdr` is 1;
@@ -25,4 +25,4 @@ Document completeForJob(Document document);
 // Sets coll="1" on every network device without a `coll`: it can compute collectives (CollNet).
 void offerCollnet(Document& document);
 
-}  // namespace xylem
+}  // namespace xylem::topology

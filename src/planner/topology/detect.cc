@@ -13,7 +13,7 @@
 #include "planner/topology/detect_pci.h"
 #include "planner/topology/fuse.h"
 
-namespace xylem {
+namespace xylem::topology {
 namespace {
 
 namespace fs = std::filesystem;
@@ -209,4 +209,4 @@ Document detectTopology(const DetectOptions& options, std::vector<std::string>* 
   return Detection(options, remarks == nullptr ? unread : *remarks).run();
 }
 
-}  // namespace xylem
+}  // namespace xylem::topology

@@ -29,7 +29,7 @@
 #include "planner/topology/document.h"
 #include "planner/topology/merge_nics.h"
 
-namespace xylem {
+namespace xylem::topology {
 
 // The largest value of XYLEM_HOST_DEVICES.
 constexpr int kMaxHostDevices = 4096;
@@ -59,4 +59,4 @@ struct DetectOptions {
 // `remarks` why something is missing or lies farther away than it should, and what NCCL itself would fail on.
 Document detectTopology(const DetectOptions& options = {}, std::vector<std::string>* remarks = nullptr);
 
-}  // namespace xylem
+}  // namespace xylem::topology

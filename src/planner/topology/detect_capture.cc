@@ -11,7 +11,7 @@
 #include "planner/topology/detect_net.h"
 #include "planner/topology/detect_rdma.h"
 
-namespace xylem {
+namespace xylem::topology {
 namespace {
 
 namespace fs = std::filesystem;
@@ -192,4 +192,4 @@ void captureMachine(const fs::path& root, std::span<const GpuFacts> gpus, const 
   Capture(root, folder).run(gpus);
 }
 
-}  // namespace xylem
+}  // namespace xylem::topology

@@ -13,10 +13,10 @@
 
 #include "planner/topology/detect_gpus.h"
 
-namespace xylem {
+namespace xylem::topology {
 
 // Throws Error if `folder` is not empty or cannot be written.
 void captureMachine(const std::filesystem::path& root, std::span<const GpuFacts> gpus,
                     const std::filesystem::path& folder);
 
-}  // namespace xylem
+}  // namespace xylem::topology

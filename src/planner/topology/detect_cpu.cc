@@ -11,7 +11,7 @@
 #include "core/error.h"
 #include "planner/topology/detect_files.h"
 
-namespace xylem {
+namespace xylem::topology {
 namespace {
 
 // No kernel can be built for more.
@@ -279,4 +279,4 @@ void CpuElements::complete(ElementId cpu) {
   document_.setIfAbsent(cpu, "modelid", std::to_string(layout_.identity.model));
 }
 
-}  // namespace xylem
+}  // namespace xylem::topology

@@ -14,7 +14,7 @@
 
 #include "planner/topology/document.h"
 
-namespace xylem {
+namespace xylem::topology {
 
 // A set of CPUs by their numbers, as the kernel writes them:
 //
@@ -96,4 +96,4 @@ class CpuElements {
   bool addedAll_ = false;
 };
 
-}  // namespace xylem
+}  // namespace xylem::topology

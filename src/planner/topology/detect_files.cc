@@ -15,7 +15,7 @@
 
 #include "core/file_descriptor.h"
 
-namespace xylem {
+namespace xylem::topology {
 
 namespace fs = std::filesystem;
 
@@ -100,4 +100,4 @@ std::string hostHash(const fs::path& root, std::string_view hostId) {
   return fmt::format("{:#x}", hashText(identity));
 }
 
-}  // namespace xylem
+}  // namespace xylem::topology

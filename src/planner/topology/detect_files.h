@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-namespace xylem {
+namespace xylem::topology {
 
 // The first line without its newline.
 std::string readLine(const std::filesystem::path& file);
@@ -39,4 +39,4 @@ std::string lowerCase(std::string text);
 //   hostHash("/", "node-a")  -> from NCCL_HOSTID alone
 std::string hostHash(const std::filesystem::path& root, std::string_view hostId);
 
-}  // namespace xylem
+}  // namespace xylem::topology

@@ -10,7 +10,7 @@
 #include "planner/topology/attributes.h"
 #include "planner/topology/detect_files.h"
 
-namespace xylem {
+namespace xylem::topology {
 namespace {
 
 // The class of a link's other end that is not on the visible PCI bus: an NVSwitch, as in NCCL. Virtual
@@ -211,4 +211,4 @@ std::string writeGpuFacts(std::span<const GpuFacts> gpus) {
   return text;
 }
 
-}  // namespace xylem
+}  // namespace xylem::topology

@@ -24,7 +24,7 @@
 #include "planner/topology/detect_pci.h"
 #include "planner/topology/document.h"
 
-namespace xylem {
+namespace xylem::topology {
 
 struct GpuFacts {
   struct Nvlink {
@@ -77,4 +77,4 @@ ElementId addGpu(Document& document, PciTree& pci, const GpuFacts& facts, int ra
 // devices share a node.
 void addHostDevices(Document& document, CpuElements& cpus, PciTree& pci, const CpuLayout& layout, int count);
 
-}  // namespace xylem
+}  // namespace xylem::topology

@@ -15,7 +15,7 @@
 #include "planner/topology/detect_files.h"
 #include "planner/topology/detect_pci.h"
 
-namespace xylem {
+namespace xylem::topology {
 namespace {
 
 namespace fs = std::filesystem;
@@ -162,4 +162,4 @@ std::vector<ElementId> addNets(Document& document, CpuElements& cpus, PciTree& p
   return nets;
 }
 
-}  // namespace xylem
+}  // namespace xylem::topology

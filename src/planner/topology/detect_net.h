@@ -21,7 +21,7 @@
 #include "planner/topology/detect_pci.h"
 #include "planner/topology/document.h"
 
-namespace xylem {
+namespace xylem::topology {
 
 // A port of a network card, or an interface, as a job uses it.
 struct NetDevice {
@@ -64,4 +64,4 @@ std::vector<NetDevice> socketDevices(const std::vector<NetInterface>& interfaces
 std::vector<ElementId> addNets(Document& document, CpuElements& cpus, PciTree& pci,
                                std::span<const NetDevice> devices);
 
-}  // namespace xylem
+}  // namespace xylem::topology

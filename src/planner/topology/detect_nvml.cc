@@ -10,7 +10,7 @@
 #include "planner/topology/detect_files.h"
 #include "planner/topology/detect_gpus.h"
 
-namespace xylem {
+namespace xylem::topology {
 namespace {
 
 // CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_SUPPORTED
@@ -178,4 +178,4 @@ std::unique_ptr<GpuSource> nvmlGpus(std::string library) {
   return std::make_unique<NvmlGpus>(std::move(library));
 }
 
-}  // namespace xylem
+}  // namespace xylem::topology

@@ -10,7 +10,7 @@
 
 #include "core/shared_library.h"
 
-namespace xylem {
+namespace xylem::topology {
 
 namespace nvml {
 
@@ -99,4 +99,4 @@ class CudaDriver {
   int (*attribute_)(int*, int, int) = nullptr;
 };
 
-}  // namespace xylem
+}  // namespace xylem::topology

@@ -7,7 +7,7 @@
 
 #include "planner/topology/detect_files.h"
 
-namespace xylem {
+namespace xylem::topology {
 namespace {
 
 namespace fs = std::filesystem;
@@ -155,4 +155,4 @@ void PciTree::addSwitchLinks(ElementId pci, const std::string& busId) {
   }
 }
 
-}  // namespace xylem
+}  // namespace xylem::topology

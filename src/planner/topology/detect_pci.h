@@ -18,7 +18,7 @@
 #include "planner/topology/detect_cpu.h"
 #include "planner/topology/document.h"
 
-namespace xylem {
+namespace xylem::topology {
 
 // Returns whether the text has the form "0000:3b:00.0": domain, bus, device, function.
 bool isBusId(std::string_view text);
@@ -54,4 +54,4 @@ class PciTree {
   ElementId newest_ = kNoElement;  // the element that insert made last
 };
 
-}  // namespace xylem
+}  // namespace xylem::topology

@@ -11,7 +11,7 @@
 
 #include "planner/topology/detect_files.h"
 
-namespace xylem {
+namespace xylem::topology {
 namespace {
 
 namespace fs = std::filesystem;
@@ -156,4 +156,4 @@ std::vector<NetDevice> rdmaDevices(const fs::path& root, const RdmaOptions& opti
   return devices;
 }
 
-}  // namespace xylem
+}  // namespace xylem::topology

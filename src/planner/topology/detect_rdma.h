@@ -12,7 +12,7 @@
 
 #include "planner/topology/detect_net.h"
 
-namespace xylem {
+namespace xylem::topology {
 
 struct RdmaOptions {
   bool disable = false;        // NCCL_IB_DISABLE
@@ -30,5 +30,4 @@ std::vector<VerbsInterface> verbsInterfaces(const std::filesystem::path& root);
 
 std::vector<NetDevice> rdmaDevices(const std::filesystem::path& root, const RdmaOptions& options);
 
-
-}  // namespace xylem
+}  // namespace xylem::topology

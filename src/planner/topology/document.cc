@@ -5,7 +5,7 @@
 
 #include "planner/topology/xml.h"
 
-namespace xylem {
+namespace xylem::topology {
 namespace {
 
 auto findAttribute(const Element& element, std::string_view name) {
@@ -110,4 +110,4 @@ Document readTopology(const std::string& path, std::vector<std::string>* ignored
 
 std::string writeTopology(const Document& document) { return writeXmlDocument(document); }
 
-}  // namespace xylem
+}  // namespace xylem::topology

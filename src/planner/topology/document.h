@@ -17,7 +17,7 @@
 
 #include "core/error.h"
 
-namespace xylem {
+namespace xylem::topology {
 
 using ElementId = std::int32_t;
 constexpr ElementId kNoElement = -1;
@@ -82,4 +82,4 @@ Document readTopology(const std::string& path, std::vector<std::string>* ignored
 // The document in NCCL's dump format (writeXmlDocument).
 std::string writeTopology(const Document& document);
 
-}  // namespace xylem
+}  // namespace xylem::topology

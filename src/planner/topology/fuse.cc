@@ -9,7 +9,7 @@
 #include "planner/topology/attributes.h"
 #include "planner/topology/complete.h"
 
-namespace xylem {
+namespace xylem::topology {
 namespace {
 
 // Trims below `id`; returns whether `id` or an element below it is kept. Recursion is as deep as the
@@ -223,4 +223,4 @@ Document describeAsRanksWould(const Document& host) {
   return fuseRanks(complete, gpus);
 }
 
-}  // namespace xylem
+}  // namespace xylem::topology

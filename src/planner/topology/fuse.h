@@ -15,7 +15,7 @@
 
 #include "planner/topology/document.h"
 
-namespace xylem {
+namespace xylem::topology {
 
 // Removes every pci and cpu element that holds nothing marked keep="1", and the marks themselves.
 void trimToKept(Document& document);
@@ -36,4 +36,4 @@ Document describeAsRanksWould(const Document& host, std::span<const int> gpus);
 // The same with every GPU that has a rank, in rank order; if none has one, with every GPU in document order.
 Document describeAsRanksWould(const Document& host);
 
-}  // namespace xylem
+}  // namespace xylem::topology

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace xylem {
+namespace xylem::topology {
 
 GraphAssembler::Handle GraphAssembler::add(NodeType type, NodeKey key, ElementId element,
                                            std::size_t payload) {
@@ -122,4 +122,4 @@ System GraphAssembler::freeze() const {
   return system;
 }
 
-}  // namespace xylem
+}  // namespace xylem::topology

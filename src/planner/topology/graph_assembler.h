@@ -16,7 +16,7 @@
 
 #include "planner/topology/system.h"
 
-namespace xylem {
+namespace xylem::topology {
 
 class GraphAssembler {
  public:
@@ -73,4 +73,4 @@ class GraphAssembler {
   std::vector<Net> nets_;
 };
 
-}  // namespace xylem
+}  // namespace xylem::topology

@@ -5,7 +5,7 @@
 
 #include "planner/topology/attributes.h"
 
-namespace xylem {
+namespace xylem::topology {
 namespace {
 
 constexpr std::size_t kMaxMembers = 4;  // of a group, as in NCCL
@@ -195,4 +195,4 @@ std::vector<ElementId> mergeNics(Document& document, const std::vector<ElementId
   return NicMerger(document, nets).run(options);
 }
 
-}  // namespace xylem
+}  // namespace xylem::topology

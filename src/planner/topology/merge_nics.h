@@ -16,7 +16,7 @@
 
 #include "planner/topology/document.h"
 
-namespace xylem {
+namespace xylem::topology {
 
 struct MergeOptions {
   std::string level = "PORT";  // NCCL_NET_MERGE_LEVEL: LOC (nothing), PORT, PIX, PXB, PXN, PHB, SYS
@@ -28,4 +28,4 @@ struct MergeOptions {
 std::vector<ElementId> mergeNics(Document& document, const std::vector<ElementId>& nets,
                                  const MergeOptions& options);
 
-}  // namespace xylem
+}  // namespace xylem::topology

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-namespace xylem {
+namespace xylem::topology {
 namespace {
 
 constexpr int kRuleWidth = 42;
@@ -74,4 +74,4 @@ std::vector<LogLine> systemLines(const System& system, float maxBandwidth, float
   return printer.take();
 }
 
-}  // namespace xylem
+}  // namespace xylem::topology

@@ -8,10 +8,10 @@
 #include "core/log.h"
 #include "planner/topology/system.h"
 
-namespace xylem {
+namespace xylem::topology {
 
 // The bandwidths, in GB/s, go into the first line.
 std::vector<LogLine> systemLines(const System& system, float maxBandwidth, float totalBandwidth,
                                  const RankNames& names = {});
 
-}  // namespace xylem
+}  // namespace xylem::topology

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-namespace xylem {
+namespace xylem::topology {
 
 const char* name(NodeType type) {
   static constexpr const char* kNames[] = {"GPU", "PCI", "NVS", "CPU", "NIC", "NET"};
@@ -75,7 +75,7 @@ NodeId System::gpuOfRank(int rank) const {
 
 std::string System::name(NodeId id) const {
   const Node& node = (*this)[id];
-  return fmt::format("{}/{:x}-{:x}", xylem::name(node.type), node.key.system(), node.key.local());
+  return fmt::format("{}/{:x}-{:x}", xylem::topology::name(node.type), node.key.system(), node.key.local());
 }
 
 // Two passes: the first renumbers the nodes that stay, the second copies their links, as a link may lead to a
@@ -120,4 +120,4 @@ System System::without(const std::vector<bool>& removed) const {
   return result;
 }
 
-}  // namespace xylem
+}  // namespace xylem::topology

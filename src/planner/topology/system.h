@@ -19,7 +19,7 @@
 #include "core/index_range.h"
 #include "planner/topology/document.h"
 
-namespace xylem {
+namespace xylem::topology {
 
 // The numbers are NCCL's; they are also the order of the node arrays.
 enum class NodeType : std::uint8_t { kGpu, kPci, kNvs, kCpu, kNic, kNet };
@@ -191,4 +191,4 @@ class RankNames {
   std::vector<int> ranks_;
 };
 
-}  // namespace xylem
+}  // namespace xylem::topology

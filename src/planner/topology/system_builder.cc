@@ -10,7 +10,7 @@
 #include "planner/topology/bandwidths.h"
 #include "planner/topology/graph_assembler.h"
 
-namespace xylem {
+namespace xylem::topology {
 namespace {
 
 using Handle = GraphAssembler::Handle;
@@ -393,4 +393,4 @@ class SystemBuilder {
 
 System buildSystem(const Document& document) { return SystemBuilder(document).build(); }
 
-}  // namespace xylem
+}  // namespace xylem::topology

@@ -9,8 +9,8 @@
 #include "planner/topology/document.h"
 #include "planner/topology/system.h"
 
-namespace xylem {
+namespace xylem::topology {
 
 System buildSystem(const Document& document);
 
-}  // namespace xylem
+}  // namespace xylem::topology

@@ -11,7 +11,7 @@
 
 #include "core/file_descriptor.h"
 
-namespace xylem {
+namespace xylem::topology {
 namespace {
 
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
@@ -343,7 +343,6 @@ void write(const Document& document, ElementId id, std::size_t depth, std::strin
 
 }  // namespace
 
-
 std::string readXmlFile(const std::string& path, const std::string& what, const XmlLimits& limits) {
   const FileDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!file) throw InputError({path, 0}, fmt::format("nothing to read ({})", errnoText(errno)), what);
@@ -364,7 +363,6 @@ std::string readXmlFile(const std::string& path, const std::string& what, const 
     if (count == 0) return text;
   }
 }
-
 
 Document parseXmlDocument(std::string_view text, const std::string& file, const XmlVocabulary& vocabulary,
                           std::vector<std::string>* ignored) {
@@ -394,4 +392,4 @@ std::string writeXmlDocument(const Document& document) {
   return out;
 }
 
-}  // namespace xylem
+}  // namespace xylem::topology

@@ -20,7 +20,7 @@
 #include "core/error.h"
 #include "planner/topology/document.h"
 
-namespace xylem {
+namespace xylem::topology {
 
 struct XmlLimits {
   std::size_t bytes = 1u << 20;
@@ -67,4 +67,4 @@ AnyXml parseAnyXml(std::string_view text, const std::string& file, const XmlLimi
 // The document in NCCL's dump format: two blanks of indentation per level, no XML header.
 std::string writeXmlDocument(const Document& document);
 
-}  // namespace xylem
+}  // namespace xylem::topology

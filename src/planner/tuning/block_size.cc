@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace xylem {
+namespace xylem::tuning {
 namespace {
 
 struct ThreadRange {
@@ -82,7 +82,7 @@ int maxThreads(const TuningInput& input, const TuningOptions& options, Algorithm
   if (isCollnet(algorithm) || isNvls(algorithm)) return simple ? kMaxThreads : 0;
   if (algorithm == Algorithm::kPat) return 0;
   if (protocol == Protocol::kLl128) return threads(options.ll128Threads, kLl128Threads);
-  const TuningGraph& ring = input.graph(GraphKind::kRing);
+  const TuningGraph& ring = input.graph(search::GraphKind::kRing);
   const bool slow = algorithm == Algorithm::kRing && simple &&
                     static_cast<double>(ring.bwIntra * static_cast<float>(ring.nChannels)) <= kSlowRing;
   return threads(options.threads, slow ? kSlowRingThreads : kThreads);
@@ -118,4 +118,4 @@ BlockSize blockSize(const TuningModel& model, std::uint64_t bytes, Algorithm alg
   return {channels, threads / kWarpThreads};
 }
 
-}  // namespace xylem
+}  // namespace xylem::tuning

@@ -7,7 +7,7 @@
 
 #include "planner/tuning/model.h"
 
-namespace xylem {
+namespace xylem::tuning {
 
 constexpr int kWarpThreads = 32;
 constexpr int kMaxThreads = 640;  // of a block, which works on one channel
@@ -27,4 +27,4 @@ int maxThreads(const TuningInput& input, const TuningOptions& options, Algorithm
 std::int64_t threadThreshold(const TuningInput& input, const TuningOptions& options, Algorithm algorithm,
                              Protocol protocol);
 
-}  // namespace xylem
+}  // namespace xylem::tuning

@@ -8,7 +8,7 @@
 #include "planner/tuning/measured.h"
 #include "planner/tuning/steps.h"
 
-namespace xylem {
+namespace xylem::tuning {
 namespace {
 
 // 8-bit floats lose too much precision if many ranks of a ring add to a sum one after the other.
@@ -91,10 +91,10 @@ std::string ll128Text(Exclusion why, const TuningGraph& graph, const TuningInput
   switch (why) {
     case Exclusion::kLl128Distance:
       return fmt::format("LL128 needs NVLink between the GPUs of a node: the path is {}",
-                         name(graph.typeIntra));
+                         paths::name(graph.typeIntra));
     case Exclusion::kLl128NetDistance:
       return fmt::format("LL128 needs NICs near the GPUs: the path is {}, farther than {}",
-                         name(graph.typeInter), name(farthestLl128Net(input)));
+                         paths::name(graph.typeInter), paths::name(farthestLl128Net(input)));
     case Exclusion::kLl128MixedGpus:
       return fmt::format("LL128 needs equal GPUs: compute capabilities reach from {} to {}", input.lowestSm,
                          input.highestSm);
@@ -222,4 +222,4 @@ std::string explain(const Candidate& candidate, const Operation& operation, cons
   return "";
 }
 
-}  // namespace xylem
+}  // namespace xylem::tuning

@@ -14,7 +14,7 @@
 #include "core/data_type.h"
 #include "planner/tuning/model.h"
 
-namespace xylem {
+namespace xylem::tuning {
 
 struct Operation {
   Collective collective = Collective::kAllReduce;
@@ -77,4 +77,4 @@ constexpr double busBandwidth(Collective collective, int ranks, std::uint64_t by
   return static_cast<double>(bytes) / time / kBytesPerMicrosecond * factor;
 }
 
-}  // namespace xylem
+}  // namespace xylem::tuning

@@ -5,7 +5,7 @@
 #include "planner/tuning/block_size.h"
 #include "planner/tuning/measured.h"
 
-namespace xylem {
+namespace xylem::tuning {
 namespace {
 
 // choose() for one kind of operation and many sizes: keeps the candidates that can run.
@@ -96,4 +96,4 @@ std::vector<ChoiceRange> choiceRanges(const TuningModel& model, const Operation&
   return ranges;
 }
 
-}  // namespace xylem
+}  // namespace xylem::tuning

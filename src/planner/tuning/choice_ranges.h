@@ -12,7 +12,7 @@
 
 #include "planner/tuning/choice.h"
 
-namespace xylem {
+namespace xylem::tuning {
 
 // The part of a choice that all ranks of an operation must share.
 struct Pick {
@@ -39,4 +39,4 @@ constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 40;
 // Returns ranges from 1 byte to kMaxBytes, without gaps. Ignores the size of `operation`.
 std::vector<ChoiceRange> choiceRanges(const TuningModel& model, const Operation& operation);
 
-}  // namespace xylem
+}  // namespace xylem::tuning

@@ -4,7 +4,7 @@
 
 #include "planner/tuning/steps.h"
 
-namespace xylem {
+namespace xylem::tuning {
 namespace {
 
 constexpr ByProtocol<std::int64_t> kGrains = {16, 1920, 512};  // bytes
@@ -182,4 +182,4 @@ ProxySteps proxySteps(const TuningModel& model, const ChunkRequest& request) {
   return {shape.steps * loops * steps.chunk, chunk, chunk / steps.chunk * steps.slice};
 }
 
-}  // namespace xylem
+}  // namespace xylem::tuning

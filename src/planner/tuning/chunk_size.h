@@ -9,7 +9,7 @@
 
 #include "planner/tuning/model.h"
 
-namespace xylem {
+namespace xylem::tuning {
 
 constexpr int kBufferSteps = 8;  // slots of a connection's buffer
 
@@ -33,4 +33,4 @@ struct ProxySteps {
 };
 ProxySteps proxySteps(const TuningModel& model, const ChunkRequest& request);
 
-}  // namespace xylem
+}  // namespace xylem::tuning

@@ -2,7 +2,7 @@
 
 #include "planner/tuning/measured.h"
 
-namespace xylem {
+namespace xylem::tuning {
 namespace {
 
 // Compute capabilities on which 128-byte stores are known to stay whole; on others LL128 could read torn
@@ -54,7 +54,7 @@ Exclusion excludedByMachine(const TuningInput& input, Collective collective, Alg
 
 Exclusion excludedLl128(const TuningInput& input, const TuningGraph& graph) {
   if (graph.typeInter > farthestLl128Net(input)) return Exclusion::kLl128NetDistance;
-  if (graph.typeIntra > PathType::kNvb) return Exclusion::kLl128Distance;
+  if (graph.typeIntra > paths::PathType::kNvb) return Exclusion::kLl128Distance;
   if (input.lowestSm != input.highestSm) return Exclusion::kLl128MixedGpus;
   for (const int sm : kLl128Sms)
     if (input.lowestSm == sm) return Exclusion::kNone;
@@ -64,8 +64,8 @@ Exclusion excludedLl128(const TuningInput& input, const TuningGraph& graph) {
 }  // namespace
 
 // From Hopper on, data may reach the NIC through another GPU.
-PathType farthestLl128Net(const TuningInput& input) {
-  return input.lowestSm >= measured::kHopperSm ? PathType::kPxn : PathType::kPxb;
+paths::PathType farthestLl128Net(const TuningInput& input) {
+  return input.lowestSm >= measured::kHopperSm ? paths::PathType::kPxn : paths::PathType::kPxb;
 }
 
 bool hasModel(const TuningInput& input, const TuningOptions& options, Collective collective,
@@ -94,4 +94,4 @@ Exclusion excludedByJob(const TuningInput& input, const TuningOptions& options, 
              : Exclusion::kNone;
 }
 
-}  // namespace xylem
+}  // namespace xylem::tuning

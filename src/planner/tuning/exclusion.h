@@ -10,7 +10,7 @@
 #include "planner/tuning/tuning_input.h"
 #include "planner/tuning/tuning_options.h"
 
-namespace xylem {
+namespace xylem::tuning {
 
 enum class Exclusion : std::uint8_t {
   kNone,  // it may run
@@ -47,7 +47,7 @@ enum class Exclusion : std::uint8_t {
 constexpr int kMaxCollnetDirectRanks = 8;  // per node
 constexpr int kMaxNvlsGatherRanks = 32;    // AllGather and ReduceScatter with NVLS
 // Returns the type of the longest path to a NIC over which LL128 works.
-PathType farthestLl128Net(const TuningInput& input);
+paths::PathType farthestLl128Net(const TuningInput& input);
 
 // Returns the reason that the job or the settings give, kNone if there is none. Does not check that the graph
 // has channels: kNoChannels comes from the model, which knows the bandwidth.
@@ -58,4 +58,4 @@ Exclusion excludedByJob(const TuningInput& input, const TuningOptions& options, 
 bool hasModel(const TuningInput& input, const TuningOptions& options, Collective collective,
               Algorithm algorithm, Protocol protocol);
 
-}  // namespace xylem
+}  // namespace xylem::tuning

@@ -5,7 +5,7 @@
 #include "planner/tuning/measured.h"
 #include "planner/tuning/steps.h"
 
-namespace xylem {
+namespace xylem::tuning {
 namespace {
 
 using measured::Hardware;
@@ -61,12 +61,12 @@ class LatencyModel {
 
  private:
   Hardware insideHardware() const {
-    return graph_.typeIntra == PathType::kNvl ? Hardware::kNvlink : Hardware::kPci;
+    return graph_.typeIntra == paths::PathType::kNvl ? Hardware::kNvlink : Hardware::kPci;
   }
 
   float step(Hardware hardware, Algorithm algorithm) const {
     // On POWER, Tree over PCI is as slow as Ring.
-    const bool slowTree = input_.arch == CpuArch::kPower && hardware == Hardware::kPci &&
+    const bool slowTree = input_.arch == topology::CpuArch::kPower && hardware == Hardware::kPci &&
                           algorithm == Algorithm::kTree && protocol_ == Protocol::kSimple;
     return measured::kStepLatency[hardware][slowTree ? Algorithm::kRing : algorithm][protocol_];
   }
@@ -81,9 +81,10 @@ class LatencyModel {
 
   float netOverhead() const {
     if (options_.netOverhead) return *options_.netOverhead;
-    if (input_.arch == CpuArch::kX86 && input_.vendor == CpuVendor::kIntel)
+    if (input_.arch == topology::CpuArch::kX86 && input_.vendor == topology::CpuVendor::kIntel)
       return measured::kNetOverheadIntel;
-    if (input_.arch == CpuArch::kX86 && input_.vendor == CpuVendor::kAmd) return measured::kNetOverheadAmd;
+    if (input_.arch == topology::CpuArch::kX86 && input_.vendor == topology::CpuVendor::kAmd)
+      return measured::kNetOverheadAmd;
     return measured::kNetOverheadOther;
   }
 
@@ -157,7 +158,7 @@ double limit(const Limits& limits, const TuningInput& input) {
 
 double maxLl(const TuningInput& input) {
   if (input.nodes == 1) return limit(measured::kMaxLl, input);
-  const bool amd = input.vendor == CpuVendor::kAmd || input.vendor == CpuVendor::kMixed;
+  const bool amd = input.vendor == topology::CpuVendor::kAmd || input.vendor == topology::CpuVendor::kMixed;
   const auto row = amd ? measured::Architecture::kAmpere : measured::Architecture::kVolta;
   return measured::kMaxLl[row][input.nodesColumn()];
 }
@@ -165,7 +166,7 @@ double maxLl(const TuningInput& input) {
 // A rank of a ring sends each byte of the operation ringSteps / ranks times. LL and LL128 reach a part of the
 // bandwidth, up to a limit of the architecture. `all`: GB/s of all channels.
 float ringBandwidth(const TuningInput& input, Collective collective, Protocol protocol, float all) {
-  const int channels = input.graph(GraphKind::kRing).nChannels;
+  const int channels = input.graph(search::GraphKind::kRing).nChannels;
   if (protocol == Protocol::kLl) all = single(std::min(maxLl(input), all * kRingLlShare));
   if (protocol == Protocol::kLl128)
     all = single(std::min(all * kRingLl128Share, channels * limit(measured::kMaxRingLl128, input)));
@@ -175,13 +176,13 @@ float ringBandwidth(const TuningInput& input, Collective collective, Protocol pr
 
 // GB/s that Tree moves for AllReduce; the caller turns them into bytes of the operation.
 float treeTraffic(const TuningInput& input, Protocol protocol, float all) {
-  const TuningGraph& graph = input.graph(GraphKind::kTree);
+  const TuningGraph& graph = input.graph(search::GraphKind::kTree);
   all = single(std::min(all * kTreeShare, graph.nChannels * limit(measured::kMaxTree, input)));
   if (protocol == Protocol::kLl) all = single(std::min(all / kTreeLlDivisor, maxLl(input)));
   if (protocol == Protocol::kLl128)
     all = single(std::min(all * (input.nodes == 1 ? kTreeLl128OneNode : kTreeLl128Share),
                           graph.nChannels * limit(measured::kMaxTreeLl128, input)));
-  return graph.pattern == Pattern::kTree ? single(all * kOneGpuTreeShare) : all;
+  return graph.pattern == search::Pattern::kTree ? single(all * kOneGpuTreeShare) : all;
 }
 
 // AllGather and ReduceScatter, with a NIC per GPU. The share is interpolated between those of one and of
@@ -194,7 +195,7 @@ float collnetDirectGather(const TuningInput& input, float channel) {
 
 // AllReduce. GPUs that share a NIC divide its bandwidth by the mean of 1 and the GPUs per channel.
 float collnetDirectTraffic(const TuningInput& input, float all) {
-  const int channels = input.graph(GraphKind::kCollnetDirect).nChannels;
+  const int channels = input.graph(search::GraphKind::kCollnetDirect).nChannels;
   if (channels == 0) return 0;
   float sharing = single(input.ranksPerNode() / (1.0 * channels));
   sharing -= (sharing - 1) / 2;
@@ -234,4 +235,4 @@ float gpuBandwidth(const TuningInput& input, Collective collective, Algorithm al
   return all * single(isNvls(algorithm) ? kNvlsRatio : kAllReduceRatio);
 }
 
-}  // namespace xylem
+}  // namespace xylem::tuning

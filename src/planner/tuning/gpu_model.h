@@ -10,7 +10,7 @@
 #include "planner/tuning/tuning_input.h"
 #include "planner/tuning/tuning_options.h"
 
-namespace xylem {
+namespace xylem::tuning {
 
 // In microseconds.
 float gpuLatency(const TuningInput& input, const TuningOptions& options, Collective collective,
@@ -20,4 +20,4 @@ float gpuLatency(const TuningInput& input, const TuningOptions& options, Collect
 // planner/tuning/exclusion.h decides that.
 float gpuBandwidth(const TuningInput& input, Collective collective, Algorithm algorithm, Protocol protocol);
 
-}  // namespace xylem
+}  // namespace xylem::tuning

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace xylem {
+namespace xylem::tuning {
 namespace {
 
 constexpr double kLower = 0.25, kUpper = 0.75;  // quartiles
@@ -55,7 +55,7 @@ template <typename Part>
 std::vector<HostSample> quietTimes(std::span<const HostRound> rounds, const Part& part) {
   std::vector<std::vector<HostSample>> parts;
   for (const HostRound& round : rounds) parts.push_back(part(round));
-  return xylem::lowerQuartiles(parts);
+  return xylem::tuning::lowerQuartiles(parts);
 }
 
 }  // namespace
@@ -122,4 +122,4 @@ HostFit fitHostModel(std::span<const HostRound> rounds) {
   return fit;
 }
 
-}  // namespace xylem
+}  // namespace xylem::tuning

@@ -15,7 +15,7 @@
 
 #include "planner/tuning/host_model.h"
 
-namespace xylem {
+namespace xylem::tuning {
 
 struct HostSample {
   double bytes = 0;
@@ -58,4 +58,4 @@ struct HostFit {
 // Every round must have the same sizes. A constant without measurements keeps its default.
 HostFit fitHostModel(std::span<const HostRound> rounds);
 
-}  // namespace xylem
+}  // namespace xylem::tuning

@@ -9,7 +9,7 @@
 #include "core/error.h"
 #include "planner/tuning/steps.h"
 
-namespace xylem {
+namespace xylem::tuning {
 namespace {
 
 void setConstant(HostModel& model, std::string_view entry, const std::string& origin) {
@@ -118,4 +118,4 @@ float hostBandwidth(const TuningInput& input, const HostModel& model, Collective
   return perRank / traffic(input, collective, algorithm);
 }
 
-}  // namespace xylem
+}  // namespace xylem::tuning

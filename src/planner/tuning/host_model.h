@@ -13,7 +13,7 @@
 #include "core/kinds.h"
 #include "planner/tuning/tuning_input.h"
 
-namespace xylem {
+namespace xylem::tuning {
 
 struct HostModel {
   float launch = 0;               // microseconds per operation
@@ -45,4 +45,4 @@ float hostLatency(const TuningInput& input, const HostModel& model, Collective c
 float hostBandwidth(const TuningInput& input, const HostModel& model, Collective collective,
                     Algorithm algorithm, Protocol protocol);
 
-}  // namespace xylem
+}  // namespace xylem::tuning

@@ -3,7 +3,7 @@
 #include "planner/tuning/block_size.h"
 #include "planner/tuning/gpu_model.h"
 
-namespace xylem {
+namespace xylem::tuning {
 namespace {
 
 void addEntry(TuningModel& model, Collective collective, Algorithm algorithm, Protocol protocol) {
@@ -38,4 +38,4 @@ TuningModel computeTuning(const TuningInput& input, const TuningOptions& options
   return model;
 }
 
-}  // namespace xylem
+}  // namespace xylem::tuning

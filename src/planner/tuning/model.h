@@ -14,7 +14,7 @@
 #include "planner/tuning/tuning_input.h"
 #include "planner/tuning/tuning_options.h"
 
-namespace xylem {
+namespace xylem::tuning {
 
 struct TuningModel {
   TuningInput input;
@@ -33,4 +33,4 @@ struct TuningModel {
 
 TuningModel computeTuning(const TuningInput& input, const TuningOptions& options);
 
-}  // namespace xylem
+}  // namespace xylem::tuning

@@ -7,7 +7,7 @@
 #include "planner/tuning/chunk_size.h"
 #include "planner/tuning/steps.h"
 
-namespace xylem {
+namespace xylem::tuning {
 namespace {
 
 // Parts begin at multiples of this many bytes.
@@ -93,4 +93,4 @@ P2pSplit::Range P2pSplit::part(int index) const {
   return {begin, std::min(begin + partBytes, bytes)};
 }
 
-}  // namespace xylem
+}  // namespace xylem::tuning

@@ -9,8 +9,9 @@
 #include "core/kinds.h"
 
 namespace xylem {
-
 class Settings;
+}
+namespace xylem::tuning {
 
 // Settings shared by all transfers of a communicator.
 struct P2pJob {
@@ -51,4 +52,4 @@ struct P2pSplit {
 
 P2pSplit splitP2p(const P2pJob& job, const P2pTransfer& transfer);
 
-}  // namespace xylem
+}  // namespace xylem::tuning

@@ -8,7 +8,7 @@
 #include "planner/tuning/chunk_size.h"
 #include "planner/tuning/steps.h"
 
-namespace xylem {
+namespace xylem::tuning {
 namespace {
 
 // Bytes; less traffic is not worth a channel.
@@ -191,4 +191,4 @@ LogLine splitLine(const SplitTask& task, const Split& split) {
                       split.firstChannel, split.lastChannel)};
 }
 
-}  // namespace xylem
+}  // namespace xylem::tuning

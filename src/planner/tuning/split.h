@@ -16,7 +16,7 @@
 #include "core/log.h"
 #include "planner/tuning/model.h"
 
-namespace xylem {
+namespace xylem::tuning {
 
 // An operation with the choice that was made for it.
 struct SplitTask {
@@ -48,4 +48,4 @@ std::vector<Split> splitOverChannels(const TuningModel& model, std::span<const S
 // NCCL's line: `AllReduce: 8 Bytes -> Algo RING proto LL channel{Lo..Hi}={0..0}`.
 LogLine splitLine(const SplitTask& task, const Split& split);
 
-}  // namespace xylem
+}  // namespace xylem::tuning

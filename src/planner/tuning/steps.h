@@ -10,7 +10,7 @@
 
 #include "core/kinds.h"
 
-namespace xylem {
+namespace xylem::tuning {
 
 // Returns how often each part of the data moves from a rank to the next one in a ring algorithm.
 constexpr int ringSteps(Collective collective, int ranks) {
@@ -38,4 +38,4 @@ constexpr Number divideUp(Number value, Number divisor) {
   return (value + divisor - 1) / divisor;
 }
 
-}  // namespace xylem
+}  // namespace xylem::tuning

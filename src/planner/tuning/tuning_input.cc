@@ -4,19 +4,19 @@
 
 #include "planner/connect/connections.h"
 
-namespace xylem {
+namespace xylem::tuning {
 namespace {
 
 // Facts that ranks do not exchange under NCCL's rules: each view uses those of its own host.
 struct LocalFacts {
-  ByGraphKind<Pattern> pattern{};
-  ByGraphKind<float> latencyInter{};
+  search::ByGraphKind<search::Pattern> pattern{};
+  search::ByGraphKind<float> latencyInter{};
   bool hasNvs = false;
 };
 
-LocalFacts localFacts(const RankView& view) {
+LocalFacts localFacts(const connect::RankView& view) {
   LocalFacts own;
-  for (GraphKind kind : kAllGraphKinds) {
+  for (search::GraphKind kind : search::kAllGraphKinds) {
     own.pattern[kind] = (*view.graphs)[kind].pattern;
     own.latencyInter[kind] = (*view.graphs)[kind].latencyInter;
   }
@@ -25,12 +25,12 @@ LocalFacts localFacts(const RankView& view) {
 }
 
 // The facts that hold for all views: the worst of each. Every kind of host can run a tree through one GPU.
-LocalFacts agreedOn(const Job& job) {
+LocalFacts agreedOn(const connect::Job& job) {
   LocalFacts all = localFacts(job.views.front());
-  for (const RankView& view : job.views) {
+  for (const connect::RankView& view : job.views) {
     const LocalFacts other = localFacts(view);
-    for (GraphKind kind : kAllGraphKinds) {
-      if (other.pattern[kind] == Pattern::kTree) all.pattern[kind] = Pattern::kTree;
+    for (search::GraphKind kind : search::kAllGraphKinds) {
+      if (other.pattern[kind] == search::Pattern::kTree) all.pattern[kind] = search::Pattern::kTree;
       all.latencyInter[kind] = std::max(all.latencyInter[kind], other.latencyInter[kind]);
     }
     all.hasNvs = all.hasNvs && other.hasNvs;
@@ -40,22 +40,22 @@ LocalFacts agreedOn(const Job& job) {
 
 }  // namespace
 
-TuningInput tuningInput(const Connections& c, int view) {
-  const RankView& mine = c.job.views[static_cast<std::size_t>(view)];
-  const ViewDecisions& decisions = c.views[static_cast<std::size_t>(view)];
-  const LocalFacts own = c.options.rules == Rules::kXylem ? agreedOn(c.job) : localFacts(mine);
+TuningInput tuningInput(const connect::Connections& c, int view) {
+  const connect::RankView& mine = c.job.views[static_cast<std::size_t>(view)];
+  const connect::ViewDecisions& decisions = c.views[static_cast<std::size_t>(view)];
+  const LocalFacts own = c.options.rules == connect::Rules::kXylem ? agreedOn(c.job) : localFacts(mine);
   TuningInput input;
   input.ranks = c.job.ranks();
   input.nodes = c.nodes.count();
   input.maxLocalRanks = c.nodes.maxLocalRanks;
   input.lowestSm = c.lowestSm;
   input.highestSm = c.highestSm;
-  if (const Cpu* cpu = mine.system->firstCpu()) {
-    input.arch = c.mixedArch ? CpuArch::kMixed : cpu->arch;
-    input.vendor = c.mixedVendor ? CpuVendor::kMixed : cpu->vendor;
+  if (const topology::Cpu* cpu = mine.system->firstCpu()) {
+    input.arch = c.mixedArch ? topology::CpuArch::kMixed : cpu->arch;
+    input.vendor = c.mixedVendor ? topology::CpuVendor::kMixed : cpu->vendor;
   }
-  for (GraphKind kind : kAllGraphKinds) {
-    const MergedGraph& merged = c.merged[kind];
+  for (search::GraphKind kind : search::kAllGraphKinds) {
+    const connect::MergedGraph& merged = c.merged[kind];
     input.graphs[kind] = {own.pattern[kind], merged.nChannels, merged.sameChannels, merged.bwIntra,
                           merged.bwInter,    merged.typeIntra, merged.typeInter,    own.latencyInter[kind]};
   }
@@ -64,13 +64,14 @@ TuningInput tuningInput(const Connections& c, int view) {
   input.nvls = c.nvlsHeads > 0;
   input.nvlsHeads = c.nvlsHeads;
   input.hasNvs = own.hasNvs;
-  input.hostDevices = std::all_of(c.job.views.begin(), c.job.views.end(), [](const RankView& v) {
-    const auto gpus = v.system->nodes(NodeType::kGpu);
-    return std::all_of(gpus.begin(), gpus.end(), [&](NodeId gpu) { return v.system->gpu(gpu).hostDevice; });
+  input.hostDevices = std::all_of(c.job.views.begin(), c.job.views.end(), [](const connect::RankView& v) {
+    const auto gpus = v.system->nodes(topology::NodeType::kGpu);
+    return std::all_of(gpus.begin(), gpus.end(),
+                       [&](topology::NodeId gpu) { return v.system->gpu(gpu).hostDevice; });
   });
   input.nChannels = decisions.channels.total();
   input.nvlsChannels = decisions.nvlsChannels;
   return input;
 }
 
-}  // namespace xylem
+}  // namespace xylem::tuning

@@ -10,18 +10,19 @@
 #include "planner/search/channel_graph.h"
 #include "planner/topology/system.h"
 
-namespace xylem {
-
+namespace xylem::connect {
 struct Connections;
+}
+namespace xylem::tuning {
 
 // A graph after all ranks merged theirs. The first and the last member are not merged: NCCL's ranks keep
 // their own.
 struct TuningGraph {
-  Pattern pattern = Pattern::kRing;
+  search::Pattern pattern = search::Pattern::kRing;
   int nChannels = 0;
   bool sameChannels = false;
   float bwIntra = 0, bwInter = 0;  // GB/s per channel
-  PathType typeIntra = PathType::kLoc, typeInter = PathType::kLoc;
+  paths::PathType typeIntra = paths::PathType::kLoc, typeInter = paths::PathType::kLoc;
   float latencyInter = 0;  // microseconds
 };
 
@@ -29,10 +30,10 @@ struct TuningInput {
   int ranks = 1;
   int nodes = 1;  // as NCCL counts them: the ranks of a node share the inner part of a ring
   int maxLocalRanks = 1;
-  int lowestSm = 0, highestSm = 0;           // compute capability (major*10+minor) over all ranks
-  CpuArch arch = CpuArch::kUndefined;        // kMixed if ranks differ
-  CpuVendor vendor = CpuVendor::kUndefined;  // likewise
-  ByGraphKind<TuningGraph> graphs;
+  int lowestSm = 0, highestSm = 0;  // compute capability (major*10+minor) over all ranks
+  topology::CpuArch arch = topology::CpuArch::kUndefined;        // kMixed if ranks differ
+  topology::CpuVendor vendor = topology::CpuVendor::kUndefined;  // likewise
+  search::ByGraphKind<TuningGraph> graphs;
   bool collnet = false;  // CollNet works in this job
   int collnetHeads = 0;
   bool nvls = false;         // NVLink multicast works in this job
@@ -42,7 +43,7 @@ struct TuningInput {
   int nvlsChannels = 0;
   int nvlsHeads = 0;  // for chunk sizes
 
-  const TuningGraph& graph(GraphKind kind) const { return graphs[kind]; }
+  const TuningGraph& graph(search::GraphKind kind) const { return graphs[kind]; }
   float ranksPerNode() const { return static_cast<float>(ranks) / static_cast<float>(nodes); }
   // The column of tables with one column each for one node, two nodes and more.
   std::size_t nodesColumn() const { return nodes <= 2 ? static_cast<std::size_t>(nodes) - 1 : 2; }
@@ -50,14 +51,15 @@ struct TuningInput {
 
 // Returns the input as the ranks of one view of the job compute it. Under Rules::kXylem all views get the
 // same input.
-TuningInput tuningInput(const Connections& connections, int view);
+TuningInput tuningInput(const connect::Connections& connections, int view);
 
 // Returns the graph whose channels an algorithm uses.
-constexpr GraphKind graphOf(Algorithm algorithm) {
-  constexpr ByAlgorithm<GraphKind> kGraphs = {
-      GraphKind::kTree, GraphKind::kRing, GraphKind::kCollnetDirect, GraphKind::kCollnetChain,
-      GraphKind::kNvls, GraphKind::kNvls, GraphKind::kTree};
+constexpr search::GraphKind graphOf(Algorithm algorithm) {
+  constexpr ByAlgorithm<search::GraphKind> kGraphs = {
+      search::GraphKind::kTree,         search::GraphKind::kRing, search::GraphKind::kCollnetDirect,
+      search::GraphKind::kCollnetChain, search::GraphKind::kNvls, search::GraphKind::kNvls,
+      search::GraphKind::kTree};
   return kGraphs[algorithm];
 }
 
-}  // namespace xylem
+}  // namespace xylem::tuning

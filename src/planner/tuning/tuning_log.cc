@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <span>
 
-namespace xylem {
+namespace xylem::tuning {
 namespace {
 
 constexpr std::size_t kAlgorithmsPerBlock = 3;
@@ -97,4 +97,4 @@ std::vector<LogLine> tuningLines(const TuningModel& model) {
   return lines.take();
 }
 
-}  // namespace xylem
+}  // namespace xylem::tuning

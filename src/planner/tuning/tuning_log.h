@@ -9,9 +9,9 @@
 #include "core/log.h"
 #include "planner/tuning/model.h"
 
-namespace xylem {
+namespace xylem::tuning {
 
 // Returns no lines for a rank alone.
 std::vector<LogLine> tuningLines(const TuningModel& model);
 
-}  // namespace xylem
+}  // namespace xylem::tuning

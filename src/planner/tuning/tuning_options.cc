@@ -11,7 +11,7 @@
 #include "core/error.h"
 #include "core/settings.h"
 
-namespace xylem {
+namespace xylem::tuning {
 namespace {
 
 constexpr double kMicrosecondsPerNanosecond = 0.001;
@@ -163,4 +163,4 @@ TuningOptions TuningOptions::from(const Settings& settings) {
   return options;
 }
 
-}  // namespace xylem
+}  // namespace xylem::tuning

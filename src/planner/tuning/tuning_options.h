@@ -16,8 +16,9 @@
 #include "planner/tuning/host_model.h"
 
 namespace xylem {
-
 class Settings;
+}
+namespace xylem::tuning {
 
 // LL128 works only on machines that keep the order of 128-byte stores; kDecide leaves it to the model.
 enum class Enabled : int { kNo = 0, kYes = 1, kDecide = 2 };
@@ -54,4 +55,4 @@ using UserList = ByCollective<std::vector<bool>>;
 //   list[Collective::kAllReduce][0]   ->   false: Tree is excluded
 UserList parseUserList(std::string_view text, std::span<const char* const> names, const std::string& origin);
 
-}  // namespace xylem
+}  // namespace xylem::tuning

@@ -2,7 +2,7 @@
 
 #include "core/error.h"
 
-namespace xylem {
+namespace xylem::api {
 
 void throwBadType(int type, const char* function) {
   throw Error(ResultCode::kInvalidArgument, "{}: datatype is {}; expected 0 to {}", function, type,
@@ -32,4 +32,4 @@ void throwOverlap(bool sendIsLarger, std::size_t offset, const char* function) {
       function, sendIsLarger ? "recv" : "send", offset, sendIsLarger ? "send" : "recv");
 }
 
-}  // namespace xylem
+}  // namespace xylem::api

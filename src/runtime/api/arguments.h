@@ -10,13 +10,13 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "runtime/api/raw_value.h"
-#include "runtime/api/cuda_handles.h"
 #include "core/data_type.h"
-#include "runtime/cuda_api/cuda_stream.h"
 #include "nccl.h"
+#include "runtime/api/cuda_handles.h"
+#include "runtime/api/raw_value.h"
+#include "runtime/cuda_api/cuda_stream.h"
 
-namespace xylem {
+namespace xylem::api {
 
 [[noreturn]] void throwBadType(int type, const char* function);
 inline DataType readType(const ncclDataType_t& datatype, const char* function) {
@@ -31,8 +31,8 @@ inline void checkRank(int rank, int ranks, const char* function, const char* par
 }
 
 [[noreturn]] void throwBadStream(const char* function);
-inline CudaStream& readStream(cudaStream_t stream, const char* function) {
-  CudaStream* found = streamOf(stream);
+inline cuda_api::CudaStream& readStream(cudaStream_t stream, const char* function) {
+  cuda_api::CudaStream* found = streamOf(stream);
   if (found == nullptr) throwBadStream(function);
   return *found;
 }
@@ -62,4 +62,4 @@ inline void checkApart(Region send, Region receive, std::size_t offset, const ch
   if (sendIsLarger ? r != s + offset : s != r + offset) throwOverlap(sendIsLarger, offset, function);
 }
 
-}  // namespace xylem
+}  // namespace xylem::api

@@ -4,7 +4,7 @@
 
 #include "runtime/cuda_api/cuda_error.h"
 
-namespace xylem {
+namespace xylem::api {
 namespace {
 
 struct ProcessLogger {
@@ -48,8 +48,8 @@ Error asError(const std::exception& exception) {
   if (const auto* error = dynamic_cast<const Error*>(&exception)) return *error;
   if (dynamic_cast<const std::bad_alloc*>(&exception) != nullptr)
     return Error(ResultCode::kSystemError, "out of memory");
-  if (const auto* failure = dynamic_cast<const CudaFailure*>(&exception))
-    return Error(ResultCode::kUnhandledCudaError, "{}", errorText(failure->error()).text);
+  if (const auto* failure = dynamic_cast<const cuda_api::CudaFailure*>(&exception))
+    return Error(ResultCode::kUnhandledCudaError, "{}", cuda_api::errorText(failure->error()).text);
   return Error(ResultCode::kInternalError, "{}", exception.what());
 }
 
@@ -57,4 +57,4 @@ void throwNull(const char* function, const char* parameter) {
   throw Error(ResultCode::kInvalidArgument, "{}: {} is null", function, parameter);
 }
 
-}  // namespace xylem
+}  // namespace xylem::api

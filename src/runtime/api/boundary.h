@@ -10,12 +10,12 @@
 #include <new>
 #include <string>
 
-#include "runtime/comm/issue/group.h"
 #include "core/error.h"
 #include "core/log.h"
 #include "nccl.h"
+#include "runtime/comm/issue/group.h"
 
-namespace xylem {
+namespace xylem::api {
 
 // The logger of this process, created by the first call with the environment of that time.
 std::shared_ptr<const Logger> processLogger(const Settings& settings);
@@ -55,7 +55,7 @@ ncclResult_t guardInGroup(Work&& work) noexcept {
     return run(work);
   } catch (const std::exception& exception) {
     const Error error = asError(exception);
-    if (groupDepth() > 0) failGroup(error);
+    if (comm::groupDepth() > 0) comm::failGroup(error);
     return remember(error.code(), error.what());
   }
 }
@@ -76,7 +76,7 @@ inline void requireNotNull(const void* pointer, const char* function, const char
   if (pointer == nullptr) throwNull(function, parameter);
 }
 
-}  // namespace xylem
+}  // namespace xylem::api
 
 // The second name of a function of nccl.h: pncclX is the function, ncclX a weak alias of it. A profiler's
 // ncclX takes the place of the alias and can call pncclX. Inside the library only pncclX is called, so that a

@@ -3,35 +3,35 @@
 #include <algorithm>
 #include <memory>
 
-#include "runtime/comm/issue/group.h"
 #include "core/per_thread.h"
+#include "runtime/comm/issue/group.h"
 #include "runtime/cuda_api/capture.h"
 #include "runtime/cuda_api/cuda_error.h"
 
-namespace xylem {
+namespace xylem::api {
 namespace {
 
 // The work of a node, done at each launch. A graph may outlive its communicator; then its launch fails.
 class Replay {
  public:
-  Replay(ncclComm& handle, std::vector<CommOperation> operations)
+  Replay(ncclComm& handle, std::vector<comm::CommOperation> operations)
       : handle_(&handle), alive_(handle.alive), operations_(std::move(operations)) {}
 
-  void operator()(Stream& queue) {
+  void operator()(device::Stream& queue) {
     if (alive_.expired())
       throw Error(ResultCode::kInvalidUsage,
                   "cudaGraphLaunch: the graph has {} on a communicator that was destroyed",
-                  name(operations_.front().function));
+                  comm::name(operations_.front().function));
     const CommUse use(handle_, "cudaGraphLaunch");
     requireReady(*use, "cudaGraphLaunch");
-    for (CommOperation& operation : operations_) operation.stream = &queue;
+    for (comm::CommOperation& operation : operations_) operation.stream = &queue;
     use->impl->launch(operations_);
   }
 
  private:
   ncclComm* handle_;
   std::weak_ptr<const void> alive_;
-  std::vector<CommOperation> operations_;
+  std::vector<comm::CommOperation> operations_;
 };
 
 }  // namespace
@@ -43,8 +43,9 @@ bool CapturedCalls::has(const ncclComm& handle) const {
                      [&](const Batch& batch) { return batch.handle == &handle; });
 }
 
-void CapturedCalls::add(ncclComm& handle, CudaStream& stream, const CommOperation& operation) {
-  if (groupDepth() == 0) return makeNode({&handle, {&stream}, {operation}});
+void CapturedCalls::add(ncclComm& handle, cuda_api::CudaStream& stream,
+                        const comm::CommOperation& operation) {
+  if (comm::groupDepth() == 0) return makeNode({&handle, {&stream}, {operation}});
   auto batch = std::find_if(batches_.begin(), batches_.end(),
                             [&](const Batch& known) { return known.handle == &handle; });
   if (batch == batches_.end()) batch = batches_.insert(batches_.end(), Batch{&handle, {}, {}});
@@ -55,11 +56,12 @@ void CapturedCalls::add(ncclComm& handle, CudaStream& stream, const CommOperatio
 
 void CapturedCalls::makeNode(Batch batch) {
   try {
-    Capture::add(batch.streams, cudaGraphNodeTypeKernel, Replay(*batch.handle, std::move(batch.operations)));
-  } catch (const CudaFailure& failure) {
+    cuda_api::Capture::add(batch.streams, cudaGraphNodeTypeKernel,
+                           Replay(*batch.handle, std::move(batch.operations)));
+  } catch (const cuda_api::CudaFailure& failure) {
     throw Error(ResultCode::kInvalidUsage,
                 "the streams of the calls on a communicator cannot be captured together: {}",
-                errorText(failure.error()).text);
+                cuda_api::errorText(failure.error()).text);
   }
 }
 
@@ -70,4 +72,4 @@ void CapturedCalls::endGroup() {
   for (Batch& batch : batches) makeNode(std::move(batch));
 }
 
-}  // namespace xylem
+}  // namespace xylem::api

@@ -12,13 +12,13 @@
 #include "runtime/comm/issue/operation.h"
 #include "runtime/cuda_api/cuda_stream.h"
 
-namespace xylem {
+namespace xylem::api {
 
 class CapturedCalls {
  public:
   static CapturedCalls& ofThread();
 
-  void add(ncclComm& handle, CudaStream& stream, const CommOperation& operation);
+  void add(ncclComm& handle, cuda_api::CudaStream& stream, const comm::CommOperation& operation);
   bool empty() const { return batches_.empty(); }
   // True if the open group has such calls on this communicator.
   bool has(const ncclComm& handle) const;
@@ -30,12 +30,12 @@ class CapturedCalls {
  private:
   struct Batch {
     ncclComm* handle = nullptr;
-    std::vector<CudaStream*> streams;
-    std::vector<CommOperation> operations;
+    std::vector<cuda_api::CudaStream*> streams;
+    std::vector<comm::CommOperation> operations;
   };
   static void makeNode(Batch batch);
 
   std::vector<Batch> batches_;  // of the open group: one per communicator, by its first call
 };
 
-}  // namespace xylem
+}  // namespace xylem::api

@@ -6,11 +6,11 @@
 #include <mutex>
 #include <vector>
 
-#include "runtime/api/boundary.h"
 #include "core/deadline.h"
+#include "runtime/api/boundary.h"
 #include "runtime/device/waiting.h"
 
-namespace xylem {
+namespace xylem::api {
 namespace {
 
 // How many freed handles are remembered. Each takes a few hundred bytes.
@@ -32,31 +32,32 @@ bool splitUnderWay(const ncclComm& handle) {
 }
 
 void requireMeetable(const ncclComm& handle, const char* function) {
-  if (handle.impl->state() != CommState::kRevoked || splitUnderWay(handle)) requireReady(handle, function);
+  if (handle.impl->state() != comm::CommState::kRevoked || splitUnderWay(handle))
+    requireReady(handle, function);
 }
 
 void requireReadyAfterAll(const ncclComm& handle, const char* function) {
-  const CommState state = handle.impl->state();
+  const comm::CommState state = handle.impl->state();
   switch (state) {
-    case CommState::kFailed:
+    case comm::CommState::kFailed:
       if (const auto failure = handle.impl->failure()) throw *failure;
       throw Error(ResultCode::kInternalError, "{}: comm is broken", function);
-    case CommState::kRevoked:
+    case comm::CommState::kRevoked:
       throw Error(ResultCode::kInvalidUsage,
                   "{}: comm was revoked; it can be split or shrunk, destroyed or aborted", function);
-    case CommState::kAborted:
+    case comm::CommState::kAborted:
       throw Error(ResultCode::kInvalidUsage, "{}: comm was aborted", function);
-    case CommState::kNew:
-    case CommState::kInProgress:
+    case comm::CommState::kNew:
+    case comm::CommState::kInProgress:
       throw Error(ResultCode::kInvalidArgument,
                   "{}: comm is not ready: an earlier call on it is still under way; end its group, or ask "
                   "ncclCommGetAsyncError until that says ncclSuccess",
                   function);
-    case CommState::kReady:
-    case CommState::kFinalized:
+    case comm::CommState::kReady:
+    case comm::CommState::kFinalized:
       break;
   }
-  if (state == CommState::kFinalized || handle.finalizeCalled)
+  if (state == comm::CommState::kFinalized || handle.finalizeCalled)
     throw Error(ResultCode::kInvalidUsage, "{}: comm was finalized; it can only be destroyed", function);
   if (splitUnderWay(handle))
     throw Error(ResultCode::kInvalidArgument,
@@ -69,11 +70,11 @@ bool markFreed(ncclComm& handle) { return handle.magic.exchange(0) == ncclComm::
 
 // Keeps communicators that were aborted while their operations were still in a stream behind other work. They
 // are destroyed when a later call finds that these operations have ended.
-void retire(std::unique_ptr<Communicator> communicator) {
+void retire(std::unique_ptr<comm::Communicator> communicator) {
   static std::mutex mutex;
   // Never destroyed: at the end of the process there may be no thread left that runs the streams.
-  static auto& retired = *new std::vector<std::unique_ptr<Communicator>>;
-  std::vector<std::unique_ptr<Communicator>> over;  // destroyed after the lock is released
+  static auto& retired = *new std::vector<std::unique_ptr<comm::Communicator>>;
+  std::vector<std::unique_ptr<comm::Communicator>> over;  // destroyed after the lock is released
   const std::lock_guard lock(mutex);
   if (communicator) retired.push_back(std::move(communicator));
   const auto rest = std::partition(retired.begin(), retired.end(), [](const auto& c) { return !c->idle(); });
@@ -84,7 +85,7 @@ void retire(std::unique_ptr<Communicator> communicator) {
 void freeCommunicator(ncclComm& handle) {
   handle.alive.reset();
   handle.bystander.reset();
-  const bool waits = handle.impl && handle.impl->state() == CommState::kAborted && !handle.impl->idle();
+  const bool waits = handle.impl && handle.impl->state() == comm::CommState::kAborted && !handle.impl->idle();
   retire(waits ? std::move(handle.impl) : nullptr);
   handle.impl.reset();
   static std::mutex mutex;
@@ -100,7 +101,7 @@ void freeCommunicator(ncclComm& handle) {
 bool waitForUsers(const ncclComm& handle) {
   settleUseMarks();
   const Deadline deadline = Deadline::after(kMaxUse);
-  Backoff backoff(chooseWaitPolicy(true));
+  device::Backoff backoff(device::chooseWaitPolicy(true));
   while (handle.users.load(std::memory_order_seq_cst) > 0 || isMarked(&handle) || splitUnderWay(handle)) {
     if (deadline.passed()) return false;
     backoff.pause();
@@ -108,4 +109,4 @@ bool waitForUsers(const ncclComm& handle) {
   return true;
 }
 
-}  // namespace xylem
+}  // namespace xylem::api

@@ -16,17 +16,17 @@
 #include <string>
 #include <utility>
 
-#include "runtime/api/boundary.h"
-#include "runtime/comm/communicator.h"
 #include "core/use_marks.h"
 #include "nccl.h"
+#include "runtime/api/boundary.h"
+#include "runtime/comm/communicator.h"
 
 // A split that is under way. It uses the communicator that is split.
 struct PendingSplit {
   std::atomic<bool> over{false};
 };
 
-namespace xylem {
+namespace xylem::api {
 
 // The buffers that a program registered for a communicator (ncclCommRegister). Ranks on one host map each
 // other's buffers without that, so it only gives out handles and recognises them.
@@ -48,10 +48,10 @@ class Registrations {
   std::uintptr_t last_ = 0;
 };
 
-}  // namespace xylem
+}  // namespace xylem::api
 
 struct ncclComm {
-  explicit ncclComm(std::unique_ptr<xylem::Communicator> made) : impl(std::move(made)) {}
+  explicit ncclComm(std::unique_ptr<xylem::comm::Communicator> made) : impl(std::move(made)) {}
 
   static constexpr std::uint64_t kMagic = 0x78796c656d636f6dull;  // "xylemcom"
   // Tells a communicator from a freed one, and from a pointer to something else.
@@ -59,19 +59,19 @@ struct ncclComm {
   // Counts calls and open groups that use the communicator and have no mark (core/use_marks.h).
   // ncclCommAbort, which another thread may call, waits for both kinds of use.
   std::atomic<int> users{0};
-  std::unique_ptr<xylem::Communicator> impl;
+  std::unique_ptr<xylem::comm::Communicator> impl;
   bool finalizeCalled = false;
   // Expires with the communicator, for graphs, which may outlive even the handle.
   std::shared_ptr<const void> alive = std::make_shared<char>();
   std::weak_ptr<PendingSplit> split;
   // This rank's part in the last split, if it is in none of the new communicators.
-  std::unique_ptr<xylem::Communicator> bystander;
-  xylem::Registrations registrations;
-  xylem::Registrations windows;
+  std::unique_ptr<xylem::comm::Communicator> bystander;
+  xylem::api::Registrations registrations;
+  xylem::api::Registrations windows;
   std::string failureText;  // the text that ncclGetLastError returned last
 };
 
-namespace xylem {
+namespace xylem::api {
 
 // A call's use of a handle. `held`: the group in which the call is made already uses it, which saves the
 // marking.
@@ -119,7 +119,7 @@ bool splitUnderWay(const ncclComm& handle);
 void requireReadyAfterAll(const ncclComm& handle, const char* function);
 inline void requireReady(const ncclComm& handle, const char* function) {
   const bool plainly =
-      handle.impl->state() == CommState::kReady && !handle.finalizeCalled && handle.split.expired();
+      handle.impl->state() == comm::CommState::kReady && !handle.finalizeCalled && handle.split.expired();
   if (!plainly) requireReadyAfterAll(handle, function);
 }
 // The same, but accepts a revoked communicator: its ranks can still meet.
@@ -132,4 +132,4 @@ void freeCommunicator(ncclComm& handle);
 // Waits until no call or group uses it any more. False if one still does after 10 seconds.
 bool waitForUsers(const ncclComm& handle);
 
-}  // namespace xylem
+}  // namespace xylem::api

@@ -6,7 +6,7 @@
 
 #include "core/error.h"
 
-namespace xylem {
+namespace xylem::api {
 namespace {
 
 constexpr ncclConfig_t kUntouched = NCCL_CONFIG_INITIALIZER;
@@ -63,8 +63,8 @@ void take(int value, const char* name, const char* function, bool& field) {
 
 }  // namespace
 
-CommConfig readConfig(const ncclConfig_t* config, const char* function) {
-  CommConfig result;
+comm::CommConfig readConfig(const ncclConfig_t* config, const char* function) {
+  comm::CommConfig result;
   if (config == nullptr) return result;
   const ncclConfig_t theirs = copyOf(config, function);
   take(theirs.blocking, "blocking", function, result.blocking);
@@ -93,4 +93,4 @@ void checkSimInfo(const ncclSimInfo_t& info, const char* function) {
                 function);
 }
 
-}  // namespace xylem
+}  // namespace xylem::api

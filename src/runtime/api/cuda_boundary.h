@@ -10,13 +10,13 @@
 #include <exception>
 #include <optional>
 
+#include "host/cuda_runtime.h"
 #include "runtime/api/cuda_handles.h"
 #include "runtime/cuda_api/capture.h"
 #include "runtime/cuda_api/cuda_error.h"
 #include "runtime/cuda_api/stream_work.h"
-#include "host/cuda_runtime.h"
 
-namespace xylem {
+namespace xylem::api {
 
 // Keeps the error for cudaGetLastError.
 void keepCudaError(cudaError_t error) noexcept;
@@ -39,8 +39,8 @@ cudaError_t guardedCuda(Work&& work) noexcept {
 void requireResult(const void* result);
 // These throw CudaFailure if the handle is not a stream, or there is no device of that number.
 [[noreturn]] void throwNoStream();
-inline CudaStream& requireStream(cudaStream_t handle) {
-  CudaStream* const stream = streamOf(handle);
+inline cuda_api::CudaStream& requireStream(cudaStream_t handle) {
+  cuda_api::CudaStream* const stream = streamOf(handle);
   if (stream == nullptr) throwNoStream();
   return *stream;
 }
@@ -51,19 +51,21 @@ int deviceCount();
 cudaError_t waitForDevice(int device);
 // The result of a call that found this error in a stream. The program gets each error once.
 cudaError_t outcomeOf(const std::optional<Error>& error);
-inline cudaError_t takeOutcome(Stream& stream) {
+inline cudaError_t takeOutcome(device::Stream& stream) {
   return stream.failed() ? outcomeOf(stream.takeError()) : cudaSuccess;
 }
 
 // Enqueues work, or adds it to the graph if the stream is captured. Each launch of the graph copies it.
 template <typename Work>
-void enqueueOn(CudaStream& stream, cudaGraphNodeType type, Work work) {
+void enqueueOn(cuda_api::CudaStream& stream, cudaGraphNodeType type, Work work) {
   if (stream.captured()) {
-    Capture::add(stream, type, [work = std::move(work)](Stream& queue) { enqueueWork(queue, work); });
+    cuda_api::Capture::add(stream, type, [work = std::move(work)](device::Stream& queue) {
+      cuda_api::enqueueWork(queue, work);
+    });
     return;
   }
   stream.order();
-  enqueueWork(stream.queue(), std::move(work));
+  cuda_api::enqueueWork(stream.queue(), std::move(work));
 }
 
-}  // namespace xylem
+}  // namespace xylem::api

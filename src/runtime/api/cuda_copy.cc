@@ -8,6 +8,7 @@
 #include "runtime/cuda_api/allocation_table.h"
 
 using namespace xylem;
+using namespace xylem::api;
 
 namespace {
 
@@ -46,24 +47,25 @@ struct Fill {
 
 void check(const Copy& copy, const cudaMemcpyKind& kind) {
   if (rawValue(kind) < cudaMemcpyHostToHost || rawValue(kind) > cudaMemcpyDefault)
-    throw CudaFailure(cudaErrorInvalidMemcpyDirection);
-  if (!copy.empty() && (copy.to == nullptr || copy.from == nullptr)) throw CudaFailure(cudaErrorInvalidValue);
+    throw cuda_api::CudaFailure(cudaErrorInvalidMemcpyDirection);
+  if (!copy.empty() && (copy.to == nullptr || copy.from == nullptr))
+    throw cuda_api::CudaFailure(cudaErrorInvalidValue);
   if (copy.height > 1 && (copy.toPitch < copy.width || copy.fromPitch < copy.width))
-    throw CudaFailure(cudaErrorInvalidPitchValue);
+    throw cuda_api::CudaFailure(cudaErrorInvalidPitchValue);
 }
 
 void check(const Fill& fill) {
-  if (!fill.empty() && fill.to == nullptr) throw CudaFailure(cudaErrorInvalidValue);
-  if (fill.height > 1 && fill.pitch < fill.width) throw CudaFailure(cudaErrorInvalidPitchValue);
+  if (!fill.empty() && fill.to == nullptr) throw cuda_api::CudaFailure(cudaErrorInvalidValue);
+  if (fill.height > 1 && fill.pitch < fill.width) throw cuda_api::CudaFailure(cudaErrorInvalidPitchValue);
 }
 
 // Does the work within the call, in the order of the default stream.
 template <typename Work>
 cudaError_t doNow(cudaStream_t handle, const Work& work) {
-  CudaStream& stream = requireStream(handle);
-  Capture::forbid(stream, cudaErrorStreamCaptureUnsupported);
+  cuda_api::CudaStream& stream = requireStream(handle);
+  cuda_api::Capture::forbid(stream, cudaErrorStreamCaptureUnsupported);
   stream.order();
-  Scheduler::instance().wait(stream.queue());
+  device::Scheduler::instance().wait(stream.queue());
   work();
   return takeOutcome(stream.queue());
 }
@@ -82,10 +84,11 @@ struct CopyFromProgram {
 cudaError_t enqueueCopy(cudaStream_t handle, const Copy& copy, const cudaMemcpyKind& kind) {
   return guardedCuda([&] {
     check(copy, kind);
-    CudaStream& stream = requireStream(handle);
+    cuda_api::CudaStream& stream = requireStream(handle);
     const bool fromHost = rawValue(kind) == cudaMemcpyHostToDevice;
     // A graph reads the program's memory at every launch.
-    if (fromHost && !copy.empty() && !stream.captured() && !AllocationTable::instance().find(copy.from))
+    if (fromHost && !copy.empty() && !stream.captured() &&
+        !cuda_api::AllocationTable::instance().find(copy.from))
       enqueueOn(stream, cudaGraphNodeTypeMemcpy, CopyFromProgram(copy));
     else
       enqueueOn(stream, cudaGraphNodeTypeMemcpy, copy);

@@ -20,6 +20,7 @@
 #include "runtime/device/host_device.h"
 
 using namespace xylem;
+using namespace xylem::api;
 
 namespace {
 
@@ -108,7 +109,7 @@ cudaDeviceProp propertiesOf(int device) {
   known.uuid = uuidOf(device);
   known.major = 9;
   known.minor = 0;
-  known.multiProcessorCount = coreCount();
+  known.multiProcessorCount = device::coreCount();
   known.clockRate = numberIn("/sys/devices/system/cpu/cpu0/cpufreq/cpuinfo_max_freq");
   const PciAddress address = pciAddressOf(device);
   known.pciDomainID = address.domain;
@@ -275,10 +276,10 @@ DeviceState& deviceState() {
 cudaError_t changePeer(int peer, bool enable) {
   return guardedCuda([&] {
     requireDevice(peer);
-    if (peer == currentDevice()) return cudaErrorInvalidDevice;
+    if (peer == device::currentDevice()) return cudaErrorInvalidDevice;
     DeviceState& state = deviceState();
     const std::lock_guard lock(state.mutex);
-    const std::pair<int, int> pair{currentDevice(), peer};
+    const std::pair<int, int> pair{device::currentDevice(), peer};
     if (!enable) return state.peers.erase(pair) > 0 ? cudaSuccess : cudaErrorPeerAccessNotEnabled;
     return state.peers.insert(pair).second ? cudaSuccess : cudaErrorPeerAccessAlreadyEnabled;
   });
@@ -341,7 +342,7 @@ cudaError_t cudaGetDeviceCount(int* count) {
 cudaError_t cudaSetDevice(int device) {
   return guardedCuda([&] {
     requireDevice(device);
-    setCurrentDevice(device);
+    device::setCurrentDevice(device);
     return cudaSuccess;
   });
 }
@@ -349,18 +350,18 @@ cudaError_t cudaSetDevice(int device) {
 cudaError_t cudaGetDevice(int* device) {
   return guardedCuda([&] {
     requireResult(device);
-    *device = currentDevice();
+    *device = device::currentDevice();
     return cudaSuccess;
   });
 }
 
 cudaError_t cudaDeviceSynchronize(void) {
-  return guardedCuda([] { return waitForDevice(currentDevice()); });
+  return guardedCuda([] { return waitForDevice(device::currentDevice()); });
 }
 
 cudaError_t cudaDeviceReset(void) {
   return guardedCuda([] {
-    const cudaError_t outcome = waitForDevice(currentDevice());
+    const cudaError_t outcome = waitForDevice(device::currentDevice());
     cudaGetLastError();
     return outcome;
   });
@@ -402,7 +403,7 @@ cudaError_t cudaMemGetInfo(size_t* available, size_t* total) {
 }
 
 cudaError_t cudaSetDeviceFlags(unsigned flags) {
-  return guardedCuda([&] { return storeFlags(currentDevice(), flags); });
+  return guardedCuda([&] { return storeFlags(device::currentDevice(), flags); });
 }
 
 cudaError_t cudaGetDeviceFlags(unsigned* flags) {
@@ -410,7 +411,7 @@ cudaError_t cudaGetDeviceFlags(unsigned* flags) {
     requireResult(flags);
     DeviceState& state = deviceState();
     const std::lock_guard lock(state.mutex);
-    *flags = state.flags[currentDevice()];
+    *flags = state.flags[device::currentDevice()];
     return cudaSuccess;
   });
 }

@@ -4,6 +4,7 @@
 #include "runtime/api/cuda_handles.h"
 
 using namespace xylem;
+using namespace xylem::api;
 
 namespace {
 
@@ -11,8 +12,8 @@ constexpr unsigned kEventFlags = cudaEventBlockingSync | cudaEventDisableTiming 
 
 cudaError_t record(cudaEvent_t event, cudaStream_t handle, unsigned flags) {
   return guardedCuda([&] {
-    Event& known = requireEvent(event);
-    CudaStream& stream = requireStream(handle);
+    cuda_api::Event& known = requireEvent(event);
+    cuda_api::CudaStream& stream = requireStream(handle);
     if ((flags & ~static_cast<unsigned>(cudaEventRecordExternal)) != 0) return cudaErrorInvalidValue;
     const bool external = flags == cudaEventRecordExternal;
     if (external && !stream.captured()) return cudaErrorIllegalState;
@@ -29,7 +30,7 @@ cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned flags) {
     const bool timed = (flags & cudaEventDisableTiming) == 0;
     const bool interprocess = (flags & cudaEventInterprocess) != 0;
     if ((flags & ~kEventFlags) != 0 || (interprocess && timed)) return cudaErrorInvalidValue;
-    *event = std::make_unique<CUevent_st>(Event::Options{timed, interprocess}).release();
+    *event = std::make_unique<CUevent_st>(cuda_api::Event::Options{timed, interprocess}).release();
     return cudaSuccess;
   });
 }
@@ -43,7 +44,7 @@ cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream, uns
 
 cudaError_t cudaEventSynchronize(cudaEvent_t event) {
   return guardedCuda([&] {
-    Scheduler::instance().waitUntil(requireEvent(event).whenReached());
+    device::Scheduler::instance().waitUntil(requireEvent(event).whenReached());
     return cudaSuccess;
   });
 }
@@ -55,9 +56,9 @@ cudaError_t cudaEventQuery(cudaEvent_t event) {
 cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t start, cudaEvent_t end) {
   return guardedCuda([&] {
     requireResult(milliseconds);
-    const Event &first = requireEvent(start), &last = requireEvent(end);
+    const cuda_api::Event &first = requireEvent(start), &last = requireEvent(end);
     const bool reached = first.reached() && last.reached();
-    const SharedEvent from = first.timedRecord(), to = last.timedRecord();
+    const cuda_api::SharedEvent from = first.timedRecord(), to = last.timedRecord();
     if (from == nullptr || to == nullptr) return cudaErrorInvalidResourceHandle;
     if (!reached) return cudaErrorNotReady;
     *milliseconds = std::chrono::duration<float, std::milli>(to->when - from->when).count();
@@ -75,8 +76,8 @@ cudaError_t cudaEventDestroy(cudaEvent_t event) {
 
 cudaError_t cudaStreamWaitEvent(cudaStream_t handle, cudaEvent_t event, unsigned flags) {
   return guardedCuda([&] {
-    Event& known = requireEvent(event);
-    CudaStream& stream = requireStream(handle);
+    cuda_api::Event& known = requireEvent(event);
+    cuda_api::CudaStream& stream = requireStream(handle);
     if ((flags & ~static_cast<unsigned>(cudaEventWaitExternal)) != 0) return cudaErrorInvalidValue;
     const bool external = flags == cudaEventWaitExternal;
     if (external && !stream.captured()) return cudaErrorIllegalState;

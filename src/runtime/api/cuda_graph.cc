@@ -9,38 +9,42 @@
 #include "runtime/cuda_api/graph.h"
 
 using namespace xylem;
+using namespace xylem::api;
 
 struct CUgraph_st {
-  explicit CUgraph_st(std::shared_ptr<Graph> made) : graph(std::move(made)) {}
+  explicit CUgraph_st(std::shared_ptr<cuda_api::Graph> made) : graph(std::move(made)) {}
   ~CUgraph_st() { magic = 0; }
 
   static constexpr std::uint64_t kMagic = 0x78796c656d677261ull;  // "xylemgra"
   std::uint64_t magic = kMagic;
-  std::shared_ptr<Graph> graph;
+  std::shared_ptr<cuda_api::Graph> graph;
 };
 
 struct CUgraphExec_st {
-  explicit CUgraphExec_st(const Graph& graph) : exec(std::make_shared<GraphExec>(graph)) {}
+  explicit CUgraphExec_st(const cuda_api::Graph& graph)
+      : exec(std::make_shared<cuda_api::GraphExec>(graph)) {}
   ~CUgraphExec_st() { magic = 0; }
 
   static constexpr std::uint64_t kMagic = 0x78796c656d677865ull;  // "xylemgxe"
   std::uint64_t magic = kMagic;
-  std::shared_ptr<GraphExec> exec;
+  std::shared_ptr<cuda_api::GraphExec> exec;
 };
 
 namespace {
 
-Graph& requireGraph(cudaGraph_t handle) {
-  if (handle == nullptr || handle->magic != CUgraph_st::kMagic) throw CudaFailure(cudaErrorInvalidValue);
+cuda_api::Graph& requireGraph(cudaGraph_t handle) {
+  if (handle == nullptr || handle->magic != CUgraph_st::kMagic)
+    throw cuda_api::CudaFailure(cudaErrorInvalidValue);
   return *handle->graph;
 }
 
 CUgraphExec_st& requireExec(cudaGraphExec_t handle) {
-  if (handle == nullptr || handle->magic != CUgraphExec_st::kMagic) throw CudaFailure(cudaErrorInvalidValue);
+  if (handle == nullptr || handle->magic != CUgraphExec_st::kMagic)
+    throw cuda_api::CudaFailure(cudaErrorInvalidValue);
   return *handle;
 }
 
-cudaGraph_t handleOf(std::shared_ptr<Graph> graph) {
+cudaGraph_t handleOf(std::shared_ptr<cuda_api::Graph> graph) {
   return std::make_unique<CUgraph_st>(std::move(graph)).release();
 }
 
@@ -63,7 +67,7 @@ cudaError_t tellNodes(cudaGraph_t graph, cudaGraphNode_t* nodes, size_t* count, 
   return guardedCuda([&] {
     requireResult(count);
     std::vector<cudaGraphNode_t> found;
-    for (GraphNode& node : requireGraph(graph).nodes())
+    for (cuda_api::GraphNode& node : requireGraph(graph).nodes())
       if (wanted(node)) found.push_back(&node);
     tell(found, nodes, count);
     return cudaSuccess;
@@ -74,10 +78,10 @@ cudaError_t tellNodes(cudaGraph_t graph, cudaGraphNode_t* nodes, size_t* count, 
 
 cudaError_t cudaStreamBeginCapture(cudaStream_t handle, cudaStreamCaptureMode mode) {
   return guardedCuda([&] {
-    CudaStream& stream = requireStream(handle);
+    cuda_api::CudaStream& stream = requireStream(handle);
     if (rawValue(mode) < cudaStreamCaptureModeGlobal || rawValue(mode) > cudaStreamCaptureModeRelaxed)
       return cudaErrorInvalidValue;
-    Capture::begin(stream, mode);
+    cuda_api::Capture::begin(stream, mode);
     return cudaSuccess;
   });
 }
@@ -86,7 +90,7 @@ cudaError_t cudaStreamEndCapture(cudaStream_t handle, cudaGraph_t* graph) {
   return guardedCuda([&] {
     requireResult(graph);
     *graph = nullptr;
-    *graph = handleOf(Capture::end(requireStream(handle)));
+    *graph = handleOf(cuda_api::Capture::end(requireStream(handle)));
     return cudaSuccess;
   });
 }
@@ -99,7 +103,7 @@ cudaError_t cudaStreamGetCaptureInfo(cudaStream_t handle, cudaStreamCaptureStatu
                                      unsigned long long* id) {
   return guardedCuda([&] {
     requireResult(status);
-    const Capture::State state = Capture::stateOf(requireStream(handle));
+    const cuda_api::Capture::State state = cuda_api::Capture::stateOf(requireStream(handle));
     *status = state.status;
     if (id != nullptr) *id = state.id;
     return cudaSuccess;
@@ -111,7 +115,7 @@ cudaError_t cudaThreadExchangeStreamCaptureMode(cudaStreamCaptureMode* mode) {
     requireResult(mode);
     if (rawValue(*mode) < cudaStreamCaptureModeGlobal || rawValue(*mode) > cudaStreamCaptureModeRelaxed)
       return cudaErrorInvalidValue;
-    *mode = Capture::exchangeMode(*mode);
+    *mode = cuda_api::Capture::exchangeMode(*mode);
     return cudaSuccess;
   });
 }
@@ -120,7 +124,7 @@ cudaError_t cudaGraphCreate(cudaGraph_t* graph, unsigned flags) {
   return guardedCuda([&] {
     requireResult(graph);
     if (flags != 0) return cudaErrorInvalidValue;
-    *graph = handleOf(std::make_shared<Graph>());
+    *graph = handleOf(std::make_shared<cuda_api::Graph>());
     return cudaSuccess;
   });
 }
@@ -128,7 +132,7 @@ cudaError_t cudaGraphCreate(cudaGraph_t* graph, unsigned flags) {
 cudaError_t cudaGraphClone(cudaGraph_t* clone, cudaGraph_t graph) {
   return guardedCuda([&] {
     requireResult(clone);
-    *clone = handleOf(std::make_shared<Graph>(requireGraph(graph)));
+    *clone = handleOf(std::make_shared<cuda_api::Graph>(requireGraph(graph)));
     return cudaSuccess;
   });
 }
@@ -142,19 +146,19 @@ cudaError_t cudaGraphDestroy(cudaGraph_t graph) {
 }
 
 cudaError_t cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t* nodes, size_t* count) {
-  return tellNodes(graph, nodes, count, [](const GraphNode&) { return true; });
+  return tellNodes(graph, nodes, count, [](const cuda_api::GraphNode&) { return true; });
 }
 
 cudaError_t cudaGraphGetRootNodes(cudaGraph_t graph, cudaGraphNode_t* nodes, size_t* count) {
-  return tellNodes(graph, nodes, count, [](const GraphNode& node) { return node.after.empty(); });
+  return tellNodes(graph, nodes, count, [](const cuda_api::GraphNode& node) { return node.after.empty(); });
 }
 
 cudaError_t cudaGraphGetEdges(cudaGraph_t graph, cudaGraphNode_t* from, cudaGraphNode_t* to, size_t* count) {
   return guardedCuda([&] {
     requireResult(count);
     std::vector<cudaGraphNode_t> first, second;
-    std::deque<GraphNode>& nodes = requireGraph(graph).nodes();
-    for (GraphNode& node : nodes)
+    std::deque<cuda_api::GraphNode>& nodes = requireGraph(graph).nodes();
+    for (cuda_api::GraphNode& node : nodes)
       for (const std::size_t earlier : node.after) {
         first.push_back(&nodes[earlier]);
         second.push_back(&node);
@@ -182,7 +186,7 @@ cudaError_t cudaGraphInstantiate(cudaGraphExec_t* exec, cudaGraph_t graph, unsig
   return guardedCuda([&] {
     requireResult(exec);
     *exec = nullptr;
-    const Graph& known = requireGraph(graph);
+    const cuda_api::Graph& known = requireGraph(graph);
     if ((flags & ~kFlags) != 0) return cudaErrorInvalidValue;
     *exec = std::make_unique<CUgraphExec_st>(known).release();
     return cudaSuccess;
@@ -196,10 +200,11 @@ cudaError_t cudaGraphInstantiateWithFlags(cudaGraphExec_t* exec, cudaGraph_t gra
 
 cudaError_t cudaGraphLaunch(cudaGraphExec_t handle, cudaStream_t to) {
   return guardedCuda([&] {
-    const std::shared_ptr<GraphExec> exec = requireExec(handle).exec;
-    CudaStream& stream = requireStream(to);
+    const std::shared_ptr<cuda_api::GraphExec> exec = requireExec(handle).exec;
+    cuda_api::CudaStream& stream = requireStream(to);
     if (stream.captured()) {
-      Capture::add(stream, cudaGraphNodeTypeGraph, [exec](Stream& queue) { exec->launch(queue); });
+      cuda_api::Capture::add(stream, cudaGraphNodeTypeGraph,
+                             [exec](device::Stream& queue) { exec->launch(queue); });
       return cudaSuccess;
     }
     stream.order();

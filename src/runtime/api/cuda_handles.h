@@ -15,39 +15,40 @@
 #include "runtime/device/host_device.h"
 
 struct CUstream_st {
-  CUstream_st(xylem::CudaStream::Kind kind, int device, int priority) : stream(kind, device, priority) {}
+  CUstream_st(xylem::cuda_api::CudaStream::Kind kind, int device, int priority)
+      : stream(kind, device, priority) {}
   ~CUstream_st() { magic = 0; }
 
   static constexpr std::uint64_t kMagic = 0x78796c656d737472ull;  // "xylemstr"
   std::uint64_t magic = kMagic;
-  xylem::CudaStream stream;
+  xylem::cuda_api::CudaStream stream;
 };
 
 struct CUevent_st {
-  explicit CUevent_st(xylem::Event::Options options) : event(options) {}
-  explicit CUevent_st(const xylem::IpcName& name) : event(name) {}
+  explicit CUevent_st(xylem::cuda_api::Event::Options options) : event(options) {}
+  explicit CUevent_st(const xylem::cuda_api::IpcName& name) : event(name) {}
   ~CUevent_st() { magic = 0; }
 
   static constexpr std::uint64_t kMagic = 0x78796c656d65766eull;  // "xylemevn"
   std::uint64_t magic = kMagic;
-  xylem::Event event;
+  xylem::cuda_api::Event event;
 };
 
-namespace xylem {
+namespace xylem::api {
 
 // A null handle is the default stream of the calling thread's device. Returns null if the handle is not a
 // stream.
-inline CudaStream* streamOf(cudaStream_t handle) {
+inline cuda_api::CudaStream* streamOf(cudaStream_t handle) {
   if (handle == nullptr || handle == cudaStreamLegacy)
-    return &DeviceStreams::of(currentDevice()).defaultStream();
-  if (handle == cudaStreamPerThread) return &DeviceStreams::ofThread(currentDevice());
+    return &cuda_api::DeviceStreams::of(device::currentDevice()).defaultStream();
+  if (handle == cudaStreamPerThread) return &cuda_api::DeviceStreams::ofThread(device::currentDevice());
   return handle->magic == CUstream_st::kMagic ? &handle->stream : nullptr;
 }
 
-inline Event& requireEvent(cudaEvent_t handle) {
+inline cuda_api::Event& requireEvent(cudaEvent_t handle) {
   if (handle == nullptr || handle->magic != CUevent_st::kMagic)
-    throw CudaFailure(cudaErrorInvalidResourceHandle);
+    throw cuda_api::CudaFailure(cudaErrorInvalidResourceHandle);
   return handle->event;
 }
 
-}  // namespace xylem
+}  // namespace xylem::api

@@ -4,23 +4,24 @@
 
 #include "runtime/api/cuda_boundary.h"
 #include "runtime/api/cuda_handles.h"
-#include "runtime/cuda_api/ipc.h"
 #include "runtime/cuda_api/allocation_table.h"
+#include "runtime/cuda_api/ipc.h"
 
 using namespace xylem;
+using namespace xylem::api;
 
 namespace {
 
 template <typename Handle>
-Handle pack(const IpcName& name) {
+Handle pack(const cuda_api::IpcName& name) {
   Handle handle{};
   std::memcpy(handle.reserved, &name, sizeof name);
   return handle;
 }
 
 template <typename Handle>
-IpcName unpack(const Handle& handle) {
-  IpcName name;
+cuda_api::IpcName unpack(const Handle& handle) {
+  cuda_api::IpcName name;
   std::memcpy(&name, handle.reserved, sizeof name);
   return name;
 }
@@ -30,9 +31,10 @@ IpcName unpack(const Handle& handle) {
 cudaError_t cudaIpcGetMemHandle(cudaIpcMemHandle_t* handle, void* pointer) {
   return guardedCuda([&] {
     requireResult(handle);
-    const std::optional<Allocation> memory = AllocationTable::instance().find(pointer);
+    const std::optional<cuda_api::Allocation> memory = cuda_api::AllocationTable::instance().find(pointer);
     if (!memory || memory->type != cudaMemoryTypeDevice) return cudaErrorInvalidValue;
-    *handle = pack<cudaIpcMemHandle_t>(nameForIpc(memory->start, memory->bytes, IpcKind::kMemory));
+    *handle = pack<cudaIpcMemHandle_t>(
+        cuda_api::nameForIpc(memory->start, memory->bytes, cuda_api::IpcKind::kMemory));
     return cudaSuccess;
   });
 }
@@ -42,16 +44,16 @@ cudaError_t cudaIpcOpenMemHandle(void** pointer, cudaIpcMemHandle_t handle, unsi
     requireResult(pointer);
     *pointer = nullptr;
     if (flags != cudaIpcMemLazyEnablePeerAccess) return cudaErrorInvalidValue;
-    *pointer = openIpc(unpack(handle), IpcKind::kMemory);
+    *pointer = cuda_api::openIpc(unpack(handle), cuda_api::IpcKind::kMemory);
     return cudaSuccess;
   });
 }
 
 cudaError_t cudaIpcCloseMemHandle(void* pointer) {
   return guardedCuda([&] {
-    if (ipcBytesAt(pointer) == 0) return cudaErrorInvalidValue;
-    const cudaError_t outcome = waitForDevice(currentDevice());
-    return closeIpc(pointer) ? outcome : cudaErrorInvalidValue;
+    if (cuda_api::ipcBytesAt(pointer) == 0) return cudaErrorInvalidValue;
+    const cudaError_t outcome = waitForDevice(device::currentDevice());
+    return cuda_api::closeIpc(pointer) ? outcome : cudaErrorInvalidValue;
   });
 }
 

@@ -4,10 +4,11 @@
 
 #include "runtime/api/cuda_boundary.h"
 #include "runtime/api/raw_value.h"
-#include "runtime/cuda_api/ipc.h"
 #include "runtime/cuda_api/allocation_table.h"
+#include "runtime/cuda_api/ipc.h"
 
 using namespace xylem;
+using namespace xylem::api;
 
 namespace {
 
@@ -20,10 +21,10 @@ constexpr size_t kPitch = 512;
 // Throws CudaFailure if there is not enough memory.
 void* allocate(cudaMemoryType type, size_t size, unsigned flags) {
   try {
-    return AllocationTable::instance().allocate({.type = type, .device = currentDevice(), .flags = flags},
-                                                size);
+    return cuda_api::AllocationTable::instance().allocate(
+        {.type = type, .device = device::currentDevice(), .flags = flags}, size);
   } catch (const Error&) {
-    throw CudaFailure(cudaErrorMemoryAllocation);
+    throw cuda_api::CudaFailure(cudaErrorMemoryAllocation);
   }
 }
 
@@ -31,47 +32,49 @@ cudaError_t allocate(cudaMemoryType type, void** pointer, size_t size, unsigned 
   return guardedCuda([&] {
     requireResult(pointer);
     *pointer = nullptr;
-    Capture::forbidUnsafe();
+    cuda_api::Capture::forbidUnsafe();
     *pointer = allocate(type, size, flags);
     return cudaSuccess;
   });
 }
 
 // Waits for work that may still use the memory.
-cudaError_t release(void* pointer, AllocationTable::Kind kind) {
+cudaError_t release(void* pointer, cuda_api::AllocationTable::Kind kind) {
   return guardedCuda([&] {
     if (pointer == nullptr) return cudaSuccess;
-    const std::optional<Allocation> memory = AllocationTable::instance().startingAt(pointer);
-    if (!memory || !AllocationTable::is(*memory, kind)) return cudaErrorInvalidValue;
-    Capture::forbidUnsafe();
+    const std::optional<cuda_api::Allocation> memory =
+        cuda_api::AllocationTable::instance().startingAt(pointer);
+    if (!memory || !cuda_api::AllocationTable::is(*memory, kind)) return cudaErrorInvalidValue;
+    cuda_api::Capture::forbidUnsafe();
     const cudaError_t outcome = waitForDevice(memory->device);
-    return AllocationTable::instance().free(pointer, kind) ? outcome : cudaErrorInvalidValue;
+    return cuda_api::AllocationTable::instance().free(pointer, kind) ? outcome : cudaErrorInvalidValue;
   });
 }
 
 // Memory of a graph, freed with the graph unless the program has freed it.
 class GraphMemory {
  public:
-  explicit GraphMemory(const Allocation& memory) : memory_(memory) {}
+  explicit GraphMemory(const cuda_api::Allocation& memory) : memory_(memory) {}
   ~GraphMemory() {
-    AllocationTable::instance().free(memory_.start, AllocationTable::kOfDevice, memory_.number);
+    cuda_api::AllocationTable::instance().free(memory_.start, cuda_api::AllocationTable::kOfDevice,
+                                               memory_.number);
   }
   GraphMemory(const GraphMemory&) = delete;
   GraphMemory& operator=(const GraphMemory&) = delete;
 
  private:
-  const Allocation memory_;
+  const cuda_api::Allocation memory_;
 };
 
-std::optional<Allocation> hostMemoryAt(const void* pointer) {
-  auto memory = AllocationTable::instance().find(pointer);
+std::optional<cuda_api::Allocation> hostMemoryAt(const void* pointer) {
+  auto memory = cuda_api::AllocationTable::instance().find(pointer);
   return memory && memory->type == cudaMemoryTypeHost ? memory : std::nullopt;
 }
 
 }  // namespace
 
 cudaError_t cudaMalloc(void** pointer, size_t size) { return allocate(cudaMemoryTypeDevice, pointer, size); }
-cudaError_t cudaFree(void* pointer) { return release(pointer, AllocationTable::kOfDevice); }
+cudaError_t cudaFree(void* pointer) { return release(pointer, cuda_api::AllocationTable::kOfDevice); }
 
 cudaError_t cudaMallocManaged(void** pointer, size_t size, unsigned flags) {
   if (flags != cudaMemAttachGlobal && flags != cudaMemAttachHost) return rememberCuda(cudaErrorInvalidValue);
@@ -90,12 +93,12 @@ cudaError_t cudaMallocAsync(void** pointer, size_t size, cudaStream_t handle) {
   return guardedCuda([&] {
     requireResult(pointer);
     *pointer = nullptr;
-    CudaStream& stream = requireStream(handle);
+    cuda_api::CudaStream& stream = requireStream(handle);
     void* memory = allocate(cudaMemoryTypeDevice, size, 0);
     if (stream.captured() && memory != nullptr) {
       // All launches of the graph use the same memory.
-      auto owner = std::make_shared<GraphMemory>(*AllocationTable::instance().startingAt(memory));
-      Capture::add(stream, cudaGraphNodeTypeMemAlloc, nullptr, std::move(owner));
+      auto owner = std::make_shared<GraphMemory>(*cuda_api::AllocationTable::instance().startingAt(memory));
+      cuda_api::Capture::add(stream, cudaGraphNodeTypeMemAlloc, nullptr, std::move(owner));
     }
     *pointer = memory;
     return cudaSuccess;
@@ -104,17 +107,19 @@ cudaError_t cudaMallocAsync(void** pointer, size_t size, cudaStream_t handle) {
 
 cudaError_t cudaFreeAsync(void* pointer, cudaStream_t handle) {
   return guardedCuda([&] {
-    CudaStream& stream = requireStream(handle);
+    cuda_api::CudaStream& stream = requireStream(handle);
     if (pointer == nullptr) return cudaSuccess;
-    const std::optional<Allocation> memory = AllocationTable::instance().startingAt(pointer);
-    if (!memory || !AllocationTable::is(*memory, AllocationTable::kOfDevice)) return cudaErrorInvalidValue;
+    const std::optional<cuda_api::Allocation> memory =
+        cuda_api::AllocationTable::instance().startingAt(pointer);
+    if (!memory || !cuda_api::AllocationTable::is(*memory, cuda_api::AllocationTable::kOfDevice))
+      return cudaErrorInvalidValue;
     if (stream.captured()) {
       // The next launch uses the memory again.
-      Capture::add(stream, cudaGraphNodeTypeMemFree, nullptr);
+      cuda_api::Capture::add(stream, cudaGraphNodeTypeMemFree, nullptr);
       return cudaSuccess;
     }
     enqueueOn(stream, cudaGraphNodeTypeMemFree, [pointer, number = memory->number] {
-      AllocationTable::instance().free(pointer, AllocationTable::kOfDevice, number);
+      cuda_api::AllocationTable::instance().free(pointer, cuda_api::AllocationTable::kOfDevice, number);
     });
     return cudaSuccess;
   });
@@ -127,27 +132,28 @@ cudaError_t cudaHostAlloc(void** pointer, size_t size, unsigned flags) {
   if ((flags & ~kHostAllocFlags) != 0) return rememberCuda(cudaErrorInvalidValue);
   return allocate(cudaMemoryTypeHost, pointer, size, flags);
 }
-cudaError_t cudaFreeHost(void* pointer) { return release(pointer, AllocationTable::kOfHost); }
+cudaError_t cudaFreeHost(void* pointer) { return release(pointer, cuda_api::AllocationTable::kOfHost); }
 
 cudaError_t cudaHostRegister(void* pointer, size_t size, unsigned flags) {
   return guardedCuda([&] {
     auto* start = static_cast<std::byte*>(pointer);
     if (start == nullptr || size == 0 || (flags & ~kHostRegisterFlags) != 0) return cudaErrorInvalidValue;
     if (size > UINTPTR_MAX - reinterpret_cast<std::uintptr_t>(start)) return cudaErrorInvalidValue;
-    const Allocation memory{.type = cudaMemoryTypeHost,
-                            .device = currentDevice(),
-                            .flags = flags,
-                            .registered = true,
-                            .start = start,
-                            .bytes = size};
-    return AllocationTable::instance().add(memory) ? cudaSuccess : cudaErrorHostMemoryAlreadyRegistered;
+    const cuda_api::Allocation memory{.type = cudaMemoryTypeHost,
+                                      .device = device::currentDevice(),
+                                      .flags = flags,
+                                      .registered = true,
+                                      .start = start,
+                                      .bytes = size};
+    return cuda_api::AllocationTable::instance().add(memory) ? cudaSuccess
+                                                             : cudaErrorHostMemoryAlreadyRegistered;
   });
 }
 
 cudaError_t cudaHostUnregister(void* pointer) {
   return guardedCuda([&] {
     if (pointer == nullptr) return cudaErrorInvalidValue;
-    return AllocationTable::instance().free(pointer, AllocationTable::kRegistered)
+    return cuda_api::AllocationTable::instance().free(pointer, cuda_api::AllocationTable::kRegistered)
                ? cudaSuccess
                : cudaErrorHostMemoryNotRegistered;
   });
@@ -165,7 +171,7 @@ cudaError_t cudaHostGetDevicePointer(void** devicePointer, void* hostPointer, un
 cudaError_t cudaHostGetFlags(unsigned* flags, void* hostPointer) {
   return guardedCuda([&] {
     requireResult(flags);
-    const std::optional<Allocation> memory = hostMemoryAt(hostPointer);
+    const std::optional<cuda_api::Allocation> memory = hostMemoryAt(hostPointer);
     if (!memory) return cudaErrorInvalidValue;
     // All host memory is mapped, even if the program did not ask for that.
     *flags = memory->flags | cudaHostAllocMapped;
@@ -178,10 +184,10 @@ cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const vo
     requireResult(attributes);
     void* same = const_cast<void*>(pointer);
     cudaPointerAttributes known{cudaMemoryTypeUnregistered, cudaInvalidDeviceId, nullptr, same};
-    if (const auto memory = AllocationTable::instance().find(pointer))
+    if (const auto memory = cuda_api::AllocationTable::instance().find(pointer))
       known = {memory->type, memory->device, same, memory->type == cudaMemoryTypeDevice ? nullptr : same};
-    else if (ipcBytesAt(pointer) > 0)
-      known = {cudaMemoryTypeDevice, currentDevice(), same, nullptr};
+    else if (cuda_api::ipcBytesAt(pointer) > 0)
+      known = {cudaMemoryTypeDevice, device::currentDevice(), same, nullptr};
     *attributes = known;
     return cudaSuccess;
   });
@@ -191,7 +197,7 @@ cudaError_t cudaMemPrefetchAsync(const void* pointer, size_t count, int device, 
   return guardedCuda([&] {
     requireStream(handle);
     if (device != cudaCpuDeviceId) requireDevice(device);
-    const auto memory = AllocationTable::instance().find(pointer);
+    const auto memory = cuda_api::AllocationTable::instance().find(pointer);
     const bool managed = memory && memory->type == cudaMemoryTypeManaged;
     return managed && count > 0 ? cudaSuccess : cudaErrorInvalidValue;
   });

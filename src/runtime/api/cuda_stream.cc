@@ -6,6 +6,7 @@
 #include "runtime/cuda_api/stream_work.h"
 
 using namespace xylem;
+using namespace xylem::api;
 
 namespace {
 
@@ -17,10 +18,10 @@ cudaError_t createStream(cudaStream_t* stream, unsigned flags, int priority) {
   return guardedCuda([&] {
     requireResult(stream);
     if (flags != cudaStreamDefault && flags != cudaStreamNonBlocking) return cudaErrorInvalidValue;
-    const auto kind =
-        flags == cudaStreamNonBlocking ? CudaStream::Kind::kNonBlocking : CudaStream::Kind::kBlocking;
+    const auto kind = flags == cudaStreamNonBlocking ? cuda_api::CudaStream::Kind::kNonBlocking
+                                                     : cuda_api::CudaStream::Kind::kBlocking;
     const int kept = std::clamp(priority, kGreatestPriority, kLeastPriority);
-    *stream = std::make_unique<CUstream_st>(kind, currentDevice(), kept).release();
+    *stream = std::make_unique<CUstream_st>(kind, device::currentDevice(), kept).release();
     return cudaSuccess;
   });
 }
@@ -31,18 +32,19 @@ bool isDefault(cudaStream_t handle) {
 
 // Calls a function of the program in the order of a stream.
 template <typename Function>
-void enqueueCall(Stream& queue, Function function) {
+void enqueueCall(device::Stream& queue, Function function) {
   struct Call {
     std::atomic<bool> done{false};
     bool begun = false;
   };
-  enqueueSteps(queue, [call = std::make_shared<Call>(), function] {
+  cuda_api::enqueueSteps(queue, [call = std::make_shared<Call>(), function] {
     if (!std::exchange(call->begun, true))
-      callOnHostThread([call, function] {
+      cuda_api::callOnHostThread([call, function] {
         function();
         call->done.store(true, std::memory_order_release);
       });
-    return call->done.load(std::memory_order_acquire) ? Progress::kDone : Progress::kWouldBlock;
+    return call->done.load(std::memory_order_acquire) ? device::Progress::kDone
+                                                      : device::Progress::kWouldBlock;
   });
 }
 
@@ -67,7 +69,7 @@ cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest) {
 cudaError_t cudaStreamGetFlags(cudaStream_t handle, unsigned* flags) {
   return guardedCuda([&] {
     requireResult(flags);
-    const bool blocking = requireStream(handle).kind() != CudaStream::Kind::kNonBlocking;
+    const bool blocking = requireStream(handle).kind() != cuda_api::CudaStream::Kind::kNonBlocking;
     *flags = blocking ? cudaStreamDefault : cudaStreamNonBlocking;
     return cudaSuccess;
   });
@@ -99,19 +101,19 @@ cudaError_t cudaStreamGetId(cudaStream_t handle, unsigned long long* id) {
 
 cudaError_t cudaStreamSynchronize(cudaStream_t handle) {
   return guardedCuda([&] {
-    CudaStream& stream = requireStream(handle);
-    Capture::forbid(stream, cudaErrorStreamCaptureUnsupported);
+    cuda_api::CudaStream& stream = requireStream(handle);
+    cuda_api::Capture::forbid(stream, cudaErrorStreamCaptureUnsupported);
     // A thread that waits for the default stream also waits for the streams for which that one waits.
-    if (stream.kind() == CudaStream::Kind::kDefault) stream.order();
-    if (stream.queue().pending()) Scheduler::instance().wait(stream.queue());
+    if (stream.kind() == cuda_api::CudaStream::Kind::kDefault) stream.order();
+    if (stream.queue().pending()) device::Scheduler::instance().wait(stream.queue());
     return takeOutcome(stream.queue());
   });
 }
 
 cudaError_t cudaStreamQuery(cudaStream_t handle) {
   return guardedCuda([&] {
-    CudaStream& stream = requireStream(handle);
-    Capture::forbid(stream, cudaErrorStreamCaptureUnsupported);
+    cuda_api::CudaStream& stream = requireStream(handle);
+    cuda_api::Capture::forbid(stream, cudaErrorStreamCaptureUnsupported);
     // Programs poll this, so it enqueues nothing.
     if (stream.pending()) return cudaErrorNotReady;
     return takeOutcome(stream.queue());
@@ -129,11 +131,12 @@ cudaError_t cudaStreamDestroy(cudaStream_t handle) {
 
 cudaError_t cudaLaunchHostFunc(cudaStream_t handle, cudaHostFn_t function, void* argument) {
   return guardedCuda([&] {
-    CudaStream& stream = requireStream(handle);
+    cuda_api::CudaStream& stream = requireStream(handle);
     if (function == nullptr) return cudaErrorInvalidValue;
     const auto call = [=] { function(argument); };
     if (stream.captured()) {
-      Capture::add(stream, cudaGraphNodeTypeHost, [call](Stream& queue) { enqueueCall(queue, call); });
+      cuda_api::Capture::add(stream, cudaGraphNodeTypeHost,
+                             [call](device::Stream& queue) { enqueueCall(queue, call); });
       return cudaSuccess;
     }
     stream.order();
@@ -145,9 +148,9 @@ cudaError_t cudaLaunchHostFunc(cudaStream_t handle, cudaHostFn_t function, void*
 cudaError_t cudaStreamAddCallback(cudaStream_t handle, cudaStreamCallback_t callback, void* argument,
                                   unsigned flags) {
   return guardedCuda([&] {
-    CudaStream& stream = requireStream(handle);
+    cuda_api::CudaStream& stream = requireStream(handle);
     if (callback == nullptr || flags != 0) return cudaErrorInvalidValue;
-    Capture::forbid(stream, cudaErrorStreamCaptureUnsupported);
+    cuda_api::Capture::forbid(stream, cudaErrorStreamCaptureUnsupported);
     stream.order();
     enqueueCall(stream.queue(), [=] { callback(handle, cudaSuccess, argument); });
     return cudaSuccess;

@@ -2,21 +2,21 @@
 
 #include <algorithm>
 
-#include "runtime/comm/issue/group.h"
 #include "core/error.h"
 #include "core/per_thread.h"
+#include "runtime/comm/issue/group.h"
 
-namespace xylem {
+namespace xylem::api {
 
 GroupMembers& GroupMembers::ofThread() { return perThread<GroupMembers>(); }
 
 void GroupMembers::check(const ncclComm& handle, GroupCall call, const char* function) {
-  if (groupDepth() == 0) return;
+  if (comm::groupDepth() == 0) return;
   check(handle.impl->config().blocking, call, function);
 }
 
 void GroupMembers::check(bool blocking, GroupCall call, const char* function) {
-  if (groupDepth() == 0) return;
+  if (comm::groupDepth() == 0) return;
   if (call_.value_or(call) != call)
     throw Error(ResultCode::kInvalidUsage,
                 "{}: a group has either calls that move data or calls that make, split or end communicators, "
@@ -37,7 +37,7 @@ bool GroupMembers::uses(const ncclComm& handle) const {
 
 void GroupMembers::add(CommUse& use) {
   // Consecutive calls are usually on the same communicator.
-  if (groupDepth() == 0 || usedLast(&*use) || uses(*use)) return;
+  if (comm::groupDepth() == 0 || usedLast(&*use) || uses(*use)) return;
   used_.push_back(std::move(use));
 }
 
@@ -49,4 +49,4 @@ void GroupMembers::end() noexcept {
   toFree_.clear();
 }
 
-}  // namespace xylem
+}  // namespace xylem::api

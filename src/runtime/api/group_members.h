@@ -14,7 +14,7 @@
 
 #include "runtime/api/comm_handle.h"
 
-namespace xylem {
+namespace xylem::api {
 
 enum class GroupCall {
   kOperation,  // collectives, ncclSend, ncclRecv
@@ -48,4 +48,4 @@ class GroupMembers {
   std::vector<ncclComm*> toFree_;
 };
 
-}  // namespace xylem
+}  // namespace xylem::api

@@ -5,6 +5,7 @@
 #include "runtime/api/group_members.h"
 
 using namespace xylem;
+using namespace xylem::api;
 
 namespace {
 
@@ -15,24 +16,24 @@ ncclResult_t ask(ncclComm_t comm, int* answer, const char* function, const char*
   return guard([&] {
     const CommUse use(comm, function);
     requireNotNull(answer, function, parameter);
-    const CommState state = use->impl->state();
-    if (state == CommState::kNew || state == CommState::kInProgress) requireReady(*use, function);
+    const comm::CommState state = use->impl->state();
+    if (state == comm::CommState::kNew || state == comm::CommState::kInProgress) requireReady(*use, function);
     *answer = question(*use->impl);
   });
 }
 
 ncclResult_t asyncErrorOf(const ncclComm& handle) {
   switch (handle.impl->state()) {
-    case CommState::kNew:
+    case comm::CommState::kNew:
       // Its work is in a group that is still open, or was dropped.
-      return groupDepth() > 0 ? ncclInProgress : ncclInvalidUsage;
-    case CommState::kInProgress:
+      return comm::groupDepth() > 0 ? ncclInProgress : ncclInvalidUsage;
+    case comm::CommState::kInProgress:
       return ncclInProgress;
-    case CommState::kReady:
-    case CommState::kFinalized:
-    case CommState::kFailed:
-    case CommState::kRevoked:
-    case CommState::kAborted:
+    case comm::CommState::kReady:
+    case comm::CommState::kFinalized:
+    case comm::CommState::kFailed:
+    case comm::CommState::kRevoked:
+    case comm::CommState::kAborted:
       break;
   }
   if (splitUnderWay(handle)) return ncclInProgress;
@@ -43,9 +44,9 @@ ncclResult_t asyncErrorOf(const ncclComm& handle) {
 
 // Throws if another call still uses the communicator, which must not be destroyed then.
 void requireUnused(const ncclComm& handle, const char* function) {
-  const CommState state = handle.impl->state();
-  const bool inOpenGroup = state == CommState::kNew && groupDepth() > 0;
-  if (state == CommState::kInProgress || inOpenGroup || splitUnderWay(handle))
+  const comm::CommState state = handle.impl->state();
+  const bool inOpenGroup = state == comm::CommState::kNew && comm::groupDepth() > 0;
+  if (state == comm::CommState::kInProgress || inOpenGroup || splitUnderWay(handle))
     throw Error(
         ResultCode::kInvalidArgument,
         "{}: an earlier call on comm is still under way; end its group, ask ncclCommGetAsyncError until "
@@ -59,13 +60,14 @@ ncclResult_t pncclCommFinalize(ncclComm_t comm) {
   constexpr const char* kName = "ncclCommFinalize";
   return guardInGroup([&] {
     CommUse use(comm, kName);
-    if (use->finalizeCalled || use->impl->state() == CommState::kFinalized)
+    if (use->finalizeCalled || use->impl->state() == comm::CommState::kFinalized)
       throw Error(ResultCode::kInvalidArgument, "{}: comm was finalized before", kName);
     requireReady(*use, kName);
     GroupMembers& group = GroupMembers::ofThread();
     group.check(*use, GroupCall::kLife, kName);
     use->finalizeCalled = true;
-    const bool goesOn = submitJob(*use->impl, [&communicator = *use->impl] { communicator.finalize(); });
+    const bool goesOn =
+        comm::submitJob(*use->impl, [&communicator = *use->impl] { communicator.finalize(); });
     group.add(use);
     return goesOn ? ncclInProgress : ncclSuccess;
   });
@@ -92,12 +94,12 @@ ncclResult_t pncclCommDestroy(ncclComm_t comm) {
     {
       const CommUse use(comm, kName);
       requireUnused(*use, kName);
-      if (groupDepth() > 0) {
+      if (comm::groupDepth() > 0) {
         GroupMembers& group = GroupMembers::ofThread();
         group.check(*use, GroupCall::kLife, kName);
         // Several ranks of one thread leave the job together, when the group ends.
-        if (use->impl->state() == CommState::kReady && !use->finalizeCalled && !use->impl->failure())
-          submitJob(*use->impl, [&communicator = *use->impl] { communicator.finalize(); });
+        if (use->impl->state() == comm::CommState::kReady && !use->finalizeCalled && !use->impl->failure())
+          comm::submitJob(*use->impl, [&communicator = *use->impl] { communicator.finalize(); });
         markFreed(*use);
         group.freeAtEnd(*use);
         return;
@@ -145,7 +147,7 @@ ncclResult_t pncclCommGetAsyncError(ncclComm_t comm, ncclResult_t* asyncError) {
 XYLEM_PROFILED(CommGetAsyncError);
 
 ncclResult_t pncclCommCount(const ncclComm_t comm, int* count) {
-  return ask(comm, count, "ncclCommCount", "count", [](const Communicator& c) { return c.ranks(); });
+  return ask(comm, count, "ncclCommCount", "count", [](const comm::Communicator& c) { return c.ranks(); });
 }
 XYLEM_PROFILED(CommCount);
 
@@ -160,8 +162,8 @@ ncclResult_t pncclCommQueryProperties(ncclComm_t comm, ncclCommProperties_t* pro
                   "{}: properties does not start as it should; initialize it with "
                   "NCCL_COMM_PROPERTIES_INITIALIZER",
                   kName);
-    const CommState state = use->impl->state();
-    if (state == CommState::kNew || state == CommState::kInProgress) requireReady(*use, kName);
+    const comm::CommState state = use->impl->state();
+    if (state == comm::CommState::kNew || state == comm::CommState::kInProgress) requireReady(*use, kName);
     properties->rank = use->impl->rank();
     properties->nRanks = use->impl->ranks();
     properties->cudaDev = properties->nvmlDev = use->impl->device();
@@ -171,11 +173,12 @@ ncclResult_t pncclCommQueryProperties(ncclComm_t comm, ncclCommProperties_t* pro
 XYLEM_PROFILED(CommQueryProperties);
 
 ncclResult_t pncclCommCuDevice(const ncclComm_t comm, int* device) {
-  return ask(comm, device, "ncclCommCuDevice", "device", [](const Communicator& c) { return c.device(); });
+  return ask(comm, device, "ncclCommCuDevice", "device",
+             [](const comm::Communicator& c) { return c.device(); });
 }
 XYLEM_PROFILED(CommCuDevice);
 
 ncclResult_t pncclCommUserRank(const ncclComm_t comm, int* rank) {
-  return ask(comm, rank, "ncclCommUserRank", "rank", [](const Communicator& c) { return c.rank(); });
+  return ask(comm, rank, "ncclCommUserRank", "rank", [](const comm::Communicator& c) { return c.rank(); });
 }
 XYLEM_PROFILED(CommUserRank);

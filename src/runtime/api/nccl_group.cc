@@ -6,11 +6,12 @@
 #include "runtime/api/group_members.h"
 
 using namespace xylem;
+using namespace xylem::api;
 
 namespace {
 
 void requireGroup(const char* function) {
-  if (groupDepth() == 0)
+  if (comm::groupDepth() == 0)
     throw Error(ResultCode::kInvalidUsage, "{}: there is no open group; call ncclGroupStart before",
                 function);
 }
@@ -18,7 +19,7 @@ void requireGroup(const char* function) {
 // Releases what the group used, once the outermost group has ended.
 struct AtEnd {
   ~AtEnd() {
-    if (groupDepth() > 0) return;
+    if (comm::groupDepth() > 0) return;
     GroupMembers::ofThread().end();
     CapturedCalls::ofThread().dropGroup();
   }
@@ -27,7 +28,7 @@ struct AtEnd {
 }  // namespace
 
 ncclResult_t pncclGroupStart(void) {
-  return guard([] { groupStart(); });
+  return guard([] { comm::groupStart(); });
 }
 XYLEM_PROFILED(GroupStart);
 
@@ -35,8 +36,8 @@ ncclResult_t pncclGroupEnd(void) {
   return guard([] {
     requireGroup("ncclGroupEnd");
     const AtEnd atEnd;
-    const bool goesOn = groupEnd();
-    if (groupDepth() == 0) CapturedCalls::ofThread().endGroup();
+    const bool goesOn = comm::groupEnd();
+    if (comm::groupDepth() == 0) CapturedCalls::ofThread().endGroup();
     return goesOn ? ncclInProgress : ncclSuccess;
   });
 }
@@ -47,7 +48,7 @@ ncclResult_t pncclGroupSimulateEnd(ncclSimInfo_t* simInfo) {
     requireGroup("ncclGroupSimulateEnd");
     if (simInfo != nullptr) checkSimInfo(*simInfo, "ncclGroupSimulateEnd");
     const AtEnd atEnd;
-    const float microseconds = groupSimulateEnd();
+    const float microseconds = comm::groupSimulateEnd();
     if (simInfo != nullptr) simInfo->estimatedTime = microseconds;
   });
 }

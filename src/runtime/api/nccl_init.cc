@@ -11,6 +11,7 @@
 #include "runtime/device/host_device.h"
 
 using namespace xylem;
+using namespace xylem::api;
 
 namespace {
 
@@ -26,7 +27,7 @@ struct Joining {
   int device;
 };
 
-Membership membershipOf(const Joining& call) {
+comm::Membership membershipOf(const Joining& call) {
   if (call.ranks < 1)
     throw Error(ResultCode::kInvalidArgument, "{}: nranks is {}; at least 1 is needed", call.name,
                 call.ranks);
@@ -35,9 +36,10 @@ Membership membershipOf(const Joining& call) {
     throw Error(ResultCode::kInvalidArgument, "{}: nId is {}; expected 1 to {}, the number of ranks",
                 call.name, call.idCount, call.ranks);
   requireNotNull(call.ids, call.name, "commIds");
-  Membership membership{{}, call.rank, call.ranks, call.device};
+  comm::Membership membership{{}, call.rank, call.ranks, call.device};
   for (int i = 0; i < call.idCount; ++i)
-    membership.ids.push_back(inCall(call.name, [&] { return UniqueId::fromBytes(call.ids[i].internal); }));
+    membership.ids.push_back(
+        inCall(call.name, [&] { return bootstrap::UniqueId::fromBytes(call.ids[i].internal); }));
   return membership;
 }
 
@@ -49,7 +51,7 @@ ncclResult_t setUp(std::unique_ptr<ncclComm> handle, ncclComm_t* out, std::funct
   std::optional<CommUse> use(std::in_place, &made, "the making of a communicator");
   *out = &made;
   try {
-    const bool goesOn = submitJob(*made.impl, std::move(work));
+    const bool goesOn = comm::submitJob(*made.impl, std::move(work));
     if (made.magic.load(std::memory_order_seq_cst) != ncclComm::kMagic)
       throw Error(ResultCode::kInvalidUsage, "the communicator was aborted while it was made");
     GroupMembers::ofThread().add(*use);
@@ -64,28 +66,28 @@ ncclResult_t setUp(std::unique_ptr<ncclComm> handle, ncclComm_t* out, std::funct
   }
 }
 
-std::unique_ptr<ncclComm> newHandle(Membership membership, const CommConfig& config) {
+std::unique_ptr<ncclComm> newHandle(comm::Membership membership, const comm::CommConfig& config) {
   const Settings settings = Settings::fromEnvironment();
   return std::make_unique<ncclComm>(
-      std::make_unique<Communicator>(std::move(membership), config, settings, processLogger(settings)));
+      std::make_unique<comm::Communicator>(std::move(membership), config, settings, processLogger(settings)));
 }
 
 ncclResult_t join(const Joining& call) {
   return guardInGroup([&] {
     requireNotNull(call.comm, call.name, "comm");
     *call.comm = nullptr;
-    const CommConfig config = readConfig(call.config, call.name);
-    Membership membership = membershipOf(call);
+    const comm::CommConfig config = readConfig(call.config, call.name);
+    comm::Membership membership = membershipOf(call);
     GroupMembers::ofThread().check(config.blocking, GroupCall::kLife, call.name);
     auto handle = newHandle(std::move(membership), config);
-    Communicator& communicator = *handle->impl;
+    comm::Communicator& communicator = *handle->impl;
     return setUp(std::move(handle), call.comm, [&communicator] { communicator.join(); });
   });
 }
 
 ncclUniqueId newId() {
   const Settings settings = Settings::fromEnvironment();
-  const auto bytes = newUniqueId(settings, processLogger(settings)).bytes();
+  const auto bytes = comm::newUniqueId(settings, processLogger(settings)).bytes();
   static_assert(sizeof bytes == NCCL_UNIQUE_ID_BYTES);
   ncclUniqueId id;
   std::memcpy(id.internal, bytes.data(), bytes.size());
@@ -96,7 +98,7 @@ std::vector<int> devicesOf(int count, const int* list) {
   constexpr const char* kName = "ncclCommInitAll";
   if (count < 1)
     throw Error(ResultCode::kInvalidArgument, "{}: ndev is {}; at least 1 is needed", kName, count);
-  const int there = hostDeviceCount(Settings::fromEnvironment());
+  const int there = device::hostDeviceCount(Settings::fromEnvironment());
   if (count > there)
     throw Error(ResultCode::kInvalidUsage,
                 "{}: ndev is {}, but there are {} devices; XYLEM_HOST_DEVICES sets their number", kName,
@@ -127,19 +129,20 @@ ncclResult_t pncclGetUniqueId(ncclUniqueId* uniqueId) {
 XYLEM_PROFILED(GetUniqueId);
 
 ncclResult_t pncclCommInitRank(ncclComm_t* comm, int nranks, ncclUniqueId commId, int rank) {
-  return join({"ncclCommInitRank", comm, nranks, rank, &commId, 1, nullptr, currentDevice()});
+  return join({"ncclCommInitRank", comm, nranks, rank, &commId, 1, nullptr, device::currentDevice()});
 }
 XYLEM_PROFILED(CommInitRank);
 
 ncclResult_t pncclCommInitRankConfig(ncclComm_t* comm, int nranks, ncclUniqueId commId, int rank,
                                      ncclConfig_t* config) {
-  return join({"ncclCommInitRankConfig", comm, nranks, rank, &commId, 1, config, currentDevice()});
+  return join({"ncclCommInitRankConfig", comm, nranks, rank, &commId, 1, config, device::currentDevice()});
 }
 XYLEM_PROFILED(CommInitRankConfig);
 
 ncclResult_t pncclCommInitRankScalable(ncclComm_t* newcomm, int nranks, int myrank, int nId,
                                        ncclUniqueId* commIds, ncclConfig_t* config) {
-  return join({"ncclCommInitRankScalable", newcomm, nranks, myrank, commIds, nId, config, currentDevice()});
+  return join(
+      {"ncclCommInitRankScalable", newcomm, nranks, myrank, commIds, nId, config, device::currentDevice()});
 }
 XYLEM_PROFILED(CommInitRankScalable);
 
@@ -157,7 +160,7 @@ ncclResult_t pncclCommInitAll(ncclComm_t* comm, int ndev, const int* devlist) {
   for (int i = 0; i < ndev; ++i)
     join({"ncclCommInitAll", comm + i, ndev, i, &id, 1, nullptr, devices[static_cast<std::size_t>(i)]});
   const ncclResult_t result = pncclGroupEnd();
-  if (result == ncclSuccess || groupDepth() > 0) return result;
+  if (result == ncclSuccess || comm::groupDepth() > 0) return result;
   const std::string text = lastErrorText();
   for (int i = 0; i < ndev; ++i) {
     if (comm[i] != nullptr) pncclCommAbort(comm[i]);
@@ -184,7 +187,7 @@ auto splitting(ncclComm& parent, Work work) {
 }
 
 // The ranks that are not excluded, in order.
-std::vector<int> membersWithout(const int* excluded, int count, const Communicator& parent,
+std::vector<int> membersWithout(const int* excluded, int count, const comm::Communicator& parent,
                                 const char* function) {
   if (count < 0 || count >= parent.ranks())
     throw Error(ResultCode::kInvalidArgument, "{}: excludeRanksCount is {}; expected 0 to {}", function,
@@ -219,7 +222,8 @@ ncclResult_t pncclCommShrink(ncclComm_t comm, int* excludeRanksList, int exclude
                   shrinkFlags, NCCL_SHRINK_DEFAULT, NCCL_SHRINK_ABORT);
     requireMeetable(*parent, kName);
     std::vector<int> members = membersWithout(excludeRanksList, excludeRanksCount, *parent->impl, kName);
-    const CommConfig childConfig = config == nullptr ? parent->impl->config() : readConfig(config, kName);
+    const comm::CommConfig childConfig =
+        config == nullptr ? parent->impl->config() : readConfig(config, kName);
     GroupMembers& group = GroupMembers::ofThread();
     group.check(childConfig.blocking, GroupCall::kLife, kName);
     auto handle = newHandle({{}, 0, 1, parent->impl->device()}, childConfig);
@@ -246,7 +250,8 @@ ncclResult_t pncclCommSplit(ncclComm_t comm, int color, int key, ncclComm_t* new
       throw Error(ResultCode::kInvalidArgument,
                   "{}: color is {}; expected 0 or more, or NCCL_SPLIT_NOCOLOR ({})", kName, color,
                   NCCL_SPLIT_NOCOLOR);
-    const CommConfig childConfig = config == nullptr ? parent->impl->config() : readConfig(config, kName);
+    const comm::CommConfig childConfig =
+        config == nullptr ? parent->impl->config() : readConfig(config, kName);
     GroupMembers& group = GroupMembers::ofThread();
     group.check(childConfig.blocking, GroupCall::kLife, kName);
 
@@ -261,7 +266,7 @@ ncclResult_t pncclCommSplit(ncclComm_t comm, int color, int key, ncclComm_t* new
     }
     // This rank is in no new communicator, but the others need it to take part in the split.
     parent->bystander = std::move(handle->impl);
-    const bool goesOn = submitJob(*parent->bystander, std::move(work));
+    const bool goesOn = comm::submitJob(*parent->bystander, std::move(work));
     group.add(parent);
     return goesOn ? ncclInProgress : ncclSuccess;
   });

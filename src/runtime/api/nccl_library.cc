@@ -5,6 +5,7 @@
 #include "runtime/api/raw_value.h"
 
 using namespace xylem;
+using namespace xylem::api;
 
 ncclResult_t pncclGetVersion(int* version) {
   return guard([&] {

@@ -8,21 +8,25 @@
 #include "runtime/device/host_device.h"
 
 using namespace xylem;
+using namespace xylem::api;
 
 ncclResult_t pncclMemAlloc(void** ptr, size_t size) {
   return guard([&] {
     requireNotNull(ptr, "ncclMemAlloc", "ptr");
     *ptr = nullptr;
     if (size == 0) throw Error(ResultCode::kInvalidArgument, "ncclMemAlloc: size is 0");
-    *ptr = inCall("ncclMemAlloc",
-                  [&] { return AllocationTable::instance().allocate({.device = currentDevice()}, size); });
+    *ptr = inCall("ncclMemAlloc", [&] {
+      return cuda_api::AllocationTable::instance().allocate({.device = device::currentDevice()}, size);
+    });
   });
 }
 XYLEM_PROFILED(MemAlloc);
 
 ncclResult_t pncclMemFree(void* ptr) {
   return guard([&] {
-    if (ptr == nullptr || AllocationTable::instance().free(ptr, AllocationTable::kOfDevice)) return;
+    if (ptr == nullptr ||
+        cuda_api::AllocationTable::instance().free(ptr, cuda_api::AllocationTable::kOfDevice))
+      return;
     throw Error(ResultCode::kInvalidArgument,
                 "ncclMemFree: {} was not given out by ncclMemAlloc, or was given back before", ptr);
   });

@@ -17,13 +17,14 @@
 #include "runtime/comm/issue/user_ops.h"
 
 using namespace xylem;
+using namespace xylem::api;
 
 namespace {
 
 // A call as the program made it.
 struct DataCall {
   const char* name;
-  Function function;
+  comm::Function function;
   const void* send;
   void* receive;
   std::size_t count;
@@ -43,17 +44,17 @@ struct BufferUse {
 };
 
 constexpr auto kBufferUses = [] {
-  std::array<BufferUse, kFunctions> buffers;
-  const auto of = [&buffers](Function function) -> BufferUse& {
+  std::array<BufferUse, comm::kFunctions> buffers;
+  const auto of = [&buffers](comm::Function function) -> BufferUse& {
     return buffers[static_cast<std::size_t>(function)];
   };
-  of(Function::kBroadcast).onlyPeerSends = true;
-  of(Function::kReduce).onlyPeerReceives = true;
-  of(Function::kAllGather).receivesBlocks = true;
-  of(Function::kReduceScatter).sendsBlocks = true;
-  of(Function::kAlltoAll).sendsBlocks = of(Function::kAlltoAll).receivesBlocks = true;
-  of(Function::kSend).receives = false;
-  of(Function::kRecv).sends = false;
+  of(comm::Function::kBroadcast).onlyPeerSends = true;
+  of(comm::Function::kReduce).onlyPeerReceives = true;
+  of(comm::Function::kAllGather).receivesBlocks = true;
+  of(comm::Function::kReduceScatter).sendsBlocks = true;
+  of(comm::Function::kAlltoAll).sendsBlocks = of(comm::Function::kAlltoAll).receivesBlocks = true;
+  of(comm::Function::kSend).receives = false;
+  of(comm::Function::kRecv).sends = false;
   return buffers;
 }();
 
@@ -73,14 +74,14 @@ void checkBuffers(const DataCall& call, DataType type, int rank, int ranks) {
   // Where the smaller buffer lies in the larger one if the call is in place.
   std::size_t offset = 0;
   if (use.sendsBlocks != use.receivesBlocks) offset = block * static_cast<std::size_t>(rank);
-  if (call.function == Function::kAlltoAll) offset = sendBytes;  // never in place
+  if (call.function == comm::Function::kAlltoAll) offset = sendBytes;  // never in place
   checkApart({call.send, sendBytes}, {call.receive, receiveBytes}, offset, call.name);
 }
 
 // Hands an operation to its group, or to the graph into which its stream is captured.
-void submitOrCapture(ncclComm& handle, CudaStream& stream, const CommOperation& operation,
+void submitOrCapture(ncclComm& handle, cuda_api::CudaStream& stream, const comm::CommOperation& operation,
                      const char* function) {
-  if (stream.captured() || groupDepth() > 0) {
+  if (stream.captured() || comm::groupDepth() > 0) {
     CapturedCalls& captured = CapturedCalls::ofThread();
     const bool any = stream.captured() || !captured.empty();
     if (any && GroupMembers::ofThread().uses(handle) && captured.has(handle) != stream.captured())
@@ -91,33 +92,34 @@ void submitOrCapture(ncclComm& handle, CudaStream& stream, const CommOperation& 
     if (stream.captured()) return captured.add(handle, stream, operation);
   }
   inCall(function, [&] { stream.order(); });
-  submit(*handle.impl, operation);
+  comm::submit(*handle.impl, operation);
 }
 
 ncclResult_t issue(ncclComm_t comm, const DataCall& call) {
   return guardInGroup([&] {
-    GroupMembers* const group = groupDepth() > 0 ? &GroupMembers::ofThread() : nullptr;
+    GroupMembers* const group = comm::groupDepth() > 0 ? &GroupMembers::ofThread() : nullptr;
     CommUse use(comm, call.name, group != nullptr && group->usedLast(comm));
     requireReady(*use, call.name);
-    Communicator& communicator = *use->impl;
+    comm::Communicator& communicator = *use->impl;
     const DataType type = readType(call.type, call.name);
     if (call.peerName != nullptr) checkRank(call.peer, communicator.ranks(), call.name, call.peerName);
     checkBuffers(call, type, communicator.rank(), communicator.ranks());
-    CudaStream& stream = readStream(call.stream, call.name);
-    CommOperation operation{.function = call.function,
-                            .send = static_cast<const std::byte*>(call.send),
-                            .receive = static_cast<std::byte*>(call.receive),
-                            .count = call.count,
-                            .type = type,
-                            .peer = call.peer,
-                            .stream = &stream.queue()};
+    cuda_api::CudaStream& stream = readStream(call.stream, call.name);
+    comm::CommOperation operation{.function = call.function,
+                                  .send = static_cast<const std::byte*>(call.send),
+                                  .receive = static_cast<std::byte*>(call.receive),
+                                  .count = call.count,
+                                  .type = type,
+                                  .peer = call.peer,
+                                  .stream = &stream.queue()};
     if (call.op != ncclSum)
       operation.reduction = inCall(call.name, [&] { return communicator.userOps().resolve(call.op, type); });
     if (group != nullptr) group->check(*use, GroupCall::kOperation, call.name);
     submitOrCapture(*use, stream, operation, call.name);
     if (group != nullptr) group->add(use);
-    return !communicator.config().blocking && communicator.state() == CommState::kInProgress ? ncclInProgress
-                                                                                             : ncclSuccess;
+    return !communicator.config().blocking && communicator.state() == comm::CommState::kInProgress
+               ? ncclInProgress
+               : ncclSuccess;
   });
 }
 
@@ -125,28 +127,28 @@ ncclResult_t issue(ncclComm_t comm, const DataCall& call) {
 
 ncclResult_t pncclReduce(const void* sendbuff, void* recvbuff, size_t count, ncclDataType_t datatype,
                          ncclRedOp_t op, int root, ncclComm_t comm, cudaStream_t stream) {
-  return issue(comm, {"ncclReduce", Function::kReduce, sendbuff, recvbuff, count, datatype, rawValue(op),
-                      root, "root", stream});
+  return issue(comm, {"ncclReduce", comm::Function::kReduce, sendbuff, recvbuff, count, datatype,
+                      rawValue(op), root, "root", stream});
 }
 XYLEM_PROFILED(Reduce);
 
 ncclResult_t pncclBcast(void* buff, size_t count, ncclDataType_t datatype, int root, ncclComm_t comm,
                         cudaStream_t stream) {
-  return issue(
-      comm, {"ncclBcast", Function::kBroadcast, buff, buff, count, datatype, ncclSum, root, "root", stream});
+  return issue(comm, {"ncclBcast", comm::Function::kBroadcast, buff, buff, count, datatype, ncclSum, root,
+                      "root", stream});
 }
 XYLEM_PROFILED(Bcast);
 
 ncclResult_t pncclBroadcast(const void* sendbuff, void* recvbuff, size_t count, ncclDataType_t datatype,
                             int root, ncclComm_t comm, cudaStream_t stream) {
-  return issue(comm, {"ncclBroadcast", Function::kBroadcast, sendbuff, recvbuff, count, datatype, ncclSum,
-                      root, "root", stream});
+  return issue(comm, {"ncclBroadcast", comm::Function::kBroadcast, sendbuff, recvbuff, count, datatype,
+                      ncclSum, root, "root", stream});
 }
 XYLEM_PROFILED(Broadcast);
 
 ncclResult_t pncclAllReduce(const void* sendbuff, void* recvbuff, size_t count, ncclDataType_t datatype,
                             ncclRedOp_t op, ncclComm_t comm, cudaStream_t stream) {
-  return issue(comm, {"ncclAllReduce", Function::kAllReduce, sendbuff, recvbuff, count, datatype,
+  return issue(comm, {"ncclAllReduce", comm::Function::kAllReduce, sendbuff, recvbuff, count, datatype,
                       rawValue(op), 0, nullptr, stream});
 }
 XYLEM_PROFILED(AllReduce);
@@ -154,29 +156,29 @@ XYLEM_PROFILED(AllReduce);
 ncclResult_t pncclReduceScatter(const void* sendbuff, void* recvbuff, size_t recvcount,
                                 ncclDataType_t datatype, ncclRedOp_t op, ncclComm_t comm,
                                 cudaStream_t stream) {
-  return issue(comm, {"ncclReduceScatter", Function::kReduceScatter, sendbuff, recvbuff, recvcount, datatype,
-                      rawValue(op), 0, nullptr, stream});
+  return issue(comm, {"ncclReduceScatter", comm::Function::kReduceScatter, sendbuff, recvbuff, recvcount,
+                      datatype, rawValue(op), 0, nullptr, stream});
 }
 XYLEM_PROFILED(ReduceScatter);
 
 ncclResult_t pncclAllGather(const void* sendbuff, void* recvbuff, size_t sendcount, ncclDataType_t datatype,
                             ncclComm_t comm, cudaStream_t stream) {
-  return issue(comm, {"ncclAllGather", Function::kAllGather, sendbuff, recvbuff, sendcount, datatype, ncclSum,
-                      0, nullptr, stream});
+  return issue(comm, {"ncclAllGather", comm::Function::kAllGather, sendbuff, recvbuff, sendcount, datatype,
+                      ncclSum, 0, nullptr, stream});
 }
 XYLEM_PROFILED(AllGather);
 
 ncclResult_t pncclSend(const void* sendbuff, size_t count, ncclDataType_t datatype, int peer, ncclComm_t comm,
                        cudaStream_t stream) {
-  return issue(
-      comm, {"ncclSend", Function::kSend, sendbuff, nullptr, count, datatype, ncclSum, peer, "peer", stream});
+  return issue(comm, {"ncclSend", comm::Function::kSend, sendbuff, nullptr, count, datatype, ncclSum, peer,
+                      "peer", stream});
 }
 XYLEM_PROFILED(Send);
 
 ncclResult_t pncclRecv(void* recvbuff, size_t count, ncclDataType_t datatype, int peer, ncclComm_t comm,
                        cudaStream_t stream) {
-  return issue(
-      comm, {"ncclRecv", Function::kRecv, nullptr, recvbuff, count, datatype, ncclSum, peer, "peer", stream});
+  return issue(comm, {"ncclRecv", comm::Function::kRecv, nullptr, recvbuff, count, datatype, ncclSum, peer,
+                      "peer", stream});
 }
 XYLEM_PROFILED(Recv);
 
@@ -273,7 +275,7 @@ ncclResult_t pncclAlltoAll(const void* sendbuff, void* recvbuff, size_t count, n
   return guardInGroup([&] {
     if (isOneOperation(comm, kName))
       return issue(comm, {.name = kName,
-                          .function = Function::kAlltoAll,
+                          .function = comm::Function::kAlltoAll,
                           .send = sendbuff,
                           .receive = recvbuff,
                           .count = count,

@@ -5,7 +5,7 @@
 
 #include <cstring>
 
-namespace xylem {
+namespace xylem::api {
 
 template <typename Enumeration>
 int rawValue(const Enumeration& value) {
@@ -15,4 +15,4 @@ int rawValue(const Enumeration& value) {
   return number;
 }
 
-}  // namespace xylem
+}  // namespace xylem::api

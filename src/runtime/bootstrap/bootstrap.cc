@@ -5,7 +5,7 @@
 
 #include "core/error.h"
 
-namespace xylem {
+namespace xylem::bootstrap {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -27,8 +27,9 @@ constexpr int kHurriedLastFrameMilliseconds = 20;
 
 }  // namespace
 
-Bootstrap::Bootstrap(int rank, int ranks, const SocketAddress& interface, const Secret& secret,
-                     std::chrono::seconds timeout, const Logger& log, const AbortFlag* abort)
+Bootstrap::Bootstrap(int rank, int ranks, const sockets::SocketAddress& interface,
+                     const sockets::Secret& secret, std::chrono::seconds timeout, const Logger& log,
+                     const sockets::AbortFlag* abort)
     : rank_(rank),
       ranks_(ranks),
       secret_(secret),
@@ -39,7 +40,7 @@ Bootstrap::Bootstrap(int rank, int ranks, const SocketAddress& interface, const 
       links_(rank, ranks, interface, secret, log) {
   std::iota(allRanks_.begin(), allRanks_.end(), 0);
   pollAlso({});
-  links_.onNews = [this](int peer, Frame& frame) { hear(peer, frame); };
+  links_.onNews = [this](int peer, sockets::Frame& frame) { hear(peer, frame); };
 }
 
 void Bootstrap::pollAlso(std::vector<pollfd> fds) {
@@ -52,14 +53,14 @@ Error Bootstrap::ended(int rank, const char* what) const {
                what);
 }
 
-void Bootstrap::hear(int peer, Frame& frame) {
-  if (frame.header.kind == FrameKind::kError) {
+void Bootstrap::hear(int peer, sockets::Frame& frame) {
+  if (frame.header.kind == sockets::FrameKind::kError) {
     // An invalid usage keeps its code: it is an error of all ranks, whichever found it. Other errors are
     // remote.
     const bool misfit = frame.header.code == static_cast<int>(ResultCode::kInvalidUsage);
     if (!failure_)
       failure_ = Error(misfit ? ResultCode::kInvalidUsage : ResultCode::kRemoteError, "{}", frame.text());
-  } else if (frame.header.kind == FrameKind::kWhere) {
+  } else if (frame.header.kind == sockets::FrameKind::kWhere) {
     if (waits_.merge(frame.payload)) hasNewsOfWaits_ = true;
     collectEnds_ = Clock::now() + kMaxCollect;
     if (waitsIn_ != nullptr && !waits_.knows(rank_)) addOwnWait();
@@ -127,7 +128,7 @@ void Bootstrap::spreadWaits() {
   if (!hasNewsOfWaits_) return;
   hasNewsOfWaits_ = false;
   const std::vector<std::byte> bytes = waits_.bytes();
-  for (const int peer : links_.peers()) links_.send(peer, FrameKind::kWhere, 0, bytes);
+  for (const int peer : links_.peers()) links_.send(peer, sockets::FrameKind::kWhere, 0, bytes);
 }
 
 // Ends a call that has waited too long with an error that says which ranks are missing and where the others
@@ -208,9 +209,9 @@ void Bootstrap::send(int peer, std::uint64_t tag, std::span<const std::byte> byt
   const int both[] = {rank_, peer};
   const Phase sending{what, both, Deadline::after(timeout_)};
   throwIfOver();
-  if (peer == rank_) return links_.keep(FrameKind::kMessage, tag, bytes);
+  if (peer == rank_) return links_.keep(sockets::FrameKind::kMessage, tag, bytes);
   if (!links_.linked(peer)) links_.call(peer);
-  links_.send(peer, FrameKind::kMessage, tag, bytes);
+  links_.send(peer, sockets::FrameKind::kMessage, tag, bytes);
   await(sending, peer, [&] { return links_.sent(peer); });
 }
 
@@ -219,22 +220,23 @@ std::vector<std::byte> Bootstrap::receive(int peer, std::uint64_t tag, const cha
     throw Error(ResultCode::kInvalidArgument, "there is no rank {} of {} to receive from", peer, ranks_);
   const int both[] = {rank_, peer};
   const Phase receiving{what, both, Deadline::after(timeout_)};
-  Frame frame;
-  await(receiving, peer, [&] { return links_.take(peer, FrameKind::kMessage, tag, frame); });
+  sockets::Frame frame;
+  await(receiving, peer, [&] { return links_.take(peer, sockets::FrameKind::kMessage, tag, frame); });
   return std::move(frame.payload);
 }
 
-std::unique_ptr<Bootstrap> Bootstrap::split(std::span<const int> members, const AbortFlag* abort,
+std::unique_ptr<Bootstrap> Bootstrap::split(std::span<const int> members, const sockets::AbortFlag* abort,
                                             const char* what) {
   const auto index = static_cast<int>(indexAmong(members));
   const std::uint64_t count = ++splits_[groupOf(members)];
-  const Secret secret = derive("xylem split", {std::as_bytes(std::span(secret_)), std::as_bytes(members),
-                                               std::as_bytes(std::span(&count, 1))});
+  const sockets::Secret secret = sockets::derive(
+      "xylem split",
+      {std::as_bytes(std::span(secret_)), std::as_bytes(members), std::as_bytes(std::span(&count, 1))});
   std::unique_ptr<Bootstrap> child(new Bootstrap(index, static_cast<int>(members.size()), links_.interface(),
                                                  secret, timeout_, log_, abort != nullptr ? abort : abort_));
   const auto addresses = allGatherAmong(members, child->links_.address().toWire(), what);
   for (std::size_t i = 0; i < addresses.size(); ++i)
-    child->links_.know(static_cast<int>(i), SocketAddress::fromWire(addresses[i]));
+    child->links_.know(static_cast<int>(i), sockets::SocketAddress::fromWire(addresses[i]));
   child->joined_ = true;
   try {
     // A member that gives up before the new connections exist can say so over the old ones only.
@@ -258,4 +260,4 @@ void Bootstrap::connectNeighbours(const Phase& phase) {
   await(phase, previousRank(), [&] { return links_.accepted(previousRank()); });
 }
 
-}  // namespace xylem
+}  // namespace xylem::bootstrap

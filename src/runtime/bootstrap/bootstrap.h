@@ -28,15 +28,15 @@
 #include <type_traits>
 #include <vector>
 
-#include "runtime/bootstrap/peer_links.h"
-#include "runtime/bootstrap/wait_tracker.h"
-#include "runtime/bootstrap/unique_id.h"
 #include "core/deadline.h"
 #include "core/log.h"
 #include "core/settings.h"
+#include "runtime/bootstrap/peer_links.h"
+#include "runtime/bootstrap/unique_id.h"
+#include "runtime/bootstrap/wait_tracker.h"
 #include "runtime/sockets/abort_flag.h"
 
-namespace xylem {
+namespace xylem::bootstrap {
 
 class Bootstrap {
  public:
@@ -45,9 +45,9 @@ class Bootstrap {
   // it.
   static std::unique_ptr<Bootstrap> join(std::span<const UniqueId> ids, int rank, int ranks,
                                          const Settings& settings, const Logger& log,
-                                         const AbortFlag* abort = nullptr);
+                                         const sockets::AbortFlag* abort = nullptr);
   static std::unique_ptr<Bootstrap> join(const UniqueId& id, int rank, int ranks, const Settings& settings,
-                                         const Logger& log, const AbortFlag* abort = nullptr) {
+                                         const Logger& log, const sockets::AbortFlag* abort = nullptr) {
     return join(std::span(&id, 1), rank, ranks, settings, log, abort);
   }
   Bootstrap(const Bootstrap&) = delete;
@@ -56,10 +56,10 @@ class Bootstrap {
   int rank() const { return rank_; }
   int ranks() const { return ranks_; }
   // The secret of this job, for further connections between its ranks.
-  const Secret& secret() const { return secret_; }
+  const sockets::Secret& secret() const { return secret_; }
   // The address where this rank listens, and that of the interface that all connections use.
-  const SocketAddress& address() const { return links_.address(); }
-  const SocketAddress& interface() const { return links_.interface(); }
+  const sockets::SocketAddress& address() const { return links_.address(); }
+  const sockets::SocketAddress& interface() const { return links_.interface(); }
 
   // Returns one trivially copyable value from each rank, in the order of ranks.
   template <typename T>
@@ -106,7 +106,7 @@ class Bootstrap {
   // Returns a Bootstrap of `members` only, which become ranks 0, 1, ... in the order of the list. Each member
   // calls this, and no other rank does. The result has its own connections and secret and may outlive this
   // Bootstrap. It uses this one's abort flag if `abort` is null.
-  std::unique_ptr<Bootstrap> split(std::span<const int> members, const AbortFlag* abort = nullptr,
+  std::unique_ptr<Bootstrap> split(std::span<const int> members, const sockets::AbortFlag* abort = nullptr,
                                    const char* what = "a split");
 
   // Throws if another rank has given up or a neighbour in the ring is gone; otherwise returns at once. For
@@ -128,8 +128,8 @@ class Bootstrap {
     std::span<const int> members;  // the ranks that take part
     Deadline deadline;
   };
-  Bootstrap(int rank, int ranks, const SocketAddress& interface, const Secret& secret,
-            std::chrono::seconds timeout, const Logger& log, const AbortFlag* abort);
+  Bootstrap(int rank, int ranks, const sockets::SocketAddress& interface, const sockets::Secret& secret,
+            std::chrono::seconds timeout, const Logger& log, const sockets::AbortFlag* abort);
   friend class Joiner;
 
   Phase phase(const char* what) const { return {what, allRanks_, Deadline::after(timeout_)}; }
@@ -138,7 +138,7 @@ class Bootstrap {
   // Throws if another rank has given up, the abort flag is raised, or alsoCheck_ throws.
   void throwIfOver();
   void pollAlso(std::vector<pollfd> fds);
-  void hear(int peer, Frame& frame);
+  void hear(int peer, sockets::Frame& frame);
   void addOwnWait();
   void spreadWaits();
   [[noreturn]] void timedOut(const Phase& phase, int peer);
@@ -166,10 +166,10 @@ class Bootstrap {
 
   int rank_;
   int ranks_;
-  Secret secret_;
+  sockets::Secret secret_;
   std::chrono::seconds timeout_;
   const Logger& log_;
-  const AbortFlag* abort_;
+  const sockets::AbortFlag* abort_;
   bool joined_ = false;
   std::vector<int> allRanks_;
   PeerLinks links_;
@@ -190,4 +190,4 @@ class Bootstrap {
   std::chrono::steady_clock::time_point collectEnds_;
 };
 
-}  // namespace xylem
+}  // namespace xylem::bootstrap

@@ -8,11 +8,11 @@
 #include <bit>
 #include <cstring>
 
+#include "core/error.h"
 #include "runtime/bootstrap/bootstrap.h"
 #include "runtime/bootstrap/gathered.h"
-#include "core/error.h"
 
-namespace xylem {
+namespace xylem::bootstrap {
 
 std::size_t Bootstrap::indexAmong(std::span<const int> members) const {
   for (const int member : members)
@@ -27,7 +27,7 @@ std::size_t Bootstrap::indexAmong(std::span<const int> members) const {
 std::uint64_t Bootstrap::groupOf(std::span<const int> members) const {
   if (std::equal(members.begin(), members.end(), allRanks_.begin(), allRanks_.end())) return 0;
   std::uint8_t digest[16];
-  hash(digest, sizeof digest, members.data(), members.size_bytes());
+  sockets::hash(digest, sizeof digest, members.data(), members.size_bytes());
   std::uint64_t group = 0;
   std::memcpy(&group, digest, sizeof group);
   return group;
@@ -35,14 +35,14 @@ std::uint64_t Bootstrap::groupOf(std::span<const int> members) const {
 
 void Bootstrap::sendPart(int peer, std::uint64_t tag, std::span<const std::byte> bytes) {
   if (links_.knows(peer) && !links_.linked(peer)) links_.call(peer);
-  links_.send(peer, FrameKind::kData, tag, bytes);
+  links_.send(peer, sockets::FrameKind::kData, tag, bytes);
 }
 
 // `bytes`: the expected size, or kAnyBytes.
 std::vector<std::byte> Bootstrap::receivePart(const Phase& phase, int peer, std::uint64_t tag,
                                               std::size_t bytes) {
-  Frame frame;
-  await(phase, peer, [&] { return links_.take(peer, FrameKind::kData, tag, frame); });
+  sockets::Frame frame;
+  await(phase, peer, [&] { return links_.take(peer, sockets::FrameKind::kData, tag, frame); });
   if (bytes != kAnyBytes && frame.payload.size() != bytes) {
     // The peer may have given up and be in another call: its reason says more than the wrong size.
     links_.step(0, {});
@@ -132,7 +132,7 @@ void Bootstrap::learnAddresses(const Phase& phase) {
   const auto n = allRanks_.size();
   if (n == 1) return;
   const auto self = static_cast<std::size_t>(rank_);
-  std::vector<WireAddress> after(n);  // after[i]: the address of rank self + 1 + i
+  std::vector<sockets::WireAddress> after(n);  // after[i]: the address of rank self + 1 + i
   after[0] = links_.addressOf(nextRank()).toWire();
   after[n - 1] = links_.address().toWire();
   const auto ranksOn = [&](std::size_t distance) { return static_cast<int>((self + distance) % n); };
@@ -143,7 +143,7 @@ void Bootstrap::learnAddresses(const Phase& phase) {
   for (std::size_t distance = 1; distance < n; distance *= 2) {
     const int from = ranksOn(distance);
     const int to = ranksOn(n - distance);
-    links_.know(from, SocketAddress::fromWire(after[distance - 1]));
+    links_.know(from, sockets::SocketAddress::fromWire(after[distance - 1]));
     if (!links_.linked(from)) links_.call(from);
     const std::size_t count = std::min(distance, n - distance);
     sendPart(to, tag, bytesOf(0, count));
@@ -151,7 +151,8 @@ void Bootstrap::learnAddresses(const Phase& phase) {
     std::copy(received.begin(), received.end(), bytesOf(distance, count).begin());
     await(phase, to, [&] { return links_.sent(to); });
   }
-  for (std::size_t i = 0; i + 1 < n; ++i) links_.know(ranksOn(i + 1), SocketAddress::fromWire(after[i]));
+  for (std::size_t i = 0; i + 1 < n; ++i)
+    links_.know(ranksOn(i + 1), sockets::SocketAddress::fromWire(after[i]));
 }
 
-}  // namespace xylem
+}  // namespace xylem::bootstrap

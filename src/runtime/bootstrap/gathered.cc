@@ -6,7 +6,7 @@
 
 #include "core/error.h"
 
-namespace xylem {
+namespace xylem::bootstrap {
 
 std::vector<std::byte> blockOf(std::span<const std::byte> mine) {
   const std::uint64_t size = mine.size();
@@ -35,16 +35,16 @@ std::vector<std::vector<std::byte>> blocksOf(std::span<const std::byte> blocks, 
   return all;
 }
 
-std::vector<SocketAddress> addressesOf(std::span<const std::byte> bytes, std::size_t ranks) {
-  if (bytes.size() != sizeof(WireAddress) && bytes.size() != ranks * sizeof(WireAddress))
+std::vector<sockets::SocketAddress> addressesOf(std::span<const std::byte> bytes, std::size_t ranks) {
+  if (bytes.size() != sizeof(sockets::WireAddress) && bytes.size() != ranks * sizeof(sockets::WireAddress))
     throw Error(ResultCode::kInternalError, "the root sent addresses of {} bytes", bytes.size());
-  std::vector<SocketAddress> addresses;
-  for (; !bytes.empty(); bytes = bytes.subspan(sizeof(WireAddress))) {
-    WireAddress wire;
+  std::vector<sockets::SocketAddress> addresses;
+  for (; !bytes.empty(); bytes = bytes.subspan(sizeof(sockets::WireAddress))) {
+    sockets::WireAddress wire;
     std::memcpy(&wire, bytes.data(), sizeof wire);
-    addresses.push_back(SocketAddress::fromWire(wire));
+    addresses.push_back(sockets::SocketAddress::fromWire(wire));
   }
   return addresses;
 }
 
-}  // namespace xylem
+}  // namespace xylem::bootstrap

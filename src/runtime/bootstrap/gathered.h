@@ -13,7 +13,7 @@
 
 #include "runtime/sockets/socket_address.h"
 
-namespace xylem {
+namespace xylem::bootstrap {
 
 // The number of bytes, then the bytes.
 std::vector<std::byte> blockOf(std::span<const std::byte> mine);
@@ -25,6 +25,6 @@ std::vector<std::vector<std::byte>> blocksOf(std::span<const std::byte> blocks, 
 
 // Reads the addresses that a root sends: that of the next rank, or those of all `ranks`. Throws if it is
 // neither.
-std::vector<SocketAddress> addressesOf(std::span<const std::byte> bytes, std::size_t ranks);
+std::vector<sockets::SocketAddress> addressesOf(std::span<const std::byte> bytes, std::size_t ranks);
 
-}  // namespace xylem
+}  // namespace xylem::bootstrap

@@ -4,14 +4,14 @@
 
 #include <poll.h>
 
-#include "runtime/bootstrap/roster.h"
+#include "core/error.h"
 #include "runtime/bootstrap/bootstrap.h"
 #include "runtime/bootstrap/gathered.h"
-#include "core/error.h"
+#include "runtime/bootstrap/roster.h"
 #include "runtime/sockets/connector.h"
 #include "runtime/sockets/interfaces.h"
 
-namespace xylem {
+namespace xylem::bootstrap {
 namespace {
 
 constexpr int kRetryMilliseconds = 50;
@@ -25,7 +25,7 @@ constexpr int kRootLastFrameMilliseconds = 200;
 struct RootLink {
   const UniqueId* id = nullptr;
   int root = 0;
-  FrameStream stream;
+  sockets::FrameStream stream;
   bool own = true;
 };
 
@@ -34,13 +34,13 @@ struct RootLink {
 class Joiner {
  public:
   Joiner(std::span<const UniqueId> ids, int rank, int ranks, const Settings& settings, const Logger& log,
-         const AbortFlag* abort)
+         const sockets::AbortFlag* abort)
       : ids_(ids),
         settings_(settings),
         timeout_(settings.integer(Setting::kTimeout)),
         deadline_(Deadline::after(timeout_ + kRootGrace)),
         blocks_{.ranks = ranks, .roots = Blocks::useful(ids.size(), ranks)},
-        interface_(chooseInterface(listInterfaces(), settings, &ids[0].address())),
+        interface_(sockets::chooseInterface(sockets::listInterfaces(), settings, &ids[0].address())),
         job_(new Bootstrap(rank, ranks, interface_.address, jobSecret(ids), timeout_, log, abort)) {}
 
   std::unique_ptr<Bootstrap> join() {
@@ -50,8 +50,8 @@ class Joiner {
       pollRoots();
       learnNextRank();
       job_->connectNeighbours(phase("connecting to its neighbours"));
-      own().queue(FrameKind::kReady);
-      awaitFromRoot(FrameKind::kGo, "waiting for all ranks to be connected");
+      own().queue(sockets::FrameKind::kReady);
+      awaitFromRoot(sockets::FrameKind::kGo, "waiting for all ranks to be connected");
       job_->alsoCheck_ = nullptr;
       job_->pollAlso({});
       job_->joined_ = true;
@@ -66,7 +66,7 @@ class Joiner {
 
  private:
   Bootstrap::Phase phase(const char* what) const { return {what, job_->allRanks_, deadline_}; }
-  FrameStream& own() { return roots_.front().stream; }
+  sockets::FrameStream& own() { return roots_.front().stream; }
   std::size_t allRanks() const { return static_cast<std::size_t>(job_->ranks_); }
 
   void checkInEverywhere() {
@@ -89,25 +89,26 @@ class Joiner {
   }
 
   void checkIn(RootLink& link) {
-    Hello hello;
-    hello.purpose = Purpose::kCheckIn;
+    sockets::Hello hello;
+    hello.purpose = sockets::Purpose::kCheckIn;
     hello.rank = job_->rank_;
     hello.ranks = job_->ranks_;
     hello.root = static_cast<std::uint16_t>(link.root);
     hello.roots = static_cast<std::uint16_t>(blocks_.roots);
     hello.address = job_->links_.address().toWire();
-    const SocketAddress& to = link.id->address();
+    const sockets::SocketAddress& to = link.id->address();
     for (;;) {
-      Connector connector(to, &interface_.address, link.id->secret(), hello);
+      sockets::Connector connector(to, &interface_.address, link.id->secret(), hello);
       while (!connector.refused() && !connector.advance()) {
         if (deadline_.passed())
           throw Error(ResultCode::kRemoteError, "timed out after {} s connecting to {}", timeout_.count(),
                       nameOf(link));
         sleep(connector.polled(),
-              deadline_.pollMilliseconds(connector.polled().fd < 0 ? Connector::kRetryMilliseconds : 1000));
+              deadline_.pollMilliseconds(connector.polled().fd < 0 ? sockets::Connector::kRetryMilliseconds
+                                                                   : 1000));
       }
       if (!connector.refused()) {
-        link.stream = FrameStream(connector.take());
+        link.stream = sockets::FrameStream(connector.take());
         return;
       }
       // The root of an exchanged id listened before the id existed; that of NCCL_COMM_ID may still be
@@ -140,11 +141,12 @@ class Joiner {
     for (RootLink& link : roots_) {
       if (!link.stream.open()) continue;
       link.stream.flush();
-      Frame frame;
-      const FrameStream::Read read = link.stream.read(frame, allRanks() * sizeof(WireAddress));
-      if (read == FrameStream::Read::kNothing) continue;
-      if (read == FrameStream::Read::kClosed) {
-        if (received_ == FrameKind::kGo) continue;
+      sockets::Frame frame;
+      const sockets::FrameStream::Read read =
+          link.stream.read(frame, allRanks() * sizeof(sockets::WireAddress));
+      if (read == sockets::FrameStream::Read::kNothing) continue;
+      if (read == sockets::FrameStream::Read::kClosed) {
+        if (received_ == sockets::FrameKind::kGo) continue;
         if (!link.own) {
           // The other root ends when its own block is connected, which may be before ours is.
           link.stream.close();
@@ -153,24 +155,24 @@ class Joiner {
         }
         throw Error(ResultCode::kRemoteError, "{} is gone: its process ended", nameOf(link));
       }
-      if (frame.header.kind == FrameKind::kError)
+      if (frame.header.kind == sockets::FrameKind::kError)
         throw Error(frame.header.code == static_cast<int>(ResultCode::kInvalidUsage)
                         ? ResultCode::kInvalidUsage
                         : ResultCode::kRemoteError,
                     "{}", frame.text());
       if (!link.own) continue;
       received_ = frame.header.kind;
-      if (received_ == FrameKind::kNext) next_ = std::move(frame.payload);
+      if (received_ == sockets::FrameKind::kNext) next_ = std::move(frame.payload);
     }
   }
 
-  void awaitFromRoot(FrameKind kind, const char* what) {
+  void awaitFromRoot(sockets::FrameKind kind, const char* what) {
     job_->await(phase(what), -1, [&] { return received_ == kind; });
   }
 
   void learnNextRank() {
-    awaitFromRoot(FrameKind::kNext, "waiting for all ranks to check in");
-    const std::vector<SocketAddress> addresses = addressesOf(next_, allRanks());
+    awaitFromRoot(sockets::FrameKind::kNext, "waiting for all ranks to check in");
+    const std::vector<sockets::SocketAddress> addresses = addressesOf(next_, allRanks());
     knowsAll_ = addresses.size() == allRanks();
     for (std::size_t i = 0; i < addresses.size(); ++i)
       job_->links_.know((job_->nextRank() + static_cast<int>(i)) % job_->ranks_, addresses[i]);
@@ -189,19 +191,19 @@ class Joiner {
   const std::chrono::seconds timeout_;
   const Deadline deadline_;
   const Blocks blocks_;
-  const Interface interface_;
+  const sockets::Interface interface_;
   std::unique_ptr<Bootstrap> job_;
-  std::vector<RootLink> roots_;            // our own first
-  FrameKind received_ = FrameKind::kData;  // the last message of our own root
+  std::vector<RootLink> roots_;                              // our own first
+  sockets::FrameKind received_ = sockets::FrameKind::kData;  // the last message of our own root
   std::vector<std::byte> next_;
   bool knowsAll_ = false;  // true if the root told where every rank listens
 };
 
 std::unique_ptr<Bootstrap> Bootstrap::join(std::span<const UniqueId> ids, int rank, int ranks,
                                            const Settings& settings, const Logger& log,
-                                           const AbortFlag* abort) {
+                                           const sockets::AbortFlag* abort) {
   if (ids.empty()) throw Error(ResultCode::kInvalidArgument, "a job needs at least one id");
   return Joiner(ids, rank, ranks, settings, log, abort).join();
 }
 
-}  // namespace xylem
+}  // namespace xylem::bootstrap

@@ -4,7 +4,7 @@
 
 #include "core/error.h"
 
-namespace xylem {
+namespace xylem::bootstrap {
 namespace {
 
 // How long a rank that gives up waits for pending connections to finish their handshake, which takes a round
@@ -12,15 +12,15 @@ namespace {
 constexpr std::chrono::milliseconds kPendingTime{20};
 constexpr std::size_t kMaxInboxBytes = std::size_t{256} << 20;
 
-SocketAddress anyPort(SocketAddress address) {
+sockets::SocketAddress anyPort(sockets::SocketAddress address) {
   address.setPort(0);
   return address;
 }
 
 }  // namespace
 
-PeerLinks::PeerLinks(int rank, int ranks, const SocketAddress& interface, const Secret& secret,
-                     const Logger& log)
+PeerLinks::PeerLinks(int rank, int ranks, const sockets::SocketAddress& interface,
+                     const sockets::Secret& secret, const Logger& log)
     : rank_(rank),
       ranks_(ranks),
       interface_(anyPort(interface)),
@@ -36,8 +36,8 @@ const PeerLinks::Link* PeerLinks::find(int peer) const {
 void PeerLinks::call(int peer) {
   Link& link = links_[peer];
   if (link.connector || link.called.open() || link.gone) return;
-  Hello hello;
-  hello.purpose = Purpose::kRing;
+  sockets::Hello hello;
+  hello.purpose = sockets::Purpose::kRing;
   hello.rank = rank_;
   hello.ranks = ranks_;
   link.connector.emplace(addresses_.at(peer), &interface_, secret_, hello);
@@ -64,7 +64,8 @@ bool PeerLinks::gone(int peer) const {
   return link != nullptr && link->gone;
 }
 
-void PeerLinks::send(int peer, FrameKind kind, std::uint64_t tag, std::span<const std::byte> payload) {
+void PeerLinks::send(int peer, sockets::FrameKind kind, std::uint64_t tag,
+                     std::span<const std::byte> payload) {
   if (payload.size() > kMaxFrameBytes)
     throw Error(ResultCode::kInvalidUsage,
                 "rank {} wants to send {} bytes to rank {} at once; at most {} fit", rank_, payload.size(),
@@ -79,8 +80,8 @@ void PeerLinks::send(int peer, FrameKind kind, std::uint64_t tag, std::span<cons
   if (!link.out->flush()) broken(peer, link, *link.out);
 }
 
-void PeerLinks::keep(FrameKind kind, std::uint64_t tag, std::span<const std::byte> payload) {
-  Frame frame;
+void PeerLinks::keep(sockets::FrameKind kind, std::uint64_t tag, std::span<const std::byte> payload) {
+  sockets::Frame frame;
   frame.header.kind = kind;
   frame.header.tag = tag;
   frame.header.bytes = payload.size();
@@ -106,11 +107,11 @@ bool PeerLinks::sent(int peer) const {
   return link == nullptr || (link->unsent.empty() && (link->out == nullptr || link->out->flushed()));
 }
 
-bool PeerLinks::take(int peer, FrameKind kind, std::uint64_t tag, Frame& frame) {
+bool PeerLinks::take(int peer, sockets::FrameKind kind, std::uint64_t tag, sockets::Frame& frame) {
   const auto found = links_.find(peer);
   if (found == links_.end()) return false;
   auto& [_, link] = *found;
-  const auto first = std::find_if(link.inbox.begin(), link.inbox.end(), [&](const Frame& f) {
+  const auto first = std::find_if(link.inbox.begin(), link.inbox.end(), [&](const sockets::Frame& f) {
     return f.header.kind == kind && f.header.tag == tag;
   });
   if (first == link.inbox.end()) return false;
@@ -120,12 +121,13 @@ bool PeerLinks::take(int peer, FrameKind kind, std::uint64_t tag, Frame& frame) 
   return true;
 }
 
-void PeerLinks::add(Accepted accepted) {
-  const Hello& hello = accepted.hello;
-  if (hello.purpose == Purpose::kRing && hello.rank >= 0 && hello.rank < ranks_ && hello.ranks == ranks_) {
+void PeerLinks::add(sockets::Accepted accepted) {
+  const sockets::Hello& hello = accepted.hello;
+  if (hello.purpose == sockets::Purpose::kRing && hello.rank >= 0 && hello.rank < ranks_ &&
+      hello.ranks == ranks_) {
     Link& link = links_[hello.rank];
     if (!link.accepted.open()) {
-      link.accepted = FrameStream(std::move(accepted.socket));
+      link.accepted = sockets::FrameStream(std::move(accepted.socket));
       link.gone = false;
       return opened(hello.rank, link);
     }
@@ -141,7 +143,7 @@ void PeerLinks::advanceConnector(int peer, Link& link) {
       link.connector.reset();
       link.gone = true;
     } else if (connected) {
-      link.called = FrameStream(link.connector->take());
+      link.called = sockets::FrameStream(link.connector->take());
       link.connector.reset();
       opened(peer, link);
     }
@@ -151,29 +153,29 @@ void PeerLinks::advanceConnector(int peer, Link& link) {
   }
 }
 
-void PeerLinks::lost(Link& link, FrameStream& stream) {
+void PeerLinks::lost(Link& link, sockets::FrameStream& stream) {
   stream.close();
   link.gone = link.gone || (!link.called.open() && !link.accepted.open());
 }
 
 // A connection that cannot be sent to may still hold the reason.
-void PeerLinks::broken(int peer, Link& link, FrameStream& stream) {
+void PeerLinks::broken(int peer, Link& link, sockets::FrameStream& stream) {
   receive(peer, link, stream);
   if (stream.open()) lost(link, stream);
 }
 
-void PeerLinks::receive(int peer, Link& link, FrameStream& stream) {
-  Frame frame;
+void PeerLinks::receive(int peer, Link& link, sockets::FrameStream& stream) {
+  sockets::Frame frame;
   while (link.inboxBytes < kMaxInboxBytes) {
     switch (stream.read(frame, kMaxFrameBytes)) {
-      case FrameStream::Read::kNothing:
+      case sockets::FrameStream::Read::kNothing:
         return;
-      case FrameStream::Read::kClosed:
+      case sockets::FrameStream::Read::kClosed:
         return lost(link, stream);
-      case FrameStream::Read::kFrame:
+      case sockets::FrameStream::Read::kFrame:
         break;
     }
-    if (frame.header.kind == FrameKind::kData || frame.header.kind == FrameKind::kMessage) {
+    if (frame.header.kind == sockets::FrameKind::kData || frame.header.kind == sockets::FrameKind::kMessage) {
       link.inboxBytes += frame.payload.size();
       link.inbox.push_back(std::move(frame));
     } else if (onNews) {
@@ -188,11 +190,11 @@ void PeerLinks::step(int milliseconds, std::span<const pollfd> others) {
   for (auto& [peer, link] : links_) {
     if (link.connector) {
       const pollfd polled = link.connector->polled();
-      if (polled.fd < 0) milliseconds = std::min(milliseconds, Connector::kRetryMilliseconds);
+      if (polled.fd < 0) milliseconds = std::min(milliseconds, sockets::Connector::kRetryMilliseconds);
       fds_.push_back(polled);
       polled_.push_back({peer, &link, nullptr});
     }
-    for (FrameStream* stream : {&link.called, &link.accepted}) {
+    for (sockets::FrameStream* stream : {&link.called, &link.accepted}) {
       if (!stream->open()) continue;
       const int wanted = (link.inboxBytes < kMaxInboxBytes ? POLLIN : 0) | (stream->flushed() ? 0 : POLLOUT);
       fds_.push_back({stream->fd(), static_cast<short>(wanted), 0});
@@ -218,7 +220,7 @@ void PeerLinks::step(int milliseconds, std::span<const pollfd> others) {
                                     [](const pollfd& fd) { return fd.revents != 0; });
   // Without any event the pending connections are moved on, too: silent ones have a deadline.
   if (!attempts && ready > 0) return;
-  for (Accepted& accepted : acceptor_.advance()) add(std::move(accepted));
+  for (sockets::Accepted& accepted : acceptor_.advance()) add(std::move(accepted));
 }
 
 std::vector<int> PeerLinks::peers() const {
@@ -232,7 +234,7 @@ std::vector<int> PeerLinks::peers() const {
 void PeerLinks::acceptPending() {
   const Deadline end = Deadline::after(kPendingTime);
   for (std::vector<pollfd> fds; !end.passed(); fds.clear()) {
-    for (Accepted& accepted : acceptor_.advance()) add(std::move(accepted));
+    for (sockets::Accepted& accepted : acceptor_.advance()) add(std::move(accepted));
     if (!acceptor_.busy()) return;
     acceptor_.addTo(fds);
     poll(fds.data(), fds.size(), end.pollMilliseconds());
@@ -240,12 +242,12 @@ void PeerLinks::acceptPending() {
 }
 
 void PeerLinks::close(ResultCode code, std::string_view reason, int milliseconds) noexcept {
-  std::vector<FrameStream*> streams;
+  std::vector<sockets::FrameStream*> streams;
   try {
     acceptPending();
     for (auto& [_, link] : links_) {
       link.connector.reset();
-      for (FrameStream* stream : {&link.called, &link.accepted}) {
+      for (sockets::FrameStream* stream : {&link.called, &link.accepted}) {
         if (!stream->open()) continue;
         stream->queueError(code, reason);
         streams.push_back(stream);
@@ -255,11 +257,11 @@ void PeerLinks::close(ResultCode code, std::string_view reason, int milliseconds
     // The peers see only that this rank is gone.
   }
   const Deadline deadline = Deadline::after(std::chrono::milliseconds(milliseconds));
-  for (FrameStream* stream : streams) {
+  for (sockets::FrameStream* stream : streams) {
     stream->flushWithin(deadline.pollMilliseconds());
     stream->endWriting();
   }
-  for (FrameStream* stream : streams) stream->awaitClose(deadline);
+  for (sockets::FrameStream* stream : streams) stream->awaitClose(deadline);
 }
 
-}  // namespace xylem
+}  // namespace xylem::bootstrap

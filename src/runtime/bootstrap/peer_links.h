@@ -18,12 +18,12 @@
 #include <span>
 #include <vector>
 
-#include "runtime/sockets/pending_connections.h"
-#include "runtime/sockets/connector.h"
 #include "runtime/sockets/accept_thread.h"
+#include "runtime/sockets/connector.h"
 #include "runtime/sockets/frames.h"
+#include "runtime/sockets/pending_connections.h"
 
-namespace xylem {
+namespace xylem::bootstrap {
 
 // A larger message is a bug.
 constexpr std::size_t kMaxFrameBytes = std::size_t{1} << 30;
@@ -31,14 +31,15 @@ constexpr std::size_t kMaxFrameBytes = std::size_t{1} << 30;
 class PeerLinks {
  public:
   // Listens at any port of `interface` and connects from the same address.
-  PeerLinks(int rank, int ranks, const SocketAddress& interface, const Secret& secret, const Logger& log);
+  PeerLinks(int rank, int ranks, const sockets::SocketAddress& interface, const sockets::Secret& secret,
+            const Logger& log);
 
-  const SocketAddress& address() const { return acceptor_.address(); }
-  const SocketAddress& interface() const { return interface_; }
+  const sockets::SocketAddress& address() const { return acceptor_.address(); }
+  const sockets::SocketAddress& interface() const { return interface_; }
 
-  void know(int peer, const SocketAddress& address) { addresses_[peer] = address; }
+  void know(int peer, const sockets::SocketAddress& address) { addresses_[peer] = address; }
   bool knows(int peer) const { return addresses_.contains(peer); }
-  const SocketAddress& addressOf(int peer) const { return addresses_.at(peer); }
+  const sockets::SocketAddress& addressOf(int peer) const { return addresses_.at(peer); }
 
   // Starts to connect to a rank whose address is known, unless that is done or under way.
   void call(int peer);
@@ -50,16 +51,16 @@ class PeerLinks {
   // True if the peer has closed its connections or nothing listens at its address.
   bool gone(int peer) const;
 
-  void send(int peer, FrameKind kind, std::uint64_t tag, std::span<const std::byte> payload);
+  void send(int peer, sockets::FrameKind kind, std::uint64_t tag, std::span<const std::byte> payload);
   // Puts a message of this rank to itself into its inbox.
-  void keep(FrameKind kind, std::uint64_t tag, std::span<const std::byte> payload);
+  void keep(sockets::FrameKind kind, std::uint64_t tag, std::span<const std::byte> payload);
   // True if the operating system has taken all bytes for the peer.
   bool sent(int peer) const;
   // Takes the oldest frame of this kind and tag from the inbox; false if there is none.
-  bool take(int peer, FrameKind kind, std::uint64_t tag, Frame& frame);
+  bool take(int peer, sockets::FrameKind kind, std::uint64_t tag, sockets::Frame& frame);
 
   // Called with all frames but kData and kMessage, which wait in the inbox.
-  std::function<void(int peer, Frame& frame)> onNews;
+  std::function<void(int peer, sockets::Frame& frame)> onNews;
 
   // Sleeps for at most `milliseconds` until any socket, or one of `others`, is ready; then sends and
   // receives.
@@ -73,46 +74,46 @@ class PeerLinks {
 
  private:
   struct Unsent {
-    FrameKind kind;
+    sockets::FrameKind kind;
     std::uint64_t tag;
     std::vector<std::byte> payload;
   };
   struct Link {
-    std::optional<Connector> connector;
-    FrameStream called;
-    FrameStream accepted;
-    FrameStream* out = nullptr;  // chosen once, so that messages stay in order
-    std::vector<Unsent> unsent;  // frames sent before there is a connection
-    std::deque<Frame> inbox;
+    std::optional<sockets::Connector> connector;
+    sockets::FrameStream called;
+    sockets::FrameStream accepted;
+    sockets::FrameStream* out = nullptr;  // chosen once, so that messages stay in order
+    std::vector<Unsent> unsent;           // frames sent before there is a connection
+    std::deque<sockets::Frame> inbox;
     std::size_t inboxBytes = 0;
     bool gone = false;
   };
-  void add(Accepted accepted);
+  void add(sockets::Accepted accepted);
   void acceptPending();
   void advanceConnector(int peer, Link& link);
   void opened(int peer, Link& link);
-  void receive(int peer, Link& link, FrameStream& stream);
-  void broken(int peer, Link& link, FrameStream& stream);
-  void lost(Link& link, FrameStream& stream);
+  void receive(int peer, Link& link, sockets::FrameStream& stream);
+  void broken(int peer, Link& link, sockets::FrameStream& stream);
+  void lost(Link& link, sockets::FrameStream& stream);
   const Link* find(int peer) const;
 
   struct Polled {
     int peer;
     Link* link;
-    FrameStream* stream;  // null: its connector
+    sockets::FrameStream* stream;  // null: its connector
   };
 
   int rank_;
   int ranks_;
-  SocketAddress interface_;
-  Secret secret_;
+  sockets::SocketAddress interface_;
+  sockets::Secret secret_;
   const Logger& log_;
-  Acceptor acceptor_;
-  BackgroundAccept accepting_{acceptor_.pendingConnections()};
-  std::map<int, SocketAddress> addresses_;
+  sockets::Acceptor acceptor_;
+  sockets::BackgroundAccept accepting_{acceptor_.pendingConnections()};
+  std::map<int, sockets::SocketAddress> addresses_;
   std::map<int, Link> links_;
   std::vector<pollfd> fds_;
   std::vector<Polled> polled_;
 };
 
-}  // namespace xylem
+}  // namespace xylem::bootstrap

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-namespace xylem {
+namespace xylem::bootstrap {
 namespace {
 
 constexpr std::size_t kMaxListed = 32;
@@ -24,4 +24,4 @@ std::string ranksAre(const std::vector<int>& ranks, std::string_view one, std::s
                      ranks.size() == 1 ? one : many);
 }
 
-}  // namespace xylem
+}  // namespace xylem::bootstrap

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-namespace xylem {
+namespace xylem::bootstrap {
 
 // "2, 5, 7 and 90 more".
 std::string rankList(const std::vector<int>& ranks);
@@ -18,4 +18,4 @@ std::string rankList(const std::vector<int>& ranks);
 std::string ranksAre(const std::vector<int>& ranks, std::string_view one = "is",
                      std::string_view many = "are");
 
-}  // namespace xylem
+}  // namespace xylem::bootstrap

@@ -11,7 +11,7 @@
 #include "core/error.h"
 #include "runtime/sockets/interfaces.h"
 
-namespace xylem {
+namespace xylem::bootstrap {
 namespace {
 
 constexpr int kRootSendMilliseconds = 1000;
@@ -48,11 +48,11 @@ Roots& allRoots() {
   return roots;
 }
 
-SocketAddress startRoot(const SocketAddress& address, const Secret& secret, const Settings& settings,
-                        std::shared_ptr<const Logger> log) {
+sockets::SocketAddress startRoot(const sockets::SocketAddress& address, const sockets::Secret& secret,
+                                 const Settings& settings, std::shared_ptr<const Logger> log) {
   const std::chrono::seconds timeout(settings.integer(Setting::kTimeout));
   auto root = std::make_unique<Root>(address, secret, timeout, std::move(log));
-  const SocketAddress bound = root->address();
+  const sockets::SocketAddress bound = root->address();
   root->start();
   forgetEndedRoots();
   allRoots().keep(std::move(root));
@@ -72,7 +72,7 @@ bool isThisHost(const std::string& address) {
 // ranks.
 UniqueId reachable(const UniqueId& id, const std::string& given, const Settings& settings) {
   if (!id.address().loopback() || !isThisHost(given)) return id;
-  SocketAddress address = chooseInterface(listInterfaces(), settings).address;
+  sockets::SocketAddress address = sockets::chooseInterface(sockets::listInterfaces(), settings).address;
   address.setPort(id.address().port());
   return {address, id.secret()};
 }
@@ -82,12 +82,13 @@ UniqueId reachable(const UniqueId& id, const std::string& given, const Settings&
 UniqueId openRendezvous(const Settings& settings, std::shared_ptr<const Logger> log) {
   if (settings.isSet(Setting::kCommId)) {
     const std::string given = settings.text(Setting::kCommId);
-    return reachable(UniqueId::fromCommId(given, socketFamily(settings), settings.text(Setting::kSecret)),
-                     given, settings);
+    return reachable(
+        UniqueId::fromCommId(given, sockets::socketFamily(settings), settings.text(Setting::kSecret)), given,
+        settings);
   }
-  SocketAddress address = chooseInterface(listInterfaces(), settings).address;
+  sockets::SocketAddress address = sockets::chooseInterface(sockets::listInterfaces(), settings).address;
   address.setPort(0);
-  const Secret secret = randomSecret();
+  const sockets::Secret secret = sockets::randomSecret();
   return {startRoot(address, secret, settings, std::move(log)), secret};
 }
 
@@ -99,7 +100,7 @@ void forgetEndedRoots() {
   if (!rootsGone.load(std::memory_order_acquire)) allRoots().forgetEnded();
 }
 
-Root::Root(const SocketAddress& address, const Secret& secret, std::chrono::seconds timeout,
+Root::Root(const sockets::SocketAddress& address, const sockets::Secret& secret, std::chrono::seconds timeout,
            std::shared_ptr<const Logger> log)
     : log_(std::move(log)),
       timeout_(timeout),
@@ -157,11 +158,11 @@ void Root::serve() {
     if (eventfd_read(stop_.get(), &value) == 0) return;
     if (!members_.empty()) readFromMembers();
     if (done_) break;
-    for (Accepted& accepted : acceptor_->advance()) checkIn(std::move(accepted));
+    for (sockets::Accepted& accepted : acceptor_->advance()) checkIn(std::move(accepted));
     if (done_ || members_.empty()) continue;
     if (!introduced_ && present_ == members_.size()) introduce();
     if (complete()) {
-      for (auto& member : members_) member->stream.queue(FrameKind::kGo);
+      for (auto& member : members_) member->stream.queue(sockets::FrameKind::kGo);
       for (auto& member : members_) member->stream.flushWithin(kRootSendMilliseconds);
       done_ = true;
     } else if (deadline_->passed()) {
@@ -186,7 +187,7 @@ void Root::waitForEvents() {
   poll(fds_.data(), fds_.size(), milliseconds);
 }
 
-std::optional<Root::Member>& Root::memberOf(const Hello& hello) {
+std::optional<Root::Member>& Root::memberOf(const sockets::Hello& hello) {
   const std::size_t seat = roster_.seatOf(hello);
   if (members_.empty()) {
     members_.resize(roster_.seats());
@@ -195,10 +196,10 @@ std::optional<Root::Member>& Root::memberOf(const Hello& hello) {
   return members_[seat];
 }
 
-void Root::checkIn(Accepted accepted) {
+void Root::checkIn(sockets::Accepted accepted) {
   if (done_) return;
-  const Hello& hello = accepted.hello;
-  FrameStream stream(std::move(accepted.socket));
+  const sockets::Hello& hello = accepted.hello;
+  sockets::FrameStream stream(std::move(accepted.socket));
   try {
     auto& member = memberOf(hello);
     if (member) throw Error(ResultCode::kInvalidUsage, "two processes say they are rank {}", hello.rank);
@@ -222,19 +223,19 @@ void Root::readFromMembers() {
     if (fds_[before + s].revents == 0) continue;
     const std::size_t index = polled_[s];
     Member& member = *members_[index];
-    Frame frame;
+    sockets::Frame frame;
     switch (member.stream.read(frame, 0)) {
-      case FrameStream::Read::kNothing:
+      case sockets::FrameStream::Read::kNothing:
         break;
-      case FrameStream::Read::kClosed:
+      case sockets::FrameStream::Read::kClosed:
         if (index < own || !introduced_)
           giveUp(ResultCode::kRemoteError,
                  fmt::format("rank {} ended while the ranks were connecting", roster_.rankAt(index)));
         else
           member.stream.close();
         break;
-      case FrameStream::Read::kFrame:
-        if (frame.header.kind == FrameKind::kReady)
+      case sockets::FrameStream::Read::kFrame:
+        if (frame.header.kind == sockets::FrameKind::kReady)
           member.ready = true;
         else
           giveUp(ResultCode::kRemoteError, frame.text());
@@ -245,13 +246,14 @@ void Root::readFromMembers() {
 
 void Root::introduce() {
   const std::size_t own = roster_.ownSeats();
-  std::vector<WireAddress> addresses;
+  std::vector<sockets::WireAddress> addresses;
   for (const int round : {0, 1})
     for (std::size_t i = 0; i < members_.size() && (round == 0 || i < own); ++i)
       addresses.push_back(members_[i]->address);
   const std::size_t count = roster_.blocks().roots == 1 && own <= kMaxAddressesSent ? own : 1;
   for (std::size_t i = 0; i < own; ++i)
-    members_[i]->stream.queue(FrameKind::kNext, std::as_bytes(std::span(addresses).subspan(i + 1, count)));
+    members_[i]->stream.queue(sockets::FrameKind::kNext,
+                              std::as_bytes(std::span(addresses).subspan(i + 1, count)));
   for (auto& member : members_) member->stream.flushWithin(kRootSendMilliseconds);
   introduced_ = true;
   if (roster_.blocks().roots > 1) setDeadline(kExtraTime);
@@ -281,4 +283,4 @@ void Root::giveUp(ResultCode code, const std::string& text) {
     if (member) member->stream.awaitClose(deadline);
 }
 
-}  // namespace xylem
+}  // namespace xylem::bootstrap

@@ -23,44 +23,44 @@
 #include <thread>
 #include <vector>
 
-#include "runtime/bootstrap/rank_list.h"
 #include "core/log.h"
 #include "core/settings.h"
+#include "runtime/bootstrap/rank_list.h"
 #include "runtime/bootstrap/roster.h"
 #include "runtime/bootstrap/unique_id.h"
-#include "runtime/sockets/pending_connections.h"
 #include "runtime/sockets/frames.h"
+#include "runtime/sockets/pending_connections.h"
 
-namespace xylem {
+namespace xylem::bootstrap {
 
 class Root {
  public:
   // Listens at once; `secret` is that of the id.
-  Root(const SocketAddress& address, const Secret& secret, std::chrono::seconds timeout,
+  Root(const sockets::SocketAddress& address, const sockets::Secret& secret, std::chrono::seconds timeout,
        std::shared_ptr<const Logger> log);
   // Ends the thread, whatever it waits for.
   ~Root();
   Root(const Root&) = delete;
   Root& operator=(const Root&) = delete;
 
-  const SocketAddress& address() const { return address_; }
+  const sockets::SocketAddress& address() const { return address_; }
   void start();
   bool ended() const { return ended_.load(std::memory_order_acquire); }
 
  private:
   struct Member {
-    FrameStream stream;
-    WireAddress address;
+    sockets::FrameStream stream;
+    sockets::WireAddress address;
     bool ready = false;
   };
   void serve();
   void waitForEvents();
   // Throws if the hello cannot be.
-  std::optional<Member>& memberOf(const Hello& hello);
+  std::optional<Member>& memberOf(const sockets::Hello& hello);
   bool complete() const;
   // Sets the deadline to `extra` after the time-out, which starts with the first call of this.
   void setDeadline(std::chrono::milliseconds extra);
-  void checkIn(Accepted accepted);
+  void checkIn(sockets::Accepted accepted);
   void readFromMembers();
   void introduce();
   std::vector<int> missing() const;
@@ -68,8 +68,9 @@ class Root {
 
   std::shared_ptr<const Logger> log_;
   const std::chrono::seconds timeout_;
-  std::optional<Acceptor> acceptor_;  // reset when the thread ends, so that later connections are refused
-  SocketAddress address_;
+  std::optional<sockets::Acceptor>
+      acceptor_;  // reset when the thread ends, so that later connections are refused
+  sockets::SocketAddress address_;
   std::mutex stopMutex_;
   FileDescriptor stop_;  // readable once the thread has to end; closed once it has
   Roster roster_;
@@ -94,4 +95,4 @@ void hostCommId(const UniqueId& id, const Settings& settings, std::shared_ptr<co
 // Frees the roots that have ended.
 void forgetEndedRoots();
 
-}  // namespace xylem
+}  // namespace xylem::bootstrap

@@ -2,7 +2,7 @@
 
 #include "core/error.h"
 
-namespace xylem {
+namespace xylem::bootstrap {
 namespace {
 
 // Bounds the memory that one hello can make the root allocate.
@@ -14,9 +14,10 @@ int Roster::rankAt(std::size_t seat) const {
   return (blocks_.first(root_) + static_cast<int>(seat)) % blocks_.ranks;
 }
 
-std::size_t Roster::seatOf(const Hello& hello) {
-  if (hello.purpose != Purpose::kCheckIn || hello.ranks < 1 || hello.ranks > kMaxRanks || hello.rank < 0 ||
-      hello.rank >= hello.ranks || hello.roots < 1 || hello.roots > hello.ranks || hello.root >= hello.roots)
+std::size_t Roster::seatOf(const sockets::Hello& hello) {
+  if (hello.purpose != sockets::Purpose::kCheckIn || hello.ranks < 1 || hello.ranks > kMaxRanks ||
+      hello.rank < 0 || hello.rank >= hello.ranks || hello.roots < 1 || hello.roots > hello.ranks ||
+      hello.root >= hello.roots)
     throw Error(ResultCode::kInvalidUsage, "there is no rank {} of {} at root {} of {}", hello.rank,
                 hello.ranks, hello.root, hello.roots);
   if (seats_ == 0) {
@@ -39,4 +40,4 @@ std::size_t Roster::seatOf(const Hello& hello) {
               blocks_.roots);
 }
 
-}  // namespace xylem
+}  // namespace xylem::bootstrap

@@ -14,7 +14,7 @@
 
 #include "runtime/sockets/handshake.h"
 
-namespace xylem {
+namespace xylem::bootstrap {
 
 // The blocks of ranks that check in at the roots of a job, as even as can be.
 //
@@ -36,7 +36,7 @@ struct Blocks {
 
 class Roster {
  public:
-  std::size_t seatOf(const Hello& hello);
+  std::size_t seatOf(const sockets::Hello& hello);
 
   // 0 before the first hello.
   std::size_t seats() const { return seats_; }
@@ -52,4 +52,4 @@ class Roster {
   std::size_t seats_ = 0;
 };
 
-}  // namespace xylem
+}  // namespace xylem::bootstrap

@@ -5,13 +5,13 @@
 
 #include "core/error.h"
 
-namespace xylem {
+namespace xylem::bootstrap {
 namespace {
 
 struct Layout {
   char magic[8];
-  WireAddress address;
-  Secret secret;
+  sockets::WireAddress address;
+  sockets::Secret secret;
   std::uint8_t check[16];
   std::uint8_t unused[48];
 };
@@ -23,11 +23,11 @@ constexpr char kMagic[8] = {'x', 'y', 'l', 'e', 'm', 'i', 'd', '1'};
 
 UniqueId UniqueId::fromCommId(const std::string& text, int family, const std::string& password) {
   UniqueId id;
-  id.address_ = SocketAddress::parse(text, family);
+  id.address_ = sockets::SocketAddress::parse(text, family);
   if (id.address_.port() == 0)
     throw Error(ResultCode::kInvalidUsage, "NCCL_COMM_ID={}: the port must not be 0", text);
-  id.secret_ =
-      derive("xylem NCCL_COMM_ID", {std::as_bytes(std::span(text)), std::as_bytes(std::span(password))});
+  id.secret_ = sockets::derive("xylem NCCL_COMM_ID",
+                               {std::as_bytes(std::span(text)), std::as_bytes(std::span(password))});
   return id;
 }
 
@@ -35,13 +35,13 @@ UniqueId UniqueId::fromBytes(const void* bytes) {
   Layout layout;
   std::memcpy(&layout, bytes, sizeof layout);
   std::uint8_t check[sizeof layout.check];
-  hash(check, sizeof check, &layout, offsetof(Layout, check));
+  sockets::hash(check, sizeof check, &layout, offsetof(Layout, check));
   if (std::memcmp(layout.magic, kMagic, sizeof kMagic) != 0 ||
       std::memcmp(check, layout.check, sizeof check) != 0)
     throw Error(ResultCode::kInvalidArgument,
                 "these are not the bytes of an id; pass on all 128 bytes that ncclGetUniqueId stored");
   UniqueId id;
-  id.address_ = SocketAddress::fromWire(layout.address);
+  id.address_ = sockets::SocketAddress::fromWire(layout.address);
   id.secret_ = layout.secret;
   return id;
 }
@@ -51,27 +51,27 @@ std::array<std::byte, UniqueId::kBytes> UniqueId::bytes() const {
   std::memcpy(layout.magic, kMagic, sizeof kMagic);
   layout.address = address_.toWire();
   layout.secret = secret_;
-  hash(layout.check, sizeof layout.check, &layout, offsetof(Layout, check));
+  sockets::hash(layout.check, sizeof layout.check, &layout, offsetof(Layout, check));
   std::array<std::byte, kBytes> out;
   std::memcpy(out.data(), &layout, sizeof layout);
   return out;
 }
 
-Secret jobSecret(std::span<const UniqueId> ids) {
+sockets::Secret jobSecret(std::span<const UniqueId> ids) {
   std::vector<std::byte> all;
   for (const UniqueId& id : ids) {
     const auto bytes = std::as_bytes(std::span(id.secret()));
     all.insert(all.end(), bytes.begin(), bytes.end());
   }
-  return derive("xylem job", {all});
+  return sockets::derive("xylem job", {all});
 }
 
 std::uint64_t UniqueId::fingerprint() const {
   std::uint8_t digest[16];
-  hash(digest, sizeof digest, secret_.data(), secret_.size());
+  sockets::hash(digest, sizeof digest, secret_.data(), secret_.size());
   std::uint64_t number = 0;
   std::memcpy(&number, digest, sizeof number);
   return number;
 }
 
-}  // namespace xylem
+}  // namespace xylem::bootstrap

@@ -15,13 +15,14 @@
 #include "runtime/sockets/secret.h"
 #include "runtime/sockets/socket_address.h"
 
-namespace xylem {
+namespace xylem::bootstrap {
 
 class UniqueId {
  public:
   static constexpr std::size_t kBytes = 128;
 
-  UniqueId(const SocketAddress& root, const Secret& secret) : address_(root), secret_(secret) {}
+  UniqueId(const sockets::SocketAddress& root, const sockets::Secret& secret)
+      : address_(root), secret_(secret) {}
   // From NCCL_COMM_ID: every rank makes the same id. The secret follows from the address and `password`
   // (XYLEM_SECRET). Without a password any process that can reach the address can join: set it, or exchange
   // ids, on networks that are open to others.
@@ -30,18 +31,18 @@ class UniqueId {
   static UniqueId fromBytes(const void* bytes);
 
   std::array<std::byte, kBytes> bytes() const;
-  const SocketAddress& address() const { return address_; }
-  const Secret& secret() const { return secret_; }
+  const sockets::SocketAddress& address() const { return address_; }
+  const sockets::Secret& secret() const { return secret_; }
   // A number that identifies the id in logs and does not disclose the secret.
   std::uint64_t fingerprint() const;
 
  private:
   UniqueId() = default;
-  SocketAddress address_;
-  Secret secret_{};
+  sockets::SocketAddress address_;
+  sockets::Secret secret_{};
 };
 
 // The secret of the job whose ranks check in at the roots of these ids.
-Secret jobSecret(std::span<const UniqueId> ids);
+sockets::Secret jobSecret(std::span<const UniqueId> ids);
 
-}  // namespace xylem
+}  // namespace xylem::bootstrap

@@ -8,7 +8,7 @@
 
 #include "runtime/bootstrap/rank_list.h"
 
-namespace xylem {
+namespace xylem::bootstrap {
 namespace {
 
 // Bounds what is sent and accepted: in larger jobs a tracker does not have all ranks.
@@ -84,4 +84,4 @@ std::string WaitTracker::report(std::string_view what, std::span<const int> expe
   return text;
 }
 
-}  // namespace xylem
+}  // namespace xylem::bootstrap

@@ -17,7 +17,7 @@
 #include <string_view>
 #include <vector>
 
-namespace xylem {
+namespace xylem::bootstrap {
 
 class WaitTracker {
  public:
@@ -44,4 +44,4 @@ class WaitTracker {
   std::uint32_t notes_ = 0;
 };
 
-}  // namespace xylem
+}  // namespace xylem::bootstrap

@@ -2,7 +2,7 @@
 
 #include "runtime/collectives/programs.h"
 
-namespace xylem {
+namespace xylem::collectives {
 namespace {
 
 std::span<const Program> ringPrograms(Collective collective) {
@@ -42,4 +42,4 @@ std::size_t scratchOf(Collective collective, Algorithm algorithm, const Shape& s
   return 0;
 }
 
-}  // namespace xylem
+}  // namespace xylem::collectives

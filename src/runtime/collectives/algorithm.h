@@ -21,10 +21,10 @@
 #include <cstdint>
 #include <span>
 
-#include "runtime/collectives/instruction.h"
 #include "core/kinds.h"
+#include "runtime/collectives/instruction.h"
 
-namespace xylem {
+namespace xylem::collectives {
 
 // Steps that an instruction's chunk may take.
 constexpr std::size_t kStepsPerChunk = 4;
@@ -71,4 +71,4 @@ std::span<const Program> programsOf(Collective collective, Algorithm algorithm);
 // Elements of scratch that the programs need.
 std::size_t scratchOf(Collective collective, Algorithm algorithm, const Shape& shape);
 
-}  // namespace xylem
+}  // namespace xylem::collectives

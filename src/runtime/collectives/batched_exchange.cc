@@ -6,7 +6,7 @@
 #include "core/error.h"
 #include "runtime/collectives/combine_all.h"
 
-namespace xylem {
+namespace xylem::collectives {
 namespace {
 
 // A longer collective is better split among the ranks.
@@ -24,9 +24,9 @@ std::uint64_t mixed(std::uint64_t hash, std::uint64_t word) {
 constexpr std::uint64_t kRetryInterval = 64;
 
 // The place of a buffer that is not needed, which all ranks can map.
-constexpr BufferPlace kNowhere{BufferPlace::kFirstRegion, 0};
+constexpr transport::BufferPlace kNowhere{transport::BufferPlace::kFirstRegion, 0};
 
-std::byte* mapped(PeerMemory& memory, const BufferPlace& place, std::size_t bytes) {
+std::byte* mapped(transport::PeerMemory& memory, const transport::BufferPlace& place, std::size_t bytes) {
   if (std::byte* data = memory.at(place, bytes)) return data;
   throw Error(ResultCode::kRemoteError, "another rank said that its buffers can be reached, but they cannot");
 }
@@ -73,18 +73,18 @@ void BatchedExchange::post(Meeting& meeting, const BufferReach& reach) const {
   bool mappable = true;
   for (std::size_t i = 0; i < works_.size() && mappable; ++i) {
     const DirectWork& work = works_[i];
-    const BufferPlace input =
+    const transport::BufferPlace input =
         needsInput(work, rank_) ? reach.placeOf(work.input, inputBytes(work, ranks)) : kNowhere;
-    const BufferPlace output =
+    const transport::BufferPlace output =
         needsOutput(work, rank_) ? reach.placeOf(work.output, outputBytes(work, ranks)) : kNowhere;
     entries[i] = {input.region, output.region, input.address, output.address};
     mappable = reach.isMappable(input) && reach.isMappable(output);
   }
-  Descriptor& descriptor = meeting.mine();
+  transport::Descriptor& descriptor = meeting.mine();
   descriptor.count = works_.size();
   descriptor.collective = kBatchOfCollectives;
   descriptor.type = descriptor.op = 0;
-  descriptor.flags = mappable ? Descriptor::kReachable : 0;
+  descriptor.flags = mappable ? transport::Descriptor::kReachable : 0;
   descriptor.root = 0;
   std::memcpy(descriptor.factor.data(), &signature_, sizeof signature_);
 }
@@ -92,7 +92,7 @@ void BatchedExchange::post(Meeting& meeting, const BufferReach& reach) const {
 bool BatchedExchange::findOthers(Meeting& meeting) {
   unmappable_ = false;
   for (int rank = 0; rank < meeting.ranks() && !unmappable_; ++rank)
-    unmappable_ = (meeting.of(rank).flags & Descriptor::kReachable) == 0;
+    unmappable_ = (meeting.of(rank).flags & transport::Descriptor::kReachable) == 0;
   if (unmappable_) return false;
   others_.resize(static_cast<std::size_t>(meeting.ranks()));
   for (int rank = 0; rank < meeting.ranks(); ++rank)
@@ -162,4 +162,4 @@ void BatchedExchange::perform(const DirectWork& work, std::size_t index) {
   }
 }
 
-}  // namespace xylem
+}  // namespace xylem::collectives

@@ -17,7 +17,7 @@
 #include "runtime/collectives/mapped_exchange.h"
 #include "runtime/collectives/meeting.h"
 
-namespace xylem {
+namespace xylem::collectives {
 
 // In a descriptor, instead of a collective.
 constexpr std::uint8_t kBatchOfCollectives = 0xff;
@@ -53,7 +53,7 @@ class BatchedExchange {
  private:
   struct Other {
     const BatchEntry* entries = nullptr;
-    PeerMemory* memory = nullptr;
+    transport::PeerMemory* memory = nullptr;
   };
   void perform(const DirectWork& work, std::size_t index);
   void combine(const DirectWork& work, std::size_t offset, std::span<std::byte* const> out);
@@ -71,4 +71,4 @@ class BatchedExchange {
   std::vector<Factor> factors_;
 };
 
-}  // namespace xylem
+}  // namespace xylem::collectives

@@ -6,7 +6,7 @@
 
 #include "core/copying.h"
 
-namespace xylem {
+namespace xylem::collectives {
 namespace {
 
 // Partial results of a block stay in the first-level cache.
@@ -59,4 +59,4 @@ void combineAll(const Reduction& reduction, const CombineSources& sources, std::
   }
 }
 
-}  // namespace xylem
+}  // namespace xylem::collectives

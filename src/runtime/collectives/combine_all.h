@@ -9,7 +9,7 @@
 
 #include "runtime/collectives/reduction.h"
 
-namespace xylem {
+namespace xylem::collectives {
 
 struct CombineSources {
   std::span<const std::byte* const> data;  // at least two; raw elements
@@ -20,4 +20,4 @@ struct CombineSources {
 void combineAll(const Reduction& reduction, const CombineSources& sources, std::span<std::byte* const> out,
                 std::size_t n, bool streaming);
 
-}  // namespace xylem
+}  // namespace xylem::collectives

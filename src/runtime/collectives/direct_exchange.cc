@@ -3,14 +3,14 @@
 #include "core/copying.h"
 #include "core/error.h"
 
-namespace xylem {
+namespace xylem::collectives {
 namespace {
 
 // After a buffer could not be mapped, one operation of this many tries to map buffers again, if the
 // operations in between do not tell.
 constexpr std::uint64_t kRetryInterval = 64;
 
-std::string textOf(const Descriptor& descriptor) {
+std::string textOf(const transport::Descriptor& descriptor) {
   if (descriptor.collective == kBatchOfCollectives)
     return fmt::format("a group of {} collectives", descriptor.count);
   const auto kind = descriptor.collective;
@@ -22,8 +22,8 @@ std::string textOf(const Descriptor& descriptor) {
 
 }  // namespace
 
-DirectExchange::DirectExchange(int rank, Mailbox& mailbox, std::vector<DirectPeer> peers, bool oneProcess,
-                               bool oversubscribed)
+DirectExchange::DirectExchange(int rank, transport::Mailbox& mailbox, std::vector<DirectPeer> peers,
+                               bool oneProcess, bool oversubscribed)
     : meeting_(rank, mailbox, std::move(peers)),
       reach_(meeting_, oneProcess),
       oversubscribed_(oversubscribed) {}
@@ -112,9 +112,9 @@ DirectExchange::Outcome DirectExchange::step() {
 bool DirectExchange::post() {
   const bool staged = way_ == Way::kStaged;
   if (staged && !staged_.posts()) return true;
-  const std::size_t slots = staged                  ? stagingAreasFor(staged_.stagingBytes())
-                            : way_ == Way::kBatched ? stagingAreasFor(batched_.stagingBytes())
-                                                    : kMailboxSlots;
+  const std::size_t slots = staged                  ? transport::stagingAreasFor(staged_.stagingBytes())
+                            : way_ == Way::kBatched ? transport::stagingAreasFor(batched_.stagingBytes())
+                                                    : transport::kMailboxSlots;
   if (!meeting_.slotIsFree(slots)) return false;
   if (way_ == Way::kBatched) {
     batched_.post(meeting_, reach_);
@@ -122,13 +122,13 @@ bool DirectExchange::post() {
     return true;
   }
   if (staged) staged_.write(meeting_);
-  Descriptor& descriptor = meeting_.mine();
+  transport::Descriptor& descriptor = meeting_.mine();
   describe(descriptor);
   descriptor.factor = work_.reduction.factor.element;
   if (!staged)
     MappedExchange::post(work_, reach_, meeting_.rank(), meeting_.ranks(), descriptor);
   else if (!alwaysStaged_ && staged_.isFirstStage() && reach_.areMappable(work_))
-    descriptor.flags |= Descriptor::kReachable;
+    descriptor.flags |= transport::Descriptor::kReachable;
   meeting_.publish();
   // A rank that only brings data to a Reduce soon posts the next one, and the root has read what was in that
   // slot.
@@ -136,12 +136,12 @@ bool DirectExchange::post() {
   return true;
 }
 
-void DirectExchange::describe(Descriptor& descriptor) const {
+void DirectExchange::describe(transport::Descriptor& descriptor) const {
   descriptor.count = work_.count;
   descriptor.collective = static_cast<std::uint8_t>(work_.kind);
   descriptor.type = static_cast<std::uint8_t>(work_.type);
   descriptor.op = work_.op;
-  descriptor.flags = work_.scaled ? Descriptor::kScaled : 0;
+  descriptor.flags = work_.scaled ? transport::Descriptor::kScaled : 0;
   descriptor.root = work_.root;
 }
 
@@ -149,7 +149,7 @@ bool DirectExchange::meet() {
   const auto awaits = [this](int rank) {
     return rank != meeting_.rank() && (way_ != Way::kStaged || staged_.awaits(rank));
   };
-  return meeting_.meet(awaits, [this](int rank, const Descriptor& theirs) {
+  return meeting_.meet(awaits, [this](int rank, const transport::Descriptor& theirs) {
     // If data goes one way, the next descriptor may be there already.
     if (isRooted(work_.kind)) __builtin_prefetch(&meeting_.nextOf(rank));
     compare(rank, theirs);
@@ -157,13 +157,15 @@ bool DirectExchange::meet() {
 }
 
 // Throws if the other rank called another operation.
-void DirectExchange::compare(int rank, const Descriptor& theirs) const {
+void DirectExchange::compare(int rank, const transport::Descriptor& theirs) const {
   const bool batched = way_ == Way::kBatched;
   // Described again, as not every rank posts a staged operation.
-  Descriptor called{};
+  transport::Descriptor called{};
   if (!batched) describe(called);
-  const Descriptor& mine = batched ? meeting_.of(meeting_.rank()) : called;
-  const auto scales = [](const Descriptor& descriptor) { return (descriptor.flags & Descriptor::kScaled) != 0; };
+  const transport::Descriptor& mine = batched ? meeting_.of(meeting_.rank()) : called;
+  const auto scales = [](const transport::Descriptor& descriptor) {
+    return (descriptor.flags & transport::Descriptor::kScaled) != 0;
+  };
   if (theirs.count == mine.count && theirs.root == mine.root && theirs.op == mine.op &&
       theirs.collective == mine.collective && theirs.type == mine.type && scales(theirs) == scales(mine) &&
       (!batched || theirs.factor == mine.factor))
@@ -178,7 +180,7 @@ bool DirectExchange::allMeet() const { return !isRooted(work_.kind); }
 // True if all ranks have posted that their buffers are mappable.
 bool DirectExchange::allCouldMap() const {
   for (int rank = 0; rank < meeting_.ranks(); ++rank)
-    if ((meeting_.of(rank).flags & Descriptor::kReachable) == 0) return false;
+    if ((meeting_.of(rank).flags & transport::Descriptor::kReachable) == 0) return false;
   return true;
 }
 
@@ -194,10 +196,10 @@ DirectExchange::Outcome DirectExchange::finishStage() {
 
 // Does the next piece on all ranks' buffers.
 DirectExchange::Outcome DirectExchange::work() {
-  const Visit visit(meeting_.mailbox());
+  const transport::Visit visit(meeting_.mailbox());
   if (!meeting_.othersArePresent()) return Outcome::kWouldBlock;
   const bool last = way_ == Way::kBatched ? batched_.piece() : mapped_.piece();
   return last ? Outcome::kDone : Outcome::kAdvanced;
 }
 
-}  // namespace xylem
+}  // namespace xylem::collectives

@@ -27,7 +27,7 @@
 #include "runtime/collectives/meeting.h"
 #include "runtime/collectives/staged_exchange.h"
 
-namespace xylem {
+namespace xylem::collectives {
 
 class DirectExchange {
  public:
@@ -36,7 +36,8 @@ class DirectExchange {
 
   // `peers`: by rank; the entry of `rank` itself is not used. `oneProcess`: all ranks are in one process.
   // `oversubscribed`: the host has more ranks than cores; the same on all ranks.
-  DirectExchange(int rank, Mailbox& mailbox, std::vector<DirectPeer> peers, bool oneProcess, bool oversubscribed);
+  DirectExchange(int rank, transport::Mailbox& mailbox, std::vector<DirectPeer> peers, bool oneProcess,
+                 bool oversubscribed);
   DirectExchange(const DirectExchange&) = delete;
   DirectExchange& operator=(const DirectExchange&) = delete;
 
@@ -61,9 +62,9 @@ class DirectExchange {
   Way chooseWay();
   void begin(Way way);
   bool post();
-  void describe(Descriptor& descriptor) const;
+  void describe(transport::Descriptor& descriptor) const;
   bool meet();
-  void compare(int rank, const Descriptor& theirs) const;
+  void compare(int rank, const transport::Descriptor& theirs) const;
   bool allMeet() const;
   bool allCouldMap() const;
   Outcome finishStage();
@@ -85,4 +86,4 @@ class DirectExchange {
   BatchedExchange batched_;
 };
 
-}  // namespace xylem
+}  // namespace xylem::collectives

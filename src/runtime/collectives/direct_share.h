@@ -8,11 +8,11 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "core/kinds.h"
 #include "runtime/collectives/reduction.h"
 #include "runtime/transport/local/mailbox.h"
-#include "core/kinds.h"
 
-namespace xylem {
+namespace xylem::collectives {
 
 // The collectives that the planner knows, and all-to-all, which the planner sees as sends and receives.
 enum class DirectKind : std::uint8_t {
@@ -74,7 +74,7 @@ inline bool needsOutput(const DirectWork& work, int rank) {
 
 // The factor of the rank that posted this descriptor, which is its own if the operation is a pre-multiplied
 // sum.
-inline Factor factorOf(const DirectWork& work, const Descriptor& descriptor) {
+inline Factor factorOf(const DirectWork& work, const transport::Descriptor& descriptor) {
   Factor factor = work.reduction.factor;
   if (work.scaled) factor.element = descriptor.factor;
   return factor;
@@ -94,4 +94,4 @@ inline RankShare shareOf(const DirectWork& work, int ranks, int rank) {
   return {begin, std::min(work.count, begin + part)};
 }
 
-}  // namespace xylem
+}  // namespace xylem::collectives

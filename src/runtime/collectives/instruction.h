@@ -12,7 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace xylem {
+namespace xylem::collectives {
 
 enum class Buffer : std::uint8_t {
   kNone,
@@ -82,4 +82,4 @@ struct Instruction {
   }
 };
 
-}  // namespace xylem
+}  // namespace xylem::collectives

@@ -7,7 +7,7 @@
 #include "core/shareable_memory.h"
 #include "runtime/collectives/combine_all.h"
 
-namespace xylem {
+namespace xylem::collectives {
 namespace {
 
 // Results are written past the caches if all buffers of an operation together have more than this.
@@ -19,14 +19,14 @@ constexpr std::size_t kCopyBlockBytes = std::size_t{16} << 10;
 
 }  // namespace
 
-BufferPlace BufferReach::placeOf(const std::byte* data, std::size_t bytes) const {
-  if (oneProcess_) return {BufferPlace::kAddress, reinterpret_cast<std::uintptr_t>(data)};
+transport::BufferPlace BufferReach::placeOf(const std::byte* data, std::size_t bytes) const {
+  if (oneProcess_) return {transport::BufferPlace::kAddress, reinterpret_cast<std::uintptr_t>(data)};
   const std::optional<ShareableMemory::Place> place = ShareableMemory::find(data, bytes);
   bool admitted = place.has_value();
   for (int rank = 0; admitted && rank < meeting_.ranks(); ++rank)
     if (rank != meeting_.rank()) admitted = meeting_.memoryOf(rank).admit(place->region);
-  if (admitted) return {BufferPlace::kFirstRegion + place->region, place->offset};
-  return {BufferPlace::kAddress, reinterpret_cast<std::uintptr_t>(data)};
+  if (admitted) return {transport::BufferPlace::kFirstRegion + place->region, place->offset};
+  return {transport::BufferPlace::kAddress, reinterpret_cast<std::uintptr_t>(data)};
 }
 
 bool BufferReach::areMappable(const DirectWork& work) const {
@@ -36,17 +36,17 @@ bool BufferReach::areMappable(const DirectWork& work) const {
 }
 
 void MappedExchange::post(const DirectWork& work, const BufferReach& reach, int rank, int ranks,
-                          Descriptor& descriptor) {
+                          transport::Descriptor& descriptor) {
   const auto n = static_cast<std::size_t>(ranks);
   descriptor.buffers.input =
-      needsInput(work, rank) ? reach.placeOf(work.input, inputBytes(work, n)) : BufferPlace{};
+      needsInput(work, rank) ? reach.placeOf(work.input, inputBytes(work, n)) : transport::BufferPlace{};
   descriptor.buffers.output =
-      needsOutput(work, rank) ? reach.placeOf(work.output, outputBytes(work, n)) : BufferPlace{};
+      needsOutput(work, rank) ? reach.placeOf(work.output, outputBytes(work, n)) : transport::BufferPlace{};
 }
 
 bool MappedExchange::start(const DirectWork& work, Meeting& meeting, const BufferReach& reach) {
   for (int rank = 0; rank < meeting.ranks(); ++rank) {
-    const Descriptor& descriptor = meeting.of(rank);
+    const transport::Descriptor& descriptor = meeting.of(rank);
     if (needsInput(work, rank) && !reach.isMappable(descriptor.buffers.input)) return false;
     if (needsOutput(work, rank) && !reach.isMappable(descriptor.buffers.output)) return false;
   }
@@ -80,7 +80,7 @@ void MappedExchange::findBuffers(Meeting& meeting) {
   outputs_.clear();
   factors_.resize(ranks);
   for (int rank = 0; rank < meeting.ranks(); ++rank) {
-    const Descriptor& descriptor = meeting.of(rank);
+    const transport::Descriptor& descriptor = meeting.of(rank);
     const bool mine = rank == rank_;
     if (needsInput(work_, rank) && (reduces(work_.kind) || rank == source))
       inputs_.push_back(mine ? work_.input
@@ -126,4 +126,4 @@ void MappedExchange::copy(std::size_t at, std::size_t bytes) const {
   }
 }
 
-}  // namespace xylem
+}  // namespace xylem::collectives

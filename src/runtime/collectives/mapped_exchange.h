@@ -14,7 +14,7 @@
 #include "runtime/collectives/direct_share.h"
 #include "runtime/collectives/meeting.h"
 
-namespace xylem {
+namespace xylem::collectives {
 
 // Tells which buffers other ranks can map: those in ShareableMemory, and any if all ranks are in one process.
 class BufferReach {
@@ -22,10 +22,10 @@ class BufferReach {
   BufferReach(const Meeting& meeting, bool oneProcess) : meeting_(meeting), oneProcess_(oneProcess) {}
 
   // How other ranks find `data`. An address in this process if they cannot map it.
-  BufferPlace placeOf(const std::byte* data, std::size_t bytes) const;
+  transport::BufferPlace placeOf(const std::byte* data, std::size_t bytes) const;
   // True if all ranks can map a buffer that was posted like this.
-  bool isMappable(const BufferPlace& place) const {
-    return oneProcess_ || place.region != BufferPlace::kAddress;
+  bool isMappable(const transport::BufferPlace& place) const {
+    return oneProcess_ || place.region != transport::BufferPlace::kAddress;
   }
   // True if the buffers of `work` lie where other ranks could map them.
   bool areMappable(const DirectWork& work) const;
@@ -39,7 +39,7 @@ class MappedExchange {
  public:
   // Fills in where this rank's buffers lie.
   static void post(const DirectWork& work, const BufferReach& reach, int rank, int ranks,
-                   Descriptor& descriptor);
+                   transport::Descriptor& descriptor);
   // Finds the buffers that all ranks have posted. False if a rank cannot map one of them, which all ranks see
   // alike.
   bool start(const DirectWork& work, Meeting& meeting, const BufferReach& reach);
@@ -63,4 +63,4 @@ class MappedExchange {
   bool streaming_ = false;           // results are written past the caches
 };
 
-}  // namespace xylem
+}  // namespace xylem::collectives

@@ -1,6 +1,6 @@
 #include "runtime/collectives/meeting.h"
 
-namespace xylem {
+namespace xylem::collectives {
 
 // Reading how far another rank has left costs a transfer of that rank's cache line, which it writes in every
 // operation. So it is not read for every operation: this waits until the others have left `more` meetings
@@ -35,4 +35,4 @@ bool Meeting::othersLeft() {
   return true;
 }
 
-}  // namespace xylem
+}  // namespace xylem::collectives

@@ -24,24 +24,24 @@
 #include "runtime/transport/local/mailbox.h"
 #include "runtime/transport/local/peer_memory.h"
 
-namespace xylem {
+namespace xylem::collectives {
 
 // Another rank, as this one sees it.
 struct DirectPeer {
-  const Mailbox* mailbox = nullptr;
-  PeerMemory* memory = nullptr;
+  const transport::Mailbox* mailbox = nullptr;
+  transport::PeerMemory* memory = nullptr;
 };
 
 class Meeting {
  public:
   // `mine`: written by this rank alone. `peers`: by rank; the entry of `rank` itself is not used.
-  Meeting(int rank, Mailbox& mine, std::vector<DirectPeer> peers)
+  Meeting(int rank, transport::Mailbox& mine, std::vector<DirectPeer> peers)
       : rank_(rank), mailbox_(mine), peers_(std::move(peers)), leftSeen_(peers_.size(), 0) {}
 
   int rank() const { return rank_; }
   int ranks() const { return static_cast<int>(peers_.size()); }
-  Mailbox& mailbox() { return mailbox_; }
-  PeerMemory& memoryOf(int peer) const { return *peers_[static_cast<std::size_t>(peer)].memory; }
+  transport::Mailbox& mailbox() { return mailbox_; }
+  transport::PeerMemory& memoryOf(int peer) const { return *peers_[static_cast<std::size_t>(peer)].memory; }
 
   void next() {
     ++number_;
@@ -60,16 +60,16 @@ class Meeting {
   }
   // This rank's descriptor, and its staging area for `bytes` of data. The others poll the descriptor: it is
   // written at once, after the data.
-  Descriptor& mine() { return mailbox_.slot(number_); }
+  transport::Descriptor& mine() { return mailbox_.slot(number_); }
   std::byte* staging(std::size_t bytes) { return mailbox_.room(number_, bytes); }
   std::byte* nextStaging(std::size_t bytes) { return mailbox_.room(number_ + 1, bytes); }
-  Descriptor& nextMine() { return mailbox_.slot(number_ + 1); }
+  transport::Descriptor& nextMine() { return mailbox_.slot(number_ + 1); }
   void publish() { mine().number.store(number_, std::memory_order_release); }
 
   // The descriptor of any rank, and the staging area of another one. Valid after meet(), for the ranks that
   // it awaited.
-  const Descriptor& of(int rank) const { return mailboxOf(rank).slot(number_); }
-  const Descriptor& nextOf(int rank) const { return mailboxOf(rank).slot(number_ + 1); }
+  const transport::Descriptor& of(int rank) const { return mailboxOf(rank).slot(number_); }
+  const transport::Descriptor& nextOf(int rank) const { return mailboxOf(rank).slot(number_ + 1); }
   const std::byte* stagingOf(int peer, std::size_t bytes) const {
     return mailboxOf(peer).room(number_, bytes);
   }
@@ -81,7 +81,7 @@ class Meeting {
     for (; nextRank_ < ranks(); ++nextRank_) {
       if (!awaits(nextRank_)) continue;
       const auto p = static_cast<std::size_t>(nextRank_);
-      const Descriptor& theirs = peers_[p].mailbox->slot(number_);
+      const transport::Descriptor& theirs = peers_[p].mailbox->slot(number_);
       if (theirs.number.load(std::memory_order_acquire) != number_) return blockedBy(nextRank_);
       see(nextRank_, theirs);
       leftSeen_[p] = std::max(leftSeen_[p], number_ - 1);
@@ -97,7 +97,7 @@ class Meeting {
   bool othersLeft();
 
  private:
-  const Mailbox& mailboxOf(int rank) const {
+  const transport::Mailbox& mailboxOf(int rank) const {
     return rank == rank_ ? mailbox_ : *peers_[static_cast<std::size_t>(rank)].mailbox;
   }
   bool findSlot(std::uint64_t needed, std::uint64_t more);
@@ -107,7 +107,7 @@ class Meeting {
   }
 
   const int rank_;
-  Mailbox& mailbox_;
+  transport::Mailbox& mailbox_;
   const std::vector<DirectPeer> peers_;
   std::uint64_t number_ = 0;
   std::vector<std::uint64_t> leftSeen_;  // by rank: meetings that it is known to have left
@@ -116,4 +116,4 @@ class Meeting {
   int waitsFor_ = -1;
 };
 
-}  // namespace xylem
+}  // namespace xylem::collectives

@@ -14,7 +14,7 @@
 
 #include "runtime/collectives/programs.h"
 
-namespace xylem {
+namespace xylem::collectives {
 namespace {
 
 // Long edges come first on the way from the root (AllGather), and last on the way to it (ReduceScatter).
@@ -176,4 +176,4 @@ std::size_t patReduceScatterScratch(const Shape& shape) {
   return scratchSlots(shape.ranks) * scatterChunk(shape);
 }
 
-}  // namespace xylem
+}  // namespace xylem::collectives

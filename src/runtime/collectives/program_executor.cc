@@ -8,7 +8,7 @@
 #include <new>
 #include <utility>
 
-namespace xylem {
+namespace xylem::collectives {
 namespace {
 
 // Data of several queues is combined in blocks that stay in the first-level cache.
@@ -56,7 +56,7 @@ void ProgramExecutor::start(const ProgramWork& work) {
   shared_ = 0;
   waitsFor_ = -1;
   if (work_.label != 0)
-    for (SendEnd* to : work_.to)
+    for (transport::SendEnd* to : work_.to)
       if (to != nullptr) to->label(work_.label);
   open_ = next();
 }
@@ -72,7 +72,7 @@ bool ProgramExecutor::next() {
   return false;
 }
 
-Progress ProgramExecutor::step() {
+device::Progress ProgramExecutor::step() {
   try {
     return goOn();
   } catch (...) {
@@ -83,11 +83,11 @@ Progress ProgramExecutor::step() {
 
 // Ends the peeks at incoming data before this thread turns to something else.
 void ProgramExecutor::endRead() {
-  for (RecvEnd* from : work_.from)
+  for (transport::RecvEnd* from : work_.from)
     if (from != nullptr) from->endRead();
 }
 
-Progress ProgramExecutor::goOn() {
+device::Progress ProgramExecutor::goOn() {
   bool advanced = false;
   while (open_) {
     const std::size_t left = now_.count - done_;
@@ -95,16 +95,16 @@ Progress ProgramExecutor::goOn() {
     const std::size_t n = local ? left : std::min(left, slice_);
     if (!slice(n)) {
       endRead();
-      for (SendEnd* to : work_.to)
+      for (transport::SendEnd* to : work_.to)
         if (to != nullptr) to->push();
-      return advanced ? Progress::kAdvanced : Progress::kWouldBlock;
+      return advanced ? device::Progress::kAdvanced : device::Progress::kWouldBlock;
     }
     advanced = true;
     done_ += n;
     if (n == left) open_ = next();
   }
-  if (drained()) return Progress::kDone;
-  return advanced ? Progress::kAdvanced : Progress::kWouldBlock;
+  if (drained()) return device::Progress::kDone;
+  return advanced ? device::Progress::kAdvanced : device::Progress::kWouldBlock;
 }
 
 // Moves the next `n` elements of the instruction. False if a queue is empty or full.
@@ -142,7 +142,7 @@ bool ProgramExecutor::give(std::size_t n) {
 // Incoming data goes to `out`, to other ranks, or both.
 bool ProgramExecutor::pass(std::size_t n) {
   assert(std::has_single_bit(now_.from));
-  RecvEnd& from = *work_.from[lowest(now_.from)];
+  transport::RecvEnd& from = *work_.from[lowest(now_.from)];
   const std::size_t bytes = n * work_.reduction.elementBytes;
   if (now_.to != 0 && reserve() == nullptr) return false;
   if (now_.out) {
@@ -165,7 +165,7 @@ bool ProgramExecutor::reduce(std::size_t n) {
   std::array<const std::byte*, kMaxIncoming> incoming;
   std::size_t found = 0;
   for (QueueMask left = now_.from; left != 0; left &= left - 1) {
-    RecvEnd& from = *work_.from[lowest(left)];
+    transport::RecvEnd& from = *work_.from[lowest(left)];
     assert(found < kMaxIncoming);
     incoming[found] = from.peek(work_.protocol, bytes);
     if (incoming[found] == nullptr) return blockedBy(from.peer());
@@ -221,7 +221,7 @@ void ProgramExecutor::combine(std::byte* result, std::span<const std::byte* cons
 std::byte* ProgramExecutor::reserve() {
   std::byte* first = nullptr;
   for (QueueMask left = now_.to; left != 0; left &= left - 1) {
-    SendEnd& to = *work_.to[lowest(left)];
+    transport::SendEnd& to = *work_.to[lowest(left)];
     std::byte* slot = to.reserve(work_.protocol);
     if (slot == nullptr) {
       blockedBy(to.peer());
@@ -237,7 +237,7 @@ std::byte* ProgramExecutor::reserve() {
 void ProgramExecutor::send(const Place& place, const std::byte* data, std::size_t bytes) {
   const bool stays = place.buffer != Buffer::kScratch && !now_.changes;
   for (QueueMask left = now_.to; left != 0; left &= left - 1) {
-    SendEnd& to = *work_.to[lowest(left)];
+    transport::SendEnd& to = *work_.to[lowest(left)];
     [[maybe_unused]] const bool sent =
         stays ? to.share(work_.protocol, data, bytes) : to.send(work_.protocol, data, bytes);
     assert(sent);
@@ -255,7 +255,7 @@ void ProgramExecutor::sendReserved(std::byte* slot, std::size_t bytes) {
 // True once no receiver reads from our buffers any more.
 bool ProgramExecutor::drained() {
   for (QueueMask left = shared_; left != 0; left &= left - 1) {
-    SendEnd& to = *work_.to[lowest(left)];
+    transport::SendEnd& to = *work_.to[lowest(left)];
     if (!to.drained()) return blockedBy(to.peer());
   }
   return true;
@@ -278,4 +278,4 @@ std::byte* ProgramExecutor::out() const {
   return (now_.out.buffer == Buffer::kOutput ? work_.buffers.output : work_.buffers.scratch) + at;
 }
 
-}  // namespace xylem
+}  // namespace xylem::collectives

@@ -24,7 +24,7 @@
 #include "runtime/transport/queue/recv_end.h"
 #include "runtime/transport/queue/send_end.h"
 
-namespace xylem {
+namespace xylem::collectives {
 
 struct ProgramBuffers {
   const std::byte* input = nullptr;
@@ -38,8 +38,8 @@ struct ProgramWork {
   Shape shape;
   ProgramBuffers buffers;
   // By the bits of instructions; null where no instruction names the queue. They outlive the work.
-  std::span<RecvEnd* const> from;
-  std::span<SendEnd* const> to;
+  std::span<transport::RecvEnd* const> from;
+  std::span<transport::SendEnd* const> to;
   Reduction reduction;
   Protocol protocol = Protocol::kSimple;
   // The most bytes that a step carries, even if this rank's queues take more: all ranks must cut alike.
@@ -58,12 +58,12 @@ class ProgramExecutor {
  public:
   void start(const ProgramWork& work);
   // kDone: every instruction has been executed, and no receiver reads from our buffers any more.
-  Progress step();
+  device::Progress step();
   // After kWouldBlock: the rank that has to act first.
   int waitsFor() const { return waitsFor_; }
 
  private:
-  Progress goOn();
+  device::Progress goOn();
   void endRead();
   bool next();
   bool slice(std::size_t n);
@@ -94,4 +94,4 @@ class ProgramExecutor {
   int waitsFor_ = -1;
 };
 
-}  // namespace xylem
+}  // namespace xylem::collectives

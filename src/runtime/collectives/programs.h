@@ -11,7 +11,7 @@
 
 #include "runtime/collectives/algorithm.h"
 
-namespace xylem {
+namespace xylem::collectives {
 
 extern const Program kRingAllReduce;
 extern const Program kRingAllGather;
@@ -60,4 +60,4 @@ inline Instruction copyOwn(const Shape& shape, std::uint64_t index) {
   return Instruction::copy(inInput(p.offset), inOutput(p.offset), p.count);
 }
 
-}  // namespace xylem
+}  // namespace xylem::collectives

@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-namespace xylem {
+namespace xylem::collectives {
 
 const ReductionTable& chosenReductions() {
   static const ReductionTable& table = []() -> const ReductionTable& {
@@ -30,4 +30,4 @@ Reduction choosePreMulSum(DataType type, const void* factor) {
 
 Reduction copyOf(DataType type) { return chooseReduction(type, ReduceOp::kSum, 1); }
 
-}  // namespace xylem
+}  // namespace xylem::collectives

@@ -18,7 +18,7 @@
 
 #include "core/data_type.h"
 
-namespace xylem {
+namespace xylem::collectives {
 
 struct Factor {
   double scale = 1;                    // averages of floats: own elements are multiplied by it
@@ -67,4 +67,4 @@ const ReductionTable* avx512Reductions();
 // The best table for this processor.
 const ReductionTable& chosenReductions();
 
-}  // namespace xylem
+}  // namespace xylem::collectives

@@ -1,7 +1,7 @@
 // The reductions for x86 processors with AVX2 and F16C.
 
-#include "runtime/collectives/reduction.h"
 #include "core/copying.h"
+#include "runtime/collectives/reduction.h"
 
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
 
@@ -17,7 +17,7 @@
 #include "runtime/collectives/reduction_elements.inl"
 
 // Vectors of 32 bytes, for small_float_vectors.inl.
-namespace xylem {
+namespace xylem::collectives {
 namespace {
 
 using Floats = float __attribute__((vector_size(32)));
@@ -41,7 +41,7 @@ using Bytes = std::uint8_t __attribute__((vector_size(16)));
 }
 
 }  // namespace
-}  // namespace xylem
+}  // namespace xylem::collectives
 
 // The second builds on the first.
 // clang-format off
@@ -50,21 +50,21 @@ using Bytes = std::uint8_t __attribute__((vector_size(16)));
 // clang-format on
 #pragma GCC pop_options
 
-namespace xylem {
+namespace xylem::collectives {
 
 const ReductionTable* avx2Reductions() {
   const bool supported = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("f16c");
   return supported ? &kReductions : nullptr;
 }
 
-}  // namespace xylem
+}  // namespace xylem::collectives
 
 #else
 
-namespace xylem {
+namespace xylem::collectives {
 
 const ReductionTable* avx2Reductions() { return nullptr; }
 
-}  // namespace xylem
+}  // namespace xylem::collectives
 
 #endif

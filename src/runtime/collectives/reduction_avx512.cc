@@ -1,7 +1,7 @@
 // The reductions for x86 processors with AVX-512 (F, BW, VL, DQ).
 
-#include "runtime/collectives/reduction.h"
 #include "core/copying.h"
+#include "runtime/collectives/reduction.h"
 
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
 
@@ -22,7 +22,7 @@
 #include "runtime/collectives/reduction_elements.inl"
 
 // Vectors of 64 bytes, for small_float_vectors.inl.
-namespace xylem {
+namespace xylem::collectives {
 namespace {
 
 using Floats = float __attribute__((vector_size(64)));
@@ -46,7 +46,7 @@ using Bytes = std::uint8_t __attribute__((vector_size(32)));
 }
 
 }  // namespace
-}  // namespace xylem
+}  // namespace xylem::collectives
 
 // The second builds on the first.
 // clang-format off
@@ -55,7 +55,7 @@ using Bytes = std::uint8_t __attribute__((vector_size(32)));
 // clang-format on
 #pragma GCC pop_options
 
-namespace xylem {
+namespace xylem::collectives {
 
 const ReductionTable* avx512Reductions() {
   const bool supported = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
@@ -63,14 +63,14 @@ const ReductionTable* avx512Reductions() {
   return supported ? &kReductions : nullptr;
 }
 
-}  // namespace xylem
+}  // namespace xylem::collectives
 
 #else
 
-namespace xylem {
+namespace xylem::collectives {
 
 const ReductionTable* avx512Reductions() { return nullptr; }
 
-}  // namespace xylem
+}  // namespace xylem::collectives
 
 #endif

@@ -1,7 +1,7 @@
 // How each data type is stored, compared and computed with, one element at a time. Each file that compiles
 // the reductions for one kind of processor includes this one first.
 
-namespace xylem {
+namespace xylem::collectives {
 namespace {
 
 // Conversions between 32-bit floats and smaller ones, without branches (hence | for ||), so that compilers
@@ -188,4 +188,4 @@ struct Vectors {
 };
 
 }  // namespace
-}  // namespace xylem
+}  // namespace xylem::collectives

@@ -5,7 +5,7 @@
 // one copy of an inline function, which might be the one compiled for a newer processor than the program runs
 // on.
 
-namespace xylem {
+namespace xylem::collectives {
 namespace {
 
 // Division of many integers by one divisor, towards zero, by a multiplication, which compilers vectorize.
@@ -319,4 +319,4 @@ constexpr ReductionTable kReductions = {
 #undef XYLEM_ROW
 
 }  // namespace
-}  // namespace xylem
+}  // namespace xylem::collectives

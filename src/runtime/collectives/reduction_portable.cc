@@ -1,7 +1,7 @@
 // The reductions for any processor.
 
-#include "runtime/collectives/reduction.h"
 #include "core/copying.h"
+#include "runtime/collectives/reduction.h"
 
 #if defined(__OPTIMIZE__) && defined(__GNUC__) && !defined(__clang__)
 // The library does not read the processor's floating-point exceptions; keeping them exact would forbid
@@ -11,8 +11,8 @@
 #include "runtime/collectives/reduction_elements.inl"
 #include "runtime/collectives/reduction_kernels.inl"
 
-namespace xylem {
+namespace xylem::collectives {
 
 const ReductionTable& portableReductions() { return kReductions; }
 
-}  // namespace xylem
+}  // namespace xylem::collectives

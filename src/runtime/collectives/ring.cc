@@ -7,7 +7,7 @@
 
 #include "runtime/collectives/programs.h"
 
-namespace xylem {
+namespace xylem::collectives {
 namespace {
 
 constexpr QueueMask kPrevious = queue(0);
@@ -172,4 +172,4 @@ constexpr Program kRingAllReduce{&allReduceLength, &allReduceAt};
 constexpr Program kRingBroadcast{&chainLength, &broadcastAt};
 constexpr Program kRingReduce{&chainLength, &reduceAt};
 
-}  // namespace xylem
+}  // namespace xylem::collectives

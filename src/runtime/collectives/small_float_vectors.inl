@@ -2,7 +2,7 @@
 // Builds on the vector types and functions that the including file defines before (reduction_avx2.cc,
 // reduction_avx512.cc).
 
-namespace xylem {
+namespace xylem::collectives {
 namespace {
 
 // One block of elements, as vectors of 32-bit floats.
@@ -146,4 +146,4 @@ struct Vectors<Float8e4m3> : ByteVectors<HalvesOfE4m3, 3, 0x3fe00000> {  // 448 
 };
 
 }  // namespace
-}  // namespace xylem
+}  // namespace xylem::collectives

@@ -5,7 +5,7 @@
 #include "core/copying.h"
 #include "runtime/collectives/combine_all.h"
 
-namespace xylem {
+namespace xylem::collectives {
 namespace {
 
 // Pieces start at cache lines if buffers do.
@@ -20,8 +20,8 @@ void StagedExchange::start(const DirectWork& work, int rank, int ranks) {
   shares_ = sharesWork(work.kind, blockBytes(work), ranks);
   const std::size_t blocks = postsBlocks(work.kind) ? static_cast<std::size_t>(std::max(1, ranks - 1)) : 1;
   maxPiece_ = work.count;
-  if (blockBytes(work) * blocks > kLargeStagingBytes)
-    maxPiece_ = kLargeStagingBytes / blocks / kLine * kLine / work.reduction.elementBytes;
+  if (blockBytes(work) * blocks > transport::kLargeStagingBytes)
+    maxPiece_ = transport::kLargeStagingBytes / blocks / kLine * kLine / work.reduction.elementBytes;
   stagingBytes_ = bytes(maxPiece_) * blocks;
   staged_.resize(static_cast<std::size_t>(ranks));
   factors_.resize(static_cast<std::size_t>(ranks));
@@ -150,4 +150,4 @@ void StagedExchange::collectShares() const {
   }
 }
 
-}  // namespace xylem
+}  // namespace xylem::collectives

@@ -26,7 +26,7 @@
 #include "runtime/collectives/direct_share.h"
 #include "runtime/collectives/meeting.h"
 
-namespace xylem {
+namespace xylem::collectives {
 
 // True if each rank reduces its share of the elements, since reading everything would cost more than meeting
 // a second time. Not for a Reduce of two ranks: there the root reads while the other rank already writes the
@@ -41,7 +41,7 @@ constexpr bool readsAtMost(std::size_t most, DirectKind kind, std::size_t blockB
   const auto others = static_cast<std::size_t>(ranks - 1);
   return blockBytes * (kind == DirectKind::kBroadcast ? 1 : others) <= most &&
          !sharesWork(kind, blockBytes, ranks) &&
-         blockBytes * (postsBlocks(kind) ? others : 1) <= kLargeStagingBytes;
+         blockBytes * (postsBlocks(kind) ? others : 1) <= transport::kLargeStagingBytes;
 }
 // True if staging the data is faster than mapping buffers, even if all ranks can map all of them. `bytes`: of
 // a block.
@@ -160,4 +160,4 @@ class StagedExchange {
   ReaderDistance distance_;
 };
 
-}  // namespace xylem
+}  // namespace xylem::collectives

@@ -4,7 +4,7 @@
 
 #include "core/copying.h"
 
-namespace xylem {
+namespace xylem::collectives {
 namespace {
 
 // A step moves at most about this much, so that other tasks of the thread get their turn.
@@ -22,7 +22,7 @@ std::size_t Transfer::move() {
   return bytes;
 }
 
-Progress Transfer::step() {
+device::Progress Transfer::step() {
   std::size_t moved = 0;
   while (done_ < work_.bytes && moved < kTurnBytes) {
     const std::size_t bytes = move();
@@ -33,8 +33,8 @@ Progress Transfer::step() {
     moved += bytes;
     done_ += bytes;
   }
-  if (done_ == work_.bytes && (work_.to == nullptr || work_.to->drained())) return Progress::kDone;
-  return moved > 0 ? Progress::kAdvanced : Progress::kWouldBlock;
+  if (done_ == work_.bytes && (work_.to == nullptr || work_.to->drained())) return device::Progress::kDone;
+  return moved > 0 ? device::Progress::kAdvanced : device::Progress::kWouldBlock;
 }
 
 int Transfer::waitsFor() const {
@@ -42,4 +42,4 @@ int Transfer::waitsFor() const {
   return work_.from != nullptr ? work_.from->peer() : -1;
 }
 
-}  // namespace xylem
+}  // namespace xylem::collectives

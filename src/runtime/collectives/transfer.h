@@ -12,13 +12,13 @@
 #include "runtime/transport/queue/recv_end.h"
 #include "runtime/transport/queue/send_end.h"
 
-namespace xylem {
+namespace xylem::collectives {
 
 struct TransferWork {
   // A send has `to` and `input`, a receive has `from` and `output`. A rank that sends to itself has `input`
   // and `output` and no queue.
-  SendEnd* to = nullptr;
-  RecvEnd* from = nullptr;
+  transport::SendEnd* to = nullptr;
+  transport::RecvEnd* from = nullptr;
   const std::byte* input = nullptr;
   std::byte* output = nullptr;
   std::size_t bytes = 0;
@@ -32,7 +32,7 @@ class Transfer {
     done_ = 0;
   }
   // kDone: the output is complete, and the receiver does not read from the input any more.
-  Progress step();
+  device::Progress step();
   // After kWouldBlock: the rank that has to act first.
   int waitsFor() const;
 
@@ -43,4 +43,4 @@ class Transfer {
   std::size_t done_ = 0;  // bytes
 };
 
-}  // namespace xylem
+}  // namespace xylem::collectives

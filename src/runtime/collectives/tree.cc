@@ -4,7 +4,7 @@
 
 #include "runtime/collectives/programs.h"
 
-namespace xylem {
+namespace xylem::collectives {
 namespace {
 
 constexpr QueueMask kUp = queue(0);
@@ -43,4 +43,4 @@ Instruction atDown(const Shape& shape, std::uint64_t index) {
 constexpr Program kTreeReduceUp{&lengthUp, &atUp};
 constexpr Program kTreeBroadcastDown{&lengthDown, &atDown};
 
-}  // namespace xylem
+}  // namespace xylem::collectives

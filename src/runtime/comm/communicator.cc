@@ -3,12 +3,12 @@
 #include <algorithm>
 
 #include "runtime/bootstrap/root.h"
+#include "runtime/comm/issue/user_ops.h"
 #include "runtime/comm/join/join_log.h"
 #include "runtime/comm/join/joined_rank.h"
-#include "runtime/comm/issue/user_ops.h"
 #include "runtime/device/scheduler.h"
 
-namespace xylem {
+namespace xylem::comm {
 namespace {
 
 struct SplitRequest {
@@ -43,8 +43,8 @@ class Pending {
 
 }  // namespace
 
-UniqueId newUniqueId(const Settings& settings, std::shared_ptr<const Logger> log) {
-  return openRendezvous(settings, std::move(log));
+bootstrap::UniqueId newUniqueId(const Settings& settings, std::shared_ptr<const Logger> log) {
+  return bootstrap::openRendezvous(settings, std::move(log));
 }
 
 Communicator::Communicator(Membership membership, CommConfig config, const Settings& settings,
@@ -59,9 +59,10 @@ Communicator::Communicator(Membership membership, CommConfig config, const Setti
 
 Communicator::~Communicator() {
   if (background_.joinable()) background_.join();
-  if (joined_) Scheduler::instance().waitUntil([this] { return joined_->issuer().launches().idle(); });
+  if (joined_)
+    device::Scheduler::instance().waitUntil([this] { return joined_->issuer().launches().idle(); });
   joined_.reset();
-  forgetEndedRoots();
+  bootstrap::forgetEndedRoots();
 }
 
 std::optional<Error> Communicator::failure() const {
@@ -82,9 +83,9 @@ void Communicator::join() {
   logBootstrap(*log_, settings_, membership_.ids.front().address());
   joinThrough(
       [this] {
-        if (membership_.rank == 0) hostCommId(membership_.ids.front(), settings_, log_);
-        return Bootstrap::join(membership_.ids, membership_.rank, membership_.ranks, settings_, *log_,
-                               &abortFlag_);
+        if (membership_.rank == 0) bootstrap::hostCommId(membership_.ids.front(), settings_, log_);
+        return bootstrap::Bootstrap::join(membership_.ids, membership_.rank, membership_.ranks, settings_,
+                                          *log_, &abortFlag_);
       },
       false);
 }
@@ -103,7 +104,7 @@ void Communicator::joinPart(Communicator& parent, const std::vector<int>& member
 }
 void Communicator::joinSplit(Communicator& parent, int color, int key) {
   const Pending pending(pending_);
-  Bootstrap& all = parent.joined_->bootstrap();
+  bootstrap::Bootstrap& all = parent.joined_->bootstrap();
   // An error here concerns all ranks of the parent, so the bootstrap reports it to all of them; but not if
   // only the new communicator is aborted.
   const auto together = [&](auto&& call) {
@@ -131,7 +132,7 @@ void Communicator::joinThrough(const Meet& meet, bool split) {
   const std::uint64_t fingerprint = membership_.ids.empty() ? 0 : membership_.ids.front().fingerprint();
   logInitStart(*log_, this, membership_, fingerprint, by);
   try {
-    std::unique_ptr<Bootstrap> bootstrap = meet();
+    std::unique_ptr<bootstrap::Bootstrap> bootstrap = meet();
     initTimer_.lap(InitPart::kBootstrap);
     joined_ = std::make_unique<JoinedRank>(
         std::move(bootstrap), JoinRequest{membership_, config_, network, settings_, log_}, initTimer_);
@@ -190,7 +191,7 @@ float Communicator::predict(std::span<const CommOperation> operations) const {
 void Communicator::finalize() {
   requireReady(state_.load(std::memory_order_acquire), "ncclCommFinalize");
   if (const auto broken = failure()) throw *broken;
-  Scheduler::instance().waitUntil([this] { return joined_->issuer().launches().idle(); });
+  device::Scheduler::instance().waitUntil([this] { return joined_->issuer().launches().idle(); });
   if (const auto broken = joined_->issuer().launches().failure()) throw *broken;
   state_.store(CommState::kFinalized, std::memory_order_release);
 }
@@ -201,7 +202,7 @@ void Communicator::revoke() {
   if (!joined_) throw *failure();
   LaunchQueue& launches = joined_->issuer().launches();
   launches.cancel(Error(ResultCode::kRemoteError, "rank {} revoked its communicator", membership_.rank));
-  Scheduler::instance().waitUntil([&] { return launches.quiet(); });
+  device::Scheduler::instance().waitUntil([&] { return launches.quiet(); });
   // From now on stopped ranks are no failure: the ranks that meet again leave them out.
   joined_->bootstrap().alsoCheck([](const char*) {});
   state_.store(CommState::kRevoked, std::memory_order_release);
@@ -222,11 +223,11 @@ void Communicator::abort() noexcept {
     if (background_.joinable()) background_.join();
   }
   // Another thread may be joining; only that one makes `joined_`.
-  Scheduler::instance().waitUntil([this] { return pending_.load(std::memory_order_acquire) == 0; });
+  device::Scheduler::instance().waitUntil([this] { return pending_.load(std::memory_order_acquire) == 0; });
   if (joined_) {
     LaunchQueue& launches = joined_->issuer().launches();
     launches.cancel(reason());
-    Scheduler::instance().waitUntil([&] { return launches.quiet(); });
+    device::Scheduler::instance().waitUntil([&] { return launches.quiet(); });
     joined_->tellPeers(reason());  // also those that are still connecting
   }
   state_.store(CommState::kAborted, std::memory_order_release);
@@ -250,4 +251,4 @@ void Communicator::background(std::function<void()> work) {
   });
 }
 
-}  // namespace xylem
+}  // namespace xylem::comm

@@ -19,17 +19,19 @@
 #include <thread>
 #include <vector>
 
-#include "runtime/bootstrap/unique_id.h"
-#include "runtime/comm/join/join_steps.h"
-#include "runtime/comm/issue/operation.h"
 #include "core/error.h"
 #include "core/log.h"
 #include "core/settings.h"
+#include "runtime/bootstrap/unique_id.h"
+#include "runtime/comm/issue/operation.h"
+#include "runtime/comm/join/join_steps.h"
 #include "runtime/sockets/abort_flag.h"
 
-namespace xylem {
-
+namespace xylem::bootstrap {
 class Bootstrap;
+}
+namespace xylem::comm {
+
 class UserOps;
 class JoinedRank;
 
@@ -45,7 +47,7 @@ struct CommConfig {
 };
 
 struct Membership {
-  std::vector<UniqueId> ids;  // one per root
+  std::vector<bootstrap::UniqueId> ids;  // one per root
   int rank = 0;
   int ranks = 1;
   int device = 0;
@@ -53,7 +55,7 @@ struct Membership {
 };
 
 // Makes a new id and the root behind it in this process (ncclGetUniqueId).
-UniqueId newUniqueId(const Settings& settings, std::shared_ptr<const Logger> log);
+bootstrap::UniqueId newUniqueId(const Settings& settings, std::shared_ptr<const Logger> log);
 
 enum class CommState {
   kNew,         // made, but not joined
@@ -123,7 +125,7 @@ class Communicator {
   void background(std::function<void()> work);
 
  private:
-  using Meet = std::function<std::unique_ptr<Bootstrap>()>;
+  using Meet = std::function<std::unique_ptr<bootstrap::Bootstrap>()>;
   void joinThrough(const Meet& meet, bool split);
   void becomeMember(const Communicator& parent, const std::vector<int>& members);
   static void requireReady(CommState state, const char* what);
@@ -137,7 +139,7 @@ class Communicator {
   std::atomic<int> pending_{0};  // calls of join and work in the background that have not returned
   std::unique_ptr<UserOps> userOps_;
   InitTimer initTimer_;
-  AbortFlag abortFlag_;
+  sockets::AbortFlag abortFlag_;
   std::unique_ptr<JoinedRank> joined_;
   mutable std::mutex failureMutex_;
   std::optional<Error> failure_;
@@ -145,4 +147,4 @@ class Communicator {
   std::thread background_;
 };
 
-}  // namespace xylem
+}  // namespace xylem::comm

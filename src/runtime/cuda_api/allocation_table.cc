@@ -4,7 +4,7 @@
 
 #include "runtime/device/host_device.h"
 
-namespace xylem {
+namespace xylem::cuda_api {
 
 // Never destroyed: programs may free memory while the process ends.
 AllocationTable& AllocationTable::instance() {
@@ -13,7 +13,7 @@ AllocationTable& AllocationTable::instance() {
 }
 
 void* AllocationTable::allocate(Allocation kind, std::size_t bytes) {
-  std::unique_ptr<void, void (*)(void*)> memory(allocateMemory(bytes), releaseMemory);
+  std::unique_ptr<void, void (*)(void*)> memory(device::allocateMemory(bytes), device::releaseMemory);
   if (memory == nullptr) return nullptr;
   const std::lock_guard lock(mutex_);
   kind.start = static_cast<std::byte*>(memory.get());
@@ -65,8 +65,8 @@ bool AllocationTable::free(void* memory, Kind kind, std::uint64_t number) {
     if (number != 0 && entry->second.number != number) return false;
     all_.erase(entry);
   }
-  if (kind != kRegistered) releaseMemory(memory);
+  if (kind != kRegistered) device::releaseMemory(memory);
   return true;
 }
 
-}  // namespace xylem
+}  // namespace xylem::cuda_api

@@ -16,7 +16,7 @@
 
 #include "host/cuda_runtime.h"
 
-namespace xylem {
+namespace xylem::cuda_api {
 
 struct Allocation {
   cudaMemoryType type = cudaMemoryTypeDevice;
@@ -56,4 +56,4 @@ class AllocationTable {
   std::uint64_t last_ = 0;
 };
 
-}  // namespace xylem
+}  // namespace xylem::cuda_api

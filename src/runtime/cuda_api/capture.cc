@@ -6,7 +6,7 @@
 
 #include "runtime/cuda_api/cuda_error.h"
 
-namespace xylem {
+namespace xylem::cuda_api {
 namespace {
 
 struct Captures {
@@ -205,4 +205,4 @@ void Capture::leave(CudaStream& stream) {
   stream.setCapture(nullptr, {});
 }
 
-}  // namespace xylem
+}  // namespace xylem::cuda_api

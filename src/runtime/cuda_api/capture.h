@@ -16,15 +16,15 @@
 #include <thread>
 #include <vector>
 
+#include "host/cuda_runtime.h"
 #include "runtime/cuda_api/cuda_stream.h"
 #include "runtime/cuda_api/graph.h"
-#include "host/cuda_runtime.h"
 
-namespace xylem {
+namespace xylem::cuda_api {
 
 class Capture : public std::enable_shared_from_this<Capture> {
  public:
-  using Issue = std::function<void(Stream&)>;
+  using Issue = std::function<void(device::Stream&)>;
 
   // The point in a capture at which an event was recorded.
   struct Mark {
@@ -85,4 +85,4 @@ class Capture : public std::enable_shared_from_this<Capture> {
   bool lost_ = false;
 };
 
-}  // namespace xylem
+}  // namespace xylem::cuda_api

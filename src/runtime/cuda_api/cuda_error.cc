@@ -2,7 +2,7 @@
 
 #include <iterator>
 
-namespace xylem {
+namespace xylem::cuda_api {
 namespace {
 
 #define XYLEM_ERROR_TEXT(NAME, NUMBER, TEXT) {NUMBER, #NAME, TEXT},
@@ -17,4 +17,4 @@ const ErrorText& errorText(int error) {
   return kTexts[std::size(kTexts) - 1];
 }
 
-}  // namespace xylem
+}  // namespace xylem::cuda_api

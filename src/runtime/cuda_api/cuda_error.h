@@ -8,7 +8,7 @@
 
 #include "host/cuda_runtime.h"
 
-namespace xylem {
+namespace xylem::cuda_api {
 
 struct ErrorText {
   int error;
@@ -30,4 +30,4 @@ class CudaFailure : public std::exception {
   cudaError_t error_;
 };
 
-}  // namespace xylem
+}  // namespace xylem::cuda_api

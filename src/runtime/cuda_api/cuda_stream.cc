@@ -7,7 +7,7 @@
 #include "runtime/cuda_api/cuda_error.h"
 #include "runtime/cuda_api/stream_work.h"
 
-namespace xylem {
+namespace xylem::cuda_api {
 namespace {
 
 std::uint64_t nextId() {
@@ -17,7 +17,7 @@ std::uint64_t nextId() {
 
 // Makes `queue` wait for all work that is in `other` now. The event is recorded first, so that two streams
 // that do this to each other at the same time never wait for each other's waiting.
-void waitForAll(Stream& queue, Stream& other) {
+void waitForAll(device::Stream& queue, device::Stream& other) {
   if (other.pending()) waitForEvent(queue, recordEvent(other));
 }
 
@@ -33,7 +33,7 @@ CudaStream::CudaStream(Kind kind, int device, int priority)
   if (kind == Kind::kBlocking) devices_.add(*this);
 }
 
-CudaStream::CudaStream(DeviceStreams& device, Stream& queue)
+CudaStream::CudaStream(DeviceStreams& device, device::Stream& queue)
     : devices_(device), kind_(Kind::kDefault), priority_(0), id_(nextId()), queue_(queue) {}
 
 CudaStream::~CudaStream() {
@@ -79,7 +79,7 @@ DeviceStreams& DeviceStreams::of(int device) {
 CudaStream& DeviceStreams::defaultStream() {
   CudaStream* known = default_.load(std::memory_order_acquire);
   if (known != nullptr) return *known;
-  Stream& queue = Scheduler::instance().defaultStream(device_);
+  device::Stream& queue = device::Scheduler::instance().defaultStream(device_);
   const std::lock_guard lock(mutex_);
   known = default_.load(std::memory_order_relaxed);
   if (known == nullptr) {
@@ -111,7 +111,7 @@ void DeviceStreams::remove(CudaStream& stream) {
   blockingCount_.store(blocking_.size() + left_.size(), std::memory_order_release);
 }
 
-void DeviceStreams::orderDefault(Stream& queue) {
+void DeviceStreams::orderDefault(device::Stream& queue) {
   if (blockingCount_.load(std::memory_order_acquire) == 0) return;
   const std::lock_guard lock(mutex_);
   for (const CudaStream* stream : blocking_) waitForAll(queue, stream->queue());
@@ -127,8 +127,8 @@ bool DeviceStreams::blockingPending() {
          !std::all_of(left_.begin(), left_.end(), isReached);
 }
 
-void DeviceStreams::orderBlocking(Stream& queue) const {
+void DeviceStreams::orderBlocking(device::Stream& queue) const {
   if (const CudaStream* first = default_.load(std::memory_order_acquire)) waitForAll(queue, first->queue());
 }
 
-}  // namespace xylem
+}  // namespace xylem::cuda_api

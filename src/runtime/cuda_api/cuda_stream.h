@@ -17,7 +17,7 @@
 #include "runtime/cuda_api/stream_work.h"
 #include "runtime/device/stream.h"
 
-namespace xylem {
+namespace xylem::cuda_api {
 
 class Capture;
 class DeviceStreams;
@@ -32,12 +32,12 @@ class CudaStream {
   // A stream of another kind than kDefault.
   CudaStream(Kind kind, int device, int priority);
   // The default stream of a device, which is `queue`.
-  CudaStream(DeviceStreams& device, Stream& queue);
+  CudaStream(DeviceStreams& device, device::Stream& queue);
   ~CudaStream();
   CudaStream(const CudaStream&) = delete;
   CudaStream& operator=(const CudaStream&) = delete;
 
-  Stream& queue() const { return queue_; }
+  device::Stream& queue() const { return queue_; }
   Kind kind() const { return kind_; }
   int device() const { return queue_.device(); }
   int priority() const { return priority_; }
@@ -63,7 +63,7 @@ class CudaStream {
   const int priority_;
   const std::uint64_t id_;
   std::optional<PooledStream> pooled_;
-  Stream& queue_;
+  device::Stream& queue_;
   std::atomic<bool> captured_{false};
   std::shared_ptr<Capture> capture_;
   std::vector<std::size_t> dependencies_;  // nodes on which the next captured one depends
@@ -86,9 +86,9 @@ class DeviceStreams {
   void remove(CudaStream& stream);
   // `queue`, the default stream's, waits for all blocking streams; a blocking stream's waits for the default
   // stream.
-  void orderDefault(Stream& queue);
+  void orderDefault(device::Stream& queue);
   bool blockingPending();
-  void orderBlocking(Stream& queue) const;
+  void orderBlocking(device::Stream& queue) const;
 
   const int device_;
   std::atomic<int> captured_{0};  // streams of any kind that are captured
@@ -100,4 +100,4 @@ class DeviceStreams {
   std::vector<SharedEvent> left_;  // ends of the work of blocking streams that were destroyed before
 };
 
-}  // namespace xylem
+}  // namespace xylem::cuda_api

@@ -6,7 +6,7 @@
 #include "core/shareable_memory.h"
 #include "runtime/cuda_api/cuda_error.h"
 
-namespace xylem {
+namespace xylem::cuda_api {
 
 Event::Event(Options options) : timed_(options.timed) {
   if (!options.interprocess) return;
@@ -19,7 +19,7 @@ Event::Event(const IpcName& name) : timed_(false), ours_(false) {
                                     [](Counts* counts) { closeIpc(counts); });
 }
 
-void Event::recordNow(Stream& stream) {
+void Event::recordNow(device::Stream& stream) {
   if (counts_ != nullptr) {
     const std::uint64_t number = counts_->recorded.fetch_add(1, std::memory_order_acq_rel) + 1;
     enqueueWork(stream, [counts = counts_, number] {
@@ -46,7 +46,7 @@ void Event::record(CudaStream& stream, bool external) {
   }
   if (external || counts_ != nullptr) {
     // The program keeps the event as long as it launches the graph.
-    Capture::add(stream, cudaGraphNodeTypeEventRecord, [this](Stream& queue) { recordNow(queue); });
+    Capture::add(stream, cudaGraphNodeTypeEventRecord, [this](device::Stream& queue) { recordNow(queue); });
     return;
   }
   Capture::Mark mark = Capture::mark(stream);
@@ -65,11 +65,12 @@ std::function<bool()> Event::whenReached() const {
   return [event = last_] { return isReached(event); };
 }
 
-void Event::awaitNow(Stream& stream) const {
+void Event::awaitNow(device::Stream& stream) const {
   auto reached = whenReached();
   if (reached()) return;
-  enqueueSteps(
-      stream, [reached = std::move(reached)] { return reached() ? Progress::kDone : Progress::kWouldBlock; });
+  enqueueSteps(stream, [reached = std::move(reached)] {
+    return reached() ? device::Progress::kDone : device::Progress::kWouldBlock;
+  });
 }
 
 void Event::makeWait(CudaStream& stream, bool external) {
@@ -86,7 +87,7 @@ void Event::makeWait(CudaStream& stream, bool external) {
     return awaitNow(stream.queue());
   }
   if (external) {
-    Capture::add(stream, cudaGraphNodeTypeWaitEvent, [this](Stream& queue) { awaitNow(queue); });
+    Capture::add(stream, cudaGraphNodeTypeWaitEvent, [this](device::Stream& queue) { awaitNow(queue); });
     return;
   }
   // Captured work is done at each launch; it cannot depend on work that is done only once.
@@ -103,4 +104,4 @@ IpcName Event::name() const {
   return nameForIpc(counts_.get(), sizeof(Counts), IpcKind::kEvent);
 }
 
-}  // namespace xylem
+}  // namespace xylem::cuda_api

@@ -16,7 +16,7 @@
 #include "runtime/cuda_api/ipc.h"
 #include "runtime/cuda_api/stream_work.h"
 
-namespace xylem {
+namespace xylem::cuda_api {
 
 class Event {
  public:
@@ -52,8 +52,8 @@ class Event {
     std::atomic<std::uint64_t> recorded;
     std::atomic<std::uint64_t> reached;
   };
-  void recordNow(Stream& stream);
-  void awaitNow(Stream& stream) const;
+  void recordNow(device::Stream& stream);
+  void awaitNow(device::Stream& stream) const;
 
   const bool timed_;
   bool ours_ = true;                // `counts_` was made by this process
@@ -64,4 +64,4 @@ class Event {
   Capture::Mark mark_;
 };
 
-}  // namespace xylem
+}  // namespace xylem::cuda_api

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <exception>
 
-namespace xylem {
+namespace xylem::cuda_api {
 
 std::size_t Graph::add(GraphNode node) {
   std::sort(node.after.begin(), node.after.end());
@@ -25,7 +25,7 @@ bool Graph::endsWith(const std::vector<std::size_t>& last) const {
 
 // One launch while it is issued.
 struct GraphExec::Launching {
-  Stream& stream;
+  device::Stream& stream;
   SharedEvent start;
   std::vector<SharedEvent> events;  // by node: its end, if a node of another branch depends on it
   std::vector<bool> started;        // by branch
@@ -43,10 +43,10 @@ GraphExec::GraphExec(const Graph& graph) : graph_(graph), awaited_(graph.nodes()
   }
 }
 
-Stream& GraphExec::streamOf(const GraphNode& node, Launching& now) const {
+device::Stream& GraphExec::streamOf(const GraphNode& node, Launching& now) const {
   const auto branch = static_cast<std::size_t>(node.branch);
   if (branch == 0) return now.stream;
-  Stream& stream = branches_[branch - 1]->get();
+  device::Stream& stream = branches_[branch - 1]->get();
   if (!now.started[branch]) waitForEvent(stream, now.start);
   now.started[branch] = true;
   return stream;
@@ -54,7 +54,7 @@ Stream& GraphExec::streamOf(const GraphNode& node, Launching& now) const {
 
 void GraphExec::issue(std::size_t index, Launching& now) const {
   const GraphNode& node = graph_.nodes()[index];
-  Stream& stream = streamOf(node, now);
+  device::Stream& stream = streamOf(node, now);
   for (const std::size_t earlier : node.after)
     if (graph_.nodes()[earlier].branch != node.branch) waitForEvent(stream, now.events[earlier]);
   try {
@@ -65,7 +65,7 @@ void GraphExec::issue(std::size_t index, Launching& now) const {
   if (awaited_[index]) now.events[index] = recordEvent(stream);
 }
 
-void GraphExec::launch(Stream& stream) {
+void GraphExec::launch(device::Stream& stream) {
   const std::lock_guard lock(mutex_);
   waitForEvent(stream, last_);
   Launching now{stream, branches_.empty() ? nullptr : recordEvent(stream),
@@ -75,15 +75,15 @@ void GraphExec::launch(Stream& stream) {
   // The launch ends once all branches have, and takes over their errors.
   for (const auto& branch : branches_) {
     if (branch == nullptr) continue;
-    Stream& other = branch->get();
+    device::Stream& other = branch->get();
     enqueueSteps(stream, [end = recordEvent(other), &other] {
-      if (!isReached(end)) return Progress::kWouldBlock;
+      if (!isReached(end)) return device::Progress::kWouldBlock;
       if (const auto error = other.takeError()) throw Error(*error);
-      return Progress::kDone;
+      return device::Progress::kDone;
     });
   }
   last_ = recordEvent(stream);
   if (now.failure) std::rethrow_exception(now.failure);
 }
 
-}  // namespace xylem
+}  // namespace xylem::cuda_api

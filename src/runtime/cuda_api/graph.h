@@ -14,8 +14,8 @@
 #include <mutex>
 #include <vector>
 
-#include "runtime/cuda_api/stream_work.h"
 #include "host/cuda_runtime.h"
+#include "runtime/cuda_api/stream_work.h"
 
 // One node, to which a cudaGraphNode_t points as long as the graph exists.
 struct CUgraphNode_st {
@@ -23,10 +23,10 @@ struct CUgraphNode_st {
   std::vector<std::size_t> after;  // the nodes on which it depends, all added before it
   int branch = 0;                  // a chain: each node of a branch depends on the one added to it before
   int device = 0;
-  std::function<void(xylem::Stream&)> issue;  // enqueues its work, any number of times
+  std::function<void(xylem::device::Stream&)> issue;  // enqueues its work, any number of times
 };
 
-namespace xylem {
+namespace xylem::cuda_api {
 
 using GraphNode = CUgraphNode_st;
 
@@ -53,12 +53,12 @@ class GraphExec {
   explicit GraphExec(const Graph& graph);
   // Issues all nodes, then throws the first Error of one that could not be issued. The enqueued work does not
   // need the GraphExec any more.
-  void launch(Stream& stream);
+  void launch(device::Stream& stream);
 
  private:
   struct Launching;
   // The stream of a node's branch in this launch.
-  Stream& streamOf(const GraphNode& node, Launching& now) const;
+  device::Stream& streamOf(const GraphNode& node, Launching& now) const;
   void issue(std::size_t index, Launching& now) const;
 
   Graph graph_;
@@ -68,4 +68,4 @@ class GraphExec {
   SharedEvent last_;                                     // the end of the last launch
 };
 
-}  // namespace xylem
+}  // namespace xylem::cuda_api

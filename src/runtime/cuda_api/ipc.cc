@@ -16,7 +16,7 @@
 #include "core/shareable_memory.h"
 #include "runtime/cuda_api/cuda_error.h"
 
-namespace xylem {
+namespace xylem::cuda_api {
 namespace {
 
 const std::size_t kPage = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
@@ -120,4 +120,4 @@ std::size_t ipcBytesAt(const void* memory) {
   return entry == names.all.end() ? 0 : entry->second.mapping->bytes();
 }
 
-}  // namespace xylem
+}  // namespace xylem::cuda_api

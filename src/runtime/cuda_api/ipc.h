@@ -17,7 +17,7 @@
 
 #include "host/cuda_runtime.h"
 
-namespace xylem {
+namespace xylem::cuda_api {
 
 enum class IpcKind : std::uint32_t { kMemory = 1, kEvent = 2 };
 
@@ -44,4 +44,4 @@ bool closeIpc(const void* memory);
 // The number of bytes open at this address; 0 if there are none.
 std::size_t ipcBytesAt(const void* memory);
 
-}  // namespace xylem
+}  // namespace xylem::cuda_api

@@ -10,7 +10,7 @@
 
 #include "runtime/device/host_device.h"
 
-namespace xylem {
+namespace xylem::cuda_api {
 namespace {
 
 // Threads that call the functions of the program, each one at a time.
@@ -52,8 +52,8 @@ class HostThreads {
 
 struct Pool {
   std::mutex mutex;
-  std::vector<std::unique_ptr<OwnedStream>> all;
-  std::vector<Stream*> free;
+  std::vector<std::unique_ptr<device::OwnedStream>> all;
+  std::vector<device::Stream*> free;
 };
 // Never destroyed: threads that end with the process still give streams back.
 Pool& pool() {
@@ -72,11 +72,11 @@ void callOnHostThread(std::function<void()> call) {
 PooledStream::PooledStream(int device) {
   Pool& streams = pool();
   const std::lock_guard lock(streams.mutex);
-  const auto idle = std::find_if(streams.free.begin(), streams.free.end(), [device](const Stream* stream) {
-    return stream->device() == device && !stream->pending();
-  });
+  const auto idle = std::find_if(
+      streams.free.begin(), streams.free.end(),
+      [device](const device::Stream* stream) { return stream->device() == device && !stream->pending(); });
   if (idle == streams.free.end()) {
-    stream_ = &streams.all.emplace_back(std::make_unique<OwnedStream>(device))->get();
+    stream_ = &streams.all.emplace_back(std::make_unique<device::OwnedStream>(device))->get();
     return;
   }
   stream_ = *idle;
@@ -90,4 +90,4 @@ PooledStream::~PooledStream() {
   streams.free.push_back(stream_);
 }
 
-}  // namespace xylem
+}  // namespace xylem::cuda_api

@@ -16,14 +16,14 @@
 #include "runtime/device/scheduler.h"
 #include "runtime/device/stream.h"
 
-namespace xylem {
+namespace xylem::cuda_api {
 
 // A function as a task. Frees itself when it is finished.
 template <typename Work>
-class StreamTask final : public Task {
+class StreamTask final : public device::Task {
  public:
   explicit StreamTask(Work work) : work_(std::move(work)) {}
-  Progress step() override { return work_(); }
+  device::Progress step() override { return work_(); }
   void finish(const Error*) noexcept override { const std::unique_ptr<StreamTask> self(this); }
 
  private:
@@ -32,16 +32,17 @@ class StreamTask final : public Task {
 
 // Enqueues a function that returns a Progress, like Task::step, and is called until that is kDone.
 template <typename Work>
-void enqueueSteps(Stream& stream, Work work) {
-  Scheduler::instance().enqueue(stream, *std::make_unique<StreamTask<Work>>(std::move(work)).release());
+void enqueueSteps(device::Stream& stream, Work work) {
+  device::Scheduler::instance().enqueue(stream,
+                                        *std::make_unique<StreamTask<Work>>(std::move(work)).release());
 }
 
 // Enqueues a function that is called once.
 template <typename Work>
-void enqueueWork(Stream& stream, Work work) {
+void enqueueWork(device::Stream& stream, Work work) {
   enqueueSteps(stream, [work = std::move(work)]() mutable {
     work();
-    return Progress::kDone;
+    return device::Progress::kDone;
   });
 }
 
@@ -58,7 +59,7 @@ inline bool isReached(const SharedEvent& event) {
   return event == nullptr || event->reached.load(std::memory_order_acquire);
 }
 
-inline void enqueueRecord(Stream& stream, SharedEvent event) {
+inline void enqueueRecord(device::Stream& stream, SharedEvent event) {
   enqueueWork(stream, [event = std::move(event)] {
     event->when = std::chrono::steady_clock::now();
     event->reached.store(true, std::memory_order_release);
@@ -66,17 +67,17 @@ inline void enqueueRecord(Stream& stream, SharedEvent event) {
 }
 
 // The point in the stream behind all tasks that are in it now.
-inline SharedEvent recordEvent(Stream& stream) {
+inline SharedEvent recordEvent(device::Stream& stream) {
   auto event = std::make_shared<StreamEvent>();
   enqueueRecord(stream, event);
   return event;
 }
 
 // Tasks enqueued on `stream` from now on wait for `event`.
-inline void waitForEvent(Stream& stream, SharedEvent event) {
+inline void waitForEvent(device::Stream& stream, SharedEvent event) {
   if (isReached(event)) return;
   enqueueSteps(stream, [event = std::move(event)] {
-    return isReached(event) ? Progress::kDone : Progress::kWouldBlock;
+    return isReached(event) ? device::Progress::kDone : device::Progress::kWouldBlock;
   });
 }
 
@@ -95,10 +96,10 @@ class PooledStream {
   PooledStream& operator=(const PooledStream&) = delete;
 
   // The stream exists until the process ends, so tasks of other streams may refer to it.
-  Stream& get() const { return *stream_; }
+  device::Stream& get() const { return *stream_; }
 
  private:
-  Stream* stream_;
+  device::Stream* stream_;
 };
 
-}  // namespace xylem
+}  // namespace xylem::cuda_api

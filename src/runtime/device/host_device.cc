@@ -11,7 +11,7 @@
 #include "core/slurm_lists.h"
 #include "runtime/device/scheduler.h"
 
-namespace xylem {
+namespace xylem::device {
 namespace {
 
 // The number of this job's processes on this machine, if a launcher tells; otherwise 0.
@@ -63,4 +63,4 @@ void releaseMemory(void* memory) noexcept {
   if (memory != nullptr) ShareableMemory::release(memory);
 }
 
-}  // namespace xylem
+}  // namespace xylem::device

@@ -10,7 +10,7 @@
 #include "core/settings.h"
 #include "runtime/device/stream.h"
 
-namespace xylem {
+namespace xylem::device {
 
 // The cores on which the calling thread may run: at least one, and only the first 1024 of the machine.
 using CoreSet = std::bitset<1024>;
@@ -41,4 +41,4 @@ class OwnedStream {
 void* allocateMemory(std::size_t bytes);
 void releaseMemory(void* memory) noexcept;
 
-}  // namespace xylem
+}  // namespace xylem::device

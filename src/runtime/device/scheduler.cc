@@ -6,7 +6,7 @@
 #include "core/per_thread.h"
 #include "runtime/device/host_device.h"
 
-namespace xylem {
+namespace xylem::device {
 namespace {
 
 // The stream to which this thread enqueued last.
@@ -276,4 +276,4 @@ void Worker::loop() {
   }
 }
 
-}  // namespace xylem
+}  // namespace xylem::device

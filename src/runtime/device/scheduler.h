@@ -26,7 +26,7 @@
 #include "runtime/device/stream.h"
 #include "runtime/device/waiting.h"
 
-namespace xylem {
+namespace xylem::device {
 
 class Scheduler;
 
@@ -113,4 +113,4 @@ class Scheduler {
   std::atomic<bool> oversubscribed_{false};
 };
 
-}  // namespace xylem
+}  // namespace xylem::device

@@ -2,7 +2,7 @@
 
 #include <exception>
 
-namespace xylem {
+namespace xylem::device {
 
 void Stream::enqueue(Task& task) noexcept {
   // Counted before it is visible, so that no thread sees more tasks finished than enqueued.
@@ -88,4 +88,4 @@ std::optional<Error> Stream::takeError() {
   return std::exchange(error_, std::nullopt);
 }
 
-}  // namespace xylem
+}  // namespace xylem::device

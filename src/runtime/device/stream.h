@@ -16,7 +16,7 @@
 
 #include "runtime/device/task.h"
 
-namespace xylem {
+namespace xylem::device {
 
 class Worker;
 
@@ -79,4 +79,4 @@ class Stream {
   std::optional<Error> error_;
 };
 
-}  // namespace xylem
+}  // namespace xylem::device

@@ -9,7 +9,7 @@
 
 #include "core/error.h"
 
-namespace xylem {
+namespace xylem::device {
 
 enum class Progress {
   kDone,        // finished
@@ -35,4 +35,4 @@ class Task {
   Task* next_ = nullptr;
 };
 
-}  // namespace xylem
+}  // namespace xylem::device

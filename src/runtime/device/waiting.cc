@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <thread>
 
-namespace xylem {
+namespace xylem::device {
 namespace {
 
 constexpr std::chrono::milliseconds kStallInterval{1};
@@ -57,4 +57,4 @@ void Backoff::watchClock() {
   }
 }
 
-}  // namespace xylem
+}  // namespace xylem::device

@@ -12,7 +12,7 @@
 #include <chrono>
 #include <cstdint>
 
-namespace xylem {
+namespace xylem::device {
 
 struct WaitPolicy {
   int spins = 0;   // pauses of the processor, tens of nanoseconds each
@@ -59,4 +59,4 @@ class Backoff {
   Clock::time_point nextStall_{};
 };
 
-}  // namespace xylem
+}  // namespace xylem::device

@@ -8,17 +8,17 @@
 #include <cstring>
 #include <memory>
 
-#include "runtime/api/boundary.h"
-#include "runtime/bootstrap/root.h"
 #include "core/deadline.h"
 #include "core/error.h"
+#include "runtime/api/boundary.h"
+#include "runtime/bootstrap/root.h"
 #include "runtime/launch/local_rendezvous.h"
-#include "runtime/launch/rendezvous_method.h"
 #include "runtime/launch/pmi_client.h"
 #include "runtime/launch/pmix_client.h"
+#include "runtime/launch/rendezvous_method.h"
 #include "runtime/sockets/socket.h"
 
-namespace xylem {
+namespace xylem::launch {
 namespace {
 
 constexpr const char* kKey = "xylem-id";  // in the launcher's store
@@ -74,12 +74,13 @@ std::string shareByPmix(int rank, const std::string& text) {
 
 // Waits until the root listens at `address`: joining without NCCL_COMM_ID expects a root that listens
 // already.
-void awaitListener(const std::string& name, const SocketAddress& address, const Deadline& deadline) {
+void awaitListener(const std::string& name, const sockets::SocketAddress& address, const Deadline& deadline) {
   constexpr int kRetryMilliseconds = 20;
   for (;;) {
-    const FileDescriptor socket = startConnect(address, nullptr);
+    const FileDescriptor socket = sockets::startConnect(address, nullptr);
     pollfd waiting{socket.get(), POLLOUT, 0};
-    if (socket && poll(&waiting, 1, deadline.pollMilliseconds()) > 0 && connectOutcome(socket.get()) == 0)
+    if (socket && poll(&waiting, 1, deadline.pollMilliseconds()) > 0 &&
+        sockets::connectOutcome(socket.get()) == 0)
       return;
     if (deadline.passed())
       throw Error(ResultCode::kSystemError,
@@ -96,10 +97,10 @@ ncclUniqueId idAtAddress(const RendezvousMethod& method, int rank, std::chrono::
   setenv("NCCL_COMM_ID", method.name.c_str(), 1);
   const ncclUniqueId id = newId();
   if (method.listens == (rank == 0)) return id;
-  const UniqueId root = UniqueId::fromBytes(id.internal);
+  const bootstrap::UniqueId root = bootstrap::UniqueId::fromBytes(id.internal);
   if (method.listens) {
     const Settings settings = Settings::fromEnvironment();
-    hostCommId(root, settings, processLogger(settings));
+    bootstrap::hostCommId(root, settings, api::processLogger(settings));
   } else {
     unsetenv("NCCL_COMM_ID");
     awaitListener(method.name, root.address(), Deadline::after(timeout));
@@ -135,4 +136,4 @@ ncclUniqueId jobId(const LaunchedProcess& process, std::chrono::seconds timeout)
                   process.variable, process.rank, process.size));
 }
 
-}  // namespace xylem
+}  // namespace xylem::launch

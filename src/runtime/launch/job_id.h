@@ -5,13 +5,13 @@
 
 #include <chrono>
 
-#include "runtime/launch/launched_process.h"
 #include "nccl.h"
+#include "runtime/launch/launched_process.h"
 
-namespace xylem {
+namespace xylem::launch {
 
 // Every process of the job calls it once. It sets NCCL_COMM_ID if the launcher's variables determine the
 // address of the root. Throws Error.
 ncclUniqueId jobId(const LaunchedProcess& process, std::chrono::seconds timeout);
 
-}  // namespace xylem
+}  // namespace xylem::launch

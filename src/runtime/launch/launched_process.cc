@@ -9,7 +9,7 @@
 #include "core/slurm_lists.h"
 #include "runtime/launch/pmix_client.h"
 
-namespace xylem {
+namespace xylem::launch {
 namespace {
 
 // The variables of one launcher. `mark` must be set, too: without it the others may only mean that an
@@ -75,4 +75,4 @@ std::optional<LaunchedProcess> launchedProcess(const Environment& environment) {
   return PmixClient::kept()->process();
 }
 
-}  // namespace xylem
+}  // namespace xylem::launch

@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-namespace xylem {
+namespace xylem::launch {
 
 // getenv, or a test's stand-in.
 using Environment = std::function<const char*(const char*)>;
@@ -25,4 +25,4 @@ struct LaunchedProcess {
 // library is asked for the other numbers.
 std::optional<LaunchedProcess> launchedProcess(const Environment& environment);
 
-}  // namespace xylem
+}  // namespace xylem::launch

@@ -17,7 +17,7 @@
 #include "core/file_descriptor.h"
 #include "runtime/sockets/secret.h"
 
-namespace xylem {
+namespace xylem::launch {
 namespace {
 
 constexpr std::chrono::milliseconds kRetry(5);
@@ -26,7 +26,7 @@ constexpr std::chrono::milliseconds kRetry(5);
 struct Name {
   explicit Name(const std::string& job) {
     std::array<std::uint8_t, 16> digest;
-    hash(digest.data(), digest.size(), job.data(), job.size());
+    sockets::hash(digest.data(), digest.size(), job.data(), job.size());
     std::string text = fmt::format("xylem-launch-{}-", getuid());
     for (const std::uint8_t byte : digest) text += fmt::format("{:02x}", byte);
     address.sun_family = AF_UNIX;
@@ -118,4 +118,4 @@ std::string shareLocally(const LocalRendezvous& rendezvous, const std::string& t
               rendezvous.job);
 }
 
-}  // namespace xylem
+}  // namespace xylem::launch

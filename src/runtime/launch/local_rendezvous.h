@@ -9,7 +9,7 @@
 
 #include "core/deadline.h"
 
-namespace xylem {
+namespace xylem::launch {
 
 struct LocalRendezvous {
   std::string job;  // the same for all processes of the job, and for no other process
@@ -20,4 +20,4 @@ struct LocalRendezvous {
 // Returns the text that rank 0 passed; those of the others are ignored. Throws Error.
 std::string shareLocally(const LocalRendezvous& rendezvous, const std::string& text, Deadline deadline);
 
-}  // namespace xylem
+}  // namespace xylem::launch

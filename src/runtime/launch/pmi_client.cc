@@ -12,7 +12,7 @@
 #include "core/deadline.h"
 #include "core/error.h"
 
-namespace xylem {
+namespace xylem::launch {
 namespace {
 
 constexpr std::size_t kMaxLineLength = 4096;
@@ -90,4 +90,4 @@ std::string PmiClient::readLine(std::chrono::seconds timeout) {
   return line;
 }
 
-}  // namespace xylem
+}  // namespace xylem::launch

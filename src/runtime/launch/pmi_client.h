@@ -13,7 +13,7 @@
 #include <map>
 #include <string>
 
-namespace xylem {
+namespace xylem::launch {
 
 class PmiClient {
  public:
@@ -42,4 +42,4 @@ class PmiClient {
   std::string received_, store_;
 };
 
-}  // namespace xylem
+}  // namespace xylem::launch

@@ -8,7 +8,7 @@
 #include "core/error.h"
 #include "core/shared_library.h"
 
-namespace xylem {
+namespace xylem::launch {
 namespace {
 
 // The part of the PMIx standard's binary interface that is used here. Versions 3 to 5 share it and the
@@ -151,4 +151,4 @@ int PmixClient::number(const char* key, std::uint32_t rank) const {
   throw Error(ResultCode::kInternalError, "the launcher's PMIx server: {} has the type {}", key, found->type);
 }
 
-}  // namespace xylem
+}  // namespace xylem::launch

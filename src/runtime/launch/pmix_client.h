@@ -17,7 +17,7 @@
 
 #include "runtime/launch/launched_process.h"
 
-namespace xylem {
+namespace xylem::launch {
 
 class PmixClient {
  public:
@@ -47,4 +47,4 @@ class PmixClient {
   int number(const char* key, std::uint32_t rank) const;
 };
 
-}  // namespace xylem
+}  // namespace xylem::launch

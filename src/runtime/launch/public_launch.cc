@@ -14,7 +14,7 @@ LaunchError::~LaunchError() = default;
 Launch Launch::find() {
   Launch launch;
   try {
-    const auto process = launchedProcess(std::getenv);
+    const auto process = launch::launchedProcess(std::getenv);
     if (!process) return launch;
     launch.rank_ = process->rank;
     launch.size_ = process->size;
@@ -31,7 +31,7 @@ Launch Launch::find() {
 ncclUniqueId Launch::uniqueId() const {
   try {
     const std::chrono::seconds timeout(Settings::fromEnvironment().integer(Setting::kTimeout));
-    return jobId({rank_, size_, localRank_, localSize_, variable_, knowsHost_}, timeout);
+    return launch::jobId({rank_, size_, localRank_, localSize_, variable_, knowsHost_}, timeout);
   } catch (const Error& error) {
     throw LaunchError(error.what());
   }

@@ -9,7 +9,7 @@
 #include "runtime/launch/pmix_client.h"
 #include "runtime/launch/unusual_port.h"
 
-namespace xylem {
+namespace xylem::launch {
 namespace {
 
 constexpr int kLastPort = 65535;
@@ -89,4 +89,4 @@ RendezvousMethod rendezvousMethod(const LaunchedProcess& process, const Environm
   return {RendezvousMethod::kAddress, address, listens};
 }
 
-}  // namespace xylem
+}  // namespace xylem::launch

@@ -9,7 +9,7 @@
 
 #include "runtime/launch/launched_process.h"
 
-namespace xylem {
+namespace xylem::launch {
 
 struct RendezvousMethod {
   enum Kind {
@@ -30,4 +30,4 @@ struct RendezvousMethod {
 
 RendezvousMethod rendezvousMethod(const LaunchedProcess& process, const Environment& environment);
 
-}  // namespace xylem
+}  // namespace xylem::launch

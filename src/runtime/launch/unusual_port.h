@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-namespace xylem {
+namespace xylem::launch {
 
 constexpr int kFirstUnusualPort = 20000;
 constexpr int kUnusualPorts = 12000;
@@ -14,4 +14,4 @@ constexpr int unusualPort(std::uint64_t number) {
   return kFirstUnusualPort + static_cast<int>(number % kUnusualPorts);
 }
 
-}  // namespace xylem
+}  // namespace xylem::launch

@@ -10,7 +10,7 @@
 #include <sstream>
 #include <string_view>
 
-namespace xylem {
+namespace xylem::libfabric {
 namespace {
 
 constexpr int kMaxLinks = 65536;
@@ -69,21 +69,22 @@ bool fits(const fi_info& info, std::string_view provider) {
   return providerOf(info) == provider && info.src_addr != nullptr;
 }
 
-const Interface* interfaceOf(const fi_info& info, const std::vector<Interface>& interfaces) {
+const sockets::Interface* interfaceOf(const fi_info& info,
+                                      const std::vector<sockets::Interface>& interfaces) {
   if (info.addr_format != FI_SOCKADDR && info.addr_format != FI_SOCKADDR_IN &&
       info.addr_format != FI_SOCKADDR_IN6)
     return nullptr;
-  const SocketAddress at(static_cast<const sockaddr*>(info.src_addr),
-                         static_cast<socklen_t>(info.src_addrlen));
+  const sockets::SocketAddress at(static_cast<const sockaddr*>(info.src_addr),
+                                  static_cast<socklen_t>(info.src_addrlen));
   const auto found = std::find_if(interfaces.begin(), interfaces.end(),
-                                  [&](const Interface& one) { return one.address.sameHostAs(at); });
+                                  [&](const sockets::Interface& one) { return one.address.sameHostAs(at); });
   return found == interfaces.end() ? nullptr : &*found;
 }
 
 int speedOfInterface(const std::string& name) {
   int speed = 0;
   std::ifstream("/sys/class/net/" + name + "/speed") >> speed;
-  return speed > 0 ? speed : kUnknownMbits;
+  return speed > 0 ? speed : transport::kUnknownMbits;
 }
 
 std::string pciPathOf(const fid_nic* nic) {
@@ -93,8 +94,8 @@ std::string pciPathOf(const fid_nic* nic) {
                      at.function_id);
 }
 
-NetProperties propertiesOf(const fi_info& info, const std::string& name, int device) {
-  NetProperties properties;
+transport::NetProperties propertiesOf(const fi_info& info, const std::string& name, int device) {
+  transport::NetProperties properties;
   properties.name = name;
   properties.pciPath = pciPathOf(info.nic);
   properties.guid = static_cast<std::uint64_t>(device);
@@ -125,9 +126,9 @@ std::vector<FabricDevice> devicesOf(const std::string& provider, const FabricOpt
   for (const fi_info* info = list.get(); info != nullptr; info = info->next) {
     if (!fits(*info, provider)) continue;
     std::string name = info->domain_attr->name;
-    std::optional<SocketAddress> address;
+    std::optional<sockets::SocketAddress> address;
     if (isOneOf(kOverInterfaces, provider)) {
-      const Interface* interface = interfaceOf(*info, options.interfaces);
+      const sockets::Interface* interface = interfaceOf(*info, options.interfaces);
       if (interface == nullptr) continue;
       name = interface->name;
       address = interface->address;
@@ -152,7 +153,7 @@ std::vector<FabricDevice> devicesOf(const std::string& provider, const FabricOpt
 FabricOptions FabricOptions::from(const Settings& settings) {
   FabricOptions options;
   options.providers = split(settings.text(Setting::kFabricProvider));
-  options.interfaces = matchingInterfaces(listInterfaces(), settings);
+  options.interfaces = sockets::matchingInterfaces(sockets::listInterfaces(), settings);
   options.write = static_cast<int>(settings.integer(Setting::kFabricWrite));
   return options;
 }
@@ -176,4 +177,4 @@ std::vector<FabricDevice> findFabricDevices(const FabricOptions& options) {
       fmt::join(providers, ", "));
 }
 
-}  // namespace xylem
+}  // namespace xylem::libfabric

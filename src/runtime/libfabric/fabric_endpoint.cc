@@ -12,7 +12,7 @@
 #include "core/deadline.h"
 #include "runtime/sockets/secret.h"
 
-namespace xylem {
+namespace xylem::libfabric {
 namespace {
 
 constexpr std::size_t kCompletionsAtOnce = 16;
@@ -115,7 +115,7 @@ FabricEndpoint::~FabricEndpoint() {
 fi_addr_t FabricEndpoint::peer(std::span<const std::byte> address) {
   std::vector<std::byte> key(address.begin(), address.end());
   if (const auto known = peers_.find(key); known != peers_.end()) return known->second;
-  if (!endpoint_) throw LinkBroken(false, "the fabric's endpoint is closed");
+  if (!endpoint_) throw transport::LinkBroken(false, "the fabric's endpoint is closed");
   fi_addr_t peer = FI_ADDR_UNSPEC;
   if (fi_av_insert(addresses_.get(), key.data(), 1, &peer, 0, nullptr) != 1)
     throw Error(ResultCode::kSystemError, "libfabric ({}) does not understand the address of a peer",
@@ -126,7 +126,7 @@ fi_addr_t FabricEndpoint::peer(std::span<const std::byte> address) {
 
 std::uint32_t FabricEndpoint::newLink() {
   std::uint32_t link = 0;
-  fillRandom(&link, sizeof link);
+  sockets::fillRandom(&link, sizeof link);
   return link;
 }
 
@@ -135,7 +135,7 @@ std::unique_ptr<FabricMemory> FabricEndpoint::registerMemory(std::byte* data, st
   const int mode = info_->domain_attr->mr_mode;
   remote = remote && writes_;
   if (!remote && (mode & FI_MR_LOCAL) == 0) return nullptr;
-  if (!endpoint_) throw LinkBroken(false, "the fabric's endpoint is closed");
+  if (!endpoint_) throw transport::LinkBroken(false, "the fabric's endpoint is closed");
   auto memory = std::make_unique<FabricMemory>();
   const std::uint64_t access = FI_SEND | FI_RECV | (writes_ ? FI_WRITE : 0) | (remote ? FI_REMOTE_WRITE : 0);
   require(fi_mr_reg(domain_.get(), data, bytes, access, 0, nextKey_++, 0, &memory->region, nullptr),
@@ -159,12 +159,12 @@ bool FabricEndpoint::posted(long result, FabricOp& op, const char* what) {
   op.pending = result == 0;
   if (result == 0) return true;
   if (result == -FI_EAGAIN) return false;
-  throw LinkBroken(result == -FI_ETIMEDOUT || result == -FI_EHOSTUNREACH,
-                   fmt::format("libfabric ({}): {}: {}", provider_, what, text(result)));
+  throw transport::LinkBroken(result == -FI_ETIMEDOUT || result == -FI_EHOSTUNREACH,
+                              fmt::format("libfabric ({}): {}: {}", provider_, what, text(result)));
 }
 
 bool FabricEndpoint::receive(FabricOp& op, const FabricPiece& piece, std::uint64_t tag) {
-  if (!endpoint_) throw LinkBroken(false, "the fabric's endpoint is closed");
+  if (!endpoint_) throw transport::LinkBroken(false, "the fabric's endpoint is closed");
   return posted(fi_trecv(endpoint_.get(), const_cast<std::byte*>(piece.data), piece.bytes, piece.descriptor(),
                          FI_ADDR_UNSPEC, tag, 0, &op.context),
                 op, "fi_trecv");
@@ -172,7 +172,7 @@ bool FabricEndpoint::receive(FabricOp& op, const FabricPiece& piece, std::uint64
 
 bool FabricEndpoint::send(FabricOp& op, fi_addr_t to, const FabricPiece& piece, std::uint64_t tag,
                           const std::uint32_t* data) {
-  if (!endpoint_) throw LinkBroken(false, "the fabric's endpoint is closed");
+  if (!endpoint_) throw transport::LinkBroken(false, "the fabric's endpoint is closed");
   const iovec part{const_cast<std::byte*>(piece.data), piece.bytes};
   void* descriptor = piece.descriptor();
   fi_msg_tagged message{};
@@ -192,7 +192,7 @@ bool FabricEndpoint::send(FabricOp& op, fi_addr_t to, const FabricPiece& piece, 
 
 bool FabricEndpoint::write(FabricOp& op, fi_addr_t to, const FabricPiece& piece, std::uint64_t address,
                            std::uint64_t key) {
-  if (!endpoint_) throw LinkBroken(false, "the fabric's endpoint is closed");
+  if (!endpoint_) throw transport::LinkBroken(false, "the fabric's endpoint is closed");
   const iovec part{const_cast<std::byte*>(piece.data), piece.bytes};
   const fi_rma_iov there{address, piece.bytes, key};
   void* descriptor = piece.descriptor();
@@ -276,4 +276,4 @@ void FabricEndpoint::close() noexcept {
     endpoint_.reset();
 }
 
-}  // namespace xylem
+}  // namespace xylem::libfabric

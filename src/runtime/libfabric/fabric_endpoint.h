@@ -18,7 +18,7 @@
 
 #include "runtime/libfabric/fabric_devices.h"
 
-namespace xylem {
+namespace xylem::libfabric {
 
 struct FabricCompletion {
   std::size_t bytes = 0;
@@ -47,7 +47,7 @@ struct FabricOp {
 static_assert(offsetof(FabricOp, context) == 0);
 
 // Memory that is registered with the endpoint's domain.
-struct FabricMemory : NetMemory {
+struct FabricMemory : transport::NetMemory {
   fid_mr* region = nullptr;
   void* descriptor = nullptr;
   std::uint64_t key = 0;
@@ -144,4 +144,4 @@ class FabricEndpoint {
   std::uint64_t nextKey_ = 1;
 };
 
-}  // namespace xylem
+}  // namespace xylem::libfabric

@@ -6,7 +6,7 @@
 
 #include "core/error.h"
 
-namespace xylem {
+namespace xylem::libfabric {
 namespace {
 
 constexpr const char* kFile = "libfabric.so.1";
@@ -65,4 +65,4 @@ std::string FabricLibrary::text(long error) const {
   return fmt::format("{} ({})", text_(static_cast<int>(std::abs(error))), std::abs(error));
 }
 
-}  // namespace xylem
+}  // namespace xylem::libfabric

@@ -14,7 +14,7 @@
 
 #include "core/shared_library.h"
 
-namespace xylem {
+namespace xylem::libfabric {
 
 struct FreeInfo {
   void operator()(fi_info* info) const;
@@ -48,4 +48,4 @@ class FabricLibrary {
   decltype(&fi_strerror) text_ = nullptr;
 };
 
-}  // namespace xylem
+}  // namespace xylem::libfabric

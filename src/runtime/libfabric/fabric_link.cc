@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-namespace xylem {
+namespace xylem::libfabric {
 namespace {
 
 // Shorter messages are sent: one tagged message costs less than a write and a note.
@@ -31,22 +31,23 @@ FabricSender::~FabricSender() {
   endpoint_->deregisterMemory(std::move(creditsMemory_));
 }
 
-NetMemory* FabricSender::registerMemory(std::byte* data, std::size_t bytes, NetPointer) {
+transport::NetMemory* FabricSender::registerMemory(std::byte* data, std::size_t bytes,
+                                                   transport::NetPointer) {
   const std::lock_guard lock(endpoint_->mutex());
   return endpoint_->registerMemory(data, bytes, false).release();
 }
 
-void FabricSender::deregisterMemory(NetMemory* memory) {
+void FabricSender::deregisterMemory(transport::NetMemory* memory) {
   if (memory == nullptr) return;
   settle();
   const std::lock_guard lock(endpoint_->mutex());
   endpoint_->deregisterMemory(std::unique_ptr<FabricMemory>(static_cast<FabricMemory*>(memory)));
 }
 
-NetRequest* FabricSender::isend(const std::byte* data, std::size_t bytes, std::uint32_t tag,
-                                NetMemory* memory) {
+transport::NetRequest* FabricSender::isend(const std::byte* data, std::size_t bytes, std::uint32_t tag,
+                                           transport::NetMemory* memory) {
   const std::lock_guard lock(endpoint_->mutex());
-  if (broken_) throw LinkBroken(false, *broken_);
+  if (broken_) throw transport::LinkBroken(false, *broken_);
   if (sent_ == credit_) advance();
   if (sent_ == credit_) return nullptr;
   Message& message = messages_[sent_ % kMaxMessages];
@@ -81,11 +82,11 @@ void FabricSender::sendNote(Message& message) {
       !endpoint_->send(message.note, to_, {}, fabricTag(FabricTag::kData, link_, message.number), &bytes);
 }
 
-bool FabricSender::test(NetRequest* request, std::size_t* bytes) {
+bool FabricSender::test(transport::NetRequest* request, std::size_t* bytes) {
   const std::lock_guard lock(endpoint_->mutex());
   Message& message = *static_cast<Message*>(request);
   if (!message.done() && !broken_) advance();
-  if (broken_) throw LinkBroken(false, *broken_);
+  if (broken_) throw transport::LinkBroken(false, *broken_);
   if (!message.done()) return false;
   message.used = false;
   if (bytes != nullptr) *bytes = message.bytes;
@@ -172,23 +173,24 @@ FabricReceiver::~FabricReceiver() {
   endpoint_->deregisterMemory(std::move(creditsMemory_));
 }
 
-NetMemory* FabricReceiver::registerMemory(std::byte* data, std::size_t bytes, NetPointer) {
+transport::NetMemory* FabricReceiver::registerMemory(std::byte* data, std::size_t bytes,
+                                                     transport::NetPointer) {
   const std::lock_guard lock(endpoint_->mutex());
   return endpoint_->registerMemory(data, bytes, true).release();
 }
 
-void FabricReceiver::deregisterMemory(NetMemory* memory) {
+void FabricReceiver::deregisterMemory(transport::NetMemory* memory) {
   if (memory == nullptr) return;
   settle();
   const std::lock_guard lock(endpoint_->mutex());
   endpoint_->deregisterMemory(std::unique_ptr<FabricMemory>(static_cast<FabricMemory*>(memory)));
 }
 
-NetRequest* FabricReceiver::irecv(std::span<const NetBuffer> buffers) {
+transport::NetRequest* FabricReceiver::irecv(std::span<const transport::NetBuffer> buffers) {
   if (buffers.size() != 1)
     throw Error(ResultCode::kInternalError, "the fabric receives into one buffer at once, not {}",
                 buffers.size());
-  const NetBuffer& buffer = buffers.front();
+  const transport::NetBuffer& buffer = buffers.front();
   const std::lock_guard lock(endpoint_->mutex());
   Message& message = messages_[posted_ % kMaxMessages];
   // Messages that have arrived can still be tested, so a broken link is not an error here.
@@ -234,7 +236,7 @@ void FabricReceiver::sendCredits() {
                         {reinterpret_cast<std::byte*>(&message), sizeof message, creditsMemory_.get()},
                         fabricTag(FabricTag::kCredits, link_)))
       next_.count = 0;
-  } catch (const LinkBroken& error) {
+  } catch (const transport::LinkBroken& error) {
     broken_ = error.what();
   }
 }
@@ -248,20 +250,20 @@ bool FabricReceiver::acknowledge() {
         op, to_,
         {reinterpret_cast<std::byte*>(credits_.data()), sizeof credits_.front(), creditsMemory_.get()},
         fabricTag(FabricTag::kCredits, link_));
-  if (broken_) throw LinkBroken(false, *broken_);
+  if (broken_) throw transport::LinkBroken(false, *broken_);
   return acknowledging_ && !op.pending;
 }
 
-bool FabricReceiver::test(NetRequest* request, std::size_t* bytes) {
+bool FabricReceiver::test(transport::NetRequest* request, std::size_t* bytes) {
   const std::lock_guard lock(endpoint_->mutex());
   Message& message = *static_cast<Message*>(request);
   if (message.op.pending) {
-    if (broken_) throw LinkBroken(false, *broken_);
+    if (broken_) throw transport::LinkBroken(false, *broken_);
     endpoint_->progress();
     sendCredits();
     if (message.op.pending) return false;
   }
-  if (message.failed) throw LinkBroken(false, broken_.value_or("a message did not arrive"));
+  if (message.failed) throw transport::LinkBroken(false, broken_.value_or("a message did not arrive"));
   message.used = false;
   if (bytes != nullptr) *bytes = message.bytes;
   return true;
@@ -296,4 +298,4 @@ void FabricReceiver::settle() noexcept {
   endpoint_->settle(receives, sends);
 }
 
-}  // namespace xylem
+}  // namespace xylem::libfabric

@@ -20,7 +20,7 @@
 
 #include "runtime/libfabric/fabric_endpoint.h"
 
-namespace xylem {
+namespace xylem::libfabric {
 
 // Permits one message.
 struct FabricCredit {
@@ -45,7 +45,7 @@ constexpr std::size_t kMaxMessages = 32;
 // The most credit messages of a link that are under way at once.
 constexpr std::size_t kMaxCreditMessages = 4;
 
-class FabricSender final : public NetSender, private FabricUser {
+class FabricSender final : public transport::NetSender, private FabricUser {
  public:
   // Receives credits as link `self` of this endpoint; sends to `link` of the endpoint `to`.
   FabricSender(std::shared_ptr<FabricEndpoint> endpoint, fi_addr_t to, std::uint32_t self,
@@ -57,13 +57,15 @@ class FabricSender final : public NetSender, private FabricUser {
   // Returns whether the receiver has accepted the link. The caller has locked the endpoint.
   bool acknowledged() const { return acknowledged_; }
 
-  NetMemory* registerMemory(std::byte* data, std::size_t bytes, NetPointer kind) override;
-  void deregisterMemory(NetMemory* memory) override;
-  NetRequest* isend(const std::byte* data, std::size_t bytes, std::uint32_t tag, NetMemory* memory) override;
-  bool test(NetRequest* request, std::size_t* bytes) override;
+  transport::NetMemory* registerMemory(std::byte* data, std::size_t bytes,
+                                       transport::NetPointer kind) override;
+  void deregisterMemory(transport::NetMemory* memory) override;
+  transport::NetRequest* isend(const std::byte* data, std::size_t bytes, std::uint32_t tag,
+                               transport::NetMemory* memory) override;
+  bool test(transport::NetRequest* request, std::size_t* bytes) override;
 
  private:
-  struct Message : NetRequest {
+  struct Message : transport::NetRequest {
     FabricOp payload, note;  // the note reports the length of a payload that was written
     std::size_t bytes = 0;
     std::uint32_t number = 0;
@@ -96,7 +98,7 @@ class FabricSender final : public NetSender, private FabricUser {
   std::optional<std::string> broken_;
 };
 
-class FabricReceiver final : public NetReceiver, private FabricUser {
+class FabricReceiver final : public transport::NetReceiver, private FabricUser {
  public:
   // Receives as link `self` of this endpoint; sends credits to `link` of the endpoint `to`.
   FabricReceiver(std::shared_ptr<FabricEndpoint> endpoint, fi_addr_t to, std::uint32_t self,
@@ -109,13 +111,14 @@ class FabricReceiver final : public NetReceiver, private FabricUser {
   // locked the endpoint.
   bool acknowledge();
 
-  NetMemory* registerMemory(std::byte* data, std::size_t bytes, NetPointer kind) override;
-  void deregisterMemory(NetMemory* memory) override;
-  NetRequest* irecv(std::span<const NetBuffer> buffers) override;
-  bool test(NetRequest* request, std::size_t* bytes) override;
+  transport::NetMemory* registerMemory(std::byte* data, std::size_t bytes,
+                                       transport::NetPointer kind) override;
+  void deregisterMemory(transport::NetMemory* memory) override;
+  transport::NetRequest* irecv(std::span<const transport::NetBuffer> buffers) override;
+  bool test(transport::NetRequest* request, std::size_t* bytes) override;
 
  private:
-  struct Message : NetRequest {
+  struct Message : transport::NetRequest {
     FabricOp op;
     std::size_t bytes = 0;  // the buffer's, then the message's
     bool used = false, failed = false;
@@ -141,4 +144,4 @@ class FabricReceiver final : public NetReceiver, private FabricUser {
   std::optional<std::string> broken_;
 };
 
-}  // namespace xylem
+}  // namespace xylem::libfabric

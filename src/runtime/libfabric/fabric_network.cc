@@ -9,7 +9,7 @@
 #include "runtime/libfabric/fabric_link.h"
 #include "runtime/sockets/secret.h"
 
-namespace xylem {
+namespace xylem::libfabric {
 namespace {
 
 // A link is made like this. The listener's handle contains the address of its endpoint, the number of the
@@ -25,9 +25,9 @@ struct FabricHandle {
   std::uint32_t addressBytes = 0;
   std::array<std::byte, kMaxFabricAddressBytes> address{};
 
-  NetHandle pack() const;
+  transport::NetHandle pack() const;
   // Throws if the handle is invalid or of another provider.
-  static FabricHandle unpack(const NetHandle& handle, const std::string& provider);
+  static FabricHandle unpack(const transport::NetHandle& handle, const std::string& provider);
 };
 
 struct FabricHello {
@@ -37,15 +37,15 @@ struct FabricHello {
   std::array<std::byte, kMaxFabricAddressBytes> address{};
 };
 
-class FabricListener final : public NetListener, private FabricUser {
+class FabricListener final : public transport::NetListener, private FabricUser {
  public:
   explicit FabricListener(std::shared_ptr<FabricEndpoint> endpoint);
   ~FabricListener() override;
   FabricListener(const FabricListener&) = delete;
   FabricListener& operator=(const FabricListener&) = delete;
 
-  const NetHandle& handle() const override { return handle_; }
-  std::unique_ptr<NetReceiver> accept() override;
+  const transport::NetHandle& handle() const override { return handle_; }
+  std::unique_ptr<transport::NetReceiver> accept() override;
 
  private:
   void completed(FabricOp& op, const FabricCompletion& completion) noexcept override;
@@ -55,7 +55,7 @@ class FabricListener final : public NetListener, private FabricUser {
   std::shared_ptr<FabricEndpoint> endpoint_;
   FabricNonce nonce_{};
   std::uint32_t link_ = 0;
-  NetHandle handle_{};
+  transport::NetHandle handle_{};
   FabricHello hello_;
   FabricOp op_;
   std::unique_ptr<FabricMemory> memory_;
@@ -63,14 +63,14 @@ class FabricListener final : public NetListener, private FabricUser {
   std::unique_ptr<FabricReceiver> receiver_;
 };
 
-class FabricConnector final : public NetConnector, private FabricUser {
+class FabricConnector final : public transport::NetConnector, private FabricUser {
  public:
-  FabricConnector(std::shared_ptr<FabricEndpoint> endpoint, const NetHandle& handle);
+  FabricConnector(std::shared_ptr<FabricEndpoint> endpoint, const transport::NetHandle& handle);
   ~FabricConnector() override;
   FabricConnector(const FabricConnector&) = delete;
   FabricConnector& operator=(const FabricConnector&) = delete;
 
-  std::unique_ptr<NetSender> advance() override;
+  std::unique_ptr<transport::NetSender> advance() override;
 
  private:
   void completed(FabricOp& op, const FabricCompletion& completion) noexcept override;
@@ -87,7 +87,7 @@ class FabricConnector final : public NetConnector, private FabricUser {
   std::unique_ptr<FabricSender> sender_;
 };
 
-static_assert(sizeof(FabricHandle) <= sizeof(NetHandle));
+static_assert(sizeof(FabricHandle) <= sizeof(transport::NetHandle));
 
 template <typename Message>
 void putAddress(Message& message, std::span<const std::byte> address) {
@@ -116,13 +116,13 @@ std::array<char, 16> wordOf(const std::string& provider) {
   return word;
 }
 
-NetHandle FabricHandle::pack() const {
-  NetHandle handle{};
+transport::NetHandle FabricHandle::pack() const {
+  transport::NetHandle handle{};
   std::memcpy(handle.data(), this, sizeof *this);
   return handle;
 }
 
-FabricHandle FabricHandle::unpack(const NetHandle& handle, const std::string& provider) {
+FabricHandle FabricHandle::unpack(const transport::NetHandle& handle, const std::string& provider) {
   FabricHandle content;
   std::memcpy(&content, handle.data(), sizeof content);
   content.provider.back() = 0;
@@ -139,7 +139,7 @@ FabricHandle FabricHandle::unpack(const NetHandle& handle, const std::string& pr
 FabricListener::FabricListener(std::shared_ptr<FabricEndpoint> endpoint) : endpoint_(std::move(endpoint)) {
   op_.user = this;
   const std::lock_guard lock(endpoint_->mutex());
-  fillRandom(nonce_.data(), nonce_.size());
+  sockets::fillRandom(nonce_.data(), nonce_.size());
   link_ = endpoint_->newLink();
   FabricHandle handle;
   handle.provider = wordOf(endpoint_->provider());
@@ -163,7 +163,7 @@ void FabricListener::expect() {
   endpoint_->receive(op_, pieceOf(hello_, memory_.get()), fabricTag(FabricTag::kHello, link_));
 }
 
-std::unique_ptr<NetReceiver> FabricListener::accept() {
+std::unique_ptr<transport::NetReceiver> FabricListener::accept() {
   const std::lock_guard lock(endpoint_->mutex());
   endpoint_->progress();
   if (receiver_) return receiver_->acknowledge() ? std::move(receiver_) : nullptr;
@@ -186,7 +186,7 @@ void FabricListener::completed(FabricOp&, const FabricCompletion& completion) no
 
 void FabricListener::failed(FabricOp&, const std::string&) noexcept {}
 
-FabricConnector::FabricConnector(std::shared_ptr<FabricEndpoint> endpoint, const NetHandle& handle)
+FabricConnector::FabricConnector(std::shared_ptr<FabricEndpoint> endpoint, const transport::NetHandle& handle)
     : endpoint_(std::move(endpoint)), there_(FabricHandle::unpack(handle, endpoint_->provider())) {
   op_.user = this;
   {
@@ -207,13 +207,13 @@ FabricConnector::~FabricConnector() {
   endpoint_->deregisterMemory(std::move(memory_));
 }
 
-std::unique_ptr<NetSender> FabricConnector::advance() {
+std::unique_ptr<transport::NetSender> FabricConnector::advance() {
   const std::lock_guard lock(endpoint_->mutex());
   if (!sent_)
     sent_ =
         endpoint_->send(op_, to_, pieceOf(hello_, memory_.get()), fabricTag(FabricTag::kHello, there_.link));
   endpoint_->progress();
-  if (broken_) throw LinkBroken(false, *broken_);
+  if (broken_) throw transport::LinkBroken(false, *broken_);
   return sent_ && !op_.pending && sender_->acknowledged() ? std::move(sender_) : nullptr;
 }
 
@@ -240,12 +240,12 @@ std::shared_ptr<FabricEndpoint> FabricNetwork::endpoint(int device) {
   return endpoint;
 }
 
-std::unique_ptr<NetListener> FabricNetwork::listen(int device) {
+std::unique_ptr<transport::NetListener> FabricNetwork::listen(int device) {
   return std::make_unique<FabricListener>(endpoint(device));
 }
 
-std::unique_ptr<NetConnector> FabricNetwork::call(int device, const NetHandle& handle) {
+std::unique_ptr<transport::NetConnector> FabricNetwork::call(int device, const transport::NetHandle& handle) {
   return std::make_unique<FabricConnector>(endpoint(device), handle);
 }
 
-}  // namespace xylem
+}  // namespace xylem::libfabric

@@ -14,18 +14,18 @@
 
 #include "runtime/libfabric/fabric_endpoint.h"
 
-namespace xylem {
+namespace xylem::libfabric {
 
-class FabricNetwork : public Network {
+class FabricNetwork : public transport::Network {
  public:
   explicit FabricNetwork(std::vector<FabricDevice> devices);
 
   std::string_view name() const override { return "Fabric"; }
   int deviceCount() const override { return static_cast<int>(devices_.size()); }
-  NetProperties properties(int device) const override { return at(device).properties; }
-  std::optional<SocketAddress> address(int device) const override { return at(device).address; }
-  std::unique_ptr<NetListener> listen(int device) override;
-  std::unique_ptr<NetConnector> call(int device, const NetHandle& handle) override;
+  transport::NetProperties properties(int device) const override { return at(device).properties; }
+  std::optional<sockets::SocketAddress> address(int device) const override { return at(device).address; }
+  std::unique_ptr<transport::NetListener> listen(int device) override;
+  std::unique_ptr<transport::NetConnector> call(int device, const transport::NetHandle& handle) override;
 
  private:
   const FabricDevice& at(int device) const;
@@ -37,4 +37,4 @@ class FabricNetwork : public Network {
   std::vector<std::shared_ptr<FabricEndpoint>> endpoints_;
 };
 
-}  // namespace xylem
+}  // namespace xylem::libfabric

@@ -7,7 +7,7 @@
 #include "runtime/plugins/net_functions.h"
 #include "runtime/plugins/plugin_library.h"
 
-namespace xylem {
+namespace xylem::plugins {
 namespace {
 
 template <int V>
@@ -47,19 +47,20 @@ class VersionedColl final : public CollFunctions {
     return {};
   }
 
-  abi::Result properties(int device, NetProperties& properties) override {
+  abi::Result properties(int device, transport::NetProperties& properties) override {
     int type = 0;  // unused, as older plugins leave it unwritten: these networks reduce data of the host
     return readProperties<V>(table_.getProperties, device, Carries::kReductions, properties, type);
   }
 
-  abi::Result listen(int device, NetHandle& handle, void*& comm) override {
+  abi::Result listen(int device, transport::NetHandle& handle, void*& comm) override {
     comm = nullptr;
     return table_.listen(device, handle.data(), &comm);
   }
 
-  abi::Result connect(std::span<NetHandle> handles, int self, void* listening, void*& comm) override {
+  abi::Result connect(std::span<transport::NetHandle> handles, int self, void* listening,
+                      void*& comm) override {
     std::vector<void*> places;
-    for (NetHandle& handle : handles) places.push_back(handle.data());
+    for (transport::NetHandle& handle : handles) places.push_back(handle.data());
     comm = nullptr;
     return table_.connect(places.data(), static_cast<int>(places.size()), self, listening, &comm);
   }
@@ -141,8 +142,8 @@ CollPlugin::CollPlugin(std::shared_ptr<const PluginLibrary> library, const std::
 
 void CollPlugin::checkDevices() {
   for (int device = 0; device < devices_; ++device) {
-    const NetProperties read = properties(device);
-    if ((read.pointers & kHostPointer) == 0)
+    const transport::NetProperties read = properties(device);
+    if ((read.pointers & transport::kHostPointer) == 0)
       throw Error(ResultCode::kInvalidUsage, "{}: device {} ({}) takes no host memory", name_, device,
                   read.name);
     if (read.maxBytes == 0 || read.maxBytes > abi::kMaxBytes)
@@ -151,8 +152,8 @@ void CollPlugin::checkDevices() {
   }
 }
 
-NetProperties CollPlugin::properties(int device) const {
-  NetProperties read;
+transport::NetProperties CollPlugin::properties(int device) const {
+  transport::NetProperties read;
   requireSuccess(functions_->properties(device, read), "getProperties", name_);
   return read;
 }
@@ -162,4 +163,4 @@ bool CollPlugin::reduces(DataType type, ReduceOp op) const {
   return functions_->reduces(type, op, answer) == abi::kSuccess && answer;
 }
 
-}  // namespace xylem
+}  // namespace xylem::plugins

@@ -14,10 +14,10 @@
 
 #include "core/data_type.h"
 #include "runtime/plugins/coll_abi.h"
-#include "runtime/transport/net/network.h"
 #include "runtime/plugins/plugin_library.h"
+#include "runtime/transport/net/network.h"
 
-namespace xylem {
+namespace xylem::plugins {
 
 class CollFunctions {
  public:
@@ -30,11 +30,12 @@ class CollFunctions {
   // A function that is needed and missing, or nothing. Some plugins fill their table only in init, and only
   // if they have a device.
   virtual std::string missing() const = 0;
-  virtual abi::Result properties(int device, NetProperties& properties) = 0;
+  virtual abi::Result properties(int device, transport::NetProperties& properties) = 0;
 
-  virtual abi::Result listen(int device, NetHandle& handle, void*& comm) = 0;
+  virtual abi::Result listen(int device, transport::NetHandle& handle, void*& comm) = 0;
   // Waits for the other members. Meanwhile the plugin may write to their handles.
-  virtual abi::Result connect(std::span<NetHandle> handles, int self, void* listening, void*& comm) = 0;
+  virtual abi::Result connect(std::span<transport::NetHandle> handles, int self, void* listening,
+                              void*& comm) = 0;
   virtual abi::Result reduces(DataType type, ReduceOp op, bool& answer) = 0;
   virtual abi::Result registerMemory(void* comm, void* data, std::size_t bytes, int kind, void*& memory) = 0;
   virtual abi::Result deregisterMemory(void* comm, void* memory) = 0;
@@ -55,7 +56,7 @@ class CollPlugin {
 
   const std::string& name() const { return name_; }
   int deviceCount() const { return devices_; }
-  NetProperties properties(int device) const;
+  transport::NetProperties properties(int device) const;
   bool reduces(DataType type, ReduceOp op) const;
   CollFunctions& functions() const { return *functions_; }
 
@@ -68,4 +69,4 @@ class CollPlugin {
   int devices_ = 0;
 };
 
-}  // namespace xylem
+}  // namespace xylem::plugins

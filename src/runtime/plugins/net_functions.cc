@@ -3,7 +3,7 @@
 #include <array>
 #include <climits>
 
-namespace xylem {
+namespace xylem::plugins {
 namespace {
 
 // This version of NCCL reports no events of networks. Plugins recognise that by a handle that stays as it
@@ -52,16 +52,16 @@ class VersionedNet final : public NetFunctions {
     return table_.devices(&count);
   }
 
-  abi::Result properties(int device, NetProperties& properties, int& deviceType) override {
+  abi::Result properties(int device, transport::NetProperties& properties, int& deviceType) override {
     return readProperties<V>(table_.getProperties, device, Carries::kMessages, properties, deviceType);
   }
 
-  abi::Result listen(int device, NetHandle& handle, void*& comm) override {
+  abi::Result listen(int device, transport::NetHandle& handle, void*& comm) override {
     comm = nullptr;
     return table_.listen(device, handle.data(), &comm);
   }
 
-  abi::Result connect(int device, NetHandle& handle, void*& comm) override {
+  abi::Result connect(int device, transport::NetHandle& handle, void*& comm) override {
     comm = nullptr;
     abi::DeviceHandle* offload = nullptr;
     if constexpr (V >= 10) {
@@ -102,7 +102,7 @@ class VersionedNet final : public NetFunctions {
       return table_.isend(comm, data, size, tag, memory, &request);
   }
 
-  abi::Result irecv(void* comm, std::span<const NetBuffer> buffers, void*& request) override {
+  abi::Result irecv(void* comm, std::span<const transport::NetBuffer> buffers, void*& request) override {
     std::array<void*, kMaxBuffers> data, memory, events{};
     std::array<typename abi::NetTypes<V>::Size, kMaxBuffers> sizes;
     std::array<int, kMaxBuffers> tags;
@@ -121,7 +121,7 @@ class VersionedNet final : public NetFunctions {
       return table_.irecv(comm, n, data.data(), sizes.data(), tags.data(), memory.data(), &request);
   }
 
-  abi::Result iflush(void* comm, std::span<const NetBuffer> buffers, void*& request) override {
+  abi::Result iflush(void* comm, std::span<const transport::NetBuffer> buffers, void*& request) override {
     std::array<void*, kMaxBuffers> data, memory;
     std::array<int, kMaxBuffers> sizes;
     for (std::size_t i = 0; i < buffers.size(); ++i) {
@@ -165,4 +165,4 @@ std::unique_ptr<NetFunctions> netFunctions(int version, void* table) {
   return ofVersion<abi::kNewestNet>(version, table);
 }
 
-}  // namespace xylem
+}  // namespace xylem::plugins

@@ -17,7 +17,7 @@
 #include "runtime/plugins/net_abi.h"
 #include "runtime/transport/net/network.h"
 
-namespace xylem {
+namespace xylem::plugins {
 
 class NetFunctions {
  public:
@@ -30,18 +30,18 @@ class NetFunctions {
   virtual std::string missing() const = 0;
   virtual abi::Result devices(int& count) = 0;
   // `deviceType`: abi::kHostNetDevice, or one that moves data from the GPU.
-  virtual abi::Result properties(int device, NetProperties& properties, int& deviceType) = 0;
+  virtual abi::Result properties(int device, transport::NetProperties& properties, int& deviceType) = 0;
 
-  virtual abi::Result listen(int device, NetHandle& handle, void*& comm) = 0;
+  virtual abi::Result listen(int device, transport::NetHandle& handle, void*& comm) = 0;
   // Call it with the same handle memory until it gives a comm.
-  virtual abi::Result connect(int device, NetHandle& handle, void*& comm) = 0;
+  virtual abi::Result connect(int device, transport::NetHandle& handle, void*& comm) = 0;
   virtual abi::Result accept(void* listening, void*& comm) = 0;
   virtual abi::Result registerMemory(void* comm, void* data, std::size_t bytes, int kind, void*& memory) = 0;
   virtual abi::Result deregisterMemory(void* comm, void* memory) = 0;
   virtual abi::Result isend(void* comm, void* data, std::size_t bytes, int tag, void* memory,
                             void*& request) = 0;
-  virtual abi::Result irecv(void* comm, std::span<const NetBuffer> buffers, void*& request) = 0;
-  virtual abi::Result iflush(void* comm, std::span<const NetBuffer> buffers, void*& request) = 0;
+  virtual abi::Result irecv(void* comm, std::span<const transport::NetBuffer> buffers, void*& request) = 0;
+  virtual abi::Result iflush(void* comm, std::span<const transport::NetBuffer> buffers, void*& request) = 0;
   // `sizes`: one for a send, one per buffer for a receive; null if the caller does not want them.
   virtual abi::Result test(void* request, bool& done, int* sizes) = 0;
   virtual abi::Result closeSend(void* comm) = 0;
@@ -68,15 +68,16 @@ constexpr std::size_t kPropertyBytes = 256;
 inline std::string textOf(const char* text) { return text == nullptr ? "" : text; }
 
 inline unsigned pointersOf(int bits) {
-  return (bits & abi::kPtrHost ? kHostPointer : 0u) | (bits & abi::kPtrCuda ? kCudaPointer : 0u) |
-         (bits & abi::kPtrDmaBuf ? kDmaBufPointer : 0u);
+  return (bits & abi::kPtrHost ? transport::kHostPointer : 0u) |
+         (bits & abi::kPtrCuda ? transport::kCudaPointer : 0u) |
+         (bits & abi::kPtrDmaBuf ? transport::kDmaBufPointer : 0u);
 }
 
 // Reads what a plugin of any version says about a device. `deviceType`: abi::kHostNetDevice, or one that
 // moves data from the GPU.
 template <int V>
 abi::Result readProperties(abi::Result (*get)(int, abi::Properties<V>*), int device, Carries what,
-                           NetProperties& properties, int& deviceType) {
+                           transport::NetProperties& properties, int& deviceType) {
   union {
     abi::Properties<V> read;
     std::byte bytes[kPropertyBytes];
@@ -106,4 +107,4 @@ abi::Result readProperties(abi::Result (*get)(int, abi::Properties<V>*), int dev
   return result;
 }
 
-}  // namespace xylem
+}  // namespace xylem::plugins

@@ -7,7 +7,7 @@
 
 #include "runtime/plugins/plugin_library.h"
 
-namespace xylem {
+namespace xylem::plugins {
 namespace {
 
 constexpr const char* kNetPluginWho = "NET/Plugin";
@@ -46,13 +46,13 @@ std::string NetPlugin::nameOf(const PluginLibrary& library) { return netTable(li
 
 void NetPlugin::checkDevices() {
   for (int device = 0; device < devices_; ++device) {
-    NetProperties read;
+    transport::NetProperties read;
     int type = abi::kHostNetDevice;
     requireSuccess(functions_->properties(device, read, type), "getProperties", name_);
     if (type != abi::kHostNetDevice)
       throw Error(ResultCode::kInvalidUsage, "{}: device {} ({}) moves data by a GPU (type {})", name_,
                   device, read.name, type);
-    if ((read.pointers & kHostPointer) == 0)
+    if ((read.pointers & transport::kHostPointer) == 0)
       throw Error(ResultCode::kInvalidUsage, "{}: device {} ({}) takes no host memory", name_, device,
                   read.name);
     if (read.maxBytes == 0 || read.maxBytes > abi::kMaxBytes)
@@ -72,11 +72,11 @@ std::shared_ptr<const CollPlugin> NetPlugin::collective(const std::shared_ptr<co
   return collective_;
 }
 
-NetProperties NetPlugin::properties(int device) const {
-  NetProperties read;
+transport::NetProperties NetPlugin::properties(int device) const {
+  transport::NetProperties read;
   int type = 0;
   requireSuccess(functions_->properties(device, read, type), "getProperties", name_);
-  read.pointers = kHostPointer;  // the network is used with host memory only
+  read.pointers = transport::kHostPointer;  // the network is used with host memory only
   return read;
 }
 
@@ -145,4 +145,4 @@ NetPluginChoice chooseNetPlugin(const NetPluginRequest& wish, const std::shared_
   return known.choose(wish, log);
 }
 
-}  // namespace xylem
+}  // namespace xylem::plugins

@@ -16,7 +16,7 @@
 #include "runtime/plugins/net_functions.h"
 #include "runtime/plugins/plugin_library.h"
 
-namespace xylem {
+namespace xylem::plugins {
 
 class NetPlugin {
  public:
@@ -27,7 +27,7 @@ class NetPlugin {
 
   const std::string& name() const { return name_; }
   int deviceCount() const { return devices_; }
-  NetProperties properties(int device) const;
+  transport::NetProperties properties(int device) const;
   NetFunctions& functions() const { return *functions_; }
   // The network that reduces of the same library; null, with the reason in the log, if it has none that can
   // be used. Found and initialised at the first call.
@@ -55,4 +55,4 @@ struct NetPluginChoice {
 // Chooses the first plugin of the list that can be used. Each entry is loaded and judged once per process.
 NetPluginChoice chooseNetPlugin(const NetPluginRequest& wish, const std::shared_ptr<const Logger>& log);
 
-}  // namespace xylem
+}  // namespace xylem::plugins

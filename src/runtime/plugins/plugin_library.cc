@@ -8,7 +8,7 @@
 #include <mutex>
 #include <string>
 
-namespace xylem {
+namespace xylem::plugins {
 namespace {
 
 constexpr std::string_view kStatic = "STATIC_PLUGIN";
@@ -110,4 +110,4 @@ abi::LogFunction pluginLog(std::shared_ptr<const Logger> log) {
   return xylemPluginLog;
 }
 
-}  // namespace xylem
+}  // namespace xylem::plugins

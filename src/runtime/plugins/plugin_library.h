@@ -12,12 +12,12 @@
 #include <string_view>
 #include <vector>
 
+#include "core/error.h"
 #include "core/log.h"
 #include "core/shared_library.h"
 #include "runtime/plugins/abi.h"
-#include "core/error.h"
 
-namespace xylem {
+namespace xylem::plugins {
 
 constexpr const char* kNetPrefix = "libnccl-net";
 constexpr const char* kTunerPrefix = "libnccl-tuner";
@@ -82,4 +82,4 @@ constexpr bool breaksLink(abi::Result result) {
   return result == abi::kSystemError || result == abi::kRemoteError;
 }
 
-}  // namespace xylem
+}  // namespace xylem::plugins

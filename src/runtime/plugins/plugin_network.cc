@@ -4,13 +4,13 @@
 
 #include "runtime/plugins/plugin_library.h"
 
-namespace xylem {
+namespace xylem::plugins {
 namespace {
 
 void check(abi::Result result, const char* what, const NetPlugin& plugin) {
   if (result == abi::kSuccess) return;
   const std::string text = fmt::format("network plugin {}: {}: {}", plugin.name(), what, resultText(result));
-  if (breaksLink(result)) throw LinkBroken(false, text);
+  if (breaksLink(result)) throw transport::LinkBroken(false, text);
   throw Error(ResultCode::kInternalError, "{}", text);
 }
 
@@ -21,14 +21,15 @@ class PluginLink : public Base {
   PluginLink(std::shared_ptr<const NetPlugin> plugin, int device, void* comm)
       : plugin_(std::move(plugin)), comm_(comm), maxBytes_(plugin_->properties(device).maxBytes) {}
 
-  NetMemory* registerMemory(std::byte* data, std::size_t bytes, NetPointer kind) override {
+  transport::NetMemory* registerMemory(std::byte* data, std::size_t bytes,
+                                       transport::NetPointer kind) override {
     void* memory = nullptr;
     check(net().registerMemory(comm_, data, bytes, static_cast<int>(kind), memory), "regMr", *plugin_);
-    return static_cast<NetMemory*>(memory);
+    return static_cast<transport::NetMemory*>(memory);
   }
-  void deregisterMemory(NetMemory* memory) override { net().deregisterMemory(comm_, memory); }
+  void deregisterMemory(transport::NetMemory* memory) override { net().deregisterMemory(comm_, memory); }
 
-  bool test(NetRequest* request, std::size_t* bytes) override {
+  bool test(transport::NetRequest* request, std::size_t* bytes) override {
     bool done = false;
     std::array<int, kMaxBuffers> sizes{};
     check(net().test(request, done, sizes.data()), "test", *plugin_);
@@ -49,39 +50,40 @@ class PluginLink : public Base {
   std::size_t maxBytes_;
 };
 
-class PluginSender final : public PluginLink<NetSender> {
+class PluginSender final : public PluginLink<transport::NetSender> {
  public:
   using PluginLink::PluginLink;
   ~PluginSender() override { net().closeSend(comm_); }
 
-  NetRequest* isend(const std::byte* data, std::size_t bytes, std::uint32_t tag, NetMemory* memory) override {
+  transport::NetRequest* isend(const std::byte* data, std::size_t bytes, std::uint32_t tag,
+                               transport::NetMemory* memory) override {
     checkSize(bytes);
     void* request = nullptr;
     check(net().isend(comm_, const_cast<std::byte*>(data), bytes, pluginTag(tag), memory, request), "isend",
           *plugin_);
-    return static_cast<NetRequest*>(request);
+    return static_cast<transport::NetRequest*>(request);
   }
 };
 
-class PluginReceiver final : public PluginLink<NetReceiver> {
+class PluginReceiver final : public PluginLink<transport::NetReceiver> {
  public:
   using PluginLink::PluginLink;
   ~PluginReceiver() override { net().closeReceive(comm_); }
 
-  NetRequest* irecv(std::span<const NetBuffer> buffers) override {
-    for (const NetBuffer& buffer : buffers) checkSize(buffer.bytes);
+  transport::NetRequest* irecv(std::span<const transport::NetBuffer> buffers) override {
+    for (const transport::NetBuffer& buffer : buffers) checkSize(buffer.bytes);
     void* request = nullptr;
     check(net().irecv(comm_, buffers, request), "irecv", *plugin_);
-    return static_cast<NetRequest*>(request);
+    return static_cast<transport::NetRequest*>(request);
   }
-  NetRequest* iflush(std::span<const NetBuffer> buffers) override {
+  transport::NetRequest* iflush(std::span<const transport::NetBuffer> buffers) override {
     void* request = nullptr;
     check(net().iflush(comm_, buffers, request), "iflush", *plugin_);
-    return static_cast<NetRequest*>(request);
+    return static_cast<transport::NetRequest*>(request);
   }
 };
 
-class PluginListener final : public NetListener {
+class PluginListener final : public transport::NetListener {
  public:
   PluginListener(std::shared_ptr<const NetPlugin> plugin, int device)
       : plugin_(std::move(plugin)), device_(device) {
@@ -90,9 +92,9 @@ class PluginListener final : public NetListener {
       throw Error(ResultCode::kInternalError, "network plugin {}: listen gave nothing", plugin_->name());
   }
   ~PluginListener() override { close(); }
-  const NetHandle& handle() const override { return handle_; }
+  const transport::NetHandle& handle() const override { return handle_; }
 
-  std::unique_ptr<NetReceiver> accept() override {
+  std::unique_ptr<transport::NetReceiver> accept() override {
     void* comm = nullptr;
     check(net().accept(listening_, comm), "accept", *plugin_);
     if (comm == nullptr) return nullptr;
@@ -109,16 +111,16 @@ class PluginListener final : public NetListener {
 
   std::shared_ptr<const NetPlugin> plugin_;
   int device_;
-  alignas(16) NetHandle handle_{};
+  alignas(16) transport::NetHandle handle_{};
   void* listening_ = nullptr;
 };
 
-class PluginCaller final : public NetConnector {
+class PluginCaller final : public transport::NetConnector {
  public:
-  PluginCaller(std::shared_ptr<const NetPlugin> plugin, int device, const NetHandle& handle)
+  PluginCaller(std::shared_ptr<const NetPlugin> plugin, int device, const transport::NetHandle& handle)
       : plugin_(std::move(plugin)), device_(device), handle_(handle) {}
 
-  std::unique_ptr<NetSender> advance() override {
+  std::unique_ptr<transport::NetSender> advance() override {
     void* comm = nullptr;
     check(plugin_->functions().connect(device_, handle_, comm), "connect", *plugin_);
     return comm == nullptr ? nullptr : std::make_unique<PluginSender>(plugin_, device_, comm);
@@ -127,16 +129,16 @@ class PluginCaller final : public NetConnector {
  private:
   std::shared_ptr<const NetPlugin> plugin_;
   int device_;
-  alignas(16) NetHandle handle_;  // plugins store their progress in it between calls
+  alignas(16) transport::NetHandle handle_;  // plugins store their progress in it between calls
 };
 
 }  // namespace
 
-std::unique_ptr<NetListener> PluginNetwork::listen(int device) {
+std::unique_ptr<transport::NetListener> PluginNetwork::listen(int device) {
   return std::make_unique<PluginListener>(plugin_, device);
 }
 
-std::unique_ptr<NetConnector> PluginNetwork::call(int device, const NetHandle& handle) {
+std::unique_ptr<transport::NetConnector> PluginNetwork::call(int device, const transport::NetHandle& handle) {
   return std::make_unique<PluginCaller>(plugin_, device, handle);
 }
 
@@ -146,11 +148,11 @@ void checkCall(abi::Result result, const char* what, const CollPlugin& plugin) {
   if (result == abi::kSuccess) return;
   const std::string text =
       fmt::format("the reducing network of plugin {}: {}: {}", plugin.name(), what, resultText(result));
-  if (breaksLink(result)) throw LinkBroken(false, text);
+  if (breaksLink(result)) throw transport::LinkBroken(false, text);
   throw Error(ResultCode::kSystemError, "{}", text);
 }
 
-class PluginCollListener final : public CollListener {
+class PluginCollListener final : public transport::CollListener {
  public:
   PluginCollListener(std::shared_ptr<const CollPlugin> plugin, int device) : plugin_(std::move(plugin)) {
     checkCall(plugin_->functions().listen(device, handle_, listening_), "listen", *plugin_);
@@ -162,16 +164,16 @@ class PluginCollListener final : public CollListener {
   PluginCollListener(const PluginCollListener&) = delete;
   PluginCollListener& operator=(const PluginCollListener&) = delete;
 
-  const NetHandle& handle() const override { return handle_; }
+  const transport::NetHandle& handle() const override { return handle_; }
   void* comm() const { return listening_; }
 
  private:
   std::shared_ptr<const CollPlugin> plugin_;
-  alignas(16) NetHandle handle_{};
+  alignas(16) transport::NetHandle handle_{};
   void* listening_ = nullptr;
 };
 
-class PluginCollLink final : public CollLink {
+class PluginCollLink final : public transport::CollLink {
  public:
   PluginCollLink(std::shared_ptr<const CollPlugin> plugin, void* comm)
       : plugin_(std::move(plugin)), comm_(comm) {}
@@ -179,22 +181,24 @@ class PluginCollLink final : public CollLink {
   PluginCollLink(const PluginCollLink&) = delete;
   PluginCollLink& operator=(const PluginCollLink&) = delete;
 
-  NetMemory* registerMemory(std::byte* data, std::size_t bytes, NetPointer kind) override {
+  transport::NetMemory* registerMemory(std::byte* data, std::size_t bytes,
+                                       transport::NetPointer kind) override {
     void* memory = nullptr;
     checkCall(coll().registerMemory(comm_, data, bytes, static_cast<int>(kind), memory), "regMr", *plugin_);
-    return static_cast<NetMemory*>(memory);
+    return static_cast<transport::NetMemory*>(memory);
   }
-  void deregisterMemory(NetMemory* memory) override { coll().deregisterMemory(comm_, memory); }
+  void deregisterMemory(transport::NetMemory* memory) override { coll().deregisterMemory(comm_, memory); }
 
-  NetRequest* iallreduce(const std::byte* in, std::byte* out, std::size_t count, DataType type, ReduceOp op,
-                         NetMemory* inMemory, NetMemory* outMemory) override {
+  transport::NetRequest* iallreduce(const std::byte* in, std::byte* out, std::size_t count, DataType type,
+                                    ReduceOp op, transport::NetMemory* inMemory,
+                                    transport::NetMemory* outMemory) override {
     void* request = nullptr;
     checkCall(coll().iallreduce(comm_, const_cast<std::byte*>(in), out, count, type, op, inMemory, outMemory,
                                 request),
               "iallreduce", *plugin_);
-    return static_cast<NetRequest*>(request);
+    return static_cast<transport::NetRequest*>(request);
   }
-  bool test(NetRequest* request) override {
+  bool test(transport::NetRequest* request) override {
     bool done = false;
     checkCall(coll().test(request, done), "test", *plugin_);
     return done;
@@ -219,13 +223,13 @@ int PluginCollNetwork::deviceBeside(int netDevice) const {
   return std::max(netDevice, 0) % devices;
 }
 
-std::unique_ptr<CollListener> PluginCollNetwork::listen(int device) {
+std::unique_ptr<transport::CollListener> PluginCollNetwork::listen(int device) {
   return std::make_unique<PluginCollListener>(plugin_, device);
 }
 
-std::unique_ptr<CollLink> PluginCollNetwork::connect(std::span<const NetHandle> handles, int self,
-                                                     CollListener& listener) {
-  std::vector<NetHandle> own(handles.begin(), handles.end());
+std::unique_ptr<transport::CollLink> PluginCollNetwork::connect(std::span<const transport::NetHandle> handles,
+                                                                int self, transport::CollListener& listener) {
+  std::vector<transport::NetHandle> own(handles.begin(), handles.end());
   void* comm = nullptr;
   checkCall(plugin_->functions().connect(own, self, static_cast<PluginCollListener&>(listener).comm(), comm),
             "connect", *plugin_);
@@ -235,4 +239,4 @@ std::unique_ptr<CollLink> PluginCollNetwork::connect(std::span<const NetHandle> 
   return std::make_unique<PluginCollLink>(plugin_, comm);
 }
 
-}  // namespace xylem
+}  // namespace xylem::plugins

@@ -12,23 +12,23 @@
 #include "runtime/plugins/net_plugin.h"
 #include "runtime/transport/collnet/coll_network.h"
 
-namespace xylem {
+namespace xylem::plugins {
 
-class PluginNetwork : public Network {
+class PluginNetwork : public transport::Network {
  public:
   explicit PluginNetwork(std::shared_ptr<const NetPlugin> plugin) : plugin_(std::move(plugin)) {}
 
   std::string_view name() const override { return plugin_->name(); }
   int deviceCount() const override { return plugin_->deviceCount(); }
-  NetProperties properties(int device) const override { return plugin_->properties(device); }
-  std::unique_ptr<NetListener> listen(int device) override;
-  std::unique_ptr<NetConnector> call(int device, const NetHandle& handle) override;
+  transport::NetProperties properties(int device) const override { return plugin_->properties(device); }
+  std::unique_ptr<transport::NetListener> listen(int device) override;
+  std::unique_ptr<transport::NetConnector> call(int device, const transport::NetHandle& handle) override;
 
  private:
   std::shared_ptr<const NetPlugin> plugin_;
 };
 
-class PluginCollNetwork : public CollNetwork {
+class PluginCollNetwork : public transport::CollNetwork {
  public:
   PluginCollNetwork(std::shared_ptr<const NetPlugin> net, std::shared_ptr<const CollPlugin> plugin)
       : net_(std::move(net)), plugin_(std::move(plugin)) {}
@@ -36,15 +36,15 @@ class PluginCollNetwork : public CollNetwork {
   std::string_view name() const override { return plugin_->name(); }
   // Finds the device by its name, as the two networks number their devices independently.
   int deviceBeside(int netDevice) const override;
-  NetProperties properties(int device) const override { return plugin_->properties(device); }
+  transport::NetProperties properties(int device) const override { return plugin_->properties(device); }
   bool reduces(DataType type, ReduceOp op) const override { return plugin_->reduces(type, op); }
-  std::unique_ptr<CollListener> listen(int device) override;
-  std::unique_ptr<CollLink> connect(std::span<const NetHandle> handles, int self,
-                                    CollListener& listener) override;
+  std::unique_ptr<transport::CollListener> listen(int device) override;
+  std::unique_ptr<transport::CollLink> connect(std::span<const transport::NetHandle> handles, int self,
+                                               transport::CollListener& listener) override;
 
  private:
   std::shared_ptr<const NetPlugin> net_;
   std::shared_ptr<const CollPlugin> plugin_;
 };
 
-}  // namespace xylem
+}  // namespace xylem::plugins

@@ -5,7 +5,7 @@
 
 #include "runtime/transport/collnet/coll_network.h"
 
-namespace xylem {
+namespace xylem::plugins {
 
 ProfiledQueue::~ProfiledQueue() {
   for (const Part& part : parts_) {
@@ -20,14 +20,14 @@ void ProfiledQueue::begin(const ProfiledPart& part, std::uint64_t first) {
                     .first = first,
                     .end = first + static_cast<std::uint64_t>(part.steps)});
   Part& begun = parts_.back();
-  const std::uint64_t limit = control_.head.load(std::memory_order_acquire) + kQueueSteps;
+  const std::uint64_t limit = control_.head.load(std::memory_order_acquire) + transport::kQueueSteps;
   openUpTo(limit);
   if (sends_) return;
   // Receive slots were posted before the part began, and some of its steps may be here already.
   const std::uint64_t here = control_.tail.load(std::memory_order_acquire);
   for (std::uint64_t step = first; step < std::min(limit, begun.end); ++step) post(begun, step, 0);
   for (std::uint64_t step = first; step < std::min(here, begun.end); ++step)
-    move(begun, step, control_.notes[step % kQueueSteps].bytes);
+    move(begun, step, control_.notes[step % transport::kQueueSteps].bytes);
 }
 
 void ProfiledQueue::read() {
@@ -49,7 +49,7 @@ void ProfiledQueue::moved(std::uint64_t step, std::size_t bytes) noexcept {
   if (Part* part = partOf(step)) move(*part, step, bytes);
   if (!sends_) return;
   closeUpTo(step + 1);
-  openUpTo(step + 1 + kQueueSteps);
+  openUpTo(step + 1 + transport::kQueueSteps);
 }
 
 // The part that a step belongs to; null if no profiled call has it.
@@ -118,15 +118,15 @@ void ProfiledQueues::beginAt(End& end, ProfiledPart part, bool sends) {
   queue->begin(part, end.nextStep());
 }
 
-void ProfiledQueues::begin(SendEnd& end, ProfiledPart part) { beginAt(end, part, true); }
-void ProfiledQueues::begin(RecvEnd& end, ProfiledPart part) {
+void ProfiledQueues::begin(transport::SendEnd& end, ProfiledPart part) { beginAt(end, part, true); }
+void ProfiledQueues::begin(transport::RecvEnd& end, ProfiledPart part) {
   // A step from a network that reduces is the result of a step that went into it, which has its event
   // already.
-  if (end.peer() != kReducingNetwork) beginAt(end, part, false);
+  if (end.peer() != transport::kReducingNetwork) beginAt(end, part, false);
 }
 
-void ProfiledQueues::read(RecvEnd& end) {
+void ProfiledQueues::read(transport::RecvEnd& end) {
   if (const auto queue = queues_.find(&end); queue != queues_.end()) queue->second->read();
 }
 
-}  // namespace xylem
+}  // namespace xylem::plugins

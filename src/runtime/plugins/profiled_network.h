@@ -20,15 +20,15 @@
 #include <utility>
 
 #include "runtime/plugins/profiler.h"
+#include "runtime/transport/queue/pump.h"
 #include "runtime/transport/queue/recv_end.h"
 #include "runtime/transport/queue/send_end.h"
-#include "runtime/transport/queue/pump.h"
 
-namespace xylem {
+namespace xylem::plugins {
 
-class ProfiledQueue final : public StepObserver {
+class ProfiledQueue final : public transport::StepObserver {
  public:
-  ProfiledQueue(Profiler& profiler, std::mutex& mutex, const QueueControl& control, bool sends)
+  ProfiledQueue(Profiler& profiler, std::mutex& mutex, const transport::QueueControl& control, bool sends)
       : profiler_(profiler), mutex_(mutex), control_(control), sends_(sends) {}
   // Stops events of parts that never ended.
   ~ProfiledQueue() override;
@@ -58,14 +58,14 @@ class ProfiledQueue final : public StepObserver {
   void post(Part& part, std::uint64_t step, std::size_t bytes);
   void move(Part& part, std::uint64_t step, std::size_t bytes);
   void closeUpTo(std::uint64_t end);
-  void*& eventOf(std::uint64_t step) { return steps_[step % kQueueSteps]; }
+  void*& eventOf(std::uint64_t step) { return steps_[step % transport::kQueueSteps]; }
 
   Profiler& profiler_;
   std::mutex& mutex_;
-  const QueueControl& control_;
+  const transport::QueueControl& control_;
   const bool sends_;
   std::deque<Part> parts_;  // open ones, in the order of their steps
-  std::array<void*, kQueueSteps> steps_{};
+  std::array<void*, transport::kQueueSteps> steps_{};
 };
 
 class ProfiledQueues {
@@ -73,9 +73,9 @@ class ProfiledQueues {
   explicit ProfiledQueues(Profiler& profiler) : profiler_(profiler) {}
 
   // The next part.steps steps of the end belong to the call. Does nothing if the end is not on a network.
-  void begin(SendEnd& end, ProfiledPart part);
-  void begin(RecvEnd& end, ProfiledPart part);
-  void read(RecvEnd& end);
+  void begin(transport::SendEnd& end, ProfiledPart part);
+  void begin(transport::RecvEnd& end, ProfiledPart part);
+  void read(transport::RecvEnd& end);
 
  private:
   template <typename End>
@@ -88,25 +88,25 @@ class ProfiledQueues {
 
 // Each time the progress thread finds work, finds none, goes to sleep or wakes up is a ProxyCtrl event, which
 // ends at once.
-class ProfiledEngine final : public EngineObserver {
+class ProfiledEngine final : public transport::EngineObserver {
  public:
   explicit ProfiledEngine(const Profiler& profiler) : profiler_(profiler) {}
-  void turned(EngineState state) noexcept override {
+  void turned(transport::EngineState state) noexcept override {
     void* const event = profiler_.startProxyControl();
     profiler_.record(event, stateOf(state));
     profiler_.stop(event);
   }
 
  private:
-  static abi::ProfiledState stateOf(EngineState state) {
+  static abi::ProfiledState stateOf(transport::EngineState state) {
     switch (state) {
-      case EngineState::kActive:
+      case transport::EngineState::kActive:
         return abi::kProxyCtrlActive;
-      case EngineState::kIdle:
+      case transport::EngineState::kIdle:
         return abi::kProxyCtrlIdle;
-      case EngineState::kAsleep:
+      case transport::EngineState::kAsleep:
         return abi::kProxyCtrlSleep;
-      case EngineState::kAwake:
+      case transport::EngineState::kAwake:
         return abi::kProxyCtrlWakeup;
     }
     return abi::kProxyCtrlIdle;
@@ -125,4 +125,4 @@ struct Profiling {
   ProfiledQueues queues;
 };
 
-}  // namespace xylem
+}  // namespace xylem::plugins

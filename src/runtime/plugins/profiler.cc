@@ -7,7 +7,7 @@
 
 #include "runtime/plugins/plugin_library.h"
 
-namespace xylem {
+namespace xylem::plugins {
 namespace {
 
 constexpr const char* kProfilerPlugin = "PROFILER/Plugin";
@@ -181,4 +181,4 @@ std::unique_ptr<Profiler> findProfiler(const Settings& settings, const ProfiledR
   }
 }
 
-}  // namespace xylem
+}  // namespace xylem::plugins

@@ -18,7 +18,7 @@
 #include "runtime/plugins/plugin_library.h"
 #include "runtime/plugins/profiler_abi.h"
 
-namespace xylem {
+namespace xylem::plugins {
 
 struct ProfiledRank {
   int rank = 0;
@@ -116,4 +116,4 @@ class ProfiledGroup {
 std::unique_ptr<Profiler> findProfiler(const Settings& settings, const ProfiledRank& rank,
                                        const std::shared_ptr<const Logger>& log);
 
-}  // namespace xylem
+}  // namespace xylem::plugins

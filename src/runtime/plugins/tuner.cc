@@ -2,10 +2,10 @@
 
 #include <strings.h>
 
-#include "runtime/plugins/plugin_library.h"
 #include "runtime/plugins/abi.h"
+#include "runtime/plugins/plugin_library.h"
 
-namespace xylem {
+namespace xylem::plugins {
 namespace {
 
 constexpr const char* kTunerPlugin = "TUNER/Plugin";
@@ -98,4 +98,4 @@ std::shared_ptr<const Tuner> findTuner(const Settings& settings, const TunedJob&
   return nullptr;
 }
 
-}  // namespace xylem
+}  // namespace xylem::plugins

@@ -15,7 +15,7 @@
 #include "core/settings.h"
 #include "runtime/plugins/plugin_library.h"
 
-namespace xylem {
+namespace xylem::plugins {
 
 struct TunedJob {
   std::size_t ranks = 1;
@@ -65,4 +65,4 @@ class Tuner {
 std::shared_ptr<const Tuner> findTuner(const Settings& settings, const TunedJob& job,
                                        const std::shared_ptr<const Logger>& log);
 
-}  // namespace xylem
+}  // namespace xylem::plugins

@@ -6,7 +6,7 @@
 
 #include "core/error.h"
 
-namespace xylem {
+namespace xylem::sockets {
 
 AbortFlag::AbortFlag() : event_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
   if (!event_)
@@ -18,4 +18,4 @@ void AbortFlag::raise() noexcept {
   eventfd_write(event_.get(), 1);
 }
 
-}  // namespace xylem
+}  // namespace xylem::sockets

@@ -10,7 +10,7 @@
 
 #include "core/file_descriptor.h"
 
-namespace xylem {
+namespace xylem::sockets {
 
 class AbortFlag {
  public:
@@ -28,4 +28,4 @@ class AbortFlag {
   FileDescriptor event_;
 };
 
-}  // namespace xylem
+}  // namespace xylem::sockets

@@ -11,7 +11,7 @@
 
 #include "core/error.h"
 
-namespace xylem {
+namespace xylem::sockets {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -115,4 +115,4 @@ void AcceptThread::serve() {
   }
 }
 
-}  // namespace xylem
+}  // namespace xylem::sockets

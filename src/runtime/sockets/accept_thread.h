@@ -18,7 +18,7 @@
 
 #include "runtime/sockets/pending_connections.h"
 
-namespace xylem {
+namespace xylem::sockets {
 
 class AcceptThread {
  public:
@@ -64,4 +64,4 @@ class BackgroundAccept {
   std::uint64_t number_;
 };
 
-}  // namespace xylem
+}  // namespace xylem::sockets

@@ -12,7 +12,7 @@
 #include "core/error.h"
 #include "core/file_descriptor.h"
 
-namespace xylem {
+namespace xylem::sockets {
 namespace {
 
 // Shorter round trips are those inside of one data centre.
@@ -82,4 +82,4 @@ void Congestion::settle(int socket) const noexcept {
   if (info.tcpi_min_rtt >= kShortMicroseconds) use(socket, systems_);
 }
 
-}  // namespace xylem
+}  // namespace xylem::sockets

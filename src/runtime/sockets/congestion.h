@@ -11,7 +11,7 @@
 
 #include <string>
 
-namespace xylem {
+namespace xylem::sockets {
 
 class Congestion {
  public:
@@ -33,4 +33,4 @@ class Congestion {
   bool onlyShortTrips_ = false;
 };
 
-}  // namespace xylem
+}  // namespace xylem::sockets

@@ -5,7 +5,7 @@
 #include "core/error.h"
 #include "runtime/sockets/socket.h"
 
-namespace xylem {
+namespace xylem::sockets {
 
 Connector::Connector(const SocketAddress& to, const SocketAddress* from, const Secret& secret,
                      const Hello& hello, const Congestion& congestion)
@@ -63,4 +63,4 @@ pollfd Connector::polled() const {
   return {socket_.get(), handshake_ ? handshake_->events() : short{POLLOUT}, 0};
 }
 
-}  // namespace xylem
+}  // namespace xylem::sockets

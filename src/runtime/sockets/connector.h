@@ -24,7 +24,7 @@
 #include "runtime/sockets/congestion.h"
 #include "runtime/sockets/handshake.h"
 
-namespace xylem {
+namespace xylem::sockets {
 
 // When to try again what has failed and may succeed next time: after a wait that doubles up to a bound.
 //
@@ -89,4 +89,4 @@ class Connector {
   std::optional<Handshake> handshake_;
 };
 
-}  // namespace xylem
+}  // namespace xylem::sockets

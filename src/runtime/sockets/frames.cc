@@ -9,7 +9,7 @@
 
 #include "runtime/sockets/socket.h"
 
-namespace xylem {
+namespace xylem::sockets {
 namespace {
 
 // The memory of a payload starts with this many bytes and doubles as the payload arrives.
@@ -111,4 +111,4 @@ FrameStream::Read FrameStream::read(Frame& frame, std::size_t limit) {
   return Read::kFrame;
 }
 
-}  // namespace xylem
+}  // namespace xylem::sockets

@@ -17,7 +17,7 @@
 #include "core/error.h"
 #include "core/file_descriptor.h"
 
-namespace xylem {
+namespace xylem::sockets {
 
 enum class FrameKind : std::uint32_t {
   kNext = 1,     // root to rank: the WireAddress of the next rank, or of all ranks, starting with the next
@@ -100,4 +100,4 @@ class FrameStream {
   FrameReader reader_;
 };
 
-}  // namespace xylem
+}  // namespace xylem::sockets

@@ -9,7 +9,7 @@
 
 #include "runtime/sockets/socket.h"
 
-namespace xylem {
+namespace xylem::sockets {
 namespace {
 
 struct Answer {
@@ -146,4 +146,4 @@ Handshake::State Handshake::advance() {
   return steps_.state();
 }
 
-}  // namespace xylem
+}  // namespace xylem::sockets

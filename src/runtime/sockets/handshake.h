@@ -23,7 +23,7 @@
 #include "runtime/sockets/secret.h"
 #include "runtime/sockets/socket_address.h"
 
-namespace xylem {
+namespace xylem::sockets {
 
 enum class Purpose : std::uint32_t {
   kCheckIn = 1,  // a rank checks in at a root
@@ -143,4 +143,4 @@ class Handshake {
   HandshakeSteps steps_;
 };
 
-}  // namespace xylem
+}  // namespace xylem::sockets

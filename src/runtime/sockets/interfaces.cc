@@ -13,7 +13,7 @@
 #include "core/file_descriptor.h"
 #include "core/interface_list.h"
 
-namespace xylem {
+namespace xylem::sockets {
 namespace {
 
 // Without NCCL_SOCKET_IFNAME the first of these lists that selects any interface counts.
@@ -131,4 +131,4 @@ Interface chooseInterface(const std::vector<Interface>& all, const Settings& set
               names.empty() ? "none" : names);
 }
 
-}  // namespace xylem
+}  // namespace xylem::sockets

@@ -17,7 +17,7 @@
 #include "core/settings.h"
 #include "runtime/sockets/socket_address.h"
 
-namespace xylem {
+namespace xylem::sockets {
 
 struct Interface {
   std::string name;
@@ -42,4 +42,4 @@ SocketAddress localAddressTowards(const SocketAddress& to);
 // devices of the network transport. May be empty.
 std::vector<Interface> matchingInterfaces(const std::vector<Interface>& all, const Settings& settings);
 
-}  // namespace xylem
+}  // namespace xylem::sockets

@@ -12,7 +12,7 @@
 
 #include "core/error.h"
 
-namespace xylem {
+namespace xylem::sockets {
 namespace {
 
 // Bounds what one call accepts, so that its owner gets to serve the connections that it has.
@@ -263,4 +263,4 @@ Acceptor::Acceptor(const SocketAddress& address, const Secret& secret, const Log
       pendingConnections_(
           listener_.get(), [this] { return acceptTcp(listener_.get()); }, secret, log, who) {}
 
-}  // namespace xylem
+}  // namespace xylem::sockets

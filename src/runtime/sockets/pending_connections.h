@@ -31,7 +31,7 @@
 #include "runtime/sockets/handshake.h"
 #include "runtime/sockets/socket.h"
 
-namespace xylem {
+namespace xylem::sockets {
 
 // A connection whose peer has proven that it belongs to the job.
 struct Accepted {
@@ -157,4 +157,4 @@ class Acceptor {
   PendingConnections pendingConnections_;
 };
 
-}  // namespace xylem
+}  // namespace xylem::sockets

@@ -4,7 +4,7 @@
 
 #include "core/error.h"
 
-namespace xylem {
+namespace xylem::sockets {
 namespace {
 
 void startSodium() {
@@ -47,4 +47,4 @@ Secret derive(std::string_view purpose, std::initializer_list<std::span<const st
   return secret;
 }
 
-}  // namespace xylem
+}  // namespace xylem::sockets

@@ -11,7 +11,7 @@
 #include <span>
 #include <string_view>
 
-namespace xylem {
+namespace xylem::sockets {
 
 // 256 bits.
 using Secret = std::array<std::uint8_t, 32>;
@@ -26,4 +26,4 @@ void hash(std::uint8_t* out, std::size_t outBytes, const void* in, std::size_t i
 // A secret derived from others: a hash of its purpose and of the parts, each with its length.
 Secret derive(std::string_view purpose, std::initializer_list<std::span<const std::byte>> parts);
 
-}  // namespace xylem
+}  // namespace xylem::sockets

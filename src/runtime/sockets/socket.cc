@@ -9,7 +9,7 @@
 
 #include "core/error.h"
 
-namespace xylem {
+namespace xylem::sockets {
 namespace {
 
 constexpr int kBacklog = 4096;
@@ -132,4 +132,4 @@ std::string remoteText(int socket) {
   return SocketAddress(reinterpret_cast<const sockaddr*>(&storage), bytes).text();
 }
 
-}  // namespace xylem
+}  // namespace xylem::sockets

@@ -15,7 +15,7 @@
 #include "runtime/sockets/congestion.h"
 #include "runtime/sockets/socket_address.h"
 
-namespace xylem {
+namespace xylem::sockets {
 
 // The outcome of accepting a connection at a listening socket.
 struct AcceptResult {
@@ -59,4 +59,4 @@ int receiveSome(int socket, std::span<std::byte> bytes) noexcept;
 // The address of the other end, for messages.
 std::string remoteText(int socket);
 
-}  // namespace xylem
+}  // namespace xylem::sockets

@@ -10,7 +10,7 @@
 
 #include "core/error.h"
 
-namespace xylem {
+namespace xylem::sockets {
 namespace {
 
 sockaddr_in& four(sockaddr_storage& s) { return reinterpret_cast<sockaddr_in&>(s); }
@@ -147,4 +147,4 @@ socklen_t SocketAddress::size() const {
   return family() == AF_INET6 ? sizeof(sockaddr_in6) : sizeof(sockaddr_in);
 }
 
-}  // namespace xylem
+}  // namespace xylem::sockets

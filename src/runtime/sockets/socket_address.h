@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <string>
 
-namespace xylem {
+namespace xylem::sockets {
 
 // An address as bytes that travel between hosts.
 struct WireAddress {
@@ -63,4 +63,4 @@ class SocketAddress {
   sockaddr_storage storage_{};
 };
 
-}  // namespace xylem
+}  // namespace xylem::sockets

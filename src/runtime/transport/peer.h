@@ -12,7 +12,7 @@
 
 #include "runtime/sockets/socket_address.h"
 
-namespace xylem {
+namespace xylem::transport {
 
 // The name of a local socket (runtime/transport/local/unix_socket.h).
 using LocalName = std::array<std::byte, 24>;
@@ -25,8 +25,8 @@ struct Peer {
   std::int64_t pid = 0;
   std::int32_t rank = -1;
   std::int32_t device = -1;
-  LocalName local{};  // where this rank accepts connections from its host
-  WireAddress net;    // where it accepts connections over the network; family 0: nowhere
+  LocalName local{};         // where this rank accepts connections from its host
+  sockets::WireAddress net;  // where it accepts connections over the network; family 0: nowhere
 };
 
-}  // namespace xylem
+}  // namespace xylem::transport

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-namespace xylem {
+namespace xylem::transport {
 namespace {
 
 // The longest time between two calls of Waiting::look.
@@ -46,4 +46,4 @@ void connectAll(std::span<Connection* const> connections, const Waiting& waiting
   }
 }
 
-}  // namespace xylem
+}  // namespace xylem::transport

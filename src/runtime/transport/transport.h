@@ -22,12 +22,12 @@
 #include "core/deadline.h"
 #include "core/error.h"
 #include "runtime/transport/local/mailbox.h"
+#include "runtime/transport/local/shared_memory.h"
 #include "runtime/transport/peer.h"
 #include "runtime/transport/queue/recv_end.h"
 #include "runtime/transport/queue/send_end.h"
-#include "runtime/transport/local/shared_memory.h"
 
-namespace xylem {
+namespace xylem::transport {
 
 struct Viability {
   bool viable = false;
@@ -144,4 +144,4 @@ struct Waiting {
 // has passed.
 void connectAll(std::span<Connection* const> connections, const Waiting& waiting);
 
-}  // namespace xylem
+}  // namespace xylem::transport

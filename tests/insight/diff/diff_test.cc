@@ -20,7 +20,7 @@
 #include "planner/plan/plan_json.h"
 #include "planner_support/machine_text.h"
 
-namespace xylem {
+namespace xylem::diff {
 namespace {
 
 using namespace testing;  // NOLINT: the machines
@@ -42,8 +42,8 @@ std::string textOf(const std::filesystem::path& file) {
 
 PlanFacts factsOfText(const std::string& text, int hosts = 1,
                       const std::map<std::string, std::string>& settings = {}) {
-  const PlanRequest request = identicalHosts(parseTopology(text, "test.xml"), hosts);
-  return factsOf(planJob(request, Settings::fromPairs(settings)), request);
+  const plan::PlanRequest request = plan::identicalHosts(topology::parseTopology(text, "test.xml"), hosts);
+  return factsOf(plan::planJob(request, Settings::fromPairs(settings)), request);
 }
 PlanFacts zoo(const std::string& name, int hosts = 2,
               const std::map<std::string, std::string>& settings = {}) {
@@ -204,8 +204,8 @@ TEST(Diff, ElementsThatCameAndWent) {
   const std::string small = machine(cpu(0, gpu("0000:11:00.0", 0, 80)));
   const std::string large =
       machine(cpu(0, gpu("0000:11:00.0", 0, 80)) + cpu(1, nic("0000:25:00.0", 0, 100000)));
-  const Document a = parseTopology(small, "a.xml");
-  const Document b = parseTopology(large, "b.xml");
+  const topology::Document a = topology::parseTopology(small, "a.xml");
+  const topology::Document b = topology::parseTopology(large, "b.xml");
   EXPECT_THAT(compareDocuments(a, b).elements,
               ElementsAre(changes("cpu", "", "", "there, with 3 elements inside")));
   EXPECT_THAT(compareDocuments(b, a).elements,
@@ -213,8 +213,8 @@ TEST(Diff, ElementsThatCameAndWent) {
 }
 
 TEST(Diff, BusIdsAreNumbersNotTexts) {
-  const Document a = parseTopology(machine(cpu(0, gpu("0000:1B:00.0", 0, 80))), "a.xml");
-  const Document b = parseTopology(machine(cpu(0, gpu("0000:1b:00.0", 0, 80))), "b.xml");
+  const topology::Document a = topology::parseTopology(machine(cpu(0, gpu("0000:1B:00.0", 0, 80))), "a.xml");
+  const topology::Document b = topology::parseTopology(machine(cpu(0, gpu("0000:1b:00.0", 0, 80))), "b.xml");
   EXPECT_THAT(compareDocuments(a, b).elements, IsEmpty());
 }
 
@@ -314,4 +314,4 @@ TEST(Corpus, EveryPlanFileIsReadOrRefused) {
 }
 
 }  // namespace
-}  // namespace xylem
+}  // namespace xylem::diff

@@ -11,7 +11,7 @@
 #include "fuzz/replay.h"
 #include "insight/fabric/name_ranges.h"
 
-namespace xylem {
+namespace xylem::fabric {
 namespace {
 
 using ::testing::ElementsAre;
@@ -100,4 +100,4 @@ TEST(FabricCorpus, Ibnetdiscover) {
 }
 
 }  // namespace
-}  // namespace xylem
+}  // namespace xylem::fabric

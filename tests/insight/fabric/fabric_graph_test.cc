@@ -12,7 +12,7 @@
 #include "core/error.h"
 #include "insight/fabric/samples.h"
 
-namespace xylem {
+namespace xylem::fabric {
 namespace {
 
 using ::testing::ElementsAre;
@@ -99,4 +99,4 @@ TEST(NetworkTest, WhatComesInGoesOut) {
 }
 
 }  // namespace
-}  // namespace xylem
+}  // namespace xylem::fabric

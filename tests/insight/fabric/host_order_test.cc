@@ -14,7 +14,7 @@
 #include "insight/fabric/name_ranges.h"
 #include "insight/fabric/samples.h"
 
-namespace xylem {
+namespace xylem::fabric {
 namespace {
 
 using ::testing::AnyOf;
@@ -23,8 +23,8 @@ using ::testing::HasSubstr;
 
 const std::string kZoo = std::string(XYLEM_SOURCE_DIR) + "/topologies/";
 
-Plan planOfZoo(const std::string& name, int count) {
-  return planJob(identicalHosts(readTopology(kZoo + name), count), Settings());
+plan::Plan planOfZoo(const std::string& name, int count) {
+  return plan::planJob(plan::identicalHosts(topology::readTopology(kZoo + name), count), Settings());
 }
 
 // Returns the bytes on the link between two named ends.
@@ -40,7 +40,7 @@ double bytesOn(const HostOrder& order, const OrderedHosts& hosts, int kind, cons
 // Four ranks: each sends 2 * 3/4 bytes per byte. If hosts alternate between two leaves, every edge of
 // the ring crosses; in the order of leaves one edge per direction does.
 TEST(HostOrderTest, RingOverTwoLeavesByTurns) {
-  const Plan plan = testing::planOf(testing::oneGpuOneNic(), 4);
+  const plan::Plan plan = testing::planOf(testing::oneGpuOneNic(), 4);
   const Fabric fabric = testing::fabricOf(testing::kTwoLeaves);
   const HostOrder order = testing::ordered(plan, fabric, {"a", "c", "b", "d"});
   const TrafficScore& now = order.now.score[kRingTraffic];
@@ -69,7 +69,7 @@ TEST(HostOrderTest, RingOverTwoLeavesByTurns) {
 
 // The trees of four hosts as the planner lays them, each edge both ways with its channels' share.
 TEST(HostOrderTest, TreesAreThoseOfThePlan) {
-  const Plan plan = testing::planOf(testing::oneGpuOneNic(), 4);
+  const plan::Plan plan = testing::planOf(testing::oneGpuOneNic(), 4);
   const Traffic traffic = trafficOf(plan.connections, plan.reach);
   double sum = 0;
   std::set<std::pair<int, int>> pairs;
@@ -83,7 +83,7 @@ TEST(HostOrderTest, TreesAreThoseOfThePlan) {
 
 // NIC i of every host at leaf i: the rings stay on their rails, whatever the order.
 TEST(HostOrderTest, RailsCarryEverythingInsideAGroup) {
-  const Plan plan = planOfZoo("dgxh100.xml", 4);
+  const plan::Plan plan = planOfZoo("dgxh100.xml", 4);
   const Fabric fabric = testing::fabricOf(
       "switch rail[0-7] spine[0-3]\nlink rail[0-7] spine[0-3] 400Gb/s\nnic h[0-3] mlx5_[0-7] rail[0-7] "
       "400Gb/s\n");
@@ -97,7 +97,7 @@ TEST(HostOrderTest, RailsCarryEverythingInsideAGroup) {
 
 // Two groups of rails with one uplink for eight NICs' worth of traffic each.
 TEST(HostOrderTest, GroupsOfRailsByTurns) {
-  const Plan plan = planOfZoo("dgxh100.xml", 8);
+  const plan::Plan plan = planOfZoo("dgxh100.xml", 8);
   const Fabric fabric = testing::fabricOf(
       "switch a[0-7] b[0-7] spine[0-7]\n"
       "link a[0-7],b[0-7] spine[0-7] 50Gb/s\n"
@@ -112,7 +112,7 @@ TEST(HostOrderTest, GroupsOfRailsByTurns) {
 
 // All NICs but one are at one leaf: the plan's choice of NICs decides which leaf a channel uses.
 TEST(HostOrderTest, NicsAreThoseOfTheChannels) {
-  const Plan plan = planOfZoo("dgxh100.xml", 2);
+  const plan::Plan plan = planOfZoo("dgxh100.xml", 2);
   const Fabric fabric = testing::fabricOf(
       "switch left right\nlink left right 3200Gb/s\n"
       "nic h0 mlx5_[0-7] left 400Gb/s\nnic h1 mlx5_[0-6] left 400Gb/s\nnic h1 mlx5_7 right 400Gb/s\n");
@@ -123,7 +123,7 @@ TEST(HostOrderTest, NicsAreThoseOfTheChannels) {
 }
 
 TEST(HostOrderTest, PortsOfANicShareIt) {
-  const Plan plan = testing::planOf(testing::oneGpuOneNic(), 2);
+  const plan::Plan plan = testing::planOf(testing::oneGpuOneNic(), 2);
   const Fabric fabric = testing::fabricOf(
       "switch l r s\nlink l,r s 100Gb/s\nnic a,b mlx5_0 l 50Gb/s\nnic a,b mlx5_0 r 50Gb/s\n");
   const HostOrder order = testing::ordered(plan, fabric, {"a", "b"});
@@ -133,14 +133,14 @@ TEST(HostOrderTest, PortsOfANicShareIt) {
 }
 
 TEST(HostOrderTest, NumbersNameNicsToo) {
-  const Plan plan = testing::planOf(testing::oneGpuOneNic(), 2);
+  const plan::Plan plan = testing::planOf(testing::oneGpuOneNic(), 2);
   const Fabric fabric = testing::fabricOf("switch l\nnic a,b 0 l 100Gb/s\n");
   EXPECT_EQ(testing::ordered(plan, fabric, {"a", "b"}).now.score[kRingTraffic].slowdown, 1);
 }
 
 TEST(HostOrderTest, SaysWhatDoesNotFit) {
-  const Plan plan = testing::planOf(testing::oneGpuOneNic(), 2);
-  const auto complaint = [&](const Plan& job, const std::string& text,
+  const plan::Plan plan = testing::planOf(testing::oneGpuOneNic(), 2);
+  const auto complaint = [&](const plan::Plan& job, const std::string& text,
                              const std::vector<std::string>& hosts) {
     try {
       const Fabric fabric = testing::fabricOf(text);
@@ -164,9 +164,10 @@ TEST(HostOrderTest, SaysWhatDoesNotFit) {
 
 // Hosts of two kinds: another order of the kinds changes the job, so the planner plans it again.
 TEST(HostOrderTest, HostsOfTwoKinds) {
-  PlanRequest request = identicalHosts(readTopology(kZoo + "dgxh100.xml"), 4);
-  request.hosts.push_back({std::make_shared<const Document>(readTopology(kZoo + "dgxa100.xml")), {}, 4});
-  const Plan plan = planJob(request, Settings());
+  plan::PlanRequest request = plan::identicalHosts(topology::readTopology(kZoo + "dgxh100.xml"), 4);
+  request.hosts.push_back(
+      {std::make_shared<const topology::Document>(topology::readTopology(kZoo + "dgxa100.xml")), {}, 4});
+  const plan::Plan plan = plan::planJob(request, Settings());
   const Fabric fabric = testing::fabricOf(
       "switch x y\nlink x y 100Gb/s\nnic h[0,2,4,6] mlx5_[0-9],mlx5_1[0-1] x 400Gb/s\n"
       "nic h[1,3,5,7] mlx5_[0-9],mlx5_1[0-1] y 400Gb/s\n");
@@ -174,12 +175,12 @@ TEST(HostOrderTest, HostsOfTwoKinds) {
   const HostOrder order = testing::ordered(plan, fabric, hosts);
   EXPECT_LT(order.proposed.score[kRingTraffic].slowdown, order.now.score[kRingTraffic].slowdown * 0.6);
   // The same hosts in that order as a job of its own.
-  PlanRequest again;
+  plan::PlanRequest again;
   for (int host : order.proposed.order) {
     again.hosts.push_back(request.hosts[host < 4 ? 0 : 1]);
     again.hosts.back().count = 1;
   }
-  const HostOrder check = testing::ordered(planJob(again, Settings()), fabric, testing::names(order));
+  const HostOrder check = testing::ordered(plan::planJob(again, Settings()), fabric, testing::names(order));
   for (std::size_t kind = 0; kind < kTrafficKinds; ++kind)
     EXPECT_NEAR(check.now.score[kind].all, order.proposed.score[kind].all, 1e-6);
 }
@@ -200,7 +201,7 @@ TEST(HostOrderTest, NeverWorseAndTrue) {
       text += fmt::format("nic h{} mlx5_0 l{} {}Gb/s\n", i, *rc::gen::inRange(0, leaves),
                           *rc::gen::element(100, 100, 100, 40));
     }
-    const Plan plan = testing::planOf(testing::oneGpuOneNic(), count);
+    const plan::Plan plan = testing::planOf(testing::oneGpuOneNic(), count);
     const Fabric fabric = testing::fabricOf(text);
     const HostOrder order = testing::ordered(plan, fabric, hosts);
     std::vector<int> sorted = order.proposed.order;
@@ -219,7 +220,7 @@ TEST(HostOrderTest, NeverWorseAndTrue) {
 // Where all orders are tried, a search by swaps finds nothing better, and swapping leaves true numbers
 // behind.
 TEST(HostOrderTest, SwapsAddUp) {
-  const Plan plan = testing::planOf(testing::oneGpuOneNic(), 4);
+  const plan::Plan plan = testing::planOf(testing::oneGpuOneNic(), 4);
   const Fabric fabric = testing::fabricOf(testing::kTwoLeaves);
   const HostOrder order = testing::ordered(plan, fabric, {"a", "c", "b", "d"});
   Congestion swapped(order.now.traffic, *order.attachments, *order.network, {0, 1, 2, 3});
@@ -233,7 +234,7 @@ TEST(HostOrderTest, SwapsAddUp) {
 }
 
 TEST(HostOrderTest, LocalSearchIsNearTheBestOfAll) {
-  const Plan plan = testing::planOf(testing::oneGpuOneNic(), 8);
+  const plan::Plan plan = testing::planOf(testing::oneGpuOneNic(), 8);
   const Fabric fabric = testing::fabricOf(
       "switch l[0-2] s\nlink l[0-2] s 50Gb/s\nnic h[0,3,6] mlx5_0 l0 100Gb/s\nnic h[1,4,7] mlx5_0 l1 "
       "100Gb/s\n"
@@ -253,4 +254,4 @@ TEST(HostOrderTest, LocalSearchIsNearTheBestOfAll) {
 }
 
 }  // namespace
-}  // namespace xylem
+}  // namespace xylem::fabric

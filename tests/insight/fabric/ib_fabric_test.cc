@@ -8,7 +8,7 @@
 #include "core/error.h"
 #include "insight/fabric/fabric_file.h"
 
-namespace xylem {
+namespace xylem::fabric {
 namespace {
 
 using ::testing::ElementsAre;
@@ -109,4 +109,4 @@ TEST(IbFabric, SaysWhereAndWhatIsWrong) {
 }
 
 }  // namespace
-}  // namespace xylem
+}  // namespace xylem::fabric

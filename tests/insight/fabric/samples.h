@@ -8,12 +8,12 @@
 
 #include "insight/fabric/fabric_file.h"
 #include "insight/fabric/host_order.h"
-#include "planner_support/machine_text.h"
 #include "planner/topology/document.h"
+#include "planner_support/machine_text.h"
 
 namespace xylem::testing {
 
-inline Fabric fabricOf(const std::string& text) { return parseFabric(text, "fabric.txt"); }
+inline fabric::Fabric fabricOf(const std::string& text) { return fabric::parseFabric(text, "fabric.txt"); }
 
 // Two leaves with two hosts each, 100 Gb/s (12.5 GB/s) everywhere, one spine.
 inline const char* kTwoLeaves =
@@ -28,15 +28,16 @@ inline std::string oneGpuOneNic() {
       cpu(0, pciSwitch("0000:10:00.0", gpu("0000:11:00.0", 0, 70) + nic("0000:13:00.0", 0, 100000))));
 }
 
-inline Plan planOf(const std::string& host, int count) {
-  return planJob(identicalHosts(parseTopology(host, "host.xml"), count), Settings());
+inline plan::Plan planOf(const std::string& host, int count) {
+  return plan::planJob(plan::identicalHosts(topology::parseTopology(host, "host.xml"), count), Settings());
 }
 
-inline HostOrder ordered(const Plan& plan, const Fabric& fabric, const std::vector<std::string>& hosts) {
-  return orderHosts({plan, fabric, hosts});
+inline fabric::HostOrder ordered(const plan::Plan& plan, const fabric::Fabric& fabric,
+                                 const std::vector<std::string>& hosts) {
+  return fabric::orderHosts({plan, fabric, hosts});
 }
 
-inline std::vector<std::string> names(const HostOrder& order) {
+inline std::vector<std::string> names(const fabric::HostOrder& order) {
   std::vector<std::string> all;
   for (int host : order.proposed.order) all.push_back(order.attachments->name(host));
   return all;

@@ -15,7 +15,7 @@
 #include "core/error.h"
 #include "planner_support/any_machine.h"
 
-namespace xylem {
+namespace xylem::lint {
 namespace {
 
 using namespace testing;  // NOLINT: the machines
@@ -68,7 +68,7 @@ std::string with(std::string text, const std::string& from, const std::string& t
 
 bool readersAccept(const std::string& text) {
   try {
-    buildSystem(completeForJob(parseTopology(text, "test.xml")));
+    topology::buildSystem(topology::completeForJob(topology::parseTopology(text, "test.xml")));
     return true;
   } catch (const InputError&) {
     return false;
@@ -243,4 +243,4 @@ TEST(Lint, JsonSaysTheSame) {
 }
 
 }  // namespace
-}  // namespace xylem
+}  // namespace xylem::lint

@@ -16,7 +16,7 @@ namespace xylem::testing {
 using LinkLoad = std::vector<double>;
 
 // All rings or chains of a host without NETs whose paths are no farther than SYS.
-inline std::vector<LinkLoad> allChannels(const SearchSpace& space, bool ring) {
+inline std::vector<LinkLoad> allChannels(const search::SearchSpace& space, bool ring) {
   std::vector<int> order(static_cast<std::size_t>(space.gpuCount()));
   std::iota(order.begin(), order.end(), 0);
   std::vector<LinkLoad> all;
@@ -25,10 +25,11 @@ inline std::vector<LinkLoad> allChannels(const SearchSpace& space, bool ring) {
     LinkLoad load(space.system().links().size(), 0);
     bool open = true;
     const auto walk = [&](int a, int b) {
-      const Route& route = space.gpuToGpu(a, b);
-      open &= route.hops > 0 && route.type <= PathType::kSys && (ring || route.reverseType <= PathType::kSys);
-      for (const RouteStep& step : space.stepsOf(route))
-        load[static_cast<std::size_t>(step.link)] += static_cast<double>(Load(1).amount(step.share));
+      const search::Route& route = space.gpuToGpu(a, b);
+      open &= route.hops > 0 && route.type <= paths::PathType::kSys &&
+              (ring || route.reverseType <= paths::PathType::kSys);
+      for (const search::RouteStep& step : space.stepsOf(route))
+        load[static_cast<std::size_t>(step.link)] += static_cast<double>(search::Load(1).amount(step.share));
     };
     for (std::size_t i = 0; i + 1 < order.size(); ++i) walk(order[i], order[i + 1]);
     if (ring) walk(order.back(), order.front());
@@ -38,7 +39,7 @@ inline std::vector<LinkLoad> allChannels(const SearchSpace& space, bool ring) {
 }
 
 // Returns the greatest total bandwidth of `channels` equally fast ones, none faster than `fastest`.
-inline double bestTogether(const SearchSpace& space, const std::vector<LinkLoad>& all, int channels,
+inline double bestTogether(const search::SearchSpace& space, const std::vector<LinkLoad>& all, int channels,
                            double fastest) {
   double best = 0;
   LinkLoad sum(space.system().links().size(), 0);

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <numeric>
 
-namespace xylem {
+namespace xylem::optimum {
 namespace {
 
 OrderCosts anyCosts(int gpus, bool cycle) {
@@ -68,4 +68,4 @@ TEST(OrderSearch, GivesABoundBeyondSixteenGpus) {
 }
 
 }  // namespace
-}  // namespace xylem
+}  // namespace xylem::optimum

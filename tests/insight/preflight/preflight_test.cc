@@ -13,7 +13,7 @@
 #include "planner/plan/agreement.h"
 #include "planner_support/any_machine.h"
 
-namespace xylem {
+namespace xylem::preflight {
 namespace {
 
 using ::testing::Contains;
@@ -21,13 +21,13 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-HostRequest host(const std::string& file, int count = 1) {
+plan::HostRequest host(const std::string& file, int count = 1) {
   const std::string path = std::string(XYLEM_SOURCE_DIR) + "/topologies/" + file;
-  return {std::make_shared<const Document>(readTopology(path)), {}, count};
+  return {std::make_shared<const topology::Document>(topology::readTopology(path)), {}, count};
 }
 
-PlanRequest jobOf(std::vector<HostRequest> hosts, GraphOptions offered = {}) {
-  PlanRequest request;
+plan::PlanRequest jobOf(std::vector<plan::HostRequest> hosts, search::GraphOptions offered = {}) {
+  plan::PlanRequest request;
   request.hosts = std::move(hosts);
   request.hostsListed = true;
   request.offered = offered;
@@ -35,10 +35,13 @@ PlanRequest jobOf(std::vector<HostRequest> hosts, GraphOptions offered = {}) {
 }
 
 // True if any two views decide differently.
-bool chooseDifferently(const std::vector<TuningModel>& tuning, Collective collective, std::uint64_t bytes) {
-  const Operation operation{.collective = collective, .bytes = bytes};
-  for (const TuningModel& model : tuning)
-    if (pickOf(choose(model, operation)) != pickOf(choose(tuning.front(), operation))) return true;
+bool chooseDifferently(const std::vector<tuning::TuningModel>& tuning, Collective collective,
+                       std::uint64_t bytes) {
+  const tuning::Operation operation{.collective = collective, .bytes = bytes};
+  for (const tuning::TuningModel& model : tuning)
+    if (tuning::pickOf(tuning::choose(model, operation)) !=
+        tuning::pickOf(tuning::choose(tuning.front(), operation)))
+      return true;
   return false;
 }
 
@@ -49,7 +52,7 @@ const Cause* find(const std::vector<Cause>& causes, Unexchanged what) {
 }
 
 TEST(Preflight, EqualHostsAreFine) {
-  const Plan plan = planJob(jobOf({host("dgxh100.xml", 2)}), Settings());
+  const plan::Plan plan = plan::planJob(jobOf({host("dgxh100.xml", 2)}), Settings());
   const Preflight result = preflight(plan);
   EXPECT_TRUE(result.isFine());
   EXPECT_THAT(result.causes, IsEmpty());
@@ -57,8 +60,8 @@ TEST(Preflight, EqualHostsAreFine) {
 }
 
 TEST(Preflight, TreePatternsThatDifferHangAllReduce) {
-  const PlanRequest request = jobOf({host("dgxh100.xml"), host("dgxa100.xml")});
-  const Plan plan = planJob(request, Settings());
+  const plan::PlanRequest request = jobOf({host("dgxh100.xml"), host("dgxa100.xml")});
+  const plan::Plan plan = plan::planJob(request, Settings());
   const Preflight result = preflight(plan);
   ASSERT_FALSE(result.collectives.empty());
   EXPECT_THAT(result.setup, IsEmpty());
@@ -77,7 +80,8 @@ TEST(Preflight, TreePatternsThatDifferHangAllReduce) {
 }
 
 TEST(Preflight, FindsTheExactBounds) {
-  const Plan plan = planJob(jobOf({host("dgxh100.xml"), host("dgxa100.xml"), host("dgx2.xml")}), Settings());
+  const plan::Plan plan =
+      plan::planJob(jobOf({host("dgxh100.xml"), host("dgxa100.xml"), host("dgx2.xml")}), Settings());
   const Preflight result = preflight(plan);
   int checked = 0;
   for (const CollectiveMismatch& m : result.collectives) {
@@ -99,8 +103,8 @@ TEST(Preflight, FindsTheExactBounds) {
 }
 
 TEST(Preflight, ChannelsOfNvlsKeepHostsFromConnecting) {
-  const PlanRequest request = jobOf({host("dgxh100.xml"), host("dgxb200.xml")}, {.nvls = true});
-  const Plan plan = planJob(request, Settings());
+  const plan::PlanRequest request = jobOf({host("dgxh100.xml"), host("dgxb200.xml")}, {.nvls = true});
+  const plan::Plan plan = plan::planJob(request, Settings());
   const Preflight result = preflight(plan);
   EXPECT_THAT(result.setup, ElementsAre(Setup::kChannels, Setup::kNvlsChannels));
   EXPECT_FALSE(result.transfers.empty());
@@ -114,10 +118,10 @@ TEST(Preflight, ChannelsOfNvlsKeepHostsFromConnecting) {
 }
 
 TEST(Preflight, HeadsOfCollnetMatter) {
-  const PlanRequest request =
+  const plan::PlanRequest request =
       jobOf({host("dgxh100.xml", 2), host("dgxh100-4nic.xml")}, {.nvls = false, .collnet = true});
   const Settings settings = Settings::fromPairs({{"NCCL_COLLNET_ENABLE", "1"}});
-  const Plan plan = planJob(request, settings);
+  const plan::Plan plan = plan::planJob(request, settings);
   EXPECT_THAT(preflight(plan).setup, ElementsAre(Setup::kCollnetHeads));
   const RemedySearch search = findRemedies(request, settings, plan);
   ASSERT_FALSE(search.found.empty());
@@ -125,8 +129,8 @@ TEST(Preflight, HeadsOfCollnetMatter) {
 }
 
 TEST(Preflight, LatenciesOfNicsMoveEveryChoiceOfAProtocol) {
-  const PlanRequest request = jobOf({host("rand-016.xml"), host("dgxa100.xml")});
-  const Plan plan = planJob(request, Settings());
+  const plan::PlanRequest request = jobOf({host("rand-016.xml"), host("dgxa100.xml")});
+  const plan::Plan plan = plan::planJob(request, Settings());
   const Preflight result = preflight(plan);
   const Cause* cause = find(result.causes, Unexchanged::kNetLatency);
   ASSERT_NE(cause, nullptr);
@@ -136,14 +140,14 @@ TEST(Preflight, LatenciesOfNicsMoveEveryChoiceOfAProtocol) {
   ASSERT_FALSE(search.found.empty());
   for (const Remedy& remedy : search.found) {
     std::map<std::string, std::string> pairs(remedy.settings.begin(), remedy.settings.end());
-    const Plan again = planJob(request, Settings::fromPairs(pairs));
+    const plan::Plan again = plan::planJob(request, Settings::fromPairs(pairs));
     EXPECT_TRUE(preflight(again).isFine()) << remedy.text();
   }
 }
 
 TEST(Preflight, NvSwitchesDecideOnCollnetDirect) {
   const Settings settings = Settings::fromPairs({{"NCCL_COLLNET_ENABLE", "1"}});
-  const Plan plan = planJob(
+  const plan::Plan plan = plan::planJob(
       jobOf({host("dgxh100.xml"), host("l40sx8-pcie.xml")}, {.nvls = false, .collnet = true}), settings);
   const Preflight result = preflight(plan);
   const Cause* cause = find(result.causes, Unexchanged::kNvSwitch);
@@ -153,7 +157,7 @@ TEST(Preflight, NvSwitchesDecideOnCollnetDirect) {
 }
 
 TEST(Preflight, HostsWithoutNicsAreNamed) {
-  const Plan plan = planJob(jobOf({host("gpu1-nonic.xml"), host("gpu1-nic1.xml")}), Settings());
+  const plan::Plan plan = plan::planJob(jobOf({host("gpu1-nonic.xml"), host("gpu1-nic1.xml")}), Settings());
   const Preflight result = preflight(plan);
   EXPECT_FALSE(result.disagrees());
   EXPECT_FALSE(result.isFine());
@@ -164,10 +168,10 @@ TEST(Preflight, AgreesWithTheSamplesOfThePlan) {
   const char* const files[] = {"dgxh100.xml", "dgxa100.xml", "dgx1v.xml", "l40sx8-pcie.xml", "rand-005.xml"};
   for (const char* a : files)
     for (const char* b : files) {
-      const Plan plan = planJob(jobOf({host(a), host(b, 2)}), Settings());
+      const plan::Plan plan = plan::planJob(jobOf({host(a), host(b, 2)}), Settings());
       const Preflight result = preflight(plan);
       for (Collective collective : kAllCollectives)
-        for (std::uint64_t bytes : choiceSizes()) {
+        for (std::uint64_t bytes : tuning::choiceSizes()) {
           const bool found = std::any_of(
               result.collectives.begin(), result.collectives.end(), [&](const CollectiveMismatch& m) {
                 return m.collective == collective && m.operands == Operands::kSum && m.first <= bytes &&
@@ -181,21 +185,22 @@ TEST(Preflight, AgreesWithTheSamplesOfThePlan) {
 
 TEST(ChoiceRanges, HoldTheChoiceOfEverySize) {
   EXPECT_TRUE(rc::check([] {
-    const Plan plan =
-        planJob(identicalHosts(parseTopology(testing::anyMachine(), "test.xml"), *rc::gen::inRange(1, 20)),
-                Settings());
-    Operation operation{.collective = *rc::gen::elementOf(kAllCollectives)};
-    const std::vector<ChoiceRange> ranges = choiceRanges(plan.tuning.front(), operation);
+    const plan::Plan plan =
+        plan::planJob(plan::identicalHosts(topology::parseTopology(testing::anyMachine(), "test.xml"),
+                                           *rc::gen::inRange(1, 20)),
+                      Settings());
+    tuning::Operation operation{.collective = *rc::gen::elementOf(kAllCollectives)};
+    const std::vector<tuning::ChoiceRange> ranges = tuning::choiceRanges(plan.tuning.front(), operation);
     std::uint64_t next = 1;
-    for (const ChoiceRange& range : ranges) {
+    for (const tuning::ChoiceRange& range : ranges) {
       RC_ASSERT(range.first == next);
       next = range.last + 1;
       for (std::uint64_t bytes : {range.first, range.first + (range.last - range.first) / 3, range.last}) {
         operation.bytes = bytes;
-        RC_ASSERT(pickOf(choose(plan.tuning.front(), operation)) == range.pick);
+        RC_ASSERT(tuning::pickOf(tuning::choose(plan.tuning.front(), operation)) == range.pick);
       }
     }
-    RC_ASSERT(next == kMaxBytes + 1);
+    RC_ASSERT(next == tuning::kMaxBytes + 1);
   }));
 }
 
@@ -216,21 +221,21 @@ TEST(Preflight, SplitsOfTransfersAreConstantBetweenTheirBounds) {
 // Under Xylem's own rules ranks agree, whatever their hosts are.
 TEST(PreflightProperty, UnderXylemsRulesAllRanksAgree) {
   EXPECT_TRUE(rc::check([] {
-    PlanRequest request;
+    plan::PlanRequest request;
     const int kinds = *rc::gen::inRange(1, 4);
     for (int kind = 0; kind < kinds; ++kind)
-      request.hosts.push_back(
-          {std::make_shared<const Document>(parseTopology(testing::anyMachine(), "test.xml")),
-           {},
-           *rc::gen::inRange(1, 3)});
-    request.rules = Rules::kXylem;
+      request.hosts.push_back({std::make_shared<const topology::Document>(
+                                   topology::parseTopology(testing::anyMachine(), "test.xml")),
+                               {},
+                               *rc::gen::inRange(1, 3)});
+    request.rules = connect::Rules::kXylem;
     request.offered = {*rc::gen::arbitrary<bool>(), *rc::gen::arbitrary<bool>()};
     const Settings settings = Settings::fromPairs({{"NCCL_COLLNET_ENABLE", "1"}});
-    const Plan plan = planJob(request, settings);
-    RC_ASSERT(agreementOf(plan).consistent());
+    const plan::Plan plan = plan::planJob(request, settings);
+    RC_ASSERT(plan::agreementOf(plan).consistent());
     RC_ASSERT(!preflight(plan).disagrees());
   }));
 }
 
 }  // namespace
-}  // namespace xylem
+}  // namespace xylem::preflight

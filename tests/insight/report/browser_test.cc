@@ -11,7 +11,7 @@
 #include "insight/report/page.h"
 #include "planner_support/machine_text.h"
 
-namespace xylem {
+namespace xylem::report {
 namespace {
 
 using namespace testing;  // NOLINT: pictures and machines
@@ -84,7 +84,7 @@ void expectWell(const Picture& picture) {
   EXPECT_EQ(seen.console, "");
 }
 
-Picture withAnswers(const Inquiry& inquiry) {
+Picture withAnswers(const why::Inquiry& inquiry) {
   Picture picture = drawPicture(inquiry, {.title = "page"});
   picture.optimality = {{.what = "ring", .achieved = 40, .bound = 48, .cut = "the NICs"}};
   return picture;
@@ -102,10 +102,10 @@ TEST(Browser, OneHostWithPciOnly) {
 
 TEST(Browser, HostsOfDifferentKinds) {
   if (!hasBrowser()) GTEST_SKIP() << "chromium is not installed";
-  PlanRequest request = identicalHosts(readTopology(zooFile("dgx1v")), 1);
-  request.hosts.push_back(identicalHosts(readTopology(zooFile("gb200x4")), 2).hosts.front());
+  plan::PlanRequest request = plan::identicalHosts(topology::readTopology(zooFile("dgx1v")), 1);
+  request.hosts.push_back(plan::identicalHosts(topology::readTopology(zooFile("gb200x4")), 2).hosts.front());
   request.hostsListed = true;
-  const Picture picture = withAnswers(Inquiry(request, Settings::fromPairs({})));
+  const Picture picture = withAnswers(why::Inquiry(request, Settings::fromPairs({})));
   ASSERT_EQ(picture.hosts.size(), 2u);
   expectWell(picture);
 }
@@ -117,7 +117,8 @@ TEST(Browser, NamesThatAreMarkupStayNames) {
   const std::string name = "mlx5_0";
   text.replace(text.find(name), name.size(),
                "</script><img src=x onerror='window.hacked=1'><script>window.hacked=1</script>");
-  const Inquiry inquiry(identicalHosts(parseTopology(text, "<b>host</b>.xml"), 2), Settings::fromPairs({}));
+  const why::Inquiry inquiry(plan::identicalHosts(topology::parseTopology(text, "<b>host</b>.xml"), 2),
+                             Settings::fromPairs({}));
   Picture picture = drawPicture(inquiry, {.title = "<script>window.hacked=1</script>"});
   for (PictureNode& node : picture.hosts[0].nodes) node.detail = "<img src=x onerror=\"window.hacked=1\">";
   EXPECT_THAT(picture.job.crossings.at(0).fromNet, HasSubstr("<img src=x"));
@@ -125,4 +126,4 @@ TEST(Browser, NamesThatAreMarkupStayNames) {
 }
 
 }  // namespace
-}  // namespace xylem
+}  // namespace xylem::report

@@ -15,7 +15,7 @@
 #include "insight/report/text.h"
 #include "planner_support/any_machine.h"
 
-namespace xylem {
+namespace xylem::report {
 namespace {
 
 using namespace testing;  // NOLINT: pictures and machines
@@ -142,4 +142,4 @@ TEST(Page, HoldsEverythingItNeeds) {
 }
 
 }  // namespace
-}  // namespace xylem
+}  // namespace xylem::report

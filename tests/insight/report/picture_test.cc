@@ -5,14 +5,14 @@
 #include <gmock/gmock.h>
 #include <rapidcheck.h>
 
-#include "planner/search/channel_segments.h"
+#include "insight/report/draw_support.h"
 #include "planner/connect/rings.h"
 #include "planner/connect/trees.h"
-#include "insight/report/draw_support.h"
-#include "planner_support/any_machine.h"
+#include "planner/search/channel_segments.h"
 #include "planner/tuning/choice.h"
+#include "planner_support/any_machine.h"
 
-namespace xylem {
+namespace xylem::report {
 namespace {
 
 using namespace testing;  // NOLINT: pictures and machines
@@ -27,10 +27,10 @@ TEST(Picture, CountsPciThroughAnIntelCpuAsNcclDoes) {
   const HostPicture& host = picture.hosts.at(0);
   const PictureGraph& ring = ringOfHost(picture);
   ASSERT_EQ(ring.channels.size(), 1u);
-  EXPECT_FLOAT_EQ(usedBetween(host, ring, "CPU 0", "CPU 1", LinkType::kSys), 10);
-  EXPECT_FLOAT_EQ(usedBetween(host, ring, "CPU 1", "CPU 0", LinkType::kSys), 10);
-  EXPECT_FLOAT_EQ(usedBetween(host, ring, "GPU 0", "switch 0000:10:00.0", LinkType::kPci), 10);
-  EXPECT_FLOAT_EQ(usedBetween(host, ring, "GPU 1", "switch 0000:10:00.0", LinkType::kPci), 12);
+  EXPECT_FLOAT_EQ(usedBetween(host, ring, "CPU 0", "CPU 1", topology::LinkType::kSys), 10);
+  EXPECT_FLOAT_EQ(usedBetween(host, ring, "CPU 1", "CPU 0", topology::LinkType::kSys), 10);
+  EXPECT_FLOAT_EQ(usedBetween(host, ring, "GPU 0", "switch 0000:10:00.0", topology::LinkType::kPci), 10);
+  EXPECT_FLOAT_EQ(usedBetween(host, ring, "GPU 1", "switch 0000:10:00.0", topology::LinkType::kPci), 12);
 }
 
 TEST(Picture, AnNvlinkRingLeavesPciAlone) {
@@ -40,11 +40,11 @@ TEST(Picture, AnNvlinkRingLeavesPciAlone) {
   const float each = ring.bwIntra * static_cast<float>(ring.channels.size());
   for (int gpu = 0; gpu < 8; ++gpu) {
     const std::string name = "GPU " + std::to_string(gpu);
-    EXPECT_FLOAT_EQ(usedBetween(host, ring, name, "NVSwitch", LinkType::kNvl), each);
-    EXPECT_FLOAT_EQ(usedBetween(host, ring, "NVSwitch", name, LinkType::kNvl), each);
+    EXPECT_FLOAT_EQ(usedBetween(host, ring, name, "NVSwitch", topology::LinkType::kNvl), each);
+    EXPECT_FLOAT_EQ(usedBetween(host, ring, "NVSwitch", name, topology::LinkType::kNvl), each);
   }
   for (std::size_t i = 0; i < host.links.size(); ++i)
-    if (host.links[i].type != LinkType::kNvl) {
+    if (host.links[i].type != topology::LinkType::kNvl) {
       EXPECT_EQ(ring.used[i][0] + ring.used[i][1], 0) << i;
     }
 }
@@ -54,8 +54,8 @@ TEST(Picture, ShowsWhatTheJobDoesNotUse) {
   for (int hosts : {1, 2}) {
     const Picture picture = pictureOf("dgxh100", hosts);
     const HostPicture& host = picture.hosts.at(0);
-    const NodeId net = nodeNamed(host, "NET 3");
-    ASSERT_NE(net, kNoNode);
+    const topology::NodeId net = nodeNamed(host, "NET 3");
+    ASSERT_NE(net, topology::kNoNode);
     EXPECT_EQ(host.nodes[static_cast<std::size_t>(net)].used, hosts == 2);
     EXPECT_EQ(host.nodes[static_cast<std::size_t>(nodeNamed(host, "NIC 0000:18:00.0"))].used, hosts == 2);
     EXPECT_EQ(host.reach.columns.size(), hosts == 2 ? 16u : 8u);
@@ -65,15 +65,15 @@ TEST(Picture, ShowsWhatTheJobDoesNotUse) {
 }
 
 // Checks that the picture's loads account for the bandwidth that the search leaves free.
-void expectSearchAccount(const Plan& plan, const HostPicture& drawn, const PictureGraph& graph) {
-  const HostPlan& host = plan.hostOf(drawn.rank);
-  const Locality locality(host.system(), host.paths.paths);
-  SearchSpace space(host.system(), host.paths.paths, locality);
-  const ChannelGraph& searched = host.graphs[graph.kind];
-  const ChannelLoads loads(space, searched);
+void expectSearchAccount(const plan::Plan& plan, const HostPicture& drawn, const PictureGraph& graph) {
+  const plan::HostPlan& host = plan.hostOf(drawn.rank);
+  const paths::Locality locality(host.system(), host.paths.paths);
+  search::SearchSpace space(host.system(), host.paths.paths, locality);
+  const search::ChannelGraph& searched = host.graphs[graph.kind];
+  const search::ChannelLoads loads(space, searched);
   bool fits = true;
   for (int c = 0; c < searched.nChannels; ++c)
-    for (const ChannelSegment& leg : segmentsOf(space, searched, c))
+    for (const search::ChannelSegment& leg : search::segmentsOf(space, searched, c))
       fits = space.take(*leg.route, loads.of(leg.portion)) && fits;
   RC_ASSERT(fits || graph.fallback);
   if (!fits) return;
@@ -81,7 +81,7 @@ void expectSearchAccount(const Plan& plan, const HostPicture& drawn, const Pictu
     for (std::size_t lane = 0; lane < 2; ++lane)
       RC_ASSERT(graph.used[i][lane] <= drawn.links[i].bandwidth[lane] + 0.01f);
   double taken = 0, told = 0;
-  for (LinkId link = 0; link < static_cast<LinkId>(host.system().links().size()); ++link)
+  for (topology::LinkId link = 0; link < static_cast<topology::LinkId>(host.system().links().size()); ++link)
     taken += host.system().link(link).bandwidth - space.free().of(link);
   for (const auto& lanes : graph.used) told += lanes[0] + lanes[1];
   RC_ASSERT(std::abs(taken - told) < 0.01 * (1 + static_cast<double>(drawn.links.size())));
@@ -90,8 +90,9 @@ void expectSearchAccount(const Plan& plan, const HostPicture& drawn, const Pictu
 TEST(Picture, TakesOfEveryLinkWhatTheSearchTakes) {
   EXPECT_TRUE(rc::check("of any machine", [] {
     const std::string text = anyMachine();
-    const Inquiry inquiry(identicalHosts(parseTopology(text, "any.xml"), *rc::gen::inRange(1, 3)),
-                          Settings::fromPairs({}));
+    const why::Inquiry inquiry(
+        plan::identicalHosts(topology::parseTopology(text, "any.xml"), *rc::gen::inRange(1, 3)),
+        Settings::fromPairs({}));
     const Picture picture = drawPicture(inquiry, {.title = "any", .answers = false});
     for (const HostPicture& host : picture.hosts)
       for (const PictureGraph& graph : host.graphs) expectSearchAccount(inquiry.plan(), host, graph);
@@ -108,7 +109,7 @@ TEST(Picture, LegsFollowEachOtherFromNodeToNode) {
           EXPECT_EQ(legs.back().to, legs.front().from) << machine;
         }
         for (const PictureLeg& leg : legs) {
-          NodeId at = leg.from;
+          topology::NodeId at = leg.from;
           for (const LaneOfLink& hop : leg.hops) {
             const PictureLink& link = picture.hosts[0].links[static_cast<std::size_t>(hop.link)];
             EXPECT_EQ(hop.lane == 0 ? link.a : link.b, at) << machine;
@@ -122,16 +123,17 @@ TEST(Picture, LegsFollowEachOtherFromNodeToNode) {
 
 // Every GPU with the NVSwitch, the head twice; the head to its NET and back.
 TEST(Picture, NvlsChannelsLoadTheSwitch) {
-  PlanRequest request = identicalHosts(readTopology(zooFile("dgxh100")), 2);
+  plan::PlanRequest request = plan::identicalHosts(topology::readTopology(zooFile("dgxh100")), 2);
   request.offered.nvls = true;
   const Picture picture =
-      drawPicture(Inquiry(request, Settings::fromPairs({})), {.title = "nvls", .answers = false});
-  const auto nvls = std::find_if(picture.hosts[0].graphs.begin(), picture.hosts[0].graphs.end(),
-                                 [](const PictureGraph& graph) { return graph.kind == GraphKind::kNvls; });
+      drawPicture(why::Inquiry(request, Settings::fromPairs({})), {.title = "nvls", .answers = false});
+  const auto nvls =
+      std::find_if(picture.hosts[0].graphs.begin(), picture.hosts[0].graphs.end(),
+                   [](const PictureGraph& graph) { return graph.kind == search::GraphKind::kNvls; });
   ASSERT_NE(nvls, picture.hosts[0].graphs.end());
   ASSERT_FALSE(nvls->channels.empty());
   EXPECT_EQ(nvls->channels[0].size(), 18u);
-  EXPECT_FLOAT_EQ(usedBetween(picture.hosts[0], *nvls, "GPU 0", "NVSwitch", LinkType::kNvl),
+  EXPECT_FLOAT_EQ(usedBetween(picture.hosts[0], *nvls, "GPU 0", "NVSwitch", topology::LinkType::kNvl),
                   nvls->bwIntra * static_cast<float>(nvls->channels.size() + 1));
 }
 
@@ -159,7 +161,7 @@ TEST(Reach, SaysTheRulesThatDecided) {
   const ReachCell& far = reach.cells[5];
   EXPECT_EQ(far.way, "SHM");
   EXPECT_FALSE(far.direct);
-  EXPECT_EQ(far.type, PathType::kSys);
+  EXPECT_EQ(far.type, paths::PathType::kSys);
   EXPECT_EQ(far.reasons.at(0).variable, Setting::kP2pLevel);
   EXPECT_THAT(far.reasons.at(0).text, HasSubstr("SYS"));
 }
@@ -186,13 +188,13 @@ TEST(Reach, FollowsTheSettings) {
 }
 
 TEST(JobPicture, HasTheRingsAndTreesOfThePlan) {
-  const Inquiry inquiry = inquiryInto("dgxh100", 4);
-  const Connections& c = inquiry.plan().connections;
+  const why::Inquiry inquiry = inquiryInto("dgxh100", 4);
+  const connect::Connections& c = inquiry.plan().connections;
   const PictureJob job = drawPicture(inquiry, {.title = "", .answers = false}).job;
   std::vector<int> ringOfChannel(static_cast<std::size_t>(c.nChannels()), -1);
   for (const PictureRing& ring : job.rings)
     for (int channel : ring.channels) {
-      EXPECT_EQ(ring.ranks, ringOf(c, channel));
+      EXPECT_EQ(ring.ranks, connect::ringOf(c, channel));
       ringOfChannel[static_cast<std::size_t>(channel)] = 0;
     }
   EXPECT_THAT(ringOfChannel, ::testing::Each(0));
@@ -202,7 +204,7 @@ TEST(JobPicture, HasTheRingsAndTreesOfThePlan) {
       ++channels;
       int roots = 0;
       for (const TreePlaceOfRank& place : tree.ranks) {
-        EXPECT_EQ(place.up, treeOf(c, place.rank, channel).up);
+        EXPECT_EQ(place.up, connect::treeOf(c, place.rank, channel).up);
         roots += place.up < 0;
         EXPECT_EQ(place.depth, place.up < 0 ? 0 : tree.ranks[static_cast<std::size_t>(place.up)].depth + 1);
       }
@@ -224,7 +226,7 @@ TEST(JobPicture, LeavesOutJobsTooLargeToDraw) {
 }
 
 TEST(Tuning, CurvesMeetTheChoiceAtEverySize) {
-  const Inquiry inquiry = inquiryInto("dgxh100", 2);
+  const why::Inquiry inquiry = inquiryInto("dgxh100", 2);
   const Picture picture = drawPicture(inquiry, {.title = "", .answers = false});
   ASSERT_EQ(picture.tuning.size(), 5u);
   for (const CollectiveCurves& one : picture.tuning) {
@@ -234,8 +236,8 @@ TEST(Tuning, CurvesMeetTheChoiceAtEverySize) {
       EXPECT_NE(one.stretches[i].curve, one.stretches[i + 1].curve);
     }
     for (std::size_t i = 0; i < picture.sizes.size(); ++i) {
-      const Choice choice =
-          choose(inquiry.plan().tuning[0], {.collective = one.collective, .bytes = picture.sizes[i]});
+      const tuning::Choice choice =
+          tuning::choose(inquiry.plan().tuning[0], {.collective = one.collective, .bytes = picture.sizes[i]});
       const auto stretch = std::find_if(one.stretches.begin(), one.stretches.end(),
                                         [&](const CurveStretch& s) { return picture.sizes[i] <= s.last; });
       ASSERT_GE(stretch->curve, 0);
@@ -251,4 +253,4 @@ TEST(Tuning, CurvesMeetTheChoiceAtEverySize) {
 }
 
 }  // namespace
-}  // namespace xylem
+}  // namespace xylem::report

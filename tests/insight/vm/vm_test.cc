@@ -10,16 +10,16 @@
 #include <nlohmann/json.hpp>
 
 #include "core/error.h"
-#include "fuzz/vm_map_input.h"
 #include "fuzz/replay.h"
-#include "insight/vm/vm_topology.h"
+#include "fuzz/vm_map_input.h"
 #include "insight/lint/lint.h"
+#include "insight/vm/vm_topology.h"
 #include "planner/plan/planner.h"
-#include "planner_support/any_machine.h"
 #include "planner/topology/attributes.h"
 #include "planner/topology/complete.h"
+#include "planner_support/any_machine.h"
 
-namespace xylem {
+namespace xylem::vm {
 namespace {
 
 using namespace testing;  // NOLINT: the machines
@@ -31,15 +31,15 @@ using ::testing::IsEmpty;
 const std::string kZoo = std::string(XYLEM_SOURCE_DIR) + "/topologies/";
 
 // The bus id of a switch.
-std::string switchOf(const Document& host) {
-  for (const ElementId cpu : host[host.root()].children)
-    for (const ElementId pci : host[cpu].children)
-      if (host[pci].name == "pci" && host.child(pci, "pci") != kNoElement)
+std::string switchOf(const topology::Document& host) {
+  for (const topology::ElementId cpu : host[host.root()].children)
+    for (const topology::ElementId pci : host[cpu].children)
+      if (host[pci].name == "pci" && host.child(pci, "pci") != topology::kNoElement)
         return *host.attribute(pci, "busid");
   return "";
 }
 
-std::string refusal(const std::string& map, const Document* host = nullptr) {
+std::string refusal(const std::string& map, const topology::Document* host = nullptr) {
   try {
     const VmMap read = parseVmMap(map, "vm.map");
     if (host != nullptr) vmTopology(*host, read);
@@ -86,59 +86,62 @@ TEST(VmMap, EveryInputIsReadOrRefused) {
 }
 
 TEST(VmTopology, NamesWhatTheHostHas) {
-  const Document host = readTopology(kZoo + "seed-a40x2.xml");
+  const topology::Document host = topology::readTopology(kZoo + "seed-a40x2.xml");
   EXPECT_THAT(refusal("gpu0 0000:05:00.0\nmlx5_9 0000:06:00.0\n", &host),
               ::testing::AllOf(HasSubstr("vm.map:2: found `mlx5_9`"), HasSubstr("gpu0, gpu1")));
   EXPECT_THAT(refusal("0000:45:00.0 0000:06:00.0\n", &host), HasSubstr("no GPU among the devices"));
   EXPECT_THAT(refusal("gpu0 0000:05:00.0\n0000:99:00.0 0000:06:00.0\n", &host),
               HasSubstr("which line 1 has already"));
-  const Document large = readTopology(kZoo + "dgxh100.xml");
+  const topology::Document large = topology::readTopology(kZoo + "dgxh100.xml");
   EXPECT_THAT(refusal("gpu0 0000:05:00.0\n" + switchOf(large) + " 0000:06:00.0\n", &large),
               HasSubstr("which is neither a GPU nor a network device"));
 }
 
 TEST(VmTopology, KeepsTheTreeOfWhatTheGuestHas) {
-  const Document host = readTopology(kZoo + "dgxh100.xml");
+  const topology::Document host = topology::readTopology(kZoo + "dgxh100.xml");
   std::vector<std::string> remarks;
-  const Document vm =
+  const topology::Document vm =
       vmTopology(host,
                  parseVmMap("gpu2 0000:07:00.0\ngpu1 0000:05:00.0\nmlx5_1 0000:06:00.0 mlx5_0\n"
                             "numa0 numa0 ff\n",
                             "vm.map"),
                  &remarks);
   EXPECT_THAT(remarks, IsEmpty());
-  const std::string text = writeTopology(vm);
+  const std::string text = topology::writeTopology(vm);
   EXPECT_THAT(text, HasSubstr("busid=\"ffff:ff:00.0\""));
   EXPECT_THAT(text, HasSubstr("name=\"mlx5_0\""));
   EXPECT_THAT(text, HasSubstr("affinity=\"ff\""));
   // The driver numbers by bus id: gpu1 of the host, which is at 05, comes first.
   EXPECT_THAT(text, HasSubstr("dev=\"0\""));
   EXPECT_THAT(text, HasSubstr("dev=\"1\""));
-  const LintReport report = lintTopology(text, "guest");
-  EXPECT_EQ(report.count(Severity::kError) + report.count(Severity::kWarning), 0) << toJson(report);
-  const System system = buildSystem(completeForJob(parseTopology(text, "guest")));
-  EXPECT_EQ(system.count(NodeType::kGpu), 2);
-  EXPECT_EQ(system.count(NodeType::kNet), 1);
+  const lint::LintReport report = lint::lintTopology(text, "guest");
+  EXPECT_EQ(report.count(lint::Severity::kError) + report.count(lint::Severity::kWarning), 0)
+      << lint::toJson(report);
+  const topology::System system =
+      topology::buildSystem(topology::completeForJob(topology::parseTopology(text, "guest")));
+  EXPECT_EQ(system.count(topology::NodeType::kGpu), 2);
+  EXPECT_EQ(system.count(topology::NodeType::kNet), 1);
 }
 
 TEST(VmTopology, SaysWhichCardsKeepTheirNames) {
-  const Document host = readTopology(kZoo + "dgxh100.xml");
+  const topology::Document host = topology::readTopology(kZoo + "dgxh100.xml");
   std::vector<std::string> remarks;
   vmTopology(host, parseVmMap("gpu0 0000:05:00.0\nmlx5_0 0000:06:00.0\n", "vm.map"), &remarks);
   EXPECT_THAT(remarks, ElementsAre(HasSubstr("net mlx5_0 keeps its name")));
 }
 
 TEST(VmTopology, SaysWhichLinesOfTheMapDoNothing) {
-  const Document host = readTopology(kZoo + "seed-a40x2.xml");
+  const topology::Document host = topology::readTopology(kZoo + "seed-a40x2.xml");
   std::vector<std::string> remarks;
   vmTopology(host, parseVmMap("gpu0 0000:05:00.0\nnuma0 numa1\nnuma1 numa0\n", "vm.map"), &remarks);
   EXPECT_THAT(remarks, ElementsAre(HasSubstr("is on NUMA node 0 of the host: vm.map:2 is not used")));
 }
 
 TEST(VmTopology, RewritesNvlinksAndLosesThoseToOtherGpus) {
-  const Document host = parseTopology(fourGpusMesh(), "host.xml");
-  const Document vm = vmTopology(host, parseVmMap("gpu0 0000:01:00.0\ngpu3 0000:02:00.0\n", "vm.map"));
-  const std::string text = writeTopology(vm);
+  const topology::Document host = topology::parseTopology(fourGpusMesh(), "host.xml");
+  const topology::Document vm =
+      vmTopology(host, parseVmMap("gpu0 0000:01:00.0\ngpu3 0000:02:00.0\n", "vm.map"));
+  const std::string text = topology::writeTopology(vm);
   EXPECT_THAT(text, HasSubstr("<nvlink target=\"0000:02:00.0\" count=\"4\""));
   EXPECT_THAT(text, HasSubstr("<nvlink target=\"0000:01:00.0\" count=\"4\""));
   EXPECT_EQ(text.find("count=\"1\""), std::string::npos) << text;
@@ -146,31 +149,31 @@ TEST(VmTopology, RewritesNvlinksAndLosesThoseToOtherGpus) {
 
 // The host, described for some of its devices alone: ranks and GPUs in the order of `gpus`, and network
 // devices numbered without gaps, since NCCL settles ties by these numbers.
-Document restricted(const Document& host, const std::vector<ElementId>& gpus,
-                    const std::vector<ElementId>& nics) {
-  Document document = completeAttributes(host);
-  const auto clear = [&](const auto& self, ElementId element) -> void {
+topology::Document restricted(const topology::Document& host, const std::vector<topology::ElementId>& gpus,
+                              const std::vector<topology::ElementId>& nics) {
+  topology::Document document = topology::completeAttributes(host);
+  const auto clear = [&](const auto& self, topology::ElementId element) -> void {
     document.removeAttribute(element, "keep");
     document.removeAttribute(element, "rank");
-    for (const ElementId child : document[element].children) self(self, child);
+    for (const topology::ElementId child : document[element].children) self(self, child);
   };
   clear(clear, document.root());
   int rank = 0;
-  for (const ElementId gpu : gpus) {
+  for (const topology::ElementId gpu : gpus) {
     document.set(gpu, "dev", std::to_string(rank));
     document.set(gpu, "rank", std::to_string(rank++));
     document.set(gpu, "keep", "1");
   }
-  const auto mark = [&](const auto& self, ElementId element) -> void {
+  const auto mark = [&](const auto& self, topology::ElementId element) -> void {
     if (document[element].name == "net")
       document.set(element, "keep",
                    std::find(nics.begin(), nics.end(), document[element].parent) != nics.end() ? "1" : "0");
-    for (const ElementId child : document[element].children) self(self, child);
+    for (const topology::ElementId child : document[element].children) self(self, child);
   };
   mark(mark, document.root());
-  std::map<int, ElementId> nets;
-  for (const ElementId nic : nics)
-    for (const ElementId net : document[nic].children)
+  std::map<int, topology::ElementId> nets;
+  for (const topology::ElementId nic : nics)
+    for (const topology::ElementId net : document[nic].children)
       if (document.attribute(net, "dev") != nullptr) nets[std::stoi(*document.attribute(net, "dev"))] = net;
   int next = 0;
   for (const auto& [dev, net] : nets) document.set(net, "dev", std::to_string(next++));
@@ -178,15 +181,15 @@ Document restricted(const Document& host, const std::vector<ElementId>& gpus,
 }
 
 // A plan without the names of devices.
-std::string planText(const Document& document, int hosts) {
+std::string planText(const topology::Document& document, int hosts) {
   std::string text;
   try {
-    const Plan plan = planJob(identicalHosts(document, hosts), Settings());
+    const plan::Plan plan = plan::planJob(plan::identicalHosts(document, hosts), Settings());
     text = fmt::format("{} channels\n", plan.connections.nChannels());
-    for (const GraphKind kind : {GraphKind::kRing, GraphKind::kTree}) {
-      const ChannelGraph& graph = plan.hostOf(0).graphs[kind];
-      text += fmt::format("{} {} {} {} {} {}\n", name(kind), graph.nChannels, graph.bwIntra, graph.bwInter,
-                          name(graph.typeIntra), name(graph.typeInter));
+    for (const search::GraphKind kind : {search::GraphKind::kRing, search::GraphKind::kTree}) {
+      const search::ChannelGraph& graph = plan.hostOf(0).graphs[kind];
+      text += fmt::format("{} {} {} {} {} {}\n", search::name(kind), graph.nChannels, graph.bwIntra,
+                          graph.bwInter, paths::name(graph.typeIntra), paths::name(graph.typeInter));
       for (const int gpu : graph.gpus) text += fmt::format(" {}", plan.hostOf(0).system().gpu(gpu).rank);
       for (const int net : graph.nets) text += fmt::format(" {}", net);
     }
@@ -198,34 +201,35 @@ std::string planText(const Document& document, int hosts) {
 
 // Compares the plans for a virtual machine with some devices of the host, in the order of their bus ids, and
 // for the host restricted to them.
-void expectTheSamePlan(const Document& host, const std::vector<bool>& wanted, int hosts) {
-  std::vector<ElementId> gpus, nics;
+void expectTheSamePlan(const topology::Document& host, const std::vector<bool>& wanted, int hosts) {
+  std::vector<topology::ElementId> gpus, nics;
   std::string map;
   int next = 1;
   std::size_t place = 0;
-  const auto visit = [&](const auto& self, ElementId element) -> void {
-    const Element& e = host[element];
+  const auto visit = [&](const auto& self, topology::ElementId element) -> void {
+    const topology::Element& e = host[element];
     if (e.name == "gpu" || (e.name == "nic" && host[e.parent].name == "pci")) {
       if (wanted[place++ % wanted.size()]) {
         (e.name == "gpu" ? gpus : nics).push_back(element);
         map += fmt::format("{} 0000:{:02x}:00.0\n", *host.attribute(e.parent, "busid"), next++);
       }
     }
-    for (const ElementId child : e.children) self(self, child);
+    for (const topology::ElementId child : e.children) self(self, child);
   };
   visit(visit, host.root());
   if (gpus.empty()) return;
-  const Document vm = vmTopology(host, parseVmMap(map, "vm.map"));
-  const std::string text = writeTopology(vm);
-  const LintReport report = lintTopology(text, "guest");
-  EXPECT_EQ(report.count(Severity::kError), 0) << toJson(report);
-  EXPECT_EQ(planText(parseTopology(text, "guest"), hosts), planText(restricted(host, gpus, nics), hosts))
+  const topology::Document vm = vmTopology(host, parseVmMap(map, "vm.map"));
+  const std::string text = topology::writeTopology(vm);
+  const lint::LintReport report = lint::lintTopology(text, "guest");
+  EXPECT_EQ(report.count(lint::Severity::kError), 0) << lint::toJson(report);
+  EXPECT_EQ(planText(topology::parseTopology(text, "guest"), hosts),
+            planText(restricted(host, gpus, nics), hosts))
       << map << text;
 }
 
 TEST(VmTopology, PlansAsTheHostWithTheSameDevices) {
   for (const char* file : {"dgxh100", "dgx1v", "p5-48xl", "a40x8-pcie", "pcilink-bcm", "dgxa100"}) {
-    const Document host = readTopology(kZoo + file + ".xml");
+    const topology::Document host = topology::readTopology(kZoo + file + ".xml");
     for (const std::vector<bool>& wanted :
          {std::vector<bool>{true}, {true, false}, {false, true, true}, {true, true, false, false, true}}) {
       SCOPED_TRACE(file);
@@ -237,7 +241,7 @@ TEST(VmTopology, PlansAsTheHostWithTheSameDevices) {
 
 TEST(VmTopology, PlansAsAnyHostWithTheSameDevices) {
   EXPECT_TRUE(rc::check([] {
-    const Document host = parseTopology(anyMachine(), "host.xml");
+    const topology::Document host = topology::parseTopology(anyMachine(), "host.xml");
     std::vector<bool> wanted = *rc::gen::container<std::vector<bool>>(5, rc::gen::arbitrary<bool>());
     expectTheSamePlan(host, wanted, *rc::gen::inRange(1, 3));
     RC_ASSERT(!::testing::Test::HasFailure());
@@ -245,4 +249,4 @@ TEST(VmTopology, PlansAsAnyHostWithTheSameDevices) {
 }
 
 }  // namespace
-}  // namespace xylem
+}  // namespace xylem::vm

@@ -11,12 +11,12 @@
 #include "fuzz/edit_input.h"
 #include "fuzz/replay.h"
 #include "insight/lint/lint.h"
-#include "planner_support/any_machine.h"
 #include "insight/whatif/devices.h"
 #include "insight/whatif/edit.h"
 #include "insight/whatif/repair.h"
+#include "planner_support/any_machine.h"
 
-namespace xylem {
+namespace xylem::whatif {
 namespace {
 
 using ::testing::AllOf;
@@ -31,20 +31,22 @@ using ::testing::SizeIs;
 
 const std::string kZoo = std::string(XYLEM_SOURCE_DIR) + "/topologies/";
 
-Document host(const std::string& name) { return completeForJob(readTopology(kZoo + name + ".xml")); }
+topology::Document host(const std::string& name) {
+  return topology::completeForJob(topology::readTopology(kZoo + name + ".xml"));
+}
 
-Edited edited(const Document& document, const std::vector<std::string>& texts,
+Edited edited(const topology::Document& document, const std::vector<std::string>& texts,
               const Settings& settings = {}) {
   std::vector<Edit> edits;
   for (const std::string& text : texts) edits.push_back(parseEdit(text));
   return applyEdits({document, settings}, edits);
 }
 
-System systemAfter(const Document& document, const std::vector<std::string>& texts) {
-  return buildSystem(completeForJob(edited(document, texts).document));
+topology::System systemAfter(const topology::Document& document, const std::vector<std::string>& texts) {
+  return topology::buildSystem(topology::completeForJob(edited(document, texts).document));
 }
 
-std::string refusal(const Document& document, const std::string& text) {
+std::string refusal(const topology::Document& document, const std::string& text) {
   try {
     edited(document, {text});
     return "accepted";
@@ -54,8 +56,8 @@ std::string refusal(const Document& document, const std::string& text) {
 }
 
 // The bandwidth in GB/s of the first link from `from` to a node of `type`; 0 if there is none.
-float bandwidthTo(const System& system, NodeId from, NodeType type) {
-  for (const Link& link : system.links(from))
+float bandwidthTo(const topology::System& system, topology::NodeId from, topology::NodeType type) {
+  for (const topology::Link& link : system.links(from))
     if (system.type(link.to) == type) return link.bandwidth;
   return 0;
 }
@@ -67,7 +69,7 @@ TEST(Edit, EveryInputIsReadOrRefused) {
 }
 
 TEST(Edit, RefusesWithWhatWouldDo) {
-  const Document machine = host("dgxh100");
+  const topology::Document machine = host("dgxh100");
   EXPECT_THAT(refusal(machine, "remve net1"), HasSubstr("did you mean remove?"));
   EXPECT_THAT(refusal(machine, "remove"), HasSubstr("`remove DEVICE`"));
   EXPECT_THAT(refusal(machine, "remove net99"),
@@ -82,40 +84,44 @@ TEST(Edit, RefusesWithWhatWouldDo) {
 }
 
 TEST(Edit, RemovesDevices) {
-  const Document machine = host("dgxh100");
-  const System system = systemAfter(machine, {"remove gpu3", "remove net1"});
-  EXPECT_EQ(system.count(NodeType::kGpu), 7);
-  EXPECT_EQ(system.count(NodeType::kNet), buildSystem(machine).count(NodeType::kNet) - 1);
+  const topology::Document machine = host("dgxh100");
+  const topology::System system = systemAfter(machine, {"remove gpu3", "remove net1"});
+  EXPECT_EQ(system.count(topology::NodeType::kGpu), 7);
+  EXPECT_EQ(system.count(topology::NodeType::kNet),
+            topology::buildSystem(machine).count(topology::NodeType::kNet) - 1);
   // The GPUs after gpu3 move up by one rank.
   EXPECT_EQ(system.gpu(system.gpuOfRank(3)).dev, 4);
 }
 
 TEST(Edit, SetsNvlinksAtBothEnds) {
-  const Document mesh = completeForJob(parseTopology(testing::fourGpusMesh(), "mesh.xml"));
-  const auto nvlink = [&](const System& system, int a, int b) {
-    const LinkId link = system.findLink(system.gpuOfRank(a), system.gpuOfRank(b), LinkType::kNvl);
-    return link == kNoLink ? 0.0f : system.link(link).bandwidth;
+  const topology::Document mesh =
+      topology::completeForJob(topology::parseTopology(testing::fourGpusMesh(), "mesh.xml"));
+  const auto nvlink = [&](const topology::System& system, int a, int b) {
+    const topology::LinkId link =
+        system.findLink(system.gpuOfRank(a), system.gpuOfRank(b), topology::LinkType::kNvl);
+    return link == topology::kNoLink ? 0.0f : system.link(link).bandwidth;
   };
-  const System less = systemAfter(mesh, {"nvlink gpu0 gpu3 x2", "nvlink gpu1 dev2 x0"});
+  const topology::System less = systemAfter(mesh, {"nvlink gpu0 gpu3 x2", "nvlink gpu1 dev2 x0"});
   EXPECT_EQ(nvlink(less, 0, 3), 40.0f);
   EXPECT_EQ(nvlink(less, 3, 0), 40.0f);
   EXPECT_EQ(nvlink(less, 1, 2), 0.0f);
   EXPECT_EQ(nvlink(less, 2, 1), 0.0f);
   EXPECT_EQ(nvlink(less, 0, 1), 20.0f);
-  const Document switched = host("dgxa100");
-  const System half = systemAfter(switched, {"nvlink gpu5 nvswitch x6"});
-  EXPECT_EQ(bandwidthTo(half, half.gpuOfRank(5), NodeType::kNvs), 120.0f);
-  EXPECT_EQ(bandwidthTo(half, half.gpuOfRank(4), NodeType::kNvs), 240.0f);
+  const topology::Document switched = host("dgxa100");
+  const topology::System half = systemAfter(switched, {"nvlink gpu5 nvswitch x6"});
+  EXPECT_EQ(bandwidthTo(half, half.gpuOfRank(5), topology::NodeType::kNvs), 120.0f);
+  EXPECT_EQ(bandwidthTo(half, half.gpuOfRank(4), topology::NodeType::kNvs), 240.0f);
 }
 
 TEST(Edit, MovesCards) {
-  const Document machine = host("misconfigured/vm-nics-without-numa");
-  const auto farFromGpus = [](const Document& document) {
+  const topology::Document machine = host("misconfigured/vm-nics-without-numa");
+  const auto farFromGpus = [](const topology::Document& document) {
     int far = 0;
     const Devices devices(document);
-    for (const ElementId net : devices.nets()) {
+    for (const topology::ElementId net : devices.nets()) {
       bool near = false;
-      for (const ElementId gpu : devices.gpus()) near |= devices.placeOf(gpu) == devices.placeOf(net);
+      for (const topology::ElementId gpu : devices.gpus())
+        near |= devices.placeOf(gpu) == devices.placeOf(net);
       far += near ? 0 : 1;
     }
     return far;
@@ -128,14 +134,14 @@ TEST(Edit, MovesCards) {
 }
 
 TEST(Edit, ChangesLinksAndCards) {
-  const Document machine = host("misconfigured/vm-nics-without-gdr");
-  const System system =
+  const topology::Document machine = host("misconfigured/vm-nics-without-gdr");
+  const topology::System system =
       systemAfter(machine, {"width gpu0 x8", "speed gpu1 16.0 GT/s", "gdr net2 on", "netspeed net3 200G"});
-  EXPECT_EQ(bandwidthTo(system, system.gpuOfRank(0), NodeType::kPci), 24.0f);
-  EXPECT_EQ(bandwidthTo(system, system.gpuOfRank(1), NodeType::kPci), 24.0f);
-  EXPECT_FALSE(system.net(system.node(NodeType::kNet, 1)).gdr);
-  EXPECT_TRUE(system.net(system.node(NodeType::kNet, 2)).gdr);
-  EXPECT_EQ(system.net(system.node(NodeType::kNet, 3)).bandwidth, 25.0f);
+  EXPECT_EQ(bandwidthTo(system, system.gpuOfRank(0), topology::NodeType::kPci), 24.0f);
+  EXPECT_EQ(bandwidthTo(system, system.gpuOfRank(1), topology::NodeType::kPci), 24.0f);
+  EXPECT_FALSE(system.net(system.node(topology::NodeType::kNet, 1)).gdr);
+  EXPECT_TRUE(system.net(system.node(topology::NodeType::kNet, 2)).gdr);
+  EXPECT_EQ(system.net(system.node(topology::NodeType::kNet, 3)).bandwidth, 25.0f);
 }
 
 TEST(Edit, SetsAndUnsetsVariables) {
@@ -147,11 +153,12 @@ TEST(Edit, SetsAndUnsetsVariables) {
 
 TEST(Edit, LeavesMachinesThatLintAcceptsAsSuch) {
   EXPECT_TRUE(rc::check([] {
-    const Document machine = completeForJob(parseTopology(testing::anyMachine(), "any.xml"));
+    const topology::Document machine =
+        topology::completeForJob(topology::parseTopology(testing::anyMachine(), "any.xml"));
     const Devices devices(machine);
     std::vector<std::string> words = {"gpus"};
-    for (const ElementId gpu : devices.gpus()) words.push_back(devices.wordFor(gpu));
-    for (const ElementId net : devices.nets()) words.push_back(devices.wordFor(net));
+    for (const topology::ElementId gpu : devices.gpus()) words.push_back(devices.wordFor(gpu));
+    for (const topology::ElementId net : devices.nets()) words.push_back(devices.wordFor(net));
     std::vector<std::string> edits;
     const int count = *rc::gen::inRange(1, 5);
     for (int i = 0; i < count; ++i) {
@@ -161,20 +168,20 @@ TEST(Edit, LeavesMachinesThatLintAcceptsAsSuch) {
                                                      "move " + device + " beside gpu0", "nvlink gpu0 gpus x2",
                                                      "nvlink gpus nvswitch x3"));
     }
-    const Document after = edited(machine, edits).document;
-    RC_ASSERT(lintTopology(writeTopology(after), "after").count(Severity::kError) == 0);
-    const System before = buildSystem(machine);
-    const System system = buildSystem(completeForJob(after));
-    RC_ASSERT(system.count(NodeType::kGpu) == before.count(NodeType::kGpu));
-    RC_ASSERT(system.count(NodeType::kNet) == before.count(NodeType::kNet));
-    for (int rank = 0; rank < system.count(NodeType::kGpu); ++rank)
+    const topology::Document after = edited(machine, edits).document;
+    RC_ASSERT(lint::lintTopology(topology::writeTopology(after), "after").count(lint::Severity::kError) == 0);
+    const topology::System before = topology::buildSystem(machine);
+    const topology::System system = topology::buildSystem(topology::completeForJob(after));
+    RC_ASSERT(system.count(topology::NodeType::kGpu) == before.count(topology::NodeType::kGpu));
+    RC_ASSERT(system.count(topology::NodeType::kNet) == before.count(topology::NodeType::kNet));
+    for (int rank = 0; rank < system.count(topology::NodeType::kGpu); ++rank)
       RC_ASSERT(system.gpu(system.gpuOfRank(rank)).dev == before.gpu(before.gpuOfRank(rank)).dev);
   }));
 }
 
-std::vector<Repair> repairsOf(const Document& machine, int hosts, const Settings& settings,
+std::vector<Repair> repairsOf(const topology::Document& machine, int hosts, const Settings& settings,
                               Scores* before = nullptr) {
-  RepairSearch search(identicalHosts(machine, hosts), settings);
+  RepairSearch search(plan::identicalHosts(machine, hosts), settings);
   while (search.next()) {
   }
   EXPECT_GT(search.tried(), 5);
@@ -206,7 +213,8 @@ TEST(Repair, FindsWhatAMisconfiguredMachineLacks) {
     EXPECT_GE(found[0].after[1], before[1] * c.gain);
     EXPECT_EQ(found[0].netsUsed, c.netsAfter);
     // The repair keeps its promise when it is applied by itself.
-    const Plan plan = planJob(identicalHosts(edited(host(c.machine), {c.edit}).document, 2), {});
+    const plan::Plan plan =
+        plan::planJob(plan::identicalHosts(edited(host(c.machine), {c.edit}).document, 2), {});
     EXPECT_EQ(scoresOf(plan), found[0].after);
   }
 }
@@ -230,33 +238,34 @@ TEST(Repair, EveryRepairIsBetterAndTheBestComesFirst) {
 }
 
 TEST(Repair, SaysHowNetsStand) {
-  const Plan plan = planJob(identicalHosts(host("misconfigured/vm-nics-without-numa"), 2), {});
+  const plan::Plan plan =
+      plan::planJob(plan::identicalHosts(host("misconfigured/vm-nics-without-numa"), 2), {});
   const std::vector<NetState> states = netStates(plan);
   ASSERT_THAT(states, SizeIs(8));
   for (const NetState& state : states) {
-    EXPECT_EQ(state.type, PathType::kSys);
+    EXPECT_EQ(state.type, paths::PathType::kSys);
     EXPECT_THAT(state.gdr, HasSubstr("SYS"));
-    const Link& narrowest = plan.hostOf(0).system().link(state.narrowest);
-    EXPECT_EQ(narrowest.type, LinkType::kSys);
+    const topology::Link& narrowest = plan.hostOf(0).system().link(state.narrowest);
+    EXPECT_EQ(narrowest.type, topology::LinkType::kSys);
     EXPECT_EQ(state.sharers, 8);
   }
 }
 
 TEST(Repair, SaysWhichNetsShare) {
-  const Plan two = planJob(identicalHosts(host("misconfigured/vm-2-of-8-nics"), 2), {});
+  const plan::Plan two = plan::planJob(plan::identicalHosts(host("misconfigured/vm-2-of-8-nics"), 2), {});
   EXPECT_EQ(netsUsed(two), 2);
   for (const NetState& state : netStates(two)) EXPECT_EQ(state.sharers, 4);
-  const Plan twins = planJob(identicalHosts(host("misconfigured/vm-shared-guids"), 2), {});
+  const plan::Plan twins = plan::planJob(plan::identicalHosts(host("misconfigured/vm-shared-guids"), 2), {});
   const std::vector<NetState> states = netStates(twins);
-  EXPECT_EQ(states[0].twin, kNoNode);
+  EXPECT_EQ(states[0].twin, topology::kNoNode);
   EXPECT_EQ(states[3].twin, states[0].net);
-  EXPECT_EQ(states[4].twin, kNoNode);
+  EXPECT_EQ(states[4].twin, topology::kNoNode);
   EXPECT_EQ(states[7].twin, states[4].net);
   for (const NetState& state : states) EXPECT_THAT(state.gdr, IsEmpty());
 }
 
 TEST(Repair, JsonSaysTheSame) {
-  RepairSearch search(identicalHosts(host("misconfigured/narrow-nic"), 2), {});
+  RepairSearch search(plan::identicalHosts(host("misconfigured/narrow-nic"), 2), {});
   while (search.next()) {
   }
   const auto json = toJson(search, "narrow");
@@ -268,4 +277,4 @@ TEST(Repair, JsonSaysTheSame) {
 }
 
 }  // namespace
-}  // namespace xylem
+}  // namespace xylem::whatif

@@ -9,7 +9,7 @@
 #include "core/error.h"
 #include "insight/why/bandwidth_left.h"
 
-namespace xylem {
+namespace xylem::why {
 namespace {
 
 using ::testing::AllOf;
@@ -19,7 +19,8 @@ using ::testing::HasSubstr;
 Answer ask(const std::string& machine, int hosts, const std::vector<std::string>& words,
            const std::map<std::string, std::string>& settings = {}) {
   const std::string file = std::string(XYLEM_SOURCE_DIR) + "/topologies/" + machine + ".xml";
-  return Inquiry(identicalHosts(readTopology(file), hosts), Settings::fromPairs(settings)).ask(words);
+  return Inquiry(plan::identicalHosts(topology::readTopology(file), hosts), Settings::fromPairs(settings))
+      .ask(words);
 }
 
 // The line of the step's source number i; 0 if it has fewer sources.
@@ -282,8 +283,9 @@ TEST(WhyRoom, TheChannelsFitTheirLinks) {
        {"dgx1v", "dgxh100", "dgxa100", "summit", "a40x8-pcie", "seed-mix4-sm90", "dgx2"})
     for (int hosts : {1, 2}) {
       const std::string file = std::string(XYLEM_SOURCE_DIR) + "/topologies/" + machine + ".xml";
-      const Plan plan = planJob(identicalHosts(readTopology(file), hosts), Settings());
-      EXPECT_TRUE(bandwidthLeft(plan.hostOf(0), GraphKind::kRing).exact) << machine << hosts;
+      const plan::Plan plan =
+          plan::planJob(plan::identicalHosts(topology::readTopology(file), hosts), Settings());
+      EXPECT_TRUE(bandwidthLeft(plan.hostOf(0), search::GraphKind::kRing).exact) << machine << hosts;
     }
 }
 
@@ -368,4 +370,4 @@ TEST(WhyNames, RefusalsSayWhatThereIs) {
 }
 
 }  // namespace
-}  // namespace xylem
+}  // namespace xylem::why

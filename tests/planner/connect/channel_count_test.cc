@@ -4,7 +4,7 @@
 
 #include "core/settings.h"
 
-namespace xylem {
+namespace xylem::connect {
 namespace {
 
 std::vector<int> sources(const ChannelCountInput& input,
@@ -42,4 +42,4 @@ TEST(ChannelCount, TheMaximumComesBeforeTheMinimum) {
 }
 
 }  // namespace
-}  // namespace xylem
+}  // namespace xylem::connect

@@ -8,7 +8,7 @@
 #include <ostream>
 #include <vector>
 
-namespace xylem {
+namespace xylem::connect {
 
 void PrintTo(const TreePlace& at, std::ostream* out) {
   *out << at.parent << ";" << at.firstChild << "," << at.secondChild << ";" << at.isSecondChild;
@@ -77,4 +77,4 @@ TEST(DoubleTree, InnerNodesOfOneAreMostlyLeavesOfTheOther) {
 }
 
 }  // namespace
-}  // namespace xylem
+}  // namespace xylem::connect

@@ -13,20 +13,20 @@
 #include "planner/topology/detect_pci.h"
 #include "planner/topology/system_builder.h"
 
-namespace xylem {
+namespace xylem::paths {
 namespace {
 
 namespace fs = std::filesystem;
 
-void expectTheSame(const System& system, const std::string& machine) {
+void expectTheSame(const topology::System& system, const std::string& machine) {
   for (const bool allowNvb : {false, true}) {
     const PathTable found = findPaths(system, allowNvb);
-    std::vector<NodeId> ends;
-    for (NodeId node = 0; node < system.nodeCount(); ++node)
+    std::vector<topology::NodeId> ends;
+    for (topology::NodeId node = 0; node < system.nodeCount(); ++node)
       if (found.isEndpoint(node)) ends.push_back(node);
     const PathTable searched = findPaths(system, allowNvb, ends);
-    for (const NodeId from : ends)
-      for (const NodeId to : ends) {
+    for (const topology::NodeId from : ends)
+      for (const topology::NodeId to : ends) {
         const Path& a = found.path(from, to);
         const Path& b = searched.path(from, to);
         ASSERT_TRUE(a.type == b.type && a.bandwidth == b.bandwidth &&
@@ -37,22 +37,24 @@ void expectTheSame(const System& system, const std::string& machine) {
 }
 
 // `count` host devices on two NUMA nodes.
-System hostDevices(int count) {
-  CpuLayout layout;
+topology::System hostDevices(int count) {
+  topology::CpuLayout layout;
   layout.nodes = {{0, {0, 1}, "3"}, {1, {2, 3}, "c"}};
   layout.identity = {"x86_64", "GenuineIntel", 6, 143};
-  Document document;
-  CpuElements cpus(document, layout, "/nonexistent", "0x1");
+  topology::Document document;
+  topology::CpuElements cpus(document, layout, "/nonexistent", "0x1");
   cpus.addAll();
-  PciTree pci(document, cpus, "/nonexistent");
-  addHostDevices(document, cpus, pci, layout, count);
-  return buildSystem(completeForJob(document));
+  topology::PciTree pci(document, cpus, "/nonexistent");
+  topology::addHostDevices(document, cpus, pci, layout, count);
+  return topology::buildSystem(topology::completeForJob(document));
 }
 
 TEST(AlikeGpus, HaveThePathsThatASearchForEachFinds) {
   for (const auto& file : fs::directory_iterator(XYLEM_SOURCE_DIR "/topologies"))
     if (file.path().extension() == ".xml")
-      expectTheSame(buildSystem(completeForJob(readTopology(file.path().string()))), file.path().string());
+      expectTheSame(
+          topology::buildSystem(topology::completeForJob(topology::readTopology(file.path().string()))),
+          file.path().string());
   expectTheSame(hostDevices(9), "host devices");
 }
 
@@ -64,10 +66,10 @@ TEST(AlikeGpus, AreTheHostDevicesOfANode) {
 }
 
 TEST(AlikeGpus, AreNotThoseJoinedByNvlink) {
-  const System system =
-      buildSystem(completeForJob(readTopology(XYLEM_SOURCE_DIR "/topologies/seed-a40x2.xml")));
+  const topology::System system = topology::buildSystem(
+      topology::completeForJob(topology::readTopology(XYLEM_SOURCE_DIR "/topologies/seed-a40x2.xml")));
   EXPECT_EQ(alikeGpus(system).size(), 2u);
 }
 
 }  // namespace
-}  // namespace xylem
+}  // namespace xylem::paths

@@ -7,19 +7,19 @@
 #include "planner/paths/path_table.h"
 #include "planner_support/machine_text.h"
 
-namespace xylem {
+namespace xylem::paths {
 namespace {
 
 using namespace testing;  // NOLINT: the machines
 
 // The first domain's paths in a job of more ranks than the host has, so that NETs stay.
 HostPaths pathsOf(const std::string& text, const ReachOptions& options = {}) {
-  const System system = systemOf(text);
+  const topology::System system = systemOf(text);
   const auto domain = domains(system, options);
-  return pathsOfDomain(system, domain, domain[0], 2 * system.count(NodeType::kGpu), options);
+  return pathsOfDomain(system, domain, domain[0], 2 * system.count(topology::NodeType::kGpu), options);
 }
 
-const Path& between(const HostPaths& host, NodeType from, int a, NodeType to, int b) {
+const Path& between(const HostPaths& host, topology::NodeType from, int a, topology::NodeType to, int b) {
   return host.paths.path(host.system.node(from, a), host.system.node(to, b));
 }
 
@@ -39,8 +39,8 @@ TEST(JobPaths, GpuDirectReadsNeedAnNvlinkNeighbourBelowSm80) {
   const ReachOptions options;
   const Locality locality(host.system, host.paths);
   const Reach reach(host.system, host.paths, locality, options);
-  const NodeId gpu = host.system.node(NodeType::kGpu, 0);
-  const NodeId net = host.system.node(NodeType::kNet, 0);
+  const topology::NodeId gpu = host.system.node(topology::NodeType::kGpu, 0);
+  const topology::NodeId net = host.system.node(topology::NodeType::kNet, 0);
   EXPECT_TRUE(reach.gdr(gpu, net, Direction::kReceive).yes);
   const Decision send = reach.gdr(gpu, net, Direction::kSend);
   EXPECT_FALSE(send.yes);
@@ -56,16 +56,18 @@ TEST(JobPaths, AnotherGpusNicIsReachedThroughThatGpu) {
                               nic(fmt::format("0000:{}2:00.0", i + 1), i, 400000, "32.0 GT/s PCIe"),
                           "32.0 GT/s PCIe");
   const HostPaths host = pathsOf(machine(cpu(0, switches)));
-  const Path& path = between(host, NodeType::kGpu, 0, NodeType::kNet, 1);
+  const Path& path = between(host, topology::NodeType::kGpu, 0, topology::NodeType::kNet, 1);
   EXPECT_EQ(path.type, PathType::kPxn);
   EXPECT_EQ(path.hops, 5);
   EXPECT_FLOAT_EQ(path.bandwidth, 48);
   // Only this direction changes.
-  EXPECT_EQ(between(host, NodeType::kNet, 1, NodeType::kGpu, 0).type, PathType::kPhb);
+  EXPECT_EQ(between(host, topology::NodeType::kNet, 1, topology::NodeType::kGpu, 0).type, PathType::kPhb);
   // And not when it is switched off.
   ReachOptions options;
   options.pxnDisable = true;
-  EXPECT_EQ(between(pathsOf(machine(cpu(0, switches)), options), NodeType::kGpu, 0, NodeType::kNet, 1).type,
+  EXPECT_EQ(between(pathsOf(machine(cpu(0, switches)), options), topology::NodeType::kGpu, 0,
+                    topology::NodeType::kNet, 1)
+                .type,
             PathType::kPhb);
 }
 
@@ -73,7 +75,7 @@ TEST(JobPaths, WithoutDirectAccessGpusMeetInTheCpusMemory) {
   ReachOptions options;
   options.p2pLevel = PathType::kLoc;
   const HostPaths host = pathsOf(fourGpusMesh(), options);
-  const Path& path = between(host, NodeType::kGpu, 0, NodeType::kGpu, 3);
+  const Path& path = between(host, topology::NodeType::kGpu, 0, topology::NodeType::kGpu, 3);
   EXPECT_EQ(path.type, PathType::kPhb);
   EXPECT_EQ(path.hops, 2);
   EXPECT_FLOAT_EQ(path.bandwidth, 12);
@@ -83,16 +85,16 @@ TEST(JobPaths, GpusThatShareNothingAreDomainsOfTheirOwn) {
   ReachOptions options;
   options.p2pLevel = PathType::kLoc;
   options.shmDisable = true;
-  const System system = systemOf(fourGpusMesh());
+  const topology::System system = systemOf(fourGpusMesh());
   EXPECT_EQ(domains(system, options), (std::vector<int>{0, 1, 2, 3}));
   EXPECT_EQ(domains(system, {}), (std::vector<int>{0, 0, 0, 0}));
 }
 
 TEST(JobPaths, TheNetsGoWhenTheJobFitsInTheHost) {
-  const System system = systemOf(twoGpusOneNic());
+  const topology::System system = systemOf(twoGpusOneNic());
   const auto domain = domains(system, {});
-  EXPECT_EQ(pathsOfDomain(system, domain, 0, 2, {}).system.count(NodeType::kNet), 0);
-  EXPECT_EQ(pathsOfDomain(system, domain, 0, 4, {}).system.count(NodeType::kNet), 1);
+  EXPECT_EQ(pathsOfDomain(system, domain, 0, 2, {}).system.count(topology::NodeType::kNet), 0);
+  EXPECT_EQ(pathsOfDomain(system, domain, 0, 4, {}).system.count(topology::NodeType::kNet), 1);
 }
 
 TEST(JobPaths, HostDevicesOfOneHostAlwaysReachEachOther) {
@@ -102,13 +104,13 @@ TEST(JobPaths, HostDevicesOfOneHostAlwaysReachEachOther) {
         i + 1, i, i);
   };
   const HostPaths host = pathsOf(machine(cpu(0, device(0)) + cpu(1, device(1))));
-  const Path& path = between(host, NodeType::kGpu, 0, NodeType::kGpu, 1);
+  const Path& path = between(host, topology::NodeType::kGpu, 0, topology::NodeType::kGpu, 1);
   EXPECT_EQ(path.type, PathType::kSys);
   const ReachOptions options;
   const Locality locality(host.system, host.paths);
   const Reach reach(host.system, host.paths, locality, options);
   const Decision decision =
-      reach.p2p(host.system.node(NodeType::kGpu, 0), host.system.node(NodeType::kGpu, 1));
+      reach.p2p(host.system.node(topology::NodeType::kGpu, 0), host.system.node(topology::NodeType::kGpu, 1));
   EXPECT_TRUE(decision.yes);
   EXPECT_EQ(decision.reason, Reason::kHostDevices);
 }
@@ -122,4 +124,4 @@ TEST(PathType, LevelsAreNamesOrOldDigits) {
 }
 
 }  // namespace
-}  // namespace xylem
+}  // namespace xylem::paths

@@ -14,12 +14,12 @@
 #include "planner/connect/trees.h"
 #include "planner/plan/planner.h"
 
-namespace xylem {
+namespace xylem::plan {
 namespace {
 
-std::shared_ptr<const Document> zoo(const std::string& name) {
-  return std::make_shared<const Document>(
-      readTopology(std::string(XYLEM_SOURCE_DIR) + "/topologies/" + name + ".xml"));
+std::shared_ptr<const topology::Document> zoo(const std::string& name) {
+  return std::make_shared<const topology::Document>(
+      topology::readTopology(std::string(XYLEM_SOURCE_DIR) + "/topologies/" + name + ".xml"));
 }
 
 PlanRequest mixedJob(Placement placement) {
@@ -43,13 +43,13 @@ const std::vector<PlanRequest>& jobs() {
 TEST(Connections, RingsVisitEveryRankAndNeighboursAgree) {
   for (const PlanRequest& request : jobs()) {
     const Plan plan = planJob(request, Settings());
-    const Connections& c = plan.connections;
+    const connect::Connections& c = plan.connections;
     for (int channel = 0; channel < c.nChannels(); ++channel) {
-      const std::vector<int> ring = ringOf(c, channel);
+      const std::vector<int> ring = connect::ringOf(c, channel);
       ASSERT_EQ(ring.front(), 0);
       EXPECT_EQ(std::set<int>(ring.begin(), ring.end()).size(), static_cast<std::size_t>(c.job.ranks()));
       for (std::size_t i = 0; i < ring.size(); ++i) {
-        const RingNeighbours around = ringNeighbours(c, ring[i], channel);
+        const connect::RingNeighbours around = connect::ringNeighbours(c, ring[i], channel);
         EXPECT_EQ(around.next, ring[(i + 1) % ring.size()]);
         EXPECT_EQ(around.previous, ring[(i + ring.size() - 1) % ring.size()]);
       }
@@ -61,20 +61,21 @@ TEST(Connections, RingsVisitEveryRankAndNeighboursAgree) {
 TEST(Connections, TreesAreTrees) {
   for (const PlanRequest& request : jobs()) {
     const Plan plan = planJob(request, Settings());
-    const Connections& c = plan.connections;
+    const connect::Connections& c = plan.connections;
     for (int channel = 0; channel < c.nChannels(); ++channel) {
       int roots = 0;
       int children = 0;
       for (int rank = 0; rank < c.job.ranks(); ++rank) {
-        const TreeLinks links = treeOf(c, rank, channel);
+        const connect::TreeLinks links = connect::treeOf(c, rank, channel);
         roots += links.up < 0 ? 1 : 0;
         for (int child : links.down) {
           if (child < 0) continue;
           ++children;
-          ASSERT_EQ(treeOf(c, child, channel).up, rank) << "channel " << channel;
+          ASSERT_EQ(connect::treeOf(c, child, channel).up, rank) << "channel " << channel;
         }
         int steps = 0;
-        for (int up = rank; up >= 0; up = treeOf(c, up, channel).up) ASSERT_LE(++steps, c.job.ranks());
+        for (int up = rank; up >= 0; up = connect::treeOf(c, up, channel).up)
+          ASSERT_LE(++steps, c.job.ranks());
       }
       EXPECT_EQ(roots, 1);
       EXPECT_EQ(children, c.job.ranks() - 1);
@@ -85,9 +86,9 @@ TEST(Connections, TreesAreTrees) {
 TEST(Connections, EverybodyMeetsEverybodyOnceAndBothEndsKnow) {
   for (const PlanRequest& request : jobs()) {
     const Plan plan = planJob(request, Settings());
-    const Connections& c = plan.connections;
-    std::vector<std::vector<P2pRound>> schedules;
-    for (int rank = 0; rank < c.job.ranks(); ++rank) schedules.push_back(p2pSchedule(c.nodes, rank));
+    const connect::Connections& c = plan.connections;
+    std::vector<std::vector<connect::P2pRound>> schedules;
+    for (int rank = 0; rank < c.job.ranks(); ++rank) schedules.push_back(connect::p2pSchedule(c.nodes, rank));
     for (int rank = 0; rank < c.job.ranks(); ++rank) {
       const auto& mine = schedules[static_cast<std::size_t>(rank)];
       ASSERT_EQ(mine.size(), schedules.size());
@@ -103,28 +104,28 @@ TEST(Connections, EverybodyMeetsEverybodyOnceAndBothEndsKnow) {
 
 TEST(P2pSchedule, SpreadsNearDistances) {
   const Plan plan = planJob(identicalHosts(*zoo("dgxh100")), Settings());
-  const Connections& c = plan.connections;
+  const connect::Connections& c = plan.connections;
   std::vector<int> peers;
-  for (const P2pRound& round : p2pSchedule(c.nodes, 0)) peers.push_back(round.sendTo);
+  for (const connect::P2pRound& round : connect::p2pSchedule(c.nodes, 0)) peers.push_back(round.sendTo);
   EXPECT_EQ(peers, (std::vector<int>{0, 1, 3, 6, 2, 7, 5, 4}));
 }
 
 TEST(P2pSchedule, PartsOfATransferSpreadOverChannels) {
   std::vector<int> channels;
-  for (int part = 0; part < 8; ++part) channels.push_back(p2pChannelOfPart(1, part, 8));
+  for (int part = 0; part < 8; ++part) channels.push_back(connect::p2pChannelOfPart(1, part, 8));
   EXPECT_EQ(channels, (std::vector<int>{1, 5, 3, 7, 2, 6, 4, 0}));
 }
 
 TEST(Connections, NvlsTreesJoinTheHeadsOfAllNodes) {
   const Plan plan = planJob(jobs()[2], Settings());
-  const Connections& c = plan.connections;
+  const connect::Connections& c = plan.connections;
   ASSERT_EQ(c.nvlsHeads, 8);
   for (int tree : {0, 1}) {
     for (int rank = 0; rank < c.job.ranks(); ++rank) {
-      const TreeLinks links = nvlsOf(c, rank).trees[static_cast<std::size_t>(tree)];
+      const connect::TreeLinks links = connect::nvlsOf(c, rank).trees[static_cast<std::size_t>(tree)];
       for (std::size_t slot = 1; slot < links.down.size(); ++slot) {
         if (links.down[slot] < 0) continue;
-        EXPECT_EQ(nvlsOf(c, links.down[slot]).trees[static_cast<std::size_t>(tree)].up, rank);
+        EXPECT_EQ(connect::nvlsOf(c, links.down[slot]).trees[static_cast<std::size_t>(tree)].up, rank);
       }
     }
   }
@@ -150,4 +151,4 @@ TEST(Job, RoundRobinGivesEachHostARankInTurn) {
 }
 
 }  // namespace
-}  // namespace xylem
+}  // namespace xylem::plan

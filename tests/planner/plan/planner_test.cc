@@ -15,13 +15,13 @@
 #include "planner_support/machine_text.h"
 #include "xylem/plan.h"
 
-namespace xylem {
+namespace xylem::plan {
 namespace {
 
 using namespace testing;  // NOLINT: the machines
 
 Plan planOf(const std::string& text, int hosts) {
-  return planJob(identicalHosts(parseTopology(text, "test.xml"), hosts), Settings());
+  return planJob(identicalHosts(topology::parseTopology(text, "test.xml"), hosts), Settings());
 }
 
 TEST(PlannerProperty, EveryRingVisitsEveryRankOnce) {
@@ -29,7 +29,7 @@ TEST(PlannerProperty, EveryRingVisitsEveryRankOnce) {
     const Plan plan = planOf(anyMachine(), *rc::gen::inRange(1, 5));
     RC_ASSERT(plan.connections.nChannels() >= 1);
     for (int channel = 0; channel < plan.connections.nChannels(); ++channel) {
-      std::vector<int> ring = ringOf(plan.connections, channel);
+      std::vector<int> ring = connect::ringOf(plan.connections, channel);
       RC_ASSERT(ring.front() == 0);
       std::sort(ring.begin(), ring.end());
       for (int rank = 0; rank < plan.job().ranks(); ++rank)
@@ -42,17 +42,20 @@ TEST(PlannerProperty, EveryRingVisitsEveryRankOnce) {
 // One rank of a host may search for all: graphs survive being written and read.
 TEST(PlannerProperty, WhatAnotherRankHasSearchedGivesTheSamePlan) {
   EXPECT_TRUE(rc::check([] {
-    PlanRequest request = identicalHosts(parseTopology(anyMachine(), "test.xml"), *rc::gen::inRange(1, 4));
-    request.rules = *rc::gen::element(Rules::kNccl, Rules::kXylem);
+    PlanRequest request =
+        identicalHosts(topology::parseTopology(anyMachine(), "test.xml"), *rc::gen::inRange(1, 4));
+    request.rules = *rc::gen::element(connect::Rules::kNccl, connect::Rules::kXylem);
     const Plan alone = planJob(request, Settings());
     const std::string bytes =
-        writeGraphs(searchHost(request, request.hosts.front(), alone.job().ranks(), Settings()));
-    request.hosts.front().searched = std::make_shared<const std::vector<HostGraphs>>(readGraphs(bytes));
+        search::writeGraphs(searchHost(request, request.hosts.front(), alone.job().ranks(), Settings()));
+    request.hosts.front().searched =
+        std::make_shared<const std::vector<search::HostGraphs>>(search::readGraphs(bytes));
     const Plan told = planJob(request, Settings());
     RC_ASSERT(planToJson(told) == planToJson(alone));
     RC_ASSERT(told.hostPlans.size() == alone.hostPlans.size());
     for (std::size_t view = 0; view < told.hostPlans.size(); ++view)
-      RC_ASSERT(writeGraphs({told.hostPlans[view]->graphs}) == writeGraphs({alone.hostPlans[view]->graphs}));
+      RC_ASSERT(search::writeGraphs({told.hostPlans[view]->graphs}) ==
+                search::writeGraphs({alone.hostPlans[view]->graphs}));
   }));
 }
 
@@ -60,12 +63,12 @@ TEST(SharedGraphs, OfAnotherMachineAreRefused) {
   const auto host = [](int gpus) {
     std::string text;
     for (int g = 0; g < gpus; ++g) text += gpu(fmt::format("0000:{:02x}:00.0", 0x20 + g), g, 80, "");
-    return identicalHosts(parseTopology(machine(cpu(0, text)), "test.xml"));
+    return identicalHosts(topology::parseTopology(machine(cpu(0, text)), "test.xml"));
   };
   PlanRequest four = host(4);
   const PlanRequest three = host(3);
-  four.hosts.front().searched =
-      std::make_shared<const std::vector<HostGraphs>>(searchHost(three, three.hosts.front(), 3, Settings()));
+  four.hosts.front().searched = std::make_shared<const std::vector<search::HostGraphs>>(
+      searchHost(three, three.hosts.front(), 3, Settings()));
   EXPECT_THROW(planJob(four, Settings()), Error);
 }
 
@@ -74,20 +77,21 @@ TEST(PlannerProperty, RingsFitIntoTheLinks) {
   EXPECT_TRUE(rc::check([] {
     const Plan plan = planOf(anyMachine(), 1);
     const HostPlan& host = plan.hostOf(0);
-    const ChannelGraph& ring = host.ring();
+    const search::ChannelGraph& ring = host.ring();
     RC_PRE(!ring.fallback && ring.gpuCount > 1 && plan.connections.lowestSm >= 80 &&
-           host.system().count(NodeType::kNet) == 0);
+           host.system().count(topology::NodeType::kNet) == 0);
     std::vector<float> used(host.system().links().size(), 0.0f);
     for (int c = 0; c < ring.nChannels; ++c) {
       for (int i = 0; i < ring.gpuCount; ++i) {
-        const NodeId from = host.system().node(NodeType::kGpu, ring.gpu(c, i));
-        const NodeId to = host.system().node(NodeType::kGpu, ring.gpu(c, (i + 1) % ring.gpuCount));
-        for (LinkId link : host.paths.paths.links(from, to))
+        const topology::NodeId from = host.system().node(topology::NodeType::kGpu, ring.gpu(c, i));
+        const topology::NodeId to =
+            host.system().node(topology::NodeType::kGpu, ring.gpu(c, (i + 1) % ring.gpuCount));
+        for (topology::LinkId link : host.paths.paths.links(from, to))
           used[static_cast<std::size_t>(link)] += ring.bwIntra;
       }
     }
     for (std::size_t link = 0; link < used.size(); ++link)
-      RC_ASSERT(used[link] <= host.system().link(static_cast<LinkId>(link)).bandwidth + 0.01f);
+      RC_ASSERT(used[link] <= host.system().link(static_cast<topology::LinkId>(link)).bandwidth + 0.01f);
   }));
 }
 
@@ -100,10 +104,10 @@ TEST(PlannerProperty, TheSameInputGivesTheSameBytes) {
 }
 
 TEST(Planner, RefusesJobsItCannotNumber) {
-  const Document document = parseTopology(twoGpusOneNic(), "test.xml");
+  const topology::Document document = topology::parseTopology(twoGpusOneNic(), "test.xml");
   EXPECT_THROW(planJob(identicalHosts(document, 0), Settings()), Error);
   EXPECT_THROW(planJob(identicalHosts(document, 1 << 30), Settings()), Error);
-  EXPECT_THROW(planJob(identicalHosts(parseTopology(machine(cpu(0, "")), "empty.xml")), Settings()),
+  EXPECT_THROW(planJob(identicalHosts(topology::parseTopology(machine(cpu(0, "")), "empty.xml")), Settings()),
                InputError);
 }
 
@@ -177,4 +181,4 @@ TEST(JobPlan, ReportsWhatIsWrongAndWhere) {
 }
 
 }  // namespace
-}  // namespace xylem
+}  // namespace xylem::plan

@@ -7,21 +7,22 @@
 #include "planner/paths/job_paths.h"
 #include "planner_support/machine_text.h"
 
-namespace xylem {
+namespace xylem::search {
 namespace {
 
 using namespace testing;  // NOLINT: the machines
 
 struct Searched {
-  HostPaths host;
+  paths::HostPaths host;
   ChannelGraph ring, tree;
 };
 
 Searched search(const std::string& text, bool acrossHosts) {
-  const System system = systemOf(text);
-  const int gpus = system.count(NodeType::kGpu);
-  Searched s{pathsOfDomain(system, domains(system, {}), 0, acrossHosts ? 2 * gpus : gpus, {}), {}, {}};
-  const Locality locality(s.host.system, s.host.paths);
+  const topology::System system = systemOf(text);
+  const int gpus = system.count(topology::NodeType::kGpu);
+  Searched s{
+      paths::pathsOfDomain(system, paths::domains(system, {}), 0, acrossHosts ? 2 * gpus : gpus, {}), {}, {}};
+  const paths::Locality locality(s.host.system, s.host.paths);
   HostChannels channels(s.host.system, s.host.paths, locality, {});
   s.ring = channels.compute({.id = 0, .pattern = Pattern::kRing, .minChannels = 1, .maxChannels = 32});
   const int n = s.ring.nChannels;
@@ -85,4 +86,4 @@ TEST(ChannelSearch, OneGpuAloneHasChannelsToItself) {
 }
 
 }  // namespace
-}  // namespace xylem
+}  // namespace xylem::search

@@ -9,13 +9,13 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "planner/search/channel_search.h"
 #include "core/settings.h"
 #include "planner/paths/job_paths.h"
+#include "planner/search/channel_search.h"
 #include "planner/topology/complete.h"
 #include "planner/topology/system_builder.h"
 
-namespace xylem {
+namespace xylem::search {
 namespace {
 
 namespace fs = std::filesystem;
@@ -26,10 +26,11 @@ bool isSearched(const json& golden) {
          golden["input"].contains("topology") && !golden["input"].value("fuse", false);
 }
 
-Document topologyOf(const fs::path& golden, const json& input) {
-  Document document = readTopology((golden.parent_path() / input["topology"].get<std::string>()).string());
+topology::Document topologyOf(const fs::path& golden, const json& input) {
+  topology::Document document =
+      topology::readTopology((golden.parent_path() / input["topology"].get<std::string>()).string());
   if (!input.value("collnet", false)) return document;
-  for (ElementId id = 0; id < static_cast<ElementId>(document.size()); ++id)
+  for (topology::ElementId id = 0; id < static_cast<topology::ElementId>(document.size()); ++id)
     if (document[id].name == "net" && document.attribute(id, "coll") == nullptr)
       document.set(id, "coll", "1");
   return document;
@@ -43,29 +44,32 @@ GraphRequest requestOf(GraphKind kind, int ringChannels) {
   if (kind == GraphKind::kRing) return request;
   const bool asRing = kind == GraphKind::kTree || kind == GraphKind::kCollnetChain;
   request.minChannels = asRing ? ringChannels : 1;
-  request.maxChannels = asRing ? ringChannels : kMaxChannels;
+  request.maxChannels = asRing ? ringChannels : paths::kMaxChannels;
   return request;
 }
 
-json describe(const ChannelGraph& graph, const System& system, bool headsOnly) {
+json describe(const ChannelGraph& graph, const topology::System& system, bool headsOnly) {
   int exhausted = 0;
   for (const SearchAttempt& attempt : graph.attempts) exhausted += attempt.exhausted ? 1 : 0;
   json channels = json::array();
   for (int c = 0; c < graph.nChannels; ++c) {
     json ranks = json::array();
     for (int i = 0; i < (headsOnly ? 1 : graph.gpuCount); ++i)
-      ranks.push_back(system.gpu(system.node(NodeType::kGpu, graph.gpu(c, i))).rank);
+      ranks.push_back(system.gpu(system.node(topology::NodeType::kGpu, graph.gpu(c, i))).rank);
     json channel = {{"ranks", ranks}};
-    const auto net = [&](int i) { return i < 0 ? "NET/0-0" : system.name(system.node(NodeType::kNet, i)); };
-    if (system.count(NodeType::kNet) > 0) channel["nets"] = {net(graph.startNet(c)), net(graph.endNet(c))};
+    const auto net = [&](int i) {
+      return i < 0 ? "NET/0-0" : system.name(system.node(topology::NodeType::kNet, i));
+    };
+    if (system.count(topology::NodeType::kNet) > 0)
+      channel["nets"] = {net(graph.startNet(c)), net(graph.endNet(c))};
     channels.push_back(channel);
   }
   return {{"pattern", name(graph.pattern)},
           {"crossNic", graph.crossNic},
           {"nChannels", graph.nChannels},
           {"sameChannels", graph.sameChannels ? 1 : 0},
-          {"typeIntra", name(graph.typeIntra)},
-          {"typeInter", name(graph.typeInter)},
+          {"typeIntra", paths::name(graph.typeIntra)},
+          {"typeInter", paths::name(graph.typeInter)},
           {"nHops", graph.nHops},
           {"searches", graph.attempts.size()},
           {"timeouts", exhausted},
@@ -77,7 +81,7 @@ bool near(float mine, const json& expected) {
   return std::fabs(mine - expected.get<double>()) <= 1e-4 * std::max(1e-3, std::fabs(expected.get<double>()));
 }
 
-std::string differences(const ChannelGraph& graph, const System& system, bool headsOnly,
+std::string differences(const ChannelGraph& graph, const topology::System& system, bool headsOnly,
                         const json& expected) {
   std::string text;
   const json mine = describe(graph, system, headsOnly);
@@ -98,13 +102,13 @@ void check(const fs::path& file, int& graphs) {
   Settings settings;
   for (const auto& [name, value] : input["settings"].items())
     if (const SettingSpec* spec = findSetting(name)) settings.set(*spec, value.get<std::string>(), "golden");
-  const ReachOptions options = ReachOptions::from(settings);
-  const System system = buildSystem(completeForJob(topologyOf(file, input)));
-  const std::vector<int> domain = domains(system, options);
+  const paths::ReachOptions options = paths::ReachOptions::from(settings);
+  const topology::System system = topology::buildSystem(topology::completeForJob(topologyOf(file, input)));
+  const std::vector<int> domain = paths::domains(system, options);
   const int mine = domain[static_cast<std::size_t>(system.position(system.gpuOfRank(0)))];
-  const int ranks = system.count(NodeType::kGpu) * input["hosts"].get<int>();
-  const HostPaths host = pathsOfDomain(system, domain, mine, ranks, options);
-  const Locality locality(host.system, host.paths);
+  const int ranks = system.count(topology::NodeType::kGpu) * input["hosts"].get<int>();
+  const paths::HostPaths host = paths::pathsOfDomain(system, domain, mine, ranks, options);
+  const paths::Locality locality(host.system, host.paths);
   HostChannels channels(host.system, host.paths, locality, ChannelOptions::from(settings));
   int ringChannels = 0;
   for (GraphKind kind : kAllGraphKinds) {
@@ -147,4 +151,4 @@ TEST(GoldenGraphs, ExtraDirectory) {
 }
 
 }  // namespace
-}  // namespace xylem
+}  // namespace xylem::search

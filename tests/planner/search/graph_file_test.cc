@@ -1,5 +1,7 @@
 // Graph files: writing, reading, refusing, and applying them to a machine.
 
+#include "planner/search/graph_file.h"
+
 #include <gmock/gmock.h>
 
 #include "core/error.h"
@@ -7,10 +9,9 @@
 #include "fuzz/replay.h"
 #include "planner/paths/job_paths.h"
 #include "planner/search/channel_search.h"
-#include "planner/search/graph_file.h"
 #include "planner_support/machine_text.h"
 
-namespace xylem {
+namespace xylem::search {
 namespace {
 
 using namespace testing;  // NOLINT: the machines
@@ -21,12 +22,12 @@ using ::testing::Not;
 using ::testing::StartsWith;
 
 // Two GPUs behind one NIC, in a job of one host or of two.
-const HostPaths& host(int hosts) {
+const paths::HostPaths& host(int hosts) {
   static const auto paths = [](int count) {
-    const System system = systemOf(twoGpusOneNic());
-    return pathsOfDomain(system, domains(system, {}), 0, 2 * count, {});
+    const topology::System system = systemOf(twoGpusOneNic());
+    return paths::pathsOfDomain(system, paths::domains(system, {}), 0, 2 * count, {});
   };
-  static const HostPaths alone = paths(1), two = paths(2);
+  static const paths::HostPaths alone = paths(1), two = paths(2);
   return hosts == 1 ? alone : two;
 }
 
@@ -80,8 +81,8 @@ TEST(GraphFile, LoadsWhatItSays) {
   EXPECT_EQ(ring.bwIntra, 17.5f);
   EXPECT_EQ(ring.bwInter, 2.4f);
   EXPECT_EQ(ring.latencyInter, 1.5f);
-  EXPECT_EQ(ring.typeIntra, PathType::kNvl);
-  EXPECT_EQ(ring.typeInter, PathType::kPxb);
+  EXPECT_EQ(ring.typeIntra, paths::PathType::kNvl);
+  EXPECT_EQ(ring.typeInter, paths::PathType::kPxb);
   EXPECT_FALSE(ring.sameChannels);
   EXPECT_EQ(gpusOf(ring, 0), (std::vector<int>{1, 0}));
   EXPECT_EQ(gpusOf(ring, 1), (std::vector<int>{0, 1}));
@@ -161,10 +162,10 @@ TEST(GraphFile, ChannelsBeyondTheCountAreLeftOut) {
 }
 
 TEST(GraphFile, TypesMatchByTheirFirstLetters) {
-  EXPECT_EQ(load(replaced(kTwoRings, "\"NVL\"", "\"NVLINK\"")).typeIntra, PathType::kNvl);
+  EXPECT_EQ(load(replaced(kTwoRings, "\"NVL\"", "\"NVLINK\"")).typeIntra, paths::PathType::kNvl);
   std::vector<std::string> remarks;
   const GraphFile file = parseGraphFile(replaced(kTwoRings, "\"NVL\"", "\"NET\""), "graphs.xml", &remarks);
-  EXPECT_EQ(file.graphs.front().typeIntra, PathType::kLoc);
+  EXPECT_EQ(file.graphs.front().typeIntra, paths::PathType::kLoc);
   EXPECT_THAT(remarks, ElementsAre("Taking typeintra for LOC: it is not one of LOC NVL NVB PIX PXB PXN PHB "
                                    "SYS (graphs.xml:2)"));
 }
@@ -178,7 +179,7 @@ TEST(GraphFile, NamesWhatItLeavesOut) {
 
 TEST(GraphFile, TypesWithoutAWordAreNotWritten) {
   HostGraphs graphs;
-  graphs[GraphKind::kRing].typeInter = PathType::kDis;
+  graphs[GraphKind::kRing].typeInter = paths::PathType::kDis;
   try {
     writeGraphFile(graphs, host(1).system);
     FAIL() << "written";
@@ -198,8 +199,8 @@ TEST(GraphFile, WhatNcclCannotReadIsNotWritten) {
 
 // Loads a graph through the driver of the search.
 ChannelGraph compute(const std::string& text) {
-  const HostPaths& two = host(2);
-  const Locality locality(two.system, two.paths);
+  const paths::HostPaths& two = host(2);
+  const paths::Locality locality(two.system, two.paths);
   const auto file = std::make_shared<const GraphFile>(parseGraphFile(text, "graphs.xml"));
   return HostChannels(two.system, two.paths, locality, {2, file})
       .compute({.id = 0, .pattern = Pattern::kRing, .minChannels = 1, .maxChannels = 32});
@@ -216,11 +217,11 @@ TEST(GraphFile, WithChannelsThereIsNoSearch) {
 TEST(GraphFile, WithoutChannelsTheSearchStartsFromWhatItSays) {
   const ChannelGraph searched = compute("<graphs version=\"1\"/>");
   EXPECT_EQ(searched.nChannels, 1);
-  EXPECT_EQ(searched.attempts.front().typeInter, PathType::kPix);
+  EXPECT_EQ(searched.attempts.front().typeInter, paths::PathType::kPix);
   EXPECT_EQ(graphLines(searched, host(2).system).front().text, "Search 0 : 0 channels loaded from XML graph");
   const ChannelGraph started = compute(replaced(kTwoRings, "nchannels=\"2\"", "nchannels=\"0\""));
-  EXPECT_EQ(started.attempts.front().typeInter, PathType::kPxb);
-  EXPECT_EQ(started.attempts.front().typeIntra, PathType::kNvl);
+  EXPECT_EQ(started.attempts.front().typeInter, paths::PathType::kPxb);
+  EXPECT_EQ(started.attempts.front().typeIntra, paths::PathType::kNvl);
   EXPECT_GE(started.nChannels, 1);
 }
 
@@ -245,7 +246,7 @@ std::string withChannel(const std::string& from, const std::string& to) {
 
 // Returns the message about a file that is applied to two GPUs and a NIC, or `accepted`.
 std::string refusal(const std::string& text) {
-  static const System system = systemOf(twoGpusOneNic());
+  static const topology::System system = systemOf(twoGpusOneNic());
   try {
     const GraphFile file = parseGraphFile(text, "bad.xml");
     for (const GraphKind kind : kAllGraphKinds) {
@@ -349,11 +350,11 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& tested) { return tested.param.name; });
 
 TEST(GraphFileRefusal, TreesThatNeedTwoGpus) {
-  const System one = systemOf(machine(cpu(0, gpu("0000:11:00.0", 0, 90))));
+  const topology::System one = systemOf(machine(cpu(0, gpu("0000:11:00.0", 0, 90))));
   ChannelGraph tree;
   tree.id = graphId(GraphKind::kTree);
   const std::string text = fileWith(replaced(kHead, "id=\"0\" pattern=\"4\"", "id=\"1\" pattern=\"1\""),
-                                  "<channel><gpu dev=\"0\"/></channel>");
+                                    "<channel><gpu dev=\"0\"/></channel>");
   try {
     loadGraph(parseGraphFile(text, "bad.xml"), one, 2, tree);
     FAIL() << "accepted";
@@ -377,4 +378,4 @@ TEST(Corpus, EveryGraphFileIsReadOrRefused) {
 }
 
 }  // namespace
-}  // namespace xylem
+}  // namespace xylem::search

@@ -13,22 +13,24 @@ float rounded(float x) { return std::round(x * 1000.0f) / 1000.0f; }
 
 }  // namespace
 
-PlainSearch::PlainSearch(const System& system, const PathTable& paths, const Locality& locality)
+PlainSearch::PlainSearch(const topology::System& system, const paths::PathTable& paths,
+                         const paths::Locality& locality)
     : system_(system),
       paths_(paths),
       locality_(locality),
-      gpus_(system.count(NodeType::kGpu)),
-      nets_(system.count(NodeType::kNet)),
+      gpus_(system.count(topology::NodeType::kGpu)),
+      nets_(system.count(topology::NodeType::kNet)),
       used_(static_cast<std::size_t>(gpus_)) {
-  for (const Link& link : system.links()) linkBandwidth_.push_back(link.bandwidth);
-  for (NodeId id : system.nodes(NodeType::kNet)) netBandwidth_.push_back(system.net(id).bandwidth);
+  for (const topology::Link& link : system.links()) linkBandwidth_.push_back(link.bandwidth);
+  for (topology::NodeId id : system.nodes(topology::NodeType::kNet))
+    netBandwidth_.push_back(system.net(id).bandwidth);
 }
 
 int& PlainSearch::order(int channel, int position) {
   return wanted_->gpus[static_cast<std::size_t>(channel * gpus_ + position)];
 }
 
-std::int64_t PlainSearch::run(ChannelGraph& wanted, ChannelGraph& best, std::int64_t budget) {
+std::int64_t PlainSearch::run(search::ChannelGraph& wanted, search::ChannelGraph& best, std::int64_t budget) {
   wanted_ = &wanted;
   best_ = &best;
   wanted.nChannels = 0;
@@ -39,41 +41,43 @@ std::int64_t PlainSearch::run(ChannelGraph& wanted, ChannelGraph& best, std::int
 void PlainSearch::channel(Time& time) {
   const int c = wanted_->nChannels;
   if (nets_ > 0) return fromNets(time);
-  if (wanted_->pattern == Pattern::kNvls) return start(kNoNode, c, Order::kFree, time);
-  c == 0 ? start(kNoNode, 0, Order::kPci, time) : start(kNoNode, order(c - 1, 0), Order::kReplay, time);
+  if (wanted_->pattern == search::Pattern::kNvls) return start(topology::kNoNode, c, Order::kFree, time);
+  c == 0 ? start(topology::kNoNode, 0, Order::kPci, time)
+         : start(topology::kNoNode, order(c - 1, 0), Order::kReplay, time);
   if (!wanted_->sameChannels || c == 0)
-    for (int g = 0; g < gpus_; ++g) start(kNoNode, g, Order::kFree, time);
+    for (int g = 0; g < gpus_; ++g) start(topology::kNoNode, g, Order::kFree, time);
 }
 
 void PlainSearch::fromNets(Time& time) {
   const int c = wanted_->nChannels;
   const int demand = static_cast<int>(wanted_->bwInter);
-  const bool heads = wanted_->pattern == Pattern::kNvls || wanted_->pattern == Pattern::kCollnetDirect;
+  const bool heads =
+      wanted_->pattern == search::Pattern::kNvls || wanted_->pattern == search::Pattern::kCollnetDirect;
   const std::vector<int> list = netList(-1);
   const auto count = static_cast<int>(list.size());
   bool found = false;
   for (int i = 0; i < count; ++i) {
     if (heads && found) return;
     const int n = list[static_cast<std::size_t>((c + i) % count)];
-    const Net& device = system_.net(net(n));
+    const topology::Net& device = system_.net(net(n));
     if (wanted_->collNet && !device.coll) continue;
     if (netBandwidth_[static_cast<std::size_t>(n)] < static_cast<float>(demand)) continue;
-    if (wanted_->pattern == Pattern::kRing && wanted_->crossNic == 2 && c % 2 == 1 &&
+    if (wanted_->pattern == search::Pattern::kRing && wanted_->crossNic == 2 && c % 2 == 1 &&
         n != wanted_->endNet(c - 1))
       continue;
     wanted_->nets[static_cast<std::size_t>(2 * c)] = n;
     wanted_->latencyInter = device.latency;
     const auto take = [&](int amount) {
       for (int other = 0; other < nets_; ++other) {
-        const Net& o = system_.net(net(other));
+        const topology::Net& o = system_.net(net(other));
         if (o.asic == device.asic && o.port == device.port)
           netBandwidth_[static_cast<std::size_t>(other)] -= static_cast<float>(amount);
       }
     };
     take(demand);
     if (heads) {
-      const NodeId local = c < count ? locality_.localGpu(net(n)) : kNoNode;
-      bool fresh = local != kNoNode;
+      const topology::NodeId local = c < count ? locality_.localGpu(net(n)) : topology::kNoNode;
+      bool fresh = local != topology::kNoNode;
       for (int other = 0; fresh && other < c; ++other) fresh = order(other, 0) != system_.position(local);
       if (fresh) {
         start(net(n), system_.position(local), Order::kFree, time);
@@ -83,14 +87,14 @@ void PlainSearch::fromNets(Time& time) {
       if (c > 0) start(net(n), order(c - 1, 0), Order::kReplay, time);
       if (c == 0 || !wanted_->sameChannels) {
         if (c == 0 && !system_.hasNvs()) {
-          Time own = kSearchBudgetPciOrder;
+          Time own = search::kSearchBudgetPciOrder;
           start(net(n), 0, Order::kPci, own);
           if (own == -1) time = -1;
         }
         float bandwidth = 0;
         int hops = 1 << 30;
         for (int g = 0; g < gpus_; ++g) {
-          const Path& path = paths_.path(net(n), gpu(g));
+          const paths::Path& path = paths_.path(net(n), gpu(g));
           if (path.bandwidth > bandwidth) {
             bandwidth = path.bandwidth;
             hops = path.hops;
@@ -100,7 +104,7 @@ void PlainSearch::fromNets(Time& time) {
         }
         for (int j = 0; bandwidth >= static_cast<float>(demand) && j < gpus_; ++j) {
           const int g = (c + j) % gpus_;
-          const Path& path = paths_.path(net(n), gpu(g));
+          const paths::Path& path = paths_.path(net(n), gpu(g));
           if (path.bandwidth == bandwidth && path.hops == hops) start(net(n), g, Order::kFree, time);
         }
       }
@@ -109,16 +113,19 @@ void PlainSearch::fromNets(Time& time) {
   }
 }
 
-void PlainSearch::start(NodeId from, int g, Order order, Time& time) {
-  const bool ring = wanted_->pattern == Pattern::kRing;
-  const int backToNet = nets_ == 0 ? -1 : ring ? gpus_ - 1 : wanted_->pattern == Pattern::kSplitTree ? 1 : 0;
+void PlainSearch::start(topology::NodeId from, int g, Order order, Time& time) {
+  const bool ring = wanted_->pattern == search::Pattern::kRing;
+  const int backToNet = nets_ == 0                                        ? -1
+                        : ring                                            ? gpus_ - 1
+                        : wanted_->pattern == search::Pattern::kSplitTree ? 1
+                                                                          : 0;
   const int backToFirst = nets_ == 0 && ring ? gpus_ - 1 : -1;
-  if (from != kNoNode && !follow(from, gpu(g), 1)) return;
+  if (from != topology::kNoNode && !follow(from, gpu(g), 1)) return;
   const std::uint64_t bit = std::uint64_t{1} << wanted_->nChannels;
   used_[static_cast<std::size_t>(g)] ^= bit;
   step(g, 0, backToNet, backToFirst, order, time);
   used_[static_cast<std::size_t>(g)] ^= bit;
-  if (from != kNoNode) follow(from, gpu(g), -1);
+  if (from != topology::kNoNode) follow(from, gpu(g), -1);
 }
 
 void PlainSearch::step(int g, int position, int backToNet, int backToFirst, Order how, Time& time) {
@@ -129,8 +136,8 @@ void PlainSearch::step(int g, int position, int backToNet, int backToFirst, Orde
   const int c = wanted_->nChannels;
   order(c, position) = g;
   if (position == backToNet) return toNet(g, position, backToFirst, how, time);
-  if (wanted_->pattern == Pattern::kNvls) return nvls(g, time);
-  if (wanted_->pattern == Pattern::kCollnetDirect) return collnetDirect(g, time);
+  if (wanted_->pattern == search::Pattern::kNvls) return nvls(g, time);
+  if (wanted_->pattern == search::Pattern::kCollnetDirect) return collnetDirect(g, time);
   if (position < gpus_ - 1) {
     std::vector<int> next;
     if (how == Order::kPci) next = {position + 1};
@@ -165,11 +172,11 @@ void PlainSearch::complete(Time& time) {
 }
 
 bool PlainSearch::better() const {
-  const ChannelGraph& c = *wanted_;
-  const ChannelGraph& b = *best_;
+  const search::ChannelGraph& c = *wanted_;
+  const search::ChannelGraph& b = *best_;
   const auto product = [](int n, float bandwidth) { return static_cast<float>(n) * bandwidth; };
   if (c.nChannels < c.minChannels) return false;
-  if (c.pattern == Pattern::kNvls)
+  if (c.pattern == search::Pattern::kNvls)
     return (c.nChannels > b.nChannels && c.nChannels <= gpus_) ||
            product(c.nChannels, c.bwInter) > product(b.nChannels, b.bwInter);
   const float mine = product(c.nChannels, c.bwIntra);
@@ -180,19 +187,19 @@ bool PlainSearch::better() const {
 
 void PlainSearch::toNet(int g, int position, int backToFirst, Order how, Time& time) {
   const int c = wanted_->nChannels;
-  const Pattern pattern = wanted_->pattern;
+  const search::Pattern pattern = wanted_->pattern;
   const int first = wanted_->startNet(c);
   for (int n : netList(g)) {
-    const Net& a = system_.net(net(n));
-    const Net& b = system_.net(net(first));
-    if (pattern == Pattern::kTree && n != first) continue;
-    if (pattern == Pattern::kRing && wanted_->crossNic == 2) {
+    const topology::Net& a = system_.net(net(n));
+    const topology::Net& b = system_.net(net(first));
+    if (pattern == search::Pattern::kTree && n != first) continue;
+    if (pattern == search::Pattern::kRing && wanted_->crossNic == 2) {
       if (c % 2 == 1 && n != wanted_->startNet(c - 1)) continue;
     } else if (wanted_->crossNic == 0 && (a.asic != b.asic || a.port != b.port)) {
       continue;
     }
     int backToNet = -1;
-    if (pattern == Pattern::kBalancedTree) {
+    if (pattern == search::Pattern::kBalancedTree) {
       if (position == 0)
         backToNet = 1;
       else if (n != wanted_->endNet(c))
@@ -200,18 +207,18 @@ void PlainSearch::toNet(int g, int position, int backToFirst, Order how, Time& t
       wanted_->bwInter /= 2;
     }
     bool taken = follow(gpu(g), net(n), 1);
-    if (pattern == Pattern::kBalancedTree) wanted_->bwInter *= 2;
+    if (pattern == search::Pattern::kBalancedTree) wanted_->bwInter *= 2;
     if (!taken) continue;
     wanted_->nets[static_cast<std::size_t>(2 * c + 1)] = n;
     step(g, position, backToNet, backToFirst, how, time);
-    if (pattern == Pattern::kBalancedTree) wanted_->bwInter /= 2;
+    if (pattern == search::Pattern::kBalancedTree) wanted_->bwInter /= 2;
     follow(gpu(g), net(n), -1);
-    if (pattern == Pattern::kBalancedTree) wanted_->bwInter *= 2;
+    if (pattern == search::Pattern::kBalancedTree) wanted_->bwInter *= 2;
   }
 }
 
 void PlainSearch::nvls(int head, Time& time) {
-  const NodeId nvs = system_.node(NodeType::kNvs, 0);
+  const topology::NodeId nvs = system_.node(topology::NodeType::kNvs, 0);
   const auto times = [&](int g) { return g == head ? 2.0f : 1.0f; };
   int down = 0;
   int up = 0;
@@ -246,17 +253,17 @@ std::vector<int> PlainSearch::nextGpus(int g, int position, int backToNet) const
   std::vector<Candidate> list;
   for (int i = 1; i < gpus_; ++i) {
     const int n = (g + i) % gpus_;
-    const Path& path = paths_.path(gpu(g), gpu(n));
+    const paths::Path& path = paths_.path(gpu(g), gpu(n));
     if (path.hops == 0 || (used_[static_cast<std::size_t>(n)] >> wanted_->nChannels & 1u) != 0) continue;
     int netBandwidth = 0, pciBandwidth = 0, netHops = 0;
     if (mode != 0) {
-      const Path& way = paths_.path(net(wanted_->startNet(wanted_->nChannels)), gpu(n));
+      const paths::Path& way = paths_.path(net(wanted_->startNet(wanted_->nChannels)), gpu(n));
       netBandwidth = static_cast<int>(way.bandwidth);
       netHops = way.hops;
       pciBandwidth = -1;
-      for (LinkId out = system_.firstLink(gpu(n)); out < system_.firstLink(gpu(n) + 1); ++out) {
-        if (system_.link(out).type != LinkType::kPci) continue;
-        LinkId back = system_.firstLink(system_.link(out).to);
+      for (topology::LinkId out = system_.firstLink(gpu(n)); out < system_.firstLink(gpu(n) + 1); ++out) {
+        if (system_.link(out).type != topology::LinkType::kPci) continue;
+        topology::LinkId back = system_.firstLink(system_.link(out).to);
         while (system_.link(back).to != gpu(n)) ++back;
         pciBandwidth = static_cast<int>(std::min(linkBandwidth_[static_cast<std::size_t>(out)],
                                                  linkBandwidth_[static_cast<std::size_t>(back)]));
@@ -277,8 +284,8 @@ std::vector<int> PlainSearch::nextGpus(int g, int position, int backToNet) const
   const int before = (g + gpus_ - 1) % gpus_;
   const int after = (g + 1) % gpus_;
   std::vector<int> toFront = {after};
-  if (wanted_->pattern == Pattern::kRing) toFront = {after, before};
-  if (wanted_->pattern == Pattern::kBalancedTree || wanted_->pattern == Pattern::kSplitTree)
+  if (wanted_->pattern == search::Pattern::kRing) toFront = {after, before};
+  if (wanted_->pattern == search::Pattern::kBalancedTree || wanted_->pattern == search::Pattern::kSplitTree)
     toFront = {before, after};
   if (before == after) toFront = {after};
   std::vector<int> kept;
@@ -296,7 +303,7 @@ std::vector<int> PlainSearch::netList(int g) const {
   const int to = g < 0 ? gpus_ : g + 1;
   for (int i = from; i < to; ++i) {
     for (int c = 0; c < 64; ++c) {
-      const NodeId local = locality_.localNet(gpu(i), c);
+      const topology::NodeId local = locality_.localNet(gpu(i), c);
       if (c > 0 && local == locality_.localNet(gpu(i), 0)) break;
       append(system_.position(local));
     }
@@ -304,26 +311,28 @@ std::vector<int> PlainSearch::netList(int g) const {
   for (int t = 0; t <= static_cast<int>(wanted_->typeInter); ++t)
     for (int i = from; i < to; ++i)
       for (int n = 0; n < std::min(nets_, 64); ++n)
-        if (paths_.path(gpu(i), net(n)).type == static_cast<PathType>(t)) append(n);
+        if (paths_.path(gpu(i), net(n)).type == static_cast<paths::PathType>(t)) append(n);
   return list;
 }
 
-bool PlainSearch::follow(NodeId from, NodeId to, float times) {
-  const Path& path = paths_.path(from, to);
-  const auto inside = [&](NodeId id) {
-    return system_.type(id) == NodeType::kGpu || system_.type(id) == NodeType::kNvs;
+bool PlainSearch::follow(topology::NodeId from, topology::NodeId to, float times) {
+  const paths::Path& path = paths_.path(from, to);
+  const auto inside = [&](topology::NodeId id) {
+    return system_.type(id) == topology::NodeType::kGpu || system_.type(id) == topology::NodeType::kNvs;
   };
   const bool intra = inside(from) && inside(to);
-  const PathType limit = intra ? wanted_->typeIntra : wanted_->typeInter;
-  const bool tree = wanted_->pattern == Pattern::kBalancedTree || wanted_->pattern == Pattern::kTree ||
-                    wanted_->pattern == Pattern::kSplitTree;
+  const paths::PathType limit = intra ? wanted_->typeIntra : wanted_->typeInter;
+  const bool tree = wanted_->pattern == search::Pattern::kBalancedTree ||
+                    wanted_->pattern == search::Pattern::kTree ||
+                    wanted_->pattern == search::Pattern::kSplitTree;
   if (times == 1 && (path.type > limit || (tree && paths_.path(to, from).type > limit))) return false;
   const float amount = (intra ? wanted_->bwIntra : wanted_->bwInter) * times;
   float pciAmount = amount;
-  if (path.type == PathType::kPhb && system_.type(from) == NodeType::kGpu)
-    for (LinkId id : paths_.links(path)) {
-      const NodeId node = system_.link(id).to;
-      if (system_.type(node) != NodeType::kCpu || !system_.cpu(node).is(CpuArch::kX86, CpuVendor::kIntel))
+  if (path.type == paths::PathType::kPhb && system_.type(from) == topology::NodeType::kGpu)
+    for (topology::LinkId id : paths_.links(path)) {
+      const topology::NodeId node = system_.link(id).to;
+      if (system_.type(node) != topology::NodeType::kCpu ||
+          !system_.cpu(node).is(topology::CpuArch::kX86, topology::CpuVendor::kIntel))
         continue;
       pciAmount = amount * 6 / 5;
       break;
@@ -334,17 +343,18 @@ bool PlainSearch::follow(NodeId from, NodeId to, float times) {
   return true;
 }
 
-bool PlainSearch::takeLinks(NodeId from, NodeId to, float amount, float pciAmount, std::size_t count) {
+bool PlainSearch::takeLinks(topology::NodeId from, topology::NodeId to, float amount, float pciAmount,
+                            std::size_t count) {
   const auto links = paths_.links(from, to);
   for (std::size_t i = 0; i < count; ++i) {
-    const Link& link = system_.link(links[i]);
-    const float forward = link.type == LinkType::kPci ? pciAmount : amount;
+    const topology::Link& link = system_.link(links[i]);
+    const float forward = link.type == topology::LinkType::kPci ? pciAmount : amount;
     float backward = 0;
-    if (system_.type(link.to) == NodeType::kGpu && system_.gpu(link.to).sm < 80 &&
-        system_.type(from) != NodeType::kGpu)
+    if (system_.type(link.to) == topology::NodeType::kGpu && system_.gpu(link.to).sm < 80 &&
+        system_.type(from) != topology::NodeType::kGpu)
       backward += forward / 8;
-    if (system_.type(link.to) == NodeType::kCpu && system_.cpu(link.to).arch == CpuArch::kPower &&
-        link.type == LinkType::kNvl)
+    if (system_.type(link.to) == topology::NodeType::kCpu &&
+        system_.cpu(link.to).arch == topology::CpuArch::kPower && link.type == topology::LinkType::kNvl)
       backward += forward;
     float& there = linkBandwidth_[static_cast<std::size_t>(links[i])];
     float* back = nullptr;

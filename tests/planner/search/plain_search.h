@@ -14,10 +14,10 @@ namespace xylem::testing {
 // One recursive search. The bandwidths that it leaves behind are those of the next one.
 class PlainSearch {
  public:
-  PlainSearch(const System& system, const PathTable& paths, const Locality& locality);
+  PlainSearch(const topology::System& system, const paths::PathTable& paths, const paths::Locality& locality);
 
   // Improves `best` and returns what is left of the budget, -1 for a perfect solution.
-  std::int64_t run(ChannelGraph& wanted, ChannelGraph& best, std::int64_t budget);
+  std::int64_t run(search::ChannelGraph& wanted, search::ChannelGraph& best, std::int64_t budget);
   std::int64_t steps() const { return steps_; }
 
  private:
@@ -27,7 +27,7 @@ class PlainSearch {
   // Channel after channel. `time`: the steps left.
   void channel(Time& time);
   void fromNets(Time& time);
-  void start(NodeId from, int gpu, Order order, Time& time);
+  void start(topology::NodeId from, int gpu, Order order, Time& time);
   // The steps of one channel, as in search.h.
   void step(int gpu, int position, int backToNet, int backToFirst, Order order, Time& time);
   void complete(Time& time);
@@ -40,33 +40,35 @@ class PlainSearch {
   std::vector<int> netList(int gpu) const;
   // Takes (or gives back, if `times` is negative) a channel's bandwidth from all links of a path. Returns
   // false, and takes nothing, if the path is too far or a link has not enough.
-  bool follow(NodeId from, NodeId to, float times);
-  bool takeLinks(NodeId from, NodeId to, float amount, float pciAmount, std::size_t count);
+  bool follow(topology::NodeId from, topology::NodeId to, float times);
+  bool takeLinks(topology::NodeId from, topology::NodeId to, float amount, float pciAmount,
+                 std::size_t count);
 
-  NodeId gpu(int i) const { return system_.node(NodeType::kGpu, i); }
-  NodeId net(int i) const { return system_.node(NodeType::kNet, i); }
+  topology::NodeId gpu(int i) const { return system_.node(topology::NodeType::kGpu, i); }
+  topology::NodeId net(int i) const { return system_.node(topology::NodeType::kNet, i); }
   int& order(int channel, int position);
 
-  const System& system_;
-  const PathTable& paths_;
-  const Locality& locality_;
+  const topology::System& system_;
+  const paths::PathTable& paths_;
+  const paths::Locality& locality_;
   int gpus_, nets_;
   std::vector<float> linkBandwidth_, netBandwidth_;
   std::vector<std::uint64_t> used_;  // by GPU: the channels that hold it, a bit each
-  ChannelGraph* wanted_ = nullptr;
-  ChannelGraph* best_ = nullptr;
+  search::ChannelGraph* wanted_ = nullptr;
+  search::ChannelGraph* best_ = nullptr;
   std::int64_t steps_ = 0;
 };
 
 // All graphs of a host, one after the other.
 class PlainHost {
  public:
-  PlainHost(const System& system, const PathTable& paths, const Locality& locality, int crossNic);
-  ChannelGraph compute(const GraphRequest& request);
+  PlainHost(const topology::System& system, const paths::PathTable& paths, const paths::Locality& locality,
+            int crossNic);
+  search::ChannelGraph compute(const search::GraphRequest& request);
 
  private:
-  const System& system_;
-  const PathTable& paths_;
+  const topology::System& system_;
+  const paths::PathTable& paths_;
   int crossNic_;
   PlainSearch search_;
   float maxBandwidth_ = 0, totalBandwidth_ = 0;

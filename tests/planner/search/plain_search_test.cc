@@ -12,7 +12,7 @@
 #include "support/effort.h"
 #include "support/sanitizers.h"
 
-namespace xylem {
+namespace xylem::search {
 namespace {
 
 using testing::PlainHost;
@@ -106,15 +106,15 @@ std::string describe(const ChannelGraph& g) {
 void compare(unsigned seed) {
   const RandomMachine machine(seed);
   SCOPED_TRACE(fmt::format("machine {}", seed));
-  const System system = testing::systemOf(machine.text());
-  const int gpus = system.count(NodeType::kGpu);
+  const topology::System system = testing::systemOf(machine.text());
+  const int gpus = system.count(topology::NodeType::kGpu);
   const int ranks = seed % 3 == 0 ? gpus : 2 * gpus;
-  const HostPaths host = pathsOfDomain(system, domains(system, {}), 0, ranks, {});
-  const Locality locality(host.system, host.paths);
+  const paths::HostPaths host = paths::pathsOfDomain(system, paths::domains(system, {}), 0, ranks, {});
+  const paths::Locality locality(host.system, host.paths);
   const int crossNic = static_cast<int>(seed % 5 == 0 ? 1 : seed % 7 == 0 ? 0 : 2);
   HostChannels channels(host.system, host.paths, locality, {.crossNic = crossNic});
   PlainHost plain(host.system, host.paths, locality, crossNic);
-  const bool collNet = host.system.count(NodeType::kGpu) > 1;
+  const bool collNet = host.system.count(topology::NodeType::kGpu) > 1;
   int rings = 1;
   for (const GraphRequest& asked : {GraphRequest{.pattern = Pattern::kRing},
                                     {.pattern = Pattern::kBalancedTree, .maxChannels = 0},
@@ -141,4 +141,4 @@ TEST(PlainSearch, AgreesOnRandomMachines) {
 }
 
 }  // namespace
-}  // namespace xylem
+}  // namespace xylem::search

@@ -5,7 +5,7 @@
 #include "planner/search/order_count.h"
 #include "planner/search/search_memo.h"
 
-namespace xylem {
+namespace xylem::search {
 namespace {
 
 // A complete graph of four GPUs, with channels from GPU 0.
@@ -50,8 +50,7 @@ TEST(OrderCount, CompletesNothingWithoutAnEnd) {
 
 TEST(SearchMemo, FindsWhatWasAddedUntilCleared) {
   SearchMemo memo;
-  for (std::uint64_t key = 1; key <= 10000; ++key)
-    memo.add(key * key, static_cast<std::int64_t>(key), {});
+  for (std::uint64_t key = 1; key <= 10000; ++key) memo.add(key * key, static_cast<std::int64_t>(key), {});
   for (std::uint64_t key = 1; key <= 10000; ++key) {
     const SearchMemo::Entry* entry = memo.find(key * key);
     ASSERT_NE(entry, nullptr);
@@ -63,4 +62,4 @@ TEST(SearchMemo, FindsWhatWasAddedUntilCleared) {
 }
 
 }  // namespace
-}  // namespace xylem
+}  // namespace xylem::search

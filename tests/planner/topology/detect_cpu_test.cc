@@ -4,7 +4,7 @@
 
 #include "planner/topology/captured_machine.h"
 
-namespace xylem {
+namespace xylem::topology {
 namespace {
 
 using testing::CapturedMachine;
@@ -76,4 +76,4 @@ TEST(DetectCpuTest, WithoutNodesAndCoresEveryCpuIsACore) {
 }
 
 }  // namespace
-}  // namespace xylem
+}  // namespace xylem::topology

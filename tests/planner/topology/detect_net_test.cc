@@ -7,7 +7,7 @@
 #include "planner/topology/captured_machine.h"
 #include "planner/topology/detect.h"
 
-namespace xylem {
+namespace xylem::topology {
 namespace {
 
 using testing::CapturedMachine;
@@ -124,4 +124,4 @@ TEST(DetectNetTest, InterfacesOptionSelects) {
 }
 
 }  // namespace
-}  // namespace xylem
+}  // namespace xylem::topology

@@ -6,7 +6,7 @@
 #include "planner/topology/captured_machine.h"
 #include "planner/topology/detect.h"
 
-namespace xylem {
+namespace xylem::topology {
 namespace {
 
 using testing::CapturedMachine;
@@ -175,4 +175,4 @@ TEST(DetectPciTest, BroadcomSwitchesTellTheirDirectLanes) {
 }
 
 }  // namespace
-}  // namespace xylem
+}  // namespace xylem::topology

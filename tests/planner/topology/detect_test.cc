@@ -9,7 +9,7 @@
 #include "planner/topology/complete.h"
 #include "planner/topology/system_builder.h"
 
-namespace xylem {
+namespace xylem::topology {
 namespace {
 
 using testing::CapturedMachine;
@@ -159,4 +159,4 @@ TEST(DetectTest, HostHashComesFromTheNameAndBootIdOrFromTheGivenId) {
 }
 
 }  // namespace
-}  // namespace xylem
+}  // namespace xylem::topology

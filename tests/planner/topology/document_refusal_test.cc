@@ -11,7 +11,7 @@
 #include "fuzz/topology_input.h"
 #include "planner/topology/document.h"
 
-namespace xylem {
+namespace xylem::topology {
 namespace {
 
 using ::testing::HasSubstr;
@@ -217,4 +217,4 @@ TEST(Corpus, EveryTopologyIsReadOrRefused) {
 }
 
 }  // namespace
-}  // namespace xylem
+}  // namespace xylem::topology

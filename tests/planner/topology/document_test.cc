@@ -2,7 +2,7 @@
 
 #include <gmock/gmock.h>
 
-namespace xylem {
+namespace xylem::topology {
 namespace {
 
 using ::testing::ElementsAre;
@@ -149,4 +149,4 @@ TEST(DocumentRead, KeepsSixteenAttributesAsNcclDoes) {
 }
 
 }  // namespace
-}  // namespace xylem
+}  // namespace xylem::topology

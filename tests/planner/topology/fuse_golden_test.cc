@@ -14,7 +14,7 @@
 #include "planner/topology/fuse.h"
 #include "planner/topology/system_builder.h"
 
-namespace xylem {
+namespace xylem::topology {
 namespace {
 
 namespace fs = std::filesystem;
@@ -95,4 +95,4 @@ TEST(RankDescriptionsGolden, ListsOfGpusGiveNcclsOrder) {
 }
 
 }  // namespace
-}  // namespace xylem
+}  // namespace xylem::topology

@@ -5,7 +5,7 @@
 #include "planner/topology/complete.h"
 #include "planner/topology/system_builder.h"
 
-namespace xylem {
+namespace xylem::topology {
 namespace {
 
 using ::testing::ElementsAre;
@@ -278,4 +278,4 @@ TEST(RankDescriptions, RefusesNumbersThatAreNotUnique) {
 }
 
 }  // namespace
-}  // namespace xylem
+}  // namespace xylem::topology

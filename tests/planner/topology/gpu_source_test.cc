@@ -6,7 +6,7 @@
 #include "planner/topology/captured_machine.h"
 #include "planner/topology/detect_gpus.h"
 
-namespace xylem {
+namespace xylem::topology {
 namespace {
 
 using ::testing::ElementsAre;
@@ -82,4 +82,4 @@ TEST(CapturedGpus, SaysWhatIsWrongWithALine) {
 }
 
 }  // namespace
-}  // namespace xylem
+}  // namespace xylem::topology

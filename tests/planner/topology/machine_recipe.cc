@@ -64,7 +64,7 @@ class Builder {
   }
 
   void finish() {
-    if (!gpus_.empty()) machine_.write(kCapturedGpusFile, gpus_);
+    if (!gpus_.empty()) machine_.write(topology::kCapturedGpusFile, gpus_);
   }
 
  private:

@@ -9,7 +9,7 @@
 #include "planner/topology/machine_recipe.h"
 #include "planner/topology/system_builder.h"
 
-namespace xylem {
+namespace xylem::topology {
 namespace {
 
 using testing::CapturedMachine;
@@ -94,4 +94,4 @@ TEST(MergeNics, LeavesInterfacesAsTheyAre) {
 }
 
 }  // namespace
-}  // namespace xylem
+}  // namespace xylem::topology

@@ -13,7 +13,7 @@
 #include "planner/topology/machine_recipe.h"
 #include "planner/topology/system_builder.h"
 
-namespace xylem {
+namespace xylem::topology {
 namespace {
 
 using testing::CapturedMachine;
@@ -62,10 +62,10 @@ TEST_P(ReplayTest, TheDescriptionReadsBack) {
 
 // Every ring over two such hosts contains every rank once.
 TEST_P(ReplayTest, HasRings) {
-  const Plan plan = planJob(identicalHosts(replay(GetParam()).document, 2), Settings());
+  const plan::Plan plan = plan::planJob(plan::identicalHosts(replay(GetParam()).document, 2), Settings());
   ASSERT_GT(plan.connections.nChannels(), 0);
   for (int channel = 0; channel < plan.connections.nChannels(); ++channel) {
-    std::vector<int> ring = ringOf(plan.connections, channel);
+    std::vector<int> ring = connect::ringOf(plan.connections, channel);
     std::sort(ring.begin(), ring.end());
     EXPECT_EQ(ring.size(), static_cast<std::size_t>(plan.job().ranks()));
     EXPECT_EQ(std::adjacent_find(ring.begin(), ring.end()), ring.end());
@@ -188,4 +188,4 @@ TEST(Capture, DoesNotOverwrite) {
 }
 
 }  // namespace
-}  // namespace xylem
+}  // namespace xylem::topology

@@ -5,7 +5,7 @@
 #include "planner/topology/detect.h"
 #include "planner/topology/machine_recipe.h"
 
-namespace xylem {
+namespace xylem::topology {
 namespace {
 
 using testing::CapturedMachine;
@@ -144,4 +144,4 @@ TEST(TopologyFile, IsTheMachineWhereThereAreNoGpus) {
 }
 
 }  // namespace
-}  // namespace xylem
+}  // namespace xylem::topology

@@ -4,7 +4,7 @@
 
 #include "planner/tuning/example_jobs.h"
 
-namespace xylem {
+namespace xylem::tuning {
 namespace {
 
 using testing::modelOf;
@@ -171,4 +171,4 @@ TEST(BusBandwidth, IsWhatALinkCarries) {
 }
 
 }  // namespace
-}  // namespace xylem
+}  // namespace xylem::tuning

@@ -4,7 +4,7 @@
 
 #include "planner/tuning/example_jobs.h"
 
-namespace xylem {
+namespace xylem::tuning {
 namespace {
 
 using enum Algorithm;
@@ -85,4 +85,4 @@ TEST(ProxySteps, CountLoopsOverTheData) {
 }
 
 }  // namespace
-}  // namespace xylem
+}  // namespace xylem::tuning

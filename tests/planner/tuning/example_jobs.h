@@ -13,65 +13,65 @@
 namespace xylem::testing {
 
 // Two hosts of two GPUs (sm 70) below a switch with a NIC, Intel CPUs.
-inline TuningInput twoSmallHosts() {
-  TuningInput input{.ranks = 4, .nodes = 2, .maxLocalRanks = 2, .lowestSm = 70, .highestSm = 70};
-  input.arch = CpuArch::kX86;
-  input.vendor = CpuVendor::kIntel;
-  TuningGraph graph{.pattern = Pattern::kRing,
-                    .nChannels = 1,
-                    .sameChannels = true,
-                    .bwIntra = 10,
-                    .bwInter = 10,
-                    .typeIntra = PathType::kPix,
-                    .typeInter = PathType::kPix};
-  input.graphs[GraphKind::kRing] = graph;
-  graph.pattern = Pattern::kBalancedTree;
+inline tuning::TuningInput twoSmallHosts() {
+  tuning::TuningInput input{.ranks = 4, .nodes = 2, .maxLocalRanks = 2, .lowestSm = 70, .highestSm = 70};
+  input.arch = topology::CpuArch::kX86;
+  input.vendor = topology::CpuVendor::kIntel;
+  tuning::TuningGraph graph{.pattern = search::Pattern::kRing,
+                            .nChannels = 1,
+                            .sameChannels = true,
+                            .bwIntra = 10,
+                            .bwInter = 10,
+                            .typeIntra = paths::PathType::kPix,
+                            .typeInter = paths::PathType::kPix};
+  input.graphs[search::GraphKind::kRing] = graph;
+  graph.pattern = search::Pattern::kBalancedTree;
   graph.bwIntra = 7;
   graph.bwInter = 7;
-  input.graphs[GraphKind::kTree] = graph;
+  input.graphs[search::GraphKind::kTree] = graph;
   input.nChannels = 2;
   return input;
 }
 
 // One host of four GPUs (sm 70) with uneven NVLinks.
-inline TuningInput oneNvlinkHost() {
-  TuningInput input{.ranks = 4, .nodes = 1, .maxLocalRanks = 4, .lowestSm = 70, .highestSm = 70};
-  input.arch = CpuArch::kX86;
-  input.vendor = CpuVendor::kIntel;
-  TuningGraph graph{.pattern = Pattern::kRing,
-                    .nChannels = 4,
-                    .sameChannels = false,
-                    .bwIntra = 20,
-                    .bwInter = 20,
-                    .typeIntra = PathType::kNvl,
-                    .typeInter = PathType::kPix};
-  input.graphs[GraphKind::kRing] = graph;
-  graph.pattern = Pattern::kBalancedTree;
+inline tuning::TuningInput oneNvlinkHost() {
+  tuning::TuningInput input{.ranks = 4, .nodes = 1, .maxLocalRanks = 4, .lowestSm = 70, .highestSm = 70};
+  input.arch = topology::CpuArch::kX86;
+  input.vendor = topology::CpuVendor::kIntel;
+  tuning::TuningGraph graph{.pattern = search::Pattern::kRing,
+                            .nChannels = 4,
+                            .sameChannels = false,
+                            .bwIntra = 20,
+                            .bwInter = 20,
+                            .typeIntra = paths::PathType::kNvl,
+                            .typeInter = paths::PathType::kPix};
+  input.graphs[search::GraphKind::kRing] = graph;
+  graph.pattern = search::Pattern::kBalancedTree;
   graph.bwIntra = 40;
   graph.bwInter = 40;
-  input.graphs[GraphKind::kTree] = graph;
+  input.graphs[search::GraphKind::kTree] = graph;
   input.nChannels = 8;
   return input;
 }
 
 // Two hosts of eight GPUs (sm 90) on NVSwitches with multicast, a NIC each, Intel CPUs.
-inline TuningInput twoSwitchedHosts() {
-  TuningInput input{.ranks = 16, .nodes = 2, .maxLocalRanks = 8, .lowestSm = 90, .highestSm = 90};
-  input.arch = CpuArch::kX86;
-  input.vendor = CpuVendor::kIntel;
-  TuningGraph graph{.pattern = Pattern::kRing,
-                    .nChannels = 8,
-                    .sameChannels = false,
-                    .bwIntra = 48,
-                    .bwInter = 48,
-                    .typeIntra = PathType::kNvl,
-                    .typeInter = PathType::kPix};
-  input.graphs[GraphKind::kRing] = graph;
-  graph.pattern = Pattern::kTree;
-  input.graphs[GraphKind::kTree] = graph;
-  graph.pattern = Pattern::kNvls;
+inline tuning::TuningInput twoSwitchedHosts() {
+  tuning::TuningInput input{.ranks = 16, .nodes = 2, .maxLocalRanks = 8, .lowestSm = 90, .highestSm = 90};
+  input.arch = topology::CpuArch::kX86;
+  input.vendor = topology::CpuVendor::kIntel;
+  tuning::TuningGraph graph{.pattern = search::Pattern::kRing,
+                            .nChannels = 8,
+                            .sameChannels = false,
+                            .bwIntra = 48,
+                            .bwInter = 48,
+                            .typeIntra = paths::PathType::kNvl,
+                            .typeInter = paths::PathType::kPix};
+  input.graphs[search::GraphKind::kRing] = graph;
+  graph.pattern = search::Pattern::kTree;
+  input.graphs[search::GraphKind::kTree] = graph;
+  graph.pattern = search::Pattern::kNvls;
   graph.bwIntra = 40;
-  input.graphs[GraphKind::kNvls] = graph;
+  input.graphs[search::GraphKind::kNvls] = graph;
   input.nvls = true;
   input.hasNvs = true;
   input.nChannels = 16;
@@ -79,9 +79,9 @@ inline TuningInput twoSwitchedHosts() {
   return input;
 }
 
-inline TuningModel modelOf(const TuningInput& input,
-                           const std::map<std::string, std::string>& settings = {}) {
-  return computeTuning(input, TuningOptions::from(Settings::fromPairs(settings)));
+inline tuning::TuningModel modelOf(const tuning::TuningInput& input,
+                                   const std::map<std::string, std::string>& settings = {}) {
+  return tuning::computeTuning(input, tuning::TuningOptions::from(Settings::fromPairs(settings)));
 }
 
 }  // namespace xylem::testing

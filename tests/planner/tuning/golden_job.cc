@@ -16,21 +16,23 @@ Value named(const std::string& text, const std::array<Value, N>& values) {
   return *found;
 }
 
-Pattern pattern(const std::string& text) {
-  constexpr std::array kAll = {Pattern::kBalancedTree, Pattern::kSplitTree, Pattern::kTree,
-                               Pattern::kRing,         Pattern::kNvls,      Pattern::kCollnetDirect};
+search::Pattern pattern(const std::string& text) {
+  constexpr std::array kAll = {search::Pattern::kBalancedTree, search::Pattern::kSplitTree,
+                               search::Pattern::kTree,         search::Pattern::kRing,
+                               search::Pattern::kNvls,         search::Pattern::kCollnetDirect};
   return named(text, kAll);
 }
 
-CpuArch arch(const std::string& text) {
-  constexpr std::array kAll = {CpuArch::kUndefined, CpuArch::kUnknown, CpuArch::kX86, CpuArch::kPower,
-                               CpuArch::kArm};
+topology::CpuArch arch(const std::string& text) {
+  constexpr std::array kAll = {topology::CpuArch::kUndefined, topology::CpuArch::kUnknown,
+                               topology::CpuArch::kX86, topology::CpuArch::kPower, topology::CpuArch::kArm};
   return named(text, kAll);
 }
 
-CpuVendor vendor(const std::string& text) {
-  constexpr std::array kAll = {CpuVendor::kUndefined, CpuVendor::kUnknown, CpuVendor::kIntel, CpuVendor::kAmd,
-                               CpuVendor::kZhaoxin};
+topology::CpuVendor vendor(const std::string& text) {
+  constexpr std::array kAll = {topology::CpuVendor::kUndefined, topology::CpuVendor::kUnknown,
+                               topology::CpuVendor::kIntel, topology::CpuVendor::kAmd,
+                               topology::CpuVendor::kZhaoxin};
   return named(text, kAll);
 }
 
@@ -54,7 +56,7 @@ void join(Kind& all, Kind other, bool first) {
 }
 
 bool addHost(const json& host, const fs::path& directory, const std::string& topology, bool first,
-             TuningInput& input) {
+             tuning::TuningInput& input) {
   const auto nodes = nodesOf(host, directory, topology);
   if (!nodes) return false;
   const auto find = [&](const char* type) {
@@ -68,14 +70,14 @@ bool addHost(const json& host, const fs::path& directory, const std::string& top
   return true;
 }
 
-TuningGraph graph(const json& merged, const json* own) {
-  TuningGraph graph;
+tuning::TuningGraph graph(const json& merged, const json* own) {
+  tuning::TuningGraph graph;
   graph.nChannels = merged["nChannels"];
   graph.sameChannels = merged["sameChannels"].get<int>() != 0;
   graph.bwIntra = merged["bwIntra"];
   graph.bwInter = merged["bwInter"];
-  graph.typeIntra = parsePathType(merged["typeIntra"].get<std::string>()).value();
-  graph.typeInter = parsePathType(merged["typeInter"].get<std::string>()).value();
+  graph.typeIntra = paths::parsePathType(merged["typeIntra"].get<std::string>()).value();
+  graph.typeInter = paths::parsePathType(merged["typeInter"].get<std::string>()).value();
   if (own != nullptr) {
     graph.pattern = pattern((*own)["pattern"]);
     graph.latencyInter = (*own)["latencyInter"];
@@ -83,7 +85,7 @@ TuningGraph graph(const json& merged, const json* own) {
   return graph;
 }
 
-bool readInput(const json& plan, const fs::path& directory, TuningInput& input) {
+bool readInput(const json& plan, const fs::path& directory, tuning::TuningInput& input) {
   const json& job = plan["job"];
   input.ranks = job["ranks"];
   input.nodes = job["nodes"];
@@ -98,8 +100,8 @@ bool readInput(const json& plan, const fs::path& directory, TuningInput& input) 
 
   const bool mixed = plan.contains("hosts");
   const json& first = mixed ? plan["hosts"][0] : plan["host"];
-  for (const GraphKind kind : kAllGraphKinds) {
-    const char* key = name(kind);
+  for (const search::GraphKind kind : search::kAllGraphKinds) {
+    const char* key = search::name(kind);
     input.graphs[kind] =
         graph(plan["merged"][key], first["graphs"].contains(key) ? &first["graphs"][key] : nullptr);
   }

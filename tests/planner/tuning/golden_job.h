@@ -17,7 +17,7 @@ namespace xylem::golden {
 struct GoldenJob {
   std::filesystem::path file;
   nlohmann::json plan;
-  TuningInput input;
+  tuning::TuningInput input;
   Settings settings;
 };
 

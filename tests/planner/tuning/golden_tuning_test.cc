@@ -26,7 +26,7 @@ bool near(double a, double b) {
 // Collects all differences of one plan, one line each.
 class Comparison {
  public:
-  Comparison(const TuningModel& model, const json& expected) : model_(model), expected_(expected) {}
+  Comparison(const tuning::TuningModel& model, const json& expected) : model_(model), expected_(expected) {}
 
   std::string differences() {
     for (const Collective c : kAllCollectives) {
@@ -52,9 +52,9 @@ class Comparison {
           entry = &expected[name(a)][name(p)];
         const std::string what = fmt::format("{} {}/{}", name(c), name(a), name(p));
         if ((entry != nullptr) != model_.usable(c, a, p)) {
-          const Candidate candidate{a, p, 0, model_.excluded[c][a][p]};
+          const tuning::Candidate candidate{a, p, 0, model_.excluded[c][a][p]};
           differ("{}: expected {}, got: {}", what, entry != nullptr ? entry->dump() : "nothing",
-                 explain(candidate, {.collective = c}, model_));
+                 tuning::explain(candidate, {.collective = c}, model_));
         } else if (entry != nullptr) {
           const float latency = model_.latency[c][a][p];
           const float bandwidth = model_.bandwidth[c][a][p];
@@ -65,8 +65,9 @@ class Comparison {
   }
 
   void compareChoice(Collective c, const json& expected) {
-    const Choice choice = choose(model_, {.collective = c, .bytes = expected["bytes"].get<std::uint64_t>()});
-    const Candidate* best = choice.best();
+    const tuning::Choice choice =
+        tuning::choose(model_, {.collective = c, .bytes = expected["bytes"].get<std::uint64_t>()});
+    const tuning::Candidate* best = choice.best();
     if (best == nullptr) {
       if (expected.contains("algorithm")) differ("{}: expected {}, got no choice", name(c), expected.dump());
       return;
@@ -87,7 +88,7 @@ class Comparison {
           differ("{} {}/{}: expected {}, got {}", key, name(a), name(p), expected.dump(), table[a][p]);
   }
 
-  const TuningModel& model_;
+  const tuning::TuningModel& model_;
   const json& expected_;
   std::string text_;
 };
@@ -100,7 +101,8 @@ void checkDirectory(const fs::path& directory) {
       ++skipped;
       continue;
     }
-    const TuningModel model = computeTuning(job->input, TuningOptions::from(job->settings));
+    const tuning::TuningModel model =
+        tuning::computeTuning(job->input, tuning::TuningOptions::from(job->settings));
     const std::string differences = Comparison(model, job->plan["tuning"]).differences();
     differences.empty() ? ++equal : ++different;
     EXPECT_EQ(differences, "") << file.filename().string();
@@ -134,7 +136,8 @@ void checkLogs(const fs::path& directory) {
     std::vector<std::string> logged, ours;
     std::ifstream log(entry.path());
     for (std::string line; std::getline(log, line);) logged.push_back(line);
-    for (const LogLine& line : tuningLines(computeTuning(job->input, TuningOptions::from(job->settings))))
+    for (const LogLine& line :
+         tuning::tuningLines(tuning::computeTuning(job->input, tuning::TuningOptions::from(job->settings))))
       ours.push_back(line.text);
     const std::vector<std::string> expected = tuningPart(logged), actual = tuningPart(ours);
     EXPECT_EQ(actual, expected.empty() || job->input.ranks > 1 ? expected : std::vector<std::string>())

@@ -5,7 +5,7 @@
 
 #include <random>
 
-namespace xylem {
+namespace xylem::tuning {
 namespace {
 
 // Returns the times that two ranks would take if the model were exact.
@@ -124,4 +124,4 @@ TEST(FitHostModel, GivesWhatTheVariableAccepts) {
 }
 
 }  // namespace
-}  // namespace xylem
+}  // namespace xylem::tuning

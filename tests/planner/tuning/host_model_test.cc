@@ -7,7 +7,7 @@
 #include "core/error.h"
 #include "planner/tuning/example_jobs.h"
 
-namespace xylem {
+namespace xylem::tuning {
 namespace {
 
 using enum Protocol;
@@ -21,8 +21,8 @@ TuningInput hostJob(int ranks, int nodes = 1) {
   TuningInput input{.ranks = ranks, .nodes = nodes, .maxLocalRanks = ranks / nodes};
   input.hostDevices = true;
   input.nChannels = 1;
-  input.graphs[GraphKind::kRing].nChannels = 1;
-  input.graphs[GraphKind::kTree].nChannels = 1;
+  input.graphs[search::GraphKind::kRing].nChannels = 1;
+  input.graphs[search::GraphKind::kTree].nChannels = 1;
   return input;
 }
 
@@ -168,4 +168,4 @@ TEST(HostModelChoices, TreesOnManyHostsForSmallMessages) {
 }
 
 }  // namespace
-}  // namespace xylem
+}  // namespace xylem::tuning

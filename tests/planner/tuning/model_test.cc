@@ -4,7 +4,7 @@
 
 #include "planner/tuning/example_jobs.h"
 
-namespace xylem {
+namespace xylem::tuning {
 namespace {
 
 using enum Algorithm;
@@ -50,20 +50,20 @@ TEST(TuningModel, SwitchedHostsByHand) {
 TEST(TuningModel, CpusMatterToNetworkSteps) {
   TuningInput input = twoSmallHosts();
   const float intel = modelOf(input).latency[kModelled][kRing][kLl];
-  input.vendor = CpuVendor::kAmd;
+  input.vendor = topology::CpuVendor::kAmd;
   EXPECT_FLOAT_EQ(modelOf(input).latency[kModelled][kRing][kLl], intel + 4 * 1.0f);
   EXPECT_FLOAT_EQ(modelOf(input, {{"NCCL_NET_OVERHEAD", "3000"}}).latency[kModelled][kRing][kLl],
                   intel + 4 * 2.0f);
   // Only POWER has a slower tree over PCI.
   const float tree = modelOf(input).latency[kModelled][kTree][kSimple];
-  input.arch = CpuArch::kPower;
+  input.arch = topology::CpuArch::kPower;
   EXPECT_FLOAT_EQ(modelOf(input).latency[kModelled][kTree][kSimple], tree + 2 * (5.7f - 4.0f));
 }
 
 TEST(TuningModel, LatencyOfNicsCountsTwiceWithSimple) {
   TuningInput input = twoSmallHosts();
   const TuningModel before = modelOf(input);
-  input.graphs[GraphKind::kRing].latencyInter = 1.5f;
+  input.graphs[search::GraphKind::kRing].latencyInter = 1.5f;
   const TuningModel after = modelOf(input);
   const auto grown = [&](Protocol p) {
     return after.latency[kModelled][kRing][p] - before.latency[kModelled][kRing][p];
@@ -115,16 +115,16 @@ TEST(TuningModel, Ll128NeedsEqualGpusOfCertainKindsNearTheirNics) {
   };
   TuningInput input = twoSwitchedHosts();
   EXPECT_EQ(why(input), Exclusion::kNone);
-  TuningGraph& ring = input.graphs[GraphKind::kRing];
-  ring.typeInter = PathType::kPxn;
+  TuningGraph& ring = input.graphs[search::GraphKind::kRing];
+  ring.typeInter = paths::PathType::kPxn;
   EXPECT_EQ(why(input), Exclusion::kNone);
-  ring.typeInter = PathType::kPhb;
+  ring.typeInter = paths::PathType::kPhb;
   EXPECT_EQ(why(input), Exclusion::kLl128NetDistance);
   EXPECT_EQ(why(input, {{"NCCL_PROTO", "LL128"}}), Exclusion::kNone);
-  ring.typeInter = PathType::kPxn;
+  ring.typeInter = paths::PathType::kPxn;
   input.lowestSm = input.highestSm = 80;
   EXPECT_EQ(why(input), Exclusion::kLl128NetDistance);
-  ring.typeInter = PathType::kPxb;
+  ring.typeInter = paths::PathType::kPxb;
   EXPECT_EQ(why(input), Exclusion::kNone);
   input.highestSm = 90;
   EXPECT_EQ(why(input), Exclusion::kLl128MixedGpus);
@@ -155,4 +155,4 @@ TEST(Threads, ThresholdsCanBeSetOneByOne) {
 }
 
 }  // namespace
-}  // namespace xylem
+}  // namespace xylem::tuning

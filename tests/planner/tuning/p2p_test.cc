@@ -3,7 +3,7 @@
 #include "core/settings.h"
 #include "planner/tuning/p2p_split.h"
 
-namespace xylem {
+namespace xylem::tuning {
 namespace {
 
 P2pJob oneNode() {
@@ -59,4 +59,4 @@ TEST(P2pSplit, ShortMessagesCrossTheNetworkInSmallChunks) {
 }
 
 }  // namespace
-}  // namespace xylem
+}  // namespace xylem::tuning

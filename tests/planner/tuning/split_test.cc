@@ -4,7 +4,7 @@
 
 #include "planner/tuning/example_jobs.h"
 
-namespace xylem {
+namespace xylem::tuning {
 namespace {
 
 using testing::modelOf;
@@ -101,4 +101,4 @@ TEST(Split, LosesNothingAndStaysOnTheChannels) {
 }
 
 }  // namespace
-}  // namespace xylem
+}  // namespace xylem::tuning

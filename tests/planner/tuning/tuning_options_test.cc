@@ -7,7 +7,7 @@
 #include "fuzz/replay.h"
 #include "fuzz/settings_input.h"
 
-namespace xylem {
+namespace xylem::tuning {
 namespace {
 
 using ::testing::AllOf;
@@ -76,4 +76,4 @@ TEST(Corpus, EverySettingIsTakenOrRefused) {
 }
 
 }  // namespace
-}  // namespace xylem
+}  // namespace xylem::tuning

@@ -8,7 +8,7 @@
 
 #include "core/error.h"
 
-namespace xylem {
+namespace xylem::api {
 namespace {
 
 using ::testing::HasSubstr;
@@ -31,7 +31,7 @@ void expectRefused(const ncclConfig_t& config, const char* text) {
 
 TEST(Config, UntouchedFieldsHaveDefaults) {
   const ncclConfig_t untouched = NCCL_CONFIG_INITIALIZER;
-  for (const CommConfig& config : {readConfig(nullptr, "call"), readConfig(&untouched, "call")}) {
+  for (const comm::CommConfig& config : {readConfig(nullptr, "call"), readConfig(&untouched, "call")}) {
     EXPECT_TRUE(config.blocking);
     EXPECT_FALSE(config.splitShare);
     EXPECT_EQ(config.minCtas, 0);
@@ -51,7 +51,7 @@ TEST(Config, TakesEveryField) {
   theirs.netName = "Socket";
   theirs.splitShare = 1;
   theirs.trafficClass = 3;
-  const CommConfig config = readConfig(&theirs, "call");
+  const comm::CommConfig config = readConfig(&theirs, "call");
   EXPECT_FALSE(config.blocking);
   EXPECT_EQ(config.cgaClusterSize, 8);
   EXPECT_EQ(config.minCtas, 2);
@@ -104,4 +104,4 @@ TEST(Config, OlderProgramsHaveFewerFields) {
 }
 
 }  // namespace
-}  // namespace xylem
+}  // namespace xylem::api

@@ -48,7 +48,8 @@ std::vector<std::string> examplesOf(const std::filesystem::path& header) {
 // granted.
 std::string programOf(const std::vector<std::string>& examples) {
   std::string includes =
-      "#include <nccl.h>\n#include <xylem/launch.h>\n#include <xylem/plan.h>\n#include <cstddef>\n#include <cstdio>\n";
+      "#include <nccl.h>\n#include <xylem/launch.h>\n#include <xylem/plan.h>\n#include <cstddef>\n#include "
+      "<cstdio>\n";
   std::string functions;
   for (std::size_t i = 0; i < examples.size(); ++i) {
     functions += "void example" + std::to_string(i) +

@@ -9,11 +9,11 @@
 #include <cstring>
 
 #include "runtime/bootstrap/job.h"
-#include "support/sanitizers.h"
 #include "runtime/sockets/handshake.h"
 #include "runtime/sockets/socket.h"
+#include "support/sanitizers.h"
 
-namespace xylem {
+namespace xylem::bootstrap {
 namespace {
 
 using ::testing::AllOf;
@@ -84,7 +84,7 @@ TEST(Bootstrap, DifferentNumbersOfRanksAreTold) {
 
 TEST(Bootstrap, AStrangerWithAnotherSecretIsKeptOut) {
   Job job(2);
-  Secret wrong = job.id().secret();
+  sockets::Secret wrong = job.id().secret();
   wrong[31] ^= 1;
   try {
     Bootstrap::join(UniqueId(job.id().address(), wrong), 1, 2, job.settings(), job.log());
@@ -97,24 +97,24 @@ TEST(Bootstrap, AStrangerWithAnotherSecretIsKeptOut) {
 }
 
 // Connects to the root and sends `bytes`; the connection stays open until the returned owner is destroyed.
-FileDescriptor intrude(const SocketAddress& root, const std::vector<std::byte>& bytes) {
-  FileDescriptor fd = startConnect(root, nullptr);
+FileDescriptor intrude(const sockets::SocketAddress& root, const std::vector<std::byte>& bytes) {
+  FileDescriptor fd = sockets::startConnect(root, nullptr);
   pollfd wait{fd.get(), POLLOUT, 0};
   poll(&wait, 1, 5000);
-  sendSome(fd.get(), bytes);
+  sockets::sendSome(fd.get(), bytes);
   return fd;
 }
 
 TEST(Bootstrap, GarbageSilenceAndHalfAHelloDoNotDisturbTheJob) {
   Job job(3);
   std::vector<FileDescriptor> strangers;
-  const SocketAddress root = job.id().address();
+  const sockets::SocketAddress root = job.id().address();
   const char* http = "GET / HTTP/1.0\r\n\r\n";
   const auto* text = reinterpret_cast<const std::byte*>(http);
   strangers.push_back(intrude(root, {text, text + std::strlen(http)}));
   strangers.push_back(intrude(root, std::vector<std::byte>(100'000, std::byte{0xff})));
   strangers.push_back(intrude(root, {}));
-  Hello hello;
+  sockets::Hello hello;
   const auto* start = reinterpret_cast<const std::byte*>(&hello);
   strangers.push_back(intrude(root, {start, start + 40}));            // half a hello, then silence
   strangers.push_back(intrude(root, {start, start + sizeof hello}));  // a whole one, then silence
@@ -152,12 +152,12 @@ TEST(Bootstrap, ANeighbourThatLeavesIsNoticedWhileLookingElsewhere) {
 TEST(Bootstrap, TheRootIsGone) {
   const Settings settings = loopbackSettings();
   const Logger log(settings);
-  SocketAddress nobody;
+  sockets::SocketAddress nobody;
   {
-    const FileDescriptor listener = listenTcp(SocketAddress::parse("127.0.0.1:0"));
-    nobody = SocketAddress::boundTo(listener.get());
+    const FileDescriptor listener = sockets::listenTcp(sockets::SocketAddress::parse("127.0.0.1:0"));
+    nobody = sockets::SocketAddress::boundTo(listener.get());
   }
-  const UniqueId id(nobody, randomSecret());
+  const UniqueId id(nobody, sockets::randomSecret());
   try {
     Bootstrap::join(id, 0, 2, settings, log);
     FAIL();
@@ -169,10 +169,10 @@ TEST(Bootstrap, TheRootIsGone) {
 
 TEST(Bootstrap, RanksMeetAtNcclCommId) {
   // A port that was free a moment ago.
-  SocketAddress address;
+  sockets::SocketAddress address;
   {
-    const FileDescriptor listener = listenTcp(SocketAddress::parse("127.0.0.1:0"));
-    address = SocketAddress::boundTo(listener.get());
+    const FileDescriptor listener = sockets::listenTcp(sockets::SocketAddress::parse("127.0.0.1:0"));
+    address = sockets::SocketAddress::boundTo(listener.get());
   }
   Settings settings = loopbackSettings();
   settings.set(spec(Setting::kCommId), address.text(), "test");
@@ -244,4 +244,4 @@ TEST(Bootstrap, AProcessKilledWhileOthersAreMissingIsNamedAtOnce) {
 }
 
 }  // namespace
-}  // namespace xylem
+}  // namespace xylem::bootstrap

@@ -9,7 +9,7 @@
 #include "fuzz/roster_input.h"
 #include "fuzz/unique_id_input.h"
 
-namespace xylem {
+namespace xylem::bootstrap {
 namespace {
 
 TEST(Corpus, EveryFrameIsReadOrRefused) {
@@ -37,4 +37,4 @@ TEST(Corpus, EveryIdIsReadOrRefused) {
 }
 
 }  // namespace
-}  // namespace xylem
+}  // namespace xylem::bootstrap

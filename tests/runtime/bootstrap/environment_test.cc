@@ -3,11 +3,11 @@
 #include <gmock/gmock.h>
 
 #include "runtime/bootstrap/job.h"
-#include "support/free_address.h"
 #include "runtime/sockets/interfaces.h"
 #include "runtime/sockets/socket.h"
+#include "support/free_address.h"
 
-namespace xylem {
+namespace xylem::bootstrap {
 namespace {
 
 using ::testing::AnyOf;
@@ -24,7 +24,7 @@ Settings with(Settings settings, Setting setting, const std::string& value) {
 }
 
 bool hasAddress(int family, bool linkLocal, std::string* name = nullptr) {
-  for (const Interface& interface : listInterfaces())
+  for (const sockets::Interface& interface : sockets::listInterfaces())
     if (interface.address.family() == family && interface.address.linkLocal() == linkLocal &&
         (!linkLocal || !interface.address.loopback())) {
       if (name != nullptr) *name = interface.name;
@@ -63,21 +63,21 @@ TEST(Families, LinkLocalAddressesNeedTheirLink) {
   if (!hasAddress(AF_INET6, true, &name)) GTEST_SKIP() << "no interface has a link-local address";
   Settings settings = loopbackSettings();
   std::string text;
-  for (const Interface& interface : listInterfaces())
+  for (const sockets::Interface& interface : sockets::listInterfaces())
     if (interface.address.linkLocal() && interface.name == name) text = interface.address.text();
   const std::string host = text.substr(0, text.rfind(':'));  // "[fe80::1%eth0]"
   EXPECT_THAT(host, HasSubstr("%" + name));
-  const SocketAddress address = freeAddress(host);
+  const sockets::SocketAddress address = freeAddress(host);
   EXPECT_NE(address.scope(), 0u);
   // The scope travels with the address, but is not valid on the other host.
-  const FileDescriptor listener = listenTcp(address);
-  SocketAddress there = SocketAddress::boundTo(listener.get());
+  const FileDescriptor listener = sockets::listenTcp(address);
+  sockets::SocketAddress there = sockets::SocketAddress::boundTo(listener.get());
   there.setScope(there.scope() + 100);
-  const FileDescriptor caller = startConnect(there, &address);
+  const FileDescriptor caller = sockets::startConnect(there, &address);
   pollfd wait{caller.get(), POLLOUT, 0};
   poll(&wait, 1, 5000);
-  EXPECT_EQ(connectOutcome(caller.get()), 0);
-  EXPECT_EQ(SocketAddress::boundTo(caller.get()).scope(), address.scope());
+  EXPECT_EQ(sockets::connectOutcome(caller.get()), 0);
+  EXPECT_EQ(sockets::SocketAddress::boundTo(caller.get()).scope(), address.scope());
 }
 
 void runByCommId(const std::string& commId, const Settings& base, int ranks, const std::string& expected) {
@@ -116,7 +116,7 @@ TEST(CommId, MayBeANameOrAnIpv6Address) {
 TEST(CommId, LinkLocal) {
   std::string name;
   if (!hasAddress(AF_INET6, true, &name)) GTEST_SKIP() << "no interface has a link-local address";
-  for (const Interface& interface : listInterfaces()) {
+  for (const sockets::Interface& interface : sockets::listInterfaces()) {
     if (!interface.address.linkLocal()) continue;
     const std::string text = interface.address.text();
     Settings settings;
@@ -145,26 +145,26 @@ TEST(CommId, WhoDoesNotHaveTheSecretStaysOut) {
 }
 
 TEST(Calls, GoOutFromTheInterfaceThatWasChosen) {
-  for (const Interface& interface : listInterfaces()) {
+  for (const sockets::Interface& interface : sockets::listInterfaces()) {
     if (interface.address.linkLocal()) continue;
-    const FileDescriptor listener = listenTcp(interface.address);
-    const SocketAddress there = SocketAddress::boundTo(listener.get());
-    const FileDescriptor caller = startConnect(there, &interface.address);
-    EXPECT_TRUE(SocketAddress::boundTo(caller.get()).sameHostAs(interface.address));
+    const FileDescriptor listener = sockets::listenTcp(interface.address);
+    const sockets::SocketAddress there = sockets::SocketAddress::boundTo(listener.get());
+    const FileDescriptor caller = sockets::startConnect(there, &interface.address);
+    EXPECT_TRUE(sockets::SocketAddress::boundTo(caller.get()).sameHostAs(interface.address));
     // An interface that cannot reach the address is not used.
-    for (const Interface& other : listInterfaces()) {
+    for (const sockets::Interface& other : sockets::listInterfaces()) {
       if (other.address.loopback() == interface.address.loopback()) continue;
-      const FileDescriptor free = startConnect(there, &other.address);
+      const FileDescriptor free = sockets::startConnect(there, &other.address);
       pollfd wait{free.get(), POLLOUT, 0};
       poll(&wait, 1, 5000);
-      EXPECT_EQ(connectOutcome(free.get()), 0) << other.name << " to " << there.text();
+      EXPECT_EQ(sockets::connectOutcome(free.get()), 0) << other.name << " to " << there.text();
     }
   }
 }
 
 TEST(Jobs, SeveralIdsMakeOneSecret) {
-  const SocketAddress anywhere = SocketAddress::parse("127.0.0.1:1");
-  const UniqueId a(anywhere, randomSecret()), b(anywhere, randomSecret());
+  const sockets::SocketAddress anywhere = sockets::SocketAddress::parse("127.0.0.1:1");
+  const UniqueId a(anywhere, sockets::randomSecret()), b(anywhere, sockets::randomSecret());
   const auto secretOf = [](std::vector<UniqueId> ids) { return jobSecret(ids); };
   EXPECT_EQ(secretOf({a, b}), secretOf({a, b}));
   EXPECT_NE(secretOf({a, b}), secretOf({b, a}));
@@ -193,4 +193,4 @@ TEST(Jobs, IdsInAnotherOrderAreNoticed) {
 }
 
 }  // namespace
-}  // namespace xylem
+}  // namespace xylem::bootstrap

@@ -13,7 +13,7 @@
 #include "runtime/sockets/handshake.h"
 #include "runtime/sockets/socket.h"
 
-namespace xylem {
+namespace xylem::bootstrap {
 namespace {
 
 using ::testing::AllOf;
@@ -112,10 +112,10 @@ TEST(AbortFlag, EndsCheckingIn) {
 
 TEST(AbortFlag, EndsWaitingForARootThatIsNotThere) {
   Settings settings = loopbackSettings();
-  SocketAddress nobody;
+  sockets::SocketAddress nobody;
   {
-    const FileDescriptor listener = listenTcp(SocketAddress::parse("127.0.0.1:0"));
-    nobody = SocketAddress::boundTo(listener.get());
+    const FileDescriptor listener = sockets::listenTcp(sockets::SocketAddress::parse("127.0.0.1:0"));
+    nobody = sockets::SocketAddress::boundTo(listener.get());
   }
   settings.set(spec(Setting::kCommId), nobody.text(), "test");
   Job job(1, settings);
@@ -123,9 +123,9 @@ TEST(AbortFlag, EndsWaitingForARootThatIsNotThere) {
 }
 
 TEST(AbortFlag, EndsACallOnARootThatNeverAnswers) {
-  const FileDescriptor silent = listenTcp(SocketAddress::parse("127.0.0.1:0"));
+  const FileDescriptor silent = sockets::listenTcp(sockets::SocketAddress::parse("127.0.0.1:0"));
   Settings settings = loopbackSettings();
-  settings.set(spec(Setting::kCommId), SocketAddress::boundTo(silent.get()).text(), "test");
+  settings.set(spec(Setting::kCommId), sockets::SocketAddress::boundTo(silent.get()).text(), "test");
   Job job(1, settings);
   raiseDuring(job, [](Bootstrap&) {});
 }
@@ -165,7 +165,7 @@ TEST(AbortFlag, EndsCallsOfEveryKind) {
 
 TEST(AbortFlag, OfAPartIsItsOwn) {
   Job job(2);
-  AbortFlag flag;
+  sockets::AbortFlag flag;
   job.run([&](Bootstrap& whole) {
     const auto part = whole.split(std::vector<int>{0, 1}, &flag);
     whole.barrier();
@@ -201,11 +201,11 @@ TEST(Abort, EveryLaterCallFails) {
 }
 
 // Connects and sends `bytes`; the connection stays open until the returned owner is destroyed.
-FileDescriptor intrude(const SocketAddress& address, const void* data, std::size_t bytes) {
-  FileDescriptor fd = startConnect(address, nullptr);
+FileDescriptor intrude(const sockets::SocketAddress& address, const void* data, std::size_t bytes) {
+  FileDescriptor fd = sockets::startConnect(address, nullptr);
   pollfd wait{fd.get(), POLLOUT, 0};
   poll(&wait, 1, 5000);
-  sendSome(fd.get(), {static_cast<const std::byte*>(data), bytes});
+  sockets::sendSome(fd.get(), {static_cast<const std::byte*>(data), bytes});
   return fd;
 }
 
@@ -214,11 +214,11 @@ TEST(UnauthenticatedPeers, AtARanksOwnDoorDoNotDisturbIt) {
   job.run([](Bootstrap& bootstrap) {
     std::vector<FileDescriptor> strangers;
     const auto doors = bootstrap.allGather(bootstrap.address().toWire());
-    Hello hello;
+    sockets::Hello hello;
     hello.rank = 1;
     hello.ranks = 10;
-    for (const WireAddress& door : doors) {
-      const SocketAddress address = SocketAddress::fromWire(door);
+    for (const sockets::WireAddress& door : doors) {
+      const sockets::SocketAddress address = sockets::SocketAddress::fromWire(door);
       strangers.push_back(intrude(address, "GET / HTTP/1.0\r\n\r\n", 18));
       strangers.push_back(intrude(address, &hello, 0));
       strangers.push_back(intrude(address, &hello, 40));
@@ -287,4 +287,4 @@ TEST(WaitTracker, CutOffBytesAreIgnored) {
 }
 
 }  // namespace
-}  // namespace xylem
+}  // namespace xylem::bootstrap

@@ -6,10 +6,10 @@
 #include <algorithm>
 #include <numeric>
 
-#include "runtime/bootstrap/roster.h"
 #include "runtime/bootstrap/job.h"
+#include "runtime/bootstrap/roster.h"
 
-namespace xylem {
+namespace xylem::bootstrap {
 namespace {
 
 using ::testing::Each;
@@ -186,4 +186,4 @@ TEST(Gather, HundredsOfRanksInOneProcess) {
 }
 
 }  // namespace
-}  // namespace xylem
+}  // namespace xylem::bootstrap

@@ -12,9 +12,9 @@
 #include <thread>
 #include <vector>
 
+#include "core/error.h"
 #include "runtime/bootstrap/bootstrap.h"
 #include "runtime/bootstrap/root.h"
-#include "core/error.h"
 
 namespace xylem::testing {
 
@@ -27,7 +27,7 @@ inline Settings loopbackSettings(int timeoutSeconds = 20) {
 
 class Job {
  public:
-  using Work = std::function<void(Bootstrap&)>;
+  using Work = std::function<void(bootstrap::Bootstrap&)>;
 
   explicit Job(int ranks, int timeoutSeconds = 20, int roots = 1)
       : Job(ranks, loopbackSettings(timeoutSeconds), roots) {}
@@ -38,7 +38,7 @@ class Job {
         errors_(static_cast<std::size_t>(ranks)),
         codes_(static_cast<std::size_t>(ranks), ResultCode::kSuccess),
         aborts_(static_cast<std::size_t>(ranks)) {
-    for (int i = 0; i < roots; ++i) ids_.push_back(openRendezvous(settings_, log_));
+    for (int i = 0; i < roots; ++i) ids_.push_back(bootstrap::openRendezvous(settings_, log_));
   }
 
   // Every rank of `present` (all, if that is empty) joins in a thread of its own and does `work`.
@@ -50,21 +50,21 @@ class Job {
     for (std::thread& thread : threads) thread.join();
   }
 
-  const UniqueId& id() const { return ids_.front(); }
-  const std::vector<UniqueId>& ids() const { return ids_; }
+  const bootstrap::UniqueId& id() const { return ids_.front(); }
+  const std::vector<bootstrap::UniqueId>& ids() const { return ids_; }
   const Settings& settings() const { return settings_; }
   const Logger& log() const { return *log_; }
   const std::vector<std::string>& errors() const { return errors_; }
   const std::string& error(int rank) const { return errors_[static_cast<std::size_t>(rank)]; }
   ResultCode code(int rank) const { return codes_[static_cast<std::size_t>(rank)]; }
-  AbortFlag& abortFlag(int rank) { return aborts_[static_cast<std::size_t>(rank)]; }
+  sockets::AbortFlag& abortFlag(int rank) { return aborts_[static_cast<std::size_t>(rank)]; }
 
  private:
   void runRank(int rank, const Work& work) {
     const auto r = static_cast<std::size_t>(rank);
-    std::unique_ptr<Bootstrap> bootstrap;
+    std::unique_ptr<bootstrap::Bootstrap> bootstrap;
     try {
-      bootstrap = Bootstrap::join(ids_, rank, ranks_, settings_, *log_, &aborts_[r]);
+      bootstrap = bootstrap::Bootstrap::join(ids_, rank, ranks_, settings_, *log_, &aborts_[r]);
       work(*bootstrap);
     } catch (const Error& error) {
       errors_[r] = error.what();
@@ -76,10 +76,10 @@ class Job {
   int ranks_;
   Settings settings_;
   std::shared_ptr<const Logger> log_;
-  std::vector<UniqueId> ids_;
+  std::vector<bootstrap::UniqueId> ids_;
   std::vector<std::string> errors_;
   std::vector<ResultCode> codes_;
-  std::vector<AbortFlag> aborts_;
+  std::vector<sockets::AbortFlag> aborts_;
 };
 
 }  // namespace xylem::testing

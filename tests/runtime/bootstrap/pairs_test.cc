@@ -8,7 +8,7 @@
 
 #include "runtime/bootstrap/job.h"
 
-namespace xylem {
+namespace xylem::bootstrap {
 namespace {
 
 using ::testing::Each;
@@ -167,4 +167,4 @@ TEST(Split, AFailureInAPartLeavesTheWholeAlone) {
 }
 
 }  // namespace
-}  // namespace xylem
+}  // namespace xylem::bootstrap

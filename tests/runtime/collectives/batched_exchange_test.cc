@@ -4,8 +4,8 @@
 
 #include <random>
 
-#include "runtime/collectives/exchange_job.h"
 #include "core/error.h"
+#include "runtime/collectives/exchange_job.h"
 
 namespace xylem::testing {
 namespace {
@@ -18,7 +18,8 @@ class Calls {
   Calls(int ranks, int calls, unsigned seed) : buffers_(static_cast<std::size_t>(ranks)) {
     std::mt19937 random(seed);
     for (int i = 0; i < calls; ++i) {
-      const DirectKind kind = directKindOf(kAllCollectives[random() % kAllCollectives.size()]);
+      const collectives::DirectKind kind =
+          collectives::directKindOf(kAllCollectives[random() % kAllCollectives.size()]);
       const std::size_t count = 1 + random() % (random() % 4 == 0 ? 200 : 20);
       const int root = static_cast<int>(random() % static_cast<unsigned>(ranks));
       const bool inPlace = random() % 2 == 0;
@@ -29,36 +30,40 @@ class Calls {
         buffers.works[i].input = reinterpret_cast<const std::byte*>(buffers.input[i].data());
         std::vector<std::int64_t>& output = buffers.output[i];
         // In place, as NCCL defines it.
-        const DirectWork& work = buffers.works[i];
+        const collectives::DirectWork& work = buffers.works[i];
         std::vector<std::int64_t>& input = buffers.input[i];
         const auto rank = static_cast<std::size_t>(&buffers - buffers_.data());
         if (!output.empty())
           buffers.works[i].output = reinterpret_cast<std::byte*>(output.data());
         else
           buffers.works[i].output = reinterpret_cast<std::byte*>(
-              input.data() + (work.kind == DirectKind::kReduceScatter ? rank * work.count : 0));
-        if (work.kind == DirectKind::kAllGather && output.empty())
+              input.data() + (work.kind == collectives::DirectKind::kReduceScatter ? rank * work.count : 0));
+        if (work.kind == collectives::DirectKind::kAllGather && output.empty())
           buffers.works[i].input = reinterpret_cast<const std::byte*>(input.data() + rank * work.count);
       }
   }
 
-  std::span<const DirectWork> of(int rank) const { return buffers_[static_cast<std::size_t>(rank)].works; }
+  std::span<const collectives::DirectWork> of(int rank) const {
+    return buffers_[static_cast<std::size_t>(rank)].works;
+  }
 
   void expectResults() const {
     const auto ranks = static_cast<int>(buffers_.size());
     for (int rank = 0; rank < ranks; ++rank)
-      for (const DirectWork& work : of(rank)) {
-        if (work.kind == DirectKind::kReduce && rank != work.root) continue;
+      for (const collectives::DirectWork& work : of(rank)) {
+        if (work.kind == collectives::DirectKind::kReduce && rank != work.root) continue;
         const auto* got = reinterpret_cast<const std::int64_t*>(work.output);
-        const std::size_t n = work.count * (work.kind == DirectKind::kAllGather ? buffers_.size() : 1);
+        const std::size_t n =
+            work.count * (work.kind == collectives::DirectKind::kAllGather ? buffers_.size() : 1);
         for (std::size_t i = 0; i < n; ++i)
-          ASSERT_EQ(got[i], wanted(work, rank, ranks, i)) << name(work.kind) << " of " << work.count;
+          ASSERT_EQ(got[i], wanted(work, rank, ranks, i))
+              << collectives::name(work.kind) << " of " << work.count;
       }
   }
 
  private:
   struct RankBuffers {
-    std::vector<DirectWork> works;
+    std::vector<collectives::DirectWork> works;
     std::vector<std::vector<std::int64_t>> input, output;
   };
 
@@ -68,24 +73,24 @@ class Calls {
   static std::int64_t sumAt(std::int64_t ranks, std::size_t i) {
     return 100000 * (ranks * (ranks - 1) / 2) + ranks * static_cast<std::int64_t>(i);
   }
-  static std::int64_t wanted(const DirectWork& work, int rank, int ranks, std::size_t i) {
+  static std::int64_t wanted(const collectives::DirectWork& work, int rank, int ranks, std::size_t i) {
     switch (work.kind) {
-      case DirectKind::kBroadcast:
+      case collectives::DirectKind::kBroadcast:
         return valueOf(work.root, i);
-      case DirectKind::kAllGather:
+      case collectives::DirectKind::kAllGather:
         return valueOf(static_cast<std::int64_t>(i / work.count), i % work.count);
-      case DirectKind::kReduceScatter:
+      case collectives::DirectKind::kReduceScatter:
         return sumAt(ranks, static_cast<std::size_t>(rank) * work.count + i);
       default:
         return sumAt(ranks, i);
     }
   }
 
-  void add(DirectKind kind, std::size_t count, int root, bool inPlace, int rank, int ranks) {
+  void add(collectives::DirectKind kind, std::size_t count, int root, bool inPlace, int rank, int ranks) {
     RankBuffers& buffers = buffers_[static_cast<std::size_t>(rank)];
     const auto n = static_cast<std::size_t>(ranks);
-    const bool gathers = kind == DirectKind::kAllGather;
-    std::vector<std::int64_t> input(count * (kind == DirectKind::kReduceScatter ? n : 1));
+    const bool gathers = kind == collectives::DirectKind::kAllGather;
+    std::vector<std::int64_t> input(count * (kind == collectives::DirectKind::kReduceScatter ? n : 1));
     for (std::size_t i = 0; i < input.size(); ++i) input[i] = valueOf(rank, i);
     if (inPlace && gathers) {
       std::vector<std::int64_t> all(count * n, -1);
@@ -94,13 +99,14 @@ class Calls {
     }
     buffers.input.push_back(std::move(input));
     buffers.output.emplace_back(inPlace ? 0 : count * (gathers ? n : 1), -1);
-    DirectWork work;
+    collectives::DirectWork work;
     work.kind = kind;
     work.count = count;
     work.root = root;
     work.type = DataType::kInt64;
-    work.reduction =
-        reduces(kind) ? chooseReduction(DataType::kInt64, ReduceOp::kSum, ranks) : copyOf(DataType::kInt64);
+    work.reduction = collectives::reduces(kind)
+                         ? collectives::chooseReduction(DataType::kInt64, ReduceOp::kSum, ranks)
+                         : collectives::copyOf(DataType::kInt64);
     buffers.works.push_back(work);
   }
 
@@ -114,7 +120,7 @@ TEST_P(DirectBatchOf, DoesAnyMixOfCollectives) {
   for (unsigned seed = 1; seed < 60; ++seed) {
     const Calls calls(job.ranks(), seed % 3 == 0 ? 100 : 3, seed);
     for (int rank = 0; rank < job.ranks(); ++rank) ASSERT_TRUE(job[rank].startBatch(calls.of(rank)));
-    ASSERT_THAT(job.finish(seed), Each(DirectExchange::Outcome::kDone));
+    ASSERT_THAT(job.finish(seed), Each(collectives::DirectExchange::Outcome::kDone));
     calls.expectResults();
     if (HasFatalFailure()) return;
   }
@@ -129,12 +135,12 @@ TEST_P(DirectBatchOf, IsDeclinedByAllWhereBuffersAreOutOfReach) {
     const bool starts = job[0].startBatch(calls.of(0));
     for (int rank = 1; rank < job.ranks(); ++rank) ASSERT_EQ(job[rank].startBatch(calls.of(rank)), starts);
     if (starts) {
-      ASSERT_THAT(job.finish(seed), Each(DirectExchange::Outcome::kDeclined));
+      ASSERT_THAT(job.finish(seed), Each(collectives::DirectExchange::Outcome::kDeclined));
     }
     tried += starts ? 1 : 0;
     for (std::size_t i = 0; i < 3; ++i) {
       for (int rank = 0; rank < job.ranks(); ++rank) job[rank].start(calls.of(rank)[i]);
-      ASSERT_THAT(job.finish(seed), Each(DirectExchange::Outcome::kDone));
+      ASSERT_THAT(job.finish(seed), Each(collectives::DirectExchange::Outcome::kDone));
     }
     calls.expectResults();
     if (HasFatalFailure()) return;
@@ -150,7 +156,7 @@ TEST(BatchedExchange, OtherCallsAreFound) {
   const Calls mine(2, 5, 1), theirs(2, 5, 2);
   job[0].startBatch(mine.of(0));
   job[1].startBatch(theirs.of(1));
-  EXPECT_EQ(job[0].step(), DirectExchange::Outcome::kWouldBlock);
+  EXPECT_EQ(job[0].step(), collectives::DirectExchange::Outcome::kWouldBlock);
   try {
     job[1].step();
     FAIL() << "nothing was found";
@@ -165,15 +171,16 @@ TEST(BatchedExchange, OfOneRankAndASingleCallOfAnotherAreFound) {
   const Calls calls(2, 5, 1);
   job[0].startBatch(calls.of(0));
   job[1].start(calls.of(1)[0]);
-  EXPECT_EQ(job[0].step(), DirectExchange::Outcome::kWouldBlock);
+  EXPECT_EQ(job[0].step(), collectives::DirectExchange::Outcome::kWouldBlock);
   EXPECT_THROW(job[1].step(), Error);
 }
 
 TEST(BatchedExchange, TakesWhatIsSmallAndNotScaled) {
-  EXPECT_TRUE(BatchedExchange::takes(DirectKind::kAllReduce, 16 << 10, false, 8));
-  EXPECT_FALSE(BatchedExchange::takes(DirectKind::kAllReduce, (16 << 10) + 1, false, 8));
-  EXPECT_FALSE(BatchedExchange::takes(DirectKind::kAllReduce, 8, true, 8));
-  EXPECT_FALSE(BatchedExchange::takes(DirectKind::kAllGather, 16 << 10, false, 2));
+  EXPECT_TRUE(collectives::BatchedExchange::takes(collectives::DirectKind::kAllReduce, 16 << 10, false, 8));
+  EXPECT_FALSE(
+      collectives::BatchedExchange::takes(collectives::DirectKind::kAllReduce, (16 << 10) + 1, false, 8));
+  EXPECT_FALSE(collectives::BatchedExchange::takes(collectives::DirectKind::kAllReduce, 8, true, 8));
+  EXPECT_FALSE(collectives::BatchedExchange::takes(collectives::DirectKind::kAllGather, 16 << 10, false, 2));
 }
 
 }  // namespace

@@ -12,7 +12,7 @@
 #include "runtime/collectives/exchange_job.h"
 #include "runtime/collectives/staged_exchange.h"
 
-namespace xylem {
+namespace xylem::collectives {
 namespace {
 
 using namespace ::testing;
@@ -91,7 +91,7 @@ TEST_P(DirectExchangeOf, ARootRunsAheadOnlyAsFarAsThereAreSlots) {
     broadcast(0);
     if (job[0].step() != Outcome::kDone) break;
   }
-  EXPECT_EQ(ahead, static_cast<int>(kMailboxSlots));
+  EXPECT_EQ(ahead, static_cast<int>(transport::kMailboxSlots));
   EXPECT_GT(job[0].waitsFor(), 0);
   for (int number = 0; number <= ahead; ++number)
     for (int rank = 1; rank < job.ranks(); ++rank) {
@@ -258,4 +258,4 @@ TEST(ReaderDistance, IsMeasuredOnWritesForWhichItMatters) {
 }
 
 }  // namespace
-}  // namespace xylem
+}  // namespace xylem::collectives

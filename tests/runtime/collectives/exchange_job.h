@@ -17,13 +17,13 @@ namespace xylem::testing {
 // Whether other ranks can map the buffers of a rank.
 enum class Reach { kAll, kNone };
 
-class HereMemory final : public PeerMemory {
+class HereMemory final : public transport::PeerMemory {
  public:
   explicit HereMemory(Reach reach) : reach_(reach) {}
-  bool locate(const std::byte*, std::size_t, StepNote&) override { return false; }
-  const std::byte* reach(const StepNote&) override { return nullptr; }
-  void read(const StepNote&, std::byte*) override {}
-  std::byte* at(const BufferPlace& place, std::size_t) override {
+  bool locate(const std::byte*, std::size_t, transport::StepNote&) override { return false; }
+  const std::byte* reach(const transport::StepNote&) override { return nullptr; }
+  void read(const transport::StepNote&, std::byte*) override {}
+  std::byte* at(const transport::BufferPlace& place, std::size_t) override {
     return reach_ == Reach::kAll ? reinterpret_cast<std::byte*>(place.address) : nullptr;
   }
 
@@ -34,25 +34,25 @@ class HereMemory final : public PeerMemory {
 class ExchangeJob {
  public:
   explicit ExchangeJob(int ranks, Reach reach = Reach::kAll, bool oversubscribed = false) : memory_(reach) {
-    for (int rank = 0; rank < ranks; ++rank) boards_.push_back(std::make_unique<Mailbox>());
+    for (int rank = 0; rank < ranks; ++rank) boards_.push_back(std::make_unique<transport::Mailbox>());
     for (int rank = 0; rank < ranks; ++rank) {
-      std::vector<DirectPeer> peers;
+      std::vector<collectives::DirectPeer> peers;
       for (int peer = 0; peer < ranks; ++peer)
         peers.push_back({boards_[static_cast<std::size_t>(peer)].get(), &memory_});
-      exchanges_.push_back(std::make_unique<DirectExchange>(rank, *boards_[static_cast<std::size_t>(rank)],
-                                                            std::move(peers), reach == Reach::kAll,
-                                                            oversubscribed));
+      exchanges_.push_back(std::make_unique<collectives::DirectExchange>(
+          rank, *boards_[static_cast<std::size_t>(rank)], std::move(peers), reach == Reach::kAll,
+          oversubscribed));
     }
   }
   int ranks() const { return static_cast<int>(exchanges_.size()); }
-  Mailbox& mailbox(int rank) { return *boards_[static_cast<std::size_t>(rank)]; }
-  DirectExchange& operator[](int rank) { return *exchanges_[static_cast<std::size_t>(rank)]; }
+  transport::Mailbox& mailbox(int rank) { return *boards_[static_cast<std::size_t>(rank)]; }
+  collectives::DirectExchange& operator[](int rank) { return *exchanges_[static_cast<std::size_t>(rank)]; }
 
   // Steps all ranks in random order until each is done or has declined.
-  std::vector<DirectExchange::Outcome> finish(unsigned seed) {
-    using Outcome = DirectExchange::Outcome;
+  std::vector<collectives::DirectExchange::Outcome> finish(unsigned seed) {
+    using Outcome = collectives::DirectExchange::Outcome;
     std::mt19937 random(seed);
-    std::vector<DirectExchange::Outcome> outcomes(exchanges_.size(), Outcome::kWouldBlock);
+    std::vector<collectives::DirectExchange::Outcome> outcomes(exchanges_.size(), Outcome::kWouldBlock);
     for (std::size_t left = exchanges_.size(), tries = 0; left > 0 && tries < 100000; ++tries) {
       const std::size_t rank = random() % exchanges_.size();
       Outcome& outcome = outcomes[rank];
@@ -65,8 +65,8 @@ class ExchangeJob {
 
  private:
   HereMemory memory_;
-  std::vector<std::unique_ptr<Mailbox>> boards_;
-  std::vector<std::unique_ptr<DirectExchange>> exchanges_;
+  std::vector<std::unique_ptr<transport::Mailbox>> boards_;
+  std::vector<std::unique_ptr<collectives::DirectExchange>> exchanges_;
 };
 
 }  // namespace xylem::testing

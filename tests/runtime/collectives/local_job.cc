@@ -19,21 +19,23 @@ constexpr std::align_val_t kPage{4096};
 constexpr std::size_t kMaxQueues = 8;  // of a rank, in each direction
 
 // Both ends are in one address space.
-class SameProcess final : public PeerMemory {
+class SameProcess final : public transport::PeerMemory {
  public:
-  bool locate(const std::byte* data, std::size_t bytes, StepNote& note) override {
+  bool locate(const std::byte* data, std::size_t bytes, transport::StepNote& note) override {
     note = {1, static_cast<std::uint32_t>(bytes), reinterpret_cast<std::uint64_t>(data)};
     return true;
   }
-  const std::byte* reach(const StepNote& note) override {
+  const std::byte* reach(const transport::StepNote& note) override {
     return reinterpret_cast<const std::byte*>(note.address);
   }
-  void read(const StepNote& note, std::byte* out) override { std::memcpy(out, reach(note), note.bytes); }
+  void read(const transport::StepNote& note, std::byte* out) override {
+    std::memcpy(out, reach(note), note.bytes);
+  }
 };
 SameProcess sameProcess;
 
-StepBytes stepsOf(std::size_t bytes) {
-  StepBytes steps{};
+transport::StepBytes stepsOf(std::size_t bytes) {
+  transport::StepBytes steps{};
   for (const Protocol p : kAllProtocols) steps[p] = bytes;
   return steps;
 }
@@ -49,14 +51,14 @@ std::string LocalCase::describe() const {
 }
 
 LocalQueue::LocalQueue(int writer, int reader, std::size_t stepBytes, bool byReference) {
-  const StepBytes steps = stepsOf(stepBytes);
-  bytes_ = queueBytes(steps);
+  const transport::StepBytes steps = stepsOf(stepBytes);
+  bytes_ = transport::queueBytes(steps);
   memory_ = static_cast<std::byte*>(::operator new(bytes_, kPage));
   std::memset(memory_, 0, bytes_);
-  const QueueMemory queue = queueIn(memory_, steps);
-  PeerMemory* memory = byReference ? &sameProcess : nullptr;
-  sender_ = std::make_unique<SendEnd>(reader, queue, memory);
-  receiver_ = std::make_unique<RecvEnd>(writer, queue, memory);
+  const transport::QueueMemory queue = transport::queueIn(memory_, steps);
+  transport::PeerMemory* memory = byReference ? &sameProcess : nullptr;
+  sender_ = std::make_unique<transport::SendEnd>(reader, queue, memory);
+  receiver_ = std::make_unique<transport::RecvEnd>(writer, queue, memory);
 }
 
 LocalQueue::~LocalQueue() { ::operator delete(memory_, kPage); }
@@ -71,7 +73,7 @@ LocalJob::LocalJob(const LocalCase& c, std::mt19937& random)
     before_.push_back(ranks_[r].memory);
   }
   const std::size_t slice = c.stepBytes / elementBytes(c.type);
-  Shape part;
+  collectives::Shape part;
   part.ranks = c.ranks;
   part.root = c.root;
   part.block = c.block;
@@ -115,22 +117,22 @@ void LocalJob::layOut(Rank& rank, std::size_t index, std::mt19937& random) {
                   &rank.memory[rank.input + at]);
 }
 
-void LocalJob::addChannel(const Shape& part, std::mt19937& random) {
+void LocalJob::addChannel(const collectives::Shape& part, std::mt19937& random) {
   Channel& channel = channels_.emplace_back();
   const std::vector<int> parents = randomTree(case_.ranks, random);
   channel.order = shuffledRanks(case_.ranks, random);
-  channel.from.resize(ranks_.size(), std::vector<RecvEnd*>(kMaxQueues));
-  channel.to.resize(ranks_.size(), std::vector<SendEnd*>(kMaxQueues));
+  channel.from.resize(ranks_.size(), std::vector<transport::RecvEnd*>(kMaxQueues));
+  channel.to.resize(ranks_.size(), std::vector<transport::SendEnd*>(kMaxQueues));
   std::vector<std::uint32_t> treePeers(ranks_.size());
   for (const Link& link : linksOf(case_.collective, case_.algorithm, channel.order, parents)) {
     LocalQueue& q = channel.queues.emplace_back(static_cast<int>(link.writer), static_cast<int>(link.reader),
                                                 case_.stepBytes, case_.byReference);
     channel.to[link.writer][link.to] = &q.sender();
     channel.from[link.reader][link.from] = &q.receiver();
-    treePeers[link.writer] |= queue(static_cast<int>(link.to));
+    treePeers[link.writer] |= collectives::queue(static_cast<int>(link.to));
   }
   for (std::size_t i = 0; i < ranks_.size(); ++i) {
-    Shape shape = part;
+    collectives::Shape shape = part;
     shape.rank = channel.order[i];
     shape.position = static_cast<int>(i);
     shape.treePeers = treePeers[static_cast<std::size_t>(shape.rank)];
@@ -138,16 +140,16 @@ void LocalJob::addChannel(const Shape& part, std::mt19937& random) {
   }
 }
 
-void LocalJob::startPrograms(Channel& channel, int index, Shape shape) {
+void LocalJob::startPrograms(Channel& channel, int index, collectives::Shape shape) {
   const auto r = static_cast<std::size_t>(index);
   Rank& rank = ranks_[r];
   shape.order = channel.order.data();
   shape.scales = op_.reduction(index).scales;
   shape.exchange = case_.exchange && case_.collective == Collective::kAllReduce &&
                    case_.algorithm == Algorithm::kRing && shape.ranks == 2 && shape.count <= shape.chunk;
-  Bytes& scratch = rank.scratch.emplace_back(scratchOf(case_.collective, case_.algorithm, shape) *
-                                             elementBytes(case_.type));
-  for (const Program& program : programsOf(case_.collective, case_.algorithm))
+  Bytes& scratch = rank.scratch.emplace_back(
+      collectives::scratchOf(case_.collective, case_.algorithm, shape) * elementBytes(case_.type));
+  for (const collectives::Program& program : collectives::programsOf(case_.collective, case_.algorithm))
     executors_[r].emplace_back().start({.program = program,
                                         .shape = shape,
                                         .buffers = {.input = &rank.memory[rank.input],
@@ -160,15 +162,15 @@ void LocalJob::startPrograms(Channel& channel, int index, Shape shape) {
 }
 
 std::string LocalJob::runInTurns(std::mt19937& random) {
-  std::vector<ProgramExecutor*> open;
+  std::vector<collectives::ProgramExecutor*> open;
   for (auto& executors : executors_)
-    for (ProgramExecutor& executor : executors) open.push_back(&executor);
+    for (collectives::ProgramExecutor& executor : executors) open.push_back(&executor);
   int idle = 0;
   while (!open.empty()) {
     const std::size_t i = random() % open.size();
-    const Progress progress = open[i]->step();
-    idle = progress == Progress::kWouldBlock ? idle + 1 : 0;
-    if (progress == Progress::kDone) open.erase(open.begin() + static_cast<std::ptrdiff_t>(i));
+    const device::Progress progress = open[i]->step();
+    idle = progress == device::Progress::kWouldBlock ? idle + 1 : 0;
+    if (progress == device::Progress::kDone) open.erase(open.begin() + static_cast<std::ptrdiff_t>(i));
     if (idle > 20000) return "nobody can go on";
   }
   return "";
@@ -180,11 +182,12 @@ std::string LocalJob::runAsThreads() {
   std::vector<std::thread> threads;
   for (auto& executors : executors_)
     threads.emplace_back([&executors, &late, deadline] {
-      std::vector<ProgramExecutor*> open;
-      for (ProgramExecutor& executor : executors) open.push_back(&executor);
+      std::vector<collectives::ProgramExecutor*> open;
+      for (collectives::ProgramExecutor& executor : executors) open.push_back(&executor);
       while (!open.empty() && !late) {
-        const std::size_t removed = std::erase_if(
-            open, [](ProgramExecutor* executor) { return executor->step() == Progress::kDone; });
+        const std::size_t removed = std::erase_if(open, [](collectives::ProgramExecutor* executor) {
+          return executor->step() == device::Progress::kDone;
+        });
         if (removed == 0) std::this_thread::yield();
         if (std::chrono::steady_clock::now() > deadline) late = true;
       }

@@ -42,14 +42,14 @@ class LocalQueue {
  public:
   LocalQueue(int writer, int reader, std::size_t stepBytes, bool byReference);
   ~LocalQueue();
-  SendEnd& sender() { return *sender_; }
-  RecvEnd& receiver() { return *receiver_; }
+  transport::SendEnd& sender() { return *sender_; }
+  transport::RecvEnd& receiver() { return *receiver_; }
 
  private:
   std::byte* memory_;
   std::size_t bytes_;
-  std::unique_ptr<SendEnd> sender_;
-  std::unique_ptr<RecvEnd> receiver_;
+  std::unique_ptr<transport::SendEnd> sender_;
+  std::unique_ptr<transport::RecvEnd> receiver_;
 };
 
 class LocalJob {
@@ -75,13 +75,13 @@ class LocalJob {
   struct Channel {
     std::vector<int> order;
     std::deque<LocalQueue> queues;
-    std::vector<std::vector<RecvEnd*>> from;  // by rank
-    std::vector<std::vector<SendEnd*>> to;
+    std::vector<std::vector<transport::RecvEnd*>> from;  // by rank
+    std::vector<std::vector<transport::SendEnd*>> to;
   };
 
   void layOut(Rank& rank, std::size_t index, std::mt19937& random);
-  void addChannel(const Shape& part, std::mt19937& random);
-  void startPrograms(Channel& channel, int rank, Shape shape);
+  void addChannel(const collectives::Shape& part, std::mt19937& random);
+  void startPrograms(Channel& channel, int rank, collectives::Shape shape);
   std::size_t inputElements() const;
   std::size_t outputElements() const;
   std::string elementMismatch(std::size_t rank, std::size_t i) const;
@@ -91,7 +91,7 @@ class LocalJob {
   std::vector<Rank> ranks_;
   std::vector<Bytes> before_;
   std::deque<Channel> channels_;
-  std::vector<std::vector<ProgramExecutor>> executors_;  // by rank
+  std::vector<std::vector<collectives::ProgramExecutor>> executors_;  // by rank
 };
 
 }  // namespace xylem::testing

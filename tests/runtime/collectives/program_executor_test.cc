@@ -8,7 +8,7 @@
 #include "runtime/collectives/local_job.h"
 #include "runtime/collectives/wiring.h"
 
-namespace xylem {
+namespace xylem::collectives {
 namespace {
 
 using testing::Kind;
@@ -97,7 +97,7 @@ LocalCase sharing(const Kind& kind, int ranks, std::mt19937& random) {
   constexpr int kOps[] = {0, static_cast<int>(ReduceOp::kAvg), kPreMulSum};
   if (reduces(kind.collective)) c.op = kOps[random() % std::size(kOps)];
   c = completed(c, random);
-  c.stepBytes = 2 * SendEnd::kMinSharedBytes;
+  c.stepBytes = 2 * transport::SendEnd::kMinSharedBytes;
   c.block = 1 + random() % (gathersOrScatters(kind.collective) ? 20000 : 60000);
   c.byReference = true;
   return c;
@@ -154,8 +154,8 @@ struct Pair {
 
 TEST(LanesSay, WhomTheyWaitFor) {
   Pair queues;
-  SendEnd* to = &queues.there.sender();
-  RecvEnd* from = &queues.back.receiver();
+  transport::SendEnd* to = &queues.there.sender();
+  transport::RecvEnd* from = &queues.back.receiver();
   const int order[] = {0, 1};
   std::vector<std::byte> data(64);
   Shape shape;
@@ -172,7 +172,8 @@ TEST(LanesSay, WhomTheyWaitFor) {
                   {&to, 1},
                   chooseReduction(DataType::kFloat32, ReduceOp::kSum, 2),
                   Protocol::kLl});
-  EXPECT_EQ(executor.step(), Progress::kWouldBlock) << "its chunk is empty; the other one has to begin";
+  EXPECT_EQ(executor.step(), device::Progress::kWouldBlock)
+      << "its chunk is empty; the other one has to begin";
   EXPECT_EQ(executor.waitsFor(), 1);
 }
 
@@ -188,8 +189,8 @@ TEST(LanesOneAfterTheOther, UseTheSameQueues) {
     const std::size_t count = random() % 300;
     std::vector<std::int32_t> data[2];
     ProgramExecutor executors[2];
-    SendEnd* to[] = {&queues.there.sender(), &queues.back.sender()};
-    RecvEnd* from[] = {&queues.back.receiver(), &queues.there.receiver()};
+    transport::SendEnd* to[] = {&queues.there.sender(), &queues.back.sender()};
+    transport::RecvEnd* from[] = {&queues.back.receiver(), &queues.there.receiver()};
     for (int r = 0; r < 2; ++r) {
       data[r].assign(count, r + 1);
       auto* bytes = reinterpret_cast<std::byte*>(data[r].data());
@@ -207,7 +208,7 @@ TEST(LanesOneAfterTheOther, UseTheSameQueues) {
     }
     bool open[] = {true, true};
     for (int i = 0; i < 10000 && (open[0] || open[1]); ++i)
-      for (int r = 0; r < 2; ++r) open[r] = open[r] && executors[r].step() != Progress::kDone;
+      for (int r = 0; r < 2; ++r) open[r] = open[r] && executors[r].step() != device::Progress::kDone;
     ASSERT_FALSE(open[0] || open[1]);
     const std::int32_t expected = collective == Collective::kAllReduce ? 3 : 2;
     for (const auto& of : data)
@@ -216,4 +217,4 @@ TEST(LanesOneAfterTheOther, UseTheSameQueues) {
 }
 
 }  // namespace
-}  // namespace xylem
+}  // namespace xylem::collectives

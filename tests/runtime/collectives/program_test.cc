@@ -6,7 +6,7 @@
 #include "runtime/collectives/simulation.h"
 #include "runtime/collectives/wiring.h"
 
-namespace xylem {
+namespace xylem::collectives {
 namespace {
 
 using testing::Kind;
@@ -174,4 +174,4 @@ TEST(ProgramPromises, LastChunksOfARingShrinkSoThatAllRanksHaveSome) {
 }
 
 }  // namespace
-}  // namespace xylem
+}  // namespace xylem::collectives

@@ -13,7 +13,7 @@
 #include "runtime/collectives/reduction.h"
 #include "runtime/collectives/reference_floats.h"
 
-namespace xylem {
+namespace xylem::collectives {
 namespace {
 
 using testing::decode;
@@ -282,4 +282,4 @@ TEST(TheChosenTable, IsTheBestThatIsThere) {
 }
 
 }  // namespace
-}  // namespace xylem
+}  // namespace xylem::collectives

@@ -8,7 +8,7 @@
 
 #include "runtime/collectives/reference_floats.h"
 
-namespace xylem {
+namespace xylem::collectives {
 namespace {
 
 using testing::decode;
@@ -324,4 +324,4 @@ INSTANTIATE_TEST_SUITE_P(Processors, Reductions,
                          [](const auto& instance) { return instance.param.name; });
 
 }  // namespace
-}  // namespace xylem
+}  // namespace xylem::collectives

@@ -27,7 +27,7 @@ Simulation::Simulation(const SimulatedJob& job, std::mt19937& random)
   for (int c = 1; c < job.channels; ++c) cuts.push_back(random() % (job.block + 1));
   std::sort(cuts.begin(), cuts.end());
   for (std::size_t c = 0; c + 1 < cuts.size(); ++c) {
-    Shape part;
+    collectives::Shape part;
     part.ranks = job.ranks;
     part.root = job.root;
     part.offset = cuts[c];
@@ -71,29 +71,29 @@ void Simulation::layOut(Rank& rank, int index) const {
   }
 }
 
-void Simulation::addChannel(const Shape& part, std::mt19937& random) {
-  const auto programs = programsOf(job_.collective, job_.algorithm);
+void Simulation::addChannel(const collectives::Shape& part, std::mt19937& random) {
+  const auto programs = collectives::programsOf(job_.collective, job_.algorithm);
   const std::vector<int>& order = orders_.emplace_back(shuffledRanks(job_.ranks, random));
   const std::vector<int> parents = randomTree(job_.ranks, random);
   std::vector<Run> runs;
   for (int r = 0; r < job_.ranks; ++r) {
     Rank& rank = ranks_[static_cast<std::size_t>(r)];
-    Shape shape = part;
+    collectives::Shape shape = part;
     shape.rank = r;
     shape.position = static_cast<int>(std::find(order.begin(), order.end(), r) - order.begin());
     shape.order = order.data();
     const std::size_t scratch = rank.memory.size() - rank.scratch;
-    for (const Program& program : programs)
+    for (const collectives::Program& program : programs)
       runs.push_back(
           {program, shape, scratch, std::vector<Queue*>(32), std::vector<Queue*>(32), 0, 0, 0, {}, 0});
-    rank.memory.resize(rank.memory.size() + scratchOf(job_.collective, job_.algorithm, shape));
+    rank.memory.resize(rank.memory.size() + collectives::scratchOf(job_.collective, job_.algorithm, shape));
   }
   for (const Link& link : linksOf(job_.collective, job_.algorithm, order, parents)) {
     Queue* queue = &queues_.emplace_back();
     for (std::size_t p = 0; p < programs.size(); ++p) {
       Run& writer = runs[link.writer * programs.size() + p];
       writer.to[link.to] = queue;
-      writer.shape.treePeers |= xylem::queue(static_cast<int>(link.to));
+      writer.shape.treePeers |= xylem::collectives::queue(static_cast<int>(link.to));
       runs[link.reader * programs.size() + p].from[link.from] = queue;
     }
   }
@@ -113,8 +113,8 @@ bool Simulation::load(Run& run) {
 bool Simulation::advance(Run& run) {
   for (int q = 0; q < 32; ++q) {
     const auto i = static_cast<std::size_t>(q);
-    if ((run.now.from & queue(q)) != 0 && run.from[i]->empty()) return false;
-    if ((run.now.to & queue(q)) != 0 && run.to[i]->size() >= job_.queueSteps) return false;
+    if ((run.now.from & collectives::queue(q)) != 0 && run.from[i]->empty()) return false;
+    if ((run.now.to & collectives::queue(q)) != 0 && run.to[i]->size() >= job_.queueSteps) return false;
   }
   execute(run, std::min(job_.step, run.now.count - run.done));
   return true;
@@ -150,17 +150,18 @@ void Simulation::fail(const std::string& what) {
 
 // The effect of a step on the symbols, and the check of the results.
 
-std::size_t Simulation::address(const Run& run, const Place& place) const {
+std::size_t Simulation::address(const Run& run, const collectives::Place& place) const {
   const Rank& rank = ranks_[static_cast<std::size_t>(run.shape.rank)];
-  const std::size_t start = place.buffer == Buffer::kInput    ? rank.input
-                            : place.buffer == Buffer::kOutput ? rank.output
-                                                              : rank.scratch + run.scratch;
+  const std::size_t start = place.buffer == collectives::Buffer::kInput    ? rank.input
+                            : place.buffer == collectives::Buffer::kOutput ? rank.output
+                                                                           : rank.scratch + run.scratch;
   return start + place.offset + run.done;
 }
 
-Simulation::Value Simulation::entered(const Place& place, Value v) {
+Simulation::Value Simulation::entered(const collectives::Place& place, Value v) {
   if (v.element < 0) fail("an element is used before it is there");
-  if ((place.buffer == Buffer::kInput) != v.raw) fail("an element is used that is not what it should be");
+  if ((place.buffer == collectives::Buffer::kInput) != v.raw)
+    fail("an element is used that is not what it should be");
   v.raw = false;
   return v;
 }
@@ -189,7 +190,7 @@ Simulation::Values Simulation::received(Run& run, Queue& queue, std::size_t n) {
 }
 
 void Simulation::execute(Run& run, std::size_t n) {
-  const Instruction& now = run.now;
+  const collectives::Instruction& now = run.now;
   Rank& rank = ranks_[static_cast<std::size_t>(run.shape.rank)];
   Values values;
   Step step;
@@ -199,7 +200,7 @@ void Simulation::execute(Run& run, std::size_t n) {
     for (Value& v : values) v = entered(now.own, v);
   }
   for (int q = 0; q < 32; ++q) {
-    if ((now.from & queue(q)) == 0) continue;
+    if ((now.from & collectives::queue(q)) == 0) continue;
     const Values incoming = received(run, *run.from[static_cast<std::size_t>(q)], n);
     if (values.empty()) values.resize(n);
     for (std::size_t i = 0; i < n; ++i)
@@ -209,8 +210,8 @@ void Simulation::execute(Run& run, std::size_t n) {
   // Like a ProgramExecutor: by reference from where the value lies, unless that is scratch.
   step.values = values;
   if (now.out) write(run, values);
-  const Place at = now.from == 0 ? now.own : now.out;
-  if (at && at.buffer != Buffer::kScratch && !now.changes) {
+  const collectives::Place at = now.from == 0 ? now.own : now.out;
+  if (at && at.buffer != collectives::Buffer::kScratch && !now.changes) {
     step.sharedBy = run.shape.rank;
     step.address = address(run, at);
     const auto start = rank.memory.begin() + static_cast<std::ptrdiff_t>(step.address);
@@ -218,7 +219,7 @@ void Simulation::execute(Run& run, std::size_t n) {
   }
   step.hops = run.hops + 1;
   for (int q = 0; q < 32; ++q) {
-    if ((now.to & queue(q)) == 0) continue;
+    if ((now.to & collectives::queue(q)) == 0) continue;
     run.to[static_cast<std::size_t>(q)]->push_back(step);
     moved_ += n;
   }
@@ -227,7 +228,7 @@ void Simulation::execute(Run& run, std::size_t n) {
 
 void Simulation::write(const Run& run, const Values& values) {
   Rank& rank = ranks_[static_cast<std::size_t>(run.shape.rank)];
-  if (run.now.out.buffer == Buffer::kInput) fail("the input is written to");
+  if (run.now.out.buffer == collectives::Buffer::kInput) fail("the input is written to");
   const std::size_t start = address(run, run.now.out);
   if (start + values.size() > rank.memory.size()) return fail("a write beyond all buffers");
   std::copy(values.begin(), values.end(), rank.memory.begin() + static_cast<std::ptrdiff_t>(start));

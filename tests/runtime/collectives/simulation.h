@@ -64,13 +64,13 @@ class Simulation {
   using Queue = std::deque<Step>;
   // A program of one rank while it is executed.
   struct Run {
-    Program program;
-    Shape shape;
+    collectives::Program program;
+    collectives::Shape shape;
     std::size_t scratch = 0;  // where its part of the rank's scratch starts
     std::vector<Queue*> from, to;
     std::uint64_t index = 0, length = 0;
     std::size_t done = 0;
-    Instruction now;
+    collectives::Instruction now;
     int hops = 0;
   };
   struct Rank {
@@ -79,14 +79,14 @@ class Simulation {
   };
 
   void layOut(Rank& rank, int index) const;
-  void addChannel(const Shape& part, std::mt19937& random);
+  void addChannel(const collectives::Shape& part, std::mt19937& random);
 
   bool load(Run& run);  // turns to the next instruction that moves data; false at the end
   bool advance(Run& run);
   void execute(Run& run, std::size_t n);
   Values received(Run& run, Queue& queue, std::size_t n);
-  std::size_t address(const Run& run, const Place& place) const;
-  Value entered(const Place& place, Value v);
+  std::size_t address(const Run& run, const collectives::Place& place) const;
+  Value entered(const collectives::Place& place, Value v);
   Value combined(const Value& a, const Value& b);
   void write(const Run& run, const Values& values);
   void expectResults();

@@ -9,7 +9,7 @@
 
 #include "runtime/collectives/local_job.h"
 
-namespace xylem {
+namespace xylem::collectives {
 namespace {
 
 using testing::LocalQueue;
@@ -31,14 +31,14 @@ TEST(Transfers, GoOnInAnyOrderOfTurns) {
       sender.start({.to = &queue.sender(), .input = sent.data(), .bytes = bytes, .protocol = protocol});
       receiver.start(
           {.from = &queue.receiver(), .output = received.data(), .bytes = bytes, .protocol = protocol});
-      EXPECT_EQ(receiver.step(), Progress::kWouldBlock);
+      EXPECT_EQ(receiver.step(), device::Progress::kWouldBlock);
       EXPECT_EQ(receiver.waitsFor(), 0);
       bool sending = true, receiving = true;
       for (int i = 0; i < 10000 && (sending || receiving); ++i)
         if (random() % 2 == 0)
-          sending = sending && sender.step() != Progress::kDone;
+          sending = sending && sender.step() != device::Progress::kDone;
         else
-          receiving = receiving && receiver.step() != Progress::kDone;
+          receiving = receiving && receiver.step() != device::Progress::kDone;
       ASSERT_FALSE(sending || receiving);
       ASSERT_EQ(received, sent);
     }
@@ -50,8 +50,8 @@ TEST(Transfers, WaitForAReaderWhoHasNoRoom) {
   const std::vector<std::byte> sent = randomBytes(100 * 128, random);
   Transfer sender;
   sender.start({.to = &queue.sender(), .input = sent.data(), .bytes = sent.size()});
-  EXPECT_EQ(sender.step(), Progress::kAdvanced);
-  EXPECT_EQ(sender.step(), Progress::kWouldBlock);
+  EXPECT_EQ(sender.step(), device::Progress::kAdvanced);
+  EXPECT_EQ(sender.step(), device::Progress::kWouldBlock);
   EXPECT_EQ(sender.waitsFor(), 1);
 }
 
@@ -62,11 +62,11 @@ TEST(Transfers, ToOneselfAreCopiesThatGiveOthersTheirTurn) {
   Transfer self;
   self.start({.input = sent.data(), .output = received.data(), .bytes = sent.size()});
   EXPECT_EQ(self.waitsFor(), -1);
-  EXPECT_EQ(self.step(), Progress::kAdvanced);
-  EXPECT_EQ(self.step(), Progress::kAdvanced);
-  EXPECT_EQ(self.step(), Progress::kDone);
+  EXPECT_EQ(self.step(), device::Progress::kAdvanced);
+  EXPECT_EQ(self.step(), device::Progress::kAdvanced);
+  EXPECT_EQ(self.step(), device::Progress::kDone);
   EXPECT_EQ(received, sent);
 }
 
 }  // namespace
-}  // namespace xylem
+}  // namespace xylem::collectives

@@ -52,13 +52,15 @@ ReferenceOp::ReferenceOp(DataType type, int op, int ranks, std::mt19937& random)
     randomElement(type, true, random, &factors_[at]);
 }
 
-Reduction ReferenceOp::reduction(int rank) const {
-  if (op_ != kPreMulSum) return chooseReduction(type_, static_cast<ReduceOp>(op_), ranks_);
-  return choosePreMulSum(type_, &factors_[static_cast<std::size_t>(rank) * elementBytes(type_)]);
+collectives::Reduction ReferenceOp::reduction(int rank) const {
+  if (op_ != collectives::kPreMulSum)
+    return collectives::chooseReduction(type_, static_cast<ReduceOp>(op_), ranks_);
+  return collectives::choosePreMulSum(type_, &factors_[static_cast<std::size_t>(rank) * elementBytes(type_)]);
 }
 
 std::string ReferenceOp::describe() const {
-  const std::string op = op_ == kPreMulSum ? "premulsum" : std::string(name(static_cast<ReduceOp>(op_)));
+  const std::string op =
+      op_ == collectives::kPreMulSum ? "premulsum" : std::string(name(static_cast<ReduceOp>(op_)));
   return std::string(name(type_)) + " " + op;
 }
 
@@ -85,7 +87,8 @@ std::string ReferenceOp::integerMismatch(std::int64_t got, std::span<const std::
   for (std::size_t r = 0; r < elements.size(); ++r) {
     std::uint64_t bits = 0, factor = 1;
     std::memcpy(&bits, elements[r], elementBytes(type_));
-    if (op_ == kPreMulSum) std::memcpy(&factor, &factors_[r * elementBytes(type_)], elementBytes(type_));
+    if (op_ == collectives::kPreMulSum)
+      std::memcpy(&factor, &factors_[r * elementBytes(type_)], elementBytes(type_));
     const std::int64_t v = narrowed(bits * factor);
     const auto a = static_cast<std::uint64_t>(result), b = static_cast<std::uint64_t>(v);
     const bool less = isSigned() ? v < result : b < a;
@@ -112,7 +115,7 @@ std::string ReferenceOp::floatMismatch(double got, std::span<const std::byte* co
   double result = 0, magnitude = 0;
   for (std::size_t r = 0; r < elements.size(); ++r) {
     double v = valueOf(type_, elements[r]);
-    if (op_ == kPreMulSum) v *= valueOf(type_, &factors_[r * elementBytes(type_)]);
+    if (op_ == collectives::kPreMulSum) v *= valueOf(type_, &factors_[r * elementBytes(type_)]);
     if (op_ == kAvg) v /= ranks_;
     magnitude = op_ == kProd && r > 0 ? magnitude * std::fabs(v) : magnitude + std::fabs(v);
     if (r == 0)

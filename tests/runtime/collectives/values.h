@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
-#include "runtime/collectives/reduction.h"
 #include "core/data_type.h"
+#include "runtime/collectives/reduction.h"
 
 namespace xylem::testing {
 
@@ -25,7 +25,7 @@ class ReferenceOp {
   // `op`: a ReduceOp, or kPreMulSum, for which every rank has its factor.
   ReferenceOp(DataType type, int op, int ranks, std::mt19937& random);
 
-  Reduction reduction(int rank) const;
+  collectives::Reduction reduction(int rank) const;
   // Nothing if `got` is the result for the ranks' elements: exactly for integers; for floats within the sum
   // of the roundings of any order in which they can be combined.
   std::string mismatch(const std::byte* got, std::span<const std::byte* const> elements) const;

@@ -1,16 +1,17 @@
 // Checked mode: calls that do not fit together end with an error on all ranks that names them, instead of a
 // hang.
 
+#include "runtime/comm/issue/call_check.h"
+
 #include <gmock/gmock.h>
 
 #include <array>
 #include <atomic>
 #include <mutex>
 
-#include "runtime/comm/issue/call_check.h"
 #include "runtime/comm/rank_threads.h"
 
-namespace xylem {
+namespace xylem::comm {
 namespace {
 
 using namespace testing;
@@ -308,4 +309,4 @@ TEST(CheckedMode, GoesThroughSmallBuffersAndTheNetwork) {
 }
 
 }  // namespace
-}  // namespace xylem
+}  // namespace xylem::comm

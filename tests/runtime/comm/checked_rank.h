@@ -15,10 +15,10 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/collectives/reference_floats.h"
 #include "core/data_type.h"
 #include "core/kinds.h"
 #include "nccl.h"
+#include "runtime/collectives/reference_floats.h"
 
 namespace xylem::testing {
 
@@ -211,7 +211,8 @@ class CheckedRank {
     for (std::size_t i = 0; i < outputs; ++i) {
       const std::byte* element = receive + i * bytes;
       // A part that repeats itself, as it must, is right if its first period is.
-      if (i % part == kPeriod && std::memcmp(element, element - kPeriod * bytes, (part - kPeriod) * bytes) == 0) {
+      if (i % part == kPeriod &&
+          std::memcmp(element, element - kPeriod * bytes, (part - kPeriod) * bytes) == 0) {
         i += part - kPeriod - 1;
         continue;
       }

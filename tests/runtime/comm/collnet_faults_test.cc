@@ -10,13 +10,13 @@
 #include <memory>
 #include <sstream>
 
+#include "core/temporary_directory.h"
 #include "runtime/comm/checked_rank.h"
 #include "runtime/comm/rank_processes.h"
 #include "runtime/comm/rank_threads.h"
-#include "core/temporary_directory.h"
 #include "runtime/plugins/test_net.h"
 
-namespace xylem {
+namespace xylem::comm {
 namespace {
 
 using namespace testing;
@@ -34,8 +34,8 @@ class CollNetJob {
 
   CollNetJob(const std::string& role, int hosts, int perHost, const Environment& everywhere,
              const Environment& onLastHost = {}) {
-    const Variables variables{{"NCCL_NET_PLUGIN", testNetFile(kVersion)},
-                              {"NCCL_NET", testNetName(kVersion)},
+    const Variables variables{{"NCCL_NET_PLUGIN", plugins::testNetFile(kVersion)},
+                              {"NCCL_NET", plugins::testNetName(kVersion)},
                               {"NCCL_COLLNET_ENABLE", "1"},
                               {"NCCL_ALGO", "AllReduce:CollnetChain"},
                               {"NCCL_DEBUG", "INFO"},
@@ -226,4 +226,4 @@ INSTANTIATE_TEST_SUITE_P(By, CollNetLack,
                          [](const auto& lack) { return std::string(lack.param.name); });
 
 }  // namespace
-}  // namespace xylem
+}  // namespace xylem::comm

@@ -9,7 +9,7 @@
 #include "runtime/comm/host_threads.h"
 #include "runtime/plugins/test_net.h"
 
-namespace xylem {
+namespace xylem::comm {
 namespace {
 
 using namespace testing;
@@ -20,8 +20,8 @@ constexpr int kReducingVersion = 10;
 
 // A job that uses only CollNet for AllReduce.
 Variables collnetAlone(int version = kReducingVersion) {
-  return {{"NCCL_NET_PLUGIN", testNetFile(version)},
-          {"NCCL_NET", testNetName(version)},
+  return {{"NCCL_NET_PLUGIN", plugins::testNetFile(version)},
+          {"NCCL_NET", plugins::testNetName(version)},
           {"NCCL_COLLNET_ENABLE", "1"},
           {"NCCL_ALGO", "AllReduce:CollnetChain"}};
 }
@@ -35,16 +35,16 @@ class CollNetPlugin : public ::testing::TestWithParam<int> {};
 TEST_P(CollNetPlugin, OfEveryVersionReduces) {
   const int version = GetParam();
   const Variables variables = collnetAlone(version);
-  const long before = testCollReduced(version);
+  const long before = plugins::testCollReduced(version);
   expectAllJoined(runOnHosts(2, 1, [](int rank, ncclComm_t comm) {
     CheckedRank self(rank, 2, comm);
     for (const std::size_t count : {1u, 1003u, 300'000u}) self.run(sumOf(DataType::kFloat32, count));
   }));
-  EXPECT_GE(testCollReduced(version) - before, 2 * 3);
-  EXPECT_EQ(testNetLiving(version), 0);
+  EXPECT_GE(plugins::testCollReduced(version) - before, 2 * 3);
+  EXPECT_EQ(plugins::testNetLiving(version), 0);
 }
 
-INSTANTIATE_TEST_SUITE_P(Versions, CollNetPlugin, ::testing::ValuesIn(kTestNetVersions),
+INSTANTIATE_TEST_SUITE_P(Versions, CollNetPlugin, ::testing::ValuesIn(plugins::kTestNetVersions),
                          [](const auto& version) { return "v" + std::to_string(version.param); });
 
 struct JobShape {
@@ -58,7 +58,7 @@ TEST_P(CollNetShapes, ReducesAllThatTheNetworkCan) {
   const Variables variables = collnetAlone();
   setenv("NCCL_MIN_NCHANNELS", GetParam().channels, 1);
   const int ranks = GetParam().hosts * GetParam().perHost;
-  const long before = testCollReduced(kReducingVersion);
+  const long before = plugins::testCollReduced(kReducingVersion);
   std::atomic<long> afterNetwork{0};
   expectAllJoined(runOnHosts(GetParam().hosts, GetParam().perHost, [&](int rank, ncclComm_t comm) {
     CheckedRank self(rank, ranks, comm);
@@ -68,7 +68,7 @@ TEST_P(CollNetShapes, ReducesAllThatTheNetworkCan) {
         for (const std::size_t count : {1u, 1003u})
           self.run({Collective::kAllReduce, type, op, count, 0, op % 2 == 1});
     for (const std::size_t count : {100'000u, 1'000'003u}) self.run(sumOf(DataType::kFloat32, count));
-    if (rank == 0) afterNetwork = testCollReduced(kReducingVersion);
+    if (rank == 0) afterNetwork = plugins::testCollReduced(kReducingVersion);
     // Reductions that the network cannot do, and other collectives.
     self.run(sumOf(DataType::kFloat16, 5000));
     self.run({Collective::kAllReduce, DataType::kFloat32, static_cast<int>(ReduceOp::kAvg), 5000});
@@ -79,7 +79,7 @@ TEST_P(CollNetShapes, ReducesAllThatTheNetworkCan) {
   }));
   unsetenv("NCCL_MIN_NCHANNELS");
   EXPECT_GE(afterNetwork - before, 6 * 4 * 2 + 2) << "something went another way";
-  EXPECT_EQ(testNetLiving(kReducingVersion), 0);
+  EXPECT_EQ(plugins::testNetLiving(kReducingVersion), 0);
 }
 
 INSTANTIATE_TEST_SUITE_P(Shapes, CollNetShapes,
@@ -92,14 +92,14 @@ INSTANTIATE_TEST_SUITE_P(Shapes, CollNetShapes,
 
 // How many reductions the network does for a job of two hosts. The results must be right in any case.
 long reductionsOf(ReduceOp op = ReduceOp::kSum) {
-  const long before = testCollReduced(kReducingVersion);
+  const long before = plugins::testCollReduced(kReducingVersion);
   expectAllJoined(runOnHosts(2, 2, [&](int rank, ncclComm_t comm) {
     CheckedRank self(rank, 4, comm);
     for (const std::size_t count : {7u, 60'000u})
       self.run({Collective::kAllReduce, DataType::kInt32, static_cast<int>(op), count});
   }));
-  EXPECT_EQ(testNetLiving(kReducingVersion), 0);
-  return testCollReduced(kReducingVersion) - before;
+  EXPECT_EQ(plugins::testNetLiving(kReducingVersion), 0);
+  return plugins::testCollReduced(kReducingVersion) - before;
 }
 
 TEST(CollNet, IsOffUnlessItIsEnabled) {
@@ -122,34 +122,34 @@ TEST(CollNet, IsOneOfManyWithoutAList) {
 
 TEST(CollNet, IsNotUsedOnOneHost) {
   const Variables variables = collnetAlone();
-  const long before = testCollReduced(kReducingVersion);
+  const long before = plugins::testCollReduced(kReducingVersion);
   expectAllJoined(runRanks(
       2, [](int rank, ncclComm_t comm) { CheckedRank(rank, 2, comm).run(sumOf(DataType::kInt32, 1000)); }));
-  EXPECT_EQ(testCollReduced(kReducingVersion), before);
+  EXPECT_EQ(plugins::testCollReduced(kReducingVersion), before);
 }
 
 TEST(CollNet, IsOffForAllIfItsConnectFails) {
   const Variables variables = collnetAlone();
-  const Faults faults{{"TEST_COLL_CONNECT", "2"}};
+  const plugins::Faults faults{{"TEST_COLL_CONNECT", "2"}};
   EXPECT_EQ(reductionsOf(), 0);
 }
 
 TEST(CollNet, IsOffIfItTakesLessThanAStep) {
   const Variables variables = collnetAlone();
-  const Faults faults{{"TEST_COLL_MAX", "1000"}};
+  const plugins::Faults faults{{"TEST_COLL_MAX", "1000"}};
   EXPECT_EQ(reductionsOf(), 0);
 }
 
 TEST(CollNet, LeavesOutAnOperationThatTheNetworkDoesNotDo) {
   const Variables variables = collnetAlone();
-  const Faults faults{{"TEST_COLL_NOT", "2"}};
+  const plugins::Faults faults{{"TEST_COLL_NOT", "2"}};
   EXPECT_EQ(reductionsOf(ReduceOp::kMax), 0);
   EXPECT_GT(reductionsOf(ReduceOp::kMin), 0);
 }
 
 TEST(CollNet, ANetworkThatMakesItHardIsNoneTheWorse) {
   const Variables variables = collnetAlone();
-  const Faults faults{{"TEST_COLL_SLOW", "20"}, {"TEST_COLL_BUSY", "3"}};
+  const plugins::Faults faults{{"TEST_COLL_SLOW", "20"}, {"TEST_COLL_BUSY", "3"}};
   EXPECT_GT(reductionsOf(), 0);
 }
 
@@ -175,7 +175,7 @@ class CollNetFailure : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(CollNetFailure, EndsTheOperationOnAllRanksAndNamesTheCall) {
   const Variables variables = collnetAlone();
-  const Faults faults{{"TEST_COLL_BREAK_AFTER", "3"}, {"TEST_COLL_BREAK", GetParam()}};
+  const plugins::Faults faults{{"TEST_COLL_BREAK_AFTER", "3"}, {"TEST_COLL_BREAK", GetParam()}};
   expectAllJoined(runOnHosts(2, 2, [](int, ncclComm_t comm) {
     float x = 1;
     ncclResult_t result = ncclSuccess;
@@ -187,7 +187,7 @@ TEST_P(CollNetFailure, EndsTheOperationOnAllRanksAndNamesTheCall) {
     EXPECT_THAT(ncclGetLastError(comm), HasSubstr("the reducing network of plugin Test10: "));
     EXPECT_THAT(ncclGetLastError(comm), AnyOf(HasSubstr("iallreduce"), HasSubstr("test")));
   }));
-  EXPECT_EQ(testNetLiving(kReducingVersion), 0);
+  EXPECT_EQ(plugins::testNetLiving(kReducingVersion), 0);
 }
 
 INSTANTIATE_TEST_SUITE_P(Results, CollNetFailure, ::testing::Values("2", "3", "6"));
@@ -209,8 +209,8 @@ TEST(CollNet, AnAbortEndsWhoeverWaitsForTheNetwork) {
     EXPECT_NE(cudaStreamSynchronize(nullptr), cudaSuccess);
     EXPECT_THAT(ncclGetLastError(comm), HasSubstr("rank 0"));
   }));
-  EXPECT_EQ(testNetLiving(kReducingVersion), 0);
+  EXPECT_EQ(plugins::testNetLiving(kReducingVersion), 0);
 }
 
 }  // namespace
-}  // namespace xylem
+}  // namespace xylem::comm

@@ -10,14 +10,14 @@
 #include <sstream>
 #include <thread>
 
+#include "core/temporary_directory.h"
+#include "nccl.h"
 #include "runtime/bootstrap/bootstrap.h"
 #include "runtime/comm/rank_processes.h"
 #include "runtime/comm/rank_threads.h"
-#include "core/temporary_directory.h"
-#include "nccl.h"
 #include "support/shared_memory_files.h"
 
-namespace xylem {
+namespace xylem::comm {
 namespace {
 
 using ::testing::HasSubstr;
@@ -350,8 +350,8 @@ int playRole(const std::string& role, int rank, int ranks, const ncclUniqueId& i
   if (role == "dieininit" && rank == 1) {
     // All ranks have met, and are about to plan and connect.
     const Settings settings = Settings::fromEnvironment();
-    const auto met =
-        Bootstrap::join({UniqueId::fromBytes(id.internal)}, rank, ranks, settings, Logger(settings), nullptr);
+    const auto met = bootstrap::Bootstrap::join({bootstrap::UniqueId::fromBytes(id.internal)}, rank, ranks,
+                                                settings, Logger(settings), nullptr);
     ::kill(getpid(), SIGKILL);
   }
   ncclComm_t comm = nullptr;
@@ -389,4 +389,4 @@ TEST(RankProcess, Role) {
                       testing::idOf(testing::variable("XYLEM_TEST_ID"))));
 }
 
-}  // namespace xylem
+}  // namespace xylem::comm

@@ -9,7 +9,7 @@
 #include "fuzz/peer_info_input.h"
 #include "fuzz/replay.h"
 
-namespace xylem {
+namespace xylem::comm {
 namespace {
 
 TEST(Corpus, EveryRankHasAPlaceOnAHost) {
@@ -37,4 +37,4 @@ TEST(Corpus, EveryComparisonOfCallsHasAVerdict) {
 }
 
 }  // namespace
-}  // namespace xylem
+}  // namespace xylem::comm

@@ -11,13 +11,13 @@
 #include <cstring>
 #include <filesystem>
 
-#include "runtime/comm/watch/flight_dump.h"
-#include "runtime/comm/watch/record_reader.h"
-#include "runtime/comm/rank_threads.h"
 #include "core/file_descriptor.h"
 #include "core/settings.h"
+#include "runtime/comm/rank_threads.h"
+#include "runtime/comm/watch/flight_dump.h"
+#include "runtime/comm/watch/record_reader.h"
 
-namespace xylem {
+namespace xylem::comm {
 namespace {
 
 using namespace testing;
@@ -240,4 +240,4 @@ TEST(FlightRecorder, RecordsEveryCall) {
 }
 
 }  // namespace
-}  // namespace xylem
+}  // namespace xylem::comm

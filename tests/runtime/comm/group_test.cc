@@ -9,7 +9,7 @@
 
 #include "runtime/comm/rank_threads.h"
 
-namespace xylem {
+namespace xylem::comm {
 namespace {
 
 using namespace testing;
@@ -53,7 +53,8 @@ void exchange(int rank, int ranks, ncclComm_t comm, cudaStream_t stream, BytesOf
     std::vector<std::int64_t> expected(theirs.size());
     fill(expected, peer, rank);
     const auto wrong = std::mismatch(theirs.begin(), theirs.end(), expected.begin()).first;
-    ASSERT_EQ(wrong, theirs.end()) << "from " << peer << " to " << rank << " element " << wrong - theirs.begin();
+    ASSERT_EQ(wrong, theirs.end()) << "from " << peer << " to " << rank << " element "
+                                   << wrong - theirs.begin();
   }
 }
 
@@ -261,4 +262,4 @@ TEST(Group, CanBeSimulated) {
 }
 
 }  // namespace
-}  // namespace xylem
+}  // namespace xylem::comm

@@ -1,20 +1,19 @@
 // Joining, from ranks that describe themselves to one plan: hosts and cores as ranks know them, and the first rank
 // of a host, which searches for all ranks that would find the same.
 
-#include "runtime/comm/join/comm_plan.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <initializer_list>
 
-#include "runtime/bootstrap/job.h"
 #include "planner/plan/plan_json.h"
+#include "runtime/bootstrap/job.h"
+#include "runtime/comm/join/comm_plan.h"
 #include "runtime/comm/join/join_steps.h"
 #include "runtime/comm/join/peer_info.h"
 #include "runtime/comm/watch/peer_watch.h"
 
-namespace xylem {
+namespace xylem::comm {
 namespace {
 
 using ::testing::Each;
@@ -35,18 +34,18 @@ struct Outcome {
 std::vector<Outcome> planOn(const std::function<Settings(int)>& settingsOf) {
   std::vector<Outcome> outcomes(kRanks);
   Job job(kRanks);
-  job.run([&](Bootstrap& bootstrap) {
+  job.run([&](bootstrap::Bootstrap& bootstrap) {
     const Settings settings = settingsOf(bootstrap.rank());
     const JobRoster roster =
         rosterOf(bootstrap.rank(), bootstrap.allGather(describePeer(settings, bootstrap.rank(), 0)));
     DescribedHosts hosts = describeHosts(bootstrap, roster, settings, RankDevices{});
     Outcome& mine = outcomes[static_cast<std::size_t>(bootstrap.rank())];
     mine.told = hosts.searched.front() != nullptr;
-    const Plan plan = planOf(hosts, settings);
+    const plan::Plan plan = planOf(hosts, settings);
     mine.hash = hashOf(plan);
-    mine.json = planToJson(plan);
+    mine.json = plan::planToJson(plan);
     hosts.searched.front() = nullptr;
-    mine.alone = planToJson(planOf(hosts, settings));
+    mine.alone = plan::planToJson(planOf(hosts, settings));
   });
   EXPECT_THAT(job.errors(), Each(IsEmpty()));
   return outcomes;
@@ -81,7 +80,7 @@ void addRanks(std::vector<PeerInfo>& peers, std::uint64_t host, std::initializer
     PeerInfo& info = peers.emplace_back();
     info.peer.hostHash = host;
     info.peer.rank = static_cast<int>(peers.size()) - 1;
-    info.cores = CoreSet(mask);
+    info.cores = device::CoreSet(mask);
   }
 }
 
@@ -118,7 +117,7 @@ TEST(HostCores, AreEachHostsOwn) {
 
 TEST(JoinSteps, TellTheOtherRanksWhyOneFailed) {
   Job job(2);
-  job.run([&](Bootstrap& bootstrap) {
+  job.run([&](bootstrap::Bootstrap& bootstrap) {
     PeerWatch watch(bootstrap.rank());
     InitTimer timer;
     const Logger log{Settings()};
@@ -137,4 +136,4 @@ TEST(JoinSteps, TellTheOtherRanksWhyOneFailed) {
 }
 
 }  // namespace
-}  // namespace xylem
+}  // namespace xylem::comm

@@ -8,7 +8,7 @@
 
 #include "runtime/comm/rank_threads.h"
 
-namespace xylem {
+namespace xylem::comm {
 namespace {
 
 using namespace testing;
@@ -251,4 +251,4 @@ TEST(Split, PartsOutliveTheWholeAndCanBeSplitAgain) {
 }
 
 }  // namespace
-}  // namespace xylem
+}  // namespace xylem::comm

@@ -11,7 +11,7 @@
 #include "runtime/comm/rank_threads.h"
 #include "support/sanitizers.h"
 
-namespace xylem {
+namespace xylem::comm {
 namespace {
 
 using namespace testing;
@@ -100,4 +100,4 @@ INSTANTIATE_TEST_SUITE_P(Logarithmic, Matrix,
                          nameOf);
 
 }  // namespace
-}  // namespace xylem
+}  // namespace xylem::comm

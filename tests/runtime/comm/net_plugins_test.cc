@@ -9,7 +9,7 @@
 #include "runtime/plugins/test_net.h"
 #include "support/sanitizers.h"
 
-namespace xylem {
+namespace xylem::comm {
 namespace {
 
 using namespace testing;
@@ -48,18 +48,18 @@ TEST_P(CommunicatorOver, ComputesAndSends) {
   const int version = GetParam();
   const Variables variables{{"NCCL_P2P_DISABLE", "1"},
                             {"NCCL_SHM_DISABLE", "1"},
-                            {"NCCL_NET_PLUGIN", testNetFile(version)},
-                            {"NCCL_NET", testNetName(version)}};
+                            {"NCCL_NET_PLUGIN", plugins::testNetFile(version)},
+                            {"NCCL_NET", plugins::testNetName(version)}};
   std::atomic<int> living{0};
   expectAllJoined(runRanks(3, [&](int rank, ncclComm_t comm) {
-    living = testNetLiving(version);
+    living = plugins::testNetLiving(version);
     runAll(rank, 3, comm);
   }));
   EXPECT_GT(living, 0) << "nothing went through the plugin";
-  EXPECT_EQ(testNetLiving(version), 0);
+  EXPECT_EQ(plugins::testNetLiving(version), 0);
 }
 
-INSTANTIATE_TEST_SUITE_P(Versions, CommunicatorOver, ::testing::ValuesIn(kTestNetVersions),
+INSTANTIATE_TEST_SUITE_P(Versions, CommunicatorOver, ::testing::ValuesIn(plugins::kTestNetVersions),
                          [](const auto& version) { return "v" + std::to_string(version.param); });
 
 class CommunicatorOverFabric : public ::testing::TestWithParam<const char*> {};
@@ -88,15 +88,15 @@ TEST(CommunicatorOverNoFabric, AProviderThatIsNotThereIsSaidByName) {
 
 TEST(CommunicatorOverPlugin, APluginThatMakesItHardIsNoneTheWorse) {
   const Variables variables{
-      {"NCCL_P2P_DISABLE", "1"}, {"NCCL_SHM_DISABLE", "1"}, {"NCCL_NET_PLUGIN", testNetFile(8)},
+      {"NCCL_P2P_DISABLE", "1"}, {"NCCL_SHM_DISABLE", "1"}, {"NCCL_NET_PLUGIN", plugins::testNetFile(8)},
       {"TEST_NET_SLOW", "3"},    {"TEST_NET_PART", "5000"}, {"TEST_NET_BUSY", "2"},
       {"TEST_NET_LATE", "3"}};
   expectAllJoined(runRanks(2, [](int rank, ncclComm_t comm) { runAll(rank, 2, comm); }));
-  EXPECT_EQ(testNetLiving(8), 0);
+  EXPECT_EQ(plugins::testNetLiving(8), 0);
 }
 
 TEST(CommunicatorOverPlugin, ANetworkThatIsNotThereIsSaidByName) {
-  const Variables variables{{"NCCL_NET", "nowhere"}, {"NCCL_NET_PLUGIN", testNetFile(9)}};
+  const Variables variables{{"NCCL_NET", "nowhere"}, {"NCCL_NET_PLUGIN", plugins::testNetFile(9)}};
   for (const RankResult& result : runRanks(2, [](int, ncclComm_t) {})) {
     EXPECT_NE(result.init, ncclSuccess);
     EXPECT_THAT(result.text, HasSubstr("there is no network `nowhere` (NCCL_NET)"));
@@ -105,7 +105,7 @@ TEST(CommunicatorOverPlugin, ANetworkThatIsNotThereIsSaidByName) {
 }
 
 TEST(CommunicatorOverPlugin, RanksWithDifferentNetworksAreTold) {
-  const Variables variables{{"NCCL_NET_PLUGIN", testNetFile(10)}};
+  const Variables variables{{"NCCL_NET_PLUGIN", plugins::testNetFile(10)}};
   ncclUniqueId id;
   ASSERT_EQ(ncclGetUniqueId(&id), ncclSuccess);
   std::string texts[2];
@@ -125,4 +125,4 @@ TEST(CommunicatorOverPlugin, RanksWithDifferentNetworksAreTold) {
 }
 
 }  // namespace
-}  // namespace xylem
+}  // namespace xylem::comm

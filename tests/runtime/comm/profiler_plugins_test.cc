@@ -7,13 +7,13 @@
 #include <sstream>
 #include <thread>
 
+#include "core/deadline.h"
+#include "core/shared_library.h"
 #include "runtime/comm/checked_rank.h"
 #include "runtime/comm/host_threads.h"
 #include "runtime/comm/rank_threads.h"
-#include "core/deadline.h"
-#include "core/shared_library.h"
 
-namespace xylem {
+namespace xylem::comm {
 namespace {
 
 using namespace testing;
@@ -247,4 +247,4 @@ INSTANTIATE_TEST_SUITE_P(Versions, ProfilerOf, ::testing::Values(1, 2),
                          [](const auto& version) { return "v" + std::to_string(version.param); });
 
 }  // namespace
-}  // namespace xylem
+}  // namespace xylem::comm

@@ -9,7 +9,7 @@
 
 #include "runtime/comm/rank_threads.h"
 
-namespace xylem {
+namespace xylem::comm {
 namespace {
 
 using namespace testing;
@@ -205,4 +205,4 @@ INSTANTIATE_TEST_SUITE_P(All, RepeatedCalls, ::testing::Values("0", "1"),
                          [](const auto& info) { return info.param[0] == '0' ? "Boards" : "Queues"; });
 
 }  // namespace
-}  // namespace xylem
+}  // namespace xylem::comm

@@ -15,7 +15,7 @@
 
 #include "core/error.h"
 
-namespace xylem {
+namespace xylem::comm {
 namespace {
 
 using namespace std::chrono_literals;
@@ -50,7 +50,7 @@ class StoppedProcess {
 std::vector<PeerInfo> hostWith(pid_t victim) {
   std::vector<PeerInfo> peers(kWatchedRanks);
   for (int rank = 0; rank < kWatchedRanks; ++rank) {
-    Peer& peer = peers[static_cast<std::size_t>(rank)].peer;
+    transport::Peer& peer = peers[static_cast<std::size_t>(rank)].peer;
     peer.rank = rank;
     peer.hostHash = peer.pidNamespace = 1;
     peer.process = static_cast<std::uint64_t>(rank) + 1;
@@ -91,4 +91,4 @@ TEST(StoppedPeers, AreSeenByWhoeverWaitsForThem) {
 }
 
 }  // namespace
-}  // namespace xylem
+}  // namespace xylem::comm

@@ -14,14 +14,14 @@
 #include <string>
 #include <thread>
 
-#include "runtime/comm/communicator.h"
 #include "core/deadline.h"
 #include "core/settings.h"
+#include "runtime/comm/communicator.h"
 #include "runtime/device/host_device.h"
 #include "runtime/device/scheduler.h"
 #include "support/sanitizers.h"
 
-namespace xylem {
+namespace xylem::comm {
 namespace {
 
 using testing::ListeningSocket;
@@ -81,14 +81,14 @@ class LogFile {
 
 int allReduce(Communicator& comm, int rank, int value) {
   std::vector<int> data(5000, value);
-  OwnedStream stream(rank);
+  device::OwnedStream stream(rank);
   CommOperation sum;
   sum.send = sum.receive = reinterpret_cast<std::byte*>(data.data());
   sum.count = data.size();
   sum.type = DataType::kInt32;
   sum.stream = &stream.get();
   comm.launch({&sum, 1});
-  Scheduler::instance().wait(stream.get());
+  device::Scheduler::instance().wait(stream.get());
   if (const auto error = stream.get().takeError()) throw *error;
   return *std::min_element(data.begin(), data.end()) == *std::max_element(data.begin(), data.end()) ? data[0]
                                                                                                     : -1;
@@ -97,17 +97,18 @@ int allReduce(Communicator& comm, int rank, int value) {
 // The listeners of this process that belong to the job: those that are not in `others`, which existed before.
 std::vector<ListeningSocket> doorsBeside(const std::vector<ListeningSocket>& others) {
   std::vector<ListeningSocket> doors = listeningSocketsOfThisProcess();
-  std::erase_if(doors, [&](const ListeningSocket& door) { return std::ranges::find(others, door) != others.end(); });
+  std::erase_if(doors,
+                [&](const ListeningSocket& door) { return std::ranges::find(others, door) != others.end(); });
   return doors;
 }
 
 // Connects to all listeners in turn, as every kind of unauthenticated peer, `visits` times or until told to
 // stop. Returns the number of connections.
-std::size_t besiege(const UniqueId& id, const std::string& from,
+std::size_t besiege(const bootstrap::UniqueId& id, const std::string& from,
                     const std::function<std::vector<ListeningSocket>()>& doors, int visits,
                     const std::atomic<bool>& stop) {
   UnauthenticatedPeers strangers(7, kMostStaying, from);
-  strangers.replay(testing::recordingOf(jobSecret({&id, 1})));
+  strangers.replay(testing::recordingOf(bootstrap::jobSecret({&id, 1})));
   std::size_t came = 0;
   for (int i = 0; i < visits && !stop.load();) {
     for (const ListeningSocket& door : doors()) {
@@ -133,7 +134,7 @@ TEST_P(Besieged, TheJobComputesAndLearnsOfEachStranger) {
   const Settings settings = settingsOf(GetParam());
   const LogFile file(settings);
   const std::vector<ListeningSocket> others = listeningSocketsOfThisProcess();
-  const UniqueId id = newUniqueId(settings, file.log());
+  const bootstrap::UniqueId id = newUniqueId(settings, file.log());
   std::atomic<bool> joined{false}, stop{false};
   // While ranks join, listeners open and close.
   std::thread besieger([&] {
@@ -192,4 +193,4 @@ INSTANTIATE_TEST_SUITE_P(Over, Besieged, ::testing::Values("P2P", "NET"),
                          [](const auto& of) { return std::string(of.param); });
 
 }  // namespace
-}  // namespace xylem
+}  // namespace xylem::comm

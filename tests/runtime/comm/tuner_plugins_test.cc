@@ -2,14 +2,14 @@
 
 #include <gmock/gmock.h>
 
+#include "planner/plan/planner.h"
+#include "planner/topology/detect.h"
 #include "runtime/comm/checked_rank.h"
 #include "runtime/comm/issue/choices.h"
 #include "runtime/comm/rank_threads.h"
-#include "planner/plan/planner.h"
 #include "runtime/plugins/tuner.h"
-#include "planner/topology/detect.h"
 
-namespace xylem {
+namespace xylem::comm {
 namespace {
 
 using namespace testing;
@@ -26,20 +26,20 @@ int living(int version) {
 }
 
 // Four host devices on one host.
-const Plan& fourRanks() {
-  static const Plan plan = [] {
-    PlanRequest request = identicalHosts(detectTopology({.hostDevices = 4}));
-    request.rules = Rules::kXylem;
-    return planJob(request, Settings());
+const plan::Plan& fourRanks() {
+  static const plan::Plan plan = [] {
+    plan::PlanRequest request = plan::identicalHosts(topology::detectTopology({.hostDevices = 4}));
+    request.rules = connect::Rules::kXylem;
+    return plan::planJob(request, Settings());
   }();
   return plan;
 }
 
 class TunerOf : public ::testing::TestWithParam<int> {
  protected:
-  static std::shared_ptr<const Tuner> load() {
-    return findTuner(Settings::fromPairs({{"NCCL_TUNER_PLUGIN", tunerFile(GetParam())}}), {4, 1},
-                     std::make_shared<const Logger>(Settings()));
+  static std::shared_ptr<const plugins::Tuner> load() {
+    return plugins::findTuner(Settings::fromPairs({{"NCCL_TUNER_PLUGIN", tunerFile(GetParam())}}), {4, 1},
+                              std::make_shared<const Logger>(Settings()));
   }
   static ChosenAlgorithm choose(std::size_t count) {
     Choices choices(fourRanks().tuning.front(), 4, load());
@@ -119,4 +119,4 @@ INSTANTIATE_TEST_SUITE_P(Versions, TunerOf, ::testing::Values(2, 3, 4),
                          [](const auto& version) { return "v" + std::to_string(version.param); });
 
 }  // namespace
-}  // namespace xylem
+}  // namespace xylem::comm

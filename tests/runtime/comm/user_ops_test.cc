@@ -9,7 +9,7 @@
 
 #include "core/error.h"
 
-namespace xylem {
+namespace xylem::comm {
 namespace {
 
 using ::testing::HasSubstr;
@@ -94,4 +94,4 @@ TEST(UserOps, ThereIsALimit) {
 }
 
 }  // namespace
-}  // namespace xylem
+}  // namespace xylem::comm

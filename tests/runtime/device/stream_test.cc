@@ -10,7 +10,7 @@
 #include "runtime/device/host_device.h"
 #include "runtime/device/scheduler.h"
 
-namespace xylem {
+namespace xylem::device {
 namespace {
 
 using ::testing::ElementsAre;
@@ -291,4 +291,4 @@ TEST(HostDevice, MemoryIsAligned) {
 }
 
 }  // namespace
-}  // namespace xylem
+}  // namespace xylem::device

@@ -7,7 +7,7 @@
 #include "core/error.h"
 #include "runtime/launch/variables.h"
 
-namespace xylem {
+namespace xylem::launch {
 namespace {
 
 using ::testing::AllOf;
@@ -75,4 +75,4 @@ TEST(LaunchedProcess, ContradictionsAreNamed) {
 }
 
 }  // namespace
-}  // namespace xylem
+}  // namespace xylem::launch

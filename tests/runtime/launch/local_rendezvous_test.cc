@@ -17,7 +17,7 @@
 #include "runtime/launch/job_id.h"
 #include "xylem/launch.h"
 
-namespace xylem {
+namespace xylem::launch {
 namespace {
 
 using ::testing::AllOf;
@@ -134,4 +134,4 @@ TEST(Launch, SaysWhatIsMissing) {
 }
 
 }  // namespace
-}  // namespace xylem
+}  // namespace xylem::launch

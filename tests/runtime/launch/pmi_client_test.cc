@@ -12,7 +12,7 @@
 #include "core/error.h"
 #include "core/file_descriptor.h"
 
-namespace xylem {
+namespace xylem::launch {
 namespace {
 
 using ::testing::ElementsAre;
@@ -125,4 +125,4 @@ TEST(PmiClient, DoesNotWaitForEver) {
 }
 
 }  // namespace
-}  // namespace xylem
+}  // namespace xylem::launch

@@ -9,7 +9,7 @@
 #include "runtime/launch/unusual_port.h"
 #include "runtime/launch/variables.h"
 
-namespace xylem {
+namespace xylem::launch {
 namespace {
 
 using ::testing::HasSubstr;
@@ -87,4 +87,4 @@ TEST(UnusualPort, StaysBelowThoseOfOutgoingConnections) {
 }
 
 }  // namespace
-}  // namespace xylem
+}  // namespace xylem::launch

@@ -6,7 +6,7 @@
 
 #include "runtime/launch/launched_process.h"
 
-namespace xylem {
+namespace xylem::launch {
 
 using Variables = std::map<std::string, std::string>;
 
@@ -43,4 +43,4 @@ inline const Variables kSlurm = {{"SLURM_PROCID", "3"},
                                  {"SLURM_STEP_ID", "2"},
                                  {"SLURM_SRUN_COMM_PORT", "40000"}};
 
-}  // namespace xylem
+}  // namespace xylem::launch

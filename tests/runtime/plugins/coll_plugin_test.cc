@@ -11,7 +11,7 @@
 #include "runtime/plugins/plugin_network.h"
 #include "runtime/plugins/test_net.h"
 
-namespace xylem {
+namespace xylem::plugins {
 namespace {
 
 using ::testing::HasSubstr;
@@ -34,9 +34,10 @@ std::unique_ptr<PluginCollNetwork> networkOf(int version) {
 }
 
 // Each member has a thread, as connecting waits.
-void withMembers(CollNetwork& network, int members, const std::function<void(int, CollLink&)>& work) {
-  std::vector<std::unique_ptr<CollListener>> listeners;
-  std::vector<NetHandle> handles;
+void withMembers(transport::CollNetwork& network, int members,
+                 const std::function<void(int, transport::CollLink&)>& work) {
+  std::vector<std::unique_ptr<transport::CollListener>> listeners;
+  std::vector<transport::NetHandle> handles;
   for (int i = 0; i < members; ++i) {
     listeners.push_back(network.listen(network.deviceBeside(0)));
     handles.push_back(listeners.back()->handle());
@@ -51,23 +52,23 @@ void withMembers(CollNetwork& network, int members, const std::function<void(int
 }
 
 // Several reductions at once; compares each result.
-void reduceSome(int self, int members, CollLink& link) {
+void reduceSome(int self, int members, transport::CollLink& link) {
   constexpr std::size_t kCount = 5000, kAtOnce = 4;
   std::vector<std::int32_t> in(kCount * kAtOnce), out(kCount * kAtOnce, -1);
   std::iota(in.begin(), in.end(), self);
   const auto bytes = [](auto& values) { return reinterpret_cast<std::byte*>(values.data()); };
   const std::size_t size = in.size() * sizeof(std::int32_t);
-  NetMemory* inMemory = link.registerMemory(bytes(in), size, kHostPointer);
-  NetMemory* outMemory = link.registerMemory(bytes(out), size, kHostPointer);
-  std::vector<NetRequest*> requests;
+  transport::NetMemory* inMemory = link.registerMemory(bytes(in), size, transport::kHostPointer);
+  transport::NetMemory* outMemory = link.registerMemory(bytes(out), size, transport::kHostPointer);
+  std::vector<transport::NetRequest*> requests;
   for (std::size_t i = 0; i < kAtOnce; ++i) {
-    NetRequest* request = nullptr;
+    transport::NetRequest* request = nullptr;
     while (request == nullptr)
       request = link.iallreduce(bytes(in) + i * kCount * 4, bytes(out) + i * kCount * 4, kCount,
                                 DataType::kInt32, ReduceOp::kSum, inMemory, outMemory);
     requests.push_back(request);
   }
-  for (NetRequest* request : requests)
+  for (transport::NetRequest* request : requests)
     while (!link.test(request)) std::this_thread::yield();
   for (std::size_t i = 0; i < in.size(); ++i)
     ASSERT_EQ(out[i], members * static_cast<std::int32_t>(i) + members * (members - 1) / 2) << i;
@@ -81,7 +82,7 @@ TEST_P(CollPluginOf, ReducesAmongThree) {
   const auto network = networkOf(GetParam());
   ASSERT_TRUE(network);
   EXPECT_EQ(network->name(), testNetName(GetParam()));
-  withMembers(*network, 3, [](int self, CollLink& link) { reduceSome(self, 3, link); });
+  withMembers(*network, 3, [](int self, transport::CollLink& link) { reduceSome(self, 3, link); });
   EXPECT_EQ(testNetLiving(GetParam()), 0);
 }
 
@@ -101,7 +102,7 @@ INSTANTIATE_TEST_SUITE_P(Versions, CollPluginOf, ::testing::ValuesIn(kTestNetVer
 TEST(CollPlugin, ASlowOneIsNoneTheWorse) {
   const Faults faults{{"TEST_COLL_SLOW", "7"}, {"TEST_COLL_BUSY", "2"}};
   const auto network = networkOf(8);
-  withMembers(*network, 2, [](int self, CollLink& link) { reduceSome(self, 2, link); });
+  withMembers(*network, 2, [](int self, transport::CollLink& link) { reduceSome(self, 2, link); });
 }
 
 // The net plugin of the same library works all the same.
@@ -138,12 +139,12 @@ TEST(CollPlugin, AFailedCallNamesPluginAndCall) {
   const auto network = networkOf(10);
   const Faults faults{{"TEST_COLL_BREAK_AFTER", "1"}};
   std::atomic<int> broken{0};
-  withMembers(*network, 2, [&](int, CollLink& link) {
+  withMembers(*network, 2, [&](int, transport::CollLink& link) {
     std::vector<std::byte> data(8);
-    NetMemory* memory = link.registerMemory(data.data(), data.size(), kHostPointer);
+    transport::NetMemory* memory = link.registerMemory(data.data(), data.size(), transport::kHostPointer);
     try {
       link.iallreduce(data.data(), data.data(), 2, DataType::kInt32, ReduceOp::kSum, memory, memory);
-    } catch (const LinkBroken& error) {
+    } catch (const transport::LinkBroken& error) {
       EXPECT_STREQ(error.what(), "the reducing network of plugin Test10: iallreduce: remote error (6)");
       ++broken;
     }
@@ -153,4 +154,4 @@ TEST(CollPlugin, AFailedCallNamesPluginAndCall) {
 }
 
 }  // namespace
-}  // namespace xylem
+}  // namespace xylem::plugins

@@ -7,7 +7,7 @@
 #include "runtime/plugins/plugin_network.h"
 #include "runtime/plugins/test_net.h"
 
-namespace xylem {
+namespace xylem::plugins {
 namespace {
 
 class OfferedNetworkOf : public ::testing::TestWithParam<int> {
@@ -35,14 +35,14 @@ TEST_P(OfferedNetworkOf, CarriesMessagesThroughItsTable) {
   int devices = 0, type = -1;
   ASSERT_EQ(net->devices(devices), abi::kSuccess);
   ASSERT_GE(devices, 1);
-  NetProperties properties;
+  transport::NetProperties properties;
   ASSERT_EQ(net->properties(0, properties, type), abi::kSuccess);
   EXPECT_EQ(properties.name, "lo");
-  EXPECT_EQ(properties.pointers, kHostPointer);
+  EXPECT_EQ(properties.pointers, transport::kHostPointer);
   EXPECT_EQ(type, abi::kHostNetDevice);
   EXPECT_NE(net->properties(devices, properties, type), abi::kSuccess);
 
-  alignas(16) NetHandle handle{};
+  alignas(16) transport::NetHandle handle{};
   void *listening = nullptr, *sender = nullptr, *receiver = nullptr;
   ASSERT_EQ(net->listen(0, handle, listening), abi::kSuccess);
   const Deadline deadline = Deadline::after(std::chrono::seconds(20));
@@ -65,7 +65,7 @@ TEST_P(OfferedNetworkOf, CarriesMessagesThroughItsTable) {
   ASSERT_EQ(net->registerMemory(receiver, in.data(), in.size(), abi::kPtrHost, toReceive), abi::kSuccess);
   for (const std::size_t bytes : {std::size_t{0}, std::size_t{1}, std::size_t{70'000}, out.size()}) {
     void *sent = nullptr, *posted = nullptr;
-    const NetBuffer buffer{in.data(), in.size(), 5, static_cast<NetMemory*>(toReceive)};
+    const transport::NetBuffer buffer{in.data(), in.size(), 5, static_cast<transport::NetMemory*>(toReceive)};
     ASSERT_EQ(net->irecv(receiver, {&buffer, 1}, posted), abi::kSuccess);
     ASSERT_EQ(net->isend(sender, out.data(), bytes, 5, toSend, sent), abi::kSuccess);
     ASSERT_TRUE(sent != nullptr && posted != nullptr);
@@ -88,7 +88,7 @@ TEST_P(OfferedNetworkOf, CarriesMessagesThroughItsTable) {
 
   // A receiver loses its link when the sender goes.
   void* posted = nullptr;
-  const NetBuffer buffer{in.data(), in.size(), 5, nullptr};
+  const transport::NetBuffer buffer{in.data(), in.size(), 5, nullptr};
   ASSERT_EQ(net->irecv(receiver, {&buffer, 1}, posted), abi::kSuccess);
   EXPECT_EQ(net->closeSend(sender), abi::kSuccess);
   abi::Result result = abi::kSuccess;
@@ -101,7 +101,7 @@ TEST_P(OfferedNetworkOf, CarriesMessagesThroughItsTable) {
 TEST_P(OfferedNetworkOf, RefusesAHandleThatIsNone) {
   const auto net = functions();
   ASSERT_EQ(net->init(say), abi::kSuccess);
-  alignas(16) NetHandle handle{};
+  alignas(16) transport::NetHandle handle{};
   void* comm = nullptr;
   EXPECT_NE(net->connect(0, handle, comm), abi::kSuccess);
   EXPECT_EQ(comm, nullptr);
@@ -119,4 +119,4 @@ TEST(OfferedNetwork, IsANetPluginLikeAnyOther) {
 }
 
 }  // namespace
-}  // namespace xylem
+}  // namespace xylem::plugins

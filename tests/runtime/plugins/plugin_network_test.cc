@@ -9,10 +9,10 @@
 
 #include "core/deadline.h"
 #include "core/settings.h"
-#include "runtime/plugins/test_net.h"
 #include "runtime/plugins/plugin_library.h"
+#include "runtime/plugins/test_net.h"
 
-namespace xylem {
+namespace xylem::plugins {
 namespace {
 
 using ::testing::HasSubstr;
@@ -31,11 +31,11 @@ bool soon(Condition condition) {
 }
 
 struct Link {
-  std::unique_ptr<NetSender> sender;
-  std::unique_ptr<NetReceiver> receiver;
+  std::unique_ptr<transport::NetSender> sender;
+  std::unique_ptr<transport::NetReceiver> receiver;
 };
 
-Link join(Network& network, int device = 0) {
+Link join(transport::Network& network, int device = 0) {
   Link link;
   auto listener = network.listen(device);
   auto caller = network.call(device, listener->handle());
@@ -57,23 +57,25 @@ std::vector<std::byte> pattern(std::size_t bytes, int seed) {
 // Sends messages of all sizes, `window` at a time, and compares each.
 void exchange(Link& link, std::size_t largest, int messages, std::size_t window) {
   std::vector<std::byte> out(largest * window + 1), in(largest * window + 1);
-  NetMemory* sends = link.sender->registerMemory(out.data(), out.size(), kHostPointer);
-  NetMemory* receives = link.receiver->registerMemory(in.data(), in.size(), kHostPointer);
-  std::vector<NetRequest*> sending(window), receiving(window);
+  transport::NetMemory* sends = link.sender->registerMemory(out.data(), out.size(), transport::kHostPointer);
+  transport::NetMemory* receives =
+      link.receiver->registerMemory(in.data(), in.size(), transport::kHostPointer);
+  std::vector<transport::NetRequest*> sending(window), receiving(window);
   std::vector<std::size_t> sizes(static_cast<std::size_t>(messages));
   for (std::size_t i = 0; i < sizes.size(); ++i) sizes[i] = i % 5 == 0 ? 0 : (i * 7919) % largest + 1;
   std::size_t sent = 0, posted = 0, left = 0, come = 0;
   const bool all = soon([&] {
     if (posted < sizes.size() && posted < come + window) {
-      const NetBuffer buffer{in.data() + posted % window * largest, largest,
-                             static_cast<std::uint32_t>(posted), receives};
-      if (NetRequest* r = link.receiver->irecv({&buffer, 1})) receiving[posted++ % window] = r;
+      const transport::NetBuffer buffer{in.data() + posted % window * largest, largest,
+                                        static_cast<std::uint32_t>(posted), receives};
+      if (transport::NetRequest* r = link.receiver->irecv({&buffer, 1})) receiving[posted++ % window] = r;
     }
     if (sent < sizes.size() && sent < left + window) {
       std::byte* data = out.data() + sent % window * largest;
       const auto bytes = pattern(sizes[sent], static_cast<int>(sent));
       if (!bytes.empty()) std::memcpy(data, bytes.data(), bytes.size());
-      if (NetRequest* r = link.sender->isend(data, bytes.size(), static_cast<std::uint32_t>(sent), sends))
+      if (transport::NetRequest* r =
+              link.sender->isend(data, bytes.size(), static_cast<std::uint32_t>(sent), sends))
         sending[sent++ % window] = r;
     }
     if (left < sent && link.sender->test(sending[left % window])) ++left;
@@ -111,7 +113,7 @@ TEST_P(NetPluginOf, SaysWhatItsDevicesAre) {
   PluginNetwork network(load());
   EXPECT_EQ(network.name(), testNetName(GetParam()));
   ASSERT_EQ(network.deviceCount(), 3);
-  const NetProperties properties = network.properties(2);
+  const transport::NetProperties properties = network.properties(2);
   EXPECT_EQ(properties.name, "test2");
   EXPECT_EQ(properties.pciPath, "");
   EXPECT_EQ(properties.guid, 2u);
@@ -120,7 +122,7 @@ TEST_P(NetPluginOf, SaysWhatItsDevicesAre) {
   EXPECT_EQ(properties.latency, 1.5f);
   EXPECT_EQ(properties.maxLinks, 1000);
   EXPECT_EQ(properties.maxReceives, 8);
-  EXPECT_EQ(properties.pointers, kHostPointer);
+  EXPECT_EQ(properties.pointers, transport::kHostPointer);
   EXPECT_EQ(properties.registrationIsGlobal, GetParam() >= 8);
   EXPECT_EQ(properties.maxBytes, std::size_t{1} << (GetParam() >= 9 ? 31 : 30));
   EXPECT_TRUE(properties.needsRegistration);
@@ -154,14 +156,15 @@ TEST_P(NetPluginOf, SortsMessagesOfOneReceiveByTheirTags) {
   PluginNetwork network(load());
   Link link = join(network);
   std::vector<std::byte> in(300), out = pattern(100, 1);
-  NetMemory* receives = link.receiver->registerMemory(in.data(), in.size(), kHostPointer);
-  NetMemory* sends = link.sender->registerMemory(out.data(), out.size(), kHostPointer);
-  const NetBuffer buffers[] = {{in.data(), 100, 7, receives},
-                               {in.data() + 100, 100, 9, receives},
-                               {in.data() + 200, 100, 8, receives}};
-  NetRequest* receive = link.receiver->irecv(buffers);
+  transport::NetMemory* receives =
+      link.receiver->registerMemory(in.data(), in.size(), transport::kHostPointer);
+  transport::NetMemory* sends = link.sender->registerMemory(out.data(), out.size(), transport::kHostPointer);
+  const transport::NetBuffer buffers[] = {{in.data(), 100, 7, receives},
+                                          {in.data() + 100, 100, 9, receives},
+                                          {in.data() + 200, 100, 8, receives}};
+  transport::NetRequest* receive = link.receiver->irecv(buffers);
   for (const auto& [tag, bytes] : {std::pair{8u, 30u}, std::pair{7u, 10u}, std::pair{9u, 20u}}) {
-    NetRequest* send = link.sender->isend(out.data() + bytes, bytes, tag, sends);
+    transport::NetRequest* send = link.sender->isend(out.data() + bytes, bytes, tag, sends);
     ASSERT_TRUE(soon([&] { return link.sender->test(send); }));
   }
   ASSERT_TRUE(soon([&] { return link.receiver->test(receive); }));
@@ -175,21 +178,21 @@ TEST_P(NetPluginOf, ABrokenConnectionIsALossAndNotAMistake) {
   PluginNetwork network(load());
   Link link = join(network);
   std::byte data{};
-  NetMemory* memory = link.sender->registerMemory(&data, 1, kHostPointer);
+  transport::NetMemory* memory = link.sender->registerMemory(&data, 1, transport::kHostPointer);
   const auto send = [&] {
     ASSERT_TRUE(soon([&, r = link.sender->isend(&data, 1, 0, memory)] { return link.sender->test(r); }));
   };
   send();
   send();
-  EXPECT_THROW(link.sender->isend(&data, 1, 0, memory), LinkBroken);
-  NetMemory* into = link.receiver->registerMemory(&data, 1, kHostPointer);
-  const NetBuffer buffer{&data, 1, 0, into};
+  EXPECT_THROW(link.sender->isend(&data, 1, 0, memory), transport::LinkBroken);
+  transport::NetMemory* into = link.receiver->registerMemory(&data, 1, transport::kHostPointer);
+  const transport::NetBuffer buffer{&data, 1, 0, into};
   for (int i = 0; i < 2; ++i) {
-    NetRequest* r = link.receiver->irecv({&buffer, 1});
+    transport::NetRequest* r = link.receiver->irecv({&buffer, 1});
     ASSERT_TRUE(soon([&] { return link.receiver->test(r); }));
   }
-  NetRequest* never = link.receiver->irecv({&buffer, 1});
-  EXPECT_THROW(soon([&] { return link.receiver->test(never); }), LinkBroken);
+  transport::NetRequest* never = link.receiver->irecv({&buffer, 1});
+  EXPECT_THROW(soon([&] { return link.receiver->test(never); }), transport::LinkBroken);
 }
 
 TEST_P(NetPluginOf, WhoCannotServeIsRefusedWithTheReason) {
@@ -265,4 +268,4 @@ TEST(LibraryNames, ListsAreSplitAtCommas) {
 }
 
 }  // namespace
-}  // namespace xylem
+}  // namespace xylem::plugins

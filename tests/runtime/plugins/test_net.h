@@ -13,7 +13,7 @@
 
 #include "runtime/plugins/net_plugin.h"
 
-namespace xylem {
+namespace xylem::plugins {
 
 inline constexpr int kTestNetVersions[] = {6, 7, 8, 9, 10};
 
@@ -60,4 +60,4 @@ class Faults {
   std::vector<std::pair<std::string, std::string>> set_;
 };
 
-}  // namespace xylem
+}  // namespace xylem::plugins

@@ -4,12 +4,12 @@
 
 #include <cstring>
 
+#include "core/error.h"
 #include "runtime/bootstrap/rank_list.h"
 #include "runtime/bootstrap/unique_id.h"
-#include "core/error.h"
 #include "runtime/sockets/interfaces.h"
 
-namespace xylem {
+namespace xylem::sockets {
 namespace {
 
 using ::testing::HasSubstr;
@@ -99,42 +99,43 @@ TEST(Interfaces, SayWhatThereIsIfNothingFits) {
 TEST(Interfaces, ThisMachineHasOne) { EXPECT_FALSE(listInterfaces().empty()); }
 
 TEST(UniqueId, TravelsAsBytes) {
-  const UniqueId id(SocketAddress::parse("10.1.2.3:4567"), randomSecret());
+  const bootstrap::UniqueId id(SocketAddress::parse("10.1.2.3:4567"), randomSecret());
   const auto bytes = id.bytes();
-  const UniqueId again = UniqueId::fromBytes(bytes.data());
+  const bootstrap::UniqueId again = bootstrap::UniqueId::fromBytes(bytes.data());
   EXPECT_EQ(again.address().text(), "10.1.2.3:4567");
   EXPECT_EQ(again.secret(), id.secret());
   EXPECT_EQ(again.fingerprint(), id.fingerprint());
 }
 
 TEST(UniqueId, RefusesBytesThatAreNone) {
-  const UniqueId id(SocketAddress::parse("10.1.2.3:4567"), randomSecret());
+  const bootstrap::UniqueId id(SocketAddress::parse("10.1.2.3:4567"), randomSecret());
   auto bytes = id.bytes();
   bytes[40] ^= std::byte{1};
-  EXPECT_THROW(UniqueId::fromBytes(bytes.data()), Error);
-  const std::array<std::byte, UniqueId::kBytes> zeros{};
-  EXPECT_THROW(UniqueId::fromBytes(zeros.data()), Error);
+  EXPECT_THROW(bootstrap::UniqueId::fromBytes(bytes.data()), Error);
+  const std::array<std::byte, bootstrap::UniqueId::kBytes> zeros{};
+  EXPECT_THROW(bootstrap::UniqueId::fromBytes(zeros.data()), Error);
 }
 
 TEST(UniqueId, SecretsDiffer) { EXPECT_NE(randomSecret(), randomSecret()); }
 
 TEST(UniqueId, EveryRankMakesTheSameOneOfNcclCommId) {
-  const UniqueId a = UniqueId::fromCommId("127.0.0.1:9999", AF_UNSPEC);
-  const UniqueId b = UniqueId::fromCommId("127.0.0.1:9999", AF_UNSPEC);
+  const bootstrap::UniqueId a = bootstrap::UniqueId::fromCommId("127.0.0.1:9999", AF_UNSPEC);
+  const bootstrap::UniqueId b = bootstrap::UniqueId::fromCommId("127.0.0.1:9999", AF_UNSPEC);
   EXPECT_EQ(a.bytes(), b.bytes());
-  EXPECT_NE(a.secret(), UniqueId::fromCommId("127.0.0.1:9998", AF_UNSPEC).secret());
-  EXPECT_THROW(UniqueId::fromCommId("127.0.0.1:0", AF_UNSPEC), Error);
-  const UniqueId secret = UniqueId::fromCommId("127.0.0.1:9999", AF_UNSPEC, "password");
+  EXPECT_NE(a.secret(), bootstrap::UniqueId::fromCommId("127.0.0.1:9998", AF_UNSPEC).secret());
+  EXPECT_THROW(bootstrap::UniqueId::fromCommId("127.0.0.1:0", AF_UNSPEC), Error);
+  const bootstrap::UniqueId secret = bootstrap::UniqueId::fromCommId("127.0.0.1:9999", AF_UNSPEC, "password");
   EXPECT_NE(a.secret(), secret.secret());
-  EXPECT_EQ(secret.secret(), UniqueId::fromCommId("127.0.0.1:9999", AF_UNSPEC, "password").secret());
+  EXPECT_EQ(secret.secret(),
+            bootstrap::UniqueId::fromCommId("127.0.0.1:9999", AF_UNSPEC, "password").secret());
 }
 
 TEST(RankList, IsCutOff) {
-  EXPECT_EQ(rankList({2, 5}), "2, 5");
+  EXPECT_EQ(bootstrap::rankList({2, 5}), "2, 5");
   std::vector<int> many(100);
-  EXPECT_THAT(rankList(many), HasSubstr("and 68 more"));
-  EXPECT_THAT(rankList(std::vector<int>(32)), Not(HasSubstr("more")));
+  EXPECT_THAT(bootstrap::rankList(many), HasSubstr("and 68 more"));
+  EXPECT_THAT(bootstrap::rankList(std::vector<int>(32)), Not(HasSubstr("more")));
 }
 
 }  // namespace
-}  // namespace xylem
+}  // namespace xylem::sockets

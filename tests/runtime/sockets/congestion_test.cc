@@ -13,7 +13,7 @@
 #include "core/error.h"
 #include "runtime/sockets/socket.h"
 
-namespace xylem {
+namespace xylem::sockets {
 namespace {
 
 using ::testing::AnyOf;
@@ -82,4 +82,4 @@ TEST(Congestion, OneThatTheKernelHasNotIsAnErrorThatNamesTheOthers) {
 }
 
 }  // namespace
-}  // namespace xylem
+}  // namespace xylem::sockets

@@ -9,11 +9,11 @@
 #include "core/error.h"
 #include "core/settings.h"
 #include "runtime/sockets/abort_flag.h"
-#include "runtime/sockets/pending_connections.h"
 #include "runtime/sockets/frames.h"
+#include "runtime/sockets/pending_connections.h"
 #include "runtime/sockets/socket.h"
 
-namespace xylem {
+namespace xylem::sockets {
 namespace {
 
 using ::testing::HasSubstr;
@@ -142,4 +142,4 @@ TEST(Secrets, PartsAreToldApartByTheirLengths) {
 }
 
 }  // namespace
-}  // namespace xylem
+}  // namespace xylem::sockets

@@ -11,7 +11,7 @@
 #include "fuzz/replay.h"
 #include "runtime/sockets/socket.h"
 
-namespace xylem {
+namespace xylem::sockets {
 namespace {
 
 using ::testing::HasSubstr;
@@ -118,4 +118,4 @@ TEST(Corpus, NoHandshakeGetsAStrangerIn) {
 }
 
 }  // namespace
-}  // namespace xylem
+}  // namespace xylem::sockets

@@ -1,5 +1,7 @@
 // Accepting ranks among many unauthenticated connections, and the log lines about those.
 
+#include "runtime/sockets/pending_connections.h"
+
 #include <gmock/gmock.h>
 #include <sys/resource.h>
 
@@ -9,12 +11,11 @@
 
 #include "core/error.h"
 #include "core/settings.h"
-#include "runtime/sockets/pending_connections.h"
-#include "runtime/sockets/connector.h"
 #include "runtime/sockets/accept_thread.h"
+#include "runtime/sockets/connector.h"
 #include "runtime/sockets/socket.h"
 
-namespace xylem {
+namespace xylem::sockets {
 namespace {
 
 using ::testing::AllOf;
@@ -210,4 +211,4 @@ TEST(DroppedConnectionLog, WarnsOfTheFirstAndThenEverMoreRarely) {
 }
 
 }  // namespace
-}  // namespace xylem
+}  // namespace xylem::sockets

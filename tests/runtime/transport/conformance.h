@@ -13,7 +13,7 @@
 
 #include "ranks.h"
 
-namespace xylem {
+namespace xylem::transport {
 
 using Case = std::tuple<Maker, Hosting>;
 inline std::string caseName(const ::testing::TestParamInfo<Case>& info) {
@@ -55,4 +55,4 @@ inline bool contains(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
-}  // namespace xylem
+}  // namespace xylem::transport

@@ -9,7 +9,7 @@
 #include "conformance.h"
 #include "support/shared_memory_files.h"
 
-namespace xylem {
+namespace xylem::transport {
 namespace {
 
 using std::chrono::milliseconds;
@@ -190,4 +190,4 @@ INSTANTIATE_TEST_SUITE_P(Hosts, ConformanceOfProcesses,
                          caseName);
 
 }  // namespace
-}  // namespace xylem
+}  // namespace xylem::transport

@@ -13,7 +13,7 @@
 
 #include "core/shareable_memory.h"
 
-namespace xylem {
+namespace xylem::transport {
 namespace {
 
 using std::chrono::milliseconds;
@@ -407,4 +407,4 @@ INSTANTIATE_TEST_SUITE_P(Transports, Messages,
                          caseName);
 
 }  // namespace
-}  // namespace xylem
+}  // namespace xylem::transport

@@ -10,7 +10,7 @@
 #include "fuzz/replay.h"
 #include "fuzz/socket_link_input.h"
 
-namespace xylem {
+namespace xylem::transport {
 namespace {
 
 TEST(Corpus, EveryDialogueOfAHostEndsOrIsRefused) {
@@ -44,4 +44,4 @@ TEST(Corpus, EveryQueueStaysInItsMemory) {
 }
 
 }  // namespace
-}  // namespace xylem
+}  // namespace xylem::transport

@@ -15,14 +15,14 @@
 #include "runtime/transport/local/local_acceptor.h"
 #include "runtime/transport/local/local_transport.h"
 
-namespace xylem {
+namespace xylem::transport {
 namespace {
 
 using ::testing::HasSubstr;
 
 // Two ranks of this process, driven by one thread.
 struct Pair {
-  explicit Pair(const Secret& first, const Secret& second) {
+  explicit Pair(const sockets::Secret& first, const sockets::Secret& second) {
     for (int r = 0; r < 2; ++r) {
       acceptors[r] = std::make_shared<LocalAcceptor>(r, r == 0 ? first : second, silentLog());
       transports.push_back(std::make_unique<P2pTransport>(acceptors[r], 1 << 20, 0));
@@ -44,7 +44,7 @@ struct Pair {
 };
 
 TEST(Local, StrangersHoldNobodyUp) {
-  const Secret secret = randomSecret();
+  const sockets::Secret secret = sockets::randomSecret();
   Pair pair(secret, secret);
   std::vector<FileDescriptor> unauthenticated;
   for (int i = 0; i < 50; ++i) {
@@ -53,8 +53,8 @@ TEST(Local, StrangersHoldNobodyUp) {
     const std::string text(static_cast<std::size_t>(1 + i * 7), 'x');
     sendMessage(garbage.get(), text.data(), text.size());
     if (i % 2 == 0) unauthenticated.push_back(std::move(garbage));
-    Hello hello;  // a valid hello from a process that does not know the secret
-    hello.purpose = Purpose::kLocal;
+    sockets::Hello hello;  // a valid hello from a process that does not know the secret
+    hello.purpose = sockets::Purpose::kLocal;
     hello.rank = 0;
     hello.detail = LocalKey{1, 0, LocalKind::kP2p}.detail();
     FileDescriptor liar = connectLocal(pair.peers[1].local);
@@ -71,7 +71,7 @@ TEST(Local, StrangersHoldNobodyUp) {
 }
 
 TEST(Local, RanksOfAnotherJobAreStrangers) {
-  Pair pair(randomSecret(), randomSecret());
+  Pair pair(sockets::randomSecret(), sockets::randomSecret());
   try {
     pair.connect();
     FAIL();
@@ -82,7 +82,7 @@ TEST(Local, RanksOfAnotherJobAreStrangers) {
 }
 
 TEST(Local, SaysWhoseListenerIsGone) {
-  const Secret secret = randomSecret();
+  const sockets::Secret secret = sockets::randomSecret();
   Pair pair(secret, secret);
   pair.transports.pop_back();
   pair.acceptors[1].reset();
@@ -96,7 +96,7 @@ TEST(Local, SaysWhoseListenerIsGone) {
 }
 
 TEST(Local, P2pAndShmShareOneAcceptor) {
-  const Secret secret = randomSecret();
+  const sockets::Secret secret = sockets::randomSecret();
   Pair pair(secret, secret);
   std::vector<std::unique_ptr<Transport>> shm;
   std::vector<std::unique_ptr<Connection>> connections;
@@ -117,7 +117,7 @@ TEST(Local, P2pAndShmShareOneAcceptor) {
 }
 
 TEST(Local, InOneProcessTheReaderLooksAtTheWritersMemory) {
-  const Secret secret = randomSecret();
+  const sockets::Secret secret = sockets::randomSecret();
   Pair pair(secret, secret);
   pair.connect();
   const std::vector<std::byte> data = pattern(100000, 1);
@@ -129,7 +129,7 @@ TEST(Local, InOneProcessTheReaderLooksAtTheWritersMemory) {
 }
 
 TEST(Local, MemoryOutlivesThePeerThatMadeIt) {
-  const Secret secret = randomSecret();
+  const sockets::Secret secret = sockets::randomSecret();
   Pair pair(secret, secret);
   pair.connect();
   pair.connections[1].reset();
@@ -277,4 +277,4 @@ TEST(SharedMemory, RefusesMemoryThatIsTooSmallOrCouldShrink) {
 }
 
 }  // namespace
-}  // namespace xylem
+}  // namespace xylem::transport

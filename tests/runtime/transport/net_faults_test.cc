@@ -8,11 +8,11 @@
 #include <cstring>
 #include <future>
 
-#include "runtime/transport/net_rank.h"
-#include "runtime/transport/net/socket_link.h"
 #include "runtime/sockets/socket.h"
+#include "runtime/transport/net/socket_link.h"
+#include "runtime/transport/net_rank.h"
 
-namespace xylem {
+namespace xylem::transport {
 namespace {
 
 using ::testing::AllOf;
@@ -20,8 +20,8 @@ using ::testing::HasSubstr;
 
 std::span<const std::byte> bytesOf(std::string_view text) { return std::as_bytes(std::span(text)); }
 
-FileDescriptor connectTo(const WireAddress& address) {
-  FileDescriptor socket = startConnect(SocketAddress::fromWire(address), nullptr);
+FileDescriptor connectTo(const sockets::WireAddress& address) {
+  FileDescriptor socket = sockets::startConnect(sockets::SocketAddress::fromWire(address), nullptr);
   EXPECT_TRUE(soon([&] {
     pollfd ready{socket.get(), POLLOUT, 0};
     return poll(&ready, 1, 10) == 1;
@@ -30,12 +30,12 @@ FileDescriptor connectTo(const WireAddress& address) {
 }
 
 // Unauthenticated connections of all kinds, open as long as the result lives.
-std::vector<FileDescriptor> unauthenticatedAt(const WireAddress& address) {
+std::vector<FileDescriptor> unauthenticatedAt(const sockets::WireAddress& address) {
   std::vector<FileDescriptor> unauthenticated;
   for (int i = 0; i < 3; ++i) unauthenticated.push_back(connectTo(address));
   // The first sends nothing, the second garbage, the third a valid beginning; a fourth closes at once.
-  sendSome(unauthenticated[1].get(), bytesOf("GET / HTTP/1.1\r\n\r\n"));
-  sendSome(unauthenticated[2].get(), bytesOf("xylemhi1"));
+  sockets::sendSome(unauthenticated[1].get(), bytesOf("GET / HTTP/1.1\r\n\r\n"));
+  sockets::sendSome(unauthenticated[2].get(), bytesOf("xylemhi1"));
   connectTo(address);
   return unauthenticated;
 }
@@ -52,7 +52,7 @@ std::string messageOf(Action action) {
 
 TEST(NetFaults, StrangersAtTheDoorHoldNobodyUp) {
   NetSetup setup;
-  setup.secret = randomSecret();
+  setup.secret = sockets::randomSecret();
   NetRank a(0, setup), b(1, setup);
   const auto atA = unauthenticatedAt(a.self.net), atB = unauthenticatedAt(b.self.net);
   connectPair(a, b, {0}, {0});
@@ -64,8 +64,8 @@ TEST(NetFaults, StrangersAtTheDoorHoldNobodyUp) {
 
 TEST(NetFaults, ARankWithAnotherSecretIsNotLetIn) {
   NetSetup setup, other;
-  setup.secret = randomSecret();
-  other.secret = randomSecret();
+  setup.secret = sockets::randomSecret();
+  other.secret = sockets::randomSecret();
   NetRank a(0, other), b(1, setup);
   auto waiting =
       std::async(std::launch::async, [&] { return messageOf([&] { b.connect(a.self, {0}, {0}, 1); }); });
@@ -76,13 +76,13 @@ TEST(NetFaults, ARankWithAnotherSecretIsNotLetIn) {
 
 // Both ends of a link, each of a network with its own secret.
 struct Link {
-  explicit Link(const Secret& connectors, const Secret& listeners)
-      : sending({{{"lo", SocketAddress::parse("127.0.0.1:0")}}, {0, 2}}, connectors, log),
-        receiving({{{"lo", SocketAddress::parse("127.0.0.1:0")}}, {0, 2}}, listeners, log),
+  explicit Link(const sockets::Secret& connectors, const sockets::Secret& listeners)
+      : sending({{{"lo", sockets::SocketAddress::parse("127.0.0.1:0")}}, {0, 2}}, connectors, log),
+        receiving({{{"lo", sockets::SocketAddress::parse("127.0.0.1:0")}}, {0, 2}}, listeners, log),
         listener(receiving.listen(0)),
         connector(sending.call(0, listener->handle())) {}
-  WireAddress address() const {
-    WireAddress at;
+  sockets::WireAddress address() const {
+    sockets::WireAddress at;
     std::memcpy(&at, listener->handle().data(), sizeof at);
     return at;
   }
@@ -105,7 +105,7 @@ struct Link {
 };
 
 TEST(NetFaults, StrangersAtALinkHoldNobodyUp) {
-  const Secret secret = randomSecret();
+  const sockets::Secret secret = sockets::randomSecret();
   Link link(secret, secret);
   const auto unauthenticated = unauthenticatedAt(link.address());
   ASSERT_TRUE(link.join());
@@ -122,12 +122,12 @@ TEST(NetFaults, StrangersAtALinkHoldNobodyUp) {
 }
 
 TEST(NetFaults, ALinkNeedsTheSecret) {
-  Link link(randomSecret(), randomSecret());
+  Link link(sockets::randomSecret(), sockets::randomSecret());
   EXPECT_THAT(messageOf([&] { link.join(); }), HasSubstr("secret"));
 }
 
 TEST(NetFaults, RequestsAreBoundedAndSmallerMessagesNormal) {
-  const Secret secret = randomSecret();
+  const sockets::Secret secret = sockets::randomSecret();
   Link link(secret, secret);
   ASSERT_TRUE(link.join());
   std::byte data[16]{}, got[64];
@@ -149,7 +149,7 @@ TEST(NetFaults, RequestsAreBoundedAndSmallerMessagesNormal) {
 
 // Headers with too many bytes, with another tag, and garbage.
 TEST(NetFaults, NothingInAHeaderIsBelieved) {
-  const Secret secret = randomSecret();
+  const sockets::Secret secret = sockets::randomSecret();
   const auto say = [&](std::size_t bytes, std::uint32_t tag) {
     Link link(secret, secret);
     EXPECT_TRUE(link.join());
@@ -172,7 +172,7 @@ TEST(NetFaults, NothingInAHeaderIsBelieved) {
   std::byte got[64];
   const NetBuffer buffer{got, sizeof got, 0};
   NetRequest* receive = receiver.irecv({&buffer, 1});
-  sendSome(liar.get(), bytesOf("sixteen bytes of"));
+  sockets::sendSome(liar.get(), bytesOf("sixteen bytes of"));
   EXPECT_THAT(messageOf([&] { receiver.test(receive); }), HasSubstr("not the next message"));
 }
 
@@ -194,7 +194,7 @@ TEST(NetFaults, AMessageMayComeByteByByteAndTheLinkMayEndBehindIt) {
   std::memcpy(bytes.data(), &header, sizeof header);
   for (const std::byte& byte : bytes) {
     EXPECT_FALSE(receiver.test(first));
-    ASSERT_EQ(sendSome(sender.get(), {&byte, 1}), 1);
+    ASSERT_EQ(sockets::sendSome(sender.get(), {&byte, 1}), 1);
   }
   sender.reset();
   EXPECT_TRUE(receiver.test(first));
@@ -286,4 +286,4 @@ TEST(NetFaults, PeersThatWantDifferentThingsAreTold) {
 }
 
 }  // namespace
-}  // namespace xylem
+}  // namespace xylem::transport

@@ -15,7 +15,7 @@
 #include "runtime/transport/net_rank.h"
 #include "support/namespaces.h"
 
-namespace xylem {
+namespace xylem::transport {
 namespace {
 
 using ::testing::HasSubstr;
@@ -140,8 +140,8 @@ bool becomesSilent(LinkMonitor& monitor, std::chrono::seconds within) {
 }
 
 LinkMonitor between(int from, int to) {
-  return {SocketAddress::parse(Namespaces::address(from) + ":0"),
-          SocketAddress::parse(Namespaces::address(to) + ":9"), kSilence};
+  return {sockets::SocketAddress::parse(Namespaces::address(from) + ":0"),
+          sockets::SocketAddress::parse(Namespaces::address(to) + ":9"), kSilence};
 }
 
 class RailWatched : public ::testing::Test {
@@ -211,10 +211,11 @@ TEST_F(RailWatched, WhatMovesIsNotSilent) {
 // Returns whether the host answers within a second, even if it refuses the connection.
 bool answers(const std::string& address) {
   try {
-    const FileDescriptor socket = startConnect(SocketAddress::parse(address + ":9"), nullptr);
+    const FileDescriptor socket =
+        sockets::startConnect(sockets::SocketAddress::parse(address + ":9"), nullptr);
     if (!socket) return true;  // refused at once
     pollfd ready{socket.get(), POLLOUT, 0};
-    return poll(&ready, 1, 1000) == 1 && connectOutcome(socket.get()) == ECONNREFUSED;
+    return poll(&ready, 1, 1000) == 1 && sockets::connectOutcome(socket.get()) == ECONNREFUSED;
   } catch (const Error&) {
     return false;  // unreachable
   }
@@ -250,4 +251,4 @@ TEST(Namespaces, ProgramsRunOnTheirHosts) {
 }
 
 }  // namespace
-}  // namespace xylem
+}  // namespace xylem::transport

@@ -16,11 +16,11 @@
 #include <string>
 #include <thread>
 
-#include "runtime/transport/net/proxy.h"
 #include "runtime/transport/net/net_transport.h"
+#include "runtime/transport/net/proxy.h"
 #include "runtime/transport/net/socket_network.h"
 
-namespace xylem {
+namespace xylem::transport {
 
 struct NetSetup {
   std::string address = "127.0.0.1";
@@ -28,12 +28,12 @@ struct NetSetup {
   int bufferBytes = 0;
   std::chrono::seconds silence{20};
   std::size_t queueBytes = 1 << 20;
-  Secret secret{};
+  sockets::Secret secret{};
   // Makes another network than sockets; null: sockets.
   std::function<std::unique_ptr<Network>()> network;
 };
 
-inline std::unique_ptr<Network> networkOf(const NetSetup& setup, const SocketAddress& address,
+inline std::unique_ptr<Network> networkOf(const NetSetup& setup, const sockets::SocketAddress& address,
                                           const Logger& log) {
   if (setup.network) return setup.network();
   return std::make_unique<SocketNetwork>(
@@ -43,7 +43,7 @@ inline std::unique_ptr<Network> networkOf(const NetSetup& setup, const SocketAdd
 
 struct NetRank {
   NetRank(int rank, const NetSetup& setup)
-      : address(SocketAddress::parse(
+      : address(sockets::SocketAddress::parse(
             (setup.address.find(':') == std::string::npos ? setup.address : "[" + setup.address + "]") +
             ":0")),
         network(networkOf(setup, address, log)),
@@ -63,7 +63,7 @@ struct NetRank {
 
   Settings settings;
   Logger log{settings};
-  SocketAddress address;
+  sockets::SocketAddress address;
   std::unique_ptr<Network> network;
   Proxy proxy;
   NetTransport transport;
@@ -131,4 +131,4 @@ bool soon(Condition condition, std::chrono::milliseconds limit = std::chrono::se
   return true;
 }
 
-}  // namespace xylem
+}  // namespace xylem::transport

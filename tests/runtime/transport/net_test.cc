@@ -10,7 +10,7 @@
 
 #include "runtime/transport/net_rank.h"
 
-namespace xylem {
+namespace xylem::transport {
 namespace {
 
 using ::testing::HasSubstr;
@@ -384,4 +384,4 @@ TEST(Net, AcrossProcesses) {
 }
 
 }  // namespace
-}  // namespace xylem
+}  // namespace xylem::transport

@@ -8,7 +8,7 @@
 
 #include "core/deadline.h"
 
-namespace xylem {
+namespace xylem::transport {
 namespace {
 
 // A pump whose work either an eventfd reports, or `left` holds unreported.
@@ -125,4 +125,4 @@ TEST(Proxy, IsOutOfAPumpThatHasBeenRemoved) {
 }
 
 }  // namespace
-}  // namespace xylem
+}  // namespace xylem::transport

@@ -12,7 +12,7 @@
 #include "runtime/transport/queue/recv_end.h"
 #include "runtime/transport/queue/send_end.h"
 
-namespace xylem {
+namespace xylem::transport {
 namespace {
 
 using ::testing::HasSubstr;
@@ -345,4 +345,4 @@ TEST(Queue, LittleIsCopiedEvenWhenShared) {
 }
 
 }  // namespace
-}  // namespace xylem
+}  // namespace xylem::transport

@@ -15,14 +15,14 @@
 #include "runtime/libfabric/fabric_network.h"
 #include "runtime/plugins/plugin_network.h"
 #include "runtime/plugins/test_net.h"
+#include "runtime/transport/local/local_transport.h"
+#include "runtime/transport/net_rank.h"
 #include "support/effort.h"
 #include "support/namespaces.h"
 #include "support/sanitizers.h"
 #include "support/shared_memory_files.h"
-#include "runtime/transport/net_rank.h"
-#include "runtime/transport/local/local_transport.h"
 
-namespace xylem {
+namespace xylem::transport {
 namespace {
 
 constexpr std::chrono::seconds kPatience{30};
@@ -53,7 +53,7 @@ void report(int rank, const std::string& text) {
 }
 
 void runThreads(const Maker& maker, int ranks, const RankBody& body, const RankOptions& options) {
-  const Secret secret = randomSecret();
+  const sockets::Secret secret = sockets::randomSecret();
   std::vector<TestRank> all(static_cast<std::size_t>(ranks));
   std::vector<Peer> peers;
   for (int r = 0; r < ranks; ++r) {
@@ -74,7 +74,7 @@ void runThreads(const Maker& maker, int ranks, const RankBody& body, const RankO
   for (std::size_t r = 0; r < all.size(); ++r) report(static_cast<int>(r), outcomes[r]);
 }
 
-[[noreturn]] void beRank(int r, int ranks, int parent, const Secret& secret, const Maker& maker,
+[[noreturn]] void beRank(int r, int ranks, int parent, const sockets::Secret& secret, const Maker& maker,
                          const RankBody& body, const RankOptions& options) {
   alarm(120);  // ends a rank that hangs
   std::string text;
@@ -99,7 +99,7 @@ void runThreads(const Maker& maker, int ranks, const RankBody& body, const RankO
 }
 
 void runProcesses(const Maker& maker, int ranks, const RankBody& body, const RankOptions& options) {
-  const Secret secret = randomSecret();
+  const sockets::Secret secret = sockets::randomSecret();
   std::vector<FileDescriptor> sockets;
   std::vector<pid_t> processes;
   for (int r = 0; r < ranks; ++r) {
@@ -159,45 +159,49 @@ class OwningNetTransport : public Transport {
 constexpr std::uint64_t kMaxInSockets = 1 << 24;
 
 Maker netMaker(const std::string& name, const std::string& address, const SocketChoice& sockets) {
-  return {.name = name,
-          .make = [=](int rank, const Secret& secret, std::size_t bytes) -> std::unique_ptr<Transport> {
-            NetSetup setup;
-            setup.address = address;
-            setup.sockets = sockets;
-            setup.queueBytes = bytes;
-            setup.secret = secret;
-            return std::make_unique<OwningNetTransport>(rank, setup);
-          },
-          .crossesHosts = true,
-          .maxAhead = kMaxInSockets};
+  return {
+      .name = name,
+      .make = [=](int rank, const sockets::Secret& secret, std::size_t bytes) -> std::unique_ptr<Transport> {
+        NetSetup setup;
+        setup.address = address;
+        setup.sockets = sockets;
+        setup.queueBytes = bytes;
+        setup.secret = secret;
+        return std::make_unique<OwningNetTransport>(rank, setup);
+      },
+      .crossesHosts = true,
+      .maxAhead = kMaxInSockets};
 }
 
 // The network transport over another network than sockets.
 Maker networkMaker(const std::string& name, const std::function<std::unique_ptr<Network>()>& network) {
-  return {.name = name,
-          .make = [=](int rank, const Secret& secret, std::size_t bytes) -> std::unique_ptr<Transport> {
-            NetSetup setup;
-            setup.queueBytes = bytes;
-            setup.secret = secret;
-            setup.network = network;
-            return std::make_unique<OwningNetTransport>(rank, setup);
-          },
-          .crossesHosts = true,
-          .maxAhead = kMaxInSockets};
+  return {
+      .name = name,
+      .make = [=](int rank, const sockets::Secret& secret, std::size_t bytes) -> std::unique_ptr<Transport> {
+        NetSetup setup;
+        setup.queueBytes = bytes;
+        setup.secret = secret;
+        setup.network = network;
+        return std::make_unique<OwningNetTransport>(rank, setup);
+      },
+      .crossesHosts = true,
+      .maxAhead = kMaxInSockets};
 }
 
 // `write`: a value of XYLEM_FABRIC_WRITE.
 [[maybe_unused]] Maker fabricMaker(const std::string& name, const std::string& provider, int write) {
-  const FabricOptions options{
-      .providers = {provider}, .interfaces = {{"lo", SocketAddress::parse("127.0.0.1:0")}}, .write = write};
-  Maker maker =
-      networkMaker(name, [options] { return std::make_unique<FabricNetwork>(findFabricDevices(options)); });
+  const libfabric::FabricOptions options{.providers = {provider},
+                                         .interfaces = {{"lo", sockets::SocketAddress::parse("127.0.0.1:0")}},
+                                         .write = write};
+  Maker maker = networkMaker(name, [options] {
+    return std::make_unique<libfabric::FabricNetwork>(libfabric::findFabricDevices(options));
+  });
   maker.maxAhead = 2 * kQueueSteps;
   // Several times the slots of a queue, so that all parts of a link are reused.
   maker.steps = 100;
   maker.prepare = [options]() -> std::string {
     try {
-      findFabricDevices(options);
+      libfabric::findFabricDevices(options);
       return {};
     } catch (const Error& error) {
       return error.what();
@@ -209,8 +213,8 @@ Maker networkMaker(const std::string& name, const std::function<std::unique_ptr<
 Maker pluginMaker(int version) {
   return networkMaker("NETPluginV" + std::to_string(version), [version]() -> std::unique_ptr<Network> {
     static const auto log = std::make_shared<const Logger>(Settings());
-    return std::make_unique<PluginNetwork>(
-        std::make_shared<const NetPlugin>(testNetLibrary(version, *log), log));
+    return std::make_unique<plugins::PluginNetwork>(
+        std::make_shared<const plugins::NetPlugin>(plugins::testNetLibrary(version, *log), log));
   });
 }
 
@@ -228,19 +232,20 @@ std::vector<Hosting> hostingsTried() {
 }
 
 std::vector<Maker> hostMakers() {
-  return {{.name = "NET",
-           .make = [](int rank, const Secret& secret, std::size_t bytes) -> std::unique_ptr<Transport> {
-             hosts()->enter(rank);
-             return netMaker("", Namespaces::address(rank), {0, 1}).make(rank, secret, bytes);
-           },
-           .crossesHosts = true,
-           .maxAhead = kMaxInSockets,
-           .prepare =
-               [] {
-                 const std::string why = Namespaces::unavailable();
-                 if (why.empty() && !hosts()) hosts().emplace(5);
-                 return why;
-               }}};
+  return {
+      {.name = "NET",
+       .make = [](int rank, const sockets::Secret& secret, std::size_t bytes) -> std::unique_ptr<Transport> {
+         hosts()->enter(rank);
+         return netMaker("", Namespaces::address(rank), {0, 1}).make(rank, secret, bytes);
+       },
+       .crossesHosts = true,
+       .maxAhead = kMaxInSockets,
+       .prepare =
+           [] {
+             const std::string why = Namespaces::unavailable();
+             if (why.empty() && !hosts()) hosts().emplace(5);
+             return why;
+           }}};
 }
 
 const Logger& silentLog() {
@@ -257,11 +262,12 @@ std::vector<Maker> fabricMakers() {
 }
 
 Maker p2pMaker(const char* name, std::size_t crossMemoryBytes) {
-  return {.name = name,
-          .make = [=](int rank, const Secret& secret, std::size_t bytes) -> std::unique_ptr<Transport> {
-            return std::make_unique<P2pTransport>(std::make_shared<LocalAcceptor>(rank, secret, silentLog()),
-                                                  bytes, crossMemoryBytes);
-          }};
+  return {
+      .name = name,
+      .make = [=](int rank, const sockets::Secret& secret, std::size_t bytes) -> std::unique_ptr<Transport> {
+        return std::make_unique<P2pTransport>(std::make_shared<LocalAcceptor>(rank, secret, silentLog()),
+                                              bytes, crossMemoryBytes);
+      }};
 }
 
 std::vector<Maker> allMakers() {
@@ -272,7 +278,7 @@ std::vector<Maker> allMakers() {
       p2pMaker("P2P", 0),
       p2pMaker("P2PCrossMemory", std::size_t{64} << 10),
       {.name = "SHM",
-       .make = [](int rank, const Secret& secret, std::size_t bytes) -> std::unique_ptr<Transport> {
+       .make = [](int rank, const sockets::Secret& secret, std::size_t bytes) -> std::unique_ptr<Transport> {
          return std::make_unique<ShmTransport>(std::make_shared<LocalAcceptor>(rank, secret, silentLog()),
                                                bytes);
        }},
@@ -342,4 +348,4 @@ bool same(const std::vector<std::byte>& a, const std::vector<std::byte>& b) {
   return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size()) == 0);
 }
 
-}  // namespace xylem
+}  // namespace xylem::transport

@@ -15,14 +15,15 @@
 #include <vector>
 
 #include "core/log.h"
-#include "runtime/transport/transport.h"
 #include "runtime/sockets/secret.h"
+#include "runtime/transport/transport.h"
 
-namespace xylem {
+namespace xylem::transport {
 
 struct Maker {
   std::string name;
-  std::function<std::unique_ptr<Transport>(int rank, const Secret& secret, std::size_t bufferBytes)> make;
+  std::function<std::unique_ptr<Transport>(int rank, const sockets::Secret& secret, std::size_t bufferBytes)>
+      make;
   // True if ranks on different hosts, or in different network namespaces, can connect.
   bool crossesHosts = false;
   // The most steps of 8 bytes that a writer can send to a reader that does not read.
@@ -82,4 +83,4 @@ std::vector<std::byte> pattern(std::size_t bytes, std::uint64_t seed);
 // a == b, quickly even under a sanitizer.
 bool same(const std::vector<std::byte>& a, const std::vector<std::byte>& b);
 
-}  // namespace xylem
+}  // namespace xylem::transport

@@ -9,7 +9,7 @@
 #include "core/error.h"
 #include "runtime/transport/net/socket_link.h"
 
-namespace xylem {
+namespace xylem::transport {
 namespace {
 
 using Bytes = std::vector<std::byte>;
@@ -139,4 +139,4 @@ TEST_F(SocketLanding, FarTooShortWithMoreBehindIsAnError) {
 }
 
 }  // namespace
-}  // namespace xylem
+}  // namespace xylem::transport

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-namespace xylem {
+namespace xylem::comm {
 namespace {
 
 constexpr std::size_t kCallWords = std::tuple_size_v<CallWords>;
@@ -96,7 +96,7 @@ constexpr Protocol kProtocol = Protocol::kLl;
 
 }  // namespace
 
-CallCheck::CallCheck(int rank, int ranks, SendEnd& next, RecvEnd& previous)
+CallCheck::CallCheck(int rank, int ranks, transport::SendEnd& next, transport::RecvEnd& previous)
     : rank_(rank),
       ranks_(ranks),
       next_(next),
@@ -156,15 +156,15 @@ bool CallCheck::receiveSome() {
   return any;
 }
 
-Progress CallCheck::step() {
+device::Progress CallCheck::step() {
   const auto rounds = static_cast<std::size_t>(ranks_ - 1);
   bool any = false;
   while (sendSome() | receiveSome()) any = true;
   // Pass on all records before any verdict: the next ranks still wait for them.
   if (sent_.round < rounds || received_.round < rounds)
-    return any ? Progress::kAdvanced : Progress::kWouldBlock;
+    return any ? device::Progress::kAdvanced : device::Progress::kWouldBlock;
   judge();
-  return Progress::kDone;
+  return device::Progress::kDone;
 }
 
 void CallCheck::judge() {
@@ -195,4 +195,4 @@ std::string CallCheck::missingText() const {
                                                before_ ? ", " + describe(*before_) : ""));
 }
 
-}  // namespace xylem
+}  // namespace xylem::comm

@@ -24,7 +24,7 @@
 #include "runtime/device/task.h"
 #include "runtime/transport/transport.h"
 
-namespace xylem {
+namespace xylem::comm {
 
 // The collectives that one rank calls in one group, as words for a queue. The first calls are there one by
 // one, the rest only as a hash.
@@ -60,10 +60,10 @@ std::string differences(std::span<const GroupCalls> records, std::uint64_t first
 class CallCheck {
  public:
   // `next` sends on its queue 0, `previous` receives on its queue 0; with two ranks they are one connection.
-  CallCheck(int rank, int ranks, SendEnd& next, RecvEnd& previous);
+  CallCheck(int rank, int ranks, transport::SendEnd& next, transport::RecvEnd& previous);
 
   void begin(std::span<const CallSignature> calls);
-  Progress step();
+  device::Progress step();
   // The nearest rank before this one whose calls have not come; -1 if all have.
   int missing() const;
   int previousRank() const { return rankBefore(1); }
@@ -85,8 +85,8 @@ class CallCheck {
 
   const int rank_;
   const int ranks_;
-  SendEnd& next_;
-  RecvEnd& previous_;
+  transport::SendEnd& next_;
+  transport::RecvEnd& previous_;
   const std::size_t stepWords_;
   std::vector<GroupCalls> records_;  // by rank
   Transit sent_, received_;
@@ -94,4 +94,4 @@ class CallCheck {
   std::optional<CallSignature> before_;  // the last of these: the same on all ranks
 };
 
-}  // namespace xylem
+}  // namespace xylem::comm

@@ -3,14 +3,14 @@
 #include <algorithm>
 #include <tuple>
 
-#include "runtime/comm/join/peer_info.h"
-#include "planner/tuning/tuning_input.h"
-#include "runtime/plugins/abi.h"
-#include "runtime/plugins/tuner.h"
 #include "planner/tuning/block_size.h"
 #include "planner/tuning/chunk_size.h"
+#include "planner/tuning/tuning_input.h"
+#include "runtime/comm/join/peer_info.h"
+#include "runtime/plugins/abi.h"
+#include "runtime/plugins/tuner.h"
 
-namespace xylem {
+namespace xylem::comm {
 namespace {
 
 // Returns whether an algorithm is allowed, and none but CollNet's.
@@ -30,18 +30,18 @@ bool CollNetUse::works(const CommOperation& operation) const {
          reduces(reduced, operation.type, operation.reduction.op);
 }
 
-CollNetUse collNetUse(const Plan& plan, int view, const Settings& settings, std::uint64_t reduced) {
+CollNetUse collNetUse(const plan::Plan& plan, int view, const Settings& settings, std::uint64_t reduced) {
   CollNetUse use;
   use.reduced = reduced;
-  TuningOptions options = TuningOptions::from(settings);
+  tuning::TuningOptions options = tuning::TuningOptions::from(settings);
   bool any = false;
   for (const Collective collective : kAllCollectives) {
     if (!onlyCollnet(options.algorithms[collective])) continue;
     options.algorithms[collective][Algorithm::kRing] = any = true;
   }
   if (any)
-    use.otherwise =
-        std::make_shared<const TuningModel>(computeTuning(tuningInput(plan.connections, view), options));
+    use.otherwise = std::make_shared<const tuning::TuningModel>(
+        tuning::computeTuning(tuning::tuningInput(plan.connections, view), options));
   return use;
 }
 
@@ -63,25 +63,27 @@ std::size_t slotOf(std::uint64_t bytes, std::uint32_t kind) {
 
 // From candidates that are all excluded, the one whose reason helps the user most: one that runs other
 // operations.
-const Candidate& mostTelling(const std::vector<Candidate>& excluded) {
-  const auto byOperation = std::find_if(excluded.begin(), excluded.end(), [](const Candidate& candidate) {
-    return candidate.excluded >= Exclusion::kManyLocalRanks && candidate.excluded != Exclusion::kTooSlow;
-  });
+const tuning::Candidate& mostTelling(const std::vector<tuning::Candidate>& excluded) {
+  const auto byOperation =
+      std::find_if(excluded.begin(), excluded.end(), [](const tuning::Candidate& candidate) {
+        return candidate.excluded >= tuning::Exclusion::kManyLocalRanks &&
+               candidate.excluded != tuning::Exclusion::kTooSlow;
+      });
   return byOperation == excluded.end() ? excluded.front() : *byOperation;
 }
 
 // The CollNet candidate whose reason the log shows.
-const Candidate& ofCollnet(const std::vector<Candidate>& excluded) {
-  const auto listed = std::find_if(excluded.begin(), excluded.end(), [](const Candidate& candidate) {
+const tuning::Candidate& ofCollnet(const std::vector<tuning::Candidate>& excluded) {
+  const auto listed = std::find_if(excluded.begin(), excluded.end(), [](const tuning::Candidate& candidate) {
     return isCollnet(candidate.algorithm) && candidate.protocol == Protocol::kSimple &&
-           candidate.excluded != Exclusion::kAlgorithmList;
+           candidate.excluded != tuning::Exclusion::kAlgorithmList;
   });
   return listed == excluded.end() ? excluded.front() : *listed;
 }
 
 }  // namespace
 
-Choices::Choices(const TuningModel& model, int channels, std::shared_ptr<const Tuner> tuner,
+Choices::Choices(const tuning::TuningModel& model, int channels, std::shared_ptr<const plugins::Tuner> tuner,
                  CollNetUse collnet)
     : model_(model),
       channels_(channels),
@@ -89,14 +91,14 @@ Choices::Choices(const TuningModel& model, int channels, std::shared_ptr<const T
       collnet_(std::move(collnet)),
       entries_(kEntries) {}
 
-int Choices::retune(Choice& choice) const {
-  TunerAnswer answer;
-  for (const Candidate& candidate : choice.ranking)
+int Choices::retune(tuning::Choice& choice) const {
+  plugins::TunerAnswer answer;
+  for (const tuning::Candidate& candidate : choice.ranking)
     answer.times[candidate.algorithm][candidate.protocol] =
-        candidate.excluded == Exclusion::kNone ? candidate.time : abi::kCannotRun;
+        candidate.excluded == tuning::Exclusion::kNone ? candidate.time : abi::kCannotRun;
   tuner_->ask({choice.operation.collective, choice.operation.bytes, choice.operation.aggregated}, answer);
   const auto end = choice.ranking.begin() + choice.usable;
-  const auto left = [&](const Candidate& c) { return answer.times[c.algorithm][c.protocol] >= 0; };
+  const auto left = [&](const tuning::Candidate& c) { return answer.times[c.algorithm][c.protocol] >= 0; };
   // A plugin that leaves no candidate is ignored.
   if (std::none_of(choice.ranking.begin(), end, left)) return 0;
   // Candidates that the plugin excludes go behind the others.
@@ -104,17 +106,18 @@ int Choices::retune(Choice& choice) const {
   for (auto candidate = choice.ranking.begin(); candidate != allowed; ++candidate)
     candidate->time = answer.times[candidate->algorithm][candidate->protocol];
   choice.usable = static_cast<int>(allowed - choice.ranking.begin());
-  std::sort(choice.ranking.begin(), allowed, [](const Candidate& a, const Candidate& b) {
+  std::sort(choice.ranking.begin(), allowed, [](const tuning::Candidate& a, const tuning::Candidate& b) {
     return std::tie(a.time, a.algorithm, a.protocol) < std::tie(b.time, b.algorithm, b.protocol);
   });
-  if (const Candidate* best = choice.best())
-    choice.channels = blockSize(model_, choice.operation.bytes, best->algorithm, best->protocol).channels;
+  if (const tuning::Candidate* best = choice.best())
+    choice.channels =
+        tuning::blockSize(model_, choice.operation.bytes, best->algorithm, best->protocol).channels;
   return answer.channels;
 }
 
-Operation Choices::describe(const CommOperation& operation, int aggregated) const {
+tuning::Operation Choices::describe(const CommOperation& operation, int aggregated) const {
   const Collective collective = collectiveOf(operation.function);
-  Operation wanted;
+  tuning::Operation wanted;
   wanted.collective = collective;
   wanted.bytes = operation.count * elementBytes(operation.type);
   if (gathersOrScatters(collective)) wanted.bytes *= static_cast<std::uint64_t>(model_.input.ranks);
@@ -127,38 +130,39 @@ Operation Choices::describe(const CommOperation& operation, int aggregated) cons
   return wanted;
 }
 
-void Choices::fallBack(Choice& choice) const {
+void Choices::fallBack(tuning::Choice& choice) const {
   if (!collnet_.otherwise) return;
-  const Operation& wanted = choice.operation;
-  Choice other = xylem::choose(*collnet_.otherwise, wanted);
+  const tuning::Operation& wanted = choice.operation;
+  tuning::Choice other = xylem::tuning::choose(*collnet_.otherwise, wanted);
   if (other.best() == nullptr) return;
   if (collnet_.log)
     collnet_.log->info(Subsystem::kTuning, "{} of {} bytes: {}; it goes through {} in spite of NCCL_ALGO={}",
                        name(wanted.collective), wanted.bytes,
-                       explain(ofCollnet(choice.ranking), wanted, model_), name(other.best()->algorithm),
-                       model_.options.algorithmList);
+                       tuning::explain(ofCollnet(choice.ranking), wanted, model_),
+                       name(other.best()->algorithm), model_.options.algorithmList);
   choice = std::move(other);
 }
 
 ChosenAlgorithm Choices::choose(const CommOperation& operation, int aggregated) const {
-  const Operation wanted = describe(operation, aggregated);
-  Choice choice = xylem::choose(model_, wanted);
+  const tuning::Operation wanted = describe(operation, aggregated);
+  tuning::Choice choice = xylem::tuning::choose(model_, wanted);
   if (choice.best() == nullptr) fallBack(choice);
   const int tunedChannels = tuner_ && choice.best() != nullptr ? retune(choice) : 0;
-  const Candidate* best = choice.best();
+  const tuning::Candidate* best = choice.best();
   if (best == nullptr)
     throw Error(
         ResultCode::kInvalidUsage,
         "no algorithm and protocol can run {} of {} bytes: {}; do NCCL_ALGO and NCCL_PROTO allow any?",
         name(operation.function), wanted.bytes,
-        choice.ranking.empty() ? "none is known" : explain(mostTelling(choice.ranking), wanted, model_));
+        choice.ranking.empty() ? "none is known"
+                               : tuning::explain(mostTelling(choice.ranking), wanted, model_));
   ChosenAlgorithm chosen{best->algorithm, best->protocol,
                          std::clamp(tunedChannels > 0 ? tunedChannels : choice.channels, 1, channels_)};
-  chosen.chunkBytes = chunkBytes(model_, {.collective = wanted.collective,
-                                          .algorithm = chosen.algorithm,
-                                          .protocol = chosen.protocol,
-                                          .bytes = wanted.bytes,
-                                          .channels = chosen.channels});
+  chosen.chunkBytes = tuning::chunkBytes(model_, {.collective = wanted.collective,
+                                                  .algorithm = chosen.algorithm,
+                                                  .protocol = chosen.protocol,
+                                                  .bytes = wanted.bytes,
+                                                  .channels = chosen.channels});
   return chosen;
 }
 
@@ -176,9 +180,9 @@ const ChosenAlgorithm& Choices::of(const CommOperation& operation, int aggregate
 }
 
 float Choices::predict(const CommOperation& operation) const {
-  Choice choice = xylem::choose(model_, describe(operation, 1));
+  tuning::Choice choice = xylem::tuning::choose(model_, describe(operation, 1));
   if (choice.best() == nullptr) fallBack(choice);
   return choice.best() == nullptr ? 0 : choice.best()->time;
 }
 
-}  // namespace xylem
+}  // namespace xylem::comm

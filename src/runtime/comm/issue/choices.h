@@ -11,28 +11,29 @@
 #include <string>
 #include <vector>
 
-#include "runtime/comm/issue/operation.h"
-#include "runtime/comm/join/peer_info.h"
 #include "core/log.h"
 #include "core/settings.h"
 #include "planner/plan/plan.h"
 #include "planner/tuning/choice.h"
+#include "runtime/comm/issue/operation.h"
+#include "runtime/comm/join/peer_info.h"
 
-namespace xylem {
-
+namespace xylem::plugins {
 class Tuner;
+}
+namespace xylem::comm {
 
 // When CollNet runs a collective, and what does if it cannot although NCCL_ALGO allows nothing else.
 struct CollNetUse {
   std::uint64_t reduced = 0;  // the reductions of all ranks' networks (peer_info.h); 0: no CollNet
   // If NCCL_ALGO allows a collective nothing but CollNet: the model with rings added. Otherwise null.
-  std::shared_ptr<const TuningModel> otherwise;
+  std::shared_ptr<const tuning::TuningModel> otherwise;
   std::shared_ptr<const Logger> log;  // null: log nothing
 
   bool works(const CommOperation& operation) const;
 };
 
-CollNetUse collNetUse(const Plan& plan, int view, const Settings& settings, std::uint64_t reduced);
+CollNetUse collNetUse(const plan::Plan& plan, int view, const Settings& settings, std::uint64_t reduced);
 
 struct ChosenAlgorithm {
   Algorithm algorithm = Algorithm::kRing;
@@ -44,14 +45,14 @@ struct ChosenAlgorithm {
 class Choices {
  public:
   // `channels`: those that collectives use.
-  Choices(const TuningModel& model, int channels, std::shared_ptr<const Tuner> tuner = nullptr,
-          CollNetUse collnet = {});
+  Choices(const tuning::TuningModel& model, int channels,
+          std::shared_ptr<const plugins::Tuner> tuner = nullptr, CollNetUse collnet = {});
 
   // Throws, with the reason, if nothing can run it, as with some values of NCCL_ALGO and NCCL_PROTO.
   const ChosenAlgorithm& of(const CommOperation& operation, int aggregated = 1);
   // Estimated time in microseconds.
   float predict(const CommOperation& operation) const;
-  const TuningModel& model() const { return model_; }
+  const tuning::TuningModel& model() const { return model_; }
   int channels() const { return channels_; }
 
  private:
@@ -60,20 +61,20 @@ class Choices {
     std::uint32_t kind = 0;  // function, type, reduction and number of aggregated operations
     ChosenAlgorithm chosen;
   };
-  Operation describe(const CommOperation& operation, int aggregated) const;
+  tuning::Operation describe(const CommOperation& operation, int aggregated) const;
   ChosenAlgorithm choose(const CommOperation& operation, int aggregated) const;
 
   // Replaces a choice that has no candidate, as CollNet is all that NCCL_ALGO allows, by one with rings, if
   // that helps.
-  void fallBack(Choice& choice) const;
+  void fallBack(tuning::Choice& choice) const;
   // Puts the candidate that the tuner prefers first. Returns the number of channels that it asks for, or 0.
-  int retune(Choice& choice) const;
+  int retune(tuning::Choice& choice) const;
 
-  const TuningModel& model_;
+  const tuning::TuningModel& model_;
   int channels_;
-  std::shared_ptr<const Tuner> tuner_;  // or null
+  std::shared_ptr<const plugins::Tuner> tuner_;  // or null
   CollNetUse collnet_;
   std::vector<Entry> entries_;  // by hash; a newer entry replaces an older one
 };
 
-}  // namespace xylem
+}  // namespace xylem::comm

@@ -6,7 +6,7 @@
 #include <thread>
 #include <vector>
 
-namespace xylem {
+namespace xylem::comm {
 namespace {
 
 struct Batch {
@@ -153,4 +153,4 @@ bool submitJob(Communicator& communicator, std::function<void()> work) {
   return true;
 }
 
-}  // namespace xylem
+}  // namespace xylem::comm

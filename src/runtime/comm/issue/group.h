@@ -9,11 +9,11 @@
 
 #include <functional>
 
+#include "core/per_thread.h"
 #include "runtime/comm/communicator.h"
 #include "runtime/comm/issue/operation.h"
-#include "core/per_thread.h"
 
-namespace xylem {
+namespace xylem::comm {
 
 // Number of open groups of the calling thread.
 inline XYLEM_THREAD_LOCAL int openGroups = 0;
@@ -36,4 +36,4 @@ void submit(Communicator& communicator, const CommOperation& operation);
 // block.
 bool submitJob(Communicator& communicator, std::function<void()> work);
 
-}  // namespace xylem
+}  // namespace xylem::comm

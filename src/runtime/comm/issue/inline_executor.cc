@@ -6,7 +6,7 @@
 #include "runtime/comm/issue/schedule.h"
 #include "runtime/device/waiting.h"
 
-namespace xylem {
+namespace xylem::comm {
 namespace {
 
 // How often an operation is stepped: about half a microsecond, and the time that other ranks may need for
@@ -45,7 +45,7 @@ InlineExecutor::Outcome InlineExecutor::exchangeNow(const CommOperation& operati
   const std::size_t bytes = operation.count * elementBytes(operation.type) * static_cast<std::size_t>(ranks_);
   if (mailboxes_ == nullptr || !mailboxes_->ready() || bytes == 0 || bytes > kMaxExchangedBytes)
     return Outcome::kNotTaken;
-  DirectExchange& exchange = mailboxes_->exchange();
+  collectives::DirectExchange& exchange = mailboxes_->exchange();
   if (sameButBuffers(operation, prepared_) && exchange.starts() == startsThen_) {
     exchange.startAgain(operation.send, operation.receive);
   } else {
@@ -53,12 +53,12 @@ InlineExecutor::Outcome InlineExecutor::exchangeNow(const CommOperation& operati
   }
   transfersBegun_.clear();
   const bool done =
-      finishes(bytes, [&exchange] { return exchange.step() == DirectExchange::Outcome::kDone; });
+      finishes(bytes, [&exchange] { return exchange.step() == collectives::DirectExchange::Outcome::kDone; });
   return record({&operation, 1}, kDirectPath, done);
 }
 
-void InlineExecutor::start(DirectExchange& exchange, const CommOperation& operation) {
-  DirectWork work = directWorkOf(operation, ranks_);
+void InlineExecutor::start(collectives::DirectExchange& exchange, const CommOperation& operation) {
+  collectives::DirectWork work = directWorkOf(operation, ranks_);
   if (operation.reduction.scalarAddress != nullptr)
     std::memcpy(work.reduction.factor.element.data(), operation.reduction.scalarAddress,
                 elementBytes(operation.type));
@@ -111,7 +111,8 @@ bool InlineExecutor::startTransfers() {
 
 bool InlineExecutor::stepTransfers() {
   bool through = true;
-  for (Transfer& transfer : transfersBegun_) through = transfer.step() == Progress::kDone && through;
+  for (collectives::Transfer& transfer : transfersBegun_)
+    through = transfer.step() == device::Progress::kDone && through;
   return through;
 }
 
@@ -127,7 +128,7 @@ bool InlineExecutor::finishes(std::size_t bytes, Step&& step) {
         patience_ = 1;
         return true;
       }
-      pauseProcessor();
+      device::pauseProcessor();
     }
   } catch (const Error& error) {
     launches_.fail(error);  // the launch that goes on with the operation ends with it
@@ -143,4 +144,4 @@ void InlineExecutor::handOver(LaunchTask& launch) const {
     launch.adopt(begunRecorder_, transfersBegun_);
 }
 
-}  // namespace xylem
+}  // namespace xylem::comm

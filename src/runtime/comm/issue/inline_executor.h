@@ -14,13 +14,13 @@
 #include <span>
 #include <vector>
 
-#include "runtime/comm/issue/mailboxes.h"
-#include "runtime/comm/watch/flight_recorder.h"
 #include "runtime/comm/issue/launch_queue.h"
+#include "runtime/comm/issue/mailboxes.h"
 #include "runtime/comm/issue/operation.h"
 #include "runtime/comm/issue/transfers.h"
+#include "runtime/comm/watch/flight_recorder.h"
 
-namespace xylem {
+namespace xylem::comm {
 
 class InlineExecutor {
  public:
@@ -43,7 +43,7 @@ class InlineExecutor {
 
  private:
   Outcome exchangeNow(const CommOperation& operation);
-  void start(DirectExchange& exchange, const CommOperation& operation);
+  void start(collectives::DirectExchange& exchange, const CommOperation& operation);
   Outcome transferNow(std::span<const CommOperation> operations);
   static bool areSmallTransfers(std::span<const CommOperation> operations);
   bool startTransfers();
@@ -64,9 +64,9 @@ class InlineExecutor {
   CommOperation prepared_;        // the exchange that was started last
   std::uint64_t startsThen_ = 0;  // DirectExchange::starts() after that
   std::span<const TransferPart> parts_;
-  std::vector<Transfer> transfersBegun_;  // one for each part; empty: an exchange has begun
+  std::vector<collectives::Transfer> transfersBegun_;  // one for each part; empty: an exchange has begun
   int patience_ = 1;  // one in `patience_` operations waits; grows if other ranks are late
   int skipped_ = 0;
 };
 
-}  // namespace xylem
+}  // namespace xylem::comm

@@ -7,7 +7,7 @@
 #include "runtime/device/scheduler.h"
 #include "runtime/plugins/tuner.h"
 
-namespace xylem {
+namespace xylem::comm {
 namespace {
 
 // After this long without progress the log names the rank that an operation waits for.
@@ -46,9 +46,10 @@ Choices makeChoices(const JobRoster& roster, const CommPlan& plan, const Wiring&
   CollNetUse collnet =
       collNetUse(plan.plan, view, request.settings, wiring.hasCollNet() ? reducedByAll(roster.peers) : 0);
   collnet.log = request.log;
-  const TunedJob job{static_cast<std::size_t>(roster.ranks()), static_cast<std::size_t>(roster.hosts.hosts)};
+  const plugins::TunedJob job{static_cast<std::size_t>(roster.ranks()),
+                              static_cast<std::size_t>(roster.hosts.hosts)};
   return Choices(plan.plan.tuning[static_cast<std::size_t>(view)], plan.channels,
-                 findTuner(request.settings, job, request.log), std::move(collnet));
+                 plugins::findTuner(request.settings, job, request.log), std::move(collnet));
 }
 
 std::optional<Mailboxes> makeMailboxes(const JobRoster& roster, const CommPlan& plan, Wiring& wiring,
@@ -77,7 +78,8 @@ Issuer::Issuer(const JobRoster& roster, const CommPlan& plan, Wiring& wiring, co
                  wiring.transports(), watches.peers, *request.log),
       mailboxes_(makeMailboxes(roster, plan, wiring, watches.peers)),
       check_(makeCheck(roster, wiring)),
-      profiling_(wiring.observe(findProfiler(request.settings, {rank_, roster.communicator}, request.log))),
+      profiling_(
+          wiring.observe(plugins::findProfiler(request.settings, {rank_, roster.communicator}, request.log))),
       launches_(rank_, watches.peers, watches.stopped, stallPolicyOf(request.settings, checked_),
                 *request.log, watches.recorder, check_ ? &*check_ : nullptr,
                 profiling_ != nullptr ? &profiling_->queues : nullptr) {
@@ -88,8 +90,8 @@ Issuer::Issuer(const JobRoster& roster, const CommPlan& plan, Wiring& wiring, co
 }
 
 // Describes an operation to the profiler.
-ProfiledCall Issuer::profiledCall(const CommOperation& operation, int collectives) {
-  ProfiledCall call;
+plugins::ProfiledCall Issuer::profiledCall(const CommOperation& operation, int collectives) {
+  plugins::ProfiledCall call;
   call.pointToPoint = isPointToPoint(operation.function);
   call.name = name(operation.function);
   // NCCL's numbers have one for "send or receive" before those of Send and Recv.
@@ -112,8 +114,8 @@ ProfiledCall Issuer::profiledCall(const CommOperation& operation, int collective
 }
 
 void Issuer::launchProfiled(std::span<const CommOperation> operations) {
-  Profiler& profiler = *profiling_->profiler;
-  ProfiledGroup group(profiler);
+  plugins::Profiler& profiler = *profiling_->profiler;
+  plugins::ProfiledGroup group(profiler);
   const int collectives = collectivesIn(operations);
   std::vector<CommOperation> noted(operations.begin(), operations.end());
   const bool followed = profiler.listensToProxy();
@@ -131,7 +133,7 @@ void Issuer::issue(std::span<const CommOperation> operations) {
   if (outcome == InlineExecutor::Outcome::kDone) return;
   if (outcome == InlineExecutor::Outcome::kBegun) return issueBegun(operations);
   LaunchTask& launch = launches_.next();
-  Stream* first = operations.front().stream;
+  device::Stream* first = operations.front().stream;
   std::optional<std::size_t> exchanged;
   try {
     exchanged = schedule(operations, scheduling(), launch);
@@ -143,12 +145,12 @@ void Issuer::issue(std::span<const CommOperation> operations) {
   const bool brief = exchanged.value_or(kBriefBytes + 1) <= kBriefBytes;
   if (brief && *exchanged <= kInstantBytes) launch.recorder().startAtOnce();
   // The launch runs in the first stream. Fences hold the other streams until it is over.
-  std::set<Stream*> others;
+  std::set<device::Stream*> others;
   for (const CommOperation& operation : operations)
     if (operation.stream != first && others.insert(operation.stream).second) launch.fence(*operation.stream);
   launches_.issue(launch, *first, bytesOf(operations) >= kLastingBytes);
   // Begin at once, so that the peers need not wait until this rank waits for its stream.
-  if (brief) Scheduler::instance().begin(*first);
+  if (brief) device::Scheduler::instance().begin(*first);
 }
 
 // Issues a launch that goes on with what the inline executor has begun.
@@ -189,4 +191,4 @@ float Issuer::predict(std::span<const CommOperation> operations) const {
   return time;
 }
 
-}  // namespace xylem
+}  // namespace xylem::comm

@@ -26,7 +26,7 @@
 #include "runtime/comm/watch/stopped_peers.h"
 #include "runtime/plugins/profiler.h"
 
-namespace xylem {
+namespace xylem::comm {
 
 // The objects that watch over the operations of a communicator.
 struct Watches {
@@ -58,7 +58,7 @@ class Issuer {
  private:
   void issue(std::span<const CommOperation> operations);
   void launchProfiled(std::span<const CommOperation> operations);
-  ProfiledCall profiledCall(const CommOperation& operation, int collectives);
+  plugins::ProfiledCall profiledCall(const CommOperation& operation, int collectives);
   void record(std::span<const CommOperation> operations, LaunchTask& launch);
   void issueBegun(std::span<const CommOperation> operations);
   Scheduling scheduling();
@@ -69,11 +69,11 @@ class Issuer {
   const Wiring& wiring_;
   Choices choices_;
   Transfers transfers_;
-  std::optional<Mailboxes> mailboxes_;  // where all ranks are on one host
-  std::optional<CallCheck> check_;      // in checked mode
-  Profiling* const profiling_;          // null: there is no profiler
+  std::optional<Mailboxes> mailboxes_;   // where all ranks are on one host
+  std::optional<CallCheck> check_;       // in checked mode
+  plugins::Profiling* const profiling_;  // null: there is no profiler
   LaunchQueue launches_;
   std::optional<InlineExecutor> inline_;  // not in checked mode
 };
 
-}  // namespace xylem
+}  // namespace xylem::comm

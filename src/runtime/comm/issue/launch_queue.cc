@@ -3,7 +3,7 @@
 #include "runtime/comm/watch/flight_dump.h"
 #include "runtime/device/scheduler.h"
 
-namespace xylem {
+namespace xylem::comm {
 namespace {
 
 // How many calls the log shows beside an error.
@@ -26,9 +26,9 @@ LaunchTask& LaunchQueue::unchecked() {
   return launch;
 }
 
-void LaunchQueue::issue(LaunchTask& launch, Stream& stream, bool lasting) {
+void LaunchQueue::issue(LaunchTask& launch, device::Stream& stream, bool lasting) {
   issued_.fetch_add(1, std::memory_order_release);
-  Scheduler::instance().enqueue(stream, launch, lasting);
+  device::Scheduler::instance().enqueue(stream, launch, lasting);
 }
 
 std::optional<Error> LaunchQueue::failure() const {
@@ -76,4 +76,4 @@ void LaunchQueue::putBack(LaunchTask& launch) noexcept {
                                             std::memory_order_relaxed));
 }
 
-}  // namespace xylem
+}  // namespace xylem::comm

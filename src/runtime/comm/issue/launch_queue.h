@@ -14,15 +14,17 @@
 #include <optional>
 #include <vector>
 
+#include "core/log.h"
 #include "runtime/comm/issue/launch_task.h"
 #include "runtime/comm/watch/peer_watch.h"
 #include "runtime/comm/watch/stopped_peers.h"
-#include "core/log.h"
 
-namespace xylem {
+namespace xylem::plugins {
+class ProfiledQueues;
+}
+namespace xylem::comm {
 
 class CallCheck;
-class ProfiledQueues;
 
 // How long an operation may make no progress, and what happens then.
 struct StallPolicy {
@@ -34,7 +36,7 @@ class LaunchQueue {
  public:
   // `check`: null except in checked mode. `profiled`: null without a profiler.
   LaunchQueue(int rank, PeerWatch& watch, StoppedPeers& stopped, StallPolicy stallPolicy, const Logger& log,
-              FlightRecorder& recorder, CallCheck* check, ProfiledQueues* profiled)
+              FlightRecorder& recorder, CallCheck* check, plugins::ProfiledQueues* profiled)
       : rank_(rank),
         watch_(watch),
         stopped_(stopped),
@@ -52,7 +54,7 @@ class LaunchQueue {
   // The same without throwing: if earlier launches have failed, this one will fail, too.
   LaunchTask& unchecked();
   // `lasting`: see Scheduler::enqueue.
-  void issue(LaunchTask& launch, Stream& stream, bool lasting = false);
+  void issue(LaunchTask& launch, device::Stream& stream, bool lasting = false);
   void drop(LaunchTask& launch) noexcept { putBack(launch); }
 
   // Whether every issued launch is over and holds back no stream.
@@ -90,7 +92,7 @@ class LaunchQueue {
   const Logger& log() const { return log_; }
   FlightRecorder& recorder() { return recorder_; }
   CallCheck* check() { return check_; }
-  ProfiledQueues* profiled() { return profiled_; }
+  plugins::ProfiledQueues* profiled() { return profiled_; }
 
  private:
   bool keepFailure(const Error& error) noexcept;
@@ -103,7 +105,7 @@ class LaunchQueue {
   const Logger& log_;
   FlightRecorder& recorder_;
   CallCheck* const check_;
-  ProfiledQueues* const profiled_;
+  plugins::ProfiledQueues* const profiled_;
 
   std::atomic<std::uint64_t> issued_{0};            // launches ever issued
   alignas(64) std::atomic<std::uint64_t> turn_{0};  // the number of the launch that may run
@@ -117,4 +119,4 @@ class LaunchQueue {
   std::vector<std::unique_ptr<LaunchTask>> all_;
 };
 
-}  // namespace xylem
+}  // namespace xylem::comm

@@ -8,11 +8,11 @@
 #include "runtime/plugins/profiled_network.h"
 #include "runtime/transport/collnet/coll_network.h"
 
-namespace xylem {
+namespace xylem::comm {
 namespace {
 
 std::string nameOf(int peer) {
-  return peer == kReducingNetwork ? "the network" : fmt::format("rank {}", peer);
+  return peer == transport::kReducingNetwork ? "the network" : fmt::format("rank {}", peer);
 }
 
 // After this long without progress peers are suspected of being stopped.
@@ -30,12 +30,13 @@ constexpr std::chrono::seconds kTimeToCompare{1};
 
 constexpr int kNobody = -1;  // no rank in particular
 
-std::span<const ProgramWork> programsOfItem(const WorkItem& work) {
+std::span<const collectives::ProgramWork> programsOfItem(const WorkItem& work) {
   return {work.program.data(), static_cast<std::size_t>(work.programs)};
 }
 
-void profileProgram(ProfiledQueues& queues, const ProgramWork& program, ProfiledPart part) {
-  const ProgramSteps steps = countSteps(program);
+void profileProgram(plugins::ProfiledQueues& queues, const collectives::ProgramWork& program,
+                    plugins::ProfiledPart part) {
+  const collectives::ProgramSteps steps = collectives::countSteps(program);
   const auto begin = [&](auto ends, const auto& counts) {
     for (std::size_t i = 0; i < ends.size(); ++i) {
       if (ends[i] == nullptr) continue;
@@ -49,7 +50,8 @@ void profileProgram(ProfiledQueues& queues, const ProgramWork& program, Profiled
 }
 
 template <typename End>
-void profileTransfer(ProfiledQueues& queues, End& end, const TransferWork& work, ProfiledPart part) {
+void profileTransfer(plugins::ProfiledQueues& queues, End& end, const collectives::TransferWork& work,
+                     plugins::ProfiledPart part) {
   part.stepBytes = end.stepBytes(work.protocol);
   part.steps = static_cast<int>((work.bytes + part.stepBytes - 1) / part.stepBytes);
   queues.begin(end, part);
@@ -104,7 +106,7 @@ WorkItem& LaunchTask::add(int index) {
   return work;
 }
 
-DirectWork& LaunchTask::addToBatch(int index) {
+collectives::DirectWork& LaunchTask::addToBatch(int index) {
   WorkQueue& queue = *queues_[static_cast<std::size_t>(index)];
   if (queue.usedBatch == queue.batch.size()) queue.batch.emplace_back();
   return queue.batch[queue.usedBatch++];
@@ -115,7 +117,7 @@ void LaunchTask::adopt(const LaunchRecorder& recorder) {
   queues_.front()->started = true;
 }
 
-void LaunchTask::adopt(const LaunchRecorder& recorder, std::span<const Transfer> transfers) {
+void LaunchTask::adopt(const LaunchRecorder& recorder, std::span<const collectives::Transfer> transfers) {
   recorder_ = recorder;
   for (std::size_t i = 0; i < transfers.size(); ++i) {
     queues_[i]->transfer = transfers[i];
@@ -123,33 +125,34 @@ void LaunchTask::adopt(const LaunchRecorder& recorder, std::span<const Transfer>
   }
 }
 
-void LaunchTask::fence(Stream& stream) {
+void LaunchTask::fence(device::Stream& stream) {
   const auto index = static_cast<std::size_t>(usedFences_++);
   if (index == fences_.size()) fences_.push_back(std::make_unique<Fence>(*this));
   fences_[index]->arrived_ = false;
   awaitedFences_.fetch_add(1, std::memory_order_relaxed);
   users_.fetch_add(1, std::memory_order_relaxed);
-  Scheduler::instance().enqueue(stream, *fences_[index]);
+  device::Scheduler::instance().enqueue(stream, *fences_[index]);
 }
 
-Progress LaunchTask::Fence::step() {
+device::Progress LaunchTask::Fence::step() {
   if (!arrived_) {
     arrived_ = true;
     launch_.awaitedFences_.fetch_sub(1, std::memory_order_release);
   }
-  return launch_.over_.load(std::memory_order_acquire) ? Progress::kDone : Progress::kWouldBlock;
+  return launch_.over_.load(std::memory_order_acquire) ? device::Progress::kDone
+                                                       : device::Progress::kWouldBlock;
 }
 
 // A launch runs once it is its turn among the launches of the communicator, and all streams of its group have
 // reached it. A step goes round all queues once.
-Progress LaunchTask::step() {
+device::Progress LaunchTask::step() {
   if (!begun_) {
     begun_ = true;
     launches_.noteBegun();
   }
   launches_.throwIfFailed();
   if (!launches_.isTurn(number_) || awaitedFences_.load(std::memory_order_acquire) != 0)
-    return Progress::kWouldBlock;
+    return device::Progress::kWouldBlock;
   recorder_.start();
   bool advanced = false;
   if (!compared_) compareCalls(advanced);
@@ -161,11 +164,11 @@ Progress LaunchTask::step() {
       ++i;
     }
   }
-  if (open_.empty() && compared_) return Progress::kDone;
-  if (!advanced) return Progress::kWouldBlock;
+  if (open_.empty() && compared_) return device::Progress::kDone;
+  if (!advanced) return device::Progress::kWouldBlock;
   stalled_ = sawPeerEnd_ = false;
   recorder_.goOn();
-  return Progress::kAdvanced;
+  return device::Progress::kAdvanced;
 }
 
 bool LaunchTask::stepQueue(WorkQueue& queue, bool& advanced) {
@@ -187,18 +190,18 @@ bool LaunchTask::stepQueue(WorkQueue& queue, bool& advanced) {
 bool LaunchTask::stepExchange(WorkQueue& queue, bool& advanced) {
   const WorkItem& work = queue.items[queue.current];
   for (;;) switch (work.mailboxes->exchange().step()) {
-      case DirectExchange::Outcome::kDone:
+      case collectives::DirectExchange::Outcome::kDone:
         advanced = true;
         if (work.batched == 0 || queue.atOnce || queue.inBatch == work.firstOfBatch + work.batched)
           return true;
         startNextOfBatch(queue);
         break;
-      case DirectExchange::Outcome::kAdvanced:
+      case collectives::DirectExchange::Outcome::kAdvanced:
         advanced = true;
         return false;
-      case DirectExchange::Outcome::kWouldBlock:
+      case collectives::DirectExchange::Outcome::kWouldBlock:
         return false;
-      case DirectExchange::Outcome::kDeclined:
+      case collectives::DirectExchange::Outcome::kDeclined:
         queue.atOnce = false;
         startNextOfBatch(queue);
         break;
@@ -210,9 +213,9 @@ void LaunchTask::startNextOfBatch(WorkQueue& queue) {
 }
 
 bool LaunchTask::stepTransfer(WorkQueue& queue, bool& advanced) {
-  const Progress progress = queue.transfer.step();
-  advanced = advanced || progress != Progress::kWouldBlock;
-  return progress == Progress::kDone;
+  const device::Progress progress = queue.transfer.step();
+  advanced = advanced || progress != device::Progress::kWouldBlock;
+  return progress == device::Progress::kDone;
 }
 
 bool LaunchTask::stepPrograms(WorkQueue& queue, bool& advanced) {
@@ -220,9 +223,9 @@ bool LaunchTask::stepPrograms(WorkQueue& queue, bool& advanced) {
   bool through = true;
   for (std::size_t i = 0; i < static_cast<std::size_t>(work.programs); ++i) {
     if (queue.done[i]) continue;
-    const Progress progress = queue.lanes[i].step();
-    advanced = advanced || progress != Progress::kWouldBlock;
-    queue.done[i] = progress == Progress::kDone;
+    const device::Progress progress = queue.lanes[i].step();
+    advanced = advanced || progress != device::Progress::kWouldBlock;
+    queue.done[i] = progress == device::Progress::kDone;
     through = through && queue.done[i];
   }
   return through;
@@ -254,7 +257,7 @@ bool LaunchTask::startTransfer(WorkQueue& queue) {
   const WorkItem& work = queue.items[queue.current];
   const TransferPart& part = work.transfer;
   if (part.connection != nullptr && !part.connection->advance()) return false;
-  const TransferWork connected = part.connected();
+  const collectives::TransferWork connected = part.connected();
   if (work.checked && !compareTransfer(queue, work, connected)) return false;
   if (work.event != nullptr) profileStart(work);
   queue.transfer.start(connected);
@@ -266,7 +269,7 @@ bool LaunchTask::startPrograms(WorkQueue& queue) {
   if (work.event != nullptr) profileStart(work);
   if (queue.scratch.size() < work.scratchBytes) queue.scratch.resize(work.scratchBytes);
   for (std::size_t i = 0; i < static_cast<std::size_t>(work.programs); ++i) {
-    ProgramWork& lane = work.program[i];
+    collectives::ProgramWork& lane = work.program[i];
     lane.buffers.scratch = queue.scratch.data();
     if (work.scalarAddress != nullptr)
       std::memcpy(lane.reduction.factor.element.data(), work.scalarAddress, work.scalarBytes);
@@ -279,13 +282,14 @@ bool LaunchTask::startPrograms(WorkQueue& queue) {
 // Tells the profiler how many steps of which queues the item takes, before the first of them.
 void LaunchTask::profileStart(const WorkItem& work) {
   if (launches_.profiled() == nullptr) return;
-  ProfiledQueues& queues = *launches_.profiled();
-  const ProfiledPart part{.call = work.event, .channel = work.channel};
+  plugins::ProfiledQueues& queues = *launches_.profiled();
+  const plugins::ProfiledPart part{.call = work.event, .channel = work.channel};
   if (!isPointToPoint(work.function)) {
-    for (const ProgramWork& program : programsOfItem(work)) profileProgram(queues, program, part);
+    for (const collectives::ProgramWork& program : programsOfItem(work))
+      profileProgram(queues, program, part);
     return;
   }
-  const TransferWork transfer = work.transfer.connected();
+  const collectives::TransferWork transfer = work.transfer.connected();
   if (transfer.to != nullptr) profileTransfer(queues, *transfer.to, transfer, part);
   if (transfer.from != nullptr) profileTransfer(queues, *transfer.from, transfer, part);
 }
@@ -293,13 +297,13 @@ void LaunchTask::profileStart(const WorkItem& work) {
 // Tells the profiler that all that the item receives has been read.
 void LaunchTask::profileEnd(const WorkItem& work) {
   if (launches_.profiled() == nullptr) return;
-  ProfiledQueues& queues = *launches_.profiled();
+  plugins::ProfiledQueues& queues = *launches_.profiled();
   if (isPointToPoint(work.function)) {
-    if (RecvEnd* from = work.transfer.connected().from) queues.read(*from);
+    if (transport::RecvEnd* from = work.transfer.connected().from) queues.read(*from);
     return;
   }
-  for (const ProgramWork& program : programsOfItem(work))
-    for (RecvEnd* from : program.from)
+  for (const collectives::ProgramWork& program : programsOfItem(work))
+    for (transport::RecvEnd* from : program.from)
       if (from != nullptr) queues.read(*from);
 }
 
@@ -331,7 +335,7 @@ void LaunchTask::checkStall() {
   for (const WorkQueue* queue : open_) {
     const int peer = waitsFor(*queue);
     if (peer == kNobody) continue;
-    if (!waits) recorder_.wait(peer == kReducingNetwork ? kNobody : peer, WaitKind::kData);
+    if (!waits) recorder_.wait(peer == transport::kReducingNetwork ? kNobody : peer, WaitKind::kData);
     waits = true;
     const char* what = name(queue->items[queue->current].function);
     std::string how;
@@ -398,14 +402,15 @@ void LaunchTask::compareCalls(bool& advanced) {
   CallCheck& check = *launches_.check();
   if (!comparing_) check.begin(collectives_);
   comparing_ = true;
-  const Progress progress = check.step();
-  advanced = advanced || progress != Progress::kWouldBlock;
-  compared_ = progress == Progress::kDone;
+  const device::Progress progress = check.step();
+  advanced = advanced || progress != device::Progress::kWouldBlock;
+  compared_ = progress == device::Progress::kDone;
 }
 
 // A sender sends its call ahead of the data. The receiver compares it with its own, which it has at hand.
 // Returns whether that is done.
-bool LaunchTask::compareTransfer(WorkQueue& queue, const WorkItem& work, const TransferWork& ends) const {
+bool LaunchTask::compareTransfer(WorkQueue& queue, const WorkItem& work,
+                                 const collectives::TransferWork& ends) const {
   const CallWords mine = pack(work.call);
   if (work.function == Function::kSend)
     return ends.to->send(Protocol::kLl, reinterpret_cast<const std::byte*>(mine.data()), sizeof mine);
@@ -454,4 +459,4 @@ bool LaunchTask::awaitCalls() {
   return gone;
 }
 
-}  // namespace xylem
+}  // namespace xylem::comm

@@ -19,13 +19,13 @@
 
 #include "runtime/collectives/program_executor.h"
 #include "runtime/comm/issue/mailboxes.h"
-#include "runtime/comm/watch/flight_recorder.h"
 #include "runtime/comm/issue/operation.h"
 #include "runtime/comm/issue/transfers.h"
+#include "runtime/comm/watch/flight_recorder.h"
 #include "runtime/device/task.h"
 #include "runtime/transport/transport.h"
 
-namespace xylem {
+namespace xylem::comm {
 
 class LaunchQueue;
 
@@ -34,14 +34,14 @@ class LaunchQueue;
 struct WorkItem {
   Function function = Function::kAllReduce;
   int programs = 1;
-  std::array<ProgramWork, 2> program;
+  std::array<collectives::ProgramWork, 2> program;
   std::size_t scratchBytes = 0;
   // Where the scalar of a scaled sum is read when the item starts; null: it is in the reduction already.
   const std::byte* scalarAddress = nullptr;
   std::size_t scalarBytes = 0;
   // An exchange among the ranks of a host: no programs.
   Mailboxes* mailboxes = nullptr;
-  DirectWork exchange;
+  collectives::DirectWork exchange;
   // An exchange of many collectives at once: the index and number of them in the queue's batch; 0: one
   // collective.
   std::size_t firstOfBatch = 0, batched = 0;
@@ -55,7 +55,7 @@ struct WorkItem {
   int channel = 0;
 };
 
-class LaunchTask final : public Task {
+class LaunchTask final : public device::Task {
  public:
   explicit LaunchTask(LaunchQueue& launches) : launches_(launches) {}
 
@@ -68,7 +68,7 @@ class LaunchTask final : public Task {
   int transferQueue(std::size_t key) { return queueFor(queueOfTransfer_, key); }
   WorkItem& add(int queue);
   // Adds a collective to those that the queue's next item does at once; the caller fills it in.
-  DirectWork& addToBatch(int queue);
+  collectives::DirectWork& addToBatch(int queue);
   // Checked mode: adds a collective that all ranks compare before its data moves.
   void compare(const CallSignature& call) {
     collectives_.push_back(call);
@@ -78,11 +78,11 @@ class LaunchTask final : public Task {
   // Goes on with an exchange that has been started, the launch's only item.
   void adopt(const LaunchRecorder& recorder);
   // Goes on with these transfers, which are all its items: one in each queue, in the order of queues.
-  void adopt(const LaunchRecorder& recorder, std::span<const Transfer> transfers);
+  void adopt(const LaunchRecorder& recorder, std::span<const collectives::Transfer> transfers);
   // Makes the launch wait for what is in `stream`, and `stream` for the launch.
-  void fence(Stream& stream);
+  void fence(device::Stream& stream);
 
-  Progress step() override;
+  device::Progress step() override;
   void checkStall() override;
   void finish(const Error* error) noexcept override;
 
@@ -92,10 +92,10 @@ class LaunchTask final : public Task {
   using Clock = std::chrono::steady_clock;
 
   // Holds back one of the other streams of the group.
-  class Fence final : public Task {
+  class Fence final : public device::Task {
    public:
     explicit Fence(LaunchTask& launch) : launch_(launch) {}
-    Progress step() override;
+    device::Progress step() override;
     void finish(const Error*) noexcept override { launch_.leave(); }
 
    private:
@@ -111,16 +111,16 @@ class LaunchTask final : public Task {
     std::size_t current = 0;  // index of the item that runs
     bool started = false;     // that item
     // Programs:
-    std::array<ProgramExecutor, 2> lanes;
+    std::array<collectives::ProgramExecutor, 2> lanes;
     std::array<bool, 2> done{};
     std::vector<std::byte> scratch;
     // Exchanges:
-    std::vector<DirectWork> batch;
+    std::vector<collectives::DirectWork> batch;
     std::size_t usedBatch = 0;  // of `batch`
     bool atOnce = false;        // the item's batch is one exchange; otherwise `inBatch` is the next of it
     std::size_t inBatch = 0;
     // Transfers:
-    Transfer transfer;
+    collectives::Transfer transfer;
     CallWords told{};  // checked mode: the sender's call
   };
 
@@ -149,7 +149,7 @@ class LaunchTask final : public Task {
 
   // Checked mode:
   void compareCalls(bool& advanced);
-  bool compareTransfer(WorkQueue& queue, const WorkItem& work, const TransferWork& ends) const;
+  bool compareTransfer(WorkQueue& queue, const WorkItem& work, const collectives::TransferWork& ends) const;
   bool awaitCalls();
 
   void leave() noexcept;
@@ -180,4 +180,4 @@ class LaunchTask final : public Task {
   std::optional<Error> news_;  // a peer gave up while calls were compared
 };
 
-}  // namespace xylem
+}  // namespace xylem::comm

@@ -4,7 +4,7 @@
 
 #include "runtime/comm/join/transports.h"
 
-namespace xylem {
+namespace xylem::comm {
 namespace {
 
 // Every rank polls the mailboxes of all others: with more ranks, rings and trees are faster.
@@ -12,9 +12,9 @@ constexpr std::size_t kMaxRanks = 16;
 
 }  // namespace
 
-bool Mailboxes::possible(std::span<const PeerInfo> peers, const NetChoice& choice) {
+bool Mailboxes::possible(std::span<const PeerInfo> peers, const connect::NetChoice& choice) {
   if (peers.size() < 2 || peers.size() > kMaxRanks) return false;
-  const Peer& first = peers.front().peer;
+  const transport::Peer& first = peers.front().peer;
   const bool willing = std::all_of(peers.begin(), peers.end(), [&](const PeerInfo& info) {
     return info.direct != 0 && info.peer.hostHash == first.hostHash &&
            info.peer.networkNamespace == first.networkNamespace;
@@ -23,7 +23,7 @@ bool Mailboxes::possible(std::span<const PeerInfo> peers, const NetChoice& choic
   const auto ranks = static_cast<int>(peers.size());
   for (int a = 0; a < ranks; ++a)
     for (int b = a + 1; b < ranks; ++b)
-      if (plannedTransport(choice, a, b) != TransportKind::kP2p) return false;
+      if (plannedTransport(choice, a, b) != connect::TransportKind::kP2p) return false;
   return true;
 }
 
@@ -42,13 +42,17 @@ Mailboxes::Mailboxes(int rank, std::span<const PeerInfo> peers, bool oversubscri
 // the exchange once all have done so.
 bool Mailboxes::connect() {
   if (!memory_) {
-    memory_ = std::make_shared<SharedMemory>(SharedMemory::create("xylem board", sizeof(Mailbox)));
+    memory_ = std::make_shared<transport::SharedMemory>(
+        transport::SharedMemory::create("xylem board", sizeof(transport::Mailbox)));
     for (int peer = 0; peer < ranks_; ++peer) {
-      std::unique_ptr<Connection>& connection = connections_.emplace_back();
+      std::unique_ptr<transport::Connection>& connection = connections_.emplace_back();
       if (peer == rank_) continue;
-      connection = transports_.open(
-          transports_.chooseFor(peer, TransportKind::kP2p),
-          {.peer = peer, .purpose = kForMailboxes, .sends = {}, .receives = {}, .mailbox = memory_});
+      connection = transports_.open(transports_.chooseFor(peer, connect::TransportKind::kP2p),
+                                    {.peer = peer,
+                                     .purpose = transport::kForMailboxes,
+                                     .sends = {},
+                                     .receives = {},
+                                     .mailbox = memory_});
       watch_.add(*connection);
     }
   }
@@ -59,13 +63,14 @@ bool Mailboxes::connect() {
     all = false;
   }
   if (!all) return false;
-  std::vector<DirectPeer> peers;
+  std::vector<collectives::DirectPeer> peers;
   for (const auto& connection : connections_)
-    peers.push_back(connection ? DirectPeer{&connection->mailbox(), &connection->memory()} : DirectPeer{});
+    peers.push_back(connection ? collectives::DirectPeer{&connection->mailbox(), &connection->memory()}
+                               : collectives::DirectPeer{});
   memory_->closeFd();
-  exchange_.emplace(rank_, *reinterpret_cast<Mailbox*>(memory_->data()), std::move(peers), oneProcess_,
-                    oversubscribed_);
+  exchange_.emplace(rank_, *reinterpret_cast<transport::Mailbox*>(memory_->data()), std::move(peers),
+                    oneProcess_, oversubscribed_);
   return true;
 }
 
-}  // namespace xylem
+}  // namespace xylem::comm

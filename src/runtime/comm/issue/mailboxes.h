@@ -12,10 +12,10 @@
 
 #include "runtime/collectives/direct_exchange.h"
 #include "runtime/comm/join/peer_info.h"
-#include "runtime/comm/watch/peer_watch.h"
 #include "runtime/comm/join/transports.h"
+#include "runtime/comm/watch/peer_watch.h"
 
-namespace xylem {
+namespace xylem::comm {
 
 class Mailboxes {
  public:
@@ -24,14 +24,14 @@ class Mailboxes {
             PeerWatch& watch);
 
   // Whether the ranks can have mailboxes; the same answer on all ranks.
-  static bool possible(std::span<const PeerInfo> peers, const NetChoice& choice);
+  static bool possible(std::span<const PeerInfo> peers, const connect::NetChoice& choice);
 
   bool ready() const { return exchange_.has_value(); }
   // Goes on with connecting, without waiting. Returns true once all mailboxes are connected.
   bool advance() { return exchange_.has_value() || connect(); }
   // The rank whose mailbox is missing, if advance() returned false.
   int waitsFor() const { return waitsFor_; }
-  DirectExchange& exchange() { return *exchange_; }
+  collectives::DirectExchange& exchange() { return *exchange_; }
 
  private:
   bool connect();
@@ -42,10 +42,10 @@ class Mailboxes {
   const bool oversubscribed_;
   const Transports& transports_;
   PeerWatch& watch_;
-  std::shared_ptr<SharedMemory> memory_;                  // of this rank's mailbox
-  std::vector<std::unique_ptr<Connection>> connections_;  // by rank
+  std::shared_ptr<transport::SharedMemory> memory_;                  // of this rank's mailbox
+  std::vector<std::unique_ptr<transport::Connection>> connections_;  // by rank
   int waitsFor_ = -1;
-  std::optional<DirectExchange> exchange_;
+  std::optional<collectives::DirectExchange> exchange_;
 };
 
-}  // namespace xylem
+}  // namespace xylem::comm

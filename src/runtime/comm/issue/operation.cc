@@ -1,6 +1,6 @@
 #include "runtime/comm/issue/operation.h"
 
-namespace xylem {
+namespace xylem::comm {
 
 const char* name(Function function) {
   switch (function) {
@@ -56,4 +56,4 @@ std::string describe(const CallSignature& call) {
   return std::string(line.text());
 }
 
-}  // namespace xylem
+}  // namespace xylem::comm

@@ -15,10 +15,10 @@
 
 #include "core/data_type.h"
 #include "core/kinds.h"
-#include "runtime/device/stream.h"
 #include "runtime/comm/watch/text_line.h"
+#include "runtime/device/stream.h"
 
-namespace xylem {
+namespace xylem::comm {
 
 enum class Function { kBroadcast, kReduce, kAllGather, kReduceScatter, kAllReduce, kSend, kRecv, kAlltoAll };
 constexpr int kFunctions = 8;
@@ -55,7 +55,7 @@ struct CommOperation {
   DataType type = DataType::kFloat32;
   UserReduction reduction;
   int peer = 0;  // the root, or the other end of a send or receive
-  Stream* stream = nullptr;
+  device::Stream* stream = nullptr;
   void* event = nullptr;  // the profiler's event of this call
 };
 
@@ -103,4 +103,4 @@ std::optional<CallSignature> unpackCall(const CallWords& words);
 void describe(TextLine& line, const CallSignature& call);
 std::string describe(const CallSignature& call);
 
-}  // namespace xylem
+}  // namespace xylem::comm

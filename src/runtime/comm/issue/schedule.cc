@@ -2,18 +2,19 @@
 
 #include <algorithm>
 
-#include "runtime/transport/collnet/coll_connection.h"
 #include "planner/tuning/split.h"
+#include "runtime/transport/collnet/coll_connection.h"
 
-namespace xylem {
+namespace xylem::comm {
 
-Reduction reductionOf(const CommOperation& operation, int ranks) {
-  if (!reduces(directKindOf(operation.function))) return copyOf(operation.type);
-  if (operation.reduction.scaled) return choosePreMulSum(operation.type, operation.reduction.scalar.data());
-  return chooseReduction(operation.type, operation.reduction.op, ranks);
+collectives::Reduction reductionOf(const CommOperation& operation, int ranks) {
+  if (!collectives::reduces(directKindOf(operation.function))) return collectives::copyOf(operation.type);
+  if (operation.reduction.scaled)
+    return collectives::choosePreMulSum(operation.type, operation.reduction.scalar.data());
+  return collectives::chooseReduction(operation.type, operation.reduction.op, ranks);
 }
 
-DirectWork directWorkOf(const CommOperation& operation, int ranks) {
+collectives::DirectWork directWorkOf(const CommOperation& operation, int ranks) {
   return {.kind = directKindOf(operation.function),
           .input = operation.send,
           .output = operation.receive,
@@ -90,7 +91,7 @@ class CollectiveScheduler {
     const ChannelLinks& links = scheduling_.channels[static_cast<std::size_t>(part.channel)];
     const AlgorithmLinks& queues = links.of(collective, chosen.algorithm);
 
-    Shape shape;
+    collectives::Shape shape;
     shape.ranks = scheduling_.ranks;
     shape.rank = scheduling_.rank;
     shape.position = links.position;
@@ -104,22 +105,23 @@ class CollectiveScheduler {
     shape.grain = kGrainBytes / bytes;
     shape.chunk = chunkElements(part.chunkBytes, chosen.protocol, bytes, shape.grain);
     shape.inPlace = isInPlace(operation, scheduling_.rank);
-    const Reduction reduction = reductionOf(operation, scheduling_.ranks);
+    const collectives::Reduction reduction = reductionOf(operation, scheduling_.ranks);
     shape.scales = reduction.scales;
     shape.exchange = scheduling_.ranks == 2 && scheduling_.choices.model().input.nodes == 2 &&
                      collective == Collective::kAllReduce && chosen.algorithm == Algorithm::kRing &&
                      part.count <= std::min(shape.chunk, kMaxExchangedBytesOfTwo / bytes);
 
-    const std::span<const Program> programs = programsOf(collective, chosen.algorithm);
+    const std::span<const collectives::Program> programs =
+        collectives::programsOf(collective, chosen.algorithm);
     WorkItem& work = newWork(operation, part.channel);
     work.programs = static_cast<int>(programs.size());
-    work.scratchBytes = scratchOf(collective, chosen.algorithm, shape) * bytes;
+    work.scratchBytes = collectives::scratchOf(collective, chosen.algorithm, shape) * bytes;
     for (std::size_t i = 0; i < programs.size(); ++i)
       work.program[i] = {
           programs[i], shape,           {operation.send, operation.receive, nullptr}, queues.from, queues.to,
           reduction,   chosen.protocol, scheduling_.stepBytes[chosen.protocol]};
     // The first of an AllReduce's two programs goes up the chain, into the network.
-    if (collnet) work.program[0].label = reductionLabel(operation.type, operation.reduction.op);
+    if (collnet) work.program[0].label = transport::reductionLabel(operation.type, operation.reduction.op);
   }
 
  private:
@@ -135,7 +137,8 @@ class CollectiveScheduler {
 
   std::size_t chunkElements(std::int64_t planned, Protocol protocol, std::size_t bytes,
                             std::size_t grain) const {
-    const auto most = static_cast<std::int64_t>(scheduling_.stepBytes[protocol] * kStepsPerChunk);
+    const auto most =
+        static_cast<std::int64_t>(scheduling_.stepBytes[protocol] * collectives::kStepsPerChunk);
     const auto chunk = static_cast<std::size_t>(planned > 0 ? std::min(planned, most) : most) / bytes;
     return std::max(grain, chunk / grain * grain);
   }
@@ -146,14 +149,15 @@ class CollectiveScheduler {
 };
 
 // An operation as the planner splits it over channels: in elements.
-SplitTask taskOf(const CommOperation& operation, const ChosenAlgorithm& chosen) {
+tuning::SplitTask taskOf(const CommOperation& operation, const ChosenAlgorithm& chosen) {
   return {collectiveOf(operation.function), chosen.algorithm, chosen.protocol, operation.count,
           elementBytes(operation.type),     chosen.channels};
 }
 
 bool fitsBatch(const CommOperation& operation, int ranks) {
-  return BatchedExchange::takes(directKindOf(operation.function), operation.count * elementBytes(operation.type),
-                            operation.reduction.scaled, ranks);
+  return collectives::BatchedExchange::takes(directKindOf(operation.function),
+                                             operation.count * elementBytes(operation.type),
+                                             operation.reduction.scaled, ranks);
 }
 
 // Each collective becomes an exchange; consecutive ones that fit become one exchange together. Returns their
@@ -164,7 +168,7 @@ std::size_t scheduleExchanges(std::span<const CommOperation> operations, const S
   std::size_t bytes = 0;
   std::vector<const CommOperation*> batch;
   const auto close = [&] {
-    if (batch.size() >= BatchedExchange::kMinWorks)
+    if (batch.size() >= collectives::BatchedExchange::kMinWorks)
       scheduler.addBatch(batch);
     else
       for (const CommOperation* operation : batch) scheduler.addDirect(*operation);
@@ -174,7 +178,7 @@ std::size_t scheduleExchanges(std::span<const CommOperation> operations, const S
     if (!isBusyCollective(operation)) continue;
     bytes += operation.count * elementBytes(operation.type);
     const bool fits = fitsBatch(operation, scheduling.ranks);
-    if (!fits || batch.size() == BatchedExchange::kMaxWorks) close();
+    if (!fits || batch.size() == collectives::BatchedExchange::kMaxWorks) close();
     if (fits)
       batch.push_back(&operation);
     else
@@ -195,7 +199,7 @@ void scheduleCollectives(std::span<const CommOperation> operations, int count, c
   }
   // The planner splits the collectives of the group together, so that all channels carry about the same. Each
   // collective covers a range of channels: its first and last one may carry less than those between.
-  std::vector<SplitTask> tasks;
+  std::vector<tuning::SplitTask> tasks;
   std::vector<const CommOperation*> sources;
   std::vector<ChosenAlgorithm> ways;
   for (const CommOperation& operation : operations) {
@@ -204,12 +208,12 @@ void scheduleCollectives(std::span<const CommOperation> operations, int count, c
     sources.push_back(&operation);
     tasks.push_back(taskOf(operation, ways.back()));
   }
-  for (const Split& split : splitOverChannels(scheduling.choices.model(), tasks)) {
+  for (const tuning::Split& split : tuning::splitOverChannels(scheduling.choices.model(), tasks)) {
     std::size_t offset = 0;
     for (int channel = split.firstChannel; channel <= split.lastChannel; ++channel) {
-      const SplitPiece& piece = channel == split.firstChannel  ? split.low
-                                : channel == split.lastChannel ? split.high
-                                                               : split.middle;
+      const tuning::SplitPiece& piece = channel == split.firstChannel  ? split.low
+                                        : channel == split.lastChannel ? split.high
+                                                                       : split.middle;
       // The plan may spread a collective over more channels than collectives use: these take turns.
       const int own = channel % scheduling.choices.channels();
       if (piece.count > 0)
@@ -249,4 +253,4 @@ std::optional<std::size_t> schedule(std::span<const CommOperation> operations, c
   return std::nullopt;
 }
 
-}  // namespace xylem
+}  // namespace xylem::comm

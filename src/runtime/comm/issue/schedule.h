@@ -10,26 +10,27 @@
 #include <span>
 
 #include "runtime/collectives/direct_exchange.h"
-#include "runtime/comm/issue/operation.h"
 #include "runtime/comm/issue/choices.h"
 #include "runtime/comm/issue/launch_task.h"
-#include "runtime/comm/join/links.h"
+#include "runtime/comm/issue/operation.h"
 #include "runtime/comm/issue/transfers.h"
+#include "runtime/comm/join/links.h"
 
-namespace xylem {
+namespace xylem::comm {
 
 // For collectives only.
-constexpr DirectKind directKindOf(Function function) {
-  return function == Function::kAlltoAll ? DirectKind::kAlltoAll : directKindOf(collectiveOf(function));
+constexpr collectives::DirectKind directKindOf(Function function) {
+  return function == Function::kAlltoAll ? collectives::DirectKind::kAlltoAll
+                                         : collectives::directKindOf(collectiveOf(function));
 }
 // How elements are combined among `ranks` ranks.
-Reduction reductionOf(const CommOperation& operation, int ranks);
-DirectWork directWorkOf(const CommOperation& operation, int ranks);
+collectives::Reduction reductionOf(const CommOperation& operation, int ranks);
+collectives::DirectWork directWorkOf(const CommOperation& operation, int ranks);
 
 struct Scheduling {
   int rank = 0;
   int ranks = 1;
-  StepBytes stepBytes{};
+  transport::StepBytes stepBytes{};
   std::span<const ChannelLinks> channels;
   Choices& choices;
   Transfers& transfers;
@@ -42,4 +43,4 @@ struct Scheduling {
 std::optional<std::size_t> schedule(std::span<const CommOperation> operations, const Scheduling& scheduling,
                                     LaunchTask& launch);
 
-}  // namespace xylem
+}  // namespace xylem::comm

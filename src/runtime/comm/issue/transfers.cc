@@ -6,7 +6,7 @@
 #include "runtime/comm/join/join_log.h"
 #include "runtime/comm/join/transports.h"
 
-namespace xylem {
+namespace xylem::comm {
 namespace {
 
 // Up to this size transfers use LL. Its words carry their own flags and so take twice as many cache lines,
@@ -18,8 +18,8 @@ constexpr std::size_t kMaxRepeated = 64;
 
 }  // namespace
 
-TransferWork TransferPart::connected() const {
-  TransferWork made = work;
+collectives::TransferWork TransferPart::connected() const {
+  collectives::TransferWork made = work;
   if (connection == nullptr) return made;
   if (sends)
     made.to = &connection->sender(queue);
@@ -28,48 +28,49 @@ TransferWork TransferPart::connected() const {
   return made;
 }
 
-Transfers::Transfers(const Plan& plan, const NetChoice& choice, int rank, int channels, bool checked,
-                     const Settings& settings, const Transports& transports, PeerWatch& watch,
+Transfers::Transfers(const plan::Plan& plan, const connect::NetChoice& choice, int rank, int channels,
+                     bool checked, const Settings& settings, const Transports& transports, PeerWatch& watch,
                      const Logger& log)
     : plan_(plan),
       choice_(choice),
       rank_(rank),
       checked_(checked),
-      job_(P2pJob::from(settings, plan.job().ranks(), plan.job().hosts(), plan.allNvlink)),
+      job_(tuning::P2pJob::from(settings, plan.job().ranks(), plan.job().hosts(), plan.allNvlink)),
       transports_(transports),
       watch_(watch),
       log_(log) {
-  const ViewDecisions& decided = plan.connections.of(rank);
+  const connect::ViewDecisions& decided = plan.connections.of(rank);
   job_.channels = std::min(decided.p2pChannels, channels);
   job_.channelsPerPeer = std::min(decided.p2pChannelsPerPeer, channels);
   if (!settings.isSet(Setting::kP2pLlThreshold)) job_.llThreshold = kLlThreshold;
 }
 
-P2pSplit Transfers::split(std::uint64_t bytes, int peer) const {
-  P2pTransfer transfer;
+tuning::P2pSplit Transfers::split(std::uint64_t bytes, int peer) const {
+  tuning::P2pTransfer transfer;
   transfer.bytes = bytes;
   transfer.toSelf = peer == rank_;
   transfer.overNetwork = plan_.job().hostOf(peer) != plan_.job().hostOf(rank_);
-  return splitP2p(job_, transfer);
+  return tuning::splitP2p(job_, transfer);
 }
 
-Connection& Transfers::to(int peer) {
-  std::unique_ptr<Connection>& connection = connections_[peer];
+transport::Connection& Transfers::to(int peer) {
+  std::unique_ptr<transport::Connection>& connection = connections_[peer];
   if (!connection) {
     const ChosenTransport chosen = transports_.chooseFor(peer, plannedTransport(choice_, rank_, peer));
-    ConnectionRequest request{.peer = peer, .purpose = kForTransfers};
+    transport::ConnectionRequest request{.peer = peer, .purpose = transport::kForTransfers};
     for (int part = 0; part < job_.channelsPerPeer; ++part) {
-      request.sends.push_back(transferDevice(choice_, plan_, rank_, peer, part, Direction::kSend));
-      request.receives.push_back(transferDevice(choice_, plan_, rank_, peer, part, Direction::kReceive));
+      request.sends.push_back(transferDevice(choice_, plan_, rank_, peer, part, paths::Direction::kSend));
+      request.receives.push_back(
+          transferDevice(choice_, plan_, rank_, peer, part, paths::Direction::kReceive));
     }
     connection = transports_.open(chosen, request);
     watch_.add(*connection);
     for (int part = 0; part < job_.channelsPerPeer; ++part)
-      for (const QueueUse use : {QueueUse::kReceive, QueueUse::kSend})
+      for (const transport::QueueUse use : {transport::QueueUse::kReceive, transport::QueueUse::kSend})
         logQueue(log_, plan_,
                  {.kind = chosen.kind,
                   .channel = part,
-                  .purpose = kForTransfers,
+                  .purpose = transport::kForTransfers,
                   .rank = rank_,
                   .peer = peer,
                   .use = use,
@@ -142,12 +143,12 @@ void Transfers::cutAnew(std::span<const CommOperation> operations) {
 void Transfers::cutOne(const CommOperation& operation, std::size_t place) {
   const std::size_t bytes = operation.count * elementBytes(operation.type);
   if (bytes == 0 && !checked_) return;
-  const P2pSplit split = this->split(bytes, operation.peer);
-  Connection& connection = to(operation.peer);
+  const tuning::P2pSplit split = this->split(bytes, operation.peer);
+  transport::Connection& connection = to(operation.peer);
   const bool sends = operation.function == Function::kSend;
   const auto pair = static_cast<std::size_t>(2 * operation.peer + (sends ? 1 : 0));
   for (int queue = 0; queue < split.channels; ++queue) {
-    const P2pSplit::Range range = split.part(queue);
+    const tuning::P2pSplit::Range range = split.part(queue);
     if (range.begin == range.end && !(checked_ && queue == 0)) continue;
     parts_.push_back(
         {.operation = &operation,
@@ -187,4 +188,4 @@ void Transfers::pairWithSelf() {
   }
 }
 
-}  // namespace xylem
+}  // namespace xylem::comm

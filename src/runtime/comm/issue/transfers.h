@@ -9,35 +9,35 @@
 #include <span>
 #include <vector>
 
-#include "runtime/collectives/transfer.h"
-#include "runtime/comm/issue/operation.h"
-#include "runtime/comm/watch/peer_watch.h"
-#include "runtime/comm/join/transports.h"
 #include "planner/plan/plan.h"
 #include "planner/tuning/p2p_split.h"
+#include "runtime/collectives/transfer.h"
+#include "runtime/comm/issue/operation.h"
+#include "runtime/comm/join/transports.h"
+#include "runtime/comm/watch/peer_watch.h"
 
-namespace xylem {
+namespace xylem::comm {
 
 // The part of a send or receive that goes through one queue, or from a rank to itself.
 struct TransferPart {
   const CommOperation* operation = nullptr;  // one of those that were cut
   std::size_t place = 0;                     // its index among them
   bool sends = false;
-  Connection* connection = nullptr;  // null: from this rank to itself
-  int queue = 0;                     // of the connection; connected() puts its end into `work`
+  transport::Connection* connection = nullptr;  // null: from this rank to itself
+  int queue = 0;                                // of the connection; connected() puts its end into `work`
   // Parts with the same key go through the same queue in the same direction, in this order.
   std::size_t key = 0;
   std::size_t begin = 0;  // in the operation's buffer, in bytes
-  TransferWork work;
+  collectives::TransferWork work;
 
   // The work with the end of its queue, which exists once the connection is made.
-  TransferWork connected() const;
+  collectives::TransferWork connected() const;
 };
 
 class Transfers {
  public:
   // `channels`: how many a pair of ranks uses at most. `checked`: transfers of no bytes get a part, too.
-  Transfers(const Plan& plan, const NetChoice& choice, int rank, int channels, bool checked,
+  Transfers(const plan::Plan& plan, const connect::NetChoice& choice, int rank, int channels, bool checked,
             const Settings& settings, const Transports& transports, PeerWatch& watch, const Logger& log);
 
   // The parts of the sends and receives among the operations; valid until the next call. Throws
@@ -62,20 +62,20 @@ class Transfers {
   bool repeats(std::span<const CommOperation> operations) const;
   bool goOnConnecting();
   void cutAnew(std::span<const CommOperation> operations);
-  P2pSplit split(std::uint64_t bytes, int peer) const;
-  Connection& to(int peer);
+  tuning::P2pSplit split(std::uint64_t bytes, int peer) const;
+  transport::Connection& to(int peer);
   void cutOne(const CommOperation& operation, std::size_t place);
   void pairWithSelf();
 
-  const Plan& plan_;
-  const NetChoice& choice_;
+  const plan::Plan& plan_;
+  const connect::NetChoice& choice_;
   const int rank_;
   const bool checked_;
-  P2pJob job_;
+  tuning::P2pJob job_;
   const Transports& transports_;
   PeerWatch& watch_;
   const Logger& log_;
-  std::map<int, std::unique_ptr<Connection>> connections_;
+  std::map<int, std::unique_ptr<transport::Connection>> connections_;
   std::vector<TransferPart> parts_;
   std::vector<Shape> shapes_;      // of the operations that were cut last; empty: their parts are not reused
   std::vector<std::size_t> keys_;  // of the parts, sorted
@@ -84,4 +84,4 @@ class Transfers {
   std::vector<const CommOperation*> sendsToSelf_, receivesFromSelf_;
 };
 
-}  // namespace xylem
+}  // namespace xylem::comm

@@ -5,7 +5,7 @@
 
 #include "core/error.h"
 
-namespace xylem {
+namespace xylem::comm {
 namespace {
 
 // A number is kFirst + (tag << kSlotBits) + slot and must fit into 31 bits.
@@ -76,4 +76,4 @@ UserReduction UserOps::resolve(int op, DataType type) const {
   return slot.reduction;
 }
 
-}  // namespace xylem
+}  // namespace xylem::comm

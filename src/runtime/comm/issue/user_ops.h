@@ -16,7 +16,7 @@
 
 #include "runtime/comm/issue/operation.h"
 
-namespace xylem {
+namespace xylem::comm {
 
 class UserOps {
  public:
@@ -50,4 +50,4 @@ class UserOps {
   std::deque<std::size_t> free_;  // in the order in which they were freed
 };
 
-}  // namespace xylem
+}  // namespace xylem::comm

@@ -9,7 +9,7 @@
 
 #include "planner/connect/collnet_nvls.h"
 
-namespace xylem {
+namespace xylem::comm {
 namespace {
 
 constexpr std::chrono::milliseconds kLookEvery{20};
@@ -20,12 +20,12 @@ struct Joining {
   std::mutex mutex;
   std::condition_variable changed;
   bool over = false;
-  std::unique_ptr<CollLink> link;
+  std::unique_ptr<transport::CollLink> link;
   std::optional<Error> error;
 };
 
 void join(Joining& joining) {
-  std::unique_ptr<CollLink> link;
+  std::unique_ptr<transport::CollLink> link;
   std::optional<Error> error;
   CollJoinRequest& meeting = joining.meeting;
   try {
@@ -43,7 +43,7 @@ void join(Joining& joining) {
   joining.changed.notify_one();
 }
 
-void await(Joining& joining, const Waiting& waiting) {
+void await(Joining& joining, const transport::Waiting& waiting) {
   std::unique_lock lock(joining.mutex);
   while (!joining.changed.wait_for(lock, kLookEvery, [&] { return joining.over; })) {
     lock.unlock();
@@ -57,7 +57,7 @@ void await(Joining& joining, const Waiting& waiting) {
 
 }  // namespace
 
-std::unique_ptr<CollLink> joinWithin(CollJoinRequest meeting, const Waiting& waiting) {
+std::unique_ptr<transport::CollLink> joinWithin(CollJoinRequest meeting, const transport::Waiting& waiting) {
   auto joining = std::make_shared<Joining>();
   joining->meeting = std::move(meeting);
   std::thread thread([joining] { join(*joining); });
@@ -76,7 +76,7 @@ namespace {
 
 // Each member's message to the others: its address, and whether it listens there.
 struct ListenerAddress {
-  NetHandle handle{};
+  transport::NetHandle handle{};
   std::uint64_t listens = 0;
 };
 
@@ -86,13 +86,13 @@ using Refusal = std::array<char, kMaxReasonBytes>;
 
 }  // namespace
 
-CollNet::CollNet(const Plan& plan, int rank, CollNetBasics basics)
+CollNet::CollNet(const plan::Plan& plan, int rank, CollNetBasics basics)
     : plan_(plan), rank_(rank), basics_(std::move(basics)) {
   connections_.resize(static_cast<std::size_t>(basics_.channels));
 }
 
 // Returns null, and keeps the reason, if this rank cannot listen.
-std::unique_ptr<CollListener> CollNet::listen(int device) {
+std::unique_ptr<transport::CollListener> CollNet::listen(int device) {
   if (!reason_.empty()) return nullptr;
   try {
     const std::size_t most = basics_.network->properties(device).maxBytes;
@@ -106,22 +106,24 @@ std::unique_ptr<CollListener> CollNet::listen(int device) {
   }
 }
 
-CollEndpoint CollNet::endpoint(int channel, int device) const {
-  CollEndpoint made{
+transport::CollEndpoint CollNet::endpoint(int channel, int device) const {
+  transport::CollEndpoint made{
       nullptr, basics_.stepBytes, fmt::format("{}/{}", basics_.network->name(), device), rank_, {}};
   for (const int head : headsBeside(plan_.connections, rank_, channel))
     made.neighbours.push_back(basics_.connections.at(head));
   return made;
 }
 
-void CollNet::connectChannel(Bootstrap& bootstrap, const Waiting& waiting, int channel) {
-  const std::vector<int> heads = collnetChainHeads(plan_.connections, channel);
+void CollNet::connectChannel(bootstrap::Bootstrap& bootstrap, const transport::Waiting& waiting,
+                             int channel) {
+  const std::vector<int> heads = connect::collnetChainHeads(plan_.connections, channel);
   const auto self = std::find(heads.begin(), heads.end(), rank_);
   if (self == heads.end()) return;
-  const int device = basics_.network->deviceBeside(collnetChainDevice(plan_.connections, rank_, channel));
-  std::unique_ptr<CollListener> listener = listen(device);
+  const int device =
+      basics_.network->deviceBeside(connect::collnetChainDevice(plan_.connections, rank_, channel));
+  std::unique_ptr<transport::CollListener> listener = listen(device);
   const ListenerAddress mine = listener ? ListenerAddress{listener->handle(), 1} : ListenerAddress{};
-  std::vector<NetHandle> handles;
+  std::vector<transport::NetHandle> handles;
   bool all = true;
   for (const ListenerAddress& invitation :
        bootstrap.allGatherAmong(heads, mine, "the exchange of the reducing network's addresses")) {
@@ -129,13 +131,13 @@ void CollNet::connectChannel(Bootstrap& bootstrap, const Waiting& waiting, int c
     all = all && invitation.listens != 0;
   }
   if (!all) return;
-  CollEndpoint made = endpoint(channel, device);
+  transport::CollEndpoint made = endpoint(channel, device);
   try {
     made.link = joinWithin(
         {basics_.network, std::move(listener), std::move(handles), static_cast<int>(self - heads.begin())},
         waiting);
     connections_[static_cast<std::size_t>(channel)] =
-        std::make_unique<CollConnection>(std::move(made), *basics_.engine);
+        std::make_unique<transport::CollConnection>(std::move(made), *basics_.engine);
   } catch (const Error& error) {
     // If joining has failed on another rank, throw that instead.
     bootstrap.check();
@@ -143,7 +145,7 @@ void CollNet::connectChannel(Bootstrap& bootstrap, const Waiting& waiting, int c
   }
 }
 
-std::string CollNet::connect(Bootstrap& bootstrap, const Waiting& waiting) {
+std::string CollNet::connect(bootstrap::Bootstrap& bootstrap, const transport::Waiting& waiting) {
   for (int channel = 0; channel < basics_.channels; ++channel) connectChannel(bootstrap, waiting, channel);
   Refusal mine{};
   std::copy_n(reason_.begin(), std::min(reason_.size(), mine.size() - 1), mine.begin());
@@ -173,4 +175,4 @@ std::string missingCollNet(std::span<const PeerInfo> peers) {
                      without - peers.begin());
 }
 
-}  // namespace xylem
+}  // namespace xylem::comm

@@ -11,61 +11,61 @@
 #include <string>
 #include <vector>
 
-#include "runtime/transport/collnet/coll_network.h"
-#include "runtime/transport/transport.h"
 #include "runtime/bootstrap/bootstrap.h"
 #include "runtime/comm/join/links.h"
 #include "runtime/comm/join/peer_info.h"
 #include "runtime/transport/collnet/coll_connection.h"
+#include "runtime/transport/collnet/coll_network.h"
+#include "runtime/transport/transport.h"
 
-namespace xylem {
+namespace xylem::comm {
 
 struct CollJoinRequest {
-  std::shared_ptr<CollNetwork> network;
-  std::unique_ptr<CollListener> listener;
-  std::vector<NetHandle> handles;  // addresses of all members
+  std::shared_ptr<transport::CollNetwork> network;
+  std::unique_ptr<transport::CollListener> listener;
+  std::vector<transport::NetHandle> handles;  // addresses of all members
   int self = 0;
 };
 
 // Connects in a thread of its own, as a network may wait for the other members as long as it likes. Throws
 // what the network throws, what `waiting.look` throws, or ncclRemoteError at the deadline. A plugin that does
 // not return by then stays behind in its thread with all that it was given; what it connects later is closed.
-std::unique_ptr<CollLink> joinWithin(CollJoinRequest meeting, const Waiting& waiting);
+std::unique_ptr<transport::CollLink> joinWithin(CollJoinRequest meeting, const transport::Waiting& waiting);
 
 struct CollNetBasics {
-  std::shared_ptr<CollNetwork> network;
+  std::shared_ptr<transport::CollNetwork> network;
   int channels = 1;
-  StepBytes stepBytes{};
-  std::map<int, Connection*> connections;  // by peer; includes those to the neighbouring heads
-  Engine* engine = nullptr;
+  transport::StepBytes stepBytes{};
+  std::map<int, transport::Connection*> connections;  // by peer; includes those to the neighbouring heads
+  transport::Engine* engine = nullptr;
 };
 
 class CollNet {
  public:
-  CollNet(const Plan& plan, int rank, CollNetBasics basics);
+  CollNet(const plan::Plan& plan, int rank, CollNetBasics basics);
 
   // All ranks call it at the same time. Returns why CollNet does not work, or nothing if it does. Throws if
   // joining has failed on any rank.
-  std::string connect(Bootstrap& bootstrap, const Waiting& waiting);
+  std::string connect(bootstrap::Bootstrap& bootstrap, const transport::Waiting& waiting);
   // By channel.
   std::vector<NetworkEnds> ends() const;
   // By channel; null if this rank is no head of the channel.
-  std::span<const std::unique_ptr<CollConnection>> connections() const { return connections_; }
+  std::span<const std::unique_ptr<transport::CollConnection>> connections() const { return connections_; }
 
  private:
-  void connectChannel(Bootstrap& bootstrap, const Waiting& waiting, int channel);
-  std::unique_ptr<CollListener> listen(int device);
-  CollEndpoint endpoint(int channel, int device) const;
+  void connectChannel(bootstrap::Bootstrap& bootstrap, const transport::Waiting& waiting, int channel);
+  std::unique_ptr<transport::CollListener> listen(int device);
+  transport::CollEndpoint endpoint(int channel, int device) const;
 
-  const Plan& plan_;
+  const plan::Plan& plan_;
   const int rank_;
   CollNetBasics basics_;
-  std::vector<std::unique_ptr<CollConnection>> connections_;  // by channel
-  std::string reason_;                                        // why it does not work on this rank
+  std::vector<std::unique_ptr<transport::CollConnection>> connections_;  // by channel
+  std::string reason_;                                                   // why it does not work on this rank
 };
 
 // Why there is no CollNet although some ranks have a network that reduces; empty if no rank has one, or all
 // have.
 std::string missingCollNet(std::span<const PeerInfo> peers);
 
-}  // namespace xylem
+}  // namespace xylem::comm

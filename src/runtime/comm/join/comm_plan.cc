@@ -21,7 +21,7 @@
 #include "runtime/comm/join/join_log.h"
 #include "runtime/device/scheduler.h"
 
-namespace xylem {
+namespace xylem::comm {
 namespace {
 
 // A description of one rank's view has tens of kilobytes. The limits only bound what a broken peer can make
@@ -79,7 +79,7 @@ std::vector<std::byte> encodeView(const DeviceUse& use, const std::string& xml) 
 
 // Gathers what the ranks of this host see at the first of them, and fuses it there into one description.
 // Returns that; nothing on the other ranks.
-std::string fuseHost(Bootstrap& bootstrap, const HostMap& host, const RankDescription& mine,
+std::string fuseHost(bootstrap::Bootstrap& bootstrap, const HostMap& host, const RankDescription& mine,
                      const DeviceUse& use) {
   std::vector<std::string> xmls;
   std::vector<DeviceUse> devices;
@@ -96,22 +96,23 @@ std::string fuseHost(Bootstrap& bootstrap, const HostMap& host, const RankDescri
   std::vector<NetworkName> networks;
   for (const DeviceUse& rank : devices) networks.push_back(rank.network);
   checkSameNetwork(networks, host.ranks);
-  Document fused = fuseDescriptions(xmls);
+  topology::Document fused = fuseDescriptions(xmls);
   // The job knows which host this is. Without the mark, equal hosts have equal descriptions and share a plan.
   forgetHost(fused);
-  return writeTopology(fused);
+  return topology::writeTopology(fused);
 }
 
-std::shared_ptr<const Document> documentOf(const std::string& text, int rank) {
-  return std::make_shared<const Document>(parseTopology(text, fmt::format("(host of rank {})", rank)));
+std::shared_ptr<const topology::Document> documentOf(const std::string& text, int rank) {
+  return std::make_shared<const topology::Document>(
+      topology::parseTopology(text, fmt::format("(host of rank {})", rank)));
 }
 
-PlanRequest requestOf(const Settings& settings, bool collnet) {
-  PlanRequest request;
+plan::PlanRequest requestOf(const Settings& settings, bool collnet) {
+  plan::PlanRequest request;
   request.offered.collnet = collnet;
   request.hostsListed = true;
-  request.graphFile = graphFileOf(settings);
-  request.rules = Rules::kXylem;
+  request.graphFile = search::graphFileOf(settings);
+  request.rules = connect::Rules::kXylem;
   return request;
 }
 
@@ -122,8 +123,8 @@ std::string searchFor(const std::string& description, int rank, int ranks, bool 
                       const Settings& settings) {
   if (ranks == 1 || settings.isSet(Setting::kGraphFile)) return {};
   try {
-    return writeGraphs(
-        searchHost(requestOf(settings, collnet), {documentOf(description, rank), {}, 1}, ranks, settings));
+    return search::writeGraphs(plan::searchHost(requestOf(settings, collnet),
+                                                {documentOf(description, rank), {}, 1}, ranks, settings));
   } catch (const Error&) {
     return {};
   }
@@ -138,8 +139,8 @@ void dumpTopology(std::span<const std::byte> report, const Settings& settings, i
 // this rank's searchKey().
 void readReports(std::span<const std::vector<std::byte>> all, std::uint64_t key, DescribedHosts& hosts) {
   struct Known {
-    std::shared_ptr<const Document> document;
-    std::shared_ptr<const std::vector<HostGraphs>> searched;
+    std::shared_ptr<const topology::Document> document;
+    std::shared_ptr<const std::vector<search::HostGraphs>> searched;
   };
   std::map<std::string, Known> known;  // by description
   for (std::size_t rank = 0; rank < all.size(); ++rank) {
@@ -149,7 +150,8 @@ void readReports(std::span<const std::vector<std::byte>> all, std::uint64_t key,
     Known& one = known[report.description];
     if (!one.document) one.document = documentOf(report.description, static_cast<int>(rank));
     if (!one.searched && report.key == key && !report.graphs.empty())
-      one.searched = std::make_shared<const std::vector<HostGraphs>>(readGraphs(report.graphs));
+      one.searched =
+          std::make_shared<const std::vector<search::HostGraphs>>(search::readGraphs(report.graphs));
     hosts.descriptions.push_back(one.document);
     hosts.searched.push_back(one.searched);
   }
@@ -167,8 +169,8 @@ class Hash {
 
 }  // namespace
 
-DescribedHosts describeHosts(Bootstrap& bootstrap, const JobRoster& roster, const Settings& settings,
-                             const RankDevices& devices) {
+DescribedHosts describeHosts(bootstrap::Bootstrap& bootstrap, const JobRoster& roster,
+                             const Settings& settings, const RankDevices& devices) {
   const HostMap& host = roster.hosts;
   DescribedHosts hosts;
   hosts.hostOfRank = host.hostOfRank;
@@ -196,20 +198,20 @@ DescribedHosts describeHosts(Bootstrap& bootstrap, const JobRoster& roster, cons
   return hosts;
 }
 
-std::uint64_t hashOf(const Plan& plan) {
+std::uint64_t hashOf(const plan::Plan& plan) {
   Hash hash;
-  const Connections& c = plan.connections;
+  const connect::Connections& c = plan.connections;
   hash.add(c.nChannels());
   hash.add(c.of(0).p2pChannels);
   hash.add(c.of(0).p2pChannelsPerPeer);
   for (int channel = 0; channel < c.nChannels(); ++channel) {
-    for (const int rank : ringOf(c, channel)) hash.add(rank);
-    for (int rank = 0; rank < c.job.ranks(); ++rank) hash.add(treeOf(c, rank, channel).up);
+    for (const int rank : connect::ringOf(c, channel)) hash.add(rank);
+    for (int rank = 0; rank < c.job.ranks(); ++rank) hash.add(connect::treeOf(c, rank, channel).up);
   }
   hash.add(c.collnet ? 1 : 0);
   for (int channel = 0; c.collnet && channel < c.nChannels(); ++channel)
-    for (int rank = 0; rank < c.job.ranks(); ++rank) hash.add(collnetChainOf(c, rank, channel).up);
-  const TuningModel& model = plan.tuning.front();
+    for (int rank = 0; rank < c.job.ranks(); ++rank) hash.add(connect::collnetChainOf(c, rank, channel).up);
+  const tuning::TuningModel& model = plan.tuning.front();
   for (const Collective collective : kAllCollectives)
     for (const Algorithm algorithm : kAllAlgorithms)
       for (const Protocol protocol : kAllProtocols) {
@@ -219,13 +221,13 @@ std::uint64_t hashOf(const Plan& plan) {
   return hash.value();
 }
 
-Plan planOf(const DescribedHosts& hosts, const Settings& settings, bool decisions) {
-  PlanRequest request = requestOf(settings, hosts.collnet);
+plan::Plan planOf(const DescribedHosts& hosts, const Settings& settings, bool decisions) {
+  plan::PlanRequest request = requestOf(settings, hosts.collnet);
   for (std::size_t i = 0; i < hosts.descriptions.size(); ++i)
     request.hosts.push_back({hosts.descriptions[i], {}, 1, hosts.searched[i]});
   request.hostOfRank = hosts.hostOfRank;
   request.decisions = decisions;
-  return planJob(request, settings);
+  return plan::planJob(request, settings);
 }
 
 void checkSamePlan(std::span<const std::uint64_t> hashes) {
@@ -239,7 +241,7 @@ namespace {
 
 // How many of the plan's channels collectives use. A channel is work for a core: a rank with fewer cores than
 // channels would only make its channels take turns.
-int channelsToUse(const Plan& plan, const JobRoster& roster, const Settings& settings,
+int channelsToUse(const plan::Plan& plan, const JobRoster& roster, const Settings& settings,
                   const CommConfig& config) {
   const auto asked =
       std::max({settings.integer(Setting::kMinNChannels), settings.integer(Setting::kMinNRings),
@@ -254,7 +256,7 @@ int channelsToUse(const Plan& plan, const JobRoster& roster, const Settings& set
 
 }  // namespace
 
-CommPlan::CommPlan(int rank, Plan job, std::uint64_t device, int channelsInUse)
+CommPlan::CommPlan(int rank, plan::Plan job, std::uint64_t device, int channelsInUse)
     : plan(std::move(job)),
       choice(plan.connections, plan.reach),
       busId(device),
@@ -262,7 +264,7 @@ CommPlan::CommPlan(int rank, Plan job, std::uint64_t device, int channelsInUse)
       scope(linkScope(plan, channels)),
       links(planLinks(plan, rank, scope)) {}
 
-CommPlan planComm(JoinSteps& steps, Bootstrap& bootstrap, const JobRoster& roster,
+CommPlan planComm(JoinSteps& steps, bootstrap::Bootstrap& bootstrap, const JobRoster& roster,
                   const JoinRequest& request) {
   const Settings& settings = request.settings;
   const Logger& log = *request.log;
@@ -271,9 +273,9 @@ CommPlan planComm(JoinSteps& steps, Bootstrap& bootstrap, const JobRoster& roste
                          {request.membership.device, request.network.name(), request.network.devices()});
   });
   return steps.run(InitPart::kGraphs, "planning", [&] {
-    Plan plan = planOf(hosts, settings, plansAreShown(log));
-    dumpGraphs(plan, settings, roster.rank);
-    if (roster.ownCores().oversubscribed) Scheduler::instance().setOversubscribed();
+    plan::Plan plan = planOf(hosts, settings, plansAreShown(log));
+    plan::dumpGraphs(plan, settings, roster.rank);
+    if (roster.ownCores().oversubscribed) device::Scheduler::instance().setOversubscribed();
     logPlan(log, request.membership.comm, plan, roster.hosts, roster.rank);
     logChunkSize(log, plan, settings);
     const int channels = channelsToUse(plan, roster, settings, request.config);
@@ -281,4 +283,4 @@ CommPlan planComm(JoinSteps& steps, Bootstrap& bootstrap, const JobRoster& roste
   });
 }
 
-}  // namespace xylem
+}  // namespace xylem::comm

@@ -22,15 +22,15 @@
 #include "runtime/comm/join/links.h"
 #include "runtime/comm/join/network_choice.h"
 
-namespace xylem {
+namespace xylem::comm {
 
 // The hosts of the job as all ranks know them before they plan.
 struct DescribedHosts {
   std::vector<int> hostOfRank;
   // By host; equal hosts share one.
-  std::vector<std::shared_ptr<const Document>> descriptions;
+  std::vector<std::shared_ptr<const topology::Document>> descriptions;
   // The channels found on each host; null where this rank has to search itself.
-  std::vector<std::shared_ptr<const std::vector<HostGraphs>>> searched;
+  std::vector<std::shared_ptr<const std::vector<search::HostGraphs>>> searched;
   std::uint64_t busId = 0;  // of this rank's device
   bool collnet = false;     // every rank has a network that reduces
 };
@@ -39,37 +39,37 @@ struct DescribedHosts {
 struct RankDevices {
   int device = 0;
   NetworkName network{};
-  std::optional<std::vector<NetDevice>> networks;  // nothing: the interfaces
+  std::optional<std::vector<topology::NetDevice>> networks;  // nothing: the interfaces
 };
 
 // All ranks call it at the same time. Throws if two ranks have one GPU.
-DescribedHosts describeHosts(Bootstrap& bootstrap, const JobRoster& roster, const Settings& settings,
-                             const RankDevices& devices);
+DescribedHosts describeHosts(bootstrap::Bootstrap& bootstrap, const JobRoster& roster,
+                             const Settings& settings, const RankDevices& devices);
 
 // `decisions`: keep those on paths, for the log.
-Plan planOf(const DescribedHosts& hosts, const Settings& settings, bool decisions = true);
+plan::Plan planOf(const DescribedHosts& hosts, const Settings& settings, bool decisions = true);
 
 // A hash of everything in a plan that must be the same on all ranks for data to arrive.
-std::uint64_t hashOf(const Plan& plan);
+std::uint64_t hashOf(const plan::Plan& plan);
 // Throws if the ranks made different plans, as they do if their settings differ.
 void checkSamePlan(std::span<const std::uint64_t> hashes);
 
 struct CommPlan {
   // `channels`: as CommPlan::channels.
-  CommPlan(int rank, Plan job, std::uint64_t device, int channelsInUse);
+  CommPlan(int rank, plan::Plan job, std::uint64_t device, int channelsInUse);
   CommPlan(const CommPlan&) = delete;  // `choice` refers to `plan`
   CommPlan& operator=(const CommPlan&) = delete;
 
-  const Plan plan;
-  const NetChoice choice;     // the transport and NIC of each pair of ranks
-  const std::uint64_t busId;  // of this rank's device
-  const int channels;         // those that collectives use, of the plan's
+  const plan::Plan plan;
+  const connect::NetChoice choice;  // the transport and NIC of each pair of ranks
+  const std::uint64_t busId;        // of this rank's device
+  const int channels;               // those that collectives use, of the plan's
   const LinkScope scope;
   const LinkPlan links;  // the queues that this rank's collectives need
 };
 
 // Describes the hosts, plans the job and logs the plan. All ranks call it at the same time.
-CommPlan planComm(JoinSteps& steps, Bootstrap& bootstrap, const JobRoster& roster,
+CommPlan planComm(JoinSteps& steps, bootstrap::Bootstrap& bootstrap, const JobRoster& roster,
                   const JoinRequest& request);
 
-}  // namespace xylem
+}  // namespace xylem::comm

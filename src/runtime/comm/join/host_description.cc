@@ -8,26 +8,26 @@
 #include <set>
 #include <tuple>
 
-#include "planner/topology/detect.h"
-#include "planner/topology/fuse.h"
 #include "core/error.h"
 #include "core/settings.h"
+#include "planner/topology/detect.h"
+#include "planner/topology/fuse.h"
 #include "runtime/sockets/secret.h"
 
-namespace xylem {
+namespace xylem::comm {
 namespace {
 
-bool isHostDevice(const Document& document, ElementId gpu) {
+bool isHostDevice(const topology::Document& document, topology::ElementId gpu) {
   const std::string* host = document.attribute(gpu, "host");
   return host != nullptr && *host == "1";
 }
 
 // All elements called `name`, in document order.
-std::vector<ElementId> elementsNamed(const Document& document, const std::string& name) {
-  std::vector<ElementId> found;
-  std::vector<ElementId> open{document.root()};
+std::vector<topology::ElementId> elementsNamed(const topology::Document& document, const std::string& name) {
+  std::vector<topology::ElementId> found;
+  std::vector<topology::ElementId> open{document.root()};
   while (!open.empty()) {
-    const ElementId id = open.back();
+    const topology::ElementId id = open.back();
     open.pop_back();
     if (document[id].name == name) found.push_back(id);
     const auto& children = document[id].children;
@@ -40,12 +40,12 @@ std::vector<ElementId> elementsNamed(const Document& document, const std::string
 // it for all. Later ranks detect it again, as interfaces come and go.
 class RecentDetection {
  public:
-  Document of(const DetectOptions& options) {
+  topology::Document of(const topology::DetectOptions& options) {
     const std::lock_guard lock(mutex_);  // the others wait for the first one's result
     const Key key{options.hostDevices, options.hostId, options.interfaces, options.networks};
     const auto now = Clock::now();
     if (!key_ || *key_ != key || now - detected_ > kLifetime) {
-      document_ = detectTopology(options);
+      document_ = topology::detectTopology(options);
       key_ = key;
       detected_ = Clock::now();
     }
@@ -54,18 +54,18 @@ class RecentDetection {
 
  private:
   using Clock = std::chrono::steady_clock;
-  using Key = std::tuple<int, std::string, std::string, std::optional<std::vector<NetDevice>>>;
+  using Key = std::tuple<int, std::string, std::string, std::optional<std::vector<topology::NetDevice>>>;
   static constexpr std::chrono::milliseconds kLifetime{500};
   std::mutex mutex_;
   std::optional<Key> key_;
-  Document document_;
+  topology::Document document_;
   Clock::time_point detected_;
 };
 
-Document describeMachine(const Settings& settings, const LocalPlacement& placement) {
-  if (settings.isSet(Setting::kTopoFile)) return readTopology(settings.text(Setting::kTopoFile));
+topology::Document describeMachine(const Settings& settings, const LocalPlacement& placement) {
+  if (settings.isSet(Setting::kTopoFile)) return topology::readTopology(settings.text(Setting::kTopoFile));
   static RecentDetection recent;
-  DetectOptions options;
+  topology::DetectOptions options;
   options.hostDevices =
       std::max(placement.localRanks, static_cast<int>(settings.integer(Setting::kHostDevices)));
   options.hostId = settings.text(Setting::kHostId);
@@ -74,10 +74,11 @@ Document describeMachine(const Settings& settings, const LocalPlacement& placeme
   return recent.of(options);
 }
 
-ElementId chooseDevice(const Document& document, const std::vector<ElementId>& gpus,
-                       const LocalPlacement& placement) {
-  std::vector<ElementId> hostDevices;
-  for (const ElementId gpu : gpus)
+topology::ElementId chooseDevice(const topology::Document& document,
+                                 const std::vector<topology::ElementId>& gpus,
+                                 const LocalPlacement& placement) {
+  std::vector<topology::ElementId> hostDevices;
+  for (const topology::ElementId gpu : gpus)
     if (isHostDevice(document, gpu)) hostDevices.push_back(gpu);
   if (!hostDevices.empty()) {
     if (static_cast<std::size_t>(placement.localRank) < hostDevices.size())
@@ -86,7 +87,7 @@ ElementId chooseDevice(const Document& document, const std::vector<ElementId>& g
                 "{} describes {} host devices; {} ranks on this host need one each", document.file(),
                 hostDevices.size(), placement.localRanks);
   }
-  for (const ElementId gpu : gpus) {
+  for (const topology::ElementId gpu : gpus) {
     const std::string* dev = document.attribute(gpu, "dev");
     if (dev != nullptr && *dev == std::to_string(placement.device)) return gpu;
   }
@@ -98,20 +99,20 @@ ElementId chooseDevice(const Document& document, const std::vector<ElementId>& g
 }  // namespace
 
 RankDescription describeForRank(const Settings& settings, const LocalPlacement& placement) {
-  Document document = describeMachine(settings, placement);
-  const std::vector<ElementId> gpus = elementsNamed(document, "gpu");
-  const ElementId mine = chooseDevice(document, gpus, placement);
-  for (const ElementId gpu : gpus) document.removeAttribute(gpu, "rank");
+  topology::Document document = describeMachine(settings, placement);
+  const std::vector<topology::ElementId> gpus = elementsNamed(document, "gpu");
+  const topology::ElementId mine = chooseDevice(document, gpus, placement);
+  for (const topology::ElementId gpu : gpus) document.removeAttribute(gpu, "rank");
   document.set(mine, "rank", std::to_string(placement.localRank));
   document.set(mine, "keep", "1");
-  for (const ElementId net : elementsNamed(document, "net")) document.set(net, "keep", "1");
+  for (const topology::ElementId net : elementsNamed(document, "net")) document.set(net, "keep", "1");
 
   RankDescription description;
   description.hostDevice = isHostDevice(document, mine);
   if (const std::string* busId = document.attribute(document[mine].parent, "busid"))
     description.busId = *busId;
-  trimToKept(document);
-  description.xml = writeTopology(document);
+  topology::trimToKept(document);
+  description.xml = topology::writeTopology(document);
   return description;
 }
 
@@ -128,20 +129,20 @@ std::uint64_t busIdNumber(const std::string& busId) {
   return number;
 }
 
-Document fuseDescriptions(std::span<const std::string> xmls) {
-  std::vector<Document> documents;
+topology::Document fuseDescriptions(std::span<const std::string> xmls) {
+  std::vector<topology::Document> documents;
   for (std::size_t i = 0; i < xmls.size(); ++i)
-    documents.push_back(parseTopology(xmls[i], fmt::format("(local rank {})", i)));
-  return fuse(documents);
+    documents.push_back(topology::parseTopology(xmls[i], fmt::format("(local rank {})", i)));
+  return topology::fuse(documents);
 }
 
-void forgetHost(Document& description) {
-  const std::vector<ElementId> cpus = elementsNamed(description, "cpu");
+void forgetHost(topology::Document& description) {
+  const std::vector<topology::ElementId> cpus = elementsNamed(description, "cpu");
   std::set<std::string> marks;
-  for (const ElementId cpu : cpus)
+  for (const topology::ElementId cpu : cpus)
     if (const std::string* mark = description.attribute(cpu, "host_hash")) marks.insert(*mark);
   if (marks.size() > 1) return;
-  for (const ElementId cpu : cpus) description.removeAttribute(cpu, "host_hash");
+  for (const topology::ElementId cpu : cpus) description.removeAttribute(cpu, "host_hash");
 }
 
 namespace {
@@ -176,10 +177,10 @@ std::uint64_t searchKey(const Settings& settings) {
     if (settings.isSet(spec.id) && spec.kind != SettingKind::kSecret)
       text += fmt::format("{}={}\n", spec.name, settings.text(spec.id));
   std::uint8_t digest[16];
-  hash(digest, sizeof digest, text.data(), text.size());
+  sockets::hash(digest, sizeof digest, text.data(), text.size());
   std::uint64_t key = 0;
   std::memcpy(&key, digest, sizeof key);
   return key;
 }
 
-}  // namespace xylem
+}  // namespace xylem::comm

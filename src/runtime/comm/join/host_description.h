@@ -20,7 +20,7 @@
 #include "planner/topology/detect_net.h"
 #include "planner/topology/document.h"
 
-namespace xylem {
+namespace xylem::comm {
 
 // A rank's place in the job and on its host.
 struct LocalPlacement {
@@ -29,7 +29,7 @@ struct LocalPlacement {
   int localRanks = 1;  // how many ranks the host has
   int device = 0;      // the thread's current device when the communicator was made
   // The network devices it sends through; nothing: the host's interfaces.
-  std::optional<std::vector<NetDevice>> networks = std::nullopt;
+  std::optional<std::vector<topology::NetDevice>> networks = std::nullopt;
 };
 
 struct RankDescription {
@@ -46,10 +46,10 @@ RankDescription describeForRank(const Settings& settings, const LocalPlacement& 
 std::uint64_t busIdNumber(const std::string& busId);
 
 // Fuses the descriptions of a host's ranks, in the order of local ranks.
-Document fuseDescriptions(std::span<const std::string> xmls);
+topology::Document fuseDescriptions(std::span<const std::string> xmls);
 
 // Removes the host's mark from the description of one host, so that equal hosts have equal descriptions.
-void forgetHost(Document& description);
+void forgetHost(topology::Document& description);
 
 // The report of a host's first rank to all ranks of the job.
 struct HostReport {
@@ -66,4 +66,4 @@ HostReport reportFromBytes(std::string_view bytes);
 // ranks differ in any of them, each searches for itself, and all plans are compared.
 std::uint64_t searchKey(const Settings& settings);
 
-}  // namespace xylem
+}  // namespace xylem::comm

@@ -7,12 +7,12 @@
 #include "runtime/comm/communicator.h"
 #include "runtime/comm/join/network_choice.h"
 
-namespace xylem {
+namespace xylem::comm {
 namespace {
 
 // Tells nothing about the secret.
-std::uint64_t communicatorId(const Secret& secret) {
-  const Secret derived = derive("xylem communicator", {std::as_bytes(std::span(secret))});
+std::uint64_t communicatorId(const sockets::Secret& secret) {
+  const sockets::Secret derived = sockets::derive("xylem communicator", {std::as_bytes(std::span(secret))});
   std::uint64_t id = 0;
   std::memcpy(&id, derived.data(), sizeof id);
   return id;
@@ -38,7 +38,7 @@ JobRoster rosterOf(int rank, std::vector<PeerInfo> peers) {
   return roster;
 }
 
-JobRoster callRoll(Bootstrap& bootstrap, const JoinRequest& request) {
+JobRoster callRoll(bootstrap::Bootstrap& bootstrap, const JoinRequest& request) {
   PeerInfo mine = describePeer(request.settings, bootstrap.rank(), request.membership.device);
   if (const auto reducing = request.network.reducing()) mine.reduces = reducedBy(*reducing);
   JobRoster roster =
@@ -47,4 +47,4 @@ JobRoster callRoll(Bootstrap& bootstrap, const JoinRequest& request) {
   return roster;
 }
 
-}  // namespace xylem
+}  // namespace xylem::comm

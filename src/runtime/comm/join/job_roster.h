@@ -13,7 +13,7 @@
 #include "runtime/comm/join/join_steps.h"
 #include "runtime/comm/join/peer_info.h"
 
-namespace xylem {
+namespace xylem::comm {
 
 struct JobRoster {
   int rank = 0;
@@ -37,6 +37,6 @@ struct JobRoster {
 JobRoster rosterOf(int rank, std::vector<PeerInfo> peers);
 
 // All ranks call it at the same time.
-JobRoster callRoll(Bootstrap& bootstrap, const JoinRequest& request);
+JobRoster callRoll(bootstrap::Bootstrap& bootstrap, const JoinRequest& request);
 
-}  // namespace xylem
+}  // namespace xylem::comm

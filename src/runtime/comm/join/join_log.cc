@@ -9,7 +9,7 @@
 #include "planner/tuning/p2p_split.h"
 #include "runtime/sockets/interfaces.h"
 
-namespace xylem {
+namespace xylem::comm {
 namespace {
 
 const char* callOf(MadeBy by) { return by == MadeBy::kSplit ? "ncclCommSplit" : "ncclCommInitRank"; }
@@ -27,12 +27,12 @@ void logVersion(const Logger& log) {
     log.version(fmt::format("NCCL version {}.{}.{}+xylem", NCCL_MAJOR, NCCL_MINOR, NCCL_PATCH));
 }
 
-void logBootstrap(const Logger& log, const Settings& settings, const SocketAddress& root) {
+void logBootstrap(const Logger& log, const Settings& settings, const sockets::SocketAddress& root) {
   if (!log.enabled(LogLevel::kInfo, Subsystem::kBootstrap)) return;
   static std::atomic<bool> done{false};
   if (done.exchange(true)) return;
   try {
-    const Interface chosen = chooseInterface(listInterfaces(), settings, &root);
+    const sockets::Interface chosen = sockets::chooseInterface(sockets::listInterfaces(), settings, &root);
     log.info(Subsystem::kBootstrap, "Bootstrap : Using {}:{}", chosen.name, chosen.address.logText());
   } catch (const Error&) {
     return;
@@ -45,7 +45,7 @@ void logSockets(const Logger& log, const Settings& settings) {
   if (done.exchange(true)) return;
   std::string devices;
   int number = 0;
-  for (const Interface& device : matchingInterfaces(listInterfaces(), settings))
+  for (const sockets::Interface& device : sockets::matchingInterfaces(sockets::listInterfaces(), settings))
     devices += fmt::format(" [{}]{}:{}", number++, device.name, device.address.logText());
   log.info(Subsystem::kInit, "NET/Socket : {}{}", devices.empty() ? "No interface found" : "Using", devices);
   if (!devices.empty()) log.info(Subsystem::kInit, "Using network Socket");
@@ -68,23 +68,24 @@ void logInitComplete(const Logger& log, const void* comm, const Membership& m, s
            timer.text());
 }
 
-void logPlan(const Logger& log, const void* comm, const Plan& plan, const HostMap& host, int rank) {
+void logPlan(const Logger& log, const void* comm, const plan::Plan& plan, const HostMap& host, int rank) {
   if (plansAreShown(log))
-    for (const LogLine& line : hostLog(plan, rank)) log.write(line);
+    for (const LogLine& line : plan::hostLog(plan, rank)) log.write(line);
   log.info(Subsystem::kInit, "comm {} rank {} nRanks {} nNodes {} localRanks {} localRank {} MNNVL 0", comm,
            rank, plan.job().ranks(), host.hosts, host.ranks.size(), host.localRank);
   if (plansAreShown(log))
-    for (const LogLine& line : connectLog(plan, rank)) log.write(line);
+    for (const LogLine& line : plan::connectLog(plan, rank)) log.write(line);
 }
 
-void logChunkSize(const Logger& log, const Plan& plan, const Settings& settings) {
-  const P2pJob job = P2pJob::from(settings, plan.job().ranks(), plan.job().hosts(), plan.allNvlink);
+void logChunkSize(const Logger& log, const plan::Plan& plan, const Settings& settings) {
+  const tuning::P2pJob job =
+      tuning::P2pJob::from(settings, plan.job().ranks(), plan.job().hosts(), plan.allNvlink);
   log.info(Subsystem::kInit, "P2P Chunksize set to {}", job.stepBytes);
 }
 
-void logTuning(const Logger& log, const Plan& plan, int rank, int channels) {
+void logTuning(const Logger& log, const plan::Plan& plan, int rank, int channels) {
   if (plansAreShown(log))
-    for (const LogLine& line : tuningLog(plan, rank)) log.write(line);
+    for (const LogLine& line : plan::tuningLog(plan, rank)) log.write(line);
   if (channels < plan.connections.nChannels())
     log.info(Subsystem::kInit, "{} of {} coll channels in use: one per core of each rank", channels,
              plan.connections.nChannels());
@@ -92,8 +93,8 @@ void logTuning(const Logger& log, const Plan& plan, int rank, int channels) {
 
 namespace {
 
-int deviceOf(const Plan& plan, int rank) {
-  const Job& job = plan.job();
+int deviceOf(const plan::Plan& plan, int rank) {
+  const connect::Job& job = plan.job();
   return job.view(rank).system->gpu(job.gpuOf(rank)).dev;
 }
 
@@ -118,18 +119,18 @@ class QueueLines {
     for (int distance = 1; distance < ranks; ++distance) {
       const int below = (queues_.rank + ranks - distance) % ranks;
       const int above = (queues_.rank + distance) % ranks;
-      if (now.contains(below)) writePeer(below, QueueUse::kReceive, now.at(below).receives);
-      if (now.contains(above)) writePeer(above, QueueUse::kSend, now.at(above).sends);
+      if (now.contains(below)) writePeer(below, transport::QueueUse::kReceive, now.at(below).receives);
+      if (now.contains(above)) writePeer(above, transport::QueueUse::kSend, now.at(above).sends);
     }
     written_ = now;
   }
 
  private:
-  static const std::vector<int>& channelsOf(const PeerChannels& peer, QueueUse use) {
-    return use == QueueUse::kSend ? peer.sends : peer.receives;
+  static const std::vector<int>& channelsOf(const PeerChannels& peer, transport::QueueUse use) {
+    return use == transport::QueueUse::kSend ? peer.sends : peer.receives;
   }
 
-  void writePeer(int peer, QueueUse use, const std::vector<int>& channels) {
+  void writePeer(int peer, transport::QueueUse use, const std::vector<int>& channels) {
     for (const int channel : channels) {
       const auto before = written_.find(peer);
       if (before != written_.end() && contains(channelsOf(before->second, use), channel)) continue;
@@ -153,14 +154,15 @@ class QueueLines {
 
 }  // namespace
 
-void logQueue(const Logger& log, const Plan& plan, const QueueLine& line) {
-  const bool sends = line.use == QueueUse::kSend;
-  const bool net = line.kind == TransportKind::kNet;
+void logQueue(const Logger& log, const plan::Plan& plan, const QueueLine& line) {
+  const bool sends = line.use == transport::QueueUse::kSend;
+  const bool net = line.kind == connect::TransportKind::kNet;
   if (!net && !sends) return;
   const int from = sends ? line.rank : line.peer, to = sends ? line.peer : line.rank;
   const char* use = !net ? "" : sends ? "[send] " : "[receive] ";
   // For shared memory, NCCL's line does not tell the purpose.
-  const std::string purpose = line.kind == TransportKind::kShm ? "" : fmt::format("/{}", line.purpose);
+  const std::string purpose =
+      line.kind == connect::TransportKind::kShm ? "" : fmt::format("/{}", line.purpose);
   log.info(Subsystem::kInit, "Channel {:02}{} : {}[{}] -> {}[{}] {}via {}", line.channel, purpose, from,
            deviceOf(plan, from), to, deviceOf(plan, to), use, line.via);
 }
@@ -180,4 +182,4 @@ void logConnected(const Logger& log, const ConnectedQueues& queues) {
   }
 }
 
-}  // namespace xylem
+}  // namespace xylem::comm

@@ -4,7 +4,7 @@
 #include "runtime/bootstrap/bootstrap.h"
 #include "runtime/comm/watch/peer_watch.h"
 
-namespace xylem {
+namespace xylem::comm {
 namespace {
 
 constexpr std::array<const char*, kInitParts> kNames = {"kernels", "alloc",  "bootstrap",  "allgathers",
@@ -56,4 +56,4 @@ void JoinSteps::tellPeers(const Error& error) {
   bootstrap_.abort(reason, misfit ? ResultCode::kInvalidUsage : ResultCode::kRemoteError);
 }
 
-}  // namespace xylem
+}  // namespace xylem::comm

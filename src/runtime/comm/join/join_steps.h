@@ -15,12 +15,16 @@
 #include "core/error.h"
 
 namespace xylem {
-
-class Bootstrap;
 class Logger;
+class Settings;
+}  // namespace xylem
+namespace xylem::bootstrap {
+class Bootstrap;
+}
+namespace xylem::comm {
+
 class NetworkChoice;
 class PeerWatch;
-class Settings;
 struct CommConfig;
 struct Membership;
 
@@ -58,7 +62,7 @@ struct JoinRequest {
 
 class JoinSteps {
  public:
-  JoinSteps(Bootstrap& bootstrap, PeerWatch& watch, InitTimer& timer, const Logger& log)
+  JoinSteps(bootstrap::Bootstrap& bootstrap, PeerWatch& watch, InitTimer& timer, const Logger& log)
       : bootstrap_(bootstrap), watch_(watch), timer_(timer), log_(log) {}
 
   // Runs `step` and returns the value that it makes. If it throws an Error, run() tells the other ranks
@@ -92,11 +96,11 @@ class JoinSteps {
   void end(InitPart part, const char* what) noexcept;
   void tellPeers(const Error& error);
 
-  Bootstrap& bootstrap_;
+  bootstrap::Bootstrap& bootstrap_;
   PeerWatch& watch_;
   InitTimer& timer_;
   const Logger& log_;
   bool told_ = false;  // the peers know of a failure: outer steps say nothing more
 };
 
-}  // namespace xylem
+}  // namespace xylem::comm

@@ -6,9 +6,10 @@
 #include "runtime/comm/communicator.h"
 #include "runtime/comm/watch/flight_dump.h"
 
-namespace xylem {
+namespace xylem::comm {
 
-JoinedRank::JoinedRank(std::unique_ptr<Bootstrap> bootstrap, const JoinRequest& request, InitTimer& timer)
+JoinedRank::JoinedRank(std::unique_ptr<bootstrap::Bootstrap> bootstrap, const JoinRequest& request,
+                       InitTimer& timer)
     : bootstrap_(std::move(bootstrap)),
       watch_(bootstrap_->rank()),
       steps_(*bootstrap_, watch_, timer, *request.log),
@@ -39,4 +40,4 @@ JoinedRank::JoinedRank(std::unique_ptr<Bootstrap> bootstrap, const JoinRequest& 
   });
 }
 
-}  // namespace xylem
+}  // namespace xylem::comm

@@ -24,16 +24,16 @@
 #include "runtime/comm/watch/peer_watch.h"
 #include "runtime/comm/watch/stopped_peers.h"
 
-namespace xylem {
+namespace xylem::comm {
 
 class JoinedRank {
  public:
   // Joins the ranks that the bootstrap has met; all of them do so at the same time.
-  JoinedRank(std::unique_ptr<Bootstrap> bootstrap, const JoinRequest& request, InitTimer& timer);
+  JoinedRank(std::unique_ptr<bootstrap::Bootstrap> bootstrap, const JoinRequest& request, InitTimer& timer);
   JoinedRank(const JoinedRank&) = delete;
   JoinedRank& operator=(const JoinedRank&) = delete;
 
-  Bootstrap& bootstrap() { return *bootstrap_; }
+  bootstrap::Bootstrap& bootstrap() { return *bootstrap_; }
   Issuer& issuer() { return issuer_; }
   const Issuer& issuer() const { return issuer_; }
   // The bus id of this rank's device, as NCCL's log lines show it.
@@ -41,7 +41,7 @@ class JoinedRank {
   void tellPeers(const Error& error) noexcept { watch_.abort(roster_.rank, error.what()); }
 
  private:
-  const std::unique_ptr<Bootstrap> bootstrap_;
+  const std::unique_ptr<bootstrap::Bootstrap> bootstrap_;
   PeerWatch watch_;
   JoinSteps steps_;
   const JobRoster roster_;
@@ -52,4 +52,4 @@ class JoinedRank {
   Issuer issuer_;
 };
 
-}  // namespace xylem
+}  // namespace xylem::comm

@@ -6,7 +6,7 @@
 #include "planner/connect/rings.h"
 #include "planner/connect/trees.h"
 
-namespace xylem {
+namespace xylem::comm {
 namespace {
 
 void addOnce(std::vector<int>& channels, int channel) {
@@ -23,13 +23,13 @@ std::vector<int> distances(int ranks) {
 // Finds the queues of a channel among the connections.
 class QueueFinder {
  public:
-  QueueFinder(const LinkPlan& wanted, const std::map<int, Connection*>& connections, int channel)
+  QueueFinder(const LinkPlan& wanted, const std::map<int, transport::Connection*>& connections, int channel)
       : wanted_(wanted), connections_(connections), channel_(channel) {}
 
-  SendEnd* to(int peer) const {
+  transport::SendEnd* to(int peer) const {
     return peer < 0 ? nullptr : &connections_.at(peer)->sender(indexOf(wanted_.at(peer).sends));
   }
-  RecvEnd* from(int peer) const {
+  transport::RecvEnd* from(int peer) const {
     return peer < 0 ? nullptr : &connections_.at(peer)->receiver(indexOf(wanted_.at(peer).receives));
   }
 
@@ -38,15 +38,15 @@ class QueueFinder {
     return static_cast<int>(std::lower_bound(channels.begin(), channels.end(), channel_) - channels.begin());
   }
   const LinkPlan& wanted_;
-  const std::map<int, Connection*>& connections_;
+  const std::map<int, transport::Connection*>& connections_;
   int channel_;
 };
 
 }  // namespace
 
-LinkScope linkScope(const Plan& plan, int channels) {
+LinkScope linkScope(const plan::Plan& plan, int channels) {
   LinkScope scope{channels, false, false};
-  const TuningModel& model = plan.tuning.front();
+  const tuning::TuningModel& model = plan.tuning.front();
   for (const Protocol protocol : kAllProtocols) {
     scope.trees = scope.trees || model.usable(Collective::kAllReduce, Algorithm::kTree, protocol);
     for (const Collective c : {Collective::kAllGather, Collective::kReduceScatter})
@@ -55,12 +55,12 @@ LinkScope linkScope(const Plan& plan, int channels) {
   scope.collnet = plan.connections.collnet &&
                   model.usable(Collective::kAllReduce, Algorithm::kCollnetChain, Protocol::kSimple);
   for (int channel = 0; channel < channels; ++channel)
-    scope.collnet = scope.collnet && !collnetChainHeads(plan.connections, channel).empty();
+    scope.collnet = scope.collnet && !connect::collnetChainHeads(plan.connections, channel).empty();
   return scope;
 }
 
-std::vector<int> headsBeside(const Connections& c, int rank, int channel) {
-  const std::vector<int> heads = collnetChainHeads(c, channel);
+std::vector<int> headsBeside(const connect::Connections& c, int rank, int channel) {
+  const std::vector<int> heads = connect::collnetChainHeads(c, channel);
   const auto self = std::find(heads.begin(), heads.end(), rank);
   if (self == heads.end() || heads.size() < 2) return {};
   const auto next = self + 1 == heads.end() ? heads.begin() : self + 1;
@@ -68,20 +68,20 @@ std::vector<int> headsBeside(const Connections& c, int rank, int channel) {
   return next == before ? std::vector{*next} : std::vector{*before, *next};
 }
 
-LinkPlan planLinks(const Plan& plan, int rank, const LinkScope& scope) {
+LinkPlan planLinks(const plan::Plan& plan, int rank, const LinkScope& scope) {
   LinkPlan links;
-  const Connections& c = plan.connections;
+  const connect::Connections& c = plan.connections;
   const int ranks = c.job.ranks();
   if (ranks == 1) return links;
   for (int channel = 0; channel < scope.channels; ++channel) {
     const auto sendTo = [&](int peer) { addOnce(links[peer].sends, channel); };
     const auto receiveFrom = [&](int peer) { addOnce(links[peer].receives, channel); };
     // Around the ring data goes one way; in trees, chains and PAT both ways.
-    const RingNeighbours ring = ringNeighbours(c, rank, channel);
+    const connect::RingNeighbours ring = connect::ringNeighbours(c, rank, channel);
     sendTo(ring.next);
     receiveFrom(ring.previous);
     if (scope.trees) {
-      const TreeLinks tree = treeOf(c, rank, channel);
+      const connect::TreeLinks tree = connect::treeOf(c, rank, channel);
       for (const int peer : {tree.up, tree.down[0], tree.down[1], tree.down[2]}) {
         if (peer < 0) continue;
         sendTo(peer);
@@ -89,7 +89,7 @@ LinkPlan planLinks(const Plan& plan, int rank, const LinkScope& scope) {
       }
     }
     if (scope.collnet) {
-      const CollnetChain chain = collnetChainOf(c, rank, channel);
+      const connect::CollnetChain chain = connect::collnetChainOf(c, rank, channel);
       for (const int peer : {chain.up, chain.down}) {
         if (peer < 0 || peer == ranks) continue;
         sendTo(peer);
@@ -107,21 +107,21 @@ LinkPlan planLinks(const Plan& plan, int rank, const LinkScope& scope) {
   return links;
 }
 
-Links::Links(const Plan& plan, int rank, const LinkScope& scope, const LinkPlan& wanted,
-             const std::map<int, Connection*>& connections, std::span<const NetworkEnds> network) {
-  const Connections& c = plan.connections;
+Links::Links(const plan::Plan& plan, int rank, const LinkScope& scope, const LinkPlan& wanted,
+             const std::map<int, transport::Connection*>& connections, std::span<const NetworkEnds> network) {
+  const connect::Connections& c = plan.connections;
   const int ranks = c.job.ranks();
   for (int channel = 0; channel < scope.channels; ++channel) {
     const QueueFinder queues(wanted, connections, channel);
     ChannelLinks& links = channels_.emplace_back();
-    links.order = ringOf(c, channel);
+    links.order = connect::ringOf(c, channel);
     links.position =
         static_cast<int>(std::find(links.order.begin(), links.order.end(), rank) - links.order.begin());
     if (ranks == 1) continue;
-    const RingNeighbours ring = ringNeighbours(c, rank, channel);
+    const connect::RingNeighbours ring = connect::ringNeighbours(c, rank, channel);
     links.ring = {{queues.from(ring.previous)}, {queues.to(ring.next)}};
     if (scope.trees) {
-      const TreeLinks tree = treeOf(c, rank, channel);
+      const connect::TreeLinks tree = connect::treeOf(c, rank, channel);
       for (const int peer : {tree.up, tree.down[0], tree.down[1], tree.down[2]}) {
         if (peer >= 0) links.treePeers |= 1u << links.tree.from.size();
         links.tree.from.push_back(queues.from(peer));
@@ -129,7 +129,7 @@ Links::Links(const Plan& plan, int rank, const LinkScope& scope, const LinkPlan&
       }
     }
     if (!network.empty()) {
-      const CollnetChain chain = collnetChainOf(c, rank, channel);
+      const connect::CollnetChain chain = connect::collnetChainOf(c, rank, channel);
       const NetworkEnds& ends = network[static_cast<std::size_t>(channel)];
       const bool head = chain.up == ranks;
       links.collnetChain = {{head ? ends.from : queues.from(chain.up), queues.from(chain.down)},
@@ -149,4 +149,4 @@ Links::Links(const Plan& plan, int rank, const LinkScope& scope, const LinkPlan&
   }
 }
 
-}  // namespace xylem
+}  // namespace xylem::comm

@@ -16,11 +16,11 @@
 #include <span>
 #include <vector>
 
-#include "runtime/comm/join/transports.h"
 #include "core/kinds.h"
 #include "planner/plan/plan.h"
+#include "runtime/comm/join/transports.h"
 
-namespace xylem {
+namespace xylem::comm {
 
 // The channels on which this rank sends to a peer and receives from it, ascending. Both ends number the
 // queues between them in this order.
@@ -39,22 +39,22 @@ struct LinkScope {
   bool collnet = false;  // chains to a network that reduces
 };
 // The queues that the plan's choices of algorithms can need.
-LinkScope linkScope(const Plan& plan, int channels);
-LinkPlan planLinks(const Plan& plan, int rank, const LinkScope& scope);
+LinkScope linkScope(const plan::Plan& plan, int channels);
+LinkPlan planLinks(const plan::Plan& plan, int rank, const LinkScope& scope);
 // For a head of a chain, the heads before and after it, which may be one rank; empty for other ranks.
-std::vector<int> headsBeside(const Connections& connections, int rank, int channel);
+std::vector<int> headsBeside(const connect::Connections& connections, int rank, int channel);
 
 // The queues of a channel to and from a network that reduces; null if this rank is no head of the channel.
 struct NetworkEnds {
-  RecvEnd* from = nullptr;
-  SendEnd* to = nullptr;
+  transport::RecvEnd* from = nullptr;
+  transport::SendEnd* to = nullptr;
 };
 
 // The queues of one algorithm on one channel, in the order of runtime/collectives/algorithm.h; null where
 // there is no peer.
 struct AlgorithmLinks {
-  std::vector<RecvEnd*> from;
-  std::vector<SendEnd*> to;
+  std::vector<transport::RecvEnd*> from;
+  std::vector<transport::SendEnd*> to;
 };
 
 struct ChannelLinks {
@@ -77,8 +77,8 @@ class Links {
   Links() = default;
   // `connections`: by peer, each with the queues that `wanted` says. `network`: by channel; empty without
   // CollNet.
-  Links(const Plan& plan, int rank, const LinkScope& scope, const LinkPlan& wanted,
-        const std::map<int, Connection*>& connections, std::span<const NetworkEnds> network = {});
+  Links(const plan::Plan& plan, int rank, const LinkScope& scope, const LinkPlan& wanted,
+        const std::map<int, transport::Connection*>& connections, std::span<const NetworkEnds> network = {});
 
   std::span<const ChannelLinks> channels() const { return channels_; }
 
@@ -86,4 +86,4 @@ class Links {
   std::vector<ChannelLinks> channels_;
 };
 
-}  // namespace xylem
+}  // namespace xylem::comm

@@ -9,7 +9,7 @@
 #include "runtime/plugins/plugin_network.h"
 #include "runtime/transport/net/socket_network.h"
 
-namespace xylem {
+namespace xylem::comm {
 namespace {
 
 constexpr const char* kSocketName = "Socket";
@@ -24,7 +24,7 @@ std::string busIdOf(const std::string& pciPath) {
   return std::count(last.begin(), last.end(), ':') == 2 ? last : "";
 }
 
-bool hasDevice(const CollPlugin& plugin, const std::string& name) {
+bool hasDevice(const plugins::CollPlugin& plugin, const std::string& name) {
   for (int device = 0; device < plugin.deviceCount(); ++device)
     if (plugin.properties(device).name == name) return true;
   return false;
@@ -36,7 +36,8 @@ NetworkChoice NetworkChoice::of(const Settings& settings, const std::string& ask
                                 const std::shared_ptr<const Logger>& log) {
   const std::string wanted = settings.isSet(Setting::kNet) ? settings.text(Setting::kNet) : asked;
   NetworkChoice choice;
-  NetPluginChoice plugins = chooseNetPlugin({settings.text(Setting::kNetPlugin), wanted}, log);
+  plugins::NetPluginChoice plugins =
+      plugins::chooseNetPlugin({settings.text(Setting::kNetPlugin), wanted}, log);
   if (plugins.plugin) {
     choice.kind_ = Kind::kPlugin;
     choice.plugin_ = std::move(plugins.plugin);
@@ -57,8 +58,8 @@ NetworkChoice NetworkChoice::of(const Settings& settings, const std::string& ask
 
 void NetworkChoice::takeFabric(const Settings& settings, const Logger& log) {
   try {
-    fabric_ =
-        std::make_shared<const std::vector<FabricDevice>>(findFabricDevices(FabricOptions::from(settings)));
+    fabric_ = std::make_shared<const std::vector<libfabric::FabricDevice>>(
+        libfabric::findFabricDevices(libfabric::FabricOptions::from(settings)));
     kind_ = Kind::kFabric;
     log.info(Subsystem::kInit, "Using network {}: libfabric, provider {}, {}", kFabricName,
              fabric_->front().provider, fabric_->front().writes ? "writes" : "tagged messages");
@@ -67,43 +68,44 @@ void NetworkChoice::takeFabric(const Settings& settings, const Logger& log) {
   }
 }
 
-std::unique_ptr<Network> NetworkChoice::make(const Secret& secret, const Settings& settings,
-                                             const Logger& log) const {
+std::unique_ptr<transport::Network> NetworkChoice::make(const sockets::Secret& secret,
+                                                        const Settings& settings, const Logger& log) const {
   switch (kind_) {
     case Kind::kPlugin:
-      return std::make_unique<PluginNetwork>(plugin_);
+      return std::make_unique<plugins::PluginNetwork>(plugin_);
     case Kind::kSocket:
-      return std::make_unique<SocketNetwork>(SocketOptions::from(settings), secret, log);
+      return std::make_unique<transport::SocketNetwork>(transport::SocketOptions::from(settings), secret,
+                                                        log);
     case Kind::kFabric:
-      return std::make_unique<FabricNetwork>(*fabric_);
+      return std::make_unique<libfabric::FabricNetwork>(*fabric_);
     case Kind::kNone:
       break;
   }
   throw Error(ResultCode::kInvalidUsage, "{}", reason_);
 }
 
-std::shared_ptr<CollNetwork> NetworkChoice::reducing() const {
-  return collective_ ? std::make_shared<PluginCollNetwork>(plugin_, collective_) : nullptr;
+std::shared_ptr<transport::CollNetwork> NetworkChoice::reducing() const {
+  return collective_ ? std::make_shared<plugins::PluginCollNetwork>(plugin_, collective_) : nullptr;
 }
 
 // Empty if the devices are the host's interfaces.
-std::vector<NetProperties> NetworkChoice::properties() const {
-  std::vector<NetProperties> all;
+std::vector<transport::NetProperties> NetworkChoice::properties() const {
+  std::vector<transport::NetProperties> all;
   if (kind_ == Kind::kPlugin)
     for (int i = 0; i < plugin_->deviceCount(); ++i) all.push_back(plugin_->properties(i));
   if (kind_ == Kind::kFabric)
-    for (const FabricDevice& device : *fabric_) all.push_back(device.properties);
+    for (const libfabric::FabricDevice& device : *fabric_) all.push_back(device.properties);
   return all;
 }
 
-std::optional<std::vector<NetDevice>> NetworkChoice::devices() const {
+std::optional<std::vector<topology::NetDevice>> NetworkChoice::devices() const {
   if (kind_ != Kind::kPlugin && kind_ != Kind::kFabric) return std::nullopt;
-  std::vector<NetDevice> devices;
-  for (const NetProperties& read : properties()) {
-    NetDevice device;
+  std::vector<topology::NetDevice> devices;
+  for (const transport::NetProperties& read : properties()) {
+    topology::NetDevice device;
     device.name = read.name;
     device.busId = busIdOf(read.pciPath);
-    device.speed = read.speed > 0 ? read.speed : kUnknownMbits;
+    device.speed = read.speed > 0 ? read.speed : transport::kUnknownMbits;
     device.port = read.port;
     device.guid = read.guid;
     device.maxConnections = read.maxLinks;
@@ -135,4 +137,4 @@ void checkSameNetwork(std::span<const NetworkName> names, std::span<const int> r
           rank(i), names[i].data(), rank(0), names.front().data());
 }
 
-}  // namespace xylem
+}  // namespace xylem::comm

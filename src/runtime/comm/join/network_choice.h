@@ -15,15 +15,16 @@
 #include <string>
 #include <vector>
 
-#include "runtime/plugins/net_plugin.h"
 #include "planner/topology/detect_net.h"
+#include "runtime/plugins/net_plugin.h"
+#include "runtime/sockets/secret.h"
 #include "runtime/transport/collnet/coll_network.h"
 #include "runtime/transport/net/network.h"
-#include "runtime/sockets/secret.h"
 
-namespace xylem {
-
+namespace xylem::libfabric {
 struct FabricDevice;
+}
+namespace xylem::comm {
 
 // The name by which ranks compare their networks: different ones do not talk to each other.
 using NetworkName = std::array<char, 32>;
@@ -33,29 +34,30 @@ class NetworkChoice {
   static NetworkChoice of(const Settings& settings, const std::string& asked,
                           const std::shared_ptr<const Logger>& log);
 
-  std::unique_ptr<Network> make(const Secret& secret, const Settings& settings, const Logger& log) const;
+  std::unique_ptr<transport::Network> make(const sockets::Secret& secret, const Settings& settings,
+                                           const Logger& log) const;
   // The network's devices for the description of this host; nothing if they are the host's interfaces.
-  std::optional<std::vector<NetDevice>> devices() const;
+  std::optional<std::vector<topology::NetDevice>> devices() const;
   // Empty if there is no network.
   NetworkName name() const;
   // The plugin's network that reduces, if NCCL_COLLNET_ENABLE asks for it and the plugin has one; else null.
-  std::shared_ptr<CollNetwork> reducing() const;
+  std::shared_ptr<transport::CollNetwork> reducing() const;
   // Whether the network is made of the host's interfaces.
   bool sockets() const { return kind_ == Kind::kSocket; }
 
  private:
   enum class Kind { kNone, kPlugin, kSocket, kFabric };
   void takeFabric(const Settings& settings, const Logger& log);
-  std::vector<NetProperties> properties() const;
+  std::vector<transport::NetProperties> properties() const;
   Kind kind_ = Kind::kNone;
   std::string reason_;  // why there is no network
-  std::shared_ptr<const NetPlugin> plugin_;
-  std::shared_ptr<const CollPlugin> collective_;
-  std::shared_ptr<const std::vector<FabricDevice>> fabric_;
+  std::shared_ptr<const plugins::NetPlugin> plugin_;
+  std::shared_ptr<const plugins::CollPlugin> collective_;
+  std::shared_ptr<const std::vector<libfabric::FabricDevice>> fabric_;
 };
 
 // Throws unless all ranks that have a network have the same. `ranks`: whose names these are; empty: ranks 0,
 // 1, ...
 void checkSameNetwork(std::span<const NetworkName> names, std::span<const int> ranks = {});
 
-}  // namespace xylem
+}  // namespace xylem::comm

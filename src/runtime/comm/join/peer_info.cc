@@ -10,16 +10,16 @@
 #include <mutex>
 
 #include "core/error.h"
-#include "runtime/device/host_device.h"
 #include "planner/topology/detect_files.h"
+#include "runtime/device/host_device.h"
 #include "runtime/sockets/secret.h"
 
-namespace xylem {
+namespace xylem::comm {
 namespace {
 
 // A number that is equal for ranks on one host: from NCCL_HOSTID, or from the host's name and boot id.
 std::uint64_t hostHashOf(const Settings& settings) {
-  return std::strtoull(hostHash("/", settings.text(Setting::kHostId)).c_str(), nullptr, 16);
+  return std::strtoull(topology::hostHash("/", settings.text(Setting::kHostId)).c_str(), nullptr, 16);
 }
 
 // The inode number of a namespace of this process; 0 if the kernel does not tell it.
@@ -35,7 +35,7 @@ std::uint64_t processNumber() {
   static std::mutex mutex;
   const std::lock_guard lock(mutex);
   if (owner != getpid()) {
-    fillRandom(&number, sizeof number);
+    sockets::fillRandom(&number, sizeof number);
     owner = getpid();
   }
   return number;
@@ -53,7 +53,7 @@ PeerInfo describePeer(const Settings& settings, int rank, int device) {
   info.peer.rank = rank;
   info.peer.device = device;
   info.bufferBytes = static_cast<std::uint64_t>(settings.integer(Setting::kBuffSize));
-  info.cores = coreSet();
+  info.cores = device::coreSet();
   info.version = NCCL_VERSION_CODE;
   info.direct = settings.integer(Setting::kDirect) == 1 && settings.text(Setting::kAlgo).empty() &&
                 settings.text(Setting::kProto).empty() && settings.text(Setting::kTunerPlugin).empty();
@@ -80,14 +80,15 @@ HostMap hostMapOf(std::span<const PeerInfo> peers, int rank) {
 
 std::vector<HostCores> coresOfHosts(std::span<const PeerInfo> peers, const HostMap& map) {
   struct Known {
-    CoreSet all;
+    device::CoreSet all;
     int ranks = 0;
-    std::vector<std::pair<CoreSet, int>> sharing;  // sets of cores, and how many ranks have each of them
+    std::vector<std::pair<device::CoreSet, int>>
+        sharing;  // sets of cores, and how many ranks have each of them
   };
   std::vector<Known> hosts(static_cast<std::size_t>(map.hosts));
   for (std::size_t r = 0; r < peers.size(); ++r) {
     Known& host = hosts[static_cast<std::size_t>(map.hostOfRank[r])];
-    const CoreSet& cores = peers[r].cores;
+    const device::CoreSet& cores = peers[r].cores;
     host.all |= cores;
     ++host.ranks;
     const auto same = std::find_if(host.sharing.begin(), host.sharing.end(),
@@ -118,4 +119,4 @@ void checkVersions(std::span<const PeerInfo> peers, int rank) {
                   peers[r].version);
 }
 
-}  // namespace xylem
+}  // namespace xylem::comm

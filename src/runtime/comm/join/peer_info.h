@@ -12,19 +12,19 @@
 
 #include "core/settings.h"
 #include "runtime/device/host_device.h"
-#include "runtime/transport/peer.h"
 #include "runtime/transport/collnet/coll_network.h"
+#include "runtime/transport/peer.h"
 
-namespace xylem {
+namespace xylem::comm {
 
 struct PeerInfo {
-  Peer peer;
+  transport::Peer peer;
   std::uint64_t bufferBytes = 0;  // of a queue (NCCL_BUFFSIZE); all ranks use the smallest
   std::int32_t version = 0;       // NCCL_VERSION_CODE; must be the same on all ranks
   std::uint64_t direct = 0;       // 1: may use exchanges on its host, as no setting asks for an algorithm
   std::int64_t checked = 0;       // 1: XYLEM_CHECK=1; one such rank is enough for all
   std::uint64_t reduces = 0;      // what its network reduces: a reductionBit() each
-  CoreSet cores;                  // on which this rank may run
+  device::CoreSet cores;          // on which this rank may run
 };
 
 // Describes this process; transports add their addresses to the result.
@@ -63,7 +63,7 @@ constexpr bool reduces(std::uint64_t reduced, DataType type, ReduceOp op) {
   return op != ReduceOp::kAvg && (reduced & reductionBit(type, op)) != 0;
 }
 
-inline std::uint64_t reducedBy(const CollNetwork& network) {
+inline std::uint64_t reducedBy(const transport::CollNetwork& network) {
   std::uint64_t reduced = 0;
   for (int type = 0; type < kDataTypes; ++type)
     for (int op = 0; op < kNetworkOps; ++op)
@@ -78,4 +78,4 @@ inline std::uint64_t reducedByAll(std::span<const PeerInfo> peers) {
   return reduced;
 }
 
-}  // namespace xylem
+}  // namespace xylem::comm

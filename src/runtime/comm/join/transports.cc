@@ -2,44 +2,44 @@
 
 #include <array>
 
-#include "runtime/transport/net/proxy.h"
-#include "runtime/transport/net/net_transport.h"
 #include "runtime/transport/local/local_transport.h"
+#include "runtime/transport/net/net_transport.h"
+#include "runtime/transport/net/proxy.h"
 
-namespace xylem {
+namespace xylem::comm {
 
 // Members are destroyed in reverse order: a transport before its network, the proxy after both.
 struct Transports::Members {
-  Members(const TransportBasics& basics, std::unique_ptr<Network> through, const Settings& settings,
-          const Logger& log)
-      : acceptor(std::make_shared<LocalAcceptor>(basics.rank, basics.secret, log)),
+  Members(const TransportBasics& basics, std::unique_ptr<transport::Network> through,
+          const Settings& settings, const Logger& log)
+      : acceptor(std::make_shared<transport::LocalAcceptor>(basics.rank, basics.secret, log)),
         p2p(acceptor, basics.bufferBytes, static_cast<std::size_t>(settings.integer(Setting::kCrossMemory))),
         shm(acceptor, basics.bufferBytes),
         network(std::move(through)),
         net({.rank = basics.rank,
              .secret = basics.secret,
-             .stepBytes = netStepBytesFor(basics.bufferBytes),
+             .stepBytes = transport::netStepBytesFor(basics.bufferBytes),
              .address = basics.address,
              .silence = std::chrono::seconds(settings.integer(Setting::kPeerTimeout))},
             *network, proxy, log) {}
 
-  std::shared_ptr<LocalAcceptor> acceptor;
-  P2pTransport p2p;
-  ShmTransport shm;
-  Proxy proxy;
-  std::unique_ptr<Network> network;
-  NetTransport net;
+  std::shared_ptr<transport::LocalAcceptor> acceptor;
+  transport::P2pTransport p2p;
+  transport::ShmTransport shm;
+  transport::Proxy proxy;
+  std::unique_ptr<transport::Network> network;
+  transport::NetTransport net;
 };
 
-Transports::Transports(const TransportBasics& basics, std::unique_ptr<Network> network,
+Transports::Transports(const TransportBasics& basics, std::unique_ptr<transport::Network> network,
                        const Settings& settings, const Logger& log)
     : rank_(basics.rank), members_(std::make_unique<Members>(basics, std::move(network), settings, log)) {}
 
 Transports::~Transports() = default;
 
-Engine& Transports::engine() { return members_->proxy; }
+transport::Engine& Transports::engine() { return members_->proxy; }
 
-void Transports::announce(Peer& self) {
+void Transports::announce(transport::Peer& self) {
   members_->p2p.announce(self);
   members_->shm.announce(self);
   members_->net.announce(self);
@@ -50,14 +50,15 @@ void Transports::abort(int failedRank, std::string_view text) {
   members_->net.abort(failedRank, text);
 }
 
-ChosenTransport Transports::chooseFor(int peer, TransportKind planned) const {
-  const std::array<std::pair<TransportKind, Transport*>, 3> all = {{{TransportKind::kP2p, &members_->p2p},
-                                                                    {TransportKind::kShm, &members_->shm},
-                                                                    {TransportKind::kNet, &members_->net}}};
+ChosenTransport Transports::chooseFor(int peer, connect::TransportKind planned) const {
+  const std::array<std::pair<connect::TransportKind, transport::Transport*>, 3> all = {
+      {{connect::TransportKind::kP2p, &members_->p2p},
+       {connect::TransportKind::kShm, &members_->shm},
+       {connect::TransportKind::kNet, &members_->net}}};
   std::string reasons;
   for (const auto& [kind, transport] : all) {
     if (kind < planned) continue;
-    const Viability viability =
+    const transport::Viability viability =
         transport->isViable(peers_[static_cast<std::size_t>(rank_)], peers_[static_cast<std::size_t>(peer)]);
     if (viability.viable) return {kind, transport, reasons};
     reasons += fmt::format("{}{}: {}", reasons.empty() ? "" : "; ", transport->name(), viability.reason);
@@ -67,27 +68,28 @@ ChosenTransport Transports::chooseFor(int peer, TransportKind planned) const {
 
 namespace {
 
-int deviceOf(const Plan& plan, int rank, const NetEnd& end) {
-  if (end.net == kNoNode) return 0;
+int deviceOf(const plan::Plan& plan, int rank, const connect::NetEnd& end) {
+  if (end.net == topology::kNoNode) return 0;
   return plan.job().view(rank).system->net(end.net).dev;
 }
 
 }  // namespace
 
-TransportKind plannedTransport(const NetChoice& choice, int rank, int peer) {
-  return choice.transport(rank, peer, rank < peer ? Direction::kSend : Direction::kReceive);
+connect::TransportKind plannedTransport(const connect::NetChoice& choice, int rank, int peer) {
+  return choice.transport(rank, peer, rank < peer ? paths::Direction::kSend : paths::Direction::kReceive);
 }
 
-int collectiveDevice(const NetChoice& choice, const Plan& plan, int rank, int channel, int peer,
-                     Direction direction) {
-  const std::optional<NetEnd> end = choice.ringEnd(rank, channel, peer, direction);
+int collectiveDevice(const connect::NetChoice& choice, const plan::Plan& plan, int rank, int channel,
+                     int peer, paths::Direction direction) {
+  const std::optional<connect::NetEnd> end = choice.ringEnd(rank, channel, peer, direction);
   return end ? deviceOf(plan, rank, *end) : transferDevice(choice, plan, rank, peer, channel, direction);
 }
 
 // A sender uses the device that its peer receives through; that is the peer's own one.
-int transferDevice(const NetChoice& choice, const Plan& plan, int rank, int peer, int channel,
-                   Direction direction) {
-  return deviceOf(plan, rank, choice.p2pEnd(rank, direction == Direction::kSend ? peer : rank, channel));
+int transferDevice(const connect::NetChoice& choice, const plan::Plan& plan, int rank, int peer, int channel,
+                   paths::Direction direction) {
+  return deviceOf(plan, rank,
+                  choice.p2pEnd(rank, direction == paths::Direction::kSend ? peer : rank, channel));
 }
 
-}  // namespace xylem
+}  // namespace xylem::comm

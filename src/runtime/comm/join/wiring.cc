@@ -6,7 +6,7 @@
 #include "runtime/comm/communicator.h"
 #include "runtime/comm/join/join_log.h"
 
-namespace xylem {
+namespace xylem::comm {
 namespace {
 
 std::chrono::seconds timeoutOf(const Settings& settings) {
@@ -14,11 +14,12 @@ std::chrono::seconds timeoutOf(const Settings& settings) {
 }
 
 // The second all-gather of joining: where each rank can be called, and whether all ranks mean to do the same.
-std::unique_ptr<Transports> openTransports(Bootstrap& bootstrap, const JobRoster& roster,
+std::unique_ptr<Transports> openTransports(bootstrap::Bootstrap& bootstrap, const JobRoster& roster,
                                            const CommPlan& plan, const JoinRequest& request) {
-  std::unique_ptr<Network> network = request.network.make(bootstrap.secret(), request.settings, *request.log);
+  std::unique_ptr<transport::Network> network =
+      request.network.make(bootstrap.secret(), request.settings, *request.log);
   struct Ready {
-    Peer peer;
+    transport::Peer peer;
     NetworkName network{};
     std::uint64_t plan = 0;
   };
@@ -27,7 +28,7 @@ std::unique_ptr<Transports> openTransports(Bootstrap& bootstrap, const JobRoster
       TransportBasics{roster.rank, bootstrap.secret(), roster.bufferBytes(), bootstrap.interface()},
       std::move(network), request.settings, *request.log);
   transports->announce(mine.peer);
-  std::vector<Peer> peers;
+  std::vector<transport::Peer> peers;
   std::vector<NetworkName> networks;
   std::vector<std::uint64_t> plans;
   for (const Ready& ready : bootstrap.allGather(mine, "the exchange of transport addresses")) {
@@ -48,25 +49,26 @@ CollectiveConnections openConnections(const Transports& transports, const CommPl
   for (const auto& [peer, channels] : plan.links) {
     const ChosenTransport chosen = transports.chooseFor(peer, plannedTransport(plan.choice, rank, peer));
     if (!chosen.reason.empty())
-      log.info(Subsystem::kInit, "rank {} to rank {}: {} instead: {}", rank, peer, name(chosen.kind),
+      log.info(Subsystem::kInit, "rank {} to rank {}: {} instead: {}", rank, peer, connect::name(chosen.kind),
                chosen.reason);
-    ConnectionRequest request{.peer = peer, .purpose = kForCollectives, .sends = {}, .receives = {}};
+    transport::ConnectionRequest request{
+        .peer = peer, .purpose = transport::kForCollectives, .sends = {}, .receives = {}};
     for (const int channel : channels.sends)
       request.sends.push_back(
-          collectiveDevice(plan.choice, plan.plan, rank, channel, peer, Direction::kSend));
+          collectiveDevice(plan.choice, plan.plan, rank, channel, peer, paths::Direction::kSend));
     for (const int channel : channels.receives)
       request.receives.push_back(
-          collectiveDevice(plan.choice, plan.plan, rank, channel, peer, Direction::kReceive));
+          collectiveDevice(plan.choice, plan.plan, rank, channel, peer, paths::Direction::kReceive));
     made.connections[peer] = transports.open(chosen, request);
     made.kinds[peer] = chosen.kind;
   }
   return made;
 }
 
-void connectQueues(Bootstrap& bootstrap, const std::vector<Connection*>& connections,
+void connectQueues(bootstrap::Bootstrap& bootstrap, const std::vector<transport::Connection*>& connections,
                    const Settings& settings) {
   try {
-    connectAll(connections, {Deadline::after(timeoutOf(settings)), [&] { bootstrap.check(); }});
+    transport::connectAll(connections, {Deadline::after(timeoutOf(settings)), [&] { bootstrap.check(); }});
   } catch (const Error&) {
     bootstrap.awaitReason();
     throw;
@@ -75,7 +77,7 @@ void connectQueues(Bootstrap& bootstrap, const std::vector<Connection*>& connect
 
 // Connects the heads of chains to the network that reduces. If that fails on any rank, it returns null on
 // all.
-std::unique_ptr<CollNet> connectCollNet(Bootstrap& bootstrap, const CommPlan& plan, int rank,
+std::unique_ptr<CollNet> connectCollNet(bootstrap::Bootstrap& bootstrap, const CommPlan& plan, int rank,
                                         CollNetBasics basics, const JoinRequest& request, PeerWatch& watch) {
   const Logger& log = *request.log;
   auto collnet = std::make_unique<CollNet>(plan.plan, rank, std::move(basics));
@@ -92,7 +94,7 @@ std::unique_ptr<CollNet> connectCollNet(Bootstrap& bootstrap, const CommPlan& pl
     if (!connection) continue;
     watch.add(*connection);
     log.info(Subsystem::kInit, "CollNet {:02}/0 : {} [send] and [receive] via {}", channel, rank,
-             connection->via(QueueUse::kSend, 0));
+             connection->via(transport::QueueUse::kSend, 0));
   }
   return collnet;
 }
@@ -103,12 +105,13 @@ CheckRing::CheckRing(const CommPlan& plan, const Transports& transports, int ran
   const int ranks = plan.plan.job().ranks();
   const int next = (rank + 1) % ranks, previous = (rank + ranks - 1) % ranks;
   const auto open = [&](int peer, bool sends, bool receives) {
-    const auto device = [&](Direction direction) {
+    const auto device = [&](paths::Direction direction) {
       return transferDevice(plan.choice, plan.plan, rank, peer, 0, direction);
     };
-    ConnectionRequest request{.peer = peer, .purpose = kForChecks, .sends = {}, .receives = {}};
-    if (sends) request.sends = {device(Direction::kSend)};
-    if (receives) request.receives = {device(Direction::kReceive)};
+    transport::ConnectionRequest request{
+        .peer = peer, .purpose = transport::kForChecks, .sends = {}, .receives = {}};
+    if (sends) request.sends = {device(paths::Direction::kSend)};
+    if (receives) request.receives = {device(paths::Direction::kReceive)};
     connections_.push_back(
         transports.open(transports.chooseFor(peer, plannedTransport(plan.choice, rank, peer)), request));
   };
@@ -116,35 +119,35 @@ CheckRing::CheckRing(const CommPlan& plan, const Transports& transports, int ran
   if (next != previous) open(previous, false, true);
 }
 
-std::vector<Connection*> CheckRing::connections() const {
-  std::vector<Connection*> all;
+std::vector<transport::Connection*> CheckRing::connections() const {
+  std::vector<transport::Connection*> all;
   for (const auto& connection : connections_) all.push_back(connection.get());
   return all;
 }
 
-std::map<int, Connection*> CollectiveConnections::byPeer() const {
-  std::map<int, Connection*> found;
+std::map<int, transport::Connection*> CollectiveConnections::byPeer() const {
+  std::map<int, transport::Connection*> found;
   for (const auto& [peer, connection] : connections) found[peer] = connection.get();
   return found;
 }
 
-Wiring::Wiring(JoinSteps& steps, Bootstrap& bootstrap, const JobRoster& roster, const CommPlan& plan,
-               const JoinRequest& request, PeerWatch& watch)
-    : stepBytes_(stepBytesFor(roster.bufferBytes())),
+Wiring::Wiring(JoinSteps& steps, bootstrap::Bootstrap& bootstrap, const JobRoster& roster,
+               const CommPlan& plan, const JoinRequest& request, PeerWatch& watch)
+    : stepBytes_(transport::stepBytesFor(roster.bufferBytes())),
       transports_(steps.run(InitPart::kAllGathers, "exchanging addresses",
                             [&] { return openTransports(bootstrap, roster, plan, request); })),
       collectives_(steps.run(InitPart::kConnections, "opening connections", [&] {
         return openConnections(*transports_, plan, roster.rank, *request.log);
       })) {
-  const std::map<int, Connection*> byPeer = collectives_.byPeer();
+  const std::map<int, transport::Connection*> byPeer = collectives_.byPeer();
   steps.run(InitPart::kConnections, "connecting", [&] {
-    std::vector<Connection*> all;
+    std::vector<transport::Connection*> all;
     for (const auto& [peer, connection] : byPeer) all.push_back(connection);
     if (roster.checked) {
       checkRing_.emplace(plan, *transports_, roster.rank);
-      for (Connection* connection : checkRing_->connections()) all.push_back(connection);
+      for (transport::Connection* connection : checkRing_->connections()) all.push_back(connection);
     }
-    for (Connection* connection : all) watch.add(*connection);
+    for (transport::Connection* connection : all) watch.add(*connection);
     connectQueues(bootstrap, all, request.settings);
   });
   // From here on a failure goes over the connections, too: some ranks may be through with joining.
@@ -163,11 +166,11 @@ Wiring::Wiring(JoinSteps& steps, Bootstrap& bootstrap, const JobRoster& roster, 
   });
 }
 
-Profiling* Wiring::observe(std::unique_ptr<Profiler> profiler) {
+plugins::Profiling* Wiring::observe(std::unique_ptr<plugins::Profiler> profiler) {
   if (!profiler) return nullptr;
   profiling_.emplace(std::move(profiler));
   transports_->engine().observe(profiling_->engine);
   return &*profiling_;
 }
 
-}  // namespace xylem
+}  // namespace xylem::comm

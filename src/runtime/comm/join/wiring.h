@@ -22,7 +22,7 @@
 #include "runtime/comm/watch/peer_watch.h"
 #include "runtime/plugins/profiled_network.h"
 
-namespace xylem {
+namespace xylem::comm {
 
 // The ring of queues over which ranks compare their calls in checked mode (call_check.h).
 class CheckRing {
@@ -30,33 +30,33 @@ class CheckRing {
   // Starts to connect.
   CheckRing(const CommPlan& plan, const Transports& transports, int rank);
 
-  std::vector<Connection*> connections() const;
-  SendEnd& next() { return connections_.front()->sender(0); }
-  RecvEnd& previous() { return connections_.back()->receiver(0); }
+  std::vector<transport::Connection*> connections() const;
+  transport::SendEnd& next() { return connections_.front()->sender(0); }
+  transport::RecvEnd& previous() { return connections_.back()->receiver(0); }
 
  private:
   // To the next rank and from the previous one; with two ranks, one connection is both.
-  std::vector<std::unique_ptr<Connection>> connections_;
+  std::vector<std::unique_ptr<transport::Connection>> connections_;
 };
 
 // The connections of collectives, by peer.
 struct CollectiveConnections {
-  std::map<int, std::unique_ptr<Connection>> connections;
-  std::map<int, TransportKind> kinds;
+  std::map<int, std::unique_ptr<transport::Connection>> connections;
+  std::map<int, connect::TransportKind> kinds;
 
-  std::map<int, Connection*> byPeer() const;
+  std::map<int, transport::Connection*> byPeer() const;
 };
 
 class Wiring {
  public:
   // All ranks do it at the same time. `watch` gets to know every connection before it is used.
-  Wiring(JoinSteps& steps, Bootstrap& bootstrap, const JobRoster& roster, const CommPlan& plan,
+  Wiring(JoinSteps& steps, bootstrap::Bootstrap& bootstrap, const JobRoster& roster, const CommPlan& plan,
          const JoinRequest& request, PeerWatch& watch);
   Wiring(const Wiring&) = delete;
   Wiring& operator=(const Wiring&) = delete;
 
   Transports& transports() { return *transports_; }
-  const StepBytes& stepBytes() const { return stepBytes_; }
+  const transport::StepBytes& stepBytes() const { return stepBytes_; }
   // The queues of collectives, by channel.
   std::span<const ChannelLinks> channels() const { return links_.channels(); }
   // Null except in checked mode.
@@ -66,11 +66,11 @@ class Wiring {
 
   // Tells a profiler about the queues' steps and the progress thread, from now on. Returns null if there is
   // no profiler. The wiring keeps it, as it must outlive the queues.
-  Profiling* observe(std::unique_ptr<Profiler> profiler);
+  plugins::Profiling* observe(std::unique_ptr<plugins::Profiler> profiler);
 
  private:
-  std::optional<Profiling> profiling_;  // declared first, as it must be destroyed last
-  const StepBytes stepBytes_;
+  std::optional<plugins::Profiling> profiling_;  // declared first, as it must be destroyed last
+  const transport::StepBytes stepBytes_;
   const std::unique_ptr<Transports> transports_;
   const CollectiveConnections collectives_;
   std::optional<CheckRing> checkRing_;
@@ -78,4 +78,4 @@ class Wiring {
   Links links_;
 };
 
-}  // namespace xylem
+}  // namespace xylem::comm

@@ -1,6 +1,6 @@
 #include "runtime/comm/watch/call_record.h"
 
-namespace xylem {
+namespace xylem::comm {
 namespace {
 
 constexpr std::uint64_t kPathKnown = std::uint64_t{1} << 63;
@@ -127,4 +127,4 @@ void describe(TextLine& line, const CallRecord& entry, const TickClock& clock) {
   }
 }
 
-}  // namespace xylem
+}  // namespace xylem::comm

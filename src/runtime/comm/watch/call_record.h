@@ -8,12 +8,12 @@
 #include <cstdint>
 #include <optional>
 
-#include "runtime/comm/issue/operation.h"
 #include "runtime/comm/issue/choices.h"
+#include "runtime/comm/issue/operation.h"
 #include "runtime/comm/watch/record_buffer.h"
 #include "runtime/comm/watch/text_line.h"
 
-namespace xylem {
+namespace xylem::comm {
 
 // How a collective is executed.
 struct CallPath {
@@ -48,4 +48,4 @@ const char* name(CallState state);
 // `#17 AllReduce of 1024 float sum, Ring/LL in 2 channels: running for 3.2 s`
 void describe(TextLine& line, const CallRecord& entry, const TickClock& clock);
 
-}  // namespace xylem
+}  // namespace xylem::comm

@@ -10,13 +10,13 @@
 #include <climits>
 #include <mutex>
 
-#include "runtime/comm/watch/record_buffer.h"
-#include "runtime/comm/watch/call_record.h"
 #include "core/error.h"
 #include "core/log.h"
 #include "core/settings.h"
+#include "runtime/comm/watch/call_record.h"
+#include "runtime/comm/watch/record_buffer.h"
 
-namespace xylem {
+namespace xylem::comm {
 namespace {
 
 void dumpHead(const RecordRing& ring, TextLine& line) {
@@ -167,4 +167,4 @@ void dumpOnSignal(const Settings& settings) {
   installed = true;
 }
 
-}  // namespace xylem
+}  // namespace xylem::comm

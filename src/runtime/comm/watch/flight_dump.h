@@ -10,8 +10,9 @@
 #include "runtime/comm/watch/record_buffer.h"
 
 namespace xylem {
-
 class Settings;
+}
+namespace xylem::comm {
 
 using LineSink = void (*)(std::string_view line, void* context);
 
@@ -26,4 +27,4 @@ std::string dumpRecords(const RecordRing& ring, std::size_t most);
 // standard error, and then calls the handler that was there before.
 void dumpOnSignal(const Settings& settings);
 
-}  // namespace xylem
+}  // namespace xylem::comm

@@ -5,7 +5,7 @@
 
 #include "runtime/comm/watch/record_buffer.h"
 
-namespace xylem {
+namespace xylem::comm {
 namespace {
 
 void put(RecordWord& word, std::uint64_t value) { word.store(value, std::memory_order_relaxed); }
@@ -172,4 +172,4 @@ void LaunchRecorder::end(bool failed) noexcept {
   mark(failed ? CallState::kFailed : CallState::kDone, &RawRecord::finished, atOnce_ ? issued_ : readTicks());
 }
 
-}  // namespace xylem
+}  // namespace xylem::comm

@@ -13,12 +13,12 @@
 #include <span>
 #include <string_view>
 
-#include "runtime/comm/issue/operation.h"
 #include "runtime/comm/issue/choices.h"
+#include "runtime/comm/issue/operation.h"
 #include "runtime/comm/watch/call_record.h"
 #include "runtime/comm/watch/record_buffer.h"
 
-namespace xylem {
+namespace xylem::comm {
 
 class FlightRecorder {
  public:
@@ -89,4 +89,4 @@ class LaunchRecorder {
   std::uint64_t path_ = 0, ordinal_ = 0, issued_ = 0, startedAt_ = 0;
 };
 
-}  // namespace xylem
+}  // namespace xylem::comm

@@ -2,9 +2,9 @@
 
 #include "runtime/comm/join/transports.h"
 
-namespace xylem {
+namespace xylem::comm {
 
-void PeerWatch::add(Connection& connection) {
+void PeerWatch::add(transport::Connection& connection) {
   const std::lock_guard lock(mutex_);
   connections_.push_back(&connection);
 }
@@ -16,27 +16,27 @@ void PeerWatch::add(Transports& transports) {
 
 void PeerWatch::throwIfAborted() {
   const std::lock_guard lock(mutex_);
-  for (Connection* connection : connections_) {
-    const PeerNews news = connection->news();
-    if (news.state == PeerState::kAborted) throw Error(ResultCode::kRemoteError, "{}", news.text);
+  for (transport::Connection* connection : connections_) {
+    const transport::PeerNews news = connection->news();
+    if (news.state == transport::PeerState::kAborted) throw Error(ResultCode::kRemoteError, "{}", news.text);
   }
 }
 
 bool PeerWatch::gone(int peer, std::string& how) {
   const std::lock_guard lock(mutex_);
   bool open = false, closed = false;
-  for (Connection* connection : connections_) {
+  for (transport::Connection* connection : connections_) {
     if (connection->peer() != peer) continue;
-    const PeerNews news = connection->news();
+    const transport::PeerNews news = connection->news();
     switch (news.state) {
-      case PeerState::kLost:
+      case transport::PeerState::kLost:
         how = news.how.empty() ? "its process ended or cannot be reached" : news.how;
         return true;
-      case PeerState::kClosed:
+      case transport::PeerState::kClosed:
         closed = true;
         break;
-      case PeerState::kThere:
-      case PeerState::kAborted:
+      case transport::PeerState::kThere:
+      case transport::PeerState::kAborted:
         open = open || connection->ready();
         break;
     }
@@ -48,7 +48,7 @@ bool PeerWatch::gone(int peer, std::string& how) {
 void PeerWatch::ask() noexcept {
   const std::lock_guard lock(mutex_);
   askedOver_.clear();
-  for (Connection* connection : connections_)
+  for (transport::Connection* connection : connections_)
     if (connection->ask()) askedOver_.push_back(connection);
   asked_.store(!askedOver_.empty(), std::memory_order_relaxed);
 }
@@ -56,7 +56,7 @@ void PeerWatch::ask() noexcept {
 PeerWatch::Answer PeerWatch::answerOf(int peer) {
   const std::lock_guard lock(mutex_);
   Answer answer = Answer::kNotAsked;
-  for (Connection* connection : askedOver_) {
+  for (transport::Connection* connection : askedOver_) {
     if (connection->peer() != peer) continue;
     if (connection->answered()) return Answer::kGiven;
     answer = Answer::kNone;
@@ -66,7 +66,7 @@ PeerWatch::Answer PeerWatch::answerOf(int peer) {
 
 void PeerWatch::abort(int failedRank, std::string_view text) noexcept {
   const std::lock_guard lock(mutex_);
-  for (Connection* connection : connections_) connection->abort(failedRank, text);
+  for (transport::Connection* connection : connections_) connection->abort(failedRank, text);
   if (transports_ == nullptr) return;
   try {
     transports_->abort(failedRank, text);
@@ -75,4 +75,4 @@ void PeerWatch::abort(int failedRank, std::string_view text) noexcept {
   }
 }
 
-}  // namespace xylem
+}  // namespace xylem::comm

@@ -16,7 +16,7 @@
 
 #include "runtime/transport/transport.h"
 
-namespace xylem {
+namespace xylem::comm {
 
 class Transports;
 
@@ -24,7 +24,7 @@ class PeerWatch {
  public:
   explicit PeerWatch(int rank) : rank_(rank) {}
 
-  void add(Connection& connection);
+  void add(transport::Connection& connection);
   void add(Transports& transports);
   // Throws ncclRemoteError if a peer has said that it gives up.
   void throwIfAborted();
@@ -43,10 +43,10 @@ class PeerWatch {
  private:
   const int rank_;
   std::mutex mutex_;
-  std::vector<Connection*> connections_;
-  std::vector<Connection*> askedOver_;
+  std::vector<transport::Connection*> connections_;
+  std::vector<transport::Connection*> askedOver_;
   std::atomic<bool> asked_{false};
   Transports* transports_ = nullptr;
 };
 
-}  // namespace xylem
+}  // namespace xylem::comm

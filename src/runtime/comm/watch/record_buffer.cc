@@ -11,7 +11,7 @@
 #include "core/error.h"
 #include "core/file_descriptor.h"
 
-namespace xylem {
+namespace xylem::comm {
 namespace {
 
 struct OwnBuffer {
@@ -110,4 +110,4 @@ void forEachRecordBuffer(void (*look)(const RecordBuffer&, void*), void* context
     if (own->owner == getpid()) look(*own->buffer, context);
 }
 
-}  // namespace xylem
+}  // namespace xylem::comm

@@ -26,7 +26,7 @@
 #include <x86intrin.h>
 #endif
 
-namespace xylem {
+namespace xylem::comm {
 
 inline std::uint64_t steadyNanoseconds() {
   return static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
@@ -92,7 +92,7 @@ enum class CallState : std::uint64_t { kIssued, kStarted, kDone, kFailed };
 struct RawRecord {
   RecordWord seal;                 // 1 + the number of the call; 0 while the record is written
   std::array<RecordWord, 3> call;  // CallWords
-  RecordWord path;                  // algorithm, protocol and channels (packPath); 0: none was chosen
+  RecordWord path;                 // algorithm, protocol and channels (packPath); 0: none was chosen
   RecordWord launch;               // the number of its group
   RecordWord ordinal;              // how many collectives there were before; the same on all ranks
   RecordWord send, receive, stream;
@@ -138,4 +138,4 @@ void returnRecordRing(RecordRing& ring) noexcept;
 // Calls `look` for every buffer of this process. Safe in signal handlers.
 void forEachRecordBuffer(void (*look)(const RecordBuffer& buffer, void* context), void* context);
 
-}  // namespace xylem
+}  // namespace xylem::comm

@@ -5,7 +5,7 @@
 
 #include "core/error.h"
 
-namespace xylem {
+namespace xylem::comm {
 namespace {
 
 constexpr std::uint64_t kMaxPlausibleRanks = std::uint64_t{1} << 30;
@@ -116,4 +116,4 @@ ProcessRecord readRecordBuffer(std::span<const std::byte> bytes) {
   return process;
 }
 
-}  // namespace xylem
+}  // namespace xylem::comm

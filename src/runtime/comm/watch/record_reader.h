@@ -12,7 +12,7 @@
 
 #include "runtime/comm/watch/call_record.h"
 
-namespace xylem {
+namespace xylem::comm {
 
 // The last calls of one rank of one communicator.
 struct RankRecord {
@@ -39,4 +39,4 @@ struct ProcessRecord {
 
 ProcessRecord readRecordBuffer(std::span<const std::byte> bytes);
 
-}  // namespace xylem
+}  // namespace xylem::comm

@@ -7,7 +7,7 @@
 #include "core/error.h"
 #include "core/process_state.h"
 
-namespace xylem {
+namespace xylem::comm {
 namespace {
 
 using namespace std::chrono_literals;
@@ -24,9 +24,9 @@ constexpr int kMaxMissedIntervals = 10;
 
 StoppedPeers::StoppedPeers(std::span<const PeerInfo> peers, int rank, std::chrono::seconds patience)
     : rank_(rank), patience_(patience) {
-  const Peer& self = peers[static_cast<std::size_t>(rank)].peer;
+  const transport::Peer& self = peers[static_cast<std::size_t>(rank)].peer;
   for (const PeerInfo& info : peers) {
-    const Peer& peer = info.peer;
+    const transport::Peer& peer = info.peer;
     // In another PID namespace the number belongs to another process.
     if (peer.hostHash == self.hostHash && peer.pidNamespace == self.pidNamespace && self.pidNamespace != 0 &&
         peer.process != self.process && peer.pid > 0)
@@ -76,4 +76,4 @@ std::string StoppedPeers::describe() const {
   return text;
 }
 
-}  // namespace xylem
+}  // namespace xylem::comm

@@ -20,7 +20,7 @@
 
 #include "runtime/comm/join/peer_info.h"
 
-namespace xylem {
+namespace xylem::comm {
 
 class StoppedPeers {
  public:
@@ -56,4 +56,4 @@ class StoppedPeers {
   Clock::time_point checked_{};     // the last check of all
 };
 
-}  // namespace xylem
+}  // namespace xylem::comm

@@ -14,7 +14,7 @@
 #include <cstdint>
 #include <string_view>
 
-namespace xylem {
+namespace xylem::comm {
 
 class TextLine {
  public:
@@ -48,4 +48,4 @@ class TextLine {
   std::size_t used_ = 0;
 };
 
-}  // namespace xylem
+}  // namespace xylem::comm

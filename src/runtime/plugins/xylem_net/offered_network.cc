@@ -6,13 +6,13 @@
 
 #include "runtime/transport/net/socket_layout.h"
 
-namespace xylem {
+namespace xylem::xylem_net {
 namespace {
 
 // NCCL calls connect with the same memory until there is a connection. The pending connection's address is
 // kept at the end of that memory, which is zero in a fresh handle.
-constexpr std::size_t kCallerAt = sizeof(NetHandle) - sizeof(NetConnector*);
-static_assert(sizeof(SocketHandle) <= kCallerAt);
+constexpr std::size_t kCallerAt = sizeof(transport::NetHandle) - sizeof(transport::NetConnector*);
+static_assert(sizeof(transport::SocketHandle) <= kCallerAt);
 
 }  // namespace
 
@@ -32,14 +32,14 @@ void OfferedNetwork::start(abi::LogFunction log) {
   const std::lock_guard lock(mutex);
   log_ = log;
   if (network_) return;
-  auto network =
-      std::make_unique<SocketNetwork>(SocketOptions::from(Settings::fromEnvironment()), Secret{}, silent_);
+  auto network = std::make_unique<transport::SocketNetwork>(
+      transport::SocketOptions::from(Settings::fromEnvironment()), sockets::Secret{}, silent_);
   for (int device = 0; device < network->deviceCount(); ++device)
     names_.push_back(network->properties(device).name);
   network_ = std::move(network);
 }
 
-const Network& OfferedNetwork::network() const {
+const transport::Network& OfferedNetwork::network() const {
   if (!network_) throw Error(ResultCode::kInternalError, "the network is used before init");
   return *network_;
 }
@@ -53,19 +53,19 @@ void OfferedNetwork::warn(const char* text) const {
 }
 
 void* OfferedNetwork::listen(int device, void* handle) {
-  std::unique_ptr<NetListener> listener = network().listen(device);
-  std::memcpy(handle, &listener->handle(), sizeof(NetHandle));
+  std::unique_ptr<transport::NetListener> listener = network().listen(device);
+  std::memcpy(handle, &listener->handle(), sizeof(transport::NetHandle));
   return listener.release();
 }
 
 void* OfferedNetwork::connect(int device, void* handle) {
-  NetHandle bytes;
+  transport::NetHandle bytes;
   std::memcpy(&bytes, handle, sizeof bytes);
-  NetConnector* waiting = nullptr;
+  transport::NetConnector* waiting = nullptr;
   std::memcpy(&waiting, bytes.data() + kCallerAt, sizeof waiting);
-  std::unique_ptr<NetConnector> caller(waiting);
+  std::unique_ptr<transport::NetConnector> caller(waiting);
   if (!caller) caller = network().call(device, bytes);
-  const auto keep = [&](NetConnector* kept) {
+  const auto keep = [&](transport::NetConnector* kept) {
     std::memcpy(static_cast<std::byte*>(handle) + kCallerAt, &kept, sizeof kept);
   };
   keep(nullptr);  // a failed attempt leaves nothing behind
@@ -78,8 +78,8 @@ void* OfferedNetwork::connect(int device, void* handle) {
 
 void* OfferedNetwork::accept(void* listening) {
   auto comm = std::make_unique<OfferedComm>();
-  comm->receiver = static_cast<NetListener*>(listening)->accept();
+  comm->receiver = static_cast<transport::NetListener*>(listening)->accept();
   return comm->receiver ? comm.release() : nullptr;
 }
 
-}  // namespace xylem
+}  // namespace xylem::xylem_net

@@ -18,18 +18,18 @@
 #include "runtime/plugins/net_abi.h"
 #include "runtime/transport/net/socket_network.h"
 
-namespace xylem {
+namespace xylem::xylem_net {
 
 // A request as NCCL sees it, with the link that it belongs to.
 struct OfferedRequest {
-  NetLink* link = nullptr;
-  NetRequest* request = nullptr;  // null: free
+  transport::NetLink* link = nullptr;
+  transport::NetRequest* request = nullptr;  // null: free
 };
 
 // A sender or a receiver, with all the requests that it can have at a time.
 struct OfferedComm {
-  std::unique_ptr<NetSender> sender;
-  std::unique_ptr<NetReceiver> receiver;
+  std::unique_ptr<transport::NetSender> sender;
+  std::unique_ptr<transport::NetReceiver> receiver;
   std::array<OfferedRequest, 32> requests;
 
   OfferedRequest* fresh();
@@ -42,7 +42,7 @@ class OfferedNetwork {
   // May be called any number of times.
   void start(abi::LogFunction log);
   int devices() const;
-  NetProperties properties(int device) const { return network().properties(device); }
+  transport::NetProperties properties(int device) const { return network().properties(device); }
   // The device's name, in memory that stays.
   char* deviceName(int device) { return names_.at(static_cast<std::size_t>(device)).data(); }
   void warn(const char* text) const;
@@ -53,13 +53,13 @@ class OfferedNetwork {
   void* accept(void* listening);
 
  private:
-  const Network& network() const;
-  Network& network() { return const_cast<Network&>(std::as_const(*this).network()); }
+  const transport::Network& network() const;
+  transport::Network& network() { return const_cast<transport::Network&>(std::as_const(*this).network()); }
 
   Logger silent_{Settings()};
-  std::unique_ptr<SocketNetwork> network_;
+  std::unique_ptr<transport::SocketNetwork> network_;
   std::vector<std::string> names_;
   abi::LogFunction log_ = nullptr;
 };
 
-}  // namespace xylem
+}  // namespace xylem::xylem_net

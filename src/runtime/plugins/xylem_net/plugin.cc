@@ -10,26 +10,26 @@ namespace xylem::offer {
 template <typename Work>
 abi::Result guarded(Work&& work) noexcept {
   try {
-    work(OfferedNetwork::instance());
+    work(xylem_net::OfferedNetwork::instance());
     return abi::kSuccess;
   } catch (const Error& error) {
-    OfferedNetwork::instance().warn(error.what());
+    xylem_net::OfferedNetwork::instance().warn(error.what());
     return static_cast<abi::Result>(error.code());
   } catch (const std::exception& other) {
-    OfferedNetwork::instance().warn(other.what());
+    xylem_net::OfferedNetwork::instance().warn(other.what());
     return abi::kSystemError;
   }
 }
 
 inline abi::Result devices(int* count) {
   *count = 0;
-  return guarded([&](OfferedNetwork& net) { *count = net.devices(); });
+  return guarded([&](xylem_net::OfferedNetwork& net) { *count = net.devices(); });
 }
 
 template <int V>
 abi::Result getProperties(int device, abi::Properties<V>* out) {
-  return guarded([&](OfferedNetwork& net) {
-    const NetProperties properties = net.properties(device);
+  return guarded([&](xylem_net::OfferedNetwork& net) {
+    const transport::NetProperties properties = net.properties(device);
     *out = {};
     out->name = net.deviceName(device);
     out->guid = properties.guid;
@@ -49,11 +49,11 @@ abi::Result getProperties(int device, abi::Properties<V>* out) {
 
 inline abi::Result listen(int device, void* handle, void** comm) {
   *comm = nullptr;
-  return guarded([&](OfferedNetwork& net) { *comm = net.listen(device, handle); });
+  return guarded([&](xylem_net::OfferedNetwork& net) { *comm = net.listen(device, handle); });
 }
 inline abi::Result connect(int device, void* handle, void** comm, abi::DeviceHandle**) {
   *comm = nullptr;
-  return guarded([&](OfferedNetwork& net) { *comm = net.connect(device, handle); });
+  return guarded([&](xylem_net::OfferedNetwork& net) { *comm = net.connect(device, handle); });
 }
 inline abi::Result connectWith(int device, abi::CommConfig*, void* handle, void** comm,
                                abi::DeviceHandle** offload) {
@@ -61,7 +61,7 @@ inline abi::Result connectWith(int device, abi::CommConfig*, void* handle, void*
 }
 inline abi::Result accept(void* listening, void** comm, abi::DeviceHandle**) {
   *comm = nullptr;
-  return guarded([&](OfferedNetwork& net) { *comm = net.accept(listening); });
+  return guarded([&](xylem_net::OfferedNetwork& net) { *comm = net.accept(listening); });
 }
 
 // Sockets need no registration, and cannot reach memory of GPUs.
@@ -78,12 +78,13 @@ inline abi::Result iflush(void*, int, void**, int*, void**, void** request) {
 template <typename Size>
 abi::Result isend(void* comm, void* data, Size bytes, int tag, void*, void** request) {
   *request = nullptr;
-  return guarded([&](OfferedNetwork&) {
-    auto& link = *static_cast<OfferedComm*>(comm);
-    OfferedRequest* fresh = link.fresh();
+  return guarded([&](xylem_net::OfferedNetwork&) {
+    auto& link = *static_cast<xylem_net::OfferedComm*>(comm);
+    xylem_net::OfferedRequest* fresh = link.fresh();
     if (fresh == nullptr) return;
-    NetRequest* sent = link.sender->isend(static_cast<const std::byte*>(data),
-                                          static_cast<std::size_t>(bytes), static_cast<std::uint32_t>(tag));
+    transport::NetRequest* sent =
+        link.sender->isend(static_cast<const std::byte*>(data), static_cast<std::size_t>(bytes),
+                           static_cast<std::uint32_t>(tag));
     if (sent == nullptr) return;
     *fresh = {link.sender.get(), sent};
     *request = fresh;
@@ -97,14 +98,14 @@ abi::Result isendTold(void* comm, void* data, Size bytes, int tag, void* memory,
 template <typename Size>
 abi::Result irecv(void* comm, int n, void** data, Size* bytes, int* tags, void**, void** request) {
   *request = nullptr;
-  return guarded([&](OfferedNetwork&) {
-    auto& link = *static_cast<OfferedComm*>(comm);
+  return guarded([&](xylem_net::OfferedNetwork&) {
+    auto& link = *static_cast<xylem_net::OfferedComm*>(comm);
     if (n != 1) throw Error(ResultCode::kInternalError, "a receive of {} buffers; one is possible", n);
-    OfferedRequest* fresh = link.fresh();
+    xylem_net::OfferedRequest* fresh = link.fresh();
     if (fresh == nullptr) return;
-    const NetBuffer buffer{static_cast<std::byte*>(data[0]), static_cast<std::size_t>(bytes[0]),
-                           static_cast<std::uint32_t>(tags[0])};
-    NetRequest* posted = link.receiver->irecv({&buffer, 1});
+    const transport::NetBuffer buffer{static_cast<std::byte*>(data[0]), static_cast<std::size_t>(bytes[0]),
+                                      static_cast<std::uint32_t>(tags[0])};
+    transport::NetRequest* posted = link.receiver->irecv({&buffer, 1});
     if (posted == nullptr) return;
     *fresh = {link.receiver.get(), posted};
     *request = fresh;
@@ -118,8 +119,8 @@ abi::Result irecvTold(void* comm, int n, void** data, Size* bytes, int* tags, vo
 
 inline abi::Result test(void* request, int* done, int* sizes) {
   *done = 0;
-  return guarded([&](OfferedNetwork&) {
-    auto& asked = *static_cast<OfferedRequest*>(request);
+  return guarded([&](xylem_net::OfferedNetwork&) {
+    auto& asked = *static_cast<xylem_net::OfferedRequest*>(request);
     std::size_t bytes = 0;
     if (!asked.link->test(asked.request, &bytes)) return;
     asked = {};
@@ -129,15 +130,18 @@ inline abi::Result test(void* request, int* done, int* sizes) {
 }
 
 inline abi::Result closeComm(void* comm) {
-  return guarded([&](OfferedNetwork&) { std::unique_ptr<OfferedComm>(static_cast<OfferedComm*>(comm)); });
+  return guarded([&](xylem_net::OfferedNetwork&) {
+    std::unique_ptr<xylem_net::OfferedComm>(static_cast<xylem_net::OfferedComm*>(comm));
+  });
 }
 inline abi::Result closeListen(void* listening) {
-  return guarded(
-      [&](OfferedNetwork&) { std::unique_ptr<NetListener>(static_cast<NetListener*>(listening)); });
+  return guarded([&](xylem_net::OfferedNetwork&) {
+    std::unique_ptr<transport::NetListener>(static_cast<transport::NetListener*>(listening));
+  });
 }
 
 inline abi::Result start(abi::LogFunction log) {
-  return guarded([&](OfferedNetwork& net) { net.start(log); });
+  return guarded([&](xylem_net::OfferedNetwork& net) { net.start(log); });
 }
 inline abi::Result startTold(abi::LogFunction log, abi::ProfileFunction) { return start(log); }
 

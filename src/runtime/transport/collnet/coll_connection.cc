@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cassert>
 
-namespace xylem {
+namespace xylem::transport {
 namespace {
 
 // Results of data that a member sent before it ended may still arrive for this long.
@@ -131,4 +131,4 @@ PeerNews CollConnection::news() {
                       rank, rank_, name_)};
 }
 
-}  // namespace xylem
+}  // namespace xylem::transport

@@ -20,7 +20,7 @@
 #include "runtime/transport/net/net_queue.h"
 #include "runtime/transport/transport.h"
 
-namespace xylem {
+namespace xylem::transport {
 
 // The type and operation of a step's reduction, as the notes of the queue carry them (SendEnd::label); never
 // 0.
@@ -89,4 +89,4 @@ class CollConnection : public Connection {
   std::uint64_t reducedThen_ = ~std::uint64_t{0};
 };
 
-}  // namespace xylem
+}  // namespace xylem::transport

@@ -18,7 +18,7 @@
 #include "core/data_type.h"
 #include "runtime/transport/net/network.h"
 
-namespace xylem {
+namespace xylem::transport {
 
 // The peer of queues to and from such a network, in place of a rank: only the network knows which member is
 // late.
@@ -62,4 +62,4 @@ class CollNetwork {
                                             CollListener& listener) = 0;
 };
 
-}  // namespace xylem
+}  // namespace xylem::transport

@@ -2,13 +2,13 @@
 
 #include "runtime/transport/local/local_link.h"
 
-namespace xylem {
+namespace xylem::transport {
 
-LocalKey LocalKey::of(const Hello& hello) {
+LocalKey LocalKey::of(const sockets::Hello& hello) {
   return {hello.rank, hello.detail >> 8, static_cast<LocalKind>(hello.detail & 0xff)};
 }
 
-LocalAcceptor::LocalAcceptor(int rank, const Secret& secret, const Logger& log)
+LocalAcceptor::LocalAcceptor(int rank, const sockets::Secret& secret, const Logger& log)
     : rank_(rank),
       secret_(secret),
       pendingConnections_(
@@ -16,8 +16,8 @@ LocalAcceptor::LocalAcceptor(int rank, const Secret& secret, const Logger& log)
 
 FileDescriptor LocalAcceptor::claim(const LocalKey& key) {
   const std::lock_guard lock(mutex_);
-  for (Accepted& accepted : pendingConnections_.advance()) {
-    if (accepted.hello.purpose == Purpose::kLocal)
+  for (sockets::Accepted& accepted : pendingConnections_.advance()) {
+    if (accepted.hello.purpose == sockets::Purpose::kLocal)
       callers_[LocalKey::of(accepted.hello)].push(std::move(accepted.socket));
     else
       pendingConnections_.drop(accepted, "it is none between two ranks of one host");
@@ -49,4 +49,4 @@ bool LocalAcceptor::has(const LocalKey& key) const {
   return callers_.contains(key);
 }
 
-}  // namespace xylem
+}  // namespace xylem::transport

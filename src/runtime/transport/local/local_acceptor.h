@@ -16,10 +16,10 @@
 #include <string_view>
 #include <tuple>
 
-#include "runtime/transport/local/unix_socket.h"
 #include "runtime/sockets/accept_thread.h"
+#include "runtime/transport/local/unix_socket.h"
 
-namespace xylem {
+namespace xylem::transport {
 
 // The transport that a connection is for; both sides choose the same.
 enum class LocalKind : std::uint8_t { kP2p = 1, kShm = 2 };
@@ -31,7 +31,7 @@ struct LocalKey {
   LocalKind kind = LocalKind::kShm;
 
   // The key in the hello of a connecting rank.
-  static LocalKey of(const Hello& hello);
+  static LocalKey of(const sockets::Hello& hello);
   // Purpose and kind as they stand in Hello::detail.
   std::uint32_t detail() const { return purpose << 8 | static_cast<std::uint32_t>(kind); }
   auto operator<=>(const LocalKey&) const = default;
@@ -40,10 +40,10 @@ struct LocalKey {
 class LocalAcceptor {
  public:
   // `log` must outlive this.
-  LocalAcceptor(int rank, const Secret& secret, const Logger& log);
+  LocalAcceptor(int rank, const sockets::Secret& secret, const Logger& log);
 
   int rank() const { return rank_; }
-  const Secret& secret() const { return secret_; }
+  const sockets::Secret& secret() const { return secret_; }
   const LocalName& name() const { return listener_.name(); }
   // The oldest waiting connection with this key; an invalid descriptor if there is none yet. Goes on with
   // the handshakes of all others.
@@ -57,12 +57,12 @@ class LocalAcceptor {
 
  private:
   const int rank_;
-  const Secret secret_;
+  const sockets::Secret secret_;
   LocalListener listener_;
-  PendingConnections pendingConnections_;
-  BackgroundAccept watched_{pendingConnections_};
+  sockets::PendingConnections pendingConnections_;
+  sockets::BackgroundAccept watched_{pendingConnections_};
   mutable std::mutex mutex_;  // guards callers_
   std::map<LocalKey, std::queue<FileDescriptor>> callers_;
 };
 
-}  // namespace xylem
+}  // namespace xylem::transport

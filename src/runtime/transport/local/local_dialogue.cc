@@ -5,11 +5,11 @@
 #include <iterator>
 #include <new>
 
-#include "runtime/transport/local/mailbox.h"
-#include "runtime/transport/local/local_peer_memory.h"
 #include "runtime/sockets/secret.h"
+#include "runtime/transport/local/local_peer_memory.h"
+#include "runtime/transport/local/mailbox.h"
 
-namespace xylem {
+namespace xylem::transport {
 
 LocalDialogue::LocalDialogue(LocalLink& link, LocalTerms terms) : link_(link), terms_(std::move(terms)) {
   makeMemory();
@@ -36,7 +36,7 @@ void LocalDialogue::offer() {
   if (terms_.sameProcess && incoming_) offer.handle = entry_.emplace(incoming_).handle();
   if (terms_.probes) {
     admitReaders();
-    fillRandom(probe_, sizeof probe_);
+    sockets::fillRandom(probe_, sizeof probe_);
     std::memcpy(offer.probe, probe_, sizeof probe_);
     offer.probeAddress = reinterpret_cast<std::uintptr_t>(probe_);
   }
@@ -131,4 +131,4 @@ void LocalDialogue::throwClosed() const {
   throw Error(ResultCode::kRemoteError, "rank {} closed its connection while connecting", link_.peer());
 }
 
-}  // namespace xylem
+}  // namespace xylem::transport

@@ -14,11 +14,11 @@
 #include <memory>
 #include <optional>
 
-#include "runtime/transport/local/shared_memory.h"
 #include "runtime/transport/local/local_link.h"
+#include "runtime/transport/local/shared_memory.h"
 #include "runtime/transport/queue/queue.h"
 
-namespace xylem {
+namespace xylem::transport {
 
 // The queues that this side wants. The peer's offer must fit.
 struct LocalTerms {
@@ -74,4 +74,4 @@ class LocalDialogue {
   bool reads_ = false;
 };
 
-}  // namespace xylem
+}  // namespace xylem::transport

@@ -6,7 +6,7 @@
 
 #include "core/address_space.h"
 
-namespace xylem {
+namespace xylem::transport {
 namespace {
 
 // Spreads the mappings of different peers over the address colours.
@@ -116,4 +116,4 @@ std::string_view LocalLink::textOf(const LocalMessage& message) {
   return {message.text, std::min<std::size_t>(message.textBytes, sizeof message.text)};
 }
 
-}  // namespace xylem
+}  // namespace xylem::transport

@@ -22,7 +22,7 @@
 #include "runtime/transport/local/unix_socket.h"
 #include "runtime/transport/transport.h"
 
-namespace xylem {
+namespace xylem::transport {
 
 // All messages have one layout.
 struct LocalMessage {
@@ -112,4 +112,4 @@ class LocalLink {
   PeerNews news_;
 };
 
-}  // namespace xylem
+}  // namespace xylem::transport

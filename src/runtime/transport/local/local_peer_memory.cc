@@ -11,7 +11,7 @@
 #include "core/file_descriptor.h"
 #include "core/shareable_memory.h"
 
-namespace xylem {
+namespace xylem::transport {
 namespace {
 
 // Values of StepNote::region: 1 for plain addresses, from 2 on the regions of the writer's ShareableMemory.
@@ -97,4 +97,4 @@ void LocalPeerMemory::throwUnreachable(const char* what, std::size_t bytes, int 
               link_.peer(), error == ESRCH ? "its process has ended" : errnoText(error));
 }
 
-}  // namespace xylem
+}  // namespace xylem::transport

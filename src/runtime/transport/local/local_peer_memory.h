@@ -15,7 +15,7 @@
 #include "runtime/transport/local/local_link.h"
 #include "runtime/transport/local/peer_memory.h"
 
-namespace xylem {
+namespace xylem::transport {
 
 // Permits the other ranks of the host to read this process's memory. The Yama security module lets only a
 // process's ancestors do so; this names the launcher as tracer, so that all descendants of the launcher may
@@ -49,4 +49,4 @@ class LocalPeerMemory : public PeerMemory {
   const Reach reach_;
 };
 
-}  // namespace xylem
+}  // namespace xylem::transport

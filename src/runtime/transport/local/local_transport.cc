@@ -15,7 +15,7 @@
 #include "runtime/transport/local/local_link.h"
 #include "runtime/transport/local/local_peer_memory.h"
 
-namespace xylem {
+namespace xylem::transport {
 namespace {
 
 using namespace std::chrono_literals;
@@ -70,8 +70,8 @@ class LocalConnection : public Connection {
   const std::shared_ptr<LocalAcceptor> acceptor_;
 
   FileDescriptor calling_;  // the socket while this rank connects
-  std::optional<Handshake> handshake_;
-  Retries retries_;
+  std::optional<sockets::Handshake> handshake_;
+  sockets::Retries retries_;
   const Deadline patience_ = Deadline::after(kStatusConnectDelay);
   std::optional<LocalLink> statusLink_;
   std::optional<LocalLink> link_;
@@ -174,15 +174,15 @@ bool LocalConnection::call() {
       if (!retries_.due()) return false;
       calling_ = connectLocal(other_.local);
       if (!calling_) return false;
-      Hello hello;
-      hello.purpose = Purpose::kLocal;
+      sockets::Hello hello;
+      hello.purpose = sockets::Purpose::kLocal;
       hello.rank = acceptor_->rank();
       hello.detail = key_.detail();
-      handshake_ = Handshake::call(calling_.get(), acceptor_->secret(), hello);
+      handshake_ = sockets::Handshake::call(calling_.get(), acceptor_->secret(), hello);
     }
-    const Handshake::State state = handshake_->advance();
-    if (state == Handshake::State::kDone) return true;
-    if (state == Handshake::State::kFailed) {
+    const sockets::Handshake::State state = handshake_->advance();
+    if (state == sockets::Handshake::State::kDone) return true;
+    if (state == sockets::Handshake::State::kFailed) {
       // An acceptor with too many connection attempts closes some of them: try again.
       if (!handshake_->closed() || !retries_.again())
         throw Error(ResultCode::kRemoteError, "{}", handshake_->reason());
@@ -289,4 +289,4 @@ std::unique_ptr<Connection> LocalTransport::open(const ConnectionRequest& reques
                                            acceptor_);
 }
 
-}  // namespace xylem
+}  // namespace xylem::transport

@@ -12,7 +12,7 @@
 #include "runtime/transport/local/local_acceptor.h"
 #include "runtime/transport/transport.h"
 
-namespace xylem {
+namespace xylem::transport {
 
 class LocalTransport : public Transport {
  public:
@@ -58,4 +58,4 @@ class ShmTransport : public LocalTransport {
   std::string_view name() const override { return "SHM"; }
 };
 
-}  // namespace xylem
+}  // namespace xylem::transport

@@ -23,7 +23,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace xylem {
+namespace xylem::transport {
 
 constexpr std::size_t kMailboxSlots = 8;
 // Data of up to kInlineBytes is inside the descriptor. Longer data is in a staging area of one of three
@@ -120,4 +120,4 @@ class Visit {
   Mailbox& mine_;
 };
 
-}  // namespace xylem
+}  // namespace xylem::transport

@@ -12,7 +12,7 @@
 #include "runtime/transport/local/mailbox.h"
 #include "runtime/transport/queue/queue.h"
 
-namespace xylem {
+namespace xylem::transport {
 
 class PeerMemory {
  public:
@@ -33,4 +33,4 @@ class PeerMemory {
   virtual void read(const StepNote& note, std::byte* out) = 0;
 };
 
-}  // namespace xylem
+}  // namespace xylem::transport

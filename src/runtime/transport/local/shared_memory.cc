@@ -12,7 +12,7 @@
 #include "core/address_space.h"
 #include "core/error.h"
 
-namespace xylem {
+namespace xylem::transport {
 namespace {
 
 // Throws unless `fd` is memory of at least `bytes` bytes that cannot shrink.
@@ -117,4 +117,4 @@ std::shared_ptr<SharedMemory> InProcess::find(std::uint64_t handle) {
   return entry == table().entries.end() ? nullptr : entry->second;
 }
 
-}  // namespace xylem
+}  // namespace xylem::transport

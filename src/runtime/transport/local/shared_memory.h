@@ -13,7 +13,7 @@
 
 #include "core/file_descriptor.h"
 
-namespace xylem {
+namespace xylem::transport {
 
 class SharedMemory {
  public:
@@ -65,4 +65,4 @@ class InProcess {
   std::uint64_t handle_;
 };
 
-}  // namespace xylem
+}  // namespace xylem::transport

@@ -9,7 +9,7 @@
 
 #include "core/error.h"
 
-namespace xylem {
+namespace xylem::transport {
 namespace {
 
 constexpr int kBacklog = 1024;
@@ -44,17 +44,21 @@ LocalListener::LocalListener() : fd_(openSocket()) {
     throw Error(ResultCode::kSystemError, "cannot listen on a local socket: {}", errnoText(errno));
 }
 
-AcceptResult LocalListener::accept() const {
+sockets::AcceptResult LocalListener::accept() const {
   FileDescriptor fd(accept4(fd_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-  if (!fd) return acceptFailure(errno);
+  if (!fd) return sockets::acceptFailure(errno);
   ucred peer{};
   socklen_t size = sizeof peer;
   if (getsockopt(fd.get(), SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0)
-    return {AcceptResult::Kind::kRefused, {}, "a process of this host", "the system does not say whose it is"};
+    return {sockets::AcceptResult::Kind::kRefused,
+            {},
+            "a process of this host",
+            "the system does not say whose it is"};
   std::string from = fmt::format("process {} of user {}", peer.pid, peer.uid);
   if (peer.uid != geteuid())
-    return {AcceptResult::Kind::kRefused, {}, std::move(from), "ranks of one host belong to one user"};
-  return {AcceptResult::Kind::kConnection, std::move(fd), std::move(from), {}};
+    return {
+        sockets::AcceptResult::Kind::kRefused, {}, std::move(from), "ranks of one host belong to one user"};
+  return {sockets::AcceptResult::Kind::kConnection, std::move(fd), std::move(from), {}};
 }
 
 FileDescriptor connectLocal(const LocalName& name) {
@@ -111,4 +115,4 @@ std::optional<ReceivedMessage> receiveMessage(int socket, void* data, std::size_
   return result;
 }
 
-}  // namespace xylem
+}  // namespace xylem::transport

@@ -12,10 +12,10 @@
 #include <optional>
 
 #include "core/file_descriptor.h"
-#include "runtime/transport/peer.h"
 #include "runtime/sockets/socket.h"
+#include "runtime/transport/peer.h"
 
-namespace xylem {
+namespace xylem::transport {
 
 // Its name is random, so a process that knows it got it from a rank of the job.
 class LocalListener {
@@ -24,7 +24,7 @@ class LocalListener {
   const LocalName& name() const { return name_; }
   int fd() const { return fd_.get(); }
   // The next waiting connection. Processes of other users are refused.
-  AcceptResult accept() const;
+  sockets::AcceptResult accept() const;
 
  private:
   LocalName name_{};
@@ -46,4 +46,4 @@ struct ReceivedMessage {
 // Reads the next message, of which it stores the first `bytes` bytes. Nothing if none has arrived.
 std::optional<ReceivedMessage> receiveMessage(int socket, void* data, std::size_t bytes) noexcept;
 
-}  // namespace xylem
+}  // namespace xylem::transport

@@ -8,9 +8,10 @@
 #include "core/error.h"
 #include "runtime/sockets/socket.h"
 
-namespace xylem {
+namespace xylem::transport {
 
-LinkMonitor::LinkMonitor(const SocketAddress& from, const SocketAddress& to, std::chrono::seconds silence)
+LinkMonitor::LinkMonitor(const sockets::SocketAddress& from, const sockets::SocketAddress& to,
+                         std::chrono::seconds silence)
     : from_(from), to_(to), half_(Clock::duration(silence) / 2), movedAt_(Clock::now()) {}
 
 bool LinkMonitor::silent(std::uint64_t moved) {
@@ -37,16 +38,16 @@ bool LinkMonitor::silent(std::uint64_t moved) {
 // Starts a connection attempt, unless one is under way. Returns whether the other host has answered.
 bool LinkMonitor::answered() {
   try {
-    if (!attempt_) attempt_ = startConnect(to_, &from_);
+    if (!attempt_) attempt_ = sockets::startConnect(to_, &from_);
     if (!attempt_) return true;  // refused
   } catch (const Error&) {
     return false;  // no way there at the moment
   }
   pollfd ready{attempt_.get(), POLLOUT, 0};
   if (poll(&ready, 1, 0) <= 0) return false;
-  const int outcome = connectOutcome(attempt_.get());
+  const int outcome = sockets::connectOutcome(attempt_.get());
   attempt_.reset();
   return outcome == 0 || outcome == ECONNREFUSED || outcome == ECONNRESET;
 }
 
-}  // namespace xylem
+}  // namespace xylem::transport

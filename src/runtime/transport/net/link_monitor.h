@@ -14,23 +14,24 @@
 #include "core/file_descriptor.h"
 #include "runtime/sockets/socket_address.h"
 
-namespace xylem {
+namespace xylem::transport {
 
 class LinkMonitor {
  public:
   // The port of `to` need not have a listener.
-  LinkMonitor(const SocketAddress& from, const SocketAddress& to, std::chrono::seconds silence);
+  LinkMonitor(const sockets::SocketAddress& from, const sockets::SocketAddress& to,
+              std::chrono::seconds silence);
 
   // Returns whether the link is silent. `moved`: a number that changes whenever data has moved over the
   // link.
   bool silent(std::uint64_t moved);
-  const SocketAddress& to() const { return to_; }
+  const sockets::SocketAddress& to() const { return to_; }
 
  private:
   using Clock = std::chrono::steady_clock;
   bool answered();
 
-  SocketAddress from_, to_;
+  sockets::SocketAddress from_, to_;
   Clock::duration half_;
   std::uint64_t moved_ = 0;
   Clock::time_point movedAt_;  // the last time that data moved or the other host answered
@@ -40,4 +41,4 @@ class LinkMonitor {
   FileDescriptor attempt_;
 };
 
-}  // namespace xylem
+}  // namespace xylem::transport

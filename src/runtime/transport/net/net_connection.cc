@@ -4,10 +4,10 @@
 
 #include <algorithm>
 
-#include "runtime/transport/net/net_message.h"
 #include "runtime/sockets/socket.h"
+#include "runtime/transport/net/net_message.h"
 
-namespace xylem {
+namespace xylem::transport {
 namespace {
 
 // How long the destructor waits until the network has taken all steps.
@@ -21,8 +21,8 @@ int deviceOf(int wanted, const Network& network) { return std::max(wanted, 0) % 
 
 FileDescriptor NetControlListener::take(int rank, std::uint32_t purpose) {
   const std::lock_guard lock(mutex_);
-  for (Accepted& accepted : acceptor_.advance()) {
-    if (accepted.hello.purpose == Purpose::kPair)
+  for (sockets::Accepted& accepted : acceptor_.advance()) {
+    if (accepted.hello.purpose == sockets::Purpose::kPair)
       // A rank that connects again has given up its earlier connection.
       waiting_[{accepted.hello.rank, accepted.hello.detail}] = std::move(accepted.socket);
     else
@@ -36,14 +36,14 @@ FileDescriptor NetControlListener::take(int rank, std::uint32_t purpose) {
 }
 
 void NetControlListener::abort(int failedRank, std::string_view text) {
-  const auto say = [failedRank, text = std::string(text.substr(0, kMaxErrorBytes))](int socket) {
+  const auto say = [failedRank, text = std::string(text.substr(0, sockets::kMaxErrorBytes))](int socket) {
     // Write through a duplicate: the connection may still be taken.
-    FrameStream stream(FileDescriptor(fcntl(socket, F_DUPFD_CLOEXEC, 0)));
+    sockets::FrameStream stream(FileDescriptor(fcntl(socket, F_DUPFD_CLOEXEC, 0)));
     if (!stream.open()) return;
     NetMessage message;
     message.kind = NetMessage::kAbort;
     message.failedRank = failedRank;
-    stream.queue(FrameKind::kData, netMessage<char>(message, text));
+    stream.queue(sockets::FrameKind::kData, netMessage<char>(message, text));
     stream.flush();
   };
   const std::lock_guard lock(mutex_);
@@ -51,22 +51,22 @@ void NetControlListener::abort(int failedRank, std::string_view text) {
   for (const auto& [from, socket] : waiting_) say(socket.get());
 }
 
-NetConnection::NetConnection(const ConnectionRequest& request, const WireAddress& address,
+NetConnection::NetConnection(const ConnectionRequest& request, const sockets::WireAddress& address,
                              std::shared_ptr<NetContext> context)
     : Connection(request.peer), request_(request), context_(std::move(context)) {
-  address_ = SocketAddress::fromWire(address);
+  address_ = sockets::SocketAddress::fromWire(address);
   if (address_.linkLocal()) {
-    WireAddress through = address;
+    sockets::WireAddress through = address;
     through.scope = context_->listener->address().toWire().scope;
-    address_ = SocketAddress::fromWire(through);
+    address_ = sockets::SocketAddress::fromWire(through);
   }
   if (lower()) startCall();
 }
 
 void NetConnection::startCall() {
-  const SocketAddress from = context_->listener->address();
-  Hello hello;
-  hello.purpose = Purpose::kPair;
+  const sockets::SocketAddress from = context_->listener->address();
+  sockets::Hello hello;
+  hello.purpose = sockets::Purpose::kPair;
   hello.rank = context_->rank;
   hello.detail = request_.purpose;
   connector_.emplace(address_, &from, context_->secret, hello);
@@ -110,8 +110,8 @@ bool NetConnection::meet() {
   }
   connector_.reset();
   statusConnection_.close();
-  breakWhenUnanswered(socket.get(), context_->silence);
-  control_ = FrameStream(std::move(socket));
+  sockets::breakWhenUnanswered(socket.get(), context_->silence);
+  control_ = sockets::FrameStream(std::move(socket));
   return true;
 }
 
@@ -121,13 +121,13 @@ void NetConnection::checkByStatusConnection() {
     if (!connector_) startCall();
     FileDescriptor socket = called();
     if (!socket) return;
-    breakWhenUnanswered(socket.get(), context_->silence);
-    statusConnection_ = FrameStream(std::move(socket));
+    sockets::breakWhenUnanswered(socket.get(), context_->silence);
+    statusConnection_ = sockets::FrameStream(std::move(socket));
   }
-  Frame frame;
-  const FrameStream::Read read = statusConnection_.read(frame, kMaxNetMessageBytes);
-  if (read == FrameStream::Read::kNothing) return;
-  if (read == FrameStream::Read::kFrame) hear(frame);
+  sockets::Frame frame;
+  const sockets::FrameStream::Read read = statusConnection_.read(frame, kMaxNetMessageBytes);
+  if (read == sockets::FrameStream::Read::kNothing) return;
+  if (read == sockets::FrameStream::Read::kFrame) hear(frame);
   throw Error(ResultCode::kRemoteError, "rank {} {} while it was to connect{}{}", peer(),
               last_.state == PeerState::kAborted ? "gave up" : "closed its connections",
               last_.text.empty() ? "" : ": ", last_.text);
@@ -171,31 +171,32 @@ void NetConnection::offer() {
   message.receives = static_cast<std::uint32_t>(request_.receives.size());
   message.stepBytes = context_->stepBytes;
   message.pairsQueues = pairsQueues() ? 1 : 0;
-  control_.queue(FrameKind::kData, netMessage<NetHandle>(message, handles));
+  control_.queue(sockets::FrameKind::kData, netMessage<NetHandle>(message, handles));
   offerAddresses();
 }
 
 // Sends the addresses over which the peer can monitor whether this host answers.
 void NetConnection::offerAddresses() {
-  std::vector<WireAddress> addresses;
+  std::vector<sockets::WireAddress> addresses;
   for (const auto* devices : {&request_.receives, &request_.sends})
     for (const int wanted : *devices) {
       const auto address = context_->network->address(deviceOf(wanted, *context_->network));
-      addresses.push_back(address ? address->toWire() : WireAddress{});
+      addresses.push_back(address ? address->toWire() : sockets::WireAddress{});
     }
   NetMessage message;
   message.kind = NetMessage::kAddresses;
-  control_.queue(FrameKind::kData, netMessage<WireAddress>(message, addresses));
+  control_.queue(sockets::FrameKind::kData, netMessage<sockets::WireAddress>(message, addresses));
 }
 
 // Starts to monitor the paths of the queues. The control connection detects failures of its own path, so
 // paths between the same two addresses are left out.
-void NetConnection::monitorPaths(std::span<const WireAddress> addresses) {
+void NetConnection::monitorPaths(std::span<const sockets::WireAddress> addresses) {
   if (addresses.size() != sends_.size() + receives_.size() || !paths_.empty()) return;
-  const auto monitor = [&](int device, const WireAddress& address, const QueueMemory& queue, bool sends) {
+  const auto monitor = [&](int device, const sockets::WireAddress& address, const QueueMemory& queue,
+                           bool sends) {
     const auto from = context_->network->address(device);
     if (!from || address.family == 0) return;
-    SocketAddress to = SocketAddress::fromWire(address);
+    sockets::SocketAddress to = sockets::SocketAddress::fromWire(address);
     const bool ofControl = to.sameHostAs(address_) && from->sameHostAs(context_->listener->address());
     if (to.linkLocal() || ofControl) return;
     to.setPort(address_.port());
@@ -229,13 +230,13 @@ bool NetConnection::pathSilent() {
 // Reads the peer's offer and starts to connect the links of the sending queues. Returns false if the offer
 // has not arrived.
 bool NetConnection::readOffer() {
-  Frame frame;
+  sockets::Frame frame;
   switch (control_.read(frame, kMaxNetMessageBytes)) {
-    case FrameStream::Read::kNothing:
+    case sockets::FrameStream::Read::kNothing:
       return false;
-    case FrameStream::Read::kClosed:
+    case sockets::FrameStream::Read::kClosed:
       throw Error(ResultCode::kRemoteError, "rank {} closed its connection while connecting", peer());
-    case FrameStream::Read::kFrame:
+    case sockets::FrameStream::Read::kFrame:
       break;
   }
   if (netMessageOf(frame.payload).kind == NetMessage::kAbort) {
@@ -332,7 +333,7 @@ std::string NetConnection::via(QueueUse use, int queue) const {
                      deviceOf(devices.at(static_cast<std::size_t>(queue)), *context_->network));
 }
 
-void NetConnection::hear(const Frame& frame) {
+void NetConnection::hear(const sockets::Frame& frame) {
   const NetMessage message = netMessageOf(frame.payload);
   if (message.kind == NetMessage::kBye) {
     const auto steps = netItemsOf<std::uint64_t>(frame.payload);
@@ -347,7 +348,7 @@ void NetConnection::hear(const Frame& frame) {
   } else if (message.kind == NetMessage::kAnswer) {
     answered_ = true;
   } else if (message.kind == NetMessage::kAddresses) {
-    monitorPaths(netItemsOf<WireAddress>(frame.payload));
+    monitorPaths(netItemsOf<sockets::WireAddress>(frame.payload));
   }
 }
 
@@ -401,7 +402,7 @@ bool NetConnection::answered() {
 void NetConnection::queueMessage(NetMessage::Kind kind) {
   NetMessage message;
   message.kind = kind;
-  control_.queue(FrameKind::kData, netMessage<char>(message, {}));
+  control_.queue(sockets::FrameKind::kData, netMessage<char>(message, {}));
   control_.flush();
 }
 
@@ -414,12 +415,12 @@ PeerNews NetConnection::news() {
 // Reads the peer's messages and returns its state.
 PeerNews NetConnection::listen() {
   if (last_.state != PeerState::kThere) return last_;
-  Frame frame;
+  sockets::Frame frame;
   try {
     while (!bye_ && last_.state == PeerState::kThere) {
-      const FrameStream::Read read = control_.read(frame, kMaxNetMessageBytes);
-      if (read == FrameStream::Read::kNothing) break;
-      if (read == FrameStream::Read::kClosed)
+      const sockets::FrameStream::Read read = control_.read(frame, kMaxNetMessageBytes);
+      if (read == sockets::FrameStream::Read::kNothing) break;
+      if (read == sockets::FrameStream::Read::kClosed)
         last_.state = PeerState::kLost;
       else
         hear(frame);
@@ -441,11 +442,11 @@ bool NetConnection::say(std::uint32_t kind, int failedRank, std::string_view tex
       std::vector<std::uint64_t> steps;
       for (const NetSendQueue& queue : sends_)
         steps.push_back(queue.memory.queue().control->tail.load(std::memory_order_acquire));
-      control_.queue(FrameKind::kData, netMessage<std::uint64_t>(message, steps));
+      control_.queue(sockets::FrameKind::kData, netMessage<std::uint64_t>(message, steps));
     } else {
       control_.queue(
-          FrameKind::kData,
-          netMessage<char>(message, std::span(text.data(), std::min(text.size(), kMaxErrorBytes))));
+          sockets::FrameKind::kData,
+          netMessage<char>(message, std::span(text.data(), std::min(text.size(), sockets::kMaxErrorBytes))));
     }
     control_.flushWithin(kLastMessageMilliseconds);
   } catch (const std::exception&) {
@@ -489,4 +490,4 @@ void NetConnection::flush() noexcept {
   }
 }
 
-}  // namespace xylem
+}  // namespace xylem::transport

@@ -21,16 +21,16 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/sockets/accept_thread.h"
+#include "runtime/sockets/connector.h"
+#include "runtime/sockets/frames.h"
+#include "runtime/sockets/pending_connections.h"
+#include "runtime/transport/net/link_monitor.h"
 #include "runtime/transport/net/net_message.h"
 #include "runtime/transport/net/net_queue.h"
-#include "runtime/transport/net/link_monitor.h"
 #include "runtime/transport/transport.h"
-#include "runtime/sockets/pending_connections.h"
-#include "runtime/sockets/connector.h"
-#include "runtime/sockets/accept_thread.h"
-#include "runtime/sockets/frames.h"
 
-namespace xylem {
+namespace xylem::transport {
 
 // Accepts the control connections of other ranks. Each is kept until this rank, too, connects to that peer
 // for the same purpose.
@@ -39,25 +39,25 @@ namespace xylem {
 //   FileDescriptor socket = listener.take(peer, purpose);  // invalid if there is none yet: try again
 class NetControlListener {
  public:
-  NetControlListener(const SocketAddress& address, const Secret& secret, const Logger& log)
+  NetControlListener(const sockets::SocketAddress& address, const sockets::Secret& secret, const Logger& log)
       : acceptor_(address, secret, log, "NET") {}
 
-  const SocketAddress& address() const { return acceptor_.address(); }
+  const sockets::SocketAddress& address() const { return acceptor_.address(); }
   FileDescriptor take(int rank, std::uint32_t purpose);
   // Tells all ranks whose connections are not taken, now or later, that this rank gives up.
   void abort(int failedRank, std::string_view text);
 
  private:
   std::mutex mutex_;  // several threads may connect at once
-  Acceptor acceptor_;
-  BackgroundAccept watched_{acceptor_.pendingConnections()};
+  sockets::Acceptor acceptor_;
+  sockets::BackgroundAccept watched_{acceptor_.pendingConnections()};
   std::map<std::pair<int, std::uint32_t>, FileDescriptor> waiting_;
 };
 
 // Shared by all connections of a rank.
 struct NetContext {
   int rank = -1;
-  Secret secret{};
+  sockets::Secret secret{};
   StepBytes stepBytes{};
   std::chrono::seconds silence{20};
   Network* network = nullptr;
@@ -67,7 +67,7 @@ struct NetContext {
 
 class NetConnection : public Connection {
  public:
-  NetConnection(const ConnectionRequest& request, const WireAddress& address,
+  NetConnection(const ConnectionRequest& request, const sockets::WireAddress& address,
                 std::shared_ptr<NetContext> context);
   // Waits, at most a few seconds, until the network has taken all steps, and says goodbye.
   ~NetConnection() override;
@@ -95,7 +95,7 @@ class NetConnection : public Connection {
   void checkByStatusConnection();
   void offer();
   void offerAddresses();
-  void monitorPaths(std::span<const WireAddress> addresses);
+  void monitorPaths(std::span<const sockets::WireAddress> addresses);
   bool pathSilent();
   bool readOffer();
   bool pairsQueues() const;
@@ -107,7 +107,7 @@ class NetConnection : public Connection {
   void begin(NetSendQueue& queue, std::unique_ptr<NetSender> link);
   void begin(NetReceiveQueue& queue, std::unique_ptr<NetReceiver> link);
   void makeEnds();
-  void hear(const Frame& frame);
+  void hear(const sockets::Frame& frame);
   PeerNews listen();
   PeerNews newsOfQueues();
   bool flushed(std::vector<pollfd>& fds);
@@ -117,15 +117,15 @@ class NetConnection : public Connection {
   bool say(std::uint32_t kind, int failedRank, std::string_view text) noexcept;
 
   ConnectionRequest request_;
-  SocketAddress address_;
+  sockets::SocketAddress address_;
   std::shared_ptr<NetContext> context_;
   std::atomic<Phase> phase_{Phase::kMeeting};
-  std::optional<Connector> connector_;
+  std::optional<sockets::Connector> connector_;
   const Deadline patience_ = Deadline::after(kStatusConnectDelay);
-  FrameStream statusConnection_;
+  sockets::FrameStream statusConnection_;
 
   std::mutex controlMutex_;  // guards control_ and setting up, as other threads may call news() meanwhile
-  FrameStream control_;
+  sockets::FrameStream control_;
   std::atomic<bool> aborted_{false};
   bool bye_ = false;       // the peer has said goodbye
   bool answered_ = false;  // since the last ask()
@@ -138,4 +138,4 @@ class NetConnection : public Connection {
   std::size_t paired_ = 0;  // the first `paired_` sends share a link with the receive of the same number
 };
 
-}  // namespace xylem
+}  // namespace xylem::transport

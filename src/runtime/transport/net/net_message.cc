@@ -1,6 +1,6 @@
 #include "runtime/transport/net/net_message.h"
 
-namespace xylem {
+namespace xylem::transport {
 
 std::vector<NetHandle> handlesOf(std::span<const std::byte> bytes, const NetExpectation& expected) {
   const NetMessage message = netMessageOf(bytes);
@@ -21,4 +21,4 @@ std::vector<NetHandle> handlesOf(std::span<const std::byte> bytes, const NetExpe
   return handles;
 }
 
-}  // namespace xylem
+}  // namespace xylem::transport

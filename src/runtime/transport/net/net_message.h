@@ -25,7 +25,7 @@
 #include "runtime/transport/net/network.h"
 #include "runtime/transport/queue/queue.h"
 
-namespace xylem {
+namespace xylem::transport {
 
 struct NetMessage {
   enum Kind : std::uint32_t { kOffer = 1, kBye = 2, kAbort = 3, kAsk = 4, kAnswer = 5, kAddresses = 6 };
@@ -78,4 +78,4 @@ struct NetExpectation {
 // fit.
 std::vector<NetHandle> handlesOf(std::span<const std::byte> bytes, const NetExpectation& expected);
 
-}  // namespace xylem
+}  // namespace xylem::transport

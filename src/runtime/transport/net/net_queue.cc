@@ -8,7 +8,7 @@
 
 #include "core/error.h"
 
-namespace xylem {
+namespace xylem::transport {
 namespace {
 
 // Shorter data is copied, so that its sender need not wait until the network has taken it.
@@ -228,4 +228,4 @@ DrivenPump::Drive NetReceivePump::rest(std::vector<pollfd>& fds) const {
   return link_->addTo(fds) ? Drive::kSleep : Drive::kPollAgain;
 }
 
-}  // namespace xylem
+}  // namespace xylem::transport

@@ -19,12 +19,12 @@
 #include <optional>
 #include <utility>
 
-#include "runtime/transport/net/network.h"
 #include "runtime/transport/local/peer_memory.h"
+#include "runtime/transport/net/network.h"
 #include "runtime/transport/queue/pump.h"
 #include "runtime/transport/queue/queue.h"
 
-namespace xylem {
+namespace xylem::transport {
 
 // The memory of a queue inside one process. Pages are allocated when they are first touched.
 class NetQueueMemory {
@@ -175,4 +175,4 @@ struct NetReceiveQueue {
   std::uint64_t announced = ~std::uint64_t{0};  // steps that the peer has sent in all, by its goodbye
 };
 
-}  // namespace xylem
+}  // namespace xylem::transport

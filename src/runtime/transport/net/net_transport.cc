@@ -1,6 +1,6 @@
 #include "runtime/transport/net/net_transport.h"
 
-namespace xylem {
+namespace xylem::transport {
 
 NetTransport::NetTransport(const NetOptions& options, Network& network, Engine& engine, const Logger& log)
     : address_(options.address), log_(log), context_(std::make_shared<NetContext>()) {
@@ -43,4 +43,4 @@ std::unique_ptr<Connection> NetTransport::open(const ConnectionRequest& request,
   return std::make_unique<NetConnection>(request, peer.net, context_);
 }
 
-}  // namespace xylem
+}  // namespace xylem::transport

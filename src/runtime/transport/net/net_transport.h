@@ -14,15 +14,15 @@
 #include "runtime/transport/net/net_connection.h"
 #include "runtime/transport/transport.h"
 
-namespace xylem {
+namespace xylem::transport {
 
 struct NetOptions {
   int rank = -1;
   // The secret that all ranks of the job know.
-  Secret secret{};
+  sockets::Secret secret{};
   StepBytes stepBytes{};
   // Where this rank accepts control connections; the system chooses the port.
-  SocketAddress address;
+  sockets::SocketAddress address;
   // A peer that is silent for this long counts as lost (XYLEM_PEER_TIMEOUT).
   std::chrono::seconds silence{20};
 };
@@ -40,9 +40,9 @@ class NetTransport : public Transport {
   void abort(int failedRank, std::string_view text) override;
 
  private:
-  SocketAddress address_;
+  sockets::SocketAddress address_;
   const Logger& log_;
   std::shared_ptr<NetContext> context_;
 };
 
-}  // namespace xylem
+}  // namespace xylem::transport

@@ -28,10 +28,10 @@
 #include <vector>
 
 #include "core/error.h"
-#include "runtime/transport/queue/pump.h"
 #include "runtime/sockets/socket_address.h"
+#include "runtime/transport/queue/pump.h"
 
-namespace xylem {
+namespace xylem::transport {
 
 // The speed that NCCL assumes for a device of unknown speed, in Mbit/s.
 constexpr int kUnknownMbits = 10000;
@@ -153,9 +153,9 @@ class Network {
   virtual NetProperties properties(int device) const = 0;
   // The address of the network interface that the device is. Nothing if the device is no interface, or if
   // the network monitors its links itself.
-  virtual std::optional<SocketAddress> address(int /*device*/) const { return std::nullopt; }
+  virtual std::optional<sockets::SocketAddress> address(int /*device*/) const { return std::nullopt; }
   virtual std::unique_ptr<NetListener> listen(int device) = 0;
   virtual std::unique_ptr<NetConnector> call(int device, const NetHandle& handle) = 0;
 };
 
-}  // namespace xylem
+}  // namespace xylem::transport

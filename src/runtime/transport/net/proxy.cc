@@ -9,7 +9,7 @@
 
 #include "core/error.h"
 
-namespace xylem {
+namespace xylem::transport {
 namespace {
 
 // Longer than the time between two calls of a user that waits for a queue.
@@ -116,4 +116,4 @@ bool Proxy::disturbed() {
                      [](const Entry& entry) { return entry.pump->attention() != entry.seen; });
 }
 
-}  // namespace xylem
+}  // namespace xylem::transport

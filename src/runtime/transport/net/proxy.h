@@ -17,7 +17,7 @@
 #include "core/file_descriptor.h"
 #include "runtime/transport/queue/pump.h"
 
-namespace xylem {
+namespace xylem::transport {
 
 class Proxy : public Engine {
  public:
@@ -59,4 +59,4 @@ class Proxy : public Engine {
   std::thread thread_;
 };
 
-}  // namespace xylem
+}  // namespace xylem::transport

@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-namespace xylem {
+namespace xylem::transport {
 namespace {
 
 constexpr int kFastMbits = 50000;
@@ -39,8 +39,8 @@ SocketHandle SocketHandle::unpack(const NetHandle& handle) {
     throw Error(ResultCode::kRemoteError,
                 "the handle of a connection asks for {} sockets; 1 to {} are possible", content.sockets,
                 kMaxSockets);
-  SocketAddress::fromWire(content.address);  // throws if it is invalid
+  sockets::SocketAddress::fromWire(content.address);  // throws if it is invalid
   return content;
 }
 
-}  // namespace xylem
+}  // namespace xylem::transport

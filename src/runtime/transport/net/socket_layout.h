@@ -15,11 +15,11 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "runtime/transport/net/network.h"
 #include "runtime/sockets/secret.h"
 #include "runtime/sockets/socket_address.h"
+#include "runtime/transport/net/network.h"
 
-namespace xylem {
+namespace xylem::transport {
 
 struct SocketChoice {
   int threads = -2;           // NCCL_SOCKET_NTHREADS
@@ -52,12 +52,12 @@ inline std::size_t partBytes(std::size_t bytes, int sockets) {
 //   const NetHandle handle = SocketHandle{address, nonce, 4}.pack();
 //   const SocketHandle again = SocketHandle::unpack(handle);        // throws Error if it is invalid
 struct SocketHandle {
-  WireAddress address;        // where the listener accepts
-  Secret nonce{};             // random; only a rank that has the handle knows it
-  std::uint32_t sockets = 0;  // number of sockets of the link
+  sockets::WireAddress address;  // where the listener accepts
+  sockets::Secret nonce{};       // random; only a rank that has the handle knows it
+  std::uint32_t sockets = 0;     // number of sockets of the link
 
   NetHandle pack() const;
   static SocketHandle unpack(const NetHandle& handle);
 };
 
-}  // namespace xylem
+}  // namespace xylem::transport

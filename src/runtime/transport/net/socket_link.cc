@@ -9,7 +9,7 @@
 
 #include "runtime/sockets/socket.h"
 
-namespace xylem {
+namespace xylem::transport {
 namespace {
 
 std::vector<FileDescriptor> allButFirst(std::vector<FileDescriptor>& sockets) {
@@ -40,7 +40,7 @@ bool unreachable(int error) { return error == ETIMEDOUT || error == EHOSTUNREACH
 SocketLink::SocketLink(SocketParts::Direction direction, std::vector<FileDescriptor> sockets, int helpers,
                        std::uint32_t key)
     : socket_(std::move(sockets.front())),
-      remote_(remoteText(socket_.get())),
+      remote_(sockets::remoteText(socket_.get())),
       parts_(direction, allButFirst(sockets), helpers),
       key_(key) {}
 
@@ -339,4 +339,4 @@ void SocketReceiver::progress(const NetRequest* awaited, ReceiveBuffer* buffer) 
   parts_.move();
 }
 
-}  // namespace xylem
+}  // namespace xylem::transport

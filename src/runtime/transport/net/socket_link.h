@@ -19,7 +19,7 @@
 #include "runtime/transport/net/socket_layout.h"
 #include "runtime/transport/net/socket_parts.h"
 
-namespace xylem {
+namespace xylem::transport {
 
 // Requests of a link that may be unfinished at once, as many as NCCL's net plugins promise.
 constexpr std::size_t kSocketRequests = 32;
@@ -119,4 +119,4 @@ class SocketReceiver : public NetReceiver, private SocketLink {
   std::array<std::byte, kStagingBytes> staging_;
 };
 
-}  // namespace xylem
+}  // namespace xylem::transport

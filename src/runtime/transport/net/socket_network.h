@@ -13,23 +13,23 @@
 
 #include "core/log.h"
 #include "core/settings.h"
-#include "runtime/transport/net/network.h"
-#include "runtime/transport/net/socket_layout.h"
 #include "runtime/sockets/congestion.h"
 #include "runtime/sockets/interfaces.h"
 #include "runtime/sockets/secret.h"
+#include "runtime/transport/net/network.h"
+#include "runtime/transport/net/socket_layout.h"
 
-namespace xylem {
+namespace xylem::transport {
 
 // Applied to every socket of a link.
 struct SocketTuning {
   std::chrono::seconds silence{20};
   int bufferBytes = 0;
-  Congestion congestion;
+  sockets::Congestion congestion;
 };
 
 struct SocketOptions {
-  std::vector<Interface> devices;
+  std::vector<sockets::Interface> devices;
   SocketChoice sockets;
   // The other host counts as unreachable if it is silent for this long.
   std::chrono::seconds silence{20};
@@ -43,23 +43,25 @@ struct SocketOptions {
 class SocketNetwork : public Network {
  public:
   // `log` must outlive all objects made here. Throws if the system does not have the congestion control.
-  SocketNetwork(SocketOptions options, const Secret& secret, const Logger& log);
+  SocketNetwork(SocketOptions options, const sockets::Secret& secret, const Logger& log);
 
   std::string_view name() const override { return "Socket"; }
   int deviceCount() const override { return static_cast<int>(options_.devices.size()); }
   NetProperties properties(int device) const override;
-  std::optional<SocketAddress> address(int device) const override { return interface(device).address; }
+  std::optional<sockets::SocketAddress> address(int device) const override {
+    return interface(device).address;
+  }
   std::unique_ptr<NetListener> listen(int device) override;
   std::unique_ptr<NetConnector> call(int device, const NetHandle& handle) override;
 
  private:
-  const Interface& interface(int device) const;
+  const sockets::Interface& interface(int device) const;
   SocketTuning tuning() const { return {options_.silence, options_.bufferBytes, congestion_}; }
 
   SocketOptions options_;
-  Congestion congestion_;
-  Secret secret_;
+  sockets::Congestion congestion_;
+  sockets::Secret secret_;
   const Logger& log_;
 };
 
-}  // namespace xylem
+}  // namespace xylem::transport

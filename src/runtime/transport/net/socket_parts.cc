@@ -10,7 +10,7 @@
 
 #include "core/error.h"
 
-namespace xylem {
+namespace xylem::transport {
 namespace {
 
 struct Part {
@@ -176,4 +176,4 @@ void SocketParts::addTo(std::vector<pollfd>& fds) const {
   for (const auto& group : groups_) group->addTo(fds);
 }
 
-}  // namespace xylem
+}  // namespace xylem::transport

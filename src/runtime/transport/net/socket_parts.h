@@ -17,7 +17,7 @@
 
 #include "core/file_descriptor.h"
 
-namespace xylem {
+namespace xylem::transport {
 
 class SocketParts {
  public:
@@ -48,4 +48,4 @@ class SocketParts {
   std::vector<std::unique_ptr<Group>> groups_;
 };
 
-}  // namespace xylem
+}  // namespace xylem::transport

@@ -21,7 +21,7 @@
 #include <memory>
 #include <new>
 
-namespace xylem {
+namespace xylem::transport {
 
 constexpr std::size_t kLlWordBytes = 8;
 constexpr std::size_t kLlPayloadBytes = 4;
@@ -148,4 +148,4 @@ class Staging {
   std::unique_ptr<std::byte, Free> memory_;
 };
 
-}  // namespace xylem
+}  // namespace xylem::transport

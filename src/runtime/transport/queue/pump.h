@@ -14,7 +14,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace xylem {
+namespace xylem::transport {
 
 // The memory into which a reader wants the payload of the message that it waits for, so that the network
 // need not put it into a slot first. Valid for one call. Payload that arrives between two calls goes to the
@@ -92,4 +92,4 @@ class Engine {
   virtual void observe(EngineObserver& /*observer*/) {}
 };
 
-}  // namespace xylem
+}  // namespace xylem::transport

@@ -5,7 +5,7 @@
 
 #include "runtime/transport/queue/low_latency.h"
 
-namespace xylem {
+namespace xylem::transport {
 namespace {
 
 constexpr std::size_t kPage = 4096;
@@ -86,4 +86,4 @@ void startAt(const QueueMemory& queue, std::uint64_t step) {
   queue.control->head.store(step, std::memory_order_relaxed);
 }
 
-}  // namespace xylem
+}  // namespace xylem::transport

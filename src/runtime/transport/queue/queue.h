@@ -30,7 +30,7 @@
 
 #include "core/kinds.h"
 
-namespace xylem {
+namespace xylem::transport {
 
 // Steps in flight (NCCL's NCCL_STEPS).
 constexpr std::uint64_t kQueueSteps = 8;
@@ -95,4 +95,4 @@ void clearLl(const QueueMemory& queue, std::uint64_t epochStart);
 // For tests: puts a queue that has no ends yet into the state after `step` steps.
 void startAt(const QueueMemory& queue, std::uint64_t step);
 
-}  // namespace xylem
+}  // namespace xylem::transport

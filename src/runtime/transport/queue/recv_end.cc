@@ -5,7 +5,7 @@
 #include "core/copying.h"
 #include "core/error.h"
 
-namespace xylem {
+namespace xylem::transport {
 
 RecvEnd::RecvEnd(int peer, const QueueMemory& queue, PeerMemory* memory, Pump* pump)
     : step_(queue.control->head.load(std::memory_order_relaxed)),
@@ -96,4 +96,4 @@ std::size_t RecvEnd::takePiece(Protocol protocol, std::byte* out, std::size_t le
   return bytes;
 }
 
-}  // namespace xylem
+}  // namespace xylem::transport

@@ -13,12 +13,12 @@
 #include <cassert>
 #include <cstring>
 
-#include "runtime/transport/queue/low_latency.h"
 #include "runtime/transport/local/peer_memory.h"
+#include "runtime/transport/queue/low_latency.h"
 #include "runtime/transport/queue/pump.h"
 #include "runtime/transport/queue/queue.h"
 
-namespace xylem {
+namespace xylem::transport {
 
 class RecvEnd {
  public:
@@ -149,4 +149,4 @@ class RecvEnd {
   Staging staging_;
 };
 
-}  // namespace xylem
+}  // namespace xylem::transport

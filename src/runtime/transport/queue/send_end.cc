@@ -1,6 +1,6 @@
 #include "runtime/transport/queue/send_end.h"
 
-namespace xylem {
+namespace xylem::transport {
 
 SendEnd::SendEnd(int peer, const QueueMemory& queue, PeerMemory* memory, Pump* pump)
     : step_(queue.control->head.load(std::memory_order_acquire)),
@@ -78,4 +78,4 @@ std::size_t SendEnd::sendPiece(Protocol protocol, const std::byte* data, std::si
   return bytes;
 }
 
-}  // namespace xylem
+}  // namespace xylem::transport

@@ -13,12 +13,12 @@
 #include <cassert>
 #include <cstring>
 
-#include "runtime/transport/queue/low_latency.h"
 #include "runtime/transport/local/peer_memory.h"
+#include "runtime/transport/queue/low_latency.h"
 #include "runtime/transport/queue/pump.h"
 #include "runtime/transport/queue/queue.h"
 
-namespace xylem {
+namespace xylem::transport {
 
 class SendEnd {
  public:
@@ -137,4 +137,4 @@ class SendEnd {
   Staging staging_;
 };
 
-}  // namespace xylem
+}  // namespace xylem::transport

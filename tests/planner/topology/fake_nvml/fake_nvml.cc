@@ -6,9 +6,9 @@
 
 #include "planner/topology/detect_nvml.h"
 
-using xylem::nvml::Device;
-using xylem::nvml::FieldValue;
-using xylem::nvml::PciInfo;
+using xylem::topology::nvml::Device;
+using xylem::topology::nvml::FieldValue;
+using xylem::topology::nvml::PciInfo;
 
 namespace {
 
@@ -48,7 +48,7 @@ FAKE int nvmlDeviceGetCudaComputeCapability(Device device, int* major, int* mino
   return *major = numberOf(device) == 0 ? 9 : 7, *minor = 0, 0;
 }
 FAKE int nvmlDeviceGetNvLinkCapability(Device device, unsigned link, int capability, unsigned* result) {
-  if (capability != xylem::nvml::kCapabilityP2p) return kInvalidArgument;
+  if (capability != xylem::topology::nvml::kCapabilityP2p) return kInvalidArgument;
   return *result = numberOf(device) == 0 && link == 3 ? 0 : 1, 0;
 }
 FAKE int nvmlDeviceGetNvLinkState(Device device, unsigned link, int* active) {
@@ -61,9 +61,10 @@ FAKE int nvmlDeviceGetNvLinkRemotePciInfo_v2(Device device, unsigned link, PciIn
 FAKE int nvmlDeviceGetFieldValues(Device, int count, FieldValue* values) {
   for (int i = 0; i < count; ++i) {
     values[i].result = 0;
-    if (values[i].fieldId == xylem::nvml::kFieldC2cCount) values[i].value.integer = 3;
-    if (values[i].fieldId == xylem::nvml::kFieldC2cStatus) values[i].value.integer = values[i].scopeId != 1;
-    if (values[i].fieldId == xylem::nvml::kFieldC2cBandwidth) values[i].value.integer = 44712;
+    if (values[i].fieldId == xylem::topology::nvml::kFieldC2cCount) values[i].value.integer = 3;
+    if (values[i].fieldId == xylem::topology::nvml::kFieldC2cStatus)
+      values[i].value.integer = values[i].scopeId != 1;
+    if (values[i].fieldId == xylem::topology::nvml::kFieldC2cBandwidth) values[i].value.integer = 44712;
   }
   return 0;
 }
