@@ -1,6 +1,6 @@
-# What the documents promise: pages that are generated, and tutorials that run.
+# Tests of the documents: generated pages are up to date, and tutorials run.
 
-# What is generated from the zoo, and the program that does it.
+# The page that is generated from the zoo, and the program that generates it.
 find_package(Python3 COMPONENTS Interpreter QUIET)
 if(Python3_Interpreter_FOUND)
   add_test(NAME zoo.page COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tools/zoo page --check

@@ -82,6 +82,22 @@ TEST(Architecture, NoTwoHeadersDefineOneName) {
   EXPECT_GE(definedIn.size(), 500u) << "the headers were not understood";
 }
 
+// The namespace of a module is called as its folder; core's is xylem itself, as it is used everywhere. The content of the
+// public classes of include/xylem is theirs, wherever it lies (public_plan.h), and C has no namespaces: ncclComm,
+// CUstream_st.
+TEST(Architecture, EveryModuleHasItsNamespace) {
+  const ModuleTable table = ourTable();
+  for (const fs::path& file : sourceFiles()) {
+    if (file.extension() != ".h" || file.filename().string().starts_with("public_")) continue;
+    const fs::path path = fs::relative(file, kSource);
+    const std::string folder = table.moduleOf(path.generic_string());
+    const std::string module = folder.empty() ? path.begin()->string() : fs::path(folder).filename().string();
+    const std::string expected = module == "core" ? "xylem::" : "xylem::" + module + "::";
+    for (const std::string& name : definedNames(read(file)))
+      EXPECT_TRUE(name.starts_with(expected) || name.starts_with("nccl") || name.starts_with("CU")) << path << " defines " << name << " outside of " << expected;
+  }
+}
+
 constexpr const char* kSmallTable = R"(
 xylem_module(core LIBS fmt::fmt)
 xylem_module(planner/plan USES core LIBS json)

@@ -26,11 +26,11 @@ struct ModuleTable {
 
 ModuleTable parseModules(std::string_view cmake);
 
-// What is wrong with the table itself: modules that do not exist, arrows that go down, wings that use what they may not:
-// insight and the runtime know the planner and not each other, the planner knows neither.
+// The faults of the table itself: modules that do not exist, arrows that go down, and wings that use what they may not:
+// insight and the runtime may use the planner but not each other, and the planner may use neither.
 std::vector<std::string> violations(const ModuleTable& table);
 
-// What is wrong with the includes of one file; `path` is relative to src/.
+// The faults of the includes of one file; `path` is relative to src/.
 std::vector<std::string> violations(const ModuleTable& table, const std::string& path, std::string_view text);
 
 }  // namespace xylem::architecture

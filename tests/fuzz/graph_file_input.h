@@ -1,7 +1,7 @@
 #pragma once
 // One input of the graph file fuzzer. tests/planner/search/graph_file_test.cc also runs it over the corpus.
-// Whatever the bytes are, reading them and applying them to a small machine either works or throws InputError,
-// and graphs that were applied are the same after writing and reading them.
+// For any bytes, reading them and applying them to a small machine either works or throws InputError, and graphs
+// that were applied are the same after writing and reading them.
 //
 //   feedGraphFile(bytes);   // true if every graph could be applied
 

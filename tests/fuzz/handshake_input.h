@@ -1,7 +1,7 @@
 #pragma once
-// One input of the handshake fuzzer: a stranger calls or answers with these bytes, in pieces of any size, or
-// somebody between two ranks of a job changes some of what they say. Nobody who does not know the secret ever
-// gets in, and whatever is changed is noticed.
+// One input of the handshake fuzzer: an unauthenticated peer connects or answers with these bytes, in pieces of
+// any size, or a process between two ranks of a job changes some of their bytes. A peer that does not know the
+// secret is never accepted, and every change is noticed.
 //
 //   feedHandshake(bytes);   // true if the bytes got as far as a hello
 

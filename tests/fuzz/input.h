@@ -26,7 +26,7 @@ class Input {
     if (!bytes.empty()) std::memcpy(&value, bytes.data(), bytes.size());
     return value;
   }
-  // At most so many.
+  // The next bytes, as many as there are, at most `bytes`.
   std::span<const std::byte> piece(std::size_t bytes) {
     const auto first = bytes_.first(std::min(bytes, bytes_.size()));
     bytes_ = bytes_.subspan(first.size());

@@ -1,5 +1,5 @@
 #pragma once
-// What has to hold for every input of a fuzzer, in all builds.
+// An assertion that holds for every input of a fuzzer. It is checked in all builds.
 
 #include <cstdlib>
 

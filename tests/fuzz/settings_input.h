@@ -1,7 +1,7 @@
 #pragma once
-// One input of the settings fuzzer, also run over the corpus by tests/planner/tuning/settings_corpus_test.cc: lines
-// NAME=VALUE, as configuration files and the environment hold them. Whatever they are, they become Settings,
-// and every stage's options, or throw InputError.
+// One input of the settings fuzzer, also run over the corpus by tests/planner/tuning/tuning_options_test.cc:
+// lines NAME=VALUE, as configuration files and the environment hold them. Any lines become Settings, and every
+// stage's options, or throw InputError.
 //
 //   feedSettings(bytes);   // true if all lines were accepted as a configuration file
 
@@ -38,7 +38,7 @@ inline void feedOptions(const Settings& settings) {
   interfaceMatches(settings.text(Setting::kSocketIfname), "eth0");
 }
 
-// What is set is in range, knows its origin, and means the same when it is set again.
+// A setting that is set is in range, knows its origin, and means the same when it is set again.
 inline void checkEntries(const Settings& settings) {
   for (const SettingSpec& row : settingSpecs()) {
     require(settings.isSet(row.id) == !settings.origin(row.id).empty());

@@ -31,7 +31,7 @@ inline void feedAddress(Input input) {
   const bootstrap::UniqueId id(address, input.take<sockets::Secret>());
   auto bytes = id.bytes();
   require(bootstrap::UniqueId::fromBytes(bytes.data()).address().text() == address.text());
-  // Whatever is changed in what counts is noticed.
+  // A change of any byte that counts is noticed.
   bytes[input.take<std::uint8_t>() % 80] ^= std::byte{1};
   try {
     bootstrap::UniqueId::fromBytes(bytes.data());

@@ -11,7 +11,7 @@
 
 #include "core/kinds.h"
 
-namespace xylem::measured {
+namespace xylem::tuning::measured {
 
 // The hardware of a step.
 enum class Hardware : std::uint8_t { kNvlink, kPci, kNet };
@@ -104,4 +104,4 @@ constexpr std::uint64_t kPlateauBytes = 64;
 constexpr double kPlateauBeforeAmpere = 1.9;
 constexpr double kPlateauFromAmpere = 1.4;
 
-}  // namespace xylem::measured
+}  // namespace xylem::tuning::measured

@@ -21,12 +21,12 @@
 #include "runtime/api/boundary.h"
 #include "runtime/comm/communicator.h"
 
+namespace xylem::api {
+
 // A split that is under way. It uses the communicator that is split.
 struct PendingSplit {
   std::atomic<bool> over{false};
 };
-
-namespace xylem::api {
 
 // The buffers that a program registered for a communicator (ncclCommRegister). Ranks on one host map each
 // other's buffers without that, so it only gives out handles and recognises them.
@@ -63,7 +63,7 @@ struct ncclComm {
   bool finalizeCalled = false;
   // Expires with the communicator, for graphs, which may outlive even the handle.
   std::shared_ptr<const void> alive = std::make_shared<char>();
-  std::weak_ptr<PendingSplit> split;
+  std::weak_ptr<xylem::api::PendingSplit> split;
   // This rank's part in the last split, if it is in none of the new communicators.
   std::unique_ptr<xylem::comm::Communicator> bystander;
   xylem::api::Registrations registrations;

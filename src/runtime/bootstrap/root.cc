@@ -148,9 +148,9 @@ bool Root::complete() const {
   return introduced_ && std::all_of(members_.begin(), own, [](const auto& m) { return m->ready; });
 }
 
-// Each round accepts ranks that check in, until all have and are told their next rank (introduce); then waits
-// until each of its own block has reported that it is connected, and tells all of them to go on. Any error,
-// early end of a rank or time-out on the way is sent to all ranks that are there (giveUp).
+// Each round accepts ranks that check in. Once all have, the root sends each the address of its next rank
+// (introduce), waits until each of its own block has reported that it is connected, and tells all to go on.
+// If there is an error, a rank ends early or the time is up, the root tells all ranks that are there (giveUp).
 void Root::serve() {
   while (!done_) {
     waitForEvents();

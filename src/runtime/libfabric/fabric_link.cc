@@ -111,7 +111,7 @@ void FabricSender::receiveCredits() {
           fabricTag(FabricTag::kCredits, self_));
 }
 
-// Adds credits, unless the message does not continue the credits so far: then the link is broken.
+// Adds the credits of a message. If they do not continue the earlier ones, the link is broken.
 void FabricSender::take(const FabricCredits& message) {
   if (message.first != credit_ || message.count > kMaxCredits ||
       credit_ - sent_ + message.count > kMaxMessages) {

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace xylem::abi {
+namespace xylem::plugins::abi {
 
 // ncclResult_t, 4 bytes; the numbers are those of ResultCode.
 using Result = int;
@@ -61,4 +61,4 @@ struct TunerV4 {
   Result (*destroy)(void* context);
 };
 
-}  // namespace xylem::abi
+}  // namespace xylem::plugins::abi

@@ -7,7 +7,7 @@
 
 #include "runtime/plugins/net_abi.h"
 
-namespace xylem::abi {
+namespace xylem::plugins::abi {
 
 constexpr int kOldestCollNet = 6;
 constexpr int kNewestCollNet = 10;
@@ -76,4 +76,4 @@ struct CollNet {
 static_assert(sizeof(CollNet<6>) == 120 && sizeof(CollNet<7>) == 120 && sizeof(CollNet<8>) == 136);
 static_assert(sizeof(CollNet<9>) == 144 && sizeof(CollNet<10>) == 144);
 
-}  // namespace xylem::abi
+}  // namespace xylem::plugins::abi

@@ -13,7 +13,7 @@
 
 #include "runtime/plugins/abi.h"
 
-namespace xylem::abi {
+namespace xylem::plugins::abi {
 
 constexpr int kOldestNet = 6;
 constexpr int kNewestNet = 10;
@@ -167,4 +167,4 @@ struct Net {
 static_assert(sizeof(Net<6>) == 136 && sizeof(Net<7>) == 152 && sizeof(Net<8>) == 152);
 static_assert(sizeof(Net<9>) == 160 && sizeof(Net<10>) == 160);
 
-}  // namespace xylem::abi
+}  // namespace xylem::plugins::abi

@@ -3,7 +3,7 @@
 
 #include "runtime/plugins/abi.h"
 
-namespace xylem::abi {
+namespace xylem::plugins::abi {
 
 constexpr int kOldestProfiler = 1;
 constexpr int kNewestProfiler = 2;
@@ -141,4 +141,4 @@ struct Profiler {
 };
 static_assert(sizeof(Profiler) == 48);
 
-}  // namespace xylem::abi
+}  // namespace xylem::plugins::abi

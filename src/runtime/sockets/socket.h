@@ -48,8 +48,8 @@ AcceptResult acceptTcp(int listener);
 // Breaks the connection once the other host has not answered for about `silence`. The kernel probes an idle
 // connection; a peer that answers probes but does not read is not limited.
 void breakWhenSilent(int socket, std::chrono::seconds silence) noexcept;
-// Does so also while sent data is not acknowledged: for connections whose peer never stops reading for so
-// long.
+// The same, and also breaks a connection on which sent data has not been acknowledged for that time. Only for
+// connections whose peer never stops reading that long.
 void breakWhenUnanswered(int socket, std::chrono::seconds silence) noexcept;
 
 // Return the number of bytes moved; 0 if none can be moved now; -1 if the connection is closed or broken.

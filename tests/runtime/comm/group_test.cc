@@ -19,7 +19,7 @@ using ::testing::HasSubstr;
 
 constexpr std::size_t kPeriod = 9973;
 
-// What `from` sends to `to`: the values repeat after kPeriod elements.
+// The values that `from` sends to `to`. They repeat after kPeriod elements.
 void fill(std::vector<std::int64_t>& values, int from, int to) {
   for (std::size_t i = 0; i < std::min(values.size(), kPeriod); ++i)
     values[i] = from * 1'000'000 + to * 10'000 + static_cast<std::int64_t>(i);

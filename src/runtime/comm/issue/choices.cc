@@ -95,7 +95,7 @@ int Choices::retune(tuning::Choice& choice) const {
   plugins::TunerAnswer answer;
   for (const tuning::Candidate& candidate : choice.ranking)
     answer.times[candidate.algorithm][candidate.protocol] =
-        candidate.excluded == tuning::Exclusion::kNone ? candidate.time : abi::kCannotRun;
+        candidate.excluded == tuning::Exclusion::kNone ? candidate.time : plugins::abi::kCannotRun;
   tuner_->ask({choice.operation.collective, choice.operation.bytes, choice.operation.aggregated}, answer);
   const auto end = choice.ranking.begin() + choice.usable;
   const auto left = [&](const tuning::Candidate& c) { return answer.times[c.algorithm][c.protocol] >= 0; };

@@ -27,7 +27,7 @@ OfferedNetwork& OfferedNetwork::instance() {
   return network;
 }
 
-void OfferedNetwork::start(abi::LogFunction log) {
+void OfferedNetwork::start(plugins::abi::LogFunction log) {
   static std::mutex mutex;
   const std::lock_guard lock(mutex);
   log_ = log;

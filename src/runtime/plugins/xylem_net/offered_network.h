@@ -40,7 +40,7 @@ class OfferedNetwork {
   static OfferedNetwork& instance();
 
   // May be called any number of times.
-  void start(abi::LogFunction log);
+  void start(plugins::abi::LogFunction log);
   int devices() const;
   transport::NetProperties properties(int device) const { return network().properties(device); }
   // The device's name, in memory that stays.
@@ -59,7 +59,7 @@ class OfferedNetwork {
   Logger silent_{Settings()};
   std::unique_ptr<transport::SocketNetwork> network_;
   std::vector<std::string> names_;
-  abi::LogFunction log_ = nullptr;
+  plugins::abi::LogFunction log_ = nullptr;
 };
 
 }  // namespace xylem::xylem_net

@@ -4,36 +4,36 @@
 
 #include "runtime/plugins/xylem_net/offered_network.h"
 
-namespace xylem::offer {
+namespace xylem::xylem_net {
 
 // Calls `work` and turns errors into result codes for NCCL; their texts go to NCCL's log.
 template <typename Work>
-abi::Result guarded(Work&& work) noexcept {
+plugins::abi::Result guarded(Work&& work) noexcept {
   try {
     work(xylem_net::OfferedNetwork::instance());
-    return abi::kSuccess;
+    return plugins::abi::kSuccess;
   } catch (const Error& error) {
     xylem_net::OfferedNetwork::instance().warn(error.what());
-    return static_cast<abi::Result>(error.code());
+    return static_cast<plugins::abi::Result>(error.code());
   } catch (const std::exception& other) {
     xylem_net::OfferedNetwork::instance().warn(other.what());
-    return abi::kSystemError;
+    return plugins::abi::kSystemError;
   }
 }
 
-inline abi::Result devices(int* count) {
+inline plugins::abi::Result devices(int* count) {
   *count = 0;
   return guarded([&](xylem_net::OfferedNetwork& net) { *count = net.devices(); });
 }
 
 template <int V>
-abi::Result getProperties(int device, abi::Properties<V>* out) {
+plugins::abi::Result getProperties(int device, plugins::abi::Properties<V>* out) {
   return guarded([&](xylem_net::OfferedNetwork& net) {
     const transport::NetProperties properties = net.properties(device);
     *out = {};
     out->name = net.deviceName(device);
     out->guid = properties.guid;
-    out->ptrSupport = abi::kPtrHost;
+    out->ptrSupport = plugins::abi::kPtrHost;
     out->speed = properties.speed;
     out->port = properties.port;
     out->latency = properties.latency;
@@ -47,36 +47,36 @@ abi::Result getProperties(int device, abi::Properties<V>* out) {
   });
 }
 
-inline abi::Result listen(int device, void* handle, void** comm) {
+inline plugins::abi::Result listen(int device, void* handle, void** comm) {
   *comm = nullptr;
   return guarded([&](xylem_net::OfferedNetwork& net) { *comm = net.listen(device, handle); });
 }
-inline abi::Result connect(int device, void* handle, void** comm, abi::DeviceHandle**) {
+inline plugins::abi::Result connect(int device, void* handle, void** comm, plugins::abi::DeviceHandle**) {
   *comm = nullptr;
   return guarded([&](xylem_net::OfferedNetwork& net) { *comm = net.connect(device, handle); });
 }
-inline abi::Result connectWith(int device, abi::CommConfig*, void* handle, void** comm,
-                               abi::DeviceHandle** offload) {
+inline plugins::abi::Result connectWith(int device, plugins::abi::CommConfig*, void* handle, void** comm,
+                               plugins::abi::DeviceHandle** offload) {
   return connect(device, handle, comm, offload);
 }
-inline abi::Result accept(void* listening, void** comm, abi::DeviceHandle**) {
+inline plugins::abi::Result accept(void* listening, void** comm, plugins::abi::DeviceHandle**) {
   *comm = nullptr;
   return guarded([&](xylem_net::OfferedNetwork& net) { *comm = net.accept(listening); });
 }
 
 // Sockets need no registration, and cannot reach memory of GPUs.
-inline abi::Result regMr(void*, void*, std::size_t, int type, void** memory) {
+inline plugins::abi::Result regMr(void*, void*, std::size_t, int type, void** memory) {
   *memory = nullptr;
-  return type == abi::kPtrHost ? abi::kSuccess : abi::kInternalError;
+  return type == plugins::abi::kPtrHost ? plugins::abi::kSuccess : plugins::abi::kInternalError;
 }
-inline abi::Result deregMr(void*, void*) { return abi::kSuccess; }
-inline abi::Result iflush(void*, int, void**, int*, void**, void** request) {
+inline plugins::abi::Result deregMr(void*, void*) { return plugins::abi::kSuccess; }
+inline plugins::abi::Result iflush(void*, int, void**, int*, void**, void** request) {
   *request = nullptr;
-  return abi::kInternalError;
+  return plugins::abi::kInternalError;
 }
 
 template <typename Size>
-abi::Result isend(void* comm, void* data, Size bytes, int tag, void*, void** request) {
+plugins::abi::Result isend(void* comm, void* data, Size bytes, int tag, void*, void** request) {
   *request = nullptr;
   return guarded([&](xylem_net::OfferedNetwork&) {
     auto& link = *static_cast<xylem_net::OfferedComm*>(comm);
@@ -91,12 +91,12 @@ abi::Result isend(void* comm, void* data, Size bytes, int tag, void*, void** req
   });
 }
 template <typename Size>
-abi::Result isendTold(void* comm, void* data, Size bytes, int tag, void* memory, void*, void** request) {
+plugins::abi::Result isendTold(void* comm, void* data, Size bytes, int tag, void* memory, void*, void** request) {
   return isend<Size>(comm, data, bytes, tag, memory, request);
 }
 
 template <typename Size>
-abi::Result irecv(void* comm, int n, void** data, Size* bytes, int* tags, void**, void** request) {
+plugins::abi::Result irecv(void* comm, int n, void** data, Size* bytes, int* tags, void**, void** request) {
   *request = nullptr;
   return guarded([&](xylem_net::OfferedNetwork&) {
     auto& link = *static_cast<xylem_net::OfferedComm*>(comm);
@@ -112,12 +112,12 @@ abi::Result irecv(void* comm, int n, void** data, Size* bytes, int* tags, void**
   });
 }
 template <typename Size>
-abi::Result irecvTold(void* comm, int n, void** data, Size* bytes, int* tags, void** memory, void**,
+plugins::abi::Result irecvTold(void* comm, int n, void** data, Size* bytes, int* tags, void** memory, void**,
                       void** request) {
   return irecv<Size>(comm, n, data, bytes, tags, memory, request);
 }
 
-inline abi::Result test(void* request, int* done, int* sizes) {
+inline plugins::abi::Result test(void* request, int* done, int* sizes) {
   *done = 0;
   return guarded([&](xylem_net::OfferedNetwork&) {
     auto& asked = *static_cast<xylem_net::OfferedRequest*>(request);
@@ -129,27 +129,27 @@ inline abi::Result test(void* request, int* done, int* sizes) {
   });
 }
 
-inline abi::Result closeComm(void* comm) {
+inline plugins::abi::Result closeComm(void* comm) {
   return guarded([&](xylem_net::OfferedNetwork&) {
     std::unique_ptr<xylem_net::OfferedComm>(static_cast<xylem_net::OfferedComm*>(comm));
   });
 }
-inline abi::Result closeListen(void* listening) {
+inline plugins::abi::Result closeListen(void* listening) {
   return guarded([&](xylem_net::OfferedNetwork&) {
     std::unique_ptr<transport::NetListener>(static_cast<transport::NetListener*>(listening));
   });
 }
 
-inline abi::Result start(abi::LogFunction log) {
+inline plugins::abi::Result start(plugins::abi::LogFunction log) {
   return guarded([&](xylem_net::OfferedNetwork& net) { net.start(log); });
 }
-inline abi::Result startTold(abi::LogFunction log, abi::ProfileFunction) { return start(log); }
+inline plugins::abi::Result startTold(plugins::abi::LogFunction log, plugins::abi::ProfileFunction) { return start(log); }
 
 // The table of one version, over OfferedNetwork.
 template <int V>
-constexpr abi::Net<V> offeredTable() {
-  using Size = typename abi::NetTypes<V>::Size;
-  abi::Net<V> table{};
+constexpr plugins::abi::Net<V> offeredTable() {
+  using Size = typename plugins::abi::NetTypes<V>::Size;
+  plugins::abi::Net<V> table{};
   table.name = "Xylem";
   table.devices = devices;
   table.getProperties = getProperties<V>;
@@ -176,13 +176,13 @@ constexpr abi::Net<V> offeredTable() {
   return table;
 }
 
-}  // namespace xylem::offer
+}  // namespace xylem::xylem_net
 
 extern "C" {
-__attribute__((visibility("default"))) constinit xylem::abi::Net<8> ncclNetPlugin_v8 =
-    xylem::offer::offeredTable<8>();
-__attribute__((visibility("default"))) constinit xylem::abi::Net<9> ncclNetPlugin_v9 =
-    xylem::offer::offeredTable<9>();
-__attribute__((visibility("default"))) constinit xylem::abi::Net<10> ncclNetPlugin_v10 =
-    xylem::offer::offeredTable<10>();
+__attribute__((visibility("default"))) constinit xylem::plugins::abi::Net<8> ncclNetPlugin_v8 =
+    xylem::xylem_net::offeredTable<8>();
+__attribute__((visibility("default"))) constinit xylem::plugins::abi::Net<9> ncclNetPlugin_v9 =
+    xylem::xylem_net::offeredTable<9>();
+__attribute__((visibility("default"))) constinit xylem::plugins::abi::Net<10> ncclNetPlugin_v10 =
+    xylem::xylem_net::offeredTable<10>();
 }

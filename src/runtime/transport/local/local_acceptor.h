@@ -1,6 +1,6 @@
 #pragma once
 // Accepts the connections from other ranks of the host, for both transports within a host. A connecting rank
-// shows that it belongs to the job (sockets/handshake.h); its connection is kept until this
+// shows that it belongs to the job (runtime/sockets/handshake.h); its connection is kept until this
 // rank claims it.
 //
 //   LocalAcceptor acceptor(rank, secret, log);

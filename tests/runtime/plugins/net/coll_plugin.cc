@@ -11,7 +11,7 @@
 namespace {
 
 using namespace test_net;
-namespace abi = xylem::abi;
+namespace abi = xylem::plugins::abi;
 
 constexpr int kVersion = VERSION;
 using Types = abi::CollNetTypes<kVersion>;

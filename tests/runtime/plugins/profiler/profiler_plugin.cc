@@ -16,7 +16,7 @@
 
 namespace {
 
-namespace abi = xylem::abi;
+namespace abi = xylem::plugins::abi;
 
 std::mutex mutex;
 std::string lines;
