@@ -8,6 +8,7 @@
 #include "runtime/comm/checked_rank.h"
 #include "runtime/comm/host_threads.h"
 #include "runtime/plugins/test_net.h"
+#include "support/sanitizers.h"
 
 namespace xylem::comm {
 namespace {
@@ -83,8 +84,9 @@ TEST_P(CollNetShapes, ReducesAllThatTheNetworkCan) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Shapes, CollNetShapes,
-                         ::testing::Values(JobShape{2, 1, "1"}, JobShape{2, 2, "1"}, JobShape{2, 3, "2"},
-                                           JobShape{3, 2, "2"}),
+                         ::testing::ValuesIn(kSanitized ? std::vector{JobShape{2, 1, "1"}, JobShape{3, 2, "2"}}
+                                                        : std::vector{JobShape{2, 1, "1"}, JobShape{2, 2, "1"},
+                                                                      JobShape{2, 3, "2"}, JobShape{3, 2, "2"}}),
                          [](const auto& shape) {
                            return std::to_string(shape.param.hosts) + "x" +
                                   std::to_string(shape.param.perHost);
