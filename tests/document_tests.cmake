@@ -1,4 +1,4 @@
-# Tests of the documents: generated pages are up to date, and tutorials run.
+# Tests of the documents: generated pages are up to date, tutorials run, and the language is plain.
 
 # The page that is generated from the zoo, and the program that generates it.
 find_package(Python3 COMPONENTS Interpreter QUIET)
@@ -8,6 +8,15 @@ if(Python3_Interpreter_FOUND)
   add_test(NAME zoo.tool COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/zoo/zoo_test.py)
   set_tests_properties(zoo.page zoo.tool PROPERTIES TIMEOUT 300 ENVIRONMENT
                        "XYLEM_COMMAND=$<TARGET_FILE:xylem>;PYTHONDONTWRITEBYTECODE=1")
+  # Most readers see a comment or a page once. The second test shows that the first one can fail.
+  if(EXISTS ${PROJECT_SOURCE_DIR}/.git)
+    add_test(NAME docs.language COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tools/plain_english)
+    file(WRITE ${CMAKE_CURRENT_BINARY_DIR}/unreadable.md "Who only posts does not wait at all.\n")
+    add_test(NAME docs.language_finds COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tools/plain_english
+                                              ${CMAKE_CURRENT_BINARY_DIR}/unreadable.md)
+    set_tests_properties(docs.language_finds PROPERTIES
+                         PASS_REGULAR_EXPRESSION "unreadable.md:1: starts with a relative pronoun")
+  endif()
 endif()
 # The tutorials compile programs against an installed Xylem, here one made of links.
 set(prefix ${PROJECT_BINARY_DIR}/tutorial-prefix)

@@ -12,8 +12,8 @@ namespace xylem::report {
 
 struct SvgOptions {
   bool standalone = false;  // a file of its own, which includes the style
-  search::GraphKind graph =
-      search::GraphKind::kRing;  // whose channels count; links are unused if the host lacks it
+  // Draws the channels of this graph; links that none of them uses are drawn as unused.
+  search::GraphKind graph = search::GraphKind::kRing;
 };
 
 std::string machineSvg(const HostPicture& host, const MachineLayout& layout, const SvgOptions& options);
