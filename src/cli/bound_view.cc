@@ -109,20 +109,14 @@ plan::Json boundJson(const optimum::Bound& bound, const topology::System& system
           {"bottlenecks", std::move(bottlenecks)}};
 }
 
-std::string withBounds(const std::string& planJson, const plan::Plan& plan) {
-  plan::Json json = plan::Json::parse(planJson);
-  plan::Json views = plan::Json::array();
-  for (const auto& host : plan.hostPlans) {
-    plan::Json view = plan::Json::object();
-    for (const optimum::PlanBound& bound : optimum::boundsOf(plan, *host)) {
-      plan::Json entry = {{"achieved", bound.achieved}};
-      entry.update(boundJson(bound.bound, host->system()));
-      view[search::name(bound.kind)] = std::move(entry);
-    }
-    views.push_back(std::move(view));
+plan::Json boundsJson(const std::vector<optimum::PlanBound>& bounds, const topology::System& system) {
+  plan::Json json = plan::Json::object();
+  for (const optimum::PlanBound& bound : bounds) {
+    plan::Json entry = {{"achieved", bound.achieved}};
+    entry.update(boundJson(bound.bound, system));
+    json[search::name(bound.kind)] = std::move(entry);
   }
-  json["bounds"] = std::move(views);
-  return json.dump(1, ' ', false, plan::Json::error_handler_t::replace);
+  return json;
 }
 
 }  // namespace xylem::cli

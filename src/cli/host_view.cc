@@ -139,8 +139,6 @@ std::string netText(const topology::System& system, int net) {
   return net < 0 ? "" : nodeLabel(system, system.node(topology::NodeType::kNet, net));
 }
 
-// The refused decisions about the ring channels: direct access between neighbours, and GPU Direct RDMA of the
-// NICs at their ends.
 std::vector<paths::Decision> refusals(const plan::Plan& plan, const plan::HostPlan& host) {
   const topology::System& system = host.system();
   const paths::PathTable& paths = host.paths.paths;
@@ -167,23 +165,12 @@ std::vector<paths::Decision> refusals(const plan::Plan& plan, const plan::HostPl
   return all;
 }
 
-// The decision's explanation, with the nodes named as in the tables.
-std::string sentence(const paths::Decision& decision, const topology::System& system) {
-  std::string text = paths::explain(decision, system);
-  for (const topology::NodeId node : {decision.subject, decision.object}) {
-    if (node == topology::kNoNode) continue;
-    const std::string formal = system.name(node);
-    if (const std::size_t at = text.find(formal); at != std::string::npos)
-      text.replace(at, formal.size(), nodeLabel(system, node));
-  }
-  return text;
-}
-
-std::string refusalsText(const plan::Plan& plan, const plan::HostPlan& host, const std::string& which,
-                         const Terminal& screen) {
+std::string refusalsText(const HostReport& report, const std::string& which, const Terminal& screen) {
+  const topology::System& system = report.host->system();
+  const auto label = [&](topology::NodeId node) { return nodeLabel(system, node); };
   std::vector<std::string> reasons;
-  for (const paths::Decision& decision : refusals(plan, host)) {
-    std::string reason = sentence(decision, host.system());
+  for (const paths::Decision& decision : report.refusals) {
+    std::string reason = paths::explain(decision, label).sentence();
     if (std::find(reasons.begin(), reasons.end(), reason) == reasons.end())
       reasons.push_back(std::move(reason));
   }
@@ -194,10 +181,10 @@ std::string refusalsText(const plan::Plan& plan, const plan::HostPlan& host, con
   return text;
 }
 
-std::string boundsText(const plan::Plan& plan, const plan::HostPlan& host, const Terminal& screen) {
+std::string boundsText(const HostReport& report, const Terminal& screen) {
   std::string text;
-  for (const optimum::PlanBound& bound : optimum::boundsOf(plan, host))
-    text += fmt::format("  {}\n", boundLine(bound, host.system(), screen));
+  for (const optimum::PlanBound& bound : report.bounds)
+    text += fmt::format("  {}\n", boundLine(bound, report.host->system(), screen));
   return text;
 }
 
@@ -230,15 +217,19 @@ std::string channelsText(const topology::System& system, const search::ChannelGr
   return table.text(screen, 2);
 }
 
-std::string hostText(const plan::Plan& plan, const plan::HostPlan& host, const std::string& which,
-                     const Terminal& screen) {
+HostReport hostReport(const plan::Plan& plan, const plan::HostPlan& host) {
+  return {&host, optimum::boundsOf(plan, host), refusals(plan, host)};
+}
+
+std::string hostText(const HostReport& report, const std::string& which, const Terminal& screen) {
+  const plan::HostPlan& host = *report.host;
   std::string text = screen.heading("Graphs of " + which + ", bandwidth per channel");
-  text += graphsText(host, screen) + boundsText(plan, host, screen);
+  text += graphsText(host, screen) + boundsText(report, screen);
   text += screen.heading("Ring channels of " + which);
   text += channelsText(host.system(), host.ring(), screen);
   text += screen.heading("Tree channels of " + which);
   text += channelsText(host.system(), host.tree(), screen);
-  return text + refusalsText(plan, host, which, screen);
+  return text + refusalsText(report, which, screen);
 }
 
 }  // namespace xylem::cli

@@ -3,12 +3,13 @@
 // channels and what the rings cannot use.
 //
 //   for (const HostKind& kind : hostKinds(plan)) ...   // "dgxh100" on hosts 0-3, "dgxa100" on host 4
-//   writeOut(hostText(plan, *plan.hostPlans[0], "a host", terminalOf(stdout)));
+//   writeOut(hostText(hostReport(plan, *plan.hostPlans[0]), "a host", terminalOf(stdout)));
 
 #include <string>
 #include <vector>
 
 #include "cli/terminal.h"
+#include "insight/optimum/optimum.h"
 #include "planner/plan/plan.h"
 
 namespace xylem::cli {
@@ -27,9 +28,19 @@ std::vector<HostKind> hostKinds(const plan::Plan& plan);
 // The compute capabilities of a host: "sm 90", "sm 80 and 90".
 std::string smText(const plan::HostPlan& host);
 
+// A host of a plan, with what its graphs are compared with and what they do without.
+struct HostReport {
+  const plan::HostPlan* host = nullptr;
+  std::vector<optimum::PlanBound> bounds;  // of rings and trees
+  // Refused decisions about the rings: direct access between neighbours, and GPU Direct RDMA of the NICs at
+  // their ends.
+  std::vector<paths::Decision> refusals;
+};
+// The report refers to the plan's host.
+HostReport hostReport(const plan::Plan& plan, const plan::HostPlan& host);
+
 // `which` goes into the headings: "a host", "dgxh100".
-std::string hostText(const plan::Plan& plan, const plan::HostPlan& host, const std::string& which,
-                     const Terminal& screen);
+std::string hostText(const HostReport& report, const std::string& which, const Terminal& screen);
 
 // The channels of a graph as a table: NETs and ranks.
 std::string channelsText(const topology::System& system, const search::ChannelGraph& graph,

@@ -8,6 +8,8 @@
 #include <cerrno>
 #include <cstdlib>
 
+#include "planner/plan/json_value.h"
+
 namespace xylem::cli {
 namespace {
 
@@ -88,6 +90,10 @@ int displayWidth(std::string_view text) {
 
 void writeOut(std::string_view text) {
   if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size()) noteOutputError(errno);
+}
+
+void writeJson(const nlohmann::ordered_json& json, int indent) {
+  writeOut(plan::jsonText(json, indent) + '\n');
 }
 
 int outputError() { return firstOutputError; }

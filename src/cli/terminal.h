@@ -6,6 +6,7 @@
 //   writeOut(fmt::format("{} GPUs\n", screen.paint(Style::kBold, "8")));
 
 #include <cstdio>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 
@@ -32,6 +33,8 @@ int displayWidth(std::string_view text);
 
 // Writes to standard output. A failure is only remembered; runCommandLine reports it at the end.
 void writeOut(std::string_view text);
+// The same for JSON, whose levels are indented by `indent` blanks.
+void writeJson(const nlohmann::ordered_json& json, int indent = 1);
 // The errno of the first failed write to standard output; 0 if there was none.
 int outputError();
 void noteOutputError(int error);

@@ -6,6 +6,7 @@
 //   feedFlightArea(bytes);   // true if it was read
 
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <utility>
 #include <vector>
 
@@ -134,7 +135,7 @@ inline void checkStatus(comm::ProcessRecord recorder) {
     for (const cli::Finding& finding : findings)
       require(!finding.ranks.empty() && harmless(finding.text, false));
     require(harmless(cli::statusText(job, findings, 4, {}), true));
-    require(cli::statusJson(job, findings, 4)["ranks"].size() == job.seen.size());
+    require(cli::toJson(job, findings, 4)["ranks"].size() == job.seen.size());
   }
 }
 

@@ -71,7 +71,7 @@ void check(const fs::path& file, Tally& tally) {
     const plan::Plan plan =
         plan::planJob(requestOf(expected["input"], file.parent_path()), settingsOf(expected["input"]));
     if (!expected.contains("error"))
-      difference = firstDifference(expected, json::parse(plan::planToJson(plan))).value_or("");
+      difference = firstDifference(expected, json::parse(plan::jsonText(plan::toJson(plan)))).value_or("");
   } catch (const Error& error) {
     if (!expected.contains("error")) difference = error.what();
   }

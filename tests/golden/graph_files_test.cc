@@ -71,7 +71,7 @@ void checkPlans(const fs::path& directory) {
         machineOf(directory, input["topology"].get<std::string>()), input["hosts"].get<int>());
     request.graphFile = search::graphFileOf(settings);
     const plan::Plan plan = plan::planJob(request, settings);
-    EXPECT_EQ(firstDifference(expected, json::parse(plan::planToJson(plan))).value_or(""), "");
+    EXPECT_EQ(firstDifference(expected, json::parse(plan::jsonText(plan::toJson(plan)))).value_or(""), "");
   }
 }
 

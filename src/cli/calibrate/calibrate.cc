@@ -178,7 +178,7 @@ std::string calibrationText(const CalibrationReport& report, const Terminal& ter
          "\n";
 }
 
-std::string calibrationJson(const CalibrationReport& report) {
+plan::Json toJson(const CalibrationReport& report) {
   plan::Json constants = plan::Json::object();
   tuning::HostModel model = report.fit.model;
   const auto all = tuning::constantsOf(model);
@@ -210,7 +210,7 @@ std::string calibrationJson(const CalibrationReport& report) {
                      {"agreeing", report.agreeing()},   {"worstLoss", report.worstLoss()},
                      {"noisy", report.noisy()},         {"XYLEM_HOST_MODEL", report.fit.model.text()}};
   if (!report.netProblem.empty()) json["netProblem"] = report.netProblem;
-  return json.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + '\n';
+  return json;
 }
 
 }  // namespace
@@ -231,7 +231,10 @@ int runCalibration(const CalibrationOptions& options) {
     report.netProblem = bench.netProblem();
   }
   report.cores = device::coreCount();
-  writeOut(options.json ? calibrationJson(report) : calibrationText(report, terminalOf(stdout)));
+  if (options.json)
+    writeJson(toJson(report));
+  else
+    writeOut(calibrationText(report, terminalOf(stdout)));
   return kOk;
 }
 

@@ -153,9 +153,10 @@ variable cannot be used.)";
 int runDiff(const DiffArguments& options) {
   const auto [a, b] = readSides(options.input);
   const diff::PlanDiff diff = diff::comparePlans(a, b);
-  const auto replace = nlohmann::json::error_handler_t::replace;
-  writeOut(options.json ? diff::toJson(diff, a.title, b.title).dump(1, ' ', false, replace) + '\n'
-                        : diffText(diff, a, b, options.view, terminalOf(stdout)));
+  if (options.json)
+    writeJson(diff::toJson(diff, a.title, b.title));
+  else
+    writeOut(diffText(diff, a, b, options.view, terminalOf(stdout)));
   return diff.samePlan() ? kOk : kFailed;
 }
 

@@ -16,6 +16,7 @@
 #include "insight/report/page.h"
 #include "insight/report/picture_json.h"
 #include "insight/why/why.h"
+#include "planner/plan/json_value.h"
 
 namespace xylem::cli {
 namespace {
@@ -76,7 +77,7 @@ std::string titleOf(const JobInput& job) {
 }
 
 std::string textOf(const report::Picture& picture, Form form) {
-  if (form == Form::kFacts) return report::pictureJson(picture);
+  if (form == Form::kFacts) return plan::jsonText(report::toJson(picture), -1) + '\n';
   if (form == Form::kPage) return report::pageHtml(picture);
   // A picture shows one host: the first kind, if the job has several.
   const report::HostPicture& host = picture.hosts.front();

@@ -71,9 +71,10 @@ int runLint(const LintArguments& options) {
       isThisMachine(options.file)
           ? lint::lintTopology(topology::writeTopology(detectMachine(readSettings())), "this machine")
           : lint::lintTopologyFile(options.file);
-  writeOut(options.json
-               ? lint::toJson(report).dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + '\n'
-               : textOf(report, options.notes, terminalOf(stdout)));
+  if (options.json)
+    writeJson(lint::toJson(report));
+  else
+    writeOut(textOf(report, options.notes, terminalOf(stdout)));
   return report.isClean() ? kOk : kFailed;
 }
 

@@ -25,10 +25,15 @@ namespace xylem::cli {
 namespace {
 
 struct Optimization {
-  std::string subject;                        // "dgxh100.xml"
-  std::shared_ptr<const plan::Plan> plan;     // with the channels that the search found
-  std::shared_ptr<const plan::Plan> planned;  // with the best channels
+  std::string subject;                     // "dgxh100.xml"
+  std::shared_ptr<const plan::Plan> plan;  // with the channels that the search found
   optimum::Optimum optimum;
+  // The times, in microseconds, that NCCL's model predicts for a large message.
+  struct Times {
+    Collective collective;
+    double searched, best;
+  };
+  std::vector<Times> predicted;
   double seconds = 0;  // that finding them took
   std::string file;    // the text of the graph file
   std::string output;  // the graph file's name; empty if it was not written
@@ -53,8 +58,7 @@ std::vector<Row> rowsOf(const optimum::Optimum& optimum) {
   return {{search::GraphKind::kRing, optimum.ring}, {search::GraphKind::kTree, optimum.tree}};
 }
 
-// The time, in microseconds, that NCCL's model predicts for a large message.
-double predicted(const plan::Plan& plan, Collective collective) {
+double predictedTime(const plan::Plan& plan, Collective collective) {
   const tuning::Choice choice =
       tuning::choose(plan.tuning.front(), {.collective = collective, .bytes = kLargeMessage});
   return choice.best() != nullptr ? static_cast<double>(choice.best()->time) : 0;
@@ -129,18 +133,17 @@ std::string optimumText(const Optimization& result, const Terminal& screen) {
   for (const auto& [kind, title] :
        {std::pair{search::GraphKind::kRing, "Ring channels"}, {search::GraphKind::kTree, "Tree channels"}})
     text += screen.heading(title) + channelsText(system, result.optimum.graphs[kind], screen);
-  const double before = predicted(plan, Collective::kAllReduce);
-  const double after = predicted(*result.planned, Collective::kAllReduce);
+  const Optimization::Times& allReduce = result.predicted.front();
   text += fmt::format(
       "\nAllReduce of 1 GiB, as NCCL's model predicts: {:.1f} ms, with these channels {:.1f} ms\n",
-      before / 1000, after / 1000);
+      allReduce.searched / 1000, allReduce.best / 1000);
   text += result.output.empty() ? "-o FILE writes them as a graph file, for NCCL_GRAPH_FILE\n"
                                 : fmt::format("{} is for NCCL_GRAPH_FILE on every host\n", result.output);
   return text;
 }
 
 // Bandwidths in GB/s, times in microseconds.
-std::string optimumJson(const Optimization& result) {
+plan::Json toJson(const Optimization& result) {
   const plan::Plan& plan = *result.plan;
   const plan::HostPlan& host = plan.hostOf(0);
   plan::Json json = {{"format", "xylem-optimum-1"},
@@ -159,13 +162,12 @@ std::string optimumJson(const Optimization& result) {
                                     {"graph", graphJson(result.optimum.graphs[row.kind], host.system())}};
   }
   plan::Json times = plan::Json::object();
-  for (const Collective collective : {Collective::kAllReduce, Collective::kAllGather})
-    times[name(collective)] = {{"bytes", kLargeMessage},
-                               {"searched", predicted(plan, collective)},
-                               {"best", predicted(*result.planned, collective)}};
+  for (const Optimization::Times& time : result.predicted)
+    times[name(time.collective)] = {
+        {"bytes", kLargeMessage}, {"searched", time.searched}, {"best", time.best}};
   json["predicted"] = std::move(times);
   json["graphFile"] = result.file;
-  return json.dump(1, ' ', false, plan::Json::error_handler_t::replace) + "\n";
+  return json;
 }
 
 struct OptimizeArguments {
@@ -221,7 +223,10 @@ Optimization optimize(const OptimizeArguments& options, const Settings& settings
     plan::PlanRequest again = request;
     again.graphFile =
         std::make_shared<const search::GraphFile>(search::parseGraphFile(result.file, "graph.xml"));
-    result.planned = std::make_shared<const plan::Plan>(plan::planJob(again, settings));
+    const plan::Plan planned = plan::planJob(again, settings);
+    for (const Collective collective : {Collective::kAllReduce, Collective::kAllGather})
+      result.predicted.push_back(
+          {collective, predictedTime(*plan, collective), predictedTime(planned, collective)});
   }
   return result;
 }
@@ -231,7 +236,10 @@ int runOptimize(const OptimizeArguments& options) {
   Optimization result = optimize(options, settings);
   if (!options.output.empty()) writeFile(options.output, result.file);
   result.output = options.output;
-  writeOut(options.json ? optimumJson(result) : optimumText(result, terminalOf(stdout)));
+  if (options.json)
+    writeJson(toJson(result));
+  else
+    writeOut(optimumText(result, terminalOf(stdout)));
   return kOk;
 }
 

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <fstream>
 #include <limits>
@@ -30,13 +31,25 @@
 namespace xylem::cli {
 namespace {
 
-// The values that the text and the JSON have in common.
+// A link between switches and the hosts whose traffic crosses it.
+struct BusyLink {
+  const fabric::NetworkLink* link = nullptr;
+  double bytes = 0;     // through each cable, per byte of the AllReduce
+  double slowdown = 0;  // its time by that of the hosts' own links; below 1, the link waits for the hosts
+  std::vector<fabric::Crossing> crossings;
+};
+// The busiest links by kind of traffic, the busiest first.
+using BusyLinks = std::array<std::vector<BusyLink>, fabric::kTrafficKinds>;
+
+// What the text and the JSON show.
 struct OrderReport {
   const plan::Plan& plan;
   const fabric::Fabric& fabric;
   const fabric::HostOrder& order;
   std::string jobName;
-  int links = 4;  // how many of the busiest to show
+  std::int64_t cables = 0;      // between switches
+  double oversubscription = 0;  // of the leaves; infinite if one has no cable to others
+  BusyLinks now, proposed;
 };
 
 // Names of the hosts in this order, and their numbers of ranks.
@@ -70,22 +83,16 @@ double oversubscription(const fabric::Fabric& fabric) {
   return most;
 }
 
-// A link between switches and the hosts whose traffic crosses it.
-struct BusyLink {
-  const fabric::NetworkLink* link = nullptr;
-  double bytes = 0;     // through each cable, per byte of the AllReduce
-  double slowdown = 0;  // its time by that of the hosts' own links; below 1, the link waits for the hosts
-  std::vector<fabric::Crossing> crossings;
-};
-
-std::vector<BusyLink> busyLinks(const OrderReport& report, const fabric::OrderedHosts& hosts, int kind) {
-  fabric::FabricGraph& network = *report.order.network;
-  const fabric::Attachments& attachments = *report.order.attachments;
+// At most `most` of them.
+std::vector<BusyLink> busyLinks(const fabric::HostOrder& order, const fabric::OrderedHosts& hosts, int kind,
+                                int most) {
+  fabric::FabricGraph& network = *order.network;
+  const fabric::Attachments& attachments = *order.attachments;
   // Route the traffic of this order, take the links with most of it, and look up which pairs of hosts they
   // carry.
   const fabric::Congestion congestion(hosts.traffic, attachments, network, hosts.order);
   std::vector<int> links = fabric::busiestLinks(congestion, network, kind);
-  links.resize(std::min(links.size(), static_cast<std::size_t>(report.links)));
+  links.resize(std::min(links.size(), static_cast<std::size_t>(most)));
   std::vector<std::vector<fabric::Crossing>> who =
       fabric::crossings(hosts.traffic, kind, hosts.order, attachments, network, links);
   const double quiet = hosts.score[static_cast<std::size_t>(kind)].quiet;
@@ -97,6 +104,18 @@ std::vector<BusyLink> busyLinks(const OrderReport& report, const fabric::Ordered
                     congestion.time(kind, links[i]) / quiet, std::move(who[i])});
   }
   return busy;
+}
+
+OrderReport reportOf(const plan::Plan& plan, const fabric::Fabric& fabric, const fabric::HostOrder& order,
+                     const std::string& jobName, int most) {
+  OrderReport report{plan, fabric, order, jobName, 0, oversubscription(fabric), {}, {}};
+  for (const fabric::FabricLink& link : fabric.links) report.cables += link.cables;
+  for (int kind = 0; kind < fabric::kTrafficKinds; ++kind) {
+    const auto at = static_cast<std::size_t>(kind);
+    report.now[at] = busyLinks(order, order.now, kind, most);
+    report.proposed[at] = order.isBetter() ? busyLinks(order, order.proposed, kind, most) : report.now[at];
+  }
+  return report;
 }
 
 // More of these are counted instead of listed.
@@ -120,8 +139,6 @@ std::string overText(double over) {
 std::string headText(const OrderReport& report) {
   const connect::Job& job = report.plan.job();
   const std::size_t switches = report.fabric.switches.size();
-  std::int64_t cables = 0;
-  for (const fabric::FabricLink& link : report.fabric.links) cables += link.cables;
   const std::vector<std::string> names = namesInOrder(report.order, report.order.now);
   const std::size_t shown = std::min(names.size(), kMaxHostsNow);
   return fmt::format("{} on {} of {}: {}{}\n{}: {}, {} between them{}\n", counted(job.ranks(), "rank"),
@@ -129,8 +146,8 @@ std::string headText(const OrderReport& report) {
                      fmt::join(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(shown), ","),
                      names.size() > shown ? fmt::format(" and {} more", names.size() - shown) : "",
                      report.fabric.file, switches == 1 ? "1 switch" : fmt::format("{} switches", switches),
-                     cables == 1 ? "1 cable" : fmt::format("{} cables", cables),
-                     overText(oversubscription(report.fabric)));
+                     report.cables == 1 ? "1 cable" : fmt::format("{} cables", report.cables),
+                     overText(report.oversubscription));
 }
 
 Cell slowdownCell(double slowdown) {
@@ -190,8 +207,9 @@ std::string crossingsText(const OrderReport& report, const fabric::OrderedHosts&
   return text;
 }
 
-std::string linksText(const OrderReport& report, const fabric::OrderedHosts& hosts, int kind,
-                      const std::string& when, const Terminal& screen) {
+std::string linksText(const OrderReport& report, const fabric::OrderedHosts& hosts,
+                      const std::vector<BusyLink>& links, int kind, const std::string& when,
+                      const Terminal& screen) {
   Table table({{"from"},
                {"to"},
                {"cables", Align::kRight},
@@ -199,7 +217,7 @@ std::string linksText(const OrderReport& report, const fabric::OrderedHosts& hos
                {"bytes each", Align::kRight},
                {"times as long", Align::kRight},
                {"hosts"}});
-  for (const BusyLink& busy : busyLinks(report, hosts, kind))
+  for (const BusyLink& busy : links)
     table.add({{busy.link->from},
                {busy.link->to},
                {std::to_string(busy.link->cables)},
@@ -240,8 +258,10 @@ std::string orderListText(const OrderReport& report, const Terminal& screen) {
 std::string orderText(const OrderReport& report, const Terminal& screen) {
   std::string text = headText(report) + tableText(report, screen);
   for (int kind = 0; kind < fabric::kTrafficKinds; ++kind) {
-    text += linksText(report, report.order.now, kind, "now", screen);
-    if (report.order.isBetter()) text += linksText(report, report.order.proposed, kind, "proposed", screen);
+    const auto at = static_cast<std::size_t>(kind);
+    text += linksText(report, report.order.now, report.now[at], kind, "now", screen);
+    if (report.order.isBetter())
+      text += linksText(report, report.order.proposed, report.proposed[at], kind, "proposed", screen);
   }
   return text + orderListText(report, screen);
 }
@@ -312,9 +332,10 @@ plan::Json scoreJson(const fabric::TrafficScore& score) {
           {"cables", score.cables}};
 }
 
-plan::Json linksJson(const OrderReport& report, const fabric::OrderedHosts& hosts, int kind) {
+plan::Json linksJson(const OrderReport& report, const fabric::OrderedHosts& hosts,
+                     const std::vector<BusyLink>& busyLinks) {
   plan::Json links = plan::Json::array();
-  for (const BusyLink& busy : busyLinks(report, hosts, kind)) {
+  for (const BusyLink& busy : busyLinks) {
     plan::Json crossings = plan::Json::array();
     for (const fabric::Crossing& crossing : busy.crossings)
       crossings.push_back(
@@ -332,37 +353,34 @@ plan::Json linksJson(const OrderReport& report, const fabric::OrderedHosts& host
   return links;
 }
 
-plan::Json hostsJson(const OrderReport& report, const fabric::OrderedHosts& hosts) {
+plan::Json hostsJson(const OrderReport& report, const fabric::OrderedHosts& hosts, const BusyLinks& links) {
   plan::Json json = {{"hosts", namesInOrder(report.order, hosts)},
                      {"ranks", ranksInOrder(report.plan, hosts)}};
   for (int kind = 0; kind < fabric::kTrafficKinds; ++kind) {
-    plan::Json score = scoreJson(hosts.score[static_cast<std::size_t>(kind)]);
-    score["busiestLinks"] = linksJson(report, hosts, kind);
+    const auto at = static_cast<std::size_t>(kind);
+    plan::Json score = scoreJson(hosts.score[at]);
+    score["busiestLinks"] = linksJson(report, hosts, links[at]);
     json[fabric::trafficName(kind)] = std::move(score);
   }
   return json;
 }
 
 // Bandwidths in GB/s, times in seconds per GB of the AllReduce, traffic in bytes per byte of it.
-std::string orderJson(const OrderReport& report) {
-  const double over = oversubscription(report.fabric);
-  std::int64_t cables = 0;
-  for (const fabric::FabricLink& link : report.fabric.links) cables += link.cables;
-  const plan::Json json = {
-      {"format", "xylem-order-1"},
-      {"ranks", report.plan.job().ranks()},
-      {"fabric",
-       {{"file", report.fabric.file},
-        {"switches", report.fabric.switches.size()},
-        {"cables", cables},
-        {"hosts", report.fabric.hosts.size()},
-        {"oversubscription", std::isinf(over) ? plan::Json(nullptr) : plan::Json(over)}}},
-      {"better", report.order.isBetter()},
-      {"allTried", report.order.allTried},
-      {"tried", report.order.tried},
-      {"now", hostsJson(report, report.order.now)},
-      {"proposed", hostsJson(report, report.order.proposed)}};
-  return json.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+plan::Json toJson(const OrderReport& report) {
+  const double over = report.oversubscription;
+  return {{"format", "xylem-order-1"},
+          {"ranks", report.plan.job().ranks()},
+          {"fabric",
+           {{"file", report.fabric.file},
+            {"switches", report.fabric.switches.size()},
+            {"cables", report.cables},
+            {"hosts", report.fabric.hosts.size()},
+            {"oversubscription", std::isinf(over) ? plan::Json(nullptr) : plan::Json(over)}}},
+          {"better", report.order.isBetter()},
+          {"allTried", report.order.allTried},
+          {"tried", report.order.tried},
+          {"now", hostsJson(report, report.order.now, report.now)},
+          {"proposed", hostsJson(report, report.order.proposed, report.proposed)}};
 }
 
 constexpr int kMaxLinks = 1 << 20;
@@ -413,12 +431,15 @@ int runOrder(const OrderArguments& options) {
                                                       {.seed = static_cast<std::uint64_t>(options.seed)}});
   progress.reset();
   for (const std::string& remark : remarks) warn(remark);
-  const OrderReport report = {plan, fabric, order, jobName(options.job), options.links};
+  const OrderReport report = reportOf(plan, fabric, order, jobName(options.job), options.links);
   if (!options.writeFabric.empty()) writeFile(options.writeFabric, fabric::fabricText(fabric));
   if (!options.writeHostfile.empty())
     writeFile(options.writeHostfile,
               hostfileText(namesInOrder(order, order.proposed), ranksInOrder(plan, order.proposed)));
-  writeOut(options.json ? orderJson(report) : orderText(report, terminalOf(stdout)));
+  if (options.json)
+    writeJson(toJson(report));
+  else
+    writeOut(orderText(report, terminalOf(stdout)));
   return kOk;
 }
 

@@ -566,7 +566,7 @@ plan::Json remarksJson(const preflight::Preflight& result) {
 }
 
 // Format xylem-preflight-1. All lists "byKind" are in the order of `kinds`.
-std::string preflightJson(const plan::Plan& plan, const preflight::Preflight& result) {
+plan::Json toJson(const plan::Plan& plan, const preflight::Preflight& result) {
   plan::Json setup = plan::Json::array();
   for (preflight::Setup what : result.setup) setup.push_back(preflight::name(what));
   const plan::Json json = {{"format", "xylem-preflight-1"},
@@ -582,7 +582,7 @@ std::string preflightJson(const plan::Plan& plan, const preflight::Preflight& re
                            {"remedies", remediesJson(result.remedies)},
                            {"ringEndsWithoutNic", result.endsWithoutNic},
                            {"remarks", remarksJson(result)}};
-  return json.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+  return json;
 }
 
 struct PreflightArguments {
@@ -609,7 +609,10 @@ int runPreflight(const PreflightArguments& options) {
   preflight::Preflight result = preflight::preflight(plan);
   if (result.disagrees()) result.remedies = preflight::findRemedies(request, settings, plan);
   progress.reset();
-  writeOut(options.json ? preflightJson(plan, result) : preflightText(plan, result, terminalOf(stdout)));
+  if (options.json)
+    writeJson(toJson(plan, result));
+  else
+    writeOut(preflightText(plan, result, terminalOf(stdout)));
   return result.isFine() ? kOk : kFailed;
 }
 

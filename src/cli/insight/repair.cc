@@ -60,9 +60,17 @@ std::string stateText(const topology::System& system, const whatif::NetState& st
   return state.gdr.empty() ? text : text + "; " + state.gdr;
 }
 
-std::string netsText(const plan::Plan& plan, const Terminal& screen) {
-  const topology::System& system = plan.hostOf(0).system();
-  const std::vector<whatif::NetState> states = whatif::netStates(plan);
+// What the search found, and how the host's NETs stand.
+struct RepairReport {
+  const whatif::RepairSearch& search;
+  std::string machine;
+  std::vector<whatif::NetState> nets;
+  std::vector<whatif::Repair> found;
+};
+
+std::string netsText(const RepairReport& report, const Terminal& screen) {
+  const topology::System& system = report.search.before().hostOf(0).system();
+  const std::vector<whatif::NetState>& states = report.nets;
   if (states.empty()) return "";
   std::map<std::pair<bool, std::string>, std::vector<std::string>> alike;
   std::vector<std::pair<bool, std::string>> order;
@@ -117,9 +125,9 @@ std::vector<RepairRow> rowsOf(const std::vector<whatif::Repair>& found, bool all
   return rows;
 }
 
-std::string repairsText(const whatif::RepairSearch& search, const RepairArguments& options,
-                        const Terminal& screen) {
-  const std::vector<whatif::Repair> found = search.found();
+std::string repairsText(const RepairReport& report, const RepairArguments& options, const Terminal& screen) {
+  const whatif::RepairSearch& search = report.search;
+  const std::vector<whatif::Repair>& found = report.found;
   const bool unusedNets = search.before().job().hosts() == 1 &&
                           search.before().hostPlans.front()->system().count(topology::NodeType::kNet) > 0;
   if (found.empty())
@@ -155,27 +163,30 @@ std::string repairsText(const whatif::RepairSearch& search, const RepairArgument
   return text;
 }
 
+std::string repairText(const RepairReport& report, const RepairArguments& options, const Terminal& screen) {
+  const plan::Plan& plan = report.search.before();
+  return fmt::format("{}: {} on {}\n{}\n", screen.paint(Style::kBold, report.machine),
+                     counted(plan.job().ranks(), "rank"), counted(plan.job().hosts(), "host"),
+                     summary(report.search)) +
+         netsText(report, screen) + repairsText(report, options, screen);
+}
+
 int runRepair(const RepairArguments& options) {
   const Settings settings = readSettings();
   const std::string machine = machineName(options.job.file);
   Progress progress(fmt::format("planning {}", machine));
   whatif::RepairSearch search(readJob(options.job, settings), settings);
   while (search.next()) progress.say(fmt::format("change {} of {}", search.tried(), search.total()));
-  const bool writes = !options.output.empty() && !search.found().empty();
+  const RepairReport report{search, machine, whatif::netStates(search.before()), search.found()};
+  const bool writes = !options.output.empty() && !report.found.empty();
   if (writes) writeFile(options.output, topology::writeTopology(search.withFirst().document));
   if (options.json) {
-    writeOut(whatif::toJson(search, machine).dump(1, ' ', false, nlohmann::json::error_handler_t::replace) +
-             '\n');
+    writeJson(whatif::toJson(search, machine));
   } else {
-    const Terminal screen = terminalOf(stdout);
-    const plan::Plan& plan = search.before();
-    writeOut(fmt::format("{}: {} on {}\n{}\n", screen.paint(Style::kBold, machine),
-                         counted(plan.job().ranks(), "rank"), counted(plan.job().hosts(), "host"),
-                         summary(search)) +
-             netsText(plan, screen) + repairsText(search, options, screen));
+    writeOut(repairText(report, options, terminalOf(stdout)));
     if (writes) writeOut(fmt::format("The machine with the first of them is in {}.\n", options.output));
   }
-  return search.found().empty() ? kOk : kFailed;
+  return report.found.empty() ? kOk : kFailed;
 }
 
 }  // namespace

@@ -33,13 +33,13 @@ Examples:
   xylem vm --host host.xml --guest-map vm.map            print it
   xylem lint vm.xml && xylem plan vm.xml --nodes 2       what NCCL will do with it)";
 
-std::string jsonOf(const topology::Document& guest, const vm::VmMap& map,
-                   const std::vector<std::string>& remarks) {
+nlohmann::ordered_json toJson(const topology::Document& guest, const vm::VmMap& map,
+                              const std::vector<std::string>& remarks) {
   const nlohmann::ordered_json json = {{"format", "xylem-vm-1"},
                                        {"devices", map.devices.size()},
                                        {"remarks", remarks},
                                        {"topology", topology::writeTopology(guest)}};
-  return json.dump(1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+  return json;
 }
 
 int runVm(const VmArguments& options) {
@@ -57,7 +57,7 @@ int runVm(const VmArguments& options) {
     writeFile(options.output, text);
   else if (!options.json)
     writeOut(text);
-  if (options.json) writeOut(jsonOf(guest, map, remarks));
+  if (options.json) writeJson(toJson(guest, map, remarks));
   return kOk;
 }
 

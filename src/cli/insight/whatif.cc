@@ -50,6 +50,13 @@ std::string editsText() {
   return text + "\n";
 }
 
+// The answer to the question: the difference of the plans, and of their bandwidths.
+struct WhatifReport {
+  diff::PlanFacts a, b;
+  diff::PlanDiff diff;
+  whatif::Scores scoresA, scoresB;
+};
+
 std::string scoresText(const whatif::Scores& before, const whatif::Scores& after, const Terminal& screen) {
   Table table({{"bandwidth"}, {"A", Align::kRight}, {"B", Align::kRight}});
   for (std::size_t i = 0; i < before.size(); ++i)
@@ -59,10 +66,15 @@ std::string scoresText(const whatif::Scores& before, const whatif::Scores& after
   return '\n' + table.text(screen, 2);
 }
 
-std::string withScores(nlohmann::ordered_json json, const whatif::Scores& before,
-                       const whatif::Scores& after) {
-  json["bandwidth"] = whatif::toJson(before, after);
-  return json.dump(1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+std::string whatifText(const WhatifReport& report, const DiffView& view, const Terminal& screen) {
+  return diffText(report.diff, report.a, report.b, view, screen) +
+         scoresText(report.scoresA, report.scoresB, screen);
+}
+
+nlohmann::ordered_json toJson(const WhatifReport& report) {
+  nlohmann::ordered_json json = diff::toJson(report.diff, report.a.title, report.b.title);
+  json["bandwidth"] = whatif::toJson(report.scoresA, report.scoresB);
+  return json;
 }
 
 int runWhatif(const WhatifArguments& options) {
@@ -91,22 +103,22 @@ int runWhatif(const WhatifArguments& options) {
   progress.say("comparing");
   warnOfMissingNics(planAfter);
   if (!options.output.empty()) writeFile(options.output, changed);
-  diff::PlanFacts a = diff::factsOf(planBefore, before);
-  diff::PlanFacts b = diff::factsOf(planAfter, after);
-  a.title = machine;
-  b.title = machine;
-  for (std::size_t i = 0; i < edits.size(); ++i) b.title += (i == 0 ? ", " : "; ") + edits[i].text;
-  const diff::PlanDiff diff = diff::comparePlans(a, b);
-  const whatif::Scores scoresA = whatif::scoresOf(planBefore);
-  const whatif::Scores scoresB = whatif::scoresOf(planAfter);
+  WhatifReport report{diff::factsOf(planBefore, before),
+                      diff::factsOf(planAfter, after),
+                      {},
+                      whatif::scoresOf(planBefore),
+                      whatif::scoresOf(planAfter)};
+  report.a.title = machine;
+  report.b.title = machine;
+  for (std::size_t i = 0; i < edits.size(); ++i) report.b.title += (i == 0 ? ", " : "; ") + edits[i].text;
+  report.diff = diff::comparePlans(report.a, report.b);
   if (options.json) {
-    writeOut(withScores(diff::toJson(diff, a.title, b.title), scoresA, scoresB));
+    writeJson(toJson(report));
   } else {
-    const Terminal screen = terminalOf(stdout);
-    writeOut(diffText(diff, a, b, options.view, screen) + scoresText(scoresA, scoresB, screen));
+    writeOut(whatifText(report, options.view, terminalOf(stdout)));
     if (!options.output.empty()) writeOut(fmt::format("\nThe changed machine is in {}.\n", options.output));
   }
-  return diff.samePlan() ? kOk : kFailed;
+  return report.diff.samePlan() ? kOk : kFailed;
 }
 
 }  // namespace

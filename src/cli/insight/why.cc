@@ -151,9 +151,10 @@ int runWhy(WhyArguments options) {
     const Progress progress(fmt::format("planning {}", jobName(options.job)));
     return why::Inquiry(request, settings).ask(options.question);
   }();
-  writeOut(options.json
-               ? why::toJson(answer).dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + '\n'
-               : answerText(answer, terminalOf(stdout)));
+  if (options.json)
+    writeJson(why::toJson(answer), 2);
+  else
+    writeOut(answerText(answer, terminalOf(stdout)));
   return kOk;
 }
 

@@ -89,8 +89,8 @@ Json jsonOf(const PerfRow& row) {
   return json;
 }
 
-std::string perfJson(const PerfOptions& options, const std::vector<PerfMessage>& hellos,
-                     const std::vector<PerfRow>& rows, std::uint64_t wrong, double averageBus) {
+Json toJson(const PerfOptions& options, const std::vector<PerfMessage>& hellos,
+            const std::vector<PerfRow>& rows, std::uint64_t wrong, double averageBus) {
   Json ranks = Json::array();
   for (const PerfMessage& hello : hellos)
     ranks.push_back(
@@ -112,7 +112,7 @@ std::string perfJson(const PerfOptions& options, const std::vector<PerfMessage>&
                     {"results", results},
                     {"wrong", wrong},
                     {"avg_busbw_gbs", averageBus}};
-  return all.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return all;
 }
 
 PerfSpeed speedOf(const PerfOptions& options, const PerfCase& c, const std::vector<PerfMessage>& results,
@@ -184,8 +184,10 @@ void PerfReport::finish() {
     bus += row.inPlace ? (outOfPlace + row.inPlace->bandwidth.bus) / 2 : outOfPlace;
   }
   if (!rows_.empty()) bus /= static_cast<double>(rows_.size());
-  writeOut(options_.json ? perfJson(options_, hellos_, rows_, wrong_, bus)
-                         : perfFoot(wrong_, bus, terminal_));
+  if (options_.json)
+    writeJson(toJson(options_, hellos_, rows_, wrong_, bus), 2);
+  else
+    writeOut(perfFoot(wrong_, bus, terminal_));
 }
 
 }  // namespace xylem::cli

@@ -7,7 +7,9 @@
 #include <algorithm>
 #include <array>
 #include <memory>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "cli/bound_view.h"
 #include "cli/commands.h"
@@ -66,9 +68,10 @@ std::string treeText(int nodes, int tree) {
 
 // A range of sizes with the same algorithm and protocol.
 struct Stretch {
-  std::uint64_t first = 0, last = 0;
+  std::uint64_t first = 0, last = 0;  // bytes
   tuning::Pick pick;
   int minChannels = 0, maxChannels = 0;
+  float firstTime = 0, lastTime = 0;  // predicted, in microseconds; 0 if nothing can run
 };
 
 // Joins the ranges of the tuning model that only differ in their numbers of channels.
@@ -82,16 +85,41 @@ std::vector<Stretch> stretchesOf(const tuning::TuningModel& model, Collective co
     all.back().minChannels = std::min(all.back().minChannels, range.pick.channels);
     all.back().maxChannels = std::max(all.back().maxChannels, range.pick.channels);
   }
+  for (Stretch& stretch : all) {
+    if (!stretch.pick.runs) continue;
+    const auto at = [&](std::uint64_t bytes) {
+      return tuning::predictedTime(model, {.collective = collective, .bytes = bytes}, stretch.pick.algorithm,
+                                   stretch.pick.protocol);
+    };
+    stretch.firstTime = at(stretch.first);
+    stretch.lastTime = at(stretch.last);
+  }
   return all;
 }
 
-std::string timesText(const tuning::TuningModel& model, Collective collective, const Stretch& stretch) {
-  const auto at = [&](std::uint64_t bytes) {
-    return tuning::predictedTime(model, {.collective = collective, .bytes = bytes}, stretch.pick.algorithm,
-                                 stretch.pick.protocol);
-  };
-  if (stretch.last >= tuning::kMaxBytes) return fmt::format("from {:.1f}", at(stretch.first));
-  return fmt::format("{:.1f} to {:.1f}", at(stretch.first), at(stretch.last));
+// What the text and the JSON of a whole plan show.
+struct PlanReport {
+  const plan::Plan& plan;
+  std::string machine;
+  std::vector<HostReport> hosts;                  // by view
+  std::optional<preflight::Preflight> agreement;  // of jobs with several kinds of hosts
+  std::vector<Stretch>
+      choices;  // of AllReduce, as the ranks of rank 0's kind of host choose; none for one rank
+};
+
+PlanReport reportOf(const plan::Plan& plan, const std::string& machine) {
+  PlanReport report{plan, machine, {}, {}, {}};
+  for (const auto& host : plan.hostPlans) report.hosts.push_back(hostReport(plan, *host));
+  if (plan.hostPlans.size() > 1) report.agreement = preflight::preflight(plan);
+  if (plan.job().ranks() > 1)
+    report.choices =
+        stretchesOf(plan.tuning[static_cast<std::size_t>(plan.job().viewOf(0))], Collective::kAllReduce);
+  return report;
+}
+
+std::string timesText(const Stretch& stretch) {
+  if (stretch.last >= tuning::kMaxBytes) return fmt::format("from {:.1f}", stretch.firstTime);
+  return fmt::format("{:.1f} to {:.1f}", stretch.firstTime, stretch.lastTime);
 }
 
 // The rings over all ranks, a row for those that are equal.
@@ -130,12 +158,10 @@ std::string treesText(const plan::Plan& plan, const Terminal& screen) {
          table.text(screen, 2);
 }
 
-// AllReduce by size, as the ranks of rank 0's kind of host choose; empty for one rank.
-std::string choicesText(const plan::Plan& plan, const Terminal& screen) {
-  if (plan.job().ranks() < 2) return "";
-  const tuning::TuningModel& model = plan.tuning[static_cast<std::size_t>(plan.job().viewOf(0))];
+std::string choicesText(const PlanReport& report, const Terminal& screen) {
+  if (report.choices.empty()) return "";
   Table table({{"size"}, {"algorithm"}, {"protocol"}, {"channels", Align::kRight}, {"us", Align::kRight}});
-  for (const Stretch& stretch : stretchesOf(model, Collective::kAllReduce)) {
+  for (const Stretch& stretch : report.choices) {
     const std::string size = sizesText(stretch.first, stretch.last, tuning::kMaxBytes);
     if (!stretch.pick.runs) {
       table.add({{size}, {"nothing can run it", Style::kRed}});
@@ -147,9 +173,9 @@ std::string choicesText(const plan::Plan& plan, const Terminal& screen) {
                {stretch.minChannels == stretch.maxChannels
                     ? std::to_string(stretch.minChannels)
                     : fmt::format("{}-{}", stretch.minChannels, stretch.maxChannels)},
-               {timesText(model, Collective::kAllReduce, stretch)}});
+               {timesText(stretch)}});
   }
-  return screen.heading(plan.hostPlans.size() > 1
+  return screen.heading(report.hosts.size() > 1
                             ? "AllReduce by size as rank 0 chooses, with the predicted time"
                             : "AllReduce by size, with the predicted time") +
          table.text(screen, 2);
@@ -209,9 +235,9 @@ std::string channelsText(const plan::Plan& plan) {
   return text;
 }
 
-std::string agreementText(const plan::Plan& plan, const Terminal& screen) {
-  if (plan.hostPlans.size() < 2) return "";
-  const preflight::Preflight result = preflight::preflight(plan);
+std::string agreementText(const PlanReport& report, const Terminal& screen) {
+  if (!report.agreement) return "";
+  const preflight::Preflight& result = *report.agreement;
   if (result.isFine()) return "agreement: all ranks decide alike\n";
   return fmt::format(
       "agreement: {} (`xylem preflight` says where, why and what avoids it)\n",
@@ -293,19 +319,28 @@ std::string channelsText(const plan::Plan& plan, int rank, const Terminal& scree
 }
 
 // The job with its graphs, channels, rings, trees and choices by size.
-std::string planText(const plan::Plan& plan, const std::string& machine, const Terminal& screen) {
-  std::string text = jobSizeText(plan, machine, screen) + gpusOfJob(plan) + channelsText(plan);
-  text += agreementText(plan, screen);
+std::string planText(const PlanReport& report, const Terminal& screen) {
+  const plan::Plan& plan = report.plan;
+  std::string text = jobSizeText(plan, report.machine, screen) + gpusOfJob(plan) + channelsText(plan);
+  text += agreementText(report, screen);
   for (const auto& [name, value] : plan.settings) text += fmt::format("set: {}={}\n", name, value);
-  if (plan.hostPlans.size() == 1) {
-    text += hostText(plan, *plan.hostPlans.front(), "a host", screen);
+  if (report.hosts.size() == 1) {
+    text += hostText(report.hosts.front(), "a host", screen);
   } else {
     const std::vector<HostKind> kinds = hostKinds(plan);
     text += kindsText(plan, kinds, screen);
     for (std::size_t view = 0; view < kinds.size() && view < kMaxKinds; ++view)
-      text += hostText(plan, *plan.hostPlans[view], kinds[view].name, screen);
+      text += hostText(report.hosts[view], kinds[view].name, screen);
   }
-  return text + ringsText(plan, screen) + treesText(plan, screen) + choicesText(plan, screen);
+  return text + ringsText(plan, screen) + treesText(plan, screen) + choicesText(report, screen);
+}
+
+// The format `xylem-plan-1` with `bounds` by view; with `rank`, of that rank alone.
+plan::Json toJson(const PlanReport& report, int rank) {
+  plan::Json json = plan::toJson(report.plan, rank);
+  plan::Json& bounds = json["bounds"] = plan::Json::array();
+  for (const HostReport& host : report.hosts) bounds.push_back(boundsJson(host.bounds, host.host->system()));
+  return json;
 }
 
 // One rank's place, and its neighbours and NICs in every ring and tree.
@@ -338,12 +373,15 @@ constexpr const char* kPlanExamples = R"(Examples:
   NCCL_GRAPH_DUMP_FILE=graph.xml xylem plan dgxh100.xml --nodes 2
                                       the channels as NCCL's graph file, which NCCL_GRAPH_FILE reads)";
 
-std::string output(const PlanArguments& options, const plan::Plan& plan, int rank) {
-  if (options.log) return plan::logText(plan::planLog(plan, rank));
-  if (options.json) return withBounds(plan::planToJson(plan, options.rank), plan) + "\n";
+void print(const PlanArguments& options, const plan::Plan& plan, int rank) {
+  if (options.log) return writeOut(plan::logText(plan::planLog(plan, rank)));
   const Terminal screen = terminalOf(stdout);
-  if (options.rank >= 0) return rankText(plan, rank, screen);
-  return planText(plan, jobName(options.job), screen);
+  if (options.rank >= 0 && !options.json) return writeOut(rankText(plan, rank, screen));
+  const PlanReport report = reportOf(plan, jobName(options.job));
+  if (options.json)
+    writeJson(toJson(report, options.rank));
+  else
+    writeOut(planText(report, screen));
 }
 
 int runPlan(const PlanArguments& options) {
@@ -356,7 +394,7 @@ int runPlan(const PlanArguments& options) {
   const int rank = std::max(options.rank, 0);
   if (!options.log && log.enabled(LogLevel::kWarn, Subsystem::kAll))
     for (const LogLine& line : plan::planLog(plan, rank)) log.write(line);
-  writeOut(output(options, plan, rank));
+  print(options, plan, rank);
   return kOk;
 }
 

@@ -36,7 +36,7 @@ std::string valueText(const Settings& settings, const SettingSpec& spec) {
   return spec.kind == SettingKind::kSecret && settings.isSet(spec.id) ? "(hidden)" : settings.text(spec.id);
 }
 
-std::string jsonText(const Settings& settings, bool setOnly) {
+nlohmann::ordered_json toJson(const Settings& settings, bool setOnly) {
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
   for (const SettingSpec& spec : settingSpecs()) {
     const bool set = settings.isSet(spec.id);
@@ -56,9 +56,7 @@ std::string jsonText(const Settings& settings, bool setOnly) {
     row["help"] = spec.help;
     list.push_back(std::move(row));
   }
-  const nlohmann::ordered_json all = {{"settings", std::move(list)}, {"warnings", settings.warnings()}};
-  // Values come from the environment and may be anything: replacing what is not UTF-8 keeps the output valid.
-  return all.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + '\n';
+  return {{"settings", std::move(list)}, {"warnings", settings.warnings()}};
 }
 
 std::string tableText(const Settings& settings, bool setOnly, const Terminal& screen) {
@@ -81,7 +79,7 @@ std::string tableText(const Settings& settings, bool setOnly, const Terminal& sc
 int runSettings(const SettingsArguments& options) {
   const Settings settings = Settings::fromEnvironment();
   if (options.json) {
-    writeOut(jsonText(settings, options.setOnly));
+    writeJson(toJson(settings, options.setOnly), 2);
     return kOk;
   }
   writeOut(tableText(settings, options.setOnly, terminalOf(stdout)));

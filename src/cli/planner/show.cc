@@ -313,14 +313,13 @@ std::string pathLegend(const topology::System& system, const paths::PathTable& p
 }
 
 // Nodes, links and paths, as the `host` section of `xylem plan --json` has them.
-std::string machineJson(const topology::Document& document, const topology::System& system,
-                        const paths::PathTable& paths) {
-  const plan::Json machine = {{"topology", document.file()},
-                              {"counts", plan::countsJson(system)},
-                              {"nodes", plan::nodesJson(system)},
-                              {"links", plan::linksJson(system)},
-                              {"paths", plan::pathsJson(system, paths)}};
-  return machine.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + '\n';
+plan::Json machineJson(const topology::Document& document, const topology::System& system,
+                       const paths::PathTable& paths) {
+  return {{"topology", document.file()},
+          {"counts", plan::countsJson(system)},
+          {"nodes", plan::nodesJson(system)},
+          {"links", plan::linksJson(system)},
+          {"paths", plan::pathsJson(system, paths)}};
 }
 
 struct ShowArguments {
@@ -357,7 +356,7 @@ int runShow(const ShowArguments& options) {
   const topology::System system = topology::buildSystem(document);
   const paths::PathTable paths = pathsToShow(system, paths::ReachOptions::from(settings));
   if (options.json) {
-    writeOut(machineJson(document, system, paths));
+    writeJson(machineJson(document, system, paths), 2);
     return kOk;
   }
   const Terminal screen = terminalOf(stdout);

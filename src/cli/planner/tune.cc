@@ -29,11 +29,16 @@ constexpr std::array kOrder = {Collective::kAllReduce, Collective::kAllGather, C
 // A runner-up within this factor makes a choice worth measuring.
 constexpr float kClose = 1.1f;
 
-// The subject of a tuning, for the head of its text and JSON.
-struct TuneSubject {
+// What the text and the JSON show.
+struct TuneReport {
+  const tuning::TuningModel& model;
   std::string machine;
   int hosts = 1;
   std::vector<std::pair<std::string, std::string>> settings;  // variables that are set
+  ByCollective<std::vector<tuning::Choice>> choices;          // one per size
+  // Why algorithms are excluded, each reason once: those of this job and of its settings, not those that
+  // hold for all jobs.
+  std::vector<std::string> excluded;
 };
 
 std::string timeText(float microseconds) {
@@ -60,17 +65,16 @@ Cell runnerUpCell(const tuning::Choice& choice) {
           factor < kClose ? Style::kYellow : Style::kDim};
 }
 
-std::string jobText(const tuning::TuningModel& model, const TuneSubject& subject, const Terminal& screen) {
-  const tuning::TuningInput& input = model.input;
+std::string jobText(const TuneReport& report, const Terminal& screen) {
+  const tuning::TuningInput& input = report.model.input;
   std::string text =
       fmt::format("{} on {} of {}: {}\n", screen.paint(Style::kBold, counted(input.ranks, "rank")),
-                  counted(subject.hosts, "host"), subject.machine, counted(input.nChannels, "channel"));
-  for (const auto& [name, value] : subject.settings) text += fmt::format("set: {}={}\n", name, value);
+                  counted(report.hosts, "host"), report.machine, counted(input.nChannels, "channel"));
+  for (const auto& [name, value] : report.settings) text += fmt::format("set: {}={}\n", name, value);
   return text;
 }
 
-std::string collectiveText(const tuning::TuningModel& model, Collective collective,
-                           std::span<const std::uint64_t> sizes, const Terminal& screen) {
+std::string collectiveText(const TuneReport& report, Collective collective, const Terminal& screen) {
   Table table({{"size", Align::kRight},
                {"algorithm"},
                {"protocol"},
@@ -79,17 +83,17 @@ std::string collectiveText(const tuning::TuningModel& model, Collective collecti
                {"time", Align::kRight},
                {"bus GB/s", Align::kRight},
                {"runner-up"}});
-  for (const std::uint64_t size : sizes) {
-    const tuning::Choice choice = tuning::choose(model, {.collective = collective, .bytes = size});
+  for (const tuning::Choice& choice : report.choices[collective]) {
     const tuning::Candidate* best = choice.best();
     if (best == nullptr) return "  " + screen.paint(Style::kRed, "nothing can run it: NCCL fails") + '\n';
-    table.add({{sizeText(size)},
+    table.add({{sizeText(choice.operation.bytes)},
                {name(best->algorithm), styleOf(best->algorithm)},
                {name(best->protocol)},
                {std::to_string(choice.channels)},
                {std::to_string(choice.warps)},
                {timeText(best->time)},
-               {fmt::format("{:.2f}", tuning::busBandwidth(collective, model.input.ranks, size, best->time)),
+               {fmt::format("{:.2f}", tuning::busBandwidth(collective, report.model.input.ranks,
+                                                           choice.operation.bytes, best->time)),
                 Style::kGreen},
                runnerUpCell(choice)});
   }
@@ -97,12 +101,10 @@ std::string collectiveText(const tuning::TuningModel& model, Collective collecti
 }
 
 // Titles and tables: one per collective, or one for several collectives whose tables are the same.
-std::vector<std::pair<std::string, std::string>> tables(const tuning::TuningModel& model,
-                                                        std::span<const std::uint64_t> sizes,
-                                                        const Terminal& screen) {
+std::vector<std::pair<std::string, std::string>> tables(const TuneReport& report, const Terminal& screen) {
   std::vector<std::pair<std::string, std::string>> all;
   for (const Collective collective : kOrder) {
-    std::string body = collectiveText(model, collective, sizes, screen);
+    std::string body = collectiveText(report, collective, screen);
     const auto same = std::find_if(all.begin(), all.end(), [&](const auto& t) { return t.second == body; });
     if (same == all.end())
       all.emplace_back(name(collective), std::move(body));
@@ -112,8 +114,6 @@ std::vector<std::pair<std::string, std::string>> tables(const tuning::TuningMode
   return all;
 }
 
-// Why algorithms are excluded, each reason once: those of this job and of its settings, not those that hold
-// for all jobs.
 std::vector<std::string> reasons(const tuning::TuningModel& model) {
   std::vector<std::string> all;
   for (const Collective collective : kOrder) {
@@ -131,20 +131,27 @@ std::vector<std::string> reasons(const tuning::TuningModel& model) {
   return all;
 }
 
+TuneReport reportOf(const plan::Plan& plan, const tuning::TuningModel& model, const std::string& machine,
+                    std::span<const std::uint64_t> sizes) {
+  TuneReport report{model, machine, plan.job().hosts(), plan.settings, {}, reasons(model)};
+  for (const Collective collective : kAllCollectives)
+    for (const std::uint64_t size : sizes)
+      report.choices[collective].push_back(tuning::choose(model, {.collective = collective, .bytes = size}));
+  return report;
+}
+
 // Per collective and size the choice, its time and bus bandwidth and how close the runner-up is; then what is
 // excluded.
-std::string tuneText(const tuning::TuningModel& model, std::span<const std::uint64_t> sizes,
-                     const TuneSubject& subject, const Terminal& screen) {
-  std::string text = jobText(model, subject, screen);
-  for (const auto& [title, body] : tables(model, sizes, screen)) text += screen.heading(title) + body;
-  const std::vector<std::string> out = reasons(model);
-  if (!out.empty()) text += screen.heading("Out of the running, and why");
-  for (const std::string& reason : out) text += "  " + reason + '\n';
+std::string tuneText(const TuneReport& report, const Terminal& screen) {
+  std::string text = jobText(report, screen);
+  for (const auto& [title, body] : tables(report, screen)) text += screen.heading(title) + body;
+  if (!report.excluded.empty()) text += screen.heading("Out of the running, and why");
+  for (const std::string& reason : report.excluded) text += "  " + reason + '\n';
   return text;
 }
 
-plan::Json fullChoiceJson(const tuning::TuningModel& model, const tuning::Operation& operation) {
-  const tuning::Choice choice = tuning::choose(model, operation);
+plan::Json fullChoiceJson(const tuning::TuningModel& model, const tuning::Choice& choice) {
+  const tuning::Operation& operation = choice.operation;
   plan::Json json = plan::choiceJson(choice);
   if (const tuning::Candidate* best = choice.best())
     json["busBandwidth"] =
@@ -164,19 +171,16 @@ plan::Json fullChoiceJson(const tuning::TuningModel& model, const tuning::Operat
 }
 
 // The `tuning` section of `xylem plan --json`, with every candidate of every choice.
-std::string tuneJson(const tuning::TuningModel& model, std::span<const std::uint64_t> sizes,
-                     const TuneSubject& subject) {
+plan::Json toJson(const TuneReport& report) {
   plan::Json settings = plan::Json::object();
-  for (const auto& [name, value] : subject.settings) settings[name] = value;
-  plan::Json tuning = plan::tuningTablesJson(model);
-  for (const Collective c : kAllCollectives)
-    for (const std::uint64_t size : sizes)
-      tuning["choice"][name(c)].push_back(fullChoiceJson(model, {.collective = c, .bytes = size}));
-  const plan::Json json = {
-      {"format", "xylem-tune-1"},
-      {"input", {{"topology", subject.machine}, {"hosts", subject.hosts}, {"settings", settings}}},
-      {"tuning", tuning}};
-  return json.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + '\n';
+  for (const auto& [name, value] : report.settings) settings[name] = value;
+  plan::Json tuning = plan::tuningTablesJson(report.model);
+  for (const Collective collective : kAllCollectives)
+    for (const tuning::Choice& choice : report.choices[collective])
+      tuning["choice"][name(collective)].push_back(fullChoiceJson(report.model, choice));
+  return {{"format", "xylem-tune-1"},
+          {"input", {{"topology", report.machine}, {"hosts", report.hosts}, {"settings", settings}}},
+          {"tuning", tuning}};
 }
 
 struct TuneArguments {
@@ -221,9 +225,11 @@ int runTune(const TuneArguments& options) {
   const plan::Plan plan = planForRank(options.job, settings, options.rank);
   const tuning::TuningModel& model = plan.tuning[static_cast<std::size_t>(plan.job().viewOf(options.rank))];
   for (const LogLine& line : tuning::tuningLines(model)) log.write(line);
-  const TuneSubject subject{jobName(options.job), plan.job().hosts(), plan.settings};
-  writeOut(options.json ? tuneJson(model, sizes, subject)
-                        : tuneText(model, sizes, subject, terminalOf(stdout)));
+  const TuneReport report = reportOf(plan, model, jobName(options.job), sizes);
+  if (options.json)
+    writeJson(toJson(report));
+  else
+    writeOut(tuneText(report, terminalOf(stdout)));
   return kOk;
 }
 

@@ -1,6 +1,8 @@
 // xylem status: the operations of running ranks, which rank waits for which, and why.
+#include <algorithm>
 #include <limits>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -30,28 +32,39 @@ several hosts it sees this host's ranks. Variables that help to find out more: X
 
 Exit status: 0 nothing is stuck, 1 something hangs, differs, failed or is stopped, 2 a process cannot be looked into.)";
 
-int runStatus(const StatusArguments& options) {
-  const std::vector<SeenJob> jobs = jobsOf(seeProcesses(options.processes));
-  bool good = true;
-  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+// A communicator, and what is wrong with it.
+struct JobStatus {
+  SeenJob job;
+  std::vector<Finding> findings;
+};
+
+std::string statusText(const std::vector<JobStatus>& all, std::size_t calls, const Terminal& screen) {
+  if (all.empty()) return "No process that can be looked into has a communicator now.\n";
   std::string text;
-  for (const SeenJob& job : jobs) {
-    const std::vector<Finding> findings = findingsOf(job);
-    good = good && findings.empty();
-    if (options.json)
-      list.push_back(statusJson(job, findings, options.calls));
-    else
-      text += (text.empty() ? "" : "\n") + statusText(job, findings, options.calls, terminalOf(stdout));
+  for (const JobStatus& one : all)
+    text += (text.empty() ? "" : "\n") + statusText(one.job, one.findings, calls, screen);
+  return text;
+}
+
+nlohmann::ordered_json toJson(const std::vector<JobStatus>& all, std::size_t calls) {
+  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  for (const JobStatus& one : all) list.push_back(toJson(one.job, one.findings, calls));
+  return {{"format", "xylem-status-1"}, {"communicators", std::move(list)}};
+}
+
+int runStatus(const StatusArguments& options) {
+  std::vector<JobStatus> all;
+  for (SeenJob& job : jobsOf(seeProcesses(options.processes))) {
+    std::vector<Finding> findings = findingsOf(job);
+    all.push_back({std::move(job), std::move(findings)});
   }
   if (options.json)
-    // Names of processes and hosts may be anything: replacing what is not UTF-8 keeps the output valid.
-    text = nlohmann::ordered_json{{"format", "xylem-status-1"}, {"communicators", std::move(list)}}.dump(
-               2, ' ', false, nlohmann::json::error_handler_t::replace) +
-           '\n';
-  else if (jobs.empty())
-    text = "No process that can be looked into has a communicator now.\n";
-  writeOut(text);
-  return good ? kOk : kFailed;
+    writeJson(toJson(all, options.calls), 2);
+  else
+    writeOut(statusText(all, options.calls, terminalOf(stdout)));
+  return std::all_of(all.begin(), all.end(), [](const JobStatus& one) { return one.findings.empty(); })
+             ? kOk
+             : kFailed;
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "cli/table.h"
 
@@ -144,8 +145,7 @@ std::string statusText(const SeenJob& job, const std::vector<Finding>& findings,
   return text;
 }
 
-nlohmann::ordered_json statusJson(const SeenJob& job, const std::vector<Finding>& findings,
-                                  std::size_t calls) {
+nlohmann::ordered_json toJson(const SeenJob& job, const std::vector<Finding>& findings, std::size_t calls) {
   nlohmann::ordered_json ranks = nlohmann::ordered_json::array();
   for (const SeenRank& rank : job.seen) ranks.push_back(rankJson(rank, calls));
   nlohmann::ordered_json list = nlohmann::ordered_json::array();

@@ -4,7 +4,7 @@
 //   for (const SeenJob& job : jobsOf(seeProcesses({})))
 //     writeOut(statusText(job, findingsOf(job), 1, terminalOf(stdout)));
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 
 #include "cli/status/job.h"
@@ -15,7 +15,6 @@ namespace xylem::cli {
 // Both show the last `calls` calls of each rank.
 std::string statusText(const SeenJob& job, const std::vector<Finding>& findings, std::size_t calls,
                        const Terminal& screen);
-nlohmann::ordered_json statusJson(const SeenJob& job, const std::vector<Finding>& findings,
-                                  std::size_t calls);
+nlohmann::ordered_json toJson(const SeenJob& job, const std::vector<Finding>& findings, std::size_t calls);
 
 }  // namespace xylem::cli

@@ -169,8 +169,7 @@ std::string JobPlan::diff(const JobPlan& other, const std::string& nameOfThis,
   return guarded([&] {
     const diff::PlanFacts before = diff::factsOf(state_->plan, state_->request);
     const diff::PlanFacts after = diff::factsOf(other.state_->plan, other.state_->request);
-    const plan::Json json = diff::toJson(diff::comparePlans(before, after), nameOfThis, nameOfOther);
-    return json.dump(1, ' ', false, plan::Json::error_handler_t::replace);
+    return plan::jsonText(diff::toJson(diff::comparePlans(before, after), nameOfThis, nameOfOther));
   });
 }
 

@@ -21,13 +21,6 @@ constexpr std::int64_t kMaxRingEntries = 1 << 23;
 constexpr std::uint64_t kMinBytes = 8;
 constexpr std::uint64_t kMaxBytes = std::uint64_t{8} << 30;
 
-// The sentence without the names that it starts with: "no direct access: the path is SYS, …".
-std::string reasonOf(const paths::Decision& decision, const topology::System& system) {
-  const std::string sentence = paths::explain(decision, system);
-  const std::size_t colon = sentence.find(": ");
-  return colon == std::string::npos ? sentence : sentence.substr(colon + 2);
-}
-
 // Asks the rules of a host again to fill in the reasons of decisions, which a plan's JSON lacks.
 class Explainer {
  public:
@@ -38,7 +31,7 @@ class Explainer {
     for (topology::NodeId id = 0; id < system_.nodeCount(); ++id) nodes_[system_.name(id)] = id;
     for (const paths::Decision& decision : host.paths.decisions)
       if (decision.rule == paths::Rule::kPxn && !decision.yes)
-        noPxn_[{decision.subject, decision.object}] = reasonOf(decision, system_);
+        noPxn_[{decision.subject, decision.object}] = paths::explain(decision, system_).clause();
   }
 
   // Leaves decisions alone whose nodes are not in this view.
@@ -52,7 +45,7 @@ class Explainer {
       return;
     }
     const std::optional<paths::Decision> made = decide(decision.rule, from->second, to->second);
-    if (made) decision.why = reasonOf(*made, system_);
+    if (made) decision.why = paths::explain(*made, system_).clause();
   }
 
  private:

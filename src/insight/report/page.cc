@@ -4,6 +4,7 @@
 #include "insight/report/machine_drawing.h"
 #include "insight/report/picture_json.h"
 #include "insight/report/text.h"
+#include "planner/plan/json_value.h"
 
 namespace xylem::report {
 namespace {
@@ -26,7 +27,7 @@ std::string valueOf(std::string_view name, const Picture& picture) {
   if (name == "STYLE")
     return std::string(asset(Asset::kPageStyle)) + std::string(asset(Asset::kMachineStyle));
   if (name == "MACHINES") return machines(picture);
-  if (name == "FACTS") return scriptText(pictureJson(picture));
+  if (name == "FACTS") return scriptText(plan::jsonText(toJson(picture), -1) + '\n');
   return std::string(asset(Asset::kPageScript));
 }
 

@@ -172,7 +172,7 @@ plan::Json curvesJson(const CollectiveCurves& tuning) {
 
 }  // namespace
 
-std::string pictureJson(const Picture& picture) {
+plan::Json toJson(const Picture& picture) {
   plan::Json json = {{"format", "xylem-picture-1"}, {"title", picture.title}, {"summary", picture.summary}};
   json["settings"] = plan::Json::object();
   for (const auto& [name, value] : picture.settings) json["settings"][name] = value;
@@ -190,7 +190,7 @@ std::string pictureJson(const Picture& picture) {
                                   {"cut", one.cut}});
   json["answers"] = plan::Json::array();
   for (const why::Answer& answer : picture.answers) json["answers"].push_back(why::toJson(answer));
-  return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + '\n';
+  return json;
 }
 
 }  // namespace xylem::report

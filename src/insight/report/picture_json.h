@@ -25,13 +25,12 @@
 //
 // Nodes and links are referred to by index; lane 0 of a link goes from `a` to `b`.
 
-#include <string>
+#include <nlohmann/json_fwd.hpp>
 
 #include "insight/report/picture.h"
 
 namespace xylem::report {
 
-// Returns the JSON as one line.
-std::string pictureJson(const Picture& picture);
+nlohmann::ordered_json toJson(const Picture& picture);
 
 }  // namespace xylem::report

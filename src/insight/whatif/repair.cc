@@ -40,10 +40,7 @@ std::string noGdr(const paths::Reach& reach, const topology::System& system, top
                   topology::NodeId net) {
   for (const paths::Direction direction : {paths::Direction::kReceive, paths::Direction::kSend}) {
     const paths::Decision decision = reach.gdr(gpu, net, direction);
-    if (decision.yes) continue;
-    const std::string sentence = paths::explain(decision, system);
-    const std::size_t colon = sentence.find(": ");
-    return colon == std::string::npos ? sentence : sentence.substr(colon + 2);
+    if (!decision.yes) return paths::explain(decision, system).clause();
   }
   return "";
 }

@@ -32,11 +32,6 @@ bool comparesDistance(const paths::Decision& d) {
   return d.reason == paths::Reason::kNear || d.reason == paths::Reason::kTooFar;
 }
 
-void replaceAll(std::string& text, const std::string& from, const std::string& to) {
-  for (std::size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size()))
-    text.replace(at, from.size(), to);
-}
-
 // "PXB (4), NCCL's default", "PIX (3), set by NCCL_P2P_LEVEL".
 std::string limitText(const paths::Decision& d) {
   switch (d.limitFrom) {
@@ -77,10 +72,7 @@ const paths::Decision* HostRules::made(paths::Rule rule, topology::NodeId subjec
 }
 
 std::string HostRules::sentence(const paths::Decision& d) const {
-  std::string text = paths::explain(d, system());
-  if (const std::size_t colon = text.find(": "); colon != std::string::npos) text = text.substr(colon + 2);
-  // The sentence may name the relay, in the planner's words.
-  if (d.relay != topology::kNoNode) replaceAll(text, system().name(d.relay), name(d.relay));
+  std::string text = paths::explain(d, [this](topology::NodeId node) { return name(node); }).clause();
   if (comparesDistance(d))
     text += fmt::format(", distance {} {} {}", static_cast<int>(d.distance), d.yes ? "<=" : ">",
                         static_cast<int>(d.limit));

@@ -191,8 +191,8 @@ namespace xylem {
 
 std::string JobPlan::why(const std::vector<std::string>& question) const {
   return guarded([&] {
-    const plan::Json json = why::toJson(why::Inquiry(state_->request, state_->settings).ask(question));
-    return json.dump(2, ' ', false, plan::Json::error_handler_t::replace) + '\n';
+    const why::Answer answer = why::Inquiry(state_->request, state_->settings).ask(question);
+    return plan::jsonText(why::toJson(answer), 2) + '\n';
   });
 }
 

@@ -23,7 +23,7 @@ const char* outcome(const Decision& d) {
   return "";
 }
 
-std::string because(const Decision& d, const topology::System& system) {
+std::string because(const Decision& d, const NodeNamer& nodeName) {
   switch (d.reason) {
     case Reason::kNear:
       return fmt::format("the path is {}, within {}", name(d.distance), name(d.limit));
@@ -48,30 +48,40 @@ std::string because(const Decision& d, const topology::System& system) {
     case Reason::kOpen:
       return "nothing forbids it";
     case Reason::kRelayFaster:
-      return fmt::format("{} is nearer to it", system.name(d.relay));
+      return fmt::format("{} is nearer to it", nodeName(d.relay));
     case Reason::kNoRelay:
       return "no GPU counts the NIC among its own";
     case Reason::kOwnNic:
       return "the NIC is its own";
     case Reason::kRelayFar:
-      return fmt::format("{} is itself farther from the NIC than PXB", system.name(d.relay));
+      return fmt::format("{} is itself farther from the NIC than PXB", nodeName(d.relay));
     case Reason::kRelayApart:
-      return fmt::format("NVLink does not join it and {}", system.name(d.relay));
+      return fmt::format("NVLink does not join it and {}", nodeName(d.relay));
     case Reason::kDirectAsGood:
-      return fmt::format("its own path is {} and as fast as that of {}", name(d.distance),
-                         system.name(d.relay));
+      return fmt::format("its own path is {} and as fast as that of {}", name(d.distance), nodeName(d.relay));
   }
   return "";
 }
 
 }  // namespace
 
-std::string explain(const Decision& d, const topology::System& system) {
-  const std::string variable =
-      d.variable == Setting::kCount ? "" : fmt::format(" ({})", spec(d.variable).name);
-  return fmt::format("{} to {}: {}: {}{}", system.name(d.subject),
-                     d.object == topology::kNoNode ? "its peer" : system.name(d.object), outcome(d),
-                     because(d, system), variable);
+std::string Explanation::clause() const {
+  return variable.empty() ? fmt::format("{}: {}", outcome, reason)
+                          : fmt::format("{}: {} ({})", outcome, reason, variable);
+}
+
+std::string Explanation::sentence() const { return fmt::format("{} to {}: {}", subject, object, clause()); }
+
+Explanation explain(const Decision& d, const topology::System& system) {
+  return explain(d, [&](topology::NodeId node) { return system.name(node); });
+}
+
+Explanation explain(const Decision& d, const NodeNamer& name) {
+  return {.subject = name(d.subject),
+          .object = d.object == topology::kNoNode ? "its peer" : name(d.object),
+          .outcome = outcome(d),
+          .reason = because(d, name),
+          .variable = d.variable == Setting::kCount ? "" : spec(d.variable).name};
 }
 
 std::optional<LogLine> infoLine(const Decision& d, const topology::System& system,

@@ -4,11 +4,14 @@
 //
 //   Decision gdr = reach.gdr(gpu, net, Direction::kReceive);
 //   if (gdr.yes) ...
-//   fmt::print("{}\n", explain(gdr, system));
-//     ->  GPU/0-99000 to NET/0-2: no GPU Direct RDMA: the path is SYS, farther than PXB (NCCL_NET_GDR_LEVEL)
+//   const Explanation why = explain(gdr, system);
+//   why.outcome        ->  "no GPU Direct RDMA when receiving"
+//   why.reason         ->  "the path is SYS, farther than PXB"
+//   why.sentence()     ->  "GPU/0-99000 to NET/0-2: no GPU Direct RDMA when receiving: the path is SYS, ..."
 //
 // A Decision holds facts, not text: making one costs a few stores, and only explain() makes text.
 
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -69,8 +72,24 @@ struct Decision {
   Setting variable = Setting::kCount;
 };
 
-// One sentence for a person.
-std::string explain(const Decision& decision, const topology::System& system);
+// A Decision in words for a person. Views choose the parts that they show.
+struct Explanation {
+  std::string subject, object;  // names of both nodes; "its peer" if the other node is not on this host
+  std::string outcome;          // "direct access", "no direct access"
+  std::string reason;           // "the path is SYS, farther than PXB"
+  std::string variable;         // the name of the variable that moves the decision; empty: none
+
+  // Outcome, reason and variable: "no direct access: the path is SYS, farther than PXB (NCCL_P2P_LEVEL)".
+  std::string clause() const;
+  // The clause after the names of both nodes.
+  std::string sentence() const;
+};
+
+// The name of a node in an explanation.
+using NodeNamer = std::function<std::string(topology::NodeId)>;
+// Names nodes as System::name() does, or as `name` does.
+Explanation explain(const Decision& decision, const topology::System& system);
+Explanation explain(const Decision& decision, const NodeNamer& name);
 // The line NCCL prints for this decision, if it prints one.
 std::optional<LogLine> infoLine(const Decision& decision, const topology::System& system,
                                 const topology::RankNames& names = {});

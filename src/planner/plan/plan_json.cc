@@ -95,10 +95,6 @@ Json toJson(const Plan& plan, int rank) {
   return json;
 }
 
-std::string planToJson(const Plan& plan, int rank) {
-  return toJson(plan, rank).dump(1, ' ', false, nlohmann::json::error_handler_t::replace);
-}
-
 Json tuningTablesJson(const tuning::TuningModel& model) {
   Json json;
   for (Collective collective : kAllCollectives)

@@ -5,9 +5,6 @@
 //
 //   toJson(plan)["connections"]["rings"][0]   ->   the ranks of channel 0's ring
 
-#include <nlohmann/json_fwd.hpp>
-#include <string>
-
 #include "planner/plan/json_value.h"
 #include "planner/plan/plan.h"
 #include "planner/tuning/choice.h"
@@ -16,8 +13,6 @@ namespace xylem::plan {
 
 // With `rank`, the connections are those of that rank alone, and the tuning is that of its view.
 Json toJson(const Plan& plan, int rank = -1);
-// The same as text.
-std::string planToJson(const Plan& plan, int rank = -1);
 
 // `host`: a host's graph, its paths, which GPUs and NICs reach each other, and the channels. Names the ranks
 // of the job's host `hostNumber`.

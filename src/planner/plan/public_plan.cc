@@ -142,7 +142,7 @@ PlannedGraph JobPlan::treeGraph() const {
   return publicGraph(host.tree(), host.system());
 }
 
-std::string JobPlan::json() const { return plan::planToJson(state_->plan); }
+std::string JobPlan::json() const { return plan::jsonText(plan::toJson(state_->plan)); }
 
 std::vector<std::string> JobPlan::log() const {
   std::vector<std::string> lines;

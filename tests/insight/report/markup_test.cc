@@ -13,6 +13,7 @@
 #include "insight/report/page.h"
 #include "insight/report/picture_json.h"
 #include "insight/report/text.h"
+#include "planner/plan/json_value.h"
 #include "planner_support/any_machine.h"
 
 namespace xylem::report {
@@ -137,7 +138,7 @@ TEST(Page, HoldsEverythingItNeeds) {
   EXPECT_THAT(page, HasSubstr("default-src 'none'"));
   for (const char* other : {"<link", "src=\"http", "href=\"http", "url(", "@import", "innerHTML", "eval("})
     EXPECT_THAT(page, Not(HasSubstr(other)));
-  EXPECT_THAT(pictureJson(picture), HasSubstr("\"cut\":\"the NVLinks of GPU 0\""));
+  EXPECT_THAT(plan::jsonText(toJson(picture), -1), HasSubstr("\"cut\":\"the NVLinks of GPU 0\""));
   EXPECT_EQ(page, pageHtml(picture));
 }
 

@@ -45,7 +45,7 @@ TEST(JobPaths, GpuDirectReadsNeedAnNvlinkNeighbourBelowSm80) {
   const Decision send = reach.gdr(gpu, net, Direction::kSend);
   EXPECT_FALSE(send.yes);
   EXPECT_EQ(send.reason, Reason::kOldGpuAlone);
-  EXPECT_NE(explain(send, host.system).find("NVLink neighbour"), std::string::npos);
+  EXPECT_NE(explain(send, host.system).reason.find("NVLink neighbour"), std::string::npos);
 }
 
 TEST(JobPaths, AnotherGpusNicIsReachedThroughThatGpu) {

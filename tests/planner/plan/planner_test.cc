@@ -51,7 +51,7 @@ TEST(PlannerProperty, WhatAnotherRankHasSearchedGivesTheSamePlan) {
     request.hosts.front().searched =
         std::make_shared<const std::vector<search::HostGraphs>>(search::readGraphs(bytes));
     const Plan told = planJob(request, Settings());
-    RC_ASSERT(planToJson(told) == planToJson(alone));
+    RC_ASSERT(toJson(told) == toJson(alone));
     RC_ASSERT(told.hostPlans.size() == alone.hostPlans.size());
     for (std::size_t view = 0; view < told.hostPlans.size(); ++view)
       RC_ASSERT(search::writeGraphs({told.hostPlans[view]->graphs}) ==
@@ -99,7 +99,7 @@ TEST(PlannerProperty, TheSameInputGivesTheSameBytes) {
   EXPECT_TRUE(rc::check([] {
     const std::string text = anyMachine();
     const int hosts = *rc::gen::inRange(1, 4);
-    RC_ASSERT(planToJson(planOf(text, hosts)) == planToJson(planOf(text, hosts)));
+    RC_ASSERT(toJson(planOf(text, hosts)) == toJson(planOf(text, hosts)));
   }));
 }
 

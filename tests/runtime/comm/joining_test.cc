@@ -43,9 +43,9 @@ std::vector<Outcome> planOn(const std::function<Settings(int)>& settingsOf) {
     mine.told = hosts.searched.front() != nullptr;
     const plan::Plan plan = planOf(hosts, settings);
     mine.hash = hashOf(plan);
-    mine.json = plan::planToJson(plan);
+    mine.json = plan::toJson(plan);
     hosts.searched.front() = nullptr;
-    mine.alone = plan::planToJson(planOf(hosts, settings));
+    mine.alone = plan::toJson(planOf(hosts, settings));
   });
   EXPECT_THAT(job.errors(), Each(IsEmpty()));
   return outcomes;
