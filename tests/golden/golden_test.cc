@@ -1,6 +1,6 @@
 // Plans every machine of the zoo, and of the directory that XYLEM_TEST_GOLDEN names, and compares with the
-// golden plans beside them: NAME.xml is a machine, NAME.VARIANT.json its expected plan. Plans in folders
-// called `plans` are older plans of Xylem's, of machines without a plan of NCCL's.
+// golden plans: NAME.VARIANT.json is the expected plan of the machine NAME.xml. Plans in folders called
+// `xylem` are older plans of Xylem's, of machines without a plan of NCCL's.
 
 #include <gtest/gtest.h>
 
@@ -12,6 +12,7 @@
 #include <sstream>
 
 #include "golden/compare.h"
+#include "golden/files.h"
 #include "planner/plan/plan_json.h"
 #include "planner/plan/plan_log.h"
 #include "planner/plan/planner.h"
@@ -36,24 +37,17 @@ std::shared_ptr<const topology::Document> readOnce(const fs::path& file) {
   return document;
 }
 
-// Topologies of mixed jobs are in the folders beside.
-fs::path findTopology(const fs::path& folder, const std::string& name) {
-  for (const char* other : {".", "../own", "../cloud", ".."})
-    if (fs::exists(folder / other / name)) return folder / other / name;
-  return folder / name;
-}
-
-plan::PlanRequest requestOf(const json& input, const fs::path& folder) {
+plan::PlanRequest requestOf(const json& input, const fs::path& golden) {
   plan::PlanRequest request;
   request.offered = {input.value("nvls", false), input.value("collnet", false)};
   request.fuse = input.value("fuse", false);
   if (!input.contains("jobs")) {
-    request.hosts.push_back({readOnce(findTopology(folder, input["topology"])), {}, input["hosts"]});
+    request.hosts.push_back({readOnce(machineOf(golden, input["topology"])), {}, input["hosts"]});
     return request;
   }
   request.hostsListed = true;
   for (const json& job : input["jobs"]) {
-    plan::HostRequest host{readOnce(findTopology(folder, job["topology"])), {}, job["count"]};
+    plan::HostRequest host{readOnce(machineOf(golden, job["topology"])), {}, job["count"]};
     if (!job["gpus"].is_null()) host.gpus = job["gpus"].get<std::vector<int>>();
     request.hosts.push_back(std::move(host));
   }
@@ -68,8 +62,7 @@ void check(const fs::path& file, Tally& tally) {
   const json expected = json::parse(std::ifstream(file));
   std::string difference;
   try {
-    const plan::Plan plan =
-        plan::planJob(requestOf(expected["input"], file.parent_path()), settingsOf(expected["input"]));
+    const plan::Plan plan = plan::planJob(requestOf(expected["input"], file), settingsOf(expected["input"]));
     if (!expected.contains("error"))
       difference = firstDifference(expected, json::parse(plan::jsonText(plan::toJson(plan)))).value_or("");
   } catch (const Error& error) {
@@ -83,8 +76,8 @@ void checkDirectory(const fs::path& directory) {
   std::vector<fs::path> files;
   for (const auto& entry : fs::recursive_directory_iterator(directory)) {
     const fs::path folder = entry.path().parent_path().filename();
-    if (entry.path().extension() == ".json" && (folder == "own" || folder == "cloud" || folder == "mixed" ||
-                                                folder == "topologies" || folder == "plans"))
+    if (entry.path().extension() == ".json" &&
+        (folder == "own" || folder == "cloud" || folder == "mixed" || folder == "nccl" || folder == "xylem"))
       files.push_back(entry.path());
   }
   std::sort(files.begin(), files.end());
@@ -96,7 +89,7 @@ void checkDirectory(const fs::path& directory) {
 
 void checkLog(const fs::path& log, const fs::path& golden) {
   const json input = json::parse(std::ifstream(golden))["input"];
-  const plan::Plan plan = plan::planJob(requestOf(input, golden.parent_path()), settingsOf(input));
+  const plan::Plan plan = plan::planJob(requestOf(input, golden), settingsOf(input));
   std::istringstream actual(plan::logText(plan::planLog(plan)));
   std::ifstream file(log);
   int number = 1;
@@ -122,10 +115,7 @@ void checkLogs(const fs::path& logs, const std::vector<fs::path>& folders) {
   EXPECT_GT(compared, 0) << logs;
 }
 
-TEST(Golden, LogsOfTheZoo) {
-  const fs::path source(XYLEM_SOURCE_DIR);
-  checkLogs(source / "tests/golden/logs", {source / "topologies"});
-}
+TEST(Golden, LogsOfTheZoo) { checkLogs(repositoryGoldens() / "logs", {repositoryGoldens() / "nccl"}); }
 
 TEST(Golden, LogsOfTheExtraDirectory) {
   const char* directory = std::getenv("XYLEM_TEST_GOLDEN");
@@ -134,18 +124,18 @@ TEST(Golden, LogsOfTheExtraDirectory) {
   checkLogs(extra / "logs", {extra / "own", extra / "cloud"});
 }
 
-TEST(Golden, Zoo) { checkDirectory(fs::path(XYLEM_SOURCE_DIR) / "topologies"); }
+TEST(Golden, Zoo) { checkDirectory(repositoryGoldens()); }
 
 TEST(Golden, EveryMachineOfTheZooHasPlans) {
-  const fs::path zoo = fs::path(XYLEM_SOURCE_DIR) / "topologies";
+  const fs::path goldens = repositoryGoldens();
   int machines = 0;
-  for (const auto& entry : fs::directory_iterator(zoo)) {
+  for (const auto& entry : fs::directory_iterator(zoo())) {
     if (entry.path().extension() != ".xml") continue;
     ++machines;
     for (const char* hosts : {".n1.json", ".n2.json"}) {
       const std::string plan = entry.path().stem().string() + hosts;
-      EXPECT_TRUE(fs::exists(zoo / plan) != fs::exists(zoo / "plans" / plan))
-          << plan << " lies neither in topologies nor in topologies/plans, or in both: run tools/zoo plans";
+      EXPECT_TRUE(fs::exists(goldens / "nccl" / plan) != fs::exists(goldens / "xylem" / plan))
+          << plan << " lies in neither or both of tests/golden/nccl and xylem: run tools/zoo plans";
     }
   }
   EXPECT_GE(machines, 100);

@@ -11,6 +11,7 @@
 #include <sstream>
 
 #include "golden/compare.h"
+#include "golden/files.h"
 #include "planner/plan/graph_dump.h"
 #include "planner/plan/plan_json.h"
 #include "planner/plan/planner.h"
@@ -25,14 +26,6 @@ std::string textOf(const fs::path& file) {
   std::ostringstream text;
   text << std::ifstream(file, std::ios::binary).rdbuf();
   return text.str();
-}
-
-// A machine of the zoo, or of the collection in `directory`.
-topology::Document machineOf(const fs::path& directory, const std::string& name) {
-  for (const fs::path& folder :
-       {fs::path(XYLEM_SOURCE_DIR) / "topologies", directory / "own", directory / "cloud"})
-    if (fs::exists(folder / name)) return topology::readTopology((folder / name).string());
-  throw Error(ResultCode::kInvalidUsage, "no machine {} for the goldens in {}", name, directory.string());
 }
 
 std::vector<fs::path> filesIn(const fs::path& folder, const std::string& end) {
@@ -53,7 +46,9 @@ void checkDumps(const fs::path& directory) {
     std::smatch parts;
     ASSERT_TRUE(std::regex_match(name, parts, kName));
     const plan::Plan plan = plan::planJob(
-        plan::identicalHosts(machineOf(directory, parts[1].str() + ".xml"), std::stoi(parts[2])), Settings());
+        plan::identicalHosts(topology::readTopology(machineOf(file, parts[1].str() + ".xml").string()),
+                             std::stoi(parts[2])),
+        Settings());
     EXPECT_EQ(plan::graphDump(plan, 0), textOf(file));
   }
 }
@@ -68,17 +63,16 @@ void checkPlans(const fs::path& directory) {
     const fs::path graphs = file.parent_path() / input["settings"]["NCCL_GRAPH_FILE"].get<std::string>();
     const Settings settings = Settings::fromPairs({{"NCCL_GRAPH_FILE", graphs.string()}}, "golden");
     plan::PlanRequest request = plan::identicalHosts(
-        machineOf(directory, input["topology"].get<std::string>()), input["hosts"].get<int>());
+        topology::readTopology(machineOf(file, input["topology"].get<std::string>()).string()),
+        input["hosts"].get<int>());
     request.graphFile = search::graphFileOf(settings);
     const plan::Plan plan = plan::planJob(request, settings);
     EXPECT_EQ(firstDifference(expected, json::parse(plan::jsonText(plan::toJson(plan)))).value_or(""), "");
   }
 }
 
-fs::path repository() { return fs::path(XYLEM_SOURCE_DIR) / "tests/golden"; }
-
-TEST(GraphFileGolden, DumpsOfTheZoo) { checkDumps(repository()); }
-TEST(GraphFileGolden, PlansOfTheZoo) { checkPlans(repository()); }
+TEST(GraphFileGolden, DumpsOfTheZoo) { checkDumps(repositoryGoldens()); }
+TEST(GraphFileGolden, PlansOfTheZoo) { checkPlans(repositoryGoldens()); }
 
 class GraphFileExtraDirectory : public ::testing::Test {
  protected:

@@ -18,8 +18,8 @@ class ZooTest(unittest.TestCase):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.root = Path(folder.name)
-        for name in ("tools", "topologies", "docs"):
-            (self.root / name).mkdir()
+        for name in ("tools", "topologies", "docs", "tests/golden/nccl"):
+            (self.root / name).mkdir(parents=True)
         shutil.copy(ROOT / "tools/zoo", self.root / "tools/zoo")
         for name in ("seed-a40x2", "gpu1-nonic"):
             shutil.copy(ROOT / f"topologies/{name}.xml", self.root / "topologies")
@@ -68,9 +68,9 @@ class ZooTest(unittest.TestCase):
         self.assertFalse(drawn.exists())
 
     def test_plans_are_made_where_nccl_was_not_asked(self):
-        shutil.copy(ROOT / "topologies/gpu1-nonic.n1.json", self.root / "topologies")
-        self.assertEqual(self.zoo("plans").stdout, "wrote 2 plans to topologies/plans\n")
-        plan = json.loads((self.root / "topologies/plans/seed-a40x2.n2.json").read_text("utf-8"))
+        shutil.copy(ROOT / "tests/golden/nccl/gpu1-nonic.n1.json", self.root / "tests/golden/nccl")
+        self.assertEqual(self.zoo("plans").stdout, "wrote 2 plans to tests/golden/xylem\n")
+        plan = json.loads((self.root / "tests/golden/xylem/seed-a40x2.n2.json").read_text("utf-8"))
         self.assertEqual((plan["job"]["ranks"], plan["input"]["topology"]), (4, "seed-a40x2.xml"))
         self.assertEqual(list(plan["connections"]["ranks"]["sample"]), ["0", "1", "2", "3"])
         self.zoo("page")

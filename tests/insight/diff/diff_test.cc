@@ -34,6 +34,7 @@ using ::testing::SizeIs;
 using ::testing::StartsWith;
 
 const std::string kZoo = std::string(XYLEM_SOURCE_DIR) + "/topologies/";
+const std::string kGoldens = std::string(XYLEM_SOURCE_DIR) + "/tests/golden/nccl/";
 
 std::string textOf(const std::filesystem::path& file) {
   std::ifstream in(file);
@@ -73,7 +74,7 @@ TEST(Diff, AMachineDoesNotDifferFromItself) {
 // Compares every golden plan of the zoo, read from its file, with the plan made now.
 TEST(Diff, GoldenPlansAreThePlans) {
   int compared = 0;
-  for (const auto& entry : std::filesystem::directory_iterator(kZoo)) {
+  for (const auto& entry : std::filesystem::directory_iterator(kGoldens)) {
     const std::string name = entry.path().filename().string();
     if (!name.ends_with(".n2.json")) continue;
     const std::string machine = name.substr(0, name.size() - std::string(".n2.json").size());
@@ -220,7 +221,7 @@ TEST(Diff, BusIdsAreNumbersNotTexts) {
 
 TEST(Diff, LightPlansAreComparedAsFarAsTheyGo) {
   const PlanDiff diff =
-      comparePlans(factsOfJson(textOf(kZoo + "dgxa100.n4.json"), "light.json"), zoo("dgxa100", 4));
+      comparePlans(factsOfJson(textOf(kGoldens + "dgxa100.n4.json"), "light.json"), zoo("dgxa100", 4));
   EXPECT_TRUE(diff.samePlan());
   EXPECT_THAT(diff.remarks, ElementsAre(HasSubstr("light.json has no nodes")));
 }
@@ -230,7 +231,7 @@ TEST(Diff, RefusesJsonThatIsNoPlan) {
                            R"({"format":"xylem-plan-2"})", R"({"format":"xylem-plan-1","error":"none"})",
                            R"({"format":"xylem-plan-1","input":{},"job":{"ranks":"two"}})"})
     EXPECT_THROW(factsOfJson(text, "plan.json"), InputError) << text;
-  std::string plan = textOf(kZoo + "gpu1-nic1.n1.json");
+  std::string plan = textOf(kGoldens + "gpu1-nic1.n1.json");
   for (std::size_t cut = 0; cut < plan.size(); cut += 97)
     EXPECT_THROW(factsOfJson(plan.substr(0, cut), "cut.json"), InputError) << cut;
 }
@@ -248,7 +249,7 @@ nlohmann::json& anyValue(nlohmann::json& root) {
 
 TEST(DiffProperty, WhateverAPlanFileHoldsIsComparedOrRefused) {
   const PlanFacts sound = zoo("seed-a40x2");
-  const auto golden = nlohmann::json::parse(textOf(kZoo + "seed-a40x2.n2.json"));
+  const auto golden = nlohmann::json::parse(textOf(kGoldens + "seed-a40x2.n2.json"));
   EXPECT_TRUE(rc::check([&] {
     nlohmann::json broken = golden;
     for (int edits = *rc::gen::inRange(1, 4); edits > 0; --edits)

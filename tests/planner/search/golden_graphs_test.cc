@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/settings.h"
+#include "golden/files.h"
 #include "planner/paths/job_paths.h"
 #include "planner/search/channel_search.h"
 #include "planner/topology/complete.h"
@@ -26,9 +27,9 @@ bool isSearched(const json& golden) {
          golden["input"].contains("topology") && !golden["input"].value("fuse", false);
 }
 
-topology::Document topologyOf(const fs::path& golden, const json& input) {
+topology::Document topologyOf(const fs::path& file, const json& input) {
   topology::Document document =
-      topology::readTopology((golden.parent_path() / input["topology"].get<std::string>()).string());
+      topology::readTopology(golden::machineOf(file, input["topology"].get<std::string>()).string());
   if (!input.value("collnet", false)) return document;
   for (topology::ElementId id = 0; id < static_cast<topology::ElementId>(document.size()); ++id)
     if (document[id].name == "net" && document.attribute(id, "coll") == nullptr)
@@ -128,8 +129,7 @@ void checkDirectory(const fs::path& directory) {
   std::vector<fs::path> files;
   for (const auto& entry : fs::recursive_directory_iterator(directory)) {
     const fs::path folder = entry.path().parent_path().filename();
-    if (entry.path().extension() == ".json" &&
-        (folder == "own" || folder == "cloud" || folder == "topologies"))
+    if (entry.path().extension() == ".json" && (folder == "own" || folder == "cloud" || folder == "nccl"))
       files.push_back(entry.path());
   }
   std::sort(files.begin(), files.end());
@@ -142,7 +142,7 @@ void checkDirectory(const fs::path& directory) {
   std::printf("%s: %d graphs of %zu plans compared\n", directory.c_str(), graphs, files.size());
 }
 
-TEST(GoldenGraphs, Zoo) { checkDirectory(fs::path(XYLEM_SOURCE_DIR) / "topologies"); }
+TEST(GoldenGraphs, Zoo) { checkDirectory(golden::repositoryGoldens()); }
 
 TEST(GoldenGraphs, ExtraDirectory) {
   const char* directory = std::getenv("XYLEM_TEST_GOLDEN");

@@ -40,7 +40,7 @@ topology::CpuVendor vendor(const std::string& text) {
 std::optional<json> nodesOf(const json& host, const fs::path& directory, const std::string& topology) {
   if (host.contains("nodes")) return host["nodes"];
   const std::string stem = fs::path(topology).stem().string();
-  for (const char* folder : {".", "../own", "../cloud"}) {
+  for (const char* folder : {".", "../own", "../cloud", "../nccl"}) {
     const fs::path other = directory / folder / (stem + ".n1.json");
     if (!fs::exists(other)) continue;
     const json plan = json::parse(std::ifstream(other));

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <fstream>
 
+#include "golden/files.h"
 #include "planner/tuning/choice.h"
 #include "planner/tuning/golden_job.h"
 #include "planner/tuning/tuning_log.h"
@@ -147,7 +148,9 @@ void checkLogs(const fs::path& directory) {
   std::printf("%s: tuning lines of %d logs compared\n", directory.c_str(), compared);
 }
 
-TEST(GoldenTuning, Zoo) { checkDirectory(fs::path(XYLEM_SOURCE_DIR) / "topologies"); }
+TEST(GoldenTuning, Zoo) { checkDirectory(repositoryGoldens() / "nccl"); }
+
+TEST(GoldenTuning, MixedJobsOfTheZoo) { checkDirectory(repositoryGoldens() / "mixed"); }
 
 TEST(GoldenTuning, ExtraDirectory) {
   const char* directory = std::getenv("XYLEM_TEST_GOLDEN");

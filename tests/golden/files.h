@@ -1,0 +1,25 @@
+#pragma once
+// Where goldens and their machines lie. The repository's machines are in topologies/, NCCL's plans of them in
+// tests/golden/nccl and tests/golden/mixed; a further collection has both together, in own/ and cloud/.
+//
+//   topology::readTopology(machineOf(golden, golden["input"]["topology"]).string());
+
+#include <filesystem>
+#include <string>
+
+namespace xylem::golden {
+
+inline std::filesystem::path zoo() { return std::filesystem::path(XYLEM_SOURCE_DIR) / "topologies"; }
+inline std::filesystem::path repositoryGoldens() {
+  return std::filesystem::path(XYLEM_SOURCE_DIR) / "tests/golden";
+}
+
+// The file of the machine that a golden names: in the golden's folder, in those beside it, or in the zoo.
+inline std::filesystem::path machineOf(const std::filesystem::path& golden, const std::string& name) {
+  const std::filesystem::path folder = golden.parent_path();
+  for (const char* other : {".", "../own", "../cloud"})
+    if (exists(folder / other / name)) return folder / other / name;
+  return zoo() / name;
+}
+
+}  // namespace xylem::golden
