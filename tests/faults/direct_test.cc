@@ -57,7 +57,7 @@ class KilledInExchange : public ::testing::TestWithParam<const char*> {
   FaultJob job_;
 };
 
-// The time decides which operation it is: there are two buffers to post, and more than one piece.
+// The time decides which operation it is, and which piece of it.
 TEST_P(KilledInExchange, AtAnyPlaceItIsNamedAndTheOthersGoOn) {
   for (const char* place : {"post", "work", "end"})
     for (const int time : {1, 4}) {

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "core/copying.h"
+#include "core/fault_point.h"
 
 namespace xylem::collectives {
 namespace {
@@ -27,6 +28,7 @@ void copyOn(std::byte* to, const std::byte* from, std::size_t bytes, bool stream
 // copying.
 void combineAll(const Reduction& reduction, const CombineSources& sources, std::span<std::byte* const> out,
                 std::size_t n, bool streaming) {
+  XYLEM_FAULT_POINT(kWork);
   const std::size_t last = sources.data.size() - 1;
   assert(last >= 1 && !out.empty());
   const Reduction::Finish finish = streaming ? reduction.finishStreaming : reduction.finish;

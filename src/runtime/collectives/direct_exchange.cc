@@ -2,6 +2,7 @@
 
 #include "core/copying.h"
 #include "core/error.h"
+#include "core/fault_point.h"
 
 namespace xylem::collectives {
 namespace {
@@ -116,6 +117,7 @@ bool DirectExchange::post() {
                             : way_ == Way::kBatched ? transport::stagingAreasFor(batched_.stagingBytes())
                                                     : transport::kMailboxSlots;
   if (!meeting_.slotIsFree(slots)) return false;
+  XYLEM_FAULT_POINT(kPost);
   if (way_ == Way::kBatched) {
     batched_.post(meeting_, reach_);
     meeting_.publish();

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "core/fault_point.h"
 #include "runtime/comm/watch/record_buffer.h"
 
 namespace xylem::comm {
@@ -138,6 +139,7 @@ void LaunchRecorder::startAt(std::uint64_t now) noexcept {
 }
 
 void LaunchRecorder::wait(int peer, WaitKind kind) {
+  XYLEM_FAULT_POINT(kWait);
   atOnce_ = false;
   RecordRing& ring = recorder_->ring_;
   const std::uint64_t now = readTicks();
@@ -167,6 +169,7 @@ void LaunchRecorder::stopWaiting() {
 }
 
 void LaunchRecorder::end(bool failed) noexcept {
+  XYLEM_FAULT_POINT(kEnd);
   if (recorder_ == nullptr) return;
   goOn();
   mark(failed ? CallState::kFailed : CallState::kDone, &RawRecord::finished, atOnce_ ? issued_ : readTicks());
