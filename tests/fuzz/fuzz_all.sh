@@ -3,7 +3,7 @@
 # of seconds, and prints how many there were, and in all runs together. Needs the preset fuzz.
 #
 #   tests/fuzz/fuzz_all.sh -runs=10000000
-#   tests/fuzz/fuzz_all.sh -max_total_time=600 frames board
+#   tests/fuzz/fuzz_all.sh -max_total_time=600 frames mailbox
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 options=() names=()

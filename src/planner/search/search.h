@@ -2,12 +2,13 @@
 // One recursive search for channels: depth first over orders of GPUs, channel after channel, within a budget
 // of steps. It finds what NCCL finds, in the steps NCCL counts.
 //
-//   const ChannelLoads loads(space, wanted);        // `wanted`: pattern, bandwidths and limits of the
-//   channels const LinkCapacity capacity(space, routes, wanted, loads); Search search(space, routes,
-//   capacity, loads, wanted, best, workspace); const SearchOutcome outcome = search.run(kSearchBudget); //
-//   improves `best` in place
+//   const ChannelLoads loads(space, wanted);
+//   const LinkCapacity capacity(space, routes, wanted, loads);
+//   Search search(space, routes, capacity, loads, wanted, best, workspace);
+//   const SearchOutcome outcome = search.run(kSearchBudget);     // improves `best` in place
 //
-// `wanted` and `best` have gpus and nets for kMaxChannels channels.
+// `wanted` has the pattern, the bandwidths and the limits of the channels. `wanted` and `best` have gpus and
+// nets for kMaxChannels channels.
 //
 // search.cc is the plain search and says how it goes. search_shortcuts.cc says how most of its steps are
 // charged without being taken, and why that changes nothing.

@@ -44,7 +44,7 @@ AcceptThread::AcceptThread()
   if (!stop_ || !epoll_ || epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, stop_.get(), &event) != 0)
     throw Error(ResultCode::kSystemError, "cannot watch listening sockets: {}", errnoText(errno));
   thread_ = std::thread([this] { serve(); });
-  pthread_setname_np(thread_.native_handle(), "xylem-doorman");
+  pthread_setname_np(thread_.native_handle(), "xylem-accept");
 }
 
 AcceptThread::~AcceptThread() {

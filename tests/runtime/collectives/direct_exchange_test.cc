@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/error.h"
-#include "fuzz/board_input.h"
+#include "fuzz/mailbox_input.h"
 #include "fuzz/replay.h"
 #include "runtime/collectives/exchange_job.h"
 #include "runtime/collectives/staged_exchange.h"
@@ -62,7 +62,7 @@ TEST_P(DirectExchangeOf, SumsInPlaceWhateverTheOrderOfArrival) {
     }
 }
 
-TEST_P(DirectExchangeOf, ACrowdReadsMoreFromTheBoardsThanRanksWithACoreEach) {
+TEST_P(DirectExchangeOf, OversubscribedRanksStageMoreThanRanksWithACoreEach) {
   for (const bool oversubscribed : {false, true}) {
     ExchangeJob job(GetParam(), Reach::kAll, oversubscribed);
     const std::size_t count = 4096 / static_cast<std::size_t>(job.ranks());
@@ -135,7 +135,7 @@ void runOutOfReach(ExchangeJob& job, DirectKind kind, std::size_t count, bool in
   }
 }
 
-TEST_P(DirectExchangeOf, OutOfReachEveryCollectiveGoesOverTheBoards) {
+TEST_P(DirectExchangeOf, UnmappableBuffersOfEveryCollectiveAreStaged) {
   ExchangeJob job(GetParam(), Reach::kNone);
   unsigned seed = 1;
   // In one stage, two, and several pieces.
@@ -179,7 +179,7 @@ TEST_P(DirectExchangeOf, AllToAllOfAnySizeWhereverBuffersLie) {
   }
 }
 
-TEST_P(DirectExchangeOf, SmallBroadcastsOutOfReachComeFromTheBoardsAndLookAgainNowAndThen) {
+TEST_P(DirectExchangeOf, SmallBroadcastsOfUnmappableBuffersAreStagedAndSometimesTriedAgain) {
   ExchangeJob job(GetParam(), Reach::kNone);
   for (unsigned seed = 1; seed < 200; ++seed)
     runOutOfReach(job, seed % 3 == 0 ? DirectKind::kReduce : DirectKind::kBroadcast, 1000, true, 1, seed);
@@ -223,8 +223,8 @@ TEST(DirectExchange, DifferentCallsAreNamed) {
 }
 
 // Every input that once broke something is in the corpus and stays there.
-TEST(Corpus, EveryPostingIsTakenOrRefused) {
-  const Replayed replayed = replayCorpus("board", feedBoards);
+TEST(Corpus, EveryDescriptorIsTakenOrRefused) {
+  const Replayed replayed = replayCorpus("mailbox", feedMailboxes);
   EXPECT_GE(replayed.accepted, 20);
   EXPECT_GE(replayed.refused, 5);
 }

@@ -44,9 +44,9 @@ void check(const LocalCase& c, std::mt19937& random) {
   ASSERT_EQ(job.mismatch(), "") << c.describe();
 }
 
-class Lanes : public ::testing::TestWithParam<Kind> {};
+class Executors : public ::testing::TestWithParam<Kind> {};
 
-TEST_P(Lanes, EveryTypeOperationAndProtocolOnOneToNineRanks) {
+TEST_P(Executors, EveryTypeOperationAndProtocolOnOneToNineRanks) {
   std::mt19937 random(42);
   const auto [collective, algorithm] = GetParam();
   for (int t = 0; t < kDataTypes; ++t)
@@ -65,7 +65,7 @@ TEST_P(Lanes, EveryTypeOperationAndProtocolOnOneToNineRanks) {
         }
 }
 
-TEST_P(Lanes, EveryCountAroundTheBorders) {
+TEST_P(Executors, EveryCountAroundTheBorders) {
   std::mt19937 random(43);
   for (const int ranks : {1, 2, 3, 5, 8}) {
     std::vector<std::size_t> counts{0, 1, 2, 3, 15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 129};
@@ -105,7 +105,7 @@ LocalCase sharing(const Kind& kind, int ranks, std::mt19937& random) {
   return c;
 }
 
-TEST_P(Lanes, DataSentByReferenceIsReadBeforeItChanges) {
+TEST_P(Executors, DataSentByReferenceIsReadBeforeItChanges) {
   std::mt19937 random(44);
   for (const int ranks : {2, 3, 4, 7})
     for (int i = 0; i < 3; ++i) {
@@ -114,7 +114,7 @@ TEST_P(Lanes, DataSentByReferenceIsReadBeforeItChanges) {
     }
 }
 
-TEST_P(Lanes, RanksAsThreads) {
+TEST_P(Executors, RanksAsThreads) {
   std::mt19937 random(45);
   for (const Protocol protocol : kAllProtocols)
     for (const int ranks : {2, 3, 5}) {
@@ -130,7 +130,7 @@ TEST_P(Lanes, RanksAsThreads) {
     }
 }
 
-TEST_P(Lanes, ResultsDependOnNeitherAlignmentNorSchedule) {
+TEST_P(Executors, ResultsDependOnNeitherAlignmentNorSchedule) {
   LocalCase c{.collective = GetParam().collective, .algorithm = GetParam().algorithm, .ranks = 5};
   c.block = 777;
   std::vector<std::byte> first;
@@ -145,7 +145,7 @@ TEST_P(Lanes, ResultsDependOnNeitherAlignmentNorSchedule) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, Lanes, ::testing::ValuesIn(kKinds), [](const auto& instance) {
+INSTANTIATE_TEST_SUITE_P(All, Executors, ::testing::ValuesIn(kKinds), [](const auto& instance) {
   return std::string(name(instance.param.algorithm)) + name(instance.param.collective);
 });
 
@@ -154,7 +154,7 @@ struct Pair {
   LocalQueue back{1, 0, 128, false};
 };
 
-TEST(LanesSay, WhomTheyWaitFor) {
+TEST(ExecutorsSay, WhomTheyWaitFor) {
   Pair queues;
   transport::SendEnd* to = &queues.there.sender();
   transport::RecvEnd* from = &queues.back.receiver();
@@ -180,7 +180,7 @@ TEST(LanesSay, WhomTheyWaitFor) {
 }
 
 // Operations of different programs and protocols follow each other on the same queues.
-TEST(LanesOneAfterTheOther, UseTheSameQueues) {
+TEST(ExecutorsOneAfterTheOther, UseTheSameQueues) {
   std::mt19937 random(48);
   Pair queues;
   const int order[] = {0, 1};

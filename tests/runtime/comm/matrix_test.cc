@@ -74,11 +74,11 @@ TEST_P(Matrix, EveryCollectiveTypeAndOperationIsRight) {
 
 // Small data goes through the mailboxes; large data is exchanged in place.
 TEST(DirectMatrix, EveryCollectiveTypeAndOperationIsRight) {
-  constexpr std::size_t kFromBoardsToBuffers[] = {1, 17, 1003, 20011};
+  constexpr std::size_t kFromMailboxesToBuffers[] = {1, 17, 1003, 20011};
   const Variables variables{};
   for (const int ranks : {2, 3, 5, 8}) {
     expectAllJoined(runRanks(ranks, [&](int rank, ncclComm_t comm) {
-      runEverything(rank, ranks, comm, "", std::span(kFromBoardsToBuffers).first(ranks < 8 ? 4 : 3));
+      runEverything(rank, ranks, comm, "", std::span(kFromMailboxesToBuffers).first(ranks < 8 ? 4 : 3));
     }));
     if (HasFailure()) return;
   }

@@ -202,7 +202,7 @@ TEST_P(RepeatedCalls, AreWhatEachOfThemIsAlone) {
 
 // Over the mailboxes, and over queues only.
 INSTANTIATE_TEST_SUITE_P(All, RepeatedCalls, ::testing::Values("0", "1"),
-                         [](const auto& info) { return info.param[0] == '0' ? "Boards" : "Queues"; });
+                         [](const auto& info) { return info.param[0] == '0' ? "Mailboxes" : "Queues"; });
 
 }  // namespace
 }  // namespace xylem::comm

@@ -223,7 +223,7 @@ bool LaunchTask::stepPrograms(WorkQueue& queue, bool& advanced) {
   bool through = true;
   for (std::size_t i = 0; i < static_cast<std::size_t>(work.programs); ++i) {
     if (queue.done[i]) continue;
-    const device::Progress progress = queue.lanes[i].step();
+    const device::Progress progress = queue.executors[i].step();
     advanced = advanced || progress != device::Progress::kWouldBlock;
     queue.done[i] = progress == device::Progress::kDone;
     through = through && queue.done[i];
@@ -269,11 +269,11 @@ bool LaunchTask::startPrograms(WorkQueue& queue) {
   if (work.event != nullptr) profileStart(work);
   if (queue.scratch.size() < work.scratchBytes) queue.scratch.resize(work.scratchBytes);
   for (std::size_t i = 0; i < static_cast<std::size_t>(work.programs); ++i) {
-    collectives::ProgramWork& lane = work.program[i];
-    lane.buffers.scratch = queue.scratch.data();
+    collectives::ProgramWork& program = work.program[i];
+    program.buffers.scratch = queue.scratch.data();
     if (work.scalarAddress != nullptr)
-      std::memcpy(lane.reduction.factor.element.data(), work.scalarAddress, work.scalarBytes);
-    queue.lanes[i].start(lane);
+      std::memcpy(program.reduction.factor.element.data(), work.scalarAddress, work.scalarBytes);
+    queue.executors[i].start(program);
     queue.done[i] = false;
   }
   return queue.started = true;
@@ -316,7 +316,7 @@ int LaunchTask::waitsFor(const WorkQueue& queue) const {
     return work.transfer.connection == nullptr ? kNobody : work.transfer.connection->peer();
   if (!queue.started) return kNobody;
   for (std::size_t i = 0; i < static_cast<std::size_t>(work.programs); ++i)
-    if (!queue.done[i]) return queue.lanes[i].waitsFor();
+    if (!queue.done[i]) return queue.executors[i].waitsFor();
   return kNobody;
 }
 

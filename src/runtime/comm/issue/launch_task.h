@@ -111,7 +111,7 @@ class LaunchTask final : public device::Task {
     std::size_t current = 0;  // index of the item that runs
     bool started = false;     // that item
     // Programs:
-    std::array<collectives::ProgramExecutor, 2> lanes;
+    std::array<collectives::ProgramExecutor, 2> executors;
     std::array<bool, 2> done{};
     std::vector<std::byte> scratch;
     // Exchanges:

@@ -43,7 +43,7 @@ Mailboxes::Mailboxes(int rank, std::span<const PeerInfo> peers, bool oversubscri
 bool Mailboxes::connect() {
   if (!memory_) {
     memory_ = std::make_shared<transport::SharedMemory>(
-        transport::SharedMemory::create("xylem board", sizeof(transport::Mailbox)));
+        transport::SharedMemory::create("xylem mailbox", sizeof(transport::Mailbox)));
     for (int peer = 0; peer < ranks_; ++peer) {
       std::unique_ptr<transport::Connection>& connection = connections_.emplace_back();
       if (peer == rank_) continue;

@@ -4,8 +4,8 @@
 // and then all ranks exchange the outcome: if it failed for any rank, all ranks go without CollNet.
 //
 //   CollNet collnet(plan, rank, {network, channels, stepBytes, connections, &engine});
-//   const std::string reason = collnet.connect(bootstrap, {deadline, look});  // on all ranks; empty: it
-//   works links = Links(plan, rank, scope, wanted, connections, collnet.ends());
+//   const std::string reason = collnet.connect(bootstrap, {deadline, look});   // on all ranks
+//   if (reason.empty()) links = Links(plan, rank, scope, wanted, connections, collnet.ends());
 
 #include <memory>
 #include <string>

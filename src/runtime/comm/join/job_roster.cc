@@ -38,7 +38,7 @@ JobRoster rosterOf(int rank, std::vector<PeerInfo> peers) {
   return roster;
 }
 
-JobRoster callRoll(bootstrap::Bootstrap& bootstrap, const JoinRequest& request) {
+JobRoster gatherRoster(bootstrap::Bootstrap& bootstrap, const JoinRequest& request) {
   PeerInfo mine = describePeer(request.settings, bootstrap.rank(), request.membership.device);
   if (const auto reducing = request.network.reducing()) mine.reduces = reducedBy(*reducing);
   JobRoster roster =

@@ -2,7 +2,7 @@
 // The ranks of the job: the first of the values that joining makes (JobRoster -> CommPlan -> Wiring ->
 // Issuer), from what all ranks tell each other in their first all-gather.
 //
-//   const JobRoster roster = callRoll(bootstrap, request);
+//   const JobRoster roster = gatherRoster(bootstrap, request);
 //   roster.peers[3].peer.hostHash
 //   roster.hosts.localRank
 
@@ -37,6 +37,6 @@ struct JobRoster {
 JobRoster rosterOf(int rank, std::vector<PeerInfo> peers);
 
 // All ranks call it at the same time.
-JobRoster callRoll(bootstrap::Bootstrap& bootstrap, const JoinRequest& request);
+JobRoster gatherRoster(bootstrap::Bootstrap& bootstrap, const JoinRequest& request);
 
 }  // namespace xylem::comm

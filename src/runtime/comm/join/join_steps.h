@@ -3,8 +3,8 @@
 // NCCL's log line, and tells the other ranks if the step fails. InitTimer keeps the times.
 //
 //   JoinSteps steps(*bootstrap, watch, timer, *log);
-//   const JobRoster roster =
-//       steps.run(InitPart::kAllGathers, "who is there", [&] { return callRoll(*bootstrap, request); });
+//   const JobRoster roster = steps.run(InitPart::kAllGathers, "gathering the ranks' descriptions",
+//                                      [&] { return gatherRoster(*bootstrap, request); });
 //   timer.text()   ->   "total 0.02 (kernels 0.00, alloc 0.00, bootstrap 0.01, …, rest 0.00)"
 
 #include <array>

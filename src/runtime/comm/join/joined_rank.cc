@@ -13,8 +13,8 @@ JoinedRank::JoinedRank(std::unique_ptr<bootstrap::Bootstrap> bootstrap, const Jo
     : bootstrap_(std::move(bootstrap)),
       watch_(bootstrap_->rank()),
       steps_(*bootstrap_, watch_, timer, *request.log),
-      roster_(steps_.run(InitPart::kAllGathers, "calling the roll",
-                         [&] { return callRoll(*bootstrap_, request); })),
+      roster_(steps_.run(InitPart::kAllGathers, "gathering the ranks' descriptions",
+                         [&] { return gatherRoster(*bootstrap_, request); })),
       recorder_(steps_.run(InitPart::kAllGathers, "starting the flight recorder",
                            [&] {
                              dumpOnSignal(request.settings);

@@ -96,9 +96,6 @@ struct Mailbox {
   const std::byte* stagingArea(std::uint64_t number, std::size_t bytes) const {
     return const_cast<Mailbox*>(this)->stagingArea(number, bytes);
   }
-  // The former name of stagingArea.
-  std::byte* room(std::uint64_t number, std::size_t bytes) { return stagingArea(number, bytes); }
-  const std::byte* room(std::uint64_t number, std::size_t bytes) const { return stagingArea(number, bytes); }
 
   void withdraw() noexcept { gaveUp.store(1, std::memory_order_seq_cst); }
   bool withdrawn() const noexcept { return gaveUp.load(std::memory_order_seq_cst) != 0; }

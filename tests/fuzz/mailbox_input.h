@@ -3,7 +3,7 @@
 // descriptors that fit, nearly fit or do not fit, and write anything else into their mailboxes. The rank must
 // not read or write outside its own buffers and the memory that the others have handed over.
 //
-//   feedBoards(bytes);   // true if nothing was refused
+//   feedMailboxes(bytes);   // true if nothing was refused
 
 #include <array>
 #include <memory>
@@ -16,21 +16,21 @@
 
 namespace xylem {
 
-constexpr int kBoardRanks = 3, kBoardSelf = 1;
+constexpr int kFuzzedRanks = 3, kFuzzedSelf = 1;
 // Bytes of a buffer of one rank: some fit into a descriptor, some into a staging area, some into neither.
-constexpr std::size_t kBoardSizes[] = {0, 8, 32, 40, 1000, 1100, 5000, 33000, 90000};
-constexpr std::size_t kMaxBoardBytes = kBoardRanks * 90000;
+constexpr std::size_t kFuzzedSizes[] = {0, 8, 32, 40, 1000, 1100, 5000, 33000, 90000};
+constexpr std::size_t kMaxBufferBytes = kFuzzedRanks * 90000;
 
 // A peer in another process, whose memory is mapped here.
 class FuzzedPeer final : public transport::PeerMemory {
  public:
   explicit FuzzedPeer(int rank)
-      : memory_(transport::SharedMemory::create("xylem fuzz", kMaxBoardBytes)),
+      : memory_(transport::SharedMemory::create("xylem fuzz", kMaxBufferBytes)),
         link_(rank, std::move(pair_.ours)),
         local_(link_, {.sameProcess = false, .crossMemoryBytes = 0, .process = -1}) {
     transport::LocalMessage message;
     message.kind = transport::LocalMessage::kRegion;
-    message.bytes = kMaxBoardBytes;
+    message.bytes = kMaxBufferBytes;
     require(transport::sendMessage(pair_.peer.get(), &message, sizeof message, memory_.fd()));
   }
 
@@ -39,7 +39,7 @@ class FuzzedPeer final : public transport::PeerMemory {
   const std::byte* reach(const transport::StepNote& note) override { return local_.reach(note); }
   std::byte* at(const transport::BufferPlace& place, std::size_t bytes) override {
     std::byte* const data = local_.at(place, bytes);
-    require(data == nullptr || place.address + bytes <= kMaxBoardBytes);
+    require(data == nullptr || place.address + bytes <= kMaxBufferBytes);
     return data;
   }
   bool admit(std::uint32_t) override { return admits; }
@@ -79,8 +79,9 @@ inline collectives::Reduction plainReduction(std::size_t elementBytes, bool scal
 class FuzzedExchange {
  public:
   FuzzedExchange()
-      : boards_(boards()), exchange_(kBoardSelf, (*boards_)[kBoardSelf], peersOf(*boards_), false, false) {
-    for (transport::Mailbox& mailbox : *boards_) {
+      : mailboxes_(mailboxes()),
+        exchange_(kFuzzedSelf, (*mailboxes_)[kFuzzedSelf], peersOf(*mailboxes_), false, false) {
+    for (transport::Mailbox& mailbox : *mailboxes_) {
       std::memset(static_cast<void*>(&mailbox.descriptors), 0, sizeof mailbox.descriptors);
       mailbox.left = 0;
     }
@@ -89,7 +90,7 @@ class FuzzedExchange {
   // Does the next action of the input.
   void act(Input& input) {
     const auto what = input.take<std::uint8_t>();
-    transport::Mailbox& theirs = (*boards_)[(what & 8) != 0 ? 2 : 0];
+    transport::Mailbox& theirs = (*mailboxes_)[(what & 8) != 0 ? 2 : 0];
     switch (what % 8) {
       case 0:
         if (!busy_) start(input);
@@ -122,30 +123,30 @@ class FuzzedExchange {
   }
 
  private:
-  using Boards = std::array<transport::Mailbox, kBoardRanks>;
-  static const std::shared_ptr<Boards>& boards() {
-    static const auto all = std::make_shared<Boards>();
+  using AllMailboxes = std::array<transport::Mailbox, kFuzzedRanks>;
+  static const std::shared_ptr<AllMailboxes>& mailboxes() {
+    static const auto all = std::make_shared<AllMailboxes>();
     return all;
   }
   static FuzzedPeer& peer(bool last) {
     static FuzzedPeer first(0), second(2);
     return last ? second : first;
   }
-  static std::vector<collectives::DirectPeer> peersOf(const Boards& all) {
+  static std::vector<collectives::DirectPeer> peersOf(const AllMailboxes& all) {
     for (FuzzedPeer* memory : {&peer(false), &peer(true)}) memory->admits = true;
     return {{&all[0], &peer(false)}, {}, {&all[2], &peer(true)}};
   }
   // Buffers that others can map.
   static std::byte* shareable(std::size_t which) {
-    static std::byte* const both = static_cast<std::byte*>(ShareableMemory::allocate(2 * kMaxBoardBytes));
-    return both + which * kMaxBoardBytes;
+    static std::byte* const both = static_cast<std::byte*>(ShareableMemory::allocate(2 * kMaxBufferBytes));
+    return both + which * kMaxBufferBytes;
   }
 
   // The number of the newest operation that this rank has posted.
   std::uint64_t posted() const {
     std::uint64_t newest = started_;
-    for (const transport::Descriptor& posting : (*boards_)[kBoardSelf].descriptors)
-      newest = std::max(newest, posting.number.load());
+    for (const transport::Descriptor& descriptor : (*mailboxes_)[kFuzzedSelf].descriptors)
+      newest = std::max(newest, descriptor.number.load());
     return newest;
   }
 
@@ -158,12 +159,12 @@ class FuzzedExchange {
     const auto how = input.take<std::uint8_t>();
     work_.op = how % kReduceOps;
     work_.scaled = (how & 8) != 0;
-    work_.root = (how >> 4) % kBoardRanks;
+    work_.root = (how >> 4) % kFuzzedRanks;
     const std::size_t element = elementBytes(work_.type);
-    work_.count = kBoardSizes[input.take<std::uint8_t>() % std::size(kBoardSizes)] / element;
+    work_.count = kFuzzedSizes[input.take<std::uint8_t>() % std::size(kFuzzedSizes)] / element;
     work_.reduction = plainReduction(element, work_.scaled);
-    input_.reset(new std::byte[collectives::inputBytes(work_, kBoardRanks)]{});
-    output_.reset(new std::byte[collectives::outputBytes(work_, kBoardRanks)]{});
+    input_.reset(new std::byte[collectives::inputBytes(work_, kFuzzedRanks)]{});
+    output_.reset(new std::byte[collectives::outputBytes(work_, kFuzzedRanks)]{});
     const bool shares = (how & 128) != 0;
     work_.input = shares ? shareable(0) : input_.get();
     work_.output = shares ? shareable(1) : output_.get();
@@ -183,20 +184,20 @@ class FuzzedExchange {
   void post(transport::Mailbox& mailbox, Input& input) {
     const auto how = input.take<std::uint8_t>();
     const std::uint64_t number = posted() + ((how & 3) == 3 ? 1 : 0);
-    transport::Descriptor& posting = mailbox.slot(number);
-    posting.count = work_.count;
-    posting.collective = static_cast<std::uint8_t>(work_.kind);
-    posting.type = static_cast<std::uint8_t>(work_.type);
-    posting.op = work_.op;
-    posting.root = work_.root;
-    posting.flags = static_cast<std::uint8_t>((work_.scaled ? transport::Descriptor::kScaled : 0) |
-                                              (how >> 4 & ~transport::Descriptor::kScaled));
-    for (transport::BufferPlace* place : {&posting.buffers.input, &posting.buffers.output}) {
+    transport::Descriptor& descriptor = mailbox.slot(number);
+    descriptor.count = work_.count;
+    descriptor.collective = static_cast<std::uint8_t>(work_.kind);
+    descriptor.type = static_cast<std::uint8_t>(work_.type);
+    descriptor.op = work_.op;
+    descriptor.root = work_.root;
+    descriptor.flags = static_cast<std::uint8_t>((work_.scaled ? transport::Descriptor::kScaled : 0) |
+                                                 (how >> 4 & ~transport::Descriptor::kScaled));
+    for (transport::BufferPlace* place : {&descriptor.buffers.input, &descriptor.buffers.output}) {
       place->region = input.take<std::uint8_t>();
       place->address = input.take<std::uint32_t>();
-      if ((how & 4) != 0) *place = {transport::BufferPlace::kFirstRegion, place->address % kMaxBoardBytes};
+      if ((how & 4) != 0) *place = {transport::BufferPlace::kFirstRegion, place->address % kMaxBufferBytes};
     }
-    posting.number = number;
+    descriptor.number = number;
   }
 
   void step() {
@@ -211,7 +212,7 @@ class FuzzedExchange {
     }
   }
 
-  const std::shared_ptr<Boards> boards_;
+  const std::shared_ptr<AllMailboxes> mailboxes_;
   collectives::DirectExchange exchange_;
   collectives::DirectWork work_;
   std::unique_ptr<std::byte[]> input_, output_;
@@ -219,7 +220,7 @@ class FuzzedExchange {
   bool busy_ = false;
 };
 
-inline bool feedBoards(std::string_view bytes) {
+inline bool feedMailboxes(std::string_view bytes) {
   Input input(bytes);
   FuzzedExchange exchange;
   try {

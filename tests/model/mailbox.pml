@@ -1,35 +1,35 @@
-/* The boards of src/runtime/transport/local/board.h and the exchange over them (src/runtime/collectives/direct_exchange.cc). Proves that the
-   orders which the ranks ask for suffice on any machine:
+/* The mailboxes of src/runtime/transport/local/mailbox.h and the exchange through them (src/runtime/collectives/meeting.h).
+   Proves that the memory orders that the ranks ask for suffice on any machine:
 
-     - nobody finds another operation's posting in its place, nor one that is being written;
-     - a rank's buffers are accessed by others only from when it has posted until it is through, as far as memory tells:
-       there is no data race between it and them;
-     - the buffers of a rank that gives up are nobody else's once it has seen that nobody is on a visit;
-     - nobody waits for ever, as long as nobody gives up.
+     - no rank finds the descriptor of another operation in a slot, nor one that is being written;
+     - other ranks use a rank's buffers only after it has posted and before it has left the operation, as far as memory
+       tells: there is no data race between it and them;
+     - the buffers of a rank that gives up belong to it alone once it has seen that no other rank is inside a visit;
+     - no rank waits for ever, as long as none gives up.
 
-     check_model.sh board holds -DOPS=4
-     check_model.sh board fails -DMUTATE_LEFT_RELAXED
+     check_model.sh mailbox holds -DOPS=4
+     check_model.sh mailbox fails -DMUTATE_LEFT_RELAXED
 
-   Memory is that of C++, by vector clocks: a rank's time goes on with each of its releases, `knows` says up to when it
-   knows what the others have done, a release takes that along, an acquire brings it. Plain accesses that conflict must be
-   ordered by that. A load of `left` returns any value that is not older than what the rank had before. `number` is loaded
-   until it is the awaited one; that it is never a later one is asserted. The flags of visits and of those who give up are
-   sequentially consistent, as are the steps of this model. Kinds of operations are chosen freely. */
+   Memory is that of C++, by vector clocks: a rank's time advances with each of its releases, `knows` says up to when it
+   knows what the others have done, a release passes that on, and an acquire receives it. Plain accesses that conflict must
+   be ordered by that. A load of `left` returns any value that is not older than the one that the rank had before. `number`
+   is loaded until it is the awaited one; the model asserts that it is never a later one. The flags of visits and of ranks
+   that give up are sequentially consistent, as are the steps of this model. Kinds of operations are chosen freely. */
 
 #ifndef RANKS
 #define RANKS 2
 #endif
 #ifndef SLOTS
-#define SLOTS 2 /* really 8, and as many rooms for little data; of larger rooms 4 or 2, by the same rule */
+#define SLOTS 2 /* really 8, and as many small staging areas; of larger areas 4 or 2, by the same rule */
 #endif
 #ifndef OPS
 #define OPS 4
 #endif
 
 /* The kinds of operations there are, ORed. */
-#define SMALL 1     /* data on the boards, of all */
-#define BROADCAST 2 /* data on the board of rank 0 alone: it is not held up */
-#define LARGE 4     /* in everybody's buffers */
+#define SMALL 1     /* staged data of all ranks */
+#define BROADCAST 2 /* staged data of rank 0 alone, which does not wait for the others */
+#define LARGE 4     /* in the buffers of all ranks */
 #ifndef KINDS
 #define KINDS 7
 #endif
@@ -48,7 +48,7 @@
 #define LEFT_TELLS true
 #endif
 
-#ifdef MUTATE_ROOM_OFF_BY_ONE
+#ifdef MUTATE_SLOT_OFF_BY_ONE
 #define NEEDED(op) ((op) - SLOTS - 1)
 #else
 #define NEEDED(op) ((op) - SLOTS)
@@ -69,18 +69,18 @@ typedef Clock {
 }
 Clock knows[RANKS]; /* its own time among them */
 
-typedef Board {
+typedef Mailbox {
   byte number[SLOTS];
   Clock numberTells[SLOTS];
   byte left;
   Clock leftTells[OPS + 1]; /* by value */
-  /* The posting, plainly: when it was written, and when last read by whom. */
+  /* The descriptor, a plain access: when it was written, and when each rank last read it. */
   byte written[SLOTS];
   Clock readAt[SLOTS];
   bit gaveUp, visiting;
   Clock visitTells;
 }
-Board board[RANKS];
+Mailbox mailbox[RANKS];
 
 /* A rank's buffers, by the share that a rank works on: when each last accessed it. The owner accesses all. */
 typedef Buffers {
@@ -116,7 +116,7 @@ inline tell(clock) {
 
 /* -------------------------------------------------------------------------------------------------------- the ranks */
 
-byte plan[OPS + 1]; /* of every operation, once somebody has come to it */
+byte plan[OPS + 1]; /* of every operation, once a rank has come to it */
 
 inline choose(op) {
   if
@@ -133,7 +133,7 @@ inline choose(op) {
 #define POSTS(op) (plan[op] != BROADCAST || me == 0)
 #define AWAITS(op, other) ((other) != me && (plan[op] != BROADCAST || (other) == 0))
 
-#define GIVEN_UP board[0].gaveUp
+#define GIVEN_UP mailbox[0].gaveUp
 
 inline useOwnBuffers() {
   other = 0;
@@ -168,7 +168,7 @@ inline awaitLeft(least) {
   :: other < RANKS && (other == me || leftSeen.upTo[other] >= (least)) -> other++
   :: other < RANKS && other != me && leftSeen.upTo[other] < (least) ->
     atomic {
-      board[other].left >= (least) || GIVEN_UP;
+      mailbox[other].left >= (least) || GIVEN_UP;
       if
       :: GIVEN_UP -> goto giveUp
       :: else
@@ -176,12 +176,12 @@ inline awaitLeft(least) {
       /* any value from there to the newest */
       got = (least);
       do
-      :: got < board[other].left -> got++
+      :: got < mailbox[other].left -> got++
       :: break
       od;
       leftSeen.upTo[other] = got;
       if
-      :: LEFT_TELLS -> learn(board[other].leftTells[got])
+      :: LEFT_TELLS -> learn(mailbox[other].leftTells[got])
       :: else
       fi;
       got = 0;
@@ -196,20 +196,20 @@ inline post(op) {
   other = 0;
   do
   :: other < RANKS ->
-    assert(other == me || knows[me].upTo[other] >= board[me].readAt[SLOT(op)].upTo[other]); /* not overwritten too early */
+    assert(other == me || knows[me].upTo[other] >= mailbox[me].readAt[SLOT(op)].upTo[other]); /* not overwritten too early */
     other++
   :: else -> break
   od;
   other = 0;
-  board[me].written[SLOT(op)] = knows[me].upTo[me];
-  board[me].number[SLOT(op)] = op;
-  tell(board[me].numberTells[SLOT(op)])
+  mailbox[me].written[SLOT(op)] = knows[me].upTo[me];
+  mailbox[me].number[SLOT(op)] = op;
+  tell(mailbox[me].numberTells[SLOT(op)])
 }
 
-inline readPosting(op) {
-  assert(board[other].number[SLOT(op)] == op);
+inline readDescriptor(op) {
+  assert(mailbox[other].number[SLOT(op)] == op);
   if
-  :: NUMBER_TELLS -> learn(board[other].numberTells[SLOT(op)])
+  :: NUMBER_TELLS -> learn(mailbox[other].numberTells[SLOT(op)])
   :: else
   fi;
   /* It has left the operation before. */
@@ -217,8 +217,8 @@ inline readPosting(op) {
   :: leftSeen.upTo[other] < op - 1 -> leftSeen.upTo[other] = op - 1
   :: else
   fi;
-  assert(knows[me].upTo[other] >= board[other].written[SLOT(op)]); /* no race */
-  board[other].readAt[SLOT(op)].upTo[me] = knows[me].upTo[me]
+  assert(knows[me].upTo[other] >= mailbox[other].written[SLOT(op)]); /* no race */
+  mailbox[other].readAt[SLOT(op)].upTo[me] = knows[me].upTo[me]
 }
 
 inline meet(op) {
@@ -227,12 +227,12 @@ inline meet(op) {
   :: other < RANKS && !AWAITS(op, other) -> other++
   :: other < RANKS && AWAITS(op, other) ->
     atomic {
-      board[other].number[SLOT(op)] >= op || GIVEN_UP;
+      mailbox[other].number[SLOT(op)] >= op || GIVEN_UP;
       if
       :: GIVEN_UP -> goto giveUp
       :: else
       fi;
-      readPosting(op);
+      readDescriptor(op);
       other++
     }
   :: other == RANKS -> break
@@ -241,16 +241,16 @@ inline meet(op) {
 }
 
 inline leave(op) {
-  board[me].left = op;
-  tell(board[me].leftTells[op])
+  mailbox[me].left = op;
+  tell(mailbox[me].leftTells[op])
 }
 
-inline lookWhoGaveUp() {
+inline lookForWithdrawn() {
   other = 0;
   do
   :: other < RANKS ->
     if
-    :: other != me && board[other].gaveUp -> heard = 1
+    :: other != me && mailbox[other].gaveUp -> heard = 1
     :: else
     fi;
     other++
@@ -261,20 +261,20 @@ inline lookWhoGaveUp() {
 
 inline visitAll() {
 #ifdef MUTATE_VISIT_LATE
-  atomic { lookWhoGaveUp() }
-  board[me].visiting = 1;
+  atomic { lookForWithdrawn() }
+  mailbox[me].visiting = 1;
 #else
-  board[me].visiting = 1;
-  atomic { lookWhoGaveUp() }
+  mailbox[me].visiting = 1;
+  atomic { lookForWithdrawn() }
 #endif
   if
   :: heard -> skip
   :: else -> atomic { workInBuffers() }
   fi;
   atomic {
-    board[me].visiting = 0;
+    mailbox[me].visiting = 0;
     if
-    :: VISIT_TELLS -> tell(board[me].visitTells)
+    :: VISIT_TELLS -> tell(mailbox[me].visitTells)
     :: else -> knows[me].upTo[me]++
     fi
   }
@@ -291,7 +291,7 @@ proctype Rank(byte me) {
     atomic { choose(op); useOwnBuffers() }
     if
     :: POSTS(op) ->
-#ifndef MUTATE_NO_ROOM
+#ifndef MUTATE_SLOT_NOT_AWAITED
       if
       :: op > SLOTS -> awaitLeft(NEEDED(op))
       :: else
@@ -327,15 +327,15 @@ proctype Rank(byte me) {
   od;
   goto end;
 giveUp:
-  board[me].gaveUp = 1;
+  mailbox[me].gaveUp = 1;
 #ifndef MUTATE_NOBODY_AWAITED
   other = 0;
   do
   :: other < RANKS ->
     atomic { /* a load that returns what the end of a visit has stored, or what was there before the first */
-      other == me || !board[other].visiting;
+      other == me || !mailbox[other].visiting;
       if
-      :: other != me -> learn(board[other].visitTells)
+      :: other != me -> learn(mailbox[other].visitTells)
       :: else
       fi;
       other++
@@ -349,9 +349,9 @@ end:
 }
 
 #ifdef GIVES_UP
-/* Somebody aborts rank 0. Whoever waits then, be it rank 0 or others, may hear of it, and gives up as well. */
+/* The program aborts rank 0. Ranks that wait then, rank 0 or others, may learn of it and give up as well. */
 active proctype Aborter() {
-  board[0].gaveUp = 1
+  mailbox[0].gaveUp = 1
 }
 #endif
 
