@@ -22,7 +22,7 @@ std::string boundLine(const optimum::PlanBound& bound, const topology::System& s
 std::string limitText(const optimum::Bound& bound, const topology::System& system);
 
 plan::Json boundJson(const optimum::Bound& bound, const topology::System& system);
-// What a host's graphs have of their bounds, by kind of graph.
+// The bounds of a host's graphs and how close the graphs come to them, by kind of graph.
 plan::Json boundsJson(const std::vector<optimum::PlanBound>& bounds, const topology::System& system);
 
 }  // namespace xylem::cli

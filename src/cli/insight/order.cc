@@ -41,7 +41,7 @@ struct BusyLink {
 // The busiest links by kind of traffic, the busiest first.
 using BusyLinks = std::array<std::vector<BusyLink>, fabric::kTrafficKinds>;
 
-// What the text and the JSON show.
+// The values that the text and the JSON show.
 struct OrderReport {
   const plan::Plan& plan;
   const fabric::Fabric& fabric;

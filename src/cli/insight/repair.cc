@@ -60,7 +60,7 @@ std::string stateText(const topology::System& system, const whatif::NetState& st
   return state.gdr.empty() ? text : text + "; " + state.gdr;
 }
 
-// What the search found, and how the host's NETs stand.
+// The repairs that the search found, and which NETs the host uses.
 struct RepairReport {
   const whatif::RepairSearch& search;
   std::string machine;

@@ -97,7 +97,7 @@ std::vector<Stretch> stretchesOf(const tuning::TuningModel& model, Collective co
   return all;
 }
 
-// What the text and the JSON of a whole plan show.
+// The values that the text and the JSON of a whole plan show.
 struct PlanReport {
   const plan::Plan& plan;
   std::string machine;

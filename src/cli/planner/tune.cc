@@ -29,7 +29,7 @@ constexpr std::array kOrder = {Collective::kAllReduce, Collective::kAllGather, C
 // A runner-up within this factor makes a choice worth measuring.
 constexpr float kClose = 1.1f;
 
-// What the text and the JSON show.
+// The values that the text and the JSON show.
 struct TuneReport {
   const tuning::TuningModel& model;
   std::string machine;
