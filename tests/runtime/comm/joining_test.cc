@@ -26,8 +26,8 @@ constexpr int kRanks = 5;
 struct Outcome {
   bool told = false;       // the rank got channels that another one has searched
   std::uint64_t hash = 0;  // of the plan
-  std::string json;        // the plan
-  std::string alone;       // the plan that the rank makes if it searches itself
+  plan::Json json;         // the plan
+  plan::Json alone;        // the plan that the rank makes if it searches itself
 };
 
 // `settingsOf`: by rank.
