@@ -116,7 +116,7 @@ TEST(Scheduler, OneThreadDrivesStreamsThatWaitForEachOther) {
   OwnedStream a(0), b(1);
   std::atomic<int> turn{0};
   const auto pingPong = [&turn](int mine, int rounds) {
-    return [&turn, mine, rounds, left = rounds]() mutable {
+    return [&turn, mine, left = rounds]() mutable {
       while (left > 0) {
         if (turn.load() % 2 != mine) return Progress::kWouldBlock;
         ++turn;
