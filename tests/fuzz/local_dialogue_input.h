@@ -7,7 +7,7 @@
 
 #include <unistd.h>
 
-#include "fuzz/local_link_input.h"
+#include "fuzz/session_input.h"
 #include "runtime/transport/local/local_dialogue.h"
 #include "runtime/transport/local/mailbox.h"
 
@@ -57,11 +57,19 @@ inline transport::LocalTerms dialogueTerms(Input& input) {
   return terms;
 }
 
+// The channel of the dialogue: the first one for its use.
+inline const transport::ChannelUse kFuzzedUse{.purpose = 0, .kind = transport::ChannelKind::kP2p};
+constexpr std::uint32_t kFuzzedChannel = 1;
+
 // An offer that fits the terms, with some of its bytes changed.
-inline transport::LocalMessage dialogueOffer(const transport::LocalTerms& terms, Input& input) {
+inline std::vector<std::byte> dialogueOffer(const transport::LocalTerms& terms, Input& input) {
   const auto how = input.take<std::uint8_t>();
-  transport::LocalMessage offer;
-  offer.kind = transport::LocalMessage::kMemory;
+  struct Changed {
+    std::uint32_t kind = transport::PeerMessage::kOffer;
+    std::uint32_t channel = kFuzzedChannel;
+    transport::LocalOffer offer;
+  } changed;
+  transport::LocalOffer& offer = changed.offer;
   offer.sends = static_cast<std::uint32_t>(terms.receives);
   offer.receives = static_cast<std::uint32_t>(terms.sends);
   std::copy(terms.stepBytes.begin(), terms.stepBytes.end(), offer.stepBytes);
@@ -69,29 +77,31 @@ inline transport::LocalMessage dialogueOffer(const transport::LocalTerms& terms,
   offer.probeAddress = reinterpret_cast<std::uintptr_t>(kFuzzedProbe);
   std::copy(std::begin(kFuzzedProbe), std::end(kFuzzedProbe), offer.probe);
   for (int changes = how & 3; changes > 0; --changes) {
-    const auto at = input.take<std::uint16_t>() % sizeof offer;
-    reinterpret_cast<std::byte*>(&offer)[at] = input.take<std::byte>();
+    const auto at = input.take<std::uint16_t>() % sizeof changed;
+    reinterpret_cast<std::byte*>(&changed)[at] = input.take<std::byte>();
   }
-  return offer;
+  return transport::serialize({.kind = static_cast<transport::PeerMessage::Kind>(changed.kind),
+                               .channel = changed.channel,
+                               .rank = -1,
+                               .body = transport::bodyOf(offer)});
 }
 
-inline transport::LocalMessage dialogueMessage(const transport::LocalTerms& terms, Input& input) {
-  transport::LocalMessage message;
+inline std::vector<std::byte> dialogueMessage(const transport::LocalTerms& terms, Input& input) {
   switch (input.take<std::uint8_t>() % 4) {
     case 0:
       return dialogueOffer(terms, input);
     case 1:
-      message.kind = transport::LocalMessage::kReach;
-      message.readable = input.take<std::uint8_t>();
-      return message;
+      return transport::serialize(
+          {.kind = transport::PeerMessage::kConfirm,
+           .channel = kFuzzedChannel,
+           .rank = -1,
+           .body = transport::bodyOf(transport::LocalReach{input.take<std::uint8_t>()})});
     case 2:
-      message.kind = transport::LocalMessage::kAbort;
-      message.textBytes = input.take<std::uint32_t>();
-      return message;
+      return transport::serialize(
+          transport::abortMessage(1, std::string(input.take<std::uint32_t>() % kMaxFuzzedBytes, 'x')));
     default: {
-      const auto piece = input.piece(input.take<std::uint16_t>() % (sizeof message + 1));
-      if (!piece.empty()) std::memcpy(static_cast<void*>(&message), piece.data(), piece.size());
-      return message;
+      const auto piece = input.piece(input.take<std::uint16_t>() % (kMaxFuzzedBytes + 1));
+      return {piece.begin(), piece.end()};
     }
   }
 }
@@ -110,18 +120,17 @@ inline void touchDialogueMemory(const transport::LocalDialogue& dialogue,
 
 inline bool feedLocalDialogue(std::string_view bytes) {
   Input input(bytes);
-  LocalPair pair;
-  transport::LocalLink link(1, std::move(pair.ours));
+  const FuzzedSession fuzzed;
+  transport::SessionChannel channel(fuzzed.session(), kFuzzedUse);
   const transport::LocalTerms terms = dialogueTerms(input);
   try {
-    transport::LocalDialogue dialogue(link, terms);
+    transport::LocalDialogue dialogue(channel, terms);
     for (int i = 0; i < 8 && !input.empty(); ++i) {
       const int fd = dialogueDescriptor(input.take<std::uint8_t>());
-      const transport::LocalMessage message = dialogueMessage(terms, input);
-      const auto left = input.take<std::uint8_t>();
+      std::vector<std::byte> message = dialogueMessage(terms, input);
       // Some messages are cut off.
-      transport::sendMessage(pair.peer.get(), &message, left == 255 ? sizeof message - 1 : sizeof message,
-                             fd);
+      if (input.take<std::uint8_t>() == 255 && !message.empty()) message.pop_back();
+      fuzzed.say(message, fd);
       if (!dialogue.advance()) continue;
       touchDialogueMemory(dialogue, terms);
       return true;

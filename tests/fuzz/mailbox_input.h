@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "core/shareable_memory.h"
-#include "fuzz/local_link_input.h"
+#include "fuzz/session_input.h"
 #include "runtime/collectives/direct_exchange.h"
 #include "runtime/transport/local/local_peer_memory.h"
 
@@ -26,12 +26,9 @@ class FuzzedPeer final : public transport::PeerMemory {
  public:
   explicit FuzzedPeer(int rank)
       : memory_(transport::SharedMemory::create("xylem fuzz", kMaxBufferBytes)),
-        link_(rank, std::move(pair_.ours)),
-        local_(link_, {.sameProcess = false, .crossMemoryBytes = 0, .process = -1}) {
-    transport::LocalMessage message;
-    message.kind = transport::LocalMessage::kRegion;
-    message.bytes = kMaxBufferBytes;
-    require(transport::sendMessage(pair_.peer.get(), &message, sizeof message, memory_.fd()));
+        fuzzed_(rank),
+        local_(*fuzzed_.session(), {.sameProcess = false, .crossMemoryBytes = 0, .process = -1}) {
+    fuzzed_.giveRegion(kMaxBufferBytes, memory_.fd());
   }
 
   bool admits = true;
@@ -47,8 +44,7 @@ class FuzzedPeer final : public transport::PeerMemory {
 
  private:
   const transport::SharedMemory memory_;
-  LocalPair pair_;
-  transport::LocalLink link_;
+  FuzzedSession fuzzed_;
   transport::LocalPeerMemory local_;
 };
 

@@ -1,6 +1,6 @@
 #pragma once
-// One input of the fuzzer of messages on the control connection of two ranks of different hosts: offers,
-// goodbyes, aborts, and the handles in offers.
+// One input of the fuzzer of the offers by which two ranks set queues over a network up, and of the handles in
+// them.
 //
 //   feedNetMessage(bytes);   // true if it is a valid offer
 
@@ -16,10 +16,10 @@ inline bool feedNetMessage(std::string_view text) {
   const std::size_t sends = input.take<std::uint8_t>() % 4;
   const std::size_t receives = input.take<std::uint8_t>() % 4;
   const auto bytes = input.piece(input.left());
-  require(transport::netItemsOf<char>(bytes).size() <= bytes.size());
-  require(transport::netItemsOf<std::uint64_t>(bytes).size() <= bytes.size() / sizeof(std::uint64_t));
   try {
-    const auto handles = transport::handlesOf(bytes, {1, sends, receives, transport::stepBytesFor(1 << 20)});
+    const transport::NetOffer offer =
+        transport::netOfferOf(bytes, {1, sends, receives, transport::stepBytesFor(1 << 20)});
+    const std::vector<transport::NetHandle>& handles = offer.handles;
     require(handles.size() == sends);
     for (const transport::NetHandle& handle : handles) {
       const transport::SocketHandle content = transport::SocketHandle::unpack(handle);

@@ -12,7 +12,7 @@
 #include <new>
 #include <vector>
 
-#include "fuzz/local_link_input.h"
+#include "fuzz/session_input.h"
 #include "runtime/transport/local/local_peer_memory.h"
 #include "runtime/transport/queue/recv_end.h"
 #include "runtime/transport/queue/send_end.h"
@@ -23,18 +23,13 @@ namespace xylem {
 class MadPeer {
  public:
   MadPeer()
-      : link_(1, std::move(pair_.ours)),
-        memory_(link_, {.sameProcess = false, .crossMemoryBytes = 0, .process = getpid()}) {
-    transport::LocalMessage message;
-    message.kind = transport::LocalMessage::kRegion;
-    message.bytes = kPeersBytes;
-    require(transport::sendMessage(pair_.peer.get(), &message, sizeof message, peersMemory().fd()));
+      : memory_(*fuzzed_.session(), {.sameProcess = false, .crossMemoryBytes = 0, .process = getpid()}) {
+    fuzzed_.giveRegion(kPeersBytes, peersMemory().fd());
   }
   transport::PeerMemory& memory() { return memory_; }
 
  private:
-  LocalPair pair_;
-  transport::LocalLink link_;
+  FuzzedSession fuzzed_;
   transport::LocalPeerMemory memory_;
 };
 

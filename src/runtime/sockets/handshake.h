@@ -28,9 +28,8 @@ namespace xylem::sockets {
 enum class Purpose : std::uint32_t {
   kCheckIn = 1,  // a rank checks in at a root
   kRing = 2,     // one rank's bootstrap connects to another's
-  kPair = 3,     // the network transport connects two ranks; `detail`: which of their connections
+  kSession = 3,  // the session of two ranks (runtime/transport/session/peer_session.h)
   kData = 4,     // a socket that carries data; `detail`: which one of its link
-  kLocal = 5,    // a transport connects two ranks of one host; `detail`: which of their connections
 };
 
 // The caller's first message.

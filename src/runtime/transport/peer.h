@@ -14,7 +14,7 @@
 
 namespace xylem::transport {
 
-// The name of a local socket (runtime/transport/local/unix_socket.h).
+// The name of a local socket (runtime/transport/session/unix_socket.h).
 using LocalName = std::array<std::byte, 24>;
 
 struct Peer {

@@ -24,6 +24,15 @@ std::string ranksOf(const std::vector<Connection*>& connections) {
 
 }  // namespace
 
+void Connection::abort(int failedRank, std::string_view text) noexcept {
+  if (PeerSession* const with = session()) {
+    with->tellAbort(failedRank, text);
+    withdraw();
+    with->flushWithin(Deadline::after(kAbortTime));
+  }
+  awaitRelease(Deadline::after(kReleaseTime));
+}
+
 void connectAll(std::span<Connection* const> connections, const Waiting& waiting) {
   std::vector<Connection*> missing(connections.begin(), connections.end());
   std::vector<pollfd> fds;

@@ -26,6 +26,7 @@
 #include "runtime/transport/peer.h"
 #include "runtime/transport/queue/recv_end.h"
 #include "runtime/transport/queue/send_end.h"
+#include "runtime/transport/session/peer_sessions.h"
 
 namespace xylem::transport {
 
@@ -48,26 +49,6 @@ struct ConnectionRequest {
   // The memory of this rank's mailbox, exchanged for the peer's instead of queues. Only P2P can do that.
   std::shared_ptr<SharedMemory> mailbox;
 };
-
-// The state of the peer of a connection.
-enum class PeerState {
-  kThere,
-  kClosed,   // it closed the connection in order; steps that are in the queues remain valid
-  kLost,     // it vanished: its process ended, or its host cannot be reached
-  kAborted,  // it gave up and said why
-};
-
-struct PeerNews {
-  PeerState state = PeerState::kThere;
-  int failedRank = -1;  // kAborted: the rank that failed first, as far as the peer knows
-  std::string text;     // kAborted: what happened
-  std::string how;      // kLost: details, if any are known
-};
-
-// The lower rank of a pair connects to the higher one. A higher rank that has waited this long opens a
-// status connection to the lower one. It carries no data: it breaks if the lower rank ends, and carries an
-// abort if the lower rank gives up.
-constexpr std::chrono::milliseconds kStatusConnectDelay{500};
 
 // Whether this rank sends or receives through a queue.
 enum class QueueUse { kSend, kReceive };
@@ -97,16 +78,19 @@ class Connection {
   virtual bool ready() const = 0;
   // The state of the peer. Does not wait, but makes a system call.
   virtual PeerNews news() = 0;
-  // Asks the peer whether it is at work, for connections over which the system does not report a stopped
-  // process. Returns false if the connection cannot ask. The peer answers when it calls news(), which every
-  // rank that waits does all the time.
-  virtual bool ask() noexcept { return false; }
-  // Returns whether a call of news() has received the answer to the last ask().
-  virtual bool answered() { return false; }
-  // Tells the peer that this rank gives up because of `failedRank`, if they are connected. Any thread may
-  // call it, also while another thread sets the connection up or uses it. Once it returns, neither the peer
-  // nor the network uses buffers that this rank has shared over the connection or posted.
-  virtual void abort(int failedRank, std::string_view text) noexcept = 0;
+  // The session with the peer, over which the connection is set up and closed; null if the other end is no
+  // rank.
+  virtual PeerSession* session() const { return nullptr; }
+
+  // A rank that gives up gets its buffers back in two steps, of which only the second one waits. Any thread
+  // may take them, also while another thread sets the connection up or uses it. After the first one, neither
+  // the peer nor the network begins to use buffers that this rank has shared over the connection or posted;
+  // once the second one returns, neither still does. If a peer's process neither ends nor stops, it waits
+  // until the deadline.
+  virtual void withdraw() noexcept {}
+  virtual void awaitRelease(const Deadline&) noexcept {}
+  // Both steps, after this rank has told the peer why it gives up.
+  void abort(int failedRank, std::string_view text) noexcept;
 
  protected:
   explicit Connection(int peer) : peer_(peer) {}
@@ -119,18 +103,29 @@ class Connection {
   int peer_;
 };
 
+// How long a rank that gives up waits until its peers no longer use its buffers. A peer copies at most 1 MiB
+// at a time, which takes about 100 us unless it loses its core meanwhile.
+constexpr std::chrono::seconds kReleaseTime{5};
+// How long it tries to tell them why, if their connections do not take the message at once.
+constexpr std::chrono::milliseconds kAbortTime{100};
+
 class Transport {
  public:
   virtual ~Transport() = default;
   virtual std::string_view name() const = 0;
   virtual Viability isViable(const Peer& self, const Peer& other) const = 0;
-  // Starts to accept connections and writes their address into `self`.
-  virtual void announce(Peer& self) = 0;
+  // Writes where this rank accepts sessions into `self`.
+  void announce(Peer& self) { sessions_->announce(self); }
   // Starts to connect and returns at once. The peer must open the mirror image.
   virtual std::unique_ptr<Connection> open(const ConnectionRequest& request, const Peer& peer) = 0;
-  // Tells all peers that are not connected yet that this rank gives up. Connected peers learn it from
-  // Connection::abort.
-  virtual void abort(int failedRank, std::string_view text) = 0;
+  // The sessions over which this transport sets its queues up; transports of a rank share them.
+  PeerSessions& sessions() const { return *sessions_; }
+
+ protected:
+  explicit Transport(std::shared_ptr<PeerSessions> sessions) : sessions_(std::move(sessions)) {}
+
+ private:
+  const std::shared_ptr<PeerSessions> sessions_;
 };
 
 // How long to wait while connecting. `look`, called every few milliseconds, checks for failures elsewhere

@@ -118,7 +118,7 @@ TEST(HostCores, AreEachHostsOwn) {
 TEST(JoinSteps, TellTheOtherRanksWhyOneFailed) {
   Job job(2);
   job.run([&](bootstrap::Bootstrap& bootstrap) {
-    PeerWatch watch(bootstrap.rank());
+    PeerWatch watch;
     InitTimer timer;
     const Logger log{Settings()};
     JoinSteps steps(bootstrap, watch, timer, log);

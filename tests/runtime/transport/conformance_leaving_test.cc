@@ -50,7 +50,7 @@ TEST_P(Conformance, AnAbortReachesWhoWaitsToBeConnected) {
   run(2, [](TestRank& rank) {
     if (rank.rank == 1) {
       std::this_thread::sleep_for(milliseconds(20));  // sometimes before the other connects, sometimes after
-      rank.transport->abort(5, "rank 5 is gone");
+      rank.transport->sessions().abort(5, "rank 5 is gone");
       std::this_thread::sleep_for(milliseconds(600));
       return;
     }
@@ -59,14 +59,14 @@ TEST_P(Conformance, AnAbortReachesWhoWaitsToBeConnected) {
   });
 }
 
-// The abort may come before the waiting rank opens its status connection, or after that.
+// The abort may come before the waiting rank opens its own connection, or after that.
 TEST_P(Conformance, AnAbortReachesWhoWaitsToBeCalled) {
-  for (const auto when : {milliseconds(0), kStatusConnectDelay + milliseconds(100)})
+  for (const auto when : {milliseconds(0), kConnectDelay + milliseconds(100)})
     run(2, [when](TestRank& rank) {
       if (rank.rank == 0) {
         std::this_thread::sleep_for(when);
-        rank.transport->abort(5, "rank 5 is gone");
-        std::this_thread::sleep_for(kStatusConnectDelay + milliseconds(400));
+        rank.transport->sessions().abort(5, "rank 5 is gone");
+        std::this_thread::sleep_for(kConnectDelay + milliseconds(400));
         return;
       }
       const std::string text = messageOf([&] { rank.connect({{.peer = 0, .sends = {0}, .receives = {0}}}); });
@@ -84,7 +84,7 @@ TEST_P(Conformance, WhoWaitsToBeCalledHearsThatThePeerHasLeft) {
 
 TEST_P(Conformance, AKnockIsForgottenOnceTheCallComes) {
   run(2, [](TestRank& rank) {
-    if (rank.rank == 0) std::this_thread::sleep_for(kStatusConnectDelay + milliseconds(200));
+    if (rank.rank == 0) std::this_thread::sleep_for(kConnectDelay + milliseconds(200));
     const auto there = rank.connect({{.peer = 1 - rank.rank, .sends = {0}, .receives = {0}}});
     put(there[0]->sender(0), 7);
     check(take(there[0]->receiver(0)) == 7, "a step");

@@ -4,10 +4,10 @@
 #include <gtest/gtest.h>
 
 #include "fuzz/local_dialogue_input.h"
-#include "fuzz/local_link_input.h"
 #include "fuzz/net_message_input.h"
 #include "fuzz/queue_input.h"
 #include "fuzz/replay.h"
+#include "fuzz/session_input.h"
 #include "fuzz/socket_link_input.h"
 
 namespace xylem::transport {
@@ -19,8 +19,8 @@ TEST(Corpus, EveryDialogueOfAHostEndsOrIsRefused) {
   EXPECT_GE(replayed.refused, 14);
 }
 
-TEST(Corpus, EveryLocalMessageIsTakenOrRefused) {
-  const Replayed replayed = replayCorpus("local_link", feedLocalLink);
+TEST(Corpus, EveryMessageOfASessionIsTakenOrRefused) {
+  const Replayed replayed = replayCorpus("session", feedSession);
   EXPECT_GE(replayed.accepted, 5);
   EXPECT_GE(replayed.refused, 11);
 }

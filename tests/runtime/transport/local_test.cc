@@ -12,8 +12,9 @@
 
 #include "core/shareable_memory.h"
 #include "ranks.h"
-#include "runtime/transport/local/local_acceptor.h"
+#include "runtime/sockets/handshake.h"
 #include "runtime/transport/local/local_transport.h"
+#include "runtime/transport/session/unix_socket.h"
 
 namespace xylem::transport {
 namespace {
@@ -24,8 +25,9 @@ using ::testing::HasSubstr;
 struct Pair {
   explicit Pair(const sockets::Secret& first, const sockets::Secret& second) {
     for (int r = 0; r < 2; ++r) {
-      acceptors[r] = std::make_shared<LocalAcceptor>(r, r == 0 ? first : second, silentLog());
-      transports.push_back(std::make_unique<P2pTransport>(acceptors[r], 1 << 20, 0));
+      sessions[r] = std::make_shared<PeerSessions>(
+          SessionOptions{.rank = r, .secret = r == 0 ? first : second}, silentLog());
+      transports.push_back(std::make_unique<P2pTransport>(sessions[r], 1 << 20, 0));
       peers[r].rank = r;
       transports.back()->announce(peers[r]);
     }
@@ -37,7 +39,7 @@ struct Pair {
     Connection* both[] = {connections[0].get(), connections[1].get()};
     connectAll(both, {Deadline::after(patience), {}});
   }
-  std::shared_ptr<LocalAcceptor> acceptors[2];
+  std::shared_ptr<PeerSessions> sessions[2];
   Peer peers[2];
   std::vector<std::unique_ptr<Transport>> transports;
   std::vector<std::unique_ptr<Connection>> connections;
@@ -54,9 +56,8 @@ TEST(Local, StrangersHoldNobodyUp) {
     sendMessage(garbage.get(), text.data(), text.size());
     if (i % 2 == 0) unauthenticated.push_back(std::move(garbage));
     sockets::Hello hello;  // a valid hello from a process that does not know the secret
-    hello.purpose = sockets::Purpose::kLocal;
+    hello.purpose = sockets::Purpose::kSession;
     hello.rank = 0;
-    hello.detail = LocalKey{1, 0, LocalKind::kP2p}.detail();
     FileDescriptor liar = connectLocal(pair.peers[1].local);
     sendMessage(liar.get(), &hello, sizeof hello);
     unauthenticated.push_back(std::move(liar));
@@ -85,7 +86,7 @@ TEST(Local, SaysWhoseListenerIsGone) {
   const sockets::Secret secret = sockets::randomSecret();
   Pair pair(secret, secret);
   pair.transports.pop_back();
-  pair.acceptors[1].reset();
+  pair.sessions[1].reset();
   const auto connection = pair.transports[0]->open({.peer = 1, .sends = {0}, .receives = {0}}, pair.peers[1]);
   try {
     connection->advance();
@@ -95,14 +96,14 @@ TEST(Local, SaysWhoseListenerIsGone) {
   }
 }
 
-TEST(Local, P2pAndShmShareOneAcceptor) {
+TEST(Local, P2pAndShmShareOneSession) {
   const sockets::Secret secret = sockets::randomSecret();
   Pair pair(secret, secret);
   std::vector<std::unique_ptr<Transport>> shm;
   std::vector<std::unique_ptr<Connection>> connections;
   std::vector<Connection*> all;
   for (int r = 0; r < 2; ++r) {
-    shm.push_back(std::make_unique<ShmTransport>(pair.acceptors[r], 1 << 20));
+    shm.push_back(std::make_unique<ShmTransport>(pair.sessions[r], 1 << 20));
     shm.back()->announce(pair.peers[r]);
   }
   for (int r = 0; r < 2; ++r) {

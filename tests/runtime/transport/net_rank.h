@@ -29,6 +29,8 @@ struct NetSetup {
   std::chrono::seconds silence{20};
   std::size_t queueBytes = 1 << 20;
   sockets::Secret secret{};
+  // Sessions over local sockets, where the ranks are of one host; otherwise over TCP.
+  bool local = false;
   // Makes another network than sockets; null: sockets.
   std::function<std::unique_ptr<Network>()> network;
 };
@@ -47,8 +49,14 @@ struct NetRank {
             (setup.address.find(':') == std::string::npos ? setup.address : "[" + setup.address + "]") +
             ":0")),
         network(networkOf(setup, address, log)),
-        transport({rank, setup.secret, stepBytesFor(setup.queueBytes), address, setup.silence}, *network,
-                  proxy, log) {
+        sessions(std::make_shared<PeerSessions>(SessionOptions{.rank = rank,
+                                                               .secret = setup.secret,
+                                                               .local = setup.local,
+                                                               .address = address,
+                                                               .silence = setup.silence},
+                                                log)),
+        transport(sessions, {.stepBytes = stepBytesFor(setup.queueBytes), .silence = setup.silence}, *network,
+                  proxy) {
     self.rank = rank;
     transport.announce(self);
   }
@@ -66,6 +74,7 @@ struct NetRank {
   sockets::SocketAddress address;
   std::unique_ptr<Network> network;
   Proxy proxy;
+  std::shared_ptr<PeerSessions> sessions;
   NetTransport transport;
   Peer self;
   std::unique_ptr<Connection> connection;

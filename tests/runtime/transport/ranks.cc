@@ -137,23 +137,30 @@ void runProcesses(const Maker& maker, int ranks, const RankBody& body, const Ran
   }
 }
 
-// The network transport together with the objects that it needs.
-class OwningNetTransport : public Transport {
- public:
-  OwningNetTransport(int rank, const NetSetup& setup) : net_(rank, setup) {}
-  std::string_view name() const override { return net_.transport.name(); }
-  Viability isViable(const Peer& self, const Peer& other) const override {
-    return net_.transport.isViable(self, other);
-  }
-  void announce(Peer& self) override { net_.transport.announce(self); }
-  std::unique_ptr<Connection> open(const ConnectionRequest& request, const Peer& peer) override {
-    return net_.transport.open(request, peer);
-  }
-  void abort(int failedRank, std::string_view text) override { net_.transport.abort(failedRank, text); }
-
- private:
-  NetRank net_;
+// The network transport together with the objects that it needs, which outlive it.
+struct NetRankOwner {
+  std::unique_ptr<NetRank> net;
 };
+class OwningNetTransport : private NetRankOwner, public Transport {
+ public:
+  explicit OwningNetTransport(std::unique_ptr<NetRank> rank)
+      : NetRankOwner{std::move(rank)}, Transport(net->sessions) {}
+  std::string_view name() const override { return net->transport.name(); }
+  Viability isViable(const Peer& self, const Peer& other) const override {
+    return net->transport.isViable(self, other);
+  }
+  std::unique_ptr<Connection> open(const ConnectionRequest& request, const Peer& peer) override {
+    return net->transport.open(request, peer);
+  }
+};
+
+std::unique_ptr<Transport> netTransport(int rank, const NetSetup& setup) {
+  return std::make_unique<OwningNetTransport>(std::make_unique<NetRank>(rank, setup));
+}
+
+std::shared_ptr<PeerSessions> localSessions(int rank, const sockets::Secret& secret) {
+  return std::make_shared<PeerSessions>(SessionOptions{.rank = rank, .secret = secret}, silentLog());
+}
 
 // Far more steps of 8 bytes than the system's buffers can hold.
 constexpr std::uint64_t kMaxInSockets = 1 << 24;
@@ -167,7 +174,7 @@ Maker netMaker(const std::string& name, const std::string& address, const Socket
         setup.sockets = sockets;
         setup.queueBytes = bytes;
         setup.secret = secret;
-        return std::make_unique<OwningNetTransport>(rank, setup);
+        return netTransport(rank, setup);
       },
       .crossesHosts = true,
       .maxAhead = kMaxInSockets};
@@ -182,7 +189,7 @@ Maker networkMaker(const std::string& name, const std::function<std::unique_ptr<
         setup.queueBytes = bytes;
         setup.secret = secret;
         setup.network = network;
-        return std::make_unique<OwningNetTransport>(rank, setup);
+        return netTransport(rank, setup);
       },
       .crossesHosts = true,
       .maxAhead = kMaxInSockets};
@@ -265,8 +272,7 @@ Maker p2pMaker(const char* name, std::size_t crossMemoryBytes) {
   return {
       .name = name,
       .make = [=](int rank, const sockets::Secret& secret, std::size_t bytes) -> std::unique_ptr<Transport> {
-        return std::make_unique<P2pTransport>(std::make_shared<LocalAcceptor>(rank, secret, silentLog()),
-                                              bytes, crossMemoryBytes);
+        return std::make_unique<P2pTransport>(localSessions(rank, secret), bytes, crossMemoryBytes);
       }};
 }
 
@@ -279,8 +285,7 @@ std::vector<Maker> allMakers() {
       p2pMaker("P2PCrossMemory", std::size_t{64} << 10),
       {.name = "SHM",
        .make = [](int rank, const sockets::Secret& secret, std::size_t bytes) -> std::unique_ptr<Transport> {
-         return std::make_unique<ShmTransport>(std::make_shared<LocalAcceptor>(rank, secret, silentLog()),
-                                               bytes);
+         return std::make_unique<ShmTransport>(localSessions(rank, secret), bytes);
        }},
   };
   for (Maker& maker : fabricMakers()) makers.push_back(std::move(maker));

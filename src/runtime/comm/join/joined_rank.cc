@@ -11,7 +11,6 @@ namespace xylem::comm {
 JoinedRank::JoinedRank(std::unique_ptr<bootstrap::Bootstrap> bootstrap, const JoinRequest& request,
                        InitTimer& timer)
     : bootstrap_(std::move(bootstrap)),
-      watch_(bootstrap_->rank()),
       steps_(*bootstrap_, watch_, timer, *request.log),
       roster_(steps_.run(InitPart::kAllGathers, "gathering the ranks' descriptions",
                          [&] { return gatherRoster(*bootstrap_, request); })),
@@ -36,7 +35,7 @@ JoinedRank::JoinedRank(std::unique_ptr<bootstrap::Bootstrap> bootstrap, const Jo
     bootstrap_->barrier("the last step of joining");
     // Up to here all ranks learn of failures from the bootstrap; from now on the transports accept
     // connections that are made later, and tell those about failures, too.
-    watch_.add(wiring_.transports());
+    watch_.add(wiring_.transports().sessions());
   });
 }
 

@@ -12,22 +12,30 @@ namespace xylem::comm {
 struct Transports::Members {
   Members(const TransportBasics& basics, std::unique_ptr<transport::Network> through,
           const Settings& settings, const Logger& log)
-      : acceptor(std::make_shared<transport::LocalAcceptor>(basics.rank, basics.secret, log)),
-        p2p(acceptor, basics.bufferBytes, static_cast<std::size_t>(settings.integer(Setting::kCrossMemory))),
-        shm(acceptor, basics.bufferBytes),
-        network(std::move(through)),
-        net({.rank = basics.rank,
-             .secret = basics.secret,
-             .stepBytes = transport::netStepBytesFor(basics.bufferBytes),
-             .address = basics.address,
+      : network(std::move(through)),
+        sessions(std::make_shared<transport::PeerSessions>(sessionOptions(basics, *network, settings), log)),
+        p2p(sessions, basics.bufferBytes, static_cast<std::size_t>(settings.integer(Setting::kCrossMemory))),
+        shm(sessions, basics.bufferBytes),
+        net(sessions,
+            {.stepBytes = transport::netStepBytesFor(basics.bufferBytes),
              .silence = std::chrono::seconds(settings.integer(Setting::kPeerTimeout))},
-            *network, proxy, log) {}
+            *network, proxy) {}
 
-  std::shared_ptr<transport::LocalAcceptor> acceptor;
-  transport::P2pTransport p2p;
-  transport::ShmTransport shm;
+  static transport::SessionOptions sessionOptions(const TransportBasics& basics,
+                                                  const transport::Network& network,
+                                                  const Settings& settings) {
+    transport::SessionOptions options{.rank = basics.rank, .secret = basics.secret};
+    // Without a device no rank of another host can be joined.
+    if (network.deviceCount() > 0) options.address = basics.address;
+    options.silence = std::chrono::seconds(settings.integer(Setting::kPeerTimeout));
+    return options;
+  }
+
   transport::Proxy proxy;
   std::unique_ptr<transport::Network> network;
+  std::shared_ptr<transport::PeerSessions> sessions;
+  transport::P2pTransport p2p;
+  transport::ShmTransport shm;
   transport::NetTransport net;
 };
 
@@ -39,16 +47,9 @@ Transports::~Transports() = default;
 
 transport::Engine& Transports::engine() { return members_->proxy; }
 
-void Transports::announce(transport::Peer& self) {
-  members_->p2p.announce(self);
-  members_->shm.announce(self);
-  members_->net.announce(self);
-}
+void Transports::announce(transport::Peer& self) { members_->sessions->announce(self); }
 
-void Transports::abort(int failedRank, std::string_view text) {
-  members_->shm.abort(failedRank, text);  // through the acceptor, which P2P shares
-  members_->net.abort(failedRank, text);
-}
+transport::PeerSessions& Transports::sessions() { return *members_->sessions; }
 
 ChosenTransport Transports::chooseFor(int peer, connect::TransportKind planned) const {
   const std::array<std::pair<connect::TransportKind, transport::Transport*>, 3> all = {

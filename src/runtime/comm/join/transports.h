@@ -51,8 +51,8 @@ class Transports {
 
   // The proxy, which moves the data of network queues; it ends with the transports.
   transport::Engine& engine();
-  // Tells peers that are still connecting that this rank gives up.
-  void abort(int failedRank, std::string_view text);
+  // The sessions with all peers, which the transports share.
+  transport::PeerSessions& sessions();
 
   // Throws, with every transport's reason, if no transport joins this rank to the peer.
   ChosenTransport chooseFor(int peer, connect::TransportKind planned) const;

@@ -1,43 +1,54 @@
 #include "runtime/comm/watch/peer_watch.h"
 
-#include "runtime/comm/join/transports.h"
+#include <algorithm>
 
 namespace xylem::comm {
 
-void PeerWatch::add(transport::Connection& connection) {
+using transport::Connection;
+using transport::PeerSession;
+using transport::PeerState;
+
+void PeerWatch::add(Connection& connection) {
   const std::lock_guard lock(mutex_);
   connections_.push_back(&connection);
+  PeerSession* const session = connection.session();
+  if (session != nullptr && std::find(sessions_.begin(), sessions_.end(), session) == sessions_.end())
+    sessions_.push_back(session);
 }
 
-void PeerWatch::add(Transports& transports) {
+void PeerWatch::add(transport::PeerSessions& sessions) { all_.store(&sessions, std::memory_order_release); }
+
+Connection* PeerWatch::connection(std::size_t number) const {
   const std::lock_guard lock(mutex_);
-  transports_ = &transports;
+  return number < connections_.size() ? connections_[number] : nullptr;
+}
+
+PeerSession* PeerWatch::session(std::size_t number) const {
+  const std::lock_guard lock(mutex_);
+  return number < sessions_.size() ? sessions_[number] : nullptr;
 }
 
 void PeerWatch::throwIfAborted() {
-  const std::lock_guard lock(mutex_);
-  for (transport::Connection* connection : connections_) {
-    const transport::PeerNews news = connection->news();
-    if (news.state == transport::PeerState::kAborted) throw Error(ResultCode::kRemoteError, "{}", news.text);
-  }
+  for (std::size_t i = 0; Connection* const each = connection(i); ++i)
+    if (const transport::PeerNews news = each->news(); news.state == PeerState::kAborted)
+      throw Error(ResultCode::kRemoteError, "{}", news.text);
 }
 
 bool PeerWatch::gone(int peer, std::string& how) {
-  const std::lock_guard lock(mutex_);
   bool open = false, closed = false;
-  for (transport::Connection* connection : connections_) {
-    if (connection->peer() != peer) continue;
-    const transport::PeerNews news = connection->news();
+  for (std::size_t i = 0; Connection* const each = connection(i); ++i) {
+    if (each->peer() != peer) continue;
+    const transport::PeerNews news = each->news();
     switch (news.state) {
-      case transport::PeerState::kLost:
+      case PeerState::kLost:
         how = news.how.empty() ? "its process ended or cannot be reached" : news.how;
         return true;
-      case transport::PeerState::kClosed:
+      case PeerState::kClosed:
         closed = true;
         break;
-      case transport::PeerState::kThere:
-      case transport::PeerState::kAborted:
-        open = open || connection->ready();
+      case PeerState::kThere:
+      case PeerState::kAborted:
+        open = open || each->ready();
         break;
     }
   }
@@ -46,33 +57,31 @@ bool PeerWatch::gone(int peer, std::string& how) {
 }
 
 void PeerWatch::ask() noexcept {
-  const std::lock_guard lock(mutex_);
-  askedOver_.clear();
-  for (transport::Connection* connection : connections_)
-    if (connection->ask()) askedOver_.push_back(connection);
-  asked_.store(!askedOver_.empty(), std::memory_order_relaxed);
+  bool any = false;
+  for (std::size_t i = 0; PeerSession* const each = session(i); ++i) any = each->ask() || any;
+  asked_.store(any, std::memory_order_relaxed);
 }
 
 PeerWatch::Answer PeerWatch::answerOf(int peer) {
-  const std::lock_guard lock(mutex_);
-  Answer answer = Answer::kNotAsked;
-  for (transport::Connection* connection : askedOver_) {
-    if (connection->peer() != peer) continue;
-    if (connection->answered()) return Answer::kGiven;
-    answer = Answer::kNone;
-  }
-  return answer;
+  for (std::size_t i = 0; PeerSession* const each = session(i); ++i)
+    if (each->peer() == peer && each->asked()) return each->answered() ? Answer::kGiven : Answer::kNone;
+  return Answer::kNotAsked;
 }
 
 void PeerWatch::abort(int failedRank, std::string_view text) noexcept {
-  const std::lock_guard lock(mutex_);
-  for (transport::Connection* connection : connections_) connection->abort(failedRank, text);
-  if (transports_ == nullptr) return;
+  // Every peer hears of it before this rank waits for any.
+  for (std::size_t i = 0; PeerSession* const each = session(i); ++i) each->tellAbort(failedRank, text);
   try {
-    transports_->abort(failedRank, text);
+    if (transport::PeerSessions* const all = all_.load(std::memory_order_acquire))
+      all->abort(failedRank, text);
   } catch (const std::exception&) {
     // There is no memory to tell the peers that are not connected.
   }
+  for (std::size_t i = 0; Connection* const each = connection(i); ++i) each->withdraw();
+  const Deadline told = Deadline::after(transport::kAbortTime);
+  for (std::size_t i = 0; PeerSession* const each = session(i); ++i) each->flushWithin(told);
+  const Deadline released = Deadline::after(transport::kReleaseTime);
+  for (std::size_t i = 0; Connection* const each = connection(i); ++i) each->awaitRelease(released);
 }
 
 }  // namespace xylem::comm

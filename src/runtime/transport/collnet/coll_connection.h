@@ -8,7 +8,8 @@
 //   const std::byte* sum = network.receiver(0).peek(Protocol::kSimple, bytes);  // null: not yet
 //
 // A network need not report to its members that one of them has died. So each member watches its neighbours
-// among the members over its ordinary connections to them.
+// among the members over its ordinary connections to them. These carry an abort, too: the network uses only
+// the queues' memory, so there is nothing to withdraw.
 
 #include <chrono>
 #include <memory>
@@ -73,9 +74,6 @@ class CollConnection : public Connection {
   std::string via(QueueUse, int) const override { return "COLLNET/" + name_; }
   // kAborted, with a text that names the neighbour, if a neighbour is lost and no results arrive.
   PeerNews news() override;
-  // Does nothing: the connections between the ranks carry the abort, and the network uses only the queues'
-  // memory.
-  void abort(int, std::string_view) noexcept override {}
 
  private:
   std::string name_;

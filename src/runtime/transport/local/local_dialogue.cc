@@ -5,13 +5,27 @@
 #include <iterator>
 #include <new>
 
+#include "core/error.h"
 #include "runtime/sockets/secret.h"
 #include "runtime/transport/local/local_peer_memory.h"
 #include "runtime/transport/local/mailbox.h"
 
 namespace xylem::transport {
 
-LocalDialogue::LocalDialogue(LocalLink& link, LocalTerms terms) : link_(link), terms_(std::move(terms)) {
+namespace {
+
+template <typename Body>
+Body exactly(const PeerMessage& message, int peer) {
+  if (message.body.size() != sizeof(Body))
+    throw Error(ResultCode::kRemoteError, "rank {} sent {} bytes while connecting where {} are expected",
+                peer, message.body.size(), sizeof(Body));
+  return valueOf<Body>(message.body);
+}
+
+}  // namespace
+
+LocalDialogue::LocalDialogue(SessionChannel& channel, LocalTerms terms)
+    : channel_(channel), terms_(std::move(terms)) {
   makeMemory();
   offer();
 }
@@ -28,8 +42,7 @@ void LocalDialogue::makeMemory() {
 }
 
 void LocalDialogue::offer() {
-  LocalMessage offer;
-  offer.kind = LocalMessage::kMemory;
+  LocalOffer offer;
   offer.receives = static_cast<std::uint32_t>(terms_.receives);
   offer.sends = static_cast<std::uint32_t>(terms_.sends);
   std::copy(terms_.stepBytes.begin(), terms_.stepBytes.end(), offer.stepBytes);
@@ -42,49 +55,40 @@ void LocalDialogue::offer() {
   }
   hasReach_ = !acknowledges();
   const int fd = incoming_ && !terms_.sameProcess ? incoming_->fd() : -1;
-  if (!link_.send(offer, fd)) throwClosed();
+  channel_.send(PeerMessage::kOffer, bodyOf(offer), fd);
   if (incoming_ && !terms_.mailbox) incoming_->closeFd();
 }
 
 bool LocalDialogue::advance() {
   while (!hasMemory_ || !hasReach_) {
-    LocalMessage message;
-    std::optional<ReceivedMessage> received = receiveMessage(link_.socket(), &message, sizeof message);
-    if (!received) return false;
-    if (received->bytes != sizeof message) throwClosed();
-    handle(message, std::move(received->fd));
+    std::optional<PeerMessage> message = channel_.take();
+    if (!message) return false;
+    handle(std::move(*message));
   }
   return true;
 }
 
-void LocalDialogue::handle(const LocalMessage& message, FileDescriptor fd) {
-  switch (message.kind) {
-    case LocalMessage::kMemory:
-      checkOffer(message);
-      takeMemory(message, std::move(fd));
-      if (acknowledges()) acknowledge(message);
-      break;
-    case LocalMessage::kReach:
-      hasReach_ = true;
-      peerReads_ = message.readable != 0;
-      break;
-    case LocalMessage::kAbort:
-      throw Error(ResultCode::kRemoteError, "rank {} gave up while connecting: {}", link_.peer(),
-                  LocalLink::textOf(message));
-    default:
-      throwClosed();
+void LocalDialogue::handle(PeerMessage message) {
+  if (message.kind == PeerMessage::kConfirm) {
+    hasReach_ = true;
+    peerReads_ = exactly<LocalReach>(message, channel_.peer()).readable != 0;
+    return;
   }
+  const auto offer = exactly<LocalOffer>(message, channel_.peer());
+  checkOffer(offer);
+  takeMemory(offer, std::move(message.fd));
+  if (acknowledges()) acknowledge(offer);
 }
 
-void LocalDialogue::checkOffer(const LocalMessage& message) const {
-  if (message.receives == terms_.sends && message.sends == terms_.receives &&
-      std::equal(terms_.stepBytes.begin(), terms_.stepBytes.end(), std::begin(message.stepBytes)))
+void LocalDialogue::checkOffer(const LocalOffer& offer) const {
+  if (offer.receives == terms_.sends && offer.sends == terms_.receives &&
+      std::equal(terms_.stepBytes.begin(), terms_.stepBytes.end(), std::begin(offer.stepBytes)))
     return;
   throw Error(ResultCode::kInvalidUsage,
               "rank {} receives on {} queues and sends on {}, in steps of {} bytes, where this rank sends on "
               "{} and receives on {}, in steps of {}: do all ranks have the same settings?",
-              link_.peer(), message.receives, message.sends,
-              message.stepBytes[static_cast<std::size_t>(Protocol::kSimple)], terms_.sends, terms_.receives,
+              channel_.peer(), offer.receives, offer.sends,
+              offer.stepBytes[static_cast<std::size_t>(Protocol::kSimple)], terms_.sends, terms_.receives,
               terms_.stepBytes[Protocol::kSimple]);
 }
 
@@ -92,15 +96,15 @@ std::size_t LocalDialogue::outgoingBytes() const {
   return terms_.mailbox ? sizeof(Mailbox) : terms_.sends * queueBytes(terms_.stepBytes);
 }
 
-void LocalDialogue::takeMemory(const LocalMessage& message, FileDescriptor fd) {
+void LocalDialogue::takeMemory(const LocalOffer& offer, FileDescriptor fd) {
   const std::size_t bytes = outgoingBytes();
   if (bytes > 0 && terms_.sameProcess) {
-    outgoing_ = InProcess::find(message.handle);
-    // The peer may have connected and left again. The link reports that; what is sent to it is lost.
+    outgoing_ = InProcess::find(offer.handle);
+    // The peer may have connected and left again. The session reports that; what is sent to it is lost.
     if (!outgoing_) outgoing_ = std::make_shared<SharedMemory>(SharedMemory::create("xylem queues", bytes));
     if (outgoing_->size() < bytes)
-      throw Error(ResultCode::kRemoteError, "rank {} handed over {} bytes where {} are needed", link_.peer(),
-                  outgoing_->size(), bytes);
+      throw Error(ResultCode::kRemoteError, "rank {} handed over {} bytes where {} are needed",
+                  channel_.peer(), outgoing_->size(), bytes);
   } else if (bytes > 0) {
     outgoing_ =
         std::make_shared<SharedMemory>(terms_.mailbox ? SharedMemory::openForReading(std::move(fd), bytes)
@@ -111,24 +115,17 @@ void LocalDialogue::takeMemory(const LocalMessage& message, FileDescriptor fd) {
 }
 
 // Tells the peer that its memory has arrived, and whether this rank can read all memory of its process.
-void LocalDialogue::acknowledge(const LocalMessage& message) {
-  LocalMessage reach;
-  reach.kind = LocalMessage::kReach;
-  if (terms_.probes) reads_ = readsProbe(message);
-  reach.readable = reads_;
-  if (!link_.send(reach)) throwClosed();
+void LocalDialogue::acknowledge(const LocalOffer& offer) {
+  if (terms_.probes) reads_ = readsProbe(offer);
+  channel_.send(PeerMessage::kConfirm, bodyOf(LocalReach{reads_ ? 1u : 0u}));
 }
 
-bool LocalDialogue::readsProbe(const LocalMessage& message) const {
+bool LocalDialogue::readsProbe(const LocalOffer& offer) const {
   std::uint64_t read[2] = {};
   // Another process may have got the process id meanwhile: compare the bytes.
   return terms_.peerPid > 0 &&
-         readProcess(terms_.peerPid, message.probeAddress, reinterpret_cast<std::byte*>(read), sizeof read) &&
-         std::memcmp(read, message.probe, sizeof read) == 0;
-}
-
-void LocalDialogue::throwClosed() const {
-  throw Error(ResultCode::kRemoteError, "rank {} closed its connection while connecting", link_.peer());
+         readProcess(terms_.peerPid, offer.probeAddress, reinterpret_cast<std::byte*>(read), sizeof read) &&
+         std::memcmp(read, offer.probe, sizeof read) == 0;
 }
 
 }  // namespace xylem::transport

@@ -1,11 +1,11 @@
 #pragma once
-// The dialogue of two connected ranks of a host, by which they set their queues up. Each rank makes the
-// memory of the queues it receives on and hands it over. If a rank may read the memory of the peer's
-// process, each tests whether it can: it reads random bytes (the probe) whose address and value the peer has
-// sent.
+// The dialogue of two ranks of a host over a channel of their session, by which they set their queues up.
+// Each rank makes the memory of the queues it receives on and hands it over (kOffer). If a rank may read the
+// memory of the peer's process, each tests whether it can: it reads random bytes (the probe) whose address
+// and value the peer has sent, and says whether it could (kConfirm).
 //
-//   LocalDialogue dialogue(link, terms);
-//   while (!dialogue.advance()) ...                                       // poll link.socket() for reading
+//   LocalDialogue dialogue(channel, terms);
+//   while (!dialogue.advance()) ...
 //   QueueMemory queue = queueIn(dialogue.outgoing()->data(), stepBytes);
 
 #include <sys/types.h>
@@ -14,9 +14,9 @@
 #include <memory>
 #include <optional>
 
-#include "runtime/transport/local/local_link.h"
 #include "runtime/transport/local/shared_memory.h"
 #include "runtime/transport/queue/queue.h"
+#include "runtime/transport/session/peer_session.h"
 
 namespace xylem::transport {
 
@@ -31,10 +31,27 @@ struct LocalTerms {
   pid_t peerPid = 0;    // 0: the peer has none in this PID namespace
 };
 
+// The body of kOffer; the descriptor of the memory comes with it if the peer is another process.
+struct LocalOffer {
+  std::uint32_t receives = 0;  // number of queues that the sender of the message receives on
+  std::uint32_t sends = 0;     // number of queues that it sends on
+  std::uint64_t handle = 0;    // InProcess::handle() if both ranks are in one process
+  std::uint64_t stepBytes[3] = {};
+  // Random bytes and their address, by which the peer tests whether it can read this process's memory.
+  std::uint64_t probeAddress = 0;
+  std::uint64_t probe[2] = {};
+};
+
+// The body of kConfirm.
+struct LocalReach {
+  std::uint32_t readable = 0;  // 1 if the sender can read the memory of the other process
+};
+
 class LocalDialogue {
  public:
-  // Sends this side's offer. Throws if the peer is gone. `link` must outlive this object.
-  LocalDialogue(LocalLink& link, LocalTerms terms);
+  // Sends this side's offer. Throws if the peer is gone. `channel` must be connected, and outlive this
+  // object.
+  LocalDialogue(SessionChannel& channel, LocalTerms terms);
 
   // Handles the messages that have arrived; true once the dialogue is complete. Throws if it cannot complete
   // any more.
@@ -55,14 +72,13 @@ class LocalDialogue {
   std::size_t outgoingBytes() const;
   void makeMemory();
   void offer();
-  void handle(const LocalMessage& message, FileDescriptor fd);
-  void checkOffer(const LocalMessage& message) const;
-  void takeMemory(const LocalMessage& message, FileDescriptor fd);
-  void acknowledge(const LocalMessage& message);
-  bool readsProbe(const LocalMessage& message) const;
-  [[noreturn]] void throwClosed() const;
+  void handle(PeerMessage message);
+  void checkOffer(const LocalOffer& offer) const;
+  void takeMemory(const LocalOffer& offer, FileDescriptor fd);
+  void acknowledge(const LocalOffer& offer);
+  bool readsProbe(const LocalOffer& offer) const;
 
-  LocalLink& link_;
+  SessionChannel& channel_;
   const LocalTerms terms_;
   std::uint64_t probe_[2] = {};
   std::shared_ptr<SharedMemory> incoming_;

@@ -55,7 +55,7 @@ bool readProcess(pid_t process, std::uint64_t address, std::byte* out, std::size
 bool LocalPeerMemory::locate(const std::byte* data, std::size_t bytes, StepNote& note) {
   if (!reach_.sameProcess) {
     const std::optional<ShareableMemory::Place> place = ShareableMemory::find(data, bytes);
-    if (place && link_.sendRegion(place->region)) {
+    if (place && session_.sendRegion(place->region)) {
       note.region = kFirstRegion + place->region;
       note.address = place->offset;
       return true;
@@ -70,8 +70,10 @@ bool LocalPeerMemory::locate(const std::byte* data, std::size_t bytes, StepNote&
 const std::byte* LocalPeerMemory::reach(const StepNote& note) {
   if (note.region == kAddress)
     return reach_.sameProcess ? reinterpret_cast<const std::byte*>(note.address) : nullptr;
-  if (const std::byte* data = link_.place(note.region - kFirstRegion, note.address, note.bytes)) return data;
-  throw Error(ResultCode::kRemoteError, "rank {} refers to memory that it has not handed over", link_.peer());
+  if (const std::byte* data = session_.place(note.region - kFirstRegion, note.address, note.bytes))
+    return data;
+  throw Error(ResultCode::kRemoteError, "rank {} refers to memory that it has not handed over",
+              session_.peer());
 }
 
 std::byte* LocalPeerMemory::at(const BufferPlace& place, std::size_t bytes) {
@@ -79,22 +81,23 @@ std::byte* LocalPeerMemory::at(const BufferPlace& place, std::size_t bytes) {
     return reach_.sameProcess ? reinterpret_cast<std::byte*>(place.address) : nullptr;
   const std::uint32_t region = place.region - BufferPlace::kFirstRegion;
   if (reach_.sameProcess) return ShareableMemory::at({region, place.address});
-  if (std::byte* data = link_.place(region, place.address, bytes)) return data;
-  throw Error(ResultCode::kRemoteError, "rank {} refers to memory that it has not handed over", link_.peer());
+  if (std::byte* data = session_.place(region, place.address, bytes)) return data;
+  throw Error(ResultCode::kRemoteError, "rank {} refers to memory that it has not handed over",
+              session_.peer());
 }
 
 void LocalPeerMemory::read(const StepNote& note, std::byte* out) {
   const bool all = readProcess(reach_.process, note.address, out, note.bytes);
   const int error = errno;
   // A peer that gives up says so before it reuses its memory, so the bytes are valid only if it has not.
-  if (const PeerNews news = link_.news(); news.state == PeerState::kAborted)
+  if (const PeerNews news = session_.news(); news.state == PeerState::kAborted)
     throw Error(ResultCode::kRemoteError, "{}", news.text);
   if (!all) throwUnreachable("read", note.bytes, error);
 }
 
 void LocalPeerMemory::throwUnreachable(const char* what, std::size_t bytes, int error) const {
   throw Error(ResultCode::kRemoteError, "cannot {} {} bytes of the memory of rank {}: {}", what, bytes,
-              link_.peer(), error == ESRCH ? "its process has ended" : errnoText(error));
+              session_.peer(), error == ESRCH ? "its process has ended" : errnoText(error));
 }
 
 }  // namespace xylem::transport

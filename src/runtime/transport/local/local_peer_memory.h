@@ -4,7 +4,7 @@
 // (process_vm_readv) where that is configured and permitted.
 //
 //   admitReaders();                                           // once per process, on both sides
-//   LocalPeerMemory memory(link, {.sameProcess = false, .crossMemoryBytes = 0, .process = pid});
+//   LocalPeerMemory memory(session, {.sameProcess = false, .crossMemoryBytes = 0, .process = pid});
 //   SendEnd end(peer, queue, &memory);
 
 #include <sys/types.h>
@@ -12,8 +12,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "runtime/transport/local/local_link.h"
 #include "runtime/transport/local/peer_memory.h"
+#include "runtime/transport/session/peer_session.h"
 
 namespace xylem::transport {
 
@@ -34,18 +34,18 @@ class LocalPeerMemory : public PeerMemory {
     std::size_t crossMemoryBytes = 0;
     pid_t process = -1;  // the peer's process, to read its memory
   };
-  LocalPeerMemory(LocalLink& link, const Reach& reach) : link_(link), reach_(reach) {}
+  LocalPeerMemory(PeerSession& session, const Reach& reach) : session_(session), reach_(reach) {}
 
   bool locate(const std::byte* data, std::size_t bytes, StepNote& note) override;
   const std::byte* reach(const StepNote& note) override;
   void read(const StepNote& note, std::byte* out) override;
   std::byte* at(const BufferPlace& place, std::size_t bytes) override;
-  bool admit(std::uint32_t region) override { return reach_.sameProcess || link_.sendRegion(region); }
+  bool admit(std::uint32_t region) override { return reach_.sameProcess || session_.sendRegion(region); }
 
  private:
   [[noreturn]] void throwUnreachable(const char* what, std::size_t bytes, int error) const;
 
-  LocalLink& link_;
+  PeerSession& session_;
   const Reach reach_;
 };
 

@@ -1,15 +1,15 @@
 #pragma once
 // The transports within a host. P2P lets the ranks read each other's memory; SHM copies all data through the
-// queues. Everything else is the same: a rank accepts local connections at its acceptor, and the two ranks
-// of a connection hand each other the shared memory of their queues (local_dialogue.h).
+// queues. Everything else is the same: over their session, the two ranks of a connection hand each other the
+// shared memory of their queues (local_dialogue.h).
 //
-//   auto acceptor = std::make_shared<LocalAcceptor>(rank, secret, log);     // one for both transports
-//   P2pTransport p2p(acceptor, bufferBytes, 0);
-//   ShmTransport shm(acceptor, bufferBytes);
+//   auto sessions = std::make_shared<PeerSessions>(SessionOptions{.rank = rank, .secret = secret}, log);
+//   P2pTransport p2p(sessions, bufferBytes, 0);
+//   ShmTransport shm(sessions, bufferBytes);
 
 #include <memory>
 
-#include "runtime/transport/local/local_acceptor.h"
+#include "runtime/transport/session/peer_sessions.h"
 #include "runtime/transport/transport.h"
 
 namespace xylem::transport {
@@ -17,24 +17,20 @@ namespace xylem::transport {
 class LocalTransport : public Transport {
  public:
   Viability isViable(const Peer& self, const Peer& other) const override;
-  void announce(Peer& self) override;
   std::unique_ptr<Connection> open(const ConnectionRequest& request, const Peer& peer) override;
-  void abort(int failedRank, std::string_view text) override { acceptor_->abort(failedRank, text); }
 
  protected:
-  LocalTransport(LocalKind kind, std::shared_ptr<LocalAcceptor> acceptor, std::size_t bufferBytes,
+  LocalTransport(ChannelKind kind, std::shared_ptr<PeerSessions> sessions, std::size_t bufferBytes,
                  std::size_t crossMemoryBytes)
-      : kind_(kind),
-        acceptor_(std::move(acceptor)),
+      : Transport(std::move(sessions)),
+        kind_(kind),
         stepBytes_(stepBytesFor(bufferBytes)),
         crossMemoryBytes_(crossMemoryBytes) {}
 
  private:
-  const LocalKind kind_;
-  const std::shared_ptr<LocalAcceptor> acceptor_;
+  const ChannelKind kind_;
   const StepBytes stepBytes_;
   const std::size_t crossMemoryBytes_;
-  Peer self_;
 };
 
 // The transport `P2P`: shared data is not copied. In one process the peer gets its address; the peer maps
@@ -45,16 +41,16 @@ class P2pTransport : public LocalTransport {
   // `bufferBytes`: of all slots of a queue together (NCCL_BUFFSIZE); all ranks must pass the same.
   // `crossMemoryBytes`: pieces of at least this many bytes are read through the kernel where that is
   // permitted (XYLEM_CMA_BYTES); 0: none.
-  P2pTransport(std::shared_ptr<LocalAcceptor> acceptor, std::size_t bufferBytes, std::size_t crossMemoryBytes)
-      : LocalTransport(LocalKind::kP2p, std::move(acceptor), bufferBytes, crossMemoryBytes) {}
+  P2pTransport(std::shared_ptr<PeerSessions> sessions, std::size_t bufferBytes, std::size_t crossMemoryBytes)
+      : LocalTransport(ChannelKind::kP2p, std::move(sessions), bufferBytes, crossMemoryBytes) {}
   std::string_view name() const override { return "P2P"; }
 };
 
 // The transport `SHM`: the ranks share nothing but their queues.
 class ShmTransport : public LocalTransport {
  public:
-  ShmTransport(std::shared_ptr<LocalAcceptor> acceptor, std::size_t bufferBytes)
-      : LocalTransport(LocalKind::kShm, std::move(acceptor), bufferBytes, 0) {}
+  ShmTransport(std::shared_ptr<PeerSessions> sessions, std::size_t bufferBytes)
+      : LocalTransport(ChannelKind::kShm, std::move(sessions), bufferBytes, 0) {}
   std::string_view name() const override { return "SHM"; }
 };
 

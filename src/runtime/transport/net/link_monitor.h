@@ -1,6 +1,6 @@
 #pragma once
 // Monitors whether another host still answers over one of several links to it. A cable that carries only
-// data can be cut while the control connection works, and not every network notices that.
+// data can be cut while the session works, and not every network notices that.
 //
 //   LinkMonitor monitor(from, to, std::chrono::seconds(20));   // addresses of two interfaces
 //   if (monitor.silent(stepsMoved)) ...                        // called repeatedly by a rank that waits

@@ -14,8 +14,8 @@ namespace {
 // Shorter data is copied, so that its sender need not wait until the network has taken it.
 constexpr std::size_t kMinInPlaceBytes = std::size_t{8} << 10;
 
-// A link that breaks is a consequence. Its cause (a rank has aborted or ended) travels over the control
-// connections and has this long to arrive before the broken link is reported as the cause.
+// A link that breaks is a consequence. Its cause (a rank has aborted or ended) travels over the session and has
+// this long to arrive before the broken link is reported as the cause.
 constexpr std::chrono::seconds kCauseDelay{2};
 
 NetMemory* registerSlots(NetLink& link, const QueueMemory& queue) {

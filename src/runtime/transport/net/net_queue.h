@@ -63,7 +63,7 @@ class NetPump : public DrivenPump {
   }
 
   // The reason why nothing will ever move again; null if the link works. The end of a connection is reported
-  // with a delay, as its cause may be about to arrive over the control connection.
+  // with a delay, as its cause may be about to arrive over the session.
   const Error* loss() const;
 
  protected:

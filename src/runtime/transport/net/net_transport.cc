@@ -2,11 +2,9 @@
 
 namespace xylem::transport {
 
-NetTransport::NetTransport(const NetOptions& options, Network& network, Engine& engine, const Logger& log)
-    : address_(options.address), log_(log), context_(std::make_shared<NetContext>()) {
-  address_.setPort(0);
-  context_->rank = options.rank;
-  context_->secret = options.secret;
+NetTransport::NetTransport(std::shared_ptr<PeerSessions> sessions, const NetOptions& options,
+                           Network& network, Engine& engine)
+    : Transport(std::move(sessions)), context_(std::make_shared<NetContext>()) {
   context_->stepBytes = options.stepBytes;
   context_->silence = options.silence;
   context_->network = &network;
@@ -26,21 +24,8 @@ Viability NetTransport::isViable(const Peer& self, const Peer& other) const {
   return {true, fmt::format("network {}", context_->network->name())};
 }
 
-void NetTransport::announce(Peer& self) {
-  if (context_->network->deviceCount() == 0) return;
-  if (!context_->listener) context_->listener.emplace(address_, context_->secret, log_);
-  self.net = context_->listener->address().toWire();
-}
-
-void NetTransport::abort(int failedRank, std::string_view text) {
-  if (context_->listener) context_->listener->abort(failedRank, text);
-}
-
 std::unique_ptr<Connection> NetTransport::open(const ConnectionRequest& request, const Peer& peer) {
-  if (!context_->listener)
-    throw Error(ResultCode::kInternalError, "rank {} opens a connection to rank {} before it is announced",
-                context_->rank, request.peer);
-  return std::make_unique<NetConnection>(request, peer.net, context_);
+  return std::make_unique<NetConnection>(request, peer, sessions(), context_);
 }
 
 }  // namespace xylem::transport

@@ -6,7 +6,7 @@
 //   LocalListener listener;                                  // its name is random
 //   FileDescriptor there = connectLocal(listener.name());    // in another process
 //   FileDescriptor here = listener.accept().socket;
-//   sendMessage(here.get(), &message, sizeof message, memory.fd());
+//   if (sendMessage(here.get(), &message, sizeof message, memory.fd()) == SendOutcome::kSent) ...
 
 #include <cstddef>
 #include <optional>
@@ -35,8 +35,17 @@ class LocalListener {
 // listener.
 FileDescriptor connectLocal(const LocalName& name);
 
-// Sends one message, with a file descriptor if `fd` is not negative. Returns false if the peer is gone.
-bool sendMessage(int socket, const void* data, std::size_t bytes, int fd = -1) noexcept;
+enum class SendOutcome {
+  kSent,
+  kFull,  // the socket takes nothing now: try again later
+  kGone,  // the peer is gone
+};
+// Sends one message, with a file descriptor if `fd` is not negative.
+SendOutcome sendMessage(int socket, const void* data, std::size_t bytes, int fd = -1) noexcept;
+
+// The length of the next message; 0 if the peer has closed the connection or is gone; nothing if no message
+// has arrived.
+std::optional<std::size_t> nextMessageBytes(int socket) noexcept;
 
 struct ReceivedMessage {
   std::size_t bytes = 0;  // the length that was sent; 0: the peer closed the connection or is gone

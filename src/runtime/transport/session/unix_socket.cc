@@ -1,4 +1,4 @@
-#include "runtime/transport/local/unix_socket.h"
+#include "runtime/transport/session/unix_socket.h"
 
 #include <sys/random.h>
 #include <sys/socket.h>
@@ -69,7 +69,7 @@ FileDescriptor connectLocal(const LocalName& name) {
   throw Error(ResultCode::kRemoteError, "no process listens on the local socket: {}", errnoText(errno));
 }
 
-bool sendMessage(int socket, const void* data, std::size_t bytes, int fd) noexcept {
+SendOutcome sendMessage(int socket, const void* data, std::size_t bytes, int fd) noexcept {
   iovec part{const_cast<void*>(data), bytes};
   msghdr message{};
   message.msg_iov = &part;
@@ -88,7 +88,19 @@ bool sendMessage(int socket, const void* data, std::size_t bytes, int fd) noexce
   do {
     sent = sendmsg(socket, &message, MSG_NOSIGNAL);
   } while (sent < 0 && errno == EINTR);
-  return sent == static_cast<ssize_t>(bytes);
+  if (sent == static_cast<ssize_t>(bytes)) return SendOutcome::kSent;
+  return sent < 0 && (errno == EAGAIN || errno == ENOBUFS) ? SendOutcome::kFull : SendOutcome::kGone;
+}
+
+std::optional<std::size_t> nextMessageBytes(int socket) noexcept {
+  for (;;) {
+    const ssize_t bytes = recv(socket, nullptr, 0, MSG_DONTWAIT | MSG_PEEK | MSG_TRUNC);
+    if (bytes >= 0) return static_cast<std::size_t>(bytes);
+    if (errno == EAGAIN || errno == EINTR) return std::nullopt;
+    // The peer has closed while it had not read everything. The kernel reports that once, before the messages
+    // that are still here; the call that follows gets those.
+    if (errno != ECONNRESET) return 0;
+  }
 }
 
 std::optional<ReceivedMessage> receiveMessage(int socket, void* data, std::size_t bytes) noexcept {
