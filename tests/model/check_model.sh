@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Checks a model, of the queues (queue.pml) or of the mailboxes (mailbox.pml), with spin: once as it is, or with one mistake.
+# Checks a model, of queues (queue.pml), mailboxes (mailbox.pml) or sessions (session.pml), with spin: once as it
+# is, or with one mistake.
 #
 #   check_model.sh queue holds [-DNAME=VALUE ...]                   succeeds if nothing can go wrong
 #   check_model.sh queue fails -DMUTATE_... [-DNAME=VALUE ...]      succeeds if something can
