@@ -2,10 +2,10 @@
 
 namespace xylem {
 
-const char* name(Collective collective) {
-  constexpr ByCollective<const char*> kNames = {"Broadcast", "Reduce", "AllGather", "ReduceScatter",
-                                                "AllReduce"};
-  return kNames[collective];
+const char* name(Function function) {
+  constexpr KeyedArray<Function, const char*, kFunctions> kNames = {
+      "Broadcast", "Reduce", "AllGather", "ReduceScatter", "AllReduce", "Send", "Recv", "AlltoAll"};
+  return kNames[function];
 }
 
 const char* name(Algorithm algorithm) {

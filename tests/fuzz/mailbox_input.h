@@ -149,8 +149,7 @@ class FuzzedExchange {
   void start(Input& input) {
     const collectives::DirectWork before = work_;
     const auto kind = input.take<std::uint8_t>();
-    work_.kind = kind >= 250 ? collectives::DirectKind::kAlltoAll
-                             : collectives::directKindOf(kAllCollectives[kind % kAllCollectives.size()]);
+    work_.function = kind >= 250 ? Function::kAlltoAll : kAllCollectives[kind % kAllCollectives.size()];
     work_.type = static_cast<DataType>(kind / 8 % kDataTypes);
     const auto how = input.take<std::uint8_t>();
     work_.op = how % kReduceOps;
@@ -165,7 +164,7 @@ class FuzzedExchange {
     work_.input = shares ? shareable(0) : input_.get();
     work_.output = shares ? shareable(1) : output_.get();
     // Callers use startAgain() if nothing but the buffers has changed.
-    const bool again = started_ > 0 && !work_.scaled && !before.scaled && work_.kind == before.kind &&
+    const bool again = started_ > 0 && !work_.scaled && !before.scaled && work_.function == before.function &&
                        work_.type == before.type && work_.op == before.op && work_.root == before.root &&
                        work_.count == before.count;
     if (again)
@@ -182,7 +181,7 @@ class FuzzedExchange {
     const std::uint64_t number = posted() + ((how & 3) == 3 ? 1 : 0);
     transport::Descriptor& descriptor = mailbox.slot(number);
     descriptor.count = work_.count;
-    descriptor.collective = static_cast<std::uint8_t>(work_.kind);
+    descriptor.function = static_cast<std::uint8_t>(work_.function);
     descriptor.type = static_cast<std::uint8_t>(work_.type);
     descriptor.op = work_.op;
     descriptor.root = work_.root;

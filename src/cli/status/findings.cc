@@ -68,8 +68,7 @@ class Examination {
     std::map<std::uint64_t, std::vector<std::pair<int, comm::CallSignature>>> calls;
     for (const SeenRank& rank : job_.seen)
       for (const comm::CallRecord& entry : rank.log.entries)
-        if (!comm::isPointToPoint(entry.call.function))
-          calls[entry.ordinal].push_back({rank.log.rank, entry.call});
+        if (!isPointToPoint(entry.call.function)) calls[entry.ordinal].push_back({rank.log.rank, entry.call});
     for (const auto& [ordinal, all] : calls) {
       const comm::CallSignature& first = all.front().second;
       const bool same =
@@ -98,7 +97,7 @@ class Examination {
     const comm::CallRecord* oldest = nullptr;
     for (const SeenRank& rank : job_.seen) {
       const comm::CallRecord* current = rank.current();
-      if (!rank.stuck() || current == nullptr || comm::isPointToPoint(current->call.function)) continue;
+      if (!rank.stuck() || current == nullptr || isPointToPoint(current->call.function)) continue;
       if (oldest == nullptr || current->ordinal < oldest->ordinal) oldest = current;
     }
     if (oldest == nullptr) return;
@@ -125,9 +124,9 @@ class Examination {
     std::vector<Finding> missing;
     for (const SeenRank& rank : job_.seen) {
       const comm::CallRecord* mine = rank.current();
-      if (!rank.stuck() || mine == nullptr || !comm::isPointToPoint(mine->call.function)) continue;
+      if (!rank.stuck() || mine == nullptr || !isPointToPoint(mine->call.function)) continue;
       for (const comm::CallRecord& entry : rank.log.entries)
-        if (entry.launch == mine->launch && comm::isPointToPoint(entry.call.function) &&
+        if (entry.launch == mine->launch && isPointToPoint(entry.call.function) &&
             entry.state != comm::CallState::kDone && entry.call.peer == rank.log.waitsFor)
           partnerOf(rank, entry, missing);
     }
@@ -140,8 +139,7 @@ class Examination {
   void partnerOf(const SeenRank& rank, const comm::CallRecord& mine, std::vector<Finding>& missing) {
     const SeenRank* peer = job_.find(mine.call.peer);
     if (peer == nullptr || peer->log.failed) return;
-    const comm::Function wanted =
-        mine.call.function == comm::Function::kSend ? comm::Function::kRecv : comm::Function::kSend;
+    const Function wanted = mine.call.function == Function::kSend ? Function::kRecv : Function::kSend;
     const auto partner =
         std::find_if(peer->log.entries.begin(), peer->log.entries.end(), [&](const comm::CallRecord& entry) {
           return entry.call.function == wanted && entry.call.peer == rank.log.rank &&
@@ -152,7 +150,7 @@ class Examination {
                          {peer->log.rank},
                          fmt::format("rank {} waits in its {}, but rank {} has no {} for it under way; {}",
                                      rank.log.rank, comm::describe(mine.call), peer->log.rank,
-                                     xylem::comm::name(wanted), lastCallText(*peer))});
+                                     name(wanted), lastCallText(*peer))});
       return;
     }
     const bool fits = partner->call.count == mine.call.count && partner->call.type == mine.call.type;

@@ -148,7 +148,7 @@ bool isOver(const comm::CallRecord& entry) {
 std::uint64_t SeenRank::collectives() const {
   if (log.entries.empty()) return 0;
   const comm::CallRecord& last = log.entries.back();
-  return last.ordinal + (comm::isPointToPoint(last.call.function) ? 0 : 1);
+  return last.ordinal + (isPointToPoint(last.call.function) ? 0 : 1);
 }
 
 const comm::CallRecord* SeenRank::current() const {
@@ -162,7 +162,7 @@ const comm::CallRecord* SeenRank::current() const {
 
 const comm::CallRecord* SeenRank::collective(std::uint64_t ordinal) const {
   const auto found = std::find_if(log.entries.begin(), log.entries.end(), [&](const comm::CallRecord& entry) {
-    return entry.ordinal == ordinal && !comm::isPointToPoint(entry.call.function);
+    return entry.ordinal == ordinal && !isPointToPoint(entry.call.function);
   });
   return found == log.entries.end() ? nullptr : &*found;
 }

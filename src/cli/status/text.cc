@@ -50,24 +50,23 @@ std::vector<std::string> callsText(const SeenRank& rank, std::size_t calls) {
 
 nlohmann::ordered_json entryJson(const SeenRank& rank, const comm::CallRecord& entry) {
   nlohmann::ordered_json out = {{"number", entry.number},
-                                {"function", xylem::comm::name(entry.call.function)},
+                                {"function", name(entry.call.function)},
                                 {"count", entry.call.count},
                                 {"type", std::string(xylem::name(entry.call.type))}};
   switch (entry.call.function) {
-    case comm::Function::kSend:
-    case comm::Function::kRecv:
+    case Function::kSend:
+    case Function::kRecv:
       out["peer"] = entry.call.peer;
       break;
-    case comm::Function::kBroadcast:
-    case comm::Function::kReduce:
+    case Function::kBroadcast:
+    case Function::kReduce:
       out["root"] = entry.call.peer;
       [[fallthrough]];
     default:
       out["collective"] = entry.ordinal;
       break;
   }
-  if (entry.call.function == comm::Function::kReduce || entry.call.function == comm::Function::kAllReduce ||
-      entry.call.function == comm::Function::kReduceScatter) {
+  if (reduces(entry.call.function)) {
     out["op"] = std::string(xylem::name(entry.call.op));
     out["scaled"] = entry.call.scaled;
   }

@@ -14,10 +14,6 @@ constexpr std::array kAllSetups = {Setup::kChannels, Setup::kNvlsChannels, Setup
 constexpr std::uint64_t kFirstSample = 16;
 constexpr std::uint64_t kLastSample = std::uint64_t{16} << 30;
 
-bool reduces(Collective collective) {
-  return collective != Collective::kBroadcast && collective != Collective::kAllGather;
-}
-
 template <typename T>
 bool allEqual(const std::vector<T>& values) {
   return std::all_of(values.begin(), values.end(), [&](const T& value) { return value == values.front(); });

@@ -21,7 +21,7 @@ class Replay {
     if (alive_.expired())
       throw Error(ResultCode::kInvalidUsage,
                   "cudaGraphLaunch: the graph has {} on a communicator that was destroyed",
-                  comm::name(operations_.front().function));
+                  name(operations_.front().function));
     const CommUse use(handle_, "cudaGraphLaunch");
     requireReady(*use, "cudaGraphLaunch");
     for (comm::CommOperation& operation : operations_) operation.stream = &queue;

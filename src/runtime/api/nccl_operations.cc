@@ -24,7 +24,7 @@ namespace {
 // A call as the program made it.
 struct DataCall {
   const char* name;
-  comm::Function function;
+  Function function;
   const void* send;
   void* receive;
   std::size_t count;
@@ -35,46 +35,23 @@ struct DataCall {
   cudaStream_t stream = nullptr;
 };
 
-// How a call uses its buffers: on all ranks or only on its peer, and for one block of `count` elements or for
-// one of each rank.
-struct BufferUse {
-  bool sends = true, receives = true;
-  bool onlyPeerSends = false, onlyPeerReceives = false;
-  bool sendsBlocks = false, receivesBlocks = false;
-};
-
-constexpr auto kBufferUses = [] {
-  std::array<BufferUse, comm::kFunctions> buffers;
-  const auto of = [&buffers](comm::Function function) -> BufferUse& {
-    return buffers[static_cast<std::size_t>(function)];
-  };
-  of(comm::Function::kBroadcast).onlyPeerSends = true;
-  of(comm::Function::kReduce).onlyPeerReceives = true;
-  of(comm::Function::kAllGather).receivesBlocks = true;
-  of(comm::Function::kReduceScatter).sendsBlocks = true;
-  of(comm::Function::kAlltoAll).sendsBlocks = of(comm::Function::kAlltoAll).receivesBlocks = true;
-  of(comm::Function::kSend).receives = false;
-  of(comm::Function::kRecv).sends = false;
-  return buffers;
-}();
-
 void checkBuffers(const DataCall& call, DataType type, int rank, int ranks) {
-  const BufferUse& use = kBufferUses[static_cast<std::size_t>(call.function)];
-  const std::size_t all =
-      bytesOf(call.count, type, use.sendsBlocks || use.receivesBlocks ? ranks : 1, call.name);
+  const Function function = call.function;
+  const bool sendsAll = sendsBlocks(function), receivesAll = receivesBlocks(function);
+  const std::size_t all = bytesOf(call.count, type, sendsAll || receivesAll ? ranks : 1, call.name);
   if (all == 0) return;
-  const bool sends = use.sends && (!use.onlyPeerSends || rank == call.peer);
-  const bool receives = use.receives && (!use.onlyPeerReceives || rank == call.peer);
+  const bool sends = function != Function::kRecv && (function != Function::kBroadcast || rank == call.peer);
+  const bool receives = function != Function::kSend && (function != Function::kReduce || rank == call.peer);
   if (sends) requireNotNull(call.send, call.name, "sendbuff");
   if (receives) requireNotNull(call.receive, call.name, "recvbuff");
   if (!sends || !receives) return;
   const std::size_t block = call.count * elementBytes(type);
-  const std::size_t sendBytes = use.sendsBlocks ? all : block;
-  const std::size_t receiveBytes = use.receivesBlocks ? all : block;
+  const std::size_t sendBytes = sendsAll ? all : block;
+  const std::size_t receiveBytes = receivesAll ? all : block;
   // Where the smaller buffer lies in the larger one if the call is in place.
   std::size_t offset = 0;
-  if (use.sendsBlocks != use.receivesBlocks) offset = block * static_cast<std::size_t>(rank);
-  if (call.function == comm::Function::kAlltoAll) offset = sendBytes;  // never in place
+  if (sendsAll != receivesAll) offset = block * static_cast<std::size_t>(rank);
+  if (function == Function::kAlltoAll) offset = sendBytes;  // never in place
   checkApart({call.send, sendBytes}, {call.receive, receiveBytes}, offset, call.name);
 }
 
@@ -127,28 +104,28 @@ ncclResult_t issue(ncclComm_t comm, const DataCall& call) {
 
 ncclResult_t pncclReduce(const void* sendbuff, void* recvbuff, size_t count, ncclDataType_t datatype,
                          ncclRedOp_t op, int root, ncclComm_t comm, cudaStream_t stream) {
-  return issue(comm, {"ncclReduce", comm::Function::kReduce, sendbuff, recvbuff, count, datatype,
-                      rawValue(op), root, "root", stream});
+  return issue(comm, {"ncclReduce", Function::kReduce, sendbuff, recvbuff, count, datatype, rawValue(op),
+                      root, "root", stream});
 }
 XYLEM_PROFILED(Reduce);
 
 ncclResult_t pncclBcast(void* buff, size_t count, ncclDataType_t datatype, int root, ncclComm_t comm,
                         cudaStream_t stream) {
-  return issue(comm, {"ncclBcast", comm::Function::kBroadcast, buff, buff, count, datatype, ncclSum, root,
-                      "root", stream});
+  return issue(
+      comm, {"ncclBcast", Function::kBroadcast, buff, buff, count, datatype, ncclSum, root, "root", stream});
 }
 XYLEM_PROFILED(Bcast);
 
 ncclResult_t pncclBroadcast(const void* sendbuff, void* recvbuff, size_t count, ncclDataType_t datatype,
                             int root, ncclComm_t comm, cudaStream_t stream) {
-  return issue(comm, {"ncclBroadcast", comm::Function::kBroadcast, sendbuff, recvbuff, count, datatype,
-                      ncclSum, root, "root", stream});
+  return issue(comm, {"ncclBroadcast", Function::kBroadcast, sendbuff, recvbuff, count, datatype, ncclSum,
+                      root, "root", stream});
 }
 XYLEM_PROFILED(Broadcast);
 
 ncclResult_t pncclAllReduce(const void* sendbuff, void* recvbuff, size_t count, ncclDataType_t datatype,
                             ncclRedOp_t op, ncclComm_t comm, cudaStream_t stream) {
-  return issue(comm, {"ncclAllReduce", comm::Function::kAllReduce, sendbuff, recvbuff, count, datatype,
+  return issue(comm, {"ncclAllReduce", Function::kAllReduce, sendbuff, recvbuff, count, datatype,
                       rawValue(op), 0, nullptr, stream});
 }
 XYLEM_PROFILED(AllReduce);
@@ -156,29 +133,29 @@ XYLEM_PROFILED(AllReduce);
 ncclResult_t pncclReduceScatter(const void* sendbuff, void* recvbuff, size_t recvcount,
                                 ncclDataType_t datatype, ncclRedOp_t op, ncclComm_t comm,
                                 cudaStream_t stream) {
-  return issue(comm, {"ncclReduceScatter", comm::Function::kReduceScatter, sendbuff, recvbuff, recvcount,
-                      datatype, rawValue(op), 0, nullptr, stream});
+  return issue(comm, {"ncclReduceScatter", Function::kReduceScatter, sendbuff, recvbuff, recvcount, datatype,
+                      rawValue(op), 0, nullptr, stream});
 }
 XYLEM_PROFILED(ReduceScatter);
 
 ncclResult_t pncclAllGather(const void* sendbuff, void* recvbuff, size_t sendcount, ncclDataType_t datatype,
                             ncclComm_t comm, cudaStream_t stream) {
-  return issue(comm, {"ncclAllGather", comm::Function::kAllGather, sendbuff, recvbuff, sendcount, datatype,
-                      ncclSum, 0, nullptr, stream});
+  return issue(comm, {"ncclAllGather", Function::kAllGather, sendbuff, recvbuff, sendcount, datatype, ncclSum,
+                      0, nullptr, stream});
 }
 XYLEM_PROFILED(AllGather);
 
 ncclResult_t pncclSend(const void* sendbuff, size_t count, ncclDataType_t datatype, int peer, ncclComm_t comm,
                        cudaStream_t stream) {
-  return issue(comm, {"ncclSend", comm::Function::kSend, sendbuff, nullptr, count, datatype, ncclSum, peer,
-                      "peer", stream});
+  return issue(
+      comm, {"ncclSend", Function::kSend, sendbuff, nullptr, count, datatype, ncclSum, peer, "peer", stream});
 }
 XYLEM_PROFILED(Send);
 
 ncclResult_t pncclRecv(void* recvbuff, size_t count, ncclDataType_t datatype, int peer, ncclComm_t comm,
                        cudaStream_t stream) {
-  return issue(comm, {"ncclRecv", comm::Function::kRecv, nullptr, recvbuff, count, datatype, ncclSum, peer,
-                      "peer", stream});
+  return issue(
+      comm, {"ncclRecv", Function::kRecv, nullptr, recvbuff, count, datatype, ncclSum, peer, "peer", stream});
 }
 XYLEM_PROFILED(Recv);
 
@@ -275,7 +252,7 @@ ncclResult_t pncclAlltoAll(const void* sendbuff, void* recvbuff, size_t count, n
   return guardInGroup([&] {
     if (isOneOperation(comm, kName))
       return issue(comm, {.name = kName,
-                          .function = comm::Function::kAlltoAll,
+                          .function = Function::kAlltoAll,
                           .send = sendbuff,
                           .receive = recvbuff,
                           .count = count,

@@ -5,17 +5,17 @@
 namespace xylem::collectives {
 namespace {
 
-std::span<const Program> ringPrograms(Collective collective) {
-  switch (collective) {
-    case Collective::kBroadcast:
+std::span<const Program> ringPrograms(Function function) {
+  switch (function) {
+    case Function::kBroadcast:
       return {&kRingBroadcast, 1};
-    case Collective::kReduce:
+    case Function::kReduce:
       return {&kRingReduce, 1};
-    case Collective::kAllGather:
+    case Function::kAllGather:
       return {&kRingAllGather, 1};
-    case Collective::kReduceScatter:
+    case Function::kReduceScatter:
       return {&kRingReduceScatter, 1};
-    case Collective::kAllReduce:
+    case Function::kAllReduce:
       return {&kRingAllReduce, 1};
   }
   return {};
@@ -23,21 +23,20 @@ std::span<const Program> ringPrograms(Collective collective) {
 
 }  // namespace
 
-std::span<const Program> programsOf(Collective collective, Algorithm algorithm) {
+std::span<const Program> programsOf(Function function, Algorithm algorithm) {
   static const std::array<Program, 2> kTreeAllReduce = {kTreeReduceUp, kTreeBroadcastDown};
-  if (algorithm == Algorithm::kRing) return ringPrograms(collective);
+  if (algorithm == Algorithm::kRing) return ringPrograms(function);
   // A chain is a tree with one rank below each; its root is the network.
   if ((algorithm == Algorithm::kTree || algorithm == Algorithm::kCollnetChain) &&
-      collective == Collective::kAllReduce)
+      function == Function::kAllReduce)
     return kTreeAllReduce;
-  if (algorithm == Algorithm::kPat && collective == Collective::kAllGather) return {&kPatAllGather, 1};
-  if (algorithm == Algorithm::kPat && collective == Collective::kReduceScatter)
-    return {&kPatReduceScatter, 1};
+  if (algorithm == Algorithm::kPat && function == Function::kAllGather) return {&kPatAllGather, 1};
+  if (algorithm == Algorithm::kPat && function == Function::kReduceScatter) return {&kPatReduceScatter, 1};
   return {};
 }
 
-std::size_t scratchOf(Collective collective, Algorithm algorithm, const Shape& shape) {
-  if (algorithm == Algorithm::kPat && collective == Collective::kReduceScatter)
+std::size_t scratchOf(Function function, Algorithm algorithm, const Shape& shape) {
+  if (algorithm == Algorithm::kPat && function == Function::kReduceScatter)
     return patReduceScatterScratch(shape);
   return 0;
 }

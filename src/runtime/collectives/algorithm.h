@@ -2,7 +2,7 @@
 // The algorithms, as functions from a rank's position in an operation to its instructions. Nothing here moves
 // data.
 //
-//   for (const Program& program : programsOf(Collective::kAllReduce, Algorithm::kTree))
+//   for (const Program& program : programsOf(Function::kAllReduce, Algorithm::kTree))
 //     for (std::uint64_t i = 0; i < program.length(shape); ++i) print(program.at(shape, i));
 //
 // Programs of one operation run at the same time, each on an executor of its own, in any order among each
@@ -66,9 +66,9 @@ struct Program {
 // the previous rank (from) and the next one (to); - trees: 0 is up, 1 to 3 are down; likewise in chains to a
 // network that reduces, which is up at their heads; - PAT: k is the rank 2^k away; AllGather sends upwards,
 // ReduceScatter downwards.
-std::span<const Program> programsOf(Collective collective, Algorithm algorithm);
+std::span<const Program> programsOf(Function function, Algorithm algorithm);
 
 // Elements of scratch that the programs need.
-std::size_t scratchOf(Collective collective, Algorithm algorithm, const Shape& shape);
+std::size_t scratchOf(Function function, Algorithm algorithm, const Shape& shape);
 
 }  // namespace xylem::collectives

@@ -33,10 +33,9 @@ std::byte* mapped(transport::PeerMemory& memory, const transport::BufferPlace& p
 
 }  // namespace
 
-bool BatchedExchange::takes(DirectKind kind, std::size_t bytes, bool scaled, int ranks) {
-  const bool blocks = kind == DirectKind::kAllGather || kind == DirectKind::kReduceScatter;
-  return kind != DirectKind::kAlltoAll && !scaled &&
-         bytes * static_cast<std::size_t>(blocks ? ranks : 1) <= kMaxBytes;
+bool BatchedExchange::takes(Function function, std::size_t bytes, bool scaled, int ranks) {
+  return function != Function::kAlltoAll && !scaled &&
+         bytes * static_cast<std::size_t>(gathersOrScatters(function) ? ranks : 1) <= kMaxBytes;
 }
 
 bool BatchedExchange::start(int rank, int ranks, std::span<const DirectWork> works) {
@@ -48,8 +47,8 @@ bool BatchedExchange::start(int rank, int ranks, std::span<const DirectWork> wor
   std::size_t bytes = 0;
   for (const DirectWork& work : works_) {
     signature_ =
-        mixed(signature_, static_cast<std::uint64_t>(work.kind) | static_cast<std::uint64_t>(work.type) << 8 |
-                              std::uint64_t{work.op} << 16 |
+        mixed(signature_, static_cast<std::uint64_t>(work.function) |
+                              static_cast<std::uint64_t>(work.type) << 8 | std::uint64_t{work.op} << 16 |
                               static_cast<std::uint64_t>(static_cast<std::uint32_t>(work.root)) << 32);
     signature_ = mixed(signature_, work.count);
     bytes += blockBytes(work);
@@ -82,7 +81,7 @@ void BatchedExchange::post(Meeting& meeting, const BufferReach& reach) const {
   }
   transport::Descriptor& descriptor = meeting.mine();
   descriptor.count = works_.size();
-  descriptor.collective = kBatchOfCollectives;
+  descriptor.function = kBatchOfCollectives;
   descriptor.type = descriptor.op = 0;
   descriptor.flags = mappable ? transport::Descriptor::kReachable : 0;
   descriptor.root = 0;
@@ -142,23 +141,25 @@ void BatchedExchange::perform(const DirectWork& work, std::size_t index) {
     if (out != in) copyBytes(out, in, bytes);
   };
   const auto root = static_cast<std::size_t>(work.root);
-  switch (work.kind) {
-    case DirectKind::kAllReduce:
+  switch (work.function) {
+    case Function::kAllReduce:
       return combine(work, 0, outputs_);
-    case DirectKind::kReduce:
+    case Function::kReduce:
       return combine(work, 0, {&outputs_[root], 1});
-    case DirectKind::kReduceScatter:
+    case Function::kReduceScatter:
       for (std::size_t r = 0; r < ranks; ++r) combine(work, r * bytes, {&outputs_[r], 1});
       return;
-    case DirectKind::kBroadcast:
+    case Function::kBroadcast:
       for (std::byte* output : outputs_) copy(output, inputs_[root]);
       return;
-    case DirectKind::kAllGather:
+    case Function::kAllGather:
       for (std::byte* output : outputs_)
         for (std::size_t r = 0; r < ranks; ++r) copy(output + r * bytes, inputs_[r]);
       return;
-    case DirectKind::kAlltoAll:
-      return;  // is in no batch
+    case Function::kAlltoAll:
+    case Function::kSend:
+    case Function::kRecv:
+      return;  // are in no batch
   }
 }
 

@@ -35,7 +35,7 @@ class BatchedExchange {
   // Fewer collectives are done one by one.
   static constexpr std::size_t kMinWorks = 3;
   // True if a collective may be in a batch. `bytes`: of a block.
-  static bool takes(DirectKind kind, std::size_t bytes, bool scaled, int ranks);
+  static bool takes(Function function, std::size_t bytes, bool scaled, int ranks);
 
   // `works` stays until the end. False if the buffers of the last batch could not be mapped: then only every
   // 64th batch is tried.

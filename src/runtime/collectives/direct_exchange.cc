@@ -12,11 +12,11 @@ namespace {
 constexpr std::uint64_t kRetryInterval = 64;
 
 std::string textOf(const transport::Descriptor& descriptor) {
-  if (descriptor.collective == kBatchOfCollectives)
+  if (descriptor.function == kBatchOfCollectives)
     return fmt::format("a group of {} collectives", descriptor.count);
-  const auto kind = descriptor.collective;
+  const auto function = descriptor.function;
   return fmt::format(
-      "{} of {} {} ({}, root {})", kind < kDirectKinds ? name(static_cast<DirectKind>(kind)) : "?",
+      "{} of {} {} ({}, root {})", function < kFunctions ? name(static_cast<Function>(function)) : "?",
       descriptor.count, descriptor.type < kDataTypes ? name(static_cast<DataType>(descriptor.type)) : "?",
       descriptor.op < kReduceOps ? name(static_cast<ReduceOp>(descriptor.op)) : "?", descriptor.root);
 }
@@ -33,7 +33,7 @@ void DirectExchange::start(const DirectWork& work) {
   ++starts_;
   work_ = work;
   stagedIsPrepared_ = false;
-  alwaysStaged_ = isFasterStaged(work.kind, blockBytes(work), meeting_.ranks(), oversubscribed_);
+  alwaysStaged_ = isFasterStaged(work.function, blockBytes(work), meeting_.ranks(), oversubscribed_);
   begin(chooseWay());
 }
 
@@ -134,13 +134,13 @@ bool DirectExchange::post() {
   meeting_.publish();
   // A rank that only brings data to a Reduce soon posts the next one, and the root has read what was in that
   // slot.
-  if (work_.kind == DirectKind::kReduce) prefetchToWrite(&meeting_.nextMine());
+  if (work_.function == Function::kReduce) prefetchToWrite(&meeting_.nextMine());
   return true;
 }
 
 void DirectExchange::describe(transport::Descriptor& descriptor) const {
   descriptor.count = work_.count;
-  descriptor.collective = static_cast<std::uint8_t>(work_.kind);
+  descriptor.function = static_cast<std::uint8_t>(work_.function);
   descriptor.type = static_cast<std::uint8_t>(work_.type);
   descriptor.op = work_.op;
   descriptor.flags = work_.scaled ? transport::Descriptor::kScaled : 0;
@@ -153,7 +153,7 @@ bool DirectExchange::meet() {
   };
   return meeting_.meet(awaits, [this](int rank, const transport::Descriptor& theirs) {
     // If data goes one way, the next descriptor may be there already.
-    if (isRooted(work_.kind)) __builtin_prefetch(&meeting_.nextOf(rank));
+    if (isRooted(work_.function)) __builtin_prefetch(&meeting_.nextOf(rank));
     compare(rank, theirs);
   });
 }
@@ -169,7 +169,7 @@ void DirectExchange::compare(int rank, const transport::Descriptor& theirs) cons
     return (descriptor.flags & transport::Descriptor::kScaled) != 0;
   };
   if (theirs.count == mine.count && theirs.root == mine.root && theirs.op == mine.op &&
-      theirs.collective == mine.collective && theirs.type == mine.type && scales(theirs) == scales(mine) &&
+      theirs.function == mine.function && theirs.type == mine.type && scales(theirs) == scales(mine) &&
       (!batched || theirs.factor == mine.factor))
     return;
   throw Error(ResultCode::kInvalidUsage, "the ranks called different operations: rank {} {}, rank {} {}",
@@ -177,7 +177,7 @@ void DirectExchange::compare(int rank, const transport::Descriptor& theirs) cons
 }
 
 // True if every rank sees every other one's descriptor, even if little data is staged.
-bool DirectExchange::allMeet() const { return !isRooted(work_.kind); }
+bool DirectExchange::allMeet() const { return !isRooted(work_.function); }
 
 // True if all ranks have posted that their buffers are mappable.
 bool DirectExchange::allCouldMap() const {

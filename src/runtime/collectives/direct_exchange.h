@@ -10,7 +10,7 @@
 //    all ranks.
 //
 //   DirectExchange exchange(rank, mailbox, peers, false, false);
-//   exchange.start({.kind = DirectKind::kAllReduce, .input = in, .output = out, .count = 2, .reduction = r});
+//   exchange.start({.function = Function::kAllReduce, .input = in, .output = out, .count = 2, .reduction = r});
 //   while (exchange.step() != DirectExchange::Outcome::kDone) backoff.pause();
 //
 // All ranks take the same way, because they choose it from the calls, from what all of them have posted, and

@@ -59,9 +59,9 @@ bool MappedExchange::start(const DirectWork& work, Meeting& meeting, const Buffe
   end_ = work.count;
   const auto ranks = static_cast<std::size_t>(meeting.ranks());
   const std::size_t mine = static_cast<std::size_t>(rank_) * blockBytes(work);
-  if (work.kind == DirectKind::kReduceScatter) {
+  if (work.function == Function::kReduceScatter) {
     for (const std::byte*& input : inputs_) input += mine;
-  } else if (work.kind == DirectKind::kAllGather || work.kind == DirectKind::kAlltoAll) {
+  } else if (receivesBlocks(work.function)) {
     for (std::byte*& output : outputs_) output += mine;
   } else {
     const RankShare share = shareOf(work, meeting.ranks(), rank_);
@@ -75,17 +75,17 @@ bool MappedExchange::start(const DirectWork& work, Meeting& meeting, const Buffe
 void MappedExchange::findBuffers(Meeting& meeting) {
   const auto ranks = static_cast<std::size_t>(meeting.ranks());
   // If nothing is reduced, this rank passes on the data of this one.
-  const int source = work_.kind == DirectKind::kBroadcast ? work_.root : rank_;
+  const int source = work_.function == Function::kBroadcast ? work_.root : rank_;
   inputs_.clear();
   outputs_.clear();
   factors_.resize(ranks);
   for (int rank = 0; rank < meeting.ranks(); ++rank) {
     const transport::Descriptor& descriptor = meeting.of(rank);
     const bool mine = rank == rank_;
-    if (needsInput(work_, rank) && (reduces(work_.kind) || rank == source))
+    if (needsInput(work_, rank) && (reduces(work_.function) || rank == source))
       inputs_.push_back(mine ? work_.input
                              : meeting.memoryOf(rank).at(descriptor.buffers.input, inputBytes(work_, ranks)));
-    if (needsOutput(work_, rank) && (work_.kind != DirectKind::kReduceScatter || mine))
+    if (needsOutput(work_, rank) && (work_.function != Function::kReduceScatter || mine))
       outputs_.push_back(
           mine ? work_.output
                : meeting.memoryOf(rank).at(descriptor.buffers.output, outputBytes(work_, ranks)));
@@ -96,7 +96,7 @@ void MappedExchange::findBuffers(Meeting& meeting) {
 bool MappedExchange::piece() {
   const std::size_t element = work_.reduction.elementBytes;
   const std::size_t n = std::min(end_ - begin_, kPieceBytes / element);
-  if (n > 0 && reduces(work_.kind))
+  if (n > 0 && reduces(work_.function))
     reduce(begin_ * element, n);
   else
     copy(begin_ * element, n * element);
@@ -114,7 +114,7 @@ void MappedExchange::reduce(std::size_t at, std::size_t n) {
 
 // Starts with the next rank's output, so that not all ranks write to the same one at once.
 void MappedExchange::copy(std::size_t at, std::size_t bytes) const {
-  const std::size_t step = work_.kind == DirectKind::kAlltoAll ? blockBytes(work_) : 0;
+  const std::size_t step = work_.function == Function::kAlltoAll ? blockBytes(work_) : 0;
   for (std::size_t done = 0; done < bytes; done += kCopyBlockBytes) {
     const std::size_t block = std::min(kCopyBlockBytes, bytes - done);
     for (std::size_t i = 1; i <= outputs_.size(); ++i) {

@@ -17,15 +17,16 @@ void StagedExchange::start(const DirectWork& work, int rank, int ranks) {
   work_ = &work;
   rank_ = rank;
   ranks_ = ranks;
-  shares_ = sharesWork(work.kind, blockBytes(work), ranks);
-  const std::size_t blocks = postsBlocks(work.kind) ? static_cast<std::size_t>(std::max(1, ranks - 1)) : 1;
+  shares_ = sharesWork(work.function, blockBytes(work), ranks);
+  const std::size_t blocks =
+      sendsBlocks(work.function) ? static_cast<std::size_t>(std::max(1, ranks - 1)) : 1;
   maxPiece_ = work.count;
   if (blockBytes(work) * blocks > transport::kLargeStagingBytes)
     maxPiece_ = transport::kLargeStagingBytes / blocks / kLine * kLine / work.reduction.elementBytes;
   stagingBytes_ = bytes(maxPiece_) * blocks;
   staged_.resize(static_cast<std::size_t>(ranks));
   factors_.resize(static_cast<std::size_t>(ranks));
-  if (reduces(work.kind)) std::fill(factors_.begin(), factors_.end(), work.reduction.factor);
+  if (reduces(work.function)) std::fill(factors_.begin(), factors_.end(), work.reduction.factor);
   startAgain();
 }
 
@@ -39,7 +40,7 @@ RankShare StagedExchange::pieceShare(int rank) const {
 
 // The root of a reduction keeps its data to itself, and what other ranks collect was written by reduceShare.
 bool StagedExchange::writes() const {
-  return !collecting_ && (shares_ || work_->kind != DirectKind::kReduce || rank_ != work_->root);
+  return !collecting_ && (shares_ || work_->function != Function::kReduce || rank_ != work_->root);
 }
 
 void StagedExchange::write(Meeting& meeting) {
@@ -59,7 +60,7 @@ void StagedExchange::writePiece(std::byte* staging, bool isNear) const {
     const RankShare own = pieceShare(rank_);
     copyTo(staging, input, bytes(own.begin));
     copyTo(staging + bytes(own.end), input + bytes(own.end), piece - bytes(own.end));
-  } else if (postsBlocks(work_->kind)) {
+  } else if (sendsBlocks(work_->function)) {
     for (int rank = 0; rank < ranks_; ++rank)
       if (rank != rank_) copyTo(staging + stagedBlockAt(rank, rank_), input + blockAt(rank), piece);
   } else {
@@ -68,11 +69,11 @@ void StagedExchange::writePiece(std::byte* staging, bool isNear) const {
 }
 
 void StagedExchange::keepOwn() const {
-  if (reduces(work_->kind) || (work_->kind == DirectKind::kBroadcast && rank_ != work_->root)) return;
+  if (reduces(work_->function) || (work_->function == Function::kBroadcast && rank_ != work_->root)) return;
   const std::byte* const input =
-      work_->input + pieceAt() + (work_->kind == DirectKind::kAlltoAll ? blockAt(rank_) : 0);
+      work_->input + pieceAt() + (work_->function == Function::kAlltoAll ? blockAt(rank_) : 0);
   std::byte* const output =
-      work_->output + pieceAt() + (work_->kind == DirectKind::kBroadcast ? 0 : blockAt(rank_));
+      work_->output + pieceAt() + (work_->function == Function::kBroadcast ? 0 : blockAt(rank_));
   if (output != input) copyBytes(output, input, bytes(pieceCount()));
 }
 
@@ -84,7 +85,7 @@ void StagedExchange::finish(Meeting& meeting) {
     staged_[r] = meeting.stagingOf(rank, stagingBytes_);
     if (work_->scaled) factors_[r] = factorOf(*work_, meeting.of(rank));
   }
-  if (!reduces(work_->kind)) {
+  if (!reduces(work_->function)) {
     copyPiece();
   } else if (!shares_) {
     reducePiece();
@@ -104,11 +105,11 @@ void StagedExchange::finish(Meeting& meeting) {
 void StagedExchange::copyPiece() const {
   const std::size_t piece = bytes(pieceCount());
   std::byte* const output = work_->output + pieceAt();
-  if (work_->kind == DirectKind::kBroadcast) {
+  if (work_->function == Function::kBroadcast) {
     if (awaits(work_->root)) copyBytes(output, stagedBy(work_->root), piece);
     return;
   }
-  const bool toAll = work_->kind == DirectKind::kAlltoAll;
+  const bool toAll = work_->function == Function::kAlltoAll;
   for (int rank = 0; rank < ranks_; ++rank)
     if (awaits(rank))
       copyBytes(output + blockAt(rank), stagedBy(rank) + (toAll ? stagedBlockAt(rank_, rank) : 0), piece);
@@ -116,7 +117,7 @@ void StagedExchange::copyPiece() const {
 
 void StagedExchange::reducePiece() {
   if (!needsOutput(*work_, rank_)) return;
-  const bool scatters = work_->kind == DirectKind::kReduceScatter;
+  const bool scatters = work_->function == Function::kReduceScatter;
   const std::size_t count = pieceCount();
   sources_.clear();
   for (int rank = 0; rank < ranks_; ++rank)

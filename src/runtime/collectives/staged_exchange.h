@@ -31,21 +31,21 @@ namespace xylem::collectives {
 // True if each rank reduces its share of the elements, since reading everything would cost more than meeting
 // a second time. Not for a Reduce of two ranks: there the root reads while the other rank already writes the
 // next piece.
-constexpr bool sharesWork(DirectKind kind, std::size_t blockBytes, int ranks) {
+constexpr bool sharesWork(Function function, std::size_t blockBytes, int ranks) {
   constexpr std::size_t kMaxReadAtOnce = std::size_t{32} << 10;
-  return (kind == DirectKind::kAllReduce || (kind == DirectKind::kReduce && ranks > 2)) &&
+  return (function == Function::kAllReduce || (function == Function::kReduce && ranks > 2)) &&
          blockBytes * static_cast<std::size_t>(ranks - 1) > kMaxReadAtOnce;
 }
 // True if it takes one stage, in which no rank reads more than `most` bytes.
-constexpr bool readsAtMost(std::size_t most, DirectKind kind, std::size_t blockBytes, int ranks) {
+constexpr bool readsAtMost(std::size_t most, Function function, std::size_t blockBytes, int ranks) {
   const auto others = static_cast<std::size_t>(ranks - 1);
-  return blockBytes * (kind == DirectKind::kBroadcast ? 1 : others) <= most &&
-         !sharesWork(kind, blockBytes, ranks) &&
-         blockBytes * (postsBlocks(kind) ? others : 1) <= transport::kLargeStagingBytes;
+  return blockBytes * (function == Function::kBroadcast ? 1 : others) <= most &&
+         !sharesWork(function, blockBytes, ranks) &&
+         blockBytes * (sendsBlocks(function) ? others : 1) <= transport::kLargeStagingBytes;
 }
 // True if staging the data is faster than mapping buffers, even if all ranks can map all of them. `bytes`: of
 // a block.
-constexpr bool isFasterStaged(DirectKind kind, std::size_t bytes, int ranks, bool oversubscribed) {
+constexpr bool isFasterStaged(Function function, std::size_t bytes, int ranks, bool oversubscribed) {
   // Reading other ranks' staging areas costs a transfer per cache line. Beyond this many bytes, splitting the
   // work and meeting twice costs less.
   constexpr std::size_t kMaxRead = std::size_t{2} << 10;
@@ -53,10 +53,10 @@ constexpr bool isFasterStaged(DirectKind kind, std::size_t bytes, int ranks, boo
   constexpr std::size_t kMaxReadOneWay = std::size_t{4} << 10;
   // Meeting costs the most if ranks have to take turns on a core.
   constexpr std::size_t kMaxReadOversubscribed = std::size_t{32} << 10;
-  return readsAtMost(oversubscribed   ? kMaxReadOversubscribed
-                     : isRooted(kind) ? kMaxReadOneWay
-                                      : kMaxRead,
-                     kind, bytes, ranks);
+  return readsAtMost(oversubscribed       ? kMaxReadOversubscribed
+                     : isRooted(function) ? kMaxReadOneWay
+                                          : kMaxRead,
+                     function, bytes, ranks);
 }
 
 // How far the cores are that read what this rank writes, as far as that decides how to write it: a core below
@@ -110,12 +110,12 @@ class StagedExchange {
   std::size_t stagingBytes() const { return stagingBytes_; }
 
   // True if this rank posts in this stage: a broadcast has descriptors of its root alone.
-  bool posts() const { return work_->kind != DirectKind::kBroadcast || rank_ == work_->root; }
+  bool posts() const { return work_->function != Function::kBroadcast || rank_ == work_->root; }
   // True if this rank needs the descriptor of `rank` in this stage.
   bool awaits(int rank) const {
     if (rank == rank_) return false;
-    if (work_->kind == DirectKind::kBroadcast) return rank == work_->root;
-    return work_->kind != DirectKind::kReduce || rank_ == work_->root || (shares_ && !collecting_);
+    if (work_->function == Function::kBroadcast) return rank == work_->root;
+    return work_->function != Function::kReduce || rank_ == work_->root || (shares_ && !collecting_);
   }
   // Writes this rank's data of the stage into its staging area, before its descriptor is published.
   void write(Meeting& meeting);

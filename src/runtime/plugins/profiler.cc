@@ -19,9 +19,14 @@ constexpr int kOfProxy = abi::kProfileProxyOp | abi::kProfileProxyStep;
 alignas(std::atomic_ref<int>::required_alignment) int profiledKinds = 0;
 int kindsNow() { return std::atomic_ref<int>(profiledKinds).load(std::memory_order_relaxed); }
 
+// NCCL's number of a function: it has one for "send or receive" before those of Send and Recv.
+std::uint8_t numberOf(Function function) {
+  return static_cast<std::uint8_t>(static_cast<int>(function) + (function >= Function::kSend ? 1 : 0));
+}
+
 // Names come from literals, so they end with a zero.
 void describe(abi::CollEventV1& to, const ProfiledCall& call) {
-  to.func = static_cast<std::uint8_t>(call.function);
+  to.func = numberOf(call.function);
   to.datatype = static_cast<std::uint8_t>(call.type);
   to.op = static_cast<std::uint32_t>(call.op);
   to.algo = static_cast<std::uint8_t>(call.algorithm);
@@ -30,17 +35,17 @@ void describe(abi::CollEventV1& to, const ProfiledCall& call) {
   to.isNvls = isNvls(call.algorithm) ? 1 : 0;
 }
 void describe(abi::CollEventV2& to, const ProfiledCall& call) {
-  to.func = call.name;
+  to.func = name(call.function);
   to.datatype = name(call.type).data();
   to.algo = call.direct ? "Direct" : name(call.algorithm);
   to.proto = name(call.protocol);
 }
 void describe(abi::P2pEventV1& to, const ProfiledCall& call) {
-  to.func = static_cast<std::uint8_t>(call.function);
+  to.func = numberOf(call.function);
   to.datatype = static_cast<std::uint8_t>(call.type);
 }
 void describe(abi::P2pEventV2& to, const ProfiledCall& call) {
-  to.func = call.name;
+  to.func = name(call.function);
   to.datatype = name(call.type).data();
 }
 
@@ -88,7 +93,7 @@ void* Profiler::startGroup() const {
 }
 
 void* Profiler::startCall(void* group, const ProfiledCall& call) const {
-  if (call.pointToPoint)
+  if (isPointToPoint(call.function))
     return start(abi::kProfileP2p, group, [&](auto& event) {
       event.p2p = {};
       event.p2p.name = "";
@@ -151,12 +156,12 @@ ProfiledGroup::~ProfiledGroup() {
 }
 
 void* ProfiledGroup::start(const ProfiledCall& call) {
-  const abi::ProfiledKind kind = call.pointToPoint ? abi::kProfileP2p : abi::kProfileColl;
+  const abi::ProfiledKind kind = isPointToPoint(call.function) ? abi::kProfileP2p : abi::kProfileColl;
   void* event = nullptr;
   // Parts of a call on the network need the call's event as their parent.
   if ((kindsNow() & (kind | kOfProxy)) != 0) event = calls_.emplace_back(profiler_.startCall(group_, call));
   // Count even if no plugin listens: the numbers are the same on all ranks.
-  if (!call.pointToPoint) ++profiler_.collectives_;
+  if (!isPointToPoint(call.function)) ++profiler_.collectives_;
   return event;
 }
 

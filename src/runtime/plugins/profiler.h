@@ -5,7 +5,7 @@
 //   std::unique_ptr<Profiler> profiler = findProfiler(settings, {rank, id}, log);   // null: there is none
 //   {
 //     ProfiledGroup group(*profiler);                     // stops its events, children first
-//     void* event = group.start(ProfiledCall{.function = 4, ...});
+//     void* event = group.start(ProfiledCall{.function = Function::kAllReduce, ...});
 //   }
 
 #include <memory>
@@ -26,9 +26,7 @@ struct ProfiledRank {
 };
 
 struct ProfiledCall {
-  bool pointToPoint = false;
-  const char* name = "";  // `AllReduce`
-  int function = 0;       // NCCL's number of the function
+  Function function = Function::kAllReduce;
   const void* send = nullptr;
   void* receive = nullptr;
   std::size_t count = 0;

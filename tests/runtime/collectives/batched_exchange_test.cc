@@ -18,12 +18,11 @@ class Calls {
   Calls(int ranks, int calls, unsigned seed) : buffers_(static_cast<std::size_t>(ranks)) {
     std::mt19937 random(seed);
     for (int i = 0; i < calls; ++i) {
-      const collectives::DirectKind kind =
-          collectives::directKindOf(kAllCollectives[random() % kAllCollectives.size()]);
+      const Function function = kAllCollectives[random() % kAllCollectives.size()];
       const std::size_t count = 1 + random() % (random() % 4 == 0 ? 200 : 20);
       const int root = static_cast<int>(random() % static_cast<unsigned>(ranks));
       const bool inPlace = random() % 2 == 0;
-      for (int rank = 0; rank < ranks; ++rank) add(kind, count, root, inPlace, rank, ranks);
+      for (int rank = 0; rank < ranks; ++rank) add(function, count, root, inPlace, rank, ranks);
     }
     for (RankBuffers& buffers : buffers_)
       for (std::size_t i = 0; i < buffers.works.size(); ++i) {
@@ -37,8 +36,8 @@ class Calls {
           buffers.works[i].output = reinterpret_cast<std::byte*>(output.data());
         else
           buffers.works[i].output = reinterpret_cast<std::byte*>(
-              input.data() + (work.kind == collectives::DirectKind::kReduceScatter ? rank * work.count : 0));
-        if (work.kind == collectives::DirectKind::kAllGather && output.empty())
+              input.data() + (work.function == Function::kReduceScatter ? rank * work.count : 0));
+        if (work.function == Function::kAllGather && output.empty())
           buffers.works[i].input = reinterpret_cast<const std::byte*>(input.data() + rank * work.count);
       }
   }
@@ -51,13 +50,11 @@ class Calls {
     const auto ranks = static_cast<int>(buffers_.size());
     for (int rank = 0; rank < ranks; ++rank)
       for (const collectives::DirectWork& work : of(rank)) {
-        if (work.kind == collectives::DirectKind::kReduce && rank != work.root) continue;
+        if (work.function == Function::kReduce && rank != work.root) continue;
         const auto* got = reinterpret_cast<const std::int64_t*>(work.output);
-        const std::size_t n =
-            work.count * (work.kind == collectives::DirectKind::kAllGather ? buffers_.size() : 1);
+        const std::size_t n = work.count * (work.function == Function::kAllGather ? buffers_.size() : 1);
         for (std::size_t i = 0; i < n; ++i)
-          ASSERT_EQ(got[i], wanted(work, rank, ranks, i))
-              << collectives::name(work.kind) << " of " << work.count;
+          ASSERT_EQ(got[i], wanted(work, rank, ranks, i)) << name(work.function) << " of " << work.count;
       }
   }
 
@@ -74,23 +71,23 @@ class Calls {
     return 100000 * (ranks * (ranks - 1) / 2) + ranks * static_cast<std::int64_t>(i);
   }
   static std::int64_t wanted(const collectives::DirectWork& work, int rank, int ranks, std::size_t i) {
-    switch (work.kind) {
-      case collectives::DirectKind::kBroadcast:
+    switch (work.function) {
+      case Function::kBroadcast:
         return valueOf(work.root, i);
-      case collectives::DirectKind::kAllGather:
+      case Function::kAllGather:
         return valueOf(static_cast<std::int64_t>(i / work.count), i % work.count);
-      case collectives::DirectKind::kReduceScatter:
+      case Function::kReduceScatter:
         return sumAt(ranks, static_cast<std::size_t>(rank) * work.count + i);
       default:
         return sumAt(ranks, i);
     }
   }
 
-  void add(collectives::DirectKind kind, std::size_t count, int root, bool inPlace, int rank, int ranks) {
+  void add(Function function, std::size_t count, int root, bool inPlace, int rank, int ranks) {
     RankBuffers& buffers = buffers_[static_cast<std::size_t>(rank)];
     const auto n = static_cast<std::size_t>(ranks);
-    const bool gathers = kind == collectives::DirectKind::kAllGather;
-    std::vector<std::int64_t> input(count * (kind == collectives::DirectKind::kReduceScatter ? n : 1));
+    const bool gathers = function == Function::kAllGather;
+    std::vector<std::int64_t> input(count * (function == Function::kReduceScatter ? n : 1));
     for (std::size_t i = 0; i < input.size(); ++i) input[i] = valueOf(rank, i);
     if (inPlace && gathers) {
       std::vector<std::int64_t> all(count * n, -1);
@@ -100,13 +97,12 @@ class Calls {
     buffers.input.push_back(std::move(input));
     buffers.output.emplace_back(inPlace ? 0 : count * (gathers ? n : 1), -1);
     collectives::DirectWork work;
-    work.kind = kind;
+    work.function = function;
     work.count = count;
     work.root = root;
     work.type = DataType::kInt64;
-    work.reduction = collectives::reduces(kind)
-                         ? collectives::chooseReduction(DataType::kInt64, ReduceOp::kSum, ranks)
-                         : collectives::copyOf(DataType::kInt64);
+    work.reduction = reduces(function) ? collectives::chooseReduction(DataType::kInt64, ReduceOp::kSum, ranks)
+                                       : collectives::copyOf(DataType::kInt64);
     buffers.works.push_back(work);
   }
 
@@ -176,11 +172,10 @@ TEST(BatchedExchange, OfOneRankAndASingleCallOfAnotherAreFound) {
 }
 
 TEST(BatchedExchange, TakesWhatIsSmallAndNotScaled) {
-  EXPECT_TRUE(collectives::BatchedExchange::takes(collectives::DirectKind::kAllReduce, 16 << 10, false, 8));
-  EXPECT_FALSE(
-      collectives::BatchedExchange::takes(collectives::DirectKind::kAllReduce, (16 << 10) + 1, false, 8));
-  EXPECT_FALSE(collectives::BatchedExchange::takes(collectives::DirectKind::kAllReduce, 8, true, 8));
-  EXPECT_FALSE(collectives::BatchedExchange::takes(collectives::DirectKind::kAllGather, 16 << 10, false, 2));
+  EXPECT_TRUE(collectives::BatchedExchange::takes(Function::kAllReduce, 16 << 10, false, 8));
+  EXPECT_FALSE(collectives::BatchedExchange::takes(Function::kAllReduce, (16 << 10) + 1, false, 8));
+  EXPECT_FALSE(collectives::BatchedExchange::takes(Function::kAllReduce, 8, true, 8));
+  EXPECT_FALSE(collectives::BatchedExchange::takes(Function::kAllGather, 16 << 10, false, 2));
 }
 
 }  // namespace

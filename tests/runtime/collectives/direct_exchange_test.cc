@@ -66,7 +66,7 @@ TEST_P(DirectExchangeOf, OversubscribedRanksStageMoreThanRanksWithACoreEach) {
   for (const bool oversubscribed : {false, true}) {
     ExchangeJob job(GetParam(), Reach::kAll, oversubscribed);
     const std::size_t count = 4096 / static_cast<std::size_t>(job.ranks());
-    EXPECT_EQ(isFasterStaged(DirectKind::kAllReduce, count * 8, job.ranks(), oversubscribed), oversubscribed);
+    EXPECT_EQ(isFasterStaged(Function::kAllReduce, count * 8, job.ranks(), oversubscribed), oversubscribed);
     Buffers buffers = buffersOf(job.ranks(), count);
     for (int rank = 0; rank < job.ranks(); ++rank)
       job[rank].start(sumOf(buffers[static_cast<std::size_t>(rank)], job.ranks()));
@@ -82,7 +82,7 @@ TEST_P(DirectExchangeOf, ARootRunsAheadOnlyAsFarAsThereAreSlots) {
   Buffers results(static_cast<std::size_t>(job.ranks()), data);
   const auto broadcast = [&](int rank) {
     DirectWork work = sumOf(rank == 0 ? data : results[static_cast<std::size_t>(rank)], job.ranks());
-    work.kind = DirectKind::kBroadcast;
+    work.function = Function::kBroadcast;
     job[rank].start(work);
   };
   int ahead = 0;
@@ -106,16 +106,16 @@ TEST_P(DirectExchangeOf, ARootRunsAheadOnlyAsFarAsThereAreSlots) {
 }
 
 // One collective of `count` elements, in place or not, on buffers that other ranks cannot map.
-void runOutOfReach(ExchangeJob& job, DirectKind kind, std::size_t count, bool inPlace, int root,
+void runOutOfReach(ExchangeJob& job, Function function, std::size_t count, bool inPlace, int root,
                    unsigned seed) {
   const auto n = static_cast<std::size_t>(job.ranks());
-  const bool gathers = kind == DirectKind::kAllGather, scatters = kind == DirectKind::kReduceScatter;
-  const bool sums = scatters || kind == DirectKind::kAllReduce || kind == DirectKind::kReduce;
+  const bool gathers = function == Function::kAllGather, scatters = function == Function::kReduceScatter;
+  const bool sums = scatters || function == Function::kAllReduce || function == Function::kReduce;
   Buffers inputs = buffersOf(job.ranks(), scatters ? count * n : count);
   Buffers outputs(n, std::vector<std::int64_t>(gathers ? count * n : count, -1));
   for (std::size_t rank = 0; rank < n; ++rank) {
     DirectWork work = sumOf(inputs[rank], job.ranks());
-    work.kind = kind;
+    work.function = function;
     work.count = count;
     work.root = root;
     if (!sums) work.reduction = copyOf(DataType::kInt64);
@@ -124,13 +124,13 @@ void runOutOfReach(ExchangeJob& job, DirectKind kind, std::size_t count, bool in
   }
   ASSERT_THAT(job.finish(seed), Each(Outcome::kDone));
   for (std::size_t rank = 0; rank < n; ++rank) {
-    if (kind == DirectKind::kReduce && static_cast<int>(rank) != root) continue;
+    if (function == Function::kReduce && static_cast<int>(rank) != root) continue;
     const std::vector<std::int64_t>& got = inPlace ? inputs[rank] : outputs[rank];
     for (std::size_t i = 0; i < (inPlace ? count : got.size()); ++i) {
       const std::size_t at = gathers ? i % count : scatters ? rank * count + i : i;
       const auto from = gathers ? static_cast<std::int64_t>(i / count) : root;
       ASSERT_EQ(got[i], sums ? sumAt(job.ranks(), at) : static_cast<std::int64_t>(at) + 100000 * from)
-          << name(kind) << " of " << count << ", rank " << rank << ", element " << i;
+          << name(function) << " of " << count << ", rank " << rank << ", element " << i;
     }
   }
 }
@@ -141,12 +141,11 @@ TEST_P(DirectExchangeOf, UnmappableBuffersOfEveryCollectiveAreStaged) {
   // In one stage, two, and several pieces.
   const std::size_t longest = job.ranks() <= 3 ? 150001 : 40011;
   for (const std::size_t count : {std::size_t{500}, std::size_t{5000}, std::size_t{16384}, longest})
-    for (const Collective collective : kAllCollectives)
+    for (const Function function : kAllCollectives)
       for (const int root : {0, job.ranks() - 1}) {
-        const DirectKind kind = directKindOf(collective);
-        runOutOfReach(job, kind, count, false, root, seed++);
-        if (kind != DirectKind::kAllGather && kind != DirectKind::kReduceScatter)
-          runOutOfReach(job, kind, count, true, root, seed++);
+        runOutOfReach(job, function, count, false, root, seed++);
+        if (function != Function::kAllGather && function != Function::kReduceScatter)
+          runOutOfReach(job, function, count, true, root, seed++);
       }
 }
 
@@ -156,7 +155,7 @@ void runAllToAll(ExchangeJob& job, std::size_t count, unsigned seed) {
   const Buffers inputs = buffersOf(job.ranks(), count * n);
   Buffers outputs(n, std::vector<std::int64_t>(count * n, -1));
   for (std::size_t rank = 0; rank < n; ++rank)
-    job[static_cast<int>(rank)].start({.kind = DirectKind::kAlltoAll,
+    job[static_cast<int>(rank)].start({.function = Function::kAlltoAll,
                                        .input = reinterpret_cast<const std::byte*>(inputs[rank].data()),
                                        .output = reinterpret_cast<std::byte*>(outputs[rank].data()),
                                        .count = count,
@@ -182,7 +181,7 @@ TEST_P(DirectExchangeOf, AllToAllOfAnySizeWhereverBuffersLie) {
 TEST_P(DirectExchangeOf, SmallBroadcastsOfUnmappableBuffersAreStagedAndSometimesTriedAgain) {
   ExchangeJob job(GetParam(), Reach::kNone);
   for (unsigned seed = 1; seed < 200; ++seed)
-    runOutOfReach(job, seed % 3 == 0 ? DirectKind::kReduce : DirectKind::kBroadcast, 1000, true, 1, seed);
+    runOutOfReach(job, seed % 3 == 0 ? Function::kReduce : Function::kBroadcast, 1000, true, 1, seed);
 }
 
 INSTANTIATE_TEST_SUITE_P(Ranks, DirectExchangeOf, Values(2, 3, 5, 8));

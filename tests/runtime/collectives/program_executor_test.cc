@@ -18,10 +18,6 @@ using testing::LocalCase;
 using testing::LocalJob;
 using testing::LocalQueue;
 
-bool reduces(Collective collective) {
-  return collective != Collective::kAllGather && collective != Collective::kBroadcast;
-}
-
 // Chooses the rest of a case at random.
 LocalCase completed(LocalCase c, std::mt19937& random) {
   constexpr std::size_t kSteps[] = {8, 120, 128, 240, 600};

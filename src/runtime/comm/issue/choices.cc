@@ -116,11 +116,10 @@ int Choices::retune(tuning::Choice& choice) const {
 }
 
 tuning::Operation Choices::describe(const CommOperation& operation, int aggregated) const {
-  const Collective collective = collectiveOf(operation.function);
   tuning::Operation wanted;
-  wanted.collective = collective;
+  wanted.collective = operation.function;
   wanted.bytes = operation.count * elementBytes(operation.type);
-  if (gathersOrScatters(collective)) wanted.bytes *= static_cast<std::uint64_t>(model_.input.ranks);
+  if (gathersOrScatters(operation.function)) wanted.bytes *= static_cast<std::uint64_t>(model_.input.ranks);
   wanted.type = operation.type;
   wanted.reduction = operation.reduction.op;
   wanted.scaled = operation.reduction.scaled;

@@ -92,16 +92,13 @@ Issuer::Issuer(const JobRoster& roster, const CommPlan& plan, Wiring& wiring, co
 // Describes an operation to the profiler.
 plugins::ProfiledCall Issuer::profiledCall(const CommOperation& operation, int collectives) {
   plugins::ProfiledCall call;
-  call.pointToPoint = isPointToPoint(operation.function);
-  call.name = name(operation.function);
-  // NCCL's numbers have one for "send or receive" before those of Send and Recv.
-  call.function = static_cast<int>(operation.function) + (operation.function >= Function::kSend ? 1 : 0);
+  call.function = operation.function;
   call.send = operation.send;
   call.receive = operation.receive;
   call.count = operation.count;
   call.type = operation.type;
   call.peer = operation.peer;
-  if (call.pointToPoint || operation.count == 0) return call;
+  if (isPointToPoint(call.function) || operation.count == 0) return call;
   call.op = operation.reduction.op;
   call.bytes = operation.count * elementBytes(operation.type);
   call.direct = mailboxes_.has_value();

@@ -2,19 +2,6 @@
 
 namespace xylem::comm {
 
-const char* name(Function function) {
-  switch (function) {
-    case Function::kSend:
-      return "Send";
-    case Function::kRecv:
-      return "Recv";
-    case Function::kAlltoAll:
-      return "AlltoAll";
-    default:
-      return name(collectiveOf(function));
-  }
-}
-
 std::optional<CallSignature> unpackCall(const CallWords& words) {
   const std::uint64_t function = words[0] & 0xff, type = words[0] >> kCallTypeShift & 0xff,
                       op = words[0] >> kCallOpShift & 0xff;

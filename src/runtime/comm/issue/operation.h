@@ -20,23 +20,6 @@
 
 namespace xylem::comm {
 
-enum class Function { kBroadcast, kReduce, kAllGather, kReduceScatter, kAllReduce, kSend, kRecv, kAlltoAll };
-constexpr int kFunctions = 8;
-
-constexpr bool isPointToPoint(Function function) {
-  return function == Function::kSend || function == Function::kRecv;
-}
-// Whether the planner knows the function; to it an all-to-all is sends and receives.
-constexpr bool isPlanned(Function function) { return function <= Function::kAllReduce; }
-// For functions that isPlanned().
-constexpr Collective collectiveOf(Function function) { return static_cast<Collective>(function); }
-// Whether the function combines elements.
-constexpr bool reduces(Function function) {
-  return function == Function::kReduce || function == Function::kReduceScatter ||
-         function == Function::kAllReduce;
-}
-const char* name(Function function);
-
 // The meaning of an ncclRedOp_t: a built-in operation, or a sum of elements that are multiplied by a scalar
 // first.
 struct UserReduction {

@@ -8,14 +8,14 @@
 namespace xylem::comm {
 
 collectives::Reduction reductionOf(const CommOperation& operation, int ranks) {
-  if (!collectives::reduces(directKindOf(operation.function))) return collectives::copyOf(operation.type);
+  if (!reduces(operation.function)) return collectives::copyOf(operation.type);
   if (operation.reduction.scaled)
     return collectives::choosePreMulSum(operation.type, operation.reduction.scalar.data());
   return collectives::chooseReduction(operation.type, operation.reduction.op, ranks);
 }
 
 collectives::DirectWork directWorkOf(const CommOperation& operation, int ranks) {
-  return {.kind = directKindOf(operation.function),
+  return {.function = operation.function,
           .input = operation.send,
           .output = operation.receive,
           .count = operation.count,
@@ -87,9 +87,9 @@ class CollectiveScheduler {
 
   void add(const CommOperation& operation, const ChosenAlgorithm& chosen, const Part& part) {
     const std::size_t bytes = elementBytes(operation.type);
-    const Collective collective = collectiveOf(operation.function);
+    const Function function = operation.function;
     const ChannelLinks& links = scheduling_.channels[static_cast<std::size_t>(part.channel)];
-    const AlgorithmLinks& queues = links.of(collective, chosen.algorithm);
+    const AlgorithmLinks& queues = links.of(function, chosen.algorithm);
 
     collectives::Shape shape;
     shape.ranks = scheduling_.ranks;
@@ -108,14 +108,14 @@ class CollectiveScheduler {
     const collectives::Reduction reduction = reductionOf(operation, scheduling_.ranks);
     shape.scales = reduction.scales;
     shape.exchange = scheduling_.ranks == 2 && scheduling_.choices.model().input.nodes == 2 &&
-                     collective == Collective::kAllReduce && chosen.algorithm == Algorithm::kRing &&
+                     function == Function::kAllReduce && chosen.algorithm == Algorithm::kRing &&
                      part.count <= std::min(shape.chunk, kMaxExchangedBytesOfTwo / bytes);
 
     const std::span<const collectives::Program> programs =
-        collectives::programsOf(collective, chosen.algorithm);
+        collectives::programsOf(function, chosen.algorithm);
     WorkItem& work = newWork(operation, part.channel);
     work.programs = static_cast<int>(programs.size());
-    work.scratchBytes = collectives::scratchOf(collective, chosen.algorithm, shape) * bytes;
+    work.scratchBytes = collectives::scratchOf(function, chosen.algorithm, shape) * bytes;
     for (std::size_t i = 0; i < programs.size(); ++i)
       work.program[i] = {
           programs[i], shape,           {operation.send, operation.receive, nullptr}, queues.from, queues.to,
@@ -150,14 +150,13 @@ class CollectiveScheduler {
 
 // An operation as the planner splits it over channels: in elements.
 tuning::SplitTask taskOf(const CommOperation& operation, const ChosenAlgorithm& chosen) {
-  return {collectiveOf(operation.function), chosen.algorithm, chosen.protocol, operation.count,
-          elementBytes(operation.type),     chosen.channels};
+  return {operation.function,           chosen.algorithm, chosen.protocol, operation.count,
+          elementBytes(operation.type), chosen.channels};
 }
 
 bool fitsBatch(const CommOperation& operation, int ranks) {
-  return collectives::BatchedExchange::takes(directKindOf(operation.function),
-                                             operation.count * elementBytes(operation.type),
-                                             operation.reduction.scaled, ranks);
+  return collectives::BatchedExchange::takes(
+      operation.function, operation.count * elementBytes(operation.type), operation.reduction.scaled, ranks);
 }
 
 // Each collective becomes an exchange; consecutive ones that fit become one exchange together. Returns their

@@ -18,11 +18,6 @@
 
 namespace xylem::comm {
 
-// For collectives only.
-constexpr collectives::DirectKind directKindOf(Function function) {
-  return function == Function::kAlltoAll ? collectives::DirectKind::kAlltoAll
-                                         : collectives::directKindOf(collectiveOf(function));
-}
 // How elements are combined among `ranks` ranks.
 collectives::Reduction reductionOf(const CommOperation& operation, int ranks);
 collectives::DirectWork directWorkOf(const CommOperation& operation, int ranks);

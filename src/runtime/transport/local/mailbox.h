@@ -58,7 +58,7 @@ struct alignas(64) Descriptor {
   std::atomic<std::uint64_t> number;             // of the operation; stored last
   std::uint64_t count;                           // elements, as the caller gave them
   // The call, so that ranks find out if they called different operations.
-  std::uint8_t collective, type, op;
+  std::uint8_t function, type, op;
   std::uint8_t flags;  // kScaled, kReachable
 
   std::int32_t root;
