@@ -21,6 +21,18 @@ std::string textOf(const transport::Descriptor& descriptor) {
       descriptor.op < kReduceOps ? name(static_cast<ReduceOp>(descriptor.op)) : "?", descriptor.root);
 }
 
+// Whether the rank that posted this descriptor called this operation.
+bool isSame(const transport::Descriptor& theirs, const DirectWork& work) {
+  return theirs.count == work.count && theirs.root == work.root && theirs.op == work.op &&
+         theirs.function == static_cast<std::uint8_t>(work.function) &&
+         theirs.type == static_cast<std::uint8_t>(work.type) &&
+         ((theirs.flags & transport::Descriptor::kScaled) != 0) == work.scaled;
+}
+
+bool isSameBatch(const transport::Descriptor& theirs, const transport::Descriptor& mine) {
+  return theirs.function == kBatchOfCollectives && theirs.count == mine.count && theirs.factor == mine.factor;
+}
+
 }  // namespace
 
 DirectExchange::DirectExchange(int rank, transport::Mailbox& mailbox, std::vector<DirectPeer> peers,
@@ -161,19 +173,12 @@ bool DirectExchange::meet() {
 // Throws if the other rank called another operation.
 void DirectExchange::compare(int rank, const transport::Descriptor& theirs) const {
   const bool batched = way_ == Way::kBatched;
+  if (batched ? isSameBatch(theirs, meeting_.of(meeting_.rank())) : isSame(theirs, work_)) return;
   // Described again, as not every rank posts a staged operation.
   transport::Descriptor called{};
   if (!batched) describe(called);
-  const transport::Descriptor& mine = batched ? meeting_.of(meeting_.rank()) : called;
-  const auto scales = [](const transport::Descriptor& descriptor) {
-    return (descriptor.flags & transport::Descriptor::kScaled) != 0;
-  };
-  if (theirs.count == mine.count && theirs.root == mine.root && theirs.op == mine.op &&
-      theirs.function == mine.function && theirs.type == mine.type && scales(theirs) == scales(mine) &&
-      (!batched || theirs.factor == mine.factor))
-    return;
   throw Error(ResultCode::kInvalidUsage, "the ranks called different operations: rank {} {}, rank {} {}",
-              rank, textOf(theirs), meeting_.rank(), textOf(mine));
+              rank, textOf(theirs), meeting_.rank(), textOf(batched ? meeting_.of(meeting_.rank()) : called));
 }
 
 // True if every rank sees every other one's descriptor, even if little data is staged.

@@ -5,11 +5,16 @@
 //   Backoff backoff(chooseWaitPolicy(oversubscribed));
 //   while (!ready()) backoff.pause();
 //
+// A call that may leave its work to a stream waits for a moment only:
+//
+//   if (!spin.finishes(bytes, [&] { return step(); })) handOver();
+//
 // Waking a thread on another core takes tens of microseconds, a step of a small collective less than one; so
 // a thread that has a core to itself spins. If ranks share cores, spinning only keeps the awaited rank from
 // running.
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 
 namespace xylem::device {
@@ -57,6 +62,40 @@ class Backoff {
   bool watching_ = false;
   bool stallDue_ = false;
   Clock::time_point nextStall_{};
+};
+
+// How long a call waits for other ranks before it leaves its work to a stream. Waiting pays off if the other
+// ranks come at about the same time. After each wait in vain, the number of calls until the next wait doubles;
+// after a success the next call waits again.
+class BriefSpin {
+ public:
+  // `spins`: every rank has a core of its own, so waiting for a moment takes the core from no other rank.
+  explicit BriefSpin(bool spins) : spins_(spins) {}
+
+  // Calls `step` until it returns true; gives up after about half a microsecond, and the time that the other
+  // ranks may need for `bytes` of data. Returns whether it returned true.
+  template <typename Step>
+  bool finishes(std::size_t bytes, Step&& step) {
+    const bool waits = spins_ && ++skipped_ >= patience_;
+    if (waits) skipped_ = 0;
+    for (std::size_t tries = waits ? kTries + bytes / kBytesPerTry : 1; tries > 0; --tries) {
+      if (step()) {
+        patience_ = 1;
+        return true;
+      }
+      pauseProcessor();
+    }
+    if (waits) patience_ = 2 * patience_ < kMaxPatience ? 2 * patience_ : kMaxPatience;
+    return false;
+  }
+
+ private:
+  static constexpr std::size_t kTries = 32, kBytesPerTry = 256;
+  static constexpr int kMaxPatience = 64;
+
+  const bool spins_;
+  int patience_ = 1;  // one in `patience_` calls waits
+  int skipped_ = 0;   // calls since the last one that waited
 };
 
 }  // namespace xylem::device

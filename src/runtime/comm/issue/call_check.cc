@@ -10,6 +10,8 @@ namespace {
 
 constexpr std::size_t kCallWords = std::tuple_size_v<CallWords>;
 constexpr std::size_t kMaxRanges = 8;
+// LL's words carry their own flags: a message takes one cache line less than with Simple.
+constexpr Protocol kProtocol = Protocol::kLl;
 
 std::uint64_t mix(std::uint64_t hash, std::uint64_t word) {
   hash = (hash ^ word) * 0x9e3779b97f4a7c15;
@@ -89,12 +91,20 @@ std::string differences(std::span<const GroupCalls> records, std::uint64_t first
   return fmt::format("collective #{}: {}", first + index, fmt::join(parts, "; "));
 }
 
-namespace {
-
-// LL's words carry their own flags: a message takes one cache line less than with Simple.
-constexpr Protocol kProtocol = Protocol::kLl;
-
-}  // namespace
+bool compareTransfer(const CheckedCall& mine, const collectives::TransferWork& ends, int peer,
+                     CallWords& told) {
+  const CallWords words = pack(mine.call);
+  if (mine.call.function == Function::kSend)
+    return ends.to->send(kProtocol, reinterpret_cast<const std::byte*>(words.data()), sizeof words);
+  if (!ends.from->take(kProtocol, reinterpret_cast<std::byte*>(told.data()), sizeof told)) return false;
+  const std::optional<CallSignature> sent = unpackCall(told);
+  if (sent && sent->function == Function::kSend && sent->count == mine.call.count &&
+      sent->type == mine.call.type)
+    return true;
+  throw Error(ResultCode::kInvalidUsage,
+              "a receive does not fit its send: rank {}: {}; rank {}: {} (found by XYLEM_CHECK=1)", peer,
+              sent ? describe(*sent) : "something else", mine.rank, describe(mine.call));
+}
 
 CallCheck::CallCheck(int rank, int ranks, transport::SendEnd& next, transport::RecvEnd& previous)
     : rank_(rank),

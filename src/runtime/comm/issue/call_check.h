@@ -20,7 +20,9 @@
 #include <string>
 #include <vector>
 
+#include "runtime/collectives/transfer.h"
 #include "runtime/comm/issue/operation.h"
+#include "runtime/comm/issue/work_item.h"
 #include "runtime/device/task.h"
 #include "runtime/transport/transport.h"
 
@@ -56,6 +58,12 @@ std::string rankRanges(const std::vector<int>& ranks);
 // Says which ranks call what, in the first call that is not the same on all; empty if all are the same.
 // `first` is the number of the group's first call among the communicator's collectives.
 std::string differences(std::span<const GroupCalls> records, std::uint64_t first);
+
+// A send tells its call to the receive ahead of the data. Sends it, or takes it into `told` and compares it
+// with the receive `mine`, of the rank `peer`'s send. False if the queue is full or empty. Throws
+// ncclInvalidUsage if they do not fit.
+bool compareTransfer(const CheckedCall& mine, const collectives::TransferWork& ends, int peer,
+                     CallWords& told);
 
 class CallCheck {
  public:

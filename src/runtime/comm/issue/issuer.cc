@@ -24,9 +24,34 @@ constexpr std::size_t kBriefBytes = std::size_t{128} << 10, kInstantBytes = std:
 // From this size on operations run for hundreds of microseconds, so waking a thread costs little beside them.
 constexpr std::size_t kLastingBytes = std::size_t{4} << 20;
 
+// Limits of what a call may take time for itself: bytes of a collective over all ranks, and transfers of a
+// group and their bytes.
+constexpr std::size_t kMaxExchangedBytes = std::size_t{64} << 10;
+constexpr std::size_t kMaxTransfers = 16;
+constexpr std::size_t kMaxTransferBytes = std::size_t{16} << 10;
+
+std::size_t bytesOf(const CommOperation& operation) { return operation.count * elementBytes(operation.type); }
+
+// Whether the operations differ by their buffers only. Scaled ones never count as equal: their scalars may
+// have changed.
+bool sameButBuffers(const CommOperation& a, const CommOperation& b) {
+  return a.function == b.function && a.count == b.count && a.type == b.type && a.peer == b.peer &&
+         a.reduction.op == b.reduction.op && !a.reduction.scaled && !b.reduction.scaled;
+}
+
+bool areSmallTransfers(std::span<const CommOperation> operations) {
+  if (operations.size() > kMaxTransfers) return false;
+  std::size_t bytes = 0;
+  for (const CommOperation& operation : operations) {
+    if (!isPointToPoint(operation.function) || operation.stream != operations.front().stream) return false;
+    bytes += bytesOf(operation);
+  }
+  return bytes <= kMaxTransferBytes;
+}
+
 std::size_t bytesOf(std::span<const CommOperation> operations) {
   std::size_t bytes = 0;
-  for (const CommOperation& operation : operations) bytes += operation.count * elementBytes(operation.type);
+  for (const CommOperation& operation : operations) bytes += bytesOf(operation);
   return bytes;
 }
 
@@ -34,10 +59,25 @@ int collectivesIn(std::span<const CommOperation> operations) {
   return static_cast<int>(std::count_if(operations.begin(), operations.end(), isBusyCollective));
 }
 
-StallPolicy stallPolicyOf(const Settings& settings, bool checked) {
-  const std::chrono::seconds limit(settings.integer(Setting::kOperationTimeout));
-  if (limit.count() > 0) return {limit, true};
-  return checked ? StallPolicy{kCheckedLimit, true} : StallPolicy{kWarnAfter, false};
+StallPolicy stallPolicyOf(const JoinRequest& request, const JobRoster& roster, const Watches& watches) {
+  StallPolicy policy{.rank = roster.rank,
+                     .span = kWarnAfter,
+                     .fails = roster.checked,
+                     .watch = watches.peers,
+                     .stopped = watches.stopped,
+                     .log = *request.log};
+  const std::chrono::seconds limit(request.settings.integer(Setting::kOperationTimeout));
+  if (policy.fails) policy.span = kCheckedLimit;
+  if (limit.count() > 0) {
+    policy.span = limit;
+    policy.fails = true;
+  }
+  return policy;
+}
+
+std::optional<QueueProfile> makeProfile(plugins::Profiling* profiling) {
+  if (profiling == nullptr) return std::nullopt;
+  return std::optional<QueueProfile>(std::in_place, profiling->queues);
 }
 
 Choices makeChoices(const JobRoster& roster, const CommPlan& plan, const Wiring& wiring,
@@ -80,82 +120,134 @@ Issuer::Issuer(const JobRoster& roster, const CommPlan& plan, Wiring& wiring, co
       check_(makeCheck(roster, wiring)),
       profiling_(
           wiring.observe(plugins::findProfiler(request.settings, {rank_, roster.communicator}, request.log))),
-      launches_(rank_, watches.peers, watches.stopped, stallPolicyOf(request.settings, checked_),
-                *request.log, watches.recorder, check_ ? &*check_ : nullptr,
-                profiling_ != nullptr ? &profiling_->queues : nullptr) {
-  // In checked mode every operation is compared first, by a launch.
-  if (!checked_)
-    inline_.emplace(ranks_, !roster.ownCores().oversubscribed, mailboxes_ ? &*mailboxes_ : nullptr,
-                    transfers_, launches_, watches.recorder);
+      profile_(makeProfile(profiling_)),
+      recorder_(watches.recorder),
+      launches_(stallPolicyOf(request, roster, watches), recorder_, check_ ? &*check_ : nullptr,
+                profile_ ? &*profile_ : nullptr),
+      spin_(!roster.ownCores().oversubscribed) {}
+
+void Issuer::launch(std::span<const CommOperation> operations) {
+  const int collectives = profiling_ != nullptr ? collectivesIn(operations) : 0;
+  const CallEvents events(profiling_, operations, [&](const CommOperation& operation) {
+    return profiledCall(operation, collectives);
+  });
+  launches_.throwIfFailed();
+  const bool small = mayStepNow(operations);
+  const std::optional<std::size_t> exchanged = makeWork(operations, events);
+  const bool begun = small && (!done_.empty() || queuesAreReady(operations.front()));
+  if (!begun || !stepNow(exchanged.value_or(0))) return issue(operations, exchanged, begun);
+  recorder_.addDone(operations, exchanged ? kDirectPath : 0);
+  if (done_.empty()) keepWork(operations);
 }
 
-// Describes an operation to the profiler.
-plugins::ProfiledCall Issuer::profiledCall(const CommOperation& operation, int collectives) {
-  plugins::ProfiledCall call;
-  call.function = operation.function;
-  call.send = operation.send;
-  call.receive = operation.receive;
-  call.count = operation.count;
-  call.type = operation.type;
-  call.peer = operation.peer;
-  if (isPointToPoint(call.function) || operation.count == 0) return call;
-  call.op = operation.reduction.op;
-  call.bytes = operation.count * elementBytes(operation.type);
-  call.direct = mailboxes_.has_value();
-  if (!isPlanned(operation.function)) return call;
-  const ChosenAlgorithm& chosen = choices_.of(operation, collectives);
-  call.algorithm = chosen.algorithm;
-  call.protocol = chosen.protocol;
-  call.channels = chosen.channels;
-  return call;
+// Whether the operations are so small that the call may take time for them, and nothing stands before them.
+bool Issuer::mayStepNow(std::span<const CommOperation> operations) const {
+  const CommOperation& first = operations.front();
+  // Once earlier launches are over, their writes are visible here, whatever thread ran them. A thread that
+  // enqueues into the stream from now on does so beside this call, which has not returned, and so has no
+  // order with it.
+  if (checked_ || !launches_.idle() || first.stream->pending()) return false;
+  if (isPointToPoint(first.function)) return areSmallTransfers(operations);
+  return operations.size() == 1 && first.count > 0 && mailboxes_ && mailboxes_->ready() &&
+         bytesOf(first) * static_cast<std::size_t>(ranks_) <= kMaxExchangedBytes;
 }
 
-void Issuer::launchProfiled(std::span<const CommOperation> operations) {
-  plugins::Profiler& profiler = *profiling_->profiler;
-  plugins::ProfiledGroup group(profiler);
-  const int collectives = collectivesIn(operations);
-  std::vector<CommOperation> noted(operations.begin(), operations.end());
-  const bool followed = profiler.listensToProxy();
-  for (CommOperation& operation : noted) {
-    void* const event = group.start(profiledCall(operation, collectives));
-    if (followed) operation.event = event;
+bool Issuer::repeats(std::span<const CommOperation> operations) const {
+  if (operations.size() != done_.size()) return false;
+  for (std::size_t i = 0; i < done_.size(); ++i)
+    if (!sameButBuffers(operations[i], done_[i])) return false;
+  return true;
+}
+
+// Runs the items of the last group again, in new buffers.
+void Issuer::repeat(std::span<const CommOperation> operations, const CallEvents& events) {
+  const auto change = [&](WorkItem& item) {
+    item.rebind(operations[item.place]);
+    item.event = events.of(item.place);
+  };
+  if (single_.item != nullptr)
+    change(*single_.item);
+  else
+    work_->restart(change);
+}
+
+void Issuer::forgetWork() {
+  done_.clear();
+  single_ = {};
+}
+
+// Makes the items of the operations. Returns the bytes of all collectives if these go over the mailboxes and
+// there is nothing else.
+std::optional<std::size_t> Issuer::makeWork(std::span<const CommOperation> operations,
+                                            const CallEvents& events) {
+  // Programs repeat their small groups: the items of the last one then only need the new buffers.
+  if (repeats(operations)) {
+    repeat(operations, events);
+    const CommOperation& first = operations.front();
+    return isPointToPoint(first.function) ? std::nullopt : std::optional<std::size_t>(bytesOf(first));
   }
-  issue(noted);
+  forgetWork();
+  return schedule(operations, scheduling(), events, *work_);
 }
 
-void Issuer::issue(std::span<const CommOperation> operations) {
-  // Only launches report the steps of queues, to a profiler that follows them.
-  const bool tries = inline_ && !(profiling_ != nullptr && profiling_->profiler->listensToProxy());
-  const auto outcome = tries ? inline_->tryNow(operations) : InlineExecutor::Outcome::kNotTaken;
-  if (outcome == InlineExecutor::Outcome::kDone) return;
-  if (outcome == InlineExecutor::Outcome::kBegun) return issueBegun(operations);
-  LaunchTask& launch = launches_.next();
-  device::Stream* first = operations.front().stream;
-  std::optional<std::size_t> exchanged;
+// Whether the items of small operations can start: each has a queue of its own, or the mailboxes, which is
+// connected.
+bool Issuer::queuesAreReady(const CommOperation& first) {
+  if (!isPointToPoint(first.function)) return true;
   try {
-    exchanged = schedule(operations, scheduling(), launch);
-    record(operations, launch);
-  } catch (...) {
-    launches_.drop(launch);
+    return transfers_.apart() && transfers_.connect();
+  } catch (const Error& error) {
+    launches_.fail(error);
+    launches_.throwIfFailed();
     throw;
   }
+}
+
+// Keeps the items of operations that are done, for groups that repeat them.
+void Issuer::keepWork(std::span<const CommOperation> operations) {
+  // An item from this rank to itself has the buffers of two operations.
+  const bool withSelf =
+      std::any_of(operations.begin(), operations.end(), [this](const CommOperation& operation) {
+        return isPointToPoint(operation.function) && operation.peer == rank_;
+      });
+  if (withSelf) return;
+  done_.assign(operations.begin(), operations.end());
+  single_ = work_->openSingle();
+}
+
+// Steps the items for a moment. Returns whether all are done; otherwise a launch goes on with them, or ends
+// with their error.
+bool Issuer::stepNow(std::size_t exchanged) {
+  const auto step = [this] {
+    const device::Progress progress = single_.item != nullptr
+                                          ? single_.executor->step(*single_.item, launches_.observer())
+                                          : work_->step(true, launches_.observer());
+    return progress == device::Progress::kDone;
+  };
+  try {
+    return spin_.finishes(exchanged * static_cast<std::size_t>(ranks_), step);
+  } catch (const Error& error) {
+    launches_.fail(error);
+    return false;
+  }
+}
+
+// Hands the work to a task of the first stream. Fences hold the other streams until it is over.
+void Issuer::issue(std::span<const CommOperation> operations, std::optional<std::size_t> exchanged,
+                   bool begun) {
+  LaunchTask& launch = launches_.next();
+  launch.take(work_);
+  forgetWork();
+  record(operations, launch);
   const bool brief = exchanged.value_or(kBriefBytes + 1) <= kBriefBytes;
-  if (brief && *exchanged <= kInstantBytes) launch.recorder().startAtOnce();
-  // The launch runs in the first stream. Fences hold the other streams until it is over.
+  if (begun || (brief && *exchanged <= kInstantBytes)) launch.recorder().startAtOnce();
+  device::Stream* const first = operations.front().stream;
   std::set<device::Stream*> others;
   for (const CommOperation& operation : operations)
     if (operation.stream != first && others.insert(operation.stream).second) launch.fence(*operation.stream);
   launches_.issue(launch, *first, bytesOf(operations) >= kLastingBytes);
   // Begin at once, so that the peers need not wait until this rank waits for its stream.
-  if (brief) device::Scheduler::instance().begin(*first);
-}
-
-// Issues a launch that goes on with what the inline executor has begun.
-void Issuer::issueBegun(std::span<const CommOperation> operations) {
-  LaunchTask& launch = launches_.unchecked();
-  schedule(operations, scheduling(), launch);
-  inline_->handOver(launch);
-  launches_.issue(launch, *operations.front().stream);
+  if (brief && !begun) device::Scheduler::instance().begin(*first);
 }
 
 Scheduling Issuer::scheduling() {
@@ -169,16 +261,40 @@ Scheduling Issuer::scheduling() {
           checked_};
 }
 
+// The path of an operation in the flight recorder. `collectives`: the number of them in its group.
+std::uint64_t Issuer::pathOf(const CommOperation& operation, int collectives) {
+  if (!isBusyCollective(operation)) return 0;
+  return mailboxes_ ? kDirectPath : packPath(choices_.of(operation, collectives));
+}
+
 // Notes the operations in the flight recorder, and for the comparison in checked mode.
 void Issuer::record(std::span<const CommOperation> operations, LaunchTask& launch) {
   const int collectives = collectivesIn(operations);
   for (const CommOperation& operation : operations) {
-    std::uint64_t path = 0;
-    if (isBusyCollective(operation))
-      path = mailboxes_ ? kDirectPath : packPath(choices_.of(operation, collectives));
-    launch.recorder().add(operation, path);
+    launch.recorder().add(operation, pathOf(operation, collectives));
     if (checked_ && !isPointToPoint(operation.function)) launch.compare(signatureOf(operation));
   }
+}
+
+// Describes an operation to the profiler.
+plugins::ProfiledCall Issuer::profiledCall(const CommOperation& operation, int collectives) {
+  plugins::ProfiledCall call;
+  call.function = operation.function;
+  call.send = operation.send;
+  call.receive = operation.receive;
+  call.count = operation.count;
+  call.type = operation.type;
+  call.peer = operation.peer;
+  if (isPointToPoint(call.function) || operation.count == 0) return call;
+  call.op = operation.reduction.op;
+  call.bytes = bytesOf(operation);
+  call.direct = mailboxes_.has_value();
+  if (!isPlanned(operation.function)) return call;
+  const ChosenAlgorithm& chosen = choices_.of(operation, collectives);
+  call.algorithm = chosen.algorithm;
+  call.protocol = chosen.protocol;
+  call.channels = chosen.channels;
+  return call;
 }
 
 float Issuer::predict(std::span<const CommOperation> operations) const {

@@ -1,7 +1,11 @@
 #pragma once
 // Executes the operations of a rank, the last of the values that joining makes. A group of operations becomes
-// one launch: a task in the stream of its first operation. Small operations are executed inside of the call
-// instead, without a task, if nothing stands before them in their stream (inline_executor.h).
+// the work of one launch:
+//
+//  - schedule() makes work items of the operations;
+//  - if the group is small and nothing stands before it in its stream, the call itself steps the items for a
+//    moment: if the other ranks come at the same time, the group is done when the call returns;
+//  - otherwise a task of the stream takes the work over, begun or not.
 //
 //   Issuer issuer(roster, plan, wiring, request, {watch, stopped, recorder});
 //   issuer.launch(operations);
@@ -9,14 +13,17 @@
 //
 // One thread at a time launches.
 
+#include <memory>
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "runtime/comm/issue/call_check.h"
 #include "runtime/comm/issue/choices.h"
-#include "runtime/comm/issue/inline_executor.h"
 #include "runtime/comm/issue/launch_queue.h"
+#include "runtime/comm/issue/launch_work.h"
 #include "runtime/comm/issue/mailboxes.h"
+#include "runtime/comm/issue/profile.h"
 #include "runtime/comm/issue/schedule.h"
 #include "runtime/comm/issue/transfers.h"
 #include "runtime/comm/join/job_roster.h"
@@ -24,7 +31,7 @@
 #include "runtime/comm/watch/flight_recorder.h"
 #include "runtime/comm/watch/peer_watch.h"
 #include "runtime/comm/watch/stopped_peers.h"
-#include "runtime/plugins/profiler.h"
+#include "runtime/device/waiting.h"
 
 namespace xylem::comm {
 
@@ -42,11 +49,7 @@ class Issuer {
   Issuer(const Issuer&) = delete;
   Issuer& operator=(const Issuer&) = delete;
 
-  void launch(std::span<const CommOperation> operations) {
-    if (profiling_ != nullptr) [[unlikely]]
-      return launchProfiled(operations);
-    issue(operations);
-  }
+  void launch(std::span<const CommOperation> operations);
   // Whether collectives are exchanges among the ranks of one host (mailboxes.h).
   bool exchanges() const { return mailboxes_.has_value(); }
   // The planner's estimate for the operations, one after the other, in microseconds.
@@ -56,24 +59,37 @@ class Issuer {
   const LaunchQueue& launches() const { return launches_; }
 
  private:
-  void issue(std::span<const CommOperation> operations);
-  void launchProfiled(std::span<const CommOperation> operations);
-  plugins::ProfiledCall profiledCall(const CommOperation& operation, int collectives);
-  void record(std::span<const CommOperation> operations, LaunchTask& launch);
-  void issueBegun(std::span<const CommOperation> operations);
+  bool mayStepNow(std::span<const CommOperation> operations) const;
+  bool repeats(std::span<const CommOperation> operations) const;
+  void repeat(std::span<const CommOperation> operations, const CallEvents& events);
+  void keepWork(std::span<const CommOperation> operations);
+  void forgetWork();
+  std::optional<std::size_t> makeWork(std::span<const CommOperation> operations, const CallEvents& events);
+  bool queuesAreReady(const CommOperation& first);
+  bool stepNow(std::size_t exchanged);
+  void issue(std::span<const CommOperation> operations, std::optional<std::size_t> exchanged, bool begun);
   Scheduling scheduling();
+  void record(std::span<const CommOperation> operations, LaunchTask& launch);
+  std::uint64_t pathOf(const CommOperation& operation, int collectives);
+  plugins::ProfiledCall profiledCall(const CommOperation& operation, int collectives);
 
   const int rank_;
   const int ranks_;
-  const bool checked_;  // XYLEM_CHECK
+  const bool checked_;  // XYLEM_CHECK: all ranks compare an operation first, so none is done at once
   const Wiring& wiring_;
   Choices choices_;
   Transfers transfers_;
   std::optional<Mailboxes> mailboxes_;   // where all ranks are on one host
   std::optional<CallCheck> check_;       // in checked mode
   plugins::Profiling* const profiling_;  // null: there is no profiler
+  std::optional<QueueProfile> profile_;
+  FlightRecorder& recorder_;
   LaunchQueue launches_;
-  std::optional<InlineExecutor> inline_;  // not in checked mode
+  device::BriefSpin spin_;
+  std::unique_ptr<LaunchWork> work_ = std::make_unique<LaunchWork>();  // of the launch that is being issued
+  // The operations of `work_` if that is done and can be run again, and its item if there is only one.
+  std::vector<CommOperation> done_;
+  SingleItem single_;
 };
 
 }  // namespace xylem::comm

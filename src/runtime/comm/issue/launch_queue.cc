@@ -12,11 +12,6 @@ constexpr std::size_t kCallsAtTimeout = 5;
 }  // namespace
 
 LaunchTask& LaunchQueue::next() {
-  throwIfFailed();
-  return unchecked();
-}
-
-LaunchTask& LaunchQueue::unchecked() {
   if (free_ == nullptr) free_ = returned_.exchange(nullptr, std::memory_order_acquire);
   if (free_ == nullptr) free_ = all_.emplace_back(std::make_unique<LaunchTask>(*this)).get();
   LaunchTask& launch = *free_;
@@ -50,12 +45,13 @@ bool LaunchQueue::keepFailure(const Error& error) noexcept {
 
 void LaunchQueue::fail(const Error& error) noexcept {
   if (keepFailure(error)) {
-    log_.warn("{}", error.what());
-    if (log_.enabled(LogLevel::kWarn, Subsystem::kAll))
-      log_.warn("last calls of {}", dumpRecords(recorder_.ring(), kCallsAtTimeout));
+    const Logger& log = stallPolicy_.log;
+    log.warn("{}", error.what());
+    if (log.enabled(LogLevel::kWarn, Subsystem::kAll))
+      log.warn("last calls of {}", dumpRecords(recorder_.ring(), kCallsAtTimeout));
   }
   // Tell the peers even after an earlier failure: connections may have been made since.
-  watch_.abort(rank_, error.what());
+  stallPolicy_.watch.abort(stallPolicy_.rank, error.what());
 }
 
 void LaunchQueue::cancel(const Error& error) noexcept {
@@ -63,7 +59,7 @@ void LaunchQueue::cancel(const Error& error) noexcept {
   keepFailure(error);
   // Tell the peers at once, not when launches end: these may stand in streams behind work that waits for
   // peers, which wait for this rank.
-  watch_.abort(rank_, text);
+  stallPolicy_.watch.abort(stallPolicy_.rank, text);
 }
 
 // A stack without locks: any thread pushes a finished launch, and the issuing thread takes all of them at

@@ -3,59 +3,38 @@
 // whatever streams they are in, and fail together.
 //
 //   LaunchTask& launch = launches.next();
-//   ... launch.add(...) ...
+//   launch.take(work);
 //   launches.issue(launch, stream);
 //   launches.failure()   // set once one has failed; all later ones fail with it
 
 #include <atomic>
-#include <chrono>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <vector>
 
-#include "core/log.h"
 #include "runtime/comm/issue/launch_task.h"
-#include "runtime/comm/watch/peer_watch.h"
-#include "runtime/comm/watch/stopped_peers.h"
+#include "runtime/comm/issue/stall.h"
+#include "runtime/comm/issue/work_item.h"
 
-namespace xylem::plugins {
-class ProfiledQueues;
-}
 namespace xylem::comm {
 
 class CallCheck;
 
-// How long an operation may make no progress, and what happens then.
-struct StallPolicy {
-  std::chrono::seconds span{60};
-  bool fails = false;  // after that time the operation fails; otherwise the log names the rank it waits for
-};
-
 class LaunchQueue {
  public:
-  // `check`: null except in checked mode. `profiled`: null without a profiler.
-  LaunchQueue(int rank, PeerWatch& watch, StoppedPeers& stopped, StallPolicy stallPolicy, const Logger& log,
-              FlightRecorder& recorder, CallCheck* check, plugins::ProfiledQueues* profiled)
-      : rank_(rank),
-        watch_(watch),
-        stopped_(stopped),
-        stallPolicy_(stallPolicy),
-        log_(log),
-        recorder_(recorder),
-        check_(check),
-        profiled_(profiled) {}
+  // `check`: null except in checked mode. `observer`: of the launches' items; null without a profiler.
+  LaunchQueue(const StallPolicy& stallPolicy, FlightRecorder& recorder, CallCheck* check,
+              ItemObserver* observer)
+      : stallPolicy_(stallPolicy), recorder_(recorder), check_(check), observer_(observer) {}
   LaunchQueue(const LaunchQueue&) = delete;
   LaunchQueue& operator=(const LaunchQueue&) = delete;
 
-  // An empty launch, to be issued or dropped before the next call. Throws what failed earlier launches. Only
-  // the issuing thread calls it.
+  // A launch, to be filled and issued before the next call. If earlier launches have failed, it fails, too.
+  // Only the issuing thread calls it.
   LaunchTask& next();
-  // The same without throwing: if earlier launches have failed, this one will fail, too.
-  LaunchTask& unchecked();
   // `lasting`: see Scheduler::enqueue.
   void issue(LaunchTask& launch, device::Stream& stream, bool lasting = false);
-  void drop(LaunchTask& launch) noexcept { putBack(launch); }
 
   // Whether every issued launch is over and holds back no stream.
   bool idle() const {
@@ -85,27 +64,19 @@ class LaunchQueue {
     putBack(launch);
     over_.fetch_add(1, std::memory_order_release);
   }
-  int rank() const { return rank_; }
-  PeerWatch& watch() { return watch_; }
-  StoppedPeers& stopped() { return stopped_; }
   const StallPolicy& stallPolicy() const { return stallPolicy_; }
-  const Logger& log() const { return log_; }
   FlightRecorder& recorder() { return recorder_; }
   CallCheck* check() { return check_; }
-  plugins::ProfiledQueues* profiled() { return profiled_; }
+  ItemObserver* observer() { return observer_; }
 
  private:
   bool keepFailure(const Error& error) noexcept;
   void putBack(LaunchTask& launch) noexcept;
 
-  const int rank_;
-  PeerWatch& watch_;
-  StoppedPeers& stopped_;
   const StallPolicy stallPolicy_;
-  const Logger& log_;
   FlightRecorder& recorder_;
   CallCheck* const check_;
-  plugins::ProfiledQueues* const profiled_;
+  ItemObserver* const observer_;
 
   std::atomic<std::uint64_t> issued_{0};            // launches ever issued
   alignas(64) std::atomic<std::uint64_t> turn_{0};  // the number of the launch that may run

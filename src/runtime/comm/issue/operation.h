@@ -39,7 +39,6 @@ struct CommOperation {
   UserReduction reduction;
   int peer = 0;  // the root, or the other end of a send or receive
   device::Stream* stream = nullptr;
-  void* event = nullptr;  // the profiler's event of this call
 };
 
 // Whether it is a collective with elements. Others are done at once: they get no channel and do not count.

@@ -6,26 +6,6 @@
 #include "runtime/transport/collnet/coll_connection.h"
 
 namespace xylem::comm {
-
-collectives::Reduction reductionOf(const CommOperation& operation, int ranks) {
-  if (!reduces(operation.function)) return collectives::copyOf(operation.type);
-  if (operation.reduction.scaled)
-    return collectives::choosePreMulSum(operation.type, operation.reduction.scalar.data());
-  return collectives::chooseReduction(operation.type, operation.reduction.op, ranks);
-}
-
-collectives::DirectWork directWorkOf(const CommOperation& operation, int ranks) {
-  return {.function = operation.function,
-          .input = operation.send,
-          .output = operation.receive,
-          .count = operation.count,
-          .type = operation.type,
-          .op = static_cast<std::uint8_t>(operation.reduction.op),
-          .scaled = operation.reduction.scaled,
-          .root = operation.peer,
-          .reduction = reductionOf(operation, ranks)};
-}
-
 namespace {
 
 // Chunks start at multiples of a cache line, so that no two chunks share a line.
@@ -54,38 +34,76 @@ bool isInPlace(const CommOperation& operation, int rank) {
   }
 }
 
-class CollectiveScheduler {
+// How elements are combined.
+collectives::Reduction reductionOf(const CommOperation& operation, int ranks) {
+  if (!reduces(operation.function)) return collectives::copyOf(operation.type);
+  if (operation.reduction.scaled)
+    return collectives::choosePreMulSum(operation.type, operation.reduction.scalar.data());
+  return collectives::chooseReduction(operation.type, operation.reduction.op, ranks);
+}
+
+collectives::DirectWork directWorkOf(const CommOperation& operation, int ranks) {
+  return {.function = operation.function,
+          .input = operation.send,
+          .output = operation.receive,
+          .count = operation.count,
+          .type = operation.type,
+          .op = static_cast<std::uint8_t>(operation.reduction.op),
+          .scaled = operation.reduction.scaled,
+          .root = operation.peer,
+          .reduction = reductionOf(operation, ranks)};
+}
+
+// An operation as the planner splits it over channels: in elements.
+tuning::SplitTask taskOf(const CommOperation& operation, const ChosenAlgorithm& chosen) {
+  return {operation.function,           chosen.algorithm, chosen.protocol, operation.count,
+          elementBytes(operation.type), chosen.channels};
+}
+
+// Adds the items of a group's operations to the work of a launch.
+class WorkMaker {
  public:
-  CollectiveScheduler(const Scheduling& scheduling, LaunchTask& launch)
-      : scheduling_(scheduling), launch_(launch) {}
+  WorkMaker(std::span<const CommOperation> operations, const Scheduling& scheduling, const CallEvents& events,
+            LaunchWork& work)
+      : operations_(operations), scheduling_(scheduling), events_(events), work_(work) {}
 
-  // Adds collectives that become one exchange.
+  // Each collective becomes an exchange; consecutive ones that fit become one exchange together. Returns their
+  // bytes.
+  std::size_t addExchanges();
+  // All collectives go over the queues of channels. `count`: how many there are.
+  void addCollectives(int count);
+  void addTransfers();
+
+ private:
+  ExchangePath& newExchange(const CommOperation& operation) {
+    auto& path = newItem(operation, 0).path.emplace<ExchangePath>();
+    path.mailboxes = scheduling_.mailboxes;
+    return path;
+  }
+
+  void addExchange(const CommOperation& operation) {
+    newExchange(operation).work = directWorkOf(operation, scheduling_.ranks);
+  }
+
+  // These collectives become one exchange if there are enough of them.
   void addBatch(std::span<const CommOperation* const> operations) {
-    WorkItem& work = newWork(*operations.front(), 0);
-    work.programs = 0;
-    work.mailboxes = scheduling_.mailboxes;
-    work.batched = operations.size();
-    work.firstOfBatch = batched_;
-    batched_ += operations.size();
-    const int queue = launch_.channelQueue(0);
+    if (operations.size() < collectives::BatchedExchange::kMinWorks) {
+      for (const CommOperation* operation : operations) addExchange(*operation);
+      return;
+    }
+    std::vector<collectives::DirectWork>& batch = work_.newBatch();
     for (const CommOperation* operation : operations)
-      launch_.addToBatch(queue) = directWorkOf(*operation, scheduling_.ranks);
+      batch.push_back(directWorkOf(*operation, scheduling_.ranks));
+    newExchange(*operations.front()).batch = batch;
   }
 
-  // Adds a collective that becomes an exchange.
-  void addDirect(const CommOperation& operation) {
-    WorkItem& work = newWork(operation, 0);
-    work.programs = 0;
-    work.mailboxes = scheduling_.mailboxes;
-    work.exchange = directWorkOf(operation, scheduling_.ranks);
+  bool fitsBatch(const CommOperation& operation) const {
+    return collectives::BatchedExchange::takes(operation.function,
+                                               operation.count * elementBytes(operation.type),
+                                               operation.reduction.scaled, scheduling_.ranks);
   }
 
-  void addPrograms(const CommOperation& operation) {
-    const ChosenAlgorithm& chosen = scheduling_.choices.of(operation);
-    add(operation, chosen, {0, 0, operation.count, chosen.chunkBytes});
-  }
-
-  void add(const CommOperation& operation, const ChosenAlgorithm& chosen, const Part& part) {
+  void addPrograms(const CommOperation& operation, const ChosenAlgorithm& chosen, const Part& part) {
     const std::size_t bytes = elementBytes(operation.type);
     const Function function = operation.function;
     const ChannelLinks& links = scheduling_.channels[static_cast<std::size_t>(part.channel)];
@@ -113,26 +131,27 @@ class CollectiveScheduler {
 
     const std::span<const collectives::Program> programs =
         collectives::programsOf(function, chosen.algorithm);
-    WorkItem& work = newWork(operation, part.channel);
-    work.programs = static_cast<int>(programs.size());
-    work.scratchBytes = collectives::scratchOf(function, chosen.algorithm, shape) * bytes;
+    auto& path = newItem(operation, part.channel).path.emplace<ProgramPath>();
+    path.programs = static_cast<int>(programs.size());
+    path.scratchBytes = collectives::scratchOf(function, chosen.algorithm, shape) * bytes;
     for (std::size_t i = 0; i < programs.size(); ++i)
-      work.program[i] = {
+      path.program[i] = {
           programs[i], shape,           {operation.send, operation.receive, nullptr}, queues.from, queues.to,
           reduction,   chosen.protocol, scheduling_.stepBytes[chosen.protocol]};
     // The first of an AllReduce's two programs goes up the chain, into the network.
-    if (collnet) work.program[0].label = transport::reductionLabel(operation.type, operation.reduction.op);
+    if (collnet) path.program[0].label = transport::reductionLabel(operation.type, operation.reduction.op);
   }
 
- private:
-  WorkItem& newWork(const CommOperation& operation, int channel) {
-    WorkItem& work = launch_.add(launch_.channelQueue(channel));
-    work.function = operation.function;
-    work.event = operation.event;
-    work.channel = channel;
-    work.scalarAddress = operation.reduction.scalarAddress;
-    work.scalarBytes = elementBytes(operation.type);
-    return work;
+  // An item in the queue of a channel; the caller fills in its path.
+  WorkItem& newItem(const CommOperation& operation, int channel) {
+    WorkItem& item = work_.add(work_.channelQueue(channel));
+    item.function = operation.function;
+    item.place = static_cast<std::size_t>(&operation - operations_.data());
+    item.event = events_.of(item.place);
+    item.channel = channel;
+    item.scalarAddress = operation.reduction.scalarAddress;
+    item.scalarBytes = elementBytes(operation.type);
+    return item;
   }
 
   std::size_t chunkElements(std::int64_t planned, Protocol protocol, std::size_t bytes,
@@ -143,112 +162,100 @@ class CollectiveScheduler {
     return std::max(grain, chunk / grain * grain);
   }
 
+  const std::span<const CommOperation> operations_;
   const Scheduling& scheduling_;
-  LaunchTask& launch_;
-  std::size_t batched_ = 0;  // operations added to batches
+  const CallEvents& events_;
+  LaunchWork& work_;
 };
 
-// An operation as the planner splits it over channels: in elements.
-tuning::SplitTask taskOf(const CommOperation& operation, const ChosenAlgorithm& chosen) {
-  return {operation.function,           chosen.algorithm, chosen.protocol, operation.count,
-          elementBytes(operation.type), chosen.channels};
-}
-
-bool fitsBatch(const CommOperation& operation, int ranks) {
-  return collectives::BatchedExchange::takes(
-      operation.function, operation.count * elementBytes(operation.type), operation.reduction.scaled, ranks);
-}
-
-// Each collective becomes an exchange; consecutive ones that fit become one exchange together. Returns their
-// bytes.
-std::size_t scheduleExchanges(std::span<const CommOperation> operations, const Scheduling& scheduling,
-                              LaunchTask& launch) {
-  CollectiveScheduler scheduler(scheduling, launch);
+std::size_t WorkMaker::addExchanges() {
   std::size_t bytes = 0;
+  // A group too small for a batch needs no list.
+  const bool batches = operations_.size() >= collectives::BatchedExchange::kMinWorks;
   std::vector<const CommOperation*> batch;
   const auto close = [&] {
-    if (batch.size() >= collectives::BatchedExchange::kMinWorks)
-      scheduler.addBatch(batch);
-    else
-      for (const CommOperation* operation : batch) scheduler.addDirect(*operation);
+    addBatch(batch);
     batch.clear();
   };
-  for (const CommOperation& operation : operations) {
+  for (const CommOperation& operation : operations_) {
     if (!isBusyCollective(operation)) continue;
     bytes += operation.count * elementBytes(operation.type);
-    const bool fits = fitsBatch(operation, scheduling.ranks);
+    const bool fits = batches && fitsBatch(operation);
     if (!fits || batch.size() == collectives::BatchedExchange::kMaxWorks) close();
     if (fits)
       batch.push_back(&operation);
     else
-      scheduler.addDirect(operation);
+      addExchange(operation);
   }
   close();
   return bytes;
 }
 
-void scheduleCollectives(std::span<const CommOperation> operations, int count, const Scheduling& scheduling,
-                         LaunchTask& launch) {
-  CollectiveScheduler scheduler(scheduling, launch);
+void WorkMaker::addCollectives(int count) {
   // A small collective alone, the usual case, uses one channel: there is nothing to split.
   if (count == 1) {
-    const auto only = std::find_if(operations.begin(), operations.end(), isBusyCollective);
-    const ChosenAlgorithm& chosen = scheduling.choices.of(*only);
-    if (chosen.channels == 1) return scheduler.addPrograms(*only);
+    const auto only = std::find_if(operations_.begin(), operations_.end(), isBusyCollective);
+    const ChosenAlgorithm& chosen = scheduling_.choices.of(*only);
+    if (chosen.channels == 1) return addPrograms(*only, chosen, {0, 0, only->count, chosen.chunkBytes});
   }
   // The planner splits the collectives of the group together, so that all channels carry about the same. Each
   // collective covers a range of channels: its first and last one may carry less than those between.
   std::vector<tuning::SplitTask> tasks;
   std::vector<const CommOperation*> sources;
   std::vector<ChosenAlgorithm> ways;
-  for (const CommOperation& operation : operations) {
+  for (const CommOperation& operation : operations_) {
     if (!isBusyCollective(operation)) continue;
-    ways.push_back(scheduling.choices.of(operation, count));
+    ways.push_back(scheduling_.choices.of(operation, count));
     sources.push_back(&operation);
     tasks.push_back(taskOf(operation, ways.back()));
   }
-  for (const tuning::Split& split : tuning::splitOverChannels(scheduling.choices.model(), tasks)) {
+  for (const tuning::Split& split : tuning::splitOverChannels(scheduling_.choices.model(), tasks)) {
     std::size_t offset = 0;
     for (int channel = split.firstChannel; channel <= split.lastChannel; ++channel) {
       const tuning::SplitPiece& piece = channel == split.firstChannel  ? split.low
                                         : channel == split.lastChannel ? split.high
                                                                        : split.middle;
       // The plan may spread a collective over more channels than collectives use: these take turns.
-      const int own = channel % scheduling.choices.channels();
+      const int own = channel % scheduling_.choices.channels();
       if (piece.count > 0)
-        scheduler.add(*sources[split.task], ways[split.task], {own, offset, piece.count, piece.chunkBytes});
+        addPrograms(*sources[split.task], ways[split.task], {own, offset, piece.count, piece.chunkBytes});
       offset += piece.count;
     }
   }
 }
 
-void scheduleTransfers(std::span<const CommOperation> operations, const Scheduling& scheduling,
-                       LaunchTask& launch) {
-  for (const TransferPart& part : scheduling.transfers.cut(operations)) {
-    WorkItem& work = launch.add(launch.transferQueue(part.key));
-    work.function = part.operation->function;
-    work.transfer = part;
-    work.event = part.operation->event;
-    work.channel = part.queue;
-    work.checked = scheduling.checked && part.connection != nullptr && part.queue == 0;
-    if (work.checked) work.call = signatureOf(*part.operation);
+void WorkMaker::addTransfers() {
+  const std::span<const TransferPart> parts = scheduling_.transfers.cut(operations_);
+  for (const TransferPart& part : parts) {
+    const CommOperation& operation = operations_[part.place];
+    WorkItem& item =
+        work_.add(scheduling_.transfers.apart() ? work_.newQueue() : work_.transferQueue(part.key));
+    item.function = operation.function;
+    item.path = part.path;
+    item.place = part.place;
+    item.event = events_.of(part.place);
+    item.channel = part.path.queue;
+    if (scheduling_.checked && part.path.connection != nullptr && part.path.queue == 0)
+      item.checked = CheckedCall{scheduling_.rank, signatureOf(operation)};
   }
 }
 
 }  // namespace
 
 std::optional<std::size_t> schedule(std::span<const CommOperation> operations, const Scheduling& scheduling,
-                                    LaunchTask& launch) {
+                                    const CallEvents& events, LaunchWork& work) {
+  work.clear();
+  WorkMaker maker(operations, scheduling, events, work);
   const auto collectives =
       static_cast<int>(std::count_if(operations.begin(), operations.end(), isBusyCollective));
   const bool transfers = static_cast<std::size_t>(collectives) < operations.size();
   std::optional<std::size_t> exchanged;
   if (collectives > 0 && scheduling.mailboxes != nullptr)
-    exchanged = scheduleExchanges(operations, scheduling, launch);
+    exchanged = maker.addExchanges();
   else if (collectives > 0)
-    scheduleCollectives(operations, collectives, scheduling, launch);
+    maker.addCollectives(collectives);
   if (!transfers) return exchanged;
-  scheduleTransfers(operations, scheduling, launch);
+  maker.addTransfers();
   return std::nullopt;
 }
 

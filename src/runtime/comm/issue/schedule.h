@@ -4,23 +4,21 @@
 // its parts; sends of a rank to itself are paired with their receives.
 //
 //   const Scheduling scheduling{rank, ranks, stepBytes, links.channels(), choices, transfers};
-//   schedule(operations, scheduling, launch);
+//   schedule(operations, scheduling, events, work);
 
 #include <optional>
 #include <span>
 
 #include "runtime/collectives/direct_exchange.h"
 #include "runtime/comm/issue/choices.h"
-#include "runtime/comm/issue/launch_task.h"
+#include "runtime/comm/issue/launch_work.h"
+#include "runtime/comm/issue/mailboxes.h"
 #include "runtime/comm/issue/operation.h"
+#include "runtime/comm/issue/profile.h"
 #include "runtime/comm/issue/transfers.h"
 #include "runtime/comm/join/links.h"
 
 namespace xylem::comm {
-
-// How elements are combined among `ranks` ranks.
-collectives::Reduction reductionOf(const CommOperation& operation, int ranks);
-collectives::DirectWork directWorkOf(const CommOperation& operation, int ranks);
 
 struct Scheduling {
   int rank = 0;
@@ -35,7 +33,8 @@ struct Scheduling {
 
 // Throws ncclInvalidUsage for sends to oneself without a receive of the same size, and for such receives.
 // Returns the bytes of all collectives if these go over the mailboxes and there is nothing else.
+// `work`: what was in it before is dropped.
 std::optional<std::size_t> schedule(std::span<const CommOperation> operations, const Scheduling& scheduling,
-                                    LaunchTask& launch);
+                                    const CallEvents& events, LaunchWork& work);
 
 }  // namespace xylem::comm

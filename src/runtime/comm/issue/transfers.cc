@@ -18,16 +18,6 @@ constexpr std::size_t kMaxRepeated = 64;
 
 }  // namespace
 
-collectives::TransferWork TransferPart::connected() const {
-  collectives::TransferWork made = work;
-  if (connection == nullptr) return made;
-  if (sends)
-    made.to = &connection->sender(queue);
-  else
-    made.from = &connection->receiver(queue);
-  return made;
-}
-
 Transfers::Transfers(const plan::Plan& plan, const connect::NetChoice& choice, int rank, int channels,
                      bool checked, const Settings& settings, const Transports& transports, PeerWatch& watch,
                      const Logger& log)
@@ -87,19 +77,17 @@ std::span<const TransferPart> Transfers::cut(std::span<const CommOperation> oper
   }
   for (TransferPart& part : parts_) {
     const CommOperation& operation = operations[part.place];
-    part.operation = &operation;
-    if (part.sends)
-      part.work.input = operation.send + part.begin;
+    if (part.path.sends)
+      part.path.work.input = operation.send + part.path.begin;
     else
-      part.work.output = operation.receive + part.begin;
+      part.path.work.output = operation.receive + part.path.begin;
   }
   return parts_;
 }
 
 bool Transfers::goOnConnecting() {
-  for (const TransferPart& part : parts_)
-    if (part.connection != nullptr && !part.connection->advance()) return false;
-  for (TransferPart& part : parts_) part.work = part.connected();
+  for (TransferPart& part : parts_)
+    if (!part.path.connect()) return false;
   return connected_ = true;
 }
 
@@ -131,7 +119,7 @@ void Transfers::cutAnew(std::span<const CommOperation> operations) {
     else
       (operation.function == Function::kSend ? sendsToSelf_ : receivesFromSelf_).push_back(&operation);
   }
-  pairWithSelf();
+  pairWithSelf(operations);
   keys_.clear();
   for (const TransferPart& part : parts_) keys_.push_back(part.key);
   std::sort(keys_.begin(), keys_.end());
@@ -151,22 +139,21 @@ void Transfers::cutOne(const CommOperation& operation, std::size_t place) {
     const tuning::P2pSplit::Range range = split.part(queue);
     if (range.begin == range.end && !(checked_ && queue == 0)) continue;
     parts_.push_back(
-        {.operation = &operation,
-         .place = place,
-         .sends = sends,
-         .connection = &connection,
-         .queue = queue,
+        {.place = place,
          .key = pair * static_cast<std::size_t>(job_.channelsPerPeer) + static_cast<std::size_t>(queue),
-         .begin = range.begin,
-         .work = {.input = sends ? operation.send + range.begin : nullptr,
-                  .output = sends ? nullptr : operation.receive + range.begin,
-                  .bytes = range.end - range.begin,
-                  .protocol = split.protocol}});
+         .path = {.connection = &connection,
+                  .queue = queue,
+                  .sends = sends,
+                  .begin = range.begin,
+                  .work = {.input = sends ? operation.send + range.begin : nullptr,
+                           .output = sends ? nullptr : operation.receive + range.begin,
+                           .bytes = range.end - range.begin,
+                           .protocol = split.protocol}}});
   }
 }
 
 // The first send to oneself is paired with the first receive, and so on.
-void Transfers::pairWithSelf() {
+void Transfers::pairWithSelf(std::span<const CommOperation> operations) {
   if (sendsToSelf_.size() != receivesFromSelf_.size())
     throw Error(ResultCode::kInvalidUsage,
                 "rank {} sends to itself {} times and receives from itself {} times in one group; each send "
@@ -181,10 +168,10 @@ void Transfers::pairWithSelf() {
                   "rank {} sends {} bytes to itself and receives {}; they must be the same", rank_, bytes,
                   receive.count * elementBytes(receive.type));
     if (bytes == 0 || send.send == receive.receive) continue;
-    parts_.push_back({.operation = &send,
-                      .sends = true,
-                      .key = static_cast<std::size_t>(2 * rank_ * job_.channelsPerPeer),
-                      .work = {.input = send.send, .output = receive.receive, .bytes = bytes}});
+    parts_.push_back(
+        {.place = static_cast<std::size_t>(&send - operations.data()),
+         .key = static_cast<std::size_t>(2 * rank_ * job_.channelsPerPeer),
+         .path = {.sends = true, .work = {.input = send.send, .output = receive.receive, .bytes = bytes}}});
   }
 }
 

@@ -11,8 +11,8 @@
 
 #include "planner/plan/plan.h"
 #include "planner/tuning/p2p_split.h"
-#include "runtime/collectives/transfer.h"
 #include "runtime/comm/issue/operation.h"
+#include "runtime/comm/issue/work_item.h"
 #include "runtime/comm/join/transports.h"
 #include "runtime/comm/watch/peer_watch.h"
 
@@ -20,18 +20,10 @@ namespace xylem::comm {
 
 // The part of a send or receive that goes through one queue, or from a rank to itself.
 struct TransferPart {
-  const CommOperation* operation = nullptr;  // one of those that were cut
-  std::size_t place = 0;                     // its index among them
-  bool sends = false;
-  transport::Connection* connection = nullptr;  // null: from this rank to itself
-  int queue = 0;                                // of the connection; connected() puts its end into `work`
+  std::size_t place = 0;  // the index of the send or receive among the operations that were cut
   // Parts with the same key go through the same queue in the same direction, in this order.
   std::size_t key = 0;
-  std::size_t begin = 0;  // in the operation's buffer, in bytes
-  collectives::TransferWork work;
-
-  // The work with the end of its queue, which exists once the connection is made.
-  collectives::TransferWork connected() const;
+  TransferPath path;
 };
 
 class Transfers {
@@ -45,8 +37,7 @@ class Transfers {
   std::span<const TransferPart> cut(std::span<const CommOperation> operations);
   // Whether each of these parts has a queue to itself.
   bool apart() const { return apart_; }
-  // Goes on with connecting what these parts need, without waiting. Once it returns true, their work is
-  // complete.
+  // Goes on with connecting what these parts need, without waiting. Returns true once all have their queues.
   bool connect() { return connected_ || goOnConnecting(); }
 
  private:
@@ -65,7 +56,7 @@ class Transfers {
   tuning::P2pSplit split(std::uint64_t bytes, int peer) const;
   transport::Connection& to(int peer);
   void cutOne(const CommOperation& operation, std::size_t place);
-  void pairWithSelf();
+  void pairWithSelf(std::span<const CommOperation> operations);
 
   const plan::Plan& plan_;
   const connect::NetChoice& choice_;

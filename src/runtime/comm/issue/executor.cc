@@ -1,0 +1,141 @@
+#include "runtime/comm/issue/executor.h"
+
+#include <cstring>
+
+#include "runtime/comm/issue/call_check.h"
+#include "runtime/comm/issue/mailboxes.h"
+
+namespace xylem::comm {
+
+using device::Progress;
+
+bool TransferPath::goOnConnecting() {
+  if (!connection->advance()) return false;
+  if (sends)
+    work.to = &connection->sender(queue);
+  else
+    work.from = &connection->receiver(queue);
+  return true;
+}
+
+Progress Executor::step(WorkItem& item, ItemObserver* observer) {
+  if (auto* const exchange = std::get_if<ExchangePath>(&item.path)) return stepExchange(item, *exchange);
+  return stepQueues(item, observer);
+}
+
+Progress Executor::stepQueues(WorkItem& item, ItemObserver* observer) {
+  auto* const programs = std::get_if<ProgramPath>(&item.path);
+  auto* const transfer = std::get_if<TransferPath>(&item.path);
+  const bool observed = item.event != nullptr && observer != nullptr;
+  if (!started_) {
+    if (transfer != nullptr && !isReady(item, *transfer)) return Progress::kWouldBlock;
+    if (observed) observer->started(item);
+    if (transfer != nullptr)
+      transfer_.start(transfer->work);
+    else
+      startPrograms(item, *programs);
+    started_ = true;
+  }
+  const Progress progress = transfer != nullptr ? transfer_.step() : stepPrograms(*programs);
+  if (progress != Progress::kDone) return progress;
+  started_ = false;
+  if (observed) observer->ended(item);
+  return Progress::kDone;
+}
+
+// Whether the transfer has its queue and, in checked mode, fits that of its peer.
+bool Executor::isReady(const WorkItem& item, TransferPath& path) {
+  if (!path.connect()) return false;
+  return !item.checked || compareTransfer(*item.checked, path.work, path.connection->peer(), told_);
+}
+
+void Executor::readScalar(const WorkItem& item, collectives::Reduction& reduction) {
+  if (item.scalarAddress != nullptr)
+    std::memcpy(reduction.factor.element.data(), item.scalarAddress, item.scalarBytes);
+}
+
+void Executor::startPrograms(const WorkItem& item, ProgramPath& path) {
+  if (scratch_.size() < path.scratchBytes) scratch_.resize(path.scratchBytes);
+  for (std::size_t i = 0; i < path.all().size(); ++i) {
+    collectives::ProgramWork& program = path.program[i];
+    program.buffers.scratch = scratch_.data();
+    readScalar(item, program.reduction);
+    executors_[i].start(program);
+    done_[i] = false;
+  }
+}
+
+bool Executor::startExchange(const WorkItem& item, ExchangePath& path) {
+  if (!path.mailboxes->advance()) return false;
+  collectives::DirectExchange& exchange = path.mailboxes->exchange();
+  if (path.batch.empty()) {
+    readScalar(item, path.work.reduction);
+    if (exchange.starts() == path.starts) {
+      exchange.startAgain(path.work.input, path.work.output);
+    } else {
+      exchange.start(path.work);
+      path.starts = exchange.starts();
+    }
+    return true;
+  }
+  nextOfBatch_ = 0;
+  together_ = exchange.startBatch(path.batch);
+  if (!together_) startNextOfBatch(path);
+  return true;
+}
+
+void Executor::startNextOfBatch(const ExchangePath& path) {
+  path.mailboxes->exchange().start(path.batch[nextOfBatch_++]);
+}
+
+Progress Executor::stepPrograms(const ProgramPath& path) {
+  bool advanced = false, all = true;
+  for (std::size_t i = 0; i < path.all().size(); ++i) {
+    if (done_[i]) continue;
+    const Progress progress = executors_[i].step();
+    advanced = advanced || progress != Progress::kWouldBlock;
+    done_[i] = progress == Progress::kDone;
+    all = all && done_[i];
+  }
+  if (all) return Progress::kDone;
+  return advanced ? Progress::kAdvanced : Progress::kWouldBlock;
+}
+
+// An exchange of a batch may be declined, by all ranks alike: then its collectives follow each other.
+Progress Executor::stepExchange(const WorkItem& item, ExchangePath& path) {
+  using Outcome = collectives::DirectExchange::Outcome;
+  if (!started_ && !startExchange(item, path)) return Progress::kWouldBlock;
+  started_ = true;
+  for (bool advanced = false;;) switch (path.mailboxes->exchange().step()) {
+      case Outcome::kDone:
+        if (path.batch.empty() || together_ || nextOfBatch_ == path.batch.size()) {
+          started_ = false;
+          return Progress::kDone;
+        }
+        advanced = true;
+        startNextOfBatch(path);
+        break;
+      case Outcome::kAdvanced:
+        return Progress::kAdvanced;
+      case Outcome::kWouldBlock:
+        return advanced ? Progress::kAdvanced : Progress::kWouldBlock;
+      case Outcome::kDeclined:
+        together_ = false;
+        startNextOfBatch(path);
+        break;
+    }
+}
+
+int Executor::waitsFor(const WorkItem& item) const {
+  if (const auto* exchange = std::get_if<ExchangePath>(&item.path))
+    return started_ ? exchange->mailboxes->exchange().waitsFor() : exchange->mailboxes->waitsFor();
+  if (const auto* transfer = std::get_if<TransferPath>(&item.path))
+    return transfer->connection == nullptr ? kNobody : transfer->connection->peer();
+  if (!started_) return kNobody;
+  const std::size_t programs = std::get_if<ProgramPath>(&item.path)->all().size();
+  for (std::size_t i = 0; i < programs; ++i)
+    if (!done_[i]) return executors_[i].waitsFor();
+  return kNobody;
+}
+
+}  // namespace xylem::comm

@@ -1,0 +1,58 @@
+#pragma once
+// Runs any work item, one after the other: programs, exchanges and transfers. The same executor runs the items
+// of small calls, inside of the call, and those of launches, in their stream.
+//
+//   Executor executor;
+//   while (executor.step(item, nullptr) != device::Progress::kDone)    // until it is done, the same item
+//     if (executor.waitsFor(item) >= 0) ...                            // this rank has to act first
+//
+// An executor keeps the memory that an item needs for the next one.
+
+#include <array>
+#include <cstddef>
+#include <vector>
+
+#include "runtime/collectives/program_executor.h"
+#include "runtime/collectives/transfer.h"
+#include "runtime/comm/issue/work_item.h"
+#include "runtime/device/task.h"
+
+namespace xylem::comm {
+
+class Executor {
+ public:
+  static constexpr int kNobody = -1;  // no rank in particular
+
+  // Starts the item, unless it has started, and goes on as far as possible without waiting. An item that
+  // waits for its connection has not started. `observer`: null if there is none.
+  device::Progress step(WorkItem& item, ItemObserver* observer);
+  // After kWouldBlock: the rank that has to act first, or kNobody.
+  int waitsFor(const WorkItem& item) const;
+  // Forgets the item that it was given last.
+  void reset() { started_ = false; }
+
+ private:
+  // Programs and transfers. Not inlined, so that small exchanges need no stack for them.
+  [[gnu::noinline]] device::Progress stepQueues(WorkItem& item, ItemObserver* observer);
+  bool isReady(const WorkItem& item, TransferPath& path);
+  void startPrograms(const WorkItem& item, ProgramPath& path);
+  static void readScalar(const WorkItem& item, collectives::Reduction& reduction);
+  device::Progress stepPrograms(const ProgramPath& path);
+  device::Progress stepExchange(const WorkItem& item, ExchangePath& path);
+  bool startExchange(const WorkItem& item, ExchangePath& path);
+  void startNextOfBatch(const ExchangePath& path);
+
+  bool started_ = false;
+  // Programs:
+  std::array<collectives::ProgramExecutor, 2> executors_;
+  std::array<bool, 2> done_{};
+  std::vector<std::byte> scratch_;
+  // Exchanges:
+  bool together_ = false;        // the batch is one exchange; otherwise its works follow each other
+  std::size_t nextOfBatch_ = 0;  // the work that follows
+  // Transfers:
+  collectives::Transfer transfer_;
+  CallWords told_{};  // checked mode: the sender's call
+};
+
+}  // namespace xylem::comm

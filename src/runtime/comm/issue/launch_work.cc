@@ -1,0 +1,76 @@
+#include "runtime/comm/issue/launch_work.h"
+
+namespace xylem::comm {
+
+using device::Progress;
+
+WorkItem& WorkQueue::add() {
+  if (used_ == items_.size()) items_.emplace_back();
+  WorkItem& item = items_[used_++];
+  item.scalarAddress = nullptr;
+  item.checked.reset();
+  item.event = nullptr;
+  item.channel = 0;
+  return item;
+}
+
+bool WorkQueue::step(bool collectivesToo, ItemObserver* observer, bool& advanced) {
+  for (; current_ < used_; ++current_) {
+    WorkItem& item = items_[current_];
+    if (!collectivesToo && !isPointToPoint(item.function)) return false;
+    const Progress progress = executor_.step(item, observer);
+    advanced = advanced || progress != Progress::kWouldBlock;
+    if (progress != Progress::kDone) return false;
+  }
+  return true;
+}
+
+void LaunchWork::clear() {
+  usedQueues_ = usedBatches_ = 0;
+  queueOfChannel_.clear();
+  queueOfTransfer_.clear();
+  open_.clear();
+}
+
+int LaunchWork::newQueue() {
+  if (usedQueues_ == queues_.size()) queues_.push_back(std::make_unique<WorkQueue>());
+  WorkQueue& queue = *queues_[usedQueues_];
+  queue.clear();
+  open_.push_back(&queue);
+  return static_cast<int>(usedQueues_++);
+}
+
+int LaunchWork::queueFor(std::vector<int>& queues, std::size_t key) {
+  if (queues.size() <= key) queues.resize(key + 1, -1);
+  if (queues[key] < 0) queues[key] = newQueue();
+  return queues[key];
+}
+
+std::vector<collectives::DirectWork>& LaunchWork::newBatch() {
+  if (usedBatches_ == batches_.size()) batches_.emplace_back();
+  std::vector<collectives::DirectWork>& batch = batches_[usedBatches_++];
+  batch.clear();
+  return batch;
+}
+
+Progress LaunchWork::step(bool collectivesToo, ItemObserver* observer) {
+  bool advanced = false;
+  for (std::size_t i = 0; i < open_.size();) {
+    if (open_[i]->step(collectivesToo, observer, advanced)) {
+      open_[i] = open_.back();
+      open_.pop_back();
+    } else {
+      ++i;
+    }
+  }
+  if (open_.empty()) return Progress::kDone;
+  return advanced ? Progress::kAdvanced : Progress::kWouldBlock;
+}
+
+SingleItem LaunchWork::openSingle() {
+  if (usedQueues_ != 1) return {};
+  open_.assign(1, queues_.front().get());
+  return open_.front()->openSingle();
+}
+
+}  // namespace xylem::comm
