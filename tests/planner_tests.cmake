@@ -1,6 +1,6 @@
 # The tests of what plans and of answers about plans: `pure`, as they depend on their program and on files of topologies/,
 # tests/ and docs/ alone.
-foreach(folder planner/topology planner/paths planner/search planner/connect planner/tuning planner/plan insight/why insight/diff
+foreach(folder planner/rules planner/topology planner/paths planner/search planner/connect planner/tuning planner/plan insight/why insight/diff
     insight/preflight golden)
   get_filename_component(name ${folder} NAME)
   set(labels_${name} pure)

@@ -33,6 +33,8 @@ struct PlanOptions {
   std::map<std::string, std::string> settings = {};  // NCCL_* variables, as `xylem settings` lists them
   bool nvls = false;                                 // the driver offers NVLink multicast
   bool collnet = false;                              // the network computes collectives
+  std::string nccl =
+      {};  // the version of NCCL to plan for, such as 2.27.7; empty: as XYLEM_NCCL in `settings`, else 2.25.1
 };
 
 // Consecutive hosts of a job that are alike.

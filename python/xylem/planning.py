@@ -222,8 +222,8 @@ Machine = Union[str, os.PathLike, Sequence[Host]]
 
 
 def plan(machine: Machine, hosts: int = 1, settings: Optional[Mapping[str, object]] = None, nvls: bool = False,
-         collnet: bool = False) -> Plan:
-    """Plans a job as NCCL 2.25 would.
+         collnet: bool = False, nccl: str = "") -> Plan:
+    """Plans a job as a version of NCCL would, 2.25.1 unless ``nccl`` names another one, such as "2.27.7".
 
     ``machine`` is a topology file, topology XML as text, or a list of `Host` for hosts that differ (``hosts`` is then
     not used). ``settings`` are NCCL's variables; the environment is not read. ``nvls`` and ``collnet`` say what driver
@@ -233,6 +233,8 @@ def plan(machine: Machine, hosts: int = 1, settings: Optional[Mapping[str, objec
     16
     """
     pairs: Dict[str, str] = {name: str(value) for name, value in (settings or {}).items()}
+    if nccl:
+        pairs["XYLEM_NCCL"] = nccl
     suffix = "".join(f" {name}={value}" for name, value in pairs.items())
     if isinstance(machine, (str, os.PathLike)):
         text = os.fspath(machine)

@@ -70,10 +70,10 @@ std::string limitText(const optimum::Bound& bound, const topology::System& syste
     return "short of " + linksText(links, system);
   }
   const optimum::Cut& cut = bound.cut;
-  return fmt::format(
-      "all cross {}, {} {} {} {}", linksText(cut.links, system), cut.bothWays ? "between" : "from",
-      sideText(cut.near, cut.networkNear, system), cut.bothWays ? "and" : "to",
-      sideText(cut.far, !cut.networkNear && system.count(topology::NodeType::kNet) > 0, system));
+  return fmt::format("all cross {}, {} {} {} {}", linksText(cut.links, system),
+                     cut.bothWays ? "between" : "from", sideText(cut.near, cut.networkNear, system),
+                     cut.bothWays ? "and" : "to",
+                     sideText(cut.far, !cut.networkNear && system.usesNets(), system));
 }
 
 std::string boundLine(const optimum::PlanBound& bound, const topology::System& system,

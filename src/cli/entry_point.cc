@@ -60,6 +60,7 @@ void addPlannerCommands(CommandLine& line, Calibrate calibrate) {
   addShow(line);
   addDetect(line);
   addSettings(line);
+  addVersions(line);
 }
 
 const char* const kPlannerExamples =

@@ -101,7 +101,7 @@ std::string remarks(const search::ChannelGraph& graph) {
 }
 
 std::string graphsText(const plan::HostPlan& host, const Terminal& screen) {
-  const bool nets = host.system().count(topology::NodeType::kNet) > 0;
+  const bool nets = host.system().usesNets();
   std::vector<Column> columns = {
       {"graph"}, {"pattern"}, {"channels", Align::kRight}, {"GB/s", Align::kRight}};
   if (nets) columns.push_back({"to NETs", Align::kRight});
@@ -145,7 +145,7 @@ std::vector<paths::Decision> refusals(const plan::Plan& plan, const plan::HostPl
   const paths::Locality locality(system, paths);
   const paths::Reach reach(system, paths, locality, plan.reach);
   const search::ChannelGraph& ring = host.ring();
-  const bool nets = system.count(topology::NodeType::kNet) > 0;
+  const bool nets = system.usesNets();
   const auto gpuAt = [&](int channel, int i) {
     return system.node(topology::NodeType::kGpu, ring.gpu(channel, i));
   };
@@ -192,7 +192,7 @@ std::string boundsText(const HostReport& report, const Terminal& screen) {
 
 std::string channelsText(const topology::System& system, const search::ChannelGraph& graph,
                          const Terminal& screen) {
-  const bool nets = system.count(topology::NodeType::kNet) > 0;
+  const bool nets = system.usesNets();
   std::vector<ChannelLine> lines;
   for (int channel = 0; channel < graph.nChannels; ++channel) {
     ChannelLine line{{}, nets ? graph.startNet(channel) : -1, nets ? graph.endNet(channel) : -1};

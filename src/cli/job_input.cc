@@ -13,6 +13,7 @@
 #include "cli/machine_input.h"
 #include "cli/progress.h"
 #include "cli/terminal.h"
+#include "cli/version_input.h"
 #include "core/error.h"
 
 namespace xylem::cli {
@@ -130,6 +131,7 @@ void addRankOptions(Command& command, JobInput& job) {
               "how ranks are placed: block (host after host), round-robin, or a file with the host of each "
               "rank, one number per line")
       .value("HOW");
+  addVersionOption(command, job.nccl);
   command.flag("--fuse", job.fuse, "describe each host as its ranks would detect it");
   command.flag("--nvls", job.nvls, "the driver offers NVLink multicast (NVLS)");
   command.flag("--collnet", job.collnet, "the network computes collectives (CollNet)");
@@ -165,6 +167,7 @@ plan::PlanRequest readJob(const JobInput& job, const Settings& settings) {
   if (job.file.empty() && job.hosts.empty())
     throw InputError({"arguments", 0}, "no host", "a topology FILE, - for this machine, or --host");
   plan::PlanRequest request;
+  request.nccl = rulesNamed(job.nccl, settings);
   request.fuse = job.fuse;
   request.offered = {job.nvls, job.collnet};
   request.rules = job.rules == "xylem" ? connect::Rules::kXylem : connect::Rules::kNccl;

@@ -21,6 +21,7 @@ struct JobInput {
   std::vector<std::string> hosts;  // FILE[@GPU,GPU...][:COUNT], in place of `file` and `nodes`
   std::string ranks = "block";     // or "round-robin", or the name of a placement file
   std::string rules = "nccl-2.25";
+  std::string nccl;  // the version; empty for XYLEM_NCCL's
   bool fuse = false;
   bool nvls = false;
   bool collnet = false;

@@ -58,6 +58,8 @@ Words words(const topology::System& system, topology::NodeId node) {
       return key.local() == 0 ? Words{"virtual", "NIC"} : Words{"NIC", topology::busIdText(key.local())};
     case topology::NodeType::kNvs:
       return {"NVSwitch", ""};
+    case topology::NodeType::kDev:
+      return {"unused", "GPU"};
   }
   return {};
 }
@@ -162,6 +164,7 @@ std::string nodeDetail(const topology::Document& document, const topology::Syste
       return makerAndDevice(attributes.hex("vendor", 0), attributes.hex("device", 0));
     }
     case topology::NodeType::kNvs:
+    case topology::NodeType::kDev:
       return "";
   }
   return "";

@@ -5,6 +5,9 @@
 // NCCL's "not set" for tri-state variables. No include guard: settings.h and settings.cc each expand it
 // their own way.
 
+// The version of NCCL whose rules the planner follows.
+X(kNccl, "XYLEM_NCCL", kText, 0, 0, "2.25.1", "the version of NCCL that is planned for, such as 2.27.7")
+
 // Topology and the devices that are read from it.
 X(kTopoFile, "NCCL_TOPO_FILE", kPath, 0, 0, "", "topology XML to load before detecting the rest")
 X(kTopoDumpFile, "NCCL_TOPO_DUMP_FILE", kPath, 0, 0, "", "write the detected topology XML here")
@@ -31,6 +34,14 @@ X(kNetGdrLevel, "NCCL_NET_GDR_LEVEL", kLevel, 0, 0, "",
 X(kNetGdrRead, "NCCL_NET_GDR_READ", kInteger, -2, 1, "-2",
   "1/0: GPU Direct RDMA when sending on or off; -2: by architecture")
 X(kPxnDisable, "NCCL_PXN_DISABLE", kInteger, 0, 1, "0", "1: never reach a NIC through another GPU")
+X(kNetGdrC2c, "NCCL_NET_GDR_C2C", kInteger, -2, 1, "-2",
+  "1/0: GPU Direct RDMA over chip-to-chip links on or off; -2: by version (off before 2.27)")
+X(kPxnC2c, "NCCL_PXN_C2C", kInteger, -2, 1, "-2",
+  "1/0: a GPU may reach its NIC for others over a chip-to-chip link; -2: by version (0 before 2.28)")
+X(kNetDevsPolicy, "NCCL_NETDEVS_POLICY", kText, 0, 0, "AUTO",
+  "NICs of a GPU: AUTO shares those nearest, ALL takes them all, MAX:N up to N (from 2.28 on)")
+X(kMnnvlScatterNets, "NCCL_MNNVL_SCATTER_NETS_ENABLE", kInteger, 0, 1, "1",
+  "0: try NICs GPU after GPU in a graph of several hosts (from 2.27 on)")
 X(kP2pPxnLevel, "NCCL_P2P_PXN_LEVEL", kInteger, 0, 2, "2",
   "use of other GPUs' NICs for send/receive: 0 none, 1 near, 2 always")
 X(kNvbDisable, "NCCL_NVB_DISABLE", kInteger, 0, 1, "0", "1: no relay through another GPU's NVLinks")
@@ -61,8 +72,16 @@ X(kCollnetEnable, "NCCL_COLLNET_ENABLE", kInteger, 0, 1, "0",
   "1: let a network that computes collectives do so, if there is one")
 X(kCollnetNodeThreshold, "NCCL_COLLNET_NODE_THRESHOLD", kInteger, 0, 1 << 30, "2",
   "fewest hosts for which such a network is used")
+X(kLl128C2c, "NCCL_LL128_C2C", kInteger, 0, 1, "1",
+  "0: no LL128 over PXN or chip-to-chip links (from 2.27 on)")
 X(kNChannelsPerNetPeer, "NCCL_NCHANNELS_PER_NET_PEER", kInteger, -1, 64, "-1",
   "channels per peer on another host for send/receive; -1: automatic")
+X(kP2pScheduleGroupSize, "NCCL_P2P_SCHEDULE_GROUP_SIZE", kInteger, 1, 1 << 20, "8",
+  "local ranks that form a group for send/receive between hosts (from 2.28 on)")
+X(kP2pMaxPeers, "NCCL_P2P_MAX_PEERS", kInteger, 0, 1 << 20, "0",
+  "peers with which a rank exchanges data at once by send/receive (from 2.30 on); 0: all")
+X(kP2pPerChannelNetBw, "NCCL_P2P_PER_CHANNEL_NET_BW", kInteger, 1, 1 << 20, "14",
+  "GB/s of a NIC that one channel of send/receive serves (from 2.29 on)")
 X(kMinP2pNChannels, "NCCL_MIN_P2P_NCHANNELS", kInteger, 1, 64, "1",
   "at least this many channels for send/receive")
 X(kMaxP2pNChannels, "NCCL_MAX_P2P_NCHANNELS", kInteger, 1, 64, "64",

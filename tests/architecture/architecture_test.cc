@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <regex>
 #include <sstream>
 
 #include "architecture/modules.h"
@@ -62,6 +63,22 @@ TEST(Architecture, EveryIncludeFollowsAnArrowOfTheTable) {
   EXPECT_THAT(found, IsEmpty());
 }
 
+// A decision that depends on NCCL's version is a field of the rule set, and stages read fields.
+TEST(Architecture, NobodyComparesVersionsOutsideOfTheRules) {
+  // A comparison with the version of a rule set, with a known version, or with a version that is written out.
+  static const std::regex kComparison(
+      R"((->|\.)version\s*(<|>|[=!]=)|k(Oldest|Newest)Version|kKnownVersions\[|rules::Version\s*\{)");
+  for (const fs::path& file : sourceFiles()) {
+    const std::string name = fs::relative(file, kSource).generic_string();
+    const std::string text = read(file);
+    if (name.starts_with("planner/rules/") || text.find("rules::") == std::string::npos) continue;
+    std::istringstream lines(text);
+    int number = 1;
+    for (std::string line; std::getline(lines, line); ++number)
+      EXPECT_FALSE(std::regex_search(line, kComparison)) << name << ":" << number << ": " << line;
+  }
+}
+
 TEST(Architecture, NoFileIsTooLongToRead) {
   for (const fs::path& file : sourceFiles()) {
     const std::string text = read(file);
@@ -94,7 +111,8 @@ TEST(Architecture, EveryModuleHasItsNamespace) {
     const std::string module = folder.empty() ? path.begin()->string() : fs::path(folder).filename().string();
     const std::string expected = module == "core" ? "xylem::" : "xylem::" + module + "::";
     for (const std::string& name : definedNames(read(file)))
-      EXPECT_TRUE(name.starts_with(expected) || name.starts_with("nccl") || name.starts_with("CU")) << path << " defines " << name << " outside of " << expected;
+      EXPECT_TRUE(name.starts_with(expected) || name.starts_with("nccl") || name.starts_with("CU"))
+          << path << " defines " << name << " outside of " << expected;
   }
 }
 

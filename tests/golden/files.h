@@ -5,6 +5,8 @@
 //   topology::readTopology(machineOf(golden, golden["input"]["topology"]).string());
 
 #include <filesystem>
+#include <fstream>
+#include <sstream>
 #include <string>
 
 namespace xylem::golden {
@@ -20,6 +22,12 @@ inline std::filesystem::path machineOf(const std::filesystem::path& golden, cons
   for (const char* other : {".", "../own", "../cloud"})
     if (exists(folder / other / name)) return folder / other / name;
   return zoo() / name;
+}
+
+inline std::string textOf(const std::filesystem::path& file) {
+  std::ostringstream text;
+  text << std::ifstream(file, std::ios::binary).rdbuf();
+  return text.str();
 }
 
 }  // namespace xylem::golden

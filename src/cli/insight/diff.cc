@@ -16,6 +16,7 @@
 #include "cli/machine_input.h"
 #include "cli/progress.h"
 #include "cli/terminal.h"
+#include "cli/version_input.h"
 #include "core/edit_distance.h"
 #include "core/error.h"
 #include "planner/plan/planner.h"
@@ -24,6 +25,8 @@ namespace xylem::cli {
 namespace {
 
 constexpr int kMaxHostCount = 1 << 24;
+// The version of one side, among its variables.
+constexpr std::string_view kVersionPrefix = "nccl=";
 
 struct DiffInput {
   std::string a, b;                               // empty b: the same as a
@@ -91,10 +94,15 @@ diff::PlanFacts factsOfPlanFile(const Side& side, const std::string& text) {
 diff::PlanFacts planSide(const Side& side, const DiffInput& input, int usualNodes,
                          std::set<std::string>& said) {
   Settings settings = Settings::fromEnvironment();
-  for (const std::string& pair : side.settings) set(settings, pair, side.option);
+  JobInput job = input.job;
+  for (const std::string& pair : side.settings) {
+    if (pair.starts_with(kVersionPrefix))
+      job.nccl = pair.substr(kVersionPrefix.size());
+    else
+      set(settings, pair, side.option);
+  }
   for (const std::string& warning : settings.warnings())
     if (said.insert(warning).second) warn(warning);
-  JobInput job = input.job;
   job.file = side.file;
   job.nodes = side.nodes.value_or(usualNodes);
   const plan::PlanRequest request = readJob(job, settings);
@@ -143,6 +151,8 @@ constexpr const char* kDiffExamples = R"(Examples:
                                            what a setting changes
   xylem diff dgxh100.xml --a NCCL_ALGO=Ring --b NCCL_ALGO=Tree
                                            two settings against each other
+  xylem diff dgxh100.xml --nodes 2 --nccl 2.27.7 --b nccl=2.30.7
+                                           what an upgrade of NCCL changes
   xylem diff dgxh100.xml --nodes 2,16      2 hosts and 16
   xylem diff golden.json dgxh100.xml       a plan that `xylem plan --json` wrote, and what would be planned now
   xylem diff dgxh100.xml -                 a description, and this machine
@@ -174,8 +184,10 @@ void addDiff(CommandLine& line) {
   command.option("B", input.b, "the same; none: A again, with other settings");
   command.option("--nodes", input.nodes, "number of identical hosts (default 1), of both or of A and of B")
       .value("N[,N]");
-  addSettingsOf(command, "--a", "a variable for A, besides those of the environment", input.settingsA);
-  addSettingsOf(command, "--b", "a variable for B", input.settingsB);
+  addSettingsOf(command, "--a", "a variable for A, besides those of the environment, or nccl=VERSION",
+                input.settingsA);
+  addSettingsOf(command, "--b", "a variable for B, or nccl=VERSION", input.settingsB);
+  addVersionOption(command, input.job.nccl);
   command.flag("--fuse", input.job.fuse, "describe each host as its ranks would detect it");
   command.flag("--nvls", input.job.nvls, "the driver offers NVLink multicast (NVLS)");
   command.flag("--collnet", input.job.collnet, "the network computes collectives (CollNet)");

@@ -74,7 +74,7 @@ std::string proofText(const optimum::GraphOptimum& optimum, const topology::Syst
 
 std::string table(const Optimization& result, const Terminal& screen) {
   const plan::HostPlan& host = result.plan->hostOf(0);
-  const bool nets = host.system().count(topology::NodeType::kNet) > 0;
+  const bool nets = host.system().usesNets();
   Table table({{"graph"},
                {"searched"},
                {"GB/s", Align::kRight},
@@ -105,7 +105,7 @@ plan::Json graphJson(const search::ChannelGraph& graph, const topology::System& 
     for (int i = 0; i < graph.gpuCount; ++i)
       gpus.push_back(system.gpu(system.node(topology::NodeType::kGpu, graph.gpu(c, i))).rank);
     plan::Json channel = {{"ranks", std::move(gpus)}};
-    if (system.count(topology::NodeType::kNet) > 0 && graph.startNet(c) >= 0)
+    if (system.usesNets() && graph.startNet(c) >= 0)
       channel["nets"] = {system.name(system.node(topology::NodeType::kNet, graph.startNet(c))),
                          system.name(system.node(topology::NodeType::kNet, graph.endNet(c)))};
     channels.push_back(std::move(channel));

@@ -11,6 +11,7 @@
 #include "cli/machine_text.h"
 #include "cli/table.h"
 #include "cli/terminal.h"
+#include "cli/version_input.h"
 #include "planner/paths/find_paths.h"
 #include "planner/paths/job_paths.h"
 #include "planner/paths/path_table.h"
@@ -87,10 +88,10 @@ class Tree {
   }
 
   bool isHidden(const topology::Link& link, topology::NodeId parent) const {
-    const bool up = link.to == parent && link.type != topology::LinkType::kNvl;
+    const bool onChip = link.type == topology::LinkType::kNvl || link.type == topology::LinkType::kC2c;
+    const bool up = link.to == parent && !onChip;
     // Also hidden: a CPU's end of links that are drawn at its GPUs, and links that host devices do not use.
-    const bool shownByGpu =
-        system_.type(link.from) == topology::NodeType::kCpu && link.type == topology::LinkType::kNvl;
+    const bool shownByGpu = system_.type(link.from) == topology::NodeType::kCpu && onChip;
     return up || shownByGpu || isHostDevice(link.from) || isHostDevice(link.to);
   }
 
@@ -174,10 +175,12 @@ Style styleOf(paths::PathType type) {
     case paths::PathType::kLoc:
       return Style::kDim;
     case paths::PathType::kNvl:
+    case paths::PathType::kC2c:
     case paths::PathType::kPix:
       return Style::kGreen;
     case paths::PathType::kNvb:
     case paths::PathType::kPxb:
+    case paths::PathType::kP2c:
     case paths::PathType::kPxn:
       return Style::kCyan;
     case paths::PathType::kPhb:
@@ -198,6 +201,10 @@ const char* meaning(paths::PathType type, bool hostDevices) {
     case paths::PathType::kNvl:
       return hostDevices ? "through the memory of their NUMA node"
                          : "over NVLink, or a link from chip to chip";
+    case paths::PathType::kC2c:
+      return "over a link from chip to chip";
+    case paths::PathType::kP2c:
+      return "to a NIC behind the CPU at the other end of a link from chip to chip";
     case paths::PathType::kNvb:
       return "over NVLink through another GPU";
     case paths::PathType::kPix:
@@ -324,6 +331,7 @@ plan::Json machineJson(const topology::Document& document, const topology::Syste
 
 struct ShowArguments {
   std::string file;
+  std::string nccl;
   bool json = false;
   bool bandwidth = false;
 };
@@ -352,9 +360,10 @@ paths::PathTable pathsToShow(const topology::System& system, const paths::ReachO
 
 int runShow(const ShowArguments& options) {
   const Settings settings = readSettings();
-  const topology::Document document = topology::completeForJob(readMachine(options.file, settings));
-  const topology::System system = topology::buildSystem(document);
-  const paths::PathTable paths = pathsToShow(system, paths::ReachOptions::from(settings));
+  const auto rules = rulesNamed(options.nccl, settings);
+  const topology::Document document = topology::completeForJob(readMachine(options.file, settings), *rules);
+  const topology::System system = topology::buildSystem(document, rules);
+  const paths::PathTable paths = pathsToShow(system, paths::ReachOptions::from(settings, *rules));
   if (options.json) {
     writeJson(machineJson(document, system, paths), 2);
     return kOk;
@@ -383,6 +392,7 @@ void addShow(CommandLine& line) {
   const auto options = std::make_shared<ShowArguments>();
   Command command = line.add("show", "draw a machine: nodes, links, and how far apart they are");
   command.option("FILE", options->file, "topology XML; none or - for this machine");
+  addVersionOption(command, options->nccl);
   command.flag("--bandwidth", options->bandwidth, "also the bandwidth of every path");
   command.flag("--json", options->json, "print JSON");
   command.footer(kShowExamples);

@@ -71,7 +71,7 @@ class Cutter {
     }
     for (const topology::NodeId gpu : system_.nodes(topology::NodeType::kGpu))
       (near(gpu) ? cut.near : cut.far).push_back(system_.position(gpu));
-    cut.networkNear = system_.count(topology::NodeType::kNet) > 0 && near(network());
+    cut.networkNear = system_.usesNets() && near(network());
     return cut;
   }
 
@@ -92,7 +92,7 @@ class Cutter {
 // network.
 std::optional<Cut> smallestCut(const topology::System& system, search::Pattern pattern) {
   const auto gpus = system.nodes(topology::NodeType::kGpu);
-  const bool nets = system.count(topology::NodeType::kNet) > 0;
+  const bool nets = system.usesNets();
   const bool ring = pattern == search::Pattern::kRing;
   // A chain that starts at a NET crosses each cut away from the network; other chains may cross in either
   // direction, so both count. Cuts between a fixed origin and every GPU suffice: any cut between two nodes
@@ -133,7 +133,7 @@ Bound boundOf(const topology::System& system, const paths::PathTable& paths, sea
               int crossNic, bool program) {
   Bound bound;
   const int gpus = system.count(topology::NodeType::kGpu);
-  if (gpus == 0 || (gpus == 1 && system.count(topology::NodeType::kNet) == 0)) return bound;
+  if (gpus == 0 || (gpus == 1 && !system.usesNets())) return bound;
   if (gpus == 1 && pattern != search::Pattern::kRing) pattern = search::Pattern::kTree;
   if (const auto cut = smallestCut(system, pattern)) bound.cut = *cut;
   // Two bounds: the smallest cut is easy to explain and ignores which paths channels take; the linear program
@@ -166,7 +166,7 @@ std::optional<PlanBound> boundOf(const plan::Plan& plan, const plan::HostPlan& h
   Bound bound =
       boundOf(host.system(), host.paths.paths, graph.pattern, plan.connections.options.crossNic, program);
   if (bound.bandwidth <= 0) return std::nullopt;
-  const bool nets = host.system().count(topology::NodeType::kNet) > 0;
+  const bool nets = host.system().usesNets();
   return PlanBound{kind, totalBandwidth(graph, nets), std::move(bound)};
 }
 

@@ -37,11 +37,11 @@ class Optimizer {
         options_(options),
         locality_(system, paths),
         space_(system, paths, locality_),
-        nets_(system.count(topology::NodeType::kNet) > 0) {
+        nets_(system.usesNets()) {
     lowestSm_ = system.gpu(system.node(topology::NodeType::kGpu, 0)).sm;
     for (const topology::NodeId gpu : system.nodes(topology::NodeType::kGpu))
       lowestSm_ = std::min(lowestSm_, system.gpu(gpu).sm);
-    fastest_ = static_cast<double>(search::searchSpeeds(nets_, lowestSm_).front());
+    fastest_ = static_cast<double>(search::searchSpeeds(nets_, lowestSm_, system.rules()).front());
   }
 
   Optimum run() {
@@ -86,7 +86,8 @@ class Optimizer {
     const double enough = std::max(bandwidth(*best) * kNearEnough, std::min(bandwidth(*best), found));
     Reachable reachable;
     const auto nearest = [&](paths::PathType& type, paths::PathType from) {
-      for (paths::PathType nearer = from; nearer < paths::PathType::kSys; nearer = next(nearer)) {
+      for (paths::PathType nearer = from; nearer < paths::PathType::kSys;
+           nearer = paths::nextType(nearer, system_.rules())) {
         const paths::PathType before = std::exchange(type, nearer);
         auto program = make(reachable.intra, reachable.inter);
         if (program->capacities.rows() > 0 && bandwidth(*program) >= enough) {
@@ -99,9 +100,6 @@ class Optimizer {
     if (graph.gpuCount > 1) nearest(reachable.intra, paths::PathType::kNvl);
     if (nets_) nearest(reachable.inter, paths::PathType::kPix);
     return best;
-  }
-  static paths::PathType next(paths::PathType type) {
-    return static_cast<paths::PathType>(static_cast<int>(type) + 1);
   }
 
   // Replaces fast channels by twice as many of half the bandwidth, where the search does so, too: one channel

@@ -75,6 +75,7 @@ void equalise(tuning::TuningInput& input, const tuning::TuningInput& source, Une
       break;
     case Unexchanged::kCollnetHeads:
       input.collnetHeads = source.collnetHeads;
+      input.collnetDirectHeads = source.collnetDirectHeads;
       break;
     case Unexchanged::kTransferChannels:
     case Unexchanged::kChannelsPerPeer:

@@ -106,7 +106,7 @@ class HostDrawer {
   HostDrawer(const plan::Plan& plan, int rank, const PictureOptions& options)
       : plan_(plan), rank_(rank), options_(options), host_(plan.hostOf(rank)) {
     whole_.description = host_.description;
-    whole_.paths.system = topology::buildSystem(*host_.description);
+    whole_.paths.system = topology::buildSystem(*host_.description, host_.system().sharedRules());
   }
 
   HostPicture draw() {

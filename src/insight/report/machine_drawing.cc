@@ -29,6 +29,8 @@ const char* classOf(topology::NodeType type) {
       return "nic";
     case topology::NodeType::kNet:
       return "net";
+    case topology::NodeType::kDev:
+      return "dev";
   }
   return "";
 }

@@ -139,7 +139,8 @@ class Arranger {
   static float bowOf(float dx) { return std::min(kMinBow + kBowPerPixel * std::fabs(dx), kMaxBow); }
 
   bool inTree(const PictureLink& link) const {
-    return link.type != topology::LinkType::kNvl && link.type != topology::LinkType::kSys &&
+    return link.type != topology::LinkType::kNvl && link.type != topology::LinkType::kC2c &&
+           link.type != topology::LinkType::kSys &&
            (place(link.a).parent == link.b || place(link.b).parent == link.a);
   }
   bool bows(const PictureLink& link) const {
@@ -254,8 +255,9 @@ class Arranger {
       const topology::NodeId far = other.a == lower   ? other.b
                                    : other.b == lower ? other.a
                                                       : topology::kNoNode;
-      return far != topology::kNoNode && other.type == topology::LinkType::kNvl &&
-             system_.type(far) == topology::NodeType::kCpu && link.type == topology::LinkType::kPci;
+      const bool onChip = other.type == topology::LinkType::kNvl || other.type == topology::LinkType::kC2c;
+      return far != topology::kNoNode && onChip && system_.type(far) == topology::NodeType::kCpu &&
+             link.type == topology::LinkType::kPci;
     });
   }
 

@@ -227,7 +227,7 @@ std::vector<std::vector<std::string>> questionsTo(const plan::Plan& plan) {
     questions.push_back({"channels", "direct"});
   if (host.graphs[search::GraphKind::kNvls].nChannels > 0) questions.push_back({"channels", "nvls"});
   for (const char* size : {"8", "64K", "1M", "64M", "1G"}) questions.push_back({"algo", "all_reduce", size});
-  if (host.system().count(topology::NodeType::kNet) > 0)
+  if (host.system().usesNets())
     for (int local = 0; local < std::min(plan.job().shapeOf(0).ranks(), kMaxGpusAsked); ++local)
       questions.push_back({"nic", fmt::format("gpu{}", plan.job().rank(0, local))});
   questions.push_back({"rank", "0"});

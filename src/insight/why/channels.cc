@@ -182,8 +182,9 @@ AnswerStep stopStep(const plan::Plan& plan, int rank, const ClosedPassage& stop,
   step.text = passageText(plan, rank, stop);
   addLinks(plan, rank, stop, step);
   if (stop.tooFar)
-    step.inputs.push_back({"all other ways are farther than",
-                           stop.nodes.empty() ? typeText(graph.typeInter) : typeText(graph.typeIntra)});
+    step.inputs.push_back({"all other ways are farther than", stop.nodes.empty()
+                                                                  ? typeText(graph.typeInter, *plan.nccl)
+                                                                  : typeText(graph.typeIntra, *plan.nccl)});
   step.threshold = fmt::format("another channel of {}", bandwidthText(graph.bwIntra));
   return step;
 }
@@ -285,11 +286,9 @@ std::string whyNotComputed(search::GraphKind kind) {
 
 std::string graphSummary(const plan::Plan& plan, search::GraphKind kind) {
   const search::ChannelGraph& graph = plan.hostOf(0).graphs[kind];
-  return fmt::format("{} x {} over {}{}", graph.nChannels, bandwidthText(graph.bwIntra),
-                     paths::name(graph.typeIntra),
-                     plan.hostOf(0).system().count(topology::NodeType::kNet) > 0
-                         ? fmt::format(", NICs {}", paths::name(graph.typeInter))
-                         : "");
+  return fmt::format(
+      "{} x {} over {}{}", graph.nChannels, bandwidthText(graph.bwIntra), paths::name(graph.typeIntra),
+      plan.hostOf(0).system().usesNets() ? fmt::format(", NICs {}", paths::name(graph.typeInter)) : "");
 }
 
 void addWhatIfs(const QuestionContext& context, search::GraphKind kind, Answer& answer) {
@@ -310,7 +309,7 @@ Answer whyChannels(const QuestionContext& context, search::GraphKind kind) {
   constexpr int kRank = 0;
   const plan::HostPlan& host = plan.hostOf(kRank);
   const search::ChannelGraph& graph = host.graphs[kind];
-  const bool nets = host.system().count(topology::NodeType::kNet) > 0;
+  const bool nets = host.system().usesNets();
   Answer answer;
   answer.question = fmt::format("channels {}", search::name(kind));
   if (graph.attempts.empty() && graph.loadedChannels < 0) {

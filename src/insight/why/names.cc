@@ -201,12 +201,14 @@ std::string nodeName(const plan::Plan& plan, int rank, const topology::System& s
       return local == 0 ? "virtual NIC" : "NIC " + topology::busIdText(local);
     case topology::NodeType::kNvs:
       return "NVSwitch";
+    case topology::NodeType::kDev:
+      return "unused GPU " + topology::busIdText(local);
   }
   return "";
 }
 
-std::string typeText(paths::PathType type) {
-  return fmt::format("{} ({})", paths::name(type), static_cast<int>(type));
+std::string typeText(paths::PathType type, const rules::RuleSet& rules) {
+  return fmt::format("{} ({})", paths::name(type), paths::typeNumber(type, rules));
 }
 
 std::string bandwidthText(float bandwidth) { return fmt::format("{:.1f} GB/s", bandwidth); }
@@ -229,6 +231,7 @@ AnswerSource sourceOfLink(const plan::HostPlan& host, topology::LinkId id) {
     case topology::LinkType::kNet:
       return sourceOfElement(document, system.type(link.to) == topology::NodeType::kNet ? to : from);
     case topology::LinkType::kNvl:
+    case topology::LinkType::kC2c:
       if (system.type(link.from) == topology::NodeType::kGpu)
         return sourceOfElement(document, nvlinkElement(document, system, link.from, link.to));
       return sourceOfElement(document, nvlinkElement(document, system, link.to, link.from));

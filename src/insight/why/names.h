@@ -37,7 +37,7 @@ std::string gpuName(int rank);
 // The rank of a GPU of the rank's view.
 int rankOfNode(const plan::Plan& plan, int rank, topology::NodeId gpu);
 // "SYS (7)": the path type and its number, which NCCL's log lines print as a distance.
-std::string typeText(paths::PathType type);
+std::string typeText(paths::PathType type, const rules::RuleSet& rules);
 std::string bandwidthText(float bandwidth);
 
 // The words in lower case, with names that were given as two words joined: {"GPU", "3"} -> {"gpu3"}.

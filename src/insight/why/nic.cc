@@ -50,7 +50,8 @@ AnswerStep nearestStep(const HostRules& rules, topology::NodeId gpu,
   step.text =
       fmt::format("{} {} nearest: {} over {}", listed(namesOf(rules, near)), near.size() == 1 ? "is" : "are",
                   bandwidthText(path.bandwidth), paths::name(path.type));
-  step.inputs = {{"bandwidth", bandwidthText(path.bandwidth)}, {"path", typeText(path.type)}};
+  step.inputs = {{"bandwidth", bandwidthText(path.bandwidth)},
+                 {"path", typeText(path.type, rules.system().rules())}};
   step.threshold = "most bandwidth, then best path type; the number of links does not count";
   for (topology::NodeId net : near) step.sources.push_back(sourceOf(rules.host(), net));
   return step;
@@ -182,7 +183,7 @@ AnswerStep unusedStep(const HostRules& rules) {
   step.inputs = {{"NICs", std::to_string(all)},
                  {"used by rings", std::to_string(all - static_cast<int>(idle.size()))},
                  {"ring channels of the host", std::to_string(ring.nChannels)},
-                 {"NICs may be as far as", typeText(ring.typeInter)}};
+                 {"NICs may be as far as", typeText(ring.typeInter, rules.system().rules())}};
   step.text = idle.empty() ? "the rings use every NIC of the host"
                            : fmt::format(
                                  "the rings do not use {}: the search found {} channel{} with NICs "

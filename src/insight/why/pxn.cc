@@ -63,7 +63,8 @@ Answer whyPxn(const QuestionContext& context, int rank, topology::NodeId net) {
   answer.yes = decision.yes;
   answer.steps.push_back(ownerStep(rules, net));
   AnswerStep step = rules.step(decision);
-  step.inputs.front() = {"own path", fmt::format("{}, {}", typeText(own.type), bandwidthText(own.bandwidth))};
+  step.inputs.front() = {"own path", fmt::format("{}, {}", typeText(own.type, rules.system().rules()),
+                                                 bandwidthText(own.bandwidth))};
   answer.headline =
       decision.yes
           ? fmt::format("{} reaches {} through {} (PXN): its own path is {}", gpuName(rank), rules.name(net),

@@ -33,14 +33,14 @@ bool comparesDistance(const paths::Decision& d) {
 }
 
 // "PXB (4), NCCL's default", "PIX (3), set by NCCL_P2P_LEVEL".
-std::string limitText(const paths::Decision& d) {
+std::string limitText(const paths::Decision& d, const rules::RuleSet& rules) {
   switch (d.limitFrom) {
     case paths::LimitFrom::kDefault:
-      return typeText(d.limit) + ", NCCL's default";
+      return typeText(d.limit, rules) + ", NCCL's default";
     case paths::LimitFrom::kVariable:
-      return fmt::format("{}, set by {}", typeText(d.limit), spec(d.variable).name);
+      return fmt::format("{}, set by {}", typeText(d.limit, rules), spec(d.variable).name);
     case paths::LimitFrom::kFewAmdGpus:
-      return typeText(d.limit) + ", as AMD machines with up to two GPUs reach across CPUs";
+      return typeText(d.limit, rules) + ", as AMD machines with up to two GPUs reach across CPUs";
   }
   return "";
 }
@@ -50,7 +50,7 @@ std::string limitText(const paths::Decision& d) {
 plan::HostPlan wholeHost(const plan::Plan& plan, int rank) {
   plan::HostPlan host;
   host.description = plan.hostOf(rank).description;
-  host.paths.system = topology::buildSystem(*host.description);
+  host.paths.system = topology::buildSystem(*host.description, plan.nccl);
   host.paths.paths = paths::findUsablePaths(host.paths.system, plan.reach, &host.paths.decisions);
   return host;
 }
@@ -74,8 +74,8 @@ const paths::Decision* HostRules::made(paths::Rule rule, topology::NodeId subjec
 std::string HostRules::sentence(const paths::Decision& d) const {
   std::string text = paths::explain(d, [this](topology::NodeId node) { return name(node); }).clause();
   if (comparesDistance(d))
-    text += fmt::format(", distance {} {} {}", static_cast<int>(d.distance), d.yes ? "<=" : ">",
-                        static_cast<int>(d.limit));
+    text += fmt::format(", distance {} {} {}", paths::typeNumber(d.distance, system().rules()),
+                        d.yes ? "<=" : ">", paths::typeNumber(d.limit, system().rules()));
   return text;
 }
 
@@ -83,23 +83,26 @@ void HostRules::addPxnInputs(AnswerStep& step, const paths::Decision& d) const {
   step.threshold = fmt::format(
       "a relay at most {} from the NIC, joined to the GPU by NVLink, when the GPU's own path is farther than "
       "{} or has less bandwidth",
-      typeText(paths::PathType::kPxb), typeText(paths::PathType::kPxb));
-  step.inputs.push_back({"own path", typeText(d.distance)});
+      typeText(d.limit, system().rules()),
+      typeText(system().rules().pxnToFarNicsOnly ? paths::PathType::kPxn : paths::PathType::kPxb,
+               system().rules()));
+  step.inputs.push_back({"own path", typeText(d.distance, system().rules())});
   if (d.relay == topology::kNoNode) return;
   const paths::Path& relayToNet = paths().path(d.relay, d.object);
   step.inputs.push_back({"relay", name(d.relay)});
-  step.inputs.push_back({"relay to NIC", fmt::format("{}, {}", typeText(relayToNet.type),
+  step.inputs.push_back({"relay to NIC", fmt::format("{}, {}", typeText(relayToNet.type, system().rules()),
                                                      bandwidthText(relayToNet.bandwidth))});
   if (d.relay != d.subject)
-    step.inputs.push_back({"relay to GPU", typeText(paths().path(d.relay, d.subject).type)});
+    step.inputs.push_back(
+        {"relay to GPU", typeText(paths().path(d.relay, d.subject).type, system().rules())});
 }
 
 void HostRules::addInputs(AnswerStep& step, const paths::Decision& d) const {
   if (d.rule == paths::Rule::kPxn) return addPxnInputs(step, d);
   const bool gdr = d.rule == paths::Rule::kGdrReceive || d.rule == paths::Rule::kGdrSend;
   if (comparesDistance(d)) {
-    step.inputs.push_back({"distance", typeText(d.distance)});
-    step.threshold = limitText(d);
+    step.inputs.push_back({"distance", typeText(d.distance, system().rules())});
+    step.threshold = limitText(d, system().rules());
   }
   if (gdr) {
     step.inputs.push_back({"gdr of the NIC", system().net(d.object).gdr ? "1" : "0"});
@@ -154,6 +157,7 @@ Hops::Hop Hops::judge(std::size_t i) const {
   if (isRelayed(i)) return {paths::PathType::kNvb, "NVLink through another GPU"};
   if (link.type == topology::LinkType::kNvl)
     return {paths::PathType::kNvl, "NVLink, or a link from chip to chip"};
+  if (link.type == topology::LinkType::kC2c) return {paths::PathType::kC2c, "a link from chip to chip"};
   if (link.type == topology::LinkType::kSys) return {paths::PathType::kSys, "from one CPU to another"};
   if (link.type == topology::LinkType::kPci &&
       (from == topology::NodeType::kCpu || to == topology::NodeType::kCpu))
@@ -164,7 +168,8 @@ Hops::Hop Hops::judge(std::size_t i) const {
 }
 
 void Hops::explainPxn(AnswerStep& step) const {
-  step.text = fmt::format("the path is {}: it leads through another GPU", typeText(path_.type));
+  step.text = fmt::format("the path is {}: it leads through another GPU",
+                          typeText(path_.type, rules_.system().rules()));
   const topology::System& system = rules_.system();
   for (topology::LinkId id : links_) {
     const topology::NodeId relay = system.link(id).to;
@@ -180,7 +185,7 @@ AnswerStep Hops::typeStep() const {
   step.rule = "path-type";
   step.threshold = "the farthest link decides";
   step.inputs = {{"links", std::to_string(links_.size())}};
-  step.text = fmt::format("the path is {}", typeText(path_.type));
+  step.text = fmt::format("the path is {}", typeText(path_.type, rules_.system().rules()));
   if (path_.type == paths::PathType::kNet) {
     step.text += ": neither direct access nor shared memory is allowed";
     return step;

@@ -89,10 +89,14 @@ int collnetChainDevice(const Connections& c, int head, int channel) {
 CollnetDirect collnetDirectOf(const Connections& c, int rank) {
   const RankView& view = c.job.view(rank);
   const int host = c.job.hostOf(rank);
+  CollnetDirect direct;
+  if (c.rules().collnetDirectToEight && c.nodes.maxLocalRanks > kMaxCollnetRanks) {
+    direct.depth = 0;
+    return direct;
+  }
   std::vector<int> heads;
   for (int gpu : collnetHeads(view, c.merged)) heads.push_back(c.job.rankOfGpu(host, view, gpu));
   const auto count = static_cast<int>(heads.size());
-  CollnetDirect direct;
   const search::ChannelGraph& graph = (*view.graphs)[search::GraphKind::kCollnetDirect];
   for (int h = 0; h < count; ++h) {
     if (heads[static_cast<std::size_t>(h)] != rank) {

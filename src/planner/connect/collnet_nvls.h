@@ -35,7 +35,7 @@ struct CollnetDirect {
   int headRank = -1;       // the rank's index among the heads; -1 if it is none
   int out = -1;            // at heads the number of ranks, which stands for the network
   int shift = 0;           // the head with which this rank starts
-  int depth = 1;           // levels of the exchange inside the host
+  int depth = 1;           // levels of the exchange inside the host; 0 without CollNetDirect
   std::vector<int> heads;  // all heads, starting with this rank if it is one
   std::vector<int> up;     // all heads but this rank
   std::vector<int> down;   // at heads: the other ranks of the host

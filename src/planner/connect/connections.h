@@ -9,6 +9,8 @@
 // Rings, trees and other links are computed from it on request, for one rank or for all: nothing in it grows
 // faster than the number of ranks.
 
+#include <optional>
+
 #include "planner/connect/channel_count.h"
 #include "planner/connect/job.h"
 
@@ -35,7 +37,9 @@ struct ViewDecisions {
   ChannelCounts channels;
   int nvlsChannels = 0;
   int p2pChannels = 0, p2pChannelsPerPeer = 0;
-  int collnetHeads = 0;
+  int collnetHeads = 0;        // the ranks of a host that own connections to the network that reduces
+  int collnetDirectHeads = 0;  // the heads of its channels for CollNetDirect
+  bool collnetChains = true;   // CollNetChain works: its chains start at heads
 };
 
 // The rules by which views decide.
@@ -49,6 +53,10 @@ struct ConnectOptions {
   ChannelLimits limits;
   int collnetNodeThreshold = 2;  // NCCL_COLLNET_NODE_THRESHOLD
   int nvlsChannels = -1;         // NCCL_NVLS_NCHANNELS; negative decides by architecture
+  std::optional<int> nvlsChunkBytes, nvlsTreeChunkBytes;  // NCCL_NVLS_CHUNKSIZE, NCCL_NVLSTREE_MAX_CHUNKSIZE
+  int p2pGroupSize = 8;            // NCCL_P2P_SCHEDULE_GROUP_SIZE: local ranks of a group of send and receive
+  std::optional<int> maxP2pPeers;  // NCCL_P2P_MAX_PEERS
+  int netBandwidthPerP2pChannel = 14;  // NCCL_P2P_PER_CHANNEL_NET_BW, GB/s
   int minP2pChannels = 1, maxP2pChannels = 64;
   int channelsPerNetPeer = -1;  // NCCL_NCHANNELS_PER_NET_PEER; negative decides by the number of ranks
   int crossNic = 2;             // NCCL_CROSS_NIC
@@ -57,19 +65,27 @@ struct ConnectOptions {
   static ConnectOptions from(const Settings& settings);
 };
 
+// CollNet serves up to this many ranks per node, by newer rules.
+constexpr int kMaxCollnetRanks = 8;
+
 struct Connections {
   ConnectOptions options;
   Job job;
   JobNodes nodes;
   search::ByGraphKind<MergedGraph> merged;
-  int searched = 0;      // channels that the rings and the trees of all hosts have
-  bool swapped = false;  // on odd nodes rings trade channels in pairs (rings.cc)
+  int searched = 0;  // channels that the rings and the trees of all hosts have
+  bool swapped =
+      false;  // on odd nodes rings trade channels in pairs (rings.cc); by newer rules those of some hosts
   bool collnet = false;  // the network reduces
   int nvlsHeads = 0;     // heads of NVLS that every node has; 0 without NVLS
   int lowestSm = 0, highestSm = 0;
+  float minNetBandwidth = 0;  // GB/s, of any rank to one of its own NICs
+  // The sizes of NVLS's chunks, where the rules choose them; bytes.
+  int nvlsChunkBytes = 0, nvlsTreeChunkBytes = 0;
   bool mixedArch = false, mixedVendor = false;  // the ranks' CPUs differ
   std::vector<ViewDecisions> views;             // by view
 
+  const rules::RuleSet& rules() const { return job.views.front().system->rules(); }
   const ViewDecisions& of(int rank) const { return views[static_cast<std::size_t>(job.viewOf(rank))]; }
   // The channels that rank 0 counts; other ranks may differ (ViewDecisions).
   int nChannels() const { return of(0).channels.total(); }

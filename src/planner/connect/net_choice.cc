@@ -19,7 +19,11 @@ const char* name(TransportKind kind) {
 TransportKind NetChoice::transport(int rank, int peer, paths::Direction direction) const {
   const topology::NodeId mine = c_.job.gpuOf(rank);
   const topology::NodeId other = c_.job.gpuSeenBy(rank, peer);
-  if (other == topology::kNoNode) return TransportKind::kNet;
+  if (other == topology::kNoNode) {
+    // A rank of this host outside of its graph is no reason against shared memory, by newer rules.
+    const bool share = c_.rules().unknownPeerMayShare && c_.job.hostOf(rank) == c_.job.hostOf(peer);
+    return share && !options_.shmDisable ? TransportKind::kShm : TransportKind::kNet;
+  }
   const paths::Reach& reach = *rules(rank).reach;
   const topology::NodeId from = direction == paths::Direction::kSend ? mine : other;
   const topology::NodeId to = direction == paths::Direction::kSend ? other : mine;
@@ -42,19 +46,29 @@ std::optional<NetEnd> NetChoice::graphEnd(search::GraphKind kind, int rank, int 
   const std::vector<int>& node = c_.nodes.ofRank;
   if (node[static_cast<std::size_t>(rank)] == node[static_cast<std::size_t>(peer)]) return std::nullopt;
   if (transport(rank, peer, direction) != TransportKind::kNet) return std::nullopt;
+  return nicOf(kind, rank, channel, direction);
+}
+
+std::optional<NetEnd> NetChoice::ringNic(int rank, int channel, int peer, paths::Direction direction) const {
+  if (c_.job.gpuSeenBy(rank, peer) != topology::kNoNode) return ringEnd(rank, channel, peer, direction);
+  return nicOf(search::GraphKind::kRing, rank, channel, direction);
+}
+
+NetEnd NetChoice::nicOf(search::GraphKind kind, int rank, int channel, paths::Direction direction) const {
   const RankView& view = c_.job.view(rank);
   const search::ChannelGraph& graph = (*view.graphs)[kind];
   const int searched = channel % c_.searched;
   const topology::NodeId gpu = c_.job.gpuOf(rank);
-  const int index = view.system->count(topology::NodeType::kNet) == 0      ? -1
+  const int index = !view.system->usesNets()                               ? -1
                     : graph.gpu(searched, 0) == view.system->position(gpu) ? graph.startNet(searched)
                                                                            : graph.endNet(searched);
-  if (index < 0) return NetEnd{};
+  if (index < 0) return {};
   const paths::Reach& reach = *rules(rank).reach;
   const topology::NodeId net = view.system->node(topology::NodeType::kNet, index);
   const topology::NodeId proxy = reach.proxyGpu(gpu, net);
-  return NetEnd{net, c_.job.rankOfGpu(c_.job.hostOf(rank), view, view.system->position(proxy)),
-                reach.gdr(gpu, net, direction).yes, NetReason::kGraph};
+  const paths::Decision gdr = reach.gdr(gpu, net, direction);
+  return {net, c_.job.rankOfGpu(c_.job.hostOf(rank), view, view.system->position(proxy)), gdr.yes,
+          NetReason::kGraph, reach.gdrOverPci(gdr)};
 }
 
 // Prefers the NIC that the peer would use on a host like this one, if it is near enough: then data arrives at
@@ -90,7 +104,8 @@ NetEnd NetChoice::p2pEnd(int rank, int peer, int channel) const {
   } else if (c_.options.pxnLevel == 2) {
     const topology::NodeId relay = rules.locality->localGpu(wanted);
     if (relay != topology::kNoNode && view.paths->path(relay, gpu).type <= paths::PathType::kNvl &&
-        view.paths->path(relay, wanted).type <= paths::PathType::kPxb)
+        view.paths->path(relay, wanted).type <= rules.reach->farthestRelayNet() &&
+        (!system.rules().pxnNeedsGdr || rules.reach->gdr(relay, wanted, paths::Direction::kReceive).yes))
       end = {wanted, rankOf(relay), false, NetReason::kPeersGpu};
   }
   return finish();

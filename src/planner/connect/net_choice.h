@@ -36,6 +36,7 @@ struct NetEnd {
   int proxy = -1;         // the rank whose proxy uses the NIC
   bool gdr = false;
   NetReason reason = NetReason::kNone;
+  bool gdrOverPci = false;  // GPU Direct RDMA goes over PCI although the GPU has a chip-to-chip link
 };
 
 class NetChoice {
@@ -48,6 +49,9 @@ class NetChoice {
   // NIC.
   std::optional<NetEnd> ringEnd(int rank, int channel, int peer, paths::Direction direction) const;
   std::optional<NetEnd> treeEnd(int rank, int channel, int peer, paths::Direction direction) const;
+  // The end that the ring's channel names for a neighbour on another node, also where the connection does without: newer
+  // rules join ranks of one host that are apart in shared memory.
+  std::optional<NetEnd> ringNic(int rank, int channel, int peer, paths::Direction direction) const;
   // The rank's end for sending to `peer` by send/receive on a channel.
   NetEnd p2pEnd(int rank, int peer, int channel) const;
 
@@ -58,6 +62,7 @@ class NetChoice {
   };
   std::optional<NetEnd> graphEnd(search::GraphKind kind, int rank, int channel, int peer,
                                  paths::Direction direction) const;
+  NetEnd nicOf(search::GraphKind kind, int rank, int channel, paths::Direction direction) const;
   const ViewRules& rules(int rank) const { return rules_[static_cast<std::size_t>(c_.job.viewOf(rank))]; }
 
   const Connections& c_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <numeric>
 
 #include "planner/paths/locality.h"
 #include "planner/topology/bandwidths.h"
@@ -21,8 +22,11 @@ int powerDown(int value) { return static_cast<int>(std::bit_floor(static_cast<un
 // The channels between two GPUs of the host: over NVLink as many times more as the path is NVLinks wide.
 int towardsGpu(const RankView& view, topology::NodeId gpu, topology::NodeId peer) {
   const paths::Path& path = view.paths->path(peer, gpu);
-  if (path.type != paths::PathType::kNvl) return kChannelsPerLocalPeer;
-  const float perLink = topology::nvlinkBandwidth(view.system->gpu(gpu).sm);
+  const rules::RuleSet& rules = view.system->rules();
+  const bool nvlinks =
+      path.type == paths::PathType::kNvl || (rules.nvbWidensP2p && path.type == paths::PathType::kNvb);
+  if (!nvlinks) return kChannelsPerLocalPeer;
+  const float perLink = topology::nvlinkBandwidth(view.system->gpu(gpu).sm, rules);
   return kChannelsPerLocalPeer * std::max(1, static_cast<int>(path.bandwidth / perLink));
 }
 
@@ -34,7 +38,18 @@ int towardsNet(const paths::Locality& locality, topology::NodeId gpu, int ranks,
   int wanted = kChannelsPerNetPeer;
   while (wanted * static_cast<long>(ranks) > static_cast<long>(channels) * kPeersPerChannel && wanted > 1)
     wanted /= 2;
-  return std::max(locality.localNetCountByBandwidth(gpu), wanted);
+  return std::max(locality.netsByBandwidth(gpu).count, wanted);
+}
+
+// The channels between a GPU and a rank on another host by newer rules: as many as the bandwidth fills of the NICs that use
+// up the GPU's link to its CPU.
+int towardsNets(const RankView& view, const paths::Locality& locality, topology::NodeId gpu,
+                const ConnectOptions& options) {
+  if (options.channelsPerNetPeer > 0) return options.channelsPerNetPeer;
+  if (view.system->count(topology::NodeType::kNet) == 0) return kChannelsPerNetPeer;
+  const paths::Locality::NetsByBandwidth nets = locality.netsByBandwidth(gpu);
+  const int perChannel = std::max(options.netBandwidthPerP2pChannel, 1);
+  return std::max(nets.count, (static_cast<int>(nets.bandwidth) + perChannel - 1) / perChannel);
 }
 
 constexpr int kRanksPerChannel = 8;  // the rounds of this many local ranks share a channel
@@ -51,6 +66,15 @@ std::vector<int> distances(int size) {
     distance = (distance + step) % power;
   }
   return list;
+}
+
+int reverseBits(int value, int channels) {
+  int reversed = 0;
+  for (int bit = 1; bit < channels; bit *= 2) {
+    reversed = reversed * 2 + (value & 1);
+    value /= 2;
+  }
+  return reversed;
 }
 
 bool isEven(const JobNodes& nodes) { return nodes.minLocalRanks == nodes.maxLocalRanks; }
@@ -82,10 +106,83 @@ P2pChannels countP2pChannels(const RankView& view, int ranks, int channels, cons
   return result;
 }
 
+// Every rank asks for itself, and all take the least: of the pairs on its host, and of its NICs if there are others.
+int p2pChannelsPerPeer(const Connections& c) {
+  int least = paths::kMaxChannels;
+  for (const RankView& view : c.job.views) {
+    const topology::System& system = *view.system;
+    const paths::Locality locality(system, *view.paths);
+    const bool alone = c.job.ranks() == system.count(topology::NodeType::kGpu);
+    for (topology::NodeId gpu : system.nodes(topology::NodeType::kGpu)) {
+      for (topology::NodeId peer : system.nodes(topology::NodeType::kGpu))
+        if (peer != gpu) least = std::min(least, towardsGpu(view, gpu, peer));
+      if (!alone) least = std::min(least, towardsNets(view, locality, gpu, c.options));
+    }
+  }
+  return powerUp(least);
+}
+
+// Over several nodes a channel serves up to eight peers.
+P2pChannels limitP2pChannels(const Connections& c, int perPeer, int channels) {
+  const ConnectOptions& options = c.options;
+  const int wanted = std::max(std::min(channels, options.maxP2pChannels), options.minP2pChannels);
+  P2pChannels result;
+  result.total = std::min(powerUp(wanted), powerDown(options.limits.argumentMax));
+  result.perPeer = perPeer;
+  if (c.nodes.count() > 1 && options.channelsPerNetPeer <= 0) {
+    const int met = c.rules().p2pMaxPeers
+                        ? std::min(options.maxP2pPeers.value_or(c.job.ranks()), c.job.ranks())
+                        : c.job.ranks();
+    const int peers = (met + kRanksPerChannel - 1) / kRanksPerChannel;
+    while (static_cast<long>(result.perPeer) * peers > result.total && result.perPeer > 1)
+      result.perPeer /= 2;
+    if (result.perPeer != perPeer) result.limit = PeerLimit::kTotal;
+  } else {
+    result.perPeer = std::min(result.perPeer, result.total);
+  }
+  return result;
+}
+
+int p2pGroupSize(const Connections& c) {
+  if (!c.rules().p2pGroups) return 0;
+  int size = c.nodes.count() > 1 ? std::max(c.options.p2pGroupSize, 1) : c.nodes.maxLocalRanks;
+  for (int node = 0; node < c.nodes.count(); ++node) {
+    const int local = static_cast<int>(c.nodes.ranks(node).size());
+    if (local % size != 0 || local < size) size = std::gcd(size, local);
+  }
+  return size;
+}
+
+namespace {
+
+// Group after group, by the distances between groups; inside a group one place after the other.
+std::vector<P2pRound> scheduleOfGroups(const Connections& c, int rank) {
+  const JobNodes& nodes = c.nodes;
+  const int size = p2pGroupSize(c);
+  std::vector<int> ranks;  // group after group
+  for (int node = 0; node < nodes.count(); ++node)
+    for (const int other : nodes.ranks(node)) ranks.push_back(other);
+  const int groups = static_cast<int>(ranks.size()) / size;
+  const int at = static_cast<int>(std::find(ranks.begin(), ranks.end(), rank) - ranks.begin());
+  const int group = at / size;
+  const int place = at % size;
+  const auto rankOf = [&](int g, int p) { return ranks[static_cast<std::size_t>(g * size + p)]; };
+  std::vector<P2pRound> rounds;
+  for (int dg : distances(groups))
+    for (int d = 0; d < size; ++d)
+      rounds.push_back({rankOf((group + dg) % groups, (place + d) % size),
+                        rankOf((group + groups - dg) % groups, (place + size - d) % size)});
+  return rounds;
+}
+
+}  // namespace
+
 // A round pairs each rank with the rank `dn` nodes and `dl` local ranks ahead, to which it sends, and with
 // the one as far behind, from which it receives. All ranks go through the distances in the same order, so
 // both ends of a transfer agree on its round.
-std::vector<P2pRound> p2pSchedule(const JobNodes& nodes, int rank) {
+std::vector<P2pRound> p2pSchedule(const Connections& c, int rank) {
+  if (c.rules().p2pGroups) return scheduleOfGroups(c, rank);
+  const JobNodes& nodes = c.nodes;
   const auto ranks = static_cast<int>(nodes.ofRank.size());
   const auto at = static_cast<std::size_t>(rank);
   // If nodes differ in size, all ranks count as one node.
@@ -104,20 +201,21 @@ std::vector<P2pRound> p2pSchedule(const JobNodes& nodes, int rank) {
   return rounds;
 }
 
-int p2pChannelOfRound(const JobNodes& nodes, int round) {
-  if (nodes.count() == 1) return round % kChannelRange;
-  const int perNode = nodes.maxLocalRanks;
-  const int shared = (perNode + kRanksPerChannel - 1) / kRanksPerChannel;
-  return (round / perNode * shared + round % perNode / kRanksPerChannel) % kChannelRange;
+int p2pChannelOfRound(const Connections& c, int round, int channels) {
+  const auto shared = [](int ranks) { return (ranks + kRanksPerChannel - 1) / kRanksPerChannel; };
+  if (c.rules().p2pGroups) {
+    const int size = p2pGroupSize(c);
+    const int base =
+        c.nodes.count() == 1 ? round : round / size * shared(size) + round % size / kRanksPerChannel;
+    return reverseBits(base, channels);
+  }
+  if (c.nodes.count() == 1) return round % kChannelRange;
+  const int perNode = c.nodes.maxLocalRanks;
+  return (round / perNode * shared(perNode) + round % perNode / kRanksPerChannel) % kChannelRange;
 }
 
-int p2pChannelOfPart(int base, int part, int channels) {
-  int reversed = 0;
-  for (int bit = 1; bit < channels; bit *= 2) {
-    reversed = reversed * 2 + (part & 1);
-    part /= 2;
-  }
-  return (base + reversed) % channels;
+int p2pChannelOfPart(const Connections& c, int base, int part, int channels) {
+  return (base + (c.rules().p2pGroups ? part : reverseBits(part, channels))) % channels;
 }
 
 }  // namespace xylem::connect

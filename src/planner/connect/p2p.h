@@ -2,7 +2,7 @@
 // Send and receive: how many channels they use, and in which order a rank meets all others.
 //
 //   P2pChannels p2p = countP2pChannels(view, ranks, channels, options);   // p2p.total, p2p.perPeer
-//   for (const P2pRound& round : p2pSchedule(nodes, rank)) ...            // round.sendTo, round.receiveFrom
+//   for (const P2pRound& round : p2pSchedule(connections, rank)) ...          // round.sendTo, round.receiveFrom
 
 #include <cstdint>
 #include <vector>
@@ -30,6 +30,11 @@ struct P2pChannels {
 // communicator.
 P2pChannels countP2pChannels(const RankView& view, int ranks, int channels, const ConnectOptions& options);
 
+// The same in two steps, by newer rules: first the channels per peer that all ranks of the job can have, then those that the
+// channels of the communicator leave.
+int p2pChannelsPerPeer(const Connections& connections);
+P2pChannels limitP2pChannels(const Connections& connections, int perPeer, int channels);
+
 struct P2pRound {
   int sendTo = 0;
   int receiveFrom = 0;
@@ -37,11 +42,15 @@ struct P2pRound {
 
 // The rounds of an all-to-all: in each round a rank sends to one rank and receives from one, and both ends
 // agree on the round.
-std::vector<P2pRound> p2pSchedule(const JobNodes& nodes, int rank);
+std::vector<P2pRound> p2pSchedule(const Connections& connections, int rank);
+
+// By newer rules the ranks of each node are cut into groups of this many, which meet one after the other; 0 by older ones.
+int p2pGroupSize(const Connections& connections);
 
 // The first channel of a round's transfers.
-int p2pChannelOfRound(const JobNodes& nodes, int round);
-// The channel of part `part` of a transfer whose first channel is `base`: parts follow in bit-reversed steps.
-int p2pChannelOfPart(int base, int part, int channels);
+int p2pChannelOfRound(const Connections& connections, int round, int channels);
+// The channel of part `part` of a transfer whose first channel is `base`: parts follow in bit-reversed steps, by newer rules
+// one by one.
+int p2pChannelOfPart(const Connections& connections, int base, int part, int channels);
 
 }  // namespace xylem::connect

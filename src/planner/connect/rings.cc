@@ -14,7 +14,12 @@ const search::ChannelGraph& ringGraph(const RankView& view) {
 // The channel whose chain a ring follows on a node. If rings cross NICs, neighbouring channels trade places
 // on odd nodes, so that a ring enters a host by the same NIC by which it left the one before.
 int channelOnNode(const Connections& c, int searched, int node) {
-  return c.swapped && node % 2 == 1 ? searched ^ 1 : searched;
+  if (!c.swapped || node % 2 == 0) return searched;
+  if (c.rules().ringSwap == rules::RingSwap::kByHost) {
+    const int first = c.nodes.firstRank[static_cast<std::size_t>(node)];
+    if (ringGraph(c.job.view(first)).crossNic != 2) return searched;
+  }
+  return searched ^ 1;
 }
 
 // The rank at one end of a node's chain.

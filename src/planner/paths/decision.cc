@@ -54,9 +54,11 @@ std::string because(const Decision& d, const NodeNamer& nodeName) {
     case Reason::kOwnNic:
       return "the NIC is its own";
     case Reason::kRelayFar:
-      return fmt::format("{} is itself farther from the NIC than PXB", nodeName(d.relay));
+      return fmt::format("{} is itself farther from the NIC than {}", nodeName(d.relay), name(d.limit));
     case Reason::kRelayApart:
       return fmt::format("NVLink does not join it and {}", nodeName(d.relay));
+    case Reason::kRelayWithoutGdr:
+      return fmt::format("the NIC has no GPU Direct RDMA to {}", nodeName(d.relay));
     case Reason::kDirectAsGood:
       return fmt::format("its own path is {} and as fast as that of {}", name(d.distance), nodeName(d.relay));
   }
@@ -90,8 +92,8 @@ std::optional<LogLine> infoLine(const Decision& d, const topology::System& syste
   if (!gdr || (d.reason != Reason::kNear && d.reason != Reason::kTooFar)) return std::nullopt;
   const int rank = names(system, d.subject);
   const auto net = system[d.object].key.value;
-  const int distance = static_cast<int>(d.distance);
-  const int limit = static_cast<int>(d.limit);
+  const int distance = typeNumber(d.distance, system.rules());
+  const int limit = typeNumber(d.limit, system.rules());
   const std::string text =
       d.yes ? fmt::format("GPU Direct RDMA Enabled for GPU {} / HCA {:x} (distance {} <= {}), read {}", rank,
                           net, distance, limit, d.rule == Rule::kGdrSend ? 1 : 0)

@@ -32,23 +32,24 @@ enum class Rule : std::uint8_t {
 };
 
 enum class Reason : std::uint8_t {
-  kNear,           // the distance is within the limit
-  kTooFar,         // the distance exceeds the limit
-  kHostDevices,    // both are host devices of one host: they share its memory
-  kNotOnThisHost,  // the peer is not in this host's graph
-  kDisabled,       // a variable says no
-  kNicWithoutGdr,  // the network device does not support GPU Direct RDMA
-  kGpuWithoutGdr,  // the GPU does not support it
-  kOldGpuAlone,    // below sm 80 the NIC reads only from a GPU with an NVLink neighbour
-  kNicsFaster,     // both NICs are faster than the path between the GPUs
-  kPathFaster,     // the path between the GPUs is at least as fast as a NIC
-  kOpen,           // nothing forbids it
-  kRelayFaster,    // the relay has more bandwidth to the NIC, or a nearer one
-  kNoRelay,        // no GPU counts the NIC among its own
-  kOwnNic,         // the NIC is its own: it needs no relay
-  kRelayFar,       // the relay is itself far from the NIC
-  kRelayApart,     // NVLink does not join the relay and the GPU
-  kDirectAsGood,   // the direct path is near and as fast as the relay's
+  kNear,             // the distance is within the limit
+  kTooFar,           // the distance exceeds the limit
+  kHostDevices,      // both are host devices of one host: they share its memory
+  kNotOnThisHost,    // the peer is not in this host's graph
+  kDisabled,         // a variable says no
+  kNicWithoutGdr,    // the network device does not support GPU Direct RDMA
+  kGpuWithoutGdr,    // the GPU does not support it
+  kOldGpuAlone,      // below sm 80 the NIC reads only from a GPU with an NVLink neighbour
+  kNicsFaster,       // both NICs are faster than the path between the GPUs
+  kPathFaster,       // the path between the GPUs is at least as fast as a NIC
+  kOpen,             // nothing forbids it
+  kRelayFaster,      // the relay has more bandwidth to the NIC, or a nearer one
+  kNoRelay,          // no GPU counts the NIC among its own
+  kOwnNic,           // the NIC is its own: it needs no relay
+  kRelayFar,         // the relay is itself far from the NIC
+  kRelayApart,       // NVLink does not join the relay and the GPU
+  kRelayWithoutGdr,  // the NIC does not read the relay's memory
+  kDirectAsGood,     // the direct path is near and as fast as the relay's
 };
 
 // The origin of a limit.

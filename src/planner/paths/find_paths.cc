@@ -50,6 +50,8 @@ class PathSearch {
   PathSearch(const topology::System& system, bool allowNvb)
       : system_(system),
         allowNvb_(allowNvb),
+        nearest_(system.rules().pathOrder == rules::PathOrder::kNearest),
+        links_(nearest_ ? static_cast<std::size_t>(system.nodeCount()) : 0),
         reached_(static_cast<std::size_t>(system.nodeCount())),
         back_(system.links().size(), kUnknown) {}
 
@@ -87,6 +89,7 @@ class PathSearch {
 
   void run(topology::NodeId destination, PathTable& table) {
     std::fill(reached_.begin(), reached_.end(), Reached{});
+    for (auto& list : links_) list.clear();
     at(destination) = {PathType::kLoc,    topology::kLocalBandwidth, 0,
                        topology::kNoLink, topology::kNoNode,         false};
     level_.assign(1, destination);
@@ -113,13 +116,18 @@ class PathSearch {
 
   void expand(topology::NodeId node, topology::NodeId destination) {
     const Reached here = at(node);
-    const bool relayGpu = node != destination && system_.type(node) == topology::NodeType::kGpu;
+    const bool relayGpu = node != destination && system_.isDevice(node);
     for (const topology::Link& link : system_.links(node)) {
       if (relayGpu && !mayRelay(here, link)) continue;
       Reached& there = at(link.to);
       const float bandwidth = std::min(here.bandwidth, link.bandwidth);
-      if (there.bandwidth != 0 && there.hops <= here.hops) continue;
-      if (there.bandwidth >= bandwidth) continue;
+      if (nearest_) {
+        const PathType type = std::max(here.type, typeOver(node, here, link));
+        if (!isNearer(type, bandwidth, here.hops + 1, there)) continue;
+      } else {
+        if (there.bandwidth != 0 && there.hops <= here.hops) continue;
+        if (there.bandwidth >= bandwidth) continue;
+      }
       const topology::LinkId back = backOf(link);
       if (back != topology::kNoLink) there.first = back;
       if (there.first == topology::kNoLink)
@@ -130,11 +138,26 @@ class PathSearch {
       there.hops = here.hops + 1;
       there.bandwidth = bandwidth;
       there.type = std::max(here.type, typeOver(node, here, link));
+      if (nearest_) copyLinks(node, link.to, there.first);
       if (!there.queued) {
         there.queued = true;
         next_.push_back(link.to);
       }
     }
+  }
+
+  static bool isNearer(PathType type, float bandwidth, int hops, const Reached& there) {
+    if (type != there.type) return type < there.type;
+    if (bandwidth != there.bandwidth) return bandwidth > there.bandwidth;
+    return hops < there.hops;
+  }
+
+  // A path by type can change after others have followed it, which keep what it was: every node has its own list.
+  void copyLinks(topology::NodeId node, topology::NodeId to, topology::LinkId first) {
+    std::vector<topology::LinkId>& list = links_[static_cast<std::size_t>(to)];
+    const std::vector<topology::LinkId>& rest = links_[static_cast<std::size_t>(node)];
+    list.assign(1, first);
+    list.insert(list.end(), rest.begin(), rest.end());
   }
 
   // The first link of the same type in the other direction, or kNoLink. Remembered, because every search
@@ -147,8 +170,7 @@ class PathSearch {
 
   // A GPU relays only to a GPU, over NVLink, and only as the destination's neighbour.
   bool mayRelay(const Reached& here, const topology::Link& link) const {
-    return allowNvb_ && link.type == topology::LinkType::kNvl &&
-           system_.type(link.to) == topology::NodeType::kGpu && here.hops <= 1;
+    return allowNvb_ && link.type == topology::LinkType::kNvl && system_.isDevice(link.to) && here.hops <= 1;
   }
 
   // The type that a path gets by this link from `node`, whose path to the destination is `here`.
@@ -162,8 +184,7 @@ class PathSearch {
     if (link.type == topology::LinkType::kPci &&
         (a == topology::NodeType::kCpu || b == topology::NodeType::kCpu))
       type = PathType::kPhb;
-    if (a == topology::NodeType::kGpu && here.type == PathType::kNvl && type == PathType::kNvl &&
-        here.hops + 1 > 1)
+    if (system_.isDevice(node) && here.type == PathType::kNvl && type == PathType::kNvl && here.hops + 1 > 1)
       type = PathType::kNvb;
     return type;
   }
@@ -175,6 +196,10 @@ class PathSearch {
       const Reached& reached = at(node);
       if (reached.type == PathType::kDis) continue;
       Path& path = table.start(node, destination, reached.type, reached.bandwidth);
+      if (nearest_) {
+        for (const topology::LinkId link : links_[static_cast<std::size_t>(node)]) table.append(path, link);
+        continue;
+      }
       for (topology::NodeId on = node; at(on).after != topology::kNoNode; on = at(on).after)
         table.append(path, at(on).first);
     }
@@ -182,6 +207,9 @@ class PathSearch {
 
   const topology::System& system_;
   const bool allowNvb_;
+  const bool nearest_;  // paths are chosen by type first
+  std::vector<std::vector<topology::LinkId>>
+      links_;  // by node, of its path; filled if paths are chosen by type first
   std::vector<Reached> reached_;
   static constexpr topology::LinkId kUnknown = -2;
   std::vector<topology::LinkId> back_;  // by link

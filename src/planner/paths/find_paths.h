@@ -1,6 +1,6 @@
 #pragma once
-// The base search: for every endpoint the best path from everywhere to it, breadth first: the widest among
-// the shortest.
+// The base search: for every endpoint the best path from everywhere to it, breadth first. By the rules of most versions the
+// best is the widest among the shortest, by those of the newest the one of the nearest type, then the widest.
 //
 //   PathTable paths = findPaths(system, /*allowNvb=*/true);
 //   paths.path(gpu0, gpu1).type   ->   PathType::kNvl

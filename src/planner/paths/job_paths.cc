@@ -9,20 +9,6 @@
 namespace xylem::paths {
 namespace {
 
-topology::NodeId closestCpu(const topology::System& system, const PathTable& paths, topology::NodeId gpu) {
-  topology::NodeId closest = topology::kNoNode;
-  int hops = 0;
-  for (topology::NodeId cpu : system.nodes(topology::NodeType::kCpu)) {
-    const int distance = paths.path(gpu, cpu).hops;
-    if (distance <= 0 || (closest != topology::kNoNode && distance >= hops)) continue;
-    closest = cpu;
-    hops = distance;
-  }
-  if (closest == topology::kNoNode)
-    throw Error(ResultCode::kInvalidArgument, "{} reaches no CPU", system.name(gpu));
-  return closest;
-}
-
 // Adjusts the paths of the base search in NCCL's order: first those between GPUs, destination by destination,
 // then those between GPUs and NETs. A later adjustment sees the paths that earlier ones have changed.
 class Adjustment {
@@ -37,6 +23,7 @@ class Adjustment {
 
   void run() {
     for (topology::NodeId to : system_.nodes(topology::NodeType::kGpu)) adjustPathsTo(to);
+    nearNicsOverC2c();
     for (topology::NodeId net : system_.nodes(topology::NodeType::kNet))
       for (topology::NodeId gpu : system_.nodes(topology::NodeType::kGpu)) adjustNet(gpu, net);
   }
@@ -56,6 +43,30 @@ class Adjustment {
       if (from == to || transportable_[static_cast<std::size_t>(system_.position(from))] != 0) continue;
       if (!note(reach_.transportShm(from, to)).yes) paths_.setType(from, to, PathType::kNet);
     }
+  }
+
+  // A NIC behind the CPU at the other end of the GPU's chip-to-chip link is nearer than one behind another CPU.
+  void nearNicsOverC2c() {
+    const rules::P2cNets which = system_.rules().p2cNets;
+    if (which == rules::P2cNets::kNone) return;
+    for (topology::NodeId gpu : system_.nodes(topology::NodeType::kGpu)) {
+      if (system_.count(topology::NodeType::kNet) == 0) return;
+      const topology::NodeId cpu = closestCpu(system_, paths_, gpu);
+      if (which == rules::P2cNets::kNearest) {
+        for (topology::NodeId net : locality_.nearest(gpu, topology::NodeType::kNet))
+          joinOverC2c(gpu, cpu, net);
+      } else {
+        for (topology::NodeId net : system_.nodes(topology::NodeType::kNet)) joinOverC2c(gpu, cpu, net);
+      }
+    }
+  }
+
+  void joinOverC2c(topology::NodeId gpu, topology::NodeId cpu, topology::NodeId net) {
+    const PathType type = joinedType(paths_.path(gpu, cpu).type, paths_.path(net, cpu).type, system_.rules());
+    if (type != PathType::kP2c) return;
+    paths_.setType(gpu, net, std::min(type, paths_.path(gpu, net).type));
+    paths_.setType(net, gpu, std::min(type, paths_.path(net, gpu).type));
+    locality_.forget(gpu, net);
   }
 
   void adjustNet(topology::NodeId gpu, topology::NodeId net) {
@@ -103,6 +114,21 @@ bool allReachTheFirst(const topology::System& system, const ReachOptions& option
   });
 }
 
+PathTable::Wires wiresOf(const topology::System& system, const ReachOptions& options) {
+  const PathTable plain = findPaths(system, !options.nvbDisable);
+  PathTable::Wires wires;
+  for (topology::NodeId gpu : system.nodes(topology::NodeType::kGpu)) {
+    const auto widest = [&](topology::NodeType type, float& best) {
+      for (topology::NodeId node : system.nodes(type))
+        if (const Path& path = plain.path(gpu, node); path.hops > 0) best = std::max(best, path.bandwidth);
+    };
+    widest(topology::NodeType::kNet, wires.toNets);
+    widest(topology::NodeType::kGpu, wires.toGpus);
+    wires.total = std::max(wires.total, sendBandwidth(system, gpu));
+  }
+  return wires;
+}
+
 // The types of the paths from GPUs to other nodes of `type`, as a set of bits: bit t for PathType t.
 unsigned typesTo(const topology::System& system, const PathTable& paths, topology::NodeType type) {
   unsigned types = 0;
@@ -146,16 +172,30 @@ HostPaths pathsOfDomain(const topology::System& system, const std::vector<int>& 
     kept += mine ? 1 : 0;
     removed[static_cast<std::size_t>(system.node(topology::NodeType::kGpu, static_cast<int>(g)))] = !mine;
   }
-  if (kept == jobSize)
+  const bool alone = kept == jobSize;
+  const bool dropsNets = alone && !system.rules().keepsNets;
+  if (dropsNets)
     for (topology::NodeId net : system.nodes(topology::NodeType::kNet))
       removed[static_cast<std::size_t>(net)] = true;
   topology::System trimmed = system.without(removed);
+  trimmed.setSpansHosts(!alone);
   std::vector<Decision> decisions;
   const auto gpus = static_cast<std::size_t>(trimmed.count(topology::NodeType::kGpu));
   if (withDecisions)
     decisions.reserve(gpus * (gpus + static_cast<std::size_t>(trimmed.count(topology::NodeType::kNet))));
   PathTable paths = findUsablePaths(trimmed, options, withDecisions ? &decisions : nullptr);
+  if (system.rules().bandwidthOfWires) paths.wires = wiresOf(system, options);
   return {std::move(trimmed), std::move(paths), std::move(decisions)};
+}
+
+float sendBandwidth(const topology::System& system, topology::NodeId gpu) {
+  float pci = 0;
+  float nvlinks = 0;
+  for (const topology::Link& link : system.links(gpu)) {
+    if (link.type == topology::LinkType::kPci) pci = link.bandwidth;
+    if (link.type == topology::LinkType::kNvl) nvlinks += link.bandwidth;
+  }
+  return std::max(pci, nvlinks);
 }
 
 PathType bestType(const topology::System& system, const PathTable& paths, topology::NodeType type) {

@@ -35,6 +35,9 @@ std::vector<int> domains(const topology::System& system, const ReachOptions& opt
 HostPaths pathsOfDomain(const topology::System& system, const std::vector<int>& domain, int which,
                         int jobSize, const ReachOptions& options, bool withDecisions = true);
 
+// The most that a GPU can send over its wires, in GB/s: over its PCI link, or over its NVLinks together.
+float sendBandwidth(const topology::System& system, topology::NodeId gpu);
+
 // The best and the worst path type from any GPU to any other node of `type`.
 PathType bestType(const topology::System& system, const PathTable& paths, topology::NodeType type);
 PathType worstType(const topology::System& system, const PathTable& paths, topology::NodeType type);

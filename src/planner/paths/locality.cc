@@ -17,6 +17,25 @@ unsigned reverseBits(unsigned value, int bits) {
 
 }  // namespace
 
+topology::NodeId closestCpu(const topology::System& system, const PathTable& paths, topology::NodeId gpu) {
+  std::vector<topology::NodeId> candidates;
+  if (system.rules().widestCpuIsClosest)
+    candidates = Locality(system, paths).nearest(gpu, topology::NodeType::kCpu);
+  else
+    for (topology::NodeId cpu : system.nodes(topology::NodeType::kCpu)) candidates.push_back(cpu);
+  topology::NodeId closest = topology::kNoNode;
+  int hops = 0;
+  for (topology::NodeId cpu : candidates) {
+    const int distance = paths.path(gpu, cpu).hops;
+    if (distance <= 0 || (closest != topology::kNoNode && distance >= hops)) continue;
+    closest = cpu;
+    hops = distance;
+  }
+  if (closest == topology::kNoNode)
+    throw Error(ResultCode::kInvalidArgument, "{} reaches no CPU", system.name(gpu));
+  return closest;
+}
+
 Locality::Locality(const topology::System& system, const PathTable& paths)
     : system_(system), paths_(paths), near_(static_cast<std::size_t>(system.nodeCount())) {}
 
@@ -56,7 +75,11 @@ void Locality::forget(topology::NodeId gpu, topology::NodeId net) {
 int Locality::sharing(topology::NodeId gpu) const { return static_cast<int>(gpus(nets(gpu).front()).size()); }
 
 int Locality::period(topology::NodeId gpu) const {
-  return (static_cast<int>(nets(gpu).size()) + sharing(gpu) - 1) / sharing(gpu);
+  const int near = static_cast<int>(nets(gpu).size());
+  const int wanted = system_.rules().netsPerGpu;
+  if (wanted == rules::kAllNets) return near;
+  if (wanted != rules::kSharedNets) return std::min(wanted, near);
+  return (near + sharing(gpu) - 1) / sharing(gpu);
 }
 
 // GPUs start at different NICs of the list, so that neighbouring GPUs do not share one; reversing the bits of
@@ -67,10 +90,11 @@ NetPick Locality::pickNet(topology::NodeId gpu, int channel) const {
     throw Error(ResultCode::kInvalidArgument, "{} has no network device within reach", system_.name(gpu));
   const auto size = static_cast<unsigned>(list.size());
   NetPick pick{.near = static_cast<int>(size), .dev = system_.gpu(gpu).dev};
+  pick.sharing = sharing(gpu);
+  if (system_.rules().localNetBySharing) pick.dev %= std::max(pick.sharing, 1);
   auto start = static_cast<unsigned>(pick.dev);
   pick.reversed = std::has_single_bit(size);
   if (pick.reversed) start = reverseBits(start, std::countr_zero(size));
-  pick.sharing = sharing(gpu);
   pick.period = period(gpu);
   pick.turn = channel % pick.period;
   pick.start = static_cast<int>(start);
@@ -99,18 +123,31 @@ topology::NodeId Locality::localGpu(topology::NodeId net) const {
   return topology::kNoNode;
 }
 
-int Locality::localNetCountByBandwidth(topology::NodeId gpu) const {
+Locality::NetsByBandwidth Locality::netsByBandwidth(topology::NodeId gpu) const {
+  NetsByBandwidth used;
+  if (nets(gpu).empty()) return used;
+  const auto add = [&](topology::NodeId net) {
+    ++used.count;
+    used.bandwidth += paths_.path(gpu, net).bandwidth;
+  };
+  if (system_.rules().p2pByNetBandwidth) {
+    const float wanted = paths_.path(gpu, closestCpu(system_, paths_, gpu)).bandwidth;
+    for (int channel = 0; channel < kMaxChannels; ++channel) {
+      const topology::NodeId net = localNet(gpu, channel);
+      if (channel > 0 && net == localNet(gpu, 0)) break;
+      add(net);
+      if (used.bandwidth >= wanted) break;
+    }
+    return used;
+  }
   float wanted = 0;
   for (const topology::Link& link : system_.links(gpu))
     if (system_.type(link.to) == topology::NodeType::kCpu) wanted = link.bandwidth;
-  int count = 0;
-  float sum = 0;
   for (topology::NodeId net : nets(gpu)) {
-    if (!(sum < wanted)) break;
-    sum += paths_.path(gpu, net).bandwidth;
-    ++count;
+    if (!(used.bandwidth < wanted)) break;
+    add(net);
   }
-  return count;
+  return used;
 }
 
 }  // namespace xylem::paths

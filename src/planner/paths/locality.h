@@ -23,13 +23,17 @@ constexpr int kMaxChannels = 64;
 struct NetPick {
   topology::NodeId net = topology::kNoNode;
   int near = 0;           // NICs equally near
-  int dev = 0;            // the GPU's device number
+  int dev = 0;            // the GPU's device number, by newer rules modulo the GPUs that share the NICs
   bool reversed = false;  // its bits are reversed, because the number of NICs is a power of two
   int start = 0;          // the device number, reversed or not
   int sharing = 0;        // GPUs equally near to the first of the NICs
   int period = 1;         // channels after which the choice repeats: NICs divided by GPUs, rounded up
   int turn = 0;           // the channel modulo the period
 };
+
+// The CPU that a GPU is closest to: by the number of links, by the rules of newer versions among those with most bandwidth.
+// Throws Error if it reaches none.
+topology::NodeId closestCpu(const topology::System& system, const PathTable& paths, topology::NodeId gpu);
 
 class Locality {
  public:
@@ -45,9 +49,13 @@ class Locality {
   std::vector<topology::NodeId> localNets(topology::NodeId gpu) const;
   // The first GPU that uses this NIC, by channel and then in index order, or kNoNode.
   topology::NodeId localGpu(topology::NodeId net) const;
-  // The number of nearest NICs whose bandwidth adds up to that of the GPU's link to the CPU; 0 below a
-  // switch.
-  int localNetCountByBandwidth(topology::NodeId gpu) const;
+  // The nearest NICs whose bandwidth adds up to that of the GPU's link to the CPU, none below a switch; by newer rules the
+  // NICs that the GPU uses channel after channel, up to the bandwidth of its path to the CPU.
+  struct NetsByBandwidth {
+    int count = 0;
+    float bandwidth = 0;  // of all, GB/s
+  };
+  NetsByBandwidth netsByBandwidth(topology::NodeId gpu) const;
 
   // Forgets the lists of both after a path between them changed.
   void forget(topology::NodeId gpu, topology::NodeId net);

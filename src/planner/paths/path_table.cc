@@ -11,8 +11,8 @@
 namespace xylem::paths {
 namespace {
 
-constexpr const char* kNames[kPathTypes] = {"LOC", "NVL", "NVB", "PIX", "PXB",
-                                            "PXN", "PHB", "SYS", "NET", "DIS"};
+constexpr const char* kNames[kPathTypes] = {"LOC", "NVL", "NVB", "C2C", "PIX", "PXB",
+                                            "P2C", "PXN", "PHB", "SYS", "NET", "DIS"};
 // The meanings of the digits 0 to 4, which NCCL had before the names.
 constexpr PathType kOldLevels[] = {PathType::kLoc, PathType::kPix, PathType::kPxb, PathType::kPhb,
                                    PathType::kSys};
@@ -37,8 +37,31 @@ std::optional<PathType> parsePathType(std::string_view text) {
   return std::nullopt;
 }
 
-std::optional<PathType> parseLevel(std::string_view text) {
-  if (const auto type = parsePathType(text); type && *type <= PathType::kSys) return type;
+bool knowsType(PathType type, const rules::RuleSet& rules) {
+  if (type == PathType::kC2c) return rules.c2cLinks;
+  return type != PathType::kP2c || rules.p2cPaths;
+}
+
+PathType nextType(PathType type, const rules::RuleSet& rules) {
+  do type = static_cast<PathType>(static_cast<int>(type) + 1);
+  while (!knowsType(type, rules));
+  return type;
+}
+
+int typeNumber(PathType type, const rules::RuleSet& rules) {
+  const auto hidden = [&](PathType other) { return type > other && !knowsType(other, rules) ? 1 : 0; };
+  return static_cast<int>(type) - hidden(PathType::kC2c) - hidden(PathType::kP2c);
+}
+
+PathType joinedType(PathType a, PathType b, const rules::RuleSet& rules) {
+  const PathType farther = std::max(a, b);
+  const bool overC2c = farther == PathType::kPhb && std::min(a, b) == PathType::kC2c;
+  return rules.p2cPaths && overC2c ? PathType::kP2c : farther;
+}
+
+std::optional<PathType> parseLevel(std::string_view text, const rules::RuleSet& rules) {
+  if (const auto type = parsePathType(text); type && *type <= PathType::kSys && knowsType(*type, rules))
+    return type;
   if (text.empty() || text[0] < '0' || text[0] > '9') return std::nullopt;
   const long digit = std::strtol(std::string(text).c_str(), nullptr, 10);
   return digit < 5 ? kOldLevels[digit] : PathType::kSys;
@@ -62,8 +85,9 @@ void PathTable::detour(const topology::System& system, topology::NodeId from, to
                        topology::NodeId to) {
   const Path a = path(from, through);
   const Path b = path(through, to);
-  const PathType type =
-      system.type(through) == topology::NodeType::kGpu ? PathType::kPxn : std::max(a.type, b.type);
+  const PathType type = system.type(through) == topology::NodeType::kGpu
+                            ? PathType::kPxn
+                            : joinedType(a.type, b.type, system.rules());
   Path& joined = start(from, to, type, std::min(a.bandwidth, b.bandwidth));
   for (const Path& part : {a, b})
     for (std::int32_t i = part.first; i < part.first + part.hops; ++i)

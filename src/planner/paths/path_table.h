@@ -21,25 +21,36 @@ namespace xylem::paths {
 
 // How far apart two nodes are: the kind of the worst link between them. Smaller is better.
 enum class PathType : std::uint8_t {
-  kLoc = 0,  // the node itself
-  kNvl = 1,  // NVLinks (or c2c) only
-  kNvb = 2,  // NVLinks through another GPU
-  kPix = 3,  // at most one PCI switch
-  kPxb = 4,  // several PCI switches, but no CPU
-  kPxn = 5,  // to a NIC through another GPU
-  kPhb = 6,  // through a CPU
-  kSys = 7,  // across CPUs
-  kNet = 8,  // only over the network
-  kDis = 9,  // not at all
+  kLoc = 0,   // the node itself
+  kNvl = 1,   // NVLinks only (and chip-to-chip links, where the rules do not tell them apart)
+  kNvb = 2,   // NVLinks through another GPU
+  kC2c = 3,   // chip-to-chip links
+  kPix = 4,   // at most one PCI switch
+  kPxb = 5,   // several PCI switches, but no CPU
+  kP2c = 6,   // to a NIC behind the CPU at the other end of a chip-to-chip link
+  kPxn = 7,   // to a NIC through another GPU
+  kPhb = 8,   // through a CPU
+  kSys = 9,   // across CPUs
+  kNet = 10,  // only over the network
+  kDis = 11,  // not at all
 };
-constexpr int kPathTypes = 10;
+constexpr int kPathTypes = 12;
 
 const char* name(PathType type);  // `PIX`
 std::optional<PathType> parsePathType(std::string_view text);
+// Returns whether the rules know this type.
+bool knowsType(PathType type, const rules::RuleSet& rules);
+// The next farther type that the rules know.
+PathType nextType(PathType type, const rules::RuleSet& rules);
+// The number that NCCL's messages show for a type.
+int typeNumber(PathType type, const rules::RuleSet& rules);
+// The type of two paths of these types, one after the other: the farther one, but P2C for PHB behind C2C.
+PathType joinedType(PathType a, PathType b, const rules::RuleSet& rules);
 
 // The value of NCCL_P2P_LEVEL and NCCL_NET_GDR_LEVEL: the name of a path type up to SYS, or one of NCCL's old
-// digits. Returns nullopt, no override, for any other text.
-std::optional<PathType> parseLevel(std::string_view text);
+// digits. Returns nullopt, no override, for any other text, and for names that the rules do not know.
+std::optional<PathType> parseLevel(std::string_view text,
+                                   const rules::RuleSet& rules = *rules::oldestRules());
 
 struct Path {
   PathType type = PathType::kDis;
@@ -86,6 +97,14 @@ class PathTable {
   // of the two, or PXN if `through` is a GPU.
   void detour(const topology::System& system, topology::NodeId from, topology::NodeId through,
               topology::NodeId to);
+
+  // The bandwidth of the machine's wires, GPUs included that the job does not use; GB/s. Set if the rules start searches
+  // from it.
+  struct Wires {
+    float toNets = 0, toGpus = 0;  // the widest path of any GPU
+    float total = 0;               // the most that any GPU can send
+  };
+  std::optional<Wires> wires;
 
   bool isEndpoint(topology::NodeId node) const { return endpoint_[static_cast<std::size_t>(node)] >= 0; }
 

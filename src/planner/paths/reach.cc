@@ -24,15 +24,22 @@ void setLimit(Decision& decision, PathType limit, LimitFrom from) {
 
 }  // namespace
 
-ReachOptions ReachOptions::from(const Settings& settings) {
+ReachOptions ReachOptions::from(const Settings& settings, const rules::RuleSet& rules) {
   ReachOptions options;
-  if (settings.isSet(Setting::kP2pLevel)) options.p2pLevel = parseLevel(settings.text(Setting::kP2pLevel));
+  if (settings.isSet(Setting::kP2pLevel))
+    options.p2pLevel = parseLevel(settings.text(Setting::kP2pLevel), rules);
   if (settings.integer(Setting::kP2pDisable) == 1) {
     options.p2pLevel = PathType::kLoc;
     options.p2pVariable = Setting::kP2pDisable;
   }
   if (settings.isSet(Setting::kNetGdrLevel))
-    options.gdrLevel = parseLevel(settings.text(Setting::kNetGdrLevel));
+    options.gdrLevel = parseLevel(settings.text(Setting::kNetGdrLevel), rules);
+  const auto byVersion = [&](Setting setting) -> std::optional<bool> {
+    const std::int64_t value = settings.integer(setting);
+    return value < 0 ? std::nullopt : std::optional(value != 0);
+  };
+  options.gdrC2c = byVersion(Setting::kNetGdrC2c);
+  options.pxnC2c = byVersion(Setting::kPxnC2c);
   options.gdrRead = static_cast<int>(settings.integer(Setting::kNetGdrRead));
   options.shmDisable = settings.integer(Setting::kShmDisable) == 1;
   options.pxnDisable = settings.integer(Setting::kPxnDisable) == 1;
@@ -42,12 +49,27 @@ ReachOptions ReachOptions::from(const Settings& settings) {
   return options;
 }
 
+// Looked up by its device number, a part of a GPU is the first one of its device.
+topology::NodeId Reach::firstPart(topology::NodeId gpu) const {
+  if (system_.gpu(gpu).part < 0) return gpu;
+  for (topology::NodeId other : system_.nodes(topology::NodeType::kGpu))
+    if (system_.gpu(other).dev == system_.gpu(gpu).dev &&
+        system_[other].key.system() == system_[gpu].key.system())
+      return other;
+  return gpu;
+}
+
+bool Reach::isOnC2c(topology::NodeId gpu) const {
+  return system_.rules().c2cLinks &&
+         paths_.path(gpu, closestCpu(system_, paths_, gpu)).type == PathType::kC2c;
+}
+
 // The GPU in the middle of a path of two links from a to b, or kNoNode.
 topology::NodeId Reach::relayOf(topology::NodeId a, topology::NodeId b) const {
   const auto links = paths_.links(a, b);
   if (links.size() != 2) return topology::kNoNode;
   const topology::NodeId middle = system_.link(links[0]).to;
-  return system_.type(middle) == topology::NodeType::kGpu ? middle : topology::kNoNode;
+  return system_.type(middle) == topology::NodeType::kGpu ? firstPart(middle) : topology::kNoNode;
 }
 
 // Compares the path's type with a limit: NCCL's default, a wider one for small AMD machines, or the user's,
@@ -64,8 +86,9 @@ Decision Reach::p2p(topology::NodeId a, topology::NodeId b) const {
   }
   const topology::Cpu* cpu = system_.firstCpu();
   setLimit(d, kDefaultLevel, LimitFrom::kDefault);
-  if (cpu != nullptr && cpu->is(topology::CpuArch::kX86, topology::CpuVendor::kAmd) &&
-      system_.count(topology::NodeType::kGpu) <= kFewGpus)
+  const int gpus =
+      system_.rules().unusedGpusCount ? system_.deviceCount() : system_.count(topology::NodeType::kGpu);
+  if (cpu != nullptr && cpu->is(topology::CpuArch::kX86, topology::CpuVendor::kAmd) && gpus <= kFewGpus)
     setLimit(d, PathType::kSys, LimitFrom::kFewAmdGpus);
   if (options_.p2pLevel) setLimit(d, *options_.p2pLevel, LimitFrom::kVariable);
   d.variable = options_.p2pVariable;
@@ -154,7 +177,7 @@ bool Reach::hasNvlinkNeighbour(topology::NodeId gpu) const {
 Decision Reach::gdr(topology::NodeId gpu, topology::NodeId net, Direction direction) const {
   const bool read = direction == Direction::kSend;
   Decision d{.rule = read ? Rule::kGdrSend : Rule::kGdrReceive, .subject = gpu, .object = net};
-  if (!system_.net(net).gdr || !system_.gpu(gpu).gdr) {
+  if (!system_.net(net).gdr || !system_.gpu(gpu).gdr || system_.gpu(gpu).part >= 0) {
     d.reason = system_.net(net).gdr ? Reason::kGpuWithoutGdr : Reason::kNicWithoutGdr;
     return d;
   }
@@ -166,16 +189,35 @@ Decision Reach::gdr(topology::NodeId gpu, topology::NodeId net, Direction direct
     if (system_.gpu(gpu).sm < kReadsByDefaultSm && isolated) return d;
   }
   d.variable = Setting::kNetGdrLevel;
-  setLimit(d, kDefaultLevel, LimitFrom::kDefault);
+  const rules::GdrOverC2c overC2c = system_.rules().gdrOverC2c;
+  const bool mayUseC2c = options_.gdrC2c.value_or(overC2c != rules::GdrOverC2c::kOnRequest);
+  setLimit(d, overC2c == rules::GdrOverC2c::kLevel && mayUseC2c ? PathType::kP2c : kDefaultLevel,
+           LimitFrom::kDefault);
   if (options_.gdrLevel) setLimit(d, *options_.gdrLevel, LimitFrom::kVariable);
   d.distance = paths_.path(gpu, net).type;
   if (d.distance == PathType::kPxn) {
     d.relay = proxyGpu(gpu, net);
     d.distance = paths_.path(d.relay, net).type;
   }
+  const topology::NodeId near = d.relay != topology::kNoNode ? d.relay : gpu;
+  if (mayUseC2c &&
+      ((overC2c == rules::GdrOverC2c::kAsC2c && d.distance == PathType::kP2c) ||
+       (overC2c == rules::GdrOverC2c::kOnRequest && d.distance == PathType::kPhb && isOnC2c(near))))
+    d.distance = PathType::kC2c;
   d.yes = d.distance <= d.limit;
   d.reason = d.yes ? Reason::kNear : Reason::kTooFar;
   return d;
+}
+
+PathType Reach::farthestRelayNet() const {
+  const rules::RuleSet& rules = system_.rules();
+  return options_.pxnC2c.value_or(rules.pxnOverC2c) && rules.p2cPaths ? PathType::kP2c : kDefaultLevel;
+}
+
+bool Reach::gdrOverPci(const Decision& gdr) const {
+  if (!gdr.yes || !isOnC2c(gdr.relay != topology::kNoNode ? gdr.relay : gdr.subject)) return false;
+  const bool byLevel = system_.rules().gdrOverC2c == rules::GdrOverC2c::kLevel;
+  return gdr.distance != (byLevel ? PathType::kP2c : PathType::kC2c);
 }
 
 // The relay is the GPU that the NIC belongs to. It must be near the NIC, joined to the GPU by NVLink on the
@@ -196,15 +238,20 @@ Decision Reach::pxn(topology::NodeId gpu, topology::NodeId net) const {
   d.relay = relay;
   const Path& fromRelay = paths_.path(relay, net);
   const Path& direct = paths_.path(gpu, net);
+  const rules::RuleSet& rules = system_.rules();
+  d.limit = farthestRelayNet();
+  const PathType nearEnough = rules.pxnToFarNicsOnly ? PathType::kPxn : kDefaultLevel;
   const bool sameHost = system_[relay].key.system() == system_[gpu].key.system();
   if (relay == gpu) {
     d.reason = Reason::kOwnNic;
-  } else if (fromRelay.type > kDefaultLevel) {
+  } else if (fromRelay.type > d.limit) {
     d.reason = Reason::kRelayFar;
   } else if (paths_.path(relay, gpu).type > PathType::kNvl || !sameHost) {
     d.reason = Reason::kRelayApart;
-  } else if (!(fromRelay.bandwidth > direct.bandwidth || direct.type > kDefaultLevel)) {
+  } else if (!(fromRelay.bandwidth > direct.bandwidth || direct.type > nearEnough)) {
     d.reason = Reason::kDirectAsGood;
+  } else if (rules.pxnNeedsGdr && !gdr(relay, net, Direction::kSend).yes) {
+    d.reason = Reason::kRelayWithoutGdr;
   } else {
     d.yes = true;
     d.reason = Reason::kRelayFaster;
@@ -217,7 +264,7 @@ topology::NodeId Reach::proxyGpu(topology::NodeId gpu, topology::NodeId net) con
   for (topology::LinkId link : paths_.links(gpu, net)) {
     const topology::NodeId next = system_.link(link).to;
     if (system_.type(next) == topology::NodeType::kNvs) continue;
-    if (system_.type(next) == topology::NodeType::kGpu) return next;
+    if (system_.type(next) == topology::NodeType::kGpu) return firstPart(next);
     break;
   }
   throw Error(ResultCode::kInternalError,

@@ -26,6 +26,8 @@ struct ReachOptions {
   std::optional<PathType> p2pLevel;  // NCCL_P2P_DISABLE, NCCL_P2P_LEVEL
   Setting p2pVariable = Setting::kP2pLevel;
   std::optional<PathType> gdrLevel;  // NCCL_NET_GDR_LEVEL
+  std::optional<bool> gdrC2c;        // NCCL_NET_GDR_C2C; unset: as the rules have it
+  std::optional<bool> pxnC2c;        // NCCL_PXN_C2C; likewise
   int gdrRead = -2;                  // NCCL_NET_GDR_READ: negative decides by architecture
   bool shmDisable = false;
   bool pxnDisable = false;
@@ -33,7 +35,7 @@ struct ReachOptions {
   bool netDisableIntra = false;
   bool copyEngines = false;  // NCCL_P2P_USE_CUDA_MEMCPY
 
-  static ReachOptions from(const Settings& settings);
+  static ReachOptions from(const Settings& settings, const rules::RuleSet& rules = *rules::oldestRules());
 };
 
 class Reach {
@@ -55,6 +57,10 @@ class Reach {
   Decision transportShm(topology::NodeId a, topology::NodeId b) const;
   // May the NIC access the GPU's memory directly?
   Decision gdr(topology::NodeId gpu, topology::NodeId net, Direction direction) const;
+  // Returns whether GPU Direct RDMA, where the decision allows it, must go over PCI although the GPU has a chip-to-chip link.
+  bool gdrOverPci(const Decision& gdr) const;
+  // The farthest path from a relay of PXN to its NIC.
+  PathType farthestRelayNet() const;
   // Should the GPU send to the NIC through another GPU?
   Decision pxn(topology::NodeId gpu, topology::NodeId net) const;
   // The GPU that hands data to the NIC: the relay of a PXN path, else the GPU itself. Throws if the path to
@@ -62,6 +68,8 @@ class Reach {
   topology::NodeId proxyGpu(topology::NodeId gpu, topology::NodeId net) const;
 
  private:
+  topology::NodeId firstPart(topology::NodeId gpu) const;
+  bool isOnC2c(topology::NodeId gpu) const;
   topology::NodeId relayOf(topology::NodeId a, topology::NodeId b) const;
   bool hasNvlinkNeighbour(topology::NodeId gpu) const;
   float bestNetBandwidth(topology::NodeId gpu) const;

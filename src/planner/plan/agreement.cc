@@ -1,6 +1,7 @@
 #include "planner/plan/agreement.h"
 
 #include <array>
+#include <bit>
 
 #include "planner/connect/net_choice.h"
 #include "planner/connect/rings.h"
@@ -13,15 +14,19 @@ constexpr std::array kAllDecided = {
     Decided::kBandwidths, Decided::kChoice,       Decided::kCollnetHeads, Decided::kLatencies,
     Decided::kChannels,   Decided::kNvlsChannels, Decided::kP2pChannels,  Decided::kP2pChannelsPerPeer};
 
+constexpr std::uint64_t kSmallest = 8;                      // bytes
+constexpr std::uint64_t kLargest = std::uint64_t{8} << 30;  // bytes
+
 bool sameChoice(const tuning::Choice& a, const tuning::Choice& b) {
   if (a.best() == nullptr || b.best() == nullptr) return a.best() == b.best();
   return a.best()->algorithm == b.best()->algorithm && a.best()->protocol == b.best()->protocol &&
          a.best()->time == b.best()->time && a.channels == b.channels && a.warps == b.warps;
 }
 
+// Compares at eight sizes per power of two: a range of sizes with another choice can be narrow.
 bool sameChoices(const tuning::TuningModel& a, const tuning::TuningModel& b) {
   for (Collective collective : kAllCollectives)
-    for (std::uint64_t bytes : tuning::choiceSizes()) {
+    for (std::uint64_t bytes = kSmallest; bytes <= kLargest; bytes += std::bit_floor(bytes) / 8) {
       const tuning::Operation operation{.collective = collective, .bytes = bytes};
       if (!sameChoice(tuning::choose(a, operation), tuning::choose(b, operation))) return false;
     }

@@ -16,7 +16,7 @@ namespace xylem::plan {
 // The values that ranks compute on their own. name() gives NCCL's words.
 enum class Decided : std::uint8_t {
   kBandwidths,
-  kChoice,  // algorithm, protocol, predicted time, channels or warps, for any of choiceSizes()
+  kChoice,  // algorithm, protocol, predicted time, channels or warps, for any of eight sizes per power of two
   kCollnetHeads,
   kLatencies,
   kChannels,

@@ -44,10 +44,11 @@ Json ringNetJson(const Plan& plan, const connect::NetChoice& choice, int rank, i
                  paths::Direction direction) {
   const connect::RingNeighbours around = connect::ringNeighbours(plan.connections, rank, channel);
   const int peer = direction == paths::Direction::kSend ? around.next : around.previous;
-  const auto end = choice.ringEnd(rank, channel, peer, direction);
+  const auto end = choice.ringNic(rank, channel, peer, direction);
   if (!end) return nullptr;
   Json json = netJson(plan.hostOf(rank).system(), *end);
   if (end->net != topology::kNoNode) json["gdr"] = end->gdr ? 1 : 0;
+  if (end->gdrOverPci) json["gdrPci"] = 1;
   return json;
 }
 
@@ -109,9 +110,9 @@ void addNvls(Json& json, const connect::Connections& c, int rank) {
   json["nvls"] = std::move(nvls);
 }
 
-Json scheduleJson(const connect::JobNodes& nodes, int rank) {
+Json scheduleJson(const connect::Connections& c, int rank) {
   Json rounds = Json::array();
-  for (const connect::P2pRound& round : connect::p2pSchedule(nodes, rank))
+  for (const connect::P2pRound& round : connect::p2pSchedule(c, rank))
     rounds.push_back({round.sendTo, round.receiveFrom});
   return rounds;
 }
@@ -129,7 +130,7 @@ Json rankJson(const Plan& plan, const connect::NetChoice& choice, int rank) {
   if (c.nodes.count() > 1) addNets(json, plan, choice, rank);
   if (c.collnet) addCollnet(json, c, rank);
   if (c.nvlsHeads > 0) addNvls(json, c, rank);
-  if (plan.hostsListed && c.job.localOf(rank) == 0) json["p2pSchedule"] = scheduleJson(c.nodes, rank);
+  if (plan.hostsListed && c.job.localOf(rank) == 0) json["p2pSchedule"] = scheduleJson(c, rank);
   return json;
 }
 
@@ -150,6 +151,11 @@ Json connectionsJson(const Plan& plan, int rank) {
                {"nvlsChannels", mine.nvlsChannels},
                {"p2pChannels", mine.p2pChannels},
                {"p2pChannelsPerPeer", mine.p2pChannelsPerPeer}};
+  if (const int size = connect::p2pGroupSize(c); size > 0) json["p2pScheduleGroupSize"] = size;
+  if (c.nvlsChunkBytes > 0) {
+    json["nvlsChunkSize"] = c.nvlsChunkBytes;
+    json["nvlsTreeMaxChunkSize"] = c.nvlsTreeChunkBytes;
+  }
   const connect::NetChoice choice(c, plan.reach);
   if (rank >= 0) {
     json["ranks"] = Json::array({rankJson(plan, choice, rank)});

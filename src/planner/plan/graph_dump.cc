@@ -7,7 +7,7 @@ namespace xylem::plan {
 
 std::string graphDump(const Plan& plan, int rank) {
   const HostPlan& host = plan.hostOf(rank);
-  return search::writeGraphFile(host.graphs, host.system());
+  return search::writeGraphFile(host.graphs, host.system(), plan.job().rankNames(plan.job().hostOf(rank)));
 }
 
 void dumpGraphs(const Plan& plan, const Settings& settings) {

@@ -41,10 +41,13 @@ Json nodeJson(const topology::System& system, topology::NodeId id, const topolog
                    {"gdr", net.gdr},
                    {"coll", net.coll},
                    {"maxConnections", net.maxConnections}});
+      if (system.rules().rails && net.rail >= 0) json["rail"] = net.rail;
+      if (system.rules().rails && net.plane >= 0) json["plane"] = net.plane;
       break;
     }
     case topology::NodeType::kNvs:
     case topology::NodeType::kNic:
+    case topology::NodeType::kDev:
       break;
   }
   return json;
@@ -96,12 +99,25 @@ Json gdrJson(const topology::System& system, const paths::Reach& reach, const to
   };
   Json nets = Json::array();
   for (topology::NodeId net : system.nodes(topology::NodeType::kNet)) nets.push_back(system.name(net));
-  return {{"nets", nets},
-          {"receive", may(paths::Direction::kReceive)},
-          {"send", may(paths::Direction::kSend)},
-          {"proxyRank", pairs([&](topology::NodeId gpu, topology::NodeId net) {
-             return rankOf(system, reach.proxyGpu(gpu, net));
-           })}};
+  Json json = {{"nets", nets},
+               {"receive", may(paths::Direction::kReceive)},
+               {"send", may(paths::Direction::kSend)},
+               {"proxyRank", pairs([&](topology::NodeId gpu, topology::NodeId net) {
+                  return rankOf(system, reach.proxyGpu(gpu, net));
+                })}};
+  // Where GPU Direct RDMA must go over PCI, although the GPU has a chip-to-chip link; only if it must somewhere.
+  const auto addOverPci = [&](const char* key, paths::Direction direction) {
+    bool any = false;
+    Json overPci = pairs([&](topology::NodeId gpu, topology::NodeId net) {
+      const bool pci = reach.gdrOverPci(reach.gdr(gpu, net, direction));
+      any |= pci;
+      return pci ? 1 : 0;
+    });
+    if (any) json[key] = std::move(overPci);
+  };
+  addOverPci("receivePci", paths::Direction::kReceive);
+  addOverPci("sendPci", paths::Direction::kSend);
+  return json;
 }
 
 void addNets(Json& json, const topology::System& system, const paths::Locality& locality,
@@ -113,7 +129,7 @@ void addNets(Json& json, const topology::System& system, const paths::Locality& 
     Json row = Json::array();
     for (int c = 0; c < localNetChannels(system); ++c) row.push_back(system.name(locality.localNet(gpu, c)));
     nets.push_back(std::move(row));
-    counts.push_back(locality.localNetCountByBandwidth(gpu));
+    counts.push_back(locality.netsByBandwidth(gpu).count);
   }
   json["localNet"] = std::move(nets);
   Json gpus = Json::array();
@@ -135,7 +151,7 @@ Json graphJson(const search::ChannelGraph& graph, const topology::System& system
     for (int i = 0; i < listed; ++i)
       ranks.push_back(rankOf(system, system.node(topology::NodeType::kGpu, graph.gpu(c, i))));
     Json channel = {{"ranks", std::move(ranks)}};
-    if (system.count(topology::NodeType::kNet) > 0) {
+    if (system.usesNets()) {
       const auto net = [&](int i) {
         return i < 0 ? "NET/0-0" : system.name(system.node(topology::NodeType::kNet, i));
       };
@@ -163,7 +179,8 @@ Json graphJson(const search::ChannelGraph& graph, const topology::System& system
 
 Json nodeList(const topology::System& system, const topology::RankNames& rankOf) {
   Json nodes = Json::array();
-  for (topology::NodeId id = 0; id < system.nodeCount(); ++id) nodes.push_back(nodeJson(system, id, rankOf));
+  for (topology::NodeType type : topology::kAllNodeTypes)
+    for (topology::NodeId id : system.nodes(type)) nodes.push_back(nodeJson(system, id, rankOf));
   return nodes;
 }
 
@@ -191,11 +208,13 @@ Json nodesJson(const topology::System& system) { return nodeList(system, topolog
 
 Json linksJson(const topology::System& system) {
   Json links = Json::array();
-  for (const topology::Link& link : system.links())
+  for (const topology::Link& link : system.links()) {
+    if (system.type(link.from) == topology::NodeType::kDev) continue;  // devices that the job does not use
     links.push_back({{"from", system.name(link.from)},
                      {"to", system.name(link.to)},
                      {"type", topology::name(link.type)},
                      {"bandwidth", number(link.bandwidth)}});
+  }
   return links;
 }
 

@@ -16,6 +16,8 @@ Json inputJson(const Plan& plan) {
                {"collnet", plan.offered.collnet},
                {"fuse", plan.fused},
                {"settings", std::move(settings)}};
+  // A plan that names no version is one of the oldest.
+  if (!rules::isOldest(*plan.nccl)) json["nccl"] = rules::versionText(plan.nccl->version);
   if (!plan.hostsListed) {
     json["topology"] = plan.groups.front().topology;
     return json;

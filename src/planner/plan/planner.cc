@@ -1,6 +1,10 @@
 #include "planner/plan/planner.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <cctype>
+#include <charconv>
 #include <utility>
 
 #include "core/error.h"
@@ -22,19 +26,20 @@ struct Host {
   int ranks = 0;
 };
 
-topology::Document describe(const HostRequest& request, bool fuse) {
-  if (!request.gpus.empty()) return topology::describeAsRanksWould(*request.topology, request.gpus);
-  return fuse ? topology::describeAsRanksWould(*request.topology)
-              : topology::completeForJob(*request.topology);
+topology::Document describe(const HostRequest& request, bool fuse, const rules::RuleSet& rules) {
+  if (!request.gpus.empty()) return topology::describeAsRanksWould(*request.topology, request.gpus, rules);
+  return fuse ? topology::describeAsRanksWould(*request.topology, rules)
+              : topology::completeForJob(*request.topology, rules);
 }
 
-Host readHost(const HostRequest& request, const PlanRequest& job) {
+Host readHost(const HostRequest& request, const PlanRequest& job,
+              const std::shared_ptr<const rules::RuleSet>& rules) {
   if (request.count < 1)
     throw Error(ResultCode::kInvalidArgument, "a job of {} hosts: at least 1 is needed", request.count);
-  topology::Document document = describe(request, job.fuse);
+  topology::Document document = describe(request, job.fuse, *rules);
   if (job.offered.collnet) topology::offerCollnet(document);
   Host host{std::make_shared<const topology::Document>(std::move(document))};
-  host.system = topology::buildSystem(*host.description);
+  host.system = topology::buildSystem(*host.description, rules);
   host.ranks = host.system.count(topology::NodeType::kGpu);
   if (host.ranks == 0)
     throw InputError({request.topology->file(), 0}, "no gpu of the job",
@@ -54,6 +59,8 @@ class ShapePlanner {
         decisions_(request.decisions) {
     channelOptions_.graphFile = request.graphFile;
   }
+
+  void dropNvls() { graphs_.nvls = false; }
 
   // Returns the index of the new shape. `searched`: the graphs by view of the host; null to search them.
   int shapeOf(const Host& described, int jobRanks, const std::vector<search::HostGraphs>* searched) {
@@ -125,12 +132,70 @@ int countRanks(const PlanRequest& request, const std::vector<Host>& hosts) {
   return static_cast<int>(ranks);
 }
 
+// Returns whether the last two ranks of the job are parts of one GPU.
+bool endsOnOneGpu(const PlanRequest& request, const std::vector<Host>& hosts) {
+  const std::vector<int>& placed = request.hostOfRank;
+  if (placed.size() > 1 && placed.back() != placed[placed.size() - 2]) return false;
+  const bool alone = hosts.size() == 1 && request.hosts.front().count == 1;
+  if (placed.empty() && request.placement == Placement::kRoundRobin && !alone) return false;
+  std::size_t last = hosts.size() - 1;
+  if (!placed.empty())
+    for (int before = request.hosts[last = 0].count; before <= placed.back(); ++last)
+      before += request.hosts[last + 1].count;
+  const topology::System& system = hosts[last].system;
+  const int ranks = hosts[last].ranks;
+  if (ranks < 2) return false;
+  const topology::NodeId a = system.gpuOfRank(ranks - 1);
+  const topology::NodeId b = system.gpuOfRank(ranks - 2);
+  return system.gpu(a).part >= 0 && system.gpu(a).dev == system.gpu(b).dev &&
+         system[a].key.system() == system[b].key.system();
+}
+
 }  // namespace
 
 PlanRequest identicalHosts(topology::Document topology, int count) {
   PlanRequest request;
   request.hosts.push_back({std::make_shared<const topology::Document>(std::move(topology)), {}, count});
   return request;
+}
+
+std::shared_ptr<const rules::RuleSet> rulesFor(const Settings& settings) {
+  const std::string& text = settings.text(Setting::kNccl);
+  const auto version = rules::parseVersion(text);
+  if (!version)
+    throw InputError({settings.origin(Setting::kNccl), 0}, fmt::format("XYLEM_NCCL={}", text),
+                     "a version of NCCL, such as " + rules::knownVersionsText());
+  return rules::rulesOf(*version);
+}
+
+namespace {
+
+// NCCL_NETDEVS_POLICY: AUTO, ALL or MAX:N in any case; any other text is AUTO.
+int netsPerGpu(std::string policy) {
+  std::transform(policy.begin(), policy.end(), policy.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+  if (policy == "ALL") return rules::kAllNets;
+  constexpr std::string_view kMax = "MAX:";
+  int most = 0;
+  if (policy.starts_with(kMax))
+    std::from_chars(policy.data() + kMax.size(), policy.data() + policy.size(), most);
+  return most > 0 ? most : rules::kSharedNets;
+}
+
+}  // namespace
+
+// Some variables restore an older rule, or choose what a rule leaves to them.
+std::shared_ptr<const rules::RuleSet> rulesFor(const PlanRequest& request, const Settings& settings) {
+  auto rules = request.nccl != nullptr ? request.nccl : rulesFor(settings);
+  const bool scatters = settings.integer(Setting::kMnnvlScatterNets) != 0;
+  const bool ll128 = settings.integer(Setting::kLl128C2c) != 0;
+  const int nets = netsPerGpu(settings.text(Setting::kNetDevsPolicy));
+  if (scatters && ll128 && nets == rules::kSharedNets) return rules;
+  auto own = std::make_shared<rules::RuleSet>(*rules);
+  own->scattersNets = own->scattersNets && scatters;
+  if (!ll128 && own->ll128OverC2c) own->ll128OverC2c = own->ll128OverPxn = false;
+  if (own->netPolicy) own->netsPerGpu = nets;
+  return own;
 }
 
 Plan planJob(const PlanRequest& request, const Settings& settings) {
@@ -140,16 +205,26 @@ Plan planJob(const PlanRequest& request, const Settings& settings) {
   plan.fused = request.fuse;
   plan.offered = request.offered;
   for (const SettingSpec& s : settingSpecs())
-    if (settings.isSet(s.id) && s.kind != SettingKind::kSecret)
+    if (settings.isSet(s.id) && s.kind != SettingKind::kSecret && s.id != Setting::kNccl)
       plan.settings.emplace_back(s.name, settings.text(s.id));
-  plan.reach = paths::ReachOptions::from(settings);
+  plan.nccl = rulesFor(request, settings);
+  plan.reach = paths::ReachOptions::from(settings, *plan.nccl);
 
   // Hosts first: paths inside a host depend on the number of ranks of the job.
   std::vector<Host> hosts;
-  for (const HostRequest& host : request.hosts) hosts.push_back(readHost(host, request));
+  for (const HostRequest& host : request.hosts) hosts.push_back(readHost(host, request, plan.nccl));
   const int ranks = countRanks(request, hosts);
   connect::Job job;
   ShapePlanner shapes(plan, job, request, settings);
+  if (plan.nccl->splitGpusEndNvls && endsOnOneGpu(request, hosts)) {
+    if (settings.integer(Setting::kNvlsEnable) == 1)
+      throw Error(
+          ResultCode::kInvalidUsage,
+          "NCCL_NVLS_ENABLE=1 in a job whose last two ranks are parts of one GPU: NCCL {} has no NVLS "
+          "there; unset it",
+          rules::versionText(plan.nccl->version));
+    shapes.dropNvls();
+  }
   for (std::size_t i = 0; i < hosts.size(); ++i) {
     const HostRequest& asked = request.hosts[i];
     plan.groups.push_back(describeGroup(asked, hosts[i].system, job.hosts()));
@@ -173,20 +248,25 @@ Plan planJob(const PlanRequest& request, const Settings& settings) {
   for (std::size_t view = 0; view < plan.hostPlans.size(); ++view)
     plan.tuning.push_back(
         tuning::computeTuning(tuning::tuningInput(plan.connections, static_cast<int>(view)), tuning));
-  const HostPlan& first = plan.hostOf(0);
-  plan.allNvlink =
-      paths::worstType(first.system(), first.paths.paths, topology::NodeType::kGpu) < paths::PathType::kPix;
+  const auto joinedByNvlink = [](const HostPlan& host) {
+    return paths::worstType(host.system(), host.paths.paths, topology::NodeType::kGpu) <
+           paths::PathType::kPix;
+  };
+  plan.allNvlink = joinedByNvlink(plan.hostOf(0));
+  if (plan.nccl->allNvlinkByAll)
+    for (const auto& host : plan.hostPlans) plan.allNvlink = plan.allNvlink && joinedByNvlink(*host);
   return plan;
 }
 
 std::vector<search::HostGraphs> searchHost(const PlanRequest& request, const HostRequest& host, int ranks,
                                            const Settings& settings) {
   Plan plan;
-  plan.reach = paths::ReachOptions::from(settings);
+  plan.nccl = rulesFor(request, settings);
+  plan.reach = paths::ReachOptions::from(settings, *plan.nccl);
   connect::Job job;
   PlanRequest brief = request;
   brief.decisions = false;
-  ShapePlanner(plan, job, brief, settings).shapeOf(readHost(host, request), ranks, nullptr);
+  ShapePlanner(plan, job, brief, settings).shapeOf(readHost(host, request, plan.nccl), ranks, nullptr);
   std::vector<search::HostGraphs> graphs;
   for (const auto& view : plan.hostPlans) graphs.push_back(view->graphs);
   return graphs;

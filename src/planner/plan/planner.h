@@ -38,7 +38,9 @@ struct PlanRequest {
   std::vector<HostRequest> hosts;
   bool hostsListed = false;  // as in Plan
   bool fuse = false;         // describe every host as its ranks would detect it
-  bool decisions = true;     // keep the decisions on paths, which grow with the square of the GPUs
+  // The rules of NCCL's version; null for those that XYLEM_NCCL names.
+  std::shared_ptr<const rules::RuleSet> nccl;
+  bool decisions = true;  // keep the decisions on paths, which grow with the square of the GPUs
   search::GraphOptions offered;
   // Channels to take instead of searching; the caller has read the file that NCCL_GRAPH_FILE names. May be
   // null.
@@ -51,6 +53,10 @@ struct PlanRequest {
 
 // Requests `count` equal hosts of n GPUs; host h has the ranks h*n to h*n+n-1.
 PlanRequest identicalHosts(topology::Document topology, int count = 1);
+
+// The rules of the version that a request, or else XYLEM_NCCL, names. Throws InputError for a text that is no version.
+std::shared_ptr<const rules::RuleSet> rulesFor(const PlanRequest& request, const Settings& settings);
+std::shared_ptr<const rules::RuleSet> rulesFor(const Settings& settings);
 
 // Throws InputError (with file and line) for a description that cannot be planned.
 Plan planJob(const PlanRequest& request, const Settings& settings);

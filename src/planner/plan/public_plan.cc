@@ -35,6 +35,13 @@ plan::PlanRequest requestOf(const std::vector<plan::HostRequest>& hosts, bool li
   request.hostsListed = listed;
   request.offered = {options.nvls, options.collnet};
   request.graphFile = search::graphFileOf(settings);
+  if (!options.nccl.empty()) {
+    const auto version = rules::parseVersion(options.nccl);
+    if (!version)
+      throw PlanError(fmt::format("`{}` is no version of NCCL; expected one such as {}", options.nccl,
+                                  rules::knownVersionsText()));
+    request.nccl = rules::rulesOf(*version);
+  }
   return request;
 }
 

@@ -44,7 +44,7 @@ std::vector<LogLine> graphLines(const ChannelGraph& graph, const topology::Syste
                   static_cast<int>(graph.pattern), graph.crossNic, graph.nChannels, graph.bwIntra,
                   graph.bwInter, paths::name(graph.typeIntra), paths::name(graph.typeInter),
                   graph.sameChannels ? 1 : 0));
-  const bool hasNets = system.count(topology::NodeType::kNet) > 0;
+  const bool hasNets = system.usesNets();
   const auto net = [&](int i) {
     return i < 0 ? "NET/0-0" : system.name(system.node(topology::NodeType::kNet, i));
   };

@@ -12,24 +12,28 @@
 namespace xylem::search {
 namespace {
 
-// The bandwidths per channel that searches try, in GB/s. Origin: NCCL 2.25.1.
-constexpr float kSpeedsIntra[] = {40, 30, 20, 18, 15, 12, 10, 9, 7, 6, 5, 4, 3};
-constexpr float kSpeedsIntraSm90[] = {60, 50, 40, 30, 24, 20, 15, 12, 11, 6, 3};
-constexpr float kSpeedsIntraSm100[] = {90, 80, 70, 60, 50, 40, 30, 24, 20, 19};
-constexpr float kSpeedsInter[] = {48, 30, 28, 24, 20, 18,   15,   12,    10,   9,
-                                  7,  6,  5,  4,  3,  2.4f, 1.2f, 0.24f, 0.12f};
-constexpr float kSpeedsInterSm90[] = {48, 45, 42, 40, 30,   24,   22,    20,   17.5f,
-                                      15, 12, 6,  3,  2.4f, 1.2f, 0.24f, 0.12f};
-
 constexpr int kMaxRings = 32;
-// With fewer GPUs NVLS gains nothing.
-constexpr int kMinNvlsGpus = 3;
+constexpr int kHopperSm = 90;
 // This value of NCCL_NVLS_ENABLE means: if the driver offers multicast. Others, except 0, take it for
 // granted.
 constexpr std::int64_t kNvlsIfOffered = 2;
 
-paths::PathType next(paths::PathType type) {
-  return static_cast<paths::PathType>(static_cast<int>(type) + 1);
+// Returns whether NVLink joins the GPUs into exactly two groups; single GPUs beside them do not count. A group is named by
+// the GPU that NCCL's one pass over all pairs leaves its members with.
+bool hasTwoIslands(const topology::System& system, const paths::PathTable& paths) {
+  const int gpus = system.count(topology::NodeType::kGpu);
+  std::vector<int> island(static_cast<std::size_t>(gpus));
+  for (int g = 0; g < gpus; ++g) island[static_cast<std::size_t>(g)] = g;
+  const auto node = [&](int g) { return system.node(topology::NodeType::kGpu, g); };
+  for (int g = 0; g < gpus; ++g) {
+    const int name = island[static_cast<std::size_t>(g)];
+    for (int other = g + 1; other < gpus; ++other)
+      if (paths.path(node(g), node(other)).type == paths::PathType::kNvl)
+        island[static_cast<std::size_t>(other)] = name;
+  }
+  std::vector<int> members(static_cast<std::size_t>(gpus), 0);
+  for (const int name : island) ++members[static_cast<std::size_t>(name)];
+  return std::count_if(members.begin(), members.end(), [](int count) { return count > 1; }) == 2;
 }
 
 Duplication duplicationOf(const ChannelGraph& graph, int lowestSm) {
@@ -57,13 +61,26 @@ void duplicateChannels(ChannelGraph& graph, int lowestSm) {
   graph.nChannels = after;
 }
 
-void fallBack(ChannelGraph& graph) {
+// One channel of little bandwidth has the GPUs in index order.
+void fallBack(ChannelGraph& graph, const topology::System& system, const paths::PathTable& paths) {
   graph.fallback = true;
   for (int i = 0; i < graph.gpuCount; ++i) graph.gpus[static_cast<std::size_t>(i)] = i;
   graph.nets[0] = graph.nets[1] = -1;
   graph.bwIntra = graph.bwInter = 0.1f;
   graph.typeIntra = graph.typeInter = paths::PathType::kSys;
   graph.nChannels = 1;
+  if (system.rules().fallback == rules::Fallback::kFirstNic) return;
+  if (system.count(topology::NodeType::kNet) == 0) {
+    graph.bwInter = 0;
+    graph.typeInter = paths::PathType::kDis;
+    return;
+  }
+  const paths::Locality locality(system, paths);
+  const auto ownNet = [&](int gpu) {
+    return system.position(locality.localNet(system.node(topology::NodeType::kGpu, gpu), 0));
+  };
+  graph.nets[0] = ownNet(0);
+  graph.nets[1] = ownNet(graph.gpuCount - 1);
 }
 
 ChannelGraph notComputed(const GraphRequest& request) {
@@ -105,7 +122,8 @@ class Driver {
     best_.gpuCount = space.gpuCount();
     const bool crosses = request.pattern == Pattern::kRing || request.pattern == Pattern::kBalancedTree ||
                          request.pattern == Pattern::kSplitTree;
-    crossNic_ = inter() && space.netCount() > 1 && crosses ? options.crossNic : 0;
+    const int nets = rules().keepsNets ? system.count(topology::NodeType::kNet) : space.netCount();
+    crossNic_ = nets > 1 && crosses ? options.crossNic : 0;
     best_.crossNic = crossNic_ == 1 ? 1 : 0;
     if (space.gpuCount() > 1) {
       minIntra_ = paths::bestType(system, space.paths(), topology::NodeType::kGpu);
@@ -116,6 +134,7 @@ class Driver {
       maxInter_ = paths::worstType(system, space.paths(), topology::NodeType::kNet);
       maxIntra_ = maxInter_;
     }
+    if (rules().farGpusBeforeHopper && lowestSm < kHopperSm) maxInter_ = paths::PathType::kSys;
     best_.typeIntra = minIntra_;
     best_.typeInter = minInter_;
     trySame_ = request.pattern != Pattern::kNvls;
@@ -136,21 +155,28 @@ class Driver {
     if (best_.pattern == Pattern::kCollnetDirect) best_.maxChannels = std::min(8, space_.gpuCount());
     if (space_.gpuCount() == 1 && best_.pattern != Pattern::kRing) best_.pattern = Pattern::kTree;
     if (!inter() && best_.pattern == Pattern::kNvls) best_.minChannels = best_.maxChannels;
+    if (rules().twoRingsOfIslands && best_.pattern == Pattern::kRing && best_.maxChannels >= 2 &&
+        best_.minChannels == 1 && hasTwoIslands(system, space_.paths()))
+      best_.minChannels = 2;
     wanted_ = best_;
-    speeds_ = searchSpeeds(inter(), lowestSm_);
+    speeds_ = searchSpeeds(inter(), lowestSm_, rules());
     double reachable = bandwidth_.total;
-    if (space_.gpuCount() > 1 && best_.pattern != Pattern::kRing)
-      reachable = static_cast<float>(bandwidth_.total * (space_.gpuCount() / (space_.gpuCount() - 1.0)));
+    const int devices = rules().bandwidthOfWires ? system.deviceCount() : space_.gpuCount();
+    if (devices > 1 && best_.pattern != Pattern::kRing)
+      reachable = static_cast<float>(bandwidth_.total * (devices / (devices - 1.0)));
     speed_ = 0;
     while (speed_ < lastSpeed() && (speeds_[speed_] > bandwidth_.max ||
                                     speeds_[speed_] * static_cast<float>(best_.minChannels) > reachable))
       ++speed_;
     wanted_.bwIntra = wanted_.bwInter = speeds_[speed_];
 
-    do search();
-    while (!satisfied() && relax());
-    improve();
-    if (best_.nChannels == 0 && !best_.collNet && best_.pattern != Pattern::kNvls) fallBack(best_);
+    if (!inter() || space_.netCount() > 0) {  // without a NET no channel leaves the host
+      do search();
+      while (!satisfied() && relax());
+      improve();
+    }
+    if (best_.nChannels == 0 && !best_.collNet && best_.pattern != Pattern::kNvls)
+      fallBack(best_, system, space_.paths());
     best_.end = end_;
     best_.attempts = std::move(attempts_);
     best_.searchSteps = steps_;
@@ -161,7 +187,8 @@ class Driver {
   }
 
  private:
-  bool inter() const { return space_.netCount() > 0; }
+  bool inter() const { return space_.inter(); }
+  const rules::RuleSet& rules() const { return space_.system().rules(); }
   std::size_t lastSpeed() const { return speeds_.size() - 1; }
 
   void search() {
@@ -228,7 +255,7 @@ class Driver {
     const auto number = [](auto value) { return static_cast<std::uint64_t>(value); };
     const UsableRoutes::Limits& limits = routes.limits();
     return number(limits.intra) | number(limits.inter) << 4 | number(wanted_.pattern) << 8 |
-           number(wanted_.crossNic) << 12 | number(wanted_.sameChannels) << 16 |
+           (inter() ? number(wanted_.crossNic) << 12 : 0) | number(wanted_.sameChannels) << 16 |
            number(wanted_.maxChannels) << 20;
   }
   // Equal for searches with the same input.
@@ -278,18 +305,21 @@ class Driver {
     return relaxTypes() || relaxCrossNic() || relaxSpeed() || !endsWith(SearchEnd::kNothingToGiveUp);
   }
 
+  // Paths that do not exist are no farther ones.
+  bool goesOn(paths::PathType type) const { return !rules().noRouteIfApart || type < paths::PathType::kDis; }
+
   bool relaxTypes() {
     const bool none = best_.nChannels == 0;
     const paths::PathType worstIntra = inter() ? wanted_.typeInter : maxIntra_;
     if (wanted_.typeIntra < worstIntra && (none || wanted_.typeIntra < best_.typeIntra)) {
-      wanted_.typeIntra = next(wanted_.typeIntra);
-      return asksFor(SearchChange::kFartherGpus);
+      wanted_.typeIntra = paths::nextType(wanted_.typeIntra, rules());
+      if (goesOn(wanted_.typeIntra)) return asksFor(SearchChange::kFartherGpus);
     }
     wanted_.typeIntra = minIntra_;
     if (inter() && wanted_.typeInter < maxInter_ &&
         (none || wanted_.typeInter < best_.typeInter || wanted_.typeInter < paths::PathType::kPxn)) {
-      wanted_.typeInter = next(wanted_.typeInter);
-      return asksFor(SearchChange::kFartherNets);
+      wanted_.typeInter = paths::nextType(wanted_.typeInter, rules());
+      if (goesOn(wanted_.typeInter)) return asksFor(SearchChange::kFartherNets);
     }
     wanted_.typeInter = minInter_;
     return false;
@@ -377,33 +407,24 @@ ChannelOptions ChannelOptions::from(const Settings& settings) {
   return {static_cast<int>(settings.integer(Setting::kCrossNic)), nullptr};
 }
 
-std::span<const float> searchSpeeds(bool inter, int lowestSm) {
-  if (inter) {
-    if (lowestSm >= 90) return kSpeedsInterSm90;
-    return kSpeedsInter;
-  }
-  if (lowestSm >= 100) return kSpeedsIntraSm100;
-  if (lowestSm >= 90) return kSpeedsIntraSm90;
-  return kSpeedsIntra;
+std::span<const float> searchSpeeds(bool inter, int lowestSm, const rules::RuleSet& rules) {
+  const rules::SearchSpeeds& all = rules.searchSpeeds;
+  if (inter) return lowestSm >= 100 ? all.interSm100 : lowestSm >= kHopperSm ? all.interSm90 : all.inter;
+  return lowestSm >= 100 ? all.intraSm100 : lowestSm >= kHopperSm ? all.intraSm90 : all.intra;
 }
 
 HostBandwidth bandwidthOf(const topology::System& system, const paths::PathTable& paths) {
   HostBandwidth found;
-  const bool inter = system.count(topology::NodeType::kNet) > 0;
+  const bool inter = system.usesNets();
   if (!inter && system.count(topology::NodeType::kGpu) == 1)
     return {topology::kLocalBandwidth, topology::kLocalBandwidth};
+  if (paths.wires) return {inter ? paths.wires->toNets : paths.wires->toGpus, paths.wires->total};
   for (topology::NodeId gpu : system.nodes(topology::NodeType::kGpu)) {
     for (topology::NodeId node : system.nodes(inter ? topology::NodeType::kNet : topology::NodeType::kGpu)) {
       const paths::Path& path = paths.path(gpu, node);
       if (path.hops > 0) found.max = std::max(found.max, path.bandwidth);
     }
-    float pci = 0;
-    float nvlink = 0;
-    for (const topology::Link& link : system.links(gpu)) {
-      if (link.type == topology::LinkType::kPci) pci = link.bandwidth;
-      if (link.type == topology::LinkType::kNvl) nvlink += link.bandwidth;
-    }
-    found.total = std::max(found.total, std::max(pci, nvlink));
+    found.total = std::max(found.total, paths::sendBandwidth(system, gpu));
   }
   return found;
 }
@@ -421,6 +442,7 @@ HostChannels::HostChannels(const topology::System& system, const paths::PathTabl
                            const paths::Locality& locality, const ChannelOptions& options)
     : options_(options),
       data_(std::make_unique<SearchData>(system, paths, locality)),
+      rules_(system.rules()),
       bandwidth_(bandwidthOf(system, paths)),
       gpuCount_(system.count(topology::NodeType::kGpu)) {
   lowestSm_ = system.count(topology::NodeType::kGpu) > 0
@@ -428,6 +450,7 @@ HostChannels::HostChannels(const topology::System& system, const paths::PathTabl
                   : 0;
   for (topology::NodeId gpu : system.nodes(topology::NodeType::kGpu))
     lowestSm_ = std::min(lowestSm_, system.gpu(gpu).sm);
+  if (rules_.bandwidthOfWires) lowestSm_ = std::min(lowestSm_, system.lowestDeviceSm());
 }
 
 HostChannels::~HostChannels() = default;
@@ -457,7 +480,7 @@ HostGraphs computeGraphs(HostChannels& channels, const GraphOptions& options) {
   fill(GraphKind::kCollnetChain, Pattern::kTree, rings, rings, options.collnet);
   fill(GraphKind::kCollnetDirect, Pattern::kCollnetDirect, 1, paths::kMaxChannels, options.collnet);
   fill(GraphKind::kNvls, Pattern::kNvls, 1, paths::kMaxChannels,
-       options.nvls && channels.gpuCount() >= kMinNvlsGpus);
+       options.nvls && channels.gpuCount() >= channels.rules().nvlsGpus);
   return graphs;
 }
 

@@ -48,7 +48,8 @@ HostBandwidth bandwidthOf(const topology::System& system, const paths::PathTable
 
 // The bandwidths per channel that searches try, in GB/s, highest first. `inter`: the job has NETs.
 // `lowestSm`: the lowest compute capability of the host's GPUs.
-std::span<const float> searchSpeeds(bool inter, int lowestSm);
+std::span<const float> searchSpeeds(bool inter, int lowestSm,
+                                    const rules::RuleSet& rules = *rules::oldestRules());
 
 // All graphs of one host. They share the space that they take bandwidth from, so the order in which they are
 // computed matters.
@@ -61,6 +62,7 @@ class HostChannels {
   HostChannels& operator=(const HostChannels&) = delete;
 
   int gpuCount() const { return gpuCount_; }
+  const rules::RuleSet& rules() const { return rules_; }
 
   ChannelGraph compute(const GraphRequest& request);
 
@@ -68,6 +70,7 @@ class HostChannels {
   struct SearchData;
   ChannelOptions options_;
   std::unique_ptr<SearchData> data_;  // shared by all searches
+  const rules::RuleSet& rules_;
   HostBandwidth bandwidth_;
   int lowestSm_ = 0;
   int gpuCount_ = 0;

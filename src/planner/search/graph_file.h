@@ -29,6 +29,7 @@ constexpr std::size_t kMaxGraphFileElements = 4096;
 // A GPU by its NVML index, or a NET by its device number; the system it belongs to in the upper 8 bits.
 struct GraphFileDevice {
   std::uint64_t id = 0;
+  int rank = -1;  // of a GPU that the file names by its rank, too
   int line = 0;
 };
 
@@ -71,7 +72,9 @@ std::shared_ptr<const GraphFile> graphFileOf(const Settings& settings,
 void loadGraph(const GraphFile& file, const topology::System& system, int crossNic, ChannelGraph& graph);
 
 // Returns the text NCCL writes. Throws if graph files cannot say what is in these graphs.
-std::string writeGraphFile(const HostGraphs& graphs, const topology::System& system);
+// `names`: the ranks, which newer rules write beside the GPUs.
+std::string writeGraphFile(const HostGraphs& graphs, const topology::System& system,
+                           const topology::RankNames& names = {});
 
 // Returns a device as graph files write it: `0x1b` for 27, `0` for 0.
 std::string deviceText(std::uint64_t id);

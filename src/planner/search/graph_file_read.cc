@@ -122,7 +122,10 @@ class Reader {
     channel.line = document_[element].line;
     for (const topology::ElementId child : document_[element].children) {
       auto& list = document_[child].name == "gpu" ? channel.gpus : channel.nets;
-      list.push_back({topology::Attributes(document_, child).hex("dev"), document_[child].line});
+      const topology::Attributes attributes(document_, child);
+      const bool ranked = document_[child].name == "gpu" && attributes.has("rank");
+      const int rank = ranked ? static_cast<int>(attributes.integer("rank", 0, kMaxInt)) : -1;
+      list.push_back({attributes.hex("dev"), rank, document_[child].line});
     }
     return channel;
   }
@@ -131,7 +134,8 @@ class Reader {
   paths::PathType type(topology::ElementId element, std::string_view name) const {
     const std::string& text = topology::Attributes(document_, element).text(name);
     for (int i = 0; i <= static_cast<int>(paths::PathType::kSys); ++i)
-      if (text.starts_with(xylem::paths::name(static_cast<paths::PathType>(i))))
+      if (static_cast<paths::PathType>(i) != paths::PathType::kC2c &&
+          text.starts_with(xylem::paths::name(static_cast<paths::PathType>(i))))
         return static_cast<paths::PathType>(i);
     remark(element, fmt::format("Taking {} for LOC: it is not one of LOC NVL NVB PIX PXB PXN PHB SYS", name));
     return paths::PathType::kLoc;
@@ -162,8 +166,8 @@ class Loader {
     to.bwIntra = from.bwIntra;
     to.bwInter = from.bwInter;
     to.latencyInter = from.latencyInter;
-    to.typeIntra = from.typeIntra;
-    to.typeInter = from.typeInter;
+    to.typeIntra = known(from.typeIntra);
+    to.typeInter = known(from.typeInter);
     to.sameChannels = from.sameChannels;
     to.gpus.clear();
     to.nets.clear();
@@ -182,6 +186,11 @@ class Loader {
   }
 
  private:
+  // A type that the rules do not know is LOC, as any other unknown name.
+  paths::PathType known(paths::PathType type) const {
+    return paths::knowsType(type, system_.rules()) ? type : paths::PathType::kLoc;
+  }
+
   [[noreturn]] void fail(int line, const std::string& found, const std::string& expected) const {
     throw InputError({file_.file, line}, found, expected);
   }
@@ -205,7 +214,11 @@ class Loader {
     gpus.resize(gpus.size() + wanted - given, 0);
   }
 
+  // By newer rules the rank counts, if the file names one; a rank of another host stands for its GPU by number.
   int gpuOf(const GraphFileDevice& device) const {
+    if (device.rank >= 0 && system_.rules().graphFilesNameRanks)
+      if (const topology::NodeId gpu = system_.gpuOfRank(device.rank); gpu != topology::kNoNode)
+        return system_.position(gpu);
     for (const topology::NodeId gpu : system_.nodes(topology::NodeType::kGpu))
       if (gpuFileId(system_, gpu) == device.id) return system_.position(gpu);
     fail(device.line, fmt::format("gpu with dev=\"{}\"", deviceText(device.id)),
@@ -220,12 +233,12 @@ class Loader {
       fail(channel.line, fmt::format("a channel with {} net elements", channel.nets.size()),
            "two: where it starts and where it ends");
     for (std::size_t i = 0; i < kEnds; ++i) {
-      if (system_.count(topology::NodeType::kNet) == 0)
+      if (!system_.usesNets() || system_.count(topology::NodeType::kNet) == 0)
         nets.push_back(-1);
       else if (i < channel.nets.size())
         nets.push_back(netOf(channel.nets[i]));
       else
-        nets.push_back(netOf({0, channel.line}));
+        nets.push_back(netOf({.id = 0, .line = channel.line}));
     }
   }
 

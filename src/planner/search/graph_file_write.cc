@@ -19,8 +19,8 @@ Pattern requestedPattern(GraphKind kind) {
 
 class Writer {
  public:
-  Writer(topology::Document& document, const topology::System& system)
-      : document_(document), system_(system), hasNets_(system.count(topology::NodeType::kNet) > 0) {}
+  Writer(topology::Document& document, const topology::System& system, const topology::RankNames& names)
+      : document_(document), system_(system), names_(names), hasNets_(system.usesNets()) {}
 
   void add(GraphKind kind, const ChannelGraph& graph) {
     const bool computed = graph.gpuCount > 0;
@@ -50,11 +50,17 @@ class Writer {
   void addChannel(topology::ElementId graphElement, const ChannelGraph& graph, int c, int gpus) {
     const topology::ElementId channel = document_.add(graphElement, "channel");
     const auto add = [&](const char* name, std::uint64_t id) {
-      document_.set(document_.add(channel, name), "dev", deviceText(id));
+      const topology::ElementId element = document_.add(channel, name);
+      document_.set(element, "dev", deviceText(id));
+      return element;
     };
     if (hasNets_) add("net", netId(graph.startNet(c)));
-    for (int i = 0; i < gpus; ++i)
-      add("gpu", gpuFileId(system_, system_.node(topology::NodeType::kGpu, graph.gpu(c, i))));
+    for (int i = 0; i < gpus; ++i) {
+      const topology::NodeId gpu = system_.node(topology::NodeType::kGpu, graph.gpu(c, i));
+      const topology::ElementId element = add("gpu", gpuFileId(system_, gpu));
+      if (system_.rules().graphFilesNameRanks)
+        document_.set(element, "rank", fmt::format("{}", names_(system_, gpu)));
+    }
     if (hasNets_) add("net", netId(graph.endNet(c)));
   }
 
@@ -63,7 +69,7 @@ class Writer {
   }
 
   static const char* typeText(GraphKind kind, paths::PathType type) {
-    if (type > paths::PathType::kSys)
+    if (type > paths::PathType::kSys || type == paths::PathType::kC2c)
       throw Error(ResultCode::kInvalidUsage,
                   "the {} graph uses paths of type {}: graph files have no word for it", name(kind),
                   paths::name(type));
@@ -72,14 +78,16 @@ class Writer {
 
   topology::Document& document_;
   const topology::System& system_;
+  const topology::RankNames& names_;
   bool hasNets_;
 };
 
 }  // namespace
 
-std::string writeGraphFile(const HostGraphs& graphs, const topology::System& system) {
+std::string writeGraphFile(const HostGraphs& graphs, const topology::System& system,
+                           const topology::RankNames& names) {
   topology::Document document("(graphs)", 0, "graphs");
-  Writer writer(document, system);
+  Writer writer(document, system, names);
   for (const GraphKind kind : kOrder) writer.add(kind, graphs[kind]);
   if (document.size() > kMaxGraphFileElements)
     throw Error(ResultCode::kInvalidUsage,

@@ -49,6 +49,9 @@ Search::Search(SearchSpace& space, const UsableRoutes& routes, const LinkCapacit
       nets_(space.netCount()),
       demand_(static_cast<int>(wanted.bwInter)),
       heads_(wanted.pattern == Pattern::kNvls || wanted.pattern == Pattern::kCollnetDirect),
+      replaysOrStartsLocal_(space.system().rules().searchStart == rules::SearchStart::kReplayOrLocal),
+      rails_(space.system().rules().rails),
+      noRouteIfApart_(space.system().rules().noRouteIfApart),
       exact_(capacity.exact()),
       // A ring leaves to the NET from its last GPU, when all have been ranked.
       keepsRanks_(nets_ > 0 && !space.hasNvs() && exact_ && wanted.pattern == Pattern::kRing &&
@@ -135,6 +138,11 @@ void Search::startFromNets() {
 
 void Search::startTreeOrRing(int net) {
   const int channel = wanted_.nChannels;
+  if (replaysOrStartsLocal_) {
+    if (channel > 0 && wanted_.sameChannels) return startAt(net, gpuAt(channel - 1, 0), Order::kReplay);
+    if (channel == 0 && !space_.hasNvs()) startInPciOrder(net);
+    return startFree(net);
+  }
   if (channel > 0) startAt(net, gpuAt(channel - 1, 0), Order::kReplay);
   if (channel > 0 && wanted_.sameChannels) return;
   if (channel == 0 && !space_.hasNvs()) startInPciOrder(net);
@@ -151,7 +159,7 @@ void Search::startInPciOrder(int net) {
   if (progress_.left != SearchOutcome::kPerfect) progress_.left = outside;
 }
 
-// Starts at every GPU, or at those nearest to the NET, beginning with the GPU that has the channel's number.
+// Starts at every GPU, or at those nearest to the NET, by older rules beginning with the GPU that has the channel's number.
 void Search::startFree(int net) {
   exploreOnce(startKey(net), true, [&] {
     if (net == kNowhere) {
@@ -159,6 +167,10 @@ void Search::startFree(int net) {
       return;
     }
     const auto nearest = space_.gpusNearest(net);
+    if (replaysOrStartsLocal_) {
+      for (const int gpu : nearest) startAt(net, gpu, Order::kFree);
+      return;
+    }
     const int first = wanted_.nChannels % gpus_;
     const auto start = std::lower_bound(nearest.begin(), nearest.end(), first) - nearest.begin();
     for (std::size_t i = 0; i < nearest.size(); ++i)
@@ -325,11 +337,12 @@ void Search::leaveToNet(int gpu, int position) {
 bool Search::mayEndAt(int net, int position) const {
   const int channel = wanted_.nChannels;
   const int start = wanted_.startNet(channel);
+  if (rails_ && space_.otherPlane(net, start)) return false;
   if (wanted_.pattern == Pattern::kTree && net != start) return false;
   if (wanted_.pattern == Pattern::kRing && wanted_.crossNic == 2) {
     // An odd channel ends where the one before it started.
     if ((channel & 1) != 0 && net != wanted_.startNet(channel - 1)) return false;
-  } else if (wanted_.crossNic == 0 && !space_.samePort(net, start)) {
+  } else if (wanted_.crossNic == 0 && !(rails_ ? space_.sameRail(net, start) : space_.samePort(net, start))) {
     return false;
   }
   return wanted_.pattern != Pattern::kBalancedTree || position == 0 || net == wanted_.endNet(channel);
@@ -354,6 +367,7 @@ void Search::followAll(int head, const std::vector<HeadRoute>& routes) {
   };
   std::size_t taken = 0;
   for (const HeadRoute& by : routes) {
+    if (noRouteIfApart_ && by.route->type >= paths::PathType::kDis) break;
     if ((by.portion == 1 && !routes_.usable(*by.route)) || !space_.take(*by.route, *by.load)) break;
     addHops(by, 1);
     ++taken;

@@ -144,8 +144,10 @@ class Search {
   int demand_;                             // whole GB/s a channel takes of its NET
   int backToNet_ = -1, backToFirst_ = -1;  // the position from which a channel leaves to a NET, or closes
   bool heads_;                             // NVLS, CollNet direct
-  bool exact_;                             // taking and giving back leaves no trace: shortcuts are possible
-  bool keepsRanks_;                        // ranks by the way from the NET cannot change within a channel
+  // Rules of the version (rules/rule_set.h).
+  bool replaysOrStartsLocal_, rails_, noRouteIfApart_;
+  bool exact_;       // taking and giving back leaves no trace: shortcuts are possible
+  bool keepsRanks_;  // ranks by the way from the NET cannot change within a channel
 
   // The channel being built.
   struct Channel {

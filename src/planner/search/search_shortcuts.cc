@@ -87,7 +87,8 @@ bool Search::mayStart(int net, int first) const {
     return routes_.usable(route) && space_.hasFree(route, inter_);
   };
   if (fits(first)) return true;
-  if (wanted_.sameChannels || space_.nearestBandwidth(net) < static_cast<float>(demand_)) return false;
+  if (wanted_.sameChannels) return false;
+  if (!replaysOrStartsLocal_ && space_.nearestBandwidth(net) < static_cast<float>(demand_)) return false;
   const auto nearest = space_.gpusNearest(net);
   return std::any_of(nearest.begin(), nearest.end(), fits);
 }

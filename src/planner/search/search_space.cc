@@ -29,11 +29,12 @@ SearchSpace::SearchSpace(const topology::System& system, const paths::PathTable&
       paths_(paths),
       locality_(locality),
       gpuCount_(system.count(topology::NodeType::kGpu)),
-      netCount_(system.count(topology::NodeType::kNet)),
+      netCount_(system.usesNets() ? system.count(topology::NodeType::kNet) : 0),
       free_(system.links()) {
   if (system.hasNvs()) nvs_ = system.node(topology::NodeType::kNvs, 0);
   const auto gpus = system.nodes(topology::NodeType::kGpu);
-  const auto nets = system.nodes(topology::NodeType::kNet);
+  const topology::NodeId firstNet = system.node(topology::NodeType::kNet, 0);
+  const IndexRange nets(firstNet, firstNet + netCount_);
   const auto endpoints = static_cast<std::size_t>(gpuCount_ + 2 * netCount_ + (hasNvs() ? 2 : 0));
   routes_.reserve(static_cast<std::size_t>(gpuCount_) * endpoints);
   steps_.reserve(kStepsPerRoute * routes_.capacity());
@@ -74,6 +75,16 @@ void SearchSpace::addSteps(const topology::Link& link, topology::LinkId id, bool
   steps_.push_back({reverse, power ? Share::kWhole : pci ? Share::kPciEighth : Share::kWholeEighth});
 }
 
+// The links of a path, as searches count them. Newer rules have a link between a GPU's device and the rank that uses it: one
+// at each end, and both ways at a relay.
+int SearchSpace::hopsOf(const paths::Path& path, topology::NodeId from, topology::NodeId to) const {
+  if (!system_.rules().hopsThroughDevices || path.hops == 0) return path.hops;
+  const auto end = [&](topology::NodeId node) {
+    return system_.type(node) == topology::NodeType::kGpu ? 1 : 0;
+  };
+  return path.hops + end(from) + end(to) + (path.type == paths::PathType::kPxn ? 2 : 0);
+}
+
 void SearchSpace::addRoute(topology::NodeId from, topology::NodeId to) {
   const paths::Path& path = paths_.path(from, to);
   const auto links = paths_.links(path);
@@ -85,7 +96,7 @@ void SearchSpace::addRoute(topology::NodeId from, topology::NodeId to) {
   };
   Route route;
   route.firstStep = static_cast<std::int32_t>(steps_.size());
-  route.hops = static_cast<std::int16_t>(path.hops);
+  route.hops = static_cast<std::int16_t>(hopsOf(path, from, to));
   route.type = path.type;
   route.reverseType = paths_.path(to, from).type;
   route.intra =
@@ -177,28 +188,71 @@ void SearchSpace::rankNets() {
     localGpu_.push_back(local == topology::kNoNode ? -1 : system_.position(local));
 
     float best = 0;
-    int hops = std::numeric_limits<int>::max();
     for (int g = 0; g < gpuCount_; ++g) {
       const Route& route = netToGpu(n, g);
       const auto bandwidth = static_cast<std::uint64_t>(std::min(route.bandwidth, kMaxKeyBandwidth));
       netKey_.push_back(((65535 - bandwidth) << 32) + (std::uint64_t{65535} << 16) +
                         static_cast<std::uint16_t>(route.hops));
-      if (route.bandwidth > best) {
-        best = route.bandwidth;
-        hops = route.hops;
-      } else if (route.bandwidth == best && route.hops > 0 && route.hops < hops) {
-        hops = route.hops;
-      }
+      best = std::max(best, route.bandwidth);
     }
-    std::vector<int> nearest;
-    for (int g = 0; g < gpuCount_; ++g)
-      if (netToGpu(n, g).bandwidth == best && netToGpu(n, g).hops == hops) nearest.push_back(g);
-    nearestGpus_.push_back(std::move(nearest));
+    nearestGpus_.push_back(startsFrom(n));
     nearestBandwidth_.push_back(best);
   }
   const std::size_t lists = (static_cast<std::size_t>(gpuCount_) + 1) * paths::kPathTypes;
   netsWithin_.resize(lists);
   netsWithinMade_.resize(lists);
+}
+
+// By older rules the GPUs with most bandwidth over the fewest links; else the NIC's own GPU and then all nearest ones.
+std::vector<int> SearchSpace::startsFrom(int net) const {
+  std::vector<int> found;
+  const int own = localGpu_[static_cast<std::size_t>(net)];
+  if (system_.rules().searchStart == rules::SearchStart::kReplayOrLocal) {
+    if (own >= 0) found.push_back(own);
+    for (topology::NodeId gpu :
+         locality_.nearest(system_.node(topology::NodeType::kNet, net), topology::NodeType::kGpu))
+      if (system_.position(gpu) != own) found.push_back(system_.position(gpu));
+    return found;
+  }
+  float best = 0;
+  int hops = std::numeric_limits<int>::max();
+  for (int g = 0; g < gpuCount_; ++g) {
+    const Route& route = netToGpu(net, g);
+    if (route.bandwidth > best) {
+      best = route.bandwidth;
+      hops = route.hops;
+    } else if (route.bandwidth == best && route.hops > 0 && route.hops < hops) {
+      hops = route.hops;
+    }
+  }
+  for (int g = 0; g < gpuCount_; ++g)
+    if (netToGpu(net, g).bandwidth == best && netToGpu(net, g).hops == hops) found.push_back(g);
+  return found;
+}
+
+// GPU after GPU, all NETs of each; in a graph of several hosts, by newer rules, channel after channel, a NET of each GPU.
+void SearchSpace::listLocalNets(int first, int last,
+                                const std::function<void(topology::NodeId)>& append) const {
+  const auto node = [&](int g) { return system_.node(topology::NodeType::kGpu, g); };
+  bool severalHosts = false;
+  for (int g = 1; g < gpuCount_; ++g)
+    severalHosts |= system_[node(g)].key.system() != system_[node(0)].key.system();
+  if (!system_.rules().scattersNets || !severalHosts) {
+    for (int g = first; g < last; ++g)
+      for (topology::NodeId net : locality_.localNets(node(g))) append(net);
+    return;
+  }
+  std::vector<bool> closed(static_cast<std::size_t>(last), false);
+  for (int channel = 0; channel < paths::kMaxChannels; ++channel) {
+    for (int g = first; g < last; ++g) {
+      if (closed[static_cast<std::size_t>(g)]) continue;
+      const topology::NodeId net = locality_.localNet(node(g), channel);
+      if (channel > 0 && net == locality_.localNet(node(g), 0))
+        closed[static_cast<std::size_t>(g)] = true;
+      else
+        append(net);
+    }
+  }
 }
 
 // A GPU's local NETs come first, in the order in which its channels use them; then all others by path type.
@@ -215,13 +269,18 @@ std::span<const int> SearchSpace::netsWithin(int gpu, paths::PathType type) cons
   };
   const int first = gpu < 0 ? 0 : gpu;
   const int last = gpu < 0 ? gpuCount_ : gpu + 1;
-  for (int g = first; g < last; ++g)
-    for (topology::NodeId net : locality_.localNets(system_.node(topology::NodeType::kGpu, g)))
-      append(system_.position(net));
+  if (netCount_ > 0) listLocalNets(first, last, [&](topology::NodeId net) { append(system_.position(net)); });
+  // By NCCL_NETDEVS_POLICY=MAX:N no more NETs are added than N per GPU.
+  const int perGpu = system_.rules().netsPerGpu;
+  const auto full = [&] { return perGpu > 0 && static_cast<int>(list.size()) >= perGpu * (last - first); };
+  if (full()) return list;
   for (int t = 0; t <= static_cast<int>(type); ++t)
     for (int g = first; g < last; ++g)
-      for (int net = 0; net < std::min(netCount_, kMaxNetsByDistance); ++net)
-        if (gpuToNet(g, net).type == static_cast<paths::PathType>(t)) append(net);
+      for (int net = 0; net < std::min(netCount_, kMaxNetsByDistance); ++net) {
+        if (gpuToNet(g, net).type != static_cast<paths::PathType>(t)) continue;
+        append(net);
+        if (full()) return list;
+      }
   return list;
 }
 

@@ -11,6 +11,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -40,6 +41,8 @@ class SearchSpace {
   SearchSpace(const topology::System& system, const paths::PathTable& paths, const paths::Locality& locality);
 
   int gpuCount() const { return gpuCount_; }
+  // Returns whether channels start and end at NETs; if not, the host's NETs do not count here.
+  bool inter() const { return system_.usesNets(); }
   int netCount() const { return netCount_; }
   bool hasNvs() const { return nvs_ != topology::kNoNode; }
   const topology::System& system() const { return system_; }
@@ -78,6 +81,15 @@ class SearchSpace {
     return port_[static_cast<std::size_t>(a)] == port_[static_cast<std::size_t>(b)];
   }
 
+  // By the rails and planes of the network, where the description names them for both; else by the ports.
+  bool sameRail(int a, int b) const {
+    const auto [railA, railB] = std::pair(netOf(a).rail, netOf(b).rail);
+    return railA >= 0 && railB >= 0 ? railA == railB : samePort(a, b);
+  }
+  bool otherPlane(int a, int b) const {
+    return netOf(a).plane >= 0 && netOf(b).plane >= 0 && netOf(a).plane != netOf(b).plane;
+  }
+
   // Hashes of the free bandwidth of all NETs, and of all links and NETs.
   std::uint64_t netsHash() const;
   std::uint64_t freeHash() const;
@@ -95,7 +107,7 @@ class SearchSpace {
 
   // The NETs to try for a GPU (or for all, -1), nearest first, none farther than `type`.
   std::span<const int> netsWithin(int gpu, paths::PathType type) const;
-  // The GPUs nearest to a NET by bandwidth, then by hops, in index order; and that bandwidth.
+  // The GPUs at which a channel from a NET starts, in the order of trying; and the bandwidth of the nearest one.
   std::span<const int> gpusNearest(int net) const { return nearestGpus_[static_cast<std::size_t>(net)]; }
   float nearestBandwidth(int net) const { return nearestBandwidth_[static_cast<std::size_t>(net)]; }
   // The GPUs other than `gpu` that it has a path to, best first: bandwidth (whole GB/s), hops, index
@@ -109,13 +121,19 @@ class SearchSpace {
   int localGpu(int net) const { return localGpu_[static_cast<std::size_t>(net)]; }
 
  private:
+  const topology::Net& netOf(int net) const {
+    return system_.net(system_.node(topology::NodeType::kNet, net));
+  }
   static std::size_t at(int a, int width, int b) {
     return static_cast<std::size_t>(a) * static_cast<std::size_t>(width) + static_cast<std::size_t>(b);
   }
   void addRoute(topology::NodeId from, topology::NodeId to);
   void addSteps(const topology::Link& link, topology::LinkId id, bool fromGpu, bool widePci);
+  int hopsOf(const paths::Path& path, topology::NodeId from, topology::NodeId to) const;
   void rankGpus();
   void rankNets();
+  std::vector<int> startsFrom(int net) const;
+  void listLocalNets(int first, int last, const std::function<void(topology::NodeId)>& append) const;
 
   const topology::System& system_;
   const paths::PathTable& paths_;

@@ -1,9 +1,8 @@
 #pragma once
 // The bandwidths of links in a machine's graph, in GB/s (1e9 bytes per second) unless a comment says
-// otherwise. They are the constants of NCCL 2.25.1's topology stage: fitted values, which follow from no
-// formula.
+// otherwise. They are the constants of NCCL's topology stage: fitted values, which follow from no formula.
 //
-//   nvlinkBandwidth(90)   ->   20.6, one NVLink of an H100
+//   nvlinkBandwidth(90, rules)   ->   20.6, one NVLink of an H100
 
 #include <string_view>
 
@@ -13,10 +12,12 @@ namespace xylem::topology {
 
 // Between nodes in the same place: a node and itself, a CPU and its own NIC, two switches with a direct lane.
 constexpr float kLocalBandwidth = 5000.0f;
+// Between two parts of one GPU.
+constexpr float kPartBandwidth = 2618.0f;
 
 // One NVLink of a GPU of compute capability `sm` (major * 10 + minor).
-constexpr float nvlinkBandwidth(int sm) {
-  if (sm >= 100) return 40.0f;
+constexpr float nvlinkBandwidth(int sm, const rules::RuleSet& rules) {
+  if (sm >= 100) return rules.nvlinkSm100;
   if (sm >= 90) return 20.6f;
   if (sm == 86) return 12.0f;
   if (sm >= 70) return 20.0f;
@@ -38,7 +39,16 @@ constexpr float interCpuBandwidth(CpuArch arch, CpuVendor vendor, int model) {
   }
   switch (vendor) {
     case CpuVendor::kIntel:
-      return model == kCpuModelIntelSkl ? 10.0f : 6.0f;
+      switch (model) {
+        case kCpuModelIntelErp:
+          return 40.0f;
+        case kCpuModelIntelSrp:
+          return 22.0f;
+        case kCpuModelIntelSkl:
+          return 10.0f;
+        default:
+          return 6.0f;
+      }
     case CpuVendor::kAmd:
       return 16.0f;
     case CpuVendor::kZhaoxin:

@@ -85,7 +85,7 @@ Document completeAttributes(Document document) {
   return document;
 }
 
-Document completeForJob(Document document) {
+Document completeForJob(Document document, const rules::RuleSet& rules) {
   Inventory found;
   collect(document, document.root(), found);
   setDefaults(document, found);
@@ -101,7 +101,7 @@ Document completeForJob(Document document) {
     if (!found.anyNetKeep)
       for (ElementId net : found.nets)
         if (document.attribute(net, "dev") != nullptr) document.set(net, "keep", "1");
-    trimToKept(document);
+    trimToKept(document, rules);
   }
   return document;
 }

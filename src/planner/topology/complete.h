@@ -4,6 +4,7 @@
 //
 //   Document host = completeForJob(readTopology("vm.xml"));
 
+#include "planner/rules/changes.h"
 #include "planner/topology/document.h"
 
 namespace xylem::topology {
@@ -20,7 +21,7 @@ Document completeAttributes(Document document);
 //   n-1, each once; else InputError.
 // - Trimming: if any element has `keep`, or some gpus have a rank and others none, it keeps the gpus with
 //   a rank, and every net with a `dev` unless the file marks nets itself, and calls trimToKept.
-Document completeForJob(Document document);
+Document completeForJob(Document document, const rules::RuleSet& rules = *rules::oldestRules());
 
 // Sets coll="1" on every network device without a `coll`: it can compute collectives (CollNet).
 void offerCollnet(Document& document);

@@ -12,9 +12,14 @@
 namespace xylem::topology {
 namespace {
 
+// Returns whether trimming removes elements of this name that hold nothing kept.
+bool isTrimmed(const std::string& name, const rules::RuleSet& rules) {
+  return name == "pci" || name == "cpu" || (rules.trimsNets && (name == "nic" || name == "net"));
+}
+
 // Trims below `id`; returns whether `id` or an element below it is kept. Recursion is as deep as the
 // document, which XmlLimits::depth bounds.
-bool trim(Document& document, ElementId id) {
+bool trim(Document& document, ElementId id, const rules::RuleSet& rules) {
   const std::string* keep = document.attribute(id, "keep");
   if (keep != nullptr && *keep == "1") {
     document.removeAttribute(id, "keep");
@@ -24,10 +29,9 @@ bool trim(Document& document, ElementId id) {
   std::vector<ElementId> leaving;
   bool anyKept = false;
   for (const ElementId child : children) {
-    const bool kept = trim(document, child);
+    const bool kept = trim(document, child, rules);
     anyKept = anyKept || kept;
-    const std::string& name = document[child].name;
-    if (!kept && (name == "pci" || name == "cpu")) leaving.push_back(child);
+    if (!kept && isTrimmed(document[child].name, rules)) leaving.push_back(child);
   }
   document.detachChildren(id, leaving);
   return anyKept;
@@ -95,7 +99,8 @@ int numberOf(const Document& document, ElementId gpu, std::string_view attribute
 // same for every rank, so the elements above them are found once.
 class RankDescriber {
  public:
-  explicit RankDescriber(const Document& host) : host_(host), kept_(host.size(), false) {
+  RankDescriber(const Document& host, const rules::RuleSet& rules)
+      : host_(host), rules_(rules), kept_(host.size(), false) {
     const std::vector<ElementId> nets = elementsNamed(host, "net");
     const bool marked = std::any_of(nets.begin(), nets.end(), [&](ElementId net) { return isKept(net); });
     for (const ElementId net : nets)
@@ -130,18 +135,18 @@ class RankDescriber {
     if (from == gpu) own.set(to, "rank", std::to_string(rank));
     for (const ElementId child : host_[from].children) {
       const Element& element = host_[child];
-      const bool removable = element.name == "pci" || element.name == "cpu";
-      if (removable && !kept[static_cast<std::size_t>(child)]) continue;
+      if (isTrimmed(element.name, rules_) && !kept[static_cast<std::size_t>(child)]) continue;
       copyInto(own, own.add(to, element.name, element.line), child, kept, gpu, rank);
     }
   }
 
   const Document& host_;
+  const rules::RuleSet& rules_;
   std::vector<bool> kept_;  // by element: a network device of the job, or above one
 };
 
-Document fuseRanks(const Document& host, const std::vector<ElementId>& gpus) {
-  const RankDescriber describer(host);
+Document fuseRanks(const Document& host, const std::vector<ElementId>& gpus, const rules::RuleSet& rules) {
+  const RankDescriber describer(host, rules);
   std::vector<Document> described;
   described.reserve(gpus.size());
   for (std::size_t rank = 0; rank < gpus.size(); ++rank)
@@ -173,7 +178,7 @@ std::string listOf(const std::map<int, ElementId>& gpus) {
 
 }  // namespace
 
-void trimToKept(Document& document) { trim(document, document.root()); }
+void trimToKept(Document& document, const rules::RuleSet& rules) { trim(document, document.root(), rules); }
 
 Document fuse(const std::vector<Document>& documents) {
   if (documents.empty()) return Document();
@@ -187,7 +192,7 @@ Document fuse(const std::vector<Document>& documents) {
   return fused;
 }
 
-Document describeAsRanksWould(const Document& host, std::span<const int> gpus) {
+Document describeAsRanksWould(const Document& host, std::span<const int> gpus, const rules::RuleSet& rules) {
   const Document complete = completeAttributes(host);
   const std::map<int, ElementId> known = gpusByNumber(complete);
   const SourceLocation file{host.file(), 0};
@@ -202,10 +207,10 @@ Document describeAsRanksWould(const Document& host, std::span<const int> gpus) {
                        "every GPU at most once");
     used.push_back(found->second);
   }
-  return fuseRanks(complete, used);
+  return fuseRanks(complete, used, rules);
 }
 
-Document describeAsRanksWould(const Document& host) {
+Document describeAsRanksWould(const Document& host, const rules::RuleSet& rules) {
   const Document complete = completeAttributes(host);
   std::vector<ElementId> gpus = elementsNamed(complete, "gpu");
   const auto unranked = [&](ElementId gpu) { return complete.attribute(gpu, "rank") == nullptr; };
@@ -220,7 +225,7 @@ Document describeAsRanksWould(const Document& host) {
         throw InputError(complete.location(gpus[rank]), fmt::format("a gpu with rank=\"{}\"", found),
                          fmt::format("each rank from 0 to {} on one gpu", gpus.size() - 1));
   }
-  return fuseRanks(complete, gpus);
+  return fuseRanks(complete, gpus, rules);
 }
 
 }  // namespace xylem::topology

@@ -13,12 +13,14 @@
 #include <span>
 #include <vector>
 
+#include "planner/rules/changes.h"
 #include "planner/topology/document.h"
 
 namespace xylem::topology {
 
-// Removes every pci and cpu element that holds nothing marked keep="1", and the marks themselves.
-void trimToKept(Document& document);
+// Removes every pci and cpu element that holds nothing marked keep="1", and the marks themselves; by the rules of newer
+// versions also every nic and net element.
+void trimToKept(Document& document, const rules::RuleSet& rules = *rules::oldestRules());
 
 // Merges descriptions in the order given: elements merge if name and all attributes are equal, others are
 // appended.
@@ -31,9 +33,10 @@ Document fuse(const std::vector<Document>& documents);
 // `gpus[r]` is the `dev` of the GPU that local rank r uses; the result's `rank` attributes count 0, 1, …
 // Missing attributes are completed first. Throws InputError for a number that no gpu has, a number that
 // stands twice in the list, and an empty list.
-Document describeAsRanksWould(const Document& host, std::span<const int> gpus);
+Document describeAsRanksWould(const Document& host, std::span<const int> gpus,
+                              const rules::RuleSet& rules = *rules::oldestRules());
 
 // The same with every GPU that has a rank, in rank order; if none has one, with every GPU in document order.
-Document describeAsRanksWould(const Document& host);
+Document describeAsRanksWould(const Document& host, const rules::RuleSet& rules = *rules::oldestRules());
 
 }  // namespace xylem::topology

@@ -82,8 +82,9 @@ void GraphAssembler::sortBelow(Handle node, Handle parent) {
 }
 
 // Numbers the nodes type by type, then their links node by node.
-System GraphAssembler::freeze() const {
+System GraphAssembler::freeze(std::shared_ptr<const rules::RuleSet> rules) const {
   System system;
+  system.rules_ = std::move(rules);
   std::vector<NodeId> ids(nodes_.size(), kNoNode);
   for (std::size_t type = 0; type < kNodeTypes; ++type) {
     for (Handle handle : order_[type]) {
@@ -105,11 +106,15 @@ System GraphAssembler::freeze() const {
           break;
         case NodeType::kNvs:
         case NodeType::kNic:
+        case NodeType::kDev:
           break;
       }
     }
     system.first_[type + 1] = static_cast<NodeId>(system.nodes_.size());
   }
+  system.devices_ = system.count(NodeType::kGpu);
+  for (const Gpu& gpu : system.gpus_)
+    system.lowestDeviceSm_ = system.lowestDeviceSm_ == 0 ? gpu.sm : std::min(system.lowestDeviceSm_, gpu.sm);
   system.firstLink_.clear();
   for (const auto& order : order_) {
     for (Handle handle : order) {

@@ -55,7 +55,7 @@ class GraphAssembler {
   // Moves each node's link to its parent to the end of the node's links, from every CPU down the PCI tree.
   void sortLinks();
 
-  System freeze() const;
+  System freeze(std::shared_ptr<const rules::RuleSet> rules = rules::oldestRules()) const;
 
  private:
   static std::size_t at(Handle node) { return static_cast<std::size_t>(node); }

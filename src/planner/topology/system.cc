@@ -5,7 +5,7 @@
 namespace xylem::topology {
 
 const char* name(NodeType type) {
-  static constexpr const char* kNames[] = {"GPU", "PCI", "NVS", "CPU", "NIC", "NET"};
+  static constexpr const char* kNames[] = {"GPU", "PCI", "NVS", "CPU", "NIC", "NET", "DEV"};
   return kNames[static_cast<int>(type)];
 }
 
@@ -15,6 +15,8 @@ const char* name(LinkType type) {
       return "LOC";
     case LinkType::kNvl:
       return "NVL";
+    case LinkType::kC2c:
+      return "C2C";
     case LinkType::kPci:
       return "PCI";
     case LinkType::kSys:
@@ -78,16 +80,29 @@ std::string System::name(NodeId id) const {
   return fmt::format("{}/{:x}-{:x}", xylem::topology::name(node.type), node.key.system(), node.key.local());
 }
 
-// Two passes: the first renumbers the nodes that stay, the second copies their links, as a link may lead to a
-// later node.
+// Two passes: the first renumbers the nodes that stay, unused devices last; the second copies their links, as a link may
+// lead to a later node.
 System System::without(const std::vector<bool>& removed) const {
   System result;
+  result.rules_ = rules_;
+  result.devices_ = devices_;
+  result.lowestDeviceSm_ = lowestDeviceSm_;
+  result.spansHosts_ = spansHosts_;
   std::vector<NodeId> renumbered(nodes_.size(), kNoNode);
-  result.firstLink_.clear();
-  for (NodeId id = 0; id < nodeCount(); ++id) {
-    if (removed[static_cast<std::size_t>(id)]) continue;
+  std::vector<NodeId> stay;
+  std::vector<NodeId> unused;
+  const auto keep = [&](NodeId id) {
     renumbered[static_cast<std::size_t>(id)] = static_cast<NodeId>(result.nodes_.size());
     result.nodes_.push_back((*this)[id]);
+    stay.push_back(id);
+  };
+  result.firstLink_.clear();
+  for (NodeId id = 0; id < nodeCount(); ++id) {
+    if (removed[static_cast<std::size_t>(id)]) {
+      if (isDevice(id) && rules_->unusedGpusStay) unused.push_back(id);
+      continue;
+    }
+    keep(id);
     switch (type(id)) {
       case NodeType::kGpu:
         result.gpus_.push_back(gpu(id));
@@ -103,12 +118,17 @@ System System::without(const std::vector<bool>& removed) const {
         break;
       case NodeType::kNvs:
       case NodeType::kNic:
+      case NodeType::kDev:
         break;
     }
     for (std::size_t t = index(type(id)) + 1; t <= kNodeTypes; ++t) ++result.first_[t];
   }
-  for (NodeId id = 0; id < nodeCount(); ++id) {
-    if (removed[static_cast<std::size_t>(id)]) continue;
+  for (NodeId id : unused) {
+    keep(id);
+    result.nodes_.back().type = NodeType::kDev;
+    ++result.first_[kNodeTypes];
+  }
+  for (NodeId id : stay) {
     result.firstLink_.push_back(static_cast<LinkId>(result.links_.size()));
     for (const Link& link : links(id)) {
       const NodeId to = renumbered[static_cast<std::size_t>(link.to)];

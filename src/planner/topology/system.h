@@ -12,22 +12,28 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "core/index_range.h"
+#include "planner/rules/changes.h"
 #include "planner/topology/document.h"
 
 namespace xylem::topology {
 
-// The numbers are NCCL's; they are also the order of the node arrays.
-enum class NodeType : std::uint8_t { kGpu, kPci, kNvs, kCpu, kNic, kNet };
-constexpr int kNodeTypes = 6;
-constexpr std::array<NodeType, kNodeTypes> kAllNodeTypes = {NodeType::kGpu, NodeType::kPci, NodeType::kNvs,
-                                                            NodeType::kCpu, NodeType::kNic, NodeType::kNet};
+// The numbers are the order of the node arrays, which is NCCL's. kDev: the device of a GPU that the graph's job does not
+// use, where the rules keep it.
+enum class NodeType : std::uint8_t { kGpu, kPci, kNvs, kCpu, kNic, kNet, kDev };
+constexpr int kNodeTypes = 7;
+// The types of nodes that have a part in plans.
+inline constexpr std::array kAllNodeTypes = {NodeType::kGpu, NodeType::kPci, NodeType::kNvs,
+                                             NodeType::kCpu, NodeType::kNic, NodeType::kNet};
 
-enum class LinkType : std::uint8_t { kLoc = 0, kNvl = 1, kPci = 3, kSys = 7, kNet = 8 };
+// The numbers are those of the path types (paths/path_table.h) that a link alone makes. kC2c: a chip-to-chip link, if the
+// rules tell it from an NVLink.
+enum class LinkType : std::uint8_t { kLoc = 0, kNvl = 1, kC2c = 3, kPci = 4, kSys = 9, kNet = 10 };
 
 enum class CpuArch : std::int8_t {
   kUndefined = -1,
@@ -50,6 +56,8 @@ enum class CpuVendor : std::int8_t {
 constexpr int kCpuModelUndefined = -1;
 constexpr int kCpuModelIntelBdw = 1;
 constexpr int kCpuModelIntelSkl = 2;
+constexpr int kCpuModelIntelSrp = 3;
+constexpr int kCpuModelIntelErp = 4;
 constexpr int kCpuModelYongfeng = 1;
 
 const char* name(NodeType type);
@@ -81,6 +89,7 @@ struct Gpu {
   int rank = -1;  // within the job's first host
   int sm = -1;    // compute capability, major*10+minor
   bool gdr = false;
+  int part = -1;            // of a device that is several GPUs (`mlopart`); -1: the GPU is the whole device
   bool hostDevice = false;  // CPU cores that compute, with their NUMA node's memory (detect.h)
 };
 struct Pci {
@@ -103,6 +112,7 @@ struct Net {
   bool gdr = false;
   bool coll = false;
   int maxConnections = 0;
+  int rail = -1, plane = -1;  // of the network; -1 if the description names none
 };
 
 struct Link {
@@ -126,6 +136,8 @@ class System {
   IndexRange nodes(NodeType type) const { return IndexRange(first_[index(type)], first_[index(type) + 1]); }
   const Node& operator[](NodeId id) const { return nodes_[static_cast<std::size_t>(id)]; }
   NodeType type(NodeId id) const { return (*this)[id].type; }
+  // Returns whether the node is a GPU, of the job or not.
+  bool isDevice(NodeId id) const { return type(id) == NodeType::kGpu || type(id) == NodeType::kDev; }
   // The node's position among the nodes of its type.
   int position(NodeId id) const { return id - first_[index(type(id))]; }
 
@@ -144,6 +156,16 @@ class System {
   // The first link from `from` to `to` of this type, or kNoLink.
   LinkId findLink(NodeId from, NodeId to, LinkType type) const;
 
+  // The rules of NCCL's version by which the graph is built and used.
+  const rules::RuleSet& rules() const { return *rules_; }
+  const std::shared_ptr<const rules::RuleSet>& sharedRules() const { return rules_; }
+  // Returns whether channels start and end at NETs: the job has ranks elsewhere, and NETs to reach them.
+  bool usesNets() const { return rules_->keepsNets ? spansHosts_ : count(NodeType::kNet) > 0; }
+  // The GPUs of the whole host, with those that without() has removed.
+  int deviceCount() const { return devices_; }
+  // The lowest compute capability of those.
+  int lowestDeviceSm() const { return lowestDeviceSm_; }
+
   // The GPU of a rank, or kNoNode.
   NodeId gpuOfRank(int rank) const;
   bool hasNvs() const { return count(NodeType::kNvs) > 0; }
@@ -153,8 +175,11 @@ class System {
   // `GPU/0-1b000`: type, host and local id in hex.
   std::string name(NodeId id) const;
 
-  // The same machine without the marked nodes; the order of all others stays.
+  // The same machine without the marked nodes; the order of all others stays. By the rules of newer versions GPUs stay as
+  // nodes of type kDev.
   System without(const std::vector<bool>& removed) const;
+  // Says whether the job has ranks outside of this graph, where the rules keep NETs in any case.
+  void setSpansHosts(bool spans) { spansHosts_ = spans; }
 
  private:
   friend class GraphAssembler;
@@ -168,6 +193,10 @@ class System {
   std::vector<Pci> pcis_;
   std::vector<Cpu> cpus_;
   std::vector<Net> nets_;
+  std::shared_ptr<const rules::RuleSet> rules_ = rules::oldestRules();
+  int devices_ = 0;
+  int lowestDeviceSm_ = 0;
+  bool spansHosts_ = true;
 };
 
 // The ranks of a job by the GPUs of one host. A System numbers its host's ranks from 0; messages and files

@@ -96,7 +96,8 @@ int byPrefix(std::string_view text, std::initializer_list<Word> words) {
 // between switches), then the links between CPUs.
 class SystemBuilder {
  public:
-  explicit SystemBuilder(const Document& document) : document_(document) {}
+  SystemBuilder(const Document& document, std::shared_ptr<const rules::RuleSet> rules)
+      : document_(document), rules_(std::move(rules)) {}
 
   System build() {
     for (ElementId element : document_[document_.root()].children)
@@ -107,7 +108,7 @@ class SystemBuilder {
     flattenBroadcomSwitches(graph_);
     connectCpus();
     graph_.sortLinks();
-    return graph_.freeze();
+    return graph_.freeze(rules_);
   }
 
  private:
@@ -137,7 +138,7 @@ class SystemBuilder {
     }
   }
 
-  static Cpu readCpu(const Attributes& attributes) {
+  Cpu readCpu(const Attributes& attributes) const {
     Cpu cpu;
     if (attributes.has("affinity")) cpu.affinity = attributes.text("affinity");
     cpu.arch = static_cast<CpuArch>(
@@ -154,10 +155,15 @@ class SystemBuilder {
     if (cpu.vendor != CpuVendor::kIntel && cpu.vendor != CpuVendor::kZhaoxin) return cpu;
     const auto family = attributes.integer("familyid", -kMaxInt, kMaxInt);
     const auto model = attributes.integer("modelid", -kMaxInt, kMaxInt);
-    if (cpu.vendor == CpuVendor::kIntel)
-      cpu.model = family == 6 && model >= 0x55 ? kCpuModelIntelSkl : kCpuModelIntelBdw;
+    if (cpu.vendor == CpuVendor::kIntel) cpu.model = intelModel(family, model);
     if (cpu.vendor == CpuVendor::kZhaoxin && family == 7 && model == 0x5b) cpu.model = kCpuModelYongfeng;
     return cpu;
+  }
+
+  int intelModel(std::int64_t family, std::int64_t model) const {
+    if (family != 6 || model < 0x55) return kCpuModelIntelBdw;
+    if (!rules_->fourIntelModels || model < 0x8f) return kCpuModelIntelSkl;
+    return model < 0xcf ? kCpuModelIntelSrp : kCpuModelIntelErp;
   }
 
   // Adds a NIC without a PCI device of its own. All such NICs of a host share one node, as in NCCL.
@@ -178,26 +184,70 @@ class SystemBuilder {
     const ElementId gpu = document_.child(element, "gpu");
     const ElementId nic = document_.child(element, "nic");
     Handle node = kNone;
-    int devices = 0;
-    for (ElementId child : document_[element].children)
-      if (document_[child].name == "gpu" && ++devices > 1)
-        Attributes(document_, child).fail("a second gpu in one pci element", "one device per pci element");
+    if (!rules_->splitGpus) refuseFurtherGpus(element);
     if (gpu != kNoElement && nic != kNoElement)
       attributes.fail("a pci element with both a gpu and a nic", "one device per pci element");
+    const auto bandwidth = [&attributes] {
+      return static_cast<float>(laneCount(attributes) * laneSpeed(attributes) / kPciLaneUnitsPerGBps);
+    };
     if (gpu != kNoElement) {
-      if (document_.attribute(gpu, "rank") == nullptr) return;
-      node = addGpu(gpu, key, element);
-    } else if (nic != kNoElement) {
+      if (document_.attribute(gpu, "rank") != nullptr) addGpus(element, key, parent, bandwidth());
+      return;
+    }
+    if (nic != kNoElement) {
       Handle known = graph_.find(NodeType::kNic, key);
       if (known == kNone) known = node = graph_.addPlain(NodeType::kNic, key, nic);
       addNets(nic, known, system);
     } else if (type == PciClass::kPci) {
       node = addSwitch(element, key, system);
     }
-    if (node == kNone) return;
-    const auto bandwidth =
-        static_cast<float>(laneCount(attributes) * laneSpeed(attributes) / kPciLaneUnitsPerGBps);
-    connectBoth(node, parent, LinkType::kPci, bandwidth);
+    if (node != kNone) connectBoth(node, parent, LinkType::kPci, bandwidth());
+  }
+
+  void refuseFurtherGpus(ElementId pci) const {
+    int devices = 0;
+    for (ElementId child : document_[pci].children)
+      if (document_[child].name == "gpu" && ++devices > 1)
+        Attributes(document_, child)
+            .fail("a second gpu in one pci element",
+                  fmt::format("one device per pci element: NCCL {} knows no parts of GPUs",
+                              rules::versionText(rules_->version)));
+  }
+
+  // Adds the GPU of a pci element, or its parts (`mlopart`), which are joined inside the device. Parts without a rank end
+  // the list.
+  void addGpus(ElementId pci, NodeKey device, Handle parent, float bandwidth) {
+    constexpr std::uint64_t kPartBits = 3;
+    if (rules_->splitGpus && (device.local() & kPartBits) != 0)
+      Attributes(document_, pci)
+          .fail(fmt::format("a gpu at function {} of its device", device.local() & 0xf),
+                fmt::format("function 0 or 4 etc.: NCCL {} numbers the parts of a GPU by the lowest bits",
+                            rules::versionText(rules_->version)));
+    for (ElementId gpu : document_[pci].children) {
+      if (document_[gpu].name != "gpu") continue;
+      if (document_.attribute(gpu, "rank") == nullptr) return;
+      const std::vector<Handle> others = partsOf(device);
+      const Handle node = addGpu(gpu, partKey(device, partOf(gpu)), pci);
+      connectBoth(node, parent, LinkType::kPci, bandwidth);
+      for (const Handle other : others) connectBoth(node, other, LinkType::kLoc, kPartBandwidth);
+    }
+  }
+
+  // The part that a gpu element is, or -1 for a whole device.
+  int partOf(ElementId gpu) const {
+    if (!rules_->splitGpus) return -1;
+    return static_cast<int>(Attributes(document_, gpu).integer("mlopart", -1, 1, -1));
+  }
+  static NodeKey partKey(NodeKey device, int part) {
+    return part < 0 ? device : NodeKey{device.value | (static_cast<std::uint64_t>(part) << 1 | 1)};
+  }
+  // The GPUs of a device: itself, or its parts.
+  std::vector<Handle> partsOf(NodeKey device) const {
+    std::vector<Handle> found;
+    for (const int part : {-1, 0, 1})
+      if (const Handle gpu = graph_.find(NodeType::kGpu, partKey(device, part)); gpu != kNone)
+        found.push_back(gpu);
+    return found;
   }
 
   Handle addGpu(ElementId element, NodeKey key, ElementId pci) {
@@ -209,6 +259,7 @@ class SystemBuilder {
     gpu.rank = static_cast<int>(attributes.integer("rank", 0, kMaxInt));
     gpu.sm = static_cast<int>(attributes.integer("sm", 0, 10000));
     gpu.gdr = attributes.integer("gdr", 0, kMaxInt) != 0;
+    gpu.part = partOf(element);
     gpu.hostDevice = attributes.integer("host", 0, 1, 0) != 0;
     const auto [first, isNew] = gpuOfRank_.emplace(gpu.rank, element);
     if (!isNew)
@@ -259,11 +310,13 @@ class SystemBuilder {
     net.bandwidth = static_cast<float>(static_cast<double>(speed) / kNetMbpsPerGBps);
     net.latency = attributes.number("latency", 0);
     net.port = static_cast<int>(attributes.integer("port", -kMaxInt, kMaxInt, 0));
-    net.asic = attributes.hex("guid", static_cast<std::uint64_t>(net.dev));
     net.maxConnections = static_cast<int>(attributes.integer("maxconn", -kMaxInt, kMaxInt, 64));
     net.gdr = attributes.integer("gdr", 0, kMaxInt, 0) != 0;
     net.coll = attributes.integer("coll", 0, kMaxInt, 0) != 0;
+    net.rail = static_cast<int>(attributes.integer("rail", -1, kMaxInt, -1));
+    net.plane = static_cast<int>(attributes.integer("plane", -1, kMaxInt, -1));
     const NodeKey key = NodeKey::of(system, static_cast<std::uint64_t>(net.dev));
+    net.asic = attributes.hex("guid", rules_->asicIsNode ? key.value : static_cast<std::uint64_t>(net.dev));
     if (const Handle other = graph_.find(NodeType::kNet, key); other != kNone)
       failDuplicate(element, "dev", other);
     const Handle node = graph_.addNet(key, element, net);
@@ -283,42 +336,53 @@ class SystemBuilder {
 
   // The node of `type` that an nvlink, c2c or pcilink element belongs to, or kNone.
   Handle owner(ElementId element, ElementId bus, int system, NodeType type) const {
-    const Attributes attributes(document_, element);
+    const NodeKey device = deviceOf(element, bus, system);
+    return graph_.find(type,
+                       type == NodeType::kGpu ? partKey(device, partOf(document_[element].parent)) : device);
+  }
+
+  NodeKey deviceOf(ElementId element, ElementId bus, int system) const {
     if (bus == kNoElement)
-      attributes.fail(document_[element].name + " outside a pci element", "it below its device");
-    return graph_.find(type, NodeKey::of(system, Attributes(document_, bus).busId("busid")));
+      Attributes(document_, element)
+          .fail(document_[element].name + " outside a pci element", "it below its device");
+    return NodeKey::of(system, Attributes(document_, bus).busId("busid"));
   }
 
   void addNvlinks(ElementId element, ElementId bus, int system) {
     walk(element, bus, system, "nvlink", [this](ElementId nvlink, ElementId pci, int host) {
       const Handle gpu = owner(nvlink, pci, host, NodeType::kGpu);
       if (gpu != kNone)
-        addNvlink(nvlink, gpu, host);  // without a rank the gpu and its links are not part of the job
+        addNvlink(
+            nvlink, gpu, host,
+            deviceOf(nvlink, pci, host));  // without a rank the gpu and its links are not part of the job
     });
   }
 
-  void addNvlink(ElementId element, Handle gpu, int system) {
+  // The parts of a device share its NVLinks.
+  void addNvlink(ElementId element, Handle gpu, int system, NodeKey device) {
     const Attributes attributes(document_, element);
     const auto count = static_cast<float>(attributes.integer("count", 0, kMaxLinks));
-    const float bandwidth = count * nvlinkBandwidth(graph_.gpu(gpu).sm);
+    const auto parts = static_cast<float>(partsOf(device).size());
+    const float bandwidth = count * nvlinkBandwidth(graph_.gpu(gpu).sm, *rules_);
     switch (pciClass(attributes.text("tclass"))) {
       case PciClass::kGpu: {  // only this direction: the peer's own element adds the other one
-        const Handle peer = graph_.find(NodeType::kGpu, NodeKey::of(system, attributes.busId("target")));
+        const std::vector<Handle> peers = partsOf(NodeKey::of(system, attributes.busId("target")));
         // A link from a GPU to itself stays: descriptions of virtual machines have them, and NCCL counts
         // them.
-        if (peer != kNone) graph_.connect(gpu, peer, LinkType::kNvl, bandwidth);
+        for (const Handle peer : peers)
+          graph_.connect(gpu, peer, LinkType::kNvl, bandwidth / static_cast<float>(peers.size()) / parts);
         return;
       }
       case PciClass::kCpu: {
         const Handle cpu = localCpu(gpu, kNone);
-        if (cpu != kNone) connectBoth(gpu, cpu, LinkType::kNvl, bandwidth);
+        if (cpu != kNone) connectBoth(gpu, cpu, LinkType::kNvl, bandwidth / parts);
         return;
       }
       default: {  // one NVSwitch node stands for all of them
         const NodeKey key = NodeKey::of(0, 0);
         Handle nvs = graph_.find(NodeType::kNvs, key);
         if (nvs == kNone) nvs = graph_.addPlain(NodeType::kNvs, key, element);
-        connectBoth(gpu, nvs, LinkType::kNvl, bandwidth);
+        connectBoth(gpu, nvs, LinkType::kNvl, bandwidth / parts);
       }
     }
   }
@@ -328,11 +392,15 @@ class SystemBuilder {
       const Handle gpu = owner(c2c, pci, host, NodeType::kGpu);
       if (gpu == kNone) return;
       const Attributes attributes(document_, c2c);
+      if (graph_.gpu(gpu).part >= 0)
+        attributes.fail("a c2c link of a part of a GPU", "chip-to-chip links of whole GPUs alone");
       const auto megabytes = attributes.integer("bw", 0, kMaxMbps);
       const auto count = attributes.integer("count", 0, kMaxLinks);
       const auto bandwidth = static_cast<float>(static_cast<double>(megabytes * count) / kC2cMBpsPerGBps);
       const Handle cpu = localCpu(gpu, kNone);
-      if (cpu != kNone) connectBoth(gpu, cpu, LinkType::kNvl, bandwidth);
+      // Cores reach their memory as GPUs reach each other, whatever the version: they are no GPUs of NCCL's.
+      const bool own = rules_->c2cLinks && !graph_.gpu(gpu).hostDevice;
+      if (cpu != kNone) connectBoth(gpu, cpu, own ? LinkType::kC2c : LinkType::kNvl, bandwidth);
     });
   }
 
@@ -384,6 +452,7 @@ class SystemBuilder {
   }
 
   const Document& document_;
+  std::shared_ptr<const rules::RuleSet> rules_;
   GraphAssembler graph_;
   std::unordered_map<std::uint64_t, int> systems_;
   std::unordered_map<int, ElementId> gpuOfRank_;
@@ -391,6 +460,8 @@ class SystemBuilder {
 
 }  // namespace
 
-System buildSystem(const Document& document) { return SystemBuilder(document).build(); }
+System buildSystem(const Document& document, std::shared_ptr<const rules::RuleSet> rules) {
+  return SystemBuilder(document, std::move(rules)).build();
+}
 
 }  // namespace xylem::topology

@@ -1,5 +1,5 @@
 #pragma once
-// Makes the graph of the machine from a topology document.
+// Makes the graph of the machine from a topology document, by the rules of a version of NCCL.
 //
 //   System system = buildSystem(completeForJob(readTopology("dgxh100.xml")));
 //
@@ -11,6 +11,7 @@
 
 namespace xylem::topology {
 
-System buildSystem(const Document& document);
+System buildSystem(const Document& document,
+                   std::shared_ptr<const rules::RuleSet> rules = rules::oldestRules());
 
 }  // namespace xylem::topology

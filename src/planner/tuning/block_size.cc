@@ -105,7 +105,9 @@ BlockSize blockSize(const TuningModel& model, std::uint64_t bytes, Algorithm alg
   Shrinking size(bytes, input.nChannels, model.maxThreads[algorithm][protocol],
                  model.threadThreshold[algorithm][protocol]);
   int channels = input.nvlsChannels;
-  if (algorithm == Algorithm::kCollnetDirect) size.collnetDirect(input.collnetHeads);
+  if (!input.rules->nvlsAddsChannels && algorithm == Algorithm::kNvls && input.nodes > 1)
+    channels = std::min(channels, input.nChannels);
+  if (algorithm == Algorithm::kCollnetDirect) size.collnetDirect(input.collnetDirectHeads);
   if (!isNvls(algorithm)) {
     if (algorithm != Algorithm::kCollnetDirect) size.channelsThenThreads();
     channels = size.channels();

@@ -49,9 +49,13 @@ bool nvlsReduces(const Operation& operation) {
 Exclusion excludedNvls(const TuningInput& input, const Operation& operation, Algorithm algorithm) {
   if (operation.collective != Collective::kAllGather && !nvlsReduces(operation))
     return Exclusion::kNvlsOperands;
+  if (input.rules->nvlsGathersOverNodes && operation.collective != Collective::kAllReduce &&
+      input.maxLocalRanks > kMaxNvlsGatherRanks)
+    return Exclusion::kNvlsSpread;
   if (algorithm != Algorithm::kNvls) return Exclusion::kNone;
   if (input.nodes > 1 && !operation.collnetWorks) return Exclusion::kCollnetOperands;
-  if (gathersOrScatters(operation.collective) && (input.nodes > 1 || input.ranks > kMaxNvlsGatherRanks))
+  if (!input.rules->nvlsGathersOverNodes && gathersOrScatters(operation.collective) &&
+      (input.nodes > 1 || input.ranks > kMaxNvlsGatherRanks))
     return Exclusion::kNvlsSpread;
   return Exclusion::kNone;
 }
@@ -60,6 +64,9 @@ Exclusion excludedByOperation(const TuningInput& input, const Operation& operati
   if (isCollnet(algorithm) && !operation.collnetWorks) return Exclusion::kCollnetOperands;
   if (algorithm == Algorithm::kCollnetDirect && !operation.collnetDirect) return Exclusion::kNoProgram;
   if (algorithm == Algorithm::kCollnetDirect && input.maxLocalRanks > kMaxCollnetDirectRanks)
+    return Exclusion::kManyLocalRanks;
+  if (algorithm == Algorithm::kCollnetChain && input.rules->collnetDirectToEight &&
+      input.maxLocalRanks > kMaxCollnetDirectRanks)
     return Exclusion::kManyLocalRanks;
   if (isNvls(algorithm)) return excludedNvls(input, operation, algorithm);
   const bool scales = operation.scaled || operation.reduction == ReduceOp::kAvg;
@@ -83,7 +90,8 @@ Candidate judge(const TuningModel& model, const Operation& operation, Algorithm 
   if (candidate.excluded != Exclusion::kNone) return candidate;
   candidate.time = predictedTime(model, operation, algorithm, protocol);
   // Excludes NaN, too.
-  if (!(candidate.time >= 0 && candidate.time < kSlowestTime)) candidate.excluded = Exclusion::kTooSlow;
+  if (!(candidate.time >= 0 && candidate.time < model.input.rules->slowestTime))
+    candidate.excluded = Exclusion::kTooSlow;
   return candidate;
 }
 
@@ -119,6 +127,14 @@ float predictedTime(const TuningModel& model, const Operation& operation, Algori
     const int size = log2Floor(operation.bytes >> measured::kFirstCorrectedSizeLog2);
     if (size >= 0 && size < static_cast<int>(measured::kCorrectedSizes))
       bandwidth *= measured::kTreeCorrection[protocol][static_cast<std::size_t>(size)];
+  }
+  if (allReduce && algorithm == Algorithm::kNvlsTree && input.rules->nvlsTreeCorrected &&
+      input.lowestSm >= measured::kBlackwellSm && input.arch == topology::CpuArch::kX86) {
+    // One size more than Tree has, as the last of those.
+    const int size = log2Floor(operation.bytes >> measured::kFirstCorrectedSizeLog2);
+    const auto last = measured::kCorrectedSizes - 1;
+    if (size >= 0 && size <= static_cast<int>(measured::kCorrectedSizes))
+      bandwidth *= measured::kTreeCorrection[protocol][std::min(static_cast<std::size_t>(size), last)];
   }
   const int channels = std::max(input.nChannels, 1);
   const auto parts = static_cast<std::uint64_t>(channels) * static_cast<std::uint64_t>(input.ranks);
@@ -179,6 +195,10 @@ std::string explain(const Candidate& candidate, const Operation& operation, cons
                          input.nodes);
     case Exclusion::kPatDisabled:
       return "NCCL_PAT_ENABLE=0";
+    case Exclusion::kPatOldGpus:
+      return fmt::format("PAT needs GPUs of compute capability {} or more", input.rules->patSm);
+    case Exclusion::kChainsApart:
+      return "CollNetChain needs chains that start at the GPUs with a connection to the network";
     case Exclusion::kOneNode:
       return fmt::format("{} needs more than one node", algorithm);
     case Exclusion::kNoCollnet:

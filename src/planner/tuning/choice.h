@@ -48,9 +48,6 @@ struct Choice {
   const Candidate* runnerUp() const { return usable > 1 ? &ranking[1] : nullptr; }
 };
 
-// NCCL does not consider a candidate that would take this long: an hour, in microseconds.
-constexpr float kSlowestTime = 3.6e9f;
-
 Choice choose(const TuningModel& model, const Operation& operation);
 
 // Sizes that stand for all in plans and comparisons, in bytes: 8 B to 8 GiB, each eight times the one before.

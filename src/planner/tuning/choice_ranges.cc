@@ -24,7 +24,7 @@ class Chooser {
   Pick at(std::uint64_t bytes) {
     operation_.bytes = bytes;
     const Candidate* best = nullptr;
-    float least = kSlowestTime;
+    float least = model_.input.rules->slowestTime;
     for (const Candidate& candidate : candidates_) {
       // The model predicts no time for the copy of a rank alone.
       const float time = model_.input.ranks == 1

@@ -95,7 +95,7 @@ class Chunk {
 
   void collnetDirect() {
     const TuningInput& input = model_.input;
-    const int heads = input.collnetHeads;
+    const int heads = input.collnetDirectHeads;
     const std::uint64_t depth = heads <= 1 && input.maxLocalRanks <= 1 ? 1 : 2;
     halve(depth * 64, 128 * kKiB, heads);
     halve(depth * 8, 64 * kKiB, heads);
@@ -119,15 +119,22 @@ class Chunk {
   void nvls() {
     const float bandwidth = model_.bandwidth[Collective::kAllReduce][Algorithm::kNvls][Protocol::kSimple];
     const bool slow = model_.input.nodes > 1 && bandwidth < kFastNvls;
-    size_ = std::min(size_, slow ? kSlowNvlsChunk : model_.options.nvlsChunkBytes);
+    size_ = std::min(size_, slow ? kSlowNvlsChunk : nvlsChunk());
     lower(64, 64 * kKiB);
     lower(8, 32 * kKiB);
     lower(2, 16 * kKiB);
   }
 
+  std::int64_t nvlsChunk() const {
+    const int chosen = model_.input.nvlsChunkBytes;
+    return chosen > 0 ? chosen : model_.options.nvlsChunkBytes;
+  }
+
   void nvlsTree() {
-    size_ = model_.options.nvlsChunkBytes;
-    if (model_.options.nvlsTreeMaxChunkBytes)
+    size_ = nvlsChunk();
+    if (model_.input.nvlsTreeChunkBytes > 0)
+      size_ = std::min<std::int64_t>(size_, model_.input.nvlsTreeChunkBytes);
+    else if (model_.options.nvlsTreeMaxChunkBytes)
       size_ = std::min(size_, *model_.options.nvlsTreeMaxChunkBytes);
     else if (model_.input.nodes >= kManyNodes)
       size_ = std::min(size_, kNvlsTreeChunkOfManyNodes);
@@ -163,7 +170,7 @@ LoopShape loopShape(const TuningInput& input, const ChunkRequest& request) {
   if (ring && (gathersOrScatters(request.collective) || request.collective == Collective::kAllReduce))
     return {ringSteps(request.collective, input.ranks), input.ranks};
   if (isNvls(request.algorithm)) return {1, input.nvlsHeads};
-  if (request.algorithm == Algorithm::kCollnetDirect) return {1, input.collnetHeads};
+  if (request.algorithm == Algorithm::kCollnetDirect) return {1, input.collnetDirectHeads};
   return {};
 }
 

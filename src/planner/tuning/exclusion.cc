@@ -31,13 +31,17 @@ bool speaks(Algorithm algorithm, Protocol protocol) {
 }
 
 Exclusion excludedPat(const TuningInput& input, const TuningOptions& options) {
+  if (input.lowestSm < input.rules->patSm) return Exclusion::kPatOldGpus;
   if (options.pat == 0) return Exclusion::kPatDisabled;
   return options.pat == 2 && input.ranks != input.nodes ? Exclusion::kPatUnfit : Exclusion::kNone;
 }
 
 // A network that reduces can also gather and scatter if every GPU has a NIC.
 Exclusion excludedCollnetGather(const TuningInput& input) {
-  const bool enough = input.nodes == 1 || input.ranksPerNode() <= static_cast<float>(input.collnetHeads);
+  // By newer rules on every node, by older ones on average.
+  const float ranks =
+      input.rules->collnetGathersByNic ? static_cast<float>(input.maxLocalRanks) : input.ranksPerNode();
+  const bool enough = input.nodes == 1 || ranks <= static_cast<float>(input.collnetHeads);
   return enough ? Exclusion::kNone : Exclusion::kFewHeads;
 }
 
@@ -49,13 +53,22 @@ Exclusion excludedByMachine(const TuningInput& input, Collective collective, Alg
   if (algorithm == Algorithm::kCollnetDirect && !input.hasNvs) return Exclusion::kNoNvSwitch;
   if (algorithm == Algorithm::kCollnetDirect && gathersOrScatters(collective))
     return excludedCollnetGather(input);
+  if (algorithm == Algorithm::kNvls && gathersOrScatters(collective) && input.rules->nvlsGathersOverNodes)
+    return excludedCollnetGather(input);
+  if (algorithm == Algorithm::kCollnetChain && !input.collnetChains) return Exclusion::kChainsApart;
   return Exclusion::kNone;
 }
 
 Exclusion excludedLl128(const TuningInput& input, const TuningGraph& graph) {
-  if (graph.typeInter > farthestLl128Net(input)) return Exclusion::kLl128NetDistance;
+  if (graph.typeInter > farthestLl128Net(input) ||
+      (graph.typeInter == paths::PathType::kP2c && !input.rules->ll128OverC2c))
+    return Exclusion::kLl128NetDistance;
   if (graph.typeIntra > paths::PathType::kNvb) return Exclusion::kLl128Distance;
-  if (input.lowestSm != input.highestSm) return Exclusion::kLl128MixedGpus;
+  const bool mixMayDiffer = input.rules->ll128MixedSm90 && input.lowestSm >= measured::kHopperSm;
+  if (input.lowestSm != input.highestSm && !mixMayDiffer) return Exclusion::kLl128MixedGpus;
+  constexpr int kFirstLl128Sm = 70;
+  if (input.rules->ll128EverySm)
+    return input.lowestSm >= kFirstLl128Sm ? Exclusion::kNone : Exclusion::kLl128Architecture;
   for (const int sm : kLl128Sms)
     if (input.lowestSm == sm) return Exclusion::kNone;
   return Exclusion::kLl128Architecture;
@@ -65,7 +78,8 @@ Exclusion excludedLl128(const TuningInput& input, const TuningGraph& graph) {
 
 // From Hopper on, data may reach the NIC through another GPU.
 paths::PathType farthestLl128Net(const TuningInput& input) {
-  return input.lowestSm >= measured::kHopperSm ? paths::PathType::kPxn : paths::PathType::kPxb;
+  return input.lowestSm >= measured::kHopperSm && input.rules->ll128OverPxn ? paths::PathType::kPxn
+                                                                            : paths::PathType::kPxb;
 }
 
 bool hasModel(const TuningInput& input, const TuningOptions& options, Collective collective,

@@ -20,10 +20,12 @@ enum class Exclusion : std::uint8_t {
   kSimpleOnly,   // the algorithm has no protocol but Simple
   kPatUnfit,     // PAT needs one rank per node
   kPatDisabled,  // NCCL_PAT_ENABLE
+  kPatOldGpus,   // PAT needs newer GPUs
   kOneNode,      // NVLSTree needs several nodes
   kNoCollnet,    // no network that reduces
   kNoNvSwitch,   // CollNetDirect needs an NVSwitch
-  kFewHeads,     // CollNetDirect needs a NIC per GPU for this collective
+  kFewHeads,     // CollNetDirect and NVLS need a NIC per GPU for this collective
+  kChainsApart,  // CollNetChain needs chains that start at GPUs with a connection to the network
   kNoMulticast,  // no NVLink multicast
   kNoChannels,   // the search found no channels for it
   // By the settings.

@@ -14,7 +14,6 @@ using measured::Limits;
 // Latencies.
 
 constexpr double kCollnetPerRank = 0.4;  // microseconds per further rank of a node, CollNetDirect
-constexpr double kPatBase = 8;           // microseconds
 constexpr double kPatNetDivisor = 3.5;   // a network step costs PAT the usual latency divided by this
 constexpr double kPatPerRank = 2.8;      // microseconds
 
@@ -54,7 +53,8 @@ class LatencyModel {
       case Algorithm::kNvlsTree:
         return base_ + (intra_ + static_cast<float>(2 * levels) * inter_);
       case Algorithm::kPat:
-        return static_cast<float>(kPatBase + levels * (inter_ / kPatNetDivisor) + input_.ranks * kPatPerRank);
+        return static_cast<float>(input_.rules->tuning.patBase +
+                                  (levels * (inter_ / kPatNetDivisor) + input_.ranks * kPatPerRank));
     }
     return 0;
   }
@@ -65,6 +65,10 @@ class LatencyModel {
   }
 
   float step(Hardware hardware, Algorithm algorithm) const {
+    const rules::TuningTables& tables = input_.rules->tuning;
+    if (algorithm == Algorithm::kPat) return hardware == Hardware::kNet ? tables.patNet : tables.patIntra;
+    if (algorithm == Algorithm::kNvlsTree && hardware == Hardware::kNet)
+      return protocol_ == Protocol::kSimple ? tables.nvlsTreeNet : 0;
     // On POWER, Tree over PCI is as slow as Ring.
     const bool slowTree = input_.arch == topology::CpuArch::kPower && hardware == Hardware::kPci &&
                           algorithm == Algorithm::kTree && protocol_ == Protocol::kSimple;
@@ -155,6 +159,9 @@ float channelBandwidth(const TuningInput& input, Algorithm algorithm) {
 double limit(const Limits& limits, const TuningInput& input) {
   return limits[measured::architectureOf(input.lowestSm)][input.nodesColumn()];
 }
+double limit(const rules::LimitRows& limits, const TuningInput& input) {
+  return limits[static_cast<std::size_t>(measured::architectureOf(input.lowestSm))][input.nodesColumn()];
+}
 
 double maxLl(const TuningInput& input) {
   if (input.nodes == 1) return limit(measured::kMaxLl, input);
@@ -169,7 +176,7 @@ float ringBandwidth(const TuningInput& input, Collective collective, Protocol pr
   const int channels = input.graph(search::GraphKind::kRing).nChannels;
   if (protocol == Protocol::kLl) all = single(std::min(maxLl(input), all * kRingLlShare));
   if (protocol == Protocol::kLl128)
-    all = single(std::min(all * kRingLl128Share, channels * limit(measured::kMaxRingLl128, input)));
+    all = single(std::min(all * kRingLl128Share, channels * limit(input.rules->tuning.maxRingLl128, input)));
   const float ratio = single(1.0 * input.ranks / ringSteps(collective, input.ranks));
   return all * ratio;
 }
@@ -177,18 +184,52 @@ float ringBandwidth(const TuningInput& input, Collective collective, Protocol pr
 // GB/s that Tree moves for AllReduce; the caller turns them into bytes of the operation.
 float treeTraffic(const TuningInput& input, Protocol protocol, float all) {
   const TuningGraph& graph = input.graph(search::GraphKind::kTree);
-  all = single(std::min(all * kTreeShare, graph.nChannels * limit(measured::kMaxTree, input)));
+  all = single(std::min(all * kTreeShare, graph.nChannels * limit(input.rules->tuning.maxTree, input)));
   if (protocol == Protocol::kLl) all = single(std::min(all / kTreeLlDivisor, maxLl(input)));
   if (protocol == Protocol::kLl128)
     all = single(std::min(all * (input.nodes == 1 ? kTreeLl128OneNode : kTreeLl128Share),
-                          graph.nChannels * limit(measured::kMaxTreeLl128, input)));
+                          graph.nChannels * limit(input.rules->tuning.maxTreeLl128, input)));
   return graph.pattern == search::Pattern::kTree ? single(all * kOneGpuTreeShare) : all;
+}
+
+// GB/s of the operation, by the part of NVLink's bandwidth that NVLS reaches. With one head it does not pay.
+float nvlsByEfficiency(const TuningInput& input, Collective collective, Algorithm algorithm) {
+  const TuningGraph& graph = input.graph(search::GraphKind::kNvls);
+  const rules::TuningTables& tables = input.rules->tuning;
+  if (graph.nChannels < 2) return 0;
+  const bool allReduce = collective == Collective::kAllReduce;
+  const bool tree = algorithm == Algorithm::kNvlsTree;
+  const auto heads = static_cast<float>(graph.nChannels);
+  const auto row = static_cast<std::size_t>(measured::architectureOf(input.lowestSm));
+  float intra = graph.bwIntra * tables.nvlsEfficiency[row] * (heads - 1) / heads;
+  const float ranks = input.ranksPerNode();
+  if (allReduce)
+    intra *= 2;
+  else
+    intra *= (ranks - 1) / ranks;
+  float inter = graph.bwInter;
+  if (tree && input.nodes <= 2) inter *= 2;
+  float each = std::min(intra, inter);
+  if (tree) each = std::min(each, single(limit(tables.maxNvlsTree, input)));
+  const float all = heads * each;
+  return allReduce ? all * single(1.0 * input.ranks / ringSteps(collective, input.ranks)) : all;
+}
+
+// GB/s of one channel of an AllGather or ReduceScatter: without a rank's own part, and nine tenths of the NICs'.
+float nvlsGatherChannel(const TuningInput& input) {
+  const TuningGraph& graph = input.graph(search::GraphKind::kNvls);
+  const float ranks = input.ranksPerNode();
+  return std::min(graph.bwIntra * (ranks - 1) / ranks, graph.bwInter * 0.9f);
 }
 
 // AllGather and ReduceScatter, with a NIC per GPU. The share is interpolated between those of one and of
 // eight ranks per node.
 float collnetDirectGather(const TuningInput& input, float channel) {
   const float ranks = input.ranksPerNode();
+  if (input.rules->collnetGathersByNic) {
+    const TuningGraph& graph = input.graph(search::GraphKind::kCollnetDirect);
+    return ranks * std::min(graph.bwIntra, graph.bwInter * 0.9f);
+  }
   const float weight = (ranks - 1) / (8 - 1);
   return single(ranks * channel * (weight * kCollnetEightShare + (1 - weight) * kCollnetAloneShare));
 }
@@ -211,7 +252,13 @@ float gpuLatency(const TuningInput& input, const TuningOptions& options, Collect
 }
 
 float gpuBandwidth(const TuningInput& input, Collective collective, Algorithm algorithm, Protocol protocol) {
-  const float channel = channelBandwidth(input, algorithm);
+  const rules::NvlsModel nvlsModel = input.rules->nvlsModel;
+  if (isNvls(algorithm) && nvlsModel == rules::NvlsModel::kEfficiency)
+    return nvlsByEfficiency(input, collective, algorithm);
+  float channel = channelBandwidth(input, algorithm);
+  if (algorithm == Algorithm::kNvls && gathersOrScatters(collective) &&
+      nvlsModel == rules::NvlsModel::kOwnShare)
+    channel = nvlsGatherChannel(input);
   float all = static_cast<float>(input.graph(graphOf(algorithm)).nChannels) * channel;
   const bool allReduce = collective == Collective::kAllReduce;
   switch (algorithm) {

@@ -1,5 +1,5 @@
 #pragma once
-// The measured numbers of the tuning model, all as in NCCL 2.25: latencies in microseconds, bandwidths in
+// The measured numbers of the tuning model that are alike in all versions of NCCL (planner/rules/tables.h has the others): latencies in microseconds, bandwidths in
 // GB/s (1e9 bytes per second). Each number has the type that NCCL gives it, float or double, so that sums
 // round alike.
 //
@@ -48,7 +48,6 @@ constexpr Latencies kNetLatency = {
     latencies(0, 0, 31),           // CollNetDirect
     latencies(0, 0, 30),           // CollNetChain
     latencies(0, 0, 18),           // NVLS
-    latencies(0, 0, 14),           // NVLSTree
 };
 constexpr ByHardware<Latencies> kStepLatency = {kNvlinkLatency, kPciLatency, kNetLatency};
 
@@ -69,13 +68,6 @@ using Limits = KeyedArray<Architecture, std::array<double, 3>, 4>;
 constexpr std::array<double, 3> limits(double one, double two, double more) { return {one, two, more}; }
 constexpr Limits kMaxLl = {limits(39.0, 39.0, 20.4), limits(87.7, 22.5, 19.0), limits(141.0, 45.0, 35.0),
                            limits(282.0, 90.0, 70.0)};
-// The others are per channel.
-constexpr Limits kMaxRingLl128 = {limits(20.0, 20.0, 20.0), limits(20.0, 20.0, 20.0),
-                                  limits(36.7, 36.7, 36.7), limits(73.4, 73.4, 73.4)};
-constexpr Limits kMaxTreeLl128 = {limits(20.0, 20.0, 20.0), limits(20.0, 20.0, 20.0),
-                                  limits(36.7, 36.7, 29.0), limits(73.4, 73.4, 58.0)};
-constexpr Limits kMaxTree = {limits(26.5, 18.5, 10.0), limits(24.0, 23.6, 17.8), limits(38.7, 41.4, 36.0),
-                             limits(77.4, 82.8, 72.0)};
 
 constexpr Architecture architectureOf(int sm) {
   if (sm >= kBlackwellSm) return Architecture::kBlackwell;

@@ -5,6 +5,7 @@
 
 #include "core/settings.h"
 #include "planner/tuning/chunk_size.h"
+#include "planner/tuning/measured.h"
 #include "planner/tuning/steps.h"
 
 namespace xylem::tuning {
@@ -62,12 +63,17 @@ int channelsOf(const P2pJob& job, std::uint64_t bytes, std::int64_t stepBytes) {
 
 }  // namespace
 
-P2pJob P2pJob::from(const Settings& settings, int ranks, int nodes, bool allNvlink) {
+P2pJob P2pJob::from(const Settings& settings, int ranks, int nodes, bool allNvlink,
+                    const TuningInput& input) {
   const Setting chunk = nodes > 1   ? Setting::kP2pNetChunkSize
                         : allNvlink ? Setting::kP2pNvlChunkSize
                                     : Setting::kP2pPciChunkSize;
   P2pJob job{.ranks = ranks, .nodes = nodes};
-  job.stepBytes = std::min(settings.integer(chunk), settings.integer(Setting::kBuffSize) / kBufferSteps);
+  const bool wide = nodes > 1 && input.rules->wideP2pStepsOnArm && input.arch == topology::CpuArch::kArm &&
+                    input.lowestSm >= measured::kBlackwellSm;
+  job.stepBytes =
+      std::min(settings.integer(chunk) * (wide ? 2 : 1), settings.integer(Setting::kBuffSize) / kBufferSteps);
+  job.llByChannels = input.rules->llP2pByChannels;
   job.llBufferBytes = settings.integer(Setting::kLlBuffSize);
   job.llThreshold = settings.integer(Setting::kP2pLlThreshold);
   job.chunkOverride = settings.integer(Setting::kChunkSize);
@@ -75,12 +81,16 @@ P2pJob P2pJob::from(const Settings& settings, int ranks, int nodes, bool allNvli
 }
 
 P2pSplit splitP2p(const P2pJob& job, const P2pTransfer& transfer) {
-  const auto most = static_cast<std::uint64_t>(job.channelsPerPeer * job.llThreshold);
+  // By newer rules the channels are those of Simple, and they decide.
+  const int simpleChannels = channelsOf(job, transfer.bytes, stepOf(job, Protocol::kSimple));
+  const auto most =
+      static_cast<std::uint64_t>((job.llByChannels ? simpleChannels : job.channelsPerPeer) * job.llThreshold);
   P2pSplit split;
   const bool ll = !transfer.toSelf && transfer.hasLl && transfer.bytes <= most;
   split.protocol = ll ? Protocol::kLl : Protocol::kSimple;
   split.bytes = transfer.bytes;
-  split.channels = channelsOf(job, transfer.bytes, stepOf(job, split.protocol));
+  split.channels =
+      job.llByChannels ? simpleChannels : channelsOf(job, transfer.bytes, stepOf(job, split.protocol));
   split.partBytes =
       divideUp(divideUp(transfer.bytes, static_cast<std::uint64_t>(split.channels)), kPartGrain) * kPartGrain;
   split.chunkBytes = chunkOf(job, transfer, split.protocol);

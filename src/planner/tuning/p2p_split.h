@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "core/kinds.h"
+#include "planner/tuning/tuning_input.h"
 
 namespace xylem {
 class Settings;
@@ -21,11 +22,13 @@ struct P2pJob {
   std::int64_t stepBytes = 0;      // of Simple
   std::int64_t llBufferBytes = 0;  // all slots together
   std::int64_t llThreshold = 0;    // bytes per channel of a peer up to which LL is used
+  bool llByChannels = false;       // the threshold is per channel that the transfer uses
   std::int64_t chunkOverride = 0;  // bytes, NCCL_CHUNK_SIZE; 0 if not set
 
   // Leaves the counts of channels to the caller, who knows the connections. `allNvlink`: NVLink joins all
-  // GPUs of the only node.
-  static P2pJob from(const Settings& settings, int ranks, int nodes, bool allNvlink);
+  // GPUs of the only node. `input`: of the rank, for what newer versions of NCCL decide by the machine.
+  static P2pJob from(const Settings& settings, int ranks, int nodes, bool allNvlink,
+                     const TuningInput& input = {});
 };
 
 struct P2pTransfer {

@@ -11,8 +11,6 @@
 namespace xylem::tuning {
 namespace {
 
-// Bytes; less traffic is not worth a channel.
-constexpr std::uint64_t kMinTraffic = 16384;
 constexpr std::uint64_t kCellGrain = 16;  // bytes
 
 // Bytes on the links of a rank per byte of the operation (of one rank for AllGather and ReduceScatter).
@@ -44,19 +42,26 @@ class KindSplitter {
       : model_(model),
         tasks_(tasks),
         kind_(kind),
-        channels_(kind.nvls ? model.input.nvlsChannels : model.input.nChannels) {}
+        least_(static_cast<std::uint64_t>(model.input.rules->leastTraffic)),
+        channels_(kind.nvls ? model.input.nvlsChannels : model.input.nChannels) {
+    // NVLS may have more channels than the communicator, but between nodes it goes through those of CollNet.
+    if (kind.nvls && kind.collnet && !model.input.rules->nvlsAddsChannels)
+      channels_ = std::min(channels_, model.input.nChannels);
+  }
 
   void run(std::vector<Split>& splits) {
     std::uint64_t traffic = 0;
     int wanted = 0;
     for (const SplitTask& task : tasks_) {
       if (kindOf(model_.input, task.algorithm) != kind_) continue;
-      const std::uint64_t perByte = trafficPerByte(task.collective, model_.input.ranks);
-      traffic += std::max(kMinTraffic, task.count * task.elementBytes * perByte);
+      const std::uint64_t perByte = trafficPerByte(task);
+      traffic += std::max(least_, task.count * task.elementBytes * perByte);
       wanted = std::min(wanted + task.channels, channels_);
     }
     if (wanted <= 0) return;
-    share_ = std::max(kMinTraffic, traffic / static_cast<std::uint64_t>(wanted));
+    share_ = traffic / static_cast<std::uint64_t>(wanted);
+    share_ = model_.input.rules->wholePartsOnly ? std::max(least_, share_)
+                                                : divideUp(share_, kCellGrain) * kCellGrain;
     for (std::size_t i = 0; i < tasks_.size(); ++i) {
       if (kindOf(model_.input, tasks_[i].algorithm) != kind_) continue;
       splits.push_back(kind_.collnet ? evenly(tasks_[i]) : alongTheCursor(tasks_[i]));
@@ -65,7 +70,14 @@ class KindSplitter {
   }
 
  private:
-  // A task's cells on its channels. A cell is the smallest part of the data, worth kMinTraffic.
+  // By newer rules LL's flags, and its slower channels, count.
+  std::uint64_t trafficPerByte(const SplitTask& task) const {
+    const std::uint64_t perByte = tuning::trafficPerByte(task.collective, model_.input.ranks);
+    const auto factor = static_cast<std::uint64_t>(model_.input.rules->llTraffic);
+    return task.protocol == Protocol::kLl ? perByte * factor : perByte;
+  }
+
+  // A task's cells on its channels. A cell is the smallest part of the data, worth the least traffic.
   struct Layout {
     std::uint64_t low = 0;
     std::uint64_t middle = 0;  // on each channel between the ends
@@ -128,8 +140,8 @@ class KindSplitter {
 
   Split alongTheCursor(const SplitTask& task) {
     if (task.count == 0) return {.firstChannel = channel_, .lastChannel = channel_};
-    const std::uint64_t perByte = trafficPerByte(task.collective, model_.input.ranks);
-    const std::uint64_t cell = divideUp(divideUp(kMinTraffic, perByte), kCellGrain) * kCellGrain;
+    const std::uint64_t perByte = trafficPerByte(task);
+    const std::uint64_t cell = divideUp(divideUp(least_, perByte), kCellGrain) * kCellGrain;
     const std::uint64_t cellTraffic = cell * perByte;
     const std::uint64_t elements = cell / task.elementBytes;
     const std::uint64_t cells = divideUp(task.count * task.elementBytes, cell);
@@ -169,6 +181,7 @@ class KindSplitter {
   const TuningModel& model_;
   std::span<const SplitTask> tasks_;
   Kind kind_;
+  std::uint64_t least_;      // bytes; less traffic is not worth a channel
   int channels_;             // available to operations of this kind
   std::uint64_t share_ = 0;  // traffic that a channel should carry, in bytes
   int channel_ = 0;          // where the next operation starts

@@ -38,13 +38,23 @@ LocalFacts agreedOn(const connect::Job& job) {
   return all;
 }
 
+// The tree pattern with the highest number of all hosts.
+search::Pattern farthestTreePattern(const connect::Job& job) {
+  search::Pattern farthest = search::Pattern::kBalancedTree;
+  for (const connect::RankView& view : job.views)
+    farthest = std::max(farthest, (*view.graphs)[search::GraphKind::kTree].pattern);
+  return farthest;
+}
+
 }  // namespace
 
 TuningInput tuningInput(const connect::Connections& c, int view) {
   const connect::RankView& mine = c.job.views[static_cast<std::size_t>(view)];
   const connect::ViewDecisions& decisions = c.views[static_cast<std::size_t>(view)];
-  const LocalFacts own = c.options.rules == connect::Rules::kXylem ? agreedOn(c.job) : localFacts(mine);
+  LocalFacts own = c.options.rules == connect::Rules::kXylem ? agreedOn(c.job) : localFacts(mine);
+  if (c.rules().treePatternAgreed) own.pattern[search::GraphKind::kTree] = farthestTreePattern(c.job);
   TuningInput input;
+  input.rules = mine.system->sharedRules();
   input.ranks = c.job.ranks();
   input.nodes = c.nodes.count();
   input.maxLocalRanks = c.nodes.maxLocalRanks;
@@ -61,8 +71,12 @@ TuningInput tuningInput(const connect::Connections& c, int view) {
   }
   input.collnet = c.collnet;
   input.collnetHeads = decisions.collnetHeads;
+  input.collnetDirectHeads = decisions.collnetDirectHeads;
+  input.collnetChains = decisions.collnetChains;
   input.nvls = c.nvlsHeads > 0;
   input.nvlsHeads = c.nvlsHeads;
+  input.nvlsChunkBytes = c.nvlsChunkBytes;
+  input.nvlsTreeChunkBytes = c.nvlsTreeChunkBytes;
   input.hasNvs = own.hasNvs;
   input.hostDevices = std::all_of(c.job.views.begin(), c.job.views.end(), [](const connect::RankView& v) {
     const auto gpus = v.system->nodes(topology::NodeType::kGpu);

@@ -5,6 +5,8 @@
 //   TuningInput input = tuningInput(plan.connections, plan.job().viewOf(rank));
 //   input.graph(graphOf(Algorithm::kRing)).nChannels   ->   the channels of Ring
 
+#include <memory>
+
 #include "core/kinds.h"
 #include "planner/paths/path_table.h"
 #include "planner/search/channel_graph.h"
@@ -27,6 +29,7 @@ struct TuningGraph {
 };
 
 struct TuningInput {
+  std::shared_ptr<const rules::RuleSet> rules = rules::oldestRules();  // of NCCL's version
   int ranks = 1;
   int nodes = 1;  // as NCCL counts them: the ranks of a node share the inner part of a ring
   int maxLocalRanks = 1;
@@ -34,14 +37,18 @@ struct TuningInput {
   topology::CpuArch arch = topology::CpuArch::kUndefined;        // kMixed if ranks differ
   topology::CpuVendor vendor = topology::CpuVendor::kUndefined;  // likewise
   search::ByGraphKind<TuningGraph> graphs;
-  bool collnet = false;  // CollNet works in this job
-  int collnetHeads = 0;
-  bool nvls = false;         // NVLink multicast works in this job
-  bool hasNvs = false;       // the host has an NVSwitch
-  bool hostDevices = false;  // every rank runs on cores instead of a GPU: planner/tuning/host_model.h
-  int nChannels = 0;         // of the communicator
+  bool collnet = false;        // CollNet works in this job
+  int collnetHeads = 0;        // of a host, with connections to the network
+  int collnetDirectHeads = 0;  // of CollNetDirect's channels
+  bool collnetChains = true;   // the chains of CollNet start at its heads
+  bool nvls = false;           // NVLink multicast works in this job
+  bool hasNvs = false;         // the host has an NVSwitch
+  bool hostDevices = false;    // every rank runs on cores instead of a GPU: planner/tuning/host_model.h
+  int nChannels = 0;           // of the communicator
   int nvlsChannels = 0;
   int nvlsHeads = 0;  // for chunk sizes
+  // NVLS's chunks in bytes, where the rules choose them; else 0.
+  int nvlsChunkBytes = 0, nvlsTreeChunkBytes = 0;
 
   const TuningGraph& graph(search::GraphKind kind) const { return graphs[kind]; }
   float ranksPerNode() const { return static_cast<float>(ranks) / static_cast<float>(nodes); }

@@ -88,7 +88,7 @@ TEST(Connections, EverybodyMeetsEverybodyOnceAndBothEndsKnow) {
     const Plan plan = planJob(request, Settings());
     const connect::Connections& c = plan.connections;
     std::vector<std::vector<connect::P2pRound>> schedules;
-    for (int rank = 0; rank < c.job.ranks(); ++rank) schedules.push_back(connect::p2pSchedule(c.nodes, rank));
+    for (int rank = 0; rank < c.job.ranks(); ++rank) schedules.push_back(connect::p2pSchedule(c, rank));
     for (int rank = 0; rank < c.job.ranks(); ++rank) {
       const auto& mine = schedules[static_cast<std::size_t>(rank)];
       ASSERT_EQ(mine.size(), schedules.size());
@@ -106,13 +106,15 @@ TEST(P2pSchedule, SpreadsNearDistances) {
   const Plan plan = planJob(identicalHosts(*zoo("dgxh100")), Settings());
   const connect::Connections& c = plan.connections;
   std::vector<int> peers;
-  for (const connect::P2pRound& round : connect::p2pSchedule(c.nodes, 0)) peers.push_back(round.sendTo);
+  for (const connect::P2pRound& round : connect::p2pSchedule(c, 0)) peers.push_back(round.sendTo);
   EXPECT_EQ(peers, (std::vector<int>{0, 1, 3, 6, 2, 7, 5, 4}));
 }
 
 TEST(P2pSchedule, PartsOfATransferSpreadOverChannels) {
+  const Plan plan = planJob(identicalHosts(*zoo("dgxh100")), Settings());
+  const connect::Connections& c = plan.connections;
   std::vector<int> channels;
-  for (int part = 0; part < 8; ++part) channels.push_back(connect::p2pChannelOfPart(1, part, 8));
+  for (int part = 0; part < 8; ++part) channels.push_back(connect::p2pChannelOfPart(c, 1, part, 8));
   EXPECT_EQ(channels, (std::vector<int>{1, 5, 3, 7, 2, 6, 4, 0}));
 }
 

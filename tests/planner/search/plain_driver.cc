@@ -28,9 +28,7 @@ void duplicate(search::ChannelGraph& g, int lowestSm) {
   g.nChannels = count;
 }
 
-paths::PathType next(paths::PathType type) {
-  return static_cast<paths::PathType>(static_cast<int>(type) + 1);
-}
+paths::PathType next(paths::PathType type) { return paths::nextType(type, *rules::oldestRules()); }
 
 }  // namespace
 

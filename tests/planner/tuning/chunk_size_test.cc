@@ -63,7 +63,7 @@ TEST(ChunkSize, OfNvlsGoesDownInSteps) {
 
 TEST(ChunkSize, OfCollnetAndPatHalves) {
   TuningInput input = twoSwitchedHosts();
-  input.collnetHeads = 8;
+  input.collnetHeads = input.collnetDirectHeads = 8;
   const TuningModel model = modelOf(input);
   EXPECT_EQ(chunk(model, kCollnetDirect, kSimple, 8, 16), 32768);
   EXPECT_EQ(chunk(model, kCollnetDirect, kSimple, 1ull << 40, 16), 524288);

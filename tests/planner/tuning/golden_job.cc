@@ -93,7 +93,7 @@ bool readInput(const json& plan, const fs::path& directory, tuning::TuningInput&
   input.lowestSm = job["minComputeCapability"];
   input.highestSm = job["maxComputeCapability"];
   input.collnet = job["collnet"];
-  input.collnetHeads = job["collnetHeads"];
+  input.collnetHeads = input.collnetDirectHeads = job["collnetHeads"];
   input.nvls = job["nvls"];
   input.nChannels = plan["connections"]["nChannels"];
   input.nvlsChannels = plan["connections"]["nvlsChannels"];

@@ -25,7 +25,8 @@ Transfers::Transfers(const plan::Plan& plan, const connect::NetChoice& choice, i
       choice_(choice),
       rank_(rank),
       checked_(checked),
-      job_(tuning::P2pJob::from(settings, plan.job().ranks(), plan.job().hosts(), plan.allNvlink)),
+      job_(tuning::P2pJob::from(settings, plan.job().ranks(), plan.job().hosts(), plan.allNvlink,
+                                plan.tuning[static_cast<std::size_t>(plan.job().viewOf(rank))].input)),
       transports_(transports),
       watch_(watch),
       log_(log) {

@@ -78,8 +78,8 @@ void logPlan(const Logger& log, const void* comm, const plan::Plan& plan, const 
 }
 
 void logChunkSize(const Logger& log, const plan::Plan& plan, const Settings& settings) {
-  const tuning::P2pJob job =
-      tuning::P2pJob::from(settings, plan.job().ranks(), plan.job().hosts(), plan.allNvlink);
+  const tuning::P2pJob job = tuning::P2pJob::from(settings, plan.job().ranks(), plan.job().hosts(),
+                                                  plan.allNvlink, plan.tuning.front().input);
   log.info(Subsystem::kInit, "P2P Chunksize set to {}", job.stepBytes);
 }
 

@@ -1,0 +1,48 @@
+#pragma once
+// The table of changes: what each version of NCCL decides differently, with a stable name for each.
+//
+//   for (const Change& change : changes())
+//     if (change.since > from && change.since <= to) ... change.name, change.summary, change.touches ...
+//   auto rules = rulesOf(kNewestVersion);
+//   auto partly = rulesWith(kOldestVersion, {&changes()[0]});   // one change alone
+
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "planner/rules/rule_set.h"
+
+namespace xylem::rules {
+
+struct Change {
+  const char* name;     // `26-c2c-type`
+  Version since;        // the first release with it
+  const char* summary;  // what is decided differently
+  const char* touches;  // the machines and jobs that it concerns
+  const char* back;     // the variable and value that restores the old rule; empty if there is none
+  void (*apply)(RuleSet&);
+};
+
+// All changes, oldest first.
+std::span<const Change> changes();
+// The changes that a known version brings: those since the known version before it.
+std::vector<const Change*> changesOf(const Version& known);
+// The changes that the rules of `to` have and those of `from` have not.
+std::vector<const Change*> changesBetween(const Version& from, const Version& to);
+// Null if no change has this name.
+const Change* findChange(std::string_view name);
+
+// Returns whether these are the rules of exactly this release.
+bool isRelease(const RuleSet& rules, const Version& release);
+// Returns whether these are the rules of the oldest known version, which plans name by not naming any.
+bool isOldest(const RuleSet& rules);
+
+// The rules of 2.25.1.
+std::shared_ptr<const RuleSet> oldestRules();
+// The rules of a version. Between two releases the nearest known one answers (nearestKnown).
+std::shared_ptr<const RuleSet> rulesOf(const Version& version);
+// The rules of a version with further changes, applied in the table's order.
+std::shared_ptr<const RuleSet> rulesWith(const Version& version, std::span<const Change* const> more);
+
+}  // namespace xylem::rules

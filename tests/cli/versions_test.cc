@@ -1,0 +1,71 @@
+// The version of NCCL that commands plan for: --nccl, XYLEM_NCCL, xylem versions, and diff.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "cli/run_command.h"
+
+namespace xylem::testing {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+std::string zooMachine(const std::string& name) { return XYLEM_SOURCE_DIR "/topologies/" + name; }
+
+nlohmann::json planned(const std::vector<std::string>& more,
+                       const std::map<std::string, std::string>& environment = {}) {
+  std::vector<std::string> words = {"plan", zooMachine("gh200x2.xml"), "--nodes", "2", "--json"};
+  words.insert(words.end(), more.begin(), more.end());
+  const Outcome run = runCommand(words, environment);
+  EXPECT_EQ(run.status, 0) << run.errors;
+  return nlohmann::json::parse(run.output);
+}
+
+TEST(VersionOptionTest, ChoosesTheRules) {
+  const nlohmann::json old = planned({"--nccl", "2.25.1"});
+  EXPECT_FALSE(old["input"].contains("nccl"));
+  EXPECT_EQ(old["host"]["graphs"]["ring"]["typeInter"], "PHB");
+  const nlohmann::json later = planned({"--nccl", "2.27.7"});
+  EXPECT_EQ(later["input"]["nccl"], "2.27.7");
+  EXPECT_EQ(later["host"]["graphs"]["ring"]["typeInter"], "P2C");
+  EXPECT_EQ(planned({}, {{"XYLEM_NCCL", "2.27.7"}}), later);
+  EXPECT_EQ(planned({"--nccl", "2.27"}), later) << "a series means its known version";
+}
+
+TEST(VersionOptionTest, TellsWhichReleaseAnswersForAnother) {
+  const std::string host = zooMachine("gh200x2.xml");
+  const Outcome patch = runCommand({"plan", host, "--nccl", "2.28.3"});
+  EXPECT_EQ(patch.status, 0);
+  EXPECT_THAT(patch.errors, AllOf(HasSubstr("2.28.3"), HasSubstr("2.28.9"), HasSubstr("NVLS needs three")));
+  const Outcome wrong = runCommand({"plan", host, "--nccl", "newest"});
+  EXPECT_EQ(wrong.status, 2);
+  EXPECT_THAT(wrong.errors, AllOf(HasSubstr("--nccl"), HasSubstr("`newest`"), HasSubstr("2.27.7")));
+  const Outcome variable = runCommand({"plan", host}, {{"XYLEM_NCCL", "two"}});
+  EXPECT_EQ(variable.status, 2);
+  EXPECT_THAT(variable.errors, HasSubstr("XYLEM_NCCL=two"));
+}
+
+TEST(VersionsCommandTest, ListsChanges) {
+  const Outcome all = runCommand({"versions"});
+  EXPECT_EQ(all.status, 0) << all.errors;
+  EXPECT_THAT(all.output, AllOf(HasSubstr("NCCL 2.25.1"), HasSubstr("NCCL 2.30.7"), HasSubstr("27-gdr-c2c"),
+                                HasSubstr("NCCL_NET_GDR_C2C=0"), HasSubstr("GH200")));
+  const Outcome one = runCommand({"versions", "--nccl", "2.28.9"});
+  EXPECT_THAT(one.output, AllOf(HasSubstr("28-pxn-c2c"), Not(HasSubstr("27-gdr-c2c"))));
+  const auto json = nlohmann::json::parse(runCommand({"versions", "--json"}).output);
+  EXPECT_EQ(json["versions"].size(), 6u);
+  EXPECT_EQ(json["versions"][1]["changes"][0]["since"], "2.26.2");
+}
+
+TEST(DiffCommandTest, ComparesTwoVersions) {
+  const Outcome run = runCommand(
+      {"diff", zooMachine("gh200x2.xml"), "--nodes", "2", "--nccl", "2.25.1", "--b", "nccl=2.27.7"});
+  EXPECT_EQ(run.status, 1) << run.errors;
+  EXPECT_THAT(run.output, HasSubstr("P2C"));
+}
+
+}  // namespace
+}  // namespace xylem::testing
