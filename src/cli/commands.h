@@ -51,6 +51,7 @@ void addOptimize(CommandLine& line);
 void addOrder(CommandLine& line);
 void addPreflight(CommandLine& line);
 void addRepair(CommandLine& line);
+void addUpgrade(CommandLine& line);
 void addVm(CommandLine& line);
 void addWhatif(CommandLine& line);
 void addWhy(CommandLine& line);

@@ -11,6 +11,8 @@ constexpr const char* kInsightExamples =
   xylem order dgxh100.xml --nodes 16 --fabric fabric.txt
                                               which order of hosts spares the network
   xylem diff old.xml new.xml --nodes 2        what a change leads to
+  xylem upgrade dgxh100.xml --from 2.25.1 --to 2.30.7
+                                              what an upgrade of NCCL changes, and why
   xylem whatif dgxh100.xml --nodes 2 'remove net1'
                                               what would follow from a change
   xylem repair vm.xml --nodes 2               which single change would help most
@@ -34,9 +36,9 @@ int main(int argc, char** argv) {
       cli::xylemCommandLine(std::string(cli::kPlannerExamples) + kInsightExamples + kRuntimeExamples);
   // The order of the subcommands in the help.
   cli::addPlannerCommands(line, cli::runCalibration);
-  for (const auto add : {cli::addPreflight, cli::addOrder, cli::addDiff, cli::addWhy, cli::addDraw,
-                         cli::addWhatif, cli::addRepair, cli::addLint, cli::addVm, cli::addOptimize,
-                         cli::addPerf, cli::addRun, cli::addStatus, cli::addPages})
+  for (const auto add : {cli::addPreflight, cli::addOrder, cli::addDiff, cli::addUpgrade, cli::addWhy,
+                         cli::addDraw, cli::addWhatif, cli::addRepair, cli::addLint, cli::addVm,
+                         cli::addOptimize, cli::addPerf, cli::addRun, cli::addStatus, cli::addPages})
     add(line);
   return cli::runCommandLine(line, argc, argv);
 }

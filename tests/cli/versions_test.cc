@@ -1,4 +1,4 @@
-// The version of NCCL that commands plan for: --nccl, XYLEM_NCCL, xylem versions, and diff.
+// The version of NCCL that commands plan for: --nccl, XYLEM_NCCL, xylem versions, and what an upgrade changes.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -10,7 +10,9 @@ namespace xylem::testing {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::Contains;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 using ::testing::Not;
 
 std::string zooMachine(const std::string& name) { return XYLEM_SOURCE_DIR "/topologies/" + name; }
@@ -65,6 +67,29 @@ TEST(DiffCommandTest, ComparesTwoVersions) {
       {"diff", zooMachine("gh200x2.xml"), "--nodes", "2", "--nccl", "2.25.1", "--b", "nccl=2.27.7"});
   EXPECT_EQ(run.status, 1) << run.errors;
   EXPECT_THAT(run.output, HasSubstr("P2C"));
+}
+
+TEST(UpgradeCommandTest, NamesTheChangesAndTheVariableBack) {
+  const Outcome run = runCommand({"upgrade", zooMachine("gh200x2.xml"), zooMachine("dgxh100.xml"), "--from",
+                                  "2.26.2", "--to", "2.27.7", "--json"});
+  EXPECT_EQ(run.status, 1) << run.errors;
+  const auto machines = nlohmann::json::parse(run.output)["machines"];
+  ASSERT_EQ(machines.size(), 2u);
+  EXPECT_TRUE(machines[0]["differs"]);
+  std::vector<std::string> causes;
+  for (const auto& cause : machines[0]["causes"]) causes.push_back(cause["name"]);
+  EXPECT_THAT(causes, Contains("27-gdr-c2c"));
+  EXPECT_THAT(machines[0]["parts"], Contains("rings"));
+  EXPECT_EQ(machines[0]["allReduce"].size(), 3u);
+  EXPECT_FALSE(machines[1]["differs"]);
+  EXPECT_THAT(machines[1]["causes"], IsEmpty());
+}
+
+TEST(UpgradeCommandTest, RefusesWhatIsNoUpgrade) {
+  const Outcome run =
+      runCommand({"upgrade", zooMachine("gh200x2.xml"), "--from", "2.30.7", "--to", "2.27.7"});
+  EXPECT_EQ(run.status, 2);
+  EXPECT_THAT(run.errors, AllOf(HasSubstr("--to"), HasSubstr("newer version than 2.30.7")));
 }
 
 }  // namespace

@@ -152,7 +152,7 @@ constexpr const char* kDiffExamples = R"(Examples:
   xylem diff dgxh100.xml --a NCCL_ALGO=Ring --b NCCL_ALGO=Tree
                                            two settings against each other
   xylem diff dgxh100.xml --nodes 2 --nccl 2.27.7 --b nccl=2.30.7
-                                           what an upgrade of NCCL changes
+                                           what an upgrade of NCCL changes (xylem upgrade says why)
   xylem diff dgxh100.xml --nodes 2,16      2 hosts and 16
   xylem diff golden.json dgxh100.xml       a plan that `xylem plan --json` wrote, and what would be planned now
   xylem diff dgxh100.xml -                 a description, and this machine

@@ -1,0 +1,39 @@
+#pragma once
+// Tells in what an upgrade of NCCL changes the plan of a job, and by which of its changes.
+//
+//   Upgrade upgrade = upgradeOf(request, settings, {2, 25, 1}, {2, 27, 7});
+//   for (const rules::Change* change : upgrade.causes) ... change->name, change->back ...
+//
+// The causes are the smallest set of changes, found by leaving out as many as possible, that lead from the old version's plan
+// to exactly that of the new one.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "planner/plan/planner.h"
+#include "planner/rules/changes.h"
+
+namespace xylem::upgrade {
+
+// The predicted time of an AllReduce before and after, in microseconds.
+struct SizeTimes {
+  std::uint64_t bytes = 0;
+  double before = 0, after = 0;
+};
+
+struct Upgrade {
+  bool differs = false;
+  std::vector<const rules::Change*> causes;  // in the order of the table of changes
+  // The parts of the plan that differ: `rings`, `trees`, `NICs`, `choice` etc.
+  std::vector<std::string> parts;
+  std::vector<SizeTimes> times;              // small, medium and large; none for a rank alone
+  // Why a version cannot plan the job; empty if it can.
+  std::string errorBefore, errorAfter;
+};
+
+// `request.nccl` does not matter. Throws InputError for a description that no version can plan.
+Upgrade upgradeOf(const plan::PlanRequest& request, const Settings& settings, const rules::Version& from,
+                  const rules::Version& to);
+
+}  // namespace xylem::upgrade
