@@ -50,7 +50,12 @@ cudaError_t cudaEventSynchronize(cudaEvent_t event) {
 }
 
 cudaError_t cudaEventQuery(cudaEvent_t event) {
-  return guardedCuda([&] { return requireEvent(event).reached() ? cudaSuccess : cudaErrorNotReady; });
+  return guardedCuda([&] {
+    const cuda_api::Event& known = requireEvent(event);
+    if (known.reached()) return cudaSuccess;
+    device::Scheduler::instance().poll(nullptr);
+    return known.reached() ? cudaSuccess : cudaErrorNotReady;
+  });
 }
 
 cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t start, cudaEvent_t end) {

@@ -30,14 +30,15 @@ bool isDefault(cudaStream_t handle) {
   return handle == nullptr || handle == cudaStreamLegacy || handle == cudaStreamPerThread;
 }
 
-// Calls a function of the program in the order of a stream.
+// Calls a function of the program in the order of a stream. The program may spin until the function has set a
+// flag, without another call.
 template <typename Function>
 void enqueueCall(device::Stream& queue, Function function) {
   struct Call {
     std::atomic<bool> done{false};
     bool begun = false;
   };
-  cuda_api::enqueueSteps(queue, [call = std::make_shared<Call>(), function] {
+  const auto step = [call = std::make_shared<Call>(), function] {
     if (!std::exchange(call->begun, true))
       cuda_api::callOnHostThread([call, function] {
         function();
@@ -45,7 +46,9 @@ void enqueueCall(device::Stream& queue, Function function) {
       });
     return call->done.load(std::memory_order_acquire) ? device::Progress::kDone
                                                       : device::Progress::kWouldBlock;
-  });
+  };
+  cuda_api::enqueueSteps(queue, step);
+  device::Scheduler::instance().takeTurn(queue);
 }
 
 }  // namespace
@@ -114,8 +117,11 @@ cudaError_t cudaStreamQuery(cudaStream_t handle) {
   return guardedCuda([&] {
     cuda_api::CudaStream& stream = requireStream(handle);
     cuda_api::Capture::forbid(stream, cudaErrorStreamCaptureUnsupported);
-    // Programs poll this, so it enqueues nothing.
-    if (stream.pending()) return cudaErrorNotReady;
+    // Programs call this in a loop, so it enqueues nothing, and does some of the work for which they wait.
+    if (stream.pending()) {
+      device::Scheduler::instance().poll(&stream.queue());
+      if (stream.pending()) return cudaErrorNotReady;
+    }
     return takeOutcome(stream.queue());
   });
 }

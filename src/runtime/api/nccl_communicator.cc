@@ -3,6 +3,7 @@
 #include "runtime/api/boundary.h"
 #include "runtime/api/comm_handle.h"
 #include "runtime/api/group_members.h"
+#include "runtime/device/scheduler.h"
 
 using namespace xylem;
 using namespace xylem::api;
@@ -66,8 +67,12 @@ ncclResult_t pncclCommFinalize(ncclComm_t comm) {
     GroupMembers& group = GroupMembers::ofThread();
     group.check(*use, GroupCall::kLife, kName);
     use->finalizeCalled = true;
-    const bool goesOn =
-        comm::submitJob(*use->impl, [&communicator = *use->impl] { communicator.finalize(); });
+    const auto finalize = [&communicator = *use->impl] { communicator.finalize(); };
+    if (!use->impl->config().blocking && comm::groupDepth() == 0 && use->impl->idle()) {
+      finalize();  // waits for nothing, so that it takes no thread
+      return ncclInProgress;
+    }
+    const bool goesOn = comm::submitJob(*use->impl, finalize);
     group.add(use);
     return goesOn ? ncclInProgress : ncclSuccess;
   });
@@ -141,6 +146,11 @@ ncclResult_t pncclCommGetAsyncError(ncclComm_t comm, ncclResult_t* asyncError) {
   return guard([&] {
     const CommUse use(comm, "ncclCommGetAsyncError");
     requireNotNull(asyncError, "ncclCommGetAsyncError", "asyncError");
+    *asyncError = asyncErrorOf(*use);
+    if (*asyncError != ncclInProgress) return;
+    // Programs call this in a loop, which does some of the work for which they wait and leaves the core to the
+    // rest.
+    device::Scheduler::instance().poll(nullptr);
     *asyncError = asyncErrorOf(*use);
   });
 }

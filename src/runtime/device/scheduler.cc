@@ -1,6 +1,7 @@
 #include "runtime/device/scheduler.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "core/log.h"
 #include "core/per_thread.h"
@@ -15,6 +16,23 @@ XYLEM_THREAD_LOCAL const Stream* latest = nullptr;
 // A thread that waits for the stream to which it enqueued last usually finishes it alone. It looks for other
 // streams only after this many tries in vain, as looking takes cache lines away from other threads.
 constexpr int kTriesBeforeHelping = 32;
+
+// The state that a thread that polls keeps from one poll to the next.
+struct Poller {
+  Backoff backoff{WaitPolicy{}};
+  std::size_t turn = 0;
+  int triesLeft = 0;    // before it helps other streams
+  unsigned polls = 0;   // ever
+  bool inLoop = false;  // the last kPollsPerLook polls came quickly
+  std::chrono::steady_clock::time_point lastLook{};
+};
+// A thread polls in a loop if this many polls take less than a millisecond.
+constexpr unsigned kPollsPerLook = 16;
+constexpr std::chrono::milliseconds kLoopTime{1};
+
+// How long a turn before another one's work takes, and how much of it in vain.
+constexpr std::chrono::milliseconds kLongestTurn{4};
+constexpr std::chrono::microseconds kIdleTurn{100};
 
 // Marks a stream as one for which a thread waits.
 class Attendance {
@@ -92,7 +110,8 @@ void Scheduler::begin(Stream& stream) noexcept {
   stream.release();
 }
 
-Scheduler::Helped Scheduler::helpOne(const Stream* own, int device, bool checkStalls, std::size_t& turn) {
+Scheduler::Helped Scheduler::helpOne(const Stream* own, int device, bool checkStalls, std::size_t& turn,
+                                     Helper helper) {
   Stream* chosen = nullptr;
   bool taken = false;
   {
@@ -102,7 +121,8 @@ Scheduler::Helped Scheduler::helpOne(const Stream* own, int device, bool checkSt
       Stream* stream = streams_[(turn + i) % streams_.size()];
       if (stream == own || (device >= 0 && stream->device() != device)) continue;
       if (!stream->pending()) continue;
-      if (stream->attended() || !stream->tryClaim()) {
+      const bool left = stream->attended() || (helper == Helper::kWorker && stream->takePolled());
+      if (left || !stream->tryClaim()) {
         taken = true;
         continue;
       }
@@ -111,6 +131,7 @@ Scheduler::Helped Scheduler::helpOne(const Stream* own, int device, bool checkSt
     }
   }
   if (chosen == nullptr) return taken ? Helped::kTaken : Helped::kNothing;
+  if (helper == Helper::kPolling) chosen->notePolling();
   const Progress progress = chosen->run();
   if (progress == Progress::kWouldBlock && checkStalls) chosen->checkStall();
   chosen->release();
@@ -144,6 +165,62 @@ void Scheduler::wait(Stream& stream) {
       backoff.pause();
   }
   if (mine) stream.release();
+}
+
+bool Scheduler::poll(Stream* stream) {
+  // A plugin may ask from inside of a task, which may have locks that other tasks need.
+  if (Stream::runsOnThisThread()) return false;
+  auto& poller = perThread<Poller>();
+  const auto startAgain = [&] {
+    WaitPolicy untilYielding = policy();
+    untilYielding.yields = std::numeric_limits<int>::max();  // the caller decides whether to sleep
+    poller.backoff = Backoff(untilYielding);
+    poller.triesLeft = kTriesBeforeHelping;
+  };
+  if (poller.polls == 0) startAgain();
+  if (++poller.polls % kPollsPerLook == 0) {
+    const auto now = std::chrono::steady_clock::now();
+    poller.inLoop = now - poller.lastLook < kLoopTime;
+    poller.lastLook = now;
+  }
+  const bool stalled = poller.backoff.takeStall();
+  bool advanced = false;
+  if (stream != nullptr && stream->pending()) {
+    if (poller.inLoop) stream->notePolling();
+    if (stream->tryClaim()) {
+      advanced = stream->run() != Progress::kWouldBlock;
+      if (!advanced && stalled) stream->checkStall();
+      stream->release();
+    }
+  } else {
+    poller.triesLeft = 0;
+  }
+  if (!advanced && poller.triesLeft-- <= 0) {
+    poller.triesLeft = 0;
+    const Helper helper = poller.inLoop ? Helper::kPolling : Helper::kWaiting;
+    advanced = helpOne(stream, -1, stalled, poller.turn, helper) == Helped::kAdvanced;
+  }
+  if (advanced)
+    startAgain();
+  else
+    poller.backoff.pause();
+  return advanced;
+}
+
+void Scheduler::takeTurn(Stream& stream) {
+  using Clock = std::chrono::steady_clock;
+  const std::uint64_t target = stream.enqueued();
+  const Clock::time_point start = Clock::now();
+  Clock::time_point last = start;  // something advanced
+  while (stream.finished() < target) {
+    const bool advanced = poll(&stream);
+    const Clock::time_point now = Clock::now();
+    if (advanced) last = now;
+    if (now - start > kLongestTurn || now - last > kIdleTurn) break;
+  }
+  if (stream.finished() >= target) return;
+  stream.takePolled();  // from now on the worker need not leave it to this thread
+  if (Worker* worker = stream.worker()) worker->hurry();
 }
 
 void Scheduler::waitUntil(const std::function<bool()>& done) {
@@ -229,7 +306,8 @@ bool Worker::sleep() {
   if (!state_.compare_exchange_strong(expected, kAsleep, std::memory_order_seq_cst)) return false;
   // A thread that enqueued before this point did not see the worker asleep, so look once more. Work that
   // other threads have keeps the worker awake too, as they may leave it unfinished.
-  if (scheduler_.helpOne(nullptr, device_, false, turn_) != Scheduler::Helped::kNothing) {
+  if (scheduler_.helpOne(nullptr, device_, false, turn_, Scheduler::Helper::kWorker) !=
+      Scheduler::Helped::kNothing) {
     expected = kAsleep;
     state_.compare_exchange_strong(expected, kAwake);
     return state_.load() != kStopping;
@@ -248,7 +326,7 @@ void Worker::loop() {
   };
   int idleNaps = 0;
   while (state_.load(std::memory_order_relaxed) != kStopping) {
-    switch (scheduler_.helpOne(nullptr, device_, backoff.takeStall(), turn_)) {
+    switch (scheduler_.helpOne(nullptr, device_, backoff.takeStall(), turn_, Scheduler::Helper::kWorker)) {
       case Scheduler::Helped::kAdvanced:
         backoff.reset();
         longest = kMinNap;

@@ -1,11 +1,13 @@
 #pragma once
 // Runs the streams of this process. A thread that waits for a stream runs the stream's tasks itself and,
-// while these cannot go on, those of streams for which no thread waits. One worker thread per device runs
-// streams for which no thread waits at all.
+// while these cannot go on, those of streams for which no thread waits. A thread that only asks whether a stream
+// is done runs it for one turn, so that asking in a loop is as fast as waiting. One worker thread per device
+// runs streams for which no thread waits or asks.
 //
 //   Scheduler& scheduler = Scheduler::instance();
 //   scheduler.enqueue(stream, task);   // returns at once
 //   scheduler.wait(stream);            // runs it
+//   scheduler.poll(&stream);           // runs it until its task cannot go on
 //
 // A worker starts with the first task of its device. While there is work, it looks for unattended streams
 // every few milliseconds, so that enqueueing wakes no thread; without work for a while, it sleeps until it is
@@ -87,6 +89,14 @@ class Scheduler {
   void begin(Stream& stream) noexcept;
   // Returns when all tasks enqueued before the call are done. Errors stay in the stream.
   void wait(Stream& stream);
+  // A turn of a thread that asks again and again whether something is done: runs `stream`, or, if that is null
+  // or cannot go on, another one, until its task would block or has advanced by one step. Never sleeps, but
+  // offers the core to other threads if it has done nothing for a while.
+  // Returns whether something advanced. Does nothing inside of a task.
+  bool poll(Stream* stream);
+  // A longer turn, of a thread that may await the end of `stream` without asking for it: polls as long as something
+  // advances, for a few milliseconds at most, and wakes the worker for the rest.
+  void takeTurn(Stream& stream);
   // Runs all tasks of this process that can run, until `done` returns true.
   void waitUntil(const std::function<bool()>& done);
   // Waits until no stream of the device has work left. Returns the first error found in one of them.
@@ -100,10 +110,13 @@ class Scheduler {
   friend class Worker;
   // kTaken: there is work, but other threads have it. They may stop waiting for it at any time.
   enum class Helped { kAdvanced, kBlocked, kTaken, kNothing };
+  // On whose behalf a thread helps: for itself, as it waits; in a loop of polls; or as a device's worker.
+  enum class Helper { kWaiting, kPolling, kWorker };
   // Runs one unattended stream other than `own`, of `device`, or of any device if that is negative: the next
   // one after `turn`. Each caller has a `turn` of its own: if all shared one, other helpers could always move
   // it to just before the same stream, so that one helper would never see another.
-  Helped helpOne(const Stream* own, int device, bool checkStalls, std::size_t& turn);
+  Helped helpOne(const Stream* own, int device, bool checkStalls, std::size_t& turn,
+                 Helper helper = Helper::kWaiting);
   Worker& workerOf(int device);
 
   std::mutex mutex_;  // guards the lists below; never held while tasks run

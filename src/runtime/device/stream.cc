@@ -2,7 +2,24 @@
 
 #include <exception>
 
+#include "core/per_thread.h"
+
 namespace xylem::device {
+namespace {
+
+// How many calls of run() this thread is inside of.
+XYLEM_THREAD_LOCAL int runs = 0;
+
+struct Running {
+  Running() { ++runs; }
+  ~Running() { --runs; }
+  Running(const Running&) = delete;
+  Running& operator=(const Running&) = delete;
+};
+
+}  // namespace
+
+bool Stream::runsOnThisThread() noexcept { return runs > 0; }
 
 void Stream::enqueue(Task& task) noexcept {
   // Counted before it is visible, so that no thread sees more tasks finished than enqueued.
@@ -41,6 +58,7 @@ void Stream::finishFront(const Error* error) noexcept {
 }
 
 Progress Stream::run() noexcept {
+  const Running running;
   Progress outcome = Progress::kWouldBlock;
   for (;;) {
     if (front_ == nullptr) {

@@ -43,6 +43,8 @@ class Stream {
   // With the claim: runs tasks until one would block, one only advanced, or none is left. A task that fails
   // is finished with its error. kDone: no task is left.
   Progress run() noexcept;
+  // Whether the calling thread is inside of run(), of any stream.
+  static bool runsOnThisThread() noexcept;
   // With the claim, after run() returned kWouldBlock: the first task checks whether it waits in vain.
   void checkStall() noexcept;
 
@@ -59,6 +61,12 @@ class Stream {
   void attend() noexcept { waiters_.fetch_add(1, std::memory_order_relaxed); }
   void leave() noexcept { waiters_.fetch_sub(1, std::memory_order_relaxed); }
   bool attended() const noexcept { return waiters_.load(std::memory_order_relaxed) > 0; }
+  // A thread that asks again and again whether the stream is done, and runs it each time, says so. The device's
+  // worker leaves the stream to it, for one look.
+  void notePolling() noexcept { polled_.store(true, std::memory_order_relaxed); }
+  bool takePolled() noexcept {
+    return polled_.load(std::memory_order_relaxed) && polled_.exchange(false, std::memory_order_relaxed);
+  }
 
  private:
   void fetch() noexcept;
@@ -69,6 +77,7 @@ class Stream {
   alignas(64) std::atomic<Task*> incoming_{nullptr};  // newest first
   std::atomic<std::uint64_t> enqueued_{0};
   std::atomic<int> waiters_{0};
+  std::atomic<bool> polled_{false};
   std::atomic<Worker*> worker_{nullptr};
   // Written by the thread that has the claim.
   alignas(64) std::atomic<bool> claimed_{false};

@@ -103,6 +103,70 @@ TEST(Scheduler, WhoeverWaitsRunsTheTasks) {
   EXPECT_EQ(ranOn, std::this_thread::get_id());
 }
 
+TEST(Scheduler, AThreadThatPollsRunsTheStream) {
+  OwnedStream stream(0);
+  stream.get().attend();  // keeps the worker away
+  std::thread::id ranOn;
+  bool open = false;
+  TestTask gate([&] { return open ? Progress::kDone : Progress::kWouldBlock; });
+  TestTask behind([&] { return ranOn = std::this_thread::get_id(), Progress::kDone; });
+  for (TestTask* task : {&gate, &behind}) Scheduler::instance().enqueue(stream.get(), *task);
+  for (int i = 0; i < 100; ++i) Scheduler::instance().poll(&stream.get());
+  EXPECT_TRUE(stream.get().pending()) << "a poll returns if nothing can go on";
+  open = true;
+  Scheduler::instance().poll(&stream.get());
+  EXPECT_FALSE(stream.get().pending());
+  EXPECT_EQ(ranOn, std::this_thread::get_id());
+  stream.get().leave();
+}
+
+TEST(Scheduler, AThreadThatPollsOneStreamRunsTheOneForWhichThatWaits) {
+  OwnedStream first(0), second(1);
+  bool done = false;
+  TestTask last([&] { return done ? Progress::kDone : Progress::kWouldBlock; });
+  TestTask before([&] { return done = true, Progress::kDone; });
+  Scheduler::instance().enqueue(first.get(), last);
+  Scheduler::instance().enqueue(second.get(), before);
+  while (first.get().pending()) Scheduler::instance().poll(&first.get());
+  EXPECT_FALSE(second.get().pending());
+}
+
+TEST(Scheduler, AThreadThatPollsFindsATaskThatWaitsInVain) {
+  OwnedStream stream(0);
+  stream.get().attend();
+  TestTask lost([] { return Progress::kWouldBlock; });
+  lost.giveUp = true;
+  Scheduler::instance().enqueue(stream.get(), lost);
+  while (stream.get().pending()) Scheduler::instance().poll(&stream.get());
+  EXPECT_TRUE(lost.failed);
+  EXPECT_TRUE(stream.get().takeError());
+  stream.get().leave();
+}
+
+TEST(Scheduler, ATaskThatPollsRunsNoOther) {
+  OwnedStream first(0), second(0);
+  second.get().attend();  // keeps the worker away
+  bool otherRan = false, ranInside = false;
+  TestTask other([&] { return otherRan = true, Progress::kDone; });
+  TestTask asks([&] {
+    Scheduler::instance().poll(&second.get());
+    return ranInside = otherRan, Progress::kDone;
+  });
+  Scheduler::instance().enqueue(second.get(), other);
+  Scheduler::instance().enqueue(first.get(), asks);
+  Scheduler::instance().wait(first.get());
+  EXPECT_FALSE(ranInside);
+  second.get().leave();
+}
+
+TEST(Scheduler, TheWorkerLeavesAPolledStreamAloneForOneLook) {
+  Stream stream(0);
+  EXPECT_FALSE(stream.takePolled());
+  stream.notePolling();
+  EXPECT_TRUE(stream.takePolled());
+  EXPECT_FALSE(stream.takePolled()) << "the worker takes over from a thread that has stopped polling";
+}
+
 TEST(Scheduler, AWorkerRunsWhatNobodyWaitsFor) {
   OwnedStream stream(0);
   for (int round = 0; round < 3; ++round) {
