@@ -34,6 +34,12 @@ void hang(const std::string& how, int rank, ncclComm_t comm) {
     ncclAllReduce(data.data(), data.data(), rank == 1 ? 1 << 20 : 4, ncclFloat, ncclMax, comm, nullptr);
   if (how == "receive") ncclRecv(data.data(), 5, ncclInt32, 1 - rank, comm, nullptr);
   if (how == "unsent" && rank == 0) ncclRecv(data.data(), 5, ncclInt32, 1, comm, nullptr);
+  if (how == "crossed") {
+    // Each rank begins with another communicator.
+    ncclComm_t other = nullptr;
+    ASSERT_EQ(ncclCommSplit(comm, 0, 0, &other, nullptr), ncclSuccess);
+    ncclAllReduce(data.data(), data.data(), 1000, ncclFloat, ncclSum, rank == 0 ? comm : other, nullptr);
+  }
   cudaStreamSynchronize(nullptr);
   for (;;) std::this_thread::sleep_for(1h);  // until the test ends this process
 }
@@ -156,6 +162,14 @@ TEST(Status, NamesWhoWaitForEachOther) {
                 "rank 0 in Recv of 5 int32 from rank 0"));
 }
 
+TEST(Status, NamesWhoWaitForEachOtherOverTwoCommunicators) {
+  const Job job("crossed", 2);
+  EXPECT_THAT(job.awaitFinding("cycle").output,
+              AllOf(HasSubstr("ranks wait for each other over 2 communicators: process "),
+                    HasSubstr("in AllReduce of 1000 float sum; all ranks must make their calls on these "
+                              "communicators in the same order")));
+}
+
 TEST(Status, NamesASendThatIsMissingAndRanksThatAreElsewhere) {
   const Job job("unsent", 2);
   EXPECT_THAT(
@@ -211,6 +225,40 @@ TEST(Findings, ACallThatItsStreamHasNotComeTo) {
   EXPECT_EQ(findings[0].kind, cli::FindingKind::kNotBegun);
   EXPECT_THAT(findings[0].text,
               HasSubstr("rank 1 has called collective #0, AllReduce of 5 float sum, 6.0 s ago"));
+}
+
+TEST(Findings, ACallThatNobodyBeginsIsNotNothing) {
+  const cli::SeenJob job{1,
+                         2,
+                         {rankWith(0, {entryOf(0, comm::CallState::kIssued, 5)}),
+                          rankWith(1, {entryOf(0, comm::CallState::kIssued, 5)})}};
+  const auto findings = cli::findingsOf(job);
+  ASSERT_EQ(findings.size(), 2u);
+  EXPECT_EQ(findings[1].kind, cli::FindingKind::kNotBegun);
+  EXPECT_THAT(findings[1].text,
+              HasSubstr("rank 1 has called AllReduce of 5 float sum, 6.0 s ago, but not begun"));
+}
+
+TEST(Findings, ACycleOverTwoCommunicators) {
+  const auto stuckIn = [](int rank, int peer) {
+    return waitingFor(rankWith(rank, {entryOf(0, comm::CallState::kStarted, 5)}), peer, 5 * kSecond);
+  };
+  std::vector<cli::SeenJob> jobs{{0xa, 2, {stuckIn(0, 1), rankWith(1, {})}},
+                                 {0xb, 2, {rankWith(0, {}), stuckIn(1, 0)}}};
+  const auto across = cli::findingsAcross(jobs);
+  ASSERT_EQ(across.size(), 2u);
+  for (std::size_t job = 0; job < 2; ++job) {
+    ASSERT_EQ(across[job].size(), 1u);
+    EXPECT_EQ(across[job][0].kind, cli::FindingKind::kCycle);
+    EXPECT_EQ(across[job][0].ranks, std::vector<int>{static_cast<int>(job)});
+    EXPECT_THAT(
+        across[job][0].text,
+        HasSubstr("over 2 communicators: process 100, rank 0 of communicator 0xa, for rank 1 in AllReduce of "
+                  "5 float sum; process 101, rank 1 of communicator 0xb, for rank 0"));
+  }
+  // Another device of the process may well go on.
+  jobs[1].seen[1].log.device = 1;
+  for (const auto& findings : cli::findingsAcross(jobs)) EXPECT_TRUE(findings.empty());
 }
 
 TEST(Findings, NoneWhileWaitsAreShort) {

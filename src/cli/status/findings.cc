@@ -36,6 +36,7 @@ class Examination {
     transfers();
     unseen();
     if (!explained_) cycle();
+    if (!explained_) queued();
     return std::move(findings_);
   }
 
@@ -178,6 +179,23 @@ class Examination {
                     wanted.size() == 1 ? "it" : "them", wanted.size() == 1 ? "its" : "their"));
   }
 
+  // Calls that have waited for long without being begun, in a communicator in which nothing else is wrong.
+  void queued() {
+    for (const SeenRank& rank : job_.seen) {
+      const comm::CallRecord* current = rank.current();
+      if (current == nullptr || current->state != comm::CallState::kIssued) continue;
+      const std::uint64_t since = rank.clock.nanosecondsSince(current->issued);
+      if (since < kQueuedNanoseconds) continue;
+      findings_.push_back(
+          {FindingKind::kNotBegun,
+           {rank.log.rank},
+           fmt::format(
+               "rank {} has called {}, {} ago, but not begun it: something before it in its stream is not "
+               "done",
+               rank.log.rank, comm::describe(current->call), secondsText(since))});
+    }
+  }
+
   // Follows the waits from rank to rank until one comes up again.
   void cycle() {
     for (const SeenRank& start : job_.seen) {
@@ -203,12 +221,94 @@ class Examination {
     add(FindingKind::kCycle, ranks, fmt::format("ranks wait for each other: {}", fmt::join(parts, "; ")));
   }
 
+  // Longer than for waits, as a stream may well have much to do before a call.
+  static constexpr std::uint64_t kQueuedNanoseconds = 2'000'000'000;
+
   const SeenJob& job_;
   std::vector<Finding> findings_;
   bool explained_ = false;
 };
 
+// A rank of one of several communicators.
+struct Member {
+  std::size_t job;
+  const SeenRank* rank;
+  bool operator==(const Member&) const = default;
+};
+
+// Follows waits over all communicators: a rank waits for a peer of its communicator, and if that peer is not at work
+// there, for whatever the peer's process and device wait for elsewhere.
+class CrossExamination {
+ public:
+  explicit CrossExamination(const std::vector<SeenJob>& jobs) : jobs_(jobs), findings_(jobs.size()) {}
+
+  std::vector<std::vector<Finding>> findings() {
+    for (std::size_t job = 0; job < jobs_.size(); ++job)
+      for (const SeenRank& rank : jobs_[job].seen) follow({job, &rank});
+    return std::move(findings_);
+  }
+
+ private:
+  static bool waits(const SeenRank& rank) { return rank.stuck() && rank.log.waitsFor >= 0; }
+
+  // The member whose wait holds up this one; no rank if there is none.
+  Member after(const Member& member) const {
+    const SeenRank* peer = jobs_[member.job].find(member.rank->log.waitsFor);
+    if (peer == nullptr || waits(*peer)) return {member.job, peer};
+    for (std::size_t job = 0; job < jobs_.size(); ++job)
+      for (const SeenRank& other : jobs_[job].seen)
+        if (job != member.job && waits(other) && other.pid == peer->pid && other.host == peer->host &&
+            other.log.device == peer->log.device)
+          return {job, &other};
+    return {member.job, nullptr};
+  }
+
+  void follow(Member at) {
+    std::vector<Member> path;
+    while (at.rank != nullptr && waits(*at.rank)) {
+      const auto before = std::find(path.begin(), path.end(), at);
+      if (before != path.end()) return report({before, path.end()});
+      path.push_back(at);
+      at = after(at);
+    }
+  }
+
+  void report(const std::vector<Member>& cycle) {
+    std::map<std::size_t, std::vector<int>> ranks;
+    std::vector<std::string> parts;
+    for (const Member& member : cycle) {
+      ranks[member.job].push_back(member.rank->log.rank);
+      const comm::CallRecord* call = member.rank->current();
+      parts.push_back(fmt::format("process {}, rank {} of communicator {:#x}, for rank {}{}",
+                                  member.rank->pid, member.rank->log.rank, jobs_[member.job].communicator,
+                                  member.rank->log.waitsFor,
+                                  call == nullptr ? "" : " in " + comm::describe(call->call)));
+    }
+    // A cycle inside of one communicator is found there.
+    if (ranks.size() < 2) return;
+    std::sort(parts.begin(), parts.end());
+    const std::string text = fmt::format(
+        "ranks wait for each other over {} communicators: {}; all ranks must make their calls on these "
+        "communicators in the same order",
+        ranks.size(), fmt::join(parts, "; "));
+    for (auto& [job, members] : ranks) {
+      std::vector<Finding>& known = findings_[job];
+      const bool again = std::any_of(known.begin(), known.end(),
+                                     [&](const Finding& finding) { return finding.text == text; });
+      std::sort(members.begin(), members.end());
+      if (!again) known.push_back({FindingKind::kCycle, members, text});
+    }
+  }
+
+  const std::vector<SeenJob>& jobs_;
+  std::vector<std::vector<Finding>> findings_;
+};
+
 }  // namespace
+
+std::vector<std::vector<Finding>> findingsAcross(const std::vector<SeenJob>& jobs) {
+  return CrossExamination(jobs).findings();
+}
 
 std::vector<Finding> findingsOf(const SeenJob& job) { return Examination(job).findings(); }
 

@@ -82,5 +82,7 @@ struct Finding {
 
 // Causes before effects; effects of a known cause are left out.
 std::vector<Finding> findingsOf(const SeenJob& job);
+// Ranks that wait for each other over several communicators: the findings of each of `jobs`, in their order.
+std::vector<std::vector<Finding>> findingsAcross(const std::vector<SeenJob>& jobs);
 
 }  // namespace xylem::cli

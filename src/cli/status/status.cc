@@ -54,9 +54,13 @@ nlohmann::ordered_json toJson(const std::vector<JobStatus>& all, std::size_t cal
 
 int runStatus(const StatusArguments& options) {
   std::vector<JobStatus> all;
-  for (SeenJob& job : jobsOf(seeProcesses(options.processes))) {
-    std::vector<Finding> findings = findingsOf(job);
-    all.push_back({std::move(job), std::move(findings)});
+  std::vector<SeenJob> jobs = jobsOf(seeProcesses(options.processes));
+  std::vector<std::vector<Finding>> across = findingsAcross(jobs);
+  for (std::size_t i = 0; i < jobs.size(); ++i) {
+    // A cycle over several communicators explains the findings in each.
+    std::vector<Finding> findings = std::move(across[i]);
+    for (Finding& finding : findingsOf(jobs[i])) findings.push_back(std::move(finding));
+    all.push_back({std::move(jobs[i]), std::move(findings)});
   }
   if (options.json)
     writeJson(toJson(all, options.calls), 2);

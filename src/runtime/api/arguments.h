@@ -31,8 +31,9 @@ inline void checkRank(int rank, int ranks, const char* function, const char* par
 }
 
 [[noreturn]] void throwBadStream(const char* function);
-inline cuda_api::CudaStream& readStream(cudaStream_t stream, const char* function) {
-  cuda_api::CudaStream* found = streamOf(stream);
+// A default stream is that of the communicator's device.
+inline cuda_api::CudaStream& readStream(cudaStream_t stream, int device, const char* function) {
+  cuda_api::CudaStream* found = streamOf(stream, device);
   if (found == nullptr) throwBadStream(function);
   return *found;
 }

@@ -36,12 +36,12 @@ struct CUevent_st {
 
 namespace xylem::api {
 
-// A null handle is the default stream of the calling thread's device. Returns null if the handle is not a
-// stream.
-inline cuda_api::CudaStream* streamOf(cudaStream_t handle) {
+// A null handle is the default stream of `device`, which is that of the calling thread or of a communicator.
+// Returns null if the handle is not a stream.
+inline cuda_api::CudaStream* streamOf(cudaStream_t handle, int device = device::currentDevice()) {
   if (handle == nullptr || handle == cudaStreamLegacy)
-    return &cuda_api::DeviceStreams::of(device::currentDevice()).defaultStream();
-  if (handle == cudaStreamPerThread) return &cuda_api::DeviceStreams::ofThread(device::currentDevice());
+    return &cuda_api::DeviceStreams::of(device).defaultStream();
+  if (handle == cudaStreamPerThread) return &cuda_api::DeviceStreams::ofThread(device);
   return handle->magic == CUstream_st::kMagic ? &handle->stream : nullptr;
 }
 

@@ -81,7 +81,7 @@ ncclResult_t issue(ncclComm_t comm, const DataCall& call) {
     const DataType type = readType(call.type, call.name);
     if (call.peerName != nullptr) checkRank(call.peer, communicator.ranks(), call.name, call.peerName);
     checkBuffers(call, type, communicator.rank(), communicator.ranks());
-    cuda_api::CudaStream& stream = readStream(call.stream, call.name);
+    cuda_api::CudaStream& stream = readStream(call.stream, communicator.device(), call.name);
     comm::CommOperation operation{.function = call.function,
                                   .send = static_cast<const std::byte*>(call.send),
                                   .receive = static_cast<std::byte*>(call.receive),
