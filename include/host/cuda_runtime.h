@@ -12,16 +12,19 @@
  *   cudaStreamSynchronize(stream);
  *
  * Put include/host on the include path to satisfy `#include <cuda_runtime.h>` (xylem-cc does); nccl.h
- * includes this file by itself. If NVIDIA's own header was included before, this one stays empty.
- * cuda_runtime_api.h describes each function. Kernels do not run here: xylem_no_kernels.h.
+ * includes this file by itself. Beside NVIDIA's headers, of two of one name the one that is included first
+ * stands for both. cuda_runtime_api.h describes each function. Kernels do not run here: xylem_no_kernels.h.
  */
-#ifndef XYLEM_HOST_CUDA_RUNTIME_H_
-#define XYLEM_HOST_CUDA_RUNTIME_H_
 #ifndef __CUDA_RUNTIME_H__
+#define __CUDA_RUNTIME_H__
 
 #include "cuda_runtime_api.h"
+#include "library_types.h"
+#include "vector_functions.h"
 
 #ifdef __cplusplus
+
+#include <utility>
 
 /* C++ programs may pass the address of a pointer to anything. */
 template <typename T>
@@ -68,4 +71,3 @@ inline cudaError_t cudaGraphInstantiate(cudaGraphExec_t* exec, cudaGraph_t graph
 #endif /* __cplusplus */
 
 #endif /* __CUDA_RUNTIME_H__ */
-#endif /* XYLEM_HOST_CUDA_RUNTIME_H_ */

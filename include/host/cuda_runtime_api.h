@@ -7,12 +7,12 @@
  * cudaErrorInvalidResourceHandle. Any call that enqueues work on a captured stream adds it to the graph
  * instead. These are not repeated below.
  */
-#ifndef XYLEM_HOST_CUDA_RUNTIME_API_H_
-#define XYLEM_HOST_CUDA_RUNTIME_API_H_
+#ifndef __CUDA_RUNTIME_API_H__
+#define __CUDA_RUNTIME_API_H__
+#define XYLEM_HOST_CUDA_RUNTIME_API
 
 /* The version of CUDA whose names and numbers these are, for a program's #if. */
 #define CUDART_VERSION 12080
-#define CUDARTAPI
 #define CUDART_CB
 
 #include "driver_types.h"
@@ -32,6 +32,13 @@
 #else
 #define XYLEM_PTDS(NAME)
 #define XYLEM_PTSZ(NAME)
+#endif
+
+/* A structure or the arguments of the function are those of CUDA 12, if these headers' types are used. */
+#ifdef XYLEM_HOST_DRIVER_TYPES
+#define XYLEM_OF_CUDA_12(NAME) __asm__(#NAME)
+#else
+#define XYLEM_OF_CUDA_12(NAME)
 #endif
 
 #ifdef __cplusplus
@@ -61,7 +68,9 @@ cudaError_t cudaGetDeviceCount(int* count);
 cudaError_t cudaSetDevice(int device);
 cudaError_t cudaGetDevice(int* device);
 
-cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp* properties, int device);
+/* The function under this name in the library writes CUDA 13's structure. */
+cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp* properties, int device)
+    XYLEM_OF_CUDA_12(cudaGetDeviceProperties_v2);
 cudaError_t cudaDeviceGetAttribute(int* value, enum cudaDeviceAttr attribute, int device);
 /* The device as text, `ffff:00:01.0`, with the final null; `length` is what fits into `busId`. And back. */
 cudaError_t cudaDeviceGetPCIBusId(char* busId, int length, int device);
@@ -88,7 +97,8 @@ cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned int flags);
 cudaError_t cudaDeviceDisablePeerAccess(int peer);
 cudaError_t cudaDeviceGetP2PAttribute(int* value, enum cudaDeviceP2PAttr attribute, int device, int peer);
 
-/* Both store CUDART_VERSION. */
+/* The runtime's is CUDART_VERSION, or that of the library's name in a folder that stands for CUDA's. The driver's
+ * is 13000. */
 cudaError_t cudaDriverGetVersion(int* version);
 cudaError_t cudaRuntimeGetVersion(int* version);
 
@@ -127,6 +137,12 @@ cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes* attributes, c
 cudaError_t cudaMemPrefetchAsync(const void* pointer, size_t count, int device,
                                  cudaStream_t stream XYLEM_DEFAULT(0)) XYLEM_PTSZ(cudaMemPrefetchAsync);
 cudaError_t cudaMemAdvise(const void* pointer, size_t count, enum cudaMemoryAdvise advice, int device);
+/* The same with a location in place of a device; `flags` must be 0. */
+cudaError_t cudaMemPrefetchAsync_v2(const void* pointer, size_t count, struct cudaMemLocation location,
+                                    unsigned int flags, cudaStream_t stream XYLEM_DEFAULT(0))
+    XYLEM_PTSZ(cudaMemPrefetchAsync_v2);
+cudaError_t cudaMemAdvise_v2(const void* pointer, size_t count, enum cudaMemoryAdvise advice,
+                             struct cudaMemLocation location);
 
 /* Copies or sets `count` bytes in the default stream of the current device; returns when finished. */
 cudaError_t cudaMemcpy(void* destination, const void* source, size_t count, enum cudaMemcpyKind kind)
@@ -182,6 +198,7 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream);
 /* Calls `function` in the order of `stream`. It must not call a function of this header or of nccl.h. */
 cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void* argument)
     XYLEM_PTSZ(cudaLaunchHostFunc);
+typedef void (*cudaStreamCallback_t)(cudaStream_t stream, cudaError_t status, void* userData);
 /* The same; the callback also gets the stream. `flags` must be 0. Cannot be captured. */
 cudaError_t cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t callback, void* argument,
                                   unsigned int flags) XYLEM_PTSZ(cudaStreamAddCallback);
@@ -239,10 +256,21 @@ cudaError_t cudaStreamBeginCapture(cudaStream_t stream, enum cudaStreamCaptureMo
 cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) XYLEM_PTSZ(cudaStreamEndCapture);
 cudaError_t cudaStreamIsCapturing(cudaStream_t stream, enum cudaStreamCaptureStatus* status)
     XYLEM_PTSZ(cudaStreamIsCapturing);
-/* `id` is different for every capture of the process. */
+/* `id` is different for every capture of the process. `graph`, to which the program may add resources, and
+ * `nodes`, the `*count` nodes on which the next one in this stream depends, are valid until the next call on the
+ * stream. Results may be null, except `status`. */
+#ifdef CUDA_API_PER_THREAD_DEFAULT_STREAM
+#define XYLEM_CAPTURE_INFO __asm__("cudaStreamGetCaptureInfo_v2_ptsz")
+#else
+#define XYLEM_CAPTURE_INFO __asm__("cudaStreamGetCaptureInfo_v2")
+#endif
 cudaError_t cudaStreamGetCaptureInfo(cudaStream_t stream, enum cudaStreamCaptureStatus* status,
-                                     unsigned long long* id XYLEM_DEFAULT(0))
-    XYLEM_PTSZ(cudaStreamGetCaptureInfo);
+                                     unsigned long long* id XYLEM_DEFAULT(0),
+                                     cudaGraph_t* graph XYLEM_DEFAULT(0),
+                                     const cudaGraphNode_t** nodes XYLEM_DEFAULT(0),
+                                     size_t* count XYLEM_DEFAULT(0)) XYLEM_CAPTURE_INFO;
+#undef XYLEM_CAPTURE_INFO
+#define cudaStreamGetCaptureInfo_v2 cudaStreamGetCaptureInfo
 /* Exchanges `*mode` with the mode of this thread: which captures of other threads its calls respect (global,
  * thread-local, or relaxed: none). */
 cudaError_t cudaThreadExchangeStreamCaptureMode(enum cudaStreamCaptureMode* mode);
@@ -255,6 +283,8 @@ cudaError_t cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t* nodes, size_t*
 /* The same for nodes that depend on no other, and for pairs of which the second node depends on the first. */
 cudaError_t cudaGraphGetRootNodes(cudaGraph_t graph, cudaGraphNode_t* nodes, size_t* count);
 cudaError_t cudaGraphGetEdges(cudaGraph_t graph, cudaGraphNode_t* from, cudaGraphNode_t* to, size_t* count);
+cudaError_t cudaGraphGetEdges_v2(cudaGraph_t graph, cudaGraphNode_t* from, cudaGraphNode_t* to,
+                                 cudaGraphEdgeData* edges, size_t* count);
 cudaError_t cudaGraphNodeGetType(cudaGraphNode_t node, enum cudaGraphNodeType* type);
 
 /* A copy of the graph, ready to be launched; its launches run one after the other. */
@@ -285,7 +315,8 @@ cudaError_t cudaProfilerStop(void);
 #include "xylem_no_kernels.h"
 
 #undef XYLEM_DEFAULT
+#undef XYLEM_OF_CUDA_12
 #undef XYLEM_PTDS
 #undef XYLEM_PTSZ
 
-#endif /* XYLEM_HOST_CUDA_RUNTIME_API_H_ */
+#endif /* __CUDA_RUNTIME_API_H__ */

@@ -1,8 +1,9 @@
 /*
  * The types and constants of the CUDA runtime, for cuda_runtime_api.h. Names and numbers are CUDA 12's.
  */
-#ifndef XYLEM_HOST_DRIVER_TYPES_H_
-#define XYLEM_HOST_DRIVER_TYPES_H_
+#ifndef __DRIVER_TYPES_H__
+#define __DRIVER_TYPES_H__
+#define XYLEM_HOST_DRIVER_TYPES
 
 #include <limits.h>
 #include <stddef.h>
@@ -53,7 +54,6 @@ typedef struct CUgraphNode_st* cudaGraphNode_t;
 typedef struct CUgraphExec_st* cudaGraphExec_t;
 
 typedef void (*cudaHostFn_t)(void* userData);
-typedef void (*cudaStreamCallback_t)(cudaStream_t stream, cudaError_t status, void* userData);
 
 /* ---- Flags -------------------------------------------------------------------------------------------- */
 
@@ -116,6 +116,19 @@ enum cudaMemoryAdvise {
   cudaMemAdviseUnsetAccessedBy = 6
 };
 
+/* A place for memory: a device, or the host. */
+enum cudaMemLocationType {
+  cudaMemLocationTypeInvalid = 0,
+  cudaMemLocationTypeDevice = 1,
+  cudaMemLocationTypeHost = 2,
+  cudaMemLocationTypeHostNuma = 3,
+  cudaMemLocationTypeHostNumaCurrent = 4
+};
+struct cudaMemLocation {
+  enum cudaMemLocationType type;
+  int id;
+};
+
 /* The name of memory, or of an event, for other processes of the same host and user. */
 typedef struct cudaIpcMemHandle_st {
   char reserved[CUDA_IPC_HANDLE_SIZE];
@@ -154,6 +167,11 @@ enum cudaGraphNodeType {
   cudaGraphNodeTypeMemFree = 11
 };
 
+/* How a node depends on another one: all zero, as the whole node waits for the whole other one. */
+typedef struct cudaGraphEdgeData_st {
+  unsigned char from_port, to_port, type, reserved[5];
+} cudaGraphEdgeData;
+
 /* The flags of cudaGraphInstantiate; they make no difference here. */
 enum cudaGraphInstantiateFlags {
   cudaGraphInstantiateFlagAutoFreeOnLaunch = 1,
@@ -164,9 +182,12 @@ enum cudaGraphInstantiateFlags {
 
 /* ---- Devices ------------------------------------------------------------------------------------------ */
 
+#ifndef CU_UUID_HAS_BEEN_DEFINED
+#define CU_UUID_HAS_BEEN_DEFINED
 typedef struct CUuuid_st {
   char bytes[16];
 } CUuuid;
+#endif
 typedef CUuuid cudaUUID_t;
 
 enum cudaComputeMode {
@@ -193,6 +214,18 @@ enum cudaDeviceP2PAttr {
   cudaDevP2PAttrCudaArrayAccessSupported = 4
 };
 
+/* The attributes of a kernel, and what a program may set. */
+struct cudaFuncAttributes {
+  size_t sharedSizeBytes, constSizeBytes, localSizeBytes;
+  int maxThreadsPerBlock, numRegs, ptxVersion, binaryVersion, cacheModeCA, maxDynamicSharedSizeBytes;
+  int preferredShmemCarveout, clusterDimMustBeSet, requiredClusterWidth, requiredClusterHeight,
+      requiredClusterDepth, clusterSchedulingPolicyPreference, nonPortableClusterSizeAllowed, reserved[16];
+};
+enum cudaFuncAttribute {
+  cudaFuncAttributeMaxDynamicSharedMemorySize = 8,
+  cudaFuncAttributePreferredSharedMemoryCarveout = 9
+};
+
 #include "xylem_device_properties.h"
 
-#endif /* XYLEM_HOST_DRIVER_TYPES_H_ */
+#endif /* __DRIVER_TYPES_H__ */

@@ -1,27 +1,17 @@
 /*
  * CUDA's small vectors, and the qualifiers of functions that say where they run. On host devices, all
  * functions run on the host.
+ *
+ *   float4 four = {1, 2, 3, 4};
+ *
+ * As all headers here, it has the guard of NVIDIA's header of that name: of the two, the one that a program
+ * includes first stands for both.
  */
-#ifndef XYLEM_HOST_VECTOR_TYPES_H_
-#define XYLEM_HOST_VECTOR_TYPES_H_
+#ifndef __VECTOR_TYPES_H__
+#define __VECTOR_TYPES_H__
+#define XYLEM_HOST_VECTOR_TYPES
 
-#ifndef __host__
-#define __host__
-#endif
-#ifndef __device__
-#define __device__
-#endif
-#ifndef __forceinline__
-#define __forceinline__ __inline__ __attribute__((always_inline))
-#endif
-#ifndef __launch_bounds__
-#define __launch_bounds__(...)
-#endif
-/* A kernel compiles, as C++ that only other code of the device may call; what starts one does not. */
-#ifndef __global__
-#define __global__ \
-  __attribute__((error("kernels cannot be launched on Xylem's host devices, which are CPUs")))
-#endif
+#include "host_defines.h"
 
 #define XYLEM_VECTORS(NAME, TYPE)                                                     \
   struct NAME##1 {                                                                    \
@@ -55,6 +45,23 @@ XYLEM_VECTORS(float, float);
 XYLEM_VECTORS(double, double);
 #undef XYLEM_VECTORS
 
+/* CUDA 13's names for four numbers of eight bytes, by their alignment. */
+#define XYLEM_ALIGNED_VECTOR(NAME, TYPE, BYTES)              \
+  struct __attribute__((aligned(BYTES))) NAME##_##BYTES##a { \
+    TYPE x, y, z, w;                                         \
+  };                                                         \
+  typedef struct NAME##_##BYTES##a NAME##_##BYTES##a
+#define XYLEM_ALIGNED_VECTORS(NAME, TYPE) \
+  XYLEM_ALIGNED_VECTOR(NAME, TYPE, 16);   \
+  XYLEM_ALIGNED_VECTOR(NAME, TYPE, 32)
+XYLEM_ALIGNED_VECTORS(long4, long);
+XYLEM_ALIGNED_VECTORS(ulong4, unsigned long);
+XYLEM_ALIGNED_VECTORS(longlong4, long long);
+XYLEM_ALIGNED_VECTORS(ulonglong4, unsigned long long);
+XYLEM_ALIGNED_VECTORS(double4, double);
+#undef XYLEM_ALIGNED_VECTORS
+#undef XYLEM_ALIGNED_VECTOR
+
 /* The shape of a launch. Programs compute it even if they launch nothing. */
 struct dim3 {
   unsigned int x, y, z;
@@ -64,4 +71,4 @@ struct dim3 {
 };
 typedef struct dim3 dim3;
 
-#endif /* XYLEM_HOST_VECTOR_TYPES_H_ */
+#endif /* __VECTOR_TYPES_H__ */

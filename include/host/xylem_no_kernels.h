@@ -9,15 +9,6 @@
   __asm__("xylem_host_devices_are_CPUs_and_run_no_kernels__" #NAME) __attribute__(( \
       warning(#NAME ": Xylem's host devices are CPUs and run no kernels; this will not link")))
 
-struct cudaFuncAttributes {
-  size_t sharedSizeBytes, constSizeBytes, localSizeBytes;
-  int maxThreadsPerBlock, numRegs, ptxVersion, binaryVersion, cacheModeCA, maxDynamicSharedSizeBytes;
-};
-enum cudaFuncAttribute {
-  cudaFuncAttributeMaxDynamicSharedMemorySize = 8,
-  cudaFuncAttributePreferredSharedMemoryCarveout = 9
-};
-
 #ifdef __cplusplus
 extern "C" {
 #endif

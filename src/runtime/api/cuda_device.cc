@@ -301,10 +301,13 @@ std::string busIdOf(int device) {
   return text;
 }
 
-cudaError_t tellVersion(int* version) {
+// The newest version whose programs run, as a GPU's driver tells it.
+constexpr int kDriverVersion = 13000;
+
+cudaError_t tellVersion(int* version, int number) {
   return guardedCuda([&] {
     requireResult(version);
-    *version = CUDART_VERSION;
+    *version = number;
     return cudaSuccess;
   });
 }
@@ -463,8 +466,8 @@ cudaError_t cudaDeviceGetP2PAttribute(int* value, cudaDeviceP2PAttr attribute, i
   });
 }
 
-cudaError_t cudaDriverGetVersion(int* version) { return tellVersion(version); }
-cudaError_t cudaRuntimeGetVersion(int* version) { return tellVersion(version); }
+cudaError_t cudaDriverGetVersion(int* version) { return tellVersion(version, kDriverVersion); }
+cudaError_t cudaRuntimeGetVersion(int* version) { return tellVersion(version, CUDART_VERSION); }
 
 cudaError_t cudaProfilerStart(void) { return cudaSuccess; }
 cudaError_t cudaProfilerStop(void) { return cudaSuccess; }

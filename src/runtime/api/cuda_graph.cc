@@ -96,16 +96,25 @@ cudaError_t cudaStreamEndCapture(cudaStream_t handle, cudaGraph_t* graph) {
 }
 
 cudaError_t cudaStreamIsCapturing(cudaStream_t handle, cudaStreamCaptureStatus* status) {
-  return cudaStreamGetCaptureInfo(handle, status, nullptr);
+  return cudaStreamGetCaptureInfo(handle, status);
 }
 
 cudaError_t cudaStreamGetCaptureInfo(cudaStream_t handle, cudaStreamCaptureStatus* status,
-                                     unsigned long long* id) {
+                                     unsigned long long* id, cudaGraph_t* graph,
+                                     const cudaGraphNode_t** nodes, size_t* count) {
+  // The results point to these until the thread's next call.
+  static thread_local std::unique_ptr<CUgraph_st> captured;
+  static thread_local std::vector<cudaGraphNode_t> latest;
   return guardedCuda([&] {
     requireResult(status);
-    const cuda_api::Capture::State state = cuda_api::Capture::stateOf(requireStream(handle));
+    cuda_api::Capture::State state = cuda_api::Capture::stateOf(requireStream(handle));
     *status = state.status;
     if (id != nullptr) *id = state.id;
+    latest = std::move(state.latest);
+    captured = state.graph == nullptr ? nullptr : std::make_unique<CUgraph_st>(std::move(state.graph));
+    if (graph != nullptr) *graph = captured.get();
+    if (nodes != nullptr) *nodes = latest.data();
+    if (count != nullptr) *count = latest.size();
     return cudaSuccess;
   });
 }

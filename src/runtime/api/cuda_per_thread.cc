@@ -7,6 +7,12 @@ namespace {
 
 cudaStream_t perThread(cudaStream_t stream) { return stream == nullptr ? cudaStreamPerThread : stream; }
 
+// All edges are of the usual kind.
+size_t* withoutEdgeData(const cudaGraphEdgeData** edges, size_t* count) {
+  if (edges != nullptr) *edges = nullptr;
+  return count;
+}
+
 }  // namespace
 
 #define XYLEM_PER_THREAD(NAME, PARAMETERS, ...)                                          \
@@ -54,7 +60,15 @@ XYLEM_PER_THREAD(cudaStreamEndCapture, (cudaStream_t s, cudaGraph_t* graph), per
 XYLEM_PER_THREAD(cudaStreamIsCapturing, (cudaStream_t s, cudaStreamCaptureStatus* status), perThread(s),
                  status)
 XYLEM_PER_THREAD(cudaStreamGetCaptureInfo,
-                 (cudaStream_t s, cudaStreamCaptureStatus* status, unsigned long long* id), perThread(s),
-                 status, id)
+                 (cudaStream_t s, cudaStreamCaptureStatus* status, unsigned long long* id, cudaGraph_t* graph,
+                  const cudaGraphNode_t** nodes, const cudaGraphEdgeData** edges, size_t* count),
+                 perThread(s), status, id, graph, nodes, withoutEdgeData(edges, count))
+XYLEM_PER_THREAD(cudaStreamGetCaptureInfo_v2,
+                 (cudaStream_t s, cudaStreamCaptureStatus* status, unsigned long long* id, cudaGraph_t* graph,
+                  const cudaGraphNode_t** nodes, size_t* count),
+                 perThread(s), status, id, graph, nodes, count)
+XYLEM_PER_THREAD(cudaMemPrefetchAsync_v2,
+                 (const void* p, size_t count, cudaMemLocation location, unsigned flags, cudaStream_t s), p,
+                 count, location, flags, perThread(s))
 XYLEM_PER_THREAD(cudaGraphLaunch, (cudaGraphExec_t exec, cudaStream_t s), exec, perThread(s))
 XYLEM_PER_THREAD(cudaGraphUpload, (cudaGraphExec_t exec, cudaStream_t s), exec, perThread(s))

@@ -72,8 +72,11 @@ Capture::State Capture::stateOf(const CudaStream& stream) {
   if (!stream.captured()) return {};
   const std::lock_guard lock(captures().mutex);
   if (stream.capture_ == nullptr) return {};
-  return {stream.capture_->lost_ ? cudaStreamCaptureStatusInvalidated : cudaStreamCaptureStatusActive,
-          stream.capture_->id_};
+  const Capture& capture = *stream.capture_;
+  if (capture.lost_) return {cudaStreamCaptureStatusInvalidated, capture.id_, nullptr, {}};
+  State state{cudaStreamCaptureStatusActive, capture.id_, capture.graph_, {}};
+  for (const std::size_t node : stream.dependencies_) state.latest.push_back(&capture.graph_->nodes()[node]);
+  return state;
 }
 
 int Capture::branchOf(const CudaStream& stream) const {

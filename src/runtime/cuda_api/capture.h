@@ -36,6 +36,8 @@ class Capture : public std::enable_shared_from_this<Capture> {
   struct State {
     cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
     std::uint64_t id = 0;
+    std::shared_ptr<Graph> graph;         // null unless the capture is active
+    std::vector<cudaGraphNode_t> latest;  // the nodes on which the stream's next one depends
   };
 
   static void begin(CudaStream& stream, cudaStreamCaptureMode mode);
