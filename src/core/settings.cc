@@ -117,6 +117,7 @@ Settings Settings::fromPairs(const std::map<std::string, std::string>& pairs, co
 
 Settings Settings::fromEnvironment() {
   Settings settings;
+  std::vector<std::string_view> unknown;
   for (char** variable = environ; variable != nullptr && *variable != nullptr; ++variable) {
     const std::string_view text(*variable);
     const std::size_t equals = text.find('=');
@@ -124,8 +125,10 @@ Settings Settings::fromEnvironment() {
     if (const SettingSpec* s = findSetting(text.substr(0, equals)))
       settings.set(*s, std::string(text.substr(equals + 1)), "environment");
     else
-      settings.noteUnknown(text.substr(0, equals), "environment");
+      unknown.push_back(text.substr(0, equals));
   }
+  // After the variables that say whether there are plugins.
+  for (const std::string_view name : unknown) settings.noteUnknown(name, "environment");
   if (const char* file = std::getenv("NCCL_CONF_FILE")) {
     if (!settings.readFile(file))
       settings.warnings_.push_back(
@@ -161,13 +164,23 @@ void Settings::addLines(std::istream& lines, const std::string& file) {
   }
 }
 
+bool Settings::namesPlugin() const {
+  for (const Setting plugin : {Setting::kNetPlugin, Setting::kTunerPlugin, Setting::kProfilerPlugin})
+    if (const std::string& value = text(plugin); !value.empty() && value != "none") return true;
+  return false;
+}
+
 void Settings::noteUnknown(std::string_view name, const std::string& origin) {
-  // These are no rows of the table: fromEnvironment reads the first itself, the build and the tests the
-  // others.
-  if (name == "NCCL_CONF_FILE" || name.starts_with("XYLEM_TEST_")) return;
+  // These are no rows of the table: fromEnvironment reads the first itself, xylem-cc the next ones, the build
+  // and the tests the others.
+  for (const char* elsewhere : {"NCCL_CONF_FILE", "XYLEM_CXX", "XYLEM_CC", "XYLEM_QUIET"})
+    if (name == elsewhere) return;
+  if (name.starts_with("XYLEM_TEST_")) return;
   std::vector<std::string> names;
   for (const SettingSpec& s : settingSpecs()) names.emplace_back(s.name);
   const std::string nearest = nearestWord(name, names);
+  // Plugins have variables of their own.
+  if (nearest.empty() && name.starts_with("NCCL_") && namesPlugin()) return;
   warnings_.push_back(
       fmt::format("{} ({}) is not a variable that Xylem honours{}", name, origin,
                   nearest.empty() ? std::string() : fmt::format("; did you mean {}?", nearest)));

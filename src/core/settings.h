@@ -84,6 +84,8 @@ class Settings {
   const Entry& entry(Setting setting) const { return entries_[static_cast<std::size_t>(setting)]; }
   // False if there is no such file.
   bool readFile(const std::string& path);
+  // Whether a variable names a plugin, which may have variables of its own.
+  bool namesPlugin() const;
   void noteUnknown(std::string_view name, const std::string& origin);
 
   std::vector<Entry> entries_;

@@ -157,6 +157,19 @@ TEST(SettingsEnvironment, DoesNotSuggestWhatIsFarAway) {
               ElementsAre("NCCL_ENTIRELY_DIFFERENT (environment) is not a variable that Xylem honours"));
 }
 
+TEST(SettingsEnvironment, PluginsHaveVariablesOfTheirOwn) {
+  for (const char* plugin : {"NCCL_NET_PLUGIN", "NCCL_TUNER_PLUGIN", "NCCL_PROFILER_PLUGIN"}) {
+    const ScopedEnvironment environment{
+        {plugin, "example"}, {"NCCL_ENTIRELY_DIFFERENT", "1"}, {"NCCL_CROS_NIC", "1"}};
+    EXPECT_THAT(Settings::fromEnvironment().warnings(),
+                ElementsAre("NCCL_CROS_NIC (environment) is not a variable that Xylem honours; did you mean "
+                            "NCCL_CROSS_NIC?"));
+  }
+  const ScopedEnvironment none{
+      {"NCCL_TUNER_PLUGIN", "none"}, {"NCCL_ENTIRELY_DIFFERENT", "1"}, {"NCCL_CROS_NIC", "1"}};
+  EXPECT_EQ(Settings::fromEnvironment().warnings().size(), 2u);
+}
+
 TEST(SettingsEnvironment, ABadValueNamesItsVariable) {
   const ScopedEnvironment environment{{"NCCL_BUFFSIZE", "big"}};
   try {

@@ -30,9 +30,9 @@ constexpr const char* kNetSymbol = "ncclNetPlugin_v";
 constexpr const char* kCollNetSymbol = "ncclCollNetPlugin_v";
 constexpr const char* kTunerSymbol = "ncclTunerPlugin_v";
 
-// The tables of NCCL's tuner plugins, versions 2 to 4.
+// The tables of NCCL's tuner plugins, versions 2 to 6.
 constexpr int kOldestTuner = 2;
-constexpr int kNewestTuner = 4;
+constexpr int kNewestTuner = 6;
 
 struct TunerV2 {
   const char* name;
@@ -60,5 +60,32 @@ struct TunerV4 {
                         int algorithms, int protocols, int registeredBuffers, int* channels);
   Result (*destroy)(void* context);
 };
+
+// From version 5 on, init comes before the host makes its model and may change the model's constants.
+struct NvlinkDomains {
+  int domains, minRanks, maxRanks;
+};
+struct TunerConstants {
+  double baseLatencies[7][3];
+  double hardwareLatencies[3][7][3];
+  double maxBandwidths[5][4][3];  // LL, ring LL128, tree LL128, tree, NVLS tree
+};
+static_assert(sizeof(TunerConstants) == 1152);
+
+struct TunerV5 {
+  const char* name;
+  Result (*init)(void** context, std::uint64_t communicator, std::size_t ranks, std::size_t nodes,
+                 LogFunction log, NvlinkDomains* domains, TunerConstants* constants);
+  Result (*getCollInfo)(void* context, int function, std::size_t bytes, int operations, float** table,
+                        int algorithms, int protocols, int registeredBuffers, int* channels);
+  Result (*finalize)(void* context);
+};
+
+struct TunerV6 : TunerV5 {
+  // May be null.
+  Result (*getChunkSize)(void* context, int function, std::size_t bytes, int algorithm, int protocol,
+                         int channels, std::size_t* chunkBytes);
+};
+static_assert(sizeof(TunerV6) == 40);
 
 }  // namespace xylem::plugins::abi

@@ -1,5 +1,5 @@
 #pragma once
-// The tables of NCCL's plugins for networks that reduce (CollNet), versions 6 to 10, as types that depend on
+// The tables of NCCL's plugins for networks that reduce (CollNet), versions 6 to 12, as types that depend on
 // the version. A library has such a table beside its net plugin's, maybe of another version.
 //
 //   auto* table = static_cast<const abi::CollNet<8>*>(dlsym(library, "ncclCollNetPlugin_v8"));
@@ -10,7 +10,7 @@
 namespace xylem::plugins::abi {
 
 constexpr int kOldestCollNet = 6;
-constexpr int kNewestCollNet = 10;
+constexpr int kNewestCollNet = 12;
 
 // Types of parameters that changed between versions.
 template <int V>
@@ -41,21 +41,27 @@ struct CollNetMiddle<V, true> {
 };
 
 // Functions after those that all versions have.
-template <int V, bool kFrom9 = (V >= 9)>
+template <int V, int kTail = (V >= 11  ? 11
+                              : V >= 9 ? 9
+                                       : 6)>
 struct CollNetTail {};
 template <int V>
-struct CollNetTail<V, true> {
-  Result (*makeVDevice)(int* device, VirtualDevice* properties);
+struct CollNetTail<V, 9> {
+  Result (*makeVDevice)(int* device, Virtual<V>* properties);
+};
+template <int V>
+struct CollNetTail<V, 11> : CollNetTail<V, 9> {
+  Result (*finalize)(void* context);
 };
 
 template <int V>
 struct CollNet {
   static_assert(V >= kOldestCollNet && V <= kNewestCollNet);
   const char* name;
-  Result (*init)(LogFunction);
+  std::conditional_t<(V >= 11), Result (*)(void**, std::uint64_t, LogFunction), Result (*)(LogFunction)> init;
   Result (*devices)(int* ndev);
   Result (*getProperties)(int dev, Properties<V>* properties);
-  Result (*listen)(int dev, void* handle, void** listenComm);
+  typename NetTypes<V>::Listen listen;
   // May wait for the other members.
   Result (*connect)(void** handles, int members, int self, void* listenComm, void** comm);
   Result (*reduceSupport)(int type, int op, int* supported);
@@ -75,5 +81,6 @@ struct CollNet {
 };
 static_assert(sizeof(CollNet<6>) == 120 && sizeof(CollNet<7>) == 120 && sizeof(CollNet<8>) == 136);
 static_assert(sizeof(CollNet<9>) == 144 && sizeof(CollNet<10>) == 144);
+static_assert(sizeof(CollNet<11>) == 152 && sizeof(CollNet<12>) == 152);
 
 }  // namespace xylem::plugins::abi

@@ -21,7 +21,11 @@ class VersionedColl final : public CollFunctions {
   std::string name() const override { return textOf(table_.name); }
 
   abi::Result init(abi::LogFunction log) override {
-    return table_.init == nullptr ? abi::kInternalError : table_.init(log);
+    if (table_.init == nullptr) return abi::kInternalError;
+    if constexpr (V >= 11)
+      return table_.init(&context_, 0, log);
+    else
+      return table_.init(log);
   }
 
   abi::Result devices(int& count) override {
@@ -54,7 +58,10 @@ class VersionedColl final : public CollFunctions {
 
   abi::Result listen(int device, transport::NetHandle& handle, void*& comm) override {
     comm = nullptr;
-    return table_.listen(device, handle.data(), &comm);
+    if constexpr (V >= 11)
+      return table_.listen(context_, device, handle.data(), &comm);
+    else
+      return table_.listen(device, handle.data(), &comm);
   }
 
   abi::Result connect(std::span<transport::NetHandle> handles, int self, void* listening,
@@ -99,6 +106,7 @@ class VersionedColl final : public CollFunctions {
 
  private:
   const abi::CollNet<V>& table_;  // in the library; some plugins change it in init
+  void* context_ = nullptr;
 };
 
 template <int V>

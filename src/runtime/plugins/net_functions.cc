@@ -20,7 +20,10 @@ class VersionedNet final : public NetFunctions {
 
   abi::Result init(abi::LogFunction log) override {
     if (table_.init == nullptr) return abi::kInternalError;
-    if constexpr (V >= 10)
+    if constexpr (V >= 11) {
+      abi::CommConfig config{-1};
+      return table_.init(&context_, 0, &config, log, noEvents);
+    } else if constexpr (V >= 10)
       return table_.init(log, noEvents);
     else
       return table_.init(log);
@@ -58,13 +61,18 @@ class VersionedNet final : public NetFunctions {
 
   abi::Result listen(int device, transport::NetHandle& handle, void*& comm) override {
     comm = nullptr;
-    return table_.listen(device, handle.data(), &comm);
+    if constexpr (V >= 11)
+      return table_.listen(context_, device, handle.data(), &comm);
+    else
+      return table_.listen(device, handle.data(), &comm);
   }
 
   abi::Result connect(int device, transport::NetHandle& handle, void*& comm) override {
     comm = nullptr;
     abi::DeviceHandle* offload = nullptr;
-    if constexpr (V >= 10) {
+    if constexpr (V >= 11) {
+      return table_.connect(context_, device, handle.data(), &comm, &offload);
+    } else if constexpr (V == 10) {
       abi::CommConfig config{-1};
       return table_.connect(device, &config, handle.data(), &comm, &offload);
     } else if constexpr (V >= 7) {
@@ -148,6 +156,7 @@ class VersionedNet final : public NetFunctions {
 
  private:
   const abi::Net<V>& table_;  // in the library; some plugins change it in init
+  void* context_ = nullptr;   // of this process, for all of its communicators
 };
 
 template <int V>

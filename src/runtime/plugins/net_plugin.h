@@ -7,6 +7,7 @@
 //   const NetPluginChoice choice = chooseNetPlugin({"ofi,ucx", ""}, log);
 //   if (choice.plugin) ... else for (const std::string& why : choice.refused) ...
 
+#include <atomic>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -29,6 +30,9 @@ class NetPlugin {
   int deviceCount() const { return devices_; }
   transport::NetProperties properties(int device) const;
   NetFunctions& functions() const { return *functions_; }
+  // False until an accept of the plugin has returned without a connection: it may wait for one.
+  bool acceptReturns() const { return acceptReturns_.load(std::memory_order_relaxed); }
+  void noteAcceptReturns() const { acceptReturns_.store(true, std::memory_order_relaxed); }
   // The network that reduces of the same library; null, with the reason in the log, if it has none that can
   // be used. Found and initialised at the first call.
   std::shared_ptr<const CollPlugin> collective(const std::shared_ptr<const Logger>& log) const;
@@ -40,6 +44,7 @@ class NetPlugin {
   std::unique_ptr<NetFunctions> functions_;
   std::string name_;
   int devices_ = 0;
+  mutable std::atomic<bool> acceptReturns_{false};
   mutable std::once_flag askedCollective_;
   mutable std::shared_ptr<const CollPlugin> collective_;
 };

@@ -1,6 +1,12 @@
 #include "runtime/plugins/plugin_network.h"
 
+#include <algorithm>
 #include <array>
+#include <atomic>
+#include <chrono>
+#include <mutex>
+#include <thread>
+#include <vector>
 
 #include "runtime/plugins/plugin_library.h"
 
@@ -83,6 +89,85 @@ class PluginReceiver final : public PluginLink<transport::NetReceiver> {
   }
 };
 
+// An accept that is under way in the thread below, or its outcome.
+struct PendingAccept {
+  PendingAccept(std::shared_ptr<const NetPlugin> of, void* on) : plugin(std::move(of)), listening(on) {}
+
+  const std::shared_ptr<const NetPlugin> plugin;
+  void* const listening;
+  std::atomic<bool> done{false};  // `comm` and `result` are valid
+  void* comm = nullptr;
+  abi::Result result = abi::kSuccess;
+  bool left = false;  // under the thread's lock: its listener is gone
+};
+
+// Calls accept where it may wait for the peer, which old plugins do: one thread for the process. The caller goes on
+// and makes its own connections, for which the peer's accept waits. The thread starts with the first accept.
+class AcceptThread {
+ public:
+  static AcceptThread& instance() {
+    // Never destroyed: a plugin may never return from accept.
+    static AcceptThread& thread = *std::make_unique<AcceptThread>().release();
+    return thread;
+  }
+
+  void add(std::shared_ptr<PendingAccept> accept) {
+    const std::lock_guard lock(mutex_);
+    pending_.push_back(std::move(accept));
+    if (!std::exchange(running_, true)) std::thread([this] { run(); }).detach();
+  }
+  // The caller has no more use for it. False if the thread is inside of it; then the thread closes what is
+  // left once the plugin returns.
+  bool leave(const std::shared_ptr<PendingAccept>& accept) {
+    const std::lock_guard lock(mutex_);
+    accept->left = true;
+    if (current_ == accept) return false;
+    std::erase(pending_, accept);
+    return true;
+  }
+
+ private:
+  static constexpr std::chrono::microseconds kShortestPause{20}, kLongestPause{1000};
+
+  void run() {
+    auto pause = kShortestPause;
+    std::unique_lock lock(mutex_);
+    for (std::size_t turn = 0; !pending_.empty(); ++turn) {
+      current_ = pending_[turn % pending_.size()];
+      PendingAccept& accept = *current_;
+      lock.unlock();
+      void* comm = nullptr;
+      const abi::Result result = accept.plugin->functions().accept(accept.listening, comm);
+      const bool over = result != abi::kSuccess || comm != nullptr;
+      if (!over) accept.plugin->noteAcceptReturns();
+      lock.lock();
+      if (accept.left && comm != nullptr) accept.plugin->functions().closeReceive(comm);
+      if (accept.left) accept.plugin->functions().closeListen(accept.listening);
+      if (over && !accept.left) {
+        accept.comm = comm;
+        accept.result = result;
+        accept.done.store(true, std::memory_order_release);
+      }
+      if (over || accept.left) std::erase(pending_, current_);
+      current_ = nullptr;
+      if (over) {
+        pause = kShortestPause;
+        continue;
+      }
+      lock.unlock();
+      std::this_thread::sleep_for(pause);
+      pause = std::min(2 * pause, kLongestPause);
+      lock.lock();
+    }
+    running_ = false;
+  }
+
+  std::mutex mutex_;
+  std::vector<std::shared_ptr<PendingAccept>> pending_;
+  std::shared_ptr<PendingAccept> current_;  // in which the thread is
+  bool running_ = false;
+};
+
 class PluginListener final : public transport::NetListener {
  public:
   PluginListener(std::shared_ptr<const NetPlugin> plugin, int device)
@@ -96,7 +181,18 @@ class PluginListener final : public transport::NetListener {
 
   std::unique_ptr<transport::NetReceiver> accept() override {
     void* comm = nullptr;
-    check(net().accept(listening_, comm), "accept", *plugin_);
+    if (pending_ == nullptr && plugin_->acceptReturns()) {
+      check(net().accept(listening_, comm), "accept", *plugin_);
+    } else {
+      if (pending_ == nullptr) {
+        pending_ = std::make_shared<PendingAccept>(plugin_, listening_);
+        AcceptThread::instance().add(pending_);
+      }
+      if (!pending_->done.load(std::memory_order_acquire)) return nullptr;
+      comm = pending_->comm;
+      const abi::Result result = std::exchange(pending_, nullptr)->result;
+      check(result, "accept", *plugin_);
+    }
     if (comm == nullptr) return nullptr;
     auto link = std::make_unique<PluginReceiver>(plugin_, device_, comm);
     close();
@@ -106,13 +202,21 @@ class PluginListener final : public transport::NetListener {
  private:
   NetFunctions& net() const { return plugin_->functions(); }
   void close() {
-    if (listening_ != nullptr) net().closeListen(std::exchange(listening_, nullptr));
+    if (listening_ == nullptr) return;
+    void* const listening = std::exchange(listening_, nullptr);
+    if (const auto pending = std::exchange(pending_, nullptr)) {
+      if (!AcceptThread::instance().leave(pending)) return;
+      if (pending->done.load(std::memory_order_acquire) && pending->comm != nullptr)
+        net().closeReceive(pending->comm);
+    }
+    net().closeListen(listening);
   }
 
   std::shared_ptr<const NetPlugin> plugin_;
   int device_;
   alignas(16) transport::NetHandle handle_{};
   void* listening_ = nullptr;
+  std::shared_ptr<PendingAccept> pending_;
 };
 
 class PluginCaller final : public transport::NetConnector {

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <type_traits>
 
 #include "runtime/plugins/plugin_library.h"
 
@@ -12,7 +13,9 @@ namespace {
 
 constexpr const char* kProfilerPlugin = "PROFILER/Plugin";
 // Groups are the parents of the others.
-constexpr int kOurs = abi::kProfileGroup | abi::kProfileColl | abi::kProfileP2p;
+constexpr int kOfProgram = abi::kProfileGroupApi | abi::kProfileCollApi | abi::kProfileP2pApi;
+constexpr int kOurs = abi::kProfileGroup | abi::kProfileColl | abi::kProfileP2p | kOfProgram;
+constexpr int kFirstWithApi = 5;
 constexpr int kOfProxy = abi::kProfileProxyOp | abi::kProfileProxyStep;
 
 // One mask for the process: plugins keep a pointer to it.
@@ -34,7 +37,9 @@ void describe(abi::CollEventV1& to, const ProfiledCall& call) {
   to.isCollnet = isCollnet(call.algorithm) ? 1 : 0;
   to.isNvls = isNvls(call.algorithm) ? 1 : 0;
 }
-void describe(abi::CollEventV2& to, const ProfiledCall& call) {
+template <typename Event>
+requires std::is_same_v<decltype(Event::proto), const char*>
+void describe(Event& to, const ProfiledCall& call) {
   to.func = name(call.function);
   to.datatype = name(call.type).data();
   to.algo = call.direct ? "Direct" : name(call.algorithm);
@@ -44,9 +49,23 @@ void describe(abi::P2pEventV1& to, const ProfiledCall& call) {
   to.func = numberOf(call.function);
   to.datatype = static_cast<std::uint8_t>(call.type);
 }
-void describe(abi::P2pEventV2& to, const ProfiledCall& call) {
+template <typename Event>
+requires(std::is_same_v<decltype(Event::func), const char*> &&
+         !requires(Event e) { e.proto; }) void describe(Event& to, const ProfiledCall& call) {
   to.func = name(call.function);
   to.datatype = name(call.type).data();
+}
+
+abi::Result initialize(const VersionedSymbol& table, const ProfiledRank& of, abi::LogFunction log,
+                       void** context) {
+  int* const mask = &profiledKinds;
+  if (table.version >= 5)
+    return static_cast<const abi::ProfilerV5*>(table.object)
+        ->init(context, of.communicator, mask, nullptr, of.nodes, of.ranks, of.rank, log);
+  if (table.version == 4)
+    return static_cast<const abi::ProfilerV4*>(table.object)
+        ->init(context, mask, nullptr, of.communicator, of.nodes, of.ranks, of.rank, log);
+  return static_cast<const abi::Profiler*>(table.object)->init(context, mask);
 }
 
 }  // namespace
@@ -58,7 +77,7 @@ Profiler::Profiler(std::shared_ptr<const PluginLibrary> library, VersionedSymbol
   if (functions.init == nullptr || functions.startEvent == nullptr || functions.stopEvent == nullptr ||
       functions.recordEventState == nullptr || functions.finalize == nullptr)
     throw Error(ResultCode::kInvalidUsage, "the profiler of {} lacks functions", library_->name());
-  if (const abi::Result result = functions.init(&context_, &profiledKinds); result != abi::kSuccess)
+  if (const abi::Result result = initialize(table_, rank, pluginLog(log), &context_); result != abi::kSuccess)
     throw Error(ResultCode::kSystemError, "the profiler of {} could not start: {}", library_->name(),
                 resultText(result));
   log->info(Subsystem::kInit, "{}: Using profiler plugin {} (v{})", kProfilerPlugin,
@@ -73,7 +92,7 @@ bool Profiler::listensToProxy() const { return (kindsNow() & kOfProxy) != 0; }
 template <typename Event, typename Fill>
 void* Profiler::startAs(abi::ProfiledKind kind, void* parent, const Fill& fill) const {
   Event event{};
-  event.type = static_cast<std::uint8_t>(kind);
+  event.type = static_cast<decltype(event.type)>(kind);
   event.parentObj = parent;
   event.rank = rank_.rank;
   fill(event);
@@ -84,35 +103,70 @@ void* Profiler::startAs(abi::ProfiledKind kind, void* parent, const Fill& fill) 
 
 template <typename Fill>
 void* Profiler::start(abi::ProfiledKind kind, void* parent, const Fill& fill) const {
-  return table_.version == 1 ? startAs<abi::ProfiledEventV1>(kind, parent, fill)
-                             : startAs<abi::ProfiledEventV2>(kind, parent, fill);
+  switch (table_.version) {
+    case 1:
+      return startAs<abi::ProfiledEventV1>(kind, parent, fill);
+    case 2:
+      return startAs<abi::ProfiledEventV2>(kind, parent, fill);
+    case 3:
+      return startAs<abi::ProfiledEventV3>(kind, parent, fill);
+    case 4:
+      return startAs<abi::ProfiledEventV4>(kind, parent, fill);
+    default:
+      return startAs<abi::ProfiledEventV5>(kind, parent, fill);
+  }
 }
 
 void* Profiler::startGroup() const {
-  return start(abi::kProfileGroup, nullptr, [](auto&) {});
+  if (table_.version < kFirstWithApi) return start(abi::kProfileGroup, nullptr, [](auto&) {});
+  void* const group = start(abi::kProfileGroupApi, nullptr, [](auto& event) {
+    if constexpr (requires { event.groupApi; }) event.groupApi = {.graphCaptured = false, .groupDepth = 1};
+  });
+  for (const abi::ProfiledState state : {abi::kGroupStartApiStop, abi::kGroupEndApiStart})
+    if (group != nullptr) table().recordEventState(group, state, nullptr);
+  return group;
 }
 
-void* Profiler::startCall(void* group, const ProfiledCall& call) const {
+void* Profiler::startApiCall(void* group, const ProfiledCall& call) const {
+  if (table_.version < kFirstWithApi) return nullptr;
+  const bool p2p = isPointToPoint(call.function);
+  return start(p2p ? abi::kProfileP2pApi : abi::kProfileCollApi, group, [&](auto& event) {
+    if constexpr (requires { event.collApi; }) {
+      if (p2p)
+        event.p2pApi = {name(call.function), call.count, name(call.type).data(), nullptr, false};
+      else
+        event.collApi = {name(call.function), call.count, name(call.type).data(), call.peer, nullptr, false};
+    }
+  });
+}
+
+void* Profiler::startCall(void* parent, const ProfiledCall& call) const {
   if (isPointToPoint(call.function))
-    return start(abi::kProfileP2p, group, [&](auto& event) {
+    return start(abi::kProfileP2p, parent, [&](auto& event) {
       event.p2p = {};
-      event.p2p.name = "";
-      event.p2p.commHash = rank_.communicator;
+      if constexpr (requires { event.p2p.commHash; }) {
+        event.p2p.name = "";
+        event.p2p.commHash = rank_.communicator;
+      } else {
+        event.p2p.nChannels = 1;
+      }
       event.p2p.buff = call.send != nullptr ? const_cast<void*>(call.send) : call.receive;
       event.p2p.count = call.count;
       event.p2p.peer = call.peer;
       describe(event.p2p, call);
     });
-  return start(abi::kProfileColl, group, [&](auto& event) {
+  return start(abi::kProfileColl, parent, [&](auto& event) {
     event.coll = {};
-    event.coll.name = "";
-    event.coll.commHash = rank_.communicator;
+    if constexpr (requires { event.coll.commHash; }) {
+      event.coll.name = "";
+      event.coll.commHash = rank_.communicator;
+    }
     event.coll.seqNumber = collectives_;
     event.coll.sendBuff = call.send;
     event.coll.recvBuff = call.receive;
     event.coll.count = call.count;
     event.coll.root = call.peer;
-    event.coll.trafficBytes = call.bytes;
+    if constexpr (requires { event.coll.trafficBytes; }) event.coll.trafficBytes = call.bytes;
     event.coll.nMaxChannels = static_cast<std::uint8_t>(call.channels);
     describe(event.coll, call);
   });
@@ -140,7 +194,11 @@ void* Profiler::startProxyControl() const {
 }
 
 void Profiler::record(void* event, abi::ProfiledState state, abi::ProxyOpProgress progress) const {
-  if (event != nullptr) table().recordEventState(event, state, &progress);
+  if (event == nullptr) return;
+  if (table_.version < 4 || state > abi::kProxyOpRecvDone)
+    table().recordEventState(event, state, &progress);
+  else if (state == abi::kProxyOpSendPosted || state == abi::kProxyOpRecvPosted)
+    table().recordEventState(event, abi::kProxyOpInProgress, nullptr);
 }
 
 void Profiler::stop(void* event) const {
@@ -159,7 +217,11 @@ void* ProfiledGroup::start(const ProfiledCall& call) {
   const abi::ProfiledKind kind = isPointToPoint(call.function) ? abi::kProfileP2p : abi::kProfileColl;
   void* event = nullptr;
   // Parts of a call on the network need the call's event as their parent.
-  if ((kindsNow() & (kind | kOfProxy)) != 0) event = calls_.emplace_back(profiler_.startCall(group_, call));
+  const bool ofCall = (kindsNow() & (kind | kOfProxy)) != 0;
+  void* const asked =
+      (kindsNow() & kOfProgram) != 0 || ofCall ? profiler_.startApiCall(group_, call) : nullptr;
+  if (ofCall) event = calls_.emplace_back(profiler_.startCall(asked == nullptr ? group_ : asked, call));
+  if (asked != nullptr) calls_.push_back(asked);  // stops after what it became
   // Count even if no plugin listens: the numbers are the same on all ranks.
   if (!isPointToPoint(call.function)) ++profiler_.collectives_;
   return event;

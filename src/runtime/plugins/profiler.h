@@ -23,6 +23,8 @@ namespace xylem::plugins {
 struct ProfiledRank {
   int rank = 0;
   std::uint64_t communicator = 0;  // the same on all ranks, and on no other communicator
+  int ranks = 1;
+  int nodes = 1;
 };
 
 struct ProfiledCall {
@@ -76,8 +78,10 @@ class Profiler {
  private:
   friend class ProfiledGroup;
   void* startGroup() const;
-  void* startCall(void* group, const ProfiledCall& call) const;
-  // `fill` writes the event, of either version.
+  // The call as the program made it; null before version 5.
+  void* startApiCall(void* group, const ProfiledCall& call) const;
+  void* startCall(void* parent, const ProfiledCall& call) const;
+  // `fill` writes the event, of any version.
   template <typename Fill>
   void* start(abi::ProfiledKind kind, void* parent, const Fill& fill) const;
   template <typename Event, typename Fill>

@@ -19,9 +19,19 @@ VersionedSymbol tunerTable(const PluginLibrary& library) {
   return library.newest(abi::kTunerSymbol, abi::kNewestTuner, abi::kOldestTuner);
 }
 
-// The tables of all versions have the same first members.
+// The tables of all versions have functions at the same places.
 const abi::TunerV4& beginning(const VersionedSymbol& table) {
   return *static_cast<const abi::TunerV4*>(table.object);
+}
+
+abi::Result start(const VersionedSymbol& table, const TunedJob& job, abi::LogFunction log, void** context) {
+  if (table.version < 5) return beginning(table).init(job.ranks, job.nodes, log, context);
+  const auto most = static_cast<int>((job.ranks + job.nodes - 1) / job.nodes);
+  abi::NvlinkDomains domains{static_cast<int>(job.nodes), static_cast<int>(job.ranks / job.nodes), most};
+  // They are those of GPUs; the model of host devices has none of them.
+  abi::TunerConstants constants{};
+  return static_cast<const abi::TunerV5*>(table.object)
+      ->init(context, job.communicator, job.ranks, job.nodes, log, &domains, &constants);
 }
 
 }  // namespace
@@ -32,7 +42,7 @@ Tuner::Tuner(std::shared_ptr<const PluginLibrary> library, VersionedSymbol table
   const abi::TunerV4& tuner = beginning(table_);
   if (tuner.init == nullptr || tuner.getCollInfo == nullptr || tuner.destroy == nullptr)
     throw Error(ResultCode::kInvalidUsage, "the tuner of {} lacks functions", library_->name());
-  const abi::Result result = tuner.init(job.ranks, job.nodes, pluginLog(log), &context_);
+  const abi::Result result = start(table_, job, pluginLog(log), &context_);
   if (result != abi::kSuccess)
     throw Error(ResultCode::kSystemError, "the tuner of {} could not start: {}", library_->name(),
                 resultText(result));

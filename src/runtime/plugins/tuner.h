@@ -20,6 +20,7 @@ namespace xylem::plugins {
 struct TunedJob {
   std::size_t ranks = 1;
   std::size_t nodes = 1;
+  std::uint64_t communicator = 0;  // the same on all ranks, and of no other communicator
 };
 
 struct TunedOperation {

@@ -243,7 +243,69 @@ TEST_P(ProfilerOf, HearsOfTheProgressThread) {
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(Versions, ProfilerOf, ::testing::Values(1, 2),
+// From version 4 on, other states; from version 5 on, the program's calls are the parents.
+class LaterProfilerOf : public ProfilerOf {};
+
+TEST_P(LaterProfilerOf, GetsEveryCallBelowItsParentAndEveryStartHasAStop) {
+  const Variables variables{{"NCCL_PROFILER_PLUGIN", profilerFile(GetParam())}};
+  expectAllJoined(runRanks(2, [](int rank, ncclComm_t comm) { calls(rank, comm); }));
+  EXPECT_EQ(living(), 0);
+  const std::map<int, ProfilerTold> events = eventsIn(lines());
+  const auto parentOf = [&](const ProfilerTold& told) {
+    const auto parent = events.find(std::atoi(told.parent.c_str()));
+    return parent == events.end() ? std::string() : parent->second.line.substr(7);
+  };
+  std::map<std::string, int> seen;
+  for (const auto& [event, told] : events) {
+    EXPECT_TRUE(told.stopped) << told.line;
+    ++seen[parentOf(told) + " > " + told.line.substr(7)];
+  }
+  std::map<std::string, int> expected;
+  if (GetParam() == 4) {
+    expected = {{" > group", 6},
+                {"group > coll AllReduce 1000 float seq 0", 2},
+                {"group > coll Broadcast 10 float seq 1", 2}};
+    for (const char* name : {"Send", "Recv"})
+      for (const char* peer : {"0", "1"})
+        expected[std::string("group > p2p ") + name + " 500 float peer " + peer] = 1;
+  } else {
+    expected = {{" > group call", 6},
+                {"group call > coll call AllReduce 1000", 2},
+                {"coll call AllReduce 1000 > coll AllReduce 1000 float seq 0", 2},
+                {"group call > coll call Broadcast 10", 2},
+                {"coll call Broadcast 10 > coll Broadcast 10 float seq 1", 2}};
+    for (const std::string name : {"Send", "Recv"}) {
+      expected["group call > p2p call " + name + " 500"] = 2;
+      for (const char* peer : {"0", "1"})
+        expected["p2p call " + name + " 500 > p2p " + name + " 500 float peer " + peer] = 1;
+    }
+  }
+  EXPECT_EQ(seen, expected);
+}
+
+TEST_P(LaterProfilerOf, SeesThePartsOfACallThatGoOverTheNetwork) {
+  const Variables variables{{"NCCL_PROFILER_PLUGIN", profilerFile(GetParam())}, {"TEST_PROFILER_MASK", "24"}};
+  expectAllJoined(runOnHosts(2, 2, [](int rank, ncclComm_t comm) { callsOfHosts(rank, comm); }));
+  int parts = 0, steps = 0;
+  for (const auto& [event, told] : eventsIn(lines())) {
+    EXPECT_TRUE(told.stopped) << told.line;
+    std::vector<int> states;
+    for (const State& state : told.states) states.push_back(state.state);
+    if (told.line.find(" op ") != std::string::npos) {
+      ++parts;
+      EXPECT_EQ(std::count(states.begin(), states.end(), 19), std::ssize(states)) << told.line;
+    } else if (told.line.find(" step ") != std::string::npos) {
+      ++steps;
+      EXPECT_THAT(states, AnyOf(ElementsAre(8, 9), ElementsAre(10, 12))) << told.line;
+    }
+  }
+  EXPECT_GT(parts, 0);
+  EXPECT_GE(steps, parts);
+}
+
+INSTANTIATE_TEST_SUITE_P(Versions, LaterProfilerOf, ::testing::Values(4, 5, 6),
+                         [](const auto& version) { return "v" + std::to_string(version.param); });
+INSTANTIATE_TEST_SUITE_P(Versions, ProfilerOf, ::testing::Values(1, 2, 3),
                          [](const auto& version) { return "v" + std::to_string(version.param); });
 
 }  // namespace

@@ -115,7 +115,7 @@ TEST_P(TunerOf, ACommunicatorComputesItsWay) {
   EXPECT_EQ(living(GetParam()), 0);
 }
 
-INSTANTIATE_TEST_SUITE_P(Versions, TunerOf, ::testing::Values(2, 3, 4),
+INSTANTIATE_TEST_SUITE_P(Versions, TunerOf, ::testing::Values(2, 3, 4, 5, 6),
                          [](const auto& version) { return "v" + std::to_string(version.param); });
 
 }  // namespace

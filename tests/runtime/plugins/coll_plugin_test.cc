@@ -131,7 +131,7 @@ TEST(CollPlugin, ALibraryWithoutOneSaysSo) {
     const CollPlugin none(library, quiet());
     FAIL() << "it has one";
   } catch (const Error& error) {
-    EXPECT_THAT(error.what(), HasSubstr("has no ncclCollNetPlugin_v6 to ncclCollNetPlugin_v10"));
+    EXPECT_THAT(error.what(), HasSubstr("has no ncclCollNetPlugin_v6 to ncclCollNetPlugin_v12"));
   }
 }
 

@@ -211,6 +211,40 @@ TEST_P(NetPluginOf, WhoCannotServeIsRefusedWithTheReason) {
   EXPECT_EQ(refusal(), "");
 }
 
+TEST_P(NetPluginOf, AnAcceptThatWaitsHoldsUpNothingElse) {
+  const Faults faults{{"TEST_NET_ACCEPT_WAITS", "1"}};
+  const auto plugin = std::make_shared<NetPlugin>(testNetLibrary(GetParam(), *silent()), silent());
+  PluginNetwork network(plugin);
+  // Both ends accept before either connects, as the ranks of a job do.
+  auto here = network.listen(0), there = network.listen(0);
+  EXPECT_EQ(here->accept(), nullptr);
+  EXPECT_EQ(there->accept(), nullptr);
+  Link forward, back;
+  auto first = network.call(0, here->handle()), second = network.call(0, there->handle());
+  EXPECT_TRUE(soon([&] {
+    if (!forward.sender) forward.sender = first->advance();
+    if (!back.sender) back.sender = second->advance();
+    if (!forward.receiver) forward.receiver = here->accept();
+    if (!back.receiver) back.receiver = there->accept();
+    return forward.sender && back.sender && forward.receiver && back.receiver;
+  }));
+  exchange(forward, 1000, 20, 4);
+  exchange(back, 1000, 20, 4);
+}
+
+TEST_P(NetPluginOf, AListenerMayGoWhileAnAcceptWaits) {
+  const int before = testNetLiving(GetParam());
+  {
+    const Faults faults{{"TEST_NET_ACCEPT_WAITS", "1"}};
+    const auto plugin = std::make_shared<NetPlugin>(testNetLibrary(GetParam(), *silent()), silent());
+    PluginNetwork network(plugin);
+    auto listener = network.listen(0);
+    EXPECT_EQ(listener->accept(), nullptr);
+  }
+  // Without the fault accept returns, and what is left is closed.
+  EXPECT_TRUE(soon([&] { return testNetLiving(GetParam()) == before; }));
+}
+
 INSTANTIATE_TEST_SUITE_P(Versions, NetPluginOf, ::testing::ValuesIn(kTestNetVersions),
                          [](const auto& version) { return "v" + std::to_string(version.param); });
 

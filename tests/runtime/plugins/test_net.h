@@ -15,7 +15,7 @@
 
 namespace xylem::plugins {
 
-inline constexpr int kTestNetVersions[] = {6, 7, 8, 9, 10};
+inline constexpr int kTestNetVersions[] = {6, 7, 8, 9, 10, 11, 12};
 
 inline std::string testNetFile(int version) {
   return std::string(XYLEM_TEST_PLUGINS) + "/libnccl-net-test" + std::to_string(version) + ".so";

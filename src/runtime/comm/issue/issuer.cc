@@ -87,7 +87,7 @@ Choices makeChoices(const JobRoster& roster, const CommPlan& plan, const Wiring&
       collNetUse(plan.plan, view, request.settings, wiring.hasCollNet() ? reducedByAll(roster.peers) : 0);
   collnet.log = request.log;
   const plugins::TunedJob job{static_cast<std::size_t>(roster.ranks()),
-                              static_cast<std::size_t>(roster.hosts.hosts)};
+                              static_cast<std::size_t>(roster.hosts.hosts), roster.communicator};
   return Choices(plan.plan.tuning[static_cast<std::size_t>(view)], plan.channels,
                  plugins::findTuner(request.settings, job, request.log), std::move(collnet));
 }
@@ -118,8 +118,8 @@ Issuer::Issuer(const JobRoster& roster, const CommPlan& plan, Wiring& wiring, co
                  wiring.transports(), watches.peers, *request.log),
       mailboxes_(makeMailboxes(roster, plan, wiring, watches.peers)),
       check_(makeCheck(roster, wiring)),
-      profiling_(
-          wiring.observe(plugins::findProfiler(request.settings, {rank_, roster.communicator}, request.log))),
+      profiling_(wiring.observe(plugins::findProfiler(
+          request.settings, {rank_, roster.communicator, roster.ranks(), roster.hosts.hosts}, request.log))),
       profile_(makeProfile(profiling_)),
       recorder_(watches.recorder),
       launches_(stallPolicyOf(request, roster, watches), recorder_, check_ ? &*check_ : nullptr,

@@ -108,10 +108,21 @@ abi::CollNet<V> table() {
   abi::CollNet<V> t{};
   static const char kName[] = {'T', 'e', 's', 't', '0' + kVersion / 10, '0' + kVersion % 10, 0};
   t.name = kName;
-  t.init = begin;
+  if constexpr (V >= 11)
+    t.init = [](void** context, std::uint64_t, abi::LogFunction log) {
+      *context = &ready;
+      return begin(log);
+    };
+  else
+    t.init = begin;
   t.devices = devices;
   t.getProperties = getProperties<V>;
-  t.listen = listenOn;
+  if constexpr (V >= 11)
+    t.listen = [](void* context, int dev, void* handle, void** comm) {
+      return context == &ready ? listenOn(dev, handle, comm) : kInternal;
+    };
+  else
+    t.listen = listenOn;
   t.connect = connectAll;
   t.reduceSupport = reduceSupport;
   t.regMr = regMr;

@@ -8,6 +8,7 @@
 //   TEST_NET_PART=7           bytes that are moved at a time, at most (all)
 //   TEST_NET_BUSY=3           isend and irecv refuse this many calls between two that they accept (0)
 //   TEST_NET_LATE=5           connect and accept need more than this many calls (0)
+//   TEST_NET_ACCEPT_WAITS=1   accept waits until there is a connection, or this is 0 (0)
 //   TEST_NET_BREAK_AFTER=10   the isend of this number breaks the connection, for each sender (never)
 //   TEST_NET_POINTERS=2       the kinds of memory that it takes (1: the host's)
 //   TEST_NET_NO_HANDLES=1     handles of registered memory are null (0)

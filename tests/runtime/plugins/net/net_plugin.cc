@@ -1,7 +1,9 @@
 // The table of the test's net plugin, over socket_net.h: one source, compiled once per version (VERSION).
 
+#include <chrono>
 #include <cstring>
 #include <span>
+#include <thread>
 #include <vector>
 
 #include "faults.h"
@@ -76,6 +78,13 @@ abi::Result connectTo(void* handle, void** comm) {
   return connect(where, reinterpret_cast<Comm**>(comm));
 }
 abi::Result acceptFrom(void* listener, void** comm) {
+  if (fault("TEST_NET_ACCEPT_WAITS") == 0)
+    return accept(*static_cast<Listener*>(listener), reinterpret_cast<Comm**>(comm));
+  while (fault("TEST_NET_ACCEPT_WAITS") != 0) {
+    const abi::Result result = accept(*static_cast<Listener*>(listener), reinterpret_cast<Comm**>(comm));
+    if (result != kSuccess || *comm != nullptr) return result;
+    std::this_thread::sleep_for(std::chrono::microseconds(100));
+  }
   return accept(*static_cast<Listener*>(listener), reinterpret_cast<Comm**>(comm));
 }
 
@@ -122,10 +131,21 @@ abi::Net<V> table() {
   static const char kName[] = {'T', 'e', 's', 't', '0' + kVersion / 10, '0' + kVersion % 10, 0};
   t.name = kName;
   if constexpr (V >= 10) {
-    t.init = [](abi::LogFunction log, abi::ProfileFunction) { return begin(log); };
-    t.connect = [](int, abi::CommConfig* config, void* handle, void** comm, abi::DeviceHandle**) {
-      return config->trafficClass == -1 ? connectTo(handle, comm) : kInternal;
-    };
+    if constexpr (V >= 11) {
+      t.init = [](void** context, std::uint64_t, abi::CommConfig* config, abi::LogFunction log,
+                  abi::ProfileFunction) {
+        *context = &ready;
+        return config->trafficClass == -1 ? begin(log) : kInternal;
+      };
+      t.connect = [](void* context, int, void* handle, void** comm, abi::DeviceHandle**) {
+        return context == &ready ? connectTo(handle, comm) : kInternal;
+      };
+    } else {
+      t.init = [](abi::LogFunction log, abi::ProfileFunction) { return begin(log); };
+      t.connect = [](int, abi::CommConfig* config, void* handle, void** comm, abi::DeviceHandle**) {
+        return config->trafficClass == -1 ? connectTo(handle, comm) : kInternal;
+      };
+    }
     t.isend = [](void* comm, void* data, Size size, int tag, void* memory, void*, void** request) {
       return sendOn(comm, data, size, tag, memory, request);
     };
@@ -148,7 +168,12 @@ abi::Net<V> table() {
     t.accept = acceptFrom;
   t.devices = devices;
   t.getProperties = getProperties<V>;
-  t.listen = listenOn;
+  if constexpr (V >= 11)
+    t.listen = [](void* context, int dev, void* handle, void** comm) {
+      return context == &ready ? listenOn(dev, handle, comm) : kInternal;
+    };
+  else
+    t.listen = listenOn;
   t.regMr = regMr;
   t.regMrDmaBuf = regMrDmaBuf;
   t.deregMr = deregMr;

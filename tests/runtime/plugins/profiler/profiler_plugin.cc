@@ -32,11 +32,11 @@ int setting(const char* name, int otherwise) {
 [[maybe_unused]] std::string text(std::uint8_t number) { return std::to_string(number); }
 std::string number(void* event) { return std::to_string(reinterpret_cast<std::uintptr_t>(event)); }
 
-abi::Result init(void** context, int* mask) {
+abi::Result begin(void** context, int* mask) {
   if (const int result = setting("TEST_PROFILER_INIT", 0); result != 0) return result;
   const std::lock_guard lock(mutex);
   // Read by threads of other communicators.
-  std::atomic_ref(*mask).store(setting("TEST_PROFILER_MASK", 0xff), std::memory_order_relaxed);
+  std::atomic_ref(*mask).store(setting("TEST_PROFILER_MASK", 0xfff), std::memory_order_relaxed);
   *context = &contexts;
   ++contexts;
   return abi::kSuccess;
@@ -44,8 +44,31 @@ abi::Result init(void** context, int* mask) {
 
 #if VERSION == 1
 using Event = abi::ProfiledEventV1;
-#else
+#elif VERSION == 2
 using Event = abi::ProfiledEventV2;
+#elif VERSION == 3
+using Event = abi::ProfiledEventV3;
+#elif VERSION == 4
+using Event = abi::ProfiledEventV4;
+#else
+using Event = abi::ProfiledEventV5;
+#endif
+
+#if VERSION < 4
+constexpr abi::ProfilerInit init = begin;
+using Table = abi::Profiler;
+#elif VERSION == 4
+abi::Result init(void** context, int* mask, const char*, std::uint64_t, int nodes, int ranks, int rank,
+                 abi::LogFunction log) {
+  return log != nullptr && nodes <= ranks && rank < ranks ? begin(context, mask) : abi::kInternalError;
+}
+using Table = abi::ProfilerV4;
+#else
+abi::Result init(void** context, std::uint64_t, int* mask, const char*, int nodes, int ranks, int rank,
+                 abi::LogFunction log) {
+  return log != nullptr && nodes <= ranks && rank < ranks ? begin(context, mask) : abi::kInternalError;
+}
+using Table = abi::ProfilerV5;
 #endif
 
 std::string describe(const Event& event) {
@@ -66,6 +89,14 @@ std::string describe(const Event& event) {
       return "step " + std::to_string(event.proxyStep.step);
     case abi::kProfileProxyCtrl:
       return "control";
+#if VERSION >= 5
+    case abi::kProfileGroupApi:
+      return "group call";
+    case abi::kProfileCollApi:
+      return "coll call " + text(event.collApi.func) + " " + std::to_string(event.collApi.count);
+    case abi::kProfileP2pApi:
+      return "p2p call " + text(event.p2pApi.func) + " " + std::to_string(event.p2pApi.count);
+#endif
     default:
       return "unexpected " + std::to_string(event.type);
   }
@@ -89,7 +120,8 @@ abi::Result stopEvent(void* event) {
 
 abi::Result recordEventState(void* event, int state, void* arguments) {
   const std::lock_guard lock(mutex);
-  const auto& progress = *static_cast<const abi::ProxyOpProgress*>(arguments);
+  const abi::ProxyOpProgress none{};
+  const auto& progress = arguments == nullptr ? none : *static_cast<const abi::ProxyOpProgress*>(arguments);
   lines += "state " + number(event) + " " + std::to_string(state) + " " + std::to_string(progress.bytes) +
            " " + std::to_string(progress.steps) + "\n";
   return abi::kSuccess;
@@ -108,7 +140,7 @@ abi::Result finalize(void*) {
 
 extern "C" {
 __attribute__((visibility("default")))
-abi::Profiler SYMBOL(VERSION) = {"TestProfiler", init, startEvent, stopEvent, recordEventState, finalize};
+Table SYMBOL(VERSION) = {"TestProfiler", init, startEvent, stopEvent, recordEventState, finalize};
 // Return the lines since the last call, and the number of communicators that use the plugin.
 __attribute__((visibility("default"))) const char* testProfilerLines() {
   static std::string taken;

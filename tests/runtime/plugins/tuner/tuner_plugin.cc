@@ -29,12 +29,21 @@ struct Context {
   std::size_t ranks, nodes;
 };
 
-abi::Result init(std::size_t ranks, std::size_t nodes, abi::LogFunction log, void** context) {
+[[maybe_unused]] abi::Result init(std::size_t ranks, std::size_t nodes, abi::LogFunction log,
+                                  void** context) {
   if (const int result = setting("TEST_TUNER_INIT", 0); result != 0) return result;
   log(3, 0x40, __func__, __LINE__, "TUNER/Test : %zu ranks", ranks);
   *context = new Context{ranks, nodes};
   ++alive;
   return abi::kSuccess;
+}
+
+[[maybe_unused]] abi::Result init5(void** context, std::uint64_t, std::size_t ranks, std::size_t nodes,
+                                   abi::LogFunction log, abi::NvlinkDomains* domains,
+                                   abi::TunerConstants* constants) {
+  constants->baseLatencies[0][0] = 6.8;
+  if (domains->domains < 1 || domains->maxRanks < 1) return abi::kInternalError;
+  return init(ranks, nodes, log, context);
 }
 
 abi::Result destroy(void* context) {
@@ -82,6 +91,11 @@ extern "C" {
 __attribute__((visibility("default"))) abi::TunerV2 ncclTunerPlugin_v2 = {"Test", init, table2, destroy};
 #elif VERSION == 3
 __attribute__((visibility("default"))) abi::TunerV3 ncclTunerPlugin_v3 = {"Test", init, table3, destroy};
+#elif VERSION == 5
+__attribute__((visibility("default"))) abi::TunerV5 ncclTunerPlugin_v5 = {"Test", init5, table4, destroy};
+#elif VERSION == 6
+__attribute__((visibility("default")))
+abi::TunerV6 ncclTunerPlugin_v6 = {{"Test", init5, table4, destroy}, nullptr};
 #else
 __attribute__((visibility("default"))) abi::TunerV4 ncclTunerPlugin_v4 = {"Test", init, table4, destroy};
 #endif
