@@ -29,6 +29,11 @@ for library in xylem xylem-plan; do
 done
 
 step "the command"
+# Plugins that xylem perf loads import these.
+exported=$(nm -D --defined-only "$prefix/bin/xylem")
+for function in cudaEventCreate cudaEventQuery cudaEventRecord cudaMalloc cudaMemcpyAsync cudaStreamQuery; do
+  grep -q " $function$" <<<"$exported" || { echo "xylem does not export $function" && exit 1; }
+done
 "$prefix/bin/xylem" --version
 
 step "consumers with find_package"
@@ -60,6 +65,78 @@ for example in "$source_dir"/examples/nccl_*.c*; do
   "$prefix/bin/xylem-cc" "$example" -o "$program"
   NCCL_SOCKET_IFNAME=lo XYLEM_HOST_DEVICES=4 timeout 60 "$program"
 done
+
+step "xylem-cc never runs itself"
+# Build systems put the name of the compiler into CXX, CC and CMAKE_CXX_COMPILER.
+echo 'int main() { return 0; }' >"$work/empty.cc"
+cp "$work/empty.cc" "$work/empty.cu"
+wrapper=$prefix/bin/xylem-cc
+ln -s "$wrapper" "$work/link-to-wrapper"
+for name in "$wrapper" "$work/link-to-wrapper" "env $wrapper"; do
+  (unset XYLEM_CXX XYLEM_CC && CXX=$name CC=$name HOSTCXX=$name timeout 60 "$wrapper" "$work/empty.cc" -o "$work/empty")
+done
+(unset XYLEM_CXX && PATH=$prefix/bin:$PATH CXX=xylem-cc timeout 60 xylem-cc "$work/empty.cc" -o "$work/empty")
+if XYLEM_CXX="env NOTHING=1 $cxx" "$wrapper" "$work/empty.cc" -o "$work/empty"; then "$work/empty"; else exit 1; fi
+cat >"$work/CMakeLists.txt" <<'PROJECT'
+cmake_minimum_required(VERSION 3.20)
+project(wrapped CXX)
+add_executable(wrapped empty.cc)
+PROJECT
+(unset XYLEM_CXX && timeout 120 "$cmake" -S "$work" -B "$work/wrapped" -DCMAKE_CXX_COMPILER="$wrapper" >/dev/null &&
+  "$cmake" --build "$work/wrapped" >/dev/null && "$work/wrapped/wrapped")
+
+step "xylem-cc understands nvcc's options"
+"$wrapper" -ccbin "$cxx" -Xcompiler -Wall,-Wextra -gencode arch=compute_90,code=sm_90 -arch=sm_80 -Xptxas -v -lineinfo \
+  --expt-relaxed-constexpr --expt-extended-lambda --extended-lambda -maxrregcount 64 --use_fast_math -rdc=true \
+  --threads 4 -Xfatbin -compress-all -Wno-deprecated-gpu-targets -Xlinker -O1 -std=c++17 -x cu "$work/empty.cu" \
+  -lcudart_static -lcuda -lnvidia-ml -lnvToolsExt -o "$work/empty" 2>"$work/words"
+"$work/empty"
+grep -q "left out, as there is no device code: .*-gencode" "$work/words" || { cat "$work/words" && exit 1; }
+cat >"$work/words.cu" <<'PROGRAM'
+// A .cu file has the runtime and C's headers without an include.
+int main() {
+  cudaError_t error = cudaSuccess;
+  std::pair<int, int> pair(max(1, 2), min(1u, 2u));
+  assert(strlen("ab") == 2 && pair.first == 2 && make_float2(1, 2).y == 2.0f);
+  return error == cudaSuccess && abs(-1) == 1 && INT_MAX > 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+PROGRAM
+"$wrapper" "$work/words.cu" -o "$work/words_program"
+"$work/words_program"
+
+step "nccl.h alone in another folder"
+mkdir "$work/copied" "$work/linked"
+cp "$prefix/include/xylem/nccl/nccl.h" "$work/copied"
+ln -s "$prefix/include/xylem/nccl/nccl.h" "$work/linked/nccl.h"
+for folder in copied linked; do
+  echo '#include <nccl.h>
+#ifndef NCCL_H_
+#error no guard
+#endif
+int main() { return ncclGetVersion(nullptr) == ncclSuccess; }' |
+    "$cxx" -fsyntax-only -x c++ -I"$work/$folder" -I"$prefix/include/xylem/nccl/host" -
+done
+
+# Two headers of one name: of NVIDIA's and Xylem's, the first one stands for both.
+step "beside NVIDIA's headers"
+nvidia=${XYLEM_TEST_CUDA_INCLUDE:-}
+if [ -f "$nvidia/cuda_runtime.h" ]; then
+  for theirs in cuda_runtime.h cuda_runtime_api.h driver_types.h vector_types.h cuda_fp16.h cuda_bf16.h cuda_fp8.h cuda.h \
+    cublas_v2.h cuComplex.h device_launch_parameters.h curand.h library_types.h nvtx3/nvToolsExt.h cooperative_groups.h; do
+    [ -f "$nvidia/$theirs" ] || continue
+    for ours in nccl.h host/cuda_runtime.h; do
+      first="#include \"$nvidia/$theirs\"" second="#include \"$prefix/include/xylem/nccl/$ours\""
+      for both in "$first"$'\n'"$second" "$second"$'\n'"$first"; do
+        for language in c c++; do
+          echo "$both"$'\nint main(void) { return cudaSuccess; }' | "$cxx" -fsyntax-only -x $language -I"$nvidia" - ||
+            { echo "does not compile as $language:"$'\n'"$both" && exit 1; }
+        done
+      done
+    done
+  done
+else
+  echo "   left out: XYLEM_TEST_CUDA_INCLUDE names no folder with NVIDIA's cuda_runtime.h"
+fi
 
 # A machine may run MPI programs without being able to build them.
 if echo "#include <mpi.h>" | mpicc -E - >/dev/null 2>&1 && mpirun --version 2>/dev/null | grep -q "Open MPI"; then
