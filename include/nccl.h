@@ -26,6 +26,7 @@
 
 #include <limits.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* Xylem's headers lie beside this file. A copy of it, or a link to it, in another folder takes those that the
  * compiler finds. */
@@ -67,6 +68,9 @@
 #define XYLEM_HAS_NCCL_SCATTER 1          /* 2.28 */
 #define XYLEM_HAS_NCCL_COMM_REVOKE 1      /* 2.28 */
 #define XYLEM_HAS_NCCL_QUERY_PROPERTIES 1 /* 2.29 */
+#define XYLEM_HAS_NCCL_COMM_GROW 1        /* 2.29 */
+#define XYLEM_HAS_NCCL_COMM_SUSPEND 1     /* 2.29 */
+#define XYLEM_HAS_NCCL_PARAM 1            /* 2.30 */
 
 #ifdef __cplusplus
 extern "C" {
@@ -95,7 +99,8 @@ typedef enum {
   ncclInvalidUsage = 5,       /* arguments or a set-up that do not fit together, often across ranks */
   ncclRemoteError = 6,        /* another rank is gone, silent or failed */
   ncclInProgress = 7,         /* not an error: still under way */
-  ncclNumResults = 8
+  ncclTimeout = 8,            /* code of a device waited too long; no function returns it here */
+  ncclNumResults = 9
 } ncclResult_t;
 
 typedef enum {
@@ -150,7 +155,7 @@ typedef enum {
  *   ncclCommInitRankConfig(&comm, ranks, id, rank, &config);
  *
  * Fields that are not set have the defaults named here. */
-typedef struct ncclConfig_v22800 {
+typedef struct ncclConfig_v23000 {
   size_t size; /* size, magic and version are set by the initializer: leave them alone */
   unsigned int magic;
   unsigned int version;
@@ -171,6 +176,10 @@ typedef struct ncclConfig_v22800 {
   int nvlsCTAs;
   int nChannelsPerNetPeer; /* this one and the next: 2.28's */
   int nvlinkCentricSched;
+  int graphUsageMode; /* this one and the next: 2.29's. 0 to 2 */
+  int numRmaCtx;
+  int maxP2pPeers; /* this one and the next: 2.30's */
+  int graphStreamOrdering;
 } ncclConfig_t;
 
 #define NCCL_CTA_POLICY_DEFAULT 0x00
@@ -182,6 +191,7 @@ typedef struct ncclConfig_v22800 {
     sizeof(ncclConfig_t), 0xcafebeef, NCCL_VERSION_CODE, NCCL_CONFIG_UNDEF_INT, NCCL_CONFIG_UNDEF_INT, \
         NCCL_CONFIG_UNDEF_INT, NCCL_CONFIG_UNDEF_INT, NCCL_CONFIG_UNDEF_PTR, NCCL_CONFIG_UNDEF_INT,    \
         NCCL_CONFIG_UNDEF_INT, NCCL_CONFIG_UNDEF_PTR, NCCL_CONFIG_UNDEF_INT, NCCL_CONFIG_UNDEF_INT,    \
+        NCCL_CONFIG_UNDEF_INT, NCCL_CONFIG_UNDEF_INT, NCCL_CONFIG_UNDEF_INT, NCCL_CONFIG_UNDEF_INT,    \
         NCCL_CONFIG_UNDEF_INT, NCCL_CONFIG_UNDEF_INT, NCCL_CONFIG_UNDEF_INT, NCCL_CONFIG_UNDEF_INT     \
   }
 
@@ -311,6 +321,34 @@ typedef struct ncclCommProperties_v22900 {
 /* ncclInvalidArgument: `properties` without its initializer. */
 ncclResult_t ncclCommQueryProperties(ncclComm_t comm, ncclCommProperties_t* properties);
 
+/* Makes a communicator of the ranks of `comm`, which keep their numbers, and of new ones. One rank of `comm`, the
+ * coordinator, gets an id from ncclCommGetUniqueId and passes it to the new processes. Then all call ncclCommGrow
+ * with the number of ranks that the new communicator has: ranks of `comm` with rank -1, and only the coordinator
+ * with the id, others with null; new ranks with a null `comm`, the id, and a rank from the old number on. `comm`
+ * stays as it is. `config` null: that of `comm`, or the defaults. ncclInvalidArgument: nranks not above the old
+ * number, a rank of `comm` with another rank than -1, a new rank without an id or out of range;
+ * ncclInvalidUsage: not exactly one rank of `comm` has an id. */
+ncclResult_t ncclCommGetUniqueId(ncclComm_t comm, ncclUniqueId* uniqueId);
+ncclResult_t ncclCommGrow(ncclComm_t comm, int nranks, const ncclUniqueId* uniqueId, int rank,
+                          ncclComm_t* newcomm, ncclConfig_t* config);
+
+/* Announce that `comm` will not be used for a while, and that it will be again; all ranks must call them. They wait
+ * for all ranks and free nothing: host devices have no memory that could be rebuilt. `flags`:
+ * NCCL_SUSPEND_MEM; without it nothing happens. */
+#define NCCL_SUSPEND_MEM 0x01
+ncclResult_t ncclCommSuspend(ncclComm_t comm, int flags);
+ncclResult_t ncclCommResume(ncclComm_t comm);
+
+/* Stores how many bytes could be freed (0), or whether `comm` is suspended (0 or 1). ncclInvalidUsage for the other
+ * two: host devices do not count the memory of a communicator. */
+typedef enum {
+  ncclStatGpuMemSuspend = 0,
+  ncclStatGpuMemSuspended = 1,
+  ncclStatGpuMemPersist = 2,
+  ncclStatGpuMemTotal = 3
+} ncclCommMemStat_t;
+ncclResult_t ncclCommMemStats(ncclComm_t comm, ncclCommMemStat_t stat, uint64_t* value);
+
 /* ---- Memory ------------------------------------------------------------------------------------------- */
 
 /* Allocates at least `size` bytes of memory of the current device, which other ranks of this host can map.
@@ -336,12 +374,42 @@ ncclResult_t ncclCommDeregister(const ncclComm_t comm, void* handle);
 typedef struct ncclWindow_vidmem* ncclWindow_t;
 #define NCCL_WIN_DEFAULT 0x00
 #define NCCL_WIN_COLL_SYMMETRIC 0x01
+#define NCCL_WIN_STRICT_ORDERING 0x02    /* of the network; makes no difference */
 #define NCCL_WIN_REQUIRED_ALIGNMENT 4096 /* of NCCL; not required here */
 ncclResult_t ncclCommWindowRegister(ncclComm_t comm, void* buff, size_t size, ncclWindow_t* win,
                                     int winFlags);
 
 /* Ends a window; all ranks must call it. Null is accepted. ncclInvalidArgument: not a window of `comm`. */
 ncclResult_t ncclCommWindowDeregister(ncclComm_t comm, ncclWindow_t win);
+
+/* The address at which a window was registered, and the address of `offset` bytes behind it, as this rank can use it:
+ * that of its own rank, null for other ranks. A rank is alone in its team of ranks that reach each other's windows.
+ * There is no memory of several devices at once: null. ncclInvalidArgument: not a window, no such rank. */
+ncclResult_t ncclWinGetUserPtr(ncclComm_t comm, ncclWindow_t win, void** outUserPtr);
+ncclResult_t ncclGetLsaDevicePointer(ncclWindow_t window, size_t offset, int lsaRank, void** outPtr);
+ncclResult_t ncclGetPeerDevicePointer(ncclWindow_t window, size_t offset, int peer, void** outPtr);
+ncclResult_t ncclGetLsaMultimemDevicePointer(ncclWindow_t window, size_t offset, void** outPtr);
+typedef struct {
+  void* mcBasePtr;
+} ncclMultimemHandle_t;
+ncclResult_t ncclGetMultimemDevicePointer(ncclWindow_t window, size_t offset, ncclMultimemHandle_t multimem,
+                                          void** outPtr);
+
+/* Operations of one rank on the memory of another one, which takes no part. Host devices have none: after the checks
+ * of their arguments these return ncclInvalidArgument, as NCCL does where it has none. */
+typedef struct {
+  int opCnt;
+  int peer;
+  int sigIdx;
+  int ctx;
+} ncclWaitSignalDesc_t;
+ncclResult_t ncclPutSignal(const void* localbuff, size_t count, ncclDataType_t datatype, int peer,
+                           ncclWindow_t peerWin, size_t peerWinOffset, int sigIdx, int ctx,
+                           unsigned int flags, ncclComm_t comm, cudaStream_t stream);
+ncclResult_t ncclSignal(int peer, int sigIdx, int ctx, unsigned int flags, ncclComm_t comm,
+                        cudaStream_t stream);
+ncclResult_t ncclWaitSignal(int nDesc, ncclWaitSignalDesc_t* signalDescs, ncclComm_t comm,
+                            cudaStream_t stream);
 
 /* ---- Operations of the program ------------------------------------------------------------------------ */
 
@@ -438,6 +506,29 @@ ncclResult_t ncclGroupEnd(void);
  */
 ncclResult_t ncclGroupSimulateEnd(ncclSimInfo_t* simInfo);
 
+/* ---- Parameters --------------------------------------------------------------------------------------- */
+
+/* The variables that `xylem settings` lists, by their names, as they are set now. Numbers are of type int64_t, all
+ * others are texts, which are valid until the thread's next such call. A handle is valid for ever.
+ * ncclInvalidArgument: null, no such variable, another type, or `maxLen` too small. */
+typedef struct ncclParamHandle* ncclParamHandle_t;
+ncclResult_t ncclParamBind(ncclParamHandle_t* out, const char* key);
+ncclResult_t ncclParamGetI8(ncclParamHandle_t handle, int8_t* out);
+ncclResult_t ncclParamGetI16(ncclParamHandle_t handle, int16_t* out);
+ncclResult_t ncclParamGetI32(ncclParamHandle_t handle, int32_t* out);
+ncclResult_t ncclParamGetI64(ncclParamHandle_t handle, int64_t* out);
+ncclResult_t ncclParamGetU8(ncclParamHandle_t handle, uint8_t* out);
+ncclResult_t ncclParamGetU16(ncclParamHandle_t handle, uint16_t* out);
+ncclResult_t ncclParamGetU32(ncclParamHandle_t handle, uint32_t* out);
+ncclResult_t ncclParamGetU64(ncclParamHandle_t handle, uint64_t* out);
+ncclResult_t ncclParamGetStr(ncclParamHandle_t handle, const char** out);
+/* The bytes of the value, a text with its final null, and their number. */
+ncclResult_t ncclParamGet(ncclParamHandle_t handle, void* out, int maxLen, int* len);
+/* Any value as text, all names, and a print of all. */
+ncclResult_t ncclParamGetParameter(const char* key, const char** value, int* valueLen);
+ncclResult_t ncclParamGetAllParameterKeys(const char*** table, int* tableLen);
+ncclResult_t ncclParamDumpAll(void);
+
 #ifdef __GNUC__
 #pragma GCC visibility pop
 #endif
@@ -513,6 +604,39 @@ ncclResult_t pncclRecv(void* recvbuff, size_t count, ncclDataType_t datatype, in
 ncclResult_t pncclGroupStart(void);
 ncclResult_t pncclGroupEnd(void);
 ncclResult_t pncclGroupSimulateEnd(ncclSimInfo_t* simInfo);
+ncclResult_t pncclCommGetUniqueId(ncclComm_t comm, ncclUniqueId* uniqueId);
+ncclResult_t pncclCommGrow(ncclComm_t comm, int nranks, const ncclUniqueId* uniqueId, int rank,
+                           ncclComm_t* newcomm, ncclConfig_t* config);
+ncclResult_t pncclCommSuspend(ncclComm_t comm, int flags);
+ncclResult_t pncclCommResume(ncclComm_t comm);
+ncclResult_t pncclCommMemStats(ncclComm_t comm, ncclCommMemStat_t stat, uint64_t* value);
+ncclResult_t pncclWinGetUserPtr(ncclComm_t comm, ncclWindow_t win, void** outUserPtr);
+ncclResult_t pncclGetLsaDevicePointer(ncclWindow_t window, size_t offset, int lsaRank, void** outPtr);
+ncclResult_t pncclGetPeerDevicePointer(ncclWindow_t window, size_t offset, int peer, void** outPtr);
+ncclResult_t pncclGetLsaMultimemDevicePointer(ncclWindow_t window, size_t offset, void** outPtr);
+ncclResult_t pncclGetMultimemDevicePointer(ncclWindow_t window, size_t offset, ncclMultimemHandle_t multimem,
+                                           void** outPtr);
+ncclResult_t pncclPutSignal(const void* localbuff, size_t count, ncclDataType_t datatype, int peer,
+                            ncclWindow_t peerWin, size_t peerWinOffset, int sigIdx, int ctx,
+                            unsigned int flags, ncclComm_t comm, cudaStream_t stream);
+ncclResult_t pncclSignal(int peer, int sigIdx, int ctx, unsigned int flags, ncclComm_t comm,
+                         cudaStream_t stream);
+ncclResult_t pncclWaitSignal(int nDesc, ncclWaitSignalDesc_t* signalDescs, ncclComm_t comm,
+                             cudaStream_t stream);
+ncclResult_t pncclParamBind(ncclParamHandle_t* out, const char* key);
+ncclResult_t pncclParamGetI8(ncclParamHandle_t handle, int8_t* out);
+ncclResult_t pncclParamGetI16(ncclParamHandle_t handle, int16_t* out);
+ncclResult_t pncclParamGetI32(ncclParamHandle_t handle, int32_t* out);
+ncclResult_t pncclParamGetI64(ncclParamHandle_t handle, int64_t* out);
+ncclResult_t pncclParamGetU8(ncclParamHandle_t handle, uint8_t* out);
+ncclResult_t pncclParamGetU16(ncclParamHandle_t handle, uint16_t* out);
+ncclResult_t pncclParamGetU32(ncclParamHandle_t handle, uint32_t* out);
+ncclResult_t pncclParamGetU64(ncclParamHandle_t handle, uint64_t* out);
+ncclResult_t pncclParamGetStr(ncclParamHandle_t handle, const char** out);
+ncclResult_t pncclParamGet(ncclParamHandle_t handle, void* out, int maxLen, int* len);
+ncclResult_t pncclParamGetParameter(const char* key, const char** value, int* valueLen);
+ncclResult_t pncclParamGetAllParameterKeys(const char*** table, int* tableLen);
+ncclResult_t pncclParamDumpAll(void);
 
 #ifdef __GNUC__
 #pragma GCC visibility pop

@@ -8,6 +8,7 @@
 
 #include "core/deadline.h"
 #include "runtime/api/boundary.h"
+#include "runtime/api/windows.h"
 #include "runtime/device/waiting.h"
 
 namespace xylem::api {
@@ -84,6 +85,7 @@ void retire(std::unique_ptr<comm::Communicator> communicator) {
 
 void freeCommunicator(ncclComm& handle) {
   handle.alive.reset();
+  forgetWindowsOf(handle);
   handle.bystander.reset();
   const bool waits = handle.impl && handle.impl->state() == comm::CommState::kAborted && !handle.impl->idle();
   retire(waits ? std::move(handle.impl) : nullptr);

@@ -33,8 +33,14 @@ struct PendingSplit {
 class Registrations {
  public:
   void* add(const void* buffer, std::size_t bytes) {
-    buffers_[++last_] = {buffer, bytes};
-    return reinterpret_cast<void*>(last_);
+    const std::uintptr_t number = nextNumber();
+    buffers_[number] = {buffer, bytes};
+    return reinterpret_cast<void*>(number);
+  }
+  // The start of a buffer; null if `handle` is none of a buffer.
+  const void* find(const void* handle) const {
+    const auto found = buffers_.find(reinterpret_cast<std::uintptr_t>(handle));
+    return found == buffers_.end() ? nullptr : found->second.start;
   }
   bool remove(const void* handle) { return buffers_.erase(reinterpret_cast<std::uintptr_t>(handle)) > 0; }
 
@@ -43,9 +49,13 @@ class Registrations {
     const void* start = nullptr;
     std::size_t bytes = 0;
   };
-  // By number. Numbers are not used again, so that giving a handle back twice never removes another buffer.
+  static std::uintptr_t nextNumber() {
+    static std::atomic<std::uintptr_t> last{0};
+    return last.fetch_add(1, std::memory_order_relaxed) + 1;
+  }
+  // By number. Numbers are not used again in the process, so that a handle given back twice, or to another
+  // communicator, never removes another buffer.
   std::map<std::uintptr_t, Buffer> buffers_;
-  std::uintptr_t last_ = 0;
 };
 
 }  // namespace xylem::api
@@ -61,6 +71,7 @@ struct ncclComm {
   std::atomic<int> users{0};
   std::unique_ptr<xylem::comm::Communicator> impl;
   bool finalizeCalled = false;
+  std::atomic<bool> suspended{false};  // by ncclCommSuspend
   // Expires with the communicator, for graphs, which may outlive even the handle.
   std::shared_ptr<const void> alive = std::make_shared<char>();
   std::weak_ptr<xylem::api::PendingSplit> split;

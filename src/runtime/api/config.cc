@@ -18,7 +18,10 @@ constexpr unsigned kBlockingSince = NCCL_VERSION(2, 14, 0);
 constexpr unsigned kChannelsSince = NCCL_VERSION(2, 17, 0);  // and cgaClusterSize, netName
 constexpr unsigned kSplitShareSince = NCCL_VERSION(2, 18, 0);
 constexpr unsigned kTrafficClassSince = NCCL_VERSION(2, 25, 0);
-// Later ones (commName and so on) are ignored.
+constexpr unsigned kGraphUsageSince = NCCL_VERSION(2, 29, 0);
+constexpr unsigned kPeersSince = NCCL_VERSION(2, 30, 0);
+constexpr unsigned kGraphOrderSince = NCCL_VERSION(2, 30, 5);
+// Fields of versions between (commName and so on) are ignored; of the newest, only the range is checked.
 
 ncclConfig_t copyOf(const ncclConfig_t* theirs, const char* function) {
   std::size_t size = 0;
@@ -39,6 +42,9 @@ ncclConfig_t copyOf(const ncclConfig_t* theirs, const char* function) {
   }
   if (copy.version < kSplitShareSince) copy.splitShare = NCCL_CONFIG_UNDEF_INT;
   if (copy.version < kTrafficClassSince) copy.trafficClass = NCCL_CONFIG_UNDEF_INT;
+  if (copy.version < kGraphUsageSince) copy.graphUsageMode = copy.numRmaCtx = NCCL_CONFIG_UNDEF_INT;
+  if (copy.version < kPeersSince) copy.maxP2pPeers = NCCL_CONFIG_UNDEF_INT;
+  if (copy.version < kGraphOrderSince) copy.graphStreamOrdering = NCCL_CONFIG_UNDEF_INT;
   return copy;
 }
 
@@ -82,6 +88,12 @@ comm::CommConfig readConfig(const ncclConfig_t* config, const char* function) {
   }
   take(theirs.splitShare, "splitShare", function, result.splitShare);
   take(theirs.trafficClass, 0, INT_MAX, "trafficClass", function, result.trafficClass);
+  // Graphs of host devices may be used in any way and order, and sends may have any number of peers.
+  int ignored = 0;
+  take(theirs.graphUsageMode, 0, 2, "graphUsageMode", function, ignored);
+  take(theirs.numRmaCtx, 0, INT_MAX, "numRmaCtx", function, ignored);
+  take(theirs.maxP2pPeers, 1, INT_MAX, "maxP2pPeers", function, ignored);
+  take(theirs.graphStreamOrdering, 0, 1, "graphStreamOrdering", function, ignored);
   return result;
 }
 

@@ -3,6 +3,7 @@
 #include "runtime/api/boundary.h"
 #include "runtime/api/comm_handle.h"
 #include "runtime/api/group_members.h"
+#include "runtime/api/raw_value.h"
 #include "runtime/device/scheduler.h"
 
 using namespace xylem;
@@ -91,6 +92,59 @@ ncclResult_t pncclCommRevoke(ncclComm_t comm, int revokeFlags) {
   });
 }
 XYLEM_PROFILED(CommRevoke);
+
+namespace {
+
+// Waits until all ranks have called, then notes whether the communicator is suspended.
+ncclResult_t suspend(ncclComm_t comm, bool suspended, const char* function) {
+  return guardInGroup([&] {
+    CommUse use(comm, function);
+    requireReady(*use, function);
+    GroupMembers& group = GroupMembers::ofThread();
+    group.check(*use, GroupCall::kLife, function);
+    const bool goesOn = comm::submitJob(*use->impl, [&handle = *use, suspended, function] {
+      handle.impl->meet(function);
+      handle.suspended.store(suspended, std::memory_order_relaxed);
+    });
+    group.add(use);
+    return goesOn ? ncclInProgress : ncclSuccess;
+  });
+}
+
+}  // namespace
+
+ncclResult_t pncclCommSuspend(ncclComm_t comm, int flags) {
+  if ((flags & NCCL_SUSPEND_MEM) == 0)
+    return guard([&] { requireReady(*CommUse(comm, "ncclCommSuspend"), "ncclCommSuspend"); });
+  return suspend(comm, true, "ncclCommSuspend");
+}
+XYLEM_PROFILED(CommSuspend);
+
+ncclResult_t pncclCommResume(ncclComm_t comm) { return suspend(comm, false, "ncclCommResume"); }
+XYLEM_PROFILED(CommResume);
+
+ncclResult_t pncclCommMemStats(ncclComm_t comm, ncclCommMemStat_t stat, uint64_t* value) {
+  constexpr const char* kName = "ncclCommMemStats";
+  return guard([&] {
+    const CommUse use(comm, kName);
+    requireNotNull(value, kName, "value");
+    requireReady(*use, kName);
+    switch (rawValue(stat)) {
+      case ncclStatGpuMemSuspend:
+        *value = 0;
+        return;
+      case ncclStatGpuMemSuspended:
+        *value = use->suspended.load(std::memory_order_relaxed) ? 1 : 0;
+        return;
+      case ncclStatGpuMemPersist:
+      case ncclStatGpuMemTotal:
+        throw Error(ResultCode::kInvalidUsage, "{}: host devices do not count the memory of a communicator",
+                    kName);
+    }
+    throw Error(ResultCode::kInvalidArgument, "{}: stat is {}; expected 0 to 3", kName, rawValue(stat));
+  });
+}
+XYLEM_PROFILED(CommMemStats);
 
 ncclResult_t pncclCommDestroy(ncclComm_t comm) {
   constexpr const char* kName = "ncclCommDestroy";

@@ -239,6 +239,51 @@ ncclResult_t pncclCommShrink(ncclComm_t comm, int* excludeRanksList, int exclude
 }
 XYLEM_PROFILED(CommShrink);
 
+ncclResult_t pncclCommGetUniqueId(ncclComm_t comm, ncclUniqueId* uniqueId) {
+  constexpr const char* kName = "ncclCommGetUniqueId";
+  return guard([&] {
+    requireNotNull(uniqueId, kName, "uniqueId");
+    const CommUse use(comm, kName);
+    requireReady(*use, kName);
+    *uniqueId = newId();
+  });
+}
+XYLEM_PROFILED(CommGetUniqueId);
+
+ncclResult_t pncclCommGrow(ncclComm_t comm, int nranks, const ncclUniqueId* uniqueId, int rank,
+                           ncclComm_t* newcomm, ncclConfig_t* config) {
+  constexpr const char* kName = "ncclCommGrow";
+  if (comm == nullptr)
+    return join({kName, newcomm, nranks, rank, uniqueId, 1, config, device::currentDevice()});
+  return guardInGroup([&] {
+    requireNotNull(newcomm, kName, "newcomm");
+    *newcomm = nullptr;
+    CommUse parent(comm, kName);
+    requireReady(*parent, kName);
+    if (rank != -1)
+      throw Error(ResultCode::kInvalidArgument,
+                  "{}: rank is {}; expected -1, as the ranks of comm keep theirs", kName, rank);
+    if (nranks <= parent->impl->ranks())
+      throw Error(ResultCode::kInvalidArgument, "{}: nranks is {}; expected more than the {} of comm", kName,
+                  nranks, parent->impl->ranks());
+    std::optional<bootstrap::UniqueId> id;
+    if (uniqueId != nullptr)
+      id = inCall(kName, [&] { return bootstrap::UniqueId::fromBytes(uniqueId->internal); });
+    const comm::CommConfig grownConfig =
+        config == nullptr ? parent->impl->config() : readConfig(config, kName);
+    GroupMembers& group = GroupMembers::ofThread();
+    group.check(grownConfig.blocking, GroupCall::kLife, kName);
+    auto handle = newHandle({{}, 0, 1, parent->impl->device()}, grownConfig);
+    auto work = splitting(*parent, [&from = *parent->impl, &to = *handle->impl, id, nranks] {
+      to.joinGrown(from, id, nranks);
+    });
+    const ncclResult_t result = setUp(std::move(handle), newcomm, std::move(work));
+    group.add(parent);
+    return result;
+  });
+}
+XYLEM_PROFILED(CommGrow);
+
 ncclResult_t pncclCommSplit(ncclComm_t comm, int color, int key, ncclComm_t* newcomm, ncclConfig_t* config) {
   constexpr const char* kName = "ncclCommSplit";
   return guardInGroup([&] {

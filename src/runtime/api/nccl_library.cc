@@ -33,6 +33,8 @@ const char* pncclGetErrorString(ncclResult_t result) {
       return "remote error: another rank is gone, silent or failed";
     case ncclInProgress:
       return "still in progress";
+    case ncclTimeout:
+      return "timeout";
   }
   return "unknown result code";
 }

@@ -4,6 +4,7 @@
 
 #include "runtime/api/boundary.h"
 #include "runtime/api/comm_handle.h"
+#include "runtime/api/windows.h"
 #include "runtime/cuda_api/allocation_table.h"
 #include "runtime/device/host_device.h"
 
@@ -76,10 +77,12 @@ ncclResult_t pncclCommWindowRegister(ncclComm_t comm, void* buff, size_t size, n
     const CommUse use(comm, kName);
     requireReady(*use, kName);
     checkBuffer(buff, size, kName);
-    if (winFlags != NCCL_WIN_DEFAULT && winFlags != NCCL_WIN_COLL_SYMMETRIC)
-      throw Error(ResultCode::kInvalidArgument, "{}: winFlags is {}; expected {} or {}", kName, winFlags,
-                  NCCL_WIN_DEFAULT, NCCL_WIN_COLL_SYMMETRIC);
+    constexpr int kFlags = NCCL_WIN_COLL_SYMMETRIC | NCCL_WIN_STRICT_ORDERING;
+    if ((winFlags & ~kFlags) != 0)
+      throw Error(ResultCode::kInvalidArgument, "{}: winFlags is {}; expected bits of {}", kName, winFlags,
+                  kFlags);
     *win = static_cast<ncclWindow_t>(use->windows.add(buff, size));
+    rememberWindow(*win, {&*use, static_cast<std::byte*>(buff), use->impl->rank(), use->impl->ranks()});
   });
 }
 XYLEM_PROFILED(CommWindowRegister);
@@ -87,7 +90,8 @@ XYLEM_PROFILED(CommWindowRegister);
 ncclResult_t pncclCommWindowDeregister(ncclComm_t comm, ncclWindow_t win) {
   return guardInGroup([&] {
     const CommUse use(comm, "ncclCommWindowDeregister");
-    if (win == nullptr || use->windows.remove(win)) return;
+    if (win == nullptr) return;
+    if (use->windows.remove(win)) return forgetWindow(win);
     throw Error(
         ResultCode::kInvalidArgument,
         "ncclCommWindowDeregister: win is not a window of this communicator, or was given back before");

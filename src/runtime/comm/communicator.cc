@@ -1,6 +1,7 @@
 #include "runtime/comm/communicator.h"
 
 #include <algorithm>
+#include <array>
 
 #include "runtime/bootstrap/root.h"
 #include "runtime/comm/issue/user_ops.h"
@@ -102,6 +103,38 @@ void Communicator::joinPart(Communicator& parent, const std::vector<int>& member
   becomeMember(parent, members);
   joinThrough([&] { return parent.joined_->bootstrap().split(members, &abortFlag_); }, true);
 }
+void Communicator::joinGrown(Communicator& parent, const std::optional<bootstrap::UniqueId>& id, int ranks) {
+  struct Given {
+    std::int32_t any = 0;
+    std::array<std::byte, bootstrap::UniqueId::kBytes> id{};
+  };
+  const Pending pending(pending_);
+  Given mine;
+  if (id) mine = {1, id->bytes()};
+  std::vector<Given> all =
+      parent.joined_->bootstrap().allGather(mine, "the exchange of the id of a larger job");
+  std::erase_if(all, [](const Given& given) { return given.any == 0; });
+  if (all.size() != 1) {
+    const Error error(ResultCode::kInvalidUsage,
+                      "{} ranks of the communicator that grows gave an id; exactly one must, with the id of "
+                      "ncclCommGetUniqueId",
+                      all.size());
+    keepFailure(error);
+    throw error;
+  }
+  membership_.ids = {bootstrap::UniqueId::fromBytes(all.front().id.data())};
+  membership_.rank = parent.rank();
+  membership_.ranks = ranks;
+  membership_.device = parent.device();
+  join();
+}
+
+void Communicator::meet(const char* what) {
+  requireReady(state_.load(std::memory_order_acquire), what);
+  if (const auto broken = failure()) throw *broken;
+  joined_->bootstrap().barrier(what);
+}
+
 void Communicator::joinSplit(Communicator& parent, int color, int key) {
   const Pending pending(pending_);
   bootstrap::Bootstrap& all = parent.joined_->bootstrap();

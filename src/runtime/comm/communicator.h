@@ -97,6 +97,11 @@ class Communicator {
   void joinSplit(Communicator& parent, int color, int key);
   // Joins `members` of `parent`, in that order. Exactly these ranks call it, with the same list.
   void joinPart(Communicator& parent, const std::vector<int>& members);
+  // Joins the ranks of `parent`, with their numbers, and new ones, `ranks` in all, which join by the id that one rank
+  // of `parent` gives. All ranks of `parent` call it.
+  void joinGrown(Communicator& parent, const std::optional<bootstrap::UniqueId>& id, int ranks);
+  // Waits until all ranks have called it.
+  void meet(const char* what);
   // Waits for all operations of this rank. Nothing can be launched afterwards.
   void finalize();
   // Ends all operations, also of a broken communicator, and tells the peers. Returns when no operation

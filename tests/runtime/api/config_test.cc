@@ -77,6 +77,19 @@ TEST(Config, RefusesWhatIsOutOfRange) {
   expectRefused(config, "config.netName is empty");
 }
 
+TEST(Config, FieldsOfLaterVersionsCountFromThese) {
+  ncclConfig_t config = with(&ncclConfig_t::graphUsageMode, 3);
+  EXPECT_NO_THROW(readConfig(&config, "call"))
+      << "of a program that was compiled before there was such a field";
+  config.version = NCCL_VERSION(2, 29, 2);
+  expectRefused(config, "config.graphUsageMode is 3; expected 0 to 2");
+  config = with(&ncclConfig_t::graphStreamOrdering, 2);
+  config.version = NCCL_VERSION(2, 30, 4);
+  EXPECT_NO_THROW(readConfig(&config, "call"));
+  config.version = NCCL_VERSION(2, 30, 7);
+  expectRefused(config, "config.graphStreamOrdering is 2");
+}
+
 TEST(Config, RefusesWhatWasNotInitialized) {
   ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
   config.magic = 1;

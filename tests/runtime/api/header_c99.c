@@ -6,16 +6,17 @@
 
 /* Programs that were compiled with NCCL's own header rely on these. */
 STATIC_ASSERT(idBytes, sizeof(ncclUniqueId) == 128);
-STATIC_ASSERT(configBytes, sizeof(ncclConfig_t) == 80);
+STATIC_ASSERT(configBytes, sizeof(ncclConfig_t) == 96);
 STATIC_ASSERT(simInfoBytes, sizeof(ncclSimInfo_t) == 24);
 STATIC_ASSERT(enumBytes,
               sizeof(ncclRedOp_t) == 4 && sizeof(ncclDataType_t) == 4 && sizeof(ncclResult_t) == 4);
 STATIC_ASSERT(offsets, offsetof(ncclConfig_t, blocking) == 16 && offsetof(ncclConfig_t, netName) == 32 &&
                            offsetof(ncclConfig_t, trafficClass) == 44 &&
-                           offsetof(ncclConfig_t, nvlinkCentricSched) == 76);
+                           offsetof(ncclConfig_t, nvlinkCentricSched) == 76 &&
+                           offsetof(ncclConfig_t, graphStreamOrdering) == 92);
 STATIC_ASSERT(reductions, ncclAvg == 4 && ncclNumOps == 5 && ncclMaxRedOp == 0x7fffffff);
 STATIC_ASSERT(types, ncclBfloat16 == 9 && ncclFloat8e4m3 == 10 && ncclFloat8e5m2 == 11 && ncclNumTypes == 12);
-STATIC_ASSERT(results, ncclInProgress == 7 && ncclNumResults == 8);
+STATIC_ASSERT(results, ncclInProgress == 7 && ncclNumResults == 9);
 
 int headerConfigIsUntouched(void);
 int headerConfigIsUntouched(void) {
