@@ -302,6 +302,14 @@ cudaError_t cudaGraphUpload(cudaGraphExec_t exec, cudaStream_t stream) XYLEM_PTS
 cudaError_t cudaGraphExecDestroy(cudaGraphExec_t exec);
 
 /* These do nothing: there is no profiler. */
+/* The address of a function of cuda.h by its name without a version; `flags` makes no difference. If there is none the
+ * address is null, and `status`, which may be null, says so. */
+cudaError_t cudaGetDriverEntryPoint(const char* symbol, void** function, unsigned long long flags,
+                                    enum cudaDriverEntryPointQueryResult* status XYLEM_DEFAULT(0));
+cudaError_t cudaGetDriverEntryPointByVersion(const char* symbol, void** function, unsigned int version,
+                                             unsigned long long flags,
+                                             enum cudaDriverEntryPointQueryResult* status XYLEM_DEFAULT(0));
+
 cudaError_t cudaProfilerStart(void);
 cudaError_t cudaProfilerStop(void);
 

@@ -180,6 +180,16 @@ enum cudaGraphInstantiateFlags {
   cudaGraphInstantiateFlagUseNodePriority = 8
 };
 
+/* The result of cudaGetDriverEntryPoint, and its flags. */
+enum cudaDriverEntryPointQueryResult {
+  cudaDriverEntryPointSuccess = 0,
+  cudaDriverEntryPointSymbolNotFound = 1,
+  cudaDriverEntryPointVersionNotSufficent = 2
+};
+#define cudaEnableDefault 0x0
+#define cudaEnableLegacyStream 0x1
+#define cudaEnablePerThreadDefaultStream 0x2
+
 /* ---- Devices ------------------------------------------------------------------------------------------ */
 
 #ifndef CU_UUID_HAS_BEEN_DEFINED
