@@ -67,6 +67,7 @@ endforeach()
 
 # The compiler's wrapper, which finds the prefix in the same way.
 file(RELATIVE_PATH XYLEM_BIN_TO_PREFIX /${CMAKE_INSTALL_BINDIR} /)
+include(xylem_cuda_home)
 configure_file(cmake/xylem-cc.in ${PROJECT_BINARY_DIR}/xylem-cc @ONLY)
 install(PROGRAMS ${PROJECT_BINARY_DIR}/xylem-cc DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT dev)
 

@@ -66,6 +66,35 @@ for example in "$source_dir"/examples/nccl_*.c*; do
   NCCL_SOCKET_IFNAME=lo XYLEM_HOST_DEVICES=4 timeout 60 "$program"
 done
 
+step "a tree of CUDA's and NCCL's shape"
+home=$prefix/share/xylem/cuda-home
+grep -q "release [0-9.]*, V[0-9.]*" <<<"$("$home/bin/nvcc" --version)" || { echo "nvcc tells no version" && exit 1; }
+(
+  unset LD_LIBRARY_PATH
+  # As Makefiles do, as pkg-config does, and by CMake.
+  "$cxx" -I"$home/include" -x c++ "$work/consumer.cu" -x none -L"$home/lib64" -lcudart_static -lcudadevrt -lcuda -lnccl \
+    -std=c++20 -o "$work/by_home"
+  LD_LIBRARY_PATH=$home/lib64 "$work/by_home"
+  # shellcheck disable=SC2046
+  PKG_CONFIG_PATH=$home/lib64/pkgconfig sh -c '"$@" $(pkg-config --cflags --libs nccl cudart)' - \
+    "$cxx" -std=c++20 "$here/consumer/nccl_consumer.cc" -o "$work/by_pc"
+  "$work/by_pc"
+  mkdir "$work/toolkit"
+  cp "$here/consumer/nccl_consumer.cc" "$work/toolkit"
+  cat >"$work/toolkit/CMakeLists.txt" <<'PROJECT'
+cmake_minimum_required(VERSION 3.20)
+project(toolkit CXX)
+set(CMAKE_CXX_STANDARD 20)
+find_package(CUDAToolkit REQUIRED)
+find_library(NCCL nccl PATHS ${CUDAToolkit_LIBRARY_DIR} NO_DEFAULT_PATH REQUIRED)
+add_executable(toolkit nccl_consumer.cc)
+target_link_libraries(toolkit PRIVATE CUDA::cudart CUDA::cuda_driver ${NCCL})
+PROJECT
+  "$cmake" -S "$work/toolkit" -B "$work/toolkit/build" -DCMAKE_CXX_COMPILER="$cxx" -DCUDAToolkit_ROOT="$home" >/dev/null
+  "$cmake" --build "$work/toolkit/build" >/dev/null
+  LD_LIBRARY_PATH=$home/lib64 "$work/toolkit/build/toolkit"
+)
+
 step "xylem-cc never runs itself"
 # Build systems put the name of the compiler into CXX, CC and CMAKE_CXX_COMPILER.
 echo 'int main() { return 0; }' >"$work/empty.cc"
