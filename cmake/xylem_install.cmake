@@ -72,6 +72,7 @@ configure_file(cmake/xylem-cc.in ${PROJECT_BINARY_DIR}/xylem-cc @ONLY)
 install(PROGRAMS ${PROJECT_BINARY_DIR}/xylem-cc DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT dev)
 
 add_custom_target(installable DEPENDS xylem xylem-shared xylem-plan-shared nccl-net-xylem)
+include(xylem_drop_in)
 if(XYLEM_WITH_PYTHON)
   add_dependencies(installable python)
 endif()

@@ -95,6 +95,40 @@ PROJECT
   LD_LIBRARY_PATH=$home/lib64 "$work/toolkit/build/toolkit"
 )
 
+step "libraries under the names that binaries ask for"
+cat >"$work/asks.cc" <<'PROGRAM'
+#include <dlfcn.h>
+
+#include <cstdio>
+#include <cstring>
+
+// The version that a library tells; -1 if it lacks the function, or no file of its name is mapped.
+int versionOf(const char* library, const char* function) {
+  void* const opened = dlopen(library, RTLD_NOW);
+  if (opened == nullptr) return std::puts(dlerror()), -1;
+  auto* const tell = reinterpret_cast<int (*)(int*)>(dlsym(opened, function));
+  bool mapped = false;
+  std::FILE* const maps = std::fopen("/proc/self/maps", "r");
+  for (char line[4096]; std::fgets(line, sizeof line, maps) != nullptr;)
+    mapped = mapped || std::strstr(line, library) != nullptr;
+  std::fclose(maps);
+  int version = -1;
+  return tell != nullptr && mapped && tell(&version) == 0 ? version : -1;
+}
+
+int main() {
+  const int nccl = versionOf("libnccl.so.2", "ncclGetVersion");
+  const int runtime = versionOf("libcudart.so.12", "cudaRuntimeGetVersion");
+  const int driver = versionOf("libcuda.so.1", "cuDriverGetVersion");
+  std::printf("   NCCL %d, runtime %d, driver %d\n", nccl, runtime, driver);
+  return nccl > 20000 && runtime / 1000 == 12 && driver >= runtime ? 0 : 1;
+}
+PROGRAM
+"$cxx" -std=c++17 "$work/asks.cc" -ldl -o "$work/asks"
+(unset LD_PRELOAD && LD_LIBRARY_PATH=$prefix/$libdir/xylem/as-nccl "$work/asks")
+grep -q "libcudart.so.12$" <<<"$(readelf -V "$prefix/$libdir/xylem/as-nccl/libcudart.so.12")" ||
+  { echo "libcudart.so.12 has no version of its names" && exit 1; }
+
 step "xylem-cc never runs itself"
 # Build systems put the name of the compiler into CXX, CC and CMAKE_CXX_COMPILER.
 echo 'int main() { return 0; }' >"$work/empty.cc"
