@@ -119,4 +119,16 @@ plan::Json boundsJson(const std::vector<optimum::PlanBound>& bounds, const topol
   return json;
 }
 
+std::string channelUseText(const optimum::ChannelUse& use) {
+  if (!use.isIgnored()) return "";
+  return fmt::format(
+      "\nThe predicted times ignore the number of channels, as NCCL's model does: it counts the {} of the "
+      "search.\n"
+      "The job has {}, which are {} of these{}; they carry at most {:.1f} GB/s together, of at most {:.1f} "
+      "that the "
+      "links allow any rings.\n",
+      counted(use.searched, "ring channel"), counted(use.channels, "channel"), use.used,
+      use.channels > use.used ? ", some several times" : "", use.bandwidth, use.bound);
+}
+
 }  // namespace xylem::cli

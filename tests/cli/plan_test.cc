@@ -157,7 +157,7 @@ TEST(GraphFileCommandTest, OnlyTheNamedRankOfTheJobDumps) {
   const ScratchFile host("host.xml", smallHost());
   const std::filesystem::path file = host.folder() / "graphs.xml";
   const auto dumpOf = [&](const std::string& rank) {
-    return runCommand({"plan", host.path()},
+    return runCommand({"plan", host.path(), "--nodes", "1"},
                       {{"NCCL_GRAPH_DUMP_FILE", file.string()}, {"NCCL_GRAPH_DUMP_FILE_RANK", rank}});
   };
   EXPECT_EQ(dumpOf("2").status, 0);  // ranks 0 and 1
@@ -199,11 +199,12 @@ std::string zoo(const std::string& name) { return std::string(XYLEM_SOURCE_DIR) 
 TEST(OptimizeCommand, PlanTakesTheFile) {
   const ScratchFile scratch("graph.xml", "");
   const std::string file = scratch.path();
-  const auto optimized = runCommand({"optimize", zoo("l40sx8-pcie.xml"), "-o", file});
+  const auto optimized = runCommand({"optimize", zoo("l40sx8-pcie.xml"), "--nodes", "1", "-o", file});
   EXPECT_EQ(optimized.status, 0);
   EXPECT_THAT(optimized.output, HasSubstr("16.00"));
   EXPECT_THAT(optimized.output, HasSubstr(file + " is for NCCL_GRAPH_FILE"));
-  const auto planned = runCommand({"plan", zoo("l40sx8-pcie.xml"), "--json"}, {{"NCCL_GRAPH_FILE", file}});
+  const auto planned =
+      runCommand({"plan", zoo("l40sx8-pcie.xml"), "--nodes", "1", "--json"}, {{"NCCL_GRAPH_FILE", file}});
   ASSERT_EQ(planned.status, 0);
   const Json plan = Json::parse(planned.output);
   EXPECT_NEAR(plan["bounds"][0]["ring"]["achieved"].get<double>(), 16, 0.001);

@@ -98,7 +98,7 @@ TEST(Draw, WritesWhatTheNameOfTheFileSays) {
 TEST(Draw, WritesToStandardOutputWhereNobodyLooks) {
   const ScratchFile host("host.xml", smallHost());
   EXPECT_THAT(runCommand({"draw", host.path()}).output, StartsWith("<!doctype html>"));
-  const auto facts = nlohmann::json::parse(runCommand({"draw", host.path(), "--json"}).output);
+  const auto facts = nlohmann::json::parse(runCommand({"draw", host.path(), "-n", "1", "--json"}).output);
   EXPECT_EQ(facts["job"]["ranks"], 2);
   EXPECT_EQ(facts["hosts"][0]["reach"]["cells"][0][1]["way"], "P2P");
   const Outcome person = runCommand({"draw", host.path()}, {{"TERM", "xterm"}}, Stdout::kTerminal);

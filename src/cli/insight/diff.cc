@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <fstream>
 #include <iterator>
@@ -28,7 +29,7 @@ constexpr int kMaxHostCount = 1 << 24;
 struct DiffInput {
   std::string a, b;                               // empty b: the same as a
   std::vector<std::string> settingsA, settingsB;  // NAME=VALUE, besides the environment
-  std::string nodes;                              // "2", or "2,4" for A and B; empty: 1
+  std::string nodes;                              // "2", or "2,4" for A and B; empty: defaultHosts()
   JobInput job;                                   // options of both sides' jobs
 };
 
@@ -87,26 +88,46 @@ diff::PlanFacts factsOfPlanFile(const Side& side, const std::string& text) {
   return diff::factsOfJson(text, side.file);
 }
 
-// `said` collects warnings, so that both sides together print each of them once.
-diff::PlanFacts planSide(const Side& side, const DiffInput& input, int usualNodes,
-                         std::set<std::string>& said) {
-  Settings settings = Settings::fromEnvironment();
-  for (const std::string& pair : side.settings) set(settings, pair, side.option);
-  for (const std::string& warning : settings.warnings())
+// The job of a side that is no plan yet.
+struct SideJob {
+  Settings settings;
+  JobRequest request;
+
+  int& hosts() { return request.plan.hosts.front().count; }
+};
+
+// `said` collects warnings, so that both sides together print each of them once. With `nodes` 0 the job has
+// its default number of hosts.
+SideJob readSide(const Side& side, const DiffInput& input, int nodes, std::set<std::string>& said) {
+  SideJob read{Settings::fromEnvironment(), {}};
+  for (const std::string& pair : side.settings) set(read.settings, pair, side.option);
+  for (const std::string& warning : read.settings.warnings())
     if (said.insert(warning).second) warn(warning);
   JobInput job = input.job;
   job.file = side.file;
-  job.nodes = side.nodes.value_or(usualNodes);
-  const plan::PlanRequest request = readJob(job, settings);
+  job.nodes = side.nodes.value_or(nodes);
+  read.request = readJob(job, read.settings);
+  return read;
+}
+
+diff::PlanFacts planSide(const Side& side, const SideJob& job) {
   const Progress progress(fmt::format("planning {}", machineName(side.file)));
-  diff::PlanFacts facts = diff::factsOf(plan::planJob(request, settings), request);
+  const plan::Plan plan = plan::planJob(job.request.plan, job.settings);
+  warnOfMissingNics(plan);
+  warnOfHang(plan);
+  diff::PlanFacts facts = diff::factsOf(plan, job.request.plan);
   facts.title = machineName(side.file);
   for (const std::string& pair : side.settings) facts.title += " " + pair;
   return facts;
 }
 
+struct Sides {
+  diff::PlanFacts a, b;
+  std::vector<std::string> assumptions;  // of both
+};
+
 // Throws InputError, also if nothing can differ.
-std::pair<diff::PlanFacts, diff::PlanFacts> readSides(const DiffInput& input) {
+Sides readSides(const DiffInput& input) {
   Side a{input.a, "--a", input.settingsA, {}};
   Side b{input.b.empty() ? input.a : input.b, "--b", input.settingsB, {}};
   readNodes(input.nodes, a, b);
@@ -123,12 +144,25 @@ std::pair<diff::PlanFacts, diff::PlanFacts> readSides(const DiffInput& input) {
   if (textB) planB = factsOfPlanFile(b, *textB);
   // By default the other side has as many hosts as a plan that was read.
   const auto nodesLike = [](const std::optional<diff::PlanFacts>& plan) {
-    return plan && plan->hostCount > 0 ? plan->hostCount : 1;
+    return plan && plan->hostCount > 0 ? plan->hostCount : 0;
   };
   std::set<std::string> said;
-  if (!planA) planA = planSide(a, input, nodesLike(planB), said);
-  if (!planB) planB = planSide(b, input, nodesLike(planA), said);
-  return {std::move(*planA), std::move(*planB)};
+  std::optional<SideJob> jobA;
+  std::optional<SideJob> jobB;
+  if (!planA) jobA = readSide(a, input, nodesLike(planB), said);
+  if (!planB) jobB = readSide(b, input, nodesLike(planA), said);
+  // Both sides have as many hosts by default, also if only one of the machines has NICs.
+  if (jobA && jobB && input.nodes.empty())
+    jobA->hosts() = jobB->hosts() = std::max(jobA->hosts(), jobB->hosts());
+  Sides sides;
+  for (const std::optional<SideJob>* job : {&jobA, &jobB}) {
+    if (!*job) continue;
+    for (const std::string& assumption : (*job)->request.assumptions)
+      if (said.insert(assumption).second) sides.assumptions.push_back(assumption);
+  }
+  sides.a = planA ? std::move(*planA) : planSide(a, *jobA);
+  sides.b = planB ? std::move(*planB) : planSide(b, *jobB);
+  return sides;
 }
 
 struct DiffArguments {
@@ -151,12 +185,13 @@ Exit status: 0 the plans are the same (the machines may differ), 1 they differ, 
 variable cannot be used.)";
 
 int runDiff(const DiffArguments& options) {
-  const auto [a, b] = readSides(options.input);
+  const auto [a, b, assumptions] = readSides(options.input);
   const diff::PlanDiff diff = diff::comparePlans(a, b);
   if (options.json)
     writeJson(diff::toJson(diff, a.title, b.title));
   else
-    writeOut(diffText(diff, a, b, options.view, terminalOf(stdout)));
+    writeOut(diffText(diff, a, b, options.view, terminalOf(stdout)) +
+             assumedText(assumptions, terminalOf(stdout)));
   return diff.samePlan() ? kOk : kFailed;
 }
 
@@ -172,13 +207,14 @@ void addDiff(CommandLine& line) {
   Command command = line.add("diff", "compare two machines, plans or settings: what follows from what");
   command.option("A", input.a, "topology XML, a plan in JSON, or - for this machine").required();
   command.option("B", input.b, "the same; none: A again, with other settings");
-  command.option("--nodes", input.nodes, "number of identical hosts (default 1), of both or of A and of B")
+  command
+      .option("-n,--nodes", input.nodes,
+              "number of identical hosts, of both or of A and of B (default 2 for files with NICs, else 1)")
       .value("N[,N]");
   addSettingsOf(command, "--a", "a variable for A, besides those of the environment", input.settingsA);
   addSettingsOf(command, "--b", "a variable for B", input.settingsB);
   command.flag("--fuse", input.job.fuse, "describe each host as its ranks would detect it");
-  command.flag("--nvls", input.job.nvls, "the driver offers NVLink multicast (NVLS)");
-  command.flag("--collnet", input.job.collnet, "the network computes collectives (CollNet)");
+  addOfferOptions(command, input.job);
   command.flag("--all", options->view.all, "cut no lists");
   command.flag("--json", options->json, "print JSON, in the format xylem-diff-1");
   command.footer(kDiffExamples);

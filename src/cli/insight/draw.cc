@@ -92,10 +92,12 @@ int runDraw(const DrawArguments& options) {
     throw InputError({"--output", 0}, "no file for the page",
                      "-o report.html, or standard output that is no terminal");
   const Settings settings = readSettings();
-  const plan::PlanRequest request = readJob(options.job, settings);
+  const JobRequest request = readJob(options.job, settings);
   const std::string text = [&] {
     Progress progress(fmt::format("planning {}", jobName(options.job)));
-    const why::Inquiry inquiry(request, settings);
+    const why::Inquiry inquiry(request.plan, settings);
+    warnOfMissingNics(inquiry.plan());
+    warnOfHang(inquiry.plan());
     progress.say(fmt::format("drawing {}", jobName(options.job)));
     const report::Picture picture =
         report::drawPicture(inquiry, {.title = titleOf(options.job),

@@ -37,6 +37,7 @@ struct Optimization {
   double seconds = 0;  // that finding them took
   std::string file;    // the text of the graph file
   std::string output;  // the graph file's name; empty if it was not written
+  std::vector<std::string> assumptions;
 };
 
 constexpr double kPercent = 100;
@@ -125,7 +126,8 @@ std::string optimumText(const Optimization& result, const Terminal& screen) {
   const topology::System& system = plan.hostOf(0).system();
   std::string text =
       fmt::format("{} on {} of {}\n", screen.paint(Style::kBold, counted(plan.job().ranks(), "rank")),
-                  counted(plan.job().hosts(), "host"), result.subject);
+                  counted(plan.job().hosts(), "host"), result.subject) +
+      assumedText(result.assumptions, screen);
   if (result.optimum.ring.bound.bandwidth == 0)
     return text + "one GPU without a network: there is nothing to choose\n";
   text += screen.heading("Bandwidth of a host's channels together");
@@ -194,15 +196,12 @@ The bandwidth is that of all channels together, added up as NCCL's search adds i
 exceed, `ceiling` the same for whole channels that are equally fast. A graph of the search is replaced only by one that
 has more, and never by one that has less (docs/optimum.md).)";
 
-// The request without NCCL_GRAPH_FILE: the plan to improve is the search's.
-plan::PlanRequest searched(plan::PlanRequest request) {
-  request.graphFile = nullptr;
-  return request;
-}
-
 Optimization optimize(const OptimizeArguments& options, const Settings& settings) {
-  const plan::PlanRequest request = searched(readJob(options.job, settings));
+  JobRequest job = readJob(options.job, settings);
+  plan::PlanRequest& request = job.plan;
+  request.graphFile = nullptr;  // the plan to improve is the search's
   Optimization result;
+  result.assumptions = std::move(job.assumptions);
   result.subject = jobName(options.job);
   {
     const Progress progress(fmt::format("optimizing {}", result.subject));
