@@ -18,6 +18,7 @@
 #include "planner/search/channel_search.h"
 #include "planner/topology/attributes.h"
 #include "planner/topology/complete.h"
+#include "planner/topology/select_nets.h"
 
 namespace xylem::cli {
 namespace {
@@ -114,8 +115,8 @@ bool mayMulticast(const topology::Document& asWritten) {
 
 // Warns of variables that only detection reads: they do not change a machine that comes from a file.
 void warnOfDetectionOnly(const Settings& settings) {
-  for (Setting setting : {Setting::kTopoFile, Setting::kSocketIfname, Setting::kIbHca, Setting::kIbDisable,
-                          Setting::kIbMergeVfs, Setting::kNetMergeLevel, Setting::kNetForceMerge})
+  for (Setting setting :
+       {Setting::kTopoFile, Setting::kIbMergeVfs, Setting::kNetMergeLevel, Setting::kNetForceMerge})
     if (settings.isSet(setting))
       warn(fmt::format("{} has no effect on machines from files: it steers what is detected (xylem detect)",
                        spec(setting).name));
@@ -220,7 +221,12 @@ JobRequest readJob(const JobInput& job, const Settings& settings) {
       known;  // by file: hosts of one file share a document
   const auto add = [&](const HostArgument& host) {
     auto& document = known[host.file];
-    if (!document) document = std::make_shared<const topology::Document>(readMachine(host.file, settings));
+    if (!document) {
+      topology::Document machine = readMachine(host.file, settings);
+      if (!job.allNets && !isThisMachine(host.file))
+        machine = topology::selectNets(std::move(machine), settings, &read.assumptions);
+      document = std::make_shared<const topology::Document>(std::move(machine));
+    }
     request.hosts.push_back({document, host.gpus, host.count});
   };
   if (!job.file.empty()) {

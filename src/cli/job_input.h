@@ -27,6 +27,7 @@ struct JobInput {
   bool nvls = false;  // neither of both: NVLS if a machine has the hardware for it
   bool noNvls = false;
   bool collnet = false;
+  bool allNets = false;  // not an option: keep the NICs that the variables leave out, for the caller
 };
 
 void addJobOptions(Command& command, JobInput& job);

@@ -177,6 +177,29 @@ TEST(GraphFileCommandTest, SaysWhatIsWrongWithAFileAndWhere) {
   EXPECT_THAT(topology.errors, HasSubstr("host.xml:1: found the element system as the root"));
 }
 
+TEST(GraphFileCommandTest, SaysWhichConfigurationFileNamesIt) {
+  const ScratchFile host("host.xml", smallHost());
+  const ScratchFile missing("nccl.conf", "# forgotten\nNCCL_GRAPH_FILE=/no/such/graphs.xml\n");
+  EXPECT_THAT(runCommand({"plan", host.path()}, {{"NCCL_CONF_FILE", missing.path()}}).errors,
+              HasSubstr("NCCL_GRAPH_FILE in " + missing.path() + ":2"));
+  const ScratchFile wrong("nccl.conf", "NCCL_GRAPH_FILE=" + host.path() + "\n");
+  EXPECT_THAT(runCommand({"plan", host.path()}, {{"NCCL_CONF_FILE", wrong.path()}}).errors,
+              HasSubstr("(NCCL_GRAPH_FILE in " + wrong.path() + ":1)"));
+}
+
+TEST(PlanCommandTest, VariablesSelectNicsOfFiles) {
+  const std::string h100 = std::string(XYLEM_SOURCE_DIR) + "/topologies/dgxh100.xml";
+  EXPECT_THAT(runCommand({"plan", h100}).output, HasSubstr("8 NETs"));
+  const Outcome one = runCommand({"plan", h100}, {{"NCCL_IB_HCA", "=mlx5_0,mlx5_2:1"}});
+  EXPECT_THAT(one.output, AllOf(HasSubstr("2 NETs"), HasSubstr("2 of 8 NICs, as NCCL_IB_HCA=")));
+  EXPECT_THAT(runCommand({"plan", h100}, {{"NCCL_IB_HCA", "^mlx5_0"}}).output, HasSubstr("7 NETs"));
+  // Interfaces are selected by another variable.
+  EXPECT_THAT(runCommand({"plan", h100}, {{"NCCL_SOCKET_IFNAME", "eth0"}}).output, HasSubstr("8 NETs"));
+  const Outcome whatif = runCommand({"whatif", h100, "set NCCL_IB_HCA=mlx5_0"});
+  EXPECT_EQ(whatif.status, 1) << whatif.errors;
+  EXPECT_THAT(whatif.output, HasSubstr("NCCL_IB_HCA: not set -> mlx5_0"));
+}
+
 TEST(GraphFileCommandTest, WarnsOfWhatItLeavesOut) {
   const ScratchFile host("host.xml", smallHost());
   const ScratchFile graphs("graphs.xml", "<graphs version=\"1\">\n<disk/>\n</graphs>\n");

@@ -17,7 +17,6 @@
 #include "cli/machine_input.h"
 #include "cli/progress.h"
 #include "cli/terminal.h"
-#include "core/edit_distance.h"
 #include "core/error.h"
 #include "planner/plan/planner.h"
 
@@ -64,12 +63,8 @@ void set(Settings& settings, const std::string& pair, const std::string& option)
   const std::string name = pair.substr(0, equals);
   if (const SettingSpec* spec = findSetting(name))
     return settings.set(*spec, pair.substr(equals + 1), option);
-  std::vector<std::string> names;
-  for (const SettingSpec& spec : settingSpecs()) names.emplace_back(spec.name);
-  const std::string nearest = nearestWord(name, names);
-  throw InputError({option, 0}, fmt::format("`{}`", name),
-                   nearest.empty() ? "a variable that `xylem settings` lists"
-                                   : fmt::format("a variable that `xylem settings` lists, as {}", nearest));
+  throw InputError({option, 0}, fmt::format("`{}`, which {}", name, aboutUnknownVariable(name)),
+                   "a variable that `xylem settings` lists");
 }
 
 // The file's text if it is a plan, which starts with a brace, unlike topology files.

@@ -18,6 +18,7 @@
 #include "insight/whatif/score.h"
 #include "planner/search/graph_file.h"
 #include "planner/topology/complete.h"
+#include "planner/topology/select_nets.h"
 
 namespace xylem::cli {
 namespace {
@@ -86,14 +87,22 @@ int runWhatif(const WhatifArguments& options) {
     throw InputError({"arguments", 0}, "no edit",
                      "at least one, such as 'remove net1' (see `xylem whatif --help`)");
   const Settings settings = readSettings();
-  JobRequest job = readJob(options.job, settings);
+  JobInput input = options.job;
+  input.allNets = true;
+  JobRequest job = readJob(input, settings);
   plan::PlanRequest& before = job.plan;
   before.hosts.front().topology =
       std::make_shared<const topology::Document>(topology::completeForJob(*before.hosts.front().topology));
   whatif::Edited edited = whatif::applyEdits({*before.hosts.front().topology, settings}, edits);
   const std::string changed = topology::writeTopology(edited.document);
   plan::PlanRequest after = before;
-  after.hosts.front().topology = std::make_shared<const topology::Document>(std::move(edited.document));
+  // The variables that select NICs, before and after the edits.
+  const auto select = [&](plan::PlanRequest& request, topology::Document document, const Settings& with) {
+    if (!isThisMachine(options.job.file)) document = topology::selectNets(std::move(document), with);
+    request.hosts.front().topology = std::make_shared<const topology::Document>(std::move(document));
+  };
+  select(after, std::move(edited.document), edited.settings);
+  select(before, *before.hosts.front().topology, settings);
   std::vector<std::string> remarks;
   after.graphFile = search::graphFileOf(edited.settings, &remarks);
   for (const std::string& remark : remarks) warn(remark);

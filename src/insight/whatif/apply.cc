@@ -6,7 +6,6 @@
 #include <set>
 #include <vector>
 
-#include "core/edit_distance.h"
 #include "core/error.h"
 #include "insight/whatif/devices.h"
 #include "insight/whatif/edit.h"
@@ -83,12 +82,8 @@ class Applier {
 
   const SettingSpec& variable() const {
     if (const SettingSpec* spec = findSetting(edit_.device)) return *spec;
-    std::vector<std::string> names;
-    for (const SettingSpec& spec : settingSpecs()) names.emplace_back(spec.name);
-    const std::string nearest = nearestWord(edit_.device, names);
-    fail(fmt::format("`{}`", edit_.device),
-         nearest.empty() ? "a variable that `xylem settings` lists"
-                         : fmt::format("a variable that `xylem settings` lists, as {}", nearest));
+    fail(fmt::format("`{}`, which {}", edit_.device, aboutUnknownVariable(edit_.device)),
+         "a variable that `xylem settings` lists");
   }
 
   void unset() {
