@@ -53,13 +53,31 @@ void checkDumps(const fs::path& directory) {
   }
 }
 
-void checkPlans(const fs::path& directory) {
+// The program that wrote the plans asked for NICs at the ends of nodes only. NCCL also takes the network
+// between GPUs of a node that P2P and SHM refuse, which a graph file can join.
+void leaveOutHopsInsideNodes(json& plan) {
+  json& connections = plan["connections"];
+  const json& rings = connections["rings"];
+  json& ranks = connections["ranks"];
+  for (std::size_t channel = 0; channel < rings.size(); ++channel)
+    for (std::size_t at = 0; at < rings[channel].size(); ++at) {
+      json& from = ranks[rings[channel][at].get<std::size_t>()];
+      json& to = ranks[rings[channel][(at + 1) % rings[channel].size()].get<std::size_t>()];
+      if (from["node"] != to["node"]) continue;
+      from["ringNetSend"][channel] = nullptr;
+      to["ringNetRecv"][channel] = nullptr;
+    }
+}
+
+enum class HopsInsideNodes { kCompare, kLeaveOut };
+
+void checkPlans(const fs::path& directory, HopsInsideNodes hops) {
   const std::vector<fs::path> files = filesIn(directory / "graphfile", ".json");
   ASSERT_FALSE(files.empty()) << directory << " holds no plans of graph files";
   for (const fs::path& file : files) {
     SCOPED_TRACE(file.filename().string());
-    const json expected = json::parse(std::ifstream(file));
-    const json& input = expected["input"];
+    json expected = json::parse(std::ifstream(file));
+    const json input = expected["input"];
     const fs::path graphs = file.parent_path() / input["settings"]["NCCL_GRAPH_FILE"].get<std::string>();
     const Settings settings = Settings::fromPairs({{"NCCL_GRAPH_FILE", graphs.string()}}, "golden");
     plan::PlanRequest request = plan::identicalHosts(
@@ -67,12 +85,15 @@ void checkPlans(const fs::path& directory) {
         input["hosts"].get<int>());
     request.graphFile = search::graphFileOf(settings);
     const plan::Plan plan = plan::planJob(request, settings);
-    EXPECT_EQ(firstDifference(expected, json::parse(plan::jsonText(plan::toJson(plan)))).value_or(""), "");
+    json actual = json::parse(plan::jsonText(plan::toJson(plan)));
+    if (hops == HopsInsideNodes::kLeaveOut)
+      for (json* each : {&expected, &actual}) leaveOutHopsInsideNodes(*each);
+    EXPECT_EQ(firstDifference(expected, actual).value_or(""), "");
   }
 }
 
 TEST(GraphFileGolden, DumpsOfTheZoo) { checkDumps(repositoryGoldens()); }
-TEST(GraphFileGolden, PlansOfTheZoo) { checkPlans(repositoryGoldens()); }
+TEST(GraphFileGolden, PlansOfTheZoo) { checkPlans(repositoryGoldens(), HopsInsideNodes::kCompare); }
 
 class GraphFileExtraDirectory : public ::testing::Test {
  protected:
@@ -87,7 +108,7 @@ class GraphFileExtraDirectory : public ::testing::Test {
 };
 
 TEST_F(GraphFileExtraDirectory, Dumps) { checkDumps(directory_); }
-TEST_F(GraphFileExtraDirectory, Plans) { checkPlans(directory_); }
+TEST_F(GraphFileExtraDirectory, Plans) { checkPlans(directory_, HopsInsideNodes::kLeaveOut); }
 
 }  // namespace
 }  // namespace xylem::golden

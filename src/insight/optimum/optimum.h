@@ -46,8 +46,9 @@ struct Bound {
 };
 
 struct OptimumOptions {
-  int crossNic = 2;      // NCCL_CROSS_NIC
-  int maxChannels = 32;  // of a graph
+  int crossNic = 2;        // NCCL_CROSS_NIC
+  int maxChannels = 32;    // of a graph
+  bool keepTypes = false;  // no paths of farther types than those of the search's graph
 };
 
 // Returns the bound on channels of this pattern (ring or tree). A host with NETs counts as part of a job of
@@ -77,6 +78,16 @@ struct Optimum {
 // Returns the best graphs of a host; `found` are the graphs of the search on it.
 Optimum findOptimum(const topology::System& system, const paths::PathTable& paths,
                     const search::HostGraphs& found, const OptimumOptions& options);
+
+// The search's graphs, and all pairs of rings and trees with more bandwidth in one of them that were found:
+// with paths of any type and with none farther than the search's, and each improvement alone, too. The best
+// come first.
+struct Candidates {
+  Optimum searched;  // nothing improved
+  std::vector<Optimum> better;
+};
+Candidates findCandidates(const topology::System& system, const paths::PathTable& paths,
+                          const search::HostGraphs& found, const OptimumOptions& options);
 
 // The bandwidth of a plan's rings or trees on a kind of host, and the most that any could have.
 //

@@ -37,11 +37,8 @@ std::optional<NetEnd> NetChoice::treeEnd(int rank, int channel, int peer, paths:
 
 std::optional<NetEnd> NetChoice::graphEnd(search::GraphKind kind, int rank, int channel, int peer,
                                           paths::Direction direction) const {
-  // Ranks of one node need no NIC, unless a graph file joins GPUs that are each nearer to a NIC than to each
-  // other; such a connection is left out here.
-  const std::vector<int>& node = c_.nodes.ofRank;
-  if (node[static_cast<std::size_t>(rank)] == node[static_cast<std::size_t>(peer)]) return std::nullopt;
-  if (transport(rank, peer, direction) != TransportKind::kNet) return std::nullopt;
+  // Ranks of one node need a NIC, too, if a graph file joins GPUs that P2P and SHM refuse.
+  if (rank == peer || transport(rank, peer, direction) != TransportKind::kNet) return std::nullopt;
   const RankView& view = c_.job.view(rank);
   const search::ChannelGraph& graph = (*view.graphs)[kind];
   const int searched = channel % c_.searched;

@@ -51,9 +51,7 @@ class ShapePlanner {
         job_(job),
         channelOptions_(search::ChannelOptions::from(settings)),
         graphs_(search::graphOptions(request.offered, settings)),
-        decisions_(request.decisions) {
-    channelOptions_.graphFile = request.graphFile;
-  }
+        request_(request) {}
 
   // Returns the index of the new shape. `searched`: the graphs by view of the host; null to search them.
   int shapeOf(const Host& described, int jobRanks, const std::vector<search::HostGraphs>* searched) {
@@ -67,7 +65,7 @@ class ShapePlanner {
       int& view = viewOfDomain[static_cast<std::size_t>(mine)];
       if (view < 0) {
         paths::HostPaths paths =
-            paths::pathsOfDomain(system, domain, mine, jobRanks, plan_.reach, decisions_);
+            paths::pathsOfDomain(system, domain, mine, jobRanks, plan_.reach, request_.decisions);
         const search::HostGraphs* graphs =
             searched != nullptr && views < searched->size() ? &(*searched)[views] : nullptr;
         ++views;
@@ -93,6 +91,10 @@ class ShapePlanner {
       host->graphs = *searched;
     } else {
       const paths::Locality locality(host->system(), host->paths.paths);
+      const auto& files = request_.graphFileOfView;
+      const std::size_t view = job_.views.size();
+      channelOptions_.graphFile =
+          view < files.size() && files[view] != nullptr ? files[view] : request_.graphFile;
       search::HostChannels channels(host->system(), host->paths.paths, locality, channelOptions_);
       host->graphs = search::computeGraphs(channels, graphs_);
     }
@@ -105,7 +107,7 @@ class ShapePlanner {
   connect::Job& job_;
   search::ChannelOptions channelOptions_;
   search::GraphOptions graphs_;
-  bool decisions_;
+  const PlanRequest& request_;
 };
 
 HostGroup describeGroup(const HostRequest& request, const topology::System& system, int firstHost) {
