@@ -41,6 +41,7 @@ void addPlan(CommandLine& line);
 void addSettings(CommandLine& line);
 void addShow(CommandLine& line);
 void addTune(CommandLine& line, Calibrate calibrate);
+void addZoo(CommandLine& line);
 
 // cli/insight/
 void addDiff(CommandLine& line);

@@ -60,6 +60,7 @@ void addPlannerCommands(CommandLine& line, Calibrate calibrate) {
   addShow(line);
   addDetect(line);
   addSettings(line);
+  addZoo(line);
 }
 
 const char* const kPlannerExamples =
@@ -68,6 +69,7 @@ const char* const kPlannerExamples =
   xylem tune dgxh100.xml --nodes 16           algorithm, protocol and time per message size
   xylem detect -o node.xml                    this machine as topology XML
   xylem settings --set-only                   which NCCL_* variables are set, and where
+  xylem zoo                                   the machines that commands take by name
 )";
 
 int runCommandLine(CommandLine& line, int argc, char** argv) {

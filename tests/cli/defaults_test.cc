@@ -111,5 +111,34 @@ TEST(DefaultsTest, APredictionThatIgnoresTheNumberOfChannelsSaysSo) {
               HasSubstr("ignore the number of channels"));
 }
 
+TEST(ZooCommandTest, MachinesGoByNameFromAnywhere) {
+  const Outcome run = runCommand({"plan", "dgxh100"});
+  EXPECT_EQ(run.status, 0) << run.errors;
+  EXPECT_THAT(run.output, StartsWith("16 ranks on 2 hosts of dgxh100"));
+  EXPECT_EQ(runCommand({"show", "dgxh100.xml"}).status, 0);
+  EXPECT_EQ(runCommand({"lint", "vm-flat"}).status, 1);
+  EXPECT_EQ(runCommand({"diff", "dgxh100", "dgxa100"}).status, 1);
+  EXPECT_EQ(runCommand({"plan", "--host", "dgxh100", "--host", "dgxa100@0,1"}).status, 0);
+}
+
+TEST(ZooCommandTest, AnUnknownNameOffersTheNearest) {
+  const Outcome run = runCommand({"plan", "dgxh10"});
+  EXPECT_EQ(run.status, 2);
+  EXPECT_THAT(run.errors, AllOf(HasSubstr("no such file, and no such machine in the zoo"), HasSubstr("`xylem zoo`"),
+                                HasSubstr("did you mean dgxh100?")));
+  EXPECT_THAT(runCommand({"plan", "/no/such.xml"}).errors, HasSubstr("/no/such.xml"));
+}
+
+TEST(ZooCommandTest, ListsMachinesWithWhatTheyAre) {
+  const Outcome list = runCommand({"zoo"});
+  EXPECT_EQ(list.status, 0) << list.errors;
+  EXPECT_THAT(list.output, AllOf(HasSubstr("dgxh100 "), HasSubstr("vm-flat")));
+  const Outcome file = runCommand({"zoo", "dgxh100"});
+  EXPECT_THAT(file.output, HasSubstr("topologies/dgxh100.xml\n"));
+  const auto json = nlohmann::json::parse(runCommand({"zoo", "--json"}).output);
+  EXPECT_GT(json["machines"].size(), 40u);
+  EXPECT_EQ(runCommand({"zoo", "nothing-like-it"}).status, 2);
+}
+
 }  // namespace
 }  // namespace xylem::testing
