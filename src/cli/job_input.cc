@@ -89,10 +89,11 @@ constexpr const char* kMulticast =
     "NVLS, as drivers offer it on a machine with an NVSwitch (--no-nvls plans without it)";
 constexpr int kMulticastSm = 90;
 
-bool hasElement(const topology::Document& document, std::string_view name) {
-  for (std::size_t i = 0; i < document.size(); ++i)
-    if (document[static_cast<topology::ElementId>(i)].name == name) return true;
-  return false;
+bool holdsNet(const topology::Document& document, topology::ElementId element) {
+  const std::vector<topology::ElementId>& children = document[element].children;
+  return document[element].name == "net" ||
+         std::any_of(children.begin(), children.end(),
+                     [&](topology::ElementId child) { return holdsNet(document, child); });
 }
 
 // True if the GPUs and the NVSwitch of the machine can multicast. A topology file does not say whether the
@@ -205,7 +206,7 @@ void addMachineOptions(Command& command, JobInput& job) {
 }
 
 int defaultHosts(const std::string& file, const topology::Document& document) {
-  return !isThisMachine(file) && hasElement(document, "net") ? 2 : 1;
+  return !isThisMachine(file) && holdsNet(document, document.root()) ? 2 : 1;
 }
 
 JobRequest readJob(const JobInput& job, const Settings& settings) {

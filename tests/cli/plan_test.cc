@@ -219,6 +219,24 @@ TEST(GraphFileCommandTest, SaysWhenItCannotWrite) {
 
 std::string zoo(const std::string& name) { return std::string(XYLEM_SOURCE_DIR) + "/topologies/" + name; }
 
+TEST(PlanCommandTest, ExactBoundsOfLargeHostsComeWhenAsked) {
+  const auto boundsOf = [](std::vector<std::string> words) {
+    words.insert(words.begin(), "plan");
+    words.emplace_back("--json");
+    return Json::parse(runCommand(words).output)["bounds"][0]["ring"];
+  };
+  const Json quick = boundsOf({"gpu16-rootport-intel", "-n", "1"});
+  const Json exact = boundsOf({"gpu16-rootport-intel", "-n", "1", "--bounds"});
+  EXPECT_EQ(quick["cutAlone"], true);
+  EXPECT_EQ(exact["cutAlone"], false);
+  EXPECT_LE(exact["bandwidth"], quick["bandwidth"]);
+  EXPECT_EQ(quick["program"], 0);
+  // Hosts of 8 GPUs always have the exact bound.
+  const Json eight = boundsOf({"l40sx8-pcie"});
+  EXPECT_EQ(eight["cutAlone"], false);
+  EXPECT_GT(eight["program"], 0);
+}
+
 TEST(OptimizeCommand, PlanTakesTheFile) {
   const ScratchFile scratch("graph.xml", "");
   const std::string file = scratch.path();

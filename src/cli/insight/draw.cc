@@ -60,7 +60,7 @@ std::vector<report::Optimality> optimalityOf(const plan::Plan& plan) {
   std::vector<report::Optimality> all;
   for (std::size_t view = 0; view < plan.hostPlans.size(); ++view) {
     const plan::HostPlan& host = *plan.hostPlans[view];
-    for (const optimum::PlanBound& bound : optimum::boundsOf(plan, host)) {
+    for (const optimum::PlanBound& bound : optimum::boundsOf(plan, host, optimum::Effort::kQuick)) {
       std::string what = plural(bound.kind);
       if (plan.hostPlans.size() > 1) what += fmt::format(", view {}", view);
       all.push_back({std::move(what), static_cast<float>(bound.achieved),

@@ -159,7 +159,7 @@ int runWhy(WhyArguments options) {
   warnOfHang(inquiry.plan());
   const connect::Job& job = inquiry.plan().job();
   if (options.json) {
-    plan::Json json = why::toJson(answer);
+    nlohmann::ordered_json json = why::toJson(answer);
     json["job"] = {{"hosts", job.hosts()}, {"ranks", job.ranks()}, {"assumed", request.assumptions}};
     writeJson(json, 2);
   } else {

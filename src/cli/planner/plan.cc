@@ -109,9 +109,9 @@ struct PlanReport {
 };
 
 PlanReport reportOf(const plan::Plan& plan, const std::string& machine,
-                    const std::vector<std::string>& assumptions) {
+                    const std::vector<std::string>& assumptions, optimum::Effort effort) {
   PlanReport report{plan, machine, assumptions, {}, {}, {}};
-  for (const auto& host : plan.hostPlans) report.hosts.push_back(hostReport(plan, *host));
+  for (const auto& host : plan.hostPlans) report.hosts.push_back(hostReport(plan, *host, effort));
   if (plan.hostPlans.size() > 1) report.agreement = preflight::preflight(plan);
   if (plan.job().ranks() > 1)
     report.choices =
@@ -349,6 +349,7 @@ struct PlanArguments {
   JobInput job;
   bool json = false;
   bool log = false;
+  bool bounds = false;
   int rank = -1;  // -1: all
 };
 
@@ -375,7 +376,8 @@ void print(const PlanArguments& options, const PlannedJob& planned, int rank) {
   const Terminal screen = terminalOf(stdout);
   if (options.rank >= 0 && !options.json)
     return writeOut(assumedText(planned.assumptions, screen) + rankText(plan, rank, screen));
-  const PlanReport report = reportOf(plan, jobName(options.job), planned.assumptions);
+  const PlanReport report = reportOf(plan, jobName(options.job), planned.assumptions,
+                                     options.bounds ? optimum::Effort::kFull : optimum::Effort::kQuick);
   if (options.json)
     writeJson(toJson(report, options.rank));
   else
@@ -404,6 +406,8 @@ void addPlan(CommandLine& line) {
   Command command = line.add("plan", "plan a job: channels, rings and trees, as NCCL would");
   addJobOptions(command, options->job);
   command.option("--rank", options->rank, "only this rank's view").value("R").within(0, 1 << 24);
+  command.flag("--bounds", options->bounds,
+               "take seconds for the exact bounds of hosts with more than 8 GPUs (others always have them)");
   Option json = command.flag("--json", options->json, "print JSON");
   command.flag("--log", options->log, "print the lines that NCCL would log").excludes(json);
   command.footer(kPlanExamples);

@@ -94,13 +94,21 @@ Candidates findCandidates(const topology::System& system, const paths::PathTable
 //   for (const PlanBound& bound : boundsOf(plan, host)) ... bound.achieved, bound.bound.bandwidth ...
 struct PlanBound {
   search::GraphKind kind = search::GraphKind::kRing;
-  double achieved = 0;  // GB/s of all channels together
+  double achieved = 0;    // GB/s of all channels together
+  bool cutAlone = false;  // more effort may find a smaller bound
   Bound bound;
 };
 
+// How much work a bound may cost: the linear program takes milliseconds with up to 8 GPUs, and seconds with 16.
+enum class Effort {
+  kQuick,  // the linear program up to 8 GPUs, and the cut alone with more
+  kFull,   // the linear program up to 16 GPUs
+};
 // The bound of one graph of a plan, ring or tree; nullopt if nothing limits its channels.
-std::optional<PlanBound> boundOf(const plan::Plan& plan, const plan::HostPlan& host, search::GraphKind kind);
+std::optional<PlanBound> boundOf(const plan::Plan& plan, const plan::HostPlan& host, search::GraphKind kind,
+                                 Effort effort = Effort::kFull);
 // The bounds of rings and of trees.
-std::vector<PlanBound> boundsOf(const plan::Plan& plan, const plan::HostPlan& host);
+std::vector<PlanBound> boundsOf(const plan::Plan& plan, const plan::HostPlan& host,
+                                Effort effort = Effort::kFull);
 
 }  // namespace xylem::optimum

@@ -110,7 +110,10 @@ Answer whyGdrOfAll(const QuestionContext& context) {
         const std::pair key(std::string(directionsText(receive.yes, send.yes)), reason);
         auto group =
             std::find_if(groups.begin(), groups.end(), [&](const auto& entry) { return entry.first == key; });
-        if (group == groups.end()) group = groups.insert(groups.end(), {key, {}});
+        if (group == groups.end()) {
+          groups.emplace_back(key, std::vector<std::string>());
+          group = groups.end() - 1;
+        }
         group->second.push_back(rules.name(net));
       }
       for (const auto& [key, nets] : groups)
