@@ -1,5 +1,6 @@
 // The assumptions of the commands: how many hosts, NVLink multicast. Every answer says for which job it
 // holds.
+// Names and spellings: machines of the zoo, sizes, operations; the help.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -124,8 +125,8 @@ TEST(ZooCommandTest, MachinesGoByNameFromAnywhere) {
 TEST(ZooCommandTest, AnUnknownNameOffersTheNearest) {
   const Outcome run = runCommand({"plan", "dgxh10"});
   EXPECT_EQ(run.status, 2);
-  EXPECT_THAT(run.errors, AllOf(HasSubstr("no such file, and no such machine in the zoo"), HasSubstr("`xylem zoo`"),
-                                HasSubstr("did you mean dgxh100?")));
+  EXPECT_THAT(run.errors, AllOf(HasSubstr("no such file, and no such machine in the zoo"),
+                                HasSubstr("`xylem zoo`"), HasSubstr("did you mean dgxh100?")));
   EXPECT_THAT(runCommand({"plan", "/no/such.xml"}).errors, HasSubstr("/no/such.xml"));
 }
 
@@ -138,6 +139,39 @@ TEST(ZooCommandTest, ListsMachinesWithWhatTheyAre) {
   const auto json = nlohmann::json::parse(runCommand({"zoo", "--json"}).output);
   EXPECT_GT(json["machines"].size(), 40u);
   EXPECT_EQ(runCommand({"zoo", "nothing-like-it"}).status, 2);
+}
+
+TEST(SpellingTest, EveryCommandReadsSizesAndOperationsAlike) {
+  for (const char* size : {"1536K", "1.5M", "1.5 MiB"}) {
+    EXPECT_THAT(runCommand({"tune", machine("dgxa100"), "--sizes", size}).output, HasSubstr("1536 KiB"))
+        << size;
+    EXPECT_THAT(runCommand({"why", machine("dgxa100"), "algo", "AllReduce", size}).output,
+                HasSubstr("1536 KiB"))
+        << size;
+  }
+  for (const char* operation : {"AllReduce", "all_reduce", "allreduce"}) {
+    EXPECT_EQ(runCommand({"why", machine("dgxa100"), "algo", operation, "1M"}).status, 0) << operation;
+    const Outcome run = runCommand({"perf", operation, "-p", "2", "-b", "8", "-e", "8", "-n", "1", "-w", "1"},
+                                   {{"NCCL_SOCKET_IFNAME", "lo"}});
+    EXPECT_EQ(run.status, 0) << operation << run.errors;
+  }
+}
+
+TEST(HelpTest, CommandsStandInGroupsWithoutLeftovers) {
+  const Outcome run = runCommand({"--help"});
+  std::size_t at = 0;
+  for (const char* text :
+       {"Look at a machine:", "  show", "Plan a job:", "  plan", "Ask:", "  why", "Compare:", "  diff",
+        "Improve:", "  repair", "Run:", "  perf", "Watch:", "  status", "Help:"}) {
+    const std::size_t found = run.output.find(std::string("\n") + text, at);
+    ASSERT_NE(found, std::string::npos) << text;
+    at = found;
+  }
+  for (const char* command : {"plan", "perf", "why", "tune", "vm", "optimize"}) {
+    const std::string help = runCommand({command, "--help"}).output;
+    EXPECT_THAT(help, AllOf(Not(HasSubstr("Excludes:")), Not(HasSubstr("Needs:")), Not(HasSubstr(":{"))))
+        << command;
+  }
 }
 
 }  // namespace

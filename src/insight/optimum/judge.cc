@@ -7,6 +7,7 @@
 #include <cstdlib>
 
 #include "core/error.h"
+#include "core/spelling.h"
 #include "planner/tuning/choice.h"
 
 namespace xylem::optimum {
@@ -51,9 +52,8 @@ Weights parseWeights(const std::vector<std::string>& words, const std::string& o
   for (const std::string& word : words) {
     const std::size_t equals = word.find('=');
     const std::string name = word.substr(0, equals);
-    const auto known = std::find_if(std::begin(kAllCollectives), std::end(kAllCollectives),
-                                    [&](Collective collective) { return name == xylem::name(collective); });
-    if (equals == std::string::npos || known == std::end(kAllCollectives))
+    const std::optional<Collective> known = collectiveNamed(name);
+    if (equals == std::string::npos || !known)
       throw InputError({option, 0}, fmt::format("`{}`", word),
                        "FUNCTION=WEIGHT, with AllReduce, AllGather, ReduceScatter, Broadcast or Reduce");
     char* end = nullptr;

@@ -12,6 +12,7 @@
 
 #include "core/edit_distance.h"
 #include "core/error.h"
+#include "core/spelling.h"
 #include "planner/topology/bandwidths.h"
 
 namespace xylem::whatif {
@@ -54,7 +55,15 @@ class Parser {
   explicit Parser(std::string_view text) : text_(text.substr(0, std::min(text.size(), kMaxEditLength))) {
     if (text.size() > kMaxEditLength) fail("an edit this long", "one change");
     std::istringstream in(text_);
-    for (std::string word; in >> word;) words_.push_back(word);
+    for (std::string word; in >> word;) {
+      // "GPU 3" is one device.
+      const bool number = word.find_first_not_of("0123456789") == std::string::npos;
+      const std::string before = words_.size() < 2 ? "" : lettersOf(words_.back());
+      if (number && (before == "gpu" || before == "nic" || before == "net" || before == "numa"))
+        words_.back() += word;
+      else
+        words_.push_back(word);
+    }
   }
 
   Edit parse() {

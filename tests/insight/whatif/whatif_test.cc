@@ -162,6 +162,14 @@ std::string sharedSwitch(const topology::Document& machine, const std::string& g
   return place(gpu) == place(net) && machine[place(gpu)].name == "pci" ? devices.wordFor(place(gpu)) : "";
 }
 
+TEST(Edit, DevicesAreSpelledAsElsewhere) {
+  const topology::Document machine = host("dgxh100");
+  const std::string expected = topology::writeTopology(edited(machine, {"remove net1"}).document);
+  for (const char* edit : {"remove NET 1", "remove Net1", "remove nic 1"})
+    EXPECT_EQ(topology::writeTopology(edited(machine, {edit}).document), expected) << edit;
+  EXPECT_THROW(edited(machine, {"remove net1 2"}), InputError);
+}
+
 TEST(Edit, PairsNetsWithGpusBelowSwitches) {
   const topology::Document flat = host("misconfigured/vm-flat");
   EXPECT_TRUE(isFlat(flat));
