@@ -300,7 +300,7 @@ void Command::actionOnProgram(std::function<int(const std::vector<std::string>& 
 
 CommandLine::CommandLine(const std::string& description, const std::string& footer,
                          const std::string& version)
-    : app_(std::make_unique<CLI::App>(description, "xylem")) {
+    : app_(std::make_unique<CLI::App>(description, "xylem")), version_(version) {
   app_->formatter(std::make_shared<HelpFormatter>());
   app_->set_version_flag("--version", version);
   app_->footer(footer);
@@ -329,6 +329,7 @@ std::string CommandLine::help(const std::string& command) const {
 }
 
 CommandLine::Parsed CommandLine::parse(const std::vector<std::string>& words) {
+  words_ = words;
   if (words.empty()) {
     std::fputs(app_->help().c_str(), stderr);
     return {.action = {}, .status = kBadInput, .complaint = {}};
