@@ -58,5 +58,5 @@ for name, hosts, words in jobs:
               f"{f'{more:.0%}' if more > 0.001 else ''} | {seconds * 1000:.0f} |")
 print(f"\n{total} graphs: {worse} worse than NCCL's, {gained} better, {at_bound} at the bound (NCCL: {nccl_at_bound}), "
       f"{proven} proven to be the best in whole, equally fast channels; slowest job {slowest:.1f} s; "
-      f"{skipped} jobs left out, of several domains")
+      f"{skipped} jobs left out")
 PYTHON

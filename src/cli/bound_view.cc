@@ -86,9 +86,10 @@ std::string boundLine(const optimum::PlanBound& bound, const topology::System& s
                        "the graph file is of another machine, number of hosts or NCCL_CROSS_NIC");
   // Rounded down: only the bound itself is 100%.
   const std::string percent = fmt::format("{:.0f}%", std::floor(part * kPercentOfWhole + 0.1));
-  return fmt::format("{} have {:.1f} GB/s together, {} of the bound {:.1f}: {}", plural(bound.kind),
-                     bound.achieved, screen.paint(part > 0.995 ? Style::kGreen : Style::kYellow, percent),
-                     bound.bound.bandwidth, limitText(bound.bound, system));
+  return fmt::format(
+      "{} have {:.1f} GB/s together, {} of the bound {:.1f}{}: {}", plural(bound.kind), bound.achieved,
+      screen.paint(part > 0.995 ? Style::kGreen : Style::kYellow, percent), bound.bound.bandwidth,
+      bound.cutAlone && part <= 0.995 ? ", which --bounds may lower" : "", limitText(bound.bound, system));
 }
 
 plan::Json boundJson(const optimum::Bound& bound, const topology::System& system) {
@@ -112,11 +113,23 @@ plan::Json boundJson(const optimum::Bound& bound, const topology::System& system
 plan::Json boundsJson(const std::vector<optimum::PlanBound>& bounds, const topology::System& system) {
   plan::Json json = plan::Json::object();
   for (const optimum::PlanBound& bound : bounds) {
-    plan::Json entry = {{"achieved", bound.achieved}};
+    plan::Json entry = {{"achieved", bound.achieved}, {"cutAlone", bound.cutAlone}};
     entry.update(boundJson(bound.bound, system));
     json[search::name(bound.kind)] = std::move(entry);
   }
   return json;
+}
+
+std::string channelUseText(const optimum::ChannelUse& use) {
+  if (!use.isIgnored()) return "";
+  return fmt::format(
+      "\nThe predicted times ignore the number of channels, as NCCL's model does: it counts the {} of the "
+      "search.\n"
+      "The job has {}, which are {} of these{}; they carry at most {:.1f} GB/s together, of at most {:.1f} "
+      "that the "
+      "links allow any rings.\n",
+      counted(use.searched, "ring channel"), counted(use.channels, "channel"), use.used,
+      use.channels > use.used ? ", some several times" : "", use.bandwidth, use.bound);
 }
 
 }  // namespace xylem::cli

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "cli/terminal.h"
+#include "insight/optimum/channel_use.h"
 #include "insight/optimum/optimum.h"
 #include "planner/plan/json_value.h"
 #include "planner/plan/plan.h"
@@ -24,5 +25,9 @@ std::string limitText(const optimum::Bound& bound, const topology::System& syste
 plan::Json boundJson(const optimum::Bound& bound, const topology::System& system);
 // The bounds of a host's graphs and how close the graphs come to them, by kind of graph.
 plan::Json boundsJson(const std::vector<optimum::PlanBound>& bounds, const topology::System& system);
+
+// A paragraph for predictions that ignore the job's number of channels: how much the channels in use can carry
+// at most. Empty if the prediction holds for them.
+std::string channelUseText(const optimum::ChannelUse& use);
 
 }  // namespace xylem::cli

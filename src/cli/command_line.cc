@@ -8,31 +8,30 @@
 #include <charconv>
 #include <sstream>
 
+#include "cli/table.h"
+#include "cli/terminal.h"
 #include "core/edit_distance.h"
+#include "core/spelling.h"
 
 namespace xylem::cli {
 namespace {
 
-// CLI11's help without its list of excluded options: a flag that excludes all others makes it longer than the
-// help.
-class HelpFormatter : public CLI::Formatter {
- public:
-  std::string make_option_opts(const CLI::Option* option) const override {
-    const std::string text = CLI::Formatter::make_option_opts(option);
-    return text.substr(0, text.find(" " + get_label("Excludes") + ":"));
-  }
+// The commands by their purpose, in the order of the help.
+struct CommandGroup {
+  const char* title;
+  std::vector<std::string> commands;
 };
-
-CLI::Validator integerIn(std::int64_t minimum, std::int64_t maximum) {
-  const auto check = [minimum, maximum](const std::string& text) -> std::string {
-    std::int64_t value = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    const bool whole = error == std::errc() && end == text.data() + text.size();
-    if (whole && value >= minimum && value <= maximum) return {};
-    return fmt::format("found `{}`, expected an integer from {} to {}", text, minimum, maximum);
-  };
-  // No description: an option's own text names the range where it matters.
-  return CLI::Validator(check, "");
+const std::vector<CommandGroup>& commandGroups() {
+  static const std::vector<CommandGroup> kGroups = {
+      {"Look at a machine", {"show", "detect", "zoo", "lint", "vm"}},
+      {"Plan a job", {"plan", "tune", "preflight", "settings"}},
+      {"Ask", {"why", "draw"}},
+      {"Compare", {"diff", "whatif"}},
+      {"Improve", {"repair", "optimize", "order"}},
+      {"Run", {"run", "perf"}},
+      {"Watch", {"status"}},
+      {"Help", {"help", "man", "completion", "version"}}};
+  return kGroups;
 }
 
 // CLI11 has the value's name and the words that oneOf allows in one text: `OP:{all_reduce,all_gather}`.
@@ -55,6 +54,76 @@ OptionPage pageOf(const CLI::Option& option) {
   page.required = option.get_required();
   page.repeats = option.get_items_expected_max() > 1;
   return page;
+}
+
+// CLI11's help with the commands in groups, and without what it adds to options: lists of excluded and needed
+// options, which can be longer than the help, and lists of words before the text.
+class HelpFormatter : public CLI::Formatter {
+ public:
+  std::string make_option_opts(const CLI::Option* option) const override {
+    std::string text = CLI::Formatter::make_option_opts(option);
+    for (const char* label : {"Excludes", "Needs"})
+      text.resize(std::min(text.size(), text.find(" " + get_label(label) + ":")));
+    const std::size_t brace = text.find(":{");
+    if (brace == std::string::npos) return text;
+    return text.erase(brace, text.find('}', brace) + 1 - brace);
+  }
+
+  // Adds the words that an option takes if its text does not name them.
+  std::string make_option_desc(const CLI::Option* option) const override {
+    const OptionPage page = pageOf(*option);
+    const bool told = std::all_of(page.choices.begin(), page.choices.end(), [&](const std::string& choice) {
+      return page.description.find(choice) != std::string::npos;
+    });
+    return inColumn(told ? page.description
+                         : fmt::format("{}: {}", page.description, fmt::join(page.choices, ", ")));
+  }
+
+  std::string make_subcommand(const CLI::App* command) const override {
+    std::ostringstream out;
+    CLI::detail::format_help(out, command->get_name(), inColumn(command->get_description()), column_width_);
+    return out.str();
+  }
+
+  // The text in lines that fit beside the names.
+  std::string inColumn(const std::string& text) const {
+    constexpr int kPageWidth = 110;  // where no terminal says its own
+    constexpr int kLeast = 30;
+    const Terminal screen = terminalOf(stdout);
+    const int width = (screen.width > 0 ? screen.width : kPageWidth) - static_cast<int>(column_width_);
+    return fmt::format("{}", fmt::join(wrapped(text, std::max(width, kLeast)), "\n"));
+  }
+
+  std::string make_subcommands(const CLI::App* app, CLI::AppFormatMode) const override {
+    std::string text;
+    std::vector<const CLI::App*> rest = app->get_subcommands([](const CLI::App*) { return true; });
+    const auto addGroup = [&](const std::string& title, const auto& belongs) {
+      std::string lines;
+      for (const CLI::App* command : rest)
+        if (belongs(command)) lines += make_subcommand(command);
+      std::erase_if(rest, belongs);
+      if (!lines.empty()) text += fmt::format("\n{}:\n{}", title, lines);
+    };
+    for (const CommandGroup& group : commandGroups())
+      addGroup(group.title, [&](const CLI::App* command) {
+        return std::find(group.commands.begin(), group.commands.end(), command->get_name()) !=
+               group.commands.end();
+      });
+    addGroup("More", [](const CLI::App*) { return true; });
+    return text;
+  }
+};
+
+CLI::Validator integerIn(std::int64_t minimum, std::int64_t maximum) {
+  const auto check = [minimum, maximum](const std::string& text) -> std::string {
+    std::int64_t value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    const bool whole = error == std::errc() && end == text.data() + text.size();
+    if (whole && value >= minimum && value <= maximum) return {};
+    return fmt::format("found `{}`, expected an integer from {} to {}", text, minimum, maximum);
+  };
+  // No description: an option's own text names the range where it matters.
+  return CLI::Validator(check, "");
 }
 
 CommandPage pageOf(const CLI::App& command, const std::string& name) {
@@ -136,7 +205,8 @@ Option& Option::within(std::int64_t minimum, std::int64_t maximum) {
 }
 
 Option& Option::oneOf(const std::vector<std::string>& words) {
-  option_->check(CLI::IsMember(words));
+  // AllReduce and all-reduce are all_reduce, too; the option gets the word as it stands in the list.
+  option_->transform(CLI::IsMember(words, [](const std::string& word) { return lettersOf(word); }));
   return *this;
 }
 
@@ -230,7 +300,7 @@ void Command::actionOnProgram(std::function<int(const std::vector<std::string>& 
 
 CommandLine::CommandLine(const std::string& description, const std::string& footer,
                          const std::string& version)
-    : app_(std::make_unique<CLI::App>(description, "xylem")) {
+    : app_(std::make_unique<CLI::App>(description, "xylem")), version_(version) {
   app_->formatter(std::make_shared<HelpFormatter>());
   app_->set_version_flag("--version", version);
   app_->footer(footer);
@@ -259,6 +329,7 @@ std::string CommandLine::help(const std::string& command) const {
 }
 
 CommandLine::Parsed CommandLine::parse(const std::vector<std::string>& words) {
+  words_ = words;
   if (words.empty()) {
     std::fputs(app_->help().c_str(), stderr);
     return {.action = {}, .status = kBadInput, .complaint = {}};

@@ -125,11 +125,16 @@ class CommandLine {
   };
   // Answers --help and --version itself.
   Parsed parse(const std::vector<std::string>& words);
+  // The words that were parsed, and the version, for pages that say how they were made.
+  const std::vector<std::string>& words() const { return words_; }
+  const std::string& version() const { return version_; }
 
  private:
   friend class Command;
   std::unique_ptr<CLI::App> app_;
   Action chosen_;
+  std::string version_;
+  std::vector<std::string> words_;
   std::vector<std::string> program_;  // of a command that runs a program: `--` and the words after it
 };
 

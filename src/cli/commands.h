@@ -42,6 +42,7 @@ void addSettings(CommandLine& line);
 void addShow(CommandLine& line);
 void addTune(CommandLine& line, Calibrate calibrate);
 void addVersions(CommandLine& line);
+void addZoo(CommandLine& line);
 
 // cli/insight/
 void addDiff(CommandLine& line);

@@ -61,6 +61,7 @@ void addPlannerCommands(CommandLine& line, Calibrate calibrate) {
   addDetect(line);
   addSettings(line);
   addVersions(line);
+  addZoo(line);
 }
 
 const char* const kPlannerExamples =
@@ -69,6 +70,7 @@ const char* const kPlannerExamples =
   xylem tune dgxh100.xml --nodes 16           algorithm, protocol and time per message size
   xylem detect -o node.xml                    this machine as topology XML
   xylem settings --set-only                   which NCCL_* variables are set, and where
+  xylem zoo                                   the machines that commands take by name
 )";
 
 int runCommandLine(CommandLine& line, int argc, char** argv) {

@@ -217,8 +217,8 @@ std::string channelsText(const topology::System& system, const search::ChannelGr
   return table.text(screen, 2);
 }
 
-HostReport hostReport(const plan::Plan& plan, const plan::HostPlan& host) {
-  return {&host, optimum::boundsOf(plan, host), refusals(plan, host)};
+HostReport hostReport(const plan::Plan& plan, const plan::HostPlan& host, optimum::Effort effort) {
+  return {&host, optimum::boundsOf(plan, host, effort), refusals(plan, host)};
 }
 
 std::string hostText(const HostReport& report, const std::string& which, const Terminal& screen) {

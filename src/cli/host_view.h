@@ -37,7 +37,8 @@ struct HostReport {
   std::vector<paths::Decision> refusals;
 };
 // The report refers to the plan's host.
-HostReport hostReport(const plan::Plan& plan, const plan::HostPlan& host);
+HostReport hostReport(const plan::Plan& plan, const plan::HostPlan& host,
+                      optimum::Effort effort = optimum::Effort::kFull);
 
 // `which` goes into the headings: "a host", "dgxh100".
 std::string hostText(const HostReport& report, const std::string& which, const Terminal& screen);

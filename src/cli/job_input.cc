@@ -15,6 +15,11 @@
 #include "cli/terminal.h"
 #include "cli/version_input.h"
 #include "core/error.h"
+#include "insight/preflight/preflight.h"
+#include "planner/search/channel_search.h"
+#include "planner/topology/attributes.h"
+#include "planner/topology/complete.h"
+#include "planner/topology/select_nets.h"
 
 namespace xylem::cli {
 namespace {
@@ -80,10 +85,40 @@ int hostsOf(const plan::PlanRequest& request) {
   return hosts;
 }
 
+constexpr const char* kTwoHosts = "2 hosts, since a job on one uses no NICs (--nodes 1 asks about one)";
+constexpr const char* kMulticast =
+    "NVLS, as drivers offer it on a machine with an NVSwitch (--no-nvls plans without it)";
+constexpr int kMulticastSm = 90;
+
+bool holdsNet(const topology::Document& document, topology::ElementId element) {
+  const std::vector<topology::ElementId>& children = document[element].children;
+  return document[element].name == "net" ||
+         std::any_of(children.begin(), children.end(),
+                     [&](topology::ElementId child) { return holdsNet(document, child); });
+}
+
+// True if the GPUs and the NVSwitch of the machine can multicast. A topology file does not say whether the
+// driver offers it.
+bool mayMulticast(const topology::Document& asWritten) {
+  const topology::Document document = topology::completeAttributes(asWritten);
+  bool multicasts = false;
+  bool hasSwitch = false;
+  for (std::size_t i = 0; i < document.size(); ++i) {
+    const auto element = static_cast<topology::ElementId>(i);
+    const std::string* target = document.attribute(element, "tclass");
+    if (document[element].name == "nvlink" && target != nullptr)
+      hasSwitch = hasSwitch || topology::pciClass(*target) == topology::PciClass::kNvs;
+    if (document[element].name == "gpu")
+      multicasts =
+          multicasts || topology::Attributes(document, element).integer("sm", 0, 10000, 0) >= kMulticastSm;
+  }
+  return multicasts && hasSwitch;
+}
+
 // Warns of variables that only detection reads: they do not change a machine that comes from a file.
 void warnOfDetectionOnly(const Settings& settings) {
-  for (Setting setting : {Setting::kTopoFile, Setting::kSocketIfname, Setting::kIbHca, Setting::kIbDisable,
-                          Setting::kIbMergeVfs, Setting::kNetMergeLevel, Setting::kNetForceMerge})
+  for (Setting setting :
+       {Setting::kTopoFile, Setting::kIbMergeVfs, Setting::kNetMergeLevel, Setting::kNetForceMerge})
     if (settings.isSet(setting))
       warn(fmt::format("{} has no effect on machines from files: it steers what is detected (xylem detect)",
                        spec(setting).name));
@@ -119,7 +154,9 @@ struct JobOptions {
 
 JobOptions addHomogeneousOptions(Command& command, JobInput& job) {
   const Option file = command.option("FILE", job.file, "topology XML of a host; - for this machine");
-  const Option nodes = command.option("--nodes", job.nodes, "number of identical hosts (default 1)")
+  const Option nodes = command
+                           .option("-n,--nodes", job.nodes,
+                                   "number of identical hosts (default 2 for a file with NICs, else 1)")
                            .value("N")
                            .within(1, kMaxNodes);
   return {file, nodes};
@@ -133,8 +170,7 @@ void addRankOptions(Command& command, JobInput& job) {
       .value("HOW");
   addVersionOption(command, job.nccl);
   command.flag("--fuse", job.fuse, "describe each host as its ranks would detect it");
-  command.flag("--nvls", job.nvls, "the driver offers NVLink multicast (NVLS)");
-  command.flag("--collnet", job.collnet, "the network computes collectives (CollNet)");
+  addOfferOptions(command, job);
   command
       .option("--rules", job.rules,
               "nccl-2.25: each kind of rank decides alone what NCCL does not exchange; xylem: ranks agree on "
@@ -144,6 +180,14 @@ void addRankOptions(Command& command, JobInput& job) {
 }
 
 }  // namespace
+
+void addOfferOptions(Command& command, JobInput& job) {
+  const Option nvls = command.flag("--nvls", job.nvls,
+                                   "the driver offers NVLink multicast (NVLS); assumed for machines with an "
+                                   "NVSwitch from compute capability 9.0 on");
+  command.flag("--no-nvls", job.noNvls, "the driver does not offer it").excludes(nvls);
+  command.flag("--collnet", job.collnet, "the network computes collectives (CollNet)");
+}
 
 void addJobOptions(Command& command, JobInput& job) {
   const JobOptions identical = addHomogeneousOptions(command, job);
@@ -163,10 +207,15 @@ void addMachineOptions(Command& command, JobInput& job) {
   addRankOptions(command, job);
 }
 
-plan::PlanRequest readJob(const JobInput& job, const Settings& settings) {
+int defaultHosts(const std::string& file, const topology::Document& document) {
+  return !isThisMachine(file) && holdsNet(document, document.root()) ? 2 : 1;
+}
+
+JobRequest readJob(const JobInput& job, const Settings& settings) {
   if (job.file.empty() && job.hosts.empty())
     throw InputError({"arguments", 0}, "no host", "a topology FILE, - for this machine, or --host");
-  plan::PlanRequest request;
+  JobRequest read;
+  plan::PlanRequest& request = read.plan;
   request.nccl = rulesNamed(job.nccl, settings);
   request.fuse = job.fuse;
   request.offered = {job.nvls, job.collnet};
@@ -176,13 +225,33 @@ plan::PlanRequest readJob(const JobInput& job, const Settings& settings) {
       known;  // by file: hosts of one file share a document
   const auto add = [&](const HostArgument& host) {
     auto& document = known[host.file];
-    if (!document) document = std::make_shared<const topology::Document>(readMachine(host.file, settings));
+    if (!document) {
+      topology::Document machine = readMachine(host.file, settings);
+      if (!job.allNets && !isThisMachine(host.file))
+        machine = topology::selectNets(std::move(machine), settings, &read.assumptions);
+      document = std::make_shared<const topology::Document>(std::move(machine));
+    }
     request.hosts.push_back({document, host.gpus, host.count});
   };
-  if (!job.file.empty()) add({job.file, {}, job.nodes});
+  if (!job.file.empty()) {
+    add({job.file, {}, job.nodes});
+    int& count = request.hosts.front().count;
+    if (count == 0) {
+      count = defaultHosts(job.file, *request.hosts.front().topology);
+      if (count > 1) read.assumptions.emplace_back(kTwoHosts);
+    }
+  }
   for (const std::string& host : job.hosts) add(parseHost(host));
   if (std::none_of(known.begin(), known.end(), [](const auto& entry) { return isThisMachine(entry.first); }))
     warnOfDetectionOnly(settings);
+  const bool variableDecides = search::graphOptions({.nvls = true}, settings).nvls ==
+                               search::graphOptions({.nvls = false}, settings).nvls;
+  if (!job.nvls && !job.noNvls && !variableDecides &&
+      std::any_of(known.begin(), known.end(),
+                  [](const auto& entry) { return mayMulticast(*entry.second); })) {
+    request.offered.nvls = true;
+    read.assumptions.emplace_back(kMulticast);
+  }
   std::vector<std::string> remarks;
   request.graphFile = search::graphFileOf(settings, &remarks);
   for (const std::string& remark : remarks) warn(remark);
@@ -191,7 +260,23 @@ plan::PlanRequest readJob(const JobInput& job, const Settings& settings) {
   } else if (job.ranks != "block") {
     request.hostOfRank = readPlacement(job.ranks, hostsOf(request));
   }
-  return request;
+  return read;
+}
+
+std::string assumedText(const std::vector<std::string>& assumptions, const Terminal& screen) {
+  std::string text;
+  for (const std::string& assumption : assumptions)
+    text += screen.paint(Style::kDim, "assumed: " + assumption) + '\n';
+  return text;
+}
+
+void warnOfHang(const plan::Plan& plan) {
+  if (plan.hostPlans.size() < 2) return;
+  const preflight::Preflight result = preflight::preflight(plan);
+  if (result.disagrees())
+    warn(
+        "this job would hang under NCCL 2.25: ranks of different hosts decide differently (`xylem "
+        "preflight` says where, why and what avoids it)");
 }
 
 void warnOfMissingNics(const plan::Plan& plan) {
@@ -200,16 +285,18 @@ void warnOfMissingNics(const plan::Plan& plan) {
     warn("a host has no NIC for the job: its ranks cannot connect to those of other hosts (xylem preflight)");
 }
 
-plan::Plan planForRank(const JobInput& job, const Settings& settings, int rank) {
-  const plan::PlanRequest request = readJob(job, settings);
-  plan::Plan plan = [&] {
-    const Progress progress(fmt::format("planning {}", jobName(job)));
-    return plan::planJob(request, settings);
-  }();
-  if (rank >= plan.job().ranks())
+PlannedJob planForRank(const JobInput& job, const Settings& settings, int rank) {
+  JobRequest request = readJob(job, settings);
+  PlannedJob planned{[&] {
+                       const Progress progress(fmt::format("planning {}", jobName(job)));
+                       return plan::planJob(request.plan, settings);
+                     }(),
+                     std::move(request.assumptions)};
+  const int ranks = planned.plan.job().ranks();
+  if (rank >= ranks)
     throw InputError({"--rank", 0}, std::to_string(rank),
-                     fmt::format("a rank of the job, 0 to {}", plan.job().ranks() - 1));
-  return plan;
+                     fmt::format("a rank of the job, 0 to {}", ranks - 1));
+  return planned;
 }
 
 std::string jobName(const JobInput& job) {

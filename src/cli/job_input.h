@@ -4,27 +4,31 @@
 //   const auto job = std::make_shared<JobInput>();
 //   addJobOptions(command, *job);                     // FILE --nodes --host --ranks --fuse --nvls --collnet
 //   ...
-//   PlanRequest request = readJob(*job, settings);    // in the action
-//   std::string name = jobName(*job);
+//   const JobRequest request = readJob(*job, settings);   // in the action
+//   const plan::Plan plan = plan::planJob(request.plan, settings);
+//   std::string text = jobName(*job) + assumedText(request.assumptions, terminalOf(stdout));
 
 #include <string>
 #include <vector>
 
 #include "cli/command_line.h"
+#include "cli/terminal.h"
 #include "planner/plan/planner.h"
 
 namespace xylem::cli {
 
 struct JobInput {
   std::string file;                // of all hosts
-  int nodes = 1;                   // hosts
+  int nodes = 0;                   // hosts; 0: as many as defaultHosts() says
   std::vector<std::string> hosts;  // FILE[@GPU,GPU...][:COUNT], in place of `file` and `nodes`
   std::string ranks = "block";     // or "round-robin", or the name of a placement file
   std::string rules = "nccl-2.25";
   std::string nccl;  // the version; empty for XYLEM_NCCL's
   bool fuse = false;
-  bool nvls = false;
+  bool nvls = false;  // neither of both: NVLS if a machine has the hardware for it
+  bool noNvls = false;
   bool collnet = false;
+  bool allNets = false;  // not an option: keep the NICs that the variables leave out, for the caller
 };
 
 void addJobOptions(Command& command, JobInput& job);
@@ -41,15 +45,38 @@ struct HostArgument {
 // Throws InputError.
 HostArgument parseHost(const std::string& text);
 
-// Reads the files. Warnings about them go to standard error. Throws InputError.
-plan::PlanRequest readJob(const JobInput& job, const Settings& settings);
+// The options --nvls, --no-nvls and --collnet, for commands that declare their own hosts.
+void addOfferOptions(Command& command, JobInput& job);
 
+// The number of hosts of a job without the option: 2 for a file with NICs, since a job on one host uses none;
+// else 1.
+int defaultHosts(const std::string& file, const topology::Document& document);
+
+// A job as asked, and what was assumed where the options leave it open: a sentence each.
+struct JobRequest {
+  plan::PlanRequest plan;
+  std::vector<std::string> assumptions;
+};
+
+// Reads the files. Warnings about them go to standard error. Throws InputError.
+JobRequest readJob(const JobInput& job, const Settings& settings);
+
+// "assumed: 2 hosts, ...", a line for each sentence.
+std::string assumedText(const std::vector<std::string>& assumptions, const Terminal& screen);
+
+struct PlannedJob {
+  plan::Plan plan;
+  std::vector<std::string> assumptions;
+};
 // Reads and plans the job, with a progress line if that takes long. Throws InputError also if the job has no
 // rank `rank`; a negative `rank` stands for all.
-plan::Plan planForRank(const JobInput& job, const Settings& settings, int rank);
+PlannedJob planForRank(const JobInput& job, const Settings& settings, int rank);
 
 // Warns on standard error if the job has several hosts and one of them has no NIC.
 void warnOfMissingNics(const plan::Plan& plan);
+
+// Warns on standard error if the job would hang or could not connect under NCCL, as `xylem preflight` finds.
+void warnOfHang(const plan::Plan& plan);
 
 // The job's name for people: "dgxh100.xml", "this machine", "3 kinds of hosts".
 std::string jobName(const JobInput& job);

@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "cli/terminal.h"
+#include "cli/zoo.h"
 #include "planner/topology/detect.h"
 
 namespace xylem::cli {
@@ -44,7 +45,7 @@ topology::Document detectMachine(const Settings& settings, const MachineOptions&
 topology::Document readMachine(const std::string& file, const Settings& settings) {
   if (isThisMachine(file)) return detectMachine(settings);
   std::vector<std::string> ignored;
-  topology::Document document = topology::readTopology(file, &ignored);
+  topology::Document document = topology::readTopology(machineFile(file), &ignored);
   for (const std::string& element : ignored) warn(element);
   return document;
 }

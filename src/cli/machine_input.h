@@ -15,7 +15,8 @@ namespace xylem::cli {
 // The environment's settings. Warnings about them go to standard error.
 Settings readSettings();
 
-// `file` may be empty or "-" for this machine. Standard error names the elements that NCCL does not know.
+// `file` may be empty or "-" for this machine, or the name of a machine of the zoo. Standard error names the
+// elements that NCCL does not know.
 topology::Document readMachine(const std::string& file, const Settings& settings);
 
 // The machine to detect, beyond the settings.

@@ -6,6 +6,7 @@
 #include <charconv>
 
 #include "core/error.h"
+#include "core/spelling.h"
 
 namespace xylem::cli {
 namespace {
@@ -47,20 +48,12 @@ std::string sizesText(std::uint64_t first, std::uint64_t last, std::uint64_t max
 }
 
 std::size_t parseBytes(const std::string& text, const std::string& option) {
-  double number = 0;
-  const auto [end, error] =
-      std::from_chars(text.data(), text.data() + text.size(), number, std::chars_format::fixed);
-  const std::string unit(end, text.data() + text.size());
-  double scale = 0;
-  if (unit.empty()) scale = 1;
-  if (unit == "K" || unit == "k") scale = 1024;
-  if (unit == "M" || unit == "m") scale = 1024.0 * 1024;
-  if (unit == "G" || unit == "g") scale = 1024.0 * 1024 * 1024;
-  const double bytes = number * scale;
-  if (error != std::errc() || scale == 0 || !(bytes >= 0) || bytes > 0x1p40)
+  constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 40;
+  const std::optional<std::uint64_t> bytes = parseSize(text);
+  if (!bytes || *bytes > kMaxBytes)
     throw InputError({option, 0}, "`" + text + "`",
-                     "a number of bytes such as 8, 64K, 1.5M or 2G, at most 1024G");
-  return static_cast<std::size_t>(bytes);
+                     "a number of bytes such as 8, 64K, 1.5M, 256 KiB or 2G, at most 1024G");
+  return *bytes;
 }
 
 std::string counted(int count, std::string_view singular) {

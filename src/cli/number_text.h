@@ -27,7 +27,7 @@ std::string byteText(std::uint64_t bytes);
 // more stands for no end.
 std::string sizesText(std::uint64_t first, std::uint64_t last, std::uint64_t max);
 
-// "8", "64K", "1.5M", "2G" (powers of 1024). Throws InputError naming `option`.
+// "8", "64K", "1.5M", "256 KiB" (powers of 1024; core/spelling.h). Throws InputError naming `option`.
 std::size_t parseBytes(const std::string& text, const std::string& option);
 
 // "2 CPUs", "1 GPU", "3 switches".

@@ -24,6 +24,9 @@ struct Cell {
   Style style = Style::kPlain;
 };
 
+// Breaks a text at blanks into lines of at most `width` columns; longer words stay whole.
+std::vector<std::string> wrapped(const std::string& text, int width);
+
 class Table {
  public:
   explicit Table(std::vector<Column> columns) : columns_(std::move(columns)) {}
@@ -32,12 +35,12 @@ class Table {
   void add(std::vector<Cell> cells) { rows_.push_back(std::move(cells)); }
   bool empty() const { return rows_.empty(); }
 
-  // Columns are two blanks apart; the last one is wrapped to the terminal's width. A table without titles has
-  // no head line. The text ends with a newline unless it is empty.
+  // Columns are two blanks apart; those of text are wrapped where the table is wider than the terminal. A table
+  // without titles has no head line. The text ends with a newline unless it is empty.
   std::string text(const Terminal& terminal, int indent = 0) const;
 
  private:
-  std::vector<int> widths() const;
+  std::vector<int> widths(int available) const;
 
   std::vector<Column> columns_;
   std::vector<std::vector<Cell>> rows_;

@@ -56,6 +56,7 @@ bool localeIsUtf8() {
 }
 
 int firstOutputError = 0;
+std::vector<std::string> warnings;
 
 int widthOf(int fd) {
   winsize size{};
@@ -103,9 +104,12 @@ void noteOutputError(int error) {
 }
 
 void warn(std::string_view text) {
+  warnings.emplace_back(text);
   const std::string line =
       fmt::format("{} {}\n", terminalOf(stderr).paint(Style::kYellow, "xylem: warning:"), text);
   std::fwrite(line.data(), 1, line.size(), stderr);
 }
+
+const std::vector<std::string>& warningsSoFar() { return warnings; }
 
 }  // namespace xylem::cli

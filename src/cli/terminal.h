@@ -9,6 +9,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace xylem::cli {
 
@@ -41,5 +42,7 @@ void noteOutputError(int error);
 
 // Prints "xylem: warning: ..." on standard error, yellow on a terminal.
 void warn(std::string_view text);
+// All warnings of this process until now, for pages that outlive the terminal.
+const std::vector<std::string>& warningsSoFar();
 
 }  // namespace xylem::cli

@@ -20,6 +20,16 @@ constexpr SettingSpec kSpecs[] = {
 #undef X
 };
 
+constexpr NcclVariable kNcclVariables[] = {
+#define X(name, since, until, fallback, decides, help) \
+  {name, since, until, fallback, NcclVariable::decides, help},
+#include "core/nccl_variables.h"
+#undef X
+};
+
+// The part of a variable's name behind NCCL_ or XYLEM_, by which names are compared.
+std::string_view ownPart(std::string_view name) { return name.substr(name.find('_') + 1); }
+
 std::optional<std::int64_t> parseInteger(const std::string& text, bool& overflow) {
   errno = 0;
   char* end = nullptr;
@@ -48,6 +58,57 @@ const SettingSpec* findSetting(std::string_view name) {
   const auto* found =
       std::find_if(std::begin(kSpecs), std::end(kSpecs), [&](const auto& s) { return s.name == name; });
   return found == std::end(kSpecs) ? nullptr : found;
+}
+
+bool decidesPlans(Setting setting) {
+  // The table has the planner's variables first, of which some only write files.
+  return setting <= Setting::kNvlsTreeMaxChunkSize && setting != Setting::kTopoDumpFile &&
+         setting != Setting::kTopoDumpFileRank && setting != Setting::kGraphDumpFile &&
+         setting != Setting::kGraphDumpFileRank;
+}
+
+std::span<const NcclVariable> ncclVariables() { return kNcclVariables; }
+
+const NcclVariable* findNcclVariable(std::string_view name) {
+  const auto* found = std::find_if(std::begin(kNcclVariables), std::end(kNcclVariables),
+                                   [&](const NcclVariable& v) { return v.name == name; });
+  return found == std::end(kNcclVariables) ? nullptr : found;
+}
+
+namespace {
+
+// The variable of NCCL or Xylem whose name is nearest to `name`; empty if none is near.
+std::string nearestVariable(std::string_view name) {
+  std::vector<std::string> parts;
+  std::vector<const char*> names;
+  const auto add = [&](const char* other) {
+    parts.emplace_back(ownPart(other));
+    names.push_back(other);
+  };
+  for (const SettingSpec& s : settingSpecs()) add(s.name);
+  for (const NcclVariable& variable : ncclVariables()) add(variable.name);
+  const std::string nearest = nearestWord(ownPart(name), parts);
+  for (std::size_t i = 0; i < parts.size() && !nearest.empty(); ++i)
+    if (parts[i] == nearest) return names[i];
+  return {};
+}
+
+}  // namespace
+
+std::string aboutUnknownVariable(std::string_view name) {
+  if (const NcclVariable* known = findNcclVariable(name)) {
+    std::string versions;
+    if (*known->since != '\0') versions += fmt::format(", since NCCL {}", known->since);
+    if (*known->until != '\0') versions += fmt::format(", until NCCL {}", known->until);
+    return fmt::format("is NCCL's, {}: {}{}",
+                       known->decides == NcclVariable::kPlans
+                           ? "whose plans depend on it, and Xylem does not read it"
+                           : "and no plan depends on it",
+                       known->help, versions);
+  }
+  const std::string nearest = nearestVariable(name);
+  return nearest.empty() ? "is no variable of NCCL or Xylem"
+                         : fmt::format("is no variable of NCCL or Xylem; did you mean {}?", nearest);
 }
 
 const char* name(SettingKind kind) {
@@ -109,7 +170,9 @@ Settings Settings::fromPairs(const std::map<std::string, std::string>& pairs, co
   Settings settings;
   for (const auto& [name, value] : pairs) {
     const SettingSpec* s = findSetting(name);
-    if (s == nullptr) throw InputError({origin, 0}, "variable " + name, "one that `xylem settings` lists");
+    if (s == nullptr)
+      throw InputError({origin, 0}, fmt::format("variable {}, which {}", name, aboutUnknownVariable(name)),
+                       "one that `xylem settings` lists");
     settings.set(*s, value, origin);
   }
   return settings;
@@ -176,14 +239,12 @@ void Settings::noteUnknown(std::string_view name, const std::string& origin) {
   for (const char* elsewhere : {"NCCL_CONF_FILE", "XYLEM_CXX", "XYLEM_CC", "XYLEM_QUIET"})
     if (name == elsewhere) return;
   if (name.starts_with("XYLEM_TEST_")) return;
-  std::vector<std::string> names;
-  for (const SettingSpec& s : settingSpecs()) names.emplace_back(s.name);
-  const std::string nearest = nearestWord(name, names);
-  // Plugins have variables of their own.
-  if (nearest.empty() && name.starts_with("NCCL_") && namesPlugin()) return;
-  warnings_.push_back(
-      fmt::format("{} ({}) is not a variable that Xylem honours{}", name, origin,
-                  nearest.empty() ? std::string() : fmt::format("; did you mean {}?", nearest)));
+  const NcclVariable* known = findNcclVariable(name);
+  // Plugins have variables of their own: only what looks like a typing error is said.
+  if (known == nullptr && name.starts_with("NCCL_") && namesPlugin() && nearestVariable(name).empty()) return;
+  const bool matters = known == nullptr || known->decides == NcclVariable::kPlans;
+  (matters ? warnings_ : notes_)
+      .push_back(fmt::format("{} ({}) {}", name, origin, aboutUnknownVariable(name)));
 }
 
 }  // namespace xylem

@@ -44,6 +44,25 @@ const SettingSpec& spec(Setting setting);
 // Null if no row has this name.
 const SettingSpec* findSetting(std::string_view name);
 const char* name(SettingKind kind);
+// Returns whether the plan of a job depends on the variable; others only matter while the job runs.
+bool decidesPlans(Setting setting);
+
+// A variable of NCCL that Xylem knows and does not read (core/nccl_variables.h).
+struct NcclVariable {
+  enum Decides { kRun, kPlans };
+  const char* name;
+  const char* since;  // the first version of NCCL with it, or ""
+  const char* until;  // the last one, or ""
+  const char* fallback;
+  Decides decides;
+  const char* help;
+};
+std::span<const NcclVariable> ncclVariables();
+// Null if no row has this name.
+const NcclVariable* findNcclVariable(std::string_view name);
+// Tells about a name that findSetting() does not find: "is NCCL's, and no plan depends on it: time-out of
+// a queue pair, …", or "is no variable of NCCL or Xylem; did you mean NCCL_ALGO?".
+std::string aboutUnknownVariable(std::string_view name);
 
 class Settings {
  public:
@@ -70,8 +89,11 @@ class Settings {
   std::int64_t integer(Setting setting) const { return entry(setting).number; }
   const std::string& text(Setting setting) const { return entry(setting).text; }
 
-  // Oddities that are no errors: ignored values, and unknown NCCL_* or XYLEM_* names with a suggestion.
+  // Oddities that are no errors: ignored values, variables of NCCL that its plans depend on and Xylem does
+  // not read, and unknown NCCL_* or XYLEM_* names with a suggestion.
   const std::vector<std::string>& warnings() const { return warnings_; }
+  // The variables of NCCL that are set and that no plan depends on: what they are, and where they are set.
+  const std::vector<std::string>& notes() const { return notes_; }
 
  private:
   struct Entry {
@@ -90,6 +112,7 @@ class Settings {
 
   std::vector<Entry> entries_;
   std::vector<std::string> warnings_;
+  std::vector<std::string> notes_;
 };
 
 }  // namespace xylem

@@ -39,7 +39,7 @@ TEST(WhatifTest, TellsWhatFollows) {
 TEST(WhatifTest, SamePlanIsStatusZeroAndTheMachineCanBeWritten) {
   const ScratchFile host("host.xml", smallHost());
   const std::string out = (host.folder() / "out.xml").string();
-  const Outcome run = runCommand({"whatif", host.path(), "gdr net0 off", "-o", out});
+  const Outcome run = runCommand({"whatif", host.path(), "--nodes", "1", "gdr net0 off", "-o", out});
   EXPECT_EQ(run.status, 0) << run.output << run.errors;
   const Outcome diff = runCommand({"diff", host.path(), out, "--nodes", "2"});
   EXPECT_EQ(diff.status, 1);
@@ -96,7 +96,7 @@ TEST(RepairTest, WritesTheMachineWithTheFirstChange) {
 
 TEST(RepairTest, AMachineThatNothingHelpsIsStatusZero) {
   const ScratchFile host("host.xml", smallHost());
-  const Outcome run = runCommand({"repair", host.path()});
+  const Outcome run = runCommand({"repair", host.path(), "--nodes", "1"});
   EXPECT_EQ(run.status, 0) << run.output;
   EXPECT_THAT(run.output, HasSubstr("would help."));
 }
@@ -136,6 +136,39 @@ TEST(VmTest, WritesAFileThatIsCleanAndPlans) {
       nlohmann::json::parse(runCommand({"vm", "--host", host, "--guest-map", map.path(), "--json"}).output);
   EXPECT_EQ(json["topology"], printed.output);
   EXPECT_EQ(json["devices"], 3);
+}
+
+TEST(VmTest, PairsTheDevicesOfADump) {
+  const std::string flat = kBad + "vm-flat.xml";
+  const ScratchFile folder("host.xml", smallHost());
+  const std::string out = (folder.folder() / "vm.xml").string();
+  const Outcome run = runCommand({"vm", flat, "--pair", "auto", "-o", out});
+  EXPECT_EQ(run.status, 0) << run.errors;
+  EXPECT_THAT(run.errors, HasSubstr("Azure ND H100 v5"));
+  EXPECT_EQ(runCommand({"lint", out}).status, 0) << runCommand({"lint", out}).output;
+  const auto planned =
+      nlohmann::json::parse(runCommand({"why", out, "gdr", "gpu3", "net3", "--json"}).output);
+  EXPECT_EQ(planned["yes"], true);
+  EXPECT_EQ(nlohmann::json::parse(runCommand({"why", flat, "gdr", "gpu3", "net3", "--json"}).output)["yes"],
+            false);
+  // Pairs that the user knows.
+  const Outcome known = runCommand({"vm", flat, "--pair", "mlx5_0=gpu1,mlx5_1=gpu0", "-o", out});
+  EXPECT_EQ(known.status, 0) << known.errors;
+  EXPECT_EQ(nlohmann::json::parse(runCommand({"why", out, "gdr", "gpu1", "net0", "--json"}).output)["yes"],
+            true);
+  const std::map<std::string, std::string> alone = {{"NCCL_PXN_DISABLE", "1"}};
+  EXPECT_EQ(
+      nlohmann::json::parse(runCommand({"why", out, "gdr", "gpu0", "net0", "--json"}, alone).output)["yes"],
+      false);
+}
+
+TEST(VmTest, RefusesHalfAQuestion) {
+  const std::string flat = kBad + "vm-flat.xml";
+  EXPECT_THAT(runCommand({"vm", flat}).errors, HasSubstr("FILE with --pair"));
+  EXPECT_THAT(runCommand({"vm"}).errors, HasSubstr("no file to start from"));
+  EXPECT_EQ(runCommand({"vm", flat, "--pair", "auto", "--host", flat}).status, 2);
+  EXPECT_THAT(runCommand({"vm", flat, "--pair", "net0"}).errors, HasSubstr("NET=GPU"));
+  EXPECT_THAT(runCommand({"vm", flat, "--pair", "net99=gpu0"}).errors, HasSubstr("net99"));
 }
 
 TEST(VmTest, RefusesWithTheLineOfTheMap) {

@@ -86,7 +86,8 @@ TEST(DiffCommandTest, SaysWhatItCannotUse) {
   };
   refuses({"diff"}, "A is required");
   refuses({"diff", host.path()}, "nothing to compare");
-  refuses({"diff", host.path(), "--b", "NCCL_CROS_NIC=1"}, "as NCCL_CROSS_NIC");
+  refuses({"diff", host.path(), "--b", "NCCL_CROS_NIC=1"}, "did you mean NCCL_CROSS_NIC?");
+  refuses({"diff", host.path(), "--b", "NCCL_IB_TIMEOUT=22"}, "is NCCL's, and no plan depends on it");
   refuses({"diff", host.path(), "--b", "NCCL_CROSS_NIC"}, "NAME=VALUE");
   refuses({"diff", host.path(), "--b", "NCCL_CROSS_NIC="}, "NAME=VALUE");
   refuses({"diff", host.path(), "--b", "NCCL_CROSS_NIC=7"}, "an integer from 0 to 2");

@@ -44,13 +44,11 @@ std::set<std::string> longOptions(const std::string& text) {
 
 std::vector<std::string> commands() {
   std::istringstream help(runCommand({"--help"}).output);
+  // In groups; options start with a dash, and the examples at the end with the command's own name.
   std::vector<std::string> names;
-  bool inside = false;
-  for (std::string line; std::getline(help, line);) {
-    if (line.empty()) inside = false;
-    if (inside) names.push_back(line.substr(2, line.find(' ', 2) - 2));
-    if (line == "Subcommands:") inside = true;
-  }
+  for (std::string line; std::getline(help, line) && line != "Examples:";)
+    if (line.starts_with("  ") && std::islower(static_cast<unsigned char>(line[2])) != 0)
+      names.push_back(line.substr(2, line.find(' ', 2) - 2));
   return names;
 }
 

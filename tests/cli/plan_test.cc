@@ -157,7 +157,7 @@ TEST(GraphFileCommandTest, OnlyTheNamedRankOfTheJobDumps) {
   const ScratchFile host("host.xml", smallHost());
   const std::filesystem::path file = host.folder() / "graphs.xml";
   const auto dumpOf = [&](const std::string& rank) {
-    return runCommand({"plan", host.path()},
+    return runCommand({"plan", host.path(), "--nodes", "1"},
                       {{"NCCL_GRAPH_DUMP_FILE", file.string()}, {"NCCL_GRAPH_DUMP_FILE_RANK", rank}});
   };
   EXPECT_EQ(dumpOf("2").status, 0);  // ranks 0 and 1
@@ -175,6 +175,29 @@ TEST(GraphFileCommandTest, SaysWhatIsWrongWithAFileAndWhere) {
   const Outcome topology = runCommand({"plan", host.path()}, {{"NCCL_GRAPH_FILE", host.path()}});
   EXPECT_EQ(topology.status, 2);
   EXPECT_THAT(topology.errors, HasSubstr("host.xml:1: found the element system as the root"));
+}
+
+TEST(GraphFileCommandTest, SaysWhichConfigurationFileNamesIt) {
+  const ScratchFile host("host.xml", smallHost());
+  const ScratchFile missing("nccl.conf", "# forgotten\nNCCL_GRAPH_FILE=/no/such/graphs.xml\n");
+  EXPECT_THAT(runCommand({"plan", host.path()}, {{"NCCL_CONF_FILE", missing.path()}}).errors,
+              HasSubstr("NCCL_GRAPH_FILE in " + missing.path() + ":2"));
+  const ScratchFile wrong("nccl.conf", "NCCL_GRAPH_FILE=" + host.path() + "\n");
+  EXPECT_THAT(runCommand({"plan", host.path()}, {{"NCCL_CONF_FILE", wrong.path()}}).errors,
+              HasSubstr("(NCCL_GRAPH_FILE in " + wrong.path() + ":1)"));
+}
+
+TEST(PlanCommandTest, VariablesSelectNicsOfFiles) {
+  const std::string h100 = std::string(XYLEM_SOURCE_DIR) + "/topologies/dgxh100.xml";
+  EXPECT_THAT(runCommand({"plan", h100}).output, HasSubstr("8 NETs"));
+  const Outcome one = runCommand({"plan", h100}, {{"NCCL_IB_HCA", "=mlx5_0,mlx5_2:1"}});
+  EXPECT_THAT(one.output, AllOf(HasSubstr("2 NETs"), HasSubstr("2 of 8 NICs, as NCCL_IB_HCA=")));
+  EXPECT_THAT(runCommand({"plan", h100}, {{"NCCL_IB_HCA", "^mlx5_0"}}).output, HasSubstr("7 NETs"));
+  // Interfaces are selected by another variable.
+  EXPECT_THAT(runCommand({"plan", h100}, {{"NCCL_SOCKET_IFNAME", "eth0"}}).output, HasSubstr("8 NETs"));
+  const Outcome whatif = runCommand({"whatif", h100, "set NCCL_IB_HCA=mlx5_0"});
+  EXPECT_EQ(whatif.status, 1) << whatif.errors;
+  EXPECT_THAT(whatif.output, HasSubstr("NCCL_IB_HCA: not set -> mlx5_0"));
 }
 
 TEST(GraphFileCommandTest, WarnsOfWhatItLeavesOut) {
@@ -196,14 +219,33 @@ TEST(GraphFileCommandTest, SaysWhenItCannotWrite) {
 
 std::string zoo(const std::string& name) { return std::string(XYLEM_SOURCE_DIR) + "/topologies/" + name; }
 
+TEST(PlanCommandTest, ExactBoundsOfLargeHostsComeWhenAsked) {
+  const auto boundsOf = [](std::vector<std::string> words) {
+    words.insert(words.begin(), "plan");
+    words.emplace_back("--json");
+    return Json::parse(runCommand(words).output)["bounds"][0]["ring"];
+  };
+  const Json quick = boundsOf({"gpu16-rootport-intel", "-n", "1"});
+  const Json exact = boundsOf({"gpu16-rootport-intel", "-n", "1", "--bounds"});
+  EXPECT_EQ(quick["cutAlone"], true);
+  EXPECT_EQ(exact["cutAlone"], false);
+  EXPECT_LE(exact["bandwidth"], quick["bandwidth"]);
+  EXPECT_EQ(quick["program"], 0);
+  // Hosts of 8 GPUs always have the exact bound.
+  const Json eight = boundsOf({"l40sx8-pcie"});
+  EXPECT_EQ(eight["cutAlone"], false);
+  EXPECT_GT(eight["program"], 0);
+}
+
 TEST(OptimizeCommand, PlanTakesTheFile) {
   const ScratchFile scratch("graph.xml", "");
   const std::string file = scratch.path();
-  const auto optimized = runCommand({"optimize", zoo("l40sx8-pcie.xml"), "-o", file});
+  const auto optimized = runCommand({"optimize", zoo("l40sx8-pcie.xml"), "--nodes", "1", "-o", file});
   EXPECT_EQ(optimized.status, 0);
   EXPECT_THAT(optimized.output, HasSubstr("16.00"));
   EXPECT_THAT(optimized.output, HasSubstr(file + " is for NCCL_GRAPH_FILE"));
-  const auto planned = runCommand({"plan", zoo("l40sx8-pcie.xml"), "--json"}, {{"NCCL_GRAPH_FILE", file}});
+  const auto planned =
+      runCommand({"plan", zoo("l40sx8-pcie.xml"), "--nodes", "1", "--json"}, {{"NCCL_GRAPH_FILE", file}});
   ASSERT_EQ(planned.status, 0);
   const Json plan = Json::parse(planned.output);
   EXPECT_NEAR(plan["bounds"][0]["ring"]["achieved"].get<double>(), 16, 0.001);

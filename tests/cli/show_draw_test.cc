@@ -98,11 +98,30 @@ TEST(Draw, WritesWhatTheNameOfTheFileSays) {
 TEST(Draw, WritesToStandardOutputWhereNobodyLooks) {
   const ScratchFile host("host.xml", smallHost());
   EXPECT_THAT(runCommand({"draw", host.path()}).output, StartsWith("<!doctype html>"));
-  const auto facts = nlohmann::json::parse(runCommand({"draw", host.path(), "--json"}).output);
+  const auto facts = nlohmann::json::parse(runCommand({"draw", host.path(), "-n", "1", "--json"}).output);
   EXPECT_EQ(facts["job"]["ranks"], 2);
   EXPECT_EQ(facts["hosts"][0]["reach"]["cells"][0][1]["way"], "P2P");
   const Outcome person = runCommand({"draw", host.path()}, {{"TERM", "xterm"}}, Stdout::kTerminal);
   EXPECT_EQ(person.status, 2);
+}
+
+// A page that was mailed says how to make it again, and what to beware of.
+TEST(Draw, SaysHowItWasMade) {
+  const ScratchFile host("host.xml", smallHost());
+  const std::map<std::string, std::string> environment = {{"SOURCE_DATE_EPOCH", "86400"},
+                                                          {"NCCL_MAX_NCHANELS", "2"}};
+  const std::string page = runCommand({"draw", host.path(), "--nodes", "3"}, environment).output;
+  EXPECT_THAT(page, AllOf(HasSubstr("xylem draw " + host.path() + " --nodes 3"),
+                          HasSubstr("1970-01-02 00:00 UTC"), HasSubstr(host.path() + ", SHA-256 "),
+                          HasSubstr("rules nccl-2.25"), HasSubstr("did you mean NCCL_MAX_NCHANNELS?")));
+  const auto facts = nlohmann::json::parse(runCommand({"draw", host.path(), "--json"}, environment).output);
+  EXPECT_EQ(facts["origin"]["date"], "1970-01-02 00:00 UTC");
+  EXPECT_EQ(facts["origin"]["files"][0]["sha256"].get<std::string>().size(), 64u);
+  EXPECT_EQ(facts["warnings"].size(), 1u);
+  EXPECT_THAT(facts["assumed"][0].get<std::string>(), StartsWith("2 hosts"));
+  const ScratchFile other("host.xml", smallHost() + "<!-- changed -->\n");
+  EXPECT_NE(nlohmann::json::parse(runCommand({"draw", other.path(), "--json"}).output)["origin"]["files"][0],
+            facts["origin"]["files"][0]);
 }
 
 TEST(Draw, SaysWhatIsWrong) {

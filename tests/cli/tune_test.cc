@@ -61,7 +61,7 @@ TEST(TuneCommandTest, JsonHasEveryCandidateAndReason) {
 
 TEST(TuneCommandTest, LogsAsNcclDoesWhenAsked) {
   const ScratchFile host("host.xml", smallHost());
-  const Outcome run = runCommand({"tune", host.path()}, {{"NCCL_DEBUG", "INFO"}});
+  const Outcome run = runCommand({"tune", host.path(), "-n", "1"}, {{"NCCL_DEBUG", "INFO"}});
   EXPECT_THAT(run.output, HasSubstr("NCCL INFO threadThresholds 8/8/64 | 16/8/64 | 512 | 512"));
 }
 

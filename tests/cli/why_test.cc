@@ -67,6 +67,38 @@ TEST(WhyCommandTest, TakesMixedHosts) {
   EXPECT_THAT(run.output, StartsWith("rank 2 is device 1 of host 1"));
 }
 
+TEST(WhyCommandTest, AnswersForAllGpusAndNics) {
+  const std::string h100 = std::string(XYLEM_SOURCE_DIR) + "/topologies/dgxh100.xml";
+  const std::string flat = std::string(XYLEM_SOURCE_DIR) + "/topologies/misconfigured/vm-flat.xml";
+  const auto ask = [](const std::string& file, const char* question) {
+    const Outcome run = runCommand({"why", file, question, "--json"});
+    EXPECT_EQ(run.status, 0) << run.errors;
+    return nlohmann::json::parse(run.output);
+  };
+  const auto gdr = ask(h100, "gdr");
+  EXPECT_EQ(gdr["yes"], true);
+  EXPECT_THAT(gdr["headline"].get<std::string>(), StartsWith("every GPU has GPU Direct RDMA"));
+  EXPECT_GE(gdr["tables"][0]["rows"].size(), 8u);
+  const auto off = ask(flat, "gdr");
+  EXPECT_EQ(off["yes"], false);
+  EXPECT_THAT(off["headline"].get<std::string>(),
+              AllOf(StartsWith("0 of 8 GPUs have"), HasSubstr("the path is PHB")));
+  EXPECT_EQ(off["tables"][0]["rows"][0][2], "no");
+  EXPECT_FALSE(off["steps"].empty());
+
+  const auto nic = ask(h100, "nic");
+  EXPECT_EQ(nic["headline"], "the rings use 8 of 8 NICs");
+  EXPECT_EQ(nic["tables"][0]["rows"].size(), 8u);
+  EXPECT_EQ(nic["tables"][1]["columns"][2], "NIC");
+  EXPECT_EQ(nic["tables"][1]["rows"].size(), 16u);
+
+  const auto p2p = ask(h100, "p2p");
+  EXPECT_EQ(p2p["yes"], true);
+  const auto some = ask(std::string(XYLEM_SOURCE_DIR) + "/topologies/a40x8-pcie.xml", "p2p");
+  EXPECT_EQ(some["yes"], false);
+  EXPECT_THAT(some["headline"].get<std::string>(), HasSubstr("of 28 pairs of GPUs"));
+}
+
 TEST(WhyCommandTest, RefusesWhatThereIsNotAndSuggests) {
   const ScratchFile host("host.xml", smallHost());
   const auto errorsOf = [&](std::vector<std::string> question) {
@@ -80,7 +112,7 @@ TEST(WhyCommandTest, RefusesWhatThereIsNotAndSuggests) {
   EXPECT_THAT(errorsOf({"chanels"}), HasSubstr("did you mean channels?"));
   EXPECT_THAT(errorsOf({"gdr", "gpu7", "nic0"}), HasSubstr("GPU `gpu7`; expected gpu0 to gpu3"));
   EXPECT_THAT(errorsOf({"gdr", "gpu0", "nic9"}), HasSubstr("expected nic0"));
-  EXPECT_THAT(errorsOf({"gdr", "gpu0"}), HasSubstr("expected gdr GPU NIC"));
+  EXPECT_THAT(errorsOf({"gdr", "gpu0"}), HasSubstr("expected gdr [GPU NIC]"));
   EXPECT_THAT(errorsOf({"algo", "all_redce", "1M"}), HasSubstr("did you mean allreduce?"));
   EXPECT_THAT(errorsOf({"algo", "all_reduce", "1X"}), HasSubstr("size `1x`"));
   EXPECT_THAT(errorsOf({}), HasSubstr("no question; expected one of gdr"));
@@ -89,7 +121,7 @@ TEST(WhyCommandTest, RefusesWhatThereIsNotAndSuggests) {
 TEST(WhyCommandTest, HelpListsTheQuestions) {
   const Outcome run = runCommand({"why", "--help"});
   EXPECT_EQ(run.status, 0);
-  EXPECT_THAT(run.output, AllOf(HasSubstr("gdr GPU NIC"), HasSubstr("algo COLLECTIVE SIZE"),
+  EXPECT_THAT(run.output, AllOf(HasSubstr("gdr [GPU NIC]"), HasSubstr("algo COLLECTIVE SIZE"),
                                 HasSubstr("xylem why dgxh100.xml gdr gpu3 nic1")));
 }
 

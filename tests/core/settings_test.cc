@@ -123,7 +123,8 @@ TEST(Settings, AnEmptyValueIsNoValue) {
 
 TEST(Settings, PairsMustBeInTheTable) {
   EXPECT_EQ(refusal({{"NCCL_CROS_NIC", "1"}}),
-            "settings: found variable NCCL_CROS_NIC; expected one that `xylem settings` lists");
+            "settings: found variable NCCL_CROS_NIC, which is no variable of NCCL or Xylem; did you mean "
+            "NCCL_CROSS_NIC?; expected one that `xylem settings` lists");
 }
 
 TEST(Settings, ALaterSetReplaces) {
@@ -147,14 +148,42 @@ TEST(SettingsEnvironment, TakesOnlyOurVariables) {
 TEST(SettingsEnvironment, NamesUnknownVariablesAndSuggests) {
   const ScopedEnvironment environment{{"NCCL_CROS_NIC", "0"}, {"XYLEM_TEST_GOLDEN", "x"}};
   EXPECT_THAT(Settings::fromEnvironment().warnings(),
-              ElementsAre("NCCL_CROS_NIC (environment) is not a variable that Xylem honours; "
+              ElementsAre("NCCL_CROS_NIC (environment) is no variable of NCCL or Xylem; "
                           "did you mean NCCL_CROSS_NIC?"));
+}
+
+TEST(SettingsEnvironment, TellsNcclsVariablesFromTypingErrors) {
+  const ScopedEnvironment environment{
+      {"NCCL_IB_TIMEOUT", "22"}, {"NCCL_FOO", "1"}, {"NCCL_MNNVL_ENABLE", "0"}, {"NCCL_IB_TIMEOT", "1"}};
+  const Settings settings = Settings::fromEnvironment();
+  EXPECT_THAT(settings.warnings(),
+              ::testing::UnorderedElementsAre(
+                  "NCCL_FOO (environment) is no variable of NCCL or Xylem",
+                  HasSubstr("NCCL_MNNVL_ENABLE (environment) is NCCL's, whose plans depend on it"),
+                  HasSubstr("did you mean NCCL_IB_TIMEOUT?")));
+  EXPECT_THAT(
+      settings.notes(),
+      ElementsAre(HasSubstr("NCCL_IB_TIMEOUT (environment) is NCCL's, and no plan depends on it: time-out")));
+}
+
+TEST(NcclVariables, EachIsKnownOnce) {
+  std::set<std::string> names;
+  for (const NcclVariable& variable : ncclVariables()) {
+    EXPECT_TRUE(names.insert(variable.name).second) << variable.name;
+    EXPECT_EQ(findSetting(variable.name), nullptr) << variable.name;
+    EXPECT_STRNE(variable.help, "");
+  }
+  EXPECT_TRUE(decidesPlans(Setting::kCrossNic));
+  EXPECT_TRUE(decidesPlans(Setting::kAlgo));
+  EXPECT_FALSE(decidesPlans(Setting::kGraphDumpFile));
+  EXPECT_FALSE(decidesPlans(Setting::kDebug));
+  EXPECT_FALSE(decidesPlans(Setting::kTimeout));
 }
 
 TEST(SettingsEnvironment, DoesNotSuggestWhatIsFarAway) {
   const ScopedEnvironment environment{{"NCCL_ENTIRELY_DIFFERENT", "0"}};
   EXPECT_THAT(Settings::fromEnvironment().warnings(),
-              ElementsAre("NCCL_ENTIRELY_DIFFERENT (environment) is not a variable that Xylem honours"));
+              ElementsAre("NCCL_ENTIRELY_DIFFERENT (environment) is no variable of NCCL or Xylem"));
 }
 
 TEST(SettingsEnvironment, PluginsHaveVariablesOfTheirOwn) {
@@ -162,7 +191,7 @@ TEST(SettingsEnvironment, PluginsHaveVariablesOfTheirOwn) {
     const ScopedEnvironment environment{
         {plugin, "example"}, {"NCCL_ENTIRELY_DIFFERENT", "1"}, {"NCCL_CROS_NIC", "1"}};
     EXPECT_THAT(Settings::fromEnvironment().warnings(),
-                ElementsAre("NCCL_CROS_NIC (environment) is not a variable that Xylem honours; did you mean "
+                ElementsAre("NCCL_CROS_NIC (environment) is no variable of NCCL or Xylem; did you mean "
                             "NCCL_CROSS_NIC?"));
   }
   const ScopedEnvironment none{
@@ -238,7 +267,7 @@ TEST_F(SettingsFile, ErrorsAndUnknownNamesPointToTheLine) {
   const ScopedEnvironment environment{{"NCCL_CONF_FILE", unknown}};
   EXPECT_THAT(Settings::fromEnvironment().warnings(),
               ElementsAre("NCCL_BUFSIZE (" + unknown +
-                          ":2) is not a variable that Xylem honours; did you mean NCCL_BUFFSIZE?"));
+                          ":2) is no variable of NCCL or Xylem; did you mean NCCL_BUFFSIZE?"));
 }
 
 TEST_F(SettingsFile, ANamedFileThatIsMissingIsNoted) {

@@ -8,6 +8,7 @@
 #include "core/index_range.h"
 #include "core/interface_list.h"
 #include "core/slurm_lists.h"
+#include "core/spelling.h"
 
 namespace xylem {
 namespace {
@@ -75,6 +76,24 @@ TEST(IndexRange, MayBeEmpty) {
   EXPECT_TRUE(IndexRange(3, 3).empty());
   EXPECT_TRUE(IndexRange(3, 1).empty());
   EXPECT_EQ(IndexRange(3, 1).size(), 0u);
+}
+
+TEST(Spelling, SizesAreReadAsPeopleWriteThem) {
+  EXPECT_EQ(parseSize("8"), 8u);
+  for (const char* text : {"1.5M", "1.5 M", "1.5m", "1.5MB", "1.5 MiB", "1536K", "1572864 B"})
+    EXPECT_EQ(parseSize(text), 1572864u) << text;
+  EXPECT_EQ(parseSize("256 KiB"), 262144u);
+  EXPECT_EQ(parseSize("2T"), std::uint64_t{2} << 40);
+  for (const char* text : {"", "K", "-1", "8X", "8KK", "8 Ki!", "1e3", "nan", "9E9", "8 K B", "2E"})
+    EXPECT_EQ(parseSize(text), std::nullopt) << text;
+}
+
+TEST(Spelling, OperationsAreReadAsPeopleWriteThem) {
+  for (const char* text : {"AllReduce", "all_reduce", "allreduce", "all-reduce", "ALLREDUCE"})
+    EXPECT_EQ(collectiveNamed(text), Collective::kAllReduce) << text;
+  EXPECT_EQ(collectiveNamed("reduce_scatter"), Collective::kReduceScatter);
+  EXPECT_EQ(collectiveNamed("all_redce"), std::nullopt);
+  EXPECT_EQ(collectiveNamed("send"), std::nullopt);
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <fstream>
 #include <iterator>
@@ -17,7 +18,6 @@
 #include "cli/progress.h"
 #include "cli/terminal.h"
 #include "cli/version_input.h"
-#include "core/edit_distance.h"
 #include "core/error.h"
 #include "planner/plan/planner.h"
 
@@ -31,7 +31,7 @@ constexpr std::string_view kVersionPrefix = "nccl=";
 struct DiffInput {
   std::string a, b;                               // empty b: the same as a
   std::vector<std::string> settingsA, settingsB;  // NAME=VALUE, besides the environment
-  std::string nodes;                              // "2", or "2,4" for A and B; empty: 1
+  std::string nodes;                              // "2", or "2,4" for A and B; empty: defaultHosts()
   JobInput job;                                   // options of both sides' jobs
 };
 
@@ -66,12 +66,8 @@ void set(Settings& settings, const std::string& pair, const std::string& option)
   const std::string name = pair.substr(0, equals);
   if (const SettingSpec* spec = findSetting(name))
     return settings.set(*spec, pair.substr(equals + 1), option);
-  std::vector<std::string> names;
-  for (const SettingSpec& spec : settingSpecs()) names.emplace_back(spec.name);
-  const std::string nearest = nearestWord(name, names);
-  throw InputError({option, 0}, fmt::format("`{}`", name),
-                   nearest.empty() ? "a variable that `xylem settings` lists"
-                                   : fmt::format("a variable that `xylem settings` lists, as {}", nearest));
+  throw InputError({option, 0}, fmt::format("`{}`, which {}", name, aboutUnknownVariable(name)),
+                   "a variable that `xylem settings` lists");
 }
 
 // The file's text if it is a plan, which starts with a brace, unlike topology files.
@@ -90,31 +86,51 @@ diff::PlanFacts factsOfPlanFile(const Side& side, const std::string& text) {
   return diff::factsOfJson(text, side.file);
 }
 
-// `said` collects warnings, so that both sides together print each of them once.
-diff::PlanFacts planSide(const Side& side, const DiffInput& input, int usualNodes,
-                         std::set<std::string>& said) {
-  Settings settings = Settings::fromEnvironment();
+// The job of a side that is no plan yet.
+struct SideJob {
+  Settings settings;
+  JobRequest request;
+
+  int& hosts() { return request.plan.hosts.front().count; }
+};
+
+// `said` collects warnings, so that both sides together print each of them once. With `nodes` 0 the job has
+// its default number of hosts.
+SideJob readSide(const Side& side, const DiffInput& input, int nodes, std::set<std::string>& said) {
+  SideJob read{Settings::fromEnvironment(), {}};
   JobInput job = input.job;
   for (const std::string& pair : side.settings) {
     if (pair.starts_with(kVersionPrefix))
       job.nccl = pair.substr(kVersionPrefix.size());
     else
-      set(settings, pair, side.option);
+      set(read.settings, pair, side.option);
   }
-  for (const std::string& warning : settings.warnings())
+  for (const std::string& warning : read.settings.warnings())
     if (said.insert(warning).second) warn(warning);
   job.file = side.file;
-  job.nodes = side.nodes.value_or(usualNodes);
-  const plan::PlanRequest request = readJob(job, settings);
+  job.nodes = side.nodes.value_or(nodes);
+  read.request = readJob(job, read.settings);
+  return read;
+}
+
+diff::PlanFacts planSide(const Side& side, const SideJob& job) {
   const Progress progress(fmt::format("planning {}", machineName(side.file)));
-  diff::PlanFacts facts = diff::factsOf(plan::planJob(request, settings), request);
+  const plan::Plan plan = plan::planJob(job.request.plan, job.settings);
+  warnOfMissingNics(plan);
+  warnOfHang(plan);
+  diff::PlanFacts facts = diff::factsOf(plan, job.request.plan);
   facts.title = machineName(side.file);
   for (const std::string& pair : side.settings) facts.title += " " + pair;
   return facts;
 }
 
+struct Sides {
+  diff::PlanFacts a, b;
+  std::vector<std::string> assumptions;  // of both
+};
+
 // Throws InputError, also if nothing can differ.
-std::pair<diff::PlanFacts, diff::PlanFacts> readSides(const DiffInput& input) {
+Sides readSides(const DiffInput& input) {
   Side a{input.a, "--a", input.settingsA, {}};
   Side b{input.b.empty() ? input.a : input.b, "--b", input.settingsB, {}};
   readNodes(input.nodes, a, b);
@@ -131,12 +147,25 @@ std::pair<diff::PlanFacts, diff::PlanFacts> readSides(const DiffInput& input) {
   if (textB) planB = factsOfPlanFile(b, *textB);
   // By default the other side has as many hosts as a plan that was read.
   const auto nodesLike = [](const std::optional<diff::PlanFacts>& plan) {
-    return plan && plan->hostCount > 0 ? plan->hostCount : 1;
+    return plan && plan->hostCount > 0 ? plan->hostCount : 0;
   };
   std::set<std::string> said;
-  if (!planA) planA = planSide(a, input, nodesLike(planB), said);
-  if (!planB) planB = planSide(b, input, nodesLike(planA), said);
-  return {std::move(*planA), std::move(*planB)};
+  std::optional<SideJob> jobA;
+  std::optional<SideJob> jobB;
+  if (!planA) jobA = readSide(a, input, nodesLike(planB), said);
+  if (!planB) jobB = readSide(b, input, nodesLike(planA), said);
+  // Both sides have as many hosts by default, also if only one of the machines has NICs.
+  if (jobA && jobB && input.nodes.empty())
+    jobA->hosts() = jobB->hosts() = std::max(jobA->hosts(), jobB->hosts());
+  Sides sides;
+  for (const std::optional<SideJob>* job : {&jobA, &jobB}) {
+    if (!*job) continue;
+    for (const std::string& assumption : (*job)->request.assumptions)
+      if (said.insert(assumption).second) sides.assumptions.push_back(assumption);
+  }
+  sides.a = planA ? std::move(*planA) : planSide(a, *jobA);
+  sides.b = planB ? std::move(*planB) : planSide(b, *jobB);
+  return sides;
 }
 
 struct DiffArguments {
@@ -161,12 +190,13 @@ Exit status: 0 the plans are the same (the machines may differ), 1 they differ, 
 variable cannot be used.)";
 
 int runDiff(const DiffArguments& options) {
-  const auto [a, b] = readSides(options.input);
+  const auto [a, b, assumptions] = readSides(options.input);
   const diff::PlanDiff diff = diff::comparePlans(a, b);
   if (options.json)
     writeJson(diff::toJson(diff, a.title, b.title));
   else
-    writeOut(diffText(diff, a, b, options.view, terminalOf(stdout)));
+    writeOut(diffText(diff, a, b, options.view, terminalOf(stdout)) +
+             assumedText(assumptions, terminalOf(stdout)));
   return diff.samePlan() ? kOk : kFailed;
 }
 
@@ -182,15 +212,16 @@ void addDiff(CommandLine& line) {
   Command command = line.add("diff", "compare two machines, plans or settings: what follows from what");
   command.option("A", input.a, "topology XML, a plan in JSON, or - for this machine").required();
   command.option("B", input.b, "the same; none: A again, with other settings");
-  command.option("--nodes", input.nodes, "number of identical hosts (default 1), of both or of A and of B")
+  command
+      .option("-n,--nodes", input.nodes,
+              "number of identical hosts, of both or of A and of B (default 2 for files with NICs, else 1)")
       .value("N[,N]");
   addSettingsOf(command, "--a", "a variable for A, besides those of the environment, or nccl=VERSION",
                 input.settingsA);
   addSettingsOf(command, "--b", "a variable for B, or nccl=VERSION", input.settingsB);
   addVersionOption(command, input.job.nccl);
   command.flag("--fuse", input.job.fuse, "describe each host as its ranks would detect it");
-  command.flag("--nvls", input.job.nvls, "the driver offers NVLink multicast (NVLS)");
-  command.flag("--collnet", input.job.collnet, "the network computes collectives (CollNet)");
+  addOfferOptions(command, input.job);
   command.flag("--all", options->view.all, "cut no lists");
   command.flag("--json", options->json, "print JSON, in the format xylem-diff-1");
   command.footer(kDiffExamples);

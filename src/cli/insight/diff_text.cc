@@ -1,6 +1,7 @@
 #include "cli/insight/diff_text.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>
@@ -235,16 +236,40 @@ std::string sideText(const char* side, const diff::PlanFacts& facts, Style style
                      hosts);
 }
 
+// A predicted time that changes by a smaller share counts as unchanged.
+constexpr double kUnchanged = 0.005;
+
+// The meaning of the differences for the predicted times, in one sentence.
 std::string verdict(const diff::PlanDiff& diff) {
-  if (!diff.samePlan()) return "";
-  return diff.sameCauses() ? "\nNothing differs.\n" : "\nThe plan is the same.\n";
+  if (diff.samePlan()) return diff.sameCauses() ? "Nothing differs." : "The plan is the same.";
+  double slowest = 1;
+  double fastest = 1;
+  std::vector<std::string> refused;
+  for (const diff::ChoiceChange& change : diff.choices) {
+    if (change.after.empty() && (refused.empty() || refused.back() != change.collective))
+      refused.push_back(change.collective);
+    if (change.maxRatio == 0) continue;
+    slowest = std::max(slowest, change.maxRatio);
+    fastest = std::min(fastest, change.minRatio);
+  }
+  const std::string lost =
+      refused.empty() ? "" : fmt::format("; it cannot run {} of some sizes", fmt::join(refused, ", "));
+  const bool slower = slowest > 1 + kUnchanged;
+  const bool faster = fastest < 1 - kUnchanged;
+  std::string text;
+  if (faster) text += fmt::format("is up to {:.2f} times as fast as A", 1 / fastest);
+  if (faster && slower) text += ", and elsewhere ";
+  if (slower) text += fmt::format("takes up to {:.2f} times as long{}", slowest, faster ? "" : " as A");
+  return text.empty() ? fmt::format("The plans differ; by NCCL's model no time changes{}.", lost)
+                      : fmt::format("The plans differ: by NCCL's model B {}{}.", text, lost);
 }
 
 }  // namespace
 
 std::string diffText(const diff::PlanDiff& diff, const diff::PlanFacts& a, const diff::PlanFacts& b,
                      const DiffView& view, const Terminal& screen) {
-  std::string text = sideText("A", a, Style::kRed, screen) + sideText("B", b, Style::kGreen, screen);
+  std::string text = screen.paint(Style::kBold, verdict(diff)) + '\n';
+  text += sideText("A", a, Style::kRed, screen) + sideText("B", b, Style::kGreen, screen);
   text += section("What was asked", diff.asked, view, screen);
   text += section("Machine", diff.machine, view, screen);
   text += section("Order in the description", diff.order, view, screen);
@@ -255,8 +280,7 @@ std::string diffText(const diff::PlanDiff& diff, const diff::PlanFacts& a, const
   text += section("Decisions", diff.decisions, view, screen);
   text += section("Channels of a host", diff.channels, view, screen);
   text += section("Connections of the job", diff.connections, view, screen);
-  text += choicesText(diff.choices, screen);
-  return text + verdict(diff);
+  return text + choicesText(diff.choices, screen);
 }
 
 }  // namespace xylem::cli

@@ -1,7 +1,14 @@
 // xylem draw: a plan as an HTML page, or the machine alone as a picture.
 #include <fmt/format.h>
+#include <sodium/crypto_hash_sha256.h>
 
+#include <array>
+#include <cstdlib>
+#include <ctime>
+#include <fstream>
 #include <memory>
+#include <set>
+#include <sstream>
 
 #include "cli/bound_view.h"
 #include "cli/commands.h"
@@ -10,6 +17,7 @@
 #include "cli/machine_text.h"
 #include "cli/progress.h"
 #include "cli/terminal.h"
+#include "cli/zoo.h"
 #include "core/error.h"
 #include "core/text_file.h"
 #include "insight/report/machine_drawing.h"
@@ -23,6 +31,7 @@ namespace {
 
 struct DrawArguments {
   JobInput job;
+  std::string command, version;  // for the page
   std::string output;
   bool json = false;
 };
@@ -60,7 +69,7 @@ std::vector<report::Optimality> optimalityOf(const plan::Plan& plan) {
   std::vector<report::Optimality> all;
   for (std::size_t view = 0; view < plan.hostPlans.size(); ++view) {
     const plan::HostPlan& host = *plan.hostPlans[view];
-    for (const optimum::PlanBound& bound : optimum::boundsOf(plan, host)) {
+    for (const optimum::PlanBound& bound : optimum::boundsOf(plan, host, optimum::Effort::kQuick)) {
       std::string what = plural(bound.kind);
       if (plan.hostPlans.size() > 1) what += fmt::format(", view {}", view);
       all.push_back({std::move(what), static_cast<float>(bound.achieved),
@@ -74,6 +83,58 @@ std::vector<report::Optimality> optimalityOf(const plan::Plan& plan) {
 std::string titleOf(const JobInput& job) {
   const std::string name = jobName(job);
   return name.substr(name.rfind('/') + 1);
+}
+
+// The words as a shell reads them back.
+std::string quoted(const std::vector<std::string>& words) {
+  std::string text = "xylem";
+  for (const std::string& word : words) {
+    constexpr std::string_view kPlain =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./,:@%";
+    text += ' ';
+    if (!word.empty() && word.find_first_not_of(kPlain) == std::string::npos) {
+      text += word;
+      continue;
+    }
+    text += '\'';
+    for (const char c : word) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
+    text += '\'';
+  }
+  return text;
+}
+
+// SOURCE_DATE_EPOCH gives pages that are made again the same date.
+std::string dateText() {
+  const char* fixed = std::getenv("SOURCE_DATE_EPOCH");
+  const std::time_t now = fixed != nullptr ? std::strtoll(fixed, nullptr, 10) : std::time(nullptr);
+  std::tm parts{};
+  gmtime_r(&now, &parts);
+  return fmt::format("{:04}-{:02}-{:02} {:02}:{:02} UTC", parts.tm_year + 1900, parts.tm_mon + 1,
+                     parts.tm_mday, parts.tm_hour, parts.tm_min);
+}
+
+report::Origin::File fileOf(const std::string& name) {
+  std::ifstream in(name, std::ios::binary);
+  std::ostringstream text;
+  text << in.rdbuf();
+  const std::string content = text.str();
+  std::array<unsigned char, crypto_hash_sha256_BYTES> hash{};
+  crypto_hash_sha256(hash.data(), reinterpret_cast<const unsigned char*>(content.data()), content.size());
+  std::string digits;
+  for (const unsigned char byte : hash) digits += fmt::format("{:02x}", byte);
+  return {name, digits};
+}
+
+report::Origin originOf(const DrawArguments& options, const Settings& settings) {
+  report::Origin origin{
+      options.command, options.version + ", rules " + options.job.rules, dateText(), {}, {}, {}};
+  std::set<std::string> names;
+  if (!options.job.file.empty()) names.insert(options.job.file);
+  for (const std::string& host : options.job.hosts) names.insert(parseHost(host).file);
+  for (const std::string& name : names)
+    if (!isThisMachine(name)) origin.files.push_back(fileOf(machineFile(name)));
+  if (settings.isSet(Setting::kGraphFile)) origin.files.push_back(fileOf(settings.text(Setting::kGraphFile)));
+  return origin;
 }
 
 std::string textOf(const report::Picture& picture, Form form) {
@@ -92,10 +153,15 @@ int runDraw(const DrawArguments& options) {
     throw InputError({"--output", 0}, "no file for the page",
                      "-o report.html, or standard output that is no terminal");
   const Settings settings = readSettings();
-  const plan::PlanRequest request = readJob(options.job, settings);
+  const JobRequest request = readJob(options.job, settings);
   const std::string text = [&] {
     Progress progress(fmt::format("planning {}", jobName(options.job)));
-    const why::Inquiry inquiry(request, settings);
+    const why::Inquiry inquiry(request.plan, settings);
+    warnOfMissingNics(inquiry.plan());
+    warnOfHang(inquiry.plan());
+    report::Origin origin = originOf(options, settings);
+    origin.assumptions = request.assumptions;
+    origin.warnings = warningsSoFar();
     progress.say(fmt::format("drawing {}", jobName(options.job)));
     const report::Picture picture =
         report::drawPicture(inquiry, {.title = titleOf(options.job),
@@ -103,6 +169,7 @@ int runDraw(const DrawArguments& options) {
                                       .optimality = form == Form::kPage || form == Form::kFacts
                                                         ? optimalityOf(inquiry.plan())
                                                         : std::vector<report::Optimality>{},
+                                      .origin = std::move(origin),
                                       .answers = form == Form::kPage});
     return textOf(picture, form);
   }();
@@ -124,7 +191,11 @@ void addDraw(CommandLine& line) {
       .value("FILE");
   command.flag("--json", options->json, "write the page's facts as JSON");
   command.footer(kDrawExamples);
-  command.action([options] { return runDraw(*options); });
+  command.action([options, &line] {
+    options->command = quoted(line.words());
+    options->version = line.version();
+    return runDraw(*options);
+  });
 }
 
 }  // namespace xylem::cli

@@ -10,6 +10,7 @@
 #include "cli/machine_input.h"
 #include "cli/number_text.h"
 #include "cli/terminal.h"
+#include "cli/zoo.h"
 
 namespace xylem::cli {
 namespace {
@@ -70,7 +71,7 @@ int runLint(const LintArguments& options) {
   const lint::LintReport report =
       isThisMachine(options.file)
           ? lint::lintTopology(topology::writeTopology(detectMachine(readSettings())), "this machine")
-          : lint::lintTopologyFile(options.file);
+          : lint::lintTopologyFile(machineFile(options.file));
   if (options.json)
     writeJson(lint::toJson(report));
   else

@@ -16,10 +16,9 @@
 #include "core/error.h"
 #include "core/settings.h"
 #include "core/text_file.h"
+#include "insight/optimum/choose_channels.h"
 #include "insight/optimum/optimum.h"
 #include "planner/plan/json_value.h"
-#include "planner/search/graph_file.h"
-#include "planner/tuning/choice.h"
 
 namespace xylem::cli {
 namespace {
@@ -27,19 +26,21 @@ namespace {
 struct Optimization {
   std::string subject;                     // "dgxh100.xml"
   std::shared_ptr<const plan::Plan> plan;  // with the channels that the search found
-  optimum::Optimum optimum;
+  optimum::ChosenChannels chosen;
   // The times, in microseconds, that NCCL's model predicts for a large message.
   struct Times {
     Collective collective;
     double searched, best;
   };
   std::vector<Times> predicted;
-  double seconds = 0;  // that finding them took
-  std::string file;    // the text of the graph file
-  std::string output;  // the graph file's name; empty if it was not written
+  double seconds = 0;                // that finding them took
+  std::vector<std::string> outputs;  // the names of the graph files by part; empty if they were not written
+  std::vector<std::string> assumptions;
 };
 
 constexpr double kPercent = 100;
+// More ranges of ranks are left out.
+constexpr std::size_t kMaxRankRanges = 8;
 // From this share on, a bandwidth counts as equal to the bound.
 constexpr double kAtBound = 0.999;
 // Large enough that the time depends on the bandwidth alone, in bytes.
@@ -58,12 +59,6 @@ std::vector<Row> rowsOf(const optimum::Optimum& optimum) {
   return {{search::GraphKind::kRing, optimum.ring}, {search::GraphKind::kTree, optimum.tree}};
 }
 
-double predictedTime(const plan::Plan& plan, Collective collective) {
-  const tuning::Choice choice =
-      tuning::choose(plan.tuning.front(), {.collective = collective, .bytes = kLargeMessage});
-  return choice.best() != nullptr ? static_cast<double>(choice.best()->time) : 0;
-}
-
 std::string proofText(const optimum::GraphOptimum& optimum, const topology::System& system) {
   if (optimum.best >= kAtBound * optimum.bound.bandwidth) return limitText(optimum.bound, system);
   if (optimum.best >= kAtBound * optimum.ceiling)
@@ -72,8 +67,7 @@ std::string proofText(const optimum::GraphOptimum& optimum, const topology::Syst
                      limitText(optimum.bound, system));
 }
 
-std::string table(const Optimization& result, const Terminal& screen) {
-  const plan::HostPlan& host = result.plan->hostOf(0);
+std::string table(const plan::HostPlan& host, const optimum::Optimum& optimum, const Terminal& screen) {
   const bool nets = host.system().usesNets();
   Table table({{"graph"},
                {"searched"},
@@ -83,13 +77,13 @@ std::string table(const Optimization& result, const Terminal& screen) {
                {"more", Align::kRight},
                {"bound", Align::kRight},
                {"limit"}});
-  for (const Row& row : rowsOf(result.optimum)) {
+  for (const Row& row : rowsOf(optimum)) {
     const optimum::GraphOptimum& o = row.optimum;
     const double more = o.found > 0 ? (o.best / o.found - 1) * kPercent : 0;
     table.add({{search::name(row.kind), Style::kBold},
                {channelsOf(host.graphs[row.kind], nets)},
                {fmt::format("{:.2f}", o.found)},
-               {channelsOf(result.optimum.graphs[row.kind], nets)},
+               {channelsOf(optimum.graphs[row.kind], nets)},
                {fmt::format("{:.2f}", o.best), Style::kGreen},
                {more < 0.05 ? "-" : fmt::format("{:.1f}%", more), more < 0.05 ? Style::kDim : Style::kGreen},
                {fmt::format("{:.2f}", o.bound.bandwidth)},
@@ -120,38 +114,98 @@ plan::Json graphJson(const search::ChannelGraph& graph, const topology::System& 
           {"channels", std::move(channels)}};
 }
 
-std::string optimumText(const Optimization& result, const Terminal& screen) {
-  const plan::Plan& plan = *result.plan;
-  const topology::System& system = plan.hostOf(0).system();
-  std::string text =
-      fmt::format("{} on {} of {}\n", screen.paint(Style::kBold, counted(plan.job().ranks(), "rank")),
-                  counted(plan.job().hosts(), "host"), result.subject);
-  if (result.optimum.ring.bound.bandwidth == 0)
-    return text + "one GPU without a network: there is nothing to choose\n";
-  text += screen.heading("Bandwidth of a host's channels together");
-  text += table(result, screen);
+// The judgement of NCCL's model on all functions and sizes.
+std::string judgementText(const optimum::ChosenChannels& chosen, const Terminal& screen) {
+  if (!chosen.wins()) {
+    const std::string keep = screen.paint(Style::kBold, "The search's channels are the ones to keep");
+    if (chosen.tried == 0) return fmt::format("\n{}: no others with more bandwidth were found.\n", keep);
+    return fmt::format(
+        "\n{}: by NCCL's model, over all functions and sizes from 8 B to 8 GiB,\n"
+        "{} of {} of channels with more bandwidth would make something slower{}.\n",
+        keep, chosen.losing, counted(chosen.tried, "set"),
+        chosen.losing < chosen.tried ? ", and the rest nothing faster" : "");
+  }
+  Table table({{"function"}, {"size"}, {"time, best by searched"}});
+  const auto addAll = [&](const std::vector<optimum::JudgedRange>& ranges, Style style) {
+    for (const optimum::JudgedRange& range : ranges) {
+      const std::string least = fmt::format("{:.3f}", range.leastRatio);
+      const std::string greatest = fmt::format("{:.3f}", range.greatestRatio);
+      table.add({{name(range.collective)},
+                 {range.first == range.last ? sizeText(range.first)
+                                            : sizeText(range.first) + " to " + sizeText(range.last)},
+                 {least == greatest ? least : least + " to " + greatest, style}});
+    }
+  };
+  const std::vector<optimum::JudgedRange> slower = optimum::slowerRanges(chosen.judgement);
+  addAll(optimum::fasterRanges(chosen.judgement), Style::kGreen);
+  addAll(slower, Style::kRed);
+  return screen.heading(fmt::format(
+             "What changes by NCCL's model, 8 B to 8 GiB: {:.3f} times faster in the mean, {}",
+             chosen.judgement.gain, slower.empty() ? "nothing is slower" : "some functions are slower")) +
+         table.text(screen, 2);
+}
+
+// The channels of the job's only kind of host, or of one of its parts.
+std::string partText(const plan::HostPlan& host, const optimum::Optimum& optimum, const std::string& what,
+                     const Terminal& screen) {
+  if (optimum.ring.bound.bandwidth == 0)
+    return fmt::format("{}: one GPU without a network, so there is nothing to choose\n", what);
+  std::string text = screen.heading(fmt::format("Bandwidth of the channels of {} together", what)) +
+                     table(host, optimum, screen);
   for (const auto& [kind, title] :
        {std::pair{search::GraphKind::kRing, "Ring channels"}, {search::GraphKind::kTree, "Tree channels"}})
-    text += screen.heading(title) + channelsText(system, result.optimum.graphs[kind], screen);
+    text += screen.heading(title) + channelsText(host.system(), optimum.graphs[kind], screen);
+  return text;
+}
+
+std::string filesText(const Optimization& result) {
+  const std::size_t parts = result.chosen.parts.size();
+  if (result.outputs.empty())
+    return parts == 1 ? "-o FILE writes them as a graph file, for NCCL_GRAPH_FILE\n"
+                      : "-o FILE writes them as graph files, for NCCL_GRAPH_FILE of each part's ranks\n";
+  if (parts == 1) return fmt::format("{} is for NCCL_GRAPH_FILE on every host\n", result.outputs.front());
+  const std::vector<HostKind> kinds = hostKinds(*result.plan);
+  std::string text;
+  for (std::size_t i = 0; i < parts; ++i)
+    text += fmt::format("{} is for NCCL_GRAPH_FILE of the ranks {}\n", result.outputs[i],
+                        listText(kinds[i].ranks, kMaxRankRanges));
+  return text;
+}
+
+std::string optimumText(const Optimization& result, const Terminal& screen) {
+  const plan::Plan& plan = *result.plan;
+  std::string text =
+      fmt::format("{} on {} of {}\n", screen.paint(Style::kBold, counted(plan.job().ranks(), "rank")),
+                  counted(plan.job().hosts(), "host"), result.subject) +
+      assumedText(result.assumptions, screen);
+  const std::vector<HostKind> kinds = hostKinds(plan);
+  const std::size_t parts = result.chosen.parts.size();
+  for (std::size_t i = 0; i < parts; ++i)
+    text += partText(*plan.hostPlans[i], result.chosen.parts[i].optimum,
+                     parts == 1 ? "a host" : kinds[i].name, screen);
+  text += judgementText(result.chosen, screen);
+  if (!result.chosen.wins()) return text;
   const Optimization::Times& allReduce = result.predicted.front();
   text += fmt::format(
       "\nAllReduce of 1 GiB, as NCCL's model predicts: {:.1f} ms, with these channels {:.1f} ms\n",
       allReduce.searched / 1000, allReduce.best / 1000);
-  text += result.output.empty() ? "-o FILE writes them as a graph file, for NCCL_GRAPH_FILE\n"
-                                : fmt::format("{} is for NCCL_GRAPH_FILE on every host\n", result.output);
-  return text;
+  return text + filesText(result);
 }
 
-// Bandwidths in GB/s, times in microseconds.
-plan::Json toJson(const Optimization& result) {
-  const plan::Plan& plan = *result.plan;
-  const plan::HostPlan& host = plan.hostOf(0);
-  plan::Json json = {{"format", "xylem-optimum-1"},
-                     {"topology", result.subject},
-                     {"hosts", plan.job().hosts()},
-                     {"ranks", plan.job().ranks()},
-                     {"seconds", result.seconds}};
-  for (const Row& row : rowsOf(result.optimum)) {
+plan::Json rangesJson(const std::vector<optimum::JudgedRange>& ranges) {
+  plan::Json json = plan::Json::array();
+  for (const optimum::JudgedRange& range : ranges)
+    json.push_back({{"collective", name(range.collective)},
+                    {"firstBytes", range.first},
+                    {"lastBytes", range.last},
+                    {"leastRatio", range.leastRatio},
+                    {"greatestRatio", range.greatestRatio}});
+  return json;
+}
+
+plan::Json partJson(const plan::HostPlan& host, const optimum::ChosenChannels::Part& part) {
+  plan::Json json = plan::Json::object();
+  for (const Row& row : rowsOf(part.optimum)) {
     const optimum::GraphOptimum& o = row.optimum;
     json[search::name(row.kind)] = {{"found", o.found},
                                     {"best", o.best},
@@ -159,20 +213,41 @@ plan::Json toJson(const Optimization& result) {
                                     {"improved", o.improved},
                                     {"bound", boundJson(o.bound, host.system())},
                                     {"searched", graphJson(host.graphs[row.kind], host.system())},
-                                    {"graph", graphJson(result.optimum.graphs[row.kind], host.system())}};
+                                    {"graph", graphJson(part.optimum.graphs[row.kind], host.system())}};
   }
+  json["graphFile"] = part.file;
+  return json;
+}
+
+// Bandwidths in GB/s, times in microseconds.
+plan::Json toJson(const Optimization& result) {
+  const plan::Plan& plan = *result.plan;
+  const optimum::ChosenChannels& chosen = result.chosen;
+  plan::Json json = {{"format", "xylem-optimum-1"},   {"topology", result.subject},
+                     {"hosts", plan.job().hosts()},   {"ranks", plan.job().ranks()},
+                     {"assumed", result.assumptions}, {"seconds", result.seconds}};
+  json.update(partJson(*plan.hostPlans.front(), chosen.parts.front()));
+  // Several parts of a host: those after the first.
+  for (std::size_t i = 1; i < chosen.parts.size(); ++i)
+    json["otherParts"].push_back(partJson(*plan.hostPlans[i], chosen.parts[i]));
   plan::Json times = plan::Json::object();
   for (const Optimization::Times& time : result.predicted)
     times[name(time.collective)] = {
         {"bytes", kLargeMessage}, {"searched", time.searched}, {"best", time.best}};
   json["predicted"] = std::move(times);
-  json["graphFile"] = result.file;
+  json["wins"] = chosen.wins();
+  json["judged"] = {{"sets", chosen.tried},
+                    {"losing", chosen.losing},
+                    {"gain", chosen.judgement.gain},
+                    {"faster", rangesJson(optimum::fasterRanges(chosen.judgement))},
+                    {"slower", rangesJson(optimum::slowerRanges(chosen.judgement))}};
   return json;
 }
 
 struct OptimizeArguments {
   JobInput job;
   int maxChannels = optimum::OptimumOptions().maxChannels;
+  std::vector<std::string> weights;  // FUNCTION=WEIGHT
   std::string output;
   bool json = false;
 };
@@ -190,57 +265,93 @@ constexpr const char* kOptimizeExamples = R"(Examples:
   xylem optimize l40sx8.xml --max-channels 4        no more channels than that
   xylem optimize l40sx8.xml --json                  for programs: graphs, bounds, what limits them
 
-The bandwidth is that of all channels together, added up as NCCL's search adds it up. `bound` is what no channels
-exceed, `ceiling` the same for whole channels that are equally fast. A graph of the search is replaced only by one that
-has more, and never by one that has less (docs/optimum.md).)";
+  xylem optimize l40sx8.xml --weight AllReduce=10,Broadcast=0
+                                                    what counts: Broadcast may become slower here
 
-// The request without NCCL_GRAPH_FILE: the plan to improve is the search's.
-plan::PlanRequest searched(plan::PlanRequest request) {
-  request.graphFile = nullptr;
-  return request;
+The bandwidth is that of all channels together, added up as NCCL's search adds it up. `bound` is what no channels
+exceed, `ceiling` the same for whole channels that are equally fast. Channels replace the search's only if NCCL's model
+says that some function becomes faster and none slower, from 8 B to 8 GiB; those with weight 0 may (docs/optimum.md).
+
+Exit status: 0 done, 1 no channels win, so that -o writes nothing, 2 an argument, a file or a variable cannot be used.)";
+
+// Hosts of several files that say the same are hosts of one kind.
+void joinEqualHosts(plan::PlanRequest& request) {
+  for (std::size_t i = 1; i < request.hosts.size(); ++i)
+    for (std::size_t j = 0; j < i; ++j)
+      if (topology::writeTopology(*request.hosts[i].topology) ==
+          topology::writeTopology(*request.hosts[j].topology))
+        request.hosts[i].topology = request.hosts[j].topology;
+}
+
+// Says in the file what becomes slower with it.
+std::string withLosses(std::string file, const optimum::Judgement& judgement) {
+  std::string remark;
+  for (const optimum::JudgedRange& range : optimum::slowerRanges(judgement))
+    remark += fmt::format("  <!-- slower by NCCL's model: {} from {} to {} bytes, up to {:.2f} times -->\n",
+                          name(range.collective), range.first, range.last, range.greatestRatio);
+  return file.insert(file.find('\n') + 1, remark);
 }
 
 Optimization optimize(const OptimizeArguments& options, const Settings& settings) {
-  const plan::PlanRequest request = searched(readJob(options.job, settings));
+  JobRequest job = readJob(options.job, settings);
+  plan::PlanRequest& request = job.plan;
+  request.graphFile = nullptr;  // the plan to improve is the search's
+  joinEqualHosts(request);
   Optimization result;
+  result.assumptions = std::move(job.assumptions);
   result.subject = jobName(options.job);
   {
     const Progress progress(fmt::format("optimizing {}", result.subject));
     const auto plan = std::make_shared<const plan::Plan>(plan::planJob(request, settings));
     result.plan = plan;
-    if (plan->hostPlans.size() != 1)
-      throw InputError(
-          {result.subject, 0}, fmt::format("{} kinds of hosts", plan->hostPlans.size()),
-          "hosts of one kind, whose GPUs reach each other: a graph file is for one kind; optimize each");
-    const plan::HostPlan& host = plan->hostOf(0);
+    if (plan->job().shapes.size() != 1)
+      throw InputError({result.subject, 0}, fmt::format("{} kinds of hosts", plan->job().shapes.size()),
+                       "hosts of one kind: optimize each kind alone");
     const auto start = std::chrono::steady_clock::now();
     const optimum::OptimumOptions wanted{static_cast<int>(settings.integer(Setting::kCrossNic)),
                                          options.maxChannels};
-    result.optimum = optimum::findOptimum(host.system(), host.paths.paths, host.graphs, wanted);
+    result.chosen = optimum::chooseChannels(request, settings, *plan, wanted,
+                                            optimum::parseWeights(options.weights, "--weight"));
     result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-    result.file = search::writeGraphFile(result.optimum.graphs, host.system());
-    // The plan that a job makes with the file.
-    plan::PlanRequest again = request;
-    again.graphFile =
-        std::make_shared<const search::GraphFile>(search::parseGraphFile(result.file, "graph.xml"));
-    const plan::Plan planned = plan::planJob(again, settings);
+    if (result.chosen.wins())
+      for (optimum::ChosenChannels::Part& part : result.chosen.parts)
+        part.file = withLosses(std::move(part.file), result.chosen.judgement);
     for (const Collective collective : {Collective::kAllReduce, Collective::kAllGather})
-      result.predicted.push_back(
-          {collective, predictedTime(*plan, collective), predictedTime(planned, collective)});
+      for (const optimum::JudgedTime& time : result.chosen.judgement.times)
+        if (time.collective == collective && time.bytes == kLargeMessage)
+          result.predicted.push_back({collective, time.before, time.after});
   }
   return result;
+}
+
+// "graph.xml", or "graph.1.xml" and so on for several parts.
+std::string outputOf(const std::string& name, std::size_t part, std::size_t parts) {
+  if (parts == 1) return name;
+  const std::size_t dot = name.rfind('.');
+  const std::size_t slash = name.rfind('/');
+  const bool hasSuffix = dot != std::string::npos && (slash == std::string::npos || dot > slash + 1);
+  const std::size_t at = hasSuffix ? dot : name.size();
+  return fmt::format("{}.{}{}", name.substr(0, at), part + 1, name.substr(at));
 }
 
 int runOptimize(const OptimizeArguments& options) {
   const Settings settings = readSettings();
   Optimization result = optimize(options, settings);
-  if (!options.output.empty()) writeFile(options.output, result.file);
-  result.output = options.output;
+  const bool wins = result.chosen.wins();
+  if (wins && !options.output.empty()) {
+    const std::vector<optimum::ChosenChannels::Part>& parts = result.chosen.parts;
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      result.outputs.push_back(outputOf(options.output, i, parts.size()));
+      writeFile(result.outputs.back(), parts[i].file);
+    }
+  }
   if (options.json)
     writeJson(toJson(result));
   else
     writeOut(optimumText(result, terminalOf(stdout)));
-  return kOk;
+  if (!wins && !options.output.empty())
+    warn(fmt::format("{} is not written: no channels win", options.output));
+  return wins || options.output.empty() ? kOk : kFailed;
 }
 
 }  // namespace
@@ -254,7 +365,12 @@ void addOptimize(CommandLine& line) {
               fmt::format("at most K channels in a graph (default {})", options->maxChannels))
       .value("K")
       .within(1, kMaxFileChannels);
-  command.option("-o,--output", options->output, "write the graph file to FILE").value("FILE");
+  command
+      .option("--weight", options->weights,
+              "how much functions count, by default 1 each; those with 0 may become slower")
+      .value("FUNCTION=W,...")
+      .separatedBy(',');
+  command.option("-o,--output", options->output, "write the graph file to FILE, if it wins").value("FILE");
   command.flag("--json", options->json, "print JSON");
   command.footer(kOptimizeExamples);
   command.action([options] { return runOptimize(*options); });

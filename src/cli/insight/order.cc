@@ -415,7 +415,7 @@ A fabric is described by lines such as
 
 int runOrder(const OrderArguments& options) {
   const Settings settings = readSettings();
-  plan::PlanRequest request = readJob(options.job, settings);
+  plan::PlanRequest request = readJob(options.job, settings).plan;
   request.decisions = false;
   std::vector<std::string> remarks;
   std::optional<Progress> progress(fmt::format("reading {}", options.fabric));

@@ -603,7 +603,8 @@ variable cannot be used.)";
 
 int runPreflight(const PreflightArguments& options) {
   const Settings settings = readSettings();
-  const plan::PlanRequest request = readJob(options.job, settings);
+  const JobRequest job = readJob(options.job, settings);
+  const plan::PlanRequest& request = job.plan;
   std::optional<Progress> progress(fmt::format("planning {}", jobName(options.job)));
   const plan::Plan plan = plan::planJob(request, settings);
   preflight::Preflight result = preflight::preflight(plan);
@@ -612,7 +613,8 @@ int runPreflight(const PreflightArguments& options) {
   if (options.json)
     writeJson(toJson(plan, result));
   else
-    writeOut(preflightText(plan, result, terminalOf(stdout)));
+    writeOut(preflightText(plan, result, terminalOf(stdout)) +
+             assumedText(job.assumptions, terminalOf(stdout)));
   return result.isFine() ? kOk : kFailed;
 }
 

@@ -66,6 +66,7 @@ struct RepairReport {
   std::string machine;
   std::vector<whatif::NetState> nets;
   std::vector<whatif::Repair> found;
+  std::vector<std::string> assumptions;
 };
 
 std::string netsText(const RepairReport& report, const Terminal& screen) {
@@ -165,9 +166,9 @@ std::string repairsText(const RepairReport& report, const RepairArguments& optio
 
 std::string repairText(const RepairReport& report, const RepairArguments& options, const Terminal& screen) {
   const plan::Plan& plan = report.search.before();
-  return fmt::format("{}: {} on {}\n{}\n", screen.paint(Style::kBold, report.machine),
+  return fmt::format("{}: {} on {}\n{}{}\n", screen.paint(Style::kBold, report.machine),
                      counted(plan.job().ranks(), "rank"), counted(plan.job().hosts(), "host"),
-                     summary(report.search)) +
+                     assumedText(report.assumptions, screen), summary(report.search)) +
          netsText(report, screen) + repairsText(report, options, screen);
 }
 
@@ -175,9 +176,11 @@ int runRepair(const RepairArguments& options) {
   const Settings settings = readSettings();
   const std::string machine = machineName(options.job.file);
   Progress progress(fmt::format("planning {}", machine));
-  whatif::RepairSearch search(readJob(options.job, settings), settings);
+  const JobRequest job = readJob(options.job, settings);
+  whatif::RepairSearch search(job.plan, settings);
   while (search.next()) progress.say(fmt::format("change {} of {}", search.tried(), search.total()));
-  const RepairReport report{search, machine, whatif::netStates(search.before()), search.found()};
+  const RepairReport report{search, machine, whatif::netStates(search.before()), search.found(),
+                            job.assumptions};
   const bool writes = !options.output.empty() && !report.found.empty();
   if (writes) writeFile(options.output, topology::writeTopology(search.withFirst().document));
   if (options.json) {

@@ -41,7 +41,7 @@ struct MachineUpgrade {
 constexpr const char* kUpgradeExamples = R"(Examples:
   xylem upgrade dgxh100.xml --from 2.25.1 --to 2.27.7   what the upgrade changes for two such hosts
   xylem upgrade topologies/ --from 2.27.7 --to 2.30.7   a folder: one line per machine
-  xylem upgrade gb200.xml --from 2.26.2 --to 2.28.9 --nodes 16 --nvls
+  xylem upgrade gb200x4 --from 2.26.2 --to 2.28.9 --nodes 16
 
 A time is that of an AllReduce as NCCL predicts it: of 8 KiB, 1 MiB and 1 GiB, after the upgrade relative to before. The causes
 are the fewest of NCCL's changes that lead to the new plan (xylem versions lists them). Exit status: 0 no plan differs, 1 some

@@ -1,4 +1,4 @@
-// xylem vm: the topology file of a virtual machine, made from its host's.
+// xylem vm: the topology file of a virtual machine, made from its host's, or from its own dump.
 #include <fmt/format.h>
 
 #include <memory>
@@ -7,15 +7,22 @@
 #include "cli/commands.h"
 #include "cli/machine_input.h"
 #include "cli/terminal.h"
+#include "core/error.h"
 #include "core/text_file.h"
 #include "insight/lint/lint.h"
+#include "insight/vm/cloud.h"
 #include "insight/vm/vm_topology.h"
+#include "insight/whatif/devices.h"
+#include "insight/whatif/edit.h"
+#include "insight/whatif/pairing.h"
+#include "planner/topology/complete.h"
 
 namespace xylem::cli {
 namespace {
 
 struct VmArguments {
-  std::string host, map, output;
+  std::string file, host, map, output;
+  std::vector<std::string> pairs;  // "auto", or NET=GPU
   bool json = false;
 };
 
@@ -27,27 +34,87 @@ devices their name in the guest if it is another one:
   mlx5_2        0000:06:00.0  mlx5_0
   numa1         numa0
 
+With FILE, the virtual machine's own dump (NCCL_TOPO_DUMP_FILE, or `xylem detect` inside), nothing of the host is
+needed: --pair says which NIC is beside which GPU. `auto` pairs them in order, per CPU where the dump tells the CPU
+of both, as it is on the instance types of the large clouds; the answer names the type if the devices show it.
+
 Examples:
+  xylem vm guest.xml --pair auto -o vm.xml               from inside alone: NICs beside GPUs, in order
+  xylem vm guest.xml --pair mlx5_0=gpu1,mlx5_1=gpu0 -o vm.xml
+                                                         the pairs that you know
   xylem detect -o host.xml                               on the host
   xylem vm --host host.xml --guest-map vm.map -o vm.xml  then NCCL_TOPO_FILE=vm.xml in the guest
   xylem vm --host host.xml --guest-map vm.map            print it
   xylem lint vm.xml && xylem plan vm.xml --nodes 2       what NCCL will do with it)";
 
-nlohmann::ordered_json toJson(const topology::Document& guest, const vm::VmMap& map,
-                              const std::vector<std::string>& remarks) {
+// The virtual machine's file, and what its user should check.
+struct Guest {
+  topology::Document document;
+  std::size_t devices = 0;
+  std::vector<std::string> remarks;
+};
+
+nlohmann::ordered_json toJson(const Guest& guest) {
   const nlohmann::ordered_json json = {{"format", "xylem-vm-1"},
-                                       {"devices", map.devices.size()},
-                                       {"remarks", remarks},
-                                       {"topology", topology::writeTopology(guest)}};
+                                       {"devices", guest.devices},
+                                       {"remarks", guest.remarks},
+                                       {"topology", topology::writeTopology(guest.document)}};
   return json;
 }
 
-int runVm(const VmArguments& options) {
-  const topology::Document host = readMachine(options.host, readSettings());
+std::vector<whatif::Edit> pairingEdits(const std::vector<std::string>& pairs) {
+  if (pairs == std::vector<std::string>{"auto"}) return {whatif::parseEdit("pair nets with gpus")};
+  std::vector<whatif::Edit> edits;
+  for (const std::string& pair : pairs) {
+    const std::size_t equals = pair.find('=');
+    if (equals == std::string::npos || equals == 0 || equals + 1 == pair.size())
+      throw InputError({"--pair", 0}, fmt::format("`{}`", pair), "auto, or NET=GPU,..., as mlx5_0=gpu1");
+    edits.push_back(
+        whatif::parseEdit(fmt::format("pair {} with {}", pair.substr(0, equals), pair.substr(equals + 1))));
+  }
+  return edits;
+}
+
+// From the dump of the virtual machine alone.
+Guest pairedGuest(const VmArguments& options, const Settings& settings) {
+  topology::Document dump = topology::completeForJob(readMachine(options.file, settings));
+  Guest guest{whatif::applyEdits({dump, settings}, pairingEdits(options.pairs)).document, 0, {}};
+  const whatif::Devices devices(guest.document);
+  guest.devices = devices.gpus().size() + devices.nets().size();
+  const bool isAuto = options.pairs.front() == "auto";
+  if (!whatif::isFlat(dump))
+    guest.remarks.emplace_back(
+        "the file shows PCI switches that hold GPUs and NICs: pairing them may be wrong");
+  if (const vm::CloudInstance* cloud = vm::cloudInstanceOf(dump))
+    guest.remarks.push_back(fmt::format("{} GPUs and {} NICs as on {}{}", cloud->gpus, cloud->nets,
+                                        cloud->name,
+                                        isAuto ? ", where they belong together in this order" : ""));
+  else if (isAuto)
+    guest.remarks.emplace_back(
+        "no instance type that is known: the pairs are a guess by order; compare the bandwidth, or your "
+        "provider's "
+        "file");
+  return guest;
+}
+
+// From the host's file.
+Guest mappedGuest(const VmArguments& options, const Settings& settings) {
+  const topology::Document host = readMachine(options.host, settings);
   const vm::VmMap map = vm::readVmMap(options.map);
-  std::vector<std::string> remarks;
-  const topology::Document guest = vm::vmTopology(host, map, &remarks);
-  const std::string text = topology::writeTopology(guest);
+  Guest guest{topology::Document(), map.devices.size(), {}};
+  guest.document = vm::vmTopology(host, map, &guest.remarks);
+  return guest;
+}
+
+int runVm(const VmArguments& options) {
+  const Settings settings = readSettings();
+  const bool fromDump = !options.file.empty() || !options.pairs.empty();
+  if (fromDump ? options.file.empty() || options.pairs.empty() : options.host.empty() || options.map.empty())
+    throw InputError({"arguments", 0}, fromDump ? "only one of FILE and --pair" : "no file to start from",
+                     "FILE with --pair, or --host with --guest-map");
+  Guest guest = fromDump ? pairedGuest(options, settings) : mappedGuest(options, settings);
+  std::vector<std::string>& remarks = guest.remarks;
+  const std::string text = topology::writeTopology(guest.document);
   const lint::LintReport report = lint::lintTopology(text, options.output.empty() ? "guest" : options.output);
   for (const lint::Finding& finding : report.findings)
     if (finding.severity != lint::Severity::kNote)
@@ -57,7 +124,7 @@ int runVm(const VmArguments& options) {
     writeFile(options.output, text);
   else if (!options.json)
     writeOut(text);
-  if (options.json) writeJson(toJson(guest, map, remarks));
+  if (options.json) writeJson(toJson(guest));
   return kOk;
 }
 
@@ -66,13 +133,21 @@ int runVm(const VmArguments& options) {
 void addVm(CommandLine& line) {
   const auto options = std::make_shared<VmArguments>();
   Command command =
-      line.add("vm", "write the topology file of a virtual machine from its host's and the bus ids inside");
+      line.add("vm", "write the topology file of a virtual machine, from its host's or from its own dump");
+  const Option file =
+      command.option("FILE", options->file, "topology XML that the virtual machine itself shows");
+  const Option pair =
+      command.option("--pair", options->pairs, "which NIC is beside which GPU, or `auto` for their order")
+          .value("auto|NET=GPU,...")
+          .separatedBy(',');
   command.option("--host", options->host, "topology XML of the host; - for this machine")
       .value("FILE")
-      .required();
+      .excludes(file)
+      .excludes(pair);
   command.option("--guest-map", options->map, "which device of the host is which in the guest, see below")
       .value("FILE")
-      .required();
+      .excludes(file)
+      .excludes(pair);
   command.option("-o,--output", options->output, "write it to FILE").value("FILE");
   command.flag("--json", options->json, "print JSON, in the format xylem-vm-1");
   command.footer(kVmExamples);

@@ -5,6 +5,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "cli/bound_view.h"
 #include "cli/commands.h"
 #include "cli/insight/diff_text.h"
 #include "cli/job_input.h"
@@ -17,6 +18,7 @@
 #include "insight/whatif/score.h"
 #include "planner/search/graph_file.h"
 #include "planner/topology/complete.h"
+#include "planner/topology/select_nets.h"
 
 namespace xylem::cli {
 namespace {
@@ -55,6 +57,7 @@ struct WhatifReport {
   diff::PlanFacts a, b;
   diff::PlanDiff diff;
   whatif::Scores scoresA, scoresB;
+  optimum::ChannelUse channelUse;  // after the changes
 };
 
 std::string scoresText(const whatif::Scores& before, const whatif::Scores& after, const Terminal& screen) {
@@ -68,7 +71,7 @@ std::string scoresText(const whatif::Scores& before, const whatif::Scores& after
 
 std::string whatifText(const WhatifReport& report, const DiffView& view, const Terminal& screen) {
   return diffText(report.diff, report.a, report.b, view, screen) +
-         scoresText(report.scoresA, report.scoresB, screen);
+         scoresText(report.scoresA, report.scoresB, screen) + channelUseText(report.channelUse);
 }
 
 nlohmann::ordered_json toJson(const WhatifReport& report) {
@@ -84,13 +87,22 @@ int runWhatif(const WhatifArguments& options) {
     throw InputError({"arguments", 0}, "no edit",
                      "at least one, such as 'remove net1' (see `xylem whatif --help`)");
   const Settings settings = readSettings();
-  plan::PlanRequest before = readJob(options.job, settings);
+  JobInput input = options.job;
+  input.allNets = true;
+  JobRequest job = readJob(input, settings);
+  plan::PlanRequest& before = job.plan;
   before.hosts.front().topology =
       std::make_shared<const topology::Document>(topology::completeForJob(*before.hosts.front().topology));
   whatif::Edited edited = whatif::applyEdits({*before.hosts.front().topology, settings}, edits);
   const std::string changed = topology::writeTopology(edited.document);
   plan::PlanRequest after = before;
-  after.hosts.front().topology = std::make_shared<const topology::Document>(std::move(edited.document));
+  // The variables that select NICs, before and after the edits.
+  const auto select = [&](plan::PlanRequest& request, topology::Document document, const Settings& with) {
+    if (!isThisMachine(options.job.file)) document = topology::selectNets(std::move(document), with);
+    request.hosts.front().topology = std::make_shared<const topology::Document>(std::move(document));
+  };
+  select(after, std::move(edited.document), edited.settings);
+  select(before, *before.hosts.front().topology, settings);
   std::vector<std::string> remarks;
   after.graphFile = search::graphFileOf(edited.settings, &remarks);
   for (const std::string& remark : remarks) warn(remark);
@@ -102,12 +114,11 @@ int runWhatif(const WhatifArguments& options) {
   const plan::Plan planAfter = plan::planJob(after, edited.settings);
   progress.say("comparing");
   warnOfMissingNics(planAfter);
+  warnOfHang(planAfter);
   if (!options.output.empty()) writeFile(options.output, changed);
-  WhatifReport report{diff::factsOf(planBefore, before),
-                      diff::factsOf(planAfter, after),
-                      {},
-                      whatif::scoresOf(planBefore),
-                      whatif::scoresOf(planAfter)};
+  WhatifReport report{
+      diff::factsOf(planBefore, before), diff::factsOf(planAfter, after),    {}, whatif::scoresOf(planBefore),
+      whatif::scoresOf(planAfter),       optimum::channelUseOf(planAfter, 0)};
   report.a.title = machine;
   report.b.title = machine;
   for (std::size_t i = 0; i < edits.size(); ++i) report.b.title += (i == 0 ? ", " : "; ") + edits[i].text;
@@ -115,7 +126,8 @@ int runWhatif(const WhatifArguments& options) {
   if (options.json) {
     writeJson(toJson(report));
   } else {
-    writeOut(whatifText(report, options.view, terminalOf(stdout)));
+    const Terminal screen = terminalOf(stdout);
+    writeOut(whatifText(report, options.view, screen) + assumedText(job.assumptions, screen));
     if (!options.output.empty()) writeOut(fmt::format("\nThe changed machine is in {}.\n", options.output));
   }
   return report.diff.samePlan() ? kOk : kFailed;

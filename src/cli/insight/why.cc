@@ -11,6 +11,7 @@
 #include "cli/commands.h"
 #include "cli/job_input.h"
 #include "cli/machine_input.h"
+#include "cli/number_text.h"
 #include "cli/progress.h"
 #include "cli/table.h"
 #include "core/error.h"
@@ -116,6 +117,8 @@ constexpr const char* kWhyExamples =
     R"(GPUs are gpu3 (rank 3 of the job), dev3 or a bus id; NICs nic1, mlx5_1 or a bus id.
 
 Examples:
+  xylem why dgxh100.xml gdr                     which GPUs have GPU Direct RDMA with which NICs, and why not
+  xylem why dgxh100.xml nic                     who uses which NIC in which channel
   xylem why dgxh100.xml gdr gpu3 nic1           is GPU Direct RDMA allowed, and what decides
   xylem why a40x8.xml p2p gpu0 gpu5             what two GPUs use to reach each other
   xylem why dgxh100.xml path gpu0 nic5          each link, and which one limits
@@ -146,15 +149,27 @@ int runWhy(WhyArguments options) {
     options.job.file.clear();
   }
   const Settings settings = readSettings();
-  const plan::PlanRequest request = readJob(options.job, settings);
-  const why::Answer answer = [&] {
+  const JobRequest request = readJob(options.job, settings);
+  const why::Inquiry inquiry = [&] {
     const Progress progress(fmt::format("planning {}", jobName(options.job)));
-    return why::Inquiry(request, settings).ask(options.question);
+    return why::Inquiry(request.plan, settings);
   }();
-  if (options.json)
-    writeJson(why::toJson(answer), 2);
-  else
-    writeOut(answerText(answer, terminalOf(stdout)));
+  const why::Answer answer = inquiry.ask(options.question);
+  warnOfMissingNics(inquiry.plan());
+  warnOfHang(inquiry.plan());
+  const connect::Job& job = inquiry.plan().job();
+  if (options.json) {
+    nlohmann::ordered_json json = why::toJson(answer);
+    json["job"] = {{"hosts", job.hosts()}, {"ranks", job.ranks()}, {"assumed", request.assumptions}};
+    writeJson(json, 2);
+  } else {
+    const Terminal screen = terminalOf(stdout);
+    writeOut(answerText(answer, screen) +
+             screen.paint(Style::kDim,
+                          fmt::format("\nThis holds for {} on {} of {}.\n", counted(job.ranks(), "rank"),
+                                      counted(job.hosts(), "host"), jobName(options.job))) +
+             assumedText(request.assumptions, screen));
+  }
   return kOk;
 }
 

@@ -101,15 +101,17 @@ std::vector<Stretch> stretchesOf(const tuning::TuningModel& model, Collective co
 struct PlanReport {
   const plan::Plan& plan;
   std::string machine;
+  std::vector<std::string> assumptions;
   std::vector<HostReport> hosts;                  // by view
   std::optional<preflight::Preflight> agreement;  // of jobs with several kinds of hosts
   std::vector<Stretch>
       choices;  // of AllReduce, as the ranks of rank 0's kind of host choose; none for one rank
 };
 
-PlanReport reportOf(const plan::Plan& plan, const std::string& machine) {
-  PlanReport report{plan, machine, {}, {}, {}};
-  for (const auto& host : plan.hostPlans) report.hosts.push_back(hostReport(plan, *host));
+PlanReport reportOf(const plan::Plan& plan, const std::string& machine,
+                    const std::vector<std::string>& assumptions, optimum::Effort effort) {
+  PlanReport report{plan, machine, assumptions, {}, {}, {}};
+  for (const auto& host : plan.hostPlans) report.hosts.push_back(hostReport(plan, *host, effort));
   if (plan.hostPlans.size() > 1) report.agreement = preflight::preflight(plan);
   if (plan.job().ranks() > 1)
     report.choices =
@@ -210,14 +212,6 @@ std::string gpusOfJob(const plan::Plan& plan) {
   return text + '\n';
 }
 
-// True if the hardware supports NVLink multicast. A topology file does not say whether the driver offers it.
-bool mayHaveNvls(const plan::Plan& plan) {
-  constexpr int kMulticastSm = 90;
-  const auto& hosts = plan.hostPlans;
-  return !plan.offered.nvls && plan.connections.lowestSm >= kMulticastSm &&
-         std::all_of(hosts.begin(), hosts.end(), [](const auto& host) { return host->system().hasNvs(); });
-}
-
 // The numbers of channels, of rank 0 if ranks differ.
 std::string channelsText(const plan::Plan& plan) {
   const connect::Connections& c = plan.connections;
@@ -229,8 +223,6 @@ std::string channelsText(const plan::Plan& plan) {
   text += fmt::format(", send/receive {}, {} per peer\n", mine.p2pChannels, mine.p2pChannelsPerPeer);
   if (c.collnet)
     text += fmt::format("CollNet: the network reduces, {}\n", counted(mine.collnetHeads, "head"));
-  if (mayHaveNvls(plan))
-    text += "NVLS: not considered; --nvls plans for a driver that offers NVLink multicast\n";
   if (plan.offered.nvls && c.nvlsHeads == 0) text += "NVLS: offered, but this job has no channels for it\n";
   return text;
 }
@@ -321,7 +313,8 @@ std::string channelsText(const plan::Plan& plan, int rank, const Terminal& scree
 // The job with its graphs, channels, rings, trees and choices by size.
 std::string planText(const PlanReport& report, const Terminal& screen) {
   const plan::Plan& plan = report.plan;
-  std::string text = jobSizeText(plan, report.machine, screen) + gpusOfJob(plan) + channelsText(plan);
+  std::string text = jobSizeText(plan, report.machine, screen) + assumedText(report.assumptions, screen) +
+                     gpusOfJob(plan) + channelsText(plan);
   text += agreementText(report, screen);
   for (const auto& [name, value] : plan.settings) text += fmt::format("set: {}={}\n", name, value);
   if (report.hosts.size() == 1) {
@@ -332,12 +325,14 @@ std::string planText(const PlanReport& report, const Terminal& screen) {
     for (std::size_t view = 0; view < kinds.size() && view < kMaxKinds; ++view)
       text += hostText(report.hosts[view], kinds[view].name, screen);
   }
-  return text + ringsText(plan, screen) + treesText(plan, screen) + choicesText(report, screen);
+  text += ringsText(plan, screen) + treesText(plan, screen) + choicesText(report, screen);
+  return report.choices.empty() ? text : text + channelUseText(optimum::channelUseOf(plan, 0));
 }
 
-// The format `xylem-plan-1` with `bounds` by view; with `rank`, of that rank alone.
+// The format `xylem-plan-1` with `assumed`, and `bounds` by view; with `rank`, of that rank alone.
 plan::Json toJson(const PlanReport& report, int rank) {
   plan::Json json = plan::toJson(report.plan, rank);
+  json["assumed"] = report.assumptions;
   plan::Json& bounds = json["bounds"] = plan::Json::array();
   for (const HostReport& host : report.hosts) bounds.push_back(boundsJson(host.bounds, host.host->system()));
   return json;
@@ -354,11 +349,13 @@ struct PlanArguments {
   JobInput job;
   bool json = false;
   bool log = false;
+  bool bounds = false;
   int rank = -1;  // -1: all
 };
 
 constexpr const char* kPlanExamples = R"(Examples:
-  xylem plan dgxh100.xml              one host: graphs, channels, rings
+  xylem plan dgxh100.xml              two hosts: graphs, channels, rings, trees
+  xylem plan dgxh100.xml --nodes 1    one host alone
   xylem plan dgxh100.xml --nodes 16   a job of 16 such hosts
   xylem plan - --nodes 2              two hosts like this machine
   xylem plan --host dgxh100.xml:2 --host dgxa100.xml@0,1,2,3
@@ -373,11 +370,14 @@ constexpr const char* kPlanExamples = R"(Examples:
   NCCL_GRAPH_DUMP_FILE=graph.xml xylem plan dgxh100.xml --nodes 2
                                       the channels as NCCL's graph file, which NCCL_GRAPH_FILE reads)";
 
-void print(const PlanArguments& options, const plan::Plan& plan, int rank) {
+void print(const PlanArguments& options, const PlannedJob& planned, int rank) {
+  const plan::Plan& plan = planned.plan;
   if (options.log) return writeOut(plan::logText(plan::planLog(plan, rank)));
   const Terminal screen = terminalOf(stdout);
-  if (options.rank >= 0 && !options.json) return writeOut(rankText(plan, rank, screen));
-  const PlanReport report = reportOf(plan, jobName(options.job));
+  if (options.rank >= 0 && !options.json)
+    return writeOut(assumedText(planned.assumptions, screen) + rankText(plan, rank, screen));
+  const PlanReport report = reportOf(plan, jobName(options.job), planned.assumptions,
+                                     options.bounds ? optimum::Effort::kFull : optimum::Effort::kQuick);
   if (options.json)
     writeJson(toJson(report, options.rank));
   else
@@ -388,13 +388,14 @@ int runPlan(const PlanArguments& options) {
   const Settings settings = readSettings();
   // NCCL's log lines go to standard output, where they would spoil the JSON.
   const Logger log(settings, kPlannerSubsystems, options.json ? stderr : stdout);
-  const plan::Plan plan = planForRank(options.job, settings, options.rank);
+  const PlannedJob planned = planForRank(options.job, settings, options.rank);
+  const plan::Plan& plan = planned.plan;
   plan::dumpGraphs(plan, settings);
   warnOfMissingNics(plan);
   const int rank = std::max(options.rank, 0);
   if (!options.log && log.enabled(LogLevel::kWarn, Subsystem::kAll))
     for (const LogLine& line : plan::planLog(plan, rank)) log.write(line);
-  print(options, plan, rank);
+  print(options, planned, rank);
   return kOk;
 }
 
@@ -405,6 +406,8 @@ void addPlan(CommandLine& line) {
   Command command = line.add("plan", "plan a job: channels, rings and trees, as NCCL would");
   addJobOptions(command, options->job);
   command.option("--rank", options->rank, "only this rank's view").value("R").within(0, 1 << 24);
+  command.flag("--bounds", options->bounds,
+               "take seconds for the exact bounds of hosts with more than 8 GPUs (others always have them)");
   Option json = command.flag("--json", options->json, "print JSON");
   command.flag("--log", options->log, "print the lines that NCCL would log").excludes(json);
   command.footer(kPlanExamples);

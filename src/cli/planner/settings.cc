@@ -51,16 +51,31 @@ nlohmann::ordered_json toJson(const Settings& settings, bool setOnly) {
       row["default"] = spec.fallback;
       row["value"] = valueText(settings, spec);
     }
+    row["decidesPlans"] = decidesPlans(spec.id);
     row["set"] = set;
     if (set) row["origin"] = settings.origin(spec.id);
     row["help"] = spec.help;
     list.push_back(std::move(row));
   }
-  return {{"settings", std::move(list)}, {"warnings", settings.warnings()}};
+  nlohmann::ordered_json others = nlohmann::ordered_json::array();
+  for (const NcclVariable& variable : ncclVariables()) {
+    if (findSetting(variable.name) != nullptr) continue;
+    others.push_back({{"name", variable.name},
+                      {"since", variable.since},
+                      {"until", variable.until},
+                      {"default", variable.fallback},
+                      {"decidesPlans", variable.decides == NcclVariable::kPlans},
+                      {"help", variable.help}});
+  }
+  return {{"settings", std::move(list)},
+          {"ncclOnly", std::move(others)},
+          {"warnings", settings.warnings()},
+          {"notes", settings.notes()}};
 }
 
 std::string tableText(const Settings& settings, bool setOnly, const Terminal& screen) {
-  Table table({{"variable"}, {"type"}, {"range"}, {"default"}, {"value"}, {"set in"}, {"meaning"}});
+  Table table(
+      {{"variable"}, {"type"}, {"range"}, {"default"}, {"value"}, {"set in"}, {"plans"}, {"meaning"}});
   for (const SettingSpec& spec : settingSpecs()) {
     const bool set = settings.isSet(spec.id);
     if (setOnly && !set) continue;
@@ -70,10 +85,28 @@ std::string tableText(const Settings& settings, bool setOnly, const Terminal& sc
                {*spec.fallback == '\0' ? "-" : spec.fallback},
                {set ? valueText(settings, spec) : "", Style::kGreen},
                {settings.origin(spec.id)},
+               {decidesPlans(spec.id) ? "yes" : "no", Style::kDim},
                {spec.help}});
   }
   if (table.empty()) return "No variable is set: everything has its default (see `xylem settings`).\n";
   return table.text(screen);
+}
+
+// NCCL's variables that Xylem does not read.
+std::string ncclText(const Terminal& screen) {
+  Table table({{"variable"}, {"since"}, {"until"}, {"default"}, {"plans"}, {"meaning"}});
+  for (const NcclVariable& variable : ncclVariables()) {
+    if (findSetting(variable.name) != nullptr) continue;
+    table.add({{variable.name},
+               {variable.since},
+               {variable.until},
+               {*variable.fallback == '\0' ? "-" : variable.fallback},
+               {variable.decides == NcclVariable::kPlans ? "yes" : "no", Style::kDim},
+               {variable.help}});
+  }
+  return screen.heading(
+             "NCCL's variables that Xylem knows and does not read; `plans`: NCCL's plan depends on it") +
+         table.text(screen) + '\n';
 }
 
 int runSettings(const SettingsArguments& options) {
@@ -83,6 +116,8 @@ int runSettings(const SettingsArguments& options) {
     return kOk;
   }
   writeOut(tableText(settings, options.setOnly, terminalOf(stdout)));
+  if (!options.setOnly) writeOut(ncclText(terminalOf(stdout)));
+  for (const std::string& note : settings.notes()) writeOut(note + '\n');
   std::fflush(stdout);  // so that the table comes before the warnings if both go to one file
   for (const std::string& warning : settings.warnings()) warn(warning);
   return kOk;

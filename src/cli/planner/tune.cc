@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "cli/bound_view.h"
 #include "cli/commands.h"
 #include "cli/job_input.h"
 #include "cli/machine_input.h"
@@ -39,6 +40,8 @@ struct TuneReport {
   // Why algorithms are excluded, each reason once: those of this job and of its settings, not those that
   // hold for all jobs.
   std::vector<std::string> excluded;
+  std::vector<std::string> assumptions = {};
+  optimum::ChannelUse channelUse = {};
 };
 
 std::string timeText(float microseconds) {
@@ -70,6 +73,7 @@ std::string jobText(const TuneReport& report, const Terminal& screen) {
   std::string text =
       fmt::format("{} on {} of {}: {}\n", screen.paint(Style::kBold, counted(input.ranks, "rank")),
                   counted(report.hosts, "host"), report.machine, counted(input.nChannels, "channel"));
+  text += assumedText(report.assumptions, screen);
   for (const auto& [name, value] : report.settings) text += fmt::format("set: {}={}\n", name, value);
   return text;
 }
@@ -147,7 +151,7 @@ std::string tuneText(const TuneReport& report, const Terminal& screen) {
   for (const auto& [title, body] : tables(report, screen)) text += screen.heading(title) + body;
   if (!report.excluded.empty()) text += screen.heading("Out of the running, and why");
   for (const std::string& reason : report.excluded) text += "  " + reason + '\n';
-  return text;
+  return text + channelUseText(report.channelUse);
 }
 
 plan::Json fullChoiceJson(const tuning::TuningModel& model, const tuning::Choice& choice) {
@@ -179,7 +183,18 @@ plan::Json toJson(const TuneReport& report) {
     for (const tuning::Choice& choice : report.choices[collective])
       tuning["choice"][name(collective)].push_back(fullChoiceJson(report.model, choice));
   return {{"format", "xylem-tune-1"},
-          {"input", {{"topology", report.machine}, {"hosts", report.hosts}, {"settings", settings}}},
+          {"input",
+           {{"topology", report.machine},
+            {"hosts", report.hosts},
+            {"settings", settings},
+            {"assumed", report.assumptions}}},
+          {"channels",
+           {{"job", report.channelUse.channels},
+            {"searched", report.channelUse.searched},
+            {"used", report.channelUse.used},
+            {"predictionIgnoresThem", report.channelUse.isIgnored()},
+            {"bandwidth", report.channelUse.bandwidth},
+            {"bound", report.channelUse.bound}}},
           {"tuning", tuning}};
 }
 
@@ -222,10 +237,15 @@ int runTune(const TuneArguments& options) {
   const Settings settings = readSettings();
   // NCCL's log lines go to standard output, where they would spoil the JSON.
   const Logger log(settings, kPlannerSubsystems, options.json ? stderr : stdout);
-  const plan::Plan plan = planForRank(options.job, settings, options.rank);
+  const PlannedJob planned = planForRank(options.job, settings, options.rank);
+  const plan::Plan& plan = planned.plan;
+  warnOfMissingNics(plan);
+  warnOfHang(plan);
   const tuning::TuningModel& model = plan.tuning[static_cast<std::size_t>(plan.job().viewOf(options.rank))];
   for (const LogLine& line : tuning::tuningLines(model)) log.write(line);
-  const TuneReport report = reportOf(plan, model, jobName(options.job), sizes);
+  TuneReport report = reportOf(plan, model, jobName(options.job), sizes);
+  report.assumptions = planned.assumptions;
+  report.channelUse = optimum::channelUseOf(plan, options.rank);
   if (options.json)
     writeJson(toJson(report));
   else

@@ -2,6 +2,7 @@
 // GPUs and NETs are below the same CPUs.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <set>
 #include <string>
@@ -237,6 +238,7 @@ class DeviceCheck {
                     "write its network cards, if it has any");
       return;
     }
+    checkFlat();
     std::map<topology::ElementId, std::pair<int, int>> devices;  // by cpu: GPUs and nets
     for (const topology::ElementId gpu : gpus_) ++devices[holderOf(document_, gpu, "cpu")].first;
     for (const topology::ElementId net : nets_) ++devices[holderOf(document_, net, "cpu")].second;
@@ -252,6 +254,39 @@ class DeviceCheck {
             fmt::format("a cpu with {} nets and no GPU: they are far from all GPUs", count.second),
             "check where the cards are; `lspci -t` on the host shows it");
     }
+  }
+
+  // Counts GPUs and nets below an element. Returns true if some switch in there holds both.
+  bool shareSwitch(topology::ElementId element, int& gpus, int& nets) const {
+    bool share = false;
+    int ownGpus = document_[element].name == "gpu" ? 1 : 0;
+    int ownNets = document_[element].name == "net" ? 1 : 0;
+    for (const topology::ElementId child : document_[element].children)
+      share = shareSwitch(child, ownGpus, ownNets) || share;
+    share = share || (document_[element].name == "pci" && ownGpus > 0 && ownNets > 0);
+    gpus += ownGpus;
+    nets += ownNets;
+    return share;
+  }
+
+  // Finds machines whose GPUs and NICs only meet at CPUs, beyond the distance at which NCCL uses GPU Direct
+  // RDMA. Boards with NVSwitches always have PCI switches, so one without was seen through a hypervisor.
+  void checkFlat() {
+    int gpus = 0;
+    int nets = 0;
+    if (shareSwitch(document_.root(), gpus, nets) || gpus < 2 || nets < 2) return;
+    const std::vector<topology::ElementId> links = elementsCalled(document_, "nvlink");
+    const bool onBoard = std::any_of(links.begin(), links.end(), [&](topology::ElementId link) {
+      return textOf(document_, link, "tclass").starts_with("0x0680");
+    });
+    add(onBoard ? Severity::kWarning : Severity::kNote, "flat", gpus_.front(),
+        fmt::format("no PCI switch holds a GPU and a NIC: {} GPUs and {} nets meet at CPUs only, "
+                    "where NCCL does without GPU Direct RDMA",
+                    gpus, nets),
+        onBoard
+            ? "in a virtual machine, write the switches of the host: `xylem vm FILE --pair auto` makes them"
+            : "nothing, if the board has no PCI switches; in a virtual machine see `xylem vm FILE --pair "
+              "auto`");
   }
 
   const topology::Document& document_;

@@ -126,6 +126,7 @@ void addBottlenecks(Bound& bound, const Capacities& capacities, const std::vecto
 
 // With more GPUs the linear program takes too long, and only the cut is computed.
 constexpr int kMaxGpusForProgram = 16;
+constexpr int kMaxGpusForQuickProgram = 8;
 
 }  // namespace
 
@@ -160,20 +161,23 @@ double totalBandwidth(const search::ChannelGraph& graph, bool nets) {
   return static_cast<double>(graph.nChannels) * static_cast<double>(each);
 }
 
-std::optional<PlanBound> boundOf(const plan::Plan& plan, const plan::HostPlan& host, search::GraphKind kind) {
+std::optional<PlanBound> boundOf(const plan::Plan& plan, const plan::HostPlan& host, search::GraphKind kind,
+                                 Effort effort) {
   const search::ChannelGraph& graph = host.graphs[kind];
-  const bool program = host.system().count(topology::NodeType::kGpu) <= kMaxGpusForProgram;
+  const int gpus = host.system().count(topology::NodeType::kGpu);
+  const bool program = gpus <= (effort == Effort::kFull ? kMaxGpusForProgram : kMaxGpusForQuickProgram);
   Bound bound =
       boundOf(host.system(), host.paths.paths, graph.pattern, plan.connections.options.crossNic, program);
   if (bound.bandwidth <= 0) return std::nullopt;
   const bool nets = host.system().usesNets();
-  return PlanBound{kind, totalBandwidth(graph, nets), std::move(bound)};
+  return PlanBound{kind, totalBandwidth(graph, nets), !program && gpus <= kMaxGpusForProgram,
+                   std::move(bound)};
 }
 
-std::vector<PlanBound> boundsOf(const plan::Plan& plan, const plan::HostPlan& host) {
+std::vector<PlanBound> boundsOf(const plan::Plan& plan, const plan::HostPlan& host, Effort effort) {
   std::vector<PlanBound> bounds;
   for (const search::GraphKind kind : {search::GraphKind::kRing, search::GraphKind::kTree})
-    if (auto bound = boundOf(plan, host, kind)) bounds.push_back(std::move(*bound));
+    if (auto bound = boundOf(plan, host, kind, effort)) bounds.push_back(std::move(*bound));
   return bounds;
 }
 

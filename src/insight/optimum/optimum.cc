@@ -44,19 +44,44 @@ class Optimizer {
     fastest_ = static_cast<double>(search::searchSpeeds(nets_, lowestSm_, system.rules()).front());
   }
 
-  Optimum run() {
+  // `candidates` gets every pair of graphs that was found, the best first; it may be null.
+  Optimum run(std::vector<Optimum>* candidates = nullptr) {
+    candidates_ = candidates;
+    Optimum best = searched();
+    if (best.ring.bound.bandwidth > 0) improve(best);
+    best.work = work_;
+    return best;
+  }
+
+  // The search's graphs with their bounds.
+  Optimum searched() {
     Optimum best;
     best.graphs = found_;
     const search::ChannelGraph& ring = found_[search::GraphKind::kRing];
     const search::ChannelGraph& tree = found_[search::GraphKind::kTree];
     best.ring = start(ring);
     best.tree = start(tree);
-    if (best.ring.bound.bandwidth > 0) improve(best);
-    best.work = work_;
     return best;
   }
 
  private:
+  static bool raises(const GraphOptimum& graph) { return graph.best > graph.found * kWorthwhile; }
+
+  // Returns whether one of the graphs has more bandwidth, and the other one is the search's or has another
+  // number of channels to go with it.
+  bool isWorthTrying(const Optimum& candidate) const {
+    const auto hasReason = [&](search::GraphKind kind, const GraphOptimum& graph) {
+      return !graph.improved || raises(graph) || candidate.graphs[kind].nChannels != found_[kind].nChannels;
+    };
+    return (raises(candidate.ring) || raises(candidate.tree)) &&
+           hasReason(search::GraphKind::kRing, candidate.ring) &&
+           hasReason(search::GraphKind::kTree, candidate.tree);
+  }
+
+  void note(const Optimum& candidate) {
+    if (candidates_ != nullptr && isWorthTrying(candidate)) candidates_->push_back(candidate);
+  }
+
   GraphOptimum start(const search::ChannelGraph& graph) {
     GraphOptimum optimum;
     optimum.bound = boundOf(system_, paths_, graph.pattern, options_.crossNic);
@@ -82,12 +107,15 @@ class Optimizer {
       work_ += program.packing.work();
       return channels;
     };
-    auto best = make(paths::PathType::kSys, paths::PathType::kSys);
+    // Graphs that the search made up have no types to keep.
+    const bool keeps = options_.keepTypes && !graph.fallback && graph.nChannels > 0;
+    const Reachable most{keeps && graph.gpuCount > 1 ? graph.typeIntra : paths::PathType::kSys,
+                         keeps && nets_ ? graph.typeInter : paths::PathType::kSys};
+    auto best = make(most.intra, most.inter);
     const double enough = std::max(bandwidth(*best) * kNearEnough, std::min(bandwidth(*best), found));
-    Reachable reachable;
+    Reachable reachable = most;
     const auto nearest = [&](paths::PathType& type, paths::PathType from) {
-      for (paths::PathType nearer = from; nearer < paths::PathType::kSys;
-           nearer = paths::nextType(nearer, system_.rules())) {
+      for (paths::PathType nearer = from; nearer < type; nearer = paths::nextType(nearer, system_.rules())) {
         const paths::PathType before = std::exchange(type, nearer);
         auto program = make(reachable.intra, reachable.inter);
         if (program->capacities.rows() > 0 && bandwidth(*program) >= enough) {
@@ -132,9 +160,17 @@ class Optimizer {
     Optimum chosen = best;
     HostProgram all(space_, {}, {found.pattern, options_.crossNic, false});
     if (const auto ring = faster(found, all);
-        ring && totalBandwidth(*ring, nets_) > best.ring.found * kWorthwhile)
+        ring && totalBandwidth(*ring, nets_) > best.ring.found * kWorthwhile) {
       setRing(chosen, *ring);
+      note(chosen);
+    }
+    if (candidates_ != nullptr && chosen.ring.improved) {
+      Optimum treeAlone = best;
+      improveTree(treeAlone, found.nChannels);
+      note(treeAlone);
+    }
     improveTree(chosen, found.nChannels);
+    note(chosen);
     for (ChannelSet set : result.sets) {
       if (treeProgram_->packing.work() > kWork) break;
       spread(set);
@@ -143,10 +179,15 @@ class Optimizer {
       Optimum candidate = best;
       setRing(candidate, *ring);
       if (candidate.ring.best < best.ring.found) continue;
-      if (improveTree(candidate, ring->nChannels) && isBetter(candidate, chosen))
-        chosen = std::move(candidate);
+      if (ring->nChannels == found_[search::GraphKind::kTree].nChannels &&
+          candidate.ring.best > best.ring.found * kWorthwhile)
+        note(candidate);  // with the search's trees
+      if (!improveTree(candidate, ring->nChannels)) continue;
+      note(candidate);
+      if (isBetter(candidate, chosen)) chosen = std::move(candidate);
     }
     best = std::move(chosen);
+    if (candidates_ != nullptr && isWorthTrying(best)) candidates_->insert(candidates_->begin(), best);
     work_ += program->packing.work() + treeProgram_->packing.work();
   }
 
@@ -235,6 +276,7 @@ class Optimizer {
   std::unique_ptr<HostProgram> treeProgram_;
   std::unique_ptr<EqualChannels> treeSearch_;
   std::int64_t work_ = 0;
+  std::vector<Optimum>* candidates_ = nullptr;
 };
 
 }  // namespace
@@ -242,6 +284,18 @@ class Optimizer {
 Optimum findOptimum(const topology::System& system, const paths::PathTable& paths,
                     const search::HostGraphs& found, const OptimumOptions& options) {
   return Optimizer(system, paths, found, options).run();
+}
+
+Candidates findCandidates(const topology::System& system, const paths::PathTable& paths,
+                          const search::HostGraphs& found, const OptimumOptions& options) {
+  Candidates candidates;
+  Optimizer any(system, paths, found, options);
+  candidates.searched = any.searched();
+  any.run(&candidates.better);
+  OptimumOptions near = options;
+  near.keepTypes = true;
+  Optimizer(system, paths, found, near).run(&candidates.better);
+  return candidates;
 }
 
 }  // namespace xylem::optimum

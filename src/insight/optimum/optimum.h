@@ -46,8 +46,9 @@ struct Bound {
 };
 
 struct OptimumOptions {
-  int crossNic = 2;      // NCCL_CROSS_NIC
-  int maxChannels = 32;  // of a graph
+  int crossNic = 2;        // NCCL_CROSS_NIC
+  int maxChannels = 32;    // of a graph
+  bool keepTypes = false;  // no paths of farther types than those of the search's graph
 };
 
 // Returns the bound on channels of this pattern (ring or tree). A host with NETs counts as part of a job of
@@ -78,18 +79,36 @@ struct Optimum {
 Optimum findOptimum(const topology::System& system, const paths::PathTable& paths,
                     const search::HostGraphs& found, const OptimumOptions& options);
 
+// The search's graphs, and all pairs of rings and trees with more bandwidth in one of them that were found:
+// with paths of any type and with none farther than the search's, and each improvement alone, too. The best
+// come first.
+struct Candidates {
+  Optimum searched;  // nothing improved
+  std::vector<Optimum> better;
+};
+Candidates findCandidates(const topology::System& system, const paths::PathTable& paths,
+                          const search::HostGraphs& found, const OptimumOptions& options);
+
 // The bandwidth of a plan's rings or trees on a kind of host, and the most that any could have.
 //
 //   for (const PlanBound& bound : boundsOf(plan, host)) ... bound.achieved, bound.bound.bandwidth ...
 struct PlanBound {
   search::GraphKind kind = search::GraphKind::kRing;
-  double achieved = 0;  // GB/s of all channels together
+  double achieved = 0;    // GB/s of all channels together
+  bool cutAlone = false;  // more effort may find a smaller bound
   Bound bound;
 };
 
+// How much work a bound may cost: the linear program takes milliseconds with up to 8 GPUs, and seconds with 16.
+enum class Effort {
+  kQuick,  // the linear program up to 8 GPUs, and the cut alone with more
+  kFull,   // the linear program up to 16 GPUs
+};
 // The bound of one graph of a plan, ring or tree; nullopt if nothing limits its channels.
-std::optional<PlanBound> boundOf(const plan::Plan& plan, const plan::HostPlan& host, search::GraphKind kind);
+std::optional<PlanBound> boundOf(const plan::Plan& plan, const plan::HostPlan& host, search::GraphKind kind,
+                                 Effort effort = Effort::kFull);
 // The bounds of rings and of trees.
-std::vector<PlanBound> boundsOf(const plan::Plan& plan, const plan::HostPlan& host);
+std::vector<PlanBound> boundsOf(const plan::Plan& plan, const plan::HostPlan& host,
+                                Effort effort = Effort::kFull);
 
 }  // namespace xylem::optimum

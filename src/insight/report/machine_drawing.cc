@@ -13,7 +13,7 @@ namespace {
 
 constexpr float kQuarter = 0.25f, kHalf = 0.5f, kThreeQuarters = 0.75f, kFull = 0.97f;
 constexpr float kPixelsOfKind = 6.6f, kPixelsOfWhich = 5.9f;  // width of a character
-constexpr float kMinScale = 0.72f;
+constexpr float kMinScale = 0.66f;
 
 const char* classOf(topology::NodeType type) {
   switch (type) {

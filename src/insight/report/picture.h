@@ -166,6 +166,19 @@ struct Optimality {
   std::string cut;     // the links that set the bound, as text
 };
 
+// Where the picture comes from, so that other people can make it again. The caller of drawPicture() knows.
+struct Origin {
+  std::string command;  // "xylem draw dgxh100.xml -o report.html"
+  std::string version;  // of Xylem, and whose rules it followed
+  std::string date;     // "2026-11-23 21:00 UTC"
+  struct File {
+    std::string name, hash;  // hash: SHA-256 in hexadecimal
+  };
+  std::vector<File> files;               // topology files, and a graph file
+  std::vector<std::string> assumptions;  // what the command line left open
+  std::vector<std::string> warnings;
+};
+
 struct Picture {
   std::string title;
   std::string summary;                                        // "16 ranks on 2 hosts: 8 GPUs, ..."
@@ -176,6 +189,7 @@ struct Picture {
   std::vector<CollectiveCurves> tuning;
   std::vector<Optimality> optimality;
   std::vector<why::Answer> answers;
+  Origin origin;
 };
 
 struct PictureOptions {
@@ -184,6 +198,7 @@ struct PictureOptions {
   std::function<std::string(const topology::Document&, const topology::System&, topology::NodeId)> describe =
       nullptr;
   std::vector<Optimality> optimality = {};
+  Origin origin = {};
   bool answers = true;  // includes Picture::answers; each may plan the job again
 };
 

@@ -170,10 +170,22 @@ plan::Json curvesJson(const CollectiveCurves& tuning) {
   return json;
 }
 
+plan::Json originJson(const Origin& origin) {
+  plan::Json files = plan::Json::array();
+  for (const Origin::File& file : origin.files) files.push_back({{"name", file.name}, {"sha256", file.hash}});
+  return {{"command", origin.command},
+          {"version", origin.version},
+          {"date", origin.date},
+          {"files", std::move(files)}};
+}
+
 }  // namespace
 
 plan::Json toJson(const Picture& picture) {
   plan::Json json = {{"format", "xylem-picture-1"}, {"title", picture.title}, {"summary", picture.summary}};
+  json["origin"] = originJson(picture.origin);
+  json["assumed"] = picture.origin.assumptions;
+  json["warnings"] = picture.origin.warnings;
   json["settings"] = plan::Json::object();
   for (const auto& [name, value] : picture.settings) json["settings"][name] = value;
   json["hosts"] = plan::Json::array();

@@ -6,10 +6,10 @@
 #include <set>
 #include <vector>
 
-#include "core/edit_distance.h"
 #include "core/error.h"
 #include "insight/whatif/devices.h"
 #include "insight/whatif/edit.h"
+#include "insight/whatif/pairing.h"
 #include "planner/topology/attributes.h"
 
 namespace xylem::whatif {
@@ -37,6 +37,13 @@ class Applier {
         return nvlink();
       case EditKind::kMove:
         return move();
+      case EditKind::kPair:
+        return pair();
+      case EditKind::kAddSwitch:
+        for (const topology::ElementId device :
+             named(edit_.device, Devices::kGpu | Devices::kNet | Devices::kSwitch))
+          makeSwitch({device});
+        return;
       case EditKind::kWidth:
         return setLink("link_width", std::to_string(edit_.number));
       case EditKind::kSpeed:
@@ -75,12 +82,8 @@ class Applier {
 
   const SettingSpec& variable() const {
     if (const SettingSpec* spec = findSetting(edit_.device)) return *spec;
-    std::vector<std::string> names;
-    for (const SettingSpec& spec : settingSpecs()) names.emplace_back(spec.name);
-    const std::string nearest = nearestWord(edit_.device, names);
-    fail(fmt::format("`{}`", edit_.device),
-         nearest.empty() ? "a variable that `xylem settings` lists"
-                         : fmt::format("a variable that `xylem settings` lists, as {}", nearest));
+    fail(fmt::format("`{}`, which {}", edit_.device, aboutUnknownVariable(edit_.device)),
+         "a variable that `xylem settings` lists");
   }
 
   void unset() {
@@ -199,6 +202,41 @@ class Applier {
     copyBelow(device, newNic);
     document_.detach(device);
     if (document_.child(nic, "net") == topology::kNoElement) document_.detach(nic);
+  }
+
+  // Puts each group of devices below a switch of its own, where its first GPU is.
+  void pair() {
+    constexpr unsigned kDevices = Devices::kGpu | Devices::kNet;
+    std::vector<topology::ElementId> gpus;
+    std::vector<topology::ElementId> nets;
+    for (const std::string& word : {edit_.device, edit_.other})
+      for (const topology::ElementId device : named(word, kDevices))
+        (document_[device].name == "gpu" ? gpus : nets).push_back(device);
+    if (gpus.empty() || nets.empty())
+      fail("devices of one kind", "a GPU and a NET, or `pair nets with gpus`");
+    for (const PairedGroup& group : pairedGroups(document_, gpus, nets)) {
+      std::vector<topology::ElementId> devices = group.gpus;
+      devices.insert(devices.end(), group.nets.begin(), group.nets.end());
+      makeSwitch(devices);
+    }
+  }
+
+  // Makes a switch where the first device is, as fast as its link, and moves the devices below it.
+  void makeSwitch(const std::vector<topology::ElementId>& devices) {
+    const topology::ElementId first = devices_.pciOf(devices.front());
+    if (first == topology::kNoElement) fail("a device directly at a CPU", "a device in a pci element");
+    const topology::ElementId place = document_[first].parent;
+    const std::string busId = unusedBusId();
+    const topology::ElementId made =
+        document_.add(place, "pci", document_[first].line, positionOf(place, textOf(first, "busid")));
+    document_.set(made, "busid", busId);
+    document_.set(made, "class", "0x060400");
+    for (const char* key : {"link_speed", "link_width"}) document_.set(made, key, textOf(first, key));
+    std::set<topology::ElementId> done;  // the ports of a card move together
+    for (const topology::ElementId device : devices) {
+      const topology::ElementId pci = devices_.pciOf(device);
+      if (pci == topology::kNoElement || done.insert(pci).second) moveOne(device, pci, made);
+    }
   }
 
   // Returns whether the element is still in the document, not detached.

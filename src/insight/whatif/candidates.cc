@@ -8,6 +8,7 @@
 #include <set>
 
 #include "insight/whatif/devices.h"
+#include "insight/whatif/pairing.h"
 #include "insight/whatif/repair.h"
 #include "planner/topology/attributes.h"
 #include "planner/topology/bandwidths.h"
@@ -139,6 +140,13 @@ class Maker {
     }
     if (devices_.nets().size() > 1)
       add("move nets beside gpus", fmt::format("all {} NETs beside the GPUs", devices_.nets().size()), todo,
+          static_cast<int>(devices_.nets().size()));
+    if (isFlat(host_))
+      add("pair nets with gpus",
+          fmt::format("all {} NETs and {} GPUs in groups below switches", devices_.nets().size(),
+                      devices_.gpus().size()),
+          "in a virtual machine, describe the switches that the host has: xylem vm FILE --pair auto, "
+          "NCCL_TOPO_FILE",
           static_cast<int>(devices_.nets().size()));
     // Moves each GPU without a card beside it to the place with a card that has the fewest GPUs.
     for (const topology::ElementId gpu : devices_.gpus()) {

@@ -12,6 +12,7 @@
 
 #include "core/edit_distance.h"
 #include "core/error.h"
+#include "core/spelling.h"
 #include "planner/topology/bandwidths.h"
 
 namespace xylem::whatif {
@@ -28,6 +29,9 @@ constexpr EditForm kForms[] = {
     {EditKind::kMove, "move DEVICE switch BUSID", "below a PCI switch"},
     {EditKind::kMove, "move DEVICE beside DEVICE",
      "where another device is; nets beside gpus: spread over them"},
+    {EditKind::kPair, "pair DEVICE with DEVICE",
+     "below a PCI switch of their own; nets with gpus: all, in groups by their order"},
+    {EditKind::kAddSwitch, "add switch above DEVICE", "a PCI switch of its own"},
     {EditKind::kWidth, "width DEVICE xN", "lanes of its PCI link"},
     {EditKind::kSpeed, "speed DEVICE GT/s", "of a lane of it: 2.5, 5, 8, 16, 32 or 64"},
     {EditKind::kGdr, "gdr DEVICE on|off", "GPU Direct RDMA, of a NET or a GPU"},
@@ -41,7 +45,7 @@ constexpr std::pair<const char*, EditKind> kVerbs[] = {
     {"remove", EditKind::kRemove},     {"nvlink", EditKind::kNvlink}, {"move", EditKind::kMove},
     {"width", EditKind::kWidth},       {"speed", EditKind::kSpeed},   {"gdr", EditKind::kGdr},
     {"netspeed", EditKind::kNetSpeed}, {"guid", EditKind::kGuid},     {"set", EditKind::kSet},
-    {"unset", EditKind::kUnset},
+    {"unset", EditKind::kUnset},       {"pair", EditKind::kPair},     {"add", EditKind::kAddSwitch},
 };
 
 constexpr int kPciWidths[] = {1, 2, 4, 8, 16};
@@ -51,7 +55,15 @@ class Parser {
   explicit Parser(std::string_view text) : text_(text.substr(0, std::min(text.size(), kMaxEditLength))) {
     if (text.size() > kMaxEditLength) fail("an edit this long", "one change");
     std::istringstream in(text_);
-    for (std::string word; in >> word;) words_.push_back(word);
+    for (std::string word; in >> word;) {
+      // "GPU 3" is one device.
+      const bool number = word.find_first_not_of("0123456789") == std::string::npos;
+      const std::string before = words_.size() < 2 ? "" : lettersOf(words_.back());
+      if (number && (before == "gpu" || before == "nic" || before == "net" || before == "numa"))
+        words_.back() += word;
+      else
+        words_.push_back(word);
+    }
   }
 
   Edit parse() {
@@ -119,6 +131,17 @@ class Parser {
         return;
       case EditKind::kMove:
         return readMove();
+      case EditKind::kPair:
+        need(4);
+        if (words_[2] != "with") fail(fmt::format("`{}`", words_[2]), forms());
+        edit_.other = words_[3];
+        return;
+      case EditKind::kAddSwitch:
+        need(4);
+        if (words_[1] != "switch" || words_[2] != "above")
+          fail(fmt::format("`{} {}`", words_[1], words_[2]), forms());
+        edit_.device = words_[3];
+        return;
       case EditKind::kWidth:
         need(3);
         edit_.number = times(words_[2]);

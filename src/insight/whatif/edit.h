@@ -10,6 +10,8 @@
 //   move DEVICE numaN                 directly to the CPU of a NUMA node
 //   move DEVICE switch BUSID          below a PCI switch
 //   move DEVICE beside DEVICE         to the place of the other; `move nets beside gpus` spreads them
+//   pair DEVICE with DEVICE           below a new PCI switch of their own; `pair nets with gpus` groups all
+//   add switch above DEVICE           a new PCI switch between the device and its place
 //   width DEVICE xN                   the lanes of its PCI link
 //   speed DEVICE GTS                  the speed of a lane: 2.5, 5, 8, 16, 32 or 64 GT/s
 //   gdr DEVICE on|off                 GPU Direct RDMA, of a NET or a GPU
@@ -29,14 +31,27 @@
 
 namespace xylem::whatif {
 
-enum class EditKind { kRemove, kNvlink, kMove, kWidth, kSpeed, kGdr, kNetSpeed, kGuid, kSet, kUnset };
+enum class EditKind {
+  kRemove,
+  kNvlink,
+  kMove,
+  kPair,
+  kAddSwitch,
+  kWidth,
+  kSpeed,
+  kGdr,
+  kNetSpeed,
+  kGuid,
+  kSet,
+  kUnset
+};
 enum class MoveTo { kNuma, kSwitch, kBeside };
 
 struct Edit {
   EditKind kind = EditKind::kRemove;
   std::string text;    // as written, with single blanks
   std::string device;  // or the variable's name
-  std::string other;   // the second device of an NVLink, or the place of a move
+  std::string other;   // the second device of an NVLink or a pair, or the place of a move
   MoveTo to = MoveTo::kNuma;
   int number = 0;     // links, lanes, Mb/s; 1 or 0 for on and off
   std::string value;  // of a variable; the speed of a link, as "16.0 GT/s PCIe"

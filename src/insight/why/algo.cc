@@ -9,6 +9,7 @@
 
 #include "core/edit_distance.h"
 #include "core/error.h"
+#include "core/spelling.h"
 #include "insight/why/names.h"
 #include "insight/why/questions.h"
 #include "planner/tuning/choice.h"
@@ -17,44 +18,19 @@
 namespace xylem::why {
 namespace {
 
-// The letters alone, in lower case: "all_reduce", "AllReduce" and "all-reduce" are all "allreduce".
-std::string lettersOf(std::string_view text) {
-  std::string letters;
-  for (const unsigned char c : text)
-    if (std::isalpha(c) != 0) letters += static_cast<char>(std::tolower(c));
-  return letters;
-}
-
-Collective collectiveNamed(const std::string& text) {
+Collective collectiveOf(const std::string& text) {
+  if (const std::optional<Collective> collective = collectiveNamed(text)) return *collective;
   std::vector<std::string> names;
-  for (const Collective collective : kAllCollectives) {
-    names.push_back(lettersOf(name(collective)));
-    if (names.back() == lettersOf(text)) return collective;
-  }
+  for (const Collective collective : kAllCollectives) names.push_back(lettersOf(name(collective)));
   const std::string nearest = nearestWord(lettersOf(text), names);
   throw InputError({"why", 0}, fmt::format("collective `{}`", text),
                    fmt::format("one of all_reduce, all_gather, reduce_scatter, broadcast, reduce{}",
                                nearest.empty() ? "" : fmt::format("; did you mean {}?", nearest)));
 }
 
-// A size as people write it: 8, 64K, 64k, 64KiB, 1M, 2G; units are powers of 1024.
 std::uint64_t bytesOf(const std::string& text) {
-  constexpr std::string_view kUnits = "kmgt";
-  std::uint64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  std::string_view unit = std::string_view(text).substr(static_cast<std::size_t>(end - text.data()));
-  int shift = 0;
-  if (!unit.empty())
-    if (const auto at =
-            kUnits.find(static_cast<char>(std::tolower(static_cast<unsigned char>(unit.front()))));
-        at != std::string_view::npos) {
-      shift = 10 * (static_cast<int>(at) + 1);
-      unit.remove_prefix(1);
-    }
-  if (unit == "b" || unit == "B" || unit == "iB" || unit == "ib") unit = {};
-  if (error != std::errc() || !unit.empty() || value > (std::uint64_t{1} << (60 - shift)))
-    throw InputError({"why", 0}, fmt::format("size `{}`", text), "bytes, as 8, 64K, 1M or 2G");
-  return value << shift;
+  if (const std::optional<std::uint64_t> bytes = parseSize(text)) return *bytes;
+  throw InputError({"why", 0}, fmt::format("size `{}`", text), "bytes, as 8, 64K, 1.5M, 256 KiB or 2G");
 }
 
 std::string sizeText(std::uint64_t bytes) {
@@ -167,7 +143,7 @@ AnswerStep modelStep(const plan::Plan& plan, const tuning::TuningModel& model, c
 
 Answer whyAlgorithm(const QuestionContext& context, const std::string& collective, const std::string& size) {
   const plan::Plan& plan = context.plan;
-  const tuning::Operation operation{.collective = collectiveNamed(collective), .bytes = bytesOf(size)};
+  const tuning::Operation operation{.collective = collectiveOf(collective), .bytes = bytesOf(size)};
   const tuning::TuningModel& model = plan.tuning[static_cast<std::size_t>(plan.job().viewOf(0))];
   const tuning::Choice choice = tuning::choose(model, operation);
   Answer answer;

@@ -9,15 +9,6 @@
 namespace xylem::why {
 namespace {
 
-// The decision on the path as the planner found it. A refusal then turned the path into one through the CPU,
-// so that asking the rule again would give another reason.
-paths::Decision decide(const HostRules& rules, topology::NodeId gpu, topology::NodeId net,
-                       paths::Direction direction) {
-  if (direction == paths::Direction::kReceive)
-    if (const paths::Decision* made = rules.made(paths::Rule::kGdrReceive, gpu, net)) return *made;
-  return rules.reach().gdr(gpu, net, direction);
-}
-
 std::string outcomeText(const paths::Decision& receive, const paths::Decision& send) {
   if (receive.yes && send.yes) return "GPU Direct RDMA in both directions";
   if (receive.yes) return "GPU Direct RDMA when receiving only";
@@ -27,8 +18,8 @@ std::string outcomeText(const paths::Decision& receive, const paths::Decision& s
 std::string stateText(const plan::Plan& plan, int rank, topology::NodeId gpu, topology::NodeId net) {
   const HostRules rules(plan, rank);
   return fmt::format("{}; {}",
-                     outcomeText(decide(rules, gpu, net, paths::Direction::kReceive),
-                                 decide(rules, gpu, net, paths::Direction::kSend)),
+                     outcomeText(rules.gdr(gpu, net, paths::Direction::kReceive),
+                                 rules.gdr(gpu, net, paths::Direction::kSend)),
                      channelSummary(plan));
 }
 
@@ -51,8 +42,8 @@ void addWhatIf(const QuestionContext& context, Answer& answer, int rank, const p
 Answer whyGdr(const QuestionContext& context, int rank, topology::NodeId net) {
   const HostRules rules(context.plan, rank);
   const topology::NodeId gpu = context.plan.job().gpuOf(rank);
-  const paths::Decision receive = decide(rules, gpu, net, paths::Direction::kReceive);
-  const paths::Decision send = decide(rules, gpu, net, paths::Direction::kSend);
+  const paths::Decision receive = rules.gdr(gpu, net, paths::Direction::kReceive);
+  const paths::Decision send = rules.gdr(gpu, net, paths::Direction::kSend);
   Answer answer;
   answer.question = fmt::format("gdr {} {}", gpuName(rank), rules.name(net));
   answer.yes = receive.yes && send.yes;

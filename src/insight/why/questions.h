@@ -33,6 +33,10 @@ std::string channelSummary(const plan::Plan& plan);
 
 Answer whyGdr(const QuestionContext& context, int rank, topology::NodeId net);
 Answer whyP2p(const QuestionContext& context, int from, int to);
+// Without a GPU and a NIC: the answer for all of them.
+Answer whyGdrOfAll(const QuestionContext& context);
+Answer whyNicOfAll(const QuestionContext& context);
+Answer whyP2pOfAll(const QuestionContext& context);
 Answer whyPxn(const QuestionContext& context, int rank, topology::NodeId net);
 // The path to the GPU of `peer`, or to `net`, a NET of the rank's host; `net` is kNoNode in the first case.
 Answer whyPath(const QuestionContext& context, int rank, int peer, topology::NodeId net);

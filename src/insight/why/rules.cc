@@ -122,6 +122,12 @@ void HostRules::addInputs(AnswerStep& step, const paths::Decision& d) const {
   step.threshold = "both NICs faster than the way between the GPUs";
 }
 
+paths::Decision HostRules::gdr(topology::NodeId gpu, topology::NodeId net, paths::Direction direction) const {
+  if (direction == paths::Direction::kReceive)
+    if (const paths::Decision* before = made(paths::Rule::kGdrReceive, gpu, net)) return *before;
+  return reach_.gdr(gpu, net, direction);
+}
+
 AnswerStep HostRules::step(const paths::Decision& d) const {
   AnswerStep step{.rule = nameOf(d.rule),
                   .text = sentence(d),

@@ -33,6 +33,10 @@ class HostRules {
   // them; null if the planner did not ask the rule then.
   const paths::Decision* made(paths::Rule rule, topology::NodeId subject, topology::NodeId object) const;
 
+  // The decision about GPU Direct RDMA, on the path as the planner found it. A refusal then turned the path
+  // into one through the CPU, so that asking the rule again would give another reason.
+  paths::Decision gdr(topology::NodeId gpu, topology::NodeId net, paths::Direction direction) const;
+
   // The decision as a step: its sentence with the names of answers, inputs, threshold, variable and sources.
   AnswerStep step(const paths::Decision& decision) const;
   // The sentence alone, without its two ends: "no GPU Direct RDMA when receiving: the path is …".

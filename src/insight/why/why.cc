@@ -20,11 +20,11 @@ namespace {
 constexpr int kMaxRanksToReplan = 4096;
 
 constexpr QuestionKind kQuestions[] = {
-    {"gdr", "GPU NIC", "may the NIC reach the GPU's memory directly (GPU Direct RDMA)"},
-    {"p2p", "GPU GPU", "may the GPUs reach each other's memory directly, and what they use if not"},
+    {"gdr", "[GPU NIC]", "may the NIC reach the GPU's memory directly (GPU Direct RDMA); without them: all"},
+    {"p2p", "[GPU GPU]", "may the GPUs reach each other's memory directly, and what they use if not"},
     {"pxn", "GPU NIC", "does the GPU reach the NIC through another GPU"},
     {"path", "GPU GPU|NIC", "the way data takes: each link, the path's type, what limits its bandwidth"},
-    {"nic", "GPU [GPU]", "which NICs a GPU uses, through whose proxy, and which ones nobody uses"},
+    {"nic", "[GPU [GPU]]", "which NICs a GPU uses, through whose proxy, and which ones nobody uses"},
     {"channels", "[ring|tree|chain|direct|nvls]", "what the search tried and what stopped the next channel"},
     {"count", "", "how the number of channels came about"},
     {"algo", "COLLECTIVE SIZE", "what every algorithm and protocol would take, and why some are left out"},
@@ -89,6 +89,11 @@ Answer aboutGpuAndNet(const QuestionContext& context, const std::string& questio
 Answer answerTo(const QuestionContext& context, const std::vector<std::string>& words) {
   const QuestionKind& kind = kindNamed(words.front());
   const std::string& question = words.front();
+  if (words.size() == 1) {
+    if (question == "gdr") return whyGdrOfAll(context);
+    if (question == "nic") return whyNicOfAll(context);
+    if (question == "p2p") return whyP2pOfAll(context);
+  }
   if (question == "gdr" || question == "pxn") {
     const Arguments arguments(kind, words, 2, 2);
     // The GPU and the NIC may come in either order.

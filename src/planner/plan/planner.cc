@@ -56,9 +56,7 @@ class ShapePlanner {
         job_(job),
         channelOptions_(search::ChannelOptions::from(settings)),
         graphs_(search::graphOptions(request.offered, settings)),
-        decisions_(request.decisions) {
-    channelOptions_.graphFile = request.graphFile;
-  }
+        request_(request) {}
 
   void dropNvls() { graphs_.nvls = false; }
 
@@ -74,7 +72,7 @@ class ShapePlanner {
       int& view = viewOfDomain[static_cast<std::size_t>(mine)];
       if (view < 0) {
         paths::HostPaths paths =
-            paths::pathsOfDomain(system, domain, mine, jobRanks, plan_.reach, decisions_);
+            paths::pathsOfDomain(system, domain, mine, jobRanks, plan_.reach, request_.decisions);
         const search::HostGraphs* graphs =
             searched != nullptr && views < searched->size() ? &(*searched)[views] : nullptr;
         ++views;
@@ -100,6 +98,10 @@ class ShapePlanner {
       host->graphs = *searched;
     } else {
       const paths::Locality locality(host->system(), host->paths.paths);
+      const auto& files = request_.graphFileOfView;
+      const std::size_t view = job_.views.size();
+      channelOptions_.graphFile =
+          view < files.size() && files[view] != nullptr ? files[view] : request_.graphFile;
       search::HostChannels channels(host->system(), host->paths.paths, locality, channelOptions_);
       host->graphs = search::computeGraphs(channels, graphs_);
     }
@@ -112,7 +114,7 @@ class ShapePlanner {
   connect::Job& job_;
   search::ChannelOptions channelOptions_;
   search::GraphOptions graphs_;
-  bool decisions_;
+  const PlanRequest& request_;
 };
 
 HostGroup describeGroup(const HostRequest& request, const topology::System& system, int firstHost) {

@@ -45,6 +45,8 @@ struct PlanRequest {
   // Channels to take instead of searching; the caller has read the file that NCCL_GRAPH_FILE names. May be
   // null.
   std::shared_ptr<const search::GraphFile> graphFile;
+  // The same by view of the job, for hosts whose GPUs fall into several domains; null: `graphFile`.
+  std::vector<std::shared_ptr<const search::GraphFile>> graphFileOfView;
   connect::Rules rules = connect::Rules::kNccl;
   Placement placement = Placement::kBlocks;
   // The host of each rank; empty to place ranks by `placement`.

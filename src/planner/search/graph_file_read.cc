@@ -276,9 +276,13 @@ GraphFile readGraphFile(const std::string& path, std::vector<std::string>* remar
 std::shared_ptr<const GraphFile> graphFileOf(const Settings& settings, std::vector<std::string>* remarks) {
   if (!settings.isSet(Setting::kGraphFile)) return nullptr;
   const std::string& path = settings.text(Setting::kGraphFile);
-  const std::string text =
-      topology::readXmlFile(path, "the graph file that NCCL_GRAPH_FILE names", kVocabulary.limits);
-  return std::make_shared<const GraphFile>(parseGraphFile(text, path, remarks));
+  // A configuration file is easily forgotten: messages about the graph file say where the variable is set.
+  const std::string& origin = settings.origin(Setting::kGraphFile);
+  const std::string where = origin.find(':') == std::string::npos ? "" : fmt::format(" in {}", origin);
+  const std::string text = topology::readXmlFile(
+      path, fmt::format("the graph file that NCCL_GRAPH_FILE{} names", where), kVocabulary.limits);
+  const std::string name = where.empty() ? path : fmt::format("{} (NCCL_GRAPH_FILE{})", path, where);
+  return std::make_shared<const GraphFile>(parseGraphFile(text, name, remarks));
 }
 
 void loadGraph(const GraphFile& file, const topology::System& system, int crossNic, ChannelGraph& graph) {

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "planner/topology/detect_files.h"
+#include "planner/topology/select_nets.h"
 
 namespace xylem::topology {
 namespace {
@@ -64,26 +65,6 @@ std::string cardOf(std::string busId, bool mergeFunctions) {
   busId.back() = '0';
   if (mergeFunctions) busId.replace(busId.size() - 4, 2, "00");
   return busId;
-}
-
-// Returns whether `list` (NCCL_IB_HCA) selects a port of a device. An empty list selects all.
-bool hcaMatches(const std::string& list, const std::string& name, int port) {
-  std::string_view text = list;
-  const bool exclude = text.starts_with('^');
-  if (exclude) text.remove_prefix(1);
-  const bool exact = text.starts_with('=');
-  if (exact) text.remove_prefix(1);
-  if (text.empty()) return true;
-  bool found = false;
-  std::istringstream items{std::string(text)};
-  for (std::string item; std::getline(items, item, ',');) {
-    const std::size_t colon = item.find(':');
-    const std::string wanted = item.substr(0, colon);
-    const bool samePort = colon == std::string::npos || parseInt(item.substr(colon + 1), -1) == port;
-    const bool sameName = exact ? name == wanted : name.starts_with(wanted);
-    found = found || (!item.empty() && sameName && samePort);
-  }
-  return found != exclude;
 }
 
 // Returns whether a card can access GPU memory: NVIDIA's peer memory module is loaded, or the open kernel

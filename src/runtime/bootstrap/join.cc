@@ -7,6 +7,7 @@
 #include "core/error.h"
 #include "runtime/bootstrap/bootstrap.h"
 #include "runtime/bootstrap/gathered.h"
+#include "runtime/bootstrap/reminder.h"
 #include "runtime/bootstrap/roster.h"
 #include "runtime/sockets/connector.h"
 #include "runtime/sockets/interfaces.h"
@@ -19,6 +20,28 @@ constexpr int kRetryMilliseconds = 50;
 // says who is missing, then arrives in time.
 constexpr std::chrono::milliseconds kRootGrace{2000};
 constexpr int kRootLastFrameMilliseconds = 200;
+
+// Why a rank has not reached its root, and what to look at.
+enum class Unreached { kRefused, kSilent, kStrange, kNoRoute };
+
+const char* reasonText(Unreached why) {
+  switch (why) {
+    case Unreached::kRefused:
+      return "nobody listens there (connection refused); is the process of rank 0 running on that host, and "
+             "is "
+             "the port right in NCCL_COMM_ID?";
+    case Unreached::kSilent:
+      return "nothing answers there; is the host up, and does a firewall let the port through? (nc -vz HOST "
+             "PORT)";
+    case Unreached::kStrange:
+      return "what answers there is no root of this job: another job, another program or a proxy; compare "
+             "NCCL_COMM_ID and XYLEM_SECRET of all ranks";
+    case Unreached::kNoRoute:
+      break;
+  }
+  return "this host has no way there; compare NCCL_SOCKET_IFNAME and NCCL_COMM_ID with the interfaces (ip "
+         "addr)";
+}
 
 // A connection to a root. With several roots, the first rank of a block has a second one, to the root of the
 // block before, which only needs its address.
@@ -97,12 +120,20 @@ class Joiner {
     hello.roots = static_cast<std::uint16_t>(blocks_.roots);
     hello.address = job_->links_.address().toWire();
     const sockets::SocketAddress& to = link.id->address();
+    Reminder reminder;
+    Unreached before = Unreached::kSilent;  // the reason of earlier attempts
+    const auto check = [&](Unreached why) {
+      if (deadline_.passed())
+        throw Error(ResultCode::kRemoteError, "timed out after {} s connecting to {}: {}", timeout_.count(),
+                    nameOf(link), reasonText(why));
+      if (reminder.due())
+        job_->log_.warn("Bootstrap : rank {} has not reached {} for {} s: {}", job_->rank_, nameOf(link),
+                        reminder.seconds(), reasonText(why));
+    };
     for (;;) {
       sockets::Connector connector(to, &interface_.address, link.id->secret(), hello);
-      while (!connector.refused() && !connector.advance()) {
-        if (deadline_.passed())
-          throw Error(ResultCode::kRemoteError, "timed out after {} s connecting to {}", timeout_.count(),
-                      nameOf(link));
+      while (!connector.refused() && !advance(connector)) {
+        check(connector.reached() ? Unreached::kStrange : before);
         sleep(connector.polled(),
               deadline_.pollMilliseconds(connector.polled().fd < 0 ? sockets::Connector::kRetryMilliseconds
                                                                    : 1000));
@@ -113,13 +144,25 @@ class Joiner {
       }
       // The root of an exchanged id listened before the id existed; that of NCCL_COMM_ID may still be
       // starting.
-      if (!settings_.isSet(Setting::kCommId) || deadline_.passed())
+      if (!settings_.isSet(Setting::kCommId))
         throw Error(
             ResultCode::kRemoteError,
             "nobody listens at {} (connection refused): the process that made the id is gone, or its other "
             "ranks have failed or finished without this one",
             to.text());
+      before = Unreached::kRefused;
+      check(before);
       sleep({-1, 0, 0}, kRetryMilliseconds);
+    }
+  }
+
+  // Adds to an error what to look at.
+  static bool advance(sockets::Connector& connector) {
+    try {
+      return connector.advance();
+    } catch (const Error& error) {
+      throw Error(error.code(), "{}: {}", error.what(),
+                  reasonText(connector.reached() ? Unreached::kStrange : Unreached::kNoRoute));
     }
   }
 

@@ -101,9 +101,10 @@ void forgetEndedRoots() {
 }
 
 Root::Root(const sockets::SocketAddress& address, const sockets::Secret& secret, std::chrono::seconds timeout,
-           std::shared_ptr<const Logger> log)
+           std::shared_ptr<const Logger> log, const Reminder::Times& reminders)
     : log_(std::move(log)),
       timeout_(timeout),
+      reminders_(reminders),
       acceptor_(std::in_place, address, secret, *log_),
       address_(acceptor_->address()),
       stop_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
@@ -169,15 +170,30 @@ void Root::serve() {
       giveUp(ResultCode::kRemoteError,
              fmt::format("timed out after {} s waiting for ranks {} (of {} ranks)", timeout_.count(),
                          rankList(missing()), roster_.blocks().ranks));
+    } else {
+      remind();
     }
   }
+}
+
+void Root::remind() {
+  if (!reminder_ || !reminder_->due()) return;
+  const std::vector<int> late = missing();
+  if (late.empty()) return;
+  log_->warn(
+      "Bootstrap : after {} s ranks {} of {} {}; {}", reminder_->seconds(), rankList(late),
+      roster_.blocks().ranks,
+      introduced_ ? "have checked in, and have not connected to their next rank" : "have not checked in",
+      introduced_ ? "do all hosts reach each other over the chosen interfaces (NCCL_SOCKET_IFNAME)?"
+                  : "the others wait for them: are their processes running, and what do they print?");
 }
 
 void Root::waitForEvents() {
   fds_.assign({{stop_.get(), POLLIN, 0}});
   acceptor_->addTo(fds_);
   // The time-out starts with the first rank. Before, silent connections are checked every second.
-  const int milliseconds = deadline_ ? deadline_->pollMilliseconds() : acceptor_->busy() ? 1000 : -1;
+  int milliseconds = deadline_ ? deadline_->pollMilliseconds() : acceptor_->busy() ? 1000 : -1;
+  if (reminder_) milliseconds = std::min(milliseconds, reminder_->pollMilliseconds());
   polled_.clear();
   for (std::size_t i = 0; i < members_.size(); ++i) {
     if (!members_[i] || !members_[i]->stream.open()) continue;
@@ -192,6 +208,7 @@ std::optional<Root::Member>& Root::memberOf(const sockets::Hello& hello) {
   if (members_.empty()) {
     members_.resize(roster_.seats());
     setDeadline(std::chrono::milliseconds(0));
+    reminder_.emplace(reminders_);
   }
   return members_[seat];
 }

@@ -26,6 +26,7 @@
 #include "core/log.h"
 #include "core/settings.h"
 #include "runtime/bootstrap/rank_list.h"
+#include "runtime/bootstrap/reminder.h"
 #include "runtime/bootstrap/roster.h"
 #include "runtime/bootstrap/unique_id.h"
 #include "runtime/sockets/frames.h"
@@ -37,7 +38,7 @@ class Root {
  public:
   // Listens at once; `secret` is that of the id.
   Root(const sockets::SocketAddress& address, const sockets::Secret& secret, std::chrono::seconds timeout,
-       std::shared_ptr<const Logger> log);
+       std::shared_ptr<const Logger> log, const Reminder::Times& reminders = {});
   // Ends the thread, whatever it waits for.
   ~Root();
   Root(const Root&) = delete;
@@ -64,10 +65,13 @@ class Root {
   void readFromMembers();
   void introduce();
   std::vector<int> missing() const;
+  // Tells the log from time to time who is missing.
+  void remind();
   void giveUp(ResultCode code, const std::string& text);
 
   std::shared_ptr<const Logger> log_;
   const std::chrono::seconds timeout_;
+  const Reminder::Times reminders_;
   std::optional<sockets::Acceptor>
       acceptor_;  // reset when the thread ends, so that later connections are refused
   sockets::SocketAddress address_;
@@ -83,6 +87,7 @@ class Root {
   bool done_ = false;
   std::optional<Deadline::Clock::time_point> started_;
   std::optional<Deadline> deadline_;
+  std::optional<Reminder> reminder_;  // since the first rank
   std::atomic<bool> ended_{false};
   std::thread thread_;
 };

@@ -66,6 +66,8 @@ class Connector {
   bool advance();
   // True if nothing listens at the address (yet, or any longer).
   bool refused() const { return refused_; }
+  // True if the last attempt reached a process, which may be another one than the caller looks for.
+  bool reached() const { return handshake_.has_value(); }
   const SocketAddress& to() const { return to_; }
   // The descriptor and events to poll for. There is no descriptor (-1) between two attempts: call `advance`
   // again after kRetryMilliseconds.

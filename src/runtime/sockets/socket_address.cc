@@ -53,7 +53,11 @@ SocketAddress SocketAddress::parse(const std::string& text, int family) {
   hints.ai_socktype = SOCK_STREAM;
   addrinfo* found = nullptr;
   if (const int status = getaddrinfo(parts.host.c_str(), nullptr, &hints, &found); status != 0)
-    throwBadAddress(text, gai_strerror(status));
+    throwBadAddress(
+        text,
+        status == EAI_NONAME
+            ? fmt::format("there is no host `{}` for this machine (look into DNS and /etc/hosts)", parts.host)
+            : std::string(gai_strerror(status)));
   const std::unique_ptr<addrinfo, void (*)(addrinfo*)> owner(found, &freeaddrinfo);
   SocketAddress address(found->ai_addr, found->ai_addrlen);
   address.setPort(parts.port);

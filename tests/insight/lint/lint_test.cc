@@ -191,6 +191,18 @@ TEST(Lint, GoesOnAfterTheFirstAndPutsLikeFindingsTogether) {
                           finding(Severity::kWarning, "net-speed", {16})));
 }
 
+TEST(Lint, FlatMachinesAreFound) {
+  const LintReport flat = lintTopologyFile((kSource / "topologies/misconfigured/vm-flat.xml").string());
+  EXPECT_THAT(flat.findings, Contains(AllOf(Field("severity", &Finding::severity, Severity::kWarning),
+                                            Field("rule", &Finding::rule, "flat"))));
+  // Workstations have no PCI switches either: nothing is wrong with them.
+  const LintReport roots = lintTopologyFile((kSource / "topologies/rtx8-rootport-amd.xml").string());
+  EXPECT_THAT(roots.findings, Not(Contains(AllOf(Field("severity", &Finding::severity, Severity::kWarning),
+                                                 Field("rule", &Finding::rule, "flat")))));
+  const LintReport good = lintTopologyFile((kSource / "topologies/dgxh100.xml").string());
+  EXPECT_THAT(good.findings, Not(Contains(Field("rule", &Finding::rule, "flat"))));
+}
+
 TEST(Lint, TheZooHasNoErrors) {
   int files = 0;
   for (const auto& entry : fs::recursive_directory_iterator(kSource / "topologies")) {

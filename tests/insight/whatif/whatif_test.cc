@@ -6,6 +6,7 @@
 #include <rapidcheck.h>
 
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "core/error.h"
 #include "fuzz/edit_input.h"
@@ -13,6 +14,7 @@
 #include "insight/lint/lint.h"
 #include "insight/whatif/devices.h"
 #include "insight/whatif/edit.h"
+#include "insight/whatif/pairing.h"
 #include "insight/whatif/repair.h"
 #include "planner_support/any_machine.h"
 
@@ -151,6 +153,52 @@ TEST(Edit, SetsAndUnsetsVariables) {
   EXPECT_FALSE(after.settings.isSet(Setting::kAlgo));
 }
 
+// The switch that holds the GPU, if it holds a NIC, too; else nothing.
+std::string sharedSwitch(const topology::Document& machine, const std::string& gpu, const std::string& net) {
+  const Devices devices(machine);
+  const auto place = [&](const std::string& word) {
+    return devices.placeOf(devices.named(word, Devices::kGpu | Devices::kNet, "test").front());
+  };
+  return place(gpu) == place(net) && machine[place(gpu)].name == "pci" ? devices.wordFor(place(gpu)) : "";
+}
+
+TEST(Edit, DevicesAreSpelledAsElsewhere) {
+  const topology::Document machine = host("dgxh100");
+  const std::string expected = topology::writeTopology(edited(machine, {"remove net1"}).document);
+  for (const char* edit : {"remove NET 1", "remove Net1", "remove nic 1"})
+    EXPECT_EQ(topology::writeTopology(edited(machine, {edit}).document), expected) << edit;
+  EXPECT_THROW(edited(machine, {"remove net1 2"}), InputError);
+}
+
+TEST(Edit, PairsNetsWithGpusBelowSwitches) {
+  const topology::Document flat = host("misconfigured/vm-flat");
+  EXPECT_TRUE(isFlat(flat));
+  EXPECT_FALSE(isFlat(host("dgxh100")));
+  EXPECT_FALSE(isFlat(host("gpu1-nic1")));
+  const topology::Document paired = edited(flat, {"pair nets with gpus"}).document;
+  EXPECT_FALSE(isFlat(paired));
+  std::set<std::string> switches;
+  for (int i = 0; i < 8; ++i)
+    switches.insert(sharedSwitch(paired, "gpu" + std::to_string(i), "net" + std::to_string(i)));
+  EXPECT_EQ(switches.size(), 8u);
+  EXPECT_FALSE(switches.contains(""));
+  // One pair, crossed, and a switch of its own.
+  const topology::Document one = edited(flat, {"pair net1 with gpu0", "add switch above gpu3"}).document;
+  EXPECT_NE(sharedSwitch(one, "gpu0", "net1"), "");
+  EXPECT_EQ(sharedSwitch(one, "gpu1", "net1"), "");
+  EXPECT_EQ(Devices(one).switches().size(), 2u);
+  // 4 NICs and 8 GPUs: two GPUs with each NIC.
+  const topology::Document four =
+      edited(flat, {"remove net1", "remove net3", "remove net5", "remove net7", "pair nets with gpus"})
+          .document;
+  EXPECT_NE(sharedSwitch(four, "gpu1", "net0"), "");
+  EXPECT_EQ(sharedSwitch(four, "gpu0", "net0"), sharedSwitch(four, "gpu1", "net0"));
+  EXPECT_NE(sharedSwitch(four, "gpu7", "net6"), "");
+  EXPECT_THROW(edited(flat, {"pair gpu0 with gpu1"}), InputError);
+  EXPECT_THROW(edited(flat, {"pair net0 beside gpu1"}), InputError);
+  EXPECT_THROW(edited(flat, {"add switch gpu1"}), InputError);
+}
+
 TEST(Edit, LeavesMachinesThatLintAcceptsAsSuch) {
   EXPECT_TRUE(rc::check([] {
     const topology::Document machine =
@@ -203,6 +251,7 @@ TEST(Repair, FindsWhatAMisconfiguredMachineLacks) {
       {"misconfigured/vm-nics-without-gdr", "gdr nets on", 2, 8},
       {"misconfigured/vm-shared-guids", "guid nets own", 2, 8},
       {"misconfigured/narrow-nic", "width net5 x16", 1.1, 8},
+      {"misconfigured/vm-flat", "pair nets with gpus", 1.1, 8},
   };
   for (const Misconfigured& c : cases) {
     SCOPED_TRACE(c.machine);

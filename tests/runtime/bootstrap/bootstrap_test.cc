@@ -167,6 +167,75 @@ TEST(Bootstrap, TheRootIsGone) {
   }
 }
 
+// The error of a rank that cannot join at this address, given as NCCL_COMM_ID.
+std::string joinErrorAt(const sockets::SocketAddress& address) {
+  Settings settings = loopbackSettings(1);
+  settings.set(spec(Setting::kCommId), address.text(), "test");
+  try {
+    Bootstrap::join(UniqueId(address, sockets::randomSecret()), 1, 2, settings, Logger(settings));
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(Bootstrap, UnreachableRootsAreToldApart) {
+  FileDescriptor listener = sockets::listenTcp(sockets::SocketAddress::parse("127.0.0.1:0"));
+  const sockets::SocketAddress address = sockets::SocketAddress::boundTo(listener.get());
+  // Something that speaks HTTP.
+  std::thread server([&] {
+    pollfd fd{listener.get(), POLLIN, 0};
+    if (poll(&fd, 1, 20000) <= 0) return;
+    const FileDescriptor peer(accept(listener.get(), nullptr, nullptr));
+    const std::string answer = "HTTP/1.1 400 Bad Request\r\n\r\n" + std::string(200, ' ');
+    send(peer.get(), answer.data(), answer.size(), MSG_NOSIGNAL);
+    char hello[512];
+    recv(peer.get(), hello, sizeof hello, MSG_WAITALL);
+  });
+  EXPECT_THAT(joinErrorAt(address),
+              HasSubstr("no root of this job: another job, another program or a proxy"));
+  server.join();
+  listener.reset();
+  EXPECT_THAT(joinErrorAt(address),
+              AllOf(HasSubstr("timed out after 1 s connecting to the root at 127.0.0.1"),
+                    HasSubstr("connection refused"), HasSubstr("NCCL_COMM_ID")));
+}
+
+TEST(Bootstrap, TheRootTellsTheLogWhoIsMissing) {
+  std::FILE* out = std::tmpfile();
+  ASSERT_NE(out, nullptr);
+  Settings settings = loopbackSettings();
+  settings.set(spec(Setting::kDebug), "WARN", "test");
+  const auto log = std::make_shared<const Logger>(settings, kDefaultSubsystems, out);
+  const sockets::Secret secret = sockets::randomSecret();
+  Root root(sockets::SocketAddress::parse("127.0.0.1:0"), secret, std::chrono::seconds(20), log,
+            {std::chrono::milliseconds(10), std::chrono::milliseconds(10)});
+  root.start();
+  const UniqueId id(root.address(), secret);
+  sockets::AbortFlag abort;
+  std::thread rank([&] {
+    try {
+      Bootstrap::join(id, 1, 4, settings, *log, &abort);
+    } catch (const Error&) {
+    }
+  });
+  const auto logged = [&] {
+    std::string text(4096, '\0');
+    text.resize(
+        static_cast<std::size_t>(std::max<ssize_t>(pread(fileno(out), text.data(), text.size(), 0), 0)));
+    return text;
+  };
+  const Deadline deadline = Deadline::after(std::chrono::seconds(20));
+  // Twice: the log hears of it again.
+  const std::string text = "ranks 0, 2, 3 of 4 have not checked in";
+  while (logged().find(text, logged().find(text) + 1) == std::string::npos && !deadline.passed())
+    poll(nullptr, 0, 10);
+  EXPECT_THAT(logged(), AllOf(HasSubstr(text), HasSubstr("are their processes running")));
+  abort.raise();
+  rank.join();
+  std::fclose(out);
+}
+
 TEST(Bootstrap, RanksMeetAtNcclCommId) {
   // A port that was free a moment ago.
   sockets::SocketAddress address;

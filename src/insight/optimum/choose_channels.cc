@@ -1,0 +1,92 @@
+#include "insight/optimum/choose_channels.h"
+
+#include <algorithm>
+#include <memory>
+#include <set>
+#include <utility>
+
+#include "planner/search/graph_file.h"
+
+namespace xylem::optimum {
+namespace {
+
+// NCCL's default distance for GPU Direct RDMA.
+constexpr paths::PathType kFarthestGdr = paths::PathType::kPxb;
+
+// The factor by which a set with more channels has to beat one with fewer.
+constexpr double kWorthMoreChannels = 1.01;
+
+bool leavesGdr(const search::ChannelGraph& found, const search::ChannelGraph& chosen) {
+  const auto within = [](paths::PathType type) {
+    return type <= kFarthestGdr || type == paths::PathType::kPxn;
+  };
+  return within(found.typeInter) && !within(chosen.typeInter);
+}
+
+// The candidates of a view of the job, without those that leave the reach of GPU Direct RDMA.
+Candidates candidatesOf(const plan::HostPlan& host, const OptimumOptions& options) {
+  Candidates candidates = findCandidates(host.system(), host.paths.paths, host.graphs, options);
+  if (host.system().count(topology::NodeType::kNet) > 0)
+    std::erase_if(candidates.better, [&](const Optimum& candidate) {
+      return leavesGdr(host.ring(), candidate.graphs[search::GraphKind::kRing]) ||
+             leavesGdr(host.tree(), candidate.graphs[search::GraphKind::kTree]);
+    });
+  return candidates;
+}
+
+// Parts of a host that are alike have like candidates, which belong together: number `index` of each part, or
+// the search's channels where a part has none.
+std::vector<ChosenChannels::Part> setOf(const std::vector<Candidates>& candidates, std::size_t index,
+                                        const plan::Plan& searched) {
+  std::vector<ChosenChannels::Part> parts;
+  for (std::size_t view = 0; view < candidates.size(); ++view) {
+    const Candidates& own = candidates[view];
+    const Optimum& optimum =
+        own.better.empty() ? own.searched : own.better[std::min(index, own.better.size() - 1)];
+    parts.push_back({optimum, search::writeGraphFile(optimum.graphs, searched.hostPlans[view]->system())});
+  }
+  return parts;
+}
+
+}  // namespace
+
+ChosenChannels chooseChannels(const plan::PlanRequest& request, const Settings& settings,
+                              const plan::Plan& searched, const OptimumOptions& options,
+                              const Weights& weights) {
+  std::vector<Candidates> candidates;
+  std::size_t sets = 0;
+  ChosenChannels chosen;
+  for (const auto& host : searched.hostPlans) {
+    candidates.push_back(candidatesOf(*host, options));
+    sets = std::max(sets, candidates.back().better.size());
+    chosen.parts.push_back({candidates.back().searched, ""});
+  }
+  chosen.judgement = judge(searched, searched, weights);
+  std::set<std::string> known;
+  for (std::size_t i = 0; i < sets; ++i) {
+    std::vector<ChosenChannels::Part> parts = setOf(candidates, i, searched);
+    std::string texts;
+    for (const ChosenChannels::Part& part : parts) texts += part.file;
+    if (!known.insert(texts).second) continue;
+    plan::PlanRequest again = request;
+    again.decisions = false;
+    for (const ChosenChannels::Part& part : parts)
+      again.graphFileOfView.push_back(
+          std::make_shared<const search::GraphFile>(search::parseGraphFile(part.file, "graph.xml")));
+    Judgement judgement = judge(searched, plan::planJob(again, settings), weights);
+    ++chosen.tried;
+    if (judgement.loses()) ++chosen.losing;
+    if (judgement.loses() || !judgement.gains()) continue;
+    // More channels occupy more of a GPU, so they have to gain more.
+    const int more = parts.front().optimum.graphs[search::GraphKind::kRing].nChannels -
+                     chosen.parts.front().optimum.graphs[search::GraphKind::kRing].nChannels;
+    const double needed =
+        chosen.wins() && more > 0 ? chosen.judgement.gain * kWorthMoreChannels : chosen.judgement.gain;
+    if (judgement.gain <= needed) continue;
+    chosen.parts = std::move(parts);
+    chosen.judgement = std::move(judgement);
+  }
+  return chosen;
+}
+
+}  // namespace xylem::optimum

@@ -1,0 +1,23 @@
+#pragma once
+// The well-known instance types of clouds, by the devices that a virtual machine sees. Their GPUs and NICs
+// belong together in order, some of each below a PCI switch that the virtual machine does not see.
+//
+//   if (const CloudInstance* cloud = cloudInstanceOf(document)) ... cloud->name, cloud->nets ...
+
+#include <cstdint>
+
+#include "planner/topology/document.h"
+
+namespace xylem::vm {
+
+struct CloudInstance {
+  const char* name;
+  std::uint64_t gpuDevice;  // PCI device id of its GPUs, whose vendor is NVIDIA
+  std::uint64_t netVendor;  // PCI vendor id of its NICs
+  int gpus, nets;
+};
+
+// Null if the machine's numbers of GPUs and NICs and their PCI ids are not those of an instance type.
+const CloudInstance* cloudInstanceOf(const topology::Document& document);
+
+}  // namespace xylem::vm

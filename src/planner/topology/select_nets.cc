@@ -1,0 +1,99 @@
+#include "planner/topology/select_nets.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <sstream>
+
+#include "core/interface_list.h"
+#include "planner/topology/detect_files.h"
+
+namespace xylem::topology {
+namespace {
+
+// Interfaces are named by the kernel or its administrators; RDMA devices by their drivers (mlx5_0, rdmap0).
+bool isInterface(const std::string& name) {
+  constexpr const char* kPrefixes[] = {"eth",    "en",   "ib", "bond", "br",
+                                       "docker", "veth", "lo", "wl",   "ipogif"};
+  return std::any_of(std::begin(kPrefixes), std::end(kPrefixes),
+                     [&](const char* prefix) { return name.starts_with(prefix); });
+}
+
+std::string attributeText(const Document& document, ElementId element, const char* name) {
+  const std::string* text = document.attribute(element, name);
+  return text == nullptr ? "" : *text;
+}
+
+// Merged devices are called by the names of all their parts: one that is selected keeps the device.
+bool isSelected(const Document& document, ElementId net, const Settings& settings) {
+  const std::string name = attributeText(document, net, "name");
+  if (name.empty()) return true;
+  const int port = parseInt(attributeText(document, net, "port"), 1);
+  std::istringstream parts(name);
+  for (std::string part; std::getline(parts, part, '+');) {
+    if (isInterface(part)) {
+      if (interfaceMatches(settings.text(Setting::kSocketIfname), part)) return true;
+    } else if (settings.integer(Setting::kIbDisable) == 0 &&
+               hcaMatches(settings.text(Setting::kIbHca), part, port)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+void collectNets(const Document& document, ElementId element, std::vector<ElementId>& nets) {
+  if (document[element].name == "net") nets.push_back(element);
+  for (const ElementId child : document[element].children) collectNets(document, child, nets);
+}
+
+}  // namespace
+
+bool hcaMatches(const std::string& list, const std::string& name, int port) {
+  std::string_view text = list;
+  const bool exclude = text.starts_with('^');
+  if (exclude) text.remove_prefix(1);
+  const bool exact = text.starts_with('=');
+  if (exact) text.remove_prefix(1);
+  if (text.empty()) return true;
+  bool found = false;
+  std::istringstream items{std::string(text)};
+  for (std::string item; std::getline(items, item, ',');) {
+    const std::size_t colon = item.find(':');
+    const std::string wanted = item.substr(0, colon);
+    const bool samePort = colon == std::string::npos || parseInt(item.substr(colon + 1), -1) == port;
+    const bool sameName = exact ? name == wanted : name.starts_with(wanted);
+    found = found || (!item.empty() && sameName && samePort);
+  }
+  return found != exclude;
+}
+
+Document selectNets(Document document, const Settings& settings, std::vector<std::string>* remarks) {
+  std::vector<ElementId> nets;
+  collectNets(document, document.root(), nets);
+  std::size_t left = 0;
+  for (const ElementId net : nets) {
+    if (isSelected(document, net, settings)) {
+      ++left;
+      continue;
+    }
+    // A card without ports goes, too.
+    ElementId leaving = net;
+    while (document[document[leaving].parent].children.size() == 1 &&
+           (document[document[leaving].parent].name == "nic" || document[leaving].name == "nic") &&
+           document[document[leaving].parent].name != "cpu")
+      leaving = document[leaving].parent;
+    document.detach(leaving);
+  }
+  if (remarks != nullptr && left < nets.size()) {
+    std::vector<std::string> variables;
+    for (const Setting setting : {Setting::kIbDisable, Setting::kIbHca, Setting::kSocketIfname})
+      if (settings.isSet(setting))
+        variables.push_back(fmt::format("{}={}", spec(setting).name, settings.text(setting)));
+    remarks->push_back(fmt::format("{} of {} NICs, as {} select{}", left, nets.size(),
+                                   fmt::join(variables, " and "), variables.size() == 1 ? "s" : ""));
+  }
+  return document;
+}
+
+}  // namespace xylem::topology

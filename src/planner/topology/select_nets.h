@@ -1,0 +1,24 @@
+#pragma once
+// Selects the network devices of a description by NCCL's variables, as NCCL does when it detects a machine:
+// NCCL_IB_DISABLE and NCCL_IB_HCA for RDMA devices, NCCL_SOCKET_IFNAME for interfaces.
+//
+//   std::vector<std::string> remarks;
+//   const Document mine = selectNets(readTopology("dgxh100.xml"), settings, &remarks);
+
+#include <string>
+#include <vector>
+
+#include "core/settings.h"
+#include "planner/topology/document.h"
+
+namespace xylem::topology {
+
+// Returns whether `list`, in the syntax of NCCL_IB_HCA, selects a port of a device. An empty list selects
+// all.
+bool hcaMatches(const std::string& list, const std::string& name, int port);
+
+// The description without the network devices that the variables leave out, and without cards all of whose
+// ports they leave out. `remarks` gets a sentence if they leave out any.
+Document selectNets(Document document, const Settings& settings, std::vector<std::string>* remarks = nullptr);
+
+}  // namespace xylem::topology
