@@ -83,6 +83,15 @@ TEST(UpgradeCommandTest, NamesTheChangesAndTheVariableBack) {
   EXPECT_EQ(machines[0]["allReduce"].size(), 3u);
   EXPECT_FALSE(machines[1]["differs"]);
   EXPECT_THAT(machines[1]["causes"], IsEmpty());
+  EXPECT_THAT(machines[1]["assumptions"].dump(), AllOf(HasSubstr("2 hosts"), HasSubstr("NVLS")));
+}
+
+TEST(UpgradeCommandTest, OfAMachineWithoutNicsAsksAboutOneHost) {
+  const Outcome run = runCommand(
+      {"upgrade", zooMachine("a100x4-mesh.xml"), "--from", "2.25.1", "--to", "2.30.7", "--json"});
+  const auto machine = nlohmann::json::parse(run.output)["machines"][0];
+  EXPECT_THAT(machine["assumptions"], IsEmpty());
+  EXPECT_FALSE(machine.contains("errorAfter")) << run.output;
 }
 
 TEST(UpgradeCommandTest, RefusesWhatIsNoUpgrade) {

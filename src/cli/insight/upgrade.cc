@@ -27,14 +27,13 @@ namespace fs = std::filesystem;
 struct UpgradeArguments {
   std::vector<std::string> files;
   std::string from, to;
-  int nodes = 2;
-  bool nvls = false;
-  bool collnet = false;
+  JobInput job;  // of each file
   bool json = false;
 };
 
 struct MachineUpgrade {
   std::string name;
+  std::vector<std::string> assumptions;
   upgrade::Upgrade upgrade;
 };
 
@@ -68,10 +67,11 @@ std::vector<std::string> machinesOf(const std::vector<std::string>& files) {
 
 MachineUpgrade upgradeOf(const std::string& file, const UpgradeArguments& options, const Settings& settings,
                          const rules::Version& from, const rules::Version& to) {
-  plan::PlanRequest request = plan::identicalHosts(readMachine(file, settings), options.nodes);
-  request.offered = {options.nvls, options.collnet};
+  JobInput job = options.job;
+  job.file = file;
+  JobRequest request = readJob(job, settings);
   const std::string name = isThisMachine(file) ? machineName(file) : fs::path(file).filename().string();
-  return {name, upgrade::upgradeOf(request, settings, from, to)};
+  return {name, std::move(request.assumptions), upgrade::upgradeOf(request.plan, settings, from, to)};
 }
 
 std::string changeText(const upgrade::SizeTimes& times) {
@@ -89,6 +89,7 @@ nlohmann::ordered_json toJson(const MachineUpgrade& machine) {
   for (const upgrade::SizeTimes& t : u.times)
     times.push_back({{"bytes", t.bytes}, {"before", t.before}, {"after", t.after}});
   nlohmann::ordered_json json = {{"machine", machine.name},
+                                 {"assumptions", machine.assumptions},
                                  {"differs", u.differs},
                                  {"parts", u.parts},
                                  {"causes", causes},
@@ -114,9 +115,13 @@ std::string text(const std::vector<MachineUpgrade>& machines, const Terminal& sc
                {"what differs"},
                {"by"}});
   std::vector<const rules::Change*> causes;
+  std::vector<std::string> assumptions;
   std::size_t same = 0;
   for (const MachineUpgrade& machine : machines) {
     const upgrade::Upgrade& u = machine.upgrade;
+    for (const std::string& assumption : machine.assumptions)
+      if (std::find(assumptions.begin(), assumptions.end(), assumption) == assumptions.end())
+        assumptions.push_back(assumption);
     if (!u.differs) {
       ++same;
       continue;
@@ -129,9 +134,10 @@ std::string text(const std::vector<MachineUpgrade>& machines, const Terminal& sc
     for (const rules::Change* change : u.causes)
       if (std::find(causes.begin(), causes.end(), change) == causes.end()) causes.push_back(change);
   }
-  std::string text = table.text(screen);
+  std::string text = assumedText(assumptions, screen);
+  if (same < machines.size()) text += table.text(screen);
   if (same > 0)
-    text += fmt::format("{}{} planned as before\n", text.empty() ? "" : "\n",
+    text += fmt::format("{}{} planned as before\n", same < machines.size() ? "\n" : "",
                         counted(static_cast<int>(same), "machine"));
   if (causes.empty()) return text;
   std::sort(causes.begin(), causes.end());
@@ -175,11 +181,12 @@ void addUpgrade(CommandLine& line) {
       .required();
   command.option("--from", options->from, "the version that is in use").value("VERSION").required();
   command.option("--to", options->to, "the version to upgrade to").value("VERSION").required();
-  command.option("--nodes", options->nodes, "number of identical hosts (default 2)")
+  command
+      .option("-n,--nodes", options->job.nodes,
+              "number of identical hosts (default 2 for files with NICs, else 1)")
       .value("N")
       .within(1, 1 << 20);
-  command.flag("--nvls", options->nvls, "the driver offers NVLink multicast (NVLS)");
-  command.flag("--collnet", options->collnet, "the network computes collectives (CollNet)");
+  addOfferOptions(command, options->job);
   command.flag("--json", options->json, "print JSON");
   command.footer(kUpgradeExamples);
   command.action([options] { return runUpgrade(*options); });
