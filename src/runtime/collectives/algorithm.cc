@@ -17,6 +17,10 @@ std::span<const Program> ringPrograms(Function function) {
       return {&kRingReduceScatter, 1};
     case Function::kAllReduce:
       return {&kRingAllReduce, 1};
+    case Function::kSend:
+    case Function::kRecv:
+    case Function::kAlltoAll:
+      break;  // no programs: each is made of single messages
   }
   return {};
 }

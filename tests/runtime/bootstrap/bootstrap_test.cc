@@ -202,11 +202,12 @@ TEST(Bootstrap, UnreachableRootsAreToldApart) {
 }
 
 TEST(Bootstrap, TheRootTellsTheLogWhoIsMissing) {
-  std::FILE* out = std::tmpfile();
+  // Closed last, when the root's thread no longer writes to it.
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> out(std::tmpfile(), &std::fclose);
   ASSERT_NE(out, nullptr);
   Settings settings = loopbackSettings();
   settings.set(spec(Setting::kDebug), "WARN", "test");
-  const auto log = std::make_shared<const Logger>(settings, kDefaultSubsystems, out);
+  const auto log = std::make_shared<const Logger>(settings, kDefaultSubsystems, out.get());
   const sockets::Secret secret = sockets::randomSecret();
   Root root(sockets::SocketAddress::parse("127.0.0.1:0"), secret, std::chrono::seconds(20), log,
             {std::chrono::milliseconds(10), std::chrono::milliseconds(10)});
@@ -222,7 +223,7 @@ TEST(Bootstrap, TheRootTellsTheLogWhoIsMissing) {
   const auto logged = [&] {
     std::string text(4096, '\0');
     text.resize(
-        static_cast<std::size_t>(std::max<ssize_t>(pread(fileno(out), text.data(), text.size(), 0), 0)));
+        static_cast<std::size_t>(std::max<ssize_t>(pread(fileno(out.get()), text.data(), text.size(), 0), 0)));
     return text;
   };
   const Deadline deadline = Deadline::after(std::chrono::seconds(20));
@@ -233,7 +234,6 @@ TEST(Bootstrap, TheRootTellsTheLogWhoIsMissing) {
   EXPECT_THAT(logged(), AllOf(HasSubstr(text), HasSubstr("are their processes running")));
   abort.raise();
   rank.join();
-  std::fclose(out);
 }
 
 TEST(Bootstrap, RanksMeetAtNcclCommId) {

@@ -49,8 +49,9 @@ class Programs : public ::testing::TestWithParam<Kind> {
       case Collective::kBroadcast:
       case Collective::kReduce:
         return n - 1;
+      default:
+        return 0;
     }
-    return 0;
   }
   static void check(const SimulatedJob& job, std::mt19937& random) {
     Simulation simulation(job, random);

@@ -252,8 +252,9 @@ Simulation::Value Simulation::expected(int rank, std::size_t i) const {
     case Collective::kReduce:
     case Collective::kAllReduce:
       return {element, all, false, complete};
+    default:
+      return {};
   }
-  return {};
 }
 
 // Outside of the results, no element has changed.

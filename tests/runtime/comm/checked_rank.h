@@ -165,6 +165,8 @@ class CheckedRank {
       case Collective::kAllReduce:
         result = ncclAllReduce(send, receive, c.count, type, op, comm_, nullptr);
         break;
+      default:
+        FAIL() << "no collective";
     }
     ASSERT_EQ(result, ncclSuccess) << ncclGetLastError(comm_);
     if (c.op == kScaledSum) {
