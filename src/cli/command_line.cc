@@ -24,9 +24,9 @@ struct CommandGroup {
 const std::vector<CommandGroup>& commandGroups() {
   static const std::vector<CommandGroup> kGroups = {
       {"Look at a machine", {"show", "detect", "zoo", "lint", "vm"}},
-      {"Plan a job", {"plan", "tune", "preflight", "settings"}},
+      {"Plan a job", {"plan", "tune", "preflight", "settings", "versions"}},
       {"Ask", {"why", "draw"}},
-      {"Compare", {"diff", "whatif"}},
+      {"Compare", {"diff", "whatif", "upgrade"}},
       {"Improve", {"repair", "optimize", "order"}},
       {"Run", {"run", "perf"}},
       {"Watch", {"status"}},
@@ -163,6 +163,13 @@ std::string unknownCommand(const CLI::App& app, const std::vector<std::string>& 
                                      : didYouMean("`" + nearest + "`"));
 }
 
+// The one of `names` that is most like `option`, both with their dashes, which do not make words alike.
+std::string nearestOption(const std::string& option, std::vector<std::string> names) {
+  for (std::string& name : names) name.erase(0, 2);
+  const std::string nearest = nearestWord(option.substr(2), names);
+  return nearest.empty() ? "" : "--" + nearest;
+}
+
 // A complaint about the first option that the chosen command does not have; empty if it has all.
 std::string unknownOption(const CLI::App& app, const std::vector<std::string>& words) {
   const auto chosen = app.get_subcommands();
@@ -172,7 +179,7 @@ std::string unknownOption(const CLI::App& app, const std::vector<std::string>& w
     const std::string option = word.substr(0, word.find('='));
     if (!option.starts_with("--") || std::find(names.begin(), names.end(), option) != names.end()) continue;
     return fmt::format("`{}` has no option {}{}", command.get_name(), option,
-                       didYouMean(nearestWord(option, names)));
+                       didYouMean(nearestOption(option, names)));
   }
   return "";
 }

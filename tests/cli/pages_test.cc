@@ -82,6 +82,15 @@ TEST(Help, IsThatOfTheOption) {
   EXPECT_THAT(wrong.errors, AllOf(HasSubstr("`plam`"), HasSubstr("as plan")));
 }
 
+TEST(Help, EveryCommandHasAGroup) { EXPECT_THAT(runCommand({"--help"}).output, Not(HasSubstr("\nMore:"))); }
+
+TEST(Help, AnUnknownOptionIsOfferedTheNearestOne) {
+  EXPECT_THAT(runCommand({"plan", "seed-a40x2", "--node", "2"}).errors, HasSubstr("did you mean --nodes?"));
+  // Dashes do not make words alike.
+  EXPECT_THAT(runCommand({"plan", "seed-a40x2", "--zq"}).errors,
+              AllOf(HasSubstr("no option --zq"), Not(HasSubstr("did you mean"))));
+}
+
 TEST(Version, IsThatOfTheOption) {
   const Outcome run = runCommand({"version"});
   EXPECT_EQ(run.status, 0) << run.errors;

@@ -211,6 +211,17 @@ TEST(PerfCommand, BadOptionsAreNamed) {
   }
 }
 
+TEST(PerfCommand, NamesOfTypesOperatorsAndMemoryHaveOneSpelling) {
+  const Outcome run = runCommand(
+      {"perf", "AllReduce", "-e", "8", "-n", "1", "-d", "BFloat16", "-o", "Max", "--memory", "MALLOC", "--json"},
+      kLoopback);
+  ASSERT_EQ(run.status, 0) << run.errors;
+  const auto json = nlohmann::json::parse(run.output);
+  EXPECT_EQ(json["memory"], "malloc");
+  EXPECT_EQ(json["results"].at(0)["type"], "bfloat16");
+  EXPECT_EQ(json["results"].at(0)["redop"], "max");
+}
+
 TEST(PerfCommand, ARankThatCannotStartIsTold) {
   for (const Words& shape : {Words{"-p", "3"}, Words{"-t", "2"}, Words{"-g", "2"}}) {
     const Outcome run = runCommand(Words{"perf", "all_reduce"} + shape, {{"NCCL_SOCKET_IFNAME", "nosuch"}});

@@ -45,7 +45,6 @@ step "consumers with find_package"
 
 step "consumers with pkg-config"
 export PKG_CONFIG_PATH=$prefix/$libdir/pkgconfig
-export LD_LIBRARY_PATH=$prefix/$libdir
 # shellcheck disable=SC2046  # flags are words
 "$cxx" -std=c++20 "$source_dir/examples/plan_library.cc" -o "$work/plan" $(pkg-config --cflags --libs xylem-plan)
 # shellcheck disable=SC2046
@@ -60,6 +59,12 @@ export XYLEM_CXX=$cxx
 "$prefix/bin/xylem-cc" -std=c++20 -c "$work/consumer.cu" -o "$work/consumer.o"
 "$prefix/bin/xylem-cc" "$work/consumer.o" -lcudart -lnccl -o "$work/cu"
 "$work/cu"
+cat >"$work/launched.cc" <<'PROGRAM'
+#include <xylem/launch.h>
+
+int main() { return 0; }
+PROGRAM
+"$prefix/bin/xylem-cc" -c "$work/launched.cc" -o "$work/launched.o"
 for example in "$source_dir"/examples/nccl_*.c*; do
   program=$work/$(basename "$example")-program
   "$prefix/bin/xylem-cc" "$example" -o "$program"

@@ -17,7 +17,7 @@ cmake --install build/release --prefix "$work/prefix" >/dev/null
 "$work/prefix/bin/xylem" plan "$work/prefix/share/xylem/topologies/dgxh100.xml" >/dev/null
 [ -e "$(echo "$work"/prefix/lib*/libnccl-net-xylem.so)" ] || fail "the net plugin was not installed"
 # shellcheck disable=SC2046  # flags are words
-PKG_CONFIG_PATH=$(echo "$work"/prefix/lib*/pkgconfig) LD_LIBRARY_PATH=$(echo "$work"/prefix/lib*) bash -c '
+PKG_CONFIG_PATH=$(echo "$work"/prefix/lib*/pkgconfig) bash -c '
   c++ -std=c++20 tests/install/consumer/nccl_consumer.cc -o "$0" $(pkg-config --cflags --libs xylem) && "$0"' \
   "$work/consumer"
 

@@ -14,6 +14,7 @@
 #include "cli/perf/report.h"
 #include "cli/terminal.h"
 #include "core/error.h"
+#include "core/spelling.h"
 #include "runtime/launch/launched_process.h"
 
 namespace xylem::cli {
@@ -62,7 +63,7 @@ std::vector<Value> named(const std::string& wanted, int count, const std::string
   std::string names;
   for (int i = 0; i < count; ++i) {
     const auto value = static_cast<Value>(i);
-    if (wanted == "all" || wanted == name(value)) found.push_back(value);
+    if (isSameWord(wanted, "all") || isSameWord(wanted, name(value))) found.push_back(value);
     names += std::string(name(value)) + ", ";
   }
   if (found.empty()) throw InputError({option, 0}, "`" + wanted + "`", names + "or all");
