@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <thread>
 
 #include "cli/run_command.h"
@@ -51,6 +52,7 @@ TEST(RankProcess, Role) {
   const int rank = std::stoi(variable("XYLEM_TEST_RANK"));
   cudaSetDevice(rank);
   ncclComm_t comm = nullptr;
+  while (role == "late" && rank == 1) std::this_thread::sleep_for(1h);
   ASSERT_EQ(
       ncclCommInitRank(&comm, std::stoi(variable("XYLEM_TEST_RANKS")), idOf(variable("XYLEM_TEST_ID")), rank),
       ncclSuccess)
@@ -70,16 +72,16 @@ class Job {
 
   const RankProcess& operator[](std::size_t rank) const { return *processes_[rank]; }
 
-  Outcome status(const std::vector<std::string>& options, int only = -1) const {
+  Outcome status(const std::vector<std::string>& options, const std::set<int>& only = {}) const {
     std::vector<std::string> words{"status"};
     for (std::size_t rank = 0; rank < processes_.size(); ++rank)
-      if (only < 0 || static_cast<int>(rank) == only)
+      if (only.empty() || only.contains(static_cast<int>(rank)))
         words.push_back(std::to_string(processes_[rank]->pid()));
     words.insert(words.end(), options.begin(), options.end());
     return runCommand(words);
   }
   // Asks until the answer is as wanted. Returns the last answer.
-  Outcome awaitAnswer(const std::function<bool(const json&)>& isSo, int only = -1) const {
+  Outcome awaitAnswer(const std::function<bool(const json&)>& isSo, const std::set<int>& only = {}) const {
     Outcome last;
     EXPECT_TRUE(await([&] {
       last = status({"--json"}, only);
@@ -88,7 +90,7 @@ class Job {
         << last.errors;
     return last;
   }
-  Outcome awaitFinding(const std::string& kind, int only = -1) const {
+  Outcome awaitFinding(const std::string& kind, const std::set<int>& only = {}) const {
     return awaitAnswer(
         [&](const json& all) {
           for (const json& job : all["communicators"])
@@ -134,6 +136,27 @@ TEST(Status, NamesTheRankThatHasNotCalled) {
   EXPECT_THAT(runCommand({"status"}).output, HasSubstr("rank 1 has not called collective #1"));
 }
 
+TEST(Status, SeesRanksThatJoin) {
+  const Job job("late", 3);
+  const Outcome answer = job.awaitAnswer(
+      [](const json& all) {
+        for (const json& found : all["communicators"])
+          for (const json& finding : found["findings"])
+            if (finding["kind"] == "not joined" && found["ranks"].size() == 2) return true;
+        return false;
+      },
+      {0, 2});
+  const json all = json::parse(answer.output)["communicators"][0];
+  EXPECT_EQ(all["nranks"], 3);
+  EXPECT_EQ(all["ranks"][0]["state"], "joins");
+  EXPECT_EQ(all["ranks"][1]["joins_at"], "waiting for all ranks to check in");
+  EXPECT_EQ(all["findings"][0]["ranks"], json::array({1}));
+  EXPECT_THAT(all["findings"][0]["text"].get<std::string>(),
+              AllOf(HasSubstr("ranks 0, 2 join, for "),
+                    HasSubstr("rank 1 is not joining on this host: it has not called ncclCommInitRank yet")));
+  EXPECT_THAT(job.status({}, {0}).output, HasSubstr("joining: waiting for all ranks to check in"));
+}
+
 TEST(Status, NamesCallsThatDiffer) {
   const Job job("size", 2);
   EXPECT_THAT(
@@ -175,9 +198,9 @@ TEST(Status, NamesASendThatIsMissingAndRanksThatAreElsewhere) {
   EXPECT_THAT(
       job.awaitFinding("not called").output,
       HasSubstr("rank 0 waits in its Recv of 5 int32 from rank 1, but rank 1 has no Send for it under way"));
-  EXPECT_THAT(job.awaitFinding("not looked at", 0).output,
+  EXPECT_THAT(job.awaitFinding("not looked at", {0}).output,
               HasSubstr("rank 0 waits for rank 1, which was not looked"));
-  const Outcome idle = job.status({}, 1);
+  const Outcome idle = job.status({}, {1});
   EXPECT_EQ(idle.status, 0) << idle.output;
   EXPECT_THAT(idle.output, AllOf(HasSubstr("2 ranks, 1 of them seen here"), HasSubstr("nothing is stuck")));
 }

@@ -31,6 +31,7 @@ class Examination {
   std::vector<Finding> findings() {
     stopped();
     failed();
+    joining();
     differences();
     lateComers();
     transfers();
@@ -62,6 +63,33 @@ class Examination {
       if (rank.log.failed) reasons[rank.log.reason].push_back(rank.log.rank);
     for (const auto& [reason, ranks] : reasons)
       add(FindingKind::kFailed, ranks, fmt::format("{} failed: {}", comm::rankRanges(ranks), reason));
+  }
+
+  // Ranks that wait while the communicator is made: for ranks that do not make it, or for a step of it.
+  void joining() {
+    std::vector<int> waiting, seen, missing;
+    std::uint64_t longest = 0;
+    std::string step;
+    for (const SeenRank& rank : job_.seen) {
+      seen.push_back(rank.log.rank);
+      if (!rank.log.joining || !rank.stuck()) continue;
+      waiting.push_back(rank.log.rank);
+      if (rank.waitNanoseconds() <= longest) continue;
+      longest = rank.waitNanoseconds();
+      step = rank.log.joinsAt;
+    }
+    if (waiting.empty()) return;
+    for (int rank = 0; rank < job_.ranks; ++rank)
+      if (!std::binary_search(seen.begin(), seen.end(), rank)) missing.push_back(rank);
+    const std::string wait = fmt::format("{} {}, for {}: {}", comm::rankRanges(waiting),
+                                         waiting.size() == 1 ? "joins" : "join", secondsText(longest), step);
+    if (missing.empty()) return add(FindingKind::kJoining, waiting, wait);
+    const bool one = missing.size() == 1;
+    add(FindingKind::kNotJoined, missing,
+        fmt::format("{}; {} {} not joining on this host: {} not called ncclCommInitRank yet, {} ended, or {} "
+                    "elsewhere",
+                    wait, comm::rankRanges(missing), one ? "is" : "are", one ? "it has" : "they have",
+                    one ? "has" : "have", one ? "runs" : "run"));
   }
 
   // The first collective in the recorders that ranks call differently.
@@ -166,7 +194,7 @@ class Examination {
     std::vector<int> wanted, waiting;
     for (const SeenRank& rank : job_.seen) {
       const int peer = rank.log.waitsFor;
-      if (!rank.stuck() || peer < 0 || job_.find(peer) != nullptr) continue;
+      if (!rank.stuck() || rank.log.joining || peer < 0 || job_.find(peer) != nullptr) continue;
       waiting.push_back(rank.log.rank);
       if (std::find(wanted.begin(), wanted.end(), peer) == wanted.end()) wanted.push_back(peer);
     }
@@ -201,7 +229,7 @@ class Examination {
     for (const SeenRank& start : job_.seen) {
       std::vector<int> path;
       const SeenRank* at = &start;
-      while (at != nullptr && at->stuck() && at->log.waitsFor >= 0) {
+      while (at != nullptr && at->stuck() && !at->log.joining && at->log.waitsFor >= 0) {
         const auto before = std::find(path.begin(), path.end(), at->log.rank);
         if (before != path.end()) return addCycle({before, path.end()});
         path.push_back(at->log.rank);

@@ -206,6 +206,10 @@ const char* name(FindingKind kind) {
       return "stopped";
     case FindingKind::kFailed:
       return "failed";
+    case FindingKind::kNotJoined:
+      return "not joined";
+    case FindingKind::kJoining:
+      return "joining";
     case FindingKind::kDiffer:
       return "calls differ";
     case FindingKind::kNotCalled:

@@ -66,6 +66,8 @@ std::vector<SeenJob> jobsOf(const std::vector<SeenProcess>& processes);
 enum class FindingKind {
   kStopped,    // a process is stopped
   kFailed,     // an operation failed
+  kNotJoined,  // ranks make the communicator, and wait for some that were not found here
+  kJoining,    // ranks make the communicator and wait, though all were found
   kDiffer,     // ranks call different operations
   kNotCalled,  // a rank has not called the operation that others wait in
   kNotBegun,   // a rank has called it, but its stream has not reached it

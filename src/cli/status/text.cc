@@ -15,6 +15,7 @@ namespace {
 Cell stateOf(const SeenRank& rank) {
   if (rank.stopped) return {"stopped", Style::kRed};
   if (rank.log.failed) return {"failed", Style::kRed};
+  if (rank.log.joining) return {"joins", rank.stuck() ? Style::kYellow : Style::kGreen};
   if (rank.stuck()) return {"waits", Style::kYellow};
   const comm::CallRecord* current = rank.current();
   if (current == nullptr) return {"idle", Style::kDim};
@@ -22,8 +23,9 @@ Cell stateOf(const SeenRank& rank) {
 }
 
 std::string waitText(const SeenRank& rank) {
-  if (!rank.stuck() || rank.log.waitsFor < 0) return "-";
-  return fmt::format("rank {} for {:.1f} s", rank.log.waitsFor,
+  if (!rank.stuck() || (rank.log.waitsFor < 0 && !rank.log.joining)) return "-";
+  return fmt::format("{} for {:.1f} s",
+                     rank.log.waitsFor < 0 ? "others" : fmt::format("rank {}", rank.log.waitsFor),
                      static_cast<double>(rank.waitNanoseconds()) / 1e9);
 }
 
@@ -35,6 +37,8 @@ std::string entryText(const SeenRank& rank, const comm::CallRecord& entry) {
 
 // The last calls, newest first, and the current one even if it is older.
 std::vector<std::string> callsText(const SeenRank& rank, std::size_t calls) {
+  if (rank.log.joining)
+    return {rank.log.joinsAt.empty() ? "joining" : fmt::format("joining: {}", rank.log.joinsAt)};
   std::vector<std::string> lines;
   const comm::CallRecord* current = rank.current();
   const auto& entries = rank.log.entries;
@@ -97,6 +101,7 @@ nlohmann::ordered_json rankJson(const SeenRank& rank, std::size_t calls) {
                                 {"device", rank.log.device}, {"state", stateOf(rank).text},
                                 {"calls", rank.log.issued}};
   if (rank.log.failed) out["failure"] = rank.log.reason;
+  if (rank.log.joining) out["joins_at"] = rank.log.joinsAt;
   if (rank.log.wait != comm::WaitKind::kNone) {
     out["waits_for"] = rank.log.waitsFor;
     out["waits_seconds"] = static_cast<double>(rank.waitNanoseconds()) / 1e9;

@@ -85,8 +85,12 @@ void Bootstrap::throwIfOver() {
 void Bootstrap::await(const Phase& phase, int peer, const std::function<bool()>& done) {
   struct Wait {
     Bootstrap& self;
-    ~Wait() { self.waitsIn_ = nullptr; }
-  } const wait{*this};
+    bool told = false;
+    ~Wait() {
+      self.waitsIn_ = nullptr;
+      if (told) self.onWait_("", -1);
+    }
+  } wait{*this};
   waitsIn_ = phase.what;
   waitsFor_ = peer;
   if (waits_.size() > 0) addOwnWait();
@@ -94,6 +98,10 @@ void Bootstrap::await(const Phase& phase, int peer, const std::function<bool()>&
   for (;;) {
     throwIfOver();
     if (done()) break;
+    if (onWait_ && !wait.told) {
+      wait.told = true;
+      onWait_(phase.what, peer);
+    }
     if (peer >= 0 && links_.gone(peer)) {
       awaitReason();
       throw ended(peer, phase.what);

@@ -40,12 +40,16 @@ namespace xylem::bootstrap {
 
 class Bootstrap {
  public:
+  // Told when a rank begins to wait in a call, and for which rank (-1: no rank in particular), and with an
+  // empty text when it goes on.
+  using OnWait = std::function<void(std::string_view what, int peer)>;
+
   // Returns when every rank is connected. All ranks pass the same ids in the same order; several ids spread
   // the ranks over their roots. `log` and `abort` must outlive the Bootstrap and those that are split from
   // it.
   static std::unique_ptr<Bootstrap> join(std::span<const UniqueId> ids, int rank, int ranks,
                                          const Settings& settings, const Logger& log,
-                                         const sockets::AbortFlag* abort = nullptr);
+                                         const sockets::AbortFlag* abort = nullptr, OnWait onWait = {});
   static std::unique_ptr<Bootstrap> join(const UniqueId& id, int rank, int ranks, const Settings& settings,
                                          const Logger& log, const sockets::AbortFlag* abort = nullptr) {
     return join(std::span(&id, 1), rank, ranks, settings, log, abort);
@@ -60,6 +64,11 @@ class Bootstrap {
   // The address where this rank listens, and that of the interface that all connections use.
   const sockets::SocketAddress& address() const { return links_.address(); }
   const sockets::SocketAddress& interface() const { return links_.interface(); }
+  // Where another rank listens; no address while that is not known.
+  sockets::SocketAddress addressOf(int rank) const {
+    if (rank == rank_) return address();
+    return links_.knows(rank) ? links_.addressOf(rank) : sockets::SocketAddress();
+  }
 
   // Returns one trivially copyable value from each rank, in the order of ranks.
   template <typename T>
@@ -115,6 +124,8 @@ class Bootstrap {
   // Makes every call that waits run `check` several times a second, with the name of the call. `check` may
   // throw to end the call.
   void alsoCheck(std::function<void(const char* what)> check);
+  // Who is told of waits from now on; nobody if it is empty.
+  void tellWaits(OnWait onWait) { onWait_ = std::move(onWait); }
   // For callers that see a rank vanish: that rank may have ended because another one failed first. Waits a
   // moment for other ranks to say so, and throws what they say.
   void awaitReason();
@@ -181,6 +192,7 @@ class Bootstrap {
   // Polled besides the links: the abort flag and, while joining, the roots.
   std::vector<pollfd> alsoPoll_;
   std::function<void()> alsoCheck_;
+  OnWait onWait_;
 
   // After a time-out of any rank, until collectEnds_: which ranks wait where.
   WaitTracker waits_;

@@ -57,14 +57,16 @@ struct RootLink {
 class Joiner {
  public:
   Joiner(std::span<const UniqueId> ids, int rank, int ranks, const Settings& settings, const Logger& log,
-         const sockets::AbortFlag* abort)
+         const sockets::AbortFlag* abort, Bootstrap::OnWait onWait)
       : ids_(ids),
         settings_(settings),
         timeout_(settings.integer(Setting::kTimeout)),
         deadline_(Deadline::after(timeout_ + kRootGrace)),
         blocks_{.ranks = ranks, .roots = Blocks::useful(ids.size(), ranks)},
         interface_(sockets::chooseInterface(sockets::listInterfaces(), settings, &ids[0].address())),
-        job_(new Bootstrap(rank, ranks, interface_.address, jobSecret(ids), timeout_, log, abort)) {}
+        job_(new Bootstrap(rank, ranks, interface_.address, jobSecret(ids), timeout_, log, abort)) {
+    job_->tellWaits(std::move(onWait));
+  }
 
   std::unique_ptr<Bootstrap> join() {
     try {
@@ -100,7 +102,11 @@ class Joiner {
       roots_.push_back({&ids_[static_cast<std::size_t>(before)], before, {}, false});
     }
     job_->root_ = nameOf(roots_.front());
-    for (RootLink& link : roots_) checkIn(link);
+    for (RootLink& link : roots_) {
+      if (job_->onWait_) job_->onWait_("connecting to " + nameOf(link), -1);
+      checkIn(link);
+      if (job_->onWait_) job_->onWait_("", -1);
+    }
   }
 
   // Errors name the process that the root runs in: a rank that waits for a root waits for that process.
@@ -244,9 +250,9 @@ class Joiner {
 
 std::unique_ptr<Bootstrap> Bootstrap::join(std::span<const UniqueId> ids, int rank, int ranks,
                                            const Settings& settings, const Logger& log,
-                                           const sockets::AbortFlag* abort) {
+                                           const sockets::AbortFlag* abort, OnWait onWait) {
   if (ids.empty()) throw Error(ResultCode::kInvalidArgument, "a job needs at least one id");
-  return Joiner(ids, rank, ranks, settings, log, abort).join();
+  return Joiner(ids, rank, ranks, settings, log, abort, std::move(onWait)).join();
 }
 
 }  // namespace xylem::bootstrap

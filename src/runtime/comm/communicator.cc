@@ -28,6 +28,13 @@ std::vector<int> membersOf(std::span<const SplitRequest> choices, int color) {
   return members;
 }
 
+// Records where a rank waits while it joins.
+bootstrap::Bootstrap::OnWait noteIn(FlightRecorder& recorder) {
+  return [&recorder](std::string_view what, int peer) {
+    what.empty() ? recorder.goOnJoining() : recorder.waitToJoin(what, peer);
+  };
+}
+
 // Counts a call that an aborting thread has to wait for.
 class Pending {
  public:
@@ -83,10 +90,10 @@ void Communicator::join() {
   Logger::setThreadDevice(membership_.device);
   logBootstrap(*log_, settings_, membership_.ids.front().address());
   joinThrough(
-      [this] {
+      [this](const bootstrap::Bootstrap::OnWait& onWait) {
         if (membership_.rank == 0) bootstrap::hostCommId(membership_.ids.front(), settings_, log_);
         return bootstrap::Bootstrap::join(membership_.ids, membership_.rank, membership_.ranks, settings_,
-                                          *log_, &abortFlag_);
+                                          *log_, &abortFlag_, onWait);
       },
       false);
 }
@@ -101,7 +108,7 @@ void Communicator::becomeMember(const Communicator& parent, const std::vector<in
 void Communicator::joinPart(Communicator& parent, const std::vector<int>& members) {
   const Pending pending(pending_);
   becomeMember(parent, members);
-  joinThrough([&] { return parent.joined_->bootstrap().split(members, &abortFlag_); }, true);
+  joinThrough([&](const auto&) { return parent.joined_->bootstrap().split(members, &abortFlag_); }, true);
 }
 void Communicator::joinGrown(Communicator& parent, const std::optional<bootstrap::UniqueId>& id, int ranks) {
   struct Given {
@@ -154,7 +161,7 @@ void Communicator::joinSplit(Communicator& parent, int color, int key) {
   const std::vector<int> members = membersOf(choices, color);
   if (color < 0) return;
   becomeMember(parent, members);
-  joinThrough([&] { return together([&] { return all.split(members, &abortFlag_); }); }, true);
+  joinThrough([&](const auto&) { return together([&] { return all.split(members, &abortFlag_); }); }, true);
 }
 
 void Communicator::joinThrough(const Meet& meet, bool split) {
@@ -164,11 +171,21 @@ void Communicator::joinThrough(const Meet& meet, bool split) {
   const MadeBy by = split ? MadeBy::kSplit : MadeBy::kInitRank;
   const std::uint64_t fingerprint = membership_.ids.empty() ? 0 : membership_.ids.front().fingerprint();
   logInitStart(*log_, this, membership_, fingerprint, by);
+  std::unique_ptr<FlightRecorder> recorder;
+  const auto record = [&](const sockets::Secret& secret) {
+    const FlightRecorder::Who who{communicatorId(secret), membership_.rank, membership_.ranks,
+                                  membership_.device};
+    recorder = std::make_unique<FlightRecorder>(who, RingUse::kJoining);
+  };
   try {
-    std::unique_ptr<bootstrap::Bootstrap> bootstrap = meet();
+    // The ranks of a split have their secret once they have met.
+    if (!split) record(bootstrap::jobSecret(membership_.ids));
+    std::unique_ptr<bootstrap::Bootstrap> bootstrap = meet(recorder ? noteIn(*recorder) : nullptr);
+    if (split) record(bootstrap->secret());
     initTimer_.lap(InitPart::kBootstrap);
+    bootstrap->tellWaits(noteIn(*recorder));
     joined_ = std::make_unique<JoinedRank>(
-        std::move(bootstrap), JoinRequest{membership_, config_, network, settings_, log_}, initTimer_);
+        std::move(bootstrap), std::move(recorder), JoinRequest{membership_, config_, network, settings_, log_}, initTimer_);
   } catch (const Error& error) {
     keepFailure(error);
     throw;

@@ -130,7 +130,8 @@ class Communicator {
   void background(std::function<void()> work);
 
  private:
-  using Meet = std::function<std::unique_ptr<bootstrap::Bootstrap>()>;
+  using Meet =
+      std::function<std::unique_ptr<bootstrap::Bootstrap>(const bootstrap::Bootstrap::OnWait& onWait)>;
   void joinThrough(const Meet& meet, bool split);
   void becomeMember(const Communicator& parent, const std::vector<int>& members);
   static void requireReady(CommState state, const char* what);

@@ -9,6 +9,7 @@
 #include "planner/plan/plan_json.h"
 #include "runtime/bootstrap/job.h"
 #include "runtime/comm/join/comm_plan.h"
+#include "runtime/comm/join/job_roster.h"
 #include "runtime/comm/join/join_steps.h"
 #include "runtime/comm/join/peer_info.h"
 #include "runtime/comm/watch/peer_watch.h"
@@ -16,10 +17,19 @@
 namespace xylem::comm {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::Each;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using testing::Job;
+
+TEST(Interfaces, ThatDifferOnOneHostAreNamed) {
+  const auto at = [](const char* address) { return sockets::SocketAddress::parse(address); };
+  EXPECT_EQ(differingInterfaces({0, 1}, {at("10.0.0.1:4711"), at("10.0.0.1:4712")}), "");
+  EXPECT_THAT(differingInterfaces({4, 5, 6}, {at("10.0.0.1:4711"), at("127.0.0.1:1"), at("10.0.0.1:2")}),
+              AllOf(HasSubstr("ranks 4, 6 at 10.0.0.1, rank 5 at 127.0.0.1;"), HasSubstr("NCCL_SOCKET_IFNAME")));
+  EXPECT_THAT(differingInterfaces({0, 1}, {at("[::1]:4711"), at("127.0.0.1:4711")}), HasSubstr("rank 0 at ::1"));
+}
 
 constexpr int kRanks = 5;
 

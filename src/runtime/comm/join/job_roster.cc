@@ -1,24 +1,23 @@
 #include "runtime/comm/join/job_roster.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <cstring>
 #include <utility>
 
 #include "runtime/comm/communicator.h"
+#include "runtime/comm/issue/call_check.h"
 #include "runtime/comm/join/network_choice.h"
 
 namespace xylem::comm {
-namespace {
 
-// Tells nothing about the secret.
 std::uint64_t communicatorId(const sockets::Secret& secret) {
   const sockets::Secret derived = sockets::derive("xylem communicator", {std::as_bytes(std::span(secret))});
   std::uint64_t id = 0;
   std::memcpy(&id, derived.data(), sizeof id);
   return id;
 }
-
-}  // namespace
 
 std::uint64_t JobRoster::bufferBytes() const {
   return std::min_element(peers.begin(), peers.end(),
@@ -38,12 +37,41 @@ JobRoster rosterOf(int rank, std::vector<PeerInfo> peers) {
   return roster;
 }
 
+std::string differingInterfaces(const std::vector<int>& ranks,
+                                const std::vector<sockets::SocketAddress>& addresses) {
+  std::vector<std::pair<sockets::SocketAddress, std::vector<int>>> interfaces;
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
+    if (addresses[i].family() == AF_UNSPEC) continue;
+    auto known = std::find_if(interfaces.begin(), interfaces.end(),
+                              [&](const auto& other) { return other.first.sameHostAs(addresses[i]); });
+    if (known == interfaces.end()) known = interfaces.insert(interfaces.end(), {addresses[i], {}});
+    known->second.push_back(ranks[i]);
+  }
+  if (interfaces.size() < 2) return "";
+  std::vector<std::string> parts;
+  for (auto& [address, members] : interfaces) {
+    address.setPort(0);
+    parts.push_back(fmt::format("{} at {}", rankRanges(members),
+                                sockets::splitAddress(address.text()).host));
+  }
+  return fmt::format(
+      "ranks of one host listen at different interfaces: {}; other hosts may not reach all of them. Give "
+      "NCCL_SOCKET_IFNAME and NCCL_SOCKET_FAMILY the same value on every rank",
+      fmt::join(parts, ", "));
+}
+
 JobRoster gatherRoster(bootstrap::Bootstrap& bootstrap, const JoinRequest& request) {
   PeerInfo mine = describePeer(request.settings, bootstrap.rank(), request.membership.device);
   if (const auto reducing = request.network.reducing()) mine.reduces = reducedBy(*reducing);
   JobRoster roster =
       rosterOf(bootstrap.rank(), bootstrap.allGather(mine, "the exchange of peer information"));
   roster.communicator = communicatorId(bootstrap.secret());
+  if (roster.hosts.localRank == 0) {
+    std::vector<sockets::SocketAddress> addresses;
+    for (const int rank : roster.hosts.ranks) addresses.push_back(bootstrap.addressOf(rank));
+    const std::string differ = differingInterfaces(roster.hosts.ranks, addresses);
+    if (!differ.empty()) request.log->warn("Bootstrap : {}", differ);
+  }
   return roster;
 }
 

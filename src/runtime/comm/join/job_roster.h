@@ -7,6 +7,7 @@
 //   roster.hosts.localRank
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "runtime/bootstrap/bootstrap.h"
@@ -33,8 +34,16 @@ struct JobRoster {
   std::uint64_t bufferBytes() const;
 };
 
+// The number of the communicator whose ranks share `secret`. It tells nothing about the secret.
+std::uint64_t communicatorId(const sockets::Secret& secret);
+
 // The roster of `rank`, from the messages of all ranks. Throws if their versions differ.
 JobRoster rosterOf(int rank, std::vector<PeerInfo> peers);
+
+// A sentence about ranks of one host that listen at different interfaces, which other hosts may not reach alike; empty if
+// all listen at the same. `addresses`: of `ranks`, in their order.
+std::string differingInterfaces(const std::vector<int>& ranks,
+                                const std::vector<sockets::SocketAddress>& addresses);
 
 // All ranks call it at the same time.
 JobRoster gatherRoster(bootstrap::Bootstrap& bootstrap, const JoinRequest& request);

@@ -8,18 +8,16 @@
 
 namespace xylem::comm {
 
-JoinedRank::JoinedRank(std::unique_ptr<bootstrap::Bootstrap> bootstrap, const JoinRequest& request,
-                       InitTimer& timer)
-    : bootstrap_(std::move(bootstrap)),
+JoinedRank::JoinedRank(std::unique_ptr<bootstrap::Bootstrap> bootstrap,
+                       std::unique_ptr<FlightRecorder> recorder, const JoinRequest& request, InitTimer& timer)
+    : recorder_(std::move(recorder)),
+      bootstrap_(std::move(bootstrap)),
       steps_(*bootstrap_, watch_, timer, *request.log),
       roster_(steps_.run(InitPart::kAllGathers, "gathering the ranks' descriptions",
-                         [&] { return gatherRoster(*bootstrap_, request); })),
-      recorder_(steps_.run(InitPart::kAllGathers, "starting the flight recorder",
-                           [&] {
-                             dumpOnSignal(request.settings);
-                             return FlightRecorder({roster_.communicator, roster_.rank, roster_.ranks(),
-                                                    request.membership.device});
-                           })),
+                         [&] {
+                           dumpOnSignal(request.settings);
+                           return gatherRoster(*bootstrap_, request);
+                         })),
       stopped_(roster_.peers, roster_.rank,
                std::chrono::seconds(request.settings.integer(Setting::kStoppedTimeout))),
       plan_([&] {
@@ -29,10 +27,12 @@ JoinedRank::JoinedRank(std::unique_ptr<bootstrap::Bootstrap> bootstrap, const Jo
       }()),
       wiring_(steps_, *bootstrap_, roster_, plan_, request, watch_),
       issuer_(steps_.run(InitPart::kConnections, "loading a tuner and a profiler", [&] {
-        return Issuer(roster_, plan_, wiring_, request, {watch_, stopped_, recorder_});
+        return Issuer(roster_, plan_, wiring_, request, {watch_, stopped_, *recorder_});
       })) {
   steps_.run(InitPart::kConnections, "waiting for all ranks", [&] {
     bootstrap_->barrier("the last step of joining");
+    bootstrap_->tellWaits({});
+    recorder_->joined();
     // Up to here all ranks learn of failures from the bootstrap; from now on the transports accept
     // connections that are made later, and tell those about failures, too.
     watch_.add(wiring_.transports().sessions());

@@ -6,7 +6,7 @@
 //   Wiring      which queues exist      wiring.h
 //   Issuer      executes operations     ../issue/issuer.h
 //
-//   JoinedRank joined(std::move(bootstrap), request, timer);   // throws if a step fails on any rank
+//   JoinedRank joined(std::move(bootstrap), std::move(recorder), request, timer);   // throws if a step fails on any rank
 //   joined.issuer().launch(operations);
 //
 // The members stand in the order in which they are made, so no step can reach what a later one makes.
@@ -29,7 +29,8 @@ namespace xylem::comm {
 class JoinedRank {
  public:
   // Joins the ranks that the bootstrap has met; all of them do so at the same time.
-  JoinedRank(std::unique_ptr<bootstrap::Bootstrap> bootstrap, const JoinRequest& request, InitTimer& timer);
+  JoinedRank(std::unique_ptr<bootstrap::Bootstrap> bootstrap, std::unique_ptr<FlightRecorder> recorder,
+             const JoinRequest& request, InitTimer& timer);
   JoinedRank(const JoinedRank&) = delete;
   JoinedRank& operator=(const JoinedRank&) = delete;
 
@@ -41,11 +42,11 @@ class JoinedRank {
   void tellPeers(const Error& error) noexcept { watch_.abort(roster_.rank, error.what()); }
 
  private:
+  const std::unique_ptr<FlightRecorder> recorder_;
   const std::unique_ptr<bootstrap::Bootstrap> bootstrap_;
   PeerWatch watch_;
   JoinSteps steps_;
   const JobRoster roster_;
-  FlightRecorder recorder_;
   StoppedPeers stopped_;
   const CommPlan plan_;
   Wiring wiring_;

@@ -23,6 +23,7 @@ void dumpHead(const RecordRing& ring, TextLine& line) {
   line.add("communicator 0x").addHex(get(ring.communicator)).add(", rank ").add(get(ring.rank));
   line.add(" of ").add(get(ring.ranks)).add(": ").add(get(ring.issued)).add(" calls so far");
   if (get(ring.use) == static_cast<std::uint64_t>(RingUse::kFailed)) line.add("; it failed");
+  if (get(ring.use) == static_cast<std::uint64_t>(RingUse::kJoining)) line.add("; its ranks are joining");
 }
 
 bool dumpWait(const RecordRing& ring, const TickClock& clock, TextLine& line) {
@@ -36,6 +37,7 @@ bool dumpWait(const RecordRing& ring, const TickClock& clock, TextLine& line) {
     line.add("rank ").add(peer - 1);
   line.add(kind == WaitKind::kCheck ? ", to compare calls, for " : " for ");
   line.addSeconds(clock.nanosecondsSince(get(ring.waitsSince)));
+  if (kind == WaitKind::kJoin) return true;
   if (const auto entry = CallRecord::from(wordsOf(ring.waiting))) {
     line.add(" in #").add(entry->number).add(" ");
     describe(line, entry->call);

@@ -61,7 +61,7 @@ void write(RawRecord& entry, const Issued& issued, const CommOperation& operatio
 
 }  // namespace
 
-FlightRecorder::FlightRecorder(const Who& who) : ring_(takeRecordRing()) {
+FlightRecorder::FlightRecorder(const Who& who, RingUse use) : ring_(takeRecordRing(use)) {
   put(ring_.communicator, who.communicator);
   put(ring_.rank, static_cast<std::uint64_t>(who.rank));
   put(ring_.ranks, static_cast<std::uint64_t>(who.ranks));
@@ -71,16 +71,39 @@ FlightRecorder::FlightRecorder(const Who& who) : ring_(takeRecordRing()) {
 
 FlightRecorder::~FlightRecorder() { returnRecordRing(ring_); }
 
-void FlightRecorder::fail(std::string_view reason) noexcept {
+void FlightRecorder::setText(std::string_view said) noexcept {
   constexpr std::size_t kReasonBytes = kReasonWords * sizeof(std::uint64_t);
   std::array<char, kReasonBytes> text{};
-  std::copy_n(reason.data(), std::min(reason.size(), kReasonBytes - 1), text.data());
+  std::copy_n(said.data(), std::min(said.size(), kReasonBytes - 1), text.data());
   for (std::size_t i = 0; i < kReasonWords; ++i) {
     std::uint64_t word = 0;
     std::memcpy(&word, text.data() + i * sizeof word, sizeof word);
     put(ring_.reason[i], word);
   }
+}
+
+void FlightRecorder::fail(std::string_view reason) noexcept {
+  setText(reason);
   ring_.use.store(static_cast<std::uint64_t>(RingUse::kFailed), std::memory_order_release);
+}
+
+void FlightRecorder::waitToJoin(std::string_view what, int peer) noexcept {
+  setText(what);
+  const std::uint64_t now = readTicks();
+  put(ring_.waitsFor, static_cast<std::uint64_t>(peer + 1));
+  put(ring_.waitsSince, now);
+  put(ring_.waitSeen, now);
+  put(ring_.waitKind, static_cast<std::uint64_t>(WaitKind::kJoin));
+}
+
+void FlightRecorder::goOnJoining() noexcept {
+  put(ring_.waitKind, static_cast<std::uint64_t>(WaitKind::kNone));
+}
+
+void FlightRecorder::joined() noexcept {
+  goOnJoining();
+  setText("");
+  ring_.use.store(static_cast<std::uint64_t>(RingUse::kLive), std::memory_order_release);
 }
 
 void FlightRecorder::addDone(std::span<const CommOperation> operations, std::uint64_t path) {

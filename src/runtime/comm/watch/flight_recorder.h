@@ -3,7 +3,9 @@
 // outside (record_buffer.h). It is always on: a record takes two cache lines, written without locks or system
 // calls.
 //
-//   FlightRecorder recorder({communicator, rank, ranks, device});
+//   FlightRecorder recorder({communicator, rank, ranks, device}, RingUse::kJoining);
+//   recorder.waitToJoin("waiting for all ranks to check in", -1);
+//   recorder.joined();
 //   LaunchRecorder launch;                            // the calls of one launch
 //   launch.begin(recorder);
 //   launch.add(operation, packPath(chosen));
@@ -26,7 +28,7 @@ class FlightRecorder {
     std::uint64_t communicator = 0;  // the same on all ranks, and on no other communicator
     int rank = 0, ranks = 1, device = 0;
   };
-  explicit FlightRecorder(const Who& who);
+  explicit FlightRecorder(const Who& who, RingUse use = RingUse::kLive);
   ~FlightRecorder();
   FlightRecorder(const FlightRecorder&) = delete;
   FlightRecorder& operator=(const FlightRecorder&) = delete;
@@ -36,11 +38,18 @@ class FlightRecorder {
   // Records a launch of calls that were done as soon as they were issued. It is cheaper than a
   // LaunchRecorder: it reads the clock once and writes each record once.
   void addDone(std::span<const CommOperation> operations, std::uint64_t path);
+  // While the communicator is made: the rank waits, as `what` says, for `peer` (-1: no rank in particular).
+  void waitToJoin(std::string_view what, int peer) noexcept;
+  // The wait is over.
+  void goOnJoining() noexcept;
+  // The communicator is made.
+  void joined() noexcept;
   // Records why the communicator failed; a reason that does not fit is cut off.
   void fail(std::string_view reason) noexcept;
 
  private:
   friend class LaunchRecorder;
+  void setText(std::string_view text) noexcept;
   std::uint64_t ordinalOf(const CommOperation& operation) {
     return isPointToPoint(operation.function) ? collectives_ : collectives_++;
   }

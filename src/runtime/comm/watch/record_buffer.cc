@@ -72,6 +72,7 @@ void empty(RecordRing& ring) {
   }
   ring.issued.store(0, std::memory_order_relaxed);
   ring.waitsFor.store(0, std::memory_order_relaxed);
+  ring.waitKind.store(0, std::memory_order_relaxed);
   ring.reason[0].store(0, std::memory_order_relaxed);
 }
 
@@ -88,7 +89,7 @@ RecordRing* freeRing(RecordBuffer& buffer) {
 
 }  // namespace
 
-RecordRing& takeRecordRing() {
+RecordRing& takeRecordRing(RingUse use) {
   const std::lock_guard lock(ringsMutex());
   RecordRing* ring = nullptr;
   for (const OwnBuffer* own = newestBuffer.load(std::memory_order_acquire); own != nullptr && ring == nullptr;
@@ -96,7 +97,7 @@ RecordRing& takeRecordRing() {
     if (own->owner == getpid()) ring = freeRing(*own->buffer);
   if (ring == nullptr) ring = &newBuffer().rings.front();
   empty(*ring);
-  ring->use.store(static_cast<std::uint64_t>(RingUse::kLive), std::memory_order_release);
+  ring->use.store(static_cast<std::uint64_t>(use), std::memory_order_release);
   return *ring;
 }
 

@@ -103,10 +103,10 @@ struct RawRecord {
 };
 static_assert(sizeof(RawRecord) == 128);
 
-// kCheck: the ranks compare their calls.
-enum class WaitKind : std::uint64_t { kNone, kCheck, kData };
+// kCheck: the ranks compare their calls. kJoin: they make the communicator.
+enum class WaitKind : std::uint64_t { kNone, kCheck, kData, kJoin };
 
-enum class RingUse : std::uint64_t { kFree, kLive, kFailed };
+enum class RingUse : std::uint64_t { kFree, kLive, kFailed, kJoining };
 
 struct RecordRing {
   RecordWord use;
@@ -118,8 +118,9 @@ struct RecordRing {
   RecordWord waitsFor, waitsSince, waitSeen;
   // A WaitKind.
   RecordWord waitKind;
-  alignas(128) RawRecord waiting;               // the call that waits, whose record may have left the ring
-  std::array<RecordWord, kReasonWords> reason;  // text: why the communicator failed
+  alignas(128) RawRecord waiting;  // the call that waits, whose record may have left the ring
+  // Text: why the communicator failed or, while ranks make it, what the rank waits for.
+  std::array<RecordWord, kReasonWords> reason;
   alignas(128) std::array<RawRecord, kRecordsPerRing> records;
 };
 
@@ -131,8 +132,8 @@ struct RecordBuffer {
   alignas(128) std::array<RecordRing, kRingsPerBuffer> rings;
 };
 
-// An empty ring. Throws if there is no memory.
-RecordRing& takeRecordRing();
+// An empty ring, kLive or kJoining. Throws if there is no memory.
+RecordRing& takeRecordRing(RingUse use);
 void returnRecordRing(RecordRing& ring) noexcept;
 
 // Calls `look` for every buffer of this process. Safe in signal handlers.

@@ -68,7 +68,8 @@ std::optional<RankRecord> readRing(const Words& ring) {
                       waitsFor = ring.at(offsetof(RecordRing, waitsFor)),
                       kind = ring.at(offsetof(RecordRing, waitKind));
   if (use != static_cast<std::uint64_t>(RingUse::kLive) &&
-      use != static_cast<std::uint64_t>(RingUse::kFailed))
+      use != static_cast<std::uint64_t>(RingUse::kFailed) &&
+      use != static_cast<std::uint64_t>(RingUse::kJoining))
     return std::nullopt;
   if (ranks == 0 || ranks > kMaxPlausibleRanks || rank >= ranks) return std::nullopt;
   RankRecord log;
@@ -80,13 +81,17 @@ std::optional<RankRecord> readRing(const Words& ring) {
   log.issued = ring.at(offsetof(RecordRing, issued));
   log.failed = use == static_cast<std::uint64_t>(RingUse::kFailed);
   if (log.failed) log.reason = ring.text(offsetof(RecordRing, reason), kReasonWords * sizeof(std::uint64_t));
-  if (kind == static_cast<std::uint64_t>(WaitKind::kCheck) ||
-      kind == static_cast<std::uint64_t>(WaitKind::kData)) {
+  log.joining = use == static_cast<std::uint64_t>(RingUse::kJoining);
+  const bool joins = log.joining && kind == static_cast<std::uint64_t>(WaitKind::kJoin);
+  const bool works = !log.joining && (kind == static_cast<std::uint64_t>(WaitKind::kCheck) ||
+                                      kind == static_cast<std::uint64_t>(WaitKind::kData));
+  if (joins || works) {
     log.wait = static_cast<WaitKind>(kind);
     if (waitsFor <= ranks) log.waitsFor = static_cast<int>(waitsFor) - 1;
     log.waitsSince = ring.at(offsetof(RecordRing, waitsSince));
-    log.waiting = readEntry(ring, offsetof(RecordRing, waiting));
   }
+  if (joins) log.joinsAt = ring.text(offsetof(RecordRing, reason), kReasonWords * sizeof(std::uint64_t));
+  if (works) log.waiting = readEntry(ring, offsetof(RecordRing, waiting));
   log.entries = readEntries(ring, log.issued);
   return log;
 }

@@ -20,6 +20,8 @@ struct RankRecord {
   int rank = 0, ranks = 1, device = 0;
   bool failed = false;
   std::string reason;        // why it failed
+  bool joining = false;      // the communicator is still being made
+  std::string joinsAt;       // while it is: what the rank waits for; empty: for nothing
   std::uint64_t issued = 0;  // number of calls
   std::uint64_t made = 0;    // ticks
   // Whether it waits; for which rank, since when (ticks) and in which call.
