@@ -87,6 +87,6 @@ if(XYLEM_TESTS AND NOT XYLEM_SANITIZE)
   add_test(NAME install.packages
            COMMAND ${PROJECT_SOURCE_DIR}/tests/install/check_packages.sh ${CMAKE_COMMAND} ${PROJECT_BINARY_DIR}
                    ${CMAKE_CXX_COMPILER})
-  set_tests_properties(install.consumers install.packages PROPERTIES TIMEOUT 300 RESOURCE_LOCK install LABELS slow
+  set_tests_properties(install.consumers install.packages PROPERTIES TIMEOUT 300 COST 60 RESOURCE_LOCK install LABELS slow
                        SKIP_RETURN_CODE 77)
 endif()

@@ -16,6 +16,7 @@
 #include "planner/plan/plan_json.h"
 #include "planner/plan/plan_log.h"
 #include "planner/plan/planner.h"
+#include "support/sanitizers.h"
 
 namespace xylem::golden {
 namespace {
@@ -81,6 +82,8 @@ void checkDirectory(const fs::path& directory) {
       files.push_back(entry.path());
   }
   std::sort(files.begin(), files.end());
+  std::size_t place = 0;
+  std::erase_if(files, [&](const fs::path&) { return place++ % testing::kMachineStride != 0; });
   ASSERT_FALSE(files.empty()) << directory << " holds no golden plan";
   Tally tally;
   for (const fs::path& file : files) check(file, tally);

@@ -130,8 +130,9 @@ class Communicator {
   void background(std::function<void()> work);
 
  private:
-  using Meet =
-      std::function<std::unique_ptr<bootstrap::Bootstrap>(const bootstrap::Bootstrap::OnWait& onWait)>;
+  // The argument is a Bootstrap::OnWait.
+  using Meet = std::function<std::unique_ptr<bootstrap::Bootstrap>(
+      const std::function<void(std::string_view what, int peer)>&)>;
   void joinThrough(const Meet& meet, bool split);
   void becomeMember(const Communicator& parent, const std::vector<int>& members);
   static void requireReady(CommState state, const char* what);

@@ -6,6 +6,10 @@
 #include <gmock/gmock.h>
 #include <rapidcheck.h>
 
+#include <map>
+#include <string>
+#include <utility>
+
 #include "core/error.h"
 #include "planner/search/graph_file.h"
 #include "planner/tuning/choice.h"
@@ -29,9 +33,17 @@ Case chosenFor(plan::PlanRequest request, const Weights& weights = {}) {
   return {std::move(request), std::move(plan), std::move(chosen)};
 }
 
-Case chosenFor(const std::string& machine, int hosts, const Weights& weights = {}) {
+plan::PlanRequest requestOf(const std::string& machine, int hosts) {
   const std::string file = std::string(XYLEM_SOURCE_DIR) + "/topologies/" + machine + ".xml";
-  return chosenFor(plan::identicalHosts(topology::readTopology(file), hosts), weights);
+  return plan::identicalHosts(topology::readTopology(file), hosts);
+}
+
+// Several tests look at the same choice, which is made once.
+const Case& chosenFor(const std::string& machine, int hosts) {
+  static std::map<std::pair<std::string, int>, Case> known;
+  const std::pair key(machine, hosts);
+  if (!known.contains(key)) known.emplace(key, chosenFor(requestOf(machine, hosts)));
+  return known.at(key);
 }
 
 float timeOf(const plan::Plan& plan, Collective collective, std::uint64_t bytes) {
@@ -64,7 +76,7 @@ TEST(ChooseChannels, NothingIsSlowerWhereBandwidthAloneMisled) {
   int tried = 0;
   for (const auto& [machine, hosts] : cases) {
     SCOPED_TRACE(fmt::format("{} on {} hosts", machine, hosts));
-    const Case c = chosenFor(machine, hosts);
+    const Case& c = chosenFor(machine, hosts);
     tried += c.chosen.tried;
     EXPECT_LT(worstLoss(c), 1 + kRounding);
     if (c.chosen.wins()) {
@@ -82,7 +94,7 @@ TEST(ChooseChannels, WinsWhereSomethingCanBeWon) {
 }
 
 TEST(ChooseChannels, KeepsTheSearchsChannelsWhereNothingWins) {
-  const Case c = chosenFor("dgxa100", 2);
+  const Case& c = chosenFor("dgxa100", 2);
   EXPECT_FALSE(c.chosen.wins());
   EXPECT_EQ(c.chosen.parts.front().optimum.graphs[search::GraphKind::kRing].gpus,
             c.plan.hostOf(0).ring().gpus);
@@ -93,7 +105,7 @@ TEST(ChooseChannels, KeepsTheSearchsChannelsWhereNothingWins) {
 TEST(ChooseChannels, SomeGraphHasMoreBandwidthIfAnythingIsChosen) {
   for (const char* machine : {"dgxa100", "dgxh100", "l40sx8-pcie", "pcilink-bcm", "nic-nogdr"})
     for (const int hosts : {1, 2}) {
-      const Case c = chosenFor(machine, hosts);
+      const Case& c = chosenFor(machine, hosts);
       if (!c.chosen.wins()) continue;
       const Optimum& optimum = c.chosen.parts.front().optimum;
       EXPECT_TRUE(optimum.ring.best > optimum.ring.found * 1.001 ||
@@ -106,7 +118,7 @@ TEST(ChooseChannels, SomeGraphHasMoreBandwidthIfAnythingIsChosen) {
 TEST(ChooseChannels, ServesHostsOfSeveralParts) {
   for (const char* machine : {"rtxpro6000x8", "l4x8", "h100nvlx8-bridges", "uplink-x8"}) {
     SCOPED_TRACE(machine);
-    const Case c = chosenFor(machine, 2);
+    const Case& c = chosenFor(machine, 2);
     ASSERT_GT(c.chosen.parts.size(), 1u);
     EXPECT_LT(worstLoss(c), 1 + kRounding);
     if (!c.chosen.wins()) continue;
@@ -117,7 +129,7 @@ TEST(ChooseChannels, ServesHostsOfSeveralParts) {
 // Keeps NICs within the reach of GPU Direct RDMA where the search does.
 TEST(ChooseChannels, KeepsGpuDirect) {
   for (const char* machine : {"dgxa100-7gpu", "dgxa100-nogdr-nic0"}) {
-    const Case c = chosenFor(machine, 2);
+    const Case& c = chosenFor(machine, 2);
     for (const search::GraphKind kind : {search::GraphKind::kRing, search::GraphKind::kTree}) {
       if (c.plan.hostOf(0).graphs[kind].typeInter > paths::PathType::kPxn) continue;
       EXPECT_LE(c.chosen.parts.front().optimum.graphs[kind].typeInter, paths::PathType::kPxn) << machine;
@@ -136,8 +148,8 @@ TEST(ChooseChannels, NothingIsSlowerOnAnyMachine) {
 TEST(ChooseChannels, WhatHasNoWeightMayBeSlower) {
   const Weights allReduce =
       parseWeights({"Broadcast=0", "Reduce=0", "AllGather=0", "ReduceScatter=0"}, "--weight");
-  const Case free = chosenFor("l40sx8-2switch", 2, allReduce);
-  const Case bound = chosenFor("l40sx8-2switch", 2);
+  const Case free = chosenFor(requestOf("l40sx8-2switch", 2), allReduce);
+  const Case& bound = chosenFor("l40sx8-2switch", 2);
   ASSERT_TRUE(free.chosen.wins());
   for (const JudgedRange& range : slowerRanges(free.chosen.judgement))
     EXPECT_NE(range.collective, Collective::kAllReduce);
