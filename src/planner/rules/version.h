@@ -28,6 +28,11 @@ constexpr Version kOldestVersion = kKnownVersions.front();
 constexpr Version kNewestVersion = kKnownVersions.back();
 
 std::string versionText(const Version& version);  // `2.27.7`
+// As NCCL numbers its releases since 2.9: 22707 for 2.27.7.
+constexpr int versionNumber(const Version& version) {
+  return version.major * 10000 + version.minor * 100 + version.patch;
+}
+constexpr Version versionOfNumber(int number) { return {number / 10000, number / 100 % 100, number % 100}; }
 // Reads `2.27.7`, `2.27` (the series' own version) or `v2.27.7`. Returns nullopt for any other text.
 std::optional<Version> parseVersion(std::string_view text);
 // The known version that answers for `version`: the one of its series, else the nearest older one, else the

@@ -84,6 +84,45 @@ TEST(JobPlan, RanksOfOtherSettingsSearchThemselves) {
   EXPECT_THROW(checkSamePlan(hashes), Error);
 }
 
+TEST(JobRoster, RanksThatPlanByRulesOfDifferentVersionsDoNotJoin) {
+  Job job(3);
+  job.run([&](bootstrap::Bootstrap& bootstrap) {
+    PeerWatch watch;
+    InitTimer timer;
+    const Logger log{Settings()};
+    JoinSteps steps(bootstrap, watch, timer, log);
+    const Settings settings =
+        Settings::fromPairs({{"XYLEM_NCCL", bootstrap.rank() == 1 ? "2.27.7" : "2.30.7"}});
+    steps.run(InitPart::kAllGathers, "gathering", [&] {
+      return rosterOf(bootstrap.rank(), bootstrap.allGather(describePeer(settings, bootstrap.rank(), 0)));
+    });
+  });
+  ASSERT_EQ(job.errors().size(), 3U);
+  EXPECT_THAT(job.errors(),
+              Each(HasSubstr("rank 0 plans by the rules of NCCL 2.30.7, rank 1 by those of 2.27.7: "
+                             "set XYLEM_NCCL to one version")));
+}
+
+// A release between two known ones is planned by the rules of its series.
+TEST(JobRoster, RanksJoinIfTheirVersionsHaveTheSameRules) {
+  const PeerInfo one = describePeer(Settings::fromPairs({{"XYLEM_NCCL", "2.27"}}), 0, 0);
+  const PeerInfo two = describePeer(Settings::fromPairs({{"XYLEM_NCCL", "2.27.3"}}), 1, 1);
+  EXPECT_EQ(one.rules, 22707);
+  EXPECT_NO_THROW(checkVersions(std::vector{one, two}));
+}
+
+TEST(JobRoster, RanksOfDifferentLibrariesDoNotJoin) {
+  std::vector<PeerInfo> peers{describePeer(Settings(), 0, 0), describePeer(Settings(), 1, 1)};
+  peers[0].library = 23007;
+  peers[1].library = 22903;
+  try {
+    checkVersions(peers);
+    FAIL() << "the ranks joined";
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("rank 0 has version 2.30.7 of the library, rank 1 has 2.29.3"));
+  }
+}
+
 // Adds ranks of one host, one per mask of cores.
 void addRanks(std::vector<PeerInfo>& peers, std::uint64_t host, std::initializer_list<unsigned long> masks) {
   for (const unsigned long mask : masks) {

@@ -26,7 +26,7 @@ std::uint64_t JobRoster::bufferBytes() const {
 }
 
 JobRoster rosterOf(int rank, std::vector<PeerInfo> peers) {
-  checkVersions(peers, rank);
+  checkVersions(peers);
   JobRoster roster;
   roster.rank = rank;
   roster.peers = std::move(peers);

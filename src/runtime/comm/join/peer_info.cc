@@ -10,6 +10,8 @@
 #include <mutex>
 
 #include "core/error.h"
+#include "planner/plan/planner.h"
+#include "planner/rules/version.h"
 #include "planner/topology/detect_files.h"
 #include "runtime/device/host_device.h"
 #include "runtime/sockets/secret.h"
@@ -54,7 +56,8 @@ PeerInfo describePeer(const Settings& settings, int rank, int device) {
   info.peer.device = device;
   info.bufferBytes = static_cast<std::uint64_t>(settings.integer(Setting::kBuffSize));
   info.cores = device::coreSet();
-  info.version = NCCL_VERSION_CODE;
+  info.library = NCCL_VERSION_CODE;
+  info.rules = rules::versionNumber(plan::rulesFor(settings)->version);
   info.direct = settings.integer(Setting::kDirect) == 1 && settings.text(Setting::kAlgo).empty() &&
                 settings.text(Setting::kProto).empty() && settings.text(Setting::kTunerPlugin).empty();
   info.checked = settings.integer(Setting::kCheck);
@@ -110,13 +113,21 @@ std::vector<HostCores> coresOfHosts(std::span<const PeerInfo> peers, const HostM
   return found;
 }
 
-void checkVersions(std::span<const PeerInfo> peers, int rank) {
-  const std::int32_t mine = peers[static_cast<std::size_t>(rank)].version;
-  for (std::size_t r = 0; r < peers.size(); ++r)
-    if (peers[r].version != mine)
+void checkVersions(std::span<const PeerInfo> peers) {
+  const PeerInfo& first = peers.front();
+  const auto text = [](std::int32_t number) { return rules::versionText(rules::versionOfNumber(number)); };
+  for (std::size_t r = 1; r < peers.size(); ++r) {
+    if (peers[r].library != first.library)
       throw Error(ResultCode::kInvalidUsage,
-                  "rank {} has version {}, rank {} has {}: all ranks need the same", rank, mine, r,
-                  peers[r].version);
+                  "rank 0 has version {} of the library, rank {} has {}: install one version on all hosts",
+                  text(first.library), r, text(peers[r].library));
+    if (peers[r].rules != first.rules)
+      throw Error(ResultCode::kInvalidUsage,
+                  "rank 0 plans by the rules of NCCL {}, rank {} by those of {}: set XYLEM_NCCL to one "
+                  "version on all "
+                  "ranks",
+                  text(first.rules), r, text(peers[r].rules));
+  }
 }
 
 }  // namespace xylem::comm

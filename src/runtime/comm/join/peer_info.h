@@ -20,7 +20,8 @@ namespace xylem::comm {
 struct PeerInfo {
   transport::Peer peer;
   std::uint64_t bufferBytes = 0;  // of a queue (NCCL_BUFFSIZE); all ranks use the smallest
-  std::int32_t version = 0;       // NCCL_VERSION_CODE; must be the same on all ranks
+  std::int32_t library = 0;       // NCCL_VERSION_CODE; must be the same on all ranks
+  std::int32_t rules = 0;         // by which the rank plans: a versionNumber(); the same on all ranks
   std::uint64_t direct = 0;       // 1: may use exchanges on its host, as no setting asks for an algorithm
   std::int64_t checked = 0;       // 1: XYLEM_CHECK=1; one such rank is enough for all
   std::uint64_t reduces = 0;      // what its network reduces: a reductionBit() each
@@ -48,8 +49,9 @@ struct HostCores {
 // By host; the same on all ranks.
 std::vector<HostCores> coresOfHosts(std::span<const PeerInfo> peers, const HostMap& map);
 
-// Throws if the ranks have different versions.
-void checkVersions(std::span<const PeerInfo> peers, int rank);
+// Throws if the ranks have different versions of the library, or plan by the rules of different versions of NCCL. All
+// ranks throw the same message.
+void checkVersions(std::span<const PeerInfo> peers);
 
 // Networks reduce with these operations. They have no averages: these are sums of elements scaled before.
 constexpr int kNetworkOps = static_cast<int>(ReduceOp::kAvg);
