@@ -5,10 +5,12 @@
 #   bench/plan_cost.sh                  the machines NCCL was measured on
 #   bench/plan_cost.sh --all            every machine of the zoo
 #   bench/plan_cost.sh dgx2 summit      these
+#   XYLEM_NCCL=2.30.7 bench/plan_cost.sh
 #
 # callgrind counts instructions over one and over two plans of a machine that was read before: the difference is one plan,
 # and is the same on every run.
 set -euo pipefail
+export XYLEM_NCCL=${XYLEM_NCCL:-2.25.1}
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 once=${XYLEM_PLAN_ONCE:-build/release/bench/plan_once}
 reference=bench/nccl-2.25.1-plan-cost.tsv

@@ -2,7 +2,7 @@
 //
 // It reads the file once, before. Each plan builds the graph, finds paths, trims, finds paths again, searches
 // rings and trees and joins the hosts, like one rank of a job. Prints the steps of the searches, the seconds
-// of one plan (median over R), and the peak of resident memory in KiB.
+// of one plan (median over R), and the peak of resident memory in KiB. XYLEM_NCCL names the version of NCCL.
 
 #include <fmt/core.h>
 #include <sys/resource.h>
@@ -22,7 +22,7 @@ int main(int argc, char** argv) {
   try {
     const xylem::plan::PlanRequest request =
         xylem::plan::identicalHosts(xylem::topology::readTopology(argv[1]), std::atoi(argv[2]));
-    const xylem::Settings settings;
+    const xylem::Settings settings = xylem::Settings::fromEnvironment();
     std::vector<double> seconds;
     std::int64_t steps = 0;
     for (int i = 0; i < std::atoi(argv[3]); ++i) {

@@ -1,4 +1,4 @@
-// The planner as a library: prints the rings, one rank's trees and the choices NCCL 2.25 would make for a job.
+// The planner as a library: prints the rings, one rank's trees and the choices NCCL would make for a job.
 //
 //   g++ -std=c++20 plan_library.cc $(pkg-config --cflags --libs xylem-plan)
 //   ./a.out dgxh100.xml 2

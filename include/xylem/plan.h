@@ -1,5 +1,5 @@
 #pragma once
-// The planner as a library: what NCCL 2.25 would do with a job on given hosts, without a GPU. Link with
+// The planner as a library: what NCCL would do with a job on given hosts, without a GPU. Link with
 // libxylem-plan.
 //
 //   const xylem::PlanOptions options{.hosts = 2, .settings = {{"NCCL_CROSS_NIC", "0"}}};
@@ -33,8 +33,8 @@ struct PlanOptions {
   std::map<std::string, std::string> settings = {};  // NCCL_* variables, as `xylem settings` lists them
   bool nvls = false;                                 // the driver offers NVLink multicast
   bool collnet = false;                              // the network computes collectives
-  std::string nccl =
-      {};  // the version of NCCL to plan for, such as 2.27.7; empty: as XYLEM_NCCL in `settings`, else 2.25.1
+  // The version of NCCL to plan for, such as 2.27.7; empty: as XYLEM_NCCL in `settings`, else the newest known one.
+  std::string nccl = {};
 };
 
 // Consecutive hosts of a job that are alike.

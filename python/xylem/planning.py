@@ -118,7 +118,7 @@ class Paths(TableList):
 
 
 class Plan:
-    """The plan that NCCL 2.25 would make of a job. Made by `plan`; never changes."""
+    """The plan that NCCL would make of a job. Made by `plan`; never changes."""
 
     def __init__(self, native: _planner.JobPlan, name: str) -> None:
         self._native = native
@@ -223,7 +223,7 @@ Machine = Union[str, os.PathLike, Sequence[Host]]
 
 def plan(machine: Machine, hosts: int = 1, settings: Optional[Mapping[str, object]] = None, nvls: bool = False,
          collnet: bool = False, nccl: str = "") -> Plan:
-    """Plans a job as a version of NCCL would, 2.25.1 unless ``nccl`` names another one, such as "2.27.7".
+    """Plans a job as a version of NCCL would: the newest known one, unless ``nccl`` names another, such as "2.27.7".
 
     ``machine`` is a topology file, topology XML as text, or a list of `Host` for hosts that differ (``hosts`` is then
     not used). ``settings`` are NCCL's variables; the environment is not read. ``nvls`` and ``collnet`` say what driver

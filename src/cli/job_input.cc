@@ -173,10 +173,10 @@ void addRankOptions(Command& command, JobInput& job) {
   addOfferOptions(command, job);
   command
       .option("--rules", job.rules,
-              "nccl-2.25: each kind of rank decides alone what NCCL does not exchange; xylem: ranks agree on "
+              "nccl: each kind of rank decides alone what NCCL does not exchange; xylem: ranks agree on "
               "all of it, as Xylem's own do")
       .value("RULES")
-      .oneOf({"nccl-2.25", "xylem"});
+      .oneOf({"nccl", "xylem"});
 }
 
 }  // namespace
@@ -275,8 +275,9 @@ void warnOfHang(const plan::Plan& plan) {
   const preflight::Preflight result = preflight::preflight(plan);
   if (result.disagrees())
     warn(
-        "this job would hang under NCCL 2.25: ranks of different hosts decide differently (`xylem "
-        "preflight` says where, why and what avoids it)");
+        fmt::format("this job would hang under NCCL {}: ranks of different hosts decide differently (`xylem "
+                    "preflight` says where, why and what avoids it)",
+                    rules::versionText(plan.nccl->version)));
 }
 
 void warnOfMissingNics(const plan::Plan& plan) {

@@ -4,7 +4,7 @@
 //   Settings settings = Settings::fromEnvironment();
 //   if (settings.integer(Setting::kPxnDisable) == 1) ...
 //
-// The table is core/settings_table.h. A value that NCCL 2.25 would silently replace becomes a warning and the
+// The table is core/settings_table.h. A value that NCCL would silently replace becomes a warning and the
 // default; any other value out of range or unparsable is an Error that names the variable and where it was
 // set.
 

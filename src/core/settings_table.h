@@ -6,7 +6,7 @@
 // their own way.
 
 // The version of NCCL whose rules the planner follows.
-X(kNccl, "XYLEM_NCCL", kText, 0, 0, "2.25.1", "the version of NCCL that is planned for, such as 2.27.7")
+X(kNccl, "XYLEM_NCCL", kText, 0, 0, "2.30.7", "the version of NCCL that is planned for, such as 2.27.7")
 
 // Topology and the devices that are read from it.
 X(kTopoFile, "NCCL_TOPO_FILE", kPath, 0, 0, "", "topology XML to load before detecting the rest")

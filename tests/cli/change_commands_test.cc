@@ -39,7 +39,8 @@ TEST(WhatifTest, TellsWhatFollows) {
 TEST(WhatifTest, SamePlanIsStatusZeroAndTheMachineCanBeWritten) {
   const ScratchFile host("host.xml", smallHost());
   const std::string out = (host.folder() / "out.xml").string();
-  const Outcome run = runCommand({"whatif", host.path(), "--nodes", "1", "gdr net0 off", "-o", out});
+  const Outcome run =
+      runCommand({"whatif", host.path(), "--nodes", "1", "--nccl", "2.25.1", "gdr net0 off", "-o", out});
   EXPECT_EQ(run.status, 0) << run.output << run.errors;
   const Outcome diff = runCommand({"diff", host.path(), out, "--nodes", "2"});
   EXPECT_EQ(diff.status, 1);

@@ -84,7 +84,8 @@ TEST(DefaultsTest, ProgramsReadTheAssumptions) {
 }
 
 TEST(DefaultsTest, EveryPlanningCommandSaysThatAJobWouldHang) {
-  const std::vector<std::string> hosts = {"--host", machine("dgxh100"), "--host", machine("dgxa100")};
+  const std::vector<std::string> hosts = {"--host",           machine("dgxh100"), "--host",
+                                          machine("dgxa100"), "--nccl",           "2.25.1"};
   const auto errorsOf = [&](std::vector<std::string> words) {
     words.insert(words.begin() + 1, hosts.begin(), hosts.end());
     const Outcome run = runCommand(words);
@@ -94,7 +95,7 @@ TEST(DefaultsTest, EveryPlanningCommandSaysThatAJobWouldHang) {
   EXPECT_THAT(errorsOf({"plan"}), HasSubstr("would decide differently and hang"));
   for (const std::vector<std::string>& words :
        std::vector<std::vector<std::string>>{{"tune", "--sizes", "1M"}, {"why", "count"}, {"draw", "--json"}})
-    EXPECT_THAT(errorsOf(words), HasSubstr("this job would hang under NCCL 2.25")) << words[0];
+    EXPECT_THAT(errorsOf(words), HasSubstr("this job would hang under NCCL 2.25.1")) << words[0];
 }
 
 TEST(DefaultsTest, APredictionThatIgnoresTheNumberOfChannelsSaysSo) {

@@ -71,7 +71,7 @@ TEST(PlanCommandTest, MixedJobsTellTheirKindsOfHosts) {
 TEST(PlanCommandTest, PointsToPreflightWhereRanksDisagree) {
   const std::string zoo = std::string(XYLEM_SOURCE_DIR) + "/topologies/";
   const std::vector<std::string> hosts = {"--host", zoo + "dgxh100.xml", "--host", zoo + "dgxa100.xml"};
-  std::vector<std::string> words = {"plan"};
+  std::vector<std::string> words = {"plan", "--nccl", "2.25.1"};
   words.insert(words.end(), hosts.begin(), hosts.end());
   EXPECT_THAT(runCommand(words).output, HasSubstr("`xylem preflight`"));
   words.insert(words.end(), {"--rules", "xylem"});
@@ -141,11 +141,15 @@ TEST(GraphFileCommandTest, WhatIsDumpedCanBeChangedAndGivenBack) {
   const std::string file = (host.folder() / "graphs.xml").string();
   EXPECT_EQ(runCommand({"plan", host.path(), "--nodes", "2"}, {{"NCCL_GRAPH_DUMP_FILE", file}}).status, 0);
   const std::string dumped = contentsOf(file);
-  EXPECT_THAT(dumped, AllOf(StartsWith("<graphs version=\"1\">\n  <graph id=\"0\" pattern=\"4\""),
-                            HasSubstr("<net dev=\"0\"/>\n      <gpu dev=\"0\"/>\n      <gpu dev=\"0x1\"/>")));
+  EXPECT_THAT(
+      dumped,
+      AllOf(StartsWith("<graphs version=\"1\">\n  <graph id=\"0\" pattern=\"4\""),
+            HasSubstr(
+                "<net dev=\"0\"/>\n      <gpu dev=\"0\" rank=\"0\"/>\n      <gpu dev=\"0x1\" rank=\"1\"/>")));
 
-  std::ofstream(file) << replacedAll(dumped, "<gpu dev=\"0\"/>\n      <gpu dev=\"0x1\"/>",
-                                     "<gpu dev=\"0x1\"/>\n      <gpu dev=\"0\"/>");
+  std::ofstream(file) << replacedAll(dumped,
+                                     "<gpu dev=\"0\" rank=\"0\"/>\n      <gpu dev=\"0x1\" rank=\"1\"/>",
+                                     "<gpu dev=\"0x1\" rank=\"1\"/>\n      <gpu dev=\"0\" rank=\"0\"/>");
   const Outcome run =
       runCommand({"plan", host.path(), "--nodes", "2"}, {{"NCCL_GRAPH_FILE", file}, {"NCCL_DEBUG", "INFO"}});
   EXPECT_EQ(run.status, 0) << run.errors;

@@ -21,7 +21,7 @@ TEST(WhyCommandTest, NamesRuleInputsThresholdVariableAndLine) {
   EXPECT_EQ(run.status, 0) << run.errors;
   EXPECT_THAT(run.errors, IsEmpty());
   EXPECT_THAT(run.output,
-              AllOf(StartsWith("GPU 0 and NET 0: no GPU Direct RDMA"), HasSubstr("distance 3 > 0"),
+              AllOf(StartsWith("GPU 0 and NET 0: no GPU Direct RDMA"), HasSubstr("distance 4 > 0"),
                     HasSubstr("gdr-receive"), HasSubstr("NCCL_NET_GDR_LEVEL"), HasSubstr("host.xml:5"),
                     HasSubstr("NCCL_NET_GDR_LEVEL=PIX")));
 }

@@ -18,14 +18,16 @@
 namespace xylem {
 
 inline const topology::Document& editedHost() {
-  static const topology::Document host = topology::completeForJob(topology::parseTopology(
-      R"(<system version="1"><cpu numaid="0" arch="arm64"><pci busid="0000:10:00.0" class="0x060400">
+  static const topology::Document host = topology::completeForJob(
+      topology::parseTopology(
+          R"(<system version="1"><cpu numaid="0" arch="arm64"><pci busid="0000:10:00.0" class="0x060400">
       <pci busid="0000:11:00.0"><gpu dev="0" sm="90"><nvlink target="0000:12:00.0" count="1"/></gpu></pci>
       <pci busid="0000:12:00.0"><gpu dev="1" sm="90"><nvlink target="0000:11:00.0" count="1"/></gpu></pci>
       <pci busid="0000:13:00.0"><nic><net name="mlx5_0" dev="0"/><net name="mlx5_1" dev="1"/></nic></pci></pci></cpu>
       <cpu numaid="1" arch="arm64"><pci busid="0000:20:00.0" class="0x060400"/><nic><net name="eth0" dev="2"/></nic>
       </cpu></system>)",
-      "host.xml"));
+          "host.xml"),
+      *rules::newestRules());
   return host;
 }
 
@@ -44,7 +46,8 @@ inline bool feedEdits(std::string_view bytes) {
         whatif::Edited next = whatif::applyEdits(state, std::span(&edit, 1));
         const std::string text = topology::writeTopology(next.document);
         require(topology::writeTopology(topology::parseTopology(text, "after.xml")) == text);
-        topology::buildSystem(topology::completeForJob(next.document));
+        topology::buildSystem(topology::completeForJob(next.document, *rules::newestRules()),
+                              rules::newestRules());
         state = std::move(next);
       } catch (const InputError&) {
       }

@@ -23,7 +23,8 @@
 namespace xylem {
 
 inline void feedOptions(const Settings& settings) {
-  paths::ReachOptions::from(settings);
+  for (const rules::Version& version : rules::kKnownVersions)
+    paths::ReachOptions::from(settings, *rules::rulesOf(version));
   require(search::ChannelOptions::from(settings).crossNic >= 0);
   const connect::ConnectOptions connect = connect::ConnectOptions::from(settings);
   for (int searched : {1, 7, 32}) {

@@ -4,6 +4,7 @@
 //
 //   feedTopology(bytes);   // true if it described a machine
 
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,9 +19,10 @@
 namespace xylem {
 
 // Returns whether the document makes a graph.
-inline bool feedBuilder(const topology::Document& document) {
+inline bool feedBuilder(const topology::Document& document,
+                        const std::shared_ptr<const rules::RuleSet>& rules) {
   try {
-    topology::buildSystem(document);
+    topology::buildSystem(document, rules);
     return true;
   } catch (const InputError&) {
     return false;
@@ -35,8 +37,10 @@ inline bool feedTopology(std::string_view bytes) {
     require(topology::writeTopology(topology::parseTopology(text, "written.xml")) == text);
     require(topology::writeTopology(topology::fuse({document, document})) ==
             topology::writeTopology(topology::fuse({document, document, document})));
-    feedBuilder(document);
-    return feedBuilder(topology::completeForJob(document));
+    // Any version's rules, by the length of the input.
+    const auto rules = rules::rulesOf(rules::kKnownVersions[bytes.size() % rules::kKnownVersions.size()]);
+    feedBuilder(document, rules);
+    return feedBuilder(topology::completeForJob(document, *rules), rules);
   } catch (const InputError&) {
     return false;
   }

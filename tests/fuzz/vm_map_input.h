@@ -33,7 +33,9 @@ inline bool feedVmMap(std::string_view bytes) {
     require(!map.devices.empty());
     try {
       const std::string text = topology::writeTopology(vm::vmTopology(fuzzedHost(), map));
-      require(topology::buildSystem(topology::completeForJob(topology::parseTopology(text, "vm.xml")))
+      require(topology::buildSystem(
+                  topology::completeForJob(topology::parseTopology(text, "vm.xml"), *rules::newestRules()),
+                  rules::newestRules())
                   .count(topology::NodeType::kGpu) >= 1);
     } catch (const InputError&) {
     }

@@ -6,8 +6,12 @@
 
 #include <filesystem>
 #include <fstream>
+#include <memory>
+#include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
+
+#include "planner/rules/changes.h"
 
 namespace xylem::golden {
 
@@ -22,6 +26,11 @@ inline std::filesystem::path machineOf(const std::filesystem::path& golden, cons
   for (const char* other : {".", "../own", "../cloud"})
     if (exists(folder / other / name)) return folder / other / name;
   return zoo() / name;
+}
+
+// The rules of the version that a plan names in `input`, which those of 2.25.1 do not.
+inline std::shared_ptr<const rules::RuleSet> rulesOf(const nlohmann::json& input) {
+  return rules::rulesOf(rules::parseVersion(input.value("nccl", "2.25.1")).value());
 }
 
 inline std::string textOf(const std::filesystem::path& file) {

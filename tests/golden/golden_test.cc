@@ -40,6 +40,7 @@ std::shared_ptr<const topology::Document> readOnce(const fs::path& file) {
 
 plan::PlanRequest requestOf(const json& input, const fs::path& golden) {
   plan::PlanRequest request;
+  request.nccl = rulesOf(input);
   request.offered = {input.value("nvls", false), input.value("collnet", false)};
   request.fuse = input.value("fuse", false);
   if (!input.contains("jobs")) {

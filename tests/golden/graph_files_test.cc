@@ -14,6 +14,7 @@
 #include "planner/plan/graph_dump.h"
 #include "planner/plan/plan_json.h"
 #include "planner/plan/planner.h"
+#include "planner_support/rules.h"
 
 namespace xylem::golden {
 namespace {
@@ -41,7 +42,7 @@ void checkDumps(const fs::path& directory) {
     const plan::Plan plan = plan::planJob(
         plan::identicalHosts(topology::readTopology(machineOf(file, parts[1].str() + ".xml").string()),
                              std::stoi(parts[2])),
-        Settings());
+        testing::settings225());
     EXPECT_EQ(plan::graphDump(plan, 0), textOf(file));
   }
 }
@@ -54,7 +55,7 @@ void checkPlans(const fs::path& directory) {
     const json expected = json::parse(std::ifstream(file));
     const json& input = expected["input"];
     const fs::path graphs = file.parent_path() / input["settings"]["NCCL_GRAPH_FILE"].get<std::string>();
-    const Settings settings = Settings::fromPairs({{"NCCL_GRAPH_FILE", graphs.string()}}, "golden");
+    const Settings settings = testing::settings225({{"NCCL_GRAPH_FILE", graphs.string()}});
     plan::PlanRequest request = plan::identicalHosts(
         topology::readTopology(machineOf(file, input["topology"].get<std::string>()).string()),
         input["hosts"].get<int>());

@@ -10,11 +10,14 @@
 #include "planner/topology/complete.h"
 #include "planner/topology/document.h"
 #include "planner/topology/system_builder.h"
+#include "planner_support/rules.h"
 
 namespace xylem::testing {
 
 inline topology::System systemOf(const std::string& text) {
-  return topology::buildSystem(topology::completeForJob(topology::parseTopology(text, "test.xml")));
+  return topology::buildSystem(
+      topology::completeForJob(topology::parseTopology(text, "test.xml"), *testing::rules225()),
+      testing::rules225());
 }
 
 inline std::string cpu(

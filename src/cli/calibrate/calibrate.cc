@@ -52,7 +52,7 @@ constexpr double kNoisySpread = 0.5;
 
 // The model of the measured job: two ranks on one host with one channel.
 tuning::TuningModel modelOfTwo(const tuning::HostModel& constants) {
-  tuning::TuningInput input{.ranks = 2, .nodes = 1, .maxLocalRanks = 2};
+  tuning::TuningInput input{.rules = rules::newestRules(), .ranks = 2, .nodes = 1, .maxLocalRanks = 2};
   input.hostDevices = true;
   input.nChannels = 1;
   input.graphs[search::GraphKind::kRing].nChannels = 1;

@@ -443,7 +443,10 @@ std::string verdict(const plan::Plan& plan, const preflight::Preflight& result, 
   const connect::Job& job = plan.job();
   std::string text = fmt::format("{} on {}: ", counted(job.ranks(), "rank"), counted(job.hosts(), "host"));
   if (result.disagrees())
-    return text + screen.paint(Style::kRed, "this job would hang under NCCL 2.25") + '\n';
+    return text +
+           screen.paint(Style::kRed, fmt::format("this job would hang under NCCL {}",
+                                                 rules::versionText(plan.nccl->version))) +
+           '\n';
   if (result.lacksNics()) return text + screen.paint(Style::kRed, "this job cannot connect its hosts") + '\n';
   if (plan.connections.options.rules == connect::Rules::kXylem)
     return text + screen.paint(Style::kGreen, "all ranks agree, by Xylem's rules") + '\n';

@@ -91,8 +91,8 @@ int runWhatif(const WhatifArguments& options) {
   input.allNets = true;
   JobRequest job = readJob(input, settings);
   plan::PlanRequest& before = job.plan;
-  before.hosts.front().topology =
-      std::make_shared<const topology::Document>(topology::completeForJob(*before.hosts.front().topology));
+  before.hosts.front().topology = std::make_shared<const topology::Document>(
+      topology::completeForJob(*before.hosts.front().topology, *plan::rulesFor(before, settings)));
   whatif::Edited edited = whatif::applyEdits({*before.hosts.front().topology, settings}, edits);
   const std::string changed = topology::writeTopology(edited.document);
   plan::PlanRequest after = before;

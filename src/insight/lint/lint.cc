@@ -19,7 +19,8 @@ namespace {
 // one.
 void askReaders(std::string_view text, const std::string& file, Findings& findings) {
   try {
-    topology::buildSystem(topology::completeForJob(topology::parseTopology(text, file)));
+    const auto rules = rules::newestRules();
+    topology::buildSystem(topology::completeForJob(topology::parseTopology(text, file), *rules), rules);
   } catch (const InputError& error) {
     if (findings.anyErrorAt(error.location().line)) return;
     const std::string place = toString(error.location()) + ": ";

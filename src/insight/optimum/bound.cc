@@ -33,6 +33,7 @@ class Cutter {
       add(link.from, link.to, milli);
       if (bothWays) add(link.to, link.from, milli);
     }
+    if (!system.usesNets()) return;
     for (const topology::NodeId net : system.nodes(topology::NodeType::kNet)) {
       add(net, network(), kUnlimited);
       add(network(), net, kUnlimited);

@@ -26,12 +26,20 @@ bool leavesGdr(const search::ChannelGraph& found, const search::ChannelGraph& ch
 // The candidates of a view of the job, without those that leave the reach of GPU Direct RDMA.
 Candidates candidatesOf(const plan::HostPlan& host, const OptimumOptions& options) {
   Candidates candidates = findCandidates(host.system(), host.paths.paths, host.graphs, options);
-  if (host.system().count(topology::NodeType::kNet) > 0)
+  if (host.system().usesNets())
     std::erase_if(candidates.better, [&](const Optimum& candidate) {
       return leavesGdr(host.ring(), candidate.graphs[search::GraphKind::kRing]) ||
              leavesGdr(host.tree(), candidate.graphs[search::GraphKind::kTree]);
     });
   return candidates;
+}
+
+// Channels that stand in where nothing was found may have no way to a NIC, which graph files cannot say.
+bool isWritable(const search::HostGraphs& graphs) {
+  return std::all_of(search::kAllGraphKinds.begin(), search::kAllGraphKinds.end(),
+                     [&](search::GraphKind kind) {
+                       return graphs[kind].nChannels == 0 || graphs[kind].typeInter < paths::PathType::kDis;
+                     });
 }
 
 // Parts of a host that are alike have like candidates, which belong together: number `index` of each part, or
@@ -43,7 +51,9 @@ std::vector<ChosenChannels::Part> setOf(const std::vector<Candidates>& candidate
     const Candidates& own = candidates[view];
     const Optimum& optimum =
         own.better.empty() ? own.searched : own.better[std::min(index, own.better.size() - 1)];
-    parts.push_back({optimum, search::writeGraphFile(optimum.graphs, searched.hostPlans[view]->system())});
+    parts.push_back({optimum, isWritable(optimum.graphs)
+                                  ? search::writeGraphFile(optimum.graphs, searched.hostPlans[view]->system())
+                                  : ""});
   }
   return parts;
 }
@@ -67,6 +77,8 @@ ChosenChannels chooseChannels(const plan::PlanRequest& request, const Settings& 
     std::vector<ChosenChannels::Part> parts = setOf(candidates, i, searched);
     std::string texts;
     for (const ChosenChannels::Part& part : parts) texts += part.file;
+    const auto isMissing = [](const ChosenChannels::Part& part) { return part.file.empty(); };
+    if (std::any_of(parts.begin(), parts.end(), isMissing)) continue;
     if (!known.insert(texts).second) continue;
     plan::PlanRequest again = request;
     again.decisions = false;

@@ -1,5 +1,5 @@
 #pragma once
-// Checks before a job runs whether its ranks would agree under NCCL 2.25. NCCL computes some values per rank
+// Checks before a job runs whether its ranks would agree under NCCL. NCCL computes some values per rank
 // and does not exchange them. On hosts of different kinds they may differ, and ranks that decide differently
 // wait for each other for ever.
 //

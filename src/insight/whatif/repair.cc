@@ -26,12 +26,13 @@ int compare(const Scores& a, const Scores& b) {
 }
 
 // Completes the topology of the request's only kind of host in place.
-const topology::Document& completed(plan::PlanRequest& request) {
+const topology::Document& completed(plan::PlanRequest& request, const Settings& settings) {
   if (request.hosts.size() != 1)
     throw Error(ResultCode::kInvalidArgument, "a repair of {} kinds of hosts: it takes one",
                 request.hosts.size());
   plan::HostRequest& host = request.hosts.front();
-  host.topology = std::make_shared<const topology::Document>(topology::completeForJob(*host.topology));
+  host.topology = std::make_shared<const topology::Document>(
+      topology::completeForJob(*host.topology, *plan::rulesFor(request, settings)));
   return *host.topology;
 }
 
@@ -149,7 +150,7 @@ int netsUsed(const plan::Plan& plan) {
 
 RepairSearch::RepairSearch(plan::PlanRequest request, Settings settings)
     : request_(std::move(request)), settings_(std::move(settings)) {
-  const topology::Document& host = completed(request_);
+  const topology::Document& host = completed(request_, settings_);
   before_ = plan::planJob(request_, settings_);
   scores_ = scoresOf(before_);
   candidates_ = repairCandidates(host, settings_, request_.offered);

@@ -313,7 +313,10 @@ Answer whyChannels(const QuestionContext& context, search::GraphKind kind) {
   Answer answer;
   answer.question = fmt::format("channels {}", search::name(kind));
   if (graph.attempts.empty() && graph.loadedChannels < 0) {
-    answer.headline = fmt::format("{}: not computed: {}", search::name(kind), whyNotComputed(kind));
+    const bool always = kind == search::GraphKind::kRing || kind == search::GraphKind::kTree;
+    answer.headline =
+        fmt::format("{}: not computed: {}", search::name(kind),
+                    always ? "the job has several hosts, and this one has no NIC" : whyNotComputed(kind));
     return answer;
   }
   answer.headline = fmt::format("{}: {} channel{}: {}", search::name(kind), graph.nChannels,

@@ -39,6 +39,20 @@ void addWhatIf(const QuestionContext& context, Answer& answer, int rank, const p
 
 }  // namespace
 
+namespace {
+
+// "LOC 0, NVL 1, ...", up to SYS.
+std::string typeNumbers(const rules::RuleSet& rules) {
+  std::string text;
+  for (int i = 0; i <= static_cast<int>(paths::PathType::kSys); ++i)
+    if (const auto type = static_cast<paths::PathType>(i); paths::knowsType(type, rules))
+      text +=
+          fmt::format("{}{} {}", text.empty() ? "" : ", ", paths::name(type), paths::typeNumber(type, rules));
+  return text;
+}
+
+}  // namespace
+
 Answer whyGdr(const QuestionContext& context, int rank, topology::NodeId net) {
   const HostRules rules(context.plan, rank);
   const topology::NodeId gpu = context.plan.job().gpuOf(rank);
@@ -64,8 +78,7 @@ Answer whyGdr(const QuestionContext& context, int rank, topology::NodeId net) {
     if (const auto line = paths::infoLine(rules.reach().gdr(gpu, net, direction), rules.system(), names))
       if (answer.notes.empty() || answer.notes.back() != "NCCL logs: " + line->text)
         answer.notes.push_back("NCCL logs: " + line->text);
-  answer.notes.emplace_back(
-      "Distances are path types in numbers: LOC 0, NVL 1, NVB 2, PIX 3, PXB 4, PXN 5, PHB 6, SYS 7.");
+  answer.notes.push_back("Distances are path types in numbers: " + typeNumbers(rules.system().rules()) + ".");
   if (!receive.yes || !send.yes)
     answer.notes.emplace_back("Without it data goes through the memory of the GPU's CPU.");
   addWhatIf(context, answer, rank, receive, send);

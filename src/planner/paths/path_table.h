@@ -49,8 +49,7 @@ PathType joinedType(PathType a, PathType b, const rules::RuleSet& rules);
 
 // The value of NCCL_P2P_LEVEL and NCCL_NET_GDR_LEVEL: the name of a path type up to SYS, or one of NCCL's old
 // digits. Returns nullopt, no override, for any other text, and for names that the rules do not know.
-std::optional<PathType> parseLevel(std::string_view text,
-                                   const rules::RuleSet& rules = *rules::oldestRules());
+std::optional<PathType> parseLevel(std::string_view text, const rules::RuleSet& rules);
 
 struct Path {
   PathType type = PathType::kDis;

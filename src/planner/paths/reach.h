@@ -2,7 +2,7 @@
 // The reach rules: whether two ends may move data by direct access (P2P), shared memory, GPU Direct RDMA or
 // another GPU's NIC (PXN). Each answer is a Decision with its reason.
 //
-//   Reach reach(system, paths, locality, ReachOptions::from(settings));
+//   Reach reach(system, paths, locality, ReachOptions::from(settings, rules));
 //   Decision d = reach.p2p(gpu0, gpu5);
 //
 // The rules assume one process per rank, one /dev/shm for all ranks of a host, and a driver that allows
@@ -35,7 +35,7 @@ struct ReachOptions {
   bool netDisableIntra = false;
   bool copyEngines = false;  // NCCL_P2P_USE_CUDA_MEMCPY
 
-  static ReachOptions from(const Settings& settings, const rules::RuleSet& rules = *rules::oldestRules());
+  static ReachOptions from(const Settings& settings, const rules::RuleSet& rules);
 };
 
 class Reach {

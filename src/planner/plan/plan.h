@@ -50,7 +50,7 @@ struct Plan {
   bool fused = false;            // hosts are described as their ranks would detect them
   search::GraphOptions offered;  // abilities of the machines besides rings and trees
   std::vector<std::pair<std::string, std::string>> settings;  // those the user set, in the table's order
-  std::shared_ptr<const rules::RuleSet> nccl = rules::oldestRules();  // the rules by which the plan is made
+  std::shared_ptr<const rules::RuleSet> nccl;  // the rules by which the plan is made; never null
   paths::ReachOptions reach;
 
   // The decisions. Each domain of each kind of host is planned once.

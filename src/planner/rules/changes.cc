@@ -233,9 +233,9 @@ const Change* findChange(std::string_view name) {
   return found == std::end(kChanges) ? nullptr : found;
 }
 
-std::shared_ptr<const RuleSet> oldestRules() {
-  static const auto kOldest = std::make_shared<const RuleSet>();
-  return kOldest;
+std::shared_ptr<const RuleSet> newestRules() {
+  static const auto kNewest = rulesOf(kNewestVersion);
+  return kNewest;
 }
 
 std::shared_ptr<const RuleSet> rulesOf(const Version& version) { return rulesWith(version, {}); }

@@ -38,8 +38,8 @@ bool isRelease(const RuleSet& rules, const Version& release);
 // Returns whether these are the rules of the oldest known version, which plans name by not naming any.
 bool isOldest(const RuleSet& rules);
 
-// The rules of 2.25.1.
-std::shared_ptr<const RuleSet> oldestRules();
+// The rules of the newest known version, for who has no reason to ask for another one.
+std::shared_ptr<const RuleSet> newestRules();
 // The rules of a version. Between two releases the nearest known one answers (nearestKnown).
 std::shared_ptr<const RuleSet> rulesOf(const Version& version);
 // The rules of a version with further changes, applied in the table's order.

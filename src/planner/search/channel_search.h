@@ -48,8 +48,7 @@ HostBandwidth bandwidthOf(const topology::System& system, const paths::PathTable
 
 // The bandwidths per channel that searches try, in GB/s, highest first. `inter`: the job has NETs.
 // `lowestSm`: the lowest compute capability of the host's GPUs.
-std::span<const float> searchSpeeds(bool inter, int lowestSm,
-                                    const rules::RuleSet& rules = *rules::oldestRules());
+std::span<const float> searchSpeeds(bool inter, int lowestSm, const rules::RuleSet& rules);
 
 // All graphs of one host. They share the space that they take bandwidth from, so the order in which they are
 // computed matters.

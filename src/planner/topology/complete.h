@@ -2,7 +2,7 @@
 // Fills in the attributes that people leave out of a topology file, with the values that detection would have
 // given them: the step between reading a file and building its graph.
 //
-//   Document host = completeForJob(readTopology("vm.xml"));
+//   Document host = completeForJob(readTopology("vm.xml"), rules);
 
 #include "planner/rules/changes.h"
 #include "planner/topology/document.h"
@@ -21,7 +21,7 @@ Document completeAttributes(Document document);
 //   n-1, each once; else InputError.
 // - Trimming: if any element has `keep`, or some gpus have a rank and others none, it keeps the gpus with
 //   a rank, and every net with a `dev` unless the file marks nets itself, and calls trimToKept.
-Document completeForJob(Document document, const rules::RuleSet& rules = *rules::oldestRules());
+Document completeForJob(Document document, const rules::RuleSet& rules);
 
 // Sets coll="1" on every network device without a `coll`: it can compute collectives (CollNet).
 void offerCollnet(Document& document);

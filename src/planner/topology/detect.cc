@@ -32,7 +32,7 @@ void removeMarks(Document& document) {
 }
 
 constexpr const char* kNvidia = "0x10de";
-// NCCL 2.25 keeps this many elements in the description of one rank.
+// NCCL keeps this many elements in the description of one rank.
 constexpr std::size_t kMaxElementsInNccl = 256;
 
 // The bus ids of the children, as in "0000:3b:00.0, 0000:3c:00.0".
@@ -98,10 +98,10 @@ void remarkOnOutcome(const Document& machine, std::size_t elements, std::vector<
         "everything else; a topology file that says where it is (NCCL_TOPO_FILE) repairs that",
         busIdsBelow(machine, unknown)));
   if (elements > kMaxElementsInNccl)
-    remarks.push_back(fmt::format(
-        "a rank's description of this machine has {} elements, NCCL 2.25 has room for {}: it will "
-        "not start here; NCCL_IB_HCA with fewer devices makes the description smaller",
-        elements, kMaxElementsInNccl));
+    remarks.push_back(
+        fmt::format("a rank's description of this machine has {} elements, NCCL has room for {}: it will "
+                    "not start here; NCCL_IB_HCA with fewer devices makes the description smaller",
+                    elements, kMaxElementsInNccl));
 }
 
 // One detection: the GPUs decide whether the ranks of a job on them describe the machine, or host devices do.
@@ -185,7 +185,7 @@ class Detection {
       if (options_.merge && !rdma.empty()) nets = mergeNics(own, nets, *options_.merge);
       for (const ElementId net : nets) own.set(net, "keep", "1");
       elements = std::max(elements, own.size());
-      trimToKept(own);
+      trimToKept(own, *options_.rules);
       described.push_back(std::move(own));
     }
     Document fused = fuse(described);

@@ -19,10 +19,12 @@
 // without a PCI bus still gives its CPUs, its interfaces and its host devices.
 
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "planner/rules/changes.h"
 #include "planner/topology/detect_gpus.h"
 #include "planner/topology/detect_net.h"
 #include "planner/topology/detect_rdma.h"
@@ -51,6 +53,8 @@ struct DetectOptions {
   // NCCL_TOPO_FILE: a description to complete. Empty: the file that a virtual machine's tools left, if any.
   std::string topologyFile;
   RdmaOptions rdma;
+  // By which the ranks of a job on GPUs trim their descriptions.
+  std::shared_ptr<const rules::RuleSet> rules = rules::newestRules();
   // Merges network devices as a job does. Absent: the physical devices, which NCCL writes to a file.
   std::optional<MergeOptions> merge;
 };

@@ -1,14 +1,14 @@
 #pragma once
 // From the descriptions of a host's ranks to one description of the host.
 //
-//   for each rank: doc = detected machine; mark its own gpu and all nets keep="1"; trimToKept(doc);
+//   for each rank: doc = detected machine; mark its own gpu and all nets keep="1"; trimToKept(doc, rules);
 //   Document host = fuse({doc of local rank 0, doc of local rank 1, ...});
 //
 // Where a file describes the host instead, the same result follows from the file alone:
 //
 //   Document whole = readTopology("dgxh100.xml");
-//   Document used = describeAsRanksWould(whole, std::vector{7, 5, 3, 1});   // rank 0 uses the gpu with dev 7
-//   Document fused = describeAsRanksWould(whole);                           // all GPUs, in rank order
+//   Document used = describeAsRanksWould(whole, std::vector{7, 5, 3, 1}, rules);   // rank 0 uses the gpu with dev 7
+//   Document fused = describeAsRanksWould(whole, rules);                           // all GPUs, in rank order
 
 #include <span>
 #include <vector>
@@ -20,7 +20,7 @@ namespace xylem::topology {
 
 // Removes every pci and cpu element that holds nothing marked keep="1", and the marks themselves; by the rules of newer
 // versions also every nic and net element.
-void trimToKept(Document& document, const rules::RuleSet& rules = *rules::oldestRules());
+void trimToKept(Document& document, const rules::RuleSet& rules);
 
 // Merges descriptions in the order given: elements merge if name and all attributes are equal, others are
 // appended.
@@ -33,10 +33,9 @@ Document fuse(const std::vector<Document>& documents);
 // `gpus[r]` is the `dev` of the GPU that local rank r uses; the result's `rank` attributes count 0, 1, …
 // Missing attributes are completed first. Throws InputError for a number that no gpu has, a number that
 // stands twice in the list, and an empty list.
-Document describeAsRanksWould(const Document& host, std::span<const int> gpus,
-                              const rules::RuleSet& rules = *rules::oldestRules());
+Document describeAsRanksWould(const Document& host, std::span<const int> gpus, const rules::RuleSet& rules);
 
 // The same with every GPU that has a rank, in rank order; if none has one, with every GPU in document order.
-Document describeAsRanksWould(const Document& host, const rules::RuleSet& rules = *rules::oldestRules());
+Document describeAsRanksWould(const Document& host, const rules::RuleSet& rules);
 
 }  // namespace xylem::topology

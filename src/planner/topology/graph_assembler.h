@@ -55,7 +55,9 @@ class GraphAssembler {
   // Moves each node's link to its parent to the end of the node's links, from every CPU down the PCI tree.
   void sortLinks();
 
-  System freeze(std::shared_ptr<const rules::RuleSet> rules = rules::oldestRules()) const;
+  void noteOverride(const LinkOverride& given) { overrides_.push_back(given); }
+
+  System freeze(std::shared_ptr<const rules::RuleSet> rules) const;
 
  private:
   static std::size_t at(Handle node) { return static_cast<std::size_t>(node); }
@@ -67,6 +69,7 @@ class GraphAssembler {
   std::vector<Node> nodes_;
   std::vector<std::size_t> payload_;  // index into the vector of the node's type
   std::vector<std::vector<HalfLink>> links_;
+  std::vector<LinkOverride> overrides_;
   std::vector<Gpu> gpus_;
   std::vector<Pci> pcis_;
   std::vector<Cpu> cpus_;

@@ -1,7 +1,7 @@
 #pragma once
 // The machine as a graph: nodes joined by directed links that carry a bandwidth.
 //
-//   System system = buildSystem(document);
+//   System system = buildSystem(document, rules);
 //   for (NodeId gpu : system.nodes(NodeType::kGpu))
 //     for (const Link& link : system.links(gpu)) ... link.to, link.type, link.bandwidth ...
 //
@@ -122,6 +122,12 @@ struct Link {
   float bandwidth = 0;  // GB/s
 };
 
+// A bandwidth that the description gives in place of the rule's (link_override.h).
+struct LinkOverride {
+  ElementId element = kNoElement;
+  float bandwidth = 0, byRule = 0;  // GB/s
+};
+
 struct Node {
   NodeType type = NodeType::kGpu;
   NodeKey key;
@@ -166,6 +172,9 @@ class System {
   // The lowest compute capability of those.
   int lowestDeviceSm() const { return lowestDeviceSm_; }
 
+  // In document order.
+  std::span<const LinkOverride> overrides() const { return overrides_; }
+
   // The GPU of a rank, or kNoNode.
   NodeId gpuOfRank(int rank) const;
   bool hasNvs() const { return count(NodeType::kNvs) > 0; }
@@ -193,7 +202,8 @@ class System {
   std::vector<Pci> pcis_;
   std::vector<Cpu> cpus_;
   std::vector<Net> nets_;
-  std::shared_ptr<const rules::RuleSet> rules_ = rules::oldestRules();
+  std::shared_ptr<const rules::RuleSet> rules_;
+  std::vector<LinkOverride> overrides_;
   int devices_ = 0;
   int lowestDeviceSm_ = 0;
   bool spansHosts_ = true;

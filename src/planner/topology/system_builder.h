@@ -1,7 +1,7 @@
 #pragma once
 // Makes the graph of the machine from a topology document, by the rules of a version of NCCL.
 //
-//   System system = buildSystem(completeForJob(readTopology("dgxh100.xml")));
+//   System system = buildSystem(completeForJob(readTopology("dgxh100.xml"), *rules), rules);
 //
 // Only gpu elements with a `rank` and net elements with a `dev` become nodes. Throws InputError (file and
 // line) for attributes that are missing, unusable or contradictory.
@@ -11,7 +11,6 @@
 
 namespace xylem::topology {
 
-System buildSystem(const Document& document,
-                   std::shared_ptr<const rules::RuleSet> rules = rules::oldestRules());
+System buildSystem(const Document& document, std::shared_ptr<const rules::RuleSet> rules);
 
 }  // namespace xylem::topology

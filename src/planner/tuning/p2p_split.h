@@ -28,7 +28,7 @@ struct P2pJob {
   // Leaves the counts of channels to the caller, who knows the connections. `allNvlink`: NVLink joins all
   // GPUs of the only node. `input`: of the rank, for what newer versions of NCCL decide by the machine.
   static P2pJob from(const Settings& settings, int ranks, int nodes, bool allNvlink,
-                     const TuningInput& input = {});
+                     const TuningInput& input);
 };
 
 struct P2pTransfer {

@@ -29,7 +29,7 @@ struct TuningGraph {
 };
 
 struct TuningInput {
-  std::shared_ptr<const rules::RuleSet> rules = rules::oldestRules();  // of NCCL's version
+  std::shared_ptr<const rules::RuleSet> rules;  // of NCCL's version; never null
   int ranks = 1;
   int nodes = 1;  // as NCCL counts them: the ranks of a node share the inner part of a ring
   int maxLocalRanks = 1;

@@ -68,7 +68,9 @@ std::string with(std::string text, const std::string& from, const std::string& t
 
 bool readersAccept(const std::string& text) {
   try {
-    topology::buildSystem(topology::completeForJob(topology::parseTopology(text, "test.xml")));
+    topology::buildSystem(
+        topology::completeForJob(topology::parseTopology(text, "test.xml"), *testing::rules225()),
+        testing::rules225());
     return true;
   } catch (const InputError&) {
     return false;

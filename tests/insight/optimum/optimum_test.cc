@@ -10,6 +10,7 @@
 #include "planner/search/graph_file.h"
 #include "planner_support/any_machine.h"
 #include "planner_support/machine_text.h"
+#include "planner_support/rules.h"
 
 namespace xylem::optimum {
 namespace {
@@ -20,8 +21,8 @@ constexpr double kSlack = 1e-3;
 
 std::string zoo(const std::string& name) { return std::string(XYLEM_SOURCE_DIR) + "/topologies/" + name; }
 
-plan::Plan planOfFile(const std::string& name, int hosts) {
-  return plan::planJob(plan::identicalHosts(topology::readTopology(zoo(name)), hosts), Settings());
+plan::Plan planOfFile(const std::string& name, int hosts, const Settings& settings = Settings()) {
+  return plan::planJob(plan::identicalHosts(topology::readTopology(zoo(name)), hosts), settings);
 }
 
 Optimum optimumOf(const plan::Plan& plan, const OptimumOptions& options = {}) {
@@ -73,7 +74,7 @@ TEST(Optimum, WinsWhereTheSpeedsOfTheSearchDoNotFit) {
 }
 
 TEST(Optimum, WinsWhereTheSearchFindsNothing) {
-  const Optimum best = optimumOf(planOfFile("rand-067.xml", 1));
+  const Optimum best = optimumOf(planOfFile("rand-067.xml", 1, testing::settings225()));
   EXPECT_NEAR(best.ring.found, 0.1, kSlack);
   EXPECT_NEAR(best.ring.best, 10, kSlack);
 }
@@ -123,6 +124,8 @@ void check(const plan::Plan& plan, const plan::PlanRequest& request) {
     RC_ASSERT(o.ceiling <= std::max(o.bound.bandwidth, o.found) * (1 + kSlack));
     if (o.improved) RC_ASSERT(isAccepted(graph, host.system(), host.paths.paths));
   }
+  // Without a NIC, channels that stand in have no way to one: no file can say so.
+  if (best.graphs[search::GraphKind::kRing].typeInter == paths::PathType::kDis) return;
   plan::PlanRequest again = request;
   again.graphFile = std::make_shared<const search::GraphFile>(
       search::parseGraphFile(search::writeGraphFile(best.graphs, host.system()), "graph.xml"));

@@ -12,6 +12,7 @@
 
 #include "planner/plan/agreement.h"
 #include "planner_support/any_machine.h"
+#include "planner_support/rules.h"
 
 namespace xylem::preflight {
 namespace {
@@ -52,7 +53,7 @@ const Cause* find(const std::vector<Cause>& causes, Unexchanged what) {
 }
 
 TEST(Preflight, EqualHostsAreFine) {
-  const plan::Plan plan = plan::planJob(jobOf({host("dgxh100.xml", 2)}), Settings());
+  const plan::Plan plan = plan::planJob(jobOf({host("dgxh100.xml", 2)}), testing::settings225());
   const Preflight result = preflight(plan);
   EXPECT_TRUE(result.isFine());
   EXPECT_THAT(result.causes, IsEmpty());
@@ -61,7 +62,7 @@ TEST(Preflight, EqualHostsAreFine) {
 
 TEST(Preflight, TreePatternsThatDifferHangAllReduce) {
   const plan::PlanRequest request = jobOf({host("dgxh100.xml"), host("dgxa100.xml")});
-  const plan::Plan plan = plan::planJob(request, Settings());
+  const plan::Plan plan = plan::planJob(request, testing::settings225());
   const Preflight result = preflight(plan);
   ASSERT_FALSE(result.collectives.empty());
   EXPECT_THAT(result.setup, IsEmpty());
@@ -74,14 +75,14 @@ TEST(Preflight, TreePatternsThatDifferHangAllReduce) {
   EXPECT_EQ(result.causes[0].what, Unexchanged::kTreePattern);
   EXPECT_THAT(result.causes[0].byView, ElementsAre("TREE", "BALANCED_TREE"));
   EXPECT_THAT(result.causes[0].collectives, ElementsAre(Collective::kAllReduce));
-  const RemedySearch search = findRemedies(request, Settings(), plan);
+  const RemedySearch search = findRemedies(request, testing::settings225(), plan);
   ASSERT_FALSE(search.found.empty());
   EXPECT_EQ(search.found.front().text(), "NCCL_ALGO=^Tree");
 }
 
 TEST(Preflight, FindsTheExactBounds) {
-  const plan::Plan plan =
-      plan::planJob(jobOf({host("dgxh100.xml"), host("dgxa100.xml"), host("dgx2.xml")}), Settings());
+  const plan::Plan plan = plan::planJob(jobOf({host("dgxh100.xml"), host("dgxa100.xml"), host("dgx2.xml")}),
+                                        testing::settings225());
   const Preflight result = preflight(plan);
   int checked = 0;
   for (const CollectiveMismatch& m : result.collectives) {
@@ -104,7 +105,7 @@ TEST(Preflight, FindsTheExactBounds) {
 
 TEST(Preflight, ChannelsOfNvlsKeepHostsFromConnecting) {
   const plan::PlanRequest request = jobOf({host("dgxh100.xml"), host("dgxb200.xml")}, {.nvls = true});
-  const plan::Plan plan = plan::planJob(request, Settings());
+  const plan::Plan plan = plan::planJob(request, testing::settings225());
   const Preflight result = preflight(plan);
   EXPECT_THAT(result.setup, ElementsAre(Setup::kChannels, Setup::kNvlsChannels));
   EXPECT_FALSE(result.transfers.empty());
@@ -112,7 +113,7 @@ TEST(Preflight, ChannelsOfNvlsKeepHostsFromConnecting) {
   ASSERT_NE(cause, nullptr);
   EXPECT_THAT(cause->byView, ElementsAre("16", "32"));
   EXPECT_TRUE(cause->setup);
-  const RemedySearch search = findRemedies(request, Settings(), plan);
+  const RemedySearch search = findRemedies(request, testing::settings225(), plan);
   ASSERT_FALSE(search.found.empty());
   EXPECT_EQ(search.found.front().text(), "NCCL_NVLS_NCHANNELS=16");
 }
@@ -130,13 +131,13 @@ TEST(Preflight, HeadsOfCollnetMatter) {
 
 TEST(Preflight, LatenciesOfNicsMoveEveryChoiceOfAProtocol) {
   const plan::PlanRequest request = jobOf({host("rand-016.xml"), host("dgxa100.xml")});
-  const plan::Plan plan = plan::planJob(request, Settings());
+  const plan::Plan plan = plan::planJob(request, testing::settings225());
   const Preflight result = preflight(plan);
   const Cause* cause = find(result.causes, Unexchanged::kNetLatency);
   ASSERT_NE(cause, nullptr);
   EXPECT_THAT(cause->byView, ElementsAre("2.5 us", "0.0 us"));
   EXPECT_THAT(cause->collectives, Contains(Collective::kAllGather));
-  const RemedySearch search = findRemedies(request, Settings(), plan);
+  const RemedySearch search = findRemedies(request, testing::settings225(), plan);
   ASSERT_FALSE(search.found.empty());
   for (const Remedy& remedy : search.found) {
     std::map<std::string, std::string> pairs(remedy.settings.begin(), remedy.settings.end());
@@ -157,7 +158,8 @@ TEST(Preflight, NvSwitchesDecideOnCollnetDirect) {
 }
 
 TEST(Preflight, HostsWithoutNicsAreNamed) {
-  const plan::Plan plan = plan::planJob(jobOf({host("gpu1-nonic.xml"), host("gpu1-nic1.xml")}), Settings());
+  const plan::Plan plan =
+      plan::planJob(jobOf({host("gpu1-nonic.xml"), host("gpu1-nic1.xml")}), testing::settings225());
   const Preflight result = preflight(plan);
   EXPECT_FALSE(result.disagrees());
   EXPECT_FALSE(result.isFine());
@@ -168,7 +170,7 @@ TEST(Preflight, AgreesWithTheSamplesOfThePlan) {
   const char* const files[] = {"dgxh100.xml", "dgxa100.xml", "dgx1v.xml", "l40sx8-pcie.xml", "rand-005.xml"};
   for (const char* a : files)
     for (const char* b : files) {
-      const plan::Plan plan = plan::planJob(jobOf({host(a), host(b, 2)}), Settings());
+      const plan::Plan plan = plan::planJob(jobOf({host(a), host(b, 2)}), testing::settings225());
       const Preflight result = preflight(plan);
       for (Collective collective : kAllCollectives)
         for (std::uint64_t bytes : tuning::choiceSizes()) {
@@ -188,7 +190,7 @@ TEST(ChoiceRanges, HoldTheChoiceOfEverySize) {
     const plan::Plan plan =
         plan::planJob(plan::identicalHosts(topology::parseTopology(testing::anyMachine(), "test.xml"),
                                            *rc::gen::inRange(1, 20)),
-                      Settings());
+                      testing::settings225());
     tuning::Operation operation{.collective = *rc::gen::elementOf(kAllCollectives)};
     const std::vector<tuning::ChoiceRange> ranges = tuning::choiceRanges(plan.tuning.front(), operation);
     std::uint64_t next = 1;

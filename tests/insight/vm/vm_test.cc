@@ -117,8 +117,9 @@ TEST(VmTopology, KeepsTheTreeOfWhatTheGuestHas) {
   const lint::LintReport report = lint::lintTopology(text, "guest");
   EXPECT_EQ(report.count(lint::Severity::kError) + report.count(lint::Severity::kWarning), 0)
       << lint::toJson(report);
-  const topology::System system =
-      topology::buildSystem(topology::completeForJob(topology::parseTopology(text, "guest")));
+  const topology::System system = topology::buildSystem(
+      topology::completeForJob(topology::parseTopology(text, "guest"), *testing::rules225()),
+      testing::rules225());
   EXPECT_EQ(system.count(topology::NodeType::kGpu), 2);
   EXPECT_EQ(system.count(topology::NodeType::kNet), 1);
 }

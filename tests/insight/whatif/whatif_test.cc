@@ -35,7 +35,7 @@ using ::testing::SizeIs;
 const std::string kZoo = std::string(XYLEM_SOURCE_DIR) + "/topologies/";
 
 topology::Document host(const std::string& name) {
-  return topology::completeForJob(topology::readTopology(kZoo + name + ".xml"));
+  return topology::completeForJob(topology::readTopology(kZoo + name + ".xml"), *testing::rules225());
 }
 
 Edited edited(const topology::Document& document, const std::vector<std::string>& texts,
@@ -46,7 +46,8 @@ Edited edited(const topology::Document& document, const std::vector<std::string>
 }
 
 topology::System systemAfter(const topology::Document& document, const std::vector<std::string>& texts) {
-  return topology::buildSystem(topology::completeForJob(edited(document, texts).document));
+  return topology::buildSystem(
+      topology::completeForJob(edited(document, texts).document, *testing::rules225()), testing::rules225());
 }
 
 std::string refusal(const topology::Document& document, const std::string& text) {
@@ -91,14 +92,14 @@ TEST(Edit, RemovesDevices) {
   const topology::System system = systemAfter(machine, {"remove gpu3", "remove net1"});
   EXPECT_EQ(system.count(topology::NodeType::kGpu), 7);
   EXPECT_EQ(system.count(topology::NodeType::kNet),
-            topology::buildSystem(machine).count(topology::NodeType::kNet) - 1);
+            topology::buildSystem(machine, testing::rules225()).count(topology::NodeType::kNet) - 1);
   // The GPUs after gpu3 move up by one rank.
   EXPECT_EQ(system.gpu(system.gpuOfRank(3)).dev, 4);
 }
 
 TEST(Edit, SetsNvlinksAtBothEnds) {
-  const topology::Document mesh =
-      topology::completeForJob(topology::parseTopology(testing::fourGpusMesh(), "mesh.xml"));
+  const topology::Document mesh = topology::completeForJob(
+      topology::parseTopology(testing::fourGpusMesh(), "mesh.xml"), *testing::rules225());
   const auto nvlink = [&](const topology::System& system, int a, int b) {
     const topology::LinkId link =
         system.findLink(system.gpuOfRank(a), system.gpuOfRank(b), topology::LinkType::kNvl);
@@ -202,8 +203,8 @@ TEST(Edit, PairsNetsWithGpusBelowSwitches) {
 
 TEST(Edit, LeavesMachinesThatLintAcceptsAsSuch) {
   EXPECT_TRUE(rc::check([] {
-    const topology::Document machine =
-        topology::completeForJob(topology::parseTopology(testing::anyMachine(), "any.xml"));
+    const topology::Document machine = topology::completeForJob(
+        topology::parseTopology(testing::anyMachine(), "any.xml"), *testing::rules225());
     const Devices devices(machine);
     std::vector<std::string> words = {"gpus"};
     for (const topology::ElementId gpu : devices.gpus()) words.push_back(devices.wordFor(gpu));
@@ -219,8 +220,9 @@ TEST(Edit, LeavesMachinesThatLintAcceptsAsSuch) {
     }
     const topology::Document after = edited(machine, edits).document;
     RC_ASSERT(lint::lintTopology(topology::writeTopology(after), "after").count(lint::Severity::kError) == 0);
-    const topology::System before = topology::buildSystem(machine);
-    const topology::System system = topology::buildSystem(topology::completeForJob(after));
+    const topology::System before = topology::buildSystem(machine, testing::rules225());
+    const topology::System system =
+        topology::buildSystem(topology::completeForJob(after, *testing::rules225()), testing::rules225());
     RC_ASSERT(system.count(topology::NodeType::kGpu) == before.count(topology::NodeType::kGpu));
     RC_ASSERT(system.count(topology::NodeType::kNet) == before.count(topology::NodeType::kNet));
     for (int rank = 0; rank < system.count(topology::NodeType::kGpu); ++rank)
@@ -258,14 +260,14 @@ TEST(Repair, FindsWhatAMisconfiguredMachineLacks) {
     const Misconfigured& c = cases[i];
     SCOPED_TRACE(c.machine);
     Scores before;
-    const std::vector<Repair> found = repairsOf(host(c.machine), 2, {}, &before);
+    const std::vector<Repair> found = repairsOf(host(c.machine), 2, testing::settings225(), &before);
     ASSERT_THAT(found, Not(IsEmpty()));
     EXPECT_EQ(found[0].candidate.edit, c.edit);
     EXPECT_GE(found[0].after[1], before[1] * c.gain);
     EXPECT_EQ(found[0].netsUsed, c.netsAfter);
     // The repair keeps its promise when it is applied by itself.
-    const plan::Plan plan =
-        plan::planJob(plan::identicalHosts(edited(host(c.machine), {c.edit}).document, 2), {});
+    const plan::Plan plan = plan::planJob(plan::identicalHosts(edited(host(c.machine), {c.edit}).document, 2),
+                                          testing::settings225());
     EXPECT_EQ(scoresOf(plan), found[0].after);
   }
 }

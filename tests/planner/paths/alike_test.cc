@@ -12,6 +12,7 @@
 #include "planner/topology/detect_gpus.h"
 #include "planner/topology/detect_pci.h"
 #include "planner/topology/system_builder.h"
+#include "planner_support/rules.h"
 
 namespace xylem::paths {
 namespace {
@@ -46,14 +47,16 @@ topology::System hostDevices(int count) {
   cpus.addAll();
   topology::PciTree pci(document, cpus, "/nonexistent");
   topology::addHostDevices(document, cpus, pci, layout, count);
-  return topology::buildSystem(topology::completeForJob(document));
+  return topology::buildSystem(topology::completeForJob(document, *testing::rules225()), testing::rules225());
 }
 
 TEST(AlikeGpus, HaveThePathsThatASearchForEachFinds) {
   for (const auto& file : fs::directory_iterator(XYLEM_SOURCE_DIR "/topologies"))
     if (file.path().extension() == ".xml")
       expectTheSame(
-          topology::buildSystem(topology::completeForJob(topology::readTopology(file.path().string()))),
+          topology::buildSystem(
+              topology::completeForJob(topology::readTopology(file.path().string()), *testing::rules225()),
+              testing::rules225()),
           file.path().string());
   expectTheSame(hostDevices(9), "host devices");
 }
@@ -67,7 +70,9 @@ TEST(AlikeGpus, AreTheHostDevicesOfANode) {
 
 TEST(AlikeGpus, AreNotThoseJoinedByNvlink) {
   const topology::System system = topology::buildSystem(
-      topology::completeForJob(topology::readTopology(XYLEM_SOURCE_DIR "/topologies/seed-a40x2.xml")));
+      topology::completeForJob(topology::readTopology(XYLEM_SOURCE_DIR "/topologies/seed-a40x2.xml"),
+                               *testing::rules225()),
+      testing::rules225());
   EXPECT_EQ(alikeGpus(system).size(), 2u);
 }
 

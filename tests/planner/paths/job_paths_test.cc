@@ -116,11 +116,11 @@ TEST(JobPaths, HostDevicesOfOneHostAlwaysReachEachOther) {
 }
 
 TEST(PathType, LevelsAreNamesOrOldDigits) {
-  EXPECT_EQ(parseLevel("PXB"), PathType::kPxb);
-  EXPECT_EQ(parseLevel("3"), PathType::kPhb);
-  EXPECT_EQ(parseLevel("9"), PathType::kSys);
-  EXPECT_EQ(parseLevel("NET"), std::nullopt);
-  EXPECT_EQ(parseLevel("pix"), std::nullopt);
+  EXPECT_EQ(parseLevel("PXB", *testing::rules225()), PathType::kPxb);
+  EXPECT_EQ(parseLevel("3", *testing::rules225()), PathType::kPhb);
+  EXPECT_EQ(parseLevel("9", *testing::rules225()), PathType::kSys);
+  EXPECT_EQ(parseLevel("NET", *testing::rules225()), std::nullopt);
+  EXPECT_EQ(parseLevel("pix", *testing::rules225()), std::nullopt);
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include "planner/connect/rings.h"
 #include "planner/connect/trees.h"
 #include "planner/plan/planner.h"
+#include "planner_support/rules.h"
 
 namespace xylem::plan {
 namespace {
@@ -103,7 +104,7 @@ TEST(Connections, EverybodyMeetsEverybodyOnceAndBothEndsKnow) {
 }
 
 TEST(P2pSchedule, SpreadsNearDistances) {
-  const Plan plan = planJob(identicalHosts(*zoo("dgxh100")), Settings());
+  const Plan plan = planJob(identicalHosts(*zoo("dgxh100")), testing::settings225());
   const connect::Connections& c = plan.connections;
   std::vector<int> peers;
   for (const connect::P2pRound& round : connect::p2pSchedule(c, 0)) peers.push_back(round.sendTo);
@@ -111,7 +112,7 @@ TEST(P2pSchedule, SpreadsNearDistances) {
 }
 
 TEST(P2pSchedule, PartsOfATransferSpreadOverChannels) {
-  const Plan plan = planJob(identicalHosts(*zoo("dgxh100")), Settings());
+  const Plan plan = planJob(identicalHosts(*zoo("dgxh100")), testing::settings225());
   const connect::Connections& c = plan.connections;
   std::vector<int> channels;
   for (int part = 0; part < 8; ++part) channels.push_back(connect::p2pChannelOfPart(c, 1, part, 8));

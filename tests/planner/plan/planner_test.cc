@@ -79,7 +79,7 @@ TEST(PlannerProperty, RingsFitIntoTheLinks) {
     const HostPlan& host = plan.hostOf(0);
     const search::ChannelGraph& ring = host.ring();
     RC_PRE(!ring.fallback && ring.gpuCount > 1 && plan.connections.lowestSm >= 80 &&
-           host.system().count(topology::NodeType::kNet) == 0);
+           !host.system().usesNets());
     std::vector<float> used(host.system().links().size(), 0.0f);
     for (int c = 0; c < ring.nChannels; ++c) {
       for (int i = 0; i < ring.gpuCount; ++i) {

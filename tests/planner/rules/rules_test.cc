@@ -83,7 +83,7 @@ TEST(RuleSets, HoldTheChangesUpToTheirVersion) {
   EXPECT_FALSE(rulesOf({2, 26, 2})->p2cPaths);
   EXPECT_TRUE(rulesOf({2, 30, 7})->c2cLinks);
   EXPECT_EQ(rulesOf({2, 26, 5})->version, (Version{2, 26, 2}));
-  EXPECT_TRUE(isOldest(*oldestRules()));
+  EXPECT_TRUE(isOldest(*rulesOf(kOldestVersion)));
   EXPECT_TRUE(isRelease(*rulesOf({2, 28, 3}), {2, 28, 9}));
 }
 

@@ -103,8 +103,10 @@ void check(const fs::path& file, int& graphs) {
   Settings settings;
   for (const auto& [name, value] : input["settings"].items())
     if (const SettingSpec* spec = findSetting(name)) settings.set(*spec, value.get<std::string>(), "golden");
-  const paths::ReachOptions options = paths::ReachOptions::from(settings);
-  const topology::System system = topology::buildSystem(topology::completeForJob(topologyOf(file, input)));
+  const auto rules = golden::rulesOf(input);
+  const paths::ReachOptions options = paths::ReachOptions::from(settings, *rules);
+  const topology::System system =
+      topology::buildSystem(topology::completeForJob(topologyOf(file, input), *rules), rules);
   const std::vector<int> domain = paths::domains(system, options);
   const int mine = domain[static_cast<std::size_t>(system.position(system.gpuOfRank(0)))];
   const int ranks = system.count(topology::NodeType::kGpu) * input["hosts"].get<int>();

@@ -7,6 +7,7 @@
 #include "planner/search/channel_search.h"
 #include "planner/search/plain_search.h"
 #include "planner/search/search.h"
+#include "planner_support/rules.h"
 
 namespace xylem::testing {
 namespace {
@@ -28,7 +29,7 @@ void duplicate(search::ChannelGraph& g, int lowestSm) {
   g.nChannels = count;
 }
 
-paths::PathType next(paths::PathType type) { return paths::nextType(type, *rules::oldestRules()); }
+paths::PathType next(paths::PathType type) { return paths::nextType(type, *testing::rules225()); }
 
 }  // namespace
 
@@ -80,7 +81,7 @@ search::ChannelGraph PlainHost::compute(const search::GraphRequest& request) {
   if (nets == 0 && p == search::Pattern::kNvls) graph.minChannels = graph.maxChannels;
 
   search::ChannelGraph tmp = graph;
-  const auto speeds = search::searchSpeeds(nets > 0, lowestSm);
+  const auto speeds = search::searchSpeeds(nets > 0, lowestSm, system_.rules());
   const std::size_t last = speeds.size() - 1;
   const auto firstUpTo = [&](float limit) {
     std::size_t i = 0;

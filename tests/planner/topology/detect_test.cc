@@ -8,6 +8,7 @@
 #include "planner/topology/captured_machine.h"
 #include "planner/topology/complete.h"
 #include "planner/topology/system_builder.h"
+#include "planner_support/rules.h"
 
 namespace xylem::topology {
 namespace {
@@ -87,7 +88,8 @@ TEST(DetectTest, EngineSeesHostDevicesOnTheirMemoryLink) {
   CapturedMachine machine;
   machine.addCpus({.nodes = 2, .coresPerNode = 2});
   machine.addInterface("eth0", 2);
-  const System system = buildSystem(completeForJob(detectTopology({.root = machine.root()})));
+  const System system = buildSystem(
+      completeForJob(detectTopology({.root = machine.root()}), *testing::rules225()), testing::rules225());
   ASSERT_EQ(system.count(NodeType::kGpu), 4);
   EXPECT_EQ(system.count(NodeType::kNet), 1);
   for (const NodeId gpu : system.nodes(NodeType::kGpu)) {
@@ -134,7 +136,7 @@ TEST(DetectTest, BlanksOfAMakersNameArePartOfIt) {
   machine.write("proc/cpuinfo", "vendor_id\t:   Shanghai  \ncpu family\t: 7\nmodel\t\t: 91");
   const Document document = detectTopology({.root = machine.root()});
   EXPECT_EQ(attributeOf(document, all(document, "cpu").at(0), "vendor"), "  Shanghai  ");
-  const System system = buildSystem(completeForJob(document));
+  const System system = buildSystem(completeForJob(document, *testing::rules225()), testing::rules225());
   EXPECT_EQ(system.cpu(system.nodes(NodeType::kCpu).front()).model, kCpuModelYongfeng);
 }
 

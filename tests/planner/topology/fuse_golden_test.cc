@@ -13,6 +13,7 @@
 #include "planner/topology/complete.h"
 #include "planner/topology/fuse.h"
 #include "planner/topology/system_builder.h"
+#include "planner_support/rules.h"
 
 namespace xylem::topology {
 namespace {
@@ -28,7 +29,8 @@ TEST(RankDescriptionsGolden, GivesWhatNcclFused) {
     if (entry.path().extension() != ".xml") continue;
     SCOPED_TRACE(entry.path().filename().string());
     const Document machine = readTopology(fs::path(golden) / "own" / entry.path().filename());
-    EXPECT_EQ(writeTopology(describeAsRanksWould(machine)), writeTopology(readTopology(entry.path())));
+    EXPECT_EQ(writeTopology(describeAsRanksWould(machine, *testing::rules225())),
+              writeTopology(readTopology(entry.path())));
     ++compared;
   }
   EXPECT_GT(compared, 0);
@@ -60,7 +62,10 @@ void checkHost(const fs::path& golden, const json& host) {
   fs::path file = golden / "own" / name;
   if (!fs::exists(file)) file = golden / "cloud" / name;
   const auto gpus = host["gpus"].get<std::vector<int>>();
-  const System system = buildSystem(completeForJob(describeAsRanksWould(readTopology(file), gpus)));
+  const System system =
+      buildSystem(completeForJob(describeAsRanksWould(readTopology(file), gpus, *testing::rules225()),
+                                 *testing::rules225()),
+                  testing::rules225());
   std::vector<std::string> nodes, links;
   for (const NodeType type : kAllNodeTypes)
     for (const NodeId node : system.nodes(type)) {

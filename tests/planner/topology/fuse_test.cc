@@ -4,6 +4,7 @@
 
 #include "planner/topology/complete.h"
 #include "planner/topology/system_builder.h"
+#include "planner_support/rules.h"
 
 namespace xylem::topology {
 namespace {
@@ -51,7 +52,7 @@ Document detectedBy(const char* text, const char* rank) {
   document.set(find(document, document.root(), "gpu", "rank", rank), "keep", "1");
   if (const ElementId net = find(document, document.root(), "net", "name", "a"); net != kNoElement)
     document.set(net, "keep", "1");
-  trimToKept(document);
+  trimToKept(document, *testing::rules225());
   return document;
 }
 
@@ -78,7 +79,7 @@ TEST(Trim, LeavesTheChildrenOfAKeptElementAlone) {
   Document document = parseTopology(
       R"(<system version="1"><cpu numaid="0" keep="1"><pci busid="1"><gpu keep="1"/></pci></cpu></system>)",
       "x");
-  trimToKept(document);
+  trimToKept(document, *testing::rules225());
   EXPECT_EQ(writeTopology(document), R"(<system version="1">
   <cpu numaid="0">
     <pci busid="1">
@@ -91,7 +92,7 @@ TEST(Trim, LeavesTheChildrenOfAKeptElementAlone) {
 
 TEST(Trim, EmptiesADocumentWithoutMarks) {
   Document document = parseTopology(kTwoGpus, "x");
-  trimToKept(document);
+  trimToKept(document, *testing::rules225());
   EXPECT_EQ(writeTopology(document), "<system version=\"1\"/>\n");
 }
 
@@ -168,7 +169,7 @@ TEST(Fuse, IsFastForWideMachines) {  // quadratic work would take minutes
   const Document wide = parseTopology("<system version=\"1\">" + inside + "</system>", "wide.xml");
   EXPECT_EQ(fuse({wide, wide, wide}).size(), 50'001u);
   Document none = wide;
-  trimToKept(none);
+  trimToKept(none, *testing::rules225());
   EXPECT_TRUE(none[none.root()].children.empty());
 }
 
@@ -196,7 +197,7 @@ Document host(const std::string& text = kHost) { return parseTopology(text, "hos
 
 // "dev:rank" of the GPUs in document order.
 std::vector<std::string> gpusOf(const Document& document) {
-  const System system = buildSystem(completeForJob(document));
+  const System system = buildSystem(completeForJob(document, *testing::rules225()), testing::rules225());
   std::vector<std::string> gpus;
   for (const NodeId gpu : system.nodes(NodeType::kGpu))
     gpus.push_back(fmt::format("{}:{}", system.gpu(gpu).dev, system.gpu(gpu).rank));
@@ -204,12 +205,14 @@ std::vector<std::string> gpusOf(const Document& document) {
 }
 
 TEST(RankDescriptions, NumbersAreDevsAndRanksFollowTheList) {
-  EXPECT_THAT(gpusOf(describeAsRanksWould(host(), std::vector{1, 3})), ElementsAre("3:1", "1:0"));
-  EXPECT_THAT(gpusOf(describeAsRanksWould(host(), std::vector{2, 3})), ElementsAre("2:0", "3:1"));
+  EXPECT_THAT(gpusOf(describeAsRanksWould(host(), std::vector{1, 3}, *testing::rules225())),
+              ElementsAre("3:1", "1:0"));
+  EXPECT_THAT(gpusOf(describeAsRanksWould(host(), std::vector{2, 3}, *testing::rules225())),
+              ElementsAre("2:0", "3:1"));
 }
 
 TEST(RankDescriptions, UnusedGpusAndWhatTheyLeaveEmptyDisappear) {
-  const std::string text = writeTopology(describeAsRanksWould(host(), std::vector{3}));
+  const std::string text = writeTopology(describeAsRanksWould(host(), std::vector{3}, *testing::rules225()));
   EXPECT_EQ(text, R"(<system version="1">
   <cpu numaid="0" arch="arm64">
     <pci busid="0000:10:00.0" class="0x060400" link_speed="" link_width="">
@@ -231,35 +234,45 @@ TEST(RankDescriptions, UnusedGpusAndWhatTheyLeaveEmptyDisappear) {
 }
 
 TEST(RankDescriptions, EveryRankKeepsEveryNetworkDevice) {
-  const System system = buildSystem(completeForJob(describeAsRanksWould(host(), std::vector{0})));
+  const System system =
+      buildSystem(completeForJob(describeAsRanksWould(host(), std::vector{0}, *testing::rules225()),
+                                 *testing::rules225()),
+                  testing::rules225());
   EXPECT_EQ(system.count(NodeType::kNet), 1);
   EXPECT_EQ(system.count(NodeType::kCpu), 2);
   // Without cards the other CPU is not part of it.
   std::string bare = kHost;
   bare.erase(bare.find("<nic>"), bare.find("</nic>") + 6 - bare.find("<nic>"));
-  EXPECT_EQ(buildSystem(describeAsRanksWould(host(bare), std::vector{0})).count(NodeType::kCpu), 1);
+  EXPECT_EQ(
+      buildSystem(describeAsRanksWould(host(bare), std::vector{0}, *testing::rules225()), testing::rules225())
+          .count(NodeType::kCpu),
+      1);
 }
 
 TEST(RankDescriptions, MarkedNetworkDevicesStandForAll) {
   std::string text = kHost;
   text.insert(text.find("name=\"off\""), "dev=\"1\" keep=\"0\" ");
   text.insert(text.find("name=\"mlx5_0\""), "keep=\"1\" ");
-  const std::string described = writeTopology(describeAsRanksWould(host(text), std::vector{0}));
+  const std::string described =
+      writeTopology(describeAsRanksWould(host(text), std::vector{0}, *testing::rules225()));
   EXPECT_THAT(described, HasSubstr("mlx5_0"));
   EXPECT_EQ(described.find("keep"), std::string::npos);
 }
 
 TEST(RankDescriptions, WithoutAListAllGpusInRankOrder) {
-  EXPECT_THAT(gpusOf(describeAsRanksWould(host())), ElementsAre("3:0", "2:1", "1:2", "0:3"));
+  EXPECT_THAT(gpusOf(describeAsRanksWould(host(), *testing::rules225())),
+              ElementsAre("3:0", "2:1", "1:2", "0:3"));
   std::string ranked = kHost;
   for (const char* dev : {"3", "2", "1", "0"})
     ranked.insert(ranked.find(fmt::format("dev=\"{}\" sm", dev)), fmt::format("rank=\"{}\" ", dev));
-  EXPECT_THAT(gpusOf(describeAsRanksWould(host(ranked))), ElementsAre("2:2", "3:3", "0:0", "1:1"));
+  EXPECT_THAT(gpusOf(describeAsRanksWould(host(ranked), *testing::rules225())),
+              ElementsAre("2:2", "3:3", "0:0", "1:1"));
 }
 
 TEST(RankDescriptions, SaysWhatIsWrongWithAList) {
   const auto refuses = [](std::vector<int> gpus, const char* message) {
-    EXPECT_THAT([&] { describeAsRanksWould(host(), gpus); }, ThrowsMessage<InputError>(HasSubstr(message)));
+    EXPECT_THAT([&] { describeAsRanksWould(host(), gpus, *testing::rules225()); },
+                ThrowsMessage<InputError>(HasSubstr(message)));
   };
   refuses({4}, "host.xml: found GPU 4 in the list of GPUs to use; expected one of 0, 1, 2, 3");
   refuses({1, 1}, "GPU 1 twice");
@@ -269,11 +282,11 @@ TEST(RankDescriptions, SaysWhatIsWrongWithAList) {
 TEST(RankDescriptions, RefusesNumbersThatAreNotUnique) {
   std::string text = kHost;
   text.replace(text.find("dev=\"2\""), 7, "dev=\"3\"");
-  EXPECT_THAT([&] { describeAsRanksWould(host(text), std::vector{3}); },
+  EXPECT_THAT([&] { describeAsRanksWould(host(text), std::vector{3}, *testing::rules225()); },
               ThrowsMessage<InputError>(HasSubstr("a second gpu with dev=\"3\"")));
   std::string ranked = kHost;
   ranked.insert(ranked.find("dev=\"3\""), "rank=\"5\" ");
-  EXPECT_THAT([&] { describeAsRanksWould(host(ranked)); },
+  EXPECT_THAT([&] { describeAsRanksWould(host(ranked), *testing::rules225()); },
               ThrowsMessage<InputError>(HasSubstr("a gpu with rank=\"5\"")));
 }
 

@@ -8,6 +8,7 @@
 #include "planner/topology/detect.h"
 #include "planner/topology/machine_recipe.h"
 #include "planner/topology/system_builder.h"
+#include "planner_support/rules.h"
 
 namespace xylem::topology {
 namespace {
@@ -30,7 +31,8 @@ Document detectMerged(const MergeOptions& merge) {
 
 // "dev name GB/s" of the NETs in node order.
 std::vector<std::string> netsOf(const MergeOptions& merge) {
-  const System system = buildSystem(completeForJob(detectMerged(merge)));
+  const System system =
+      buildSystem(completeForJob(detectMerged(merge), *testing::rules225()), testing::rules225());
   std::vector<std::string> nets;
   for (const NodeId node : system.nodes(NodeType::kNet)) {
     const Net& net = system.net(node);

@@ -12,6 +12,7 @@
 #include "planner/topology/detect_capture.h"
 #include "planner/topology/machine_recipe.h"
 #include "planner/topology/system_builder.h"
+#include "planner_support/rules.h"
 
 namespace xylem::topology {
 namespace {
@@ -93,7 +94,9 @@ TEST(Replay, SaysThatVirtualFunctionsCountAsOneCardAndTellsThemApartOnRequest) {
   const Replay apart =
       replay("virtual-machine-with-vfs", [](auto&, auto& options) { options.rdma.mergeFunctions = false; });
   EXPECT_THAT(apart.remarks, IsEmpty());
-  EXPECT_EQ(buildSystem(completeForJob(apart.document)).count(NodeType::kNic), 2);
+  EXPECT_EQ(buildSystem(completeForJob(apart.document, *testing::rules225()), testing::rules225())
+                .count(NodeType::kNic),
+            2);
 }
 
 TEST(Replay, OtherEndsThatTheContainerDoesNotSeeCountAsSwitches) {
@@ -101,7 +104,8 @@ TEST(Replay, OtherEndsThatTheContainerDoesNotSeeCountAsSwitches) {
     for (const char* busId : {"0000:01:00.0", "0000:41:00.0"})
       std::filesystem::remove(machine.root() / "sys/bus/pci/devices" / busId);
   });
-  const System system = buildSystem(completeForJob(hidden.document));
+  const System system =
+      buildSystem(completeForJob(hidden.document, *testing::rules225()), testing::rules225());
   EXPECT_EQ(system.count(NodeType::kNvs), 1);
 }
 
@@ -112,7 +116,8 @@ TEST(Replay, RdmaDevicesAreChosenByNameAndPort) {
       options.rdma.hca = hca;
       options.rdma.disable = disable;
     });
-    const System system = buildSystem(completeForJob(chosen.document));
+    const System system =
+        buildSystem(completeForJob(chosen.document, *testing::rules225()), testing::rules225());
     std::vector<std::string> names;
     for (const NodeId net : system.nodes(NodeType::kNet)) names.push_back(system.net(net).name);
     return names;
@@ -127,7 +132,9 @@ TEST(Replay, OnlyActivePortsCount) {
   const Replay down = replay("dual-port-card", [](CapturedMachine& machine, DetectOptions&) {
     machine.write("sys/class/infiniband/mlx5_2/ports/1/state", "1: DOWN");
   });
-  EXPECT_EQ(buildSystem(completeForJob(down.document)).count(NodeType::kNet), 3);
+  EXPECT_EQ(buildSystem(completeForJob(down.document, *testing::rules225()), testing::rules225())
+                .count(NodeType::kNet),
+            3);
 }
 
 TEST(Replay, WithoutGpuFactsThereAreHostDevicesAndAWordOnWhy) {
@@ -135,7 +142,7 @@ TEST(Replay, WithoutGpuFactsThereAreHostDevicesAndAWordOnWhy) {
     std::filesystem::remove(machine.root() / kCapturedGpusFile);
   });
   EXPECT_THAT(bare.remarks, ElementsAre(HasSubstr("0009:01:00.0, 0019:01:00.0 on the PCI bus are left out")));
-  const System system = buildSystem(completeForJob(bare.document));
+  const System system = buildSystem(completeForJob(bare.document, *testing::rules225()), testing::rules225());
   ASSERT_EQ(system.count(NodeType::kGpu), 4) << "one per core";
   EXPECT_TRUE(system.gpu(system.gpuOfRank(0)).hostDevice);
 }
@@ -145,7 +152,7 @@ TEST(Replay, SaysWhenNcclHasNoRoom) {
     for (int i = 0; i < 256; ++i) machine.addInterface(fmt::format("eth{}", i), i + 2);
     std::filesystem::remove_all(machine.root() / "sys/class/infiniband_verbs");
   });
-  EXPECT_THAT(large.remarks, ElementsAre(HasSubstr("NCCL 2.25 has room for 256")));
+  EXPECT_THAT(large.remarks, ElementsAre(HasSubstr("NCCL has room for 256")));
 }
 
 std::string describe(const std::filesystem::path& root, bool gpus) {

@@ -9,12 +9,14 @@
 #include "core/settings.h"
 #include "planner/tuning/choice.h"
 #include "planner/tuning/model.h"
+#include "planner_support/rules.h"
 
 namespace xylem::testing {
 
 // Two hosts of two GPUs (sm 70) below a switch with a NIC, Intel CPUs.
 inline tuning::TuningInput twoSmallHosts() {
-  tuning::TuningInput input{.ranks = 4, .nodes = 2, .maxLocalRanks = 2, .lowestSm = 70, .highestSm = 70};
+  tuning::TuningInput input{
+      .rules = rules225(), .ranks = 4, .nodes = 2, .maxLocalRanks = 2, .lowestSm = 70, .highestSm = 70};
   input.arch = topology::CpuArch::kX86;
   input.vendor = topology::CpuVendor::kIntel;
   tuning::TuningGraph graph{.pattern = search::Pattern::kRing,
@@ -35,7 +37,8 @@ inline tuning::TuningInput twoSmallHosts() {
 
 // One host of four GPUs (sm 70) with uneven NVLinks.
 inline tuning::TuningInput oneNvlinkHost() {
-  tuning::TuningInput input{.ranks = 4, .nodes = 1, .maxLocalRanks = 4, .lowestSm = 70, .highestSm = 70};
+  tuning::TuningInput input{
+      .rules = rules225(), .ranks = 4, .nodes = 1, .maxLocalRanks = 4, .lowestSm = 70, .highestSm = 70};
   input.arch = topology::CpuArch::kX86;
   input.vendor = topology::CpuVendor::kIntel;
   tuning::TuningGraph graph{.pattern = search::Pattern::kRing,
@@ -56,7 +59,8 @@ inline tuning::TuningInput oneNvlinkHost() {
 
 // Two hosts of eight GPUs (sm 90) on NVSwitches with multicast, a NIC each, Intel CPUs.
 inline tuning::TuningInput twoSwitchedHosts() {
-  tuning::TuningInput input{.ranks = 16, .nodes = 2, .maxLocalRanks = 8, .lowestSm = 90, .highestSm = 90};
+  tuning::TuningInput input{
+      .rules = rules225(), .ranks = 16, .nodes = 2, .maxLocalRanks = 8, .lowestSm = 90, .highestSm = 90};
   input.arch = topology::CpuArch::kX86;
   input.vendor = topology::CpuVendor::kIntel;
   tuning::TuningGraph graph{.pattern = search::Pattern::kRing,

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <fstream>
 
+#include "golden/files.h"
+
 namespace xylem::golden {
 namespace {
 
@@ -87,6 +89,7 @@ tuning::TuningGraph graph(const json& merged, const json* own) {
 
 bool readInput(const json& plan, const fs::path& directory, tuning::TuningInput& input) {
   const json& job = plan["job"];
+  input.rules = golden::rulesOf(plan["input"]);
   input.ranks = job["ranks"];
   input.nodes = job["nodes"];
   input.maxLocalRanks = job["maxLocalRanks"];

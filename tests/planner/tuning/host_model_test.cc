@@ -18,7 +18,8 @@ using testing::modelOf;
 constexpr Collective kReduceAll = Collective::kAllReduce;
 
 TuningInput hostJob(int ranks, int nodes = 1) {
-  TuningInput input{.ranks = ranks, .nodes = nodes, .maxLocalRanks = ranks / nodes};
+  TuningInput input{
+      .rules = rules::newestRules(), .ranks = ranks, .nodes = nodes, .maxLocalRanks = ranks / nodes};
   input.hostDevices = true;
   input.nChannels = 1;
   input.graphs[search::GraphKind::kRing].nChannels = 1;

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "planner/tuning/example_jobs.h"
+#include "planner_support/rules.h"
 
 namespace xylem::tuning {
 namespace {
@@ -97,7 +98,8 @@ TEST(TuningModel, ARankAloneHasThreadsOnly) {
 }
 
 TEST(TuningModel, EveryZeroHasAReason) {
-  for (const TuningInput& input : {twoSmallHosts(), oneNvlinkHost(), twoSwitchedHosts(), TuningInput{}}) {
+  for (const TuningInput& input :
+       {twoSmallHosts(), oneNvlinkHost(), twoSwitchedHosts(), TuningInput{.rules = testing::rules225()}}) {
     const TuningModel model = modelOf(input);
     for (const Collective c : kAllCollectives)
       for (const Algorithm a : kAllAlgorithms)

@@ -2,22 +2,27 @@
 
 #include "core/settings.h"
 #include "planner/tuning/p2p_split.h"
+#include "planner_support/rules.h"
 
 namespace xylem::tuning {
 namespace {
 
+P2pJob jobOf(int nodes, bool allNvlink, const std::map<std::string, std::string>& settings = {}) {
+  return P2pJob::from(Settings::fromPairs(settings), 4, nodes, allNvlink, {.rules = testing::rules225()});
+}
+
 P2pJob oneNode() {
-  P2pJob job = P2pJob::from(Settings(), 4, 1, true);
+  P2pJob job = jobOf(1, true);
   job.channels = 8;
   job.channelsPerPeer = 2;
   return job;
 }
 
 TEST(P2pSplit, StepsFollowTheJob) {
-  EXPECT_EQ(P2pJob::from(Settings(), 4, 1, true).stepBytes, 524288);
-  EXPECT_EQ(P2pJob::from(Settings(), 4, 1, false).stepBytes, 131072);
-  EXPECT_EQ(P2pJob::from(Settings(), 4, 2, true).stepBytes, 131072);
-  EXPECT_EQ(P2pJob::from(Settings::fromPairs({{"NCCL_BUFFSIZE", "262144"}}), 4, 1, true).stepBytes, 32768);
+  EXPECT_EQ(jobOf(1, true).stepBytes, 524288);
+  EXPECT_EQ(jobOf(1, false).stepBytes, 131072);
+  EXPECT_EQ(jobOf(2, true).stepBytes, 131072);
+  EXPECT_EQ(jobOf(1, true, {{"NCCL_BUFFSIZE", "262144"}}).stepBytes, 32768);
 }
 
 TEST(P2pSplit, SmallMessagesTakeLl) {
@@ -44,7 +49,7 @@ TEST(P2pSplit, PartsCoverTheMessage) {
 }
 
 TEST(P2pSplit, ShortMessagesCrossTheNetworkInSmallChunks) {
-  P2pJob job = P2pJob::from(Settings(), 4, 2, true);
+  P2pJob job = jobOf(2, true);
   job.channels = job.channelsPerPeer = 2;
   const auto chunk = [&](std::uint64_t bytes) {
     return splitP2p(job, {.bytes = bytes, .overNetwork = true, .hasLl = false}).chunkBytes;

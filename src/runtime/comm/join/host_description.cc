@@ -10,6 +10,7 @@
 
 #include "core/error.h"
 #include "core/settings.h"
+#include "planner/plan/planner.h"
 #include "planner/topology/detect.h"
 #include "planner/topology/fuse.h"
 #include "runtime/sockets/secret.h"
@@ -111,7 +112,7 @@ RankDescription describeForRank(const Settings& settings, const LocalPlacement& 
   description.hostDevice = isHostDevice(document, mine);
   if (const std::string* busId = document.attribute(document[mine].parent, "busid"))
     description.busId = *busId;
-  topology::trimToKept(document);
+  topology::trimToKept(document, *plan::rulesFor(settings));
   description.xml = topology::writeTopology(document);
   return description;
 }

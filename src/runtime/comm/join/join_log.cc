@@ -69,6 +69,8 @@ void logInitComplete(const Logger& log, const void* comm, const Membership& m, s
 }
 
 void logPlan(const Logger& log, const void* comm, const plan::Plan& plan, const HostMap& host, int rank) {
+  // ncclGetVersion() tells the version of the interface, which is another one.
+  log.info(Subsystem::kInit, "Planned by the rules of NCCL {}", rules::versionText(plan.nccl->version));
   if (plansAreShown(log))
     for (const LogLine& line : plan::hostLog(plan, rank)) log.write(line);
   log.info(Subsystem::kInit, "comm {} rank {} nRanks {} nNodes {} localRanks {} localRank {} MNNVL 0", comm,
