@@ -6,6 +6,7 @@
 #include "core/error.h"
 #include "planner/plan/planner.h"
 #include "planner/rules/patches.h"
+#include "planner/rules/variables.h"
 
 namespace xylem::cli {
 
@@ -17,21 +18,39 @@ void addVersionOption(Command& command, std::string& version) {
       .value("VERSION");
 }
 
-std::shared_ptr<const rules::RuleSet> rulesNamed(const std::string& text, const Settings& settings) {
+rules::Version versionNamed(const std::string& text, const Settings& settings) {
   const std::string& wanted = text.empty() ? settings.text(Setting::kNccl) : text;
   const auto version = rules::parseVersion(wanted);
-  if (!version && text.empty()) return plan::rulesFor(settings);  // throws, naming the variable
-  if (!version)
-    throw InputError({"--nccl", 0}, "`" + text + "`",
-                     "a version of NCCL, such as " + rules::knownVersionsText());
-  auto rules = rules::rulesOf(*version);
-  if (!rules::isRelease(*rules, *version)) {
-    const std::string_view difference = rules::differenceFromKnown(*version);
-    warn(fmt::format("NCCL {} is planned by the rules of {}{}", rules::versionText(*version),
+  if (version) return *version;
+  if (text.empty()) plan::rulesFor(settings);  // throws, naming the variable
+  throw InputError({"--nccl", 0}, "`" + text + "`",
+                   "a version of NCCL, such as " + rules::knownVersionsText());
+}
+
+std::vector<std::string> unknownTo(const rules::Version& version, const Settings& settings) {
+  std::vector<std::string> lines;
+  const auto add = [&](const char* name, const std::string& origin) {
+    if (!rules::knows(version, name))
+      lines.push_back(fmt::format("{} ({}) is no variable of NCCL {}: it exists {}", name, origin,
+                                  rules::versionText(version), rules::lifeText(name)));
+  };
+  for (const SettingSpec& spec : settingSpecs())
+    if (settings.isSet(spec.id)) add(spec.name, settings.origin(spec.id));
+  for (const Settings::Unread& other : settings.unread()) add(other.variable->name, other.origin);
+  return lines;
+}
+
+std::shared_ptr<const rules::RuleSet> rulesNamed(const std::string& text, const Settings& settings) {
+  const rules::Version version = versionNamed(text, settings);
+  auto rules = rules::rulesOf(version);
+  if (!rules::isRelease(*rules, version)) {
+    const std::string_view difference = rules::differenceFromKnown(version);
+    warn(fmt::format("NCCL {} is planned by the rules of {}{}", rules::versionText(version),
                      rules::versionText(rules->version),
                      difference.empty() ? ", the nearest version that Xylem knows"
                                         : fmt::format(". Known of it: {}", difference)));
   }
+  for (const std::string& line : unknownTo(version, settings)) warn(line);
   return rules;
 }
 

@@ -6,6 +6,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "cli/command_line.h"
 #include "core/settings.h"
@@ -15,8 +16,14 @@ namespace xylem::cli {
 
 void addVersionOption(Command& command, std::string& version);
 
+// The version itself. `text` is the value of --nccl, empty if it is not given. Throws InputError.
+rules::Version versionNamed(const std::string& text, const Settings& settings);
+
+// The variables that are set and that this version of NCCL does not know, a sentence each with the versions that know it.
+std::vector<std::string> unknownTo(const rules::Version& version, const Settings& settings);
+
 // `text` is the value of --nccl, empty if it is not given. Says on standard error if another version answers for this one,
-// and in what that one differs. Throws InputError.
+// and in what that one differs, and which variables the version does not know. Throws InputError.
 std::shared_ptr<const rules::RuleSet> rulesNamed(const std::string& text, const Settings& settings);
 
 }  // namespace xylem::cli

@@ -242,6 +242,7 @@ void Settings::noteUnknown(std::string_view name, const std::string& origin) {
   const NcclVariable* known = findNcclVariable(name);
   // Plugins have variables of their own: only what looks like a typing error is said.
   if (known == nullptr && name.starts_with("NCCL_") && namesPlugin() && nearestVariable(name).empty()) return;
+  if (known != nullptr) unread_.push_back({known, origin});
   const bool matters = known == nullptr || known->decides == NcclVariable::kPlans;
   (matters ? warnings_ : notes_)
       .push_back(fmt::format("{} ({}) {}", name, origin, aboutUnknownVariable(name)));

@@ -94,6 +94,12 @@ class Settings {
   const std::vector<std::string>& warnings() const { return warnings_; }
   // The variables of NCCL that are set and that no plan depends on: what they are, and where they are set.
   const std::vector<std::string>& notes() const { return notes_; }
+  // The variables of NCCL that are set and that Xylem does not read.
+  struct Unread {
+    const NcclVariable* variable = nullptr;
+    std::string origin;
+  };
+  const std::vector<Unread>& unread() const { return unread_; }
 
  private:
   struct Entry {
@@ -113,6 +119,7 @@ class Settings {
   std::vector<Entry> entries_;
   std::vector<std::string> warnings_;
   std::vector<std::string> notes_;
+  std::vector<Unread> unread_;
 };
 
 }  // namespace xylem

@@ -8,17 +8,21 @@
 
 #include "cli/commands.h"
 #include "cli/table.h"
+#include "cli/version_input.h"
+#include "planner/rules/variables.h"
 
 namespace xylem::cli {
 namespace {
 
 struct SettingsArguments {
+  std::string nccl;  // the version to list for; empty: variables of all versions
   bool json = false;
   bool setOnly = false;
 };
 
 constexpr const char* kSettingsExamples = R"(Examples:
   xylem settings                  every NCCL_* and XYLEM_* variable that Xylem honours
+  xylem settings --nccl 2.27.7    those that this version of NCCL knows, with its defaults
   xylem settings --set-only       those that are set here, and by whom
   xylem settings --json | jq '.settings[] | select(.set) | {name, value, origin}'
 
@@ -27,29 +31,48 @@ set first counts.)";
 
 bool isInteger(const SettingSpec& spec) { return spec.kind == SettingKind::kInteger; }
 
+std::int64_t integerOf(const SettingSpec& spec, const std::string& text) {
+  Settings settings;
+  settings.set(spec, text, "");
+  return settings.integer(spec.id);
+}
+
 std::string rangeText(const SettingSpec& spec) {
   return isInteger(spec) ? fmt::format("{}..{}", spec.minimum, spec.maximum) : "";
 }
 
-std::string valueText(const Settings& settings, const SettingSpec& spec) {
+// The choice of rows and defaults: a version of NCCL, and whether only its variables are listed.
+struct Listed {
+  rules::Version version;
+  bool ofVersion = false;
+  bool setOnly = false;
+
+  bool has(const char* name) const { return !ofVersion || rules::knows(version, name); }
+  std::string fallback(const char* name, const char* usual) const {
+    return std::string(rules::defaultIn(version, name, usual));
+  }
+};
+
+std::string valueText(const Settings& settings, const SettingSpec& spec, const Listed& listed) {
+  if (!settings.isSet(spec.id)) return listed.fallback(spec.name, spec.fallback);
   if (isInteger(spec)) return std::to_string(settings.integer(spec.id));
   return spec.kind == SettingKind::kSecret && settings.isSet(spec.id) ? "(hidden)" : settings.text(spec.id);
 }
 
-nlohmann::ordered_json toJson(const Settings& settings, bool setOnly) {
+nlohmann::ordered_json toJson(const Settings& settings, const Listed& listed) {
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
   for (const SettingSpec& spec : settingSpecs()) {
     const bool set = settings.isSet(spec.id);
-    if (setOnly && !set) continue;
+    if ((listed.setOnly && !set) || !listed.has(spec.name)) continue;
     nlohmann::ordered_json row = {{"name", spec.name}, {"type", name(spec.kind)}};
     if (isInteger(spec)) {
       row["minimum"] = spec.minimum;
       row["maximum"] = spec.maximum;
-      row["default"] = Settings().integer(spec.id);
-      row["value"] = settings.integer(spec.id);
+      row["default"] = integerOf(spec, listed.fallback(spec.name, spec.fallback));
+      row["value"] = integerOf(spec, valueText(settings, spec, listed));
     } else {
-      row["default"] = spec.fallback;
-      row["value"] = valueText(settings, spec);
+      row["default"] = listed.fallback(spec.name, spec.fallback);
+      row["value"] = valueText(settings, spec, listed);
     }
     row["decidesPlans"] = decidesPlans(spec.id);
     row["set"] = set;
@@ -59,31 +82,35 @@ nlohmann::ordered_json toJson(const Settings& settings, bool setOnly) {
   }
   nlohmann::ordered_json others = nlohmann::ordered_json::array();
   for (const NcclVariable& variable : ncclVariables()) {
-    if (findSetting(variable.name) != nullptr) continue;
+    if (!listed.has(variable.name)) continue;
     others.push_back({{"name", variable.name},
                       {"since", variable.since},
                       {"until", variable.until},
-                      {"default", variable.fallback},
+                      {"default", listed.fallback(variable.name, variable.fallback)},
                       {"decidesPlans", variable.decides == NcclVariable::kPlans},
                       {"help", variable.help}});
   }
-  return {{"settings", std::move(list)},
+  nlohmann::ordered_json warnings = settings.warnings();
+  for (std::string& line : unknownTo(listed.version, settings)) warnings.push_back(std::move(line));
+  return {{"nccl", rules::versionText(listed.version)},
+          {"settings", std::move(list)},
           {"ncclOnly", std::move(others)},
-          {"warnings", settings.warnings()},
+          {"warnings", std::move(warnings)},
           {"notes", settings.notes()}};
 }
 
-std::string tableText(const Settings& settings, bool setOnly, const Terminal& screen) {
+std::string tableText(const Settings& settings, const Listed& listed, const Terminal& screen) {
   Table table(
       {{"variable"}, {"type"}, {"range"}, {"default"}, {"value"}, {"set in"}, {"plans"}, {"meaning"}});
   for (const SettingSpec& spec : settingSpecs()) {
     const bool set = settings.isSet(spec.id);
-    if (setOnly && !set) continue;
+    if ((listed.setOnly && !set) || !listed.has(spec.name)) continue;
+    const std::string fallback = listed.fallback(spec.name, spec.fallback);
     table.add({{spec.name, set ? Style::kBold : Style::kPlain},
                {name(spec.kind), Style::kDim},
                {rangeText(spec), Style::kDim},
-               {*spec.fallback == '\0' ? "-" : spec.fallback},
-               {set ? valueText(settings, spec) : "", Style::kGreen},
+               {fallback.empty() ? "-" : fallback},
+               {set ? valueText(settings, spec, listed) : "", Style::kGreen},
                {settings.origin(spec.id)},
                {decidesPlans(spec.id) ? "yes" : "no", Style::kDim},
                {spec.help}});
@@ -93,14 +120,15 @@ std::string tableText(const Settings& settings, bool setOnly, const Terminal& sc
 }
 
 // NCCL's variables that Xylem does not read.
-std::string ncclText(const Terminal& screen) {
+std::string ncclText(const Listed& listed, const Terminal& screen) {
   Table table({{"variable"}, {"since"}, {"until"}, {"default"}, {"plans"}, {"meaning"}});
   for (const NcclVariable& variable : ncclVariables()) {
-    if (findSetting(variable.name) != nullptr) continue;
+    if (!listed.has(variable.name)) continue;
+    const std::string fallback = listed.fallback(variable.name, variable.fallback);
     table.add({{variable.name},
                {variable.since},
                {variable.until},
-               {*variable.fallback == '\0' ? "-" : variable.fallback},
+               {fallback.empty() ? "-" : fallback},
                {variable.decides == NcclVariable::kPlans ? "yes" : "no", Style::kDim},
                {variable.help}});
   }
@@ -111,15 +139,17 @@ std::string ncclText(const Terminal& screen) {
 
 int runSettings(const SettingsArguments& options) {
   const Settings settings = Settings::fromEnvironment();
+  const Listed listed{versionNamed(options.nccl, settings), !options.nccl.empty(), options.setOnly};
   if (options.json) {
-    writeJson(toJson(settings, options.setOnly), 2);
+    writeJson(toJson(settings, listed), 2);
     return kOk;
   }
-  writeOut(tableText(settings, options.setOnly, terminalOf(stdout)));
-  if (!options.setOnly) writeOut(ncclText(terminalOf(stdout)));
+  writeOut(tableText(settings, listed, terminalOf(stdout)));
+  if (!options.setOnly) writeOut(ncclText(listed, terminalOf(stdout)));
   for (const std::string& note : settings.notes()) writeOut(note + '\n');
   std::fflush(stdout);  // so that the table comes before the warnings if both go to one file
   for (const std::string& warning : settings.warnings()) warn(warning);
+  for (const std::string& line : unknownTo(listed.version, settings)) warn(line);
   return kOk;
 }
 
@@ -128,6 +158,7 @@ int runSettings(const SettingsArguments& options) {
 void addSettings(CommandLine& line) {
   const auto options = std::make_shared<SettingsArguments>();
   Command command = line.add("settings", "list the environment variables that Xylem honours");
+  addVersionOption(command, options->nccl);
   command.flag("--json", options->json, "print JSON");
   command.flag("--set-only", options->setOnly, "only the variables that are set");
   command.footer(kSettingsExamples);

@@ -8,6 +8,7 @@
 #include "core/settings.h"
 #include "planner/rules/changes.h"
 #include "planner/rules/patches.h"
+#include "planner/rules/variables.h"
 
 namespace xylem::rules {
 namespace {
@@ -92,6 +93,38 @@ TEST(RuleSets, TakeSingleChanges) {
   const auto rules = rulesWith(kOldestVersion, {&change, 1});
   EXPECT_TRUE(rules->c2cLinks);
   EXPECT_FALSE(rules->fourIntelModels);
+}
+
+// The one place that says which version is planned for without a request.
+TEST(Versions, TheDefaultIsTheNewest) {
+  EXPECT_EQ(Settings().text(Setting::kNccl), versionText(kNewestVersion));
+  EXPECT_EQ(newestRules()->version, kNewestVersion);
+}
+
+TEST(Versions, HaveNumbers) {
+  EXPECT_EQ(versionNumber({2, 27, 7}), 22707);
+  EXPECT_EQ(versionOfNumber(23007), (Version{2, 30, 7}));
+}
+
+TEST(Variables, AreKnownFromTheirVersionOn) {
+  EXPECT_FALSE(knows({2, 27, 7}, "NCCL_NETDEVS_POLICY"));
+  EXPECT_TRUE(knows({2, 28, 3}, "NCCL_NETDEVS_POLICY"));
+  EXPECT_EQ(lifeText("NCCL_NETDEVS_POLICY"), "since NCCL 2.28");
+  EXPECT_TRUE(knows({2, 25, 1}, "NCCL_ALGO"));
+  EXPECT_EQ(lifeText("NCCL_ALGO"), "");
+  EXPECT_TRUE(knows({2, 25, 1}, "XYLEM_CHECK"));
+  // Removed within a series.
+  EXPECT_TRUE(knows({2, 30, 3}, "NCCL_SHM_USE_CUDA_MEMCPY"));
+  EXPECT_FALSE(knows({2, 30, 7}, "NCCL_SHM_USE_CUDA_MEMCPY"));
+  EXPECT_EQ(lifeText("NCCL_SHM_USE_CUDA_MEMCPY"), "until NCCL 2.30.4");
+}
+
+TEST(Variables, HaveTheirVersionsDefaults) {
+  EXPECT_EQ(defaultIn({2, 26, 2}, "NCCL_NET_GDR_C2C", "-2"), "0");
+  EXPECT_EQ(defaultIn({2, 27, 7}, "NCCL_NET_GDR_C2C", "-2"), "1");
+  EXPECT_EQ(defaultIn({2, 27, 7}, "NCCL_PXN_C2C", "-2"), "0");
+  EXPECT_EQ(defaultIn({2, 30, 7}, "NCCL_PXN_C2C", "-2"), "1");
+  EXPECT_EQ(defaultIn({2, 30, 7}, "NCCL_ALGO", "Ring"), "Ring");
 }
 
 }  // namespace
