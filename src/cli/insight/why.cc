@@ -91,6 +91,16 @@ std::string answerText(const why::Answer& answer, const Terminal& screen) {
   if (!answer.steps.empty()) text += screen.heading("Why");
   for (const why::AnswerStep& step : answer.steps) text += stepText(step, screen);
   for (const why::AnswerTable& table : answer.tables) text += tableText(table, screen);
+  if (!answer.versionRules.empty()) {
+    text += screen.heading("Rules that have not always been NCCL's");
+    Table table({{""}, {""}, {""}, {""}});
+    for (const why::VersionRule& rule : answer.versionRules)
+      table.add({{"since " + rule.since, Style::kBold},
+                 {rule.name},
+                 {rule.summary},
+                 {rule.back.empty() ? "" : "back with " + rule.back, Style::kCyan}});
+    text += table.text(screen, 2) + "  before: " + answer.before + '\n';
+  }
   if (!answer.whatIfs.empty()) {
     text += screen.heading("What if");
     Table table({{""}, {""}});

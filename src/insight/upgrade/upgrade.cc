@@ -107,25 +107,6 @@ class Planner {
 
 bool isSame(const Decided& a, const Decided& b) { return a.parts == b.parts && a.error == b.error; }
 
-// Leaves out halves, then quarters and so on down to single changes, whatever the plan does not need.
-std::vector<const rules::Change*> fewestCauses(Planner& planner, const rules::Version& from,
-                                               std::vector<const rules::Change*> changes,
-                                               const Decided& after) {
-  for (std::size_t part = (changes.size() + 1) / 2; part > 0; part = part > 1 ? (part + 1) / 2 : 0) {
-    for (std::size_t begin = 0; begin < changes.size();) {
-      std::vector<const rules::Change*> rest = changes;
-      const std::size_t end = std::min(begin + part, changes.size());
-      rest.erase(rest.begin() + static_cast<std::ptrdiff_t>(begin),
-                 rest.begin() + static_cast<std::ptrdiff_t>(end));
-      if (isSame(planner.plan(rules::rulesWith(from, rest)), after))
-        changes = std::move(rest);
-      else
-        begin = end;
-    }
-  }
-  return changes;
-}
-
 }  // namespace
 
 Upgrade upgradeOf(const plan::PlanRequest& request, const Settings& settings, const rules::Version& from,
@@ -146,7 +127,10 @@ Upgrade upgradeOf(const plan::PlanRequest& request, const Settings& settings, co
   }
   for (std::size_t i = 0; i < std::min(before.times.size(), after.times.size()); ++i)
     upgrade.times.push_back({kSizes[i], before.times[i], after.times[i]});
-  if (upgrade.differs) upgrade.causes = fewestCauses(planner, from, rules::changesBetween(from, to), after);
+  if (upgrade.differs)
+    upgrade.causes = rules::fewestOf(rules::changesBetween(from, to), [&](auto some) {
+      return isSame(planner.plan(rules::rulesWith(from, some)), after);
+    });
   return upgrade;
 }
 

@@ -50,6 +50,11 @@ plan::Json toJson(const Answer& answer) {
   json["whatIf"] = plan::Json::array();
   for (const WhatIf& whatIf : answer.whatIfs)
     json["whatIf"].push_back({{"setting", whatIf.setting}, {"outcome", whatIf.outcome}});
+  json["versionRules"] = plan::Json::array();
+  for (const VersionRule& rule : answer.versionRules)
+    json["versionRules"].push_back(
+        {{"name", rule.name}, {"since", rule.since}, {"summary", rule.summary}, {"back", rule.back}});
+  if (!answer.versionRules.empty()) json["before"] = answer.before;
   json["notes"] = answer.notes;
   return json;
 }

@@ -52,6 +52,14 @@ struct WhatIf {
   std::string outcome;
 };
 
+// A rule that has not always been NCCL's and decided the answer.
+struct VersionRule {
+  std::string name;     // as `xylem versions` lists it: 29-gdr-level
+  std::string since;    // 2.29.2
+  std::string summary;  // what is decided differently
+  std::string back;     // the variable and value that restores the older rule; empty if there is none
+};
+
 struct AnswerTable {
   std::string title;
   std::vector<std::string> columns;
@@ -65,6 +73,10 @@ struct Answer {
   std::vector<AnswerStep> steps;
   std::vector<AnswerTable> tables;
   std::vector<WhatIf> whatIfs;
+  // The fewest changes since the oldest known version that lead to this answer, and the answer without them. Empty if the
+  // oldest version has the same answer.
+  std::vector<VersionRule> versionRules;
+  std::string before;
   std::vector<std::string> notes;
 
   // The first step of this rule, or null.
@@ -78,7 +90,9 @@ struct Answer {
 //               "threshold": "PXB (4), NCCL's default", "variable": "NCCL_NET_GDR_LEVEL",
 //               "sources": [{"file": "seed-a40x2.xml", "line": 5, "element": "<gpu dev=\"0\" …>"}]}],
 //    "tables": [{"title": "…", "columns": […], "rows": [[…]]}],
-//    "whatIf": [{"setting": "NCCL_NET_GDR_LEVEL=SYS", "outcome": "…"}], "notes": ["…"]}
+//    "whatIf": [{"setting": "NCCL_NET_GDR_LEVEL=SYS", "outcome": "…"}],
+//    "versionRules": [{"name": "29-gdr-level", "since": "2.29.2", "summary": "…", "back": "…"}], "before": "…",
+//    "notes": ["…"]}
 //
 // `yes` is null if the question or rule is not about yes or no; `variable` is null if no variable moves the
 // threshold.

@@ -21,6 +21,7 @@ struct QuestionContext {
   const plan::Plan& plan;
   const plan::PlanRequest& request;
   const Settings& settings;
+  bool whatIfs = true;  // answers tell what other settings would change, which takes further plans
 };
 
 // Plans the job with one setting changed, and adds a WhatIf with the description of that plan to the answer.

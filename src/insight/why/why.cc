@@ -10,6 +10,7 @@
 #include "core/error.h"
 #include "insight/why/names.h"
 #include "insight/why/questions.h"
+#include "insight/why/versions.h"
 #include "planner/plan/json_value.h"
 #include "planner/plan/public_plan.h"
 
@@ -18,6 +19,8 @@ namespace {
 
 // Larger jobs take too long to be planned a second time for a what-if.
 constexpr int kMaxRanksToReplan = 4096;
+// Comparing with older rules plans the job tens of times.
+constexpr int kMaxRanksToCompare = 512;
 
 constexpr QuestionKind kQuestions[] = {
     {"gdr", "[GPU NIC]", "may the NIC reach the GPU's memory directly (GPU Direct RDMA); without them: all"},
@@ -145,7 +148,9 @@ bool needsNets(const plan::Plan& plan, const std::vector<std::string>& words) {
 
 void tryWith(const QuestionContext& context, Answer& answer, Setting setting, const std::string& value,
              const std::function<std::string(const plan::Plan&)>& describe) {
-  if (context.plan.job().ranks() > kMaxRanksToReplan || context.settings.text(setting) == value) return;
+  if (!context.whatIfs || context.plan.job().ranks() > kMaxRanksToReplan ||
+      context.settings.text(setting) == value)
+    return;
   Settings changed = context.settings;
   changed.set(spec(setting), value, "what if");
   WhatIf whatIf{fmt::format("{}={}", spec(setting).name, value), ""};
@@ -178,13 +183,21 @@ Answer Inquiry::ask(const std::vector<std::string>& words) const {
     for (const QuestionKind& kind : kQuestions) names.emplace_back(kind.name);
     throw InputError(kOfQuestion, "no question", fmt::format("one of {}", fmt::join(names, ", ")));
   }
-  if (!needsNets(*plan_, joined)) return answerTo({*plan_, request_, settings_}, joined);
+  const auto withVersions = [&](const plan::Plan& plan, const plan::PlanRequest& request) {
+    Answer answer = answerTo({plan, request, settings_}, joined);
+    if (plan.job().ranks() <= kMaxRanksToCompare)
+      addVersionRules(answer, request, settings_, [&](const plan::Plan& older) {
+        return answerTo({older, request, settings_, false}, joined);
+      });
+    return answer;
+  };
+  if (!needsNets(*plan_, joined)) return withVersions(*plan_, request_);
   // Answer for twice as many hosts: then the job has NICs.
   plan::PlanRequest twice = request_;
   twice.hostOfRank.clear();
   for (plan::HostRequest& host : twice.hosts) host.count *= 2;
   const plan::Plan plan = plan::planJob(twice, settings_);
-  Answer answer = answerTo({plan, twice, settings_}, joined);
+  Answer answer = withVersions(plan, twice);
   answer.notes.emplace_back(
       "The job fits into one host and uses no NIC; this is the answer for a job of two such hosts.");
   return answer;

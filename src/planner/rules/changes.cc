@@ -223,6 +223,21 @@ std::vector<const Change*> changesBetween(const Version& from, const Version& to
   return found;
 }
 
+std::vector<const Change*> fewestOf(std::vector<const Change*> changes,
+                                    const std::function<bool(std::span<const Change* const>)>& suffice) {
+  for (std::size_t part = (changes.size() + 1) / 2; part > 0; part = part > 1 ? (part + 1) / 2 : 0) {
+    for (std::size_t end = changes.size(); end > 0;) {
+      std::vector<const Change*> rest = changes;
+      const std::size_t begin = end - std::min(part, end);
+      rest.erase(rest.begin() + static_cast<std::ptrdiff_t>(begin),
+                 rest.begin() + static_cast<std::ptrdiff_t>(end));
+      if (suffice(rest)) changes = std::move(rest);
+      end = begin;
+    }
+  }
+  return changes;
+}
+
 bool isRelease(const RuleSet& rules, const Version& release) { return rules.version == release; }
 
 bool isOldest(const RuleSet& rules) { return rules.version == kOldestVersion; }

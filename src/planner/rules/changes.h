@@ -6,6 +6,7 @@
 //   auto rules = rulesOf(kNewestVersion);
 //   auto partly = rulesWith(kOldestVersion, {&changes()[0]});   // one change alone
 
+#include <functional>
 #include <memory>
 #include <span>
 #include <string_view>
@@ -30,6 +31,10 @@ std::span<const Change> changes();
 std::vector<const Change*> changesOf(const Version& known);
 // The changes that the rules of `to` have and those of `from` have not.
 std::vector<const Change*> changesBetween(const Version& from, const Version& to);
+// The fewest of `changes` that suffice, found by leaving out halves, then quarters and so on down to single ones, the newest first. `suffice`
+// is asked about parts of `changes` in their order, and must hold for all of them.
+std::vector<const Change*> fewestOf(std::vector<const Change*> changes,
+                                    const std::function<bool(std::span<const Change* const>)>& suffice);
 // Null if no change has this name.
 const Change* findChange(std::string_view name);
 

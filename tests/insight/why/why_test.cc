@@ -14,7 +14,10 @@ namespace xylem::why {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::Contains;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 Answer askWith(const std::string& machine, int hosts, const std::vector<std::string>& words,
                const Settings& settings) {
@@ -47,6 +50,41 @@ const AnswerTable* tableNamed(const Answer& answer, const std::string& start) {
   for (const AnswerTable& table : answer.tables)
     if (table.title.starts_with(start)) return &table;
   return nullptr;
+}
+
+std::vector<std::string> namesOf(const std::vector<VersionRule>& rules) {
+  std::vector<std::string> names;
+  for (const VersionRule& rule : rules) names.push_back(rule.name);
+  return names;
+}
+
+// By 2.27.7's rules a GB200 has GPU Direct RDMA over its CPU; by 2.25.1's it has not.
+TEST(WhyVersions, NamesTheChangesThatDecided) {
+  const Answer answer =
+      askWith("gb200x4", 2, {"gdr", "gpu0", "nic0"}, Settings::fromPairs({{"XYLEM_NCCL", "2.27.7"}}));
+  EXPECT_EQ(answer.yes, true);
+  EXPECT_THAT(namesOf(answer.versionRules), ElementsAre("26-c2c-type", "27-p2c-type", "27-gdr-c2c"));
+  EXPECT_EQ(answer.versionRules.back().since, "2.27.3");
+  EXPECT_EQ(answer.versionRules.back().back, "NCCL_NET_GDR_C2C=0");
+  EXPECT_THAT(answer.before, HasSubstr("no GPU Direct RDMA"));
+}
+
+TEST(WhyVersions, SaysNothingWhereAllVersionsDecideAlike) {
+  // The numbers of path types have changed, which decides nothing.
+  const Answer answer = askWith("seed-a40x2", 2, {"gdr", "gpu0", "nic2"}, Settings());
+  EXPECT_THAT(answer.headline, HasSubstr("no GPU Direct RDMA"));
+  EXPECT_TRUE(answer.versionRules.empty());
+  EXPECT_EQ(answer.before, "");
+  EXPECT_TRUE(ask("gb200x4", 2, {"gdr", "gpu0", "nic0"}).versionRules.empty())
+      << "the oldest rules themselves";
+}
+
+// A variable that forbids something is no matter of versions.
+TEST(WhyVersions, KeepsTheUsersVariables) {
+  const Answer answer = askWith("gb200x4", 2, {"gdr", "gpu0", "nic0"},
+                                Settings::fromPairs({{"XYLEM_NCCL", "2.27.7"}, {"NCCL_NET_GDR_C2C", "0"}}));
+  EXPECT_EQ(answer.yes, false);
+  EXPECT_THAT(namesOf(answer.versionRules), Not(Contains("27-gdr-c2c")));
 }
 
 TEST(WhyGdr, SaysWhatDistance7Means) {

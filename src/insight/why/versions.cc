@@ -1,0 +1,76 @@
+#include "insight/why/versions.h"
+
+#include <algorithm>
+#include <cctype>
+
+#include "core/error.h"
+
+namespace xylem::why {
+namespace {
+
+// What is compared of a text: all but the numbers of path types ("distance 7 > 4", "PXB (4)"), which a version with more
+// types counts differently.
+std::string comparable(std::string_view text) {
+  constexpr std::string_view kDistance = "distance ";
+  std::string kept;
+  bool skips = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const std::string_view rest = text.substr(i);
+    if (rest.starts_with(kDistance) || rest.starts_with('(')) skips = true;
+    const bool number = std::isdigit(static_cast<unsigned char>(text[i])) != 0;
+    if (!skips || !number) kept += text[i];
+    if (skips && (rest.starts_with(')') || rest.starts_with(','))) skips = false;
+  }
+  return kept;
+}
+
+// What makes two answers the same.
+std::vector<std::string> decided(const Answer& answer) {
+  std::vector<std::string> parts;
+  // A reason may name another limit than before, which decides nothing by itself.
+  if (!answer.yes) parts.push_back(comparable(answer.headline));
+  for (const AnswerStep& step : answer.steps) {
+    if (step.yes) parts.push_back(step.rule + (*step.yes ? ": yes" : ": no"));
+    for (const char* input : {"relay", "farthest link"}) parts.push_back(step.input(input));
+  }
+  const bool lines = answer.question.starts_with("rank");
+  for (const AnswerStep& step : answer.steps)
+    if (lines) parts.push_back(step.text);
+  // Answers about all GPUs are tables.
+  const bool all = answer.question == "gdr" || answer.question == "nic" || answer.question == "p2p";
+  for (const AnswerTable& table : answer.tables)
+    for (const auto& row : table.rows)
+      for (const std::string& cell : row)
+        if (all) parts.push_back(comparable(cell));
+  return parts;
+}
+
+}  // namespace
+
+void addVersionRules(Answer& answer, const plan::PlanRequest& request, const Settings& settings,
+                     const std::function<Answer(const plan::Plan&)>& ask) {
+  const rules::Version version = plan::rulesFor(request, settings)->version;
+  const rules::Version oldest = rules::kKnownVersions.front();
+  const std::vector<std::string> now = decided(answer);
+  const auto answerBy = [&](std::span<const rules::Change* const> changes) {
+    plan::PlanRequest older = request;
+    older.nccl = rules::rulesWith(oldest, changes);
+    try {
+      return ask(plan::planJob(older, settings));
+    } catch (const Error& error) {
+      Answer failed;
+      failed.headline = error.what();
+      return failed;
+    }
+  };
+  const Answer before = answerBy({});
+  if (decided(before) == now) return;
+  const auto causes = rules::fewestOf(rules::changesBetween(oldest, version),
+                                      [&](auto changes) { return decided(answerBy(changes)) == now; });
+  answer.before = before.headline;
+  for (const rules::Change* change : causes)
+    answer.versionRules.push_back(
+        {change->name, rules::versionText(change->since), change->summary, change->back});
+}
+
+}  // namespace xylem::why
