@@ -19,6 +19,7 @@
 #include "planner/search/channel_search.h"
 #include "planner/topology/attributes.h"
 #include "planner/topology/complete.h"
+#include "planner/topology/link_override.h"
 #include "planner/topology/select_nets.h"
 
 namespace xylem::cli {
@@ -169,6 +170,12 @@ void addRankOptions(Command& command, JobInput& job) {
               "rank, one number per line")
       .value("HOW");
   addVersionOption(command, job.nccl);
+  command
+      .option("--link", job.links,
+              "a bandwidth in GB/s in place of NCCL's rule: CPU-CPU=32, or of a device by its bus id")
+      .value("LINK=GB/s")
+      .repeats()
+      .takesOne();
   command.flag("--fuse", job.fuse, "describe each host as its ranks would detect it");
   addOfferOptions(command, job);
   command
@@ -229,6 +236,9 @@ JobRequest readJob(const JobInput& job, const Settings& settings) {
       topology::Document machine = readMachine(host.file, settings);
       if (!job.allNets && !isThisMachine(host.file))
         machine = topology::selectNets(std::move(machine), settings, &read.assumptions);
+      for (const std::string& link : job.links) topology::overrideLink(machine, link, {"--link", 0});
+      for (const std::string& text : topology::overrideTexts(machine, request.nccl))
+        read.assumptions.push_back("an override, " + text);
       document = std::make_shared<const topology::Document>(std::move(machine));
     }
     request.hosts.push_back({document, host.gpus, host.count});

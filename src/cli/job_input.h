@@ -22,8 +22,9 @@ struct JobInput {
   int nodes = 0;                   // hosts; 0: as many as defaultHosts() says
   std::vector<std::string> hosts;  // FILE[@GPU,GPU...][:COUNT], in place of `file` and `nodes`
   std::string ranks = "block";     // or "round-robin", or the name of a placement file
-  std::string rules = "nccl-2.25";
-  std::string nccl;  // the version; empty for XYLEM_NCCL's
+  std::string rules = "nccl";
+  std::vector<std::string> links;  // bandwidths in place of NCCL's rules, as CPU-CPU=32
+  std::string nccl;                // the version; empty for XYLEM_NCCL's
   bool fuse = false;
   bool nvls = false;  // neither of both: NVLS if a machine has the hardware for it
   bool noNvls = false;

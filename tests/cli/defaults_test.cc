@@ -44,7 +44,7 @@ TEST(DefaultsTest, AMachineWithNicsIsAskedAboutInAJobOfTwoHosts) {
   expectDefaultIsTwoHosts({"why", h100, "count"}, 0);
   expectDefaultIsTwoHosts({"preflight", h100}, 0);
   if (kSanitized) return;  // the next two take long
-  expectDefaultIsTwoHosts({"repair", machine("l40sx8-pcie")}, 0);
+  expectDefaultIsTwoHosts({"repair", machine("l40sx8-pcie")}, 1);
   expectDefaultIsTwoHosts({"optimize", machine("l40sx8-pcie")}, 0);
 }
 

@@ -50,6 +50,65 @@ TEST(VersionOptionTest, TellsWhichReleaseAnswersForAnother) {
   EXPECT_THAT(variable.errors, HasSubstr("XYLEM_NCCL=two"));
 }
 
+TEST(VersionOptionTest, IsTheNewestByDefault) {
+  EXPECT_EQ(planned({})["input"]["nccl"], "2.30.7");
+  EXPECT_EQ(planned({"--nccl", "2.30.7"}), planned({}));
+}
+
+TEST(VersionOptionTest, SaysWhichVariablesTheVersionDoesNotKnow) {
+  const std::string host = zooMachine("seed-a40x2.xml");
+  const Outcome old = runCommand({"plan", host, "--nccl", "2.27.7"}, {{"NCCL_NETDEVS_POLICY", "ALL"}});
+  EXPECT_EQ(old.status, 0);
+  EXPECT_THAT(old.errors,
+              HasSubstr("NCCL_NETDEVS_POLICY (environment) is no variable of NCCL 2.27.7: it exists "
+                        "since NCCL 2.28"));
+  EXPECT_EQ(runCommand({"plan", host}, {{"NCCL_NETDEVS_POLICY", "ALL"}}).errors, "");
+  // One that Xylem does not read, and that is gone.
+  EXPECT_THAT(
+      runCommand({"plan", host}, {{"NCCL_SHM_USE_CUDA_MEMCPY", "1"}}).errors,
+      HasSubstr("NCCL_SHM_USE_CUDA_MEMCPY (environment) is no variable of NCCL 2.30.7: it exists until"));
+}
+
+TEST(VersionOptionTest, SettingsAreThoseOfTheVersion) {
+  const auto settingsOf = [](const std::string& version) {
+    return nlohmann::json::parse(runCommand({"settings", "--json", "--nccl", version}).output);
+  };
+  const auto valueOf = [](const nlohmann::json& json, const std::string& name) -> nlohmann::json {
+    for (const nlohmann::json& row : json["settings"])
+      if (row["name"] == name) return row["default"];
+    return nullptr;
+  };
+  const nlohmann::json old = settingsOf("2.26.2"), later = settingsOf("2.28");
+  EXPECT_EQ(old["nccl"], "2.26.2");
+  EXPECT_EQ(valueOf(old, "NCCL_NET_GDR_C2C"), 0);
+  EXPECT_EQ(valueOf(later, "NCCL_NET_GDR_C2C"), 1);
+  EXPECT_EQ(valueOf(old, "NCCL_NETDEVS_POLICY"), nullptr);
+  EXPECT_EQ(valueOf(later, "NCCL_NETDEVS_POLICY"), "AUTO");
+  const Outcome text = runCommand({"settings", "--nccl", "2.26.2", "--set-only"}, {{"NCCL_PXN_C2C", "1"}});
+  EXPECT_THAT(text.output, Not(HasSubstr("NCCL_PXN_C2C")));
+  EXPECT_THAT(text.errors, HasSubstr("it exists since NCCL 2.27"));
+}
+
+// Every answer about an overridden link says so.
+TEST(LinkOptionTest, MarksAnswers) {
+  const std::string host = zooMachine("l40sx8-pcie.xml");
+  for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{
+           {"plan", host}, {"tune", host, "--sizes", "1M"}, {"why", host, "count"}, {"preflight", host}}) {
+    std::vector<std::string> all = words;
+    all.insert(all.begin() + 2, {"--link", "CPU-CPU=32"});
+    const Outcome run = runCommand(all);
+    EXPECT_EQ(run.status, 0) << run.errors;
+    EXPECT_THAT(run.output, HasSubstr("an override, 32 GB/s between CPUs instead of the 16")) << words[0];
+  }
+  const Outcome json = runCommand({"plan", host, "--json", "--link", "CPU-CPU=32"});
+  EXPECT_EQ(nlohmann::json::parse(json.output)["host"]["overrides"].size(), 2u);
+  EXPECT_FALSE(
+      nlohmann::json::parse(runCommand({"plan", host, "--json"}).output)["host"].contains("overrides"));
+  const Outcome wrong = runCommand({"plan", host, "--link", "CPU-CPU=much"});
+  EXPECT_EQ(wrong.status, 2);
+  EXPECT_THAT(wrong.errors, AllOf(HasSubstr("--link"), HasSubstr("CPU-CPU=GB/s")));
+}
+
 TEST(VersionsCommandTest, ListsChanges) {
   const Outcome all = runCommand({"versions"});
   EXPECT_EQ(all.status, 0) << all.errors;
@@ -87,8 +146,8 @@ TEST(UpgradeCommandTest, NamesTheChangesAndTheVariableBack) {
 }
 
 TEST(UpgradeCommandTest, OfAMachineWithoutNicsAsksAboutOneHost) {
-  const Outcome run = runCommand(
-      {"upgrade", zooMachine("a100x4-mesh.xml"), "--from", "2.25.1", "--to", "2.30.7", "--json"});
+  const Outcome run =
+      runCommand({"upgrade", zooMachine("a100x4-mesh.xml"), "--from", "2.25.1", "--to", "2.30.7", "--json"});
   const auto machine = nlohmann::json::parse(run.output)["machines"][0];
   EXPECT_THAT(machine["assumptions"], IsEmpty());
   EXPECT_FALSE(machine.contains("errorAfter")) << run.output;

@@ -322,11 +322,13 @@ std::string pathLegend(const topology::System& system, const paths::PathTable& p
 // Nodes, links and paths, as the `host` section of `xylem plan --json` has them.
 plan::Json machineJson(const topology::Document& document, const topology::System& system,
                        const paths::PathTable& paths) {
-  return {{"topology", document.file()},
-          {"counts", plan::countsJson(system)},
-          {"nodes", plan::nodesJson(system)},
-          {"links", plan::linksJson(system)},
-          {"paths", plan::pathsJson(system, paths)}};
+  plan::Json json = {{"topology", document.file()},
+                     {"counts", plan::countsJson(system)},
+                     {"nodes", plan::nodesJson(system)},
+                     {"links", plan::linksJson(system)}};
+  if (!system.overrides().empty()) json["overrides"] = plan::overridesJson(system, document);
+  json["paths"] = plan::pathsJson(system, paths);
+  return json;
 }
 
 struct ShowArguments {
@@ -371,6 +373,8 @@ int runShow(const ShowArguments& options) {
   const Terminal screen = terminalOf(stdout);
   std::string text =
       fmt::format("{}: {}\n\n", screen.paint(Style::kBold, machineName(options.file)), inventory(system));
+  for (const std::string& given : topology::overrideTexts(document, rules))
+    text += screen.paint(Style::kYellow, "override: " + given) + '\n';
   text += heading(screen, "Links, GB/s in each direction");
   text += machineTree(document, system, screen);
   if (system.count(topology::NodeType::kGpu) + system.count(topology::NodeType::kNet) > 0) {

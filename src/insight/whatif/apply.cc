@@ -48,6 +48,8 @@ class Applier {
         return setLink("link_width", std::to_string(edit_.number));
       case EditKind::kSpeed:
         return setLink("link_speed", edit_.value);
+      case EditKind::kBandwidth:
+        return setBandwidth();
       case EditKind::kGdr:
         for (const topology::ElementId device : named(edit_.device, Devices::kGpu | Devices::kNet))
           document_.set(device, "gdr", std::to_string(edit_.number));
@@ -283,6 +285,20 @@ class Applier {
         fail(fmt::format("{}, which has no PCI link", edit_.device), "a device in a pci element");
       document_.set(pci, key, value);
     }
+  }
+
+  void setBandwidth() {
+    if (edit_.device == "cpus") {
+      int cpus = 0;
+      for (const topology::ElementId cpu : document_[document_.root()].children) {
+        if (document_[cpu].name != "cpu") continue;
+        document_.set(cpu, "bw", edit_.value);
+        ++cpus;
+      }
+      if (cpus < 2) fail("one CPU", "a machine of two or more");
+      return;
+    }
+    setLink("bw", edit_.value);
   }
 
   void giveGuids() {

@@ -54,6 +54,7 @@ class Maker {
     addLinks(devices_.nets(), "nets");
     addLinks(devices_.switches(), "switches");
     addNvlinks();
+    addCpuLinks();
     return std::move(list_);
   }
 
@@ -210,6 +211,40 @@ class Maker {
     if (slow > 1)
       add(fmt::format("speed {} {}", all, speedName(fastest)), fmt::format("fast links of all {}", all), todo,
           slow);
+  }
+
+  // Proposes the real link between the sockets of CPUs that NCCL's rule takes for slower ones.
+  void addCpuLinks() {
+    const topology::FasterCpu* known = nullptr;
+    int cpus = 0;
+    for (const topology::ElementId cpu : host_[host_.root()].children) {
+      if (host_[cpu].name != "cpu") continue;
+      ++cpus;
+      known = host_.attribute(cpu, "bw") == nullptr ? fasterCpu(cpu) : nullptr;
+      if (known == nullptr) return;
+    }
+    if (cpus > 1)
+      add(fmt::format("bandwidth cpus {:g}", known->bandwidth),
+          fmt::format("{:g} GB/s between {} sockets, as they have at least", known->bandwidth, known->name),
+          fmt::format(
+              "measure the link, then give NCCL the channels that follow from it: xylem optimize FILE --link "
+              "CPU-CPU={:g} -o graph.xml, NCCL_GRAPH_FILE=graph.xml",
+              known->bandwidth),
+          0);
+  }
+
+  // Null if the rule fits the CPU, or nothing is known of it.
+  const topology::FasterCpu* fasterCpu(topology::ElementId cpu) const {
+    // NCCL adds the extended family times 16 to 15, the system adds it as it is.
+    constexpr long kBaseFamily = 0xf;
+    long family = std::strtol(textOf(cpu, "familyid").c_str(), nullptr, 0);
+    if (family > 4 * kBaseFamily) family = kBaseFamily + family / 16;
+    const long model = std::strtol(textOf(cpu, "modelid").c_str(), nullptr, 0);
+    for (const topology::FasterCpu& known : topology::kFasterCpus)
+      if (textOf(cpu, "vendor").starts_with("AuthenticAMD") && known.vendor == topology::CpuVendor::kAmd &&
+          family == known.family && model >= known.firstModel && model <= known.lastModel)
+        return &known;
+    return nullptr;
   }
 
   // Adds NVLinks to the NVSwitch where a GPU has fewer than others.

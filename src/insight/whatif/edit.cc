@@ -34,6 +34,8 @@ constexpr EditForm kForms[] = {
     {EditKind::kAddSwitch, "add switch above DEVICE", "a PCI switch of its own"},
     {EditKind::kWidth, "width DEVICE xN", "lanes of its PCI link"},
     {EditKind::kSpeed, "speed DEVICE GT/s", "of a lane of it: 2.5, 5, 8, 16, 32 or 64"},
+    {EditKind::kBandwidth, "bandwidth DEVICE N",
+     "GB/s of its link, in place of NCCL's rule; of cpus: between them"},
     {EditKind::kGdr, "gdr DEVICE on|off", "GPU Direct RDMA, of a NET or a GPU"},
     {EditKind::kNetSpeed, "netspeed NET N", "Mb/s, or Gb/s as 400G"},
     {EditKind::kGuid, "guid NET own", "a hardware id of its own, so that it shares no port"},
@@ -42,10 +44,11 @@ constexpr EditForm kForms[] = {
 };
 
 constexpr std::pair<const char*, EditKind> kVerbs[] = {
-    {"remove", EditKind::kRemove},     {"nvlink", EditKind::kNvlink}, {"move", EditKind::kMove},
-    {"width", EditKind::kWidth},       {"speed", EditKind::kSpeed},   {"gdr", EditKind::kGdr},
-    {"netspeed", EditKind::kNetSpeed}, {"guid", EditKind::kGuid},     {"set", EditKind::kSet},
-    {"unset", EditKind::kUnset},       {"pair", EditKind::kPair},     {"add", EditKind::kAddSwitch},
+    {"remove", EditKind::kRemove},     {"nvlink", EditKind::kNvlink},       {"move", EditKind::kMove},
+    {"width", EditKind::kWidth},       {"speed", EditKind::kSpeed},         {"gdr", EditKind::kGdr},
+    {"netspeed", EditKind::kNetSpeed}, {"guid", EditKind::kGuid},           {"set", EditKind::kSet},
+    {"unset", EditKind::kUnset},       {"bandwidth", EditKind::kBandwidth}, {"pair", EditKind::kPair},
+    {"add", EditKind::kAddSwitch},
 };
 
 constexpr int kPciWidths[] = {1, 2, 4, 8, 16};
@@ -150,6 +153,8 @@ class Parser {
         return;
       case EditKind::kSpeed:
         return readSpeed();
+      case EditKind::kBandwidth:
+        return readBandwidth();
       case EditKind::kGdr:
         need(3);
         if (words_[2] != "on" && words_[2] != "off") fail(fmt::format("`{}`", words_[2]), "on or off");
@@ -200,6 +205,17 @@ class Parser {
       if (name.ends_with("PCIe") && std::strtod(name.c_str(), nullptr) == wanted) edit_.value = name;
     }
     if (edit_.value.empty()) fail(fmt::format("`{}`", words_[2]), "2.5, 5, 8, 16, 32 or 64 GT/s");
+  }
+
+  void readBandwidth() {
+    need(3);
+    const char* expected = "GB/s above 0, at most 1000000";
+    double value = 0;
+    const char* last = words_[2].data() + words_[2].size();
+    const auto [end, error] = std::from_chars(words_[2].data(), last, value);
+    if (error != std::errc() || end != last || !(value > 0) || value > 1e6)
+      fail(fmt::format("`{}`", words_[2]), expected);
+    edit_.value = words_[2];
   }
 
   void readNetSpeed() {

@@ -14,6 +14,7 @@
 //   add switch above DEVICE           a new PCI switch between the device and its place
 //   width DEVICE xN                   the lanes of its PCI link
 //   speed DEVICE GTS                  the speed of a lane: 2.5, 5, 8, 16, 32 or 64 GT/s
+//   bandwidth DEVICE N                GB/s of its link, in place of NCCL's rule; of `cpus`: between them
 //   gdr DEVICE on|off                 GPU Direct RDMA, of a NET or a GPU
 //   netspeed NET N                    Mb/s, or Gb/s as 400G
 //   guid NET own                      a hardware id of its own, so that it shares no port
@@ -39,6 +40,7 @@ enum class EditKind {
   kAddSwitch,
   kWidth,
   kSpeed,
+  kBandwidth,
   kGdr,
   kNetSpeed,
   kGuid,
@@ -54,7 +56,7 @@ struct Edit {
   std::string other;   // the second device of an NVLink or a pair, or the place of a move
   MoveTo to = MoveTo::kNuma;
   int number = 0;     // links, lanes, Mb/s; 1 or 0 for on and off
-  std::string value;  // of a variable; the speed of a link, as "16.0 GT/s PCIe"
+  std::string value;  // of a variable; the speed of a link, as "16.0 GT/s PCIe"; GB/s
 };
 
 // Does not look devices up: applyEdits() does. Throws InputError that shows the form of the edit.

@@ -218,6 +218,16 @@ Json linksJson(const topology::System& system) {
   return links;
 }
 
+Json overridesJson(const topology::System& system, const topology::Document& document) {
+  Json list = Json::array();
+  for (const topology::LinkOverride& given : system.overrides())
+    list.push_back({{"element", document[given.element].name},
+                    {"line", document[given.element].line},
+                    {"bandwidth", number(given.bandwidth)},
+                    {"byRule", number(given.byRule)}});
+  return list;
+}
+
 Json pathsJson(const topology::System& system, const paths::PathTable& paths) {
   Json list = Json::array();
   for (topology::NodeType from : {topology::NodeType::kGpu, topology::NodeType::kNet}) {
@@ -250,6 +260,7 @@ Json hostJson(const HostPlan& host, const Plan& plan, int hostNumber) {
   json["counts"] = countsJson(system);
   json["nodes"] = nodeList(system, rankOf);
   json["links"] = linksJson(system);
+  if (!system.overrides().empty()) json["overrides"] = overridesJson(system, *host.description);
   json["paths"] = pathsJson(system, host.paths.paths);
   json["p2p"] = p2pJson(system, reach, rankOf);
   if (system.count(topology::NodeType::kNet) > 0) addNets(json, system, locality, reach, rankOf);

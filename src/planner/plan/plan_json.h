@@ -21,6 +21,8 @@ Json hostJson(const HostPlan& host, const Plan& plan, int hostNumber);
 Json countsJson(const topology::System& system);
 Json nodesJson(const topology::System& system);
 Json linksJson(const topology::System& system);
+// The bandwidths that the description gives in place of NCCL's rules.
+Json overridesJson(const topology::System& system, const topology::Document& document);
 // The paths from every GPU and NET to every GPU, NET, CPU and NVSwitch within reach.
 Json pathsJson(const topology::System& system, const paths::PathTable& paths);
 

@@ -58,6 +58,21 @@ constexpr float interCpuBandwidth(CpuArch arch, CpuVendor vendor, int model) {
   }
 }
 
+// CPUs of two sockets whose link carries more than the rule for their vendor has, by their family and model in
+// /proc/cpuinfo. `bandwidth` is a floor: half of one of the three or four links of 16 lanes at 32 Gb/s that join the sockets
+// (AMD's public data sheets). Nothing reads it while planning; `xylem repair` proposes it.
+struct FasterCpu {
+  CpuVendor vendor;
+  int family, firstModel, lastModel;
+  const char* name;
+  float bandwidth;
+};
+constexpr FasterCpu kFasterCpus[] = {
+    {CpuVendor::kAmd, 0x19, 0x10, 0x1f, "AMD Genoa", 32.0f},
+    {CpuVendor::kAmd, 0x19, 0xa0, 0xaf, "AMD Bergamo", 32.0f},
+    {CpuVendor::kAmd, 0x1a, 0x00, 0x1f, "AMD Turin", 32.0f},
+};
+
 // The speed of a PCI lane, in units of 100 Mb/s, by the text of `link_speed`: the first prefix that matches.
 struct PciLaneSpeed {
   std::string_view prefix;

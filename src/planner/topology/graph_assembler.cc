@@ -85,6 +85,9 @@ void GraphAssembler::sortBelow(Handle node, Handle parent) {
 System GraphAssembler::freeze(std::shared_ptr<const rules::RuleSet> rules) const {
   System system;
   system.rules_ = std::move(rules);
+  system.overrides_ = overrides_;
+  std::sort(system.overrides_.begin(), system.overrides_.end(),
+            [](const LinkOverride& a, const LinkOverride& b) { return a.element < b.element; });
   std::vector<NodeId> ids(nodes_.size(), kNoNode);
   for (std::size_t type = 0; type < kNodeTypes; ++type) {
     for (Handle handle : order_[type]) {

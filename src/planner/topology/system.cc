@@ -85,6 +85,7 @@ std::string System::name(NodeId id) const {
 System System::without(const std::vector<bool>& removed) const {
   System result;
   result.rules_ = rules_;
+  result.overrides_ = overrides_;
   result.devices_ = devices_;
   result.lowestDeviceSm_ = lowestDeviceSm_;
   result.spansHosts_ = spansHosts_;

@@ -76,8 +76,9 @@ constexpr std::int64_t kMaxInt = std::numeric_limits<std::int32_t>::max();
 constexpr std::int64_t kMaxLanes = 1 << 16;
 constexpr std::int64_t kMaxLinks = 1 << 16;
 constexpr std::int64_t kMaxMbps = 1'000'000'000;
-constexpr int kMaxHosts = 256;          // the host part of a node's key has 8 bits
-constexpr std::size_t kMaxCpus = 4096;  // every pair of a host's CPUs is linked
+constexpr int kMaxOverride = 1'000'000;  // GB/s
+constexpr int kMaxHosts = 256;           // the host part of a node's key has 8 bits
+constexpr std::size_t kMaxCpus = 4096;   // every pair of a host's CPUs is linked
 
 struct Word {
   std::string_view text;
@@ -187,8 +188,9 @@ class SystemBuilder {
     if (!rules_->splitGpus) refuseFurtherGpus(element);
     if (gpu != kNoElement && nic != kNoElement)
       attributes.fail("a pci element with both a gpu and a nic", "one device per pci element");
-    const auto bandwidth = [&attributes] {
-      return static_cast<float>(laneCount(attributes) * laneSpeed(attributes) / kPciLaneUnitsPerGBps);
+    const auto bandwidth = [&] {
+      return bandwidthOf(
+          element, static_cast<float>(laneCount(attributes) * laneSpeed(attributes) / kPciLaneUnitsPerGBps));
     };
     if (gpu != kNoElement) {
       if (document_.attribute(gpu, "rank") != nullptr) addGpus(element, key, parent, bandwidth());
@@ -363,7 +365,7 @@ class SystemBuilder {
     const Attributes attributes(document_, element);
     const auto count = static_cast<float>(attributes.integer("count", 0, kMaxLinks));
     const auto parts = static_cast<float>(partsOf(device).size());
-    const float bandwidth = count * nvlinkBandwidth(graph_.gpu(gpu).sm, *rules_);
+    const float bandwidth = bandwidthOf(element, count * nvlinkBandwidth(graph_.gpu(gpu).sm, *rules_));
     switch (pciClass(attributes.text("tclass"))) {
       case PciClass::kGpu: {  // only this direction: the peer's own element adds the other one
         const std::vector<Handle> peers = partsOf(NodeKey::of(system, attributes.busId("target")));
@@ -432,11 +434,24 @@ class SystemBuilder {
   void connectCpus() {
     for (Handle from : graph_.nodes(NodeType::kCpu)) {
       const Cpu& cpu = graph_.cpu(from);
-      const float bandwidth = interCpuBandwidth(cpu.arch, cpu.vendor, cpu.model);
+      const float bandwidth =
+          bandwidthOf(graph_.element(from), interCpuBandwidth(cpu.arch, cpu.vendor, cpu.model));
       for (Handle to : graph_.nodes(NodeType::kCpu))
         if (to != from && graph_.key(to).system() == graph_.key(from).system())
           graph_.connect(from, to, LinkType::kSys, bandwidth);
     }
+  }
+
+  // The bandwidth of an element's link: `byRule`, unless the description overrides it.
+  float bandwidthOf(ElementId element, float byRule) {
+    if (document_.attribute(element, "bw") == nullptr) return byRule;
+    const Attributes attributes(document_, element);
+    const float bandwidth = attributes.number("bw");
+    if (bandwidth <= 0 || bandwidth > kMaxOverride)
+      attributes.fail(fmt::format("bw=\"{}\"", attributes.text("bw")),
+                      fmt::format("GB/s above 0, at most {}", kMaxOverride));
+    graph_.noteOverride({element, bandwidth, byRule});
+    return bandwidth;
   }
 
   void connectBoth(Handle a, Handle b, LinkType type, float bandwidth) {

@@ -25,6 +25,7 @@ namespace {
 using ::testing::AllOf;
 using ::testing::Contains;
 using ::testing::Each;
+using ::testing::ElementsAre;
 using ::testing::Field;
 using ::testing::Ge;
 using ::testing::HasSubstr;
@@ -270,6 +271,26 @@ TEST(Repair, FindsWhatAMisconfiguredMachineLacks) {
                                           testing::settings225());
     EXPECT_EQ(scoresOf(plan), found[0].after);
   }
+}
+
+// The rule for AMD's sockets is slower than the link of Turin, which NCCL takes from a graph file.
+TEST(Repair, ProposesTheRealLinkOfKnownCpus) {
+  const auto edits = [](const topology::Document& machine) {
+    std::vector<std::string> found;
+    for (const RepairCandidate& candidate : repairCandidates(machine, Settings(), {}))
+      if (candidate.edit.starts_with("bandwidth")) found.push_back(candidate.edit);
+    return found;
+  };
+  EXPECT_THAT(edits(host("turin-rtxpro6000x8-cx8")), ElementsAre("bandwidth cpus 32"));
+  EXPECT_THAT(edits(host("l40sx8-pcie")), ElementsAre("bandwidth cpus 32")) << "Genoa, in NCCL's numbers";
+  EXPECT_THAT(edits(host("dgxa100")), IsEmpty()) << "Rome";
+  EXPECT_THAT(edits(host("dgxh100")), IsEmpty()) << "Intel";
+  const Edited known = edited(host("l40sx8-pcie"), {"bandwidth cpus 32"});
+  EXPECT_THAT(edits(known.document), IsEmpty());
+  const std::vector<Repair> found = repairsOf(host("l40sx8-pcie"), 1, Settings());
+  ASSERT_THAT(found, Not(IsEmpty()));
+  EXPECT_EQ(found[0].candidate.edit, "bandwidth cpus 32");
+  EXPECT_THAT(found[0].candidate.todo, HasSubstr("xylem optimize FILE --link CPU-CPU=32"));
 }
 
 TEST(Repair, FindsVariablesThatShouldNotBeSet) {
