@@ -88,11 +88,11 @@ nlohmann::ordered_json toJson(const MachineUpgrade& machine) {
   nlohmann::ordered_json times = nlohmann::ordered_json::array();
   for (const upgrade::SizeTimes& t : u.times)
     times.push_back({{"bytes", t.bytes}, {"before", t.before}, {"after", t.after}});
-  nlohmann::ordered_json json = {{"machine", machine.name},
-                                 {"assumptions", machine.assumptions},
-                                 {"differs", u.differs},
-                                 {"parts", u.parts},
-                                 {"causes", causes},
+  nlohmann::ordered_json steps = nlohmann::ordered_json::array();
+  for (const rules::Version& version : u.steps) steps.push_back(rules::versionText(version));
+  nlohmann::ordered_json json = {{"machine", machine.name}, {"assumptions", machine.assumptions},
+                                 {"differs", u.differs},    {"changedIn", steps},
+                                 {"parts", u.parts},        {"causes", causes},
                                  {"allReduce", times}};
   if (!u.errorBefore.empty()) json["errorBefore"] = u.errorBefore;
   if (!u.errorAfter.empty()) json["errorAfter"] = u.errorAfter;

@@ -115,6 +115,13 @@ Upgrade upgradeOf(const plan::PlanRequest& request, const Settings& settings, co
   const Decided before = planner.plan(rules::rulesOf(from));
   const Decided after = planner.plan(rules::rulesOf(to));
   Upgrade upgrade;
+  Decided previous = before;
+  for (const rules::Version& version : rules::kKnownVersions) {
+    if (version <= rules::nearestKnown(from) || version > rules::nearestKnown(to)) continue;
+    Decided decided = version == rules::nearestKnown(to) ? after : planner.plan(rules::rulesOf(version));
+    if (!isSame(previous, decided)) upgrade.steps.push_back(version);
+    previous = std::move(decided);
+  }
   upgrade.errorBefore = before.error;
   upgrade.errorAfter = after.error;
   upgrade.differs = !isSame(before, after);

@@ -25,9 +25,10 @@ struct SizeTimes {
 struct Upgrade {
   bool differs = false;
   std::vector<const rules::Change*> causes;  // in the order of the table of changes
+  std::vector<rules::Version> steps;  // the known versions on the way that plan otherwise than the one before
   // The parts of the plan that differ: `rings`, `trees`, `NICs`, `choice` etc.
   std::vector<std::string> parts;
-  std::vector<SizeTimes> times;              // small, medium and large; none for a rank alone
+  std::vector<SizeTimes> times;  // small, medium and large; none for a rank alone
   // Why a version cannot plan the job; empty if it can.
   std::string errorBefore, errorAfter;
 };
