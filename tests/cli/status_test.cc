@@ -9,7 +9,7 @@
 #include <thread>
 
 #include "cli/run_command.h"
-#include "cli/status/job.h"
+#include "cli/status/findings.h"
 #include "fuzz/flight_area_input.h"
 #include "fuzz/replay.h"
 #include "runtime/comm/rank_processes.h"
@@ -188,9 +188,12 @@ TEST(Status, NamesWhoWaitForEachOther) {
 TEST(Status, NamesWhoWaitForEachOtherOverTwoCommunicators) {
   const Job job("crossed", 2);
   EXPECT_THAT(job.awaitFinding("cycle").output,
-              AllOf(HasSubstr("ranks wait for each other over 2 communicators: process "),
-                    HasSubstr("in AllReduce of 1000 float sum; all ranks must make their calls on these "
-                              "communicators in the same order")));
+              AllOf(HasSubstr("ranks wait for each other over 2 communicators: rank 0 (process " +
+                              std::to_string(job[0].pid()) + ") waits in communicator 0x"),
+                    HasSubstr(", in AllReduce of 1000 float sum, for rank 1 (process " +
+                              std::to_string(job[1].pid()) + "), which waits in communicator 0x"),
+                    HasSubstr(", in AllReduce of 1000 float sum, for rank 0 (process "),
+                    HasSubstr("all ranks must make their calls on these communicators in the same order")));
 }
 
 TEST(Status, NamesASendThatIsMissingAndRanksThatAreElsewhere) {
@@ -208,12 +211,12 @@ TEST(Status, NamesASendThatIsMissingAndRanksThatAreElsewhere) {
 // Ranks as read from a recorder ten seconds after its start; ticks are nanoseconds.
 constexpr std::uint64_t kSecond = 1'000'000'000;
 
-cli::SeenRank rankWith(int rank, std::vector<comm::CallRecord> entries) {
-  cli::SeenRank seen{.log = {},
-                     .clock = comm::TickClock({0, 0}, {10 * kSecond, 10 * kSecond}),
-                     .pid = 100 + rank,
-                     .program = "train",
-                     .host = "a"};
+comm::SeenRank rankWith(int rank, std::vector<comm::CallRecord> entries) {
+  comm::SeenRank seen{.log = {},
+                      .clock = comm::TickClock({0, 0}, {10 * kSecond, 10 * kSecond}),
+                      .pid = 100 + rank,
+                      .program = "train",
+                      .host = "a"};
   seen.log.rank = rank;
   seen.log.ranks = 2;
   seen.log.entries = std::move(entries);
@@ -229,7 +232,7 @@ comm::CallRecord entryOf(std::uint64_t number, comm::CallState state, std::uint6
   return entry;
 }
 
-cli::SeenRank waitingFor(cli::SeenRank rank, int peer, std::uint64_t since) {
+comm::SeenRank waitingFor(comm::SeenRank rank, int peer, std::uint64_t since) {
   rank.log.wait = comm::WaitKind::kData;
   rank.log.waitsFor = peer;
   rank.log.waitsSince = since;
@@ -238,7 +241,7 @@ cli::SeenRank waitingFor(cli::SeenRank rank, int peer, std::uint64_t since) {
 }
 
 TEST(Findings, ACallThatItsStreamHasNotComeTo) {
-  const cli::SeenJob job{
+  const comm::SeenJob job{
       1,
       2,
       {waitingFor(rankWith(0, {entryOf(0, comm::CallState::kStarted, 5)}), 1, 5 * kSecond),
@@ -251,10 +254,10 @@ TEST(Findings, ACallThatItsStreamHasNotComeTo) {
 }
 
 TEST(Findings, ACallThatNobodyBeginsIsNotNothing) {
-  const cli::SeenJob job{1,
-                         2,
-                         {rankWith(0, {entryOf(0, comm::CallState::kIssued, 5)}),
-                          rankWith(1, {entryOf(0, comm::CallState::kIssued, 5)})}};
+  const comm::SeenJob job{1,
+                          2,
+                          {rankWith(0, {entryOf(0, comm::CallState::kIssued, 5)}),
+                           rankWith(1, {entryOf(0, comm::CallState::kIssued, 5)})}};
   const auto findings = cli::findingsOf(job);
   ASSERT_EQ(findings.size(), 2u);
   EXPECT_EQ(findings[1].kind, cli::FindingKind::kNotBegun);
@@ -266,30 +269,73 @@ TEST(Findings, ACycleOverTwoCommunicators) {
   const auto stuckIn = [](int rank, int peer) {
     return waitingFor(rankWith(rank, {entryOf(0, comm::CallState::kStarted, 5)}), peer, 5 * kSecond);
   };
-  std::vector<cli::SeenJob> jobs{{0xa, 2, {stuckIn(0, 1), rankWith(1, {})}},
-                                 {0xb, 2, {rankWith(0, {}), stuckIn(1, 0)}}};
+  std::vector<comm::SeenJob> jobs{{0xa, 2, {stuckIn(0, 1), rankWith(1, {})}},
+                                  {0xb, 2, {rankWith(0, {}), stuckIn(1, 0)}}};
   const auto across = cli::findingsAcross(jobs);
   ASSERT_EQ(across.size(), 2u);
   for (std::size_t job = 0; job < 2; ++job) {
     ASSERT_EQ(across[job].size(), 1u);
     EXPECT_EQ(across[job][0].kind, cli::FindingKind::kCycle);
     EXPECT_EQ(across[job][0].ranks, std::vector<int>{static_cast<int>(job)});
-    EXPECT_THAT(
+    EXPECT_EQ(
         across[job][0].text,
-        HasSubstr("over 2 communicators: process 100, rank 0 of communicator 0xa, for rank 1 in AllReduce of "
-                  "5 float sum; process 101, rank 1 of communicator 0xb, for rank 0"));
+        "ranks wait for each other over 2 communicators: rank 0 (process 100) waits in communicator 0xa, in "
+        "AllReduce of 5 float sum, for rank 1 (process 101), which waits in communicator 0xb, in AllReduce "
+        "of 5 "
+        "float sum, for rank 0 (process 100); all ranks must make their calls on these communicators in the "
+        "same order");
   }
   // Another device of the process may well go on.
   jobs[1].seen[1].log.device = 1;
   for (const auto& findings : cli::findingsAcross(jobs)) EXPECT_TRUE(findings.empty());
 }
 
+TEST(Findings, NoCycleIfARankIsAtWorkOrStopped) {
+  const auto stuckIn = [](int rank, int peer) {
+    return waitingFor(rankWith(rank, {entryOf(0, comm::CallState::kStarted, 5)}), peer, 5 * kSecond);
+  };
+  const auto nothing = [](const std::vector<comm::SeenJob>& jobs) {
+    for (const auto& findings : cli::findingsAcross(jobs)) EXPECT_TRUE(findings.empty());
+  };
+  // Rank 1 has begun the call in which rank 0 waits for it, or is done with it: its data is on the way.
+  for (const comm::CallState state : {comm::CallState::kStarted, comm::CallState::kDone})
+    nothing({{0xa, 2, {stuckIn(0, 1), rankWith(1, {entryOf(0, state, 5)})}},
+             {0xb, 2, {rankWith(0, {}), stuckIn(1, 0)}}});
+  // A process that is stopped goes on later: what it waited for may have come in the meantime.
+  std::vector<comm::SeenJob> jobs{{0xa, 2, {stuckIn(0, 1), rankWith(1, {})}},
+                                  {0xb, 2, {rankWith(0, {}), stuckIn(1, 0)}}};
+  jobs[0].seen[1].stopped = jobs[1].seen[1].stopped = true;
+  nothing(jobs);
+}
+
+// A cycle over three communicators in which ranks have other numbers: the middle one is a split of the job.
+TEST(Findings, ACycleNamesRanksByTheirNumbersInEachCommunicator) {
+  const auto as = [](pid_t process, comm::SeenRank rank) {
+    rank.pid = process;
+    return rank;
+  };
+  const auto stuckIn = [](int rank, int peer) {
+    return waitingFor(rankWith(rank, {entryOf(0, comm::CallState::kStarted, 5)}), peer, 5 * kSecond);
+  };
+  const std::vector<comm::SeenJob> jobs{
+      {0xa, 3, {as(7, stuckIn(0, 1)), as(8, rankWith(1, {})), as(9, rankWith(2, {}))}},
+      {0xb, 2, {as(8, stuckIn(0, 1)), as(9, rankWith(1, {}))}},
+      {0xc, 2, {as(9, stuckIn(0, 1)), as(7, rankWith(1, {}))}}};
+  const auto across = cli::findingsAcross(jobs);
+  for (const auto& findings : across) ASSERT_EQ(findings.size(), 1u);
+  EXPECT_THAT(across[1][0].text,
+              AllOf(HasSubstr("over 3 communicators: rank 0 (process 7) waits in communicator 0xa, "),
+                    HasSubstr("for rank 1 (process 8), which, as rank 0, waits in communicator 0xb, "),
+                    HasSubstr("for rank 1 (process 9), which, as rank 0, waits in communicator 0xc, "),
+                    HasSubstr("for rank 1 (process 7); all ranks")));
+}
+
 TEST(Findings, NoneWhileWaitsAreShort) {
-  const auto since = 10 * kSecond - cli::SeenRank::kStuckNanoseconds / 2;
-  const cli::SeenJob job{1,
-                         2,
-                         {waitingFor(rankWith(0, {entryOf(0, comm::CallState::kStarted, 5)}), 1, since),
-                          waitingFor(rankWith(1, {entryOf(0, comm::CallState::kStarted, 5)}), 0, since)}};
+  const auto since = 10 * kSecond - comm::SeenRank::kStuckNanoseconds / 2;
+  const comm::SeenJob job{1,
+                          2,
+                          {waitingFor(rankWith(0, {entryOf(0, comm::CallState::kStarted, 5)}), 1, since),
+                           waitingFor(rankWith(1, {entryOf(0, comm::CallState::kStarted, 5)}), 0, since)}};
   EXPECT_TRUE(cli::findingsOf(job).empty());
 }
 

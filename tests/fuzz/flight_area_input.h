@@ -127,10 +127,10 @@ inline void checkStatus(comm::ProcessRecord recorder) {
     require(log.rank >= 0 && log.rank < log.ranks && log.waitsFor < log.ranks);
     require(log.entries.size() <= comm::kRecordsPerRing && harmless(log.reason, false));
   }
-  cli::SeenProcess process{
+  comm::SeenProcess process{
       .pid = 1, .program = "program", .state = 'S', .recorders = {}, .seen = {1 << 30, 1 << 30}};
   process.recorders.push_back(std::move(recorder));
-  for (const cli::SeenJob& job : cli::jobsOf({process})) {
+  for (const comm::SeenJob& job : comm::jobsOf({process})) {
     const std::vector<cli::Finding> findings = cli::findingsOf(job);
     for (const cli::Finding& finding : findings)
       require(!finding.ranks.empty() && harmless(finding.text, false));

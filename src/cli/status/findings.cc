@@ -1,19 +1,30 @@
-// Finds what is wrong with a communicator from the last calls of its ranks. The checks run from certain
-// causes (a stopped process, a failure, calls that differ) to guesses from who waits for whom; a cycle of
-// waits is only reported if nothing else explains it.
+#include "cli/status/findings.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <map>
+#include <set>
 
-#include "cli/status/job.h"
 #include "runtime/comm/issue/call_check.h"
+#include "runtime/comm/watch/wait_cycle.h"
 
 namespace xylem::cli {
 namespace {
 
+using comm::SeenJob;
+using comm::SeenRank;
+
 std::string secondsText(std::uint64_t nanoseconds) {
   return fmt::format("{:.1f} s", static_cast<double>(nanoseconds) / 1e9);
+}
+
+// The ranks of `job` in the cycle, ascending.
+std::vector<int> ranksOf(const comm::WaitCycle& cycle, const SeenJob& job) {
+  std::set<int> ranks;
+  for (const comm::WaitStep& step : cycle.steps)
+    if (step.job == &job) ranks.insert(step.rank->log.rank);
+  return {ranks.begin(), ranks.end()};
 }
 
 std::string lastCallText(const SeenRank& rank) {
@@ -24,6 +35,9 @@ std::string lastCallText(const SeenRank& rank) {
   return fmt::format("its last call: {}", line.text());
 }
 
+// Finds what is wrong with a communicator from the last calls of its ranks. The checks run from certain
+// causes (a stopped process, a failure, calls that differ) to guesses from who waits for whom; a cycle of
+// waits is only reported if nothing else explains it.
 class Examination {
  public:
   explicit Examination(const SeenJob& job) : job_(job) {}
@@ -175,11 +189,11 @@ class Examination {
                  entry.state != comm::CallState::kDone;
         });
     if (partner == peer->log.entries.end()) {
-      missing.push_back({FindingKind::kNotCalled,
-                         {peer->log.rank},
-                         fmt::format("rank {} waits in its {}, but rank {} has no {} for it under way; {}",
-                                     rank.log.rank, comm::describe(mine.call), peer->log.rank,
-                                     name(wanted), lastCallText(*peer))});
+      missing.push_back(
+          {FindingKind::kNotCalled,
+           {peer->log.rank},
+           fmt::format("rank {} waits in its {}, but rank {} has no {} for it under way; {}", rank.log.rank,
+                       comm::describe(mine.call), peer->log.rank, name(wanted), lastCallText(*peer))});
       return;
     }
     const bool fits = partner->call.count == mine.call.count && partner->call.type == mine.call.type;
@@ -224,29 +238,9 @@ class Examination {
     }
   }
 
-  // Follows the waits from rank to rank until one comes up again.
   void cycle() {
-    for (const SeenRank& start : job_.seen) {
-      std::vector<int> path;
-      const SeenRank* at = &start;
-      while (at != nullptr && at->stuck() && !at->log.joining && at->log.waitsFor >= 0) {
-        const auto before = std::find(path.begin(), path.end(), at->log.rank);
-        if (before != path.end()) return addCycle({before, path.end()});
-        path.push_back(at->log.rank);
-        at = job_.find(at->log.waitsFor);
-      }
-    }
-  }
-
-  void addCycle(const std::vector<int>& ranks) {
-    std::vector<std::string> parts;
-    for (const int rank : ranks) {
-      const SeenRank* member = job_.find(rank);
-      const comm::CallRecord* call = member->current();
-      parts.push_back(fmt::format("rank {} for rank {}{}", rank, member->log.waitsFor,
-                                  call == nullptr ? "" : " in " + comm::describe(call->call)));
-    }
-    add(FindingKind::kCycle, ranks, fmt::format("ranks wait for each other: {}", fmt::join(parts, "; ")));
+    const std::vector<comm::WaitCycle> cycles = comm::waitCycles(std::span(&job_, 1));
+    if (!cycles.empty()) add(FindingKind::kCycle, ranksOf(cycles.front(), job_), cycles.front().text());
   }
 
   // Longer than for waits, as a stream may well have much to do before a call.
@@ -257,87 +251,44 @@ class Examination {
   bool explained_ = false;
 };
 
-// A rank of one of several communicators.
-struct Member {
-  std::size_t job;
-  const SeenRank* rank;
-  bool operator==(const Member&) const = default;
-};
-
-// Follows waits over all communicators: a rank waits for a peer of its communicator, and if that peer is not at work
-// there, for whatever the peer's process and device wait for elsewhere.
-class CrossExamination {
- public:
-  explicit CrossExamination(const std::vector<SeenJob>& jobs) : jobs_(jobs), findings_(jobs.size()) {}
-
-  std::vector<std::vector<Finding>> findings() {
-    for (std::size_t job = 0; job < jobs_.size(); ++job)
-      for (const SeenRank& rank : jobs_[job].seen) follow({job, &rank});
-    return std::move(findings_);
-  }
-
- private:
-  static bool waits(const SeenRank& rank) { return rank.stuck() && rank.log.waitsFor >= 0; }
-
-  // The member whose wait holds up this one; no rank if there is none.
-  Member after(const Member& member) const {
-    const SeenRank* peer = jobs_[member.job].find(member.rank->log.waitsFor);
-    if (peer == nullptr || waits(*peer)) return {member.job, peer};
-    for (std::size_t job = 0; job < jobs_.size(); ++job)
-      for (const SeenRank& other : jobs_[job].seen)
-        if (job != member.job && waits(other) && other.pid == peer->pid && other.host == peer->host &&
-            other.log.device == peer->log.device)
-          return {job, &other};
-    return {member.job, nullptr};
-  }
-
-  void follow(Member at) {
-    std::vector<Member> path;
-    while (at.rank != nullptr && waits(*at.rank)) {
-      const auto before = std::find(path.begin(), path.end(), at);
-      if (before != path.end()) return report({before, path.end()});
-      path.push_back(at);
-      at = after(at);
-    }
-  }
-
-  void report(const std::vector<Member>& cycle) {
-    std::map<std::size_t, std::vector<int>> ranks;
-    std::vector<std::string> parts;
-    for (const Member& member : cycle) {
-      ranks[member.job].push_back(member.rank->log.rank);
-      const comm::CallRecord* call = member.rank->current();
-      parts.push_back(fmt::format("process {}, rank {} of communicator {:#x}, for rank {}{}",
-                                  member.rank->pid, member.rank->log.rank, jobs_[member.job].communicator,
-                                  member.rank->log.waitsFor,
-                                  call == nullptr ? "" : " in " + comm::describe(call->call)));
-    }
-    // A cycle inside of one communicator is found there.
-    if (ranks.size() < 2) return;
-    std::sort(parts.begin(), parts.end());
-    const std::string text = fmt::format(
-        "ranks wait for each other over {} communicators: {}; all ranks must make their calls on these "
-        "communicators in the same order",
-        ranks.size(), fmt::join(parts, "; "));
-    for (auto& [job, members] : ranks) {
-      std::vector<Finding>& known = findings_[job];
-      const bool again = std::any_of(known.begin(), known.end(),
-                                     [&](const Finding& finding) { return finding.text == text; });
-      std::sort(members.begin(), members.end());
-      if (!again) known.push_back({FindingKind::kCycle, members, text});
-    }
-  }
-
-  const std::vector<SeenJob>& jobs_;
-  std::vector<std::vector<Finding>> findings_;
-};
-
 }  // namespace
 
-std::vector<std::vector<Finding>> findingsAcross(const std::vector<SeenJob>& jobs) {
-  return CrossExamination(jobs).findings();
+std::vector<std::vector<Finding>> findingsAcross(std::span<const SeenJob> jobs) {
+  std::vector<std::vector<Finding>> findings(jobs.size());
+  for (const comm::WaitCycle& cycle : comm::waitCycles(jobs)) {
+    // A cycle inside of one communicator is found there.
+    if (cycle.communicators() < 2) continue;
+    for (std::size_t i = 0; i < jobs.size(); ++i)
+      if (std::vector<int> ranks = ranksOf(cycle, jobs[i]); !ranks.empty())
+        findings[i].push_back({FindingKind::kCycle, std::move(ranks), cycle.text()});
+  }
+  return findings;
 }
 
 std::vector<Finding> findingsOf(const SeenJob& job) { return Examination(job).findings(); }
+
+const char* name(FindingKind kind) {
+  switch (kind) {
+    case FindingKind::kStopped:
+      return "stopped";
+    case FindingKind::kFailed:
+      return "failed";
+    case FindingKind::kNotJoined:
+      return "not joined";
+    case FindingKind::kJoining:
+      return "joining";
+    case FindingKind::kDiffer:
+      return "calls differ";
+    case FindingKind::kNotCalled:
+      return "not called";
+    case FindingKind::kNotBegun:
+      return "not begun";
+    case FindingKind::kUnseen:
+      return "not looked at";
+    case FindingKind::kCycle:
+      return "cycle";
+  }
+  return "";
+}
 
 }  // namespace xylem::cli

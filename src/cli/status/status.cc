@@ -7,12 +7,14 @@
 #include <vector>
 
 #include "cli/commands.h"
-#include "cli/status/job.h"
+#include "cli/status/findings.h"
 #include "cli/status/text.h"
 #include "cli/terminal.h"
 
 namespace xylem::cli {
 namespace {
+
+using comm::SeenJob;
 
 struct StatusArguments {
   std::vector<pid_t> processes;
@@ -54,7 +56,7 @@ nlohmann::ordered_json toJson(const std::vector<JobStatus>& all, std::size_t cal
 
 int runStatus(const StatusArguments& options) {
   std::vector<JobStatus> all;
-  std::vector<SeenJob> jobs = jobsOf(seeProcesses(options.processes));
+  std::vector<SeenJob> jobs = comm::jobsOf(comm::seeProcesses(options.processes));
   std::vector<std::vector<Finding>> across = findingsAcross(jobs);
   for (std::size_t i = 0; i < jobs.size(); ++i) {
     // A cycle over several communicators explains the findings in each.

@@ -8,6 +8,10 @@
 #include "cli/table.h"
 
 namespace xylem::cli {
+
+using comm::SeenJob;
+using comm::SeenRank;
+
 namespace {
 
 // The state in a word. A stopped process has the records of its last state, which would mislead: "stopped"

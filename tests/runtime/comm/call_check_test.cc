@@ -169,6 +169,50 @@ TEST(CheckedMode, ARankThatNeverCallsIsNamedWithItsLastCall) {
   EXPECT_THAT(told.codes, Each(Eq(ncclRemoteError)));
 }
 
+// Two ranks that begin with different communicators; each of them says who waits for whom.
+TEST(CheckedMode, NamesACycleOverTwoCommunicators) {
+  const Variables variables{{"XYLEM_CHECK", "1"}, {"XYLEM_OPERATION_TIMEOUT", "60"}};
+  Told told;
+  std::atomic<int> left{2};
+  expectAllJoined(runRanks(2, [&](int rank, ncclComm_t comm) {
+    ncclComm_t other = nullptr;
+    ASSERT_EQ(ncclCommSplit(comm, 0, 1 - rank, &other, nullptr), ncclSuccess) << ncclGetLastError(nullptr);
+    std::vector<float> data(100, 1);
+    ncclComm_t const first = rank == 0 ? comm : other;
+    EXPECT_EQ(ncclAllReduce(data.data(), data.data(), 7, ncclFloat, ncclSum, first, nullptr), ncclSuccess);
+    told.hear(first);
+    --left;
+    while (left > 0) std::this_thread::yield();
+    EXPECT_EQ(ncclCommDestroy(other), ncclSuccess);
+  }));
+  EXPECT_THAT(told.texts,
+              Each(HasSubstr("ranks wait for each other over 2 communicators: rank 0 (process ")));
+  EXPECT_THAT(told.texts, Each(HasSubstr("which, as rank 0, waits in communicator 0x")));
+  EXPECT_THAT(told.texts, Each(HasSubstr("in AllReduce of 7 float sum, for rank 1")));
+  EXPECT_THAT(told.codes, Each(Eq(ncclInvalidUsage)));
+}
+
+// Many calls on two communicators in the same order, each rank late in turn: slow, but no cycle.
+TEST(CheckedMode, TwoCommunicatorsInTheSameOrderAreNoCycle) {
+  const Variables variables{{"XYLEM_CHECK", "1"}, {"XYLEM_OPERATION_TIMEOUT", "60"}};
+  expectAllJoined(runRanks(2, [&](int rank, ncclComm_t comm) {
+    ncclComm_t other = nullptr;
+    ASSERT_EQ(ncclCommSplit(comm, 0, rank, &other, nullptr), ncclSuccess) << ncclGetLastError(nullptr);
+    cudaStream_t second = nullptr;
+    ASSERT_EQ(cudaStreamCreate(&second), cudaSuccess);
+    std::vector<float> data(100, 1), more(100, 1);
+    // The late rank begins when the other one has long waited in both communicators.
+    if (rank == 1) std::this_thread::sleep_for(std::chrono::seconds(3));
+    EXPECT_EQ(ncclAllReduce(data.data(), data.data(), 7, ncclFloat, ncclSum, comm, nullptr), ncclSuccess);
+    EXPECT_EQ(ncclAllReduce(more.data(), more.data(), 7, ncclFloat, ncclSum, other, second), ncclSuccess);
+    EXPECT_EQ(cudaStreamSynchronize(second), cudaSuccess) << ncclGetLastError(other);
+    EXPECT_EQ(cudaStreamSynchronize(nullptr), cudaSuccess) << ncclGetLastError(comm);
+    EXPECT_EQ(data[6] + more[6], 4);
+    EXPECT_EQ(cudaStreamDestroy(second), cudaSuccess);
+    EXPECT_EQ(ncclCommDestroy(other), ncclSuccess);
+  }));
+}
+
 // A receive that expects something else than its send has.
 TEST(CheckedMode, ComparesSendsWithReceives) {
   for (const std::size_t sent : {std::size_t{0}, std::size_t{10}, std::size_t{300'000}}) {

@@ -65,7 +65,8 @@ StallPolicy stallPolicyOf(const JoinRequest& request, const JobRoster& roster, c
                      .fails = roster.checked,
                      .watch = watches.peers,
                      .stopped = watches.stopped,
-                     .log = *request.log};
+                     .log = *request.log,
+                     .checked = roster.checked ? roster.communicator : 0};
   const std::chrono::seconds limit(request.settings.integer(Setting::kOperationTimeout));
   if (policy.fails) policy.span = kCheckedLimit;
   if (limit.count() > 0) {

@@ -35,6 +35,7 @@ void Stall::begin(bool comparing) {
   }
   seesPeerEnd_ = false;
   checkAborted(comparing);
+  if (policy_.checked != 0) cycles_.check();
 }
 
 // Throws if a peer has given up; in checked mode not before this rank had time to find out itself what

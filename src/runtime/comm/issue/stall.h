@@ -16,6 +16,7 @@
 #include "core/error.h"
 #include "core/kinds.h"
 #include "core/log.h"
+#include "runtime/comm/watch/cycle_check.h"
 #include "runtime/comm/watch/peer_watch.h"
 #include "runtime/comm/watch/stopped_peers.h"
 
@@ -32,12 +33,14 @@ struct StallPolicy {
   PeerWatch& watch;
   StoppedPeers& stopped;
   const Logger& log;
+  // In checked mode the communicator in whose waits cycles are looked for; otherwise 0.
+  std::uint64_t checked = 0;
 };
 
 // The stalls of one launch.
 class Stall {
  public:
-  explicit Stall(const StallPolicy& policy) : policy_(policy) {}
+  explicit Stall(const StallPolicy& policy) : policy_(policy), cycles_(policy.checked, policy.rank) {}
 
   // The launch begins.
   void reset() {
@@ -46,7 +49,10 @@ class Stall {
     news_.reset();
   }
   // The launch has advanced.
-  void over() { stalled_ = sawPeerEnd_ = false; }
+  void over() {
+    stalled_ = sawPeerEnd_ = false;
+    cycles_.reset();
+  }
 
   // One check while the launch does not advance: begin(), then awaitCalls() or awaitPeer() for whatever it
   // waits for, then endCheck(). Each may throw the Error that ends the launch.
@@ -66,6 +72,7 @@ class Stall {
   void timeOut(int peer, const char* what, Clock::duration waited) const;
 
   const StallPolicy& policy_;
+  CycleCheck cycles_;
   bool stalled_ = false;
   Clock::time_point start_{};
   // The last and this check saw that the awaited peer is gone. In between, a step takes the data that the peer

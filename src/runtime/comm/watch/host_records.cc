@@ -1,4 +1,4 @@
-#include "cli/status/job.h"
+#include "runtime/comm/watch/host_records.h"
 
 #include <fcntl.h>
 #include <fmt/core.h>
@@ -11,14 +11,13 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
-#include <set>
+#include <span>
 #include <sstream>
 
 #include "core/error.h"
 #include "core/file_descriptor.h"
-#include "runtime/comm/watch/record_buffer.h"
 
-namespace xylem::cli {
+namespace xylem::comm {
 namespace {
 
 namespace fs = std::filesystem;
@@ -55,24 +54,45 @@ std::int64_t ownId(const fs::path& folder) {
   return 0;
 }
 
+// Reads `bytes` at `offset` of the file. Returns how many there were.
+std::size_t readPart(int file, std::span<std::byte> bytes, std::size_t offset) {
+  std::size_t have = 0;
+  while (have < bytes.size()) {
+    const ssize_t got =
+        pread(file, bytes.data() + have, bytes.size() - have, static_cast<off_t>(offset + have));
+    if (got <= 0) break;
+    have += static_cast<std::size_t>(got);
+  }
+  return have;
+}
+
+// The memory of a recorder. Rings that no communicator uses, most of the memory, stay zero and are not read.
 std::vector<std::byte> bytesOf(const fs::path& file) {
   const FileDescriptor open(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   struct stat status {};
   if (!open || fstat(open.get(), &status) != 0 || !S_ISREG(status.st_mode)) return {};
-  std::vector<std::byte> bytes(sizeof(comm::RecordBuffer));
-  std::size_t have = 0;
-  while (have < bytes.size()) {
-    const ssize_t got = pread(open.get(), bytes.data() + have, bytes.size() - have, static_cast<off_t>(have));
-    if (got <= 0) break;
-    have += static_cast<std::size_t>(got);
+  std::vector<std::byte> bytes(sizeof(RecordBuffer));
+  constexpr std::size_t kRings = offsetof(RecordBuffer, rings);
+  std::size_t have = readPart(open.get(), std::span(bytes).first(kRings), 0);
+  if (have < kRings) {
+    bytes.resize(have);
+    return bytes;
   }
-  bytes.resize(have);
+  for (std::size_t i = 0; i < kRingsPerBuffer; ++i) {
+    const std::size_t ring = kRings + i * sizeof(RecordRing);
+    std::uint64_t use = 0;
+    const auto head = std::as_writable_bytes(std::span(&use, 1));
+    static_assert(offsetof(RecordRing, use) == 0);
+    if (readPart(open.get(), head, ring) < head.size()) break;
+    if (use != static_cast<std::uint64_t>(RingUse::kFree))
+      readPart(open.get(), std::span(bytes).subspan(ring, sizeof(RecordRing)), ring);
+  }
   return bytes;
 }
 
 // Returns 0 or an errno.
 int readRecorders(const fs::path& folder, SeenProcess& process) {
-  const std::string wanted = std::string("/memfd:") + comm::kRecordBufferName;
+  const std::string wanted = std::string("/memfd:") + kRecordBufferName;
   std::error_code error;
   fs::directory_iterator files(folder / "fd", error);
   if (error) return error.value();
@@ -83,11 +103,11 @@ int readRecorders(const fs::path& folder, SeenProcess& process) {
     if (!fs::read_symlink(files->path(), gone).string().starts_with(wanted)) continue;
     const std::vector<std::byte> bytes = bytesOf(files->path());
     if (bytes.empty()) continue;
-    comm::ProcessRecord recorder = comm::readRecordBuffer(bytes);
+    ProcessRecord recorder = readRecordBuffer(bytes);
     // A forked child still has its parent's recorder open.
     if (self == 0 || recorder.pid == self) process.recorders.push_back(std::move(recorder));
   }
-  process.seen = comm::ClockReading::now();
+  process.seen = ClockReading::now();
   return 0;
 }
 
@@ -139,36 +159,36 @@ std::vector<SeenProcess> seeProcesses(const std::vector<pid_t>& ids) {
 
 namespace {
 
-bool isOver(const comm::CallRecord& entry) {
-  return entry.state == comm::CallState::kDone || entry.state == comm::CallState::kFailed;
+bool isOver(const CallRecord& entry) {
+  return entry.state == CallState::kDone || entry.state == CallState::kFailed;
 }
 
 }  // namespace
 
 std::uint64_t SeenRank::collectives() const {
   if (log.entries.empty()) return 0;
-  const comm::CallRecord& last = log.entries.back();
+  const CallRecord& last = log.entries.back();
   return last.ordinal + (isPointToPoint(last.call.function) ? 0 : 1);
 }
 
-const comm::CallRecord* SeenRank::current() const {
+const CallRecord* SeenRank::current() const {
   // The entry tells more about a waiting call than log.waiting, but may have been overwritten.
-  const auto found = std::find_if(log.entries.begin(), log.entries.end(), [&](const comm::CallRecord& entry) {
+  const auto found = std::find_if(log.entries.begin(), log.entries.end(), [&](const CallRecord& entry) {
     return log.waiting ? entry.number == log.waiting->number : !isOver(entry);
   });
   if (found != log.entries.end()) return &*found;
   return log.waiting ? &*log.waiting : nullptr;
 }
 
-const comm::CallRecord* SeenRank::collective(std::uint64_t ordinal) const {
-  const auto found = std::find_if(log.entries.begin(), log.entries.end(), [&](const comm::CallRecord& entry) {
+const CallRecord* SeenRank::collective(std::uint64_t ordinal) const {
+  const auto found = std::find_if(log.entries.begin(), log.entries.end(), [&](const CallRecord& entry) {
     return entry.ordinal == ordinal && !isPointToPoint(entry.call.function);
   });
   return found == log.entries.end() ? nullptr : &*found;
 }
 
 std::uint64_t SeenRank::waitNanoseconds() const {
-  return log.wait == comm::WaitKind::kNone ? 0 : clock.nanosecondsSince(log.waitsSince);
+  return log.wait == WaitKind::kNone ? 0 : clock.nanosecondsSince(log.waitsSince);
 }
 
 const SeenRank* SeenJob::find(int rank) const {
@@ -180,12 +200,12 @@ const SeenRank* SeenJob::find(int rank) const {
 std::vector<SeenJob> jobsOf(const std::vector<SeenProcess>& processes) {
   std::map<std::uint64_t, SeenJob> jobs;
   for (const SeenProcess& process : processes)
-    for (const comm::ProcessRecord& recorder : process.recorders)
-      for (const comm::RankRecord& log : recorder.communicators) {
+    for (const ProcessRecord& recorder : process.recorders)
+      for (const RankRecord& log : recorder.communicators) {
         SeenJob& job = jobs[log.communicator];
         job.communicator = log.communicator;
         job.ranks = log.ranks;
-        job.seen.push_back({log, comm::TickClock(recorder.start, process.seen), process.pid, process.program,
+        job.seen.push_back({log, TickClock(recorder.start, process.seen), process.pid, process.program,
                             recorder.host, process.stopped()});
       }
   std::vector<SeenJob> all;
@@ -200,28 +220,4 @@ std::vector<SeenJob> jobsOf(const std::vector<SeenProcess>& processes) {
   return all;
 }
 
-const char* name(FindingKind kind) {
-  switch (kind) {
-    case FindingKind::kStopped:
-      return "stopped";
-    case FindingKind::kFailed:
-      return "failed";
-    case FindingKind::kNotJoined:
-      return "not joined";
-    case FindingKind::kJoining:
-      return "joining";
-    case FindingKind::kDiffer:
-      return "calls differ";
-    case FindingKind::kNotCalled:
-      return "not called";
-    case FindingKind::kNotBegun:
-      return "not begun";
-    case FindingKind::kUnseen:
-      return "not looked at";
-    case FindingKind::kCycle:
-      return "cycle";
-  }
-  return "";
-}
-
-}  // namespace xylem::cli
+}  // namespace xylem::comm
