@@ -14,8 +14,8 @@ foreach(entry nccl.2 cudart.12 cuda.1)
   add_library(as-${name} SHARED ${empty})
   target_link_libraries(as-${name} PRIVATE xylem-shared)
   target_link_options(as-${name} PRIVATE LINKER:--no-as-needed)
-  set_target_properties(as-${name} PROPERTIES OUTPUT_NAME ${name} SOVERSION ${version} BUILD_WITH_INSTALL_RPATH ON
-                        INSTALL_RPATH "$ORIGIN/../.." LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/as-nccl)
+  set_target_properties(as-${name} PROPERTIES OUTPUT_NAME ${name} SOVERSION ${version} INSTALL_RPATH "$ORIGIN/../.."
+                        LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/as-nccl)
   add_dependencies(installable as-${name})
 endforeach()
 target_link_options(as-cudart PRIVATE LINKER:--version-script=${PROJECT_BINARY_DIR}/as-nccl/cudart.map)

@@ -83,6 +83,28 @@ TEST(RunCommand, AllMeetAtOnePlaceWithOneSecret) {
   EXPECT_EQ(given.output, "[0] 4000 127.0.0.1:4001\n");
 }
 
+// The folder belongs to a build of the target `installable`; tests/install runs programs with it.
+TEST(RunCommand, LibrariesUnderNcclsNamesAreInFrontOfOthersForTheProgramOnly) {
+  const std::string folder = XYLEM_BINARY_DIR "/as-nccl";
+  const std::string script = "echo $LD_LIBRARY_PATH ${RANK-alone}";
+  const std::map<std::string, std::string> environment{{"LD_LIBRARY_PATH", "/opt/others"}};
+  const Outcome alone = runCommand(shell({"--as-nccl"}, script), environment);
+  const Outcome rank =
+      runCommand(shell({"-n", "1", "--as-nccl", "-x", "LD_LIBRARY_PATH=/my"}, script), environment);
+  if (std::filesystem::exists(folder + "/libnccl.so.2")) {
+    EXPECT_EQ(alone.output, folder + ":/opt/others alone\n") << alone.errors;
+    EXPECT_EQ(rank.output, "[0] " + folder + ":/my 0\n") << rank.errors;
+  } else {
+    EXPECT_EQ(alone.status, 2);
+    EXPECT_THAT(alone.errors, HasSubstr("--as-nccl: found no folder as-nccl"));
+    EXPECT_EQ(rank.status, 2);
+  }
+  EXPECT_EQ(runCommand(shell({"-n", "1"}, script), environment).output, "[0] /opt/others 0\n");
+  // Options for ranks of this command ask for their number.
+  EXPECT_THAT(runCommand(shell({"--as-nccl", "--timeout", "5"}, script)).errors,
+              HasSubstr("the number of ranks"));
+}
+
 TEST(RunCommand, OutputAndErrorsHaveTheirRankInFront) {
   const std::string script = "echo out; echo err >&2; printf unfinished";
   const Outcome run = runCommand(shell({"-n", "2"}, script));

@@ -121,16 +121,41 @@ int versionOf(const char* library, const char* function) {
   return tell != nullptr && mapped && tell(&version) == 0 ? version : -1;
 }
 
+// An id, two communicators in this process, and what they count.
+bool joins() {
+  void* const nccl = dlopen("libnccl.so.2", RTLD_NOW);
+  char id[128] = {};
+  void* comms[2] = {};
+  int count = 0;
+  auto* const newId = reinterpret_cast<int (*)(char*)>(dlsym(nccl, "ncclGetUniqueId"));
+  auto* const init = reinterpret_cast<int (*)(void**, int, const int*)>(dlsym(nccl, "ncclCommInitAll"));
+  auto* const ranks = reinterpret_cast<int (*)(void*, int*)>(dlsym(nccl, "ncclCommCount"));
+  auto* const abort = reinterpret_cast<int (*)(void*)>(dlsym(nccl, "ncclCommAbort"));
+  if (newId == nullptr || init == nullptr || ranks == nullptr || abort == nullptr) return false;
+  if (newId(id) != 0 || init(comms, 2, nullptr) != 0 || ranks(comms[1], &count) != 0) return false;
+  return abort(comms[0]) == 0 && abort(comms[1]) == 0 && count == 2;
+}
+
 int main() {
   const int nccl = versionOf("libnccl.so.2", "ncclGetVersion");
   const int runtime = versionOf("libcudart.so.12", "cudaRuntimeGetVersion");
   const int driver = versionOf("libcuda.so.1", "cuDriverGetVersion");
   std::printf("   NCCL %d, runtime %d, driver %d\n", nccl, runtime, driver);
-  return nccl > 20000 && runtime / 1000 == 12 && driver >= runtime ? 0 : 1;
+  return nccl > 20000 && runtime / 1000 == 12 && driver >= runtime && joins() ? 0 : 1;
 }
 PROGRAM
 "$cxx" -std=c++17 "$work/asks.cc" -ldl -o "$work/asks"
+export NCCL_SOCKET_IFNAME=lo XYLEM_HOST_DEVICES=2
 (unset LD_PRELOAD && LD_LIBRARY_PATH=$prefix/$libdir/xylem/as-nccl "$work/asks")
+(unset LD_PRELOAD LD_LIBRARY_PATH && "$prefix/bin/xylem" run --as-nccl -- "$work/asks")
+(unset LD_PRELOAD LD_LIBRARY_PATH && "$prefix/bin/xylem" run -n 1 --as-nccl -- "$work/asks")
+if "$prefix/bin/xylem" run -n 1 -- sh -c 'env | grep as-nccl'; then
+  echo "the libraries under NCCL's names are on a path by default" && exit 1
+fi
+mv "$prefix/$libdir/xylem/as-nccl" "$work/hidden"
+if "$prefix/bin/xylem" run --as-nccl -- "$work/asks" 2>"$work/told"; then exit 1; fi
+grep -q "no folder as-nccl" "$work/told" || { cat "$work/told" && exit 1; }
+mv "$work/hidden" "$prefix/$libdir/xylem/as-nccl"
 grep -q "libcudart.so.12$" <<<"$(readelf -V "$prefix/$libdir/xylem/as-nccl/libcudart.so.12")" ||
   { echo "libcudart.so.12 has no version of its names" && exit 1; }
 

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "cli/commands.h"
+#include "cli/run/drop_in.h"
 #include "cli/run/launcher.h"
 #include "cli/run/placement.h"
 #include "cli/run/remote.h"
@@ -35,7 +36,7 @@ struct RunArguments {
   int ranks = 0;
   std::string hosts, launcher;
   std::vector<std::string> exports;
-  bool noPrefix = false;
+  bool noPrefix = false, asNccl = false;
   std::string bind = "none";
   int port = 0, timeout = 0, grace = 5;
 };
@@ -63,12 +64,17 @@ constexpr const char* kRunExamples = R"(Examples:
                                                4 on each, with this PATH
   NCCL_COMM_ID=10.213.0.1:9999 xylem run --hosts red:1,blue:1 --launcher "ip netns exec {host}" -x NCCL_HOSTID={host} -- ./program
                                                in network namespaces, which have no names to meet at
+  mpirun -n 2 xylem run --as-nccl -- ./built-for-nccl
+                                               a program that was built for NCCL and CUDA 12, as one rank of MPI's
   xylem run -n 2 --timeout 60 -- ./program || echo "failed with $?"
 
 Every rank has RANK, WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE, MASTER_ADDR and MASTER_PORT, what Open MPI and MPICH
 call these, NCCL_COMM_ID, so that ncclGetUniqueId gives the same id everywhere, and XYLEM_SECRET, which only the
 job's ranks know. Ranks on other hosts also get this shell's NCCL_* and XYLEM_* variables and what -x names; they
 start in a folder of the same name.
+
+With --as-nccl the program finds Xylem's libraries under NCCL's and CUDA's names (libnccl.so.2, libcudart.so.12,
+libcuda.so.1). Without -n and --hosts it is then executed as it is, with this one variable (LD_LIBRARY_PATH) more.
 
 Every line of output gets its rank in front. Standard input goes to rank 0, if that runs here. When a rank fails,
 the others are told to end (SIGTERM), and killed if they do not; so they are when this command is interrupted.
@@ -121,6 +127,16 @@ Variables exportsFor(const RunArguments& options) {
   return exports;
 }
 
+// Puts the libraries under NCCL's names in front of those that the program would find.
+void addDropIn(Variables& exports) {
+  const auto given = std::find_if(exports.rbegin(), exports.rend(),
+                                  [](const auto& entry) { return entry.first == "LD_LIBRARY_PATH"; });
+  const char* const here = std::getenv("LD_LIBRARY_PATH");
+  exports.emplace_back("LD_LIBRARY_PATH", dropInPath(given != exports.rend() ? given->second
+                                                     : here == nullptr       ? ""
+                                                                             : here));
+}
+
 // A launcher that the user names may know this host by another name than ours, so it also starts the ranks
 // here.
 void chooseLauncher(const RunArguments& options, RunOptions& run) {
@@ -151,10 +167,38 @@ RunOptions resolve(const RunArguments& options, std::vector<std::string> program
     remoteWords(run.launcher, run.places.front().host, run.program, {}, 0);  // throws InputError
   run.meeting = meetingFor(run.places, options.port);
   run.exports = exportsFor(options);
+  if (options.asNccl) addDropIn(run.exports);
   run.prefix = !options.noPrefix;
   run.timeoutSeconds = options.timeout;
   run.graceSeconds = options.grace;
   return run;
+}
+
+// Becomes the program. Returns the exit status if that fails.
+int execute(std::vector<std::string> words) {
+  signal(SIGPIPE, SIG_DFL);  // ignored in this command, and the program would inherit that
+  std::vector<char*> arguments;
+  for (std::string& word : words) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  execvp(arguments.front(), arguments.data());
+  fmt::print(stderr, "xylem: cannot execute {}: {}\n", words.front(), errnoText(errno));
+  return kCannotExecute;
+}
+
+// Whether the program is executed as it is: nothing is asked for that needs ranks of this command.
+bool isAlone(const RunArguments& options) {
+  return options.asNccl && options.ranks == 0 && options.hosts.empty() && options.launcher.empty() &&
+         options.timeout == 0 && options.port == 0 && options.bind == "none";
+}
+
+// Executes a program that starts its ranks itself, or is a rank of another launcher.
+int runAlone(const RunArguments& options, std::vector<std::string> program) {
+  if (program.empty()) throw InputError({"PROGRAM", 0}, "nothing", "the program to run, after --");
+  requireProgram(program.front());
+  Variables exports = exportsFor(options);
+  addDropIn(exports);
+  for (const auto& [name, value] : exports) setenv(name.c_str(), value.c_str(), 1);
+  return execute(std::move(program));
 }
 
 // In a rank's new process: executes the program here, or the launcher that reaches the rank's host. Returns
@@ -173,13 +217,7 @@ int becomeProgram(const RunOptions& options, int rank) {
     variables.insert(variables.begin(), exports.begin(), exports.end());
     words = remoteWords(options.launcher, place.host, options.program, variables, options.graceSeconds);
   }
-  signal(SIGPIPE, SIG_DFL);  // ignored in this command, and the program would inherit that
-  std::vector<char*> arguments;
-  for (std::string& word : words) arguments.push_back(word.data());
-  arguments.push_back(nullptr);
-  execvp(arguments.front(), arguments.data());
-  fmt::print(stderr, "xylem: cannot execute {}: {}\n", words.front(), errnoText(errno));
-  return kCannotExecute;
+  return execute(std::move(words));
 }
 
 int runRanks(const RunOptions& options) {
@@ -224,6 +262,8 @@ void addRun(CommandLine& line) {
               "variable for ranks on other hosts, or NAME=VALUE for all; {host} is the rank's")
       .value("NAME[=VALUE]")
       .takesOne();
+  command.flag("--as-nccl", o->asNccl,
+               "the program was built for NCCL and CUDA 12: it finds Xylem under their libraries' names");
   command.flag("--no-prefix", o->noPrefix, "give ranks this command's own output and errors");
   command.option("--bind", o->bind, "cores: each rank its share of this host's CPUs; none (default)")
       .value("WHAT")
@@ -238,8 +278,9 @@ void addRun(CommandLine& line) {
       .value("PORT")
       .within(1, 65534);
   command.footer(kRunExamples);
-  command.actionOnProgram(
-      [o](const std::vector<std::string>& program) { return runRanks(resolve(*o, program)); });
+  command.actionOnProgram([o](const std::vector<std::string>& program) {
+    return isAlone(*o) ? runAlone(*o, program) : runRanks(resolve(*o, program));
+  });
 }
 
 }  // namespace xylem::cli
