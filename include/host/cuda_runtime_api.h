@@ -82,11 +82,23 @@ cudaError_t cudaMemGetInfo(size_t* available, size_t* total);
  * Streams, events and memory stay. */
 cudaError_t cudaDeviceSynchronize(void);
 cudaError_t cudaDeviceReset(void);
+/* The older names of both. */
+cudaError_t cudaThreadSynchronize(void);
+cudaError_t cudaThreadExit(void);
 
 /* Flags are stored per device and returned; they make no difference. */
 cudaError_t cudaSetDeviceFlags(unsigned int flags);
 cudaError_t cudaGetDeviceFlags(unsigned int* flags);
 cudaError_t cudaInitDevice(int device, unsigned int deviceFlags, unsigned int flags);
+/* These store and return nothing but the default: CPUs divide their caches themselves. */
+cudaError_t cudaDeviceSetCacheConfig(enum cudaFuncCache config);
+cudaError_t cudaDeviceGetCacheConfig(enum cudaFuncCache* config);
+cudaError_t cudaDeviceSetSharedMemConfig(enum cudaSharedMemConfig config);
+cudaError_t cudaDeviceGetSharedMemConfig(enum cudaSharedMemConfig* config);
+/* Writes of networks are visible at once, and graphs hold no memory back: both do nothing. */
+cudaError_t cudaDeviceFlushGPUDirectRDMAWrites(enum cudaFlushGPUDirectRDMAWritesTarget target,
+                                               enum cudaFlushGPUDirectRDMAWritesScope scope);
+cudaError_t cudaDeviceGraphMemTrim(int device);
 /* Devices have no such limits: both return cudaErrorUnsupportedLimit. */
 cudaError_t cudaDeviceSetLimit(enum cudaLimit limit, size_t value);
 cudaError_t cudaDeviceGetLimit(size_t* value, enum cudaLimit limit);
@@ -114,10 +126,31 @@ cudaError_t cudaMallocManaged(void** pointer, size_t size,
 /* Rows of `width` bytes, `*pitch` apart. */
 cudaError_t cudaMallocPitch(void** pointer, size_t* pitch, size_t width, size_t height);
 
+/* Slices of rows. */
+cudaError_t cudaMalloc3D(struct cudaPitchedPtr* pointer, struct cudaExtent extent);
+
 /* The same in the order of a stream: the memory is allocated at once, and freed when the stream gets to the
  * free. */
 cudaError_t cudaMallocAsync(void** pointer, size_t size, cudaStream_t stream) XYLEM_PTSZ(cudaMallocAsync);
 cudaError_t cudaFreeAsync(void* pointer, cudaStream_t stream) XYLEM_PTSZ(cudaFreeAsync);
+
+/* Memory pools count what is allocated from them. A device has its default one, and one from which cudaMallocAsync takes,
+ * which is that one at first. Memory of a pool that is destroyed stays until it is freed. */
+cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t* pool, int device);
+cudaError_t cudaDeviceGetMemPool(cudaMemPool_t* pool, int device);
+cudaError_t cudaDeviceSetMemPool(int device, cudaMemPool_t pool);
+cudaError_t cudaMemPoolCreate(cudaMemPool_t* pool, const struct cudaMemPoolProps* properties);
+cudaError_t cudaMemPoolDestroy(cudaMemPool_t pool);
+cudaError_t cudaMemPoolTrimTo(cudaMemPool_t pool, size_t bytesToKeep);
+/* Only the reuse flags and the threshold, which make no difference, can be set, and both highest values to 0. */
+cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t pool, enum cudaMemPoolAttr attribute, void* value);
+cudaError_t cudaMemPoolGetAttribute(cudaMemPool_t pool, enum cudaMemPoolAttr attribute, void* value);
+/* Every device reads and writes all memory, whatever is asked for. */
+cudaError_t cudaMemPoolSetAccess(cudaMemPool_t pool, const struct cudaMemAccessDesc* list, size_t count);
+cudaError_t cudaMemPoolGetAccess(enum cudaMemAccessFlags* flags, cudaMemPool_t pool,
+                                 struct cudaMemLocation* location);
+cudaError_t cudaMallocFromPoolAsync(void** pointer, size_t size, cudaMemPool_t pool, cudaStream_t stream)
+    XYLEM_PTSZ(cudaMallocFromPoolAsync);
 
 /* The same for memory of the host, which does not differ here. Flags make no difference. */
 cudaError_t cudaMallocHost(void** pointer, size_t size);
@@ -151,6 +184,10 @@ cudaError_t cudaMemcpyPeer(void* destination, int destinationDevice, const void*
                            size_t count);
 cudaError_t cudaMemcpy2D(void* destination, size_t destinationPitch, const void* source, size_t sourcePitch,
                          size_t width, size_t height, enum cudaMemcpyKind kind) XYLEM_PTDS(cudaMemcpy2D);
+cudaError_t cudaMemcpy3D(const struct cudaMemcpy3DParms* parameters) XYLEM_PTDS(cudaMemcpy3D);
+cudaError_t cudaMemcpy3DPeer(const struct cudaMemcpy3DPeerParms* parameters) XYLEM_PTDS(cudaMemcpy3DPeer);
+cudaError_t cudaMemset3D(struct cudaPitchedPtr pointer, int value, struct cudaExtent extent)
+    XYLEM_PTDS(cudaMemset3D);
 cudaError_t cudaMemset(void* pointer, int value, size_t count) XYLEM_PTDS(cudaMemset);
 cudaError_t cudaMemset2D(void* pointer, size_t pitch, int value, size_t width, size_t height)
     XYLEM_PTDS(cudaMemset2D);
@@ -166,6 +203,18 @@ cudaError_t cudaMemcpyPeerAsync(void* destination, int destinationDevice, const 
 cudaError_t cudaMemcpy2DAsync(void* destination, size_t destinationPitch, const void* source,
                               size_t sourcePitch, size_t width, size_t height, enum cudaMemcpyKind kind,
                               cudaStream_t stream XYLEM_DEFAULT(0)) XYLEM_PTSZ(cudaMemcpy2DAsync);
+cudaError_t cudaMemcpy3DAsync(const struct cudaMemcpy3DParms* parameters,
+                              cudaStream_t stream XYLEM_DEFAULT(0)) XYLEM_PTSZ(cudaMemcpy3DAsync);
+cudaError_t cudaMemcpy3DPeerAsync(const struct cudaMemcpy3DPeerParms* parameters,
+                                  cudaStream_t stream XYLEM_DEFAULT(0)) XYLEM_PTSZ(cudaMemcpy3DPeerAsync);
+cudaError_t cudaMemset3DAsync(struct cudaPitchedPtr pointer, int value, struct cudaExtent extent,
+                              cudaStream_t stream XYLEM_DEFAULT(0)) XYLEM_PTSZ(cudaMemset3DAsync);
+/* `count` copies. `attributes[i]` is for those from number `firsts[i]` on, which begin with 0 and ascend. `*failed` is the
+ * number of the copy that has an error, or SIZE_MAX. The stream must not be the default one. */
+cudaError_t cudaMemcpyBatchAsync(void** destinations, void** sources, size_t* sizes, size_t count,
+                                 struct cudaMemcpyAttributes* attributes, size_t* firsts,
+                                 size_t attributeCount, size_t* failed, cudaStream_t stream)
+    XYLEM_PTSZ(cudaMemcpyBatchAsync);
 cudaError_t cudaMemsetAsync(void* pointer, int value, size_t count, cudaStream_t stream XYLEM_DEFAULT(0))
     XYLEM_PTSZ(cudaMemsetAsync);
 cudaError_t cudaMemset2DAsync(void* pointer, size_t pitch, int value, size_t width, size_t height,
@@ -275,7 +324,57 @@ cudaError_t cudaStreamGetCaptureInfo(cudaStream_t stream, enum cudaStreamCapture
  * thread-local, or relaxed: none). */
 cudaError_t cudaThreadExchangeStreamCaptureMode(enum cudaStreamCaptureMode* mode);
 
+/* The same into a graph that exists, behind `count` nodes of it; `edges` makes no difference. The end of the capture stores
+ * that graph. */
+cudaError_t cudaStreamBeginCaptureToGraph(cudaStream_t stream, cudaGraph_t graph,
+                                          const cudaGraphNode_t* nodes, const cudaGraphEdgeData* edges,
+                                          size_t count, enum cudaStreamCaptureMode mode)
+    XYLEM_PTSZ(cudaStreamBeginCaptureToGraph);
+/* The next node in the captured stream depends on these nodes of its graph: only on them, or on them, too (`flags`). */
+cudaError_t cudaStreamUpdateCaptureDependencies(cudaStream_t stream, cudaGraphNode_t* nodes, size_t count,
+                                                unsigned int flags XYLEM_DEFAULT(0))
+    XYLEM_PTSZ(cudaStreamUpdateCaptureDependencies);
+
 cudaError_t cudaGraphCreate(cudaGraph_t* graph, unsigned int flags);
+/* Add one node behind `count` nodes of the graph and store it. */
+cudaError_t cudaGraphAddEmptyNode(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* after,
+                                  size_t count);
+cudaError_t cudaGraphAddHostNode(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* after,
+                                 size_t count, const struct cudaHostNodeParams* parameters);
+cudaError_t cudaGraphAddMemsetNode(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* after,
+                                   size_t count, const struct cudaMemsetParams* parameters);
+cudaError_t cudaGraphAddMemcpyNode(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* after,
+                                   size_t count, const struct cudaMemcpy3DParms* parameters);
+cudaError_t cudaGraphAddMemcpyNode1D(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* after,
+                                     size_t count, void* destination, const void* source, size_t bytes,
+                                     enum cudaMemcpyKind kind);
+cudaError_t cudaGraphAddChildGraphNode(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* after,
+                                       size_t count, cudaGraph_t child);
+cudaError_t cudaGraphAddEventRecordNode(cudaGraphNode_t* node, cudaGraph_t graph,
+                                        const cudaGraphNode_t* after, size_t count, cudaEvent_t event);
+cudaError_t cudaGraphAddEventWaitNode(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* after,
+                                      size_t count, cudaEvent_t event);
+/* Pairs of nodes of which the second one also depends on the first one. cudaErrorNotSupported: the first one was added
+ * after the second. */
+cudaError_t cudaGraphAddDependencies(cudaGraph_t graph, const cudaGraphNode_t* from,
+                                     const cudaGraphNode_t* to, size_t count);
+cudaError_t cudaGraphNodeFindInClone(cudaGraphNode_t* node, cudaGraphNode_t original, cudaGraph_t clone);
+/* Writes the graph in Graphviz's language; `flags` makes no difference. */
+cudaError_t cudaGraphDebugDotPrint(cudaGraph_t graph, const char* path, unsigned int flags);
+
+/* An object of the program with `references`. When the last one is released, by the program or with the last graph that
+ * has one, `destroy` gets the pointer; it must not call a function of this header. */
+cudaError_t cudaUserObjectCreate(cudaUserObject_t* object, void* pointer, cudaHostFn_t destroy,
+                                 unsigned int references, unsigned int flags);
+cudaError_t cudaUserObjectRetain(cudaUserObject_t object, unsigned int count XYLEM_DEFAULT(1));
+cudaError_t cudaUserObjectRelease(cudaUserObject_t object, unsigned int count XYLEM_DEFAULT(1));
+/* With cudaGraphUserObjectMove the graph takes over the program's references. */
+cudaError_t cudaGraphRetainUserObject(cudaGraph_t graph, cudaUserObject_t object,
+                                      unsigned int count XYLEM_DEFAULT(1),
+                                      unsigned int flags XYLEM_DEFAULT(0));
+cudaError_t cudaGraphReleaseUserObject(cudaGraph_t graph, cudaUserObject_t object,
+                                       unsigned int count XYLEM_DEFAULT(1));
+
 cudaError_t cudaGraphClone(cudaGraph_t* clone, cudaGraph_t graph);
 cudaError_t cudaGraphDestroy(cudaGraph_t graph);
 /* Stores up to `*count` nodes, in the order of capture, and their number; `nodes` may be null. */
@@ -292,6 +391,10 @@ cudaError_t cudaGraphInstantiate(cudaGraphExec_t* exec, cudaGraph_t graph,
                                  unsigned long long flags XYLEM_DEFAULT(0));
 cudaError_t cudaGraphInstantiateWithFlags(cudaGraphExec_t* exec, cudaGraph_t graph,
                                           unsigned long long flags XYLEM_DEFAULT(0));
+cudaError_t cudaGraphExecGetFlags(cudaGraphExec_t exec, unsigned long long* flags);
+/* Puts `graph` in place of the one of which `exec` was made: all nodes must be of the same types, with the same
+ * dependencies, in the same order. cudaErrorGraphExecUpdateFailure: `*info` says what differs; `exec` is as before. */
+cudaError_t cudaGraphExecUpdate(cudaGraphExec_t exec, cudaGraph_t graph, cudaGraphExecUpdateResultInfo* info);
 /* Enqueues the whole graph on `stream`. Captured collectives are issued anew: all ranks must launch the
  * graphs that they captured together. cudaErrorLaunchFailure: a communicator of the graph is broken or
  * destroyed (ncclGetLastError). */
@@ -301,7 +404,6 @@ cudaError_t cudaGraphUpload(cudaGraphExec_t exec, cudaStream_t stream) XYLEM_PTS
 /* Frees the graph; launches that are under way still finish. */
 cudaError_t cudaGraphExecDestroy(cudaGraphExec_t exec);
 
-/* These do nothing: there is no profiler. */
 /* The address of a function of cuda.h by its name without a version; `flags` makes no difference. If there is none the
  * address is null, and `status`, which may be null, says so. */
 cudaError_t cudaGetDriverEntryPoint(const char* symbol, void** function, unsigned long long flags,
@@ -310,6 +412,7 @@ cudaError_t cudaGetDriverEntryPointByVersion(const char* symbol, void** function
                                              unsigned long long flags,
                                              enum cudaDriverEntryPointQueryResult* status XYLEM_DEFAULT(0));
 
+/* These do nothing: there is no profiler. */
 cudaError_t cudaProfilerStart(void);
 cudaError_t cudaProfilerStop(void);
 

@@ -88,7 +88,7 @@ struct cudaDeviceProp {
   int sparseCudaArraySupported;
   int hostRegisterReadOnlySupported;
   int timelineSemaphoreInteropSupported;
-  int memoryPoolsSupported; /* 0: cudaMallocAsync works, pools of one's own do not */
+  int memoryPoolsSupported;
   int gpuDirectRDMASupported;
   unsigned int gpuDirectRDMAFlushWritesOptions;
   int gpuDirectRDMAWritesOrdering;

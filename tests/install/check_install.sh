@@ -136,12 +136,47 @@ bool joins() {
   return abort(comms[0]) == 0 && abort(comms[1]) == 0 && count == 2;
 }
 
+// The devices that NVML counts, by names and ids; -1 if it fails.
+int devicesOfNvml() {
+  void* const nvml = dlopen("libnvidia-ml.so.1", RTLD_NOW);
+  if (nvml == nullptr) return std::puts(dlerror()), -1;
+  const auto in = [nvml](const char* name) { return dlsym(nvml, name); };
+  const auto init = reinterpret_cast<int (*)()>(in("nvmlInit_v2"));
+  const auto shutdown = reinterpret_cast<int (*)()>(in("nvmlShutdown"));
+  const auto count = reinterpret_cast<int (*)(unsigned*)>(in("nvmlDeviceGetCount_v2"));
+  const auto byIndex = reinterpret_cast<int (*)(unsigned, void**)>(in("nvmlDeviceGetHandleByIndex_v2"));
+  const auto byBusId = reinterpret_cast<int (*)(const char*, void**)>(in("nvmlDeviceGetHandleByPciBusId_v2"));
+  const auto index = reinterpret_cast<int (*)(void*, unsigned*)>(in("nvmlDeviceGetIndex"));
+  const auto name = reinterpret_cast<int (*)(void*, char*, unsigned)>(in("nvmlDeviceGetName"));
+  const auto uuid = reinterpret_cast<int (*)(void*, char*, unsigned)>(in("nvmlDeviceGetUUID"));
+  const auto pair = reinterpret_cast<int (*)(void*, void*, int, int*)>(in("nvmlDeviceGetP2PStatus"));
+  const auto link = reinterpret_cast<int (*)(void*, unsigned, int*)>(in("nvmlDeviceGetNvLinkState"));
+  const auto driver = reinterpret_cast<int (*)(char*, unsigned)>(in("nvmlSystemGetDriverVersion"));
+  const auto capability = reinterpret_cast<int (*)(void*, int*, int*)>(in("nvmlDeviceGetCudaComputeCapability"));
+  const auto error = reinterpret_cast<const char* (*)(int)>(in("nvmlErrorString"));
+  unsigned devices = 0, number = 0;
+  void *first = nullptr, *second = nullptr;
+  int status = -1, major = 0, minor = 0;
+  char text[96];
+  if (count(&devices) != 1) return -1;  // not initialized
+  if (init() != 0 || count(&devices) != 0 || byIndex(0, &first) != 0 || byIndex(devices, &second) != 2) return -1;
+  if (byBusId("0000FFFF:00:01.0", &second) != 0 || index(second, &number) != 0 || number != 1) return -1;
+  if (byBusId("00000000:3b:00.0", &second) != 6 || byIndex(1, &second) != 0) return -1;
+  if (name(first, text, sizeof text) != 0 || std::strcmp(text, "Xylem host device 0") != 0) return -1;
+  if (name(first, text, 4) != 7 || uuid(first, text, sizeof text) != 0 || std::strlen(text) != 40) return -1;
+  if (pair(first, second, 0, &status) != 0 || status != 0) return -1;
+  if (pair(first, second, 2, &status) != 0 || status != 5 || link(first, 0, &status) != 3) return -1;
+  if (capability(first, &major, &minor) != 0 || major != 9) return -1;
+  if (driver(text, sizeof text) != 0 || std::strlen(error(3)) == 0) return -1;
+  return shutdown() == 0 && shutdown() == 1 ? static_cast<int>(devices) : -1;
+}
+
 int main() {
   const int nccl = versionOf("libnccl.so.2", "ncclGetVersion");
   const int runtime = versionOf("libcudart.so.12", "cudaRuntimeGetVersion");
   const int driver = versionOf("libcuda.so.1", "cuDriverGetVersion");
   std::printf("   NCCL %d, runtime %d, driver %d\n", nccl, runtime, driver);
-  return nccl > 20000 && runtime / 1000 == 12 && driver >= runtime && joins() ? 0 : 1;
+  return nccl > 20000 && runtime / 1000 == 12 && driver >= runtime && joins() && devicesOfNvml() == 2 ? 0 : 1;
 }
 PROGRAM
 "$cxx" -std=c++17 "$work/asks.cc" -ldl -o "$work/asks"

@@ -117,7 +117,7 @@ cudaDeviceProp propertiesOf(int device) {
   known.pciDeviceID = address.slot;
   known.concurrentKernels = known.deviceOverlap = known.asyncEngineCount = 1;
   known.streamPrioritiesSupported = known.globalL1CacheSupported = known.localL1CacheSupported = 1;
-  known.computePreemptionSupported = known.unifiedFunctionPointers = 1;
+  known.computePreemptionSupported = known.unifiedFunctionPointers = known.memoryPoolsSupported = 1;
   known.singleToDoublePrecisionPerfRatio = 2;
   known.deviceNumaId = known.hostNumaId = -1;
   setLaunchLimits(known);
@@ -369,6 +369,41 @@ cudaError_t cudaDeviceReset(void) {
     return outcome;
   });
 }
+
+cudaError_t cudaDeviceSetCacheConfig(cudaFuncCache) { return cudaSuccess; }
+cudaError_t cudaDeviceGetCacheConfig(cudaFuncCache* config) {
+  return guardedCuda([&] {
+    requireResult(config);
+    *config = cudaFuncCachePreferNone;
+    return cudaSuccess;
+  });
+}
+cudaError_t cudaDeviceSetSharedMemConfig(cudaSharedMemConfig) { return cudaSuccess; }
+cudaError_t cudaDeviceGetSharedMemConfig(cudaSharedMemConfig* config) {
+  return guardedCuda([&] {
+    requireResult(config);
+    *config = cudaSharedMemBankSizeFourByte;
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaDeviceFlushGPUDirectRDMAWrites(cudaFlushGPUDirectRDMAWritesTarget target,
+                                               cudaFlushGPUDirectRDMAWritesScope scope) {
+  const bool known = rawValue(target) == cudaFlushGPUDirectRDMAWritesTargetCurrentDevice &&
+                     (rawValue(scope) == cudaFlushGPUDirectRDMAWritesToOwner ||
+                      rawValue(scope) == cudaFlushGPUDirectRDMAWritesToAllDevices);
+  return known ? cudaSuccess : rememberCuda(cudaErrorInvalidValue);
+}
+
+cudaError_t cudaDeviceGraphMemTrim(int device) {
+  return guardedCuda([&] {
+    requireDevice(device);
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaThreadSynchronize(void) { return cudaDeviceSynchronize(); }
+cudaError_t cudaThreadExit(void) { return cudaDeviceReset(); }
 
 cudaError_t cudaDeviceGetPCIBusId(char* busId, int length, int device) {
   return guardedCuda([&] {

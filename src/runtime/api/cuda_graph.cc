@@ -2,47 +2,17 @@
 
 #include <algorithm>
 #include <iterator>
+#include <map>
+#include <mutex>
 
 #include "runtime/api/boundary.h"
-#include "runtime/api/cuda_boundary.h"
+#include "runtime/api/cuda_graph_handles.h"
 #include "runtime/api/raw_value.h"
-#include "runtime/cuda_api/graph.h"
 
 using namespace xylem;
 using namespace xylem::api;
 
-struct CUgraph_st {
-  explicit CUgraph_st(std::shared_ptr<cuda_api::Graph> made) : graph(std::move(made)) {}
-  ~CUgraph_st() { magic = 0; }
-
-  static constexpr std::uint64_t kMagic = 0x78796c656d677261ull;  // "xylemgra"
-  std::uint64_t magic = kMagic;
-  std::shared_ptr<cuda_api::Graph> graph;
-};
-
-struct CUgraphExec_st {
-  explicit CUgraphExec_st(const cuda_api::Graph& graph)
-      : exec(std::make_shared<cuda_api::GraphExec>(graph)) {}
-  ~CUgraphExec_st() { magic = 0; }
-
-  static constexpr std::uint64_t kMagic = 0x78796c656d677865ull;  // "xylemgxe"
-  std::uint64_t magic = kMagic;
-  std::shared_ptr<cuda_api::GraphExec> exec;
-};
-
 namespace {
-
-cuda_api::Graph& requireGraph(cudaGraph_t handle) {
-  if (handle == nullptr || handle->magic != CUgraph_st::kMagic)
-    throw cuda_api::CudaFailure(cudaErrorInvalidValue);
-  return *handle->graph;
-}
-
-CUgraphExec_st& requireExec(cudaGraphExec_t handle) {
-  if (handle == nullptr || handle->magic != CUgraphExec_st::kMagic)
-    throw cuda_api::CudaFailure(cudaErrorInvalidValue);
-  return *handle;
-}
 
 cudaGraph_t handleOf(std::shared_ptr<cuda_api::Graph> graph) {
   return std::make_unique<CUgraph_st>(std::move(graph)).release();
@@ -74,13 +44,73 @@ cudaError_t tellNodes(cudaGraph_t graph, cudaGraphNode_t* nodes, size_t* count, 
   });
 }
 
+// The graphs of the program into which streams are captured, with its handles. A capture that is lost leaves its graph
+// here, which may be gone by the time another graph has its address.
+class GivenGraphs {
+ public:
+  static GivenGraphs& instance() {
+    static GivenGraphs& given = *std::make_unique<GivenGraphs>().release();
+    return given;
+  }
+
+  void add(const std::shared_ptr<cuda_api::Graph>& graph, cudaGraph_t handle) {
+    const std::lock_guard lock(mutex_);
+    std::erase_if(given_, [](const auto& entry) { return entry.second.graph.expired(); });
+    given_[graph.get()] = {graph, handle};
+  }
+  // The program's handle, or null if the graph was made by the capture.
+  cudaGraph_t take(const std::shared_ptr<cuda_api::Graph>& graph) {
+    const std::lock_guard lock(mutex_);
+    const auto found = given_.extract(graph.get());
+    return !found.empty() && found.mapped().graph.lock() == graph ? found.mapped().handle : nullptr;
+  }
+
+ private:
+  struct Given {
+    std::weak_ptr<cuda_api::Graph> graph;
+    cudaGraph_t handle;
+  };
+  std::mutex mutex_;
+  std::map<const cuda_api::Graph*, Given> given_;
+};
+
+void requireMode(cudaStreamCaptureMode mode) {
+  if (rawValue(mode) < cudaStreamCaptureModeGlobal || rawValue(mode) > cudaStreamCaptureModeRelaxed)
+    throw cuda_api::CudaFailure(cudaErrorInvalidValue);
+}
+
 }  // namespace
+
+cudaError_t cudaStreamBeginCaptureToGraph(cudaStream_t handle, cudaGraph_t graph,
+                                          const cudaGraphNode_t* nodes, const cudaGraphEdgeData*,
+                                          size_t count, cudaStreamCaptureMode mode) {
+  return guardedCuda([&] {
+    cuda_api::CudaStream& stream = requireStream(handle);
+    requireMode(mode);
+    const CUgraph_st& given = requireGraphHandle(graph);
+    cuda_api::Capture::begin(stream, mode, given.graph, numbersOf(*given.graph, nodes, count));
+    GivenGraphs::instance().add(given.graph, graph);
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaStreamUpdateCaptureDependencies(cudaStream_t handle, cudaGraphNode_t* nodes, size_t count,
+                                                unsigned flags) {
+  return guardedCuda([&] {
+    cuda_api::CudaStream& stream = requireStream(handle);
+    if (flags > cudaStreamSetCaptureDependencies) return cudaErrorInvalidValue;
+    const cuda_api::Capture::State state = cuda_api::Capture::stateOf(stream);
+    if (state.graph == nullptr) return cudaErrorIllegalState;
+    cuda_api::Capture::setDependencies(stream, numbersOf(*state.graph, nodes, count),
+                                       flags == cudaStreamAddCaptureDependencies);
+    return cudaSuccess;
+  });
+}
 
 cudaError_t cudaStreamBeginCapture(cudaStream_t handle, cudaStreamCaptureMode mode) {
   return guardedCuda([&] {
     cuda_api::CudaStream& stream = requireStream(handle);
-    if (rawValue(mode) < cudaStreamCaptureModeGlobal || rawValue(mode) > cudaStreamCaptureModeRelaxed)
-      return cudaErrorInvalidValue;
+    requireMode(mode);
     cuda_api::Capture::begin(stream, mode);
     return cudaSuccess;
   });
@@ -90,7 +120,9 @@ cudaError_t cudaStreamEndCapture(cudaStream_t handle, cudaGraph_t* graph) {
   return guardedCuda([&] {
     requireResult(graph);
     *graph = nullptr;
-    *graph = handleOf(cuda_api::Capture::end(requireStream(handle)));
+    std::shared_ptr<cuda_api::Graph> captured = cuda_api::Capture::end(requireStream(handle));
+    cudaGraph_t const given = GivenGraphs::instance().take(captured);
+    *graph = given != nullptr ? given : handleOf(std::move(captured));
     return cudaSuccess;
   });
 }
@@ -122,8 +154,7 @@ cudaError_t cudaStreamGetCaptureInfo(cudaStream_t handle, cudaStreamCaptureStatu
 cudaError_t cudaThreadExchangeStreamCaptureMode(cudaStreamCaptureMode* mode) {
   return guardedCuda([&] {
     requireResult(mode);
-    if (rawValue(*mode) < cudaStreamCaptureModeGlobal || rawValue(*mode) > cudaStreamCaptureModeRelaxed)
-      return cudaErrorInvalidValue;
+    requireMode(*mode);
     *mode = cuda_api::Capture::exchangeMode(*mode);
     return cudaSuccess;
   });
@@ -197,7 +228,7 @@ cudaError_t cudaGraphInstantiate(cudaGraphExec_t* exec, cudaGraph_t graph, unsig
     *exec = nullptr;
     const cuda_api::Graph& known = requireGraph(graph);
     if ((flags & ~kFlags) != 0) return cudaErrorInvalidValue;
-    *exec = std::make_unique<CUgraphExec_st>(known).release();
+    *exec = std::make_unique<CUgraphExec_st>(known, flags).release();
     return cudaSuccess;
   });
 }
@@ -205,6 +236,38 @@ cudaError_t cudaGraphInstantiate(cudaGraphExec_t* exec, cudaGraph_t graph, unsig
 cudaError_t cudaGraphInstantiateWithFlags(cudaGraphExec_t* exec, cudaGraph_t graph,
                                           unsigned long long flags) {
   return cudaGraphInstantiate(exec, graph, flags);
+}
+
+cudaError_t cudaGraphExecGetFlags(cudaGraphExec_t exec, unsigned long long* flags) {
+  return guardedCuda([&] {
+    requireResult(flags);
+    *flags = requireExec(exec).flags;
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaGraphExecUpdate(cudaGraphExec_t handle, cudaGraph_t graph,
+                                cudaGraphExecUpdateResultInfo* info) {
+  return guardedCuda([&] {
+    requireResult(info);
+    *info = {cudaGraphExecUpdateError, nullptr, nullptr};
+    CUgraphExec_st& known = requireExec(handle);
+    cuda_api::Graph& wanted = requireGraph(graph);
+    const cuda_api::Graph& before = known.exec->graph();
+    if (const std::optional<std::size_t> number = wanted.differsFrom(before)) {
+      const bool inBoth = *number < wanted.nodes().size() && *number < before.nodes().size();
+      info->result = inBoth && wanted.nodes()[*number].type != before.nodes()[*number].type
+                         ? cudaGraphExecUpdateErrorNodeTypeChanged
+                         : cudaGraphExecUpdateErrorTopologyChanged;
+      if (*number < wanted.nodes().size()) info->errorNode = &wanted.nodes()[*number];
+      return cudaErrorGraphExecUpdateFailure;
+    }
+    auto updated = std::make_shared<cuda_api::GraphExec>(wanted);
+    updated->follow(*known.exec);
+    known.exec = std::move(updated);
+    info->result = cudaGraphExecUpdateSuccess;
+    return cudaSuccess;
+  });
 }
 
 cudaError_t cudaGraphLaunch(cudaGraphExec_t handle, cudaStream_t to) {

@@ -51,21 +51,6 @@ cudaError_t release(void* pointer, cuda_api::AllocationTable::Kind kind) {
   });
 }
 
-// Memory of a graph, freed with the graph unless the program has freed it.
-class GraphMemory {
- public:
-  explicit GraphMemory(const cuda_api::Allocation& memory) : memory_(memory) {}
-  ~GraphMemory() {
-    cuda_api::AllocationTable::instance().free(memory_.start, cuda_api::AllocationTable::kOfDevice,
-                                               memory_.number);
-  }
-  GraphMemory(const GraphMemory&) = delete;
-  GraphMemory& operator=(const GraphMemory&) = delete;
-
- private:
-  const cuda_api::Allocation memory_;
-};
-
 std::optional<cuda_api::Allocation> hostMemoryAt(const void* pointer) {
   auto memory = cuda_api::AllocationTable::instance().find(pointer);
   return memory && memory->type == cudaMemoryTypeHost ? memory : std::nullopt;
@@ -89,40 +74,14 @@ cudaError_t cudaMallocPitch(void** pointer, size_t* pitch, size_t width, size_t 
   return allocate(cudaMemoryTypeDevice, pointer, size);
 }
 
-cudaError_t cudaMallocAsync(void** pointer, size_t size, cudaStream_t handle) {
-  return guardedCuda([&] {
-    requireResult(pointer);
-    *pointer = nullptr;
-    cuda_api::CudaStream& stream = requireStream(handle);
-    void* memory = allocate(cudaMemoryTypeDevice, size, 0);
-    if (stream.captured() && memory != nullptr) {
-      // All launches of the graph use the same memory.
-      auto owner = std::make_shared<GraphMemory>(*cuda_api::AllocationTable::instance().startingAt(memory));
-      cuda_api::Capture::add(stream, cudaGraphNodeTypeMemAlloc, nullptr, std::move(owner));
-    }
-    *pointer = memory;
-    return cudaSuccess;
-  });
-}
-
-cudaError_t cudaFreeAsync(void* pointer, cudaStream_t handle) {
-  return guardedCuda([&] {
-    cuda_api::CudaStream& stream = requireStream(handle);
-    if (pointer == nullptr) return cudaSuccess;
-    const std::optional<cuda_api::Allocation> memory =
-        cuda_api::AllocationTable::instance().startingAt(pointer);
-    if (!memory || !cuda_api::AllocationTable::is(*memory, cuda_api::AllocationTable::kOfDevice))
-      return cudaErrorInvalidValue;
-    if (stream.captured()) {
-      // The next launch uses the memory again.
-      cuda_api::Capture::add(stream, cudaGraphNodeTypeMemFree, nullptr);
-      return cudaSuccess;
-    }
-    enqueueOn(stream, cudaGraphNodeTypeMemFree, [pointer, number = memory->number] {
-      cuda_api::AllocationTable::instance().free(pointer, cuda_api::AllocationTable::kOfDevice, number);
-    });
-    return cudaSuccess;
-  });
+cudaError_t cudaMalloc3D(cudaPitchedPtr* pointer, cudaExtent extent) {
+  if (pointer == nullptr) return rememberCuda(cudaErrorInvalidValue);
+  size_t rows = 0;
+  if (__builtin_mul_overflow(extent.height, extent.depth, &rows))
+    return rememberCuda(cudaErrorMemoryAllocation);
+  pointer->xsize = extent.width;
+  pointer->ysize = extent.height;
+  return cudaMallocPitch(&pointer->ptr, &pointer->pitch, extent.width, rows);
 }
 
 cudaError_t cudaMallocHost(void** pointer, size_t size) {

@@ -34,6 +34,18 @@ XYLEM_PER_THREAD(cudaMemcpy2DAsync,
                  (void* to, size_t toPitch, const void* from, size_t fromPitch, size_t width, size_t height,
                   cudaMemcpyKind kind, cudaStream_t s),
                  to, toPitch, from, fromPitch, width, height, kind, perThread(s))
+XYLEM_PER_THREAD(cudaMemcpy3DAsync, (const cudaMemcpy3DParms* parameters, cudaStream_t s), parameters,
+                 perThread(s))
+XYLEM_PER_THREAD(cudaMemcpy3DPeerAsync, (const cudaMemcpy3DPeerParms* parameters, cudaStream_t s), parameters,
+                 perThread(s))
+XYLEM_PER_THREAD(cudaMemset3DAsync, (cudaPitchedPtr pointer, int value, cudaExtent extent, cudaStream_t s),
+                 pointer, value, extent, perThread(s))
+XYLEM_PER_THREAD(cudaMemcpyBatchAsync,
+                 (void** to, void** from, size_t* sizes, size_t count, cudaMemcpyAttributes* attributes,
+                  size_t* firsts, size_t attributeCount, size_t* failed, cudaStream_t s),
+                 to, from, sizes, count, attributes, firsts, attributeCount, failed, perThread(s))
+XYLEM_PER_THREAD(cudaMallocFromPoolAsync, (void** p, size_t size, cudaMemPool_t pool, cudaStream_t s), p,
+                 size, pool, perThread(s))
 XYLEM_PER_THREAD(cudaMemsetAsync, (void* p, int value, size_t count, cudaStream_t s), p, value, count,
                  perThread(s))
 XYLEM_PER_THREAD(cudaMemset2DAsync,
@@ -56,6 +68,13 @@ XYLEM_PER_THREAD(cudaEventRecordWithFlags, (cudaEvent_t event, cudaStream_t s, u
 XYLEM_PER_THREAD(cudaStreamWaitEvent, (cudaStream_t s, cudaEvent_t event, unsigned flags), perThread(s),
                  event, flags)
 XYLEM_PER_THREAD(cudaStreamBeginCapture, (cudaStream_t s, cudaStreamCaptureMode mode), perThread(s), mode)
+XYLEM_PER_THREAD(cudaStreamBeginCaptureToGraph,
+                 (cudaStream_t s, cudaGraph_t graph, const cudaGraphNode_t* nodes,
+                  const cudaGraphEdgeData* edges, size_t count, cudaStreamCaptureMode mode),
+                 perThread(s), graph, nodes, edges, count, mode)
+XYLEM_PER_THREAD(cudaStreamUpdateCaptureDependencies,
+                 (cudaStream_t s, cudaGraphNode_t* nodes, size_t count, unsigned flags), perThread(s), nodes,
+                 count, flags)
 XYLEM_PER_THREAD(cudaStreamEndCapture, (cudaStream_t s, cudaGraph_t* graph), perThread(s), graph)
 XYLEM_PER_THREAD(cudaStreamIsCapturing, (cudaStream_t s, cudaStreamCaptureStatus* status), perThread(s),
                  status)

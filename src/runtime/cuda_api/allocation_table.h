@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <optional>
 
@@ -25,7 +26,8 @@ struct Allocation {
   bool registered = false;  // the program's own memory, given to cudaHostRegister
   std::byte* start = nullptr;
   std::size_t bytes = 0;
-  std::uint64_t number = 0;  // unique; addresses are used again
+  std::uint64_t number = 0;                // unique; addresses are used again
+  std::shared_ptr<void> charge = nullptr;  // of the memory pool from which it comes
 };
 
 class AllocationTable {

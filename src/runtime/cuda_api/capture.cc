@@ -25,16 +25,22 @@ thread_local cudaStreamCaptureMode threadMode = cudaStreamCaptureModeGlobal;
 
 }  // namespace
 
-Capture::Capture(CudaStream& origin, cudaStreamCaptureMode mode)
-    : origin_(&origin), mode_(mode), id_(++captures().lastId) {}
+Capture::Capture(CudaStream& origin, cudaStreamCaptureMode mode, std::shared_ptr<Graph> graph)
+    : origin_(&origin),
+      mode_(mode),
+      id_(++captures().lastId),
+      graph_(std::move(graph)),
+      first_(graph_->nodes().size()) {}
 
-void Capture::begin(CudaStream& stream, cudaStreamCaptureMode mode) {
+void Capture::begin(CudaStream& stream, cudaStreamCaptureMode mode, std::shared_ptr<Graph> graph,
+                    std::vector<std::size_t> after) {
   if (stream.kind() == CudaStream::Kind::kDefault) throw CudaFailure(cudaErrorStreamCaptureUnsupported);
   Captures& all = captures();
   const std::lock_guard lock(all.mutex);
   if (stream.captured()) throw CudaFailure(cudaErrorIllegalState);
-  const auto capture = std::make_shared<Capture>(stream, mode);
-  stream.setCapture(capture, {});
+  if (graph == nullptr) graph = std::make_shared<Graph>();
+  const auto capture = std::make_shared<Capture>(stream, mode, std::move(graph));
+  stream.setCapture(capture, std::move(after));
   capture->streams_.push_back(&stream);
   all.active.push_back(capture.get());
   all.count.store(static_cast<int>(all.active.size()), std::memory_order_release);
@@ -53,7 +59,7 @@ std::shared_ptr<Graph> Capture::end(CudaStream& stream) {
   if (capture.mode_ != cudaStreamCaptureModeRelaxed && capture.thread_ != std::this_thread::get_id())
     throw CudaFailure(cudaErrorStreamCaptureWrongThread);
   const std::shared_ptr<Capture> keep = stream.capture_;
-  const bool joined = capture.graph_->endsWith(stream.dependencies_);
+  const bool joined = capture.graph_->endsWith(stream.dependencies_, capture.first_);
   capture.finish();
   if (capture.lost_) throw CudaFailure(cudaErrorStreamCaptureInvalidated);
   if (!joined) throw CudaFailure(cudaErrorStreamCaptureUnjoined);
@@ -109,6 +115,15 @@ void Capture::add(std::span<CudaStream* const> streams, cudaGraphNodeType type, 
   const std::size_t node = capture.graph_->add({type, std::move(after), capture.branchOf(*streams.front()),
                                                 streams.front()->device(), std::move(issue)});
   for (CudaStream* stream : streams) stream->dependencies_ = {node};
+}
+
+void Capture::setDependencies(CudaStream& stream, std::vector<std::size_t> nodes, bool also) {
+  const std::lock_guard lock(captures().mutex);
+  if (of(stream).lost_) throw CudaFailure(cudaErrorStreamCaptureInvalidated);
+  if (also) nodes.insert(nodes.end(), stream.dependencies_.begin(), stream.dependencies_.end());
+  std::sort(nodes.begin(), nodes.end());
+  nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
+  stream.dependencies_ = std::move(nodes);
 }
 
 Capture::Mark Capture::mark(CudaStream& stream) {

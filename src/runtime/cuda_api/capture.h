@@ -40,7 +40,9 @@ class Capture : public std::enable_shared_from_this<Capture> {
     std::vector<cudaGraphNode_t> latest;  // the nodes on which the stream's next one depends
   };
 
-  static void begin(CudaStream& stream, cudaStreamCaptureMode mode);
+  // Captures into a graph of its own, or into `graph`, behind the nodes `after`.
+  static void begin(CudaStream& stream, cudaStreamCaptureMode mode, std::shared_ptr<Graph> graph = nullptr,
+                    std::vector<std::size_t> after = {});
   static std::shared_ptr<Graph> end(CudaStream& stream);
   static State stateOf(const CudaStream& stream);
 
@@ -49,6 +51,9 @@ class Capture : public std::enable_shared_from_this<Capture> {
                   std::shared_ptr<void> keep = nullptr);
   // Adds one node for several streams, all of the same capture.
   static void add(std::span<CudaStream* const> streams, cudaGraphNodeType type, Issue issue);
+
+  // The next node of the captured `stream` depends on `nodes`, and with `also` on those on which it would.
+  static void setDependencies(CudaStream& stream, std::vector<std::size_t> nodes, bool also);
 
   // Records an event in a captured stream.
   static Mark mark(CudaStream& stream);
@@ -70,7 +75,7 @@ class Capture : public std::enable_shared_from_this<Capture> {
   static void invalidateBlocking(int device);
   static void leave(CudaStream& stream);
 
-  Capture(CudaStream& origin, cudaStreamCaptureMode mode);
+  Capture(CudaStream& origin, cudaStreamCaptureMode mode, std::shared_ptr<Graph> graph);
 
  private:
   static Capture& of(CudaStream& stream);
@@ -82,7 +87,8 @@ class Capture : public std::enable_shared_from_this<Capture> {
   const cudaStreamCaptureMode mode_;
   const std::thread::id thread_ = std::this_thread::get_id();
   const std::uint64_t id_;
-  std::shared_ptr<Graph> graph_ = std::make_shared<Graph>();
+  const std::shared_ptr<Graph> graph_;
+  const std::size_t first_;           // the number of the first node that is captured
   std::vector<CudaStream*> streams_;  // by branch; null for streams that were destroyed
   bool lost_ = false;
 };

@@ -12,6 +12,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 #include "host/cuda_runtime.h"
@@ -24,6 +25,7 @@ struct CUgraphNode_st {
   int branch = 0;                  // a chain: each node of a branch depends on the one added to it before
   int device = 0;
   std::function<void(xylem::device::Stream&)> issue;  // enqueues its work, any number of times
+  std::size_t number = 0;                             // its place in the graph, and in copies of the graph
 };
 
 namespace xylem::cuda_api {
@@ -35,10 +37,18 @@ class Graph {
   std::size_t add(GraphNode node);
   const std::deque<GraphNode>& nodes() const { return nodes_; }
   std::deque<GraphNode>& nodes() { return nodes_; }
-  // True if every node is in `last`, or a node in `last` depends on it.
-  bool endsWith(const std::vector<std::size_t>& last) const;
+  // True if every node from number `first` on is in `last`, or a node in `last` depends on it.
+  bool endsWith(const std::vector<std::size_t>& last, std::size_t first = 0) const;
+  // The branch for a node that depends on `after`.
+  int branchAfter(const std::vector<std::size_t>& after) const;
+  // The first node, by number, that has another type or other dependencies in `other`, or is in one of them only;
+  // none if there is no such node.
+  std::optional<std::size_t> differsFrom(const Graph& other) const;
   // Keeps `resource` alive as long as the graph and the GraphExecs made of it.
   void keep(std::shared_ptr<void> resource) { kept_.push_back(std::move(resource)); }
+  void keepAllOf(const Graph& other) { kept_.insert(kept_.end(), other.kept_.begin(), other.kept_.end()); }
+  // Keeps a resource `count` times less. False if it was not kept as often.
+  bool drop(const void* resource, std::size_t count);
 
  private:
   std::deque<GraphNode> nodes_;
@@ -54,6 +64,9 @@ class GraphExec {
   // Issues all nodes, then throws the first Error of one that could not be issued. The enqueued work does not
   // need the GraphExec any more.
   void launch(device::Stream& stream);
+  const Graph& graph() const { return graph_; }
+  // Launches of this wait for all launches of `before` until now.
+  void follow(GraphExec& before);
 
  private:
   struct Launching;

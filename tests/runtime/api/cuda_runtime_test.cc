@@ -122,4 +122,22 @@ TEST(CudaRuntime, EveryErrorHasWords) {
   EXPECT_THAT(cudaGetErrorString(static_cast<cudaError_t>(12345)), StrEq("unknown error"));
 }
 
+TEST(CudaDevices, CachesAndFlushesMakeNoDifference) {
+  cudaFuncCache cache = cudaFuncCachePreferEqual;
+  EXPECT_EQ(cudaDeviceSetCacheConfig(cudaFuncCachePreferL1), cudaSuccess);
+  EXPECT_EQ(cudaDeviceGetCacheConfig(&cache), cudaSuccess);
+  EXPECT_EQ(cache, cudaFuncCachePreferNone);
+  cudaSharedMemConfig banks = cudaSharedMemBankSizeDefault;
+  EXPECT_EQ(cudaDeviceSetSharedMemConfig(cudaSharedMemBankSizeEightByte), cudaSuccess);
+  EXPECT_EQ(cudaDeviceGetSharedMemConfig(&banks), cudaSuccess);
+  EXPECT_EQ(banks, cudaSharedMemBankSizeFourByte);
+  EXPECT_EQ(cudaDeviceFlushGPUDirectRDMAWrites(cudaFlushGPUDirectRDMAWritesTargetCurrentDevice,
+                                               cudaFlushGPUDirectRDMAWritesToOwner),
+            cudaSuccess);
+  EXPECT_EQ(cudaDeviceGraphMemTrim(0), cudaSuccess);
+  EXPECT_EQ(cudaDeviceGraphMemTrim(12345), cudaErrorInvalidDevice);
+  EXPECT_EQ(cudaThreadSynchronize(), cudaSuccess);
+  EXPECT_EQ(cudaGetLastError(), cudaErrorInvalidDevice);
+}
+
 }  // namespace
