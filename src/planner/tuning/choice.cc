@@ -9,23 +9,6 @@
 #include "planner/tuning/steps.h"
 
 namespace xylem::tuning {
-namespace {
-
-// 8-bit floats lose too much precision if many ranks of a ring add to a sum one after the other.
-constexpr int kMaxSmallFloatRingRanks = 8;
-constexpr float kSmallFloatRingPenalty = 1024;
-// A channel starts this many operations of a group at a time, except those of rings.
-constexpr int kOperationsPerBatch = 10;
-constexpr float kBytesPerMicrosecondAtOneGBs = 1000;
-
-bool isSmallFloat(DataType type) { return type == DataType::kFloat8e4m3 || type == DataType::kFloat8e5m2; }
-
-// AllGather and Broadcast only move data: NCCL treats them as bytes.
-DataType typeOf(const Operation& operation) {
-  const bool moves =
-      operation.collective == Collective::kAllGather || operation.collective == Collective::kBroadcast;
-  return moves ? DataType::kUint8 : operation.type;
-}
 
 bool nvlsReduces(const Operation& operation) {
   if (operation.scaled) return false;
@@ -44,6 +27,24 @@ bool nvlsReduces(const Operation& operation) {
     default:
       return false;
   }
+}
+
+namespace {
+
+// 8-bit floats lose too much precision if many ranks of a ring add to a sum one after the other.
+constexpr int kMaxSmallFloatRingRanks = 8;
+constexpr float kSmallFloatRingPenalty = 1024;
+// A channel starts this many operations of a group at a time, except those of rings.
+constexpr int kOperationsPerBatch = 10;
+constexpr float kBytesPerMicrosecondAtOneGBs = 1000;
+
+bool isSmallFloat(DataType type) { return type == DataType::kFloat8e4m3 || type == DataType::kFloat8e5m2; }
+
+// AllGather and Broadcast only move data: NCCL treats them as bytes.
+DataType typeOf(const Operation& operation) {
+  const bool moves =
+      operation.collective == Collective::kAllGather || operation.collective == Collective::kBroadcast;
+  return moves ? DataType::kUint8 : operation.type;
 }
 
 Exclusion excludedNvls(const TuningInput& input, const Operation& operation, Algorithm algorithm) {

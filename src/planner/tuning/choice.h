@@ -48,6 +48,9 @@ struct Choice {
   const Candidate* runnerUp() const { return usable > 1 ? &ranking[1] : nullptr; }
 };
 
+// Whether a switch can combine elements of this type in this way: NVLS needs it, except to gather.
+bool nvlsReduces(const Operation& operation);
+
 Choice choose(const TuningModel& model, const Operation& operation);
 
 // Sizes that stand for all in plans and comparisons, in bytes: 8 B to 8 GiB, each eight times the one before.

@@ -21,8 +21,33 @@ const std::vector<int> kMatrixRanks =
 const std::vector<std::size_t> kCounts =
     kSanitized ? std::vector<std::size_t>{1, 1003} : std::vector<std::size_t>{1, 17, 1003};
 
+// True for types and operators that a switch of NVLS combines.
+bool switches(DataType type, int op) {
+  const bool sum = op == static_cast<int>(ReduceOp::kSum);
+  const bool order = op == static_cast<int>(ReduceOp::kMin) || op == static_cast<int>(ReduceOp::kMax);
+  switch (type) {
+    case DataType::kFloat32:
+    case DataType::kFloat64:
+      return sum;
+    case DataType::kInt32:
+    case DataType::kUint32:
+    case DataType::kInt64:
+    case DataType::kUint64:
+    case DataType::kFloat16:
+    case DataType::kBfloat16:
+      return sum || order;
+    default:
+      return false;
+  }
+}
+
 // PAT neither scales nor reduces to a single rank.
-bool runsWith(const std::string& algorithm, Collective collective, int op) {
+bool runsWith(const std::string& algorithm, Collective collective, DataType type, int op) {
+  if (algorithm == "NVLS") {
+    if (collective == Collective::kAllGather) return true;
+    return (collective == Collective::kAllReduce || collective == Collective::kReduceScatter) &&
+           switches(type, op);
+  }
   if (algorithm == "Tree") return collective == Collective::kAllReduce;
   if (algorithm != "PAT") return true;
   const bool scales = op == static_cast<int>(ReduceOp::kAvg) || op == kScaledSum;
@@ -38,7 +63,7 @@ void runEverything(int rank, int ranks, ncclComm_t comm, const std::string& algo
     for (int type = 0; type < kDataTypes; ++type)
       for (int op = 0; op <= (reduces ? kScaledSum : 0); ++op)
         for (const std::size_t count : counts) {
-          if (ranks > 1 && !runsWith(algorithm, collective, op)) continue;
+          if (ranks > 1 && !runsWith(algorithm, collective, static_cast<DataType>(type), op)) continue;
           root = (root + 1) % ranks;
           const Call call{collective, static_cast<DataType>(type), op, count, root, (root + op) % 2 == 0};
           runner.run(call);
@@ -98,6 +123,48 @@ INSTANTIATE_TEST_SUITE_P(Logarithmic, Matrix,
                          ::testing::Combine(::testing::ValuesIn(kWays), ::testing::Values("PAT"),
                                             ::testing::Values("Simple")),
                          nameOf);
+
+// The exchange of one host plays the switch, where the ranks map each other's memory.
+INSTANTIATE_TEST_SUITE_P(Switch, Matrix,
+                         ::testing::Combine(::testing::Values(kWays[0]), ::testing::Values("NVLS"),
+                                            ::testing::Values("Simple")),
+                         nameOf);
+
+// Counts that go through the mailboxes and beyond them.
+TEST(Nvls, RunsWhereNcclAlgoLeavesNothingElse) {
+  const Variables variables{{"NCCL_ALGO", "ring;allreduce:nvls"}};
+  expectAllJoined(runRanks(4, [](int rank, ncclComm_t comm) {
+    CheckedRank runner(rank, 4, comm);
+    for (const std::size_t count : {std::size_t{1}, std::size_t{1003}, std::size_t{300'000}})
+      for (const Collective collective :
+           {Collective::kAllReduce, Collective::kBroadcast, Collective::kAllReduce})
+        runner.run({collective, DataType::kFloat32, 0, count, 1, false});
+    // One group with both: an exchange, and a ring.
+    std::vector<float> a(100, 1), b(100, static_cast<float>(rank));
+    ASSERT_EQ(ncclGroupStart(), ncclSuccess);
+    ncclAllReduce(a.data(), a.data(), a.size(), ncclFloat, ncclSum, comm, nullptr);
+    ncclBroadcast(b.data(), b.data(), b.size(), ncclFloat, 3, comm, nullptr);
+    ASSERT_EQ(ncclGroupEnd(), ncclSuccess) << ncclGetLastError(comm);
+    ASSERT_EQ(cudaStreamSynchronize(nullptr), cudaSuccess) << ncclGetLastError(comm);
+    EXPECT_EQ(a[99], 4);
+    EXPECT_EQ(b[99], 3);
+  }));
+}
+
+TEST(Nvls, SaysWhatItCannotDo) {
+  const auto refused = [](std::initializer_list<std::pair<std::string, std::string>> set, ncclDataType_t type,
+                          const char* why) {
+    const Variables variables(set);
+    expectAllJoined(runRanks(2, [&](int, ncclComm_t comm) {
+      std::vector<std::byte> data(800);
+      EXPECT_EQ(ncclAllReduce(data.data(), data.data(), 100, type, ncclProd, comm, nullptr),
+                ncclInvalidUsage);
+      EXPECT_THAT(ncclGetLastError(comm), ::testing::HasSubstr(why));
+    }));
+  };
+  refused({{"NCCL_ALGO", "NVLS"}}, ncclFloat, "NVLink multicast does not do prod of float");
+  refused({{"NCCL_ALGO", "NVLS"}, {"XYLEM_DIRECT", "0"}}, ncclFloat, "no algorithm and protocol can run");
+}
 
 }  // namespace
 }  // namespace xylem::comm

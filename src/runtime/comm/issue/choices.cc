@@ -84,11 +84,12 @@ const tuning::Candidate& ofCollnet(const std::vector<tuning::Candidate>& exclude
 }  // namespace
 
 Choices::Choices(const tuning::TuningModel& model, int channels, std::shared_ptr<const plugins::Tuner> tuner,
-                 CollNetUse collnet)
+                 CollNetUse collnet, bool exchanges)
     : model_(model),
       channels_(channels),
       tuner_(std::move(tuner)),
       collnet_(std::move(collnet)),
+      exchanges_(exchanges),
       entries_(kEntries) {}
 
 int Choices::retune(tuning::Choice& choice) const {
@@ -142,19 +143,37 @@ void Choices::fallBack(tuning::Choice& choice) const {
   choice = std::move(other);
 }
 
+bool Choices::allowsNvls(const tuning::Operation& operation) const {
+  const Collective collective = operation.collective;
+  return (collective == Collective::kAllReduce || gathersOrScatters(collective)) &&
+         model_.options.algorithms[collective][Algorithm::kNvls] &&
+         model_.options.protocols[collective][Protocol::kSimple] != tuning::Enabled::kNo;
+}
+
+void Choices::throwNoChoice(const tuning::Choice& choice) const {
+  const tuning::Operation& wanted = choice.operation;
+  std::string why = "none is known";
+  if (exchanges_ && allowsNvls(wanted))
+    why = tuning::explain({.algorithm = Algorithm::kNvls, .excluded = tuning::Exclusion::kNvlsOperands},
+                          wanted, model_);
+  else if (!choice.ranking.empty())
+    why = tuning::explain(mostTelling(choice.ranking), wanted, model_);
+  throw Error(ResultCode::kInvalidUsage,
+              "no algorithm and protocol can run {} of {} bytes: {}; do NCCL_ALGO and NCCL_PROTO allow any?",
+              name(wanted.collective), wanted.bytes, why);
+}
+
 ChosenAlgorithm Choices::choose(const CommOperation& operation, int aggregated) const {
   const tuning::Operation wanted = describe(operation, aggregated);
   tuning::Choice choice = xylem::tuning::choose(model_, wanted);
   if (choice.best() == nullptr) fallBack(choice);
   const int tunedChannels = tuner_ && choice.best() != nullptr ? retune(choice) : 0;
   const tuning::Candidate* best = choice.best();
-  if (best == nullptr)
-    throw Error(
-        ResultCode::kInvalidUsage,
-        "no algorithm and protocol can run {} of {} bytes: {}; do NCCL_ALGO and NCCL_PROTO allow any?",
-        name(operation.function), wanted.bytes,
-        choice.ranking.empty() ? "none is known"
-                               : tuning::explain(mostTelling(choice.ranking), wanted, model_));
+  if (best == nullptr) {
+    const bool reduced = wanted.collective == Collective::kAllGather || tuning::nvlsReduces(wanted);
+    if (exchanges_ && reduced && allowsNvls(wanted)) return {Algorithm::kNvls, Protocol::kSimple, 1};
+    throwNoChoice(choice);
+  }
   ChosenAlgorithm chosen{best->algorithm, best->protocol,
                          std::clamp(tunedChannels > 0 ? tunedChannels : choice.channels, 1, channels_)};
   chosen.chunkBytes = tuning::chunkBytes(model_, {.collective = wanted.collective,

@@ -45,8 +45,11 @@ struct ChosenAlgorithm {
 class Choices {
  public:
   // `channels`: those that collectives use.
+  // `exchanges`: the ranks of the one host can exchange data at once, which stands for a switch: NVLS runs where
+  // NCCL_ALGO leaves nothing else.
   Choices(const tuning::TuningModel& model, int channels,
-          std::shared_ptr<const plugins::Tuner> tuner = nullptr, CollNetUse collnet = {});
+          std::shared_ptr<const plugins::Tuner> tuner = nullptr, CollNetUse collnet = {},
+          bool exchanges = false);
 
   // Throws, with the reason, if nothing can run it, as with some values of NCCL_ALGO and NCCL_PROTO.
   const ChosenAlgorithm& of(const CommOperation& operation, int aggregated = 1);
@@ -63,6 +66,8 @@ class Choices {
   };
   tuning::Operation describe(const CommOperation& operation, int aggregated) const;
   ChosenAlgorithm choose(const CommOperation& operation, int aggregated) const;
+  bool allowsNvls(const tuning::Operation& operation) const;
+  [[noreturn]] void throwNoChoice(const tuning::Choice& choice) const;
 
   // Replaces a choice that has no candidate, as CollNet is all that NCCL_ALGO allows, by one with rings, if
   // that helps.
@@ -74,6 +79,7 @@ class Choices {
   int channels_;
   std::shared_ptr<const plugins::Tuner> tuner_;  // or null
   CollNetUse collnet_;
+  bool exchanges_;
   std::vector<Entry> entries_;  // by hash; a newer entry replaces an older one
 };
 

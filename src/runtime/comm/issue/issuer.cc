@@ -90,7 +90,8 @@ Choices makeChoices(const JobRoster& roster, const CommPlan& plan, const Wiring&
   const plugins::TunedJob job{static_cast<std::size_t>(roster.ranks()),
                               static_cast<std::size_t>(roster.hosts.hosts), roster.communicator};
   return Choices(plan.plan.tuning[static_cast<std::size_t>(view)], plan.channels,
-                 plugins::findTuner(request.settings, job, request.log), std::move(collnet));
+                 plugins::findTuner(request.settings, job, request.log), std::move(collnet),
+                 Mailboxes::possible(roster.peers, plan.choice));
 }
 
 std::optional<Mailboxes> makeMailboxes(const JobRoster& roster, const CommPlan& plan, Wiring& wiring,
@@ -114,6 +115,7 @@ Issuer::Issuer(const JobRoster& roster, const CommPlan& plan, Wiring& wiring, co
       ranks_(roster.ranks()),
       checked_(roster.checked),
       wiring_(wiring),
+      onlyNvls_(roster.self().direct == Direct::kNvls),
       choices_(makeChoices(roster, plan, wiring, request)),
       transfers_(plan.plan, plan.choice, rank_, plan.channels, checked_, request.settings,
                  wiring.transports(), watches.peers, *request.log),
@@ -149,7 +151,7 @@ bool Issuer::mayStepNow(std::span<const CommOperation> operations) const {
   // order with it.
   if (checked_ || !launches_.idle() || first.stream->pending()) return false;
   if (isPointToPoint(first.function)) return areSmallTransfers(operations);
-  return operations.size() == 1 && first.count > 0 && mailboxes_ && mailboxes_->ready() &&
+  return operations.size() == 1 && first.count > 0 && exchanges() && mailboxes_->ready() &&
          bytesOf(first) * static_cast<std::size_t>(ranks_) <= kMaxExchangedBytes;
 }
 
@@ -259,13 +261,14 @@ Scheduling Issuer::scheduling() {
           choices_,
           transfers_,
           mailboxes_ ? &*mailboxes_ : nullptr,
+          onlyNvls_,
           checked_};
 }
 
 // The path of an operation in the flight recorder. `collectives`: the number of them in its group.
 std::uint64_t Issuer::pathOf(const CommOperation& operation, int collectives) {
   if (!isBusyCollective(operation)) return 0;
-  return mailboxes_ ? kDirectPath : packPath(choices_.of(operation, collectives));
+  return exchanges() ? kDirectPath : packPath(choices_.of(operation, collectives));
 }
 
 // Notes the operations in the flight recorder, and for the comparison in checked mode.
@@ -289,7 +292,7 @@ plugins::ProfiledCall Issuer::profiledCall(const CommOperation& operation, int c
   if (isPointToPoint(call.function) || operation.count == 0) return call;
   call.op = operation.reduction.op;
   call.bytes = bytesOf(operation);
-  call.direct = mailboxes_.has_value();
+  call.direct = exchanges();
   if (!isPlanned(operation.function)) return call;
   const ChosenAlgorithm& chosen = choices_.of(operation, collectives);
   call.algorithm = chosen.algorithm;

@@ -50,8 +50,8 @@ class Issuer {
   Issuer& operator=(const Issuer&) = delete;
 
   void launch(std::span<const CommOperation> operations);
-  // Whether collectives are exchanges among the ranks of one host (mailboxes.h).
-  bool exchanges() const { return mailboxes_.has_value(); }
+  // Whether all collectives are exchanges among the ranks of one host (mailboxes.h).
+  bool exchanges() const { return mailboxes_.has_value() && !onlyNvls_; }
   // The planner's estimate for the operations, one after the other, in microseconds.
   float predict(std::span<const CommOperation> operations) const;
 
@@ -77,6 +77,7 @@ class Issuer {
   const int ranks_;
   const bool checked_;  // XYLEM_CHECK: all ranks compare an operation first, so none is done at once
   const Wiring& wiring_;
+  const bool onlyNvls_;  // of the collectives only those of NVLS are exchanges
   Choices choices_;
   Transfers transfers_;
   std::optional<Mailboxes> mailboxes_;   // where all ranks are on one host

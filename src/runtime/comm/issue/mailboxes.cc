@@ -15,8 +15,9 @@ constexpr std::size_t kMaxRanks = 16;
 bool Mailboxes::possible(std::span<const PeerInfo> peers, const connect::NetChoice& choice) {
   if (peers.size() < 2 || peers.size() > kMaxRanks) return false;
   const transport::Peer& first = peers.front().peer;
+  const Direct direct = peers.front().direct;
   const bool willing = std::all_of(peers.begin(), peers.end(), [&](const PeerInfo& info) {
-    return info.direct != 0 && info.peer.hostHash == first.hostHash &&
+    return direct != Direct::kNothing && info.direct == direct && info.peer.hostHash == first.hostHash &&
            info.peer.networkNamespace == first.networkNamespace;
   });
   if (!willing) return false;

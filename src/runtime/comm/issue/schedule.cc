@@ -67,14 +67,24 @@ class WorkMaker {
             LaunchWork& work)
       : operations_(operations), scheduling_(scheduling), events_(events), work_(work) {}
 
-  // Each collective becomes an exchange; consecutive ones that fit become one exchange together. Returns their
+  // How many collectives are exchanges. `count`: how many collectives there are.
+  int exchanges(int count) const {
+    return static_cast<int>(std::count_if(operations_.begin(), operations_.end(),
+                                          [&](const CommOperation& o) { return isExchange(o, count); }));
+  }
+  // Each of these becomes an exchange; consecutive ones that fit become one exchange together. Returns their
   // bytes.
-  std::size_t addExchanges();
-  // All collectives go over the queues of channels. `count`: how many there are.
+  std::size_t addExchanges(int count);
+  // All other collectives go over the queues of channels.
   void addCollectives(int count);
   void addTransfers();
 
  private:
+  bool isExchange(const CommOperation& operation, int count) const {
+    return isBusyCollective(operation) && scheduling_.mailboxes != nullptr &&
+           (!scheduling_.onlyNvls || scheduling_.choices.of(operation, count).algorithm == Algorithm::kNvls);
+  }
+
   ExchangePath& newExchange(const CommOperation& operation) {
     auto& path = newItem(operation, 0).path.emplace<ExchangePath>();
     path.mailboxes = scheduling_.mailboxes;
@@ -168,7 +178,7 @@ class WorkMaker {
   LaunchWork& work_;
 };
 
-std::size_t WorkMaker::addExchanges() {
+std::size_t WorkMaker::addExchanges(int count) {
   std::size_t bytes = 0;
   // A group too small for a batch needs no list.
   const bool batches = operations_.size() >= collectives::BatchedExchange::kMinWorks;
@@ -178,7 +188,7 @@ std::size_t WorkMaker::addExchanges() {
     batch.clear();
   };
   for (const CommOperation& operation : operations_) {
-    if (!isBusyCollective(operation)) continue;
+    if (!isExchange(operation, count)) continue;
     bytes += operation.count * elementBytes(operation.type);
     const bool fits = batches && fitsBatch(operation);
     if (!fits || batch.size() == collectives::BatchedExchange::kMaxWorks) close();
@@ -204,7 +214,7 @@ void WorkMaker::addCollectives(int count) {
   std::vector<const CommOperation*> sources;
   std::vector<ChosenAlgorithm> ways;
   for (const CommOperation& operation : operations_) {
-    if (!isBusyCollective(operation)) continue;
+    if (!isBusyCollective(operation) || isExchange(operation, count)) continue;
     ways.push_back(scheduling_.choices.of(operation, count));
     sources.push_back(&operation);
     tasks.push_back(taskOf(operation, ways.back()));
@@ -249,12 +259,12 @@ std::optional<std::size_t> schedule(std::span<const CommOperation> operations, c
   const auto collectives =
       static_cast<int>(std::count_if(operations.begin(), operations.end(), isBusyCollective));
   const bool transfers = static_cast<std::size_t>(collectives) < operations.size();
+  const int exchanges = scheduling.mailboxes == nullptr ? 0 : maker.exchanges(collectives);
   std::optional<std::size_t> exchanged;
-  if (collectives > 0 && scheduling.mailboxes != nullptr)
-    exchanged = maker.addExchanges();
-  else if (collectives > 0)
-    maker.addCollectives(collectives);
-  if (!transfers) return exchanged;
+  if (exchanges > 0) exchanged = maker.addExchanges(collectives);
+  if (collectives > exchanges) maker.addCollectives(collectives);
+  if (!transfers && collectives == exchanges) return exchanged;
+  if (!transfers) return std::nullopt;
   maker.addTransfers();
   return std::nullopt;
 }

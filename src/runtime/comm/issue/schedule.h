@@ -28,6 +28,7 @@ struct Scheduling {
   Choices& choices;
   Transfers& transfers;
   Mailboxes* mailboxes = nullptr;  // null: the ranks have none
+  bool onlyNvls = false;           // only collectives of NVLS go over the mailboxes
   bool checked = false;            // sends tell receives what they send (XYLEM_CHECK)
 };
 

@@ -13,6 +13,7 @@
 #include "planner/plan/planner.h"
 #include "planner/rules/version.h"
 #include "planner/topology/detect_files.h"
+#include "planner/tuning/tuning_options.h"
 #include "runtime/device/host_device.h"
 #include "runtime/sockets/secret.h"
 
@@ -45,6 +46,21 @@ std::uint64_t processNumber() {
 
 }  // namespace
 
+namespace {
+
+Direct directOf(const Settings& settings) {
+  if (settings.integer(Setting::kDirect) != 1 || !settings.text(Setting::kTunerPlugin).empty())
+    return Direct::kNothing;
+  if (settings.text(Setting::kAlgo).empty() && settings.text(Setting::kProto).empty()) return Direct::kAll;
+  if (settings.integer(Setting::kNvlsEnable) == 0) return Direct::kNothing;
+  const tuning::TuningOptions options = tuning::TuningOptions::from(settings);
+  for (const Collective collective : kAllCollectives)
+    if (options.algorithms[collective][Algorithm::kNvls]) return Direct::kNvls;
+  return Direct::kNothing;
+}
+
+}  // namespace
+
 PeerInfo describePeer(const Settings& settings, int rank, int device) {
   PeerInfo info;
   info.peer.hostHash = hostHashOf(settings);
@@ -58,8 +74,7 @@ PeerInfo describePeer(const Settings& settings, int rank, int device) {
   info.cores = device::coreSet();
   info.library = NCCL_VERSION_CODE;
   info.rules = rules::versionNumber(plan::rulesFor(settings)->version);
-  info.direct = settings.integer(Setting::kDirect) == 1 && settings.text(Setting::kAlgo).empty() &&
-                settings.text(Setting::kProto).empty() && settings.text(Setting::kTunerPlugin).empty();
+  info.direct = directOf(settings);
   info.checked = settings.integer(Setting::kCheck);
   return info;
 }

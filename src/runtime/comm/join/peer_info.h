@@ -17,15 +17,22 @@
 
 namespace xylem::comm {
 
+// The collectives of a rank that may be exchanges among the ranks of its host (collectives/direct_exchange.h).
+enum class Direct : std::uint64_t {
+  kNothing,  // a setting asks for algorithms
+  kAll,
+  kNvls,  // those that NCCL_ALGO gives to NVLS: the exchange plays the switch
+};
+
 struct PeerInfo {
   transport::Peer peer;
   std::uint64_t bufferBytes = 0;  // of a queue (NCCL_BUFFSIZE); all ranks use the smallest
   std::int32_t library = 0;       // NCCL_VERSION_CODE; must be the same on all ranks
   std::int32_t rules = 0;         // by which the rank plans: a versionNumber(); the same on all ranks
-  std::uint64_t direct = 0;       // 1: may use exchanges on its host, as no setting asks for an algorithm
-  std::int64_t checked = 0;       // 1: XYLEM_CHECK=1; one such rank is enough for all
-  std::uint64_t reduces = 0;      // what its network reduces: a reductionBit() each
-  device::CoreSet cores;          // on which this rank may run
+  Direct direct = Direct::kNothing;
+  std::int64_t checked = 0;   // 1: XYLEM_CHECK=1; one such rank is enough for all
+  std::uint64_t reduces = 0;  // what its network reduces: a reductionBit() each
+  device::CoreSet cores;      // on which this rank may run
 };
 
 // Describes this process; transports add their addresses to the result.
