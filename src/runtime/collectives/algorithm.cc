@@ -41,7 +41,7 @@ std::span<const Program> programsOf(Function function, Algorithm algorithm) {
 
 std::size_t scratchOf(Function function, Algorithm algorithm, const Shape& shape) {
   if (algorithm == Algorithm::kPat && function == Function::kReduceScatter)
-    return patReduceScatterScratch(shape);
+    return pat::scatterScratch(shape);
   return 0;
 }
 

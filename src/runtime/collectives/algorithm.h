@@ -57,9 +57,26 @@ struct Shape {
   bool exchange = false;
 };
 
+// Programs by number (programs.h).
+enum class ProgramKind : std::uint8_t {
+  kRingAllReduce,
+  kRingAllGather,
+  kRingReduceScatter,
+  kRingBroadcast,
+  kRingReduce,
+  kTreeReduceUp,
+  kTreeBroadcastDown,
+  kPatAllGather,
+  kPatReduceScatter,
+  kSendMessage,
+  kRecvMessage,
+  kCopyMessage,
+};
+
 struct Program {
   std::uint64_t (*length)(const Shape& shape) = nullptr;  // instructions
   Instruction (*at)(const Shape& shape, std::uint64_t index) = nullptr;
+  ProgramKind kind = ProgramKind::kCopyMessage;
 };
 
 // The programs of an algorithm; empty if the collective has no such algorithm. Queues by bit: - rings: 0 is

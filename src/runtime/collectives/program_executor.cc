@@ -28,9 +28,9 @@ std::size_t smallestStep(std::span<End* const> ends, Protocol protocol) {
 
 // The elements of a step: as many as fit into a step of every queue.
 std::size_t sliceOf(const ProgramWork& work) {
-  return std::min(
-             {smallestStep(work.from, work.protocol), smallestStep(work.to, work.protocol), work.mostBytes}) /
-         work.reduction.elementBytes;
+  const std::size_t stepBytes =
+      std::min(smallestStep(work.from, work.protocol), smallestStep(work.to, work.protocol));
+  return sliceElements(stepBytes, work.mostBytes, work.reduction.elementBytes);
 }
 
 }  // namespace
@@ -90,9 +90,7 @@ void ProgramExecutor::endRead() {
 device::Progress ProgramExecutor::goOn() {
   bool advanced = false;
   while (open_) {
-    const std::size_t left = now_.count - done_;
-    const bool local = (now_.from | now_.to) == 0;
-    const std::size_t n = local ? left : std::min(left, slice_);
+    const std::size_t n = sliceAt(now_, done_, slice_);
     if (!slice(n)) {
       endRead();
       for (transport::SendEnd* to : work_.to)
@@ -101,7 +99,7 @@ device::Progress ProgramExecutor::goOn() {
     }
     advanced = true;
     done_ += n;
-    if (n == left) open_ = next();
+    if (done_ == now_.count) open_ = next();
   }
   if (drained()) return device::Progress::kDone;
   return advanced ? device::Progress::kAdvanced : device::Progress::kWouldBlock;
@@ -185,36 +183,30 @@ bool ProgramExecutor::reduce(std::size_t n) {
   return true;
 }
 
-// result = incoming[0] (+) mine (+) incoming[1] ...: the first combination takes raw own data, the others
-// ready partial results, and the last one completes the result if the instruction says so.
+// result = incoming[0] (+) mine (+) incoming[1] ..., in the order of combinationAt (slices.h).
 void ProgramExecutor::combine(std::byte* result, std::span<const std::byte* const> incoming,
                               const std::byte* mine, std::size_t n) const {
-  const Reduction& reduction = work_.reduction;
-  const bool raw = isRaw() && !now_.ownFirst;
-  const Reduction::Combine first = raw ? reduction.combine : reduction.merge;
-  if (incoming.size() == 1) {
-    const std::byte* left = incoming[0];
-    const std::byte* right = mine;
-    if (now_.ownFirst) std::swap(left, right);
-    if (now_.finish)
-      (raw ? reduction.finish : reduction.finishMerge)(result, nullptr, left, right, n, reduction.factor);
-    else
-      first(result, left, right, n, reduction.factor);
-    return;
-  }
-  const std::size_t block = kBlockBytes / reduction.elementBytes;
+  if (incoming.size() == 1) return combineOne(combinationAt(now_, 0, 1), result, incoming[0], mine, n);
+  const std::size_t block = kBlockBytes / work_.reduction.elementBytes;
   for (std::size_t start = 0; start < n; start += block) {
     const std::size_t length = std::min(block, n - start);
-    const std::size_t at = start * reduction.elementBytes;
-    first(result + at, incoming[0] + at, mine + at, length, reduction.factor);
-    for (std::size_t i = 1; i < incoming.size(); ++i) {
-      const std::byte* more = incoming[i] + at;
-      if (now_.finish && i + 1 == incoming.size())
-        reduction.finishMerge(result + at, nullptr, more, result + at, length, reduction.factor);
-      else
-        reduction.merge(result + at, more, result + at, length, reduction.factor);
+    const std::size_t at = start * work_.reduction.elementBytes;
+    const std::byte* own = mine + at;
+    for (std::size_t i = 0; i < incoming.size(); ++i) {
+      combineOne(combinationAt(now_, i, incoming.size()), result + at, incoming[i] + at, own, length);
+      own = result + at;
     }
   }
+}
+
+void ProgramExecutor::combineOne(const Combination& c, std::byte* result, const std::byte* incoming,
+                                 const std::byte* own, std::size_t n) const {
+  const Reduction& reduction = work_.reduction;
+  if (c.ownLeft) std::swap(incoming, own);
+  if (c.finishes)
+    (c.raw ? reduction.finish : reduction.finishMerge)(result, nullptr, incoming, own, n, reduction.factor);
+  else
+    (c.raw ? reduction.combine : reduction.merge)(result, incoming, own, n, reduction.factor);
 }
 
 // The first queue's slot if all queues have a free one; otherwise null.

@@ -20,6 +20,7 @@
 
 #include "runtime/collectives/algorithm.h"
 #include "runtime/collectives/reduction.h"
+#include "runtime/collectives/slices.h"
 #include "runtime/device/task.h"
 #include "runtime/transport/queue/recv_end.h"
 #include "runtime/transport/queue/send_end.h"
@@ -72,6 +73,8 @@ class ProgramExecutor {
   bool reduce(std::size_t n);
   void combine(std::byte* out, std::span<const std::byte* const> incoming, const std::byte* own,
                std::size_t n) const;
+  void combineOne(const Combination& c, std::byte* result, const std::byte* incoming, const std::byte* own,
+                  std::size_t n) const;
 
   std::byte* reserve();
   void send(const Place& place, const std::byte* data, std::size_t bytes);

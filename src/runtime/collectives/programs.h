@@ -1,63 +1,59 @@
 #pragma once
-// The algorithms' programs by name, and the helpers that they share: walking over an operation's part in
-// pieces of one chunk, and around rings. programsOf (algorithm.h) chooses among the programs.
+// The algorithms' programs by name. programsOf (algorithm.h) chooses among those of collectives. The host device calls a
+// program's functions; a GPU's kernel cannot call the host's function pointers and asks by the program's kind.
 //
-//   for (std::uint64_t i = 0; i < pieces(shape); ++i) {
-//     const Piece p = piece(shape, i);
-//     send(inInput(p.offset), p.count);
-//   }
+//   const Instruction first = kRingAllReduce.at(shape, 0);                              // on the host
+//   const Instruction same = instructionAt(ProgramKind::kRingAllReduce, shape, 0);      // anywhere
 
-#include <algorithm>
-
-#include "runtime/collectives/algorithm.h"
+#include "core/shared_code.h"
+#include "runtime/collectives/message.h"
+#include "runtime/collectives/pat.h"
+#include "runtime/collectives/ring.h"
+#include "runtime/collectives/tree.h"
 
 namespace xylem::collectives {
 
-extern const Program kRingAllReduce;
-extern const Program kRingAllGather;
-extern const Program kRingReduceScatter;
-extern const Program kRingBroadcast;
-extern const Program kRingReduce;
+// One row per program: its name, and the functions of its length and of the instruction at a place. The two of Tree are an
+// AllReduce together; at the root, the first one does all of the work.
+#define XYLEM_PROGRAMS(ROW)                                                   \
+  ROW(RingAllReduce, ring::allReduceLength, ring::allReduceAt)                \
+  ROW(RingAllGather, ring::allGatherLength, ring::allGatherAt)                \
+  ROW(RingReduceScatter, ring::reduceScatterLength, ring::reduceScatterAt)    \
+  ROW(RingBroadcast, ring::chainLength, ring::broadcastAt)                    \
+  ROW(RingReduce, ring::chainLength, ring::reduceAt)                          \
+  ROW(TreeReduceUp, tree::lengthUp, tree::atUp)                               \
+  ROW(TreeBroadcastDown, tree::lengthDown, tree::atDown)                      \
+  ROW(PatAllGather, pat::gatherLength, pat::gatherAt)                         \
+  ROW(PatReduceScatter, pat::scatterLength, pat::scatterAt)                   \
+  ROW(SendMessage, message::length, message::sendAt)                          \
+  ROW(RecvMessage, message::length, message::recvAt)                          \
+  ROW(CopyMessage, message::length, message::copyAt)
 
-// The two together are an AllReduce. At the root, the first one does all of the work.
-extern const Program kTreeReduceUp;
-extern const Program kTreeBroadcastDown;
+#define XYLEM_PROGRAM(NAME, LENGTH, AT) inline constexpr Program k##NAME{&LENGTH, &AT, ProgramKind::k##NAME};
+XYLEM_PROGRAMS(XYLEM_PROGRAM)
+#undef XYLEM_PROGRAM
 
-extern const Program kPatAllGather;
-extern const Program kPatReduceScatter;
-std::size_t patReduceScatterScratch(const Shape& shape);
-
-// a / b, rounded up. Skips the division where a <= b: small operations are frequent.
-constexpr std::uint64_t divideUp(std::uint64_t a, std::uint64_t b) {
-  return a <= b ? std::uint64_t{a > 0} : (a + b - 1) / b;
+XYLEM_SHARED inline std::uint64_t lengthOf(ProgramKind kind, const Shape& shape) {
+  switch (kind) {
+#define XYLEM_PROGRAM(NAME, LENGTH, AT) \
+  case ProgramKind::k##NAME:            \
+    return LENGTH(shape);
+    XYLEM_PROGRAMS(XYLEM_PROGRAM)
+#undef XYLEM_PROGRAM
+  }
+  return 0;
 }
 
-// A stretch of a rank's block; `offset` counts from the start of the block.
-struct Piece {
-  std::size_t offset = 0;
-  std::size_t count = 0;
-};
-
-// The part of an operation in pieces of `chunk` elements; the last piece may be shorter.
-inline std::uint64_t pieces(const Shape& shape, std::size_t chunk) { return divideUp(shape.count, chunk); }
-inline Piece piece(const Shape& shape, std::size_t chunk, std::uint64_t index) {
-  const std::size_t start = index * chunk;
-  return {shape.offset + start, std::min(chunk, shape.count - start)};
+XYLEM_SHARED inline Instruction instructionAt(ProgramKind kind, const Shape& shape, std::uint64_t index) {
+  switch (kind) {
+#define XYLEM_PROGRAM(NAME, LENGTH, AT) \
+  case ProgramKind::k##NAME:            \
+    return AT(shape, index);
+    XYLEM_PROGRAMS(XYLEM_PROGRAM)
+#undef XYLEM_PROGRAM
+  }
+  return {};
 }
-inline std::uint64_t pieces(const Shape& shape) { return pieces(shape, shape.chunk); }
-inline Piece piece(const Shape& shape, std::uint64_t index) { return piece(shape, shape.chunk, index); }
-
-// `value` modulo `n`, for values from -n to 2n - 1.
-constexpr int around(int value, int n) { return value < 0 ? value + n : value >= n ? value - n : value; }
-
-inline std::size_t blockStart(const Shape& shape, int rank) {
-  return static_cast<std::size_t>(rank) * shape.block;
-}
-
-// Every collective of a single rank: the result is its own data.
-inline Instruction copyOwn(const Shape& shape, std::uint64_t index) {
-  const Piece p = piece(shape, index);
-  return Instruction::copy(inInput(p.offset), inOutput(p.offset), p.count);
-}
+#undef XYLEM_PROGRAMS
 
 }  // namespace xylem::collectives

@@ -78,36 +78,6 @@ struct Quotient {
   }
 };
 
-// The pre-multiplied sum as an operation of its own.
-constexpr auto kPreMul = static_cast<ReduceOp>(kPreMulSum);
-
-template <typename Element, ReduceOp kOp>
-constexpr bool kScales = kOp == kPreMul || (kOp == ReduceOp::kAvg && !Element::kInteger);
-
-// The factor of own elements on their way in.
-template <typename Element, ReduceOp kOp>
-inline typename Element::Value scaleOf(const Factor& factor) {
-  if constexpr (kOp == kPreMul) {
-    typename Element::Stored stored{};
-    __builtin_memcpy(&stored, &factor.element, sizeof stored);
-    return Element::load(stored);
-  } else {
-    return static_cast<typename Element::Value>(factor.scale);
-  }
-}
-
-template <typename Element, ReduceOp kOp>
-inline typename Element::Value enterValue(typename Element::Value own, typename Element::Value scale) {
-  if constexpr (kScales<Element, kOp>)
-    return combineValues<ReduceOp::kProd>(own, scale);
-  else
-    return own;
-}
-
-// Averages of integers are divided at the end.
-template <typename Element, ReduceOp kOp>
-constexpr bool kDivides = kOp == ReduceOp::kAvg&& Element::kInteger;
-
 struct Undivided {
   explicit Undivided(std::int64_t) {}
   template <typename T>
@@ -218,8 +188,7 @@ void resultLoop(void* outBytes, void* copyBytes, const void* incomingBytes, cons
     const typename QuotientFor<Element, kLast && kDivides<Element, kOp>>::Type quotient(factor.divisor);
     XYLEM_INDEPENDENT
     for (std::size_t i = 0; i < n; ++i) {
-      const auto mine = enterValue<Element, kOp>(Element::load(own[i].value), scale);
-      const auto sum = Element::template combine<kOp>(Element::load(incoming[i].value), mine);
+      const auto sum = combineElements<Element, kOp>(incoming[i].value, own[i].value, scale);
       const auto result = Element::store(quotient.ofSigned(sum));
       out[i].value = result;
       if constexpr (kCopies) copy[i].value = result;
@@ -290,40 +259,31 @@ constexpr Reduction reductionOf() {
   return reduction;
 }
 
-#define XYLEM_ROW(Element, OrderedElement)                                                            \
-  {                                                                                                   \
-    reductionOf<Element, ReduceOp::kSum>(), reductionOf<Element, ReduceOp::kProd>(),                  \
-        reductionOf<OrderedElement, ReduceOp::kMax>(), reductionOf<OrderedElement, ReduceOp::kMin>(), \
-        reductionOf<Element, ReduceOp::kAvg>(), reductionOf<Element, kPreMul>()                       \
+#define XYLEM_ROW(TYPE)                                                      \
+  {                                                                          \
+    reductionOf<ElementsOf<DataType::TYPE>::Element, ReduceOp::kSum>(),      \
+        reductionOf<ElementsOf<DataType::TYPE>::Element, ReduceOp::kProd>(), \
+        reductionOf<ElementsOf<DataType::TYPE>::Compared, ReduceOp::kMax>(), \
+        reductionOf<ElementsOf<DataType::TYPE>::Compared, ReduceOp::kMin>(), \
+        reductionOf<ElementsOf<DataType::TYPE>::Element, ReduceOp::kAvg>(),  \
+        reductionOf<ElementsOf<DataType::TYPE>::Element, kPreMul>()          \
   }
-#define XYLEM_WHOLE(T) XYLEM_ROW(Whole<T>, Whole<T>)
-
-using HalfElement = Small<std::uint16_t, Half>;
-using Bfloat16Element = Small<std::uint16_t, Bfloat16>;
-using E4m3Element = Small<std::uint8_t, Float8e4m3>;
-using E5m2Element = Small<std::uint8_t, Float8e5m2>;
-using OrderedHalf = Ordered<std::uint16_t, std::int16_t, Half>;
-using OrderedBfloat16 = Ordered<std::uint16_t, std::int16_t, Bfloat16>;
-using OrderedE4m3 = Ordered<std::uint8_t, std::int8_t, Float8e4m3>;
-using OrderedE5m2 = Ordered<std::uint8_t, std::int8_t, Float8e5m2>;
-
 // In the order of DataType.
 constexpr ReductionTable kReductions = {
-    XYLEM_WHOLE(std::int8_t),
-    XYLEM_WHOLE(std::uint8_t),
-    XYLEM_WHOLE(std::int32_t),
-    XYLEM_WHOLE(std::uint32_t),
-    XYLEM_WHOLE(std::int64_t),
-    XYLEM_WHOLE(std::uint64_t),
-    XYLEM_ROW(HalfElement, OrderedHalf),
-    XYLEM_WHOLE(float),
-    XYLEM_WHOLE(double),
-    XYLEM_ROW(Bfloat16Element, OrderedBfloat16),
-    XYLEM_ROW(E4m3Element, OrderedE4m3),
-    XYLEM_ROW(E5m2Element, OrderedE5m2),
+    XYLEM_ROW(kInt8),
+    XYLEM_ROW(kUint8),
+    XYLEM_ROW(kInt32),
+    XYLEM_ROW(kUint32),
+    XYLEM_ROW(kInt64),
+    XYLEM_ROW(kUint64),
+    XYLEM_ROW(kFloat16),
+    XYLEM_ROW(kFloat32),
+    XYLEM_ROW(kFloat64),
+    XYLEM_ROW(kBfloat16),
+    XYLEM_ROW(kFloat8e4m3),
+    XYLEM_ROW(kFloat8e5m2),
 };
 #undef XYLEM_INDEPENDENT
-#undef XYLEM_WHOLE
 #undef XYLEM_ROW
 
 }  // namespace

@@ -50,12 +50,14 @@ std::string LocalCase::describe() const {
          std::to_string(chunkSteps) + " shift " + std::to_string(shift);
 }
 
-LocalQueue::LocalQueue(int writer, int reader, std::size_t stepBytes, bool byReference) {
+LocalQueue::LocalQueue(int writer, int reader, std::size_t stepBytes, bool byReference,
+                       std::uint64_t firstStep) {
   const transport::StepBytes steps = stepsOf(stepBytes);
   bytes_ = transport::queueBytes(steps);
   memory_ = static_cast<std::byte*>(::operator new(bytes_, kPage));
   std::memset(memory_, 0, bytes_);
   const transport::QueueMemory queue = transport::queueIn(memory_, steps);
+  transport::startAt(queue, firstStep);
   transport::PeerMemory* memory = byReference ? &sameProcess : nullptr;
   sender_ = std::make_unique<transport::SendEnd>(reader, queue, memory);
   receiver_ = std::make_unique<transport::RecvEnd>(writer, queue, memory);
@@ -126,7 +128,7 @@ void LocalJob::addChannel(const collectives::Shape& part, std::mt19937& random) 
   std::vector<std::uint32_t> treePeers(ranks_.size());
   for (const Link& link : linksOf(case_.collective, case_.algorithm, channel.order, parents)) {
     LocalQueue& q = channel.queues.emplace_back(static_cast<int>(link.writer), static_cast<int>(link.reader),
-                                                case_.stepBytes, case_.byReference);
+                                                case_.stepBytes, case_.byReference, case_.firstStep);
     channel.to[link.writer][link.to] = &q.sender();
     channel.from[link.reader][link.from] = &q.receiver();
     treePeers[link.writer] |= collectives::queue(static_cast<int>(link.to));
@@ -149,16 +151,19 @@ void LocalJob::startPrograms(Channel& channel, int index, collectives::Shape sha
                    case_.algorithm == Algorithm::kRing && shape.ranks == 2 && shape.count <= shape.chunk;
   Bytes& scratch = rank.scratch.emplace_back(
       collectives::scratchOf(case_.collective, case_.algorithm, shape) * elementBytes(case_.type));
-  for (const collectives::Program& program : collectives::programsOf(case_.collective, case_.algorithm))
-    executors_[r].emplace_back().start({.program = program,
-                                        .shape = shape,
-                                        .buffers = {.input = &rank.memory[rank.input],
-                                                    .output = &rank.memory[rank.output],
-                                                    .scratch = scratch.data()},
-                                        .from = channel.from[r],
-                                        .to = channel.to[r],
-                                        .reduction = op_.reduction(index),
-                                        .protocol = case_.protocol});
+  for (const collectives::Program& program : collectives::programsOf(case_.collective, case_.algorithm)) {
+    const Part& part = parts_.emplace_back(Part{.rank = index,
+                                                .work = {.program = program,
+                                                         .shape = shape,
+                                                         .buffers = {.input = &rank.memory[rank.input],
+                                                                     .output = &rank.memory[rank.output],
+                                                                     .scratch = scratch.data()},
+                                                         .from = channel.from[r],
+                                                         .to = channel.to[r],
+                                                         .reduction = op_.reduction(index),
+                                                         .protocol = case_.protocol}});
+    executors_[r].emplace_back().start(part.work);
+  }
 }
 
 std::string LocalJob::runInTurns(std::mt19937& random) {

@@ -33,6 +33,7 @@ struct LocalCase {
   std::size_t shift = 0;  // bytes by which buffers miss their alignment
   bool byReference = false;
   bool exchange = false;  // channels that may exchange, do
+  std::uint64_t firstStep = 0;  // of all queues
 
   std::string describe() const;
 };
@@ -40,7 +41,7 @@ struct LocalCase {
 // Memory for one queue, and its two ends.
 class LocalQueue {
  public:
-  LocalQueue(int writer, int reader, std::size_t stepBytes, bool byReference);
+  LocalQueue(int writer, int reader, std::size_t stepBytes, bool byReference, std::uint64_t firstStep = 0);
   ~LocalQueue();
   transport::SendEnd& sender() { return *sender_; }
   transport::RecvEnd& receiver() { return *receiver_; }
@@ -56,6 +57,13 @@ class LocalJob {
  public:
   // The parts that the case leaves open are random.
   LocalJob(const LocalCase& c, std::mt19937& random);
+
+  // What the ranks execute, for tests that do it by other means.
+  struct Part {
+    int rank = 0;
+    collectives::ProgramWork work;
+  };
+  const std::deque<Part>& parts() const { return parts_; }
 
   // One thread advances all ranks in random order. Returns an error, or nothing.
   std::string runInTurns(std::mt19937& random);
@@ -91,6 +99,7 @@ class LocalJob {
   std::vector<Rank> ranks_;
   std::vector<Bytes> before_;
   std::deque<Channel> channels_;
+  std::deque<Part> parts_;
   std::vector<std::vector<collectives::ProgramExecutor>> executors_;  // by rank
 };
 

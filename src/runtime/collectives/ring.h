@@ -1,3 +1,4 @@
+#pragma once
 // The ring algorithms. Every rank receives from the previous rank of the ring and sends to the next one.
 //
 // AllGather and ReduceScatter send every rank's block round the ring once, and AllReduce sends each chunk
@@ -5,10 +6,10 @@
 // Reduce are chains: the data goes along the ring from one neighbour of the cut to the other, piece by piece,
 // so that all links work at the same time.
 
-#include "runtime/collectives/programs.h"
+#include "core/shared_code.h"
+#include "runtime/collectives/pieces.h"
 
-namespace xylem::collectives {
-namespace {
+namespace xylem::collectives::ring {
 
 constexpr QueueMask kPrevious = queue(0);
 constexpr QueueMask kNext = queue(0);
@@ -18,7 +19,7 @@ struct Turn {
   std::uint64_t round;
   int turn;
 };
-Turn turnAt(std::uint64_t index, int turns) {
+XYLEM_SHARED inline Turn turnAt(std::uint64_t index, int turns) {
   const auto n = static_cast<std::uint64_t>(turns);
   const std::uint64_t round = index < n ? 0 : index / n;
   return {round, static_cast<int>(index - round * n)};
@@ -27,11 +28,11 @@ Turn turnAt(std::uint64_t index, int turns) {
 // AllGather. In turn t of a piece, a rank handles the block of the rank t positions before it: it sends its
 // own block first, then passes on each block that it receives, and keeps the last one.
 
-std::uint64_t allGatherLength(const Shape& shape) {
+XYLEM_SHARED inline std::uint64_t allGatherLength(const Shape& shape) {
   return pieces(shape) * static_cast<std::uint64_t>(shape.ranks);
 }
 
-Instruction allGatherAt(const Shape& shape, std::uint64_t index) {
+XYLEM_SHARED inline Instruction allGatherAt(const Shape& shape, std::uint64_t index) {
   const int n = shape.ranks;
   if (n == 1) return copyOwn(shape, index);
   const auto [round, turn] = turnAt(index, n);
@@ -52,11 +53,11 @@ Instruction allGatherAt(const Shape& shape, std::uint64_t index) {
 // way adds its part. So a rank starts the block of the rank before it, and in each later turn handles the
 // block before that.
 
-std::uint64_t reduceScatterLength(const Shape& shape) {
+XYLEM_SHARED inline std::uint64_t reduceScatterLength(const Shape& shape) {
   return pieces(shape) * static_cast<std::uint64_t>(shape.ranks);
 }
 
-Instruction reduceScatterAt(const Shape& shape, std::uint64_t index) {
+XYLEM_SHARED inline Instruction reduceScatterAt(const Shape& shape, std::uint64_t index) {
   const int n = shape.ranks;
   if (n == 1) return copyOwn(shape, index);
   const auto [round, turn] = turnAt(index, n);
@@ -79,7 +80,7 @@ Instruction reduceScatterAt(const Shape& shape, std::uint64_t index) {
 // Two ranks with little data exchange it instead (Shape::exchange): a second message takes longer to arrive
 // than it takes both ranks to add all of the data.
 
-std::uint64_t allReduceLength(const Shape& shape) {
+XYLEM_SHARED inline std::uint64_t allReduceLength(const Shape& shape) {
   if (shape.ranks == 1) return pieces(shape);
   if (shape.exchange) return 3;
   const auto n = static_cast<std::uint64_t>(shape.ranks);
@@ -87,7 +88,7 @@ std::uint64_t allReduceLength(const Shape& shape) {
 }
 
 // The length of the chunks in the round that starts at `start`.
-std::size_t chunkOf(const Shape& shape, std::size_t start) {
+XYLEM_SHARED inline std::size_t chunkOf(const Shape& shape, std::size_t start) {
   const auto n = static_cast<std::size_t>(shape.ranks);
   const std::size_t left = shape.count - start;
   if (left >= n * shape.chunk) return shape.chunk;
@@ -96,7 +97,7 @@ std::size_t chunkOf(const Shape& shape, std::size_t start) {
 
 // Three instructions: prepare the own part, send it, add the other rank's. Both ranks add in the order of
 // their positions, and so get the same bits.
-Instruction exchangeAt(const Shape& shape, std::uint64_t index) {
+XYLEM_SHARED inline Instruction exchangeAt(const Shape& shape, std::uint64_t index) {
   // The own part as both ranks add it. If it has to be scaled, or if the result takes its place, a copy in
   // the output is sent, which changes before the other rank has read it.
   const bool ready = !shape.inPlace && !shape.scales;
@@ -112,7 +113,7 @@ Instruction exchangeAt(const Shape& shape, std::uint64_t index) {
   return last;
 }
 
-Instruction allReduceAt(const Shape& shape, std::uint64_t index) {
+XYLEM_SHARED inline Instruction allReduceAt(const Shape& shape, std::uint64_t index) {
   const int n = shape.ranks;
   if (n == 1) return copyOwn(shape, index);
   if (shape.exchange) return exchangeAt(shape, index);
@@ -135,10 +136,10 @@ Instruction allReduceAt(const Shape& shape, std::uint64_t index) {
   return Instruction::recv(kPrevious, out, count);
 }
 
-std::uint64_t chainLength(const Shape& shape) { return pieces(shape); }
+XYLEM_SHARED inline std::uint64_t chainLength(const Shape& shape) { return pieces(shape); }
 
 // Broadcast. The root's data goes along the ring to the rank before the root.
-Instruction broadcastAt(const Shape& shape, std::uint64_t index) {
+XYLEM_SHARED inline Instruction broadcastAt(const Shape& shape, std::uint64_t index) {
   if (shape.ranks == 1) return copyOwn(shape, index);
   const Piece p = piece(shape, index);
   const Place own = inInput(p.offset);
@@ -153,7 +154,7 @@ Instruction broadcastAt(const Shape& shape, std::uint64_t index) {
 
 // Reduce. Partial results go along the ring from the rank after the root to the root, which alone writes
 // anything.
-Instruction reduceAt(const Shape& shape, std::uint64_t index) {
+XYLEM_SHARED inline Instruction reduceAt(const Shape& shape, std::uint64_t index) {
   if (shape.ranks == 1) return copyOwn(shape, index);
   const Piece p = piece(shape, index);
   const Place own = inInput(p.offset);
@@ -164,12 +165,4 @@ Instruction reduceAt(const Shape& shape, std::uint64_t index) {
   return Instruction::recvReduceSend(kPrevious, kNext, own, p.count);
 }
 
-}  // namespace
-
-constexpr Program kRingAllGather{&allGatherLength, &allGatherAt};
-constexpr Program kRingReduceScatter{&reduceScatterLength, &reduceScatterAt};
-constexpr Program kRingAllReduce{&allReduceLength, &allReduceAt};
-constexpr Program kRingBroadcast{&chainLength, &broadcastAt};
-constexpr Program kRingReduce{&chainLength, &reduceAt};
-
-}  // namespace xylem::collectives
+}  // namespace xylem::collectives::ring

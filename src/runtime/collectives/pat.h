@@ -1,3 +1,4 @@
+#pragma once
 // PAT ("parallel aggregated trees"), AllGather and ReduceScatter: every rank's block goes along a binomial
 // tree of its own, and by symmetry all ranks do the same at the same time.
 //
@@ -12,13 +13,13 @@
 //
 //   send 0, send 1, receive 0, send 2, receive 1, ..., receive m
 
-#include "runtime/collectives/programs.h"
+#include "core/shared_code.h"
+#include "runtime/collectives/pieces.h"
 
-namespace xylem::collectives {
-namespace {
+namespace xylem::collectives::pat {
 
 // Long edges come first on the way from the root (AllGather), and last on the way to it (ReduceScatter).
-enum class PatOrder { kLongFirst, kShortFirst };
+enum class Order { kLongFirst, kShortFirst };
 
 // Bits of a distance: the smallest k with 2^k >= ranks.
 constexpr int phasesOf(int ranks) {
@@ -37,7 +38,7 @@ constexpr int edgesOf(int ranks, int phase) {
 // How many pieces of `count` elements may be on their way at once without taking more steps than a queue has.
 // A whole chunk takes at most kStepsPerChunk steps, and a half or a quarter of one at most a half or a
 // quarter of them.
-int sendsAhead(const Shape& shape, std::size_t count) {
+XYLEM_SHARED inline int sendsAhead(const Shape& shape, std::size_t count) {
   constexpr int kChunksAhead = 2;
   if (count * kStepsPerChunk <= shape.chunk) return kChunksAhead * static_cast<int>(kStepsPerChunk);
   if (count * 2 <= shape.chunk) return kChunksAhead * 2;
@@ -48,24 +49,24 @@ int sendsAhead(const Shape& shape, std::size_t count) {
 // receives.
 constexpr std::uint64_t transfersOf(int ranks) { return 2 * static_cast<std::uint64_t>(ranks - 1); }
 
-struct PatTransfer {
+struct Transfer {
   bool sends = false;
   int edge = 0;
 };
 
 // The transfer at `index` of a phase with `edges` sends and as many receives, where `ahead` sends come before
 // the first receive.
-PatTransfer transferAt(int index, int edges, int ahead) {
+XYLEM_SHARED inline Transfer transferAt(int index, int edges, int ahead) {
   const int lead = std::min(edges, ahead);
   if (index < lead) return {true, index};
   const int past = index - lead;
   const int pairs = edges - lead;
   if (past >= 2 * pairs) return {false, past - pairs};
-  return past % 2 == 0 ? PatTransfer{false, past / 2} : PatTransfer{true, lead + past / 2};
+  return past % 2 == 0 ? Transfer{false, past / 2} : Transfer{true, lead + past / 2};
 }
 
 // A block's way over one edge of its tree; this rank is at one of the ends.
-struct PatStep {
+struct Step {
   bool sends = false;
   int phase = 0;
   int near = 0;  // distances of the edge's ends from the owner of the block
@@ -74,19 +75,19 @@ struct PatStep {
 };
 
 // The step at `index` of a program that works through pieces of `chunk` elements.
-PatStep stepAt(const Shape& shape, std::size_t chunk, PatOrder order, std::uint64_t index) {
+XYLEM_SHARED inline Step stepAt(const Shape& shape, std::size_t chunk, Order order, std::uint64_t index) {
   const std::uint64_t transfers = transfersOf(shape.ranks);
   const std::uint64_t round = index < transfers ? 0 : index / transfers;
   auto left = static_cast<int>(index - round * transfers);
   const int phases = phasesOf(shape.ranks);
-  int phase = order == PatOrder::kLongFirst ? phases - 1 : 0;
+  int phase = order == Order::kLongFirst ? phases - 1 : 0;
   while (left >= 2 * edgesOf(shape.ranks, phase)) {
     left -= 2 * edgesOf(shape.ranks, phase);
-    phase += order == PatOrder::kLongFirst ? -1 : 1;
+    phase += order == Order::kLongFirst ? -1 : 1;
   }
-  PatStep step;
+  Step step;
   step.piece = piece(shape, chunk, round);
-  const PatTransfer transfer =
+  const Transfer transfer =
       transferAt(left, edgesOf(shape.ranks, phase), sendsAhead(shape, step.piece.count));
   step.sends = transfer.sends;
   step.phase = phase;
@@ -97,14 +98,14 @@ PatStep stepAt(const Shape& shape, std::size_t chunk, PatOrder order, std::uint6
 
 // AllGather: every block goes down its tree, over long edges first.
 
-std::uint64_t gatherLength(const Shape& shape) {
+XYLEM_SHARED inline std::uint64_t gatherLength(const Shape& shape) {
   return shape.ranks == 1 ? pieces(shape) : pieces(shape) * transfersOf(shape.ranks);
 }
 
-Instruction gatherAt(const Shape& shape, std::uint64_t index) {
+XYLEM_SHARED inline Instruction gatherAt(const Shape& shape, std::uint64_t index) {
   const int n = shape.ranks;
   if (n == 1) return copyOwn(shape, index);
-  const PatStep step = stepAt(shape, shape.chunk, PatOrder::kLongFirst, index);
+  const Step step = stepAt(shape, shape.chunk, Order::kLongFirst, index);
   const std::size_t count = step.piece.count;
   const int owner = around(shape.rank - (step.sends ? step.near : step.far), n);
   const Place block = inOutput(blockStart(shape, owner) + step.piece.offset);
@@ -130,29 +131,29 @@ constexpr std::size_t scratchSlots(int ranks) {
   return ranks < 4 ? 0 : static_cast<std::size_t>(ranks / 2 - 1);
 }
 
-std::size_t scatterChunk(const Shape& shape) {
+XYLEM_SHARED inline std::size_t scatterChunk(const Shape& shape) {
   const std::size_t slots = scratchSlots(shape.ranks);
   if (slots <= kScratchChunks) return shape.chunk;
   const std::size_t fair = kScratchChunks * shape.chunk / slots;
   return std::max(shape.grain, fair / shape.grain * shape.grain);
 }
 
-bool hasChildren(int distance, int ranks) { return distance % 2 == 0 && distance + 1 < ranks; }
+XYLEM_SHARED inline bool hasChildren(int distance, int ranks) { return distance % 2 == 0 && distance + 1 < ranks; }
 
-Place partialResult(int distance, const Piece& piece, std::size_t chunk) {
+XYLEM_SHARED inline Place partialResult(int distance, const Piece& piece, std::size_t chunk) {
   return distance == 0 ? inOutput(piece.offset)
                        : inScratch(static_cast<std::size_t>(distance / 2 - 1) * chunk);
 }
 
-std::uint64_t scatterLength(const Shape& shape) {
+XYLEM_SHARED inline std::uint64_t scatterLength(const Shape& shape) {
   return shape.ranks == 1 ? pieces(shape) : pieces(shape, scatterChunk(shape)) * transfersOf(shape.ranks);
 }
 
-Instruction scatterAt(const Shape& shape, std::uint64_t index) {
+XYLEM_SHARED inline Instruction scatterAt(const Shape& shape, std::uint64_t index) {
   const int n = shape.ranks;
   if (n == 1) return copyOwn(shape, index);
   const std::size_t chunk = scatterChunk(shape);
-  const PatStep step = stepAt(shape, chunk, PatOrder::kShortFirst, index);
+  const Step step = stepAt(shape, chunk, Order::kShortFirst, index);
   const int distance = step.sends ? step.far : step.near;
   const int owner = around(shape.rank - distance, n);
   const Place raw = inInput(blockStart(shape, owner) + step.piece.offset);
@@ -167,13 +168,9 @@ Instruction scatterAt(const Shape& shape, std::uint64_t index) {
               : Instruction::recvReduceKeep(queue(step.phase), own, kept, count);
 }
 
-}  // namespace
-
-constexpr Program kPatAllGather{&gatherLength, &gatherAt};
-constexpr Program kPatReduceScatter{&scatterLength, &scatterAt};
-
-std::size_t patReduceScatterScratch(const Shape& shape) {
+// Elements of scratch that ReduceScatter needs.
+XYLEM_SHARED inline std::size_t scatterScratch(const Shape& shape) {
   return scratchSlots(shape.ranks) * scatterChunk(shape);
 }
 
-}  // namespace xylem::collectives
+}  // namespace xylem::collectives::pat

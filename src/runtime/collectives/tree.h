@@ -1,21 +1,22 @@
+#pragma once
 // Tree AllReduce: partial results go up to the root, piece by piece, while complete pieces come down. The two
 // directions are programs of their own, which run at the same time; the root turns a partial result into a
 // complete one. It alone completes results, so every rank receives the same bits.
 
-#include "runtime/collectives/programs.h"
+#include "core/shared_code.h"
+#include "runtime/collectives/pieces.h"
 
-namespace xylem::collectives {
-namespace {
+namespace xylem::collectives::tree {
 
 constexpr QueueMask kUp = queue(0);
 constexpr QueueMask kDown = queue(1) | queue(2) | queue(3);
 
-bool isRoot(const Shape& shape) { return (shape.treePeers & kUp) == 0; }
+XYLEM_SHARED inline bool isRoot(const Shape& shape) { return (shape.treePeers & kUp) == 0; }
 
-std::uint64_t lengthUp(const Shape& shape) { return pieces(shape); }
+XYLEM_SHARED inline std::uint64_t lengthUp(const Shape& shape) { return pieces(shape); }
 
 // Leaves send, inner ranks add and send on, the root completes and sends the result down.
-Instruction atUp(const Shape& shape, std::uint64_t index) {
+XYLEM_SHARED inline Instruction atUp(const Shape& shape, std::uint64_t index) {
   const QueueMask down = shape.treePeers & kDown;
   const Piece p = piece(shape, index);
   const Place own = inInput(p.offset);
@@ -28,9 +29,9 @@ Instruction atUp(const Shape& shape, std::uint64_t index) {
 }
 
 // Empty at the root, which sends results down in the first program.
-std::uint64_t lengthDown(const Shape& shape) { return isRoot(shape) ? 0 : pieces(shape); }
+XYLEM_SHARED inline std::uint64_t lengthDown(const Shape& shape) { return isRoot(shape) ? 0 : pieces(shape); }
 
-Instruction atDown(const Shape& shape, std::uint64_t index) {
+XYLEM_SHARED inline Instruction atDown(const Shape& shape, std::uint64_t index) {
   const QueueMask down = shape.treePeers & kDown;
   const Piece p = piece(shape, index);
   const Place out = inOutput(p.offset);
@@ -38,9 +39,4 @@ Instruction atDown(const Shape& shape, std::uint64_t index) {
                    : Instruction::recvCopySend(kUp, down, out, p.count);
 }
 
-}  // namespace
-
-constexpr Program kTreeReduceUp{&lengthUp, &atUp};
-constexpr Program kTreeBroadcastDown{&lengthDown, &atDown};
-
-}  // namespace xylem::collectives
+}  // namespace xylem::collectives::tree
