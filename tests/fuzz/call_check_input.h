@@ -23,7 +23,6 @@ class FuzzedWords {
             static_cast<std::byte*>(::operator new (transport::queueBytes(kSteps), std::align_val_t{4096}))) {
     std::memset(memory_.get(), 0, transport::queueBytes(kSteps));
     new (memory_.get()) transport::QueueControl{};
-    transport::clearLl(transport::queueIn(memory_.get(), kSteps), 0);
   }
   transport::QueueMemory queue() const { return transport::queueIn(memory_.get(), kSteps); }
 

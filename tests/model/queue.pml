@@ -33,7 +33,7 @@
 #define KINDS 15
 #endif
 
-/* The LL words are cleared every EPOCH steps, and LL flags come again after FLAGS (really 2^31 and 2^32). */
+/* The LL words are cleared every EPOCH steps, slot by slot, and LL flags come again after FLAGS (really 2^31 and 2^32). */
 #ifndef EPOCH
 #define EPOCH 100
 #endif
@@ -87,19 +87,13 @@
 #define FLAGGED(size) ((size) == 0 -> 1 : (size))
 #endif
 
-#ifdef MUTATE_CLEAR_EARLY
-#define MAY_CLEAR(s, head) true
-#else
-#define MAY_CLEAR(s, head) ((head) == (s))
-#endif
-
 /* ------------------------------------------------------------------------------------------------------- the memory */
 
 #define SLOT(s) ((s) % DEPTH)
 #define AT(s, w) (SLOT(s) * WORDS + (w))
 #define PLACES (DEPTH * WORDS)
 
-/* The flag of a step, and the one in a value: a cleared word has that of the step before the epoch. */
+/* The flag of a step, and the one in a value: a word cleared for a step has that of the step before it. */
 #define FLAG_OF(kind, s) (kind == LL -> LL_FLAG(s) : (s) + 1)
 #define FLAG_IN(kind, moment) \
   ((moment) == 0 -> 0 : (PART_OF(moment) == 0 -> STEP_OF(moment) % FLAGS : FLAG_OF(kind, STEP_OF(moment))))
@@ -198,7 +192,7 @@ inline loadHead(enough) {
 
 inline clearWords(s) {
   do
-  :: w < PLACES -> storeAtomic(word[w], MOMENT(s, 0)); w++
+  :: w < WORDS -> storeAtomic(word[AT(s, w)], MOMENT(s, 0)); w++
   :: else -> break
   od;
   w = 0
@@ -261,9 +255,12 @@ active proctype Writer() {
   :: s < STEPS ->
     atomic { choose(s) }
     if
-    :: s > 0 && s % EPOCH == 0 ->
-      loadHead(CREDIT(s, headSeen) && MAY_CLEAR(s, headSeen));
-#ifndef MUTATE_NEVER_CLEARED
+    :: s >= EPOCH && s % EPOCH < DEPTH ->
+#ifdef MUTATE_CLEAR_EARLY
+      atomic { clearWords(s) };
+#endif
+      loadHead(CREDIT(s, headSeen));
+#if !defined(MUTATE_NEVER_CLEARED) && !defined(MUTATE_CLEAR_EARLY)
       atomic { clearWords(s) }
 #endif
     :: else -> loadHead(CREDIT(s, headSeen))

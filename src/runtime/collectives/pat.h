@@ -138,7 +138,9 @@ XYLEM_SHARED inline std::size_t scatterChunk(const Shape& shape) {
   return std::max(shape.grain, fair / shape.grain * shape.grain);
 }
 
-XYLEM_SHARED inline bool hasChildren(int distance, int ranks) { return distance % 2 == 0 && distance + 1 < ranks; }
+XYLEM_SHARED inline bool hasChildren(int distance, int ranks) {
+  return distance % 2 == 0 && distance + 1 < ranks;
+}
 
 XYLEM_SHARED inline Place partialResult(int distance, const Piece& piece, std::size_t chunk) {
   return distance == 0 ? inOutput(piece.offset)

@@ -1,5 +1,5 @@
 #pragma once
-// What the algorithms' programs share: walking over an operation's part in pieces of one chunk, and around rings.
+// Helpers of the algorithms' programs: they walk over an operation's part in pieces of one chunk, and around rings.
 //
 //   for (std::uint64_t i = 0; i < pieces(shape); ++i) {
 //     const Piece p = piece(shape, i);

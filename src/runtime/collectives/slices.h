@@ -1,6 +1,6 @@
 #pragma once
-// What every executor of programs does in the same way, so that all get the same bits and both ends of a queue agree: it cuts
-// instructions into slices of one step, and combines the data of a slice in one order.
+// Rules for all executors of programs, so that they get the same bits and both ends of a queue agree: how instructions are cut
+// into slices of one step, and in which order the data of a slice is combined.
 //
 //   for (std::size_t done = 0; done < now.count; done += n) {
 //     n = sliceAt(now, done, sliceElements(stepBytes, mostBytes, elementBytes));
@@ -30,12 +30,13 @@ XYLEM_SHARED inline std::size_t sliceAt(const Instruction& instruction, std::siz
 // One of the combinations of a slice: incoming data of a queue with the rank's own data, or with the result of the combination
 // before it.
 struct Combination {
-  bool raw = false;       // own data is as the rank has it: it is scaled on its way in, if the operation scales
+  bool raw = false;  // own data is as the rank has it: it is scaled on its way in, if the operation scales
   bool ownLeft = false;   // own data is the left operand
   bool finishes = false;  // the result is complete
 };
 // The queues are combined in the order of their bits; `i` counts them.
-XYLEM_SHARED inline Combination combinationAt(const Instruction& instruction, std::size_t i, std::size_t incoming) {
+XYLEM_SHARED inline Combination combinationAt(const Instruction& instruction, std::size_t i,
+                                              std::size_t incoming) {
   Combination c;
   c.ownLeft = i == 0 && instruction.ownFirst;
   c.raw = i == 0 && instruction.own.buffer == Buffer::kInput && !instruction.ownFirst;

@@ -225,22 +225,29 @@ std::string LocalJob::elementMismatch(std::size_t index, std::size_t i) const {
   return op_.mismatch(got, elements);
 }
 
-std::string LocalJob::mismatch() const {
+std::string LocalJob::strayWrite() const {
   for (std::size_t r = 0; r < ranks_.size(); ++r) {
     const bool hasResult = case_.collective != Collective::kReduce || static_cast<int>(r) == case_.root;
-    // No other byte was written.
     Bytes want = before_[r];
     if (hasResult) {
       const Bytes result = output(static_cast<int>(r));
       std::copy(result.begin(), result.end(), want.begin() + static_cast<std::ptrdiff_t>(ranks_[r].output));
-      for (std::size_t i = 0; i < outputElements(); ++i)
-        if (const std::string what = elementMismatch(r, i); !what.empty())
-          return "rank " + std::to_string(r) + " element " + std::to_string(i) + ": " + what;
-      if (case_.collective == Collective::kAllReduce && result != output(0)) return "ranks have other bits";
     }
     if (want != ranks_[r].memory) return "rank " + std::to_string(r) + ": written beyond its results";
   }
   return "";
+}
+
+std::string LocalJob::mismatch() const {
+  for (std::size_t r = 0; r < ranks_.size(); ++r) {
+    if (case_.collective == Collective::kReduce && static_cast<int>(r) != case_.root) continue;
+    for (std::size_t i = 0; i < outputElements(); ++i)
+      if (const std::string what = elementMismatch(r, i); !what.empty())
+        return "rank " + std::to_string(r) + " element " + std::to_string(i) + ": " + what;
+    if (case_.collective == Collective::kAllReduce && output(static_cast<int>(r)) != output(0))
+      return "ranks have other bits";
+  }
+  return strayWrite();
 }
 
 }  // namespace xylem::testing

@@ -71,6 +71,8 @@ class LocalJob {
   std::string runAsThreads();
   // The first wrong result, or nothing.
   std::string mismatch() const;
+  // Whether a byte was written that belongs to no result: an error, or nothing.
+  std::string strayWrite() const;
   std::vector<std::byte> output(int rank) const;
 
  private:

@@ -141,6 +141,23 @@ TEST_P(Executors, ResultsDependOnNeitherAlignmentNorSchedule) {
   }
 }
 
+// LL words are cleared every 2^31 steps. All queues of a ring come to that at the same time, and no rank may wait for the others.
+TEST_P(Executors, GoOnWhereFlagsBeginAnew) {
+  std::mt19937 random(47);
+  for (const Protocol protocol : kAllProtocols)
+    for (const std::uint64_t before : {1u, 3u, 6u}) {
+      check({.collective = GetParam().collective,
+             .algorithm = GetParam().algorithm,
+             .protocol = protocol,
+             .ranks = 3,
+             .block = 500,
+             .stepBytes = 240,
+             .firstStep = transport::kLlEpoch - before},
+            random);
+      if (HasFatalFailure()) return;
+    }
+}
+
 INSTANTIATE_TEST_SUITE_P(All, Executors, ::testing::ValuesIn(kKinds), [](const auto& instance) {
   return std::string(name(instance.param.algorithm)) + name(instance.param.collective);
 });

@@ -196,7 +196,17 @@ TEST(Queue, FlagsComeAgainWithoutBeingMistaken) {
   }
 }
 
-TEST(Queue, TheWordsOfAnOldEpochAreClearedOnceAllIsRead) {
+// True if all LL words of the slot of `step` are as cleared for it.
+bool isCleared(const QueueMemory& queue, std::uint64_t step) {
+  const std::size_t words = llSlotBytes(queue.stepBytes) / kLlWordBytes;
+  const std::byte* slot = queue.ll + step % kQueueSteps * words * kLlWordBytes;
+  for (std::size_t i = 0; i < words; ++i)
+    if (llWord(slot, i).load() != llCleared(step)) return false;
+  return true;
+}
+
+// Under any protocol, as the reader may already be reading words of the next step.
+TEST(Queue, EachSlotIsClearedAtItsFirstStepOfAnEpoch) {
   OwnedQueue owned(64 << 10, kLlEpoch - 2);
   SendEnd sender(1, owned.queue);
   RecvEnd receiver(0, owned.queue);
@@ -204,14 +214,24 @@ TEST(Queue, TheWordsOfAnOldEpochAreClearedOnceAllIsRead) {
   auto* data = reinterpret_cast<std::byte*>(&value);
   ASSERT_TRUE(sender.send(Protocol::kLl, data, 8));
   ASSERT_TRUE(sender.send(Protocol::kSimple, data, 8));
-  // Under any protocol, as the reader may already be reading words of the next epoch.
+  // The reader reads nothing, and the writer goes on all the same until the queue is full.
+  for (std::uint64_t step = kLlEpoch; step < kLlEpoch + 6; ++step) {
+    EXPECT_FALSE(isCleared(owned.queue, step));
+    ASSERT_TRUE(sender.send(Protocol::kSimple, data, 8));
+    EXPECT_TRUE(isCleared(owned.queue, step));
+  }
   EXPECT_FALSE(sender.send(Protocol::kSimple, data, 8));
+  EXPECT_FALSE(isCleared(owned.queue, kLlEpoch + 6)) << "it holds what the reader has not read";
   ASSERT_TRUE(receiver.take(Protocol::kLl, data, 8));
-  EXPECT_FALSE(sender.send(Protocol::kSimple, data, 8));
-  ASSERT_TRUE(receiver.take(Protocol::kSimple, data, 8));
+  EXPECT_EQ(value, 1u);
   ASSERT_TRUE(sender.send(Protocol::kSimple, data, 8));
-  const std::size_t words = kQueueSteps * llSlotBytes(owned.queue.stepBytes) / kLlWordBytes;
-  for (std::size_t i = 0; i < words; ++i) ASSERT_EQ(llWord(owned.queue.ll, i).load(), llCleared(kLlEpoch));
+  EXPECT_TRUE(isCleared(owned.queue, kLlEpoch + 6));
+  // The last one, and no other slot is cleared again.
+  for (int i = 0; i < 7; ++i) ASSERT_TRUE(receiver.take(Protocol::kSimple, data, 8));
+  ASSERT_TRUE(sender.send(Protocol::kSimple, data, 8));
+  EXPECT_TRUE(isCleared(owned.queue, kLlEpoch + 7));
+  ASSERT_TRUE(sender.send(Protocol::kSimple, data, 8));
+  EXPECT_FALSE(isCleared(owned.queue, kLlEpoch + 8));
 }
 
 TEST(Queue, RunsAcrossTheWrapBetweenTwoThreads) {

@@ -21,6 +21,8 @@
 #include <memory>
 #include <new>
 
+#include "runtime/transport/queue/queue.h"
+
 namespace xylem::transport {
 
 constexpr std::size_t kLlWordBytes = 8;
@@ -28,14 +30,21 @@ constexpr std::size_t kLlPayloadBytes = 4;
 
 // A word keeps the flag of an old step until a later step is long enough to overwrite it, and 32-bit flags
 // repeat every 2^32 steps. To keep an old flag from being taken for a new one, the writer clears all words
-// every 2^31 steps.
+// every 2^31 steps: those of each slot before the slot's first step of the epoch, whatever protocol that step
+// has. The slot is free then, so no rank has to wait for another one to read more than usual.
 constexpr std::uint64_t kLlEpoch = std::uint64_t{1} << 31;
 
-// The flag of step s is s + 1. Cleared words carry the flag of the last step before the epoch, and unused
-// memory (zero) that of the step before step 0: no step of the epoch has it.
+// The first step from `step` on whose slot has to be cleared.
+constexpr std::uint64_t llClearsAt(std::uint64_t step) {
+  const std::uint64_t epochStart = step / kLlEpoch * kLlEpoch;
+  return epochStart > 0 && step - epochStart < kQueueSteps ? step : epochStart + kLlEpoch;
+}
+
+// The flag of step s is s + 1. Words that were cleared for a step carry the flag of the step before it, whose words
+// are in another slot, and unused memory (zero) that of the step before step 0.
 constexpr std::uint32_t llFlag(std::uint64_t step) { return static_cast<std::uint32_t>(step + 1); }
-constexpr std::uint64_t llCleared(std::uint64_t epochStart) {
-  return std::uint64_t{static_cast<std::uint32_t>(epochStart)} << 32;
+constexpr std::uint64_t llCleared(std::uint64_t step) {
+  return std::uint64_t{static_cast<std::uint32_t>(step)} << 32;
 }
 
 // A step without payload is still one word.

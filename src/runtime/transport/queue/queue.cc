@@ -74,14 +74,16 @@ QueueMemory queueIn(std::byte* memory, const StepBytes& stepBytes) {
   return queue;
 }
 
-void clearLl(const QueueMemory& queue, std::uint64_t epochStart) {
-  const std::size_t words = kQueueSteps * llSlotBytes(queue.stepBytes) / kLlWordBytes;
+void clearLl(const QueueMemory& queue, std::uint64_t step) {
+  const std::size_t words = llSlotBytes(queue.stepBytes) / kLlWordBytes;
+  const std::byte* const slot = queue.ll + step % kQueueSteps * words * kLlWordBytes;
   for (std::size_t i = 0; i < words; ++i)
-    llWord(queue.ll, i).store(llCleared(epochStart), std::memory_order_relaxed);
+    llWord(slot, i).store(llCleared(step), std::memory_order_relaxed);
 }
 
 void startAt(const QueueMemory& queue, std::uint64_t step) {
-  clearLl(queue, step / kLlEpoch * kLlEpoch);
+  const std::uint64_t epochStart = step / kLlEpoch * kLlEpoch;
+  for (std::uint64_t i = 0; i < kQueueSteps; ++i) clearLl(queue, epochStart + i);
   queue.control->tail.store(step, std::memory_order_relaxed);
   queue.control->head.store(step, std::memory_order_relaxed);
 }

@@ -90,8 +90,8 @@ std::size_t queueBytes(const StepBytes& stepBytes);
 // `memory` has queueBytes() bytes; its maker has zeroed them.
 QueueMemory queueIn(std::byte* memory, const StepBytes& stepBytes);
 
-// Gives all LL words the flag of the step before `epochStart` (see low_latency.h).
-void clearLl(const QueueMemory& queue, std::uint64_t epochStart);
+// Clears the LL words of the slot of a step (see low_latency.h).
+void clearLl(const QueueMemory& queue, std::uint64_t step);
 // For tests: puts a queue that has no ends yet into the state after `step` steps.
 void startAt(const QueueMemory& queue, std::uint64_t step);
 

@@ -5,7 +5,7 @@ namespace xylem::transport {
 SendEnd::SendEnd(int peer, const QueueMemory& queue, PeerMemory* memory, Pump* pump)
     : step_(queue.control->head.load(std::memory_order_acquire)),
       limit_(step_),
-      clearAt_((step_ / kLlEpoch + 1) * kLlEpoch),
+      clearAt_(llClearsAt(step_)),
       seenHead_(step_),
       queue_(queue),
       llSlotBytes_(llSlotBytes(queue.stepBytes)),
@@ -17,11 +17,10 @@ SendEnd::SendEnd(int peer, const QueueMemory& queue, PeerMemory* memory, Pump* p
 
 void SendEnd::refresh() {
   seenHead_ = queue_.control->head.load(std::memory_order_acquire);
-  // At the end of an epoch of LL flags (low_latency.h) the writer waits until the reader has finished all
-  // steps, clears the words, and only then begins the next epoch.
-  if (step_ == clearAt_ && seenHead_ == step_) {
-    clearLl(queue_, clearAt_);
-    clearAt_ += kLlEpoch;
+  // Each slot's first step of an epoch of LL flags (low_latency.h) needs cleared words.
+  if (step_ == clearAt_ && step_ < seenHead_ + kQueueSteps) {
+    clearLl(queue_, step_);
+    clearAt_ = llClearsAt(step_ + 1);
   }
   limit_ = std::min(seenHead_ + kQueueSteps, clearAt_);
 }

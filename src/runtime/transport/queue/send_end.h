@@ -123,7 +123,7 @@ class SendEnd {
 
   std::uint64_t step_;            // the next step
   std::uint64_t limit_;           // steps below it have a free slot, by the last refresh()
-  std::uint64_t clearAt_;         // LL words must be cleared before this step
+  std::uint64_t clearAt_;         // the LL words of its slot must be cleared before this step
   std::uint64_t seenHead_;        // the reader's counter, by the last refresh()
   std::uint64_t sharedUpTo_ = 0;  // 1 + the last step that was shared
   std::uint64_t label_ = 0;
