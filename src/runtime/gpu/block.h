@@ -1,0 +1,69 @@
+#pragma once
+// What the threads of a block share: the slice that the movers work on, the next one, which the waiter prepares meanwhile, and
+// where the block stands in its queues.
+//
+//   if (!keepWaiting(m, block, spins, peer)) return false;    // in every loop that waits for a peer
+
+#include "core/shared_code.h"
+#include "runtime/collectives/programs.h"
+#include "runtime/collectives/slices.h"
+#include "runtime/gpu/machine.h"
+#include "runtime/gpu/work.h"
+
+namespace xylem::gpu {
+
+enum class SliceKind : std::uint32_t {
+  kMove,
+  kEnd,   // the program is done
+  kStop,  // the block gives up
+};
+
+struct Slice {
+  SliceKind kind = SliceKind::kMove;
+  bool enters = false;  // own elements are scaled, and not combined
+  int incoming = 0;     // queues
+  int outgoing = 0;
+  std::size_t bytes = 0;
+  collectives::Instruction now;
+  const std::byte* own = nullptr;  // null: none
+  std::byte* out = nullptr;
+  // By the order of the queues' bits: the slots, and the numbers of the steps.
+  int fromQueue[kMaxFan]{};
+  int toQueue[kMaxFan]{};
+  const std::byte* from[kMaxFan]{};
+  std::byte* to[kMaxFan]{};
+  std::uint64_t fromStep[kMaxFan]{};
+  std::uint64_t toStep[kMaxFan]{};
+};
+
+struct Block {
+  Work work;
+  Slice slices[2];
+  std::uint64_t fromStep[kMaxQueues];  // the next step of each queue
+  std::uint64_t toStep[kMaxQueues];
+  std::uint32_t outcome;  // an Outcome: kRunning until the block gives up; any thread may set and read it
+};
+
+constexpr std::uint32_t kBlockRuns = static_cast<std::uint32_t>(Outcome::kRunning);
+
+// For threads that wait for a peer, between two looks: returns false if the block gives up. Says after a while for whom the
+// thread waits; `peer` is negative if it waits for other threads of its warp.
+template <Machine M>
+XYLEM_KERNEL inline bool keepWaiting(M& m, Block& block, unsigned& spins, int peer) {
+  m.pause();
+  if (++spins % M::kSpinsPerLook != 0) return true;
+  if (peer >= 0 && spins % M::kSpinsPerReport == 0)
+    m.storeRelaxed(&block.work.report->waitsFor, static_cast<std::uint32_t>(peer + 1));
+  if (m.loadRelaxed(&block.outcome) != kBlockRuns) return false;
+  if (m.loadRelaxed(block.work.abort) == 0) return true;
+  m.storeRelaxed(&block.outcome, static_cast<std::uint32_t>(Outcome::kAborted));
+  return false;
+}
+
+// For a thread that has waited `spins` times.
+template <Machine M>
+XYLEM_KERNEL inline void waitedFor(M& m, Block& block, unsigned spins) {
+  if (spins >= static_cast<unsigned>(M::kSpinsPerReport)) m.storeRelaxed(&block.work.report->waitsFor, 0u);
+}
+
+}  // namespace xylem::gpu

@@ -1,0 +1,297 @@
+#pragma once
+// The kernel: a block executes one program on one channel.
+//
+//   runBlock(machine, work);      // in every thread of a block of at least three warps
+//
+// The first warp is the waiter, the last one the poster, those between them are the movers. For each slice:
+//
+//   waiter   waits until the data of the slice is there and the queues have space, and describes the slice in shared memory
+//              -> kReady
+//   movers   move and combine the data
+//              -> kMoved
+//   poster   tells the peers: `tail` of queues that it sent to (Simple), `head` of those that it received from
+//              -> kFree
+//
+// Two descriptions alternate, so that the waiter waits for the next slice while this one is moved, and the poster posts it while
+// the next one is moved. A slice may read what an earlier one wrote: kReady holds each mover until all movers are done with the
+// slice before. The waiter takes no part in kMoved, and so never waits for the movers of this slice.
+//
+// Under LL and LL128 the movers themselves wait for data, word by word or line by line; the waiter waits only for space. Every
+// loop that waits looks at the abort word. A block that gives up posts nothing from then on: its queues cannot be used again.
+
+#include "core/shared_code.h"
+#include "runtime/gpu/block.h"
+#include "runtime/gpu/movers.h"
+
+namespace xylem::gpu {
+
+// The fewest threads of a block: a waiter, a mover and a poster.
+template <Machine M>
+constexpr int kMinThreads = 3 * M::kLanes;
+
+// The i-th queue of a mask; -1 if there are fewer.
+XYLEM_KERNEL inline int queueOf(collectives::QueueMask mask, int i) {
+  for (int q = 0; mask != 0; ++q, mask >>= 1)
+    if ((mask & 1) != 0 && i-- == 0) return q;
+  return -1;
+}
+XYLEM_KERNEL inline int queuesOf(collectives::QueueMask mask) {
+  int n = 0;
+  for (; mask != 0; mask &= mask - 1) ++n;
+  return n;
+}
+
+XYLEM_KERNEL inline std::byte* placeOf(const Work& work, const collectives::Place& place, std::size_t done) {
+  // The input is never written: instructions name it as their own data only.
+  std::byte* const buffer = place.buffer == collectives::Buffer::kInput ? const_cast<std::byte*>(work.input)
+                            : place.buffer == collectives::Buffer::kOutput ? work.output
+                            : place.buffer == collectives::Buffer::kNone   ? nullptr
+                                                                           : work.scratch;
+  return buffer == nullptr ? nullptr : buffer + (place.offset + done) * work.elementBytes;
+}
+
+// The waiter. Each of its first threads waits for one queue of the slice: kMaxFan for those that it receives from, as many
+// for those that it sends to.
+template <Machine M>
+class Waiter {
+  static_assert(M::kLanes >= 2 * kMaxFan);
+
+ public:
+  XYLEM_KERNEL Waiter(M& m, Block& block, int others)
+      : m_(m), block_(block), work_(block.work), others_(others) {}
+
+  XYLEM_KERNEL void run() {
+    const SliceKind end = prepareAll() ? SliceKind::kEnd : SliceKind::kStop;
+    beginSlice();
+    if (isFirst()) block_.slices[parity()].kind = end;
+    publish();
+    // The poster frees every slice that was moved, and no other one.
+    if (slices_ > 1) m_.sync(barrierOf(Barrier::kFree, parity()), 2 * M::kLanes);
+  }
+
+ private:
+  XYLEM_KERNEL int lane() const { return m_.thread() % M::kLanes; }
+  XYLEM_KERNEL bool isFirst() const { return lane() == 0; }
+  XYLEM_KERNEL unsigned parity() const { return slices_ % 2; }
+
+  // Waits until the description of the next slice is free.
+  XYLEM_KERNEL void beginSlice() {
+    if (isBegun_) return;
+    if (slices_ >= 2) m_.sync(barrierOf(Barrier::kFree, parity()), 2 * M::kLanes);
+    isBegun_ = true;
+  }
+  XYLEM_KERNEL void publish() {
+    m_.arrive(barrierOf(Barrier::kReady, parity()), others_);
+    ++slices_;
+    isBegun_ = false;
+  }
+
+  // False if the block gives up.
+  XYLEM_KERNEL bool prepareAll() {
+    const std::uint64_t length = collectives::lengthOf(work_.program, work_.shape);
+    for (std::uint64_t index = 0; index < length; ++index) {
+      const collectives::Instruction now = collectives::instructionAt(work_.program, work_.shape, index);
+      for (std::size_t done = 0, n = 0; done < now.count; done += n) {
+        n = collectives::sliceAt(now, done, work_.slice);
+        if (!prepare(now, done, n)) return false;
+      }
+    }
+    return true;
+  }
+
+  XYLEM_KERNEL bool prepare(const collectives::Instruction& now, std::size_t done, std::size_t n) {
+    beginSlice();
+    // The numbers of the steps that other threads of the warp have written.
+    m_.syncWarp();
+    Slice& slice = block_.slices[parity()];
+    const std::size_t bytes = n * work_.elementBytes;
+    const bool receives = lane() < kMaxFan;
+    const int place = receives ? lane() : lane() - kMaxFan;
+    const int queue = lane() < 2 * kMaxFan ? queueOf(receives ? now.from : now.to, place) : -1;
+    if (!awaitQueue(queue, receives, bytes)) return false;
+    if (queue >= 0) takeStep(slice, place, queue, receives);
+    if (isFirst()) describe(slice, now, done, bytes);
+    publish();
+    return true;
+  }
+
+  // Waits for data or for space in all queues of the slice. False if the block gives up.
+  XYLEM_KERNEL bool awaitQueue(int queue, bool receives, std::size_t bytes) {
+    const bool readsNote = queue >= 0 && receives && work_.protocol == Protocol::kSimple;
+    const int peer = queue < 0 ? -1 : receives ? work_.from[queue].peer : work_.to[queue].peer;
+    unsigned spins = 0;
+    bool isReady = queue < 0;
+    bool goesOn = m_.loadRelaxed(&block_.outcome) == kBlockRuns;
+    if (m_.any(!goesOn)) return false;
+    for (;;) {
+      isReady = isReady || (receives ? hasData(queue) : hasSpace(queue));
+      if (m_.all(isReady)) break;
+      goesOn = keepWaiting(m_, block_, spins, isReady ? -1 : peer);
+      // Looks are in the same rounds in all threads of the warp.
+      if (spins % M::kSpinsPerLook == 0 && m_.any(!goesOn)) return false;
+    }
+    if (queue >= 0) waitedFor(m_, block_, spins);
+    const bool fits = !readsNote || noteFits(queue, bytes);
+    if (m_.all(fits)) return true;
+    for (int i = 0; i < kMaxFan; ++i) {  // one thread reports
+      if (!m_.any(lane() == i && !fits)) continue;
+      if (lane() == i) reportNote(queue, bytes);
+      return false;
+    }
+    return false;
+  }
+
+  XYLEM_KERNEL bool hasData(int queue) {
+    if (work_.protocol != Protocol::kSimple) return true;
+    return m_.loadAcquire(work_.from[queue].tail) > block_.fromStep[queue];
+  }
+
+  XYLEM_KERNEL bool hasSpace(int queue) {
+    const QueueEnd& end = work_.to[queue];
+    const std::uint64_t step = block_.toStep[queue];
+    if (m_.loadAcquire(end.head) + transport::kQueueSteps <= step) return false;
+    if (transport::llClearsAt(step) == step) clearSlot(end, step);
+    return true;
+  }
+  XYLEM_KERNEL void clearSlot(const QueueEnd& end, std::uint64_t step) {
+    std::byte* const slot =
+        end.llSlots + step % transport::kQueueSteps * end.llSlotWords * transport::kLlWordBytes;
+    for (std::size_t i = 0; i < end.llSlotWords; ++i)
+      m_.storeWord(slot + i * transport::kLlWordBytes, transport::llCleared(step));
+  }
+
+  XYLEM_KERNEL const transport::StepNote* noteOf(int queue) const {
+    return &work_.from[queue].notes[block_.fromStep[queue] % transport::kQueueSteps];
+  }
+  XYLEM_KERNEL std::uint32_t loadNote(int queue, std::size_t offset) {
+    return m_.template load<std::uint32_t>(reinterpret_cast<const std::byte*>(noteOf(queue)) + offset);
+  }
+  XYLEM_KERNEL bool noteFits(int queue, std::size_t bytes) {
+    return loadNote(queue, offsetof(transport::StepNote, region)) == 0 &&
+           loadNote(queue, offsetof(transport::StepNote, bytes)) == bytes;
+  }
+  XYLEM_KERNEL void reportNote(int queue, std::size_t bytes) {
+    work_.report->peer = static_cast<std::uint32_t>(work_.from[queue].peer);
+    work_.report->sentBytes = loadNote(queue, offsetof(transport::StepNote, bytes));
+    work_.report->expectedBytes = bytes;
+    const bool isInSlot = loadNote(queue, offsetof(transport::StepNote, region)) == 0;
+    const Outcome outcome = isInSlot ? Outcome::kMismatch : Outcome::kUnreachable;
+    m_.storeRelaxed(&block_.outcome, static_cast<std::uint32_t>(outcome));
+  }
+
+  XYLEM_KERNEL void takeStep(Slice& slice, int place, int queue, bool receives) {
+    const QueueEnd& end = receives ? work_.from[queue] : work_.to[queue];
+    std::uint64_t& next = receives ? block_.fromStep[queue] : block_.toStep[queue];
+    const std::uint64_t step = next++;
+    std::byte* const slot = end.slots + step % transport::kQueueSteps * end.slotBytes;
+    if (receives) {
+      slice.fromQueue[place] = queue;
+      slice.from[place] = slot;
+      slice.fromStep[place] = step;
+    } else {
+      slice.toQueue[place] = queue;
+      slice.to[place] = slot;
+      slice.toStep[place] = step;
+    }
+  }
+
+  XYLEM_KERNEL void describe(Slice& slice, const collectives::Instruction& now, std::size_t done,
+                             std::size_t bytes) {
+    slice.kind = SliceKind::kMove;
+    slice.now = now;
+    slice.incoming = queuesOf(now.from);
+    slice.outgoing = queuesOf(now.to);
+    slice.bytes = bytes;
+    slice.own = placeOf(work_, now.own, done);
+    slice.out = placeOf(work_, now.out, done);
+    slice.enters = now.from == 0 && work_.scales && now.own.buffer == collectives::Buffer::kInput;
+  }
+
+  M& m_;
+  Block& block_;
+  const Work& work_;
+  int others_;  // threads at kReady
+  unsigned slices_ = 0;
+  bool isBegun_ = false;
+};
+
+template <Machine M>
+XYLEM_KERNEL inline void runMovers(M& m, Block& block, int waiting, int posting) {
+  const MoverGroup group{m.thread() - M::kLanes, m.threads() - 2 * M::kLanes};
+  for (unsigned parity = 0;; parity ^= 1) {
+    m.sync(barrierOf(Barrier::kReady, parity), waiting);
+    const Slice& slice = block.slices[parity];
+    const bool moves = slice.kind == SliceKind::kMove;
+    if (moves) moveSlice(m, block, slice, group);
+    m.arrive(barrierOf(Barrier::kMoved, parity), posting);
+    if (!moves) return;
+  }
+}
+
+// The poster. Each of its first threads posts to one queue, as in the waiter.
+template <Machine M>
+XYLEM_KERNEL inline void postSlice(M& m, Block& block, const Slice& slice) {
+  const int lane = m.thread() % M::kLanes;
+  if (lane < slice.incoming) {
+    m.storeRelease(block.work.from[slice.fromQueue[lane]].head, slice.fromStep[lane] + 1);
+  } else if (const int place = lane - kMaxFan;
+             place >= 0 && place < slice.outgoing && block.work.protocol == Protocol::kSimple) {
+    const QueueEnd& end = block.work.to[slice.toQueue[place]];
+    const std::uint64_t step = slice.toStep[place];
+    auto* const note = reinterpret_cast<std::byte*>(&end.notes[step % transport::kQueueSteps]);
+    m.template store<std::uint64_t>(note, slice.bytes << 32);  // region 0, the bytes
+    m.template store<std::uint64_t>(note + 8, 0);              // no label
+    m.storeRelease(end.tail, step + 1);
+  }
+}
+
+template <Machine M>
+XYLEM_KERNEL inline void runPoster(M& m, Block& block, int posting) {
+  const int lane = m.thread() % M::kLanes;
+  SliceKind kind = SliceKind::kMove;
+  for (unsigned parity = 0; kind == SliceKind::kMove; parity ^= 1) {
+    m.sync(barrierOf(Barrier::kMoved, parity), posting);
+    const Slice& slice = block.slices[parity];
+    kind = slice.kind;
+    if (kind != SliceKind::kMove) break;
+    if (m.loadRelaxed(&block.outcome) == kBlockRuns) postSlice(m, block, slice);
+    m.arrive(barrierOf(Barrier::kFree, parity), 2 * M::kLanes);
+  }
+  std::uint32_t outcome = m.loadRelaxed(&block.outcome);
+  if (outcome == kBlockRuns) {
+    outcome = static_cast<std::uint32_t>(Outcome::kDone);
+    const Work& work = block.work;
+    for (int q = lane; q < kMaxQueues; q += M::kLanes) {
+      if ((work.fromQueues >> q & 1) != 0) *work.from[q].step = block.fromStep[q];
+      if ((work.toQueues >> q & 1) != 0) *work.to[q].step = block.toStep[q];
+    }
+  }
+  if (lane == 0) block.work.report->outcome = static_cast<Outcome>(outcome);
+}
+
+// `block` is the block's shared memory. All threads may use it again when the call has returned.
+template <Machine M>
+XYLEM_KERNEL inline void runBlock(M& m, Block& block, const Work& work) {
+  const int threads = m.threads();
+  if (m.thread() == 0) {
+    block.work = work;
+    block.outcome = kBlockRuns;
+  }
+  for (int q = m.thread(); q < kMaxQueues; q += threads) {
+    if ((work.fromQueues >> q & 1) != 0) block.fromStep[q] = *work.from[q].step;
+    if ((work.toQueues >> q & 1) != 0) block.toStep[q] = *work.to[q].step;
+  }
+  m.sync(barrierOf(Barrier::kAll), threads);
+  // At kReady: all but the poster. At kMoved: all but the waiter.
+  const int others = threads - M::kLanes;
+  const int warp = m.thread() / M::kLanes;
+  if (warp == 0)
+    Waiter<M>(m, block, others).run();
+  else if (warp == threads / M::kLanes - 1)
+    runPoster(m, block, others);
+  else
+    runMovers(m, block, others, others);
+  m.sync(barrierOf(Barrier::kAll), threads);
+}
+
+}  // namespace xylem::gpu

@@ -1,0 +1,106 @@
+#pragma once
+// What a block of a kernel executes: one program of an operation on one channel, with its buffers and its ends of queues. The
+// queues are those of the host device (transport/queue/queue.h), with the same layout and the same steps, so the other end may be
+// a block or a host.
+//
+//   QueueEnd from = endOf(queue, protocol, peer, &step);        // `step` lives as long as the connection
+//   const Work work = workOf({.program = kind, .shape = shape, ..., .from = {&from, 1}, .to = {&to, 1}});
+//   runBlock(machine, work);                                    // in every thread of a block (kernel.h)
+//
+// Everything that a Work points to lies in memory that the GPU reaches.
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "core/data_type.h"
+#include "core/kinds.h"
+#include "runtime/collectives/algorithm.h"
+#include "runtime/collectives/reduction.h"
+#include "runtime/transport/queue/queue.h"
+
+namespace xylem::gpu {
+
+// The most queues that an instruction receives from, and the most that it sends to: a tree has three children.
+constexpr int kMaxFan = 3;
+// The queues of a program in one direction.
+constexpr int kMaxQueues = 32;
+
+// One end of a queue under one protocol. Counters are plain integers here, as kernels have their own atomic accesses.
+struct QueueEnd {
+  std::uint64_t* tail = nullptr;
+  std::uint64_t* head = nullptr;
+  transport::StepNote* notes = nullptr;
+  std::byte* slots = nullptr;  // of the protocol
+  std::size_t slotBytes = 0;   // from one slot to the next
+  std::size_t stepBytes = 0;   // payload
+  // The slots of LL, whose words have to be cleared now and then (low_latency.h), and the words of each.
+  std::byte* llSlots = nullptr;
+  std::size_t llSlotWords = 0;
+  std::uint64_t* step = nullptr;  // the end's next step: read when a work begins, written when it is done
+  int peer = -1;
+
+  explicit constexpr operator bool() const { return tail != nullptr; }
+};
+
+enum class Outcome : std::uint32_t {
+  kRunning,
+  kDone,
+  kAborted,      // the abort word was set
+  kMismatch,     // a peer sent a step of another size: the ranks called different operations
+  kUnreachable,  // a peer sent a step by reference, which only a host can read
+};
+
+// What a block tells the host.
+struct Report {
+  Outcome outcome = Outcome::kRunning;
+  std::uint32_t waitsFor = 0;  // 1 + the rank that the block has been waiting for for long; 0: it goes on
+  std::uint32_t peer = 0;      // of a step that did not fit, with the sizes of the step in bytes
+  std::uint32_t sentBytes = 0;
+  std::uint64_t expectedBytes = 0;
+};
+
+struct Work {
+  collectives::ProgramKind program = collectives::ProgramKind::kCopyMessage;
+  Protocol protocol = Protocol::kSimple;
+  DataType type = DataType::kInt8;
+  std::uint8_t op = 0;  // a ReduceOp, or kPreMulSum
+  bool scales = false;  // raw elements are scaled on their way in
+  std::uint8_t elementBytes = 1;
+  collectives::QueueMask fromQueues = 0;  // the queues that exist
+  collectives::QueueMask toQueues = 0;
+  std::size_t slice = 0;     // elements of a step
+  collectives::Shape shape;  // with `order` in memory of the GPU
+  collectives::Factor factor;
+  const std::byte* input = nullptr;
+  std::byte* output = nullptr;
+  std::byte* scratch = nullptr;
+  const QueueEnd* from = nullptr;  // by the bits of instructions
+  const QueueEnd* to = nullptr;
+  const std::uint32_t* abort = nullptr;  // not 0: give up
+  Report* report = nullptr;
+};
+
+// The end of `queue` under `protocol`.
+QueueEnd endOf(const transport::QueueMemory& queue, Protocol protocol, int peer, std::uint64_t* step);
+
+struct WorkRequest {
+  collectives::ProgramKind program = collectives::ProgramKind::kCopyMessage;
+  collectives::Shape shape;
+  const std::byte* input = nullptr;
+  std::byte* output = nullptr;
+  std::byte* scratch = nullptr;
+  DataType type = DataType::kInt8;
+  int op = 0;                        // a ReduceOp, or kPreMulSum
+  collectives::Reduction reduction;  // of the host, for the same type and operation: its factor
+  Protocol protocol = Protocol::kSimple;
+  std::size_t mostBytes = SIZE_MAX;  // as in collectives::ProgramWork
+  std::span<const QueueEnd> from;    // by the bits of instructions
+  std::span<const QueueEnd> to;
+  const std::uint32_t* abort = nullptr;
+  Report* report = nullptr;
+};
+// Throws Error (ncclInvalidArgument) if a buffer is not aligned to its elements: a GPU cannot read such elements.
+Work workOf(const WorkRequest& request);
+
+}  // namespace xylem::gpu

@@ -1,0 +1,171 @@
+// Messages between a block and a host, or between two blocks; and what a block reports if the other rank sends something else
+// than it expects.
+
+#include <gmock/gmock.h>
+
+#include <chrono>
+#include <thread>
+
+#include "core/error.h"
+#include "runtime/collectives/local_job.h"
+#include "runtime/collectives/transfer.h"
+#include "runtime/gpu/kernel_job.h"
+#include "runtime/gpu/work.h"
+
+namespace xylem::gpu {
+namespace {
+
+using collectives::ProgramKind;
+using collectives::Transfer;
+using testing::blockPool;
+using testing::LocalQueue;
+
+constexpr std::size_t kStep = 240;
+
+std::vector<std::byte> pattern(std::size_t bytes) {
+  std::vector<std::byte> data(bytes);
+  for (std::size_t i = 0; i < bytes; ++i) data[i] = static_cast<std::byte>(i * 7 + i / 256);
+  return data;
+}
+
+// A queue from rank 0 to rank 1, and what blocks at its ends need.
+struct Wire {
+  LocalQueue queue{0, 1, kStep, false};
+  std::uint64_t sent = 0, received = 0;
+  std::uint32_t abort = 0;
+  Report report[2];
+  QueueEnd end[2];
+
+  transport::QueueMemory memory() {
+    transport::StepBytes steps{};
+    for (const Protocol p : kAllProtocols) steps[p] = kStep;
+    auto* const control = const_cast<transport::QueueControl*>(&queue.sender().control());
+    return transport::queueIn(reinterpret_cast<std::byte*>(control), steps);
+  }
+  void startSend(const std::vector<std::byte>& data, Protocol protocol) {
+    end[0] = endOf(memory(), protocol, 1, &sent);
+    start({.program = ProgramKind::kSendMessage, .input = data.data(), .to = {&end[0], 1}}, data.size(),
+          protocol, 0);
+  }
+  void startRecv(std::vector<std::byte>& data, Protocol protocol) {
+    end[1] = endOf(memory(), protocol, 0, &received);
+    start({.program = ProgramKind::kRecvMessage, .output = data.data(), .from = {&end[1], 1}}, data.size(),
+          protocol, 1);
+  }
+  void start(WorkRequest request, std::size_t bytes, Protocol protocol, int side) {
+    request.shape.count = bytes;
+    request.reduction = collectives::copyOf(DataType::kInt8);
+    request.protocol = protocol;
+    request.abort = &abort;
+    request.report = &report[side];
+    blockPool().start([work = workOf(request)](testing::FiberBlock& block) { testing::runOn(block, work); });
+  }
+};
+
+void runOnHost(const collectives::TransferWork& work) {
+  Transfer transfer;
+  transfer.start(work);
+  while (transfer.step() != device::Progress::kDone) std::this_thread::yield();
+}
+
+class Messages : public ::testing::TestWithParam<Protocol> {};
+
+TEST_P(Messages, GoFromBlockToBlockAndBetweenBlockAndHost) {
+  const Protocol protocol = GetParam();
+  Wire wire;
+  for (const std::size_t bytes : {1u, 4u, 7u, 8u, 119u, 121u, 240u, 241u, 5000u})
+    for (const bool hostSends : {false, true})
+      for (const bool hostReceives : {false, true}) {
+        // The ends of one rank belong to the host or to a block for good.
+        Wire own;
+        const std::vector<std::byte> data = pattern(bytes);
+        std::vector<std::byte> out(bytes);
+        if (!hostSends) own.startSend(data, protocol);
+        if (!hostReceives) own.startRecv(out, protocol);
+        std::thread receiver([&] {
+          if (hostReceives)
+            runOnHost(
+                {.from = &own.queue.receiver(), .output = out.data(), .bytes = bytes, .protocol = protocol});
+        });
+        if (hostSends)
+          runOnHost({.to = &own.queue.sender(), .input = data.data(), .bytes = bytes, .protocol = protocol});
+        receiver.join();
+        blockPool().wait();
+        ASSERT_EQ(out, data) << bytes << " " << hostSends << hostReceives;
+      }
+}
+
+TEST_P(Messages, FollowEachOtherOnTheSameQueue) {
+  Wire wire;
+  std::size_t steps = 0;
+  for (int i = 0; i < 20; ++i) {
+    const std::size_t bytes = static_cast<std::size_t>(i) * 133;
+    const std::vector<std::byte> data = pattern(bytes);
+    std::vector<std::byte> out(bytes);
+    wire.startSend(data, i % 2 == 0 ? GetParam() : Protocol::kSimple);
+    wire.startRecv(out, i % 2 == 0 ? GetParam() : Protocol::kSimple);
+    blockPool().wait();
+    ASSERT_EQ(out, data);
+    steps += (bytes + kStep - 1) / kStep;
+    EXPECT_EQ(wire.sent, steps);
+    EXPECT_EQ(wire.received, steps);
+    EXPECT_EQ(wire.report[0].outcome, Outcome::kDone);
+    EXPECT_EQ(wire.report[1].outcome, Outcome::kDone);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, Messages, ::testing::ValuesIn(kAllProtocols),
+                         [](const auto& instance) { return std::string(name(instance.param)); });
+
+TEST(Message, ToTheRankItselfIsACopy) {
+  Wire wire;
+  const std::vector<std::byte> data = pattern(100001);
+  std::vector<std::byte> out(data.size() + 2);
+  wire.start({.program = ProgramKind::kCopyMessage, .input = data.data(), .output = out.data() + 1},
+             data.size(), Protocol::kLl, 0);
+  blockPool().wait();
+  EXPECT_TRUE(std::equal(data.begin(), data.end(), out.begin() + 1));
+  EXPECT_EQ(out.front(), std::byte{});
+  EXPECT_EQ(out.back(), std::byte{});
+}
+
+TEST(Message, OfAnotherSizeIsReported) {
+  Wire wire;
+  const std::vector<std::byte> data = pattern(64);
+  std::vector<std::byte> out(32);
+  wire.startSend(data, Protocol::kSimple);
+  wire.startRecv(out, Protocol::kSimple);
+  blockPool().wait();
+  EXPECT_EQ(wire.report[1].outcome, Outcome::kMismatch);
+  EXPECT_EQ(wire.report[1].peer, 0u);
+  EXPECT_EQ(wire.report[1].sentBytes, 64u);
+  EXPECT_EQ(wire.report[1].expectedBytes, 32u);
+  EXPECT_EQ(out, std::vector<std::byte>(32));
+}
+
+TEST(Message, ByReferenceIsReported) {
+  Wire wire;
+  transport::QueueControl& control = *wire.memory().control;
+  control.notes[0] = {.region = 1, .bytes = 32, .address = 0};
+  control.tail = 1;
+  std::vector<std::byte> out(32);
+  wire.startRecv(out, Protocol::kSimple);
+  blockPool().wait();
+  EXPECT_EQ(wire.report[1].outcome, Outcome::kUnreachable);
+}
+
+TEST(Message, FromABufferThatIsNotAlignedToItsElementsIsRefused) {
+  alignas(8) std::byte data[64];
+  EXPECT_NO_THROW(workOf({.input = data + 4, .output = data, .type = DataType::kFloat32}));
+  try {
+    workOf({.input = data + 2, .output = data, .type = DataType::kFloat32});
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ResultCode::kInvalidArgument);
+    EXPECT_THAT(error.what(), ::testing::HasSubstr("send buffer"));
+    EXPECT_THAT(error.what(), ::testing::HasSubstr("4 bytes of a float"));
+  }
+}
+
+}  // namespace
+}  // namespace xylem::gpu
