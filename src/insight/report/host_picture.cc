@@ -26,7 +26,8 @@ class Matrix {
     std::vector<topology::NodeId> rows, nets;
     for (topology::NodeId gpu : system_.nodes(topology::NodeType::kGpu))
       if (static_cast<int>(rows.size()) < kMaxMatrixGpus) rows.push_back(gpu);
-    for (topology::NodeId net : system_.nodes(topology::NodeType::kNet)) nets.push_back(net);
+    if (system_.usesNets())
+      for (topology::NodeId net : system_.nodes(topology::NodeType::kNet)) nets.push_back(net);
     matrix.gpusLeftOut = system_.count(topology::NodeType::kGpu) - static_cast<int>(rows.size());
     for (topology::NodeId gpu : rows) {
       for (topology::NodeId other : rows)
@@ -167,7 +168,9 @@ class HostDrawer {
       const topology::Node& node = host_.system()[id];
       const auto same = known.find({node.type, node.key.value, node.element});
       toWhole_.push_back(same == known.end() ? topology::kNoNode : same->second);
-      if (toWhole_.back() != topology::kNoNode)
+      // By newer rules NETs stay in the graph of a job of one host, whose channels do not use them.
+      const bool idle = node.type == topology::NodeType::kNet && !host_.system().usesNets();
+      if (toWhole_.back() != topology::kNoNode && !idle)
         picture_.nodes[static_cast<std::size_t>(toWhole_.back())].used = true;
     }
     // A NIC counts as used only if a NET of it is: the plan drops unused NETs, but keeps their NIC.

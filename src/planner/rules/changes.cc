@@ -248,12 +248,19 @@ const Change* findChange(std::string_view name) {
   return found == std::end(kChanges) ? nullptr : found;
 }
 
-std::shared_ptr<const RuleSet> newestRules() {
-  static const auto kNewest = rulesOf(kNewestVersion);
-  return kNewest;
-}
+std::shared_ptr<const RuleSet> newestRules() { return rulesOf(kNewestVersion); }
 
-std::shared_ptr<const RuleSet> rulesOf(const Version& version) { return rulesWith(version, {}); }
+// Every plan asks for one of these, so each is made once.
+std::shared_ptr<const RuleSet> rulesOf(const Version& version) {
+  static const auto kSets = [] {
+    std::array<std::shared_ptr<const RuleSet>, kKnownVersions.size()> sets;
+    for (std::size_t i = 0; i < sets.size(); ++i) sets[i] = rulesWith(kKnownVersions[i], {});
+    return sets;
+  }();
+  const Version known = nearestKnown(version);
+  return kSets[static_cast<std::size_t>(std::find(kKnownVersions.begin(), kKnownVersions.end(), known) -
+                                        kKnownVersions.begin())];
+}
 
 std::shared_ptr<const RuleSet> rulesWith(const Version& version, std::span<const Change* const> more) {
   auto rules = std::make_shared<RuleSet>();

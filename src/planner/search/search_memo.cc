@@ -16,15 +16,31 @@ void SearchMemo::add(std::uint64_t key, std::int64_t steps, const SearchScore& s
   entry = {key, generation_, static_cast<std::int32_t>(steps), score};
 }
 
+std::size_t KnownSearches::slot(std::uint64_t key) const {
+  const std::size_t mask = slots_.size() - 1;
+  // The upper bits are the best mixed ones of a product.
+  std::size_t at = static_cast<std::size_t>(key ^ (key >> 32)) & mask;
+  while (slots_[at] != 0 && keys_[slots_[at] - 1] != key) at = (at + 1) & mask;
+  return at;
+}
+
 const SearchOutcome* KnownSearches::find(std::uint64_t key) const {
-  const auto found = std::find(keys_.begin(), keys_.end(), key);
-  return found == keys_.end() ? nullptr : &outcomes_[static_cast<std::size_t>(found - keys_.begin())];
+  if (slots_.empty()) return nullptr;
+  const std::uint32_t number = slots_[slot(key)];
+  return number == 0 ? nullptr : &outcomes_[number - 1];
 }
 
 void KnownSearches::add(std::uint64_t key, const SearchOutcome& outcome) {
-  if (find(key) != nullptr) return;
+  constexpr std::size_t kFirstSlots = 32;
+  if (2 * (keys_.size() + 1) > slots_.size()) {
+    slots_.assign(std::max(kFirstSlots, 4 * slots_.size()), 0);
+    for (std::size_t i = 0; i < keys_.size(); ++i) slots_[slot(keys_[i])] = static_cast<std::uint32_t>(i + 1);
+  }
+  std::uint32_t& number = slots_[slot(key)];
+  if (number != 0) return;
   keys_.push_back(key);
   outcomes_.push_back(outcome);
+  number = static_cast<std::uint32_t>(keys_.size());
 }
 
 }  // namespace xylem::search

@@ -109,7 +109,12 @@ class KnownSearches {
   void add(std::uint64_t key, const SearchOutcome& outcome);
 
  private:
-  std::vector<std::uint64_t> keys_;  // few: tens
+  // The slot of a key, or the free one where it belongs.
+  std::size_t slot(std::uint64_t key) const;
+
+  // A hash table: numbers of outcomes from 1 on, 0 where there is none. Keys are hashes already.
+  std::vector<std::uint32_t> slots_;
+  std::vector<std::uint64_t> keys_;
   std::vector<SearchOutcome> outcomes_;
 };
 
