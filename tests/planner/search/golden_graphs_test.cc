@@ -87,7 +87,8 @@ std::string differences(const ChannelGraph& graph, const topology::System& syste
   std::string text;
   const json mine = describe(graph, system, headsOnly);
   for (const auto& [key, value] : mine.items()) {
-    if (expected[key] != value)
+    // Goldens of newer versions do not tell the effort.
+    if (expected.contains(key) && expected[key] != value)
       text += " " + key + ": expected " + expected[key].dump() + ", got " + value.dump();
   }
   if (!near(graph.bwIntra, expected["bwIntra"])) text += " bwIntra " + expected["bwIntra"].dump();
