@@ -16,8 +16,10 @@
 
 #if defined(__CUDACC__)
 #define XYLEM_UNROLL _Pragma("unroll")
+#define XYLEM_LOOP _Pragma("unroll 1")
 #else
 #define XYLEM_UNROLL
+#define XYLEM_LOOP
 #endif
 
 namespace xylem::gpu {
@@ -53,6 +55,8 @@ class Arithmetic {
 
  public:
   static constexpr bool kComputes = true;
+  // How many times 16 bytes a thread has under way: the smaller the elements, the more instructions each byte takes.
+  static constexpr int kUnroll = sizeof(Stored) >= 4 ? 4 : sizeof(Stored);
 
   XYLEM_KERNEL explicit Arithmetic(const Work& work)
       : op_(work.op), ready_(work.scales ? static_cast<int>(ReduceOp::kSum) : work.op) {
@@ -124,14 +128,20 @@ class Arithmetic {
     return combineAll<Element, ReduceOp::kSum>(left, right);
   }
 
-  // Towards zero. A divisor is a number of ranks.
+  // Towards zero. A divisor is a number of ranks. Divisions are long, and few: the loop stays one.
   XYLEM_KERNEL std::uint64_t divided(std::uint64_t sums) const {
-    return each(sums, sums, [this](Stored, Stored sum) {
+    std::uint64_t result = 0;
+    XYLEM_LOOP
+    for (int i = 0; i < kElements; ++i) {
+      const auto sum = __builtin_bit_cast(Stored, static_cast<Bits>(sums >> (i * kBits)));
+      Bits bits;
       if constexpr (Stored(-1) < Stored(0))
-        return static_cast<Stored>(static_cast<std::int64_t>(sum) / divisor_);
+        bits = static_cast<Bits>(static_cast<std::int64_t>(sum) / divisor_);
       else
-        return static_cast<Stored>(static_cast<std::uint64_t>(sum) / static_cast<std::uint64_t>(divisor_));
-    });
+        bits = static_cast<Bits>(static_cast<std::uint64_t>(sum) / static_cast<std::uint64_t>(divisor_));
+      result |= static_cast<std::uint64_t>(bits) << (i * kBits);
+    }
+    return result;
   }
 
   int op_;
@@ -143,6 +153,7 @@ class Arithmetic {
 // For slices that only move data.
 struct NoArithmetic {
   static constexpr bool kComputes = false;
+  static constexpr int kUnroll = 4;
   XYLEM_KERNEL explicit NoArithmetic(const Work&) {}
 };
 

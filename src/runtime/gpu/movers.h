@@ -28,12 +28,15 @@ XYLEM_KERNEL inline std::uint64_t gather(M& m, const std::byte* from, std::size_
   std::uint64_t word = 0;
   if (bytes == 8 && address % 8 == 0) return m.template load<std::uint64_t>(from);
   if (bytes % 4 == 0 && address % 4 == 0) {
+    XYLEM_LOOP
     for (std::size_t i = 0; i < bytes; i += 4)
       word |= static_cast<std::uint64_t>(m.template load<std::uint32_t>(from + i)) << (8 * i);
   } else if (bytes % 2 == 0 && address % 2 == 0) {
+    XYLEM_LOOP
     for (std::size_t i = 0; i < bytes; i += 2)
       word |= static_cast<std::uint64_t>(m.template load<std::uint16_t>(from + i)) << (8 * i);
   } else {
+    XYLEM_LOOP
     for (std::size_t i = 0; i < bytes; ++i)
       word |= static_cast<std::uint64_t>(m.template load<std::uint8_t>(from + i)) << (8 * i);
   }
@@ -46,71 +49,77 @@ XYLEM_KERNEL inline void scatter(M& m, std::byte* to, std::uint64_t word, std::s
   if (bytes == 8 && address % 8 == 0) {
     m.template store<std::uint64_t>(to, word);
   } else if (bytes % 4 == 0 && address % 4 == 0) {
+    XYLEM_LOOP
     for (std::size_t i = 0; i < bytes; i += 4)
       m.template store<std::uint32_t>(to + i, static_cast<std::uint32_t>(word >> (8 * i)));
   } else if (bytes % 2 == 0 && address % 2 == 0) {
+    XYLEM_LOOP
     for (std::size_t i = 0; i < bytes; i += 2)
       m.template store<std::uint16_t>(to + i, static_cast<std::uint16_t>(word >> (8 * i)));
   } else {
+    XYLEM_LOOP
     for (std::size_t i = 0; i < bytes; ++i)
       m.template store<std::uint8_t>(to + i, static_cast<std::uint8_t>(word >> (8 * i)));
   }
 }
 
-// What a thread keeps of a slice in its registers.
+// A slice, as a thread of the movers sees it. Addresses stay in shared memory: a loop over queues is not unrolled, which would
+// multiply the arithmetic in it.
 template <typename Math>
 struct SliceView {
-  Math math;
-  collectives::Combination combinations[kMaxFan];
+  const Slice& slice;
   const std::byte* own;
   std::byte* out;
-  const std::byte* from[kMaxFan];
-  std::byte* to[kMaxFan];
   int incoming;
   int outgoing;
   std::size_t bytes;
   bool enters;
+  Math math;
 
-  XYLEM_KERNEL SliceView(const Work& work, const Slice& slice)
-      : math(work),
-        own(slice.own),
-        out(slice.out),
-        incoming(slice.incoming),
-        outgoing(slice.outgoing),
-        bytes(slice.bytes),
-        enters(slice.enters) {
-    XYLEM_UNROLL
-    for (int i = 0; i < kMaxFan; ++i) {
-      combinations[i] = collectives::combinationAt(slice.now, static_cast<std::size_t>(i),
-                                                   static_cast<std::size_t>(slice.incoming));
-      from[i] = slice.from[i];
-      to[i] = slice.to[i];
+  XYLEM_KERNEL SliceView(const Work& work, const Slice& of)
+      : slice(of),
+        own(of.own),
+        out(of.out),
+        incoming(of.incoming),
+        outgoing(of.outgoing),
+        bytes(of.bytes),
+        enters(of.enters),
+        math(work) {}
+
+  // Of own words, if they are not combined with others.
+  XYLEM_KERNEL void enter(std::uint64_t* words, int n) const {
+    if constexpr (Math::kComputes) {
+      if (!enters) return;
+      XYLEM_UNROLL
+      for (int w = 0; w < n; ++w) words[w] = math.enter(words[w]);
     }
   }
-
-  // The first operand of a word: own data, or without it that of the first queue.
-  XYLEM_KERNEL std::uint64_t enter(std::uint64_t word) const {
-    if constexpr (Math::kComputes)
-      if (enters) return math.enter(word);
-    return word;
-  }
-  // Combines the value so far with the word of queue i.
-  XYLEM_KERNEL std::uint64_t combine(int i, std::uint64_t incomingWord, std::uint64_t value) const {
-    if constexpr (Math::kComputes) return math.combine(combinations[i], incomingWord, value);
-    return incomingWord;
+  // Combines the values so far with the words of queue i. Without own data the first queue's words are the value.
+  template <int kWords>
+  XYLEM_KERNEL void combine(int i, const std::uint64_t* words, std::uint64_t* values) const {
+    if constexpr (Math::kComputes) {
+      const collectives::Combination c = collectives::combinationAt(slice.now, static_cast<std::size_t>(i),
+                                                                    static_cast<std::size_t>(incoming));
+      XYLEM_UNROLL
+      for (int w = 0; w < kWords; ++w) values[w] = math.combine(c, words[w], values[w]);
+    } else {
+      XYLEM_UNROLL
+      for (int w = 0; w < kWords; ++w) values[w] = words[w];
+    }
   }
 
   // 16 bytes can be accessed at once from this offset on: all addresses miss their alignment by the same bytes. Returns
   // `bytes` if they do not.
   XYLEM_KERNEL std::size_t firstPack() const {
-    const std::byte* const one = own != nullptr ? own : from[0];
+    const std::byte* const one = own != nullptr ? own : slice.from[0];
     const auto miss = reinterpret_cast<std::uintptr_t>(one) % 16;
     bool same = out == nullptr || reinterpret_cast<std::uintptr_t>(out) % 16 == miss;
-    XYLEM_UNROLL
-    for (int i = 0; i < kMaxFan; ++i) {
-      if (i < incoming) same = same && reinterpret_cast<std::uintptr_t>(from[i]) % 16 == miss;
-      if (i < outgoing) same = same && reinterpret_cast<std::uintptr_t>(to[i]) % 16 == miss;
-    }
+    XYLEM_LOOP
+    for (int i = 0; i < incoming; ++i)
+      same = same && reinterpret_cast<std::uintptr_t>(slice.from[i]) % 16 == miss;
+    XYLEM_LOOP
+    for (int i = 0; i < outgoing; ++i)
+      same = same && reinterpret_cast<std::uintptr_t>(slice.to[i]) % 16 == miss;
     const std::size_t first = (16 - miss) % 16;
     return same && first < bytes ? first : bytes;
   }
@@ -121,16 +130,22 @@ template <Machine M, typename Math>
 XYLEM_KERNEL inline void moveWords(M& m, const SliceView<Math>& view, MoverGroup group, std::size_t begin,
                                    std::size_t end) {
   const auto stride = static_cast<std::size_t>(group.threads) * 8;
+  XYLEM_LOOP
   for (std::size_t at = begin + static_cast<std::size_t>(group.index) * 8; at < end; at += stride) {
     const std::size_t n = end - at < 8 ? end - at : 8;
-    std::uint64_t value = view.own != nullptr ? view.enter(gather(m, view.own + at, n)) : 0;
-    XYLEM_UNROLL
-    for (int i = 0; i < kMaxFan; ++i)
-      if (i < view.incoming) value = view.combine(i, gather(m, view.from[i] + at, n), value);
+    std::uint64_t value = 0;
+    if (view.own != nullptr) {
+      value = gather(m, view.own + at, n);
+      view.enter(&value, 1);
+    }
+    XYLEM_LOOP
+    for (int i = 0; i < view.incoming; ++i) {
+      const std::uint64_t word = gather(m, view.slice.from[i] + at, n);
+      view.template combine<1>(i, &word, &value);
+    }
     if (view.out != nullptr) scatter(m, view.out + at, value, n);
-    XYLEM_UNROLL
-    for (int i = 0; i < kMaxFan; ++i)
-      if (i < view.outgoing) scatter(m, view.to[i] + at, value, n);
+    XYLEM_LOOP
+    for (int i = 0; i < view.outgoing; ++i) scatter(m, view.slice.to[i] + at, value, n);
   }
 }
 
@@ -139,50 +154,47 @@ template <int kUnroll, Machine M, typename Math>
 XYLEM_KERNEL inline std::size_t movePacks(M& m, const SliceView<Math>& view, MoverGroup group,
                                           std::size_t begin, std::size_t end) {
   const auto row = static_cast<std::size_t>(group.threads) * 16;
-  for (; end - begin >= kUnroll * row; begin += kUnroll * row) {
-    const std::size_t at = begin + static_cast<std::size_t>(group.index) * 16;
-    Pack values[kUnroll]{};
-    if (view.own != nullptr) {
-      XYLEM_UNROLL
-      for (int u = 0; u < kUnroll; ++u)
-        values[u] = m.loadPack(view.own + at + static_cast<std::size_t>(u) * row);
-      if constexpr (Math::kComputes) {
-        XYLEM_UNROLL
-        for (int u = 0; u < kUnroll; ++u)
-          for (std::uint64_t& word : values[u].words) word = view.enter(word);
-      }
-    }
-    XYLEM_UNROLL
-    for (int i = 0; i < kMaxFan; ++i) {
-      if (i >= view.incoming) continue;
-      Pack incoming[kUnroll];
-      XYLEM_UNROLL
-      for (int u = 0; u < kUnroll; ++u)
-        incoming[u] = m.loadPack(view.from[i] + at + static_cast<std::size_t>(u) * row);
-      XYLEM_UNROLL
-      for (int u = 0; u < kUnroll; ++u)
-        for (int w = 0; w < 2; ++w)
-          values[u].words[w] = view.combine(i, incoming[u].words[w], values[u].words[w]);
-    }
+  // The words of pack u are 2u and 2u + 1.
+  const auto load = [&m, row](const std::byte* from, std::uint64_t(&words)[2 * kUnroll]) {
     XYLEM_UNROLL
     for (int u = 0; u < kUnroll; ++u) {
-      const std::size_t place = at + static_cast<std::size_t>(u) * row;
-      if (view.out != nullptr) m.storePack(view.out + place, values[u]);
-      XYLEM_UNROLL
-      for (int i = 0; i < kMaxFan; ++i)
-        if (i < view.outgoing) m.storePack(view.to[i] + place, values[u]);
+      const Pack pack = m.loadPack(from + static_cast<std::size_t>(u) * row);
+      words[2 * u] = pack.words[0];
+      words[2 * u + 1] = pack.words[1];
     }
+  };
+  const auto store = [&m, row](std::byte* to, const std::uint64_t(&words)[2 * kUnroll]) {
+    XYLEM_UNROLL
+    for (int u = 0; u < kUnroll; ++u)
+      m.storePack(to + static_cast<std::size_t>(u) * row, Pack{{words[2 * u], words[2 * u + 1]}});
+  };
+  XYLEM_LOOP
+  for (; end - begin >= kUnroll * row; begin += kUnroll * row) {
+    const std::size_t at = begin + static_cast<std::size_t>(group.index) * 16;
+    std::uint64_t values[2 * kUnroll]{};
+    if (view.own != nullptr) {
+      load(view.own + at, values);
+      view.enter(values, 2 * kUnroll);
+    }
+    XYLEM_LOOP
+    for (int i = 0; i < view.incoming; ++i) {
+      std::uint64_t words[2 * kUnroll];
+      load(view.slice.from[i] + at, words);
+      view.template combine<2 * kUnroll>(i, words, values);
+    }
+    if (view.out != nullptr) store(view.out + at, values);
+    XYLEM_LOOP
+    for (int i = 0; i < view.outgoing; ++i) store(view.slice.to[i] + at, values);
   }
   return begin;
 }
 
 template <Machine M, typename Math>
 XYLEM_KERNEL inline void moveSimple(M& m, const SliceView<Math>& view, MoverGroup group) {
-  constexpr int kUnroll = 4;
   const std::size_t first = view.firstPack();
   moveWords(m, view, group, 0, first);
-  std::size_t done = movePacks<kUnroll>(m, view, group, first, view.bytes);
-  done = movePacks<1>(m, view, group, done, view.bytes);
+  std::size_t done = movePacks<Math::kUnroll>(m, view, group, first, view.bytes);
+  if constexpr (Math::kUnroll > 1) done = movePacks<1>(m, view, group, done, view.bytes);
   moveWords(m, view, group, done, view.bytes);
 }
 
@@ -213,21 +225,28 @@ template <Machine M, typename Math>
 XYLEM_KERNEL inline void moveLl(M& m, Block& block, const Slice& slice, const SliceView<Math>& view,
                                 MoverGroup group) {
   const std::size_t pairs = (view.bytes + 7) / 8;
+  XYLEM_LOOP
   for (auto pair = static_cast<std::size_t>(group.index); pair < pairs;
        pair += static_cast<std::size_t>(group.threads)) {
     const std::size_t at = pair * 8;
     const std::size_t n = view.bytes - at < 8 ? view.bytes - at : 8;
     const bool isWhole = n > transport::kLlPayloadBytes;
-    std::uint64_t value = view.own != nullptr ? view.enter(gather(m, view.own + at, n)) : 0;
+    std::uint64_t value = 0;
+    if (view.own != nullptr) {
+      value = gather(m, view.own + at, n);
+      view.enter(&value, 1);
+    }
+    XYLEM_LOOP
     for (int i = 0; i < view.incoming; ++i) {
       std::uint64_t word = 0;
       const int peer = block.work.from[slice.fromQueue[i]].peer;
       if (!loadPair(m, block, slice.from[i] + 2 * at, transport::llFlag(slice.fromStep[i]), isWhole, peer,
                     word))
         return;
-      value = view.combine(i, word, value);
+      view.template combine<1>(i, &word, &value);
     }
     if (view.out != nullptr) scatter(m, view.out + at, value, n);
+    XYLEM_LOOP
     for (int i = 0; i < view.outgoing; ++i) {
       const std::uint64_t high = std::uint64_t{transport::llFlag(slice.toStep[i])} << 32;
       const Pack words{{high | (value & 0xffffffffu), high | value >> 32}};
@@ -252,6 +271,7 @@ XYLEM_KERNEL inline void moveLl128(M& m, Block& block, const Slice& slice, const
   // The line of the first thread of the warp decides whether there is another round.
   const auto warpFirst = static_cast<std::size_t>(group.index / M::kLanes * (M::kLanes / kThreadsPerLine));
   const auto inWarp = static_cast<std::size_t>(group.index % M::kLanes / kThreadsPerLine);
+  XYLEM_LOOP
   for (std::size_t base = warpFirst; base < lines; base += stride) {
     const std::size_t line = base + inWarp;
     const bool isActive = line < lines;
@@ -261,9 +281,11 @@ XYLEM_KERNEL inline void moveLl128(M& m, Block& block, const Slice& slice, const
     const std::size_t lower = n < 8 ? n : 8;
     Pack value{};
     if (view.own != nullptr && n > 0) {
-      value.words[0] = view.enter(gather(m, view.own + at, lower));
-      if (n > 8) value.words[1] = view.enter(gather(m, view.own + at + 8, n - 8));
+      value.words[0] = gather(m, view.own + at, lower);
+      if (n > 8) value.words[1] = gather(m, view.own + at + 8, n - 8);
+      view.enter(value.words, 2);
     }
+    XYLEM_LOOP
     for (int i = 0; i < view.incoming; ++i) {
       const std::byte* const from =
           isActive ? slice.from[i] + line * transport::kLl128LineBytes + part * 16 : nullptr;
@@ -277,13 +299,13 @@ XYLEM_KERNEL inline void moveLl128(M& m, Block& block, const Slice& slice, const
         if (spins % M::kSpinsPerLook == 0 && m.any(!goesOn)) return;
       }
       waitedFor(m, block, spins);
-      value.words[0] = view.combine(i, incoming.words[0], value.words[0]);
-      value.words[1] = view.combine(i, incoming.words[1], value.words[1]);
+      view.template combine<2>(i, incoming.words, value.words);
     }
     if (view.out != nullptr && n > 0) {
       scatter(m, view.out + at, value.words[0], lower);
       if (n > 8) scatter(m, view.out + at + 8, value.words[1], n - 8);
     }
+    XYLEM_LOOP
     for (int i = 0; i < view.outgoing; ++i)
       m.storeLine(isActive ? slice.to[i] + line * transport::kLl128LineBytes + part * 16 : nullptr,
                   transport::ll128Flag(slice.toStep[i]), value);

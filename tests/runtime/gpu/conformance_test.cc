@@ -54,8 +54,8 @@ class Kernels : public ::testing::TestWithParam<Kind> {};
 
 // One in so many of the cases below: all of them at night.
 int skipped() {
-  if (testing::kThreadSanitizer) return byEffort({.quick = 211, .normal = 53, .night = 7});
-  if (testing::kAddressSanitizer) return byEffort({.quick = 31, .normal = 7, .night = 1});
+  if (testing::kThreadSanitizer) return byEffort({.quick = 101, .normal = 13, .night = 3});
+  if (testing::kAddressSanitizer) return byEffort({.quick = 31, .normal = 3, .night = 1});
   return byEffort({.quick = 5, .normal = 1, .night = 1});
 }
 

@@ -68,9 +68,12 @@ class CpuMachine {
     std::memcpy(to, &pack, sizeof pack);
   }
 
+  // Words need no order among each other, but the block of a tree that writes results over its input may only do so because
+  // the one that sent the input has read it: each word depends on what was read for it. A GPU keeps that order (no value
+  // comes from nowhere); C++ has it only as acquire and release.
   std::uint64_t loadWord(const std::byte* from) {
     requireAligned(from, 8);
-    return __atomic_load_n(reinterpret_cast<const std::uint64_t*>(from), __ATOMIC_RELAXED);
+    return __atomic_load_n(reinterpret_cast<const std::uint64_t*>(from), __ATOMIC_ACQUIRE);
   }
   gpu::Pack loadWords(const std::byte* from) {
     requireAligned(from, 16);
@@ -78,7 +81,7 @@ class CpuMachine {
   }
   void storeWord(std::byte* to, std::uint64_t word) {
     requireAligned(to, 8);
-    __atomic_store_n(reinterpret_cast<std::uint64_t*>(to), word, __ATOMIC_RELAXED);
+    __atomic_store_n(reinterpret_cast<std::uint64_t*>(to), word, __ATOMIC_RELEASE);
   }
   void storeWords(std::byte* to, const gpu::Pack& words) {
     requireAligned(to, 16);

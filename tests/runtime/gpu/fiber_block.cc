@@ -109,9 +109,12 @@ thread_local int startingThread = 0;
 
 FiberBlock::FiberBlock(int warps)
     : threads_(warps * kLanes),
-      fibers_(new Fiber[static_cast<std::size_t>(threads_) + 1]),
-      barriers_(new BarrierState[gpu::kBarriers]),
-      warps_(new Warp[static_cast<std::size_t>(warps)]) {
+      ownFibers_(new Fiber[static_cast<std::size_t>(threads_) + 1]),
+      ownBarriers_(new BarrierState[gpu::kBarriers]),
+      ownWarps_(new Warp[static_cast<std::size_t>(warps)]),
+      fibers_(ownFibers_.get()),
+      barriers_(ownBarriers_.get()),
+      warps_(ownWarps_.get()) {
   for (int i = 0; i < threads_; ++i) {
     Fiber& fiber = fibers_[i];
     fiber.stack = mmap(nullptr, kStackBytes, PROT_READ | PROT_WRITE,

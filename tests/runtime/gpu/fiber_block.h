@@ -54,9 +54,13 @@ class FiberBlock {
   int pauses_ = 0;
   Body body_ = nullptr;
   void* data_ = nullptr;
-  std::unique_ptr<Fiber[]> fibers_;  // the last one is the caller of run()
-  std::unique_ptr<BarrierState[]> barriers_;
-  std::unique_ptr<Warp[]> warps_;
+  std::unique_ptr<Fiber[]> ownFibers_;
+  std::unique_ptr<BarrierState[]> ownBarriers_;
+  std::unique_ptr<Warp[]> ownWarps_;
+  // The same without an access that the thread sanitizer would see. The last fiber is the caller of run().
+  Fiber* fibers_;
+  BarrierState* barriers_;
+  Warp* warps_;
 };
 
 }  // namespace xylem::testing
