@@ -1,5 +1,5 @@
 #pragma once
-// What the threads of a block share: the slice that the movers work on, the next one, which the waiter prepares meanwhile, and
+// The memory that the threads of a block share: the slice that the movers work on, the next one, which the waiter prepares meanwhile, and
 // where the block stands in its queues.
 //
 //   if (!keepWaiting(m, block, spins, peer)) return false;    // in every loop that waits for a peer

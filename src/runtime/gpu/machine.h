@@ -1,5 +1,5 @@
 #pragma once
-// What the kernel needs from the processor that it runs on. The kernel (kernel.h) is written against a type M with these members;
+// The processor, as the kernel uses it. The kernel (kernel.h) is written against a type M with these members;
 // there are two of them: a GPU (cuda_machine.h), and the tests' CPU, where the threads of a block are fibers
 // (tests/runtime/gpu/cpu_machine.h).
 //
@@ -16,7 +16,7 @@ struct Pack {
   std::uint64_t words[2];
 };
 
-// The barriers of a block. Those with two forms alternate from slice to slice. kAll is for all threads.
+// The barriers of a block. kAll is for all threads; the others have two forms, which alternate from slice to slice.
 enum class Barrier : int { kAll = 0, kReady = 1, kMoved = 3, kFree = 5 };
 constexpr int kBarriers = 7;
 

@@ -86,7 +86,7 @@ struct SliceView {
         enters(of.enters),
         math(work) {}
 
-  // Of own words, if they are not combined with others.
+  // Scales own words, if the operation scales and they are not combined with others.
   XYLEM_KERNEL void enter(std::uint64_t* words, int n) const {
     if constexpr (Math::kComputes) {
       if (!enters) return;
@@ -94,7 +94,7 @@ struct SliceView {
       for (int w = 0; w < n; ++w) words[w] = math.enter(words[w]);
     }
   }
-  // Combines the values so far with the words of queue i. Without own data the first queue's words are the value.
+  // Combines the values with the words of queue i, in place. Without own data the first queue's words are the value.
   template <int kWords>
   XYLEM_KERNEL void combine(int i, const std::uint64_t* words, std::uint64_t* values) const {
     if constexpr (Math::kComputes) {

@@ -1,5 +1,5 @@
 #pragma once
-// What a block of a kernel executes: one program of an operation on one channel, with its buffers and its ends of queues. The
+// The work of a block of a kernel: one program of an operation on one channel, with its buffers and its ends of queues. The
 // queues are those of the host device (transport/queue/queue.h), with the same layout and the same steps, so the other end may be
 // a block or a host.
 //
@@ -51,7 +51,7 @@ enum class Outcome : std::uint32_t {
   kUnreachable,  // a peer sent a step by reference, which only a host can read
 };
 
-// What a block tells the host.
+// A block tells the host this.
 struct Report {
   Outcome outcome = Outcome::kRunning;
   std::uint32_t waitsFor = 0;  // 1 + the rank that the block has been waiting for for long; 0: it goes on

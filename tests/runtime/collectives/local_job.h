@@ -58,7 +58,7 @@ class LocalJob {
   // The parts that the case leaves open are random.
   LocalJob(const LocalCase& c, std::mt19937& random);
 
-  // What the ranks execute, for tests that do it by other means.
+  // The programs of all ranks, for tests that execute them by other means.
   struct Part {
     int rank = 0;
     collectives::ProgramWork work;

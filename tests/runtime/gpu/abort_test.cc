@@ -48,7 +48,7 @@ TEST_P(Aborts, EndEveryBlockWhereverItIs) {
     }
 }
 
-// The first rank never begins. The others wait for it, until they are told to give up.
+// The first rank never begins. The others wait for it until the job is aborted.
 TEST_P(Aborts, EndBlocksThatWaitForARankWithoutABlock) {
   for (const Protocol protocol : kAllProtocols) {
     const LocalCase c = caseOf(GetParam(), protocol, 2);

@@ -22,7 +22,7 @@ class BlockPool {
   explicit BlockPool(int warps) : warps_(warps) {}
   ~BlockPool();
 
-  // Runs `work` with a block that no one else has.
+  // Runs `work` with a block of its own.
   void start(std::function<void(FiberBlock&)> work);
   // Returns once all work is done; false if that takes longer than the deadline.
   bool waitFor(std::chrono::seconds deadline);

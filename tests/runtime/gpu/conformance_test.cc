@@ -52,8 +52,8 @@ void check(const LocalCase& c, unsigned seed, const KernelJob::IsOnHost& isOnHos
 
 class Kernels : public ::testing::TestWithParam<Kind> {};
 
-// One in so many of the cases below: all of them at night.
-int skipped() {
+// The step from one tried case to the next: 1 tries all of them.
+int stepOfCases() {
   if (testing::kThreadSanitizer) return byEffort({.quick = 101, .normal = 13, .night = 3});
   if (testing::kAddressSanitizer) return byEffort({.quick = 31, .normal = 3, .night = 1});
   return byEffort({.quick = 5, .normal = 1, .night = 1});
@@ -62,7 +62,7 @@ int skipped() {
 TEST_P(Kernels, GiveTheBitsOfTheHostDevice) {
   const auto [collective, algorithm] = GetParam();
   std::mt19937 random(7);
-  const int step = skipped();
+  const int step = stepOfCases();
   const int rounds = byEffort({.quick = 1, .normal = 1, .night = 20});
   int number = 0;
   for (int round = 0; round < rounds; ++round)

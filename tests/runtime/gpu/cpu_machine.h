@@ -20,7 +20,7 @@ class CpuMachine {
   static constexpr int kSpinsPerLook = 2;
   static constexpr int kSpinsPerReport = 200;
 
-  // `turns`: counts what all blocks of a job do, for tests that abort after so many turns; may be null.
+  // `turns` is counted down whenever a thread waits, for tests that abort a job in its middle; may be null.
   CpuMachine(FiberBlock& block, int thread, std::atomic<long>* turns)
       : block_(block), thread_(thread), turns_(turns) {}
 
@@ -98,7 +98,7 @@ class CpuMachine {
         __atomic_load_n(reinterpret_cast<const std::uint64_t*>(from + 8), __ATOMIC_ACQUIRE) == flag;
     const std::uint64_t* const all = block_.exchange(thread_, arrived ? 1 : 0);
     const bool lineArrived = all[kLanes - 1] != 0;
-    block_.syncWarp(thread_);  // what the last thread has acquired
+    block_.syncWarp(thread_);  // the last thread has acquired the line
     if (from == nullptr) return true;
     if (!lineArrived) return false;
     bytes.words[0] = load<std::uint64_t>(from);

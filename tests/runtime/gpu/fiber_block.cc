@@ -85,7 +85,7 @@ struct FiberBlock::Fiber {
   bool finished = true;
   const unsigned* watched = nullptr;  // it waits until this is not `seen` any more
   unsigned seen = 0;
-  void* sanitizer = nullptr;  // what a sanitizer knows the fiber by
+  void* sanitizer = nullptr;  // the fiber, as the thread sanitizer knows it
 };
 
 struct FiberBlock::BarrierState {

@@ -26,9 +26,9 @@ class KernelJob {
 
   // Runs all blocks, and the executors of ranks on the host. Returns an error, or nothing.
   std::string run();
-  // The same; the abort word is set after the blocks have together made so many turns. Returns an error if a block does not end.
+  // The same; sets the abort word after this number of turns of all blocks together. Returns an error if a block does not end.
   std::string runAndAbort(long turns);
-  // What a block of the rank reported last; null if it has none.
+  // The last report of a block of the rank; null if it has none.
   const gpu::Report* reportOf(int rank) const;
   // Blocks that have this outcome.
   int blocksWith(gpu::Outcome outcome) const;
