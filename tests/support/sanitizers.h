@@ -18,8 +18,8 @@ constexpr bool kAddressSanitizer = false;
 
 constexpr bool kSanitized = kThreadSanitizer || kAddressSanitizer;
 
-// Of many machines that take the same ways through the code, how far apart those are that a test tries: a sanitizer finds in
-// some of them what it would find in all, and takes many times as long.
+// A test that goes through many machines tries every one, or one of so many under a sanitizer: it takes many times as long, and
+// finds in some machines what it would find in all.
 constexpr int kMachineStride = kSanitized ? 4 : 1;
 
 }  // namespace xylem::testing

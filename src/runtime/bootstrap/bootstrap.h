@@ -124,7 +124,7 @@ class Bootstrap {
   // Makes every call that waits run `check` several times a second, with the name of the call. `check` may
   // throw to end the call.
   void alsoCheck(std::function<void(const char* what)> check);
-  // Who is told of waits from now on; nobody if it is empty.
+  // Calls `onWait` for every wait from now on; no function if it is empty.
   void tellWaits(OnWait onWait) { onWait_ = std::move(onWait); }
   // For callers that see a rank vanish: that rank may have ended because another one failed first. Waits a
   // moment for other ranks to say so, and throws what they say.

@@ -75,6 +75,20 @@ topology::Document describeMachine(const Settings& settings, const LocalPlacemen
   return recent.of(options);
 }
 
+// Gives a machine without NICs the one that NCCL would find there, too: an interface for sockets. Ranks of other hosts reach it
+// over that, whatever the file says.
+void ensureNetwork(topology::Document& document) {
+  const std::vector<topology::ElementId> cpus = elementsNamed(document, "cpu");
+  if (cpus.empty() || !elementsNamed(document, "net").empty()) return;
+  topology::ElementId nic = document.child(cpus.front(), "nic");
+  if (nic == topology::kNoElement) nic = document.add(cpus.front(), "nic");
+  const topology::ElementId net = document.add(nic, "net");
+  const std::pair<const char*, const char*> attributes[] = {
+      {"name", "sockets"}, {"dev", "0"},        {"latency", "0.000000"}, {"speed", "10000"}, {"port", "0"},
+      {"guid", "0x0"},     {"maxconn", "65536"}, {"gdr", "0"}};
+  for (const auto& [name, value] : attributes) document.set(net, name, value);
+}
+
 topology::ElementId chooseDevice(const topology::Document& document,
                                  const std::vector<topology::ElementId>& gpus,
                                  const LocalPlacement& placement) {
@@ -106,6 +120,7 @@ RankDescription describeForRank(const Settings& settings, const LocalPlacement& 
   for (const topology::ElementId gpu : gpus) document.removeAttribute(gpu, "rank");
   document.set(mine, "rank", std::to_string(placement.localRank));
   document.set(mine, "keep", "1");
+  ensureNetwork(document);
   for (const topology::ElementId net : elementsNamed(document, "net")) document.set(net, "keep", "1");
 
   RankDescription description;
