@@ -65,7 +65,7 @@ class WhyTest(unittest.TestCase):
         self.assertIs(answer.yes, False)
         step = answer.step("gdr-receive")
         self.assertEqual(step.variable, "NCCL_NET_GDR_LEVEL")
-        self.assertEqual(step.input("distance"), "SYS (7)")
+        self.assertEqual(step.input("distance"), "SYS (9)")
         self.assertEqual(step.sources[0].file, A40)
         self.assertGreater(step.sources[0].line, 0)
         self.assertIsNone(step.input("colour"))
