@@ -8,7 +8,7 @@
 namespace xylem::why {
 namespace {
 
-// What is compared of a text: all but the numbers of path types ("distance 7 > 4", "PXB (4)"), which a version with more
+// The part of a text that is compared: all but the numbers of path types ("distance 7 > 4", "PXB (4)"), which a version with more
 // types counts differently.
 std::string comparable(std::string_view text) {
   constexpr std::string_view kDistance = "distance ";
@@ -24,7 +24,7 @@ std::string comparable(std::string_view text) {
   return kept;
 }
 
-// What makes two answers the same.
+// The parts in which two answers must agree to be the same.
 std::vector<std::string> decided(const Answer& answer) {
   std::vector<std::string> parts;
   // A reason may name another limit than before, which decides nothing by itself.

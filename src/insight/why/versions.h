@@ -1,5 +1,5 @@
 #pragma once
-// Which rules that have not always been NCCL's decided an answer.
+// Finds the rules that decided an answer and have not always been NCCL's.
 //
 //   addVersionRules(answer, request, settings, [&](const plan::Plan& plan) { return answerOf(plan); });
 

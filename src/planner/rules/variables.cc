@@ -15,7 +15,7 @@ struct NewVariable {
   std::string_view name, since;
 };
 
-// Those that Xylem reads and 2.25.1 does not know.
+// The variables that Xylem reads and 2.25.1 does not know.
 constexpr NewVariable kNewVariables[] = {
     {"NCCL_NET_GDR_C2C", "2.26"},
     {"NCCL_PXN_C2C", "2.27"},

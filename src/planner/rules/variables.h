@@ -1,5 +1,5 @@
 #pragma once
-// Which of NCCL's variables a version knows, and with which default.
+// Tells which of NCCL's variables a version knows, and with which default.
 //
 //   knows({2, 27, 7}, "NCCL_NETDEVS_POLICY")              ->   false
 //   lifeText("NCCL_NETDEVS_POLICY")                       ->   "since NCCL 2.28"
