@@ -3,6 +3,7 @@
 
      - the reader gets every step's payload, in order, and never that of another step, whatever lies in its slot;
      - nothing is overwritten before it was read: slots, words, lines, notes, nor memory sent by reference;
+     - no step is finished before the writer has begun it, even if it is empty;
      - there is no data race;
      - nobody waits for ever: all steps pass.
 
@@ -141,6 +142,7 @@ inline forgetLoads() {
 byte plan[STEPS];
 byte userAt[STEPS]; /* the moment of what the step shares by reference */
 byte written, read; /* steps that the ends are through with; only for dropping plans */
+byte begun;         /* steps that the writer has begun */
 #define KIND(s) ((plan[s] - 1) / 4)
 #define SIZE(s) ((plan[s] - 1) % 4)
 
@@ -265,6 +267,7 @@ active proctype Writer() {
 #endif
     :: else -> loadHead(CREDIT(s, headSeen))
     fi;
+    begun = s + 1;
     if
     :: KIND(s) == SIMPLE -> atomic { writeSimple(s) }
     :: KIND(s) == SHARE ->
@@ -368,6 +371,7 @@ active proctype Reader() {
     atomic {
       w = 0;
       s++;
+      assert(s <= begun);
       head = s;
       read = s;
       if

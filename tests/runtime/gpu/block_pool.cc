@@ -8,6 +8,8 @@ struct BlockPool::Processor {
   std::thread thread;
 };
 
+BlockPool::BlockPool(int warps) : warps_(warps) {}
+
 BlockPool::~BlockPool() {
   {
     const std::lock_guard lock(mutex_);

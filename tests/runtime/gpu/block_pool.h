@@ -6,6 +6,7 @@
 //   for (Launch& launch : launches) pool.start(i++, launch);   // a block each
 //   pool.wait();
 
+#include <chrono>
 #include <condition_variable>
 #include <functional>
 #include <memory>
@@ -19,7 +20,7 @@ namespace xylem::testing {
 
 class BlockPool {
  public:
-  explicit BlockPool(int warps) : warps_(warps) {}
+  explicit BlockPool(int warps);
   ~BlockPool();
 
   // Runs `work` with a block of its own.
