@@ -18,8 +18,8 @@ constexpr bool kAddressSanitizer = false;
 
 constexpr bool kSanitized = kThreadSanitizer || kAddressSanitizer;
 
-// A test that goes through many machines tries every one, or one of so many under a sanitizer: it takes many times as long, and
-// finds in some machines what it would find in all.
+// A test of many machines tries each of them, and every fourth under a sanitizer: that takes many times as long, and finds in
+// some machines what it would find in all.
 constexpr int kMachineStride = kSanitized ? 4 : 1;
 
 }  // namespace xylem::testing
