@@ -184,13 +184,35 @@ std::string unknownOption(const CLI::App& app, const std::vector<std::string>& w
   return "";
 }
 
+// A complaint about words that the chosen command does not take, in the order in which they were given; empty without any.
+std::string unexpectedWords(const CLI::App& app, const std::vector<std::string>& words) {
+  const auto chosen = app.get_subcommands();
+  const CLI::App& command = chosen.empty() ? app : *chosen.front();
+  const std::vector<std::string> extra = command.remaining();
+  std::vector<std::string> quoted;
+  bool sizes = false;
+  for (const std::string& word : words) {
+    if (std::find(extra.begin(), extra.end(), word) == extra.end()) continue;
+    quoted.push_back("`" + word + "`");
+    sizes = sizes || parseSize(word).has_value();
+  }
+  if (quoted.empty()) return "";
+  const std::vector<std::string> names = optionNames(command);
+  const bool takesSizes = std::find(names.begin(), names.end(), "--sizes") != names.end();
+  return fmt::format("`{}` does not take {}{}", command.get_name(), fmt::join(quoted, ", "),
+                     sizes && takesSizes ? "; sizes are given as --sizes 8,64K,1.5M" : "");
+}
+
 // CLI11's message in one line, with the help to look into.
 std::string complaintAbout(const CLI::App& app, const CLI::ParseError& error,
                            const std::vector<std::string>& words) {
-  const std::string option =
-      error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError) ? unknownOption(app, words) : "";
+  std::string extra;
+  if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError)) {
+    extra = unknownOption(app, words);
+    if (extra.empty()) extra = unexpectedWords(app, words);
+  }
   const auto chosen = app.get_subcommands();
-  return fmt::format("{} (see `xylem {}--help`)", option.empty() ? error.what() : option,
+  return fmt::format("{} (see `xylem {}--help`)", extra.empty() ? error.what() : extra,
                      chosen.empty() ? "" : chosen.front()->get_name() + " ");
 }
 

@@ -91,6 +91,13 @@ TEST(Help, AnUnknownOptionIsOfferedTheNearestOne) {
               AllOf(HasSubstr("no option --zq"), Not(HasSubstr("did you mean"))));
 }
 
+TEST(Help, WordsThatACommandDoesNotTakeAreNamedInTheirOrder) {
+  EXPECT_THAT(runCommand({"tune", "dgxh100", "allreduce", "1.5M"}).errors,
+              HasSubstr("`tune` does not take `allreduce`, `1.5M`; sizes are given as --sizes"));
+  EXPECT_THAT(runCommand({"show", "dgxh100", "4K"}).errors,
+              AllOf(HasSubstr("`show` does not take `4K`"), Not(HasSubstr("--sizes"))));
+}
+
 TEST(Version, IsThatOfTheOption) {
   const Outcome run = runCommand({"version"});
   EXPECT_EQ(run.status, 0) << run.errors;

@@ -10,6 +10,8 @@
 #include <limits>
 #include <memory>
 #include <optional>
+#include <iterator>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -120,6 +122,7 @@ OrderReport reportOf(const plan::Plan& plan, const fabric::Fabric& fabric, const
 
 // More of these are counted instead of listed.
 constexpr std::size_t kMaxCrossings = 3;   // of a link
+constexpr std::size_t kMaxNics = 2;        // of a link
 constexpr std::size_t kMaxHosts = 64;      // of the proposed order
 constexpr std::size_t kMaxHostsNow = 8;    // in the first line
 constexpr std::size_t kMaxFileLines = 16;  // of the hostfile
@@ -207,6 +210,51 @@ std::string crossingsText(const OrderReport& report, const fabric::OrderedHosts&
   return text;
 }
 
+// "0-7, 12".
+std::string rangesText(const std::set<int>& numbers) {
+  std::string text;
+  for (auto first = numbers.begin(); first != numbers.end();) {
+    auto last = first;
+    while (std::next(last) != numbers.end() && *std::next(last) == *last + 1) ++last;
+    text += fmt::format("{}{}{}", text.empty() ? "" : ", ", *first, first == last ? "" : fmt::format("-{}", *last));
+    first = std::next(last);
+  }
+  return text;
+}
+
+std::set<int> channelsOf(std::uint64_t bits) {
+  std::set<int> channels;
+  for (int channel = 0; channel < 64; ++channel)
+    if ((bits >> channel & 1) != 0) channels.insert(channel);
+  return channels;
+}
+
+// The channels whose data crosses the link.
+std::string channelsText(const BusyLink& busy) {
+  std::uint64_t channels = 0;
+  for (const fabric::Crossing& crossing : busy.crossings) channels |= crossing.channels;
+  return rangesText(channelsOf(channels));
+}
+
+std::set<std::string> nicNames(const fabric::Traffic& traffic, const std::set<int>& nics) {
+  std::set<std::string> names;
+  for (const int nic : nics) names.insert(traffic.nics[static_cast<std::size_t>(nic)].name);
+  return names;
+}
+
+// The NICs at both ends of that data, by name.
+std::string nicsText(const fabric::Traffic& traffic, const BusyLink& busy) {
+  std::set<std::string> names;
+  for (const fabric::Crossing& crossing : busy.crossings) {
+    names.merge(nicNames(traffic, crossing.fromNics));
+    names.merge(nicNames(traffic, crossing.toNics));
+  }
+  const std::size_t shown = std::min(names.size(), kMaxNics);
+  std::string text = fmt::format("{}", fmt::join(names.begin(), std::next(names.begin(), static_cast<std::ptrdiff_t>(shown)), ", "));
+  if (names.size() > shown) text += fmt::format(" and {} more", names.size() - shown);
+  return text;
+}
+
 std::string linksText(const OrderReport& report, const fabric::OrderedHosts& hosts,
                       const std::vector<BusyLink>& links, int kind, const std::string& when,
                       const Terminal& screen) {
@@ -216,6 +264,8 @@ std::string linksText(const OrderReport& report, const fabric::OrderedHosts& hos
                {"GB/s each", Align::kRight},
                {"bytes each", Align::kRight},
                {"times as long", Align::kRight},
+               {"channels"},
+               {"NICs"},
                {"hosts"}});
   for (const BusyLink& busy : links)
     table.add({{busy.link->from},
@@ -224,6 +274,8 @@ std::string linksText(const OrderReport& report, const fabric::OrderedHosts& hos
                {fmt::format("{:.1f}", busy.link->bandwidth)},
                {fmt::format("{:.3f}", busy.bytes)},
                slowdownCell(busy.slowdown),
+               {channelsText(busy)},
+               {nicsText(hosts.traffic, busy)},
                {crossingsText(report, hosts, busy)}});
   if (table.empty()) return "";
   return screen.heading(fmt::format("Busiest links of the {}s, {}",
@@ -341,7 +393,10 @@ plan::Json linksJson(const OrderReport& report, const fabric::OrderedHosts& host
       crossings.push_back(
           {{"from", report.order.attachments->name(hosts.order[static_cast<std::size_t>(crossing.from)])},
            {"to", report.order.attachments->name(hosts.order[static_cast<std::size_t>(crossing.to)])},
-           {"bytes", crossing.bytes}});
+           {"bytes", crossing.bytes},
+           {"channels", channelsOf(crossing.channels)},
+           {"fromNics", nicNames(hosts.traffic, crossing.fromNics)},
+           {"toNics", nicNames(hosts.traffic, crossing.toNics)}});
     links.push_back({{"from", busy.link->from},
                      {"to", busy.link->to},
                      {"cables", busy.link->cables},

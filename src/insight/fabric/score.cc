@@ -121,15 +121,22 @@ std::vector<std::vector<Crossing>> crossings(const Traffic& traffic, int kind, c
                                              const std::vector<int>& links) {
   std::unordered_map<int, std::size_t> wanted;
   for (std::size_t i = 0; i < links.size(); ++i) wanted[links[i]] = i;
-  std::vector<std::map<std::pair<int, int>, double>> found(links.size());
+  std::vector<std::map<std::pair<int, int>, Crossing>> found(links.size());
   for (const Flow& flow : traffic.flows[static_cast<std::size_t>(kind)])
     eachLinkOf(flow, order, attachments, network, [&](int link, double part) {
-      if (const auto at = wanted.find(link); at != wanted.end())
-        found[at->second][{flow.from, flow.to}] += part * flow.bytes;
+      const auto at = wanted.find(link);
+      if (at == wanted.end()) return;
+      Crossing& crossing = found[at->second][{flow.from, flow.to}];
+      crossing.from = flow.from;
+      crossing.to = flow.to;
+      crossing.bytes += part * flow.bytes;
+      crossing.channels |= flow.channels;
+      crossing.fromNics.insert(flow.fromNic);
+      crossing.toNics.insert(flow.toNic);
     });
   std::vector<std::vector<Crossing>> all(links.size());
   for (std::size_t i = 0; i < links.size(); ++i) {
-    for (const auto& [ends, bytes] : found[i]) all[i].push_back({ends.first, ends.second, bytes});
+    for (auto& [ends, crossing] : found[i]) all[i].push_back(std::move(crossing));
     double most = 0;
     for (const Crossing& crossing : all[i]) most = std::max(most, crossing.bytes);
     std::stable_sort(all[i].begin(), all[i].end(), [&](const Crossing& a, const Crossing& b) {

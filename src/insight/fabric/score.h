@@ -6,6 +6,7 @@
 //   const Score score = scoreOf(congestion, network, quiet);
 //   score[kRingTraffic].slowdown          ->   3.0: three times as long
 
+#include <set>
 #include <vector>
 
 #include "insight/fabric/congestion.h"
@@ -43,6 +44,8 @@ std::vector<int> busiestLinks(const Congestion& congestion, const FabricGraph& n
 struct Crossing {
   int from = 0, to = 0;  // places in the order
   double bytes = 0;
+  std::uint64_t channels = 0;      // a bit each
+  std::set<int> fromNics, toNics;  // indices into Traffic::nics
 };
 // Returns the crossings of each of `links`, the largest first.
 std::vector<std::vector<Crossing>> crossings(const Traffic& traffic, int kind, const std::vector<int>& order,

@@ -27,23 +27,20 @@ class TrafficMaker {
     // Channels that are copies of the same channel of the search, and use the same of the two trees, carry
     // the same flows. Add the flows of one channel per kind, weighted with the number of channels of that
     // kind.
-    std::map<int, std::pair<int, int>> kinds;  // by source: its first channel, and their number
+    std::map<int, std::set<int>> kinds;  // by source: its channels
     const connect::ChannelCounts& channels = c_.of(0).channels;
     const int count = channels.collective;
     for (int channel = 0; channel < count; ++channel)
-      ++kinds.try_emplace(channels.source[static_cast<std::size_t>(channel)], channel, 0)
-            .first->second.second;
-    std::map<int, std::pair<int, int>> rings;  // by channel of the search: rings do not depend on the tree
-    for (const auto& [source, channel] : kinds)
-      rings.try_emplace(source % c_.searched, channel.first, 0).first->second.second += channel.second;
-    for (const auto& [searched, channel] : rings)
-      addRing(channel.first, static_cast<double>(channel.second) / count);
-    for (const auto& [source, channel] : kinds)
-      addTree(channel.first, static_cast<double>(channel.second) / count);
+      kinds[channels.source[static_cast<std::size_t>(channel)]].insert(channel);
+    std::map<int, std::set<int>> rings;  // by channel of the search: rings do not depend on the tree
+    for (const auto& [source, alike] : kinds) rings[source % c_.searched].insert(alike.begin(), alike.end());
+    for (const auto& [searched, alike] : rings) addRing(alike, static_cast<double>(alike.size()) / count);
+    for (const auto& [source, alike] : kinds) addTree(alike, static_cast<double>(alike.size()) / count);
     for (int kind = 0; kind < kTrafficKinds; ++kind) {
       auto& flows = traffic_.flows[static_cast<std::size_t>(kind)];
-      for (const auto& [ends, bytes] : bytes_[static_cast<std::size_t>(kind)])
-        flows.push_back({std::get<0>(ends), std::get<1>(ends), std::get<2>(ends), std::get<3>(ends), bytes});
+      for (const auto& [ends, sum] : sums_[static_cast<std::size_t>(kind)])
+        flows.push_back({std::get<0>(ends), std::get<1>(ends), std::get<2>(ends), std::get<3>(ends), sum.bytes,
+                         sum.channels});
     }
     return std::move(traffic_);
   }
@@ -80,7 +77,9 @@ class TrafficMaker {
            c_.job.views[static_cast<std::size_t>(view)].system->position(end->net);
   }
 
-  void add(int kind, int channel, int from, int to, double bytes) {
+  // The channels are alike: their first one tells the ends of all.
+  void add(int kind, const std::set<int>& channels, int from, int to, double bytes) {
+    const int channel = *channels.begin();
     const auto endOf = [&](int rank, int peer, paths::Direction direction) {
       return kind == kRingTraffic ? choice_.ringEnd(rank, channel, peer, direction)
                                   : choice_.treeEnd(rank, channel, peer, direction);
@@ -88,28 +87,30 @@ class TrafficMaker {
     const auto out = endOf(from, to, paths::Direction::kSend);
     const auto in = endOf(to, from, paths::Direction::kReceive);
     if (!out && !in) return;  // nodes of one host that reach each other without the network
-    bytes_[static_cast<std::size_t>(kind)]
-          [{c_.job.hostOf(from), nicOf(from, out), c_.job.hostOf(to), nicOf(to, in)}] += bytes;
+    Sum& sum = sums_[static_cast<std::size_t>(kind)]
+                    [{c_.job.hostOf(from), nicOf(from, out), c_.job.hostOf(to), nicOf(to, in)}];
+    sum.bytes += bytes;
+    for (const int alike : channels) sum.channels |= std::uint64_t{1} << alike;
   }
 
   // In a ring of n ranks each rank sends (n-1)/n of the data twice: once to reduce it, once to distribute it.
-  void addRing(int channel, double part) {
-    const std::vector<int> ring = connect::ringOf(c_, channel);
+  void addRing(const std::set<int>& channels, double part) {
+    const std::vector<int> ring = connect::ringOf(c_, *channels.begin());
     const auto ranks = static_cast<double>(ring.size());
     const double bytes = part * 2 * (ranks - 1) / ranks;
     for (std::size_t i = 0; i < ring.size(); ++i) {
       const int next = ring[(i + 1) % ring.size()];
-      if (!sameNode(ring[i], next)) add(kRingTraffic, channel, ring[i], next, bytes);
+      if (!sameNode(ring[i], next)) add(kRingTraffic, channels, ring[i], next, bytes);
     }
   }
 
   // In a tree all data goes up to be reduced, and down again.
-  void addTree(int channel, double part) {
+  void addTree(const std::set<int>& channels, double part) {
     for (int rank = 0; rank < c_.job.ranks(); ++rank) {
-      const int up = connect::treeOf(c_, rank, channel).up;
+      const int up = connect::treeOf(c_, rank, *channels.begin()).up;
       if (up < 0 || sameNode(rank, up)) continue;
-      add(kTreeTraffic, channel, rank, up, part);
-      add(kTreeTraffic, channel, up, rank, part);
+      add(kTreeTraffic, channels, rank, up, part);
+      add(kTreeTraffic, channels, up, rank, part);
     }
   }
 
@@ -117,7 +118,11 @@ class TrafficMaker {
   connect::NetChoice choice_;
   Traffic traffic_;
   std::vector<int> firstNic_;  // by view
-  ByTraffic<std::map<std::tuple<int, int, int, int>, double>> bytes_;
+  struct Sum {
+    double bytes = 0;
+    std::uint64_t channels = 0;
+  };
+  ByTraffic<std::map<std::tuple<int, int, int, int>, Sum>> sums_;
 };
 
 }  // namespace

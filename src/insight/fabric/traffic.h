@@ -9,6 +9,7 @@
 // Hosts are numbered by their place in the order of ranks. Bytes are per byte of the AllReduce.
 
 #include <array>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -41,6 +42,7 @@ struct Flow {
   int from = 0, fromNic = 0;  // host, and index into Traffic::nics
   int to = 0, toNic = 0;
   double bytes = 0;
+  std::uint64_t channels = 0;  // those that carry them: a bit each
 
   bool operator==(const Flow&) const = default;
 };

@@ -42,13 +42,17 @@ TEST(HostHeaders, HalvesRoundToEven) {
 TEST(HostHeaders, EveryNumberOfAFormatComesBack) {
   for (unsigned bits = 0; bits < 0x10000; ++bits) {
     const float half = halfOf(bits);
-    if (half == half) ASSERT_EQ(bitsOf(__float2half(half)), bits);
+    if (half == half) {
+      ASSERT_EQ(bitsOf(__float2half(half)), bits);
+    }
   }
   for (unsigned bits = 0; bits < 0x100; ++bits)
     for (const auto format : {__NV_E4M3, __NV_E5M2}) {
       const auto stored = static_cast<__nv_fp8_storage_t>(bits);
       const float value = __half(__nv_cvt_fp8_to_halfraw(stored, format));
-      if (std::isfinite(value)) ASSERT_EQ(__nv_cvt_float_to_fp8(value, __NV_NOSAT, format), stored);
+      if (std::isfinite(value)) {
+        ASSERT_EQ(__nv_cvt_float_to_fp8(value, __NV_NOSAT, format), stored);
+      }
     }
 }
 
