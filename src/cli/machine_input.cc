@@ -7,7 +7,7 @@
 
 #include "cli/terminal.h"
 #include "cli/zoo.h"
-#include "planner/plan/planner.h"
+#include "planner/rules/changes.h"
 #include "planner/topology/detect.h"
 
 namespace xylem::cli {
@@ -34,7 +34,7 @@ topology::Document detectMachine(const Settings& settings, const MachineOptions&
   detect.rdma.disable = settings.integer(Setting::kIbDisable) != 0;
   detect.rdma.hca = settings.text(Setting::kIbHca);
   detect.rdma.mergeFunctions = settings.integer(Setting::kIbMergeVfs) != 0;
-  detect.rules = plan::rulesFor(settings);
+  detect.rules = rules::rulesOf(settings);
   if (options.merged)
     detect.merge = topology::MergeOptions{settings.text(Setting::kNetMergeLevel),
                                           settings.text(Setting::kNetForceMerge)};

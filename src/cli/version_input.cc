@@ -4,7 +4,7 @@
 
 #include "cli/terminal.h"
 #include "core/error.h"
-#include "planner/plan/planner.h"
+#include "planner/rules/changes.h"
 #include "planner/rules/patches.h"
 #include "planner/rules/variables.h"
 
@@ -22,7 +22,7 @@ rules::Version versionNamed(const std::string& text, const Settings& settings) {
   const std::string& wanted = text.empty() ? settings.text(Setting::kNccl) : text;
   const auto version = rules::parseVersion(wanted);
   if (version) return *version;
-  if (text.empty()) plan::rulesFor(settings);  // throws, naming the variable
+  if (text.empty()) rules::rulesOf(settings);  // throws, naming the variable
   throw InputError({"--nccl", 0}, "`" + text + "`",
                    "a version of NCCL, such as " + rules::knownVersionsText());
 }

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "cli/beside_command.h"
 #include "core/edit_distance.h"
 #include "core/error.h"
 
@@ -14,17 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The folder of machines: beside the command where it is installed (PREFIX/bin and PREFIX/share), or in the
-// source tree that holds the build.
-fs::path zooFolder() {
-  std::error_code error;
-  fs::path folder = fs::read_symlink("/proc/self/exe", error).parent_path();
-  constexpr int kMaxParents = 6;
-  for (int i = 0; i < kMaxParents && !folder.empty(); ++i, folder = folder.parent_path())
-    for (const char* place : {"share/xylem/topologies", "topologies"})
-      if (fs::exists(folder / place / "dgxh100.xml", error)) return folder / place;
-  return {};
-}
+fs::path zooFolder() { return besideCommand({"share/xylem/topologies", "topologies"}, "dgxh100.xml"); }
 
 // Returns the comment that follows the root in the first line.
 std::string commentOf(const fs::path& file) {

@@ -210,22 +210,10 @@ std::string crossingsText(const OrderReport& report, const fabric::OrderedHosts&
   return text;
 }
 
-// "0-7, 12".
-std::string rangesText(const std::set<int>& numbers) {
-  std::string text;
-  for (auto first = numbers.begin(); first != numbers.end();) {
-    auto last = first;
-    while (std::next(last) != numbers.end() && *std::next(last) == *last + 1) ++last;
-    text += fmt::format("{}{}{}", text.empty() ? "" : ", ", *first, first == last ? "" : fmt::format("-{}", *last));
-    first = std::next(last);
-  }
-  return text;
-}
-
-std::set<int> channelsOf(std::uint64_t bits) {
-  std::set<int> channels;
+std::vector<int> channelsOf(std::uint64_t bits) {
+  std::vector<int> channels;
   for (int channel = 0; channel < 64; ++channel)
-    if ((bits >> channel & 1) != 0) channels.insert(channel);
+    if ((bits >> channel & 1) != 0) channels.push_back(channel);
   return channels;
 }
 
@@ -233,7 +221,7 @@ std::set<int> channelsOf(std::uint64_t bits) {
 std::string channelsText(const BusyLink& busy) {
   std::uint64_t channels = 0;
   for (const fabric::Crossing& crossing : busy.crossings) channels |= crossing.channels;
-  return rangesText(channelsOf(channels));
+  return listText(channelsOf(channels));
 }
 
 std::set<std::string> nicNames(const fabric::Traffic& traffic, const std::set<int>& nics) {

@@ -15,7 +15,7 @@
 #include "insight/whatif/devices.h"
 #include "insight/whatif/edit.h"
 #include "insight/whatif/pairing.h"
-#include "planner/plan/planner.h"
+#include "planner/rules/changes.h"
 #include "planner/topology/complete.h"
 
 namespace xylem::cli {
@@ -79,7 +79,7 @@ std::vector<whatif::Edit> pairingEdits(const std::vector<std::string>& pairs) {
 // From the dump of the virtual machine alone.
 Guest pairedGuest(const VmArguments& options, const Settings& settings) {
   topology::Document dump =
-      topology::completeForJob(readMachine(options.file, settings), *plan::rulesFor(settings));
+      topology::completeForJob(readMachine(options.file, settings), *rules::rulesOf(settings));
   Guest guest{whatif::applyEdits({dump, settings}, pairingEdits(options.pairs)).document, 0, {}};
   const whatif::Devices devices(guest.document);
   guest.devices = devices.gpus().size() + devices.nets().size();

@@ -161,15 +161,6 @@ PlanRequest identicalHosts(topology::Document topology, int count) {
   return request;
 }
 
-std::shared_ptr<const rules::RuleSet> rulesFor(const Settings& settings) {
-  const std::string& text = settings.text(Setting::kNccl);
-  const auto version = rules::parseVersion(text);
-  if (!version)
-    throw InputError({settings.origin(Setting::kNccl), 0}, fmt::format("XYLEM_NCCL={}", text),
-                     "a version of NCCL, such as " + rules::knownVersionsText());
-  return rules::rulesOf(*version);
-}
-
 namespace {
 
 // NCCL_NETDEVS_POLICY: AUTO, ALL or MAX:N in any case; any other text is AUTO.
@@ -188,7 +179,7 @@ int netsPerGpu(std::string policy) {
 
 // Some variables restore an older rule, or choose what a rule leaves to them.
 std::shared_ptr<const rules::RuleSet> rulesFor(const PlanRequest& request, const Settings& settings) {
-  auto rules = request.nccl != nullptr ? request.nccl : rulesFor(settings);
+  auto rules = request.nccl != nullptr ? request.nccl : rules::rulesOf(settings);
   const bool scatters = settings.integer(Setting::kMnnvlScatterNets) != 0;
   const bool ll128 = settings.integer(Setting::kLl128C2c) != 0;
   const int nets = netsPerGpu(settings.text(Setting::kNetDevsPolicy));

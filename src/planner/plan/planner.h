@@ -56,9 +56,9 @@ struct PlanRequest {
 // Requests `count` equal hosts of n GPUs; host h has the ranks h*n to h*n+n-1.
 PlanRequest identicalHosts(topology::Document topology, int count = 1);
 
-// The rules of the version that a request, or else XYLEM_NCCL, names. Throws InputError for a text that is no version.
+// The rules of the version that a request, or else XYLEM_NCCL, names, with what variables change in them. Throws InputError for a
+// text that is no version.
 std::shared_ptr<const rules::RuleSet> rulesFor(const PlanRequest& request, const Settings& settings);
-std::shared_ptr<const rules::RuleSet> rulesFor(const Settings& settings);
 
 // Throws InputError (with file and line) for a description that cannot be planned.
 Plan planJob(const PlanRequest& request, const Settings& settings);

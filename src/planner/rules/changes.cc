@@ -1,7 +1,11 @@
 #include "planner/rules/changes.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
+
+#include "core/error.h"
 
 namespace xylem::rules {
 namespace {
@@ -269,6 +273,15 @@ std::shared_ptr<const RuleSet> rulesWith(const Version& version, std::span<const
     if (change.since <= rules->version || std::find(more.begin(), more.end(), &change) != more.end())
       change.apply(*rules);
   return rules;
+}
+
+std::shared_ptr<const RuleSet> rulesOf(const Settings& settings) {
+  const std::string& text = settings.text(Setting::kNccl);
+  const auto version = parseVersion(text);
+  if (!version)
+    throw InputError({settings.origin(Setting::kNccl), 0}, fmt::format("XYLEM_NCCL={}", text),
+                     "a version of NCCL, such as " + knownVersionsText());
+  return rulesOf(*version);
 }
 
 }  // namespace xylem::rules

@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/settings.h"
 #include "planner/rules/rule_set.h"
 
 namespace xylem::rules {
@@ -47,6 +48,8 @@ bool isOldest(const RuleSet& rules);
 std::shared_ptr<const RuleSet> newestRules();
 // The rules of a version. Between two releases the nearest known one answers (nearestKnown).
 std::shared_ptr<const RuleSet> rulesOf(const Version& version);
+// The rules of the version that XYLEM_NCCL names. Throws InputError for a text that is no version.
+std::shared_ptr<const RuleSet> rulesOf(const Settings& settings);
 // The rules of a version with further changes, applied in the table's order.
 std::shared_ptr<const RuleSet> rulesWith(const Version& version, std::span<const Change* const> more);
 

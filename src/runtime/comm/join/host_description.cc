@@ -10,7 +10,7 @@
 
 #include "core/error.h"
 #include "core/settings.h"
-#include "planner/plan/planner.h"
+#include "planner/rules/changes.h"
 #include "planner/topology/detect.h"
 #include "planner/topology/fuse.h"
 #include "runtime/sockets/secret.h"
@@ -127,7 +127,7 @@ RankDescription describeForRank(const Settings& settings, const LocalPlacement& 
   description.hostDevice = isHostDevice(document, mine);
   if (const std::string* busId = document.attribute(document[mine].parent, "busid"))
     description.busId = *busId;
-  topology::trimToKept(document, *plan::rulesFor(settings));
+  topology::trimToKept(document, *rules::rulesOf(settings));
   description.xml = topology::writeTopology(document);
   return description;
 }

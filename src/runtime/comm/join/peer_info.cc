@@ -10,7 +10,7 @@
 #include <mutex>
 
 #include "core/error.h"
-#include "planner/plan/planner.h"
+#include "planner/rules/changes.h"
 #include "planner/rules/version.h"
 #include "planner/topology/detect_files.h"
 #include "planner/tuning/tuning_options.h"
@@ -73,7 +73,7 @@ PeerInfo describePeer(const Settings& settings, int rank, int device) {
   info.bufferBytes = static_cast<std::uint64_t>(settings.integer(Setting::kBuffSize));
   info.cores = device::coreSet();
   info.library = NCCL_VERSION_CODE;
-  info.rules = rules::versionNumber(plan::rulesFor(settings)->version);
+  info.rules = rules::versionNumber(rules::rulesOf(settings)->version);
   info.direct = directOf(settings);
   info.checked = settings.integer(Setting::kCheck);
   return info;
