@@ -7,10 +7,10 @@
 #include <array>
 #include <cmath>
 #include <fstream>
+#include <iterator>
 #include <limits>
 #include <memory>
 #include <optional>
-#include <iterator>
 #include <set>
 #include <string>
 #include <utility>
@@ -238,7 +238,8 @@ std::string nicsText(const fabric::Traffic& traffic, const BusyLink& busy) {
     names.merge(nicNames(traffic, crossing.toNics));
   }
   const std::size_t shown = std::min(names.size(), kMaxNics);
-  std::string text = fmt::format("{}", fmt::join(names.begin(), std::next(names.begin(), static_cast<std::ptrdiff_t>(shown)), ", "));
+  std::string text = fmt::format(
+      "{}", fmt::join(names.begin(), std::next(names.begin(), static_cast<std::ptrdiff_t>(shown)), ", "));
   if (names.size() > shown) text += fmt::format(" and {} more", names.size() - shown);
   return text;
 }

@@ -39,8 +39,8 @@ class TrafficMaker {
     for (int kind = 0; kind < kTrafficKinds; ++kind) {
       auto& flows = traffic_.flows[static_cast<std::size_t>(kind)];
       for (const auto& [ends, sum] : sums_[static_cast<std::size_t>(kind)])
-        flows.push_back({std::get<0>(ends), std::get<1>(ends), std::get<2>(ends), std::get<3>(ends), sum.bytes,
-                         sum.channels});
+        flows.push_back({std::get<0>(ends), std::get<1>(ends), std::get<2>(ends), std::get<3>(ends),
+                         sum.bytes, sum.channels});
     }
     return std::move(traffic_);
   }

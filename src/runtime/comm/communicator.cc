@@ -184,8 +184,9 @@ void Communicator::joinThrough(const Meet& meet, bool split) {
     if (split) record(bootstrap->secret());
     initTimer_.lap(InitPart::kBootstrap);
     bootstrap->tellWaits(noteIn(*recorder));
-    joined_ = std::make_unique<JoinedRank>(
-        std::move(bootstrap), std::move(recorder), JoinRequest{membership_, config_, network, settings_, log_}, initTimer_);
+    joined_ =
+        std::make_unique<JoinedRank>(std::move(bootstrap), std::move(recorder),
+                                     JoinRequest{membership_, config_, network, settings_, log_}, initTimer_);
   } catch (const Error& error) {
     keepFailure(error);
     throw;

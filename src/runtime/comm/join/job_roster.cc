@@ -51,8 +51,7 @@ std::string differingInterfaces(const std::vector<int>& ranks,
   std::vector<std::string> parts;
   for (auto& [address, members] : interfaces) {
     address.setPort(0);
-    parts.push_back(fmt::format("{} at {}", rankRanges(members),
-                                sockets::splitAddress(address.text()).host));
+    parts.push_back(fmt::format("{} at {}", rankRanges(members), sockets::splitAddress(address.text()).host));
   }
   return fmt::format(
       "ranks of one host listen at different interfaces: {}; other hosts may not reach all of them. Give "

@@ -6,7 +6,8 @@
 //   Wiring      which queues exist      wiring.h
 //   Issuer      executes operations     ../issue/issuer.h
 //
-//   JoinedRank joined(std::move(bootstrap), std::move(recorder), request, timer);   // throws if a step fails on any rank
+//   // Throws if a step fails on any rank.
+//   JoinedRank joined(std::move(bootstrap), std::move(recorder), request, timer);
 //   joined.issuer().launch(operations);
 //
 // The members stand in the order in which they are made, so no step can reach what a later one makes.

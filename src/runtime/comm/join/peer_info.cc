@@ -44,10 +44,6 @@ std::uint64_t processNumber() {
   return number;
 }
 
-}  // namespace
-
-namespace {
-
 Direct directOf(const Settings& settings) {
   if (settings.integer(Setting::kDirect) != 1 || !settings.text(Setting::kTunerPlugin).empty())
     return Direct::kNothing;
