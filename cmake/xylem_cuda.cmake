@@ -2,8 +2,10 @@
 # still knows. Tests look at what came out; no library contains it yet. Nothing else needs nvcc.
 #
 #   XYLEM_CUDA      AUTO: if nvcc of CUDA 12 or newer is found; ON: it must be; OFF
+#   XYLEM_CUDA_ARCHITECTURES   for which architectures, each half a minute; the oldest is that of the PTX
 #   gpu_kernels     the target; xylem_gpu_kernels: its folder, with kernel.ptx, and per architecture a .cubin and what ptxas said
 set(XYLEM_CUDA AUTO CACHE STRING "Compile the kernels for GPUs: AUTO, ON or OFF")
+set(XYLEM_CUDA_ARCHITECTURES 70 75 80 90 100 CACHE STRING "The architectures of GPUs to compile for, oldest first")
 set(XYLEM_CUDA_FOUND OFF)
 if(NOT XYLEM_CUDA)
   return()
@@ -37,14 +39,17 @@ if(NOT XYLEM_CUDA_FOUND)
 endif()
 
 # Newer compilers have dropped sm_70: sm_75 is the oldest then.
-set(XYLEM_CUDA_ARCHITECTURES "")
-foreach(architecture 70 75 80 90 100)
-  if("sm_${architecture}" IN_LIST codes AND NOT (architecture EQUAL 75 AND "70" IN_LIST XYLEM_CUDA_ARCHITECTURES))
-    list(APPEND XYLEM_CUDA_ARCHITECTURES ${architecture})
+set(architectures "")
+foreach(architecture ${XYLEM_CUDA_ARCHITECTURES})
+  if("sm_${architecture}" IN_LIST codes AND NOT (architecture EQUAL 75 AND "70" IN_LIST architectures))
+    list(APPEND architectures ${architecture})
   endif()
 endforeach()
-list(GET XYLEM_CUDA_ARCHITECTURES 0 oldest)
-list(JOIN XYLEM_CUDA_ARCHITECTURES " " listed)
+if(NOT architectures)
+  message(FATAL_ERROR "XYLEM_CUDA_ARCHITECTURES=${XYLEM_CUDA_ARCHITECTURES}: ${XYLEM_NVCC} compiles for none of these, but for ${codes}")
+endif()
+list(GET architectures 0 oldest)
+list(JOIN architectures " " listed)
 message(STATUS "Kernels for GPUs: compiled for sm ${listed} by ${XYLEM_NVCC} (CUDA ${CMAKE_MATCH_1}.${CMAKE_MATCH_2})")
 
 set(xylem_gpu_kernels ${PROJECT_BINARY_DIR}/gpu_kernels)
@@ -58,7 +63,7 @@ add_custom_command(OUTPUT ${ptx}
           --ptx -o ${ptx} ${source}
   DEPENDS ${source} DEPFILE ${ptx}.d VERBATIM COMMENT "Compiling the kernels for GPUs")
 set(outputs ${ptx})
-foreach(architecture ${XYLEM_CUDA_ARCHITECTURES})
+foreach(architecture ${architectures})
   set(cubin ${xylem_gpu_kernels}/kernel_sm_${architecture}.cubin)
   add_custom_command(OUTPUT ${cubin}
     COMMAND ${XYLEM_PTXAS} -v -O3 --fmad false -arch=sm_${architecture} -o ${cubin} ${ptx} 2> ${cubin}.txt

@@ -6,7 +6,8 @@
 #
 # Modules in XYLEM_OPTIMIZABLE_MODULES are compiled so that xylem_link_optimized can optimise across their files. The
 # compiler must not load two fields at a time there: if both have just been written one by one, such a load waits until they
-# are in the cache. That takes until all earlier writes are there, for which other cores may have to give up cache lines.
+# are in the cache. That takes until all earlier writes are there, for which other cores may have to give up cache lines. Modules
+# in XYLEM_COLD_MODULES are compiled fast rather than well.
 function(xylem_module PATH)
   cmake_parse_arguments(MODULE "" "" "USES;LIBS" ${ARGN})
   get_filename_component(NAME ${PATH} NAME)
@@ -25,6 +26,8 @@ function(xylem_module PATH)
   if(XYLEM_LINK_OPTIMIZATION AND NAME IN_LIST XYLEM_OPTIMIZABLE_MODULES)
     target_compile_options(module_${NAME} PRIVATE ${XYLEM_OPTIMIZABLE_FLAGS})
     xylem_precompile(module_${NAME} optimizable)
+  elseif(NAME IN_LIST XYLEM_COLD_MODULES)
+    xylem_cold(module_${NAME})
   elseif("nlohmann_json::nlohmann_json" IN_LIST MODULE_LIBS)
     xylem_precompile(module_${NAME} json)
   else()

@@ -1,6 +1,6 @@
 # xylem_precompile(TARGET KIND): TARGET's files begin with headers that are compiled once: those of the standard library and
-# fmt (`plain`), or also of JSON (`json`), which adds a second to every file. Files with other compile flags, as the modules
-# with link-time optimization, get precompiled headers of their own (`optimizable`).
+# fmt (`plain`), or also of JSON (`json`), which adds a second to every file. Files with other compile flags get precompiled
+# headers of their own: the modules with link-time optimization (`optimizable`), and what is hardly optimised (`cold`).
 set(XYLEM_COMMON_HEADERS <algorithm> <array> <atomic> <charconv> <chrono> <cstdint> <cstring> <filesystem> <fstream>
     <functional> <map> <memory> <mutex> <optional> <set> <span> <sstream> <string> <string_view> <thread> <tuple>
     <unordered_map> <utility> <variant> <vector> <fmt/format.h> <fmt/ranges.h>)
@@ -12,6 +12,12 @@ function(xylem_precompiled_headers NAME)
   target_link_libraries(precompiled_${NAME} PRIVATE fmt::fmt nlohmann_json::nlohmann_json)
 endfunction()
 
+# xylem_cold(TARGET): TARGET is compiled fast rather than well.
+function(xylem_cold TARGET)
+  target_compile_options(${TARGET} PRIVATE ${XYLEM_COLD_FLAGS})
+  xylem_precompile(${TARGET} cold)
+endfunction()
+
 function(xylem_precompile TARGET KIND)
   if(XYLEM_FAST_BUILD)
     target_precompile_headers(${TARGET} REUSE_FROM precompiled_${KIND})
@@ -21,6 +27,8 @@ endfunction()
 if(XYLEM_FAST_BUILD)
   xylem_precompiled_headers(plain ${XYLEM_COMMON_HEADERS})
   xylem_precompiled_headers(json ${XYLEM_COMMON_HEADERS} <nlohmann/json.hpp>)
+  xylem_precompiled_headers(cold ${XYLEM_COMMON_HEADERS} <nlohmann/json.hpp>)
+  target_compile_options(precompiled_cold PRIVATE ${XYLEM_COLD_FLAGS})
   if(XYLEM_LINK_OPTIMIZATION)
     xylem_precompiled_headers(optimizable ${XYLEM_COMMON_HEADERS})
     target_compile_options(precompiled_optimizable PRIVATE ${XYLEM_OPTIMIZABLE_FLAGS})
