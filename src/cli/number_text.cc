@@ -6,6 +6,7 @@
 #include <charconv>
 
 #include "core/error.h"
+#include "core/number_ranges.h"
 #include "core/spelling.h"
 
 namespace xylem::cli {
@@ -64,14 +65,11 @@ std::string counted(int count, std::string_view singular) {
 std::string listText(const std::vector<int>& numbers, std::size_t maxRanges) {
   std::string text;
   std::size_t ranges = 0;
-  for (std::size_t i = 0; i < numbers.size();) {
-    std::size_t end = i;
-    while (end + 1 < numbers.size() && numbers[end + 1] == numbers[end] + 1) ++end;
+  for (const auto& [first, last] : numberRanges(numbers)) {
     if (maxRanges > 0 && ranges == maxRanges) return text + ",...";
-    text += fmt::format("{}{}", text.empty() ? "" : ",", numbers[i]);
-    if (end > i) text += fmt::format("{}{}", end == i + 1 ? "," : "-", numbers[end]);
+    text += fmt::format("{}{}", text.empty() ? "" : ",", first);
+    if (last > first) text += fmt::format("{}{}", last == first + 1 ? "," : "-", last);
     ++ranges;
-    i = end + 1;
   }
   return text;
 }

@@ -7,6 +7,7 @@
 #include "core/edit_distance.h"
 #include "core/index_range.h"
 #include "core/interface_list.h"
+#include "core/number_ranges.h"
 #include "core/slurm_lists.h"
 #include "core/spelling.h"
 
@@ -29,6 +30,14 @@ TEST(NearestWord, TakesTheFirstOfTheNearest) {
 TEST(NearestWord, IsEmptyForWhatIsFarFromAll) {
   EXPECT_EQ(nearestWord("zzzzzzzz", {"plan", "detect"}), "");
   EXPECT_EQ(nearestWord("plan", {}), "");
+}
+
+TEST(NumberRanges, JoinNeighbours) {
+  EXPECT_THAT(numberRanges(std::vector{0, 1, 2, 5}), testing::ElementsAre(NumberRange{0, 2}, NumberRange{5, 5}));
+  EXPECT_EQ(rankRanges(std::vector{3}), "rank 3");
+  EXPECT_EQ(rankRanges(std::vector{0, 1, 2, 5}), "ranks 0-2, 5");
+  EXPECT_EQ(rankRanges(std::vector{0, 2, 4, 6, 8, 10, 12, 14, 16, 18}),
+            "ranks 0, 2, 4, 6, 8, 10, 12, 14, ... (10 ranks in all)");
 }
 
 TEST(InterfaceList, SelectsByPrefixNameAndExclusion) {

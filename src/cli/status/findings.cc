@@ -6,7 +6,7 @@
 #include <map>
 #include <set>
 
-#include "runtime/comm/issue/call_check.h"
+#include "core/number_ranges.h"
 #include "runtime/comm/watch/wait_cycle.h"
 
 namespace xylem::cli {
@@ -76,7 +76,7 @@ class Examination {
     for (const SeenRank& rank : job_.seen)
       if (rank.log.failed) reasons[rank.log.reason].push_back(rank.log.rank);
     for (const auto& [reason, ranks] : reasons)
-      add(FindingKind::kFailed, ranks, fmt::format("{} failed: {}", comm::rankRanges(ranks), reason));
+      add(FindingKind::kFailed, ranks, fmt::format("{} failed: {}", rankRanges(ranks), reason));
   }
 
   // Ranks that wait while the communicator is made: for ranks that do not make it, or for a step of it.
@@ -95,14 +95,14 @@ class Examination {
     if (waiting.empty()) return;
     for (int rank = 0; rank < job_.ranks; ++rank)
       if (!std::binary_search(seen.begin(), seen.end(), rank)) missing.push_back(rank);
-    const std::string wait = fmt::format("{} {}, for {}: {}", comm::rankRanges(waiting),
+    const std::string wait = fmt::format("{} {}, for {}: {}", rankRanges(waiting),
                                          waiting.size() == 1 ? "joins" : "join", secondsText(longest), step);
     if (missing.empty()) return add(FindingKind::kJoining, waiting, wait);
     const bool one = missing.size() == 1;
     add(FindingKind::kNotJoined, missing,
         fmt::format("{}; {} {} not joining on this host: {} not called ncclCommInitRank yet, {} ended, or {} "
                     "elsewhere",
-                    wait, comm::rankRanges(missing), one ? "is" : "are", one ? "it has" : "they have",
+                    wait, rankRanges(missing), one ? "is" : "are", one ? "it has" : "they have",
                     one ? "has" : "have", one ? "runs" : "run"));
   }
 
@@ -128,7 +128,7 @@ class Examination {
         ranks.push_back(rank);
       }
       std::vector<std::string> parts;
-      for (const auto& [text, members] : groups) parts.push_back(comm::rankRanges(members) + ": " + text);
+      for (const auto& [text, members] : groups) parts.push_back(rankRanges(members) + ": " + text);
       return add(FindingKind::kDiffer, ranks,
                  fmt::format("the ranks do not call the same as collective #{}: {}", ordinal,
                              fmt::join(parts, "; ")));
@@ -216,8 +216,8 @@ class Examination {
     std::sort(wanted.begin(), wanted.end());
     add(FindingKind::kUnseen, wanted,
         fmt::format("{} {} for {}, which {} not looked at: run `xylem status` for {} too, on {} host",
-                    comm::rankRanges(waiting), waiting.size() == 1 ? "waits" : "wait",
-                    comm::rankRanges(wanted), wanted.size() == 1 ? "was" : "were",
+                    rankRanges(waiting), waiting.size() == 1 ? "waits" : "wait",
+                    rankRanges(wanted), wanted.size() == 1 ? "was" : "were",
                     wanted.size() == 1 ? "it" : "them", wanted.size() == 1 ? "its" : "their"));
   }
 

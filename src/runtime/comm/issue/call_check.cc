@@ -5,11 +5,12 @@
 
 #include <algorithm>
 
+#include "core/number_ranges.h"
+
 namespace xylem::comm {
 namespace {
 
 constexpr std::size_t kCallWords = std::tuple_size_v<CallWords>;
-constexpr std::size_t kMaxRanges = 8;
 // LL's words carry their own flags: a message takes one cache line less than with Simple.
 constexpr Protocol kProtocol = Protocol::kLl;
 
@@ -48,21 +49,6 @@ std::optional<CallSignature> GroupCalls::call(std::size_t index) const {
   const std::size_t at = kHeadWords + index * kCallWords;
   if (index >= kMaxReported || at + kCallWords > words_.size()) return std::nullopt;
   return unpackCall({words_[at], words_[at + 1], words_[at + 2]});
-}
-
-std::string rankRanges(const std::vector<int>& ranks) {
-  std::vector<std::string> ranges;
-  for (std::size_t i = 0; i < ranks.size();) {
-    std::size_t last = i;
-    while (last + 1 < ranks.size() && ranks[last + 1] == ranks[last] + 1) ++last;
-    if (ranges.size() == kMaxRanges) {
-      ranges.push_back(fmt::format("... ({} ranks in all)", ranks.size()));
-      break;
-    }
-    ranges.push_back(last == i ? fmt::format("{}", ranks[i]) : fmt::format("{}-{}", ranks[i], ranks[last]));
-    i = last + 1;
-  }
-  return fmt::format("{} {}", ranks.size() == 1 ? "rank" : "ranks", fmt::join(ranges, ", "));
 }
 
 std::string differences(std::span<const GroupCalls> records, std::uint64_t first) {

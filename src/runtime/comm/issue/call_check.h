@@ -52,9 +52,6 @@ class GroupCalls {
   std::vector<std::uint64_t> words_;  // number of calls, hash of all, then the first of them
 };
 
-// `ranks 0-2, 5` or `rank 3`, for ascending ranks.
-std::string rankRanges(const std::vector<int>& ranks);
-
 // Says which ranks call what, in the first call that is not the same on all; empty if all are the same.
 // `first` is the number of the group's first call among the communicator's collectives.
 std::string differences(std::span<const GroupCalls> records, std::uint64_t first);

@@ -2,7 +2,6 @@
 
 #include <cstring>
 
-#include "runtime/comm/issue/call_check.h"
 #include "runtime/comm/issue/mailboxes.h"
 
 namespace xylem::comm {

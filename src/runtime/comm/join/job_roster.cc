@@ -6,8 +6,8 @@
 #include <cstring>
 #include <utility>
 
+#include "core/number_ranges.h"
 #include "runtime/comm/communicator.h"
-#include "runtime/comm/issue/call_check.h"
 #include "runtime/comm/join/network_choice.h"
 
 namespace xylem::comm {
