@@ -15,7 +15,7 @@ namespace xylem {
 
 using HandshakeState = sockets::HandshakeSteps::State;
 
-inline bool feedStranger(sockets::HandshakeSteps steps, Input input) {
+inline bool feedUnauthenticated(sockets::HandshakeSteps steps, Input input) {
   const bool answers = !steps.sends();
   while (steps.state() == HandshakeState::kUnderWay) {
     const std::span<std::byte> next = steps.next();
@@ -72,9 +72,9 @@ inline bool feedHandshake(std::string_view bytes) {
   const sockets::Secret secret{42};
   switch (input.take<std::uint8_t>() % 3) {
     case 0:
-      return feedStranger(sockets::HandshakeSteps::answer(secret), input);
+      return feedUnauthenticated(sockets::HandshakeSteps::answer(secret), input);
     case 1:
-      return feedStranger(sockets::HandshakeSteps::call(secret, {}), input);
+      return feedUnauthenticated(sockets::HandshakeSteps::call(secret, {}), input);
     default:
       return feedMeddler(input);
   }

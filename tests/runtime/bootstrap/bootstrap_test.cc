@@ -82,13 +82,13 @@ TEST(Bootstrap, DifferentNumbersOfRanksAreTold) {
   EXPECT_THAT(errors, Each(AllOf(HasSubstr("says there are"), HasSubstr("others say"))));
 }
 
-TEST(Bootstrap, AStrangerWithAnotherSecretIsKeptOut) {
+TEST(Bootstrap, APeerWithAnotherSecretIsKeptOut) {
   Job job(2);
   sockets::Secret wrong = job.id().secret();
   wrong[31] ^= 1;
   try {
     Bootstrap::join(UniqueId(job.id().address(), wrong), 1, 2, job.settings(), job.log());
-    ADD_FAILURE() << "a stranger got in";
+    ADD_FAILURE() << "an unauthenticated peer got in";
   } catch (const Error& error) {
     EXPECT_THAT(error.what(), HasSubstr("does not know the secret"));
   }
@@ -107,17 +107,17 @@ FileDescriptor intrude(const sockets::SocketAddress& root, const std::vector<std
 
 TEST(Bootstrap, GarbageSilenceAndHalfAHelloDoNotDisturbTheJob) {
   Job job(3);
-  std::vector<FileDescriptor> strangers;
+  std::vector<FileDescriptor> intruders;
   const sockets::SocketAddress root = job.id().address();
   const char* http = "GET / HTTP/1.0\r\n\r\n";
   const auto* text = reinterpret_cast<const std::byte*>(http);
-  strangers.push_back(intrude(root, {text, text + std::strlen(http)}));
-  strangers.push_back(intrude(root, std::vector<std::byte>(100'000, std::byte{0xff})));
-  strangers.push_back(intrude(root, {}));
+  intruders.push_back(intrude(root, {text, text + std::strlen(http)}));
+  intruders.push_back(intrude(root, std::vector<std::byte>(100'000, std::byte{0xff})));
+  intruders.push_back(intrude(root, {}));
   sockets::Hello hello;
   const auto* start = reinterpret_cast<const std::byte*>(&hello);
-  strangers.push_back(intrude(root, {start, start + 40}));            // half a hello, then silence
-  strangers.push_back(intrude(root, {start, start + sizeof hello}));  // a whole one, then silence
+  intruders.push_back(intrude(root, {start, start + 40}));            // half a hello, then silence
+  intruders.push_back(intrude(root, {start, start + sizeof hello}));  // a whole one, then silence
   intrude(root, {start, start + 20});                                 // closed in the middle
   job.run([](Bootstrap& bootstrap) { bootstrap.barrier(); });
   EXPECT_THAT(job.errors(), Each(IsEmpty()));

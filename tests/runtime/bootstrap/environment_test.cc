@@ -136,7 +136,7 @@ TEST(CommId, WhoDoesNotHaveTheSecretStaysOut) {
     EXPECT_EQ(theirs.address().text(), id.address().text());
     try {
       Bootstrap::join(theirs, 0, 1, other, *log);
-      ADD_FAILURE() << "a stranger got in";
+      ADD_FAILURE() << "an unauthenticated peer got in";
     } catch (const Error& error) {
       EXPECT_THAT(error.what(), HasSubstr("does not know the secret"));
     }

@@ -212,17 +212,17 @@ FileDescriptor intrude(const sockets::SocketAddress& address, const void* data, 
 TEST(UnauthenticatedPeers, AtARanksOwnDoorDoNotDisturbIt) {
   Job job(10);
   job.run([](Bootstrap& bootstrap) {
-    std::vector<FileDescriptor> strangers;
+    std::vector<FileDescriptor> intruders;
     const auto doors = bootstrap.allGather(bootstrap.address().toWire());
     sockets::Hello hello;
     hello.rank = 1;
     hello.ranks = 10;
     for (const sockets::WireAddress& door : doors) {
       const sockets::SocketAddress address = sockets::SocketAddress::fromWire(door);
-      strangers.push_back(intrude(address, "GET / HTTP/1.0\r\n\r\n", 18));
-      strangers.push_back(intrude(address, &hello, 0));
-      strangers.push_back(intrude(address, &hello, 40));
-      strangers.push_back(intrude(address, &hello, sizeof hello));
+      intruders.push_back(intrude(address, "GET / HTTP/1.0\r\n\r\n", 18));
+      intruders.push_back(intrude(address, &hello, 0));
+      intruders.push_back(intrude(address, &hello, 40));
+      intruders.push_back(intrude(address, &hello, sizeof hello));
       intrude(address, &hello, sizeof hello);
     }
     for (int i = 0; i < 5; ++i) bootstrap.barrier();

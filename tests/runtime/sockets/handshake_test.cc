@@ -111,7 +111,7 @@ TEST(Handshake, AClosedConnectionFails) {
 }
 
 // Every input of the fuzzer that once broke something is in its corpus and is replayed here.
-TEST(Corpus, NoHandshakeGetsAStrangerIn) {
+TEST(Corpus, NoHandshakeGetsAnUnauthenticatedPeerIn) {
   const Replayed replayed = replayCorpus("handshake", feedHandshake);
   EXPECT_GE(replayed.accepted, 7);
   EXPECT_GE(replayed.refused, 6);

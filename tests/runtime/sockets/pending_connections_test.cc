@@ -131,7 +131,7 @@ TEST(PendingConnections, HellosWithoutAProofKeepNobodyOut) {
   EXPECT_GE(file.count("too many connections at once that did not show who they are"), 9u);
 }
 
-TEST(PendingConnections, SaysWhatStrangersDid) {
+TEST(PendingConnections, SaysWhatUnauthenticatedPeersDid) {
   const LogFile file;
   Acceptor acceptor(anyLoopbackPort(), randomSecret(), file.log(), "Door");
   connectTo(acceptor).reset();

@@ -45,7 +45,7 @@ struct Pair {
   std::vector<std::unique_ptr<Connection>> connections;
 };
 
-TEST(Local, StrangersHoldNobodyUp) {
+TEST(Local, UnauthenticatedPeersHoldNobodyUp) {
   const sockets::Secret secret = sockets::randomSecret();
   Pair pair(secret, secret);
   std::vector<FileDescriptor> unauthenticated;
@@ -71,7 +71,7 @@ TEST(Local, StrangersHoldNobodyUp) {
   EXPECT_EQ(out, 5u);
 }
 
-TEST(Local, RanksOfAnotherJobAreStrangers) {
+TEST(Local, RanksOfAnotherJobAreUnauthenticated) {
   Pair pair(sockets::randomSecret(), sockets::randomSecret());
   try {
     pair.connect();

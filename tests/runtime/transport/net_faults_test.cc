@@ -50,7 +50,7 @@ std::string messageOf(Action action) {
   return "";
 }
 
-TEST(NetFaults, StrangersAtTheDoorHoldNobodyUp) {
+TEST(NetFaults, UnauthenticatedPeersWhileListeningHoldNobodyUp) {
   NetSetup setup;
   setup.secret = sockets::randomSecret();
   NetRank a(0, setup), b(1, setup);
@@ -104,7 +104,7 @@ struct Link {
   std::unique_ptr<NetReceiver> receiver;
 };
 
-TEST(NetFaults, StrangersAtALinkHoldNobodyUp) {
+TEST(NetFaults, UnauthenticatedPeersAtALinkHoldNobodyUp) {
   const sockets::Secret secret = sockets::randomSecret();
   Link link(secret, secret);
   const auto unauthenticated = unauthenticatedAt(link.address());

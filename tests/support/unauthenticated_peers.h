@@ -3,10 +3,10 @@
 // port scans, connections that send nothing, garbage, clients that send a byte now and then, recorded
 // handshakes that are played again, and clients with another secret.
 //
-//   UnauthenticatedPeers strangers(seed, 500);
-//   strangers.replay(recordingOf(secret));
-//   for (const ListeningSocket& door : listeningSocketsOfThisProcess()) came += strangers.visit(door, UnauthenticatedKind::kScan);
-//   strangers.leave();
+//   UnauthenticatedPeers peers(seed, 500);
+//   peers.replay(recordingOf(secret));
+//   for (const ListeningSocket& door : listeningSocketsOfThisProcess()) came += peers.visit(door, UnauthenticatedKind::kScan);
+//   peers.leave();
 
 #include <sys/socket.h>
 

@@ -1,4 +1,4 @@
-#include "support/strangers.h"
+#include "support/unauthenticated_peers.h"
 
 #include <netinet/in.h>
 #include <poll.h>

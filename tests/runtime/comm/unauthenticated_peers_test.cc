@@ -1,7 +1,7 @@
 // A job whose listeners get connections from unauthenticated peers while it joins, while it computes and
 // while no thread accepts: its results are right, and its log has one line for each such peer.
 
-#include "support/strangers.h"
+#include "support/unauthenticated_peers.h"
 
 #include <gmock/gmock.h>
 #include <unistd.h>
@@ -107,12 +107,12 @@ std::vector<ListeningSocket> doorsBeside(const std::vector<ListeningSocket>& oth
 std::size_t besiege(const bootstrap::UniqueId& id, const std::string& from,
                     const std::function<std::vector<ListeningSocket>()>& doors, int visits,
                     const std::atomic<bool>& stop) {
-  UnauthenticatedPeers strangers(7, kMostStaying, from);
-  strangers.replay(testing::recordingOf(bootstrap::jobSecret({&id, 1})));
+  UnauthenticatedPeers peers(7, kMostStaying, from);
+  peers.replay(testing::recordingOf(bootstrap::jobSecret({&id, 1})));
   std::size_t came = 0;
   for (int i = 0; i < visits && !stop.load();) {
     for (const ListeningSocket& door : doors()) {
-      came += strangers.visit(door, static_cast<UnauthenticatedKind>(i % testing::kUnauthenticatedKinds));
+      came += peers.visit(door, static_cast<UnauthenticatedKind>(i % testing::kUnauthenticatedKinds));
       ++i;
     }
   }
@@ -130,7 +130,7 @@ std::vector<ListeningSocket> tcpDoorsBeside(const std::vector<ListeningSocket>& 
 
 class Besieged : public ::testing::TestWithParam<const char*> {};
 
-TEST_P(Besieged, TheJobComputesAndLearnsOfEachStranger) {
+TEST_P(Besieged, TheJobComputesAndLearnsOfEachPeer) {
   const Settings settings = settingsOf(GetParam());
   const LogFile file(settings);
   const std::vector<ListeningSocket> others = listeningSocketsOfThisProcess();

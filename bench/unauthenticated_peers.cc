@@ -1,4 +1,4 @@
-// Cost of unauthenticated peers at a job's listening sockets: `strangers RANKS RATE [SECONDS]`.
+// Cost of unauthenticated peers at a job's listening sockets: `unauthenticated_peers RANKS RATE [SECONDS]`.
 //
 // RANKS ranks, threads of this process, join and then compute for SECONDS in all, in blocks of three kinds
 // that take turns: without other peers; with RATE unauthenticated connections per second, of all kinds, at
@@ -7,7 +7,7 @@
 // needs a core. Prints medians over the blocks, the number of connections, and the number of lines about them
 // in the job's log, which is smaller, as listening sockets close.
 
-#include "support/strangers.h"
+#include "support/unauthenticated_peers.h"
 
 #include <fcntl.h>
 #include <fmt/core.h>
@@ -69,8 +69,8 @@ class Unrelated {
 // The process with the unauthenticated peers. It reads from its standard input, again and again, a number of
 // listening sockets and the sockets themselves, and at the end prints the number of connections that it made.
 int flood(double rate, bool related) {
-  testing::UnauthenticatedPeers strangers(11, kMaxStaying);
-  strangers.replay(testing::recordingOf(sockets::randomSecret()));
+  testing::UnauthenticatedPeers peers(11, kMaxStaying);
+  peers.replay(testing::recordingOf(sockets::randomSecret()));
   Unrelated unrelated;
   std::vector<ListeningSocket> doors;
   std::size_t came = 0;
@@ -92,12 +92,12 @@ int flood(double rate, bool related) {
     if (doors.empty()) continue;
     const ListeningSocket& door = related ? doors[i % doors.size()] : unrelated.door();
     came +=
-        strangers.visit(door, static_cast<testing::UnauthenticatedKind>(i % testing::kUnauthenticatedKinds));
+        peers.visit(door, static_cast<testing::UnauthenticatedKind>(i % testing::kUnauthenticatedKinds));
   }
 }
 
 enum Mode { kAlone, kBesieged, kElsewhere, kModes };
-constexpr const char* kModeNames[] = {"no strangers", "strangers at the job", "strangers elsewhere"};
+constexpr const char* kModeNames[] = {"none", "at the job", "elsewhere"};
 
 // The process with the unauthenticated peers, and the thread that sends it the listening sockets.
 class Siege {
@@ -110,11 +110,11 @@ class Siege {
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_adddup2(&actions, to[0], STDIN_FILENO);
     posix_spawn_file_actions_adddup2(&actions, from[1], STDOUT_FILENO);
-    std::string words[] = {"strangers", mode == kBesieged ? "--flood" : "--elsewhere", std::to_string(rate)};
+    std::string words[] = {"unauthenticated_peers", mode == kBesieged ? "--flood" : "--elsewhere", std::to_string(rate)};
     char* arguments[] = {words[0].data(), words[1].data(), words[2].data(), nullptr};
     const int error = posix_spawn(&process_, "/proc/self/exe", &actions, nullptr, arguments, environ);
     posix_spawn_file_actions_destroy(&actions);
-    if (error != 0) throw Error(ResultCode::kSystemError, "cannot start strangers: {}", errnoText(error));
+    if (error != 0) throw Error(ResultCode::kSystemError, "cannot start them: {}", errnoText(error));
     close(to[0]);
     close(from[1]);
     to_ = FileDescriptor(to[1]);
@@ -248,14 +248,14 @@ int measure(int ranks, double rate, double seconds) {
     allReduces[mode].push_back(block.allReduce);
   }
   fmt::print(
-      "| | joining, ms | AllReduce of 64 KiB, us | strangers | their processor time, s "
+      "| | joining, ms | AllReduce of 64 KiB, us | connections | their processor time, s "
       "|\n|---|---|---|---|---|\n");
   for (int mode = 0; mode < kModes; ++mode)
     fmt::print("| {} | {:.1f} ({:.2f}x) | {:.1f} ({:.2f}x) | {} | {:.2f} |\n", kModeNames[mode],
                1e3 * median(joins[mode]), median(joins[mode]) / median(joins[kAlone]),
                1e6 * median(allReduces[mode]), median(allReduces[mode]) / median(allReduces[kAlone]),
                came[mode], processor[mode]);
-  fmt::print("lines about strangers in the log: {}\n", droppedIn(file));
+  fmt::print("lines about them in the log: {}\n", droppedIn(file));
   return 0;
 }
 
@@ -271,9 +271,9 @@ int main(int argc, char** argv) {
     const double rate = argc > 2 ? std::atof(argv[2]) : 0;
     if (ranks > 0 && rate > 0) return measure(ranks, rate, argc > 3 ? std::atof(argv[3]) : 20);
   } catch (const std::exception& error) {
-    fmt::print(stderr, "strangers: {}\n", error.what());
+    fmt::print(stderr, "unauthenticated_peers: {}\n", error.what());
     return 1;
   }
-  fmt::print(stderr, "usage: strangers RANKS RATE [SECONDS]\n");
+  fmt::print(stderr, "usage: unauthenticated_peers RANKS RATE [SECONDS]\n");
   return 2;
 }
