@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cctype>
 #include <memory>
 
 #include "cli/terminal.h"
@@ -20,6 +21,17 @@ Settings readSettings() {
   return settings;
 }
 
+namespace {
+
+// NCCL_NET_MERGE_POLICY: RAIL in any case; any other text is ALL.
+bool isRail(std::string policy) {
+  std::transform(policy.begin(), policy.end(), policy.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+  return policy == "RAIL";
+}
+
+}  // namespace
+
 topology::Document detectMachine(const Settings& settings, const MachineOptions& options) {
   const int devices = std::max(static_cast<int>(settings.integer(Setting::kHostDevices)), options.devices);
   const std::unique_ptr<topology::GpuSource> gpus =
@@ -34,10 +46,11 @@ topology::Document detectMachine(const Settings& settings, const MachineOptions&
   detect.rdma.disable = settings.integer(Setting::kIbDisable) != 0;
   detect.rdma.hca = settings.text(Setting::kIbHca);
   detect.rdma.mergeFunctions = settings.integer(Setting::kIbMergeVfs) != 0;
-  detect.rules = rules::rulesOf(settings);
+  detect.rules = options.rules != nullptr ? options.rules : rules::rulesOf(settings);
   if (options.merged)
-    detect.merge = topology::MergeOptions{settings.text(Setting::kNetMergeLevel),
-                                          settings.text(Setting::kNetForceMerge)};
+    detect.merge =
+        topology::MergeOptions{settings.text(Setting::kNetMergeLevel), settings.text(Setting::kNetForceMerge),
+                               isRail(settings.text(Setting::kNetMergePolicy))};
   std::vector<std::string> remarks;
   topology::Document document = topology::detectTopology(detect, &remarks);
   for (const std::string& remark : remarks) warn(remark);

@@ -5,9 +5,11 @@
 //   Document machine = readMachine("dgxh100.xml", settings);
 //   Document machine = readMachine("-", settings);            // detected here
 
+#include <memory>
 #include <string>
 
 #include "core/settings.h"
+#include "planner/rules/changes.h"
 #include "planner/topology/document.h"
 
 namespace xylem::cli {
@@ -27,6 +29,8 @@ struct MachineOptions {
   std::string root = "/";
   // Merge network devices as a job does: the ports of a card become one.
   bool merged = false;
+  // By which devices are merged and descriptions trimmed; null for those that XYLEM_NCCL names.
+  std::shared_ptr<const rules::RuleSet> rules;
 };
 topology::Document detectMachine(const Settings& settings, const MachineOptions& options = {});
 

@@ -58,6 +58,12 @@ Words words(const topology::System& system, topology::NodeId node) {
       return key.local() == 0 ? Words{"virtual", "NIC"} : Words{"NIC", topology::busIdText(key.local())};
     case topology::NodeType::kNvs:
       return {"NVSwitch", ""};
+    case topology::NodeType::kGin:
+      return {"GIN", std::to_string(key.local())};
+    case topology::NodeType::kRma:
+      return {"RMA", std::to_string(key.local())};
+    case topology::NodeType::kCxb:
+      return {"C2C", "of parts"};
     case topology::NodeType::kDev:
       return {"unused", "GPU"};
   }
@@ -164,6 +170,9 @@ std::string nodeDetail(const topology::Document& document, const topology::Syste
       return makerAndDevice(attributes.hex("vendor", 0), attributes.hex("device", 0));
     }
     case topology::NodeType::kNvs:
+    case topology::NodeType::kGin:
+    case topology::NodeType::kRma:
+    case topology::NodeType::kCxb:
     case topology::NodeType::kDev:
       return "";
   }

@@ -59,6 +59,7 @@ struct LogLine {
   LogLevel level = LogLevel::kInfo;
   Subsystem subsystem = Subsystem::kGraph;
   std::string text;
+  bool whole = false;  // NCCL does not cut it where its buffer for lines ends
 };
 
 // The file name of a NCCL_DEBUG_FILE pattern: %h is the host's name, %p the process id, %% a percent sign.

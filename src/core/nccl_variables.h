@@ -146,15 +146,10 @@ X("NCCL_LL_THRESHOLD", "", "2.4", "", kPlans, "bytes up to which LL is used, bef
 X("NCCL_TREE_THRESHOLD", "2.4", "2.4", "", kPlans,
   "bytes up to which Tree is used, before the model of times")
 X("NCCL_SINGLE_RING_THRESHOLD", "", "2.2", "", kPlans, "bytes up to which one ring is used")
-X("NCCL_NET_MERGE_POLICY", "2.30", "", "", kPlans, "which NICs are merged into one")
 X("NCCL_IB_DATA_DIRECT", "2.27", "", "1", kPlans,
   "which of a card's two paths NCCL detects, direct or through the CPU")
-X("NCCL_MNNVL_RAIL_PER_HOST", "2.28", "", "0", kPlans,
-  "rings keep to the rails of each host in an NVLink domain")
 X("NCCL_MNNVL_CROSS_CLIQUE", "2.30", "", "0", kPlans, "direct access between the parts of an NVLink domain")
 X("NCCL_MULTI_RANK_GPU_ENABLE", "2.30", "", "0", kPlans, "several ranks may use one GPU")
-X("NCCL_TOPO_SPLIT_MLOPART", "2.30", "", "1", kPlans, "parts of a GPU are devices of their own")
-X("NCCL_NET_GDR_MLOPART", "2.30", "", "0", kPlans, "GPU Direct RDMA with parts of a GPU")
 X("NCCL_IB_DEVICE_PCI_ORDER", "2.29", "", "1", kPlans, "cards are numbered in the order of their PCI bus ids")
 X("NCCL_IB_QUERY_PORT_SPEED", "2.30", "", "1", kPlans, "the speed of a port is asked of the driver")
 X("NCCL_SYM_KERNEL", "2.27", "", "", kPlans, "the kernel for symmetric memory")

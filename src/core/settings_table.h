@@ -42,6 +42,14 @@ X(kNetDevsPolicy, "NCCL_NETDEVS_POLICY", kText, 0, 0, "AUTO",
   "NICs of a GPU: AUTO shares those nearest, ALL takes them all, MAX:N up to N (from 2.28 on)")
 X(kMnnvlScatterNets, "NCCL_MNNVL_SCATTER_NETS_ENABLE", kInteger, 0, 1, "1",
   "0: try NICs GPU after GPU in a graph of several hosts (from 2.27 on)")
+X(kMnnvlRailPerHost, "NCCL_MNNVL_RAIL_PER_HOST", kInteger, 0, 1, "0",
+  "1: NICs in one slot of several hosts are on one rail, in a graph of several hosts (from 2.28 on)")
+X(kTopoSplitMlopart, "NCCL_TOPO_SPLIT_MLOPART", kInteger, 0, 1, "1",
+  "0: parts of a GPU are ranks on one device, which cannot be planned (from 2.30 on)")
+X(kNetGdrMlopart, "NCCL_NET_GDR_MLOPART", kInteger, 0, 1, "0",
+  "1: GPU Direct RDMA with parts of a GPU (from 2.30 on)")
+X(kNetMergePolicy, "NCCL_NET_MERGE_POLICY", kText, 0, 0, "ALL",
+  "RAIL: merge only NICs of one rail (from 2.30 on)")
 X(kP2pPxnLevel, "NCCL_P2P_PXN_LEVEL", kInteger, 0, 2, "2",
   "use of other GPUs' NICs for send/receive: 0 none, 1 near, 2 always")
 X(kNvbDisable, "NCCL_NVB_DISABLE", kInteger, 0, 1, "0", "1: no relay through another GPU's NVLinks")

@@ -17,25 +17,23 @@
 namespace xylem {
 
 // Two GPUs and a NIC, in a job of two hosts.
-inline const paths::HostPaths& fuzzedHost() {
-  static const paths::HostPaths host = [] {
-    const topology::System system = testing::systemOf(testing::twoGpusOneNic());
-    return paths::pathsOfDomain(system, paths::domains(system, {}), 0, 4, {});
-  }();
-  return host;
+inline paths::HostPaths fuzzedHost(const rules::Version& version) {
+  const auto rules = rules::rulesOf(version);
+  const topology::System system = topology::buildSystem(
+      topology::completeForJob(topology::parseTopology(testing::twoGpusOneNic(), "test.xml"), *rules), rules);
+  return paths::pathsOfDomain(system, paths::domains(system, {}), 0, 4, {});
 }
 
-inline search::HostGraphs loadAll(const search::GraphFile& file, int crossNic) {
+inline search::HostGraphs loadAll(const paths::HostPaths& host, const search::GraphFile& file, int crossNic) {
   search::HostGraphs graphs;
   for (const search::GraphKind kind : search::kAllGraphKinds) {
     graphs[kind].id = search::graphId(kind);
-    search::loadGraph(file, fuzzedHost().system, crossNic, graphs[kind]);
+    search::loadGraph(file, host.system, crossNic, graphs[kind]);
   }
   return graphs;
 }
 
-inline void checkChannels(const search::ChannelGraph& graph) {
-  const topology::System& system = fuzzedHost().system;
+inline void checkChannels(const topology::System& system, const search::ChannelGraph& graph) {
   for (int c = 0; c < graph.nChannels; ++c) {
     for (int i = 0; i < graph.gpuCount; ++i)
       require(graph.gpu(c, i) >= 0 && graph.gpu(c, i) < system.count(topology::NodeType::kGpu));
@@ -44,38 +42,43 @@ inline void checkChannels(const search::ChannelGraph& graph) {
   }
 }
 
-inline void feedSearch(const std::shared_ptr<const search::GraphFile>& file) {
-  const paths::HostPaths& host = fuzzedHost();
+inline void feedSearch(const paths::HostPaths& host, const std::shared_ptr<const search::GraphFile>& file) {
   const paths::Locality locality(host.system, host.paths);
   search::HostChannels channels(host.system, host.paths, locality, {2, file});
   const search::ChannelGraph ring =
       channels.compute({.id = 0, .pattern = search::Pattern::kRing, .minChannels = 1, .maxChannels = 32});
   require(ring.nChannels > 0);
-  checkChannels(ring);
+  checkChannels(host.system, ring);
   const int n = ring.nChannels;
   const search::ChannelGraph tree = channels.compute(
       {.id = 1, .pattern = search::Pattern::kBalancedTree, .minChannels = n, .maxChannels = n});
   require(tree.nChannels > 0);
-  checkChannels(tree);
+  checkChannels(host.system, tree);
 }
 
+// Versions read the ranks in files, or do not.
 inline bool feedGraphFile(std::string_view bytes) {
-  try {
-    std::vector<std::string> remarks;
-    const auto file =
-        std::make_shared<const search::GraphFile>(search::parseGraphFile(bytes, "input.xml", &remarks));
-    for (const int crossNic : {0, 2}) {
-      const search::HostGraphs graphs = loadAll(*file, crossNic);
-      for (const search::ChannelGraph& graph : graphs) checkChannels(graph);
-      const std::string text = search::writeGraphFile(graphs, fuzzedHost().system);
-      const search::HostGraphs again = loadAll(search::parseGraphFile(text, "written.xml"), 2);
-      require(search::writeGraphFile(again, fuzzedHost().system) == text);
+  static const paths::HostPaths kHosts[] = {fuzzedHost(rules::kOldestVersion),
+                                            fuzzedHost(rules::kNewestVersion)};
+  bool applied = true;
+  for (const paths::HostPaths& host : kHosts) {
+    try {
+      std::vector<std::string> remarks;
+      const auto file =
+          std::make_shared<const search::GraphFile>(search::parseGraphFile(bytes, "input.xml", &remarks));
+      for (const int crossNic : {0, 2}) {
+        const search::HostGraphs graphs = loadAll(host, *file, crossNic);
+        for (const search::ChannelGraph& graph : graphs) checkChannels(host.system, graph);
+        const std::string text = search::writeGraphFile(graphs, host.system);
+        const search::HostGraphs again = loadAll(host, search::parseGraphFile(text, "written.xml"), 2);
+        require(search::writeGraphFile(again, host.system) == text);
+      }
+      feedSearch(host, file);
+    } catch (const InputError&) {
+      applied = false;
     }
-    feedSearch(file);
-    return true;
-  } catch (const InputError&) {
-    return false;
   }
+  return applied;
 }
 
 }  // namespace xylem

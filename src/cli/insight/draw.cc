@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <sodium/crypto_hash_sha256.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <ctime>
@@ -17,12 +18,14 @@
 #include "cli/machine_text.h"
 #include "cli/progress.h"
 #include "cli/terminal.h"
+#include "cli/version_input.h"
 #include "cli/zoo.h"
 #include "core/error.h"
 #include "core/text_file.h"
 #include "insight/report/machine_drawing.h"
 #include "insight/report/page.h"
 #include "insight/report/picture_json.h"
+#include "insight/upgrade/upgrade.h"
 #include "insight/why/why.h"
 #include "planner/plan/json_value.h"
 
@@ -33,6 +36,7 @@ struct DrawArguments {
   JobInput job;
   std::string command, version;  // for the page
   std::string output;
+  std::string from;  // the version to compare with; empty: none
   bool json = false;
 };
 
@@ -42,6 +46,8 @@ constexpr const char* kDrawExamples = R"(Examples:
                                                   a job of two such hosts: with NICs, rings and trees over hosts
   xylem draw dgxh100.xml -o machine.svg           the machine alone, as a picture
   xylem draw dgxh100.xml -o machine.dot           as a graph for Graphviz: dot -Tpdf machine.dot
+  xylem draw gb200x4 --from 2.27.7 -o upgrade.html
+                                                  with what NCCL 2.27.7 plans otherwise, and by which changes
   xylem draw - -o here.html                       this machine
   xylem draw dgxh100.xml --nodes 2 --json         the facts that the page shows, for programs
   NCCL_NET_GDR_LEVEL=SYS xylem draw a40x2.xml --nodes 2 -o sys.html
@@ -77,6 +83,28 @@ std::vector<report::Optimality> optimalityOf(const plan::Plan& plan) {
     }
   }
   return all;
+}
+
+// In what the version that is planned for differs from the one that the user names.
+report::VersionChange changeFrom(const DrawArguments& options, const plan::PlanRequest& request,
+                                 const plan::Plan& plan, const Settings& settings) {
+  if (options.from.empty()) return {};
+  const rules::Version from = rulesNamed(options.from, settings)->version;
+  const rules::Version to = plan.nccl->version;
+  if (from >= to)
+    throw InputError({"--from", 0}, rules::versionText(from), "a version before " + rules::versionText(to));
+  const upgrade::Upgrade upgrade = upgrade::upgradeOf(request, settings, from, to);
+  report::VersionChange change{rules::versionText(from), rules::versionText(to), {}, {}, {}};
+  change.error = upgrade.errorAfter.empty() ? upgrade.errorBefore : upgrade.errorAfter;
+  for (const rules::Change* cause : upgrade.causes) {
+    change.causes.push_back({cause->name, rules::versionText(cause->since), cause->summary, cause->back, {}});
+    for (const upgrade::PartCauses& part : upgrade.parts)
+      if (std::find(part.causes.begin(), part.causes.end(), cause) != part.causes.end())
+        change.causes.back().parts.push_back(part.part);
+  }
+  for (const upgrade::SizeTimes& time : upgrade.times)
+    change.times.push_back({time.bytes, time.before, time.after});
+  return change;
 }
 
 // The file's name without its folder.
@@ -163,14 +191,17 @@ int runDraw(const DrawArguments& options) {
     origin.assumptions = request.assumptions;
     origin.warnings = warningsSoFar();
     progress.say(fmt::format("drawing {}", jobName(options.job)));
-    const report::Picture picture =
-        report::drawPicture(inquiry, {.title = titleOf(options.job),
-                                      .describe = nodeDetail,
-                                      .optimality = form == Form::kPage || form == Form::kFacts
-                                                        ? optimalityOf(inquiry.plan())
-                                                        : std::vector<report::Optimality>{},
-                                      .origin = std::move(origin),
-                                      .answers = form == Form::kPage});
+    const report::Picture picture = report::drawPicture(
+        inquiry,
+        {.title = titleOf(options.job),
+         .describe = nodeDetail,
+         .optimality = form == Form::kPage || form == Form::kFacts ? optimalityOf(inquiry.plan())
+                                                                   : std::vector<report::Optimality>{},
+         .upgrade = form == Form::kPage || form == Form::kFacts
+                        ? changeFrom(options, request.plan, inquiry.plan(), settings)
+                        : report::VersionChange{},
+         .origin = std::move(origin),
+         .answers = form == Form::kPage});
     return textOf(picture, form);
   }();
   if (toStdout)
@@ -189,6 +220,8 @@ void addDraw(CommandLine& line) {
   addJobOptions(command, options->job);
   command.option("-o,--output", options->output, "write to FILE: .html, .svg, .dot or .json says what")
       .value("FILE");
+  command.option("--from", options->from, "an older version of NCCL to compare with: what it plans otherwise")
+      .value("VERSION");
   command.flag("--json", options->json, "write the page's facts as JSON");
   command.footer(kDrawExamples);
   command.action([options, &line] {

@@ -10,6 +10,7 @@
 #include "cli/machine_input.h"
 #include "cli/number_text.h"
 #include "cli/terminal.h"
+#include "cli/version_input.h"
 #include "cli/zoo.h"
 
 namespace xylem::cli {
@@ -17,6 +18,7 @@ namespace {
 
 struct LintArguments {
   std::string file;
+  std::string nccl;
   bool notes = true;
   bool json = false;
 };
@@ -27,6 +29,8 @@ constexpr std::size_t kMaxFindingLines = 6;
 constexpr const char* kLintExamples = R"(Examples:
   xylem lint vm.xml              every finding with its line, and what to write instead
   xylem lint vm.xml --no-notes   errors and warnings alone
+  xylem lint vm.xml --nccl 2.27.7
+                                 what that version makes of it: attributes that it does not know
   xylem lint -                   what this machine looks like to NCCL
   xylem lint vm.xml --json       for programs, in the format xylem-lint-1
 
@@ -68,10 +72,12 @@ std::string textOf(const lint::LintReport& report, bool notes, const Terminal& s
 }
 
 int runLint(const LintArguments& options) {
+  const Settings settings = readSettings();
+  const auto rules = rulesNamed(options.nccl, settings);
   const lint::LintReport report =
       isThisMachine(options.file)
-          ? lint::lintTopology(topology::writeTopology(detectMachine(readSettings())), "this machine")
-          : lint::lintTopologyFile(machineFile(options.file));
+          ? lint::lintTopology(topology::writeTopology(detectMachine(settings)), "this machine", rules)
+          : lint::lintTopologyFile(machineFile(options.file), rules);
   if (options.json)
     writeJson(lint::toJson(report));
   else
@@ -85,6 +91,8 @@ void addLint(CommandLine& line) {
   const auto options = std::make_shared<LintArguments>();
   Command command = line.add("lint", "check a topology file: what is wrong, where, what to write instead");
   command.option("FILE", options->file, "topology XML; - for this machine").required();
+  command.option("--nccl", options->nccl, "the version of NCCL that reads the file (default: XYLEM_NCCL)")
+      .value("VERSION");
   command.flag("!--no-notes", options->notes, "leave out what is only good to know");
   command.flag("--json", options->json, "print JSON");
   command.footer(kLintExamples);

@@ -80,6 +80,12 @@ std::string changeText(const upgrade::SizeTimes& times) {
   return std::fabs(percent) < 0.05 ? "0 %" : fmt::format("{:+.1f} %", percent);
 }
 
+std::vector<std::string> namesOf(const std::vector<const rules::Change*>& changes) {
+  std::vector<std::string> names;
+  for (const rules::Change* change : changes) names.emplace_back(change->name);
+  return names;
+}
+
 nlohmann::ordered_json toJson(const MachineUpgrade& machine) {
   const upgrade::Upgrade& u = machine.upgrade;
   nlohmann::ordered_json causes = nlohmann::ordered_json::array();
@@ -88,11 +94,21 @@ nlohmann::ordered_json toJson(const MachineUpgrade& machine) {
   nlohmann::ordered_json times = nlohmann::ordered_json::array();
   for (const upgrade::SizeTimes& t : u.times)
     times.push_back({{"bytes", t.bytes}, {"before", t.before}, {"after", t.after}});
+  nlohmann::ordered_json parts = nlohmann::ordered_json::array();
+  nlohmann::ordered_json causesOfParts = nlohmann::ordered_json::object();
+  for (const upgrade::PartCauses& part : u.parts) {
+    parts.push_back(part.part);
+    causesOfParts[part.part] = namesOf(part.causes);
+  }
   nlohmann::ordered_json steps = nlohmann::ordered_json::array();
   for (const rules::Version& version : u.steps) steps.push_back(rules::versionText(version));
-  nlohmann::ordered_json json = {{"machine", machine.name}, {"assumptions", machine.assumptions},
-                                 {"differs", u.differs},    {"changedIn", steps},
-                                 {"parts", u.parts},        {"causes", causes},
+  nlohmann::ordered_json json = {{"machine", machine.name},
+                                 {"assumptions", machine.assumptions},
+                                 {"differs", u.differs},
+                                 {"changedIn", steps},
+                                 {"parts", parts},
+                                 {"causes", causes},
+                                 {"causesOfParts", causesOfParts},
                                  {"allReduce", times}};
   if (!u.errorBefore.empty()) json["errorBefore"] = u.errorBefore;
   if (!u.errorAfter.empty()) json["errorAfter"] = u.errorAfter;
@@ -102,9 +118,31 @@ nlohmann::ordered_json toJson(const MachineUpgrade& machine) {
 std::string causesText(const upgrade::Upgrade& u) {
   if (!u.errorAfter.empty()) return "fails from then on: " + u.errorAfter;
   if (!u.errorBefore.empty()) return "failed before: " + u.errorBefore;
+  return fmt::format("{}", fmt::join(namesOf(u.causes), ", "));
+}
+
+std::string partsText(const upgrade::Upgrade& u) {
   std::string text;
-  for (const rules::Change* change : u.causes) text += (text.empty() ? "" : ", ") + std::string(change->name);
+  for (const upgrade::PartCauses& part : u.parts) text += (text.empty() ? "" : ", ") + part.part;
   return text;
+}
+
+// The changes behind each part of the plan, where there are several. Parts with the same causes share a row.
+std::string byPart(const upgrade::Upgrade& u, const Terminal& screen) {
+  if (u.causes.size() < 2 || u.parts.size() < 2) return "";
+  std::vector<std::pair<std::string, std::vector<const rules::Change*>>> rows;
+  for (const upgrade::PartCauses& part : u.parts) {
+    const auto same =
+        std::find_if(rows.begin(), rows.end(), [&](const auto& row) { return row.second == part.causes; });
+    if (same == rows.end())
+      rows.emplace_back(part.part, part.causes);
+    else
+      same->first += ", " + part.part;
+  }
+  Table table({{"what differs"}, {"by"}});
+  for (const auto& [parts, causes] : rows)
+    table.add({{parts, Style::kBold}, {fmt::format("{}", fmt::join(namesOf(causes), ", "))}});
+  return '\n' + table.text(screen);
 }
 
 std::string text(const std::vector<MachineUpgrade>& machines, const Terminal& screen) {
@@ -128,7 +166,7 @@ std::string text(const std::vector<MachineUpgrade>& machines, const Terminal& sc
     }
     std::vector<Cell> row = {{machine.name, Style::kBold}};
     for (std::size_t i = 0; i < 3; ++i) row.push_back({i < u.times.size() ? changeText(u.times[i]) : "-"});
-    row.push_back({fmt::format("{}", fmt::join(u.parts, ", "))});
+    row.push_back({partsText(u)});
     row.push_back({causesText(u)});
     table.add(std::move(row));
     for (const rules::Change* change : u.causes)
@@ -139,6 +177,7 @@ std::string text(const std::vector<MachineUpgrade>& machines, const Terminal& sc
   if (same > 0)
     text += fmt::format("{}{} planned as before\n", same < machines.size() ? "\n" : "",
                         counted(static_cast<int>(same), "machine"));
+  if (machines.size() == 1) text += byPart(machines.front().upgrade, screen);
   if (causes.empty()) return text;
   std::sort(causes.begin(), causes.end());
   Table meaning({{"change"}, {"back"}, {"what is decided differently"}});

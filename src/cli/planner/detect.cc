@@ -9,7 +9,9 @@
 #include "cli/commands.h"
 #include "cli/machine_input.h"
 #include "cli/terminal.h"
+#include "cli/version_input.h"
 #include "core/text_file.h"
+#include "planner/topology/as_written.h"
 #include "planner/topology/detect_capture.h"
 
 namespace xylem::cli {
@@ -19,12 +21,14 @@ struct DetectArguments {
   MachineOptions machine;
   std::string output;
   std::string capture;
+  std::string nccl;
 };
 
 constexpr const char* kDetectExamples = R"(Examples:
   xylem detect                    print this machine
   xylem detect -o node.xml        write it to a file, for `xylem plan node.xml` anywhere else
   xylem detect --merged           the network devices as a job uses them: the ports of a card as one
+  xylem detect --nccl 2.30.7      with the attributes that this version writes; without it, those of all versions
   xylem detect --devices 8        with at least 8 host devices, not GPUs (default without GPUs: one per core)
   xylem detect --capture node7    copy what this is made of to a folder, to look at it elsewhere
   xylem detect --root node7       the machine that was captured there
@@ -51,7 +55,11 @@ int runDetect(const DetectArguments& options) {
                      "one that `xylem detect --capture` made, or the root of a system");
   const Settings settings = readSettings();
   if (!options.capture.empty()) return runCapture(options);
-  const std::string text = topology::writeTopology(detectMachine(settings, options.machine));
+  MachineOptions how = options.machine;
+  if (!options.nccl.empty()) how.rules = rulesNamed(options.nccl, settings);
+  topology::Document machine = detectMachine(settings, how);
+  if (how.rules != nullptr) machine = topology::asWrittenBy(*how.rules, std::move(machine));
+  const std::string text = topology::writeTopology(machine);
   if (options.output.empty() || options.output == "-")
     writeOut(text);
   else
@@ -70,6 +78,8 @@ void addDetect(CommandLine& line) {
   command.option("-o,--output", options->output, "write to FILE instead of standard output").value("FILE");
   command.flag("--merged", options->machine.merged,
                "with the virtual network devices that NCCL makes of several ports");
+  command.option("--nccl", options->nccl, "with the attributes that this version of NCCL writes")
+      .value("VERSION");
   command.option("--root", options->machine.root, "describe the machine captured in DIR, not this one")
       .value("DIR");
   command.option("--capture", options->capture, "copy what describes this machine into the new folder DIR")

@@ -37,10 +37,25 @@ nlohmann::ordered_json toJson(const std::vector<rules::Version>& versions) {
                          {"since", rules::versionText(change->since)},
                          {"summary", change->summary},
                          {"touches", change->touches},
-                         {"back", change->back}});
+                         {"back", change->back},
+                         {"concerns", rules::name(change->concerns)}});
     list.push_back({{"version", rules::versionText(version)}, {"changes", std::move(changes)}});
   }
   return {{"versions", std::move(list)}};
+}
+
+const char* headingOf(rules::Concerns concerns) {
+  switch (concerns) {
+    case rules::Concerns::kPlans:
+      return "plans:";
+    case rules::Concerns::kDetection:
+      return "how a machine is described, and which descriptions are read:";
+    case rules::Concerns::kTexts:
+      return "log lines and files:";
+    case rules::Concerns::kExecution:
+      return "beyond Xylem's plans (kernels, registered memory, groups, plugins, failures):";
+  }
+  return "";
 }
 
 std::string text(const std::vector<rules::Version>& versions, const Terminal& screen) {
@@ -50,10 +65,14 @@ std::string text(const std::vector<rules::Version>& versions, const Terminal& sc
     text += screen.paint(Style::kBold, "NCCL " + rules::versionText(version)) + '\n';
     const auto changes = rules::changesOf(version);
     if (changes.empty()) text += "  the rules that the others are compared with\n";
-    Table table({{"change"}, {"touches"}, {"back"}, {"what is decided differently"}});
-    for (const rules::Change* change : changes)
-      table.add({{change->name, Style::kBold}, {change->touches}, {change->back}, {change->summary}});
-    if (!table.empty()) text += table.text(screen, 2);
+    for (const rules::Concerns concerns : {rules::Concerns::kPlans, rules::Concerns::kDetection,
+                                           rules::Concerns::kTexts, rules::Concerns::kExecution}) {
+      Table table({{"change"}, {"touches"}, {"back"}, {"what is different"}});
+      for (const rules::Change* change : changes)
+        if (change->concerns == concerns)
+          table.add({{change->name, Style::kBold}, {change->touches}, {change->back}, {change->summary}});
+      if (!table.empty()) text += fmt::format("  {}\n{}", headingOf(concerns), table.text(screen, 2));
+    }
   }
   return text;
 }

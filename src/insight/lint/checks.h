@@ -3,7 +3,7 @@
 // file, known or not, and adds its findings.
 //
 //   Findings findings;
-//   if (checkSchema(document, findings)) checkPci(document, findings);
+//   if (checkSchema(document, rules, findings)) checkPci(document, findings);
 //   report.findings = findings.take();
 
 #include <optional>
@@ -37,7 +37,7 @@ std::optional<topology::Document> readAnyXml(std::string_view text, const std::s
 
 // Checks the root, the names of elements, their nesting, their attributes and the form of the values. Returns
 // false if the document is no topology file, so that the other checks make no sense.
-bool checkSchema(const topology::Document& document, Findings& findings);
+bool checkSchema(const topology::Document& document, const rules::RuleSet& rules, Findings& findings);
 
 // Checks switches, cards, PCI links and bus ids.
 void checkPci(const topology::Document& document, Findings& findings);

@@ -17,9 +17,9 @@ namespace {
 
 // The planner's own readers have the last word: a file that they refuse has an error, even if no check found
 // one.
-void askReaders(std::string_view text, const std::string& file, Findings& findings) {
+void askReaders(std::string_view text, const std::string& file,
+                const std::shared_ptr<const rules::RuleSet>& rules, Findings& findings) {
   try {
-    const auto rules = rules::newestRules();
     topology::buildSystem(topology::completeForJob(topology::parseTopology(text, file), *rules), rules);
   } catch (const InputError& error) {
     if (findings.anyErrorAt(error.location().line)) return;
@@ -50,26 +50,28 @@ int LintReport::count(Severity severity) const {
   }));
 }
 
-LintReport lintTopology(std::string_view text, const std::string& file) {
+LintReport lintTopology(std::string_view text, const std::string& file,
+                        const std::shared_ptr<const rules::RuleSet>& rules) {
   LintReport report;
   report.file = file;
   Findings findings;
   const std::optional<topology::Document> document = readAnyXml(text, file, findings);
-  if (document && checkSchema(*document, findings)) {
+  if (document && checkSchema(*document, *rules, findings)) {
     report.gpus = static_cast<int>(elementsCalled(*document, "gpu").size());
     report.nets = static_cast<int>(elementsCalled(*document, "net").size());
     checkPci(*document, findings);
     checkDevices(*document, findings);
     checkLinks(*document, findings);
-    askReaders(text, file, findings);
+    askReaders(text, file, rules, findings);
   }
   report.findings = findings.take();
   return report;
 }
 
-LintReport lintTopologyFile(const std::string& path) {
+LintReport lintTopologyFile(const std::string& path, const std::shared_ptr<const rules::RuleSet>& rules) {
   return lintTopology(
-      topology::readXmlFile(path, "a topology XML file", {.bytes = topology::kMaxTopologyBytes}), path);
+      topology::readXmlFile(path, "a topology XML file", {.bytes = topology::kMaxTopologyBytes}), path,
+      rules);
 }
 
 nlohmann::ordered_json toJson(const LintReport& report) {

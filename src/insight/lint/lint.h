@@ -12,10 +12,13 @@
 //
 // If a file is not well-formed XML, lint checks the part that parses.
 
+#include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "planner/rules/changes.h"
 
 namespace xylem::lint {
 
@@ -44,10 +47,12 @@ struct LintReport {
   bool isClean() const { return count(Severity::kError) + count(Severity::kWarning) == 0; }
 };
 
-LintReport lintTopology(std::string_view text, const std::string& file);
+LintReport lintTopology(std::string_view text, const std::string& file,
+                        const std::shared_ptr<const rules::RuleSet>& rules = rules::newestRules());
 
 // Throws InputError if the file cannot be read at all.
-LintReport lintTopologyFile(const std::string& path);
+LintReport lintTopologyFile(const std::string& path,
+                            const std::shared_ptr<const rules::RuleSet>& rules = rules::newestRules());
 
 // The format `xylem-lint-1`.
 nlohmann::ordered_json toJson(const LintReport& report);

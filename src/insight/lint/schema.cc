@@ -9,6 +9,7 @@
 
 #include "core/edit_distance.h"
 #include "insight/lint/checks.h"
+#include "planner/rules/attributes.h"
 #include "planner/topology/attributes.h"
 
 namespace xylem::lint {
@@ -83,6 +84,9 @@ constexpr AttributeRule kAttributes[] = {
     {"net", "maxconn", kInteger, -kMaxInt, kMaxInt, false, "maxconn=\"131072\""},
     {"net", "rail", kInteger, -1, kMaxInt, false, "rail=\"0\": the rail of the network that it is on"},
     {"net", "plane", kInteger, -1, kMaxInt, false, "plane=\"0\": the plane of the network that it is on"},
+    {"net", "net", kFlag, 0, 1, false, "net=\"0\": ranks do not send through it"},
+    {"net", "gin", kFlag, 0, 1, false, "gin=\"1\": GPUs start its operations themselves"},
+    {"net", "rma", kFlag, 0, 1, false, "rma=\"1\": it does one-sided operations"},
     {"net", "coll", kFlag, 0, 1, false, "coll=\"1\": the network reduces"},
     {"net", "keep", kFlag, 0, 1, false, "keep=\"1\""},
 };
@@ -103,7 +107,6 @@ const AttributeRule* attributeRule(std::string_view element, std::string_view na
 
 // NCCL's own limits. It drops what exceeds them, or refuses the file.
 constexpr std::size_t kMaxNcclAttributes = 16;
-constexpr std::size_t kMaxNcclChildren = 128;
 constexpr std::size_t kMaxNcclValueLength = 255;
 // Longer values are cut in findings.
 constexpr std::size_t kMaxShownLength = 40;
@@ -121,7 +124,8 @@ std::string orNearest(const std::string& fix, const std::string& word,
 
 class Schema {
  public:
-  Schema(const topology::Document& document, Findings& findings) : document_(document), findings_(findings) {}
+  Schema(const topology::Document& document, const rules::RuleSet& rules, Findings& findings)
+      : document_(document), rules_(rules), findings_(findings) {}
 
   bool check() {
     const topology::Element& root = document_[document_.root()];
@@ -148,10 +152,10 @@ class Schema {
 
   void checkInside(topology::ElementId parent) {
     const auto& children = document_[parent].children;
-    if (children.size() > kMaxNcclChildren)
+    if (children.size() > static_cast<std::size_t>(rules_.maxChildren))
       add(Severity::kWarning, "too-many-children", parent,
           fmt::format("{} elements in one {}: NCCL stops at {}", children.size(), document_[parent].name,
-                      kMaxNcclChildren),
+                      rules_.maxChildren),
           "describe fewer of them");
     for (const topology::ElementId child : children) {
       if (!checkPlace(parent, child)) continue;
@@ -221,9 +225,26 @@ class Schema {
           orNearest("remove it", key, names));
       return;
     }
+    checkVersion(element, key);
     if (!isWellFormed(*rule, value))
       add(Severity::kError, "bad-value", element, fmt::format("{} with {}=\"{}\"", name, key, shown(value)),
           fmt::format("write {}", rule->example));
+  }
+
+  // Versions leave out attributes that they do not know.
+  void checkVersion(topology::ElementId element, const std::string& key) {
+    const auto since = rules::firstWith(document_[element].name, key);
+    if (!since) return;
+    if (!rules::knowsAttribute(rules_.version, document_[element].name, key))
+      add(Severity::kWarning, "newer-attribute", element,
+          fmt::format("the attribute {} of a {}: NCCL {} does not know it, and leaves it out", key,
+                      document_[element].name, rules::versionText(rules_.version)),
+          fmt::format("plan for NCCL {} or newer, or remove it", rules::versionText(*since)));
+    else
+      add(Severity::kNote, "new-attribute", element,
+          fmt::format("the attribute {} of a {}: NCCL before {} does not know it, and leaves it out", key,
+                      document_[element].name, rules::versionText(*since)),
+          "nothing, if no older version reads the file");
   }
 
   static bool isWellFormed(const AttributeRule& rule, const std::string& value) {
@@ -252,13 +273,14 @@ class Schema {
   }
 
   const topology::Document& document_;
+  const rules::RuleSet& rules_;
   Findings& findings_;
 };
 
 }  // namespace
 
-bool checkSchema(const topology::Document& document, Findings& findings) {
-  return Schema(document, findings).check();
+bool checkSchema(const topology::Document& document, const rules::RuleSet& rules, Findings& findings) {
+  return Schema(document, rules, findings).check();
 }
 
 }  // namespace xylem::lint

@@ -29,6 +29,12 @@ const char* classOf(topology::NodeType type) {
       return "nic";
     case topology::NodeType::kNet:
       return "net";
+    case topology::NodeType::kGin:
+      return "gin";
+    case topology::NodeType::kRma:
+      return "rma";
+    case topology::NodeType::kCxb:
+      return "cxb";
     case topology::NodeType::kDev:
       return "dev";
   }

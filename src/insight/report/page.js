@@ -13,4 +13,5 @@ chooseHost(0);
 startJob();
 startTuning();
 startOptimality();
+startUpgrade();
 startAnswers();

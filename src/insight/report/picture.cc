@@ -243,6 +243,7 @@ Picture drawPicture(const why::Inquiry& inquiry, const PictureOptions& options) 
   picture.summary = summaryOf(plan);
   picture.settings = plan.settings;
   picture.optimality = options.optimality;
+  picture.upgrade = options.upgrade;
   picture.origin = options.origin;
   for (int view = 0; view < static_cast<int>(plan.job().views.size()); ++view)
     for (int rank = 0; rank < plan.job().ranks(); ++rank) {

@@ -166,6 +166,22 @@ struct Optimality {
   std::string cut;     // the links that set the bound, as text
 };
 
+// In what the plan differs from that of an older version of NCCL. The caller of drawPicture() computes it.
+struct VersionChange {
+  std::string from, to;  // "2.27.7"; empty: not asked for
+  struct Cause {
+    std::string name, since, summary, back;  // back: the variable that restores the old rule, or empty
+    std::vector<std::string> parts;          // of the plan that differ by it
+  };
+  std::vector<Cause> causes;
+  struct Time {
+    std::uint64_t bytes = 0;
+    double before = 0, after = 0;  // microseconds, of an AllReduce
+  };
+  std::vector<Time> times;
+  std::string error;  // why one of the versions cannot plan the job
+};
+
 // Where the picture comes from, so that other people can make it again. The caller of drawPicture() knows.
 struct Origin {
   std::string command;  // "xylem draw dgxh100.xml -o report.html"
@@ -188,6 +204,7 @@ struct Picture {
   std::vector<std::uint64_t> sizes;
   std::vector<CollectiveCurves> tuning;
   std::vector<Optimality> optimality;
+  VersionChange upgrade;
   std::vector<why::Answer> answers;
   Origin origin;
 };
@@ -198,6 +215,7 @@ struct PictureOptions {
   std::function<std::string(const topology::Document&, const topology::System&, topology::NodeId)> describe =
       nullptr;
   std::vector<Optimality> optimality = {};
+  VersionChange upgrade = {};
   Origin origin = {};
   bool answers = true;  // includes Picture::answers; each may plan the job again
 };

@@ -179,6 +179,23 @@ plan::Json originJson(const Origin& origin) {
           {"files", std::move(files)}};
 }
 
+plan::Json upgradeJson(const VersionChange& change) {
+  plan::Json causes = plan::Json::array(), times = plan::Json::array();
+  for (const VersionChange::Cause& cause : change.causes)
+    causes.push_back({{"name", cause.name},
+                      {"since", cause.since},
+                      {"summary", cause.summary},
+                      {"back", cause.back},
+                      {"parts", cause.parts}});
+  for (const VersionChange::Time& time : change.times)
+    times.push_back({{"bytes", time.bytes}, {"before", time.before}, {"after", time.after}});
+  return {{"from", change.from},
+          {"to", change.to},
+          {"causes", std::move(causes)},
+          {"times", std::move(times)},
+          {"error", change.error}};
+}
+
 }  // namespace
 
 plan::Json toJson(const Picture& picture) {
@@ -194,6 +211,7 @@ plan::Json toJson(const Picture& picture) {
   json["sizes"] = picture.sizes;
   json["tuning"] = plan::Json::array();
   for (const CollectiveCurves& tuning : picture.tuning) json["tuning"].push_back(curvesJson(tuning));
+  if (!picture.upgrade.from.empty()) json["upgrade"] = upgradeJson(picture.upgrade);
   json["optimality"] = plan::Json::array();
   for (const Optimality& one : picture.optimality)
     json["optimality"].push_back({{"what", one.what},

@@ -20,6 +20,7 @@
 //    "tuning": [{"collective": "AllReduce",
 //      "curves": [{"name": "Ring/LL", "time": [us by size], "bus": [GB/s]}],
 //      "stretches": [{"first": 1, "last": 65536, "curve": 0, …}], "excluded": ["…"]}],
+//    "upgrade": {"from": "2.27.7", "to": "2.30.7", "causes": [{"name": "…", "back": "…"}], "times": […]},   (if asked for)
 //    "optimality": [{"what": "…", "achieved": 48.0, "bound": 50.0, "cut": "…"}],
 //    "answers": [{"format": "xylem-why-1", …}]}
 //

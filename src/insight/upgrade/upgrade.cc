@@ -1,6 +1,7 @@
 #include "insight/upgrade/upgrade.h"
 
 #include <algorithm>
+#include <functional>
 #include <map>
 
 #include "core/error.h"
@@ -14,13 +15,18 @@ constexpr const char* kParts[] = {"nodes",      "rings",    "trees",        "NVL
                                   "transports", "channels", "send/receive", "times", "choice"};
 constexpr std::uint64_t kSizes[] = {std::uint64_t{8} << 10, std::uint64_t{1} << 20, std::uint64_t{1} << 30};
 
-// The parts of a plan, each as the text of its decisions.
-using Parts = std::map<std::string, std::string>;
+// The parts of a plan: a hash of the decisions of each.
+using Parts = std::map<std::string, std::size_t>;
 
 struct Decided {
   Parts parts;
   std::string error;
   std::vector<double> times;
+
+  std::size_t part(const std::string& name) const {
+    const auto found = parts.find(name);
+    return found == parts.end() ? 0 : found->second;
+  }
 };
 
 // The part that an entry of a rank's connections belongs to.
@@ -37,8 +43,8 @@ const char* partOfRank(std::string_view key) {
 Parts partsOf(plan::Json plan) {
   for (const char* key : {"host", "connections", "tuning", "job", "merged"})
     if (!plan.contains(key)) plan[key] = plan::Json::object();
-  Parts parts;
-  const auto add = [&](const char* part, const plan::Json& json) { parts[part] += plan::jsonText(json); };
+  std::map<std::string, std::string> texts;
+  const auto add = [&](const char* part, const plan::Json& json) { texts[part] += plan::jsonText(json); };
   for (auto& [kind, graph] : plan["host"]["graphs"].items()) {
     for (const char* effort : {"nHops", "searchSteps", "searches", "timeouts"}) graph.erase(effort);
     const bool collnet = kind.starts_with("collnet");
@@ -60,6 +66,8 @@ Parts partsOf(plan::Json plan) {
         if (choice.contains(key)) add("choice", choice[key]);
     }
   add("nodes", plan["job"]);
+  Parts parts;
+  for (const auto& [part, text] : texts) parts[part] = std::hash<std::string>{}(text);
   return parts;
 }
 
@@ -74,6 +82,13 @@ class Planner {
   Planner(const plan::PlanRequest& request, const Settings& settings)
       : request_(request), settings_(settings) {
     request_.decisions = false;
+  }
+
+  // By the rules of `from` and some changes. Remembered, since causes are looked for part by part.
+  const Decided& planWith(const rules::Version& from, std::span<const rules::Change* const> changes) {
+    const auto [known, isNew] = plans_.try_emplace({changes.begin(), changes.end()});
+    if (isNew) known->second = plan(rules::rulesWith(from, changes));
+    return known->second;
   }
 
   Decided plan(std::shared_ptr<const rules::RuleSet> rules) {
@@ -103,6 +118,7 @@ class Planner {
  private:
   plan::PlanRequest request_;
   const Settings& settings_;
+  std::map<std::vector<const rules::Change*>, Decided> plans_;
 };
 
 bool isSame(const Decided& a, const Decided& b) { return a.parts == b.parts && a.error == b.error; }
@@ -125,19 +141,16 @@ Upgrade upgradeOf(const plan::PlanRequest& request, const Settings& settings, co
   upgrade.errorBefore = before.error;
   upgrade.errorAfter = after.error;
   upgrade.differs = !isSame(before, after);
-  for (const char* part : kParts) {
-    const auto textIn = [part](const Decided& decided) {
-      const auto found = decided.parts.find(part);
-      return found == decided.parts.end() ? "" : found->second;
-    };
-    if (textIn(before) != textIn(after)) upgrade.parts.emplace_back(part);
-  }
   for (std::size_t i = 0; i < std::min(before.times.size(), after.times.size()); ++i)
     upgrade.times.push_back({kSizes[i], before.times[i], after.times[i]});
-  if (upgrade.differs)
-    upgrade.causes = rules::fewestOf(rules::changesBetween(from, to), [&](auto some) {
-      return isSame(planner.plan(rules::rulesWith(from, some)), after);
-    });
+  if (!upgrade.differs) return upgrade;
+  upgrade.causes = rules::fewestOf(rules::changesBetween(from, to),
+                                   [&](auto some) { return isSame(planner.planWith(from, some), after); });
+  for (const char* part : kParts)
+    if (before.part(part) != after.part(part))
+      upgrade.parts.push_back({part, rules::fewestOf(upgrade.causes, [&](auto some) {
+                                 return planner.planWith(from, some).part(part) == after.part(part);
+                               })});
   return upgrade;
 }
 

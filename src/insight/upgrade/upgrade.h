@@ -4,10 +4,9 @@
 //   Upgrade upgrade = upgradeOf(request, settings, {2, 25, 1}, {2, 27, 7});
 //   for (const rules::Change* change : upgrade.causes) ... change->name, change->back ...
 //
-// The causes are the smallest set of changes, found by leaving out as many as possible, that lead from the old version's plan
-// to exactly that of the new one.
+// The causes are the fewest changes, found by leaving out as many as possible, that lead from the old version's plan to exactly
+// that of the new one; those of a part of the plan are the fewest of these that lead to that part alone.
 
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,12 +21,17 @@ struct SizeTimes {
   double before = 0, after = 0;
 };
 
+// A part of the plan that differs: `rings`, `trees`, `NICs`, `choice` etc.
+struct PartCauses {
+  std::string part;
+  std::vector<const rules::Change*> causes;
+};
+
 struct Upgrade {
   bool differs = false;
   std::vector<const rules::Change*> causes;  // in the order of the table of changes
   std::vector<rules::Version> steps;  // the known versions on the way that plan otherwise than the one before
-  // The parts of the plan that differ: `rings`, `trees`, `NICs`, `choice` etc.
-  std::vector<std::string> parts;
+  std::vector<PartCauses> parts;
   std::vector<SizeTimes> times;  // small, medium and large; none for a rank alone
   // Why a version cannot plan the job; empty if it can.
   std::string errorBefore, errorAfter;

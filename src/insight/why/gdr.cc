@@ -51,6 +51,12 @@ std::string typeNumbers(const rules::RuleSet& rules) {
   return text;
 }
 
+// NCCL asks the rule again when it sets up the transport, on the final path, and logs that outcome.
+std::vector<LogLine> logOf(const HostRules& rules, const paths::Decision& decision,
+                           const topology::RankNames& names) {
+  return paths::infoLines(decision, rules.system(), rules.reach().gdrOverPci(decision), names);
+}
+
 }  // namespace
 
 Answer whyGdr(const QuestionContext& context, int rank, topology::NodeId net) {
@@ -72,12 +78,14 @@ Answer whyGdr(const QuestionContext& context, int rank, topology::NodeId net) {
   const paths::PathTable wires = paths::findPaths(rules.system(), !context.plan.reach.nvbDisable);
   const topology::NodeId from = receive.relay != topology::kNoNode ? receive.relay : gpu;
   answer.steps.push_back(Hops(rules, wires, from, net).typeStep());
-  // NCCL asks the rule again when it sets up the transport, on the final path, and logs that outcome.
   const topology::RankNames names = context.plan.job().rankNames(context.plan.job().hostOf(rank));
   for (paths::Direction direction : {paths::Direction::kReceive, paths::Direction::kSend})
-    if (const auto line = paths::infoLine(rules.reach().gdr(gpu, net, direction), rules.system(), names))
-      if (answer.notes.empty() || answer.notes.back() != "NCCL logs: " + line->text)
-        answer.notes.push_back("NCCL logs: " + line->text);
+    for (const LogLine& line : logOf(rules, rules.reach().gdr(gpu, net, direction), names))
+      if (answer.notes.empty() || answer.notes.back() != "NCCL logs: " + line.text)
+        answer.notes.push_back("NCCL logs: " + line.text);
+  if (rules.system().rules().gdrLog == rules::GdrLog::kNone)
+    answer.notes.push_back(fmt::format("NCCL {} logs nothing about it; versions up to 2.29 do.",
+                                       rules::versionText(rules.system().rules().version)));
   answer.notes.push_back("Distances are path types in numbers: " + typeNumbers(rules.system().rules()) + ".");
   if (!receive.yes || !send.yes)
     answer.notes.emplace_back("Without it data goes through the memory of the GPU's CPU.");

@@ -201,6 +201,12 @@ std::string nodeName(const plan::Plan& plan, int rank, const topology::System& s
       return local == 0 ? "virtual NIC" : "NIC " + topology::busIdText(local);
     case topology::NodeType::kNvs:
       return "NVSwitch";
+    case topology::NodeType::kGin:
+      return fmt::format("GIN {}", local);
+    case topology::NodeType::kRma:
+      return fmt::format("RMA {}", local);
+    case topology::NodeType::kCxb:
+      return "C2C of " + topology::busIdText(local);
     case topology::NodeType::kDev:
       return "unused GPU " + topology::busIdText(local);
   }

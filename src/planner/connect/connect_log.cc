@@ -6,6 +6,7 @@
 #include <iterator>
 
 #include "planner/connect/collnet_nvls.h"
+#include "planner/connect/p2p.h"
 #include "planner/connect/rings.h"
 #include "planner/connect/trees.h"
 #include "planner/paths/locality.h"
@@ -20,6 +21,7 @@ class ConnectLog {
   ConnectLog(const Connections& c, int rank) : c_(c), rank_(rank), channels_(c.of(rank).channels.total()) {}
 
   std::vector<LogLine> write() {
+    if (c_.rules().logsTuning && c_.nvlsHeads > 0) addNvlsTuning();
     for (int channel = 0; channel < c_.searched; ++channel) {
       addTree(channel);
       addTree(channel + c_.searched);
@@ -34,6 +36,10 @@ class ConnectLog {
       add(fmt::format("Ring {:02d} : {} -> {} -> {}", channel, around.previous, rank_, around.next));
     }
     addTreesSummary();
+    if (c_.rules().logsTuning && c_.nodes.count() > 1)
+      add(fmt::format("Tuning P2P operations with maxP2pPeers = {}", p2pPeers(c_)));
+    if (c_.rules().logsP2pGroups)
+      add(fmt::format("ncclP2pSchedule: group size used is {}", p2pGroupSize(c_)));
     return std::move(lines_);
   }
 
@@ -71,6 +77,12 @@ class ConnectLog {
       return fmt::format("{}->{}->{}", downText(tree), rank_, tree.up);
     };
     add(fmt::format("NVLS Trees : {} {}", text(links.trees[0]), text(links.trees[1])));
+  }
+
+  void addNvlsTuning() {
+    const ViewDecisions& mine = c_.of(rank_);
+    add(fmt::format("NVLS tuning: nChannels {} chunkSize {} treeMaxChunkSize {}", mine.nvlsChannels,
+                    c_.nvlsChunkBytes, c_.nvlsTreeChunkBytes));
   }
 
   void addTreesSummary() {

@@ -33,8 +33,8 @@ int towardsGpu(const RankView& view, topology::NodeId gpu, topology::NodeId peer
 // The channels between a GPU and a rank on another host: at least the NICs that use up the GPU's link to its
 // CPU.
 int towardsNet(const paths::Locality& locality, topology::NodeId gpu, int ranks, int channels,
-               const ConnectOptions& options) {
-  if (options.channelsPerNetPeer >= 0) return options.channelsPerNetPeer;
+               const ConnectOptions& options, int leastChoice) {
+  if (options.channelsPerNetPeer >= leastChoice) return options.channelsPerNetPeer;
   int wanted = kChannelsPerNetPeer;
   while (wanted * static_cast<long>(ranks) > static_cast<long>(channels) * kPeersPerChannel && wanted > 1)
     wanted /= 2;
@@ -94,12 +94,14 @@ P2pChannels countP2pChannels(const RankView& view, int ranks, int channels, cons
     result.gpu = gpu;
     result.peer = peer;
   };
+  const int leastChoice = system.rules().netPeersFromOne ? 1 : 0;  // of the variable; below, it is ignored
   const bool alone = ranks == system.count(topology::NodeType::kGpu);
   for (topology::NodeId gpu : system.nodes(topology::NodeType::kGpu)) {
     for (topology::NodeId peer : system.nodes(topology::NodeType::kGpu))
       if (peer != gpu) atMost(towardsGpu(view, gpu, peer), PeerLimit::kLocal, gpu, peer);
     if (!alone)
-      atMost(towardsNet(locality, gpu, ranks, total, options), PeerLimit::kNet, gpu, topology::kNoNode);
+      atMost(towardsNet(locality, gpu, ranks, total, options, leastChoice), PeerLimit::kNet, gpu,
+             topology::kNoNode);
   }
   result.total = std::min(powerUp(total), powerDown(options.limits.argumentMax));
   result.perPeer = std::min(powerUp(perPeer), result.total);
@@ -122,6 +124,11 @@ int p2pChannelsPerPeer(const Connections& c) {
   return powerUp(least);
 }
 
+int p2pPeers(const Connections& c) {
+  const int ranks = c.job.ranks();
+  return c.rules().p2pMaxPeers ? std::min(c.options.maxP2pPeers.value_or(ranks), ranks) : ranks;
+}
+
 // Over several nodes a channel serves up to eight peers.
 P2pChannels limitP2pChannels(const Connections& c, int perPeer, int channels) {
   const ConnectOptions& options = c.options;
@@ -130,10 +137,7 @@ P2pChannels limitP2pChannels(const Connections& c, int perPeer, int channels) {
   result.total = std::min(powerUp(wanted), powerDown(options.limits.argumentMax));
   result.perPeer = perPeer;
   if (c.nodes.count() > 1 && options.channelsPerNetPeer <= 0) {
-    const int met = c.rules().p2pMaxPeers
-                        ? std::min(options.maxP2pPeers.value_or(c.job.ranks()), c.job.ranks())
-                        : c.job.ranks();
-    const int peers = (met + kRanksPerChannel - 1) / kRanksPerChannel;
+    const int peers = (p2pPeers(c) + kRanksPerChannel - 1) / kRanksPerChannel;
     while (static_cast<long>(result.perPeer) * peers > result.total && result.perPeer > 1)
       result.perPeer /= 2;
     if (result.perPeer != perPeer) result.limit = PeerLimit::kTotal;

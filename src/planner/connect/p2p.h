@@ -44,6 +44,9 @@ struct P2pRound {
 // agree on the round.
 std::vector<P2pRound> p2pSchedule(const Connections& connections, int rank);
 
+// The peers with which a rank exchanges data at once, as NCCL_P2P_MAX_PEERS says where the rules read it; else all ranks.
+int p2pPeers(const Connections& connections);
+
 // By newer rules the ranks of each node are cut into groups of this many, which meet one after the other; 0 by older ones.
 int p2pGroupSize(const Connections& connections);
 

@@ -86,20 +86,56 @@ Explanation explain(const Decision& d, const NodeNamer& name) {
           .variable = d.variable == Setting::kCount ? "" : spec(d.variable).name};
 }
 
-std::optional<LogLine> infoLine(const Decision& d, const topology::System& system,
-                                const topology::RankNames& names) {
+namespace {
+
+// `GPU Direct RDMA Enabled for GPU 0 / HCA 2 (distance 4 <= 6), read 0 mode Default`; which parts there are depends on the rules.
+std::string gdrByNumber(const Decision& d, const topology::System& system, bool overPci,
+                        const topology::RankNames& names) {
+  const std::string pair = fmt::format("{} for GPU {} / HCA {:x} (distance {} {} {})",
+                                       d.yes ? "Enabled" : "Disabled", names(system, d.subject),
+                                       system[d.object].key.value, typeNumber(d.distance, system.rules()),
+                                       d.yes ? "<=" : ">", typeNumber(d.limit, system.rules()));
+  const std::string read = d.yes ? fmt::format(", read {}", d.rule == Rule::kGdrSend ? 1 : 0) : "";
+  const bool mode = d.yes && system.rules().logsGdrMode;
+  return "GPU Direct RDMA " + pair + read + (mode ? overPci ? " mode PCI" : " mode Default" : "");
+}
+
+// The same since devices have names, with their numbers in decimal.
+std::string gdrByName(const Decision& d, const topology::System& system, bool overPci,
+                      const topology::RankNames& names) {
+  const auto id = [&](topology::NodeId node) {
+    return fmt::format("{}-{}", system[node].key.system(), system[node].key.local());
+  };
+  std::string text =
+      fmt::format("GPU Direct RDMA {} for GPU/{} (rank {}) - NET/{} (", d.yes ? "Enabled" : "Disabled",
+                  id(d.subject), names(system, d.subject), id(d.object));
+  if (d.relay != topology::kNoNode) text += fmt::format(" using PXN via GPU/{}, ", id(d.relay));
+  text += fmt::format("distance {} {} {}", typeNumber(d.distance, system.rules()), d.yes ? "<=" : ">",
+                      typeNumber(d.limit, system.rules()));
+  if (d.yes)
+    text += fmt::format(", read {}, mode {}", d.rule == Rule::kGdrSend ? 1 : 0, overPci ? "PCI" : "Default");
+  return text + ")";
+}
+
+}  // namespace
+
+std::vector<LogLine> infoLines(const Decision& d, const topology::System& system, bool overPci,
+                               const topology::RankNames& names) {
+  const rules::RuleSet& rules = system.rules();
   const bool gdr = d.rule == Rule::kGdrReceive || d.rule == Rule::kGdrSend;
-  if (!gdr || (d.reason != Reason::kNear && d.reason != Reason::kTooFar)) return std::nullopt;
-  const int rank = names(system, d.subject);
-  const auto net = system[d.object].key.value;
-  const int distance = typeNumber(d.distance, system.rules());
-  const int limit = typeNumber(d.limit, system.rules());
-  const std::string text =
-      d.yes ? fmt::format("GPU Direct RDMA Enabled for GPU {} / HCA {:x} (distance {} <= {}), read {}", rank,
-                          net, distance, limit, d.rule == Rule::kGdrSend ? 1 : 0)
-            : fmt::format("GPU Direct RDMA Disabled for GPU {} / HCA {:x} (distance {} > {})", rank, net,
-                          distance, limit);
-  return LogLine{LogLevel::kInfo, Subsystem::kNet, text};
+  if (!gdr || (d.reason != Reason::kNear && d.reason != Reason::kTooFar) ||
+      rules.gdrLog == rules::GdrLog::kNone)
+    return {};
+  const Subsystem subsystem = rules.gdrLog == rules::GdrLog::kNet ? Subsystem::kNet : Subsystem::kGraph;
+  std::vector<LogLine> lines;
+  if (rules.logsC2cGdr && d.distance == PathType::kC2c)
+    lines.push_back({LogLevel::kInfo, subsystem,
+                     fmt::format("GPU {} / HCA {:x} connected via C2C link", names(system, d.subject),
+                                 system[d.object].key.value)});
+  lines.push_back({LogLevel::kInfo, subsystem,
+                   rules.gdrLog == rules::GdrLog::kNamed ? gdrByName(d, system, overPci, names)
+                                                         : gdrByNumber(d, system, overPci, names)});
+  return lines;
 }
 
 }  // namespace xylem::paths

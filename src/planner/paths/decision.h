@@ -12,8 +12,8 @@
 // A Decision holds facts, not text: making one costs a few stores, and only explain() makes text.
 
 #include <functional>
-#include <optional>
 #include <string>
+#include <vector>
 
 #include "core/log.h"
 #include "core/settings.h"
@@ -91,8 +91,8 @@ using NodeNamer = std::function<std::string(topology::NodeId)>;
 // Names nodes as System::name() does, or as `name` does.
 Explanation explain(const Decision& decision, const topology::System& system);
 Explanation explain(const Decision& decision, const NodeNamer& name);
-// The line NCCL prints for this decision, if it prints one.
-std::optional<LogLine> infoLine(const Decision& decision, const topology::System& system,
-                                const topology::RankNames& names = {});
+// The lines NCCL prints for this decision, if it prints any. `overPci`: what Reach::gdrOverPci says about it.
+std::vector<LogLine> infoLines(const Decision& decision, const topology::System& system, bool overPci,
+                               const topology::RankNames& names = {});
 
 }  // namespace xylem::paths

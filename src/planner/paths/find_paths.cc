@@ -251,7 +251,8 @@ PathTable findPaths(const topology::System& system, bool allowNvb) {
   PathSearch search(system, allowNvb);
   for (topology::NodeId cpu : system.nodes(topology::NodeType::kCpu)) search.run(cpu, table);
   for (const std::vector<topology::NodeId>& alike : alikeGpus(system)) search.run(alike, table);
-  for (topology::NodeType type : {topology::NodeType::kNet, topology::NodeType::kNvs})
+  for (topology::NodeType type : {topology::NodeType::kNet, topology::NodeType::kGin,
+                                  topology::NodeType::kRma, topology::NodeType::kNvs})
     for (topology::NodeId destination : system.nodes(type)) search.run(destination, table);
   return table;
 }

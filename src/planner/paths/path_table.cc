@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <string>
 
@@ -26,6 +27,11 @@ constexpr std::size_t kLinksPerPath = 4;
 constexpr std::size_t kMaxReserved = 1 << 20;  // links
 
 constexpr std::size_t kMaxPathLine = 1023;  // characters; NCCL cuts longer lines
+
+// The nodes between which there are paths, in the order in which the log shows them.
+constexpr std::array kTargets = {topology::NodeType::kGpu, topology::NodeType::kNvs,
+                                 topology::NodeType::kCpu, topology::NodeType::kNet,
+                                 topology::NodeType::kGin, topology::NodeType::kRma};
 
 }  // namespace
 
@@ -69,8 +75,7 @@ std::optional<PathType> parseLevel(std::string_view text, const rules::RuleSet& 
 
 PathTable::PathTable(const topology::System& system)
     : endpoint_(static_cast<std::size_t>(system.nodeCount()), -1) {
-  for (topology::NodeType type : {topology::NodeType::kGpu, topology::NodeType::kNvs,
-                                  topology::NodeType::kCpu, topology::NodeType::kNet})
+  for (topology::NodeType type : kTargets)
     for (topology::NodeId node : system.nodes(type))
       endpoint_[static_cast<std::size_t>(node)] = static_cast<int>(endpoints_++);
   if (endpoints_ > kMaxEndpoints)
@@ -94,20 +99,52 @@ void PathTable::detour(const topology::System& system, topology::NodeId from, to
       append(joined, pool_[static_cast<std::size_t>(i)]);
 }
 
-std::vector<LogLine> pathLines(const topology::System& system, const PathTable& paths) {
+int hopsThroughDevices(const topology::System& system, const Path& path, topology::NodeId from,
+                       topology::NodeId to) {
+  if (path.hops == 0) return 0;
+  const auto end = [&](topology::NodeId node) {
+    return system.type(node) == topology::NodeType::kGpu ? 1 : 0;
+  };
+  return path.hops + end(from) + end(to) + (path.type == PathType::kPxn ? 2 : 0);
+}
+
+namespace {
+
+// `GPU/0-12000 (2/24.0/PIX) `
+std::string pathText(const std::string& target, int hops, const Path& path) {
+  return fmt::format("{} ({}/{:.1f}/{}) ", target, hops, path.bandwidth, name(path.type));
+}
+
+// The paths to the devices of GPUs, which no rule of later stages changes.
+std::string pathsToDevices(const topology::System& system, const PathTable& plain, topology::NodeId source) {
+  const bool fromGpu = system.type(source) == topology::NodeType::kGpu;
+  std::string text;
+  for (topology::NodeId gpu : system.nodes(topology::NodeType::kGpu)) {
+    const Path& path = plain.path(source, gpu);
+    if (path.type == PathType::kDis) continue;
+    text += pathText(system.deviceName(gpu), path.hops + (fromGpu ? 1 : 0), path);
+  }
+  return text;
+}
+
+}  // namespace
+
+std::vector<LogLine> pathLines(const topology::System& system, const PathTable& paths,
+                               const PathTable* plain) {
   std::vector<LogLine> lines;
-  for (topology::NodeType from : {topology::NodeType::kGpu, topology::NodeType::kNet}) {
+  for (topology::NodeType from : {topology::NodeType::kGpu, topology::NodeType::kNet,
+                                  topology::NodeType::kGin, topology::NodeType::kRma}) {
     for (topology::NodeId source : system.nodes(from)) {
       std::string text = system.name(source) + " :";
-      for (topology::NodeType to : {topology::NodeType::kGpu, topology::NodeType::kNvs,
-                                    topology::NodeType::kCpu, topology::NodeType::kNet}) {
+      for (topology::NodeType to : kTargets) {
         for (topology::NodeId target : system.nodes(to)) {
           const Path& path = paths.path(source, target);
           if (path.type == PathType::kDis) continue;
-          text += fmt::format("{} ({}/{:.1f}/{}) ", system.name(target), path.hops, path.bandwidth,
-                              name(path.type));
+          const int hops = plain == nullptr ? path.hops : hopsThroughDevices(system, path, source, target);
+          text += pathText(system.name(target), hops, path);
         }
       }
+      if (plain != nullptr) text += pathsToDevices(system, *plain, source);
       if (text.size() > kMaxPathLine) text.resize(kMaxPathLine);
       lines.push_back({LogLevel::kInfo, Subsystem::kGraph, std::move(text)});
     }

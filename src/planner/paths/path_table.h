@@ -119,7 +119,13 @@ class PathTable {
   std::vector<topology::LinkId> pool_;
 };
 
-// NCCL's log lines about the paths: one per GPU and NET, with hops, bandwidth and type to every endpoint.
-std::vector<LogLine> pathLines(const topology::System& system, const PathTable& paths);
+// NCCL's log lines about the paths: one per GPU and NET, with hops, bandwidth and type to every endpoint. `plain`: the paths of
+// the base search, which newer versions show for the devices of GPUs; null where they show none.
+std::vector<LogLine> pathLines(const topology::System& system, const PathTable& paths,
+                               const PathTable* plain);
+// The links of a path from one node to another, as versions count them that tell devices from their ranks: one more at each
+// GPU, and two at a relay.
+int hopsThroughDevices(const topology::System& system, const Path& path, topology::NodeId from,
+                       topology::NodeId to);
 
 }  // namespace xylem::paths

@@ -44,6 +44,7 @@ ReachOptions ReachOptions::from(const Settings& settings, const rules::RuleSet& 
   options.shmDisable = settings.integer(Setting::kShmDisable) == 1;
   options.pxnDisable = settings.integer(Setting::kPxnDisable) == 1;
   options.nvbDisable = settings.integer(Setting::kNvbDisable) != 0;
+  options.gdrOfParts = settings.integer(Setting::kNetGdrMlopart) != 0;
   options.copyEngines = settings.integer(Setting::kP2pUseCudaMemcpy) == 1;
   options.netDisableIntra = settings.integer(Setting::kNetDisableIntra) == 1;
   return options;
@@ -177,7 +178,8 @@ bool Reach::hasNvlinkNeighbour(topology::NodeId gpu) const {
 Decision Reach::gdr(topology::NodeId gpu, topology::NodeId net, Direction direction) const {
   const bool read = direction == Direction::kSend;
   Decision d{.rule = read ? Rule::kGdrSend : Rule::kGdrReceive, .subject = gpu, .object = net};
-  if (!system_.net(net).gdr || !system_.gpu(gpu).gdr || system_.gpu(gpu).part >= 0) {
+  if (!system_.net(net).gdr || !system_.gpu(gpu).gdr ||
+      (system_.gpu(gpu).part >= 0 && !options_.gdrOfParts)) {
     d.reason = system_.net(net).gdr ? Reason::kGpuWithoutGdr : Reason::kNicWithoutGdr;
     return d;
   }

@@ -33,6 +33,7 @@ struct ReachOptions {
   bool pxnDisable = false;
   bool nvbDisable = false;
   bool netDisableIntra = false;
+  bool gdrOfParts = false;   // NCCL_NET_GDR_MLOPART
   bool copyEngines = false;  // NCCL_P2P_USE_CUDA_MEMCPY
 
   static ReachOptions from(const Settings& settings, const rules::RuleSet& rules);

@@ -47,6 +47,9 @@ Json nodeJson(const topology::System& system, topology::NodeId id, const topolog
     }
     case topology::NodeType::kNvs:
     case topology::NodeType::kNic:
+    case topology::NodeType::kGin:
+    case topology::NodeType::kRma:
+    case topology::NodeType::kCxb:
     case topology::NodeType::kDev:
       break;
   }
@@ -196,6 +199,11 @@ Json graphsJson(const HostPlan& host, const search::GraphOptions& offered,
   return json;
 }
 
+// Returns whether a node is only shown in NCCL's log.
+bool isAbility(const topology::System& system, topology::NodeId node) {
+  return system.type(node) == topology::NodeType::kGin || system.type(node) == topology::NodeType::kRma;
+}
+
 }  // namespace
 
 Json countsJson(const topology::System& system) {
@@ -210,6 +218,7 @@ Json linksJson(const topology::System& system) {
   Json links = Json::array();
   for (const topology::Link& link : system.links()) {
     if (system.type(link.from) == topology::NodeType::kDev) continue;  // devices that the job does not use
+    if (isAbility(system, link.from) || isAbility(system, link.to)) continue;
     links.push_back({{"from", system.name(link.from)},
                      {"to", system.name(link.to)},
                      {"type", topology::name(link.type)},

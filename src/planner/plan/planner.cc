@@ -183,10 +183,14 @@ std::shared_ptr<const rules::RuleSet> rulesFor(const PlanRequest& request, const
   const bool scatters = settings.integer(Setting::kMnnvlScatterNets) != 0;
   const bool ll128 = settings.integer(Setting::kLl128C2c) != 0;
   const int nets = netsPerGpu(settings.text(Setting::kNetDevsPolicy));
-  if (scatters && ll128 && nets == rules::kSharedNets) return rules;
+  const bool byHost = settings.integer(Setting::kMnnvlRailPerHost) != 0;
+  const bool splits = settings.integer(Setting::kTopoSplitMlopart) != 0;
+  if (scatters && ll128 && nets == rules::kSharedNets && splits && !byHost) return rules;
   auto own = std::make_shared<rules::RuleSet>(*rules);
   own->scattersNets = own->scattersNets && scatters;
   if (!ll128 && own->ll128OverC2c) own->ll128OverC2c = own->ll128OverPxn = false;
+  own->railsByHost = own->readsRailPerHost && byHost;
+  own->splitGpus = own->splitGpus && splits;
   if (own->netPolicy) own->netsPerGpu = nets;
   return own;
 }

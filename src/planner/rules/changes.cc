@@ -34,6 +34,12 @@ constexpr Change kChanges[] = {
     {"26-ll-traffic", k226,
      "a collective with LL counts four times its traffic, so it is split over more channels",
      "small collectives", "", [](RuleSet& r) { r.llTraffic = 4; }},
+    {"26-local-cpu-climb", k226, "the way from a GPU to its CPU does not turn back; before, NCCL crashed", "a GPU below a switch with another switch before its uplink", "", nullptr, Concerns::kExecution},
+    {"26-gdr-mode", k226, "the log names the way of GPU Direct RDMA, C2C or PCI", "NICs with GPU Direct RDMA", "", [](RuleSet& r) { r.logsGdrMode = true; }, Concerns::kTexts},
+    {"26-c2c-flush", k226, "data received over PCI is flushed where the GPU has a chip-to-chip link; 2.26.2 fails there on hosts after the first, 2.26.3 does not", "GH200, GB200 with NICs at a switch", "", nullptr, Concerns::kExecution},
+    {"26-merge-retry", k226, "ports that cannot be merged stay apart; before, NCCL ended", "cards with an InfiniBand and an Ethernet port", "NCCL_NET_MERGE_LEVEL=LOC", nullptr, Concerns::kDetection},
+    {"26-force-merge", k226, "a process's later communicators see all groups, too", "jobs with NCCL_NET_FORCE_MERGE", "", nullptr, Concerns::kDetection},
+    {"26-env-file", k226, "variables that merge and select NICs may stand in configuration files, with comments", "nccl.conf", "", nullptr, Concerns::kDetection},
     // 2.27
     {"27-p2c-type", k227, "NICs behind the CPU of a GPU on a chip-to-chip link are P2C instead of PHB",
      "GH200, GB200; through the budget of searches every job with NICs", "",
@@ -82,6 +88,26 @@ constexpr Change kChanges[] = {
     {"27-ll128-cc", k227, "LL128 on every compute capability from 70 on",
      "Turing, A40, L40S, B300 with NVLink or alone on a host", "NCCL_PROTO=^LL128",
      [](RuleSet& r) { r.ll128EverySm = true; }},
+    {"27-local-gpu", k227, "a NIC remembers its GPU: the same one", "nothing", "", nullptr, Concerns::kExecution},
+    {"27-node-limit", k227, "up to 576 devices of a kind, and hosts, in a graph; before, 256", "NVLink domains over many hosts", "", nullptr, Concerns::kExecution},
+    {"27-local-system", k227, "ranks use the NICs of their own host", "several hosts in one NVLink domain", "", nullptr, Concerns::kExecution},
+    {"27-host-hash", k227, "a topology file describes the own host, whatever its host_hash says", "jobs with NCCL_TOPO_FILE", "", nullptr, Concerns::kDetection},
+    {"27-nic-merge", k227, "a port that is not merged stays as it is; numbers of NICs begin at 0", "cards with several ports", "NCCL_NET_MERGE_LEVEL=LOC", [](RuleSet& r) { r.numbersMergedNets = true; }, Concerns::kDetection},
+    {"27-ib-port-merge", k227, "all ports and virtual functions of a card hang on one PCI device", "cards with several ports", "NCCL_IB_MERGE_VFS=0", nullptr, Concerns::kDetection},
+    {"27-ib-data-direct", k227, "a NIC with a path of its own to the GPU is found on the GPU's side", "ConnectX-8 with Direct NIC", "NCCL_IB_DATA_DIRECT=0", nullptr, Concerns::kDetection},
+    {"27-ib-xdr", k227, "ports of 800 Gb/s are told", "InfiniBand XDR", "", nullptr, Concerns::kDetection},
+    {"27-type-walk", k227, "searches end at the farthest path that exists", "several hosts in one NVLink domain", "", nullptr, Concerns::kExecution},
+    {"27-mnnvl-enable", k227, "without memory handles of the fabric a job in an NVLink domain fails", "several hosts in one NVLink domain", "NCCL_MNNVL_ENABLE=0", nullptr, Concerns::kExecution},
+    {"27-collnet-config", k227, "CollNet is a setting of the communicator, too; the variable is a number", "CollNet", "", nullptr, Concerns::kExecution},
+    {"27-share", k227, "communicators that shrink may share resources as those that split", "ncclCommShrink", "", nullptr, Concerns::kExecution},
+    {"27-cta-policy", k227, "AllGather and ReduceScatter of registered buffers use NVLS with few channels", "jobs with NCCL_CTA_POLICY=1", "NCCL_CTA_POLICY=0", nullptr, Concerns::kExecution},
+    {"27-nvls-reg-channels", k227, "NVLS uses other numbers of channels for registered buffers", "registered buffers with NVLS", "", nullptr, Concerns::kExecution},
+    {"27-symmetric", k227, "kernels for buffers in symmetric windows, beside all algorithms", "ncclCommWindowRegister", "NCCL_WIN_ENABLE=0", nullptr, Concerns::kExecution},
+    {"27-graph-print", k227, "the log shows the GPUs of channels by bus id", "logs", "", [](RuleSet& r) { r.logsGpusByName = true; }, Concerns::kTexts},
+    {"27-gdr-log", k227, "the log of GRAPH has the lines on GPU Direct RDMA, too", "logs", "", [](RuleSet& r) { r.gdrLog = GdrLog::kGraph; r.logsC2cGdr = true; }, Concerns::kTexts},
+    {"27-log", k227, "a search that finds nothing, and files that cannot be opened, are no warnings", "logs", "", [](RuleSet& r) { r.failedSearchIsInfo = true; }, Concerns::kTexts},
+    {"27-graph-file", k227, "graph files may leave out latencyinter", "graph files", "", nullptr, Concerns::kTexts},
+    {"27-xml-text", k227, "values may stand in single quotes; one of more than 253 characters is an error", "topology files", "", nullptr, Concerns::kDetection},
     // 2.28
     {"28-guid", k228, "NICs without guid are devices of their own host", "several hosts in one NVLink domain",
      "", [](RuleSet& r) { r.asicIsNode = true; }},
@@ -91,6 +117,7 @@ constexpr Change kChanges[] = {
      "GH200, GB200 with NICs on the CPU", "NCCL_PXN_C2C=0", [](RuleSet& r) { r.pxnOverC2c = true; }},
     {"28-netdevs-policy", k228, "a variable decides how many of the nearest NICs a GPU uses",
      "jobs with NCCL_NETDEVS_POLICY", "NCCL_NETDEVS_POLICY=AUTO", [](RuleSet& r) { r.netPolicy = true; }},
+    {"28-rail-per-host", k228Last, "rings may keep to NICs in one slot of several hosts; before, to equal guids", "several hosts in one NVLink domain, with NCCL_MNNVL_RAIL_PER_HOST=1", "NCCL_MNNVL_RAIL_PER_HOST=0", [](RuleSet& r) { r.readsRailPerHost = true; }},
     {"28-crossnic-rank", k228, "each host decides by its own ring whether it trades channels",
      "jobs whose hosts differ", "", [](RuleSet& r) { r.ringSwap = RingSwap::kByHost; }},
     {"28-nvls-channels", k228, "a job no longer has at least as many channels as NVLS uses",
@@ -120,6 +147,20 @@ constexpr Change kChanges[] = {
        r.tuning.maxTreeLl128[kBlackwellRow] = {55.6, 31.67, 20.0};
        r.tuning.maxTree[kBlackwellRow] = {70.0, 42.8, 24.0};
      }},
+    {"28-pci-class", k228, "devices of class 0x080100 are switches by name; before, as any unknown class", "logs", "", nullptr, Concerns::kTexts},
+    {"28-vnic-parent", k228, "a merged NIC below a CPU gets a PCI link of its own", "NCCL_NET_MERGE_LEVEL of PIX or farther", "NCCL_NET_MERGE_LEVEL=PORT", nullptr, Concerns::kDetection},
+    {"28-vnic-width", k228, "a merged NIC has the PCI width of its members together, and so have the switches above them", "NCCL_NET_MERGE_LEVEL of PIX or farther", "NCCL_NET_MERGE_LEVEL=PORT", [](RuleSet& r) { r.mergedWidth = MergedWidth::kMembersToo; }, Concerns::kDetection},
+    {"28-mnnvl-rack", k228, "a clique of an NVLink domain may be a rack", "NCCL_MNNVL_CLIQUE_ID=-2", "NCCL_MNNVL_CLIQUE_ID=-1", nullptr, Concerns::kExecution},
+    {"28-ib-data-direct", k228, "a NIC's own path to the GPU is looked for only with DMA-BUF", "ConnectX-8 with Direct NIC", "NCCL_IB_DATA_DIRECT=0", nullptr, Concerns::kDetection},
+    {"28-net-peer-config", k228, "the channels per remote peer are a setting of the communicator; values of 0 or less are ignored", "jobs with NCCL_NCHANNELS_PER_NET_PEER", "", [](RuleSet& r) { r.netPeersFromOne = true; }},
+    {"28-p2p-base", k228Last, "the channels of a round of send and receive follow each other; before, they were far apart", "every job with send and receive", "", nullptr, Concerns::kExecution},
+    {"28-p2p-batch", k228Last, "sends and receives share a batch only within eight rounds", "many sends and receives in a group", "", nullptr, Concerns::kExecution},
+    {"28-share", k228, "children of a revoked communicator share nothing", "ncclCommRevoke", "", nullptr, Concerns::kExecution},
+    {"28-ring-check", k228, "a broken ring of more than 32 ranks may go unnoticed, until 2.29.3", "nothing", "", nullptr, Concerns::kExecution},
+    {"28-tuner", k228, "tuner plugins may rewrite the model's tables", "tuners of interface 5", "", nullptr, Concerns::kExecution},
+    {"28-symmetric", k228, "all collectives of a group may use symmetric kernels", "ncclCommWindowRegister", "NCCL_WIN_ENABLE=0", nullptr, Concerns::kExecution},
+    {"28-ce", k228, "copy engines gather and scatter between symmetric windows", "jobs with NCCL_CTA_POLICY=2", "NCCL_CTA_POLICY=0", nullptr, Concerns::kExecution},
+    {"28-log", k228, "the log tells the size of groups of send and receive", "logs", "", [](RuleSet& r) { r.logsP2pGroups = true; }, Concerns::kTexts},
     // 2.29
     {"29-p2c-near", k229, "only a GPU's nearest NICs are P2C",
      "GH200, GB200 with NICs at different distances", "", [](RuleSet& r) { r.p2cNets = P2cNets::kNearest; }},
@@ -157,6 +198,17 @@ constexpr Change kChanges[] = {
      [](RuleSet& r) { r.slowestTime = 3.402823466e+38f; }},
     {"29-nvlstree-correction", k229, "NVLSTree reaches less at most sizes, as Tree does",
      "x86 with Blackwell over several nodes", "", [](RuleSet& r) { r.nvlsTreeCorrected = true; }},
+    {"29-gin-node", k229Last, "descriptions tell which NICs GPUs can start themselves (`gin`), and which only they use (net=\"0\")", "topology files", "", [](RuleSet& r) { r.ginNodes = true; }},
+    {"29-ib-order", k229, "NICs count up by PCI bus id; before, as they were found", "hosts with several NICs", "NCCL_IB_DEVICE_PCI_ORDER=0", nullptr, Concerns::kDetection},
+    {"29-limits", k229Last, "640 devices of a kind, 640 children of an element, 65536 elements of a graph file", "large machines", "", [](RuleSet& r) { r.maxChildren = 640; }, Concerns::kExecution},
+    {"29-collnet-write", k229, "CollNetDirect always writes; before, it read small data", "CollNet", "", nullptr, Concerns::kExecution},
+    {"29-allgatherv", k229, "Broadcasts from several roots in a group run together, tuned as an AllGather", "groups of Broadcasts", "NCCL_ALLGATHERV_ENABLE=0", nullptr, Concerns::kExecution},
+    {"29-nvls-error", k229, "a job fails if multicast memory cannot be bound", "NVLS", "NCCL_NVLS_ENABLE=0", nullptr, Concerns::kExecution},
+    {"29-group-order", k229, "collectives of a group that a symmetric kernel could serve are joined from the largest on", "groups of equal collectives on one NVLink host", "NCCL_WIN_ENABLE=0", nullptr, Concerns::kExecution},
+    {"29-cta-policy", k229, "the policy has names, and two of them exclude each other", "jobs with NCCL_CTA_POLICY", "", nullptr, Concerns::kExecution},
+    {"29-ce", k229, "copy engines serve large AllGathers unasked", "AllGather of 8 Mi elements and more in symmetric windows on Blackwell", "NCCL_SYM_CE_THRESHOLD", nullptr, Concerns::kExecution},
+    {"29-symmetric", k229, "symmetric kernels over several nodes, by network operations that GPUs start", "ncclCommWindowRegister", "NCCL_WIN_ENABLE=0", nullptr, Concerns::kExecution},
+    {"29-log", k229, "lines on GPU Direct RDMA name the devices; lines of channels are not cut off", "logs", "", [](RuleSet& r) { r.gdrLog = GdrLog::kNamed; r.logsC2cGdr = false; r.wholeGraphLines = true; }, Concerns::kTexts},
     // 2.30
     {"30-mlopart", k230Last, "parts of a GPU are devices of their own", "GPUs with the attribute mlopart",
      "NCCL_TOPO_SPLIT_MLOPART=0", [](RuleSet& r) { r.splitGpus = true; }},
@@ -207,11 +259,38 @@ constexpr Change kChanges[] = {
      }},
     {"30-ll128-mixed", k230, "LL128 in jobs that mix GPUs from Hopper on", "Hopper with Blackwell",
      "NCCL_PROTO=^LL128", [](RuleSet& r) { r.ll128MixedSm90 = true; }},
+    {"30-rma-node", k230Last, "descriptions tell which NICs do one-sided operations (`rma`)", "topology files", "", [](RuleSet& r) { r.rmaNodes = true; }, Concerns::kTexts},
+    {"30-nvml-link", k230Last, "a GPU's PCI link is the one that runs at the moment; before, the least that device and slot can do", "GPUs whose link saves power or is in a narrow slot", "", nullptr, Concerns::kDetection},
+    {"30-affinity-text", k230Last, "every cpu element has an affinity, which may be empty", "dumped descriptions", "", [](RuleSet& r) { r.writesEmptyAffinity = true; }, Concerns::kTexts},
+    {"30-nvlink-target", k230Last, "NVLinks whose other end is unknown lead to an NVSwitch", "virtual machines", "", nullptr, Concerns::kDetection},
+    {"30-cpu-for-net", k230Last, "a NIC without PCI device gets a CPU; before, NCCL crashed", "descriptions without a CPU", "", nullptr, Concerns::kDetection},
+    {"30-rail-plane-attr", k230Last, "NICs may name their rail and plane", "NCCL_IB_HCA with name:port:rail:plane", "", nullptr, Concerns::kDetection},
+    {"30-ib-speed", k230Last, "the verbs library tells a port's speed", "ports of an unusual speed", "NCCL_IB_QUERY_PORT_SPEED=0", nullptr, Concerns::kDetection},
+    {"30-vnic-keep", k230Last, "a process's later communicators see merged NICs alone", "merged NICs", "", nullptr, Concerns::kDetection},
+    {"30-vnic-width", k230Last, "only a merged NIC and the switches above it have the width of its members together", "NCCL_NET_MERGE_LEVEL of PXB or farther", "NCCL_NET_MERGE_LEVEL=PORT", [](RuleSet& r) { r.mergedWidth = MergedWidth::kOwn; }, Concerns::kDetection},
+    {"30-vnic-sys", k230Last, "NICs of different sockets do not merge", "NCCL_NET_MERGE_LEVEL=SYS", "", [](RuleSet& r) { r.mergesSockets = false; }, Concerns::kDetection},
+    {"30-merge-policy", k230Last, "NICs may merge only within a rail", "NCCL_NET_MERGE_POLICY=RAIL", "NCCL_NET_MERGE_POLICY=ALL", [](RuleSet& r) { r.mergesByRail = true; }, Concerns::kDetection},
+    {"30-merge-eight", k230, "plugins may merge up to eight ports", "net plugins of interface 12", "", nullptr, Concerns::kDetection},
+    {"30-pxn-relay", k230, "the relay of a path is found by its device", "GPUs with several ranks", "", nullptr, Concerns::kExecution},
+    {"30-mnnvl-domain", k230, "ranks of one NVLink domain in different cliques count as a domain", "several hosts in one NVLink domain", "", nullptr, Concerns::kExecution},
+    {"30-cross-clique", k230, "ranks of different cliques of a domain may reach each other directly", "NCCL_MNNVL_CROSS_CLIQUE=1", "NCCL_MNNVL_CROSS_CLIQUE=0", nullptr, Concerns::kExecution},
+    {"30-min-net", k230, "the least bandwidth of any rank's NICs counts, and there must be one", "NVLS on Blackwell; descriptions without NICs", "", nullptr, Concerns::kExecution},
+    {"30-net-mismatch", k230, "a job ends if hosts have unlike numbers of CollNet devices", "unlike hosts with CollNet", "NCCL_IGNORE_COLLNET_MISMATCH=1", nullptr, Concerns::kExecution},
+    {"30-reg-channels", k230Last, "registered buffers use more channels", "registered buffers with one rank per node, or with NVLS", "", nullptr, Concerns::kExecution},
+    {"30-tuner-chunk", k230, "tuners may choose the size of chunks", "tuners of interface 6", "", nullptr, Concerns::kExecution},
+    {"30-work-descriptor", k230, "eight collectives fit a batch; before, ten", "many collectives in a group", "", nullptr, Concerns::kExecution},
+    {"30-symmetric", k230, "more symmetric kernels, with averages", "ncclCommWindowRegister", "NCCL_WIN_ENABLE=0", nullptr, Concerns::kExecution},
+    {"30-log", k230, "the log shows devices and ranks as nodes of their own, and what is tuned to what; none on GPU Direct RDMA", "logs", "", [](RuleSet& r) { r.gdrLog = GdrLog::kNone; r.logsDevices = true; r.logsTuning = true; }, Concerns::kTexts},
 };
 
 }  // namespace
 
 std::span<const Change> changes() { return kChanges; }
+
+const char* name(Concerns concerns) {
+  constexpr const char* kNames[] = {"plans", "detection", "texts", "execution"};
+  return kNames[static_cast<std::size_t>(concerns)];
+}
 
 std::vector<const Change*> changesOf(const Version& known) {
   std::vector<const Change*> found;
@@ -223,7 +302,9 @@ std::vector<const Change*> changesOf(const Version& known) {
 std::vector<const Change*> changesBetween(const Version& from, const Version& to) {
   std::vector<const Change*> found;
   for (const Change& change : kChanges)
-    if (change.since > nearestKnown(from) && change.since <= nearestKnown(to)) found.push_back(&change);
+    if (change.concerns == Concerns::kPlans && change.since > nearestKnown(from) &&
+        change.since <= nearestKnown(to))
+      found.push_back(&change);
   return found;
 }
 
@@ -271,7 +352,7 @@ std::shared_ptr<const RuleSet> rulesWith(const Version& version, std::span<const
   rules->version = nearestKnown(version);
   for (const Change& change : kChanges)
     if (change.since <= rules->version || std::find(more.begin(), more.end(), &change) != more.end())
-      change.apply(*rules);
+      if (change.apply != nullptr) change.apply(*rules);
   return rules;
 }
 

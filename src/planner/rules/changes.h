@@ -6,6 +6,7 @@
 //   auto rules = rulesOf(kNewestVersion);
 //   auto partly = rulesWith(kOldestVersion, {&changes()[0]});   // one change alone
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <span>
@@ -17,20 +18,30 @@
 
 namespace xylem::rules {
 
+// Where a change is felt.
+enum class Concerns : std::uint8_t {
+  kPlans,      // in the plans of described machines
+  kDetection,  // in how a live machine is described, and which descriptions are accepted
+  kTexts,      // in log lines and in files that are written
+  kExecution,  // in what Xylem's planner does not decide: kernels, registered memory, groups, plugins, failures at run time
+};
+const char* name(Concerns concerns);
+
 struct Change {
-  const char* name;     // `26-c2c-type`
-  Version since;        // the first release with it
-  const char* summary;  // what is decided differently
-  const char* touches;  // the machines and jobs that it concerns
-  const char* back;     // the variable and value that restores the old rule; empty if there is none
-  void (*apply)(RuleSet&);
+  const char* name;         // `26-c2c-type`
+  Version since;            // the first release with it
+  const char* summary;      // what is decided differently
+  const char* touches;      // the machines and jobs that it concerns
+  const char* back;         // the variable and value that restores the old rule; empty if there is none
+  void (*apply)(RuleSet&);  // null if no field stands for it
+  Concerns concerns = Concerns::kPlans;
 };
 
 // All changes, oldest first.
 std::span<const Change> changes();
 // The changes that a known version brings: those since the known version before it.
 std::vector<const Change*> changesOf(const Version& known);
-// The changes that the rules of `to` have and those of `from` have not.
+// The changes of plans that the rules of `to` have and those of `from` have not.
 std::vector<const Change*> changesBetween(const Version& from, const Version& to);
 // The fewest of `changes` that suffice, found by leaving out halves, then quarters and so on down to single ones, the newest first. `suffice`
 // is asked about parts of `changes` in their order, and must hold for all of them.

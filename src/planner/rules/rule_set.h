@@ -63,6 +63,21 @@ enum class NvlsChannels : std::uint8_t {
   kByNetwork,  // likewise, and by the NICs' bandwidth on several nodes
 };
 
+// The lines of the log on GPU Direct RDMA.
+enum class GdrLog : std::uint8_t {
+  kNet,    // a line per GPU and NIC, for who asks for the subsystem NET
+  kGraph,  // for GRAPH, too, and both times that a rank computes paths
+  kNamed,  // likewise, with names of devices
+  kNone,
+};
+
+// The PCI elements that get the width of all members of a merged NIC together.
+enum class MergedWidth : std::uint8_t {
+  kFirst,       // none: a merged NIC has its first member's
+  kMembersToo,  // all from the members up to where they meet
+  kOwn,         // the merged NIC's own, and those above it
+};
+
 // The model of NVLS's bandwidth.
 enum class NvlsModel : std::uint8_t {
   kLinks,       // the lower of NVLink's and the NICs'
@@ -82,7 +97,15 @@ struct RuleSet {
   bool fourIntelModels = false;  // 2.26: Intel CPUs from Sapphire Rapids on have faster links between sockets
   float nvlinkSm100 = 40.0f;     // 2.27: GB/s of a Blackwell NVLink, 40.1
   bool trimsNets = false;        // 2.27: trimming drops NICs, too, which are not kept
-  bool asicIsNode = false;       // 2.28: a NIC without guid is a device of its own host (MNNVL)
+  bool numbersMergedNets =
+      false;  // 2.27: only merged NICs get new numbers, and hang on their members' card if they share one
+  MergedWidth mergedWidth = MergedWidth::kFirst;  // 2.28, 2.30: merged NICs of several cards
+  bool mergesSockets = true;                      // until 2.29: NICs of different sockets may merge
+  bool mergesByRail = false;                      // 2.30: NCCL_NET_MERGE_POLICY
+  int maxChildren = 128;                          // 2.29: of an element of a topology file, 640
+  bool ginNodes = false;                          // 2.29: `gin` and net="0" of NICs
+  bool rmaNodes = false;                          // 2.30: `rma` of NICs
+  bool asicIsNode = false;        // 2.28: a NIC without guid is a device of its own host (MNNVL)
   bool splitGpusEndNvls = false;  // 2.30: no NVLS in a job whose last two ranks are parts of one GPU
   bool splitGpus = false;         // 2.30: parts of a GPU are devices of their own (`mlopart`)
 
@@ -117,9 +140,12 @@ struct RuleSet {
   Fallback fallback = Fallback::kFirstNic;  // 2.29: jobs for which no channel is found
   bool bandwidthOfWires = false;            // 2.30: searches start from the bandwidth of the machine's wires
   bool hopsThroughDevices = false;          // 2.30: paths over relays count two links more than others
-  bool rails = false;                       // 2.30: rings keep to the rails and planes of NICs that name them
-  bool graphFilesNameRanks = false;         // 2.30: graph files name GPUs by their ranks, too
-  int nvlsGpus = 3;                         // 2.28: the fewest local GPUs for NVLS, 2
+  bool readsRailPerHost = false;            // 2.28: NCCL_MNNVL_RAIL_PER_HOST counts
+  bool railsByHost =
+      false;  // by that variable: NICs of several hosts are on one rail if their cards are in one slot
+  bool rails = false;                // 2.30: rings keep to the rails and planes of NICs that name them
+  bool graphFilesNameRanks = false;  // 2.30: graph files name GPUs by their ranks, too
+  int nvlsGpus = 3;                  // 2.28: the fewest local GPUs for NVLS, 2
 
   // Connections.
   RingSwap ringSwap = RingSwap::kCrossing;          // 2.26, 2.28: NCCL_CROSS_NIC=1; unlike hosts
@@ -131,6 +157,7 @@ struct RuleSet {
   bool p2pGroups = false;             // 2.28: send and receive go through groups of eight local ranks
   bool p2pByNetBandwidth = false;     // 2.29: channels per remote peer follow the NICs' bandwidth
   bool allNvlinkByAll = false;        // 2.30: NVLink joins all GPUs only if it does on every host
+  bool netPeersFromOne = false;       // 2.28: NCCL_NCHANNELS_PER_NET_PEER below 1 is ignored
   bool p2pMaxPeers = false;           // 2.30: NCCL_P2P_MAX_PEERS counts instead of the number of ranks
   bool nvbWidensP2p = false;          // 2.30: pairs over another GPU count their NVLinks, too
 
@@ -156,6 +183,18 @@ struct RuleSet {
   bool wideP2pStepsOnArm =
       false;  // 2.29: send and receive between hosts take larger steps (ARM with Blackwell)
   bool llP2pByChannels = false;  // 2.29: send and receive decide LL by the channels used
+
+  // Log lines and files.
+  bool logsGdrMode = false;          // 2.26: lines on GPU Direct RDMA name its way, C2C or PCI
+  GdrLog gdrLog = GdrLog::kNet;      // 2.27, 2.29, 2.30: lines on GPU Direct RDMA
+  bool logsC2cGdr = false;           // 2.27: a line for each GPU that a NIC reaches over C2C; gone in 2.29
+  bool logsGpusByName = false;       // 2.27: channels show GPUs by bus id instead of rank
+  bool failedSearchIsInfo = false;   // 2.27: a search that finds nothing is no warning
+  bool logsP2pGroups = false;        // 2.28: the size of groups of send and receive
+  bool wholeGraphLines = false;      // 2.29: lines of channels are not cut off
+  bool logsDevices = false;          // 2.30: devices and ranks are nodes of their own
+  bool writesEmptyAffinity = false;  // 2.30: dumped CPUs without affinity have an empty one
+  bool logsTuning = false;           // 2.30: the numbers of NICs, what NVLS and send and receive are tuned to
 };
 
 }  // namespace xylem::rules

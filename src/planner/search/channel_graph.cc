@@ -35,8 +35,9 @@ int graphId(GraphKind kind) {
 std::vector<LogLine> graphLines(const ChannelGraph& graph, const topology::System& system,
                                 const topology::RankNames& names) {
   std::vector<LogLine> lines;
+  const rules::RuleSet& rules = system.rules();
   const auto add = [&](std::string text) {
-    lines.push_back({LogLevel::kInfo, Subsystem::kGraph, std::move(text)});
+    lines.push_back({LogLevel::kInfo, Subsystem::kGraph, std::move(text), rules.wholeGraphLines});
   };
   if (graph.loadedChannels >= 0)
     add(fmt::format("Search {} : {} channels loaded from XML graph", graph.id, graph.loadedChannels));
@@ -52,8 +53,12 @@ std::vector<LogLine> graphLines(const ChannelGraph& graph, const topology::Syste
     std::string text = fmt::format("{:2d} :", c);
     if (hasNets) text += " " + net(graph.startNet(c));
     for (int i = 0; i < graph.gpuCount; ++i) {
-      // An NVLS channel has a head only; NCCL prints zeros behind it.
+      // An NVLS channel has a head only; older versions print zeros behind it.
       const bool empty = graph.pattern == Pattern::kNvls && i > 0;
+      if (rules.logsGpusByName) {
+        if (!empty) text += " " + system.name(system.node(topology::NodeType::kGpu, graph.gpu(c, i)));
+        continue;
+      }
       text += fmt::format(" GPU/{}",
                           empty ? 0 : names(system, system.node(topology::NodeType::kGpu, graph.gpu(c, i))));
     }

@@ -50,7 +50,7 @@ Search::Search(SearchSpace& space, const UsableRoutes& routes, const LinkCapacit
       demand_(static_cast<int>(wanted.bwInter)),
       heads_(wanted.pattern == Pattern::kNvls || wanted.pattern == Pattern::kCollnetDirect),
       replaysOrStartsLocal_(space.system().rules().searchStart == rules::SearchStart::kReplayOrLocal),
-      rails_(space.system().rules().rails),
+      rails_(space.system().rules().rails || space.system().rules().railsByHost),
       noRouteIfApart_(space.system().rules().noRouteIfApart),
       exact_(capacity.exact()),
       // A ring leaves to the NET from its last GPU, when all have been ranked.

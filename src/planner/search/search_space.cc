@@ -75,14 +75,9 @@ void SearchSpace::addSteps(const topology::Link& link, topology::LinkId id, bool
   steps_.push_back({reverse, power ? Share::kWhole : pci ? Share::kPciEighth : Share::kWholeEighth});
 }
 
-// The links of a path, as searches count them. Newer rules have a link between a GPU's device and the rank that uses it: one
-// at each end, and both ways at a relay.
+// The links of a path, as searches count them.
 int SearchSpace::hopsOf(const paths::Path& path, topology::NodeId from, topology::NodeId to) const {
-  if (!system_.rules().hopsThroughDevices || path.hops == 0) return path.hops;
-  const auto end = [&](topology::NodeId node) {
-    return system_.type(node) == topology::NodeType::kGpu ? 1 : 0;
-  };
-  return path.hops + end(from) + end(to) + (path.type == paths::PathType::kPxn ? 2 : 0);
+  return system_.rules().hopsThroughDevices ? paths::hopsThroughDevices(system_, path, from, to) : path.hops;
 }
 
 void SearchSpace::addRoute(topology::NodeId from, topology::NodeId to) {
@@ -171,6 +166,18 @@ void SearchSpace::rankGpus() {
     }
     gpuPci_.push_back(pci);
   }
+}
+
+bool SearchSpace::sameRail(int a, int b) const {
+  const topology::Net& netA = netOf(a);
+  const topology::Net& netB = netOf(b);
+  if (system_.rules().rails && netA.rail >= 0 && netB.rail >= 0) return netA.rail == netB.rail;
+  const auto hostOf = [&](int net) {
+    return system_[system_.node(topology::NodeType::kNet, net)].key.system();
+  };
+  if (system_.rules().railsByHost && hostOf(a) != hostOf(b))
+    return netA.card == netB.card && netA.port == netB.port;
+  return samePort(a, b);
 }
 
 // Finds the ports, and ranks GPUs by their distance from each NET.

@@ -81,13 +81,12 @@ class SearchSpace {
     return port_[static_cast<std::size_t>(a)] == port_[static_cast<std::size_t>(b)];
   }
 
-  // By the rails and planes of the network, where the description names them for both; else by the ports.
-  bool sameRail(int a, int b) const {
-    const auto [railA, railB] = std::pair(netOf(a).rail, netOf(b).rail);
-    return railA >= 0 && railB >= 0 ? railA == railB : samePort(a, b);
-  }
+  // By the rails and planes of the network, where the rules know them and the description names them for both; else by the
+  // ports, of NICs of several hosts perhaps by the cards' slots.
+  bool sameRail(int a, int b) const;
   bool otherPlane(int a, int b) const {
-    return netOf(a).plane >= 0 && netOf(b).plane >= 0 && netOf(a).plane != netOf(b).plane;
+    return system_.rules().rails && netOf(a).plane >= 0 && netOf(b).plane >= 0 &&
+           netOf(a).plane != netOf(b).plane;
   }
 
   // Hashes of the free bandwidth of all NETs, and of all links and NETs.

@@ -182,7 +182,7 @@ class Detection {
       own.set(addGpu(own, pci, gpus[rank], static_cast<int>(rank)), "keep", "1");
       std::vector<ElementId> nets = addNets(own, cpus, pci, devices);
       // The socket transport has no virtual devices.
-      if (options_.merge && !rdma.empty()) nets = mergeNics(own, nets, *options_.merge);
+      if (options_.merge && !rdma.empty()) nets = mergeNics(own, nets, *options_.merge, *options_.rules);
       for (const ElementId net : nets) own.set(net, "keep", "1");
       elements = std::max(elements, own.size());
       trimToKept(own, *options_.rules);

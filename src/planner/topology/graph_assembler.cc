@@ -109,6 +109,9 @@ System GraphAssembler::freeze(std::shared_ptr<const rules::RuleSet> rules) const
           break;
         case NodeType::kNvs:
         case NodeType::kNic:
+        case NodeType::kGin:
+        case NodeType::kRma:
+        case NodeType::kCxb:
         case NodeType::kDev:
           break;
       }

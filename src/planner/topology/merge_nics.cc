@@ -1,6 +1,7 @@
 #include "planner/topology/merge_nics.h"
 
 #include <algorithm>
+#include <optional>
 #include <sstream>
 
 #include "planner/topology/attributes.h"
@@ -28,7 +29,8 @@ Distance levelOf(const std::string& text) {
 // within the level into its group, as long as the group has space.
 class NicMerger {
  public:
-  NicMerger(Document& document, const std::vector<ElementId>& nets) : document_(document), nets_(nets) {}
+  NicMerger(Document& document, const std::vector<ElementId>& nets, const rules::RuleSet& rules)
+      : document_(document), nets_(nets), rules_(rules) {}
 
   std::vector<ElementId> run(const MergeOptions& options) {
     const Distance level = levelOf(options.level);
@@ -38,14 +40,19 @@ class NicMerger {
       if (placed_[first]) continue;
       std::vector<std::size_t> group = {first};
       for (std::size_t other = first + 1; other < nets_.size() && group.size() < kMaxMembers; ++other)
-        if (!placed_[other] && distance(first, other) <= level) group.push_back(other);
+        if (!placed_[other] && distance(first, other) <= level &&
+            (!options.withinRail || !rules_.mergesByRail || sameRail(first, other)))
+          group.push_back(other);
       for (const std::size_t member : group) placed_[member] = true;
       groups.push_back(std::move(group));
     }
     std::vector<ElementId> used;
+    std::size_t numbered = 0;
     for (const std::vector<std::size_t>& group : groups) {
-      const ElementId net = group.size() == 1 ? nets_[group[0]] : addVirtual(group);
-      document_.set(net, "dev", std::to_string(nets_.size() + used.size()));
+      const bool alone = group.size() == 1;
+      const ElementId net = alone ? nets_[group[0]] : addVirtual(group);
+      if (!alone || !rules_.numbersMergedNets)
+        document_.set(net, "dev", std::to_string(nets_.size() + numbered++));
       used.push_back(net);
     }
     return used;
@@ -119,11 +126,102 @@ class NicMerger {
     return hangsOn(a) && hangsOn(b) ? Distance::kPix : Distance::kPxb;
   }
 
-  // Adds the virtual device at the lowest place above all members, but on no member's card and below a CPU.
+  bool sameRail(std::size_t a, std::size_t b) const {
+    const auto railOf = [&](std::size_t net) {
+      return Attributes(document_, nets_[net]).integer("rail", -1, 1 << 16, -1);
+    };
+    return railOf(a) >= 0 && railOf(a) == railOf(b);
+  }
+
   ElementId addVirtual(const std::vector<std::size_t>& group) {
+    return rules_.numbersMergedNets ? addWhereTheyMeet(group) : addBesideThem(group);
+  }
+
+  // The lowest element above all members.
+  ElementId meetingOf(const std::vector<std::size_t>& group) const {
     ElementId place = document_[nets_[group[0]]].parent;
     for (const std::size_t member : group)
       while (!isAbove(place, nets_[member])) place = document_[place].parent;
+    return place;
+  }
+
+  // Adds the virtual device on its members' card, if it is one, else on a made-up card where their ways meet.
+  ElementId addWhereTheyMeet(const std::vector<std::size_t>& group) {
+    ElementId place = meetingOf(group);
+    for (ElementId above = place; document_[above].name != "system"; above = document_[above].parent)
+      if (document_[above].name == "pci") {
+        place = above;
+        break;
+      }
+    if (document_[place].name == "system") {
+      if (!rules_.mergesSockets)
+        throw InputError({"NCCL_NET_MERGE_LEVEL", 0}, fmt::format("{} on different sockets", namesOf(group)),
+                         "devices of one socket: NCCL since 2.30.7 does not merge others");
+      place = cpuOf(nets_[group[0]]);
+    }
+    const ElementId meeting = place;
+    const bool isSwitch =
+        document_[place].name == "pci" && Attributes(document_, place).text("class") == "0x060400";
+    const bool belowCpu = document_[place].name == "cpu" && rules_.mergedWidth != rules::MergedWidth::kFirst;
+    const std::int64_t width = widthOf(group, meeting);
+    if (width > 0 && rules_.mergedWidth == rules::MergedWidth::kMembersToo)
+      for (const std::size_t member : group) widen(document_[nets_[member]].parent, meeting, width);
+    if (isSwitch || belowCpu) place = addCard(place, document_[document_[nets_[group[0]]].parent].parent);
+    if (width > 0) {
+      if (place != meeting) document_.set(place, "link_width", std::to_string(width));
+      if (document_[meeting].name == "pci") document_.set(meeting, "link_width", std::to_string(width));
+    }
+    ElementId nic = document_[place].name == "nic" ? place : document_.child(place, "nic");
+    if (nic == kNoElement) nic = document_.add(place, "nic");
+    return addNet(nic, group);
+  }
+
+  // The width of all members' ways together at the place where they meet; 0 if the rules do not widen it, or the members are
+  // ports of one card.
+  std::int64_t widthOf(const std::vector<std::size_t>& group, ElementId meeting) const {
+    Distance farthest = Distance::kLoc;
+    for (const std::size_t member : group) farthest = std::max(farthest, distance(group[0], member));
+    if (rules_.mergedWidth == rules::MergedWidth::kFirst || farthest <= Distance::kPort ||
+        farthest == Distance::kSys)
+      return 0;
+    std::int64_t sum = 0;
+    for (const ElementId child : document_[meeting].children) sum += widthBelow(child, group).value_or(0);
+    return sum;
+  }
+
+  // The lanes of the members' ways below an element: no more than its own. None if no member is below it.
+  std::optional<std::int64_t> widthBelow(ElementId element, const std::vector<std::size_t>& group) const {
+    bool found =
+        std::any_of(group.begin(), group.end(), [&](std::size_t member) { return nets_[member] == element; });
+    std::int64_t sum = 0;
+    for (const ElementId child : document_[element].children)
+      if (const auto below = widthBelow(child, group)) {
+        found = true;
+        sum += *below;
+      }
+    if (!found) return std::nullopt;
+    const std::int64_t own = document_[element].name == "pci"
+                                 ? Attributes(document_, element).integer("link_width", 0, 1 << 16)
+                                 : 0;
+    return sum == 0 ? own : own > 0 ? std::min(own, sum) : sum;
+  }
+
+  // Widens the PCI devices from an element up to, but not with, another one.
+  void widen(ElementId from, ElementId to, std::int64_t width) {
+    for (; from != to; from = document_[from].parent)
+      if (document_[from].name == "pci") document_.set(from, "link_width", std::to_string(width));
+  }
+
+  std::string namesOf(const std::vector<std::size_t>& group) const {
+    std::string names;
+    for (const std::size_t member : group)
+      names += (names.empty() ? "" : "+") + *document_.attribute(nets_[member], "name");
+    return names;
+  }
+
+  // By older rules: at the lowest place above all members, but on no member's card and below a CPU.
+  ElementId addBesideThem(const std::vector<std::size_t>& group) {
+    ElementId place = meetingOf(group);
     if (document_[place].name == "nic") place = document_[place].parent;
     // Not on a member's own card: trimming removes it when the job uses the virtual device alone.
     if (document_[place].name == "pci" && document_.child(place, "nic") != kNoElement)
@@ -169,14 +267,11 @@ class NicMerger {
 
   ElementId addNet(ElementId nic, const std::vector<std::size_t>& group) {
     const auto first = document_[nets_[group[0]]].attributes;
-    std::string name;
     int speed = 0;
-    for (const std::size_t member : group) {
-      name += (name.empty() ? "" : "+") + *document_.attribute(nets_[member], "name");
+    for (const std::size_t member : group)
       speed += static_cast<int>(Attributes(document_, nets_[member]).integer("speed", 0, 1 << 28, 0));
-    }
     const ElementId net = document_.add(nic, "net");
-    document_.set(net, "name", name);
+    document_.set(net, "name", namesOf(group));
     document_.set(net, "dev", "");
     for (const auto& [key, value] : first) document_.setIfAbsent(net, key, value);
     document_.set(net, "speed", std::to_string(speed));
@@ -185,14 +280,15 @@ class NicMerger {
 
   Document& document_;
   const std::vector<ElementId>& nets_;
+  const rules::RuleSet& rules_;
   std::vector<bool> placed_;  // by device: belongs to a group
 };
 
 }  // namespace
 
 std::vector<ElementId> mergeNics(Document& document, const std::vector<ElementId>& nets,
-                                 const MergeOptions& options) {
-  return NicMerger(document, nets).run(options);
+                                 const MergeOptions& options, const rules::RuleSet& rules) {
+  return NicMerger(document, nets, rules).run(options);
 }
 
 }  // namespace xylem::topology

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "planner/topology/bandwidths.h"
+
 namespace xylem::topology {
 namespace {
 
@@ -17,6 +19,9 @@ class Printer {
   // before the node on its line; the links start at `column`.
   void node(NodeId id, NodeId parent, const std::string& line, std::size_t column) {
     add(line + nodeText(id));
+    if (isDevice(id) && system_.type(id) == NodeType::kGpu)
+      add(std::string(column, ' ') +
+          fmt::format("+ {}[{:2.1f}] - {}", name(LinkType::kLoc), kLocalBandwidth, system_.name(id)));
     for (const Link& link : system_.links(id)) {
       const bool pci = link.type == LinkType::kPci;
       if (pci && link.to == parent) continue;
@@ -33,10 +38,13 @@ class Printer {
   std::vector<LogLine> take() { return std::move(lines_); }
 
  private:
-  std::string shortName(NodeId id) const { return system_.name(id); }
+  // Returns whether the log shows a device, and the GPU that stands for its rank below it.
+  bool isDevice(NodeId id) const { return system_.rules().logsDevices && system_.isDevice(id); }
+  std::string shortName(NodeId id) const { return isDevice(id) ? system_.deviceName(id) : system_.name(id); }
 
   std::string nodeText(NodeId id) const {
     const Node& node = system_[id];
+    if (isDevice(id)) return fmt::format("{} ({:x})", system_.deviceName(id), system_.deviceWord(id));
     switch (node.type) {
       case NodeType::kGpu:
         return fmt::format("{} ({})", system_.name(id), names_(system_, id));

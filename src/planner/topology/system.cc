@@ -5,7 +5,8 @@
 namespace xylem::topology {
 
 const char* name(NodeType type) {
-  static constexpr const char* kNames[] = {"GPU", "PCI", "NVS", "CPU", "NIC", "NET", "DEV"};
+  static constexpr const char* kNames[] = {"GPU", "PCI", "NVS", "CPU", "NIC",
+                                           "NET", "GIN", "RMA", "CXB", "DEV"};
   return kNames[static_cast<int>(type)];
 }
 
@@ -80,6 +81,16 @@ std::string System::name(NodeId id) const {
   return fmt::format("{}/{:x}-{:x}", xylem::topology::name(node.type), node.key.system(), node.key.local());
 }
 
+std::string System::deviceName(NodeId gpu) const {
+  const NodeKey& key = (*this)[gpu].key;
+  return fmt::format("DEV/{:x}-{:x}", key.system(), key.local());
+}
+
+std::uint64_t System::deviceWord(NodeId gpu) const {
+  const auto i = static_cast<std::size_t>(position(gpu));
+  return type(gpu) == NodeType::kGpu ? gpus_[i].device : unusedDevices_[i];
+}
+
 // Two passes: the first renumbers the nodes that stay, unused devices last; the second copies their links, as a link may
 // lead to a later node.
 System System::without(const std::vector<bool>& removed) const {
@@ -119,6 +130,9 @@ System System::without(const std::vector<bool>& removed) const {
         break;
       case NodeType::kNvs:
       case NodeType::kNic:
+      case NodeType::kGin:
+      case NodeType::kRma:
+      case NodeType::kCxb:
       case NodeType::kDev:
         break;
     }
@@ -127,6 +141,7 @@ System System::without(const std::vector<bool>& removed) const {
   for (NodeId id : unused) {
     keep(id);
     result.nodes_.back().type = NodeType::kDev;
+    result.unusedDevices_.push_back(deviceWord(id));
     ++result.first_[kNodeTypes];
   }
   for (NodeId id : stay) {

@@ -23,10 +23,11 @@
 
 namespace xylem::topology {
 
-// The numbers are the order of the node arrays, which is NCCL's. kDev: the device of a GPU that the graph's job does not
+// The numbers are the order of the node arrays, which is NCCL's. kGin and kRma: what a NIC can do besides, by the rules of newer
+// versions; nothing plans with them. kCxb: the chip-to-chip link that the parts of a GPU share. kDev: the device of a GPU that the graph's job does not
 // use, where the rules keep it.
-enum class NodeType : std::uint8_t { kGpu, kPci, kNvs, kCpu, kNic, kNet, kDev };
-constexpr int kNodeTypes = 7;
+enum class NodeType : std::uint8_t { kGpu, kPci, kNvs, kCpu, kNic, kNet, kGin, kRma, kCxb, kDev };
+constexpr int kNodeTypes = 10;
 // The types of nodes that have a part in plans.
 inline constexpr std::array kAllNodeTypes = {NodeType::kGpu, NodeType::kPci, NodeType::kNvs,
                                              NodeType::kCpu, NodeType::kNic, NodeType::kNet};
@@ -89,8 +90,9 @@ struct Gpu {
   int rank = -1;  // within the job's first host
   int sm = -1;    // compute capability, major*10+minor
   bool gdr = false;
-  int part = -1;            // of a device that is several GPUs (`mlopart`); -1: the GPU is the whole device
-  bool hostDevice = false;  // CPU cores that compute, with their NUMA node's memory (detect.h)
+  std::uint64_t device = 0;  // as in Pci; 0 unless logs show it
+  int part = -1;             // of a device that is several GPUs (`mlopart`); -1: the GPU is the whole device
+  bool hostDevice = false;   // CPU cores that compute, with their NUMA node's memory (detect.h)
 };
 struct Pci {
   std::uint64_t device = 0;  // vendor, device, subsystem vendor, subsystem device: 16 bits each
@@ -112,6 +114,7 @@ struct Net {
   bool gdr = false;
   bool coll = false;
   int maxConnections = 0;
+  std::uint64_t card = 0;     // equal for NICs on PCI devices of one bus id, on any host
   int rail = -1, plane = -1;  // of the network; -1 if the description names none
 };
 
@@ -183,6 +186,9 @@ class System {
 
   // `GPU/0-1b000`: type, host and local id in hex.
   std::string name(NodeId id) const;
+  // The name of a GPU's device, `DEV/0-1b000`, and the ids of its maker and model, as in Pci.
+  std::string deviceName(NodeId gpu) const;
+  std::uint64_t deviceWord(NodeId gpu) const;
 
   // The same machine without the marked nodes; the order of all others stays. By the rules of newer versions GPUs stay as
   // nodes of type kDev.
@@ -204,6 +210,7 @@ class System {
   std::vector<Net> nets_;
   std::shared_ptr<const rules::RuleSet> rules_;
   std::vector<LinkOverride> overrides_;
+  std::vector<std::uint64_t> unusedDevices_;  // the words of the nodes of type kDev
   int devices_ = 0;
   int lowestDeviceSm_ = 0;
   bool spansHosts_ = true;

@@ -262,6 +262,7 @@ class SystemBuilder {
     gpu.sm = static_cast<int>(attributes.integer("sm", 0, 10000));
     gpu.gdr = attributes.integer("gdr", 0, kMaxInt) != 0;
     gpu.part = partOf(element);
+    if (rules_->logsDevices) gpu.device = deviceWord(Attributes(document_, pci));
     gpu.hostDevice = attributes.integer("host", 0, 1, 0) != 0;
     const auto [first, isNew] = gpuOfRank_.emplace(gpu.rank, element);
     if (!isNew)
@@ -274,14 +275,17 @@ class SystemBuilder {
   Handle addSwitch(ElementId element, NodeKey key, int system) {
     if (const Handle other = graph_.find(NodeType::kPci, key); other != kNone)
       failDuplicate(element, "busid", other);
-    const Attributes attributes(document_, element);
-    Pci pci;
-    for (const char* part : {"vendor", "device", "subsystem_vendor", "subsystem_device"})
-      pci.device = (pci.device << 16) + attributes.hex(part, 0);
-    const Handle node = graph_.addPci(key, element, pci);
+    const Handle node = graph_.addPci(key, element, {deviceWord(Attributes(document_, element))});
     for (ElementId child : document_[element].children)
       if (document_[child].name == "pci") addPci(child, node, system);
     return node;
+  }
+
+  static std::uint64_t deviceWord(const Attributes& pci) {
+    std::uint64_t word = 0;
+    for (const char* part : {"vendor", "device", "subsystem_vendor", "subsystem_device"})
+      word = (word << 16) + pci.hex(part, 0);
+    return word;
   }
 
   static int laneCount(const Attributes& attributes) {
@@ -318,11 +322,38 @@ class SystemBuilder {
     net.rail = static_cast<int>(attributes.integer("rail", -1, kMaxInt, -1));
     net.plane = static_cast<int>(attributes.integer("plane", -1, kMaxInt, -1));
     const NodeKey key = NodeKey::of(system, static_cast<std::uint64_t>(net.dev));
-    net.asic = attributes.hex("guid", rules_->asicIsNode ? key.value : static_cast<std::uint64_t>(net.dev));
-    if (const Handle other = graph_.find(NodeType::kNet, key); other != kNone)
-      failDuplicate(element, "dev", other);
-    const Handle node = graph_.addNet(key, element, net);
-    connectBoth(nic, node, LinkType::kNet, net.bandwidth);
+    net.asic = asicOf(attributes, key, net);
+    net.card = cardOf(element, net);
+    const auto offers = [&](const char* ability, std::int64_t byDefault) {
+      return attributes.integer(ability, -kMaxInt, kMaxInt, byDefault) != 0;
+    };
+    if (!rules_->ginNodes || offers("net", 1)) {
+      if (const Handle other = graph_.find(NodeType::kNet, key); other != kNone)
+        failDuplicate(element, "dev", other);
+      connectBoth(nic, graph_.addNet(key, element, net), LinkType::kNet, net.bandwidth);
+    }
+    if (rules_->ginNodes && offers("gin", 0)) addAbility(NodeType::kGin, element, key, nic, net.bandwidth);
+    if (rules_->rmaNodes && offers("rma", 0)) addAbility(NodeType::kRma, element, key, nic, net.bandwidth);
+  }
+
+  // Adds a node that is only shown: what a NIC can do besides.
+  void addAbility(NodeType type, ElementId element, NodeKey key, Handle nic, float bandwidth) {
+    if (const Handle other = graph_.find(type, key); other != kNone) failDuplicate(element, "dev", other);
+    connectBoth(nic, graph_.addPlain(type, key, element), LinkType::kNet, bandwidth);
+  }
+
+  // NICs with one guid are one piece of hardware. Older rules read it only as `0x…`.
+  std::uint64_t asicOf(const Attributes& net, NodeKey key, const Net& facts) const {
+    if (rules_->asicIsNode) return net.hex("guid", key.value);
+    if (!net.has("guid")) return static_cast<std::uint64_t>(facts.dev);
+    const std::uint64_t guid = net.hex("guid");
+    return net.text("guid").starts_with("0x") || net.text("guid").starts_with("0X") ? guid : 0;
+  }
+
+  std::uint64_t cardOf(ElementId net, const Net& facts) const {
+    for (ElementId id = net; id != kNoElement; id = document_[id].parent)
+      if (document_[id].name == "pci") return Attributes(document_, id).busId("busid");
+    return facts.asic;
   }
 
   // Calls visit(element, bus, system) for the elements called `wanted` in the subtree; `bus` is the nearest
@@ -394,16 +425,27 @@ class SystemBuilder {
       const Handle gpu = owner(c2c, pci, host, NodeType::kGpu);
       if (gpu == kNone) return;
       const Attributes attributes(document_, c2c);
-      if (graph_.gpu(gpu).part >= 0)
-        attributes.fail("a c2c link of a part of a GPU", "chip-to-chip links of whole GPUs alone");
       const auto megabytes = attributes.integer("bw", 0, kMaxMbps);
       const auto count = attributes.integer("count", 0, kMaxLinks);
       const auto bandwidth = static_cast<float>(static_cast<double>(megabytes * count) / kC2cMBpsPerGBps);
       const Handle cpu = localCpu(gpu, kNone);
       // Cores reach their memory as GPUs reach each other, whatever the version: they are no GPUs of NCCL's.
       const bool own = rules_->c2cLinks && !graph_.gpu(gpu).hostDevice;
-      if (cpu != kNone) connectBoth(gpu, cpu, own ? LinkType::kC2c : LinkType::kNvl, bandwidth);
+      if (cpu == kNone) return;
+      if (partsOf(deviceOf(c2c, pci, host)).size() > 1)
+        return addSharedC2c(c2c, deviceOf(c2c, pci, host), gpu, cpu, bandwidth);
+      connectBoth(gpu, cpu, own ? LinkType::kC2c : LinkType::kNvl, bandwidth);
     });
+  }
+
+  // The parts of a device share its chip-to-chip link: a node stands for it.
+  void addSharedC2c(ElementId element, NodeKey device, Handle part, Handle cpu, float bandwidth) {
+    Handle shared = graph_.find(NodeType::kCxb, device);
+    if (shared == kNone) {
+      shared = graph_.addPlain(NodeType::kCxb, device, element);
+      connectBoth(shared, cpu, LinkType::kC2c, bandwidth);
+    }
+    connectBoth(part, shared, LinkType::kC2c, bandwidth);
   }
 
   void addPciLinks(ElementId element, ElementId bus, int system) {

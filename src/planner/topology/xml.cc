@@ -162,12 +162,13 @@ class XmlScanner {
     if (!rest().starts_with('=')) fail("the word " + excerpt(name), "an attribute `name=\"value\"`");
     ++position_;
     skipBlanks();
-    if (!rest().starts_with('"'))
-      fail(fmt::format("the attribute {} without a value in double quotes", excerpt(name)),
+    if (!rest().starts_with('"') && !rest().starts_with('\''))
+      fail(fmt::format("the attribute {} without a value in quotes", excerpt(name)),
            "an attribute `name=\"value\"`");
+    const char quote = rest().front();
     ++position_;
-    const std::size_t end = text_.find('"', position_);
-    if (end == std::string_view::npos) fail("a value that does not end", "`\"`: the file ends first");
+    const std::size_t end = text_.find(quote, position_);
+    if (end == std::string_view::npos) fail("a value that does not end", fmt::format("`{}`: the file ends first", quote));
     checkLength(text_.substr(position_, end - position_), limits_.valueLength, "a value");
     while (position_ <= end) advance();
     noteAttribute(name);

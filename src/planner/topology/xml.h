@@ -6,7 +6,7 @@
 //   const std::string text = readXmlFile("graph.xml", "a graph file", kVocabulary.limits);
 //   const Document document = parseXmlDocument(text, "graph.xml", kVocabulary);
 //
-// NCCL's dialect has elements, attributes in double quotes, comments, and declarations at the start. A file
+// NCCL's dialect has elements, attributes in quotes, comments, and declarations at the start. A file
 // may come from an attacker. So a scan refuses text outside of this dialect, and text that would cost memory
 // or time without bound, before tinyxml2 parses it. Every refusal is an InputError with file and line.
 // Entities are not decoded, as in NCCL.

@@ -135,12 +135,30 @@ TEST(Lint, NamesWhatIsWrongWithItsLine) {
       {"guid=\"0x1\" gdr=\"1\"", "guid=\"0x1\"", w, "gdr-missing", 16},
       {"guid=\"0x1\" gdr=\"1\"", "guid=\"0x1\" gdr=\"0\"", n, "gdr-off", 16},
       {"version=\"1\"", "version=\"2\"", e, "bad-value", 1},
-      {"dev=\"0\" sm=\"90\"", "dev='0' sm=\"90\"", e, "xml", 5},
+      {"dev=\"0\" sm=\"90\"", "dev=0 sm=\"90\"", e, "xml", 5},
   };
   for (const Case& c : cases) {
     const LintReport report = lintTopology(with(kGood, c.from, c.to), "test.xml");
     EXPECT_THAT(report.findings, Contains(finding(c.severity, c.rule, {c.line}))) << c.to << toJson(report);
   }
+}
+
+// A version reads all that it writes. An older one leaves the new attributes out, and lint says so.
+TEST(Lint, KnowsTheAttributesOfEachVersion) {
+  const std::string text = with(kGood, "<net ", "<net net=\"1\" gin=\"1\" rma=\"1\" ");
+  const auto by = [&](const char* version) {
+    const LintReport report = lintTopology(text, "t", rules::rulesOf(rules::parseVersion(version).value()));
+    EXPECT_EQ(report.count(Severity::kError), 0);
+    return std::pair(report.count(Severity::kWarning), report.count(Severity::kNote));
+  };
+  const int notes = lintTopology(kGood, "t").count(Severity::kNote);
+  EXPECT_EQ(by("2.30.7"), std::pair(0, notes + 3)) << "older versions leave them out";
+  EXPECT_EQ(by("2.29.7"), std::pair(1, notes + 2));
+  EXPECT_EQ(by("2.28.9"), std::pair(3, notes));
+  const LintReport old = lintTopology(text, "t", rules::rulesOf({2, 27, 7}));
+  EXPECT_THAT(old.findings,
+              Contains(AllOf(Field(&Finding::rule, "newer-attribute"),
+                             Field(&Finding::found, HasSubstr("NCCL 2.27.7 does not know it")))));
 }
 
 TEST(Lint, OneMistakeIsOneFinding) {

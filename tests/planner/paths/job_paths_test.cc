@@ -25,7 +25,7 @@ const Path& between(const HostPaths& host, topology::NodeType from, int a, topol
 
 TEST(JobPaths, OfTwoGpusAndANicBelowOneSwitch) {
   const HostPaths host = pathsOf(twoGpusOneNic());
-  const auto lines = pathLines(host.system, host.paths);
+  const auto lines = pathLines(host.system, host.paths, nullptr);
   EXPECT_EQ(lines[0].text,
             "GPU/0-11000 :GPU/0-11000 (0/5000.0/LOC) GPU/0-12000 (2/12.0/PIX) CPU/0-0 (2/12.0/PHB) NET/0-0 "
             "(3/12.0/PIX) ");

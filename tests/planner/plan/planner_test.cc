@@ -8,8 +8,10 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "planner/connect/p2p.h"
 #include "planner/connect/rings.h"
 #include "planner/plan/plan_json.h"
+#include "planner/plan/plan_log.h"
 #include "planner/search/shared_graphs.h"
 #include "planner_support/any_machine.h"
 #include "planner_support/machine_text.h"
@@ -100,6 +102,65 @@ TEST(PlannerProperty, TheSameInputGivesTheSameBytes) {
     const std::string text = anyMachine();
     const int hosts = *rc::gen::inRange(1, 4);
     RC_ASSERT(toJson(planOf(text, hosts)) == toJson(planOf(text, hosts)));
+  }));
+}
+
+Plan planBy(const std::string& text, int hosts, std::shared_ptr<const rules::RuleSet> rules) {
+  PlanRequest request = identicalHosts(topology::parseTopology(text, "test.xml"), hosts);
+  request.offered = {.nvls = true, .collnet = hosts > 1};
+  request.nccl = std::move(rules);
+  return planJob(request, Settings());
+}
+
+// Holds for any version: every ring has every rank once, limits are kept, times are numbers, and the log is written.
+void checkAnyPlan(const Plan& plan) {
+  const connect::Connections& c = plan.connections;
+  RC_ASSERT(c.nChannels() >= 1 && c.nChannels() <= 64);
+  for (int channel = 0; channel < c.nChannels(); ++channel) {
+    std::vector<int> ring = connect::ringOf(c, channel);
+    std::sort(ring.begin(), ring.end());
+    RC_ASSERT(static_cast<int>(ring.size()) == plan.job().ranks());
+    for (int rank = 0; rank < plan.job().ranks(); ++rank)
+      RC_ASSERT(ring[static_cast<std::size_t>(rank)] == rank);
+  }
+  RC_ASSERT(c.of(0).p2pChannels >= c.of(0).p2pChannelsPerPeer && c.of(0).p2pChannelsPerPeer >= 1);
+  std::vector<int> sends(static_cast<std::size_t>(plan.job().ranks()));
+  for (const connect::P2pRound& round : connect::p2pSchedule(c, 0))
+    ++sends[static_cast<std::size_t>(round.sendTo)];
+  for (const int count : sends) RC_ASSERT(count == 1);
+  for (const tuning::TuningModel& model : plan.tuning)
+    for (const auto& ofCollective : model.bandwidth)
+      for (const auto& ofAlgorithm : ofCollective)
+        for (const float bandwidth : ofAlgorithm) RC_ASSERT(bandwidth >= 0 && bandwidth < 1e6f);
+  RC_ASSERT(!planLog(plan, 0).empty());
+}
+
+TEST(PlannerProperty, HoldsForEveryVersion) {
+  EXPECT_TRUE(rc::check([] {
+    const std::string text = anyMachine();
+    const int hosts = *rc::gen::inRange(1, 4);
+    for (const rules::Version& version : rules::kKnownVersions)
+      checkAnyPlan(planBy(text, hosts, rules::rulesOf(version)));
+  }));
+}
+
+// A version is the one before it with all of its changes; and any of them can be switched on without the others.
+TEST(PlannerProperty, ChangesCanBeSwitchedOnTogetherOrOneByOne) {
+  EXPECT_TRUE(rc::check([] {
+    const std::string text = anyMachine();
+    const int hosts = *rc::gen::inRange(1, 3);
+    const rules::Version from = *rc::gen::elementOf(rules::kKnownVersions);
+    const rules::Version to = *rc::gen::elementOf(rules::kKnownVersions);
+    const auto changes = rules::changesBetween(from, to);
+    plan::Json whole = toJson(planBy(text, hosts, rules::rulesOf(std::max(from, to))));
+    plan::Json together = toJson(planBy(text, hosts, rules::rulesWith(from, changes)));
+    for (plan::Json* json : {&whole, &together}) (*json)["input"].erase("nccl");
+    RC_ASSERT(whole == together);
+    const auto some = *rc::gen::container<std::vector<bool>>(changes.size(), rc::gen::arbitrary<bool>());
+    std::vector<const rules::Change*> chosen;
+    for (std::size_t i = 0; i < changes.size(); ++i)
+      if (some[i]) chosen.push_back(changes[i]);
+    checkAnyPlan(planBy(text, hosts, rules::rulesWith(from, chosen)));
   }));
 }
 

@@ -18,7 +18,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::ThrowsMessage;
 
-Document detectMerged(const MergeOptions& merge) {
+Document detectMerged(const MergeOptions& merge, const char* version = "2.26") {
   CapturedMachine machine;
   buildMachine(machine, testing::readMachineFile("dual-port-card", ".txt"));
   const auto gpus = gpuSourceOf(machine.root());
@@ -26,13 +26,14 @@ Document detectMerged(const MergeOptions& merge) {
   options.root = machine.root();
   options.gpus = gpus.get();
   options.merge = merge;
+  options.rules = rules::rulesOf(rules::parseVersion(version).value());
   return detectTopology(options);
 }
 
 // "dev name GB/s" of the NETs in node order.
-std::vector<std::string> netsOf(const MergeOptions& merge) {
+std::vector<std::string> netsOf(const MergeOptions& merge, const char* version = "2.26") {
   const System system =
-      buildSystem(completeForJob(detectMerged(merge), *testing::rules225()), testing::rules225());
+      buildSystem(completeForJob(detectMerged(merge, version), *testing::rules225()), testing::rules225());
   std::vector<std::string> nets;
   for (const NodeId node : system.nodes(NodeType::kNet)) {
     const Net& net = system.net(node);
@@ -64,6 +65,38 @@ TEST(MergeNics, LevelsReachFarther) {
   EXPECT_THAT(netsOf({.level = "PIX"}), ElementsAre("4 mlx5_0+mlx5_1+mlx5_2 50", "5 mlx5_3 25"));
   EXPECT_THAT(netsOf({.level = "PXB"}), ElementsAre("4 mlx5_0+mlx5_1+mlx5_2 50", "5 mlx5_3 25"));
   EXPECT_THAT(netsOf({.level = "PHB"}), ElementsAre("4 mlx5_0+mlx5_1+mlx5_2+mlx5_3 75"));
+}
+
+TEST(MergeNics, OnlyVirtualDevicesGetNewNumbersSince227) {
+  EXPECT_THAT(netsOf({}, "2.27"), ElementsAre("4 mlx5_0+mlx5_1 25", "2 mlx5_2 25", "3 mlx5_3 25"));
+  EXPECT_THAT(netsOf({.level = "LOC"}, "2.30"),
+              ElementsAre("0 mlx5_0 12.5", "1 mlx5_1 12.5", "2 mlx5_2 25", "3 mlx5_3 25"));
+  EXPECT_THAT(netsOf({.force = "mlx5_1,mlx5_3;mlx5_0,mlx5_2"}, "2.30"),
+              ElementsAre("5 mlx5_0+mlx5_2 37.5", "4 mlx5_1+mlx5_3 37.5"));
+}
+
+// The widest link above a merged NIC, in GB/s, and that of the switch where its members meet.
+TEST(MergeNics, MembersOfSeveralCardsHaveTheirWidthTogetherSince228) {
+  const auto widths = [](const char* level, const char* version) {
+    const std::string text = writeTopology(detectMerged({.level = level}, version));
+    std::vector<std::string> found;
+    for (std::size_t at = text.find("link_width=\""); at != std::string::npos;
+         at = text.find("link_width=\"", at + 1))
+      found.push_back(text.substr(at + 12, text.find('"', at + 12) - at - 12));
+    return found;
+  };
+  EXPECT_THAT(widths("PORT", "2.28"), ::testing::Each("16")) << "ports of one card";
+  EXPECT_THAT(widths("PIX", "2.27"), ::testing::Each("16"));
+  EXPECT_THAT(widths("PIX", "2.28"), ::testing::Contains("32")) << "two cards of 16 lanes";
+  EXPECT_THAT(widths("PIX", "2.30"), ::testing::Contains("32"));
+}
+
+TEST(MergeNics, OnlyWithinARail) {
+  EXPECT_THAT(netsOf({.withinRail = true}, "2.29"),
+              ElementsAre("4 mlx5_0+mlx5_1 25", "2 mlx5_2 25", "3 mlx5_3 25"));
+  EXPECT_THAT(netsOf({.withinRail = true}, "2.30"),
+              ElementsAre("0 mlx5_0 12.5", "1 mlx5_1 12.5", "2 mlx5_2 25", "3 mlx5_3 25"))
+      << "devices without a rail";
 }
 
 TEST(MergeNics, ForcedGroupsComeFirst) {
