@@ -46,7 +46,10 @@ topology::Document detectMachine(const Settings& settings, const MachineOptions&
   detect.rdma.disable = settings.integer(Setting::kIbDisable) != 0;
   detect.rdma.hca = settings.text(Setting::kIbHca);
   detect.rdma.mergeFunctions = settings.integer(Setting::kIbMergeVfs) != 0;
-  detect.rules = options.rules != nullptr ? options.rules : rules::rulesOf(settings);
+  const auto rules = options.rules != nullptr ? options.rules : rules::rulesOf(settings);
+  detect.rdma.byBusId = rules->ordersNicsByBusId && settings.integer(Setting::kIbDevicePciOrder) != 0;
+  detect.rdma.namesPlaces = rules->rails;
+  detect.rules = rules;
   if (options.merged)
     detect.merge =
         topology::MergeOptions{settings.text(Setting::kNetMergeLevel), settings.text(Setting::kNetForceMerge),

@@ -14,7 +14,9 @@ X(kTopoDumpFile, "NCCL_TOPO_DUMP_FILE", kPath, 0, 0, "", "write the detected top
 X(kTopoDumpFileRank, "NCCL_TOPO_DUMP_FILE_RANK", kInteger, 0, 1 << 30, "0", "the rank that writes it")
 X(kHostId, "NCCL_HOSTID", kText, 0, 0, "", "text that identifies this host in place of its name and boot id")
 X(kIbDisable, "NCCL_IB_DISABLE", kInteger, 0, 1, "0", "1: no RDMA devices; interfaces are used instead")
-X(kIbHca, "NCCL_IB_HCA", kList, 0, 0, "", "RDMA devices to use: prefixes, =exact[:port], ^excluded")
+X(kIbHca, "NCCL_IB_HCA", kList, 0, 0, "", "RDMA devices to use: prefixes, =exact[:port[:rail[:plane]]], ^excluded")
+X(kIbDevicePciOrder, "NCCL_IB_DEVICE_PCI_ORDER", kInteger, 0, 1, "1",
+  "0: network cards count as the kernel found them, not by PCI bus id (from 2.29 on)")
 X(kIbMergeVfs, "NCCL_IB_MERGE_VFS", kInteger, 0, 1, "1",
   "1: RDMA devices of one PCI bus are virtual functions of one card")
 X(kNetMergeLevel, "NCCL_NET_MERGE_LEVEL", kText, 0, 0, "PORT",

@@ -160,5 +160,54 @@ TEST(UpgradeCommandTest, RefusesWhatIsNoUpgrade) {
   EXPECT_THAT(run.errors, AllOf(HasSubstr("--to"), HasSubstr("newer version than 2.30.7")));
 }
 
+TEST(UpgradeCommandTest, NamesTheChangesBehindEachPart) {
+  const std::vector<std::string> words = {"upgrade", zooMachine("dgxh100.xml"), "--from", "2.27.7", "--to",
+                                          "2.30.7"};
+  const Outcome text = runCommand(words);
+  EXPECT_THAT(text.output, AllOf(HasSubstr("\nsend/receive  29-p2p-channels\n"),
+                                 HasSubstr("\ntimes         28-nvls-model, 28-latency\n")));
+  std::vector<std::string> forPrograms = words;
+  forPrograms.push_back("--json");
+  const auto machine = nlohmann::json::parse(runCommand(forPrograms).output)["machines"][0];
+  EXPECT_EQ(machine["causesOfParts"]["send/receive"], nlohmann::json({"29-p2p-channels"}));
+}
+
+TEST(UpgradeCommandTest, IsASectionOfTheDrawnPage) {
+  const std::vector<std::string> words = {"draw",  zooMachine("dgxh100.xml"), "--nodes", "2", "--from",
+                                          "2.27.7"};
+  std::vector<std::string> facts = words;
+  facts.push_back("--json");
+  const auto upgrade = nlohmann::json::parse(runCommand(facts).output)["upgrade"];
+  EXPECT_EQ(upgrade["from"], "2.27.7");
+  EXPECT_EQ(upgrade["to"], "2.30.7");
+  EXPECT_EQ(upgrade["causes"].back()["name"], "29-p2p-channels");
+  EXPECT_EQ(upgrade["causes"].back()["parts"], nlohmann::json({"send/receive"}));
+  EXPECT_EQ(upgrade["times"].size(), 3u);
+  EXPECT_THAT(runCommand(words).output, HasSubstr("id=\"upgrade-causes\""));
+  EXPECT_THAT(runCommand({"draw", zooMachine("dgxh100.xml"), "--nccl", "2.27.7", "--from", "2.28.9"}).errors,
+              HasSubstr("--from: found 2.28.9; expected a version before 2.27.7"));
+}
+
+TEST(VersionsCommandTest, ListsAlsoWhatNoPlanShows) {
+  const auto json = nlohmann::json::parse(runCommand({"versions", "--json", "--nccl", "2.29.7"}).output);
+  std::map<std::string, std::string> concerns;
+  for (const auto& change : json["versions"][0]["changes"]) concerns[change["name"]] = change["concerns"];
+  EXPECT_EQ(concerns["29-split"], "plans");
+  EXPECT_EQ(concerns["29-ib-order"], "detection");
+  EXPECT_EQ(concerns["29-log"], "texts");
+  EXPECT_EQ(concerns["29-allgatherv"], "execution");
+}
+
+TEST(VersionOptionTest, DetectAndLintKnowWhatEachVersionWrites) {
+  const Outcome file = runCommand({"detect", "--devices", "2", "--nccl", "2.30.7"});
+  EXPECT_EQ(file.status, 0) << file.errors;
+  EXPECT_THAT(file.output, AllOf(HasSubstr("mlopart=\"-1\""), HasSubstr("rma=\"1\"")));
+  EXPECT_THAT(runCommand({"detect", "--devices", "2"}).output, Not(HasSubstr("mlopart")));
+  const std::string parts = XYLEM_SOURCE_DIR "/tests/fuzz/corpus/topology/edge-parts.xml";
+  EXPECT_EQ(runCommand({"lint", parts}).status, 0);
+  EXPECT_THAT(runCommand({"lint", parts, "--nccl", "2.29.7"}).output,
+              AllOf(HasSubstr("newer-attribute"), HasSubstr("NCCL 2.29.7 does not know it")));
+}
+
 }  // namespace
 }  // namespace xylem::testing

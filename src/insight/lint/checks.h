@@ -40,11 +40,11 @@ std::optional<topology::Document> readAnyXml(std::string_view text, const std::s
 bool checkSchema(const topology::Document& document, const rules::RuleSet& rules, Findings& findings);
 
 // Checks switches, cards, PCI links and bus ids.
-void checkPci(const topology::Document& document, Findings& findings);
+void checkPci(const topology::Document& document, const rules::RuleSet& rules, Findings& findings);
 
 // Checks CPUs, GPUs and network devices: numbers, NUMA nodes, GPU Direct RDMA, and which devices are near
 // each other.
-void checkDevices(const topology::Document& document, Findings& findings);
+void checkDevices(const topology::Document& document, const rules::RuleSet& rules, Findings& findings);
 
 // Checks NVLinks and other elements that refer to another element.
 void checkLinks(const topology::Document& document, Findings& findings);
@@ -58,6 +58,8 @@ topology::ElementId holderOf(const topology::Document& document, topology::Eleme
 std::optional<std::int64_t> numberOf(const topology::Document& document, topology::ElementId element,
                                      std::string_view name);
 // The attribute, or "" if it is absent.
+// Returns whether a gpu element is a part of a device that is several GPUs, to a version that knows such parts.
+bool isPart(const topology::Document& document, topology::ElementId gpu, const rules::RuleSet& rules);
 std::string textOf(const topology::Document& document, topology::ElementId element, std::string_view name);
 
 }  // namespace xylem::lint

@@ -24,8 +24,9 @@ constexpr const char* kVendors[] = {"GenuineIntel", "AuthenticAMD", "CentaurHaul
 
 class DeviceCheck {
  public:
-  DeviceCheck(const topology::Document& document, Findings& findings)
+  DeviceCheck(const topology::Document& document, const rules::RuleSet& rules, Findings& findings)
       : document_(document),
+        rules_(rules),
         findings_(findings),
         gpus_(elementsCalled(document, "gpu")),
         nets_(elementsCalled(document, "net")) {}
@@ -127,7 +128,9 @@ class DeviceCheck {
   void checkGpu(topology::ElementId gpu) {
     if (const auto dev = numberOf(document_, gpu, "dev"); dev && *dev >= 0) {
       const auto [first, isNew] = gpuDevs_.emplace(std::pair(hostOf(gpu), *dev), gpu);
-      if (!isNew)
+      const bool parts =
+          isPart(document_, gpu, rules_) && document_[gpu].parent == document_[first->second].parent;
+      if (!isNew && !parts)
         add(Severity::kWarning, "duplicate-dev", gpu,
             fmt::format("a gpu with dev=\"{}\" a second time (first in line {})", *dev,
                         document_[first->second].line),
@@ -290,6 +293,7 @@ class DeviceCheck {
   }
 
   const topology::Document& document_;
+  const rules::RuleSet& rules_;
   Findings& findings_;
   std::vector<topology::ElementId> gpus_, nets_;
   std::map<std::pair<std::string, std::int64_t>, topology::ElementId> numas_, gpuDevs_, netDevs_;
@@ -299,8 +303,8 @@ class DeviceCheck {
 
 }  // namespace
 
-void checkDevices(const topology::Document& document, Findings& findings) {
-  DeviceCheck(document, findings).check();
+void checkDevices(const topology::Document& document, const rules::RuleSet& rules, Findings& findings) {
+  DeviceCheck(document, rules, findings).check();
 }
 
 }  // namespace xylem::lint

@@ -59,8 +59,8 @@ LintReport lintTopology(std::string_view text, const std::string& file,
   if (document && checkSchema(*document, *rules, findings)) {
     report.gpus = static_cast<int>(elementsCalled(*document, "gpu").size());
     report.nets = static_cast<int>(elementsCalled(*document, "net").size());
-    checkPci(*document, findings);
-    checkDevices(*document, findings);
+    checkPci(*document, *rules, findings);
+    checkDevices(*document, *rules, findings);
     checkLinks(*document, findings);
     askReaders(text, file, rules, findings);
   }

@@ -19,8 +19,8 @@ constexpr std::int64_t kMaxCardWidth = 16;
 
 class PciCheck {
  public:
-  PciCheck(const topology::Document& document, Findings& findings)
-      : document_(document), findings_(findings) {}
+  PciCheck(const topology::Document& document, const rules::RuleSet& rules, Findings& findings)
+      : document_(document), rules_(rules), findings_(findings) {}
 
   void check() {
     for (const topology::ElementId pci : elementsCalled(document_, "pci")) {
@@ -41,7 +41,7 @@ class PciCheck {
   void checkHolds(topology::ElementId pci, bool gpu, bool nic) {
     int gpus = 0, switches = 0;
     for (const topology::ElementId child : document_[pci].children) {
-      if (document_[child].name == "gpu" && ++gpus > 1)
+      if (document_[child].name == "gpu" && !isPart(document_, child, rules_) && ++gpus > 1)
         add(Severity::kError, "two-devices", child, "a second gpu in one pci element",
             "give every gpu a pci element with its own bus id");
       if (document_[child].name == "pci") ++switches;
@@ -133,6 +133,7 @@ class PciCheck {
   }
 
   const topology::Document& document_;
+  const rules::RuleSet& rules_;
   Findings& findings_;
   // By host and bus id: the first pci element with this id, and its kind.
   std::map<std::pair<std::string, std::uint64_t>, std::pair<topology::ElementId, std::string>> known_;
@@ -140,8 +141,8 @@ class PciCheck {
 
 }  // namespace
 
-void checkPci(const topology::Document& document, Findings& findings) {
-  PciCheck(document, findings).check();
+void checkPci(const topology::Document& document, const rules::RuleSet& rules, Findings& findings) {
+  PciCheck(document, rules, findings).check();
 }
 
 }  // namespace xylem::lint

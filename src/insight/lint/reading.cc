@@ -67,6 +67,10 @@ std::optional<std::int64_t> numberOf(const topology::Document& document, topolog
   return value;
 }
 
+bool isPart(const topology::Document& document, topology::ElementId gpu, const rules::RuleSet& rules) {
+  return rules.splitGpus && numberOf(document, gpu, "mlopart").value_or(-1) >= 0;
+}
+
 std::string textOf(const topology::Document& document, topology::ElementId element, std::string_view name) {
   const std::string* text = document.attribute(element, name);
   return text == nullptr ? "" : *text;

@@ -89,20 +89,30 @@ class PathSearch {
 
   void run(topology::NodeId destination, PathTable& table) {
     std::fill(reached_.begin(), reached_.end(), Reached{});
-    for (auto& list : links_) list.clear();
-    at(destination) = {PathType::kLoc,    topology::kLocalBandwidth, 0,
-                       topology::kNoLink, topology::kNoNode,         false};
-    level_.assign(1, destination);
-    while (!level_.empty()) {
-      next_.clear();
-      for (topology::NodeId node : level_) expand(node, destination);
-      level_.swap(next_);
-      for (topology::NodeId node : level_) at(node).queued = false;
+    if (nearest_) {
+      for (auto& list : links_) list.clear();
+      expandAll<true>(destination);
+    } else {
+      expandAll<false>(destination);
     }
     store(destination, table);
   }
 
  private:
+  // `kNearest`: paths are chosen by type first.
+  template <bool kNearest>
+  void expandAll(topology::NodeId destination) {
+    at(destination) = {PathType::kLoc,    topology::kLocalBandwidth, 0,
+                       topology::kNoLink, topology::kNoNode,         false};
+    level_.assign(1, destination);
+    while (!level_.empty()) {
+      next_.clear();
+      for (topology::NodeId node : level_) expand<kNearest>(node, destination);
+      level_.swap(next_);
+      for (topology::NodeId node : level_) at(node).queued = false;
+    }
+  }
+
   struct Reached {
     PathType type = PathType::kDis;
     float bandwidth = 0;
@@ -114,6 +124,7 @@ class PathSearch {
 
   Reached& at(topology::NodeId node) { return reached_[static_cast<std::size_t>(node)]; }
 
+  template <bool kNearest>
   void expand(topology::NodeId node, topology::NodeId destination) {
     const Reached here = at(node);
     const bool relayGpu = node != destination && system_.isDevice(node);
@@ -121,7 +132,7 @@ class PathSearch {
       if (relayGpu && !mayRelay(here, link)) continue;
       Reached& there = at(link.to);
       const float bandwidth = std::min(here.bandwidth, link.bandwidth);
-      if (nearest_) {
+      if constexpr (kNearest) {
         const PathType type = std::max(here.type, typeOver(node, here, link));
         if (!isNearer(type, bandwidth, here.hops + 1, there)) continue;
       } else {
@@ -138,7 +149,7 @@ class PathSearch {
       there.hops = here.hops + 1;
       there.bandwidth = bandwidth;
       there.type = std::max(here.type, typeOver(node, here, link));
-      if (nearest_) copyLinks(node, link.to, there.first);
+      if constexpr (kNearest) copyLinks(node, link.to, there.first);
       if (!there.queued) {
         there.queued = true;
         next_.push_back(link.to);

@@ -17,15 +17,15 @@ unsigned reverseBits(unsigned value, int bits) {
 
 }  // namespace
 
-topology::NodeId closestCpu(const topology::System& system, const PathTable& paths, topology::NodeId gpu) {
-  std::vector<topology::NodeId> candidates;
-  if (system.rules().widestCpuIsClosest)
-    candidates = Locality(system, paths).nearest(gpu, topology::NodeType::kCpu);
-  else
-    for (topology::NodeId cpu : system.nodes(topology::NodeType::kCpu)) candidates.push_back(cpu);
+namespace {
+
+// The one of the CPUs to which a GPU's path has the fewest links.
+template <typename Cpus>
+topology::NodeId closestOf(const Cpus& cpus, const topology::System& system, const PathTable& paths,
+                           topology::NodeId gpu) {
   topology::NodeId closest = topology::kNoNode;
   int hops = 0;
-  for (topology::NodeId cpu : candidates) {
+  for (topology::NodeId cpu : cpus) {
     const int distance = paths.path(gpu, cpu).hops;
     if (distance <= 0 || (closest != topology::kNoNode && distance >= hops)) continue;
     closest = cpu;
@@ -34,6 +34,14 @@ topology::NodeId closestCpu(const topology::System& system, const PathTable& pat
   if (closest == topology::kNoNode)
     throw Error(ResultCode::kInvalidArgument, "{} reaches no CPU", system.name(gpu));
   return closest;
+}
+
+}  // namespace
+
+topology::NodeId closestCpu(const topology::System& system, const PathTable& paths, topology::NodeId gpu) {
+  if (!system.rules().widestCpuIsClosest)
+    return closestOf(system.nodes(topology::NodeType::kCpu), system, paths, gpu);
+  return closestOf(Locality(system, paths).nearest(gpu, topology::NodeType::kCpu), system, paths, gpu);
 }
 
 Locality::Locality(const topology::System& system, const PathTable& paths)

@@ -102,6 +102,7 @@ struct RuleSet {
   MergedWidth mergedWidth = MergedWidth::kFirst;  // 2.28, 2.30: merged NICs of several cards
   bool mergesSockets = true;                      // until 2.29: NICs of different sockets may merge
   bool mergesByRail = false;                      // 2.30: NCCL_NET_MERGE_POLICY
+  bool ordersNicsByBusId = false;                 // 2.29: live RDMA devices count up by PCI bus id
   int maxChildren = 128;                          // 2.29: of an element of a topology file, 640
   bool ginNodes = false;                          // 2.29: `gin` and net="0" of NICs
   bool rmaNodes = false;                          // 2.30: `rma` of NICs

@@ -24,6 +24,7 @@ constexpr NewVariable kNewVariables[] = {
     {"NCCL_NETDEVS_POLICY", "2.28"},
     {"NCCL_P2P_SCHEDULE_GROUP_SIZE", "2.28"},
     {"NCCL_P2P_PER_CHANNEL_NET_BW", "2.29"},
+    {"NCCL_IB_DEVICE_PCI_ORDER", "2.29"},
     {"NCCL_MNNVL_RAIL_PER_HOST", "2.28"},
     {"NCCL_P2P_MAX_PEERS", "2.30"},
     {"NCCL_TOPO_SPLIT_MLOPART", "2.30"},

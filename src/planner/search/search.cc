@@ -265,7 +265,8 @@ void Search::tryFree(int gpu, int position, int backToNet) {
       std::reverse(workspace_.candidates.begin() + static_cast<std::ptrdiff_t>(begin),
                    workspace_.candidates.begin() + static_cast<std::ptrdiff_t>(end));
   }
-  const auto tryAll = [&] {
+  // Inlined, as this is the innermost loop of a search.
+  const auto tryAll = [&]() __attribute__((always_inline)) {
     for (std::size_t i = begin; i < end; ++i) {
       const NextGpu& next = *workspace_.candidates[i].next;
       if (remembers) extendTrail(next, position + 1);
@@ -319,6 +320,10 @@ bool Search::allAlike(int gpu) const {
   return space_.pathKey(gpu, *best) == space_.pathKey(gpu, *worst);
 }
 
+bool Search::mayEndOnRails(int net, int start) const {
+  return !space_.otherPlane(net, start) && (wanted_.crossNic != 0 || space_.sameRail(net, start));
+}
+
 void Search::leaveToNet(int gpu, int position) {
   // A balanced tree leaves from its first two GPUs, with half of the traffic each.
   const bool balanced = wanted_.pattern == Pattern::kBalancedTree;
@@ -337,14 +342,14 @@ void Search::leaveToNet(int gpu, int position) {
 bool Search::mayEndAt(int net, int position) const {
   const int channel = wanted_.nChannels;
   const int start = wanted_.startNet(channel);
-  if (rails_ && space_.otherPlane(net, start)) return false;
   if (wanted_.pattern == Pattern::kTree && net != start) return false;
   if (wanted_.pattern == Pattern::kRing && wanted_.crossNic == 2) {
     // An odd channel ends where the one before it started.
     if ((channel & 1) != 0 && net != wanted_.startNet(channel - 1)) return false;
-  } else if (wanted_.crossNic == 0 && !(rails_ ? space_.sameRail(net, start) : space_.samePort(net, start))) {
+  } else if (wanted_.crossNic == 0 && !space_.samePort(net, start) && !rails_) {
     return false;
   }
+  if (rails_ && !mayEndOnRails(net, start)) return false;
   return wanted_.pattern != Pattern::kBalancedTree || position == 0 || net == wanted_.endNet(channel);
 }
 

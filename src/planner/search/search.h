@@ -94,6 +94,7 @@ class Search {
   void goOn(const Route& route, int next, int position, int backToNet, bool fits = false);
   void leaveToNet(int gpu, int position);
   bool mayEndAt(int net, int position) const;
+  bool mayEndOnRails(int net, int start) const;  // where NICs name rails and planes
   void appendCandidates(int gpu);
   bool fits(const NextGpu& next) const;
   void rankByNet(std::size_t begin);

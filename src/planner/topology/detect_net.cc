@@ -153,6 +153,8 @@ std::vector<ElementId> addNets(Document& document, CpuElements& cpus, PciTree& p
     document.setIfAbsent(net, "latency", kLatency);
     document.setIfAbsent(net, "speed", std::to_string(device.speed));
     document.setIfAbsent(net, "port", std::to_string(device.port));
+    if (device.rail >= 0) document.setIfAbsent(net, "rail", std::to_string(device.rail));
+    if (device.plane >= 0) document.setIfAbsent(net, "plane", std::to_string(device.plane));
     document.setIfAbsent(net, "guid", fmt::format("{:#x}", device.guid));
     document.setIfAbsent(net, "maxconn", std::to_string(device.maxConnections));
     document.setIfAbsent(net, "gdr", device.gdr ? "1" : "0");

@@ -33,6 +33,7 @@ struct NetDevice {
   int port = 0;
   std::uint64_t guid = 0;  // equal for the ports of one card
   int maxConnections = 0;
+  int rail = -1, plane = -1;    // of the network; -1: unknown
   bool gdr = false;             // reaches GPU memory
   std::optional<bool> reduces;  // leads to a network that reduces (CollNet); nullopt if unknown
 

@@ -84,6 +84,14 @@ bool supportsGpuMemory(const fs::path& root) {
   return openModules && std::pair(major, minor) >= kDmaBufLinux;
 }
 
+// Today's cards number the port of every function 1. The card's earlier ports are added, so that each port of a card has its own
+// number.
+void numberPorts(std::vector<NetDevice>& devices) {
+  std::map<std::string, int> portsOfCard;
+  for (NetDevice& device : devices)
+    if (!device.busId.empty()) device.port += portsOfCard[device.busId]++;
+}
+
 }  // namespace
 
 // Devices have the order of their verbs interfaces; programs cannot use a device without one. On this machine
@@ -107,7 +115,6 @@ std::vector<NetDevice> rdmaDevices(const fs::path& root, const RdmaOptions& opti
   std::vector<NetDevice> devices;
   if (options.disable) return devices;
   const bool gdr = supportsGpuMemory(root);
-  std::map<std::string, int> portsOfCard;  // the ports in `devices`, by card
   for (const VerbsInterface& verbs : verbsInterfaces(root)) {
     const std::string& name = verbs.device;
     const fs::path folder = root / "sys/class/infiniband" / name;
@@ -124,16 +131,24 @@ std::vector<NetDevice> rdmaDevices(const fs::path& root, const RdmaOptions& opti
       device.busId = card;
       device.functionBusId = function;
       device.speed = readRate(port / "rate");
-      // Today's cards number the port of every function 1. The card's earlier ports are added, so that each
-      // port of a card has its own number.
-      device.port = index + portsOfCard[card];
+      device.port = index;
+      if (options.namesPlaces) {
+        const NetPlace place = placeOf(options.hca, name, index);
+        device.rail = place.rail;
+        device.plane = place.plane;
+      }
       device.guid = readGuid(folder / "sys_image_guid");
       device.maxConnections = kQueuePairs;
       device.gdr = gdr;
       devices.push_back(std::move(device));
-      if (!card.empty()) ++portsOfCard[card];
     }
   }
+  if (options.byBusId)
+    std::stable_sort(devices.begin(), devices.end(), [](const NetDevice& a, const NetDevice& b) {
+      return std::pair(a.functionBusId.empty(), a.functionBusId) <
+             std::pair(b.functionBusId.empty(), b.functionBusId);
+    });
+  numberPorts(devices);
   return devices;
 }
 

@@ -18,6 +18,8 @@ struct RdmaOptions {
   bool disable = false;        // NCCL_IB_DISABLE
   std::string hca;             // NCCL_IB_HCA: "mlx5" prefix, "=mlx5_0:1" exact, "^mlx5_3" all but these
   bool mergeFunctions = true;  // NCCL_IB_MERGE_VFS
+  bool byBusId = false;  // in the order of PCI bus ids, as newer versions without NCCL_IB_DEVICE_PCI_ORDER=0
+  bool namesPlaces = false;  // NCCL_IB_HCA tells rails and planes, to newer versions
 };
 
 struct VerbsInterface {

@@ -275,7 +275,29 @@ class NicMerger {
     document_.set(net, "dev", "");
     for (const auto& [key, value] : first) document_.setIfAbsent(net, key, value);
     document_.set(net, "speed", std::to_string(speed));
+    if (rules_.rails) setPlace(net, group);
     return net;
+  }
+
+  // The rail that all members name, and a mask of their planes: bit i stands for the plane that comes i-th among them.
+  void setPlace(ElementId net, const std::vector<std::size_t>& group) {
+    constexpr int kManyPlanes = 1 << 14;
+    constexpr int kMaxValue = 1 << 16;
+    std::int64_t rail = -1;
+    int mask = 0;
+    std::vector<std::int64_t> planes;
+    for (const std::size_t member : group) {
+      const Attributes attributes(document_, nets_[member]);
+      const std::int64_t own = attributes.integer("rail", -1, kMaxValue, -1);
+      rail = member == group.front() || rail == own ? own : -1;
+      const std::int64_t plane = attributes.integer("plane", -1, kMaxValue, -1);
+      auto place = std::find(planes.begin(), planes.end(), plane);
+      if (place == planes.end()) place = planes.insert(planes.end(), plane);
+      mask |= 1 << (place - planes.begin());
+    }
+    document_.removeAttribute(net, "rail");
+    if (rail >= 0) document_.set(net, "rail", std::to_string(rail));
+    document_.set(net, "plane", std::to_string(kManyPlanes | mask));
   }
 
   Document& document_;

@@ -49,23 +49,61 @@ void collectNets(const Document& document, ElementId element, std::vector<Elemen
 
 }  // namespace
 
-bool hcaMatches(const std::string& list, const std::string& name, int port) {
-  std::string_view text = list;
-  const bool exclude = text.starts_with('^');
-  if (exclude) text.remove_prefix(1);
-  const bool exact = text.starts_with('=');
-  if (exact) text.remove_prefix(1);
-  if (text.empty()) return true;
-  bool found = false;
-  std::istringstream items{std::string(text)};
-  for (std::string item; std::getline(items, item, ',');) {
-    const std::size_t colon = item.find(':');
-    const std::string wanted = item.substr(0, colon);
-    const bool samePort = colon == std::string::npos || parseInt(item.substr(colon + 1), -1) == port;
-    const bool sameName = exact ? name == wanted : name.starts_with(wanted);
-    found = found || (!item.empty() && sameName && samePort);
+namespace {
+
+// NCCL_IB_HCA: `^` in front excludes, `=` asks for whole names; entries `name:port:rail:plane`, of which all but the name may be
+// empty or missing.
+struct HcaList {
+  struct Entry {
+    std::string name;
+    int port = -1, rail = -1, plane = -1;
+  };
+  bool exclude = false, exact = false;
+  std::vector<Entry> entries;
+
+  explicit HcaList(std::string_view text) {
+    exclude = text.starts_with('^');
+    if (exclude) text.remove_prefix(1);
+    exact = text.starts_with('=');
+    if (exact) text.remove_prefix(1);
+    std::istringstream items{std::string(text)};
+    for (std::string item; std::getline(items, item, ',');) {
+      if (item.empty()) continue;
+      std::istringstream fields(item);
+      Entry entry;
+      std::getline(fields, entry.name, ':');
+      for (int* number : {&entry.port, &entry.rail, &entry.plane})
+        // A port that is no number is none that a device has.
+        if (std::string field; std::getline(fields, field, ':') && !field.empty())
+          *number = parseInt(field, number == &entry.port ? kNoPort : -1);
+      entries.push_back(std::move(entry));
+    }
   }
-  return found != exclude;
+
+  const Entry* find(const std::string& name, int port) const {
+    const auto found = std::find_if(entries.begin(), entries.end(), [&](const Entry& entry) {
+      const bool sameName = exact ? name == entry.name : name.starts_with(entry.name);
+      return sameName && (entry.port == -1 || entry.port == port);
+    });
+    return found == entries.end() ? nullptr : &*found;
+  }
+
+ private:
+  static constexpr int kNoPort = -2;
+};
+
+}  // namespace
+
+bool hcaMatches(const std::string& list, const std::string& name, int port) {
+  const HcaList wanted(list);
+  return (wanted.entries.empty() && list.find(',') == std::string::npos) ||
+         (wanted.find(name, port) != nullptr) != wanted.exclude;
+}
+
+NetPlace placeOf(const std::string& list, const std::string& name, int port) {
+  const HcaList wanted(list);
+  const HcaList::Entry* entry = wanted.exclude ? nullptr : wanted.find(name, port);
+  return entry == nullptr ? NetPlace{} : NetPlace{entry->rail, entry->plane};
 }
 
 Document selectNets(Document document, const Settings& settings, std::vector<std::string>* remarks) {

@@ -17,6 +17,13 @@ namespace xylem::topology {
 // all.
 bool hcaMatches(const std::string& list, const std::string& name, int port);
 
+// The rail and the plane of the network that the first entry for a port names, as in `mlx5_0:1:2:0` or `mlx5_0::2`; -1 where it
+// names none.
+struct NetPlace {
+  int rail = -1, plane = -1;
+};
+NetPlace placeOf(const std::string& list, const std::string& name, int port);
+
 // The description without the network devices that the variables leave out, and without cards all of whose
 // ports they leave out. `remarks` gets a sentence if they leave out any.
 Document selectNets(Document document, const Settings& settings, std::vector<std::string>* remarks = nullptr);

@@ -114,7 +114,7 @@ struct Net {
   bool gdr = false;
   bool coll = false;
   int maxConnections = 0;
-  std::uint64_t card = 0;     // equal for NICs on PCI devices of one bus id, on any host
+  std::uint64_t card = 0;     // if rails are by host: equal for NICs on PCI devices of one bus id
   int rail = -1, plane = -1;  // of the network; -1 if the description names none
 };
 

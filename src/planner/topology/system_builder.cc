@@ -323,7 +323,7 @@ class SystemBuilder {
     net.plane = static_cast<int>(attributes.integer("plane", -1, kMaxInt, -1));
     const NodeKey key = NodeKey::of(system, static_cast<std::uint64_t>(net.dev));
     net.asic = asicOf(attributes, key, net);
-    net.card = cardOf(element, net);
+    if (rules_->railsByHost) net.card = cardOf(element, net);
     const auto offers = [&](const char* ability, std::int64_t byDefault) {
       return attributes.integer(ability, -kMaxInt, kMaxInt, byDefault) != 0;
     };

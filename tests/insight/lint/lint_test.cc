@@ -68,9 +68,8 @@ std::string with(std::string text, const std::string& from, const std::string& t
 
 bool readersAccept(const std::string& text) {
   try {
-    topology::buildSystem(
-        topology::completeForJob(topology::parseTopology(text, "test.xml"), *testing::rules225()),
-        testing::rules225());
+    const auto rules = rules::newestRules();
+    topology::buildSystem(topology::completeForJob(topology::parseTopology(text, "test.xml"), *rules), rules);
     return true;
   } catch (const InputError&) {
     return false;
@@ -159,6 +158,14 @@ TEST(Lint, KnowsTheAttributesOfEachVersion) {
   EXPECT_THAT(old.findings,
               Contains(AllOf(Field(&Finding::rule, "newer-attribute"),
                              Field(&Finding::found, HasSubstr("NCCL 2.27.7 does not know it")))));
+}
+
+TEST(Lint, KnowsPartsOfGpus) {
+  const std::string text =
+      with(kGood, "<gpu dev=\"0\"", "<gpu dev=\"0\" sm=\"90\" mlopart=\"0\"/><gpu mlopart=\"1\" dev=\"0\"");
+  EXPECT_TRUE(lintTopology(text, "t").isClean()) << toJson(lintTopology(text, "t")).dump(1);
+  EXPECT_THAT(lintTopology(text, "t", rules::rulesOf({2, 29, 7})).findings,
+              Contains(Field(&Finding::rule, "two-devices")));
 }
 
 TEST(Lint, OneMistakeIsOneFinding) {

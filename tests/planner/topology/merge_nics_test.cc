@@ -91,6 +91,29 @@ TEST(MergeNics, MembersOfSeveralCardsHaveTheirWidthTogetherSince228) {
   EXPECT_THAT(widths("PIX", "2.30"), ::testing::Contains("32"));
 }
 
+// As the InfiniBand plugin tells it: one rail if all members name it, and a mask of their planes.
+TEST(MergeNics, MergedDevicesHaveAPlaceInTheNetwork) {
+  const auto merged = [](const std::string& hca, const char* version) {
+    CapturedMachine machine;
+    buildMachine(machine, testing::readMachineFile("dual-port-card", ".txt"));
+    const auto gpus = gpuSourceOf(machine.root());
+    DetectOptions options;
+    options.root = machine.root();
+    options.gpus = gpus.get();
+    options.merge = MergeOptions{};
+    options.rules = rules::rulesOf(rules::parseVersion(version).value());
+    options.rdma = {.hca = hca, .namesPlaces = options.rules->rails};
+    const std::string text = writeTopology(detectTopology(options));
+    const std::size_t at = text.find("mlx5_0+mlx5_1");
+    return text.substr(at, text.find('\n', at) - at);
+  };
+  EXPECT_THAT(merged("mlx5_0::2:0,mlx5_1::2:1,mlx5", "2.30"),
+              ::testing::AllOf(HasSubstr("rail=\"2\""), HasSubstr("plane=\"16387\"")));
+  EXPECT_THAT(merged("mlx5_0::2,mlx5_1::3,mlx5", "2.30"),
+              ::testing::AllOf(::testing::Not(HasSubstr("rail")), HasSubstr("plane=\"16385\"")));
+  EXPECT_THAT(merged("mlx5_0::2,mlx5_1::2,mlx5", "2.29"), ::testing::Not(HasSubstr("plane")));
+}
+
 TEST(MergeNics, OnlyWithinARail) {
   EXPECT_THAT(netsOf({.withinRail = true}, "2.29"),
               ElementsAre("4 mlx5_0+mlx5_1 25", "2 mlx5_2 25", "3 mlx5_3 25"));
