@@ -40,10 +40,8 @@ int run(CommandLine& line, const std::vector<std::string>& words) {
     return complain(error.what(), kBadInput);
   } catch (const Error& error) {
     return complain(error.what(), error.code() == ResultCode::kInvalidArgument ? kBadInput : kFailed);
-  } catch (const std::bad_alloc&) {
-    return complain("out of memory", kFailed);
   } catch (const std::exception& error) {
-    return complain(error.what(), kFailed);
+    return complain(errorOf(error).what(), kFailed);
   }
 }
 

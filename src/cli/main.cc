@@ -1,4 +1,7 @@
 // The command `xylem`, with all of its subcommands.
+#include <cstdio>
+#include <new>
+
 #include "cli/commands.h"
 
 namespace {
@@ -30,7 +33,7 @@ constexpr const char* kRuntimeExamples =
 
 }  // namespace
 
-int main(int argc, char** argv) {
+int main(int argc, char** argv) try {
   namespace cli = xylem::cli;
   cli::CommandLine line =
       cli::xylemCommandLine(std::string(cli::kPlannerExamples) + kInsightExamples + kRuntimeExamples);
@@ -41,4 +44,7 @@ int main(int argc, char** argv) {
                          cli::addOptimize, cli::addPerf, cli::addRun, cli::addStatus, cli::addPages})
     add(line);
   return cli::runCommandLine(line, argc, argv);
+} catch (const std::bad_alloc&) {  // so little memory that the commands cannot even be listed
+  std::fputs("xylem: out of memory (ulimit -v)\n", stderr);
+  return xylem::cli::kFailed;
 }

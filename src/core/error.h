@@ -59,7 +59,14 @@ class InputError : public Error {
   SourceLocation location_;
 };
 
-// The text of an errno value, thread-safe.
+// The text of an errno value, thread-safe. If a limit of the process explains it (`ulimit`), which one, its value and
+// what to do.
 std::string errnoText(int errnum);
+// The same where a thread or a process cannot be started.
+std::string startFailureText(int errnum);
+// "out of memory", with the limit if the process has one (ulimit -v).
+std::string outOfMemoryText();
+// Any exception as an Error: memory and threads that the system refuses are kSystemError, with the limit.
+Error errorOf(const std::exception& exception);
 
 }  // namespace xylem

@@ -8,6 +8,7 @@
 #include <map>
 
 #include "cli/perf/cases.h"
+#include "cli/perf/memory_need.h"
 #include "cli/perf/test_data.h"
 #include "core/error.h"
 
@@ -44,6 +45,26 @@ TEST(PerfBandwidth, FactorsAreThoseOfNcclTests) {
     EXPECT_EQ(bandwidthOf(collective, 4'000'000, 4, 0).bus, 0) << "no time, no speed";
   }
   EXPECT_EQ(bandwidthOf(PerfCollective::kAllReduce, 1000, 1, 1).bus, 0) << "one rank has no link";
+}
+
+TEST(PerfMemoryNeed, RefusesWhatDoesNotFit) {
+  PerfOptions options;
+  options.processes = 1000;
+  options.maxBytes = 8;
+  const std::uint64_t gigabytes = 24'000'000'000;
+  try {
+    requireMemory(options, gigabytes);
+    FAIL() << "31.5 MB for each of 1000 ranks do not fit into 24 GB";
+  } catch (const InputError& error) {
+    EXPECT_THAT(error.what(), testing::AllOf(testing::HasSubstr("1000 ranks, which need about 31.5 GB"),
+                                             testing::HasSubstr("24.0 GB are available; expected at most 9")));
+  }
+  EXPECT_NO_THROW(requireMemory(options, std::nullopt));
+  options.processes = 256;
+  EXPECT_NO_THROW(requireMemory(options, gigabytes));
+  options.maxBytes = std::size_t{64} << 20;
+  EXPECT_THROW(requireMemory(options, gigabytes), InputError) << "buffers count, too";
+  EXPECT_GT(availableMemory().value_or(0), 0);
 }
 
 TEST(PerfCases, RootsOperatorsTypesAndSizes) {

@@ -3,10 +3,13 @@
 #include <gmock/gmock.h>
 #include <signal.h>
 
+#include <cstdio>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "cli/run_command.h"
+#include "support/sanitizers.h"
 
 namespace xylem::testing {
 namespace {
@@ -284,6 +287,26 @@ TEST(PerfCommand, AKilledRankIsNamedAndNobodyIsLeft) {
   EXPECT_EQ(perf.command.wait(), 1);
   EXPECT_THAT(perf.command.errors(), AllOf(HasSubstr("rank 2"), HasSubstr("killed by signal 9")));
   for (const pid_t pid : pids) EXPECT_FALSE(isAlive(pid)) << "rank " << pid << " is left";
+}
+
+// The output of `xylem perf` with these words under a limit (ulimit OPTION).
+std::string limited(const std::string& option, const std::string& words) {
+  const std::string line = "ulimit " + option + "; NCCL_SOCKET_IFNAME=lo exec timeout -s KILL 60 " + XYLEM_COMMAND +
+                           " perf all_reduce -b 8 -e 8 " + words + " 2>&1";
+  const std::unique_ptr<FILE, int (*)(FILE*)> pipe(popen(line.c_str(), "r"), &pclose);
+  std::string text;
+  for (int c = 0; pipe && (c = std::getc(pipe.get())) != EOF;) text += static_cast<char>(c);
+  return text;
+}
+
+TEST(PerfCommand, LimitsOfTheProcessAreNamed) {
+  EXPECT_THAT(limited("-n 16", "-p 4"), HasSubstr("Too many open files; this process may open 16 (ulimit -n)"));
+  // With more processes than files the command sees them end.
+  EXPECT_THAT(limited("-n 40", "-p 32"), HasSubstr("xylem: rank "));
+  if (!kAddressSanitizer) {
+    EXPECT_THAT(limited("-v 120000", "-p 2"),
+                HasSubstr("out of memory; this process may have 120000 KiB of address space (ulimit -v)"));
+  }
 }
 
 }  // namespace

@@ -38,6 +38,7 @@ class FailuresTest(unittest.TestCase):
                 work = dist.all_reduce(torch.ones(1), group=late, async_op=True)
                 future = work.get_future()
                 self.assertGreaterEqual(expect("ALLREDUCE timed out", work.wait), LATE / 2)
+                expect("rank 1 has not called it; it has called nothing so far", work.wait)
                 expect("timed out", future.wait)
                 expect("timed out", lambda: dist.all_reduce(torch.ones(1), group=late))
             else:
@@ -45,6 +46,23 @@ class FailuresTest(unittest.TestCase):
             dist.barrier()  # other groups go on
 
         self.assertEqual(self.outcome(2, body), [0, 0])
+
+    def test_ranks_that_are_told_who_was_late(self):
+        def body(rank, init):
+            short = dist.new_group(backend="xylem", timeout=timedelta(seconds=LATE if rank == 0 else 60))
+            dist.all_reduce(torch.ones(8), group=short)
+            if rank < 2:
+                expect("ranks 2-3 have not called it; rank 2: its last call: #0 AllReduce",
+                       lambda: dist.all_reduce(torch.ones(1), group=short))
+            if rank == 0:
+                with self.assertRaisesRegex(RuntimeError, "a receive from rank 3 timed out: it does not send"):
+                    other = dist.new_group(backend="xylem", timeout=timedelta(seconds=LATE))
+                    dist.recv(torch.ones(1), 3, group=other)
+            else:
+                dist.new_group(backend="xylem")
+            dist.barrier()
+
+        self.assertEqual(self.outcome(4, body), [0, 0, 0, 0])
 
     def test_a_wait_with_a_time_out(self):
         def body(rank, init):
@@ -102,7 +120,7 @@ class FailuresTest(unittest.TestCase):
     def test_a_group_that_stays_incomplete(self):
         def inside(rank, size, init):
             if rank == 0:
-                with self.assertRaisesRegex(RuntimeError, "only 1 of 2 ranks came"):
+                with self.assertRaisesRegex(RuntimeError, "only 1 of 2 ranks came .* rank 1 did not"):
                     with group("xylem", rank, size, init, seconds=LATE):
                         pass
 

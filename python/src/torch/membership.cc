@@ -1,5 +1,7 @@
 #include "torch/membership.h"
 
+#include "runtime/api/time_out.h"
+
 namespace xylem::torch {
 namespace {
 
@@ -89,6 +91,14 @@ void Membership::fail(const std::string& reason) noexcept {
     comm = comm_.exchange(nullptr);
   }
   if (comm != nullptr) ncclCommAbort(comm);
+}
+
+void Membership::timeOut(const std::string& what) noexcept {
+  // Held until the reason is complete: check() must not see half of it.
+  const std::lock_guard lock(mutex_);
+  ncclComm_t comm = comm_.exchange(nullptr);
+  const std::string reason = comm == nullptr ? what : xylem::api::abortLate(comm, what);
+  if (!failure_) failure_ = reason;
 }
 
 }  // namespace xylem::torch

@@ -72,6 +72,8 @@ class Membership {
   void check();
   // Aborts operations that are under way, here and on the other ranks; from any thread.
   void fail(const std::string& reason) noexcept;
+  // Like fail(), for operations that take too long: the error of all ranks names the ranks that are late.
+  void timeOut(const std::string& what) noexcept;
 
  private:
   ncclComm_t usable();

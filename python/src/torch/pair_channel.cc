@@ -26,8 +26,8 @@ void transfer(Membership& member, bool send, void* data, std::size_t bytes) {
 
 }  // namespace
 
-PairChannel::PairChannel(Direction direction, Connect connect)
-    : direction_(direction), connect_(std::move(connect)), thread_([this] { run(); }) {}
+PairChannel::PairChannel(Direction direction, int peer, Connect connect)
+    : direction_(direction), peer_(peer), connect_(std::move(connect)), thread_([this] { run(); }) {}
 
 PairChannel::~PairChannel() {
   {
@@ -58,8 +58,9 @@ std::optional<std::chrono::steady_clock::time_point> PairChannel::expire() {
     for (const Message& message : posted_) next = next ? std::min(*next, message.deadline) : message.deadline;
   }
   if (!next || *next > std::chrono::steady_clock::now()) return next;
-  breakOff(direction_ == Direction::kSend ? "a send timed out: the other rank does not receive"
-                                          : "a receive timed out: the other rank does not send");
+  const std::string peer = "rank " + std::to_string(peer_);
+  breakOff(direction_ == Direction::kSend ? "a send to " + peer + " timed out: it does not receive"
+                                          : "a receive from " + peer + " timed out: it does not send");
   return std::nullopt;
 }
 

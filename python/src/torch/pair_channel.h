@@ -41,7 +41,8 @@ class PairChannel {
   // Called on the channel's thread with the first message; it asks now and then whether to go on.
   using Connect = std::function<std::unique_ptr<Membership>(const std::function<void()>& throwIfOver)>;
 
-  PairChannel(Direction direction, Connect connect);
+  // `peer`: the other rank, for errors.
+  PairChannel(Direction direction, int peer, Connect connect);
   // Aborts operations under way; everything posted fails.
   ~PairChannel();
   PairChannel(const PairChannel&) = delete;
@@ -72,6 +73,7 @@ class PairChannel {
   void failAll(std::exception_ptr failure);
 
   const Direction direction_;
+  const int peer_;
   const Connect connect_;
   std::mutex mutex_;
   std::condition_variable changed_;

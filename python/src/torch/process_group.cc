@@ -54,7 +54,7 @@ PairChannel& ProcessGroupXylem::channelTo(int peer, PairChannel::Direction direc
     const bool sends = direction == PairChannel::Direction::kSend;
     const int from = sends ? getRank() : peer, to = sends ? peer : getRank();
     channel =
-        std::make_unique<PairChannel>(direction, [this, from, to](const std::function<void()>& throwIfOver) {
+        std::make_unique<PairChannel>(direction, peer, [this, from, to](const std::function<void()>& throwIfOver) {
           return rendezvous_.joinPair(from, to, throwIfOver);
         });
   }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "planner/topology/detect_files.h"
+#include "runtime/comm/issue/call_check.h"
 
 namespace xylem::torch {
 namespace {
@@ -99,9 +100,18 @@ void Rendezvous::awaitAll() {
          if (std::chrono::steady_clock::now() > until)
            throw std::runtime_error("xylem: only " + std::to_string(here) + " of " + std::to_string(ranks_) +
                                     " ranks came to the process group within " +
-                                    std::to_string(timeout_.count()) + " ms");
+                                    std::to_string(timeout_.count()) + " ms: " + missingRanks() +
+                                    " did not; look whether they run, and at what they wait for (py-spy, gdb)");
          here = store_->add("here", 0);
        });
+}
+
+// Each rank that came has left the name of its host.
+std::string Rendezvous::missingRanks() {
+  std::vector<int> missing;
+  for (int rank = 0; rank < ranks_; ++rank)
+    if (!store_->check({"host/" + std::to_string(rank)})) missing.push_back(rank);
+  return xylem::comm::rankRanges(missing);
 }
 
 std::shared_ptr<Membership> Rendezvous::joinAll() {

@@ -28,6 +28,8 @@ class Rendezvous {
  private:
   void chooseDevice();
   void awaitAll();
+  // The ranks that have not come, in words.
+  std::string missingRanks();
   void set(const std::string& key, const void* data, std::size_t bytes);
   ncclUniqueId idAt(const std::string& key);
 

@@ -80,8 +80,8 @@ bool CollectiveWork::wait(std::chrono::milliseconds timeout) {
 
 void CollectiveWork::expire() {
   const auto waited = std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - issued_);
-  member_->fail(c10d::opTypeToString(retrieveOpType()) + " timed out: it was not done after " +
-                std::to_string(waited.count()) + " ms; a rank may be late, or have called something else");
+  member_->timeOut(c10d::opTypeToString(retrieveOpType()) + " timed out: it was not done after " +
+                   std::to_string(waited.count()) + " ms");
 }
 
 c10::intrusive_ptr<c10::ivalue::Future> CollectiveWork::getFuture() {

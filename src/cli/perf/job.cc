@@ -73,11 +73,15 @@ void runThreads(const PerfOptions& options, const ProcessPlace& place, const ncc
       ranks.join(id);
       ranks.run(*outlets[static_cast<std::size_t>(thread)]);
     } catch (const std::exception& error) {
-      fail(firstRank, error.what());
+      fail(firstRank, errorOf(error).what());
     }
   };
   std::vector<std::thread> others;
-  for (int thread = 1; thread < options.threads; ++thread) others.emplace_back(run, thread);
+  try {
+    for (int thread = 1; thread < options.threads; ++thread) others.emplace_back(run, thread);
+  } catch (const std::exception& error) {
+    fail(place.process * options.ranksPerProcess(), errorOf(error).what());
+  }
   run(0);
   for (std::thread& thread : others) thread.join();
 }
@@ -135,7 +139,7 @@ int runPerfChild(const PerfOptions& options, int process, int socket) {
       std::memcpy(id.internal, message.text, sizeof id.internal);
     }
   } catch (const std::exception& error) {
-    fail(firstRank, error.what());
+    fail(firstRank, errorOf(error).what());
   }
   std::vector<std::unique_ptr<PerfOutlet>> outlets;
   for (int i = 0; i < options.threads; ++i) outlets.push_back(std::make_unique<SocketOutlet>(socket));
@@ -326,6 +330,10 @@ void PerfJob::throwCause() const {
   // A process that ended is the cause. Messages of ranks about others are consequences.
   auto cause =
       std::find_if(children_.begin(), children_.end(), [](const Child& child) { return child.ended; });
+  const auto failedFirst = [](const Child& child) {
+    return child.failed && child.failure.find(" is gone") == std::string::npos;
+  };
+  if (cause == children_.end()) cause = std::find_if(children_.begin(), children_.end(), failedFirst);
   if (cause == children_.end())
     cause = std::find_if(children_.begin(), children_.end(), [](const Child& child) { return child.failed; });
   throw Error(ResultCode::kRemoteError, "rank {}: {}", cause->failedRank, cause->failure);

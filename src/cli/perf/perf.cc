@@ -11,6 +11,7 @@
 #include "cli/number_text.h"
 #include "cli/perf/cases.h"
 #include "cli/perf/job.h"
+#include "cli/perf/memory_need.h"
 #include "cli/perf/report.h"
 #include "cli/terminal.h"
 #include "core/error.h"
@@ -135,8 +136,10 @@ int runPerf(const PerfArguments& options) {
     if (launch->rank == 0) report.finish();
     return wrong == 0 ? kOk : kFailed;
   }
+  requireMemory(perf, availableMemory());
   PerfJob job(perf);
   PerfReport report(perf, terminalOf(stdout), [&](std::string_view text) { job.print(text); });
+  report.starts();
   if (const int status = job.run(report); status != 0) return status;
   report.finish();
   return report.wrong() == 0 ? kOk : kFailed;

@@ -40,9 +40,10 @@ void require(ncclResult_t result, ncclComm_t comm, const char* what) {
 }
 
 void require(cudaError_t result, ncclComm_t comm, const char* what) {
-  if (result != cudaSuccess)
-    throw Error(ResultCode::kUnhandledCudaError, "{}: {}: {}", what, cudaGetErrorString(result),
-                ncclGetLastError(comm));
+  if (result == cudaSuccess) return;
+  if (result == cudaErrorMemoryAllocation)
+    throw Error(ResultCode::kUnhandledCudaError, "{}: {}", what, outOfMemoryText());
+  throw Error(ResultCode::kUnhandledCudaError, "{}: {}: {}", what, cudaGetErrorString(result), ncclGetLastError(comm));
 }
 
 PerfRank::~PerfRank() {

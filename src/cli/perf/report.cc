@@ -154,6 +154,8 @@ PerfRow rowOf(const PerfOptions& options, const PerfCase& c, const std::vector<P
 PerfReport::PerfReport(const PerfOptions& options, Terminal terminal, Print print)
     : options_(options), terminal_(terminal), print_(std::move(print)), cases_(casesOf(options).size()) {}
 
+void PerfReport::starts() { progress_.emplace(fmt::format("{} ranks join", options_.ranks())); }
+
 void PerfReport::announceNext() {
   if (rows_.size() < cases_)
     progress_.emplace(
@@ -161,6 +163,7 @@ void PerfReport::announceNext() {
 }
 
 void PerfReport::joined(const std::vector<PerfMessage>& hellos) {
+  progress_.reset();
   hellos_ = hellos;
   if (!options_.json) print_(perfHead(options_, hellos, terminal_));
   announceNext();

@@ -37,6 +37,8 @@ class PerfReport : public PerfListener {
 
   void joined(const std::vector<PerfMessage>& hellos) override;
   void measured(const PerfCase& c, const std::vector<PerfMessage>& results) override;
+  // The processes are started, and no rank has joined yet.
+  void starts();
   // Writes the last lines, or the JSON.
   void finish();
   std::uint64_t wrong() const { return wrong_; }

@@ -45,6 +45,20 @@ FileDescriptor takeOverSignals(sigset_t& old) {
   return fd;
 }
 
+// poll(2) of those that are open. The kernel refuses more entries than the process may open files, even negative ones.
+int pollOpen(std::vector<pollfd>& fds, int milliseconds) {
+  std::vector<pollfd> open;
+  for (const pollfd& fd : fds)
+    if (fd.fd >= 0) open.push_back(fd);
+  const int ready = poll(open.data(), open.size(), milliseconds);
+  if (ready < 0 && errno != EINTR && errno != EAGAIN)
+    throw Error(ResultCode::kSystemError, "cannot wait for the ranks: {}", errnoText(errno));
+  std::size_t next = 0;
+  for (pollfd& fd : fds)
+    if (fd.fd >= 0) fd.revents = ready > 0 ? open[next++].revents : short{0};
+  return ready;
+}
+
 }  // namespace
 
 Launcher::Launcher(LaunchOptions options)
@@ -115,7 +129,7 @@ void Launcher::wait() {
     fds.push_back({out_.full() ? -1 : process.out().fd.get(), POLLIN, 0});
     fds.push_back({errors_.full() ? -1 : process.errors().fd.get(), POLLIN, 0});
   }
-  if (poll(fds.data(), fds.size(), pollMilliseconds()) <= 0) return;
+  if (pollOpen(fds, pollMilliseconds()) <= 0) return;
   if (fds[3].revents != 0) input_->pass();
   for (std::size_t i = firstWatched; i < firstStream; ++i) {
     BackgroundAccept& watched = watched_[i - firstWatched];

@@ -31,8 +31,7 @@ struct Pipe {
 Pipe openPipe(int rank) {
   std::array<int, 2> ends{};
   if (pipe2(ends.data(), O_CLOEXEC) != 0)
-    throw Error(ResultCode::kSystemError, "cannot open a pipe for rank {}: {}; `ulimit -n` may be too low",
-                rank, errnoText(errno));
+    throw Error(ResultCode::kSystemError, "cannot open a pipe for rank {}: {}", rank, errnoText(errno));
   return {FileDescriptor(ends[0]), FileDescriptor(ends[1])};
 }
 
@@ -63,7 +62,7 @@ std::string tagOf(int rank, const Terminal& terminal) {
   try {
     status = start.run();
   } catch (const std::exception& error) {
-    fmt::print(stderr, "xylem: rank {}: {}\n", start.rank, error.what());
+    fmt::print(stderr, "xylem: rank {}: {}\n", start.rank, errorOf(error).what());
   }
   std::fflush(nullptr);
   _exit(status);
@@ -90,7 +89,7 @@ JobProcess::JobProcess(const ProcessStart& start)
   std::fflush(nullptr);  // or the copy could write what the buffers hold, too
   const pid_t parent = getpid();
   const pid_t pid = fork();
-  if (pid < 0) throw Error(ResultCode::kSystemError, "cannot start rank {}: {}", rank_, errnoText(errno));
+  if (pid < 0) throw Error(ResultCode::kSystemError, "cannot start rank {}: {}", rank_, startFailureText(errno));
   if (pid == 0) live(start, input, out.write.get(), errors.write.get(), parent);
   pid_ = pid;
   setpgid(pid, pid);  // the child does the same: the group must exist before either goes on

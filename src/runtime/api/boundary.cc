@@ -45,12 +45,9 @@ ncclResult_t remember(ResultCode code, const std::string& text) {
 }
 
 Error asError(const std::exception& exception) {
-  if (const auto* error = dynamic_cast<const Error*>(&exception)) return *error;
-  if (dynamic_cast<const std::bad_alloc*>(&exception) != nullptr)
-    return Error(ResultCode::kSystemError, "out of memory");
   if (const auto* failure = dynamic_cast<const cuda_api::CudaFailure*>(&exception))
     return Error(ResultCode::kUnhandledCudaError, "{}", cuda_api::errorText(failure->error()).text);
-  return Error(ResultCode::kInternalError, "{}", exception.what());
+  return errorOf(exception);
 }
 
 void throwNull(const char* function, const char* parameter) {

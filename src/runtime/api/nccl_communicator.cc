@@ -4,6 +4,7 @@
 #include "runtime/api/comm_handle.h"
 #include "runtime/api/group_members.h"
 #include "runtime/api/raw_value.h"
+#include "runtime/api/time_out.h"
 #include "runtime/device/scheduler.h"
 
 using namespace xylem;
@@ -169,6 +170,22 @@ ncclResult_t pncclCommDestroy(ncclComm_t comm) {
   });
 }
 XYLEM_PROFILED(CommDestroy);
+
+std::string api::abortLate(ncclComm_t comm, const std::string& what) noexcept {
+  std::string reason = what;
+  guard([&] {
+    const CommUse use(comm, "abortLate");
+    std::string late = "a rank may be late, or have called something else";
+    try {
+      if (const std::string known = use->impl->lateRanks(); !known.empty()) late = known;
+    } catch (const std::exception&) {  // another process's records could not be read
+    }
+    reason = what + "; " + late;
+    use->impl->abort(fmt::format("({})", reason));
+  });
+  pncclCommAbort(comm);
+  return reason;
+}
 
 ncclResult_t pncclCommAbort(ncclComm_t comm) {
   constexpr const char* kName = "ncclCommAbort";

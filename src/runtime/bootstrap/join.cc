@@ -22,20 +22,25 @@ constexpr std::chrono::milliseconds kRootGrace{2000};
 constexpr int kRootLastFrameMilliseconds = 200;
 
 // Why a rank has not reached its root, and what to look at.
-enum class Unreached { kRefused, kSilent, kStrange, kNoRoute };
+enum class Unreached { kRefused, kSilent, kCloses, kMute, kStrange, kNoRoute };
 
 const char* reasonText(Unreached why) {
   switch (why) {
     case Unreached::kRefused:
-      return "nobody listens there (connection refused); is the process of rank 0 running on that host, and "
-             "is "
-             "the port right in NCCL_COMM_ID?";
+      return "nobody listens there (connection refused); is the process of rank 0 running on that host, and is the "
+             "port right in NCCL_COMM_ID?";
     case Unreached::kSilent:
       return "nothing answers there; is the host up, and does a firewall let the port through? (nc -vz HOST "
              "PORT)";
+    case Unreached::kCloses:
+      return "what listens there closes connections without a word, as a proxy or a forwarded port does whose target "
+             "is not running; is the address in NCCL_COMM_ID that of the host of rank 0 itself?";
+    case Unreached::kMute:
+      return "what listens there takes connections and says nothing: a proxy, a load balancer, or a process that is "
+             "stopped; is the address in NCCL_COMM_ID that of the host of rank 0 itself? (ss -ltnp there)";
     case Unreached::kStrange:
-      return "what answers there is no root of this job: another job, another program or a proxy; compare "
-             "NCCL_COMM_ID and XYLEM_SECRET of all ranks";
+      return "what answers there is no root of this job but another job or another program; compare NCCL_COMM_ID and "
+             "XYLEM_SECRET of all ranks";
     case Unreached::kNoRoute:
       break;
   }
@@ -139,7 +144,7 @@ class Joiner {
     for (;;) {
       sockets::Connector connector(to, &interface_.address, link.id->secret(), hello);
       while (!connector.refused() && !advance(connector)) {
-        check(connector.reached() ? Unreached::kStrange : before);
+        check(connector.reached() ? answerOf(connector) : before);
         sleep(connector.polled(),
               deadline_.pollMilliseconds(connector.polled().fd < 0 ? sockets::Connector::kRetryMilliseconds
                                                                    : 1000));
@@ -168,8 +173,14 @@ class Joiner {
       return connector.advance();
     } catch (const Error& error) {
       throw Error(error.code(), "{}: {}", error.what(),
-                  reasonText(connector.reached() ? Unreached::kStrange : Unreached::kNoRoute));
+                  reasonText(!connector.reached() ? Unreached::kNoRoute
+                             : connector.closed() ? Unreached::kCloses
+                                                  : Unreached::kStrange));
     }
+  }
+  // Judges a process that listens there and has not yet answered as a root does.
+  static Unreached answerOf(const sockets::Connector& connector) {
+    return connector.closed() ? Unreached::kCloses : Unreached::kMute;
   }
 
   void sleep(pollfd polled, int milliseconds) {

@@ -125,7 +125,7 @@ void Root::start() {
     try {
       serve();
     } catch (const std::exception& error) {
-      giveUp(ResultCode::kInternalError, fmt::format("the root failed: {}", error.what()));
+      giveUp(errorOf(error).code(), fmt::format("the root failed: {}", errorOf(error).what()));
     }
     members_.clear();
     acceptor_.reset();

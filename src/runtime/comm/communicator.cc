@@ -7,6 +7,7 @@
 #include "runtime/comm/issue/user_ops.h"
 #include "runtime/comm/join/join_log.h"
 #include "runtime/comm/join/joined_rank.h"
+#include "runtime/comm/watch/late_ranks.h"
 #include "runtime/device/scheduler.h"
 
 namespace xylem::comm {
@@ -259,11 +260,16 @@ void Communicator::revoke() {
   state_.store(CommState::kRevoked, std::memory_order_release);
 }
 
-void Communicator::abort() noexcept {
+void Communicator::abort() noexcept { abort("(ncclCommAbort)"); }
+
+void Communicator::abort(const std::string& why) noexcept {
   abortFlag_.raise();
+  {
+    const std::lock_guard lock(failureMutex_);
+    if (abortReason_.empty()) abortReason_ = why;
+  }
   const auto reason = [this] {
-    return Error(ResultCode::kRemoteError, "rank {} aborted its communicator (ncclCommAbort)",
-                 membership_.rank);
+    return Error(ResultCode::kRemoteError, "rank {} aborted its communicator {}", membership_.rank, abortReason_);
   };
   // If it is joined, end its operations now, as finalize() in another thread may wait for them.
   if (const CommState now = state_.load(std::memory_order_acquire);
@@ -284,6 +290,10 @@ void Communicator::abort() noexcept {
   state_.store(CommState::kAborted, std::memory_order_release);
 }
 
+std::string Communicator::lateRanks() const {
+  return joined_ ? lateRanksText(joined_->number(), membership_.rank) : "";
+}
+
 bool Communicator::idle() const { return !joined_ || joined_->issuer().launches().idle(); }
 
 void Communicator::background(std::function<void()> work) {
@@ -293,10 +303,8 @@ void Communicator::background(std::function<void()> work) {
   background_ = std::thread([this, work = std::move(work)] {
     try {
       work();
-    } catch (const Error& error) {
-      keepFailure(error);
     } catch (const std::exception& error) {
-      keepFailure(Error(ResultCode::kInternalError, "{}", error.what()));
+      keepFailure(errorOf(error));
     }
     pending_.fetch_sub(1, std::memory_order_acq_rel);
   });

@@ -16,6 +16,7 @@
 #include <mutex>
 #include <optional>
 #include <span>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -111,6 +112,10 @@ class Communicator {
   // Ends all operations, from any thread, and tells the peers. Launches that stand in a stream behind other
   // work stay there, and do nothing when their turn comes.
   void abort() noexcept;
+  // Like abort(), with the reason in the errors of the peers.
+  void abort(const std::string& reason) noexcept;
+  // Names the ranks that hold up the oldest operation under way; empty if they are not known (watch/late_ranks.h).
+  std::string lateRanks() const;
   // Whether no stream holds any work of it; otherwise ending it waits.
   bool idle() const;
 
@@ -150,6 +155,7 @@ class Communicator {
   std::unique_ptr<JoinedRank> joined_;
   mutable std::mutex failureMutex_;
   std::optional<Error> failure_;
+  std::string abortReason_;  // the first; guarded by failureMutex_
   std::mutex backgroundMutex_;
   std::thread background_;
 };

@@ -1,8 +1,10 @@
 #include "runtime/device/scheduler.h"
 
 #include <algorithm>
+#include <exception>
 #include <limits>
 
+#include "core/error.h"
 #include "core/log.h"
 #include "core/per_thread.h"
 #include "runtime/device/host_device.h"
@@ -275,7 +277,12 @@ void Worker::notify() {
     const std::lock_guard lock(startMutex_);
     if (state_.load() != kNotStarted) return;
     state_.store(kAwake);
-    thread_ = std::thread([this] { loop(); });
+    try {
+      thread_ = std::thread([this] { loop(); });
+    } catch (const std::exception& error) {
+      state_.store(kNotStarted);
+      throw errorOf(error);
+    }
     return;
   }
   int expected = kAsleep;

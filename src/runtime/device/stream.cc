@@ -76,11 +76,8 @@ Progress Stream::run() noexcept {
         case Progress::kWouldBlock:
           return outcome;
       }
-    } catch (const Error& error) {
-      finishFront(&error);
-      outcome = Progress::kAdvanced;
     } catch (const std::exception& error) {
-      const Error wrapped(ResultCode::kInternalError, "a task ended with: {}", error.what());
+      const Error wrapped = errorOf(error);
       finishFront(&wrapped);
       outcome = Progress::kAdvanced;
     }
@@ -91,10 +88,8 @@ void Stream::checkStall() noexcept {
   if (front_ == nullptr) return;
   try {
     front_->checkStall();
-  } catch (const Error& error) {
-    finishFront(&error);
   } catch (const std::exception& error) {
-    const Error wrapped(ResultCode::kInternalError, "a task ended with: {}", error.what());
+    const Error wrapped = errorOf(error);
     finishFront(&wrapped);
   }
 }

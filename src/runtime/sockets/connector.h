@@ -68,6 +68,8 @@ class Connector {
   bool refused() const { return refused_; }
   // True if the last attempt reached a process, which may be another one than the caller looks for.
   bool reached() const { return handshake_.has_value(); }
+  // True if that process closed the connection.
+  bool closed() const { return handshake_ && handshake_->closed(); }
   const SocketAddress& to() const { return to_; }
   // The descriptor and events to poll for. There is no descriptor (-1) between two attempts: call `advance`
   // again after kRetryMilliseconds.

@@ -253,7 +253,7 @@ void PendingConnections::pauseAccepting() {
   watch(EPOLL_CTL_MOD, listener_, 0, nullptr);
   pausedUntil_ = Deadline::after(kPause);
   if (!std::exchange(warned_, true))
-    log_.warn("{} : cannot accept a connection: too many files are open (raise the limit: ulimit -n)", who_);
+    log_.warn("{} : cannot accept a connection: {}", who_, errnoText(EMFILE));
 }
 
 Acceptor::Acceptor(const SocketAddress& address, const Secret& secret, const Logger& log, const char* who,

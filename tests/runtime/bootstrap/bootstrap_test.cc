@@ -7,6 +7,7 @@
 
 #include <barrier>
 #include <cstring>
+#include <future>
 
 #include "runtime/bootstrap/job.h"
 #include "runtime/sockets/handshake.h"
@@ -179,26 +180,44 @@ std::string joinErrorAt(const sockets::SocketAddress& address) {
   return "";
 }
 
-TEST(Bootstrap, UnreachableRootsAreToldApart) {
+// A socket that listens where a job expects its root.
+struct FalseRoot {
   FileDescriptor listener = sockets::listenTcp(sockets::SocketAddress::parse("127.0.0.1:0"));
-  const sockets::SocketAddress address = sockets::SocketAddress::boundTo(listener.get());
-  // Something that speaks HTTP.
-  std::thread server([&] {
+  sockets::SocketAddress address = sockets::SocketAddress::boundTo(listener.get());
+
+  std::future<std::string> joinError() const {
+    return std::async(std::launch::async, [to = address] { return joinErrorAt(to); });
+  }
+  FileDescriptor taken() const {
     pollfd fd{listener.get(), POLLIN, 0};
-    if (poll(&fd, 1, 20000) <= 0) return;
-    const FileDescriptor peer(accept(listener.get(), nullptr, nullptr));
+    return FileDescriptor(poll(&fd, 1, 20) > 0 ? accept(listener.get(), nullptr, nullptr) : -1);
+  }
+};
+
+TEST(Bootstrap, UnreachableRootsAreToldApart) {
+  FalseRoot web, proxy, mute, filtered, nobody;
+  nobody.listener.reset();
+  ASSERT_EQ(listen(mute.listener.get(), 1), 0);
+  // Once its queue is full, the system drops packets, as a firewall does.
+  ASSERT_EQ(listen(filtered.listener.get(), 0), 0);
+  std::vector<FileDescriptor> queued;
+  for (int i = 0; i < 4; ++i) queued.push_back(sockets::startConnect(filtered.address, nullptr));
+
+  auto webError = web.joinError(), proxyError = proxy.joinError(), muteError = mute.joinError(),
+       filteredError = filtered.joinError(), nobodyError = nobody.joinError();
+  std::vector<FileDescriptor> browsers;
+  while (proxyError.wait_for(std::chrono::seconds(0)) != std::future_status::ready) {
+    proxy.taken();  // and closed at once
+    const FileDescriptor& browser = browsers.emplace_back(web.taken());
     const std::string answer = "HTTP/1.1 400 Bad Request\r\n\r\n" + std::string(200, ' ');
-    send(peer.get(), answer.data(), answer.size(), MSG_NOSIGNAL);
-    char hello[512];
-    recv(peer.get(), hello, sizeof hello, MSG_WAITALL);
-  });
-  EXPECT_THAT(joinErrorAt(address),
-              HasSubstr("no root of this job: another job, another program or a proxy"));
-  server.join();
-  listener.reset();
-  EXPECT_THAT(joinErrorAt(address),
-              AllOf(HasSubstr("timed out after 1 s connecting to the root at 127.0.0.1"),
-                    HasSubstr("connection refused"), HasSubstr("NCCL_COMM_ID")));
+    if (browser) send(browser.get(), answer.data(), answer.size(), MSG_NOSIGNAL);
+  }
+  EXPECT_THAT(webError.get(), HasSubstr("no root of this job but another job or another program"));
+  EXPECT_THAT(proxyError.get(), HasSubstr("closes connections without a word, as a proxy"));
+  EXPECT_THAT(muteError.get(), HasSubstr("takes connections and says nothing"));
+  EXPECT_THAT(filteredError.get(), HasSubstr("nothing answers there"));
+  EXPECT_THAT(nobodyError.get(), AllOf(HasSubstr("timed out after 1 s connecting to the root at 127.0.0.1"),
+                                       HasSubstr("connection refused"), HasSubstr("NCCL_COMM_ID")));
 }
 
 TEST(Bootstrap, TheRootTellsTheLogWhoIsMissing) {

@@ -51,7 +51,7 @@ void requireSameBlocking(Group& g, const Communicator& communicator) {
 // The jobs of several communicators wait for each other, so each gets a thread.
 void runTogether(std::vector<BackgroundWork>& jobs) {
   std::vector<std::exception_ptr> errors(jobs.size());
-  std::vector<std::thread> threads;
+  std::vector<std::jthread> threads;  // join, also if not all can be started
   const auto run = [&](std::size_t i) {
     try {
       jobs[i].work();
@@ -61,7 +61,7 @@ void runTogether(std::vector<BackgroundWork>& jobs) {
   };
   for (std::size_t i = 1; i < jobs.size(); ++i) threads.emplace_back(run, i);
   run(0);
-  for (std::thread& thread : threads) thread.join();
+  threads.clear();
   for (const std::exception_ptr& error : errors)
     if (error) std::rethrow_exception(error);
 }

@@ -33,7 +33,7 @@ void join(Joining& joining) {
   } catch (const Error& failed) {
     error = failed;
   } catch (const std::exception& failed) {
-    error = Error(ResultCode::kSystemError, "{}", failed.what());
+    error = errorOf(failed);
   }
   meeting.listener.reset();
   const std::lock_guard lock(joining.mutex);

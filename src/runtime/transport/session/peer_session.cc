@@ -155,8 +155,7 @@ void PeerSession::hear(PeerMessage message) {
       break;
     case PeerMessage::kRegion: {
       if (!message.fd)
-        throw Error(ResultCode::kSystemError,
-                    "cannot take over memory of rank {}: are too many files open (ulimit -n)?", peer_);
+        throw Error(ResultCode::kSystemError, "cannot take over memory of rank {}: {}", peer_, errnoText(EMFILE));
       const auto note = valueOf<RegionNote>(message.body);
       regions_.map(note.region, std::move(message.fd), note.bytes);
       break;
