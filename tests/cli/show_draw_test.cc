@@ -113,7 +113,7 @@ TEST(Draw, SaysHowItWasMade) {
   const std::string page = runCommand({"draw", host.path(), "--nodes", "3"}, environment).output;
   EXPECT_THAT(page, AllOf(HasSubstr("xylem draw " + host.path() + " --nodes 3"),
                           HasSubstr("1970-01-02 00:00 UTC"), HasSubstr(host.path() + ", SHA-256 "),
-                          HasSubstr("rules nccl"), HasSubstr("did you mean NCCL_MAX_NCHANNELS?")));
+                          HasSubstr("planned as NCCL "), HasSubstr("did you mean NCCL_MAX_NCHANNELS?")));
   const auto facts = nlohmann::json::parse(runCommand({"draw", host.path(), "--json"}, environment).output);
   EXPECT_EQ(facts["origin"]["date"], "1970-01-02 00:00 UTC");
   EXPECT_EQ(facts["origin"]["files"][0]["sha256"].get<std::string>().size(), 64u);

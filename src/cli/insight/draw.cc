@@ -153,9 +153,15 @@ report::Origin::File fileOf(const std::string& name) {
   return {name, digits};
 }
 
+// `planned as NCCL 2.30.7`.
+std::string rulesText(const JobInput& job, const Settings& settings) {
+  return fmt::format("planned as NCCL {}{}", rules::versionText(versionNamed(job.nccl, settings)),
+                     job.rules == "nccl" ? "" : ", rules " + job.rules);
+}
+
 report::Origin originOf(const DrawArguments& options, const Settings& settings) {
   report::Origin origin{
-      options.command, options.version + ", rules " + options.job.rules, dateText(), {}, {}, {}};
+      options.command, fmt::format("{}, {}", options.version, rulesText(options.job, settings)), dateText(), {}, {}, {}};
   std::set<std::string> names;
   if (!options.job.file.empty()) names.insert(options.job.file);
   for (const std::string& host : options.job.hosts) names.insert(parseHost(host).file);

@@ -13,7 +13,7 @@ function stepElement(step) {
 function answerElement(answer) {
   return html('details', {}, html('summary', {}, html('code', {}, answer.question), answer.headline),
     answer.steps.map(stepElement),
-    answer.tables.map((one) => [html('h4', {}, one.title), html('div', { class: 'scroll' }, html('table', {}, table(one.columns, one.rows)))]),
+    answer.tables.flatMap((one) => [html('h4', {}, one.title), html('div', { class: 'scroll' }, html('table', {}, table(one.columns, one.rows)))]),
     answer.whatIf.length > 0 ? [html('h4', {}, 'What other settings would do'),
       html('ul', {}, answer.whatIf.map((one) => html('li', {}, html('code', {}, one.setting), ' ', one.outcome)))] : null,
     answer.notes.map((note) => html('p', { class: 'note' }, note)));

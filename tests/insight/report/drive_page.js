@@ -134,6 +134,7 @@ function driveRest() {
   one('#open-answers').click();
   check('answers open', all('#answer-list details').every((answer) => answer.open));
   check('answers say why', all('#answer-list .step').length > 0);
+  check('answers are words and tables', !text('#answers').includes('[object '));
   one('#close-answers').click();
   check('answers close', all('#answer-list details').every((answer) => !answer.open));
   check('the part on what is possible', one('#optimality').hidden === (facts.optimality.length === 0));
