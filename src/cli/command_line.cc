@@ -8,7 +8,7 @@
 #include <charconv>
 #include <sstream>
 
-#include "cli/table.h"
+#include "cli/line_wrap.h"
 #include "cli/terminal.h"
 #include "core/edit_distance.h"
 #include "core/spelling.h"
@@ -83,6 +83,12 @@ class HelpFormatter : public CLI::Formatter {
     std::ostringstream out;
     CLI::detail::format_help(out, command->get_name(), inColumn(command->get_description()), column_width_);
     return out.str();
+  }
+
+  std::string make_footer(const CLI::App* app) const override {
+    const std::string text = Formatter::make_footer(app);
+    const int width = terminalOf(stdout).width;
+    return width > 0 ? reflowed(text, width) : text;
   }
 
   // The text in lines that fit beside the names.

@@ -10,12 +10,19 @@ namespace {
 constexpr int kGap = 2;
 // Columns of text do not get narrower than this.
 constexpr int kMinWrapWidth = 12;
+// How far the last column is moved to the right where it goes below its row.
+constexpr int kBelow = 4;
 
 std::string blanks(int count) { return std::string(static_cast<std::size_t>(std::max(count, 0)), ' '); }
 
 std::string trimmedRight(std::string line) {
   line.erase(line.find_last_not_of(' ') + 1);
   return line;
+}
+
+// The width of columns beside each other.
+int together(const std::vector<int>& widths) {
+  return std::accumulate(widths.begin(), widths.end(), kGap * (static_cast<int>(widths.size()) - 1));
 }
 
 int longestWord(const std::string& text) {
@@ -30,83 +37,113 @@ int longestWord(const std::string& text) {
 
 }  // namespace
 
-std::vector<std::string> wrapped(const std::string& text, int width) {
-  std::vector<std::string> lines(1);
-  std::size_t start = 0;
-  while (start < text.size()) {
-    const std::size_t blank = std::min(text.find(' ', start), text.size());
-    const std::string word = text.substr(start, blank - start);
-    if (!lines.back().empty() && displayWidth(lines.back()) + 1 + displayWidth(word) > width)
-      lines.emplace_back();
-    if (!lines.back().empty()) lines.back() += ' ';
-    lines.back() += word;
-    start = blank + 1;
-  }
-  return lines;
-}
-
 // Every column is as wide as its widest cell. Where that is too much for the terminal, the widest columns of
 // text give way, down to their longest word.
-std::vector<int> Table::widths(int available) const {
+std::vector<int> Table::widths(const std::vector<std::size_t>& shown, int available) const {
   std::vector<int> widths;
   std::vector<int> least;
-  for (const Column& column : columns_) {
-    widths.push_back(displayWidth(column.title));
-    least.push_back(std::max(widths.back(), kMinWrapWidth));
-  }
-  for (const auto& row : rows_)
-    for (std::size_t i = 0; i < row.size() && i < widths.size(); ++i) {
-      widths[i] = std::max(widths[i], displayWidth(row[i].text));
-      least[i] = std::max(least[i], columns_[i].align == Align::kLeft ? longestWord(row[i].text) : widths[i]);
+  for (const std::size_t column : shown) {
+    const bool isText = columns_[column].align == Align::kLeft;
+    int widest = displayWidth(columns_[column].title), narrowest = std::max(widest, kMinWrapWidth);
+    for (const auto& row : rows_) {
+      if (column >= row.size()) continue;
+      widest = std::max(widest, displayWidth(row[column].text));
+      narrowest = std::max(narrowest, isText ? longestWord(row[column].text) : widest);
     }
-  const int gaps = kGap * (static_cast<int>(widths.size()) - 1);
-  int excess = available > 0 ? std::accumulate(widths.begin(), widths.end(), gaps) - available : 0;
-  for (; excess > 0; --excess) {
+    widths.push_back(widest);
+    least.push_back(isText ? narrowest : widest);
+  }
+  for (int excess = available > 0 ? together(widths) - available : 0; excess > 0; --excess) {
     std::size_t widest = widths.size();
     for (std::size_t i = 0; i < widths.size(); ++i)
-      if (columns_[i].align == Align::kLeft && widths[i] > least[i] &&
-          (widest == widths.size() || widths[i] >= widths[widest]))
-        widest = i;
+      if (widths[i] > least[i] && (widest == widths.size() || widths[i] >= widths[widest])) widest = i;
     if (widest == widths.size()) break;
     --widths[widest];
   }
   return widths;
 }
 
-std::string Table::text(const Terminal& terminal, int indent) const {
-  const std::vector<int> width = widths(terminal.width > 0 ? std::max(terminal.width - indent, 1) : 0);
-  const std::size_t last = columns_.size() - 1;
+std::string Table::row(const std::vector<Cell>& cells, const std::vector<std::size_t>& shown,
+                       const std::vector<int>& width, const Terminal& terminal, int indent) const {
+  std::vector<std::vector<std::string>> parts(shown.size());
+  std::size_t lines = 1;
+  for (std::size_t i = 0; i < shown.size(); ++i) {
+    if (shown[i] >= cells.size()) continue;
+    const std::string& text = cells[shown[i]].text;
+    parts[i] = displayWidth(text) > width[i] ? wrapped(text, width[i]) : std::vector<std::string>{text};
+    lines = std::max(lines, parts[i].size());
+  }
   std::string out;
-  const auto addRow = [&](const std::vector<Cell>& cells) {
-    std::vector<std::vector<std::string>> parts(columns_.size());
-    std::size_t lines = 1;
-    for (std::size_t i = 0; i < columns_.size() && i < cells.size(); ++i) {
-      parts[i] = displayWidth(cells[i].text) > width[i] ? wrapped(cells[i].text, width[i])
-                                                        : std::vector<std::string>{cells[i].text};
-      lines = std::max(lines, parts[i].size());
+  for (std::size_t part = 0; part < lines; ++part) {
+    std::string line = blanks(indent);
+    for (std::size_t i = 0; i < shown.size(); ++i) {
+      const std::string text = part < parts[i].size() ? parts[i][part] : "";
+      const Align align = columns_[shown[i]].align;
+      const int missing = width[i] - displayWidth(text);
+      if (i > 0) line += blanks(kGap);
+      if (align == Align::kRight) line += blanks(missing);
+      line += shown[i] < cells.size() ? terminal.paint(cells[shown[i]].style, text) : text;
+      if (align == Align::kLeft && i + 1 != shown.size()) line += blanks(missing);
     }
-    for (std::size_t part = 0; part < lines; ++part) {
-      std::string line = blanks(indent);
-      for (std::size_t i = 0; i < columns_.size(); ++i) {
-        const std::string text = part < parts[i].size() ? parts[i][part] : "";
-        if (i > 0) line += blanks(kGap);
-        const int missing = width[i] - displayWidth(text);
-        if (columns_[i].align == Align::kRight) line += blanks(missing);
-        line += i < cells.size() ? terminal.paint(cells[i].style, text) : text;
-        if (columns_[i].align == Align::kLeft && i != last) line += blanks(missing);
-      }
-      out += trimmedRight(line) + '\n';
-    }
-  };
+    out += trimmedRight(line) + '\n';
+  }
+  return out;
+}
 
+// A table that is too wide however its text is wrapped: its last column goes below each row if that is text, and it is
+// cut into tables that each begin with the first column otherwise.
+std::string Table::narrowText(const Terminal& terminal, int indent, int available, const std::vector<Cell>& head) const {
+  std::vector<std::size_t> shown(columns_.size() - 1);
+  std::iota(shown.begin(), shown.end(), std::size_t{0});
+  std::vector<int> width = widths(shown, available);
+  std::string out;
+  if (columns_.back().align == Align::kLeft && together(width) <= available) {
+    const auto add = [&](const std::vector<Cell>& cells) {
+      out += row(cells, shown, width, terminal, indent);
+      if (cells.size() < columns_.size() || cells.back().text.empty()) return;
+      for (const std::string& line : wrapped(cells.back().text, std::max(available - kBelow, kMinWrapWidth)))
+        out += blanks(indent + kBelow) + terminal.paint(cells.back().style, line) + '\n';
+    };
+    if (!head.empty()) add(head);
+    for (const auto& cells : rows_) add(cells);
+    return out;
+  }
+  for (std::size_t next = 1; next < columns_.size();) {
+    shown = {0, next++};
+    width = widths(shown, available);
+    for (; next < columns_.size(); ++next) {
+      shown.push_back(next);
+      std::vector<int> wider = widths(shown, available);
+      if (together(wider) > available) {
+        shown.pop_back();
+        break;
+      }
+      width = std::move(wider);
+    }
+    if (!out.empty()) out += '\n';
+    if (!head.empty()) out += row(head, shown, width, terminal, indent);
+    for (const auto& cells : rows_) out += row(cells, shown, width, terminal, indent);
+  }
+  return out;
+}
+
+std::string Table::text(const Terminal& terminal, int indent) const {
   std::vector<Cell> head;
   bool titled = false;
   for (const Column& column : columns_) {
     head.push_back({column.title, Style::kBold});
     titled = titled || !column.title.empty();
   }
-  if (titled) addRow(head);
-  for (const auto& row : rows_) addRow(row);
+  if (!titled) head.clear();
+  const int available = terminal.width > 0 ? std::max(terminal.width - indent, 1) : 0;
+  std::vector<std::size_t> shown(columns_.size());
+  std::iota(shown.begin(), shown.end(), std::size_t{0});
+  const std::vector<int> width = widths(shown, available);
+  if (available > 0 && together(width) > available && columns_.size() > 2)
+    return narrowText(terminal, indent, available, head);
+  std::string out;
+  if (titled) out += row(head, shown, width, terminal, indent);
+  for (const auto& cells : rows_) out += row(cells, shown, width, terminal, indent);
   return out;
 }
 

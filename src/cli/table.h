@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/line_wrap.h"
 #include "cli/terminal.h"
 
 namespace xylem::cli {
@@ -24,9 +25,6 @@ struct Cell {
   Style style = Style::kPlain;
 };
 
-// Breaks a text at blanks into lines of at most `width` columns; longer words stay whole.
-std::vector<std::string> wrapped(const std::string& text, int width);
-
 class Table {
  public:
   explicit Table(std::vector<Column> columns) : columns_(std::move(columns)) {}
@@ -35,12 +33,16 @@ class Table {
   void add(std::vector<Cell> cells) { rows_.push_back(std::move(cells)); }
   bool empty() const { return rows_.empty(); }
 
-  // Columns are two blanks apart; those of text are wrapped where the table is wider than the terminal. A table
-  // without titles has no head line. The text ends with a newline unless it is empty.
+  // Columns are two blanks apart; those of text are wrapped where the table is wider than the terminal. If that is not
+  // enough, the last column goes below each row, or the table is cut into several. A table without titles has no head
+  // line. The text ends with a newline unless it is empty.
   std::string text(const Terminal& terminal, int indent = 0) const;
 
  private:
-  std::vector<int> widths(int available) const;
+  std::vector<int> widths(const std::vector<std::size_t>& shown, int available) const;
+  std::string row(const std::vector<Cell>& cells, const std::vector<std::size_t>& shown, const std::vector<int>& width,
+                  const Terminal& terminal, int indent) const;
+  std::string narrowText(const Terminal& terminal, int indent, int available, const std::vector<Cell>& head) const;
 
   std::vector<Column> columns_;
   std::vector<std::vector<Cell>> rows_;

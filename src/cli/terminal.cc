@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstdlib>
 
+#include "cli/line_wrap.h"
 #include "planner/plan/json_value.h"
 
 namespace xylem::cli {
@@ -83,18 +84,15 @@ Terminal terminalOf(std::FILE* stream) {
   return terminal;
 }
 
-int displayWidth(std::string_view text) {
-  // Continuation bytes of UTF-8 are 10xxxxxx.
-  return static_cast<int>(std::count_if(
-      text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
-}
-
 void writeOut(std::string_view text) {
-  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size()) noteOutputError(errno);
+  const int width = terminalOf(stdout).width;
+  const std::string lines = width > 0 ? fitted(text, width) : std::string(text);
+  if (std::fwrite(lines.data(), 1, lines.size(), stdout) != lines.size()) noteOutputError(errno);
 }
 
 void writeJson(const nlohmann::ordered_json& json, int indent) {
-  writeOut(plan::jsonText(json, indent) + '\n');
+  const std::string text = plan::jsonText(json, indent) + '\n';
+  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size()) noteOutputError(errno);
 }
 
 int outputError() { return firstOutputError; }

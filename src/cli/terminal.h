@@ -29,10 +29,8 @@ struct Terminal {
 
 Terminal terminalOf(std::FILE* stream);
 
-// Columns that a UTF-8 text takes: one per code point, which is right for everything that the commands print.
-int displayWidth(std::string_view text);
-
-// Writes to standard output. A failure is only remembered; runCommandLine reports it at the end.
+// Writes to standard output, in lines that fit a terminal. A failure is only remembered; runCommandLine reports it at
+// the end.
 void writeOut(std::string_view text);
 // The same for JSON, whose levels are indented by `indent` blanks.
 void writeJson(const nlohmann::ordered_json& json, int indent = 1);
