@@ -17,7 +17,7 @@ std::size_t lastColumnOf(std::string_view line) {
   return gap == std::string_view::npos || gap < indentOf(line) ? indentOf(line) : gap + 2;
 }
 
-void addFitted(std::string& out, std::string_view line, int width) {
+void addFitted(std::string& out, std::string_view line, int width, int further = kHanging) {
   const std::size_t indent = indentOf(line);
   if (displayWidth(line) <= width || (indent < line.size() && line[indent] == '<')) {
     out += line;
@@ -28,7 +28,7 @@ void addFitted(std::string& out, std::string_view line, int width) {
   if (column == indent || static_cast<int>(hanging) > width - kLeastBeside) {
     // The columns before it are words like others.
     column = indent;
-    hanging = std::min(indent + kHanging, static_cast<std::size_t>(width / 2));
+    hanging = std::min(indent + static_cast<std::size_t>(further), static_cast<std::size_t>(width / 2));
   }
   out += line.substr(0, column);
   int used = displayWidth(line.substr(0, column));
@@ -107,7 +107,12 @@ std::string reflowed(std::string_view page, int width) {
     open = goesOn && line.back() != ':';
   });
   if (page.ends_with('\n')) joined += '\n';
-  return fitted(joined, width);
+  std::string out;
+  forEachLine(joined, [&](std::string_view line, bool ended) {
+    addFitted(out, line, width, line.starts_with(' ') ? kHanging : 0);
+    if (ended) out += '\n';
+  });
+  return out;
 }
 
 }  // namespace xylem::cli

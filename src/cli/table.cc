@@ -90,40 +90,65 @@ std::string Table::row(const std::vector<Cell>& cells, const std::vector<std::si
   return out;
 }
 
-// A table that is too wide however its text is wrapped: its last column goes below each row if that is text, and it is
-// cut into tables that each begin with the first column otherwise.
-std::string Table::narrowText(const Terminal& terminal, int indent, int available, const std::vector<Cell>& head) const {
-  std::vector<std::size_t> shown(columns_.size() - 1);
-  std::iota(shown.begin(), shown.end(), std::size_t{0});
-  std::vector<int> width = widths(shown, available);
+// True if most columns are numbers or the like, as in a matrix.
+bool Table::isMatrix() const {
+  const auto numbers = std::count_if(columns_.begin(), columns_.end(),
+                                     [](const Column& column) { return column.align == Align::kRight; });
+  return 2 * static_cast<std::size_t>(numbers) > columns_.size();
+}
+
+// As many of the columns from `first` on as fit beside the first one.
+std::vector<std::size_t> Table::fitting(std::size_t first, int available) const {
+  std::vector<std::size_t> shown = {0};
+  for (std::size_t next = first; next < columns_.size(); ++next) {
+    shown.push_back(next);
+    if (shown.size() == 2 || together(widths(shown, available)) <= available) continue;
+    shown.pop_back();
+    break;
+  }
+  return shown;
+}
+
+// The cells from column `first` on as one text, with their titles except for the last.
+std::string Table::rest(const std::vector<Cell>& cells, std::size_t first) const {
+  std::string text;
+  for (std::size_t i = first; i < cells.size(); ++i) {
+    const std::string& cell = cells[i].text;
+    if (cell.empty() || cell == "-") continue;
+    if (!text.empty()) text += "; ";
+    const std::string& title = columns_[i].title;
+    text += i + 1 == columns_.size() || title.empty() || title == cell ? cell : title + " " + cell;
+  }
+  return text;
+}
+
+// A table that is too wide however its text is wrapped. A matrix is cut into several that each begin with the first
+// column. In others the last columns go below their row.
+std::string Table::narrowText(const Terminal& terminal, int indent, int available,
+                              const std::vector<Cell>& head) const {
   std::string out;
-  if (columns_.back().align == Align::kLeft && together(width) <= available) {
-    const auto add = [&](const std::vector<Cell>& cells) {
-      out += row(cells, shown, width, terminal, indent);
-      if (cells.size() < columns_.size() || cells.back().text.empty()) return;
-      for (const std::string& line : wrapped(cells.back().text, std::max(available - kBelow, kMinWrapWidth)))
-        out += blanks(indent + kBelow) + terminal.paint(cells.back().style, line) + '\n';
-    };
-    if (!head.empty()) add(head);
-    for (const auto& cells : rows_) add(cells);
+  if (isMatrix()) {
+    for (std::size_t next = 1; next < columns_.size();) {
+      const std::vector<std::size_t> shown = fitting(next, available);
+      const std::vector<int> width = widths(shown, available);
+      next = shown.back() + 1;
+      if (!out.empty()) out += '\n';
+      if (!head.empty()) out += row(head, shown, width, terminal, indent);
+      for (const auto& cells : rows_) out += row(cells, shown, width, terminal, indent);
+    }
     return out;
   }
-  for (std::size_t next = 1; next < columns_.size();) {
-    shown = {0, next++};
-    width = widths(shown, available);
-    for (; next < columns_.size(); ++next) {
-      shown.push_back(next);
-      std::vector<int> wider = widths(shown, available);
-      if (together(wider) > available) {
-        shown.pop_back();
-        break;
-      }
-      width = std::move(wider);
-    }
-    if (!out.empty()) out += '\n';
-    if (!head.empty()) out += row(head, shown, width, terminal, indent);
-    for (const auto& cells : rows_) out += row(cells, shown, width, terminal, indent);
-  }
+  std::vector<std::size_t> shown = fitting(1, available);
+  if (shown.size() == columns_.size()) shown.pop_back();
+  const std::vector<int> width = widths(shown, available);
+  const auto add = [&](const std::vector<Cell>& cells, const std::string& below) {
+    out += row(cells, shown, width, terminal, indent);
+    if (below.empty()) return;
+    for (const std::string& line : wrapped(below, std::max(available - kBelow, kMinWrapWidth)))
+      out += blanks(indent + kBelow) + line + '\n';
+  };
+  if (!head.empty()) add(head, columns_.back().title);
+  for (const auto& cells : rows_) add(cells, rest(cells, shown.size()));
   return out;
 }
 

@@ -34,15 +34,19 @@ class Table {
   bool empty() const { return rows_.empty(); }
 
   // Columns are two blanks apart; those of text are wrapped where the table is wider than the terminal. If that is not
-  // enough, the last column goes below each row, or the table is cut into several. A table without titles has no head
+  // enough, the last columns go below each row, or a matrix is cut into several. A table without titles has no head
   // line. The text ends with a newline unless it is empty.
   std::string text(const Terminal& terminal, int indent = 0) const;
 
  private:
   std::vector<int> widths(const std::vector<std::size_t>& shown, int available) const;
-  std::string row(const std::vector<Cell>& cells, const std::vector<std::size_t>& shown, const std::vector<int>& width,
-                  const Terminal& terminal, int indent) const;
-  std::string narrowText(const Terminal& terminal, int indent, int available, const std::vector<Cell>& head) const;
+  std::string row(const std::vector<Cell>& cells, const std::vector<std::size_t>& shown,
+                  const std::vector<int>& width, const Terminal& terminal, int indent) const;
+  bool isMatrix() const;
+  std::vector<std::size_t> fitting(std::size_t first, int available) const;
+  std::string rest(const std::vector<Cell>& cells, std::size_t first) const;
+  std::string narrowText(const Terminal& terminal, int indent, int available,
+                         const std::vector<Cell>& head) const;
 
   std::vector<Column> columns_;
   std::vector<std::vector<Cell>> rows_;

@@ -24,7 +24,8 @@ std::string messageOf(int errnum) { return std::generic_category().message(errnu
 std::string addressSpaceText() {
   const std::optional<rlim_t> bytes = limitOf(RLIMIT_AS);
   return bytes ? fmt::format(
-                     "; this process may have {} KiB of address space (ulimit -v): raise that, or use fewer ranks or "
+                     "; this process may have {} KiB of address space (ulimit -v): raise that, or use fewer "
+                     "ranks or "
                      "smaller buffers",
                      *bytes >> 10)
                : "";
@@ -49,10 +50,11 @@ std::string errnoText(int errnum) {
 std::string startFailureText(int errnum) {
   if (errnum != EAGAIN) return errnoText(errnum);
   const std::optional<rlim_t> processes = limitOf(RLIMIT_NPROC);
-  return fmt::format("{}; {} (ulimit -u), and a container its own limit (pids.max): raise that, or use fewer ranks",
-                     messageOf(errnum),
-                     processes ? fmt::format("this user may have {} processes and threads", *processes)
-                               : "this user has no limit of processes and threads");
+  return fmt::format(
+      "{}; {} (ulimit -u), and a container its own limit (pids.max): raise that, or use fewer ranks",
+      messageOf(errnum),
+      processes ? fmt::format("this user may have {} processes and threads", *processes)
+                : "this user has no limit of processes and threads");
 }
 
 std::string outOfMemoryText() { return "out of memory" + addressSpaceText(); }

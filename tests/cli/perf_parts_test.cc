@@ -56,8 +56,9 @@ TEST(PerfMemoryNeed, RefusesWhatDoesNotFit) {
     requireMemory(options, gigabytes);
     FAIL() << "31.5 MB for each of 1000 ranks do not fit into 24 GB";
   } catch (const InputError& error) {
-    EXPECT_THAT(error.what(), testing::AllOf(testing::HasSubstr("1000 ranks, which need about 31.5 GB"),
-                                             testing::HasSubstr("24.0 GB are available; expected at most 9")));
+    EXPECT_THAT(error.what(),
+                testing::AllOf(testing::HasSubstr("1000 ranks, which need about 31.5 GB"),
+                               testing::HasSubstr("24.0 GB are available; expected at most 9")));
   }
   EXPECT_NO_THROW(requireMemory(options, std::nullopt));
   options.processes = 256;

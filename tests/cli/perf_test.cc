@@ -215,9 +215,9 @@ TEST(PerfCommand, BadOptionsAreNamed) {
 }
 
 TEST(PerfCommand, NamesOfTypesOperatorsAndMemoryHaveOneSpelling) {
-  const Outcome run = runCommand(
-      {"perf", "AllReduce", "-e", "8", "-n", "1", "-d", "BFloat16", "-o", "Max", "--memory", "MALLOC", "--json"},
-      kLoopback);
+  const Outcome run = runCommand({"perf", "AllReduce", "-e", "8", "-n", "1", "-d", "BFloat16", "-o", "Max",
+                                  "--memory", "MALLOC", "--json"},
+                                 kLoopback);
   ASSERT_EQ(run.status, 0) << run.errors;
   const auto json = nlohmann::json::parse(run.output);
   EXPECT_EQ(json["memory"], "malloc");
@@ -291,8 +291,8 @@ TEST(PerfCommand, AKilledRankIsNamedAndNobodyIsLeft) {
 
 // The output of `xylem perf` with these words under a limit (ulimit OPTION).
 std::string limited(const std::string& option, const std::string& words) {
-  const std::string line = "ulimit " + option + "; NCCL_SOCKET_IFNAME=lo exec timeout -s KILL 60 " + XYLEM_COMMAND +
-                           " perf all_reduce -b 8 -e 8 " + words + " 2>&1";
+  const std::string line = "ulimit " + option + "; NCCL_SOCKET_IFNAME=lo exec timeout -s KILL 60 " +
+                           XYLEM_COMMAND + " perf all_reduce -b 8 -e 8 " + words + " 2>&1";
   const std::unique_ptr<FILE, int (*)(FILE*)> pipe(popen(line.c_str(), "r"), &pclose);
   std::string text;
   for (int c = 0; pipe && (c = std::getc(pipe.get())) != EOF;) text += static_cast<char>(c);
@@ -300,7 +300,8 @@ std::string limited(const std::string& option, const std::string& words) {
 }
 
 TEST(PerfCommand, LimitsOfTheProcessAreNamed) {
-  EXPECT_THAT(limited("-n 16", "-p 4"), HasSubstr("Too many open files; this process may open 16 (ulimit -n)"));
+  EXPECT_THAT(limited("-n 16", "-p 4"),
+              HasSubstr("Too many open files; this process may open 16 (ulimit -n)"));
   // With more processes than files the command sees them end.
   EXPECT_THAT(limited("-n 40", "-p 32"), HasSubstr("xylem: rank "));
   if (!kAddressSanitizer) {

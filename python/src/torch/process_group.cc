@@ -53,10 +53,10 @@ PairChannel& ProcessGroupXylem::channelTo(int peer, PairChannel::Direction direc
   if (!channel) {
     const bool sends = direction == PairChannel::Direction::kSend;
     const int from = sends ? getRank() : peer, to = sends ? peer : getRank();
-    channel =
-        std::make_unique<PairChannel>(direction, peer, [this, from, to](const std::function<void()>& throwIfOver) {
-          return rendezvous_.joinPair(from, to, throwIfOver);
-        });
+    channel = std::make_unique<PairChannel>(direction, peer,
+                                            [this, from, to](const std::function<void()>& throwIfOver) {
+                                              return rendezvous_.joinPair(from, to, throwIfOver);
+                                            });
   }
   return *channel;
 }

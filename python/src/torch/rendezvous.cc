@@ -98,10 +98,10 @@ void Rendezvous::awaitAll() {
   poll([&] { return here >= ranks_; },
        [&] {
          if (std::chrono::steady_clock::now() > until)
-           throw std::runtime_error("xylem: only " + std::to_string(here) + " of " + std::to_string(ranks_) +
-                                    " ranks came to the process group within " +
-                                    std::to_string(timeout_.count()) + " ms: " + missingRanks() +
-                                    " did not; look whether they run, and at what they wait for (py-spy, gdb)");
+           throw std::runtime_error(
+               "xylem: only " + std::to_string(here) + " of " + std::to_string(ranks_) +
+               " ranks came to the process group within " + std::to_string(timeout_.count()) + " ms: " +
+               missingRanks() + " did not; look whether they run, and at what they wait for (py-spy, gdb)");
          here = store_->add("here", 0);
        });
 }

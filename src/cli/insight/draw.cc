@@ -160,8 +160,12 @@ std::string rulesText(const JobInput& job, const Settings& settings) {
 }
 
 report::Origin originOf(const DrawArguments& options, const Settings& settings) {
-  report::Origin origin{
-      options.command, fmt::format("{}, {}", options.version, rulesText(options.job, settings)), dateText(), {}, {}, {}};
+  report::Origin origin{options.command,
+                        fmt::format("{}, {}", options.version, rulesText(options.job, settings)),
+                        dateText(),
+                        {},
+                        {},
+                        {}};
   std::set<std::string> names;
   if (!options.job.file.empty()) names.insert(options.job.file);
   for (const std::string& host : options.job.hosts) names.insert(parseHost(host).file);

@@ -43,7 +43,8 @@ void require(cudaError_t result, ncclComm_t comm, const char* what) {
   if (result == cudaSuccess) return;
   if (result == cudaErrorMemoryAllocation)
     throw Error(ResultCode::kUnhandledCudaError, "{}: {}", what, outOfMemoryText());
-  throw Error(ResultCode::kUnhandledCudaError, "{}: {}: {}", what, cudaGetErrorString(result), ncclGetLastError(comm));
+  throw Error(ResultCode::kUnhandledCudaError, "{}: {}: {}", what, cudaGetErrorString(result),
+              ncclGetLastError(comm));
 }
 
 PerfRank::~PerfRank() {

@@ -297,10 +297,7 @@ std::string pathMatrix(const topology::System& system, const paths::PathTable& p
     row.push_back({nearCpu(system, paths, from)});
     table.add(std::move(row));
   }
-  // A matrix wider than the screen is easier to read than one with broken lines.
-  Terminal unlimited = screen;
-  unlimited.width = 0;
-  return table.text(unlimited);
+  return table.text(screen);
 }
 
 // The meaning of the path types that occur in this machine.

@@ -89,7 +89,8 @@ JobProcess::JobProcess(const ProcessStart& start)
   std::fflush(nullptr);  // or the copy could write what the buffers hold, too
   const pid_t parent = getpid();
   const pid_t pid = fork();
-  if (pid < 0) throw Error(ResultCode::kSystemError, "cannot start rank {}: {}", rank_, startFailureText(errno));
+  if (pid < 0)
+    throw Error(ResultCode::kSystemError, "cannot start rank {}: {}", rank_, startFailureText(errno));
   if (pid == 0) live(start, input, out.write.get(), errors.write.get(), parent);
   pid_ = pid;
   setpgid(pid, pid);  // the child does the same: the group must exist before either goes on

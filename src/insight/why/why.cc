@@ -128,8 +128,9 @@ Answer answerTo(const QuestionContext& context, const std::vector<std::string>& 
     return whyCount(context);
   }
   if (question == "algo") {
-    const Arguments arguments(kind, words, 2, 2);
-    return whyAlgorithm(context, arguments[0], arguments[1]);
+    const Arguments arguments(kind, words, 2, 3);
+    // A size may be two words: 256 KiB.
+    return whyAlgorithm(context, arguments[0], arguments[1] + (arguments.count() == 3 ? arguments[2] : ""));
   }
   const Arguments arguments(kind, words, 1, 1);
   return whyRank(context, gpuNamed(context.plan, arguments[0]));

@@ -27,19 +27,23 @@ enum class Unreached { kRefused, kSilent, kCloses, kMute, kStrange, kNoRoute };
 const char* reasonText(Unreached why) {
   switch (why) {
     case Unreached::kRefused:
-      return "nobody listens there (connection refused); is the process of rank 0 running on that host, and is the "
+      return "nobody listens there (connection refused); is the process of rank 0 running on that host, and "
+             "is the "
              "port right in NCCL_COMM_ID?";
     case Unreached::kSilent:
       return "nothing answers there; is the host up, and does a firewall let the port through? (nc -vz HOST "
              "PORT)";
     case Unreached::kCloses:
-      return "what listens there closes connections without a word, as a proxy or a forwarded port does whose target "
+      return "what listens there closes connections without a word, as a proxy or a forwarded port does "
+             "whose target "
              "is not running; is the address in NCCL_COMM_ID that of the host of rank 0 itself?";
     case Unreached::kMute:
-      return "what listens there takes connections and says nothing: a proxy, a load balancer, or a process that is "
+      return "what listens there takes connections and says nothing: a proxy, a load balancer, or a process "
+             "that is "
              "stopped; is the address in NCCL_COMM_ID that of the host of rank 0 itself? (ss -ltnp there)";
     case Unreached::kStrange:
-      return "what answers there is no root of this job but another job or another program; compare NCCL_COMM_ID and "
+      return "what answers there is no root of this job but another job or another program; compare "
+             "NCCL_COMM_ID and "
              "XYLEM_SECRET of all ranks";
     case Unreached::kNoRoute:
       break;

@@ -269,7 +269,8 @@ void Communicator::abort(const std::string& why) noexcept {
     if (abortReason_.empty()) abortReason_ = why;
   }
   const auto reason = [this] {
-    return Error(ResultCode::kRemoteError, "rank {} aborted its communicator {}", membership_.rank, abortReason_);
+    return Error(ResultCode::kRemoteError, "rank {} aborted its communicator {}", membership_.rank,
+                 abortReason_);
   };
   // If it is joined, end its operations now, as finalize() in another thread may wait for them.
   if (const CommState now = state_.load(std::memory_order_acquire);

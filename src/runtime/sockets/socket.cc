@@ -16,8 +16,7 @@ constexpr int kBacklog = 4096;
 
 FileDescriptor openTcp(int family) {
   FileDescriptor fd(socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  if (!fd)
-    throw Error(ResultCode::kSystemError, "cannot open a TCP socket: {}", errnoText(errno));
+  if (!fd) throw Error(ResultCode::kSystemError, "cannot open a TCP socket: {}", errnoText(errno));
   return fd;
 }
 

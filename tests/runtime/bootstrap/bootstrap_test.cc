@@ -241,8 +241,8 @@ TEST(Bootstrap, TheRootTellsTheLogWhoIsMissing) {
   });
   const auto logged = [&] {
     std::string text(4096, '\0');
-    text.resize(
-        static_cast<std::size_t>(std::max<ssize_t>(pread(fileno(out.get()), text.data(), text.size(), 0), 0)));
+    text.resize(static_cast<std::size_t>(
+        std::max<ssize_t>(pread(fileno(out.get()), text.data(), text.size(), 0), 0)));
     return text;
   };
   const Deadline deadline = Deadline::after(std::chrono::seconds(20));

@@ -27,14 +27,16 @@ std::string lateText(const SeenJob& job, const SeenRank& self, const CallRecord&
     if (rank.collectives() <= awaited.ordinal) {
       late.push_back(rank.log.rank);
       if (latest == nullptr) latest = &rank;
-    } else if (const CallRecord* call = rank.collective(awaited.ordinal); call != nullptr && call->call != awaited.call) {
+    } else if (const CallRecord* call = rank.collective(awaited.ordinal);
+               call != nullptr && call->call != awaited.call) {
       others += fmt::format("; rank {} called {} instead", rank.log.rank, describe(call->call));
     }
   }
   std::string text;
   if (!late.empty())
     text = fmt::format("; {} {} not called it; {}{}", rankRanges(late), late.size() == 1 ? "has" : "have",
-                       late.size() == 1 ? "" : fmt::format("rank {}: ", latest->log.rank), describeLast(*latest));
+                       late.size() == 1 ? "" : fmt::format("rank {}: ", latest->log.rank),
+                       describeLast(*latest));
   text += others;
   if (text.empty() && self.log.waitsFor >= 0)
     text = fmt::format("; rank {} waits for rank {}", self.log.rank, self.log.waitsFor);
@@ -45,8 +47,8 @@ std::string lateText(const SeenJob& job, const SeenRank& self, const CallRecord&
 
 std::string lateRanksText(std::uint64_t communicator, int rank) {
   const std::vector<SeenJob> jobs = jobsOf(seeProcesses({}));
-  const auto job =
-      std::find_if(jobs.begin(), jobs.end(), [&](const SeenJob& j) { return j.communicator == communicator; });
+  const auto job = std::find_if(jobs.begin(), jobs.end(),
+                                [&](const SeenJob& j) { return j.communicator == communicator; });
   if (job == jobs.end()) return "";
   const SeenRank* self = job->find(rank);
   const CallRecord* awaited = self == nullptr ? nullptr : self->current();

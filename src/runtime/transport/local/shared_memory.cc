@@ -18,7 +18,8 @@ namespace {
 // Throws unless `fd` is memory of at least `bytes` bytes that cannot shrink.
 void checkPeers(const FileDescriptor& fd, std::size_t bytes) {
   // The kernel drops a descriptor for which the process has no place.
-  if (!fd) throw Error(ResultCode::kSystemError, "cannot take over a peer's shared memory: {}", errnoText(EMFILE));
+  if (!fd)
+    throw Error(ResultCode::kSystemError, "cannot take over a peer's shared memory: {}", errnoText(EMFILE));
   struct stat status {};
   if (fstat(fd.get(), &status) != 0)
     throw Error(ResultCode::kSystemError, "cannot examine a peer's shared memory: {}", errnoText(errno));

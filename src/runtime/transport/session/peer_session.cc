@@ -155,7 +155,8 @@ void PeerSession::hear(PeerMessage message) {
       break;
     case PeerMessage::kRegion: {
       if (!message.fd)
-        throw Error(ResultCode::kSystemError, "cannot take over memory of rank {}: {}", peer_, errnoText(EMFILE));
+        throw Error(ResultCode::kSystemError, "cannot take over memory of rank {}: {}", peer_,
+                    errnoText(EMFILE));
       const auto note = valueOf<RegionNote>(message.body);
       regions_.map(note.region, std::move(message.fd), note.bytes);
       break;
