@@ -53,6 +53,37 @@ std::vector<int> collnetHeads(const RankView& view, const search::ByGraphKind<Me
                  merged[search::GraphKind::kCollnetDirect].nChannels);
 }
 
+std::vector<int> collnetHeadRanks(const Connections& c, int node) {
+  const auto ofNode = [&](int n) {
+    const int first = c.nodes.firstRank[static_cast<std::size_t>(n)];
+    std::vector<int> heads;
+    for (const int gpu : collnetHeads(c.job.view(first), c.merged))
+      heads.push_back(c.job.rankOfGpu(c.job.hostOf(first), c.job.view(first), gpu));
+    return heads;
+  };
+  std::vector<int> heads = ofNode(node);
+  for (int other = 0; other < c.nodes.count(); ++other)
+    heads.resize(std::min(heads.size(), ofNode(other).size()));
+  return heads;
+}
+
+std::vector<int> nvlsHeadRanks(const Connections& c, int node) {
+  std::vector<int> heads;
+  for (int head = 0; head < c.nvlsHeads; ++head) heads.push_back(headOfNode(c, node, head));
+  return heads;
+}
+
+int headDevice(const Connections& c, int head, search::GraphKind kind) {
+  const RankView& view = c.job.view(head);
+  const search::ChannelGraph& graph = (*view.graphs)[kind];
+  for (int channel = 0; channel < graph.nChannels; ++channel) {
+    if (c.job.rankAt(c.job.hostOf(head), view, graph, channel, 0) != head) continue;
+    const int net = graph.startNet(channel);
+    return net < 0 ? 0 : view.system->net(view.system->node(topology::NodeType::kNet, net)).dev;
+  }
+  return 0;
+}
+
 CollnetChain collnetChainOf(const Connections& c, int rank, int channel) {
   const RankView& view = c.job.view(rank);
   const search::ChannelGraph& chain = (*view.graphs)[search::GraphKind::kCollnetChain];

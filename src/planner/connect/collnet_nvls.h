@@ -18,6 +18,12 @@ std::vector<int> nvlsHeads(const RankView& view);
 // The heads of the channels that all hosts have for CollNet's direct pattern.
 std::vector<int> collnetHeads(const RankView& view, const search::ByGraphKind<MergedGraph>& merged);
 
+// The ranks that are the heads of a node, by number: as many as every node has.
+std::vector<int> collnetHeadRanks(const Connections& connections, int node);
+std::vector<int> nvlsHeadRanks(const Connections& connections, int node);
+// The `dev` of the network device beside a head of CollNet's direct pattern, or of NVLS.
+int headDevice(const Connections& connections, int head, search::GraphKind kind);
+
 // A rank's place in the chain through its host to the NIC.
 struct CollnetChain {
   int up = -1;    // the rank before; at the head the number of ranks, which stands for the network

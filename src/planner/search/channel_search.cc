@@ -460,11 +460,41 @@ ChannelGraph HostChannels::compute(const GraphRequest& request) {
       .run();
 }
 
+bool HostChannels::onHostDevices() const {
+  const topology::System& system = data_->space.system();
+  const auto gpus = system.nodes(topology::NodeType::kGpu);
+  return std::all_of(gpus.begin(), gpus.end(),
+                     [&](topology::NodeId gpu) { return system.gpu(gpu).hostDevice; });
+}
+
+ChannelGraph HostChannels::headsOnHost(const GraphRequest& request) const {
+  ChannelGraph graph = notComputed(request);
+  if (gpuCount_ > kMaxHostHeads) return graph;
+  const SearchSpace& space = data_->space;
+  graph.gpuCount = gpuCount_;
+  graph.nChannels = gpuCount_;
+  graph.bwIntra = graph.bwInter = bandwidth_.max;
+  if (gpuCount_ > 1)
+    graph.typeIntra = paths::worstType(space.system(), space.paths(), topology::NodeType::kGpu);
+  const bool nets = space.inter() && space.system().count(topology::NodeType::kNet) > 0;
+  if (nets) graph.typeInter = paths::worstType(space.system(), space.paths(), topology::NodeType::kNet);
+  const paths::Locality locality(space.system(), space.paths());
+  for (int head = 0; head < gpuCount_; ++head) {
+    graph.gpus.push_back(head);
+    graph.gpus.resize(static_cast<std::size_t>((head + 1) * gpuCount_));
+    const topology::NodeId gpu = space.system().node(topology::NodeType::kGpu, head);
+    const int net = nets ? space.system().position(locality.localNet(gpu, 0)) : -1;
+    graph.nets.insert(graph.nets.end(), {net, net});
+  }
+  return graph;
+}
+
 GraphOptions graphOptions(const GraphOptions& offered, const Settings& settings) {
   const std::int64_t nvls = settings.integer(Setting::kNvlsEnable);
   const bool collnetWanted =
       !settings.isSet(Setting::kCollnetEnable) || settings.integer(Setting::kCollnetEnable) == 1;
-  return {nvls == kNvlsIfOffered ? offered.nvls : nvls != 0, offered.collnet && collnetWanted};
+  return {nvls == kNvlsIfOffered ? offered.nvls : nvls != 0, offered.collnet && collnetWanted,
+          offered.hostSwitch && nvls != 0};
 }
 
 HostGraphs computeGraphs(HostChannels& channels, const GraphOptions& options) {
@@ -479,8 +509,12 @@ HostGraphs computeGraphs(HostChannels& channels, const GraphOptions& options) {
   fill(GraphKind::kTree, Pattern::kBalancedTree, rings, rings, true);
   fill(GraphKind::kCollnetChain, Pattern::kTree, rings, rings, options.collnet);
   fill(GraphKind::kCollnetDirect, Pattern::kCollnetDirect, 1, paths::kMaxChannels, options.collnet);
-  fill(GraphKind::kNvls, Pattern::kNvls, 1, paths::kMaxChannels,
-       options.nvls && channels.gpuCount() >= channels.rules().nvlsGpus);
+  if (options.hostSwitch && channels.onHostDevices())
+    graphs[GraphKind::kNvls] =
+        channels.headsOnHost({graphId(GraphKind::kNvls), Pattern::kNvls, false, 1, paths::kMaxChannels});
+  else
+    fill(GraphKind::kNvls, Pattern::kNvls, 1, paths::kMaxChannels,
+         options.nvls && channels.gpuCount() >= channels.rules().nvlsGpus);
   return graphs;
 }
 

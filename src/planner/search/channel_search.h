@@ -50,6 +50,9 @@ HostBandwidth bandwidthOf(const topology::System& system, const paths::PathTable
 // `lowestSm`: the lowest compute capability of the host's GPUs.
 std::span<const float> searchSpeeds(bool inter, int lowestSm, const rules::RuleSet& rules);
 
+// The most devices of a host that are heads of NVLS by headsOnHost.
+constexpr int kMaxHostHeads = 28;
+
 // All graphs of one host. They share the space that they take bandwidth from, so the order in which they are
 // computed matters.
 class HostChannels {
@@ -64,6 +67,11 @@ class HostChannels {
   const rules::RuleSet& rules() const { return rules_; }
 
   ChannelGraph compute(const GraphRequest& request);
+  // Whether all devices are cores of the host.
+  bool onHostDevices() const;
+  // The graph of NVLS on host devices: one channel per device, which is its head. No channels for more than
+  // kMaxHostHeads.
+  ChannelGraph headsOnHost(const GraphRequest& request) const;
 
  private:
   struct SearchData;
@@ -79,6 +87,8 @@ class HostChannels {
 struct GraphOptions {
   bool nvls = false;     // the driver offers multicast through NVSwitches
   bool collnet = false;  // the network reduces
+  // Host devices: the memory that they share plays the switch, so that each of them is a head of NVLS.
+  bool hostSwitch = false;
 };
 
 // Returns what of `offered`, the abilities of the machines, is used: NCCL_NVLS_ENABLE and NCCL_COLLNET_ENABLE

@@ -50,7 +50,7 @@ Exclusion excludedByMachine(const TuningInput& input, Collective collective, Alg
   if (isNvls(algorithm) && !input.nvls) return Exclusion::kNoMulticast;
   if (algorithm == Algorithm::kNvlsTree && input.nodes == 1) return Exclusion::kOneNode;
   if (throughNetwork && !input.collnet) return Exclusion::kNoCollnet;
-  if (algorithm == Algorithm::kCollnetDirect && !input.hasNvs) return Exclusion::kNoNvSwitch;
+  if (algorithm == Algorithm::kCollnetDirect && !input.hasNvs && !input.hostDevices) return Exclusion::kNoNvSwitch;
   if (algorithm == Algorithm::kCollnetDirect && gathersOrScatters(collective))
     return excludedCollnetGather(input);
   if (algorithm == Algorithm::kNvls && gathersOrScatters(collective) && input.rules->nvlsGathersOverNodes)

@@ -40,6 +40,11 @@ Steps stepsOf(const TuningInput& input, Collective collective, Algorithm algorit
   const int ranksPerNode = std::max(1, input.ranks / std::max(1, input.nodes));
   if (algorithm == Algorithm::kTree)
     return {2 * (ranksPerNode - 1), 2 * log2Ceil(input.nodes)};  // chains inside hosts, up and down
+  // To the heads of the host and back; between them a tree, or a network that reduces.
+  const int toHeads = ranksPerNode > 1 ? 2 : 0;
+  if (algorithm == Algorithm::kNvlsTree) return {toHeads, 2 * log2Ceil(input.nodes)};
+  if (algorithm == Algorithm::kNvls || algorithm == Algorithm::kCollnetDirect)
+    return {toHeads, input.nodes > 1 ? 2 : 0};
   if (algorithm == Algorithm::kPat) return {log2Ceil(ranksPerNode), log2Ceil(input.nodes)};
   // Two ranks exchange small data in one step; steps matter for small data alone.
   const bool exchange = input.nodes == 2 && input.ranks == 2 && collective == Collective::kAllReduce;
@@ -51,7 +56,7 @@ Steps stepsOf(const TuningInput& input, Collective collective, Algorithm algorit
 // Returns the bytes that the busiest rank sends per byte of the operation.
 float traffic(const TuningInput& input, Collective collective, Algorithm algorithm) {
   const auto n = static_cast<float>(input.ranks);
-  if (algorithm == Algorithm::kTree) return 2;  // up and down
+  if (algorithm == Algorithm::kTree || algorithm == Algorithm::kNvlsTree) return 2;  // up and down
   if (collective == Collective::kAllReduce) return 2 * (n - 1) / n;
   return gathersOrScatters(collective) ? (n - 1) / n : 1;
 }

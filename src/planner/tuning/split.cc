@@ -100,6 +100,7 @@ class KindSplitter {
   Split evenly(const SplitTask& task) const {
     Split split;
     split.lastChannel = task.channels - 1;
+    split.together = true;
     split.low = {task.count, chunkOf(task, task.count, task.channels)};
     return split;
   }

@@ -40,6 +40,8 @@ struct Split {
   SplitPiece low;     // the first channel's
   SplitPiece middle;  // that of each channel between
   SplitPiece high;    // the last channel's, if there are two or more
+  // All channels from the first to the last work on `low` together, as CollNet's do.
+  bool together = false;
 };
 
 // Returns the splits in the order of the launch: plain operations, those with NVLS, with CollNet, with both.

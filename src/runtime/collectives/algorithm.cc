@@ -25,6 +25,23 @@ std::span<const Program> ringPrograms(Function function) {
   return {};
 }
 
+std::span<const Program> starPrograms(Function function) {
+  static const std::array<Program, 4> kAllReduce = {kStarContribute, kStarReduce, kStarPass, kStarCollect};
+  static const std::array<Program, 3> kAllGather = {kStarGatherSend, kStarGatherPass, kStarGatherCollect};
+  static const std::array<Program, 3> kReduceScatter = {kStarScatterContribute, kStarScatterReduce,
+                                                        kStarScatterKeep};
+  switch (function) {
+    case Function::kAllReduce:
+      return kAllReduce;
+    case Function::kAllGather:
+      return kAllGather;
+    case Function::kReduceScatter:
+      return kReduceScatter;
+    default:
+      return {};
+  }
+}
+
 }  // namespace
 
 std::span<const Program> programsOf(Function function, Algorithm algorithm) {
@@ -34,6 +51,7 @@ std::span<const Program> programsOf(Function function, Algorithm algorithm) {
   if ((algorithm == Algorithm::kTree || algorithm == Algorithm::kCollnetChain) &&
       function == Function::kAllReduce)
     return kTreeAllReduce;
+  if (isStar(algorithm)) return starPrograms(function);
   if (algorithm == Algorithm::kPat && function == Function::kAllGather) return {&kPatAllGather, 1};
   if (algorithm == Algorithm::kPat && function == Function::kReduceScatter) return {&kPatReduceScatter, 1};
   return {};

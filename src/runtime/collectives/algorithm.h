@@ -40,6 +40,14 @@ struct Shape {
   // Trees, chains: which of the queues exist: bit 0 up, bits 1 to 3 down.
   std::uint32_t treePeers = 0;
 
+  // Stars (star.h): the ranks of this rank's host are members 0, 1, ..., some of them heads.
+  int members = 1, member = 0;
+  int head = -1;                     // this rank's number among the heads; -1 if it is none
+  int heads = 0;
+  const int* headMembers = nullptr;  // the members that are heads, by number
+  int hosts = 1;                     // whose heads a network joins
+  const int* grid = nullptr;         // by host and member: grid[host * members + member] is a rank
+
   std::size_t offset = 0;  // where this channel's part starts in a rank's block
   std::size_t count = 0;   // its length
   // Length of a rank's whole block: the distance between two ranks' blocks in AllGather's output and
@@ -68,6 +76,16 @@ enum class ProgramKind : std::uint8_t {
   kTreeBroadcastDown,
   kPatAllGather,
   kPatReduceScatter,
+  kStarContribute,
+  kStarReduce,
+  kStarPass,
+  kStarCollect,
+  kStarGatherSend,
+  kStarGatherPass,
+  kStarGatherCollect,
+  kStarScatterContribute,
+  kStarScatterReduce,
+  kStarScatterKeep,
   kSendMessage,
   kRecvMessage,
   kCopyMessage,
@@ -79,9 +97,18 @@ struct Program {
   ProgramKind kind = ProgramKind::kCopyMessage;
 };
 
+// The algorithms that go through the heads of hosts (star.h).
+constexpr bool isStar(Algorithm algorithm) {
+  return algorithm == Algorithm::kCollnetDirect || isNvls(algorithm);
+}
+
+// Most programs of a collective at the same time.
+constexpr std::size_t kMostPrograms = 4;
+
 // The programs of an algorithm; empty if the collective has no such algorithm. Queues by bit: - rings: 0 is
 // the previous rank (from) and the next one (to); - trees: 0 is up, 1 to 3 are down; likewise in chains to a
-// network that reduces, which is up at their heads; - PAT: k is the rank 2^k away; AllGather sends upwards,
+// network that reduces, which is up at their heads; - stars: as trees, and from kFirstMember on the members
+// of the host, once for contributions to the heads and once for results (starQueues, star.h); - PAT: k is the rank 2^k away; AllGather sends upwards,
 // ReduceScatter downwards.
 std::span<const Program> programsOf(Function function, Algorithm algorithm);
 

@@ -37,6 +37,15 @@ XYLEM_SHARED inline Piece piece(const Shape& shape, std::uint64_t index) {
   return piece(shape, shape.chunk, index);
 }
 
+// Rounds of `parts` chunks each, as in a ring's AllReduce; the chunks of the last round shrink, so that every part has some of
+// it. The length of the chunks in the round that starts at `start`:
+XYLEM_SHARED inline std::size_t roundChunk(const Shape& shape, int parts, std::size_t start) {
+  const auto n = static_cast<std::size_t>(parts);
+  const std::size_t left = shape.count - start;
+  if (left >= n * shape.chunk) return shape.chunk;
+  return std::min<std::size_t>(shape.chunk, divideUp(divideUp(left, n), shape.grain) * shape.grain);
+}
+
 // `value` modulo `n`, for values from -n to 2n - 1.
 constexpr int around(int value, int n) { return value < 0 ? value + n : value >= n ? value - n : value; }
 

@@ -8,12 +8,14 @@
 #include <new>
 #include <utility>
 
+#include "runtime/transport/collnet/coll_network.h"
+
 namespace xylem::collectives {
 namespace {
 
 // Data of several queues is combined in blocks that stay in the first-level cache.
 constexpr std::size_t kBlockBytes = std::size_t{4} << 10;
-constexpr std::size_t kMaxIncoming = 8;
+constexpr std::size_t kMaxIncoming = std::numeric_limits<QueueMask>::digits;
 
 // The queues of a mask: for (QueueMask left = mask; left != 0; left &= left - 1) use(lowest(left));
 std::size_t lowest(QueueMask mask) { return static_cast<std::size_t>(std::countr_zero(mask)); }
@@ -57,7 +59,7 @@ void ProgramExecutor::start(const ProgramWork& work) {
   waitsFor_ = -1;
   if (work_.label != 0)
     for (transport::SendEnd* to : work_.to)
-      if (to != nullptr) to->label(work_.label);
+      if (to != nullptr && to->peer() == transport::kReducingNetwork) to->label(work_.label);
   open_ = next();
 }
 

@@ -45,7 +45,7 @@ struct ProgramWork {
   Protocol protocol = Protocol::kSimple;
   // The most bytes that a step carries, even if this rank's queues take more: all ranks must cut alike.
   std::size_t mostBytes = std::numeric_limits<std::size_t>::max();
-  // Tells the pumps of the queues `to` what is sent (SendEnd::label); 0 for nothing.
+  // Tells a network that reduces what to do with what is sent to it (SendEnd::label); 0 for nothing.
   std::uint64_t label = 0;
 };
 

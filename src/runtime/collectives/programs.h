@@ -9,6 +9,7 @@
 #include "runtime/collectives/message.h"
 #include "runtime/collectives/pat.h"
 #include "runtime/collectives/ring.h"
+#include "runtime/collectives/star.h"
 #include "runtime/collectives/tree.h"
 
 namespace xylem::collectives {
@@ -25,6 +26,16 @@ namespace xylem::collectives {
   ROW(TreeBroadcastDown, tree::lengthDown, tree::atDown)                      \
   ROW(PatAllGather, pat::gatherLength, pat::gatherAt)                         \
   ROW(PatReduceScatter, pat::scatterLength, pat::scatterAt)                   \
+  ROW(StarContribute, star::contributeLength, star::contributeAt)             \
+  ROW(StarReduce, star::reduceLength, star::reduceAt)                         \
+  ROW(StarPass, star::passLength, star::passAt)                               \
+  ROW(StarCollect, star::contributeLength, star::collectAt)                   \
+  ROW(StarGatherSend, star::gatherSendLength, star::gatherSendAt)             \
+  ROW(StarGatherPass, star::gatherPassLength, star::gatherPassAt)             \
+  ROW(StarGatherCollect, star::blocksLength, star::gatherCollectAt)           \
+  ROW(StarScatterContribute, star::blocksLength, star::scatterContributeAt)   \
+  ROW(StarScatterReduce, star::scatterReduceLength, star::scatterReduceAt)     \
+  ROW(StarScatterKeep, star::scatterKeepLength, star::scatterKeepAt)          \
   ROW(SendMessage, message::length, message::sendAt)                          \
   ROW(RecvMessage, message::length, message::recvAt)                          \
   ROW(CopyMessage, message::length, message::copyAt)

@@ -87,14 +87,6 @@ XYLEM_SHARED inline std::uint64_t allReduceLength(const Shape& shape) {
   return divideUp(shape.count, n * shape.chunk) * (2 * n - 1);
 }
 
-// The length of the chunks in the round that starts at `start`.
-XYLEM_SHARED inline std::size_t chunkOf(const Shape& shape, std::size_t start) {
-  const auto n = static_cast<std::size_t>(shape.ranks);
-  const std::size_t left = shape.count - start;
-  if (left >= n * shape.chunk) return shape.chunk;
-  return std::min<std::size_t>(shape.chunk, divideUp(divideUp(left, n), shape.grain) * shape.grain);
-}
-
 // Three instructions: prepare the own part, send it, add the other rank's. Both ranks add in the order of
 // their positions, and so get the same bits.
 XYLEM_SHARED inline Instruction exchangeAt(const Shape& shape, std::uint64_t index) {
@@ -123,7 +115,7 @@ XYLEM_SHARED inline Instruction allReduceAt(const Shape& shape, std::uint64_t in
   const auto chunk = static_cast<std::size_t>(around(shape.position - 1 - back, n));
 
   const std::size_t roundStart = round * static_cast<std::size_t>(n) * shape.chunk;
-  const std::size_t size = chunkOf(shape, roundStart);
+  const std::size_t size = roundChunk(shape, n, roundStart);
   const std::size_t start = std::min(shape.count, roundStart + chunk * size);
   const std::size_t count = std::min(size, shape.count - start);
   const Place own = inInput(shape.offset + start);

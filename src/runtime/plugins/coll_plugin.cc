@@ -94,6 +94,41 @@ class VersionedColl final : public CollFunctions {
                              static_cast<int>(op), inMemory, outMemory, &request);
   }
 
+  bool gathers() const override {
+    if constexpr (V >= 8) return table_.middle.iallgather != nullptr;
+    return false;
+  }
+  bool scatters() const override {
+    if constexpr (V >= 8) return table_.middle.ireducescatter != nullptr;
+    return false;
+  }
+
+  abi::Result iallgather(void* comm, const std::byte* in, std::span<const transport::CollPart> out,
+                         void* inMemory, void* outMemory, void*& request) override {
+    request = nullptr;
+    if constexpr (V >= 8) {
+      std::vector<typename Types::Part> parts = partsOf(out, outMemory);
+      const std::size_t bytes = out.front().bytes;
+      return table_.middle.iallgather(comm, const_cast<std::byte*>(in), static_cast<int>(parts.size()),
+                                      parts.data(), bytes, 0, bytes * parts.size(), inMemory, &request);
+    }
+    return abi::kInternalError;
+  }
+
+  abi::Result ireducescatter(void* comm, std::span<const transport::CollPart> in, std::byte* out,
+                             DataType type, ReduceOp op, void* inMemory, void* outMemory,
+                             void*& request) override {
+    request = nullptr;
+    if constexpr (V >= 8) {
+      std::vector<typename Types::Part> parts = partsOf(in, inMemory);
+      const std::size_t bytes = in.front().bytes;
+      return table_.middle.ireducescatter(comm, static_cast<int>(parts.size()), parts.data(), out, bytes, 0,
+                                          bytes * parts.size(), static_cast<int>(type), static_cast<int>(op),
+                                          outMemory, &request);
+    }
+    return abi::kInternalError;
+  }
+
   abi::Result test(void* request, bool& done) override {
     int answer = 0, size = 0;
     const abi::Result result = table_.test(request, &answer, &size);
@@ -105,6 +140,13 @@ class VersionedColl final : public CollFunctions {
   abi::Result closeListen(void* comm) override { return table_.closeListen(comm); }
 
  private:
+  static std::vector<typename Types::Part> partsOf(std::span<const transport::CollPart> parts, void* memory) {
+    std::vector<typename Types::Part> made;
+    for (const transport::CollPart& part : parts)
+      made.push_back({memory, part.data, static_cast<typename Types::PartSize>(part.bytes)});
+    return made;
+  }
+
   const abi::CollNet<V>& table_;  // in the library; some plugins change it in init
   void* context_ = nullptr;
 };

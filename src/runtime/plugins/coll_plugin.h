@@ -5,7 +5,7 @@
 //   const CollPlugin plugin(library, log);                 // throws, with the reason, if it cannot be used
 //   if (plugin.reduces(DataType::kFloat32, ReduceOp::kSum)) plugin.functions().listen(...)
 //
-// NetPlugin::collective has the one of its library. CollFunctions has only what an AllReduce needs. Results
+// NetPlugin::collective has the one of its library. Results
 // and out-parameters are the plugin's; those that a plugin may leave unwritten are set before the call.
 
 #include <memory>
@@ -15,6 +15,7 @@
 #include "core/data_type.h"
 #include "runtime/plugins/coll_abi.h"
 #include "runtime/plugins/plugin_library.h"
+#include "runtime/transport/collnet/coll_network.h"
 #include "runtime/transport/net/network.h"
 
 namespace xylem::plugins {
@@ -42,6 +43,14 @@ class CollFunctions {
   virtual abi::Result iallreduce(void* comm, void* in, void* out, std::size_t count, DataType type,
                                  ReduceOp op, void* inMemory, void* outMemory, void*& request) = 0;
   virtual abi::Result test(void* request, bool& done) = 0;
+  // Whether the plugin has the next two functions. They carry the parts of all members, in whole.
+  virtual bool gathers() const = 0;
+  virtual bool scatters() const = 0;
+  virtual abi::Result iallgather(void* comm, const std::byte* in, std::span<const transport::CollPart> out,
+                                 void* inMemory, void* outMemory, void*& request) = 0;
+  virtual abi::Result ireducescatter(void* comm, std::span<const transport::CollPart> in, std::byte* out,
+                                     DataType type, ReduceOp op, void* inMemory, void* outMemory,
+                                     void*& request) = 0;
   virtual abi::Result closeComm(void* comm) = 0;
   virtual abi::Result closeListen(void* comm) = 0;
 };

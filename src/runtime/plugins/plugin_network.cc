@@ -302,6 +302,21 @@ class PluginCollLink final : public transport::CollLink {
               "iallreduce", *plugin_);
     return static_cast<transport::NetRequest*>(request);
   }
+  transport::NetRequest* iallgather(const std::byte* in, std::span<const transport::CollPart> out,
+                                    transport::NetMemory* inMemory,
+                                    transport::NetMemory* outMemory) override {
+    void* request = nullptr;
+    checkCall(coll().iallgather(comm_, in, out, inMemory, outMemory, request), "iallgather", *plugin_);
+    return static_cast<transport::NetRequest*>(request);
+  }
+  transport::NetRequest* ireducescatter(std::span<const transport::CollPart> in, std::byte* out,
+                                        DataType type, ReduceOp op, transport::NetMemory* inMemory,
+                                        transport::NetMemory* outMemory) override {
+    void* request = nullptr;
+    checkCall(coll().ireducescatter(comm_, in, out, type, op, inMemory, outMemory, request), "ireducescatter",
+              *plugin_);
+    return static_cast<transport::NetRequest*>(request);
+  }
   bool test(transport::NetRequest* request) override {
     bool done = false;
     checkCall(coll().test(request, done), "test", *plugin_);

@@ -38,6 +38,8 @@ class PluginCollNetwork : public transport::CollNetwork {
   int deviceBeside(int netDevice) const override;
   transport::NetProperties properties(int device) const override { return plugin_->properties(device); }
   bool reduces(DataType type, ReduceOp op) const override { return plugin_->reduces(type, op); }
+  bool gathers() const override { return plugin_->functions().gathers(); }
+  bool scatters() const override { return plugin_->functions().scatters(); }
   std::unique_ptr<transport::CollListener> listen(int device) override;
   std::unique_ptr<transport::CollLink> connect(std::span<const transport::NetHandle> handles, int self,
                                                transport::CollListener& listener) override;

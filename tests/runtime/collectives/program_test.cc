@@ -110,7 +110,7 @@ TEST(ProgramPromises, RingsNeedQueuesThatHoldMoreThanAChunk) {
 TEST(ProgramPromises, AlgorithmsThatDoNotExistHaveNoPrograms) {
   EXPECT_TRUE(programsOf(Collective::kBroadcast, Algorithm::kTree).empty());
   EXPECT_TRUE(programsOf(Collective::kAllReduce, Algorithm::kPat).empty());
-  EXPECT_TRUE(programsOf(Collective::kAllReduce, Algorithm::kNvls).empty());
+  EXPECT_TRUE(programsOf(Collective::kBroadcast, Algorithm::kNvls).empty());
 }
 
 TEST(ProgramPromises, ScratchDoesNotGrowWithTheRanks) {

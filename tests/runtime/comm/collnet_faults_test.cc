@@ -1,5 +1,5 @@
-// CollNet when one of the ranks, which are processes here, has a fault: a head of a chain dies, a plugin
-// never connects, hosts lack such a network.
+// CollNet and NVLS when one of the ranks, which are processes here, has a fault: a head of a chain or of a host dies, a
+// plugin never connects, hosts lack such a network.
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -27,17 +27,19 @@ using ::testing::Not;
 constexpr int kVersion = 10;
 constexpr int kSeconds = 60;  // limit for a process that ends by itself
 
-// Processes of a job that uses only CollNet for AllReduce, on hosts with `perHost` ranks each.
+constexpr const char* kChain = "AllReduce:CollnetChain";
+
+// Processes of a job that uses only CollNet, or the algorithms given, for AllReduce, on hosts with `perHost` ranks each.
 class CollNetJob {
  public:
   using Environment = std::vector<std::pair<std::string, std::string>>;
 
   CollNetJob(const std::string& role, int hosts, int perHost, const Environment& everywhere,
-             const Environment& onLastHost = {}) {
+             const Environment& onLastHost = {}, const char* algorithms = kChain) {
     const Variables variables{{"NCCL_NET_PLUGIN", plugins::testNetFile(kVersion)},
                               {"NCCL_NET", plugins::testNetName(kVersion)},
                               {"NCCL_COLLNET_ENABLE", "1"},
-                              {"NCCL_ALGO", "AllReduce:CollnetChain"},
+                              {"NCCL_ALGO", algorithms},
                               {"NCCL_DEBUG", "INFO"},
                               {"NCCL_DEBUG_SUBSYS", "INIT,NET,TUNING"},
                               {"XYLEM_TEST_FOLDER", folder_ / ""}};
@@ -123,9 +125,9 @@ const RankRole kLoop("collnet loop", [](int rank, int ranks, const ncclUniqueId&
   ncclComm_t comm = nullptr;
   EXPECT_EQ(ncclCommInitRank(&comm, ranks, id, rank), ncclSuccess) << ncclGetLastError(nullptr);
   if (comm == nullptr) return 2;
-  std::vector<float> data(400'000, 1);
+  std::vector<std::int32_t> data(400'000, 1);
   const auto works = [&] {
-    return ncclAllReduce(data.data(), data.data(), data.size(), ncclFloat, ncclMax, comm, nullptr) ==
+    return ncclAllReduce(data.data(), data.data(), data.size(), ncclInt32, ncclMax, comm, nullptr) ==
                ncclSuccess &&
            cudaStreamSynchronize(nullptr) == cudaSuccess;
   };
@@ -156,17 +158,19 @@ const RankRole kLoop("collnet loop", [](int rank, int ranks, const ncclUniqueId&
 struct Death {
   int hosts, perHost;
   bool first;  // of the heads; otherwise the last one
+  const char* name = "Chain";
+  const char* algorithms = kChain;
 };
 
 class CollNetDeath : public ::testing::TestWithParam<Death> {};
 
 TEST_P(CollNetDeath, OfAHeadIsNamedByAllAndTheRestGoOn) {
-  const auto& [hosts, perHost, first] = GetParam();
-  CollNetJob job("collnet loop", hosts, perHost, {});
+  const auto& [hosts, perHost, first, name, algorithms] = GetParam();
+  CollNetJob job("collnet loop", hosts, perHost, {}, {}, algorithms);
   ASSERT_TRUE(job.reached("working"));
   std::vector<int> heads;
   for (int rank = 0; rank < job.ranks(); ++rank)
-    if (job.heads(rank)) heads.push_back(rank);
+    if (job.heads(rank) || std::string_view(name) == "Tree") heads.push_back(rank);
   ASSERT_FALSE(heads.empty());
   const int victim = first ? heads.front() : heads.back();
   job.kill(victim);
@@ -179,10 +183,12 @@ TEST_P(CollNetDeath, OfAHeadIsNamedByAllAndTheRestGoOn) {
 
 INSTANTIATE_TEST_SUITE_P(Job, CollNetDeath,
                          ::testing::Values(Death{2, 2, true}, Death{2, 2, false}, Death{3, 1, true},
-                                           Death{3, 1, false}),
+                                           Death{3, 1, false},
+                                           Death{2, 2, false, "Direct", "AllReduce:CollnetDirect"},
+                                           Death{3, 2, false, "Tree", "AllReduce:NVLSTree"}),
                          [](const auto& death) {
-                           return fmt::format("{}x{}{}", death.param.hosts, death.param.perHost,
-                                              death.param.first ? "First" : "Last");
+                           return fmt::format("{}{}x{}{}", death.param.name, death.param.hosts,
+                                              death.param.perHost, death.param.first ? "First" : "Last");
                          });
 
 class CollNetHang : public ::testing::TestWithParam<const char*> {};

@@ -20,11 +20,11 @@ using ::testing::HasSubstr;
 constexpr int kReducingVersion = 10;
 
 // A job that uses only CollNet for AllReduce.
-Variables collnetAlone(int version = kReducingVersion) {
+Variables collnetAlone(int version = kReducingVersion, const char* algorithms = "AllReduce:CollnetChain") {
   return {{"NCCL_NET_PLUGIN", plugins::testNetFile(version)},
           {"NCCL_NET", plugins::testNetName(version)},
           {"NCCL_COLLNET_ENABLE", "1"},
-          {"NCCL_ALGO", "AllReduce:CollnetChain"}};
+          {"NCCL_ALGO", algorithms}};
 }
 
 Call sumOf(DataType type, std::size_t count) {
@@ -84,13 +84,73 @@ TEST_P(CollNetShapes, ReducesAllThatTheNetworkCan) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Shapes, CollNetShapes,
-                         ::testing::ValuesIn(kSanitized ? std::vector{JobShape{2, 1, "1"}, JobShape{3, 2, "2"}}
-                                                        : std::vector{JobShape{2, 1, "1"}, JobShape{2, 2, "1"},
-                                                                      JobShape{2, 3, "2"}, JobShape{3, 2, "2"}}),
+                         ::testing::ValuesIn(kSanitized
+                                                 ? std::vector{JobShape{2, 1, "1"}, JobShape{3, 2, "2"}}
+                                                 : std::vector{JobShape{2, 1, "1"}, JobShape{2, 2, "1"},
+                                                               JobShape{2, 3, "2"}, JobShape{3, 2, "2"}}),
                          [](const auto& shape) {
                            return std::to_string(shape.param.hosts) + "x" +
                                   std::to_string(shape.param.perHost);
                          });
+
+struct StarShape {
+  const char* name;
+  const char* algorithms;
+  int hosts, perHost;
+  bool gathers;  // AllGather and ReduceScatter, too: every rank is a head
+};
+
+class CollNetStars : public ::testing::TestWithParam<StarShape> {};
+
+TEST_P(CollNetStars, ReduceGatherAndScatterAllThatTheNetworkCan) {
+  const Variables variables = collnetAlone(kReducingVersion, GetParam().algorithms);
+  setenv("NCCL_MIN_NCHANNELS", "2", 1);
+  setenv("XYLEM_NCCL", "2.30.3", 1);  // older rules do not let NVLS gather on several hosts
+  const int ranks = GetParam().hosts * GetParam().perHost;
+  const bool switched = std::string_view(GetParam().algorithms).find("NVLS") != std::string_view::npos;
+  const long before = plugins::testCollReduced(kReducingVersion);
+  std::atomic<long> calls{0};
+  expectAllJoined(runOnHosts(GetParam().hosts, GetParam().perHost, [&](int rank, ncclComm_t comm) {
+    CheckedRank self(rank, ranks, comm);
+    const auto run = [&](const Call& call) {
+      self.run(call);
+      if (rank == 0) ++calls;
+    };
+    for (const DataType type : {DataType::kInt8, DataType::kInt32, DataType::kUint64, DataType::kFloat32})
+      for (int op = 0; op < static_cast<int>(ReduceOp::kAvg); ++op) {
+        const bool sum = op == static_cast<int>(ReduceOp::kSum);
+        if (switched && (type == DataType::kInt8 || op == static_cast<int>(ReduceOp::kProd))) continue;
+        if (switched && type == DataType::kFloat32 && !sum) continue;
+        for (const std::size_t count : {1u, 1003u})
+          for (const bool inPlace : {false, true}) {
+            run({Collective::kAllReduce, type, op, count, 0, inPlace});
+            if (!GetParam().gathers) continue;
+            run({Collective::kReduceScatter, type, op, count, 0, inPlace});
+            if (sum) run({Collective::kAllGather, type, op, count, 0, inPlace});
+          }
+      }
+    run(sumOf(DataType::kFloat32, 700'003));
+    if (!GetParam().gathers) return;
+    run({Collective::kAllGather, DataType::kFloat32, 0, 200'003});
+    run({Collective::kReduceScatter, DataType::kFloat32, 0, 200'003});
+  }));
+  unsetenv("XYLEM_NCCL");
+  unsetenv("NCCL_MIN_NCHANNELS");
+  // A call of the network on each host for every collective, at least.
+  EXPECT_GE(plugins::testCollReduced(kReducingVersion) - before, calls * GetParam().hosts)
+      << "something went another way";
+  EXPECT_EQ(plugins::testNetLiving(kReducingVersion), 0);
+}
+
+constexpr const char* kDirect = "AllReduce:CollnetDirect;AllGather:CollnetDirect;ReduceScatter:CollnetDirect";
+constexpr const char* kSwitch = "AllReduce:NVLS;AllGather:NVLS;ReduceScatter:NVLS";
+INSTANTIATE_TEST_SUITE_P(Shapes, CollNetStars,
+                         ::testing::Values(StarShape{"Direct2x1", kDirect, 2, 1, true},
+                                           StarShape{"Direct2x3", kDirect, 2, 3, false},
+                                           StarShape{"Direct3x2", kDirect, 3, 2, false},
+                                           StarShape{"Switch2x1", kSwitch, 2, 1, true},
+                                           StarShape{"Switch3x2", kSwitch, 3, 2, true}),
+                         [](const auto& shape) { return std::string(shape.param.name); });
 
 // How many reductions the network does for a job of two hosts. The results must be right in any case.
 long reductionsOf(ReduceOp op = ReduceOp::kSum) {
@@ -194,8 +254,10 @@ TEST_P(CollNetFailure, EndsTheOperationOnAllRanksAndNamesTheCall) {
 
 INSTANTIATE_TEST_SUITE_P(Results, CollNetFailure, ::testing::Values("2", "3", "6"));
 
-TEST(CollNet, AnAbortEndsWhoeverWaitsForTheNetwork) {
-  const Variables variables = collnetAlone();
+class CollNetAbort : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(CollNetAbort, EndsWhoeverWaitsForTheOthers) {
+  const Variables variables = collnetAlone(kReducingVersion, GetParam());
   std::atomic<bool> waits{false};
   expectAllJoined(runOnHosts(2, 1, [&](int rank, ncclComm_t& comm) {
     if (rank == 0) {
@@ -213,6 +275,10 @@ TEST(CollNet, AnAbortEndsWhoeverWaitsForTheNetwork) {
   }));
   EXPECT_EQ(plugins::testNetLiving(kReducingVersion), 0);
 }
+
+INSTANTIATE_TEST_SUITE_P(Algorithms, CollNetAbort,
+                         ::testing::Values("AllReduce:CollnetChain", "AllReduce:CollnetDirect",
+                                           "AllReduce:NVLS", "AllReduce:NVLSTree"));
 
 }  // namespace
 }  // namespace xylem::comm

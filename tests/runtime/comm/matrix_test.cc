@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include "runtime/comm/checked_rank.h"
+#include "runtime/comm/host_threads.h"
 #include "runtime/comm/rank_threads.h"
 #include "support/sanitizers.h"
 
@@ -48,6 +49,7 @@ bool runsWith(const std::string& algorithm, Collective collective, DataType type
     return (collective == Collective::kAllReduce || collective == Collective::kReduceScatter) &&
            switches(type, op);
   }
+  if (algorithm == "NVLSTree") return collective == Collective::kAllReduce && switches(type, op);
   if (algorithm == "Tree") return collective == Collective::kAllReduce;
   if (algorithm != "PAT") return true;
   const bool scales = op == static_cast<int>(ReduceOp::kAvg) || op == kScaledSum;
@@ -124,11 +126,32 @@ INSTANTIATE_TEST_SUITE_P(Logarithmic, Matrix,
                                             ::testing::Values("Simple")),
                          nameOf);
 
-// The exchange of one host plays the switch, where the ranks map each other's memory.
+// The exchange of one host plays the switch, where the ranks map each other's memory; otherwise queues do.
 INSTANTIATE_TEST_SUITE_P(Switch, Matrix,
-                         ::testing::Combine(::testing::Values(kWays[0]), ::testing::Values("NVLS"),
+                         ::testing::Combine(::testing::Values(kWays[0], kWays[1]), ::testing::Values("NVLS"),
                                             ::testing::Values("Simple")),
                          nameOf);
+
+// The heads of several hosts form trees.
+class HostMatrix : public ::testing::TestWithParam<Way> {};
+
+TEST_P(HostMatrix, TreesOfHeadsAreRight) {
+  const Variables variables{{"NCCL_ALGO", "NVLSTree"},
+                            {"NCCL_P2P_DISABLE", GetParam().p2pDisable},
+                            {"NCCL_SHM_DISABLE", GetParam().shmDisable},
+                            {"NCCL_MIN_NCHANNELS", "2"}};
+  for (const auto& [hosts, perHost] : {std::pair{2, 1}, {2, 3}, {3, 2}, {5, 1}}) {
+    const int ranks = hosts * perHost;
+    expectAllJoined(runOnHosts(hosts, perHost, [&](int rank, ncclComm_t comm) {
+      runEverything(rank, ranks, comm, "NVLSTree");
+      CheckedRank(rank, ranks, comm).run({Collective::kAllReduce, DataType::kFloat32, 0, 700'003});
+    }));
+    if (HasFailure()) return;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, HostMatrix, ::testing::ValuesIn(kWays),
+                         [](const auto& way) { return std::string(way.param.name); });
 
 // Counts that go through the mailboxes and beyond them.
 TEST(Nvls, RunsWhereNcclAlgoLeavesNothingElse) {

@@ -76,6 +76,34 @@ void reduceSome(int self, int members, transport::CollLink& link) {
   link.deregisterMemory(inMemory);
 }
 
+// One AllGather and one ReduceScatter, with parts that do not follow each other in memory.
+void gatherAndScatter(int self, int members, transport::CollLink& link) {
+  constexpr std::size_t kCount = 100, kStride = 130;
+  const auto n = static_cast<std::size_t>(members);
+  std::vector<std::int32_t> own(kCount, self + 1), all(kStride * n, -1);
+  const auto bytes = [](auto& values) { return reinterpret_cast<std::byte*>(values.data()); };
+  transport::NetMemory* ownMemory = link.registerMemory(bytes(own), kCount * 4, transport::kHostPointer);
+  transport::NetMemory* allMemory = link.registerMemory(bytes(all), kStride * n * 4, transport::kHostPointer);
+  std::vector<transport::CollPart> parts;
+  for (std::size_t i = 0; i < n; ++i) parts.push_back({bytes(all) + i * kStride * 4, kCount * 4});
+  const auto finish = [&](const auto& begin) {
+    transport::NetRequest* request = nullptr;
+    while (request == nullptr) request = begin();
+    while (!link.test(request)) std::this_thread::yield();
+  };
+  finish([&] { return link.iallgather(bytes(own), parts, ownMemory, allMemory); });
+  for (std::size_t i = 0; i < n; ++i) {
+    ASSERT_EQ(all[i * kStride + kCount - 1], static_cast<int>(i) + 1);
+    ASSERT_EQ(all[i * kStride + kCount], -1);
+  }
+  finish([&] {
+    return link.ireducescatter(parts, bytes(own), DataType::kInt32, ReduceOp::kSum, allMemory, ownMemory);
+  });
+  ASSERT_EQ(own[kCount - 1], members * (self + 1));
+  link.deregisterMemory(allMemory);
+  link.deregisterMemory(ownMemory);
+}
+
 class CollPluginOf : public ::testing::TestWithParam<int> {};
 
 TEST_P(CollPluginOf, ReducesAmongThree) {
@@ -83,6 +111,10 @@ TEST_P(CollPluginOf, ReducesAmongThree) {
   ASSERT_TRUE(network);
   EXPECT_EQ(network->name(), testNetName(GetParam()));
   withMembers(*network, 3, [](int self, transport::CollLink& link) { reduceSome(self, 3, link); });
+  EXPECT_EQ(network->gathers(), GetParam() >= 8);
+  EXPECT_EQ(network->scatters(), GetParam() >= 8);
+  if (network->gathers())
+    withMembers(*network, 3, [](int self, transport::CollLink& link) { gatherAndScatter(self, 3, link); });
   EXPECT_EQ(testNetLiving(GetParam()), 0);
 }
 

@@ -6,9 +6,11 @@
 #include "planner/tuning/block_size.h"
 #include "planner/tuning/chunk_size.h"
 #include "planner/tuning/tuning_input.h"
+#include "runtime/comm/join/links.h"
 #include "runtime/comm/join/peer_info.h"
 #include "runtime/plugins/abi.h"
 #include "runtime/plugins/tuner.h"
+#include "runtime/transport/collnet/coll_connection.h"
 
 namespace xylem::comm {
 namespace {
@@ -26,13 +28,20 @@ bool onlyCollnet(const ByAlgorithm<bool>& allowed) {
 }  // namespace
 
 bool CollNetUse::works(const CommOperation& operation) const {
-  return operation.function == Function::kAllReduce && !operation.reduction.scaled &&
-         reduces(reduced, operation.type, operation.reduction.op);
+  if (gathersOrScatters(operation.function) && !gathersThroughDirect && !gathersThroughNvls) return false;
+  if (operation.function == Function::kAllGather) return (reduced & kGatherBit) != 0;
+  if (operation.function == Function::kReduceScatter && (reduced & kScatterBit) == 0) return false;
+  return !operation.reduction.scaled && reduces(reduced, operation.type, operation.reduction.op);
 }
 
 CollNetUse collNetUse(const plan::Plan& plan, int view, const Settings& settings, std::uint64_t reduced) {
   CollNetUse use;
   use.reduced = reduced;
+  const connect::Connections& c = plan.connections;
+  if (reduced != 0 && c.nodes.count() <= transport::kMostGatheringMembers) {
+    use.gathersThroughDirect = allAreHeads(c, Algorithm::kCollnetDirect);
+    use.gathersThroughNvls = allAreHeads(c, Algorithm::kNvls);
+  }
   tuning::TuningOptions options = tuning::TuningOptions::from(settings);
   bool any = false;
   for (const Collective collective : kAllCollectives) {
@@ -84,12 +93,11 @@ const tuning::Candidate& ofCollnet(const std::vector<tuning::Candidate>& exclude
 }  // namespace
 
 Choices::Choices(const tuning::TuningModel& model, int channels, std::shared_ptr<const plugins::Tuner> tuner,
-                 CollNetUse collnet, bool exchanges)
+                 CollNetUse collnet)
     : model_(model),
       channels_(channels),
       tuner_(std::move(tuner)),
       collnet_(std::move(collnet)),
-      exchanges_(exchanges),
       entries_(kEntries) {}
 
 int Choices::retune(tuning::Choice& choice) const {
@@ -125,7 +133,7 @@ tuning::Operation Choices::describe(const CommOperation& operation, int aggregat
   wanted.reduction = operation.reduction.op;
   wanted.scaled = operation.reduction.scaled;
   wanted.collnetWorks = collnet_.works(operation);
-  wanted.collnetDirect = false;
+  wanted.collnetDirect = collnet_.direct(operation);
   wanted.aggregated = aggregated;
   return wanted;
 }
@@ -143,21 +151,10 @@ void Choices::fallBack(tuning::Choice& choice) const {
   choice = std::move(other);
 }
 
-bool Choices::allowsNvls(const tuning::Operation& operation) const {
-  const Collective collective = operation.collective;
-  return (collective == Collective::kAllReduce || gathersOrScatters(collective)) &&
-         model_.options.algorithms[collective][Algorithm::kNvls] &&
-         model_.options.protocols[collective][Protocol::kSimple] != tuning::Enabled::kNo;
-}
-
 void Choices::throwNoChoice(const tuning::Choice& choice) const {
   const tuning::Operation& wanted = choice.operation;
   std::string why = "none is known";
-  if (exchanges_ && allowsNvls(wanted))
-    why = tuning::explain({.algorithm = Algorithm::kNvls, .excluded = tuning::Exclusion::kNvlsOperands},
-                          wanted, model_);
-  else if (!choice.ranking.empty())
-    why = tuning::explain(mostTelling(choice.ranking), wanted, model_);
+  if (!choice.ranking.empty()) why = tuning::explain(mostTelling(choice.ranking), wanted, model_);
   throw Error(ResultCode::kInvalidUsage,
               "no algorithm and protocol can run {} of {} bytes: {}; do NCCL_ALGO and NCCL_PROTO allow any?",
               name(wanted.collective), wanted.bytes, why);
@@ -169,11 +166,7 @@ ChosenAlgorithm Choices::choose(const CommOperation& operation, int aggregated) 
   if (choice.best() == nullptr) fallBack(choice);
   const int tunedChannels = tuner_ && choice.best() != nullptr ? retune(choice) : 0;
   const tuning::Candidate* best = choice.best();
-  if (best == nullptr) {
-    const bool reduced = wanted.collective == Collective::kAllGather || tuning::nvlsReduces(wanted);
-    if (exchanges_ && reduced && allowsNvls(wanted)) return {Algorithm::kNvls, Protocol::kSimple, 1};
-    throwNoChoice(choice);
-  }
+  if (best == nullptr) throwNoChoice(choice);
   ChosenAlgorithm chosen{best->algorithm, best->protocol,
                          std::clamp(tunedChannels > 0 ? tunedChannels : choice.channels, 1, channels_)};
   chosen.chunkBytes = tuning::chunkBytes(model_, {.collective = wanted.collective,

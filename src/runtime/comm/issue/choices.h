@@ -26,11 +26,17 @@ namespace xylem::comm {
 // When CollNet runs a collective, and what does if it cannot although NCCL_ALGO allows nothing else.
 struct CollNetUse {
   std::uint64_t reduced = 0;  // the reductions of all ranks' networks (peer_info.h); 0: no CollNet
+  // Whether every rank is a head, and there are few enough hosts, for the stars of AllGather and ReduceScatter.
+  bool gathersThroughDirect = false, gathersThroughNvls = false;
   // If NCCL_ALGO allows a collective nothing but CollNet: the model with rings added. Otherwise null.
   std::shared_ptr<const tuning::TuningModel> otherwise;
   std::shared_ptr<const Logger> log;  // null: log nothing
 
   bool works(const CommOperation& operation) const;
+  // Whether CollNet's direct pattern may run it.
+  bool direct(const CommOperation& operation) const {
+    return !gathersOrScatters(operation.function) || gathersThroughDirect;
+  }
 };
 
 CollNetUse collNetUse(const plan::Plan& plan, int view, const Settings& settings, std::uint64_t reduced);
@@ -45,11 +51,8 @@ struct ChosenAlgorithm {
 class Choices {
  public:
   // `channels`: those that collectives use.
-  // `exchanges`: the ranks of the one host can exchange data at once, which stands for a switch: NVLS runs where
-  // NCCL_ALGO leaves nothing else.
   Choices(const tuning::TuningModel& model, int channels,
-          std::shared_ptr<const plugins::Tuner> tuner = nullptr, CollNetUse collnet = {},
-          bool exchanges = false);
+          std::shared_ptr<const plugins::Tuner> tuner = nullptr, CollNetUse collnet = {});
 
   // Throws, with the reason, if nothing can run it, as with some values of NCCL_ALGO and NCCL_PROTO.
   const ChosenAlgorithm& of(const CommOperation& operation, int aggregated = 1);
@@ -66,7 +69,6 @@ class Choices {
   };
   tuning::Operation describe(const CommOperation& operation, int aggregated) const;
   ChosenAlgorithm choose(const CommOperation& operation, int aggregated) const;
-  bool allowsNvls(const tuning::Operation& operation) const;
   [[noreturn]] void throwNoChoice(const tuning::Choice& choice) const;
 
   // Replaces a choice that has no candidate, as CollNet is all that NCCL_ALGO allows, by one with rings, if
@@ -79,7 +81,6 @@ class Choices {
   int channels_;
   std::shared_ptr<const plugins::Tuner> tuner_;  // or null
   CollNetUse collnet_;
-  bool exchanges_;
   std::vector<Entry> entries_;  // by hash; a newer entry replaces an older one
 };
 

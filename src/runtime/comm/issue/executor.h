@@ -44,8 +44,8 @@ class Executor {
 
   bool started_ = false;
   // Programs:
-  std::array<collectives::ProgramExecutor, 2> executors_;
-  std::array<bool, 2> done_{};
+  std::array<collectives::ProgramExecutor, collectives::kMostPrograms> executors_;
+  std::array<bool, collectives::kMostPrograms> done_{};
   std::vector<std::byte> scratch_;
   // Exchanges:
   bool together_ = false;        // the batch is one exchange; otherwise its works follow each other

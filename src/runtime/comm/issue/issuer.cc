@@ -90,8 +90,7 @@ Choices makeChoices(const JobRoster& roster, const CommPlan& plan, const Wiring&
   const plugins::TunedJob job{static_cast<std::size_t>(roster.ranks()),
                               static_cast<std::size_t>(roster.hosts.hosts), roster.communicator};
   return Choices(plan.plan.tuning[static_cast<std::size_t>(view)], plan.channels,
-                 plugins::findTuner(request.settings, job, request.log), std::move(collnet),
-                 Mailboxes::possible(roster.peers, plan.choice));
+                 plugins::findTuner(request.settings, job, request.log), std::move(collnet));
 }
 
 std::optional<Mailboxes> makeMailboxes(const JobRoster& roster, const CommPlan& plan, Wiring& wiring,

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "planner/tuning/split.h"
+#include "runtime/collectives/star.h"
 #include "runtime/transport/collnet/coll_connection.h"
 
 namespace xylem::comm {
@@ -113,11 +114,25 @@ class WorkMaker {
                                                operation.reduction.scaled, scheduling_.ranks);
   }
 
+  // The channels of the split share its elements evenly.
+  void addTogether(const CommOperation& operation, const ChosenAlgorithm& chosen,
+                   const tuning::Split& split) {
+    const auto channels = static_cast<std::size_t>(split.lastChannel - split.firstChannel + 1);
+    const std::size_t grain = kGrainBytes / elementBytes(operation.type);
+    const std::size_t share = ((split.low.count + channels - 1) / channels + grain - 1) / grain * grain;
+    std::size_t offset = 0;
+    for (int channel = split.firstChannel; offset < split.low.count; ++channel) {
+      const std::size_t count = std::min<std::size_t>(share, split.low.count - offset);
+      addPrograms(operation, chosen,
+                  {channel % scheduling_.choices.channels(), offset, count, split.low.chunkBytes});
+      offset += count;
+    }
+  }
+
   void addPrograms(const CommOperation& operation, const ChosenAlgorithm& chosen, const Part& part) {
     const std::size_t bytes = elementBytes(operation.type);
     const Function function = operation.function;
     const ChannelLinks& links = scheduling_.channels[static_cast<std::size_t>(part.channel)];
-    const AlgorithmLinks& queues = links.of(function, chosen.algorithm);
 
     collectives::Shape shape;
     shape.ranks = scheduling_.ranks;
@@ -125,13 +140,14 @@ class WorkMaker {
     shape.position = links.position;
     shape.order = links.order.data();
     shape.root = operation.peer;
-    const bool collnet = isCollnet(chosen.algorithm);
-    shape.treePeers = collnet ? links.chainPeers : links.treePeers;
+    shape.treePeers = chosen.algorithm == Algorithm::kCollnetChain ? links.chainPeers : links.treePeers;
     shape.offset = part.offset;
     shape.count = part.count;
     shape.block = operation.count;
     shape.grain = kGrainBytes / bytes;
     shape.chunk = chunkElements(part.chunkBytes, chosen.protocol, bytes, shape.grain);
+    const StarLinks* const star = links.stars[chosen.algorithm].get();
+    if (star != nullptr) placeInStar(shape, *star, function, bytes);
     shape.inPlace = isInPlace(operation, scheduling_.rank);
     const collectives::Reduction reduction = reductionOf(operation, scheduling_.ranks);
     shape.scales = reduction.scales;
@@ -144,12 +160,43 @@ class WorkMaker {
     auto& path = newItem(operation, part.channel).path.emplace<ProgramPath>();
     path.programs = static_cast<int>(programs.size());
     path.scratchBytes = collectives::scratchOf(function, chosen.algorithm, shape) * bytes;
-    for (std::size_t i = 0; i < programs.size(); ++i)
+    for (std::size_t i = 0; i < programs.size(); ++i) {
+      const QueueSpans queues = queuesOf(links, star, function, chosen.algorithm, programs[i].kind);
       path.program[i] = {
           programs[i], shape,           {operation.send, operation.receive, nullptr}, queues.from, queues.to,
           reduction,   chosen.protocol, scheduling_.stepBytes[chosen.protocol]};
-    // The first of an AllReduce's two programs goes up the chain, into the network.
-    if (collnet) path.program[0].label = transport::reductionLabel(operation.type, operation.reduction.op);
+      path.program[i].label = transport::networkLabel(function, operation.type, operation.reduction.op);
+    }
+  }
+
+  struct QueueSpans {
+    std::span<transport::RecvEnd* const> from;
+    std::span<transport::SendEnd* const> to;
+  };
+  static QueueSpans queuesOf(const ChannelLinks& links, const StarLinks* star, Function function,
+                             Algorithm algorithm, collectives::ProgramKind kind) {
+    if (star == nullptr) {
+      const AlgorithmLinks& queues = links.of(function, algorithm);
+      return {queues.from, queues.to};
+    }
+    const collectives::StarQueues uses = collectives::starQueues(kind);
+    return {(uses.readsContributions ? star->contributions : star->results).from,
+            (uses.writesContributions ? star->contributions : star->results).to};
+  }
+
+  void placeInStar(collectives::Shape& shape, const StarLinks& star, Function function,
+                   std::size_t bytes) const {
+    shape.treePeers = star.peers;
+    shape.members = star.members;
+    shape.member = star.member;
+    shape.head = star.head;
+    shape.heads = static_cast<int>(star.headMembers.size());
+    shape.headMembers = star.headMembers.data();
+    shape.hosts = star.hosts;
+    shape.grid = star.grid.data();
+    // A network that gathers or scatters does so step by step.
+    const std::size_t step = scheduling_.stepBytes[Protocol::kSimple] / bytes;
+    if (function != Function::kAllReduce && star.hosts > 1) shape.chunk = std::min(shape.chunk, step);
   }
 
   // An item in the queue of a channel; the caller fills in its path.
@@ -220,6 +267,10 @@ void WorkMaker::addCollectives(int count) {
     tasks.push_back(taskOf(operation, ways.back()));
   }
   for (const tuning::Split& split : tuning::splitOverChannels(scheduling_.choices.model(), tasks)) {
+    if (split.together) {
+      addTogether(*sources[split.task], ways[split.task], split);
+      continue;
+    }
     std::size_t offset = 0;
     for (int channel = split.firstChannel; channel <= split.lastChannel; ++channel) {
       const tuning::SplitPiece& piece = channel == split.firstChannel  ? split.low

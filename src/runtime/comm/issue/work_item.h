@@ -24,10 +24,10 @@ namespace xylem::comm {
 
 class Mailboxes;
 
-// One or two programs of a collective, side by side on the queues of one channel.
+// The programs of a collective, side by side on the queues of one channel.
 struct ProgramPath {
   int programs = 1;
-  std::array<collectives::ProgramWork, 2> program;
+  std::array<collectives::ProgramWork, collectives::kMostPrograms> program;
   std::size_t scratchBytes = 0;
 
   std::span<collectives::ProgramWork> all() { return {program.data(), static_cast<std::size_t>(programs)}; }

@@ -7,8 +7,6 @@
 #include <optional>
 #include <thread>
 
-#include "planner/connect/collnet_nvls.h"
-
 namespace xylem::comm {
 namespace {
 
@@ -86,10 +84,8 @@ using Refusal = std::array<char, kMaxReasonBytes>;
 
 }  // namespace
 
-CollNet::CollNet(const plan::Plan& plan, int rank, CollNetBasics basics)
-    : plan_(plan), rank_(rank), basics_(std::move(basics)) {
-  connections_.resize(static_cast<std::size_t>(basics_.channels));
-}
+CollNet::CollNet(const plan::Plan& plan, int rank, const LinkScope& scope, CollNetBasics basics)
+    : plan_(plan), rank_(rank), scope_(scope), basics_(std::move(basics)) {}
 
 // Returns null, and keeps the reason, if this rank cannot listen.
 std::unique_ptr<transport::CollListener> CollNet::listen(int device) {
@@ -106,21 +102,22 @@ std::unique_ptr<transport::CollListener> CollNet::listen(int device) {
   }
 }
 
-transport::CollEndpoint CollNet::endpoint(int channel, int device) const {
-  transport::CollEndpoint made{
-      nullptr, basics_.stepBytes, fmt::format("{}/{}", basics_.network->name(), device), rank_, {}};
-  for (const int head : headsBeside(plan_.connections, rank_, channel))
-    made.neighbours.push_back(basics_.connections.at(head));
+transport::CollEndpoint CollNet::endpoint(const NetworkGroup& group, int device) const {
+  transport::CollEndpoint made{nullptr,
+                               basics_.stepBytes,
+                               fmt::format("{}/{}", basics_.network->name(), device),
+                               rank_,
+                               static_cast<int>(group.members.size()),
+                               {}};
+  for (const int member : group.beside(rank_)) made.neighbours.push_back(basics_.connections.at(member));
   return made;
 }
 
-void CollNet::connectChannel(bootstrap::Bootstrap& bootstrap, const transport::Waiting& waiting,
-                             int channel) {
-  const std::vector<int> heads = connect::collnetChainHeads(plan_.connections, channel);
+void CollNet::connectGroup(bootstrap::Bootstrap& bootstrap, const transport::Waiting& waiting, int channel,
+                           const NetworkGroup& group) {
+  const std::vector<int>& heads = group.members;
   const auto self = std::find(heads.begin(), heads.end(), rank_);
-  if (self == heads.end()) return;
-  const int device =
-      basics_.network->deviceBeside(connect::collnetChainDevice(plan_.connections, rank_, channel));
+  const int device = basics_.network->deviceBeside(group.device);
   std::unique_ptr<transport::CollListener> listener = listen(device);
   const ListenerAddress mine = listener ? ListenerAddress{listener->handle(), 1} : ListenerAddress{};
   std::vector<transport::NetHandle> handles;
@@ -131,13 +128,13 @@ void CollNet::connectChannel(bootstrap::Bootstrap& bootstrap, const transport::W
     all = all && invitation.listens != 0;
   }
   if (!all) return;
-  transport::CollEndpoint made = endpoint(channel, device);
+  transport::CollEndpoint made = endpoint(group, device);
   try {
     made.link = joinWithin(
         {basics_.network, std::move(listener), std::move(handles), static_cast<int>(self - heads.begin())},
         waiting);
-    connections_[static_cast<std::size_t>(channel)] =
-        std::make_unique<transport::CollConnection>(std::move(made), *basics_.engine);
+    connections_.push_back({channel, group.algorithm,
+                            std::make_unique<transport::CollConnection>(std::move(made), *basics_.engine)});
   } catch (const Error& error) {
     // If joining has failed on another rank, throw that instead.
     bootstrap.check();
@@ -146,7 +143,9 @@ void CollNet::connectChannel(bootstrap::Bootstrap& bootstrap, const transport::W
 }
 
 std::string CollNet::connect(bootstrap::Bootstrap& bootstrap, const transport::Waiting& waiting) {
-  for (int channel = 0; channel < basics_.channels; ++channel) connectChannel(bootstrap, waiting, channel);
+  for (int channel = 0; channel < basics_.channels; ++channel)
+    for (const NetworkGroup& group : networkGroups(plan_, rank_, scope_, channel))
+      connectGroup(bootstrap, waiting, channel, group);
   Refusal mine{};
   std::copy_n(reason_.begin(), std::min(reason_.size(), mine.size() - 1), mine.begin());
   const std::vector<Refusal> reasons = bootstrap.allGather(mine, "the agreement on the reducing network");
@@ -159,10 +158,10 @@ std::string CollNet::connect(bootstrap::Bootstrap& bootstrap, const transport::W
   return fmt::format("rank {}: {}", failed - reasons.begin(), text.data());
 }
 
-std::vector<NetworkEnds> CollNet::ends() const {
-  std::vector<NetworkEnds> all;
-  for (const auto& connection : connections_)
-    all.push_back(connection ? NetworkEnds{&connection->receiver(0), &connection->sender(0)} : NetworkEnds{});
+std::vector<ChannelNetwork> CollNet::ends() const {
+  std::vector<ChannelNetwork> all(static_cast<std::size_t>(basics_.channels));
+  for (const auto& [channel, algorithm, connection] : connections_)
+    all[static_cast<std::size_t>(channel)][algorithm] = {&connection->receiver(0), &connection->sender(0)};
   return all;
 }
 

@@ -1,9 +1,9 @@
 #pragma once
-// This rank's part in a network that reduces (CollNet): as head of chains it has queues to and from the
+// This rank's part in a network that reduces (CollNet): as head of chains or stars it has queues to and from the
 // network. The members of a channel are the heads of all nodes. They exchange their addresses, each connects,
 // and then all ranks exchange the outcome: if it failed for any rank, all ranks go without CollNet.
 //
-//   CollNet collnet(plan, rank, {network, channels, stepBytes, connections, &engine});
+//   CollNet collnet(plan, rank, scope, {network, channels, stepBytes, connections, &engine});
 //   const std::string reason = collnet.connect(bootstrap, {deadline, look});   // on all ranks
 //   if (reason.empty()) links = Links(plan, rank, scope, wanted, connections, collnet.ends());
 
@@ -42,26 +42,33 @@ struct CollNetBasics {
 
 class CollNet {
  public:
-  CollNet(const plan::Plan& plan, int rank, CollNetBasics basics);
+  CollNet(const plan::Plan& plan, int rank, const LinkScope& scope, CollNetBasics basics);
 
   // All ranks call it at the same time. Returns why CollNet does not work, or nothing if it does. Throws if
   // joining has failed on any rank.
   std::string connect(bootstrap::Bootstrap& bootstrap, const transport::Waiting& waiting);
   // By channel.
-  std::vector<NetworkEnds> ends() const;
-  // By channel; null if this rank is no head of the channel.
-  std::span<const std::unique_ptr<transport::CollConnection>> connections() const { return connections_; }
+  std::vector<ChannelNetwork> ends() const;
+
+  struct Joined {
+    int channel = 0;
+    Algorithm algorithm = Algorithm::kCollnetChain;
+    std::unique_ptr<transport::CollConnection> connection;
+  };
+  std::span<const Joined> connections() const { return connections_; }
 
  private:
-  void connectChannel(bootstrap::Bootstrap& bootstrap, const transport::Waiting& waiting, int channel);
+  void connectGroup(bootstrap::Bootstrap& bootstrap, const transport::Waiting& waiting, int channel,
+                    const NetworkGroup& group);
   std::unique_ptr<transport::CollListener> listen(int device);
-  transport::CollEndpoint endpoint(int channel, int device) const;
+  transport::CollEndpoint endpoint(const NetworkGroup& group, int device) const;
 
   const plan::Plan& plan_;
   const int rank_;
+  const LinkScope scope_;
   CollNetBasics basics_;
-  std::vector<std::unique_ptr<transport::CollConnection>> connections_;  // by channel
-  std::string reason_;                                                   // why it does not work on this rank
+  std::vector<Joined> connections_;
+  std::string reason_;  // why it does not work on this rank
 };
 
 // Why there is no CollNet although some ranks have a network that reduces; empty if no rank has one, or all

@@ -17,6 +17,7 @@
 #include "planner/search/shared_graphs.h"
 #include "planner/topology/document.h"
 #include "runtime/comm/communicator.h"
+#include "runtime/comm/issue/mailboxes.h"
 #include "runtime/comm/join/host_description.h"
 #include "runtime/comm/join/join_log.h"
 #include "runtime/device/scheduler.h"
@@ -107,8 +108,19 @@ std::shared_ptr<const topology::Document> documentOf(const std::string& text, in
       topology::parseTopology(text, fmt::format("(host of rank {})", rank)));
 }
 
+// Whether NCCL_ALGO names NVLS or NVLSTree. Host devices have them where they are asked for.
+bool asksForNvls(const Settings& settings) {
+  if (settings.text(Setting::kAlgo).empty()) return false;
+  const tuning::TuningOptions options = tuning::TuningOptions::from(settings);
+  return std::any_of(kAllCollectives.begin(), kAllCollectives.end(), [&](Collective collective) {
+    const ByAlgorithm<bool>& allowed = options.algorithms[collective];
+    return allowed[Algorithm::kNvls] || allowed[Algorithm::kNvlsTree];
+  });
+}
+
 plan::PlanRequest requestOf(const Settings& settings, bool collnet) {
   plan::PlanRequest request;
+  request.offered.nvls = request.offered.hostSwitch = asksForNvls(settings);
   request.offered.collnet = collnet;
   request.hostsListed = true;
   request.graphFile = search::graphFileOf(settings);
@@ -208,6 +220,7 @@ std::uint64_t hashOf(const plan::Plan& plan) {
     for (const int rank : connect::ringOf(c, channel)) hash.add(rank);
     for (int rank = 0; rank < c.job.ranks(); ++rank) hash.add(connect::treeOf(c, rank, channel).up);
   }
+  hash.add(c.nvlsHeads);
   hash.add(c.collnet ? 1 : 0);
   for (int channel = 0; c.collnet && channel < c.nChannels(); ++channel)
     for (int rank = 0; rank < c.job.ranks(); ++rank) hash.add(connect::collnetChainOf(c, rank, channel).up);
@@ -256,12 +269,13 @@ int channelsToUse(const plan::Plan& plan, const JobRoster& roster, const Setting
 
 }  // namespace
 
-CommPlan::CommPlan(int rank, plan::Plan job, std::uint64_t device, int channelsInUse)
+CommPlan::CommPlan(std::span<const PeerInfo> peers, int rank, plan::Plan job, std::uint64_t device,
+                   int channelsInUse)
     : plan(std::move(job)),
       choice(plan.connections, plan.reach),
       busId(device),
       channels(channelsInUse),
-      scope(linkScope(plan, channels)),
+      scope(linkScope(plan, channels, Mailboxes::possible(peers, choice))),
       links(planLinks(plan, rank, scope)) {}
 
 CommPlan planComm(JoinSteps& steps, bootstrap::Bootstrap& bootstrap, const JobRoster& roster,
@@ -279,7 +293,7 @@ CommPlan planComm(JoinSteps& steps, bootstrap::Bootstrap& bootstrap, const JobRo
     logPlan(log, request.membership.comm, plan, roster.hosts, roster.rank);
     logChunkSize(log, plan, settings);
     const int channels = channelsToUse(plan, roster, settings, request.config);
-    return CommPlan(roster.rank, std::move(plan), hosts.busId, channels);
+    return CommPlan(roster.peers, roster.rank, std::move(plan), hosts.busId, channels);
   });
 }
 

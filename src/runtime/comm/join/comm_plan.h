@@ -56,7 +56,7 @@ void checkSamePlan(std::span<const std::uint64_t> hashes);
 
 struct CommPlan {
   // `channels`: as CommPlan::channels.
-  CommPlan(int rank, plan::Plan job, std::uint64_t device, int channelsInUse);
+  CommPlan(std::span<const PeerInfo> peers, int rank, plan::Plan job, std::uint64_t device, int channelsInUse);
   CommPlan(const CommPlan&) = delete;  // `choice` refers to `plan`
   CommPlan& operator=(const CommPlan&) = delete;
 

@@ -31,7 +31,7 @@ struct PeerInfo {
   std::int32_t rules = 0;         // by which the rank plans: a versionNumber(); the same on all ranks
   Direct direct = Direct::kNothing;
   std::int64_t checked = 0;   // 1: XYLEM_CHECK=1; one such rank is enough for all
-  std::uint64_t reduces = 0;  // what its network reduces: a reductionBit() each
+  std::uint64_t reduces = 0;  // what its network reduces: a reductionBit() each, and kGatherBit, kScatterBit
   device::CoreSet cores;      // on which this rank may run
 };
 
@@ -62,7 +62,10 @@ void checkVersions(std::span<const PeerInfo> peers);
 
 // Networks reduce with these operations. They have no averages: these are sums of elements scaled before.
 constexpr int kNetworkOps = static_cast<int>(ReduceOp::kAvg);
-static_assert(kDataTypes * kNetworkOps <= 64);
+static_assert(kDataTypes * kNetworkOps <= 62);
+// Networks that gather and scatter, too.
+constexpr std::uint64_t kGatherBit = std::uint64_t{1} << 62;
+constexpr std::uint64_t kScatterBit = std::uint64_t{1} << 63;
 
 constexpr std::uint64_t reductionBit(DataType type, ReduceOp op) {
   return std::uint64_t{1} << (static_cast<int>(type) * kNetworkOps + static_cast<int>(op));
@@ -78,6 +81,8 @@ inline std::uint64_t reducedBy(const transport::CollNetwork& network) {
     for (int op = 0; op < kNetworkOps; ++op)
       if (network.reduces(static_cast<DataType>(type), static_cast<ReduceOp>(op)))
         reduced |= reductionBit(static_cast<DataType>(type), static_cast<ReduceOp>(op));
+  if (network.gathers()) reduced |= kGatherBit;
+  if (network.scatters()) reduced |= kScatterBit;
   return reduced;
 }
 

@@ -53,12 +53,12 @@ CollectiveConnections openConnections(const Transports& transports, const CommPl
                chosen.reason);
     transport::ConnectionRequest request{
         .peer = peer, .purpose = transport::kForCollectives, .sends = {}, .receives = {}};
-    for (const int channel : channels.sends)
+    for (const int queue : channels.sends)
       request.sends.push_back(
-          collectiveDevice(plan.choice, plan.plan, rank, channel, peer, paths::Direction::kSend));
-    for (const int channel : channels.receives)
+          collectiveDevice(plan.choice, plan.plan, rank, channelOf(queue), peer, paths::Direction::kSend));
+    for (const int queue : channels.receives)
       request.receives.push_back(
-          collectiveDevice(plan.choice, plan.plan, rank, channel, peer, paths::Direction::kReceive));
+          collectiveDevice(plan.choice, plan.plan, rank, channelOf(queue), peer, paths::Direction::kReceive));
     made.connections[peer] = transports.open(chosen, request);
     made.kinds[peer] = chosen.kind;
   }
@@ -80,7 +80,7 @@ void connectQueues(bootstrap::Bootstrap& bootstrap, const std::vector<transport:
 std::unique_ptr<CollNet> connectCollNet(bootstrap::Bootstrap& bootstrap, const CommPlan& plan, int rank,
                                         CollNetBasics basics, const JoinRequest& request, PeerWatch& watch) {
   const Logger& log = *request.log;
-  auto collnet = std::make_unique<CollNet>(plan.plan, rank, std::move(basics));
+  auto collnet = std::make_unique<CollNet>(plan.plan, rank, plan.scope, std::move(basics));
   // Half the time that the other ranks wait in the bootstrap meanwhile, so that they do not give up first.
   const std::string reason = collnet->connect(
       bootstrap, {Deadline::after(std::chrono::milliseconds(timeoutOf(request.settings)) / 2),
@@ -89,9 +89,7 @@ std::unique_ptr<CollNet> connectCollNet(bootstrap::Bootstrap& bootstrap, const C
     log.info(Subsystem::kInit, "CollNet is off: {}", reason);
     return nullptr;
   }
-  for (int channel = 0; channel < plan.channels; ++channel) {
-    const auto& connection = collnet->connections()[static_cast<std::size_t>(channel)];
-    if (!connection) continue;
+  for (const auto& [channel, algorithm, connection] : collnet->connections()) {
     watch.add(*connection);
     log.info(Subsystem::kInit, "CollNet {:02}/0 : {} [send] and [receive] via {}", channel, rank,
              connection->via(transport::QueueUse::kSend, 0));
@@ -155,14 +153,14 @@ Wiring::Wiring(JoinSteps& steps, bootstrap::Bootstrap& bootstrap, const JobRoste
     logConnected(*request.log, {plan.plan, roster.rank, plan.scope, byPeer, collectives_.kinds});
     if (const std::string missing = missingCollNet(roster.peers); roster.hosts.hosts > 1 && !missing.empty())
       request.log->info(Subsystem::kInit, "CollNet is off: {}", missing);
-    if (plan.scope.collnet)
+    if (plan.scope.network)
       collnet_ = connectCollNet(
           bootstrap, plan, roster.rank,
           {request.network.reducing(), plan.channels, stepBytes_, byPeer, &transports_->engine()}, request,
           watch);
     logTuning(*request.log, plan.plan, roster.rank, plan.channels);
     links_ = Links(plan.plan, roster.rank, plan.scope, plan.links, byPeer,
-                   collnet_ ? collnet_->ends() : std::vector<NetworkEnds>{});
+                   collnet_ ? collnet_->ends() : std::vector<ChannelNetwork>{});
   });
 }
 

@@ -19,10 +19,11 @@ std::byte* slotOf(const QueueMemory& queue, std::uint64_t step) {
 
 }  // namespace
 
-CollPump::CollPump(const QueueMemory& out, const QueueMemory& in, std::unique_ptr<CollLink> link,
+CollPump::CollPump(const QueueMemory& out, const QueueMemory& in, std::unique_ptr<CollLink> link, int members,
                    Engine& engine)
     : NetPump(kReducingNetwork, out, engine),
       in_(in),
+      members_(members),
       link_(std::move(link)),
       outMemory_(registerAll(*link_, out)) {
   try {
@@ -54,22 +55,56 @@ bool CollPump::step() {
   return false;
 }
 
-// Starts the reduction of all steps for which the other queue has a free slot.
+// The call that the next step begins.
+CollPump::Call CollPump::nextCall() const {
+  const StepNote& note = queue_.control->notes[posted_ % kQueueSteps];
+  assert(note.address != 0);
+  const auto label = static_cast<int>(note.address) - 1;
+  Call call;
+  call.op = static_cast<ReduceOp>(label % kReduceOps);
+  call.type = static_cast<DataType>(label / kReduceOps % kDataTypes);
+  call.function = static_cast<Function>(label / kReduceOps / kDataTypes);
+  call.bytes = note.bytes;
+  if (call.function == Function::kReduceScatter) call.takes = members_;
+  if (call.function == Function::kAllGather) call.fills = members_;
+  return call;
+}
+
+// Whether all of the call's data is there, and the other queue has slots for its results.
+bool CollPump::mayBegin(const Call& call) const {
+  return posted_ + static_cast<std::uint64_t>(call.takes) <=
+             queue_.control->tail.load(std::memory_order_acquire) &&
+         promised_ + static_cast<std::uint64_t>(call.fills) <=
+             in_.control->head.load(std::memory_order_acquire) + kQueueSteps;
+}
+
+NetRequest* CollPump::start(const Call& call) {
+  std::array<CollPart, kQueueSteps> parts;
+  const auto all = static_cast<std::size_t>(members_);
+  if (call.function == Function::kAllGather) {
+    for (std::size_t i = 0; i < all; ++i) parts[i] = {slotOf(in_, promised_ + i), call.bytes};
+    return link_->iallgather(slotOf(queue_, posted_), {parts.data(), all}, outMemory_, inMemory_);
+  }
+  if (call.function == Function::kReduceScatter) {
+    for (std::size_t i = 0; i < all; ++i) parts[i] = {slotOf(queue_, posted_ + i), call.bytes};
+    return link_->ireducescatter({parts.data(), all}, slotOf(in_, promised_), call.type, call.op, outMemory_,
+                                 inMemory_);
+  }
+  return link_->iallreduce(slotOf(queue_, posted_), slotOf(in_, promised_),
+                           call.bytes / elementBytes(call.type), call.type, call.op, outMemory_, inMemory_);
+}
+
+// Starts all calls that can begin.
 bool CollPump::begin() {
   bool moved = false;
-  const std::uint64_t tail = queue_.control->tail.load(std::memory_order_acquire);
-  const std::uint64_t limit = in_.control->head.load(std::memory_order_acquire) + kQueueSteps;
-  while (posted_ < std::min(tail, limit)) {
-    const StepNote& note = queue_.control->notes[posted_ % kQueueSteps];
-    assert(note.address != 0);
-    const auto label = static_cast<int>(note.address) - 1;
-    const auto type = static_cast<DataType>(label / kReduceOps);
-    NetRequest* const request =
-        link_->iallreduce(slotOf(queue_, posted_), slotOf(in_, posted_), note.bytes / elementBytes(type),
-                          type, static_cast<ReduceOp>(label % kReduceOps), outMemory_, inMemory_);
-    if (request == nullptr) break;
-    tellPosted(note.bytes);
-    requests_[posted_++ % kQueueSteps] = request;
+  while (posted_ < queue_.control->tail.load(std::memory_order_acquire)) {
+    Call call = nextCall();
+    if (!mayBegin(call)) break;
+    call.request = start(call);
+    if (call.request == nullptr) break;
+    calls_[begun_++ % kQueueSteps] = call;
+    promised_ += static_cast<std::uint64_t>(call.fills);
+    for (int i = 0; i < call.takes; ++i, ++posted_) tellPosted(call.bytes);
     moved = true;
   }
   return moved;
@@ -78,22 +113,23 @@ bool CollPump::begin() {
 // Publishes the results that have arrived.
 bool CollPump::collect() {
   bool moved = false;
-  while (done_ < posted_ && link_->test(requests_[done_ % kQueueSteps])) {
-    tellMoved();
-    const std::uint32_t bytes = queue_.control->notes[done_ % kQueueSteps].bytes;
-    in_.control->notes[done_ % kQueueSteps] = {.region = 0, .bytes = bytes, .address = 0};
-    in_.control->tail.store(++done_, std::memory_order_release);
+  while (ended_ < begun_ && link_->test(calls_[ended_ % kQueueSteps].request)) {
+    const Call& call = calls_[ended_++ % kQueueSteps];
+    for (int i = 0; i < call.fills; ++i)
+      in_.control->notes[filled_++ % kQueueSteps] = {.region = 0, .bytes = call.bytes, .address = 0};
+    in_.control->tail.store(filled_, std::memory_order_release);
+    for (int i = 0; i < call.takes; ++i, ++done_) tellMoved();
     queue_.control->head.store(done_, std::memory_order_release);
     moved = true;
   }
   return moved;
 }
 
-// No descriptor reports that a network has reduced, so the engine polls.
+// No descriptor reports that a network has reduced, so the engine polls. It sleeps while nothing is under way and the next
+// call waits for its writer or for the reader.
 DrivenPump::Drive CollPump::rest(std::vector<pollfd>&) const {
-  const bool waitsForReader =
-      posted_ == done_ && posted_ >= in_.control->head.load(std::memory_order_acquire) + kQueueSteps;
-  return waits() && !waitsForReader ? Drive::kPollAgain : Drive::kSleep;
+  if (!waits()) return Drive::kSleep;
+  return ended_ < begun_ || mayBegin(nextCall()) ? Drive::kPollAgain : Drive::kSleep;
 }
 
 CollConnection::CollConnection(CollEndpoint endpoint, Engine& engine)
@@ -104,7 +140,7 @@ CollConnection::CollConnection(CollEndpoint endpoint, Engine& engine)
       neighbours_(std::move(endpoint.neighbours)),
       out_(endpoint.stepBytes),
       in_(endpoint.stepBytes) {
-  pump_.emplace(out_.queue(), in_.queue(), std::move(endpoint.link), engine);
+  pump_.emplace(out_.queue(), in_.queue(), std::move(endpoint.link), endpoint.members, engine);
   senders_.push_back(std::make_unique<SendEnd>(peer(), out_.queue(), nullptr, &*pump_));
   receivers_.push_back(std::make_unique<RecvEnd>(peer(), in_.queue(), nullptr, &*pump_));
   engine_.add(*pump_);

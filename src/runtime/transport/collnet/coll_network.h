@@ -1,7 +1,6 @@
 #pragma once
 // The interface of networks that reduce: their switches combine the data of several hosts (CollNet in NCCL).
-// It follows NCCL's collNet plugins as far as an AllReduce needs them. coll_connection.h makes queues of a
-// link.
+// It follows NCCL's collNet plugins. coll_connection.h makes queues of a link.
 //
 //   auto listener = network.listen(device);               // all members gather all handles
 //   auto link = network.connect(handles, self, *listener);
@@ -24,6 +23,12 @@ namespace xylem::transport {
 // late.
 constexpr int kReducingNetwork = -2;
 
+// A piece of registered memory, of a call that gathers or scatters.
+struct CollPart {
+  std::byte* data = nullptr;
+  std::size_t bytes = 0;
+};
+
 // One member's end of the link among the members, one per host, on one channel. A broken link throws
 // LinkBroken, as in other networks; its text names the network.
 class CollLink {
@@ -37,6 +42,12 @@ class CollLink {
   // the request now: try again later.
   virtual NetRequest* iallreduce(const std::byte* in, std::byte* out, std::size_t count, DataType type,
                                  ReduceOp op, NetMemory* inMemory, NetMemory* outMemory) = 0;
+  // As iallreduce, where the network gathers() or scatters(). Member m's data comes into the part m of every
+  // member; and part m of every member, reduced, comes to member m. All parts have the same length.
+  virtual NetRequest* iallgather(const std::byte* in, std::span<const CollPart> out, NetMemory* inMemory,
+                                 NetMemory* outMemory) = 0;
+  virtual NetRequest* ireducescatter(std::span<const CollPart> in, std::byte* out, DataType type, ReduceOp op,
+                                     NetMemory* inMemory, NetMemory* outMemory) = 0;
   // Makes progress. Returns whether the result has arrived.
   virtual bool test(NetRequest* request) = 0;
 };
@@ -55,6 +66,8 @@ class CollNetwork {
   virtual int deviceBeside(int netDevice) const = 0;
   virtual NetProperties properties(int device) const = 0;
   virtual bool reduces(DataType type, ReduceOp op) const = 0;
+  virtual bool gathers() const = 0;   // CollLink::iallgather
+  virtual bool scatters() const = 0;  // CollLink::ireducescatter
   virtual std::unique_ptr<CollListener> listen(int device) = 0;
   // `handles`: of all members, in their order; this member's is at `self`. The listener is not needed
   // afterwards.

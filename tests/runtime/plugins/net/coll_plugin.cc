@@ -81,10 +81,53 @@ abi::Result deregMr(void* comm, void* memory) {
 abi::Result iallreduce(void* comm, void* send, void* receive, Types::Count count, int type, int op,
                        void* sendMemory, void* receiveMemory, void** request) {
   *request = nullptr;
-  const CollRequest wanted{{static_cast<std::uint64_t>(count), type, op},
-                           static_cast<std::byte*>(send),
-                           static_cast<std::byte*>(receive)};
-  return static_cast<CollComm*>(comm)->iallreduce(wanted, sendMemory, receiveMemory, request);
+  const CollCall call{.count = static_cast<std::uint64_t>(count), .type = type, .op = op};
+  const std::size_t bytes = static_cast<std::size_t>(count) * collBytes(type);
+  return static_cast<CollComm*>(comm)->begin(
+      {.call = call,
+       .in = {{static_cast<std::byte*>(send), bytes, sendMemory}},
+       .out = {{static_cast<std::byte*>(receive), bytes, receiveMemory}},
+       .input = {}},
+      request);
+}
+
+constexpr int kBytes = 1;  // the type of elements that are only moved
+
+template <typename Part>
+std::vector<CollPiece> piecesOf(const Part* parts, int count) {
+  std::vector<CollPiece> pieces;
+  for (int i = 0; i < count; ++i)
+    pieces.push_back({static_cast<std::byte*>(parts[i].address), static_cast<std::size_t>(parts[i].size),
+                      parts[i].mhandle});
+  return pieces;
+}
+
+// Takes the whole of a gathered or scattered buffer at once, as one window.
+template <typename Part>
+abi::Result iallgather(void* comm, void* send, int parts, Part* receive, std::size_t bytesPerRank,
+                       std::size_t windowOffset, std::size_t windowBytes, void* sendMemory, void** request) {
+  *request = nullptr;
+  if (windowOffset != 0 || windowBytes != bytesPerRank * static_cast<std::size_t>(parts)) return kInternal;
+  return static_cast<CollComm*>(comm)->begin(
+      {.call = {.count = bytesPerRank, .type = kBytes, .kind = CollKind::kGather},
+       .in = {{static_cast<std::byte*>(send), bytesPerRank, sendMemory}},
+       .out = piecesOf(receive, parts),
+       .input = {}},
+      request);
+}
+
+template <typename Part>
+abi::Result ireducescatter(void* comm, int parts, Part* send, void* receive, std::size_t bytesPerRank,
+                           std::size_t windowOffset, std::size_t windowBytes, int type, int op,
+                           void* receiveMemory, void** request) {
+  *request = nullptr;
+  if (windowOffset != 0 || windowBytes != bytesPerRank * static_cast<std::size_t>(parts)) return kInternal;
+  return static_cast<CollComm*>(comm)->begin(
+      {.call = {.count = bytesPerRank / collBytes(type), .type = type, .op = op, .kind = CollKind::kScatter},
+       .in = piecesOf(send, parts),
+       .out = {{static_cast<std::byte*>(receive), bytesPerRank, receiveMemory}},
+       .input = {}},
+      request);
 }
 
 abi::Result iflush(void*, void*, int, void*, void**) { return kInternal; }
@@ -129,6 +172,10 @@ abi::CollNet<V> table() {
   t.regMrDmaBuf = regMrDmaBuf;
   t.deregMr = deregMr;
   t.iallreduce = iallreduce;
+  if constexpr (V >= 8) {
+    t.middle.iallgather = iallgather<typename abi::CollNetTypes<V>::Part>;
+    t.middle.ireducescatter = ireducescatter<typename abi::CollNetTypes<V>::Part>;
+  }
   t.iflush = iflush;
   t.test = testRequest;
   t.closeColl = closeColl;

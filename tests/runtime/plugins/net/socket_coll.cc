@@ -1,5 +1,6 @@
 #include "socket_coll.h"
 
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -39,7 +40,7 @@ void combineAs(std::byte* out, const std::byte* in, std::size_t count, int op) {
   }
 }
 
-void combine(std::byte* out, const std::byte* in, const CollCall& call) {
+void combine(std::byte* out, const std::byte* in, std::size_t count, const CollCall& call) {
   using Combine = void (*)(std::byte*, const std::byte*, std::size_t, int);
   constexpr Combine kCombine[] = {combineAs<std::int8_t>,
                                   combineAs<std::uint8_t>,
@@ -50,10 +51,17 @@ void combine(std::byte* out, const std::byte* in, const CollCall& call) {
                                   nullptr,
                                   combineAs<float>,
                                   combineAs<double>};
-  kCombine[call.type](out, in, call.count, call.op);
+  kCombine[call.type](out, in, count, call.op);
 }
 
+// The bytes of one member's part, or of all in a reduction.
 std::size_t bytesOf(const CollCall& call) { return call.count * bytesOf(call.type); }
+
+std::size_t total(const std::vector<CollPiece>& pieces) {
+  std::size_t bytes = 0;
+  for (const CollPiece& piece : pieces) bytes += piece.bytes;
+  return bytes;
+}
 
 }  // namespace
 
@@ -61,9 +69,12 @@ bool collReduces(int type, int op) {
   return bytesOf(type) > 0 && op >= 0 && op <= 3 && op != fault("TEST_COLL_NOT", -1);
 }
 
+std::size_t collBytes(int type) { return bytesOf(type); }
+
 long collReduced() { return reduced; }
 
-CollComm::CollComm(int self, std::vector<int> sockets) : self_(self) {
+CollComm::CollComm(int self, std::size_t members, const std::vector<int>& sockets)
+    : self_(self), members_(members) {
   for (const int socket : sockets) streams_.emplace_back().socket = socket;
   noteMade(1);
 }
@@ -95,10 +106,21 @@ bool CollComm::knows(const std::byte* data, std::size_t bytes, const void* memor
   });
 }
 
-int CollComm::iallreduce(const CollRequest& wanted, void* inMemory, void* outMemory, void** request) {
-  if (!collReduces(wanted.call.type, wanted.call.op) || wanted.call.count == 0) return kUsage;
-  const std::size_t bytes = bytesOf(wanted.call);
-  if (!knows(wanted.in, bytes, inMemory) || !knows(wanted.out, bytes, outMemory)) return kInternal;
+std::size_t CollComm::bytesIn(const CollCall& call) const {
+  return bytesOf(call) * (call.kind == CollKind::kScatter ? members_ : 1);
+}
+std::size_t CollComm::bytesOut(const CollCall& call) const {
+  return bytesOf(call) * (call.kind == CollKind::kGather ? members_ : 1);
+}
+
+int CollComm::begin(const CollRequest& wanted, void** request) {
+  const bool reduces = wanted.call.kind != CollKind::kGather;
+  if ((reduces && !collReduces(wanted.call.type, wanted.call.op)) || wanted.call.count == 0) return kUsage;
+  if (total(wanted.in) != bytesIn(wanted.call) || total(wanted.out) != bytesOut(wanted.call))
+    return kInternal;
+  for (const auto& pieces : {wanted.in, wanted.out})
+    for (const CollPiece& piece : pieces)
+      if (!knows(piece.data, piece.bytes, piece.memory)) return kInternal;
   if (failure_ != kSuccess) return failure_;
   if (requests_.size() >= kRequests || refused_++ < fault("TEST_COLL_BUSY")) return kSuccess;
   refused_ = 0;
@@ -109,6 +131,8 @@ int CollComm::iallreduce(const CollRequest& wanted, void* inMemory, void* outMem
   requests_.push_back(wanted);
   CollRequest& made = requests_.back();
   made.comm = this;
+  for (const CollPiece& piece : made.in)
+    made.input.insert(made.input.end(), piece.data, piece.data + piece.bytes);
   made.looks = fault("TEST_COLL_SLOW");
   pending_.push_back(&made);
   *request = &made;
@@ -121,7 +145,7 @@ int CollComm::test(CollRequest& request, int* done, int* size) {
   progress();
   if (!request.through) return failure_;
   if (request.looks-- > 0) return kSuccess;
-  if (size != nullptr) *size = static_cast<int>(bytesOf(request.call));
+  if (size != nullptr) *size = static_cast<int>(bytesOut(request.call));
   *done = 1;
   ++reduced;
   requests_.remove_if([&](const CollRequest& r) { return &r == &request; });
@@ -139,26 +163,45 @@ void CollComm::progress() {
   }
 }
 
+static void deliver(const CollRequest& request, const std::byte* from) {
+  for (const CollPiece& piece : request.out) {
+    std::memcpy(piece.data, from, piece.bytes);
+    from += piece.bytes;
+  }
+}
+
 // At member 0.
 bool CollComm::reduceAll(CollRequest& request) {
+  const CollCall& call = request.call;
+  const std::size_t in = bytesIn(call), out = bytesOut(call);
   if (!combined_) {
     bool all = true;
-    for (CollStream& stream : streams_) all = receive(stream, request.call) && all;
+    for (CollStream& stream : streams_) all = receive(stream, call, in) && all;
     if (!all) return false;
-    std::memmove(request.out, request.in, bytesOf(request.call));
-    for (CollStream& stream : streams_) combine(request.out, stream.elements.data(), request.call);
+    result_ = request.input;
+    for (CollStream& stream : streams_)
+      if (call.kind == CollKind::kGather)
+        result_.insert(result_.end(), stream.elements.begin(), stream.elements.end());
+      else
+        combine(result_.data(), stream.elements.data(), in / bytesOf(call.type), call);
     combined_ = true;
   }
+  // Each member gets all of the result, or its own part of it.
+  const std::size_t stride = call.kind == CollKind::kScatter ? out : 0;
   bool all = true;
-  for (CollStream& stream : streams_) all = send(stream, request.call, request.out) && all;
+  for (std::size_t i = 0; i < streams_.size(); ++i)
+    all = send(streams_[i], call, result_.data() + (i + 1) * stride, out) && all;
+  if (all) deliver(request, result_.data());
   return all;
 }
 
 // At the other members.
 bool CollComm::exchange(CollRequest& request) {
   CollStream& stream = streams_.front();
-  if (!send(stream, request.call, request.in) || !receive(stream, request.call)) return false;
-  std::memcpy(request.out, stream.elements.data(), bytesOf(request.call));
+  const CollCall& call = request.call;
+  if (!send(stream, call, request.input.data(), bytesIn(call)) || !receive(stream, call, bytesOut(call)))
+    return false;
+  deliver(request, stream.elements.data());
   return true;
 }
 
@@ -169,8 +212,8 @@ bool CollComm::moved(ssize_t bytes, std::size_t& so) {
   return false;
 }
 
-bool CollComm::send(CollStream& stream, const CollCall& call, const std::byte* elements) {
-  const std::size_t total = kCallBytes + bytesOf(call);
+bool CollComm::send(CollStream& stream, const CollCall& call, const std::byte* elements, std::size_t length) {
+  const std::size_t total = kCallBytes + length;
   while (stream.sent < total) {
     const bool inCall = stream.sent < kCallBytes;
     const std::byte* from = inCall ? reinterpret_cast<const std::byte*>(&call) + stream.sent
@@ -181,15 +224,15 @@ bool CollComm::send(CollStream& stream, const CollCall& call, const std::byte* e
   return true;
 }
 
-bool CollComm::receive(CollStream& stream, const CollCall& call) {
-  const std::size_t total = kCallBytes + bytesOf(call);
+bool CollComm::receive(CollStream& stream, const CollCall& call, std::size_t length) {
+  const std::size_t total = kCallBytes + length;
   while (stream.received < total) {
     const bool inCall = stream.received < kCallBytes;
     if (!inCall && stream.heard != call) {
       failure_ = kUsage;
       return false;
     }
-    stream.elements.resize(bytesOf(call));
+    stream.elements.resize(length);
     std::byte* to = inCall ? reinterpret_cast<std::byte*>(&stream.heard) + stream.received
                            : stream.elements.data() + (stream.received - kCallBytes);
     const std::size_t bytes = (inCall ? kCallBytes : total) - stream.received;
@@ -199,6 +242,12 @@ bool CollComm::receive(CollStream& stream, const CollCall& call) {
 }
 
 namespace {
+
+// A call's parameters and its elements are sends of their own, which must not wait for each other.
+void sendAtOnce(int socket) {
+  const int on = 1;
+  setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+}
 
 bool waitFor(int socket, short events) {
   pollfd ready{socket, events, 0};
@@ -216,6 +265,7 @@ int acceptAll(Listener& listener, std::size_t members, std::vector<int>& sockets
       return kRemote;
     if (self < 1 || static_cast<std::size_t>(self) >= members) return kInternal;
     sockets[static_cast<std::size_t>(self) - 1] = socket;
+    sendAtOnce(socket);
   }
   return kSuccess;
 }
@@ -223,6 +273,7 @@ int acceptAll(Listener& listener, std::size_t members, std::vector<int>& sockets
 int callFirst(const Handle& handle, std::int32_t self, std::vector<int>& sockets) {
   const int socket = ::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
   sockets.push_back(socket);
+  sendAtOnce(socket);
   if (::connect(socket, reinterpret_cast<const sockaddr*>(&handle.address), sizeof handle.address) != 0 &&
       errno != EINPROGRESS)
     return kSystem;
@@ -241,7 +292,7 @@ int collConnect(const std::vector<Handle>& handles, int self, Listener& listener
                      : self == 0          ? acceptAll(listener, handles.size(), sockets)
                                           : callFirst(handles.front(), self, sockets);
   if (result == kSuccess)
-    *comm = new CollComm(self, sockets);
+    *comm = new CollComm(self, handles.size(), sockets);
   else
     for (const int socket : sockets)
       if (socket >= 0) close(socket);
