@@ -39,8 +39,9 @@ void copyBytesStreaming(std::byte* out, const std::byte* in, std::size_t bytes);
 // again.
 constexpr std::size_t kStreamedMessage = std::size_t{12} << 20;
 // Copies a part of a message of `whole` bytes: past the caches if the message is long.
-inline void copyPart(std::byte* out, const std::byte* in, std::size_t bytes, std::size_t whole) {
-  whole < kStreamedMessage ? copyBytes(out, in, bytes) : copyBytesStreaming(out, in, bytes);
+inline void copyPart(std::byte* out, const std::byte* in, std::size_t bytes, std::size_t whole,
+                     std::size_t streamsFrom = kStreamedMessage) {
+  whole < streamsFrom ? copyBytes(out, in, bytes) : copyBytesStreaming(out, in, bytes);
 }
 
 // copyBytesStreaming in pieces: the data is ordered like other stores once endStreaming() has returned.

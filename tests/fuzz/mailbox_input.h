@@ -27,12 +27,12 @@ class FuzzedPeer final : public transport::PeerMemory {
   explicit FuzzedPeer(int rank)
       : memory_(transport::SharedMemory::create("xylem fuzz", kMaxBufferBytes)),
         fuzzed_(rank),
-        local_(*fuzzed_.session(), {.sameProcess = false, .crossMemoryBytes = 0, .process = -1}) {
+        local_(*fuzzed_.session(), {.sameProcess = false, .peerReads = false, .process = -1}) {
     fuzzed_.giveRegion(kMaxBufferBytes, memory_.fd());
   }
 
   bool admits = true;
-  bool locate(const std::byte*, std::size_t, transport::StepNote&) override { return false; }
+  bool locate(const std::byte*, std::size_t, std::size_t, transport::StepNote&) override { return false; }
   const std::byte* reach(const transport::StepNote& note) override { return local_.reach(note); }
   std::byte* at(const transport::BufferPlace& place, std::size_t bytes) override {
     std::byte* const data = local_.at(place, bytes);

@@ -22,8 +22,7 @@ namespace xylem {
 // The faulty peer. It has handed over its memory and sends nothing else, so all inputs can share one.
 class MadPeer {
  public:
-  MadPeer()
-      : memory_(*fuzzed_.session(), {.sameProcess = false, .crossMemoryBytes = 0, .process = getpid()}) {
+  MadPeer() : memory_(*fuzzed_.session(), {.sameProcess = false, .peerReads = false, .process = getpid()}) {
     fuzzed_.giveRegion(kPeersBytes, peersMemory().fd());
   }
   transport::PeerMemory& memory() { return memory_; }

@@ -32,6 +32,11 @@ const std::vector<Choice>& choices() {
       {"NCCL_SOCKET_NTHREADS", 15, {"1", "2"}},
       {"NCCL_NSOCKS_PERTHREAD", 15, {"1", "3"}},
       {"NCCL_NET_DISABLE_INTRA", 10, {"1"}},
+      {"XYLEM_COPY_CHOICES",
+       70,
+       {"default", "read_from=1 read_up_to=1000000000",
+        "read_from=5000 read_up_to=70000 piece=4096 staged=32",
+        "piece=20000 staged=32768 stream_message=0 stream_exchange=0"}},
   };
   return all;
 }

@@ -1,8 +1,9 @@
 // xylem tune --calibrate: measures this machine and prints the XYLEM_HOST_MODEL that describes it, with how
-// well a model with these constants would choose. docs/calibration.md explains method and output.
+// well a model with these constants would choose; and remembers how data moves the fastest between its cores. docs/calibration.md explains method and output.
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <optional>
 
 #include "cli/calibrate/host_bench.h"
@@ -13,6 +14,8 @@
 #include "cli/table.h"
 #include "planner/plan/json_value.h"
 #include "planner/tuning/choice.h"
+#include "runtime/collectives/calibration.h"
+#include "runtime/comm/join/choose_copies.h"
 #include "runtime/device/host_device.h"
 
 namespace xylem::cli {
@@ -30,12 +33,20 @@ struct CalibratedSize {
   double loss() const { return measured[chosen] / measured[fastest] - 1; }
 };
 
+// How data moves between two ranks of this host: what is the fastest here, and where that is remembered.
+struct CopyReport {
+  collectives::Calibration found;
+  std::string file;
+  std::string problem;  // why it was not measured, or is not remembered; empty if it is
+};
+
 struct CalibrationReport {
   tuning::HostFit fit;
   int rounds = 0;
   int cores = 0;
   std::string netProblem;  // why the network could not be measured; empty if it was
   std::vector<CalibratedSize> sizes;
+  CopyReport copies;
 
   // The number of sizes at which the model chooses the fastest protocol, or one that is as fast within the
   // noise.
@@ -45,6 +56,8 @@ struct CalibrationReport {
   bool noisy() const;
 };
 
+// Measuring how data moves takes a tenth of this on a machine that does nothing else.
+constexpr std::chrono::seconds kCopiesTime{60};
 // Times that differ by less count as the same: two runs differ by more.
 constexpr double kSameWithin = 0.05;
 // The rounds are noisy if their middle half is wider than this share of the constant.
@@ -61,6 +74,12 @@ tuning::TuningModel modelOfTwo(const tuning::HostModel& constants) {
   for (const Collective c : kAllCollectives)
     for (const Algorithm a : kAllAlgorithms) options.algorithms[c][a] = a == Algorithm::kRing;
   return tuning::computeTuning(input, options);
+}
+
+std::string commaText(const transport::CopyChoices& choices) {
+  std::string text = choices.text();
+  std::replace(text.begin(), text.end(), ' ', ',');
+  return text;
 }
 
 std::string timeText(double microseconds) {
@@ -105,6 +124,21 @@ std::string sizesText(const CalibrationReport& report, const Terminal& terminal)
     table.add(std::move(cells));
   }
   return table.text(terminal, 2);
+}
+
+std::string copiesText(const CopyReport& report, const Terminal& terminal) {
+  std::string text = "\n" + terminal.paint(Style::kBold, "How data moves between two ranks, us") + "\n";
+  Table table({{"size", Align::kRight}, {"operation"}, {"ways"}});
+  for (const collectives::TimedWays& timed : report.found.timed) {
+    std::string ways;
+    for (std::size_t i = 0; i < timed.ways.size(); ++i)
+      ways += fmt::format("{}{} {}", i == 0 ? "" : ", ", timed.ways[i], timeText(timed.microseconds[i]));
+    table.add({{sizeText(timed.bytes)}, {timed.operation}, {ways}});
+  }
+  text += table.text(terminal, 2) + fmt::format("\nXYLEM_COPY_CHOICES={}\n", commaText(report.found.choices));
+  return text + (report.problem.empty()
+                     ? fmt::format("All jobs here choose so: it is remembered in {}.\n", report.file)
+                     : fmt::format("It is not remembered: {}\n", report.problem));
 }
 
 int CalibrationReport::agreeing() const {
@@ -173,6 +207,7 @@ std::string calibrationText(const CalibrationReport& report, const Terminal& ter
         terminal.paint(Style::kYellow,
                        "The rounds differ much: was the machine busy? Try again, or with more --rounds.") +
         "\n";
+  text += copiesText(report.copies, terminal);
   return text +
          "\nFor the environment of all ranks, or ~/.nccl.conf:\nXYLEM_HOST_MODEL=" + report.fit.model.text() +
          "\n";
@@ -209,8 +244,38 @@ plan::Json toJson(const CalibrationReport& report) {
                      {"constants", constants},          {"sizes", sizes},
                      {"agreeing", report.agreeing()},   {"worstLoss", report.worstLoss()},
                      {"noisy", report.noisy()},         {"XYLEM_HOST_MODEL", report.fit.model.text()}};
+  plan::Json& copies = json["copies"];
+  copies = {{"XYLEM_COPY_CHOICES", commaText(report.copies.found.choices)}, {"file", report.copies.file}};
+  if (!report.copies.problem.empty()) copies["problem"] = report.copies.problem;
+  for (const collectives::TimedWays& timed : report.copies.found.timed)
+    for (std::size_t i = 0; i < timed.ways.size(); ++i)
+      copies["times"].push_back({{"operation", timed.operation},
+                                 {"bytes", timed.bytes},
+                                 {"way", timed.ways[i]},
+                                 {"microseconds", timed.microseconds[i]}});
   if (!report.netProblem.empty()) json["netProblem"] = report.netProblem;
   return json;
+}
+
+// Measures and remembers how data moves between two cores of this host.
+CopyReport calibrateCopies(int rounds) {
+  CopyReport report;
+  const transport::ChoiceFile file(transport::choiceFilePath());
+  report.file = file.path();
+  const auto cores = device::corePair(device::coreSet(), device::coreSet());
+  if (!cores) {
+    report.problem = "there is one core";
+    return report;
+  }
+  try {
+    report.found = collectives::calibrate(*cores, {.time = kCopiesTime, .repeats = rounds, .large = true});
+    report.problem = report.found.complete ? file.remember(comm::machineKey(*cores),
+                                                           {report.found.choices, report.found.numbers()})
+                                           : "time ran out before all was measured";
+  } catch (const Error& error) {
+    report.problem = error.what();
+  }
+  return report;
 }
 
 }  // namespace
@@ -229,6 +294,8 @@ int runCalibration(const CalibrationOptions& options) {
     });
     report = reportOf(rounds, tuning::fitHostModel(rounds));
     report.netProblem = bench.netProblem();
+    progress.say("measuring how data moves");
+    report.copies = calibrateCopies(options.rounds);
   }
   report.cores = device::coreCount();
   if (options.json)

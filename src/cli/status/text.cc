@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <set>
+#include <utility>
 
 #include "cli/table.h"
 
@@ -105,6 +107,7 @@ nlohmann::ordered_json rankJson(const SeenRank& rank, std::size_t calls) {
                                 {"device", rank.log.device}, {"state", stateOf(rank).text},
                                 {"calls", rank.log.issued}};
   if (rank.log.failed) out["failure"] = rank.log.reason;
+  if (!rank.log.copies.empty()) out["copies"] = rank.log.copies;
   if (rank.log.joining) out["joins_at"] = rank.log.joinsAt;
   if (rank.log.wait != comm::WaitKind::kNone) {
     out["waits_for"] = rank.log.waitsFor;
@@ -148,6 +151,11 @@ std::string statusText(const SeenJob& job, const std::vector<Finding>& findings,
       table.add({{""}, {""}, {""}, {""}, {""}, {""}, {lines[i], Style::kDim}});
   }
   text += table.text(screen, 2);
+  // Ranks of a host have the same.
+  std::set<std::pair<std::string, std::string>> copies;
+  for (const SeenRank& rank : job.seen)
+    if (!rank.log.copies.empty() && copies.insert({rank.host, rank.log.copies}).second)
+      text += fmt::format("  copies within {}: {}\n", rank.host, rank.log.copies);
   for (const Finding& finding : findings) text += fmt::format("  => {}\n", finding.text);
   if (findings.empty()) text += "  => nothing is stuck\n";
   return text;

@@ -36,16 +36,20 @@ bool isSameBatch(const transport::Descriptor& theirs, const transport::Descripto
 }  // namespace
 
 DirectExchange::DirectExchange(int rank, transport::Mailbox& mailbox, std::vector<DirectPeer> peers,
-                               bool oneProcess, bool oversubscribed)
+                               bool oneProcess, bool oversubscribed, const transport::CopyChoices& choices)
     : meeting_(rank, mailbox, std::move(peers)),
       reach_(meeting_, oneProcess),
-      oversubscribed_(oversubscribed) {}
+      oversubscribed_(oversubscribed),
+      choices_(choices),
+      staged_(choices.piece),
+      mapped_(choices.streamExchange) {}
 
 void DirectExchange::start(const DirectWork& work) {
   ++starts_;
   work_ = work;
   stagedIsPrepared_ = false;
-  alwaysStaged_ = isFasterStaged(work.function, blockBytes(work), meeting_.ranks(), oversubscribed_);
+  alwaysStaged_ =
+      isFasterStaged(work.function, blockBytes(work), meeting_.ranks(), oversubscribed_, choices_.staged);
   begin(chooseWay());
 }
 

@@ -26,6 +26,7 @@
 #include "runtime/collectives/mapped_exchange.h"
 #include "runtime/collectives/meeting.h"
 #include "runtime/collectives/staged_exchange.h"
+#include "runtime/transport/choices/copy_choices.h"
 
 namespace xylem::collectives {
 
@@ -35,9 +36,9 @@ class DirectExchange {
   enum class Outcome { kDone, kAdvanced, kWouldBlock, kDeclined };
 
   // `peers`: by rank; the entry of `rank` itself is not used. `oneProcess`: all ranks are in one process.
-  // `oversubscribed`: the host has more ranks than cores; the same on all ranks.
+  // `oversubscribed`: the host has more ranks than cores. It and `choices` are the same on all ranks.
   DirectExchange(int rank, transport::Mailbox& mailbox, std::vector<DirectPeer> peers, bool oneProcess,
-                 bool oversubscribed);
+                 bool oversubscribed, const transport::CopyChoices& choices = {});
   DirectExchange(const DirectExchange&) = delete;
   DirectExchange& operator=(const DirectExchange&) = delete;
 
@@ -73,6 +74,7 @@ class DirectExchange {
   Meeting meeting_;
   const BufferReach reach_;
   const bool oversubscribed_;
+  const transport::CopyChoices choices_;
   std::uint64_t starts_ = 0;  // without repetitions
   DirectWork work_;
   Way way_ = Way::kStaged;

@@ -10,8 +10,6 @@
 namespace xylem::collectives {
 namespace {
 
-// Results are written past the caches if all buffers of an operation together have more than this.
-constexpr std::size_t kStreamingBytes = std::size_t{48} << 20;
 // After each piece the executor looks whether all ranks are still present.
 constexpr std::size_t kPieceBytes = std::size_t{1} << 20;
 // A copy to several outputs goes in blocks that stay in the cache from one output to the next.
@@ -68,7 +66,7 @@ bool MappedExchange::start(const DirectWork& work, Meeting& meeting, const Buffe
     begin_ = share.begin;
     end_ = share.end;
   }
-  streaming_ = (inputBytes(work, ranks) + outputBytes(work, ranks)) * ranks > kStreamingBytes;
+  streaming_ = (inputBytes(work, ranks) + outputBytes(work, ranks)) * ranks > streamsFrom_;
   return true;
 }
 

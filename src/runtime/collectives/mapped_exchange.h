@@ -37,6 +37,9 @@ class BufferReach {
 
 class MappedExchange {
  public:
+  // `streamsFrom`: results are written past the caches if the buffers of all ranks together have more bytes.
+  explicit MappedExchange(std::size_t streamsFrom) : streamsFrom_(streamsFrom) {}
+
   // Fills in where this rank's buffers lie.
   static void post(const DirectWork& work, const BufferReach& reach, int rank, int ranks,
                    transport::Descriptor& descriptor);
@@ -51,6 +54,7 @@ class MappedExchange {
   void reduce(std::size_t at, std::size_t n);
   void copy(std::size_t at, std::size_t bytes) const;
 
+  const std::size_t streamsFrom_;
   DirectWork work_;
   int rank_ = 0;
   // The buffers that this rank reads and writes, from where its block starts. Inputs: by rank if the

@@ -21,8 +21,8 @@ void StagedExchange::start(const DirectWork& work, int rank, int ranks) {
   const std::size_t blocks =
       sendsBlocks(work.function) ? static_cast<std::size_t>(std::max(1, ranks - 1)) : 1;
   maxPiece_ = work.count;
-  if (blockBytes(work) * blocks > transport::kLargeStagingBytes)
-    maxPiece_ = transport::kLargeStagingBytes / blocks / kLine * kLine / work.reduction.elementBytes;
+  if (blockBytes(work) * blocks > mostStaged_)
+    maxPiece_ = mostStaged_ / blocks / kLine * kLine / work.reduction.elementBytes;
   stagingBytes_ = bytes(maxPiece_) * blocks;
   staged_.resize(static_cast<std::size_t>(ranks));
   factors_.resize(static_cast<std::size_t>(ranks));

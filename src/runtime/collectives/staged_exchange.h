@@ -16,6 +16,7 @@
 // needs the result. To reduce more data, each rank reduces its share of the elements in one stage and
 // collects the others' shares in another. Each stage is a meeting of its own.
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -44,19 +45,16 @@ constexpr bool readsAtMost(std::size_t most, Function function, std::size_t bloc
          blockBytes * (sendsBlocks(function) ? others : 1) <= transport::kLargeStagingBytes;
 }
 // True if staging the data is faster than mapping buffers, even if all ranks can map all of them. `bytes`: of
-// a block.
-constexpr bool isFasterStaged(Function function, std::size_t bytes, int ranks, bool oversubscribed) {
-  // Reading other ranks' staging areas costs a transfer per cache line. Beyond this many bytes, splitting the
-  // work and meeting twice costs less.
-  constexpr std::size_t kMaxRead = std::size_t{2} << 10;
-  // If the data goes one way, a rank that only posts never waits.
-  constexpr std::size_t kMaxReadOneWay = std::size_t{4} << 10;
+// a block. `most`: the bytes that a rank may read (CopyChoices::staged). Reading other ranks' staging areas
+// costs a transfer per cache line; beyond that, splitting the work and meeting twice costs less.
+constexpr bool isFasterStaged(Function function, std::size_t bytes, int ranks, bool oversubscribed,
+                              std::size_t most) {
   // Meeting costs the most if ranks have to take turns on a core.
   constexpr std::size_t kMaxReadOversubscribed = std::size_t{32} << 10;
-  return readsAtMost(oversubscribed       ? kMaxReadOversubscribed
-                     : isRooted(function) ? kMaxReadOneWay
-                                          : kMaxRead,
-                     function, bytes, ranks);
+  // If the data goes one way, a rank that only posts never waits.
+  const std::size_t mostNow = isRooted(function) ? 2 * most : most;
+  return readsAtMost(oversubscribed ? std::max(kMaxReadOversubscribed, mostNow) : mostNow, function, bytes,
+                     ranks);
 }
 
 // How far the cores are that read what this rank writes, as far as that decides how to write it: a core below
@@ -97,6 +95,9 @@ class ReaderDistance {
 
 class StagedExchange {
  public:
+  // `mostStaged`: the most that a rank stages at once, in bytes; the same on all ranks.
+  explicit StagedExchange(std::size_t mostStaged) : mostStaged_(mostStaged) {}
+
   // `work` stays until the end.
   void start(const DirectWork& work, int rank, int ranks);
   // The same operation again, after the buffers in `work` changed.
@@ -146,6 +147,7 @@ class StagedExchange {
   const std::byte* stagedBy(int rank) const { return staged_[static_cast<std::size_t>(rank)]; }
   RankShare pieceShare(int rank) const;
 
+  const std::size_t mostStaged_;
   const DirectWork* work_ = nullptr;
   int rank_ = 0, ranks_ = 1;
   bool shares_ = false;  // each rank reduces its share

@@ -15,7 +15,7 @@ constexpr std::size_t kTurnBytes = std::size_t{1} << 20;
 // Moves the next bytes and returns their number: 0 if the queue is empty or full.
 std::size_t Transfer::move() {
   const std::size_t left = work_.bytes - done_;
-  if (work_.to != nullptr) return work_.to->sendPiece(work_.protocol, work_.input + done_, left);
+  if (work_.to != nullptr) return work_.to->sendPiece(work_.protocol, work_.input + done_, left, work_.bytes);
   if (work_.from != nullptr) return work_.from->takePiece(work_.protocol, work_.output + done_, left);
   const std::size_t bytes = std::min(left, kTurnBytes);
   copyPart(work_.output + done_, work_.input + done_, bytes, work_.bytes);

@@ -20,7 +20,7 @@ enum class Reach { kAll, kNone };
 class HereMemory final : public transport::PeerMemory {
  public:
   explicit HereMemory(Reach reach) : reach_(reach) {}
-  bool locate(const std::byte*, std::size_t, transport::StepNote&) override { return false; }
+  bool locate(const std::byte*, std::size_t, std::size_t, transport::StepNote&) override { return false; }
   const std::byte* reach(const transport::StepNote&) override { return nullptr; }
   void read(const transport::StepNote&, std::byte*) override {}
   std::byte* at(const transport::BufferPlace& place, std::size_t) override {
@@ -33,7 +33,9 @@ class HereMemory final : public transport::PeerMemory {
 
 class ExchangeJob {
  public:
-  explicit ExchangeJob(int ranks, Reach reach = Reach::kAll, bool oversubscribed = false) : memory_(reach) {
+  explicit ExchangeJob(int ranks, Reach reach = Reach::kAll, bool oversubscribed = false,
+                       const transport::CopyChoices& choices = {})
+      : memory_(reach) {
     for (int rank = 0; rank < ranks; ++rank) boards_.push_back(std::make_unique<transport::Mailbox>());
     for (int rank = 0; rank < ranks; ++rank) {
       std::vector<collectives::DirectPeer> peers;
@@ -41,7 +43,7 @@ class ExchangeJob {
         peers.push_back({boards_[static_cast<std::size_t>(peer)].get(), &memory_});
       exchanges_.push_back(std::make_unique<collectives::DirectExchange>(
           rank, *boards_[static_cast<std::size_t>(rank)], std::move(peers), reach == Reach::kAll,
-          oversubscribed));
+          oversubscribed, choices));
     }
   }
   int ranks() const { return static_cast<int>(exchanges_.size()); }

@@ -32,7 +32,7 @@ struct LocalCase {
   std::size_t chunkSteps = 4;
   std::size_t shift = 0;  // bytes by which buffers miss their alignment
   bool byReference = false;
-  bool exchange = false;  // channels that may exchange, do
+  bool exchange = false;        // channels that may exchange, do
   std::uint64_t firstStep = 0;  // of all queues
 
   std::string describe() const;

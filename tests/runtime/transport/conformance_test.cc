@@ -330,7 +330,8 @@ void exchangeMessages(Connection& connection, Protocol protocol, std::span<const
   std::size_t sent = 0, received = 0;
   await(
       [&] {
-        if (sent < out.size()) sent += to.sendPiece(protocol, out.data() + sent, out.size() - sent);
+        if (sent < out.size())
+          sent += to.sendPiece(protocol, out.data() + sent, out.size() - sent, out.size());
         if (received < in.size())
           received += from.takePiece(protocol, in.data() + received, in.size() - received);
         return sent == out.size() && received == in.size() && to.drained();
@@ -382,8 +383,11 @@ TEST_P(Messages, OfAnotherLengthThanExpectedAreAnError) {
     const auto connection = connectBothWays(rank);
     std::vector<std::byte> out(20 << 10), in(12 << 10);
     if (rank.rank == 0) {
-      await([&] { return connection->sender(0).sendPiece(Protocol::kSimple, out.data(), out.size()) > 0; },
-            "a free slot");
+      await(
+          [&] {
+            return connection->sender(0).sendPiece(Protocol::kSimple, out.data(), out.size(), out.size()) > 0;
+          },
+          "a free slot");
       await([&] { return connection->receiver(0).takePiece(Protocol::kSimple, in.data(), 1) == 1; },
             "the end");
       return;
@@ -396,7 +400,7 @@ TEST_P(Messages, OfAnotherLengthThanExpectedAreAnError) {
       text = error.what();
     }
     check(text.find("rank 0 sent") != std::string::npos, "error: " + text);
-    await([&] { return connection->sender(0).sendPiece(Protocol::kSimple, out.data(), 1) == 1; },
+    await([&] { return connection->sender(0).sendPiece(Protocol::kSimple, out.data(), 1, 1) == 1; },
           "a free slot");
   });
 }

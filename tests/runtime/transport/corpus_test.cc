@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "fuzz/choice_file_input.h"
 #include "fuzz/local_dialogue_input.h"
 #include "fuzz/net_message_input.h"
 #include "fuzz/queue_input.h"
@@ -12,6 +13,12 @@
 
 namespace xylem::transport {
 namespace {
+
+TEST(Corpus, EveryFileOfChoicesIsBelievedOnlyWhereItIsWhole) {
+  const Replayed replayed = replayCorpus("choice_file", feedChoiceFile);
+  EXPECT_GE(replayed.accepted, 3);
+  EXPECT_GE(replayed.refused, 10);
+}
 
 TEST(Corpus, EveryDialogueOfAHostEndsOrIsRefused) {
   const Replayed replayed = replayCorpus("local_dialogue", feedLocalDialogue);

@@ -27,7 +27,7 @@ struct Pair {
     for (int r = 0; r < 2; ++r) {
       sessions[r] = std::make_shared<PeerSessions>(
           SessionOptions{.rank = r, .secret = r == 0 ? first : second}, silentLog());
-      transports.push_back(std::make_unique<P2pTransport>(sessions[r], 1 << 20, 0));
+      transports.push_back(std::make_unique<P2pTransport>(sessions[r], 1 << 20, CopyChoices()));
       peers[r].rank = r;
       transports.back()->announce(peers[r]);
     }

@@ -268,11 +268,11 @@ std::vector<Maker> fabricMakers() {
           fabricMaker("FabricShm", "shm", 0)};
 }
 
-Maker p2pMaker(const char* name, std::size_t crossMemoryBytes) {
+Maker p2pMaker(const char* name, const CopyChoices& choices) {
   return {
       .name = name,
       .make = [=](int rank, const sockets::Secret& secret, std::size_t bytes) -> std::unique_ptr<Transport> {
-        return std::make_unique<P2pTransport>(localSessions(rank, secret), bytes, crossMemoryBytes);
+        return std::make_unique<P2pTransport>(localSessions(rank, secret), bytes, choices);
       }};
 }
 
@@ -281,8 +281,8 @@ std::vector<Maker> allMakers() {
       netMaker("NET", "127.0.0.1", {0, 1}),
       netMaker("NETv6FourSockets", "::1", {2, 2}),
       pluginMaker(10),
-      p2pMaker("P2P", 0),
-      p2pMaker("P2PCrossMemory", std::size_t{64} << 10),
+      p2pMaker("P2P", {}),
+      p2pMaker("P2PCrossMemory", CopyChoices::fromText("read_from=65536 read_up_to=1000000 stream_message=100000")),
       {.name = "SHM",
        .make = [](int rank, const sockets::Secret& secret, std::size_t bytes) -> std::unique_ptr<Transport> {
          return std::make_unique<ShmTransport>(localSessions(rank, secret), bytes);

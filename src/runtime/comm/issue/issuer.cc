@@ -97,7 +97,7 @@ std::optional<Mailboxes> makeMailboxes(const JobRoster& roster, const CommPlan& 
                                        PeerWatch& watch) {
   if (!Mailboxes::possible(roster.peers, plan.choice)) return std::nullopt;
   return std::optional<Mailboxes>(std::in_place, roster.rank, roster.peers, roster.ownCores().oversubscribed,
-                                  wiring.transports(), watch);
+                                  plan.copies.choices, wiring.transports(), watch);
 }
 
 std::optional<CallCheck> makeCheck(const JobRoster& roster, Wiring& wiring) {

@@ -29,13 +29,14 @@ bool Mailboxes::possible(std::span<const PeerInfo> peers, const connect::NetChoi
 }
 
 Mailboxes::Mailboxes(int rank, std::span<const PeerInfo> peers, bool oversubscribed,
-                     const Transports& transports, PeerWatch& watch)
+                     const transport::CopyChoices& copies, const Transports& transports, PeerWatch& watch)
     : rank_(rank),
       ranks_(static_cast<int>(peers.size())),
       oneProcess_(
           std::all_of(peers.begin(), peers.end(),
                       [&](const PeerInfo& info) { return info.peer.process == peers.front().peer.process; })),
       oversubscribed_(oversubscribed),
+      copies_(copies),
       transports_(transports),
       watch_(watch) {}
 
@@ -70,7 +71,7 @@ bool Mailboxes::connect() {
                                : collectives::DirectPeer{});
   memory_->closeFd();
   exchange_.emplace(rank_, *reinterpret_cast<transport::Mailbox*>(memory_->data()), std::move(peers),
-                    oneProcess_, oversubscribed_);
+                    oneProcess_, oversubscribed_, copies_);
   return true;
 }
 

@@ -2,7 +2,7 @@
 // The mailboxes of a communicator whose ranks are all on one host and can map each other's memory. They are
 // connected when the first operation needs them; the exchange then runs over them.
 //
-//   if (Mailboxes::possible(peers, choice)) mailboxes.emplace(rank, peers, false, transports, watch);
+//   if (Mailboxes::possible(peers, choice)) mailboxes.emplace(rank, peers, false, copies, transports, watch);
 //   if (mailboxes->advance()) mailboxes->exchange().start(work);       // on all ranks
 
 #include <memory>
@@ -19,9 +19,9 @@ namespace xylem::comm {
 
 class Mailboxes {
  public:
-  // `oversubscribed`: there are more ranks than cores for them; the same on all ranks.
-  Mailboxes(int rank, std::span<const PeerInfo> peers, bool oversubscribed, const Transports& transports,
-            PeerWatch& watch);
+  // `oversubscribed`: there are more ranks than cores for them. It and `copies` are the same on all ranks.
+  Mailboxes(int rank, std::span<const PeerInfo> peers, bool oversubscribed,
+            const transport::CopyChoices& copies, const Transports& transports, PeerWatch& watch);
 
   // Whether the ranks can have mailboxes; the same answer on all ranks.
   static bool possible(std::span<const PeerInfo> peers, const connect::NetChoice& choice);
@@ -40,6 +40,7 @@ class Mailboxes {
   const int ranks_;
   const bool oneProcess_;
   const bool oversubscribed_;
+  const transport::CopyChoices copies_;
   const Transports& transports_;
   PeerWatch& watch_;
   std::shared_ptr<transport::SharedMemory> memory_;                  // of this rank's mailbox

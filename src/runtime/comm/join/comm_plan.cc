@@ -18,6 +18,7 @@
 #include "planner/topology/document.h"
 #include "runtime/comm/communicator.h"
 #include "runtime/comm/issue/mailboxes.h"
+#include "runtime/comm/join/choose_copies.h"
 #include "runtime/comm/join/host_description.h"
 #include "runtime/comm/join/join_log.h"
 #include "runtime/device/scheduler.h"
@@ -148,8 +149,9 @@ void dumpTopology(std::span<const std::byte> report, const Settings& settings, i
 }
 
 // Reads the reports of all hosts: `all` is by rank and empty except for the first rank of each host. `key` is
-// this rank's searchKey().
-void readReports(std::span<const std::vector<std::byte>> all, std::uint64_t key, DescribedHosts& hosts) {
+// this rank's searchKey(), `first` the first rank of its host.
+void readReports(std::span<const std::vector<std::byte>> all, std::uint64_t key, int first,
+                 DescribedHosts& hosts) {
   struct Known {
     std::shared_ptr<const topology::Document> document;
     std::shared_ptr<const std::vector<search::HostGraphs>> searched;
@@ -158,7 +160,8 @@ void readReports(std::span<const std::vector<std::byte>> all, std::uint64_t key,
   for (std::size_t rank = 0; rank < all.size(); ++rank) {
     // Hosts are numbered by their first ranks, which report for them: reports come in the order of hosts.
     if (all[rank].empty()) continue;
-    const HostReport report = reportFromBytes(textOf(all[rank]));
+    HostReport report = reportFromBytes(textOf(all[rank]));
+    if (static_cast<int>(rank) == first) hosts.copies = std::move(report.copies);
     Known& one = known[report.description];
     if (!one.document) one.document = documentOf(report.description, static_cast<int>(rank));
     if (!one.searched && report.key == key && !report.graphs.empty())
@@ -197,11 +200,12 @@ DescribedHosts describeHosts(bootstrap::Bootstrap& bootstrap, const JobRoster& r
           bootstrap, host, mine, {hosts.busId, mine.hostDevice ? 1u : 0u, devices.device, devices.network});
       host.localRank == 0)
     report =
-        toBytes({key, fused, searchFor(fused, bootstrap.rank(), bootstrap.ranks(), hosts.collnet, settings)});
+        toBytes({key, fused, searchFor(fused, bootstrap.rank(), bootstrap.ranks(), hosts.collnet, settings),
+                 copiesFor(roster, settings)});
   if (host.localRank == 0 && host.ranks.size() >= kManyRanks) trimMemory();
   const auto all =
       bootstrap.allGatherBytes(bytesOf(report), kMaxReportBytes, "the exchange of the hosts' descriptions");
-  readReports(all, key, hosts);
+  readReports(all, key, host.ranks.front(), hosts);
   if (const int first = host.ranks.front(); !all[static_cast<std::size_t>(first)].empty())
     dumpTopology(all[static_cast<std::size_t>(first)], settings, bootstrap.rank());
   if (static_cast<int>(hosts.descriptions.size()) != host.hosts)
@@ -270,10 +274,11 @@ int channelsToUse(const plan::Plan& plan, const JobRoster& roster, const Setting
 }  // namespace
 
 CommPlan::CommPlan(std::span<const PeerInfo> peers, int rank, plan::Plan job, std::uint64_t device,
-                   int channelsInUse)
+                   int channelsInUse, HostCopies within)
     : plan(std::move(job)),
       choice(plan.connections, plan.reach),
       busId(device),
+      copies(std::move(within)),
       channels(channelsInUse),
       scope(linkScope(plan, channels, Mailboxes::possible(peers, choice))),
       links(planLinks(plan, rank, scope)) {}
@@ -282,7 +287,7 @@ CommPlan planComm(JoinSteps& steps, bootstrap::Bootstrap& bootstrap, const JobRo
                   const JoinRequest& request) {
   const Settings& settings = request.settings;
   const Logger& log = *request.log;
-  const DescribedHosts hosts = steps.run(InitPart::kTopology, "describing the hosts", [&] {
+  DescribedHosts hosts = steps.run(InitPart::kTopology, "describing the hosts", [&] {
     return describeHosts(bootstrap, roster, settings,
                          {request.membership.device, request.network.name(), request.network.devices()});
   });
@@ -292,8 +297,10 @@ CommPlan planComm(JoinSteps& steps, bootstrap::Bootstrap& bootstrap, const JobRo
     if (roster.ownCores().oversubscribed) device::Scheduler::instance().setOversubscribed();
     logPlan(log, request.membership.comm, plan, roster.hosts, roster.rank);
     logChunkSize(log, plan, settings);
+    if (roster.hosts.ranks.size() > 1)
+      log.info(Subsystem::kInit, "Copies within the host: {}", hosts.copies.text());
     const int channels = channelsToUse(plan, roster, settings, request.config);
-    return CommPlan(roster.peers, roster.rank, std::move(plan), hosts.busId, channels);
+    return CommPlan(roster.peers, roster.rank, std::move(plan), hosts.busId, channels, std::move(hosts.copies));
   });
 }
 

@@ -18,6 +18,7 @@
 #include "planner/plan/plan.h"
 #include "planner/topology/detect_net.h"
 #include "runtime/bootstrap/bootstrap.h"
+#include "runtime/comm/join/host_copies.h"
 #include "runtime/comm/join/job_roster.h"
 #include "runtime/comm/join/links.h"
 #include "runtime/comm/join/network_choice.h"
@@ -32,6 +33,7 @@ struct DescribedHosts {
   // The channels found on each host; null where this rank has to search itself.
   std::vector<std::shared_ptr<const std::vector<search::HostGraphs>>> searched;
   std::uint64_t busId = 0;  // of this rank's device
+  HostCopies copies;        // within this rank's host
   bool collnet = false;     // every rank has a network that reduces
 };
 
@@ -56,13 +58,15 @@ void checkSamePlan(std::span<const std::uint64_t> hashes);
 
 struct CommPlan {
   // `channels`: as CommPlan::channels.
-  CommPlan(std::span<const PeerInfo> peers, int rank, plan::Plan job, std::uint64_t device, int channelsInUse);
+  CommPlan(std::span<const PeerInfo> peers, int rank, plan::Plan job, std::uint64_t device, int channelsInUse,
+           HostCopies within);
   CommPlan(const CommPlan&) = delete;  // `choice` refers to `plan`
   CommPlan& operator=(const CommPlan&) = delete;
 
   const plan::Plan plan;
   const connect::NetChoice choice;  // the transport and NIC of each pair of ranks
   const std::uint64_t busId;        // of this rank's device
+  const HostCopies copies;          // how data moves within this rank's host
   const int channels;               // those that collectives use, of the plan's
   const LinkScope scope;
   const LinkPlan links;  // the queues that this rank's collectives need

@@ -84,8 +84,8 @@ void ensureNetwork(topology::Document& document) {
   if (nic == topology::kNoElement) nic = document.add(cpus.front(), "nic");
   const topology::ElementId net = document.add(nic, "net");
   const std::pair<const char*, const char*> attributes[] = {
-      {"name", "sockets"}, {"dev", "0"},        {"latency", "0.000000"}, {"speed", "10000"}, {"port", "0"},
-      {"guid", "0x0"},     {"maxconn", "65536"}, {"gdr", "0"}};
+      {"name", "sockets"}, {"dev", "0"},    {"latency", "0.000000"}, {"speed", "10000"},
+      {"port", "0"},       {"guid", "0x0"}, {"maxconn", "65536"},    {"gdr", "0"}};
   for (const auto& [name, value] : attributes) document.set(net, name, value);
 }
 
@@ -166,25 +166,31 @@ namespace {
 struct Header {
   std::uint64_t key = 0;
   std::uint64_t descriptionBytes = 0;
+  std::uint64_t copiesBytes = 0;
 };
 
 }  // namespace
 
 std::string toBytes(const HostReport& report) {
-  const Header header{report.key, report.description.size()};
+  const std::string copies = toText(report.copies);
+  const Header header{report.key, report.description.size(), copies.size()};
   std::string bytes(reinterpret_cast<const char*>(&header), sizeof header);
-  return bytes + report.description + report.graphs;
+  return bytes + report.description + copies + report.graphs;
 }
 
 HostReport reportFromBytes(std::string_view bytes) {
   Header header;
   if (bytes.size() >= sizeof header) std::memcpy(&header, bytes.data(), sizeof header);
-  if (bytes.size() < sizeof header || header.descriptionBytes > bytes.size() - sizeof header)
-    throw Error(ResultCode::kRemoteError, "a rank described its host in {} bytes, of which {} are XML",
-                bytes.size(), header.descriptionBytes);
+  if (bytes.size() < sizeof header || header.descriptionBytes > bytes.size() - sizeof header ||
+      header.copiesBytes > bytes.size() - sizeof header - header.descriptionBytes)
+    throw Error(ResultCode::kRemoteError,
+                "a rank described its host in {} bytes, of which {} are XML and {} choices", bytes.size(),
+                header.descriptionBytes, header.copiesBytes);
   bytes.remove_prefix(sizeof header);
+  const std::string_view behind = bytes.substr(header.descriptionBytes);
   return {header.key, std::string(bytes.substr(0, header.descriptionBytes)),
-          std::string(bytes.substr(header.descriptionBytes))};
+          std::string(behind.substr(header.copiesBytes)),
+          copiesFromText(behind.substr(0, header.copiesBytes))};
 }
 
 std::uint64_t searchKey(const Settings& settings) {

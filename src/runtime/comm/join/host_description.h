@@ -5,7 +5,7 @@
 //
 //   const RankDescription mine = describeForRank(settings, {rank, localRank, localRanks, device});
 //   const Document host = fuseDescriptions(xmlOfLocalRanks);            // on the first rank of the host
-//   const std::string bytes = toBytes(HostReport{searchKey(settings), writeTopology(host), graphs});
+//   const std::string bytes = toBytes(HostReport{searchKey(settings), writeTopology(host), graphs, copies});
 //   const HostReport report = reportFromBytes(bytes);                   // on all ranks
 //   if (report.key == searchKey(settings)) ... readGraphs(report.graphs) ...
 
@@ -19,6 +19,7 @@
 #include "core/settings.h"
 #include "planner/topology/detect_net.h"
 #include "planner/topology/document.h"
+#include "runtime/comm/join/host_copies.h"
 
 namespace xylem::comm {
 
@@ -56,6 +57,7 @@ struct HostReport {
   std::uint64_t key = 0;    // searchKey() of the rank that searched
   std::string description;  // topology XML
   std::string graphs;       // text of planner/search/shared_graphs.h; empty: every rank searches for itself
+  HostCopies copies;        // how data moves among the ranks of the host
 };
 
 std::string toBytes(const HostReport& report);

@@ -32,7 +32,7 @@ JoinedRank::JoinedRank(std::unique_ptr<bootstrap::Bootstrap> bootstrap,
   steps_.run(InitPart::kConnections, "waiting for all ranks", [&] {
     bootstrap_->barrier("the last step of joining");
     bootstrap_->tellWaits({});
-    recorder_->joined();
+    recorder_->joined(roster_.hosts.ranks.size() > 1 ? plan_.copies.text() : "");
     // Up to here all ranks learn of failures from the bootstrap; from now on the transports accept
     // connections that are made later, and tell those about failures, too.
     watch_.add(wiring_.transports().sessions());

@@ -14,7 +14,7 @@ struct Transports::Members {
           const Settings& settings, const Logger& log)
       : network(std::move(through)),
         sessions(std::make_shared<transport::PeerSessions>(sessionOptions(basics, *network, settings), log)),
-        p2p(sessions, basics.bufferBytes, static_cast<std::size_t>(settings.integer(Setting::kCrossMemory))),
+        p2p(sessions, basics.bufferBytes, basics.copies),
         shm(sessions, basics.bufferBytes),
         net(sessions,
             {.stepBytes = transport::netStepBytesFor(basics.bufferBytes),

@@ -18,6 +18,7 @@
 #include "planner/plan/plan.h"
 #include "runtime/sockets/secret.h"
 #include "runtime/sockets/socket_address.h"
+#include "runtime/transport/choices/copy_choices.h"
 #include "runtime/transport/net/network.h"
 #include "runtime/transport/queue/pump.h"
 #include "runtime/transport/transport.h"
@@ -34,8 +35,9 @@ struct ChosenTransport {
 struct TransportBasics {
   int rank = 0;
   sockets::Secret secret{};
-  std::size_t bufferBytes = 0;     // of a queue; the same on all ranks
-  sockets::SocketAddress address;  // the interface on which this rank accepts connections
+  std::size_t bufferBytes = 0;      // of a queue; the same on all ranks
+  sockets::SocketAddress address;   // the interface on which this rank accepts connections
+  transport::CopyChoices copies{};  // those of all ranks of the host
 };
 
 class Transports {

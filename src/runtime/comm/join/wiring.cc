@@ -24,9 +24,10 @@ std::unique_ptr<Transports> openTransports(bootstrap::Bootstrap& bootstrap, cons
     std::uint64_t plan = 0;
   };
   Ready mine{roster.self().peer, request.network.name(), hashOf(plan.plan)};
-  auto transports = std::make_unique<Transports>(
-      TransportBasics{roster.rank, bootstrap.secret(), roster.bufferBytes(), bootstrap.interface()},
-      std::move(network), request.settings, *request.log);
+  auto transports =
+      std::make_unique<Transports>(TransportBasics{roster.rank, bootstrap.secret(), roster.bufferBytes(),
+                                                   bootstrap.interface(), plan.copies.choices},
+                                   std::move(network), request.settings, *request.log);
   transports->announce(mine.peer);
   std::vector<transport::Peer> peers;
   std::vector<NetworkName> networks;

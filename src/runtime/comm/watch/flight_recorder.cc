@@ -59,6 +59,17 @@ void write(RawRecord& entry, const Issued& issued, const CommOperation& operatio
   put(entry.state, static_cast<std::uint64_t>(kState));
 }
 
+template <std::size_t Words>
+void putText(std::array<RecordWord, Words>& words, std::string_view said) {
+  std::array<char, Words * sizeof(std::uint64_t)> text{};
+  std::copy_n(said.data(), std::min(said.size(), text.size() - 1), text.data());
+  for (std::size_t i = 0; i < Words; ++i) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, text.data() + i * sizeof word, sizeof word);
+    put(words[i], word);
+  }
+}
+
 }  // namespace
 
 FlightRecorder::FlightRecorder(const Who& who, RingUse use) : ring_(takeRecordRing(use)) {
@@ -71,24 +82,13 @@ FlightRecorder::FlightRecorder(const Who& who, RingUse use) : ring_(takeRecordRi
 
 FlightRecorder::~FlightRecorder() { returnRecordRing(ring_); }
 
-void FlightRecorder::setText(std::string_view said) noexcept {
-  constexpr std::size_t kReasonBytes = kReasonWords * sizeof(std::uint64_t);
-  std::array<char, kReasonBytes> text{};
-  std::copy_n(said.data(), std::min(said.size(), kReasonBytes - 1), text.data());
-  for (std::size_t i = 0; i < kReasonWords; ++i) {
-    std::uint64_t word = 0;
-    std::memcpy(&word, text.data() + i * sizeof word, sizeof word);
-    put(ring_.reason[i], word);
-  }
-}
-
 void FlightRecorder::fail(std::string_view reason) noexcept {
-  setText(reason);
+  putText(ring_.reason, reason);
   ring_.use.store(static_cast<std::uint64_t>(RingUse::kFailed), std::memory_order_release);
 }
 
 void FlightRecorder::waitToJoin(std::string_view what, int peer) noexcept {
-  setText(what);
+  putText(ring_.reason, what);
   const std::uint64_t now = readTicks();
   put(ring_.waitsFor, static_cast<std::uint64_t>(peer + 1));
   put(ring_.waitsSince, now);
@@ -100,9 +100,10 @@ void FlightRecorder::goOnJoining() noexcept {
   put(ring_.waitKind, static_cast<std::uint64_t>(WaitKind::kNone));
 }
 
-void FlightRecorder::joined() noexcept {
+void FlightRecorder::joined(std::string_view copies) noexcept {
   goOnJoining();
-  setText("");
+  putText(ring_.reason, "");
+  putText(ring_.copies, copies);
   ring_.use.store(static_cast<std::uint64_t>(RingUse::kLive), std::memory_order_release);
 }
 

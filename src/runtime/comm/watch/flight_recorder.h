@@ -42,14 +42,13 @@ class FlightRecorder {
   void waitToJoin(std::string_view what, int peer) noexcept;
   // The wait is over.
   void goOnJoining() noexcept;
-  // The communicator is made.
-  void joined() noexcept;
+  // The communicator is made. `copies`: how data moves within the host; what does not fit is cut off.
+  void joined(std::string_view copies = {}) noexcept;
   // Records why the communicator failed; a reason that does not fit is cut off.
   void fail(std::string_view reason) noexcept;
 
  private:
   friend class LaunchRecorder;
-  void setText(std::string_view text) noexcept;
   std::uint64_t ordinalOf(const CommOperation& operation) {
     return isPointToPoint(operation.function) ? collectives_ : collectives_++;
   }

@@ -75,11 +75,12 @@ class TickClock {
 // The name of the memfd: /proc/PID/fd/N is a link to `/memfd:xylem flight recorder (deleted)`.
 constexpr char kRecordBufferName[] = "xylem flight recorder";
 constexpr std::uint64_t kRecordMagic = 0x746867696c667978;  // `xyflight`
-constexpr std::uint64_t kRecordVersion = 1;
+constexpr std::uint64_t kRecordVersion = 2;
 
 constexpr std::size_t kRingsPerBuffer = 32;
 constexpr std::size_t kRecordsPerRing = 256;  // a power of two
 constexpr std::size_t kReasonWords = 64;
+constexpr std::size_t kCopiesWords = 112;
 constexpr std::size_t kHostNameWords = 8;
 
 using RecordWord = std::atomic<std::uint64_t>;
@@ -122,6 +123,8 @@ struct RecordRing {
   // Text: why the communicator failed or, while ranks make it, what the rank waits for.
   std::array<RecordWord, kReasonWords> reason;
   alignas(128) std::array<RawRecord, kRecordsPerRing> records;
+  // Text: how data moves within the rank's host (HostCopies::text).
+  std::array<RecordWord, kCopiesWords> copies;
 };
 
 struct RecordBuffer {

@@ -90,6 +90,7 @@ std::optional<RankRecord> readRing(const Words& ring) {
     if (waitsFor <= ranks) log.waitsFor = static_cast<int>(waitsFor) - 1;
     log.waitsSince = ring.at(offsetof(RecordRing, waitsSince));
   }
+  log.copies = ring.text(offsetof(RecordRing, copies), kCopiesWords * sizeof(std::uint64_t));
   if (joins) log.joinsAt = ring.text(offsetof(RecordRing, reason), kReasonWords * sizeof(std::uint64_t));
   if (works) log.waiting = readEntry(ring, offsetof(RecordRing, waiting));
   log.entries = readEntries(ring, log.issued);

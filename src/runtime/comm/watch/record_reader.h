@@ -20,6 +20,7 @@ struct RankRecord {
   int rank = 0, ranks = 1, device = 0;
   bool failed = false;
   std::string reason;        // why it failed
+  std::string copies;        // how data moves within its host
   bool joining = false;      // the communicator is still being made
   std::string joinsAt;       // while it is: what the rank waits for; empty: for nothing
   std::uint64_t issued = 0;  // number of calls

@@ -52,7 +52,7 @@ bool readProcess(pid_t process, std::uint64_t address, std::byte* out, std::size
   return true;
 }
 
-bool LocalPeerMemory::locate(const std::byte* data, std::size_t bytes, StepNote& note) {
+bool LocalPeerMemory::locate(const std::byte* data, std::size_t bytes, std::size_t whole, StepNote& note) {
   if (!reach_.sameProcess) {
     const std::optional<ShareableMemory::Place> place = ShareableMemory::find(data, bytes);
     if (place && session_.sendRegion(place->region)) {
@@ -60,7 +60,7 @@ bool LocalPeerMemory::locate(const std::byte* data, std::size_t bytes, StepNote&
       note.address = place->offset;
       return true;
     }
-    if (reach_.crossMemoryBytes == 0 || bytes < reach_.crossMemoryBytes) return false;
+    if (!reach_.peerReads || !reach_.choices.reads(whole)) return false;
   }
   note.region = kAddress;
   note.address = reinterpret_cast<std::uintptr_t>(data);

@@ -1,10 +1,10 @@
 #pragma once
 // How ranks of one host read each other's memory. In one process an address is enough. Between processes a
 // rank maps the peer's ShareableMemory; other memory is copied through the queue, or read through the kernel
-// (process_vm_readv) where that is configured and permitted.
+// (process_vm_readv) where that is faster (CopyChoices) and permitted.
 //
 //   admitReaders();                                           // once per process, on both sides
-//   LocalPeerMemory memory(session, {.sameProcess = false, .crossMemoryBytes = 0, .process = pid});
+//   LocalPeerMemory memory(session, {.sameProcess = false, .peerReads = true, .process = pid});
 //   SendEnd end(peer, queue, &memory);
 
 #include <sys/types.h>
@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "runtime/transport/choices/copy_choices.h"
 #include "runtime/transport/local/peer_memory.h"
 #include "runtime/transport/session/peer_session.h"
 
@@ -30,16 +31,17 @@ class LocalPeerMemory : public PeerMemory {
  public:
   struct Reach {
     bool sameProcess = false;
-    // The peer reads our memory through the kernel if a piece has at least this many bytes; 0: never.
-    std::size_t crossMemoryBytes = 0;
-    pid_t process = -1;  // the peer's process, to read its memory
+    bool peerReads = false;  // the peer can read our memory through the kernel
+    pid_t process = -1;      // the peer's process, to read its memory
+    CopyChoices choices{};   // those of all ranks of the host
   };
   LocalPeerMemory(PeerSession& session, const Reach& reach) : session_(session), reach_(reach) {}
 
-  bool locate(const std::byte* data, std::size_t bytes, StepNote& note) override;
+  bool locate(const std::byte* data, std::size_t bytes, std::size_t whole, StepNote& note) override;
   const std::byte* reach(const StepNote& note) override;
   void read(const StepNote& note, std::byte* out) override;
   std::byte* at(const BufferPlace& place, std::size_t bytes) override;
+  std::size_t streamsFrom() const override { return reach_.choices.streamMessage; }
   bool admit(std::uint32_t region) override { return reach_.sameProcess || session_.sendRegion(region); }
 
  private:

@@ -27,7 +27,7 @@ constexpr int kYieldingChecks = 200;
 class LocalConnection : public Connection {
  public:
   LocalConnection(const ConnectionRequest& request, ChannelKind kind, const Peer& self, const Peer& peer,
-                  const StepBytes& stepBytes, std::size_t crossMemoryBytes,
+                  const StepBytes& stepBytes, const CopyChoices& choices,
                   std::shared_ptr<PeerSession> session)
       : Connection(request.peer),
         request_(request),
@@ -35,7 +35,7 @@ class LocalConnection : public Connection {
         self_(self),
         other_(peer),
         stepBytes_(stepBytes),
-        crossMemoryBytes_(crossMemoryBytes),
+        choices_(choices),
         channel_(std::move(session), {request.purpose, kind}) {}
   // Tells the peer that this rank closes the connection.
   ~LocalConnection() override;
@@ -62,7 +62,7 @@ class LocalConnection : public Connection {
   const Peer self_;
   const Peer other_;
   const StepBytes stepBytes_;
-  const std::size_t crossMemoryBytes_;
+  const CopyChoices choices_;
 
   SessionChannel channel_;
   std::optional<LocalDialogue> dialogue_;
@@ -119,10 +119,9 @@ void LocalConnection::makeEnds() {
     return queueIn(memory->data() + index * queueBytes(stepBytes_), stepBytes_);
   };
   if (kind_ == ChannelKind::kP2p)
-    memory_ = &peerMemory_.emplace(
-        channel_.session(),
-        LocalPeerMemory::Reach{sameProcess(), dialogue_->peerReads() ? crossMemoryBytes_ : 0,
-                               sameProcess() ? -1 : otherPid()});
+    memory_ = &peerMemory_.emplace(channel_.session(),
+                                   LocalPeerMemory::Reach{sameProcess(), dialogue_->peerReads(),
+                                                          sameProcess() ? -1 : otherPid(), choices_});
   if (request_.mailbox) mailbox_ = reinterpret_cast<const Mailbox*>(outgoing->data());
   for (std::size_t i = 0; i < request_.sends.size(); ++i)
     senders_.push_back(std::make_unique<SendEnd>(peer(), queue(outgoing, i), memory_));
@@ -180,8 +179,8 @@ Viability LocalTransport::isViable(const Peer& self, const Peer& other) const {
 }
 
 std::unique_ptr<Connection> LocalTransport::open(const ConnectionRequest& request, const Peer& peer) {
-  return std::make_unique<LocalConnection>(request, kind_, sessions().self(), peer, stepBytes_,
-                                           crossMemoryBytes_, sessions().with(peer));
+  return std::make_unique<LocalConnection>(request, kind_, sessions().self(), peer, stepBytes_, choices_,
+                                           sessions().with(peer));
 }
 
 }  // namespace xylem::transport

@@ -4,11 +4,12 @@
 // shared memory of their queues (local_dialogue.h).
 //
 //   auto sessions = std::make_shared<PeerSessions>(SessionOptions{.rank = rank, .secret = secret}, log);
-//   P2pTransport p2p(sessions, bufferBytes, 0);
+//   P2pTransport p2p(sessions, bufferBytes, choices);
 //   ShmTransport shm(sessions, bufferBytes);
 
 #include <memory>
 
+#include "runtime/transport/choices/copy_choices.h"
 #include "runtime/transport/session/peer_sessions.h"
 #include "runtime/transport/transport.h"
 
@@ -21,16 +22,16 @@ class LocalTransport : public Transport {
 
  protected:
   LocalTransport(ChannelKind kind, std::shared_ptr<PeerSessions> sessions, std::size_t bufferBytes,
-                 std::size_t crossMemoryBytes)
+                 const CopyChoices& choices)
       : Transport(std::move(sessions)),
         kind_(kind),
         stepBytes_(stepBytesFor(bufferBytes)),
-        crossMemoryBytes_(crossMemoryBytes) {}
+        choices_(choices) {}
 
  private:
   const ChannelKind kind_;
   const StepBytes stepBytes_;
-  const std::size_t crossMemoryBytes_;
+  const CopyChoices choices_;
 };
 
 // The transport `P2P`: shared data is not copied. In one process the peer gets its address; the peer maps
@@ -39,10 +40,9 @@ class LocalTransport : public Transport {
 class P2pTransport : public LocalTransport {
  public:
   // `bufferBytes`: of all slots of a queue together (NCCL_BUFFSIZE); all ranks must pass the same.
-  // `crossMemoryBytes`: pieces of at least this many bytes are read through the kernel where that is
-  // permitted (XYLEM_CMA_BYTES); 0: none.
-  P2pTransport(std::shared_ptr<PeerSessions> sessions, std::size_t bufferBytes, std::size_t crossMemoryBytes)
-      : LocalTransport(ChannelKind::kP2p, std::move(sessions), bufferBytes, crossMemoryBytes) {}
+  // `choices`: those of all ranks of the host.
+  P2pTransport(std::shared_ptr<PeerSessions> sessions, std::size_t bufferBytes, const CopyChoices& choices)
+      : LocalTransport(ChannelKind::kP2p, std::move(sessions), bufferBytes, choices) {}
   std::string_view name() const override { return "P2P"; }
 };
 
@@ -50,7 +50,7 @@ class P2pTransport : public LocalTransport {
 class ShmTransport : public LocalTransport {
  public:
   ShmTransport(std::shared_ptr<PeerSessions> sessions, std::size_t bufferBytes)
-      : LocalTransport(ChannelKind::kShm, std::move(sessions), bufferBytes, 0) {}
+      : LocalTransport(ChannelKind::kShm, std::move(sessions), bufferBytes, {}) {}
   std::string_view name() const override { return "SHM"; }
 };
 

@@ -4,11 +4,12 @@
 // connection. LocalPeerMemory implements it for ranks of one host, NetPeerMemory for senders over a network.
 //
 //   StepNote note;
-//   if (memory->locate(data, bytes, note)) ...                                            // the writer
+//   if (memory->locate(data, bytes, message, note)) ...                                   // the writer
 //   if (const std::byte* data = memory->reach(note)) ...; else memory->read(note, out);   // the reader
 
 #include <cstddef>
 
+#include "core/copying.h"
 #include "runtime/transport/local/mailbox.h"
 #include "runtime/transport/queue/queue.h"
 
@@ -18,8 +19,9 @@ class PeerMemory {
  public:
   virtual ~PeerMemory() = default;
 
-  // Notes where the peer finds `data`. Returns false if the peer cannot read it there, or a copy costs less.
-  virtual bool locate(const std::byte* data, std::size_t bytes, StepNote& note) = 0;
+  // Notes where the peer finds `data`, a part of a message of `whole` bytes. Returns false if the peer cannot read it there, or a
+  // copy costs less.
+  virtual bool locate(const std::byte* data, std::size_t bytes, std::size_t whole, StepNote& note) = 0;
   // The address of a note of the peer in this address space; null if only read() can fetch the payload.
   // Throws if the note is invalid.
   virtual const std::byte* reach(const StepNote& note) = 0;
@@ -29,6 +31,8 @@ class PeerMemory {
   // Makes sure that the peer can map a region of our ShareableMemory. Returns false if that is not possible
   // now.
   virtual bool admit(std::uint32_t) { return false; }
+  // Messages of this many bytes or more are copied past the caches.
+  virtual std::size_t streamsFrom() const { return kStreamedMessage; }
   // Copies the payload of a note of the peer. Throws Error (ncclRemoteError) if the peer is gone.
   virtual void read(const StepNote& note, std::byte* out) = 0;
 };

@@ -63,7 +63,7 @@ bool RecvEnd::copy(const StepNote& note, std::byte* out, std::size_t whole) {
   if (note.bytes == 0) return true;  // `out` may be null
   if (!beginRead()) return false;
   if (const std::byte* data = memory_->reach(note))
-    copyPart(out, data, note.bytes, whole);
+    copyPart(out, data, note.bytes, whole, memory_->streamsFrom());
   else
     memory_->read(note, out);
   endRead();

@@ -54,18 +54,19 @@ bool SendEnd::shareSimple(const std::byte* data, std::size_t bytes) {
   if (!hasSpace()) return false;
   StepNote note;
   note.bytes = static_cast<std::uint32_t>(bytes);
-  if (!memory_->locate(data, bytes, note)) return send(Protocol::kSimple, data, bytes);
+  if (!memory_->locate(data, bytes, bytes, note)) return send(Protocol::kSimple, data, bytes);
   publishShared(note);
   return true;
 }
 
-std::size_t SendEnd::sendPiece(Protocol protocol, const std::byte* data, std::size_t left) {
+std::size_t SendEnd::sendPiece(Protocol protocol, const std::byte* data, std::size_t left,
+                               std::size_t whole) {
   if (!hasSpace()) return 0;
   if (sharesPieces(protocol) && left >= kMinSharedBytes) {
     const std::size_t bytes = std::min(left, kMaxPieceBytes);
     StepNote note;
     note.bytes = static_cast<std::uint32_t>(bytes);
-    if (memory_->locate(data, bytes, note)) {
+    if (memory_->locate(data, bytes, whole, note)) {
       publishShared(note);
       return bytes;
     }

@@ -65,10 +65,10 @@ class SendEnd {
       return send(protocol, data, bytes);
     return shareSimple(data, bytes);
   }
-  // Sends the next piece of a message that has `left` bytes left, starting at `data`: up to 1 GiB by a note
+  // Sends the next piece of a message of `whole` bytes that has `left` bytes left, starting at `data`: up to 1 GiB by a note
   // if the peer can read `data` in place, otherwise one step. Returns the bytes of the piece; 0 if the queue
   // is full. The data must not change until drained(). The peer receives with RecvEnd::takePiece.
-  std::size_t sendPiece(Protocol protocol, const std::byte* data, std::size_t left);
+  std::size_t sendPiece(Protocol protocol, const std::byte* data, std::size_t left, std::size_t whole);
   // Returns whether the peer has finished reading everything that was shared; true if nothing was.
   bool drained() { return seenHead_ >= sharedUpTo_ || findDrained(); }
 

@@ -1,0 +1,471 @@
+#include "runtime/collectives/calibration.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cmath>
+#include <cstring>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <new>
+#include <optional>
+#include <thread>
+
+#include "core/error.h"
+#include "runtime/collectives/direct_exchange.h"
+#include "runtime/collectives/transfer.h"
+#include "runtime/transport/local/local_peer_memory.h"
+#include "runtime/transport/local/shared_memory.h"
+
+namespace xylem::collectives {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using transport::CopyChoices;
+using transport::SharedMemory;
+
+constexpr std::uint64_t kKiB = 1024, kMiB = 1024 * kKiB;
+constexpr std::uint64_t kAlways = std::uint64_t{1} << 40;
+
+constexpr std::array kJoiningMessages = {8 * kKiB, 32 * kKiB, 128 * kKiB, 512 * kKiB};
+constexpr std::array kAllMessages = {4 * kKiB,   8 * kKiB,   16 * kKiB,  32 * kKiB, 64 * kKiB,
+                                     128 * kKiB, 256 * kKiB, 512 * kKiB, 1 * kMiB,  2 * kMiB,
+                                     4 * kMiB,   8 * kMiB,   16 * kMiB};
+constexpr std::array kStreamedMessages = {4 * kMiB, 8 * kMiB, 16 * kMiB, 32 * kMiB};
+// Bytes of all buffers of an exchange.
+constexpr std::array kStreamedExchanges = {8 * kMiB, 16 * kMiB, 32 * kMiB, 64 * kMiB, 128 * kMiB};
+
+// Two threads that do something at the same time, each on its core: the caller, which is side 0, and another one.
+class TwoSides {
+ public:
+  explicit TwoSides(const device::CorePair& cores)
+      : here_(cores.first), thread_([this, core = cores.second] { serve(core); }) {
+    try {
+      time([](int) {});  // throws if the other side is not on its core
+    } catch (...) {
+      thread_.join();
+      throw;
+    }
+  }
+  ~TwoSides() {
+    end();
+    thread_.join();
+  }
+  TwoSides(const TwoSides&) = delete;
+  TwoSides& operator=(const TwoSides&) = delete;
+
+  // Runs `work(side)` on both sides; returns the microseconds until both are done.
+  double time(const std::function<void(int)>& work) {
+    work_ = &work;
+    const std::uint32_t round = begun_.load(std::memory_order_relaxed) + 1;
+    const Clock::time_point start = Clock::now();
+    begun_.store(round, std::memory_order_release);
+    run(work, 0);
+    await([&] { return done_.load(std::memory_order_acquire) == round; });
+    const double took = std::chrono::duration<double, std::micro>(Clock::now() - start).count();
+    if (failure_) {
+      end();
+      std::rethrow_exception(failure_);
+    }
+    return took;
+  }
+
+  // Calls `step` until it returns true; throws if the other side has failed.
+  template <typename Step>
+  void goOn(Step&& step) const {
+    await([&] {
+      if (failed_.load(std::memory_order_relaxed))
+        throw Error(ResultCode::kInternalError, "the other side has failed");
+      return step();
+    });
+  }
+
+ private:
+  static constexpr int kSpins = 10000;  // before the core is offered to others
+
+  template <typename Condition>
+  static void await(Condition&& condition) {
+    for (int spins = 0; !condition(); ++spins)
+      if (spins >= kSpins) std::this_thread::yield();
+  }
+
+  void run(const std::function<void(int)>& work, int side) noexcept {
+    try {
+      work(side);
+    } catch (...) {
+      // Only the first failure counts: the other side then fails because of it.
+      if (!failed_.exchange(true)) failure_ = std::current_exception();
+    }
+  }
+
+  void serve(int core) noexcept {
+    std::optional<device::OnCore> there;
+    run([&](int) { there.emplace(core); }, 1);
+    for (std::uint32_t round = 1;; ++round) {
+      await([&] {
+        return begun_.load(std::memory_order_acquire) == round || ended_.load(std::memory_order_relaxed);
+      });
+      if (ended_.load(std::memory_order_relaxed)) return;
+      run(*work_, 1);
+      done_.store(round, std::memory_order_release);
+    }
+  }
+  void end() { ended_.store(true, std::memory_order_relaxed); }
+
+  const device::OnCore here_;
+  const std::function<void(int)>* work_ = nullptr;
+  alignas(128) std::atomic<std::uint32_t> begun_{0};
+  alignas(128) std::atomic<std::uint32_t> done_{0};
+  std::atomic<bool> ended_{false};
+  std::atomic<bool> failed_{false};
+  std::exception_ptr failure_;
+  std::thread thread_;
+};
+
+// How one side reaches the other's memory.
+enum class Reach { kNothing, kThroughKernel, kMapped };
+
+// Both sides are in one process. The kernel copies out of the own process at the same cost as out of another one.
+class OtherSide final : public transport::PeerMemory {
+ public:
+  OtherSide(Reach reach, const CopyChoices& choices) : reach_(reach), choices_(choices) {}
+
+  bool locate(const std::byte* data, std::size_t, std::size_t, transport::StepNote& note) override {
+    note.region = 1;
+    note.address = reinterpret_cast<std::uintptr_t>(data);
+    return reach_ != Reach::kNothing;
+  }
+  const std::byte* reach(const transport::StepNote& note) override {
+    return reach_ == Reach::kMapped ? reinterpret_cast<const std::byte*>(note.address) : nullptr;
+  }
+  std::byte* at(const transport::BufferPlace& place, std::size_t) override {
+    return reach_ == Reach::kMapped ? reinterpret_cast<std::byte*>(place.address) : nullptr;
+  }
+  std::size_t streamsFrom() const override { return choices_.streamMessage; }
+  void read(const transport::StepNote& note, std::byte* out) override {
+    if (!transport::readProcess(getpid(), note.address, out, note.bytes))
+      throw Error(ResultCode::kSystemError, "cannot read memory through the kernel: {}", errnoText(errno));
+  }
+
+ private:
+  const Reach reach_;
+  const CopyChoices choices_;
+};
+
+bool kernelReads() {
+  const std::uint64_t here = 1;
+  std::uint64_t read = 0;
+  return transport::readProcess(getpid(), reinterpret_cast<std::uintptr_t>(&here),
+                                reinterpret_cast<std::byte*>(&read), sizeof read) &&
+         read == here;
+}
+
+// The buffers of both sides. Each side touches its own, so that they lie near it.
+class SideBuffers {
+ public:
+  SideBuffers(TwoSides& sides, std::size_t bytes) : bytes_(bytes) {
+    sides.time([&](int side) {
+      for (auto* buffer : {&input_[side], &output_[side]}) {
+        buffer->reset(new (std::align_val_t{kPage}) std::byte[bytes]);
+        std::memset(buffer->get(), 0, bytes);  // sums of zeros are zeros
+      }
+    });
+  }
+  std::size_t bytes() const { return bytes_; }
+  std::byte* input(int side) const { return input_[side].get(); }
+  std::byte* output(int side) const { return output_[side].get(); }
+
+ private:
+  static constexpr std::size_t kPage = 4096;
+  struct Free {
+    void operator()(std::byte* memory) const { ::operator delete[](memory, std::align_val_t{kPage}); }
+  };
+  const std::size_t bytes_;
+  std::unique_ptr<std::byte[], Free> input_[2], output_[2];
+};
+
+// Side 0 sends messages to side 1, through a queue like those between ranks.
+class Messages {
+ public:
+  Messages(Reach reach, const CopyChoices& choices)
+      : memory_(reach, choices),
+        queueMemory_(SharedMemory::create("xylem calibration", transport::queueBytes(steps()))),
+        queue_(transport::queueIn(queueMemory_.data(), steps())),
+        sender_(1, queue_, &memory_),
+        receiver_(0, queue_, &memory_) {}
+
+  void run(const TwoSides& sides, const SideBuffers& buffers, std::size_t bytes, int side) {
+    Transfer transfer;
+    transfer.start({.to = side == 0 ? &sender_ : nullptr,
+                    .from = side == 0 ? nullptr : &receiver_,
+                    .input = buffers.input(0),
+                    .output = buffers.output(1),
+                    .bytes = bytes,
+                    .protocol = Protocol::kSimple});
+    sides.goOn([&] { return transfer.step() == device::Progress::kDone; });
+  }
+
+ private:
+  static transport::StepBytes steps() { return transport::stepBytesFor(std::size_t{4} << 20); }
+
+  OtherSide memory_;
+  const SharedMemory queueMemory_;
+  const transport::QueueMemory queue_;
+  transport::SendEnd sender_;
+  transport::RecvEnd receiver_;
+};
+
+// Both sides make AllReduces of floats.
+class Exchanges {
+ public:
+  Exchanges(Reach reach, const CopyChoices& choices) : memory_(reach, choices) {
+    for (SharedMemory*& mailbox : mailboxes_) {
+      owned_.push_back(std::make_unique<SharedMemory>(
+          SharedMemory::create("xylem calibration", sizeof(transport::Mailbox))));
+      mailbox = owned_.back().get();
+    }
+    for (int side = 0; side < 2; ++side) {
+      std::vector<DirectPeer> peers(2);
+      peers[static_cast<std::size_t>(1 - side)] = {mailbox(1 - side), &memory_};
+      exchanges_.push_back(std::make_unique<DirectExchange>(side, *mailbox(side), std::move(peers),
+                                                            reach == Reach::kMapped, false, choices));
+    }
+  }
+
+  void run(const TwoSides& sides, const SideBuffers& buffers, std::size_t bytes, int times, int side) {
+    DirectExchange& exchange = *exchanges_[static_cast<std::size_t>(side)];
+    DirectWork work;
+    work.input = buffers.input(side);
+    work.output = buffers.output(side);
+    work.count = bytes / elementBytes(DataType::kFloat32);
+    work.type = DataType::kFloat32;
+    work.op = static_cast<std::uint8_t>(ReduceOp::kSum);
+    work.reduction = chooseReduction(DataType::kFloat32, ReduceOp::kSum, 2);
+    for (int i = 0; i < times; ++i) {
+      exchange.start(work);
+      sides.goOn([&] { return exchange.step() == DirectExchange::Outcome::kDone; });
+    }
+  }
+
+ private:
+  transport::Mailbox* mailbox(int side) const {
+    return reinterpret_cast<transport::Mailbox*>(mailboxes_[side]->data());
+  }
+
+  OtherSide memory_;
+  std::vector<std::unique_ptr<SharedMemory>> owned_;
+  SharedMemory* mailboxes_[2] = {};
+  std::vector<std::unique_ptr<DirectExchange>> exchanges_;
+};
+
+class Calibrator {
+ public:
+  Calibrator(const device::CorePair& cores, const CalibrationEffort& effort)
+      : effort_(effort), end_(Clock::now() + effort.time), sides_(cores) {}
+
+  Calibration run() {
+    const SideBuffers buffers(sides_, effort_.large ? kStreamedMessages.back() : kJoiningMessages.back());
+    Calibration found;
+    chooseReads(buffers, found);
+    choosePiece(buffers, found);
+    chooseStaged(buffers, found);
+    if (effort_.large) {
+      chooseStreamedMessages(buffers, found);
+      chooseStreamedExchanges(buffers, found);
+    }
+    found.complete = Clock::now() < end_;
+    return found;
+  }
+
+ private:
+  using Way = std::function<void(std::size_t bytes, int side)>;
+
+  // All ways of an operation, at each size; those of one size take turns, so that a disturbance meets all of them.
+  std::vector<TimedWays> time(const char* operation, const std::vector<std::string>& names,
+                              const std::vector<Way>& ways, std::span<const std::uint64_t> sizes,
+                              int operations = 1) {
+    std::vector<TimedWays> all;
+    for (const std::uint64_t bytes : sizes) {
+      TimedWays& timed =
+          all.emplace_back(TimedWays{operation, names, bytes, std::vector<double>(ways.size(), INFINITY)});
+      for (int repeat = 0; repeat < effort_.repeats; ++repeat)
+        for (std::size_t way = 0; way < ways.size(); ++way)
+          timed.microseconds[way] = std::min(
+              timed.microseconds[way], sides_.time([&](int side) { ways[way](bytes, side); }) / operations);
+      if (Clock::now() >= end_) break;
+    }
+    return all;
+  }
+  static std::span<const TimedWays> keep(Calibration& found, std::vector<TimedWays> timed) {
+    const std::size_t first = found.timed.size();
+    found.timed.insert(found.timed.end(), timed.begin(), timed.end());
+    return std::span<const TimedWays>(found.timed).subspan(first);
+  }
+
+  void chooseReads(const SideBuffers& buffers, Calibration& found) {
+    if (!kernelReads()) return;
+    Messages staged(Reach::kNothing, {}), read(Reach::kThroughKernel, {});
+    // The first message through a slot waits for its memory.
+    sides_.time([&](int side) { staged.run(sides_, buffers, buffers.bytes(), side); });
+    sides_.time([&](int side) { staged.run(sides_, buffers, buffers.bytes(), side); });
+    const auto timed =
+        keep(found, time("send/receive", {"staged", "read"},
+                         {[&](std::size_t bytes, int side) { staged.run(sides_, buffers, bytes, side); },
+                          [&](std::size_t bytes, int side) { read.run(sides_, buffers, bytes, side); }},
+                         effort_.large ? std::span<const std::uint64_t>(kAllMessages) : kJoiningMessages));
+    const FasterRange range = whereSecondIsFaster(timed);
+    found.choices.readFrom = range.from;
+    found.choices.readUpTo = range.upTo;
+  }
+
+  void choosePiece(const SideBuffers& buffers, Calibration& found) {
+    const std::vector<std::uint64_t> pieces = {64 * kKiB, 128 * kKiB, transport::kLargeStagingBytes};
+    static constexpr std::array kExchange = {512 * kKiB};
+    std::vector<std::unique_ptr<Exchanges>> exchanges;
+    std::vector<std::string> names;
+    std::vector<Way> ways;
+    for (const std::uint64_t piece : pieces) {
+      CopyChoices choices;
+      choices.piece = piece;
+      names.push_back(fmt::format("pieces of {} KiB", piece / kKiB));
+      Exchanges& made = *exchanges.emplace_back(std::make_unique<Exchanges>(Reach::kNothing, choices));
+      ways.push_back([this, &buffers, &made](std::size_t bytes, int side) {
+        made.run(sides_, buffers, bytes, 1, side);
+      });
+    }
+    const auto timed = keep(found, time("AllReduce", names, ways, kExchange));
+    found.choices.piece = pieces[fastestWay(timed, pieces.size() - 1)];
+  }
+
+  void chooseStaged(const SideBuffers& buffers, Calibration& found) {
+    constexpr int kTimes = 32;
+    static constexpr std::array kSizes = {kKiB / 2, kKiB, 2 * kKiB, 4 * kKiB, 8 * kKiB};
+    CopyChoices always, never;
+    always.staged = transport::kLargeStagingBytes;
+    never.staged = transport::kInlineBytes;
+    Exchanges staged(Reach::kMapped, always), mapped(Reach::kMapped, never);
+    const auto timed = keep(
+        found, time("small AllReduce", {"staged", "mapped"},
+                    {[&](std::size_t bytes, int side) { staged.run(sides_, buffers, bytes, kTimes, side); },
+                     [&](std::size_t bytes, int side) { mapped.run(sides_, buffers, bytes, kTimes, side); }},
+                    kSizes, kTimes));
+    // By how many bytes are staged at most, the time of all sizes together; up to none, up to the first, and so on.
+    std::vector<double> logs(timed.size() + 1, 0);
+    for (std::size_t i = 0; i < timed.size(); ++i)
+      for (std::size_t limit = 0; limit < logs.size(); ++limit)
+        logs[limit] += std::log(timed[i].microseconds[i < limit ? 0 : 1]);
+    const auto best = static_cast<std::size_t>(std::min_element(logs.begin(), logs.end()) - logs.begin());
+    const auto usual = static_cast<std::size_t>(std::count_if(
+        timed.begin(), timed.end(), [&](const TimedWays& t) { return t.bytes <= CopyChoices().staged; }));
+    if (timed.empty() || logs[usual] - logs[best] < std::log(kClearlyFaster)) return;
+    found.choices.staged = best == 0 ? timed.front().bytes / 2 : timed[best - 1].bytes;
+  }
+
+  void chooseStreamedMessages(const SideBuffers& buffers, Calibration& found) {
+    CopyChoices always, never;
+    always.streamMessage = 0;
+    never.streamMessage = kAlways;
+    Messages plain(Reach::kMapped, never), streamed(Reach::kMapped, always);
+    const auto timed =
+        keep(found, time("mapped send/receive", {"plain", "streamed"},
+                         {[&](std::size_t bytes, int side) { plain.run(sides_, buffers, bytes, side); },
+                          [&](std::size_t bytes, int side) { streamed.run(sides_, buffers, bytes, side); }},
+                         kStreamedMessages));
+    found.choices.streamMessage = streamsFrom(timed, found.choices.streamMessage);
+  }
+
+  void chooseStreamedExchanges(const SideBuffers& buffers, Calibration& found) {
+    CopyChoices always, never;
+    always.streamExchange = 0;
+    never.streamExchange = kAlways;
+    Exchanges plain(Reach::kMapped, never), streamed(Reach::kMapped, always);
+    // Two ranks with two buffers each.
+    const auto timed = keep(
+        found, time("mapped AllReduce, bytes of all buffers", {"plain", "streamed"},
+                    {[&](std::size_t bytes, int side) { plain.run(sides_, buffers, bytes / 4, 1, side); },
+                     [&](std::size_t bytes, int side) { streamed.run(sides_, buffers, bytes / 4, 1, side); }},
+                    kStreamedExchanges));
+    found.choices.streamExchange = streamsFrom(timed, found.choices.streamExchange);
+  }
+
+  // Streaming pays from some size on, if at all; sizes behind the largest one are not known.
+  static std::uint64_t streamsFrom(std::span<const TimedWays> timed, std::uint64_t usual) {
+    if (timed.empty()) return usual;
+    const FasterRange range = whereSecondIsFaster(timed);
+    if (range.upTo > timed.back().bytes) return range.from;
+    const TimedWays& largest = timed.back();
+    return largest.microseconds[0] * kClearlyFaster < largest.microseconds[1] ? 2 * largest.bytes : usual;
+  }
+
+  const CalibrationEffort effort_;
+  const Clock::time_point end_;
+  TwoSides sides_;
+};
+
+std::string sizeOf(std::uint64_t bytes) {
+  if (bytes % kMiB == 0 && bytes > 0) return fmt::format("{} MiB", bytes / kMiB);
+  return bytes % kKiB == 0 && bytes > 0 ? fmt::format("{} KiB", bytes / kKiB) : fmt::format("{} B", bytes);
+}
+
+std::uint64_t between(std::uint64_t a, std::uint64_t b) {
+  const auto middle = static_cast<std::uint64_t>(std::sqrt(static_cast<double>(a) * static_cast<double>(b)));
+  return std::max<std::uint64_t>(1, middle / kKiB) * kKiB;
+}
+
+}  // namespace
+
+FasterRange whereSecondIsFaster(std::span<const TimedWays> timed) {
+  const auto gain = [&](std::size_t i) { return timed[i].microseconds[0] / timed[i].microseconds[1]; };
+  FasterRange best;
+  double most = 0;
+  for (std::size_t first = 0, end = 0; first < timed.size(); first = end + 1) {
+    double logs = 0;
+    for (end = first; end < timed.size() && gain(end) > kClearlyFaster; ++end) logs += std::log(gain(end));
+    if (logs <= most) continue;
+    most = logs;
+    best.from = first == 0 ? timed[0].bytes : between(timed[first - 1].bytes, timed[first].bytes);
+    best.upTo =
+        end == timed.size() ? 2 * timed[end - 1].bytes : between(timed[end - 1].bytes, timed[end].bytes);
+  }
+  return best;
+}
+
+std::size_t fastestWay(std::span<const TimedWays> timed, std::size_t usual) {
+  if (timed.empty()) return usual;
+  std::vector<double> logs(timed.front().microseconds.size(), 0);
+  for (const TimedWays& one : timed)
+    for (std::size_t way = 0; way < logs.size(); ++way) logs[way] += std::log(one.microseconds[way]);
+  const auto best = static_cast<std::size_t>(std::min_element(logs.begin(), logs.end()) - logs.begin());
+  const double sizes = static_cast<double>(timed.size());
+  return (logs[usual] - logs[best]) / sizes > std::log(kClearlyFaster) ? best : usual;
+}
+
+std::string Calibration::numbers() const {
+  std::string text;
+  const TimedWays* before = nullptr;
+  for (const TimedWays& one : timed) {
+    if (before == nullptr || before->operation != one.operation) {
+      text += fmt::format("{}{}, ", before == nullptr ? "" : "; ", one.operation);
+      for (std::size_t i = 0; i < one.ways.size(); ++i)
+        text += fmt::format("{}{}", i == 0 ? "" : "/", one.ways[i]);
+      text += " in us:";
+    } else {
+      text += ",";
+    }
+    text += fmt::format(" {} ", sizeOf(one.bytes));
+    for (std::size_t i = 0; i < one.microseconds.size(); ++i)
+      text += fmt::format("{}{:.3g}", i == 0 ? "" : "/", one.microseconds[i]);
+    before = &one;
+  }
+  return text;
+}
+
+Calibration calibrate(const device::CorePair& cores, const CalibrationEffort& effort) {
+  return Calibrator(cores, effort).run();
+}
+
+}  // namespace xylem::collectives

@@ -1,0 +1,59 @@
+#pragma once
+// Measures in which way data moves the fastest between two cores of this host (CopyChoices): two threads, each on one
+// of the cores, send messages and make exchanges as ranks do, by the same code, in all ways in turn. Of the times of a
+// way the shortest counts, which nothing has disturbed.
+//
+//   const Calibration found = calibrate(*device::corePair(mine, theirs));
+//   found.choices      // the defaults, except where something else was clearly faster
+//   found.numbers()    // "send/receive, staged/read in us: 8 KiB 1.9/2.5, 32 KiB 3.1/4.0; ..."
+
+#include <chrono>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "runtime/device/core_pair.h"
+#include "runtime/transport/choices/copy_choices.h"
+
+namespace xylem::collectives {
+
+// One operation, timed in several ways.
+struct TimedWays {
+  std::string operation;
+  std::vector<std::string> ways;
+  std::uint64_t bytes = 0;
+  std::vector<double> microseconds;  // by way
+};
+
+struct Calibration {
+  transport::CopyChoices choices;
+  std::vector<TimedWays> timed;
+  bool complete = false;  // false: time ran out, and what was not measured has its default
+
+  std::string numbers() const;
+};
+
+struct CalibrationEffort {
+  std::chrono::milliseconds time{50};  // when it runs out, the rest is not measured
+  int repeats = 4;
+  bool large = false;  // with sizes that are larger than the caches: a tenth of a second per repeat
+};
+
+// As it is, the effort takes some milliseconds. Throws Error (ncclSystemError) if a thread may not run on one of the
+// cores.
+Calibration calibrate(const device::CorePair& cores, const CalibrationEffort& effort = {});
+
+// A way must be faster than the default by this factor to be chosen: times vary, choices should not.
+constexpr double kClearlyFaster = 1.1;
+
+// From the times of `timed`, by ascending bytes, with two ways each: the sizes from which on and up to which the second
+// way is clearly faster; the longest such stretch, by what it gains. From zero up to zero if there is none.
+struct FasterRange {
+  std::uint64_t from = 0, upTo = 0;
+};
+FasterRange whereSecondIsFaster(std::span<const TimedWays> timed);
+// The way with the least times over all of `timed`; `usual` if none is clearly faster than that.
+std::size_t fastestWay(std::span<const TimedWays> timed, std::size_t usual);
+
+}  // namespace xylem::collectives

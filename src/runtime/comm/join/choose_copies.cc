@@ -1,0 +1,112 @@
+#include "runtime/comm/join/choose_copies.h"
+
+#include <algorithm>
+#include <fstream>
+#include <mutex>
+#include <optional>
+#include <utility>
+
+#include "core/error.h"
+
+namespace xylem::comm {
+namespace {
+
+using transport::CopyChoices;
+
+// What this process has found out, in case it can write no file.
+class ProcessMemory {
+ public:
+  static ProcessMemory& instance() {
+    static ProcessMemory memory;
+    return memory;
+  }
+  // Calls `find` for a machine of which this process knows nothing. One thread at a time, as others would disturb it.
+  template <typename Find>
+  HostCopies of(const transport::MachineKey& key, Find&& find) {
+    const std::lock_guard lock(mutex_);
+    if (!known_ || known_->first != key) {
+      auto [copies, lasts] = find();
+      if (!lasts) return copies;
+      known_.emplace(key, std::move(copies));
+    }
+    return known_->second;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::optional<std::pair<transport::MachineKey, HostCopies>> known_;
+};
+
+struct Found {
+  HostCopies copies;
+  bool lasts = true;  // false: the next communicator tries again
+};
+
+Found recallOrMeasure(const transport::MachineKey& key, const device::CorePair& cores, bool mayMeasure) {
+  const transport::ChoiceFile file(transport::choiceFilePath());
+  if (auto known = file.find(key))
+    return {{known->choices, fmt::format("remembered in {}: {}", file.path(), known->numbers)}};
+  if (!mayMeasure)
+    return {{{}, "the default: there are more ranks than cores, so they are not measured"}, false};
+  try {
+    const collectives::Calibration found = collectives::calibrate(cores);
+    const std::string numbers = found.numbers();
+    if (!found.complete) return {{found.choices, "measured in part, as time ran out: " + numbers}, true};
+    const std::string problem = file.remember(key, {found.choices, numbers});
+    return {
+        {found.choices, fmt::format("measured{}: {}", problem.empty() ? "" : " (" + problem + ")", numbers)}};
+  } catch (const Error& error) {
+    return {{{}, fmt::format("the default: {}", error.what())}};
+  }
+}
+
+HostCopies measuredFor(const JobRoster& roster) {
+  const HostMap& host = roster.hosts;
+  if (host.ranks.size() < 2) return {{}, "the default: one rank on this host"};
+  const auto coresOf = [&](int rank) { return roster.peers[static_cast<std::size_t>(rank)].cores; };
+  const auto cores = device::corePair(coresOf(host.ranks.front()), coresOf(host.ranks.back()));
+  if (!cores) return {{}, "the default: the ranks have one core together"};
+  const transport::MachineKey key = machineKey(*cores);
+  return ProcessMemory::instance().of(key, [&] {
+    Found found = recallOrMeasure(key, *cores, !roster.ownCores().oversubscribed);
+    return std::pair(std::move(found.copies), found.lasts);
+  });
+}
+
+HostCopies pinned(const Settings& settings) {
+  const std::string& text = settings.text(Setting::kCopyChoices);
+  const std::string where = fmt::format("XYLEM_COPY_CHOICES ({})", settings.origin(Setting::kCopyChoices));
+  try {
+    return {text == "default" ? CopyChoices() : CopyChoices::fromText(text), where};
+  } catch (const Error& error) {
+    throw Error(error.code(), "{}: {}", where, error.what());
+  }
+}
+
+std::string firstLineOf(const char* path) {
+  std::ifstream in(path);
+  std::string line;
+  std::getline(in, line);
+  return line;
+}
+
+}  // namespace
+
+transport::MachineKey machineKey(const device::CorePair& cores) {
+  return {firstLineOf("/proc/sys/kernel/random/boot_id"), device::processorText(),
+          cores.sharesCache ? "cores that share a cache" : "cores without a common cache"};
+}
+
+HostCopies copiesFor(const JobRoster& roster, const Settings& settings) {
+  const bool isPinned = settings.text(Setting::kCopyChoices) != "measured";
+  HostCopies copies = isPinned ? pinned(settings) : measuredFor(roster);
+  if (const std::int64_t from = settings.integer(Setting::kCrossMemory); from >= 0) {
+    copies.choices.readFrom = static_cast<std::uint64_t>(from);
+    copies.choices.readUpTo = from == 0 ? 0 : std::uint64_t{1} << 40;
+    copies.reason = fmt::format("read_from: XYLEM_CMA_BYTES ({}); others: {}",
+                                settings.origin(Setting::kCrossMemory), copies.reason);
+  }
+  return copies;
+}
+
+}  // namespace xylem::comm

@@ -1,0 +1,22 @@
+#pragma once
+// Decides how data moves among the ranks of a host: by a variable, by what is remembered of this machine since it was started, or
+// by measuring. The first rank of the host decides for all its ranks and tells them (HostCopies), so that they cannot disagree.
+//
+//   const HostCopies copies = copiesFor(roster, settings);     // on the first rank of a host
+
+#include "core/settings.h"
+#include "runtime/collectives/calibration.h"
+#include "runtime/comm/join/host_copies.h"
+#include "runtime/comm/join/job_roster.h"
+#include "runtime/transport/choices/choice_file.h"
+
+namespace xylem::comm {
+
+// A host with one rank, and ranks that have one core together, have the defaults. Throws Error (ncclInvalidArgument) if a
+// variable is invalid.
+HostCopies copiesFor(const JobRoster& roster, const Settings& settings);
+
+// What measurements between two cores of this machine are remembered by.
+transport::MachineKey machineKey(const device::CorePair& cores);
+
+}  // namespace xylem::comm

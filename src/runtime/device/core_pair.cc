@@ -1,0 +1,90 @@
+#include "runtime/device/core_pair.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <fstream>
+#include <string_view>
+
+#include "core/error.h"
+
+namespace xylem::device {
+namespace {
+
+int lowestOf(const CoreSet& cores) {
+  for (std::size_t core = 0; core < cores.size(); ++core)
+    if (cores[core]) return static_cast<int>(core);
+  return -1;
+}
+
+int highestOf(const CoreSet& cores) {
+  for (std::size_t core = cores.size(); core-- > 0;)
+    if (cores[core]) return static_cast<int>(core);
+  return -1;
+}
+
+// Whether a list like "0-3,8" names the core.
+bool listNames(std::string_view list, int core) {
+  while (!list.empty()) {
+    const std::string_view part = list.substr(0, list.find(','));
+    list.remove_prefix(std::min(part.size() + 1, list.size()));
+    int first = 0;
+    const char* const end = part.data() + part.size();
+    const auto [at, error] = std::from_chars(part.data(), end, first);
+    int last = first;
+    if (error == std::errc() && at != end) std::from_chars(at + 1, end, last);
+    if (error == std::errc() && first <= core && core <= last) return true;
+  }
+  return false;
+}
+
+bool shareCache(int a, int b) {
+  // The kernel lists the caches of a core from the first level up; those of the first level are its own.
+  for (int index = 0; index < 8; ++index) {
+    std::ifstream in(fmt::format("/sys/devices/system/cpu/cpu{}/cache/index{}/shared_cpu_list", a, index));
+    std::string list;
+    if (!std::getline(in, list)) break;
+    if (listNames(list, b)) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+std::optional<CorePair> corePair(const CoreSet& mine, const CoreSet& theirs) {
+  CorePair pair;
+  pair.first = lowestOf(mine);
+  pair.second = highestOf(theirs);
+  if (pair.first == pair.second) pair.first = highestOf(mine);
+  if (pair.first == pair.second) pair.second = lowestOf(theirs);
+  if (pair.first < 0 || pair.second < 0 || pair.first == pair.second) return std::nullopt;
+  pair.sharesCache = shareCache(pair.first, pair.second);
+  return pair;
+}
+
+std::string processorText() {
+  constexpr std::array<std::string_view, 5> kTold = {"model name", "cpu family", "model", "stepping",
+                                                     "cache size"};
+  std::ifstream in("/proc/cpuinfo");
+  std::string text;
+  // Those of the first processor, whose lines end with an empty one.
+  for (std::string line; std::getline(in, line) && !line.empty();) {
+    const std::size_t colon = std::min(line.find(':'), line.size());
+    const std::size_t end = line.find_last_not_of(" \t", colon == 0 ? 0 : colon - 1);
+    if (std::find(kTold.begin(), kTold.end(), line.substr(0, end + 1)) == kTold.end()) continue;
+    const std::size_t value = line.find_first_not_of(" \t", std::min(colon + 1, line.size()));
+    if (value != std::string::npos) text += (text.empty() ? "" : ", ") + line.substr(value);
+  }
+  return text;
+}
+
+OnCore::OnCore(int core) {
+  CPU_ZERO(&before_);
+  cpu_set_t only;
+  CPU_ZERO(&only);
+  CPU_SET(static_cast<std::size_t>(core), &only);
+  if (sched_getaffinity(0, sizeof before_, &before_) != 0 || sched_setaffinity(0, sizeof only, &only) != 0)
+    throw Error(ResultCode::kSystemError, "cannot run on core {}: {}", core, errnoText(errno));
+}
+
+}  // namespace xylem::device

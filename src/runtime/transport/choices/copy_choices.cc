@@ -1,0 +1,64 @@
+#include "runtime/transport/choices/copy_choices.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "core/error.h"
+
+namespace xylem::transport {
+namespace {
+
+constexpr std::uint64_t kMost = std::uint64_t{1} << 40;
+constexpr CopyChoiceField kFields[] = {
+    {"read_from", &CopyChoices::readFrom, 0, kMost},
+    {"read_up_to", &CopyChoices::readUpTo, 0, kMost},
+    {"piece", &CopyChoices::piece, 4096, kLargeStagingBytes},
+    {"staged", &CopyChoices::staged, kInlineBytes, kLargeStagingBytes},
+    {"stream_message", &CopyChoices::streamMessage, 0, kMost},
+    {"stream_exchange", &CopyChoices::streamExchange, 0, kMost},
+};
+
+const CopyChoiceField& fieldNamed(std::string_view name) {
+  for (const CopyChoiceField& field : kFields)
+    if (field.name == name) return field;
+  std::string names;
+  for (const CopyChoiceField& field : kFields)
+    names += fmt::format("{}{}", names.empty() ? "" : ", ", field.name);
+  throw Error(ResultCode::kInvalidArgument, "there is no choice '{}'; there are {}", name, names);
+}
+
+void setField(CopyChoices& choices, std::string_view part) {
+  const std::size_t equals = part.find('=');
+  const CopyChoiceField& field = fieldNamed(part.substr(0, equals));
+  const std::string_view digits = equals == std::string_view::npos ? "" : part.substr(equals + 1);
+  std::uint64_t value = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+  if (error != std::errc() || end != digits.data() + digits.size() || value < field.least ||
+      value > field.most)
+    throw Error(ResultCode::kInvalidArgument, "'{}': {} is a number of bytes, from {} to {}", part,
+                field.name, field.least, field.most);
+  choices.*field.value = value;
+}
+
+}  // namespace
+
+std::span<const CopyChoiceField> copyChoiceFields() { return kFields; }
+
+std::string CopyChoices::text() const {
+  std::string text;
+  for (const CopyChoiceField& field : kFields)
+    text += fmt::format("{}{}={}", text.empty() ? "" : " ", field.name, this->*field.value);
+  return text;
+}
+
+CopyChoices CopyChoices::fromText(std::string_view text, const CopyChoices& base) {
+  CopyChoices choices = base;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find_first_of(" ,"), text.size());
+    if (end > 0) setField(choices, text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return choices;
+}
+
+}  // namespace xylem::transport

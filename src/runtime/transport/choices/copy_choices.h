@@ -1,0 +1,54 @@
+#pragma once
+// How data moves between the ranks of a host, where it can move in several ways. Which way is the fastest depends on the
+// processor, its caches, the hypervisor and where the ranks lie. So these values are measured (collectives/calibration.h) and
+// remembered (choice_file.h), or pinned (XYLEM_COPY_CHOICES).
+//
+//   const CopyChoices choices = CopyChoices::fromText("read_from=8192 read_up_to=1048576");
+//   if (choices.reads(message)) ...
+//   choices.text()    ->   "read_from=8192 read_up_to=1048576 piece=262144 ..."
+//
+// Ranks that exchange data must agree. The first rank of a host makes the choices of all its ranks, which learn them when they
+// join: no rank has choices of its own.
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "core/copying.h"
+#include "runtime/transport/local/mailbox.h"
+
+namespace xylem::transport {
+
+struct CopyChoices {
+  // Messages of readFrom to readUpTo - 1 bytes are read by the receiver out of the sender's process, through the kernel. Others,
+  // and all if both are equal, are copied through shared memory. Bytes; the sender's choice counts.
+  std::uint64_t readFrom = 0, readUpTo = 0;
+  // The most that a rank stages at once in an exchange of all ranks, in bytes.
+  std::uint64_t piece = kLargeStagingBytes;
+  // An exchange is staged, even if all buffers can be mapped, if no rank reads more than this many bytes.
+  std::uint64_t staged = std::uint64_t{2} << 10;
+  // Messages of this many bytes or more are written past the caches.
+  std::uint64_t streamMessage = kStreamedMessage;
+  // Results of an exchange are written past the caches if all ranks' buffers together have more bytes than this.
+  std::uint64_t streamExchange = std::uint64_t{48} << 20;
+
+  bool reads(std::uint64_t message) const { return message >= readFrom && message < readUpTo; }
+  bool operator==(const CopyChoices&) const = default;
+
+  // "NAME=BYTES", with a space in between, for all fields.
+  std::string text() const;
+  // The fields of `text`, with spaces or commas in between; others are those of `base`. Throws Error (ncclInvalidArgument) that
+  // names the field.
+  static CopyChoices fromText(std::string_view text, const CopyChoices& base);
+  static CopyChoices fromText(std::string_view text) { return fromText(text, CopyChoices()); }
+};
+
+struct CopyChoiceField {
+  std::string_view name;
+  std::uint64_t CopyChoices::*value;
+  std::uint64_t least, most;  // bytes
+};
+std::span<const CopyChoiceField> copyChoiceFields();
+
+}  // namespace xylem::transport

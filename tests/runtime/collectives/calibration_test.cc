@@ -1,0 +1,90 @@
+// Measuring how data moves between two cores, and what is chosen by the times.
+
+#include "runtime/collectives/calibration.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "core/error.h"
+
+namespace xylem::collectives {
+namespace {
+
+using namespace ::testing;
+
+std::vector<TimedWays> timesOf(const std::vector<std::vector<double>>& microseconds) {
+  std::vector<TimedWays> timed;
+  for (std::size_t i = 0; i < microseconds.size(); ++i)
+    timed.push_back({"send/receive", {"a", "b"}, std::uint64_t{4096} << (2 * i), microseconds[i]});
+  return timed;
+}
+
+TEST(Calibration, TheSecondWayIsChosenWhereItIsClearlyFaster) {
+  const auto range = [](const std::vector<std::vector<double>>& times) {
+    const FasterRange found = whereSecondIsFaster(timesOf(times));
+    return std::pair(found.from, found.upTo);
+  };
+  using Pair = std::pair<std::uint64_t, std::uint64_t>;
+  EXPECT_EQ(range({}), Pair(0, 0));
+  EXPECT_EQ(range({{1, 2}, {1, 1}, {1, 0.95}}), Pair(0, 0));  // not clearly
+  EXPECT_EQ(range({{2, 1}, {2, 1}}), Pair(4096, 32768));      // beyond the largest size only a little
+  EXPECT_EQ(range({{1, 2}, {2, 1}, {1, 2}}), Pair(8192, 32768));
+  // The longer stretch wins more.
+  EXPECT_EQ(range({{1.2, 1}, {1, 2}, {2, 1}, {2, 1}}), Pair(32768, 524288));
+}
+
+TEST(Calibration, AnotherWayIsChosenOnlyIfItIsClearlyFaster) {
+  EXPECT_EQ(fastestWay({}, 1), 1U);
+  EXPECT_EQ(fastestWay(timesOf({{1, 1.05}, {1, 1.05}}), 1), 1U);
+  EXPECT_EQ(fastestWay(timesOf({{1, 1.5}, {1, 1.05}}), 1), 0U);
+}
+
+TEST(Calibration, MeasuresAllWaysBetweenTwoCores) {
+  const auto cores = device::corePair(device::coreSet(), device::coreSet());
+  if (!cores) GTEST_SKIP() << "this process has one core";
+  const device::CoreSet before = device::coreSet();
+  const Calibration found = calibrate(*cores, {.time = std::chrono::seconds(60)});
+  EXPECT_EQ(device::coreSet(), before);
+  EXPECT_TRUE(found.complete);
+  EXPECT_EQ(transport::CopyChoices::fromText(found.choices.text()), found.choices);
+  EXPECT_GE(found.timed.size(), 6U);
+  for (const TimedWays& timed : found.timed)
+    for (const double time : timed.microseconds)
+      EXPECT_TRUE(time > 0 && std::isfinite(time)) << timed.operation;
+  EXPECT_THAT(found.numbers(), HasSubstr("small AllReduce, staged/mapped in us: 512 B "));
+}
+
+TEST(Calibration, GivesUpWhenTimeRunsOut) {
+  const auto cores = device::corePair(device::coreSet(), device::coreSet());
+  if (!cores) GTEST_SKIP() << "this process has one core";
+  EXPECT_FALSE(calibrate(*cores, {.time = std::chrono::milliseconds(0)}).complete);
+}
+
+TEST(Calibration, SaysWhichCoreItMayNotUse) {
+  device::CorePair cores;
+  cores.first = 0;
+  cores.second = 1023;
+  EXPECT_THAT([&] { calibrate(cores); }, ThrowsMessage<Error>(HasSubstr("cannot run on core 1023")));
+}
+
+TEST(CorePair, HasTwoDifferentCores) {
+  const auto of = [](std::initializer_list<std::size_t> cores) {
+    device::CoreSet set;
+    for (const std::size_t core : cores) set.set(core);
+    return set;
+  };
+  EXPECT_EQ(device::corePair(of({3}), of({3})), std::nullopt);
+  for (const auto& [mine, theirs] :
+       {std::pair(of({0, 1}), of({0})), std::pair(of({0}), of({0, 1})), std::pair(of({5}), of({7}))}) {
+    const auto pair = device::corePair(mine, theirs);
+    ASSERT_TRUE(pair.has_value());
+    EXPECT_NE(pair->first, pair->second);
+    EXPECT_TRUE(mine[static_cast<std::size_t>(pair->first)] &&
+                theirs[static_cast<std::size_t>(pair->second)]);
+  }
+}
+
+}  // namespace
+}  // namespace xylem::collectives

@@ -1,0 +1,112 @@
+// Ranks of a host move data in one way, that of the first rank, whatever their own variables say.
+
+#include "runtime/comm/join/host_copies.h"
+
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "core/file_descriptor.h"
+#include "runtime/comm/rank_processes.h"
+#include "runtime/comm/rank_threads.h"
+#include "runtime/comm/watch/record_reader.h"
+
+namespace xylem::testing {
+namespace {
+
+using namespace ::testing;
+
+// What this process's communicators say about how data moves.
+std::vector<std::string> copiesHere() {
+  std::vector<std::string> found;
+  for (const auto& file : std::filesystem::directory_iterator("/proc/self/fd")) {
+    std::error_code gone;
+    if (std::filesystem::read_symlink(file.path(), gone).string().find(comm::kRecordBufferName) ==
+        std::string::npos)
+      continue;
+    const FileDescriptor fd(open(file.path().c_str(), O_RDONLY | O_CLOEXEC));
+    std::vector<std::byte> bytes(sizeof(comm::RecordBuffer));
+    EXPECT_EQ(pread(fd.get(), bytes.data(), bytes.size(), 0), static_cast<ssize_t>(bytes.size()));
+    for (const comm::RankRecord& rank : comm::readRecordBuffer(bytes).communicators)
+      found.push_back(rank.copies);
+  }
+  return found;
+}
+
+// Messages of all sizes arrive, and sums are right, in memory that others cannot map.
+bool dataIsRight(int rank, ncclComm_t comm) {
+  for (const std::size_t count : {2UL, 700UL, 5000UL, 40000UL, 300000UL}) {
+    std::vector<int> in(count, rank + 1), out(count, 0);
+    if (ncclAllReduce(in.data(), out.data(), count, ncclInt32, ncclSum, comm, nullptr) != ncclSuccess)
+      return false;
+    if (cudaStreamSynchronize(nullptr) != cudaSuccess || out != std::vector<int>(count, 3)) return false;
+    const bool grouped = ncclGroupStart() == ncclSuccess &&
+                         ncclSend(in.data(), count, ncclInt32, 1 - rank, comm, nullptr) == ncclSuccess &&
+                         ncclRecv(out.data(), count, ncclInt32, 1 - rank, comm, nullptr) == ncclSuccess &&
+                         ncclGroupEnd() == ncclSuccess;
+    if (!grouped || cudaStreamSynchronize(nullptr) != cudaSuccess) return false;
+    if (out != std::vector<int>(count, 2 - rank)) return false;
+  }
+  return true;
+}
+
+const RankRole kDiffer("copies differ", [](int rank, int ranks, const ncclUniqueId& id) {
+  setenv("XYLEM_COPY_CHOICES",
+         rank == 0 ? "read_from=2000,read_up_to=100000,piece=8192,staged=64" : "default", 1);
+  cudaSetDevice(rank);
+  ncclComm_t comm = nullptr;
+  if (ncclCommInitRank(&comm, ranks, id, rank) != ncclSuccess) return 1;
+  if (!dataIsRight(rank, comm)) return 2;
+  const std::vector<std::string> copies = copiesHere();
+  if (copies.size() != 1 || !copies[0].starts_with("read_from=2000 read_up_to=100000 piece=8192 staged=64 "))
+    return 3;
+  return ncclCommDestroy(comm) == ncclSuccess ? 0 : 4;
+});
+
+TEST(HostCopies, AreThoseOfTheFirstRank) {
+  const Variables variables{};
+  ncclUniqueId id;
+  ASSERT_EQ(ncclGetUniqueId(&id), ncclSuccess);
+  RankProcess first("copies differ", 0, 2, id), second("copies differ", 1, 2, id);
+  EXPECT_EQ(first.waitAtMost(60), 0);
+  EXPECT_EQ(second.waitAtMost(60), 0);
+}
+
+TEST(HostCopies, AreMeasuredOnceAndRemembered) {
+  std::string folder = (std::filesystem::temp_directory_path() / "xylem-copies-XXXXXX").string();
+  ASSERT_NE(mkdtemp(folder.data()), nullptr);
+  {
+    const Variables variables{{"XDG_CACHE_HOME", folder}, {"XYLEM_COPY_CHOICES", "measured"}};
+    std::vector<std::string> said;
+    expectAllJoined(runRanks(2, [&](int rank, ncclComm_t comm) {
+      EXPECT_TRUE(dataIsRight(rank, comm));
+      if (rank == 0) said = copiesHere();
+    }));
+    for (const std::string& copies : said) EXPECT_THAT(copies, HasSubstr("read_from="));
+  }
+  std::filesystem::remove_all(folder);
+}
+
+TEST(HostCopies, InvalidVariablesAreNamed) {
+  const Variables variables{{"XYLEM_COPY_CHOICES", "piece=1"}};
+  const auto results = runRanks(2, [](int, ncclComm_t) {});
+  for (const RankResult& result : results) {
+    EXPECT_NE(result.init, ncclSuccess);
+    EXPECT_THAT(result.text, HasSubstr("XYLEM_COPY_CHOICES (environment): 'piece=1'"));
+  }
+}
+
+TEST(HostCopies, MessagesAreReadAgainOrRefused) {
+  comm::HostCopies copies;
+  copies.choices.piece = 8192;
+  copies.reason = "measured: 8 KiB 1/2";
+  EXPECT_EQ(comm::copiesFromText(comm::toText(copies)), copies);
+  const std::string text = comm::toText(copies);
+  for (const std::string& wrong : {std::string(), text.substr(0, 20), "piece=1" + text, text.substr(10)})
+    EXPECT_THROW(comm::copiesFromText(wrong), Error) << wrong;
+}
+
+}  // namespace
+}  // namespace xylem::testing

@@ -1,0 +1,139 @@
+// What is chosen of the ways in which data moves within a host, and the file that remembers it.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <thread>
+#include <vector>
+
+#include "core/error.h"
+#include "runtime/transport/choices/choice_file.h"
+
+namespace xylem::transport {
+namespace {
+
+using namespace ::testing;
+namespace fs = std::filesystem;
+
+class Folder {
+ public:
+  Folder() : path_((fs::temp_directory_path() / "xylem-choices-XXXXXX").string()) {
+    if (mkdtemp(path_.data()) == nullptr) throw Error(ResultCode::kSystemError, "no folder");
+  }
+  ~Folder() { fs::remove_all(path_); }
+  std::string file() const { return path_ + "/xylem/copy-choices"; }
+  std::string text() const {
+    std::ifstream in(file());
+    return {std::istreambuf_iterator<char>(in), {}};
+  }
+  void write(const std::string& text) const { std::ofstream(file()) << text; }
+
+ private:
+  std::string path_;
+};
+
+MachineKey keyOf(const std::string& boot) { return {boot, "a processor, 1, 2", "cores that share a cache"}; }
+KnownChoices knownOf(std::uint64_t staged) {
+  KnownChoices known;
+  known.choices.staged = staged;
+  known.numbers = "8 KiB 1.5/2.5";
+  return known;
+}
+
+TEST(CopyChoices, TextHasAllFields) {
+  CopyChoices choices = CopyChoices::fromText("read_from=100,read_up_to=2000 piece=8192,, staged=64");
+  EXPECT_EQ(choices, CopyChoices::fromText(choices.text()));
+  EXPECT_EQ(choices.piece, 8192U);
+  EXPECT_EQ(choices.streamMessage, CopyChoices().streamMessage);
+  EXPECT_TRUE(choices.reads(100) && choices.reads(1999));
+  EXPECT_FALSE(choices.reads(99) || choices.reads(2000) || CopyChoices().reads(0));
+  for (const char* wrong :
+       {"size=1", "piece", "piece=", "piece=-1", "piece=4095", "piece=300000", "staged=8k", "=1"})
+    EXPECT_THROW(CopyChoices::fromText(wrong), Error) << wrong;
+  try {
+    CopyChoices::fromText("pieces=1");
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), AllOf(HasSubstr("'pieces'"), HasSubstr("read_from")));
+  }
+}
+
+TEST(ChoiceFile, RemembersEachMachineAndForgetsTheOldest) {
+  const Folder folder;
+  const ChoiceFile file(folder.file());
+  EXPECT_EQ(file.find(keyOf("a")), std::nullopt);
+  EXPECT_EQ(file.remember(keyOf("a"), knownOf(64)), "");
+  EXPECT_EQ(file.remember(keyOf("b"), knownOf(128)), "");
+  EXPECT_EQ(file.remember(keyOf("a"), knownOf(256)), "");
+  EXPECT_EQ(file.find(keyOf("a")), knownOf(256));
+  EXPECT_EQ(file.find(keyOf("b")), knownOf(128));
+  EXPECT_EQ(file.find(keyOf("started again")), std::nullopt);
+  MachineKey other = keyOf("a");
+  other.processor = "another processor";
+  EXPECT_EQ(file.find(other), std::nullopt);
+  for (std::size_t i = 0; i + 1 < kMaxChoiceLines; ++i)
+    EXPECT_EQ(file.remember(keyOf("c" + std::to_string(i)), knownOf(64)), "");
+  EXPECT_EQ(file.find(keyOf("b")), std::nullopt);
+  EXPECT_EQ(file.find(keyOf("a")), knownOf(256));
+}
+
+TEST(ChoiceFile, DoesNotBelieveWhatIsDamagedOrOthersMayWrite) {
+  const Folder folder;
+  const ChoiceFile file(folder.file());
+  ASSERT_EQ(file.remember(keyOf("a"), knownOf(64)), "");
+  ASSERT_EQ(file.remember(keyOf("b"), knownOf(128)), "");
+  const std::string whole = folder.text();
+  // Every cut leaves whole lines or none.
+  for (std::size_t bytes = 0; bytes < whole.size(); bytes += 7) {
+    folder.write(whole.substr(0, bytes));
+    for (const char* boot : {"a", "b"})
+      if (const auto found = file.find(keyOf(boot))) {
+        EXPECT_EQ(found->choices.piece, CopyChoices().piece);
+      }
+  }
+  folder.write("xylem-copy-choices-1\nnonsense\n" + whole.substr(whole.find('\n') + 1));
+  EXPECT_EQ(file.find(keyOf("a")), knownOf(64));
+  folder.write(whole);
+  ASSERT_EQ(chmod(folder.file().c_str(), 0666), 0);
+  EXPECT_EQ(file.find(keyOf("a")), std::nullopt);
+  // What is written next belongs to this user alone.
+  EXPECT_EQ(file.remember(keyOf("c"), knownOf(64)), "");
+  EXPECT_EQ(file.find(keyOf("c")), knownOf(64));
+  EXPECT_EQ(file.find(keyOf("a")), std::nullopt);
+  const std::string target = folder.file() + "-moved";
+  fs::rename(folder.file(), target);
+  fs::create_symlink(target, folder.file());
+  EXPECT_EQ(file.find(keyOf("c")), std::nullopt);
+}
+
+TEST(ChoiceFile, WritersAtTheSameTimeLeaveAWholeFile) {
+  const Folder folder;
+  std::vector<std::thread> writers;
+  for (int writer = 0; writer < 6; ++writer)
+    writers.emplace_back([&, writer] {
+      const ChoiceFile file(folder.file());
+      for (int i = 0; i < 30; ++i) {
+        EXPECT_EQ(file.remember(keyOf(std::to_string(writer)), knownOf(64)), "");
+        if (const auto found = file.find(keyOf(std::to_string(i % 6)))) {
+          EXPECT_EQ(*found, knownOf(64));
+        }
+      }
+    });
+  for (std::thread& writer : writers) writer.join();
+  EXPECT_GE(choicesFromText(folder.text()).size(), 1U);
+  EXPECT_EQ(textOf(choicesFromText(folder.text())), folder.text());
+  EXPECT_EQ(
+      std::distance(fs::directory_iterator(fs::path(folder.file()).parent_path()), fs::directory_iterator()),
+      1);
+}
+
+TEST(ChoiceFile, SaysWhyItCannotWrite) {
+  EXPECT_THAT(ChoiceFile("").remember(keyOf("a"), knownOf(64)), HasSubstr("HOME"));
+  EXPECT_THAT(ChoiceFile("/proc/no/file").remember(keyOf("a"), knownOf(64)), HasSubstr("/proc/no/file"));
+}
+
+}  // namespace
+}  // namespace xylem::transport
