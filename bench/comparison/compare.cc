@@ -16,6 +16,7 @@
 #include "comparison/interruption.h"
 #include "comparison/report.h"
 #include "core/error.h"
+#include "runtime/device/core_pair.h"
 
 namespace xylem::bench {
 namespace {
@@ -53,13 +54,6 @@ std::uint64_t availableBytes() {
   return UINT64_MAX;
 }
 
-std::string processorName() {
-  std::ifstream in("/proc/cpuinfo");
-  for (std::string line; std::getline(in, line);)
-    if (line.starts_with("model name")) return line.substr(line.find(':') + 2);
-  return "";
-}
-
 void remark(const std::string& text) { fmt::print(stderr, "compare: {}\n", text); }
 
 class Run {
@@ -89,14 +83,14 @@ class Run {
     uname(&system);
     document_ = {
         {"format", "xylem-compare-1"},
-        {"machine", {{"cpu", processorName()}, {"cores", cores_.size()}, {"kernel", system.release}}},
+        {"machine", {{"cpu", device::processorText()}, {"cores", cores_.size()}, {"kernel", system.release}}},
         {"rounds", options_.rounds},
         {"pipelined", options_.pipelined},
         {"limits", nlohmann::ordered_json::array()},
         {"contenders", nlohmann::ordered_json::array()},
         {"remarks", nlohmann::ordered_json::array()},
         {"cases", nlohmann::ordered_json::array()}};
-    fmt::print("{} cores of {}\n\n", cores_.size(), processorName());
+    fmt::print("{} cores of {}\n\n", cores_.size(), device::processorText());
     if (!pair_) return;
     const auto limits = measureMachine(*pair_, options_.quick);
     document_["limits"] = jsonOf(limits);

@@ -33,7 +33,8 @@ while others are measured. Every iteration of ours is the call and cudaStreamSyn
 its result is there; --pipelined waits once per measurement. Peers are told
 not to offer their cores to other programs where each rank has a core of its own. Results are out of place, but on the
 root of Broadcast. A measurement is from the moment that the first rank leaves a barrier to the last rank's end, by the
-number of iterations: operations in which a rank need not wait, as the root of Broadcast, overlap, for all alike.
+number of iterations: operations in which a rank need not wait, as the root of Broadcast, overlap, for all alike. Behind
+it (|) is the median of iterations that each follow a barrier, on the rank for which that is longest: nothing overlaps.
 
 On a shared machine the way between two cores may change by factors, for seconds. So contenders take turns, and the time
 of a cache line between the cores is probed before and after each: a time is the median over those rounds that had the

@@ -13,6 +13,8 @@ namespace {
 constexpr double kMaxIterations = 20000;
 constexpr unsigned kTrial = 20;  // iterations that tell how long one takes
 constexpr double kTrialSeconds = 0.02;
+// Iterations that are apart: a median needs no more.
+constexpr unsigned kMostApart = 100;
 
 }  // namespace
 
@@ -26,6 +28,13 @@ std::optional<double> CaseResult::best(Role role) const {
   std::optional<double> least;
   for (const Measured& m : measured)
     if (m.role == role && (!least || m.time.seconds < *least)) least = m.time.seconds;
+  return least;
+}
+
+std::optional<double> CaseResult::bestApart(Role role) const {
+  std::optional<double> least;
+  for (const Measured& m : measured)
+    if (m.role == role && m.apart && (!least || m.apart->seconds < *least)) least = m.apart->seconds;
   return least;
 }
 
@@ -51,7 +60,7 @@ bool Comparison::attempt(Contender*& contender, const Case& c, const std::functi
 
 Comparison::Entrant Comparison::calibrated(Contender& contender, const Case& c) const {
   const std::uint64_t moved = plan_.moved ? plan_.moved() : 0;
-  Entrant entrant{&contender, 0, 0, contender.check(c), {}};
+  Entrant entrant{&contender, 0, 0, contender.check(c), {}, {}};
   double seconds = contender.measure(c, 1, 1);
   if (plan_.moved) checkPath(c, moved);
   if (seconds * kTrial < kTrialSeconds) seconds = contender.measure(c, kTrial, 1);
@@ -95,11 +104,14 @@ CaseResult Comparison::measure(const Case& c) {
       Entrant& entrant = entrants[(i + round) % entrants.size()];
       if (entrant.contender == nullptr) continue;
       double seconds = 0;
+      std::optional<double> apart;
       const bool measured = attempt(entrant.contender, c, [&] {
         seconds = entrant.contender->measure(c, entrant.iterations, entrant.warmUps);
+        apart = entrant.contender->measureApart(c, std::min(1 + entrant.iterations / 4, kMostApart));
       });
       const double after = probe();
       if (measured) entrant.samples.push_back({seconds, before, after});
+      if (measured && apart) entrant.apart.push_back({*apart, before, after});
       before = after;
       probes.push_back(after);
     }
@@ -107,8 +119,10 @@ CaseResult Comparison::measure(const Case& c) {
   CaseResult result{c, majorityWindow(probes), {}};
   for (Entrant& entrant : entrants) {
     if (entrant.contender == nullptr) continue;
-    result.measured.push_back({entrant.contender->name(), entrant.contender->role(), entrant.iterations,
-                               entrant.wrong, estimate(entrant.samples, result.window)});
+    Measured& measured = result.measured.emplace_back(
+        Measured{entrant.contender->name(), entrant.contender->role(), entrant.iterations, entrant.wrong,
+                 estimate(entrant.samples, result.window)});
+    if (!entrant.apart.empty()) measured.apart = estimate(entrant.apart, result.window);
     attempt(entrant.contender, c, [&] { entrant.contender->prepare(0); });
   }
   return result;

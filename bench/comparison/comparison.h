@@ -27,7 +27,9 @@ struct Measured {
   Role role{};
   unsigned iterations = 0;
   std::optional<std::uint64_t> wrong;  // wrong elements; nothing if it has no results
-  Estimate time;
+  Estimate time;                       // back to back
+  // Each after a barrier; nothing for contenders that do not tell.
+  std::optional<Estimate> apart = std::nullopt;
 };
 
 struct CaseResult {
@@ -36,8 +38,9 @@ struct CaseResult {
   std::vector<Measured> measured;  // those that could
 
   const Measured* of(const std::string& contender) const;
-  // The least time of the contenders with this role.
+  // The least time of the contenders with this role, back to back and each after a barrier.
   std::optional<double> best(Role role) const;
+  std::optional<double> bestApart(Role role) const;
 };
 
 class Comparison {
@@ -56,7 +59,7 @@ class Comparison {
     Contender* contender;
     unsigned iterations, warmUps;
     std::optional<std::uint64_t> wrong;
-    std::vector<Sample> samples;
+    std::vector<Sample> samples, apart;
   };
   std::vector<Entrant> enter(const Case& c);
   Entrant calibrated(Contender& contender, const Case& c) const;

@@ -34,6 +34,9 @@ class Contender {
   virtual void prepare(std::uint64_t bytes) = 0;
   // Returns the seconds of one iteration, after the warm-ups.
   virtual double measure(const Case& c, unsigned iterations, unsigned warmUps) = 0;
+  // Returns the seconds of the median iteration, each after a barrier of all ranks, on the rank for which it takes
+  // longest; nothing if the contender cannot tell.
+  virtual std::optional<double> measureApart(const Case&, unsigned) { return std::nullopt; }
   // Returns the number of elements that are wrong after one operation; nothing if it has no results.
   virtual std::optional<std::uint64_t> check(const Case& c) = 0;
   // Bytes of this machine's memory that its buffers take per byte of a case.

@@ -30,10 +30,11 @@ constexpr std::size_t kIdBytes = 128;  // of ncclUniqueId
 
 struct Command {
   enum Kind : std::uint32_t {
-    kJoin,     // joins with `id`
-    kPrepare,  // allocates buffers of `bytes` bytes with this rank's input; 0: frees them
-    kRun,      // runs the warm-ups, then the iterations, whose times the reply has
-    kCheck,    // runs once, and counts wrong elements
+    kJoin,      // joins with `id`
+    kPrepare,   // allocates buffers of `bytes` bytes with this rank's input; 0: frees them
+    kRun,       // runs the warm-ups, then the iterations, whose times the reply has
+    kRunApart,  // runs the iterations, each after a barrier
+    kCheck,     // runs once, and counts wrong elements
     kQuit,
   };
   Kind kind = kQuit;
@@ -50,6 +51,7 @@ struct Reply {
   std::int32_t rank = 0;
   std::uint32_t failed = 0;
   std::int64_t begin = 0, end = 0;  // nanoseconds of CLOCK_MONOTONIC, the same in all processes
+  std::int64_t apart = 0;           // nanoseconds: this rank's median iteration of kRunApart
   std::uint64_t wrong = 0;          // elements
   std::uint64_t preempted = 0;      // how often another program took the core during the iterations
   std::array<char, kIdBytes> id{};  // rank 0's first reply: the id with which all join

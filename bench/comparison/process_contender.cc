@@ -138,6 +138,17 @@ double ProcessContender::measure(const Case& c, unsigned iterations, unsigned wa
   return least.seconds / iterations;
 }
 
+std::optional<double> ProcessContender::measureApart(const Case& c, unsigned iterations) {
+  Command command;
+  command.kind = Command::kRunApart;
+  command.operation = c.operation;
+  command.bytes = c.bytes;
+  command.iterations = iterations;
+  std::int64_t longest = 0;
+  for (const Reply& reply : tellAll(command)) longest = std::max(longest, reply.apart);
+  return 1e-9 * static_cast<double>(longest);
+}
+
 std::optional<std::uint64_t> ProcessContender::check(const Case& c) {
   if (!options_.hasResults) return std::nullopt;
   Command command;

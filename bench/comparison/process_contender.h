@@ -34,6 +34,7 @@ class ProcessContender : public Contender {
   bool supports(const Case& c) const override { return c.ranks == options_.ranks; }
   void prepare(std::uint64_t bytes) override;
   double measure(const Case& c, unsigned iterations, unsigned warmUps) override;
+  std::optional<double> measureApart(const Case& c, unsigned iterations) override;
   std::optional<std::uint64_t> check(const Case& c) override;
   int buffers() const override { return 2 * options_.ranks; }
   std::string version() const override { return version_; }

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 
 #include "cli/number_text.h"
@@ -21,21 +22,25 @@ std::string number(double x) {
   return fmt::format("{:.0f}", x);
 }
 
-// Microseconds, with marks: * if fewer than half of the rounds had the machine in its usual state; ! if the
+// Microseconds, back to back and each after a barrier, with marks: * if fewer than half of the rounds had the machine in its usual state; ! if the
 // result is wrong.
 Cell timeCell(const Measured* m) {
   if (m == nullptr) return {"-"};
   const bool unsteady = m->time.used * 2 < m->time.total;
   const bool wrong = m->wrong.value_or(0) > 0;
-  return {number(m->time.seconds * 1e6) + (wrong      ? "!"
-                                           : unsteady ? "*"
-                                                      : " "),
+  const std::string apart = m->apart ? "|" + number(m->apart->seconds * 1e6) : "";
+  return {number(m->time.seconds * 1e6) + apart +
+              (wrong      ? "!"
+               : unsteady ? "*"
+                          : " "),
           wrong ? Style::kRed : Style::kPlain};
 }
 
-Cell ratioCell(std::optional<double> ratio) {
+// The ratio of times back to back and, if there are such, of those after a barrier.
+Cell ratioCell(std::optional<double> ratio, std::optional<double> apart) {
   if (!ratio) return {"-"};
-  return {number(*ratio), *ratio < 1 ? Style::kYellow : Style::kGreen};
+  return {number(*ratio) + (apart ? "|" + number(*apart) : ""),
+          *ratio < 1 || apart.value_or(1) < 1 ? Style::kYellow : Style::kGreen};
 }
 
 std::vector<std::string> namesOf(const std::vector<Entry>& entries, Role role) {
@@ -49,14 +54,14 @@ std::vector<std::string> namesOf(const std::vector<Entry>& entries, Role role) {
 struct RatioColumn {
   Role role;
   std::string ours;
-  std::vector<double> all;  // for their mean
+  std::vector<double> all, apart;  // for their means
 };
 
 std::vector<RatioColumn> ratioColumns(const std::vector<Entry>& entries) {
   std::vector<RatioColumn> columns;
   for (const Role role : {Role::kPeer, Role::kLimit})
     if (!namesOf(entries, role).empty())
-      for (const std::string& ours : namesOf(entries, Role::kOurs)) columns.push_back({role, ours, {}});
+      for (const std::string& ours : namesOf(entries, Role::kOurs)) columns.push_back({role, ours, {}, {}});
   return columns;
 }
 
@@ -70,11 +75,27 @@ Table tableFor(const std::vector<Entry>& entries, const std::vector<RatioColumn>
   return Table(columns);
 }
 
+// How far the cores were from each other in these cases, which decides the times of small ones.
+std::string distanceText(const std::vector<CaseResult>& results) {
+  double low = 0, high = 0;
+  for (const CaseResult& result : results) {
+    if (result.window.high <= 0) continue;
+    low = low == 0 ? result.window.low : std::min(low, result.window.low);
+    high = std::max(high, result.window.high);
+  }
+  return high == 0 ? "" : fmt::format("; a cache line from core to core took {:.0f} to {:.0f} ns", low, high);
+}
+
 }  // namespace
 
 std::optional<double> ratio(std::optional<double> other, const Measured* ours) {
   if (!other || ours == nullptr) return std::nullopt;
   return *other / ours->time.seconds;
+}
+
+std::optional<double> ratioApart(std::optional<double> other, const Measured* ours) {
+  if (!other || ours == nullptr || !ours->apart) return std::nullopt;
+  return *other / ours->apart->seconds;
 }
 
 std::string machineText(const cli::Terminal& terminal, const std::vector<MachineLimit>& limits) {
@@ -98,8 +119,10 @@ std::string tableText(const cli::Terminal& terminal, const Shape& shape, const s
     }
     for (RatioColumn& column : ratios) {
       const auto value = ratio(result.best(column.role), result.of(column.ours));
+      const auto apart = ratioApart(result.bestApart(column.role), result.of(column.ours));
       if (value) column.all.push_back(*value);
-      cells.push_back(ratioCell(value));
+      if (apart) column.apart.push_back(*apart);
+      cells.push_back(ratioCell(value, apart));
     }
     table.add(cells);
   }
@@ -107,12 +130,14 @@ std::string tableText(const cli::Terminal& terminal, const Shape& shape, const s
   for (const Entry& entry : contenders)
     if (entry.role != Role::kLimit) means.push_back({});
   if (hasLimit) means.push_back({});
-  for (const RatioColumn& column : ratios) means.push_back(ratioCell(geometricMean(column.all)));
+  for (const RatioColumn& column : ratios)
+    means.push_back(ratioCell(geometricMean(column.all), geometricMean(column.apart)));
   table.add(means);
   const std::string where = shape.kind == Shape::kTwoHosts ? "2 ranks on 2 hosts"
                                                            : fmt::format("{} ranks on one host", shape.ranks);
   const Operation operation = results.empty() ? Operation{} : results.front().c.operation;
-  return fmt::format("{}, {}, us\n{}\n", name(operation), where, table.text(terminal));
+  return fmt::format("{}, {}, us back to back|us after a barrier{}\n{}\n", name(operation), where,
+                     distanceText(results), table.text(terminal));
 }
 
 nlohmann::ordered_json jsonOf(const Shape& shape, const CaseResult& result) {
@@ -122,6 +147,7 @@ nlohmann::ordered_json jsonOf(const Shape& shape, const CaseResult& result) {
                                {"iterations", m.iterations},
                                {"rounds_used", m.time.used},
                                {"rounds", m.time.total}};
+    if (m.apart) one["us_apart"] = m.apart->seconds * 1e6;
     if (m.wrong) one["wrong"] = *m.wrong;
     times[m.contender] = one;
   }
@@ -130,6 +156,7 @@ nlohmann::ordered_json jsonOf(const Shape& shape, const CaseResult& result) {
     if (m.role != Role::kOurs) continue;
     nlohmann::ordered_json one = nlohmann::ordered_json::object();
     if (const auto value = ratio(result.best(Role::kPeer), &m)) one["best_peer"] = *value;
+    if (const auto value = ratioApart(result.bestApart(Role::kPeer), &m)) one["best_peer_apart"] = *value;
     if (const auto value = ratio(result.best(Role::kLimit), &m)) one["limit"] = *value;
     ratios[m.contender] = one;
   }

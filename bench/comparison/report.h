@@ -27,5 +27,7 @@ nlohmann::ordered_json jsonOf(const std::vector<MachineLimit>& limits);
 
 // The other one's time divided by ours: above 1, ours is faster. Nothing if one of them is missing.
 std::optional<double> ratio(std::optional<double> other, const Measured* ours);
+// The same of iterations that are apart.
+std::optional<double> ratioApart(std::optional<double> other, const Measured* ours);
 
 }  // namespace xylem::bench

@@ -61,6 +61,10 @@ class Pretender : public Contender {
     if (failsAt_ >= 0 && ++measured_ > failsAt_) throw Error(ResultCode::kRemoteError, "it broke");
     return seconds_;
   }
+  std::optional<double> measureApart(const Case&, unsigned) override {
+    if (role() == Role::kLimit) return std::nullopt;
+    return role() == Role::kOurs ? 1.5 * seconds_ : 2 * seconds_;
+  }
   std::optional<std::uint64_t> check(const Case&) override { return 0; }
   int buffers() const override { return 2; }
 
@@ -86,6 +90,11 @@ TEST(Comparison, ComparesWithTheBestPeerAndTheLeastLimit) {
   EXPECT_DOUBLE_EQ(ratio(result.best(Role::kPeer), result.of("ours")).value(), 1.5);
   EXPECT_DOUBLE_EQ(ratio(result.best(Role::kLimit), result.of("ours")).value(), 0.5);
   EXPECT_EQ(ratio(result.best(Role::kPeer), result.of("nobody")), std::nullopt);
+  EXPECT_DOUBLE_EQ(ratioApart(result.bestApart(Role::kPeer), result.of("ours")).value(), 2);
+  EXPECT_EQ(ratioApart(result.bestApart(Role::kLimit), result.of("ours")), std::nullopt);
+  const std::string table =
+      tableText({}, {}, {{"ours", Role::kOurs, ""}, {"fast", Role::kPeer, ""}}, {result});
+  EXPECT_THAT(table, AllOf(HasSubstr("2000|3000"), HasSubstr("3000|6000"), HasSubstr("1.50|2.00")));
 }
 
 TEST(Comparison, LeavesOutWhoFailsAndSaysSo) {

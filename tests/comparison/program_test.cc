@@ -60,6 +60,8 @@ class Program : public ::testing::Test {
         }
         const Json& time = one.at("times").at(name);
         EXPECT_GT(time.at("us").get<double>(), 0) << name;
+        EXPECT_GE(time.value("us_apart", 0.0), 0) << name;
+        EXPECT_EQ(time.contains("us_apart"), name != "mailbox" && !name.starts_with("mapped")) << name;
         EXPECT_EQ(time.value("wrong", 0), 0) << name << " " << one;
       }
     }
