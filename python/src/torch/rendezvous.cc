@@ -8,8 +8,8 @@
 #include <thread>
 #include <vector>
 
+#include "core/number_ranges.h"
 #include "planner/topology/detect_files.h"
-#include "runtime/comm/issue/call_check.h"
 
 namespace xylem::torch {
 namespace {
@@ -111,7 +111,7 @@ std::string Rendezvous::missingRanks() {
   std::vector<int> missing;
   for (int rank = 0; rank < ranks_; ++rank)
     if (!store_->check({"host/" + std::to_string(rank)})) missing.push_back(rank);
-  return xylem::comm::rankRanges(missing);
+  return xylem::rankRanges(missing);
 }
 
 std::shared_ptr<Membership> Rendezvous::joinAll() {
