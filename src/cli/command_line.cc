@@ -241,7 +241,17 @@ Option& Option::within(std::int64_t minimum, std::int64_t maximum) {
 
 Option& Option::oneOf(const std::vector<std::string>& words) {
   // AllReduce and all-reduce are all_reduce, too; the option gets the word as it stands in the list.
-  option_->transform(CLI::IsMember(words, [](const std::string& word) { return lettersOf(word); }));
+  const auto choose = [words](std::string& text) -> std::string {
+    for (const std::string& word : words)
+      if (isSameWord(word, text)) {
+        text = word;
+        return {};
+      }
+    const std::string nearest = nearestWord(text, words);
+    return fmt::format("found `{}`; expected one of {}{}", text, fmt::join(words, ", "),
+                       nearest.empty() ? "" : fmt::format("; did you mean {}?", nearest));
+  };
+  option_->transform(CLI::Validator(choose, fmt::format("{{{}}}", fmt::join(words, ","))));
   return *this;
 }
 
@@ -336,8 +346,11 @@ void Command::actionOnProgram(std::function<int(const std::vector<std::string>& 
 CommandLine::CommandLine(const std::string& description, const std::string& footer,
                          const std::string& version)
     : app_(std::make_unique<CLI::App>(description, "xylem")), version_(version) {
-  app_->formatter(std::make_shared<HelpFormatter>());
-  app_->set_version_flag("--version", version);
+  const auto help = std::make_shared<HelpFormatter>();
+  help->label("Positionals", "Arguments");
+  app_->formatter(help);
+  app_->set_help_flag("-h,--help", "print this help");
+  app_->set_version_flag("--version", version, "print the version");
   app_->footer(footer);
   // One subcommand: after it, the name of another is an ordinary word (`xylem man plan`).
   app_->require_subcommand(0, 1);

@@ -162,5 +162,12 @@ TEST(SettingsCommandTest, UnknownVariablesGetASuggestion) {
   EXPECT_THAT(run.errors, AllOf(HasSubstr("NCCL_CROS_NIC"), HasSubstr("did you mean NCCL_CROSS_NIC?")));
 }
 
+TEST(SettingsCommandTest, ValuesThatPlanningWouldRefuseAreNamed) {
+  const Outcome run = runCommand({"settings", "--set-only"}, {{"NCCL_ALGO", "Rinng"}});
+  EXPECT_EQ(run.status, 0);
+  EXPECT_THAT(run.output, HasSubstr("Rinng"));
+  EXPECT_THAT(run.errors, HasSubstr("NCCL_ALGO: found `Rinng`; expected one of Tree, Ring"));
+}
+
 }  // namespace
 }  // namespace xylem::testing

@@ -289,6 +289,13 @@ TEST(PerfCommand, AKilledRankIsNamedAndNobodyIsLeft) {
   for (const pid_t pid : pids) EXPECT_FALSE(isAlive(pid)) << "rank " << pid << " is left";
 }
 
+TEST(PerfCommand, AnUnknownOperationIsOfferedTheNearestOne) {
+  const Outcome run = runCommand({"perf", "al_reduce"});
+  EXPECT_EQ(run.status, 2);
+  EXPECT_THAT(run.errors, AllOf(HasSubstr("found `al_reduce`; expected one of all_reduce, all_gather"),
+                                HasSubstr("did you mean all_reduce?"), Not(HasSubstr("{"))));
+}
+
 // The output of `xylem perf` with these words under a limit (ulimit OPTION).
 std::string limited(const std::string& option, const std::string& words) {
   const std::string line = "ulimit " + option + "; NCCL_SOCKET_IFNAME=lo exec timeout -s KILL 60 " +

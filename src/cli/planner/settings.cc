@@ -10,6 +10,7 @@
 #include "cli/table.h"
 #include "cli/version_input.h"
 #include "planner/rules/variables.h"
+#include "planner/tuning/tuning_options.h"
 
 namespace xylem::cli {
 namespace {
@@ -59,6 +60,16 @@ std::string valueText(const Settings& settings, const SettingSpec& spec, const L
   return spec.kind == SettingKind::kSecret && settings.isSet(spec.id) ? "(hidden)" : settings.text(spec.id);
 }
 
+// The reason why planning would refuse the variables that are set; empty if it would not.
+std::string refusalOf(const Settings& settings) {
+  try {
+    tuning::TuningOptions::from(settings);
+    return "";
+  } catch (const InputError& error) {
+    return error.what();
+  }
+}
+
 nlohmann::ordered_json toJson(const Settings& settings, const Listed& listed) {
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
   for (const SettingSpec& spec : settingSpecs()) {
@@ -92,6 +103,7 @@ nlohmann::ordered_json toJson(const Settings& settings, const Listed& listed) {
   }
   nlohmann::ordered_json warnings = settings.warnings();
   for (std::string& line : unknownTo(listed.version, settings)) warnings.push_back(std::move(line));
+  if (std::string refusal = refusalOf(settings); !refusal.empty()) warnings.push_back(std::move(refusal));
   return {{"nccl", rules::versionText(listed.version)},
           {"settings", std::move(list)},
           {"ncclOnly", std::move(others)},
@@ -150,6 +162,7 @@ int runSettings(const SettingsArguments& options) {
   std::fflush(stdout);  // so that the table comes before the warnings if both go to one file
   for (const std::string& warning : settings.warnings()) warn(warning);
   for (const std::string& line : unknownTo(listed.version, settings)) warn(line);
+  if (const std::string refusal = refusalOf(settings); !refusal.empty()) warn(refusal);
   return kOk;
 }
 
