@@ -15,6 +15,7 @@
 #include "core/settings.h"
 #include "runtime/comm/rank_threads.h"
 #include "runtime/comm/watch/flight_dump.h"
+#include "runtime/comm/watch/late_ranks.h"
 #include "runtime/comm/watch/record_reader.h"
 
 namespace xylem::comm {
@@ -237,6 +238,29 @@ TEST(FlightRecorder, RecordsEveryCall) {
     }
     EXPECT_TRUE(found);
   }));
+}
+
+TEST(LateRanks, AreThoseThatHaveNotCalledWhatARankWaitsIn) {
+  constexpr std::uint64_t kCommunicator = 0x7a11;
+  FlightRecorder early({kCommunicator, 0, 3, 0}), late({kCommunicator, 1, 3, 1}),
+      other({kCommunicator, 2, 3, 2});
+  EXPECT_EQ(lateRanksText(kCommunicator, 0), "") << "nothing is under way";
+  LaunchRecorder launch, different;
+  launch.begin(early);
+  launch.add(allReduce(8), packPath(kWay));
+  launch.start();
+  different.begin(other);
+  different.add(allReduce(9), packPath(kWay));
+  different.start();
+  EXPECT_EQ(lateRanksText(kCommunicator, 0),
+            "rank 1 has not called it; it has called nothing so far; rank 2 called AllReduce of 9 float sum "
+            "instead");
+  const CommOperation same = allReduce(8);
+  late.addDone({&same, 1}, kDirectPath);
+  different.end(true);
+  launch.wait(2, WaitKind::kData);
+  EXPECT_THAT(lateRanksText(kCommunicator, 0), Not(HasSubstr("rank 1")));
+  launch.end(true);
 }
 
 }  // namespace
