@@ -113,11 +113,52 @@ AnswerStep stepOf(const plan::Plan& plan, const connect::CountStep& count) {
   return step;
 }
 
+void addLocalPair(const plan::Plan& plan, const plan::HostPlan& host, int rank, topology::NodeId gpu,
+                  topology::NodeId peer, AnswerStep& step) {
+  step.text += fmt::format(": twice the NVLinks' worth of the path from {} to {}, or 2 without NVLink",
+                           nodeName(plan, rank, peer), nodeName(plan, rank, gpu));
+  step.sources = {sourceOf(host, peer), sourceOf(host, gpu)};
+}
+
+void addLimit(const plan::Plan& plan, AnswerStep& step) {
+  const connect::Connections& c = plan.connections;
+  const plan::HostPlan& host = plan.hostOf(0);
+  const connect::P2pChannels p2p =
+      connect::countP2pChannels(c.job.view(0), c.job.ranks(), c.of(0).channels.total(), c.options);
+  if (p2p.limit == connect::PeerLimit::kLocal) {
+    addLocalPair(plan, host, 0, p2p.gpu, p2p.peer, step);
+  } else if (p2p.limit == connect::PeerLimit::kNet) {
+    step.text += ": as many NICs as fill a GPU's link to its CPU, at most 2 with so many ranks per channel";
+    step.variable = Setting::kNChannelsPerNetPeer;
+    step.sources = {sourceOf(host, p2p.gpu)};
+  }
+}
+
+// By newer rules all ranks take the least that any of them wants, and less where a channel would serve too many peers.
+void addLeastNeed(const plan::Plan& plan, AnswerStep& step) {
+  const connect::Connections& c = plan.connections;
+  const connect::P2pNeed need = connect::leastP2pNeed(c);
+  int rank = 0;
+  while (rank + 1 < c.job.ranks() && c.job.viewOf(rank) != need.view) ++rank;
+  const plan::HostPlan& host = *plan.hostPlans[static_cast<std::size_t>(need.view)];
+  if (need.limit == connect::PeerLimit::kLocal) {
+    addLocalPair(plan, host, rank, need.gpu, need.peer, step);
+  } else if (need.limit == connect::PeerLimit::kNet) {
+    step.text += fmt::format(": as many as the NICs of {} fill at {} GB/s each",
+                             nodeName(plan, rank, need.gpu), c.options.netBandwidthPerP2pChannel);
+    step.inputs.push_back({"NCCL_P2P_PER_CHANNEL_NET_BW", number(c.options.netBandwidthPerP2pChannel)});
+    step.variable = Setting::kNChannelsPerNetPeer;
+    step.sources = {sourceOf(host, need.gpu)};
+  }
+  step.inputs.push_back({"wanted per peer", number(need.channels)});
+  if (c.of(0).p2pChannelsPerPeer < connect::p2pChannelsPerPeer(c))
+    step.text += fmt::format("; halved while {} peers need more than all channels, eight to a channel",
+                             connect::p2pPeers(c));
+}
+
 AnswerStep p2pStep(const plan::Plan& plan) {
   const connect::Connections& c = plan.connections;
   const connect::ViewDecisions& mine = c.of(0);
-  const connect::P2pChannels p2p =
-      connect::countP2pChannels(c.job.view(0), c.job.ranks(), mine.channels.total(), c.options);
   AnswerStep step;
   step.rule = "send-receive";
   step.inputs = {{"channels", number(mine.channels.total())},
@@ -127,16 +168,10 @@ AnswerStep p2pStep(const plan::Plan& plan) {
       fmt::format("send and receive use {} channels, {} per peer", mine.p2pChannels, mine.p2pChannelsPerPeer);
   step.threshold = "rounded up to powers of two";
   step.variable = Setting::kMaxP2pNChannels;
-  const plan::HostPlan& host = plan.hostOf(0);
-  if (p2p.limit == connect::PeerLimit::kLocal) {
-    step.text += fmt::format(": twice the NVLinks' worth of the path from {} to {}, or 2 without NVLink",
-                             nodeName(plan, 0, p2p.peer), nodeName(plan, 0, p2p.gpu));
-    step.sources = {sourceOf(host, p2p.peer), sourceOf(host, p2p.gpu)};
-  } else if (p2p.limit == connect::PeerLimit::kNet) {
-    step.text += ": as many NICs as fill a GPU's link to its CPU, at most 2 with so many ranks per channel";
-    step.variable = Setting::kNChannelsPerNetPeer;
-    step.sources = {sourceOf(host, p2p.gpu)};
-  }
+  if (c.rules().p2pByNetBandwidth)
+    addLeastNeed(plan, step);
+  else
+    addLimit(plan, step);
   return step;
 }
 

@@ -55,17 +55,20 @@ std::string connectionLine(const plan::Plan& plan, const connect::NetChoice& cho
   const int nextDev = plan.hostOf(next).system().gpu(plan.job().gpuOf(next)).dev;
   const std::string ends = fmt::format("{}[{}] -> {}[{}]", rank, dev, next, nextDev);
   const auto end = choice.ringEnd(rank, channel, next, paths::Direction::kSend);
+  const bool overPci = end && end->gdrOverPci && rules.system().rules().logsGdrMode;
+  const std::string gdrText = !end || !end->gdr ? "" : overPci ? "/GDRDMA(PCI)" : "/GDRDMA";
   if (end && end->net != topology::kNoNode)
     return fmt::format("Channel {:02d}/0 : {} [send] via NET/IB/{}{}{}", channel, ends,
                        rules.system().net(end->net).dev,
-                       end->proxy == rank ? "" : fmt::format("({})", end->proxy), end->gdr ? "/GDRDMA" : "");
+                       end->proxy == rank ? "" : fmt::format("({})", end->proxy), gdrText);
   if (end) return fmt::format("Channel {:02d}/0 : {} [send] via NET", channel, ends);
   const topology::NodeId a = plan.job().gpuOf(rank);
   const topology::NodeId b = plan.job().gpuSeenBy(rank, next);
   const bool direct = b != topology::kNoNode && rules.reach().transportP2p(a, b).yes;
   return direct ? fmt::format("Channel {:02d}/0 : {} via P2P/CUMEM{}", channel, ends,
                               rules.reach().p2pRead(a, b) ? "/read" : "")
-                : fmt::format("Channel {:02d} : {} via SHM/direct/direct", channel, ends);
+                : fmt::format("Channel {:02d} : {} via SHM/direct{}", channel, ends,
+                              rules.system().rules().logsShmModes ? "/direct" : "");
 }
 
 AnswerTable ringsTable(const plan::Plan& plan, int rank) {

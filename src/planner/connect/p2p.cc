@@ -109,20 +109,27 @@ P2pChannels countP2pChannels(const RankView& view, int ranks, int channels, cons
 }
 
 // Every rank asks for itself, and all take the least: of the pairs on its host, and of its NICs if there are others.
-int p2pChannelsPerPeer(const Connections& c) {
-  int least = paths::kMaxChannels;
-  for (const RankView& view : c.job.views) {
-    const topology::System& system = *view.system;
-    const paths::Locality locality(system, *view.paths);
+P2pNeed leastP2pNeed(const Connections& c) {
+  P2pNeed least{.channels = paths::kMaxChannels};
+  for (std::size_t view = 0; view < c.job.views.size(); ++view) {
+    const topology::System& system = *c.job.views[view].system;
+    const paths::Locality locality(system, *c.job.views[view].paths);
     const bool alone = c.job.ranks() == system.count(topology::NodeType::kGpu);
+    const auto atMost = [&](int wanted, PeerLimit limit, topology::NodeId gpu, topology::NodeId peer) {
+      if (wanted < least.channels) least = {wanted, limit, static_cast<int>(view), gpu, peer};
+    };
     for (topology::NodeId gpu : system.nodes(topology::NodeType::kGpu)) {
       for (topology::NodeId peer : system.nodes(topology::NodeType::kGpu))
-        if (peer != gpu) least = std::min(least, towardsGpu(view, gpu, peer));
-      if (!alone) least = std::min(least, towardsNets(view, locality, gpu, c.options));
+        if (peer != gpu) atMost(towardsGpu(c.job.views[view], gpu, peer), PeerLimit::kLocal, gpu, peer);
+      if (!alone)
+        atMost(towardsNets(c.job.views[view], locality, gpu, c.options), PeerLimit::kNet, gpu,
+               topology::kNoNode);
     }
   }
-  return powerUp(least);
+  return least;
 }
+
+int p2pChannelsPerPeer(const Connections& c) { return powerUp(leastP2pNeed(c).channels); }
 
 int p2pPeers(const Connections& c) {
   const int ranks = c.job.ranks();

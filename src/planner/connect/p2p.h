@@ -32,6 +32,13 @@ P2pChannels countP2pChannels(const RankView& view, int ranks, int channels, cons
 
 // The same in two steps, by newer rules: first the channels per peer that all ranks of the job can have, then those that the
 // channels of the communicator leave.
+struct P2pNeed {
+  int channels = 0;                     // per peer
+  PeerLimit limit = PeerLimit::kTotal;  // the first pair that wants as few
+  int view = 0;                         // of the job, in which it is
+  topology::NodeId gpu = topology::kNoNode, peer = topology::kNoNode;
+};
+P2pNeed leastP2pNeed(const Connections& connections);
 int p2pChannelsPerPeer(const Connections& connections);
 P2pChannels limitP2pChannels(const Connections& connections, int perPeer, int channels);
 

@@ -130,7 +130,10 @@ constexpr Change kChanges[] = {
     {"27-graph-print", k227, "the log shows the GPUs of channels by bus id", "logs", "",
      [](RuleSet& r) { r.logsGpusByName = true; }, Concerns::kTexts},
     {"27-gdr-log", k227, "the log of GRAPH has the lines on GPU Direct RDMA, too", "logs", "",
-     [](RuleSet& r) { r.gdrLog = GdrLog::kGraph; r.logsC2cGdr = true; }, Concerns::kTexts},
+     [](RuleSet& r) {
+       r.gdrLog = GdrLog::kGraph;
+       r.logsC2cGdr = true;
+     }, Concerns::kTexts},
     {"27-log", k227, "a search that finds nothing, and files that cannot be opened, are no warnings", "logs",
      "", [](RuleSet& r) { r.failedSearchIsInfo = true; }, Concerns::kTexts},
     {"27-graph-file", k227, "graph files may leave out latencyinter", "graph files", "", nullptr,
@@ -274,7 +277,11 @@ constexpr Change kChanges[] = {
     {"29-symmetric", k229, "symmetric kernels over several nodes, by network operations that GPUs start",
      "ncclCommWindowRegister", "NCCL_WIN_ENABLE=0", nullptr, Concerns::kExecution},
     {"29-log", k229, "lines on GPU Direct RDMA name the devices; lines of channels are not cut off", "logs",
-     "", [](RuleSet& r) { r.gdrLog = GdrLog::kNamed; r.logsC2cGdr = false; r.wholeGraphLines = true; },
+     "", [](RuleSet& r) {
+       r.gdrLog = GdrLog::kNamed;
+       r.logsC2cGdr = false;
+       r.wholeGraphLines = true;
+     },
      Concerns::kTexts},
     // 2.30
     {"30-mlopart", k230Last, "parts of a GPU are devices of their own", "GPUs with the attribute mlopart",
@@ -373,7 +380,13 @@ constexpr Change kChanges[] = {
      "NCCL_WIN_ENABLE=0", nullptr, Concerns::kExecution},
     {"30-log", k230,
      "the log shows devices and ranks as nodes of their own, and none on GPU Direct RDMA",
-     "logs", "", [](RuleSet& r) { r.gdrLog = GdrLog::kNone; r.logsDevices = true; r.logsTuning = true; },
+     "logs", "",
+     [](RuleSet& r) {
+       r.gdrLog = GdrLog::kNone;
+       r.logsDevices = true;
+       r.logsShmModes = false;
+       r.logsTuning = true;
+     },
      Concerns::kTexts},
 };
 

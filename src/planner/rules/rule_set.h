@@ -195,6 +195,7 @@ struct RuleSet {
   bool wholeGraphLines = false;      // 2.29: lines of channels are not cut off
   bool logsDevices = false;          // 2.30: devices and ranks are nodes of their own
   bool writesEmptyAffinity = false;  // 2.30: dumped CPUs without affinity have an empty one
+  bool logsShmModes = true;          // until 2.29: who copies in shared memory, at both ends
   bool logsTuning = false;           // 2.30: the numbers of NICs, what NVLS and send and receive are tuned to
 };
 

@@ -343,6 +343,24 @@ TEST(WhyCount, StepsLeadToTheNumber) {
   EXPECT_THAT(answer.whatIfs[0].outcome, HasSubstr("32 channels"));
 }
 
+TEST(WhyCount, SendAndReceiveFollowTheirVersion) {
+  const auto step = [](const char* machine, int hosts, const char* version) {
+    return *askWith(machine, hosts, {"count"}, Settings::fromPairs({{"XYLEM_NCCL", version}}))
+                .step("send-receive");
+  };
+  EXPECT_THAT(step("dgxh100", 2, "2.28.9").text, HasSubstr("2 per peer: as many NICs as fill a GPU's link"));
+  const AnswerStep later = step("dgxh100", 2, "2.30.7");
+  EXPECT_THAT(later.text, HasSubstr("4 per peer: as many as the NICs of GPU 0 fill at 14 GB/s each"));
+  EXPECT_EQ(later.input("wanted per peer"), "4");
+  EXPECT_EQ(later.variable, Setting::kNChannelsPerNetPeer);
+  EXPECT_THAT(step("dgxh100", 8, "2.30.7").text, HasSubstr("2 per peer"))
+      << "32 channels for eight peers each";
+  EXPECT_THAT(step("dgxh100", 8, "2.30.7").text,
+              HasSubstr("halved while 64 peers need more than all channels"));
+  EXPECT_THAT(step("dgxh100", 1, "2.30.7").text,
+              HasSubstr("twice the NVLinks' worth of the path from GPU 1 to GPU 0"));
+}
+
 TEST(WhyCount, LimitsAreNamed) {
   const Answer answer = ask("dgxh100", 2, {"count"}, {{"NCCL_MAX_NCHANNELS", "6"}});
   EXPECT_EQ(answer.step("maximum")->yes, true);
