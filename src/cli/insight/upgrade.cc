@@ -71,7 +71,8 @@ MachineUpgrade upgradeOf(const std::string& file, const UpgradeArguments& option
   job.file = file;
   JobRequest request = readJob(job, settings);
   const std::string name = isThisMachine(file) ? machineName(file) : fs::path(file).filename().string();
-  return {name, std::move(request.assumptions), upgrade::upgradeOf(request.plan, settings, from, to)};
+  return {name, std::move(request.assumptions),
+          upgrade::upgradeOf(request.plan, settings, from, to, options.json)};
 }
 
 std::string changeText(const upgrade::SizeTimes& times) {

@@ -126,14 +126,14 @@ bool isSame(const Decided& a, const Decided& b) { return a.parts == b.parts && a
 }  // namespace
 
 Upgrade upgradeOf(const plan::PlanRequest& request, const Settings& settings, const rules::Version& from,
-                  const rules::Version& to) {
+                  const rules::Version& to, bool withSteps) {
   Planner planner(request, settings);
   const Decided before = planner.plan(rules::rulesOf(from));
   const Decided after = planner.plan(rules::rulesOf(to));
   Upgrade upgrade;
   Decided previous = before;
   for (const rules::Version& version : rules::kKnownVersions) {
-    if (version <= rules::nearestKnown(from) || version > rules::nearestKnown(to)) continue;
+    if (!withSteps || version <= rules::nearestKnown(from) || version > rules::nearestKnown(to)) continue;
     Decided decided = version == rules::nearestKnown(to) ? after : planner.plan(rules::rulesOf(version));
     if (!isSame(previous, decided)) upgrade.steps.push_back(version);
     previous = std::move(decided);

@@ -30,15 +30,16 @@ struct PartCauses {
 struct Upgrade {
   bool differs = false;
   std::vector<const rules::Change*> causes;  // in the order of the table of changes
-  std::vector<rules::Version> steps;  // the known versions on the way that plan otherwise than the one before
+  std::vector<rules::Version>
+      steps;  // if asked for: the known versions on the way that plan otherwise than the one before
   std::vector<PartCauses> parts;
   std::vector<SizeTimes> times;  // small, medium and large; none for a rank alone
   // Why a version cannot plan the job; empty if it can.
   std::string errorBefore, errorAfter;
 };
 
-// `request.nccl` does not matter. Throws InputError for a description that no version can plan.
+// `withSteps`: plans for all versions on the way, too (Upgrade::steps). `request.nccl` does not matter. Throws InputError for a description that no version can plan.
 Upgrade upgradeOf(const plan::PlanRequest& request, const Settings& settings, const rules::Version& from,
-                  const rules::Version& to);
+                  const rules::Version& to, bool withSteps = false);
 
 }  // namespace xylem::upgrade
