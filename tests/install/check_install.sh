@@ -98,6 +98,43 @@ PROJECT
   "$cmake" -S "$work/toolkit" -B "$work/toolkit/build" -DCMAKE_CXX_COMPILER="$cxx" -DCUDAToolkit_ROOT="$home" >/dev/null
   "$cmake" --build "$work/toolkit/build" >/dev/null
   LD_LIBRARY_PATH=$home/lib64 "$work/toolkit/build/toolkit"
+
+  # CUDA as a language of the project, with separate compilation, and FindCUDA.
+  mkdir "$work/language"
+  cp "$here/consumer/nccl_consumer.cc" "$work/language/consumer.cu"
+  cat >"$work/language/part.cu" <<'PROGRAM'
+#if !defined(__CUDACC__) || !defined(__NVCC__) || __CUDACC_VER_MAJOR__ < 12
+#error this is not nvcc
+#endif
+int devices() {
+  int count = 0;
+  return cudaGetDeviceCount(&count) == cudaSuccess ? max(count, 0) : -1;
+}
+PROGRAM
+  cp "$work/language/part.cu" "$work/language/found.cu" # FindCUDA compiles it on its own
+  cat >"$work/language/main.cc" <<'PROGRAM'
+int devices();
+int main() { return devices() > 0 ? 0 : 1; }
+PROGRAM
+  cat >"$work/language/CMakeLists.txt" <<'PROJECT'
+cmake_minimum_required(VERSION 3.20)
+project(language CXX CUDA)
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CUDA_STANDARD 20)
+find_package(CUDAToolkit REQUIRED)
+add_executable(language consumer.cu)
+target_link_libraries(language PRIVATE CUDA::cudart)
+add_library(part STATIC part.cu)
+set_target_properties(part PROPERTIES CUDA_SEPARABLE_COMPILATION ON POSITION_INDEPENDENT_CODE ON)
+add_executable(parts main.cc)
+target_link_libraries(parts PRIVATE part CUDA::cudart_static)
+find_package(CUDA REQUIRED)
+cuda_add_executable(found found.cu main.cc)
+PROJECT
+  "$cmake" -Wno-dev -S "$work/language" -B "$work/language/build" -DCMAKE_CXX_COMPILER="$cxx" \
+    -DCMAKE_CUDA_COMPILER="$home/bin/nvcc" -DCUDA_TOOLKIT_ROOT_DIR="$home" >"$work/said" 2>&1 || { cat "$work/said" && exit 1; }
+  XYLEM_QUIET=1 "$cmake" --build "$work/language/build" >"$work/said" 2>&1 || { cat "$work/said" && exit 1; }
+  for program in language parts found; do LD_LIBRARY_PATH=$home/lib64 "$work/language/build/$program"; done
 )
 
 step "libraries under the names that binaries ask for"
@@ -171,9 +208,35 @@ int devicesOfNvml() {
   return shutdown() == 0 && shutdown() == 1 ? static_cast<int>(devices) : -1;
 }
 
+// A location as CUDA 13 passes it in place of a device; and edges of a graph, which come with data.
+bool has13() {
+  struct Location {
+    int type, id;
+  };
+  void* const library = dlopen("libcudart.so.13", RTLD_NOW);
+  const auto in = [library](const char* name) { return dlsym(library, name); };
+  const auto prefetch =
+      reinterpret_cast<int (*)(const void*, std::size_t, Location, unsigned, void*)>(in("cudaMemPrefetchAsync"));
+  const auto advise = reinterpret_cast<int (*)(const void*, std::size_t, int, Location)>(in("cudaMemAdvise"));
+  const auto newGraph = reinterpret_cast<int (*)(void**, unsigned)>(in("cudaGraphCreate"));
+  const auto edges = reinterpret_cast<int (*)(void*, void*, void*, void*, std::size_t*)>(in("cudaGraphGetEdges"));
+  const auto depend = reinterpret_cast<int (*)(void*, const void*, const void*, const void*, std::size_t)>(
+      in("cudaGraphAddDependencies"));
+  const auto managed = reinterpret_cast<int (*)(void**, std::size_t, unsigned)>(in("cudaMallocManaged"));
+  void* memory = nullptr;
+  void* graph = nullptr;
+  std::size_t count = 0;
+  const Location device{1, 0};
+  return managed(&memory, 4096, 1) == 0 && prefetch(memory, 4096, device, 0, nullptr) == 0 &&
+         prefetch(memory, 4096, device, 7, nullptr) != 0 && advise(memory, 4096, 1, device) == 0 &&
+         newGraph(&graph, 0) == 0 && edges(graph, nullptr, nullptr, nullptr, &count) == 0 &&
+         depend(graph, nullptr, nullptr, nullptr, 0) == 0;
+}
+
 int main() {
   const int nccl = versionOf("libnccl.so.2", "ncclGetVersion");
   const int runtime = versionOf("libcudart.so.12", "cudaRuntimeGetVersion");
+  if (versionOf("libcudart.so.13", "cudaRuntimeGetVersion") / 1000 != 13 || !has13()) return 2;
   const int driver = versionOf("libcuda.so.1", "cuDriverGetVersion");
   std::printf("   NCCL %d, runtime %d, driver %d\n", nccl, runtime, driver);
   return nccl > 20000 && runtime / 1000 == 12 && driver >= runtime && joins() && devicesOfNvml() == 2 ? 0 : 1;
@@ -191,8 +254,10 @@ mv "$prefix/$libdir/xylem/as-nccl" "$work/hidden"
 if "$prefix/bin/xylem" run --as-nccl -- "$work/asks" 2>"$work/told"; then exit 1; fi
 grep -q "no folder as-nccl" "$work/told" || { cat "$work/told" && exit 1; }
 mv "$work/hidden" "$prefix/$libdir/xylem/as-nccl"
-grep -q "libcudart.so.12$" <<<"$(readelf -V "$prefix/$libdir/xylem/as-nccl/libcudart.so.12")" ||
-  { echo "libcudart.so.12 has no version of its names" && exit 1; }
+for name in libcudart.so.12 libcudart.so.13; do
+  grep -q "$name$" <<<"$(readelf -V "$prefix/$libdir/xylem/as-nccl/$name")" ||
+    { echo "$name has no version of its names" && exit 1; }
+done
 
 step "xylem-cc never runs itself"
 # Build systems put the name of the compiler into CXX, CC and CMAKE_CXX_COMPILER.
