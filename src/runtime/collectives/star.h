@@ -15,8 +15,8 @@
 // what goes through a network goes there once per piece: the network gathers or scatters the hosts' blocks. A piece
 // must then fit into one step, as the network delivers step by step.
 //
-// No deadlock: every queue carries its chunks in the order of rounds, and whoever is late with a round waits for
-// nobody who is in a later one.
+// There is no deadlock: every queue carries its chunks in the order of rounds, so a rank that is late with a round never waits
+// for one that is in a later round.
 
 #include "core/shared_code.h"
 #include "runtime/collectives/pieces.h"
@@ -184,7 +184,7 @@ XYLEM_SHARED inline Instruction scatterKeepAt(const Shape& shape, std::uint64_t 
 
 namespace xylem::collectives {
 
-// Which of a star's two sets of queues a program reads and writes: contributions to heads, or results from them.
+// A star has two sets of queues, for contributions to heads and for results from them. A program reads one and writes one.
 struct StarQueues {
   bool readsContributions = false;
   bool writesContributions = false;
