@@ -247,7 +247,7 @@ export NCCL_SOCKET_IFNAME=lo XYLEM_HOST_DEVICES=2
 (unset LD_PRELOAD && LD_LIBRARY_PATH=$prefix/$libdir/xylem/as-nccl "$work/asks")
 (unset LD_PRELOAD LD_LIBRARY_PATH && "$prefix/bin/xylem" run --as-nccl -- "$work/asks")
 (unset LD_PRELOAD LD_LIBRARY_PATH && "$prefix/bin/xylem" run -n 1 --as-nccl -- "$work/asks")
-if command -v python3 >/dev/null; then # what wrappers in Python call
+if command -v python3 >/dev/null; then # the calls of wrappers in Python
   (unset LD_PRELOAD LD_LIBRARY_PATH && PYTHONDONTWRITEBYTECODE=1 timeout 120 "$prefix/bin/xylem" run --as-nccl -- python3 "$here/wrappers.py")
 fi
 if "$prefix/bin/xylem" run -n 1 -- sh -c 'env | grep as-nccl'; then
