@@ -24,6 +24,8 @@ foreach(name xylem nccl cudart cuda)
   file(CREATE_LINK ${libraries}/libxylem.so ${tree}/lib64/lib${name}.so SYMBOLIC)
 endforeach()
 file(CREATE_LINK ${libraries}/libxylem.so.${PROJECT_VERSION_MAJOR} ${tree}/lib64/libxylem.so.${PROJECT_VERSION_MAJOR} SYMBOLIC)
+file(CREATE_LINK ${libraries}/xylem/as-nccl/libnvidia-ml.so.1 ${tree}/lib64/libnvidia-ml.so SYMBOLIC)
+file(CREATE_LINK ${libraries}/xylem/as-nccl/libnvidia-ml.so.1 ${tree}/lib64/libnvidia-ml.so.1 SYMBOLIC)
 # The linker reads these as scripts: there is one library, which is shared.
 file(WRITE ${tree}/lib64/libcudart_static.a "INPUT(-lcudart)\n")
 file(WRITE ${tree}/lib64/libnccl_static.a "INPUT(-lnccl)\n")

@@ -71,8 +71,28 @@ for example in "$source_dir"/examples/nccl_*.c*; do
   NCCL_SOCKET_IFNAME=lo XYLEM_HOST_DEVICES=4 timeout 60 "$program"
 done
 
+cat >"$work/nvml.c" <<'PROGRAM'
+#include <nvml.h>
+
+int main(void) {
+  unsigned int count = 0;
+  nvmlDevice_t device;
+  nvmlPciInfo_t info;
+  nvmlEnableState_t state;
+  if (nvmlInit() != NVML_SUCCESS || nvmlDeviceGetCount(&count) != NVML_SUCCESS || count == 0) return 1;
+  if (nvmlDeviceGetHandleByIndex(0, &device) != NVML_SUCCESS) return 1;
+  if (nvmlDeviceGetPciInfo(device, &info) != NVML_SUCCESS || info.busId[0] != '0') return 1;
+  if (nvmlDeviceGetNvLinkState(device, 0, &state) != NVML_ERROR_NOT_SUPPORTED) return 1;
+  return nvmlShutdown() == NVML_SUCCESS ? 0 : 1;
+}
+PROGRAM
+"$prefix/bin/xylem-cc" -std=c99 -pedantic -Wall -Wextra -Werror "$work/nvml.c" -lnvidia-ml -o "$work/nvml"
+XYLEM_HOST_DEVICES=2 "$work/nvml"
+
 step "a tree of CUDA's and NCCL's shape"
 home=$prefix/share/xylem/cuda-home
+"$cxx" -I"$home/include" -x c "$work/nvml.c" -x none -L"$home/lib64" -lnvidia-ml -lxylem -o "$work/nvml_by_home"
+LD_LIBRARY_PATH=$home/lib64 "$work/nvml_by_home"
 grep -q "release [0-9.]*, V[0-9.]*" <<<"$("$home/bin/nvcc" --version)" || { echo "nvcc tells no version" && exit 1; }
 (
   unset LD_LIBRARY_PATH
