@@ -1,6 +1,6 @@
 #pragma once
-// One input of the fuzzer of the file in which processes remember how data moves within a host. What is read can be
-// written and read again, and has no control characters.
+// One input of the fuzzer of the file in which processes remember how data moves within a host. The lines that are
+// believed can be written and read again, and have no control characters.
 //
 //   feedChoiceFile(bytes);   // true if all of the file was believed
 

@@ -1,7 +1,7 @@
 #pragma once
 // Measures in which way data moves the fastest between two cores of this host (CopyChoices): two threads, each on one
-// of the cores, send messages and make exchanges as ranks do, by the same code, in all ways in turn. Of the times of a
-// way the shortest counts, which nothing has disturbed.
+// of the cores, send messages and make exchanges as ranks do, by the same code, in all ways in turn. The shortest of a
+// way's times counts, as nothing has disturbed that.
 //
 //   const Calibration found = calibrate(*device::corePair(mine, theirs));
 //   found.choices      // the defaults, except where something else was clearly faster

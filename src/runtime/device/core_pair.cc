@@ -67,7 +67,7 @@ std::string processorText() {
                                                      "cache size"};
   std::ifstream in("/proc/cpuinfo");
   std::string text;
-  // Those of the first processor, whose lines end with an empty one.
+  // The lines of the first processor end with an empty one; the others are alike.
   for (std::string line; std::getline(in, line) && !line.empty();) {
     const std::size_t colon = std::min(line.find(':'), line.size());
     const std::size_t end = line.find_last_not_of(" \t", colon == 0 ? 0 : colon - 1);

@@ -18,7 +18,7 @@ namespace {
 
 using namespace ::testing;
 
-// What this process's communicators say about how data moves.
+// Returns how data moves, as this process's communicators tell it.
 std::vector<std::string> copiesHere() {
   std::vector<std::string> found;
   for (const auto& file : std::filesystem::directory_iterator("/proc/self/fd")) {

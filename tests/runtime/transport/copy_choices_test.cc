@@ -1,4 +1,4 @@
-// What is chosen of the ways in which data moves within a host, and the file that remembers it.
+// The choice between ways in which data moves within a host, and the file that remembers it.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -99,7 +99,7 @@ TEST(ChoiceFile, DoesNotBelieveWhatIsDamagedOrOthersMayWrite) {
   folder.write(whole);
   ASSERT_EQ(chmod(folder.file().c_str(), 0666), 0);
   EXPECT_EQ(file.find(keyOf("a")), std::nullopt);
-  // What is written next belongs to this user alone.
+  // The next file belongs to this user alone.
   EXPECT_EQ(file.remember(keyOf("c"), knownOf(64)), "");
   EXPECT_EQ(file.find(keyOf("c")), knownOf(64));
   EXPECT_EQ(file.find(keyOf("a")), std::nullopt);

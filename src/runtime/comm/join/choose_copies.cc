@@ -13,7 +13,7 @@ namespace {
 
 using transport::CopyChoices;
 
-// What this process has found out, in case it can write no file.
+// Keeps what this process has found out, in case it can write no file.
 class ProcessMemory {
  public:
   static ProcessMemory& instance() {

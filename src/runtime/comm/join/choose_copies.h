@@ -16,7 +16,7 @@ namespace xylem::comm {
 // variable is invalid.
 HostCopies copiesFor(const JobRoster& roster, const Settings& settings);
 
-// What measurements between two cores of this machine are remembered by.
+// The key by which measurements between two cores of this machine are remembered.
 transport::MachineKey machineKey(const device::CorePair& cores);
 
 }  // namespace xylem::comm

@@ -31,7 +31,7 @@ struct MachineKey {
 
 struct KnownChoices {
   CopyChoices choices;
-  std::string numbers;  // what was measured, for people; one line
+  std::string numbers;  // the measured times, for people; one line
 
   bool operator==(const KnownChoices&) const = default;
 };

@@ -1,7 +1,7 @@
 #pragma once
-// How data moves between the ranks of a host, where it can move in several ways. Which way is the fastest depends on the
-// processor, its caches, the hypervisor and where the ranks lie. So these values are measured (collectives/calibration.h) and
-// remembered (choice_file.h), or pinned (XYLEM_COPY_CHOICES).
+// How data moves between the ranks of a host, where it can move in several ways. The processor, its caches, the
+// hypervisor and the places of the ranks decide which way is the fastest. So these values are measured
+// (collectives/calibration.h) and remembered (choice_file.h), or pinned (XYLEM_COPY_CHOICES).
 //
 //   const CopyChoices choices = CopyChoices::fromText("read_from=8192 read_up_to=1048576");
 //   if (choices.reads(message)) ...
