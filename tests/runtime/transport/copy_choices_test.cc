@@ -133,6 +133,12 @@ TEST(ChoiceFile, WritersAtTheSameTimeLeaveAWholeFile) {
 TEST(ChoiceFile, SaysWhyItCannotWrite) {
   EXPECT_THAT(ChoiceFile("").remember(keyOf("a"), knownOf(64)), HasSubstr("HOME"));
   EXPECT_THAT(ChoiceFile("/proc/no/file").remember(keyOf("a"), knownOf(64)), HasSubstr("/proc/no/file"));
+  // A user whose home folder does not exist gets none.
+  const Folder folder;
+  const fs::path home = fs::path(folder.file()).parent_path();
+  EXPECT_THAT(ChoiceFile(home / ".cache/xylem/copy-choices").remember(keyOf("a"), knownOf(64)),
+              HasSubstr("No such file"));
+  EXPECT_FALSE(fs::exists(home));
 }
 
 }  // namespace

@@ -123,7 +123,10 @@ std::string ChoiceFile::remember(const MachineKey& key, const KnownChoices& know
   lines.insert(lines.begin(), {key, known});
   lines.resize(std::min(lines.size(), kMaxChoiceLines));
   std::error_code ignored;
-  fs::create_directories(fs::path(path_).parent_path(), ignored);
+  // Not the home folder itself: a user without one keeps nothing.
+  const fs::path folder = fs::path(path_).parent_path();
+  fs::create_directory(folder.parent_path(), ignored);
+  fs::create_directory(folder, ignored);
   std::string mine = path_ + ".XXXXXX";
   const FileDescriptor fd(mkostemp(mine.data(), O_CLOEXEC));
   if (!fd) return fmt::format("cannot write {}: {}", mine, errnoText(errno));
