@@ -203,6 +203,17 @@ Settings Settings::fromEnvironment() {
   return settings;
 }
 
+void Settings::takeAnswers(const std::function<const char*(const char*)>& answer, const std::string& origin) {
+  static const Settings defaults;
+  for (const SettingSpec& s : settingSpecs()) {
+    if (!std::string_view(s.name).starts_with("NCCL_")) continue;
+    Entry& entry = entries_[static_cast<std::size_t>(s.id)];
+    const char* const value = answer(s.name);
+    if (value != nullptr || entry.origin == "environment") entry = defaults.entry(s.id);
+    if (value != nullptr) set(s, value, origin);
+  }
+}
+
 bool Settings::readFile(const std::string& path) {
   std::ifstream file(path);
   if (!file.is_open()) return false;
@@ -228,7 +239,8 @@ void Settings::addLines(std::istream& lines, const std::string& file) {
 }
 
 bool Settings::namesPlugin() const {
-  for (const Setting plugin : {Setting::kNetPlugin, Setting::kTunerPlugin, Setting::kProfilerPlugin})
+  for (const Setting plugin :
+       {Setting::kNetPlugin, Setting::kTunerPlugin, Setting::kProfilerPlugin, Setting::kEnvPlugin})
     if (const std::string& value = text(plugin); !value.empty() && value != "none") return true;
   return false;
 }

@@ -9,6 +9,7 @@
 // set.
 
 #include <cstdint>
+#include <functional>
 #include <iosfwd>
 #include <map>
 #include <optional>
@@ -82,6 +83,10 @@ class Settings {
   void addLines(std::istream& lines, const std::string& file);
   // Sets one variable, as if it had been in the environment.
   void set(const SettingSpec& spec, const std::string& value, const std::string& origin);
+
+  // Takes NCCL's variables from `answer` in place of the environment: null means not set. A variable of a configuration file stays
+  // where there is no answer. Messages call the source `origin`.
+  void takeAnswers(const std::function<const char*(const char* name)>& answer, const std::string& origin);
 
   bool isSet(Setting setting) const { return entry(setting).set; }
   // Where it was set: "environment", "/etc/nccl.conf:3"; empty if it is not.

@@ -189,5 +189,7 @@ X(kNetPlugin, "NCCL_NET_PLUGIN", kList, 0, 0, "",
   "net plugins to try first: files, or X for libnccl-net-X.so; none: not even libnccl-net.so")
 X(kTunerPlugin, "NCCL_TUNER_PLUGIN", kText, 0, 0, "",
   "plugin that has a say in algorithms, protocols and channels: a file, or X for libnccl-tuner-X.so; none")
+X(kEnvPlugin, "NCCL_ENV_PLUGIN", kText, 0, 0, "",
+  "library that answers for NCCL's variables in place of the environment; read from the environment only")
 X(kProfilerPlugin, "NCCL_PROFILER_PLUGIN", kText, 0, 0, "",
   "plugin that is told what happens when: a file, or X for libnccl-profiler-X.so; none")

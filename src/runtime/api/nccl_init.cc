@@ -67,7 +67,7 @@ ncclResult_t setUp(std::unique_ptr<ncclComm> handle, ncclComm_t* out, std::funct
 }
 
 std::unique_ptr<ncclComm> newHandle(comm::Membership membership, const comm::CommConfig& config) {
-  const Settings settings = Settings::fromEnvironment();
+  const Settings settings = comm::settingsOfProcess();
   return std::make_unique<ncclComm>(
       std::make_unique<comm::Communicator>(std::move(membership), config, settings, processLogger(settings)));
 }
@@ -86,7 +86,7 @@ ncclResult_t join(const Joining& call) {
 }
 
 ncclUniqueId newId() {
-  const Settings settings = Settings::fromEnvironment();
+  const Settings settings = comm::settingsOfProcess();
   const auto bytes = comm::newUniqueId(settings, processLogger(settings)).bytes();
   static_assert(sizeof bytes == NCCL_UNIQUE_ID_BYTES);
   ncclUniqueId id;
@@ -98,7 +98,7 @@ std::vector<int> devicesOf(int count, const int* list) {
   constexpr const char* kName = "ncclCommInitAll";
   if (count < 1)
     throw Error(ResultCode::kInvalidArgument, "{}: ndev is {}; at least 1 is needed", kName, count);
-  const int there = device::hostDeviceCount(Settings::fromEnvironment());
+  const int there = device::hostDeviceCount(comm::settingsOfProcess());
   if (count > there)
     throw Error(ResultCode::kInvalidUsage,
                 "{}: ndev is {}, but there are {} devices; XYLEM_HOST_DEVICES sets their number", kName,

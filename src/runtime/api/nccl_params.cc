@@ -10,6 +10,7 @@
 
 #include "core/settings.h"
 #include "runtime/api/boundary.h"
+#include "runtime/comm/communicator.h"
 
 using namespace xylem;
 using namespace xylem::api;
@@ -85,7 +86,7 @@ ncclResult_t pncclParamGetI64(ncclParamHandle_t handle, int64_t* out) {
     const SettingSpec& spec = specOf(handle, kName);
     if (!isNumber(spec))
       throw Error(ResultCode::kInvalidArgument, "{}: {} is a text: use ncclParamGetStr", kName, spec.name);
-    *out = Settings::fromEnvironment().integer(spec.id);
+    *out = comm::settingsOfProcess().integer(spec.id);
   });
 }
 XYLEM_PROFILED(ParamGetI64);
@@ -98,7 +99,7 @@ ncclResult_t pncclParamGetStr(ncclParamHandle_t handle, const char** out) {
     if (isNumber(spec))
       throw Error(ResultCode::kInvalidArgument, "{}: {} is an int64_t: use ncclParamGetI64", kName,
                   spec.name);
-    threadText() = textOf(spec, Settings::fromEnvironment());
+    threadText() = textOf(spec, comm::settingsOfProcess());
     *out = threadText().c_str();
   });
 }
@@ -111,7 +112,7 @@ ncclResult_t pncclParamGet(ncclParamHandle_t handle, void* out, int maxLen, int*
     *len = 0;
     requireNotNull(out, kName, "out");
     const SettingSpec& spec = specOf(handle, kName);
-    const Settings settings = Settings::fromEnvironment();
+    const Settings settings = comm::settingsOfProcess();
     const std::int64_t number = isNumber(spec) ? settings.integer(spec.id) : 0;
     const std::string text = textOf(spec, settings);
     const std::size_t bytes = isNumber(spec) ? sizeof number : text.size() + 1;
@@ -131,7 +132,7 @@ ncclResult_t pncclParamGetParameter(const char* key, const char** value, int* va
     requireNotNull(valueLen, kName, "valueLen");
     *value = nullptr;
     *valueLen = 0;
-    threadText() = textOf(specNamed(key, kName), Settings::fromEnvironment());
+    threadText() = textOf(specNamed(key, kName), comm::settingsOfProcess());
     *value = threadText().c_str();
     *valueLen = static_cast<int>(threadText().size());
   });
@@ -154,7 +155,7 @@ XYLEM_PROFILED(ParamGetAllParameterKeys);
 
 ncclResult_t pncclParamDumpAll(void) {
   return guard([&] {
-    const Settings settings = Settings::fromEnvironment();
+    const Settings settings = comm::settingsOfProcess();
     std::string text = "=== ncclParam Registry Dump ===\n";
     for (const SettingSpec& spec : settingSpecs()) {
       const std::string value = textOf(spec, settings);

@@ -26,12 +26,16 @@
 #include "runtime/bootstrap/unique_id.h"
 #include "runtime/comm/issue/operation.h"
 #include "runtime/comm/join/join_steps.h"
+#include "runtime/plugins/env_plugin.h"
 #include "runtime/sockets/abort_flag.h"
 
 namespace xylem::bootstrap {
 class Bootstrap;
 }
 namespace xylem::comm {
+
+// The settings of this process, as a plugin for variables may change them.
+using plugins::settingsOfProcess;
 
 class UserOps;
 class JoinedRank;

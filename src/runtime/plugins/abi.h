@@ -30,6 +30,25 @@ constexpr const char* kNetSymbol = "ncclNetPlugin_v";
 constexpr const char* kCollNetSymbol = "ncclCollNetPlugin_v";
 constexpr const char* kTunerSymbol = "ncclTunerPlugin_v";
 
+// The tables of NCCL's plugins that answer for variables. The text of getEnv is valid until the next call for the same
+// variable; null: the variable is not set.
+constexpr const char* kEnvSymbol = "ncclEnvPlugin_v";
+constexpr int kOldestEnv = 1;
+constexpr int kNewestEnv = 2;
+
+struct EnvV1 {
+  const char* name;
+  Result (*init)(std::uint8_t major, std::uint8_t minor, std::uint8_t patch, const char* suffix);
+  Result (*finalize)();
+  const char* (*getEnv)(const char* name);
+};
+struct EnvV2 {
+  const char* name;
+  Result (*init)(std::uint8_t major, std::uint8_t minor, std::uint8_t patch, const char* suffix, LogFunction log);
+  Result (*finalize)();
+  const char* (*getEnv)(const char* name);
+};
+
 // The tables of NCCL's tuner plugins, versions 2 to 6.
 constexpr int kOldestTuner = 2;
 constexpr int kNewestTuner = 6;
