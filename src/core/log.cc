@@ -9,6 +9,8 @@
 #include <cerrno>
 #include <chrono>
 #include <climits>
+#include <mutex>
+#include <set>
 #include <utility>
 
 #include "core/error.h"
@@ -60,6 +62,14 @@ std::string shortHostName() {
   if (gethostname(name.data(), name.size() - 1) != 0) return "unknown";
   std::string text(name.data());
   return text.substr(0, text.find('.'));
+}
+
+// A process begins its log file anew once; what opens the file after that adds to it.
+const char* openingMode(const std::string& name) {
+  static std::mutex mutex;
+  static std::set<std::string> begun;
+  const std::lock_guard lock(mutex);
+  return begun.insert(name).second ? "w" : "a";
 }
 
 }  // namespace
@@ -117,7 +127,7 @@ Logger::Logger(const Settings& settings, std::uint32_t defaultSubsystems, std::F
   const std::string& pattern = settings.text(Setting::kDebugFile);
   if (level_ <= LogLevel::kVersion || pattern.empty()) return;
   const std::string name = expandLogFileName(pattern, host_, getpid());
-  file_.reset(std::fopen(name.c_str(), "w"));
+  file_.reset(std::fopen(name.c_str(), openingMode(name)));
   if (!file_)
     throw Error(ResultCode::kSystemError, "NCCL_DEBUG_FILE: cannot write {}: {}", name, errnoText(errno));
   // Append mode keeps what others write to the file, such as a dump on a signal.

@@ -125,6 +125,17 @@ TEST(LogOutput, GoesToStandardOutputWithoutAFile) {
   EXPECT_EQ(::testing::internal::GetCapturedStdout(), "NCCL version 2.25.1\n");
 }
 
+TEST(LogOutput, LoggersOfAProcessAddToOneFile) {
+  TemporaryDirectory folder;
+  std::ofstream(folder / "log") << "of an earlier process";
+  const Settings settings = Settings::fromPairs({{"NCCL_DEBUG", "INFO"}, {"NCCL_DEBUG_FILE", folder / "log"}});
+  Logger(settings).info(Subsystem::kInit, "one");
+  Logger(settings).info(Subsystem::kInit, "two");
+  std::ostringstream text;
+  text << std::ifstream(folder / "log").rdbuf();
+  EXPECT_THAT(text.str(), AllOf(HasSubstr("one"), HasSubstr("two"), Not(HasSubstr("earlier"))));
+}
+
 TEST(LogOutput, AFileThatCannotBeWrittenIsAnError) {
   try {
     const Logger log(Settings::fromPairs({{"NCCL_DEBUG", "INFO"}, {"NCCL_DEBUG_FILE", "/nowhere/x.%p"}}));
