@@ -1,5 +1,5 @@
 # The kernels for GPUs (src/runtime/gpu): compiled to PTX once, and to machine code for each architecture that the found compiler
-# still knows. Tests look at what came out; no library contains it yet. Nothing else needs nvcc.
+# still knows, and with both libxylem-cuda.so, which libxylem loads where its device is a GPU. Nothing else needs nvcc.
 #
 #   XYLEM_CUDA      AUTO: if nvcc of CUDA 12 or newer is found; ON: it must be; OFF
 #   XYLEM_CUDA_ARCHITECTURES   for which architectures, each half a minute; the oldest is that of the PTX
@@ -71,3 +71,27 @@ foreach(architecture ${architectures})
   list(APPEND outputs ${cubin})
 endforeach()
 add_custom_target(gpu_kernels DEPENDS ${outputs})
+
+# All of them in one file, from which the driver takes what fits its GPU.
+find_program(XYLEM_FATBINARY fatbinary HINTS ${bin})
+set(image ${xylem_gpu_kernels}/kernel.fatbin)
+set(images --image3=kind=ptx,sm=${oldest},file=${ptx})
+foreach(architecture ${XYLEM_CUDA_ARCHITECTURES})
+  list(APPEND images --image3=kind=elf,sm=${architecture},file=${xylem_gpu_kernels}/kernel_sm_${architecture}.cubin)
+endforeach()
+execute_process(COMMAND ${XYLEM_FATBINARY} --help OUTPUT_VARIABLE help ERROR_QUIET)
+set(compress --compress-all)
+if(help MATCHES "--compress-mode")
+  list(APPEND compress --compress-mode=size)
+endif()
+add_custom_command(OUTPUT ${image} COMMAND ${XYLEM_FATBINARY} -64 ${compress} --create=${image} ${images}
+  DEPENDS ${outputs} VERBATIM COMMENT "Packing the kernels for GPUs")
+get_filename_component(toolkit ${bin} DIRECTORY)
+set_source_files_properties(${PROJECT_SOURCE_DIR}/src/runtime/gpu/cuda/cuda_driver.cc PROPERTIES OBJECT_DEPENDS ${image})
+add_library(xylem-cuda MODULE ${PROJECT_SOURCE_DIR}/src/runtime/gpu/cuda/cuda_driver.cc)
+set_target_properties(xylem-cuda PROPERTIES CXX_VISIBILITY_PRESET hidden LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/src)
+target_compile_definitions(xylem-cuda PRIVATE XYLEM_KERNELS="${image}")
+target_include_directories(xylem-cuda PRIVATE ${PROJECT_SOURCE_DIR}/src)
+target_include_directories(xylem-cuda SYSTEM PRIVATE ${toolkit}/include)
+target_link_libraries(xylem-cuda PRIVATE fmt::fmt ${CMAKE_DL_LIBS})
+install(TARGETS xylem-cuda LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT library)

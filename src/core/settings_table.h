@@ -174,6 +174,9 @@ X(kDumpSignal, "XYLEM_DUMP_SIGNAL", kInteger, 0, 64, "0",
   "on this signal a process writes what its communicators did last (12: SIGUSR2); 0: none")
 X(kStoppedTimeout, "XYLEM_STOPPED_TIMEOUT", kInteger, 0, 86400, "1",
   "seconds after which a rank of this host that is stopped (SIGSTOP) counts as failed; 0: never")
+X(kDevice, "XYLEM_DEVICE", kText, 0, 0, "auto",
+  "what ranks run on: host; gpu, the current device of CUDA; auto: gpu if the program has a context of NVIDIA's driver")
+X(kMultiRankGpu, "NCCL_MULTI_RANK_GPU_ENABLE", kInteger, 0, 1, "0", "1: several ranks may use one GPU")
 X(kHostDevices, "XYLEM_HOST_DEVICES", kInteger, 0, 4096, "0",
   "host devices of this machine; 0: one per core, or per local rank")
 

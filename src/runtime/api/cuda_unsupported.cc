@@ -63,12 +63,12 @@ XYLEM_ARRAYS(cudaMemcpyToArrayAsync)
 XYLEM_ARRAYS(cudaMipmappedArrayGetMemoryRequirements)
 XYLEM_ARRAYS(cudaMipmappedArrayGetSparseProperties)
 
-#define XYLEM_SHARED(NAME) \
+#define XYLEM_SHARED_CALL(NAME) \
   XYLEM_ABSENT(NAME, "pools that processes share; cudaIpcGetMemHandle shares cudaMalloc's memory")
-XYLEM_SHARED(cudaMemPoolExportPointer)
-XYLEM_SHARED(cudaMemPoolExportToShareableHandle)
-XYLEM_SHARED(cudaMemPoolImportFromShareableHandle)
-XYLEM_SHARED(cudaMemPoolImportPointer)
+XYLEM_SHARED_CALL(cudaMemPoolExportPointer)
+XYLEM_SHARED_CALL(cudaMemPoolExportToShareableHandle)
+XYLEM_SHARED_CALL(cudaMemPoolImportFromShareableHandle)
+XYLEM_SHARED_CALL(cudaMemPoolImportPointer)
 
 #define XYLEM_EXTERNAL(NAME) XYLEM_ABSENT(NAME, "memory and semaphores of graphics libraries")
 XYLEM_EXTERNAL(cudaDestroyExternalMemory)

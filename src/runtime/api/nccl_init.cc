@@ -9,6 +9,7 @@
 #include "runtime/api/config.h"
 #include "runtime/api/group_members.h"
 #include "runtime/device/host_device.h"
+#include "runtime/gpu/driver.h"
 
 using namespace xylem;
 using namespace xylem::api;
@@ -24,8 +25,18 @@ struct Joining {
   const ncclUniqueId* ids;
   int idCount;
   const ncclConfig_t* config;
-  int device;
+  // Empty: the current one of the thread that makes the call.
+  std::optional<int> device = std::nullopt;
 };
+
+// The number of the thread's current device; `driver`: null for host devices.
+int currentDeviceOf(const gpu::DriverTable* driver) {
+  if (driver == nullptr) return device::currentDevice();
+  int device = 0;
+  if (const gpu::Status status = driver->currentDevice(&device); status != gpu::kDone)
+    throw Error(ResultCode::kUnhandledCudaError, "the current GPU is unknown: {}", driver->describe(status));
+  return device;
+}
 
 comm::Membership membershipOf(const Joining& call) {
   if (call.ranks < 1)
@@ -36,7 +47,9 @@ comm::Membership membershipOf(const Joining& call) {
     throw Error(ResultCode::kInvalidArgument, "{}: nId is {}; expected 1 to {}, the number of ranks",
                 call.name, call.idCount, call.ranks);
   requireNotNull(call.ids, call.name, "commIds");
-  comm::Membership membership{{}, call.rank, call.ranks, call.device};
+  comm::Membership membership{{}, call.rank, call.ranks};
+  membership.gpuDriver = gpu::driverOfThread(Settings::fromEnvironment());
+  membership.device = call.device ? *call.device : currentDeviceOf(membership.gpuDriver);
   for (int i = 0; i < call.idCount; ++i)
     membership.ids.push_back(
         inCall(call.name, [&] { return bootstrap::UniqueId::fromBytes(call.ids[i].internal); }));
@@ -98,11 +111,13 @@ std::vector<int> devicesOf(int count, const int* list) {
   constexpr const char* kName = "ncclCommInitAll";
   if (count < 1)
     throw Error(ResultCode::kInvalidArgument, "{}: ndev is {}; at least 1 is needed", kName, count);
-  const int there = device::hostDeviceCount(comm::settingsOfProcess());
+  const Settings settings = comm::settingsOfProcess();
+  int there = device::hostDeviceCount(settings);
+  const gpu::DriverTable* const driver = gpu::driverOfThread(settings);
+  if (driver != nullptr) driver->countDevices(&there);
   if (count > there)
-    throw Error(ResultCode::kInvalidUsage,
-                "{}: ndev is {}, but there are {} devices; XYLEM_HOST_DEVICES sets their number", kName,
-                count, there);
+    throw Error(ResultCode::kInvalidUsage, "{}: ndev is {}, but there are {} devices{}", kName, count, there,
+                driver == nullptr ? "; XYLEM_HOST_DEVICES sets their number" : "");
   std::vector<int> devices;
   std::vector<bool> seen(static_cast<std::size_t>(there), false);
   for (int i = 0; i < count; ++i) {
@@ -129,20 +144,19 @@ ncclResult_t pncclGetUniqueId(ncclUniqueId* uniqueId) {
 XYLEM_PROFILED(GetUniqueId);
 
 ncclResult_t pncclCommInitRank(ncclComm_t* comm, int nranks, ncclUniqueId commId, int rank) {
-  return join({"ncclCommInitRank", comm, nranks, rank, &commId, 1, nullptr, device::currentDevice()});
+  return join({"ncclCommInitRank", comm, nranks, rank, &commId, 1, nullptr});
 }
 XYLEM_PROFILED(CommInitRank);
 
 ncclResult_t pncclCommInitRankConfig(ncclComm_t* comm, int nranks, ncclUniqueId commId, int rank,
                                      ncclConfig_t* config) {
-  return join({"ncclCommInitRankConfig", comm, nranks, rank, &commId, 1, config, device::currentDevice()});
+  return join({"ncclCommInitRankConfig", comm, nranks, rank, &commId, 1, config});
 }
 XYLEM_PROFILED(CommInitRankConfig);
 
 ncclResult_t pncclCommInitRankScalable(ncclComm_t* newcomm, int nranks, int myrank, int nId,
                                        ncclUniqueId* commIds, ncclConfig_t* config) {
-  return join(
-      {"ncclCommInitRankScalable", newcomm, nranks, myrank, commIds, nId, config, device::currentDevice()});
+  return join({"ncclCommInitRankScalable", newcomm, nranks, myrank, commIds, nId, config});
 }
 XYLEM_PROFILED(CommInitRankScalable);
 
@@ -253,8 +267,7 @@ XYLEM_PROFILED(CommGetUniqueId);
 ncclResult_t pncclCommGrow(ncclComm_t comm, int nranks, const ncclUniqueId* uniqueId, int rank,
                            ncclComm_t* newcomm, ncclConfig_t* config) {
   constexpr const char* kName = "ncclCommGrow";
-  if (comm == nullptr)
-    return join({kName, newcomm, nranks, rank, uniqueId, 1, config, device::currentDevice()});
+  if (comm == nullptr) return join({kName, newcomm, nranks, rank, uniqueId, 1, config});
   return guardInGroup([&] {
     requireNotNull(newcomm, kName, "newcomm");
     *newcomm = nullptr;

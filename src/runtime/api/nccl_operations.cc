@@ -13,6 +13,7 @@
 #include "runtime/api/comm_handle.h"
 #include "runtime/api/group_members.h"
 #include "runtime/api/raw_value.h"
+#include "runtime/comm/issue/gpu_executor.h"
 #include "runtime/comm/issue/operation.h"
 #include "runtime/comm/issue/user_ops.h"
 
@@ -72,6 +73,19 @@ void submitOrCapture(ncclComm& handle, cuda_api::CudaStream& stream, const comm:
   comm::submit(*handle.impl, operation);
 }
 
+// On a GPU: buffers are where the GPU reaches them, and the stream is one of the driver.
+void takeStream(const comm::GpuExecutor& executor, const DataCall& call, comm::CommOperation& operation) {
+  const gpu::GpuContext& gpu = executor.gpu();
+  gpu.checkStream(call.stream, call.name);
+  operation.gpuStream = call.stream;
+  if (operation.count == 0) return;
+  const bool isRoot = gpu.rank() == call.peer;
+  if (call.function != Function::kRecv && (call.function != Function::kBroadcast || isRoot))
+    gpu.checkBuffer(call.send, call.name, "sendbuff");
+  if (call.function != Function::kSend && (call.function != Function::kReduce || isRoot))
+    gpu.checkBuffer(call.receive, call.name, "recvbuff");
+}
+
 ncclResult_t issue(ncclComm_t comm, const DataCall& call) {
   return guardInGroup([&] {
     GroupMembers* const group = comm::groupDepth() > 0 ? &GroupMembers::ofThread() : nullptr;
@@ -81,18 +95,24 @@ ncclResult_t issue(ncclComm_t comm, const DataCall& call) {
     const DataType type = readType(call.type, call.name);
     if (call.peerName != nullptr) checkRank(call.peer, communicator.ranks(), call.name, call.peerName);
     checkBuffers(call, type, communicator.rank(), communicator.ranks());
-    cuda_api::CudaStream& stream = readStream(call.stream, communicator.device(), call.name);
+    comm::GpuExecutor* const executor = communicator.gpu();
+    cuda_api::CudaStream* const stream =
+        executor != nullptr ? nullptr : &readStream(call.stream, communicator.device(), call.name);
     comm::CommOperation operation{.function = call.function,
                                   .send = static_cast<const std::byte*>(call.send),
                                   .receive = static_cast<std::byte*>(call.receive),
                                   .count = call.count,
                                   .type = type,
                                   .peer = call.peer,
-                                  .stream = &stream.queue()};
+                                  .stream = stream == nullptr ? &executor->tasks() : &stream->queue()};
     if (call.op != ncclSum)
       operation.reduction = inCall(call.name, [&] { return communicator.userOps().resolve(call.op, type); });
+    if (executor != nullptr) takeStream(*executor, call, operation);
     if (group != nullptr) group->check(*use, GroupCall::kOperation, call.name);
-    submitOrCapture(*use, stream, operation, call.name);
+    if (stream == nullptr)
+      comm::submit(communicator, operation);
+    else
+      submitOrCapture(*use, *stream, operation, call.name);
     if (group != nullptr) group->add(use);
     return !communicator.config().blocking && communicator.state() == comm::CommState::kInProgress
                ? ncclInProgress

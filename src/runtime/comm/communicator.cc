@@ -104,6 +104,7 @@ void Communicator::becomeMember(const Communicator& parent, const std::vector<in
   membership_.rank = static_cast<int>(mine - members.begin());
   membership_.ranks = static_cast<int>(members.size());
   membership_.device = parent.device();
+  membership_.gpuDriver = parent.gpuDriver();
   Logger::setThreadDevice(membership_.device);
 }
 void Communicator::joinPart(Communicator& parent, const std::vector<int>& members) {
@@ -134,6 +135,7 @@ void Communicator::joinGrown(Communicator& parent, const std::optional<bootstrap
   membership_.rank = parent.rank();
   membership_.ranks = ranks;
   membership_.device = parent.device();
+  membership_.gpuDriver = parent.gpuDriver();
   join();
 }
 
@@ -223,6 +225,12 @@ void Communicator::requireReady(CommState state, const char* what) {
     case CommState::kAborted:
       throw Error(ResultCode::kInvalidUsage, "{}: the communicator was aborted", what);
   }
+}
+
+GpuExecutor* Communicator::gpu() const { return joined_ ? joined_->issuer().gpu() : nullptr; }
+
+bool Communicator::prepare(std::span<const CommOperation> operations) {
+  return state() != CommState::kReady || !joined_ || joined_->issuer().prepare(operations);
 }
 
 void Communicator::launch(std::span<const CommOperation> operations) {

@@ -32,6 +32,9 @@
 namespace xylem::bootstrap {
 class Bootstrap;
 }
+namespace xylem::gpu {
+struct DriverTable;
+}
 namespace xylem::comm {
 
 // The settings of this process, as a plugin for variables may change them.
@@ -39,6 +42,7 @@ using plugins::settingsOfProcess;
 
 class UserOps;
 class JoinedRank;
+class GpuExecutor;
 
 // The configuration of a communicator (ncclConfig_t), with defaults filled in.
 struct CommConfig {
@@ -56,7 +60,8 @@ struct Membership {
   int rank = 0;
   int ranks = 1;
   int device = 0;
-  const void* comm = nullptr;  // the address by which the log names the communicator
+  const gpu::DriverTable* gpuDriver = nullptr;  // of the device, if that is a GPU
+  const void* comm = nullptr;                   // the address by which the log names the communicator
 };
 
 // Makes a new id and the root behind it in this process (ncclGetUniqueId).
@@ -84,6 +89,7 @@ class Communicator {
   int rank() const { return membership_.rank; }
   int ranks() const { return membership_.ranks; }
   int device() const { return membership_.device; }
+  const gpu::DriverTable* gpuDriver() const { return membership_.gpuDriver; }
   const CommConfig& config() const { return config_; }
   CommState state() const {
     return pending_.load(std::memory_order_acquire) > 0 ? CommState::kInProgress
@@ -123,6 +129,10 @@ class Communicator {
   // Whether no stream holds any work of it; otherwise ending it waits.
   bool idle() const;
 
+  // Null on host devices.
+  GpuExecutor* gpu() const;
+  // Before launch(): goes on with connecting what the operations need, without waiting. False if it is not all there.
+  bool prepare(std::span<const CommOperation> operations);
   // Enqueues the operations as one launch. Throws the error that broke the communicator, or ncclInvalidUsage
   // if it is not ready. One thread at a time.
   void launch(std::span<const CommOperation> operations);

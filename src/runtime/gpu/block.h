@@ -41,6 +41,8 @@ struct Block {
   Slice slices[2];
   std::uint64_t fromStep[kMaxQueues];  // the next step of each queue
   std::uint64_t toStep[kMaxQueues];
+  std::uint64_t fromBegin[kMaxQueues];  // the same when the work began
+  std::uint64_t toBegin[kMaxQueues];
   std::uint32_t outcome;  // an Outcome: kRunning until the block gives up; any thread may set and read it
 };
 

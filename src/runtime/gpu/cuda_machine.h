@@ -3,7 +3,7 @@
 // can be said. All of them are for any compute capability from 7.0 on.
 //
 //   gpu::CudaMachine machine;
-//   gpu::runBlock(machine, block, works[blockIdx.x]);
+//   gpu::runLane(machine, block, lanes[blockIdx.x]);
 //
 // Nothing here is read through the caches for constant data (ld.global.nc): other GPUs and the host write what a kernel reads.
 

@@ -1,15 +1,15 @@
-// The kernel for NVIDIA's GPUs: one block for each work, which is a program on a channel.
+// The kernel for NVIDIA's GPUs: one block for each lane.
 //
-//   xylemRunWorks<<<works, 512>>>(work);     // at least kMinThreads, a multiple of 32
+//   xylemRunLanes<<<count, 512>>>(lanes);     // at least kMinThreads, a multiple of 32
 //
 // nvcc compiles it without contraction (--fmad=false) and with subnormal numbers (no -ftz), as the host computes.
 
 #include "runtime/gpu/cuda_machine.h"
 #include "runtime/gpu/kernel.h"
 
-extern "C" __global__ void __launch_bounds__(512, 1) xylemRunWorks(const xylem::gpu::Work* works) {
+extern "C" __global__ void __launch_bounds__(512, 1) xylemRunLanes(const xylem::gpu::Lane* lanes) {
   __shared__ __align__(16) unsigned char memory[sizeof(xylem::gpu::Block)];
   auto& block = *reinterpret_cast<xylem::gpu::Block*>(memory);
   xylem::gpu::CudaMachine machine;
-  xylem::gpu::runBlock(machine, block, works[blockIdx.x]);
+  xylem::gpu::runLane(machine, block, lanes[blockIdx.x]);
 }

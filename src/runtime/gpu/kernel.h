@@ -1,7 +1,7 @@
 #pragma once
-// The kernel: a block executes one program on one channel.
+// The kernel: a block executes the works of a lane, each of which is one program on one channel.
 //
-//   runBlock(machine, work);      // in every thread of a block of at least three warps
+//   runLane(machine, block, lane);      // in every thread of a block of at least three warps
 //
 // The first warp is the waiter, the last one the poster, those between them are the movers. For each slice:
 //
@@ -245,6 +245,12 @@ XYLEM_KERNEL inline void postSlice(M& m, Block& block, const Slice& slice) {
   }
 }
 
+// The host looks at it while the kernel runs.
+template <Machine M>
+XYLEM_KERNEL inline void reportOutcome(M& m, const Work& work, std::uint32_t outcome) {
+  m.storeRelaxed(reinterpret_cast<std::uint32_t*>(&work.report->outcome), outcome);
+}
+
 template <Machine M>
 XYLEM_KERNEL inline void runPoster(M& m, Block& block, int posting) {
   const int lane = m.thread() % M::kLanes;
@@ -262,11 +268,14 @@ XYLEM_KERNEL inline void runPoster(M& m, Block& block, int posting) {
     outcome = static_cast<std::uint32_t>(Outcome::kDone);
     const Work& work = block.work;
     for (int q = lane; q < kMaxQueues; q += M::kLanes) {
-      if ((work.fromQueues >> q & 1) != 0) *work.from[q].step = block.fromStep[q];
-      if ((work.toQueues >> q & 1) != 0) *work.to[q].step = block.toStep[q];
+      // The other program of an operation has the queues that this one has not used.
+      if ((work.fromQueues >> q & 1) != 0 && block.fromStep[q] != block.fromBegin[q])
+        *work.from[q].step = block.fromStep[q];
+      if ((work.toQueues >> q & 1) != 0 && block.toStep[q] != block.toBegin[q])
+        *work.to[q].step = block.toStep[q];
     }
   }
-  if (lane == 0) block.work.report->outcome = static_cast<Outcome>(outcome);
+  if (lane == 0) reportOutcome(m, block.work, outcome);
 }
 
 // `block` is the block's shared memory. All threads may use it again when the call has returned.
@@ -276,10 +285,14 @@ XYLEM_KERNEL inline void runBlock(M& m, Block& block, const Work& work) {
   if (m.thread() == 0) {
     block.work = work;
     block.outcome = kBlockRuns;
+    if (work.scalar != nullptr)
+      for (int i = 0; i < work.elementBytes; ++i)
+        block.work.factor.element[static_cast<std::size_t>(i)] =
+            static_cast<std::byte>(m.template load<std::uint8_t>(work.scalar + i));
   }
   for (int q = m.thread(); q < kMaxQueues; q += threads) {
-    if ((work.fromQueues >> q & 1) != 0) block.fromStep[q] = *work.from[q].step;
-    if ((work.toQueues >> q & 1) != 0) block.toStep[q] = *work.to[q].step;
+    if ((work.fromQueues >> q & 1) != 0) block.fromStep[q] = block.fromBegin[q] = *work.from[q].step;
+    if ((work.toQueues >> q & 1) != 0) block.toStep[q] = block.toBegin[q] = *work.to[q].step;
   }
   m.sync(barrierOf(Barrier::kAll), threads);
   // At kReady: all but the poster. At kMoved: all but the waiter.
@@ -292,6 +305,37 @@ XYLEM_KERNEL inline void runBlock(M& m, Block& block, const Work& work) {
   else
     runMovers(m, block, others, others);
   m.sync(barrierOf(Barrier::kAll), threads);
+}
+
+// Waits until the lane that a work follows has come far enough. False if the block gives up.
+template <Machine M>
+XYLEM_KERNEL inline bool awaitLane(M& m, Block& block, const Work& work) {
+  if (work.awaits == nullptr) return true;
+  if (m.thread() == 0) {
+    block.work = work;
+    block.outcome = kBlockRuns;
+    unsigned spins = 0;
+    while (m.loadAcquire(work.awaits) < work.awaited)
+      if (!keepWaiting(m, block, spins, -1)) break;
+    if (block.outcome != kBlockRuns) reportOutcome(m, work, block.outcome);
+  }
+  m.sync(barrierOf(Barrier::kAll), m.threads());
+  const bool goesOn = m.loadRelaxed(&block.outcome) == kBlockRuns;
+  m.sync(barrierOf(Barrier::kAll), m.threads());
+  return goesOn;
+}
+
+// All threads of the block have passed kAll when it ends; a work that fails ends its lane.
+template <Machine M>
+XYLEM_KERNEL inline void runLane(M& m, Block& block, const Lane& lane) {
+  for (std::uint64_t i = 0; i < lane.count; ++i) {
+    if (!awaitLane(m, block, lane.works[i])) return;
+    runBlock(m, block, lane.works[i]);
+    const bool goesOn = m.loadRelaxed(&block.outcome) == kBlockRuns;
+    if (m.thread() == 0 && goesOn) m.storeRelease(lane.passed, i + 1);
+    m.sync(barrierOf(Barrier::kAll), m.threads());
+    if (!goesOn) return;
+  }
 }
 
 }  // namespace xylem::gpu

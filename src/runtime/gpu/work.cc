@@ -83,6 +83,7 @@ Work workOf(const WorkRequest& request) {
   work.to = request.to.data();
   work.abort = request.abort;
   work.report = request.report;
+  work.scalar = request.scalar;
   return work;
 }
 

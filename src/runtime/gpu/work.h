@@ -1,11 +1,11 @@
 #pragma once
-// The work of a block of a kernel: one program of an operation on one channel, with its buffers and its ends of queues. The
-// queues are those of the host device (transport/queue/queue.h), with the same layout and the same steps, so the other end may be
+// The work of a block of a kernel: one program of an operation on one channel, with its buffers and its ends of queues; and a
+// lane, which is the works of one block, in order. The queues are those of the host device (transport/queue/queue.h), with the same layout and the same steps, so the other end may be
 // a block or a host.
 //
 //   QueueEnd from = endOf(queue, protocol, peer, &step);        // `step` lives as long as the connection
 //   const Work work = workOf({.program = kind, .shape = shape, ..., .from = {&from, 1}, .to = {&to, 1}});
-//   runBlock(machine, work);                                    // in every thread of a block (kernel.h)
+//   runLane(machine, block, {&work, 1, &passed});               // in every thread of a block (kernel.h)
 //
 // Everything that a Work points to lies in memory that the GPU reaches.
 
@@ -79,6 +79,18 @@ struct Work {
   const QueueEnd* to = nullptr;
   const std::uint32_t* abort = nullptr;  // not 0: give up
   Report* report = nullptr;
+  // The factor of a scaled sum, if it is read when the work begins.
+  const std::byte* scalar = nullptr;
+  // The work begins when another lane has passed this many works; null: at once.
+  const std::uint64_t* awaits = nullptr;
+  std::uint64_t awaited = 0;
+};
+
+// The works that a block executes, one after the other.
+struct Lane {
+  const Work* works = nullptr;
+  std::uint64_t count = 0;
+  std::uint64_t* passed = nullptr;  // 0 at first: how many are done
 };
 
 // The end of `queue` under `protocol`.
@@ -99,6 +111,7 @@ struct WorkRequest {
   std::span<const QueueEnd> to;
   const std::uint32_t* abort = nullptr;
   Report* report = nullptr;
+  const std::byte* scalar = nullptr;
 };
 // Throws Error (ncclInvalidArgument) if a buffer is not aligned to its elements: a GPU cannot read such elements.
 Work workOf(const WorkRequest& request);

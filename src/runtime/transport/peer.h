@@ -25,6 +25,7 @@ struct Peer {
   std::int64_t pid = 0;
   std::int32_t rank = -1;
   std::int32_t device = -1;
+  std::uint64_t gpu = 0;     // names its GPU, whatever its number is in a process; 0: its device is the host
   LocalName local{};         // where this rank accepts connections from its host
   sockets::WireAddress net;  // where it accepts connections over the network; family 0: nowhere
 };

@@ -6,8 +6,14 @@
 #include <thread>
 #include <vector>
 
+#include "core/deadline.h"
+#include "runtime/device/scheduler.h"
+
 namespace xylem::comm {
 namespace {
+
+// How long the ranks of a group wait for each other's queues, before each waits for itself.
+constexpr std::chrono::seconds kPatience{5};
 
 struct Batch {
   Communicator* communicator = nullptr;
@@ -76,6 +82,20 @@ bool runJobs(std::vector<BackgroundWork>& jobs) {
   return true;
 }
 
+// Ranks of this thread connect their sends and receives with each other, which takes steps of both. launch() then waits for
+// ranks of other threads only, and says which one does not come.
+void prepareTogether(Group& g) {
+  if (g.used < 2) return;
+  const Deadline deadline = Deadline::after(kPatience);
+  device::Backoff backoff(device::Scheduler::instance().policy());
+  for (bool all = false; !all && !deadline.passed();) {
+    all = true;
+    for (std::size_t i = 0; i < g.used; ++i)
+      all = g.batches[i].communicator->prepare(g.batches[i].operations) && all;
+    if (!all) backoff.pause();
+  }
+}
+
 // Drops what the group has gathered when it ends, also if it fails.
 class Ending {
  public:
@@ -110,6 +130,7 @@ bool groupEnd() {
   const Ending ending(g);
   if (g.failure) throw Error(*g.failure);
   const bool continues = runJobs(g.jobs);
+  prepareTogether(g);
   for (std::size_t i = 0; i < g.used; ++i) g.batches[i].communicator->launch(g.batches[i].operations);
   return continues;
 }

@@ -106,10 +106,20 @@ std::optional<CallCheck> makeCheck(const JobRoster& roster, Wiring& wiring) {
   return std::optional<CallCheck>(std::in_place, roster.rank, roster.ranks(), ring->next(), ring->previous());
 }
 
+std::unique_ptr<GpuExecutor> makeGpuExecutor(const JobRoster& roster, const Wiring& wiring,
+                                             const gpu::GpuContext* gpu) {
+  if (gpu == nullptr) return nullptr;
+  if (roster.checked)
+    throw Error(ResultCode::kInvalidUsage,
+                "rank {}, GPU {}: XYLEM_CHECK=1 compares the calls of host devices only; unset it",
+                gpu->rank(), gpu->device());
+  return std::make_unique<GpuExecutor>(*gpu, wiring.channels(), roster.ranksOnGpu());
+}
+
 }  // namespace
 
 Issuer::Issuer(const JobRoster& roster, const CommPlan& plan, Wiring& wiring, const JoinRequest& request,
-               const Watches& watches)
+               const Watches& watches, const gpu::GpuContext* gpu)
     : rank_(roster.rank),
       ranks_(roster.ranks()),
       checked_(roster.checked),
@@ -124,15 +134,63 @@ Issuer::Issuer(const JobRoster& roster, const CommPlan& plan, Wiring& wiring, co
           request.settings, {rank_, roster.communicator, roster.ranks(), roster.hosts.hosts}, request.log))),
       profile_(makeProfile(profiling_)),
       recorder_(watches.recorder),
+      patience_(request.settings.integer(Setting::kTimeout)),
+      gpu_(makeGpuExecutor(roster, wiring, gpu)),
       launches_(stallPolicyOf(request, roster, watches), recorder_, check_ ? &*check_ : nullptr,
                 profile_ ? &*profile_ : nullptr),
       spin_(!roster.ownCores().oversubscribed) {}
+
+bool Issuer::prepare(std::span<const CommOperation> operations) {
+  if (!gpu_) return true;
+  launches_.throwIfFailed();
+  transfers_.cut(operations);
+  return queuesAreConnected();
+}
+
+// A kernel cannot wait until a queue is made: the calling thread does.
+void Issuer::awaitConnections(std::span<const CommOperation> operations) {
+  const Deadline deadline = Deadline::after(patience_);
+  device::Backoff backoff(device::Scheduler::instance().policy());
+  while (!prepare(operations)) {
+    if (deadline.passed()) {
+      for (const TransferPart& part : transfers_.cut(operations))
+        if (part.path.connection != nullptr && !part.path.connection->ready())
+          throw Error(
+              ResultCode::kRemoteError,
+              "rank {}, GPU {}: rank {} has not connected for {} within {} s (XYLEM_TIMEOUT): its send or "
+              "receive must be called at the same time, by another thread or in the same group",
+              rank_, gpu_->gpu().device(), part.path.connection->peer(),
+              name(operations[part.place].function), patience_.count());
+    }
+    backoff.pause();
+  }
+}
+
+void Issuer::launchOnGpu(std::span<const CommOperation> operations, const CallEvents& events) {
+  awaitConnections(operations);
+  schedule(operations, scheduling(), events, *work_);
+  gpu_->fill(*work_, operations);
+  if (!gpu_->hasWork()) return;
+  try {
+    gpu_->start(operations);
+  } catch (const Error& error) {
+    launches_.fail(error);
+    throw;
+  }
+  LaunchTask& launch = launches_.next();
+  launch.take(work_);
+  launch.take(gpu_->kernel());
+  if (!gpu_->kernel()) gpu_->kernel() = gpu_->newKernel();
+  record(operations, launch);
+  launches_.issue(launch, *operations.front().stream);
+}
 
 void Issuer::launch(std::span<const CommOperation> operations) {
   const int collectives = profiling_ != nullptr ? collectivesIn(operations) : 0;
   const CallEvents events(profiling_, operations, [&](const CommOperation& operation) {
     return profiledCall(operation, collectives);
   });
+  if (gpu_) return launchOnGpu(operations, events);
   launches_.throwIfFailed();
   const bool small = mayStepNow(operations);
   const std::optional<std::size_t> exchanged = makeWork(operations, events);
@@ -195,9 +253,12 @@ std::optional<std::size_t> Issuer::makeWork(std::span<const CommOperation> opera
 // Whether the items of small operations can start: each has a queue of its own, or the mailboxes, which is
 // connected.
 bool Issuer::queuesAreReady(const CommOperation& first) {
-  if (!isPointToPoint(first.function)) return true;
+  return !isPointToPoint(first.function) || (transfers_.apart() && queuesAreConnected());
+}
+
+bool Issuer::queuesAreConnected() {
   try {
-    return transfers_.apart() && transfers_.connect();
+    return transfers_.connect();
   } catch (const Error& error) {
     launches_.fail(error);
     launches_.throwIfFailed();

@@ -7,7 +7,9 @@
 //    moment: if the other ranks come at the same time, the group is done when the call returns;
 //  - otherwise a task of the stream takes the work over, begun or not.
 //
-//   Issuer issuer(roster, plan, wiring, request, {watch, stopped, recorder});
+// On a GPU the work becomes a kernel in the program's stream, which a task watches (gpu_executor.h).
+//
+//   Issuer issuer(roster, plan, wiring, request, {watch, stopped, recorder}, gpu);
 //   issuer.launch(operations);
 //   issuer.launches().idle()
 //
@@ -20,6 +22,7 @@
 
 #include "runtime/comm/issue/call_check.h"
 #include "runtime/comm/issue/choices.h"
+#include "runtime/comm/issue/gpu_executor.h"
 #include "runtime/comm/issue/launch_queue.h"
 #include "runtime/comm/issue/launch_work.h"
 #include "runtime/comm/issue/mailboxes.h"
@@ -45,11 +48,16 @@ struct Watches {
 class Issuer {
  public:
   Issuer(const JobRoster& roster, const CommPlan& plan, Wiring& wiring, const JoinRequest& request,
-         const Watches& watches);
+         const Watches& watches, const gpu::GpuContext* gpu);
   Issuer(const Issuer&) = delete;
   Issuer& operator=(const Issuer&) = delete;
 
+  // On a GPU: goes on with connecting what the operations need, and returns whether all of it is there. launch() waits for it,
+  // but only for the ranks of other threads.
+  bool prepare(std::span<const CommOperation> operations);
   void launch(std::span<const CommOperation> operations);
+  // Null on host devices.
+  GpuExecutor* gpu() { return gpu_.get(); }
   // Whether all collectives are exchanges among the ranks of one host (mailboxes.h).
   bool exchanges() const { return mailboxes_.has_value() && !onlyNvls_; }
   // The planner's estimate for the operations, one after the other, in microseconds.
@@ -59,6 +67,8 @@ class Issuer {
   const LaunchQueue& launches() const { return launches_; }
 
  private:
+  void launchOnGpu(std::span<const CommOperation> operations, const CallEvents& events);
+  void awaitConnections(std::span<const CommOperation> operations);
   bool mayStepNow(std::span<const CommOperation> operations) const;
   bool repeats(std::span<const CommOperation> operations) const;
   void repeat(std::span<const CommOperation> operations, const CallEvents& events);
@@ -66,6 +76,7 @@ class Issuer {
   void forgetWork();
   std::optional<std::size_t> makeWork(std::span<const CommOperation> operations, const CallEvents& events);
   bool queuesAreReady(const CommOperation& first);
+  bool queuesAreConnected();
   bool stepNow(std::size_t exchanged);
   void issue(std::span<const CommOperation> operations, std::optional<std::size_t> exchanged, bool begun);
   Scheduling scheduling();
@@ -85,6 +96,8 @@ class Issuer {
   plugins::Profiling* const profiling_;  // null: there is no profiler
   std::optional<QueueProfile> profile_;
   FlightRecorder& recorder_;
+  const std::chrono::seconds patience_;  // with ranks that have not connected
+  const std::unique_ptr<GpuExecutor> gpu_;
   LaunchQueue launches_;
   device::BriefSpin spin_;
   std::unique_ptr<LaunchWork> work_ = std::make_unique<LaunchWork>();  // of the launch that is being issued

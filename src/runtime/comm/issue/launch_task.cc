@@ -51,6 +51,7 @@ Progress LaunchTask::step() {
     begun_ = true;
     launches_.noteBegun();
   }
+  if (kernel_) return watchKernel();
   launches_.throwIfFailed();
   if (!mayRun()) return Progress::kWouldBlock;
   recorder_.start();
@@ -61,6 +62,37 @@ Progress LaunchTask::step() {
   stall_.over();
   recorder_.goOn();
   return Progress::kAdvanced;
+}
+
+// A kernel that has been started uses its buffers until it is over, whatever has failed meanwhile.
+Progress LaunchTask::watchKernel() {
+  if (launches_.failed()) kernel_->giveUp();
+  recorder_.start();
+  if (!kernel_->isOver()) return Progress::kWouldBlock;
+  launches_.throwIfFailed();
+  if (const auto failure = kernel_->failure()) throw Error(*failure);
+  return Progress::kDone;
+}
+
+// As checkStall(), for the ranks that blocks say they wait for. A kernel may stand behind other work of its stream: no block
+// waits then.
+void LaunchTask::checkKernel() {
+  bool waits = false;
+  try {
+    kernel_->eachWait([&](int peer, Function function) {
+      if (!waits) {
+        recorder_.wait(peer, WaitKind::kData);
+        stall_.begin(false);
+      }
+      waits = true;
+      stall_.awaitPeer(peer, function);
+    });
+    if (waits) return stall_.endCheck();
+    stall_.over();
+    recorder_.goOn();
+  } catch (const Error& error) {
+    launches_.fail(error);
+  }
 }
 
 // Checked mode: goes on with comparing the collectives. Returns whether anything moved.
@@ -75,6 +107,7 @@ bool LaunchTask::compareCalls() {
 
 // Finds out for each queue which rank it waits for, and throws if that rank is gone, stopped or too slow.
 void LaunchTask::checkStall() {
+  if (kernel_) return checkKernel();
   if (!mayRun()) return;
   stall_.begin(!compared_);
   bool waits = false;

@@ -1,6 +1,7 @@
 #pragma once
 // The operations of one group on one communicator, as a task of the scheduler: waits for its turn among the
-// launches and for the streams of its group, then steps its work until that is done.
+// launches and for the streams of its group, then steps its work until that is done. On a GPU the kernel is in the
+// program's stream already, and the task watches it.
 //
 //   LaunchTask& launch = launches.next();
 //   launch.take(work);                  // begun or not
@@ -15,6 +16,7 @@
 #include "runtime/comm/issue/stall.h"
 #include "runtime/comm/watch/flight_recorder.h"
 #include "runtime/device/task.h"
+#include "runtime/gpu/kernel_launch.h"
 
 namespace xylem::comm {
 
@@ -28,6 +30,8 @@ class LaunchTask final : public device::Task {
   void begin(std::uint64_t number);
   // Takes over this work and leaves its own former one, with its memory.
   void take(std::unique_ptr<LaunchWork>& work) { work_.swap(work); }
+  // On a GPU: watches this kernel, which has been started, and leaves its own former one, if it has one.
+  void take(std::unique_ptr<gpu::KernelLaunch>& kernel) { kernel_.swap(kernel); }
   // Checked mode: adds a collective that all ranks compare before its data moves.
   void compare(const CallSignature& call) {
     collectives_.push_back(call);
@@ -57,6 +61,9 @@ class LaunchTask final : public device::Task {
     bool arrived_ = false;
   };
 
+  device::Progress watchKernel();
+  void checkKernel();
+
   // True if it is this launch's turn and all streams of its group have reached it.
   bool mayRun() const;
   bool compareCalls();
@@ -65,6 +72,7 @@ class LaunchTask final : public device::Task {
   LaunchQueue& launches_;
   std::uint64_t number_ = 0;  // among the launches of the communicator
   std::unique_ptr<LaunchWork> work_ = std::make_unique<LaunchWork>();
+  std::unique_ptr<gpu::KernelLaunch> kernel_;  // null on host devices
   std::vector<std::unique_ptr<Fence>> fences_;
   int usedFences_ = 0;
   std::atomic<int> awaitedFences_{0};  // streams that have not reached their fence

@@ -40,6 +40,7 @@ class WorkQueue {
   }
   // The next item; the caller fills in its path.
   WorkItem& add();
+  std::span<WorkItem> items() { return {items_.data(), used_}; }
   // Steps the items in turn and sets `advanced` if anything moved. Returns true once all are done.
   // `collectivesToo`: false while collectives may not start yet.
   bool step(bool collectivesToo, ItemObserver* observer, bool& advanced);

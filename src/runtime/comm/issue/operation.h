@@ -39,6 +39,8 @@ struct CommOperation {
   UserReduction reduction;
   int peer = 0;  // the root, or the other end of a send or receive
   device::Stream* stream = nullptr;
+  void* gpuStream =
+      nullptr;  // on a GPU, the program's stream; `stream` then has the tasks that watch launches
 };
 
 // Whether it is a collective with elements. Others are done at once: they get no channel and do not count.

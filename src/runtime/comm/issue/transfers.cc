@@ -87,9 +87,10 @@ std::span<const TransferPart> Transfers::cut(std::span<const CommOperation> oper
 }
 
 bool Transfers::goOnConnecting() {
-  for (TransferPart& part : parts_)
-    if (!part.path.connect()) return false;
-  return connected_ = true;
+  // All of them each time: ranks of one thread may wait for each other in a ring.
+  connected_ = true;
+  for (TransferPart& part : parts_) connected_ = part.path.connect() && connected_;
+  return connected_;
 }
 
 Transfers::Shape Transfers::shapeOf(const CommOperation& operation) {

@@ -59,12 +59,36 @@ std::string differingInterfaces(const std::vector<int>& ranks,
       fmt::join(parts, ", "));
 }
 
-JobRoster gatherRoster(bootstrap::Bootstrap& bootstrap, const JoinRequest& request) {
-  PeerInfo mine = describePeer(request.settings, bootstrap.rank(), request.membership.device);
+int JobRoster::ranksOnGpu() const {
+  return static_cast<int>(std::count_if(hosts.ranks.begin(), hosts.ranks.end(), [this](int other) {
+    return peers[static_cast<std::size_t>(other)].peer.gpu == self().peer.gpu;
+  }));
+}
+
+namespace {
+
+// Kernels of ranks that share a GPU wait for each other, so all of their blocks have to run at the same time.
+void requireOwnGpu(const JobRoster& roster) {
+  for (const int other : roster.hosts.ranks) {
+    const transport::Peer& peer = roster.peers[static_cast<std::size_t>(other)].peer;
+    if (peer.gpu != 0 && other != roster.rank && peer.gpu == roster.self().peer.gpu)
+      throw Error(
+          ResultCode::kInvalidUsage,
+          "rank {} and rank {} both use GPU {} of one host; give each rank its own with cudaSetDevice, or "
+          "allow it with NCCL_MULTI_RANK_GPU_ENABLE=1",
+          std::min(other, roster.rank), std::max(other, roster.rank), roster.self().peer.device);
+  }
+}
+
+}  // namespace
+
+JobRoster gatherRoster(bootstrap::Bootstrap& bootstrap, const JoinRequest& request, std::uint64_t gpu) {
+  PeerInfo mine = describePeer(request.settings, bootstrap.rank(), request.membership.device, gpu);
   if (const auto reducing = request.network.reducing()) mine.reduces = reducedBy(*reducing);
   JobRoster roster =
       rosterOf(bootstrap.rank(), bootstrap.allGather(mine, "the exchange of peer information"));
   roster.communicator = communicatorId(bootstrap.secret());
+  if (request.settings.integer(Setting::kMultiRankGpu) == 0) requireOwnGpu(roster);
   if (roster.hosts.localRank == 0) {
     std::vector<sockets::SocketAddress> addresses;
     for (const int rank : roster.hosts.ranks) addresses.push_back(bootstrap.addressOf(rank));

@@ -30,6 +30,8 @@ struct JobRoster {
   const HostCores& ownCores() const {
     return cores[static_cast<std::size_t>(hosts.hostOfRank[static_cast<std::size_t>(rank)])];
   }
+  // How many ranks use this rank's GPU, if it has one.
+  int ranksOnGpu() const;
   // Size of a queue in bytes: the smallest that a rank asks for.
   std::uint64_t bufferBytes() const;
 };
@@ -45,7 +47,7 @@ JobRoster rosterOf(int rank, std::vector<PeerInfo> peers);
 std::string differingInterfaces(const std::vector<int>& ranks,
                                 const std::vector<sockets::SocketAddress>& addresses);
 
-// All ranks call it at the same time.
-JobRoster gatherRoster(bootstrap::Bootstrap& bootstrap, const JoinRequest& request);
+// All ranks call it at the same time. `gpu`: transport::Peer::gpu. Throws if ranks use one GPU that may not share it.
+JobRoster gatherRoster(bootstrap::Bootstrap& bootstrap, const JoinRequest& request, std::uint64_t gpu);
 
 }  // namespace xylem::comm

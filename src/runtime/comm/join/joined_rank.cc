@@ -13,10 +13,17 @@ JoinedRank::JoinedRank(std::unique_ptr<bootstrap::Bootstrap> bootstrap,
     : recorder_(std::move(recorder)),
       bootstrap_(std::move(bootstrap)),
       steps_(*bootstrap_, watch_, timer, *request.log),
+      gpu_(steps_.run(InitPart::kAllGathers, "looking at the GPU",
+                      [&]() -> std::unique_ptr<const gpu::GpuContext> {
+                        const Membership& member = request.membership;
+                        if (member.gpuDriver == nullptr) return nullptr;
+                        return std::make_unique<gpu::GpuContext>(*member.gpuDriver, bootstrap_->rank(),
+                                                                 member.device);
+                      })),
       roster_(steps_.run(InitPart::kAllGathers, "gathering the ranks' descriptions",
                          [&] {
                            dumpOnSignal(request.settings);
-                           return gatherRoster(*bootstrap_, request);
+                           return gatherRoster(*bootstrap_, request, gpu_ ? gpu_->facts().identity : 0);
                          })),
       stopped_(roster_.peers, roster_.rank,
                std::chrono::seconds(request.settings.integer(Setting::kStoppedTimeout))),
@@ -27,7 +34,7 @@ JoinedRank::JoinedRank(std::unique_ptr<bootstrap::Bootstrap> bootstrap,
       }()),
       wiring_(steps_, *bootstrap_, roster_, plan_, request, watch_),
       issuer_(steps_.run(InitPart::kConnections, "loading a tuner and a profiler", [&] {
-        return Issuer(roster_, plan_, wiring_, request, {watch_, stopped_, *recorder_});
+        return Issuer(roster_, plan_, wiring_, request, {watch_, stopped_, *recorder_}, gpu_.get());
       })) {
   steps_.run(InitPart::kConnections, "waiting for all ranks", [&] {
     bootstrap_->barrier("the last step of joining");

@@ -24,6 +24,7 @@
 #include "runtime/comm/watch/flight_recorder.h"
 #include "runtime/comm/watch/peer_watch.h"
 #include "runtime/comm/watch/stopped_peers.h"
+#include "runtime/gpu/gpu_context.h"
 
 namespace xylem::comm {
 
@@ -49,6 +50,7 @@ class JoinedRank {
   const std::unique_ptr<bootstrap::Bootstrap> bootstrap_;
   PeerWatch watch_;
   JoinSteps steps_;
+  const std::unique_ptr<const gpu::GpuContext> gpu_;  // null: the device is a host device
   const JobRoster roster_;
   StoppedPeers stopped_;
   const CommPlan plan_;

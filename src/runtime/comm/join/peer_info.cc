@@ -57,7 +57,7 @@ Direct directOf(const Settings& settings) {
 
 }  // namespace
 
-PeerInfo describePeer(const Settings& settings, int rank, int device) {
+PeerInfo describePeer(const Settings& settings, int rank, int device, std::uint64_t gpu) {
   PeerInfo info;
   info.peer.hostHash = hostHashOf(settings);
   info.peer.process = processNumber();
@@ -66,11 +66,12 @@ PeerInfo describePeer(const Settings& settings, int rank, int device) {
   info.peer.pid = getpid();
   info.peer.rank = rank;
   info.peer.device = device;
+  info.peer.gpu = gpu;
   info.bufferBytes = static_cast<std::uint64_t>(settings.integer(Setting::kBuffSize));
   info.cores = device::coreSet();
   info.library = NCCL_VERSION_CODE;
   info.rules = rules::versionNumber(rules::rulesOf(settings)->version);
-  info.direct = directOf(settings);
+  info.direct = gpu != 0 ? Direct::kNothing : directOf(settings);
   info.checked = settings.integer(Setting::kCheck);
   return info;
 }

@@ -36,7 +36,8 @@ struct PeerInfo {
 };
 
 // Describes this process; transports add their addresses to the result.
-PeerInfo describePeer(const Settings& settings, int rank, int device);
+// `gpu`: transport::Peer::gpu.
+PeerInfo describePeer(const Settings& settings, int rank, int device, std::uint64_t gpu = 0);
 
 // The ranks that share a rank's host, and the host of every rank.
 struct HostMap {

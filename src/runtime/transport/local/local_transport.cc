@@ -178,6 +178,16 @@ Viability LocalTransport::isViable(const Peer& self, const Peer& other) const {
   return {true, self.process == other.process ? "same process" : "same host"};
 }
 
+// A GPU cannot follow a reference into the memory of another rank, and a host cannot read a GPU's memory.
+Viability P2pTransport::isViable(const Peer& self, const Peer& other) const {
+  for (const Peer* const rank : {&self, &other})
+    if (rank->gpu != 0)
+      return {false,
+              fmt::format("rank {} is on a GPU, and data of GPUs goes through pinned memory of the host",
+                          rank->rank)};
+  return LocalTransport::isViable(self, other);
+}
+
 std::unique_ptr<Connection> LocalTransport::open(const ConnectionRequest& request, const Peer& peer) {
   return std::make_unique<LocalConnection>(request, kind_, sessions().self(), peer, stepBytes_, choices_,
                                            sessions().with(peer));

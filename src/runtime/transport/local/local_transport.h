@@ -44,6 +44,7 @@ class P2pTransport : public LocalTransport {
   P2pTransport(std::shared_ptr<PeerSessions> sessions, std::size_t bufferBytes, const CopyChoices& choices)
       : LocalTransport(ChannelKind::kP2p, std::move(sessions), bufferBytes, choices) {}
   std::string_view name() const override { return "P2P"; }
+  Viability isViable(const Peer& self, const Peer& other) const override;
 };
 
 // The transport `SHM`: the ranks share nothing but their queues.

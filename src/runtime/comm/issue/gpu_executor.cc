@@ -1,0 +1,168 @@
+#include "runtime/comm/issue/gpu_executor.h"
+
+#include <algorithm>
+
+namespace xylem::comm {
+namespace {
+
+// Steps of this many ends are in one piece of memory.
+constexpr std::size_t kStepsPerPiece = 512;
+
+// Launches that are under way at the same time without new memory.
+constexpr std::size_t kSpareKernels = 8;
+
+// As the kernel names operations.
+int operatorOf(const CommOperation& operation) {
+  if (!reduces(operation.function)) return 0;
+  return operation.reduction.scaled ? collectives::kPreMulSum : static_cast<int>(operation.reduction.op);
+}
+
+}  // namespace
+
+GpuExecutor::GpuExecutor(const gpu::GpuContext& gpu, std::span<const ChannelLinks> channels, int ranks)
+    : gpu_(gpu),
+      ranks_(ranks),
+      tasks_(gpu.device()),
+      abort_(gpu, gpu::GpuMemory::Where::kHost, sizeof(std::uint32_t), "the abort word"),
+      kernel_(newKernel()) {
+  for (const ChannelLinks& channel : channels)
+    for (const AlgorithmLinks* const links :
+         {&channel.ring, &channel.tree, &channel.patUp, &channel.patDown}) {
+      for (const transport::RecvEnd* const end : links->from)
+        if (end != nullptr) endOf(*end, Protocol::kSimple);
+      for (const transport::SendEnd* const end : links->to)
+        if (end != nullptr) endOf(*end, Protocol::kSimple);
+    }
+  while (spare_.size() < kSpareKernels) spare_.push_back(std::make_unique<gpu::KernelLaunch>(gpu_, abort()));
+}
+
+std::unique_ptr<gpu::KernelLaunch> GpuExecutor::newKernel() {
+  if (spare_.empty()) return std::make_unique<gpu::KernelLaunch>(gpu_, abort());
+  std::unique_ptr<gpu::KernelLaunch> kernel = std::move(spare_.back());
+  spare_.pop_back();
+  return kernel;
+}
+
+std::uint64_t* GpuExecutor::newStep(std::uint64_t first) {
+  if (steps_.empty() || usedSteps_ == kStepsPerPiece) {
+    steps_.emplace_back(gpu_, gpu::GpuMemory::Where::kHost, kStepsPerPiece * sizeof(std::uint64_t),
+                        "the positions in queues");
+    usedSteps_ = 0;
+  }
+  auto* const step = reinterpret_cast<std::uint64_t*>(steps_.back().data()) + usedSteps_++;
+  *step = first;
+  return step;
+}
+
+template <typename QueueSide>
+gpu::QueueEnd GpuExecutor::endOf(const QueueSide& side, Protocol protocol) {
+  transport::StepBytes steps{};
+  for (const Protocol p : kAllProtocols) steps[p] = side.stepBytes(p);
+  auto* const memory = reinterpret_cast<std::byte*>(const_cast<transport::QueueControl*>(&side.control()));
+  End& end = ends_[&side];
+  if (end.step == nullptr) {
+    end.memory = std::make_unique<gpu::RegisteredMemory>(gpu_, memory, transport::queueBytes(steps));
+    end.step = newStep(side.nextStep());
+  }
+  return gpu::endOf(transport::queueIn(memory, steps), protocol, side.peer(), end.step);
+}
+
+template <typename QueueSide>
+std::vector<gpu::QueueEnd> GpuExecutor::endsOf(std::span<QueueSide* const> sides, Protocol protocol) {
+  std::vector<gpu::QueueEnd> all;
+  for (const QueueSide* const side : sides)
+    all.push_back(side == nullptr ? gpu::QueueEnd{} : endOf(*side, protocol));
+  return all;
+}
+
+void GpuExecutor::addPrograms(int lanes[2], const WorkItem& item, ProgramPath& path,
+                              const CommOperation& operation) {
+  std::uint64_t before[2];
+  for (int i = 0; i < 2; ++i) before[i] = lanes[i] < 0 ? 0 : kernel_->worksOf(lanes[i]);
+  for (std::size_t i = 0; i < path.all().size(); ++i) {
+    const collectives::ProgramWork& program = path.program[i];
+    if (lanes[i] < 0) lanes[i] = kernel_->newLane();
+    const std::vector<gpu::QueueEnd> from = endsOf(program.from, program.protocol);
+    const std::vector<gpu::QueueEnd> to = endsOf(program.to, program.protocol);
+    const std::size_t other = 1 - i;
+    kernel_->add(lanes[i],
+                 {.program = program.program.kind,
+                  .shape = program.shape,
+                  .input = program.buffers.input,
+                  .output = program.buffers.output,
+                  .type = operation.type,
+                  .op = operatorOf(operation),
+                  .reduction = program.reduction,
+                  .protocol = program.protocol,
+                  .mostBytes = program.mostBytes,
+                  .from = from,
+                  .to = to,
+                  .scalar = item.scalarAddress},
+                 path.scratchBytes, item.function, before[other] > 0 ? lanes[other] : -1, before[other]);
+  }
+}
+
+void GpuExecutor::addTransfer(int lane, const WorkItem& item, TransferPath& path) {
+  if (!path.connect())
+    throw Error(ResultCode::kInternalError, "rank {}, GPU {}: the queue of a {} is not connected",
+                gpu_.rank(), gpu_.device(), name(item.function));
+  const collectives::TransferWork& work = path.work;
+  std::vector<gpu::QueueEnd> from, to;
+  if (work.from != nullptr) from.push_back(endOf(*work.from, work.protocol));
+  if (work.to != nullptr) to.push_back(endOf(*work.to, work.protocol));
+  using collectives::ProgramKind;
+  collectives::Shape shape;
+  shape.count = work.bytes;
+  kernel_->add(lane,
+               {.program = work.to != nullptr     ? ProgramKind::kSendMessage
+                           : work.from != nullptr ? ProgramKind::kRecvMessage
+                                                  : ProgramKind::kCopyMessage,
+                .shape = shape,
+                .input = work.input,
+                .output = work.output,
+                .type = DataType::kInt8,
+                .reduction = collectives::copyOf(DataType::kInt8),
+                .protocol = work.protocol,
+                .from = from,
+                .to = to},
+               0, item.function);
+}
+
+void GpuExecutor::fill(LaunchWork& work, std::span<const CommOperation> operations) {
+  kernel_->clear();
+  for (WorkQueue* const queue : work.open()) {
+    int lanes[2] = {-1, -1};
+    for (WorkItem& item : queue->items()) {
+      if (auto* const programs = std::get_if<ProgramPath>(&item.path)) {
+        addPrograms(lanes, item, *programs, operations[item.place]);
+      } else {
+        if (lanes[0] < 0) lanes[0] = kernel_->newLane();
+        addTransfer(lanes[0], item, std::get<TransferPath>(item.path));
+      }
+    }
+  }
+  const int most = gpu_.facts().residentBlocks / ranks_;
+  if (kernel_->lanes() > most)
+    throw Error(ResultCode::kInvalidUsage,
+                "rank {}, GPU {}: the group needs {} blocks at the same time, and the GPU has {} for each of "
+                "the {} ranks that use it: put fewer sends and receives into a group, or set NCCL_MAX_CTAS",
+                gpu_.rank(), gpu_.device(), kernel_->lanes(), most, ranks_);
+}
+
+void GpuExecutor::start(std::span<const CommOperation> operations) {
+  void* const first = operations.front().gpuStream;
+  std::vector<void*> others;
+  for (const CommOperation& operation : operations)
+    if (operation.gpuStream != first &&
+        std::find(others.begin(), others.end(), operation.gpuStream) == others.end())
+      others.push_back(operation.gpuStream);
+  if (last_ != nullptr && lastStream_ != first) {
+    const gpu::EnteredDevice entered(gpu_);
+    last_->hold(first);
+  }
+  kernel_->start(first, others);
+  last_ = kernel_.get();
+  lastStream_ = first;
+}
+
+}  // namespace xylem::comm

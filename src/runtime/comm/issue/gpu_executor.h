@@ -1,0 +1,79 @@
+#pragma once
+// Executes the work of launches on a GPU: the second executor of programs and transfers beside Executor. The items become lanes of
+// one launch of the kernel, a lane for each queue of the launch's work and a second one beside it for the second program of
+// an operation. The kernel goes into the program's stream at once; a LaunchTask watches it.
+//
+//   GpuExecutor executor(gpu, wiring.channels(), ranksOnTheGpu);
+//   executor.fill(work, operations);        // throws before anything is launched
+//   executor.start(operations);
+//   launchTask.take(executor.kernel());     // gets another one for it
+//
+// Queues are those of the host, in memory that is pinned.
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "runtime/comm/issue/launch_work.h"
+#include "runtime/comm/issue/operation.h"
+#include "runtime/comm/join/links.h"
+#include "runtime/device/host_device.h"
+#include "runtime/gpu/gpu_context.h"
+#include "runtime/gpu/kernel_launch.h"
+
+namespace xylem::comm {
+
+class GpuExecutor {
+ public:
+  // `ranks`: how many use the GPU; their blocks have to fit together. The queues of `channels` are pinned at once: while kernels
+  // run, the driver may wait for them before it pins memory, and they may wait for the kernel that needs it.
+  GpuExecutor(const gpu::GpuContext& gpu, std::span<const ChannelLinks> channels, int ranks);
+
+  const gpu::GpuContext& gpu() const { return gpu_; }
+  // The stream of the tasks that watch launches.
+  device::Stream& tasks() { return tasks_.get(); }
+
+  // The items' connections are ready. Throws Error (ncclInvalidUsage) if more blocks are needed than run at the same time, and
+  // for buffers that are not aligned to their elements.
+  void fill(LaunchWork& work, std::span<const CommOperation> operations);
+  // Whether fill() has made any lane.
+  bool hasWork() const { return kernel_->lanes() > 0; }
+  // Puts the kernel behind what is in the streams of the operations, and behind the kernel before it.
+  void start(std::span<const CommOperation> operations);
+  // The kernel that was started last, to be exchanged for one that is over.
+  std::unique_ptr<gpu::KernelLaunch>& kernel() { return kernel_; }
+  std::unique_ptr<gpu::KernelLaunch> newKernel();
+
+ private:
+  // An end of a queue, as long as the connection lives.
+  struct End {
+    std::uint64_t* step = nullptr;
+    std::unique_ptr<gpu::RegisteredMemory> memory;
+  };
+  std::uint32_t* abort() const { return reinterpret_cast<std::uint32_t*>(abort_.data()); }
+  std::uint64_t* newStep(std::uint64_t first);
+  template <typename QueueSide>
+  gpu::QueueEnd endOf(const QueueSide& side, Protocol protocol);
+  template <typename QueueSide>
+  std::vector<gpu::QueueEnd> endsOf(std::span<QueueSide* const> sides, Protocol protocol);
+  void addPrograms(int lanes[2], const WorkItem& item, ProgramPath& path, const CommOperation& operation);
+  void addTransfer(int lane, const WorkItem& item, TransferPath& path);
+
+  const gpu::GpuContext& gpu_;
+  const int ranks_;
+  device::OwnedStream tasks_;
+  gpu::GpuMemory abort_;
+  std::vector<gpu::GpuMemory> steps_;                      // of ends, in pieces
+  std::size_t usedSteps_ = 0;                              // of the last piece
+  std::map<const void*, End> ends_;                        // by SendEnd and RecvEnd
+  std::vector<std::unique_ptr<gpu::KernelLaunch>> spare_;  // made in advance, for the same reason
+  std::unique_ptr<gpu::KernelLaunch> kernel_;
+  // The launch before, and the stream that it is in.
+  gpu::KernelLaunch* last_ = nullptr;
+  void* lastStream_ = nullptr;
+};
+
+}  // namespace xylem::comm

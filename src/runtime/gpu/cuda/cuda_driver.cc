@@ -1,0 +1,298 @@
+// libxylem-cuda.so: the driver (runtime/gpu/driver.h) over NVIDIA's driver API, and the kernel for its GPUs. It opens libcuda.so.1 when
+// it is asked for, so that it can be installed where there is none. Never run on a GPU yet.
+
+#include <cuda.h>
+#include <dlfcn.h>
+
+#include <cstring>
+#include <map>
+#include <mutex>
+#include <string>
+
+#include "runtime/gpu/driver.h"
+
+// The kernel as machine code of several architectures, and as PTX for newer ones (cmake/xylem_cuda.cmake).
+asm(R"(
+.section .rodata
+.balign 64
+xylemKernels:
+.incbin ")" XYLEM_KERNELS R"("
+.byte 0
+.previous
+)");
+extern "C" const unsigned char kernelImage[] asm("xylemKernels");
+
+namespace xylem::gpu {
+namespace {
+
+// Functions by the names that cuda.h gives them for this version of the API, such as cuMemAlloc_v2.
+#define XYLEM_CUDA_FUNCTIONS(ROW)                                                                           \
+  ROW(cuInit)                                                                                               \
+  ROW(cuDriverGetVersion) ROW(cuGetErrorString) ROW(cuDeviceGetCount) ROW(cuDeviceGet) ROW(cuDeviceGetName) \
+      ROW(cuDeviceTotalMem) ROW(cuDeviceGetUuid) ROW(cuDeviceGetAttribute) ROW(cuDeviceCanAccessPeer)       \
+          ROW(cuDevicePrimaryCtxRetain) ROW(cuCtxGetCurrent) ROW(cuCtxGetDevice) ROW(cuCtxPushCurrent)      \
+              ROW(cuCtxPopCurrent) ROW(cuMemAlloc) ROW(cuMemFree) ROW(cuMemHostAlloc) ROW(cuMemFreeHost)    \
+                  ROW(cuMemHostRegister) ROW(cuMemHostUnregister) ROW(cuPointerGetAttributes)               \
+                      ROW(cuMemcpyAsync) ROW(cuStreamCreate) ROW(cuStreamDestroy) ROW(cuStreamSynchronize)  \
+                          ROW(cuStreamGetCtx) ROW(cuStreamIsCapturing) ROW(cuEventCreate)                   \
+                              ROW(cuEventDestroy) ROW(cuEventRecord) ROW(cuStreamWaitEvent)                 \
+                                  ROW(cuEventQuery) ROW(cuModuleLoadData) ROW(cuModuleGetFunction)          \
+                                      ROW(cuLaunchKernel) ROW(cuOccupancyMaxActiveBlocksPerMultiprocessor)
+
+struct Functions {
+#define XYLEM_ROW(NAME) decltype(&::NAME) NAME = nullptr;
+  XYLEM_CUDA_FUNCTIONS(XYLEM_ROW)
+#undef XYLEM_ROW
+};
+Functions cuda;
+
+#define XYLEM_QUOTED(NAME) #NAME
+#define XYLEM_NAME(NAME) XYLEM_QUOTED(NAME)
+
+// Empty, or why the driver cannot be used.
+std::string loadDriver() {
+  void* const library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) return std::string("NVIDIA's driver cannot be loaded: ") + dlerror();
+  if (dlsym(library, "pncclGetVersion") != nullptr)
+    return "libcuda.so.1 is Xylem's own one for host devices; take its folder off LD_LIBRARY_PATH";
+#define XYLEM_ROW(NAME)                                                                \
+  cuda.NAME = reinterpret_cast<decltype(cuda.NAME)>(dlsym(library, XYLEM_NAME(NAME))); \
+  if (cuda.NAME == nullptr) return "NVIDIA's driver is too old: it has no " XYLEM_NAME(NAME);
+  XYLEM_CUDA_FUNCTIONS(XYLEM_ROW)
+#undef XYLEM_ROW
+  const CUresult status = cuda.cuInit(0);
+  if (status == CUDA_SUCCESS) return "";
+  const char* text = "";
+  cuda.cuGetErrorString(status, &text);
+  return std::string("cuInit failed: ") + text;
+}
+
+constexpr int kBlockThreads = 512;
+
+struct Device {
+  CUcontext context = nullptr;  // the primary one, which programs of CUDA's runtime use
+  CUfunction kernel = nullptr;
+};
+struct Devices {
+  std::mutex mutex;
+  std::map<int, Device> all;
+};
+Devices& devices() {
+  static Devices* const known = new Devices;  // used until the process ends
+  return *known;
+}
+
+CUdeviceptr address(const void* pointer) { return reinterpret_cast<CUdeviceptr>(pointer); }
+CUstream streamOf(void* stream) { return static_cast<CUstream>(stream); }
+CUevent eventOf(void* event) { return static_cast<CUevent>(event); }
+
+// The device with its context; the kernel is loaded when it is first asked for.
+Status open(int number, Device& device) {
+  Devices& known = devices();
+  const std::lock_guard lock(known.mutex);
+  Device& found = known.all[number];
+  if (found.context == nullptr) {
+    CUdevice handle = 0;
+    if (const Status status = cuda.cuDeviceGet(&handle, number)) return status;
+    if (const Status status = cuda.cuDevicePrimaryCtxRetain(&found.context, handle)) return status;
+  }
+  if (found.kernel == nullptr) {
+    CUmodule module = nullptr;
+    if (const Status status = cuda.cuCtxPushCurrent(found.context)) return status;
+    Status status = cuda.cuModuleLoadData(&module, kernelImage);
+    if (status == kDone) status = cuda.cuModuleGetFunction(&found.kernel, module, "xylemRunLanes");
+    CUcontext popped = nullptr;
+    cuda.cuCtxPopCurrent(&popped);
+    if (status != kDone) return status;
+  }
+  device = found;
+  return kDone;
+}
+
+const char* describe(Status status) {
+  const char* text = nullptr;
+  cuda.cuGetErrorString(static_cast<CUresult>(status), &text);
+  return text == nullptr ? "unknown error" : text;
+}
+
+// As CUDA's runtime has it: a thread without a context has device 0.
+Status currentDevice(int* device) {
+  CUcontext context = nullptr;
+  *device = 0;
+  if (const Status status = cuda.cuCtxGetCurrent(&context)) return status;
+  return context == nullptr ? kDone : cuda.cuCtxGetDevice(device);
+}
+
+Status enter(int number) {
+  Device device;
+  if (const Status status = open(number, device)) return status;
+  return cuda.cuCtxPushCurrent(device.context);
+}
+Status leave() {
+  CUcontext popped = nullptr;
+  return cuda.cuCtxPopCurrent(&popped);
+}
+
+Status facts(int number, DeviceFacts* facts) {
+  *facts = {};
+  Device device;
+  CUdevice handle = 0;
+  if (const Status status = open(number, device)) return status;
+  if (const Status status = cuda.cuDeviceGet(&handle, number)) return status;
+  if (const Status status = cuda.cuDeviceGetName(facts->name, sizeof facts->name, handle)) return status;
+  CUuuid uuid{};
+  if (const Status status = cuda.cuDeviceGetUuid(&uuid, handle)) return status;
+  std::uint64_t halves[2];
+  static_assert(sizeof uuid == sizeof halves);
+  std::memcpy(halves, &uuid, sizeof halves);
+  facts->identity = (halves[0] ^ halves[1]) == 0 ? 1 : halves[0] ^ halves[1];
+  std::size_t bytes = 0;
+  if (const Status status = cuda.cuDeviceTotalMem(&bytes, handle)) return status;
+  facts->memoryBytes = bytes;
+  int processors = 0, unified = 0;
+  const auto attribute = [&](int* value, CUdevice_attribute which) {
+    return cuda.cuDeviceGetAttribute(value, which, handle);
+  };
+  if (const Status status = attribute(&processors, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)) return status;
+  if (const Status status = attribute(&unified, CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING)) return status;
+  if (const Status status =
+          attribute(&facts->sharesHostAddresses, CU_DEVICE_ATTRIBUTE_CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM))
+    return status;
+  if (unified == 0) facts->sharesHostAddresses = 0;
+  if (const Status status = attribute(&facts->readsAnyHostMemory, CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS))
+    return status;
+  if (const Status status = enter(number)) return status;
+  int perProcessor = 0;
+  const Status status =
+      cuda.cuOccupancyMaxActiveBlocksPerMultiprocessor(&perProcessor, device.kernel, kBlockThreads, 0);
+  leave();
+  facts->residentBlocks = processors * perProcessor;
+  return status;
+}
+
+Status mayAccess(int device, int peer, int* may) {
+  CUdevice handle = 0, other = 0;
+  if (const Status status = cuda.cuDeviceGet(&handle, device)) return status;
+  if (const Status status = cuda.cuDeviceGet(&other, peer)) return status;
+  return cuda.cuDeviceCanAccessPeer(may, handle, other);
+}
+
+Status allocate(void** memory, std::size_t bytes) {
+  CUdeviceptr made = 0;
+  const Status status = cuda.cuMemAlloc(&made, bytes);
+  *memory = reinterpret_cast<void*>(made);
+  return status;
+}
+Status allocateHost(void** memory, std::size_t bytes) {
+  const Status status =
+      cuda.cuMemHostAlloc(memory, bytes, CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP);
+  if (status == kDone) std::memset(*memory, 0, bytes);
+  return status;
+}
+
+Status lookUp(const void* pointer, Place* place) {
+  *place = {PlaceKind::kHost, -1};
+  int type = 0, device = -1, managed = 0;
+  CUpointer_attribute which[] = {CU_POINTER_ATTRIBUTE_MEMORY_TYPE, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL,
+                                 CU_POINTER_ATTRIBUTE_IS_MANAGED};
+  void* values[] = {&type, &device, &managed};
+  // Memory that the driver does not know leaves 0 in all of them.
+  if (const Status status = cuda.cuPointerGetAttributes(3, which, values, address(pointer))) return status;
+  if (managed != 0)
+    *place = {PlaceKind::kManaged, device};
+  else if (type == CU_MEMORYTYPE_DEVICE)
+    *place = {PlaceKind::kDevice, device};
+  else if (type == CU_MEMORYTYPE_HOST)
+    *place = {PlaceKind::kRegisteredHost, -1};
+  return kDone;
+}
+
+Status streamDevice(void* stream, int* device) {
+  // The default streams are those of the context that was entered.
+  if (stream == nullptr || stream == CU_STREAM_LEGACY || stream == CU_STREAM_PER_THREAD)
+    return cuda.cuCtxGetDevice(device);
+  CUcontext context = nullptr;
+  if (const Status status = cuda.cuStreamGetCtx(streamOf(stream), &context)) return status;
+  if (const Status status = cuda.cuCtxPushCurrent(context)) return status;
+  const Status status = cuda.cuCtxGetDevice(device);
+  leave();
+  return status;
+}
+
+Status isCapturing(void* stream, int* capturing) {
+  CUstreamCaptureStatus state = CU_STREAM_CAPTURE_STATUS_NONE;
+  const Status status = cuda.cuStreamIsCapturing(streamOf(stream), &state);
+  *capturing = state != CU_STREAM_CAPTURE_STATUS_NONE ? 1 : 0;
+  return status;
+}
+
+Status launch(const Lane* lanes, int count, void* stream) {
+  int number = 0;
+  Device device;
+  if (const Status status = cuda.cuCtxGetDevice(&number)) return status;
+  if (const Status status = open(number, device)) return status;
+  void* arguments[] = {&lanes};
+  return cuda.cuLaunchKernel(device.kernel, static_cast<unsigned>(count), 1, 1, kBlockThreads, 1, 1, 0,
+                             streamOf(stream), arguments, nullptr);
+}
+
+DriverTable makeTable() {
+  DriverTable table{};
+  table.abi = kDriverAbi;
+  cuda.cuDriverGetVersion(&table.driverVersion);
+  table.oldestVersion = 12000;
+  table.notReady = CUDA_ERROR_NOT_READY;
+  table.outOfMemory = CUDA_ERROR_OUT_OF_MEMORY;
+  table.describe = describe;
+  table.countDevices = [](int* count) -> Status { return cuda.cuDeviceGetCount(count); };
+  table.currentDevice = currentDevice;
+  table.facts = facts;
+  table.enter = enter;
+  table.leave = leave;
+  table.mayAccess = mayAccess;
+  table.allocate = allocate;
+  table.release = [](void* memory) -> Status { return cuda.cuMemFree(address(memory)); };
+  table.allocateHost = allocateHost;
+  table.releaseHost = [](void* memory) -> Status { return cuda.cuMemFreeHost(memory); };
+  table.registerHost = [](void* memory, std::size_t bytes) -> Status {
+    return cuda.cuMemHostRegister(memory, bytes, CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP);
+  };
+  table.unregisterHost = [](void* memory) -> Status { return cuda.cuMemHostUnregister(memory); };
+  table.lookUp = lookUp;
+  table.copy = [](void* to, const void* from, std::size_t bytes, void* stream) -> Status {
+    return cuda.cuMemcpyAsync(address(to), address(from), bytes, streamOf(stream));
+  };
+  table.makeStream = [](void** stream) -> Status {
+    return cuda.cuStreamCreate(reinterpret_cast<CUstream*>(stream), CU_STREAM_NON_BLOCKING);
+  };
+  table.destroyStream = [](void* stream) -> Status { return cuda.cuStreamDestroy(streamOf(stream)); };
+  table.awaitStream = [](void* stream) -> Status { return cuda.cuStreamSynchronize(streamOf(stream)); };
+  table.streamDevice = streamDevice;
+  table.isCapturing = isCapturing;
+  table.makeEvent = [](void** event) -> Status {
+    return cuda.cuEventCreate(reinterpret_cast<CUevent*>(event), CU_EVENT_DISABLE_TIMING);
+  };
+  table.destroyEvent = [](void* event) -> Status { return cuda.cuEventDestroy(eventOf(event)); };
+  table.recordEvent = [](void* event, void* stream) -> Status {
+    return cuda.cuEventRecord(eventOf(event), streamOf(stream));
+  };
+  table.awaitEvent = [](void* stream, void* event) -> Status {
+    return cuda.cuStreamWaitEvent(streamOf(stream), eventOf(event), 0);
+  };
+  table.queryEvent = [](void* event) -> Status { return cuda.cuEventQuery(eventOf(event)); };
+  table.launch = launch;
+  return table;
+}
+
+}  // namespace
+}  // namespace xylem::gpu
+
+// Null, with the reason, if NVIDIA's driver cannot be used.
+extern "C" __attribute__((visibility("default"))) const xylem::gpu::DriverTable* xylemCudaDriver(
+    const char** reason) {
+  static const std::string failure = xylem::gpu::loadDriver();
+  *reason = failure.c_str();
+  if (!failure.empty()) return nullptr;
+  static const xylem::gpu::DriverTable table = xylem::gpu::makeTable();
+  return &table;
+}

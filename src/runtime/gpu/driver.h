@@ -1,0 +1,85 @@
+#pragma once
+// What Xylem asks of the driver of a GPU, as a table of functions. libxylem contains no implementation: libxylem-cuda.so has one
+// over NVIDIA's driver (cuda/), and the tests have one whose GPUs are threads of the CPU.
+//
+//   const DriverTable* driver = driverOfThread(settings);           // null: the thread's device is a host device
+//   GpuContext gpu({*driver, rank, device});                        // gpu_context.h: the same with C++'s errors and owners
+//
+// Every function returns 0, or the driver's own number of an error. A function without a device as parameter concerns the
+// device that the thread has entered. Handles of streams are those of the program: cudaStream_t is the driver's CUstream.
+
+#include <cstddef>
+#include <cstdint>
+
+#include "core/settings.h"
+#include "runtime/gpu/work.h"
+
+namespace xylem::gpu {
+
+using Status = int;
+constexpr Status kDone = 0;
+
+struct DeviceFacts {
+  char name[128];
+  std::uint64_t identity;  // of the GPU, whatever number a process gives it; never 0
+  std::uint64_t memoryBytes;
+  int residentBlocks;       // blocks of the kernel that it executes at the same time
+  int readsAnyHostMemory;   // 1: also memory of the host that is not registered
+  int sharesHostAddresses;  // 1: registered memory of the host has the same address on the GPU
+};
+
+enum class PlaceKind : int { kHost, kRegisteredHost, kDevice, kManaged };
+struct Place {
+  PlaceKind kind;
+  int device;  // of device memory
+};
+
+struct DriverTable {
+  int abi;            // kDriverAbi
+  int driverVersion;  // 12040 for CUDA 12.4
+  int oldestVersion;  // the oldest with which the kernel can be used
+  Status notReady;    // of queryEvent
+  Status outOfMemory;
+  const char* (*describe)(Status status);
+
+  Status (*countDevices)(int* count);
+  Status (*currentDevice)(int* device);  // of the calling thread
+  Status (*facts)(int device, DeviceFacts* facts);
+  Status (*enter)(int device);  // until leave(), in the same thread
+  Status (*leave)();
+  Status (*mayAccess)(int device, int peer, int* may);
+
+  Status (*allocate)(void** memory, std::size_t bytes);  // of the device
+  Status (*release)(void* memory);
+  Status (*allocateHost)(void** memory, std::size_t bytes);  // of the host, pinned, zeroed
+  Status (*releaseHost)(void* memory);
+  Status (*registerHost)(void* memory, std::size_t bytes);  // pins whole pages, for all devices
+  Status (*unregisterHost)(void* memory);
+  Status (*lookUp)(const void* address, Place* place);
+  Status (*copy)(void* to, const void* from, std::size_t bytes, void* stream);  // in stream order
+
+  Status (*makeStream)(void** stream);
+  Status (*destroyStream)(void* stream);
+  Status (*awaitStream)(void* stream);
+  Status (*streamDevice)(void* stream, int* device);
+  Status (*isCapturing)(void* stream, int* capturing);
+  Status (*makeEvent)(void** event);
+  Status (*destroyEvent)(void* event);
+  Status (*recordEvent)(void* event, void* stream);
+  Status (*awaitEvent)(void* stream, void* event);  // the stream waits
+  Status (*queryEvent)(void* event);                // kDone, or notReady
+
+  // The kernel: a block for each lane.
+  Status (*launch)(const Lane* lanes, int count, void* stream);
+};
+constexpr int kDriverAbi = 1;
+
+// The driver of the calling thread's device if that is a GPU. XYLEM_DEVICE decides; with `auto` it is a GPU if the program has
+// loaded NVIDIA's driver and one of its contexts is current in this thread. Throws Error if the device has to be a GPU, but
+// cannot be used, with the reason.
+const DriverTable* driverOfThread(const Settings& settings);
+
+// For tests: this driver instead; null for none.
+void useDriver(const DriverTable* driver);
+
+}  // namespace xylem::gpu

@@ -1,0 +1,124 @@
+#pragma once
+// One rank's use of a GPU: the driver's functions, with errors that name the rank and its device, and owners of what the driver
+// gives out.
+//
+//   GpuContext gpu(driver, rank, device);
+//   DeviceMemory works(gpu, bytes);
+//   gpu.checkStream(stream, "ncclAllReduce");
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "core/error.h"
+#include "runtime/gpu/driver.h"
+
+namespace xylem::gpu {
+
+class GpuContext {
+ public:
+  // Throws Error (ncclUnhandledCudaError, ncclInvalidUsage) if the driver is too old or there is no such device.
+  GpuContext(const DriverTable& driver, int rank, int device);
+
+  const DriverTable& driver() const { return driver_; }
+  int rank() const { return rank_; }
+  int device() const { return device_; }
+  const DeviceFacts& facts() const { return facts_; }
+
+  // Throws Error (ncclUnhandledCudaError) if `status` is none of success.
+  void require(Status status, std::string_view what) const {
+    if (status != kDone) fail(status, what);
+  }
+  [[noreturn]] void fail(Status status, std::string_view what) const;
+
+  // Bad input of a call, with an Error (ncclInvalidArgument, ncclInvalidUsage) that says what is wrong:
+  // a stream of another device, or one that is captured;
+  void checkStream(void* stream, const char* function) const;
+  // a buffer that the device cannot reach, or that lies in another device's memory.
+  void checkBuffer(const void* buffer, const char* function, const char* name) const;
+
+ private:
+  std::string who() const;
+
+  const DriverTable& driver_;
+  const int rank_;
+  const int device_;
+  DeviceFacts facts_{};
+};
+
+// Makes the device the thread's own for a while.
+class EnteredDevice {
+ public:
+  explicit EnteredDevice(const GpuContext& gpu) : gpu_(gpu) {
+    gpu.require(gpu.driver().enter(gpu.device()), "entering the device");
+  }
+  ~EnteredDevice() { gpu_.driver().leave(); }
+  EnteredDevice(const EnteredDevice&) = delete;
+  EnteredDevice& operator=(const EnteredDevice&) = delete;
+
+ private:
+  const GpuContext& gpu_;
+};
+
+// Memory of the device, or pinned memory of the host, which both reach. The context must outlive it.
+class GpuMemory {
+ public:
+  enum class Where { kDevice, kHost };
+  GpuMemory() = default;
+  GpuMemory(const GpuContext& gpu, Where where, std::size_t bytes, std::string_view what);
+  ~GpuMemory();
+  GpuMemory(GpuMemory&& other) noexcept { swap(other); }
+  GpuMemory& operator=(GpuMemory&& other) noexcept {
+    swap(other);
+    return *this;
+  }
+
+  std::byte* data() const { return data_; }
+  std::size_t size() const { return bytes_; }
+
+ private:
+  void swap(GpuMemory& other) noexcept {
+    std::swap(gpu_, other.gpu_);
+    std::swap(where_, other.where_);
+    std::swap(data_, other.data_);
+    std::swap(bytes_, other.bytes_);
+  }
+  const GpuContext* gpu_ = nullptr;
+  Where where_ = Where::kDevice;
+  std::byte* data_ = nullptr;
+  std::size_t bytes_ = 0;
+};
+
+class GpuEvent {
+ public:
+  explicit GpuEvent(const GpuContext& gpu);
+  ~GpuEvent();
+  GpuEvent(const GpuEvent&) = delete;
+  GpuEvent& operator=(const GpuEvent&) = delete;
+
+  void record(void* stream) { gpu_.require(gpu_.driver().recordEvent(event_, stream), "recording an event"); }
+  void hold(void* stream) { gpu_.require(gpu_.driver().awaitEvent(stream, event_), "ordering two streams"); }
+  // Whether the stream has passed it. Throws if a kernel before it has failed.
+  bool isOver() const;
+
+ private:
+  const GpuContext& gpu_;
+  void* event_ = nullptr;
+};
+
+// Memory of the host that GPUs reach while this exists. Ranks of one process may have the same memory.
+class RegisteredMemory {
+ public:
+  RegisteredMemory(const GpuContext& gpu, void* memory, std::size_t bytes);
+  ~RegisteredMemory();
+  RegisteredMemory(const RegisteredMemory&) = delete;
+  RegisteredMemory& operator=(const RegisteredMemory&) = delete;
+
+ private:
+  const GpuContext& gpu_;
+  void* memory_;
+};
+
+}  // namespace xylem::gpu

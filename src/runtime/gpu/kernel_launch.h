@@ -1,0 +1,93 @@
+#pragma once
+// One launch of the kernel: lanes of works, which are copied to the GPU in the order of a stream, and the reports of its blocks.
+//
+//   launch.clear();
+//   const int lane = launch.newLane();
+//   launch.add(lane, request, peersOfTheWork...);
+//   launch.start(stream);
+//   while (!launch.isOver()) ...;
+//
+// The memory is kept for the next launch.
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "core/kinds.h"
+#include "runtime/gpu/gpu_context.h"
+#include "runtime/gpu/work.h"
+
+namespace xylem::gpu {
+
+class KernelLaunch {
+ public:
+  // `abort`: the communicator's word, in pinned memory.
+  KernelLaunch(const GpuContext& gpu, std::uint32_t* abort);
+  KernelLaunch(const KernelLaunch&) = delete;
+  KernelLaunch& operator=(const KernelLaunch&) = delete;
+
+  void clear();
+  int newLane();
+  int lanes() const { return static_cast<int>(lanes_.size()); }
+  std::uint64_t worksOf(int lane) const { return lanes_[static_cast<std::size_t>(lane)].works.size(); }
+  // The ends and the order of ranks are copied. The work waits until lane `other` (negative: none) has passed `passed`
+  // works. `function`: the operation, for messages.
+  void add(int lane, const WorkRequest& request, std::size_t scratchBytes, Function function, int other = -1,
+           std::uint64_t passed = 0);
+
+  // Puts copy and kernel into the stream, after what is in `others`, and lets these wait for it.
+  void start(void* stream, const std::vector<void*>& others);
+  // Makes a stream wait for the launch.
+  void hold(void* stream) { done_.hold(stream); }
+
+  // Whether no block runs any more. Ends all blocks if one has failed. Throws if the GPU has failed.
+  bool isOver();
+  // Ends the blocks that wait.
+  void giveUp() { __atomic_store_n(abort_, 1u, __ATOMIC_RELEASE); }
+  // Once it is over: what a block has found to be wrong.
+  std::optional<Error> failure() const;
+  // Calls `note(peer, function)` for each work that has waited for long.
+  template <typename Note>
+  void eachWait(Note&& note) const {
+    for (std::size_t i = 0; i < functions_.size(); ++i) {
+      const std::uint32_t waits = __atomic_load_n(&reports()[i].waitsFor, __ATOMIC_RELAXED);
+      if (waits != 0 && outcomeOf(i) == Outcome::kRunning) note(static_cast<int>(waits) - 1, functions_[i]);
+    }
+  }
+
+ private:
+  struct Entry {
+    Work work;
+    std::vector<QueueEnd> from, to;
+    std::vector<int> order;
+    std::size_t scratchBytes = 0;
+    std::size_t report = 0;
+    int other = -1;
+    std::uint64_t passed = 0;
+  };
+  struct LaneEntry {
+    std::vector<Entry> works;
+  };
+  Report* reports() const { return reinterpret_cast<Report*>(reports_.data()); }
+  Outcome outcomeOf(std::size_t report) const {
+    const Outcome* const outcome = &reports()[report].outcome;
+    return static_cast<Outcome>(
+        __atomic_load_n(reinterpret_cast<const std::uint32_t*>(outcome), __ATOMIC_ACQUIRE));
+  }
+  void reserve(GpuMemory& memory, GpuMemory::Where where, std::size_t bytes, std::string_view what);
+  std::size_t layOut();
+
+  const GpuContext& gpu_;
+  std::uint32_t* const abort_;
+  std::vector<LaneEntry> lanes_;
+  std::vector<Function> functions_;  // by report
+  std::vector<std::unique_ptr<GpuEvent>> fences_;
+  GpuEvent done_;
+  GpuMemory host_, device_, scratch_, reports_;
+  // Memory that was too small. Giving it back would wait for all kernels of the GPU.
+  std::vector<GpuMemory> outgrown_;
+};
+
+}  // namespace xylem::gpu

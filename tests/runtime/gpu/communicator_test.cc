@@ -1,0 +1,489 @@
+// Communicators of GPUs through nccl.h, on GPUs that are threads of the CPU: the bits of the host device, failures, bad input.
+
+#include <gmock/gmock.h>
+
+#include <chrono>
+#include <cstring>
+#include <random>
+#include <thread>
+
+#include "core/scoped_environment.h"
+#include "nccl.h"
+#include "runtime/collectives/values.h"
+#include "runtime/gpu/mapped_gpus.h"
+#include "support/effort.h"
+
+namespace xylem::testing {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+constexpr int kOps = 6;  // NCCL's five, and a sum of scaled elements
+
+std::map<std::string, std::string> variablesOf(const char* algorithm, const char* protocol) {
+  return {{"NCCL_ALGO", algorithm},  {"NCCL_PROTO", protocol}, {"NCCL_PAT_ENABLE", "1"},
+          {"NCCL_BUFFSIZE", "8192"}, {"NCCL_MAX_CTAS", "2"},   {"NCCL_SOCKET_IFNAME", "lo"},
+          {"NCCL_SHM_DISABLE", "0"}, {"XYLEM_TIMEOUT", "30"}};
+}
+
+class Environment {
+ public:
+  explicit Environment(std::map<std::string, std::string> variables) : scope_({}) {
+    for (const auto& [name, value] : variables) setenv(name.c_str(), value.c_str(), 1);
+    setenv("XYLEM_HOST_DEVICES", "8", 1);
+  }
+
+ private:
+  ScopedEnvironment scope_;
+};
+
+// Ranks of this thread, all on GPUs or all on host devices, with a stream each.
+class Ranks {
+ public:
+  Ranks(MappedGpus* gpus, int count) : gpus_(gpus), comms_(static_cast<std::size_t>(count)) {
+    setenv("XYLEM_DEVICE", gpus == nullptr ? "host" : "auto", 1);
+    const ncclResult_t made = ncclCommInitAll(comms_.data(), count, nullptr);
+    if (made != ncclSuccess) throw std::runtime_error(ncclGetLastError(nullptr));
+    for (int rank = 0; rank < count; ++rank) {
+      if (gpus != nullptr) {
+        gpus->setDevice(rank);
+        streams_.push_back(static_cast<cudaStream_t>(gpus->makeStream()));
+      } else {
+        cudaSetDevice(rank);
+        cudaStreamCreateWithFlags(&streams_.emplace_back(), cudaStreamNonBlocking);
+      }
+    }
+  }
+  ~Ranks() {
+    ncclGroupStart();
+    for (const ncclComm_t comm : comms_) ncclCommDestroy(comm);
+    EXPECT_EQ(ncclGroupEnd(), ncclSuccess) << ncclGetLastError(nullptr);
+    if (gpus_ == nullptr)
+      for (const cudaStream_t stream : streams_) cudaStreamDestroy(stream);
+    if (gpus_ != nullptr)
+      gpus_->setDevice(0);
+    else
+      cudaSetDevice(0);
+  }
+
+  int count() const { return static_cast<int>(comms_.size()); }
+  ncclComm_t comm(int rank) const { return comms_[static_cast<std::size_t>(rank)]; }
+  cudaStream_t stream(int rank) const { return streams_[static_cast<std::size_t>(rank)]; }
+  std::byte* memory(int rank, std::size_t bytes) {
+    if (gpus_ == nullptr) return owned_.emplace_back(new std::byte[bytes + 64]).get();
+    gpus_->setDevice(rank);
+    return static_cast<std::byte*>(gpus_->allocate(bytes + 64));
+  }
+  void await() {
+    for (const cudaStream_t stream : streams_) {
+      if (gpus_ != nullptr)
+        gpus_->await(stream);
+      else
+        ASSERT_EQ(cudaStreamSynchronize(stream), cudaSuccess) << ncclGetLastError(nullptr);
+    }
+  }
+
+ private:
+  MappedGpus* gpus_;
+  std::vector<ncclComm_t> comms_;
+  std::vector<cudaStream_t> streams_;
+  std::vector<std::unique_ptr<std::byte[]>> owned_;
+};
+
+struct Call {
+  Function function = Function::kAllReduce;
+  DataType type = DataType::kFloat32;
+  int op = 0;
+  int root = 0;
+  std::size_t count = 0;
+  std::size_t shift = 0;  // elements by which buffers miss their alignment
+  bool inPlace = false;
+};
+
+// Buffers of every rank, large enough for all calls.
+struct Buffers {
+  static constexpr std::size_t kBytes = std::size_t{64} << 10;
+  explicit Buffers(Ranks& ranks) {
+    for (int rank = 0; rank < ranks.count(); ++rank) {
+      send.push_back(ranks.memory(rank, kBytes));
+      receive.push_back(ranks.memory(rank, kBytes));
+    }
+  }
+  std::vector<std::byte*> send, receive;
+};
+
+std::vector<std::byte> inputOf(const Call& call, std::mt19937& random) {
+  std::vector<std::byte> input(Buffers::kBytes);
+  const std::size_t bytes = elementBytes(call.type);
+  for (std::size_t at = 0; at + bytes <= input.size(); at += bytes)
+    randomElement(call.type, call.op == static_cast<int>(ReduceOp::kProd), random, input.data() + at);
+  return input;
+}
+
+ncclResult_t make(const Call& call, const Ranks& ranks, int rank, std::byte* send, std::byte* receive,
+                  int op) {
+  const auto type = static_cast<ncclDataType_t>(call.type);
+  const auto reduction = static_cast<ncclRedOp_t>(op);
+  const ncclComm_t comm = ranks.comm(rank);
+  const cudaStream_t stream = ranks.stream(rank);
+  const std::size_t block = call.count * elementBytes(call.type) * static_cast<std::size_t>(rank);
+  const int next = (rank + 1) % ranks.count(), previous = (rank + ranks.count() - 1) % ranks.count();
+  switch (call.function) {
+    case Function::kBroadcast:
+      return ncclBroadcast(call.inPlace ? receive : send, receive, call.count, type, call.root, comm, stream);
+    case Function::kReduce:
+      return ncclReduce(call.inPlace ? receive : send, receive, call.count, type, reduction, call.root, comm,
+                        stream);
+    case Function::kAllGather:
+      return ncclAllGather(call.inPlace ? receive + block : send, receive, call.count, type, comm, stream);
+    case Function::kReduceScatter:
+      return ncclReduceScatter(send, call.inPlace ? send + block : receive, call.count, type, reduction, comm,
+                               stream);
+    case Function::kAllReduce:
+      return ncclAllReduce(call.inPlace ? receive : send, receive, call.count, type, reduction, comm, stream);
+    case Function::kSend:
+    case Function::kRecv:
+      if (const ncclResult_t sent = ncclSend(send, call.count, type, next, comm, stream); sent != ncclSuccess)
+        return sent;
+      return ncclRecv(receive, call.count, type, previous, comm, stream);
+    case Function::kAlltoAll:
+      return ncclAlltoAll(send, receive, call.count, type, comm, stream);
+  }
+  return ncclInternalError;
+}
+
+// Makes the call on all ranks as one group, and returns all that the ranks have then.
+std::vector<std::byte> resultOf(const Call& call, Ranks& ranks, Buffers& buffers,
+                                const std::vector<std::byte>& input) {
+  std::vector<ncclRedOp_t> made(static_cast<std::size_t>(ranks.count()), static_cast<ncclRedOp_t>(call.op));
+  const std::size_t shift = call.shift * elementBytes(call.type);
+  for (int rank = 0; rank < ranks.count(); ++rank) {
+    const auto r = static_cast<std::size_t>(rank);
+    // Every rank has another part of the values.
+    std::rotate_copy(input.begin(), input.begin() + static_cast<std::ptrdiff_t>(64 * (r + 1)), input.end(),
+                     buffers.send[r]);
+    std::rotate_copy(input.begin(), input.begin() + static_cast<std::ptrdiff_t>(64 * (r + 9)), input.end(),
+                     buffers.receive[r]);
+    if (call.op == kReduceOps) {
+      EXPECT_EQ(ncclRedOpCreatePreMulSum(&made[r], buffers.send[r], static_cast<ncclDataType_t>(call.type),
+                                         ncclScalarHostImmediate, ranks.comm(rank)),
+                ncclSuccess);
+    }
+  }
+  EXPECT_EQ(ncclGroupStart(), ncclSuccess);
+  for (int rank = 0; rank < ranks.count(); ++rank) {
+    const auto r = static_cast<std::size_t>(rank);
+    EXPECT_EQ(make(call, ranks, rank, buffers.send[r] + shift, buffers.receive[r] + shift, made[r]),
+              ncclSuccess)
+        << ncclGetLastError(nullptr);
+  }
+  EXPECT_EQ(ncclGroupEnd(), ncclSuccess) << ncclGetLastError(nullptr);
+  ranks.await();
+  std::vector<std::byte> all;
+  for (int rank = 0; rank < ranks.count(); ++rank) {
+    const auto r = static_cast<std::size_t>(rank);
+    if (call.op == kReduceOps) ncclRedOpDestroy(made[r], ranks.comm(rank));
+    for (const std::byte* const from : {buffers.send[r], buffers.receive[r]})
+      all.insert(all.end(), from, from + Buffers::kBytes);
+  }
+  return all;
+}
+
+std::string describe(const Call& call, int ranks) {
+  return fmt::format("{} of {} {}, op {}, root {}, shift {}{}, {} ranks", name(call.function), call.count,
+                     name(call.type), call.op, call.root, call.shift, call.inPlace ? ", in place" : "",
+                     ranks);
+}
+
+class GpuCommunicators : public ::testing::TestWithParam<std::tuple<const char*, const char*>> {};
+
+// Every function, type, operation, with 2 to 8 ranks. A rank's buffers are compared as a whole, so a byte that is written beside
+// the result counts, too.
+TEST_P(GpuCommunicators, HaveTheBitsOfTheHostDevice) {
+  const auto& [algorithm, protocol] = GetParam();
+  const Environment environment(variablesOf(algorithm, protocol));
+  std::mt19937 random(20240607);
+  std::vector<Function> functions{Function::kAllReduce};
+  if (std::string(algorithm) == "PAT") functions = {Function::kAllGather, Function::kReduceScatter};
+  if (std::string(algorithm) == "Ring")
+    functions = {Function::kAllReduce, Function::kReduceScatter, Function::kReduce,  Function::kAllGather,
+                 Function::kBroadcast, Function::kSend,          Function::kAlltoAll};
+  int compared = 0;
+  for (int count = 2; count <= 8; ++count) {
+    MappedGpus gpus;
+    Ranks onHost(nullptr, count), onGpus(&gpus, count);
+    Buffers hostBuffers(onHost), gpuBuffers(onGpus);
+    for (const Function function : functions) {
+      for (int type = 0; type < kDataTypes; ++type) {
+        const int first = (type + count) % kOps;
+        const int tries = !reduces(function) ? 1 : effort() == Effort::kNight ? kOps : 2;
+        for (int i = 0; i < tries; ++i) {
+          Call call{.function = function, .type = static_cast<DataType>(type)};
+          if (reduces(function)) call.op = (first + i * (tries == kOps ? 1 : 3)) % kOps;
+          if (algorithm[0] == 'P') call.op %= static_cast<int>(ReduceOp::kAvg);  // PAT does not scale
+          call.root = static_cast<int>(random() % static_cast<unsigned>(count));
+          call.count = 1 + random() % (Buffers::kBytes / 8 / static_cast<std::size_t>(count + 1) / 8);
+          if (random() % 4 == 0) call.count *= 4;
+          call.shift = random() % 3;
+          call.inPlace = random() % 3 == 0;
+          const std::vector<std::byte> input = inputOf(call, random);
+          const bool same =
+              resultOf(call, onHost, hostBuffers, input) == resultOf(call, onGpus, gpuBuffers, input);
+          ASSERT_TRUE(same) << describe(call, count) << ", " << algorithm << ", " << protocol;
+          ASSERT_FALSE(HasFailure()) << describe(call, count);
+          ++compared;
+        }
+      }
+    }
+    EXPECT_GE(gpus.launches(), count);
+  }
+  RecordProperty("compared", compared);
+}
+
+std::string nameOf(const ::testing::TestParamInfo<GpuCommunicators::ParamType>& info) {
+  return std::string(std::get<0>(info.param)) + "_" + std::get<1>(info.param);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, GpuCommunicators,
+                         ::testing::Combine(::testing::Values("Ring", "Tree"),
+                                            ::testing::Values("Simple", "LL", "LL128")),
+                         nameOf);
+INSTANTIATE_TEST_SUITE_P(Logarithmic, GpuCommunicators,
+                         ::testing::Combine(::testing::Values("PAT"), ::testing::Values("Simple")), nameOf);
+
+std::string failureOf(ncclResult_t expected, ncclResult_t got) {
+  EXPECT_EQ(got, expected) << ncclGetLastError(nullptr);
+  return ncclGetLastError(nullptr);
+}
+
+// Which rank's error comes first is open; the others then have it as an error of that rank.
+std::string refusal(ncclResult_t got) {
+  EXPECT_NE(got, ncclSuccess);
+  return ncclGetLastError(nullptr);
+}
+
+// One group of several operations, on several streams, with trees, whose two programs share a channel's queues with rings.
+TEST(GpuLaunches, OfAGroupAreOneKernelInTheOrderOfItsStreams) {
+  const Environment environment(variablesOf("Ring,Tree", "Simple"));
+  constexpr int kRanks = 3;
+  constexpr std::size_t kCount = 1500;
+  MappedGpus gpus;
+  {
+    Ranks ranks(&gpus, kRanks);
+    std::vector<float*> data, more;
+    std::vector<cudaStream_t> second;
+    bool opens = false;
+    for (int rank = 0; rank < kRanks; ++rank) {
+      data.push_back(reinterpret_cast<float*>(ranks.memory(rank, 8 * kCount)));
+      more.push_back(reinterpret_cast<float*>(ranks.memory(rank, 8 * kCount)));
+      second.push_back(static_cast<cudaStream_t>(gpus.makeStream()));
+      std::fill_n(data.back(), kCount, 0.0f);
+      std::fill_n(more.back(), kCount, 1.0f);
+      gpus.hold(second.back(), &opens);
+    }
+    const int before = gpus.launches();
+    ASSERT_EQ(ncclGroupStart(), ncclSuccess);
+    for (int rank = 0; rank < kRanks; ++rank) {
+      const auto r = static_cast<std::size_t>(rank);
+      const ncclComm_t comm = ranks.comm(rank);
+      ASSERT_EQ(ncclAllReduce(data[r], data[r], kCount, ncclFloat, ncclSum, comm, ranks.stream(rank)),
+                ncclSuccess);
+      ASSERT_EQ(ncclAllReduce(data[r], data[r], kCount, ncclFloat, ncclMax, comm, ranks.stream(rank)),
+                ncclSuccess);
+      ASSERT_EQ(ncclAllReduce(more[r], more[r], kCount, ncclFloat, ncclSum, comm, second[r]), ncclSuccess);
+      ASSERT_EQ(ncclBroadcast(data[r], data[r], 3, ncclFloat, 1, comm, ranks.stream(rank)), ncclSuccess);
+    }
+    ASSERT_EQ(ncclGroupEnd(), ncclSuccess) << ncclGetLastError(nullptr);
+    EXPECT_EQ(gpus.launches() - before, kRanks);
+    // The kernel stands behind both streams: it reads what is stored before the second one goes on.
+    for (float* const values : data) std::fill_n(values, kCount, 2.0f);
+    __atomic_store_n(&opens, true, __ATOMIC_RELEASE);
+    // A launch in another stream comes after the ones before.
+    for (int rank = 0; rank < kRanks; ++rank) {
+      const auto r = static_cast<std::size_t>(rank);
+      ASSERT_EQ(ncclAllReduce(data[r], data[r], kCount, ncclFloat, ncclSum, ranks.comm(rank), second[r]),
+                ncclSuccess);
+    }
+    for (const cudaStream_t stream : second) gpus.await(stream);
+    ranks.await();
+    for (int rank = 0; rank < kRanks; ++rank) {
+      const auto r = static_cast<std::size_t>(rank);
+      EXPECT_EQ(data[r][0], 2.0f * kRanks * kRanks);
+      EXPECT_EQ(data[r][kCount - 1], 2.0f * kRanks * kRanks);
+      EXPECT_EQ(more[r][kCount / 2], static_cast<float>(kRanks));
+    }
+  }
+  EXPECT_EQ(gpus.allocated(), 0u);  // everything was given back
+}
+
+TEST(GpuRanks, AreThreadsThatConnectWhileTheySendAndReadScalarsWhenTheyRun) {
+  const Environment environment(variablesOf("Ring", "Simple"));
+  constexpr int kRanks = 4;
+  MappedGpus gpus;
+  ncclUniqueId id;
+  ASSERT_EQ(ncclGetUniqueId(&id), ncclSuccess);
+  std::vector<std::thread> threads;
+  for (int rank = 0; rank < kRanks; ++rank)
+    threads.emplace_back([&, rank] {
+      gpus.setDevice(rank);
+      ncclComm_t comm = nullptr;
+      ASSERT_EQ(ncclCommInitRank(&comm, kRanks, id, rank), ncclSuccess) << ncclGetLastError(nullptr);
+      const auto stream = static_cast<cudaStream_t>(gpus.makeStream());
+      auto* const values = static_cast<std::int64_t*>(gpus.allocate(64));
+      values[0] = rank;
+      // From even ranks to odd ones, and back.
+      const int other = rank ^ 1;
+      if (rank % 2 == 0) {
+        ASSERT_EQ(ncclSend(values, 1, ncclInt64, other, comm, stream), ncclSuccess)
+            << ncclGetLastError(nullptr);
+        ASSERT_EQ(ncclRecv(values + 1, 1, ncclInt64, other, comm, stream), ncclSuccess)
+            << ncclGetLastError(nullptr);
+      } else {
+        ASSERT_EQ(ncclRecv(values + 1, 1, ncclInt64, other, comm, stream), ncclSuccess)
+            << ncclGetLastError(nullptr);
+        ASSERT_EQ(ncclSend(values, 1, ncclInt64, other, comm, stream), ncclSuccess)
+            << ncclGetLastError(nullptr);
+      }
+      gpus.await(stream);
+      EXPECT_EQ(values[1], other);
+      ncclRedOp_t scaled;
+      ASSERT_EQ(ncclRedOpCreatePreMulSum(&scaled, values + 2, ncclInt64, ncclScalarDevice, comm),
+                ncclSuccess);
+      bool opens = false;
+      gpus.hold(stream, &opens);
+      ASSERT_EQ(ncclAllReduce(values, values + 3, 1, ncclInt64, scaled, comm, stream), ncclSuccess);
+      values[2] = 10;
+      __atomic_store_n(&opens, true, __ATOMIC_RELEASE);
+      gpus.await(stream);
+      EXPECT_EQ(values[3], 10 * (0 + 1 + 2 + 3));
+      EXPECT_EQ(ncclCommDestroy(comm), ncclSuccess);
+    });
+  for (std::thread& thread : threads) thread.join();
+}
+
+TEST(GpuFailures, EndKernelsAndNameTheRank) {
+  std::map<std::string, std::string> variables = variablesOf("Ring", "Simple");
+  variables["XYLEM_OPERATION_TIMEOUT"] = "2";
+  const Environment environment(variables);
+  MappedGpus gpus;
+  {
+    // Rank 1 does not come.
+    Ranks ranks(&gpus, 2);
+    std::byte* const data = ranks.memory(0, 64);
+    ASSERT_EQ(ncclAllReduce(data, data, 4, ncclFloat, ncclSum, ranks.comm(0), ranks.stream(0)), ncclSuccess);
+    gpus.await(ranks.stream(0));  // the kernel ends
+    ncclResult_t state = ncclSuccess;
+    for (int i = 0; i < 1000 && state == ncclSuccess; ++i) {
+      ASSERT_EQ(ncclCommGetAsyncError(ranks.comm(0), &state), ncclSuccess);
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+    EXPECT_EQ(state, ncclRemoteError);
+    EXPECT_THAT(ncclGetLastError(ranks.comm(0)),
+                AllOf(HasSubstr("timed out"), HasSubstr("rank 0 waits for rank 1")));
+  }
+  {
+    // The ranks call different operations: one kernel finds out, and the other one is ended.
+    Ranks ranks(&gpus, 2);
+    std::byte* const zero = ranks.memory(0, 1024);
+    std::byte* const one = ranks.memory(1, 1024);
+    ASSERT_EQ(ncclBroadcast(zero, zero, 64, ncclInt8, 0, ranks.comm(0), ranks.stream(0)), ncclSuccess);
+    ASSERT_EQ(ncclBroadcast(one, one, 128, ncclInt8, 0, ranks.comm(1), ranks.stream(1)), ncclSuccess);
+    ranks.await();
+    ncclResult_t state = ncclSuccess;
+    for (int i = 0; i < 1000 && state == ncclSuccess; ++i) {
+      ASSERT_EQ(ncclCommGetAsyncError(ranks.comm(1), &state), ncclSuccess);
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+    EXPECT_EQ(state, ncclInvalidUsage);
+    EXPECT_THAT(ncclGetLastError(ranks.comm(1)),
+                HasSubstr("rank 1, GPU 1: rank 0 sent 64 bytes in Broadcast where 128 are expected"));
+  }
+  {
+    // An abort ends a kernel that waits.
+    gpus.setDevice(0);
+    std::vector<ncclComm_t> comms(2);
+    ASSERT_EQ(ncclCommInitAll(comms.data(), 2, nullptr), ncclSuccess) << ncclGetLastError(nullptr);
+    const auto stream = static_cast<cudaStream_t>(gpus.makeStream());
+    void* const data = gpus.allocate(64);
+    ASSERT_EQ(ncclAllReduce(data, data, 4, ncclFloat, ncclSum, comms[0], stream), ncclSuccess);
+    EXPECT_EQ(ncclCommAbort(comms[0]), ncclSuccess);
+    gpus.await(stream);
+    EXPECT_EQ(ncclCommAbort(comms[1]), ncclSuccess);
+  }
+}
+
+TEST(GpuBadInput, IsAnErrorThatNamesRankAndDevice) {
+  const Environment environment(variablesOf("Ring", "Simple"));
+  MappedGpus gpus;
+  Ranks ranks(&gpus, 2);
+  const auto allReduce = [&](void* data, cudaStream_t stream) {
+    return ncclAllReduce(data, data, 4, ncclFloat, ncclSum, ranks.comm(1), stream);
+  };
+  std::byte* const other = ranks.memory(0, 64);
+  std::byte* const own = ranks.memory(1, 64);
+  float onHost[4]{};
+  EXPECT_THAT(
+      failureOf(ncclInvalidArgument, allReduce(other, ranks.stream(1))),
+      AllOf(HasSubstr("ncclAllReduce: rank 1, GPU 1: sendbuff"), HasSubstr("in the memory of GPU 0")));
+  EXPECT_THAT(failureOf(ncclInvalidArgument, allReduce(onHost, ranks.stream(1))),
+              HasSubstr("memory of the host that the GPU cannot reach"));
+  EXPECT_THAT(failureOf(ncclInvalidArgument, allReduce(own, ranks.stream(0))),
+              HasSubstr("the stream is one of GPU 0; make it while GPU 1 is the current device"));
+  EXPECT_THAT(failureOf(ncclInvalidArgument, allReduce(own, reinterpret_cast<cudaStream_t>(onHost))),
+              HasSubstr("is no stream"));
+  EXPECT_THAT(failureOf(ncclInvalidArgument, allReduce(own + 1, ranks.stream(1))), HasSubstr("align it"));
+  gpus.setCapturing(ranks.stream(1), true);
+  EXPECT_THAT(failureOf(ncclInvalidUsage, allReduce(own, ranks.stream(1))),
+              HasSubstr("is captured into a graph"));
+  gpus.setCapturing(ranks.stream(1), false);
+  // Nothing of that has broken the communicator.
+  ncclResult_t state = ncclInternalError;
+  ASSERT_EQ(ncclCommGetAsyncError(ranks.comm(1), &state), ncclSuccess);
+  EXPECT_EQ(state, ncclSuccess);
+}
+
+TEST(GpuBadMachines, AreErrorsThatNameRankAndDevice) {
+  const Environment environment(variablesOf("Ring", "Simple"));
+  std::vector<ncclComm_t> comms(2);
+  const auto initAll = [&] { return ncclCommInitAll(comms.data(), 2, nullptr); };
+  {
+    MappedGpus gpus({.driverVersion = 11080});
+    EXPECT_THAT(refusal(initAll()),
+                AllOf(HasSubstr("GPU"),
+                      HasSubstr("the driver is for CUDA 11.8; the kernel needs one for CUDA 12.0")));
+  }
+  {
+    MappedGpus gpus({.areOne = true});
+    EXPECT_THAT(refusal(initAll()), HasSubstr("rank 0 and rank 1 both use GPU"));
+    setenv("NCCL_MULTI_RANK_GPU_ENABLE", "1", 1);
+    EXPECT_EQ(initAll(), ncclSuccess) << ncclGetLastError(nullptr);
+    for (const ncclComm_t comm : comms) EXPECT_EQ(ncclCommDestroy(comm), ncclSuccess);
+  }
+  {
+    MappedGpus gpus({.residentBlocks = 1, .areOne = true});
+    Ranks ranks(&gpus, 2);
+    std::byte* const data = ranks.memory(0, 64);
+    EXPECT_THAT(failureOf(ncclInvalidUsage,
+                          ncclAllReduce(data, data, 4, ncclFloat, ncclSum, ranks.comm(0), ranks.stream(0))),
+                AllOf(HasSubstr("rank 0, GPU 0: the group needs"),
+                      HasSubstr("the GPU has 0 for each of the 2 ranks")));
+    unsetenv("NCCL_MULTI_RANK_GPU_ENABLE");
+  }
+  {
+    MappedGpus gpus({.memoryBytes = 128});
+    EXPECT_THAT(
+        refusal(initAll()),
+        AllOf(HasSubstr(", GPU "), HasSubstr("not enough memory for 65536 bytes of a kernel's works")));
+  }
+  {
+    MappedGpus gpus({.devices = 1});
+    EXPECT_THAT(refusal(initAll()), HasSubstr("ndev is 2, but there are 1 devices"));
+  }
+  setenv("XYLEM_CHECK", "1", 1);
+  MappedGpus gpus;
+  EXPECT_THAT(refusal(initAll()), HasSubstr("XYLEM_CHECK=1 compares the calls of host devices"));
+}
+
+}  // namespace
+}  // namespace xylem::testing

@@ -1,0 +1,363 @@
+#include "runtime/gpu/mapped_gpus.h"
+
+#include <sys/mman.h>
+
+#include <atomic>
+#include <condition_variable>
+#include <cstring>
+#include <deque>
+#include <functional>
+#include <latch>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <thread>
+
+#include "runtime/gpu/cpu_machine.h"
+#include "runtime/gpu/kernel.h"
+#include "runtime/gpu/kernel_job.h"
+
+namespace xylem::testing {
+namespace {
+
+using gpu::kDone;
+using gpu::Status;
+
+constexpr Status kNotReady = 600, kOutOfMemory = 2, kInvalid = 1, kNoContext = 201;
+
+class MappedStream {
+ public:
+  explicit MappedStream(int device) : device(device), thread_([this] { run(); }) {}
+  ~MappedStream() {
+    {
+      const std::lock_guard lock(mutex_);
+      ends_ = true;
+    }
+    changed_.notify_all();
+    thread_.join();
+  }
+  void add(std::function<void()> work) {
+    const std::lock_guard lock(mutex_);
+    work_.push_back(std::move(work));
+    changed_.notify_all();
+  }
+  void await() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return work_.empty(); });
+  }
+
+  const int device;
+  std::atomic<bool> capturing{false};
+
+ private:
+  void run() {
+    std::unique_lock lock(mutex_);
+    for (;;) {
+      changed_.wait(lock, [this] { return ends_ || !work_.empty(); });
+      if (work_.empty()) return;
+      const std::function<void()> work = work_.front();
+      lock.unlock();
+      work();
+      lock.lock();
+      work_.pop_front();
+      changed_.notify_all();
+    }
+  }
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<std::function<void()>> work_;
+  bool ends_ = false;
+  std::thread thread_;
+};
+
+// The last record of it that a stream has to pass.
+struct MappedEvent {
+  std::atomic<std::uint64_t> recorded{0}, passed{0};
+};
+
+struct Piece {
+  std::size_t bytes = 0;
+  gpu::Place place{};
+};
+
+struct Machine {
+  MappedGpus::Options options;
+  std::mutex mutex;
+  std::map<const std::byte*, Piece> pieces;
+  std::set<MappedStream*> streams;
+  std::set<MappedEvent*> events;
+  std::map<int, std::size_t> used;  // bytes by device
+  std::atomic<int> launches{0};
+  std::vector<std::pair<void*, std::size_t>> given;  // to tests
+  std::vector<std::unique_ptr<MappedStream>> givenStreams;
+};
+std::unique_ptr<Machine> machine;
+thread_local int currentDevice = 0;
+thread_local std::vector<int> entered;
+
+int device() { return entered.empty() ? currentDevice : entered.back(); }
+
+MappedStream* streamOf(void* stream) {
+  const std::lock_guard lock(machine->mutex);
+  auto* const asked = static_cast<MappedStream*>(stream);
+  return machine->streams.count(asked) != 0 ? asked : nullptr;
+}
+
+void addPiece(void* memory, std::size_t bytes, gpu::PlaceKind kind) {
+  machine->pieces[static_cast<const std::byte*>(memory)] = {bytes, {kind, device()}};
+}
+void* newMemory(std::size_t bytes) {
+  void* const memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  return memory == MAP_FAILED ? nullptr : memory;
+}
+Status makeMemory(void** memory, std::size_t bytes, gpu::PlaceKind kind) {
+  const std::lock_guard lock(machine->mutex);
+  if (kind == gpu::PlaceKind::kDevice && machine->used[device()] + bytes > machine->options.memoryBytes)
+    return kOutOfMemory;
+  *memory = newMemory(bytes);
+  if (*memory == nullptr) return kOutOfMemory;
+  if (kind == gpu::PlaceKind::kDevice) machine->used[device()] += bytes;
+  addPiece(*memory, bytes, kind);
+  return kDone;
+}
+Status dropPiece(void* memory, bool unmaps) {
+  const std::lock_guard lock(machine->mutex);
+  const auto found = machine->pieces.find(static_cast<const std::byte*>(memory));
+  if (found == machine->pieces.end()) return kInvalid;
+  if (found->second.place.kind == gpu::PlaceKind::kDevice)
+    machine->used[found->second.place.device] -= found->second.bytes;
+  if (unmaps) munmap(memory, found->second.bytes);
+  machine->pieces.erase(found);
+  return kDone;
+}
+
+struct LaneCall {
+  gpu::Block* shared;
+  const gpu::Lane* lane;
+};
+
+void runLanes(const gpu::Lane* lanes, int count) {
+  std::latch done(count);
+  for (int i = 0; i < count; ++i)
+    blockPool().start([&done, lane = lanes + i](FiberBlock& block) {
+      const auto shared = std::make_unique<gpu::Block>();
+      LaneCall call{shared.get(), lane};
+      block.run(
+          [](FiberBlock& fibers, int thread, void* data) {
+            const auto& of = *static_cast<const LaneCall*>(data);
+            CpuMachine cpu(fibers, thread, nullptr);
+            gpu::runLane(cpu, *of.shared, *of.lane);
+          },
+          &call);
+      done.count_down();
+    });
+  done.wait();
+}
+
+template <typename Work>
+Status enqueue(void* stream, Work&& work) {
+  MappedStream* const found = streamOf(stream);
+  if (found == nullptr) return kInvalid;
+  found->add(std::forward<Work>(work));
+  return kDone;
+}
+
+gpu::DriverTable tableOf(const MappedGpus::Options& options) {
+  gpu::DriverTable table{};
+  table.abi = gpu::kDriverAbi;
+  table.driverVersion = options.driverVersion;
+  table.oldestVersion = 12000;
+  table.notReady = kNotReady;
+  table.outOfMemory = kOutOfMemory;
+  table.describe = [](Status status) {
+    return status == kOutOfMemory ? "out of memory" : status == kNoContext ? "no context" : "invalid value";
+  };
+  table.countDevices = [](int* count) {
+    *count = machine->options.devices;
+    return kDone;
+  };
+  table.currentDevice = [](int* current) {
+    *current = device();
+    return kDone;
+  };
+  table.facts = [](int of, gpu::DeviceFacts* facts) {
+    *facts = {};
+    std::strcpy(facts->name, "mapped");
+    facts->identity = machine->options.areOne ? 1u : 1u + static_cast<unsigned>(of);
+    facts->memoryBytes = machine->options.memoryBytes;
+    facts->residentBlocks = machine->options.residentBlocks;
+    facts->sharesHostAddresses = 1;
+    return kDone;
+  };
+  table.enter = [](int of) {
+    entered.push_back(of);
+    return kDone;
+  };
+  table.leave = [] {
+    if (entered.empty()) return kNoContext;
+    entered.pop_back();
+    return kDone;
+  };
+  table.mayAccess = [](int, int, int* may) {
+    *may = 1;
+    return kDone;
+  };
+  table.allocate = [](void** memory, std::size_t bytes) {
+    return makeMemory(memory, bytes, gpu::PlaceKind::kDevice);
+  };
+  table.release = [](void* memory) { return dropPiece(memory, true); };
+  table.allocateHost = [](void** memory, std::size_t bytes) {
+    return makeMemory(memory, bytes, gpu::PlaceKind::kRegisteredHost);
+  };
+  table.releaseHost = table.release;
+  table.registerHost = [](void* memory, std::size_t bytes) {
+    const std::lock_guard lock(machine->mutex);
+    if (machine->pieces.count(static_cast<const std::byte*>(memory)) != 0) return kInvalid;
+    addPiece(memory, bytes, gpu::PlaceKind::kRegisteredHost);
+    return kDone;
+  };
+  table.unregisterHost = [](void* memory) { return dropPiece(memory, false); };
+  table.lookUp = [](const void* address, gpu::Place* place) {
+    const std::lock_guard lock(machine->mutex);
+    const auto* const asked = static_cast<const std::byte*>(address);
+    *place = {gpu::PlaceKind::kHost, -1};
+    auto found = machine->pieces.upper_bound(asked);
+    if (found == machine->pieces.begin()) return kDone;
+    --found;
+    if (asked < found->first + found->second.bytes) *place = found->second.place;
+    return kDone;
+  };
+  table.copy = [](void* to, const void* from, std::size_t bytes, void* stream) {
+    return enqueue(stream, [=] { std::memcpy(to, from, bytes); });
+  };
+  table.makeStream = [](void** stream) {
+    auto* const made = new MappedStream(device());
+    const std::lock_guard lock(machine->mutex);
+    machine->streams.insert(made);
+    *stream = made;
+    return kDone;
+  };
+  table.destroyStream = [](void* stream) {
+    MappedStream* const found = streamOf(stream);
+    if (found == nullptr) return kInvalid;
+    {
+      const std::lock_guard lock(machine->mutex);
+      machine->streams.erase(found);
+    }
+    delete found;
+    return kDone;
+  };
+  table.awaitStream = [](void* stream) {
+    MappedStream* const found = streamOf(stream);
+    if (found == nullptr) return kInvalid;
+    found->await();
+    return kDone;
+  };
+  table.streamDevice = [](void* stream, int* of) {
+    const MappedStream* const found = streamOf(stream);
+    if (found == nullptr) return kInvalid;
+    *of = found->device;
+    return kDone;
+  };
+  table.isCapturing = [](void* stream, int* capturing) {
+    const MappedStream* const found = streamOf(stream);
+    if (found == nullptr) return kInvalid;
+    *capturing = found->capturing ? 1 : 0;
+    return kDone;
+  };
+  table.makeEvent = [](void** event) {
+    auto* const made = new MappedEvent;
+    const std::lock_guard lock(machine->mutex);
+    machine->events.insert(made);
+    *event = made;
+    return kDone;
+  };
+  table.destroyEvent = [](void* event) {
+    auto* const asked = static_cast<MappedEvent*>(event);
+    const std::lock_guard lock(machine->mutex);
+    if (machine->events.erase(asked) == 0) return kInvalid;
+    delete asked;
+    return kDone;
+  };
+  table.recordEvent = [](void* event, void* stream) {
+    auto* const of = static_cast<MappedEvent*>(event);
+    const std::uint64_t number = of->recorded.fetch_add(1) + 1;
+    return enqueue(stream, [=] { of->passed.store(number); });
+  };
+  table.awaitEvent = [](void* stream, void* event) {
+    auto* const of = static_cast<MappedEvent*>(event);
+    return enqueue(stream, [of, number = of->recorded.load()] {
+      while (of->passed.load() < number) std::this_thread::yield();
+    });
+  };
+  table.queryEvent = [](void* event) {
+    auto* const of = static_cast<MappedEvent*>(event);
+    return of->passed.load() < of->recorded.load() ? kNotReady : kDone;
+  };
+  table.launch = [](const gpu::Lane* lanes, int count, void* stream) {
+    ++machine->launches;
+    return enqueue(stream, [=] { runLanes(lanes, count); });
+  };
+  return table;
+}
+
+gpu::DriverTable table;
+
+}  // namespace
+
+MappedGpus::MappedGpus() : MappedGpus(Options{}) {}
+
+MappedGpus::MappedGpus(const Options& options) {
+  machine = std::make_unique<Machine>();
+  machine->options = options;
+  table = tableOf(options);
+  gpu::useDriver(&table);
+}
+
+MappedGpus::~MappedGpus() {
+  gpu::useDriver(nullptr);
+  for (const auto& stream : machine->givenStreams) stream->await();
+  machine->givenStreams.clear();
+  for (const auto& [memory, bytes] : machine->given) munmap(memory, bytes);
+  machine.reset();
+}
+
+void MappedGpus::setDevice(int of) { currentDevice = of; }
+
+void* MappedGpus::allocate(std::size_t bytes) {
+  void* memory = nullptr;
+  if (makeMemory(&memory, bytes, gpu::PlaceKind::kDevice) != kDone) return nullptr;
+  const std::lock_guard lock(machine->mutex);
+  machine->given.emplace_back(memory, bytes);
+  return memory;
+}
+
+void* MappedGpus::makeStream() {
+  const std::lock_guard lock(machine->mutex);
+  auto& made = machine->givenStreams.emplace_back(std::make_unique<MappedStream>(device()));
+  machine->streams.insert(made.get());
+  return made.get();
+}
+
+void MappedGpus::await(void* stream) { static_cast<MappedStream*>(stream)->await(); }
+
+void MappedGpus::hold(void* stream, const bool* opens) {
+  static_cast<MappedStream*>(stream)->add([opens] {
+    while (!__atomic_load_n(opens, __ATOMIC_ACQUIRE)) std::this_thread::yield();
+  });
+}
+
+void MappedGpus::setCapturing(void* stream, bool capturing) {
+  static_cast<MappedStream*>(stream)->capturing = capturing;
+}
+
+int MappedGpus::launches() const { return machine->launches; }
+
+std::size_t MappedGpus::allocated() const {
+  const std::lock_guard lock(machine->mutex);
+  return machine->pieces.size() - machine->given.size() + machine->events.size() + machine->streams.size() -
+         machine->givenStreams.size();
+}
+
+}  // namespace xylem::testing
