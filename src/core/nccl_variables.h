@@ -148,7 +148,6 @@ X("NCCL_SINGLE_RING_THRESHOLD", "", "2.2", "", kPlans, "bytes up to which one ri
 X("NCCL_IB_DATA_DIRECT", "2.27", "", "1", kPlans,
   "which of a card's two paths NCCL detects, direct or through the CPU")
 X("NCCL_MNNVL_CROSS_CLIQUE", "2.30", "", "0", kPlans, "direct access between the parts of an NVLink domain")
-X("NCCL_MULTI_RANK_GPU_ENABLE", "2.30", "", "0", kPlans, "several ranks may use one GPU")
 X("NCCL_IB_QUERY_PORT_SPEED", "2.30", "", "1", kPlans, "the speed of a port is asked of the driver")
 X("NCCL_SYM_KERNEL", "2.27", "", "", kPlans, "the kernel for symmetric memory")
 X("NCCL_SYM_CTAS", "2.27", "", "0", kPlans, "thread blocks of kernels for symmetric memory")
