@@ -1,5 +1,5 @@
 #pragma once
-// What Xylem asks of the driver of a GPU, as a table of functions. libxylem contains no implementation: libxylem-cuda.so has one
+// The functions that Xylem needs of the driver of a GPU, as a table. libxylem contains no implementation: libxylem-cuda.so has one
 // over NVIDIA's driver (cuda/), and the tests have one whose GPUs are threads of the CPU.
 //
 //   const DriverTable* driver = driverOfThread(settings);           // null: the thread's device is a host device

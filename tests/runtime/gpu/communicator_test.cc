@@ -257,7 +257,7 @@ std::string failureOf(ncclResult_t expected, ncclResult_t got) {
   return ncclGetLastError(nullptr);
 }
 
-// Which rank's error comes first is open; the others then have it as an error of that rank.
+// The ranks find the error at the same time: the result is one of theirs, or that another rank has failed.
 std::string refusal(ncclResult_t got) {
   EXPECT_NE(got, ncclSuccess);
   return ncclGetLastError(nullptr);

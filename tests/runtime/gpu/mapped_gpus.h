@@ -32,7 +32,7 @@ class MappedGpus {
   MappedGpus& operator=(const MappedGpus&) = delete;
 
   void setDevice(int device);
-  // Of the current device; they live as long as this object.
+  // Memory and a stream of the current device; they live as long as this object.
   void* allocate(std::size_t bytes);
   void* makeStream();
   void await(void* stream);
@@ -40,8 +40,10 @@ class MappedGpus {
   void hold(void* stream, const bool* opens);
   void setCapturing(void* stream, bool capturing);
 
-  int launches() const;           // of the kernel, so far
-  std::size_t allocated() const;  // pieces of memory, streams and events that were not given back
+  // Launches of the kernel until now.
+  int launches() const;
+  // Pieces of memory, streams and events that were not given back.
+  std::size_t allocated() const;
 };
 
 }  // namespace xylem::testing
