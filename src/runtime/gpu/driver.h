@@ -47,7 +47,6 @@ struct DriverTable {
   Status (*facts)(int device, DeviceFacts* facts);
   Status (*enter)(int device);  // until leave(), in the same thread
   Status (*leave)();
-  Status (*mayAccess)(int device, int peer, int* may);
 
   Status (*allocate)(void** memory, std::size_t bytes);  // of the device
   Status (*release)(void* memory);
@@ -58,9 +57,6 @@ struct DriverTable {
   Status (*lookUp)(const void* address, Place* place);
   Status (*copy)(void* to, const void* from, std::size_t bytes, void* stream);  // in stream order
 
-  Status (*makeStream)(void** stream);
-  Status (*destroyStream)(void* stream);
-  Status (*awaitStream)(void* stream);
   Status (*streamDevice)(void* stream, int* device);
   Status (*isCapturing)(void* stream, int* capturing);
   Status (*makeEvent)(void** event);

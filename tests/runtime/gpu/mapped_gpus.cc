@@ -199,10 +199,6 @@ gpu::DriverTable tableOf(const MappedGpus::Options& options) {
     entered.pop_back();
     return kDone;
   };
-  table.mayAccess = [](int, int, int* may) {
-    *may = 1;
-    return kDone;
-  };
   table.allocate = [](void** memory, std::size_t bytes) {
     return makeMemory(memory, bytes, gpu::PlaceKind::kDevice);
   };
@@ -230,29 +226,6 @@ gpu::DriverTable tableOf(const MappedGpus::Options& options) {
   };
   table.copy = [](void* to, const void* from, std::size_t bytes, void* stream) {
     return enqueue(stream, [=] { std::memcpy(to, from, bytes); });
-  };
-  table.makeStream = [](void** stream) {
-    auto* const made = new MappedStream(device());
-    const std::lock_guard lock(machine->mutex);
-    machine->streams.insert(made);
-    *stream = made;
-    return kDone;
-  };
-  table.destroyStream = [](void* stream) {
-    MappedStream* const found = streamOf(stream);
-    if (found == nullptr) return kInvalid;
-    {
-      const std::lock_guard lock(machine->mutex);
-      machine->streams.erase(found);
-    }
-    delete found;
-    return kDone;
-  };
-  table.awaitStream = [](void* stream) {
-    MappedStream* const found = streamOf(stream);
-    if (found == nullptr) return kInvalid;
-    found->await();
-    return kDone;
   };
   table.streamDevice = [](void* stream, int* of) {
     const MappedStream* const found = streamOf(stream);

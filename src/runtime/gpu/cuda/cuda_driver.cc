@@ -26,18 +26,18 @@ namespace xylem::gpu {
 namespace {
 
 // Functions by the names that cuda.h gives them for this version of the API, such as cuMemAlloc_v2.
-#define XYLEM_CUDA_FUNCTIONS(ROW)                                                                           \
-  ROW(cuInit)                                                                                               \
-  ROW(cuDriverGetVersion) ROW(cuGetErrorString) ROW(cuDeviceGetCount) ROW(cuDeviceGet) ROW(cuDeviceGetName) \
-      ROW(cuDeviceTotalMem) ROW(cuDeviceGetUuid) ROW(cuDeviceGetAttribute) ROW(cuDeviceCanAccessPeer)       \
-          ROW(cuDevicePrimaryCtxRetain) ROW(cuCtxGetCurrent) ROW(cuCtxGetDevice) ROW(cuCtxPushCurrent)      \
-              ROW(cuCtxPopCurrent) ROW(cuMemAlloc) ROW(cuMemFree) ROW(cuMemHostAlloc) ROW(cuMemFreeHost)    \
-                  ROW(cuMemHostRegister) ROW(cuMemHostUnregister) ROW(cuPointerGetAttributes)               \
-                      ROW(cuMemcpyAsync) ROW(cuStreamCreate) ROW(cuStreamDestroy) ROW(cuStreamSynchronize)  \
-                          ROW(cuStreamGetCtx) ROW(cuStreamIsCapturing) ROW(cuEventCreate)                   \
-                              ROW(cuEventDestroy) ROW(cuEventRecord) ROW(cuStreamWaitEvent)                 \
-                                  ROW(cuEventQuery) ROW(cuModuleLoadData) ROW(cuModuleGetFunction)          \
-                                      ROW(cuLaunchKernel) ROW(cuOccupancyMaxActiveBlocksPerMultiprocessor)
+#define XYLEM_CUDA_FUNCTIONS(ROW)                                                                         \
+  ROW(cuInit)                                                                                             \
+  ROW(cuDriverGetVersion)                                                                                 \
+  ROW(cuGetErrorString) ROW(cuDeviceGetCount) ROW(cuDeviceGet) ROW(cuDeviceGetName) ROW(cuDeviceTotalMem) \
+      ROW(cuDeviceGetUuid) ROW(cuDeviceGetAttribute) ROW(cuDevicePrimaryCtxRetain) ROW(cuCtxGetCurrent)   \
+          ROW(cuCtxGetDevice) ROW(cuCtxPushCurrent) ROW(cuCtxPopCurrent) ROW(cuMemAlloc) ROW(cuMemFree)   \
+              ROW(cuMemHostAlloc) ROW(cuMemFreeHost) ROW(cuMemHostRegister) ROW(cuMemHostUnregister)      \
+                  ROW(cuPointerGetAttributes) ROW(cuMemcpyAsync) ROW(cuStreamGetCtx)                      \
+                      ROW(cuStreamIsCapturing) ROW(cuEventCreate) ROW(cuEventDestroy) ROW(cuEventRecord)  \
+                          ROW(cuStreamWaitEvent) ROW(cuEventQuery) ROW(cuModuleLoadData)                  \
+                              ROW(cuModuleGetFunction) ROW(cuLaunchKernel)                                \
+                                  ROW(cuOccupancyMaxActiveBlocksPerMultiprocessor)
 
 struct Functions {
 #define XYLEM_ROW(NAME) decltype(&::NAME) NAME = nullptr;
@@ -170,13 +170,6 @@ Status facts(int number, DeviceFacts* facts) {
   return status;
 }
 
-Status mayAccess(int device, int peer, int* may) {
-  CUdevice handle = 0, other = 0;
-  if (const Status status = cuda.cuDeviceGet(&handle, device)) return status;
-  if (const Status status = cuda.cuDeviceGet(&other, peer)) return status;
-  return cuda.cuDeviceCanAccessPeer(may, handle, other);
-}
-
 Status allocate(void** memory, std::size_t bytes) {
   CUdeviceptr made = 0;
   const Status status = cuda.cuMemAlloc(&made, bytes);
@@ -249,7 +242,6 @@ DriverTable makeTable() {
   table.facts = facts;
   table.enter = enter;
   table.leave = leave;
-  table.mayAccess = mayAccess;
   table.allocate = allocate;
   table.release = [](void* memory) -> Status { return cuda.cuMemFree(address(memory)); };
   table.allocateHost = allocateHost;
@@ -262,11 +254,6 @@ DriverTable makeTable() {
   table.copy = [](void* to, const void* from, std::size_t bytes, void* stream) -> Status {
     return cuda.cuMemcpyAsync(address(to), address(from), bytes, streamOf(stream));
   };
-  table.makeStream = [](void** stream) -> Status {
-    return cuda.cuStreamCreate(reinterpret_cast<CUstream*>(stream), CU_STREAM_NON_BLOCKING);
-  };
-  table.destroyStream = [](void* stream) -> Status { return cuda.cuStreamDestroy(streamOf(stream)); };
-  table.awaitStream = [](void* stream) -> Status { return cuda.cuStreamSynchronize(streamOf(stream)); };
   table.streamDevice = streamDevice;
   table.isCapturing = isCapturing;
   table.makeEvent = [](void** event) -> Status {
