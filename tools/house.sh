@@ -3,7 +3,7 @@
 
 # CMake options of ./quickstart, which builds only the parts that a first look needs.
 # shellcheck disable=SC2034  # quickstart and test use it
-quickstart_choices=(-DXYLEM_TESTS=OFF -DXYLEM_BENCH=OFF -DXYLEM_PYTHON=OFF -DXYLEM_LTO=OFF)
+quickstart_choices=(-DXYLEM_TESTS=OFF -DXYLEM_BENCH=OFF -DXYLEM_PYTHON=OFF -DXYLEM_LTO=OFF -DXYLEM_CUDA=OFF)
 
 say() { printf '\n== %s\n' "$*"; }
 

@@ -48,7 +48,7 @@ comm::Membership membershipOf(const Joining& call) {
                 call.name, call.idCount, call.ranks);
   requireNotNull(call.ids, call.name, "commIds");
   comm::Membership membership{{}, call.rank, call.ranks};
-  membership.gpuDriver = gpu::driverOfThread(Settings::fromEnvironment());
+  membership.gpuDriver = gpu::driverOfThread(comm::settingsOfProcess());
   membership.device = call.device ? *call.device : currentDeviceOf(membership.gpuDriver);
   for (int i = 0; i < call.idCount; ++i)
     membership.ids.push_back(
