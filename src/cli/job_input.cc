@@ -234,8 +234,11 @@ JobRequest readJob(const JobInput& job, const Settings& settings) {
     auto& document = known[host.file];
     if (!document) {
       topology::Document machine = readMachine(host.file, settings);
-      if (!job.allNets && !isThisMachine(host.file))
-        machine = topology::selectNets(std::move(machine), settings, &read.assumptions);
+      if (!job.allNets && !isThisMachine(host.file)) {
+        std::vector<std::string> warnings;
+        machine = topology::selectNets(std::move(machine), settings, &read.assumptions, &warnings);
+        for (const std::string& warning : warnings) warn(warning);
+      }
       for (const std::string& link : job.links) topology::overrideLink(machine, link, {"--link", 0});
       for (const std::string& text : topology::overrideTexts(machine, request.nccl))
         read.assumptions.push_back("an override, " + text);

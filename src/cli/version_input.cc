@@ -4,6 +4,7 @@
 
 #include "cli/terminal.h"
 #include "core/error.h"
+#include "planner/paths/path_table.h"
 #include "planner/rules/changes.h"
 #include "planner/rules/patches.h"
 #include "planner/rules/variables.h"
@@ -34,8 +35,14 @@ std::vector<std::string> unknownTo(const rules::Version& version, const Settings
       lines.push_back(fmt::format("{} ({}) is no variable of NCCL {}: it exists {}", name, origin,
                                   rules::versionText(version), rules::lifeText(name)));
   };
-  for (const SettingSpec& spec : settingSpecs())
-    if (settings.isSet(spec.id)) add(spec.name, settings.origin(spec.id));
+  const auto rules = rules::rulesOf(version);
+  for (const SettingSpec& spec : settingSpecs()) {
+    if (!settings.isSet(spec.id)) continue;
+    add(spec.name, settings.origin(spec.id));
+    if (spec.kind == SettingKind::kLevel && !paths::parseLevel(settings.text(spec.id), *rules))
+      lines.push_back(fmt::format("{}={} ({}): NCCL {} knows no such level, and ignores it", spec.name,
+                                  settings.text(spec.id), settings.origin(spec.id), rules::versionText(version)));
+  }
   for (const Settings::Unread& other : settings.unread()) add(other.variable->name, other.origin);
   return lines;
 }

@@ -19,7 +19,8 @@ void addVersionOption(Command& command, std::string& version);
 // The version itself. `text` is the value of --nccl, empty if it is not given. Throws InputError.
 rules::Version versionNamed(const std::string& text, const Settings& settings);
 
-// The variables that are set and that this version of NCCL does not know, a sentence each with the versions that know it.
+// The variables that are set and that this version of NCCL does not know, a sentence each with the versions that know it;
+// and the levels (a path type such as P2C) that it does not know.
 std::vector<std::string> unknownTo(const rules::Version& version, const Settings& settings);
 
 // `text` is the value of --nccl, empty if it is not given. Says on standard error if another version answers for this one,

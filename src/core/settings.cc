@@ -1,5 +1,6 @@
 #include "core/settings.h"
 
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -39,14 +40,42 @@ std::optional<std::int64_t> parseInteger(const std::string& text, bool& overflow
   return value;
 }
 
-// NCCL takes these names as levels, and numbers of its old scale.
+// NCCL takes these names as levels, and numbers of its old scale. Versions before 2.26 do not know C2C, those before
+// 2.27 not P2C: paths::parseLevel decides for a version.
+constexpr const char* kPathLevels[] = {"LOC", "NVL", "NVB", "C2C", "PIX", "PXB", "P2C", "PXN", "PHB", "SYS"};
+
 bool isLevel(const std::string& text) {
-  for (const char* level : {"LOC", "NVL", "NVB", "PIX", "PXB", "PXN", "PHB", "SYS"})
+  for (const char* level : kPathLevels)
     if (text == level) return true;
   return !text.empty() && text[0] >= '0' && text[0] <= '9';
 }
 
 bool isOurs(std::string_view name) { return name.starts_with("NCCL_") || name.starts_with("XYLEM_"); }
+
+// Variables that only plugins read, by the start of their names. Names that start otherwise, as SHARP_COLL_ and OFI_NCCL_ do,
+// are not looked at.
+struct PluginVariables {
+  std::string_view start;
+  const char* plugin;
+};
+constexpr PluginVariables kPluginVariables[] = {
+    {"NCCL_IBEXT_", "HPC-X's net plugin (nccl-rdma-sharp)"},
+    {"NCCL_SHARP_", "HPC-X's net plugin (nccl-rdma-sharp)"},
+    {"NCCL_PLUGIN_P2P", "HPC-X's net plugin (nccl-rdma-sharp)"},
+    {"NCCL_UCX_", "HPC-X's net plugin (nccl-rdma-sharp)"},
+    {"NCCL_FASTRAK_", "Google's net plugin (FasTrak)"},
+    {"NCCL_GPUDIRECTTCPX_", "Google's net plugin (GPUDirect-TCPX)"},
+    {"NCCL_TUNER_CONFIG_", "a tuner plugin"},
+    {"NCCL_INSPECTOR_", "NCCL's profiler plugin Inspector"},
+    {"NCCL_PROFILE_", "NCCL's example of a profiler plugin"},
+};
+
+// Null if the name is of no plugin that is known.
+const PluginVariables* pluginOf(std::string_view name) {
+  for (const PluginVariables& variables : kPluginVariables)
+    if (name.starts_with(variables.start)) return &variables;
+  return nullptr;
+}
 
 }  // namespace
 
@@ -106,6 +135,8 @@ std::string aboutUnknownVariable(std::string_view name) {
                            : "and no plan depends on it",
                        known->help, versions);
   }
+  if (const PluginVariables* variables = pluginOf(name))
+    return fmt::format("is a plugin's: {} reads it, neither NCCL nor Xylem does", variables->plugin);
   const std::string nearest = nearestVariable(name);
   return nearest.empty() ? "is no variable of NCCL or Xylem"
                          : fmt::format("is no variable of NCCL or Xylem; did you mean {}?", nearest);
@@ -159,8 +190,8 @@ void Settings::set(const SettingSpec& s, const std::string& value, const std::st
     e.number = *number;
   } else if (s.kind == SettingKind::kLevel && !isLevel(value)) {
     warnings_.push_back(
-        fmt::format("{}={} ({}) is not one of LOC NVL NVB PIX PXB PXN PHB SYS: ignored, as NCCL does", s.name,
-                    value, origin));
+        fmt::format("{}={} ({}) is not one of {}: ignored, as NCCL does", s.name, value, origin,
+                    fmt::join(kPathLevels, " ")));
     return;
   }
   entries_[static_cast<std::size_t>(s.id)] = std::move(e);
@@ -180,27 +211,46 @@ Settings Settings::fromPairs(const std::map<std::string, std::string>& pairs, co
 
 Settings Settings::fromEnvironment() {
   Settings settings;
+  settings.readEnvironment();
+  if (!settings.refusals_.empty()) throw settings.refusals_.front().error;
+  return settings;
+}
+
+Settings Settings::fromEnvironmentWithRefusals() {
+  Settings settings;
+  settings.readEnvironment();
+  return settings;
+}
+
+void Settings::setOrRefuse(const SettingSpec& s, const std::string& value, const std::string& origin) {
+  try {
+    set(s, value, origin);
+  } catch (const InputError& error) {
+    refusals_.push_back({&s, value, origin, error});
+  }
+}
+
+void Settings::readEnvironment() {
   std::vector<std::string_view> unknown;
   for (char** variable = environ; variable != nullptr && *variable != nullptr; ++variable) {
     const std::string_view text(*variable);
     const std::size_t equals = text.find('=');
     if (equals == std::string_view::npos || !isOurs(text.substr(0, equals))) continue;
     if (const SettingSpec* s = findSetting(text.substr(0, equals)))
-      settings.set(*s, std::string(text.substr(equals + 1)), "environment");
+      setOrRefuse(*s, std::string(text.substr(equals + 1)), "environment");
     else
       unknown.push_back(text.substr(0, equals));
   }
   // After the variables that say whether there are plugins.
-  for (const std::string_view name : unknown) settings.noteUnknown(name, "environment");
+  for (const std::string_view name : unknown) noteUnknown(name, "environment");
   if (const char* file = std::getenv("NCCL_CONF_FILE")) {
-    if (!settings.readFile(file))
-      settings.warnings_.push_back(
+    if (!readFile(file))
+      warnings_.push_back(
           fmt::format("NCCL_CONF_FILE={} (environment) cannot be read: ignored", file));
   } else if (const char* home = std::getenv("HOME")) {
-    settings.readFile(std::string(home) + "/.nccl.conf");
+    readFile(std::string(home) + "/.nccl.conf");
   }
-  settings.readFile("/etc/nccl.conf");
-  return settings;
+  readFile("/etc/nccl.conf");
 }
 
 void Settings::takeAnswers(const std::function<const char*(const char*)>& answer, const std::string& origin) {
@@ -217,11 +267,16 @@ void Settings::takeAnswers(const std::function<const char*(const char*)>& answer
 bool Settings::readFile(const std::string& path) {
   std::ifstream file(path);
   if (!file.is_open()) return false;
-  addLines(file, path);
+  takeLines(file, path);
   return true;
 }
 
 void Settings::addLines(std::istream& lines, const std::string& file) {
+  takeLines(lines, file);
+  if (!refusals_.empty()) throw refusals_.front().error;
+}
+
+void Settings::takeLines(std::istream& lines, const std::string& file) {
   std::string line;
   for (int number = 1; std::getline(lines, line); ++number) {
     if (line.ends_with('\r')) line.pop_back();
@@ -233,7 +288,7 @@ void Settings::addLines(std::istream& lines, const std::string& file) {
     if (s == nullptr) {
       if (isOurs(name)) noteUnknown(name, origin);
     } else if (!entry(s->id).claimed) {
-      set(*s, line.substr(equals + 1), origin);
+      setOrRefuse(*s, line.substr(equals + 1), origin);
     }
   }
 }
@@ -252,10 +307,11 @@ void Settings::noteUnknown(std::string_view name, const std::string& origin) {
     if (name == elsewhere) return;
   if (name.starts_with("XYLEM_TEST_")) return;
   const NcclVariable* known = findNcclVariable(name);
+  const bool ofPlugin = known == nullptr && pluginOf(name) != nullptr;
   // Plugins have variables of their own: only what looks like a typing error is said.
-  if (known == nullptr && name.starts_with("NCCL_") && namesPlugin() && nearestVariable(name).empty()) return;
+  if (known == nullptr && !ofPlugin && name.starts_with("NCCL_") && namesPlugin() && nearestVariable(name).empty()) return;
   if (known != nullptr) unread_.push_back({known, origin});
-  const bool matters = known == nullptr || known->decides == NcclVariable::kPlans;
+  const bool matters = !ofPlugin && (known == nullptr || known->decides == NcclVariable::kPlans);
   (matters ? warnings_ : notes_)
       .push_back(fmt::format("{} ({}) {}", name, origin, aboutUnknownVariable(name)));
 }

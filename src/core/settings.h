@@ -18,6 +18,8 @@
 #include <string_view>
 #include <vector>
 
+#include "core/error.h"
+
 namespace xylem {
 
 enum class Setting : int {
@@ -73,6 +75,8 @@ class Settings {
   // The process's environment, completed by the files NCCL reads: $NCCL_CONF_FILE or ~/.nccl.conf, then
   // /etc/nccl.conf (lines NAME=VALUE; what is set already stays).
   static Settings fromEnvironment();
+  // The same, but a value that cannot be used is no error: its variable has its default, and refusals() has the reason.
+  static Settings fromEnvironmentWithRefusals();
   // From given pairs of name and value; messages call their source `origin`. Throws if a name is not in the
   // table.
   static Settings fromPairs(const std::map<std::string, std::string>& pairs,
@@ -97,7 +101,8 @@ class Settings {
   // Oddities that are no errors: ignored values, variables of NCCL that its plans depend on and Xylem does
   // not read, and unknown NCCL_* or XYLEM_* names with a suggestion.
   const std::vector<std::string>& warnings() const { return warnings_; }
-  // The variables of NCCL that are set and that no plan depends on: what they are, and where they are set.
+  // The variables of NCCL or its plugins that are set and that no plan depends on: what they are, and where they
+  // are set.
   const std::vector<std::string>& notes() const { return notes_; }
   // The variables of NCCL that are set and that Xylem does not read.
   struct Unread {
@@ -105,6 +110,14 @@ class Settings {
     std::string origin;
   };
   const std::vector<Unread>& unread() const { return unread_; }
+  // The values that fromEnvironmentWithRefusals() met and could not use.
+  struct Refusal {
+    const SettingSpec* spec = nullptr;
+    std::string value;
+    std::string origin;
+    InputError error;
+  };
+  const std::vector<Refusal>& refusals() const { return refusals_; }
 
  private:
   struct Entry {
@@ -115,6 +128,10 @@ class Settings {
     std::string origin;
   };
   const Entry& entry(Setting setting) const { return entries_[static_cast<std::size_t>(setting)]; }
+  // Takes what fromEnvironment() reads; values that cannot be used become refusals.
+  void readEnvironment();
+  void setOrRefuse(const SettingSpec& spec, const std::string& value, const std::string& origin);
+  void takeLines(std::istream& lines, const std::string& file);
   // False if there is no such file.
   bool readFile(const std::string& path);
   // Whether a variable names a plugin, which may have variables of its own.
@@ -125,6 +142,7 @@ class Settings {
   std::vector<std::string> warnings_;
   std::vector<std::string> notes_;
   std::vector<Unread> unread_;
+  std::vector<Refusal> refusals_;
 };
 
 }  // namespace xylem

@@ -156,17 +156,41 @@ TEST(SettingsCommandTest, JsonIsAlwaysUtf8) {
 }
 
 TEST(SettingsCommandTest, UnknownVariablesGetASuggestion) {
+  EXPECT_THAT(runCommand({"settings", "--set-only"}).output, HasSubstr("No variable is set"));
   const Outcome run = runCommand({"settings", "--set-only"}, {{"NCCL_CROS_NIC", "1"}});
   EXPECT_EQ(run.status, 0);
-  EXPECT_THAT(run.output, HasSubstr("No variable is set"));
+  EXPECT_THAT(run.output, HasSubstr("No variable that Xylem reads is set"));
   EXPECT_THAT(run.errors, AllOf(HasSubstr("NCCL_CROS_NIC"), HasSubstr("did you mean NCCL_CROSS_NIC?")));
 }
 
 TEST(SettingsCommandTest, ValuesThatPlanningWouldRefuseAreNamed) {
   const Outcome run = runCommand({"settings", "--set-only"}, {{"NCCL_ALGO", "Rinng"}});
-  EXPECT_EQ(run.status, 0);
+  EXPECT_EQ(run.status, 2);
   EXPECT_THAT(run.output, HasSubstr("Rinng"));
   EXPECT_THAT(run.errors, HasSubstr("NCCL_ALGO: found `Rinng`; expected one of Tree, Ring"));
+}
+
+TEST(SettingsCommandTest, AllFindingsAreNamedAtOnce) {
+  const std::map<std::string, std::string> environment = {
+      {"NCCL_CROSS_NIC", "7"},   {"NCCL_BUFFSIZE", "big"},    {"NCCL_ALGO", "Rinng"},
+      {"NCCL_PROTO", "Simpel"},  {"NCCL_CROS_NIC", "1"},      {"NCCL_TOPO_FILE", "/nonexistent.xml"},
+      {"NCCL_P2P_LEVEL", "P2C"}, {"XYLEM_SECRET", "correct"}, {"XYLEM_NCCL", "two"}};
+  const Outcome run = runCommand({"settings", "--set-only"}, environment);
+  EXPECT_EQ(run.status, 2);
+  EXPECT_THAT(run.output, AllOf(HasSubstr("7 (refused)"), HasSubstr("big (refused)"), HasSubstr("Rinng"),
+                                HasSubstr("(hidden)"), Not(HasSubstr("correct"))));
+  EXPECT_THAT(run.errors,
+              AllOf(HasSubstr("NCCL_CROSS_NIC: found 7"), HasSubstr("NCCL_BUFFSIZE: found `big`"),
+                    HasSubstr("found `Rinng`"), HasSubstr("found `Simpel`"), HasSubstr("XYLEM_NCCL"),
+                    HasSubstr("did you mean NCCL_CROSS_NIC?"),
+                    HasSubstr("NCCL_TOPO_FILE (environment): cannot read /nonexistent.xml"),
+                    Not(HasSubstr("P2C"))));
+  const Outcome json = runCommand({"settings", "--set-only", "--json", "--nccl", "2.25.1"}, environment);
+  EXPECT_EQ(json.status, 2);
+  const auto report = nlohmann::json::parse(json.output);
+  EXPECT_EQ(report["settings"][0].value("name", ""), "XYLEM_NCCL");
+  EXPECT_GE(report["refusals"].size(), 5u);
+  EXPECT_THAT(json.output, HasSubstr("NCCL 2.25.1 knows no such level"));
 }
 
 }  // namespace

@@ -197,6 +197,10 @@ TEST(PlanCommandTest, VariablesSelectNicsOfFiles) {
   const Outcome one = runCommand({"plan", h100}, {{"NCCL_IB_HCA", "=mlx5_0,mlx5_2:1"}});
   EXPECT_THAT(one.output, AllOf(HasSubstr("2 NETs"), HasSubstr("2 of 8 NICs, as NCCL_IB_HCA=")));
   EXPECT_THAT(runCommand({"plan", h100}, {{"NCCL_IB_HCA", "^mlx5_0"}}).output, HasSubstr("7 NETs"));
+  const Outcome none = runCommand({"plan", h100}, {{"NCCL_IB_HCA", "mlx9"}});
+  EXPECT_EQ(none.status, 0);
+  EXPECT_THAT(none.errors, HasSubstr("NCCL_IB_HCA=mlx9 selects no NIC: hosts are planned without a network; "
+                                     "there are mlx5_0, mlx5_1"));
   // Interfaces are selected by another variable.
   EXPECT_THAT(runCommand({"plan", h100}, {{"NCCL_SOCKET_IFNAME", "eth0"}}).output, HasSubstr("8 NETs"));
   const Outcome whatif = runCommand({"whatif", h100, "set NCCL_IB_HCA=mlx5_0"});

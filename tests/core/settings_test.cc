@@ -104,11 +104,11 @@ TEST(Settings, WarnsWhereNcclSilentlyTakesTheDefault) {
   EXPECT_THAT(
       settings.warnings(),
       ElementsAre(HasSubstr("NCCL_CROSS_NIC=99999999999999999999 (settings) does not fit in 64 bits"),
-                  HasSubstr("NCCL_P2P_LEVEL=NEAR (settings) is not one of LOC NVL NVB PIX PXB PXN PHB SYS")));
+                  HasSubstr("NCCL_P2P_LEVEL=NEAR (settings) is not one of LOC NVL NVB C2C PIX PXB P2C PXN PHB SYS")));
 }
 
 TEST(Settings, TakesLevelsByNameAndByNcclsOldDigits) {
-  for (const char* level : {"LOC", "NVL", "NVB", "PIX", "PXB", "PXN", "PHB", "SYS", "0", "5", "12"}) {
+  for (const char* level : {"LOC", "NVL", "NVB", "C2C", "PIX", "PXB", "P2C", "PXN", "PHB", "SYS", "0", "5", "12"}) {
     const Settings settings = Settings::fromPairs({{"NCCL_P2P_LEVEL", level}});
     EXPECT_EQ(settings.text(Setting::kP2pLevel), level);
     EXPECT_THAT(settings.warnings(), IsEmpty());
@@ -197,6 +197,26 @@ TEST(SettingsEnvironment, PluginsHaveVariablesOfTheirOwn) {
   const ScopedEnvironment none{
       {"NCCL_TUNER_PLUGIN", "none"}, {"NCCL_ENTIRELY_DIFFERENT", "1"}, {"NCCL_CROS_NIC", "1"}};
   EXPECT_EQ(Settings::fromEnvironment().warnings().size(), 2u);
+}
+
+// A nearest name would be another one's: NCCL_IB_DISABLE turns off what NCCL_IBEXT_DISABLE leaves on.
+TEST(SettingsEnvironment, VariablesOfPluginsAreNoTypingErrors) {
+  const ScopedEnvironment environment{
+      {"NCCL_IBEXT_DISABLE", "1"}, {"NCCL_SHARP_DISABLE", "1"}, {"OFI_NCCL_PROTOCOL", "RDMA"}};
+  const Settings settings = Settings::fromEnvironment();
+  EXPECT_THAT(settings.warnings(), IsEmpty());
+  EXPECT_THAT(settings.notes(),
+              ::testing::UnorderedElementsAre(
+                  HasSubstr("NCCL_IBEXT_DISABLE (environment) is a plugin's: HPC-X's net plugin"),
+                  HasSubstr("NCCL_SHARP_DISABLE (environment) is a plugin's")));
+}
+
+TEST(SettingsEnvironment, AllBadValuesCanBeCollected) {
+  const ScopedEnvironment environment{{"NCCL_BUFFSIZE", "big"}, {"NCCL_CROSS_NIC", "7"}};
+  const Settings settings = Settings::fromEnvironmentWithRefusals();
+  ASSERT_EQ(settings.refusals().size(), 2u);
+  EXPECT_FALSE(settings.isSet(Setting::kCrossNic));
+  EXPECT_EQ(settings.integer(Setting::kCrossNic), 2);
 }
 
 TEST(SettingsEnvironment, ABadValueNamesItsVariable) {

@@ -2,13 +2,16 @@
 #include "core/settings.h"
 
 #include <fmt/core.h>
+#include <unistd.h>
 
+#include <cerrno>
 #include <memory>
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.h"
 #include "cli/table.h"
 #include "cli/version_input.h"
+#include "core/error.h"
 #include "planner/rules/variables.h"
 #include "planner/tuning/tuning_options.h"
 
@@ -28,7 +31,8 @@ constexpr const char* kSettingsExamples = R"(Examples:
   xylem settings --json | jq '.settings[] | select(.set) | {name, value, origin}'
 
 Variables come from the environment, then from $NCCL_CONF_FILE or ~/.nccl.conf, then from /etc/nccl.conf; what is
-set first counts.)";
+set first counts. A value that cannot be used, or a file that cannot be read, is named after the table; the exit status is 2
+then.)";
 
 bool isInteger(const SettingSpec& spec) { return spec.kind == SettingKind::kInteger; }
 
@@ -60,7 +64,7 @@ std::string valueText(const Settings& settings, const SettingSpec& spec, const L
   return spec.kind == SettingKind::kSecret && settings.isSet(spec.id) ? "(hidden)" : settings.text(spec.id);
 }
 
-// The reason why planning would refuse the variables that are set; empty if it would not.
+// The reason why planning would refuse these variables; empty if it would not.
 std::string refusalOf(const Settings& settings) {
   try {
     tuning::TuningOptions::from(settings);
@@ -70,11 +74,50 @@ std::string refusalOf(const Settings& settings) {
   }
 }
 
-nlohmann::ordered_json toJson(const Settings& settings, const Listed& listed) {
+// Reasons why commands would refuse the settings: values of single variables, then of several together, then files.
+std::vector<std::string> refusalsIn(const Settings& settings) {
+  std::vector<std::string> lines;
+  for (const Settings::Refusal& refusal : settings.refusals()) lines.push_back(refusal.error.what());
+  const std::size_t before = lines.size();
+  for (const SettingSpec& spec : settingSpecs()) {
+    if (!settings.isSet(spec.id)) continue;
+    Settings alone;
+    alone.set(spec, settings.text(spec.id), settings.origin(spec.id));
+    if (std::string refusal = refusalOf(alone); !refusal.empty()) lines.push_back(std::move(refusal));
+  }
+  if (lines.size() == before)
+    if (std::string refusal = refusalOf(settings); !refusal.empty()) lines.push_back(std::move(refusal));
+  for (const Setting input : {Setting::kTopoFile, Setting::kGraphFile})
+    if (settings.isSet(input) && access(settings.text(input).c_str(), R_OK) != 0)
+      lines.push_back(fmt::format("{} ({}): cannot read {}: {}", spec(input).name, settings.origin(input),
+                                  settings.text(input), errnoText(errno)));
+  return lines;
+}
+
+const Settings::Refusal* refusalOf(const Settings& settings, const SettingSpec& spec) {
+  for (const Settings::Refusal& refusal : settings.refusals())
+    if (refusal.spec == &spec) return &refusal;
+  return nullptr;
+}
+
+// Remarks on what is set, and the values that cannot be used.
+struct Findings {
+  std::vector<std::string> warnings;
+  std::vector<std::string> refusals;
+};
+
+void addFindings(const Settings& settings, const rules::Version& version, Findings& findings) {
+  findings.warnings = settings.warnings();
+  for (std::string& line : unknownTo(version, settings)) findings.warnings.push_back(std::move(line));
+  for (std::string& line : refusalsIn(settings)) findings.refusals.push_back(std::move(line));
+}
+
+nlohmann::ordered_json toJson(const Settings& settings, const Listed& listed, const Findings& findings) {
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
   for (const SettingSpec& spec : settingSpecs()) {
     const bool set = settings.isSet(spec.id);
-    if ((listed.setOnly && !set) || !listed.has(spec.name)) continue;
+    const Settings::Refusal* const refusal = refusalOf(settings, spec);
+    if ((listed.setOnly && !set && refusal == nullptr) || !listed.has(spec.name)) continue;
     nlohmann::ordered_json row = {{"name", spec.name}, {"type", name(spec.kind)}};
     if (isInteger(spec)) {
       row["minimum"] = spec.minimum;
@@ -88,6 +131,7 @@ nlohmann::ordered_json toJson(const Settings& settings, const Listed& listed) {
     row["decidesPlans"] = decidesPlans(spec.id);
     row["set"] = set;
     if (set) row["origin"] = settings.origin(spec.id);
+    if (refusal != nullptr) row["refused"] = {{"value", refusal->value}, {"origin", refusal->origin}};
     row["help"] = spec.help;
     list.push_back(std::move(row));
   }
@@ -101,14 +145,16 @@ nlohmann::ordered_json toJson(const Settings& settings, const Listed& listed) {
                       {"decidesPlans", variable.decides == NcclVariable::kPlans},
                       {"help", variable.help}});
   }
-  nlohmann::ordered_json warnings = settings.warnings();
-  for (std::string& line : unknownTo(listed.version, settings)) warnings.push_back(std::move(line));
-  if (std::string refusal = refusalOf(settings); !refusal.empty()) warnings.push_back(std::move(refusal));
   return {{"nccl", rules::versionText(listed.version)},
           {"settings", std::move(list)},
           {"ncclOnly", std::move(others)},
-          {"warnings", std::move(warnings)},
+          {"warnings", findings.warnings},
+          {"refusals", findings.refusals},
           {"notes", settings.notes()}};
+}
+
+std::string refusedText(const Settings::Refusal& refusal) {
+  return (refusal.spec->kind == SettingKind::kSecret ? "(hidden)" : refusal.value) + " (refused)";
 }
 
 std::string tableText(const Settings& settings, const Listed& listed, const Terminal& screen) {
@@ -116,18 +162,22 @@ std::string tableText(const Settings& settings, const Listed& listed, const Term
       {{"variable"}, {"type"}, {"range"}, {"default"}, {"value"}, {"set in"}, {"plans"}, {"meaning"}});
   for (const SettingSpec& spec : settingSpecs()) {
     const bool set = settings.isSet(spec.id);
-    if ((listed.setOnly && !set) || !listed.has(spec.name)) continue;
+    const Settings::Refusal* const refusal = refusalOf(settings, spec);
+    if ((listed.setOnly && !set && refusal == nullptr) || !listed.has(spec.name)) continue;
     const std::string fallback = listed.fallback(spec.name, spec.fallback);
     table.add({{spec.name, set ? Style::kBold : Style::kPlain},
                {name(spec.kind), Style::kDim},
                {rangeText(spec), Style::kDim},
                {fallback.empty() ? "-" : fallback},
-               {set ? valueText(settings, spec, listed) : "", Style::kGreen},
-               {settings.origin(spec.id)},
+               refusal != nullptr ? Cell{refusedText(*refusal), Style::kRed}
+                                  : Cell{set ? valueText(settings, spec, listed) : "", Style::kGreen},
+               {refusal != nullptr ? refusal->origin : settings.origin(spec.id)},
                {decidesPlans(spec.id) ? "yes" : "no", Style::kDim},
                {spec.help}});
   }
-  if (table.empty()) return "No variable is set: everything has its default (see `xylem settings`).\n";
+  if (table.empty())
+    return fmt::format("No variable {}is set: everything has its default (see `xylem settings`).\n",
+                       settings.notes().empty() && settings.warnings().empty() ? "" : "that Xylem reads ");
   return table.text(screen);
 }
 
@@ -149,21 +199,35 @@ std::string ncclText(const Listed& listed, const Terminal& screen) {
          table.text(screen) + '\n';
 }
 
+// The version to list for. One that XYLEM_NCCL does not name properly becomes a finding, as other bad values do.
+rules::Version listedVersion(const std::string& wanted, const Settings& settings, Findings& findings) {
+  try {
+    return versionNamed(wanted, settings);
+  } catch (const InputError& error) {
+    if (!wanted.empty()) throw;
+    findings.refusals.emplace_back(error.what());
+    return versionNamed("", Settings());
+  }
+}
+
 int runSettings(const SettingsArguments& options) {
-  const Settings settings = Settings::fromEnvironment();
-  const Listed listed{versionNamed(options.nccl, settings), !options.nccl.empty(), options.setOnly};
+  const Settings settings = Settings::fromEnvironmentWithRefusals();
+  Findings findings;
+  const Listed listed{listedVersion(options.nccl, settings, findings), !options.nccl.empty(),
+                      options.setOnly};
+  addFindings(settings, listed.version, findings);
+  const int status = findings.refusals.empty() ? kOk : kBadInput;
   if (options.json) {
-    writeJson(toJson(settings, listed), 2);
-    return kOk;
+    writeJson(toJson(settings, listed, findings), 2);
+    return status;
   }
   writeOut(tableText(settings, listed, terminalOf(stdout)));
   if (!options.setOnly) writeOut(ncclText(listed, terminalOf(stdout)));
   for (const std::string& note : settings.notes()) writeOut(note + '\n');
   std::fflush(stdout);  // so that the table comes before the warnings if both go to one file
-  for (const std::string& warning : settings.warnings()) warn(warning);
-  for (const std::string& line : unknownTo(listed.version, settings)) warn(line);
-  if (const std::string refusal = refusalOf(settings); !refusal.empty()) warn(refusal);
-  return kOk;
+  for (const std::string& warning : findings.warnings) warn(warning);
+  for (const std::string& refusal : findings.refusals) warn(refusal);
+  return status;
 }
 
 }  // namespace

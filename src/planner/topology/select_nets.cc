@@ -106,11 +106,27 @@ NetPlace placeOf(const std::string& list, const std::string& name, int port) {
   return entry == nullptr ? NetPlace{} : NetPlace{entry->rail, entry->plane};
 }
 
-Document selectNets(Document document, const Settings& settings, std::vector<std::string>* remarks) {
+namespace {
+
+// "NCCL_IB_HCA=mlx5_0 and NCCL_IB_DISABLE=0 select": those of the variables that are set, with a verb.
+std::string selectingVariables(const Settings& settings) {
+  std::vector<std::string> variables;
+  for (const Setting setting : {Setting::kIbDisable, Setting::kIbHca, Setting::kSocketIfname})
+    if (settings.isSet(setting))
+      variables.push_back(fmt::format("{}={}", spec(setting).name, settings.text(setting)));
+  return fmt::format("{} select{}", fmt::join(variables, " and "), variables.size() == 1 ? "s" : "");
+}
+
+}  // namespace
+
+Document selectNets(Document document, const Settings& settings, std::vector<std::string>* remarks,
+                    std::vector<std::string>* warnings) {
   std::vector<ElementId> nets;
   collectNets(document, document.root(), nets);
   std::size_t left = 0;
+  std::vector<std::string> names;  // as they were
   for (const ElementId net : nets) {
+    names.push_back(attributeText(document, net, "name"));
     if (isSelected(document, net, settings)) {
       ++left;
       continue;
@@ -123,14 +139,11 @@ Document selectNets(Document document, const Settings& settings, std::vector<std
       leaving = document[leaving].parent;
     document.detach(leaving);
   }
-  if (remarks != nullptr && left < nets.size()) {
-    std::vector<std::string> variables;
-    for (const Setting setting : {Setting::kIbDisable, Setting::kIbHca, Setting::kSocketIfname})
-      if (settings.isSet(setting))
-        variables.push_back(fmt::format("{}={}", spec(setting).name, settings.text(setting)));
-    remarks->push_back(fmt::format("{} of {} NICs, as {} select{}", left, nets.size(),
-                                   fmt::join(variables, " and "), variables.size() == 1 ? "s" : ""));
-  }
+  if (remarks != nullptr && left < nets.size())
+    remarks->push_back(fmt::format("{} of {} NICs, as {}", left, nets.size(), selectingVariables(settings)));
+  if (warnings != nullptr && left == 0 && !nets.empty())
+    warnings->push_back(fmt::format("{} no NIC: hosts are planned without a network; there are {}",
+                                    selectingVariables(settings), fmt::join(names, ", ")));
   return document;
 }
 

@@ -1,5 +1,6 @@
 #include "runtime/sockets/interfaces.h"
 
+#include <fmt/ranges.h>
 #include <ifaddrs.h>
 #include <net/if.h>
 #include <netinet/in.h>
@@ -129,6 +130,23 @@ Interface chooseInterface(const std::vector<Interface>& all, const Settings& set
               "no network interface fits NCCL_SOCKET_IFNAME={} and NCCL_SOCKET_FAMILY={}; there are: {}",
               settings.text(Setting::kSocketIfname), settings.text(Setting::kSocketFamily),
               names.empty() ? "none" : names);
+}
+
+std::string loopbackWarning(const std::vector<Interface>& all, const Settings& settings,
+                            const Interface& chosen) {
+  if (!settings.isSet(Setting::kSocketIfname) || !chosen.address.loopback()) return {};
+  std::vector<std::string> others;
+  for (const Interface& other : all)
+    if (!other.address.loopback() && std::find(others.begin(), others.end(), other.name) == others.end())
+      others.push_back(other.name);
+  const std::string& list = settings.text(Setting::kSocketIfname);
+  if (others.empty()) return {};
+  return fmt::format(
+      "NCCL_SOCKET_IFNAME={} ({}) selects the loopback interface {}, over which no other host is reached; there are: "
+      "{}{}",
+      list, settings.origin(Setting::kSocketIfname), chosen.name, fmt::join(others, ", "),
+      list.starts_with('^') ? fmt::format("; NCCL_SOCKET_IFNAME={},{} leaves it out, too", list, chosen.name)
+                            : "");
 }
 
 }  // namespace xylem::sockets

@@ -34,6 +34,11 @@ int socketFamily(const Settings& settings);
 Interface chooseInterface(const std::vector<Interface>& all, const Settings& settings,
                           const SocketAddress* root = nullptr);
 
+// Returns a warning if NCCL_SOCKET_IFNAME selects the loopback, over which no other host is reached, although other interfaces
+// are up; else empty. `^docker` does so: a list of the variable's replaces what is left out by default.
+std::string loopbackWarning(const std::vector<Interface>& all, const Settings& settings,
+                            const Interface& chosen);
+
 // The local address that the system would connect to `to` from; without a family if it has no route. Sends
 // nothing.
 SocketAddress localAddressTowards(const SocketAddress& to);

@@ -57,6 +57,23 @@ TEST(Changes, EachHasANameOfItsVersionAndChangesTheRules) {
   EXPECT_EQ(findChange("26-no-such-change"), nullptr);
 }
 
+TEST(Changes, WhatBringsTheOldRuleBackIsAccepted) {
+  for (const Change& change : changes()) {
+    const std::string back = change.back;
+    static const std::regex kAssignment("((?:NCCL|XYLEM)_[A-Z0-9_]+)=([^ ,;]+)");
+    for (std::sregex_iterator found(back.begin(), back.end(), kAssignment), end; found != end; ++found) {
+      SCOPED_TRACE(std::string(change.name) + ": " + found->str());
+      const std::string variable = (*found)[1], value = (*found)[2];
+      if (findSetting(variable) == nullptr) {
+        EXPECT_NE(findNcclVariable(variable), nullptr);
+        continue;
+      }
+      EXPECT_NO_THROW(EXPECT_EQ(Settings::fromPairs({{variable, value}}).warnings().size(), 0u));
+      EXPECT_TRUE(knows(kNewestVersion, variable));
+    }
+  }
+}
+
 TEST(Changes, EveryKnownVersionButTheOldestBringsSome) {
   EXPECT_THAT(changesOf(kOldestVersion), ::testing::IsEmpty());
   std::size_t all = 0;

@@ -96,6 +96,24 @@ TEST(Interfaces, SayWhatThereIsIfNothingFits) {
   EXPECT_THROW(chosen(machine(), "", "AF_UNIX"), Error);
 }
 
+TEST(Interfaces, WarnOfAChosenLoopback) {
+  const std::vector<Interface> all = {{"lo", SocketAddress::parse("127.0.0.1:0")},
+                                      {"eth0", SocketAddress::parse("10.0.0.1:0")}};
+  const auto warning = [&](const std::string& list) {
+    const Settings settings = Settings::fromPairs({{"NCCL_SOCKET_IFNAME", list}});
+    return loopbackWarning(all, settings, chooseInterface(all, settings));
+  };
+  EXPECT_EQ(warning("^veth,docker"),
+            "NCCL_SOCKET_IFNAME=^veth,docker (settings) selects the loopback interface lo, over which no other host is "
+            "reached; there are: eth0; NCCL_SOCKET_IFNAME=^veth,docker,lo leaves it out, too");
+  EXPECT_NE(warning("=lo"), "");
+  EXPECT_EQ(warning("^veth,docker,lo"), "");
+  EXPECT_EQ(warning("=eth0"), "");
+  EXPECT_EQ(warning(""), "");
+  const std::vector<Interface> alone(all.begin(), all.begin() + 1);
+  EXPECT_EQ(loopbackWarning(alone, Settings::fromPairs({{"NCCL_SOCKET_IFNAME", "lo"}}), alone[0]), "");
+}
+
 TEST(Interfaces, ThisMachineHasOne) { EXPECT_FALSE(listInterfaces().empty()); }
 
 TEST(UniqueId, TravelsAsBytes) {

@@ -28,11 +28,15 @@ void logVersion(const Logger& log) {
 }
 
 void logBootstrap(const Logger& log, const Settings& settings, const sockets::SocketAddress& root) {
-  if (!log.enabled(LogLevel::kInfo, Subsystem::kBootstrap)) return;
+  const bool says = log.enabled(LogLevel::kInfo, Subsystem::kBootstrap);
+  if (!says && !log.enabled(LogLevel::kWarn, Subsystem::kAll)) return;
   static std::atomic<bool> done{false};
   if (done.exchange(true)) return;
   try {
-    const sockets::Interface chosen = sockets::chooseInterface(sockets::listInterfaces(), settings, &root);
+    const std::vector<sockets::Interface> all = sockets::listInterfaces();
+    const sockets::Interface chosen = sockets::chooseInterface(all, settings, &root);
+    if (const std::string warning = sockets::loopbackWarning(all, settings, chosen); !warning.empty())
+      log.warn("{}", warning);
     log.info(Subsystem::kBootstrap, "Bootstrap : Using {}:{}", chosen.name, chosen.address.logText());
   } catch (const Error&) {
     return;
