@@ -270,9 +270,9 @@ XYLEM_KERNEL inline void runPoster(M& m, Block& block, int posting) {
     for (int q = lane; q < kMaxQueues; q += M::kLanes) {
       // The other program of an operation has the queues that this one has not used.
       if ((work.fromQueues >> q & 1) != 0 && block.fromStep[q] != block.fromBegin[q])
-        *work.from[q].step = block.fromStep[q];
+        m.storeRelease(work.from[q].step, block.fromStep[q]);
       if ((work.toQueues >> q & 1) != 0 && block.toStep[q] != block.toBegin[q])
-        *work.to[q].step = block.toStep[q];
+        m.storeRelease(work.to[q].step, block.toStep[q]);
     }
   }
   if (lane == 0) reportOutcome(m, block.work, outcome);
@@ -290,9 +290,11 @@ XYLEM_KERNEL inline void runBlock(M& m, Block& block, const Work& work) {
         block.work.factor.element[static_cast<std::size_t>(i)] =
             static_cast<std::byte>(m.template load<std::uint8_t>(work.scalar + i));
   }
+  // The other program of an operation may write the positions of its queues at the same time.
   for (int q = m.thread(); q < kMaxQueues; q += threads) {
-    if ((work.fromQueues >> q & 1) != 0) block.fromStep[q] = block.fromBegin[q] = *work.from[q].step;
-    if ((work.toQueues >> q & 1) != 0) block.toStep[q] = block.toBegin[q] = *work.to[q].step;
+    if ((work.fromQueues >> q & 1) != 0)
+      block.fromStep[q] = block.fromBegin[q] = m.loadAcquire(work.from[q].step);
+    if ((work.toQueues >> q & 1) != 0) block.toStep[q] = block.toBegin[q] = m.loadAcquire(work.to[q].step);
   }
   m.sync(barrierOf(Barrier::kAll), threads);
   // At kReady: all but the poster. At kMoved: all but the waiter.

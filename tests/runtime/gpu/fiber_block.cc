@@ -10,6 +10,7 @@
 #include "runtime/gpu/machine.h"
 
 #if defined(XYLEM_ADDRESS_SANITIZER)
+#include <sanitizer/asan_interface.h>
 #include <sanitizer/common_interface_defs.h>
 #endif
 #if defined(XYLEM_THREAD_SANITIZER)
@@ -144,6 +145,10 @@ FiberBlock::~FiberBlock() {
   for (int i = 0; i < threads_; ++i) {
 #if defined(XYLEM_THREAD_SANITIZER)
     __tsan_destroy_fiber(fibers_[i].sanitizer);
+#endif
+#if defined(XYLEM_ADDRESS_SANITIZER)
+    // The fiber ends in the middle of its calls; what is mapped here next is nobody's stack.
+    __asan_unpoison_memory_region(fibers_[i].stack, fibers_[i].stackBytes);
 #endif
     munmap(fibers_[i].stack, fibers_[i].stackBytes);
   }
