@@ -90,6 +90,8 @@ std::string remarkName(preflight::Remarked what) {
       return "compute capability";
     case preflight::Remarked::kCpus:
       return "CPUs";
+    case preflight::Remarked::kNics:
+      return "NICs";
     case preflight::Remarked::kRings:
       return "rings";
     case preflight::Remarked::kTrees:
@@ -114,6 +116,9 @@ std::string remarkMeaning(const preflight::Remark& remark) {
     case preflight::Remarked::kCpus:
       return remark.job.empty() ? ""
                                 : "CPUs of different makers: all ranks use the limits of LL that AMD's have.";
+    case preflight::Remarked::kNics:
+      return "NICs that are not alike: the slowest sets the pace, and RDMA does not connect to sockets (then "
+             "NCCL_IB_DISABLE=1 for all).";
     case preflight::Remarked::kNvls:
       return "NVLS uses as many heads as the host with the fewest; with none on some host there is no NVLS.";
     case preflight::Remarked::kCollnet:
@@ -461,7 +466,13 @@ std::string preflightText(const plan::Plan& plan, const preflight::Preflight& re
   text += setupText(result, screen) + mismatchesText(result, kinds, screen);
   text += causesText(result, kinds, screen);
   if (result.disagrees()) text += remediesText(result.remedies, screen);
-  return text + nicsText(plan, result, kinds, screen) + remarksText(result, kinds, screen);
+  text += nicsText(plan, result, kinds, screen) + remarksText(result, kinds, screen);
+  if (plan.job().hosts() > 1)
+    text += screen.paint(Style::kDim,
+                         "not checked: the link layer of the NICs (InfiniBand or Ethernet), their subnets, and the net "
+                         "plugin of each host") +
+            '\n';
+  return text;
 }
 
 // The first and last of each run of consecutive numbers: [[0, 7], [16, 23]].

@@ -4,7 +4,10 @@
 
 #include <algorithm>
 #include <functional>
+#include <map>
 #include <set>
+
+#include "planner/topology/select_nets.h"
 
 namespace xylem::preflight {
 namespace {
@@ -48,6 +51,20 @@ std::string graphText(const plan::Plan& plan, const plan::HostPlan& host, search
 std::string mergedText(const plan::Plan& plan, search::GraphKind kind) {
   const connect::MergedGraph& graph = plan.connections.merged[kind];
   return channelsText(graph.nChannels, bandwidthOf(plan, graph.bwIntra, graph.bwInter));
+}
+
+// "8 x 50.0 GB/s, RDMA"; NICs that are not alike one after the other.
+std::string nicsOf(const topology::System& system) {
+  std::map<std::string, int> kinds;
+  for (topology::NodeId net : system.nodes(topology::NodeType::kNet)) {
+    const topology::Net& nic = system.net(net);
+    const char* way = nic.name.empty() ? "" : topology::isInterface(nic.name) ? ", sockets" : ", RDMA";
+    ++kinds[fmt::format("{:.1f} GB/s{}", nic.bandwidth, way)];
+  }
+  std::string text;
+  for (const auto& [kind, count] : kinds)
+    text += fmt::format("{}{} x {}", text.empty() ? "" : " and ", count, kind);
+  return text.empty() ? "none" : text;
 }
 
 class Remarks {
@@ -112,6 +129,8 @@ const char* name(Remarked what) {
       return "gpus";
     case Remarked::kCpus:
       return "cpus";
+    case Remarked::kNics:
+      return "nics";
     case Remarked::kRings:
       return "rings";
     case Remarked::kTrees:
@@ -143,6 +162,8 @@ std::vector<Remark> remarksOn(const plan::Plan& plan) {
         return cpu == nullptr ? std::string("none") : cpuText(*cpu);
       },
       jobCpu(plan));
+  if (plan.job().hosts() > 1)
+    remarks.add(Remarked::kNics, [](const plan::HostPlan& host) { return nicsOf(host.system()); }, "");
   remarks.add(Remarked::kRings, graph(search::GraphKind::kRing), mergedText(plan, search::GraphKind::kRing));
   remarks.add(Remarked::kTrees, graph(search::GraphKind::kTree), mergedText(plan, search::GraphKind::kTree));
   if (plan.offered.nvls)

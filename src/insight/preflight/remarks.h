@@ -14,6 +14,7 @@ namespace xylem::preflight {
 enum class Remarked : std::uint8_t {
   kGpus,             // compute capabilities: LL128 is off
   kCpus,             // makers or architectures: other limits of LL
+  kNics,             // number, speed or kind (RDMA, sockets) of the NICs
   kRings,            // channels and bandwidth of the rings
   kTrees,            // channels and bandwidth of the trees
   kNvls,             // channels through NVLink multicast

@@ -149,7 +149,7 @@ std::string whyIdle(const HostRules& rules, topology::NodeId net, bool owned) {
 AnswerTable allNics(const HostRules& rules, topology::NodeId gpu) {
   AnswerTable table{
       "NICs of the host",
-      {"NIC", "from the GPU", "GB/s", "own NIC of", "ring channels", "line", "not used because"},
+      {"NIC", "name", "from the GPU", "GB/s", "own NIC of", "ring channels", "line", "not used because"},
       {}};
   std::map<topology::NodeId, std::vector<std::string>> owners;
   for (topology::NodeId other : rules.system().nodes(topology::NodeType::kGpu))
@@ -159,7 +159,8 @@ AnswerTable allNics(const HostRules& rules, topology::NodeId gpu) {
     const paths::Path& path = rules.paths().path(gpu, net);
     const auto found = used.find(net);
     const bool idle = found == used.end();
-    table.rows.push_back({rules.name(net), paths::name(path.type), fmt::format("{:.1f}", path.bandwidth),
+    const std::string& name = rules.system().net(net).name;
+    table.rows.push_back({rules.name(net), name.empty() ? "-" : name, paths::name(path.type), fmt::format("{:.1f}", path.bandwidth),
                           listed(owners[net]), std::to_string(idle ? 0 : found->second),
                           std::to_string(sourceOf(rules.host(), net).line),
                           idle ? whyIdle(rules, net, !owners[net].empty()) : ""});

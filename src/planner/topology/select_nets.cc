@@ -10,7 +10,6 @@
 #include "planner/topology/detect_files.h"
 
 namespace xylem::topology {
-namespace {
 
 // Interfaces are named by the kernel or its administrators; RDMA devices by their drivers (mlx5_0, rdmap0).
 bool isInterface(const std::string& name) {
@@ -19,6 +18,8 @@ bool isInterface(const std::string& name) {
   return std::any_of(std::begin(kPrefixes), std::end(kPrefixes),
                      [&](const char* prefix) { return name.starts_with(prefix); });
 }
+
+namespace {
 
 std::string attributeText(const Document& document, ElementId element, const char* name) {
   const std::string* text = document.attribute(element, name);

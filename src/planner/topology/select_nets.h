@@ -13,6 +13,9 @@
 
 namespace xylem::topology {
 
+// Whether a network device is an interface, used through sockets, by its name; else it is an RDMA device (mlx5_0, rdmap0).
+bool isInterface(const std::string& name);
+
 // Returns whether `list`, in the syntax of NCCL_IB_HCA, selects a port of a device. An empty list selects
 // all.
 bool hcaMatches(const std::string& list, const std::string& name, int port);

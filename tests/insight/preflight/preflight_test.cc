@@ -60,6 +60,17 @@ TEST(Preflight, EqualHostsAreFine) {
   EXPECT_THAT(result.remarks, IsEmpty());
 }
 
+TEST(Preflight, NicsThatDifferAreRemarked) {
+  const auto nics = [](const std::string& file) {
+    const plan::PlanRequest request = jobOf({host("dgxh100.xml"), host(file)});
+    for (const Remark& remark : preflight(plan::planJob(request, testing::settings225())).remarks)
+      if (remark.what == Remarked::kNics) return remark.byView;
+    return std::vector<std::string>{};
+  };
+  EXPECT_THAT(nics("dgxa100.xml"), ElementsAre("8 x 50.0 GB/s, RDMA", "8 x 25.0 GB/s, RDMA"));
+  EXPECT_THAT(nics("pizdaint.xml"), ElementsAre("8 x 50.0 GB/s, RDMA", ::testing::EndsWith(", sockets")));
+}
+
 TEST(Preflight, TreePatternsThatDifferHangAllReduce) {
   const plan::PlanRequest request = jobOf({host("dgxh100.xml"), host("dgxa100.xml")});
   const plan::Plan plan = plan::planJob(request, testing::settings225());

@@ -245,10 +245,11 @@ TEST(WhyNic, SaysWhyOnlySomeAreUsed) {
   EXPECT_EQ(used->input("NICs"), "8");
   EXPECT_EQ(used->input("used by rings"), "2");
   const AnswerTable* nics = tableNamed(answer, "NICs of the host");
-  EXPECT_EQ(rowsWith(*nics, 0, "NET 2")[0][3], "none");
-  EXPECT_EQ(rowsWith(*nics, 0, "NET 2")[0][6], "farther than PXN from every GPU of the job");
-  EXPECT_EQ(rowsWith(*nics, 0, "NET 1")[0][6], "no channel was left for it");
-  EXPECT_EQ(rowsWith(*nics, 0, "NET 0")[0][6], "");
+  EXPECT_EQ(rowsWith(*nics, 0, "NET 2")[0][1], "mlx5_2");
+  EXPECT_EQ(rowsWith(*nics, 0, "NET 2")[0][4], "none");
+  EXPECT_EQ(rowsWith(*nics, 0, "NET 2")[0][7], "farther than PXN from every GPU of the job");
+  EXPECT_EQ(rowsWith(*nics, 0, "NET 1")[0][7], "no channel was left for it");
+  EXPECT_EQ(rowsWith(*nics, 0, "NET 0")[0][7], "");
 }
 
 TEST(WhyNic, OnePeerOnly) {
