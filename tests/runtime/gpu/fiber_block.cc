@@ -147,7 +147,7 @@ FiberBlock::~FiberBlock() {
     __tsan_destroy_fiber(fibers_[i].sanitizer);
 #endif
 #if defined(XYLEM_ADDRESS_SANITIZER)
-    // The fiber ends in the middle of its calls; what is mapped here next is nobody's stack.
+    // A fiber ends in the middle of its calls, and its stack is still marked where other memory may be mapped next.
     __asan_unpoison_memory_region(fibers_[i].stack, fibers_[i].stackBytes);
 #endif
     munmap(fibers_[i].stack, fibers_[i].stackBytes);
