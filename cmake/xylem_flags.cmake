@@ -48,14 +48,6 @@ if(XYLEM_FUZZ)
   add_link_options(-fsanitize=address,undefined)
 endif()
 
-# The code that writes answers and joins ranks runs rarely: to optimise it takes longer than it would ever win. Under sanitizers
-# optimising takes three quarters of the time of a compilation.
-if(XYLEM_SANITIZE)
-  set(XYLEM_COLD_FLAGS -O0)
-elseif(CMAKE_BUILD_TYPE STREQUAL "Release")
-  set(XYLEM_COLD_FLAGS -O1)
-endif()
-
 # GCC clears and copies structures of a hundred bytes with string instructions, which are slow to start.
 include(CheckCXXCompilerFlag)
 set(strategy unrolled_loop:256:noalign,libcall:-1:noalign)
@@ -72,6 +64,17 @@ set(XYLEM_LINK_OPTIMIZATION OFF)
 if(XYLEM_LTO AND CMAKE_BUILD_TYPE STREQUAL "Release" AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND NOT XYLEM_SANITIZE)
   set(XYLEM_LINK_OPTIMIZATION ON)
   set(XYLEM_OPTIMIZABLE_FLAGS -flto -ffat-lto-objects -fno-tree-slp-vectorize)
+endif()
+
+# The code that writes answers and joins ranks runs rarely: to optimise it takes longer than it would ever win. GCC takes a
+# third less time with -Og than with -O1, and half as much as with -O2. Under sanitizers optimising takes three quarters of the
+# time of a compilation.
+if(XYLEM_SANITIZE)
+  set(XYLEM_COLD_FLAGS -O0)
+elseif(XYLEM_LINK_OPTIMIZATION)
+  set(XYLEM_COLD_FLAGS -O1)
+elseif(CMAKE_BUILD_TYPE STREQUAL "Release")
+  set(XYLEM_COLD_FLAGS -Og)
 endif()
 
 # Link-time optimization needs GCC's own linker; everything else takes a faster one if it is installed.

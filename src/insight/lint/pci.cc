@@ -3,8 +3,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <map>
-#include <regex>
+#include <string_view>
 
 #include "insight/lint/checks.h"
 #include "planner/topology/attributes.h"
@@ -16,6 +17,19 @@ namespace {
 // Lanes that PCI links can have, and the most that a card has.
 constexpr std::array<std::int64_t, 7> kWidths = {1, 2, 4, 8, 12, 16, 32};
 constexpr std::int64_t kMaxCardWidth = 16;
+
+// Whether it is written as the kernel does: a domain of four to eight digits, bus, device and function (0000:1b:00.0).
+bool isFullBusId(std::string_view text) {
+  const std::size_t colon = text.find(':');
+  if (colon == std::string_view::npos || colon < 4 || colon > 8) return false;
+  const auto isHex = [](char c) { return std::isxdigit(static_cast<unsigned char>(c)) != 0; };
+  const std::string_view domain = text.substr(0, colon), rest = text.substr(colon);
+  constexpr std::string_view kForm = ":xx:xx.f";  // x a hexadecimal digit, f a function
+  return std::all_of(domain.begin(), domain.end(), isHex) && rest.size() == kForm.size() &&
+         std::equal(rest.begin(), rest.end(), kForm.begin(), [&](char c, char form) {
+           return form == 'x' ? isHex(c) : form == 'f' ? c >= '0' && c <= '7' : c == form;
+         });
+}
 
 class PciCheck {
  public:
@@ -109,8 +123,7 @@ class PciCheck {
     const std::string* text = document_.attribute(pci, "busid");
     const auto id = text == nullptr ? std::nullopt : topology::parseBusId(*text);
     if (!id) return;
-    static const std::regex form("[0-9a-fA-F]{4,8}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\\.[0-7]");
-    if (!std::regex_match(*text, form))
+    if (!isFullBusId(*text))
       add(Severity::kWarning, "busid", pci,
           fmt::format("busid=\"{}\": it counts as {}", *text, topology::busIdText(*id)),
           "write domain, bus, device and function: 0000:1b:00.0");

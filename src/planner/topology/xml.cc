@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
-#include <iterator>
 
 #include "core/file_descriptor.h"
 
@@ -330,16 +329,15 @@ std::string printable(std::string value) {
 void write(const Document& document, ElementId id, std::size_t depth, std::string& out) {
   const Element& element = document[id];
   const std::string indentation(2 * depth, ' ');
-  fmt::format_to(std::back_inserter(out), "{}<{}", indentation, element.name);
-  for (const auto& [key, value] : element.attributes)
-    fmt::format_to(std::back_inserter(out), " {}=\"{}\"", key, printable(value));
+  out += indentation + '<' + element.name;
+  for (const auto& [key, value] : element.attributes) out += ' ' + key + "=\"" + printable(value) + '"';
   if (element.children.empty()) {
     out += "/>\n";
     return;
   }
   out += ">\n";
   for (const ElementId child : element.children) write(document, child, depth + 1, out);
-  fmt::format_to(std::back_inserter(out), "{}</{}>\n", indentation, element.name);
+  out += indentation + "</" + element.name + ">\n";
 }
 
 }  // namespace
