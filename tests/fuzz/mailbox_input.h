@@ -32,6 +32,7 @@ class FuzzedPeer final : public transport::PeerMemory {
   }
 
   bool admits = true;
+  bool peerReads() const override { return true; }
   bool locate(const std::byte*, std::size_t, std::size_t, transport::StepNote&) override { return false; }
   const std::byte* reach(const transport::StepNote& note) override { return local_.reach(note); }
   std::byte* at(const transport::BufferPlace& place, std::size_t bytes) override {
@@ -76,7 +77,9 @@ class FuzzedExchange {
  public:
   FuzzedExchange()
       : mailboxes_(mailboxes()),
-        exchange_(kFuzzedSelf, (*mailboxes_)[kFuzzedSelf], peersOf(*mailboxes_), false, false) {
+        exchange_(kFuzzedSelf, (*mailboxes_)[kFuzzedSelf], peersOf(*mailboxes_), false, false,
+                  transport::CopyChoices::fromText("block_read_from=20000 block_read_up_to=50000 "
+                                                   "reduce_read_from=20000 reduce_read_up_to=50000")) {
     for (transport::Mailbox& mailbox : *mailboxes_) {
       std::memset(static_cast<void*>(&mailbox.descriptors), 0, sizeof mailbox.descriptors);
       mailbox.left = 0;

@@ -35,6 +35,10 @@ constexpr std::array kJoiningMessages = {8 * kKiB, 32 * kKiB, 128 * kKiB, 512 * 
 constexpr std::array kAllMessages = {4 * kKiB,   8 * kKiB,   16 * kKiB,  32 * kKiB, 64 * kKiB,
                                      128 * kKiB, 256 * kKiB, 512 * kKiB, 1 * kMiB,  2 * kMiB,
                                      4 * kMiB,   8 * kMiB,   16 * kMiB};
+// Of each rank; its output has two of them.
+constexpr std::array kJoiningBlocks = {16 * kKiB, 64 * kKiB, 256 * kKiB};
+constexpr std::array kAllBlocks = {8 * kKiB,   16 * kKiB, 32 * kKiB, 64 * kKiB, 128 * kKiB, 256 * kKiB,
+                                   512 * kKiB, 1 * kMiB,  2 * kMiB,  4 * kMiB,  8 * kMiB,   16 * kMiB};
 constexpr std::array kStreamedMessages = {4 * kMiB, 8 * kMiB, 16 * kMiB, 32 * kMiB};
 // Bytes of all buffers of an exchange.
 constexpr std::array kStreamedExchanges = {8 * kMiB, 16 * kMiB, 32 * kMiB, 64 * kMiB, 128 * kMiB};
@@ -146,6 +150,7 @@ class OtherSide final : public transport::PeerMemory {
     return reach_ == Reach::kMapped ? reinterpret_cast<std::byte*>(place.address) : nullptr;
   }
   std::size_t streamsFrom() const override { return choices_.streamMessage; }
+  bool peerReads() const override { return reach_ == Reach::kThroughKernel; }
   void read(const transport::StepNote& note, std::byte* out) override {
     if (!transport::readProcess(getpid(), note.address, out, note.bytes))
       throw Error(ResultCode::kSystemError, "cannot read memory through the kernel: {}", errnoText(errno));
@@ -219,7 +224,7 @@ class Messages {
   transport::RecvEnd receiver_;
 };
 
-// Both sides make AllReduces of floats.
+// Both sides make AllReduces or AllGathers of floats.
 class Exchanges {
  public:
   Exchanges(Reach reach, const CopyChoices& choices) : memory_(reach, choices) {
@@ -236,15 +241,19 @@ class Exchanges {
     }
   }
 
-  void run(const TwoSides& sides, const SideBuffers& buffers, std::size_t bytes, int times, int side) {
+  // `bytes`: of a rank's input.
+  void run(const TwoSides& sides, const SideBuffers& buffers, std::size_t bytes, int times, int side,
+           Function function = Function::kAllReduce) {
     DirectExchange& exchange = *exchanges_[static_cast<std::size_t>(side)];
     DirectWork work;
+    work.function = function;
     work.input = buffers.input(side);
     work.output = buffers.output(side);
     work.count = bytes / elementBytes(DataType::kFloat32);
     work.type = DataType::kFloat32;
     work.op = static_cast<std::uint8_t>(ReduceOp::kSum);
-    work.reduction = chooseReduction(DataType::kFloat32, ReduceOp::kSum, 2);
+    work.reduction = reduces(function) ? chooseReduction(DataType::kFloat32, ReduceOp::kSum, 2)
+                                       : copyOf(DataType::kFloat32);
     for (int i = 0; i < times; ++i) {
       exchange.start(work);
       sides.goOn([&] { return exchange.step() == DirectExchange::Outcome::kDone; });
@@ -270,7 +279,11 @@ class Calibrator {
   Calibration run() {
     const SideBuffers buffers(sides_, effort_.large ? kStreamedMessages.back() : kJoiningMessages.back());
     Calibration found;
-    chooseReads(buffers, found);
+    if (kernelReads()) {
+      chooseReads(buffers, found);
+      chooseBlockReads(buffers, Function::kAllGather, found);
+      chooseBlockReads(buffers, Function::kAllReduce, found);
+    }
     choosePiece(buffers, found);
     chooseStaged(buffers, found);
     if (effort_.large) {
@@ -307,7 +320,6 @@ class Calibrator {
   }
 
   void chooseReads(const SideBuffers& buffers, Calibration& found) {
-    if (!kernelReads()) return;
     Messages staged(Reach::kNothing, {}), read(Reach::kThroughKernel, {});
     // The first message through a slot waits for its memory.
     sides_.time([&](int side) { staged.run(sides_, buffers, buffers.bytes(), side); });
@@ -320,6 +332,30 @@ class Calibrator {
     const FasterRange range = whereSecondIsFaster(timed);
     found.choices.readFrom = range.from;
     found.choices.readUpTo = range.upTo;
+  }
+
+  void chooseBlockReads(const SideBuffers& buffers, Function function, Calibration& found) {
+    CopyChoices always;
+    always.blockReadUpTo = always.reduceReadUpTo = kAlways;
+    Exchanges staged(Reach::kNothing, {}), read(Reach::kThroughKernel, always);
+    // The first data in a staging area waits for its memory.
+    for (Exchanges* const exchanges : {&staged, &read})
+      for (const std::uint64_t bytes : kJoiningBlocks)
+        sides_.time([&](int side) {
+          exchanges->run(sides_, buffers, bytes, transport::kMediumStagingAreas, side, function);
+        });
+    const auto wayOf = [&](Exchanges& exchanges) {
+      return [this, &buffers, function, exchanges = &exchanges](std::size_t bytes, int side) {
+        exchanges->run(sides_, buffers, bytes, 1, side, function);
+      };
+    };
+    const auto timed =
+        keep(found, time(reduces(function) ? "AllReduce" : "AllGather, bytes of each", {"staged", "read"},
+                         {wayOf(staged), wayOf(read)},
+                         effort_.large ? std::span<const std::uint64_t>(kAllBlocks) : kJoiningBlocks));
+    const FasterRange range = whereSecondIsFaster(timed);
+    (reduces(function) ? found.choices.reduceReadFrom : found.choices.blockReadFrom) = range.from;
+    (reduces(function) ? found.choices.reduceReadUpTo : found.choices.blockReadUpTo) = range.upTo;
   }
 
   void choosePiece(const SideBuffers& buffers, Calibration& found) {

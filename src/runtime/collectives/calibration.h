@@ -35,12 +35,12 @@ struct Calibration {
 };
 
 struct CalibrationEffort {
-  std::chrono::milliseconds time{50};  // when it runs out, the rest is not measured
+  std::chrono::milliseconds time{100};  // when it runs out, the rest is not measured
   int repeats = 4;
   bool large = false;  // with sizes that are larger than the caches: a tenth of a second per repeat
 };
 
-// As it is, the effort takes some milliseconds. Throws Error (ncclSystemError) if a thread may not run on one of the
+// As it is, the effort takes 20 to 40 milliseconds. Throws Error (ncclSystemError) if a thread may not run on one of the
 // cores.
 Calibration calibrate(const device::CorePair& cores, const CalibrationEffort& effort = {});
 

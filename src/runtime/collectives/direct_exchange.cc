@@ -33,6 +33,12 @@ bool isSameBatch(const transport::Descriptor& theirs, const transport::Descripto
   return theirs.function == kBatchOfCollectives && theirs.count == mine.count && theirs.factor == mine.factor;
 }
 
+bool allCanRead(const Meeting& meeting) {
+  for (int rank = 0; rank < meeting.ranks(); ++rank)
+    if (rank != meeting.rank() && !meeting.memoryOf(rank).peerReads()) return false;
+  return true;
+}
+
 }  // namespace
 
 DirectExchange::DirectExchange(int rank, transport::Mailbox& mailbox, std::vector<DirectPeer> peers,
@@ -41,6 +47,7 @@ DirectExchange::DirectExchange(int rank, transport::Mailbox& mailbox, std::vecto
       reach_(meeting_, oneProcess),
       oversubscribed_(oversubscribed),
       choices_(choices),
+      readable_(allCanRead(meeting_)),
       staged_(choices.piece),
       mapped_(choices.streamExchange) {}
 
@@ -50,6 +57,8 @@ void DirectExchange::start(const DirectWork& work) {
   stagedIsPrepared_ = false;
   alwaysStaged_ =
       isFasterStaged(work.function, blockBytes(work), meeting_.ranks(), oversubscribed_, choices_.staged);
+  mayRead_ = ReadExchange::suits(work.function, meeting_.ranks()) &&
+             choices_.readsBlock(blockBytes(work), reduces(work.function));
   begin(chooseWay());
 }
 
@@ -68,10 +77,11 @@ bool DirectExchange::startBatch(std::span<const DirectWork> works) {
 
 // If a buffer could not be mapped, all ranks stage their data until every rank posts that its buffers are
 // mappable again. If not every rank sees all descriptors of this operation, they try to map buffers again now
-// and then instead.
+// and then instead. Where data may be read, each operation tries to map first, as it has to say where buffers are
+// anyway.
 DirectExchange::Way DirectExchange::chooseWay() {
   if (alwaysStaged_) return Way::kStaged;
-  if (!unmappable_) return Way::kMapped;
+  if (!unmappable_ || (mayRead_ && !unreadable_)) return Way::kMapped;
   return allMeet() || ++stagedUnasked_ % kRetryInterval != 0 ? Way::kStaged : Way::kMapped;
 }
 
@@ -90,7 +100,8 @@ void DirectExchange::begin(Way way) {
 
 // kPost -> kMeet -> kWork -> kLeave. A staged operation passes kPost and kMeet once per stage and is done
 // then: no other rank uses its buffers. The others work on all ranks' buffers, and wait in kLeave until all
-// ranks have left them.
+// ranks have left them. An operation that is read posts like a mapped one, which shows that it cannot be, and
+// again for each further stage.
 DirectExchange::Outcome DirectExchange::step() {
   for (;;) switch (phase_) {
       case Phase::kPost:
@@ -102,12 +113,16 @@ DirectExchange::Outcome DirectExchange::step() {
       case Phase::kMeet:
         if (!meet()) return Outcome::kWouldBlock;
         if (way_ == Way::kStaged) return finishStage();
+        if (way_ == Way::kRead) {
+          phase_ = Phase::kWork;
+          break;
+        }
         if (way_ == Way::kBatched) {
           if (!batched_.findOthers(meeting_)) {
             meeting_.leave();
             return Outcome::kDeclined;
           }
-        } else if (unmappable_ = !mapped_.start(work_, meeting_, reach_); unmappable_) {
+        } else if (!findBuffers()) {
           meeting_.leave();
           begin(Way::kStaged);
           break;
@@ -117,12 +132,29 @@ DirectExchange::Outcome DirectExchange::step() {
       case Phase::kWork:
         if (const Outcome outcome = work(); outcome != Outcome::kDone) return outcome;
         meeting_.leave();
+        if (way_ == Way::kRead && reading_.hasNextStage()) {
+          meeting_.next();
+          phase_ = Phase::kPost;
+          break;
+        }
         meeting_.restart();
         phase_ = Phase::kLeave;
         break;
       case Phase::kLeave:
         return meeting_.othersLeft() ? Outcome::kDone : Outcome::kWouldBlock;
     }
+}
+
+// Finds the buffers that all ranks have posted. False if the data has to be staged, which all ranks see alike.
+bool DirectExchange::findBuffers() {
+  unmappable_ = !mapped_.start(work_, meeting_, reach_);
+  if (!unmappable_) return true;
+  if (!mayRead_) return false;
+  unreadable_ = !allPosted(transport::Descriptor::kReadable);
+  if (unreadable_) return false;
+  reading_.start(work_, meeting_);
+  way_ = Way::kRead;
+  return true;
 }
 
 // Posts this rank's part. False if its slot is not free yet.
@@ -143,10 +175,12 @@ bool DirectExchange::post() {
   transport::Descriptor& descriptor = meeting_.mine();
   describe(descriptor);
   descriptor.factor = work_.reduction.factor.element;
-  if (!staged)
+  if (!staged) {
     MappedExchange::post(work_, reach_, meeting_.rank(), meeting_.ranks(), descriptor);
-  else if (!alwaysStaged_ && staged_.isFirstStage() && reach_.areMappable(work_))
+    if (readable_) descriptor.flags |= transport::Descriptor::kReadable;
+  } else if (!alwaysStaged_ && staged_.isFirstStage() && reach_.areMappable(work_)) {
     descriptor.flags |= transport::Descriptor::kReachable;
+  }
   meeting_.publish();
   // A rank that only brings data to a Reduce soon posts the next one, and the root has read what was in that
   // slot.
@@ -188,15 +222,15 @@ void DirectExchange::compare(int rank, const transport::Descriptor& theirs) cons
 // True if every rank sees every other one's descriptor, even if little data is staged.
 bool DirectExchange::allMeet() const { return !isRooted(work_.function); }
 
-// True if all ranks have posted that their buffers are mappable.
-bool DirectExchange::allCouldMap() const {
+bool DirectExchange::allPosted(std::uint8_t flag) const {
   for (int rank = 0; rank < meeting_.ranks(); ++rank)
-    if ((meeting_.of(rank).flags & transport::Descriptor::kReachable) == 0) return false;
+    if ((meeting_.of(rank).flags & flag) == 0) return false;
   return true;
 }
 
 DirectExchange::Outcome DirectExchange::finishStage() {
-  if (!alwaysStaged_ && allMeet() && staged_.isFirstStage()) unmappable_ = !allCouldMap();
+  if (!alwaysStaged_ && allMeet() && staged_.isFirstStage())
+    unmappable_ = !allPosted(transport::Descriptor::kReachable);
   staged_.finish(meeting_);
   meeting_.leave();
   if (staged_.done()) return Outcome::kDone;
@@ -209,7 +243,9 @@ DirectExchange::Outcome DirectExchange::finishStage() {
 DirectExchange::Outcome DirectExchange::work() {
   const transport::Visit visit(meeting_.mailbox());
   if (!meeting_.othersArePresent()) return Outcome::kWouldBlock;
-  const bool last = way_ == Way::kBatched ? batched_.piece() : mapped_.piece();
+  const bool last = way_ == Way::kBatched ? batched_.piece()
+                    : way_ == Way::kRead  ? reading_.piece(meeting_)
+                                          : mapped_.piece();
   return last ? Outcome::kDone : Outcome::kAdvanced;
 }
 

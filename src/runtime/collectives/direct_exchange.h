@@ -1,11 +1,13 @@
 #pragma once
 // Collectives among the ranks of one host in a single exchange: all ranks meet (Meeting), and the data takes
-// one of three ways:
+// one of four ways:
 //
 //  - staged (StagedExchange): through the ranks' staging areas in shared memory, piece by piece. For little
 //    data, and if a buffer cannot be mapped.
 //  - mapped (MappedExchange): each rank takes an equal share of the elements, reads them from all inputs and
 //    writes the results into all outputs.
+//  - read (ReadExchange): each rank copies what it needs out of the others' processes, through the kernel. If a
+//    buffer cannot be mapped, for the sizes for which this is faster than staging (CopyChoices).
 //  - batched (BatchedExchange): many small collectives in one meeting; each rank performs some of them for
 //    all ranks.
 //
@@ -25,6 +27,7 @@
 #include "runtime/collectives/direct_share.h"
 #include "runtime/collectives/mapped_exchange.h"
 #include "runtime/collectives/meeting.h"
+#include "runtime/collectives/read_exchange.h"
 #include "runtime/collectives/staged_exchange.h"
 #include "runtime/transport/choices/copy_choices.h"
 
@@ -57,17 +60,18 @@ class DirectExchange {
   int waitsFor() const { return meeting_.waitsFor(); }
 
  private:
-  enum class Way { kStaged, kMapped, kBatched };
+  enum class Way { kStaged, kMapped, kRead, kBatched };
   enum class Phase { kPost, kMeet, kWork, kLeave };
 
   Way chooseWay();
+  bool findBuffers();
   void begin(Way way);
   bool post();
   void describe(transport::Descriptor& descriptor) const;
   bool meet();
   void compare(int rank, const transport::Descriptor& theirs) const;
   bool allMeet() const;
-  bool allCouldMap() const;
+  bool allPosted(std::uint8_t flag) const;
   Outcome finishStage();
   Outcome work();
 
@@ -75,16 +79,20 @@ class DirectExchange {
   const BufferReach reach_;
   const bool oversubscribed_;
   const transport::CopyChoices choices_;
+  const bool readable_;       // all other ranks can read this one's memory
   std::uint64_t starts_ = 0;  // without repetitions
   DirectWork work_;
   Way way_ = Way::kStaged;
   Phase phase_ = Phase::kPost;
   bool alwaysStaged_ = false;        // `work_` is staged wherever buffers lie
   bool stagedIsPrepared_ = false;    // `staged_` knows `work_`
+  bool mayRead_ = false;             // `work_` is read if buffers cannot be mapped
   bool unmappable_ = false;          // some buffer was, in the last operation for which that mattered
+  bool unreadable_ = false;          // some rank cannot read another one's memory
   std::uint64_t stagedUnasked_ = 0;  // operations that were staged for that without asking again
   StagedExchange staged_;
   MappedExchange mapped_;
+  ReadExchange reading_;
   BatchedExchange batched_;
 };
 

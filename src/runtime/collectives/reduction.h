@@ -8,8 +8,9 @@
 // raw elements by 1/ranks on their way in; an average of integers divides the wrapped sum at the end, towards
 // zero. A pre-multiplied sum multiplies each rank's raw elements by that rank's factor on their way in.
 //
-// Every partial result is rounded to the element's type; types smaller than 32 bits are combined in 32-bit
-// floats. The result of an element depends only on the values and their order, never on where it lies in a
+// Types smaller than 32 bits are combined in 32-bit floats. Who combines the elements of two ranks at a time, as rings and
+// trees do, rounds every partial result to the element's type; sumAll adds the elements of all ranks and rounds once. The
+// result of an element depends only on the values and their order, never on where it lies in a
 // buffer or which processor computes it, except that NaNs may differ in their payload.
 
 #include <array>
@@ -35,6 +36,12 @@ struct Reduction {
   using Finish = void (*)(void* out, void* copy, const void* incoming, const void* own, std::size_t n,
                           Factor factor);
 
+  // The sum of raw elements of 2 to kMaxSummed ranks, in their order, rounded once: out = copy = result. `copy` may be null;
+  // both may equal a source.
+  using SumAll = void (*)(void* out, void* copy, const std::byte* const* sources, const Factor* factors,
+                          int ranks, std::size_t n);
+  static constexpr int kMaxSummed = 64;
+
   std::size_t elementBytes = 0;
   bool scales = false;  // raw elements differ from ready ones
   Enter enter = nullptr;
@@ -46,6 +53,7 @@ struct Reduction {
   // can do that. Once the function has returned, they are visible to other cores as after ordinary stores.
   Finish finishStreaming = nullptr;
   Finish finishMergeStreaming = nullptr;
+  SumAll sumAll = nullptr;  // of floats smaller than 32 bits, for sums and averages; null for others
   Factor factor;
 };
 

@@ -211,6 +211,92 @@ void finish(void* out, void* copy, const void* incoming, const void* own, std::s
     combine<Element, kOp>(out, incoming, own, n, factor);
 }
 
+// Whether the sum of several elements is rounded less often if they are added up as Values.
+template <typename Element, ReduceOp kOp>
+constexpr bool kSumsAll = false;
+template <typename Stored, typename Conversion, ReduceOp kOp>
+constexpr bool kSumsAll<Small<Stored, Conversion>, kOp> =
+    kOp == ReduceOp::kSum || kOp == ReduceOp::kAvg || kOp == kPreMul;
+
+// One block of Vectors at offset `at` of all sources.
+template <typename Element, ReduceOp kOp>
+[[gnu::always_inline]] inline auto sumBlock(const std::byte* const* sources, const float* scales, int ranks,
+                                            std::size_t at) {
+  using V = Vectors<typename Element::Conversion>;
+  auto sum = V::load(sources[0] + at);
+  for (int i = 0; i < V::kParts; ++i)
+    if constexpr (kScales<Element, kOp>) sum.parts[i] = sum.parts[i] * scales[0];
+  for (int rank = 1; rank < ranks; ++rank) {
+    const auto own = V::load(sources[rank] + at);
+    for (int i = 0; i < V::kParts; ++i)
+      sum.parts[i] = sum.parts[i] + (kScales<Element, kOp> ? own.parts[i] * scales[rank] : own.parts[i]);
+  }
+  return sum;
+}
+
+template <typename Element, ReduceOp kOp>
+void sumAllInVectors(std::byte* out, std::byte* copy, const std::byte* const* sources, const float* scales,
+                     int ranks, std::size_t bytes) {
+  using V = Vectors<typename Element::Conversion>;
+  std::size_t at = 0;
+  for (; at + V::kBytes <= bytes; at += V::kBytes) {
+    const auto sum = sumBlock<Element, kOp>(sources, scales, ranks, at);
+    V::template store<false>(out + at, sum);
+    if (copy != nullptr) V::template store<false>(copy + at, sum);
+  }
+  if (const std::size_t rest = bytes - at; rest != 0) {
+    alignas(64) std::byte last[Reduction::kMaxSummed][V::kBytes] = {};
+    const std::byte* lasts[Reduction::kMaxSummed] = {};
+    for (int rank = 0; rank < ranks; ++rank) {
+      __builtin_memcpy(last[rank], sources[rank] + at, rest);
+      lasts[rank] = last[rank];
+    }
+    alignas(64) std::byte result[V::kBytes];
+    V::template store<false>(result, sumBlock<Element, kOp>(lasts, scales, ranks, 0));
+    __builtin_memcpy(out + at, result, rest);
+    if (copy != nullptr) __builtin_memcpy(copy + at, result, rest);
+  }
+}
+
+// Without Vectors: adds up a block of elements rank by rank.
+template <typename Element, ReduceOp kOp>
+void sumAllInBlocks(std::byte* outBytes, std::byte* copyBytes, const std::byte* const* sources,
+                    const float* scales, int ranks, std::size_t n) {
+  constexpr std::size_t kBlock = 512;
+  float sums[kBlock];
+  auto* out = reinterpret_cast<Pointer<Element>>(outBytes);
+  auto* copy = reinterpret_cast<Pointer<Element>>(copyBytes);
+  for (std::size_t start = 0; start < n; start += kBlock) {
+    const std::size_t length = n - start < kBlock ? n - start : kBlock;
+    for (int rank = 0; rank < ranks; ++rank) {
+      const auto* own = reinterpret_cast<ConstPointer<Element>>(sources[rank]) + start;
+      const float scale = scales[rank];
+      if (rank == 0)
+        for (std::size_t i = 0; i < length; ++i)
+          sums[i] = enterValue<Element, kOp>(Element::load(own[i].value), scale);
+      else
+        for (std::size_t i = 0; i < length; ++i)
+          sums[i] += enterValue<Element, kOp>(Element::load(own[i].value), scale);
+    }
+    for (std::size_t i = 0; i < length; ++i) out[start + i].value = Element::store(sums[i]);
+    if (copy != nullptr)
+      for (std::size_t i = 0; i < length; ++i) copy[start + i].value = Element::store(sums[i]);
+  }
+}
+
+template <typename Element, ReduceOp kOp>
+void sumAll(void* outBytes, void* copyBytes, const std::byte* const* sources, const Factor* factors, int ranks,
+            std::size_t n) {
+  float scales[Reduction::kMaxSummed];
+  for (int rank = 0; rank < ranks; ++rank) scales[rank] = scaleOf<Element, kOp>(factors[rank]);
+  auto* out = static_cast<std::byte*>(outBytes);
+  auto* copy = static_cast<std::byte*>(copyBytes);
+  if constexpr (kInVectors<Element, kOp>)
+    sumAllInVectors<Element, kOp>(out, copy, sources, scales, ranks, n * sizeof(typename Element::Stored));
+  else
+    sumAllInBlocks<Element, kOp>(out, copy, sources, scales, ranks, n);
+}
+
 // Computes a piece at a time into the first-level cache, and writes it past the caches from there.
 template <typename Element, ReduceOp kOp>
 void finishStreaming(void* outBytes, void* copyBytes, const void* incomingBytes, const void* ownBytes,
@@ -256,6 +342,7 @@ constexpr Reduction reductionOf() {
   reduction.finishMerge = &finish<Element, kReady>;
   reduction.finishStreaming = &finishStreaming<Element, kOp>;
   reduction.finishMergeStreaming = &finishStreaming<Element, kReady>;
+  if constexpr (kSumsAll<Element, kOp>) reduction.sumAll = &sumAll<Element, kOp>;
   return reduction;
 }
 

@@ -3,6 +3,8 @@
 
 #include <gmock/gmock.h>
 
+#include <array>
+#include <bit>
 #include <numeric>
 #include <vector>
 
@@ -196,13 +198,80 @@ TEST_P(DirectExchangeOf, ResultsDoNotDependOnHowDataMoves) {
     choices.piece = among({4096, 20000, 65536, transport::kLargeStagingBytes});
     choices.staged = among({32, 1024, 16384, transport::kLargeStagingBytes});
     choices.streamExchange = among({0, 100000, std::uint64_t{1} << 40});
+    choices.blockReadFrom = among({0, 3000});
+    choices.blockReadUpTo = among({0, 20000, std::uint64_t{1} << 40});
+    choices.reduceReadFrom = among({0, 3000});
+    choices.reduceReadUpTo = among({0, 20000, std::uint64_t{1} << 40});
     SCOPED_TRACE(choices.text());
-    ExchangeJob job(GetParam(), round % 2 == 0 ? Reach::kAll : Reach::kNone, random() % 4 == 0, choices);
+    const Reach reach = std::array{Reach::kAll, Reach::kRead, Reach::kNone}[round % 3];
+    ExchangeJob job(GetParam(), reach, random() % 4 == 0, choices);
     for (const Function function : kAllCollectives)
       runOutOfReach(job, function, 1 + random() % (1U << (2 + random() % 13)), false,
                     static_cast<int>(random()) & 1, random());
     runAllToAll(job, 1 + random() % 9000, random());
   }
+}
+
+// 256 and a one of each other rank: if every partial result were rounded to bfloat16, whose numbers are two apart there, the ones
+// would be lost. Whatever way the data takes.
+TEST_P(DirectExchangeOf, SumsOfBfloat16RoundOnce) {
+  const int ones = GetParam() - 1;
+  const auto bitsOf = [](float value) {
+    return static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(value) >> 16);
+  };
+  const auto expected = bitsOf(static_cast<float>(256 + ones / 2 * 2 + (ones % 4 == 3 ? 2 : 0)));
+  const auto read = transport::CopyChoices::fromText("reduce_read_up_to=1000000");
+  for (const Reach reach : {Reach::kAll, Reach::kRead, Reach::kNone})
+    for (const std::size_t count : {7, 3000, 100001}) {
+      ExchangeJob job(GetParam(), reach, false, read);
+      std::vector<std::vector<std::uint16_t>> buffers(1, std::vector(count, bitsOf(256)));
+      buffers.resize(static_cast<std::size_t>(GetParam()), std::vector(count, bitsOf(1)));
+      for (int rank = 0; rank < job.ranks(); ++rank) {
+        auto* const data = reinterpret_cast<std::byte*>(buffers[static_cast<std::size_t>(rank)].data());
+        job[rank].start({.function = Function::kAllReduce,
+                         .input = data,
+                         .output = data,
+                         .count = count,
+                         .type = DataType::kBfloat16,
+                         .reduction = chooseReduction(DataType::kBfloat16, ReduceOp::kSum, job.ranks())});
+      }
+      ASSERT_THAT(job.finish(1), Each(Outcome::kDone));
+      for (const auto& data : buffers) ASSERT_THAT(data, Each(expected)) << count;
+    }
+}
+
+// Blocks of these sizes are read, others are staged.
+TEST_P(DirectExchangeOf, BlocksAreReadThroughTheKernelWhereThatIsChosen) {
+  const auto choices = transport::CopyChoices::fromText(
+      "block_read_from=40000,block_read_up_to=2400001,reduce_read_from=80000,reduce_read_up_to=1000000");
+  const int others = GetParam() - 1;
+  ExchangeJob job(GetParam(), Reach::kRead, false, choices);
+  unsigned seed = 1;
+  const auto readsOf = [&](auto&& run) {
+    const int before = job.reads();
+    run();
+    return job.reads() - before;
+  };
+  const auto readsBy = [&](Function function, std::size_t count) {
+    return readsOf([&] { runOutOfReach(job, function, count, false, others, seed++); });
+  };
+  EXPECT_EQ(readsBy(Function::kAllGather, 4999), 0);
+  EXPECT_EQ(readsBy(Function::kAllGather, 5000), (others + 1) * others);
+  EXPECT_EQ(readsBy(Function::kAllReduce, 5000), 0);
+  // Each rank's share of all others, then the others' results.
+  EXPECT_EQ(readsBy(Function::kAllReduce, 10000), 2 * (others + 1) * others);
+  EXPECT_GT(readsBy(Function::kReduceScatter, 10000), 0);
+  EXPECT_EQ(readsBy(Function::kReduce, 10000), others == 1 ? 1 : 0);
+  EXPECT_EQ(readsBy(Function::kBroadcast, 300000), 3 * others);  // pieces of 1 MiB
+  EXPECT_EQ(readsBy(Function::kBroadcast, 300001), 0);
+  EXPECT_EQ(readsOf([&] { runAllToAll(job, 5001, seed++); }), (others + 1) * others);
+}
+
+TEST_P(DirectExchangeOf, BlocksAreStagedIfARankCannotReadThem) {
+  const auto choices = transport::CopyChoices::fromText("block_read_up_to=1000000");
+  ExchangeJob job(GetParam(), Reach::kNone, false, choices);
+  for (unsigned seed = 1; seed < 4; ++seed) runOutOfReach(job, Function::kAllGather, 5000, false, 0, seed);
+  EXPECT_EQ(job.reads(), 0);
 }
 
 INSTANTIATE_TEST_SUITE_P(Ranks, DirectExchangeOf, Values(2, 3, 5, 8));

@@ -5,6 +5,10 @@
 //   for (int rank = 0; rank < 3; ++rank) job[rank].start(works[rank]);
 //   EXPECT_THAT(job.finish(seed), Each(DirectExchange::Outcome::kDone));
 
+#include <gtest/gtest.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
 #include <cstring>
 #include <memory>
 #include <random>
@@ -14,18 +18,26 @@
 
 namespace xylem::testing {
 
-// Whether other ranks can map the buffers of a rank.
-enum class Reach { kAll, kNone };
+// What other ranks can do with the buffers of a rank: map them, read them through the kernel, or neither.
+enum class Reach { kAll, kRead, kNone };
 
 class HereMemory final : public transport::PeerMemory {
  public:
   explicit HereMemory(Reach reach) : reach_(reach) {}
   bool locate(const std::byte*, std::size_t, std::size_t, transport::StepNote&) override { return false; }
   const std::byte* reach(const transport::StepNote&) override { return nullptr; }
-  void read(const transport::StepNote&, std::byte*) override {}
+  // All ranks are in this process, so the kernel reads it.
+  bool peerReads() const override { return reach_ != Reach::kNone; }
+  void read(const transport::StepNote& note, std::byte* out) override {
+    ++reads;
+    const iovec mine{out, note.bytes}, theirs{reinterpret_cast<void*>(note.address), note.bytes};
+    EXPECT_EQ(process_vm_readv(getpid(), &mine, 1, &theirs, 1, 0), static_cast<ssize_t>(note.bytes));
+  }
   std::byte* at(const transport::BufferPlace& place, std::size_t) override {
     return reach_ == Reach::kAll ? reinterpret_cast<std::byte*>(place.address) : nullptr;
   }
+
+  int reads = 0;  // calls of read()
 
  private:
   Reach reach_;
@@ -47,6 +59,8 @@ class ExchangeJob {
     }
   }
   int ranks() const { return static_cast<int>(exchanges_.size()); }
+  // How often a rank has read another one's memory through the kernel.
+  int reads() const { return memory_.reads; }
   transport::Mailbox& mailbox(int rank) { return *boards_[static_cast<std::size_t>(rank)]; }
   collectives::DirectExchange& operator[](int rank) { return *exchanges_[static_cast<std::size_t>(rank)]; }
 

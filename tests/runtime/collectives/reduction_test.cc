@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <random>
 #include <vector>
 
@@ -315,6 +317,58 @@ TEST_P(Reductions, NeitherAlignmentNorLengthMatters) {
       }
     }
   }
+}
+
+// In the order of the ranks, as 32-bit floats; at odd addresses, with any length, and in place.
+template <typename Bits>
+void checkSumOfAll(const Reduction& r, DataType type, std::size_t ranks, std::size_t n,
+                   std::mt19937& random) {
+  SCOPED_TRACE(::testing::Message() << name(type) << ", " << ranks << " ranks, " << n << " elements");
+  const Format f = formatOf(type);
+  std::uniform_real_distribution<float> values(-3, 3);
+  std::vector<std::vector<std::byte>> sources(ranks, std::vector<std::byte>(n * sizeof(Bits) + 1));
+  std::vector<const std::byte*> places;
+  std::vector<float> sums(n, 0);
+  for (std::size_t rank = 0; rank < ranks; ++rank) {
+    places.push_back(sources[rank].data() + 1);
+    for (std::size_t i = 0; i < n; ++i) {
+      const auto bits = static_cast<Bits>(encode(f, values(random)));
+      std::memcpy(sources[rank].data() + 1 + i * sizeof(Bits), &bits, sizeof bits);
+      const auto value = static_cast<float>(decode(f, bits));
+      sums[i] += r.scales ? value * static_cast<float>(r.factor.scale) : value;
+    }
+  }
+  const std::vector<Factor> factors(ranks, r.factor);
+  std::vector<Bits> out(n), copy(n);
+  r.sumAll(out.data(), copy.data(), places.data(), factors.data(), static_cast<int>(ranks), n);
+  for (std::size_t i = 0; i < n; ++i) ASSERT_EQ(decode(f, out[i]), decode(f, encode(f, sums[i]))) << i;
+  ASSERT_EQ(out, copy);
+  r.sumAll(sources.back().data() + 1, nullptr, places.data(), factors.data(), static_cast<int>(ranks), n);
+  ASSERT_EQ(std::memcmp(sources.back().data() + 1, out.data(), n * sizeof(Bits)), 0);
+}
+
+TEST_P(Reductions, SumsOfAllRanksRoundOnce) {
+  std::mt19937 random(3);
+  for (const DataType type : kSmallFloats)
+    for (const ReduceOp op : {ReduceOp::kSum, ReduceOp::kAvg})
+      for (const std::size_t ranks : {2, 3, 8, Reduction::kMaxSummed})
+        for (const std::size_t n : {1, 31, 64, 65, 1000}) {
+          const Reduction r = reduction(type, op, static_cast<int>(ranks));
+          if (elementBytes(type) == 1)
+            checkSumOfAll<std::uint8_t>(r, type, ranks, n, random);
+          else
+            checkSumOfAll<std::uint16_t>(r, type, ranks, n, random);
+        }
+}
+
+TEST_P(Reductions, OnlySumsOfSmallFloatsAreMadeOfAllRanksAtOnce) {
+  for (int type = 0; type < kDataTypes; ++type)
+    for (int op = 0; op < kReduceOps; ++op) {
+      const bool small = std::find(std::begin(kSmallFloats), std::end(kSmallFloats),
+                                   static_cast<DataType>(type)) != std::end(kSmallFloats);
+      const bool sum = op == static_cast<int>(ReduceOp::kSum) || op == static_cast<int>(ReduceOp::kAvg);
+      EXPECT_EQ(table()[type][op].sumAll != nullptr, small && sum) << type << " " << op;
+    }
 }
 
 INSTANTIATE_TEST_SUITE_P(Processors, Reductions,

@@ -103,7 +103,9 @@ HostCopies copiesFor(const JobRoster& roster, const Settings& settings) {
   if (const std::int64_t from = settings.integer(Setting::kCrossMemory); from >= 0) {
     copies.choices.readFrom = static_cast<std::uint64_t>(from);
     copies.choices.readUpTo = from == 0 ? 0 : std::uint64_t{1} << 40;
-    copies.reason = fmt::format("read_from: XYLEM_CMA_BYTES ({}); others: {}",
+    copies.choices.blockReadFrom = copies.choices.reduceReadFrom = copies.choices.readFrom;
+    copies.choices.blockReadUpTo = copies.choices.reduceReadUpTo = copies.choices.readUpTo;
+    copies.reason = fmt::format("what is read: XYLEM_CMA_BYTES ({}); others: {}",
                                 settings.origin(Setting::kCrossMemory), copies.reason);
   }
   return copies;

@@ -12,6 +12,10 @@ constexpr std::uint64_t kMost = std::uint64_t{1} << 40;
 constexpr CopyChoiceField kFields[] = {
     {"read_from", &CopyChoices::readFrom, 0, kMost},
     {"read_up_to", &CopyChoices::readUpTo, 0, kMost},
+    {"block_read_from", &CopyChoices::blockReadFrom, 0, kMost},
+    {"block_read_up_to", &CopyChoices::blockReadUpTo, 0, kMost},
+    {"reduce_read_from", &CopyChoices::reduceReadFrom, 0, kMost},
+    {"reduce_read_up_to", &CopyChoices::reduceReadUpTo, 0, kMost},
     {"piece", &CopyChoices::piece, 4096, kLargeStagingBytes},
     {"staged", &CopyChoices::staged, kInlineBytes, kLargeStagingBytes},
     {"stream_message", &CopyChoices::streamMessage, 0, kMost},

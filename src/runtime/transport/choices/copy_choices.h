@@ -24,6 +24,10 @@ struct CopyChoices {
   // Messages of readFrom to readUpTo - 1 bytes are read by the receiver out of the sender's process, through the kernel. Others,
   // and all if both are equal, are copied through shared memory. Bytes; the sender's choice counts.
   std::uint64_t readFrom = 0, readUpTo = 0;
+  // Blocks of blockReadFrom to blockReadUpTo - 1 bytes of an exchange that only copies (AllGather, Broadcast, all-to-all) are read
+  // likewise, if not all buffers can be mapped; and for those that reduce, from reduceReadFrom on.
+  std::uint64_t blockReadFrom = 0, blockReadUpTo = 0;
+  std::uint64_t reduceReadFrom = 0, reduceReadUpTo = 0;
   // The most that a rank stages at once in an exchange of all ranks, in bytes.
   std::uint64_t piece = kLargeStagingBytes;
   // An exchange is staged, even if all buffers can be mapped, if no rank reads more than this many bytes.
@@ -34,6 +38,10 @@ struct CopyChoices {
   std::uint64_t streamExchange = std::uint64_t{48} << 20;
 
   bool reads(std::uint64_t message) const { return message >= readFrom && message < readUpTo; }
+  bool readsBlock(std::uint64_t block, bool reduces) const {
+    return reduces ? block >= reduceReadFrom && block < reduceReadUpTo
+                   : block >= blockReadFrom && block < blockReadUpTo;
+  }
   bool operator==(const CopyChoices&) const = default;
 
   // "NAME=BYTES", with a space in between, for all fields.

@@ -42,6 +42,7 @@ class LocalPeerMemory : public PeerMemory {
   void read(const StepNote& note, std::byte* out) override;
   std::byte* at(const BufferPlace& place, std::size_t bytes) override;
   std::size_t streamsFrom() const override { return reach_.choices.streamMessage; }
+  bool peerReads() const override { return reach_.sameProcess || reach_.peerReads; }
   bool admit(std::uint32_t region) override { return reach_.sameProcess || session_.sendRegion(region); }
 
  private:

@@ -55,11 +55,12 @@ struct BufferPlace {
 struct alignas(64) Descriptor {
   static constexpr std::uint8_t kScaled = 1;     // the operation is a pre-multiplied sum
   static constexpr std::uint8_t kReachable = 2;  // the other ranks can map this rank's buffers
+  static constexpr std::uint8_t kReadable = 4;   // the other ranks can read this rank's memory through the kernel
   std::atomic<std::uint64_t> number;             // of the operation; stored last
   std::uint64_t count;                           // elements, as the caller gave them
   // The call, so that ranks find out if they called different operations.
   std::uint8_t function, type, op;
-  std::uint8_t flags;  // kScaled, kReachable
+  std::uint8_t flags;  // kScaled, kReachable, kReadable
 
   std::int32_t root;
   std::array<std::byte, 8> factor;  // this rank's factor of a pre-multiplied sum

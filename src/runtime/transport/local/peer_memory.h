@@ -33,6 +33,8 @@ class PeerMemory {
   virtual bool admit(std::uint32_t) { return false; }
   // Messages of this many bytes or more are copied past the caches.
   virtual std::size_t streamsFrom() const { return kStreamedMessage; }
+  // True if the peer can read any memory of this rank, directly or through the kernel.
+  virtual bool peerReads() const { return false; }
   // Copies the payload of a note of the peer. Throws Error (ncclRemoteError) if the peer is gone.
   virtual void read(const StepNote& note, std::byte* out) = 0;
 };

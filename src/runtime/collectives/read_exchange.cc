@@ -1,0 +1,128 @@
+#include "runtime/collectives/read_exchange.h"
+
+#include <algorithm>
+
+#include "core/copying.h"
+#include "runtime/collectives/combine_all.h"
+
+namespace xylem::collectives {
+namespace {
+
+// After each piece the executor looks whether all ranks are still present.
+constexpr std::size_t kPieceBytes = std::size_t{1} << 20;
+// What is read before it is reduced stays in the second-level cache: of all other ranks together.
+constexpr std::size_t kScratchBytes = std::size_t{128} << 10;
+constexpr std::size_t kLine = 64;
+
+}  // namespace
+
+// Starts with the next rank, so that not all ranks read the same one at once. The root of a Broadcast reads nothing.
+void ReadExchange::start(const DirectWork& work, Meeting& meeting) {
+  work_ = work;
+  rank_ = meeting.rank();
+  ranks_ = meeting.ranks();
+  parts_.clear();
+  part_ = copied_ = 0;
+  const std::size_t block = blockBytes(work);
+  const auto blockOf = [block](int rank) { return static_cast<std::size_t>(rank) * block; };
+  reducing_ = reduces(work.function);
+  collects_ = work.function == Function::kAllReduce;
+  begin_ = 0;
+  end_ = needsOutput(work, rank_) ? work.count : 0;
+  if (collects_) {
+    const RankShare share = shareOf(work, ranks_, rank_);
+    begin_ = share.begin;
+    end_ = share.end;
+  }
+  for (int ahead = 1; ahead < ranks_; ++ahead) {
+    const int rank = (rank_ + ahead) % ranks_;
+    if (collects_) {
+      const RankShare share = shareOf(work, ranks_, rank);
+      const std::size_t at = share.begin * work.reduction.elementBytes;
+      parts_.push_back({rank, true, at, at, (share.end - share.begin) * work.reduction.elementBytes});
+    } else if (work.function == Function::kBroadcast) {
+      if (rank == work.root) parts_.push_back({rank, false, 0, 0, block});
+    } else if (!reducing_) {
+      parts_.push_back(
+          {rank, false, work.function == Function::kAlltoAll ? blockOf(rank_) : 0, blockOf(rank), block});
+    }
+  }
+  if (!reducing_) return keepOwn();
+  if (scratch_ == nullptr) scratch_ = std::make_unique<std::byte[]>(kScratchBytes);
+  factors_.resize(static_cast<std::size_t>(ranks_));
+  for (int rank = 0; rank < ranks_; ++rank)
+    factors_[static_cast<std::size_t>(rank)] = factorOf(work, meeting.of(rank));
+}
+
+bool ReadExchange::hasNextStage() {
+  const bool next = reducing_ && collects_;
+  reducing_ = false;
+  return next;
+}
+
+bool ReadExchange::piece(Meeting& meeting) {
+  if (reducing_) {
+    if (begin_ < end_) reduceNext(meeting);
+    return begin_ == end_;
+  }
+  if (part_ < parts_.size()) copyNext(meeting);
+  return part_ == parts_.size();
+}
+
+void ReadExchange::keepOwn() const {
+  if (!needsInput(work_, rank_)) return;
+  const std::size_t own = static_cast<std::size_t>(rank_) * blockBytes(work_);
+  const std::byte* const input = work_.input + (work_.function == Function::kAlltoAll ? own : 0);
+  std::byte* const output = work_.output + (work_.function == Function::kBroadcast ? 0 : own);
+  if (output != input) copyBytes(output, input, blockBytes(work_));
+}
+
+void ReadExchange::copyNext(Meeting& meeting) {
+  const Part& part = parts_[part_];
+  const std::size_t bytes = std::min(kPieceBytes, part.bytes - copied_);
+  read(meeting, part.rank, part.output, part.from + copied_, bytes, work_.output + part.to + copied_);
+  copied_ += bytes;
+  if (copied_ < part.bytes) return;
+  copied_ = 0;
+  ++part_;
+}
+
+// Reads the next elements of all other ranks and reduces them with this one's, in the order of the ranks.
+void ReadExchange::reduceNext(Meeting& meeting) {
+  const std::size_t element = work_.reduction.elementBytes;
+  const std::size_t each = kScratchBytes / static_cast<std::size_t>(ranks_ - 1) / kLine * kLine;
+  const std::size_t n = std::min(end_ - begin_, each / element), at = begin_ * element;
+  const std::size_t block =
+      work_.function == Function::kReduceScatter ? static_cast<std::size_t>(rank_) * blockBytes(work_) : 0;
+  sources_.clear();
+  std::byte* next = scratch_.get();
+  for (int rank = 0; rank < ranks_; ++rank) {
+    if (rank == rank_) {
+      sources_.push_back(work_.input + block + at);
+      continue;
+    }
+    read(meeting, rank, false, block + at, n * element, next);
+    sources_.push_back(next);
+    next += each;
+  }
+  std::byte* const out = work_.output + at;
+  combineAll(work_.reduction, {sources_, factors_}, {&out, 1}, n, false);
+  begin_ += n;
+}
+
+void ReadExchange::read(Meeting& meeting, int rank, bool output, std::size_t at, std::size_t bytes,
+                        std::byte* out) const {
+  if (bytes == 0) return;
+  transport::PeerMemory& memory = meeting.memoryOf(rank);
+  const transport::Descriptor& descriptor = meeting.of(rank);
+  transport::BufferPlace place = output ? descriptor.buffers.output : descriptor.buffers.input;
+  place.address += at;
+  // The buffers of some ranks may be mapped though not all are.
+  if (const std::byte* const mapped = memory.at(place, bytes)) return copyBytes(out, mapped, bytes);
+  transport::StepNote note{};
+  note.bytes = static_cast<std::uint32_t>(bytes);
+  note.address = place.address;
+  memory.read(note, out);
+}
+
+}  // namespace xylem::collectives

@@ -1,0 +1,63 @@
+#pragma once
+// One rank's part of a collective on one host, on buffers that cannot be mapped: each rank reads what it needs out of the other
+// ranks' processes, through the kernel. The data is copied once, where staging copies it twice; but each call of the kernel costs
+// about a microsecond, and each page some tens of nanoseconds.
+//
+//   if (ReadExchange::suits(work.function, ranks)) {
+//     reading.start(work, meeting);                  // once all ranks have posted where their buffers are
+//     do {
+//       while (!reading.piece(meeting)) { }
+//       meeting.leave();
+//     } while (reading.hasNextStage() && /* all ranks meet again */);
+//   }
+//
+// An AllReduce has two stages: each rank reduces its share of the elements, and collects the other ranks' shares out of their
+// outputs. A rank may use its buffers again when all others have left the last meeting.
+
+#include <memory>
+#include <vector>
+
+#include "runtime/collectives/direct_share.h"
+#include "runtime/collectives/meeting.h"
+
+namespace xylem::collectives {
+
+class ReadExchange {
+ public:
+  // Ranks that are not the root of a Reduce have no output for a share.
+  static constexpr bool suits(Function function, int ranks) {
+    return function != Function::kReduce || ranks == 2;
+  }
+
+  void start(const DirectWork& work, Meeting& meeting);
+  // Goes on with the stage. Returns true if that is done. Throws Error (ncclRemoteError) if a rank is gone.
+  bool piece(Meeting& meeting);
+  // True, once, if the ranks have to meet again for another stage.
+  bool hasNextStage();
+
+ private:
+  // Part of another rank's buffer, in bytes, and where it goes in the output of this one.
+  struct Part {
+    int rank;
+    bool output;  // of the other rank's output, rather than its input
+    std::size_t from, to, bytes;
+  };
+
+  void keepOwn() const;
+  void copyNext(Meeting& meeting);
+  void reduceNext(Meeting& meeting);
+  void read(Meeting& meeting, int rank, bool output, std::size_t at, std::size_t bytes, std::byte* out) const;
+
+  DirectWork work_;
+  int rank_ = 0, ranks_ = 1;
+  bool reducing_ = false;                 // this stage
+  bool collects_ = false;                 // the next one
+  std::size_t begin_ = 0, end_ = 0;       // the rest of what this rank reduces, in elements of its block
+  std::vector<Part> parts_;               // to copy
+  std::size_t part_ = 0, copied_ = 0;     // the next one, and the bytes of it that are done
+  std::unique_ptr<std::byte[]> scratch_;  // the other ranks' data that is reduced next
+  std::vector<Factor> factors_;           // by rank
+  std::vector<const std::byte*> sources_;
+};
+
+}  // namespace xylem::collectives
