@@ -119,7 +119,8 @@ bool mayMulticast(const topology::Document& asWritten) {
 // Warns of variables that only detection reads: they do not change a machine that comes from a file.
 void warnOfDetectionOnly(const Settings& settings) {
   for (Setting setting :
-       {Setting::kTopoFile, Setting::kIbMergeVfs, Setting::kNetMergeLevel, Setting::kNetForceMerge})
+       {Setting::kTopoFile, Setting::kIbMergeVfs, Setting::kIbMergeNics, Setting::kIbDataDirect,
+        Setting::kIbQueryPortSpeed, Setting::kNetMergeLevel, Setting::kNetForceMerge})
     if (settings.isSet(setting))
       warn(fmt::format("{} has no effect on machines from files: it steers what is detected (xylem detect)",
                        spec(setting).name));

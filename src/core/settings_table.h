@@ -19,6 +19,12 @@ X(kIbDevicePciOrder, "NCCL_IB_DEVICE_PCI_ORDER", kInteger, 0, 1, "1",
   "0: network cards count as the kernel found them, not by PCI bus id (from 2.29 on)")
 X(kIbMergeVfs, "NCCL_IB_MERGE_VFS", kInteger, 0, 1, "1",
   "1: RDMA devices of one PCI bus are virtual functions of one card")
+X(kIbMergeNics, "NCCL_IB_MERGE_NICS", kInteger, 0, 1, "1",
+  "0: RDMA devices cannot be merged into virtual ones; before 2.26 a job that tries to fails")
+X(kIbDataDirect, "NCCL_IB_DATA_DIRECT", kInteger, 0, 2, "1",
+  "1: a card with a data-direct PCI device is described there alone; 2: at both places; 0: at its own (from 2.27 on)")
+X(kIbQueryPortSpeed, "NCCL_IB_QUERY_PORT_SPEED", kInteger, 0, 1, "1",
+  "0: the speed of an RDMA port is its nominal one, not what the verbs library tells (from 2.30 on)")
 X(kNetMergeLevel, "NCCL_NET_MERGE_LEVEL", kText, 0, 0, "PORT",
   "ports this near become one virtual network device (LOC: none, PORT, PIX, PXB, PXN, PHB, SYS)")
 X(kNetForceMerge, "NCCL_NET_FORCE_MERGE", kText, 0, 0, "",

@@ -14,6 +14,8 @@ constexpr PathType kDefaultLevel = PathType::kPxb;
 constexpr int kFewGpus = 2;
 // From this compute capability on a NIC may always read GPU memory.
 constexpr int kReadsByDefaultSm = 80;
+// From this compute capability on a NIC's writes into GPU memory are seen in order.
+constexpr int kOrdersWritesSm = 90;
 // Transfers read instead of writing only between two GPUs of exactly this compute capability.
 constexpr int kReadingSm = 80;
 
@@ -50,7 +52,7 @@ ReachOptions ReachOptions::from(const Settings& settings, const rules::RuleSet& 
   return options;
 }
 
-// Looked up by its device number, a part of a GPU is the first one of its device.
+// Looked up by its device number, a part of a GPU is the first one of its device, and a rank the first one on its GPU.
 topology::NodeId Reach::firstPart(topology::NodeId gpu) const {
   if (system_.gpu(gpu).part < 0) return gpu;
   for (topology::NodeId other : system_.nodes(topology::NodeType::kGpu))
@@ -65,7 +67,7 @@ bool Reach::isOnC2c(topology::NodeId gpu) const {
          paths_.path(gpu, closestCpu(system_, paths_, gpu)).type == PathType::kC2c;
 }
 
-// The GPU in the middle of a path of two links from a to b, or kNoNode.
+// The GPU in the middle of a path of two links from a to b, or kNoNode. Links between ranks of one GPU do not count.
 topology::NodeId Reach::relayOf(topology::NodeId a, topology::NodeId b) const {
   const auto links = paths_.links(a, b);
   if (links.size() != 2) return topology::kNoNode;

@@ -21,6 +21,7 @@ constexpr NewVariable kNewVariables[] = {
     {"NCCL_PXN_C2C", "2.27"},
     {"NCCL_LL128_C2C", "2.27"},
     {"NCCL_MNNVL_SCATTER_NETS_ENABLE", "2.27"},
+    {"NCCL_IB_DATA_DIRECT", "2.27"},
     {"NCCL_NETDEVS_POLICY", "2.28"},
     {"NCCL_P2P_SCHEDULE_GROUP_SIZE", "2.28"},
     {"NCCL_P2P_PER_CHANNEL_NET_BW", "2.29"},
