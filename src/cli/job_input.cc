@@ -135,10 +135,7 @@ HostArgument parseHost(const std::string& text) {
   const std::string gpus = takeSuffix(host.file, '@', "0123456789,");
   for (std::size_t begin = 0; begin < gpus.size();) {
     const std::size_t comma = std::min(gpus.find(',', begin), gpus.size());
-    const int gpu = numberIn(text, std::string_view(gpus).substr(begin, comma - begin), 0);
-    if (std::find(host.gpus.begin(), host.gpus.end(), gpu) != host.gpus.end())
-      refuseHost(text, fmt::format("GPU {} twice", gpu));
-    host.gpus.push_back(gpu);
+    host.gpus.push_back(numberIn(text, std::string_view(gpus).substr(begin, comma - begin), 0));
     begin = comma + 1;
     if (begin == gpus.size()) refuseHost(text, "a comma at the end");
   }

@@ -29,6 +29,8 @@ X(kNetMergeLevel, "NCCL_NET_MERGE_LEVEL", kText, 0, 0, "PORT",
   "ports this near become one virtual network device (LOC: none, PORT, PIX, PXB, PXN, PHB, SYS)")
 X(kNetForceMerge, "NCCL_NET_FORCE_MERGE", kText, 0, 0, "",
   "network devices to make one of, as mlx5_0,mlx5_1;mlx5_2,mlx5_3")
+X(kMultiRankGpu, "NCCL_MULTI_RANK_GPU_ENABLE", kInteger, 0, 1, "0",
+  "1: several ranks may use one GPU (in plans from 2.30 on)")
 
 // Paths that data may take.
 X(kP2pDisable, "NCCL_P2P_DISABLE", kInteger, 0, 1, "0", "1: no direct transfers between GPUs")
@@ -183,7 +185,6 @@ X(kStoppedTimeout, "XYLEM_STOPPED_TIMEOUT", kInteger, 0, 86400, "1",
   "seconds after which a rank of this host that is stopped (SIGSTOP) counts as failed; 0: never")
 X(kDevice, "XYLEM_DEVICE", kText, 0, 0, "auto",
   "what ranks run on: host; gpu, the current device of CUDA; auto: gpu if the program has a context of NVIDIA's driver")
-X(kMultiRankGpu, "NCCL_MULTI_RANK_GPU_ENABLE", kInteger, 0, 1, "0", "1: several ranks may use one GPU")
 X(kHostDevices, "XYLEM_HOST_DEVICES", kInteger, 0, 4096, "0",
   "host devices of this machine; 0: one per core, or per local rank")
 

@@ -54,7 +54,7 @@ ReachOptions ReachOptions::from(const Settings& settings, const rules::RuleSet& 
 
 // Looked up by its device number, a part of a GPU is the first one of its device, and a rank the first one on its GPU.
 topology::NodeId Reach::firstPart(topology::NodeId gpu) const {
-  if (system_.gpu(gpu).part < 0) return gpu;
+  if (system_.gpu(gpu).part < 0 && system_.gpu(gpu).place == 0) return gpu;
   for (topology::NodeId other : system_.nodes(topology::NodeType::kGpu))
     if (system_.gpu(other).dev == system_.gpu(gpu).dev &&
         system_[other].key.system() == system_[gpu].key.system())
@@ -69,7 +69,9 @@ bool Reach::isOnC2c(topology::NodeId gpu) const {
 
 // The GPU in the middle of a path of two links from a to b, or kNoNode. Links between ranks of one GPU do not count.
 topology::NodeId Reach::relayOf(topology::NodeId a, topology::NodeId b) const {
-  const auto links = paths_.links(a, b);
+  auto links = paths_.links(a, b);
+  if (!links.empty() && !system_.isDevice(a)) links = links.subspan(1);
+  if (!links.empty() && !system_.isDevice(b)) links = links.first(links.size() - 1);
   if (links.size() != 2) return topology::kNoNode;
   const topology::NodeId middle = system_.link(links[0]).to;
   return system_.type(middle) == topology::NodeType::kGpu ? firstPart(middle) : topology::kNoNode;
@@ -267,7 +269,7 @@ topology::NodeId Reach::proxyGpu(topology::NodeId gpu, topology::NodeId net) con
   if (paths_.path(gpu, net).type != PathType::kPxn) return gpu;
   for (topology::LinkId link : paths_.links(gpu, net)) {
     const topology::NodeId next = system_.link(link).to;
-    if (system_.type(next) == topology::NodeType::kNvs) continue;
+    if (system_.type(next) == topology::NodeType::kNvs || next == system_.deviceOf(gpu)) continue;
     if (system_.type(next) == topology::NodeType::kGpu) return firstPart(next);
     break;
   }

@@ -134,7 +134,7 @@ int countRanks(const PlanRequest& request, const std::vector<Host>& hosts) {
   return static_cast<int>(ranks);
 }
 
-// Returns whether the last two ranks of the job are parts of one GPU.
+// Returns whether the last two ranks of the job are on one GPU, or on parts of one.
 bool endsOnOneGpu(const PlanRequest& request, const std::vector<Host>& hosts) {
   const std::vector<int>& placed = request.hostOfRank;
   if (placed.size() > 1 && placed.back() != placed[placed.size() - 2]) return false;
@@ -149,8 +149,8 @@ bool endsOnOneGpu(const PlanRequest& request, const std::vector<Host>& hosts) {
   if (ranks < 2) return false;
   const topology::NodeId a = system.gpuOfRank(ranks - 1);
   const topology::NodeId b = system.gpuOfRank(ranks - 2);
-  return system.gpu(a).part >= 0 && system.gpu(a).dev == system.gpu(b).dev &&
-         system[a].key.system() == system[b].key.system();
+  const bool shared = system.gpu(a).part >= 0 || system.deviceOf(a) == system.deviceOf(b);
+  return shared && system.gpu(a).dev == system.gpu(b).dev && system[a].key.system() == system[b].key.system();
 }
 
 }  // namespace
@@ -185,13 +185,16 @@ std::shared_ptr<const rules::RuleSet> rulesFor(const PlanRequest& request, const
   const int nets = netsPerGpu(settings.text(Setting::kNetDevsPolicy));
   const bool byHost = settings.integer(Setting::kMnnvlRailPerHost) != 0;
   const bool splits = settings.integer(Setting::kTopoSplitMlopart) != 0;
-  if (scatters && ll128 && nets == rules::kSharedNets && splits && !byHost) return rules;
+  const bool shares = settings.integer(Setting::kMultiRankGpu) != 0;
+  if (scatters && ll128 && nets == rules::kSharedNets && splits && !byHost && !shares) return rules;
   auto own = std::make_shared<rules::RuleSet>(*rules);
   own->scattersNets = own->scattersNets && scatters;
   if (!ll128 && own->ll128OverC2c) own->ll128OverC2c = own->ll128OverPxn = false;
   own->railsByHost = own->readsRailPerHost && byHost;
   own->splitGpus = own->splitGpus && splits;
+  own->partsShareGpus = own->splitGpus && !splits;
   if (own->netPolicy) own->netsPerGpu = nets;
+  own->ranksShareGpus = own->readsMultiRank && shares;
   return own;
 }
 
@@ -217,8 +220,8 @@ Plan planJob(const PlanRequest& request, const Settings& settings) {
     if (settings.integer(Setting::kNvlsEnable) == 1)
       throw Error(
           ResultCode::kInvalidUsage,
-          "NCCL_NVLS_ENABLE=1 in a job whose last two ranks are parts of one GPU: NCCL {} has no NVLS "
-          "there; unset it",
+          "NCCL_NVLS_ENABLE=1 in a job whose last two ranks are on one GPU: NCCL {} has no NVLS there; unset "
+          "it",
           rules::versionText(plan.nccl->version));
     shapes.dropNvls();
   }

@@ -291,8 +291,13 @@ constexpr Change kChanges[] = {
      "NCCL_TOPO_SPLIT_MLOPART=0", [](RuleSet& r) { r.splitGpus = true; }},
     {"30-dev-node", k230, "GPUs that the job does not use stay in the graph, and may relay NVLink",
      "one host that is several nodes", "", [](RuleSet& r) { r.unusedGpusStay = true; }},
-    {"30-multirank", k230Last, "no NVLS in a job whose last two ranks are on one GPU",
-     "GPUs with the attribute mlopart", "", [](RuleSet& r) { r.splitGpusEndNvls = true; }},
+    {"30-multirank", k230,
+     "several ranks may use one GPU; no NVLS in a job whose last two ranks are on one",
+     "NCCL_MULTI_RANK_GPU_ENABLE=1; GPUs with the attribute mlopart", "NCCL_MULTI_RANK_GPU_ENABLE=0",
+     [](RuleSet& r) {
+       r.readsMultiRank = true;
+       r.splitGpusEndNvls = true;
+     }},
     {"30-hops", k230, "paths over relays count two links more than others", "ties between rings or trees", "",
      [](RuleSet& r) { r.hopsThroughDevices = true; }},
     {"30-path-order", k230Last, "paths prefer the best type, then bandwidth, then length",

@@ -28,6 +28,8 @@ constexpr NewVariable kNewVariables[] = {
     {"NCCL_IB_DEVICE_PCI_ORDER", "2.29"},
     {"NCCL_MNNVL_RAIL_PER_HOST", "2.28"},
     {"NCCL_P2P_MAX_PEERS", "2.30"},
+    {"NCCL_MULTI_RANK_GPU_ENABLE", "2.30"},
+    {"NCCL_IB_QUERY_PORT_SPEED", "2.30"},
     {"NCCL_TOPO_SPLIT_MLOPART", "2.30"},
     {"NCCL_NET_GDR_MLOPART", "2.30"},
     {"NCCL_NET_MERGE_POLICY", "2.30"},
