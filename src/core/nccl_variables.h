@@ -136,9 +136,7 @@ X("NCCL_PROFILE_EVENT_MASK", "", "", "0", kRun, "the events that a profiler plug
 X("NCCL_TUNER_CONFIG_FILE", "", "", "", kRun, "a file for tuner plugins that read it")
 
 // Variables that NCCL's plans depend on.
-X("NCCL_MNNVL_ENABLE", "2.21", "", "2", kPlans, "NVLink between hosts")
 X("NCCL_MNNVL_UUID", "", "", "", kPlans, "the NVLink domain of this host")
-X("NCCL_MNNVL_CLIQUE_ID", "", "", "", kPlans, "the part of the NVLink domain")
 X("NCCL_P2P_READ_ENABLE", "", "", "-2", kPlans, "the receiver reads in place of the sender writing")
 X("NCCL_LL_THRESHOLD", "", "2.4", "", kPlans, "bytes up to which LL is used, before the model of times")
 X("NCCL_TREE_THRESHOLD", "2.4", "2.4", "", kPlans,

@@ -52,6 +52,10 @@ X(kNetDevsPolicy, "NCCL_NETDEVS_POLICY", kText, 0, 0, "AUTO",
   "NICs of a GPU: AUTO shares those nearest, ALL takes them all, MAX:N up to N (from 2.28 on)")
 X(kMnnvlScatterNets, "NCCL_MNNVL_SCATTER_NETS_ENABLE", kInteger, 0, 1, "1",
   "0: try NICs GPU after GPU in a graph of several hosts (from 2.27 on)")
+X(kMnnvlEnable, "NCCL_MNNVL_ENABLE", kInteger, 0, 2, "2",
+  "0: hosts of one NVLink domain are planned for one by one; 1: together; 2: together if there is P2P (before 2.27: as 1)")
+X(kMnnvlCliqueId, "NCCL_MNNVL_CLIQUE_ID", kInteger, -2, 0x7fffffff, "-1",
+  "-2: hosts of an NVLink domain are planned for together within a rack only (from 2.28 on); -1: within the domain")
 X(kMnnvlRailPerHost, "NCCL_MNNVL_RAIL_PER_HOST", kInteger, 0, 1, "0",
   "1: NICs in one slot of several hosts are on one rail, in a graph of several hosts (from 2.28 on)")
 X(kTopoSplitMlopart, "NCCL_TOPO_SPLIT_MLOPART", kInteger, 0, 1, "1",

@@ -35,6 +35,8 @@ std::string because(const Decision& d, const NodeNamer& nodeName) {
       return "the peer is not in this host's graph";
     case Reason::kDisabled:
       return "it is switched off";
+    case Reason::kOtherHost:
+      return "they are on different hosts";
     case Reason::kNicWithoutGdr:
       return "the network device has gdr=\"0\"";
     case Reason::kGpuWithoutGdr:

@@ -37,6 +37,7 @@ enum class Reason : std::uint8_t {
   kHostDevices,      // both are host devices of one host: they share its memory
   kNotOnThisHost,    // the peer is not in this host's graph
   kDisabled,         // a variable says no
+  kOtherHost,        // both are in the graph of an NVLink domain, on different hosts
   kNicWithoutGdr,    // the network device does not support GPU Direct RDMA
   kGpuWithoutGdr,    // the GPU does not support it
   kOldGpuAlone,      // below sm 80 the NIC reads only from a GPU with an NVLink neighbour

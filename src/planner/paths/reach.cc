@@ -163,6 +163,11 @@ Decision Reach::transportShm(topology::NodeId a, topology::NodeId b) const {
     return d;
   }
   const Decision net = netIsBetter(a, b);
+  if (a != topology::kNoNode && b != topology::kNoNode &&
+      system_[a].key.system() != system_[b].key.system()) {
+    d.reason = Reason::kOtherHost;
+    return d;
+  }
   d.yes = !net.yes;
   d.reason = net.yes ? net.reason : Reason::kOpen;
   if (net.yes) d.variable = net.variable;

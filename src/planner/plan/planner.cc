@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/error.h"
+#include "planner/plan/nvlink_domain.h"
 #include "planner/search/shared_graphs.h"
 #include "planner/topology/complete.h"
 #include "planner/topology/fuse.h"
@@ -118,7 +119,7 @@ class ShapePlanner {
 };
 
 HostGroup describeGroup(const HostRequest& request, const topology::System& system, int firstHost) {
-  HostGroup group{request.topology->file(), request.gpus, request.count, firstHost, {}};
+  HostGroup group{request.topology->file(), request.gpus, request.count, firstHost, {}, 0};
   for (int rank = 0; rank < system.count(topology::NodeType::kGpu); ++rank)
     group.devices.push_back(system.gpu(system.gpuOfRank(rank)).dev);
   return group;
@@ -200,6 +201,15 @@ std::shared_ptr<const rules::RuleSet> rulesFor(const PlanRequest& request, const
 
 Plan planJob(const PlanRequest& request, const Settings& settings) {
   if (request.hosts.empty()) throw Error(ResultCode::kInvalidArgument, "a job without hosts");
+  const auto rules = rulesFor(request, settings);
+  if (const auto apart = splitDomains(request, *rules, settings, [&](const HostRequest& host) {
+        return describe(host, request.fuse, *rules);
+      })) {
+    Plan plan = planJob(apart->request, settings);
+    plan.fused = request.fuse;
+    for (HostGroup& group : plan.groups) group.request = apart->origin[group.request];
+    return plan;
+  }
   Plan plan;
   plan.hostsListed = request.hostsListed;
   plan.fused = request.fuse;
@@ -207,7 +217,7 @@ Plan planJob(const PlanRequest& request, const Settings& settings) {
   for (const SettingSpec& s : settingSpecs())
     if (settings.isSet(s.id) && s.kind != SettingKind::kSecret && s.id != Setting::kNccl)
       plan.settings.emplace_back(s.name, settings.text(s.id));
-  plan.nccl = rulesFor(request, settings);
+  plan.nccl = rules;
   plan.reach = paths::ReachOptions::from(settings, *plan.nccl);
 
   // Hosts first: paths inside a host depend on the number of ranks of the job.
@@ -228,6 +238,7 @@ Plan planJob(const PlanRequest& request, const Settings& settings) {
   for (std::size_t i = 0; i < hosts.size(); ++i) {
     const HostRequest& asked = request.hosts[i];
     plan.groups.push_back(describeGroup(asked, hosts[i].system, job.hosts()));
+    plan.groups.back().request = i;
     // Hosts with the same description and GPUs share the shape of the first one.
     std::size_t same = 0;
     while (request.hosts[same].topology != asked.topology || request.hosts[same].gpus != asked.gpus) ++same;
