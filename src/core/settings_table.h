@@ -41,6 +41,8 @@ X(kP2pUseCudaMemcpy, "NCCL_P2P_USE_CUDA_MEMCPY", kInteger, 0, 1, "0",
 X(kShmDisable, "NCCL_SHM_DISABLE", kInteger, 0, 1, "0", "1: no transfers through shared memory")
 X(kNetGdrLevel, "NCCL_NET_GDR_LEVEL", kLevel, 0, 0, "",
   "farthest path over which a NIC reaches GPU memory directly")
+X(kNetForceFlush, "NCCL_NET_FORCE_FLUSH", kInteger, 0, 1, "0",
+  "1: flush what a NIC has written into GPU memory, whatever the GPU")
 X(kNetGdrRead, "NCCL_NET_GDR_READ", kInteger, -2, 1, "-2",
   "1/0: GPU Direct RDMA when sending on or off; -2: by architecture")
 X(kPxnDisable, "NCCL_PXN_DISABLE", kInteger, 0, 1, "0", "1: never reach a NIC through another GPU")
@@ -50,12 +52,12 @@ X(kPxnC2c, "NCCL_PXN_C2C", kInteger, -2, 1, "-2",
   "1/0: a GPU may reach its NIC for others over a chip-to-chip link; -2: by version (0 before 2.28)")
 X(kNetDevsPolicy, "NCCL_NETDEVS_POLICY", kText, 0, 0, "AUTO",
   "NICs of a GPU: AUTO shares those nearest, ALL takes them all, MAX:N up to N (from 2.28 on)")
-X(kMnnvlScatterNets, "NCCL_MNNVL_SCATTER_NETS_ENABLE", kInteger, 0, 1, "1",
-  "0: try NICs GPU after GPU in a graph of several hosts (from 2.27 on)")
 X(kMnnvlEnable, "NCCL_MNNVL_ENABLE", kInteger, 0, 2, "2",
   "0: hosts of one NVLink domain are planned for one by one; 1: together; 2: together if there is P2P (before 2.27: as 1)")
 X(kMnnvlCliqueId, "NCCL_MNNVL_CLIQUE_ID", kInteger, -2, 0x7fffffff, "-1",
   "-2: hosts of an NVLink domain are planned for together within a rack only (from 2.28 on); -1: within the domain")
+X(kMnnvlScatterNets, "NCCL_MNNVL_SCATTER_NETS_ENABLE", kInteger, 0, 1, "1",
+  "0: try NICs GPU after GPU in a graph of several hosts (from 2.27 on)")
 X(kMnnvlRailPerHost, "NCCL_MNNVL_RAIL_PER_HOST", kInteger, 0, 1, "0",
   "1: NICs in one slot of several hosts are on one rail, in a graph of several hosts (from 2.28 on)")
 X(kTopoSplitMlopart, "NCCL_TOPO_SPLIT_MLOPART", kInteger, 0, 1, "1",

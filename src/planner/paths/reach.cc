@@ -48,6 +48,7 @@ ReachOptions ReachOptions::from(const Settings& settings, const rules::RuleSet& 
   options.nvbDisable = settings.integer(Setting::kNvbDisable) != 0;
   options.gdrOfParts = settings.integer(Setting::kNetGdrMlopart) != 0;
   options.copyEngines = settings.integer(Setting::kP2pUseCudaMemcpy) == 1;
+  options.forceFlush = settings.integer(Setting::kNetForceFlush) == 1;
   options.netDisableIntra = settings.integer(Setting::kNetDisableIntra) == 1;
   return options;
 }
@@ -162,12 +163,12 @@ Decision Reach::transportShm(topology::NodeId a, topology::NodeId b) const {
     d.reason = Reason::kDisabled;
     return d;
   }
-  const Decision net = netIsBetter(a, b);
   if (a != topology::kNoNode && b != topology::kNoNode &&
       system_[a].key.system() != system_[b].key.system()) {
     d.reason = Reason::kOtherHost;
     return d;
   }
+  const Decision net = netIsBetter(a, b);
   d.yes = !net.yes;
   d.reason = net.yes ? net.reason : Reason::kOpen;
   if (net.yes) d.variable = net.variable;
@@ -217,6 +218,26 @@ Decision Reach::gdr(topology::NodeId gpu, topology::NodeId net, Direction direct
     d.distance = PathType::kC2c;
   d.yes = d.distance <= d.limit;
   d.reason = d.yes ? Reason::kNear : Reason::kTooFar;
+  return d;
+}
+
+Decision Reach::flush(topology::NodeId gpu, topology::NodeId net) const {
+  Decision d{.rule = Rule::kFlush, .yes = true, .subject = gpu, .object = net};
+  d.distance = paths_.path(gpu, net).type;
+  d.variable = Setting::kNetForceFlush;
+  const bool overPci = system_.rules().flushesPciBesideC2c && d.distance <= PathType::kPxb && isOnC2c(gpu);
+  if (options_.forceFlush) {
+    d.reason = Reason::kAskedFor;
+  } else if (system_.gpu(gpu).sm < kOrdersWritesSm) {
+    d.reason = Reason::kOldGpu;
+  } else if (system_.net(net).name.ends_with(topology::kDataDirectSuffix)) {
+    d.reason = Reason::kDataDirect;
+  } else if (overPci) {
+    d.reason = Reason::kPciBesideC2c;
+  } else {
+    d.yes = false;
+    d.reason = Reason::kInOrder;
+  }
   return d;
 }
 

@@ -192,10 +192,10 @@ std::shared_ptr<const rules::RuleSet> rulesFor(const PlanRequest& request, const
   own->scattersNets = own->scattersNets && scatters;
   if (!ll128 && own->ll128OverC2c) own->ll128OverC2c = own->ll128OverPxn = false;
   own->railsByHost = own->readsRailPerHost && byHost;
-  own->splitGpus = own->splitGpus && splits;
   own->partsShareGpus = own->splitGpus && !splits;
-  if (own->netPolicy) own->netsPerGpu = nets;
+  own->splitGpus = own->splitGpus && splits;
   own->ranksShareGpus = own->readsMultiRank && shares;
+  if (own->netPolicy) own->netsPerGpu = nets;
   return own;
 }
 

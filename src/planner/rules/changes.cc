@@ -40,7 +40,7 @@ constexpr Change kChanges[] = {
      "", [](RuleSet& r) { r.logsGdrMode = true; }, Concerns::kTexts},
     {"26-c2c-flush", k226,
      "data over PCI is flushed where the GPU has a chip-to-chip link (2.26.2 itself may fail there)",
-     "GH200, GB200 with NICs at a switch", "", nullptr, Concerns::kExecution},
+     "GH200, GB200 with NICs at a switch", "", [](RuleSet& r) { r.flushesPciBesideC2c = true; }},
     {"26-merge-retry", k226, "ports that cannot be merged stay apart; before, NCCL ended",
      "cards with an InfiniBand and an Ethernet port, NCCL_IB_MERGE_NICS=0", "NCCL_NET_MERGE_LEVEL=LOC",
      [](RuleSet& r) { r.apartIfUnmergeable = true; }, Concerns::kDetection},

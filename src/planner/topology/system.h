@@ -105,9 +105,9 @@ struct Cpu {
   std::string affinity;
   bool is(CpuArch a, CpuVendor v) const { return arch == a && vendor == v; }
 };
-struct Net {
 // The name of a card's data-direct device ends with this, as NCCL's InfiniBand transport has it.
 constexpr const char* kDataDirectSuffix = "_dma";
+struct Net {
   std::string name;
   int dev = 0;
   std::uint64_t asic = 0;  // id of the hardware: nets with the same id share its bandwidth
