@@ -199,7 +199,7 @@ class PathSearch {
     if (link.type == topology::LinkType::kPci &&
         (a == topology::NodeType::kCpu || b == topology::NodeType::kCpu))
       type = PathType::kPhb;
-    if (system_.isDevice(node) && here.type == PathType::kNvl && type == PathType::kNvl && here.hops + 1 > 1)
+    if (here.type == PathType::kNvl && type == PathType::kNvl && here.hops > 0 && system_.isDevice(node))
       type = PathType::kNvb;
     return type;
   }

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <rapidcheck.h>
 
 #include <algorithm>
 
@@ -10,6 +11,7 @@
 #include "planner/paths/path_table.h"
 #include "planner/plan/plan_log.h"
 #include "planner/plan/planner.h"
+#include "planner_support/any_machine.h"
 #include "planner_support/machine_text.h"
 
 namespace xylem::plan {
@@ -108,6 +110,31 @@ TEST(MultiRank, HopsAndLinesOfTheLog) {
   EXPECT_THAT(log, HasSubstr("GPU/0-10000011000 :GPU/0-11000 (2/5000.0/LOC) GPU/0-10000011000 (0/5000.0/LOC) "
                              "GPU/0-21000 (4/370.8/NVL) NVS/0-0 (2/370.8/NVL) CPU/0-0 (3/48.0/PHB) "));
   EXPECT_THAT(log, HasSubstr("DEV/0-11000 (1/5000.0/LOC) DEV/0-21000 (3/370.8/NVL) \n"));
+}
+
+TEST(MultiRank, AnyMachineHasRingsThroughAllRanks) {
+  EXPECT_TRUE(rc::check([] {
+    const std::string text = anyMachine();
+    std::vector<int> gpus;
+    for (std::size_t at = text.find("<gpu "); at != std::string::npos; at = text.find("<gpu ", at + 1))
+      gpus.insert(gpus.end(), static_cast<std::size_t>(*rc::gen::inRange(1, 4)),
+                  static_cast<int>(gpus.size()));
+    // The list has each GPU's number one to three times, in the order of the numbers.
+    int dev = -1, last = -1;
+    for (int& gpu : gpus) {
+      if (gpu != last) ++dev;
+      last = gpu;
+      gpu = dev;
+    }
+    const Plan plan = sharedPlan(text, gpus, *rc::gen::inRange(1, 4));
+    RC_ASSERT(plan.connections.nChannels() >= 1);
+    for (int channel = 0; channel < plan.connections.nChannels(); ++channel) {
+      std::vector<int> ring = connect::ringOf(plan.connections, channel);
+      std::sort(ring.begin(), ring.end());
+      for (int rank = 0; rank < plan.job().ranks(); ++rank)
+        RC_ASSERT(ring.at(static_cast<std::size_t>(rank)) == rank);
+    }
+  }));
 }
 
 TEST(MultiRank, AloneOnOneGpu) { expectRings(sharedPlan(fourGpus(true), {2, 2, 2}, 1)); }
