@@ -15,4 +15,7 @@ endforeach()
 add_library(fake_nvml MODULE planner/topology/fake_nvml/fake_nvml.cc)
 target_include_directories(fake_nvml PRIVATE ${PROJECT_SOURCE_DIR}/src)
 target_compile_definitions(topology_test PRIVATE XYLEM_FAKE_NVML="$<TARGET_FILE:fake_nvml>")
-add_dependencies(topology_test fake_nvml)
+# The same for the libraries of RDMA devices.
+add_library(fake_verbs MODULE planner/topology/fake_verbs/fake_verbs.cc)
+target_compile_definitions(topology_test PRIVATE XYLEM_FAKE_VERBS="$<TARGET_FILE:fake_verbs>")
+add_dependencies(topology_test fake_nvml fake_verbs)

@@ -119,7 +119,8 @@ bool mayMulticast(const topology::Document& asWritten) {
 // Warns of variables that only detection reads: they do not change a machine that comes from a file.
 void warnOfDetectionOnly(const Settings& settings) {
   for (Setting setting :
-       {Setting::kTopoFile, Setting::kIbMergeVfs, Setting::kNetMergeLevel, Setting::kNetForceMerge})
+       {Setting::kTopoFile, Setting::kIbMergeVfs, Setting::kIbMergeNics, Setting::kIbDataDirect,
+        Setting::kIbQueryPortSpeed, Setting::kNetMergeLevel, Setting::kNetForceMerge})
     if (settings.isSet(setting))
       warn(fmt::format("{} has no effect on machines from files: it steers what is detected (xylem detect)",
                        spec(setting).name));
@@ -134,10 +135,7 @@ HostArgument parseHost(const std::string& text) {
   const std::string gpus = takeSuffix(host.file, '@', "0123456789,");
   for (std::size_t begin = 0; begin < gpus.size();) {
     const std::size_t comma = std::min(gpus.find(',', begin), gpus.size());
-    const int gpu = numberIn(text, std::string_view(gpus).substr(begin, comma - begin), 0);
-    if (std::find(host.gpus.begin(), host.gpus.end(), gpu) != host.gpus.end())
-      refuseHost(text, fmt::format("GPU {} twice", gpu));
-    host.gpus.push_back(gpu);
+    host.gpus.push_back(numberIn(text, std::string_view(gpus).substr(begin, comma - begin), 0));
     begin = comma + 1;
     if (begin == gpus.size()) refuseHost(text, "a comma at the end");
   }

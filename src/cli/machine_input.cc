@@ -49,11 +49,18 @@ topology::Document detectMachine(const Settings& settings, const MachineOptions&
   const auto rules = options.rules != nullptr ? options.rules : rules::rulesOf(settings);
   detect.rdma.byBusId = rules->ordersNicsByBusId && settings.integer(Setting::kIbDevicePciOrder) != 0;
   detect.rdma.namesPlaces = rules->rails;
+  detect.rdma.portsShareCard = rules->portsShareCard;
+  const std::unique_ptr<topology::RdmaFactSource> rdma = topology::rdmaFactsOf(options.root);
+  detect.rdma.facts = rdma.get();
+  if (rules->dataDirect != rules::DataDirect::kNever)
+    detect.rdma.dataDirect = static_cast<int>(settings.integer(Setting::kIbDataDirect));
+  detect.rdma.directNeedsDmaBuf = rules->dataDirect == rules::DataDirect::kWithDmaBuf;
+  detect.rdma.asksSpeed = rules->asksPortSpeeds && settings.integer(Setting::kIbQueryPortSpeed) != 0;
   detect.rules = rules;
   if (options.merged)
-    detect.merge =
-        topology::MergeOptions{settings.text(Setting::kNetMergeLevel), settings.text(Setting::kNetForceMerge),
-                               isRail(settings.text(Setting::kNetMergePolicy))};
+    detect.merge = topology::MergeOptions{
+        settings.text(Setting::kNetMergeLevel), settings.text(Setting::kNetForceMerge),
+        isRail(settings.text(Setting::kNetMergePolicy)), settings.integer(Setting::kIbMergeNics) != 0};
   std::vector<std::string> remarks;
   topology::Document document = topology::detectTopology(detect, &remarks);
   for (const std::string& remark : remarks) warn(remark);

@@ -48,7 +48,6 @@ X("NCCL_IB_MQP_RETRY_ALL", "", "", "0", kRun, "retry changes of a queue pair's s
 X("NCCL_IB_MQP_RETRY_CNT", "", "", "34", kRun, "how often such a change is tried again")
 X("NCCL_IB_MQP_RETRY_SLEEP_MSEC", "", "", "100", kRun, "milliseconds between these tries")
 X("NCCL_IB_CUDA_SUPPORT", "", "2.3", "", kRun, "GPU Direct RDMA, before NCCL_NET_GDR_LEVEL")
-X("NCCL_IB_MERGE_NICS", "2.20", "", "1", kPlans, "the ports of a card are merged into one device")
 X("NCCL_IB_RECEIVER_SIDE_MATCHING_SCHEME", "2.29", "", "", kRun, "how receives are matched with sends")
 X("NCCL_IB_SUBNET_AWARE_ROUTING", "2.30", "", "0", kRun, "connections stay in a subnet")
 X("NCCL_NET_PLUGIN_REF_COUNT", "2.26", "", "", kRun,
@@ -137,17 +136,12 @@ X("NCCL_PROFILE_EVENT_MASK", "", "", "0", kRun, "the events that a profiler plug
 X("NCCL_TUNER_CONFIG_FILE", "", "", "", kRun, "a file for tuner plugins that read it")
 
 // Variables that NCCL's plans depend on.
-X("NCCL_MNNVL_ENABLE", "2.21", "", "2", kPlans, "NVLink between hosts")
 X("NCCL_MNNVL_UUID", "", "", "", kPlans, "the NVLink domain of this host")
-X("NCCL_MNNVL_CLIQUE_ID", "", "", "", kPlans, "the part of the NVLink domain")
 X("NCCL_P2P_READ_ENABLE", "", "", "-2", kPlans, "the receiver reads in place of the sender writing")
 X("NCCL_LL_THRESHOLD", "", "2.4", "", kPlans, "bytes up to which LL is used, before the model of times")
 X("NCCL_TREE_THRESHOLD", "2.4", "2.4", "", kPlans,
   "bytes up to which Tree is used, before the model of times")
 X("NCCL_SINGLE_RING_THRESHOLD", "", "2.2", "", kPlans, "bytes up to which one ring is used")
-X("NCCL_IB_DATA_DIRECT", "2.27", "", "1", kPlans,
-  "which of a card's two paths NCCL detects, direct or through the CPU")
 X("NCCL_MNNVL_CROSS_CLIQUE", "2.30", "", "0", kPlans, "direct access between the parts of an NVLink domain")
-X("NCCL_IB_QUERY_PORT_SPEED", "2.30", "", "1", kPlans, "the speed of a port is asked of the driver")
 X("NCCL_SYM_KERNEL", "2.27", "", "", kPlans, "the kernel for symmetric memory")
 X("NCCL_SYM_CTAS", "2.27", "", "0", kPlans, "thread blocks of kernels for symmetric memory")

@@ -19,10 +19,18 @@ X(kIbDevicePciOrder, "NCCL_IB_DEVICE_PCI_ORDER", kInteger, 0, 1, "1",
   "0: network cards count as the kernel found them, not by PCI bus id (from 2.29 on)")
 X(kIbMergeVfs, "NCCL_IB_MERGE_VFS", kInteger, 0, 1, "1",
   "1: RDMA devices of one PCI bus are virtual functions of one card")
+X(kIbMergeNics, "NCCL_IB_MERGE_NICS", kInteger, 0, 1, "1",
+  "0: RDMA devices cannot be merged into virtual ones; before 2.26 a job that tries to fails")
+X(kIbDataDirect, "NCCL_IB_DATA_DIRECT", kInteger, 0, 2, "1",
+  "1: a card with a data-direct PCI device is described there alone; 2: at both places; 0: at its own (from 2.27 on)")
+X(kIbQueryPortSpeed, "NCCL_IB_QUERY_PORT_SPEED", kInteger, 0, 1, "1",
+  "0: the speed of an RDMA port is its nominal one, not what the verbs library tells (from 2.30 on)")
 X(kNetMergeLevel, "NCCL_NET_MERGE_LEVEL", kText, 0, 0, "PORT",
   "ports this near become one virtual network device (LOC: none, PORT, PIX, PXB, PXN, PHB, SYS)")
 X(kNetForceMerge, "NCCL_NET_FORCE_MERGE", kText, 0, 0, "",
   "network devices to make one of, as mlx5_0,mlx5_1;mlx5_2,mlx5_3")
+X(kMultiRankGpu, "NCCL_MULTI_RANK_GPU_ENABLE", kInteger, 0, 1, "0",
+  "1: several ranks may use one GPU (in plans from 2.30 on)")
 
 // Paths that data may take.
 X(kP2pDisable, "NCCL_P2P_DISABLE", kInteger, 0, 1, "0", "1: no direct transfers between GPUs")
@@ -33,6 +41,8 @@ X(kP2pUseCudaMemcpy, "NCCL_P2P_USE_CUDA_MEMCPY", kInteger, 0, 1, "0",
 X(kShmDisable, "NCCL_SHM_DISABLE", kInteger, 0, 1, "0", "1: no transfers through shared memory")
 X(kNetGdrLevel, "NCCL_NET_GDR_LEVEL", kLevel, 0, 0, "",
   "farthest path over which a NIC reaches GPU memory directly")
+X(kNetForceFlush, "NCCL_NET_FORCE_FLUSH", kInteger, 0, 1, "0",
+  "1: flush what a NIC has written into GPU memory, whatever the GPU")
 X(kNetGdrRead, "NCCL_NET_GDR_READ", kInteger, -2, 1, "-2",
   "1/0: GPU Direct RDMA when sending on or off; -2: by architecture")
 X(kPxnDisable, "NCCL_PXN_DISABLE", kInteger, 0, 1, "0", "1: never reach a NIC through another GPU")
@@ -42,6 +52,10 @@ X(kPxnC2c, "NCCL_PXN_C2C", kInteger, -2, 1, "-2",
   "1/0: a GPU may reach its NIC for others over a chip-to-chip link; -2: by version (0 before 2.28)")
 X(kNetDevsPolicy, "NCCL_NETDEVS_POLICY", kText, 0, 0, "AUTO",
   "NICs of a GPU: AUTO shares those nearest, ALL takes them all, MAX:N up to N (from 2.28 on)")
+X(kMnnvlEnable, "NCCL_MNNVL_ENABLE", kInteger, 0, 2, "2",
+  "0: hosts of one NVLink domain are planned for one by one; 1: together; 2: together if there is P2P (before 2.27: as 1)")
+X(kMnnvlCliqueId, "NCCL_MNNVL_CLIQUE_ID", kInteger, -2, 0x7fffffff, "-1",
+  "-2: hosts of an NVLink domain are planned for together within a rack only (from 2.28 on); -1: within the domain")
 X(kMnnvlScatterNets, "NCCL_MNNVL_SCATTER_NETS_ENABLE", kInteger, 0, 1, "1",
   "0: try NICs GPU after GPU in a graph of several hosts (from 2.27 on)")
 X(kMnnvlRailPerHost, "NCCL_MNNVL_RAIL_PER_HOST", kInteger, 0, 1, "0",
@@ -177,7 +191,6 @@ X(kStoppedTimeout, "XYLEM_STOPPED_TIMEOUT", kInteger, 0, 86400, "1",
   "seconds after which a rank of this host that is stopped (SIGSTOP) counts as failed; 0: never")
 X(kDevice, "XYLEM_DEVICE", kText, 0, 0, "auto",
   "what ranks run on: host; gpu, the current device of CUDA; auto: gpu if the program has a context of NVIDIA's driver")
-X(kMultiRankGpu, "NCCL_MULTI_RANK_GPU_ENABLE", kInteger, 0, 1, "0", "1: several ranks may use one GPU")
 X(kHostDevices, "XYLEM_HOST_DEVICES", kInteger, 0, 4096, "0",
   "host devices of this machine; 0: one per core, or per local rank")
 

@@ -154,12 +154,12 @@ TEST(SettingsEnvironment, NamesUnknownVariablesAndSuggests) {
 
 TEST(SettingsEnvironment, TellsNcclsVariablesFromTypingErrors) {
   const ScopedEnvironment environment{
-      {"NCCL_IB_TIMEOUT", "22"}, {"NCCL_FOO", "1"}, {"NCCL_MNNVL_ENABLE", "0"}, {"NCCL_IB_TIMEOT", "1"}};
+      {"NCCL_IB_TIMEOUT", "22"}, {"NCCL_FOO", "1"}, {"NCCL_MNNVL_CROSS_CLIQUE", "0"}, {"NCCL_IB_TIMEOT", "1"}};
   const Settings settings = Settings::fromEnvironment();
   EXPECT_THAT(settings.warnings(),
               ::testing::UnorderedElementsAre(
                   "NCCL_FOO (environment) is no variable of NCCL or Xylem",
-                  HasSubstr("NCCL_MNNVL_ENABLE (environment) is NCCL's, whose plans depend on it"),
+                  HasSubstr("NCCL_MNNVL_CROSS_CLIQUE (environment) is NCCL's, whose plans depend on it"),
                   HasSubstr("did you mean NCCL_IB_TIMEOUT?")));
   EXPECT_THAT(
       settings.notes(),

@@ -40,6 +40,12 @@ inline bool feedTopology(std::string_view bytes) {
     // Any version's rules, by the length of the input.
     const auto rules = rules::rulesOf(rules::kKnownVersions[bytes.size() % rules::kKnownVersions.size()]);
     feedBuilder(document, rules);
+    // Variables let several ranks, and the parts of a GPU, use one device.
+    const auto sharing = std::make_shared<rules::RuleSet>(*rules);
+    sharing->ranksShareGpus = sharing->readsMultiRank;
+    sharing->partsShareGpus = sharing->splitGpus;
+    sharing->splitGpus = false;
+    feedBuilder(topology::completeForJob(document, *sharing), sharing);
     return feedBuilder(topology::completeForJob(document, *rules), rules);
   } catch (const InputError&) {
     return false;

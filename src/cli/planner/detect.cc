@@ -40,7 +40,8 @@ constexpr const char* kDetectExamples = R"(Examples:
 int runCapture(const DetectArguments& options) {
   const topology::GpuInventory inventory = topology::gpuSourceOf(options.machine.root)->read();
   for (const std::string& remark : inventory.remarks) warn(remark);
-  topology::captureMachine(options.machine.root, inventory.gpus, options.capture);
+  topology::captureMachine(options.machine.root, inventory.gpus,
+                           topology::rdmaFactsOf(options.machine.root)->read(), options.capture);
   return kOk;
 }
 

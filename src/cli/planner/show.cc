@@ -16,6 +16,7 @@
 #include "planner/paths/job_paths.h"
 #include "planner/paths/path_table.h"
 #include "planner/plan/plan_json.h"
+#include "planner/plan/planner.h"
 #include "planner/topology/bandwidths.h"
 #include "planner/topology/complete.h"
 #include "planner/topology/system.h"
@@ -359,7 +360,9 @@ paths::PathTable pathsToShow(const topology::System& system, const paths::ReachO
 
 int runShow(const ShowArguments& options) {
   const Settings settings = readSettings();
-  const auto rules = rulesNamed(options.nccl, settings);
+  plan::PlanRequest asked;
+  asked.nccl = rulesNamed(options.nccl, settings);
+  const auto rules = plan::rulesFor(asked, settings);  // some variables change what a description means
   const topology::Document document = topology::completeForJob(readMachine(options.file, settings), *rules);
   const topology::System system = topology::buildSystem(document, rules);
   const paths::PathTable paths = pathsToShow(system, paths::ReachOptions::from(settings, *rules));

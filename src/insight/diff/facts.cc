@@ -123,7 +123,7 @@ PlanFacts factsOf(const plan::Plan& plan, const plan::PlanRequest& request) {
   facts.title = plan.groups.front().topology;
   for (std::size_t i = 0; i < facts.hosts.size(); ++i) {
     facts.hosts[i].topology = plan.groups[i].topology;
-    facts.hosts[i].document = request.hosts[i].topology;
+    facts.hosts[i].document = request.hosts[plan.groups[i].request].topology;
     explainAll(facts.hosts[i], plan.hostOf(plan.job().rank(plan.groups[i].firstHost, 0)), plan.reach);
     facts.hosts[i].allGpus = true;
     addViews(facts.hosts[i], plan, plan.groups[i].firstHost);

@@ -57,7 +57,9 @@ class PciCheck {
     for (const topology::ElementId child : document_[pci].children) {
       if (document_[child].name == "gpu" && !isPart(document_, child, rules_) && ++gpus > 1)
         add(Severity::kError, "two-devices", child, "a second gpu in one pci element",
-            "give every gpu a pci element with its own bus id");
+            rules_.readsMultiRank ? "give every gpu a pci element with its own bus id, or several ranks "
+                                    "NCCL_MULTI_RANK_GPU_ENABLE=1"
+                                  : "give every gpu a pci element with its own bus id");
       if (document_[child].name == "pci") ++switches;
     }
     if (gpu && nic)

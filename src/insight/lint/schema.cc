@@ -50,6 +50,7 @@ constexpr AttributeRule kAttributes[] = {
     {"cpu", "modelid", kInteger, -kMaxInt, kMaxInt, false, "modelid=\"143\": `model` in /proc/cpuinfo"},
     {"cpu", "affinity", kText, 0, 0, false, "affinity=\"0000ffff\": a mask in hex"},
     {"cpu", "host_hash", kHex, 0, 0, false, "host_hash=\"0x1\""},
+    {"cpu", "rack", kText, 0, 0, false, "rack=\"1821234567890\": the serial number of its rack"},
     {"cpu", "bw", kNumber, 0, 0, false, "bw=\"32\": GB/s to other CPUs, in place of NCCL's rule"},
     {"pci", "busid", kBusId, 0, 0, true, "busid=\"0000:1b:00.0\""},
     {"pci", "class", kHex, 0, 0, false, "class=\"0x060400\" for a switch"},

@@ -74,6 +74,7 @@ Answer whyGdr(const QuestionContext& context, int rank, topology::NodeId net) {
   answer.headline =
       fmt::format("{} and {}: {}: {}", gpuName(rank), rules.name(net), outcomeText(receive, send), reason);
   answer.steps = {rules.step(receive), rules.step(send)};
+  if (receive.yes) answer.steps.push_back(rules.step(rules.reach().flush(gpu, net)));
   // The path over the wires alone, before a refusal led it through the CPU. With PXN it starts at the relay.
   const paths::PathTable wires = paths::findPaths(rules.system(), !context.plan.reach.nvbDisable);
   const topology::NodeId from = receive.relay != topology::kNoNode ? receive.relay : gpu;

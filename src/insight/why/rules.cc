@@ -24,6 +24,8 @@ const char* nameOf(paths::Rule rule) {
       return "gdr-send";
     case paths::Rule::kPxn:
       return "pxn";
+    case paths::Rule::kFlush:
+      return "flush";
   }
   return "";
 }
@@ -107,6 +109,12 @@ void HostRules::addInputs(AnswerStep& step, const paths::Decision& d) const {
   if (gdr) {
     step.inputs.push_back({"gdr of the NIC", system().net(d.object).gdr ? "1" : "0"});
     step.inputs.push_back({"gdr of the GPU", system().gpu(d.subject).gdr ? "1" : "0"});
+    step.inputs.push_back({"sm", std::to_string(system().gpu(d.subject).sm)});
+  }
+  if (d.rule == paths::Rule::kFlush) {
+    step.inputs.push_back({"path", typeText(d.distance, system().rules())});
+    const topology::NodeId cpu = paths::closestCpu(system(), paths(), d.subject);
+    step.inputs.push_back({"path to the CPU", typeText(paths().path(d.subject, cpu).type, system().rules())});
     step.inputs.push_back({"sm", std::to_string(system().gpu(d.subject).sm)});
   }
   if (d.relay != topology::kNoNode) step.inputs.push_back({"relay", name(d.relay)});

@@ -19,6 +19,8 @@ const char* outcome(const Decision& d) {
       return d.yes ? "GPU Direct RDMA when sending" : "no GPU Direct RDMA when sending";
     case Rule::kPxn:
       return d.yes ? "through another GPU (PXN)" : "not through another GPU";
+    case Rule::kFlush:
+      return d.yes ? "a flush after every receive" : "no flush after a receive";
   }
   return "";
 }
@@ -33,6 +35,8 @@ std::string because(const Decision& d, const NodeNamer& nodeName) {
       return "both are host devices and share their host's memory";
     case Reason::kNotOnThisHost:
       return "the peer is not in this host's graph";
+    case Reason::kOtherHost:
+      return "they are on different hosts";
     case Reason::kDisabled:
       return "it is switched off";
     case Reason::kNicWithoutGdr:
@@ -61,6 +65,16 @@ std::string because(const Decision& d, const NodeNamer& nodeName) {
       return fmt::format("the NIC has no GPU Direct RDMA to {}", nodeName(d.relay));
     case Reason::kDirectAsGood:
       return fmt::format("its own path is {} and as fast as that of {}", name(d.distance), nodeName(d.relay));
+    case Reason::kOldGpu:
+      return "below sm 90 data may arrive after the message that it is there";
+    case Reason::kDataDirect:
+      return "the network device is a data-direct one";
+    case Reason::kAskedFor:
+      return "it is asked for";
+    case Reason::kPciBesideC2c:
+      return "data comes over PCI, and the message that it is there over the GPU's chip-to-chip link";
+    case Reason::kInOrder:
+      return "from sm 90 on data arrives before the message that it is there";
   }
   return "";
 }

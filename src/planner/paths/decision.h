@@ -29,6 +29,7 @@ enum class Rule : std::uint8_t {
   kGdrReceive,   // may NIC b write a's memory
   kGdrSend,      // may NIC b read a's memory
   kPxn,          // does a reach NIC b through another GPU
+  kFlush,        // must what NIC b has written into a's memory be flushed
 };
 
 enum class Reason : std::uint8_t {
@@ -36,6 +37,7 @@ enum class Reason : std::uint8_t {
   kTooFar,           // the distance exceeds the limit
   kHostDevices,      // both are host devices of one host: they share its memory
   kNotOnThisHost,    // the peer is not in this host's graph
+  kOtherHost,        // both are in the graph of an NVLink domain, on different hosts
   kDisabled,         // a variable says no
   kNicWithoutGdr,    // the network device does not support GPU Direct RDMA
   kGpuWithoutGdr,    // the GPU does not support it
@@ -50,6 +52,11 @@ enum class Reason : std::uint8_t {
   kRelayApart,       // NVLink does not join the relay and the GPU
   kRelayWithoutGdr,  // the NIC does not read the relay's memory
   kDirectAsGood,     // the direct path is near and as fast as the relay's
+  kOldGpu,           // data may arrive after the message about it
+  kDataDirect,       // the NIC is a data-direct device
+  kAskedFor,         // a variable says yes
+  kPciBesideC2c,     // data comes over PCI, the message about it over a chip-to-chip link
+  kInOrder,          // data arrives before the message about it
 };
 
 // The origin of a limit.

@@ -102,6 +102,8 @@ class PathSearch {
   // `kNearest`: paths are chosen by type first.
   template <bool kNearest>
   void expandAll(topology::NodeId destination) {
+    home_ =
+        system_.type(destination) == topology::NodeType::kGpu ? system_.deviceOf(destination) : destination;
     at(destination) = {PathType::kLoc,    topology::kLocalBandwidth, 0,
                        topology::kNoLink, topology::kNoNode,         false};
     level_.assign(1, destination);
@@ -127,7 +129,7 @@ class PathSearch {
   template <bool kNearest>
   void expand(topology::NodeId node, topology::NodeId destination) {
     const Reached here = at(node);
-    const bool relayGpu = node != destination && system_.isDevice(node);
+    const bool relayGpu = node != home_ && node != destination && system_.isDevice(node);
     for (const topology::Link& link : system_.links(node)) {
       if (relayGpu && !mayRelay(here, link)) continue;
       Reached& there = at(link.to);
@@ -179,9 +181,11 @@ class PathSearch {
     return back;
   }
 
-  // A GPU relays only to a GPU, over NVLink, and only as the destination's neighbour.
+  // A GPU relays only to a GPU, over NVLink, and only as the destination's neighbour; and to its own further ranks.
   bool mayRelay(const Reached& here, const topology::Link& link) const {
-    return allowNvb_ && link.type == topology::LinkType::kNvl && system_.isDevice(link.to) && here.hops <= 1;
+    if (system_.type(link.to) == topology::NodeType::kGpu && !system_.isDevice(link.to)) return true;
+    return allowNvb_ && link.type == topology::LinkType::kNvl && system_.isDevice(link.to) &&
+           here.hops <= reached_[static_cast<std::size_t>(home_)].hops + 1;
   }
 
   // The type that a path gets by this link from `node`, whose path to the destination is `here`.
@@ -195,7 +199,7 @@ class PathSearch {
     if (link.type == topology::LinkType::kPci &&
         (a == topology::NodeType::kCpu || b == topology::NodeType::kCpu))
       type = PathType::kPhb;
-    if (system_.isDevice(node) && here.type == PathType::kNvl && type == PathType::kNvl && here.hops + 1 > 1)
+    if (here.type == PathType::kNvl && type == PathType::kNvl && here.hops > 0 && system_.isDevice(node))
       type = PathType::kNvb;
     return type;
   }
@@ -218,7 +222,8 @@ class PathSearch {
 
   const topology::System& system_;
   const bool allowNvb_;
-  const bool nearest_;  // paths are chosen by type first
+  const bool nearest_;                         // paths are chosen by type first
+  topology::NodeId home_ = topology::kNoNode;  // the node with the destination's wires
   std::vector<std::vector<topology::LinkId>>
       links_;  // by node, of its path; filled if paths are chosen by type first
   std::vector<Reached> reached_;

@@ -118,9 +118,12 @@ PathTable::Wires wiresOf(const topology::System& system, const ReachOptions& opt
   const PathTable plain = findPaths(system, !options.nvbDisable);
   PathTable::Wires wires;
   for (topology::NodeId gpu : system.nodes(topology::NodeType::kGpu)) {
+    if (!system.isDevice(gpu)) continue;
     const auto widest = [&](topology::NodeType type, float& best) {
       for (topology::NodeId node : system.nodes(type))
-        if (const Path& path = plain.path(gpu, node); path.hops > 0) best = std::max(best, path.bandwidth);
+        if (const Path& path = plain.path(gpu, node);
+            path.hops > 0 && (type != topology::NodeType::kGpu || system.isDevice(node)))
+          best = std::max(best, path.bandwidth);
     };
     widest(topology::NodeType::kNet, wires.toNets);
     widest(topology::NodeType::kGpu, wires.toGpus);

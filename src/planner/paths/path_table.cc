@@ -103,7 +103,7 @@ int hopsThroughDevices(const topology::System& system, const Path& path, topolog
                        topology::NodeId to) {
   if (path.hops == 0) return 0;
   const auto end = [&](topology::NodeId node) {
-    return system.type(node) == topology::NodeType::kGpu ? 1 : 0;
+    return system.type(node) == topology::NodeType::kGpu && system.isDevice(node) ? 1 : 0;
   };
   return path.hops + end(from) + end(to) + (path.type == PathType::kPxn ? 2 : 0);
 }
@@ -117,11 +117,11 @@ std::string pathText(const std::string& target, int hops, const Path& path) {
 
 // The paths to the devices of GPUs, which no rule of later stages changes.
 std::string pathsToDevices(const topology::System& system, const PathTable& plain, topology::NodeId source) {
-  const bool fromGpu = system.type(source) == topology::NodeType::kGpu;
+  const bool fromGpu = system.isDevice(source);
   std::string text;
   for (topology::NodeId gpu : system.nodes(topology::NodeType::kGpu)) {
     const Path& path = plain.path(source, gpu);
-    if (path.type == PathType::kDis) continue;
+    if (path.type == PathType::kDis || !system.isDevice(gpu)) continue;
     text += pathText(system.deviceName(gpu), path.hops + (fromGpu ? 1 : 0), path);
   }
   return text;

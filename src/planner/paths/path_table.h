@@ -124,7 +124,7 @@ class PathTable {
 std::vector<LogLine> pathLines(const topology::System& system, const PathTable& paths,
                                const PathTable* plain);
 // The links of a path from one node to another, as versions count them that tell devices from their ranks: one more at each
-// GPU, and two at a relay.
+// GPU, and two at a relay. A further rank of a GPU has that link in any case.
 int hopsThroughDevices(const topology::System& system, const Path& path, topology::NodeId from,
                        topology::NodeId to);
 

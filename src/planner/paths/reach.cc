@@ -14,6 +14,8 @@ constexpr PathType kDefaultLevel = PathType::kPxb;
 constexpr int kFewGpus = 2;
 // From this compute capability on a NIC may always read GPU memory.
 constexpr int kReadsByDefaultSm = 80;
+// From this compute capability on a NIC's writes into GPU memory are seen in order.
+constexpr int kOrdersWritesSm = 90;
 // Transfers read instead of writing only between two GPUs of exactly this compute capability.
 constexpr int kReadingSm = 80;
 
@@ -46,13 +48,14 @@ ReachOptions ReachOptions::from(const Settings& settings, const rules::RuleSet& 
   options.nvbDisable = settings.integer(Setting::kNvbDisable) != 0;
   options.gdrOfParts = settings.integer(Setting::kNetGdrMlopart) != 0;
   options.copyEngines = settings.integer(Setting::kP2pUseCudaMemcpy) == 1;
+  options.forceFlush = settings.integer(Setting::kNetForceFlush) == 1;
   options.netDisableIntra = settings.integer(Setting::kNetDisableIntra) == 1;
   return options;
 }
 
-// Looked up by its device number, a part of a GPU is the first one of its device.
+// Looked up by its device number, a part of a GPU is the first one of its device, and a rank the first one on its GPU.
 topology::NodeId Reach::firstPart(topology::NodeId gpu) const {
-  if (system_.gpu(gpu).part < 0) return gpu;
+  if (system_.gpu(gpu).part < 0 && system_.gpu(gpu).place == 0) return gpu;
   for (topology::NodeId other : system_.nodes(topology::NodeType::kGpu))
     if (system_.gpu(other).dev == system_.gpu(gpu).dev &&
         system_[other].key.system() == system_[gpu].key.system())
@@ -65,9 +68,11 @@ bool Reach::isOnC2c(topology::NodeId gpu) const {
          paths_.path(gpu, closestCpu(system_, paths_, gpu)).type == PathType::kC2c;
 }
 
-// The GPU in the middle of a path of two links from a to b, or kNoNode.
+// The GPU in the middle of a path of two links from a to b, or kNoNode. Links between ranks of one GPU do not count.
 topology::NodeId Reach::relayOf(topology::NodeId a, topology::NodeId b) const {
-  const auto links = paths_.links(a, b);
+  auto links = paths_.links(a, b);
+  if (!links.empty() && !system_.isDevice(a)) links = links.subspan(1);
+  if (!links.empty() && !system_.isDevice(b)) links = links.first(links.size() - 1);
   if (links.size() != 2) return topology::kNoNode;
   const topology::NodeId middle = system_.link(links[0]).to;
   return system_.type(middle) == topology::NodeType::kGpu ? firstPart(middle) : topology::kNoNode;
@@ -158,6 +163,11 @@ Decision Reach::transportShm(topology::NodeId a, topology::NodeId b) const {
     d.reason = Reason::kDisabled;
     return d;
   }
+  if (a != topology::kNoNode && b != topology::kNoNode &&
+      system_[a].key.system() != system_[b].key.system()) {
+    d.reason = Reason::kOtherHost;
+    return d;
+  }
   const Decision net = netIsBetter(a, b);
   d.yes = !net.yes;
   d.reason = net.yes ? net.reason : Reason::kOpen;
@@ -208,6 +218,26 @@ Decision Reach::gdr(topology::NodeId gpu, topology::NodeId net, Direction direct
     d.distance = PathType::kC2c;
   d.yes = d.distance <= d.limit;
   d.reason = d.yes ? Reason::kNear : Reason::kTooFar;
+  return d;
+}
+
+Decision Reach::flush(topology::NodeId gpu, topology::NodeId net) const {
+  Decision d{.rule = Rule::kFlush, .yes = true, .subject = gpu, .object = net};
+  d.distance = paths_.path(gpu, net).type;
+  d.variable = Setting::kNetForceFlush;
+  const bool overPci = system_.rules().flushesPciBesideC2c && d.distance <= PathType::kPxb && isOnC2c(gpu);
+  if (options_.forceFlush) {
+    d.reason = Reason::kAskedFor;
+  } else if (system_.gpu(gpu).sm < kOrdersWritesSm) {
+    d.reason = Reason::kOldGpu;
+  } else if (system_.net(net).name.ends_with(topology::kDataDirectSuffix)) {
+    d.reason = Reason::kDataDirect;
+  } else if (overPci) {
+    d.reason = Reason::kPciBesideC2c;
+  } else {
+    d.yes = false;
+    d.reason = Reason::kInOrder;
+  }
   return d;
 }
 
@@ -265,7 +295,7 @@ topology::NodeId Reach::proxyGpu(topology::NodeId gpu, topology::NodeId net) con
   if (paths_.path(gpu, net).type != PathType::kPxn) return gpu;
   for (topology::LinkId link : paths_.links(gpu, net)) {
     const topology::NodeId next = system_.link(link).to;
-    if (system_.type(next) == topology::NodeType::kNvs) continue;
+    if (system_.type(next) == topology::NodeType::kNvs || next == system_.deviceOf(gpu)) continue;
     if (system_.type(next) == topology::NodeType::kGpu) return firstPart(next);
     break;
   }

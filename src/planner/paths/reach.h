@@ -33,6 +33,7 @@ struct ReachOptions {
   bool pxnDisable = false;
   bool nvbDisable = false;
   bool netDisableIntra = false;
+  bool forceFlush = false;   // NCCL_NET_FORCE_FLUSH
   bool gdrOfParts = false;   // NCCL_NET_GDR_MLOPART
   bool copyEngines = false;  // NCCL_P2P_USE_CUDA_MEMCPY
 
@@ -60,6 +61,8 @@ class Reach {
   Decision gdr(topology::NodeId gpu, topology::NodeId net, Direction direction) const;
   // Returns whether GPU Direct RDMA, where the decision allows it, must go over PCI although the GPU has a chip-to-chip link.
   bool gdrOverPci(const Decision& gdr) const;
+  // Must the receiver flush what the NIC has written into the GPU's memory before it reads it? Matters with GPU Direct RDMA.
+  Decision flush(topology::NodeId gpu, topology::NodeId net) const;
   // The farthest path from a relay of PXN to its NIC.
   PathType farthestRelayNet() const;
   // Should the GPU send to the NIC through another GPU?

@@ -41,6 +41,7 @@ struct HostGroup {
   int count = 1;          // hosts
   int firstHost = 0;
   std::vector<int> devices;  // the GPU's device number, by local rank
+  std::size_t request = 0;   // the host request that it comes from
 };
 
 struct Plan {

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/error.h"
+#include "planner/plan/nvlink_domain.h"
 #include "planner/search/shared_graphs.h"
 #include "planner/topology/complete.h"
 #include "planner/topology/fuse.h"
@@ -118,7 +119,7 @@ class ShapePlanner {
 };
 
 HostGroup describeGroup(const HostRequest& request, const topology::System& system, int firstHost) {
-  HostGroup group{request.topology->file(), request.gpus, request.count, firstHost, {}};
+  HostGroup group{request.topology->file(), request.gpus, request.count, firstHost, {}, 0};
   for (int rank = 0; rank < system.count(topology::NodeType::kGpu); ++rank)
     group.devices.push_back(system.gpu(system.gpuOfRank(rank)).dev);
   return group;
@@ -134,7 +135,7 @@ int countRanks(const PlanRequest& request, const std::vector<Host>& hosts) {
   return static_cast<int>(ranks);
 }
 
-// Returns whether the last two ranks of the job are parts of one GPU.
+// Returns whether the last two ranks of the job are on one GPU, or on parts of one.
 bool endsOnOneGpu(const PlanRequest& request, const std::vector<Host>& hosts) {
   const std::vector<int>& placed = request.hostOfRank;
   if (placed.size() > 1 && placed.back() != placed[placed.size() - 2]) return false;
@@ -149,8 +150,8 @@ bool endsOnOneGpu(const PlanRequest& request, const std::vector<Host>& hosts) {
   if (ranks < 2) return false;
   const topology::NodeId a = system.gpuOfRank(ranks - 1);
   const topology::NodeId b = system.gpuOfRank(ranks - 2);
-  return system.gpu(a).part >= 0 && system.gpu(a).dev == system.gpu(b).dev &&
-         system[a].key.system() == system[b].key.system();
+  const bool shared = system.gpu(a).part >= 0 || system.deviceOf(a) == system.deviceOf(b);
+  return shared && system.gpu(a).dev == system.gpu(b).dev && system[a].key.system() == system[b].key.system();
 }
 
 }  // namespace
@@ -185,18 +186,30 @@ std::shared_ptr<const rules::RuleSet> rulesFor(const PlanRequest& request, const
   const int nets = netsPerGpu(settings.text(Setting::kNetDevsPolicy));
   const bool byHost = settings.integer(Setting::kMnnvlRailPerHost) != 0;
   const bool splits = settings.integer(Setting::kTopoSplitMlopart) != 0;
-  if (scatters && ll128 && nets == rules::kSharedNets && splits && !byHost) return rules;
+  const bool shares = settings.integer(Setting::kMultiRankGpu) != 0;
+  if (scatters && ll128 && nets == rules::kSharedNets && splits && !byHost && !shares) return rules;
   auto own = std::make_shared<rules::RuleSet>(*rules);
   own->scattersNets = own->scattersNets && scatters;
   if (!ll128 && own->ll128OverC2c) own->ll128OverC2c = own->ll128OverPxn = false;
   own->railsByHost = own->readsRailPerHost && byHost;
+  own->partsShareGpus = own->splitGpus && !splits;
   own->splitGpus = own->splitGpus && splits;
+  own->ranksShareGpus = own->readsMultiRank && shares;
   if (own->netPolicy) own->netsPerGpu = nets;
   return own;
 }
 
 Plan planJob(const PlanRequest& request, const Settings& settings) {
   if (request.hosts.empty()) throw Error(ResultCode::kInvalidArgument, "a job without hosts");
+  const auto rules = rulesFor(request, settings);
+  if (const auto apart = splitDomains(request, *rules, settings, [&](const HostRequest& host) {
+        return describe(host, request.fuse, *rules);
+      })) {
+    Plan plan = planJob(apart->request, settings);
+    plan.fused = request.fuse;
+    for (HostGroup& group : plan.groups) group.request = apart->origin[group.request];
+    return plan;
+  }
   Plan plan;
   plan.hostsListed = request.hostsListed;
   plan.fused = request.fuse;
@@ -204,7 +217,7 @@ Plan planJob(const PlanRequest& request, const Settings& settings) {
   for (const SettingSpec& s : settingSpecs())
     if (settings.isSet(s.id) && s.kind != SettingKind::kSecret && s.id != Setting::kNccl)
       plan.settings.emplace_back(s.name, settings.text(s.id));
-  plan.nccl = rulesFor(request, settings);
+  plan.nccl = rules;
   plan.reach = paths::ReachOptions::from(settings, *plan.nccl);
 
   // Hosts first: paths inside a host depend on the number of ranks of the job.
@@ -217,14 +230,15 @@ Plan planJob(const PlanRequest& request, const Settings& settings) {
     if (settings.integer(Setting::kNvlsEnable) == 1)
       throw Error(
           ResultCode::kInvalidUsage,
-          "NCCL_NVLS_ENABLE=1 in a job whose last two ranks are parts of one GPU: NCCL {} has no NVLS "
-          "there; unset it",
+          "NCCL_NVLS_ENABLE=1 in a job whose last two ranks are on one GPU: NCCL {} has no NVLS there; unset "
+          "it",
           rules::versionText(plan.nccl->version));
     shapes.dropNvls();
   }
   for (std::size_t i = 0; i < hosts.size(); ++i) {
     const HostRequest& asked = request.hosts[i];
     plan.groups.push_back(describeGroup(asked, hosts[i].system, job.hosts()));
+    plan.groups.back().request = i;
     // Hosts with the same description and GPUs share the shape of the first one.
     std::size_t same = 0;
     while (request.hosts[same].topology != asked.topology || request.hosts[same].gpus != asked.gpus) ++same;

@@ -40,7 +40,8 @@ struct PlanRequest {
   bool fuse = false;         // describe every host as its ranks would detect it
   // The rules of NCCL's version; null for those that XYLEM_NCCL names.
   std::shared_ptr<const rules::RuleSet> nccl;
-  bool decisions = true;  // keep the decisions on paths, which grow with the square of the GPUs
+  bool splitsDomains = true;  // a description may hold several hosts of an NVLink domain (nvlink_domain.h)
+  bool decisions = true;      // keep the decisions on paths, which grow with the square of the GPUs
   search::GraphOptions offered;
   // Channels to take instead of searching; the caller has read the file that NCCL_GRAPH_FILE names. May be
   // null.

@@ -78,6 +78,13 @@ enum class MergedWidth : std::uint8_t {
   kOwn,         // the merged NIC's own, and those above it
 };
 
+// When a card with a data-direct PCI device, beside the GPU, is a network device of that place (NCCL_IB_DATA_DIRECT).
+enum class DataDirect : std::uint8_t {
+  kNever,
+  kIfThere,     // if the card has such a device
+  kWithDmaBuf,  // if it takes DMA-BUF, too
+};
+
 // The model of NVLS's bandwidth.
 enum class NvlsModel : std::uint8_t {
   kLinks,       // the lower of NVLink's and the NICs'
@@ -102,18 +109,31 @@ struct RuleSet {
   MergedWidth mergedWidth = MergedWidth::kFirst;  // 2.28, 2.30: merged NICs of several cards
   bool mergesSockets = true;                      // until 2.29: NICs of different sockets may merge
   bool mergesByRail = false;                      // 2.30: NCCL_NET_MERGE_POLICY
-  bool ordersNicsByBusId = false;                 // 2.29: live RDMA devices count up by PCI bus id
-  int maxChildren = 128;                          // 2.29: of an element of a topology file, 640
-  bool ginNodes = false;                          // 2.29: `gin` and net="0" of NICs
-  bool rmaNodes = false;                          // 2.30: `rma` of NICs
-  bool asicIsNode = false;        // 2.28: a NIC without guid is a device of its own host (MNNVL)
+  bool apartIfUnmergeable = false;  // 2.26: ports that cannot be merged stay apart; before, NCCL ends
+  bool portsShareCard = false;      // 2.27: ports and virtual functions of a card hang on one PCI device
+  bool fileIsOwnHost = false;  // 2.27: NCCL_TOPO_FILE describes the own host, whatever its host_hash says
+  DataDirect dataDirect = DataDirect::kNever;  // 2.27, 2.28: ConnectX-8 with Direct NIC
+  bool asksPortSpeeds = false;                 // 2.30: the verbs library tells how fast an RDMA port is
+  bool gpuLinksByNvml = false;                 // 2.30: a GPU's PCI link is the one that runs at the moment
+  bool hiddenNvlinksEndAtSwitch = false;  // 2.30: NVLinks whose other end cannot be read lead to an NVSwitch
+  bool ordersNicsByBusId = false;         // 2.29: live RDMA devices count up by PCI bus id
+  int maxChildren = 128;                  // 2.29: of an element of a topology file, 640
+  bool ginNodes = false;                  // 2.29: `gin` and net="0" of NICs
+  bool rmaNodes = false;                  // 2.30: `rma` of NICs
+  bool asicIsNode = false;                // 2.28: a NIC without guid is a device of its own host (MNNVL)
+  bool mnnvlNeedsP2p = false;  // 2.27: without P2P the hosts of an NVLink domain are planned for one by one
+  bool cliquesByRack = false;  // 2.28: NCCL_MNNVL_CLIQUE_ID=-2
   bool splitGpusEndNvls = false;  // 2.30: no NVLS in a job whose last two ranks are parts of one GPU
   bool splitGpus = false;         // 2.30: parts of a GPU are devices of their own (`mlopart`)
+  bool partsShareGpus = false;    // by NCCL_TOPO_SPLIT_MLOPART=0: they are ranks on one GPU
+  bool readsMultiRank = false;    // 2.30: NCCL_MULTI_RANK_GPU_ENABLE counts
+  bool ranksShareGpus = false;    // by that variable: several ranks may use one GPU
 
   // Paths.
   bool p2cPaths = false;                       // 2.27: the path type P2C, to NICs of a C2C host
   P2cNets p2cNets = P2cNets::kNone;            // 2.27, 2.29: which NICs a GPU on C2C reaches by P2C
   GdrOverC2c gdrOverC2c = GdrOverC2c::kNever;  // 2.26, 2.27, 2.29: GPU Direct RDMA of GPUs on C2C
+  bool flushesPciBesideC2c = false;            // 2.26: receives over PCI into a GPU on C2C are flushed
   bool pxnToFarNicsOnly = false;  // 2.27: a relay of equal bandwidth only for NICs beyond PXN; before, PXB
   bool pxnOverC2c = false;        // 2.28: relays may reach the NIC by P2C (default of NCCL_PXN_C2C)
   bool pxnNeedsGdr = false;       // 2.30: relays need GPU Direct RDMA to the NIC

@@ -61,8 +61,8 @@ void SearchSpace::addSteps(const topology::Link& link, topology::LinkId id, bool
   const bool pci = widePci && link.type == topology::LinkType::kPci;
   steps_.push_back({id, pci ? Share::kPci : Share::kWhole});
   const topology::NodeType to = system_.type(link.to);
-  const bool acknowledged =
-      !fromGpu && to == topology::NodeType::kGpu && system_.gpu(link.to).sm < kFreeAcknowledgementSm;
+  const bool acknowledged = !fromGpu && to == topology::NodeType::kGpu && system_.isDevice(link.to) &&
+                            system_.gpu(link.to).sm < kFreeAcknowledgementSm;
   const bool power = link.type == topology::LinkType::kNvl && to == topology::NodeType::kCpu &&
                      system_.cpu(link.to).arch == topology::CpuArch::kPower;
   if (!acknowledged && !power) return;
@@ -152,7 +152,7 @@ void SearchSpace::rankGpus() {
     if (!std::is_sorted(ranked.begin(), ranked.end(), better))  // true for GPUs that are alike
       std::stable_sort(ranked.begin(), ranked.end(), better);
     alikeFrom_.push_back(ranked.empty() || pathKey(a, ranked.front()) == pathKey(a, ranked.back()) ? 1 : 0);
-    const topology::NodeId node = system_.node(topology::NodeType::kGpu, a);
+    const topology::NodeId node = system_.deviceOf(system_.node(topology::NodeType::kGpu, a));
     std::pair<topology::LinkId, topology::LinkId> pci{topology::kNoLink, topology::kNoLink};
     for (const topology::Link& link : system_.links(node)) {
       if (link.type != topology::LinkType::kPci) continue;

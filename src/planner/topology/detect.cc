@@ -88,6 +88,27 @@ void remarkSharedCards(std::span<const NetDevice> devices, std::vector<std::stri
                       fmt::join(found, ", "), card));
 }
 
+// Remarks on GPUs whose description lacks an attribute without which NCCL does not start.
+void remarkGpus(std::span<const GpuFacts> gpus, const rules::RuleSet& rules, const fs::path& root,
+                std::vector<std::string>& remarks) {
+  for (const GpuFacts& gpu : gpus) {
+    if (rules.gpuLinksByNvml && gpu.pci && gpu.pci->generation > kLastPciGeneration)
+      remarks.push_back(
+          fmt::format("GPU {} is on PCI Express of generation {}: NCCL {} has no text for its speed and will "
+                      "not start here; a topology file with its link_speed (NCCL_TOPO_FILE) repairs that",
+                      gpu.dev, gpu.pci->generation, rules::versionText(rules.version)));
+    if (rules.hiddenNvlinksEndAtSwitch) continue;
+    for (const GpuFacts::Nvlink& link : gpu.nvlinks) {
+      const fs::path end = root / "sys/bus/pci/devices" / link.target;
+      if (!link.target.empty() && fs::exists(end) && readLine(end / "class").empty())
+        remarks.push_back(fmt::format(
+            "the class of {}, at the other end of an NVLink of GPU {}, cannot be read: NCCL {} will "
+            "not start here; from 2.30.7 on it takes the device for an NVSwitch",
+            link.target, gpu.dev, rules::versionText(rules.version)));
+    }
+  }
+}
+
 // Remarks on devices without a NUMA node and on descriptions too large for NCCL. `elements` counts the
 // elements of a rank before trimming.
 void remarkOnOutcome(const Document& machine, std::size_t elements, std::vector<std::string>& remarks) {
@@ -147,6 +168,9 @@ class Detection {
     Document document =
         readTopology(options_.topologyFile.empty() ? usual.string() : options_.topologyFile, &remarks_);
     removeMarks(document);
+    if (options_.rules->fileIsOwnHost)
+      for (const ElementId child : document[document.root()].children)
+        if (document[child].name == "cpu") document.set(child, "host_hash", hostHash_);
     remarkCapitals(document, remarks_);
     return document;
   }
@@ -173,16 +197,18 @@ class Detection {
         options_.networks ? *options_.networks : rdmaDevices(options_.root, options_.rdma);
     const std::vector<NetDevice> devices = rdma.empty() ? interfaces() : rdma;
     remarkSharedCards(rdma, remarks_);
+    remarkGpus(gpus, *options_.rules, options_.root, remarks_);
     std::vector<Document> described;
     std::size_t elements = 0;
     for (std::size_t rank = 0; rank < gpus.size(); ++rank) {
       Document own = start;
       CpuElements cpus(own, layout_, options_.root, hostHash_);
       PciTree pci(own, cpus, options_.root);
-      own.set(addGpu(own, pci, gpus[rank], static_cast<int>(rank)), "keep", "1");
+      own.set(addGpu(own, pci, gpus[rank], static_cast<int>(rank), *options_.rules), "keep", "1");
       std::vector<ElementId> nets = addNets(own, cpus, pci, devices);
       // The socket transport has no virtual devices.
-      if (options_.merge && !rdma.empty()) nets = mergeNics(own, nets, *options_.merge, *options_.rules);
+      if (options_.merge && !rdma.empty())
+        nets = mergeNics(own, nets, devices, *options_.merge, *options_.rules);
       for (const ElementId net : nets) own.set(net, "keep", "1");
       elements = std::max(elements, own.size());
       trimToKept(own, *options_.rules);

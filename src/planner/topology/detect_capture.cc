@@ -56,17 +56,21 @@ class Capture {
                   folder_.string());
   }
 
-  void run(std::span<const GpuFacts> gpus) {
+  void run(std::span<const GpuFacts> gpus, std::span<const RdmaFacts> rdma) {
     for (const char* file : kSingleFiles) copyFile(file);
     addFolders("sys/devices/system/cpu", "cpu", "topology", kCpuFiles);
     addFolders("sys/devices/system/node", "node", "", kNodeFiles);
     addPci();
     addInterfaces();
     addRdma();
+    // A data-direct device has a class that is no network card's.
+    for (const RdmaFacts& facts : rdma)
+      if (!facts.directBusId.empty()) addPciDevice(facts.directBusId);
     for (const std::string& from : listFolder(root_ / kSwitchLinks))
       for (const std::string& to : listFolder(root_ / kSwitchLinks / from))
         write(fs::path(kSwitchLinks) / from / to, "");
     if (!gpus.empty()) write(kCapturedGpusFile, writeGpuFacts(gpus));
+    if (!rdma.empty()) write(kCapturedRdmaFile, writeRdmaFacts(rdma));
   }
 
  private:
@@ -188,8 +192,9 @@ class Capture {
 
 }  // namespace
 
-void captureMachine(const fs::path& root, std::span<const GpuFacts> gpus, const fs::path& folder) {
-  Capture(root, folder).run(gpus);
+void captureMachine(const fs::path& root, std::span<const GpuFacts> gpus, std::span<const RdmaFacts> rdma,
+                    const fs::path& folder) {
+  Capture(root, folder).run(gpus, rdma);
 }
 
 }  // namespace xylem::topology

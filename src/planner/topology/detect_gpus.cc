@@ -3,11 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
+#include <cctype>
 #include <sstream>
 
 #include "core/error.h"
 #include "planner/topology/attributes.h"
+#include "planner/topology/detect_facts.h"
 #include "planner/topology/detect_files.h"
 
 namespace xylem::topology {
@@ -16,14 +17,18 @@ namespace {
 // The class of a link's other end that is not on the visible PCI bus: an NVSwitch, as in NCCL. Virtual
 // machines and containers usually see GPUs but no NVSwitches.
 constexpr const char* kSwitchClass = "0x068000";
+// The bus id of an NVLink's other end that has none, as in NCCL: fabrics of virtual machines hide it.
+constexpr const char* kHiddenTarget = "fffffff:ffff:ff";
 
 // Adds NVLinks and chip-to-chip links unless a topology file describes them, and the class of each NVLink's
-// other end.
-void addLinks(Document& document, const PciTree& pci, ElementId gpu, const GpuFacts& facts) {
+// other end. By older rules a device without a readable class has none, where NCCL then fails.
+void addLinks(Document& document, const PciTree& pci, ElementId gpu, const GpuFacts& facts,
+              const rules::RuleSet& rules) {
   if (document.child(gpu, "nvlink") == kNoElement) {
     for (const GpuFacts::Nvlink& link : facts.nvlinks) {
       const ElementId nvlink = document.add(gpu, "nvlink");
-      document.set(nvlink, "target", link.target);
+      const bool hidden = link.target.empty() && rules.hiddenNvlinksEndAtSwitch;
+      document.set(nvlink, "target", hidden ? kHiddenTarget : link.target);
       document.set(nvlink, "count", std::to_string(link.count));
     }
   }
@@ -36,6 +41,7 @@ void addLinks(Document& document, const PciTree& pci, ElementId gpu, const GpuFa
     const std::string* target = document.attribute(link, "target");
     if (document[link].name != "nvlink" || target == nullptr) continue;
     const std::string found = pci.classOf(*target);
+    if (found.empty() && pci.exists(*target) && !rules.hiddenNvlinksEndAtSwitch) continue;
     document.setIfAbsent(link, "tclass", found.empty() ? kSwitchClass : found);
   }
 }
@@ -62,59 +68,31 @@ std::string madeUpBusId(int number) {
   return fmt::format("00ff:{:02x}:{:02x}.0", number >> 5 & 0xff, number & 0x1f);
 }
 
-// Hosts have 16 GPUs at most; this limit only bounds a hostile file.
-constexpr std::size_t kMaxCapturedLines = 100'000;
-
-// A line of a captured machine's file: its kind and the key=value words after it.
-class FactLine {
- public:
-  FactLine(SourceLocation where, const std::string& text) : where_(std::move(where)) {
-    std::istringstream words(text);
-    words >> kind_;
-    for (std::string word; words >> word;) {
-      const std::size_t equals = word.find('=');
-      if (equals == std::string::npos) fail("`" + word + "`", "words such as dev=0");
-      values_[word.substr(0, equals)] = word.substr(equals + 1);
-    }
-  }
-
-  const std::string& kind() const { return kind_; }
-
-  std::string text(const std::string& key) const {
-    const auto found = values_.find(key);
-    if (found == values_.end()) fail(kind_ + " without `" + key + "`", key + "= in every line of this kind");
-    return found->second;
-  }
-
-  int number(const std::string& key) const {
-    const int value = parseInt(text(key), -1);
-    if (value < 0) fail(fmt::format("{}={}", key, text(key)), "a whole number, 0 or more");
-    return value;
-  }
-
-  int number(const std::string& key, int fallback) const {
-    return values_.contains(key) ? number(key) : fallback;
-  }
-
-  [[noreturn]] void fail(const std::string& found, const std::string& expected) const {
-    throw InputError(where_, found, expected);
-  }
-
- private:
-  SourceLocation where_;
-  std::string kind_;
-  std::map<std::string, std::string> values_;
-};
-
 GpuFacts gpuOf(const FactLine& line) {
   GpuFacts gpu;
   gpu.dev = line.number("dev");
-  const auto id = parseBusId(line.text("busid"));
-  if (!id) line.fail("busid=" + line.text("busid"), "a bus id such as 0000:1b:00.0");
-  gpu.busId = busIdText(*id);
+  gpu.busId = line.busId("busid");
   gpu.sm = line.number("sm");
   gpu.gdr = line.number("gdr", 1) != 0;
   return gpu;
+}
+
+GpuFacts::Pci pciOf(const FactLine& line) {
+  constexpr unsigned kMaxId = 0xffff;
+  GpuFacts::Pci pci;
+  unsigned* const parts[] = {&pci.vendor, &pci.device, &pci.subsystemVendor, &pci.subsystemDevice};
+  std::istringstream ids(line.text("id"));
+  std::string part;
+  for (unsigned* id : parts) {
+    const auto number = std::getline(ids, part, ':') ? parseBusId(part) : std::nullopt;
+    if (!number || *number > kMaxId)
+      line.fail("id=" + line.text("id"),
+                "vendor, device and their subsystem's in hex, as 10de:2330:10de:16c1");
+    *id = static_cast<unsigned>(*number);
+  }
+  pci.generation = line.number("generation");
+  pci.width = line.number("width");
+  return pci;
 }
 
 class CapturedGpus : public GpuSource {
@@ -123,28 +101,24 @@ class CapturedGpus : public GpuSource {
 
   GpuInventory read() const override {
     GpuInventory found;
-    int number = 0;
-    for (const std::string& text : readLines(file_, kMaxCapturedLines)) {
-      ++number;
-      if (const std::size_t first = text.find_first_not_of(" \t");
-          first == std::string::npos || text[first] == '#')
-        continue;
-      const FactLine line({file_.string(), number}, text);
+    forEachFact(file_, [&](const FactLine& line) {
       if (line.kind() == "gpu") {
         found.gpus.push_back(gpuOf(line));
-        continue;
+        return;
       }
       if (found.gpus.empty()) line.fail("`" + line.kind() + "`", "a line `gpu dev=0 busid=… sm=…` first");
       GpuFacts& gpu = found.gpus.back();
       if (line.kind() == "nvlink") {
-        gpu.nvlinks.push_back({lowerCase(line.text("target")), line.number("count")});
+        gpu.nvlinks.push_back({readableTarget(line.text("target")), line.number("count")});
       } else if (line.kind() == "c2c") {
         gpu.c2cBandwidth = line.number("bw");
         gpu.c2cCount = line.number("count");
+      } else if (line.kind() == "pci") {
+        gpu.pci = pciOf(line);
       } else {
-        line.fail("`" + line.kind() + "`", "gpu, nvlink or c2c");
+        line.fail("`" + line.kind() + "`", "gpu, pci, nvlink or c2c");
       }
-    }
+    });
     std::stable_sort(found.gpus.begin(), found.gpus.end(),
                      [](const GpuFacts& a, const GpuFacts& b) { return a.dev < b.dev; });
     return found;
@@ -156,15 +130,23 @@ class CapturedGpus : public GpuSource {
 
 }  // namespace
 
-ElementId addGpu(Document& document, PciTree& pci, const GpuFacts& facts, int rank) {
-  const ElementId slot = pci.attach(facts.busId, kGpuClass);
+std::string readableTarget(std::string busId) {
+  const bool readable = std::all_of(busId.begin(), busId.end(),
+                                    [](unsigned char c) { return std::isprint(c) != 0 && c != ' '; });
+  return readable ? lowerCase(std::move(busId)) : "";
+}
+
+ElementId addGpu(Document& document, PciTree& pci, const GpuFacts& facts, int rank,
+                 const rules::RuleSet& rules) {
+  const bool byNvml = rules.gpuLinksByNvml && facts.pci.has_value();
+  const ElementId slot = pci.attach(facts.busId, kGpuClass, byNvml ? &*facts.pci : nullptr);
   ElementId gpu = document.child(slot, "gpu");
   if (gpu == kNoElement) gpu = document.add(slot, "gpu");
   document.setIfAbsent(gpu, "dev", std::to_string(facts.dev));
   document.setIfAbsent(gpu, "sm", std::to_string(facts.sm));
   document.set(gpu, "rank", std::to_string(rank));
   document.setIfAbsent(gpu, "gdr", facts.gdr ? "1" : "0");
-  addLinks(document, pci, gpu, facts);
+  addLinks(document, pci, gpu, facts, rules);
   return gpu;
 }
 
@@ -204,6 +186,10 @@ std::string writeGpuFacts(std::span<const GpuFacts> gpus) {
   std::string text;
   for (const GpuFacts& gpu : gpus) {
     text += fmt::format("gpu dev={} busid={} sm={} gdr={}\n", gpu.dev, gpu.busId, gpu.sm, gpu.gdr ? 1 : 0);
+    if (gpu.pci)
+      text += fmt::format("pci id={:04x}:{:04x}:{:04x}:{:04x} generation={} width={}\n", gpu.pci->vendor,
+                          gpu.pci->device, gpu.pci->subsystemVendor, gpu.pci->subsystemDevice,
+                          gpu.pci->generation, gpu.pci->width);
     for (const GpuFacts::Nvlink& link : gpu.nvlinks)
       text += fmt::format("nvlink target={} count={}\n", link.target, link.count);
     if (gpu.c2cCount > 0) text += fmt::format("c2c bw={} count={}\n", gpu.c2cBandwidth, gpu.c2cCount);

@@ -11,15 +11,18 @@
 // The file of a captured machine holds one GPU or link per line, links below their GPU:
 //
 //   gpu dev=0 busid=0000:1b:00.0 sm=90 gdr=1
+//   pci id=10de:2330:10de:16c1 generation=5 width=16
 //   nvlink target=0000:06:00.0 count=4
 //   c2c bw=44712 count=10
 
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "planner/rules/changes.h"
 #include "planner/topology/detect_cpu.h"
 #include "planner/topology/detect_pci.h"
 #include "planner/topology/document.h"
@@ -28,7 +31,7 @@ namespace xylem::topology {
 
 struct GpuFacts {
   struct Nvlink {
-    std::string target;  // bus id of the other end, in small letters
+    std::string target;  // bus id of the other end, in small letters; empty if the driver hides it
     int count = 0;
   };
 
@@ -36,6 +39,9 @@ struct GpuFacts {
   std::string busId;  // "0000:1b:00.0"
   int sm = 0;         // compute capability, major*10+minor
   bool gdr = true;    // the driver supports GPUDirect RDMA
+  // The PCI device and its link at the moment, as NVML tells them; absent in a captured machine's file without them.
+  using Pci = ToldPci;
+  std::optional<Pci> pci;
   std::vector<Nvlink> nvlinks;
   int c2cBandwidth = 0;  // MB/s of one chip-to-chip link
   int c2cCount = 0;
@@ -71,7 +77,11 @@ constexpr const char* kGpuClass = "0x03";
 
 // Adds a gpu element with its links to the PCI tree, or completes the one that a topology file describes, and
 // returns it. `rank` becomes its rank.
-ElementId addGpu(Document& document, PciTree& pci, const GpuFacts& facts, int rank);
+ElementId addGpu(Document& document, PciTree& pci, const GpuFacts& facts, int rank,
+                 const rules::RuleSet& rules);
+
+// An NVLink's other end as GpuFacts hold it: in small letters, empty if the text cannot be read.
+std::string readableTarget(std::string busId);
 
 // Adds max(count, one per core) host devices. Device i belongs to core i * cores / devices, so neighbouring
 // devices share a node.

@@ -35,6 +35,7 @@ struct NetDevice {
   int maxConnections = 0;
   int rail = -1, plane = -1;    // of the network; -1: unknown
   bool gdr = false;             // reaches GPU memory
+  bool ethernet = false;        // an RDMA device's port is Ethernet's, not InfiniBand's
   std::optional<bool> reduces;  // leads to a network that reduces (CollNet); nullopt if unknown
 
   bool operator==(const NetDevice&) const = default;

@@ -61,7 +61,7 @@ void addNvlinks(const Nvml& nvml, nvml::Device device, GpuFacts& gpu) {
     if (nvml.linkCapability(device, link, nvml::kCapabilityP2p, &p2p) != nvml::kSuccess || p2p == 0) continue;
     if (nvml.linkState(device, link, &active) != nvml::kSuccess || active == 0) continue;
     if (nvml.linkRemote(device, link, &remote) != nvml::kSuccess) continue;
-    const std::string target = lowerCase(textOf(remote.busIdLegacy));
+    const std::string target = readableTarget(textOf(remote.busIdLegacy));
     const auto known = std::find_if(gpu.nvlinks.begin(), gpu.nvlinks.end(),
                                     [&](const GpuFacts::Nvlink& other) { return other.target == target; });
     if (known == gpu.nvlinks.end())
@@ -92,6 +92,23 @@ void addC2c(const Nvml& nvml, nvml::Device device, GpuFacts& gpu) {
     gpu.c2cBandwidth = static_cast<int>(*bandwidth);
     ++gpu.c2cCount;
   }
+}
+
+// NVML's numbers hold the vendor in their lower half.
+ToldPci describePci(const Nvml& nvml, nvml::Device device, const nvml::PciInfo& pci) {
+  constexpr unsigned kHalf = 16, kLower = 0xffff;
+  const auto asked = [&](int (*ask)(nvml::Device, unsigned*)) {
+    unsigned value = 0;
+    return ask != nullptr && ask(device, &value) == nvml::kSuccess ? static_cast<int>(value) : 0;
+  };
+  ToldPci told;
+  told.vendor = pci.pciDeviceId & kLower;
+  told.device = pci.pciDeviceId >> kHalf;
+  told.subsystemVendor = pci.pciSubsystemId & kLower;
+  told.subsystemDevice = pci.pciSubsystemId >> kHalf;
+  told.generation = asked(nvml.linkGeneration);
+  told.width = asked(nvml.linkWidth);
+  return told;
 }
 
 class NvmlGpus : public GpuSource {
@@ -144,6 +161,7 @@ class NvmlGpus : public GpuSource {
     gpu.busId = busIdText(parseBusId(textOf(pci.busId)).value_or(0));
     gpu.sm = major * 10 + minor;
     gpu.gdr = driver.supportsGdr(gpu.busId);
+    gpu.pci = describePci(nvml, device, pci);
     addNvlinks(nvml, device, gpu);
     addC2c(nvml, device, gpu);
     return nvml::kSuccess;

@@ -82,6 +82,10 @@ struct Nvml {
       get<int(nvml::Device, unsigned, int, unsigned*)>("nvmlDeviceGetNvLinkCapability");
   int (*linkRemote)(nvml::Device, unsigned, nvml::PciInfo*) =
       get<int(nvml::Device, unsigned, nvml::PciInfo*)>("nvmlDeviceGetNvLinkRemotePciInfo_v2");
+  int (*linkGeneration)(nvml::Device,
+                        unsigned*) = get<int(nvml::Device, unsigned*)>("nvmlDeviceGetCurrPcieLinkGeneration");
+  int (*linkWidth)(nvml::Device,
+                   unsigned*) = get<int(nvml::Device, unsigned*)>("nvmlDeviceGetCurrPcieLinkWidth");
   int (*fieldValues)(nvml::Device, int, nvml::FieldValue*) =
       get<int(nvml::Device, int, nvml::FieldValue*)>("nvmlDeviceGetFieldValues");
 };

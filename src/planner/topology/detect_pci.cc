@@ -1,9 +1,12 @@
 #include "planner/topology/detect_pci.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cctype>
 #include <cstdlib>
 #include <limits>
+#include <utility>
 
 #include "planner/topology/detect_files.h"
 
@@ -79,9 +82,9 @@ std::string PciTree::classOf(const std::string& busId) const {
   return device.empty() ? std::string() : readLine(device / "class");
 }
 
-ElementId PciTree::attach(const std::string& busId, const std::string& fallbackClass) {
+ElementId PciTree::attach(const std::string& busId, const std::string& fallbackClass, const ToldPci* told) {
   const ElementId pci = place(busId);
-  complete(pci, busId, fallbackClass);
+  complete(pci, busId, fallbackClass, told);
   return pci;
 }
 
@@ -119,17 +122,19 @@ ElementId PciTree::insert(ElementId parent, const std::string& busId) {
 
 // Describes the element and all elements above it, each once: a file may have described any part of this
 // path.
-void PciTree::complete(ElementId pci, std::string busId, const std::string& fallbackClass) {
+void PciTree::complete(ElementId pci, std::string busId, const std::string& fallbackClass,
+                       const ToldPci* told) {
   if (!complete_.insert(pci).second) return;
-  describe(pci, folderOf(busId), fallbackClass);
+  describe(pci, folderOf(busId), fallbackClass, told);
   addSwitchLinks(pci, busId);
   const ElementId parent = document_[pci].parent;
   if (document_[parent].name == "cpu") cpus_.complete(parent);
   const std::string* above = document_.attribute(parent, "busid");
-  if (document_[parent].name == "pci" && above != nullptr) complete(parent, *above, kBridgeClass);
+  if (document_[parent].name == "pci" && above != nullptr) complete(parent, *above, kBridgeClass, nullptr);
 }
 
-void PciTree::describe(ElementId pci, const fs::path& device, const std::string& fallbackClass) {
+void PciTree::describe(ElementId pci, const fs::path& device, const std::string& fallbackClass,
+                       const ToldPci* told) {
   const auto read = [&](const char* file) {
     return device.empty() ? std::string() : readLine(device / file);
   };
@@ -137,10 +142,29 @@ void PciTree::describe(ElementId pci, const fs::path& device, const std::string&
     document_.set(pci, "class", deviceClass);
   else
     document_.setIfAbsent(pci, "class", fallbackClass);
+  constexpr std::string_view kDisplays = "0x03";
+  if (told != nullptr && document_.attribute(pci, "class")->starts_with(kDisplays))
+    return describeAsTold(pci, *told);
   for (const char* name : {"vendor", "device", "subsystem_vendor", "subsystem_device"})
     if (const std::string value = read(name); !value.empty()) document_.setIfAbsent(pci, name, value);
   document_.setIfAbsent(pci, "link_speed", device.empty() ? "" : linkSpeed(device));
   document_.setIfAbsent(pci, "link_width", device.empty() ? "" : std::to_string(linkWidth(device)));
+}
+
+// The slot above counts no more. A generation that cannot be read gets a text that stands for none in NCCL's table of speeds,
+// so that it counts as the third; one without a text leaves the attribute out.
+void PciTree::describeAsTold(ElementId pci, const ToldPci& told) {
+  constexpr const char* kSpeeds[] = {"16.0 GT/s",      "2.5 GT/s PCIe",  "5.0 GT/s PCIe", "8.0 GT/s PCIe",
+                                     "16.0 GT/s PCIe", "32.0 GT/s PCIe", "64.0 GT/s PCIe"};
+  constexpr int kUsualWidth = 16;
+  const std::pair<const char*, unsigned> ids[] = {{"vendor", told.vendor},
+                                                  {"device", told.device},
+                                                  {"subsystem_vendor", told.subsystemVendor},
+                                                  {"subsystem_device", told.subsystemDevice}};
+  for (const auto& [name, id] : ids) document_.setIfAbsent(pci, name, fmt::format("{:#x}", id));
+  if (told.generation >= 0 && told.generation <= kLastPciGeneration)
+    document_.setIfAbsent(pci, "link_speed", kSpeeds[told.generation]);
+  document_.setIfAbsent(pci, "link_width", std::to_string(told.width > 0 ? told.width : kUsualWidth));
 }
 
 // Adds a pcilink for each other switch to which a Broadcom switch has a direct lane.

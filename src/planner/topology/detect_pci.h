@@ -23,27 +23,41 @@ namespace xylem::topology {
 // Returns whether the text has the form "0000:3b:00.0": domain, bus, device, function.
 bool isBusId(std::string_view text);
 
+// A PCI device as another source than the kernel tells it, and its link as it runs at the moment.
+struct ToldPci {
+  unsigned vendor = 0, device = 0, subsystemVendor = 0, subsystemDevice = 0;
+  int generation = 0;  // of PCI Express, 1 for 2.5 GT/s; 0 if it cannot be read
+  int width = 0;       // lanes; 0 if it cannot be read
+  bool operator==(const ToldPci&) const = default;
+};
+// NCCL has texts for generations up to this one.
+constexpr int kLastPciGeneration = 6;
+
 class PciTree {
  public:
   PciTree(Document& document, CpuElements& cpus, std::filesystem::path root);
 
   // The device's element, made with all elements above it if it does not exist. It gets `fallbackClass` if
-  // its class cannot be read.
-  ElementId attach(const std::string& busId, const std::string& fallbackClass);
+  // its class cannot be read. For a GPU, `told` takes the place of the kernel's files; null: they describe it.
+  ElementId attach(const std::string& busId, const std::string& fallbackClass, const ToldPci* told = nullptr);
   // The element with this bus id, or kNoElement.
   ElementId find(const std::string& busId) const;
   // Adds a pci element to `parent`, in the order of bus ids among its siblings.
   ElementId insert(ElementId parent, const std::string& busId);
   // The device's class code from sysfs; empty if the system hides it.
   std::string classOf(const std::string& busId) const;
+  // Returns whether the system shows the device.
+  bool exists(const std::string& busId) const { return !busId.empty() && !folderOf(busId).empty(); }
 
  private:
   std::filesystem::path folderOf(const std::string& busId) const;
   ElementId place(const std::string& busId);
   ElementId placeParent(const std::filesystem::path& device);
   // Takes `busId` by value: the texts of a document move when it grows.
-  void complete(ElementId pci, std::string busId, const std::string& fallbackClass);
-  void describe(ElementId pci, const std::filesystem::path& device, const std::string& fallbackClass);
+  void complete(ElementId pci, std::string busId, const std::string& fallbackClass, const ToldPci* told);
+  void describe(ElementId pci, const std::filesystem::path& device, const std::string& fallbackClass,
+                const ToldPci* told);
+  void describeAsTold(ElementId pci, const ToldPci& told);
   void addSwitchLinks(ElementId pci, const std::string& busId);
 
   Document& document_;

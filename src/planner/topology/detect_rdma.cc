@@ -11,6 +11,7 @@
 
 #include "planner/topology/detect_files.h"
 #include "planner/topology/select_nets.h"
+#include "planner/topology/system.h"
 
 namespace xylem::topology {
 namespace {
@@ -84,6 +85,20 @@ bool supportsGpuMemory(const fs::path& root) {
   return openModules && std::pair(major, minor) >= kDmaBufLinux;
 }
 
+// The facts about a device; null if the libraries tell none.
+const RdmaFacts* factsOf(const std::vector<RdmaFacts>& told, const std::string& device) {
+  const auto found =
+      std::find_if(told.begin(), told.end(), [&](const RdmaFacts& f) { return f.device == device; });
+  return found == told.end() ? nullptr : &*found;
+}
+
+// The bus id of the data-direct device that the options ask for; empty if there is none.
+std::string directOf(const RdmaFacts* facts, const RdmaOptions& options) {
+  const bool wanted =
+      facts != nullptr && options.dataDirect > 0 && (facts->dmaBuf || !options.directNeedsDmaBuf);
+  return wanted ? facts->directBusId : "";
+}
+
 // Today's cards number the port of every function 1. The card's earlier ports are added, so that each port of a card has its own
 // number.
 void numberPorts(std::vector<NetDevice>& devices) {
@@ -115,11 +130,15 @@ std::vector<NetDevice> rdmaDevices(const fs::path& root, const RdmaOptions& opti
   std::vector<NetDevice> devices;
   if (options.disable) return devices;
   const bool gdr = supportsGpuMemory(root);
+  std::vector<RdmaFacts> told;
+  if (options.facts != nullptr && (options.dataDirect > 0 || options.asksSpeed)) told = options.facts->read();
   for (const VerbsInterface& verbs : verbsInterfaces(root)) {
     const std::string& name = verbs.device;
     const fs::path folder = root / "sys/class/infiniband" / name;
     const std::string function = functionOf(folder);
-    const std::string card = cardOf(function, options.mergeFunctions);
+    const std::string card = options.portsShareCard ? cardOf(function, options.mergeFunctions) : function;
+    const RdmaFacts* facts = factsOf(told, name);
+    const std::string direct = directOf(facts, options);
     std::vector<std::string> ports = listFolder(folder / "ports");
     std::sort(ports.begin(), ports.end(), naturallyBefore);
     for (const std::string& number : ports) {
@@ -131,15 +150,23 @@ std::vector<NetDevice> rdmaDevices(const fs::path& root, const RdmaOptions& opti
       device.busId = card;
       device.functionBusId = function;
       device.speed = readRate(port / "rate");
+      if (options.asksSpeed && facts != nullptr && facts->speeds.contains(index))
+        device.speed = facts->speeds.at(index);
       device.port = index;
       if (options.namesPlaces) {
         const NetPlace place = placeOf(options.hca, name, index);
         device.rail = place.rail;
         device.plane = place.plane;
       }
+      device.ethernet = readLine(port / "link_layer") == "Ethernet";
       device.guid = readGuid(folder / "sys_image_guid");
       device.maxConnections = kQueuePairs;
       device.gdr = gdr;
+      constexpr int kDirectAlone = 1;
+      if (direct.empty() || options.dataDirect != kDirectAlone) devices.push_back(device);
+      if (direct.empty()) continue;
+      device.name += kDataDirectSuffix;
+      device.busId = device.functionBusId = direct;
       devices.push_back(std::move(device));
     }
   }

@@ -202,9 +202,13 @@ Document describeAsRanksWould(const Document& host, std::span<const int> gpus, c
     const auto found = known.find(dev);
     if (found == known.end())
       throw InputError(file, fmt::format("GPU {} in the list of GPUs to use", dev), listOf(known));
-    if (std::find(used.begin(), used.end(), found->second) != used.end())
-      throw InputError(file, fmt::format("GPU {} twice in the list of GPUs to use", dev),
-                       "every GPU at most once");
+    if (!rules.ranksShareGpus && std::find(used.begin(), used.end(), found->second) != used.end())
+      throw InputError(
+          file, fmt::format("GPU {} twice in the list of GPUs to use", dev),
+          rules.readsMultiRank
+              ? "every GPU at most once; NCCL_MULTI_RANK_GPU_ENABLE=1 allows several ranks on one"
+              : fmt::format("every GPU at most once: NCCL {} does not let ranks share one",
+                            rules::versionText(rules.version)));
     used.push_back(found->second);
   }
   return fuseRanks(complete, used, rules);

@@ -31,8 +31,8 @@ Document fuse(const std::vector<Document>& documents);
 // of later ranks stand after those of earlier ones below the same parent; this order decides ties in a plan.
 //
 // `gpus[r]` is the `dev` of the GPU that local rank r uses; the result's `rank` attributes count 0, 1, …
-// Missing attributes are completed first. Throws InputError for a number that no gpu has, a number that
-// stands twice in the list, and an empty list.
+// Missing attributes are completed first. Throws InputError for a number that no gpu has, an empty list, and, unless the rules let
+// ranks share GPUs, for a number that stands twice in the list.
 Document describeAsRanksWould(const Document& host, std::span<const int> gpus, const rules::RuleSet& rules);
 
 // The same with every GPU that has a rank, in rank order; if none has one, with every GPU in document order.

@@ -118,7 +118,8 @@ System GraphAssembler::freeze(std::shared_ptr<const rules::RuleSet> rules) const
     }
     system.first_[type + 1] = static_cast<NodeId>(system.nodes_.size());
   }
-  system.devices_ = system.count(NodeType::kGpu);
+  system.devices_ = static_cast<int>(
+      std::count_if(system.gpus_.begin(), system.gpus_.end(), [](const Gpu& gpu) { return gpu.place == 0; }));
   for (const Gpu& gpu : system.gpus_)
     system.lowestDeviceSm_ = system.lowestDeviceSm_ == 0 ? gpu.sm : std::min(system.lowestDeviceSm_, gpu.sm);
   system.firstLink_.clear();

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 #include <sstream>
 
 #include "planner/topology/attributes.h"
@@ -29,24 +30,28 @@ Distance levelOf(const std::string& text) {
 // within the level into its group, as long as the group has space.
 class NicMerger {
  public:
-  NicMerger(Document& document, const std::vector<ElementId>& nets, const rules::RuleSet& rules)
-      : document_(document), nets_(nets), rules_(rules) {}
+  NicMerger(Document& document, const std::vector<ElementId>& nets, std::span<const NetDevice> devices,
+            const MergeOptions& options, const rules::RuleSet& rules)
+      : document_(document), nets_(nets), devices_(devices), options_(options), rules_(rules) {}
 
-  std::vector<ElementId> run(const MergeOptions& options) {
-    const Distance level = levelOf(options.level);
+  std::vector<ElementId> run() {
+    const Distance level = levelOf(options_.level);
     placed_.assign(nets_.size(), false);
-    std::vector<std::vector<std::size_t>> groups = forced(options.force);
+    std::vector<std::vector<std::size_t>> groups = forced(options_.force);
     for (std::size_t first = 0; first < nets_.size(); ++first) {
       if (placed_[first]) continue;
-      std::vector<std::size_t> group = {first};
-      for (std::size_t other = first + 1; other < nets_.size() && group.size() < kMaxMembers; ++other)
-        if (!placed_[other] && distance(first, other) <= level &&
-            (!options.withinRail || !rules_.mergesByRail || sameRail(first, other)))
-          group.push_back(other);
+      std::vector<std::size_t> group = groupOf(first, level);
+      if (const std::string refusal = refusalOf(group); !refusal.empty()) {
+        keepApart(group, refusal);
+        first = 0;  // NCCL goes on at the second device: the first one can only join another's group now
+        continue;
+      }
       for (const std::size_t member : group) placed_[member] = true;
       groups.push_back(std::move(group));
     }
     std::vector<ElementId> used;
+    for (std::size_t net = 0; net < nets_.size(); ++net)
+      if (!placed_[net] && rules_.numbersMergedNets) used.push_back(nets_[net]);
     std::size_t numbered = 0;
     for (const std::vector<std::size_t>& group : groups) {
       const bool alone = group.size() == 1;
@@ -59,6 +64,36 @@ class NicMerger {
   }
 
  private:
+  // The device and those within the level that no group has, in order, as long as the group has space.
+  std::vector<std::size_t> groupOf(std::size_t first, Distance level) const {
+    std::vector<std::size_t> group = {first};
+    for (std::size_t other = 0; other < nets_.size() && group.size() < kMaxMembers; ++other)
+      if (other != first && !placed_[other] && !apart_.contains(std::minmax(first, other)) &&
+          distance(first, other) <= level &&
+          (!options_.withinRail || !rules_.mergesByRail || sameRail(first, other)))
+        group.push_back(other);
+    return group;
+  }
+
+  // Why NCCL's InfiniBand transport makes no device of the group; empty if it does.
+  std::string refusalOf(const std::vector<std::size_t>& group) const {
+    if (group.size() == 1) return "";
+    if (!options_.mayMerge) return "NCCL_IB_MERGE_NICS=0 forbids it";
+    for (const std::size_t member : group)
+      if (member < devices_.size() && devices_[member].ethernet != devices_[group[0]].ethernet)
+        return "InfiniBand and Ethernet do not mix";
+    return "";
+  }
+
+  // The group's first device no longer takes the others.
+  void keepApart(const std::vector<std::size_t>& group, const std::string& refusal) {
+    if (!rules_.apartIfUnmergeable)
+      throw InputError({"NCCL_NET_MERGE_LEVEL", 0}, fmt::format("{} ({})", namesOf(group), refusal),
+                       fmt::format("LOC: NCCL {} ends if it cannot merge devices within the level",
+                                   rules::versionText(rules_.version)));
+    for (std::size_t i = 1; i < group.size(); ++i) apart_.insert(std::minmax(group[0], group[i]));
+  }
+
   // The groups of NCCL_NET_FORCE_MERGE.
   std::vector<std::vector<std::size_t>> forced(const std::string& text) {
     std::vector<std::vector<std::size_t>> groups;
@@ -70,6 +105,9 @@ class NicMerger {
       if (group.size() > kMaxMembers)
         throw InputError({"NCCL_NET_FORCE_MERGE", 0}, fmt::format("{} devices in `{}`", group.size(), list),
                          fmt::format("at most {} devices in a group", kMaxMembers));
+      if (const std::string refusal = group.empty() ? "" : refusalOf(group); !refusal.empty())
+        throw InputError({"NCCL_NET_FORCE_MERGE", 0}, fmt::format("`{}` ({})", list, refusal),
+                         "devices that can be merged");
       if (!group.empty()) groups.push_back(std::move(group));
     }
     return groups;
@@ -302,15 +340,19 @@ class NicMerger {
 
   Document& document_;
   const std::vector<ElementId>& nets_;
+  const std::span<const NetDevice> devices_;
+  const MergeOptions& options_;
   const rules::RuleSet& rules_;
-  std::vector<bool> placed_;  // by device: belongs to a group
+  std::vector<bool> placed_;                             // by device: belongs to a group
+  std::set<std::pair<std::size_t, std::size_t>> apart_;  // devices that could not be merged
 };
 
 }  // namespace
 
 std::vector<ElementId> mergeNics(Document& document, const std::vector<ElementId>& nets,
-                                 const MergeOptions& options, const rules::RuleSet& rules) {
-  return NicMerger(document, nets, rules).run(options);
+                                 std::span<const NetDevice> devices, const MergeOptions& options,
+                                 const rules::RuleSet& rules) {
+  return NicMerger(document, nets, devices, options, rules).run();
 }
 
 }  // namespace xylem::topology

@@ -92,6 +92,7 @@ struct Gpu {
   bool gdr = false;
   std::uint64_t device = 0;  // as in Pci; 0 unless logs show it
   int part = -1;             // of a device that is several GPUs (`mlopart`); -1: the GPU is the whole device
+  int place = 0;             // among the ranks of one device; the first stands for the device, with its wires
   bool hostDevice = false;   // CPU cores that compute, with their NUMA node's memory (detect.h)
 };
 struct Pci {
@@ -104,6 +105,8 @@ struct Cpu {
   std::string affinity;
   bool is(CpuArch a, CpuVendor v) const { return arch == a && vendor == v; }
 };
+// The name of a card's data-direct device ends with this, as NCCL's InfiniBand transport has it.
+constexpr const char* kDataDirectSuffix = "_dma";
 struct Net {
   std::string name;
   int dev = 0;
@@ -145,8 +148,12 @@ class System {
   IndexRange nodes(NodeType type) const { return IndexRange(first_[index(type)], first_[index(type) + 1]); }
   const Node& operator[](NodeId id) const { return nodes_[static_cast<std::size_t>(id)]; }
   NodeType type(NodeId id) const { return (*this)[id].type; }
-  // Returns whether the node is a GPU, of the job or not.
-  bool isDevice(NodeId id) const { return type(id) == NodeType::kGpu || type(id) == NodeType::kDev; }
+  // Returns whether the node has the wires of a GPU, of the job or not.
+  bool isDevice(NodeId id) const {
+    return type(id) == NodeType::kDev || (type(id) == NodeType::kGpu && gpu(id).place == 0);
+  }
+  // The node with the wires of a rank's GPU: its own, or that of the first rank on the device.
+  NodeId deviceOf(NodeId gpu) const { return isDevice(gpu) ? gpu : links(gpu).front().to; }
   // The node's position among the nodes of its type.
   int position(NodeId id) const { return id - first_[index(type(id))]; }
 
@@ -170,7 +177,7 @@ class System {
   const std::shared_ptr<const rules::RuleSet>& sharedRules() const { return rules_; }
   // Returns whether channels start and end at NETs: the job has ranks elsewhere, and NETs to reach them.
   bool usesNets() const { return rules_->keepsNets ? spansHosts_ : count(NodeType::kNet) > 0; }
-  // The GPUs of the whole host, with those that without() has removed.
+  // The GPUs of the whole host, with those that without() has removed, each once.
   int deviceCount() const { return devices_; }
   // The lowest compute capability of those.
   int lowestDeviceSm() const { return lowestDeviceSm_; }

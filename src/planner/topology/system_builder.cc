@@ -78,6 +78,7 @@ constexpr std::int64_t kMaxLinks = 1 << 16;
 constexpr std::int64_t kMaxMbps = 1'000'000'000;
 constexpr int kMaxOverride = 1'000'000;  // GB/s
 constexpr int kMaxHosts = 256;           // the host part of a node's key has 8 bits
+constexpr int kMaxRanksOfGpu = 1 << 15;  // a rank's place has 15 bits of its id, above its device's 40
 constexpr std::size_t kMaxCpus = 4096;   // every pair of a host's CPUs is linked
 
 struct Word {
@@ -185,7 +186,7 @@ class SystemBuilder {
     const ElementId gpu = document_.child(element, "gpu");
     const ElementId nic = document_.child(element, "nic");
     Handle node = kNone;
-    if (!rules_->splitGpus) refuseFurtherGpus(element);
+    if (!knowsParts() && !rules_->ranksShareGpus) refuseFurtherGpus(element);
     if (gpu != kNoElement && nic != kNoElement)
       attributes.fail("a pci element with both a gpu and a nic", "one device per pci element");
     const auto bandwidth = [&] {
@@ -212,15 +213,20 @@ class SystemBuilder {
       if (document_[child].name == "gpu" && ++devices > 1)
         Attributes(document_, child)
             .fail("a second gpu in one pci element",
-                  fmt::format("one device per pci element: NCCL {} knows no parts of GPUs",
-                              rules::versionText(rules_->version)));
+                  fmt::format("one device per pci element: NCCL {} knows no parts of GPUs{}",
+                              rules::versionText(rules_->version), aboutSharing()));
+  }
+
+  // Says how several ranks may use one GPU, for an error.
+  std::string aboutSharing() const {
+    return rules_->readsMultiRank ? ", and several ranks on one only with NCCL_MULTI_RANK_GPU_ENABLE=1" : "";
   }
 
   // Adds the GPU of a pci element, or its parts (`mlopart`), which are joined inside the device. Parts without a rank end
-  // the list.
+  // the list. Further ranks on a GPU hang on the first one.
   void addGpus(ElementId pci, NodeKey device, Handle parent, float bandwidth) {
     constexpr std::uint64_t kPartBits = 3;
-    if (rules_->splitGpus && (device.local() & kPartBits) != 0)
+    if (knowsParts() && (device.local() & kPartBits) != 0)
       Attributes(document_, pci)
           .fail(fmt::format("a gpu at function {} of its device", device.local() & 0xf),
                 fmt::format("function 0 or 4 etc.: NCCL {} numbers the parts of a GPU by the lowest bits",
@@ -228,18 +234,43 @@ class SystemBuilder {
     for (ElementId gpu : document_[pci].children) {
       if (document_[gpu].name != "gpu") continue;
       if (document_.attribute(gpu, "rank") == nullptr) return;
+      const NodeKey key = partKey(device, partOf(gpu));
+      if (mayShare(gpu) && graph_.find(NodeType::kGpu, key) != kNone) {
+        addRank(gpu, key, pci);
+        continue;
+      }
       const std::vector<Handle> others = partsOf(device);
-      const Handle node = addGpu(gpu, partKey(device, partOf(gpu)), pci);
+      const Handle node = addGpu(gpu, key, pci);
       connectBoth(node, parent, LinkType::kPci, bandwidth);
       for (const Handle other : others) connectBoth(node, other, LinkType::kLoc, kPartBandwidth);
     }
   }
 
-  // The part that a gpu element is, or -1 for a whole device.
-  int partOf(ElementId gpu) const {
-    if (!rules_->splitGpus) return -1;
-    return static_cast<int>(Attributes(document_, gpu).integer("mlopart", -1, 1, -1));
+  // Adds one more rank of a GPU.
+  void addRank(ElementId gpu, NodeKey device, ElementId pci) {
+    constexpr int kDeviceBits = 40;
+    const Handle first = graph_.find(NodeType::kGpu, device);
+    int& ranks = ranksOfDevice_.emplace(device.value, 1).first->second;
+    if (ranks == kMaxRanksOfGpu)
+      Attributes(document_, gpu).fail("one more rank on a GPU", fmt::format("at most {}", kMaxRanksOfGpu));
+    const auto place = static_cast<std::uint64_t>(ranks++);
+    const NodeKey key = NodeKey::of(device.system(), place << kDeviceBits | device.local());
+    const Handle node = addGpu(gpu, key, pci, static_cast<int>(place));
+    connectBoth(first, node, LinkType::kLoc, kLocalBandwidth);
   }
+
+  // Returns whether the rules know parts of GPUs, be they devices of their own or not.
+  bool knowsParts() const { return rules_->splitGpus || rules_->partsShareGpus; }
+  // Returns whether an element may be one more rank on a GPU.
+  bool mayShare(ElementId gpu) const {
+    return rules_->ranksShareGpus || (rules_->partsShareGpus && numberOfPart(gpu) >= 0);
+  }
+  int numberOfPart(ElementId gpu) const {
+    const int last = rules_->splitGpus ? 1 : kMaxRanksOfGpu;
+    return static_cast<int>(Attributes(document_, gpu).integer("mlopart", -1, last, -1));
+  }
+  // The part that a gpu element is, as a device of its own, or -1 for a whole device.
+  int partOf(ElementId gpu) const { return rules_->splitGpus ? numberOfPart(gpu) : -1; }
   static NodeKey partKey(NodeKey device, int part) {
     return part < 0 ? device : NodeKey{device.value | (static_cast<std::uint64_t>(part) << 1 | 1)};
   }
@@ -252,16 +283,22 @@ class SystemBuilder {
     return found;
   }
 
-  Handle addGpu(ElementId element, NodeKey key, ElementId pci) {
-    if (const Handle other = graph_.find(NodeType::kGpu, key); other != kNone)
-      failDuplicate(pci, "busid", other);
+  Handle addGpu(ElementId element, NodeKey key, ElementId pci, int place = 0) {
+    if (const Handle other = graph_.find(NodeType::kGpu, key); other != kNone) {
+      if (document_[graph_.element(other)].parent != pci || !rules_->readsMultiRank)
+        failDuplicate(pci, "busid", other);
+      Attributes(document_, element)
+          .fail(fmt::format("a second rank on the GPU of line {}", document_[graph_.element(other)].line),
+                "one rank on every GPU; NCCL_MULTI_RANK_GPU_ENABLE=1 allows several");
+    }
     const Attributes attributes(document_, element);
     Gpu gpu;
     gpu.dev = static_cast<int>(attributes.integer("dev", -1, kMaxInt));
     gpu.rank = static_cast<int>(attributes.integer("rank", 0, kMaxInt));
     gpu.sm = static_cast<int>(attributes.integer("sm", 0, 10000));
     gpu.gdr = attributes.integer("gdr", 0, kMaxInt) != 0;
-    gpu.part = partOf(element);
+    gpu.part = knowsParts() ? numberOfPart(element) : -1;
+    gpu.place = place;
     if (rules_->logsDevices) gpu.device = deviceWord(Attributes(document_, pci));
     gpu.hostDevice = attributes.integer("host", 0, 1, 0) != 0;
     const auto [first, isNew] = gpuOfRank_.emplace(gpu.rank, element);
@@ -367,11 +404,22 @@ class SystemBuilder {
     for (ElementId child : e.children) walk(child, bus, system, wanted, visit);
   }
 
-  // The node of `type` that an nvlink, c2c or pcilink element belongs to, or kNone.
+  // The node of `type` that an nvlink, c2c or pcilink element belongs to, or kNone. Among the ranks of a GPU the first one's
+  // elements count.
   Handle owner(ElementId element, ElementId bus, int system, NodeType type) const {
     const NodeKey device = deviceOf(element, bus, system);
+    const bool shared = type == NodeType::kGpu && (rules_->ranksShareGpus || rules_->partsShareGpus);
+    if (shared && !isFirstOfDevice(document_[element].parent, bus)) return kNone;
     return graph_.find(type,
                        type == NodeType::kGpu ? partKey(device, partOf(document_[element].parent)) : device);
+  }
+
+  bool isFirstOfDevice(ElementId gpu, ElementId pci) const {
+    for (ElementId other : document_[pci].children) {
+      if (other == gpu) return true;
+      if (document_[other].name == "gpu" && partOf(other) == partOf(gpu)) return false;
+    }
+    return true;
   }
 
   NodeKey deviceOf(ElementId element, ElementId bus, int system) const {
@@ -513,6 +561,7 @@ class SystemBuilder {
   GraphAssembler graph_;
   std::unordered_map<std::uint64_t, int> systems_;
   std::unordered_map<int, ElementId> gpuOfRank_;
+  std::unordered_map<std::uint64_t, int> ranksOfDevice_;  // of devices with several
 };
 
 }  // namespace

@@ -168,6 +168,18 @@ TEST(Lint, KnowsPartsOfGpus) {
               Contains(Field(&Finding::rule, "two-devices")));
 }
 
+TEST(Lint, SaysHowSeveralRanksMayUseAGpu) {
+  const std::string text = with(kGood, "<gpu dev=\"0\"", "<gpu dev=\"0\" sm=\"90\"/><gpu dev=\"0\"");
+  const auto fix = [&](rules::Version version) {
+    for (const Finding& found : lintTopology(text, "t", rules::rulesOf(version)).findings)
+      if (found.rule == "two-devices") return found.fix;
+    return std::string();
+  };
+  EXPECT_THAT(fix({2, 30, 7}), HasSubstr("NCCL_MULTI_RANK_GPU_ENABLE=1"));
+  EXPECT_THAT(fix({2, 29, 7}), ::testing::StartsWith("give every gpu a pci element"));
+  EXPECT_THAT(fix({2, 29, 7}), ::testing::Not(HasSubstr("NCCL_MULTI_RANK_GPU_ENABLE")));
+}
+
 TEST(Lint, OneMistakeIsOneFinding) {
   const LintReport open = lintTopology(with(kGood, "</gpu>", "</cpu>"), "test.xml");
   ASSERT_FALSE(open.findings.empty());

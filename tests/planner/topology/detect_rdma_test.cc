@@ -32,6 +32,22 @@ TEST(DetectRdma, CountsByBusIdIfAsked) {
   EXPECT_THAT(namesOf({.byBusId = true}), ElementsAre("mlx5_0 1", "mlx5_1 2", "mlx5_3 1", "mlx5_2 1"));
 }
 
+// Before 2.27 each port of a card hung on its own PCI function, and was its only port.
+TEST(DetectRdma, PortsShareACardIfAsked) {
+  CapturedMachine machine;
+  buildMachine(machine, testing::readMachineFile("dual-port-card", ".txt"));
+  const auto places = [&](bool shared) {
+    std::vector<std::string> found;
+    for (const NetDevice& device : rdmaDevices(machine.root(), {.portsShareCard = shared}))
+      found.push_back(fmt::format("{} {} {}", device.name, device.port, device.busId));
+    return found;
+  };
+  EXPECT_THAT(places(true), ElementsAre("mlx5_0 1 0000:34:00.0", "mlx5_1 2 0000:34:00.0",
+                                        "mlx5_2 1 0000:35:00.0", "mlx5_3 1 0000:36:00.0"));
+  EXPECT_THAT(places(false), ElementsAre("mlx5_0 1 0000:34:00.0", "mlx5_1 1 0000:34:00.1",
+                                         "mlx5_2 1 0000:35:00.0", "mlx5_3 1 0000:36:00.0"));
+}
+
 TEST(DetectRdma, TheListOfDevicesNamesRailsAndPlanes) {
   const auto place = [](const char* list, int port) {
     const NetPlace found = placeOf(list, "mlx5_1", port);

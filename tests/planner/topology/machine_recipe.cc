@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "planner/topology/detect_gpus.h"
+#include "planner/topology/detect_verbs.h"
 
 namespace xylem::testing {
 namespace {
@@ -55,8 +56,12 @@ class Builder {
       addRdma(line);
     else if (kind == "net")
       addNet(line);
-    else if (kind == "gpu" || kind == "nvlink" || kind == "c2c")
+    else if (kind == "gpu" || kind == "pci" || kind == "nvlink" || kind == "c2c")
       gpus_ += text + "\n";
+    else if (kind == "verbs")
+      ports_ += "rdma" + text.substr(kind.size()) + "\n";
+    else if (kind == "port")
+      ports_ += text + "\n";
     else if (kind == "file")
       machine_.write(line.words.at(1), line.words.size() > 2 ? line.words[2] : "");
     else
@@ -65,6 +70,7 @@ class Builder {
 
   void finish() {
     if (!gpus_.empty()) machine_.write(topology::kCapturedGpusFile, gpus_);
+    if (!ports_.empty()) machine_.write(topology::kCapturedRdmaFile, ports_);
   }
 
  private:
@@ -116,6 +122,7 @@ class Builder {
     const fs::path port = folder / "ports" / line.value("port", "1");
     machine_.write(port / "state", line.value("state", "4: ACTIVE"));
     machine_.write(port / "rate", line.value("rate"));
+    machine_.write(port / "link_layer", line.value("layer", "InfiniBand"));
     const fs::path verbs = device / "infiniband_verbs" / fmt::format("uverbs{}", verbs_);
     machine_.write(verbs / "ibdev", name);
     machine_.link(folder / "device", "../..");
@@ -135,6 +142,7 @@ class Builder {
   std::vector<std::string> chain_;
   std::map<std::string, std::string> pathOf_;
   std::string gpus_;
+  std::string ports_;
   int verbs_ = 0;
 };
 

@@ -15,9 +15,10 @@
 //   pci0000:15                              a root of the PCI tree
 //     0000:15:01.0 link=32x16               a bridge: 32.0 GT/s PCIe, 16 lanes
 //       0000:1b:00.0 class=0x030200 id=10de:2330:10de:16c1 link=32x16 numa=0
-//   rdma mlx5_0 on=0000:18:00.0 guid=… "rate=400 Gb/sec (4X NDR)" port=1
+//   rdma mlx5_0 on=0000:18:00.0 guid=… "rate=400 Gb/sec (4X NDR)" port=1 layer=InfiniBand
+//   verbs name=mlx5_0 direct=0000:05:00.0   as `rdma` in the file of facts about RDMA devices; likewise port
 //   net eth0 on=0000:19:00.0 index=2 speed=25000
-//   gpu dev=0 busid=0000:1b:00.0 sm=90      as in the file of GPU facts; likewise nvlink and c2c
+//   gpu dev=0 busid=0000:1b:00.0 sm=90      as in the file of GPU facts; likewise pci, nvlink and c2c
 //   file proc/driver/nvidia/version text    any other file
 
 #include <string>

@@ -122,6 +122,61 @@ TEST(MergeNics, OnlyWithinARail) {
       << "devices without a rail";
 }
 
+// "dev name" of the NETs of the machine whose ports have these link layers.
+std::vector<std::string> netsWithLayers(const std::vector<const char*>& layers, const MergeOptions& merge,
+                                        const char* version) {
+  CapturedMachine machine;
+  std::string recipe = testing::readMachineFile("dual-port-card", ".txt");
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    const std::size_t at = recipe.find(" on=", recipe.find(fmt::format("rdma mlx5_{} ", i)));
+    recipe.insert(at, fmt::format(" layer={}", layers[i]));
+  }
+  buildMachine(machine, recipe);
+  const auto gpus = gpuSourceOf(machine.root());
+  DetectOptions options;
+  options.root = machine.root();
+  options.gpus = gpus.get();
+  options.merge = merge;
+  options.rules = rules::rulesOf(rules::parseVersion(version).value());
+  const System system =
+      buildSystem(completeForJob(detectTopology(options), *options.rules), testing::rules225());
+  std::vector<std::string> nets;
+  for (const NodeId node : system.nodes(NodeType::kNet))
+    nets.push_back(fmt::format("{} {}", system.net(node).dev, system.net(node).name));
+  return nets;
+}
+
+TEST(MergeNics, PortsThatCannotBeMergedStayApartSince226) {
+  const std::vector<const char*> layers = {"InfiniBand", "Ethernet", "InfiniBand", "InfiniBand"};
+  EXPECT_THAT([&] { netsWithLayers(layers, {}, "2.25.1"); },
+              ThrowsMessage<InputError>(
+                  HasSubstr("mlx5_0+mlx5_1 (InfiniBand and Ethernet do not mix); expected LOC")));
+  EXPECT_THAT(netsWithLayers(layers, {}, "2.27"),
+              ElementsAre("0 mlx5_0", "1 mlx5_1", "2 mlx5_2", "3 mlx5_3"));
+  EXPECT_THAT(netsWithLayers(layers, {.level = "LOC"}, "2.25.1"),
+              ElementsAre("4 mlx5_0", "5 mlx5_1", "6 mlx5_2", "7 mlx5_3"));
+  // 2.26.2 looks at the second device again, which then is alone, but not at the first one: it keeps its number, and would be
+  // left out if its card were not the second one's, too.
+  EXPECT_THAT(netsWithLayers(layers, {}, "2.26"),
+              ElementsAre("0 mlx5_0", "4 mlx5_1", "5 mlx5_2", "6 mlx5_3"));
+}
+
+TEST(MergeNics, MembersOfARefusedGroupLookForOthers) {
+  // The first group is mlx5_0+1+2. Then mlx5_1 takes mlx5_2.
+  EXPECT_THAT(
+      netsWithLayers({"Ethernet", "InfiniBand", "InfiniBand", "InfiniBand"}, {.level = "PIX"}, "2.30"),
+      ElementsAre("0 mlx5_0", "4 mlx5_1+mlx5_2", "3 mlx5_3"));
+}
+
+TEST(MergeNics, OneVariableForbidsToMerge) {
+  EXPECT_THAT(netsOf({.mayMerge = false}, "2.30"),
+              ElementsAre("0 mlx5_0 12.5", "1 mlx5_1 12.5", "2 mlx5_2 25", "3 mlx5_3 25"));
+  EXPECT_THAT([] { netsOf({.mayMerge = false}, "2.25"); },
+              ThrowsMessage<InputError>(HasSubstr("NCCL_IB_MERGE_NICS=0 forbids it")));
+  EXPECT_THAT([] { netsOf({.force = "mlx5_2,mlx5_3", .mayMerge = false}, "2.30"); },
+              ThrowsMessage<InputError>(HasSubstr("NCCL_NET_FORCE_MERGE: found `mlx5_2,mlx5_3`")));
+}
+
 TEST(MergeNics, ForcedGroupsComeFirst) {
   // The card stays because of its other port, and so does the text of the merged one.
   EXPECT_THAT(netsOf({.force = "mlx5_2,mlx5_3"}), ElementsAre("5 mlx5_0+mlx5_1 25", "4 mlx5_2+mlx5_3 50"));

@@ -20,7 +20,8 @@ struct Outcome {
 };
 
 // Detects the machine with two GPUs and two virtual functions on one bus, with this topology file at `place`.
-Outcome detectWith(const std::string& file, const std::string& place = "vm.xml", bool named = true) {
+Outcome detectWith(const std::string& file, const std::string& place = "vm.xml", bool named = true,
+                   const char* version = "2.30") {
   CapturedMachine machine;
   buildMachine(machine, testing::readMachineFile("virtual-machine-with-vfs", ".txt"));
   if (!file.empty()) machine.write(place, file);
@@ -30,6 +31,7 @@ Outcome detectWith(const std::string& file, const std::string& place = "vm.xml",
   options.root = machine.root();
   options.gpus = gpus.get();
   options.rdma.mergeFunctions = false;
+  options.rules = rules::rulesOf(rules::parseVersion(version).value());
   if (named) options.topologyFile = (machine.root() / place).string();
   Outcome outcome;
   outcome.text = writeTopology(detectTopology(options, &outcome.remarks));
@@ -56,7 +58,7 @@ TEST(TopologyFile, StaysAsItIsAndIsCompleted) {
   // 00:07.0 is not in the file; 00:09.0 is not on the machine. Only classes are read anew.
   const Outcome found = detectWith(kPlaces);
   EXPECT_EQ(found.text, R"(<system version="1">
-  <cpu numaid="0" affinity="0000000f" arch="x86_64" vendor="AuthenticAMD" familyid="23" modelid="49">
+  <cpu numaid="0" affinity="0000000f" arch="x86_64" vendor="AuthenticAMD" familyid="23" modelid="49" host_hash="0x2b5c4">
     <pci busid="ffff:ff:01.0" class="0x060400" link_speed="16 GT/s" link_width="16">
       <pci busid="0000:00:04.0" class="0x030200" link_speed="16 GT/s" link_width="16" vendor="0x10de" device="0x20b5" subsystem_vendor="0x10de" subsystem_device="0x1533">
         <gpu dev="0" sm="80" rank="0" gdr="1"/>
@@ -75,7 +77,7 @@ TEST(TopologyFile, StaysAsItIsAndIsCompleted) {
       </nic>
     </pci>
   </cpu>
-  <cpu numaid="1" affinity="000000f0" arch="x86_64" vendor="AuthenticAMD" familyid="175" modelid="1">
+  <cpu numaid="1" affinity="000000f0" host_hash="0x2b5c4" arch="x86_64" vendor="AuthenticAMD" familyid="175" modelid="1">
     <pci busid="ffff:ff:02.0" class="0x060400" link_speed="16 GT/s" link_width="16">
       <pci busid="0000:00:05.0" class="0x030200" vendor="0x10de" device="0x20b5" subsystem_vendor="0x10de" subsystem_device="0x1533" link_speed="" link_width="0">
         <gpu dev="1" sm="80" rank="1" gdr="0"/>
@@ -105,6 +107,17 @@ TEST(TopologyFile, OfAnEarlierJobGivesItsLinksButNotItsRanks) {
   EXPECT_THAT(text, HasSubstr(R"(<gpu dev="6" sm="90" rank="1" gdr="0"/>)"));
   EXPECT_THAT(text, HasSubstr(R"(<net name="mlx5_1" dev="1" speed="50000" latency="0.000000")"));
   EXPECT_THAT(text, Not(HasSubstr("keep")));
+}
+
+TEST(TopologyFile, DescribesTheOwnHostSince227) {
+  const std::string file = R"(<system version="1">
+  <cpu host_hash="0x1" numaid="0" affinity="f" arch="x86_64" vendor="GenuineIntel" familyid="6" modelid="85">
+    <pci busid="0000:00:04.0" class="0x030200"/>
+  </cpu>
+</system>)";
+  EXPECT_THAT(detectWith(file, "vm.xml", true, "2.26").text, HasSubstr(R"(<cpu host_hash="0x1" numaid="0")"));
+  EXPECT_THAT(detectWith(file, "vm.xml", true, "2.27").text,
+              HasSubstr(R"(<cpu host_hash="0x2b5c4" numaid="0")"));
 }
 
 TEST(TopologyFile, ThatCannotBeOpenedIsAWarning) {

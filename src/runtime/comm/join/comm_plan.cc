@@ -124,6 +124,7 @@ plan::PlanRequest requestOf(const Settings& settings, bool collnet) {
   request.offered.nvls = request.offered.hostSwitch = asksForNvls(settings);
   request.offered.collnet = collnet;
   request.hostsListed = true;
+  request.splitsDomains = false;  // each host describes itself
   request.graphFile = search::graphFileOf(settings);
   request.rules = connect::Rules::kXylem;
   return request;

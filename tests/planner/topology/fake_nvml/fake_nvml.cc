@@ -42,6 +42,8 @@ FAKE int nvmlDeviceGetHandleByIndex_v2(unsigned index, Device* device) {
   return *device = reinterpret_cast<Device>(static_cast<std::size_t>(index) + 1), 0;
 }
 FAKE int nvmlDeviceGetPciInfo_v3(Device device, PciInfo* pci) {
+  pci->pciDeviceId = 0x233010de;
+  pci->pciSubsystemId = 0x16c110de;
   return write(*pci, 0x1b + static_cast<unsigned>(numberOf(device))), 0;
 }
 FAKE int nvmlDeviceGetCudaComputeCapability(Device device, int* major, int* minor) {
@@ -57,6 +59,12 @@ FAKE int nvmlDeviceGetNvLinkState(Device device, unsigned link, int* active) {
 FAKE int nvmlDeviceGetNvLinkRemotePciInfo_v2(Device device, unsigned link, PciInfo* pci) {
   if (numberOf(device) == 0 && link == 5) return kNotFound;
   return write(*pci, link % 2 == 0 ? 0x0a : 0xc4), 0;
+}
+FAKE int nvmlDeviceGetCurrPcieLinkGeneration(Device device, unsigned* generation) {
+  return *generation = 5, numberOf(device) == 0 ? 0 : kNotFound;
+}
+FAKE int nvmlDeviceGetCurrPcieLinkWidth(Device device, unsigned* width) {
+  return *width = 16, numberOf(device) == 0 ? 0 : kNotFound;
 }
 FAKE int nvmlDeviceGetFieldValues(Device, int count, FieldValue* values) {
   for (int i = 0; i < count; ++i) {
