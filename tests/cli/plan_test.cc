@@ -272,10 +272,43 @@ TEST(OptimizeCommand, Json) {
   EXPECT_THAT(json["graphFile"].get<std::string>(), HasSubstr("<graphs version=\"1\">"));
 }
 
-TEST(OptimizeCommand, RefusesHostsOfSeveralKinds) {
-  const auto run = runCommand({"optimize", "--host", zoo("dgxa100.xml"), "--host", zoo("dgxh100.xml")});
-  EXPECT_EQ(run.status, 2);
-  EXPECT_THAT(run.errors, HasSubstr("2 kinds of hosts"));
+TEST(OptimizeCommand, ServesHostsOfSeveralKinds) {
+  const auto run =
+      runCommand({"optimize", "--host", zoo("nic-nogdr.xml"), "--host", zoo("dgxa100.xml"), "--json"});
+  ASSERT_EQ(run.status, 0) << run.errors;
+  const Json json = Json::parse(run.output);
+  ASSERT_EQ(json["otherParts"].size(), 1u);
+  EXPECT_TRUE(json["judged"]["slower"].empty());
+  EXPECT_GT(json["judged"]["sets"].get<int>(), 0);
+}
+
+// Several files that say the same are one kind of host, with one graph file.
+TEST(OptimizeCommand, TakesEqualFilesForOneKind) {
+  const auto text = contentsOf(zoo("nic-nogdr.xml"));
+  const ScratchFile copy("copy.xml", text);
+  const auto run = runCommand({"optimize", "--host", zoo("nic-nogdr.xml"), "--host", copy.path(), "--json"});
+  ASSERT_EQ(run.status, 0) << run.errors;
+  const Json json = Json::parse(run.output);
+  EXPECT_TRUE(json["wins"]);
+  EXPECT_FALSE(json.contains("otherParts"));
+}
+
+TEST(OptimizeCommand, WritesNothingThatWinsNothing) {
+  const ScratchFile graph("graph.xml", "as it was");
+  const auto run = runCommand({"optimize", zoo("dgxa100.xml"), "--nodes", "2", "-o", graph.path()});
+  EXPECT_EQ(run.status, 1);
+  EXPECT_THAT(run.errors, HasSubstr("is not written: no channels win"));
+  EXPECT_EQ(contentsOf(graph.path()), "as it was");
+}
+
+// The file says in a comment which functions get slower.
+TEST(OptimizeCommand, TheFileSaysWhatIsSlower) {
+  const ScratchFile graph("graph.xml", "");
+  const auto run = runCommand({"optimize", zoo("l40sx8-2switch.xml"), "--nodes", "2", "-o", graph.path(),
+                               "--weight", "Broadcast=0,Reduce=0,AllGather=0,ReduceScatter=0"});
+  ASSERT_EQ(run.status, 0) << run.errors;
+  EXPECT_THAT(run.output, HasSubstr("some functions are slower"));
+  EXPECT_THAT(contentsOf(graph.path()), HasSubstr("<!-- slower by NCCL's model: Broadcast from"));
 }
 
 }  // namespace

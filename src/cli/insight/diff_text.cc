@@ -241,7 +241,9 @@ constexpr double kUnchanged = 0.005;
 
 // The meaning of the differences for the predicted times, in one sentence.
 std::string verdict(const diff::PlanDiff& diff) {
-  if (diff.samePlan()) return diff.sameCauses() ? "Nothing differs." : "The plan is the same.";
+  if (diff.samePlan() && diff.sameCauses())
+    return diff.names.empty() ? "Nothing differs." : "Nothing differs but the names of devices.";
+  if (diff.samePlan()) return "The plan is the same.";
   double slowest = 1;
   double fastest = 1;
   std::vector<std::string> refused;

@@ -145,7 +145,7 @@ std::string judgementText(const optimum::ChosenChannels& chosen, const Terminal&
          table.text(screen, 2);
 }
 
-// The channels of the job's only kind of host, or of one of its parts.
+// The channels of the job's only kind of host, or of one of several kinds or parts.
 std::string partText(const plan::HostPlan& host, const optimum::Optimum& optimum, const std::string& what,
                      const Terminal& screen) {
   if (optimum.ring.bound.bandwidth == 0)
@@ -227,7 +227,7 @@ plan::Json toJson(const Optimization& result) {
                      {"hosts", plan.job().hosts()},   {"ranks", plan.job().ranks()},
                      {"assumed", result.assumptions}, {"seconds", result.seconds}};
   json.update(partJson(*plan.hostPlans.front(), chosen.parts.front()));
-  // Several parts of a host: those after the first.
+  // Several kinds of hosts, or parts of a host: those after the first.
   for (std::size_t i = 1; i < chosen.parts.size(); ++i)
     json["otherParts"].push_back(partJson(*plan.hostPlans[i], chosen.parts[i]));
   plan::Json times = plan::Json::object();
@@ -262,6 +262,8 @@ constexpr const char* kOptimizeExamples = R"(Examples:
                                                     a job of two such hosts; every host takes this file
   xylem optimize --host dgx1v.xml@0,1,2,3,4 -o graph.xml
                                                     five of its GPUs
+  xylem optimize --host dgxh100.xml:2 --host hgxh100-4nic.xml -o graph.xml
+                                                    two kinds of hosts, with a file for the ranks of each
   xylem optimize l40sx8.xml --max-channels 4        no more channels than that
   xylem optimize l40sx8.xml --json                  for programs: graphs, bounds, what limits them
 
@@ -304,9 +306,7 @@ Optimization optimize(const OptimizeArguments& options, const Settings& settings
     const Progress progress(fmt::format("optimizing {}", result.subject));
     const auto plan = std::make_shared<const plan::Plan>(plan::planJob(request, settings));
     result.plan = plan;
-    if (plan->job().shapes.size() != 1)
-      throw InputError({result.subject, 0}, fmt::format("{} kinds of hosts", plan->job().shapes.size()),
-                       "hosts of one kind: optimize each kind alone");
+    warnOfHang(*plan);
     const auto start = std::chrono::steady_clock::now();
     const optimum::OptimumOptions wanted{static_cast<int>(settings.integer(Setting::kCrossNic)),
                                          options.maxChannels};

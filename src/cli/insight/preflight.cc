@@ -94,8 +94,14 @@ std::string remarkName(preflight::Remarked what) {
       return "NICs";
     case preflight::Remarked::kRings:
       return "rings";
+    case preflight::Remarked::kRingPaths:
+      return "  paths";
+    case preflight::Remarked::kRingNics:
+      return "  NICs they use";
     case preflight::Remarked::kTrees:
       return "trees";
+    case preflight::Remarked::kTreePaths:
+      return "  paths";
     case preflight::Remarked::kNvls:
       return "NVLS";
     case preflight::Remarked::kCollnet:
@@ -119,6 +125,13 @@ std::string remarkMeaning(const preflight::Remark& remark) {
     case preflight::Remarked::kNics:
       return "NICs that are not alike: the slowest sets the pace, and RDMA does not connect to sockets (then "
              "NCCL_IB_DISABLE=1 for all).";
+    case preflight::Remarked::kRingPaths:
+    case preflight::Remarked::kTreePaths:
+      return "Paths are those between GPUs, and from GPUs to NICs; the job counts the longest.";
+    case preflight::Remarked::kRingNics:
+      return "Where rings of one kind share NICs and those of another do not, the network may pause senders "
+             "(PFC); hosts "
+             "of one kind can have one graph file.";
     case preflight::Remarked::kNvls:
       return "NVLS uses as many heads as the host with the fewest; with none on some host there is no NVLS.";
     case preflight::Remarked::kCollnet:
@@ -468,10 +481,12 @@ std::string preflightText(const plan::Plan& plan, const preflight::Preflight& re
   if (result.disagrees()) text += remediesText(result.remedies, screen);
   text += nicsText(plan, result, kinds, screen) + remarksText(result, kinds, screen);
   if (plan.job().hosts() > 1)
-    text += screen.paint(Style::kDim,
-                         "not checked: the link layer of the NICs (InfiniBand or Ethernet), their subnets, and the net "
-                         "plugin of each host") +
-            '\n';
+    text +=
+        screen.paint(
+            Style::kDim,
+            "not checked: the link layer of the NICs (InfiniBand or Ethernet), their subnets, and the net "
+            "plugin of each host") +
+        '\n';
   return text;
 }
 

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <iterator>
 
+#include "insight/diff/renaming.h"
 #include "insight/diff/sections.h"
 #include "planner/plan/json_value.h"
 #include "planner/plan/public_plan.h"
@@ -17,6 +18,7 @@ namespace {
 
 constexpr double kTolerance = 1e-4;  // relative
 constexpr std::size_t kMaxRanksNamed = 16;
+constexpr std::size_t kMaxNamesListed = 2;  // of each kind
 
 // Remarks that a plan leaves its nodes out, so that parts are not compared.
 void remarkLightPlans(const PlanFacts& a, const PlanFacts& b, PlanDiff& diff) {
@@ -41,6 +43,29 @@ void remarkOrder(PlanDiff& diff) {
         "that");
   else
     diff.remarks.emplace_back("the order differs too; NCCL numbers nodes and settles ties by it");
+}
+
+// Notes the devices that have other names in B, and says so in one line.
+void remarkNames(const Renaming& names, int otherGuids, const std::string& where, PlanDiff& diff) {
+  std::vector<std::string> parts;
+  const auto add = [&](const char* kind, const char* things,
+                       const std::vector<std::pair<std::string, std::string>>& pairs) {
+    std::vector<std::string> words;
+    for (const auto& [inA, inB] : pairs) {
+      diff.names.push_back({where, kind, inA, inB});
+      if (words.size() < kMaxNamesListed) words.push_back(fmt::format("{} is {}", inA, inB));
+    }
+    if (pairs.size() > words.size()) words.push_back(fmt::format("{} more", pairs.size() - words.size()));
+    if (!words.empty()) parts.push_back(fmt::format("{} ({})", things, fmt::join(words, ", ")));
+  };
+  add("net", "NICs", renamedNets(names));
+  add("pci", "bus ids", renamedBusIds(names));
+  if (!parts.empty())
+    diff.remarks.push_back(fmt::format("{}other names in B, matched by place: {}",
+                                       where.empty() ? "" : where + ": ", fmt::join(parts, ", ")));
+  else if (otherGuids > 0)
+    diff.remarks.push_back(fmt::format("{}the NICs have other hardware ids (guid), on as many cards",
+                                       where.empty() ? "" : where + ": "));
 }
 
 void addText(plan::Json& json, const char* key, const std::string& text) {
@@ -126,11 +151,16 @@ PlanDiff comparePlans(const PlanFacts& a, const PlanFacts& b) {
     diff.remarks.push_back(fmt::format("{} kinds of hosts and {}: compared one by one, as far as both go",
                                        a.hosts.size(), b.hosts.size()));
   for (std::size_t i = 0; i < hosts; ++i) {
-    const NodeMatch match(a.hosts[i].nodes, b.hosts[i].nodes);
+    const bool files = a.hosts[i].document != nullptr && b.hosts[i].document != nullptr;
+    const Renaming names = files ? findRenaming(*a.hosts[i].document, *b.hosts[i].document) : Renaming();
+    const NodeMatch match(a.hosts[i].nodes, b.hosts[i].nodes, files ? &names : nullptr);
     const std::string where = hosts > 1 ? fmt::format("host kind {}", i) : "";
     if (match.gpusByRank() && !a.hosts[i].nodes.empty() && !b.hosts[i].nodes.empty())
       diff.remarks.emplace_back("no GPU has the same bus id on both sides: GPUs are compared by rank");
-    compareMachines(a.hosts[i], b.hosts[i], match, where, diff);
+    if (match.netsByNumber())
+      diff.remarks.emplace_back("NICs whose names only one side has are compared by number");
+    const int otherGuids = compareMachines(a.hosts[i], b.hosts[i], match, names, where, diff);
+    remarkNames(names, otherGuids, where, diff);
     compareReach(a.hosts[i], b.hosts[i], match, where, diff);
     compareGraphs(a.hosts[i].graphs, b.hosts[i].graphs, match, where, diff);
     if (i == 0) compareConnections(a, b, match, diff);
@@ -150,6 +180,11 @@ plan::Json toJson(const PlanDiff& diff, const std::string& a, const std::string&
   add("asked", diff.asked);
   add("machine", diff.machine);
   add("order", diff.order);
+  for (const OtherName& name : diff.names) {
+    plan::Json entry = {{"kind", name.kind}, {"a", name.inA}, {"b", name.inB}};
+    addText(entry, "where", name.where);
+    json["names"].push_back(std::move(entry));
+  }
   add("links", diff.links);
   add("ranks", diff.ranks);
   add("paths", diff.paths);

@@ -9,7 +9,8 @@
 //   diff.paths[0].before, .after     ->  "NVL 240.0", "NVL 80.0"
 //   diff.paths[0].things[0].name     ->  "GPU 0 - GPU 1"; as many things as pairs that changed so
 //
-// Nodes are matched by what they are (bus id, NUMA id, name of the network device), never by their position.
+// Nodes are matched by what they are (bus id, NUMA id, name of the network device); those that have other names
+// on the two sides by their places in the topology files (renaming.h).
 
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>
@@ -47,12 +48,20 @@ struct ChoiceChange {
   double minRatio = 0, maxRatio = 0;  // predicted time after the change, divided by that before; 0: unknown
 };
 
+// A device that has another name in B.
+struct OtherName {
+  std::string where;     // as in Change
+  std::string kind;      // "net" or "pci"
+  std::string inA, inB;  // the network device's name, or the bus id
+};
+
 struct PlanDiff {
   // Causes.
   Changes asked;    // settings, number of hosts, what the machines offer
   Changes machine;  // elements of the topology files; nodes, if a side is a plan without its file
   Changes order;    // the same elements in another order
-  Changes links;    // GB/s
+  std::vector<OtherName> names;  // of devices that are matched by place; no difference
+  Changes links;                 // GB/s
   // Effects on the plan.
   Changes ranks;      // the rank of each GPU
   Changes paths;      // type and GB/s

@@ -7,17 +7,18 @@
 #include <set>
 
 #include "insight/diff/sections.h"
-#include "planner/topology/attributes.h"
 
 namespace xylem::diff {
 namespace {
 
 constexpr std::size_t kMaxChildrenListed = 8;
 
-// The elements of a document, each with a key that says what it is: "pci 0000:1b:00.0", "cpu 0".
+// The elements of a document, each with a key that says what it is: "pci 0000:1b:00.0", "cpu 0". Keys of B's
+// devices have the names that these have in A.
 class Elements {
  public:
-  explicit Elements(const topology::Document& document) : document_(document), keys_(document.size()) {
+  explicit Elements(const topology::Document& document, const Renaming& names = {})
+      : document_(document), names_(names), keys_(document.size()) {
     label(document.root(), "", "system");
     visit(document.root());
   }
@@ -29,6 +30,21 @@ class Elements {
   const std::string& key(topology::ElementId id) const { return keys_[static_cast<std::size_t>(id)]; }
   // The key without the element's kind.
   std::string name(topology::ElementId id) const { return key(id).substr(document_[id].name.size() + 1); }
+  // The key with the names that this document has.
+  std::string ownKey(topology::ElementId id) const {
+    const std::string& kind = document_[id].name;
+    topology::ElementId at = id;
+    while (at != topology::kNoElement && document_[at].name != "pci" && document_[at].name != "cpu")
+      at = document_[at].parent;
+    const bool atBus = kind == "pci" || kind == "gpu" || kind == "nic";
+    if (!atBus || at == topology::kNoElement || document_[at].name != "pci") return key(id);
+    return fmt::format("{} {}", kind, comparableBusId(text(at, "busid")));
+  }
+  // The key of the first net with the same hardware id: that of the card.
+  std::string cardOf(topology::ElementId net) const {
+    const auto found = cards_.find(text(net, "guid"));
+    return found == cards_.end() ? "" : key(found->second);
+  }
   topology::ElementId find(const std::string& key) const {
     const auto found = ids_.find(key);
     return found == ids_.end() ? topology::kNoElement : found->second;
@@ -37,6 +53,7 @@ class Elements {
  private:
   void visit(topology::ElementId id) {
     inOrder_.push_back(id);
+    if (document_[id].name == "net") cards_.emplace(text(id, "guid"), id);
     for (topology::ElementId child : document_[id].children) {
       label(child, nameOf(child), document_[child].name);
       visit(child);
@@ -55,11 +72,7 @@ class Elements {
     return value == nullptr ? "" : *value;
   }
 
-  // The text as it stands in the file; bus ids in lower case and in full, since they are numbers.
-  static std::string bus(const std::string& text) {
-    const auto id = topology::parseBusId(text);
-    return id && text.size() == topology::busIdText(*id).size() ? topology::busIdText(*id) : text;
-  }
+  std::string bus(const std::string& text) const { return names_.busIdInA(comparableBusId(text)); }
 
   // The name of the nearest pci or cpu above the element.
   std::string place(topology::ElementId id) const {
@@ -74,7 +87,7 @@ class Elements {
     if (kind == "pci") return bus(text(id, "busid"));
     if (kind == "nvlink" || kind == "pcilink")
       return fmt::format("{} to {}", place(id), bus(text(id, "target")));
-    if (kind == "net" && !text(id, "name").empty()) return text(id, "name");
+    if (kind == "net" && !text(id, "name").empty()) return names_.netInA(text(id, "name"));
     if (kind == "net") return "dev " + text(id, "dev");
     return place(id);
   }
@@ -91,6 +104,8 @@ class Elements {
   }
 
   const topology::Document& document_;
+  const Renaming names_;
+  std::map<std::string, topology::ElementId> cards_;  // the first net of each hardware id
   std::vector<std::string> keys_;
   std::map<std::string, topology::ElementId> ids_;
   std::vector<topology::ElementId> inOrder_;
@@ -107,8 +122,9 @@ int heldAlone(const Elements& here, topology::ElementId id, const Elements& othe
 // Walks through the elements of both documents in order. Each element is found in the other one by its key.
 class Comparison {
  public:
-  Comparison(const topology::Document& a, const topology::Document& b, const std::string& where)
-      : a_(a), b_(b), elements_(where), order_(where) {}
+  Comparison(const topology::Document& a, const topology::Document& b, const std::string& where,
+             const Renaming& names)
+      : a_(a), b_(b, names), elements_(where), order_(where) {}
 
   DocumentDiff run() {
     for (topology::ElementId id : a_.inOrder()) {
@@ -126,12 +142,15 @@ class Comparison {
     DocumentDiff diff;
     elements_.appendTo(diff.elements);
     order_.appendTo(diff.order);
+    diff.otherGuids = otherGuids_;
+    diff.weight = weight_;
     return diff;
   }
 
  private:
-  static std::string held(const Elements& here, topology::ElementId id, const Elements& other) {
+  std::string held(const Elements& here, topology::ElementId id, const Elements& other) {
     const int inside = heldAlone(here, id, other);
+    weight_ += 1 + inside;
     return inside == 0 ? "there"
                        : fmt::format("there, with {} element{} inside", inside, inside == 1 ? "" : "s");
   }
@@ -159,6 +178,11 @@ class Comparison {
       const std::string* after = b_.document().attribute(b, name);
       if (before != nullptr && after != nullptr && *before == *after) return;
       if (isIdentity(a_[a].name, name)) return;
+      if (name == "guid" && before != nullptr && after != nullptr && a_.cardOf(a) == b_.cardOf(b)) {
+        ++otherGuids_;
+        return;
+      }
+      ++weight_;
       elements_.add({.kind = a_[a].name, .what = name, .before = value(before), .after = value(after)},
                     thing(a, b));
     };
@@ -170,14 +194,17 @@ class Comparison {
   // True for attributes that the key stands for: the planner reads the same value if they differ in spelling.
   static bool isIdentity(const std::string& kind, const std::string& attribute) {
     return (kind == "pci" && attribute == "busid") || (attribute == "target" && kind.ends_with("link")) ||
-           (kind == "cpu" && attribute == "host_hash");
+           (kind == "net" && attribute == "name") || (kind == "cpu" && attribute == "host_hash");
   }
 
   void comparePlaces(topology::ElementId a, topology::ElementId b) {
     if (a == a_.document().root() || a_.key(a_[a].parent) == b_.key(b_[b].parent)) return;
-    elements_.add(
-        {.kind = a_[a].name, .what = "place", .before = a_.key(a_[a].parent), .after = b_.key(b_[b].parent)},
-        thing(a, b));
+    ++weight_;
+    elements_.add({.kind = a_[a].name,
+                   .what = "place",
+                   .before = a_.ownKey(a_[a].parent),
+                   .after = b_.ownKey(b_[b].parent)},
+                  thing(a, b));
   }
 
   // Compares the order of those children that both documents have in this element.
@@ -216,13 +243,14 @@ class Comparison {
 
   Elements a_, b_;
   ChangeList elements_, order_;
+  int otherGuids_ = 0, weight_ = 0;
 };
 
 }  // namespace
 
 DocumentDiff compareDocuments(const topology::Document& a, const topology::Document& b,
-                              const std::string& where) {
-  return Comparison(a, b, where).run();
+                              const std::string& where, const Renaming& names) {
+  return Comparison(a, b, where, names).run();
 }
 
 }  // namespace xylem::diff

@@ -124,12 +124,14 @@ void compareValues(const NamedValues& a, const NamedValues& b, const std::string
   }
 }
 
-void compareMachines(const HostFacts& a, const HostFacts& b, const NodeMatch& match, const std::string& where,
-                     PlanDiff& diff) {
+int compareMachines(const HostFacts& a, const HostFacts& b, const NodeMatch& match, const Renaming& names,
+                    const std::string& where, PlanDiff& diff) {
+  int otherGuids = 0;
   const bool files = a.document != nullptr && b.document != nullptr;
   const bool nodes = !a.nodes.empty() && !b.nodes.empty();
   if (files) {
-    DocumentDiff documents = compareDocuments(*a.document, *b.document, where);
+    DocumentDiff documents = compareDocuments(*a.document, *b.document, where, names);
+    otherGuids = documents.otherGuids;
     std::move(documents.elements.begin(), documents.elements.end(), std::back_inserter(diff.machine));
     std::move(documents.order.begin(), documents.order.end(), std::back_inserter(diff.order));
   } else if (nodes) {
@@ -139,12 +141,13 @@ void compareMachines(const HostFacts& a, const HostFacts& b, const NodeMatch& ma
     compareNodeOrder(a, b, match, list);
     list.appendTo(diff.order);
   }
-  if (!nodes) return;
+  if (!nodes) return otherGuids;
   ChangeList list(where);
   compareLinks(a, b, match, files, list);
   list.appendTo(diff.links);
   compareRanks(match, list);
   list.appendTo(diff.ranks);
+  return otherGuids;
 }
 
 }  // namespace xylem::diff

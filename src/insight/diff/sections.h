@@ -49,9 +49,9 @@ std::string ranksText(const std::vector<int>& ranks);
 void compareValues(const NamedValues& a, const NamedValues& b, const std::string& kind,
                    const std::string& where, Changes& changes, const std::string& absent = "");
 
-// Fills machine, order, links and ranks.
-void compareMachines(const HostFacts& a, const HostFacts& b, const NodeMatch& match, const std::string& where,
-                     PlanDiff& diff);
+// Fills machine, order, links and ranks. Returns how many NICs have other hardware ids in B.
+int compareMachines(const HostFacts& a, const HostFacts& b, const NodeMatch& match, const Renaming& names,
+                    const std::string& where, PlanDiff& diff);
 // Fills paths and decisions.
 void compareReach(const HostFacts& a, const HostFacts& b, const NodeMatch& match, const std::string& where,
                   PlanDiff& diff);

@@ -46,6 +46,9 @@ void checkPci(const topology::Document& document, const rules::RuleSet& rules, F
 // each other.
 void checkDevices(const topology::Document& document, const rules::RuleSet& rules, Findings& findings);
 
+// Checks that the file has no more elements than NCCL takes.
+void checkLimits(const topology::Document& document, Findings& findings);
+
 // Checks NVLinks and other elements that refer to another element.
 void checkLinks(const topology::Document& document, Findings& findings);
 

@@ -12,8 +12,6 @@
 namespace xylem::lint {
 namespace {
 
-// NCCL refuses files with more elements for a rank.
-constexpr std::size_t kMaxNcclElements = 256;
 // Speeds of network ports in Mb/s.
 constexpr std::int64_t kMinNetSpeed = 1000;       // a smaller number is most likely meant as Gb/s
 constexpr std::int64_t kMaxNetSpeed = 1'600'000;  // no port is faster
@@ -32,11 +30,6 @@ class DeviceCheck {
         nets_(elementsCalled(document, "net")) {}
 
   void check() {
-    if (document_.size() - 1 > kMaxNcclElements)
-      findings_.add(Severity::kWarning, "too-many-elements", 0,
-                    fmt::format("{} elements: NCCL has room for {} in the file of a rank",
-                                document_.size() - 1, kMaxNcclElements),
-                    "remove what no rank uses, such as ports that are down");
     for (const topology::ElementId cpu : elementsCalled(document_, "cpu")) checkCpu(cpu);
     checkMixed();
     if (gpus_.empty())

@@ -62,6 +62,7 @@ LintReport lintTopology(std::string_view text, const std::string& file,
     checkPci(*document, *rules, findings);
     checkDevices(*document, *rules, findings);
     checkLinks(*document, findings);
+    checkLimits(*document, findings);
     askReaders(text, file, rules, findings);
   }
   report.findings = findings.take();

@@ -157,7 +157,10 @@ class Schema {
       add(Severity::kWarning, "too-many-children", parent,
           fmt::format("{} elements in one {}: NCCL stops at {}", children.size(), document_[parent].name,
                       rules_.maxChildren),
-          "describe fewer of them");
+          rules_.maxChildren < rules::newestRules()->maxChildren
+              ? fmt::format("use NCCL 2.29 or a newer one, which takes {}; or describe fewer of them",
+                            rules::newestRules()->maxChildren)
+              : "put some of them below switches of their own, or describe fewer");
     for (const topology::ElementId child : children) {
       if (!checkPlace(parent, child)) continue;
       checkAttributes(child);

@@ -5,6 +5,7 @@
 #include <set>
 #include <utility>
 
+#include "planner/plan/agreement.h"
 #include "planner/search/graph_file.h"
 
 namespace xylem::optimum {
@@ -42,20 +43,54 @@ bool isWritable(const search::HostGraphs& graphs) {
                      });
 }
 
-// Parts of a host that are alike have like candidates, which belong together: number `index` of each part, or
-// the search's channels where a part has none.
-std::vector<ChosenChannels::Part> setOf(const std::vector<Candidates>& candidates, std::size_t index,
+// The candidates of a set, by view: -1 for the search's channels.
+using Choice = std::vector<int>;
+
+// Parts of a host that are alike have like candidates, which belong together: number i of each. Kinds of hosts
+// have nothing in common, so that each is also improved alone.
+std::vector<Choice> choicesOf(const std::vector<Candidates>& candidates) {
+  std::vector<Choice> choices;
+  std::size_t most = 0;
+  for (const Candidates& own : candidates) most = std::max(most, own.better.size());
+  for (std::size_t i = 0; i < most; ++i) {
+    Choice all;
+    for (const Candidates& own : candidates)
+      all.push_back(static_cast<int>(std::min(i + 1, own.better.size())) - 1);
+    choices.push_back(all);
+  }
+  if (candidates.size() == 1) return choices;
+  for (std::size_t view = 0; view < candidates.size(); ++view)
+    for (std::size_t i = 0; i < candidates[view].better.size(); ++i) {
+      Choice alone(candidates.size(), -1);
+      alone[view] = static_cast<int>(i);
+      choices.push_back(std::move(alone));
+    }
+  return choices;
+}
+
+std::vector<ChosenChannels::Part> setOf(const std::vector<Candidates>& candidates, const Choice& choice,
                                         const plan::Plan& searched) {
   std::vector<ChosenChannels::Part> parts;
   for (std::size_t view = 0; view < candidates.size(); ++view) {
     const Candidates& own = candidates[view];
     const Optimum& optimum =
-        own.better.empty() ? own.searched : own.better[std::min(index, own.better.size() - 1)];
+        choice[view] < 0 ? own.searched : own.better[static_cast<std::size_t>(choice[view])];
     parts.push_back({optimum, isWritable(optimum.graphs)
                                   ? search::writeGraphFile(optimum.graphs, searched.hostPlans[view]->system())
                                   : ""});
   }
   return parts;
+}
+
+// Whether ranks of different kinds of hosts would wait for each other for ever that do not with the search's
+// channels.
+bool makesHang(const plan::Plan& searched, const plan::Plan& candidate) {
+  if (candidate.hostPlans.size() == 1) return false;
+  const std::vector<plan::Decided> before = plan::agreementOf(searched).differ;
+  const std::vector<plan::Decided> after = plan::agreementOf(candidate).differ;
+  return std::any_of(after.begin(), after.end(), [&](plan::Decided what) {
+    return plan::hangs(what) && std::find(before.begin(), before.end(), what) == before.end();
+  });
 }
 
 }  // namespace
@@ -64,17 +99,15 @@ ChosenChannels chooseChannels(const plan::PlanRequest& request, const Settings& 
                               const plan::Plan& searched, const OptimumOptions& options,
                               const Weights& weights) {
   std::vector<Candidates> candidates;
-  std::size_t sets = 0;
   ChosenChannels chosen;
   for (const auto& host : searched.hostPlans) {
     candidates.push_back(candidatesOf(*host, options));
-    sets = std::max(sets, candidates.back().better.size());
     chosen.parts.push_back({candidates.back().searched, ""});
   }
   chosen.judgement = judge(searched, searched, weights);
   std::set<std::string> known;
-  for (std::size_t i = 0; i < sets; ++i) {
-    std::vector<ChosenChannels::Part> parts = setOf(candidates, i, searched);
+  for (const Choice& choice : choicesOf(candidates)) {
+    std::vector<ChosenChannels::Part> parts = setOf(candidates, choice, searched);
     std::string texts;
     for (const ChosenChannels::Part& part : parts) texts += part.file;
     const auto isMissing = [](const ChosenChannels::Part& part) { return part.file.empty(); };
@@ -85,10 +118,12 @@ ChosenChannels chooseChannels(const plan::PlanRequest& request, const Settings& 
     for (const ChosenChannels::Part& part : parts)
       again.graphFileOfView.push_back(
           std::make_shared<const search::GraphFile>(search::parseGraphFile(part.file, "graph.xml")));
-    Judgement judgement = judge(searched, plan::planJob(again, settings), weights);
+    const plan::Plan planned = plan::planJob(again, settings);
+    Judgement judgement = judge(searched, planned, weights);
+    const bool loses = judgement.loses() || makesHang(searched, planned);
     ++chosen.tried;
-    if (judgement.loses()) ++chosen.losing;
-    if (judgement.loses() || !judgement.gains()) continue;
+    if (loses) ++chosen.losing;
+    if (loses || !judgement.gains()) continue;
     // More channels occupy more of a GPU, so they have to gain more.
     const int more = parts.front().optimum.graphs[search::GraphKind::kRing].nChannels -
                      chosen.parts.front().optimum.graphs[search::GraphKind::kRing].nChannels;

@@ -12,7 +12,7 @@
 // what that costs.
 //
 // GPUs of a host that only reach each other over the network are parts with channels of their own, and with a
-// graph file of their own for their ranks.
+// graph file of their own for their ranks. So are the kinds of hosts of a mixed job.
 
 #include <string>
 #include <vector>
@@ -28,7 +28,7 @@ struct ChosenChannels {
     Optimum optimum;   // the search's graphs, unless they were improved
     std::string file;  // the graph file; empty if nothing wins
   };
-  std::vector<Part> parts;  // by view of the job: one, unless the GPUs of a host fall into several domains
+  std::vector<Part> parts;  // by view of the job: by kind of host, and by domain of its GPUs
   Judgement judgement;      // against the search's graphs
   int tried = 0;            // sets of channels that were judged
   int losing = 0;           // of these, the ones that make something slower
@@ -36,7 +36,7 @@ struct ChosenChannels {
   bool wins() const { return !parts.empty() && !parts.front().file.empty(); }
 };
 
-// `searched` is the plan of `request`, which names no graph file and whose hosts are alike.
+// `searched` is the plan of `request`, which names no graph file.
 ChosenChannels chooseChannels(const plan::PlanRequest& request, const Settings& settings,
                               const plan::Plan& searched, const OptimumOptions& options,
                               const Weights& weights);

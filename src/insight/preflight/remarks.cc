@@ -53,6 +53,43 @@ std::string mergedText(const plan::Plan& plan, search::GraphKind kind) {
   return channelsText(graph.nChannels, bandwidthOf(plan, graph.bwIntra, graph.bwInter));
 }
 
+// "NVL, PXB": between GPUs, and from GPUs to NICs in jobs of several nodes.
+std::string pathsText(const plan::Plan& plan, int channels, paths::PathType intra, paths::PathType inter) {
+  if (channels == 0) return "none";
+  return plan.connections.nodes.count() > 1 ? fmt::format("{}, {}", paths::name(intra), paths::name(inter))
+                                            : std::string(paths::name(intra));
+}
+
+std::string graphPaths(const plan::Plan& plan, const plan::HostPlan& host, search::GraphKind kind) {
+  const search::ChannelGraph& graph = host.graphs[kind];
+  return pathsText(plan, graph.nChannels, graph.typeIntra, graph.typeInter);
+}
+
+std::string mergedPaths(const plan::Plan& plan, search::GraphKind kind) {
+  const connect::MergedGraph& graph = plan.connections.merged[kind];
+  return pathsText(plan, graph.nChannels, graph.typeIntra, graph.typeInter);
+}
+
+// "4, 2 channels each", "4, 1 to 2 channels each, crossing": the NICs at which channels start; crossing if some
+// channel ends at another NIC than it starts.
+std::string nicsOfRings(const search::ChannelGraph& ring) {
+  std::map<int, int> channels;
+  bool crossing = false;
+  for (int channel = 0; channel < ring.nChannels; ++channel) {
+    if (ring.startNet(channel) < 0) continue;
+    ++channels[ring.startNet(channel)];
+    crossing = crossing || ring.startNet(channel) != ring.endNet(channel);
+  }
+  if (channels.empty()) return "none";
+  const auto [least, most] = std::minmax_element(
+      channels.begin(), channels.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+  const std::string range = least->second == most->second
+                                ? std::to_string(least->second)
+                                : fmt::format("{} to {}", least->second, most->second);
+  return fmt::format("{}, {} channel{} each{}", channels.size(), range, range == "1" ? "" : "s",
+                     crossing ? ", crossing" : "");
+}
+
 // "8 x 50.0 GB/s, RDMA"; NICs that are not alike one after the other.
 std::string nicsOf(const topology::System& system) {
   std::map<std::string, int> kinds;
@@ -133,8 +170,14 @@ const char* name(Remarked what) {
       return "nics";
     case Remarked::kRings:
       return "rings";
+    case Remarked::kRingPaths:
+      return "ringPaths";
+    case Remarked::kRingNics:
+      return "ringNics";
     case Remarked::kTrees:
       return "trees";
+    case Remarked::kTreePaths:
+      return "treePaths";
     case Remarked::kNvls:
       return "nvls";
     case Remarked::kCollnet:
@@ -163,9 +206,21 @@ std::vector<Remark> remarksOn(const plan::Plan& plan) {
       },
       jobCpu(plan));
   if (plan.job().hosts() > 1)
-    remarks.add(Remarked::kNics, [](const plan::HostPlan& host) { return nicsOf(host.system()); }, "");
+    remarks.add(
+        Remarked::kNics, [](const plan::HostPlan& host) { return nicsOf(host.system()); }, "");
+  const auto paths = [&](search::GraphKind kind) {
+    return [&plan, kind](const plan::HostPlan& host) { return graphPaths(plan, host, kind); };
+  };
   remarks.add(Remarked::kRings, graph(search::GraphKind::kRing), mergedText(plan, search::GraphKind::kRing));
+  remarks.add(Remarked::kRingPaths, paths(search::GraphKind::kRing),
+              mergedPaths(plan, search::GraphKind::kRing));
+  if (plan.connections.nodes.count() > 1)
+    remarks.add(
+        Remarked::kRingNics,
+        [](const plan::HostPlan& host) { return nicsOfRings(host.graphs[search::GraphKind::kRing]); }, "");
   remarks.add(Remarked::kTrees, graph(search::GraphKind::kTree), mergedText(plan, search::GraphKind::kTree));
+  remarks.add(Remarked::kTreePaths, paths(search::GraphKind::kTree),
+              mergedPaths(plan, search::GraphKind::kTree));
   if (plan.offered.nvls)
     remarks.add(Remarked::kNvls, graph(search::GraphKind::kNvls), mergedText(plan, search::GraphKind::kNvls));
   if (plan.offered.collnet)

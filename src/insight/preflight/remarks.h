@@ -16,7 +16,10 @@ enum class Remarked : std::uint8_t {
   kCpus,             // makers or architectures: other limits of LL
   kNics,             // number, speed or kind (RDMA, sockets) of the NICs
   kRings,            // channels and bandwidth of the rings
+  kRingPaths,        // types of their paths between GPUs, and to NICs
+  kRingNics,         // how many NICs they use, and how many channels share one
   kTrees,            // channels and bandwidth of the trees
+  kTreePaths,        // types of their paths
   kNvls,             // channels through NVLink multicast
   kCollnet,          // channels through a network that reduces
   kRanksPerNode,     // if they differ, send and receive is scheduled rank by rank

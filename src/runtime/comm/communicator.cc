@@ -185,7 +185,7 @@ void Communicator::joinThrough(const Meet& meet, bool split) {
     if (!split) record(bootstrap::jobSecret(membership_.ids));
     std::unique_ptr<bootstrap::Bootstrap> bootstrap = meet(recorder ? noteIn(*recorder) : nullptr);
     if (split) record(bootstrap->secret());
-    initTimer_.lap(InitPart::kBootstrap);
+    initTimer_.lap(InitPart::kBootstrap, "meeting the other ranks");
     bootstrap->tellWaits(noteIn(*recorder));
     joined_ =
         std::make_unique<JoinedRank>(std::move(bootstrap), std::move(recorder),

@@ -156,6 +156,90 @@ TEST(Diff, NetsAreMatchedByNameWhateverTheirNumber) {
   EXPECT_THAT(diff.paths, IsEmpty());
 }
 
+// A machine of the zoo whose devices have other names: bus ids count up from 0000:a0:00.0, NICs are rdma1,
+// rdma2 and so on.
+std::string renamed(std::string text) {
+  std::map<std::string, std::string> names;
+  for (const char* attribute : {"busid=\"", "target=\"0", "<net name=\"", "guid=\""}) {
+    const std::string start = attribute;
+    for (std::size_t at = text.find(start); at != std::string::npos; at = text.find(start, at)) {
+      at += start.size() - (start.ends_with('0') ? 1 : 0);
+      const std::size_t end = text.find('"', at);
+      std::string& name = names[text.substr(at, end - at)];
+      if (name.empty() && start.starts_with("<net"))
+        name = fmt::format("rdma{}", names.size());
+      else if (name.empty())
+        name = start.starts_with("guid") ? fmt::format("0x{:x}", 0x7000 + names.size())
+                                         : fmt::format("0000:{:02x}:00.0", 0xa0 + names.size());
+      text.replace(at, end - at, name);
+      at += name.size();
+    }
+  }
+  return text;
+}
+
+TEST(Diff, NamesAreNoDifference) {
+  for (const char* name : {"dgxh100", "dgx1v", "l40sx8-pcie", "a100x4-mesh-4nic", "dgxa100"}) {
+    const std::string text = textOf(kZoo + name + ".xml");
+    const PlanDiff diff = comparePlans(factsOfText(text, 2), factsOfText(renamed(text), 2));
+    EXPECT_TRUE(diff.samePlan() && diff.sameCauses()) << name << toJson(diff, "a", "b");
+    EXPECT_FALSE(diff.names.empty()) << name;
+    EXPECT_THAT(diff.remarks, ElementsAre(AllOf(StartsWith("other names in B"), HasSubstr(" is rdma"),
+                                                HasSubstr("bus ids"))))
+        << name;
+  }
+}
+
+TEST(Diff, RealDifferencesShowAmongOtherNames) {
+  const std::string text = textOf(kZoo + "dgxa100.xml");
+  const std::string other = renamed(with(text, "count=\"12\"", "count=\"4\""));
+  const PlanDiff diff = comparePlans(factsOfText(text, 2), factsOfText(other, 2));
+  ASSERT_THAT(diff.machine, ElementsAre(changes("nvlink", "count", "12", "4")));
+  EXPECT_EQ(diff.machine[0].things.at(0).name, "0000:07:00.0 to fffffff:ffff:ff");
+  EXPECT_THAT(diff.links, ElementsAre(changes("link", "", "NVL 240.0", "NVL 80.0")));
+  ASSERT_THAT(diff.paths, ElementsAre(changes("GPU pair", "", "NVL 240.0", "NVL 80.0")));
+  EXPECT_EQ(diff.paths[0].things[0].name, "GPU 0 - GPU 1");
+}
+
+// One card more in front of the others shifts the numbers of all: most names are on both sides, but not for the
+// same devices.
+TEST(Diff, NamesThatAgreeByAccidentDoNotCount) {
+  const std::string text = textOf(kZoo + "dgxh100.xml");
+  std::string shifted = text;
+  for (int card = 7; card >= 0; --card)
+    shifted = with(shifted, fmt::format("mlx5_{}\"", card), fmt::format("mlx5_{}\"", card + 1));
+  const PlanDiff diff = comparePlans(factsOfText(text, 2), factsOfText(shifted, 2));
+  EXPECT_TRUE(diff.samePlan() && diff.sameCauses()) << toJson(diff, "a", "b");
+  EXPECT_THAT(diff.remarks, ElementsAre(HasSubstr("NICs (mlx5_0 is mlx5_1, mlx5_1 is mlx5_2, 6 more)")));
+  EXPECT_EQ(toJson(diff, "a", "b")["names"][0]["b"], "mlx5_1");
+}
+
+// Where both machines have the same names, a NIC that is elsewhere has moved.
+TEST(Diff, NicsThatChangedPlacesHaveMoved) {
+  const auto host = [](int first, int second) {
+    return machine(cpu(0, gpu("0000:11:00.0", 0, 80) + nic("0000:15:00.0", first, 100000)) +
+                   cpu(1, gpu("0000:21:00.0", 1, 80) + nic("0000:25:00.0", second, 100000)));
+  };
+  const PlanDiff diff = comparePlans(factsOfText(host(0, 1), 2), factsOfText(host(1, 0), 2));
+  EXPECT_THAT(diff.machine, Contains(Field("what", &Change::what, "place")));
+  EXPECT_THAT(diff.names, IsEmpty());
+}
+
+TEST(Diff, NetsOfPlansWithoutACommonNameAreMatchedByNumber) {
+  const auto factsOfPlan = [](const std::string& text, const char* file) {
+    const plan::PlanRequest request = plan::identicalHosts(topology::parseTopology(text, "test.xml"), 2);
+    return factsOfJson(plan::toJson(plan::planJob(request, Settings()), 0).dump(), file);
+  };
+  const std::string text = textOf(kZoo + "dgxh100.xml");
+  std::string other = text;
+  for (int card = 0; card < 8; ++card)
+    other = with(with(other, "guid=\"0x9c", "guid=\"0x7c"), fmt::format("mlx5_{}\"", card),
+                 fmt::format("rdma{}\"", card));
+  const PlanDiff diff = comparePlans(factsOfPlan(text, "a.json"), factsOfPlan(other, "b.json"));
+  EXPECT_TRUE(diff.samePlan()) << toJson(diff, "a", "b");
+  EXPECT_THAT(diff.remarks, ElementsAre(HasSubstr("compared by number")));
+}
+
 TEST(Diff, AnotherOrderIsNamedAsTheCause) {
   const std::string one = cpu(0, gpu("0000:11:00.0", 0, 80) + nic("0000:15:00.0", 0, 100000));
   const std::string two = cpu(1, gpu("0000:21:00.0", 1, 80) + nic("0000:25:00.0", 1, 100000));

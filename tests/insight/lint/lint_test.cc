@@ -90,6 +90,48 @@ TEST(Lint, AGoodFileIsClean) {
   EXPECT_EQ(report.nets, 1);
 }
 
+// 32 NICs, and GPUs with a link element for each NVSwitch: NCCL refuses such files of real machines.
+TEST(Lint, TooManyElementsComeWithWhatMayGo) {
+  std::string nics;
+  for (int i = 0; i < 80; ++i)
+    nics += fmt::format(
+        R"(<pci busid="0000:{:02x}:00.0" class="0x020000" link_speed="32.0 GT/s PCIe" link_width="16"><nic>)"
+        R"(<net name="mlx5_{}" dev="{}" speed="{}" port="1" guid="{:#x}" gdr="1"/></nic></pci>)",
+        0x20 + i, i + 1, i + 1, i < 4 ? 25000 : 400000, 0x100 + i);
+  std::string links;
+  for (int i = 0; i < 12; ++i)
+    links += fmt::format(R"(<nvlink target="0000:f{:x}:00.0" count="1" tclass="0x068000"/>)", i);
+  const std::string inside = with(with(kGood, "        </gpu>\n      </pci>\n      <pci busid=\"0000:12",
+                                       links + "</gpu></pci>\n      <pci busid=\"0000:12"),
+                                  "    </pci>\n  </cpu>", nics + "</pci>\n  </cpu>");
+  const LintReport report = lintTopology(inside, "large.xml");
+  ASSERT_THAT(report.findings, Contains(Field("rule", &Finding::rule, "too-many-elements")))
+      << toJson(report);
+  for (const Finding& finding : report.findings) {
+    if (finding.rule != "too-many-elements") continue;
+    // 12 elements of the good file, root included, 12 links and 240 elements of NICs.
+    EXPECT_THAT(finding.found, HasSubstr("more than 256"));
+    EXPECT_THAT(finding.fix,
+                AllOf(HasSubstr("one nvlink for all NVSwitches"), HasSubstr("(saves 11)"),
+                      HasSubstr("slower than the fastest: mlx5_1, mlx5_2, mlx5_3, mlx5_4 (saves 12)"),
+                      HasSubstr("NCCL_IB_HCA")));
+  }
+}
+
+TEST(Lint, AsManyElementsAsNcclTakesAreFine) {
+  const auto with256 = [](int more) {
+    std::string pcis;
+    for (int i = 0; i < 256 - 12 + more; ++i)
+      pcis += fmt::format(
+          R"(<pci busid="0000:{:02x}:{:02x}.0" class="0x060400" link_speed="32.0 GT/s PCIe" link_width="16"/>)",
+          0x20 + i / 32, i % 32);
+    return lintTopology(with(kGood, "    </pci>\n  </cpu>", pcis + "</pci>\n  </cpu>"), "test.xml");
+  };
+  const auto tooMany = Contains(Field("rule", &Finding::rule, "too-many-elements"));
+  EXPECT_THAT(with256(0).findings, Not(tooMany));
+  EXPECT_THAT(with256(1).findings, tooMany);
+}
+
 struct Case {
   const char *from, *to;
   Severity severity;

@@ -6,6 +6,8 @@
 #include <gmock/gmock.h>
 #include <rapidcheck.h>
 
+#include <algorithm>
+#include <filesystem>
 #include <initializer_list>
 #include <map>
 #include <string>
@@ -16,6 +18,7 @@
 #include "planner/search/graph_file.h"
 #include "planner/tuning/choice.h"
 #include "planner_support/any_machine.h"
+#include "support/effort.h"
 #include "support/sanitizers.h"
 
 namespace xylem::optimum {
@@ -31,8 +34,7 @@ struct Case {
 
 Case chosenFor(plan::PlanRequest request, const Weights& weights = {}) {
   plan::Plan plan = plan::planJob(request, Settings());
-  ChosenChannels chosen;
-  if (plan.job().shapes.size() == 1) chosen = chooseChannels(request, Settings(), plan, {}, weights);
+  ChosenChannels chosen = chooseChannels(request, Settings(), plan, {}, weights);
   return {std::move(request), std::move(plan), std::move(chosen)};
 }
 
@@ -81,9 +83,14 @@ std::vector<T> tried(std::initializer_list<T> all) {
 
 // Machines on which more bandwidth alone made Broadcast and Reduce, or small AllReduces, slower.
 TEST(ChooseChannels, NothingIsSlowerWhereBandwidthAloneMisled) {
-  const auto cases = tried<std::pair<const char*, int>>(
-      {{"l40sx8-2switch", 2}, {"pcilink-bcm", 2}, {"dgxa100-7gpu", 2}, {"dgxa100-nogdr-nic0", 2},
-       {"dgxh100", 1},        {"l40sx8-pcie", 1}, {"l40sx8-pcie", 2},  {"dgx1v-5gpu", 1}});
+  const auto cases = tried<std::pair<const char*, int>>({{"l40sx8-2switch", 2},
+                                                         {"pcilink-bcm", 2},
+                                                         {"dgxa100-7gpu", 2},
+                                                         {"dgxa100-nogdr-nic0", 2},
+                                                         {"dgxh100", 1},
+                                                         {"l40sx8-pcie", 1},
+                                                         {"l40sx8-pcie", 2},
+                                                         {"dgx1v-5gpu", 1}});
   int candidates = 0;
   for (const auto& [machine, hosts] : cases) {
     SCOPED_TRACE(fmt::format("{} on {} hosts", machine, hosts));
@@ -154,6 +161,33 @@ TEST(ChooseChannels, NothingIsSlowerOnAnyMachine) {
     const Case c = chosenFor(plan::identicalHosts(topology::parseTopology(anyMachine(), "test.xml"), hosts));
     RC_ASSERT(worstLoss(c) < 1 + kRounding);
   }));
+}
+
+// The machines of the zoo, one host and two.
+TEST(ChooseChannels, NothingIsSlowerOnTheZoo) {
+  const int stride = byEffort({.quick = 40, .normal = 20, .night = 1}) * kMachineStride;
+  std::vector<std::string> machines;
+  for (const auto& entry : std::filesystem::directory_iterator(std::string(XYLEM_SOURCE_DIR) + "/topologies"))
+    if (entry.path().extension() == ".xml") machines.push_back(entry.path().stem().string());
+  std::sort(machines.begin(), machines.end());
+  ASSERT_GT(machines.size(), 50u);
+  for (std::size_t i = 0; i < machines.size(); i += static_cast<std::size_t>(stride))
+    for (const int hosts : {1, 2}) {
+      const Case c = chosenFor(requestOf(machines[i], hosts));
+      EXPECT_LT(worstLoss(c), 1 + kRounding) << machines[i] << " on " << hosts;
+      EXPECT_EQ(c.chosen.wins(), c.chosen.judgement.gains()) << machines[i] << " on " << hosts;
+    }
+}
+
+// A job of two kinds gets a file for each, unless ranks of the two would then wait for each other.
+TEST(ChooseChannels, ServesTwoKindsOfHosts) {
+  plan::PlanRequest request = requestOf("nic-nogdr", 1);
+  request.hosts.push_back(requestOf("l40sx8-pcie", 1).hosts.front());
+  request.hostsListed = true;
+  const Case c = chosenFor(std::move(request));
+  ASSERT_EQ(c.chosen.parts.size(), 2u);
+  EXPECT_GT(c.chosen.tried, 0);
+  EXPECT_LT(worstLoss(c), 1 + kRounding);
 }
 
 TEST(ChooseChannels, WhatHasNoWeightMayBeSlower) {

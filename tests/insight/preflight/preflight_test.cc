@@ -71,6 +71,20 @@ TEST(Preflight, NicsThatDifferAreRemarked) {
   EXPECT_THAT(nics("pizdaint.xml"), ElementsAre("8 x 50.0 GB/s, RDMA", ::testing::EndsWith(", sockets")));
 }
 
+// Hosts whose rings use their NICs differently: the usual cause of uneven load on the network.
+TEST(Preflight, GraphsThatDifferAreComparedByKind) {
+  const plan::PlanRequest request = jobOf({host("dgxh100.xml"), host("dgxh100-4nic.xml")});
+  std::map<Remarked, Remark> remarks;
+  for (const Remark& remark : preflight(plan::planJob(request, testing::settings225())).remarks)
+    remarks[remark.what] = remark;
+  ASSERT_TRUE(remarks.contains(Remarked::kRingNics));
+  EXPECT_THAT(remarks.at(Remarked::kRingNics).byView,
+              ElementsAre("8, 1 channel each, crossing", "4, 2 channels each"));
+  ASSERT_TRUE(remarks.contains(Remarked::kRingPaths));
+  EXPECT_THAT(remarks.at(Remarked::kRingPaths).byView, ElementsAre("NVL, PIX", "NVL, PXN"));
+  EXPECT_EQ(remarks.at(Remarked::kRingPaths).job, "NVL, PXN");
+}
+
 TEST(Preflight, TreePatternsThatDifferHangAllReduce) {
   const plan::PlanRequest request = jobOf({host("dgxh100.xml"), host("dgxa100.xml")});
   const plan::Plan plan = plan::planJob(request, testing::settings225());

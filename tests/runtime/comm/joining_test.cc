@@ -26,9 +26,11 @@ using testing::Job;
 TEST(Interfaces, ThatDifferOnOneHostAreNamed) {
   const auto at = [](const char* address) { return sockets::SocketAddress::parse(address); };
   EXPECT_EQ(differingInterfaces({0, 1}, {at("10.0.0.1:4711"), at("10.0.0.1:4712")}), "");
-  EXPECT_THAT(differingInterfaces({4, 5, 6}, {at("10.0.0.1:4711"), at("127.0.0.1:1"), at("10.0.0.1:2")}),
-              AllOf(HasSubstr("ranks 4, 6 at 10.0.0.1, rank 5 at 127.0.0.1;"), HasSubstr("NCCL_SOCKET_IFNAME")));
-  EXPECT_THAT(differingInterfaces({0, 1}, {at("[::1]:4711"), at("127.0.0.1:4711")}), HasSubstr("rank 0 at ::1"));
+  EXPECT_THAT(
+      differingInterfaces({4, 5, 6}, {at("10.0.0.1:4711"), at("127.0.0.1:1"), at("10.0.0.1:2")}),
+      AllOf(HasSubstr("ranks 4, 6 at 10.0.0.1, rank 5 at 127.0.0.1;"), HasSubstr("NCCL_SOCKET_IFNAME")));
+  EXPECT_THAT(differingInterfaces({0, 1}, {at("[::1]:4711"), at("127.0.0.1:4711")}),
+              HasSubstr("rank 0 at ::1"));
 }
 
 constexpr int kRanks = 5;
@@ -162,6 +164,17 @@ TEST(HostCores, AreEachHostsOwn) {
   ASSERT_EQ(hosts.size(), 2U);
   EXPECT_FALSE(hosts[0].oversubscribed);
   EXPECT_TRUE(hosts[1].oversubscribed);
+}
+
+TEST(InitTimer, NamesTheLongestStepOfALongStart) {
+  InitTimer timer;
+  timer.lap(InitPart::kBootstrap, "meeting the other ranks");
+  EXPECT_EQ(timer.longestStep(), "");
+  std::this_thread::sleep_for(std::chrono::milliseconds(1010));
+  timer.lap(InitPart::kTopology, "describing the hosts");
+  timer.lap(InitPart::kGraphs, "planning");
+  EXPECT_THAT(timer.longestStep(),
+              ::testing::MatchesRegex("describing the hosts took 1\\.[0-9]+ s of 1\\.[0-9]+ s"));
 }
 
 TEST(JoinSteps, TellTheOtherRanksWhyOneFailed) {

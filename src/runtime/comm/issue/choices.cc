@@ -174,6 +174,7 @@ ChosenAlgorithm Choices::choose(const CommOperation& operation, int aggregated) 
                                                   .protocol = chosen.protocol,
                                                   .bytes = wanted.bytes,
                                                   .channels = chosen.channels});
+  chosen.time = best->time;
   return chosen;
 }
 

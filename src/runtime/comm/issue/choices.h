@@ -46,6 +46,7 @@ struct ChosenAlgorithm {
   Protocol protocol = Protocol::kSimple;
   int channels = 1;
   std::int64_t chunkBytes = 0;  // if the operation has its channels to itself
+  float time = 0;               // predicted, microseconds
 };
 
 class Choices {

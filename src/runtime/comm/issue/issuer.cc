@@ -126,6 +126,7 @@ Issuer::Issuer(const JobRoster& roster, const CommPlan& plan, Wiring& wiring, co
       wiring_(wiring),
       onlyNvls_(roster.self().direct == Direct::kNvls),
       choices_(makeChoices(roster, plan, wiring, request)),
+      choiceLog_(request.log, roster.rank),
       transfers_(plan.plan, plan.choice, rank_, plan.channels, checked_, request.settings,
                  wiring.transports(), watches.peers, *request.log),
       mailboxes_(makeMailboxes(roster, plan, wiring, watches.peers)),
@@ -168,6 +169,7 @@ void Issuer::awaitConnections(std::span<const CommOperation> operations) {
 
 void Issuer::launchOnGpu(std::span<const CommOperation> operations, const CallEvents& events) {
   awaitConnections(operations);
+  if (choiceLog_.enabled()) choiceLog_.write(operations, scheduling());
   schedule(operations, scheduling(), events, *work_);
   gpu_->fill(*work_, operations);
   if (!gpu_->hasWork()) return;
@@ -247,6 +249,7 @@ std::optional<std::size_t> Issuer::makeWork(std::span<const CommOperation> opera
     return isPointToPoint(first.function) ? std::nullopt : std::optional<std::size_t>(bytesOf(first));
   }
   forgetWork();
+  if (choiceLog_.enabled()) choiceLog_.write(operations, scheduling());
   return schedule(operations, scheduling(), events, *work_);
 }
 

@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "runtime/comm/issue/call_check.h"
+#include "runtime/comm/issue/choice_log.h"
 #include "runtime/comm/issue/choices.h"
 #include "runtime/comm/issue/gpu_executor.h"
 #include "runtime/comm/issue/launch_queue.h"
@@ -90,6 +91,7 @@ class Issuer {
   const Wiring& wiring_;
   const bool onlyNvls_;  // of the collectives only those of NVLS are exchanges
   Choices choices_;
+  ChoiceLog choiceLog_;
   Transfers transfers_;
   std::optional<Mailboxes> mailboxes_;   // where all ranks are on one host
   std::optional<CallCheck> check_;       // in checked mode

@@ -55,12 +55,6 @@ collectives::DirectWork directWorkOf(const CommOperation& operation, int ranks) 
           .reduction = reductionOf(operation, ranks)};
 }
 
-// An operation as the planner splits it over channels: in elements.
-tuning::SplitTask taskOf(const CommOperation& operation, const ChosenAlgorithm& chosen) {
-  return {operation.function,           chosen.algorithm, chosen.protocol, operation.count,
-          elementBytes(operation.type), chosen.channels};
-}
-
 // Adds the items of a group's operations to the work of a launch.
 class WorkMaker {
  public:
@@ -82,8 +76,7 @@ class WorkMaker {
 
  private:
   bool isExchange(const CommOperation& operation, int count) const {
-    return isBusyCollective(operation) && scheduling_.mailboxes != nullptr &&
-           (!scheduling_.onlyNvls || scheduling_.choices.of(operation, count).algorithm == Algorithm::kNvls);
+    return comm::isExchange(operation, count, scheduling_);
   }
 
   ExchangePath& newExchange(const CommOperation& operation) {
@@ -302,6 +295,17 @@ void WorkMaker::addTransfers() {
 }
 
 }  // namespace
+
+bool isExchange(const CommOperation& operation, int collectives, const Scheduling& scheduling) {
+  return isBusyCollective(operation) && scheduling.mailboxes != nullptr &&
+         (!scheduling.onlyNvls ||
+          scheduling.choices.of(operation, collectives).algorithm == Algorithm::kNvls);
+}
+
+tuning::SplitTask taskOf(const CommOperation& operation, const ChosenAlgorithm& chosen) {
+  return {operation.function,           chosen.algorithm, chosen.protocol, operation.count,
+          elementBytes(operation.type), chosen.channels};
+}
 
 std::optional<std::size_t> schedule(std::span<const CommOperation> operations, const Scheduling& scheduling,
                                     const CallEvents& events, LaunchWork& work) {

@@ -9,6 +9,7 @@
 #include <optional>
 #include <span>
 
+#include "planner/tuning/split.h"
 #include "runtime/collectives/direct_exchange.h"
 #include "runtime/comm/issue/choices.h"
 #include "runtime/comm/issue/launch_work.h"
@@ -31,6 +32,12 @@ struct Scheduling {
   bool onlyNvls = false;           // only collectives of NVLS go over the mailboxes
   bool checked = false;            // sends tell receives what they send (XYLEM_CHECK)
 };
+
+// Whether a collective becomes an exchange. `collectives`: how many its group has.
+bool isExchange(const CommOperation& operation, int collectives, const Scheduling& scheduling);
+
+// An operation as the planner splits it over channels: in elements.
+tuning::SplitTask taskOf(const CommOperation& operation, const ChosenAlgorithm& chosen);
 
 // Throws ncclInvalidUsage for sends to oneself without a receive of the same size, and for such receives.
 // Returns the bytes of all collectives if these go over the mailboxes and there is nothing else.

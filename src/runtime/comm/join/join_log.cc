@@ -70,6 +70,8 @@ void logInitComplete(const Logger& log, const void* comm, const Membership& m, s
            callOf(by), comm, m.rank, m.ranks, m.device, m.device, busId, fingerprint);
   log.info(Subsystem::kInit, "Init timings - {}: rank {} nranks {} {}", callOf(by), m.rank, m.ranks,
            timer.text());
+  if (const std::string longest = timer.longestStep(); !longest.empty())
+    log.info(Subsystem::kInit, "Init timings - longest step of rank {}: {}", m.rank, longest);
 }
 
 void logPlan(const Logger& log, const void* comm, const plan::Plan& plan, const HostMap& host, int rank) {

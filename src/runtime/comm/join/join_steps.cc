@@ -10,15 +10,22 @@ namespace {
 constexpr std::array<const char*, kInitParts> kNames = {"kernels", "alloc",  "bootstrap",  "allgathers",
                                                         "topo",    "graphs", "connections"};
 
+// A start that takes less needs no explanation.
+constexpr double kLongStart = 1;
+
 double secondsOf(InitTimer::Clock::duration span) { return std::chrono::duration<double>(span).count(); }
 
 }  // namespace
 
-double InitTimer::lap(InitPart part) {
+double InitTimer::lap(InitPart part, const char* step) {
   const auto now = Clock::now();
   const double seconds = secondsOf(now - last_);
   parts_[static_cast<std::size_t>(part)] += seconds;
   last_ = now;
+  if (seconds > longest_) {
+    longest_ = seconds;
+    longestName_ = step;
+  }
   return seconds;
 }
 
@@ -37,8 +44,13 @@ std::string InitTimer::text() const {
   return text + fmt::format("rest {:.2f})", rest < 0 ? 0 : rest);
 }
 
+std::string InitTimer::longestStep() const {
+  const double all = total();
+  return all < kLongStart ? "" : fmt::format("{} took {:.2f} s of {:.2f} s", longestName_, longest_, all);
+}
+
 void JoinSteps::end(InitPart part, const char* what) noexcept {
-  const double seconds = timer_.lap(part);
+  const double seconds = timer_.lap(part, what);
   log_.trace(Subsystem::kInit, "Joining: {} took {:.6f} s", what, seconds);
 }
 

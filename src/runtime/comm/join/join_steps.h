@@ -37,18 +37,23 @@ class InitTimer {
   using Clock = std::chrono::steady_clock;
 
   InitTimer() : start_(Clock::now()), last_(start_) {}
-  // Adds the time since the last lap to `part`; returns that time in seconds.
-  double lap(InitPart part);
+  // Adds the time since the last lap to `part`; returns that time in seconds. `step` names what was done.
+  double lap(InitPart part, const char* step);
   double seconds(InitPart part) const { return parts_[static_cast<std::size_t>(part)]; }
   // The part's name in NCCL's line.
   static const char* name(InitPart part);
   // Seconds since the start.
   double total() const;
   std::string text() const;
+  // "describing the hosts took 14.20 s of 16.00 s": the step that took most of a start that took long; empty
+  // if it took less than a second.
+  std::string longestStep() const;
 
  private:
   Clock::time_point start_, last_;
   std::array<double, kInitParts> parts_{};
+  double longest_ = 0;           // seconds
+  const char* longestName_ = "";
 };
 
 // The input of joining; it outlives the joining.
