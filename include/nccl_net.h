@@ -81,7 +81,7 @@ typedef ncclNetDeviceHandle_v7_t ncclNetDeviceHandle_v10_t;
 typedef ncclNetDeviceHandle_v7_t ncclNetDeviceHandle_v11_t;
 typedef ncclNetDeviceHandle_v7_t ncclNetDeviceHandle_v12_t;
 
-/* What a device is. speed: Mbit/s; latency: µs, 0: unknown; ptrSupport: bits NCCL_PTR_…; maxRecvs: the most buffers of one
+/* The properties of a device. speed: Mbit/s; latency: µs, 0: unknown; ptrSupport: bits NCCL_PTR_…; maxRecvs: the most buffers of one
  * irecv. Strings stay the plugin's. */
 typedef struct {
   char* name;
@@ -174,7 +174,7 @@ typedef struct {
 typedef ncclNetCommConfig_v10_t ncclNetCommConfig_v11_t;
 typedef ncclNetCommConfig_v10_t ncclNetCommConfig_v12_t;
 
-/* What the next transfers are like. op, algo and proto are masks; all ones: unknown. */
+/* Properties of the next transfers. op, algo and proto are masks; all ones: unknown. */
 typedef struct {
   int32_t maxConcurrentPeers, minConcurrentPeers, maxFlowsPerPeer, minFlowsPerPeer;
 } ncclNetCommAttr_v11_t;
@@ -345,7 +345,7 @@ XYLEM_COLLNET_TABLE(v12, (void** ctx, uint64_t commId, ncclDebugLogger_t logFunc
 #undef XYLEM_COLLNET_FROM_9
 #undef XYLEM_COLLNET_FROM_11
 
-/* Those of NCCL 2.27, as nccl.h. */
+/* The names without a version are those of NCCL 2.27, as nccl.h has it. */
 typedef ncclNet_v10_t ncclNet_t;
 typedef ncclCollNet_v10_t ncclCollNet_t;
 typedef ncclNetProperties_v10_t ncclNetProperties_t;

@@ -5,7 +5,7 @@
 //   table.allocate({.device = pool->device(), .charge = pool->charge(bytes)}, bytes);   // counts until it is freed
 //   pool->used()
 //
-// A pool that processes share has a number, which a sealed file holds: whoever has the file has the pool. Memory of the
+// A pool that processes share has a number, which a sealed file holds: a process with the file has the pool. Memory of the
 // pool has a name (runtime/cuda_api/ipc.h) with that number.
 
 #include <cstdint>

@@ -105,7 +105,7 @@ static_assert(sizeof(ncclNetAttr_v11_t) == sizeof(abi::NetAttributes));
 static_assert(sizeof(ncclNetDeviceHandle_v7_t) == sizeof(abi::DeviceHandle));
 static_assert(sizeof(ncclNetSGE_v8_t) == 24 && sizeof(ncclNetSGE_v9_t) == 24);
 
-// What the compiler has checked above; and that the names without a version are those of nccl.h's NCCL.
+// The compiler has checked the tables above. The names without a version are those of the NCCL that nccl.h names.
 TEST(NetHeader, TablesAreThoseThatTheLibraryLoads) {
   EXPECT_TRUE((std::is_same_v<ncclNet_t, ncclNet_v10_t>)) << NCCL_VERSION_CODE;
   EXPECT_EQ(NCCL_VERSION_CODE / 100, 227) << "another version of nccl.h has another newest table";
