@@ -20,7 +20,7 @@
 
 namespace xylem::cuda_api {
 
-enum class IpcKind : std::uint32_t { kMemory = 1, kEvent = 2, kPooled = 3 };
+enum class IpcKind : std::uint32_t { kMemory = 1, kEvent = 2, kPooled = 3, kWindow = 4 };
 
 struct IpcName {
   static constexpr std::uint64_t kMagic = 0x78796c656d697063ull;  // "xylemipc"
