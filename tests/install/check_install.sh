@@ -89,7 +89,7 @@ PROGRAM
 "$prefix/bin/xylem-cc" -std=c99 -pedantic -Wall -Wextra -Werror "$work/nvml.c" -lnvidia-ml -o "$work/nvml"
 XYLEM_HOST_DEVICES=2 "$work/nvml"
 
-# What programs of C include beside the runtime, by NVTX's names of version 3 and of those before.
+# Programs of C include these beside the runtime; NVTX has its names of version 3 and of those before.
 cat >"$work/headers.c" <<'PROGRAM'
 #include <cudaTypedefs.h>
 #include <cuda_fp4.h>
@@ -317,6 +317,18 @@ export NCCL_SOCKET_IFNAME=lo XYLEM_HOST_DEVICES=2
 (unset LD_PRELOAD && LD_LIBRARY_PATH=$prefix/$libdir/xylem/as-nccl "$work/asks")
 (unset LD_PRELOAD LD_LIBRARY_PATH && "$prefix/bin/xylem" run --as-nccl -- "$work/asks")
 (unset LD_PRELOAD LD_LIBRARY_PATH && "$prefix/bin/xylem" run -n 1 --as-nccl -- "$work/asks")
+# A program of others, compiled with Xylem's headers and, if they are there, with NVIDIA's; both find the libraries by name.
+foreign=("$prefix/include/xylem/nccl/host -I$prefix/include/xylem/nccl")
+if [ -f "${XYLEM_TEST_CUDA_INCLUDE:-}/nccl.h" ]; then foreign+=("$XYLEM_TEST_CUDA_INCLUDE"); fi
+for headers in "${foreign[@]}"; do
+  major=$(echo '#include <cuda_runtime_api.h>
+CUDART_VERSION' | "$cxx" -E -x c++ -I$headers - | tail -1)
+  # shellcheck disable=SC2086  # options are words
+  "$cxx" -std=c++17 -I$headers "$here/consumer/foreign.cc" "$prefix/$libdir/xylem/as-nccl/libnccl.so.2" \
+    "$prefix/$libdir/xylem/as-nccl/libcudart.so.$((major / 1000))" "$prefix/$libdir/xylem/as-nccl/libcuda.so.1" \
+    -L"$prefix/$libdir" -lxylem -ldl -o "$work/foreign"
+  (unset LD_PRELOAD && LD_LIBRARY_PATH=$prefix/$libdir/xylem/as-nccl:$prefix/$libdir timeout 60 "$work/foreign")
+done
 if command -v python3 >/dev/null; then # the calls of wrappers in Python
   (unset LD_PRELOAD LD_LIBRARY_PATH && PYTHONDONTWRITEBYTECODE=1 timeout 120 "$prefix/bin/xylem" run --as-nccl -- python3 "$here/wrappers.py")
 fi
