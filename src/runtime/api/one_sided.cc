@@ -22,7 +22,7 @@ namespace xylem::api {
 namespace {
 
 constexpr std::size_t kPlaces = 256;
-// Of a place's number: the window was given back.
+// A bit in a place's number: the window was given back.
 constexpr std::uint64_t kGone = std::uint64_t{1} << 63;
 // Bytes that a step copies, so that other streams of the thread go on.
 constexpr std::size_t kPiece = std::size_t{1} << 20;
@@ -33,7 +33,7 @@ std::uint64_t tokenOfProcess() {
   return token;
 }
 
-// What ranks tell each other when they begin.
+// Ranks tell each other this when they begin.
 struct BoardName {
   cuda_api::IpcName memory;
   std::uint64_t token = 0;

@@ -66,7 +66,7 @@ class OneSided : public std::enable_shared_from_this<OneSided> {
 
   // Waits until all that was enqueued is done.
   void drain();
-  // What is enqueued fails, here and on the ranks that wait for this one. Returns when no step is under way.
+  // Operations that are enqueued fail, here and on the ranks that wait for this one. Returns when no step is under way.
   void end() noexcept;
 
  private:

@@ -77,7 +77,7 @@ TEST_F(OneSidedCalls, SignalsAreCountedBySource) {
   EXPECT_EQ(cudaStreamQuery(streams_[2]), cudaErrorNotReady) << "one of rank 0's two is missing";
   ASSERT_EQ(ncclSignal(2, 0, 0, 0, comms_[0], streams_[0]), ncclSuccess);
   wait();
-  // What a wait has taken is gone; what comes early is kept.
+  // A signal is taken by one wait, and kept until then.
   for (int i = 0; i < 3; ++i) ASSERT_EQ(ncclSignal(1, 0, 0, 0, comms_[0], streams_[0]), ncclSuccess);
   ASSERT_EQ(cudaStreamSynchronize(streams_[0]), cudaSuccess);
   ASSERT_EQ(await(1, 0, 2), ncclSuccess);
