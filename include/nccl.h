@@ -169,16 +169,16 @@ typedef struct ncclConfig_v23000 {
   const char* netName;
   int splitShare;       /* 1: communicators split from this one use its resources. Default 0 */
   int trafficClass;     /* for networks with traffic classes, from 0. Default: the network's */
-  const char* commName; /* for people; accepted, without effect */
-  int collnetEnable;    /* 0 or 1; accepted, without effect on CPUs, as are all fields below */
-  int CTAPolicy;
-  int shrinkShare; /* 1: communicators made by ncclCommShrink use this one's resources */
-  int nvlsCTAs;
-  int nChannelsPerNetPeer; /* this one and the next: 2.28's */
+  const char* commName; /* for people: profilers get it */
+  int collnetEnable;    /* 0 or 1: NCCL_COLLNET_ENABLE, where that is not set */
+  int CTAPolicy; /* NCCL_CTA_POLICY_...; checked, without effect on CPUs, as are all below that say nothing */
+  int shrinkShare;
+  int nvlsCTAs;            /* 1 to 64: NCCL_NVLS_NCHANNELS, where that is not set */
+  int nChannelsPerNetPeer; /* 1 to 64: NCCL_NCHANNELS_PER_NET_PEER, where that is not set. This and the next: 2.28's */
   int nvlinkCentricSched;
   int graphUsageMode; /* this one and the next: 2.29's. 0 to 2 */
-  int numRmaCtx;
-  int maxP2pPeers; /* this one and the next: 2.30's */
+  int numRmaCtx;      /* 0: without one-sided operations. Default 1 */
+  int maxP2pPeers;    /* this one and the next: 2.30's */
   int graphStreamOrdering;
 } ncclConfig_t;
 
@@ -275,8 +275,8 @@ ncclResult_t ncclCommShrink(ncclComm_t comm, int* excludeRanksList, int excludeR
 
 /* Ends the operations of `comm` without waiting for other ranks, which get ncclRemoteError. Returns when its
  * buffers are no longer used. From then on it can be split or shrunk (by the ranks that live), destroyed or
- * aborted; other calls return ncclInvalidUsage. ncclInvalidArgument: `revokeFlags` is not
- * NCCL_REVOKE_DEFAULT. */
+ * aborted; other calls return ncclInvalidUsage. ncclInvalidArgument: it was revoked before, or `revokeFlags` is
+ * not NCCL_REVOKE_DEFAULT. Nothing happens if `comm` is null. */
 #define NCCL_REVOKE_DEFAULT 0x00
 ncclResult_t ncclCommRevoke(ncclComm_t comm, int revokeFlags);
 
@@ -368,7 +368,7 @@ ncclResult_t ncclCommRegister(const ncclComm_t comm, void* buff, size_t size, vo
 ncclResult_t ncclCommDeregister(const ncclComm_t comm, void* handle);
 
 /* Registers memory that all ranks use for the same purpose as a window: all ranks must call it, with the same
- * size. Ranks on one host map each other's memory without that, so that a window is only a handle.
+ * size. Ranks on one host map each other's memory without that, so that only one-sided operations need windows.
  * `winFlags` is NCCL_WIN_DEFAULT or NCCL_WIN_COLL_SYMMETRIC: collectives use the same offset in the window on
  * every rank. ncclInvalidArgument: null, size 0, past the end of the address space, other flags. */
 typedef struct ncclWindow_vidmem* ncclWindow_t;
@@ -395,10 +395,25 @@ typedef struct {
 ncclResult_t ncclGetMultimemDevicePointer(ncclWindow_t window, size_t offset, ncclMultimemHandle_t multimem,
                                           void** outPtr);
 
-/* Operations of one rank on the memory of another one, which takes no part. Host devices have none: after the checks
- * of their arguments these return ncclInvalidArgument, as NCCL does where it has none. */
+/* Operations of one rank on the memory of another one, which takes no part, in the order of a stream. The first one on a
+ * communicator waits until all ranks have made one, in a group at its end.
+ *
+ * ncclPutSignal copies into the window of `peer` that it registered as this rank did `peerWin`, from `peerWinOffset` (in
+ * bytes) on, and then signals; `localbuff` lies in a symmetric window of this rank. ncclSignal signals alone.
+ * ncclWaitSignal holds the stream until, of each rank named, `opCnt` more signals have come than earlier waits took. In a
+ * graph it waits for signals of graphs, otherwise for those of calls. Waiting for a rank that has left fails.
+ *
+ *   ncclWindow_t window;
+ *   ncclCommWindowRegister(comm, receive, 2 * count * sizeof(float), &window, NCCL_WIN_COLL_SYMMETRIC);
+ *   ncclPutSignal(receive, count, ncclFloat, (rank + 1) % ranks, window, count * sizeof(float), 0, 0, 0, comm, stream);
+ *   ncclWaitSignalDesc_t one = {1, (rank + ranks - 1) % ranks, 0, 0};
+ *   ncclWaitSignal(1, &one, comm, stream);
+ *
+ * ncclInvalidArgument: a communicator of several hosts, of GPUs, or with numRmaCtx 0 has no such operations; sigIdx, ctx or
+ * flags other than 0; no such rank or window. A put that does not fit into the peer's window fails in the stream, and so
+ * does one into memory that is not of ncclMemAlloc or cudaMalloc, if the peer is another process. */
 typedef struct {
-  int opCnt;
+  int opCnt; /* from 1 */
   int peer;
   int sigIdx;
   int ctx;

@@ -1,6 +1,6 @@
 /*
- * __nv_fp8_e4m3, __nv_fp8_e5m2 and the conversions of their bits on the host: xylem_small_floats.h. In C only the
- * types are there.
+ * __nv_fp8_e4m3, __nv_fp8_e5m2, two and four of them, and the conversions of their bits on the host:
+ * xylem_small_floats.h and xylem_packed_floats.h. In C only the types are there.
  *
  *   __nv_fp8_storage_t bits = __nv_cvt_float_to_fp8(1.5f, __NV_SATFINITE, __NV_E4M3);
  *
@@ -65,6 +65,33 @@ __host__ inline __nv_fp8x2_storage_t __nv_cvt_float2_to_fp8x2(float2 value, __nv
   const unsigned high = __nv_cvt_float_to_fp8(value.y, saturation, format);
   return static_cast<__nv_fp8x2_storage_t>(low | high << 8);
 }
+__host__ inline __nv_fp8x2_storage_t __nv_cvt_double2_to_fp8x2(double2 value, __nv_saturation_t saturation,
+                                                               __nv_fp8_interpretation_t format) {
+  const unsigned low = __nv_cvt_double_to_fp8(value.x, saturation, format);
+  const unsigned high = __nv_cvt_double_to_fp8(value.y, saturation, format);
+  return static_cast<__nv_fp8x2_storage_t>(low | high << 8);
+}
+__host__ inline __nv_fp8x2_storage_t __nv_cvt_halfraw2_to_fp8x2(__half2_raw value,
+                                                                __nv_saturation_t saturation,
+                                                                __nv_fp8_interpretation_t format) {
+  return __nv_cvt_float2_to_fp8x2(__half22float2(__half2(value)), saturation, format);
+}
+__host__ inline __nv_fp8x2_storage_t __nv_cvt_bfloat16raw2_to_fp8x2(__nv_bfloat162_raw value,
+                                                                    __nv_saturation_t saturation,
+                                                                    __nv_fp8_interpretation_t format) {
+  return __nv_cvt_float2_to_fp8x2(__bfloat1622float2(__nv_bfloat162(value)), saturation, format);
+}
+__host__ inline __half2_raw __nv_cvt_fp8x2_to_halfraw2(__nv_fp8x2_storage_t bits,
+                                                       __nv_fp8_interpretation_t format) {
+  return __half2(__half(__nv_cvt_fp8_to_halfraw(static_cast<__nv_fp8_storage_t>(bits & 0xff), format)),
+                 __half(__nv_cvt_fp8_to_halfraw(static_cast<__nv_fp8_storage_t>(bits >> 8), format)));
+}
+
+#include "xylem_packed_floats.h"
+XYLEM_PACKED_FLOATS(XylemPackedTwo, __nv_fp8x2_e4m3, __nv_fp8_e4m3, __nv_fp8x2_storage_t, 8);
+XYLEM_PACKED_FLOATS(XylemPackedTwo, __nv_fp8x2_e5m2, __nv_fp8_e5m2, __nv_fp8x2_storage_t, 8);
+XYLEM_PACKED_FLOATS(XylemPackedFour, __nv_fp8x4_e4m3, __nv_fp8_e4m3, __nv_fp8x4_storage_t, 8);
+XYLEM_PACKED_FLOATS(XylemPackedFour, __nv_fp8x4_e5m2, __nv_fp8_e5m2, __nv_fp8x4_storage_t, 8);
 #else
 typedef struct {
   unsigned char __x;
@@ -73,4 +100,8 @@ typedef struct {
   unsigned char __x;
 } __nv_fp8_e5m2;
 #endif
+
+/* NVIDIA's headers of these names take what their own cuda_fp8.h has and this one has not. */
+#include "cuda_fp4.h"
+#include "cuda_fp6.h"
 #endif /* __CUDA_FP8_H__ */

@@ -142,7 +142,7 @@ cudaError_t cudaDeviceSetMemPool(int device, cudaMemPool_t pool);
 cudaError_t cudaMemPoolCreate(cudaMemPool_t* pool, const struct cudaMemPoolProps* properties);
 cudaError_t cudaMemPoolDestroy(cudaMemPool_t pool);
 cudaError_t cudaMemPoolTrimTo(cudaMemPool_t pool, size_t bytesToKeep);
-/* Only the reuse flags and the threshold, which make no difference, can be set, and both highest values to 0. */
+/* Only the reuse flags and the threshold, which make no difference, can be set, and each of both highest values to 0. */
 cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t pool, enum cudaMemPoolAttr attribute, void* value);
 cudaError_t cudaMemPoolGetAttribute(cudaMemPool_t pool, enum cudaMemPoolAttr attribute, void* value);
 /* Every device reads and writes all memory, whatever is asked for. */
@@ -151,6 +151,17 @@ cudaError_t cudaMemPoolGetAccess(enum cudaMemAccessFlags* flags, cudaMemPool_t p
                                  struct cudaMemLocation* location);
 cudaError_t cudaMallocFromPoolAsync(void** pointer, size_t size, cudaMemPool_t pool, cudaStream_t stream)
     XYLEM_PTSZ(cudaMallocFromPoolAsync);
+/* A pool made for file descriptors goes to another process of the same user and host: export it, pass the descriptor (an
+ * int at `handle`, over a socket), and import it there ((void*)(intptr_t)descriptor). Then memory goes by names, of any
+ * bytes that carry them. An imported pool gives no memory of its own. Either process frees what it has; the pages stay
+ * those of the process that allocated them, whose cudaFree ends their use everywhere. */
+cudaError_t cudaMemPoolExportToShareableHandle(void* handle, cudaMemPool_t pool,
+                                               enum cudaMemAllocationHandleType type, unsigned int flags);
+cudaError_t cudaMemPoolImportFromShareableHandle(cudaMemPool_t* pool, void* handle,
+                                                 enum cudaMemAllocationHandleType type, unsigned int flags);
+cudaError_t cudaMemPoolExportPointer(struct cudaMemPoolPtrExportData* name, void* pointer);
+cudaError_t cudaMemPoolImportPointer(void** pointer, cudaMemPool_t pool,
+                                     struct cudaMemPoolPtrExportData* name);
 
 /* The same for memory of the host, which does not differ here. Flags make no difference. */
 cudaError_t cudaMallocHost(void** pointer, size_t size);

@@ -154,12 +154,16 @@ struct cudaMemAccessDesc {
 };
 struct cudaMemPoolProps {
   enum cudaMemAllocationType allocType;         /* pinned */
-  enum cudaMemAllocationHandleType handleTypes; /* none: no process shares a pool */
+  enum cudaMemAllocationHandleType handleTypes; /* none, or file descriptors: processes share it */
   struct cudaMemLocation location;              /* a device */
   void* win32SecurityAttributes;
   size_t maxSize; /* in bytes; 0: no limit */
   unsigned short usage;
   unsigned char reserved[54];
+};
+/* A name of memory of a pool, for another process that has imported the pool. */
+struct cudaMemPoolPtrExportData {
+  unsigned char reserved[64];
 };
 /* The first three are an int, the others of 64 bits. Memory that is freed goes back to the machine at once, so what is
  * reserved is what is used. */

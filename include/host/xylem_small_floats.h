@@ -30,7 +30,7 @@ struct XylemFloat8e4m3Format { /* no infinity */
 };
 struct XylemFloat8e5m2Format {
   typedef std::uint8_t Bits;
-  enum { kMantissa = 2, kBias = 15, kLargest = 0x7b, kNan = 0x7e, kOverflow = 0x7b };
+  enum { kMantissa = 2, kBias = 15, kLargest = 0x7b, kNan = 0x7f, kOverflow = 0x7b };
 };
 
 template <typename Format>
@@ -47,7 +47,7 @@ struct XylemSmallFloat {
   static Bits encode(double value) {
     const Bits sign = static_cast<Bits>(std::signbit(value) ? 1u << (8 * sizeof(Bits) - 1) : 0u);
     const double size = std::fabs(value);
-    if (size != size) return static_cast<Bits>(sign | Format::kNan);
+    if (size != size) return static_cast<Bits>((sizeof(Bits) == 1 ? 0u : sign) | Format::kNan);
     if (std::isinf(value) && sizeof(Bits) == 1 && Format::kMantissa == 2)
       return static_cast<Bits>(sign | 0x7c);
     if (size == 0) return sign;

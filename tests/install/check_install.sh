@@ -15,7 +15,7 @@ step "install"
 mv "$work/first" "$work/prefix" # installed files must not contain the build folder's path
 prefix=$work/prefix
 for file in bin/xylem "$libdir/libxylem.so" "$libdir/libxylem-plan.so" include/xylem/plan.h \
-  include/xylem/nccl/nccl.h share/xylem/topologies/dgxh100.xml; do
+  include/xylem/nccl/nccl.h include/xylem/nccl/nccl_net.h include/xylem/nccl/host/nvtx3/nvtx3.hpp share/xylem/topologies/dgxh100.xml; do
   [ -e "$prefix/$file" ] || { echo "not installed: $file" && exit 1; }
 done
 topology=$prefix/share/xylem/topologies/dgxh100.xml
@@ -89,8 +89,58 @@ PROGRAM
 "$prefix/bin/xylem-cc" -std=c99 -pedantic -Wall -Wextra -Werror "$work/nvml.c" -lnvidia-ml -o "$work/nvml"
 XYLEM_HOST_DEVICES=2 "$work/nvml"
 
+# Programs of C include these beside the runtime; NVTX has its names of version 3 and of those before.
+cat >"$work/headers.c" <<'PROGRAM'
+#include <cudaTypedefs.h>
+#include <cuda_fp4.h>
+#include <cuda_fp6.h>
+#include <math_constants.h>
+#include <nccl_net.h>
+#include <nvToolsExt.h>
+#include <nvtx3/nvToolsExt.h>
+#include <nvtx3/nvToolsExtCuda.h>
+#include <nvtx3/nvToolsExtCudaRt.h>
+
+int main(void) {
+  PFN_cuDriverGetVersion ask = 0;
+  nvtxEventAttributes_t event = {0};
+  int version = 0;
+  event.version = NVTX_VERSION;
+  event.size = NVTX_EVENT_ATTRIB_STRUCT_SIZE;
+  event.messageType = NVTX_MESSAGE_TYPE_ASCII;
+  event.message.ascii = "start";
+  nvtxRangePushEx(&event);
+  if (cuGetProcAddress("cuDriverGetVersion", (void**)&ask, 12000, CU_GET_PROC_ADDRESS_DEFAULT, 0) != CUDA_SUCCESS) return 1;
+  nvtxNameCudaStreamA(0, "default");
+  return ask(&version) == CUDA_SUCCESS && version > 0 && nvtxRangePop() < 0 && CUDART_PI > 3.14 ? 0 : 1;
+}
+PROGRAM
+"$prefix/bin/xylem-cc" -std=c99 -Wall -Wextra -Werror "$work/headers.c" -lcuda -lnvToolsExt -o "$work/headers"
+"$work/headers"
+
+# A net plugin compiled against the installed header.
+cat >"$work/net.c" <<'PROGRAM'
+#include <nccl_net.h>
+
+static ncclResult_t init(ncclDebugLogger_t log, ncclProfilerCallback_t profile) {
+  (void)profile;
+  log(NCCL_LOG_INFO, NCCL_NET, __func__, __LINE__, "the plugin of the test has no devices");
+  return ncclSuccess;
+}
+static ncclResult_t devices(int* count) {
+  *count = 0;
+  return ncclSuccess;
+}
+__attribute__((visibility("default"))) ncclNet_t NCCL_NET_PLUGIN_SYMBOL = {.name = "test", .init = init, .devices = devices};
+PROGRAM
+"$prefix/bin/xylem-cc" -std=c99 -Wall -Werror -Wno-missing-field-initializers -shared -fPIC "$work/net.c" -o "$work/libnccl-net-test.so"
+NCCL_DEBUG=INFO NCCL_SOCKET_IFNAME=lo XYLEM_HOST_DEVICES=2 NCCL_NET_PLUGIN=$work/libnccl-net-test.so \
+  "$work/nccl" >"$work/said" 2>&1 || { cat "$work/said" && exit 1; }
+
 step "a tree of CUDA's and NCCL's shape"
 home=$prefix/share/xylem/cuda-home
+"$cxx" -I"$home/include" -x c "$work/headers.c" -x none -L"$home/lib64" -lcuda -lxylem -o "$work/headers_by_home"
+LD_LIBRARY_PATH=$home/lib64 "$work/headers_by_home"
 "$cxx" -I"$home/include" -x c "$work/nvml.c" -x none -L"$home/lib64" -lnvidia-ml -lxylem -o "$work/nvml_by_home"
 LD_LIBRARY_PATH=$home/lib64 "$work/nvml_by_home"
 grep -q "release [0-9.]*, V[0-9.]*" <<<"$("$home/bin/nvcc" --version)" || { echo "nvcc tells no version" && exit 1; }
@@ -267,6 +317,18 @@ export NCCL_SOCKET_IFNAME=lo XYLEM_HOST_DEVICES=2
 (unset LD_PRELOAD && LD_LIBRARY_PATH=$prefix/$libdir/xylem/as-nccl "$work/asks")
 (unset LD_PRELOAD LD_LIBRARY_PATH && "$prefix/bin/xylem" run --as-nccl -- "$work/asks")
 (unset LD_PRELOAD LD_LIBRARY_PATH && "$prefix/bin/xylem" run -n 1 --as-nccl -- "$work/asks")
+# A program of others, compiled with Xylem's headers and, if they are there, with NVIDIA's; both find the libraries by name.
+foreign=("$prefix/include/xylem/nccl/host -I$prefix/include/xylem/nccl")
+if [ -f "${XYLEM_TEST_CUDA_INCLUDE:-}/nccl.h" ]; then foreign+=("$XYLEM_TEST_CUDA_INCLUDE"); fi
+for headers in "${foreign[@]}"; do
+  major=$(echo '#include <cuda_runtime_api.h>
+CUDART_VERSION' | "$cxx" -E -x c++ -I$headers - | tail -1)
+  # shellcheck disable=SC2086  # options are words
+  "$cxx" -std=c++17 -I$headers "$here/consumer/foreign.cc" "$prefix/$libdir/xylem/as-nccl/libnccl.so.2" \
+    "$prefix/$libdir/xylem/as-nccl/libcudart.so.$((major / 1000))" "$prefix/$libdir/xylem/as-nccl/libcuda.so.1" \
+    -L"$prefix/$libdir" -lxylem -ldl -o "$work/foreign"
+  (unset LD_PRELOAD && LD_LIBRARY_PATH=$prefix/$libdir/xylem/as-nccl:$prefix/$libdir timeout 60 "$work/foreign")
+done
 if command -v python3 >/dev/null; then # the calls of wrappers in Python
   (unset LD_PRELOAD LD_LIBRARY_PATH && PYTHONDONTWRITEBYTECODE=1 timeout 120 "$prefix/bin/xylem" run --as-nccl -- python3 "$here/wrappers.py")
 fi
@@ -337,8 +399,9 @@ done
 step "beside NVIDIA's headers"
 nvidia=${XYLEM_TEST_CUDA_INCLUDE:-}
 if [ -f "$nvidia/cuda_runtime.h" ]; then
-  for theirs in cuda_runtime.h cuda_runtime_api.h driver_types.h vector_types.h cuda_fp16.h cuda_bf16.h cuda_fp8.h cuda.h \
-    cublas_v2.h cuComplex.h device_launch_parameters.h curand.h library_types.h nvtx3/nvToolsExt.h cooperative_groups.h; do
+  for theirs in cuda_runtime.h cuda_runtime_api.h driver_types.h vector_types.h cuda_fp16.h cuda_bf16.h cuda_fp8.h cuda_fp4.h \
+    cuda_fp6.h cuda.h cublas_v2.h cuComplex.h device_launch_parameters.h device_types.h curand.h library_types.h math_constants.h \
+    cudaTypedefs.h nvml.h nvtx3/nvToolsExt.h cooperative_groups.h; do
     [ -f "$nvidia/$theirs" ] || continue
     for ours in nccl.h host/cuda_runtime.h; do
       first="#include \"$nvidia/$theirs\"" second="#include \"$prefix/include/xylem/nccl/$ours\""

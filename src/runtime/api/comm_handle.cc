@@ -8,6 +8,7 @@
 
 #include "core/deadline.h"
 #include "runtime/api/boundary.h"
+#include "runtime/api/one_sided.h"
 #include "runtime/api/windows.h"
 #include "runtime/device/waiting.h"
 
@@ -86,6 +87,11 @@ void retire(std::unique_ptr<comm::Communicator> communicator) {
 void freeCommunicator(ncclComm& handle) {
   handle.alive.reset();
   forgetWindowsOf(handle);
+  if (const std::shared_ptr<OneSided> oneSided = oneSidedOf(handle)) oneSided->end();
+  {
+    const std::lock_guard lock(handle.oneSidedMutex);
+    handle.oneSided.reset();
+  }
   handle.bystander.reset();
   const bool waits = handle.impl && handle.impl->state() == comm::CommState::kAborted && !handle.impl->idle();
   retire(waits ? std::move(handle.impl) : nullptr);

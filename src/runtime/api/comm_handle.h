@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <utility>
 
@@ -22,6 +23,8 @@
 #include "runtime/comm/communicator.h"
 
 namespace xylem::api {
+
+class OneSided;
 
 // A split that is under way. It uses the communicator that is split.
 struct PendingSplit {
@@ -79,6 +82,10 @@ struct ncclComm {
   std::unique_ptr<xylem::comm::Communicator> bystander;
   xylem::api::Registrations registrations;
   xylem::api::Registrations windows;
+  std::uint64_t windowsMade = 0;
+  // Null before the first one-sided call. ncclCommAbort may end it while another thread makes it.
+  std::mutex oneSidedMutex;
+  std::shared_ptr<xylem::api::OneSided> oneSided;
   std::string failureText;  // the text that ncclGetLastError returned last
 };
 

@@ -12,16 +12,19 @@ namespace {
 constexpr ncclConfig_t kUntouched = NCCL_CONFIG_INITIALIZER;
 constexpr ncclSimInfo_t kUntouchedSimInfo = NCCL_SIM_INFO_INITIALIZER;
 constexpr int kMaxCgaClusterSize = 8;
+constexpr int kMaxChannels = 64;
+constexpr int kAllPolicies = NCCL_CTA_POLICY_EFFICIENCY | NCCL_CTA_POLICY_ZERO;
 
 // The versions of NCCL that added fields.
 constexpr unsigned kBlockingSince = NCCL_VERSION(2, 14, 0);
 constexpr unsigned kChannelsSince = NCCL_VERSION(2, 17, 0);  // and cgaClusterSize, netName
 constexpr unsigned kSplitShareSince = NCCL_VERSION(2, 18, 0);
 constexpr unsigned kTrafficClassSince = NCCL_VERSION(2, 25, 0);
+constexpr unsigned kPoliciesSince = NCCL_VERSION(2, 27, 0);  // collnetEnable to nvlsCTAs
+constexpr unsigned kNetPeerSince = NCCL_VERSION(2, 28, 0);   // and nvlinkCentricSched
 constexpr unsigned kGraphUsageSince = NCCL_VERSION(2, 29, 0);
 constexpr unsigned kPeersSince = NCCL_VERSION(2, 30, 0);
 constexpr unsigned kGraphOrderSince = NCCL_VERSION(2, 30, 5);
-// Fields of versions between (commName and so on) are ignored; of the newest, only the range is checked.
 
 ncclConfig_t copyOf(const ncclConfig_t* theirs, const char* function) {
   std::size_t size = 0;
@@ -42,6 +45,10 @@ ncclConfig_t copyOf(const ncclConfig_t* theirs, const char* function) {
   }
   if (copy.version < kSplitShareSince) copy.splitShare = NCCL_CONFIG_UNDEF_INT;
   if (copy.version < kTrafficClassSince) copy.trafficClass = NCCL_CONFIG_UNDEF_INT;
+  if (copy.version < kPoliciesSince)
+    copy.collnetEnable = copy.CTAPolicy = copy.shrinkShare = copy.nvlsCTAs = NCCL_CONFIG_UNDEF_INT;
+  if (copy.version < kNetPeerSince)
+    copy.nChannelsPerNetPeer = copy.nvlinkCentricSched = NCCL_CONFIG_UNDEF_INT;
   if (copy.version < kGraphUsageSince) copy.graphUsageMode = copy.numRmaCtx = NCCL_CONFIG_UNDEF_INT;
   if (copy.version < kPeersSince) copy.maxP2pPeers = NCCL_CONFIG_UNDEF_INT;
   if (copy.version < kGraphOrderSince) copy.graphStreamOrdering = NCCL_CONFIG_UNDEF_INT;
@@ -88,10 +95,21 @@ comm::CommConfig readConfig(const ncclConfig_t* config, const char* function) {
   }
   take(theirs.splitShare, "splitShare", function, result.splitShare);
   take(theirs.trafficClass, 0, INT_MAX, "trafficClass", function, result.trafficClass);
-  // Graphs of host devices may be used in any way and order, and sends may have any number of peers.
+  if (theirs.commName != nullptr) result.name = theirs.commName;
+  take(theirs.collnetEnable, 0, 1, "collnetEnable", function, result.collnetEnable);
+  take(theirs.nvlsCTAs, 1, kMaxChannels, "nvlsCTAs", function, result.nvlsCtas);
+  take(theirs.nChannelsPerNetPeer, 1, kMaxChannels, "nChannelsPerNetPeer", function,
+       result.channelsPerNetPeer);
+  // Host devices have no thread blocks and no NVLinks, and no communicator has resources that another one could use.
+  // Their graphs may be used in any way and order, and sends may have any number of peers.
   int ignored = 0;
+  take(theirs.CTAPolicy, 0, kAllPolicies, "CTAPolicy", function, ignored);
+  take(theirs.shrinkShare, 0, 1, "shrinkShare", function, ignored);
+  take(theirs.nvlinkCentricSched, 0, 1, "nvlinkCentricSched", function, ignored);
   take(theirs.graphUsageMode, 0, 2, "graphUsageMode", function, ignored);
-  take(theirs.numRmaCtx, 0, INT_MAX, "numRmaCtx", function, ignored);
+  int contexts = 1;
+  take(theirs.numRmaCtx, 0, INT_MAX, "numRmaCtx", function, contexts);
+  result.oneSided = contexts > 0;
   take(theirs.maxP2pPeers, 1, INT_MAX, "maxP2pPeers", function, ignored);
   take(theirs.graphStreamOrdering, 0, 1, "graphStreamOrdering", function, ignored);
   return result;

@@ -118,6 +118,7 @@ cudaDeviceProp propertiesOf(int device) {
   known.concurrentKernels = known.deviceOverlap = known.asyncEngineCount = 1;
   known.streamPrioritiesSupported = known.globalL1CacheSupported = known.localL1CacheSupported = 1;
   known.computePreemptionSupported = known.unifiedFunctionPointers = known.memoryPoolsSupported = 1;
+  known.memoryPoolSupportedHandleTypes = cudaMemHandleTypePosixFileDescriptor;
   known.singleToDoublePrecisionPerfRatio = 2;
   known.deviceNumaId = known.hostNumaId = -1;
   setLaunchLimits(known);
@@ -247,6 +248,8 @@ int attributeOf(const cudaDeviceProp& known, int attribute) {
       return known.hostRegisterReadOnlySupported;
     case cudaDevAttrMemoryPoolsSupported:
       return known.memoryPoolsSupported;
+    case cudaDevAttrMemoryPoolSupportedHandleTypes:
+      return static_cast<int>(known.memoryPoolSupportedHandleTypes);
     case cudaDevAttrGPUDirectRDMASupported:
       return known.gpuDirectRDMASupported;
     case cudaDevAttrIpcEventSupport:

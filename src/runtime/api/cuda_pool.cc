@@ -1,7 +1,10 @@
 // host/cuda_runtime_api.h: memory pools, and allocating in the order of a stream.
 
-#include <array>
+#include <fcntl.h>
+
+#include <cstring>
 #include <map>
+#include <optional>
 
 #include "runtime/api/boundary.h"
 #include "runtime/api/cuda_boundary.h"
@@ -13,17 +16,20 @@ using namespace xylem;
 using namespace xylem::api;
 
 struct CUmemPoolHandle_st {
-  CUmemPoolHandle_st(int device, std::uint64_t most)
-      : pool(std::make_shared<cuda_api::MemoryPool>(device, most)) {}
+  CUmemPoolHandle_st(int device, std::uint64_t most, std::uint64_t number = 0, bool isTheirs = false)
+      : pool(std::make_shared<cuda_api::MemoryPool>(device, most, number)), imported(isTheirs) {}
   ~CUmemPoolHandle_st() { magic = 0; }
 
   static constexpr std::uint64_t kMagic = 0x78796c656d706f6cull;  // "xylempol"
   std::uint64_t magic = kMagic;
   std::shared_ptr<cuda_api::MemoryPool> pool;
-  // The program's own settings, which make no difference.
+  const bool imported;  // another process's pool, from which this one does not allocate
+  // The program's own settings by attribute, which make no difference: three that allow reuse, and a threshold.
   std::mutex mutex;
-  std::array<int, 3> reuse{1, 1, 1};
-  std::uint64_t threshold = 0;
+  std::map<int, std::uint64_t> settings{{cudaMemPoolReuseFollowEventDependencies, 1},
+                                        {cudaMemPoolReuseAllowOpportunistic, 1},
+                                        {cudaMemPoolReuseAllowInternalDependencies, 1},
+                                        {cudaMemPoolAttrReleaseThreshold, 0}};
 };
 
 namespace {
@@ -60,10 +66,45 @@ CUmemPoolHandle_st& requirePool(cudaMemPool_t handle) {
   return *handle;
 }
 
-[[noreturn]] void refuse(const char* why) {
+[[noreturn]] void refuse(const char* why, cudaError_t error = cudaErrorNotSupported) {
   remember(ResultCode::kInvalidUsage, why);
-  throw cuda_api::CudaFailure(cudaErrorNotSupported);
+  throw cuda_api::CudaFailure(error);
 }
+
+CUmemPoolHandle_st& requireOwnPool(cudaMemPool_t handle, const char* function) {
+  CUmemPoolHandle_st& pool = requirePool(handle);
+  if (pool.imported)
+    refuse((std::string(function) + ": the pool is another process's, from which only that process allocates")
+               .c_str(),
+           cudaErrorInvalidValue);
+  return pool;
+}
+
+void requireFile(cudaMemAllocationHandleType type, unsigned flags, const char* function) {
+  if (flags != 0) throw cuda_api::CudaFailure(cudaErrorInvalidValue);
+  if (rawValue(type) != cudaMemHandleTypePosixFileDescriptor)
+    refuse((std::string(function) + ": host devices' pools are shared by file descriptors alone").c_str());
+}
+
+// A value as the program has it: an int for what is allowed, 64 bits for bytes.
+bool isInt(int attribute) { return attribute < cudaMemPoolAttrReleaseThreshold; }
+std::uint64_t valueAt(const void* place, int attribute) {
+  if (isInt(attribute)) return static_cast<std::uint64_t>(*static_cast<const int*>(place));
+  return *static_cast<const std::uint64_t*>(place);
+}
+void putValue(void* place, int attribute, std::uint64_t value) {
+  if (isInt(attribute))
+    *static_cast<int*>(place) = static_cast<int>(value);
+  else
+    *static_cast<std::uint64_t*>(place) = value;
+}
+std::optional<cuda_api::MemoryPool::High> highOf(int attribute) {
+  if (attribute == cudaMemPoolAttrReservedMemHigh) return cuda_api::MemoryPool::kReserved;
+  if (attribute == cudaMemPoolAttrUsedMemHigh) return cuda_api::MemoryPool::kUsed;
+  return std::nullopt;
+}
+
+static_assert(sizeof(cuda_api::PooledName) <= sizeof(cudaMemPoolPtrExportData));
 
 // Memory of a graph, freed with the graph unless the program has freed it.
 class GraphMemory {
@@ -86,8 +127,11 @@ void* allocateFrom(cuda_api::MemoryPool& pool, size_t size) {
   std::shared_ptr<void> charge = pool.charge(size);
   if (charge == nullptr) throw cuda_api::CudaFailure(cudaErrorMemoryAllocation);
   try {
-    return cuda_api::AllocationTable::instance().allocate(
-        {.type = cudaMemoryTypeDevice, .device = pool.device(), .charge = std::move(charge)}, size);
+    return cuda_api::AllocationTable::instance().allocate({.type = cudaMemoryTypeDevice,
+                                                           .device = pool.device(),
+                                                           .charge = std::move(charge),
+                                                           .sharedPool = pool.number()},
+                                                          size);
   } catch (const Error&) {
     throw cuda_api::CudaFailure(cudaErrorMemoryAllocation);
   }
@@ -128,7 +172,7 @@ cudaError_t cudaDeviceGetMemPool(cudaMemPool_t* pool, int device) {
 cudaError_t cudaDeviceSetMemPool(int device, cudaMemPool_t pool) {
   return guardedCuda([&] {
     requireDevice(device);
-    if (requirePool(pool).pool->device() != device) return cudaErrorInvalidValue;
+    if (requireOwnPool(pool, "cudaDeviceSetMemPool").pool->device() != device) return cudaErrorInvalidValue;
     const std::lock_guard lock(allPools().mutex);
     poolsOf(device).current = pool;
     return cudaSuccess;
@@ -141,14 +185,15 @@ cudaError_t cudaMemPoolCreate(cudaMemPool_t* pool, const cudaMemPoolProps* prope
     *pool = nullptr;
     requireResult(properties);
     if (rawValue(properties->allocType) != cudaMemAllocationTypePinned) return cudaErrorInvalidValue;
-    if (rawValue(properties->handleTypes) != cudaMemHandleTypeNone)
-      refuse(
-          "cudaMemPoolCreate: host devices' pools are of one process; cudaIpcGetMemHandle shares "
-          "cudaMalloc's memory");
+    const int handles = rawValue(properties->handleTypes);
+    if (handles != cudaMemHandleTypeNone && handles != cudaMemHandleTypePosixFileDescriptor)
+      refuse("cudaMemPoolCreate: host devices' pools are shared by file descriptors alone");
     if (rawValue(properties->location.type) != cudaMemLocationTypeDevice)
       refuse("cudaMemPoolCreate: host devices' pools belong to a device");
     requireDevice(properties->location.id);
-    *pool = std::make_unique<CUmemPoolHandle_st>(properties->location.id, properties->maxSize).release();
+    const std::uint64_t number = handles == cudaMemHandleTypeNone ? 0 : cuda_api::newPoolNumber();
+    *pool =
+        std::make_unique<CUmemPoolHandle_st>(properties->location.id, properties->maxSize, number).release();
     return cudaSuccess;
   });
 }
@@ -177,22 +222,15 @@ cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t handle, cudaMemPoolAttr attrib
     CUmemPoolHandle_st& pool = requirePool(handle);
     requireResult(value);
     const std::lock_guard lock(pool.mutex);
-    switch (rawValue(attribute)) {
-      case cudaMemPoolReuseFollowEventDependencies:
-      case cudaMemPoolReuseAllowOpportunistic:
-      case cudaMemPoolReuseAllowInternalDependencies:
-        pool.reuse[static_cast<std::size_t>(rawValue(attribute)) - 1] = *static_cast<const int*>(value);
-        return cudaSuccess;
-      case cudaMemPoolAttrReleaseThreshold:
-        pool.threshold = *static_cast<const std::uint64_t*>(value);
-        return cudaSuccess;
-      case cudaMemPoolAttrReservedMemHigh:
-      case cudaMemPoolAttrUsedMemHigh:
-        if (*static_cast<const std::uint64_t*>(value) != 0) return cudaErrorInvalidValue;
-        pool.pool->resetHigh();
-        return cudaSuccess;
+    const int which = rawValue(attribute);
+    if (const auto setting = pool.settings.find(which); setting != pool.settings.end()) {
+      setting->second = valueAt(value, which);
+      return cudaSuccess;
     }
-    return cudaErrorInvalidValue;
+    const std::optional<cuda_api::MemoryPool::High> high = highOf(which);
+    if (!high || valueAt(value, which) != 0) return cudaErrorInvalidValue;
+    pool.pool->resetHigh(*high);
+    return cudaSuccess;
   });
 }
 
@@ -201,25 +239,16 @@ cudaError_t cudaMemPoolGetAttribute(cudaMemPool_t handle, cudaMemPoolAttr attrib
     CUmemPoolHandle_st& pool = requirePool(handle);
     requireResult(value);
     const std::lock_guard lock(pool.mutex);
-    switch (rawValue(attribute)) {
-      case cudaMemPoolReuseFollowEventDependencies:
-      case cudaMemPoolReuseAllowOpportunistic:
-      case cudaMemPoolReuseAllowInternalDependencies:
-        *static_cast<int*>(value) = pool.reuse[static_cast<std::size_t>(rawValue(attribute)) - 1];
-        return cudaSuccess;
-      case cudaMemPoolAttrReleaseThreshold:
-        *static_cast<std::uint64_t*>(value) = pool.threshold;
-        return cudaSuccess;
-      case cudaMemPoolAttrReservedMemCurrent:
-      case cudaMemPoolAttrUsedMemCurrent:
-        *static_cast<std::uint64_t*>(value) = pool.pool->used();
-        return cudaSuccess;
-      case cudaMemPoolAttrReservedMemHigh:
-      case cudaMemPoolAttrUsedMemHigh:
-        *static_cast<std::uint64_t*>(value) = pool.pool->high();
-        return cudaSuccess;
-    }
-    return cudaErrorInvalidValue;
+    const int which = rawValue(attribute);
+    if (const auto setting = pool.settings.find(which); setting != pool.settings.end())
+      putValue(value, which, setting->second);
+    else if (const std::optional<cuda_api::MemoryPool::High> high = highOf(which))
+      putValue(value, which, pool.pool->high(*high));
+    else if (which == cudaMemPoolAttrReservedMemCurrent || which == cudaMemPoolAttrUsedMemCurrent)
+      putValue(value, which, pool.pool->used());
+    else
+      return cudaErrorInvalidValue;
+    return cudaSuccess;
   });
 }
 
@@ -256,7 +285,7 @@ cudaError_t cudaMallocFromPoolAsync(void** pointer, size_t size, cudaMemPool_t p
   return guardedCuda([&] {
     requireResult(pointer);
     *pointer = nullptr;
-    *pointer = allocateIn(requireStream(handle), *requirePool(pool).pool, size);
+    *pointer = allocateIn(requireStream(handle), *requireOwnPool(pool, "cudaMallocFromPoolAsync").pool, size);
     return cudaSuccess;
   });
 }
@@ -292,6 +321,81 @@ cudaError_t cudaFreeAsync(void* pointer, cudaStream_t handle) {
     enqueueOn(stream, cudaGraphNodeTypeMemFree, [pointer, number = memory->number] {
       cuda_api::AllocationTable::instance().free(pointer, cuda_api::AllocationTable::kOfDevice, number);
     });
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaMemPoolExportToShareableHandle(void* shareable, cudaMemPool_t handle,
+                                               cudaMemAllocationHandleType type, unsigned flags) {
+  return guardedCuda([&] {
+    requireResult(shareable);
+    requireFile(type, flags, "cudaMemPoolExportToShareableHandle");
+    const cuda_api::MemoryPool& pool = *requireOwnPool(handle, "cudaMemPoolExportToShareableHandle").pool;
+    if (pool.number() == 0)
+      refuse(
+          "cudaMemPoolExportToShareableHandle: the pool was made without "
+          "cudaMemHandleTypePosixFileDescriptor",
+          cudaErrorInvalidValue);
+    const FileDescriptor passport =
+        cuda_api::writePassport({.number = pool.number(), .device = pool.device()});
+    const int file = fcntl(passport.get(), F_DUPFD_CLOEXEC, 0);
+    if (file < 0) return cudaErrorOperatingSystem;
+    *static_cast<int*>(shareable) = file;
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaMemPoolImportFromShareableHandle(cudaMemPool_t* pool, void* shareable,
+                                                 cudaMemAllocationHandleType type, unsigned flags) {
+  return guardedCuda([&] {
+    requireResult(pool);
+    *pool = nullptr;
+    requireFile(type, flags, "cudaMemPoolImportFromShareableHandle");
+    const cuda_api::PoolPassport passport =
+        cuda_api::readPassport(static_cast<int>(reinterpret_cast<std::intptr_t>(shareable)));
+    requireDevice(passport.device);
+    *pool = std::make_unique<CUmemPoolHandle_st>(passport.device, 0, passport.number, true).release();
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaMemPoolExportPointer(cudaMemPoolPtrExportData* exported, void* pointer) {
+  return guardedCuda([&] {
+    requireResult(exported);
+    const auto memory = cuda_api::AllocationTable::instance().startingAt(pointer);
+    if (!memory || memory->sharedPool == 0)
+      refuse("cudaMemPoolExportPointer: no memory of a pool that processes share starts there",
+             cudaErrorInvalidValue);
+    const cuda_api::PooledName name{
+        .memory = cuda_api::nameForIpc(memory->start, memory->bytes, cuda_api::IpcKind::kPooled),
+        .pool = memory->sharedPool};
+    *exported = {};
+    std::memcpy(exported->reserved, &name, sizeof name);
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaMemPoolImportPointer(void** pointer, cudaMemPool_t handle,
+                                     cudaMemPoolPtrExportData* exported) {
+  return guardedCuda([&] {
+    requireResult(pointer);
+    *pointer = nullptr;
+    requireResult(exported);
+    CUmemPoolHandle_st& pool = requirePool(handle);
+    cuda_api::PooledName name;
+    std::memcpy(&name, exported->reserved, sizeof name);
+    if (!pool.imported || name.pool != pool.pool->number())
+      refuse("cudaMemPoolImportPointer: the memory is not of this pool, or the pool is this process's own",
+             cudaErrorInvalidValue);
+    std::shared_ptr<std::byte> mapping = cuda_api::mapIpc(name.memory, cuda_api::IpcKind::kPooled);
+    std::byte* const start = mapping.get();
+    cuda_api::AllocationTable::instance().add({.type = cudaMemoryTypeDevice,
+                                               .device = pool.pool->device(),
+                                               .start = start,
+                                               .bytes = name.memory.bytes,
+                                               .charge = pool.pool->charge(name.memory.bytes),
+                                               .mapping = std::move(mapping)});
+    *pointer = start;
     return cudaSuccess;
   });
 }

@@ -63,13 +63,6 @@ XYLEM_ARRAYS(cudaMemcpyToArrayAsync)
 XYLEM_ARRAYS(cudaMipmappedArrayGetMemoryRequirements)
 XYLEM_ARRAYS(cudaMipmappedArrayGetSparseProperties)
 
-#define XYLEM_SHARED_CALL(NAME) \
-  XYLEM_ABSENT(NAME, "pools that processes share; cudaIpcGetMemHandle shares cudaMalloc's memory")
-XYLEM_SHARED_CALL(cudaMemPoolExportPointer)
-XYLEM_SHARED_CALL(cudaMemPoolExportToShareableHandle)
-XYLEM_SHARED_CALL(cudaMemPoolImportFromShareableHandle)
-XYLEM_SHARED_CALL(cudaMemPoolImportPointer)
-
 #define XYLEM_EXTERNAL(NAME) XYLEM_ABSENT(NAME, "memory and semaphores of graphics libraries")
 XYLEM_EXTERNAL(cudaDestroyExternalMemory)
 XYLEM_EXTERNAL(cudaDestroyExternalSemaphore)

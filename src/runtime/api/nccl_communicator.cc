@@ -3,6 +3,7 @@
 #include "runtime/api/boundary.h"
 #include "runtime/api/comm_handle.h"
 #include "runtime/api/group_members.h"
+#include "runtime/api/one_sided.h"
 #include "runtime/api/raw_value.h"
 #include "runtime/api/time_out.h"
 #include "runtime/device/scheduler.h"
@@ -69,8 +70,11 @@ ncclResult_t pncclCommFinalize(ncclComm_t comm) {
     GroupMembers& group = GroupMembers::ofThread();
     group.check(*use, GroupCall::kLife, kName);
     use->finalizeCalled = true;
-    const auto finalize = [&communicator = *use->impl] { communicator.finalize(); };
-    if (!use->impl->config().blocking && comm::groupDepth() == 0 && use->impl->idle()) {
+    const auto finalize = [oneSided = oneSidedOf(*use), &communicator = *use->impl] {
+      if (oneSided) oneSided->drain();
+      communicator.finalize();
+    };
+    if (!use->impl->config().blocking && comm::groupDepth() == 0 && use->impl->idle() && !oneSidedOf(*use)) {
       finalize();  // waits for nothing, so that it takes no thread
       return ncclInProgress;
     }
@@ -84,11 +88,15 @@ XYLEM_PROFILED(CommFinalize);
 ncclResult_t pncclCommRevoke(ncclComm_t comm, int revokeFlags) {
   constexpr const char* kName = "ncclCommRevoke";
   return guard([&] {
+    if (comm == nullptr) return;
     const CommUse use(comm, kName);
     if (revokeFlags != NCCL_REVOKE_DEFAULT)
       throw Error(ResultCode::kInvalidArgument, "{}: revokeFlags is {}; expected NCCL_REVOKE_DEFAULT ({})",
                   kName, revokeFlags, NCCL_REVOKE_DEFAULT);
-    requireMeetable(*use, kName);
+    if (use->impl->state() == comm::CommState::kRevoked)
+      throw Error(ResultCode::kInvalidArgument, "{}: comm was revoked before", kName);
+    requireReady(*use, kName);
+    if (const auto oneSided = oneSidedOf(*use)) oneSided->end();
     use->impl->revoke();
   });
 }
@@ -159,12 +167,16 @@ ncclResult_t pncclCommDestroy(ncclComm_t comm) {
         group.check(*use, GroupCall::kLife, kName);
         // Several ranks of one thread leave the job together, when the group ends.
         if (use->impl->state() == comm::CommState::kReady && !use->finalizeCalled && !use->impl->failure())
-          comm::submitJob(*use->impl, [&communicator = *use->impl] { communicator.finalize(); });
+          comm::submitJob(*use->impl, [oneSided = oneSidedOf(*use), &communicator = *use->impl] {
+            if (oneSided) oneSided->drain();
+            communicator.finalize();
+          });
         markFreed(*use);
         group.freeAtEnd(*use);
         return;
       }
       markFreed(*use);
+      if (const auto oneSided = oneSidedOf(*use); oneSided && !use->impl->failure()) oneSided->drain();
     }
     freeCommunicator(*comm);
   });
@@ -196,6 +208,7 @@ ncclResult_t pncclCommAbort(ncclComm_t comm) {
       // The second of two calls finds it freed.
       if (!markFreed(*use))
         throw Error(ResultCode::kInvalidArgument, "{}: comm is not a communicator, or was destroyed", kName);
+      if (const auto oneSided = oneSidedOf(*use)) oneSided->end();
       use->impl->abort();
       if (use->bystander) use->bystander->abort();
     }

@@ -4,6 +4,7 @@
 #include "runtime/api/captured_calls.h"
 #include "runtime/api/config.h"
 #include "runtime/api/group_members.h"
+#include "runtime/api/one_sided_calls.h"
 
 using namespace xylem;
 using namespace xylem::api;
@@ -22,6 +23,7 @@ struct AtEnd {
     if (comm::groupDepth() > 0) return;
     GroupMembers::ofThread().end();
     CapturedCalls::ofThread().dropGroup();
+    OneSidedCalls::ofThread().dropGroup();
   }
 };
 
@@ -37,7 +39,10 @@ ncclResult_t pncclGroupEnd(void) {
     requireGroup("ncclGroupEnd");
     const AtEnd atEnd;
     const bool goesOn = comm::groupEnd();
-    if (comm::groupDepth() == 0) CapturedCalls::ofThread().endGroup();
+    if (comm::groupDepth() == 0) {
+      CapturedCalls::ofThread().endGroup();
+      OneSidedCalls::ofThread().endGroup();
+    }
     return goesOn ? ncclInProgress : ncclSuccess;
   });
 }

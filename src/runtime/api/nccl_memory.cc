@@ -4,6 +4,7 @@
 
 #include "runtime/api/boundary.h"
 #include "runtime/api/comm_handle.h"
+#include "runtime/api/one_sided.h"
 #include "runtime/api/windows.h"
 #include "runtime/cuda_api/allocation_table.h"
 #include "runtime/device/host_device.h"
@@ -81,8 +82,17 @@ ncclResult_t pncclCommWindowRegister(ncclComm_t comm, void* buff, size_t size, n
     if ((winFlags & ~kFlags) != 0)
       throw Error(ResultCode::kInvalidArgument, "{}: winFlags is {}; expected bits of {}", kName, winFlags,
                   kFlags);
+    const Window window{.comm = &*use,
+                        .start = static_cast<std::byte*>(buff),
+                        .bytes = size,
+                        .flags = winFlags,
+                        .ordinal = use->windowsMade,
+                        .rank = use->impl->rank(),
+                        .ranks = use->impl->ranks()};
+    if (const std::shared_ptr<OneSided> oneSided = oneSidedOf(*use)) oneSided->publish(window);
+    ++use->windowsMade;
     *win = static_cast<ncclWindow_t>(use->windows.add(buff, size));
-    rememberWindow(*win, {&*use, static_cast<std::byte*>(buff), use->impl->rank(), use->impl->ranks()});
+    rememberWindow(*win, window);
   });
 }
 XYLEM_PROFILED(CommWindowRegister);
@@ -91,7 +101,12 @@ ncclResult_t pncclCommWindowDeregister(ncclComm_t comm, ncclWindow_t win) {
   return guardInGroup([&] {
     const CommUse use(comm, "ncclCommWindowDeregister");
     if (win == nullptr) return;
-    if (use->windows.remove(win)) return forgetWindow(win);
+    if (use->windows.remove(win)) {
+      const std::optional<Window> window = findWindow(win);
+      const std::shared_ptr<OneSided> oneSided = oneSidedOf(*use);
+      if (window && oneSided) oneSided->withdraw(window->ordinal);
+      return forgetWindow(win);
+    }
     throw Error(
         ResultCode::kInvalidArgument,
         "ncclCommWindowDeregister: win is not a window of this communicator, or was given back before");

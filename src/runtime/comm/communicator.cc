@@ -50,6 +50,17 @@ class Pending {
   std::atomic<int>& count_;
 };
 
+// The settings with what the program configured for this communicator. A variable that is set wins, as in NCCL.
+Settings configured(Settings settings, const CommConfig& config) {
+  const auto take = [&](Setting setting, int value, const char* field) {
+    if (value >= 0 && !settings.isSet(setting)) settings.set(spec(setting), std::to_string(value), field);
+  };
+  take(Setting::kCollnetEnable, config.collnetEnable, "config.collnetEnable");
+  take(Setting::kNvlsNChannels, config.nvlsCtas, "config.nvlsCTAs");
+  take(Setting::kNChannelsPerNetPeer, config.channelsPerNetPeer, "config.nChannelsPerNetPeer");
+  return settings;
+}
+
 }  // namespace
 
 bootstrap::UniqueId newUniqueId(const Settings& settings, std::shared_ptr<const Logger> log) {
@@ -60,7 +71,7 @@ Communicator::Communicator(Membership membership, CommConfig config, const Setti
                            std::shared_ptr<const Logger> log)
     : membership_(std::move(membership)),
       config_(std::move(config)),
-      settings_(settings),
+      settings_(configured(settings, config_)),
       log_(std::move(log)),
       userOps_(std::make_unique<UserOps>()) {
   membership_.comm = this;
@@ -144,6 +155,15 @@ void Communicator::meet(const char* what) {
   if (const auto broken = failure()) throw *broken;
   joined_->bootstrap().barrier(what);
 }
+
+std::vector<std::vector<std::byte>> Communicator::exchange(std::span<const std::byte> mine, std::size_t limit,
+                                                           const char* what) {
+  requireReady(state_.load(std::memory_order_acquire), what);
+  if (const auto broken = failure()) throw *broken;
+  return joined_->bootstrap().allGatherBytes(mine, limit, what);
+}
+
+bool Communicator::isOnOneHost() const { return joined_->hosts() == 1; }
 
 void Communicator::joinSplit(Communicator& parent, int color, int key) {
   const Pending pending(pending_);

@@ -53,6 +53,12 @@ struct CommConfig {
   std::string netName;      // the network to use, as NCCL_NET; empty: any
   bool splitShare = false;  // split communicators use the parent's resources
   int trafficClass = -1;    // of network traffic; -1: the network's default
+  std::string name;         // for people; profilers get it
+  bool oneSided = true;     // false: the communicator is without one-sided operations
+  // In place of the variables named here, where these are not set; -1: their defaults.
+  int collnetEnable = -1;       // NCCL_COLLNET_ENABLE
+  int nvlsCtas = -1;            // NCCL_NVLS_NCHANNELS
+  int channelsPerNetPeer = -1;  // NCCL_NCHANNELS_PER_NET_PEER
 };
 
 struct Membership {
@@ -113,6 +119,10 @@ class Communicator {
   void joinGrown(Communicator& parent, const std::optional<bootstrap::UniqueId>& id, int ranks);
   // Waits until all ranks have called it.
   void meet(const char* what);
+  // The same, and returns the bytes of each rank, at most `limit`.
+  std::vector<std::vector<std::byte>> exchange(std::span<const std::byte> mine, std::size_t limit,
+                                               const char* what);
+  bool isOnOneHost() const;
   // Waits for all operations of this rank. Nothing can be launched afterwards.
   void finalize();
   // Ends all operations, also of a broken communicator, and tells the peers. Returns when no operation

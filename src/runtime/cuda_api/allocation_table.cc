@@ -23,15 +23,16 @@ void* AllocationTable::allocate(Allocation kind, std::size_t bytes) {
   return memory.release();
 }
 
-bool AllocationTable::add(const Allocation& registered) {
+bool AllocationTable::add(Allocation foreign) {
   const std::lock_guard lock(mutex_);
-  const auto next = all_.lower_bound(registered.start);
-  if (next != all_.end() && next->first < registered.start + registered.bytes) return false;
+  const auto next = all_.lower_bound(foreign.start);
+  if (next != all_.end() && next->first < foreign.start + foreign.bytes) return false;
   if (next != all_.begin()) {
     const Allocation& before = std::prev(next)->second;
-    if (before.start + before.bytes > registered.start) return false;
+    if (before.start + before.bytes > foreign.start) return false;
   }
-  all_[registered.start] = registered;
+  foreign.number = ++last_;
+  all_[foreign.start] = std::move(foreign);
   return true;
 }
 
@@ -58,14 +59,16 @@ bool AllocationTable::is(const Allocation& allocation, Kind kind) {
 }
 
 bool AllocationTable::free(void* memory, Kind kind, std::uint64_t number) {
+  Allocation freed;
   {
     const std::lock_guard lock(mutex_);
     const auto entry = all_.find(static_cast<const std::byte*>(memory));
     if (entry == all_.end() || !is(entry->second, kind)) return false;
     if (number != 0 && entry->second.number != number) return false;
+    freed = std::move(entry->second);
     all_.erase(entry);
   }
-  if (kind != kRegistered) device::releaseMemory(memory);
+  if (kind != kRegistered && freed.mapping == nullptr) device::releaseMemory(memory);
   return true;
 }
 

@@ -26,8 +26,10 @@ struct Allocation {
   bool registered = false;  // the program's own memory, given to cudaHostRegister
   std::byte* start = nullptr;
   std::size_t bytes = 0;
-  std::uint64_t number = 0;                // unique; addresses are used again
-  std::shared_ptr<void> charge = nullptr;  // of the memory pool from which it comes
+  std::uint64_t number = 0;                 // unique; addresses are used again
+  std::shared_ptr<void> charge = nullptr;   // of the memory pool from which it comes
+  std::uint64_t sharedPool = 0;             // that pool's number, if processes share it
+  std::shared_ptr<void> mapping = nullptr;  // another process's memory: gone when it is freed
 };
 
 class AllocationTable {
@@ -39,8 +41,8 @@ class AllocationTable {
 
   // Null for 0 bytes. Throws Error if there is not enough memory.
   void* allocate(Allocation kind, std::size_t bytes);
-  // Adds registered memory. False if some of it is registered or allocated already.
-  bool add(const Allocation& registered);
+  // Adds registered memory, or memory of another process. False if some of it is registered or allocated already.
+  bool add(Allocation foreign);
   // The allocation into which a pointer points.
   std::optional<Allocation> find(const void* memory) const;
   // The allocation that starts at `memory`.

@@ -68,6 +68,11 @@ std::unique_ptr<Mapping> map(const IpcName& name) {
   return std::make_unique<Mapping>(fd.get(), name.offset, name.bytes);
 }
 
+void require(const IpcName& name, IpcKind kind) {
+  if (name.magic != IpcName::kMagic || name.kind != kind || name.bytes == 0)
+    throw CudaFailure(cudaErrorInvalidValue);
+}
+
 auto findOpen(OpenNames& names, const void* memory) {
   auto entry = names.all.begin();
   while (entry != names.all.end() && entry->second.mapping->data() != memory) ++entry;
@@ -91,9 +96,14 @@ IpcName nameForIpc(const void* memory, std::size_t bytes, IpcKind kind) {
           .bytes = bytes};
 }
 
+std::shared_ptr<std::byte> mapIpc(const IpcName& name, IpcKind kind) {
+  require(name, kind);
+  std::shared_ptr<Mapping> mapping = map(name);
+  return {mapping, mapping->data()};
+}
+
 void* openIpc(const IpcName& name, IpcKind kind) {
-  if (name.magic != IpcName::kMagic || name.kind != kind || name.bytes == 0)
-    throw CudaFailure(cudaErrorInvalidValue);
+  require(name, kind);
   if (name.process == getpid()) throw CudaFailure(cudaErrorDeviceUninitialized);
   OpenNames& names = openNames();
   const std::lock_guard lock(names.mutex);

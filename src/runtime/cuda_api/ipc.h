@@ -1,6 +1,6 @@
 #pragma once
-// Names of memory for other processes of this host: the content of cudaIpcMemHandle_t and
-// cudaIpcEventHandle_t.
+// Names of memory for other processes of this host: the content of cudaIpcMemHandle_t, cudaIpcEventHandle_t and
+// cudaMemPoolPtrExportData.
 //
 //   const IpcName name = nameForIpc(data, bytes, IpcKind::kMemory);
 //   void* theirs = openIpc(name, IpcKind::kMemory);   // in another process
@@ -14,12 +14,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 
 #include "host/cuda_runtime.h"
 
 namespace xylem::cuda_api {
 
-enum class IpcKind : std::uint32_t { kMemory = 1, kEvent = 2 };
+enum class IpcKind : std::uint32_t { kMemory = 1, kEvent = 2, kPooled = 3, kWindow = 4 };
 
 struct IpcName {
   static constexpr std::uint64_t kMagic = 0x78796c656d697063ull;  // "xylemipc"
@@ -39,6 +40,8 @@ static_assert(sizeof(IpcName) <= CUDA_IPC_HANDLE_SIZE);
 IpcName nameForIpc(const void* memory, std::size_t bytes, IpcKind kind);
 // Maps the memory, at the same address each time until it was closed as often as opened. Throws CudaFailure.
 void* openIpc(const IpcName& name, IpcKind kind);
+// Maps the memory at an address of its own, until the result is gone; also memory of this process. Throws CudaFailure.
+std::shared_ptr<std::byte> mapIpc(const IpcName& name, IpcKind kind);
 // False if no memory is open at this address.
 bool closeIpc(const void* memory);
 // The number of bytes open at this address; 0 if there are none.

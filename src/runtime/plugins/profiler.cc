@@ -59,12 +59,13 @@ requires(std::is_same_v<decltype(Event::func), const char*> &&
 abi::Result initialize(const VersionedSymbol& table, const ProfiledRank& of, abi::LogFunction log,
                        void** context) {
   int* const mask = &profiledKinds;
+  const char* const called = of.name.empty() ? nullptr : of.name.c_str();
   if (table.version >= 5)
     return static_cast<const abi::ProfilerV5*>(table.object)
-        ->init(context, of.communicator, mask, nullptr, of.nodes, of.ranks, of.rank, log);
+        ->init(context, of.communicator, mask, called, of.nodes, of.ranks, of.rank, log);
   if (table.version == 4)
     return static_cast<const abi::ProfilerV4*>(table.object)
-        ->init(context, mask, nullptr, of.communicator, of.nodes, of.ranks, of.rank, log);
+        ->init(context, mask, called, of.communicator, of.nodes, of.ranks, of.rank, log);
   return static_cast<const abi::Profiler*>(table.object)->init(context, mask);
 }
 

@@ -25,6 +25,7 @@ struct ProfiledRank {
   std::uint64_t communicator = 0;  // the same on all ranks, and on no other communicator
   int ranks = 1;
   int nodes = 1;
+  std::string name;  // that the program gave the communicator; empty: none
 };
 
 struct ProfiledCall {

@@ -39,6 +39,10 @@ TEST(Config, UntouchedFieldsHaveDefaults) {
     EXPECT_EQ(config.cgaClusterSize, 0);
     EXPECT_EQ(config.trafficClass, -1);
     EXPECT_EQ(config.netName, "");
+    EXPECT_EQ(config.name, "");
+    EXPECT_EQ(config.collnetEnable, -1);
+    EXPECT_EQ(config.nvlsCtas, -1);
+    EXPECT_EQ(config.channelsPerNetPeer, -1);
   }
 }
 
@@ -51,6 +55,14 @@ TEST(Config, TakesEveryField) {
   theirs.netName = "Socket";
   theirs.splitShare = 1;
   theirs.trafficClass = 3;
+  theirs.commName = "trainer";
+  theirs.collnetEnable = 1;
+  theirs.CTAPolicy = NCCL_CTA_POLICY_ZERO;
+  theirs.shrinkShare = 1;
+  theirs.nvlsCTAs = 4;
+  theirs.nChannelsPerNetPeer = 64;
+  theirs.nvlinkCentricSched = 1;
+  theirs.version = NCCL_VERSION(2, 30, 7);
   const comm::CommConfig config = readConfig(&theirs, "call");
   EXPECT_FALSE(config.blocking);
   EXPECT_EQ(config.cgaClusterSize, 8);
@@ -59,6 +71,10 @@ TEST(Config, TakesEveryField) {
   EXPECT_EQ(config.netName, "Socket");
   EXPECT_TRUE(config.splitShare);
   EXPECT_EQ(config.trafficClass, 3);
+  EXPECT_EQ(config.name, "trainer");
+  EXPECT_EQ(config.collnetEnable, 1);
+  EXPECT_EQ(config.nvlsCtas, 4);
+  EXPECT_EQ(config.channelsPerNetPeer, 64);
 }
 
 TEST(Config, RefusesWhatIsOutOfRange) {
@@ -69,6 +85,10 @@ TEST(Config, RefusesWhatIsOutOfRange) {
   expectRefused(with(&ncclConfig_t::maxCTAs, -3), "config.maxCTAs is -3");
   expectRefused(with(&ncclConfig_t::splitShare, 7), "config.splitShare is 7");
   expectRefused(with(&ncclConfig_t::trafficClass, -1), "config.trafficClass is -1");
+  expectRefused(with(&ncclConfig_t::collnetEnable, 2), "config.collnetEnable is 2; expected 0 to 1");
+  expectRefused(with(&ncclConfig_t::CTAPolicy, 4), "config.CTAPolicy is 4; expected 0 to 3");
+  expectRefused(with(&ncclConfig_t::shrinkShare, -1), "config.shrinkShare is -1");
+  expectRefused(with(&ncclConfig_t::nvlsCTAs, 0), "config.nvlsCTAs is 0; expected 1 to 64");
   ncclConfig_t config = with(&ncclConfig_t::minCTAs, 4);
   config.maxCTAs = 2;
   expectRefused(config, "config.minCTAs is 4, more than config.maxCTAs, 2");
@@ -78,6 +98,10 @@ TEST(Config, RefusesWhatIsOutOfRange) {
 }
 
 TEST(Config, FieldsOfLaterVersionsCountFromThese) {
+  ncclConfig_t early = with(&ncclConfig_t::nChannelsPerNetPeer, 65);
+  EXPECT_EQ(readConfig(&early, "call").channelsPerNetPeer, -1);
+  early.version = NCCL_VERSION(2, 28, 3);
+  expectRefused(early, "config.nChannelsPerNetPeer is 65; expected 1 to 64");
   ncclConfig_t config = with(&ncclConfig_t::graphUsageMode, 3);
   EXPECT_NO_THROW(readConfig(&config, "call"))
       << "of a program that was compiled before there was such a field";

@@ -260,9 +260,9 @@ TEST(Absent, FunctionsSayWhatIsMissing) {
   ASSERT_NE(library, nullptr) << dlerror();
   const auto lastError = reinterpret_cast<decltype(&ncclGetLastError)>(dlsym(library, "ncclGetLastError"));
   for (const char* name :
-       {"cudaMallocArray", "cudaCreateTextureObject", "cudaMemPoolExportToShareableHandle",
-        "cudaGraphAddNode", "cudaLibraryLoadData", "cudaImportExternalMemory", "cudaMemRangeGetAttribute",
-        "cudaStreamSetAttribute", "cuMulticastCreate", "cuLinkCreate_v2", "cuModuleLoadDataEx"}) {
+       {"cudaMallocArray", "cudaCreateTextureObject", "cudaGraphAddNode", "cudaLibraryLoadData",
+        "cudaImportExternalMemory", "cudaMemRangeGetAttribute", "cudaStreamSetAttribute", "cuMulticastCreate",
+        "cuLinkCreate_v2", "cuModuleLoadDataEx"}) {
     const auto function = reinterpret_cast<int (*)()>(dlsym(library, name));
     ASSERT_NE(function, nullptr) << name;
     EXPECT_EQ(function(), cudaErrorNotSupported) << name;

@@ -1,8 +1,13 @@
 // Memory pools: what they count, and what they do not do.
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
 
 #include "host/cuda_runtime.h"
 
@@ -60,6 +65,9 @@ TEST_F(Pools, CountsWhatIsAllocatedUntilTheStreamFreesIt) {
   EXPECT_EQ(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrUsedMemHigh, &other), cudaErrorInvalidValue);
   EXPECT_EQ(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrUsedMemHigh, &zero), cudaSuccess);
   EXPECT_EQ(valueOf(pool, cudaMemPoolAttrUsedMemHigh), 500u);
+  EXPECT_EQ(valueOf(pool, cudaMemPoolAttrReservedMemHigh), 1500u) << "each mark is reset alone";
+  EXPECT_EQ(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReservedMemHigh, &zero), cudaSuccess);
+  EXPECT_EQ(valueOf(pool, cudaMemPoolAttrReservedMemHigh), 500u);
   // Memory of a pool that is gone stays until it is freed, here by the call that knows no streams.
   EXPECT_EQ(cudaMemPoolDestroy(pool), cudaSuccess);
   static_cast<char*>(b)[499] = 1;
@@ -143,7 +151,7 @@ TEST_F(Pools, AttributesAndAccess) {
 TEST_F(Pools, WhatIsNotThere) {
   cudaMemPool_t pool = nullptr;
   cudaMemPoolProps wanted = properties();
-  wanted.handleTypes = cudaMemHandleTypePosixFileDescriptor;
+  wanted.handleTypes = cudaMemHandleTypeFabric;
   EXPECT_EQ(cudaMemPoolCreate(&pool, &wanted), cudaErrorNotSupported);
   EXPECT_EQ(pool, nullptr);
   wanted = properties(12345);
@@ -151,6 +159,137 @@ TEST_F(Pools, WhatIsNotThere) {
   int no = 0;
   EXPECT_EQ(cudaMemPoolDestroy(nullptr), cudaErrorInvalidValue);
   EXPECT_EQ(cudaMemPoolGetAttribute(nullptr, cudaMemPoolAttrReleaseThreshold, &no), cudaErrorInvalidValue);
+}
+
+constexpr const char* kPoolVariable = "XYLEM_TEST_SHARED_POOL";
+constexpr std::size_t kPooledBytes = 100000;
+
+class SharedPools : public Pools {
+ protected:
+  void SetUp() override {
+    Pools::SetUp();
+    cudaMemPoolProps wanted = properties();
+    wanted.handleTypes = cudaMemHandleTypePosixFileDescriptor;
+    ASSERT_EQ(cudaMemPoolCreate(&pool_, &wanted), cudaSuccess);
+    ASSERT_EQ(cudaMallocFromPoolAsync(&memory_, kPooledBytes, pool_, stream_), cudaSuccess);
+    ASSERT_EQ(cudaMemPoolExportToShareableHandle(&file_, pool_, cudaMemHandleTypePosixFileDescriptor, 0),
+              cudaSuccess);
+    ASSERT_EQ(cudaMemPoolExportPointer(&name_, memory_), cudaSuccess);
+  }
+  void TearDown() override {
+    EXPECT_EQ(cudaFreeAsync(memory_, stream_), cudaSuccess);
+    EXPECT_EQ(cudaMemPoolDestroy(pool_), cudaSuccess);
+    close(file_);
+    Pools::TearDown();
+  }
+  static cudaMemPool_t imported(int file) {
+    cudaMemPool_t theirs = nullptr;
+    EXPECT_EQ(cudaMemPoolImportFromShareableHandle(&theirs, reinterpret_cast<void*>(std::intptr_t{file}),
+                                                   cudaMemHandleTypePosixFileDescriptor, 0),
+              cudaSuccess);
+    return theirs;
+  }
+
+  cudaMemPool_t pool_ = nullptr;
+  void* memory_ = nullptr;
+  int file_ = -1;
+  cudaMemPoolPtrExportData name_{};
+};
+
+TEST_F(SharedPools, AnotherProcessWritesIntoMemoryOfThePool) {
+  ASSERT_EQ(cudaMemsetAsync(memory_, 'a', kPooledBytes, stream_), cudaSuccess);
+  ASSERT_EQ(cudaStreamSynchronize(stream_), cudaSuccess);
+  ASSERT_EQ(fcntl(file_, F_SETFD, 0), 0);
+  std::string words = std::to_string(file_) + ":";
+  for (const unsigned char byte : name_.reserved) {
+    char digits[3];
+    std::snprintf(digits, sizeof digits, "%02x", byte);
+    words += digits;
+  }
+  const std::string command = std::string(kPoolVariable) + "=" + words +
+                              " /proc/$PPID/exe --gtest_also_run_disabled_tests "
+                              "--gtest_filter=Pools.DISABLED_ThePeer >/dev/null 2>&1";
+  EXPECT_EQ(std::system(command.c_str()), 0);
+  EXPECT_EQ(static_cast<char*>(memory_)[0], 'b');
+  EXPECT_EQ(static_cast<char*>(memory_)[kPooledBytes - 1], 'z');
+}
+
+// The other process, which only AnotherProcessWritesIntoMemoryOfThePool starts.
+TEST_F(Pools, DISABLED_ThePeer) {
+  const char* const words = std::getenv(kPoolVariable);
+  ASSERT_NE(words, nullptr);
+  char* rest = nullptr;
+  const long file = std::strtol(words, &rest, 10);
+  const std::string digits(rest + 1);
+  cudaMemPoolPtrExportData name{};
+  for (std::size_t i = 0; i < sizeof name.reserved; ++i)
+    name.reserved[i] = static_cast<unsigned char>(std::stoi(digits.substr(2 * i, 2), nullptr, 16));
+
+  cudaMemPool_t theirs = nullptr;
+  ASSERT_EQ(cudaMemPoolImportFromShareableHandle(&theirs, reinterpret_cast<void*>(file),
+                                                 cudaMemHandleTypePosixFileDescriptor, 0),
+            cudaSuccess);
+  void *memory = nullptr, *again = nullptr, *none = &memory;
+  ASSERT_EQ(cudaMemPoolImportPointer(&memory, theirs, &name), cudaSuccess);
+  ASSERT_EQ(cudaMemPoolImportPointer(&again, theirs, &name), cudaSuccess);
+  EXPECT_EQ(valueOf(theirs, cudaMemPoolAttrUsedMemCurrent), 2 * kPooledBytes);
+  cudaPointerAttributes attributes{};
+  EXPECT_EQ(cudaPointerGetAttributes(&attributes, static_cast<char*>(memory) + 5), cudaSuccess);
+  EXPECT_EQ(attributes.type, cudaMemoryTypeDevice);
+  EXPECT_EQ(cudaMallocFromPoolAsync(&none, 64, theirs, stream_), cudaErrorInvalidValue);
+  EXPECT_EQ(none, nullptr);
+  EXPECT_EQ(cudaDeviceSetMemPool(0, theirs), cudaErrorInvalidValue);
+
+  auto* const bytes = static_cast<char*>(memory);
+  EXPECT_EQ(bytes[kPooledBytes / 2], 'a');
+  EXPECT_EQ(cudaMemsetAsync(bytes, 'b', 1, stream_), cudaSuccess);
+  static_cast<char*>(again)[kPooledBytes - 1] = 'z';
+  EXPECT_EQ(cudaFree(again), cudaSuccess);
+  EXPECT_EQ(cudaFreeAsync(memory, stream_), cudaSuccess);
+  EXPECT_EQ(cudaStreamSynchronize(stream_), cudaSuccess);
+  EXPECT_EQ(valueOf(theirs, cudaMemPoolAttrUsedMemCurrent), 0u);
+  EXPECT_EQ(cudaMemPoolDestroy(theirs), cudaSuccess);
+}
+
+TEST_F(SharedPools, NamesAreOfOnePool) {
+  cudaMemPool_t theirs = imported(file_);
+  ASSERT_NE(theirs, nullptr);
+  void *memory = nullptr, *mine = nullptr;
+  EXPECT_EQ(cudaMemPoolImportPointer(&memory, pool_, &name_), cudaErrorInvalidValue) << "its own pool";
+  cudaMemPoolPtrExportData other = name_;
+  other.reserved[63] ^= 1;
+  EXPECT_EQ(cudaMemPoolImportPointer(&memory, theirs, &other), cudaErrorInvalidValue) << "another pool's";
+  EXPECT_EQ(cudaMemPoolImportPointer(&memory, theirs, &name_), cudaSuccess) << "in this process, too";
+  static_cast<char*>(memory)[7] = 'q';
+  EXPECT_EQ(static_cast<char*>(memory_)[7], 'q');
+  EXPECT_EQ(cudaMemPoolDestroy(theirs), cudaSuccess);
+  EXPECT_EQ(cudaFree(memory), cudaSuccess) << "memory stays until it is freed";
+
+  EXPECT_EQ(cudaMalloc(&mine, 64), cudaSuccess);
+  EXPECT_EQ(cudaMemPoolExportPointer(&other, mine), cudaErrorInvalidValue);
+  EXPECT_EQ(cudaFree(mine), cudaSuccess);
+}
+
+TEST_F(SharedPools, OnlyTheFileOfAPoolIsOne) {
+  const cudaMemPoolProps wanted = properties();
+  cudaMemPool_t alone = nullptr, theirs = nullptr;
+  int file = -1, has = 0;
+  ASSERT_EQ(cudaMemPoolCreate(&alone, &wanted), cudaSuccess);
+  EXPECT_EQ(cudaMemPoolExportToShareableHandle(&file, alone, cudaMemHandleTypePosixFileDescriptor, 0),
+            cudaErrorInvalidValue);
+  EXPECT_EQ(cudaMemPoolExportToShareableHandle(&file, pool_, cudaMemHandleTypeWin32, 0),
+            cudaErrorNotSupported);
+  EXPECT_EQ(cudaMemPoolDestroy(alone), cudaSuccess);
+  file = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
+  EXPECT_EQ(cudaMemPoolImportFromShareableHandle(&theirs, reinterpret_cast<void*>(std::intptr_t{file}),
+                                                 cudaMemHandleTypePosixFileDescriptor, 0),
+            cudaErrorInvalidValue);
+  EXPECT_EQ(theirs, nullptr);
+  close(file);
+  char byte = 0;
+  EXPECT_LT(pwrite(file_, &byte, 1, 0), 0) << "nobody changes what the file says";
+  EXPECT_EQ(cudaDeviceGetAttribute(&has, cudaDevAttrMemoryPoolSupportedHandleTypes, 0), cudaSuccess);
+  EXPECT_EQ(has, cudaMemHandleTypePosixFileDescriptor);
 }
 
 }  // namespace

@@ -154,6 +154,7 @@ TEST_F(LaterCalls, ARevokedCommunicatorStopsAndMakesAnother) {
   for (const int rank : {0, 2})
     EXPECT_EQ(ncclRecv(&value[rank], 1, ncclInt32, 1, comms_[rank], streams_[rank]), ncclSuccess);
   EXPECT_EQ(ncclCommRevoke(comms_[0], 1), ncclInvalidArgument);
+  EXPECT_EQ(ncclCommRevoke(nullptr, NCCL_REVOKE_DEFAULT), ncclSuccess);
   for (const int rank : {0, 2}) {
     ASSERT_EQ(ncclCommRevoke(comms_[rank], NCCL_REVOKE_DEFAULT), ncclSuccess) << ncclGetLastError(nullptr);
     ncclResult_t state = ncclInternalError;
@@ -162,6 +163,7 @@ TEST_F(LaterCalls, ARevokedCommunicatorStopsAndMakesAnother) {
     EXPECT_NE(cudaStreamSynchronize(streams_[rank]), cudaSuccess) << "the operation did not succeed";
     EXPECT_EQ(ncclSend(&value[rank], 1, ncclInt32, 1, comms_[rank], streams_[rank]), ncclInvalidUsage);
     EXPECT_EQ(ncclCommFinalize(comms_[rank]), ncclInvalidUsage);
+    EXPECT_EQ(ncclCommRevoke(comms_[rank], NCCL_REVOKE_DEFAULT), ncclInvalidArgument) << "once";
   }
   std::vector<ncclComm_t> rest(kRanks);
   int excluded = 1;

@@ -1,4 +1,4 @@
-// Functions of NCCL 2.29 and 2.30: growing, suspending, windows of other ranks, one-sided calls, parameters.
+// Functions of NCCL 2.29 and 2.30: growing, suspending, windows of other ranks, parameters.
 
 #include <gmock/gmock.h>
 
@@ -113,23 +113,6 @@ TEST_F(NewerCalls, PointersIntoWindows) {
   EXPECT_EQ(ncclGetMultimemDevicePointer(window, 0, {nullptr}, &pointer), ncclInvalidArgument);
   EXPECT_EQ(ncclCommWindowDeregister(comms_[1], window), ncclSuccess);
   EXPECT_EQ(ncclGetPeerDevicePointer(window, 0, 1, &pointer), ncclInvalidArgument) << "given back";
-}
-
-TEST_F(NewerCalls, OneSidedCallsSayThatThereAreNone) {
-  int value = 0;
-  EXPECT_EQ(ncclPutSignal(&value, 1, ncclInt, kRanks, nullptr, 0, 0, 0, 0, comms_[0], nullptr),
-            ncclInvalidArgument);
-  EXPECT_THAT(ncclGetLastError(nullptr), HasSubstr("peer is 3"));
-  EXPECT_EQ(ncclPutSignal(&value, 1, ncclInt, 1, nullptr, 0, 0, 0, 0, comms_[0], nullptr),
-            ncclInvalidArgument);
-  EXPECT_THAT(ncclGetLastError(nullptr),
-              AllOf(HasSubstr("ncclPutSignal"), HasSubstr("no one-sided operations")));
-  EXPECT_EQ(ncclSignal(1, 0, 0, 0, comms_[0], nullptr), ncclInvalidArgument);
-  EXPECT_THAT(ncclGetLastError(nullptr), HasSubstr("no one-sided operations"));
-  ncclWaitSignalDesc_t wanted{1, 1, 0, 0};
-  EXPECT_EQ(ncclWaitSignal(0, &wanted, comms_[0], nullptr), ncclInvalidArgument);
-  EXPECT_EQ(ncclWaitSignal(1, &wanted, comms_[0], nullptr), ncclInvalidArgument);
-  EXPECT_THAT(ncclGetLastError(nullptr), HasSubstr("no one-sided operations"));
 }
 
 TEST(Parameters, AreTheSettings) {

@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 
 #include <atomic>
+#include <barrier>
+#include <mutex>
 
 #include "runtime/comm/checked_rank.h"
 #include "runtime/comm/host_threads.h"
@@ -168,6 +170,33 @@ TEST(CollNet, IsOffUnlessItIsEnabled) {
   const Variables variables = collnetAlone();
   setenv("NCCL_COLLNET_ENABLE", "0", 1);
   EXPECT_EQ(reductionsOf(), 0);
+}
+
+TEST(CollNet, IsEnabledByTheConfigurationOfACommunicator) {
+  const Variables variables = collnetAlone();
+  unsetenv("NCCL_COLLNET_ENABLE");
+  for (const int enable : {0, 1}) {
+    const long before = plugins::testCollReduced(kReducingVersion);
+    std::mutex environment;
+    std::barrier called(2);
+    expectAllJoined(runOnHosts(2, 1, [&](int rank, ncclComm_t comm) {
+      ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
+      config.collnetEnable = enable;
+      ncclComm_t part = nullptr;
+      ASSERT_EQ(ncclGroupStart(), ncclSuccess);
+      {
+        const std::lock_guard lock(environment);
+        setenv("NCCL_HOSTID", ("host-" + std::to_string(rank)).c_str(), 1);
+        EXPECT_EQ(ncclCommSplit(comm, 0, rank, &part, &config), ncclSuccess);
+        unsetenv("NCCL_HOSTID");
+      }
+      called.arrive_and_wait();
+      ASSERT_EQ(ncclGroupEnd(), ncclSuccess) << ncclGetLastError(nullptr);
+      CheckedRank(rank, 2, part).run(sumOf(DataType::kFloat32, 1000));
+      EXPECT_EQ(ncclCommDestroy(part), ncclSuccess);
+    }));
+    EXPECT_EQ(plugins::testCollReduced(kReducingVersion) > before, enable == 1);
+  }
 }
 
 TEST(CollNet, IsNotUsedWhereTheListLeavesItOut) {

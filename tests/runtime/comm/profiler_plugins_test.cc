@@ -135,6 +135,23 @@ TEST_P(ProfilerOf, GetsOnlyTheKindsThatItWants) {
   EXPECT_EQ(kinds.count("col"), 0u);
 }
 
+TEST_P(ProfilerOf, GetsTheNameOfTheCommunicator) {
+  if (GetParam() < 4) return;  // the older ones get no name
+  const Variables variables{{"NCCL_PROFILER_PLUGIN", profilerFile(GetParam())},
+                            {"TEST_PROFILER_NAME", "trainer"},
+                            {"NCCL_SOCKET_IFNAME", "lo"}};
+  for (const char* name : {"trainer", "another"}) {
+    ncclUniqueId id;
+    ncclComm_t comm = nullptr;
+    ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
+    config.commName = name;
+    ASSERT_EQ(ncclGetUniqueId(&id), ncclSuccess);
+    ASSERT_EQ(ncclCommInitRankConfig(&comm, 1, id, 0, &config), ncclSuccess) << ncclGetLastError(nullptr);
+    EXPECT_EQ(living(), std::string(name) == "trainer" ? 1 : 0);
+    EXPECT_EQ(ncclCommDestroy(comm), ncclSuccess);
+  }
+}
+
 TEST_P(ProfilerOf, OneThatDoesNotStartIsLeftOut) {
   const Variables variables{{"NCCL_PROFILER_PLUGIN", profilerFile(GetParam())}, {"TEST_PROFILER_INIT", "2"}};
   expectAllJoined(runRanks(2, [](int rank, ncclComm_t comm) { calls(rank, comm); }));

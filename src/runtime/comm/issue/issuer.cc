@@ -132,7 +132,9 @@ Issuer::Issuer(const JobRoster& roster, const CommPlan& plan, Wiring& wiring, co
       mailboxes_(makeMailboxes(roster, plan, wiring, watches.peers)),
       check_(makeCheck(roster, wiring)),
       profiling_(wiring.observe(plugins::findProfiler(
-          request.settings, {rank_, roster.communicator, roster.ranks(), roster.hosts.hosts}, request.log))),
+          request.settings,
+          {rank_, roster.communicator, roster.ranks(), roster.hosts.hosts, request.config.name},
+          request.log))),
       profile_(makeProfile(profiling_)),
       recorder_(watches.recorder),
       patience_(request.settings.integer(Setting::kTimeout)),

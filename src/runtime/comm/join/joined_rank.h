@@ -41,6 +41,7 @@ class JoinedRank {
   const Issuer& issuer() const { return issuer_; }
   // The number of the communicator (JobRoster::communicator).
   std::uint64_t number() const { return roster_.communicator; }
+  int hosts() const { return roster_.hosts.hosts; }
   // The bus id of this rank's device, as NCCL's log lines show it.
   std::uint64_t busId() const { return plan_.busId; }
   void tellPeers(const Error& error) noexcept { watch_.abort(roster_.rank, error.what()); }

@@ -32,6 +32,12 @@ int setting(const char* name, int otherwise) {
 [[maybe_unused]] std::string text(std::uint8_t number) { return std::to_string(number); }
 std::string number(void* event) { return std::to_string(reinterpret_cast<std::uintptr_t>(event)); }
 
+// Fails if the communicator's name is not the one that the test sets.
+[[maybe_unused]] bool isCalled(const char* name) {
+  const char* const wanted = std::getenv("TEST_PROFILER_NAME");
+  return wanted == nullptr || (name != nullptr && std::string(name) == wanted);
+}
+
 abi::Result begin(void** context, int* mask) {
   if (const int result = setting("TEST_PROFILER_INIT", 0); result != 0) return result;
   const std::lock_guard lock(mutex);
@@ -58,15 +64,17 @@ using Event = abi::ProfiledEventV5;
 constexpr abi::ProfilerInit init = begin;
 using Table = abi::Profiler;
 #elif VERSION == 4
-abi::Result init(void** context, int* mask, const char*, std::uint64_t, int nodes, int ranks, int rank,
+abi::Result init(void** context, int* mask, const char* name, std::uint64_t, int nodes, int ranks, int rank,
                  abi::LogFunction log) {
-  return log != nullptr && nodes <= ranks && rank < ranks ? begin(context, mask) : abi::kInternalError;
+  return log != nullptr && nodes <= ranks && rank < ranks && isCalled(name) ? begin(context, mask)
+                                                                            : abi::kInternalError;
 }
 using Table = abi::ProfilerV4;
 #else
-abi::Result init(void** context, std::uint64_t, int* mask, const char*, int nodes, int ranks, int rank,
+abi::Result init(void** context, std::uint64_t, int* mask, const char* name, int nodes, int ranks, int rank,
                  abi::LogFunction log) {
-  return log != nullptr && nodes <= ranks && rank < ranks ? begin(context, mask) : abi::kInternalError;
+  return log != nullptr && nodes <= ranks && rank < ranks && isCalled(name) ? begin(context, mask)
+                                                                            : abi::kInternalError;
 }
 using Table = abi::ProfilerV5;
 #endif

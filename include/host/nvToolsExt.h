@@ -1,0 +1,2 @@
+/* The header under its name before NVTX 3. */
+#include "nvtx3/nvToolsExt.h"
