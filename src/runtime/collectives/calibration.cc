@@ -35,7 +35,7 @@ constexpr std::array kJoiningMessages = {8 * kKiB, 32 * kKiB, 128 * kKiB, 512 * 
 constexpr std::array kAllMessages = {4 * kKiB,   8 * kKiB,   16 * kKiB,  32 * kKiB, 64 * kKiB,
                                      128 * kKiB, 256 * kKiB, 512 * kKiB, 1 * kMiB,  2 * kMiB,
                                      4 * kMiB,   8 * kMiB,   16 * kMiB};
-// Of each rank; its output has two of them.
+// The input of each rank; its output has two of them.
 constexpr std::array kJoiningBlocks = {16 * kKiB, 64 * kKiB, 256 * kKiB};
 constexpr std::array kAllBlocks = {8 * kKiB,   16 * kKiB, 32 * kKiB, 64 * kKiB, 128 * kKiB, 256 * kKiB,
                                    512 * kKiB, 1 * kMiB,  2 * kMiB,  4 * kMiB,  8 * kMiB,   16 * kMiB};

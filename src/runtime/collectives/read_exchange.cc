@@ -10,7 +10,7 @@ namespace {
 
 // After each piece the executor looks whether all ranks are still present.
 constexpr std::size_t kPieceBytes = std::size_t{1} << 20;
-// What is read before it is reduced stays in the second-level cache: of all other ranks together.
+// Data of all other ranks together, which stays in the second-level cache between being read and being reduced.
 constexpr std::size_t kScratchBytes = std::size_t{128} << 10;
 constexpr std::size_t kLine = 64;
 

@@ -8,8 +8,8 @@
 // raw elements by 1/ranks on their way in; an average of integers divides the wrapped sum at the end, towards
 // zero. A pre-multiplied sum multiplies each rank's raw elements by that rank's factor on their way in.
 //
-// Types smaller than 32 bits are combined in 32-bit floats. Who combines the elements of two ranks at a time, as rings and
-// trees do, rounds every partial result to the element's type; sumAll adds the elements of all ranks and rounds once. The
+// Types smaller than 32 bits are combined in 32-bit floats. Rings and trees combine the elements of two ranks at a time and
+// round every partial result to the element's type; sumAll adds the elements of all ranks and rounds once. The
 // result of an element depends only on the values and their order, never on where it lies in a
 // buffer or which processor computes it, except that NaNs may differ in their payload.
 

@@ -213,7 +213,7 @@ TEST_P(DirectExchangeOf, ResultsDoNotDependOnHowDataMoves) {
 }
 
 // 256 and a one of each other rank: if every partial result were rounded to bfloat16, whose numbers are two apart there, the ones
-// would be lost. Whatever way the data takes.
+// would be lost. This holds for every way that the data can take.
 TEST_P(DirectExchangeOf, SumsOfBfloat16RoundOnce) {
   const int ones = GetParam() - 1;
   const auto bitsOf = [](float value) {

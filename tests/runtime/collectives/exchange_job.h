@@ -18,7 +18,7 @@
 
 namespace xylem::testing {
 
-// What other ranks can do with the buffers of a rank: map them, read them through the kernel, or neither.
+// Other ranks can map the buffers of a rank, read them through the kernel, or do neither.
 enum class Reach { kAll, kRead, kNone };
 
 class HereMemory final : public transport::PeerMemory {
