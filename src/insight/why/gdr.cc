@@ -88,6 +88,11 @@ Answer whyGdr(const QuestionContext& context, int rank, topology::NodeId net) {
     answer.notes.push_back(fmt::format("NCCL {} logs nothing about it; versions up to 2.29 do.",
                                        rules::versionText(rules.system().rules().version)));
   answer.notes.push_back("Distances are path types in numbers: " + typeNumbers(rules.system().rules()) + ".");
+  if (telling.reason == paths::Reason::kNicWithoutGdr)
+    answer.notes.emplace_back(
+        "NCCL writes gdr=\"0\" if its plugin can register GPU memory neither through nvidia-peermem (`lsmod "
+        "| grep "
+        "peermem`) nor as DMA-BUF (by the kernel, the GPU's driver and the NIC's).");
   if (!receive.yes || !send.yes)
     answer.notes.emplace_back("Without it data goes through the memory of the GPU's CPU.");
   addWhatIf(context, answer, rank, receive, send);

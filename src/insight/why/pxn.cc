@@ -38,9 +38,12 @@ std::string useByRings(const plan::HostPlan& host) {
     const topology::NodeId last = system.node(topology::NodeType::kGpu, ring.gpu(channel, ring.gpuCount - 1));
     const topology::NodeId net = system.node(topology::NodeType::kNet, std::max(ring.endNet(channel), 0));
     if (host.paths.paths.path(last, net).type == paths::PathType::kPxn)
-      return "The rings of this plan leave through PXN: it (5) is nearer than PHB (6) in NCCL's order, and "
-             "the search "
-             "takes farther NICs before it lets rings cross NICs (NCCL_CROSS_NIC).";
+      return fmt::format(
+          "The rings of this plan leave through PXN: it ({}) is nearer than PHB ({}) in NCCL's order, and "
+          "the search takes "
+          "farther NICs before it lets rings cross NICs (NCCL_CROSS_NIC).",
+          paths::typeNumber(paths::PathType::kPxn, system.rules()),
+          paths::typeNumber(paths::PathType::kPhb, system.rules()));
   }
   if (ring.crossNic != 0)
     return "The rings of this plan do not use it: crossing NICs gave more channels or bandwidth than PXN, "

@@ -119,6 +119,7 @@ TEST(WhyGdr, NamesTheNicThatCannot) {
   EXPECT_EQ(answer.yes, false);
   EXPECT_EQ(answer.step("gdr-receive")->input("gdr of the NIC"), "0");
   EXPECT_TRUE(answer.whatIfs.empty());  // no variable helps
+  EXPECT_THAT(answer.notes, Contains(AllOf(HasSubstr("nvidia-peermem"), HasSubstr("DMA-BUF"))));
 }
 
 TEST(WhyGdr, OldGpusReadBySettingOnly) {
@@ -186,6 +187,15 @@ TEST(WhyPxn, NamesTheRelayAndItsProxy) {
   EXPECT_EQ(pxn->variable, Setting::kPxnDisable);
   EXPECT_THAT(answer.step("nic-owner")->text, HasSubstr("GPU 1"));
   EXPECT_EQ(answer.whatIfs[0].setting, "NCCL_PXN_DISABLE=1");
+}
+
+TEST(WhyPxn, ComparesByTheNumbersOfTheVersion) {
+  const auto notes = [](const char* version) {
+    return askWith("dgxb200", 2, {"pxn", "gpu0", "nic1"}, Settings::fromPairs({{"XYLEM_NCCL", version}}))
+        .notes;
+  };
+  EXPECT_THAT(notes("2.25.1"), Contains(HasSubstr("it (5) is nearer than PHB (6)")));
+  EXPECT_THAT(notes("2.30.7"), Contains(HasSubstr("it (7) is nearer than PHB (8)")));
 }
 
 TEST(WhyPxn, EveryRefusalHasItsReason) {
