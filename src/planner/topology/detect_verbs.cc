@@ -14,10 +14,11 @@
 namespace xylem::topology {
 namespace {
 
-using Device = struct VerbsDevice*;
-using Context = struct VerbsContext*;
-using Domain = struct VerbsDomain*;
-using Region = struct VerbsRegion*;
+// Handles of libibverbs; nothing here looks inside.
+using Device = void*;
+using Context = void*;
+using Domain = void*;
+using Region = void*;
 
 // Ports have numbers up to 255; no card has this many.
 constexpr std::uint32_t kMaxPorts = 8;
