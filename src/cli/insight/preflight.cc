@@ -7,6 +7,7 @@
 #include <cmath>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "cli/commands.h"
@@ -130,8 +131,7 @@ std::string remarkMeaning(const preflight::Remark& remark) {
       return "Paths are those between GPUs, and from GPUs to NICs; the job counts the longest.";
     case preflight::Remarked::kRingNics:
       return "Where rings of one kind share NICs and those of another do not, the network may pause senders "
-             "(PFC); hosts "
-             "of one kind can have one graph file.";
+             "(PFC); hosts of one kind can have one graph file.";
     case preflight::Remarked::kNvls:
       return "NVLS uses as many heads as the host with the fewest; with none on some host there is no NVLS.";
     case preflight::Remarked::kCollnet:
@@ -164,12 +164,14 @@ using Kinds = std::vector<HostKind>;
 // A list of sentences, each on a line of its own and wrapped to the terminal's width.
 class Sentences {
  public:
+  // Adds each sentence once.
   void add(const std::string& text) {
-    if (!text.empty()) table_.add({{text}});
+    if (!text.empty() && said_.insert(text).second) table_.add({{text}});
   }
   std::string text(const Terminal& screen) const { return table_.text(screen, 2); }
 
  private:
+  std::set<std::string> said_;
   Table table_{{{""}}};
 };
 

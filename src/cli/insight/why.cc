@@ -130,7 +130,7 @@ Examples:
   xylem why dgxh100.xml gdr                     which GPUs have GPU Direct RDMA with which NICs, and why not
   xylem why dgxh100.xml nic                     who uses which NIC in which channel
   xylem why dgxh100.xml gdr gpu3 nic1           is GPU Direct RDMA allowed, and what decides
-  xylem why a40x8-pcie.xml p2p gpu0 gpu5             what two GPUs use to reach each other
+  xylem why a40x8-pcie.xml p2p gpu0 gpu5        what two GPUs use to reach each other
   xylem why dgxh100.xml path gpu0 nic5          each link, and which one limits
   xylem why dgx1v.xml channels ring             why so many channels and no more
   xylem why dgxh100.xml --nodes 2 count         how the job's number of channels came about

@@ -91,8 +91,7 @@ Answer whyGdr(const QuestionContext& context, int rank, topology::NodeId net) {
   if (telling.reason == paths::Reason::kNicWithoutGdr)
     answer.notes.emplace_back(
         "NCCL writes gdr=\"0\" if its plugin can register GPU memory neither through nvidia-peermem (`lsmod "
-        "| grep "
-        "peermem`) nor as DMA-BUF (by the kernel, the GPU's driver and the NIC's).");
+        "| grep peermem`) nor as DMA-BUF (by the kernel, the GPU's driver and the NIC's).");
   if (!receive.yes || !send.yes)
     answer.notes.emplace_back("Without it data goes through the memory of the GPU's CPU.");
   addWhatIf(context, answer, rank, receive, send);

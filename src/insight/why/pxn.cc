@@ -40,8 +40,7 @@ std::string useByRings(const plan::HostPlan& host) {
     if (host.paths.paths.path(last, net).type == paths::PathType::kPxn)
       return fmt::format(
           "The rings of this plan leave through PXN: it ({}) is nearer than PHB ({}) in NCCL's order, and "
-          "the search takes "
-          "farther NICs before it lets rings cross NICs (NCCL_CROSS_NIC).",
+          "the search takes farther NICs before it lets rings cross NICs (NCCL_CROSS_NIC).",
           paths::typeNumber(paths::PathType::kPxn, system.rules()),
           paths::typeNumber(paths::PathType::kPhb, system.rules()));
   }

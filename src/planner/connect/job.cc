@@ -41,21 +41,30 @@ topology::RankNames Job::rankNames(int host) const {
   return topology::RankNames(std::vector<int>(first, first + shapeOf(host).ranks()));
 }
 
-void Job::placeInBlocks() {
+std::vector<int> hostsInBlocks(std::span<const int> ranksOfHosts) {
   std::vector<int> hostOfRank;
-  for (int host = 0; host < hosts(); ++host)
-    hostOfRank.insert(hostOfRank.end(), static_cast<std::size_t>(shapeOf(host).ranks()), host);
-  place(hostOfRank);
+  for (std::size_t host = 0; host < ranksOfHosts.size(); ++host)
+    hostOfRank.insert(hostOfRank.end(), static_cast<std::size_t>(ranksOfHosts[host]), static_cast<int>(host));
+  return hostOfRank;
 }
 
-void Job::placeRoundRobin() {
-  int most = 0;
-  for (const HostShape& shape : shapes) most = std::max(most, shape.ranks());
+std::vector<int> hostsInTurn(std::span<const int> ranksOfHosts) {
+  const int most = ranksOfHosts.empty() ? 0 : *std::max_element(ranksOfHosts.begin(), ranksOfHosts.end());
   std::vector<int> hostOfRank;
   for (int turn = 0; turn < most; ++turn)
-    for (int host = 0; host < hosts(); ++host)
-      if (turn < shapeOf(host).ranks()) hostOfRank.push_back(host);
-  place(hostOfRank);
+    for (std::size_t host = 0; host < ranksOfHosts.size(); ++host)
+      if (turn < ranksOfHosts[host]) hostOfRank.push_back(static_cast<int>(host));
+  return hostOfRank;
+}
+
+void Job::placeInBlocks() { place(hostsInBlocks(ranksOfHosts())); }
+
+void Job::placeRoundRobin() { place(hostsInTurn(ranksOfHosts())); }
+
+std::vector<int> Job::ranksOfHosts() const {
+  std::vector<int> ranks;
+  for (int host = 0; host < hosts(); ++host) ranks.push_back(shapeOf(host).ranks());
+  return ranks;
 }
 
 // One pass over the ranks: `nodeOfStart` maps the rank at which a first channel starts to the node of that

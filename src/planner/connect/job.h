@@ -89,10 +89,17 @@ class Job {
     int host = 0;
     int local = 0;
   };
+  std::vector<int> ranksOfHosts() const;
+
   std::vector<Place> places_;    // by rank
   std::vector<int> firstSlot_;   // by host
   std::vector<int> rankOfSlot_;  // host after host; a host's ranks in ascending order
 };
+
+// By rank: its host, if the ranks fill one host after the other, or each host in turn gets one rank until it is full.
+// `ranksOfHosts`: how many ranks each host has.
+std::vector<int> hostsInBlocks(std::span<const int> ranksOfHosts);
+std::vector<int> hostsInTurn(std::span<const int> ranksOfHosts);
 
 // The nodes of a job as NCCL counts them: the ranks of a node share a ring inside it. Usually a node is a
 // host; a host whose GPUs reach each other only over the network is several nodes.

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/error.h"
+#include "planner/connect/job.h"
 #include "planner/paths/reach.h"
 #include "planner/topology/attributes.h"
 
@@ -106,18 +107,8 @@ class Parts {
 // By rank of the job: its host, where `ranksOf` counts the ranks of each host.
 std::vector<int> hostOfRank(const PlanRequest& request, const std::vector<int>& ranksOf) {
   if (!request.hostOfRank.empty()) return request.hostOfRank;
-  std::vector<int> placed;
-  const auto hosts = static_cast<int>(ranksOf.size());
-  if (request.placement == Placement::kBlocks) {
-    for (int host = 0; host < hosts; ++host)
-      placed.insert(placed.end(), static_cast<std::size_t>(ranksOf[static_cast<std::size_t>(host)]), host);
-    return placed;
-  }
-  const int most = ranksOf.empty() ? 0 : *std::max_element(ranksOf.begin(), ranksOf.end());
-  for (int turn = 0; turn < most; ++turn)
-    for (int host = 0; host < hosts; ++host)
-      if (turn < ranksOf[static_cast<std::size_t>(host)]) placed.push_back(host);
-  return placed;
+  return request.placement == Placement::kBlocks ? connect::hostsInBlocks(ranksOf)
+                                                 : connect::hostsInTurn(ranksOf);
 }
 
 }  // namespace

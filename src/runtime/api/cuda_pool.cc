@@ -336,9 +336,9 @@ cudaError_t cudaMemPoolExportToShareableHandle(void* shareable, cudaMemPool_t ha
           "cudaMemPoolExportToShareableHandle: the pool was made without "
           "cudaMemHandleTypePosixFileDescriptor",
           cudaErrorInvalidValue);
-    const FileDescriptor passport =
-        cuda_api::writePassport({.number = pool.number(), .device = pool.device()});
-    const int file = fcntl(passport.get(), F_DUPFD_CLOEXEC, 0);
+    const FileDescriptor described =
+        cuda_api::writePoolHandle({.number = pool.number(), .device = pool.device()});
+    const int file = fcntl(described.get(), F_DUPFD_CLOEXEC, 0);
     if (file < 0) return cudaErrorOperatingSystem;
     *static_cast<int*>(shareable) = file;
     return cudaSuccess;
@@ -351,10 +351,10 @@ cudaError_t cudaMemPoolImportFromShareableHandle(cudaMemPool_t* pool, void* shar
     requireResult(pool);
     *pool = nullptr;
     requireFile(type, flags, "cudaMemPoolImportFromShareableHandle");
-    const cuda_api::PoolPassport passport =
-        cuda_api::readPassport(static_cast<int>(reinterpret_cast<std::intptr_t>(shareable)));
-    requireDevice(passport.device);
-    *pool = std::make_unique<CUmemPoolHandle_st>(passport.device, 0, passport.number, true).release();
+    const cuda_api::PoolHandle told =
+        cuda_api::readPoolHandle(static_cast<int>(reinterpret_cast<std::intptr_t>(shareable)));
+    requireDevice(told.device);
+    *pool = std::make_unique<CUmemPoolHandle_st>(told.device, 0, told.number, true).release();
     return cudaSuccess;
   });
 }

@@ -14,67 +14,55 @@
 
 #include "core/copying.h"
 #include "core/shareable_memory.h"
+#include "runtime/comm/join/peer_info.h"
 #include "runtime/cuda_api/cuda_error.h"
-#include "runtime/cuda_api/memory_pool.h"
 #include "runtime/device/scheduler.h"
 
 namespace xylem::api {
 namespace {
 
-constexpr std::size_t kPlaces = 256;
-// A bit in a place's number: the window was given back.
+constexpr std::size_t kMaxWindows = 256;
+// A bit in an entry's number: the window was given back.
 constexpr std::uint64_t kGone = std::uint64_t{1} << 63;
 // Bytes that a step copies, so that other streams of the thread go on.
 constexpr std::size_t kPiece = std::size_t{1} << 20;
 
-// Tells this process from all others of the host, whatever they call their numbers of processes.
-std::uint64_t tokenOfProcess() {
-  static const std::uint64_t token = cuda_api::newPoolNumber();
-  return token;
-}
-
-// Ranks tell each other this when they begin.
-struct BoardName {
-  cuda_api::IpcName memory;
-  std::uint64_t token = 0;
-};
-
 }  // namespace
 
-struct OneSided::Board {
+struct OneSided::Control {
   // A window: `number` is its ordinal plus 1, and is written last.
-  struct Place {
+  struct Entry {
     std::atomic<std::uint64_t> number{0};
     std::uint64_t address = 0, bytes = 0;
     std::int32_t flags = 0, isShareable = 0;
     cuda_api::IpcName name;
   };
-  std::uint64_t token = 0;
-  std::int32_t process = 0;
+  std::uint64_t process = 0;  // its number (comm::processNumber)
+  std::int32_t pid = 0;
   std::atomic<std::int32_t> ended{0};
-  std::array<Place, kPlaces> places;
+  std::array<Entry, kMaxWindows> windows;
   // Followed by the counters: of each kind, one for each rank.
 
   static std::size_t bytesFor(int ranks) {
-    return sizeof(Board) + kKinds * static_cast<std::size_t>(ranks) * sizeof(std::atomic<std::uint64_t>);
+    return sizeof(Control) + kKinds * static_cast<std::size_t>(ranks) * sizeof(std::atomic<std::uint64_t>);
   }
 };
 
-OneSided::Board& OneSided::boardOf(int rank) const {
-  return *std::launder(reinterpret_cast<Board*>(boards_[static_cast<std::size_t>(rank)].get()));
+OneSided::Control& OneSided::controlOf(int rank) const {
+  return *std::launder(reinterpret_cast<Control*>(controls_[static_cast<std::size_t>(rank)].get()));
 }
 
-std::atomic<std::uint64_t>& OneSided::counter(int board, int source, Kind kind) const {
-  std::byte* const first = boards_[static_cast<std::size_t>(board)].get() + sizeof(Board);
+std::atomic<std::uint64_t>& OneSided::counter(int owner, int source, Kind kind) const {
+  std::byte* const first = controls_[static_cast<std::size_t>(owner)].get() + sizeof(Control);
   const std::size_t index = kind * static_cast<std::size_t>(ranks_) + static_cast<std::size_t>(source);
   return *std::launder(reinterpret_cast<std::atomic<std::uint64_t>*>(first) + index);
 }
 
 OneSided::OneSided(comm::Communicator& communicator)
-    : rank_(communicator.rank()), ranks_(communicator.ranks()), boards_(static_cast<std::size_t>(ranks_)) {
+    : rank_(communicator.rank()), ranks_(communicator.ranks()), controls_(static_cast<std::size_t>(ranks_)) {
   for (std::vector<std::uint64_t>& taken : taken_) taken.resize(static_cast<std::size_t>(ranks_));
-  const std::size_t bytes = Board::bytesFor(ranks_);
-  BoardName mine;
+  const std::size_t bytes = Control::bytesFor(ranks_);
+  cuda_api::IpcName mine;
   std::optional<Error> failure;
   const auto attempt = [&failure](auto&& work, const std::string& what) {
     try {
@@ -90,19 +78,18 @@ OneSided::OneSided(comm::Communicator& communicator)
         if (!file_ || ftruncate(file_.get(), static_cast<off_t>(bytes)) != 0 ||
             fstat(file_.get(), &facts) != 0)
           throw cuda_api::CudaFailure(cudaErrorOperatingSystem);
-        mine = {.memory = {.kind = cuda_api::IpcKind::kWindow,
-                           .process = getpid(),
-                           .descriptor = file_.get(),
-                           .device = facts.st_dev,
-                           .file = facts.st_ino,
-                           .offset = 0,
-                           .bytes = bytes},
-                .token = tokenOfProcess()};
-        std::shared_ptr<std::byte> memory = cuda_api::mapIpc(mine.memory, cuda_api::IpcKind::kWindow);
-        Board* const board = new (memory.get()) Board;
-        board->token = mine.token;
-        board->process = getpid();
-        boards_[static_cast<std::size_t>(rank_)] = std::move(memory);
+        mine = {.kind = cuda_api::IpcKind::kWindow,
+                .process = getpid(),
+                .descriptor = file_.get(),
+                .device = facts.st_dev,
+                .file = facts.st_ino,
+                .offset = 0,
+                .bytes = bytes};
+        std::shared_ptr<std::byte> memory = cuda_api::mapIpc(mine, cuda_api::IpcKind::kWindow);
+        Control* const control = new (memory.get()) Control;
+        control->process = comm::processNumber();
+        control->pid = getpid();
+        controls_[static_cast<std::size_t>(rank_)] = std::move(memory);
       },
       "this rank gets no memory that others can map");
   const auto names =
@@ -111,20 +98,18 @@ OneSided::OneSided(comm::Communicator& communicator)
     if (rank == rank_) continue;
     attempt(
         [&] {
-          BoardName theirs;
+          cuda_api::IpcName theirs;
           const std::vector<std::byte>& told = names[static_cast<std::size_t>(rank)];
           if (told.size() != sizeof theirs) throw cuda_api::CudaFailure(cudaErrorInvalidValue);
           std::memcpy(&theirs, told.data(), sizeof theirs);
-          if (theirs.memory.bytes != bytes) throw cuda_api::CudaFailure(cudaErrorInvalidValue);
-          boards_[static_cast<std::size_t>(rank)] =
-              cuda_api::mapIpc(theirs.memory, cuda_api::IpcKind::kWindow);
-          if (boardOf(rank).token != theirs.token) throw cuda_api::CudaFailure(cudaErrorInvalidValue);
+          if (theirs.bytes != bytes) throw cuda_api::CudaFailure(cudaErrorInvalidValue);
+          controls_[static_cast<std::size_t>(rank)] = cuda_api::mapIpc(theirs, cuda_api::IpcKind::kWindow);
         },
         fmt::format("the memory of rank {} cannot be reached through /proc; both ranks need one user and one "
                     "namespace of processes",
                     rank));
   }
-  // Each rank writes its counters only when all have mapped the boards, and learns who has not.
+  // Each rank writes its counters only when all have mapped the control memory, and learns who has not.
   const std::byte well{failure ? std::uint8_t{0} : std::uint8_t{1}};
   const auto all = communicator.exchange(std::span(&well, 1), 1, "the first one-sided call");
   if (failure) throw *failure;
@@ -137,47 +122,48 @@ OneSided::OneSided(comm::Communicator& communicator)
 OneSided::~OneSided() { end(); }
 
 void OneSided::publish(const Window& window) {
-  Board::Place& place = boardOf(rank_).places[window.ordinal % kPlaces];
-  const std::uint64_t before = place.number.load(std::memory_order_relaxed);
+  Control::Entry& entry = controlOf(rank_).windows[window.ordinal % kMaxWindows];
+  const std::uint64_t before = entry.number.load(std::memory_order_relaxed);
   if (before != 0 && (before & kGone) == 0)
     throw Error(ResultCode::kInvalidUsage,
                 "ncclCommWindowRegister: the communicator has a window that is {} registrations old; give it "
                 "back first",
-                kPlaces);
-  place.address = reinterpret_cast<std::uintptr_t>(window.start);
-  place.bytes = window.bytes;
-  place.flags = window.flags;
-  place.isShareable = ShareableMemory::find(window.start, window.bytes) ? 1 : 0;
-  if (place.isShareable == 1)
-    place.name = cuda_api::nameForIpc(window.start, window.bytes, cuda_api::IpcKind::kWindow);
-  place.number.store(window.ordinal + 1, std::memory_order_release);
+                kMaxWindows);
+  entry.address = reinterpret_cast<std::uintptr_t>(window.start);
+  entry.bytes = window.bytes;
+  entry.flags = window.flags;
+  entry.isShareable = ShareableMemory::find(window.start, window.bytes) ? 1 : 0;
+  if (entry.isShareable == 1)
+    entry.name = cuda_api::nameForIpc(window.start, window.bytes, cuda_api::IpcKind::kWindow);
+  entry.number.store(window.ordinal + 1, std::memory_order_release);
 }
 
 void OneSided::withdraw(std::uint64_t ordinal) {
-  boardOf(rank_).places[ordinal % kPlaces].number.store((ordinal + 1) | kGone, std::memory_order_release);
+  controlOf(rank_).windows[ordinal % kMaxWindows].number.store((ordinal + 1) | kGone,
+                                                               std::memory_order_release);
   const std::lock_guard lock(mutex_);
   std::erase_if(mapped_, [ordinal](const auto& entry) { return entry.first.second == ordinal; });
 }
 
 std::shared_ptr<std::byte> OneSided::find(const Put& put) {
-  Board& board = boardOf(put.peer);
-  const Board::Place& place = board.places[put.window % kPlaces];
-  const std::uint64_t number = place.number.load(std::memory_order_acquire), wanted = put.window + 1;
+  Control& control = controlOf(put.peer);
+  const Control::Entry& entry = control.windows[put.window % kMaxWindows];
+  const std::uint64_t number = entry.number.load(std::memory_order_acquire), wanted = put.window + 1;
   if ((number & ~kGone) < wanted) return nullptr;
   if (number != wanted)
     throw Error(ResultCode::kInvalidUsage, "ncclPutSignal: rank {} has given the window back", put.peer);
-  if ((place.flags & NCCL_WIN_COLL_SYMMETRIC) == 0)
+  if ((entry.flags & NCCL_WIN_COLL_SYMMETRIC) == 0)
     throw Error(ResultCode::kInvalidArgument,
                 "ncclPutSignal: rank {} registered the window without NCCL_WIN_COLL_SYMMETRIC", put.peer);
-  if (put.offset > place.bytes || put.bytes > place.bytes - put.offset)
+  if (put.offset > entry.bytes || put.bytes > entry.bytes - put.offset)
     throw Error(ResultCode::kInvalidArgument,
                 "ncclPutSignal: {} bytes at {} do not fit into the window of rank {}, which has {}",
-                put.bytes, put.offset, put.peer, place.bytes);
-  if (board.token == tokenOfProcess()) {
-    auto* const start = reinterpret_cast<std::byte*>(static_cast<std::uintptr_t>(place.address));
+                put.bytes, put.offset, put.peer, entry.bytes);
+  if (control.process == comm::processNumber()) {
+    auto* const start = reinterpret_cast<std::byte*>(static_cast<std::uintptr_t>(entry.address));
     return {std::shared_ptr<void>(), start + put.offset};  // the program's memory
   }
-  if (place.isShareable == 0)
+  if (entry.isShareable == 0)
     throw Error(
         ResultCode::kInvalidArgument,
         "ncclPutSignal: the window of rank {} is not memory of ncclMemAlloc or cudaMalloc, which other "
@@ -186,7 +172,7 @@ std::shared_ptr<std::byte> OneSided::find(const Put& put) {
   const std::lock_guard lock(mutex_);
   std::shared_ptr<std::byte>& mapped = mapped_[{put.peer, put.window}];
   try {
-    if (mapped == nullptr) mapped = cuda_api::mapIpc(place.name, cuda_api::IpcKind::kWindow);
+    if (mapped == nullptr) mapped = cuda_api::mapIpc(entry.name, cuda_api::IpcKind::kWindow);
   } catch (const cuda_api::CudaFailure&) {
     throw Error(ResultCode::kSystemError, "ncclPutSignal: the window of rank {} cannot be mapped", put.peer);
   }
@@ -211,17 +197,17 @@ bool OneSided::take(const Wait& wait, Kind kind, bool onlyLook) {
 }
 
 std::optional<Error> OneSided::whyGone(int rank) const {
-  const Board& board = boardOf(rank);
-  if (board.ended.load(std::memory_order_acquire) != 0)
+  const Control& control = controlOf(rank);
+  if (control.ended.load(std::memory_order_acquire) != 0)
     return Error(ResultCode::kRemoteError,
                  "a one-sided operation waits for rank {}, which has left the communicator", rank);
-  if (kill(board.process, 0) != 0 && errno == ESRCH)
+  if (kill(control.pid, 0) != 0 && errno == ESRCH)
     return Error(ResultCode::kRemoteError, "a one-sided operation waits for rank {}, whose process is gone",
                  rank);
   return std::nullopt;
 }
 
-// An operation in a stream. It keeps the boards, and counts as outstanding until it is finished.
+// An operation in a stream. It keeps the control memory, and counts as outstanding until it is finished.
 class OneSided::Operation : public device::Task {
  public:
   Operation(std::shared_ptr<OneSided> all, Kind kind) : all_(std::move(all)), kind_(kind) {
@@ -319,8 +305,8 @@ void OneSided::drain() {
 void OneSided::end() noexcept {
   ended_.store(true, std::memory_order_seq_cst);
   while (busy_.load(std::memory_order_seq_cst) > 0) std::this_thread::yield();
-  if (boards_[static_cast<std::size_t>(rank_)] != nullptr)
-    boardOf(rank_).ended.store(1, std::memory_order_release);
+  if (controls_[static_cast<std::size_t>(rank_)] != nullptr)
+    controlOf(rank_).ended.store(1, std::memory_order_release);
 }
 
 std::shared_ptr<OneSided> oneSidedOf(ncclComm& handle) {

@@ -6,9 +6,9 @@
 //   all->enqueue(queue, OneSided::Put{.peer = 1, .from = data, .bytes = bytes, .window = ordinal}, OneSided::kDirect);
 //   all->enqueue(queue, OneSided::Wait{{{.peer = 0, .count = 1}}}, OneSided::kDirect);
 //
-// Each rank has a board, a file in memory that all ranks map: where its windows are, and a counter of each rank's signals.
+// Each rank has control memory, a file in memory that all ranks map: where its windows are, and a counter of each rank's signals.
 // A put copies into the peer's window, which this rank maps when it first needs it, and then adds 1 to its counter on the
-// peer's board, with release order; a wait looks at its own board with acquire order. Graphs have counters of their
+// peer's control memory, with release order; a wait looks at its own with acquire order. Graphs have counters of their
 // own: a captured wait sees captured signals alone.
 //
 // Threads: any may enqueue; the steps run on the streams. Steps never wait: a put whose peer has not yet registered the
@@ -51,7 +51,7 @@ class OneSided : public std::enable_shared_from_this<OneSided> {
     std::vector<Signals> wanted;  // at most one entry for each peer
   };
 
-  // All ranks do this together. Throws Error, on all ranks, if one cannot map the board of another.
+  // All ranks do this together. Throws Error, on all ranks, if one cannot map the control memory of another.
   explicit OneSided(comm::Communicator& communicator);
   ~OneSided();
   OneSided(const OneSided&) = delete;
@@ -70,14 +70,14 @@ class OneSided : public std::enable_shared_from_this<OneSided> {
   void end() noexcept;
 
  private:
-  struct Board;
+  struct Control;
   class Operation;
   class Busy;
   class PutTask;
   class WaitTask;
 
-  Board& boardOf(int rank) const;
-  std::atomic<std::uint64_t>& counter(int board, int source, Kind kind) const;
+  Control& controlOf(int rank) const;
+  std::atomic<std::uint64_t>& counter(int owner, int source, Kind kind) const;
   // The memory to which a put copies, mapped as long as the result lives; null: the peer has not registered the window
   // yet. Throws Error.
   std::shared_ptr<std::byte> find(const Put& put);
@@ -89,7 +89,7 @@ class OneSided : public std::enable_shared_from_this<OneSided> {
 
   const int rank_, ranks_;
   FileDescriptor file_;
-  std::vector<std::shared_ptr<std::byte>> boards_;
+  std::vector<std::shared_ptr<std::byte>> controls_;  // by rank
   std::atomic<int> outstanding_{0};
   std::atomic<int> busy_{0};  // steps under way
   std::atomic<bool> ended_{false};

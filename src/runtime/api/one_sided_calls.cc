@@ -12,7 +12,7 @@
 namespace xylem::api {
 namespace {
 
-// Makes the boards of a communicator, together with its other ranks.
+// Makes the one-sided operations of a communicator, together with its other ranks.
 void begin(ncclComm& handle) {
   auto made = std::make_shared<OneSided>(*handle.impl);
   for (const Window& window : windowsOf(handle)) made->publish(window);

@@ -484,7 +484,7 @@ std::string Calibration::numbers() const {
   std::string text;
   const TimedWays* before = nullptr;
   for (const TimedWays& one : timed) {
-    if (before == nullptr || before->operation != one.operation) {
+    if (before == nullptr || before->operation != one.operation || before->ways != one.ways) {
       text += fmt::format("{}{}, ", before == nullptr ? "" : "; ", one.operation);
       for (std::size_t i = 0; i < one.ways.size(); ++i)
         text += fmt::format("{}{}", i == 0 ? "" : "/", one.ways[i]);

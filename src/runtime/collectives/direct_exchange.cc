@@ -132,7 +132,7 @@ DirectExchange::Outcome DirectExchange::step() {
       case Phase::kWork:
         if (const Outcome outcome = work(); outcome != Outcome::kDone) return outcome;
         meeting_.leave();
-        if (way_ == Way::kRead && reading_.hasNextStage()) {
+        if (way_ == Way::kRead && reading_.startNextStage()) {
           meeting_.next();
           phase_ = Phase::kPost;
           break;

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "core/copying.h"
 #include "core/kinds.h"
 #include "runtime/collectives/reduction.h"
 #include "runtime/transport/local/mailbox.h"
@@ -38,6 +39,15 @@ inline bool needsInput(const DirectWork& work, int rank) {
 }
 inline bool needsOutput(const DirectWork& work, int rank) {
   return work.function != Function::kReduce || rank == work.root;
+}
+
+// Copies `bytes` from offset `at` of this rank's own block on, from its input to its output, if nothing is reduced.
+inline void keepOwn(const DirectWork& work, int rank, std::size_t at, std::size_t bytes) {
+  if (reduces(work.function) || !needsInput(work, rank)) return;
+  const std::size_t block = static_cast<std::size_t>(rank) * blockBytes(work);
+  const std::byte* const input = work.input + at + (sendsBlocks(work.function) ? block : 0);
+  std::byte* const output = work.output + at + (receivesBlocks(work.function) ? block : 0);
+  if (output != input) copyBytes(output, input, bytes);
 }
 
 // The factor of the rank that posted this descriptor, which is its own if the operation is a pre-multiplied

@@ -47,14 +47,14 @@ void ReadExchange::start(const DirectWork& work, Meeting& meeting) {
           {rank, false, work.function == Function::kAlltoAll ? blockOf(rank_) : 0, blockOf(rank), block});
     }
   }
-  if (!reducing_) return keepOwn();
+  if (!reducing_) return keepOwn(work, rank_, 0, block);
   if (scratch_ == nullptr) scratch_ = std::make_unique<std::byte[]>(kScratchBytes);
   factors_.resize(static_cast<std::size_t>(ranks_));
   for (int rank = 0; rank < ranks_; ++rank)
     factors_[static_cast<std::size_t>(rank)] = factorOf(work, meeting.of(rank));
 }
 
-bool ReadExchange::hasNextStage() {
+bool ReadExchange::startNextStage() {
   const bool next = reducing_ && collects_;
   reducing_ = false;
   return next;
@@ -67,14 +67,6 @@ bool ReadExchange::piece(Meeting& meeting) {
   }
   if (part_ < parts_.size()) copyNext(meeting);
   return part_ == parts_.size();
-}
-
-void ReadExchange::keepOwn() const {
-  if (!needsInput(work_, rank_)) return;
-  const std::size_t own = static_cast<std::size_t>(rank_) * blockBytes(work_);
-  const std::byte* const input = work_.input + (work_.function == Function::kAlltoAll ? own : 0);
-  std::byte* const output = work_.output + (work_.function == Function::kBroadcast ? 0 : own);
-  if (output != input) copyBytes(output, input, blockBytes(work_));
 }
 
 void ReadExchange::copyNext(Meeting& meeting) {

@@ -1,14 +1,14 @@
 #pragma once
 // One rank's part of a collective on one host, on buffers that cannot be mapped: each rank reads what it needs out of the other
 // ranks' processes, through the kernel. The data is copied once, where staging copies it twice; but each call of the kernel costs
-// about a microsecond, and each page some tens of nanoseconds.
+// one to five microseconds.
 //
 //   if (ReadExchange::suits(work.function, ranks)) {
 //     reading.start(work, meeting);                  // once all ranks have posted where their buffers are
 //     do {
 //       while (!reading.piece(meeting)) { }
 //       meeting.leave();
-//     } while (reading.hasNextStage() && /* all ranks meet again */);
+//     } while (reading.startNextStage() && /* all ranks meet again */);
 //   }
 //
 // An AllReduce has two stages: each rank reduces its share of the elements, and collects the other ranks' shares out of their
@@ -32,8 +32,8 @@ class ReadExchange {
   void start(const DirectWork& work, Meeting& meeting);
   // Goes on with the stage. Returns true if that is done. Throws Error (ncclRemoteError) if a rank is gone.
   bool piece(Meeting& meeting);
-  // True, once, if the ranks have to meet again for another stage.
-  bool hasNextStage();
+  // Starts the next stage, before which all ranks meet again. Returns false if there is none.
+  bool startNextStage();
 
  private:
   // Part of another rank's buffer, in bytes, and where it goes in the output of this one.
@@ -43,15 +43,14 @@ class ReadExchange {
     std::size_t from, to, bytes;
   };
 
-  void keepOwn() const;
   void copyNext(Meeting& meeting);
   void reduceNext(Meeting& meeting);
   void read(Meeting& meeting, int rank, bool output, std::size_t at, std::size_t bytes, std::byte* out) const;
 
   DirectWork work_;
   int rank_ = 0, ranks_ = 1;
-  bool reducing_ = false;                 // this stage
-  bool collects_ = false;                 // the next one
+  bool reducing_ = false;                 // in this stage
+  bool collects_ = false;                 // in the stage after it
   std::size_t begin_ = 0, end_ = 0;       // the rest of what this rank reduces, in elements of its block
   std::vector<Part> parts_;               // to copy
   std::size_t part_ = 0, copied_ = 0;     // the next one, and the bytes of it that are done

@@ -245,9 +245,10 @@ void sumAllInVectors(std::byte* out, std::byte* copy, const std::byte* const* so
     if (copy != nullptr) V::template store<false>(copy + at, sum);
   }
   if (const std::size_t rest = bytes - at; rest != 0) {
-    alignas(64) std::byte last[Reduction::kMaxSummed][V::kBytes] = {};
+    alignas(64) std::byte last[Reduction::kMaxSummed][V::kBytes];
     const std::byte* lasts[Reduction::kMaxSummed] = {};
     for (int rank = 0; rank < ranks; ++rank) {
+      __builtin_memset(last[rank], 0, V::kBytes);
       __builtin_memcpy(last[rank], sources[rank] + at, rest);
       lasts[rank] = last[rank];
     }

@@ -10,7 +10,7 @@ namespace {
 
 // Pieces start at cache lines if buffers do.
 constexpr std::size_t kLine = 64;
-// Results that are copied from the first-level cache.
+// A rank reduces this many bytes at a time, and copies the results on while they are in the first-level cache.
 constexpr std::size_t kShareBlock = std::size_t{16} << 10;
 
 }  // namespace
@@ -68,15 +68,6 @@ void StagedExchange::writePiece(std::byte* staging, bool isNear) const {
   } else {
     copyTo(staging, input, piece);
   }
-}
-
-void StagedExchange::keepOwn() const {
-  if (reduces(work_->function) || (work_->function == Function::kBroadcast && rank_ != work_->root)) return;
-  const std::byte* const input =
-      work_->input + pieceAt() + (work_->function == Function::kAlltoAll ? blockAt(rank_) : 0);
-  std::byte* const output =
-      work_->output + pieceAt() + (work_->function == Function::kBroadcast ? 0 : blockAt(rank_));
-  if (output != input) copyBytes(output, input, bytes(pieceCount()));
 }
 
 void StagedExchange::finish(Meeting& meeting) {

@@ -122,7 +122,7 @@ class StagedExchange {
   void write(Meeting& meeting);
   // Copies from this rank's own input to its output, if nothing is reduced, while the other ranks are on
   // their way.
-  void keepOwn() const;
+  void keepOwn() const { collectives::keepOwn(*work_, rank_, pieceAt(), bytes(pieceCount())); }
   // Ends the stage, once all awaited ranks have posted.
   void finish(Meeting& meeting);
 

@@ -49,10 +49,10 @@ std::uint64_t newPoolNumber() {
 
 namespace {
 
-constexpr std::uint64_t kPassportMagic = 0x78796c656d706173ull;  // "xylempas"
+constexpr std::uint64_t kHandleMagic = 0x78796c6d706f6f6cull;  // "xylmpool"
 
 struct Page {
-  std::uint64_t magic = kPassportMagic;
+  std::uint64_t magic = kHandleMagic;
   std::uint64_t number = 0;
   std::int32_t device = 0;
   std::uint32_t unused = 0;
@@ -60,8 +60,8 @@ struct Page {
 
 }  // namespace
 
-FileDescriptor writePassport(const PoolPassport& passport) {
-  const Page page{.number = passport.number, .device = passport.device};
+FileDescriptor writePoolHandle(const PoolHandle& told) {
+  const Page page{.number = told.number, .device = told.device};
   FileDescriptor file(memfd_create("xylem-memory-pool", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (!file || write(file.get(), &page, sizeof page) != sizeof page ||
       fcntl(file.get(), F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK) != 0)
@@ -69,9 +69,9 @@ FileDescriptor writePassport(const PoolPassport& passport) {
   return file;
 }
 
-PoolPassport readPassport(int file) {
+PoolHandle readPoolHandle(int file) {
   Page page;
-  if (pread(file, &page, sizeof page, 0) != sizeof page || page.magic != kPassportMagic || page.number == 0)
+  if (pread(file, &page, sizeof page, 0) != sizeof page || page.magic != kHandleMagic || page.number == 0)
     throw CudaFailure(cudaErrorInvalidValue);
   return {.number = page.number, .device = page.device};
 }

@@ -46,13 +46,13 @@ class MemoryPool : public std::enable_shared_from_this<MemoryPool> {
 // A number that no other pool of this host has. Throws CudaFailure.
 std::uint64_t newPoolNumber();
 
-// The file that passes a pool to another process, and what it says there. They throw CudaFailure.
-struct PoolPassport {
+// The shareable handle of a pool: a file that another process gets, and its content. Both functions throw CudaFailure.
+struct PoolHandle {
   std::uint64_t number = 0;
   std::int32_t device = 0;
 };
-FileDescriptor writePassport(const PoolPassport& passport);
-PoolPassport readPassport(int file);
+FileDescriptor writePoolHandle(const PoolHandle& told);
+PoolHandle readPoolHandle(int file);
 
 // The content of cudaMemPoolPtrExportData.
 struct PooledName {

@@ -18,9 +18,10 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::ThrowsMessage;
 
-Document detectMerged(const MergeOptions& merge, const char* version = "2.26") {
+Document detectMerged(const MergeOptions& merge, const char* version = "2.26",
+                      const std::string& recipe = testing::readMachineFile("dual-port-card", ".txt")) {
   CapturedMachine machine;
-  buildMachine(machine, testing::readMachineFile("dual-port-card", ".txt"));
+  buildMachine(machine, recipe);
   const auto gpus = gpuSourceOf(machine.root());
   DetectOptions options;
   options.root = machine.root();
@@ -125,21 +126,14 @@ TEST(MergeNics, OnlyWithinARail) {
 // "dev name" of the NETs of the machine whose ports have these link layers.
 std::vector<std::string> netsWithLayers(const std::vector<const char*>& layers, const MergeOptions& merge,
                                         const char* version) {
-  CapturedMachine machine;
   std::string recipe = testing::readMachineFile("dual-port-card", ".txt");
   for (std::size_t i = 0; i < layers.size(); ++i) {
     const std::size_t at = recipe.find(" on=", recipe.find(fmt::format("rdma mlx5_{} ", i)));
     recipe.insert(at, fmt::format(" layer={}", layers[i]));
   }
-  buildMachine(machine, recipe);
-  const auto gpus = gpuSourceOf(machine.root());
-  DetectOptions options;
-  options.root = machine.root();
-  options.gpus = gpus.get();
-  options.merge = merge;
-  options.rules = rules::rulesOf(rules::parseVersion(version).value());
+  const auto rules = rules::rulesOf(rules::parseVersion(version).value());
   const System system =
-      buildSystem(completeForJob(detectTopology(options), *options.rules), testing::rules225());
+      buildSystem(completeForJob(detectMerged(merge, version, recipe), *rules), testing::rules225());
   std::vector<std::string> nets;
   for (const NodeId node : system.nodes(NodeType::kNet))
     nets.push_back(fmt::format("{} {}", system.net(node).dev, system.net(node).name));

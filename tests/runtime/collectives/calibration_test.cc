@@ -41,6 +41,17 @@ TEST(Calibration, AnotherWayIsChosenOnlyIfItIsClearlyFaster) {
   EXPECT_EQ(fastestWay(timesOf({{1, 1.5}, {1, 1.05}}), 1), 0U);
 }
 
+TEST(Calibration, NumbersNameTheWaysOfAnOperationAnew) {
+  Calibration found;
+  found.timed = {{"AllReduce", {"staged", "read"}, 16384, {1, 2}},
+                 {"AllReduce", {"staged", "read"}, 65536, {3, 4}},
+                 {"AllReduce", {"pieces of 64 KiB", "pieces of 128 KiB"}, 524288, {5, 6}}};
+  EXPECT_EQ(found.numbers(),
+            "AllReduce, staged/read in us: 16 KiB 1/2, 64 KiB 3/4; AllReduce, pieces of 64 KiB/pieces of 128 "
+            "KiB in us: "
+            "512 KiB 5/6");
+}
+
 TEST(Calibration, MeasuresAllWaysBetweenTwoCores) {
   const auto cores = device::corePair(device::coreSet(), device::coreSet());
   if (!cores) GTEST_SKIP() << "this process has one core";

@@ -31,19 +31,6 @@ std::uint64_t namespaceOf(const char* link) {
   return stat(link, &status) == 0 ? static_cast<std::uint64_t>(status.st_ino) : 0;
 }
 
-// A random number of this process. A forked child gets one of its own.
-std::uint64_t processNumber() {
-  static pid_t owner = 0;
-  static std::uint64_t number = 0;
-  static std::mutex mutex;
-  const std::lock_guard lock(mutex);
-  if (owner != getpid()) {
-    sockets::fillRandom(&number, sizeof number);
-    owner = getpid();
-  }
-  return number;
-}
-
 Direct directOf(const Settings& settings) {
   if (settings.integer(Setting::kDirect) != 1 || !settings.text(Setting::kTunerPlugin).empty())
     return Direct::kNothing;
@@ -56,6 +43,18 @@ Direct directOf(const Settings& settings) {
 }
 
 }  // namespace
+
+std::uint64_t processNumber() {
+  static pid_t owner = 0;
+  static std::uint64_t number = 0;
+  static std::mutex mutex;
+  const std::lock_guard lock(mutex);
+  if (owner != getpid()) {
+    sockets::fillRandom(&number, sizeof number);
+    owner = getpid();
+  }
+  return number;
+}
 
 PeerInfo describePeer(const Settings& settings, int rank, int device, std::uint64_t gpu) {
   PeerInfo info;

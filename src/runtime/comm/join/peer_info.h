@@ -35,6 +35,9 @@ struct PeerInfo {
   device::CoreSet cores;      // on which this rank may run
 };
 
+// A random number of this process. A forked child gets one of its own.
+std::uint64_t processNumber();
+
 // Describes this process; transports add their addresses to the result.
 // `gpu`: transport::Peer::gpu.
 PeerInfo describePeer(const Settings& settings, int rank, int device, std::uint64_t gpu = 0);
