@@ -22,7 +22,7 @@ namespace xylem::testing {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-constexpr std::chrono::seconds kTimeLimit(60);
+constexpr std::chrono::seconds kTimeLimit(180);
 
 struct Ends {
   int read = -1;

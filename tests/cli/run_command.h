@@ -65,7 +65,7 @@ class BackgroundCommand {
   // Its text until now.
   std::string output() const;
   std::string errors() const;
-  // Returns its exit status, 128 + N for signal N. Kills it after a minute.
+  // Returns its exit status, 128 + N for signal N. Kills it after three minutes.
   int wait();
 
  private:

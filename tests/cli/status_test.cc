@@ -53,8 +53,8 @@ TEST(RankProcess, Role) {
   cudaSetDevice(rank);
   ncclComm_t comm = nullptr;
   while (role == "late" && rank == 1) std::this_thread::sleep_for(1h);
-  const ncclResult_t joined = ncclCommInitRank(&comm, std::stoi(variable("XYLEM_TEST_RANKS")),
-                                               idOf(variable("XYLEM_TEST_ID")), rank);
+  const ncclResult_t joined =
+      ncclCommInitRank(&comm, std::stoi(variable("XYLEM_TEST_RANKS")), idOf(variable("XYLEM_TEST_ID")), rank);
   if (role == "late") return;  // the test ends the ranks while they join
   ASSERT_EQ(joined, ncclSuccess) << ncclGetLastError(nullptr);
   hang(role, rank, comm);
@@ -102,7 +102,8 @@ class Job {
   }
 
  private:
-  const Variables variables_{};
+  // A rank that is stopped is to be seen, not to end the others.
+  const Variables variables_{{"XYLEM_STOPPED_TIMEOUT", "0"}};
   std::vector<std::unique_ptr<RankProcess>> processes_;
 };
 

@@ -217,7 +217,10 @@ class Joiner {
           pollRoots();
           continue;
         }
-        throw Error(ResultCode::kRemoteError, "{} is gone: its process ended", nameOf(link));
+        throw Error(
+            ResultCode::kRemoteError,
+            "{} is gone: its process ended, or its other ranks have failed or finished without this one",
+            nameOf(link));
       }
       if (frame.header.kind == sockets::FrameKind::kError)
         throw Error(frame.header.code == static_cast<int>(ResultCode::kInvalidUsage)

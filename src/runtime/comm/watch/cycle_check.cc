@@ -10,11 +10,12 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// A look takes about a millisecond per process.
+// A look takes about a millisecond per process; where it takes longer, it does for all ranks.
 constexpr auto kLookInterval = 500ms;
 constexpr auto kLookIntervalPerProcess = 20ms;
-// The time from the first look that finds a cycle to the error.
-constexpr auto kTimeToSee = 3s;
+constexpr int kLooksPerInterval = 5;
+// The intervals from the first look that finds a cycle to the error.
+constexpr int kIntervalsToSee = 6;
 
 // A cycle comes back to this process in another communicator.
 bool hasSeveralCommunicators() {
@@ -37,7 +38,7 @@ void CycleCheck::check() {
     interval_ = kLookInterval;
   }
   if (now - looked_ >= interval_ && !sure_) look(now);
-  if (sure_ && now - since_ >= kTimeToSee)
+  if (sure_ && now - since_ >= kIntervalsToSee * interval_)
     throw Error(ResultCode::kInvalidUsage, "{} (found by XYLEM_CHECK=1)", text_);
 }
 
@@ -45,13 +46,14 @@ void CycleCheck::look(Clock::time_point now) {
   looked_ = now;
   if (!hasSeveralCommunicators()) return;
   const std::vector<SeenProcess> processes = seeProcesses({});
-  interval_ = std::max<Clock::duration>(kLookInterval, kLookIntervalPerProcess * processes.size());
   const std::vector<SeenJob> jobs = jobsOf(processes);
   const std::optional<WaitCycle> cycle = waitCycleOf(jobs, communicator_, rank_);
   std::vector<Wait> waits;
   if (cycle && cycle->communicators() > 1)
     for (const WaitStep& step : cycle->steps)
       waits.push_back({step.job->communicator, step.rank->log.rank, step.rank->log.waitsSince});
+  interval_ = std::max<Clock::duration>(
+      {kLookInterval, kLookIntervalPerProcess * processes.size(), kLooksPerInterval * (Clock::now() - now)});
   sure_ = !waits.empty() && waits == waits_;
   if (waits == waits_) return;
   waits_ = std::move(waits);
