@@ -291,7 +291,9 @@ void warnOfHang(const plan::Plan& plan) {
                     rules::versionText(plan.nccl->version)));
 }
 
-void warnOfMissingNics(const plan::Plan& plan) {
+void warnOfHostsApart(const plan::Plan& plan) {
+  if (preflight::networksDoNotConnect(plan))
+    warn("this job cannot connect its hosts under NCCL: some use RDMA, others sockets (xylem preflight)");
   const auto lacksNics = [](const auto& host) { return host->system().count(topology::NodeType::kNet) == 0; };
   if (plan.job().hosts() > 1 && std::any_of(plan.hostPlans.begin(), plan.hostPlans.end(), lacksNics))
     warn("a host has no NIC for the job: its ranks cannot connect to those of other hosts (xylem preflight)");

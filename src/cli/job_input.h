@@ -73,8 +73,9 @@ struct PlannedJob {
 // rank `rank`; a negative `rank` stands for all.
 PlannedJob planForRank(const JobInput& job, const Settings& settings, int rank);
 
-// Warns on standard error if the job has several hosts and one of them has no NIC.
-void warnOfMissingNics(const plan::Plan& plan);
+// Warns on standard error if the hosts of the job cannot connect to each other: one has no NIC, or some use RDMA and others
+// sockets.
+void warnOfHostsApart(const plan::Plan& plan);
 
 // Warns on standard error if the job would hang or could not connect under NCCL, as `xylem preflight` finds.
 void warnOfHang(const plan::Plan& plan);

@@ -10,6 +10,7 @@
 
 #include "core/edit_distance.h"
 #include "core/error.h"
+#include "core/setting_values.h"
 
 namespace xylem {
 namespace {
@@ -189,11 +190,11 @@ void Settings::set(const SettingSpec& s, const std::string& value, const std::st
       throw InputError({where, 0}, value, fmt::format("an integer from {} to {}", s.minimum, s.maximum));
     e.number = *number;
   } else if (s.kind == SettingKind::kLevel && !isLevel(value)) {
-    warnings_.push_back(
-        fmt::format("{}={} ({}) is not one of {}: ignored, as NCCL does", s.name, value, origin,
-                    fmt::join(kPathLevels, " ")));
+    warnings_.push_back(fmt::format("{}={} ({}) is not one of {}: ignored, as NCCL does", s.name, value,
+                                    origin, fmt::join(kPathLevels, " ")));
     return;
   }
+  noteOddity(s.name, value, origin);
   entries_[static_cast<std::size_t>(s.id)] = std::move(e);
 }
 
@@ -231,7 +232,7 @@ void Settings::setOrRefuse(const SettingSpec& s, const std::string& value, const
 }
 
 void Settings::readEnvironment() {
-  std::vector<std::string_view> unknown;
+  std::vector<std::pair<std::string_view, std::string>> unknown;  // names and values
   for (char** variable = environ; variable != nullptr && *variable != nullptr; ++variable) {
     const std::string_view text(*variable);
     const std::size_t equals = text.find('=');
@@ -239,14 +240,13 @@ void Settings::readEnvironment() {
     if (const SettingSpec* s = findSetting(text.substr(0, equals)))
       setOrRefuse(*s, std::string(text.substr(equals + 1)), "environment");
     else
-      unknown.push_back(text.substr(0, equals));
+      unknown.emplace_back(text.substr(0, equals), text.substr(equals + 1));
   }
   // After the variables that say whether there are plugins.
-  for (const std::string_view name : unknown) noteUnknown(name, "environment");
+  for (const auto& [name, value] : unknown) noteUnknown(name, value, "environment");
   if (const char* file = std::getenv("NCCL_CONF_FILE")) {
     if (!readFile(file))
-      warnings_.push_back(
-          fmt::format("NCCL_CONF_FILE={} (environment) cannot be read: ignored", file));
+      warnings_.push_back(fmt::format("NCCL_CONF_FILE={} (environment) cannot be read: ignored", file));
   } else if (const char* home = std::getenv("HOME")) {
     readFile(std::string(home) + "/.nccl.conf");
   }
@@ -281,12 +281,15 @@ void Settings::takeLines(std::istream& lines, const std::string& file) {
   for (int number = 1; std::getline(lines, line); ++number) {
     if (line.ends_with('\r')) line.pop_back();
     const std::size_t equals = line.find('=');
-    if (line.empty() || line[0] == '#' || equals == std::string::npos) continue;
+    if (line.empty() || line[0] == '#') continue;
     const std::string origin = fmt::format("{}:{}", file, number);
+    noteStrangeLine(line, origin);
+    if (equals == std::string::npos) continue;
     const std::string name = line.substr(0, equals);
     const SettingSpec* s = findSetting(name);
     if (s == nullptr) {
-      if (isOurs(name)) noteUnknown(name, origin);
+      if (isOurs(name) && name.find(' ') == std::string::npos)
+        noteUnknown(name, line.substr(equals + 1), origin);
     } else if (!entry(s->id).claimed) {
       setOrRefuse(*s, line.substr(equals + 1), origin);
     }
@@ -300,7 +303,32 @@ bool Settings::namesPlugin() const {
   return false;
 }
 
-void Settings::noteUnknown(std::string_view name, const std::string& origin) {
+void Settings::noteStrangeLine(const std::string& line, const std::string& origin) {
+  const std::size_t start = line.find_first_not_of(" \t");
+  if (start == std::string::npos) return;
+  const std::size_t end = line.find_first_of("= \t", start);
+  const std::string name = line.substr(start, end == std::string::npos ? end : end - start);
+  std::string upper = name;
+  std::transform(upper.begin(), upper.end(), upper.begin(), [](unsigned char c) { return std::toupper(c); });
+  if (!isOurs(upper)) return;
+  const bool blanks = start > 0 || (end != std::string::npos && line[end] != '=');
+  if (end == std::string::npos || line.find('=') == std::string::npos)
+    warnings_.push_back(fmt::format("{}: `{}` has no `=`: ignored", origin, line));
+  else if (blanks)
+    warnings_.push_back(
+        fmt::format("{}: `{}` has blanks around the name, which NCCL takes for a part of it: write {}=VALUE",
+                    origin, line, upper));
+  else if (upper != name)
+    warnings_.push_back(
+        fmt::format("{}: `{}` is ignored: names are in capital letters, {}", origin, name, upper));
+}
+
+void Settings::noteOddity(std::string_view name, const std::string& value, const std::string& origin) {
+  if (const std::string oddity = oddityOf(name, value); !oddity.empty())
+    warnings_.push_back(fmt::format("{}={} ({}) {}", name, value, origin, oddity));
+}
+
+void Settings::noteUnknown(std::string_view name, const std::string& value, const std::string& origin) {
   // These are no rows of the table: fromEnvironment reads the first itself, xylem-cc the next ones, the build
   // and the tests the others.
   for (const char* elsewhere : {"NCCL_CONF_FILE", "XYLEM_CXX", "XYLEM_CC", "XYLEM_QUIET"})
@@ -309,8 +337,13 @@ void Settings::noteUnknown(std::string_view name, const std::string& origin) {
   const NcclVariable* known = findNcclVariable(name);
   const bool ofPlugin = known == nullptr && pluginOf(name) != nullptr;
   // Plugins have variables of their own: only what looks like a typing error is said.
-  if (known == nullptr && !ofPlugin && name.starts_with("NCCL_") && namesPlugin() && nearestVariable(name).empty()) return;
-  if (known != nullptr) unread_.push_back({known, origin});
+  if (known == nullptr && !ofPlugin && name.starts_with("NCCL_") && namesPlugin() &&
+      nearestVariable(name).empty())
+    return;
+  if (known != nullptr) {
+    unread_.push_back({known, origin});
+    noteOddity(name, value, origin);
+  }
   const bool matters = !ofPlugin && (known == nullptr || known->decides == NcclVariable::kPlans);
   (matters ? warnings_ : notes_)
       .push_back(fmt::format("{} ({}) {}", name, origin, aboutUnknownVariable(name)));

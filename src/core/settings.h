@@ -98,7 +98,7 @@ class Settings {
   std::int64_t integer(Setting setting) const { return entry(setting).number; }
   const std::string& text(Setting setting) const { return entry(setting).text; }
 
-  // Oddities that are no errors: ignored values, variables of NCCL that its plans depend on and Xylem does
+  // Oddities that are no errors: values that NCCL ignores or changes, variables of NCCL that its plans depend on and Xylem does
   // not read, and unknown NCCL_* or XYLEM_* names with a suggestion.
   const std::vector<std::string>& warnings() const { return warnings_; }
   // The variables of NCCL or its plugins that are set and that no plan depends on: what they are, and where they
@@ -136,7 +136,10 @@ class Settings {
   bool readFile(const std::string& path);
   // Whether a variable names a plugin, which may have variables of its own.
   bool namesPlugin() const;
-  void noteUnknown(std::string_view name, const std::string& origin);
+  void noteUnknown(std::string_view name, const std::string& value, const std::string& origin);
+  void noteOddity(std::string_view name, const std::string& value, const std::string& origin);
+  // A line of a configuration file that NCCL does not understand as it is meant.
+  void noteStrangeLine(const std::string& line, const std::string& origin);
 
   std::vector<Entry> entries_;
   std::vector<std::string> warnings_;

@@ -170,6 +170,14 @@ TEST(SettingsCommandTest, ValuesThatPlanningWouldRefuseAreNamed) {
   EXPECT_THAT(run.errors, HasSubstr("NCCL_ALGO: found `Rinng`; expected one of Tree, Ring"));
 }
 
+TEST(SettingsCommandTest, FilesThatCannotBeWrittenAreNamed) {
+  const Outcome run =
+      runCommand({"settings", "--set-only"}, {{"NCCL_TOPO_DUMP_FILE", "/nonexistent/topo.xml"}});
+  EXPECT_EQ(run.status, 0);
+  EXPECT_THAT(run.errors,
+              HasSubstr("NCCL_TOPO_DUMP_FILE (environment): /nonexistent/topo.xml cannot be written"));
+}
+
 TEST(SettingsCommandTest, AllFindingsAreNamedAtOnce) {
   const std::map<std::string, std::string> environment = {
       {"NCCL_CROSS_NIC", "7"},   {"NCCL_BUFFSIZE", "big"},    {"NCCL_ALGO", "Rinng"},
@@ -179,12 +187,11 @@ TEST(SettingsCommandTest, AllFindingsAreNamedAtOnce) {
   EXPECT_EQ(run.status, 2);
   EXPECT_THAT(run.output, AllOf(HasSubstr("7 (refused)"), HasSubstr("big (refused)"), HasSubstr("Rinng"),
                                 HasSubstr("(hidden)"), Not(HasSubstr("correct"))));
-  EXPECT_THAT(run.errors,
-              AllOf(HasSubstr("NCCL_CROSS_NIC: found 7"), HasSubstr("NCCL_BUFFSIZE: found `big`"),
-                    HasSubstr("found `Rinng`"), HasSubstr("found `Simpel`"), HasSubstr("XYLEM_NCCL"),
-                    HasSubstr("did you mean NCCL_CROSS_NIC?"),
-                    HasSubstr("NCCL_TOPO_FILE (environment): cannot read /nonexistent.xml"),
-                    Not(HasSubstr("P2C"))));
+  EXPECT_THAT(run.errors, AllOf(HasSubstr("NCCL_CROSS_NIC: found 7"), HasSubstr("NCCL_BUFFSIZE: found `big`"),
+                                HasSubstr("found `Rinng`"), HasSubstr("found `Simpel`"),
+                                HasSubstr("XYLEM_NCCL"), HasSubstr("did you mean NCCL_CROSS_NIC?"),
+                                HasSubstr("NCCL_TOPO_FILE (environment): cannot read /nonexistent.xml"),
+                                Not(HasSubstr("P2C"))));
   const Outcome json = runCommand({"settings", "--set-only", "--json", "--nccl", "2.25.1"}, environment);
   EXPECT_EQ(json.status, 2);
   const auto report = nlohmann::json::parse(json.output);

@@ -56,6 +56,37 @@ TEST(PreflightCommandTest, NamesHostsWithoutNics) {
               AllOf(HasSubstr("Without a usable NIC"), HasSubstr("gpu1-nonic, hosts 0, ranks 0")));
 }
 
+// The text of a description with another name for its NICs.
+std::string withNics(const std::string& file, const std::string& from, const std::string& to) {
+  std::string text = contentsOf(file);
+  for (std::size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size())
+    text.replace(at, from.size(), to);
+  return text;
+}
+
+TEST(PreflightCommandTest, NamesHostsWhoseNetworksDoNotConnect) {
+  const ScratchFile sockets("sockets.xml", withNics(kA100, "\"mlx5_", "\"eth"));
+  const Outcome run = runCommand({"preflight", "--host", kA100, "--host", sockets.path() + ":2"});
+  EXPECT_EQ(run.status, 1) << run.output;
+  EXPECT_THAT(run.output, AllOf(HasSubstr("cannot connect its hosts: RDMA does not connect to sockets"),
+                                HasSubstr("Networks that do not connect"), HasSubstr("NCCL_IB_DISABLE=1")));
+  const Outcome plan = runCommand({"plan", "--host", kA100, "--host", sockets.path()});
+  EXPECT_THAT(plan.errors, HasSubstr("some use RDMA, others sockets"));
+  // Xylem's own network is the same everywhere.
+  EXPECT_EQ(runCommand({"preflight", "--host", kA100, "--host", sockets.path(), "--rules", "xylem"}).status,
+            0);
+}
+
+TEST(PreflightCommandTest, ComparesNamesAndOrderOfNics) {
+  const ScratchFile renamed("renamed.xml", withNics(kA100, "\"mlx5_", "\"mlx5_1"));
+  const Outcome run = runCommand({"preflight", "--host", kA100, "--host", renamed.path()});
+  EXPECT_EQ(run.status, 0) << run.output;
+  EXPECT_THAT(run.output,
+              AllOf(HasSubstr("mlx5_0-7"), HasSubstr("mlx5_10-17"), HasSubstr("rails are crossed")));
+  const Outcome other = runCommand({"preflight", "--host", kH100, "--host", kA100});
+  EXPECT_THAT(other.output, AllOf(HasSubstr("NIC of each"), HasSubstr("0 1 2 3 4 5 6 7")));
+}
+
 TEST(PreflightCommandTest, RanksOfManyHostsAreShortened) {
   const Outcome run = runCommand({"preflight", "--host", kH100 + ":1000", "--host", kA100 + ":1000",
                                   "--ranks", "round-robin", "--nccl", kOld});

@@ -7,6 +7,7 @@
 
 #include "core/error.h"
 #include "core/scoped_environment.h"
+#include "core/setting_values.h"
 #include "core/temporary_directory.h"
 
 namespace xylem {
@@ -16,6 +17,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
+using ::testing::UnorderedElementsAre;
 
 // Returns the message that fromPairs fails with.
 std::string refusal(const std::map<std::string, std::string>& pairs) {
@@ -103,12 +105,14 @@ TEST(Settings, WarnsWhereNcclSilentlyTakesTheDefault) {
   EXPECT_FALSE(settings.isSet(Setting::kP2pLevel));
   EXPECT_THAT(
       settings.warnings(),
-      ElementsAre(HasSubstr("NCCL_CROSS_NIC=99999999999999999999 (settings) does not fit in 64 bits"),
-                  HasSubstr("NCCL_P2P_LEVEL=NEAR (settings) is not one of LOC NVL NVB C2C PIX PXB P2C PXN PHB SYS")));
+      ElementsAre(
+          HasSubstr("NCCL_CROSS_NIC=99999999999999999999 (settings) does not fit in 64 bits"),
+          HasSubstr("NCCL_P2P_LEVEL=NEAR (settings) is not one of LOC NVL NVB C2C PIX PXB P2C PXN PHB SYS")));
 }
 
 TEST(Settings, TakesLevelsByNameAndByNcclsOldDigits) {
-  for (const char* level : {"LOC", "NVL", "NVB", "C2C", "PIX", "PXB", "P2C", "PXN", "PHB", "SYS", "0", "5", "12"}) {
+  for (const char* level :
+       {"LOC", "NVL", "NVB", "C2C", "PIX", "PXB", "P2C", "PXN", "PHB", "SYS", "0", "5", "12"}) {
     const Settings settings = Settings::fromPairs({{"NCCL_P2P_LEVEL", level}});
     EXPECT_EQ(settings.text(Setting::kP2pLevel), level);
     EXPECT_THAT(settings.warnings(), IsEmpty());
@@ -153,8 +157,10 @@ TEST(SettingsEnvironment, NamesUnknownVariablesAndSuggests) {
 }
 
 TEST(SettingsEnvironment, TellsNcclsVariablesFromTypingErrors) {
-  const ScopedEnvironment environment{
-      {"NCCL_IB_TIMEOUT", "22"}, {"NCCL_FOO", "1"}, {"NCCL_MNNVL_CROSS_CLIQUE", "0"}, {"NCCL_IB_TIMEOT", "1"}};
+  const ScopedEnvironment environment{{"NCCL_IB_TIMEOUT", "22"},
+                                      {"NCCL_FOO", "1"},
+                                      {"NCCL_MNNVL_CROSS_CLIQUE", "0"},
+                                      {"NCCL_IB_TIMEOT", "1"}};
   const Settings settings = Settings::fromEnvironment();
   EXPECT_THAT(settings.warnings(),
               ::testing::UnorderedElementsAre(
@@ -229,6 +235,58 @@ TEST(SettingsEnvironment, ABadValueNamesItsVariable) {
   }
 }
 
+TEST(SettingValues, SaysWhatNcclMakesOfThem) {
+  EXPECT_THAT(oddityOf("NCCL_DEBUG", "infoo"), HasSubstr("NCCL logs nothing"));
+  EXPECT_THAT(oddityOf("NCCL_DEBUG_SUBSYS", "INIT,FOO,^NET"), HasSubstr("no subsystem with FOO, ^NET"));
+  EXPECT_THAT(oddityOf("NCCL_LAUNCH_MODE", "PARALEL"), HasSubstr("NCCL uses PARALLEL"));
+  EXPECT_THAT(oddityOf("NCCL_NTHREADS", "100"), HasSubstr("is not 64 to 512 in steps of 32"));
+  EXPECT_THAT(oddityOf("NCCL_MAX_NCHANNELS", "200"), HasSubstr("is not 0 to 64"));
+  EXPECT_THAT(oddityOf("NCCL_IB_TIMEOUT", "99"), HasSubstr("is not 0 to 31"));
+  EXPECT_THAT(oddityOf("NCCL_IB_GID_INDEX", "abc"), HasSubstr("is no whole number: NCCL reads 0 of it"));
+  EXPECT_THAT(oddityOf("NCCL_IB_SPLIT_DATA_ON_QPS", "1x"), HasSubstr("NCCL reads 1 of it"));
+}
+
+TEST(SettingValues, SaysWhichListsAreTooLong) {
+  std::string cards = "^=mlx5_0";
+  for (int card = 1; card < 33; ++card) cards += ",mlx5_" + std::to_string(card) + ":1";
+  EXPECT_EQ(oddityOf("NCCL_IB_HCA", cards), "has 33 entries: NCCL reads the first 32 and ignores the others");
+  EXPECT_EQ(oddityOf("NCCL_IB_HCA", cards.substr(0, cards.rfind(','))), "");
+  EXPECT_THAT(oddityOf("NCCL_SOCKET_IFNAME", cards), HasSubstr("reads the first 16"));
+  EXPECT_THAT(oddityOf("NCCL_IB_HCA", std::string(64, 'm') + ":1"), HasSubstr("of 64 characters"));
+  EXPECT_EQ(oddityOf("NCCL_IB_HCA", std::string(63, 'm') + ":1"), "");
+}
+
+TEST(SettingValues, NothingIsOddAboutWhatIsRight) {
+  for (const auto& [name, value] :
+       std::vector<std::pair<std::string, std::string>>{{"NCCL_DEBUG", "info"},
+                                                        {"NCCL_DEBUG_SUBSYS", "^NET,init"},
+                                                        {"NCCL_LAUNCH_MODE", "GROUP"},
+                                                        {"NCCL_NTHREADS", "-2"},
+                                                        {"NCCL_NTHREADS", "0x100"},
+                                                        {"NCCL_IB_GID_INDEX", "-1"},
+                                                        {"NCCL_IB_TIMEOUT", "22"},
+                                                        {"NCCL_IB_HCA", "^mlx5_3:1"},
+                                                        {"NCCL_HOSTID", "abc"},
+                                                        {"NCCL_IB_HCA", ""},
+                                                        {"NCCL_FOO", "abc"}})
+    EXPECT_EQ(oddityOf(name, value), "") << name << "=" << value;
+}
+
+// Every default is a value that nothing is odd about.
+TEST(SettingValues, NothingIsOddAboutDefaults) {
+  for (const SettingSpec& spec : settingSpecs())
+    EXPECT_EQ(oddityOf(spec.name, spec.fallback), "") << spec.name;
+  for (const NcclVariable& variable : ncclVariables())
+    EXPECT_EQ(oddityOf(variable.name, variable.fallback), "") << variable.name;
+}
+
+TEST(SettingsEnvironment, OddValuesAreWarnedOf) {
+  const ScopedEnvironment environment{{"NCCL_DEBUG", "infoo"}, {"NCCL_IB_TIMEOUT", "99"}};
+  EXPECT_THAT(Settings::fromEnvironment().warnings(),
+              UnorderedElementsAre(HasSubstr("NCCL_DEBUG=infoo (environment) is none of"),
+                                   HasSubstr("NCCL_IB_TIMEOUT=99 (environment) is not 0 to 31")));
+}
+
 class SettingsFile : public ::testing::Test {
  protected:
   std::string write(const std::string& name, const std::string& text) {
@@ -288,6 +346,20 @@ TEST_F(SettingsFile, ErrorsAndUnknownNamesPointToTheLine) {
   EXPECT_THAT(Settings::fromEnvironment().warnings(),
               ElementsAre("NCCL_BUFSIZE (" + unknown +
                           ":2) is no variable of NCCL or Xylem; did you mean NCCL_BUFFSIZE?"));
+}
+
+TEST_F(SettingsFile, LinesThatNcclReadsOtherwiseAreWarnedOf) {
+  const std::string path = write(
+      "nccl.conf",
+      "NCCL_CROSS_NIC = 1\n  NCCL_ALGO=Ring\nnccl_debug=INFO\nNCCL_PROTO\n# NCCL_PROTO = LL\nhost=a b\n");
+  const ScopedEnvironment environment{{"NCCL_CONF_FILE", path}};
+  const Settings settings = Settings::fromEnvironment();
+  EXPECT_THAT(settings.warnings(),
+              ElementsAre(HasSubstr(":1: `NCCL_CROSS_NIC = 1` has blanks around the name"),
+                          HasSubstr(":2: `  NCCL_ALGO=Ring` has blanks"),
+                          HasSubstr(":3: `nccl_debug` is ignored: names are in capital letters, NCCL_DEBUG"),
+                          HasSubstr(":4: `NCCL_PROTO` has no `=`")));
+  EXPECT_FALSE(settings.isSet(Setting::kCrossNic));
 }
 
 TEST_F(SettingsFile, ANamedFileThatIsMissingIsNoted) {

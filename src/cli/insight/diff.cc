@@ -116,7 +116,7 @@ SideJob readSide(const Side& side, const DiffInput& input, int nodes, std::set<s
 diff::PlanFacts planSide(const Side& side, const SideJob& job) {
   const Progress progress(fmt::format("planning {}", machineName(side.file)));
   const plan::Plan plan = plan::planJob(job.request.plan, job.settings);
-  warnOfMissingNics(plan);
+  warnOfHostsApart(plan);
   warnOfHang(plan);
   diff::PlanFacts facts = diff::factsOf(plan, job.request.plan);
   facts.title = machineName(side.file);

@@ -195,7 +195,7 @@ int runDraw(const DrawArguments& options) {
   const std::string text = [&] {
     Progress progress(fmt::format("planning {}", jobName(options.job)));
     const why::Inquiry inquiry(request.plan, settings);
-    warnOfMissingNics(inquiry.plan());
+    warnOfHostsApart(inquiry.plan());
     warnOfHang(inquiry.plan());
     report::Origin origin = originOf(options, settings);
     origin.assumptions = request.assumptions;

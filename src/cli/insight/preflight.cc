@@ -93,12 +93,16 @@ std::string remarkName(preflight::Remarked what) {
       return "CPUs";
     case preflight::Remarked::kNics:
       return "NICs";
+    case preflight::Remarked::kNicNames:
+      return "  names";
     case preflight::Remarked::kRings:
       return "rings";
     case preflight::Remarked::kRingPaths:
       return "  paths";
     case preflight::Remarked::kRingNics:
       return "  NICs they use";
+    case preflight::Remarked::kNicOfChannel:
+      return "  NIC of each";
     case preflight::Remarked::kTrees:
       return "trees";
     case preflight::Remarked::kTreePaths:
@@ -124,14 +128,21 @@ std::string remarkMeaning(const preflight::Remark& remark) {
       return remark.job.empty() ? ""
                                 : "CPUs of different makers: all ranks use the limits of LL that AMD's have.";
     case preflight::Remarked::kNics:
-      return "NICs that are not alike: the slowest sets the pace, and RDMA does not connect to sockets (then "
-             "NCCL_IB_DISABLE=1 for all).";
+      return "NICs that are not alike: the slowest sets the pace.";
+    case preflight::Remarked::kNicNames:
+      return "NICs meet by their order in each host, not by their names: where NCCL_IB_HCA or the cabling "
+             "makes another card "
+             "the first, rails are crossed.";
     case preflight::Remarked::kRingPaths:
     case preflight::Remarked::kTreePaths:
       return "Paths are those between GPUs, and from GPUs to NICs; the job counts the longest.";
     case preflight::Remarked::kRingNics:
       return "Where rings of one kind share NICs and those of another do not, the network may pause senders "
              "(PFC); hosts of one kind can have one graph file.";
+    case preflight::Remarked::kNicOfChannel:
+      return "A channel goes from the NIC by which it leaves one host to the one by which it enters the "
+             "next; on rails, NICs "
+             "with different numbers meet over the spine.";
     case preflight::Remarked::kNvls:
       return "NVLS uses as many heads as the host with the fewest; with none on some host there is no NVLS.";
     case preflight::Remarked::kCollnet:
@@ -440,6 +451,26 @@ std::string nicsText(const plan::Plan& plan, const preflight::Preflight& result,
   return text;
 }
 
+std::string networksText(const plan::Plan& plan, const preflight::Preflight& result, const Kinds& kinds,
+                         const Terminal& screen) {
+  if (!result.apart) return "";
+  Table table({{"kind"}, {"hosts"}, {"network"}, {"NICs"}});
+  for (std::size_t view = 0; view < kinds.size() && view < kMaxKindsListed; ++view)
+    table.add({{kinds[view].name, Style::kBold},
+               {listText(kinds[view].hosts, kMaxNumberRanges)},
+               {preflight::name(result.networks[view]), Style::kRed},
+               {preflight::nicNames(plan.hostPlans[view]->system())}});
+  Sentences sentences;
+  sentences.add(
+      "RDMA does not connect to sockets: NCCL says nothing, and the ranks wait for each other until their "
+      "time-outs.");
+  sentences.add(
+      "Find out why NCCL sees no RDMA device on the hosts with sockets (NCCL_IB_HCA, NCCL_IB_DISABLE, the "
+      "driver, a container without /dev/infiniband), or set NCCL_IB_DISABLE=1 for all ranks, so that all use "
+      "the interfaces of NCCL_SOCKET_IFNAME.");
+  return screen.heading("Networks that do not connect") + table.text(screen, 2) + sentences.text(screen);
+}
+
 std::string remarksText(const preflight::Preflight& result, const Kinds& kinds, const Terminal& screen) {
   if (result.remarks.empty()) return "";
   const ByKind byKind(kinds);
@@ -468,6 +499,10 @@ std::string verdict(const plan::Plan& plan, const preflight::Preflight& result, 
                                                  rules::versionText(plan.nccl->version))) +
            '\n';
   if (result.lacksNics()) return text + screen.paint(Style::kRed, "this job cannot connect its hosts") + '\n';
+  if (result.apart)
+    return text +
+           screen.paint(Style::kRed, "this job cannot connect its hosts: RDMA does not connect to sockets") +
+           '\n';
   if (plan.connections.options.rules == connect::Rules::kXylem)
     return text + screen.paint(Style::kGreen, "all ranks agree, by Xylem's rules") + '\n';
   return text + screen.paint(Style::kGreen, "all ranks decide alike") + '\n';
@@ -481,7 +516,8 @@ std::string preflightText(const plan::Plan& plan, const preflight::Preflight& re
   text += setupText(result, screen) + mismatchesText(result, kinds, screen);
   text += causesText(result, kinds, screen);
   if (result.disagrees()) text += remediesText(result.remedies, screen);
-  text += nicsText(plan, result, kinds, screen) + remarksText(result, kinds, screen);
+  text += nicsText(plan, result, kinds, screen) + networksText(plan, result, kinds, screen);
+  text += remarksText(result, kinds, screen);
   if (plan.job().hosts() > 1)
     text +=
         screen.paint(
@@ -589,6 +625,12 @@ plan::Json remediesJson(const preflight::RemedySearch& search) {
   return json;
 }
 
+plan::Json networksJson(const preflight::Preflight& result) {
+  plan::Json json = plan::Json::array();
+  for (const preflight::Network network : result.networks) json.push_back(preflight::name(network));
+  return json;
+}
+
 plan::Json remarksJson(const preflight::Preflight& result) {
   plan::Json json = plan::Json::array();
   for (const preflight::Remark& remark : result.remarks)
@@ -612,6 +654,8 @@ plan::Json toJson(const plan::Plan& plan, const preflight::Preflight& result) {
                            {"causes", causesJson(result)},
                            {"remedies", remediesJson(result.remedies)},
                            {"ringEndsWithoutNic", result.endsWithoutNic},
+                           {"networks", networksJson(result)},
+                           {"networksConnect", !result.apart},
                            {"remarks", remarksJson(result)}};
   return json;
 }

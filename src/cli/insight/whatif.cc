@@ -113,7 +113,7 @@ int runWhatif(const WhatifArguments& options) {
   progress.say(fmt::format("planning {} as it would be", machine));
   const plan::Plan planAfter = plan::planJob(after, edited.settings);
   progress.say("comparing");
-  warnOfMissingNics(planAfter);
+  warnOfHostsApart(planAfter);
   warnOfHang(planAfter);
   if (!options.output.empty()) writeFile(options.output, changed);
   WhatifReport report{

@@ -165,7 +165,7 @@ int runWhy(WhyArguments options) {
     return why::Inquiry(request.plan, settings);
   }();
   const why::Answer answer = inquiry.ask(options.question);
-  warnOfMissingNics(inquiry.plan());
+  warnOfHostsApart(inquiry.plan());
   warnOfHang(inquiry.plan());
   const connect::Job& job = inquiry.plan().job();
   if (options.json) {

@@ -391,7 +391,7 @@ int runPlan(const PlanArguments& options) {
   const PlannedJob planned = planForRank(options.job, settings, options.rank);
   const plan::Plan& plan = planned.plan;
   plan::dumpGraphs(plan, settings);
-  warnOfMissingNics(plan);
+  warnOfHostsApart(plan);
   const int rank = std::max(options.rank, 0);
   if (!options.log && log.enabled(LogLevel::kWarn, Subsystem::kAll))
     for (const LogLine& line : plan::planLog(plan, rank)) log.write(line);

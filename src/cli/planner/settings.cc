@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -94,6 +95,21 @@ std::vector<std::string> refusalsIn(const Settings& settings) {
   return lines;
 }
 
+// Files that a variable says to write and that cannot be written.
+std::vector<std::string> unwritableIn(const Settings& settings) {
+  std::vector<std::string> lines;
+  for (const Setting output : {Setting::kTopoDumpFile, Setting::kGraphDumpFile}) {
+    if (!settings.isSet(output)) continue;
+    const std::filesystem::path path(settings.text(output));
+    const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";
+    const std::filesystem::path& asked = access(path.c_str(), F_OK) == 0 ? path : folder;
+    if (access(asked.c_str(), W_OK) != 0)
+      lines.push_back(fmt::format("{} ({}): {} cannot be written: {}", spec(output).name,
+                                  settings.origin(output), path.string(), errnoText(errno)));
+  }
+  return lines;
+}
+
 const Settings::Refusal* refusalOf(const Settings& settings, const SettingSpec& spec) {
   for (const Settings::Refusal& refusal : settings.refusals())
     if (refusal.spec == &spec) return &refusal;
@@ -109,6 +125,7 @@ struct Findings {
 void addFindings(const Settings& settings, const rules::Version& version, Findings& findings) {
   findings.warnings = settings.warnings();
   for (std::string& line : unknownTo(version, settings)) findings.warnings.push_back(std::move(line));
+  for (std::string& line : unwritableIn(settings)) findings.warnings.push_back(std::move(line));
   for (std::string& line : refusalsIn(settings)) findings.refusals.push_back(std::move(line));
 }
 

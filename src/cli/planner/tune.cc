@@ -239,7 +239,7 @@ int runTune(const TuneArguments& options) {
   const Logger log(settings, kPlannerSubsystems, options.json ? stderr : stdout);
   const PlannedJob planned = planForRank(options.job, settings, options.rank);
   const plan::Plan& plan = planned.plan;
-  warnOfMissingNics(plan);
+  warnOfHostsApart(plan);
   warnOfHang(plan);
   const tuning::TuningModel& model = plan.tuning[static_cast<std::size_t>(plan.job().viewOf(options.rank))];
   for (const LogLine& line : tuning::tuningLines(model)) log.write(line);

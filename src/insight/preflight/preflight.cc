@@ -179,6 +179,8 @@ Preflight preflight(const plan::Plan& plan) {
   result.transfers = transferMismatches(plan.connections, plan.tuning);
   result.causes = causesOf(plan.connections, plan.tuning);
   result.endsWithoutNic = plan::ringEndsWithoutNic(plan);
+  result.networks = networksOf(plan);
+  result.apart = networksDoNotConnect(plan);
   result.remarks = remarksOn(plan);
   return result;
 }

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "insight/preflight/mismatch.h"
+#include "insight/preflight/networks.h"
 #include "insight/preflight/remarks.h"
 #include "insight/preflight/remedy.h"
 #include "planner/plan/plan.h"
@@ -63,12 +64,14 @@ struct Preflight {
   std::vector<Cause> causes;
   // By view: number of ring ends on such a node that need a NIC and have none.
   std::vector<int> endsWithoutNic;
+  std::vector<Network> networks;  // by view
+  bool apart = false;             // nodes use networks that do not connect to each other
   std::vector<Remark> remarks;
   RemedySearch remedies;  // filled in by the caller, with findRemedies()
 
   bool disagrees() const { return !setup.empty() || !collectives.empty() || !transfers.empty(); }
   bool lacksNics() const;
-  bool isFine() const { return !disagrees() && !lacksNics(); }
+  bool isFine() const { return !disagrees() && !lacksNics() && !apart; }
 };
 
 Preflight preflight(const plan::Plan& plan);

@@ -7,6 +7,7 @@
 #include <map>
 #include <set>
 
+#include "core/number_ranges.h"
 #include "planner/topology/select_nets.h"
 
 namespace xylem::preflight {
@@ -104,6 +105,21 @@ std::string nicsOf(const topology::System& system) {
   return text.empty() ? "none" : text;
 }
 
+// "0 1 2 3, twice": the NICs at which the rings leave, channel by channel; "0>1" where a ring comes back by another one.
+std::string nicOfChannels(const search::ChannelGraph& ring) {
+  std::vector<std::string> nics;
+  for (int channel = 0; channel < ring.nChannels; ++channel) {
+    const int start = ring.startNet(channel), end = ring.endNet(channel);
+    if (start < 0) return "none";
+    nics.push_back(start == end ? std::to_string(start) : fmt::format("{}>{}", start, end));
+  }
+  const auto half = static_cast<std::ptrdiff_t>(nics.size() / 2);
+  if (nics.empty() || nics.size() % 2 != 0 ||
+      !std::equal(nics.begin(), nics.begin() + half, nics.begin() + half))
+    return fmt::format("{}", fmt::join(nics, " "));
+  return fmt::format("{}, twice", fmt::join(nics.begin(), nics.begin() + half, " "));
+}
+
 class Remarks {
  public:
   explicit Remarks(const plan::Plan& plan) : plan_(plan) {}
@@ -168,12 +184,16 @@ const char* name(Remarked what) {
       return "cpus";
     case Remarked::kNics:
       return "nics";
+    case Remarked::kNicNames:
+      return "nicNames";
     case Remarked::kRings:
       return "rings";
     case Remarked::kRingPaths:
       return "ringPaths";
     case Remarked::kRingNics:
       return "ringNics";
+    case Remarked::kNicOfChannel:
+      return "nicOfChannel";
     case Remarked::kTrees:
       return "trees";
     case Remarked::kTreePaths:
@@ -188,6 +208,28 @@ const char* name(Remarked what) {
       return "separateDomains";
   }
   return "";
+}
+
+std::string nicNames(const topology::System& system) {
+  std::map<std::string, std::vector<int>> numbers;
+  constexpr std::size_t kMaxDigits = 6;
+  for (topology::NodeId net : system.nodes(topology::NodeType::kNet)) {
+    const std::string& name = system.net(net).name;
+    const std::size_t end = name.find_last_not_of("0123456789") + 1;
+    const bool hasNumber = end < name.size() && name.size() - end <= kMaxDigits;
+    std::vector<int>& known = numbers[hasNumber ? name.substr(0, end) : name];
+    if (hasNumber) known.push_back(std::stoi(name.substr(end)));
+  }
+  std::vector<std::string> parts;
+  for (auto& [stem, of] : numbers) {
+    std::sort(of.begin(), of.end());
+    std::vector<std::string> ranges;
+    for (const NumberRange& range : numberRanges(of))
+      ranges.push_back(range.first == range.last ? std::to_string(range.first)
+                                                 : fmt::format("{}-{}", range.first, range.last));
+    parts.push_back(fmt::format("{}{}", stem, fmt::join(ranges, ",")));
+  }
+  return parts.empty() ? "none" : fmt::format("{}", fmt::join(parts, ", "));
 }
 
 std::vector<Remark> remarksOn(const plan::Plan& plan) {
@@ -205,19 +247,26 @@ std::vector<Remark> remarksOn(const plan::Plan& plan) {
         return cpu == nullptr ? std::string("none") : cpuText(*cpu);
       },
       jobCpu(plan));
-  if (plan.job().hosts() > 1)
+  if (plan.job().hosts() > 1) {
     remarks.add(
         Remarked::kNics, [](const plan::HostPlan& host) { return nicsOf(host.system()); }, "");
+    remarks.add(
+        Remarked::kNicNames, [](const plan::HostPlan& host) { return nicNames(host.system()); }, "");
+  }
   const auto paths = [&](search::GraphKind kind) {
     return [&plan, kind](const plan::HostPlan& host) { return graphPaths(plan, host, kind); };
   };
   remarks.add(Remarked::kRings, graph(search::GraphKind::kRing), mergedText(plan, search::GraphKind::kRing));
   remarks.add(Remarked::kRingPaths, paths(search::GraphKind::kRing),
               mergedPaths(plan, search::GraphKind::kRing));
-  if (plan.connections.nodes.count() > 1)
+  if (plan.connections.nodes.count() > 1) {
     remarks.add(
         Remarked::kRingNics,
         [](const plan::HostPlan& host) { return nicsOfRings(host.graphs[search::GraphKind::kRing]); }, "");
+    remarks.add(
+        Remarked::kNicOfChannel,
+        [](const plan::HostPlan& host) { return nicOfChannels(host.graphs[search::GraphKind::kRing]); }, "");
+  }
   remarks.add(Remarked::kTrees, graph(search::GraphKind::kTree), mergedText(plan, search::GraphKind::kTree));
   remarks.add(Remarked::kTreePaths, paths(search::GraphKind::kTree),
               mergedPaths(plan, search::GraphKind::kTree));

@@ -15,9 +15,11 @@ enum class Remarked : std::uint8_t {
   kGpus,             // compute capabilities: LL128 is off
   kCpus,             // makers or architectures: other limits of LL
   kNics,             // number, speed or kind (RDMA, sockets) of the NICs
+  kNicNames,         // names of the NICs
   kRings,            // channels and bandwidth of the rings
   kRingPaths,        // types of their paths between GPUs, and to NICs
   kRingNics,         // how many NICs they use, and how many channels share one
+  kNicOfChannel,     // by which NIC each ring leaves the host, and by which it comes back
   kTrees,            // channels and bandwidth of the trees
   kTreePaths,        // types of their paths
   kNvls,             // channels through NVLink multicast
@@ -32,6 +34,9 @@ struct Remark {
   std::vector<std::string> byView;  // the value of each kind of host, as text
   std::string job;                  // what all hosts get together; may be empty
 };
+
+// "mlx5_0-3, eth0": names that differ in the number at their end only are one entry.
+std::string nicNames(const topology::System& system);
 
 std::vector<Remark> remarksOn(const plan::Plan& plan);
 

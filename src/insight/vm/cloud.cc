@@ -29,9 +29,15 @@ std::uint64_t idOf(const topology::Document& document, topology::ElementId pci, 
   return text == nullptr ? 0 : std::strtoull(text->c_str(), nullptr, 16);
 }
 
+// A description whose GPUs have another compute capability than their device was put together by hand.
+std::string capabilityOf(std::uint64_t gpuDevice) {
+  return gpuDevice == kA100 || gpuDevice == kA100With80 ? "80" : "90";
+}
+
 struct Seen {
   int gpus = 0, nets = 0;
   std::set<std::uint64_t> gpuDevices, netVendors;
+  std::set<std::string> capabilities;
 };
 
 void look(const topology::Document& document, topology::ElementId element, topology::ElementId pci,
@@ -41,6 +47,7 @@ void look(const topology::Document& document, topology::ElementId element, topol
   if (pci != topology::kNoElement && name == "gpu") {
     ++seen.gpus;
     seen.gpuDevices.insert(idOf(document, pci, "device"));
+    if (const std::string* sm = document.attribute(element, "sm")) seen.capabilities.insert(*sm);
   }
   if (pci != topology::kNoElement && name == "net") {
     ++seen.nets;
@@ -56,7 +63,8 @@ const CloudInstance* cloudInstanceOf(const topology::Document& document) {
   look(document, document.root(), topology::kNoElement, seen);
   for (const CloudInstance& instance : kInstances)
     if (seen.gpus == instance.gpus && seen.nets == instance.nets &&
-        seen.gpuDevices == std::set{instance.gpuDevice} && seen.netVendors == std::set{instance.netVendor})
+        seen.gpuDevices == std::set{instance.gpuDevice} && seen.netVendors == std::set{instance.netVendor} &&
+        (seen.capabilities.empty() || seen.capabilities == std::set{capabilityOf(instance.gpuDevice)}))
       return &instance;
   return nullptr;
 }

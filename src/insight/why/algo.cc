@@ -13,6 +13,7 @@
 #include "insight/why/names.h"
 #include "insight/why/questions.h"
 #include "planner/tuning/choice.h"
+#include "planner/tuning/gpu_model.h"
 #include "planner/tuning/tuning_input.h"
 
 namespace xylem::why {
@@ -83,6 +84,24 @@ AnswerTable ranking(const tuning::TuningModel& model, const tuning::Choice& choi
   return table;
 }
 
+// How the model comes to the bandwidth of a candidate; without rows for host devices, whose model was measured.
+AnswerTable bandwidthTerms(const tuning::TuningModel& model, const tuning::Choice& choice) {
+  const tuning::Candidate& best = *choice.best();
+  const Collective collective = choice.operation.collective;
+  AnswerTable table{
+      fmt::format("How the model comes to the bandwidth of {}", pairName(best)), {"GB/s", "step"}, {}};
+  if (model.input.hostDevices) return table;
+  std::vector<tuning::BandwidthTerm> terms;
+  const float bandwidth =
+      tuning::gpuBandwidth(model.input, collective, best.algorithm, best.protocol, &terms);
+  const double bus = busFactor(collective, model.input.ranks);
+  terms.push_back({fmt::format("times {:.4g}: as bus bandwidth, which nccl-tests print", bus),
+                   static_cast<float>(bandwidth * bus)});
+  for (const tuning::BandwidthTerm& term : terms)
+    table.rows.push_back({fmt::format("{:.1f}", term.after), term.text});
+  return table;
+}
+
 AnswerTable excluded(const tuning::TuningModel& model, const tuning::Choice& choice) {
   AnswerTable table{"Left out", {"algorithm", "protocol", "because"}, {}};
   for (std::size_t i = static_cast<std::size_t>(choice.usable); i < choice.ranking.size(); ++i) {
@@ -124,7 +143,7 @@ AnswerStep modelStep(const plan::Plan& plan, const tuning::TuningModel& model, c
   step.rule = "model-bandwidth";
   step.text = fmt::format(
       "the model's bandwidth, {} of bus bandwidth, is what the search set aside per channel times the "
-      "channels, less what the protocol costs",
+      "channels, less what the protocol costs (below, step by step)",
       bandwidthText(static_cast<float>(bandwidth * busFactor(choice.operation.collective, input.ranks))));
   step.inputs = {{"graph channels", std::to_string(graph.nChannels)},
                  {between ? "per channel, between nodes" : "per channel, inside nodes",
@@ -159,7 +178,7 @@ Answer whyAlgorithm(const QuestionContext& context, const std::string& collectiv
                   name(operation.collective), sizeText(operation.bytes), pairName(*best), best->time,
                   busBandwidth(operation, best->time, model.input.ranks), choice.channels, choice.warps);
   answer.steps = {timeStep(model, choice), modelStep(plan, model, choice)};
-  answer.tables = {ranking(model, choice), excluded(model, choice)};
+  answer.tables = {ranking(model, choice), bandwidthTerms(model, choice), excluded(model, choice)};
   answer.notes.emplace_back(
       "The model ranks; it does not promise. It counts bandwidth in the steps the search tries (48, 45, 42, "
       "...), "

@@ -160,8 +160,9 @@ AnswerTable allNics(const HostRules& rules, topology::NodeId gpu) {
     const auto found = used.find(net);
     const bool idle = found == used.end();
     const std::string& name = rules.system().net(net).name;
-    table.rows.push_back({rules.name(net), name.empty() ? "-" : name, paths::name(path.type), fmt::format("{:.1f}", path.bandwidth),
-                          listed(owners[net]), std::to_string(idle ? 0 : found->second),
+    table.rows.push_back({rules.name(net), name.empty() ? "-" : name, paths::name(path.type),
+                          fmt::format("{:.1f}", path.bandwidth), listed(owners[net]),
+                          std::to_string(idle ? 0 : found->second),
                           std::to_string(sourceOf(rules.host(), net).line),
                           idle ? whyIdle(rules, net, !owners[net].empty()) : ""});
   }

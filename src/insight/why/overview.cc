@@ -102,7 +102,9 @@ Answer whyGdrOfAll(const QuestionContext& context) {
         const paths::Decision send = rules.gdr(gpu, net, paths::Direction::kSend);
         const paths::Decision& telling = receive.yes ? send : receive;
         any = any || (receive.yes && send.yes);
-        const std::string reason = reasonOf(rules, telling);
+        std::string reason = reasonOf(rules, telling);
+        if (telling.relay != topology::kNoNode && telling.relay != gpu)
+          reason = "through the GPU beside the NIC (PXN): " + reason;
         if (!telling.yes) {
           ++refusals[reason];
           examples.add(rules, telling);

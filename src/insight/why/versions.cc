@@ -9,8 +9,10 @@ namespace xylem::why {
 namespace {
 
 // The part of a text that is compared: all but the numbers of path types ("distance 7 > 4", "PXB (4)"), which a version with more
-// types counts differently.
+// types counts differently, and but the limit ("the path is PIX, within P2C"), which decides nothing by itself.
 std::string comparable(std::string_view text) {
+  for (const std::string_view limit : {", within ", ", farther than "})
+    text = text.substr(0, text.find(limit));
   constexpr std::string_view kDistance = "distance ";
   std::string kept;
   bool skips = false;
@@ -27,7 +29,6 @@ std::string comparable(std::string_view text) {
 // The parts in which two answers must agree to be the same.
 std::vector<std::string> decided(const Answer& answer) {
   std::vector<std::string> parts;
-  // A reason may name another limit than before, which decides nothing by itself.
   if (!answer.yes) parts.push_back(comparable(answer.headline));
   for (const AnswerStep& step : answer.steps) {
     if (step.yes) parts.push_back(step.rule + (*step.yes ? ": yes" : ": no"));

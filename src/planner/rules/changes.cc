@@ -224,7 +224,7 @@ constexpr Change kChanges[] = {
     // 2.29
     {"29-p2c-near", k229, "only a GPU's nearest NICs are P2C",
      "GH200, GB200 with NICs at different distances", "", [](RuleSet& r) { r.p2cNets = P2cNets::kNearest; }},
-    {"29-gdr-level", k229, "the limit of GPU Direct RDMA is P2C instead of PXB",
+    {"29-gdr-level", k229, "a NIC at distance P2C needs a limit of P2C or farther, which is the default, for GPU Direct RDMA",
      "GH200, GB200 with NCCL_NET_GDR_LEVEL", "NCCL_NET_GDR_LEVEL=P2C",
      [](RuleSet& r) { r.gdrOverC2c = GdrOverC2c::kLevel; }},
     {"29-type-max", k229, "GPUs may be as far apart as they are", "GPUs before Hopper over several hosts", "",

@@ -1,5 +1,7 @@
 #include "planner/tuning/gpu_model.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 
 #include "planner/tuning/measured.h"
@@ -145,6 +147,43 @@ constexpr double kAllReduceRatio = 0.5;
 
 float single(double value) { return static_cast<float>(value); }
 
+// A bandwidth in the making. Every step rounds to single precision, as NCCL does; `terms` gets one line per step.
+class Reckoning {
+ public:
+  Reckoning(int channels, float each, std::vector<BandwidthTerm>* terms)
+      : value_(static_cast<float>(channels) * each), terms_(terms) {
+    note([&] { return fmt::format("{} channels of {:.1f} GB/s", channels, each); });
+  }
+
+  float value() const { return value_; }
+  void times(double factor, const char* why) {
+    value_ = single(value_ * factor);
+    if (factor != 1) note([&] { return fmt::format("times {:.4g}: {}", factor, why); });
+  }
+  void over(double divisor, const char* why) {
+    value_ = single(value_ / divisor);
+    note([&] { return fmt::format("over {:.4g}: {}", divisor, why); });
+  }
+  void atMost(double limit, const char* why) {
+    if (!(limit < value_)) return;
+    value_ = single(limit);
+    note([&] { return fmt::format("at most {:.1f}: {}", limit, why); });
+  }
+  void become(float value, const char* why) {
+    value_ = value;
+    note([&] { return std::string(why); });
+  }
+
+ private:
+  template <typename Text>
+  void note(const Text& text) const {
+    if (terms_ != nullptr) terms_->push_back({text(), value_});
+  }
+
+  float value_;
+  std::vector<BandwidthTerm>* terms_;
+};
+
 // GB/s of one channel: the bandwidth inside a node on up to two nodes and for CollNet, that between nodes
 // otherwise, and for NVLS the lower of both.
 float channelBandwidth(const TuningInput& input, Algorithm algorithm) {
@@ -170,30 +209,45 @@ double maxLl(const TuningInput& input) {
   return measured::kMaxLl[row][input.nodesColumn()];
 }
 
+constexpr const char* kBytesPerByte = "bytes of the operation per byte that a rank sends";
+
 // A rank of a ring sends each byte of the operation ringSteps / ranks times. LL and LL128 reach a part of the
-// bandwidth, up to a limit of the architecture. `all`: GB/s of all channels.
-float ringBandwidth(const TuningInput& input, Collective collective, Protocol protocol, float all) {
+// bandwidth, up to a limit of the architecture.
+void reckonRing(Reckoning& all, const TuningInput& input, Collective collective, Protocol protocol) {
   const int channels = input.graph(search::GraphKind::kRing).nChannels;
-  if (protocol == Protocol::kLl) all = single(std::min(maxLl(input), all * kRingLlShare));
-  if (protocol == Protocol::kLl128)
-    all = single(std::min(all * kRingLl128Share, channels * limit(input.rules->tuning.maxRingLl128, input)));
-  const float ratio = single(1.0 * input.ranks / ringSteps(collective, input.ranks));
-  return all * ratio;
+  if (protocol == Protocol::kLl) {
+    all.times(kRingLlShare, "every second word of LL is a flag");
+    all.atMost(maxLl(input), "LL, by architecture and nodes");
+  }
+  if (protocol == Protocol::kLl128) {
+    all.times(kRingLl128Share, "what LL128 reaches");
+    all.atMost(channels * limit(input.rules->tuning.maxRingLl128, input),
+               "LL128 on a ring, by architecture and nodes");
+  }
+  all.times(single(1.0 * input.ranks / ringSteps(collective, input.ranks)), kBytesPerByte);
 }
 
-// GB/s that Tree moves for AllReduce; the caller turns them into bytes of the operation.
-float treeTraffic(const TuningInput& input, Protocol protocol, float all) {
+// The traffic of Tree for AllReduce; the caller turns it into bytes of the operation.
+void reckonTree(Reckoning& all, const TuningInput& input, Protocol protocol) {
   const TuningGraph& graph = input.graph(search::GraphKind::kTree);
-  all = single(std::min(all * kTreeShare, graph.nChannels * limit(input.rules->tuning.maxTree, input)));
-  if (protocol == Protocol::kLl) all = single(std::min(all / kTreeLlDivisor, maxLl(input)));
-  if (protocol == Protocol::kLl128)
-    all = single(std::min(all * (input.nodes == 1 ? kTreeLl128OneNode : kTreeLl128Share),
-                          graph.nChannels * limit(input.rules->tuning.maxTreeLl128, input)));
-  return graph.pattern == search::Pattern::kTree ? single(all * kOneGpuTreeShare) : all;
+  all.times(kTreeShare, "what Tree reaches");
+  all.atMost(graph.nChannels * limit(input.rules->tuning.maxTree, input), "Tree, by architecture and nodes");
+  if (protocol == Protocol::kLl) {
+    all.over(kTreeLlDivisor, "LL on a tree");
+    all.atMost(maxLl(input), "LL, by architecture and nodes");
+  }
+  if (protocol == Protocol::kLl128) {
+    all.times(input.nodes == 1 ? kTreeLl128OneNode : kTreeLl128Share, "what LL128 reaches");
+    all.atMost(graph.nChannels * limit(input.rules->tuning.maxTreeLl128, input),
+               "LL128 on a tree, by architecture and nodes");
+  }
+  if (graph.pattern == search::Pattern::kTree)
+    all.times(kOneGpuTreeShare, "all traffic of a node passes one GPU");
 }
 
 // GB/s of the operation, by the part of NVLink's bandwidth that NVLS reaches. With one head it does not pay.
-float nvlsByEfficiency(const TuningInput& input, Collective collective, Algorithm algorithm) {
+float nvlsByEfficiency(const TuningInput& input, Collective collective, Algorithm algorithm,
+                       std::vector<BandwidthTerm>* terms) {
   const TuningGraph& graph = input.graph(search::GraphKind::kNvls);
   const rules::TuningTables& tables = input.rules->tuning;
   if (graph.nChannels < 2) return 0;
@@ -211,8 +265,13 @@ float nvlsByEfficiency(const TuningInput& input, Collective collective, Algorith
   if (tree && input.nodes <= 2) inter *= 2;
   float each = std::min(intra, inter);
   if (tree) each = std::min(each, single(limit(tables.maxNvlsTree, input)));
-  const float all = heads * each;
-  return allReduce ? all * single(1.0 * input.ranks / ringSteps(collective, input.ranks)) : all;
+  if (terms != nullptr) {
+    terms->push_back({"a channel inside a node, less its head's own part and what NVLink loses", intra});
+    if (input.nodes > 1) terms->push_back({"a channel between nodes", inter});
+  }
+  Reckoning all(graph.nChannels, each, terms);
+  if (allReduce) all.times(single(1.0 * input.ranks / ringSteps(collective, input.ranks)), kBytesPerByte);
+  return all.value();
 }
 
 // GB/s of one channel of an AllGather or ReduceScatter: without a rank's own part, and nine tenths of the NICs'.
@@ -251,35 +310,40 @@ float gpuLatency(const TuningInput& input, const TuningOptions& options, Collect
   return LatencyModel(input, options, algorithm, protocol).of(collective);
 }
 
-float gpuBandwidth(const TuningInput& input, Collective collective, Algorithm algorithm, Protocol protocol) {
+float gpuBandwidth(const TuningInput& input, Collective collective, Algorithm algorithm, Protocol protocol,
+                   std::vector<BandwidthTerm>* terms) {
   const rules::NvlsModel nvlsModel = input.rules->nvlsModel;
   if (isNvls(algorithm) && nvlsModel == rules::NvlsModel::kEfficiency)
-    return nvlsByEfficiency(input, collective, algorithm);
+    return nvlsByEfficiency(input, collective, algorithm, terms);
   float channel = channelBandwidth(input, algorithm);
   if (algorithm == Algorithm::kNvls && gathersOrScatters(collective) &&
       nvlsModel == rules::NvlsModel::kOwnShare)
     channel = nvlsGatherChannel(input);
-  float all = static_cast<float>(input.graph(graphOf(algorithm)).nChannels) * channel;
+  Reckoning all(input.graph(graphOf(algorithm)).nChannels, channel, terms);
   const bool allReduce = collective == Collective::kAllReduce;
   switch (algorithm) {
     case Algorithm::kRing:
-      return ringBandwidth(input, collective, protocol, all);
+      reckonRing(all, input, collective, protocol);
+      return all.value();
     case Algorithm::kTree:
-      all = treeTraffic(input, protocol, all);
+      reckonTree(all, input, protocol);
       break;
     case Algorithm::kPat:
-      all = single(all * kPatShare);
+      all.times(kPatShare, "what PAT reaches");
       break;
     case Algorithm::kCollnetDirect:
-      all = allReduce ? collnetDirectTraffic(input, all) : collnetDirectGather(input, channel);
+      if (allReduce)
+        all.become(collnetDirectTraffic(input, all.value()), "GPUs that share a NIC divide its bandwidth");
+      else
+        all.become(collnetDirectGather(input, channel), "what CollNetDirect reaches with a NIC per GPU");
       break;
     case Algorithm::kCollnetChain:
     case Algorithm::kNvls:
     case Algorithm::kNvlsTree:
       break;
   }
-  if (!allReduce) return all;
-  return all * single(isNvls(algorithm) ? kNvlsRatio : kAllReduceRatio);
+  if (allReduce) all.times(single(isNvls(algorithm) ? kNvlsRatio : kAllReduceRatio), kBytesPerByte);
+  return all.value();
 }
 
 }  // namespace xylem::tuning

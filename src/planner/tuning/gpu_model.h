@@ -6,6 +6,9 @@
 //   gpuLatency(input, options, Collective::kAllReduce, Algorithm::kRing, Protocol::kLl)   ->   16.0 us
 //   gpuBandwidth(input, Collective::kAllReduce, Algorithm::kRing, Protocol::kSimple)      ->   6.667 GB/s
 
+#include <string>
+#include <vector>
+
 #include "core/kinds.h"
 #include "planner/tuning/tuning_input.h"
 #include "planner/tuning/tuning_options.h"
@@ -16,8 +19,15 @@ namespace xylem::tuning {
 float gpuLatency(const TuningInput& input, const TuningOptions& options, Collective collective,
                  Algorithm algorithm, Protocol protocol);
 
+// A step on the way to a bandwidth, and the GB/s after it.
+struct BandwidthTerm {
+  std::string text;  // "times 0.92: what Tree reaches"
+  float after = 0;
+};
+
 // In GB/s of the operation; 0 or not a number if the graph has no channels. Ignores what is enabled:
-// planner/tuning/exclusion.h decides that.
-float gpuBandwidth(const TuningInput& input, Collective collective, Algorithm algorithm, Protocol protocol);
+// planner/tuning/exclusion.h decides that. `terms` gets how it comes about.
+float gpuBandwidth(const TuningInput& input, Collective collective, Algorithm algorithm, Protocol protocol,
+                   std::vector<BandwidthTerm>* terms = nullptr);
 
 }  // namespace xylem::tuning

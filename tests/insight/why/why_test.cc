@@ -383,13 +383,30 @@ TEST(WhyAlgorithm, RanksAllAndSaysWhyTheOthersCannot) {
   const Answer answer = ask("dgxh100", 2, {"algo", "all_reduce", "1M"});
   EXPECT_EQ(answer.question, "algo AllReduce 1 MiB");
   EXPECT_THAT(answer.headline, HasSubstr("Tree/LL128"));
-  EXPECT_EQ(answer.tables[0].rows.size() + answer.tables[1].rows.size(), 21u);
+  EXPECT_EQ(answer.tables[0].rows.size() + answer.tables[2].rows.size(), 21u);
   EXPECT_EQ(answer.tables[0].rows[0][0], "Tree");
-  const auto nvls = rowsWith(answer.tables[1], 0, "NVLSTree");
+  const auto nvls = rowsWith(answer.tables[2], 0, "NVLSTree");
   ASSERT_EQ(nvls.size(), 3u);
   EXPECT_THAT(nvls[2][2], HasSubstr("needs NVLink multicast"));
   EXPECT_EQ(answer.step("model-bandwidth")->input("together"), "384.0 GB/s");
   EXPECT_EQ(answer.whatIfs[0].setting, "NCCL_ALGO=Ring");
+}
+
+TEST(WhyAlgorithm, ReckonsTheBandwidthStepByStep) {
+  for (const char* machine : {"dgxh100", "seed-a40x2", "gb200x4", "dgx1v"})
+    for (const char* collective : {"AllReduce", "AllGather", "Broadcast"})
+      for (const char* size : {"64K", "1G"})
+        for (const int hosts : {1, 2, 4}) {
+          const Answer answer = ask(machine, hosts, {"algo", collective, size});
+          const AnswerTable& terms = answer.tables[1];
+          ASSERT_GE(terms.rows.size(), 2u);
+          // The last row but one is the bandwidth of the fastest candidate; the last one has it as bus bandwidth.
+          EXPECT_EQ(terms.rows[terms.rows.size() - 2][0], answer.tables[0].rows[0][5])
+              << machine << " " << collective << " " << size << " " << hosts;
+        }
+  const Answer answer = ask("dgxh100", 2, {"algo", "all_reduce", "1M"});
+  EXPECT_EQ(answer.tables[1].rows[0][1], "8 channels of 48.0 GB/s");
+  EXPECT_EQ(answer.tables[1].rows[0][0], "384.0");
 }
 
 TEST(WhyAlgorithm, TakesNamesAndSizesAsPeopleWriteThem) {

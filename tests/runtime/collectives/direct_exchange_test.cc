@@ -334,16 +334,21 @@ TEST(ReaderDistance, IsNotChangedByLosingTheCore) {
 }
 
 TEST(ReaderDistance, IsMeasuredOnWritesForWhichItMatters) {
-  ReaderDistance distance;
+  const std::vector<bool> expected{false, false, true, true};
   std::vector<bool> ways;
-  const auto write = [&](bool isNear) { ways.push_back(isNear); };
-  distance.note(std::chrono::nanoseconds(1200), 128);
-  distance.write(3 << 10, write);   // too few lines to measure
-  distance.write(64 << 10, write);  // too many for it to matter
-  EXPECT_EQ(ways, (std::vector<bool>{false, false}));
-  distance.write(8 << 10, write);  // line by line, which took no time
-  distance.write(8 << 10, write);
-  EXPECT_EQ(ways, (std::vector<bool>{false, false, true, true}));
+  // A thread that is interrupted while it writes finds the reader far away.
+  for (int tries = 0; tries < 20 && ways != expected; ++tries) {
+    ReaderDistance distance;
+    ways.clear();
+    const auto write = [&](bool isNear) { ways.push_back(isNear); };
+    distance.note(std::chrono::nanoseconds(1200), 128);
+    distance.write(3 << 10, write);   // too few lines to measure
+    distance.write(64 << 10, write);  // too many for it to matter
+    ASSERT_EQ(ways, (std::vector<bool>{false, false}));
+    distance.write(8 << 10, write);  // line by line, which took no time
+    distance.write(8 << 10, write);
+  }
+  EXPECT_EQ(ways, expected);
 }
 
 }  // namespace

@@ -2,8 +2,11 @@
 
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <new>
 #include <thread>
 
 #include "conformance.h"
@@ -13,6 +16,27 @@ namespace xylem::transport {
 namespace {
 
 using std::chrono::milliseconds;
+
+// A flag that all ranks see, whether they are threads or processes.
+class SharedFlag {
+ public:
+  SharedFlag()
+      : flag_(static_cast<std::atomic<bool>*>(mmap(nullptr, sizeof(std::atomic<bool>), PROT_READ | PROT_WRITE,
+                                                   MAP_SHARED | MAP_ANONYMOUS, -1, 0))) {
+    if (flag_ == MAP_FAILED) throw std::bad_alloc();
+  }
+  ~SharedFlag() { munmap(flag_, sizeof(std::atomic<bool>)); }
+  SharedFlag(const SharedFlag&) = delete;
+  SharedFlag& operator=(const SharedFlag&) = delete;
+
+  void raise() const { flag_->store(true); }
+  void awaitRaised() const {
+    await([this] { return flag_->load(); }, "the flag of the other rank");
+  }
+
+ private:
+  std::atomic<bool>* flag_;
+};
 
 TEST_P(Conformance, ALeaveIsNewsAndWhatWasSentStays) {
   run(2, [](TestRank& rank) {
@@ -47,31 +71,34 @@ TEST_P(Conformance, AnAbortCarriesItsReason) {
 
 // A rank that is not connected yet learns of an abort, too.
 TEST_P(Conformance, AnAbortReachesWhoWaitsToBeConnected) {
-  run(2, [](TestRank& rank) {
+  const SharedFlag heard;
+  run(2, [&heard](TestRank& rank) {
     if (rank.rank == 1) {
       std::this_thread::sleep_for(milliseconds(20));  // sometimes before the other connects, sometimes after
       rank.transport->sessions().abort(5, "rank 5 is gone");
-      std::this_thread::sleep_for(milliseconds(600));
-      return;
+      return heard.awaitRaised();
     }
     const std::string text = messageOf([&] { rank.connect({{.peer = 1, .sends = {0}, .receives = {0}}}); });
+    heard.raise();
     check(contains(text, "rank 5 is gone"), text);
   });
 }
 
 // The abort may come before the waiting rank opens its own connection, or after that.
 TEST_P(Conformance, AnAbortReachesWhoWaitsToBeCalled) {
-  for (const auto when : {milliseconds(0), kConnectDelay + milliseconds(100)})
-    run(2, [when](TestRank& rank) {
+  for (const auto when : {milliseconds(0), kConnectDelay + milliseconds(100)}) {
+    const SharedFlag heard;
+    run(2, [when, &heard](TestRank& rank) {
       if (rank.rank == 0) {
         std::this_thread::sleep_for(when);
         rank.transport->sessions().abort(5, "rank 5 is gone");
-        std::this_thread::sleep_for(kConnectDelay + milliseconds(400));
-        return;
+        return heard.awaitRaised();
       }
       const std::string text = messageOf([&] { rank.connect({{.peer = 0, .sends = {0}, .receives = {0}}}); });
+      heard.raise();
       check(contains(text, "rank 0 gave up") && contains(text, "rank 5 is gone"), text);
     });
+  }
 }
 
 TEST_P(Conformance, WhoWaitsToBeCalledHearsThatThePeerHasLeft) {
