@@ -116,6 +116,18 @@ TEST(LintCommandTest, StatusTellsWhetherThereAreFindings) {
   EXPECT_EQ(runCommand({"lint", "/nowhere.xml"}).status, 2);
 }
 
+TEST(LintCommandTest, ManyFindingsOfOneRuleAreCounted) {
+  std::string twice;
+  for (int i = 0; i < 40; ++i)
+    twice += "<pci busid=\"0000:" + std::to_string(50 + i / 2) +
+             ":00.0\" class=\"0x060400\" link_speed=\"16.0 GT/s PCIe\" link_width=\"16\"/>\n";
+  const ScratchFile file("bad.xml", smallHostWith("</cpu>", twice + "</cpu>"));
+  const Outcome run = runCommand({"lint", file.path()});
+  EXPECT_EQ(countOf(run.output, "a second time"), 8) << run.output;
+  EXPECT_THAT(run.output, HasSubstr("and 12 more of duplicate-busid (--json has all)"));
+  EXPECT_EQ(countOf(runCommand({"lint", file.path(), "--json"}).output, "a second time"), 20);
+}
+
 TEST(LintCommandTest, NotesCanBeLeftOut) {
   const std::string file = kBad + "vm-nics-without-gdr.xml";
   EXPECT_THAT(runCommand({"lint", file}).output, HasSubstr("gdr-off"));

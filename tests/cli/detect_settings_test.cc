@@ -17,12 +17,6 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 
-int countOf(const std::string& text, const std::string& word) {
-  int count = 0;
-  for (std::size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + 1)) ++count;
-  return count;
-}
-
 TEST(DetectCommandTest, PrintsXmlThatEveryCommandReads) {
   const Outcome run = runCommand({"detect", "--devices", "5"});
   ASSERT_EQ(run.status, 0) << run.errors;

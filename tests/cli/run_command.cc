@@ -205,6 +205,12 @@ bool await(const std::function<bool()>& isSo) {
   return true;
 }
 
+int countOf(const std::string& text, const std::string& word) {
+  int count = 0;
+  for (std::size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + 1)) ++count;
+  return count;
+}
+
 bool isAlive(pid_t pid) {
   // "12 (name) S ...": the name may contain any characters.
   const std::string text = contentsOf("/proc/" + std::to_string(pid) + "/stat");

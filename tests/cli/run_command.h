@@ -76,6 +76,9 @@ class BackgroundCommand {
 // Checks again and again, for half a minute at most. False if `isSo` never returned true.
 bool await(const std::function<bool()>& isSo);
 
+// How often `word`, which is not empty, is in the text.
+int countOf(const std::string& text, const std::string& word);
+
 // True if the process exists and is no zombie.
 bool isAlive(pid_t pid);
 
