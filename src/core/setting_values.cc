@@ -19,7 +19,7 @@ struct WordRule {
   std::string_view name;
   bool anyCase;
   std::vector<std::string_view> words;
-  const char* otherwise;  // what NCCL does with another word
+  const char* otherwise;  // NCCL's way with another word
 };
 const std::vector<WordRule>& wordRules() {
   static const std::vector<WordRule> rules = {
@@ -35,7 +35,7 @@ const std::vector<WordRule>& wordRules() {
 struct NumberRule {
   std::string_view name;
   std::int64_t least, most, step;
-  const char* beyond;  // what happens outside
+  const char* beyond;  // the consequence of a number outside
 };
 constexpr const char* kClamped = "NCCL uses the nearer limit";
 constexpr const char* kHardware = "a queue pair takes no other, and connections fail or take another";
@@ -58,7 +58,7 @@ constexpr NumberRule kNumberRules[] = {
     {"NCCL_IB_ROCE_VERSION_NUM", 1, 2, 1, "no entry of a port fits"},
 };
 
-// Lists of devices: NCCL keeps so many entries, each so long, without a check of what is beyond.
+// Lists of devices: NCCL has room for a number of entries and of characters in each, and does not check.
 struct ListRule {
   std::string_view name;
   std::size_t entries;

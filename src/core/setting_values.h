@@ -1,5 +1,5 @@
 #pragma once
-// What NCCL makes of values that it does not understand or that do not fit: most of them it replaces or ignores without a word.
+// Finds values that NCCL does not understand or that do not fit. NCCL replaces or ignores most of them without a warning.
 //
 //   oddityOf("NCCL_DEBUG", "infoo")      ->  "is none of VERSION, WARN, INFO, ABORT, TRACE, NONE: NCCL logs nothing"
 //   oddityOf("NCCL_IB_TIMEOUT", "abc")   ->  "is no whole number: NCCL reads 0 of it"
