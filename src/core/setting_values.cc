@@ -58,7 +58,7 @@ constexpr NumberRule kNumberRules[] = {
     {"NCCL_IB_ROCE_VERSION_NUM", 1, 2, 1, "no entry of a port fits"},
 };
 
-// Lists of devices: NCCL has room for a number of entries and of characters in each, and does not check.
+// Lists of devices. NCCL reads the first entries only, and does not check how long a name is.
 struct ListRule {
   std::string_view name;
   std::size_t entries;

@@ -1,6 +1,7 @@
 #include "runtime/bootstrap/bootstrap.h"
 
 #include <gmock/gmock.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -195,8 +196,13 @@ struct FalseRoot {
 };
 
 TEST(Bootstrap, UnreachableRootsAreToldApart) {
-  FalseRoot web, proxy, mute, filtered, nobody;
-  nobody.listener.reset();
+  FalseRoot web, proxy, mute, filtered;
+  // A port that no other program gets, without a listener.
+  const FileDescriptor silent(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in loopback{};
+  loopback.sin_family = AF_INET;
+  loopback.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  ASSERT_EQ(bind(silent.get(), reinterpret_cast<const sockaddr*>(&loopback), sizeof loopback), 0);
   ASSERT_EQ(listen(mute.listener.get(), 1), 0);
   // Once its queue is full, the system drops packets, as a firewall does.
   ASSERT_EQ(listen(filtered.listener.get(), 0), 0);
@@ -204,7 +210,9 @@ TEST(Bootstrap, UnreachableRootsAreToldApart) {
   for (int i = 0; i < 4; ++i) queued.push_back(sockets::startConnect(filtered.address, nullptr));
 
   auto webError = web.joinError(), proxyError = proxy.joinError(), muteError = mute.joinError(),
-       filteredError = filtered.joinError(), nobodyError = nobody.joinError();
+       filteredError = filtered.joinError();
+  auto nobodyError = std::async(
+      std::launch::async, [to = sockets::SocketAddress::boundTo(silent.get())] { return joinErrorAt(to); });
   std::vector<FileDescriptor> browsers;
   while (proxyError.wait_for(std::chrono::seconds(0)) != std::future_status::ready) {
     proxy.taken();  // and closed at once
