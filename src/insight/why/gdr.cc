@@ -84,7 +84,11 @@ Answer whyGdr(const QuestionContext& context, int rank, topology::NodeId net) {
     for (const LogLine& line : logOf(rules, rules.reach().gdr(gpu, net, direction), names))
       if (answer.notes.empty() || answer.notes.back() != "NCCL logs: " + line.text)
         answer.notes.push_back("NCCL logs: " + line.text);
-  if (rules.system().rules().gdrLog == rules::GdrLog::kNone)
+  const bool byAttribute =
+      telling.reason == paths::Reason::kNicWithoutGdr || telling.reason == paths::Reason::kGpuWithoutGdr;
+  if (byAttribute)
+    answer.notes.emplace_back("NCCL logs nothing about a NIC or GPU that cannot do it.");
+  else if (rules.system().rules().gdrLog == rules::GdrLog::kNone)
     answer.notes.push_back(fmt::format("NCCL {} logs nothing about it; versions up to 2.29 do.",
                                        rules::versionText(rules.system().rules().version)));
   answer.notes.push_back("Distances are path types in numbers: " + typeNumbers(rules.system().rules()) + ".");
