@@ -292,7 +292,7 @@ void warnOfHang(const plan::Plan& plan) {
 }
 
 void warnOfHostsApart(const plan::Plan& plan) {
-  if (preflight::networksDoNotConnect(plan))
+  if (!preflight::networksConnect(plan))
     warn("this job cannot connect its hosts under NCCL: some use RDMA, others sockets (xylem preflight)");
   const auto lacksNics = [](const auto& host) { return host->system().count(topology::NodeType::kNet) == 0; };
   if (plan.job().hosts() > 1 && std::any_of(plan.hostPlans.begin(), plan.hostPlans.end(), lacksNics))

@@ -77,7 +77,7 @@ PlannedJob planForRank(const JobInput& job, const Settings& settings, int rank);
 // sockets.
 void warnOfHostsApart(const plan::Plan& plan);
 
-// Warns on standard error if the job would hang or could not connect under NCCL, as `xylem preflight` finds.
+// Warns on standard error if the job would hang under NCCL, as `xylem preflight` finds.
 void warnOfHang(const plan::Plan& plan);
 
 // The job's name for people: "dgxh100.xml", "this machine", "3 kinds of hosts".

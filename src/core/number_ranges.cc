@@ -10,6 +10,11 @@ namespace {
 
 constexpr std::size_t kMaxRanges = 8;
 
+std::string textOf(const NumberRange& range) {
+  return range.first == range.last ? std::to_string(range.first)
+                                   : fmt::format("{}-{}", range.first, range.last);
+}
+
 }  // namespace
 
 std::vector<NumberRange> numberRanges(std::span<const int> numbers) {
@@ -23,14 +28,20 @@ std::vector<NumberRange> numberRanges(std::span<const int> numbers) {
   return ranges;
 }
 
+std::string rangesText(std::span<const int> numbers) {
+  std::vector<std::string> parts;
+  for (const NumberRange& range : numberRanges(numbers)) parts.push_back(textOf(range));
+  return fmt::format("{}", fmt::join(parts, ","));
+}
+
 std::string rankRanges(std::span<const int> ranks) {
   std::vector<std::string> parts;
-  for (const auto& [first, last] : numberRanges(ranks)) {
+  for (const NumberRange& range : numberRanges(ranks)) {
     if (parts.size() == kMaxRanges) {
       parts.push_back(fmt::format("... ({} ranks in all)", ranks.size()));
       break;
     }
-    parts.push_back(first == last ? fmt::format("{}", first) : fmt::format("{}-{}", first, last));
+    parts.push_back(textOf(range));
   }
   return fmt::format("{} {}", ranks.size() == 1 ? "rank" : "ranks", fmt::join(parts, ", "));
 }

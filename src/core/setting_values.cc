@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <cstdlib>
 #include <vector>
@@ -18,18 +19,15 @@ namespace {
 struct WordRule {
   std::string_view name;
   bool anyCase;
-  std::vector<std::string_view> words;
-  const char* otherwise;  // NCCL's way with another word
+  std::array<std::string_view, 6> words;  // empty ones at the end
+  const char* otherwise;                  // NCCL's way with another word
 };
-const std::vector<WordRule>& wordRules() {
-  static const std::vector<WordRule> rules = {
-      {"NCCL_DEBUG", true, {"VERSION", "WARN", "INFO", "ABORT", "TRACE", "NONE"}, "NCCL logs nothing"},
-      {"NCCL_LAUNCH_MODE", false, {"PARALLEL", "GROUP"}, "NCCL uses PARALLEL"},
-      {"NCCL_IB_ADDR_FAMILY", false, {"AF_INET", "AF_INET6"}, "NCCL uses AF_INET"},
-      {"NCCL_SOCKET_FAMILY", false, {"AF_INET", "AF_INET6"}, "NCCL takes addresses of any family"},
-  };
-  return rules;
-}
+constexpr WordRule kWordRules[] = {
+    {"NCCL_DEBUG", true, {"VERSION", "WARN", "INFO", "ABORT", "TRACE", "NONE"}, "NCCL logs nothing"},
+    {"NCCL_LAUNCH_MODE", false, {"PARALLEL", "GROUP"}, "NCCL uses PARALLEL"},
+    {"NCCL_IB_ADDR_FAMILY", false, {"AF_INET", "AF_INET6"}, "NCCL uses AF_INET"},
+    {"NCCL_SOCKET_FAMILY", false, {"AF_INET", "AF_INET6"}, "NCCL takes addresses of any family"},
+};
 
 // Variables whose numbers have limits that NCCL or the hardware sets. -1 and -2 mean "not set" for many and are never odd.
 struct NumberRule {
@@ -38,14 +36,16 @@ struct NumberRule {
   const char* beyond;  // the consequence of a number outside
 };
 constexpr const char* kClamped = "NCCL uses the nearer limit";
+constexpr const char* kThreads =
+    "NCCL uses the nearer limit, or the greater one where the number is between two steps";
 constexpr const char* kHardware = "a queue pair takes no other, and connections fail or take another";
 constexpr NumberRule kNumberRules[] = {
-    {"NCCL_NTHREADS", 64, 512, 32, "NCCL uses the nearer limit, or its default between two steps"},
-    {"NCCL_LL128_NTHREADS", 160, 640, 32, "NCCL uses the nearer limit, or its default between two steps"},
+    {"NCCL_NTHREADS", 64, 512, 32, kThreads},
+    {"NCCL_LL128_NTHREADS", 160, 640, 32, kThreads},
     {"NCCL_MIN_NCHANNELS", 0, 64, 1, kClamped},
-    {"NCCL_MAX_NCHANNELS", 0, 64, 1, kClamped},
+    {"NCCL_MAX_NCHANNELS", 1, 64, 1, kClamped},
     {"NCCL_MIN_NRINGS", 0, 64, 1, kClamped},
-    {"NCCL_MAX_NRINGS", 0, 64, 1, kClamped},
+    {"NCCL_MAX_NRINGS", 1, 64, 1, kClamped},
     {"NCCL_MIN_CTAS", 1, 64, 1, kClamped},
     {"NCCL_MAX_CTAS", 1, 64, 1, kClamped},
     {"NCCL_IB_TIMEOUT", 0, 31, 1, kHardware},
@@ -67,11 +67,12 @@ constexpr std::size_t kMaxListedName = 63;  // characters
 constexpr ListRule kListRules[] = {
     {"NCCL_SOCKET_IFNAME", 16}, {"NCCL_IB_HCA", 32}, {"NCCL_OOB_NET_IFNAME", 16}};
 
-template <typename Rules>
-auto ruleOf(const Rules& rules, std::string_view name) {
-  const auto found =
-      std::find_if(std::begin(rules), std::end(rules), [&](const auto& rule) { return rule.name == name; });
-  return found == std::end(rules) ? nullptr : &*found;
+// Null if there is none.
+template <typename Rule, std::size_t kRules>
+const Rule* ruleOf(const Rule (&rules)[kRules], std::string_view name) {
+  const auto* found =
+      std::find_if(std::begin(rules), std::end(rules), [&](const Rule& rule) { return rule.name == name; });
+  return found == std::end(rules) ? nullptr : found;
 }
 
 // The number as NCCL reads it, and whether the text is nothing else.
@@ -93,10 +94,13 @@ bool isNumber(std::string_view name) {
 }
 
 std::string oddWord(const WordRule& rule, const std::string& value) {
-  const bool known = std::any_of(rule.words.begin(), rule.words.end(), [&](std::string_view word) {
-    return rule.anyCase ? isSameWord(word, value) : word == value;
-  });
-  return known ? "" : fmt::format("is none of {}: {}", fmt::join(rule.words, ", "), rule.otherwise);
+  std::vector<std::string_view> words;
+  for (const std::string_view word : rule.words) {
+    if (word.empty()) break;
+    if (rule.anyCase ? isSameWord(word, value) : word == value) return "";
+    words.push_back(word);
+  }
+  return fmt::format("is none of {}: {}", fmt::join(words, ", "), rule.otherwise);
 }
 
 std::string oddNumber(std::string_view name, const std::string& value) {
@@ -141,7 +145,7 @@ std::string oddSubsystems(const std::string& value) {
 
 std::string oddityOf(std::string_view name, const std::string& value) {
   if (value.empty()) return "";
-  if (const WordRule* const rule = ruleOf(wordRules(), name)) return oddWord(*rule, value);
+  if (const WordRule* const rule = ruleOf(kWordRules, name)) return oddWord(*rule, value);
   if (const ListRule* const rule = ruleOf(kListRules, name)) return oddList(*rule, value);
   if (name == "NCCL_DEBUG_SUBSYS") return oddSubsystems(value);
   return isNumber(name) ? oddNumber(name, value) : "";

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cerrno>
 #include <cstdlib>
 #include <fstream>
@@ -283,13 +284,11 @@ void Settings::takeLines(std::istream& lines, const std::string& file) {
     const std::size_t equals = line.find('=');
     if (line.empty() || line[0] == '#') continue;
     const std::string origin = fmt::format("{}:{}", file, number);
-    noteStrangeLine(line, origin);
-    if (equals == std::string::npos) continue;
+    if (noteStrangeLine(line, origin) || equals == std::string::npos) continue;
     const std::string name = line.substr(0, equals);
     const SettingSpec* s = findSetting(name);
     if (s == nullptr) {
-      if (isOurs(name) && name.find(' ') == std::string::npos)
-        noteUnknown(name, line.substr(equals + 1), origin);
+      if (isOurs(name)) noteUnknown(name, line.substr(equals + 1), origin);
     } else if (!entry(s->id).claimed) {
       setOrRefuse(*s, line.substr(equals + 1), origin);
     }
@@ -303,24 +302,25 @@ bool Settings::namesPlugin() const {
   return false;
 }
 
-void Settings::noteStrangeLine(const std::string& line, const std::string& origin) {
+bool Settings::noteStrangeLine(const std::string& line, const std::string& origin) {
   const std::size_t start = line.find_first_not_of(" \t");
-  if (start == std::string::npos) return;
+  if (start == std::string::npos) return false;
   const std::size_t end = line.find_first_of("= \t", start);
   const std::string name = line.substr(start, end == std::string::npos ? end : end - start);
   std::string upper = name;
   std::transform(upper.begin(), upper.end(), upper.begin(), [](unsigned char c) { return std::toupper(c); });
-  if (!isOurs(upper)) return;
-  const bool blanks = start > 0 || (end != std::string::npos && line[end] != '=');
-  if (end == std::string::npos || line.find('=') == std::string::npos)
-    warnings_.push_back(fmt::format("{}: `{}` has no `=`: ignored", origin, line));
-  else if (blanks)
-    warnings_.push_back(
-        fmt::format("{}: `{}` has blanks around the name, which NCCL takes for a part of it: write {}=VALUE",
-                    origin, line, upper));
+  if (!isOurs(upper)) return false;
+  std::string oddity;
+  if (line.find('=') == std::string::npos)
+    oddity = fmt::format("`{}` has no `=`: ignored", line);
+  else if (start > 0 || line[end] != '=')
+    oddity = fmt::format("`{}` has blanks around the name, which NCCL takes for a part of it: write {}=VALUE",
+                         line, upper);
   else if (upper != name)
-    warnings_.push_back(
-        fmt::format("{}: `{}` is ignored: names are in capital letters, {}", origin, name, upper));
+    oddity = fmt::format("`{}` is ignored: names are in capital letters, {}", name, upper);
+  if (oddity.empty()) return false;
+  warnings_.push_back(fmt::format("{}: {}", origin, oddity));
+  return true;
 }
 
 void Settings::noteOddity(std::string_view name, const std::string& value, const std::string& origin) {

@@ -138,8 +138,8 @@ class Settings {
   bool namesPlugin() const;
   void noteUnknown(std::string_view name, const std::string& value, const std::string& origin);
   void noteOddity(std::string_view name, const std::string& value, const std::string& origin);
-  // A line of a configuration file that NCCL does not understand as it is meant.
-  void noteStrangeLine(const std::string& line, const std::string& origin);
+  // Returns whether NCCL does not understand a line of a configuration file as it is meant; it is ignored then.
+  bool noteStrangeLine(const std::string& line, const std::string& origin);
 
   std::vector<Entry> entries_;
   std::vector<std::string> warnings_;

@@ -239,8 +239,10 @@ TEST(SettingValues, SaysWhatNcclMakesOfThem) {
   EXPECT_THAT(oddityOf("NCCL_DEBUG", "infoo"), HasSubstr("NCCL logs nothing"));
   EXPECT_THAT(oddityOf("NCCL_DEBUG_SUBSYS", "INIT,FOO,^NET"), HasSubstr("no subsystem with FOO, ^NET"));
   EXPECT_THAT(oddityOf("NCCL_LAUNCH_MODE", "PARALEL"), HasSubstr("NCCL uses PARALLEL"));
-  EXPECT_THAT(oddityOf("NCCL_NTHREADS", "100"), HasSubstr("is not 64 to 512 in steps of 32"));
-  EXPECT_THAT(oddityOf("NCCL_MAX_NCHANNELS", "200"), HasSubstr("is not 0 to 64"));
+  EXPECT_THAT(oddityOf("NCCL_NTHREADS", "100"),
+              HasSubstr("is not 64 to 512 in steps of 32: NCCL uses the nearer limit, or the greater one"));
+  EXPECT_THAT(oddityOf("NCCL_MAX_NCHANNELS", "200"), HasSubstr("is not 1 to 64: NCCL uses the nearer limit"));
+  EXPECT_THAT(oddityOf("NCCL_MAX_NCHANNELS", "0"), HasSubstr("is not 1 to 64"));
   EXPECT_THAT(oddityOf("NCCL_IB_TIMEOUT", "99"), HasSubstr("is not 0 to 31"));
   EXPECT_THAT(oddityOf("NCCL_IB_GID_INDEX", "abc"), HasSubstr("is no whole number: NCCL reads 0 of it"));
   EXPECT_THAT(oddityOf("NCCL_IB_SPLIT_DATA_ON_QPS", "1x"), HasSubstr("NCCL reads 1 of it"));
@@ -349,16 +351,17 @@ TEST_F(SettingsFile, ErrorsAndUnknownNamesPointToTheLine) {
 }
 
 TEST_F(SettingsFile, LinesThatNcclReadsOtherwiseAreWarnedOf) {
-  const std::string path = write(
-      "nccl.conf",
-      "NCCL_CROSS_NIC = 1\n  NCCL_ALGO=Ring\nnccl_debug=INFO\nNCCL_PROTO\n# NCCL_PROTO = LL\nhost=a b\n");
+  const std::string path = write("nccl.conf",
+                                 "NCCL_CROSS_NIC = 1\n  NCCL_ALGO=Ring\nnccl_debug=INFO\nNCCL_PROTO\n# "
+                                 "NCCL_PROTO = LL\nhost=a b\nNCCL_FOO\t=1\n");
   const ScopedEnvironment environment{{"NCCL_CONF_FILE", path}};
   const Settings settings = Settings::fromEnvironment();
   EXPECT_THAT(settings.warnings(),
               ElementsAre(HasSubstr(":1: `NCCL_CROSS_NIC = 1` has blanks around the name"),
                           HasSubstr(":2: `  NCCL_ALGO=Ring` has blanks"),
                           HasSubstr(":3: `nccl_debug` is ignored: names are in capital letters, NCCL_DEBUG"),
-                          HasSubstr(":4: `NCCL_PROTO` has no `=`")));
+                          HasSubstr(":4: `NCCL_PROTO` has no `=`"),
+                          HasSubstr(":7: `NCCL_FOO\t=1` has blanks around the name")));
   EXPECT_FALSE(settings.isSet(Setting::kCrossNic));
 }
 

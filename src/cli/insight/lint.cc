@@ -26,7 +26,7 @@ struct LintArguments {
 
 // More lines of a finding are counted instead of listed.
 constexpr std::size_t kMaxFindingLines = 6;
-// Likewise more findings of one rule: often all of them have one cause.
+// Likewise more findings of one rule and severity: often all of them have one cause.
 constexpr int kMaxOfRule = 8;
 
 constexpr const char* kLintExamples = R"(Examples:
@@ -65,18 +65,18 @@ std::string textOf(const lint::LintReport& report, bool notes, const Terminal& s
       fmt::format("{}: {}, {}, {}\n", report.file, counted(report.count(lint::Severity::kError), "error"),
                   counted(report.count(lint::Severity::kWarning), "warning"),
                   counted(report.count(lint::Severity::kNote), "note"));
-  std::map<std::string, int> ofRule;
+  std::map<std::pair<std::string, lint::Severity>, int> ofRule;
   for (const lint::Finding& finding : report.findings) {
     if (finding.severity == lint::Severity::kNote && !notes) continue;
-    if (++ofRule[finding.rule] > kMaxOfRule) continue;
+    if (++ofRule[{finding.rule, finding.severity}] > kMaxOfRule) continue;
     text += fmt::format("\n{}: {} {}\n  found  {}\n  fix    {}\n", placeText(report, finding),
                         screen.paint(styleOf(finding.severity), lint::name(finding.severity)),
                         screen.paint(Style::kDim, finding.rule), finding.found, finding.fix);
   }
-  for (const auto& [rule, count] : ofRule)
+  for (const auto& [kind, count] : ofRule)
     if (count > kMaxOfRule)
       text += fmt::format("\nand {} more of {} (--json has all)\n", count - kMaxOfRule,
-                          screen.paint(Style::kDim, rule));
+                          screen.paint(Style::kDim, kind.first));
   return text;
 }
 

@@ -131,8 +131,7 @@ std::string remarkMeaning(const preflight::Remark& remark) {
       return "NICs that are not alike: the slowest sets the pace.";
     case preflight::Remarked::kNicNames:
       return "NICs meet by their order in each host, not by their names: where NCCL_IB_HCA or the cabling "
-             "makes another card "
-             "the first, rails are crossed.";
+             "makes another card the first, rails are crossed.";
     case preflight::Remarked::kRingPaths:
     case preflight::Remarked::kTreePaths:
       return "Paths are those between GPUs, and from GPUs to NICs; the job counts the longest.";
@@ -141,8 +140,7 @@ std::string remarkMeaning(const preflight::Remark& remark) {
              "(PFC); hosts of one kind can have one graph file.";
     case preflight::Remarked::kNicOfChannel:
       return "A channel goes from the NIC by which it leaves one host to the one by which it enters the "
-             "next; on rails, NICs "
-             "with different numbers meet over the spine.";
+             "next; on rails, NICs with different numbers meet over the spine.";
     case preflight::Remarked::kNvls:
       return "NVLS uses as many heads as the host with the fewest; with none on some host there is no NVLS.";
     case preflight::Remarked::kCollnet:
@@ -453,7 +451,7 @@ std::string nicsText(const plan::Plan& plan, const preflight::Preflight& result,
 
 std::string networksText(const plan::Plan& plan, const preflight::Preflight& result, const Kinds& kinds,
                          const Terminal& screen) {
-  if (!result.apart) return "";
+  if (result.networksConnect) return "";
   Table table({{"kind"}, {"hosts"}, {"network"}, {"NICs"}});
   for (std::size_t view = 0; view < kinds.size() && view < kMaxKindsListed; ++view)
     table.add({{kinds[view].name, Style::kBold},
@@ -499,7 +497,7 @@ std::string verdict(const plan::Plan& plan, const preflight::Preflight& result, 
                                                  rules::versionText(plan.nccl->version))) +
            '\n';
   if (result.lacksNics()) return text + screen.paint(Style::kRed, "this job cannot connect its hosts") + '\n';
-  if (result.apart)
+  if (!result.networksConnect)
     return text +
            screen.paint(Style::kRed, "this job cannot connect its hosts: RDMA does not connect to sockets") +
            '\n';
@@ -655,7 +653,7 @@ plan::Json toJson(const plan::Plan& plan, const preflight::Preflight& result) {
                            {"remedies", remediesJson(result.remedies)},
                            {"ringEndsWithoutNic", result.endsWithoutNic},
                            {"networks", networksJson(result)},
-                           {"networksConnect", !result.apart},
+                           {"networksConnect", result.networksConnect},
                            {"remarks", remarksJson(result)}};
   return json;
 }

@@ -5,21 +5,6 @@
 #include "planner/topology/select_nets.h"
 
 namespace xylem::preflight {
-namespace {
-
-Network networkOf(const topology::System& system) {
-  Network network = Network::kUnknown;
-  for (const topology::NodeId net : system.nodes(topology::NodeType::kNet)) {
-    const std::string& name = system.net(net).name;
-    if (name.empty()) continue;
-    if (!topology::isInterface(name)) return Network::kRdma;
-    network = Network::kSockets;
-  }
-  return network;
-}
-
-}  // namespace
-
 const char* name(Network network) {
   switch (network) {
     case Network::kUnknown:
@@ -32,20 +17,31 @@ const char* name(Network network) {
   return "";
 }
 
+Network networkOf(const topology::Net& nic) {
+  if (nic.name.empty()) return Network::kUnknown;
+  return topology::isInterface(nic.name) ? Network::kSockets : Network::kRdma;
+}
+
 std::vector<Network> networksOf(const plan::Plan& plan) {
   std::vector<Network> networks;
-  for (const auto& host : plan.hostPlans) networks.push_back(networkOf(host->system()));
+  for (const auto& host : plan.hostPlans) {
+    Network network = Network::kUnknown;
+    // A host with both takes RDMA.
+    for (const topology::NodeId nic : host->system().nodes(topology::NodeType::kNet))
+      network = std::max(network, networkOf(host->system().net(nic)));
+    networks.push_back(network);
+  }
   return networks;
 }
 
-bool networksDoNotConnect(const plan::Plan& plan) {
+bool networksConnect(const plan::Plan& plan) {
   if (plan.connections.options.rules != connect::Rules::kNccl || plan.connections.nodes.count() == 1)
-    return false;
+    return true;
   const std::vector<Network> networks = networksOf(plan);
   const auto has = [&](Network network) {
     return std::find(networks.begin(), networks.end(), network) != networks.end();
   };
-  return has(Network::kSockets) && has(Network::kRdma);
+  return !has(Network::kSockets) || !has(Network::kRdma);
 }
 
 }  // namespace xylem::preflight

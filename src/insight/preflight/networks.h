@@ -3,7 +3,7 @@
 // interfaces otherwise. A rank that connects by RDMA and one that listens at a socket wait for each other for ever.
 //
 //   const std::vector<Network> networks = networksOf(plan);     // by view
-//   if (networksDoNotConnect(plan)) ...
+//   if (!networksConnect(plan)) ...
 
 #include <cstdint>
 #include <vector>
@@ -12,12 +12,13 @@
 
 namespace xylem::preflight {
 
-// kUnknown: the host has no NICs, or its description does not name them.
+// The network of a NIC, which its name tells, or of a host. kUnknown: a NIC without a name, a host without named NICs.
 enum class Network : std::uint8_t { kUnknown, kSockets, kRdma };
 const char* name(Network network);
 
+Network networkOf(const topology::Net& nic);
 std::vector<Network> networksOf(const plan::Plan& plan);
-// Whether some nodes use RDMA and others sockets. Xylem's own network, for Rules::kXylem, is the same on all hosts.
-bool networksDoNotConnect(const plan::Plan& plan);
+// False if some nodes use RDMA and others sockets. Xylem's own network, for Rules::kXylem, is the same on all hosts.
+bool networksConnect(const plan::Plan& plan);
 
 }  // namespace xylem::preflight

@@ -65,13 +65,13 @@ struct Preflight {
   // By view: number of ring ends on such a node that need a NIC and have none.
   std::vector<int> endsWithoutNic;
   std::vector<Network> networks;  // by view
-  bool apart = false;             // nodes use networks that do not connect to each other
+  bool networksConnect = true;    // each node can connect to every other one
   std::vector<Remark> remarks;
   RemedySearch remedies;  // filled in by the caller, with findRemedies()
 
   bool disagrees() const { return !setup.empty() || !collectives.empty() || !transfers.empty(); }
   bool lacksNics() const;
-  bool isFine() const { return !disagrees() && !lacksNics() && !apart; }
+  bool isFine() const { return !disagrees() && !lacksNics() && networksConnect; }
 };
 
 Preflight preflight(const plan::Plan& plan);

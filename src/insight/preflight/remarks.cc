@@ -8,7 +8,7 @@
 #include <set>
 
 #include "core/number_ranges.h"
-#include "planner/topology/select_nets.h"
+#include "insight/preflight/networks.h"
 
 namespace xylem::preflight {
 namespace {
@@ -96,7 +96,8 @@ std::string nicsOf(const topology::System& system) {
   std::map<std::string, int> kinds;
   for (topology::NodeId net : system.nodes(topology::NodeType::kNet)) {
     const topology::Net& nic = system.net(net);
-    const char* way = nic.name.empty() ? "" : topology::isInterface(nic.name) ? ", sockets" : ", RDMA";
+    const Network network = networkOf(nic);
+    const std::string way = network == Network::kUnknown ? "" : fmt::format(", {}", name(network));
     ++kinds[fmt::format("{:.1f} GB/s{}", nic.bandwidth, way)];
   }
   std::string text;
@@ -223,11 +224,7 @@ std::string nicNames(const topology::System& system) {
   std::vector<std::string> parts;
   for (auto& [stem, of] : numbers) {
     std::sort(of.begin(), of.end());
-    std::vector<std::string> ranges;
-    for (const NumberRange& range : numberRanges(of))
-      ranges.push_back(range.first == range.last ? std::to_string(range.first)
-                                                 : fmt::format("{}-{}", range.first, range.last));
-    parts.push_back(fmt::format("{}{}", stem, fmt::join(ranges, ",")));
+    parts.push_back(stem + rangesText(of));
   }
   return parts.empty() ? "none" : fmt::format("{}", fmt::join(parts, ", "));
 }

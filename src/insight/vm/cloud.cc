@@ -8,7 +8,7 @@ namespace xylem::vm {
 namespace {
 
 constexpr std::uint64_t kAmazon = 0x1d0f, kMellanox = 0x15b3, kGoogle = 0x1ae0;
-constexpr std::uint64_t kA100 = 0x20b0, kA100With80 = 0x20b2, kH100 = 0x2330, kH200 = 0x2335;
+constexpr GpuModel kA100{0x20b0, "80"}, kA100With80{0x20b2, "80"}, kH100{0x2330, "90"}, kH200{0x2335, "90"};
 
 // PCI ids from the public list of ids, numbers of devices from the providers' pages of instance types.
 constexpr CloudInstance kInstances[] = {
@@ -27,11 +27,6 @@ constexpr CloudInstance kInstances[] = {
 std::uint64_t idOf(const topology::Document& document, topology::ElementId pci, const char* name) {
   const std::string* text = document.attribute(pci, name);
   return text == nullptr ? 0 : std::strtoull(text->c_str(), nullptr, 16);
-}
-
-// A description whose GPUs have another compute capability than their device was put together by hand.
-std::string capabilityOf(std::uint64_t gpuDevice) {
-  return gpuDevice == kA100 || gpuDevice == kA100With80 ? "80" : "90";
 }
 
 struct Seen {
@@ -63,8 +58,9 @@ const CloudInstance* cloudInstanceOf(const topology::Document& document) {
   look(document, document.root(), topology::kNoElement, seen);
   for (const CloudInstance& instance : kInstances)
     if (seen.gpus == instance.gpus && seen.nets == instance.nets &&
-        seen.gpuDevices == std::set{instance.gpuDevice} && seen.netVendors == std::set{instance.netVendor} &&
-        (seen.capabilities.empty() || seen.capabilities == std::set{capabilityOf(instance.gpuDevice)}))
+        seen.gpuDevices == std::set{instance.gpu.device} && seen.netVendors == std::set{instance.netVendor} &&
+        // A description that says otherwise was put together by hand.
+        (seen.capabilities.empty() || seen.capabilities == std::set<std::string>{instance.gpu.sm}))
       return &instance;
   return nullptr;
 }

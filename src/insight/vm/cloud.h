@@ -10,14 +10,20 @@
 
 namespace xylem::vm {
 
+struct GpuModel {
+  std::uint64_t device;  // PCI device id; the vendor is NVIDIA
+  const char* sm;        // compute capability, as descriptions have it
+};
+
 struct CloudInstance {
   const char* name;
-  std::uint64_t gpuDevice;  // PCI device id of its GPUs, whose vendor is NVIDIA
+  GpuModel gpu;
   std::uint64_t netVendor;  // PCI vendor id of its NICs
   int gpus, nets;
 };
 
-// Null if the machine's numbers of GPUs and NICs and their PCI ids are not those of an instance type.
+// Null if the machine's numbers of GPUs and NICs, their PCI ids or the GPUs' compute capability are not those of an instance
+// type.
 const CloudInstance* cloudInstanceOf(const topology::Document& document);
 
 }  // namespace xylem::vm

@@ -84,13 +84,12 @@ AnswerTable ranking(const tuning::TuningModel& model, const tuning::Choice& choi
   return table;
 }
 
-// How the model comes to the bandwidth of a candidate; without rows for host devices, whose model was measured.
+// How the model of GPUs comes to the bandwidth of the best candidate.
 AnswerTable bandwidthTerms(const tuning::TuningModel& model, const tuning::Choice& choice) {
   const tuning::Candidate& best = *choice.best();
   const Collective collective = choice.operation.collective;
   AnswerTable table{
       fmt::format("How the model comes to the bandwidth of {}", pairName(best)), {"GB/s", "step"}, {}};
-  if (model.input.hostDevices) return table;
   std::vector<tuning::BandwidthTerm> terms;
   const float bandwidth =
       tuning::gpuBandwidth(model.input, collective, best.algorithm, best.protocol, &terms);
@@ -132,29 +131,24 @@ AnswerStep timeStep(const tuning::TuningModel& model, const tuning::Choice& choi
   return step;
 }
 
-// Traces the model's bandwidth back to the channels of the graph that the algorithm runs on.
+// Traces the model's bandwidth back to the graph that the algorithm runs on.
 AnswerStep modelStep(const plan::Plan& plan, const tuning::TuningModel& model, const tuning::Choice& choice) {
   const tuning::Candidate& best = *choice.best();
   const tuning::TuningInput& input = model.input;
-  const tuning::TuningGraph& graph = input.graph(tuning::graphOf(best.algorithm));
   const float bandwidth = model.bandwidth[choice.operation.collective][best.algorithm][best.protocol];
-  const bool between = input.nodes > 2 && !isCollnet(best.algorithm);
+  const plan::HostPlan& host = plan.hostOf(0);
   AnswerStep step;
   step.rule = "model-bandwidth";
   step.text = fmt::format(
-      "the model's bandwidth, {} of bus bandwidth, is what the search set aside per channel times the "
-      "channels, less what the protocol costs (below, step by step)",
-      bandwidthText(static_cast<float>(bandwidth * busFactor(choice.operation.collective, input.ranks))));
-  step.inputs = {{"graph channels", std::to_string(graph.nChannels)},
-                 {between ? "per channel, between nodes" : "per channel, inside nodes",
-                  bandwidthText(between ? graph.bwInter : graph.bwIntra)},
-                 {"together", bandwidthText(static_cast<float>(graph.nChannels) *
-                                            (between ? graph.bwInter : graph.bwIntra))}};
-  const plan::HostPlan& host = plan.hostOf(0);
-  step.inputs.push_back(
-      {"best path of a GPU to a NIC, or to a GPU without NICs", bandwidthText(host.maxBandwidth)});
-  step.inputs.push_back({"most a GPU sends", bandwidthText(host.totalBandwidth)});
-  step.threshold = "limits per architecture for LL, LL128 and Tree";
+      "the model's bandwidth, {} of bus bandwidth, {}",
+      bandwidthText(static_cast<float>(bandwidth * busFactor(choice.operation.collective, input.ranks))),
+      input.hostDevices
+          ? "comes from constants measured on hosts (`xylem tune --calibrate`)"
+          : "is what the search set aside per channel times the channels, less what the protocol "
+            "costs (below, step by step)");
+  step.inputs = {{"best path of a GPU to a NIC, or to a GPU without NICs", bandwidthText(host.maxBandwidth)},
+                 {"most a GPU sends", bandwidthText(host.totalBandwidth)}};
+  if (!input.hostDevices) step.threshold = "limits per architecture for LL, LL128 and Tree";
   return step;
 }
 
@@ -178,7 +172,9 @@ Answer whyAlgorithm(const QuestionContext& context, const std::string& collectiv
                   name(operation.collective), sizeText(operation.bytes), pairName(*best), best->time,
                   busBandwidth(operation, best->time, model.input.ranks), choice.channels, choice.warps);
   answer.steps = {timeStep(model, choice), modelStep(plan, model, choice)};
-  answer.tables = {ranking(model, choice), bandwidthTerms(model, choice), excluded(model, choice)};
+  answer.tables = {ranking(model, choice)};
+  if (!model.input.hostDevices) answer.tables.push_back(bandwidthTerms(model, choice));
+  answer.tables.push_back(excluded(model, choice));
   answer.notes.emplace_back(
       "The model ranks; it does not promise. It counts bandwidth in the steps the search tries (48, 45, 42, "
       "...), "

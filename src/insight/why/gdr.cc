@@ -87,7 +87,7 @@ Answer whyGdr(const QuestionContext& context, int rank, topology::NodeId net) {
   const bool byAttribute =
       telling.reason == paths::Reason::kNicWithoutGdr || telling.reason == paths::Reason::kGpuWithoutGdr;
   if (byAttribute)
-    answer.notes.emplace_back("NCCL logs nothing about a NIC or GPU that cannot do it.");
+    answer.notes.emplace_back("NCCL logs nothing where the NIC or the GPU is without GPU Direct RDMA.");
   else if (rules.system().rules().gdrLog == rules::GdrLog::kNone)
     answer.notes.push_back(fmt::format("NCCL {} logs nothing about it; versions up to 2.29 do.",
                                        rules::versionText(rules.system().rules().version)));

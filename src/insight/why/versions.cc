@@ -29,6 +29,7 @@ std::string comparable(std::string_view text) {
 // The parts in which two answers must agree to be the same.
 std::vector<std::string> decided(const Answer& answer) {
   std::vector<std::string> parts;
+  // Questions about yes or no are compared by their steps: a headline names one reason of several.
   if (!answer.yes) parts.push_back(comparable(answer.headline));
   for (const AnswerStep& step : answer.steps) {
     if (step.yes) parts.push_back(step.rule + (*step.yes ? ": yes" : ": no"));

@@ -26,7 +26,7 @@ constexpr std::uint64_t kMbpsPerUnit = 100;  // of a port's speed
 constexpr std::uint64_t kMaxSpeedUnits = 10'000'000;
 
 struct Libraries {
-  // libmlx5 registers itself with libibverbs when it is loaded, and has no way back: both stay.
+  // libmlx5 registers itself with libibverbs when it is loaded, which cannot be undone: both stay.
   explicit Libraries(const VerbsLibraries& names)
       : verbs(names.verbs, SharedLibrary::Stay::kForEver), mlx5(names.mlx5, SharedLibrary::Stay::kForEver) {}
 

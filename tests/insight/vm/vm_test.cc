@@ -13,6 +13,7 @@
 #include "fuzz/replay.h"
 #include "fuzz/vm_map_input.h"
 #include "insight/lint/lint.h"
+#include "insight/vm/cloud.h"
 #include "insight/vm/vm_topology.h"
 #include "planner/plan/planner.h"
 #include "planner/topology/attributes.h"
@@ -83,6 +84,16 @@ TEST(VmMap, EveryInputIsReadOrRefused) {
   const Replayed replayed = replayCorpus("vm_map", feedVmMap);
   EXPECT_GE(replayed.accepted, 2);
   EXPECT_GE(replayed.refused, 3);
+}
+
+// The zoo's DGX H100 has a device id of A100s.
+TEST(VmCloud, IsRecognizedByDevicesAndComputeCapability) {
+  const std::string zoo = std::string(XYLEM_SOURCE_DIR) + "/topologies/";
+  const CloudInstance* const azure =
+      cloudInstanceOf(topology::readTopology(zoo + "misconfigured/vm-flat.xml"));
+  ASSERT_NE(azure, nullptr);
+  EXPECT_STREQ(azure->name, "Azure ND H100 v5");
+  EXPECT_EQ(cloudInstanceOf(topology::readTopology(zoo + "dgxh100.xml")), nullptr);
 }
 
 TEST(VmTopology, NamesWhatTheHostHas) {
