@@ -143,7 +143,7 @@ TEST_F(OneSidedCalls, WhatTheyRefuse) {
   wanted = {1, 7, 0, 0};
   refused(ncclWaitSignal(1, &wanted, comm, stream), "peer of a descriptor is 7");
   // Past the end of the peer's window: found when the put is done, as windows may differ in size.
-  together([&](int rank) { return put(rank, (rank + 1) % kRanks, 0, 2, rank == 0 ? 2 * kInts - 1 : 0); });
+  together([&](int rank) { return put(rank, (rank + 1) % kRanks, 0, 2, rank == 0 ? 2 * kInts - 1 : kInts); });
   EXPECT_NE(cudaStreamSynchronize(stream), cudaSuccess);
   wait();
 }

@@ -6,6 +6,8 @@
 
 #include <barrier>
 #include <cstring>
+#include <functional>
+#include <future>
 #include <vector>
 
 #include "runtime/bootstrap/job.h"
@@ -93,9 +95,12 @@ TEST(Missing, AtOneOfSeveralRoots) {
     EXPECT_THAT(job.error(r), HasSubstr("waiting for ranks 4 (of 9 ranks)")) << "rank " << r;
 }
 
-// Raises the abort flag of rank 0 once rank 0 waits; fails if that does not end its call.
-void raiseDuring(Job& job, const Job::Work& work, std::vector<int> present = {}) {
+// Raises the abort flag of rank 0 once rank 0 waits; fails if that does not end its call. `begin` returns shortly before it waits.
+void raiseDuring(
+    Job& job, const Job::Work& work, std::vector<int> present = {},
+    const std::function<void()>& begin = [] {}) {
   std::thread other([&] {
+    begin();
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
     job.abortFlag(0).raise();
   });
@@ -147,9 +152,13 @@ TEST(AbortFlag, EndsCallsOfEveryKind) {
   for (const auto& [name, call] : calls) {
     Job job(3);
     std::barrier finished(3);
-    raiseDuring(job, [&, call = &call](Bootstrap& bootstrap) {
+    std::promise<void> joined;
+    const auto work = [&, call = &call](Bootstrap& bootstrap) {
       try {
-        if (bootstrap.rank() == 0) (*call)(bootstrap);
+        if (bootstrap.rank() == 0) {
+          joined.set_value();
+          (*call)(bootstrap);
+        }
         finished.arrive_and_wait();
       } catch (const Error& error) {
         bootstrap.abort(error.what());
@@ -157,7 +166,8 @@ TEST(AbortFlag, EndsCallsOfEveryKind) {
         throw;
       }
       bootstrap.barrier();
-    });
+    };
+    raiseDuring(job, work, {}, [&] { joined.get_future().wait_for(std::chrono::seconds(20)); });
     EXPECT_EQ(job.error(1), job.error(0)) << name;
     EXPECT_EQ(job.error(2), job.error(0)) << name;
   }
