@@ -137,6 +137,34 @@ TEST(Lifecycle, AbortTellsThePeersBeforeOtherWorkIsOver) {
   }));
 }
 
+// Rank 0 exchanges data with itself only, and so never waits.
+TEST(Lifecycle, AbortIsHeardByARankThatNeverWaits) {
+  const Variables variables{};
+  expectAllJoined(runRanks(2, [](int rank, ncclComm_t kept) {
+    ncclComm_t comm = nullptr;
+    CHECK_NCCL(ncclCommSplit(kept, 0, rank, &comm, nullptr));
+    std::int32_t value = 1, got = 0;
+    CHECK_NCCL(ncclAllReduce(&value, &value, 1, ncclInt32, ncclSum, comm, nullptr));
+    ASSERT_EQ(cudaStreamSynchronize(nullptr), cudaSuccess);
+    if (rank == 1) {
+      CHECK_NCCL(ncclCommAbort(comm));
+      return;
+    }
+    const auto copies = [&] {
+      const bool issued = ncclGroupStart() == ncclSuccess &&
+                          ncclSend(&value, 1, ncclInt32, 0, comm, nullptr) == ncclSuccess &&
+                          ncclRecv(&got, 1, ncclInt32, 0, comm, nullptr) == ncclSuccess;
+      return ncclGroupEnd() == ncclSuccess && issued && cudaStreamSynchronize(nullptr) == cudaSuccess;
+    };
+    const auto end = std::chrono::steady_clock::now() + 30s;
+    bool works = true;
+    while (works && std::chrono::steady_clock::now() < end) works = copies();
+    EXPECT_FALSE(works);
+    EXPECT_THAT(ncclGetLastError(comm), HasSubstr("rank 1"));
+    CHECK_NCCL(ncclCommAbort(comm));
+  }));
+}
+
 TEST(Lifecycle, AbortEndsJoining) {
   const Variables variables{};
   ncclUniqueId id;
