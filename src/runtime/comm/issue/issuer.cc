@@ -30,10 +30,6 @@ constexpr std::size_t kMaxExchangedBytes = std::size_t{64} << 10;
 constexpr std::size_t kMaxTransfers = 16;
 constexpr std::size_t kMaxTransferBytes = std::size_t{16} << 10;
 
-// Every kLaunchesPerLook launches the clock is read, and after kTimePerLook the watch over the peers is asked.
-constexpr std::uint32_t kLaunchesPerLook = 32;
-constexpr std::chrono::milliseconds kTimePerLook{100};
-
 std::size_t bytesOf(const CommOperation& operation) { return operation.count * elementBytes(operation.type); }
 
 // Whether the operations differ by their buffers only. Scaled ones never count as equal: their scalars may
@@ -145,7 +141,6 @@ Issuer::Issuer(const JobRoster& roster, const CommPlan& plan, Wiring& wiring, co
       gpu_(makeGpuExecutor(roster, wiring, gpu)),
       launches_(stallPolicyOf(request, roster, watches), recorder_, check_ ? &*check_ : nullptr,
                 profile_ ? &*profile_ : nullptr),
-      watch_(watches.peers),
       spin_(!roster.ownCores().oversubscribed) {}
 
 bool Issuer::prepare(std::span<const CommOperation> operations) {
@@ -194,23 +189,8 @@ void Issuer::launchOnGpu(std::span<const CommOperation> operations, const CallEv
   launches_.issue(launch, *operations.front().stream);
 }
 
-// A launch that waits hears from its peers when another rank has failed (stall.h). Ranks that exchange data
-// with each other only, and never wait for long, hear of it here. In checked mode ranks find out themselves
-// what differs, which says more than that another rank gave up.
-void Issuer::hearOfFailures() {
-  if (++launched_ % kLaunchesPerLook != 0 || checked_) return;
-  const auto now = std::chrono::steady_clock::now();
-  if (now - heard_ < kTimePerLook) return;
-  heard_ = now;
-  try {
-    watch_.throwIfAborted();
-  } catch (const Error& error) {
-    launches_.fail(error);
-  }
-}
-
 void Issuer::launch(std::span<const CommOperation> operations) {
-  hearOfFailures();
+  launches_.askNowAndThen();
   const int collectives = profiling_ != nullptr ? collectivesIn(operations) : 0;
   const CallEvents events(profiling_, operations, [&](const CommOperation& operation) {
     return profiledCall(operation, collectives);

@@ -15,8 +15,6 @@
 //
 // One thread at a time launches.
 
-#include <chrono>
-#include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
@@ -70,7 +68,6 @@ class Issuer {
   const LaunchQueue& launches() const { return launches_; }
 
  private:
-  void hearOfFailures();
   void launchOnGpu(std::span<const CommOperation> operations, const CallEvents& events);
   void awaitConnections(std::span<const CommOperation> operations);
   bool mayStepNow(std::span<const CommOperation> operations) const;
@@ -104,9 +101,6 @@ class Issuer {
   const std::chrono::seconds patience_;  // with ranks that have not connected
   const std::unique_ptr<GpuExecutor> gpu_;
   LaunchQueue launches_;
-  PeerWatch& watch_;
-  std::uint32_t launched_ = 0;
-  std::chrono::steady_clock::time_point heard_{};  // when the watch was last asked
   device::BriefSpin spin_;
   std::unique_ptr<LaunchWork> work_ = std::make_unique<LaunchWork>();  // of the launch that is being issued
   // The operations of `work_` if that is done and can be run again, and its item if there is only one.

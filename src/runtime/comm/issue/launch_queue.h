@@ -8,6 +8,8 @@
 //   launches.failure()   // set once one has failed; all later ones fail with it
 
 #include <atomic>
+#include <chrono>
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -30,6 +32,10 @@ class LaunchQueue {
   LaunchQueue(const LaunchQueue&) = delete;
   LaunchQueue& operator=(const LaunchQueue&) = delete;
 
+  // Before each launch, or what is done at once in place of one. A launch that waits for long asks whether a peer
+  // has given up (stall.h); ranks that exchange data with each other only, and never wait for long, find out here:
+  // the launches fail then. Only the issuing thread calls it.
+  void askNowAndThen();
   // A launch, to be filled and issued before the next call. If earlier launches have failed, it fails, too.
   // Only the issuing thread calls it.
   LaunchTask& next();
@@ -86,7 +92,10 @@ class LaunchQueue {
   std::atomic<bool> failed_{false};
   mutable std::mutex failureMutex_;
   std::optional<Error> failure_;
-  LaunchTask* free_ = nullptr;  // the issuing thread's
+  // The issuing thread's:
+  std::uint32_t calls_ = 0;                        // of askNowAndThen()
+  std::chrono::steady_clock::time_point asked_{};  // when the peers' watch was asked last
+  LaunchTask* free_ = nullptr;
   std::vector<std::unique_ptr<LaunchTask>> all_;
 };
 
