@@ -42,6 +42,7 @@ KernelLaunch::KernelLaunch(const GpuContext& gpu, std::uint32_t* abort)
 void KernelLaunch::clear() {
   lanes_.clear();
   functions_.clear();
+  pumps_.clear();
 }
 
 int KernelLaunch::newLane() {
@@ -62,6 +63,16 @@ void KernelLaunch::add(int lane, const WorkRequest& request, std::size_t scratch
   entry.other = other;
   entry.passed = passed;
   functions_.push_back(function);
+}
+
+void KernelLaunch::addPump(transport::Pump& pump) {
+  if (std::find(pumps_.begin(), pumps_.end(), &pump) == pumps_.end()) pumps_.push_back(&pump);
+}
+
+bool KernelLaunch::pump() noexcept {
+  bool moved = false;
+  for (transport::Pump* const pump : pumps_) moved = pump->pump() || moved;
+  return moved;
 }
 
 void KernelLaunch::reserve(GpuMemory& memory, GpuMemory::Where where, std::size_t bytes,

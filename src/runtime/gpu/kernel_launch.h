@@ -18,6 +18,7 @@
 #include "core/kinds.h"
 #include "runtime/gpu/gpu_context.h"
 #include "runtime/gpu/work.h"
+#include "runtime/transport/queue/pump.h"
 
 namespace xylem::gpu {
 
@@ -36,6 +37,12 @@ class KernelLaunch {
   // works. `function`: the operation, for messages.
   void add(int lane, const WorkRequest& request, std::size_t scratchBytes, Function function, int other = -1,
            std::uint64_t passed = 0);
+
+  // For a queue over a network that the works use: the caller pumps again and again while they run, and once afterwards. The
+  // pump must outlive the launch.
+  void addPump(transport::Pump& pump);
+  // Carries on what the blocks have written, and what arrives for them. Returns whether anything moved.
+  bool pump() noexcept;
 
   // Puts copy and kernel into the stream, after what is in `others`, and lets these wait for it.
   void start(void* stream, const std::vector<void*>& others);
@@ -83,6 +90,7 @@ class KernelLaunch {
   std::uint32_t* const abort_;
   std::vector<LaneEntry> lanes_;
   std::vector<Function> functions_;  // by report
+  std::vector<transport::Pump*> pumps_;
   std::vector<std::unique_ptr<GpuEvent>> fences_;
   GpuEvent done_;
   GpuMemory host_, device_, scratch_, reports_;

@@ -59,6 +59,12 @@ QueueEnd endOf(const transport::QueueMemory& queue, Protocol protocol, int peer,
   return end;
 }
 
+QueueEnd endInSlots(const transport::QueueMemory& queue, Protocol protocol, int peer, std::uint64_t* step) {
+  QueueEnd end = endOf(queue, Protocol::kSimple, peer, step);
+  end.stepBytes = queue.stepBytes[protocol];
+  return end;
+}
+
 Work workOf(const WorkRequest& request) {
   requireAligned("send", request.input, request.type);
   requireAligned("receive", request.output, request.type);

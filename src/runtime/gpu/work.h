@@ -95,6 +95,9 @@ struct Lane {
 
 // The end of `queue` under `protocol`.
 QueueEnd endOf(const transport::QueueMemory& queue, Protocol protocol, int peer, std::uint64_t* step);
+// The same for a work that moves its data as under Simple, in steps of `protocol`: what a network carries has neither words nor
+// lines with flags.
+QueueEnd endInSlots(const transport::QueueMemory& queue, Protocol protocol, int peer, std::uint64_t* step);
 
 struct WorkRequest {
   collectives::ProgramKind program = collectives::ProgramKind::kCopyMessage;

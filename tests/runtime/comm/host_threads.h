@@ -12,8 +12,10 @@
 
 namespace xylem::testing {
 
-inline std::vector<RankResult> runOnHosts(int hosts, int perHost,
-                                          const std::function<void(int rank, ncclComm_t&)>& work) {
+// `setDevice` chooses the device of the calling thread.
+inline std::vector<RankResult> runOnHosts(
+    int hosts, int perHost, const std::function<void(int rank, ncclComm_t&)>& work,
+    const std::function<void(int rank)>& setDevice = [](int rank) { cudaSetDevice(rank); }) {
   static std::mutex environment;
   ncclUniqueId id;
   EXPECT_EQ(ncclGetUniqueId(&id), ncclSuccess) << ncclGetLastError(nullptr);
@@ -28,7 +30,7 @@ inline std::vector<RankResult> runOnHosts(int hosts, int perHost,
       {
         // The call reads the variables; inside of a group it does not wait.
         const std::lock_guard lock(environment);
-        cudaSetDevice(rank);
+        setDevice(rank);
         setenv("NCCL_HOSTID", ("host-" + std::to_string(rank / perHost)).c_str(), 1);
         result.init = ncclCommInitRank(&comm, hosts * perHost, id, rank);
         unsetenv("NCCL_HOSTID");

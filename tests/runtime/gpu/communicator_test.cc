@@ -2,14 +2,19 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
+#include <barrier>
 #include <chrono>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
 #include <random>
 #include <thread>
 
 #include "core/scoped_environment.h"
 #include "nccl.h"
 #include "runtime/collectives/values.h"
+#include "runtime/comm/host_threads.h"
 #include "runtime/gpu/mapped_gpus.h"
 #include "support/effort.h"
 
@@ -196,13 +201,15 @@ std::string describe(const Call& call, int ranks) {
                      ranks);
 }
 
-class GpuCommunicators : public ::testing::TestWithParam<std::tuple<const char*, const char*>> {};
+class GpuCommunicators : public ::testing::TestWithParam<std::tuple<const char*, const char*>> {
+ protected:
+  // Every function, type, operation, with 2 to `mostRanks` ranks. A rank's buffers are compared as a whole, so a byte that is
+  // written beside the result counts, too.
+  void compareWithHostDevices(int mostRanks);
+};
 
-// Every function, type, operation, with 2 to 8 ranks. A rank's buffers are compared as a whole, so a byte that is written beside
-// the result counts, too.
-TEST_P(GpuCommunicators, HaveTheBitsOfTheHostDevice) {
+void GpuCommunicators::compareWithHostDevices(int mostRanks) {
   const auto& [algorithm, protocol] = GetParam();
-  const Environment environment(variablesOf(algorithm, protocol));
   std::mt19937 random(20240607);
   std::vector<Function> functions{Function::kAllReduce};
   if (std::string(algorithm) == "PAT") functions = {Function::kAllGather, Function::kReduceScatter};
@@ -210,7 +217,7 @@ TEST_P(GpuCommunicators, HaveTheBitsOfTheHostDevice) {
     functions = {Function::kAllReduce, Function::kReduceScatter, Function::kReduce,  Function::kAllGather,
                  Function::kBroadcast, Function::kSend,          Function::kAlltoAll};
   int compared = 0;
-  for (int count = 2; count <= 8; ++count) {
+  for (int count = 2; count <= mostRanks; ++count) {
     MappedGpus gpus;
     Ranks onHost(nullptr, count), onGpus(&gpus, count);
     Buffers hostBuffers(onHost), gpuBuffers(onGpus);
@@ -239,6 +246,35 @@ TEST_P(GpuCommunicators, HaveTheBitsOfTheHostDevice) {
     EXPECT_GE(gpus.launches(), count);
   }
   RecordProperty("compared", compared);
+}
+
+TEST_P(GpuCommunicators, HaveTheBitsOfTheHostDevice) {
+  const auto& [algorithm, protocol] = GetParam();
+  const Environment environment(variablesOf(algorithm, protocol));
+  compareWithHostDevices(8);
+}
+
+// The progress threads of this process. A rank has one if any queue of it leads over a network.
+int progressThreads() {
+  int found = 0;
+  for (const auto& thread : std::filesystem::directory_iterator("/proc/self/task")) {
+    std::ifstream file(thread.path() / "comm");
+    std::string name;
+    found += std::getline(file, name) && name == "xylem-proxy" ? 1 : 0;
+  }
+  return found;
+}
+
+// The ranks are on one host here, and neither memory nor pointers of it lead from one to the other.
+TEST_P(GpuCommunicators, HaveTheBitsOfTheHostDeviceOverANetwork) {
+  const auto& [algorithm, protocol] = GetParam();
+  std::map<std::string, std::string> variables = variablesOf(algorithm, protocol);
+  variables["NCCL_SHM_DISABLE"] = variables["NCCL_P2P_DISABLE"] = "1";
+  const Environment environment(variables);
+  compareWithHostDevices(4);
+  MappedGpus gpus;
+  const Ranks ranks(&gpus, 2);
+  EXPECT_EQ(progressThreads(), 2);
 }
 
 std::string nameOf(const ::testing::TestParamInfo<GpuCommunicators::ParamType>& info) {
@@ -360,6 +396,70 @@ TEST(GpuRanks, AreThreadsThatConnectWhileTheySendAndReadScalarsWhenTheyRun) {
       EXPECT_EQ(ncclCommDestroy(comm), ncclSuccess);
     });
   for (std::thread& thread : threads) thread.join();
+}
+
+// Two hosts of two GPUs each: rings and trees that cross between the hosts once, sends and receives that connect when they are
+// made, and a rank that does not come.
+TEST(GpuHosts, ReachEachOtherOverTheNetwork) {
+  std::map<std::string, std::string> variables = variablesOf("Ring,Tree", "Simple,LL,LL128");
+  variables["XYLEM_OPERATION_TIMEOUT"] = "3";
+  const Environment environment(variables);
+  constexpr int kRanks = 4;
+  constexpr std::size_t kMost = 50000;
+  MappedGpus gpus;
+  std::barrier together(kRanks);
+  const auto results = runOnHosts(
+      2, 2,
+      [&](int rank, ncclComm_t& comm) {
+        const auto stream = static_cast<cudaStream_t>(gpus.makeStream());
+        auto* const values = static_cast<float*>(gpus.allocate(kMost * sizeof(float)));
+        auto* const sums = static_cast<float*>(gpus.allocate(kMost * sizeof(float)));
+        for (std::size_t i = 0; i < kMost; ++i) values[i] = static_cast<float>(rank + 1);
+        for (const std::size_t count : {std::size_t{1}, std::size_t{700}, kMost}) {
+          ASSERT_EQ(ncclAllReduce(values, sums, count, ncclFloat, ncclSum, comm, stream), ncclSuccess)
+              << ncclGetLastError(nullptr);
+          gpus.await(stream);
+          EXPECT_EQ(std::count(sums, sums + count, 10.0f), static_cast<std::ptrdiff_t>(count));
+        }
+        const int other = (rank + 2) % kRanks;
+        ASSERT_EQ(ncclGroupStart(), ncclSuccess);
+        EXPECT_EQ(ncclSend(values, kMost, ncclFloat, other, comm, stream), ncclSuccess);
+        EXPECT_EQ(ncclRecv(sums, kMost, ncclFloat, other, comm, stream), ncclSuccess);
+        ASSERT_EQ(ncclGroupEnd(), ncclSuccess) << ncclGetLastError(nullptr);
+        gpus.await(stream);
+        EXPECT_EQ(std::count(sums, sums + kMost, static_cast<float>(other + 1)),
+                  static_cast<std::ptrdiff_t>(kMost));
+        together.arrive_and_wait();
+        if (rank != 0) {
+          ASSERT_EQ(ncclAllReduce(values, sums, kMost, ncclFloat, ncclSum, comm, stream), ncclSuccess);
+          gpus.await(stream);  // ended by the time-out
+          ncclResult_t state = ncclSuccess;
+          for (int i = 0; i < 1000 && state == ncclSuccess; ++i) {
+            ASSERT_EQ(ncclCommGetAsyncError(comm, &state), ncclSuccess);
+            std::this_thread::sleep_for(std::chrono::milliseconds(10));
+          }
+          EXPECT_EQ(state, ncclRemoteError);
+          EXPECT_THAT(ncclGetLastError(comm), HasSubstr("timed out"));
+        }
+        together.arrive_and_wait();
+        EXPECT_EQ(ncclCommAbort(comm), ncclSuccess);
+        comm = nullptr;
+      },
+      [&](int rank) { gpus.setDevice(rank); });
+  expectAllJoined(results);
+}
+
+TEST(GpuHosts, AreRefusedBesideHostDevicesOverANetwork) {
+  const Environment environment(variablesOf("Ring", "Simple"));
+  MappedGpus gpus;
+  const auto results = runOnHosts(
+      2, 2, [](int, ncclComm_t&) { ADD_FAILURE() << "joined"; },
+      [&](int rank) {
+        gpus.setDevice(rank);
+        setenv("XYLEM_DEVICE", rank == 3 ? "host" : "auto", 1);
+      });
+  for (const RankResult& result : results)
+    EXPECT_THAT(result.text, HasSubstr("ranks 0-2 use GPUs and rank 3 host devices"));
 }
 
 TEST(GpuFailures, EndKernelsAndNameTheRank) {

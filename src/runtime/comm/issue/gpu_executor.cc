@@ -19,9 +19,11 @@ int operatorOf(const CommOperation& operation) {
 
 }  // namespace
 
-GpuExecutor::GpuExecutor(const gpu::GpuContext& gpu, std::span<const ChannelLinks> channels, int ranks)
+GpuExecutor::GpuExecutor(const gpu::GpuContext& gpu, std::span<const ChannelLinks> channels, int ranks,
+                         bool inSlots)
     : gpu_(gpu),
       ranks_(ranks),
+      inSlots_(inSlots),
       tasks_(gpu.device()),
       abort_(gpu, gpu::GpuMemory::Where::kHost, sizeof(std::uint32_t), "the abort word"),
       kernel_(newKernel()) {
@@ -29,9 +31,9 @@ GpuExecutor::GpuExecutor(const gpu::GpuContext& gpu, std::span<const ChannelLink
     for (const AlgorithmLinks* const links :
          {&channel.ring, &channel.tree, &channel.patUp, &channel.patDown}) {
       for (const transport::RecvEnd* const end : links->from)
-        if (end != nullptr) endOf(*end, Protocol::kSimple);
+        if (end != nullptr) pin(*end);
       for (const transport::SendEnd* const end : links->to)
-        if (end != nullptr) endOf(*end, Protocol::kSimple);
+        if (end != nullptr) pin(*end);
     }
   while (spare_.size() < kSpareKernels) spare_.push_back(std::make_unique<gpu::KernelLaunch>(gpu_, abort()));
 }
@@ -55,23 +57,31 @@ std::uint64_t* GpuExecutor::newStep(std::uint64_t first) {
 }
 
 template <typename QueueSide>
-gpu::QueueEnd GpuExecutor::endOf(const QueueSide& side, Protocol protocol) {
-  transport::StepBytes steps{};
-  for (const Protocol p : kAllProtocols) steps[p] = side.stepBytes(p);
-  auto* const memory = reinterpret_cast<std::byte*>(const_cast<transport::QueueControl*>(&side.control()));
+const GpuExecutor::End& GpuExecutor::pin(const QueueSide& side) {
   End& end = ends_[&side];
-  if (end.step == nullptr) {
-    end.memory = std::make_unique<gpu::RegisteredMemory>(gpu_, memory, transport::queueBytes(steps));
-    end.step = newStep(side.nextStep());
-  }
-  return gpu::endOf(transport::queueIn(memory, steps), protocol, side.peer(), end.step);
+  if (end.step != nullptr) return end;
+  transport::StepBytes steps{};
+  for (const Protocol protocol : kAllProtocols) steps[protocol] = side.stepBytes(protocol);
+  auto* const memory = reinterpret_cast<std::byte*>(const_cast<transport::QueueControl*>(&side.control()));
+  end.memory = std::make_unique<gpu::RegisteredMemory>(gpu_, memory, transport::queueBytes(steps));
+  end.queue = transport::queueIn(memory, steps);
+  end.step = newStep(side.nextStep());
+  return end;
+}
+
+template <typename QueueSide>
+gpu::QueueEnd GpuExecutor::endOf(const QueueSide& side, Protocol protocol, bool inSlots) {
+  const End& end = pin(side);
+  if (side.pump() != nullptr) kernel_->addPump(*side.pump());
+  return inSlots ? gpu::endInSlots(end.queue, protocol, side.peer(), end.step)
+                 : gpu::endOf(end.queue, protocol, side.peer(), end.step);
 }
 
 template <typename QueueSide>
 std::vector<gpu::QueueEnd> GpuExecutor::endsOf(std::span<QueueSide* const> sides, Protocol protocol) {
   std::vector<gpu::QueueEnd> all;
   for (const QueueSide* const side : sides)
-    all.push_back(side == nullptr ? gpu::QueueEnd{} : endOf(*side, protocol));
+    all.push_back(side == nullptr ? gpu::QueueEnd{} : endOf(*side, protocol, inSlots_));
   return all;
 }
 
@@ -93,7 +103,7 @@ void GpuExecutor::addPrograms(int lanes[2], const WorkItem& item, ProgramPath& p
                   .type = operation.type,
                   .op = operatorOf(operation),
                   .reduction = program.reduction,
-                  .protocol = program.protocol,
+                  .protocol = inSlots_ ? Protocol::kSimple : program.protocol,
                   .mostBytes = program.mostBytes,
                   .from = from,
                   .to = to,
@@ -108,8 +118,12 @@ void GpuExecutor::addTransfer(int lane, const WorkItem& item, TransferPath& path
                 gpu_.rank(), gpu_.device(), name(item.function));
   const collectives::TransferWork& work = path.work;
   std::vector<gpu::QueueEnd> from, to;
-  if (work.from != nullptr) from.push_back(endOf(*work.from, work.protocol));
-  if (work.to != nullptr) to.push_back(endOf(*work.to, work.protocol));
+  const transport::Pump* const pump = work.from != nullptr ? work.from->pump()
+                                      : work.to != nullptr ? work.to->pump()
+                                                           : nullptr;
+  const bool inSlots = pump != nullptr;
+  if (work.from != nullptr) from.push_back(endOf(*work.from, work.protocol, inSlots));
+  if (work.to != nullptr) to.push_back(endOf(*work.to, work.protocol, inSlots));
   using collectives::ProgramKind;
   collectives::Shape shape;
   shape.count = work.bytes;
@@ -122,7 +136,7 @@ void GpuExecutor::addTransfer(int lane, const WorkItem& item, TransferPath& path
                 .output = work.output,
                 .type = DataType::kInt8,
                 .reduction = collectives::copyOf(DataType::kInt8),
-                .protocol = work.protocol,
+                .protocol = inSlots ? Protocol::kSimple : work.protocol,
                 .from = from,
                 .to = to},
                0, item.function);

@@ -8,7 +8,7 @@
 //   executor.start(operations);
 //   launchTask.take(executor.kernel());     // gets another one for it
 //
-// Queues are those of the host, in memory that is pinned.
+// Queues are those of the host, in memory that is pinned. Over a network the launch's task carries the steps on.
 
 #include <cstdint>
 #include <deque>
@@ -30,7 +30,8 @@ class GpuExecutor {
  public:
   // `ranks`: how many use the GPU; their blocks have to fit together. The queues of `channels` are pinned at once: while kernels
   // run, the driver may wait for them before it pins memory, and they may wait for the kernel that needs it.
-  GpuExecutor(const gpu::GpuContext& gpu, std::span<const ChannelLinks> channels, int ranks);
+  // `inSlots`: collectives move their data as under Simple, whatever the protocol (Wiring::dataInSlots).
+  GpuExecutor(const gpu::GpuContext& gpu, std::span<const ChannelLinks> channels, int ranks, bool inSlots);
 
   const gpu::GpuContext& gpu() const { return gpu_; }
   // The stream of the tasks that watch launches.
@@ -50,13 +51,16 @@ class GpuExecutor {
  private:
   // An end of a queue, as long as the connection lives.
   struct End {
+    transport::QueueMemory queue;
     std::uint64_t* step = nullptr;
     std::unique_ptr<gpu::RegisteredMemory> memory;
   };
   std::uint32_t* abort() const { return reinterpret_cast<std::uint32_t*>(abort_.data()); }
   std::uint64_t* newStep(std::uint64_t first);
   template <typename QueueSide>
-  gpu::QueueEnd endOf(const QueueSide& side, Protocol protocol);
+  const End& pin(const QueueSide& side);
+  template <typename QueueSide>
+  gpu::QueueEnd endOf(const QueueSide& side, Protocol protocol, bool inSlots);
   template <typename QueueSide>
   std::vector<gpu::QueueEnd> endsOf(std::span<QueueSide* const> sides, Protocol protocol);
   void addPrograms(int lanes[2], const WorkItem& item, ProgramPath& path, const CommOperation& operation);
@@ -64,6 +68,7 @@ class GpuExecutor {
 
   const gpu::GpuContext& gpu_;
   const int ranks_;
+  const bool inSlots_;
   device::OwnedStream tasks_;
   gpu::GpuMemory abort_;
   std::vector<gpu::GpuMemory> steps_;                      // of ends, in pieces

@@ -113,7 +113,7 @@ std::unique_ptr<GpuExecutor> makeGpuExecutor(const JobRoster& roster, const Wiri
     throw Error(ResultCode::kInvalidUsage,
                 "rank {}, GPU {}: XYLEM_CHECK=1 compares the calls of host devices only; unset it",
                 gpu->rank(), gpu->device());
-  return std::make_unique<GpuExecutor>(*gpu, wiring.channels(), roster.ranksOnGpu());
+  return std::make_unique<GpuExecutor>(*gpu, wiring.channels(), roster.ranksOnGpu(), wiring.dataInSlots());
 }
 
 }  // namespace

@@ -64,11 +64,14 @@ Progress LaunchTask::step() {
   return Progress::kAdvanced;
 }
 
-// A kernel that has been started uses its buffers until it is over, whatever has failed meanwhile.
+// A kernel that has been started uses its buffers until it is over, whatever has failed meanwhile. Its queues over networks are
+// pumped as long, and once afterwards, for what the last blocks have written.
 Progress LaunchTask::watchKernel() {
   if (launches_.failed()) kernel_->giveUp();
   recorder_.start();
-  if (!kernel_->isOver()) return Progress::kWouldBlock;
+  const bool isOver = kernel_->isOver();
+  const bool moved = kernel_->pump();
+  if (!isOver) return moved ? Progress::kAdvanced : Progress::kWouldBlock;
   launches_.throwIfFailed();
   if (const auto failure = kernel_->failure()) throw Error(*failure);
   return Progress::kDone;

@@ -84,7 +84,9 @@ void requireOwnGpu(const JobRoster& roster) {
 
 JobRoster gatherRoster(bootstrap::Bootstrap& bootstrap, const JoinRequest& request, std::uint64_t gpu) {
   PeerInfo mine = describePeer(request.settings, bootstrap.rank(), request.membership.device, gpu);
-  if (const auto reducing = request.network.reducing()) mine.reduces = reducedBy(*reducing);
+  // A network that reduces takes data of the host only.
+  if (const auto reducing = request.network.reducing(); reducing && gpu == 0)
+    mine.reduces = reducedBy(*reducing);
   JobRoster roster =
       rosterOf(bootstrap.rank(), bootstrap.allGather(mine, "the exchange of peer information"));
   roster.communicator = communicatorId(bootstrap.secret());

@@ -1,8 +1,10 @@
 #include "runtime/comm/join/wiring.h"
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
+#include "core/number_ranges.h"
 #include "runtime/comm/communicator.h"
 #include "runtime/comm/join/join_log.h"
 
@@ -64,6 +66,27 @@ CollectiveConnections openConnections(const Transports& transports, const CommPl
     made.kinds[peer] = chosen.kind;
   }
   return made;
+}
+
+// Whether any rank's collectives lead over a network, of a communicator with ranks on GPUs. A block moves the data of all
+// its queues in one way; a host device asks each queue.
+bool leadsOverNetwork(bootstrap::Bootstrap& bootstrap, const JobRoster& roster,
+                      const CollectiveConnections& connections) {
+  std::vector<int> gpus, hosts;
+  for (const PeerInfo& peer : roster.peers) (peer.peer.gpu != 0 ? gpus : hosts).push_back(peer.peer.rank);
+  if (gpus.empty()) return false;
+  const auto& kinds = connections.kinds;
+  const std::uint8_t mine = std::any_of(kinds.begin(), kinds.end(), [](const auto& kind) {
+    return kind.second == connect::TransportKind::kNet;
+  });
+  const auto all = bootstrap.allGather(mine, "the exchange of what leads over networks");
+  if (std::none_of(all.begin(), all.end(), [](std::uint8_t rank) { return rank != 0; })) return false;
+  if (!hosts.empty())
+    throw Error(ResultCode::kInvalidUsage,
+                "{} use GPUs and {} host devices: over a network all ranks need devices of one kind; "
+                "XYLEM_DEVICE says which",
+                rankRanges(gpus), rankRanges(hosts));
+  return true;
 }
 
 void connectQueues(bootstrap::Bootstrap& bootstrap, const std::vector<transport::Connection*>& connections,
@@ -138,6 +161,8 @@ Wiring::Wiring(JoinSteps& steps, bootstrap::Bootstrap& bootstrap, const JobRoste
       collectives_(steps.run(InitPart::kConnections, "opening connections", [&] {
         return openConnections(*transports_, plan, roster.rank, *request.log);
       })) {
+  dataInSlots_ = steps.run(InitPart::kAllGathers, "looking for networks",
+                           [&] { return leadsOverNetwork(bootstrap, roster, collectives_); });
   const std::map<int, transport::Connection*> byPeer = collectives_.byPeer();
   steps.run(InitPart::kConnections, "connecting", [&] {
     std::vector<transport::Connection*> all;

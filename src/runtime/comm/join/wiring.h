@@ -63,6 +63,9 @@ class Wiring {
   CheckRing* checkRing() { return checkRing_ ? &*checkRing_ : nullptr; }
   // Whether collectives can go through a network that reduces.
   bool hasCollNet() const { return collnet_ != nullptr; }
+  // On GPUs: whether the queues of collectives carry all protocols in the slots of Simple, as some rank reaches its neighbour
+  // over a network, and the ranks beside it move data as it does.
+  bool dataInSlots() const { return dataInSlots_; }
 
   // Tells a profiler about the queues' steps and the progress thread, from now on. Returns null if there is
   // no profiler. The wiring keeps it, as it must outlive the queues.
@@ -73,6 +76,7 @@ class Wiring {
   const transport::StepBytes stepBytes_;
   const std::unique_ptr<Transports> transports_;
   const CollectiveConnections collectives_;
+  bool dataInSlots_ = false;
   std::optional<CheckRing> checkRing_;
   std::unique_ptr<CollNet> collnet_;  // null if the plan has no CollNet, or it does not work
   Links links_;

@@ -12,10 +12,6 @@ NetTransport::NetTransport(std::shared_ptr<PeerSessions> sessions, const NetOpti
 }
 
 Viability NetTransport::isViable(const Peer& self, const Peer& other) const {
-  for (const Peer* const rank : {&self, &other})
-    if (rank->gpu != 0)
-      return {false, fmt::format("rank {} is on a GPU, whose data Xylem does not send over networks yet",
-                                 rank->rank)};
   if (context_->network->deviceCount() == 0)
     return {false, "no network interface fits NCCL_SOCKET_IFNAME and NCCL_SOCKET_FAMILY"};
   if (self.net.family == 0 || other.net.family == 0)
