@@ -76,8 +76,12 @@ std::string limitText(const optimum::Bound& bound, const topology::System& syste
                      sideText(cut.far, !cut.networkNear && system.usesNets(), system));
 }
 
-std::string boundLine(const optimum::PlanBound& bound, const topology::System& system,
-                      const Terminal& screen) {
+std::string boundLine(const optimum::PlanBound& bound, const plan::HostPlan& host, const Terminal& screen) {
+  const topology::System& system = host.system();
+  if (host.graphs[bound.kind].fallback)
+    return fmt::format(
+        "{} were not found by the search: one channel has the GPUs in their order and counts as {:.1f} GB/s",
+        plural(bound.kind), bound.achieved);
   const double part = bound.achieved / bound.bound.bandwidth;
   // More than the bound is possible for a graph file that was made for something else.
   if (part > 1.005)

@@ -2,7 +2,7 @@
 // The bandwidth of a plan's rings and trees beside the most that any channels could have, as text and as
 // JSON.
 //
-//   for (const PlanBound& bound : boundsOf(plan, host)) text += boundLine(bound, host.system(), screen);
+//   for (const PlanBound& bound : boundsOf(plan, host)) text += boundLine(bound, host, screen);
 
 #include <string>
 
@@ -17,8 +17,7 @@ namespace xylem::cli {
 // "rings" or "trees".
 const char* plural(search::GraphKind kind);
 // "rings have 15.0 GB/s together, 94% of the bound 16.0: ..."
-std::string boundLine(const optimum::PlanBound& bound, const topology::System& system,
-                      const Terminal& screen);
+std::string boundLine(const optimum::PlanBound& bound, const plan::HostPlan& host, const Terminal& screen);
 // The reason for the bound: the links of the cut, or the links that are full in the best solution.
 std::string limitText(const optimum::Bound& bound, const topology::System& system);
 

@@ -184,7 +184,7 @@ std::string refusalsText(const HostReport& report, const std::string& which, con
 std::string boundsText(const HostReport& report, const Terminal& screen) {
   std::string text;
   for (const optimum::PlanBound& bound : report.bounds)
-    text += fmt::format("  {}\n", boundLine(bound, report.host->system(), screen));
+    text += fmt::format("  {}\n", boundLine(bound, *report.host, screen));
   return text;
 }
 

@@ -266,6 +266,10 @@ JobRequest readJob(const JobInput& job, const Settings& settings) {
   std::vector<std::string> remarks;
   request.graphFile = search::graphFileOf(settings, &remarks);
   for (const std::string& remark : remarks) warn(remark);
+  if (request.graphFile != nullptr)
+    read.assumptions.push_back(fmt::format("the channels of {}, as NCCL_GRAPH_FILE ({}) says",
+                                           settings.text(Setting::kGraphFile),
+                                           settings.origin(Setting::kGraphFile)));
   if (job.ranks == "round-robin") {
     request.placement = plan::Placement::kRoundRobin;
   } else if (job.ranks != "block") {
@@ -292,8 +296,9 @@ void warnOfHang(const plan::Plan& plan) {
 }
 
 void warnOfHostsApart(const plan::Plan& plan) {
-  if (!preflight::networksConnect(plan))
-    warn("this job cannot connect its hosts under NCCL: some use RDMA, others sockets (xylem preflight)");
+  if (const auto apart = preflight::networksApart(plan))
+    warn(fmt::format("this job cannot connect its hosts under NCCL: some use {}, others {} (xylem preflight)",
+                     preflight::name(apart->first), preflight::name(apart->second)));
   const auto lacksNics = [](const auto& host) { return host->system().count(topology::NodeType::kNet) == 0; };
   if (plan.job().hosts() > 1 && std::any_of(plan.hostPlans.begin(), plan.hostPlans.end(), lacksNics))
     warn("a host has no NIC for the job: its ranks cannot connect to those of other hosts (xylem preflight)");

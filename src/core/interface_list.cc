@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <string_view>
 
+#include "core/setting_values.h"
+
 namespace xylem {
 
 bool interfaceMatches(const std::string& list, const std::string& name) {
@@ -13,11 +15,13 @@ bool interfaceMatches(const std::string& list, const std::string& name) {
   if (exact) rest.remove_prefix(1);
   if (rest.empty()) return true;
   bool listed = false;
-  while (!rest.empty() && !listed) {
+  for (std::size_t entries = 0; !rest.empty() && !listed && entries < kMaxListedInterfaces;) {
     const std::string_view item = rest.substr(0, rest.find(','));
     rest.remove_prefix(std::min(rest.size(), item.size() + 1));
     const std::string_view wanted = item.substr(0, item.find(':'));
-    if (!wanted.empty()) listed = exact ? name == wanted : name.starts_with(wanted);
+    if (wanted.empty()) continue;
+    ++entries;
+    listed = exact ? name == wanted : name.starts_with(wanted);
   }
   return listed != exclude;
 }

@@ -5,6 +5,8 @@
 //   interfaceMatches("=eth0", "eth01")      false: whole names
 //   interfaceMatches("^docker,lo", "eth0")  true: all but these
 //   interfaceMatches("eth0:9999", "eth0")   true: a port is allowed and ignored
+//
+// As in NCCL, entries after the 16th do not count (core/setting_values.h).
 
 #include <string>
 

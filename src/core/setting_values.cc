@@ -64,8 +64,9 @@ struct ListRule {
   std::size_t entries;
 };
 constexpr std::size_t kMaxListedName = 63;  // characters
-constexpr ListRule kListRules[] = {
-    {"NCCL_SOCKET_IFNAME", 16}, {"NCCL_IB_HCA", 32}, {"NCCL_OOB_NET_IFNAME", 16}};
+constexpr ListRule kListRules[] = {{"NCCL_SOCKET_IFNAME", kMaxListedInterfaces},
+                                   {"NCCL_IB_HCA", kMaxListedPorts},
+                                   {"NCCL_OOB_NET_IFNAME", kMaxListedInterfaces}};
 
 // Null if there is none.
 template <typename Rule, std::size_t kRules>

@@ -42,6 +42,13 @@ std::optional<std::int64_t> parseInteger(const std::string& text, bool& overflow
   return value;
 }
 
+// The error's text for a value that is not an integer: NCCL reads the digits at its start.
+std::string integerExpected(std::string_view name, const std::string& value) {
+  if (!name.starts_with("NCCL_")) return "an integer";
+  return fmt::format("an integer (NCCL reads {} of it without a word)",
+                     std::strtoll(value.c_str(), nullptr, 0));
+}
+
 // NCCL takes these names as levels, and numbers of its old scale. Versions before 2.26 do not know C2C, those before
 // 2.27 not P2C: paths::parseLevel decides for a version.
 constexpr const char* kPathLevels[] = {"LOC", "NVL", "NVB", "C2C", "PIX", "PXB", "P2C", "PXN", "PHB", "SYS"};
@@ -186,7 +193,7 @@ void Settings::set(const SettingSpec& s, const std::string& value, const std::st
       return;
     }
     const std::string where = origin + ": " + s.name;
-    if (!number) throw InputError({where, 0}, "`" + value + "`", "an integer");
+    if (!number) throw InputError({where, 0}, "`" + value + "`", integerExpected(s.name, value));
     if (*number < s.minimum || *number > s.maximum)
       throw InputError({where, 0}, value, fmt::format("an integer from {} to {}", s.minimum, s.maximum));
     e.number = *number;

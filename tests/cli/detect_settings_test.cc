@@ -172,6 +172,19 @@ TEST(SettingsCommandTest, FilesThatCannotBeWrittenAreNamed) {
               HasSubstr("NCCL_TOPO_DUMP_FILE (environment): /nonexistent/topo.xml cannot be written"));
 }
 
+TEST(SettingsCommandTest, ListsThatSelectNothingHereAreNamed) {
+  const auto warnings = [](const std::map<std::string, std::string>& environment) {
+    const Outcome run = runCommand({"settings", "--set-only"}, environment);
+    EXPECT_EQ(run.status, 0);
+    return run.errors;
+  };
+  EXPECT_THAT(warnings({{"NCCL_SOCKET_IFNAME", "nosuch"}}),
+              HasSubstr("NCCL_SOCKET_IFNAME=nosuch (environment) selects no interface of this machine"));
+  EXPECT_THAT(warnings({{"NCCL_IB_HCA", "=nosuch:1"}}),
+              HasSubstr("NCCL_IB_HCA==nosuch:1 (environment) selects no RDMA device of this machine"));
+  EXPECT_THAT(warnings({{"NCCL_SOCKET_IFNAME", "^nosuch"}}), IsEmpty());
+}
+
 TEST(SettingsCommandTest, AllFindingsAreNamedAtOnce) {
   const std::map<std::string, std::string> environment = {
       {"NCCL_CROSS_NIC", "7"},   {"NCCL_BUFFSIZE", "big"},    {"NCCL_ALGO", "Rinng"},

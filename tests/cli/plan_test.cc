@@ -154,7 +154,8 @@ TEST(GraphFileCommandTest, WhatIsDumpedCanBeChangedAndGivenBack) {
       runCommand({"plan", host.path(), "--nodes", "2"}, {{"NCCL_GRAPH_FILE", file}, {"NCCL_DEBUG", "INFO"}});
   EXPECT_EQ(run.status, 0) << run.errors;
   EXPECT_THAT(run.output, AllOf(HasSubstr("from the graph file"), HasSubstr("NET 0  1 0"),
-                                HasSubstr("channels loaded from XML graph")));
+                                HasSubstr("channels loaded from XML graph"),
+                                HasSubstr("assumed: the channels of " + file + ", as NCCL_GRAPH_FILE")));
 }
 
 TEST(GraphFileCommandTest, OnlyTheNamedRankOfTheJobDumps) {

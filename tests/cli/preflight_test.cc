@@ -77,12 +77,41 @@ TEST(PreflightCommandTest, NamesHostsWhoseNetworksDoNotConnect) {
             0);
 }
 
+TEST(PreflightCommandTest, TellsInfiniBandFromEthernetByThePciClass) {
+  const ScratchFile ethernet("ethernet.xml", withNics(kA100, "class=\"0x020700\"", "class=\"0x020000\""));
+  const Outcome run = runCommand({"preflight", "--host", kA100, "--host", ethernet.path()});
+  EXPECT_EQ(run.status, 1) << run.output;
+  EXPECT_THAT(run.output,
+              AllOf(HasSubstr("InfiniBand does not connect to RDMA over Ethernet"), HasSubstr("LINK_TYPE_P1"),
+                    HasSubstr("0x0207 or 0x0200"), HasSubstr("8 x 25.0 GB/s, RDMA over Ethernet")));
+  EXPECT_THAT(runCommand({"plan", "--host", kA100, "--host", ethernet.path()}).errors,
+              HasSubstr("some use InfiniBand, others RDMA over Ethernet"));
+  // A host that has both may use either.
+  std::string text = contentsOf(kA100);
+  const std::string infiniBand = "class=\"0x020700\"";
+  text.replace(text.find(infiniBand), infiniBand.size(), "class=\"0x020000\"");
+  const ScratchFile both("both.xml", text);
+  EXPECT_EQ(runCommand({"preflight", "--host", both.path(), "--host", ethernet.path()}).status, 0);
+}
+
 TEST(PreflightCommandTest, ComparesNamesAndOrderOfNics) {
   const ScratchFile renamed("renamed.xml", withNics(kA100, "\"mlx5_", "\"mlx5_1"));
   const Outcome run = runCommand({"preflight", "--host", kA100, "--host", renamed.path()});
   EXPECT_EQ(run.status, 0) << run.output;
   EXPECT_THAT(run.output,
               AllOf(HasSubstr("mlx5_0-7"), HasSubstr("mlx5_10-17"), HasSubstr("rails are crossed")));
+  EXPECT_THAT(run.output, HasSubstr("all ranks decide alike, though their hosts differ"));
+  // Two cards have changed places: names and rings tell by the NICs' numbers.
+  std::string text = contentsOf(kA100);
+  const std::size_t third = text.find("\"mlx5_2\" dev=\"2\""), sixth = text.find("\"mlx5_5\" dev=\"5\"");
+  ASSERT_LT(third, sixth);
+  ASSERT_NE(sixth, std::string::npos);
+  text[third + 14] = '5';
+  text[sixth + 14] = '2';
+  const ScratchFile swapped("swapped.xml", text);
+  const Outcome numbers = runCommand({"preflight", "--host", kA100, "--host", swapped.path()});
+  EXPECT_THAT(numbers.output,
+              AllOf(HasSubstr("mlx5_0-1, mlx5_5, mlx5_3-4, mlx5_2, mlx5_6-7"), HasSubstr("0 1 5 3 4 2 6 7")));
   const Outcome other = runCommand({"preflight", "--host", kH100, "--host", kA100});
   EXPECT_THAT(other.output, AllOf(HasSubstr("NIC of each"), HasSubstr("0 1 2 3 4 5 6 7")));
 }

@@ -33,7 +33,8 @@ TEST(NearestWord, IsEmptyForWhatIsFarFromAll) {
 }
 
 TEST(NumberRanges, JoinNeighbours) {
-  EXPECT_THAT(numberRanges(std::vector{0, 1, 2, 5}), testing::ElementsAre(NumberRange{0, 2}, NumberRange{5, 5}));
+  EXPECT_THAT(numberRanges(std::vector{0, 1, 2, 5}),
+              testing::ElementsAre(NumberRange{0, 2}, NumberRange{5, 5}));
   EXPECT_EQ(rankRanges(std::vector{3}), "rank 3");
   EXPECT_EQ(rankRanges(std::vector{0, 1, 2, 5}), "ranks 0-2, 5");
   EXPECT_EQ(rankRanges(std::vector{0, 2, 4, 6, 8, 10, 12, 14, 16, 18}),
@@ -44,6 +45,10 @@ TEST(InterfaceList, SelectsByPrefixNameAndExclusion) {
   EXPECT_TRUE(interfaceMatches("", "eth0"));
   EXPECT_TRUE(interfaceMatches("eth,ib", "ib0"));
   EXPECT_FALSE(interfaceMatches("eth,ib", "docker0"));
+  std::string many = "=";
+  for (int i = 0; i < 20; ++i) many += "eth" + std::to_string(i) + ",";
+  EXPECT_TRUE(interfaceMatches(many, "eth15"));
+  EXPECT_FALSE(interfaceMatches(many, "eth16")) << "NCCL reads 16 entries";
   EXPECT_TRUE(interfaceMatches("=eth0,ib0", "eth0"));
   EXPECT_FALSE(interfaceMatches("=eth", "eth0"));
   EXPECT_FALSE(interfaceMatches("^docker,lo", "docker0"));

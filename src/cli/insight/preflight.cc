@@ -130,8 +130,9 @@ std::string remarkMeaning(const preflight::Remark& remark) {
     case preflight::Remarked::kNics:
       return "NICs that are not alike: the slowest sets the pace.";
     case preflight::Remarked::kNicNames:
-      return "NICs meet by their order in each host, not by their names: where NCCL_IB_HCA or the cabling "
-             "makes another card the first, rails are crossed.";
+      return "NICs meet by their numbers in each host, not by their names: where NCCL_IB_HCA or the cabling "
+             "gives a card another number, rails are crossed, and where rails do not reach each other, "
+             "connecting hangs.";
     case preflight::Remarked::kRingPaths:
     case preflight::Remarked::kTreePaths:
       return "Paths are those between GPUs, and from GPUs to NICs; the job counts the longest.";
@@ -451,7 +452,7 @@ std::string nicsText(const plan::Plan& plan, const preflight::Preflight& result,
 
 std::string networksText(const plan::Plan& plan, const preflight::Preflight& result, const Kinds& kinds,
                          const Terminal& screen) {
-  if (result.networksConnect) return "";
+  if (!result.networksApart) return "";
   Table table({{"kind"}, {"hosts"}, {"network"}, {"NICs"}});
   for (std::size_t view = 0; view < kinds.size() && view < kMaxKindsListed; ++view)
     table.add({{kinds[view].name, Style::kBold},
@@ -459,13 +460,24 @@ std::string networksText(const plan::Plan& plan, const preflight::Preflight& res
                {preflight::name(result.networks[view]), Style::kRed},
                {preflight::nicNames(plan.hostPlans[view]->system())}});
   Sentences sentences;
-  sentences.add(
-      "RDMA does not connect to sockets: NCCL says nothing, and the ranks wait for each other until their "
-      "time-outs.");
-  sentences.add(
-      "Find out why NCCL sees no RDMA device on the hosts with sockets (NCCL_IB_HCA, NCCL_IB_DISABLE, the "
-      "driver, a container without /dev/infiniband), or set NCCL_IB_DISABLE=1 for all ranks, so that all use "
-      "the interfaces of NCCL_SOCKET_IFNAME.");
+  if (result.networksApart->second == preflight::Network::kSockets) {
+    sentences.add(
+        "RDMA does not connect to sockets: NCCL says nothing, and the ranks wait for each other until their "
+        "time-outs.");
+    sentences.add(
+        "Find out why NCCL sees no RDMA device on the hosts with sockets (NCCL_IB_HCA, NCCL_IB_DISABLE, the "
+        "driver, a container without /dev/infiniband), or set NCCL_IB_DISABLE=1 for all ranks, so that all "
+        "use the interfaces of NCCL_SOCKET_IFNAME.");
+  } else {
+    sentences.add(
+        "InfiniBand does not connect to RDMA over Ethernet (RoCE): the PCI class of a NIC says which it is, "
+        "0x0207 or 0x0200.");
+    sentences.add(
+        "Give the ports of all hosts one link layer (`mlxconfig -d DEVICE set LINK_TYPE_P1=1` for "
+        "InfiniBand, 2 for Ethernet), choose NICs of one kind with NCCL_IB_HCA, or set NCCL_IB_DISABLE=1 for "
+        "all ranks, so that all use the interfaces of NCCL_SOCKET_IFNAME. A file written by hand may have "
+        "the class wrong.");
+  }
   return screen.heading("Networks that do not connect") + table.text(screen, 2) + sentences.text(screen);
 }
 
@@ -484,7 +496,7 @@ std::string remarksText(const preflight::Preflight& result, const Kinds& kinds, 
     table.add(std::move(row));
     sentences.add(remarkMeaning(remark));
   }
-  return screen.heading("Also different, which hangs nothing") + table.text(screen, 2) +
+  return screen.heading("Also different") + table.text(screen, 2) +
          sentences.text(screen);
 }
 
@@ -497,13 +509,17 @@ std::string verdict(const plan::Plan& plan, const preflight::Preflight& result, 
                                                  rules::versionText(plan.nccl->version))) +
            '\n';
   if (result.lacksNics()) return text + screen.paint(Style::kRed, "this job cannot connect its hosts") + '\n';
-  if (!result.networksConnect)
+  if (result.networksApart)
     return text +
-           screen.paint(Style::kRed, "this job cannot connect its hosts: RDMA does not connect to sockets") +
+           screen.paint(Style::kRed,
+                        fmt::format("this job cannot connect its hosts: {} does not connect to {}",
+                                    preflight::name(result.networksApart->first),
+                                    preflight::name(result.networksApart->second))) +
            '\n';
   if (plan.connections.options.rules == connect::Rules::kXylem)
     return text + screen.paint(Style::kGreen, "all ranks agree, by Xylem's rules") + '\n';
-  return text + screen.paint(Style::kGreen, "all ranks decide alike") + '\n';
+  return text + screen.paint(Style::kGreen, "all ranks decide alike") +
+         (result.remarks.empty() ? "" : ", though their hosts differ") + '\n';
 }
 
 // The verdict, the operations that would hang, why, and what avoids it.
@@ -517,12 +533,9 @@ std::string preflightText(const plan::Plan& plan, const preflight::Preflight& re
   text += nicsText(plan, result, kinds, screen) + networksText(plan, result, kinds, screen);
   text += remarksText(result, kinds, screen);
   if (plan.job().hosts() > 1)
-    text +=
-        screen.paint(
-            Style::kDim,
-            "not checked: the link layer of the NICs (InfiniBand or Ethernet), their subnets, and the net "
-            "plugin of each host") +
-        '\n';
+    text += screen.paint(Style::kDim,
+                         "not checked: the subnets of the NICs, the VLANs and the net plugin of each host") +
+            '\n';
   return text;
 }
 
@@ -653,7 +666,7 @@ plan::Json toJson(const plan::Plan& plan, const preflight::Preflight& result) {
                            {"remedies", remediesJson(result.remedies)},
                            {"ringEndsWithoutNic", result.endsWithoutNic},
                            {"networks", networksJson(result)},
-                           {"networksConnect", result.networksConnect},
+                           {"networksConnect", !result.networksApart},
                            {"remarks", remarksJson(result)}};
   return json;
 }

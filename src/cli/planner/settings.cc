@@ -13,7 +13,10 @@
 #include "cli/table.h"
 #include "cli/version_input.h"
 #include "core/error.h"
+#include "core/interface_list.h"
 #include "planner/rules/variables.h"
+#include "planner/topology/detect_rdma.h"
+#include "planner/topology/select_nets.h"
 #include "planner/tuning/tuning_options.h"
 
 namespace xylem::cli {
@@ -110,6 +113,40 @@ std::vector<std::string> unwritableIn(const Settings& settings) {
   return lines;
 }
 
+// A network device of this machine, and whether a list selects it.
+struct Selectable {
+  std::string name;
+  bool selected = false;
+};
+
+// A warning about a list that selects no device; empty if it is not set or selects any.
+std::string aboutEmptyList(const Settings& settings, Setting list, const char* kind,
+                           const std::vector<Selectable>& devices) {
+  std::string names;
+  for (const Selectable& device : devices) {
+    if (device.selected) return "";
+    names += (names.empty() ? "" : ", ") + device.name;
+  }
+  if (!settings.isSet(list)) return "";
+  return fmt::format("{}={} ({}) selects no {} of this machine, which has {}", spec(list).name,
+                     settings.text(list), settings.origin(list), kind, names.empty() ? "none" : names);
+}
+
+// Lists of network devices that select none of this machine's.
+std::vector<std::string> emptyListsIn(const Settings& settings) {
+  std::vector<Selectable> interfaces, ports;
+  for (const topology::NetInterface& found : topology::readInterfaces("/"))
+    interfaces.push_back({found.name, interfaceMatches(settings.text(Setting::kSocketIfname), found.name)});
+  for (const topology::NetDevice& port : topology::rdmaDevices("/", {}))
+    ports.push_back({fmt::format("{}:{}", port.name, port.port),
+                     topology::hcaMatches(settings.text(Setting::kIbHca), port.name, port.port)});
+  std::vector<std::string> lines;
+  for (const std::string& line : {aboutEmptyList(settings, Setting::kSocketIfname, "interface", interfaces),
+                                  aboutEmptyList(settings, Setting::kIbHca, "RDMA device", ports)})
+    if (!line.empty()) lines.push_back(line);
+  return lines;
+}
+
 const Settings::Refusal* refusalOf(const Settings& settings, const SettingSpec& spec) {
   for (const Settings::Refusal& refusal : settings.refusals())
     if (refusal.spec == &spec) return &refusal;
@@ -126,6 +163,7 @@ void addFindings(const Settings& settings, const rules::Version& version, Findin
   findings.warnings = settings.warnings();
   for (std::string& line : unknownTo(version, settings)) findings.warnings.push_back(std::move(line));
   for (std::string& line : unwritableIn(settings)) findings.warnings.push_back(std::move(line));
+  for (std::string& line : emptyListsIn(settings)) findings.warnings.push_back(std::move(line));
   for (std::string& line : refusalsIn(settings)) findings.refusals.push_back(std::move(line));
 }
 

@@ -8,14 +8,12 @@
 #include <string>
 
 #include "insight/lint/checks.h"
+#include "planner/topology/bandwidths.h"
 
 namespace xylem::lint {
 namespace {
 
-// Speeds of network ports in Mb/s.
-constexpr std::int64_t kMinNetSpeed = 1000;       // a smaller number is most likely meant as Gb/s
-constexpr std::int64_t kMaxNetSpeed = 1'600'000;  // no port is faster
-constexpr std::int64_t kDefaultNetSpeed = 10000;  // NCCL's for a net without speed
+constexpr std::int64_t kMaxNetSpeed = 1'600'000;  // Mb/s; no port is faster
 
 constexpr const char* kArchs[] = {"x86_64", "arm64", "ppc64"};
 constexpr const char* kVendors[] = {"GenuineIntel", "AuthenticAMD", "CentaurHauls", "  Shanghai  "};
@@ -194,9 +192,9 @@ class DeviceCheck {
     const auto speed = numberOf(document_, net, "speed");
     if (!speed || *speed <= 0)
       add(Severity::kWarning, "net-speed", net,
-          fmt::format("a net without speed: it counts as {} Mb/s", kDefaultNetSpeed),
+          fmt::format("a net without speed: it counts as {} Mb/s", topology::kNetSpeedDefault),
           "write it in Mb/s: speed=\"400000\" for 400 Gb/s");
-    else if (*speed < kMinNetSpeed)
+    else if (*speed < topology::kNetSpeedLeastLikely)
       add(Severity::kWarning, "net-speed", net, fmt::format("speed=\"{}\": that is {} Mb/s", *speed, *speed),
           fmt::format("write Mb/s: speed=\"{}\" for {} Gb/s", *speed * 1000, *speed));
     else if (*speed > kMaxNetSpeed)

@@ -95,8 +95,24 @@ nlohmann::ordered_json toJson(const LintReport& report) {
           {"findings", std::move(findings)}};
 }
 
+namespace {
+
+// A name in a file may be of any length.
+constexpr std::size_t kMaxSentence = 600;  // bytes
+
+std::string shortened(std::string text) {
+  if (text.size() <= kMaxSentence) return text;
+  std::size_t end = kMaxSentence;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80)
+    --end;  // inside a UTF-8 character
+  text.resize(end);
+  return text + "…";
+}
+
+}  // namespace
+
 void Findings::add(Severity severity, std::string_view rule, int line, std::string found, std::string fix) {
-  list_.push_back({severity, std::string(rule), {}, std::move(found), std::move(fix)});
+  list_.push_back({severity, std::string(rule), {}, shortened(std::move(found)), shortened(std::move(fix))});
   if (line > 0) list_.back().lines.push_back(line);
 }
 

@@ -180,7 +180,7 @@ Preflight preflight(const plan::Plan& plan) {
   result.causes = causesOf(plan.connections, plan.tuning);
   result.endsWithoutNic = plan::ringEndsWithoutNic(plan);
   result.networks = networksOf(plan);
-  result.networksConnect = networksConnect(plan);
+  result.networksApart = networksApart(plan);
   result.remarks = remarksOn(plan);
   return result;
 }

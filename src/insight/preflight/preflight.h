@@ -10,7 +10,9 @@
 // agreementOf() (planner/plan/agreement.h) is coarser: it compares choices, and predicted times, at sampled
 // sizes.
 
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "insight/preflight/mismatch.h"
@@ -64,14 +66,14 @@ struct Preflight {
   std::vector<Cause> causes;
   // By view: number of ring ends on such a node that need a NIC and have none.
   std::vector<int> endsWithoutNic;
-  std::vector<Network> networks;  // by view
-  bool networksConnect = true;    // each node can connect to every other one
+  std::vector<Network> networks;                             // by view
+  std::optional<std::pair<Network, Network>> networksApart;  // of the job, which do not connect
   std::vector<Remark> remarks;
   RemedySearch remedies;  // filled in by the caller, with findRemedies()
 
   bool disagrees() const { return !setup.empty() || !collectives.empty() || !transfers.empty(); }
   bool lacksNics() const;
-  bool isFine() const { return !disagrees() && !lacksNics() && networksConnect; }
+  bool isFine() const { return !disagrees() && !lacksNics() && !networksApart; }
 };
 
 Preflight preflight(const plan::Plan& plan);

@@ -91,14 +91,13 @@ std::string nicsOfRings(const search::ChannelGraph& ring) {
                      crossing ? ", crossing" : "");
 }
 
-// "8 x 50.0 GB/s, RDMA"; NICs that are not alike one after the other.
-std::string nicsOf(const topology::System& system) {
+// "8 x 50.0 GB/s, InfiniBand"; NICs that are not alike one after the other.
+std::string nicsOf(const plan::HostPlan& host) {
   std::map<std::string, int> kinds;
-  for (topology::NodeId net : system.nodes(topology::NodeType::kNet)) {
-    const topology::Net& nic = system.net(net);
-    const Network network = networkOf(nic);
+  for (const topology::NodeId nic : host.system().nodes(topology::NodeType::kNet)) {
+    const Network network = networkOf(host, nic);
     const std::string way = network == Network::kUnknown ? "" : fmt::format(", {}", name(network));
-    ++kinds[fmt::format("{:.1f} GB/s{}", nic.bandwidth, way)];
+    ++kinds[fmt::format("{:.1f} GB/s{}", host.system().net(nic).bandwidth, way)];
   }
   std::string text;
   for (const auto& [kind, count] : kinds)
@@ -106,12 +105,17 @@ std::string nicsOf(const topology::System& system) {
   return text.empty() ? "none" : text;
 }
 
-// "0 1 2 3, twice": the NICs at which the rings leave, channel by channel; "0>1" where a ring comes back by another one.
-std::string nicOfChannels(const search::ChannelGraph& ring) {
+// "0 1 2 3, twice": the numbers of the NICs at which the rings leave, channel by channel; "0>1" where a ring comes back by
+// another one.
+std::string nicOfChannels(const plan::HostPlan& host) {
+  const search::ChannelGraph& ring = host.graphs[search::GraphKind::kRing];
+  const auto number = [&](int nic) {
+    return host.system().net(host.system().node(topology::NodeType::kNet, nic)).dev;
+  };
   std::vector<std::string> nics;
   for (int channel = 0; channel < ring.nChannels; ++channel) {
-    const int start = ring.startNet(channel), end = ring.endNet(channel);
-    if (start < 0) return "none";
+    if (ring.startNet(channel) < 0) return "none";
+    const int start = number(ring.startNet(channel)), end = number(ring.endNet(channel));
     nics.push_back(start == end ? std::to_string(start) : fmt::format("{}>{}", start, end));
   }
   const auto half = static_cast<std::ptrdiff_t>(nics.size() / 2);
@@ -212,20 +216,34 @@ const char* name(Remarked what) {
 }
 
 std::string nicNames(const topology::System& system) {
-  std::map<std::string, std::vector<int>> numbers;
+  std::vector<topology::Net> nics;
+  for (const topology::NodeId nic : system.nodes(topology::NodeType::kNet)) nics.push_back(system.net(nic));
+  std::stable_sort(nics.begin(), nics.end(),
+                   [](const topology::Net& a, const topology::Net& b) { return a.dev < b.dev; });
+  struct Run {
+    std::string stem;
+    int first = -1, last = -1;  // -1: a name without a number
+    std::string text() const {
+      if (first < 0) return stem;
+      return first == last ? fmt::format("{}{}", stem, first) : fmt::format("{}{}-{}", stem, first, last);
+    }
+  };
+  std::vector<Run> runs;
   constexpr std::size_t kMaxDigits = 6;
-  for (topology::NodeId net : system.nodes(topology::NodeType::kNet)) {
-    const std::string& name = system.net(net).name;
-    const std::size_t end = name.find_last_not_of("0123456789") + 1;
-    const bool hasNumber = end < name.size() && name.size() - end <= kMaxDigits;
-    std::vector<int>& known = numbers[hasNumber ? name.substr(0, end) : name];
-    if (hasNumber) known.push_back(std::stoi(name.substr(end)));
+  for (const topology::Net& nic : nics) {
+    const std::size_t end = nic.name.find_last_not_of("0123456789") + 1;
+    const bool hasNumber = end < nic.name.size() && nic.name.size() - end <= kMaxDigits;
+    const std::string stem = hasNumber ? nic.name.substr(0, end) : nic.name;
+    const int number = hasNumber ? std::stoi(nic.name.substr(end)) : -1;
+    const bool goesOn =
+        hasNumber && !runs.empty() && runs.back().stem == stem && runs.back().last + 1 == number;
+    if (goesOn)
+      runs.back().last = number;
+    else
+      runs.push_back({stem, number, number});
   }
   std::vector<std::string> parts;
-  for (auto& [stem, of] : numbers) {
-    std::sort(of.begin(), of.end());
-    parts.push_back(stem + rangesText(of));
-  }
+  for (const Run& run : runs) parts.push_back(run.text());
   return parts.empty() ? "none" : fmt::format("{}", fmt::join(parts, ", "));
 }
 
@@ -245,8 +263,7 @@ std::vector<Remark> remarksOn(const plan::Plan& plan) {
       },
       jobCpu(plan));
   if (plan.job().hosts() > 1) {
-    remarks.add(
-        Remarked::kNics, [](const plan::HostPlan& host) { return nicsOf(host.system()); }, "");
+    remarks.add(Remarked::kNics, nicsOf, "");
     remarks.add(
         Remarked::kNicNames, [](const plan::HostPlan& host) { return nicNames(host.system()); }, "");
   }
@@ -260,9 +277,7 @@ std::vector<Remark> remarksOn(const plan::Plan& plan) {
     remarks.add(
         Remarked::kRingNics,
         [](const plan::HostPlan& host) { return nicsOfRings(host.graphs[search::GraphKind::kRing]); }, "");
-    remarks.add(
-        Remarked::kNicOfChannel,
-        [](const plan::HostPlan& host) { return nicOfChannels(host.graphs[search::GraphKind::kRing]); }, "");
+    remarks.add(Remarked::kNicOfChannel, nicOfChannels, "");
   }
   remarks.add(Remarked::kTrees, graph(search::GraphKind::kTree), mergedText(plan, search::GraphKind::kTree));
   remarks.add(Remarked::kTreePaths, paths(search::GraphKind::kTree),

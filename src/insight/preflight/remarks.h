@@ -14,7 +14,7 @@ namespace xylem::preflight {
 enum class Remarked : std::uint8_t {
   kGpus,             // compute capabilities: LL128 is off
   kCpus,             // makers or architectures: other limits of LL
-  kNics,             // number, speed or kind (RDMA, sockets) of the NICs
+  kNics,             // number, speed or network of the NICs
   kNicNames,         // names of the NICs
   kRings,            // channels and bandwidth of the rings
   kRingPaths,        // types of their paths between GPUs, and to NICs
@@ -35,7 +35,7 @@ struct Remark {
   std::string job;                  // what all hosts get together; may be empty
 };
 
-// "mlx5_0-3, eth0": names that differ in the number at their end only are one entry.
+// "mlx5_0-3, eth0": in the order of the NICs' numbers; names that count on are one entry.
 std::string nicNames(const topology::System& system);
 
 std::vector<Remark> remarksOn(const plan::Plan& plan);

@@ -53,6 +53,7 @@ class Maker {
     addLinks(devices_.gpus(), "gpus");
     addLinks(devices_.nets(), "nets");
     addLinks(devices_.switches(), "switches");
+    addNetSpeeds();
     addNvlinks();
     addCpuLinks();
     return std::move(list_);
@@ -211,6 +212,34 @@ class Maker {
     if (slow > 1)
       add(fmt::format("speed {} {}", all, speedName(fastest)), fmt::format("fast links of all {}", all), todo,
           slow);
+  }
+
+  // The speed of a port in Mb/s that its description means.
+  int meantSpeed(topology::ElementId net) const {
+    const int written = std::atoi(textOf(net, "speed").c_str());
+    if (written <= 0) return topology::kNetSpeedDefault;
+    return written < topology::kNetSpeedLeastLikely ? 1000 * written : written;
+  }
+
+  // Makes ports as fast as the fastest one of the host, or as fast as a description in Gb/s means them.
+  void addNetSpeeds() {
+    int fastest = 0;
+    for (const topology::ElementId net : devices_.nets()) fastest = std::max(fastest, meantSpeed(net));
+    const char* todo = "write the speed of the port in Mb/s into the file";
+    const std::string speed =
+        fastest % 1000 == 0 ? fmt::format("{}G", fastest / 1000) : std::to_string(fastest);
+    int slow = 0;
+    for (const topology::ElementId net : devices_.nets()) {
+      if (std::atoi(textOf(net, "speed").c_str()) >= fastest) continue;
+      ++slow;
+      if (meantSpeed(net) < fastest) todo = "see `ibstat` or `ethtool`: the port runs below what others do";
+      const std::string word = devices_.wordFor(net);
+      add(fmt::format("netspeed {} {}", word, speed),
+          fmt::format("{:g} Gb/s of {}, as the fastest port", fastest / 1000.0, word), todo, 1);
+    }
+    if (slow > 1)
+      add(fmt::format("netspeed nets {}", speed),
+          fmt::format("{:g} Gb/s of all {} NETs", fastest / 1000.0, devices_.nets().size()), todo, slow);
   }
 
   // Proposes the real link between the sockets of CPUs that NCCL's rule takes for slower ones.

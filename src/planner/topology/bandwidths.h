@@ -89,6 +89,8 @@ constexpr double kPciLaneUnitsPerGBps = 80.0;
 
 // Network devices: speed in Mb/s if the description has none, and Mb/s per GB/s.
 constexpr int kNetSpeedDefault = 10000;
+// A smaller speed is most likely written in Gb/s.
+constexpr int kNetSpeedLeastLikely = 1000;
 constexpr double kNetMbpsPerGBps = 8000.0;
 // The attribute `bw` of c2c elements is in MB/s.
 constexpr double kC2cMBpsPerGBps = 1000.0;

@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "core/interface_list.h"
+#include "core/setting_values.h"
 #include "planner/topology/detect_files.h"
 
 namespace xylem::topology {
@@ -53,7 +54,7 @@ void collectNets(const Document& document, ElementId element, std::vector<Elemen
 namespace {
 
 // NCCL_IB_HCA: `^` in front excludes, `=` asks for whole names; entries `name:port:rail:plane`, of which all but the name may be
-// empty or missing.
+// empty or missing. NCCL reads the first 32 entries.
 struct HcaList {
   struct Entry {
     std::string name;
@@ -68,7 +69,7 @@ struct HcaList {
     exact = text.starts_with('=');
     if (exact) text.remove_prefix(1);
     std::istringstream items{std::string(text)};
-    for (std::string item; std::getline(items, item, ',');) {
+    for (std::string item; entries.size() < kMaxListedPorts && std::getline(items, item, ',');) {
       if (item.empty()) continue;
       std::istringstream fields(item);
       Entry entry;

@@ -168,8 +168,8 @@ void Root::serve() {
       done_ = true;
     } else if (deadline_->passed()) {
       giveUp(ResultCode::kRemoteError,
-             fmt::format("timed out after {} s waiting for ranks {} (of {} ranks)", timeout_.count(),
-                         rankList(missing()), roster_.blocks().ranks));
+             fmt::format("timed out after {} s waiting for {} (of {} ranks)", timeout_.count(),
+                         ranksNamed(missing()), roster_.blocks().ranks));
     } else {
       remind();
     }
@@ -180,12 +180,12 @@ void Root::remind() {
   if (!reminder_ || !reminder_->due()) return;
   const std::vector<int> late = missing();
   if (late.empty()) return;
-  log_->warn(
-      "Bootstrap : after {} s ranks {} of {} {}; {}", reminder_->seconds(), rankList(late),
-      roster_.blocks().ranks,
-      introduced_ ? "have checked in, and have not connected to their next rank" : "have not checked in",
-      introduced_ ? "do all hosts reach each other over the chosen interfaces (NCCL_SOCKET_IFNAME)?"
-                  : "the others wait for them: are their processes running, and what do they print?");
+  log_->warn("Bootstrap : after {} s {} of {} {} {}; {}", reminder_->seconds(), ranksNamed(late),
+             roster_.blocks().ranks, late.size() == 1 ? "has" : "have",
+             introduced_ ? "checked in, without connecting to the next rank" : "not checked in",
+             introduced_
+                 ? "do all hosts reach each other over the chosen interfaces (NCCL_SOCKET_IFNAME)?"
+                 : "the others wait: are the processes of those ranks running, and what do they print?");
 }
 
 void Root::waitForEvents() {

@@ -272,6 +272,18 @@ TEST(Lint, GoesOnAfterTheFirstAndPutsLikeFindingsTogether) {
                           finding(Severity::kWarning, "net-speed", {16})));
 }
 
+TEST(Lint, LongNamesOfAFileAreCutOff) {
+  std::string names;
+  for (int i = 0; i < 1000; ++i) names += "ä";
+  const LintReport report = lintTopology("<" + names + "/>", "long.xml");
+  ASSERT_THAT(report.findings, Not(IsEmpty()));
+  for (const Finding& finding : report.findings) {
+    EXPECT_LT(finding.found.size(), 700u);
+    EXPECT_LT(finding.fix.size(), 700u);
+    EXPECT_NO_THROW(toJson(report).dump()) << "cut inside a character";
+  }
+}
+
 TEST(Lint, FlatMachinesAreFound) {
   const LintReport flat = lintTopologyFile((kSource / "topologies/misconfigured/vm-flat.xml").string());
   EXPECT_THAT(flat.findings, Contains(AllOf(Field("severity", &Finding::severity, Severity::kWarning),

@@ -67,8 +67,12 @@ TEST(Preflight, NicsThatDifferAreRemarked) {
       if (remark.what == Remarked::kNics) return remark.byView;
     return std::vector<std::string>{};
   };
-  EXPECT_THAT(nics("dgxa100.xml"), ElementsAre("8 x 50.0 GB/s, RDMA", "8 x 25.0 GB/s, RDMA"));
-  EXPECT_THAT(nics("pizdaint.xml"), ElementsAre("8 x 50.0 GB/s, RDMA", ::testing::EndsWith(", sockets")));
+  EXPECT_THAT(nics("dgxa100.xml"), ElementsAre("8 x 50.0 GB/s, InfiniBand", "8 x 25.0 GB/s, InfiniBand"));
+  EXPECT_THAT(nics("pizdaint.xml"),
+              ElementsAre("8 x 50.0 GB/s, InfiniBand", ::testing::EndsWith(", sockets")));
+  EXPECT_THAT(nics("perlmutter.xml"),
+              ElementsAre("8 x 50.0 GB/s, InfiniBand", "4 x 25.0 GB/s, RDMA over Ethernet"));
+  EXPECT_THAT(nics("jeanzay-v100x4.xml"), ElementsAre("8 x 50.0 GB/s, InfiniBand", "4 x 12.5 GB/s, RDMA"));
 }
 
 // Hosts whose rings use their NICs differently: the usual cause of uneven load on the network.

@@ -293,6 +293,25 @@ TEST(Repair, ProposesTheRealLinkOfKnownCpus) {
   EXPECT_THAT(found[0].candidate.todo, HasSubstr("xylem optimize FILE --link CPU-CPU=32"));
 }
 
+TEST(Repair, ProposesTheSpeedThatPortsShouldHave) {
+  const auto edits = [](const topology::Document& machine) {
+    std::vector<std::string> found;
+    for (const RepairCandidate& candidate : repairCandidates(machine, Settings(), {}))
+      if (candidate.edit.starts_with("netspeed")) found.push_back(candidate.edit);
+    return found;
+  };
+  EXPECT_THAT(edits(host("dgxh100")), IsEmpty());
+  const topology::Document slow =
+      edited(host("dgxh100"), {"netspeed net3 100G", "netspeed net5 200G"}).document;
+  EXPECT_THAT(edits(slow), ElementsAre("netspeed net3 400G", "netspeed net5 400G", "netspeed nets 400G"));
+  const topology::Document inGigabits = edited(host("dgxh100-4nic"), {"netspeed nets 400"}).document;
+  EXPECT_THAT(edits(inGigabits), Contains("netspeed nets 400G"));
+  const std::vector<Repair> found = repairsOf(inGigabits, 2, Settings());
+  ASSERT_THAT(found, Not(IsEmpty()));
+  EXPECT_EQ(found[0].candidate.edit, "netspeed nets 400G");
+  EXPECT_THAT(found[0].candidate.todo, HasSubstr("in Mb/s"));
+}
+
 TEST(Repair, FindsVariablesThatShouldNotBeSet) {
   const Settings settings = Settings::fromPairs({{"NCCL_MAX_NCHANNELS", "1"}, {"NCCL_P2P_DISABLE", "1"}});
   const std::vector<Repair> found = repairsOf(host("dgxa100"), 2, settings);

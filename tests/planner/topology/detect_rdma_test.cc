@@ -1,6 +1,7 @@
 // The RDMA devices of a captured machine, as versions of NCCL order and place them.
 #include "planner/topology/detect_rdma.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include "planner/topology/machine_recipe.h"
@@ -62,6 +63,10 @@ TEST(DetectRdma, TheListOfDevicesNamesRailsAndPlanes) {
   EXPECT_FALSE(hcaMatches("=mlx5_1:1:2:3", "mlx5_1", 2));
   EXPECT_TRUE(hcaMatches("mlx5_1::2", "mlx5_1", 2));
   EXPECT_FALSE(hcaMatches("mlx5_1:x", "mlx5_1", 1)) << "a port that is no number";
+  std::string many = "=";
+  for (int card = 0; card < 40; ++card) many += fmt::format("mlx5_{},", card);
+  EXPECT_TRUE(hcaMatches(many, "mlx5_31", 1));
+  EXPECT_FALSE(hcaMatches(many, "mlx5_32", 1)) << "NCCL reads 32 entries";
 }
 
 }  // namespace

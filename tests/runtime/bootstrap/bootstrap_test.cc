@@ -258,7 +258,7 @@ TEST(Bootstrap, TheRootTellsTheLogWhoIsMissing) {
   const std::string text = "ranks 0, 2, 3 of 4 have not checked in";
   while (logged().find(text, logged().find(text) + 1) == std::string::npos && !deadline.passed())
     poll(nullptr, 0, 10);
-  EXPECT_THAT(logged(), AllOf(HasSubstr(text), HasSubstr("are their processes running")));
+  EXPECT_THAT(logged(), AllOf(HasSubstr(text), HasSubstr("are the processes of those ranks running")));
   abort.raise();
   rank.join();
 }

@@ -92,7 +92,7 @@ TEST(Missing, AtOneOfSeveralRoots) {
   Job job(9, 1, 3);
   job.run([](Bootstrap& bootstrap) { bootstrap.barrier(); }, {0, 1, 2, 3, 5, 6, 7, 8});
   for (const int r : {0, 1, 2, 3, 5, 6, 7, 8})
-    EXPECT_THAT(job.error(r), HasSubstr("waiting for ranks 4 (of 9 ranks)")) << "rank " << r;
+    EXPECT_THAT(job.error(r), HasSubstr("waiting for rank 4 (of 9 ranks)")) << "rank " << r;
 }
 
 // Raises the abort flag of rank 0 once rank 0 waits; fails if that does not end its call. `begin` returns shortly before it waits.

@@ -149,10 +149,11 @@ TEST(UniqueId, EveryRankMakesTheSameOneOfNcclCommId) {
 }
 
 TEST(RankList, IsCutOff) {
-  EXPECT_EQ(bootstrap::rankList({2, 5}), "2, 5");
+  EXPECT_EQ(bootstrap::ranksNamed({2, 5}), "ranks 2, 5");
+  EXPECT_EQ(bootstrap::ranksNamed({2}), "rank 2");
   std::vector<int> many(100);
-  EXPECT_THAT(bootstrap::rankList(many), HasSubstr("and 68 more"));
-  EXPECT_THAT(bootstrap::rankList(std::vector<int>(32)), Not(HasSubstr("more")));
+  EXPECT_THAT(bootstrap::ranksNamed(many), HasSubstr("and 68 more"));
+  EXPECT_THAT(bootstrap::ranksNamed(std::vector<int>(32)), Not(HasSubstr("more")));
 }
 
 }  // namespace
