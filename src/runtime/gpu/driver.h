@@ -58,17 +58,24 @@ struct DriverTable {
   Status (*copy)(void* to, const void* from, std::size_t bytes, void* stream);  // in stream order
 
   Status (*streamDevice)(void* stream, int* device);
-  Status (*isCapturing)(void* stream, int* capturing);
+  Status (*captureOf)(void* stream, std::uint64_t* capture);  // 0: the stream is not captured
+  // Sets how strictly the driver forbids the calling thread what a captured stream does not allow; returns the mode before.
+  Status (*exchangeCaptureMode)(int* mode);
+  // Calls `function` when every graph, and every instance of one, that the stream's capture becomes is gone.
+  Status (*keepForGraph)(void* stream, void (*function)(void*), void* data);
   Status (*makeEvent)(void** event);
   Status (*destroyEvent)(void* event);
   Status (*recordEvent)(void* event, void* stream);
   Status (*awaitEvent)(void* stream, void* event);  // the stream waits
   Status (*queryEvent)(void* event);                // kDone, or notReady
 
+  Status (*callHost)(void* stream, void (*function)(void*), void* data);  // in stream order
+
   // The kernel: a block for each lane.
   Status (*launch)(const Lane* lanes, int count, void* stream);
 };
-constexpr int kDriverAbi = 1;
+constexpr int kDriverAbi = 2;
+constexpr int kRelaxedCapture = 2;  // a mode: everything is allowed
 
 // The driver of the calling thread's device if that is a GPU. XYLEM_DEVICE decides; with `auto` it is a GPU if the program has
 // loaded NVIDIA's driver and one of its contexts is current in this thread. Throws Error if the device has to be a GPU, but

@@ -53,12 +53,6 @@ void GpuContext::checkStream(void* stream, const char* function) const {
     throw Error(ResultCode::kInvalidArgument,
                 "{}: {}: the stream is one of GPU {}; make it while GPU {} is the current device", function,
                 who(), device, device_);
-  int capturing = 0;
-  require(driver_.isCapturing(stream, &capturing), "asking whether the stream is captured");
-  if (capturing != 0)
-    throw Error(ResultCode::kInvalidUsage,
-                "{}: {}: the stream is captured into a graph; on GPUs Xylem cannot do that yet", function,
-                who());
 }
 
 void GpuContext::checkBuffer(const void* buffer, const char* function, const char* name) const {

@@ -34,7 +34,7 @@ class GpuContext {
   [[noreturn]] void fail(Status status, std::string_view what) const;
 
   // Bad input of a call, with an Error (ncclInvalidArgument, ncclInvalidUsage) that says what is wrong:
-  // a stream of another device, or one that is captured;
+  // a stream of another device;
   void checkStream(void* stream, const char* function) const;
   // a buffer that the device cannot reach, or that lies in another device's memory.
   void checkBuffer(const void* buffer, const char* function, const char* name) const;
@@ -60,6 +60,21 @@ class EnteredDevice {
 
  private:
   const GpuContext& gpu_;
+};
+
+// Lets the thread take and pin memory while a stream is captured into a graph.
+class RelaxedCapture {
+ public:
+  explicit RelaxedCapture(const GpuContext& gpu) : gpu_(gpu) {
+    gpu.require(gpu.driver().exchangeCaptureMode(&mode_), "relaxing the capture");
+  }
+  ~RelaxedCapture() { gpu_.driver().exchangeCaptureMode(&mode_); }
+  RelaxedCapture(const RelaxedCapture&) = delete;
+  RelaxedCapture& operator=(const RelaxedCapture&) = delete;
+
+ private:
+  const GpuContext& gpu_;
+  int mode_ = kRelaxedCapture;
 };
 
 // Memory of the device, or pinned memory of the host, which both reach. The context must outlive it.

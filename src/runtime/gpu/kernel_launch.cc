@@ -127,7 +127,7 @@ std::size_t KernelLaunch::layOut() {
   return bytes;
 }
 
-void KernelLaunch::start(void* stream, const std::vector<void*>& others) {
+void KernelLaunch::start(void* stream, const std::vector<void*>& others, const HostCall& before) {
   const std::size_t bytes = layOut();
   while (fences_.size() < others.size()) fences_.push_back(std::make_unique<GpuEvent>(gpu_));
   const EnteredDevice entered(gpu_);
@@ -137,6 +137,8 @@ void KernelLaunch::start(void* stream, const std::vector<void*>& others) {
   }
   const DriverTable& driver = gpu_.driver();
   gpu_.require(driver.copy(device_.data(), host_.data(), bytes, stream), "copying a kernel's works");
+  if (before.function != nullptr)
+    gpu_.require(driver.callHost(stream, before.function, before.data), "calling the host before a kernel");
   gpu_.require(driver.launch(reinterpret_cast<const Lane*>(device_.data()), lanes(), stream),
                "launching a kernel");
   done_.record(stream);
@@ -145,10 +147,35 @@ void KernelLaunch::start(void* stream, const std::vector<void*>& others) {
 
 bool KernelLaunch::isOver() {
   if (done_.isOver()) return true;
+  giveUpIfWrong();
+  return false;
+}
+
+void KernelLaunch::giveUpIfWrong() {
   for (std::size_t i = 0; i < functions_.size(); ++i)
     if (const Outcome outcome = outcomeOf(i);
         outcome == Outcome::kMismatch || outcome == Outcome::kUnreachable)
       giveUp();
+}
+
+void KernelLaunch::beginReplay() {
+  for (std::size_t i = 0; i < functions_.size(); ++i) {
+    __atomic_store_n(&reports()[i].waitsFor, 0u, __ATOMIC_RELAXED);
+    __atomic_store_n(reinterpret_cast<std::uint32_t*>(&reports()[i].outcome),
+                     static_cast<std::uint32_t>(Outcome::kRunning), __ATOMIC_RELEASE);
+  }
+}
+
+// A work that fails ends its lane.
+bool KernelLaunch::hasReportedEnd() {
+  const auto hasEnded = [&](const LaneEntry& lane) {
+    for (const Entry& entry : lane.works)
+      if (const Outcome outcome = outcomeOf(entry.report); outcome != Outcome::kDone)
+        return outcome != Outcome::kRunning;
+    return true;
+  };
+  if (std::all_of(lanes_.begin(), lanes_.end(), hasEnded)) return true;
+  giveUpIfWrong();
   return false;
 }
 

@@ -22,6 +22,12 @@
 
 namespace xylem::gpu {
 
+// A function of the host that the driver calls.
+struct HostCall {
+  void (*function)(void* data) = nullptr;
+  void* data = nullptr;
+};
+
 class KernelLaunch {
  public:
   // `abort`: the communicator's word, in pinned memory.
@@ -44,13 +50,17 @@ class KernelLaunch {
   // Carries on what the blocks have written, and what arrives for them. Returns whether anything moved.
   bool pump() noexcept;
 
-  // Puts copy and kernel into the stream, after what is in `others`, and lets these wait for it.
-  void start(void* stream, const std::vector<void*>& others);
+  // Puts copy and kernel into the stream, after what is in `others`, and lets these wait for it. `before`: a call before the kernel.
+  void start(void* stream, const std::vector<void*>& others, const HostCall& before = {});
   // Makes a stream wait for the launch.
   void hold(void* stream) { done_.hold(stream); }
 
   // Whether no block runs any more. Ends all blocks if one has failed. Throws if the GPU has failed.
   bool isOver();
+  // For a replay of a launch in a graph, of which the stream's event tells nothing: beginReplay() before its kernel, then
+  // hasReportedEnd() until the blocks say that they are over.
+  void beginReplay();
+  bool hasReportedEnd();
   // Ends the blocks that wait.
   void giveUp() { __atomic_store_n(abort_, 1u, __ATOMIC_RELEASE); }
   // Once it is over: what a block has found to be wrong.
@@ -83,6 +93,7 @@ class KernelLaunch {
     return static_cast<Outcome>(
         __atomic_load_n(reinterpret_cast<const std::uint32_t*>(outcome), __ATOMIC_ACQUIRE));
   }
+  void giveUpIfWrong();
   void reserve(GpuMemory& memory, GpuMemory::Where where, std::size_t bytes, std::string_view what);
   std::size_t layOut();
 

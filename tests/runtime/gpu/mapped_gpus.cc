@@ -24,7 +24,17 @@ namespace {
 using gpu::kDone;
 using gpu::Status;
 
-constexpr Status kNotReady = 600, kOutOfMemory = 2, kInvalid = 1, kNoContext = 201;
+constexpr Status kNotReady = 600, kOutOfMemory = 2, kInvalid = 1, kNoContext = 201, kCaptured = 900;
+
+// A graph that is being captured. It ends with the last graph or replay that has its work.
+struct Capture {
+  std::uint64_t id = 0;
+  std::vector<std::function<void()>> work;
+  std::vector<std::pair<void (*)(void*), void*>> whenGone;
+  ~Capture() {
+    for (const auto& [function, data] : whenGone) function(data);
+  }
+};
 
 class MappedStream {
  public:
@@ -38,6 +48,7 @@ class MappedStream {
     thread_.join();
   }
   void add(std::function<void()> work) {
+    if (capture) return capture->work.push_back(std::move(work));
     const std::lock_guard lock(mutex_);
     work_.push_back(std::move(work));
     changed_.notify_all();
@@ -48,7 +59,7 @@ class MappedStream {
   }
 
   const int device;
-  std::atomic<bool> capturing{false};
+  std::shared_ptr<Capture> capture;  // null: what is added runs
 
  private:
   void run() {
@@ -74,6 +85,7 @@ class MappedStream {
 // The last record of it that a stream has to pass.
 struct MappedEvent {
   std::atomic<std::uint64_t> recorded{0}, passed{0};
+  std::atomic<std::uint64_t> capture{0};  // that it was recorded in last; 0: none
 };
 
 struct Piece {
@@ -89,12 +101,17 @@ struct Machine {
   std::set<MappedEvent*> events;
   std::map<int, std::size_t> used;  // bytes by device
   std::atomic<int> launches{0};
+  std::atomic<int> captures{0};  // of streams, under way
+  std::uint64_t lastCapture = 0;
   std::vector<std::pair<void*, std::size_t>> given;  // to tests
   std::vector<std::unique_ptr<MappedStream>> givenStreams;
 };
 std::unique_ptr<Machine> machine;
 thread_local int currentDevice = 0;
 thread_local std::vector<int> entered;
+thread_local int captureMode = 0;
+
+bool forbidden() { return machine->captures > 0 && captureMode != gpu::kRelaxedCapture; }
 
 int device() { return entered.empty() ? currentDevice : entered.back(); }
 
@@ -112,6 +129,7 @@ void* newMemory(std::size_t bytes) {
   return memory == MAP_FAILED ? nullptr : memory;
 }
 Status makeMemory(void** memory, std::size_t bytes, gpu::PlaceKind kind) {
+  if (forbidden()) return kCaptured;
   const std::lock_guard lock(machine->mutex);
   if (kind == gpu::PlaceKind::kDevice && machine->used[device()] + bytes > machine->options.memoryBytes)
     return kOutOfMemory;
@@ -163,6 +181,17 @@ Status enqueue(void* stream, Work&& work) {
   return kDone;
 }
 
+// A stream that waits for an event of a capture becomes a part of that.
+Status joinCapture(MappedStream& stream, std::uint64_t capture) {
+  const std::lock_guard lock(machine->mutex);
+  for (MappedStream* const other : machine->streams)
+    if (other->capture && other->capture->id == capture) {
+      stream.capture = other->capture;
+      return kDone;
+    }
+  return kCaptured;
+}
+
 gpu::DriverTable tableOf(const MappedGpus::Options& options) {
   gpu::DriverTable table{};
   table.abi = gpu::kDriverAbi;
@@ -208,6 +237,7 @@ gpu::DriverTable tableOf(const MappedGpus::Options& options) {
   };
   table.releaseHost = table.release;
   table.registerHost = [](void* memory, std::size_t bytes) {
+    if (forbidden()) return kCaptured;
     const std::lock_guard lock(machine->mutex);
     if (machine->pieces.count(static_cast<const std::byte*>(memory)) != 0) return kInvalid;
     addPiece(memory, bytes, gpu::PlaceKind::kRegisteredHost);
@@ -233,10 +263,20 @@ gpu::DriverTable tableOf(const MappedGpus::Options& options) {
     *of = found->device;
     return kDone;
   };
-  table.isCapturing = [](void* stream, int* capturing) {
+  table.captureOf = [](void* stream, std::uint64_t* capture) {
     const MappedStream* const found = streamOf(stream);
     if (found == nullptr) return kInvalid;
-    *capturing = found->capturing ? 1 : 0;
+    *capture = found->capture ? found->capture->id : 0;
+    return kDone;
+  };
+  table.exchangeCaptureMode = [](int* mode) {
+    std::swap(*mode, captureMode);
+    return kDone;
+  };
+  table.keepForGraph = [](void* stream, void (*function)(void*), void* data) {
+    const MappedStream* const found = streamOf(stream);
+    if (found == nullptr || !found->capture) return kInvalid;
+    found->capture->whenGone.emplace_back(function, data);
     return kDone;
   };
   table.makeEvent = [](void** event) {
@@ -255,18 +295,30 @@ gpu::DriverTable tableOf(const MappedGpus::Options& options) {
   };
   table.recordEvent = [](void* event, void* stream) {
     auto* const of = static_cast<MappedEvent*>(event);
+    MappedStream* const found = streamOf(stream);
+    if (found == nullptr) return kInvalid;
+    of->capture = found->capture ? found->capture->id : 0;
+    if (of->capture != 0) return kDone;  // a graph is in the order of the calls
     const std::uint64_t number = of->recorded.fetch_add(1) + 1;
     return enqueue(stream, [=] { of->passed.store(number); });
   };
   table.awaitEvent = [](void* stream, void* event) {
     auto* const of = static_cast<MappedEvent*>(event);
+    MappedStream* const found = streamOf(stream);
+    if (found == nullptr) return kInvalid;
+    if (of->capture != 0) return joinCapture(*found, of->capture);
+    if (found->capture) return kCaptured;  // a graph cannot wait for what is outside of it
     return enqueue(stream, [of, number = of->recorded.load()] {
       while (of->passed.load() < number) std::this_thread::yield();
     });
   };
   table.queryEvent = [](void* event) {
     auto* const of = static_cast<MappedEvent*>(event);
+    if (of->capture != 0) return kCaptured;
     return of->passed.load() < of->recorded.load() ? kNotReady : kDone;
+  };
+  table.callHost = [](void* stream, void (*function)(void*), void* data) {
+    return enqueue(stream, [=] { function(data); });
   };
   table.launch = [](const gpu::Lane* lanes, int count, void* stream) {
     ++machine->launches;
@@ -321,8 +373,28 @@ void MappedGpus::hold(void* stream, const bool* opens) {
   });
 }
 
-void MappedGpus::setCapturing(void* stream, bool capturing) {
-  static_cast<MappedStream*>(stream)->capturing = capturing;
+void MappedGpus::beginCapture(void* stream) {
+  const std::lock_guard lock(machine->mutex);
+  auto& capture = static_cast<MappedStream*>(stream)->capture = std::make_shared<Capture>();
+  capture->id = ++machine->lastCapture;
+  ++machine->captures;
+}
+
+MappedGpus::Graph MappedGpus::endCapture(void* stream) {
+  const std::lock_guard lock(machine->mutex);
+  const std::shared_ptr<Capture> capture = static_cast<MappedStream*>(stream)->capture;
+  for (MappedStream* const other : machine->streams)
+    if (other->capture == capture) other->capture = nullptr;
+  --machine->captures;
+  return {capture, &capture->work};
+}
+
+void MappedGpus::joinCapture(void* stream, void* other) {
+  static_cast<MappedStream*>(other)->capture = static_cast<MappedStream*>(stream)->capture;
+}
+
+void MappedGpus::replay(const Graph& graph, void* stream) {
+  for (const auto& work : *graph) static_cast<MappedStream*>(stream)->add([graph, &work] { work(); });
 }
 
 int MappedGpus::launches() const { return machine->launches; }

@@ -8,8 +8,12 @@
 //   void* const stream = gpus.makeStream();
 //   ncclAllReduce(data, data, count, ncclFloat, ncclSum, comm, static_cast<cudaStream_t>(stream));
 //   gpus.await(stream);
+//
+// As a driver does, it refuses memory to a thread while any stream is captured, unless the thread has relaxed the capture.
 
 #include <cstddef>
+#include <functional>
+#include <memory>
 #include <vector>
 
 #include "runtime/gpu/driver.h"
@@ -38,7 +42,14 @@ class MappedGpus {
   void await(void* stream);
   // The stream waits until `opens` is set.
   void hold(void* stream, const bool* opens);
-  void setCapturing(void* stream, bool capturing);
+
+  // Calls on a captured stream, and on streams that wait for an event in it, become a graph, in their order.
+  using Graph = std::shared_ptr<const std::vector<std::function<void()>>>;
+  void beginCapture(void* stream);
+  Graph endCapture(void* stream);
+  // `other` becomes a part of the capture, as one that waits for an event of it.
+  void joinCapture(void* stream, void* other);
+  void replay(const Graph& graph, void* stream);
 
   // Launches of the kernel until now.
   int launches() const;

@@ -163,20 +163,64 @@ void GpuExecutor::fill(LaunchWork& work, std::span<const CommOperation> operatio
                 gpu_.rank(), gpu_.device(), kernel_->lanes(), most, ranks_);
 }
 
-void GpuExecutor::start(std::span<const CommOperation> operations) {
-  void* const first = operations.front().gpuStream;
+namespace {
+
+// The streams of the operations but for the first one's.
+std::vector<void*> otherStreams(std::span<const CommOperation> operations) {
   std::vector<void*> others;
   for (const CommOperation& operation : operations)
-    if (operation.gpuStream != first &&
+    if (operation.gpuStream != operations.front().gpuStream &&
         std::find(others.begin(), others.end(), operation.gpuStream) == others.end())
       others.push_back(operation.gpuStream);
-  if (last_ != nullptr && lastStream_ != first) {
+  return others;
+}
+
+}  // namespace
+
+// Launches of a communicator run one after the other: all use its queues.
+void GpuExecutor::startBehind(Started& last, const Started& now, const std::vector<void*>& others,
+                              const gpu::HostCall& before) {
+  if (last.launch != nullptr && last.stream != now.stream) {
     const gpu::EnteredDevice entered(gpu_);
-    last_->hold(first);
+    last.launch->hold(now.stream);
   }
-  kernel_->start(first, others);
-  last_ = kernel_.get();
-  lastStream_ = first;
+  now.launch->start(now.stream, others, before);
+  last = now;
+}
+
+void GpuExecutor::start(std::span<const CommOperation> operations) {
+  startBehind(last_, {kernel_.get(), operations.front().gpuStream}, otherStreams(operations), {});
+}
+
+std::uint64_t GpuExecutor::captureOf(std::span<const CommOperation> operations) const {
+  const gpu::EnteredDevice entered(gpu_);
+  const auto captureOfStream = [&](const CommOperation& operation) {
+    std::uint64_t capture = 0;
+    gpu_.require(gpu_.driver().captureOf(operation.gpuStream, &capture),
+                 "asking whether a stream is captured");
+    return capture;
+  };
+  const std::uint64_t first = captureOfStream(operations.front());
+  for (const CommOperation& operation : operations)
+    if (captureOfStream(operation) != first)
+      throw Error(
+          ResultCode::kInvalidUsage,
+          "rank {}, GPU {}: the streams of a group are all captured into one graph, or none of them is",
+          gpu_.rank(), gpu_.device());
+  return first;
+}
+
+// A graph cannot wait for what is outside of it: the program orders its replays with other calls.
+void GpuExecutor::capture(CapturedLaunch& launch, std::span<const CommOperation> operations,
+                          std::uint64_t capture) {
+  if (lastCaptured_.capture != capture) lastCaptured_ = {};
+  void* const stream = operations.front().gpuStream;
+  startBehind(lastCaptured_, {&launch.kernel(), stream, capture}, otherStreams(operations),
+              launch.beforeReplay());
+  const gpu::HostCall unused = launch.whenUnused();
+  const gpu::EnteredDevice entered(gpu_);
+  gpu_.require(gpu_.driver().keepForGraph(stream, unused.function, unused.data),
+               "keeping a launch for a graph");
 }
 
 }  // namespace xylem::comm

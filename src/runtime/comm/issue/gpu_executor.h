@@ -17,6 +17,7 @@
 #include <span>
 #include <vector>
 
+#include "runtime/comm/issue/captured_launch.h"
 #include "runtime/comm/issue/launch_work.h"
 #include "runtime/comm/issue/operation.h"
 #include "runtime/comm/join/links.h"
@@ -44,6 +45,11 @@ class GpuExecutor {
   bool hasWork() const { return kernel_->lanes() > 0; }
   // Puts the kernel behind what is in the streams of the operations, and behind the kernel before it.
   void start(std::span<const CommOperation> operations);
+  // The capture into a graph that the operations' streams belong to; 0: none. Throws Error (ncclInvalidUsage) if some belong to
+  // it and others do not.
+  std::uint64_t captureOf(std::span<const CommOperation> operations) const;
+  // As start(), into the graph: `launch` has the kernel that was filled.
+  void capture(CapturedLaunch& launch, std::span<const CommOperation> operations, std::uint64_t capture);
   // The kernel that was started last, to be exchanged for one that is over.
   std::unique_ptr<gpu::KernelLaunch>& kernel() { return kernel_; }
   std::unique_ptr<gpu::KernelLaunch> newKernel();
@@ -76,9 +82,15 @@ class GpuExecutor {
   std::map<const void*, End> ends_;                        // by SendEnd and RecvEnd
   std::vector<std::unique_ptr<gpu::KernelLaunch>> spare_;  // made in advance, for the same reason
   std::unique_ptr<gpu::KernelLaunch> kernel_;
-  // The launch before, and the stream that it is in.
-  gpu::KernelLaunch* last_ = nullptr;
-  void* lastStream_ = nullptr;
+  // A launch, the stream that it is in, and the capture that it belongs to.
+  struct Started {
+    gpu::KernelLaunch* launch = nullptr;
+    void* stream = nullptr;
+    std::uint64_t capture = 0;
+  };
+  void startBehind(Started& last, const Started& now, const std::vector<void*>& others,
+                   const gpu::HostCall& before);
+  Started last_, lastCaptured_;
 };
 
 }  // namespace xylem::comm

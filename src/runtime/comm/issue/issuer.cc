@@ -170,11 +170,15 @@ void Issuer::awaitConnections(std::span<const CommOperation> operations) {
 }
 
 void Issuer::launchOnGpu(std::span<const CommOperation> operations, const CallEvents& events) {
+  const std::uint64_t capture = gpu_->captureOf(operations);
+  std::optional<gpu::RelaxedCapture> relaxed;
+  if (capture != 0) relaxed.emplace(gpu_->gpu());
   awaitConnections(operations);
   if (choiceLog_.enabled()) choiceLog_.write(operations, scheduling());
   schedule(operations, scheduling(), events, *work_);
   gpu_->fill(*work_, operations);
   if (!gpu_->hasWork()) return;
+  if (capture != 0) return addToGraph(operations, capture);
   try {
     gpu_->start(operations);
   } catch (const Error& error) {
@@ -187,6 +191,18 @@ void Issuer::launchOnGpu(std::span<const CommOperation> operations, const CallEv
   if (!gpu_->kernel()) gpu_->kernel() = gpu_->newKernel();
   record(operations, launch);
   launches_.issue(launch, *operations.front().stream);
+}
+
+// Puts the kernel that is filled into the graph that becomes of the capture.
+void Issuer::addToGraph(std::span<const CommOperation> operations, std::uint64_t capture) {
+  launches_.throwIfFailed();
+  auto free = std::find_if(captured_.begin(), captured_.end(),
+                           [](const std::unique_ptr<CapturedLaunch>& known) { return known->isUnused(); });
+  if (free == captured_.end())
+    free = captured_.insert(free, std::make_unique<CapturedLaunch>(launches_, gpu_->gpu().device()));
+  (*free)->take(gpu_->kernel());
+  if (!gpu_->kernel()) gpu_->kernel() = gpu_->newKernel();
+  gpu_->capture(**free, operations, capture);
 }
 
 void Issuer::launch(std::span<const CommOperation> operations) {

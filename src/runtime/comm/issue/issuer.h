@@ -69,6 +69,7 @@ class Issuer {
 
  private:
   void launchOnGpu(std::span<const CommOperation> operations, const CallEvents& events);
+  void addToGraph(std::span<const CommOperation> operations, std::uint64_t capture);
   void awaitConnections(std::span<const CommOperation> operations);
   bool mayStepNow(std::span<const CommOperation> operations) const;
   bool repeats(std::span<const CommOperation> operations) const;
@@ -101,6 +102,7 @@ class Issuer {
   const std::chrono::seconds patience_;  // with ranks that have not connected
   const std::unique_ptr<GpuExecutor> gpu_;
   LaunchQueue launches_;
+  std::vector<std::unique_ptr<CapturedLaunch>> captured_;  // on a GPU: those that graphs have, and had
   device::BriefSpin spin_;
   std::unique_ptr<LaunchWork> work_ = std::make_unique<LaunchWork>();  // of the launch that is being issued
   // The operations of `work_` if that is done and can be run again, and its item if there is only one.

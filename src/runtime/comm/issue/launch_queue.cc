@@ -28,6 +28,24 @@ void LaunchQueue::askNowAndThen() {
   }
 }
 
+std::optional<int> LaunchQueue::checkKernel(const gpu::KernelLaunch& kernel, Stall& stall) noexcept {
+  std::optional<int> first;
+  try {
+    kernel.eachWait([&](int peer, Function function) {
+      if (!first) stall.begin(false);
+      if (!first) first = peer;
+      stall.awaitPeer(peer, function);
+    });
+    if (first)
+      stall.endCheck();
+    else
+      stall.over();
+  } catch (const Error& error) {
+    fail(error);
+  }
+  return first;
+}
+
 LaunchTask& LaunchQueue::next() {
   if (free_ == nullptr) free_ = returned_.exchange(nullptr, std::memory_order_acquire);
   if (free_ == nullptr) free_ = all_.emplace_back(std::make_unique<LaunchTask>(*this)).get();

@@ -58,6 +58,10 @@ class LaunchQueue {
   // The same because the program asks for it: from any thread, and without a warning in the log.
   void cancel(const Error& error) noexcept;
 
+  // Asks whether the ranks that the blocks of a kernel say they wait for are there, and fails the launches if not. Returns the
+  // first of these ranks. A kernel may stand behind other work of its stream: no block waits then.
+  std::optional<int> checkKernel(const gpu::KernelLaunch& kernel, Stall& stall) noexcept;
+
   // For launches. Sequential consistency here and in throwIfFailed(): either a launch that begins sees the
   // failure, or the thread that failed the launches sees that it has begun.
   void noteBegun() { begun_.fetch_add(1, std::memory_order_seq_cst); }

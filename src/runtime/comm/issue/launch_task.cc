@@ -77,25 +77,12 @@ Progress LaunchTask::watchKernel() {
   return Progress::kDone;
 }
 
-// As checkStall(), for the ranks that blocks say they wait for. A kernel may stand behind other work of its stream: no block
-// waits then.
+// As checkStall(), for the ranks that blocks say they wait for.
 void LaunchTask::checkKernel() {
-  bool waits = false;
-  try {
-    kernel_->eachWait([&](int peer, Function function) {
-      if (!waits) {
-        recorder_.wait(peer, WaitKind::kData);
-        stall_.begin(false);
-      }
-      waits = true;
-      stall_.awaitPeer(peer, function);
-    });
-    if (waits) return stall_.endCheck();
-    stall_.over();
+  if (const std::optional<int> peer = launches_.checkKernel(*kernel_, stall_))
+    recorder_.wait(*peer, WaitKind::kData);
+  else
     recorder_.goOn();
-  } catch (const Error& error) {
-    launches_.fail(error);
-  }
 }
 
 // Checked mode: goes on with comparing the collectives. Returns whether anything moved.

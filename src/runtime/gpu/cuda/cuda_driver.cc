@@ -26,18 +26,25 @@ namespace xylem::gpu {
 namespace {
 
 // Functions by the names that cuda.h gives them for this version of the API, such as cuMemAlloc_v2.
-#define XYLEM_CUDA_FUNCTIONS(ROW)                                                                         \
-  ROW(cuInit)                                                                                             \
-  ROW(cuDriverGetVersion)                                                                                 \
-  ROW(cuGetErrorString) ROW(cuDeviceGetCount) ROW(cuDeviceGet) ROW(cuDeviceGetName) ROW(cuDeviceTotalMem) \
-      ROW(cuDeviceGetUuid) ROW(cuDeviceGetAttribute) ROW(cuDevicePrimaryCtxRetain) ROW(cuCtxGetCurrent)   \
-          ROW(cuCtxGetDevice) ROW(cuCtxPushCurrent) ROW(cuCtxPopCurrent) ROW(cuMemAlloc) ROW(cuMemFree)   \
-              ROW(cuMemHostAlloc) ROW(cuMemFreeHost) ROW(cuMemHostRegister) ROW(cuMemHostUnregister)      \
-                  ROW(cuPointerGetAttributes) ROW(cuMemcpyAsync) ROW(cuStreamGetCtx)                      \
-                      ROW(cuStreamIsCapturing) ROW(cuEventCreate) ROW(cuEventDestroy) ROW(cuEventRecord)  \
-                          ROW(cuStreamWaitEvent) ROW(cuEventQuery) ROW(cuModuleLoadData)                  \
-                              ROW(cuModuleGetFunction) ROW(cuLaunchKernel)                                \
-                                  ROW(cuOccupancyMaxActiveBlocksPerMultiprocessor)
+#define XYLEM_CUDA_FUNCTIONS(ROW)                                                                            \
+  ROW(cuInit)                                                                                                \
+  ROW(cuDriverGetVersion)                                                                                    \
+  ROW(cuGetErrorString)                                                                                      \
+  ROW(cuDeviceGetCount) ROW(cuDeviceGet) ROW(cuDeviceGetName) ROW(cuDeviceTotalMem) ROW(cuDeviceGetUuid)     \
+      ROW(cuDeviceGetAttribute) ROW(cuDevicePrimaryCtxRetain) ROW(cuCtxGetCurrent) ROW(cuCtxGetDevice)       \
+          ROW(cuCtxPushCurrent) ROW(cuCtxPopCurrent) ROW(cuMemAlloc) ROW(cuMemFree) ROW(cuMemHostAlloc)      \
+              ROW(cuMemFreeHost) ROW(cuMemHostRegister) ROW(cuMemHostUnregister) ROW(cuPointerGetAttributes) \
+                  ROW(cuMemcpyAsync) ROW(cuStreamGetCtx) ROW(cuThreadExchangeStreamCaptureMode)              \
+                      ROW(cuUserObjectCreate) ROW(cuUserObjectRelease) ROW(cuGraphRetainUserObject)          \
+                          ROW(cuEventCreate) ROW(cuEventDestroy) ROW(cuEventRecord) ROW(cuStreamWaitEvent)   \
+                              ROW(cuEventQuery) ROW(cuModuleLoadData) ROW(cuModuleGetFunction)               \
+                                  ROW(cuLaunchHostFunc) ROW(cuLaunchKernel)                                  \
+                                      ROW(cuOccupancyMaxActiveBlocksPerMultiprocessor)
+
+// Newer headers name a later form of it, which older drivers do not have.
+using CaptureInfo = CUresult (*)(CUstream, CUstreamCaptureStatus*, cuuint64_t*, CUgraph*, const CUgraphNode**,
+                                 std::size_t*);
+constexpr const char* kCaptureInfo = "cuStreamGetCaptureInfo_v2";
 
 struct Functions {
 #define XYLEM_ROW(NAME) decltype(&::NAME) NAME = nullptr;
@@ -45,6 +52,7 @@ struct Functions {
 #undef XYLEM_ROW
 };
 Functions cuda;
+CaptureInfo captureInfo = nullptr;
 
 #define XYLEM_QUOTED(NAME) #NAME
 #define XYLEM_NAME(NAME) XYLEM_QUOTED(NAME)
@@ -60,6 +68,8 @@ std::string loadDriver() {
   if (cuda.NAME == nullptr) return "NVIDIA's driver is too old: it has no " XYLEM_NAME(NAME);
   XYLEM_CUDA_FUNCTIONS(XYLEM_ROW)
 #undef XYLEM_ROW
+  captureInfo = reinterpret_cast<CaptureInfo>(dlsym(library, kCaptureInfo));
+  if (captureInfo == nullptr) return std::string("NVIDIA's driver is too old: it has no ") + kCaptureInfo;
   const CUresult status = cuda.cuInit(0);
   if (status == CUDA_SUCCESS) return "";
   const char* text = "";
@@ -212,10 +222,39 @@ Status streamDevice(void* stream, int* device) {
   return status;
 }
 
-Status isCapturing(void* stream, int* capturing) {
+// The graph that a capture builds, too; null if the stream is not captured.
+Status lookAtCapture(void* stream, std::uint64_t* capture, CUgraph* graph) {
   CUstreamCaptureStatus state = CU_STREAM_CAPTURE_STATUS_NONE;
-  const Status status = cuda.cuStreamIsCapturing(streamOf(stream), &state);
-  *capturing = state != CU_STREAM_CAPTURE_STATUS_NONE ? 1 : 0;
+  cuuint64_t id = 0;
+  *capture = 0;
+  if (const Status status = captureInfo(streamOf(stream), &state, &id, graph, nullptr, nullptr))
+    return status;
+  if (state == CU_STREAM_CAPTURE_STATUS_INVALIDATED) return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
+  if (state == CU_STREAM_CAPTURE_STATUS_ACTIVE) *capture = id;
+  return kDone;
+}
+Status captureOf(void* stream, std::uint64_t* capture) { return lookAtCapture(stream, capture, nullptr); }
+
+Status exchangeCaptureMode(int* mode) {
+  static_assert(kRelaxedCapture == CU_STREAM_CAPTURE_MODE_RELAXED);
+  auto exchanged = static_cast<CUstreamCaptureMode>(*mode);
+  const Status status = cuda.cuThreadExchangeStreamCaptureMode(&exchanged);
+  *mode = exchanged;
+  return status;
+}
+
+// The graph and its instances hold a user object, whose end calls the function.
+Status keepForGraph(void* stream, void (*function)(void*), void* data) {
+  std::uint64_t capture = 0;
+  CUgraph graph = nullptr;
+  if (const Status status = lookAtCapture(stream, &capture, &graph)) return status;
+  if (capture == 0) return CUDA_ERROR_ILLEGAL_STATE;
+  CUuserObject object = nullptr;
+  if (const Status status =
+          cuda.cuUserObjectCreate(&object, data, function, 1, CU_USER_OBJECT_NO_DESTRUCTOR_SYNC))
+    return status;
+  const Status status = cuda.cuGraphRetainUserObject(graph, object, 1, CU_GRAPH_USER_OBJECT_MOVE);
+  if (status != kDone) cuda.cuUserObjectRelease(object, 1);
   return status;
 }
 
@@ -255,7 +294,9 @@ DriverTable makeTable() {
     return cuda.cuMemcpyAsync(address(to), address(from), bytes, streamOf(stream));
   };
   table.streamDevice = streamDevice;
-  table.isCapturing = isCapturing;
+  table.captureOf = captureOf;
+  table.exchangeCaptureMode = exchangeCaptureMode;
+  table.keepForGraph = keepForGraph;
   table.makeEvent = [](void** event) -> Status {
     return cuda.cuEventCreate(reinterpret_cast<CUevent*>(event), CU_EVENT_DISABLE_TIMING);
   };
@@ -267,6 +308,9 @@ DriverTable makeTable() {
     return cuda.cuStreamWaitEvent(streamOf(stream), eventOf(event), 0);
   };
   table.queryEvent = [](void* event) -> Status { return cuda.cuEventQuery(eventOf(event)); };
+  table.callHost = [](void* stream, void (*function)(void*), void* data) -> Status {
+    return cuda.cuLaunchHostFunc(streamOf(stream), function, data);
+  };
   table.launch = launch;
   return table;
 }

@@ -1,0 +1,50 @@
+#pragma once
+// A launch of the kernel that was captured into a graph of the program: the kernel with its works, which every replay uses again,
+// as long as any graph has it. The driver's thread says when a replay begins; from then on a task watches the kernel as
+// LaunchTask does, until its blocks have reported their ends.
+//
+//   CapturedLaunch captured(launches, device);
+//   captured.take(kernel);                                        // and capture it, with `captured.beforeReplay()` before it
+//   if (captured.isUnused()) ...                                  // every graph with it is gone: it may be taken again
+//
+// The works keep their place in the graph; the positions in queues are in memory and go on from replay to replay.
+
+#include <atomic>
+#include <memory>
+
+#include "runtime/comm/issue/launch_queue.h"
+#include "runtime/device/host_device.h"
+#include "runtime/gpu/kernel_launch.h"
+
+namespace xylem::comm {
+
+class CapturedLaunch {
+ public:
+  // `launches`: of the communicator; they fail with a replay.
+  CapturedLaunch(LaunchQueue& launches, int device) : launches_(launches), tasks_(device) {}
+  CapturedLaunch(const CapturedLaunch&) = delete;
+  CapturedLaunch& operator=(const CapturedLaunch&) = delete;
+
+  // Takes a kernel that is filled, and leaves its own former one, if it has one.
+  void take(std::unique_ptr<gpu::KernelLaunch>& kernel) { kernel_.swap(kernel); }
+  gpu::KernelLaunch& kernel() { return *kernel_; }
+
+  // The call that the graph makes before each replay.
+  gpu::HostCall beforeReplay();
+  // The call that the driver makes when every graph with the launch is gone, which may be after this object.
+  gpu::HostCall whenUnused();
+  bool isUnused() {
+    return graphs_ != nullptr && graphs_->load(std::memory_order_acquire) == 0 && !tasks_.get().pending();
+  }
+
+ private:
+  class Replay;
+  void begin();
+
+  LaunchQueue& launches_;
+  std::unique_ptr<gpu::KernelLaunch> kernel_;
+  std::shared_ptr<std::atomic<int>> graphs_;  // captures whose graphs still exist: 1 or 0
+  device::OwnedStream tasks_;                 // declared last: its end waits for the replays
+};
+
+}  // namespace xylem::comm
