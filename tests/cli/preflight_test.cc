@@ -91,7 +91,12 @@ TEST(PreflightCommandTest, TellsInfiniBandFromEthernetByThePciClass) {
   const std::string infiniBand = "class=\"0x020700\"";
   text.replace(text.find(infiniBand), infiniBand.size(), "class=\"0x020000\"");
   const ScratchFile both("both.xml", text);
-  EXPECT_EQ(runCommand({"preflight", "--host", both.path(), "--host", ethernet.path()}).status, 0);
+  const Outcome mixed = runCommand({"preflight", "--host", both.path(), "--host", ethernet.path()});
+  EXPECT_EQ(mixed.status, 0);
+  EXPECT_THAT(mixed.output, HasSubstr("leave those of one of them out on all hosts (NCCL_IB_HCA)"));
+  // Names of InfiniBand's devices and of its interfaces are alike: the port tells.
+  const ScratchFile renamed("renamed.xml", withNics(kA100, "\"mlx5_", "\"ibp1s"));
+  EXPECT_EQ(runCommand({"preflight", "--host", kA100, "--host", renamed.path()}).status, 0);
 }
 
 TEST(PreflightCommandTest, ComparesNamesAndOrderOfNics) {
@@ -99,7 +104,7 @@ TEST(PreflightCommandTest, ComparesNamesAndOrderOfNics) {
   const Outcome run = runCommand({"preflight", "--host", kA100, "--host", renamed.path()});
   EXPECT_EQ(run.status, 0) << run.output;
   EXPECT_THAT(run.output,
-              AllOf(HasSubstr("mlx5_0-7"), HasSubstr("mlx5_10-17"), HasSubstr("rails are crossed")));
+              AllOf(HasSubstr("mlx5_0-7"), HasSubstr("mlx5_10-17"), HasSubstr("are on one rail")));
   EXPECT_THAT(run.output, HasSubstr("all ranks decide alike, though their hosts differ"));
   // Two cards have changed places: names and rings tell by the NICs' numbers.
   std::string text = contentsOf(kA100);

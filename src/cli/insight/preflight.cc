@@ -94,19 +94,19 @@ std::string remarkName(preflight::Remarked what) {
     case preflight::Remarked::kNics:
       return "NICs";
     case preflight::Remarked::kNicNames:
-      return "  names";
+      return "names of the NICs";
     case preflight::Remarked::kRings:
       return "rings";
     case preflight::Remarked::kRingPaths:
-      return "  paths";
+      return "paths of the rings";
     case preflight::Remarked::kRingNics:
-      return "  NICs they use";
+      return "NICs of the rings";
     case preflight::Remarked::kNicOfChannel:
-      return "  NIC of each";
+      return "NIC of each ring";
     case preflight::Remarked::kTrees:
       return "trees";
     case preflight::Remarked::kTreePaths:
-      return "  paths";
+      return "paths of the trees";
     case preflight::Remarked::kNvls:
       return "NVLS";
     case preflight::Remarked::kCollnet:
@@ -119,6 +119,16 @@ std::string remarkName(preflight::Remarked what) {
   return "";
 }
 
+// Whether NICs of InfiniBand and of Ethernet are among those of the hosts.
+bool mixNetworks(const std::vector<std::string>& nics) {
+  const auto has = [&](preflight::Network network) {
+    return std::any_of(nics.begin(), nics.end(), [&](const std::string& text) {
+      return text.find(preflight::name(network)) != std::string::npos;
+    });
+  };
+  return has(preflight::Network::kInfiniBand) && has(preflight::Network::kEthernet);
+}
+
 // The meaning of the remark for the job; empty if its values say enough.
 std::string remarkMeaning(const preflight::Remark& remark) {
   switch (remark.what) {
@@ -128,11 +138,16 @@ std::string remarkMeaning(const preflight::Remark& remark) {
       return remark.job.empty() ? ""
                                 : "CPUs of different makers: all ranks use the limits of LL that AMD's have.";
     case preflight::Remarked::kNics:
-      return "NICs that are not alike: the slowest sets the pace.";
+      return mixNetworks(remark.byView)
+                 ? "NICs of InfiniBand and of Ethernet do not connect to each other: leave those of one of "
+                   "them "
+                   "out on all hosts (NCCL_IB_HCA), or channels that join the two hang."
+                 : "NICs that are not alike: the slowest sets the pace.";
     case preflight::Remarked::kNicNames:
-      return "NICs meet by their numbers in each host, not by their names: where NCCL_IB_HCA or the cabling "
-             "gives a card another number, rails are crossed, and where rails do not reach each other, "
-             "connecting hangs.";
+      return "A NIC's number is its place in the order in which its host finds the cards. Only the cabling "
+             "tells "
+             "which cards of two hosts are on one rail; where rails do not reach each other, connecting "
+             "hangs.";
     case preflight::Remarked::kRingPaths:
     case preflight::Remarked::kTreePaths:
       return "Paths are those between GPUs, and from GPUs to NICs; the job counts the longest.";
@@ -140,8 +155,10 @@ std::string remarkMeaning(const preflight::Remark& remark) {
       return "Where rings of one kind share NICs and those of another do not, the network may pause senders "
              "(PFC); hosts of one kind can have one graph file.";
     case preflight::Remarked::kNicOfChannel:
-      return "A channel goes from the NIC by which it leaves one host to the one by which it enters the "
-             "next; on rails, NICs with different numbers meet over the spine.";
+      return "A channel leaves a host by its NIC there and enters the next one by its NIC there: on "
+             "different "
+             "rails, data crosses the spine. A graph file names NICs by their numbers, so hosts with another "
+             "order of cards need one each; `xylem diff` of two hosts shows the order.";
     case preflight::Remarked::kNvls:
       return "NVLS uses as many heads as the host with the fewest; with none on some host there is no NVLS.";
     case preflight::Remarked::kCollnet:
@@ -496,8 +513,7 @@ std::string remarksText(const preflight::Preflight& result, const Kinds& kinds, 
     table.add(std::move(row));
     sentences.add(remarkMeaning(remark));
   }
-  return screen.heading("Also different") + table.text(screen, 2) +
-         sentences.text(screen);
+  return screen.heading("Also different") + table.text(screen, 2) + sentences.text(screen);
 }
 
 std::string verdict(const plan::Plan& plan, const preflight::Preflight& result, const Terminal& screen) {

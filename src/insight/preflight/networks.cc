@@ -42,9 +42,9 @@ const char* name(Network network) {
 }
 
 Network networkOf(const plan::HostPlan& host, topology::NodeId nic) {
-  const std::string& device = host.system().net(nic).name;
-  if (device.empty()) return Network::kUnknown;
-  if (topology::isInterface(device)) return Network::kSockets;
+  const topology::Net& device = host.system().net(nic);
+  if (device.name.empty()) return Network::kUnknown;
+  if (topology::isInterface(device.name, device.port)) return Network::kSockets;
   const std::string code = classOfPci(*host.description, host.system()[nic].element);
   if (code.starts_with("0x0207")) return Network::kInfiniBand;
   return code.starts_with("0x0200") ? Network::kEthernet : Network::kRdma;

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <map>
 #include <sstream>
 
 #include "core/interface_list.h"
@@ -13,9 +14,9 @@
 namespace xylem::topology {
 
 // Interfaces are named by the kernel or its administrators; RDMA devices by their drivers (mlx5_0, rdmap0).
-bool isInterface(const std::string& name) {
-  constexpr const char* kPrefixes[] = {"eth",    "en",   "ib", "bond", "br",
-                                       "docker", "veth", "lo", "wl",   "ipogif"};
+bool isInterface(const std::string& name, int port) {
+  if (name.starts_with("ib")) return port == 0;
+  constexpr const char* kPrefixes[] = {"eth", "en", "bond", "br", "docker", "veth", "lo", "wl", "ipogif"};
   return std::any_of(std::begin(kPrefixes), std::end(kPrefixes),
                      [&](const char* prefix) { return name.starts_with(prefix); });
 }
@@ -31,10 +32,11 @@ std::string attributeText(const Document& document, ElementId element, const cha
 bool isSelected(const Document& document, ElementId net, const Settings& settings) {
   const std::string name = attributeText(document, net, "name");
   if (name.empty()) return true;
-  const int port = parseInt(attributeText(document, net, "port"), 1);
+  const int written = parseInt(attributeText(document, net, "port"), 0);
+  const int port = std::max(written, 1);
   std::istringstream parts(name);
   for (std::string part; std::getline(parts, part, '+');) {
-    if (isInterface(part)) {
+    if (isInterface(part, written)) {
       if (interfaceMatches(settings.text(Setting::kSocketIfname), part)) return true;
     } else if (settings.integer(Setting::kIbDisable) == 0 &&
                hcaMatches(settings.text(Setting::kIbHca), part, port)) {
@@ -110,6 +112,18 @@ NetPlace placeOf(const std::string& list, const std::string& name, int port) {
 
 namespace {
 
+void renumber(Document& document) {
+  std::vector<ElementId> nets;
+  collectNets(document, document.root(), nets);
+  std::map<int, std::vector<ElementId>> byNumber;
+  for (const ElementId net : nets) byNumber[parseInt(attributeText(document, net, "dev"), 0)].push_back(net);
+  int number = 0;
+  for (const auto& [dev, same] : byNumber) {
+    for (const ElementId net : same) document.set(net, "dev", std::to_string(number));
+    ++number;
+  }
+}
+
 // "NCCL_IB_HCA=mlx5_0 and NCCL_IB_DISABLE=0 select": those of the variables that are set, with a verb.
 std::string selectingVariables(const Settings& settings) {
   std::vector<std::string> variables;
@@ -141,6 +155,7 @@ Document selectNets(Document document, const Settings& settings, std::vector<std
       leaving = document[leaving].parent;
     document.detach(leaving);
   }
+  if (left < nets.size()) renumber(document);
   if (remarks != nullptr && left < nets.size())
     remarks->push_back(fmt::format("{} of {} NICs, as {}", left, nets.size(), selectingVariables(settings)));
   if (warnings != nullptr && left == 0 && !nets.empty())

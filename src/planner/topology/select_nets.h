@@ -14,7 +14,8 @@
 namespace xylem::topology {
 
 // Whether a network device is an interface, used through sockets, by its name; else it is an RDMA device (mlx5_0, rdmap0).
-bool isInterface(const std::string& name);
+// `ibp3s0` may be either: the ports of RDMA devices count from 1, and interfaces have port 0.
+bool isInterface(const std::string& name, int port);
 
 // Returns whether `list`, in the syntax of NCCL_IB_HCA, selects a port of a device. An empty list selects
 // all.
@@ -28,7 +29,7 @@ struct NetPlace {
 NetPlace placeOf(const std::string& list, const std::string& name, int port);
 
 // The description without the network devices that the variables leave out, and without cards all of whose
-// ports they leave out. `remarks` gets a sentence if they leave out any, `warnings` one if they leave out all.
+// ports they leave out. As in NCCL, those that are left are numbered from 0 on, in their order. `remarks` gets a sentence if they leave out any, `warnings` one if they leave out all.
 Document selectNets(Document document, const Settings& settings, std::vector<std::string>* remarks = nullptr,
                     std::vector<std::string>* warnings = nullptr);
 
