@@ -1,5 +1,4 @@
-# The tests of what plans and of answers about plans: `pure`, as they depend on their program and on files of topologies/,
-# tests/ and docs/ alone.
+# The tests of what plans and of answers about plans: `pure` (CMakeLists.txt).
 foreach(folder planner/rules planner/topology planner/paths planner/search planner/connect planner/tuning planner/plan insight/why insight/diff
     insight/preflight golden)
   get_filename_component(name ${folder} NAME)
