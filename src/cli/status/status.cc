@@ -64,6 +64,8 @@ int runStatus(const StatusArguments& options) {
     for (Finding& finding : findingsOf(jobs[i])) findings.push_back(std::move(finding));
     all.push_back({std::move(jobs[i]), std::move(findings)});
   }
+  // Stuck communicators come first.
+  std::stable_partition(all.begin(), all.end(), [](const JobStatus& one) { return !one.findings.empty(); });
   if (options.json)
     writeJson(toJson(all, options.calls), 2);
   else

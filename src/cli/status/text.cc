@@ -153,9 +153,11 @@ std::string statusText(const SeenJob& job, const std::vector<Finding>& findings,
   text += table.text(screen, 2);
   // Ranks of a host have the same.
   std::set<std::pair<std::string, std::string>> copies;
+  Table notes({{""}});
   for (const SeenRank& rank : job.seen)
     if (!rank.log.copies.empty() && copies.insert({rank.host, rank.log.copies}).second)
-      text += fmt::format("  copies within {}: {}\n", rank.host, rank.log.copies);
+      notes.add({{fmt::format("copies within {}: {}", rank.host, rank.log.copies), Style::kDim}});
+  if (!notes.empty()) text += notes.text(screen, 2);
   for (const Finding& finding : findings) text += fmt::format("  => {}\n", finding.text);
   if (findings.empty()) text += "  => nothing is stuck\n";
   return text;
