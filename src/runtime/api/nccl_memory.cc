@@ -8,6 +8,7 @@
 #include "runtime/api/windows.h"
 #include "runtime/cuda_api/allocation_table.h"
 #include "runtime/device/host_device.h"
+#include "runtime/gpu/gpu_allocations.h"
 
 using namespace xylem;
 using namespace xylem::api;
@@ -17,7 +18,9 @@ ncclResult_t pncclMemAlloc(void** ptr, size_t size) {
     requireNotNull(ptr, "ncclMemAlloc", "ptr");
     *ptr = nullptr;
     if (size == 0) throw Error(ResultCode::kInvalidArgument, "ncclMemAlloc: size is 0");
-    *ptr = inCall("ncclMemAlloc", [&] {
+    *ptr = inCall("ncclMemAlloc", [&]() -> void* {
+      if (const gpu::DriverTable* const driver = gpu::driverOfThread(comm::settingsOfProcess()))
+        return gpu::GpuAllocations::instance().allocate(*driver, size);
       return cuda_api::AllocationTable::instance().allocate({.device = device::currentDevice()}, size);
     });
   });
@@ -27,7 +30,8 @@ XYLEM_PROFILED(MemAlloc);
 ncclResult_t pncclMemFree(void* ptr) {
   return guard([&] {
     if (ptr == nullptr ||
-        cuda_api::AllocationTable::instance().free(ptr, cuda_api::AllocationTable::kOfDevice))
+        cuda_api::AllocationTable::instance().free(ptr, cuda_api::AllocationTable::kOfDevice) ||
+        inCall("ncclMemFree", [&] { return gpu::GpuAllocations::instance().free(ptr); }))
       return;
     throw Error(ResultCode::kInvalidArgument,
                 "ncclMemFree: {} was not given out by ncclMemAlloc, or was given back before", ptr);

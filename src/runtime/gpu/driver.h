@@ -34,6 +34,13 @@ struct Place {
   int device;  // of device memory
 };
 
+// Memory of a device, for another process of the host.
+struct MemoryHandle {
+  std::byte bytes[64];   // of the driver, for the allocation that holds it
+  std::uint64_t offset;  // in that
+};
+static_assert(sizeof(MemoryHandle) == sizeof(transport::DeviceSlots::handle));
+
 struct DriverTable {
   int abi;            // kDriverAbi
   int driverVersion;  // 12040 for CUDA 12.4
@@ -54,6 +61,12 @@ struct DriverTable {
   Status (*releaseHost)(void* memory);
   Status (*registerHost)(void* memory, std::size_t bytes);  // pins whole pages, for all devices
   Status (*unregisterHost)(void* memory);
+  Status (*clear)(void* memory, std::size_t bytes);  // of the device; over when it returns
+  // Lets the entered device reach the memory of another one of this process. An error if it cannot.
+  Status (*reachPeer)(int device);
+  Status (*exportMemory)(void* memory, MemoryHandle* handle);
+  Status (*importMemory)(const MemoryHandle* handle, void** memory);  // of another process
+  Status (*closeMemory)(void* memory);                                // that was imported
   Status (*lookUp)(const void* address, Place* place);
   Status (*copy)(void* to, const void* from, std::size_t bytes, void* stream);  // in stream order
 
@@ -74,7 +87,7 @@ struct DriverTable {
   // The kernel: a block for each lane.
   Status (*launch)(const Lane* lanes, int count, void* stream);
 };
-constexpr int kDriverAbi = 2;
+constexpr int kDriverAbi = 3;
 constexpr int kRelaxedCapture = 2;  // a mode: everything is allowed
 
 // The driver of the calling thread's device if that is a GPU. XYLEM_DEVICE decides; with `auto` it is a GPU if the program has

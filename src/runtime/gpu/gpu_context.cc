@@ -16,6 +16,15 @@ Registry& registry() {
   return *all;
 }
 
+struct SharedMemories {
+  std::mutex mutex;
+  std::map<std::uintptr_t, std::weak_ptr<GpuMemory>> byAddress;
+};
+SharedMemories& sharedMemories() {
+  static SharedMemories* const all = new SharedMemories;
+  return *all;
+}
+
 std::string versionText(int version) { return fmt::format("{}.{}", version / 1000, version % 1000 / 10); }
 
 }  // namespace
@@ -86,17 +95,38 @@ GpuMemory::GpuMemory(const GpuContext& gpu, Where where, std::size_t bytes, std:
                 gpu.device(), where == Where::kDevice ? "memory" : "pinned memory of the host", bytes, what,
                 gpu.facts().memoryBytes >> 20);
   gpu.require(status, "allocating memory");
-  gpu_ = &gpu;
+  driver_ = &driver;
+  device_ = gpu.device();
   data_ = static_cast<std::byte*>(memory);
 }
 
 GpuMemory::~GpuMemory() {
-  if (data_ == nullptr || gpu_->driver().enter(gpu_->device()) != kDone) return;
+  if (data_ == nullptr || driver_->enter(device_) != kDone) return;
   if (where_ == Where::kDevice)
-    gpu_->driver().release(data_);
+    driver_->release(data_);
   else
-    gpu_->driver().releaseHost(data_);
-  gpu_->driver().leave();
+    driver_->releaseHost(data_);
+  driver_->leave();
+}
+
+std::shared_ptr<GpuMemory> makeSharedMemory(const GpuContext& gpu, std::size_t bytes, std::string_view what) {
+  auto memory = std::make_shared<GpuMemory>(gpu, GpuMemory::Where::kDevice, bytes, what);
+  {
+    const EnteredDevice entered(gpu);
+    gpu.require(gpu.driver().clear(memory->data(), bytes), "clearing memory");
+  }
+  SharedMemories& all = sharedMemories();
+  const std::lock_guard lock(all.mutex);
+  all.byAddress[reinterpret_cast<std::uintptr_t>(memory->data())] = memory;
+  return memory;
+}
+
+std::shared_ptr<GpuMemory> sharedMemoryAt(std::uintptr_t address) {
+  SharedMemories& all = sharedMemories();
+  const std::lock_guard lock(all.mutex);
+  std::erase_if(all.byAddress, [](const auto& entry) { return entry.second.expired(); });
+  const auto found = all.byAddress.find(address);
+  return found == all.byAddress.end() ? nullptr : found->second.lock();
 }
 
 GpuEvent::GpuEvent(const GpuContext& gpu) : gpu_(gpu) {
@@ -108,6 +138,18 @@ GpuEvent::~GpuEvent() {
   if (gpu_.driver().enter(gpu_.device()) != kDone) return;
   gpu_.driver().destroyEvent(event_);
   gpu_.driver().leave();
+}
+
+std::shared_ptr<std::byte> importedMemory(const GpuContext& gpu, const MemoryHandle& handle) {
+  void* memory = nullptr;
+  const EnteredDevice entered(gpu);
+  if (gpu.driver().importMemory(&handle, &memory) != kDone) return nullptr;
+  return {static_cast<std::byte*>(memory),
+          [&driver = gpu.driver(), device = gpu.device()](std::byte* opened) {
+            if (driver.enter(device) != kDone) return;
+            driver.closeMemory(opened);
+            driver.leave();
+          }};
 }
 
 bool GpuEvent::isOver() const {

@@ -77,7 +77,7 @@ class RelaxedCapture {
   int mode_ = kRelaxedCapture;
 };
 
-// Memory of the device, or pinned memory of the host, which both reach. The context must outlive it.
+// Memory of the device, or pinned memory of the host, which both reach.
 class GpuMemory {
  public:
   enum class Where { kDevice, kHost };
@@ -95,16 +95,25 @@ class GpuMemory {
 
  private:
   void swap(GpuMemory& other) noexcept {
-    std::swap(gpu_, other.gpu_);
+    std::swap(driver_, other.driver_);
+    std::swap(device_, other.device_);
     std::swap(where_, other.where_);
     std::swap(data_, other.data_);
     std::swap(bytes_, other.bytes_);
   }
-  const GpuContext* gpu_ = nullptr;
+  const DriverTable* driver_ = nullptr;
+  int device_ = 0;
   Where where_ = Where::kDevice;
   std::byte* data_ = nullptr;
   std::size_t bytes_ = 0;
 };
+
+// Memory of a device, all zeros, that ranks of this process use together: it goes with the last of them.
+std::shared_ptr<GpuMemory> makeSharedMemory(const GpuContext& gpu, std::size_t bytes, std::string_view what);
+// The same by its address; null if it is gone.
+std::shared_ptr<GpuMemory> sharedMemoryAt(std::uintptr_t address);
+// Memory of another process of the host; null if the device cannot reach it.
+std::shared_ptr<std::byte> importedMemory(const GpuContext& gpu, const MemoryHandle& handle);
 
 class GpuEvent {
  public:

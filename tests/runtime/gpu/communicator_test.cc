@@ -15,6 +15,8 @@
 #include "nccl.h"
 #include "runtime/collectives/values.h"
 #include "runtime/comm/host_threads.h"
+#include "runtime/comm/join/comm_plan.h"
+#include "runtime/comm/rank_processes.h"
 #include "runtime/gpu/mapped_gpus.h"
 #include "support/effort.h"
 
@@ -205,10 +207,12 @@ class GpuCommunicators : public ::testing::TestWithParam<std::tuple<const char*,
  protected:
   // Every function, type, operation, with 2 to `mostRanks` ranks. A rank's buffers are compared as a whole, so a byte that is
   // written beside the result counts, too.
-  void compareWithHostDevices(int mostRanks);
+  // `areDirect`: the GPUs move data into each other's memory.
+  void compareWithHostDevices(int mostRanks, bool areDirect, const MappedGpus::Options& options = {});
 };
 
-void GpuCommunicators::compareWithHostDevices(int mostRanks) {
+void GpuCommunicators::compareWithHostDevices(int mostRanks, bool areDirect,
+                                              const MappedGpus::Options& options) {
   const auto& [algorithm, protocol] = GetParam();
   std::mt19937 random(20240607);
   std::vector<Function> functions{Function::kAllReduce};
@@ -218,7 +222,7 @@ void GpuCommunicators::compareWithHostDevices(int mostRanks) {
                  Function::kBroadcast, Function::kSend,          Function::kAlltoAll};
   int compared = 0;
   for (int count = 2; count <= mostRanks; ++count) {
-    MappedGpus gpus;
+    MappedGpus gpus(options);
     Ranks onHost(nullptr, count), onGpus(&gpus, count);
     Buffers hostBuffers(onHost), gpuBuffers(onGpus);
     for (const Function function : functions) {
@@ -244,6 +248,7 @@ void GpuCommunicators::compareWithHostDevices(int mostRanks) {
       }
     }
     EXPECT_GE(gpus.launches(), count);
+    EXPECT_EQ(gpus.reachablePairs() > 0, areDirect);
   }
   RecordProperty("compared", compared);
 }
@@ -251,7 +256,13 @@ void GpuCommunicators::compareWithHostDevices(int mostRanks) {
 TEST_P(GpuCommunicators, HaveTheBitsOfTheHostDevice) {
   const auto& [algorithm, protocol] = GetParam();
   const Environment environment(variablesOf(algorithm, protocol));
-  compareWithHostDevices(8);
+  compareWithHostDevices(8, true);
+}
+
+TEST_P(GpuCommunicators, HaveTheBitsOfTheHostDeviceWithoutPeerAccess) {
+  const auto& [algorithm, protocol] = GetParam();
+  const Environment environment(variablesOf(algorithm, protocol));
+  compareWithHostDevices(3, false, {.reachPeers = false});
 }
 
 // The progress threads of this process. A rank has one if any queue of it leads over a network.
@@ -271,7 +282,7 @@ TEST_P(GpuCommunicators, HaveTheBitsOfTheHostDeviceOverANetwork) {
   std::map<std::string, std::string> variables = variablesOf(algorithm, protocol);
   variables["NCCL_SHM_DISABLE"] = variables["NCCL_P2P_DISABLE"] = "1";
   const Environment environment(variables);
-  compareWithHostDevices(4);
+  compareWithHostDevices(4, false);
   MappedGpus gpus;
   const Ranks ranks(&gpus, 2);
   EXPECT_EQ(progressThreads(), 2);
@@ -396,6 +407,54 @@ TEST(GpuRanks, AreThreadsThatConnectWhileTheySendAndReadScalarsWhenTheyRun) {
       EXPECT_EQ(ncclCommDestroy(comm), ncclSuccess);
     });
   for (std::thread& thread : threads) thread.join();
+}
+
+// The ranks are processes with a GPU each, which map each other's memory.
+const RankRole kGpuRank("gpu", [](int rank, int ranks, const ncclUniqueId& id) {
+  MappedGpus gpus;
+  gpus.setDevice(rank);
+  ncclComm_t comm = nullptr;
+  EXPECT_EQ(ncclCommInitRank(&comm, ranks, id, rank), ncclSuccess) << ncclGetLastError(nullptr);
+  if (comm == nullptr) return 1;
+  // With two ranks the ring's queues to the next rank and to the previous one are to the same.
+  EXPECT_GE(gpus.imported(), 1u);
+  const auto stream = static_cast<cudaStream_t>(gpus.makeStream());
+  constexpr std::size_t kCount = 20000;
+  auto* const values = static_cast<float*>(gpus.allocate(kCount * sizeof(float)));
+  for (const char* const turn : {"first", "second"}) {
+    std::fill_n(values, kCount, static_cast<float>(rank + 1));
+    EXPECT_EQ(ncclAllReduce(values, values, kCount, ncclFloat, ncclSum, comm, stream), ncclSuccess)
+        << ncclGetLastError(nullptr);
+    gpus.await(stream);
+    EXPECT_EQ(std::count(values, values + kCount, static_cast<float>(ranks * (ranks + 1) / 2)),
+              static_cast<std::ptrdiff_t>(kCount))
+        << turn;
+  }
+  EXPECT_EQ(ncclCommDestroy(comm), ncclSuccess);
+  EXPECT_EQ(gpus.allocated(), 0u);
+  return ::testing::Test::HasFailure() ? 1 : 0;
+});
+
+TEST(RankProcess, Role) {
+  if (const RankBody body = RankRole::find(roleOfThisProcess())) {
+    EXPECT_EQ(body(std::stoi(variable("XYLEM_TEST_RANK")), std::stoi(variable("XYLEM_TEST_RANKS")),
+                   idOf(variable("XYLEM_TEST_ID"))),
+              0);
+  }
+}
+
+TEST(GpuProcesses, MapEachOthersMemory) {
+  for (const char* const protocol : {"Simple", "LL", "LL128"}) {
+    const Environment environment(variablesOf("Ring,Tree", protocol));
+    setenv("XYLEM_DEVICE", "auto", 1);
+    ncclUniqueId id;
+    ASSERT_EQ(ncclGetUniqueId(&id), ncclSuccess);
+    constexpr int kRanks = 3;
+    std::vector<std::unique_ptr<RankProcess>> ranks;
+    for (int rank = 0; rank < kRanks; ++rank)
+      ranks.push_back(std::make_unique<RankProcess>("gpu", rank, kRanks, id));
+    for (const auto& rank : ranks) EXPECT_EQ(rank->waitAtMost(60), 0) << protocol;
+  }
 }
 
 // Graphs of collectives, and of sends and receives that connect while they are captured;
@@ -686,6 +745,34 @@ TEST(GpuBadInput, IsAnErrorThatNamesRankAndDevice) {
   ncclResult_t state = ncclInternalError;
   ASSERT_EQ(ncclCommGetAsyncError(ranks.comm(1), &state), ncclSuccess);
   EXPECT_EQ(state, ncclSuccess);
+}
+
+TEST(GpuPlans, DoWithoutLl128UnlessAsked) {
+  std::vector<comm::PeerInfo> peers(2);
+  const auto protocols = [&](const Settings& settings) {
+    return comm::settingsForPlan(settings, peers).text(Setting::kProto);
+  };
+  EXPECT_EQ(protocols(Settings()), "");
+  peers[1].peer.gpu = 7;
+  EXPECT_EQ(protocols(Settings()), "^LL128");
+  EXPECT_EQ(protocols(Settings::fromPairs({{"NCCL_PROTO", "LL128"}})), "LL128");
+}
+
+TEST(GpuMemory, OfNcclMemAllocIsTheGpusOwn) {
+  const Environment environment(variablesOf("Ring", "Simple"));
+  MappedGpus gpus({.memoryBytes = std::size_t{1} << 20});
+  setenv("XYLEM_DEVICE", "auto", 1);
+  gpus.setDevice(1);
+  void* memory = nullptr;
+  ASSERT_EQ(ncclMemAlloc(&memory, 1000), ncclSuccess) << ncclGetLastError(nullptr);
+  EXPECT_EQ(gpus.deviceOf(memory), 1);
+  gpus.setDevice(0);
+  EXPECT_EQ(ncclMemFree(memory), ncclSuccess) << ncclGetLastError(nullptr);
+  EXPECT_EQ(gpus.deviceOf(memory), -1);
+  EXPECT_EQ(ncclMemFree(memory), ncclInvalidArgument) << "given back before";
+  EXPECT_THAT(
+      failureOf(ncclUnhandledCudaError, ncclMemAlloc(&memory, std::size_t{2} << 20)),
+      AllOf(HasSubstr("ncclMemAlloc"), HasSubstr("GPU 0: allocating 2097152 bytes failed: out of memory")));
 }
 
 TEST(GpuBadMachines, AreErrorsThatNameRankAndDevice) {

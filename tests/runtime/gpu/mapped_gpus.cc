@@ -1,6 +1,9 @@
 #include "runtime/gpu/mapped_gpus.h"
 
+#include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <condition_variable>
@@ -91,6 +94,14 @@ struct MappedEvent {
 struct Piece {
   std::size_t bytes = 0;
   gpu::Place place{};
+  int file = -1;  // of a device's memory, which other processes may map
+};
+
+// A MemoryHandle of this driver.
+struct Exported {
+  pid_t process;
+  int file;
+  std::size_t bytes;
 };
 
 struct Machine {
@@ -100,6 +111,8 @@ struct Machine {
   std::set<MappedStream*> streams;
   std::set<MappedEvent*> events;
   std::map<int, std::size_t> used;  // bytes by device
+  std::set<std::pair<int, int>> reachable;
+  std::map<void*, std::size_t> imported;
   std::atomic<int> launches{0};
   std::atomic<int> captures{0};  // of streams, under way
   std::uint64_t lastCapture = 0;
@@ -121,11 +134,11 @@ MappedStream* streamOf(void* stream) {
   return machine->streams.count(asked) != 0 ? asked : nullptr;
 }
 
-void addPiece(void* memory, std::size_t bytes, gpu::PlaceKind kind) {
-  machine->pieces[static_cast<const std::byte*>(memory)] = {bytes, {kind, device()}};
+void addPiece(void* memory, std::size_t bytes, gpu::PlaceKind kind, int file = -1) {
+  machine->pieces[static_cast<const std::byte*>(memory)] = {bytes, {kind, device()}, file};
 }
-void* newMemory(std::size_t bytes) {
-  void* const memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+void* newMemory(std::size_t bytes, int file) {
+  void* const memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
   return memory == MAP_FAILED ? nullptr : memory;
 }
 Status makeMemory(void** memory, std::size_t bytes, gpu::PlaceKind kind) {
@@ -133,10 +146,12 @@ Status makeMemory(void** memory, std::size_t bytes, gpu::PlaceKind kind) {
   const std::lock_guard lock(machine->mutex);
   if (kind == gpu::PlaceKind::kDevice && machine->used[device()] + bytes > machine->options.memoryBytes)
     return kOutOfMemory;
-  *memory = newMemory(bytes);
+  const int file = memfd_create("mapped-gpu", MFD_CLOEXEC);
+  if (file < 0 || ftruncate(file, static_cast<off_t>(bytes)) != 0) return kOutOfMemory;
+  *memory = newMemory(bytes, file);
   if (*memory == nullptr) return kOutOfMemory;
   if (kind == gpu::PlaceKind::kDevice) machine->used[device()] += bytes;
-  addPiece(*memory, bytes, kind);
+  addPiece(*memory, bytes, kind, file);
   return kDone;
 }
 Status dropPiece(void* memory, bool unmaps) {
@@ -146,6 +161,7 @@ Status dropPiece(void* memory, bool unmaps) {
   if (found->second.place.kind == gpu::PlaceKind::kDevice)
     machine->used[found->second.place.device] -= found->second.bytes;
   if (unmaps) munmap(memory, found->second.bytes);
+  if (found->second.file >= 0) close(found->second.file);
   machine->pieces.erase(found);
   return kDone;
 }
@@ -244,6 +260,47 @@ gpu::DriverTable tableOf(const MappedGpus::Options& options) {
     return kDone;
   };
   table.unregisterHost = [](void* memory) { return dropPiece(memory, false); };
+  table.clear = [](void* memory, std::size_t bytes) {
+    std::memset(memory, 0, bytes);
+    return kDone;
+  };
+  table.reachPeer = [](int peer) {
+    const std::lock_guard lock(machine->mutex);
+    if (!machine->options.reachPeers) return kInvalid;
+    if (peer != device()) machine->reachable.insert({device(), peer});
+    return kDone;
+  };
+  table.exportMemory = [](void* memory, gpu::MemoryHandle* handle) {
+    const std::lock_guard lock(machine->mutex);
+    const auto found = machine->pieces.find(static_cast<const std::byte*>(memory));
+    if (found == machine->pieces.end()) return kInvalid;
+    const Exported exported{getpid(), found->second.file, found->second.bytes};
+    static_assert(sizeof exported <= sizeof *handle);
+    std::memcpy(handle, &exported, sizeof exported);
+    return kDone;
+  };
+  table.importMemory = [](const gpu::MemoryHandle* handle, void** memory) {
+    Exported exported{};
+    std::memcpy(&exported, handle, sizeof exported);
+    if (!machine->options.reachPeers || exported.process == getpid()) return kInvalid;
+    const std::string path = fmt::format("/proc/{}/fd/{}", exported.process, exported.file);
+    const int file = open(path.c_str(), O_RDWR | O_CLOEXEC);
+    if (file < 0) return kInvalid;
+    *memory = newMemory(exported.bytes, file);
+    close(file);
+    if (*memory == nullptr) return kInvalid;
+    const std::lock_guard lock(machine->mutex);
+    machine->imported[*memory] = exported.bytes;
+    return kDone;
+  };
+  table.closeMemory = [](void* memory) {
+    const std::lock_guard lock(machine->mutex);
+    const auto found = machine->imported.find(memory);
+    if (found == machine->imported.end()) return kInvalid;
+    munmap(memory, found->second);
+    machine->imported.erase(found);
+    return kDone;
+  };
   table.lookUp = [](const void* address, gpu::Place* place) {
     const std::lock_guard lock(machine->mutex);
     const auto* const asked = static_cast<const std::byte*>(address);
@@ -344,7 +401,7 @@ MappedGpus::~MappedGpus() {
   gpu::useDriver(nullptr);
   for (const auto& stream : machine->givenStreams) stream->await();
   machine->givenStreams.clear();
-  for (const auto& [memory, bytes] : machine->given) munmap(memory, bytes);
+  for (const auto& [memory, bytes] : machine->given) dropPiece(memory, true);
   machine.reset();
 }
 
@@ -356,6 +413,12 @@ void* MappedGpus::allocate(std::size_t bytes) {
   const std::lock_guard lock(machine->mutex);
   machine->given.emplace_back(memory, bytes);
   return memory;
+}
+
+int MappedGpus::deviceOf(const void* memory) const {
+  gpu::Place place{};
+  table.lookUp(memory, &place);
+  return place.kind == gpu::PlaceKind::kDevice ? place.device : -1;
 }
 
 void* MappedGpus::makeStream() {
@@ -399,10 +462,20 @@ void MappedGpus::replay(const Graph& graph, void* stream) {
 
 int MappedGpus::launches() const { return machine->launches; }
 
+std::size_t MappedGpus::reachablePairs() const {
+  const std::lock_guard lock(machine->mutex);
+  return machine->reachable.size();
+}
+
+std::size_t MappedGpus::imported() const {
+  const std::lock_guard lock(machine->mutex);
+  return machine->imported.size();
+}
+
 std::size_t MappedGpus::allocated() const {
   const std::lock_guard lock(machine->mutex);
-  return machine->pieces.size() - machine->given.size() + machine->events.size() + machine->streams.size() -
-         machine->givenStreams.size();
+  return machine->imported.size() + machine->pieces.size() - machine->given.size() + machine->events.size() +
+         machine->streams.size() - machine->givenStreams.size();
 }
 
 }  // namespace xylem::testing

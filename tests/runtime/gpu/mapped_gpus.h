@@ -27,7 +27,8 @@ class MappedGpus {
     int driverVersion = 12040;
     std::size_t memoryBytes = std::size_t{1} << 30;  // of each GPU
     int residentBlocks = 132;
-    bool areOne = false;  // all numbers name one GPU
+    bool areOne = false;     // all numbers name one GPU
+    bool reachPeers = true;  // their memory
   };
   MappedGpus();
   explicit MappedGpus(const Options& options);
@@ -39,6 +40,8 @@ class MappedGpus {
   // Memory and a stream of the current device; they live as long as this object.
   void* allocate(std::size_t bytes);
   void* makeStream();
+  // That has the memory; -1: none.
+  int deviceOf(const void* memory) const;
   void await(void* stream);
   // The stream waits until `opens` is set.
   void hold(void* stream, const bool* opens);
@@ -53,6 +56,9 @@ class MappedGpus {
 
   // Launches of the kernel until now.
   int launches() const;
+  // Pairs of GPUs of which one may reach the other's memory, and pieces of memory that other processes gave.
+  std::size_t reachablePairs() const;
+  std::size_t imported() const;
   // Pieces of memory, streams and events that were not given back.
   std::size_t allocated() const;
 };

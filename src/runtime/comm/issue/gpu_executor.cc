@@ -1,6 +1,7 @@
 #include "runtime/comm/issue/gpu_executor.h"
 
 #include <algorithm>
+#include <cstring>
 
 namespace xylem::comm {
 namespace {
@@ -22,20 +23,84 @@ int operatorOf(const CommOperation& operation) {
 GpuExecutor::GpuExecutor(const gpu::GpuContext& gpu, std::span<const ChannelLinks> channels, int ranks,
                          bool inSlots)
     : gpu_(gpu),
+      channels_(channels),
       ranks_(ranks),
       inSlots_(inSlots),
       tasks_(gpu.device()),
       abort_(gpu, gpu::GpuMemory::Where::kHost, sizeof(std::uint32_t), "the abort word"),
       kernel_(newKernel()) {
-  for (const ChannelLinks& channel : channels)
+  eachCollectiveEnd([this](auto& end) { pin(end); });
+  while (spare_.size() < kSpareKernels) spare_.push_back(std::make_unique<gpu::KernelLaunch>(gpu_, abort()));
+}
+
+// Algorithms may share an end.
+template <typename Visit>
+void GpuExecutor::eachCollectiveEnd(Visit&& visit) {
+  for (const ChannelLinks& channel : channels_)
     for (const AlgorithmLinks* const links :
          {&channel.ring, &channel.tree, &channel.patUp, &channel.patDown}) {
-      for (const transport::RecvEnd* const end : links->from)
-        if (end != nullptr) pin(*end);
-      for (const transport::SendEnd* const end : links->to)
-        if (end != nullptr) pin(*end);
+      for (transport::RecvEnd* const end : links->from)
+        if (end != nullptr) visit(*end);
+      for (transport::SendEnd* const end : links->to)
+        if (end != nullptr) visit(*end);
     }
-  while (spare_.size() < kSpareKernels) spare_.push_back(std::make_unique<gpu::KernelLaunch>(gpu_, abort()));
+}
+
+void GpuExecutor::offerSlots(const ReachOfRank& reach) {
+  eachCollectiveEnd([&](auto& side) {
+    if constexpr (std::is_same_v<decltype(side), transport::RecvEnd&>) {
+      End& end = ends_.at(&side);
+      const Reach::By by = reach(side.peer()).by;
+      if (end.slots != nullptr || side.pump() != nullptr || by == Reach::By::kHostMemory) return;
+      const auto memory =
+          gpu::makeSharedMemory(gpu_, transport::slotsBytes(end.queue.stepBytes), "a queue's slots");
+      transport::DeviceSlots& slots = end.queue.control->device;
+      if (by == Reach::By::kHandle) {
+        gpu::MemoryHandle handle{};
+        const gpu::EnteredDevice entered(gpu_);
+        if (gpu_.driver().exportMemory(memory->data(), &handle) != gpu::kDone) return;
+        std::memcpy(slots.handle, &handle, sizeof handle);
+      }
+      end.slots = {memory, memory->data()};
+      slots.offered.store(reinterpret_cast<std::uintptr_t>(memory->data()), std::memory_order_release);
+    }
+  });
+}
+
+void GpuExecutor::acceptSlots(const ReachOfRank& reach) {
+  eachCollectiveEnd([&](auto& side) {
+    if constexpr (std::is_same_v<decltype(side), transport::SendEnd&>) {
+      End& end = ends_.at(&side);
+      transport::DeviceSlots& slots = end.queue.control->device;
+      const Reach way = reach(side.peer());
+      const std::uint64_t offered = slots.offered.load(std::memory_order_acquire);
+      if (end.slots != nullptr || way.by == Reach::By::kHostMemory || offered == 0) return;
+      if (way.by == Reach::By::kHandle) {
+        gpu::MemoryHandle handle;
+        std::memcpy(&handle, slots.handle, sizeof handle);
+        end.slots = gpu::importedMemory(gpu_, handle);
+      } else if (reaches(way.device)) {
+        const auto memory = gpu::sharedMemoryAt(offered);
+        if (memory != nullptr) end.slots = {memory, memory->data()};
+      }
+      if (end.slots != nullptr) slots.accepted.store(1, std::memory_order_release);
+    }
+  });
+}
+
+bool GpuExecutor::reaches(int device) const {
+  const gpu::EnteredDevice entered(gpu_);
+  return gpu_.driver().reachPeer(device) == gpu::kDone;
+}
+
+void GpuExecutor::useSlots() {
+  eachCollectiveEnd([&](auto& side) {
+    End& end = ends_.at(&side);
+    if (end.queue.control->device.accepted.load(std::memory_order_acquire) == 0)
+      end.slots = nullptr;
+    else
+      end.queue = transport::withSlots(end.queue, end.slots.get());
+  });
 }
 
 std::unique_ptr<gpu::KernelLaunch> GpuExecutor::newKernel() {

@@ -8,10 +8,15 @@
 //   executor.start(operations);
 //   launchTask.take(executor.kernel());     // gets another one for it
 //
-// Queues are those of the host, in memory that is pinned. Over a network the launch's task carries the steps on.
+// Queues are those of the host, in memory that is pinned. Over a network the launch's task carries the steps on. Between GPUs of
+// one host that reach each other's memory (P2P), the slots of collectives' queues are in the reader's memory; counters and notes
+// stay where they are. The ranks agree on it when they join, with a barrier between any two of these:
+//
+//   executor.offerSlots(reach); ...; executor.acceptSlots(reach); ...; executor.useSlots();
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <span>
@@ -33,6 +38,16 @@ class GpuExecutor {
   // run, the driver may wait for them before it pins memory, and they may wait for the kernel that needs it.
   // `inSlots`: collectives move their data as under Simple, whatever the protocol (Wiring::dataInSlots).
   GpuExecutor(const gpu::GpuContext& gpu, std::span<const ChannelLinks> channels, int ranks, bool inSlots);
+
+  // How the GPU of another rank may be reached: its memory from this process, where it is device `device`, or from another one.
+  struct Reach {
+    enum class By { kHostMemory, kProcess, kHandle } by = By::kHostMemory;
+    int device = -1;
+  };
+  using ReachOfRank = std::function<Reach(int rank)>;
+  void offerSlots(const ReachOfRank& reach);
+  void acceptSlots(const ReachOfRank& reach);
+  void useSlots();
 
   const gpu::GpuContext& gpu() const { return gpu_; }
   // The stream of the tasks that watch launches.
@@ -60,7 +75,12 @@ class GpuExecutor {
     transport::QueueMemory queue;
     std::uint64_t* step = nullptr;
     std::unique_ptr<gpu::RegisteredMemory> memory;
+    std::shared_ptr<std::byte>
+        slots;  // in a reader's memory; its writer has it, too, as its kernel may end later
   };
+  template <typename Visit>
+  void eachCollectiveEnd(Visit&& visit);
+  bool reaches(int device) const;
   std::uint32_t* abort() const { return reinterpret_cast<std::uint32_t*>(abort_.data()); }
   std::uint64_t* newStep(std::uint64_t first);
   template <typename QueueSide>
@@ -73,6 +93,7 @@ class GpuExecutor {
   void addTransfer(int lane, const WorkItem& item, TransferPath& path);
 
   const gpu::GpuContext& gpu_;
+  const std::span<const ChannelLinks> channels_;
   const int ranks_;
   const bool inSlots_;
   device::OwnedStream tasks_;

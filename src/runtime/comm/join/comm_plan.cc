@@ -274,6 +274,14 @@ int channelsToUse(const plan::Plan& plan, const JobRoster& roster, const Setting
 
 }  // namespace
 
+Settings settingsForPlan(const Settings& settings, std::span<const PeerInfo> peers) {
+  Settings own = settings;
+  const bool onGpus =
+      std::any_of(peers.begin(), peers.end(), [](const PeerInfo& rank) { return rank.peer.gpu != 0; });
+  if (onGpus && !settings.isSet(Setting::kProto)) own.set(spec(Setting::kProto), "^LL128", "ranks on GPUs");
+  return own;
+}
+
 CommPlan::CommPlan(std::span<const PeerInfo> peers, int rank, plan::Plan job, std::uint64_t device,
                    int channelsInUse, HostCopies within)
     : plan(std::move(job)),
@@ -286,7 +294,7 @@ CommPlan::CommPlan(std::span<const PeerInfo> peers, int rank, plan::Plan job, st
 
 CommPlan planComm(JoinSteps& steps, bootstrap::Bootstrap& bootstrap, const JobRoster& roster,
                   const JoinRequest& request) {
-  const Settings& settings = request.settings;
+  const Settings settings = settingsForPlan(request.settings, roster.peers);
   const Logger& log = *request.log;
   DescribedHosts hosts = steps.run(InitPart::kTopology, "describing the hosts", [&] {
     return describeHosts(bootstrap, roster, settings,
@@ -301,7 +309,8 @@ CommPlan planComm(JoinSteps& steps, bootstrap::Bootstrap& bootstrap, const JobRo
     if (roster.hosts.ranks.size() > 1)
       log.info(Subsystem::kInit, "Copies within the host: {}", hosts.copies.text());
     const int channels = channelsToUse(plan, roster, settings, request.config);
-    return CommPlan(roster.peers, roster.rank, std::move(plan), hosts.busId, channels, std::move(hosts.copies));
+    return CommPlan(roster.peers, roster.rank, std::move(plan), hosts.busId, channels,
+                    std::move(hosts.copies));
   });
 }
 

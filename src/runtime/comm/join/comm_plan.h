@@ -72,6 +72,10 @@ struct CommPlan {
   const LinkPlan links;  // the queues that this rank's collectives need
 };
 
+// The settings by which ranks plan: on GPUs without LL128, unless NCCL_PROTO says otherwise. LL128 needs stores of 128 bytes that
+// arrive as a whole, which not every way between GPUs keeps, and the plan does not know the ways.
+Settings settingsForPlan(const Settings& settings, std::span<const PeerInfo> peers);
+
 // Describes the hosts, plans the job and logs the plan. All ranks call it at the same time.
 CommPlan planComm(JoinSteps& steps, bootstrap::Bootstrap& bootstrap, const JobRoster& roster,
                   const JoinRequest& request);

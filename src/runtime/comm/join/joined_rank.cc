@@ -1,5 +1,6 @@
 #include "runtime/comm/join/joined_rank.h"
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
@@ -7,6 +8,31 @@
 #include "runtime/comm/watch/flight_dump.h"
 
 namespace xylem::comm {
+
+namespace {
+
+// GPUs of one host move data straight into each other's memory, where they reach it and NCCL_P2P_DISABLE allows it.
+void shareGpuMemory(bootstrap::Bootstrap& bootstrap, const JobRoster& roster, GpuExecutor* executor,
+                    const Settings& settings) {
+  if (std::none_of(roster.peers.begin(), roster.peers.end(),
+                   [](const PeerInfo& rank) { return rank.peer.gpu != 0; }))
+    return;
+  const transport::Peer& self = roster.self().peer;
+  const bool allowed = settings.integer(Setting::kP2pDisable) == 0;
+  const auto reach = [&](int rank) -> GpuExecutor::Reach {
+    const transport::Peer& peer = roster.peers[static_cast<std::size_t>(rank)].peer;
+    if (!allowed || peer.gpu == 0 || peer.hostHash != self.hostHash) return {};
+    if (peer.process == self.process) return {GpuExecutor::Reach::By::kProcess, peer.device};
+    return {GpuExecutor::Reach::By::kHandle};
+  };
+  if (executor != nullptr) executor->offerSlots(reach);
+  bootstrap.barrier("offering memory of GPUs");
+  if (executor != nullptr) executor->acceptSlots(reach);
+  bootstrap.barrier("accepting memory of GPUs");
+  if (executor != nullptr) executor->useSlots();
+}
+
+}  // namespace
 
 JoinedRank::JoinedRank(std::unique_ptr<bootstrap::Bootstrap> bootstrap,
                        std::unique_ptr<FlightRecorder> recorder, const JoinRequest& request, InitTimer& timer)
@@ -36,6 +62,8 @@ JoinedRank::JoinedRank(std::unique_ptr<bootstrap::Bootstrap> bootstrap,
       issuer_(steps_.run(InitPart::kConnections, "loading a tuner and a profiler", [&] {
         return Issuer(roster_, plan_, wiring_, request, {watch_, stopped_, *recorder_}, gpu_.get());
       })) {
+  steps_.run(InitPart::kConnections, "sharing the memory of GPUs",
+             [&] { shareGpuMemory(*bootstrap_, roster_, issuer_.gpu(), request.settings); });
   steps_.run(InitPart::kConnections, "waiting for all ranks", [&] {
     bootstrap_->barrier("the last step of joining");
     bootstrap_->tellWaits({});

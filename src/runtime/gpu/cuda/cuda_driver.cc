@@ -30,16 +30,21 @@ namespace {
   ROW(cuInit)                                                                                                \
   ROW(cuDriverGetVersion)                                                                                    \
   ROW(cuGetErrorString)                                                                                      \
-  ROW(cuDeviceGetCount) ROW(cuDeviceGet) ROW(cuDeviceGetName) ROW(cuDeviceTotalMem) ROW(cuDeviceGetUuid)     \
-      ROW(cuDeviceGetAttribute) ROW(cuDevicePrimaryCtxRetain) ROW(cuCtxGetCurrent) ROW(cuCtxGetDevice)       \
-          ROW(cuCtxPushCurrent) ROW(cuCtxPopCurrent) ROW(cuMemAlloc) ROW(cuMemFree) ROW(cuMemHostAlloc)      \
-              ROW(cuMemFreeHost) ROW(cuMemHostRegister) ROW(cuMemHostUnregister) ROW(cuPointerGetAttributes) \
-                  ROW(cuMemcpyAsync) ROW(cuStreamGetCtx) ROW(cuThreadExchangeStreamCaptureMode)              \
-                      ROW(cuUserObjectCreate) ROW(cuUserObjectRelease) ROW(cuGraphRetainUserObject)          \
-                          ROW(cuEventCreate) ROW(cuEventDestroy) ROW(cuEventRecord) ROW(cuStreamWaitEvent)   \
-                              ROW(cuEventQuery) ROW(cuModuleLoadData) ROW(cuModuleGetFunction)               \
-                                  ROW(cuLaunchHostFunc) ROW(cuLaunchKernel)                                  \
-                                      ROW(cuOccupancyMaxActiveBlocksPerMultiprocessor)
+  ROW(cuDeviceGetCount)                                                                                      \
+  ROW(cuDeviceGet)                                                                                           \
+  ROW(cuDeviceGetName)                                                                                       \
+  ROW(cuDeviceTotalMem) ROW(cuDeviceGetUuid) ROW(cuDeviceGetAttribute) ROW(cuDevicePrimaryCtxRetain)         \
+      ROW(cuCtxGetCurrent) ROW(cuCtxGetDevice) ROW(cuCtxPushCurrent) ROW(cuCtxPopCurrent) ROW(cuMemAlloc)    \
+          ROW(cuMemFree) ROW(cuMemHostAlloc) ROW(cuMemFreeHost) ROW(cuMemHostRegister)                       \
+              ROW(cuMemHostUnregister) ROW(cuPointerGetAttributes) ROW(cuMemcpyAsync) ROW(cuStreamGetCtx)    \
+                  ROW(cuMemsetD8) ROW(cuMemGetAddressRange) ROW(cuIpcGetMemHandle) ROW(cuIpcOpenMemHandle)   \
+                      ROW(cuIpcCloseMemHandle) ROW(cuCtxSynchronize) ROW(cuDeviceCanAccessPeer)              \
+                          ROW(cuCtxEnablePeerAccess) ROW(cuThreadExchangeStreamCaptureMode)                  \
+                              ROW(cuUserObjectCreate) ROW(cuUserObjectRelease) ROW(cuGraphRetainUserObject)  \
+                                  ROW(cuEventCreate) ROW(cuEventDestroy) ROW(cuEventRecord)                  \
+                                      ROW(cuStreamWaitEvent) ROW(cuEventQuery) ROW(cuModuleLoadData)         \
+                                          ROW(cuModuleGetFunction) ROW(cuLaunchHostFunc) ROW(cuLaunchKernel) \
+                                              ROW(cuOccupancyMaxActiveBlocksPerMultiprocessor)
 
 // Newer headers name a later form of it, which older drivers do not have.
 using CaptureInfo = CUresult (*)(CUstream, CUstreamCaptureStatus*, cuuint64_t*, CUgraph*, const CUgraphNode**,
@@ -193,6 +198,50 @@ Status allocateHost(void** memory, std::size_t bytes) {
   return status;
 }
 
+Status clear(void* memory, std::size_t bytes) {
+  if (const Status status = cuda.cuMemsetD8(address(memory), 0, bytes)) return status;
+  return cuda.cuCtxSynchronize();
+}
+
+Status reachPeer(int number) {
+  int own = 0, can = 0;
+  if (const Status status = cuda.cuCtxGetDevice(&own)) return status;
+  if (own == number) return kDone;
+  CUdevice from = 0, to = 0;
+  if (const Status status = cuda.cuDeviceGet(&from, own)) return status;
+  if (const Status status = cuda.cuDeviceGet(&to, number)) return status;
+  if (const Status status = cuda.cuDeviceCanAccessPeer(&can, from, to)) return status;
+  if (can == 0) return CUDA_ERROR_PEER_ACCESS_UNSUPPORTED;
+  Device peer;
+  if (const Status status = open(number, peer)) return status;
+  const Status status = cuda.cuCtxEnablePeerAccess(peer.context, 0);
+  return status == CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED ? kDone : status;
+}
+
+// The driver may have cut the memory out of a larger allocation: handles are of those.
+CUdeviceptr allocationOf(const void* memory) {
+  CUdeviceptr base = 0;
+  std::size_t bytes = 0;
+  return cuda.cuMemGetAddressRange(&base, &bytes, address(memory)) == CUDA_SUCCESS ? base : address(memory);
+}
+static_assert(sizeof(CUipcMemHandle) == sizeof(MemoryHandle::bytes));
+Status exportMemory(void* memory, MemoryHandle* handle) {
+  CUipcMemHandle made{};
+  const CUdeviceptr base = allocationOf(memory);
+  const Status status = cuda.cuIpcGetMemHandle(&made, base);
+  std::memcpy(handle->bytes, &made, sizeof made);
+  handle->offset = address(memory) - base;
+  return status;
+}
+Status importMemory(const MemoryHandle* handle, void** memory) {
+  CUipcMemHandle made{};
+  std::memcpy(&made, handle->bytes, sizeof made);
+  CUdeviceptr opened = 0;
+  const Status status = cuda.cuIpcOpenMemHandle(&opened, made, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS);
+  *memory = reinterpret_cast<void*>(opened + handle->offset);
+  return status;
+}
+
 Status lookUp(const void* pointer, Place* place) {
   *place = {PlaceKind::kHost, -1};
   int type = 0, device = -1, managed = 0;
@@ -289,6 +338,11 @@ DriverTable makeTable() {
     return cuda.cuMemHostRegister(memory, bytes, CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP);
   };
   table.unregisterHost = [](void* memory) -> Status { return cuda.cuMemHostUnregister(memory); };
+  table.clear = clear;
+  table.reachPeer = reachPeer;
+  table.exportMemory = exportMemory;
+  table.importMemory = importMemory;
+  table.closeMemory = [](void* memory) -> Status { return cuda.cuIpcCloseMemHandle(allocationOf(memory)); };
   table.lookUp = lookUp;
   table.copy = [](void* to, const void* from, std::size_t bytes, void* stream) -> Status {
     return cuda.cuMemcpyAsync(address(to), address(from), bytes, streamOf(stream));

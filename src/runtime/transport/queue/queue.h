@@ -48,6 +48,14 @@ struct StepNote {
 };
 static_assert(sizeof(StepNote) == 16);
 
+// Between GPUs of one host the slots may be in the reader's memory instead of behind the control block
+// (comm/issue/gpu_executor.h). Ranks agree on that when they join.
+struct DeviceSlots {
+  std::byte handle[72];                 // by which other processes reach them, with `offered`
+  std::atomic<std::uint64_t> offered;   // by the reader: their address in its process; 0: none
+  std::atomic<std::uint32_t> accepted;  // by the writer: 1 if its GPU reaches them
+};
+
 struct QueueControl {
   // Written by the writer:
   alignas(kCounterBytes) std::atomic<std::uint64_t> tail;  // 1 + the last Simple step published
@@ -59,6 +67,7 @@ struct QueueControl {
   // 1 while the reader reads the writer's memory. In a line of its own, as only a writer that gives up loads
   // it.
   alignas(kCounterBytes) std::atomic<std::uint32_t> reading;
+  DeviceSlots device;
 };
 
 // The longest piece of a message that one note can refer to: its size has 32 bits.
@@ -89,6 +98,9 @@ struct QueueMemory {
 std::size_t queueBytes(const StepBytes& stepBytes);
 // `memory` has queueBytes() bytes; its maker has zeroed them.
 QueueMemory queueIn(std::byte* memory, const StepBytes& stepBytes);
+// The bytes of all slots, and a queue whose slots are in other memory, which its maker has zeroed.
+std::size_t slotsBytes(const StepBytes& stepBytes);
+QueueMemory withSlots(const QueueMemory& queue, std::byte* slots);
 
 // Clears the LL words of the slot of a step (see low_latency.h).
 void clearLl(const QueueMemory& queue, std::uint64_t step);
