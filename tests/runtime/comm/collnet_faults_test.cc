@@ -145,7 +145,7 @@ const RankRole kLoop("collnet loop", [](int rank, int ranks, const ncclUniqueId&
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   int dead = -1;
   std::ifstream(folder + "/died") >> dead;
-  EXPECT_THAT(why, HasSubstr(fmt::format("rank {} ", dead)));
+  EXPECT_THAT(why, HasSubstr(fmt::format("rank {}", dead)));
   const int self = rank - (rank > dead ? 1 : 0);
   EXPECT_EQ(ncclCommInitRank(&comm, ranks - 1, idOf(variable("XYLEM_TEST_NEXT_ID")), self), ncclSuccess)
       << ncclGetLastError(nullptr);

@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <functional>
 #include <initializer_list>
+#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
@@ -25,16 +26,26 @@ class Variables {
   Variables(std::initializer_list<std::pair<std::string, std::string>> set)
       : set_{{"NCCL_SOCKET_IFNAME", "lo"}, {"XYLEM_HOST_DEVICES", "16"}} {
     set_.insert(set_.end(), set.begin(), set.end());
-    for (const auto& [name, value] : set_) setenv(name.c_str(), value.c_str(), 1);
+    for (const auto& [name, value] : set_) {
+      const char* const before = std::getenv(name.c_str());
+      before_.emplace_back(name, before == nullptr ? std::nullopt : std::optional<std::string>(before));
+      setenv(name.c_str(), value.c_str(), 1);
+    }
   }
+  // ctest sets some of them, too.
   ~Variables() {
-    for (const auto& [name, value] : set_) unsetenv(name.c_str());
+    for (auto saved = before_.rbegin(); saved != before_.rend(); ++saved)
+      if (saved->second)
+        setenv(saved->first.c_str(), saved->second->c_str(), 1);
+      else
+        unsetenv(saved->first.c_str());
   }
   Variables(const Variables&) = delete;
   Variables& operator=(const Variables&) = delete;
 
  private:
   std::vector<std::pair<std::string, std::string>> set_;
+  std::vector<std::pair<std::string, std::optional<std::string>>> before_;
 };
 
 struct RankResult {
