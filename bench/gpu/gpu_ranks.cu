@@ -1,6 +1,6 @@
 // Ranks as threads on GPUs, through NVIDIA's runtime and Xylem under NCCL's name. tools/gpu_check compiles and runs it.
 //
-//   gpu_ranks check RANKS       # results of collectives, sends and receives, against sums that are exact
+//   gpu_ranks check RANKS       # results of collectives, sends and receives, and of a graph, against sums that are exact
 //   gpu_ranks measure RANKS     # times, beside what the GPU's memory can do in the same run
 //
 // Ranks are dealt out to the GPUs in turn; several on one need NCCL_MULTI_RANK_GPU_ENABLE=1.
@@ -113,7 +113,45 @@ void checkType(const Rank& rank, ncclDataType_t type, std::size_t count) {
   CUDA(cudaFree(receive));
 }
 
+// The calls as a graph.
+cudaGraphExec_t graphOf(const Rank& rank, const std::function<void()>& calls) {
+  cudaGraph_t graph = nullptr;
+  cudaGraphExec_t instance = nullptr;
+  CUDA(cudaStreamBeginCapture(rank.stream, cudaStreamCaptureModeThreadLocal));
+  calls();
+  CUDA(cudaStreamEndCapture(rank.stream, &graph));
+  CUDA(cudaGraphInstantiate(&instance, graph, 0));
+  CUDA(cudaGraphDestroy(graph));
+  return instance;
+}
+
+// Each replay multiplies the values by the square of the number of ranks.
+void checkGraph(const Rank& rank) {
+  constexpr std::size_t kCount = 100000;
+  constexpr int kReplays = 3;
+  auto* const values = rank.memory<float>(kCount);
+  auto* const sums = rank.memory<float>(kCount);
+  std::vector<float> host(kCount, 1.0f);
+  CUDA(cudaMemcpy(values, host.data(), kCount * sizeof(float), cudaMemcpyHostToDevice));
+  const cudaGraphExec_t graph = graphOf(rank, [&] {
+    NCCL(ncclAllReduce(values, sums, kCount, ncclFloat, ncclSum, rank.comm, rank.stream));
+    NCCL(ncclAllReduce(sums, values, kCount, ncclFloat, ncclSum, rank.comm, rank.stream));
+  });
+  double expected = 1;
+  for (int replay = 0; replay < kReplays; ++replay) {
+    CUDA(cudaGraphLaunch(graph, rank.stream));
+    expected *= rank.ranks * rank.ranks;
+  }
+  CUDA(cudaMemcpyAsync(host.data(), values, kCount * sizeof(float), cudaMemcpyDeviceToHost, rank.stream));
+  rank.await();
+  expect<float>(rank, "a graph of AllReduces", host, [&](std::size_t) { return expected; });
+  CUDA(cudaGraphExecDestroy(graph));
+  CUDA(cudaFree(values));
+  CUDA(cudaFree(sums));
+}
+
 void check(const Rank& rank) {
+  checkGraph(rank);
   for (const std::size_t count : {1, 3, 31, 1000, 65537, 1 << 20}) {
     checkType<float>(rank, ncclFloat, count);
     checkType<std::int32_t>(rank, ncclInt32, count);
@@ -159,6 +197,14 @@ void measure(const Rank& rank) {
     });
     if (rank.rank == 0) std::printf("| %zu | %.1f | %.2f |\n", bytes, time, 1e-3 * static_cast<double>(bytes) / time);
   }
+  constexpr int kCalls = 20;
+  const cudaGraphExec_t graph = graphOf(rank, [&] {
+    for (int i = 0; i < kCalls; ++i)
+      NCCL(ncclAllReduce(send, receive, 2, ncclFloat, ncclSum, rank.comm, rank.stream));
+  });
+  const double replay = timeOf(rank, 10, [&] { CUDA(cudaGraphLaunch(graph, rank.stream)); });
+  if (rank.rank == 0) std::printf("8 bytes in a graph of %d calls: %.1f us a call\n", kCalls, replay / kCalls);
+  CUDA(cudaGraphExecDestroy(graph));
   CUDA(cudaFree(send));
   CUDA(cudaFree(receive));
 }

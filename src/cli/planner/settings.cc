@@ -16,7 +16,6 @@
 #include "core/interface_list.h"
 #include "planner/rules/variables.h"
 #include "planner/topology/detect_rdma.h"
-#include "planner/topology/select_nets.h"
 #include "planner/tuning/tuning_options.h"
 
 namespace xylem::cli {
@@ -137,9 +136,12 @@ std::vector<std::string> emptyListsIn(const Settings& settings) {
   std::vector<Selectable> interfaces, ports;
   for (const topology::NetInterface& found : topology::readInterfaces("/"))
     interfaces.push_back({found.name, interfaceMatches(settings.text(Setting::kSocketIfname), found.name)});
-  for (const topology::NetDevice& port : topology::rdmaDevices("/", {}))
-    ports.push_back({fmt::format("{}:{}", port.name, port.port),
-                     topology::hcaMatches(settings.text(Setting::kIbHca), port.name, port.port)});
+  // Ports may be counted by card: detection says whether it finds any.
+  topology::RdmaOptions options;
+  const std::vector<topology::NetDevice> all = topology::rdmaDevices("/", options);
+  options.hca = settings.text(Setting::kIbHca);
+  const bool finds = !topology::rdmaDevices("/", options).empty();
+  for (const topology::NetDevice& port : all) ports.push_back({port.name, finds});
   std::vector<std::string> lines;
   for (const std::string& line : {aboutEmptyList(settings, Setting::kSocketIfname, "interface", interfaces),
                                   aboutEmptyList(settings, Setting::kIbHca, "RDMA device", ports)})

@@ -52,7 +52,8 @@ struct DriverTable {
   Status (*countDevices)(int* count);
   Status (*currentDevice)(int* device);  // of the calling thread
   Status (*facts)(int device, DeviceFacts* facts);
-  Status (*enter)(int device);  // until leave(), in the same thread
+  // Until leave(), in the same thread. Memory and events may then be used although some stream is captured into a graph.
+  Status (*enter)(int device);
   Status (*leave)();
 
   Status (*allocate)(void** memory, std::size_t bytes);  // of the device
@@ -66,16 +67,15 @@ struct DriverTable {
   Status (*reachPeer)(int device);
   Status (*exportMemory)(void* memory, MemoryHandle* handle);
   Status (*importMemory)(const MemoryHandle* handle, void** memory);  // of another process
-  Status (*closeMemory)(void* memory);                                // that was imported
+  Status (*closeMemory)(void* allocation);  // that was imported: its address less the offset
   Status (*lookUp)(const void* address, Place* place);
   Status (*copy)(void* to, const void* from, std::size_t bytes, void* stream);  // in stream order
 
   Status (*streamDevice)(void* stream, int* device);
   Status (*captureOf)(void* stream, std::uint64_t* capture);  // 0: the stream is not captured
-  // Sets how strictly the driver forbids the calling thread what a captured stream does not allow; returns the mode before.
-  Status (*exchangeCaptureMode)(int* mode);
   // Calls `function` when every graph, and every instance of one, that the stream's capture becomes is gone.
   Status (*keepForGraph)(void* stream, void (*function)(void*), void* data);
+  Status (*synchronize)();  // with all that the entered device has to do
   Status (*makeEvent)(void** event);
   Status (*destroyEvent)(void* event);
   Status (*recordEvent)(void* event, void* stream);
@@ -88,7 +88,6 @@ struct DriverTable {
   Status (*launch)(const Lane* lanes, int count, void* stream);
 };
 constexpr int kDriverAbi = 3;
-constexpr int kRelaxedCapture = 2;  // a mode: everything is allowed
 
 // The driver of the calling thread's device if that is a GPU. XYLEM_DEVICE decides; with `auto` it is a GPU if the program has
 // loaded NVIDIA's driver and one of its contexts is current in this thread. Throws Error if the device has to be a GPU, but

@@ -145,9 +145,9 @@ std::shared_ptr<std::byte> importedMemory(const GpuContext& gpu, const MemoryHan
   const EnteredDevice entered(gpu);
   if (gpu.driver().importMemory(&handle, &memory) != kDone) return nullptr;
   return {static_cast<std::byte*>(memory),
-          [&driver = gpu.driver(), device = gpu.device()](std::byte* opened) {
+          [&driver = gpu.driver(), device = gpu.device(), offset = handle.offset](std::byte* opened) {
             if (driver.enter(device) != kDone) return;
-            driver.closeMemory(opened);
+            driver.closeMemory(opened - offset);
             driver.leave();
           }};
 }

@@ -62,21 +62,6 @@ class EnteredDevice {
   const GpuContext& gpu_;
 };
 
-// Lets the thread take and pin memory while a stream is captured into a graph.
-class RelaxedCapture {
- public:
-  explicit RelaxedCapture(const GpuContext& gpu) : gpu_(gpu) {
-    gpu.require(gpu.driver().exchangeCaptureMode(&mode_), "relaxing the capture");
-  }
-  ~RelaxedCapture() { gpu_.driver().exchangeCaptureMode(&mode_); }
-  RelaxedCapture(const RelaxedCapture&) = delete;
-  RelaxedCapture& operator=(const RelaxedCapture&) = delete;
-
- private:
-  const GpuContext& gpu_;
-  int mode_ = kRelaxedCapture;
-};
-
 // Memory of the device, or pinned memory of the host, which both reach.
 class GpuMemory {
  public:

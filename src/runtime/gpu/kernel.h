@@ -245,10 +245,13 @@ XYLEM_KERNEL inline void postSlice(M& m, Block& block, const Slice& slice) {
   }
 }
 
-// The host looks at it while the kernel runs.
+// The host looks at it while the kernel runs, and once the outcome is there, at what the block has posted. The rank that the block
+// has waited for stays beside it.
 template <Machine M>
 XYLEM_KERNEL inline void reportOutcome(M& m, const Work& work, std::uint32_t outcome) {
-  m.storeRelaxed(reinterpret_cast<std::uint32_t*>(&work.report->outcome), outcome);
+  static_assert(offsetof(Report, outcome) == 0 && offsetof(Report, waitsFor) == 4 && alignof(Report) == 8);
+  const std::uint64_t waitsFor = m.loadRelaxed(&work.report->waitsFor);
+  m.storeRelease(reinterpret_cast<std::uint64_t*>(&work.report->outcome), waitsFor << 32 | outcome);
 }
 
 template <Machine M>
@@ -275,6 +278,7 @@ XYLEM_KERNEL inline void runPoster(M& m, Block& block, int posting) {
         m.storeRelease(work.to[q].step, block.toStep[q]);
     }
   }
+  m.syncWarp();  // all threads have posted
   if (lane == 0) reportOutcome(m, block.work, outcome);
 }
 

@@ -158,7 +158,9 @@ void KernelLaunch::giveUpIfWrong() {
       giveUp();
 }
 
+// An error that the replay before has found stays, and ends this one.
 void KernelLaunch::beginReplay() {
+  if (failure()) return giveUp();
   for (std::size_t i = 0; i < functions_.size(); ++i) {
     __atomic_store_n(&reports()[i].waitsFor, 0u, __ATOMIC_RELAXED);
     __atomic_store_n(reinterpret_cast<std::uint32_t*>(&reports()[i].outcome),

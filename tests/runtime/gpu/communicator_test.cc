@@ -45,6 +45,16 @@ class Environment {
   ScopedEnvironment scope_;
 };
 
+// The error of a communicator; waits up to ten seconds for one.
+ncclResult_t asyncErrorOf(ncclComm_t comm) {
+  ncclResult_t state = ncclSuccess;
+  for (int i = 0; i < 1000 && state == ncclSuccess; ++i) {
+    EXPECT_EQ(ncclCommGetAsyncError(comm, &state), ncclSuccess);
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  return state;
+}
+
 // Ranks of this thread, all on GPUs or all on host devices, with a stream each.
 class Ranks {
  public:
@@ -523,7 +533,8 @@ TEST_P(GpuGraphs, GiveTheResultsOfTheCallsAgainAndAgain) {
       ranks.await();
       EXPECT_EQ(sums[1][kCount - 1], expected * kRanks);
     }
-    // The launches of graphs that are gone are taken again.
+    // The launches of graphs that are gone are taken again, once the tasks that watched their replays are over.
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
     const std::size_t held = gpus.allocated();
     graphs.clear();
     for (int rank = 0; rank < kRanks; ++rank) {
@@ -587,12 +598,7 @@ TEST(GpuGraphFailures, AreTimeOutsThatNameTheRank) {
   ASSERT_EQ(ncclAllReduce(data, data, 4, ncclFloat, ncclSum, ranks.comm(0), ranks.stream(0)), ncclSuccess);
   gpus.replay(gpus.endCapture(ranks.stream(0)), ranks.stream(0));
   gpus.await(ranks.stream(0));
-  ncclResult_t state = ncclSuccess;
-  for (int i = 0; i < 1000 && state == ncclSuccess; ++i) {
-    ASSERT_EQ(ncclCommGetAsyncError(ranks.comm(0), &state), ncclSuccess);
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  }
-  EXPECT_EQ(state, ncclRemoteError);
+  EXPECT_EQ(asyncErrorOf(ranks.comm(0)), ncclRemoteError);
   EXPECT_THAT(ncclGetLastError(ranks.comm(0)),
               AllOf(HasSubstr("timed out"), HasSubstr("rank 0 waits for rank 1")));
 }
@@ -632,12 +638,7 @@ TEST(GpuHosts, ReachEachOtherOverTheNetwork) {
         if (rank != 0) {
           ASSERT_EQ(ncclAllReduce(values, sums, kMost, ncclFloat, ncclSum, comm, stream), ncclSuccess);
           gpus.await(stream);  // ended by the time-out
-          ncclResult_t state = ncclSuccess;
-          for (int i = 0; i < 1000 && state == ncclSuccess; ++i) {
-            ASSERT_EQ(ncclCommGetAsyncError(comm, &state), ncclSuccess);
-            std::this_thread::sleep_for(std::chrono::milliseconds(10));
-          }
-          EXPECT_EQ(state, ncclRemoteError);
+          EXPECT_EQ(asyncErrorOf(comm), ncclRemoteError);
           EXPECT_THAT(ncclGetLastError(comm), HasSubstr("timed out"));
         }
         together.arrive_and_wait();
@@ -672,12 +673,7 @@ TEST(GpuFailures, EndKernelsAndNameTheRank) {
     std::byte* const data = ranks.memory(0, 64);
     ASSERT_EQ(ncclAllReduce(data, data, 4, ncclFloat, ncclSum, ranks.comm(0), ranks.stream(0)), ncclSuccess);
     gpus.await(ranks.stream(0));  // the kernel ends
-    ncclResult_t state = ncclSuccess;
-    for (int i = 0; i < 1000 && state == ncclSuccess; ++i) {
-      ASSERT_EQ(ncclCommGetAsyncError(ranks.comm(0), &state), ncclSuccess);
-      std::this_thread::sleep_for(std::chrono::milliseconds(10));
-    }
-    EXPECT_EQ(state, ncclRemoteError);
+    EXPECT_EQ(asyncErrorOf(ranks.comm(0)), ncclRemoteError);
     EXPECT_THAT(ncclGetLastError(ranks.comm(0)),
                 AllOf(HasSubstr("timed out"), HasSubstr("rank 0 waits for rank 1")));
   }
@@ -689,12 +685,7 @@ TEST(GpuFailures, EndKernelsAndNameTheRank) {
     ASSERT_EQ(ncclBroadcast(zero, zero, 64, ncclInt8, 0, ranks.comm(0), ranks.stream(0)), ncclSuccess);
     ASSERT_EQ(ncclBroadcast(one, one, 128, ncclInt8, 0, ranks.comm(1), ranks.stream(1)), ncclSuccess);
     ranks.await();
-    ncclResult_t state = ncclSuccess;
-    for (int i = 0; i < 1000 && state == ncclSuccess; ++i) {
-      ASSERT_EQ(ncclCommGetAsyncError(ranks.comm(1), &state), ncclSuccess);
-      std::this_thread::sleep_for(std::chrono::milliseconds(10));
-    }
-    EXPECT_EQ(state, ncclInvalidUsage);
+    EXPECT_EQ(asyncErrorOf(ranks.comm(1)), ncclInvalidUsage);
     EXPECT_THAT(ncclGetLastError(ranks.comm(1)),
                 HasSubstr("rank 1, GPU 1: rank 0 sent 64 bytes in Broadcast where 128 are expected"));
   }
@@ -755,7 +746,13 @@ TEST(GpuPlans, DoWithoutLl128UnlessAsked) {
   EXPECT_EQ(protocols(Settings()), "");
   peers[1].peer.gpu = 7;
   EXPECT_EQ(protocols(Settings()), "^LL128");
-  EXPECT_EQ(protocols(Settings::fromPairs({{"NCCL_PROTO", "LL128"}})), "LL128");
+  const auto asked = [&](const char* list) { return protocols(Settings::fromPairs({{"NCCL_PROTO", list}})); };
+  EXPECT_EQ(asked("LL128"), "LL128");
+  EXPECT_EQ(asked("Simple,LL"), "Simple,LL");
+  EXPECT_EQ(asked("^LL"), "^LL,LL128");
+  EXPECT_EQ(asked("^LL128"), "^LL128");
+  EXPECT_EQ(asked("allreduce:LL128"), "^LL128;allreduce:LL128");
+  EXPECT_EQ(asked("Simple;broadcast:^LL"), "Simple;broadcast:^LL,LL128");
 }
 
 TEST(GpuMemory, OfNcclMemAllocIsTheGpusOwn) {

@@ -122,9 +122,8 @@ struct Machine {
 std::unique_ptr<Machine> machine;
 thread_local int currentDevice = 0;
 thread_local std::vector<int> entered;
-thread_local int captureMode = 0;
 
-bool forbidden() { return machine->captures > 0 && captureMode != gpu::kRelaxedCapture; }
+bool forbidden() { return machine->captures > 0 && entered.empty(); }
 
 int device() { return entered.empty() ? currentDevice : entered.back(); }
 
@@ -326,14 +325,20 @@ gpu::DriverTable tableOf(const MappedGpus::Options& options) {
     *capture = found->capture ? found->capture->id : 0;
     return kDone;
   };
-  table.exchangeCaptureMode = [](int* mode) {
-    std::swap(*mode, captureMode);
-    return kDone;
-  };
   table.keepForGraph = [](void* stream, void (*function)(void*), void* data) {
     const MappedStream* const found = streamOf(stream);
     if (found == nullptr || !found->capture) return kInvalid;
     found->capture->whenGone.emplace_back(function, data);
+    return kDone;
+  };
+  table.synchronize = [] {
+    std::vector<MappedStream*> streams;
+    {
+      const std::lock_guard lock(machine->mutex);
+      for (MappedStream* const stream : machine->streams)
+        if (stream->device == device()) streams.push_back(stream);
+    }
+    for (MappedStream* const stream : streams) stream->await();
     return kDone;
   };
   table.makeEvent = [](void** event) {
@@ -370,6 +375,7 @@ gpu::DriverTable tableOf(const MappedGpus::Options& options) {
     });
   };
   table.queryEvent = [](void* event) {
+    if (forbidden()) return kCaptured;
     auto* const of = static_cast<MappedEvent*>(event);
     if (of->capture != 0) return kCaptured;
     return of->passed.load() < of->recorded.load() ? kNotReady : kDone;

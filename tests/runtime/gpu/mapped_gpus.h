@@ -9,7 +9,7 @@
 //   ncclAllReduce(data, data, count, ncclFloat, ncclSum, comm, static_cast<cudaStream_t>(stream));
 //   gpus.await(stream);
 //
-// As a driver does, it refuses memory to a thread while any stream is captured, unless the thread has relaxed the capture.
+// As a driver does outside of enter() and leave(), it refuses memory and events to a thread while any stream is captured.
 
 #include <cstddef>
 #include <functional>

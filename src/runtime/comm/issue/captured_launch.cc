@@ -10,8 +10,11 @@ using device::Progress;
 // Watches one replay. If the next one begins before this one is seen to be over, both tasks watch that.
 class CapturedLaunch::Replay final : public device::Task {
  public:
-  Replay(LaunchQueue& launches, gpu::KernelLaunch& kernel)
-      : launches_(launches), kernel_(kernel), stall_(launches.stallPolicy()) {}
+  explicit Replay(CapturedLaunch& captured)
+      : launches_(captured.launches_),
+        kernel_(*captured.kernel_),
+        health_(captured.health_),
+        stall_(launches_.stallPolicy()) {}
 
   Progress step() override {
     if (launches_.failed()) kernel_.giveUp();
@@ -21,7 +24,11 @@ class CapturedLaunch::Replay final : public device::Task {
     if (const auto failure = kernel_.failure()) throw Error(*failure);
     return Progress::kDone;
   }
-  void checkStall() override { launches_.checkKernel(kernel_, stall_); }
+  // A GPU that has failed reports nothing.
+  void checkStall() override {
+    health_.isOver();
+    launches_.checkKernel(kernel_, stall_);
+  }
   void finish(const Error* error) noexcept override {
     if (error != nullptr) launches_.fail(*error);
     delete this;
@@ -30,12 +37,29 @@ class CapturedLaunch::Replay final : public device::Task {
  private:
   LaunchQueue& launches_;
   gpu::KernelLaunch& kernel_;
+  const gpu::GpuEvent& health_;
   Stall stall_;
 };
 
-void CapturedLaunch::begin() {
-  kernel_->beginReplay();
-  device::Scheduler::instance().enqueue(tasks_.get(), *new Replay(launches_, *kernel_));
+CapturedLaunch::~CapturedLaunch() {
+  if (graphs_ == nullptr || isUnused()) return;
+  try {
+    const gpu::EnteredDevice entered(gpu_);
+    gpu_.driver().synchronize();
+  } catch (const Error&) {
+    // The GPU has failed: nothing runs on it.
+  }
+}
+
+// The driver's thread calls it.
+void CapturedLaunch::begin() noexcept {
+  try {
+    kernel_->beginReplay();
+    device::Scheduler::instance().enqueue(tasks_.get(), *new Replay(*this));
+  } catch (const std::exception& error) {
+    launches_.fail(
+        Error(ResultCode::kSystemError, "a replay of a graph cannot be watched: {}", error.what()));
+  }
 }
 
 gpu::HostCall CapturedLaunch::beforeReplay() {

@@ -3,7 +3,7 @@
 // as long as any graph has it. The driver's thread says when a replay begins; from then on a task watches the kernel as
 // LaunchTask does, until its blocks have reported their ends.
 //
-//   CapturedLaunch captured(launches, device);
+//   CapturedLaunch captured(launches, gpu);
 //   captured.take(kernel);                                        // and capture it, with `captured.beforeReplay()` before it
 //   if (captured.isUnused()) ...                                  // every graph with it is gone: it may be taken again
 //
@@ -21,7 +21,10 @@ namespace xylem::comm {
 class CapturedLaunch {
  public:
   // `launches`: of the communicator; they fail with a replay.
-  CapturedLaunch(LaunchQueue& launches, int device) : launches_(launches), tasks_(device) {}
+  CapturedLaunch(LaunchQueue& launches, const gpu::GpuContext& gpu)
+      : launches_(launches), gpu_(gpu), health_(gpu), tasks_(gpu.device()) {}
+  // Waits for the replays that are under way. The program makes no others.
+  ~CapturedLaunch();
   CapturedLaunch(const CapturedLaunch&) = delete;
   CapturedLaunch& operator=(const CapturedLaunch&) = delete;
 
@@ -39,9 +42,11 @@ class CapturedLaunch {
 
  private:
   class Replay;
-  void begin();
+  void begin() noexcept;
 
   LaunchQueue& launches_;
+  const gpu::GpuContext& gpu_;
+  gpu::GpuEvent health_;  // never recorded: asking for it fails if the GPU has failed
   std::unique_ptr<gpu::KernelLaunch> kernel_;
   std::shared_ptr<std::atomic<int>> graphs_;  // captures whose graphs still exist: 1 or 0
   device::OwnedStream tasks_;                 // declared last: its end waits for the replays

@@ -280,9 +280,9 @@ void GpuExecutor::capture(CapturedLaunch& launch, std::span<const CommOperation>
                           std::uint64_t capture) {
   if (lastCaptured_.capture != capture) lastCaptured_ = {};
   void* const stream = operations.front().gpuStream;
+  const gpu::HostCall unused = launch.whenUnused();
   startBehind(lastCaptured_, {&launch.kernel(), stream, capture}, otherStreams(operations),
               launch.beforeReplay());
-  const gpu::HostCall unused = launch.whenUnused();
   const gpu::EnteredDevice entered(gpu_);
   gpu_.require(gpu_.driver().keepForGraph(stream, unused.function, unused.data),
                "keeping a launch for a graph");

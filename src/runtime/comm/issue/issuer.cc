@@ -171,8 +171,6 @@ void Issuer::awaitConnections(std::span<const CommOperation> operations) {
 
 void Issuer::launchOnGpu(std::span<const CommOperation> operations, const CallEvents& events) {
   const std::uint64_t capture = gpu_->captureOf(operations);
-  std::optional<gpu::RelaxedCapture> relaxed;
-  if (capture != 0) relaxed.emplace(gpu_->gpu());
   awaitConnections(operations);
   if (choiceLog_.enabled()) choiceLog_.write(operations, scheduling());
   schedule(operations, scheduling(), events, *work_);
@@ -199,7 +197,7 @@ void Issuer::addToGraph(std::span<const CommOperation> operations, std::uint64_t
   auto free = std::find_if(captured_.begin(), captured_.end(),
                            [](const std::unique_ptr<CapturedLaunch>& known) { return known->isUnused(); });
   if (free == captured_.end())
-    free = captured_.insert(free, std::make_unique<CapturedLaunch>(launches_, gpu_->gpu().device()));
+    free = captured_.insert(free, std::make_unique<CapturedLaunch>(launches_, gpu_->gpu()));
   (*free)->take(gpu_->kernel());
   if (!gpu_->kernel()) gpu_->kernel() = gpu_->newKernel();
   gpu_->capture(**free, operations, capture);

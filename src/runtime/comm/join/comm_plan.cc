@@ -1,10 +1,12 @@
 #include "runtime/comm/join/comm_plan.h"
 
+#include <fmt/ranges.h>
 #include <malloc.h>
 
 #include <algorithm>
 #include <cstring>
 #include <map>
+#include <sstream>
 #include <string>
 #include <utility>
 
@@ -274,11 +276,35 @@ int channelsToUse(const plan::Plan& plan, const JobRoster& roster, const Setting
 
 }  // namespace
 
+namespace {
+
+// NCCL_PROTO without LL128 where its lists do not name that: those that exclude others, and the one for functions that have none.
+std::string withoutLl128(const std::string& protocols) {
+  std::vector<std::string> lists;
+  bool hasDefault = false;
+  std::istringstream all(protocols);
+  for (std::string list; std::getline(all, list, ';');) {
+    const std::size_t colon = list.find(':');
+    hasDefault = hasDefault || colon == std::string::npos;
+    const bool excludes = list.find('^', colon == std::string::npos ? 0 : colon) != std::string::npos;
+    if (excludes && list.find("LL128") == std::string::npos) list += ",LL128";
+    lists.push_back(std::move(list));
+  }
+  if (!hasDefault) lists.insert(lists.begin(), "^LL128");
+  return fmt::format("{}", fmt::join(lists, ";"));
+}
+
+}  // namespace
+
 Settings settingsForPlan(const Settings& settings, std::span<const PeerInfo> peers) {
   Settings own = settings;
   const bool onGpus =
       std::any_of(peers.begin(), peers.end(), [](const PeerInfo& rank) { return rank.peer.gpu != 0; });
-  if (onGpus && !settings.isSet(Setting::kProto)) own.set(spec(Setting::kProto), "^LL128", "ranks on GPUs");
+  if (!onGpus) return own;
+  const std::string& asked = settings.text(Setting::kProto);
+  if (const std::string text = withoutLl128(asked); text != asked)
+    own.set(spec(Setting::kProto), text,
+            settings.isSet(Setting::kProto) ? settings.origin(Setting::kProto) : "ranks on GPUs");
   return own;
 }
 

@@ -11,14 +11,21 @@ namespace xylem::comm {
 
 namespace {
 
-// GPUs of one host move data straight into each other's memory, where they reach it and NCCL_P2P_DISABLE allows it.
+// Whether the settings allow GPUs to move data into each other's memory. The plan does not know how far apart GPUs are, so a level
+// allows all of them or none.
+bool allowsP2p(const Settings& settings) {
+  return settings.integer(Setting::kP2pDisable) == 0 &&
+         (!settings.isSet(Setting::kP2pLevel) || settings.text(Setting::kP2pLevel) == "SYS");
+}
+
+// GPUs of one host move data straight into each other's memory, where they reach it.
 void shareGpuMemory(bootstrap::Bootstrap& bootstrap, const JobRoster& roster, GpuExecutor* executor,
                     const Settings& settings) {
   if (std::none_of(roster.peers.begin(), roster.peers.end(),
                    [](const PeerInfo& rank) { return rank.peer.gpu != 0; }))
     return;
   const transport::Peer& self = roster.self().peer;
-  const bool allowed = settings.integer(Setting::kP2pDisable) == 0;
+  const bool allowed = allowsP2p(settings);
   const auto reach = [&](int rank) -> GpuExecutor::Reach {
     const transport::Peer& peer = roster.peers[static_cast<std::size_t>(rank)].peer;
     if (!allowed || peer.gpu == 0 || peer.hostHash != self.hostHash) return {};

@@ -8,6 +8,7 @@
 #include <map>
 #include <mutex>
 #include <string>
+#include <vector>
 
 #include "runtime/gpu/driver.h"
 
@@ -26,25 +27,28 @@ namespace xylem::gpu {
 namespace {
 
 // Functions by the names that cuda.h gives them for this version of the API, such as cuMemAlloc_v2.
-#define XYLEM_CUDA_FUNCTIONS(ROW)                                                                            \
-  ROW(cuInit)                                                                                                \
-  ROW(cuDriverGetVersion)                                                                                    \
-  ROW(cuGetErrorString)                                                                                      \
-  ROW(cuDeviceGetCount)                                                                                      \
-  ROW(cuDeviceGet)                                                                                           \
-  ROW(cuDeviceGetName)                                                                                       \
-  ROW(cuDeviceTotalMem) ROW(cuDeviceGetUuid) ROW(cuDeviceGetAttribute) ROW(cuDevicePrimaryCtxRetain)         \
-      ROW(cuCtxGetCurrent) ROW(cuCtxGetDevice) ROW(cuCtxPushCurrent) ROW(cuCtxPopCurrent) ROW(cuMemAlloc)    \
-          ROW(cuMemFree) ROW(cuMemHostAlloc) ROW(cuMemFreeHost) ROW(cuMemHostRegister)                       \
-              ROW(cuMemHostUnregister) ROW(cuPointerGetAttributes) ROW(cuMemcpyAsync) ROW(cuStreamGetCtx)    \
-                  ROW(cuMemsetD8) ROW(cuMemGetAddressRange) ROW(cuIpcGetMemHandle) ROW(cuIpcOpenMemHandle)   \
-                      ROW(cuIpcCloseMemHandle) ROW(cuCtxSynchronize) ROW(cuDeviceCanAccessPeer)              \
-                          ROW(cuCtxEnablePeerAccess) ROW(cuThreadExchangeStreamCaptureMode)                  \
-                              ROW(cuUserObjectCreate) ROW(cuUserObjectRelease) ROW(cuGraphRetainUserObject)  \
-                                  ROW(cuEventCreate) ROW(cuEventDestroy) ROW(cuEventRecord)                  \
-                                      ROW(cuStreamWaitEvent) ROW(cuEventQuery) ROW(cuModuleLoadData)         \
-                                          ROW(cuModuleGetFunction) ROW(cuLaunchHostFunc) ROW(cuLaunchKernel) \
-                                              ROW(cuOccupancyMaxActiveBlocksPerMultiprocessor)
+#define XYLEM_CUDA_FUNCTIONS(ROW)                                                                         \
+  ROW(cuInit)                                                                                             \
+  ROW(cuDriverGetVersion)                                                                                 \
+  ROW(cuGetErrorString)                                                                                   \
+  ROW(cuDeviceGetCount)                                                                                   \
+  ROW(cuDeviceGet)                                                                                        \
+  ROW(cuDeviceGetName)                                                                                    \
+  ROW(cuDeviceTotalMem)                                                                                   \
+  ROW(cuDeviceGetUuid) ROW(cuDeviceGetAttribute) ROW(cuDevicePrimaryCtxRetain) ROW(cuCtxGetCurrent)       \
+      ROW(cuCtxGetDevice) ROW(cuCtxPushCurrent) ROW(cuCtxPopCurrent) ROW(cuMemAlloc) ROW(cuMemFree)       \
+          ROW(cuMemHostAlloc) ROW(cuMemFreeHost) ROW(cuMemHostRegister) ROW(cuMemHostUnregister)          \
+              ROW(cuPointerGetAttributes) ROW(cuMemcpyAsync) ROW(cuStreamGetCtx) ROW(cuStreamCreate)      \
+                  ROW(cuStreamDestroy) ROW(cuStreamSynchronize) ROW(cuMemsetD8Async)                      \
+                      ROW(cuMemGetAddressRange) ROW(cuIpcGetMemHandle) ROW(cuIpcOpenMemHandle)            \
+                          ROW(cuIpcCloseMemHandle) ROW(cuCtxSynchronize) ROW(cuDeviceCanAccessPeer)       \
+                              ROW(cuCtxEnablePeerAccess) ROW(cuThreadExchangeStreamCaptureMode)           \
+                                  ROW(cuUserObjectCreate) ROW(cuUserObjectRelease)                        \
+                                      ROW(cuGraphRetainUserObject) ROW(cuEventCreate) ROW(cuEventDestroy) \
+                                          ROW(cuEventRecord) ROW(cuStreamWaitEvent) ROW(cuEventQuery)     \
+                                              ROW(cuModuleLoadData) ROW(cuModuleGetFunction)              \
+                                                  ROW(cuLaunchHostFunc) ROW(cuLaunchKernel)               \
+                                                      ROW(cuOccupancyMaxActiveBlocksPerMultiprocessor)
 
 // Newer headers name a later form of it, which older drivers do not have.
 using CaptureInfo = CUresult (*)(CUstream, CUstreamCaptureStatus*, cuuint64_t*, CUgraph*, const CUgraphNode**,
@@ -138,14 +142,30 @@ Status currentDevice(int* device) {
   return context == nullptr ? kDone : cuda.cuCtxGetDevice(device);
 }
 
+// While a stream is captured, the driver forbids threads to ask events and to take memory, unless they relax the capture. A call that
+// it forbids would spoil the program's capture.
+thread_local std::vector<CUstreamCaptureMode> captureModes;
+
 Status enter(int number) {
   Device device;
   if (const Status status = open(number, device)) return status;
-  return cuda.cuCtxPushCurrent(device.context);
+  CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+  if (const Status status = cuda.cuThreadExchangeStreamCaptureMode(&mode)) return status;
+  const Status status = cuda.cuCtxPushCurrent(device.context);
+  if (status == kDone)
+    captureModes.push_back(mode);
+  else
+    cuda.cuThreadExchangeStreamCaptureMode(&mode);
+  return status;
 }
 Status leave() {
   CUcontext popped = nullptr;
-  return cuda.cuCtxPopCurrent(&popped);
+  const Status status = cuda.cuCtxPopCurrent(&popped);
+  if (!captureModes.empty()) {
+    cuda.cuThreadExchangeStreamCaptureMode(&captureModes.back());
+    captureModes.pop_back();
+  }
+  return status;
 }
 
 Status facts(int number, DeviceFacts* facts) {
@@ -198,9 +218,14 @@ Status allocateHost(void** memory, std::size_t bytes) {
   return status;
 }
 
+// In a stream of its own: the usual one would wait for other kernels.
 Status clear(void* memory, std::size_t bytes) {
-  if (const Status status = cuda.cuMemsetD8(address(memory), 0, bytes)) return status;
-  return cuda.cuCtxSynchronize();
+  CUstream stream = nullptr;
+  if (const Status status = cuda.cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING)) return status;
+  Status status = cuda.cuMemsetD8Async(address(memory), 0, bytes, stream);
+  if (status == kDone) status = cuda.cuStreamSynchronize(stream);
+  cuda.cuStreamDestroy(stream);
+  return status;
 }
 
 Status reachPeer(int number) {
@@ -267,7 +292,7 @@ Status streamDevice(void* stream, int* device) {
   if (const Status status = cuda.cuStreamGetCtx(streamOf(stream), &context)) return status;
   if (const Status status = cuda.cuCtxPushCurrent(context)) return status;
   const Status status = cuda.cuCtxGetDevice(device);
-  leave();
+  cuda.cuCtxPopCurrent(&context);
   return status;
 }
 
@@ -283,14 +308,6 @@ Status lookAtCapture(void* stream, std::uint64_t* capture, CUgraph* graph) {
   return kDone;
 }
 Status captureOf(void* stream, std::uint64_t* capture) { return lookAtCapture(stream, capture, nullptr); }
-
-Status exchangeCaptureMode(int* mode) {
-  static_assert(kRelaxedCapture == CU_STREAM_CAPTURE_MODE_RELAXED);
-  auto exchanged = static_cast<CUstreamCaptureMode>(*mode);
-  const Status status = cuda.cuThreadExchangeStreamCaptureMode(&exchanged);
-  *mode = exchanged;
-  return status;
-}
 
 // The graph and its instances hold a user object, whose end calls the function.
 Status keepForGraph(void* stream, void (*function)(void*), void* data) {
@@ -342,15 +359,17 @@ DriverTable makeTable() {
   table.reachPeer = reachPeer;
   table.exportMemory = exportMemory;
   table.importMemory = importMemory;
-  table.closeMemory = [](void* memory) -> Status { return cuda.cuIpcCloseMemHandle(allocationOf(memory)); };
+  table.closeMemory = [](void* allocation) -> Status {
+    return cuda.cuIpcCloseMemHandle(address(allocation));
+  };
   table.lookUp = lookUp;
   table.copy = [](void* to, const void* from, std::size_t bytes, void* stream) -> Status {
     return cuda.cuMemcpyAsync(address(to), address(from), bytes, streamOf(stream));
   };
   table.streamDevice = streamDevice;
   table.captureOf = captureOf;
-  table.exchangeCaptureMode = exchangeCaptureMode;
   table.keepForGraph = keepForGraph;
+  table.synchronize = []() -> Status { return cuda.cuCtxSynchronize(); };
   table.makeEvent = [](void** event) -> Status {
     return cuda.cuEventCreate(reinterpret_cast<CUevent*>(event), CU_EVENT_DISABLE_TIMING);
   };
