@@ -140,14 +140,12 @@ std::string remarkMeaning(const preflight::Remark& remark) {
     case preflight::Remarked::kNics:
       return mixNetworks(remark.byView)
                  ? "NICs of InfiniBand and of Ethernet do not connect to each other: leave those of one of "
-                   "them "
-                   "out on all hosts (NCCL_IB_HCA), or channels that join the two hang."
+                   "them out on all hosts (NCCL_IB_HCA), or channels that join the two hang."
                  : "NICs that are not alike: the slowest sets the pace.";
     case preflight::Remarked::kNicNames:
       return "A NIC's number is its place in the order in which its host finds the cards. Only the cabling "
-             "tells "
-             "which cards of two hosts are on one rail; where rails do not reach each other, connecting "
-             "hangs.";
+             "tells which cards of two hosts are on one rail; where rails do not reach each other, "
+             "connecting hangs.";
     case preflight::Remarked::kRingPaths:
     case preflight::Remarked::kTreePaths:
       return "Paths are those between GPUs, and from GPUs to NICs; the job counts the longest.";
@@ -156,8 +154,8 @@ std::string remarkMeaning(const preflight::Remark& remark) {
              "(PFC); hosts of one kind can have one graph file.";
     case preflight::Remarked::kNicOfChannel:
       return "A channel leaves a host by its NIC there and enters the next one by its NIC there: on "
-             "different "
-             "rails, data crosses the spine. A graph file names NICs by their numbers, so hosts with another "
+             "different rails, data crosses the spine. A graph file names NICs by their numbers, so hosts "
+             "with another "
              "order of cards need one each; `xylem diff` of two hosts shows the order.";
     case preflight::Remarked::kNvls:
       return "NVLS uses as many heads as the host with the fewest; with none on some host there is no NVLS.";

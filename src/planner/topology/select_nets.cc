@@ -112,6 +112,7 @@ NetPlace placeOf(const std::string& list, const std::string& name, int port) {
 
 namespace {
 
+// Numbers the network devices from 0 on; those that have one number together keep that.
 void renumber(Document& document) {
   std::vector<ElementId> nets;
   collectNets(document, document.root(), nets);

@@ -29,7 +29,8 @@ struct NetPlace {
 NetPlace placeOf(const std::string& list, const std::string& name, int port);
 
 // The description without the network devices that the variables leave out, and without cards all of whose
-// ports they leave out. As in NCCL, those that are left are numbered from 0 on, in their order. `remarks` gets a sentence if they leave out any, `warnings` one if they leave out all.
+// ports they leave out. As in NCCL, those that are left are numbered from 0 on, in their order. `remarks` gets
+// a sentence if they leave out any, `warnings` one if they leave out all.
 Document selectNets(Document document, const Settings& settings, std::vector<std::string>* remarks = nullptr,
                     std::vector<std::string>* warnings = nullptr);
 

@@ -42,7 +42,7 @@ class CapturedLaunch::Replay final : public device::Task {
 };
 
 CapturedLaunch::~CapturedLaunch() {
-  if (graphs_ == nullptr || isUnused()) return;
+  if (isHeld_ == nullptr || isUnused()) return;
   try {
     const gpu::EnteredDevice entered(gpu_);
     gpu_.driver().synchronize();
@@ -67,13 +67,13 @@ gpu::HostCall CapturedLaunch::beforeReplay() {
 }
 
 gpu::HostCall CapturedLaunch::whenUnused() {
-  using Count = std::shared_ptr<std::atomic<int>>;
-  graphs_ = std::make_shared<std::atomic<int>>(1);
+  using Flag = std::shared_ptr<std::atomic<bool>>;
+  isHeld_ = std::make_shared<std::atomic<bool>>(true);
   return {[](void* data) {
-            const std::unique_ptr<Count> count(static_cast<Count*>(data));
-            (*count)->store(0, std::memory_order_release);
+            const std::unique_ptr<Flag> isHeld(static_cast<Flag*>(data));
+            (*isHeld)->store(false, std::memory_order_release);
           },
-          new Count(graphs_)};
+          new Flag(isHeld_)};
 }
 
 }  // namespace xylem::comm

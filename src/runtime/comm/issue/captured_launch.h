@@ -37,7 +37,7 @@ class CapturedLaunch {
   // The call that the driver makes when every graph with the launch is gone, which may be after this object.
   gpu::HostCall whenUnused();
   bool isUnused() {
-    return graphs_ != nullptr && graphs_->load(std::memory_order_acquire) == 0 && !tasks_.get().pending();
+    return isHeld_ != nullptr && !isHeld_->load(std::memory_order_acquire) && !tasks_.get().pending();
   }
 
  private:
@@ -48,8 +48,8 @@ class CapturedLaunch {
   const gpu::GpuContext& gpu_;
   gpu::GpuEvent health_;  // never recorded: asking for it fails if the GPU has failed
   std::unique_ptr<gpu::KernelLaunch> kernel_;
-  std::shared_ptr<std::atomic<int>> graphs_;  // captures whose graphs still exist: 1 or 0
-  device::OwnedStream tasks_;                 // declared last: its end waits for the replays
+  std::shared_ptr<std::atomic<bool>> isHeld_;  // by a graph; null: no graph has had it yet
+  device::OwnedStream tasks_;                  // declared last: its end waits for the replays
 };
 
 }  // namespace xylem::comm

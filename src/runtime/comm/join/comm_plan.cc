@@ -274,10 +274,6 @@ int channelsToUse(const plan::Plan& plan, const JobRoster& roster, const Setting
   return std::min(wanted, plan.connections.nChannels());
 }
 
-}  // namespace
-
-namespace {
-
 // NCCL_PROTO without LL128 where its lists do not name that: those that exclude others, and the one for functions that have none.
 std::string withoutLl128(const std::string& protocols) {
   std::vector<std::string> lists;
