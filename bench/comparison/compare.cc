@@ -222,9 +222,6 @@ int run(int argc, char** argv) {
     rememberInterruptions();
     Run(options).everything();
     return 0;
-  } catch (const CLI::ParseError& error) {
-    remark(fmt::format("{} (see --help)", error.what()));
-    return 2;
   } catch (const InputError& error) {
     remark(error.what());
     return 2;

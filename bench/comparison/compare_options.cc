@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cstdio>
 #include <sstream>
 
 #include "cli/number_text.h"
@@ -127,6 +129,9 @@ CompareOptions parseOptions(int argc, char** argv) {
     app.parse(argc, argv);
   } catch (const CLI::Success& wanted) {
     std::exit(app.exit(wanted));
+  } catch (const CLI::ParseError& error) {
+    fmt::print(stderr, "compare: {} (see --help)\n", error.what());
+    std::exit(2);
   }
   if (options.quick) {
     if (rounds->count() == 0) options.rounds = 3;

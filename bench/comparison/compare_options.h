@@ -1,7 +1,7 @@
 #pragma once
 // The command line of bench_compare.
 
-#include <CLI/CLI.hpp>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -26,7 +26,7 @@ struct CompareOptions {
 // "8,4K,1M", or "8:256M": every size is `factor` times the one before, up to and including the last.
 std::vector<std::uint64_t> parseSizes(const std::string& text, std::uint64_t factor);
 
-// Ends the process for --help; throws InputError or CLI::ParseError.
+// Ends the process for --help, and with exit status 2 for what is no option. Throws InputError.
 CompareOptions parseOptions(int argc, char** argv);
 
 }  // namespace xylem::bench

@@ -78,9 +78,8 @@ int rankFromLauncher() {
 
 int run(int argc, char** argv) {
   RankOptions options;
-  CLI::App app("a rank of bench_compare");
-  options.addTo(app);
-  CLI11_PARSE(app, argc, argv);
+  RankArguments arguments("a rank of bench_compare", options);
+  if (const auto status = arguments.parse(argc, argv)) return *status;
   if (const int core = options.coreOf(rankFromLauncher()); core >= 0) pinTo(core);
   MPI_Init(&argc, &argv);
   {

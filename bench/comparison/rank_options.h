@@ -1,10 +1,19 @@
 #pragma once
-// The command line of every rank program, which only the driver writes: --socket PATH [--core N ...] and
-// options of its own.
+// The command line of a rank program, which only the driver writes: --socket PATH [--cores N,N ...] and options of its own. Only
+// rank_options.cc includes the parser (CLI11), whose headers take seconds to compile.
+//
+//   RankArguments arguments("a rank of bench_compare", options);
+//   arguments.add("--rank", options.rank, "0 or 1");
+//   if (const auto status = arguments.parse(argc, argv)) return *status;
 
-#include <CLI/CLI.hpp>
+#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
+
+namespace CLI {
+class App;
+}
 
 namespace xylem::bench {
 
@@ -12,13 +21,27 @@ struct RankOptions {
   std::string socket;
   std::vector<int> cores;  // of the ranks, in turn; none: the system chooses
 
-  void addTo(CLI::App& app) {
-    app.add_option("--socket", socket, "where the driver listens")->required();
-    app.add_option("--cores", cores, "rank r stays on the r-th of these")->delimiter(',');
-  }
   int coreOf(int rank) const {
     return cores.empty() ? -1 : cores[static_cast<std::size_t>(rank) % cores.size()];
   }
+};
+
+class RankArguments {
+ public:
+  RankArguments(const char* about, RankOptions& options);
+  ~RankArguments();
+  RankArguments(const RankArguments&) = delete;
+  RankArguments& operator=(const RankArguments&) = delete;
+
+  // What is not given keeps its value. A bool is a flag.
+  void add(const char* name, int& target, const char* help);
+  void add(const char* name, bool& target, const char* help);
+  void add(const char* name, std::string& target, const char* help);
+  // Returns an exit status if the program ends here: for --help, or with an error that it has printed.
+  std::optional<int> parse(int argc, char** argv);
+
+ private:
+  std::unique_ptr<CLI::App> app_;
 };
 
 }  // namespace xylem::bench

@@ -128,12 +128,11 @@ class TcpEngine : public Engine {
 
 int run(int argc, char** argv) {
   Options options;
-  CLI::App app("a rank of bench_compare's limit of TCP");
-  options.addTo(app);
-  app.add_option("--rank", options.rank, "0 or 1")->required();
-  app.add_option("--address", options.address, "IPv4 of rank 0")->required();
-  app.add_flag("--sleep", options.sleeps, "until there is something to send or to receive");
-  CLI11_PARSE(app, argc, argv);
+  RankArguments arguments("a rank of bench_compare's limit of TCP", options);
+  arguments.add("--rank", options.rank, "0 or 1");
+  arguments.add("--address", options.address, "IPv4 of rank 0");
+  arguments.add("--sleep", options.sleeps, "until there is something to send or to receive");
+  if (const auto status = arguments.parse(argc, argv)) return *status;
   TcpEngine engine(options);
   serve(engine, ControlSocket::connect(options.socket));
   return 0;

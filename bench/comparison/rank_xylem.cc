@@ -143,14 +143,13 @@ void runRank(const Options& options, int rank) {
 
 int run(int argc, char** argv) {
   Options options;
-  CLI::App app("ranks of bench_compare");
-  options.addTo(app);
-  app.add_option("--first", options.first, "the first rank of this process");
-  app.add_option("--count", options.count, "how many of them, a thread each");
-  app.add_option("--ranks", options.ranks, "of the job");
-  app.add_option("--first-device", options.firstDevice, "the device of the first rank");
-  app.add_flag("--nccl-memory", options.ncclMemory, "buffers from ncclMemAlloc");
-  CLI11_PARSE(app, argc, argv);
+  RankArguments arguments("ranks of bench_compare", options);
+  arguments.add("--first", options.first, "the first rank of this process");
+  arguments.add("--count", options.count, "how many of them, a thread each");
+  arguments.add("--ranks", options.ranks, "of the job");
+  arguments.add("--first-device", options.firstDevice, "the device of the first rank");
+  arguments.add("--nccl-memory", options.ncclMemory, "buffers from ncclMemAlloc");
+  if (const auto status = arguments.parse(argc, argv)) return *status;
   std::vector<std::thread> threads;
   for (int i = 1; i < options.count; ++i)
     threads.emplace_back([&, i] { runRank(options, options.first + i); });
