@@ -10,6 +10,7 @@
 #include <mutex>
 
 #include "runtime/comm/rank_threads.h"
+#include "support/patience.h"
 
 namespace xylem::comm {
 namespace {
@@ -164,7 +165,7 @@ TEST(CheckedMode, ARankThatNeverCallsIsNamedWithItsLastCall) {
       told.hear(comm);
       --left;
     }
-    while (left > 0) std::this_thread::yield();
+    for (testing::Patience patience; left > 0;) patience.pause();
   }));
   EXPECT_THAT(told.texts,
               Each(HasSubstr("rank 2 has not come to collective #1, AllReduce of 100 float sum")));
@@ -186,7 +187,7 @@ TEST(CheckedMode, NamesACycleOverTwoCommunicators) {
     EXPECT_EQ(ncclAllReduce(data.data(), data.data(), 7, ncclFloat, ncclSum, first, nullptr), ncclSuccess);
     told.hear(first);
     --left;
-    while (left > 0) std::this_thread::yield();
+    for (testing::Patience patience; left > 0;) patience.pause();
     EXPECT_EQ(ncclCommDestroy(other), ncclSuccess);
   }));
   const auto namesCycle = AllOf(HasSubstr("ranks wait for each other over 2 communicators: rank 0 (process "),

@@ -10,6 +10,7 @@
 #include "runtime/comm/checked_rank.h"
 #include "runtime/comm/host_threads.h"
 #include "runtime/plugins/test_net.h"
+#include "support/patience.h"
 #include "support/sanitizers.h"
 
 namespace xylem::comm {
@@ -290,7 +291,7 @@ TEST_P(CollNetAbort, EndsWhoeverWaitsForTheOthers) {
   std::atomic<bool> waits{false};
   expectAllJoined(runOnHosts(2, 1, [&](int rank, ncclComm_t& comm) {
     if (rank == 0) {
-      while (!waits) std::this_thread::yield();
+      for (testing::Patience patience; !waits;) patience.pause();
       EXPECT_EQ(ncclCommAbort(comm), ncclSuccess);
       comm = nullptr;
       return;

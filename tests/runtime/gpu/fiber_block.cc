@@ -2,6 +2,7 @@
 
 #include <sched.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <cstdlib>
@@ -60,7 +61,9 @@ namespace xylem::testing {
 namespace {
 
 constexpr std::size_t kStackBytes = std::size_t{256} << 10;
+// Of all threads of the block together, while none comes to a barrier.
 constexpr int kPausesPerYield = 8;
+constexpr int kPausesUntilSleep = 1024;
 
 void releaseOrder([[maybe_unused]] void* object) {
 #if defined(XYLEM_THREAD_SANITIZER)
@@ -249,6 +252,7 @@ XYLEM_UNSEEN void FiberBlock::awaitChange(int self, const unsigned& generation, 
 
 XYLEM_UNSEEN void FiberBlock::arrive(int, int barrier, int threads) {
   BarrierState& state = barriers_[barrier];
+  pauses_ = 0;
   releaseOrder(&state.order[state.generation % 2]);
   if (++state.arrived < threads) return;
   state.arrived = 0;
@@ -285,9 +289,11 @@ XYLEM_UNSEEN void FiberBlock::syncWarp(int self) {
 }
 
 XYLEM_UNSEEN void FiberBlock::pause(int self) {
-  if (++pauses_ >= kPausesPerYield) {
-    pauses_ = 0;
-    sched_yield();
+  if (++pauses_ % kPausesPerYield == 0) {
+    if (pauses_ < kPausesUntilSleep)
+      sched_yield();
+    else
+      usleep(20);
   }
   giveWay(self);
 }

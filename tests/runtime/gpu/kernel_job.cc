@@ -6,6 +6,7 @@
 
 #include "runtime/gpu/cpu_machine.h"
 #include "runtime/gpu/kernel.h"
+#include "support/patience.h"
 #include "support/sanitizers.h"
 
 namespace xylem::testing {
@@ -136,8 +137,9 @@ std::string KernelJob::runAndAbort(long turns) {
   begunWith_ = turns;
   turnsLeft_ = turns;
   startAll();
+  Patience patience;
   while (turnsLeft_.load(std::memory_order_relaxed) > 0 && !blockPool().waitFor(std::chrono::seconds(0)))
-    std::this_thread::yield();
+    patience.pause();
   __atomic_store_n(&abort_, 1u, __ATOMIC_RELAXED);
   if (!blockPool().waitFor(kDeadline)) return "blocks do not see the abort word";
   const int ended = blocksWith(gpu::Outcome::kDone) + blocksWith(gpu::Outcome::kAborted);

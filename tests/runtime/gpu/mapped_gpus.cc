@@ -20,6 +20,7 @@
 #include "runtime/gpu/cpu_machine.h"
 #include "runtime/gpu/kernel.h"
 #include "runtime/gpu/kernel_job.h"
+#include "support/patience.h"
 
 namespace xylem::testing {
 namespace {
@@ -371,7 +372,7 @@ gpu::DriverTable tableOf(const MappedGpus::Options& options) {
     if (of->capture != 0) return joinCapture(*found, of->capture);
     if (found->capture) return kCaptured;  // a graph cannot wait for what is outside of it
     return enqueue(stream, [of, number = of->recorded.load()] {
-      while (of->passed.load() < number) std::this_thread::yield();
+      for (Patience patience; of->passed.load() < number;) patience.pause();
     });
   };
   table.queryEvent = [](void* event) {
@@ -438,7 +439,7 @@ void MappedGpus::await(void* stream) { static_cast<MappedStream*>(stream)->await
 
 void MappedGpus::hold(void* stream, const bool* opens) {
   static_cast<MappedStream*>(stream)->add([opens] {
-    while (!__atomic_load_n(opens, __ATOMIC_ACQUIRE)) std::this_thread::yield();
+    for (Patience patience; !__atomic_load_n(opens, __ATOMIC_ACQUIRE);) patience.pause();
   });
 }
 

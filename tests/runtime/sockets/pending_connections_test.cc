@@ -14,9 +14,12 @@
 #include "runtime/sockets/accept_thread.h"
 #include "runtime/sockets/connector.h"
 #include "runtime/sockets/socket.h"
+#include "support/patience.h"
 
 namespace xylem::sockets {
 namespace {
+
+using testing::soon;
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
@@ -71,16 +74,6 @@ FileDescriptor connectTo(const Acceptor& acceptor) {
 bool closedByPeer(const FileDescriptor& fd) {
   std::byte byte;
   return receiveSome(fd.get(), {&byte, 1}) < 0;
-}
-
-template <typename Condition>
-bool soon(const Condition& condition) {
-  const Deadline deadline = Deadline::after(std::chrono::seconds(30));
-  while (!condition()) {
-    if (deadline.passed()) return false;
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  }
-  return true;
 }
 
 bool meets(Acceptor& acceptor, Connector& connector) {

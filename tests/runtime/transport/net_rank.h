@@ -19,6 +19,7 @@
 #include "runtime/transport/net/net_transport.h"
 #include "runtime/transport/net/proxy.h"
 #include "runtime/transport/net/socket_network.h"
+#include "support/patience.h"
 
 namespace xylem::transport {
 
@@ -129,15 +130,6 @@ class RankOneInProcess {
   pid_t process_ = -1;
 };
 
-// Waits until the condition holds. Returns false if it does not within the limit.
-template <typename Condition>
-bool soon(Condition condition, std::chrono::milliseconds limit = std::chrono::seconds(20)) {
-  const Deadline deadline = Deadline::after(limit);
-  while (!condition()) {
-    if (deadline.passed()) return false;
-    std::this_thread::yield();
-  }
-  return true;
-}
+using testing::soon;
 
 }  // namespace xylem::transport

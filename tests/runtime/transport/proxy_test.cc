@@ -7,9 +7,12 @@
 #include <chrono>
 
 #include "core/deadline.h"
+#include "support/patience.h"
 
 namespace xylem::transport {
 namespace {
+
+using testing::soon;
 
 // A pump whose work either an eventfd reports, or `left` holds unreported.
 class FakePump : public DrivenPump {
@@ -45,16 +48,6 @@ class FakePump : public DrivenPump {
  private:
   std::atomic<std::uint64_t> attention_{0};
 };
-
-template <typename Condition>
-bool soon(Condition condition) {
-  const Deadline deadline = Deadline::after(std::chrono::seconds(20));
-  while (!condition()) {
-    if (deadline.passed()) return false;
-    std::this_thread::yield();
-  }
-  return true;
-}
 
 void pauseFor(int milliseconds) { std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds)); }
 

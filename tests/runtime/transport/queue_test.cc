@@ -11,6 +11,7 @@
 #include "ranks.h"
 #include "runtime/transport/queue/recv_end.h"
 #include "runtime/transport/queue/send_end.h"
+#include "support/patience.h"
 
 namespace xylem::transport {
 namespace {
@@ -82,7 +83,7 @@ void runBothEnds(const QueueMemory& queue, int steps) {
     for (int i = 0; i < steps; ++i) {
       const Step step = randomStep(random, queue.stepBytes);
       const std::vector<std::byte> data = pattern(step.bytes, static_cast<std::uint64_t>(i));
-      while (!sendStep(end, step, data)) std::this_thread::yield();
+      for (testing::Patience patience; !sendStep(end, step, data);) patience.pause();
     }
   });
   RecvEnd end(0, queue);
@@ -91,7 +92,7 @@ void runBothEnds(const QueueMemory& queue, int steps) {
   int wrong = 0;
   for (int i = 0; i < steps; ++i) {
     const Step step = randomStep(random, queue.stepBytes);
-    while (!takeStep(end, step, data)) std::this_thread::yield();
+    for (testing::Patience patience; !takeStep(end, step, data);) patience.pause();
     wrong += data != pattern(step.bytes, static_cast<std::uint64_t>(i));
   }
   writer.join();

@@ -19,6 +19,7 @@
 #include "runtime/transport/net_rank.h"
 #include "support/effort.h"
 #include "support/namespaces.h"
+#include "support/patience.h"
 #include "support/sanitizers.h"
 #include "support/shared_memory_files.h"
 
@@ -282,7 +283,8 @@ std::vector<Maker> allMakers() {
       netMaker("NETv6FourSockets", "::1", {2, 2}),
       pluginMaker(10),
       p2pMaker("P2P", {}),
-      p2pMaker("P2PCrossMemory", CopyChoices::fromText("read_from=65536 read_up_to=1000000 stream_message=100000")),
+      p2pMaker("P2PCrossMemory",
+               CopyChoices::fromText("read_from=65536 read_up_to=1000000 stream_message=100000")),
       {.name = "SHM",
        .make = [](int rank, const sockets::Secret& secret, std::size_t bytes) -> std::unique_ptr<Transport> {
          return std::make_unique<ShmTransport>(localSessions(rank, secret), bytes);
@@ -325,10 +327,8 @@ void check(bool good, const std::string& what) {
 
 void await(const std::function<bool()>& done, const std::string& what) {
   const Deadline deadline = Deadline::after(kPatience);
-  while (!done()) {
+  for (testing::Patience patience; !done(); patience.pause())
     check(!deadline.passed(), "waited in vain for " + what);
-    std::this_thread::yield();
-  }
 }
 
 PeerNews awaitNews(Connection& connection) {
