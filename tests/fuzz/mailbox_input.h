@@ -33,7 +33,7 @@ class FuzzedPeer final : public transport::PeerMemory {
 
   bool admits = true;
   bool peerReads() const override { return true; }
-  bool locate(const std::byte*, std::size_t, std::size_t, transport::StepNote&) override { return false; }
+  bool locate(const std::byte*, std::size_t, bool, transport::StepNote&) override { return false; }
   const std::byte* reach(const transport::StepNote& note) override { return local_.reach(note); }
   std::byte* at(const transport::BufferPlace& place, std::size_t bytes) override {
     std::byte* const data = local_.at(place, bytes);

@@ -138,7 +138,7 @@ class OtherSide final : public transport::PeerMemory {
  public:
   OtherSide(Reach reach, const CopyChoices& choices) : reach_(reach), choices_(choices) {}
 
-  bool locate(const std::byte* data, std::size_t, std::size_t, transport::StepNote& note) override {
+  bool locate(const std::byte* data, std::size_t, bool, transport::StepNote& note) override {
     note.region = 1;
     note.address = reinterpret_cast<std::uintptr_t>(data);
     return reach_ != Reach::kNothing;

@@ -49,7 +49,14 @@ DirectExchange::DirectExchange(int rank, transport::Mailbox& mailbox, std::vecto
       choices_(choices),
       readable_(allCanRead(meeting_)),
       staged_(choices.piece),
-      mapped_(choices.streamExchange) {}
+      mapped_(choices.streamExchange) {
+  for (std::size_t f = 0; f < kFunctions; ++f) {
+    const bool reducing = reduces(static_cast<Function>(f));
+    timed_.emplace_back([&](std::uint64_t bytes) { return choices_.readsBlock(bytes, reducing); });
+    for (std::size_t i = 0; i < transport::WaysBySize::kSizes; ++i)
+      readsNext_[f][i] = timed_.back().second(transport::WaysBySize::kLeast << i);
+  }
+}
 
 void DirectExchange::start(const DirectWork& work) {
   ++starts_;
@@ -57,8 +64,11 @@ void DirectExchange::start(const DirectWork& work) {
   stagedIsPrepared_ = false;
   alwaysStaged_ =
       isFasterStaged(work.function, blockBytes(work), meeting_.ranks(), oversubscribed_, choices_.staged);
-  mayRead_ = ReadExchange::suits(work.function, meeting_.ranks()) &&
-             choices_.readsBlock(blockBytes(work), reduces(work.function));
+  suitsRead_ = ReadExchange::suits(work.function, meeting_.ranks());
+  // Where data goes one way, not all ranks see each other's descriptors, and a rank that only brings data does not know how long
+  // the others take.
+  adapts_ = choices_.adapt != 0 && suitsRead_ && !alwaysStaged_ && !isRooted(work.function) &&
+            transport::WaysBySize::has(blockBytes(work));
   begin(chooseWay());
 }
 
@@ -81,6 +91,12 @@ bool DirectExchange::startBatch(std::span<const DirectWork> works) {
 // anyway.
 DirectExchange::Way DirectExchange::chooseWay() {
   if (alwaysStaged_) return Way::kStaged;
+  mayRead_ =
+      suitsRead_ && (adapts_ ? readsNext() : choices_.readsBlock(blockBytes(work_), reduces(work_.function)));
+  if (tells()) {
+    begun_ = std::chrono::steady_clock::now();
+    readsNext() = timedWays().second(blockBytes(work_));
+  }
   if (!unmappable_ || (mayRead_ && !unreadable_)) return Way::kMapped;
   return allMeet() || ++stagedUnasked_ % kRetryInterval != 0 ? Way::kStaged : Way::kMapped;
 }
@@ -103,6 +119,13 @@ void DirectExchange::begin(Way way) {
 // ranks have left them. An operation that is read posts like a mapped one, which shows that it cannot be, and
 // again for each further stage.
 DirectExchange::Outcome DirectExchange::step() {
+  const Outcome outcome = advance();
+  if (outcome == Outcome::kDone && tells() && (way_ == Way::kStaged || way_ == Way::kRead))
+    timedWays().took(blockBytes(work_), way_ == Way::kRead, std::chrono::steady_clock::now() - begun_);
+  return outcome;
+}
+
+DirectExchange::Outcome DirectExchange::advance() {
   for (;;) switch (phase_) {
       case Phase::kPost:
         if (!post()) return Outcome::kWouldBlock;
@@ -181,6 +204,7 @@ bool DirectExchange::post() {
   } else if (!alwaysStaged_ && staged_.isFirstStage() && reach_.areMappable(work_)) {
     descriptor.flags |= transport::Descriptor::kReachable;
   }
+  if (tells() && readsNext()) descriptor.flags |= transport::Descriptor::kReadsNext;
   meeting_.publish();
   // A rank that only brings data to a Reduce soon posts the next one, and the root has read what was in that
   // slot.
@@ -205,6 +229,8 @@ bool DirectExchange::meet() {
     // If data goes one way, the next descriptor may be there already.
     if (isRooted(work_.function)) __builtin_prefetch(&meeting_.nextOf(rank));
     compare(rank, theirs);
+    if (adapts_ && way_ != Way::kBatched && rank == kTeller)
+      readsNext() = (theirs.flags & transport::Descriptor::kReadsNext) != 0;
   });
 }
 

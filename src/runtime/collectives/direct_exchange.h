@@ -16,9 +16,12 @@
 //   while (exchange.step() != DirectExchange::Outcome::kDone) backoff.pause();
 //
 // All ranks take the same way, because they choose it from the calls, from what all of them have posted, and
-// from their count of operations alone. Every element is combined in the order of the ranks, by one rank only
-// or by all alike.
+// from their count of operations alone. Whether data of some size is staged or read is found out while running
+// (TwoWays): one rank times its operations and tells in what it posts which way the next one of that size takes.
+// Every element is combined in the order of the ranks, by one rank only or by all alike.
 
+#include <array>
+#include <chrono>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -30,6 +33,7 @@
 #include "runtime/collectives/read_exchange.h"
 #include "runtime/collectives/staged_exchange.h"
 #include "runtime/transport/choices/copy_choices.h"
+#include "runtime/transport/choices/two_ways.h"
 
 namespace xylem::collectives {
 
@@ -62,10 +66,18 @@ class DirectExchange {
  private:
   enum class Way { kStaged, kMapped, kRead, kBatched };
   enum class Phase { kPost, kMeet, kWork, kLeave };
+  static constexpr int kTeller = 0;  // the rank that times operations and tells the others
 
   Way chooseWay();
+  Outcome advance();
   bool findBuffers();
   void begin(Way way);
+  bool tells() const { return adapts_ && meeting_.rank() == kTeller; }
+  transport::WaysBySize& timedWays() { return timed_[static_cast<std::size_t>(work_.function)]; }
+  bool& readsNext() {
+    return readsNext_[static_cast<std::size_t>(work_.function)]
+                     [transport::WaysBySize::indexOf(blockBytes(work_))];
+  }
   bool post();
   void describe(transport::Descriptor& descriptor) const;
   bool meet();
@@ -79,17 +91,24 @@ class DirectExchange {
   const BufferReach reach_;
   const bool oversubscribed_;
   const transport::CopyChoices choices_;
-  const bool readable_;       // all other ranks can read this one's memory
+  const bool readable_;  // all other ranks can read this one's memory
+  // By function: what this rank has timed, the second way being read; and by WaysBySize::indexOf, what all ranks were told:
+  // whether the next operation is read.
+  std::vector<transport::WaysBySize> timed_;
+  bool readsNext_[kFunctions][transport::WaysBySize::kSizes]{};
   std::uint64_t starts_ = 0;  // without repetitions
   DirectWork work_;
   Way way_ = Way::kStaged;
   Phase phase_ = Phase::kPost;
   bool alwaysStaged_ = false;        // `work_` is staged wherever buffers lie
   bool stagedIsPrepared_ = false;    // `staged_` knows `work_`
-  bool mayRead_ = false;             // `work_` is read if buffers cannot be mapped
+  bool suitsRead_ = false;           // `work_` can be read
+  bool mayRead_ = false;             // `work_` is read, if buffers cannot be mapped
+  bool adapts_ = false;              // kTeller decides how the next work of this size goes
   bool unmappable_ = false;          // some buffer was, in the last operation for which that mattered
   bool unreadable_ = false;          // some rank cannot read another one's memory
   std::uint64_t stagedUnasked_ = 0;  // operations that were staged for that without asking again
+  std::chrono::steady_clock::time_point begun_{};  // `work_`, on kTeller
   StagedExchange staged_;
   MappedExchange mapped_;
   ReadExchange reading_;

@@ -33,7 +33,10 @@ device::Progress Transfer::step() {
     moved += bytes;
     done_ += bytes;
   }
-  if (done_ == work_.bytes && (work_.to == nullptr || work_.to->drained())) return device::Progress::kDone;
+  if (done_ == work_.bytes && (work_.to == nullptr || work_.to->drained())) {
+    if (times_) work_.from->received(work_.bytes, std::chrono::steady_clock::now() - begun_);
+    return device::Progress::kDone;
+  }
   return moved > 0 ? device::Progress::kAdvanced : device::Progress::kWouldBlock;
 }
 

@@ -7,6 +7,8 @@
 //
 // Both sides must be given the same number of bytes and the same protocol.
 
+#include <chrono>
+
 #include "core/kinds.h"
 #include "runtime/device/task.h"
 #include "runtime/transport/queue/recv_end.h"
@@ -30,6 +32,8 @@ class Transfer {
   void start(const TransferWork& work) {
     work_ = work;
     done_ = 0;
+    times_ = work.from != nullptr && work.from->timesMessages(work.protocol, work.bytes);
+    if (times_) begun_ = std::chrono::steady_clock::now();
   }
   // kDone: the output is complete, and the receiver does not read from the input any more.
   device::Progress step();
@@ -41,6 +45,8 @@ class Transfer {
 
   TransferWork work_;
   std::size_t done_ = 0;  // bytes
+  bool times_ = false;    // how long receiving takes
+  std::chrono::steady_clock::time_point begun_{};
 };
 
 }  // namespace xylem::collectives

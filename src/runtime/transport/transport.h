@@ -67,6 +67,8 @@ class Connection {
 
   SendEnd& sender(int index) { return *senders_[static_cast<std::size_t>(index)]; }
   RecvEnd& receiver(int index) { return *receivers_[static_cast<std::size_t>(index)]; }
+  int senders() const { return static_cast<int>(senders_.size()); }
+  int receivers() const { return static_cast<int>(receivers_.size()); }
   // The peer's mailbox, and access to the buffers that its descriptors name.
   const Mailbox& mailbox() const { return *mailbox_; }
   PeerMemory& memory() const { return *memory_; }

@@ -202,6 +202,7 @@ TEST_P(DirectExchangeOf, ResultsDoNotDependOnHowDataMoves) {
     choices.blockReadUpTo = among({0, 20000, std::uint64_t{1} << 40});
     choices.reduceReadFrom = among({0, 3000});
     choices.reduceReadUpTo = among({0, 20000, std::uint64_t{1} << 40});
+    choices.adapt = among({0, 1});
     SCOPED_TRACE(choices.text());
     const Reach reach = std::array{Reach::kAll, Reach::kRead, Reach::kNone}[round % 3];
     ExchangeJob job(GetParam(), reach, random() % 4 == 0, choices);
@@ -265,6 +266,24 @@ TEST_P(DirectExchangeOf, BlocksAreReadThroughTheKernelWhereThatIsChosen) {
   EXPECT_EQ(readsBy(Function::kBroadcast, 300000), 3 * others);  // pieces of 1 MiB
   EXPECT_EQ(readsBy(Function::kBroadcast, 300001), 0);
   EXPECT_EQ(readsOf([&] { runAllToAll(job, 5001, seed++); }), (others + 1) * others);
+}
+
+// All ranks take the way that one has told, whichever its times speak for: otherwise they would wait for each other.
+TEST_P(DirectExchangeOf, OtherWaysAreTriedWhileRunning) {
+  const auto choices = transport::CopyChoices::fromText("adapt=1");
+  for (const Reach reach : {Reach::kRead, Reach::kNone}) {
+    ExchangeJob job(GetParam(), reach, false, choices);
+    unsigned seed = 1;
+    for (const Function function :
+         {Function::kAllGather, Function::kBroadcast, Function::kReduceScatter, Function::kAllReduce}) {
+      const int before = job.reads();
+      for (int i = 0; i < 150; ++i)
+        runOutOfReach(job, function, 1024 + static_cast<std::size_t>(i % 5) * 100, false, i % 3 == 0 ? 1 : 0,
+                      seed++);
+      EXPECT_EQ(job.reads() > before, reach == Reach::kRead && function != Function::kBroadcast)
+          << name(function);
+    }
+  }
 }
 
 TEST_P(DirectExchangeOf, BlocksAreStagedIfARankCannotReadThem) {

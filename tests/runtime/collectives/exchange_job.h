@@ -24,7 +24,7 @@ enum class Reach { kAll, kRead, kNone };
 class HereMemory final : public transport::PeerMemory {
  public:
   explicit HereMemory(Reach reach) : reach_(reach) {}
-  bool locate(const std::byte*, std::size_t, std::size_t, transport::StepNote&) override { return false; }
+  bool locate(const std::byte*, std::size_t, bool, transport::StepNote&) override { return false; }
   const std::byte* reach(const transport::StepNote&) override { return nullptr; }
   // All ranks are in this process, so the kernel reads it.
   bool peerReads() const override { return reach_ != Reach::kNone; }

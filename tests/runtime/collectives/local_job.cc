@@ -21,7 +21,7 @@ constexpr std::size_t kMaxQueues = 8;  // of a rank, in each direction
 // Both ends are in one address space.
 class SameProcess final : public transport::PeerMemory {
  public:
-  bool locate(const std::byte* data, std::size_t bytes, std::size_t, transport::StepNote& note) override {
+  bool locate(const std::byte* data, std::size_t bytes, bool, transport::StepNote& note) override {
     note = {1, static_cast<std::uint32_t>(bytes), reinterpret_cast<std::uint64_t>(data)};
     return true;
   }

@@ -77,6 +77,28 @@ TEST(HostCopies, AreThoseOfTheFirstRank) {
   EXPECT_EQ(second.waitAtMost(60), 0);
 }
 
+// In memory of malloc: collectives and messages of sizes that have two ways, often enough for several trials.
+const RankRole kAdapt("copies adapt", [](int rank, int ranks, const ncclUniqueId& id) {
+  setenv("XYLEM_COPY_CHOICES", "adapt=1", 1);
+  cudaSetDevice(rank);
+  ncclComm_t comm = nullptr;
+  if (ncclCommInitRank(&comm, ranks, id, rank) != ncclSuccess) return 1;
+  for (int i = 0; i < 150; ++i)
+    if (!dataIsRight(rank, comm)) return 2;
+  const std::vector<std::string> copies = copiesHere();
+  if (copies.size() != 1 || copies[0].find(" adapt=1 ") == std::string::npos) return 3;
+  return ncclCommDestroy(comm) == ncclSuccess ? 0 : 4;
+});
+
+TEST(HostCopies, OtherWaysAreTriedWhileRanksRun) {
+  const Variables variables{};
+  ncclUniqueId id;
+  ASSERT_EQ(ncclGetUniqueId(&id), ncclSuccess);
+  RankProcess first("copies adapt", 0, 2, id), second("copies adapt", 1, 2, id);
+  EXPECT_EQ(first.waitAtMost(120), 0);
+  EXPECT_EQ(second.waitAtMost(120), 0);
+}
+
 TEST(HostCopies, AreMeasuredOnceAndRemembered) {
   std::string folder = (std::filesystem::temp_directory_path() / "xylem-copies-XXXXXX").string();
   ASSERT_NE(mkdtemp(folder.data()), nullptr);

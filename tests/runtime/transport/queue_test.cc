@@ -292,7 +292,7 @@ TEST(Queue, WithAPumpAllProtocolsLieInSlots) {
 class SameMemory : public PeerMemory {
  public:
   explicit SameMemory(bool direct) : direct_(direct) {}
-  bool locate(const std::byte* data, std::size_t, std::size_t, StepNote& note) override {
+  bool locate(const std::byte* data, std::size_t, bool, StepNote& note) override {
     note.region = 1;
     note.address = reinterpret_cast<std::uintptr_t>(data);
     return true;

@@ -100,7 +100,10 @@ transport::MachineKey machineKey(const device::CorePair& cores) {
 HostCopies copiesFor(const JobRoster& roster, const Settings& settings) {
   const bool isPinned = settings.text(Setting::kCopyChoices) != "measured";
   HostCopies copies = isPinned ? pinned(settings) : measuredFor(roster);
+  if (!isPinned && roster.hosts.ranks.size() > 1 && !roster.ownCores().oversubscribed)
+    copies.choices.adapt = 1;
   if (const std::int64_t from = settings.integer(Setting::kCrossMemory); from >= 0) {
+    copies.choices.adapt = 0;
     copies.choices.readFrom = static_cast<std::uint64_t>(from);
     copies.choices.readUpTo = from == 0 ? 0 : std::uint64_t{1} << 40;
     copies.choices.blockReadFrom = copies.choices.reduceReadFrom = copies.choices.readFrom;

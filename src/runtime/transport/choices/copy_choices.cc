@@ -20,6 +20,7 @@ constexpr CopyChoiceField kFields[] = {
     {"staged", &CopyChoices::staged, kInlineBytes, kLargeStagingBytes},
     {"stream_message", &CopyChoices::streamMessage, 0, kMost},
     {"stream_exchange", &CopyChoices::streamExchange, 0, kMost},
+    {"adapt", &CopyChoices::adapt, 0, 1},
 };
 
 const CopyChoiceField& fieldNamed(std::string_view name) {
@@ -39,8 +40,8 @@ void setField(CopyChoices& choices, std::string_view part) {
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
   if (error != std::errc() || end != digits.data() + digits.size() || value < field.least ||
       value > field.most)
-    throw Error(ResultCode::kInvalidArgument, "'{}': {} is a number of bytes, from {} to {}", part,
-                field.name, field.least, field.most);
+    throw Error(ResultCode::kInvalidArgument, "'{}': {} is a number from {} to {}", part, field.name,
+                field.least, field.most);
   choices.*field.value = value;
 }
 

@@ -36,6 +36,9 @@ struct CopyChoices {
   std::uint64_t streamMessage = kStreamedMessage;
   // Results of an exchange are written past the caches if all ranks' buffers together have more bytes than this.
   std::uint64_t streamExchange = std::uint64_t{48} << 20;
+  // 1: what is read and what is staged is only where ranks begin. While they run they try the other way now and then
+  // (two_ways.h). 0: they keep to it.
+  std::uint64_t adapt = 0;
 
   bool reads(std::uint64_t message) const { return message >= readFrom && message < readUpTo; }
   bool readsBlock(std::uint64_t block, bool reduces) const {
@@ -55,7 +58,7 @@ struct CopyChoices {
 struct CopyChoiceField {
   std::string_view name;
   std::uint64_t CopyChoices::*value;
-  std::uint64_t least, most;  // bytes
+  std::uint64_t least, most;
 };
 std::span<const CopyChoiceField> copyChoiceFields();
 

@@ -14,9 +14,8 @@
 namespace xylem::transport {
 namespace {
 
-// Values of StepNote::region: 1 for plain addresses, from 2 on the regions of the writer's ShareableMemory.
-constexpr std::uint32_t kAddress = 1;
-constexpr std::uint32_t kFirstRegion = 2;
+// From here on StepNote::region is a region of the writer's ShareableMemory.
+constexpr std::uint32_t kFirstRegion = StepNote::kAddress + 1;
 
 // Returns whether Yama lets only ancestors read a process (ptrace_scope 1). Scope 0 restricts nothing, and a
 // process cannot lift the restrictions of scopes 2 and 3.
@@ -52,7 +51,21 @@ bool readProcess(pid_t process, std::uint64_t address, std::byte* out, std::size
   return true;
 }
 
-bool LocalPeerMemory::locate(const std::byte* data, std::size_t bytes, std::size_t whole, StepNote& note) {
+LocalPeerMemory::LocalPeerMemory(PeerSession& session, const Reach& reach)
+    : session_(session), reach_(reach) {
+  if (reach.choices.adapt != 0 && reach.peerReads && !reach.sameProcess)
+    ways_ = std::make_unique<MessageWays>(reach.choices, reach.decides);
+}
+
+bool LocalPeerMemory::readsMessage(std::uint64_t bytes, std::uint32_t told) {
+  return timesMessages(bytes) ? ways_->sends(bytes, told) : reads(bytes);
+}
+
+std::uint32_t LocalPeerMemory::received(std::uint64_t bytes, bool read, std::chrono::nanoseconds time) {
+  return ways_->received(bytes, read, time);
+}
+
+bool LocalPeerMemory::locate(const std::byte* data, std::size_t bytes, bool readable, StepNote& note) {
   if (!reach_.sameProcess) {
     const std::optional<ShareableMemory::Place> place = ShareableMemory::find(data, bytes);
     if (place && session_.sendRegion(place->region)) {
@@ -60,15 +73,15 @@ bool LocalPeerMemory::locate(const std::byte* data, std::size_t bytes, std::size
       note.address = place->offset;
       return true;
     }
-    if (!reach_.peerReads || !reach_.choices.reads(whole)) return false;
+    if (!reach_.peerReads || !readable) return false;
   }
-  note.region = kAddress;
+  note.region = StepNote::kAddress;
   note.address = reinterpret_cast<std::uintptr_t>(data);
   return true;
 }
 
 const std::byte* LocalPeerMemory::reach(const StepNote& note) {
-  if (note.region == kAddress)
+  if (note.region == StepNote::kAddress)
     return reach_.sameProcess ? reinterpret_cast<const std::byte*>(note.address) : nullptr;
   if (const std::byte* data = session_.place(note.region - kFirstRegion, note.address, note.bytes))
     return data;

@@ -11,8 +11,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 
 #include "runtime/transport/choices/copy_choices.h"
+#include "runtime/transport/choices/message_ways.h"
 #include "runtime/transport/local/peer_memory.h"
 #include "runtime/transport/session/peer_session.h"
 
@@ -34,10 +36,17 @@ class LocalPeerMemory : public PeerMemory {
     bool peerReads = false;  // the peer can read our memory through the kernel
     pid_t process = -1;      // the peer's process, to read its memory
     CopyChoices choices{};   // those of all ranks of the host
+    bool decides = false;    // of the two ranks this one decides how messages go that they exchange
   };
-  LocalPeerMemory(PeerSession& session, const Reach& reach) : session_(session), reach_(reach) {}
+  LocalPeerMemory(PeerSession& session, const Reach& reach);
 
-  bool locate(const std::byte* data, std::size_t bytes, std::size_t whole, StepNote& note) override;
+  bool locate(const std::byte* data, std::size_t bytes, bool readable, StepNote& note) override;
+  bool reads(std::uint64_t bytes) const override { return reach_.choices.reads(bytes); }
+  bool readsMessage(std::uint64_t bytes, std::uint32_t told) override;
+  bool timesMessages(std::uint64_t bytes) const override {
+    return ways_ != nullptr && WaysBySize::has(bytes);
+  }
+  std::uint32_t received(std::uint64_t bytes, bool read, std::chrono::nanoseconds time) override;
   const std::byte* reach(const StepNote& note) override;
   void read(const StepNote& note, std::byte* out) override;
   std::byte* at(const BufferPlace& place, std::size_t bytes) override;
@@ -50,6 +59,7 @@ class LocalPeerMemory : public PeerMemory {
 
   PeerSession& session_;
   const Reach reach_;
+  std::unique_ptr<MessageWays> ways_;  // if they may change
 };
 
 }  // namespace xylem::transport

@@ -55,12 +55,15 @@ struct BufferPlace {
 struct alignas(64) Descriptor {
   static constexpr std::uint8_t kScaled = 1;     // the operation is a pre-multiplied sum
   static constexpr std::uint8_t kReachable = 2;  // the other ranks can map this rank's buffers
-  static constexpr std::uint8_t kReadable = 4;   // the other ranks can read this rank's memory through the kernel
-  std::atomic<std::uint64_t> number;             // of the operation; stored last
-  std::uint64_t count;                           // elements, as the caller gave them
+  static constexpr std::uint8_t kReadable =
+      4;  // the other ranks can read this rank's memory through the kernel
+  // The next operation of about this size reads through the kernel: one rank tells all others.
+  static constexpr std::uint8_t kReadsNext = 8;
+  std::atomic<std::uint64_t> number;  // of the operation; stored last
+  std::uint64_t count;                // elements, as the caller gave them
   // The call, so that ranks find out if they called different operations.
   std::uint8_t function, type, op;
-  std::uint8_t flags;  // kScaled, kReachable, kReadable
+  std::uint8_t flags;  // kScaled, kReachable, kReadable, kReadsNext
 
   std::int32_t root;
   std::array<std::byte, 8> factor;  // this rank's factor of a pre-multiplied sum

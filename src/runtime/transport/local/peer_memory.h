@@ -4,10 +4,12 @@
 // connection. LocalPeerMemory implements it for ranks of one host, NetPeerMemory for senders over a network.
 //
 //   StepNote note;
-//   if (memory->locate(data, bytes, message, note)) ...                                   // the writer
+//   if (memory->locate(data, bytes, memory->reads(bytes), note)) ...                      // the writer
 //   if (const std::byte* data = memory->reach(note)) ...; else memory->read(note, out);   // the reader
 
+#include <chrono>
 #include <cstddef>
+#include <cstdint>
 
 #include "core/copying.h"
 #include "runtime/transport/local/mailbox.h"
@@ -19,9 +21,17 @@ class PeerMemory {
  public:
   virtual ~PeerMemory() = default;
 
-  // Notes where the peer finds `data`, a part of a message of `whole` bytes. Returns false if the peer cannot read it there, or a
-  // copy costs less.
-  virtual bool locate(const std::byte* data, std::size_t bytes, std::size_t whole, StepNote& note) = 0;
+  // Notes where the peer finds `data`. Returns false if the peer cannot read it there, or could only read it through the kernel and
+  // is not to (`readable` false).
+  virtual bool locate(const std::byte* data, std::size_t bytes, bool readable, StepNote& note) = 0;
+  // Whether the peer is to read data of this size through the kernel, where it can map it in no other way.
+  virtual bool reads(std::uint64_t) const { return false; }
+  // The same for the next message, for which this may change from one to the next: the receiver times messages, and tells with
+  // each what it has found (`told`, as received() returned it there; 0: nothing yet).
+  virtual bool readsMessage(std::uint64_t bytes, std::uint32_t) { return reads(bytes); }
+  virtual bool timesMessages(std::uint64_t) const { return false; }
+  // A message for which timesMessages() holds took this long, read or staged. Returns what to tell the sender.
+  virtual std::uint32_t received(std::uint64_t, bool, std::chrono::nanoseconds) { return 0; }
   // The address of a note of the peer in this address space; null if only read() can fetch the payload.
   // Throws if the note is invalid.
   virtual const std::byte* reach(const StepNote& note) = 0;

@@ -37,7 +37,7 @@ NetQueueMemory::~NetQueueMemory() {
   if (bytes_ > 0) munmap(queue_.control, bytes_);
 }
 
-bool NetPeerMemory::locate(const std::byte* data, std::size_t bytes, std::size_t, StepNote& note) {
+bool NetPeerMemory::locate(const std::byte* data, std::size_t bytes, bool, StepNote& note) {
   if (bytes < kMinInPlaceBytes) return false;
   note = {.region = 1,
           .bytes = static_cast<std::uint32_t>(bytes),

@@ -44,7 +44,7 @@ class NetQueueMemory {
 // Lets SendEnd::share send long data from the user's buffer, without copying it into a slot.
 class NetPeerMemory : public PeerMemory {
  public:
-  bool locate(const std::byte* data, std::size_t bytes, std::size_t whole, StepNote& note) override;
+  bool locate(const std::byte* data, std::size_t bytes, bool readable, StepNote& note) override;
   const std::byte* reach(const StepNote& note) override;
   void read(const StepNote& note, std::byte* out) override;
 };

@@ -39,7 +39,9 @@ constexpr std::size_t kCounterBytes = 128;
 
 // Where the payload of a Simple step is.
 struct StepNote {
-  // 0: in the step's slot, and `address` is a label for the pump (SendEnd::label). 1: at `address` in the
+  static constexpr std::uint32_t kAddress = 1;
+
+  // 0: in the step's slot, and `address` is a label for the pump (SendEnd::label). kAddress: at `address` in the
   // writer's address space. Others: at offset `address` of the memory that the writer registered under this
   // number.
   std::uint32_t region = 0;
@@ -51,9 +53,12 @@ static_assert(sizeof(StepNote) == 16);
 // Between GPUs of one host the slots may be in the reader's memory instead of behind the control block
 // (comm/issue/gpu_executor.h). Ranks agree on that when they join.
 struct DeviceSlots {
-  std::byte handle[72];                 // by which other processes reach them, with `offered`
-  std::atomic<std::uint64_t> offered;   // by the reader: their address in its process; 0: none
-  std::atomic<std::uint32_t> accepted;  // by the writer: 1 if its GPU reaches them
+  std::byte handle[72];  // by which other processes reach them, with `offered`
+  static constexpr std::uint64_t kNothing = 1;
+  static constexpr std::uint32_t kAccepted = 1, kRefused = 2;
+  std::atomic<std::uint64_t>
+      offered;  // by the reader: their address in its process, or kNothing; 0: not said yet
+  std::atomic<std::uint32_t> accepted;  // by the writer, whether its GPU reaches them; 0: not said yet
 };
 
 struct QueueControl {
@@ -64,6 +69,9 @@ struct QueueControl {
   std::atomic<std::uint32_t> withdrawn;
   // Written by the reader:
   alignas(kCounterBytes) std::atomic<std::uint64_t> head;  // steps finished
+  // The sizes of messages that are to be read through the kernel (PeerMemory::received). Beside `head`, which the writer loads
+  // anyway.
+  std::atomic<std::uint32_t> told;
   // 1 while the reader reads the writer's memory. In a line of its own, as only a writer that gives up loads
   // it.
   alignas(kCounterBytes) std::atomic<std::uint32_t> reading;

@@ -70,13 +70,22 @@ bool RecvEnd::copy(const StepNote& note, std::byte* out, std::size_t whole) {
   return true;
 }
 
+void RecvEnd::received(std::size_t whole, std::chrono::nanoseconds time) {
+  if (lastRegion_ > StepNote::kAddress) return;  // mapped
+  const std::uint32_t tells = memory_->received(whole, lastRegion_ == StepNote::kAddress, time);
+  if (tells == told_) return;
+  told_ = tells;
+  queue_.control->told.store(tells, std::memory_order_relaxed);
+}
+
 std::size_t RecvEnd::takePiece(Protocol protocol, std::byte* out, std::size_t left) {
   // Where this rank can read the writer's memory, the piece that the note describes decides; elsewhere the
   // message comes in steps of the size that both sides know.
   const bool reaches = protocol == Protocol::kSimple && memory_ != nullptr && pump_ == nullptr;
   if (reaches && !hasStep()) return 0;
   const StepNote* note = reaches ? &queue_.control->notes[step_ % kQueueSteps] : nullptr;
-  if (note == nullptr || note->region == 0) {
+  lastRegion_ = note == nullptr ? 0 : note->region;
+  if (lastRegion_ == 0) {
     const std::size_t bytes = std::min(left, stepBytes(protocol));
     return take(protocol, out, bytes) ? bytes : 0;
   }

@@ -11,6 +11,7 @@
 //   }
 
 #include <cassert>
+#include <chrono>
 #include <cstring>
 
 #include "runtime/transport/local/peer_memory.h"
@@ -85,6 +86,12 @@ class RecvEnd {
   // to `out`. Returns their number; 0 if none have arrived. Copies at most 1 MiB per call, so that the
   // calling thread gets to its other work.
   std::size_t takePiece(Protocol protocol, std::byte* out, std::size_t left);
+  // Whether the receiver should time a message of this size, and tell with received() how long it took from being asked for
+  // until the end.
+  bool timesMessages(Protocol protocol, std::size_t whole) const {
+    return protocol == Protocol::kSimple && memory_ != nullptr && memory_->timesMessages(whole);
+  }
+  void received(std::size_t whole, std::chrono::nanoseconds time);
 
  private:
   static constexpr std::size_t kMaxCopyBytes = std::size_t{1} << 20;
@@ -138,6 +145,8 @@ class RecvEnd {
   const std::byte* fetched_ = nullptr;  // a copy of the next step, read from the writer's memory
   ReceiveBuffer buffer_;                // for the next step, over a network
   std::size_t taken_ = 0;               // bytes of the next step that takePiece has copied
+  std::uint32_t lastRegion_ = 0;        // of takePiece's last note
+  std::uint32_t told_ = 0;              // as in QueueControl
   QueueMemory queue_;
   std::size_t llSlotBytes_;
   std::size_t ll128SlotBytes_;

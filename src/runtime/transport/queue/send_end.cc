@@ -54,7 +54,7 @@ bool SendEnd::shareSimple(const std::byte* data, std::size_t bytes) {
   if (!hasSpace()) return false;
   StepNote note;
   note.bytes = static_cast<std::uint32_t>(bytes);
-  if (!memory_->locate(data, bytes, bytes, note)) return send(Protocol::kSimple, data, bytes);
+  if (!memory_->locate(data, bytes, memory_->reads(bytes), note)) return send(Protocol::kSimple, data, bytes);
   publishShared(note);
   return true;
 }
@@ -66,7 +66,9 @@ std::size_t SendEnd::sendPiece(Protocol protocol, const std::byte* data, std::si
     const std::size_t bytes = std::min(left, kMaxPieceBytes);
     StepNote note;
     note.bytes = static_cast<std::uint32_t>(bytes);
-    if (memory_->locate(data, bytes, whole, note)) {
+    if (left == whole)
+      messageIsRead_ = memory_->readsMessage(whole, queue_.control->told.load(std::memory_order_relaxed));
+    if (memory_->locate(data, bytes, messageIsRead_, note)) {
       publishShared(note);
       return bytes;
     }

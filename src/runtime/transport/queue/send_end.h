@@ -132,6 +132,7 @@ class SendEnd {
   std::size_t ll128SlotBytes_;
   std::size_t largestStep_;
   int peer_;
+  bool messageIsRead_ = false;  // through the kernel, if the peer can map it in no other way
   PeerMemory* memory_;
   Pump* pump_;
   Staging staging_;

@@ -1,0 +1,44 @@
+#include "runtime/transport/choices/message_ways.h"
+
+namespace xylem::transport {
+
+MessageWays::MessageWays(const CopyChoices& choices, bool decides)
+    : choices_(choices),
+      decides_(decides),
+      timed_([&](std::uint64_t bytes) { return choices.reads(bytes); }) {
+  for (std::size_t size = 0; size < WaysBySize::kSizes; ++size)
+    if (timed_.second(WaysBySize::kLeast << size)) tells_ |= std::uint32_t{1} << size;
+}
+
+bool MessageWays::sends(std::uint64_t bytes, std::uint32_t told) {
+  const std::size_t size = WaysBySize::indexOf(bytes);
+  bool mine = false, reads = choices_.reads(bytes);
+  if (!busy_.test_and_set(std::memory_order_acquire)) {
+    sent_[size] = kBothWays;
+    if (received_[size] > 0) {
+      --received_[size];
+      mine = decides_;
+    }
+    if (mine) reads = timed_.second(bytes);
+    busy_.clear(std::memory_order_release);
+  }
+  if (mine || (told & kTold) == 0) return reads;
+  return (told >> size & 1) != 0;
+}
+
+std::uint32_t MessageWays::received(std::uint64_t bytes, bool read, std::chrono::nanoseconds time) {
+  if (busy_.test_and_set(std::memory_order_acquire)) return tells_;
+  const std::size_t size = WaysBySize::indexOf(bytes);
+  received_[size] = kBothWays;
+  const bool bothWays = sent_[size] > 0;
+  if (bothWays) --sent_[size];
+  if (decides_ || !bothWays) {
+    timed_.took(bytes, read, time);
+    const std::uint32_t bit = std::uint32_t{1} << size;
+    tells_ = kTold | (timed_.second(bytes) ? tells_ | bit : tells_ & ~bit);
+  }
+  busy_.clear(std::memory_order_release);
+  return tells_;
+}
+
+}  // namespace xylem::transport

@@ -1,0 +1,49 @@
+#pragma once
+// How the messages of a pair of ranks go that the receiver cannot map: staged in their queue, or read through the kernel. One
+// object per rank and peer, for both directions; several threads may use it.
+//
+//   MessageWays ways(choices, mine < theirs);
+//   if (ways.sends(bytes, told)) ...                       // the sender: this message is read
+//   told = ways.received(bytes, wasRead, duration);        // the receiver; the sender gets to know `told`
+//
+// A receiver times its messages (TwoWays) and tells the sender how the next ones are to go. If messages of a size go both ways, one
+// of the two ranks decides for both directions, from what it receives: two that go different ways at the same time both take longer
+// than two that go the same way, whichever that is.
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+
+#include "runtime/transport/choices/copy_choices.h"
+#include "runtime/transport/choices/two_ways.h"
+
+namespace xylem::transport {
+
+class MessageWays {
+ public:
+  // `decides`: this rank does, for messages that go both ways; the peer does not. Their first way is that of the choices.
+  MessageWays(const CopyChoices& choices, bool decides);
+
+  // Whether the next message to the peer is read. `told`: what the peer's received() returned last; 0 if nothing.
+  bool sends(std::uint64_t bytes, std::uint32_t told);
+  // A message from the peer took this long. Returns what to tell the peer: a bit for each size that is read, and
+  // kTold once this rank has decided.
+  std::uint32_t received(std::uint64_t bytes, bool read, std::chrono::nanoseconds time);
+
+  static constexpr std::uint32_t kTold = 1U << 31;
+
+ private:
+  // A size goes both ways while the last messages of the other direction are less than this many ago.
+  static constexpr int kBothWays = 4;
+
+  const CopyChoices choices_;
+  const bool decides_;
+  std::atomic_flag busy_;  // a thread that would have to wait does without
+  WaysBySize timed_;
+  std::atomic<std::uint32_t> tells_{0};
+  // By WaysBySize::indexOf: how many messages of the other direction may still pass.
+  std::array<int, WaysBySize::kSizes> sent_{}, received_{};
+};
+
+}  // namespace xylem::transport

@@ -1,0 +1,160 @@
+#include "runtime/transport/choices/two_ways.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <random>
+
+#include "runtime/transport/choices/message_ways.h"
+
+namespace xylem::transport {
+namespace {
+
+using std::chrono::nanoseconds;
+
+// Makes operations whose times in both ways are given. Returns how many went the second way.
+int run(TwoWays& ways, int operations, const std::function<long(bool second)>& time) {
+  int second = 0;
+  for (int i = 0; i < operations; ++i) {
+    const bool way = ways.second();
+    second += way;
+    ways.took(way, nanoseconds(time(way)));
+  }
+  return second;
+}
+
+TEST(TwoWays, TakesTheFasterOneForGood) {
+  for (const bool begins : {false, true}) {
+    TwoWays ways(begins);
+    run(ways, 200, [&](bool second) { return second == begins ? 3000 : 2000; });
+    EXPECT_NE(ways.second(), begins);
+    const int second = run(ways, 10000, [&](bool way) { return way == begins ? 3000 : 2000; });
+    EXPECT_LT(begins ? second : 10000 - second, 300);
+  }
+}
+
+TEST(TwoWays, FollowsAMachineThatChanges) {
+  TwoWays ways;
+  for (int turn = 0; turn < 6; ++turn) {
+    run(ways, 5000, [&](bool second) { return second == (turn % 2 == 0) ? 8000 : 33000; });
+    EXPECT_EQ(ways.second(), turn % 2 == 0) << turn;
+  }
+}
+
+TEST(TwoWays, NoiseChangesNothing) {
+  std::mt19937 random(3);
+  TwoWays ways;
+  // Times vary by a tenth, and every fifth operation is disturbed.
+  const int second = run(ways, 100000, [&](bool) {
+    return static_cast<long>(1000 + random() % 100 + (random() % 5 == 0 ? 5000 : 0));
+  });
+  EXPECT_FALSE(ways.second());
+  EXPECT_LT(second, 100000 * 3 / 64);
+}
+
+// What trials cost, of the time without any.
+TEST(TwoWays, TrialsCostLittleHoweverSlowTheOtherWayIs) {
+  for (const long slower : {1200, 1500, 2000, 3000, 5000, 10000, 100000}) {
+    TwoWays ways;
+    long all = 0;
+    run(ways, 100000, [&](bool second) {
+      const long time = second ? slower : 1000;
+      all += time;
+      return time;
+    });
+    EXPECT_LT(all, 1000L * 100000 * 103 / 100) << slower;
+  }
+}
+
+TEST(TwoWays, OperationsThatBeganBeforeAChangeDoNotCount) {
+  TwoWays ways;
+  for (int i = 0; i < 1000; ++i) ways.took(true, nanoseconds(1));
+  EXPECT_FALSE(ways.second());
+}
+
+TEST(WaysBySize, EachPowerOfTwoHasItsOwn) {
+  WaysBySize ways([](std::uint64_t bytes) { return bytes >= (1 << 20); });
+  EXPECT_FALSE(WaysBySize::has(8191));
+  EXPECT_TRUE(WaysBySize::has(8192));
+  EXPECT_FALSE(ways.second(8192));
+  EXPECT_FALSE(ways.second((1 << 20) - 1));
+  EXPECT_TRUE(ways.second(1 << 20));
+  EXPECT_TRUE(ways.second(std::uint64_t{1} << 40));
+  for (int i = 0; i < 1000; ++i) {
+    // As fast per byte.
+    const std::uint64_t bytes = 8192 + static_cast<std::uint64_t>(i) * 8;
+    const bool second = ways.second(bytes);
+    ways.took(bytes, second, nanoseconds(bytes * (second ? 1 : 2)));
+  }
+  EXPECT_TRUE(ways.second(8192));
+  EXPECT_FALSE(ways.second(16384));
+}
+
+// Two ranks that send each other messages of a size, or one that sends to the other.
+struct RankPair {
+  explicit RankPair(const CopyChoices& choices) : low(choices, true), high(choices, false) {}
+
+  // A message each way at the same time; `time`: of both, by the ways to the higher and to the lower rank.
+  void exchange(std::uint64_t bytes, const std::function<long(bool up, bool down)>& time) {
+    up = low.sends(bytes, toldLow);
+    down = high.sends(bytes, toldHigh);
+    const nanoseconds took(time(up, down));
+    toldHigh = low.received(bytes, down, took);
+    toldLow = high.received(bytes, up, took);
+  }
+  void sendUp(std::uint64_t bytes, const std::function<long(bool read)>& time) {
+    up = low.sends(bytes, toldLow);
+    toldLow = high.received(bytes, up, nanoseconds(time(up)));
+  }
+  void sendDown(std::uint64_t bytes, const std::function<long(bool read)>& time) {
+    down = high.sends(bytes, toldHigh);
+    toldHigh = low.received(bytes, down, nanoseconds(time(down)));
+  }
+
+  MessageWays low, high;
+  std::uint32_t toldLow = 0, toldHigh = 0;  // what the other one has told it
+  bool up = false, down = false;            // whether the last messages were read
+};
+
+TEST(MessageWays, BothDirectionsOfAnExchangeGoTheSameWay) {
+  RankPair pair({});
+  int differed = 0;
+  // Mixed, both take longer than in any one way.
+  const auto machine = [&](long staged, long read) {
+    for (int i = 0; i < 3000; ++i)
+      pair.exchange(65536, [&](bool up, bool down) {
+        differed += up != down;
+        return up != down ? 14000 : up ? read : staged;
+      });
+  };
+  machine(33000, 8000);
+  EXPECT_TRUE(pair.up && pair.down);
+  machine(2700, 7000);
+  EXPECT_FALSE(pair.up || pair.down);
+  EXPECT_LT(differed, 300);
+}
+
+TEST(MessageWays, TheReceiverDecidesIfMessagesGoOneWay) {
+  RankPair pair({});
+  for (int i = 0; i < 300; ++i) pair.sendUp(16384, [](bool read) { return read ? 2000 : 9000; });
+  EXPECT_TRUE(pair.up);
+  for (int i = 0; i < 300; ++i) pair.sendDown(16384, [](bool read) { return read ? 9000 : 2000; });
+  EXPECT_FALSE(pair.down);
+  for (int i = 0; i < 300; ++i) pair.sendDown(1 << 20, [](bool read) { return read ? 2000 : 9000; });
+  EXPECT_TRUE(pair.down);
+  EXPECT_FALSE(pair.high.sends(16384, pair.toldHigh));
+}
+
+TEST(MessageWays, TheyBeginWithTheChoices) {
+  RankPair pair(CopyChoices::fromText("read_from=65536 read_up_to=1000000"));
+  const auto same = [](bool) { return 1000; };
+  for (int i = 0; i < 3; ++i) {
+    pair.sendUp(8192, same);
+    EXPECT_FALSE(pair.up);
+    pair.sendUp(65536, same);
+    EXPECT_TRUE(pair.up);
+  }
+}
+
+}  // namespace
+}  // namespace xylem::transport
