@@ -21,11 +21,12 @@ int operatorOf(const CommOperation& operation) {
 }  // namespace
 
 GpuExecutor::GpuExecutor(const gpu::GpuContext& gpu, std::span<const ChannelLinks> channels, int ranks,
-                         bool inSlots)
+                         bool inSlots, ReachOfRank reach)
     : gpu_(gpu),
       channels_(channels),
       ranks_(ranks),
       inSlots_(inSlots),
+      reach_(std::move(reach)),
       tasks_(gpu.device()),
       abort_(gpu, gpu::GpuMemory::Where::kHost, sizeof(std::uint32_t), "the abort word"),
       kernel_(newKernel()) {
@@ -46,61 +47,99 @@ void GpuExecutor::eachCollectiveEnd(Visit&& visit) {
     }
 }
 
-void GpuExecutor::offerSlots(const ReachOfRank& reach) {
-  eachCollectiveEnd([&](auto& side) {
-    if constexpr (std::is_same_v<decltype(side), transport::RecvEnd&>) {
-      End& end = ends_.at(&side);
-      const Reach::By by = reach(side.peer()).by;
-      if (end.slots != nullptr || side.pump() != nullptr || by == Reach::By::kHostMemory) return;
-      const auto memory =
-          gpu::makeSharedMemory(gpu_, transport::slotsBytes(end.queue.stepBytes), "a queue's slots");
-      transport::DeviceSlots& slots = end.queue.control->device;
-      if (by == Reach::By::kHandle) {
-        gpu::MemoryHandle handle{};
-        const gpu::EnteredDevice entered(gpu_);
-        if (gpu_.driver().exportMemory(memory->data(), &handle) != gpu::kDone) return;
-        std::memcpy(slots.handle, &handle, sizeof handle);
-      }
+// For a reader's slots: memory of its GPU, if the writer may reach that.
+void GpuExecutor::offer(const transport::RecvEnd& side) {
+  End& end = ends_.at(&side);
+  transport::DeviceSlots& slots = end.queue.control->device;
+  if (slots.offered.load(std::memory_order_relaxed) != 0) return;
+  std::uint64_t offered = transport::DeviceSlots::kNothing;
+  if (const Reach::By by = reach_(side.peer()).by; by == Reach::By::kProcess || by == Reach::By::kHandle) {
+    const auto memory =
+        gpu::makeSharedMemory(gpu_, transport::slotsBytes(end.queue.stepBytes), "a queue's slots");
+    gpu::MemoryHandle handle{};
+    const gpu::EnteredDevice entered(gpu_);
+    if (by != Reach::By::kHandle || gpu_.driver().exportMemory(memory->data(), &handle) == gpu::kDone) {
+      std::memcpy(slots.handle, &handle, sizeof handle);
       end.slots = {memory, memory->data()};
-      slots.offered.store(reinterpret_cast<std::uintptr_t>(memory->data()), std::memory_order_release);
+      offered = reinterpret_cast<std::uintptr_t>(memory->data());
     }
+  }
+  slots.offered.store(offered, std::memory_order_release);
+}
+
+void GpuExecutor::accept(const transport::SendEnd& side) {
+  End& end = ends_.at(&side);
+  transport::DeviceSlots& slots = end.queue.control->device;
+  if (slots.accepted.load(std::memory_order_relaxed) != 0) return;
+  const std::uint64_t offered = slots.offered.load(std::memory_order_acquire);
+  const Reach way = reach_(side.peer());
+  if (offered > transport::DeviceSlots::kNothing && way.by == Reach::By::kHandle) {
+    gpu::MemoryHandle handle;
+    std::memcpy(&handle, slots.handle, sizeof handle);
+    end.slots = gpu::importedMemory(gpu_, handle);
+  } else if (offered > transport::DeviceSlots::kNothing && way.by == Reach::By::kProcess &&
+             reaches(way.device)) {
+    const auto memory = gpu::sharedMemoryAt(offered);
+    if (memory != nullptr) end.slots = {memory, memory->data()};
+  }
+  slots.accepted.store(
+      end.slots != nullptr ? transport::DeviceSlots::kAccepted : transport::DeviceSlots::kRefused,
+      std::memory_order_release);
+}
+
+template <typename QueueSide>
+void GpuExecutor::useSlotsOf(const QueueSide& side) {
+  End& end = ends_.at(&side);
+  if (end.queue.control->device.accepted.load(std::memory_order_acquire) == transport::DeviceSlots::kAccepted)
+    end.queue = transport::withSlots(end.queue, end.slots.get());
+  else
+    end.slots = nullptr;
+}
+
+void GpuExecutor::offerSlots() {
+  eachCollectiveEnd([&](auto& side) {
+    if constexpr (std::is_same_v<decltype(side), transport::RecvEnd&>) offer(side);
   });
 }
 
-void GpuExecutor::acceptSlots(const ReachOfRank& reach) {
+void GpuExecutor::acceptSlots() {
   eachCollectiveEnd([&](auto& side) {
-    if constexpr (std::is_same_v<decltype(side), transport::SendEnd&>) {
-      End& end = ends_.at(&side);
-      transport::DeviceSlots& slots = end.queue.control->device;
-      const Reach way = reach(side.peer());
-      const std::uint64_t offered = slots.offered.load(std::memory_order_acquire);
-      if (end.slots != nullptr || way.by == Reach::By::kHostMemory || offered == 0) return;
-      if (way.by == Reach::By::kHandle) {
-        gpu::MemoryHandle handle;
-        std::memcpy(&handle, slots.handle, sizeof handle);
-        end.slots = gpu::importedMemory(gpu_, handle);
-      } else if (reaches(way.device)) {
-        const auto memory = gpu::sharedMemoryAt(offered);
-        if (memory != nullptr) end.slots = {memory, memory->data()};
-      }
-      if (end.slots != nullptr) slots.accepted.store(1, std::memory_order_release);
-    }
+    if constexpr (std::is_same_v<decltype(side), transport::SendEnd&>) accept(side);
   });
+}
+
+void GpuExecutor::useSlots() {
+  eachCollectiveEnd([&](auto& side) { useSlotsOf(side); });
+}
+
+// Over a network there are no slots to share, and both ranks know that.
+bool GpuExecutor::agreeOnSlots(transport::Connection& connection) {
+  if (reach_(connection.peer()).by == Reach::By::kNone) return true;
+  if (connection.receivers() > 0 && connection.receiver(0).pump() != nullptr) return true;
+  const auto [state, isNew] = agreed_.try_emplace(&connection, false);
+  if (state->second) return true;
+  if (isNew)
+    for (int queue = 0; queue < connection.receivers(); ++queue) {
+      pin(connection.receiver(queue));
+      offer(connection.receiver(queue));
+    }
+  for (int queue = 0; queue < connection.senders(); ++queue) {
+    const transport::SendEnd& side = connection.sender(queue);
+    if (side.control().device.offered.load(std::memory_order_acquire) == 0) return false;
+    pin(side);
+    accept(side);
+  }
+  for (int queue = 0; queue < connection.receivers(); ++queue)
+    if (connection.receiver(queue).control().device.accepted.load(std::memory_order_acquire) == 0)
+      return false;
+  for (int queue = 0; queue < connection.receivers(); ++queue) useSlotsOf(connection.receiver(queue));
+  for (int queue = 0; queue < connection.senders(); ++queue) useSlotsOf(connection.sender(queue));
+  return state->second = true;
 }
 
 bool GpuExecutor::reaches(int device) const {
   const gpu::EnteredDevice entered(gpu_);
   return gpu_.driver().reachPeer(device) == gpu::kDone;
-}
-
-void GpuExecutor::useSlots() {
-  eachCollectiveEnd([&](auto& side) {
-    End& end = ends_.at(&side);
-    if (end.queue.control->device.accepted.load(std::memory_order_acquire) == 0)
-      end.slots = nullptr;
-    else
-      end.queue = transport::withSlots(end.queue, end.slots.get());
-  });
 }
 
 std::unique_ptr<gpu::KernelLaunch> GpuExecutor::newKernel() {

@@ -9,10 +9,12 @@
 //   launchTask.take(executor.kernel());     // gets another one for it
 //
 // Queues are those of the host, in memory that is pinned. Over a network the launch's task carries the steps on. Between GPUs of
-// one host that reach each other's memory (P2P), the slots of collectives' queues are in the reader's memory; counters and notes
-// stay where they are. The ranks agree on it when they join, with a barrier between any two of these:
+// one host that reach each other's memory (P2P), the slots of queues are in the reader's memory; counters and notes stay where they
+// are. The ranks agree on those of collectives when they join, with a barrier between any two of these:
 //
-//   executor.offerSlots(reach); ...; executor.acceptSlots(reach); ...; executor.useSlots();
+//   executor.offerSlots(); ...; executor.acceptSlots(); ...; executor.useSlots();
+//
+// and on those of a connection for sends and receives once it is made, when agreeOnSlots(connection) returns true on both ranks.
 
 #include <cstdint>
 #include <deque>
@@ -36,18 +38,22 @@ class GpuExecutor {
  public:
   // `ranks`: how many use the GPU; their blocks have to fit together. The queues of `channels` are pinned at once: while kernels
   // run, the driver may wait for them before it pins memory, and they may wait for the kernel that needs it.
-  // `inSlots`: collectives move their data as under Simple, whatever the protocol (Wiring::dataInSlots).
-  GpuExecutor(const gpu::GpuContext& gpu, std::span<const ChannelLinks> channels, int ranks, bool inSlots);
-
-  // How the GPU of another rank may be reached: its memory from this process, where it is device `device`, or from another one.
+  // How the GPU of another rank may be reached. Not at all, if it is none of this host, or not by the settings of this rank; its
+  // memory from this process, where it is device `device`, or from another one.
   struct Reach {
-    enum class By { kHostMemory, kProcess, kHandle } by = By::kHostMemory;
+    enum class By { kNone, kForbidden, kProcess, kHandle } by = By::kNone;
     int device = -1;
   };
   using ReachOfRank = std::function<Reach(int rank)>;
-  void offerSlots(const ReachOfRank& reach);
-  void acceptSlots(const ReachOfRank& reach);
+  // `inSlots`: collectives move their data as under Simple, whatever the protocol (Wiring::dataInSlots).
+  GpuExecutor(const gpu::GpuContext& gpu, std::span<const ChannelLinks> channels, int ranks, bool inSlots,
+              ReachOfRank reach);
+
+  void offerSlots();
+  void acceptSlots();
   void useSlots();
+  // Returns false as long as the peer has not said what it offers and accepts.
+  bool agreeOnSlots(transport::Connection& connection);
 
   const gpu::GpuContext& gpu() const { return gpu_; }
   // The stream of the tasks that watch launches.
@@ -80,6 +86,10 @@ class GpuExecutor {
   };
   template <typename Visit>
   void eachCollectiveEnd(Visit&& visit);
+  void offer(const transport::RecvEnd& side);
+  void accept(const transport::SendEnd& side);
+  template <typename QueueSide>
+  void useSlotsOf(const QueueSide& side);
   bool reaches(int device) const;
   std::uint32_t* abort() const { return reinterpret_cast<std::uint32_t*>(abort_.data()); }
   std::uint64_t* newStep(std::uint64_t first);
@@ -96,11 +106,13 @@ class GpuExecutor {
   const std::span<const ChannelLinks> channels_;
   const int ranks_;
   const bool inSlots_;
+  const ReachOfRank reach_;
   device::OwnedStream tasks_;
   gpu::GpuMemory abort_;
   std::vector<gpu::GpuMemory> steps_;                      // of ends, in pieces
   std::size_t usedSteps_ = 0;                              // of the last piece
   std::map<const void*, End> ends_;                        // by SendEnd and RecvEnd
+  std::map<const transport::Connection*, bool> agreed_;    // false: offered
   std::vector<std::unique_ptr<gpu::KernelLaunch>> spare_;  // made in advance, for the same reason
   std::unique_ptr<gpu::KernelLaunch> kernel_;
   // A launch, the stream that it is in, and the capture that it belongs to.

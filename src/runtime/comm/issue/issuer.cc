@@ -106,14 +106,33 @@ std::optional<CallCheck> makeCheck(const JobRoster& roster, Wiring& wiring) {
   return std::optional<CallCheck>(std::in_place, roster.rank, roster.ranks(), ring->next(), ring->previous());
 }
 
+// Whether the settings allow GPUs to move data into each other's memory. The plan does not know how far apart GPUs are, so a level
+// allows all of them or none.
+bool allowsP2p(const Settings& settings) {
+  return settings.integer(Setting::kP2pDisable) == 0 &&
+         (!settings.isSet(Setting::kP2pLevel) || settings.text(Setting::kP2pLevel) == "SYS");
+}
+
+GpuExecutor::Reach reachOf(const JobRoster& roster, int rank, bool allowed) {
+  using By = GpuExecutor::Reach::By;
+  const transport::Peer& self = roster.self().peer;
+  const transport::Peer& peer = roster.peers[static_cast<std::size_t>(rank)].peer;
+  if (peer.gpu == 0 || peer.hostHash != self.hostHash) return {};
+  if (!allowed) return {By::kForbidden};
+  if (peer.process == self.process) return {By::kProcess, peer.device};
+  return {By::kHandle};
+}
+
 std::unique_ptr<GpuExecutor> makeGpuExecutor(const JobRoster& roster, const Wiring& wiring,
-                                             const gpu::GpuContext* gpu) {
+                                             const gpu::GpuContext* gpu, const Settings& settings) {
   if (gpu == nullptr) return nullptr;
   if (roster.checked)
     throw Error(ResultCode::kInvalidUsage,
                 "rank {}, GPU {}: XYLEM_CHECK=1 compares the calls of host devices only; unset it",
                 gpu->rank(), gpu->device());
-  return std::make_unique<GpuExecutor>(*gpu, wiring.channels(), roster.ranksOnGpu(), wiring.dataInSlots());
+  return std::make_unique<GpuExecutor>(
+      *gpu, wiring.channels(), roster.ranksOnGpu(), wiring.dataInSlots(),
+      [&roster, allowed = allowsP2p(settings)](int rank) { return reachOf(roster, rank, allowed); });
 }
 
 }  // namespace
@@ -138,7 +157,7 @@ Issuer::Issuer(const JobRoster& roster, const CommPlan& plan, Wiring& wiring, co
       profile_(makeProfile(profiling_)),
       recorder_(watches.recorder),
       patience_(request.settings.integer(Setting::kTimeout)),
-      gpu_(makeGpuExecutor(roster, wiring, gpu)),
+      gpu_(makeGpuExecutor(roster, wiring, gpu, request.settings)),
       launches_(stallPolicyOf(request, roster, watches), recorder_, check_ ? &*check_ : nullptr,
                 profile_ ? &*profile_ : nullptr),
       spin_(!roster.ownCores().oversubscribed) {}
@@ -147,7 +166,16 @@ bool Issuer::prepare(std::span<const CommOperation> operations) {
   if (!gpu_) return true;
   launches_.throwIfFailed();
   transfers_.cut(operations);
-  return queuesAreConnected();
+  return queuesAreConnected() && withoutSlots(operations) == nullptr;
+}
+
+// A transfer whose ranks have not agreed yet on where the slots of its queue are; null if there is none. All of them go on, as ranks
+// of one thread may wait for each other.
+const TransferPart* Issuer::withoutSlots(std::span<const CommOperation> operations) {
+  const TransferPart* found = nullptr;
+  for (const TransferPart& part : transfers_.cut(operations))
+    if (part.path.connection != nullptr && !gpu_->agreeOnSlots(*part.path.connection)) found = &part;
+  return found;
 }
 
 // A kernel cannot wait until a queue is made: the calling thread does.
@@ -156,14 +184,17 @@ void Issuer::awaitConnections(std::span<const CommOperation> operations) {
   device::Backoff backoff(device::Scheduler::instance().policy());
   while (!prepare(operations)) {
     if (deadline.passed()) {
-      for (const TransferPart& part : transfers_.cut(operations))
-        if (part.path.connection != nullptr && !part.path.connection->ready())
-          throw Error(
-              ResultCode::kRemoteError,
-              "rank {}, GPU {}: rank {} has not connected for {} within {} s (XYLEM_TIMEOUT): its send or "
-              "receive must be called at the same time, by another thread or in the same group",
-              rank_, gpu_->gpu().device(), part.path.connection->peer(),
-              name(operations[part.place].function), patience_.count());
+      const std::span<const TransferPart> parts = transfers_.cut(operations);
+      const auto unconnected = std::find_if(parts.begin(), parts.end(), [](const TransferPart& part) {
+        return part.path.connection != nullptr && !part.path.connection->ready();
+      });
+      if (const TransferPart* missing = unconnected != parts.end() ? &*unconnected : withoutSlots(operations))
+        throw Error(
+            ResultCode::kRemoteError,
+            "rank {}, GPU {}: rank {} has not connected for {} within {} s (XYLEM_TIMEOUT): its send or "
+            "receive must be called at the same time, by another thread or in the same group",
+            rank_, gpu_->gpu().device(), missing->path.connection->peer(),
+            name(operations[missing->place].function), patience_.count());
     }
     backoff.pause();
   }

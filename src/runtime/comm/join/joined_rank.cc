@@ -11,30 +11,14 @@ namespace xylem::comm {
 
 namespace {
 
-// Whether the settings allow GPUs to move data into each other's memory. The plan does not know how far apart GPUs are, so a level
-// allows all of them or none.
-bool allowsP2p(const Settings& settings) {
-  return settings.integer(Setting::kP2pDisable) == 0 &&
-         (!settings.isSet(Setting::kP2pLevel) || settings.text(Setting::kP2pLevel) == "SYS");
-}
-
 // GPUs of one host move data straight into each other's memory, where they reach it.
-void shareGpuMemory(bootstrap::Bootstrap& bootstrap, const JobRoster& roster, GpuExecutor* executor,
-                    const Settings& settings) {
+void shareGpuMemory(bootstrap::Bootstrap& bootstrap, const JobRoster& roster, GpuExecutor* executor) {
   if (std::none_of(roster.peers.begin(), roster.peers.end(),
                    [](const PeerInfo& rank) { return rank.peer.gpu != 0; }))
     return;
-  const transport::Peer& self = roster.self().peer;
-  const bool allowed = allowsP2p(settings);
-  const auto reach = [&](int rank) -> GpuExecutor::Reach {
-    const transport::Peer& peer = roster.peers[static_cast<std::size_t>(rank)].peer;
-    if (!allowed || peer.gpu == 0 || peer.hostHash != self.hostHash) return {};
-    if (peer.process == self.process) return {GpuExecutor::Reach::By::kProcess, peer.device};
-    return {GpuExecutor::Reach::By::kHandle};
-  };
-  if (executor != nullptr) executor->offerSlots(reach);
+  if (executor != nullptr) executor->offerSlots();
   bootstrap.barrier("offering memory of GPUs");
-  if (executor != nullptr) executor->acceptSlots(reach);
+  if (executor != nullptr) executor->acceptSlots();
   bootstrap.barrier("accepting memory of GPUs");
   if (executor != nullptr) executor->useSlots();
 }
@@ -70,7 +54,7 @@ JoinedRank::JoinedRank(std::unique_ptr<bootstrap::Bootstrap> bootstrap,
         return Issuer(roster_, plan_, wiring_, request, {watch_, stopped_, *recorder_}, gpu_.get());
       })) {
   steps_.run(InitPart::kConnections, "sharing the memory of GPUs",
-             [&] { shareGpuMemory(*bootstrap_, roster_, issuer_.gpu(), request.settings); });
+             [&] { shareGpuMemory(*bootstrap_, roster_, issuer_.gpu()); });
   steps_.run(InitPart::kConnections, "waiting for all ranks", [&] {
     bootstrap_->barrier("the last step of joining");
     bootstrap_->tellWaits({});
