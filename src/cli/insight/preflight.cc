@@ -119,16 +119,6 @@ std::string remarkName(preflight::Remarked what) {
   return "";
 }
 
-// Whether NICs of InfiniBand and of Ethernet are among those of the hosts.
-bool mixNetworks(const std::vector<std::string>& nics) {
-  const auto has = [&](preflight::Network network) {
-    return std::any_of(nics.begin(), nics.end(), [&](const std::string& text) {
-      return text.find(preflight::name(network)) != std::string::npos;
-    });
-  };
-  return has(preflight::Network::kInfiniBand) && has(preflight::Network::kEthernet);
-}
-
 // The meaning of the remark for the job; empty if its values say enough.
 std::string remarkMeaning(const preflight::Remark& remark) {
   switch (remark.what) {
@@ -138,7 +128,7 @@ std::string remarkMeaning(const preflight::Remark& remark) {
       return remark.job.empty() ? ""
                                 : "CPUs of different makers: all ranks use the limits of LL that AMD's have.";
     case preflight::Remarked::kNics:
-      return mixNetworks(remark.byView)
+      return remark.apart
                  ? "NICs of InfiniBand and of Ethernet do not connect to each other: leave those of one of "
                    "them out on all hosts (NCCL_IB_HCA), or channels that join the two hang."
                  : "NICs that are not alike: the slowest sets the pace.";

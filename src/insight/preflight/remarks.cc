@@ -105,6 +105,18 @@ std::string nicsOf(const plan::HostPlan& host) {
   return text.empty() ? "none" : text;
 }
 
+// Whether NICs of InfiniBand and of Ethernet are among those of the hosts.
+bool mixNetworks(const plan::Plan& plan) {
+  const auto has = [&](Network network) {
+    return std::any_of(plan.hostPlans.begin(), plan.hostPlans.end(), [&](const auto& host) {
+      const auto& nics = host->system().nodes(topology::NodeType::kNet);
+      return std::any_of(nics.begin(), nics.end(),
+                         [&](topology::NodeId nic) { return networkOf(*host, nic) == network; });
+    });
+  };
+  return has(Network::kInfiniBand) && has(Network::kEthernet);
+}
+
 // "0 1 2 3, twice": the numbers of the NICs at which the rings leave, channel by channel; "0>1" where a ring comes back by
 // another one.
 std::string nicOfChannels(const plan::HostPlan& host) {
@@ -130,9 +142,9 @@ class Remarks {
   explicit Remarks(const plan::Plan& plan) : plan_(plan) {}
 
   // Adds a remark if the kinds of hosts differ.
-  void add(Remarked what, const std::function<std::string(const plan::HostPlan&)>& of,
-           const std::string& job) {
-    Remark remark{what, {}, job};
+  void add(Remarked what, const std::function<std::string(const plan::HostPlan&)>& of, const std::string& job,
+           bool apart = false) {
+    Remark remark{what, {}, job, apart};
     for (const auto& host : plan_.hostPlans) remark.byView.push_back(of(*host));
     if (std::any_of(remark.byView.begin(), remark.byView.end(),
                     [&](const std::string& text) { return text != remark.byView.front(); }))
@@ -263,7 +275,7 @@ std::vector<Remark> remarksOn(const plan::Plan& plan) {
       },
       jobCpu(plan));
   if (plan.job().hosts() > 1) {
-    remarks.add(Remarked::kNics, nicsOf, "");
+    remarks.add(Remarked::kNics, nicsOf, "", mixNetworks(plan));
     remarks.add(
         Remarked::kNicNames, [](const plan::HostPlan& host) { return nicNames(host.system()); }, "");
   }

@@ -33,6 +33,7 @@ struct Remark {
   Remarked what = Remarked::kGpus;
   std::vector<std::string> byView;  // the value of each kind of host, as text
   std::string job;                  // what all hosts get together; may be empty
+  bool apart = false;  // kNics: some are of InfiniBand and others of Ethernet, which do not connect
 };
 
 // "mlx5_0-3, eth0": in the order of the NICs' numbers; names that count on are one entry.
