@@ -37,8 +37,8 @@ if(XYLEM_SANITIZE)
   # Programs at fixed addresses: a quarter of the time that one needs to start goes into moving its tables of checks, and tests
   # start thousands.
   add_link_options($<$<STREQUAL:$<TARGET_PROPERTY:TYPE>,EXECUTABLE>:-no-pie>)
-  # What touches no raw memory needs no checks of its pointers: their alignment follows from their types, and a null pointer ends
-  # the program anyway. These checks are a fifth of the work of compiling it.
+  # Code that touches no raw memory needs no checks of its pointers: their alignment follows from their types, and a null pointer
+  # ends the program anyway. These checks are a fifth of the work of compiling it.
   set(XYLEM_TYPED_FLAGS -fno-sanitize=null,alignment)
   foreach(sanitizer address thread)
     if(XYLEM_SANITIZE MATCHES ${sanitizer})

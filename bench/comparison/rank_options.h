@@ -33,7 +33,7 @@ class RankArguments {
   RankArguments(const RankArguments&) = delete;
   RankArguments& operator=(const RankArguments&) = delete;
 
-  // What is not given keeps its value. A bool is a flag.
+  // An option that is not given keeps its value. A bool is a flag.
   void add(const char* name, int& target, const char* help);
   void add(const char* name, bool& target, const char* help);
   void add(const char* name, std::string& target, const char* help);

@@ -61,7 +61,8 @@ namespace xylem::testing {
 namespace {
 
 constexpr std::size_t kStackBytes = std::size_t{256} << 10;
-// Of all threads of the block together, while none comes to a barrier.
+// After this number of pauses, of all its threads together, the block yields; and if none has come to a barrier meanwhile, it
+// sleeps.
 constexpr int kPausesPerYield = 8;
 constexpr int kPausesUntilSleep = 1024;
 
