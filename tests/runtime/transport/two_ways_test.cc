@@ -52,7 +52,7 @@ TEST(TwoWays, NoiseChangesNothing) {
   EXPECT_LT(second, 100000 * 3 / 64);
 }
 
-// What trials cost, of the time without any.
+// Compared with the time without any trial.
 TEST(TwoWays, TrialsCostLittleHoweverSlowTheOtherWayIs) {
   for (const long slower : {1200, 1500, 2000, 3000, 5000, 10000, 100000}) {
     TwoWays ways;
@@ -112,8 +112,8 @@ struct RankPair {
   }
 
   MessageWays low, high;
-  std::uint32_t toldLow = 0, toldHigh = 0;  // what the other one has told it
-  bool up = false, down = false;            // whether the last messages were read
+  std::uint32_t toldLow = 0, toldHigh = 0;  // by the other rank
+  bool up = false, down = false;            // the last messages were read
 };
 
 TEST(MessageWays, BothDirectionsOfAnExchangeGoTheSameWay) {

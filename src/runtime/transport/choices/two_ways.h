@@ -1,5 +1,5 @@
 #pragma once
-// Which of two ways of moving data is the faster one now, found out while it moves: the way between two cores may become several
+// Finds out, while data moves, which of two ways of moving it is the faster one now: the way between two cores may become several
 // times as long when the kernel or a hypervisor moves threads, and then another way of copying is the best.
 //
 //   TwoWays ways(false);                                  // begins with the first
@@ -25,7 +25,7 @@ class TwoWays {
   explicit TwoWays(bool second = false) : usual_(second) {}
 
   bool second() const { return usual_ != trying_; }
-  // An operation in one of the ways has taken this long. Those that began before the way changed do not count.
+  // An operation in one of the ways has taken this long. It does not count if it began before the way changed.
   void took(bool second, std::chrono::nanoseconds time);
 
  private:
