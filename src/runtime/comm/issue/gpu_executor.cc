@@ -1,13 +1,10 @@
 #include "runtime/comm/issue/gpu_executor.h"
 
 #include <algorithm>
-#include <cstring>
+#include <utility>
 
 namespace xylem::comm {
 namespace {
-
-// Steps of this many ends are in one piece of memory.
-constexpr std::size_t kStepsPerPiece = 512;
 
 // Launches that are under way at the same time without new memory.
 constexpr std::size_t kSpareKernels = 8;
@@ -21,125 +18,15 @@ int operatorOf(const CommOperation& operation) {
 }  // namespace
 
 GpuExecutor::GpuExecutor(const gpu::GpuContext& gpu, std::span<const ChannelLinks> channels, int ranks,
-                         bool inSlots, ReachOfRank reach)
+                         bool inSlots, GpuQueues::ReachOfRank reach)
     : gpu_(gpu),
-      channels_(channels),
       ranks_(ranks),
       inSlots_(inSlots),
-      reach_(std::move(reach)),
       tasks_(gpu.device()),
       abort_(gpu, gpu::GpuMemory::Where::kHost, sizeof(std::uint32_t), "the abort word"),
+      queues_(gpu, channels, std::move(reach)),
       kernel_(newKernel()) {
-  eachCollectiveEnd([this](auto& end) { pin(end); });
   while (spare_.size() < kSpareKernels) spare_.push_back(std::make_unique<gpu::KernelLaunch>(gpu_, abort()));
-}
-
-// Algorithms may share an end.
-template <typename Visit>
-void GpuExecutor::eachCollectiveEnd(Visit&& visit) {
-  for (const ChannelLinks& channel : channels_)
-    for (const AlgorithmLinks* const links :
-         {&channel.ring, &channel.tree, &channel.patUp, &channel.patDown}) {
-      for (transport::RecvEnd* const end : links->from)
-        if (end != nullptr) visit(*end);
-      for (transport::SendEnd* const end : links->to)
-        if (end != nullptr) visit(*end);
-    }
-}
-
-// For a reader's slots: memory of its GPU, if the writer may reach that.
-void GpuExecutor::offer(const transport::RecvEnd& side) {
-  End& end = ends_.at(&side);
-  transport::DeviceSlots& slots = end.queue.control->device;
-  if (slots.offered.load(std::memory_order_relaxed) != 0) return;
-  std::uint64_t offered = transport::DeviceSlots::kNothing;
-  if (const Reach::By by = reach_(side.peer()).by; by == Reach::By::kProcess || by == Reach::By::kHandle) {
-    const auto memory =
-        gpu::makeSharedMemory(gpu_, transport::slotsBytes(end.queue.stepBytes), "a queue's slots");
-    gpu::MemoryHandle handle{};
-    const gpu::EnteredDevice entered(gpu_);
-    if (by != Reach::By::kHandle || gpu_.driver().exportMemory(memory->data(), &handle) == gpu::kDone) {
-      std::memcpy(slots.handle, &handle, sizeof handle);
-      end.slots = {memory, memory->data()};
-      offered = reinterpret_cast<std::uintptr_t>(memory->data());
-    }
-  }
-  slots.offered.store(offered, std::memory_order_release);
-}
-
-void GpuExecutor::accept(const transport::SendEnd& side) {
-  End& end = ends_.at(&side);
-  transport::DeviceSlots& slots = end.queue.control->device;
-  if (slots.accepted.load(std::memory_order_relaxed) != 0) return;
-  const std::uint64_t offered = slots.offered.load(std::memory_order_acquire);
-  const Reach way = reach_(side.peer());
-  if (offered > transport::DeviceSlots::kNothing && way.by == Reach::By::kHandle) {
-    gpu::MemoryHandle handle;
-    std::memcpy(&handle, slots.handle, sizeof handle);
-    end.slots = gpu::importedMemory(gpu_, handle);
-  } else if (offered > transport::DeviceSlots::kNothing && way.by == Reach::By::kProcess &&
-             reaches(way.device)) {
-    const auto memory = gpu::sharedMemoryAt(offered);
-    if (memory != nullptr) end.slots = {memory, memory->data()};
-  }
-  slots.accepted.store(
-      end.slots != nullptr ? transport::DeviceSlots::kAccepted : transport::DeviceSlots::kRefused,
-      std::memory_order_release);
-}
-
-template <typename QueueSide>
-void GpuExecutor::useSlotsOf(const QueueSide& side) {
-  End& end = ends_.at(&side);
-  if (end.queue.control->device.accepted.load(std::memory_order_acquire) == transport::DeviceSlots::kAccepted)
-    end.queue = transport::withSlots(end.queue, end.slots.get());
-  else
-    end.slots = nullptr;
-}
-
-void GpuExecutor::offerSlots() {
-  eachCollectiveEnd([&](auto& side) {
-    if constexpr (std::is_same_v<decltype(side), transport::RecvEnd&>) offer(side);
-  });
-}
-
-void GpuExecutor::acceptSlots() {
-  eachCollectiveEnd([&](auto& side) {
-    if constexpr (std::is_same_v<decltype(side), transport::SendEnd&>) accept(side);
-  });
-}
-
-void GpuExecutor::useSlots() {
-  eachCollectiveEnd([&](auto& side) { useSlotsOf(side); });
-}
-
-// Over a network there are no slots to share, and both ranks know that.
-bool GpuExecutor::agreeOnSlots(transport::Connection& connection) {
-  if (reach_(connection.peer()).by == Reach::By::kNone) return true;
-  if (connection.receivers() > 0 && connection.receiver(0).pump() != nullptr) return true;
-  const auto [state, isNew] = agreed_.try_emplace(&connection, false);
-  if (state->second) return true;
-  if (isNew)
-    for (int queue = 0; queue < connection.receivers(); ++queue) {
-      pin(connection.receiver(queue));
-      offer(connection.receiver(queue));
-    }
-  for (int queue = 0; queue < connection.senders(); ++queue) {
-    const transport::SendEnd& side = connection.sender(queue);
-    if (side.control().device.offered.load(std::memory_order_acquire) == 0) return false;
-    pin(side);
-    accept(side);
-  }
-  for (int queue = 0; queue < connection.receivers(); ++queue)
-    if (connection.receiver(queue).control().device.accepted.load(std::memory_order_acquire) == 0)
-      return false;
-  for (int queue = 0; queue < connection.receivers(); ++queue) useSlotsOf(connection.receiver(queue));
-  for (int queue = 0; queue < connection.senders(); ++queue) useSlotsOf(connection.sender(queue));
-  return state->second = true;
-}
-
-bool GpuExecutor::reaches(int device) const {
-  const gpu::EnteredDevice entered(gpu_);
-  return gpu_.driver().reachPeer(device) == gpu::kDone;
 }
 
 std::unique_ptr<gpu::KernelLaunch> GpuExecutor::newKernel() {
@@ -149,34 +36,10 @@ std::unique_ptr<gpu::KernelLaunch> GpuExecutor::newKernel() {
   return kernel;
 }
 
-std::uint64_t* GpuExecutor::newStep(std::uint64_t first) {
-  if (steps_.empty() || usedSteps_ == kStepsPerPiece) {
-    steps_.emplace_back(gpu_, gpu::GpuMemory::Where::kHost, kStepsPerPiece * sizeof(std::uint64_t),
-                        "the positions in queues");
-    usedSteps_ = 0;
-  }
-  auto* const step = reinterpret_cast<std::uint64_t*>(steps_.back().data()) + usedSteps_++;
-  *step = first;
-  return step;
-}
-
-template <typename QueueSide>
-const GpuExecutor::End& GpuExecutor::pin(const QueueSide& side) {
-  End& end = ends_[&side];
-  if (end.step != nullptr) return end;
-  transport::StepBytes steps{};
-  for (const Protocol protocol : kAllProtocols) steps[protocol] = side.stepBytes(protocol);
-  auto* const memory = reinterpret_cast<std::byte*>(const_cast<transport::QueueControl*>(&side.control()));
-  end.memory = std::make_unique<gpu::RegisteredMemory>(gpu_, memory, transport::queueBytes(steps));
-  end.queue = transport::queueIn(memory, steps);
-  end.step = newStep(side.nextStep());
-  return end;
-}
-
 template <typename QueueSide>
 gpu::QueueEnd GpuExecutor::endOf(const QueueSide& side, Protocol protocol, bool inSlots) {
-  const End& end = pin(side);
   if (side.pump() != nullptr) kernel_->addPump(*side.pump());
+  const GpuQueues::End& end = queues_.pin(side);
   return inSlots ? gpu::endInSlots(end.queue, protocol, side.peer(), end.step)
                  : gpu::endOf(end.queue, protocol, side.peer(), end.step);
 }

@@ -8,26 +8,17 @@
 //   executor.start(operations);
 //   launchTask.take(executor.kernel());     // gets another one for it
 //
-// Queues are those of the host, in memory that is pinned. Over a network the launch's task carries the steps on. Between GPUs of
-// one host that reach each other's memory (P2P), the slots of queues are in the reader's memory; counters and notes stay where they
-// are. The ranks agree on those of collectives when they join, with a barrier between any two of these:
-//
-//   executor.offerSlots(); ...; executor.acceptSlots(); ...; executor.useSlots();
-//
-// and on those of a connection for sends and receives once it is made, when agreeOnSlots(connection) returns true on both ranks.
+// Queues are those of the host, as GpuQueues has them. Over a network the launch's task carries the steps on.
 
 #include <cstdint>
-#include <deque>
-#include <functional>
-#include <map>
 #include <memory>
 #include <span>
 #include <vector>
 
 #include "runtime/comm/issue/captured_launch.h"
+#include "runtime/comm/issue/gpu_queues.h"
 #include "runtime/comm/issue/launch_work.h"
 #include "runtime/comm/issue/operation.h"
-#include "runtime/comm/join/links.h"
 #include "runtime/device/host_device.h"
 #include "runtime/gpu/gpu_context.h"
 #include "runtime/gpu/kernel_launch.h"
@@ -36,25 +27,12 @@ namespace xylem::comm {
 
 class GpuExecutor {
  public:
-  // `ranks`: how many use the GPU; their blocks have to fit together. The queues of `channels` are pinned at once: while kernels
-  // run, the driver may wait for them before it pins memory, and they may wait for the kernel that needs it.
-  // How the GPU of another rank may be reached. Not at all, if it is none of this host, or not by the settings of this rank; its
-  // memory from this process, where it is device `device`, or from another one.
-  struct Reach {
-    enum class By { kNone, kForbidden, kProcess, kHandle } by = By::kNone;
-    int device = -1;
-  };
-  using ReachOfRank = std::function<Reach(int rank)>;
+  // `ranks`: how many use the GPU; their blocks have to fit together.
   // `inSlots`: collectives move their data as under Simple, whatever the protocol (Wiring::dataInSlots).
   GpuExecutor(const gpu::GpuContext& gpu, std::span<const ChannelLinks> channels, int ranks, bool inSlots,
-              ReachOfRank reach);
+              GpuQueues::ReachOfRank reach);
 
-  void offerSlots();
-  void acceptSlots();
-  void useSlots();
-  // Returns false as long as the peer has not said what it offers and accepts.
-  bool agreeOnSlots(transport::Connection& connection);
-
+  GpuQueues& queues() { return queues_; }
   const gpu::GpuContext& gpu() const { return gpu_; }
   // The stream of the tasks that watch launches.
   device::Stream& tasks() { return tasks_.get(); }
@@ -76,25 +54,7 @@ class GpuExecutor {
   std::unique_ptr<gpu::KernelLaunch> newKernel();
 
  private:
-  // An end of a queue, as long as the connection lives.
-  struct End {
-    transport::QueueMemory queue;
-    std::uint64_t* step = nullptr;
-    std::unique_ptr<gpu::RegisteredMemory> memory;
-    std::shared_ptr<std::byte>
-        slots;  // in a reader's memory; its writer has it, too, as its kernel may end later
-  };
-  template <typename Visit>
-  void eachCollectiveEnd(Visit&& visit);
-  void offer(const transport::RecvEnd& side);
-  void accept(const transport::SendEnd& side);
-  template <typename QueueSide>
-  void useSlotsOf(const QueueSide& side);
-  bool reaches(int device) const;
   std::uint32_t* abort() const { return reinterpret_cast<std::uint32_t*>(abort_.data()); }
-  std::uint64_t* newStep(std::uint64_t first);
-  template <typename QueueSide>
-  const End& pin(const QueueSide& side);
   template <typename QueueSide>
   gpu::QueueEnd endOf(const QueueSide& side, Protocol protocol, bool inSlots);
   template <typename QueueSide>
@@ -103,17 +63,13 @@ class GpuExecutor {
   void addTransfer(int lane, const WorkItem& item, TransferPath& path);
 
   const gpu::GpuContext& gpu_;
-  const std::span<const ChannelLinks> channels_;
   const int ranks_;
   const bool inSlots_;
-  const ReachOfRank reach_;
   device::OwnedStream tasks_;
   gpu::GpuMemory abort_;
-  std::vector<gpu::GpuMemory> steps_;                      // of ends, in pieces
-  std::size_t usedSteps_ = 0;                              // of the last piece
-  std::map<const void*, End> ends_;                        // by SendEnd and RecvEnd
-  std::map<const transport::Connection*, bool> agreed_;    // false: offered
-  std::vector<std::unique_ptr<gpu::KernelLaunch>> spare_;  // made in advance, for the same reason
+  GpuQueues queues_;
+  // Made in advance, as the driver may wait for kernels before it takes memory.
+  std::vector<std::unique_ptr<gpu::KernelLaunch>> spare_;
   std::unique_ptr<gpu::KernelLaunch> kernel_;
   // A launch, the stream that it is in, and the capture that it belongs to.
   struct Started {

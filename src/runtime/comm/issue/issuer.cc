@@ -4,6 +4,7 @@
 #include <set>
 #include <utility>
 
+#include "runtime/comm/communicator.h"
 #include "runtime/device/scheduler.h"
 #include "runtime/plugins/tuner.h"
 
@@ -113,8 +114,8 @@ bool allowsP2p(const Settings& settings) {
          (!settings.isSet(Setting::kP2pLevel) || settings.text(Setting::kP2pLevel) == "SYS");
 }
 
-GpuExecutor::Reach reachOf(const JobRoster& roster, int rank, bool allowed) {
-  using By = GpuExecutor::Reach::By;
+GpuQueues::Reach reachOf(const JobRoster& roster, int rank, bool allowed) {
+  using By = GpuQueues::Reach::By;
   const transport::Peer& self = roster.self().peer;
   const transport::Peer& peer = roster.peers[static_cast<std::size_t>(rank)].peer;
   if (peer.gpu == 0 || peer.hostHash != self.hostHash) return {};
@@ -164,9 +165,12 @@ Issuer::Issuer(const JobRoster& roster, const CommPlan& plan, Wiring& wiring, co
 
 bool Issuer::prepare(std::span<const CommOperation> operations) {
   if (!gpu_) return true;
+  launches_.askNowAndThen();
   launches_.throwIfFailed();
   transfers_.cut(operations);
-  return queuesAreConnected() && withoutSlots(operations) == nullptr;
+  // Both each time: another rank may wait for the slots of one connection before it makes the next.
+  const bool connected = queuesAreConnected();
+  return withoutSlots(operations) == nullptr && connected;
 }
 
 // A transfer whose ranks have not agreed yet on where the slots of its queue are; null if there is none. All of them go on, as ranks
@@ -174,7 +178,9 @@ bool Issuer::prepare(std::span<const CommOperation> operations) {
 const TransferPart* Issuer::withoutSlots(std::span<const CommOperation> operations) {
   const TransferPart* found = nullptr;
   for (const TransferPart& part : transfers_.cut(operations))
-    if (part.path.connection != nullptr && !gpu_->agreeOnSlots(*part.path.connection)) found = &part;
+    if (transport::Connection* const made = part.path.connection;
+        made != nullptr && !(made->ready() && gpu_->queues().agreeOnSlots(*made)))
+      found = &part;
   return found;
 }
 
@@ -184,11 +190,7 @@ void Issuer::awaitConnections(std::span<const CommOperation> operations) {
   device::Backoff backoff(device::Scheduler::instance().policy());
   while (!prepare(operations)) {
     if (deadline.passed()) {
-      const std::span<const TransferPart> parts = transfers_.cut(operations);
-      const auto unconnected = std::find_if(parts.begin(), parts.end(), [](const TransferPart& part) {
-        return part.path.connection != nullptr && !part.path.connection->ready();
-      });
-      if (const TransferPart* missing = unconnected != parts.end() ? &*unconnected : withoutSlots(operations))
+      if (const TransferPart* const missing = withoutSlots(operations))
         throw Error(
             ResultCode::kRemoteError,
             "rank {}, GPU {}: rank {} has not connected for {} within {} s (XYLEM_TIMEOUT): its send or "

@@ -16,11 +16,11 @@ void shareGpuMemory(bootstrap::Bootstrap& bootstrap, const JobRoster& roster, Gp
   if (std::none_of(roster.peers.begin(), roster.peers.end(),
                    [](const PeerInfo& rank) { return rank.peer.gpu != 0; }))
     return;
-  if (executor != nullptr) executor->offerSlots();
+  if (executor != nullptr) executor->queues().offerSlots();
   bootstrap.barrier("offering memory of GPUs");
-  if (executor != nullptr) executor->acceptSlots();
+  if (executor != nullptr) executor->queues().acceptSlots();
   bootstrap.barrier("accepting memory of GPUs");
-  if (executor != nullptr) executor->useSlots();
+  if (executor != nullptr) executor->queues().useSlots();
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 #pragma once
-// How the messages of a pair of ranks go that the receiver cannot map: staged in their queue, or read through the kernel. One
-// object per rank and peer, for both directions; several threads may use it.
+// How the messages of a pair of ranks go that the receiver cannot map: staged in their queue, or read through the kernel. Each rank
+// has one object for a connection, for both directions; several threads may use it.
 //
 //   MessageWays ways(choices, mine < theirs);
 //   if (ways.sends(bytes, told)) ...                       // the sender: this message is read
@@ -34,8 +34,9 @@ class MessageWays {
   static constexpr std::uint32_t kTold = 1U << 31;
 
  private:
-  // A size goes both ways while the last messages of the other direction are less than this many ago.
-  static constexpr int kBothWays = 4;
+  // A size goes both ways while the last message of the other direction is less than this many ago. A large message is several
+  // here, one for each channel.
+  static constexpr int kBothWays = 64;
 
   const CopyChoices choices_;
   const bool decides_;

@@ -36,6 +36,7 @@ class LocalPeerMemory : public PeerMemory {
     bool peerReads = false;  // the peer can read our memory through the kernel
     pid_t process = -1;      // the peer's process, to read its memory
     CopyChoices choices{};   // those of all ranks of the host
+    bool reads = false;      // we can read the peer's likewise
     bool decides = false;    // of the two ranks this one decides how messages go that they exchange
   };
   LocalPeerMemory(PeerSession& session, const Reach& reach);

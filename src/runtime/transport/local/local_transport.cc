@@ -119,10 +119,13 @@ void LocalConnection::makeEnds() {
     return queueIn(memory->data() + index * queueBytes(stepBytes_), stepBytes_);
   };
   if (kind_ == ChannelKind::kP2p)
-    memory_ =
-        &peerMemory_.emplace(channel_.session(), LocalPeerMemory::Reach{sameProcess(), dialogue_->peerReads(),
-                                                                        sameProcess() ? -1 : otherPid(),
-                                                                        choices_, self_.rank < other_.rank});
+    memory_ = &peerMemory_.emplace(channel_.session(),
+                                   LocalPeerMemory::Reach{.sameProcess = sameProcess(),
+                                                          .peerReads = dialogue_->peerReads(),
+                                                          .process = sameProcess() ? -1 : otherPid(),
+                                                          .choices = choices_,
+                                                          .reads = dialogue_->reads(),
+                                                          .decides = self_.rank < other_.rank});
   if (request_.mailbox) mailbox_ = reinterpret_cast<const Mailbox*>(outgoing->data());
   for (std::size_t i = 0; i < request_.sends.size(); ++i)
     senders_.push_back(std::make_unique<SendEnd>(peer(), queue(outgoing, i), memory_));

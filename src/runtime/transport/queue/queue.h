@@ -51,7 +51,7 @@ struct StepNote {
 static_assert(sizeof(StepNote) == 16);
 
 // Between GPUs of one host the slots may be in the reader's memory instead of behind the control block
-// (comm/issue/gpu_executor.h). Ranks agree on that when they join.
+// (comm/issue/gpu_queues.h). Ranks agree on that when they join or connect.
 struct DeviceSlots {
   std::byte handle[72];  // by which other processes reach them, with `offered`
   static constexpr std::uint64_t kNothing = 1;

@@ -1,0 +1,75 @@
+#pragma once
+// The queues of a communicator as the kernels of its GPU use them: in memory that is pinned. Between GPUs of one host that reach each
+// other's memory (P2P) the slots are in the reader's memory; counters and notes stay where they are. The ranks agree on the slots of
+// collectives' queues when they join, with a barrier between any two of these:
+//
+//   queues.offerSlots(); ...; queues.acceptSlots(); ...; queues.useSlots();
+//
+// and on those of a connection for sends and receives once it is made, when agreeOnSlots(connection) returns true on both ranks.
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <span>
+#include <vector>
+
+#include "runtime/comm/join/links.h"
+#include "runtime/gpu/gpu_context.h"
+
+namespace xylem::comm {
+
+class GpuQueues {
+ public:
+  // How the GPU of another rank may be reached. Not at all, if it is none of this host, or not by the settings of this rank; its
+  // memory from this process, where it is device `device`, or from another one.
+  struct Reach {
+    enum class By { kNone, kForbidden, kProcess, kHandle } by = By::kNone;
+    int device = -1;
+  };
+  using ReachOfRank = std::function<Reach(int rank)>;
+
+  // The queues of `channels` are pinned at once: while kernels run, the driver may wait for them before it pins memory, and they may
+  // wait for the kernel that needs it.
+  GpuQueues(const gpu::GpuContext& gpu, std::span<const ChannelLinks> channels, ReachOfRank reach);
+
+  void offerSlots();
+  void acceptSlots();
+  void useSlots();
+  // Returns false as long as the peer has not said what it offers and accepts.
+  bool agreeOnSlots(transport::Connection& connection);
+
+  // An end of a queue, as long as the connection lives.
+  struct End {
+    transport::QueueMemory queue;
+    std::uint64_t* step = nullptr;  // its position
+    std::unique_ptr<gpu::RegisteredMemory> memory;
+    // In a reader's memory; its writer has it, too, as its kernel may end later.
+    std::shared_ptr<std::byte> slots;
+  };
+  // A SendEnd or RecvEnd, pinned the first time.
+  template <typename QueueSide>
+  const End& pin(const QueueSide& side);
+
+ private:
+  template <typename Visit>
+  void eachCollectiveEnd(Visit&& visit);
+  std::shared_ptr<std::byte> newSlots(transport::DeviceSlots& slots, std::size_t bytes, Reach::By by);
+  void offer(const transport::RecvEnd& side);
+  void accept(const transport::SendEnd& side);
+  template <typename QueueSide>
+  void useSlotsOf(const QueueSide& side);
+  bool reaches(int device) const;
+  std::uint64_t* newStep(std::uint64_t first);
+
+  const gpu::GpuContext& gpu_;
+  const std::span<const ChannelLinks> channels_;
+  const ReachOfRank reach_;
+  std::vector<gpu::GpuMemory> steps_;  // positions of ends, in pieces
+  std::size_t usedSteps_ = 0;          // of the last piece
+  std::map<const void*, End> ends_;    // by SendEnd and RecvEnd
+  std::set<const transport::Connection*> agreed_;
+};
+
+}  // namespace xylem::comm
