@@ -39,7 +39,10 @@ if(XYLEM_SANITIZE)
   add_link_options($<$<STREQUAL:$<TARGET_PROPERTY:TYPE>,EXECUTABLE>:-no-pie>)
   # Code that touches no raw memory needs no checks of its pointers: their alignment follows from their types, and a null pointer
   # ends the program anyway. These checks are a fifth of the work of compiling it.
-  set(XYLEM_TYPED_FLAGS -fno-sanitize=null,alignment)
+  option(XYLEM_ALL_CHECKS "Check all pointers, also where there is no raw memory" OFF)
+  if(NOT XYLEM_ALL_CHECKS)
+    set(XYLEM_TYPED_FLAGS -fno-sanitize=null,alignment)
+  endif()
   foreach(sanitizer address thread)
     if(XYLEM_SANITIZE MATCHES ${sanitizer})
       string(TOUPPER ${sanitizer} name)
