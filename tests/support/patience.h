@@ -21,8 +21,6 @@ class Patience {
     else
       std::this_thread::sleep_for(std::chrono::microseconds(pauses_ <= kShortSleeps ? 50 : 1000));
   }
-  // After progress.
-  void reset() { pauses_ = 0; }
 
  private:
   static constexpr int kYields = 50, kShortSleeps = 1000;

@@ -107,11 +107,14 @@ void GpuQueues::useSlots() {
   eachCollectiveEnd([&](auto& side) { useSlotsOf(side); });
 }
 
-// Over a network there are no slots to share, and both ranks know that.
 bool GpuQueues::agreeOnSlots(transport::Connection& connection) {
-  if (reach_(connection.peer()).by == Reach::By::kNone) return true;
-  if (connection.receivers() > 0 && connection.receiver(0).pump() != nullptr) return true;
   if (agreed_.contains(&connection)) return true;
+  // Over a network there are no slots to share, and both ranks know that.
+  const bool network = connection.receivers() > 0 && connection.receiver(0).pump() != nullptr;
+  if (network || reach_(connection.peer()).by == Reach::By::kNone) {
+    agreed_.insert(&connection);
+    return true;
+  }
   for (int queue = 0; queue < connection.receivers(); ++queue) {
     pin(connection.receiver(queue));
     offer(connection.receiver(queue));

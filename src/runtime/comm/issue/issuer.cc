@@ -167,17 +167,17 @@ bool Issuer::prepare(std::span<const CommOperation> operations) {
   if (!gpu_) return true;
   launches_.askNowAndThen();
   launches_.throwIfFailed();
-  transfers_.cut(operations);
+  const std::span<const TransferPart> parts = transfers_.cut(operations);
   // Both each time: another rank may wait for the slots of one connection before it makes the next.
   const bool connected = queuesAreConnected();
-  return withoutSlots(operations) == nullptr && connected;
+  return withoutSlots(parts) == nullptr && connected;
 }
 
 // A transfer whose ranks have not agreed yet on where the slots of its queue are; null if there is none. All of them go on, as ranks
 // of one thread may wait for each other.
-const TransferPart* Issuer::withoutSlots(std::span<const CommOperation> operations) {
+const TransferPart* Issuer::withoutSlots(std::span<const TransferPart> parts) {
   const TransferPart* found = nullptr;
-  for (const TransferPart& part : transfers_.cut(operations))
+  for (const TransferPart& part : parts)
     if (transport::Connection* const made = part.path.connection;
         made != nullptr && !(made->ready() && gpu_->queues().agreeOnSlots(*made)))
       found = &part;
@@ -190,7 +190,7 @@ void Issuer::awaitConnections(std::span<const CommOperation> operations) {
   device::Backoff backoff(device::Scheduler::instance().policy());
   while (!prepare(operations)) {
     if (deadline.passed()) {
-      if (const TransferPart* const missing = withoutSlots(operations))
+      if (const TransferPart* const missing = withoutSlots(transfers_.cut(operations)))
         throw Error(
             ResultCode::kRemoteError,
             "rank {}, GPU {}: rank {} has not connected for {} within {} s (XYLEM_TIMEOUT): its send or "

@@ -1,0 +1,149 @@
+// GPUs that move data into each other's memory, in one process and in several.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <numeric>
+
+#include "nccl.h"
+#include "runtime/comm/rank_processes.h"
+#include "runtime/gpu/gpu_ranks.h"
+#include "runtime/gpu/mapped_gpus.h"
+
+namespace xylem::testing {
+namespace {
+
+// How many more pieces of memory there are after two ranks have exchanged messages of three sizes.
+std::size_t allocatedByExchanges(const MappedGpus::Options& options) {
+  MappedGpus gpus(options);
+  Ranks ranks(&gpus, 2);
+  constexpr std::size_t kMost = 50000;
+  std::array<std::int32_t*, 2> out{}, in{};
+  for (int rank = 0; rank < 2; ++rank) {
+    out[static_cast<std::size_t>(rank)] = reinterpret_cast<std::int32_t*>(ranks.memory(rank, kMost * 4));
+    in[static_cast<std::size_t>(rank)] = reinterpret_cast<std::int32_t*>(ranks.memory(rank, kMost * 4));
+  }
+  const std::size_t before = gpus.allocated();
+  for (const std::size_t count : {std::size_t{1}, std::size_t{700}, kMost}) {
+    EXPECT_EQ(ncclGroupStart(), ncclSuccess);
+    for (int rank = 0; rank < 2; ++rank) {
+      const auto r = static_cast<std::size_t>(rank);
+      std::iota(out[r], out[r] + count, rank * 1000000);
+      EXPECT_EQ(ncclSend(out[r], count, ncclInt32, 1 - rank, ranks.comm(rank), ranks.stream(rank)),
+                ncclSuccess);
+      EXPECT_EQ(ncclRecv(in[r], count, ncclInt32, 1 - rank, ranks.comm(rank), ranks.stream(rank)),
+                ncclSuccess);
+    }
+    EXPECT_EQ(ncclGroupEnd(), ncclSuccess) << ncclGetLastError(nullptr);
+    ranks.await();
+    for (std::size_t rank = 0; rank < 2; ++rank)
+      EXPECT_TRUE(std::equal(in[rank], in[rank] + count, out[1 - rank])) << count;
+  }
+  return gpus.allocated() - before;
+}
+
+TEST(GpuTransfers, MoveIntoTheMemoryOfTheGpuThatReads) {
+  for (const char* const protocol : {"Simple", "LL", "LL128"}) {
+    const Environment environment(variablesOf("Ring", protocol));
+    EXPECT_GT(allocatedByExchanges({.reachPeers = true}), allocatedByExchanges({.reachPeers = false}))
+        << protocol;
+  }
+}
+
+// The ranks are processes with a GPU each, which map each other's memory.
+const RankRole kGpuRank("gpu", [](int rank, int ranks, const ncclUniqueId& id) {
+  MappedGpus gpus;
+  gpus.setDevice(rank);
+  ncclComm_t comm = nullptr;
+  EXPECT_EQ(ncclCommInitRank(&comm, ranks, id, rank), ncclSuccess) << ncclGetLastError(nullptr);
+  if (comm == nullptr) return 1;
+  // With two ranks the ring's queues to the next rank and to the previous one are to the same.
+  EXPECT_GE(gpus.imported(), 1u);
+  const auto stream = static_cast<cudaStream_t>(gpus.makeStream());
+  constexpr std::size_t kCount = 20000;
+  auto* const values = static_cast<float*>(gpus.allocate(kCount * sizeof(float)));
+  for (const char* const turn : {"first", "second"}) {
+    std::fill_n(values, kCount, static_cast<float>(rank + 1));
+    EXPECT_EQ(ncclAllReduce(values, values, kCount, ncclFloat, ncclSum, comm, stream), ncclSuccess)
+        << ncclGetLastError(nullptr);
+    gpus.await(stream);
+    EXPECT_EQ(std::count(values, values + kCount, static_cast<float>(ranks * (ranks + 1) / 2)),
+              static_cast<std::ptrdiff_t>(kCount))
+        << turn;
+  }
+  // To the next rank, and from the previous one.
+  const std::size_t imported = gpus.imported();
+  auto* const from = static_cast<float*>(gpus.allocate(kCount * sizeof(float)));
+  std::fill_n(values, kCount, static_cast<float>(rank));
+  const int next = (rank + 1) % ranks, previous = (rank + ranks - 1) % ranks;
+  EXPECT_EQ(ncclGroupStart(), ncclSuccess);
+  EXPECT_EQ(ncclSend(values, kCount, ncclFloat, next, comm, stream), ncclSuccess);
+  EXPECT_EQ(ncclRecv(from, kCount, ncclFloat, previous, comm, stream), ncclSuccess);
+  EXPECT_EQ(ncclGroupEnd(), ncclSuccess) << ncclGetLastError(nullptr);
+  gpus.await(stream);
+  EXPECT_EQ(std::count(from, from + kCount, static_cast<float>(previous)),
+            static_cast<std::ptrdiff_t>(kCount));
+  EXPECT_GT(gpus.imported(), imported);
+  EXPECT_EQ(ncclCommDestroy(comm), ncclSuccess);
+  EXPECT_EQ(gpus.allocated(), 0u);
+  return ::testing::Test::HasFailure() ? 1 : 0;
+});
+
+// One of them may not use the other's memory.
+const RankRole kForbids("gpu that forbids", [](int rank, int ranks, const ncclUniqueId& id) {
+  MappedGpus gpus;
+  gpus.setDevice(rank);
+  if (rank == 1) setenv("NCCL_P2P_LEVEL", "LOC", 1);
+  ncclComm_t comm = nullptr;
+  EXPECT_EQ(ncclCommInitRank(&comm, ranks, id, rank), ncclSuccess) << ncclGetLastError(nullptr);
+  if (comm == nullptr) return 1;
+  const auto stream = static_cast<cudaStream_t>(gpus.makeStream());
+  auto* const values = static_cast<float*>(gpus.allocate(2 * sizeof(float)));
+  values[0] = static_cast<float>(rank);
+  EXPECT_EQ(ncclGroupStart(), ncclSuccess);
+  EXPECT_EQ(ncclSend(values, 1, ncclFloat, 1 - rank, comm, stream), ncclSuccess);
+  EXPECT_EQ(ncclRecv(values + 1, 1, ncclFloat, 1 - rank, comm, stream), ncclSuccess);
+  EXPECT_EQ(ncclGroupEnd(), ncclSuccess) << ncclGetLastError(nullptr);
+  gpus.await(stream);
+  EXPECT_EQ(values[1], static_cast<float>(1 - rank));
+  EXPECT_EQ(gpus.imported(), 0u);
+  EXPECT_EQ(ncclCommDestroy(comm), ncclSuccess);
+  return ::testing::Test::HasFailure() ? 1 : 0;
+});
+
+TEST(RankProcess, Role) {
+  if (const RankBody body = RankRole::find(roleOfThisProcess())) {
+    EXPECT_EQ(body(std::stoi(variable("XYLEM_TEST_RANK")), std::stoi(variable("XYLEM_TEST_RANKS")),
+                   idOf(variable("XYLEM_TEST_ID"))),
+              0);
+  }
+}
+
+TEST(GpuProcesses, MapEachOthersMemory) {
+  for (const char* const protocol : {"Simple", "LL", "LL128"}) {
+    const Environment environment(variablesOf("Ring,Tree", protocol));
+    setenv("XYLEM_DEVICE", "auto", 1);
+    ncclUniqueId id;
+    ASSERT_EQ(ncclGetUniqueId(&id), ncclSuccess);
+    constexpr int kRanks = 3;
+    std::vector<std::unique_ptr<RankProcess>> ranks;
+    for (int rank = 0; rank < kRanks; ++rank)
+      ranks.push_back(std::make_unique<RankProcess>("gpu", rank, kRanks, id));
+    for (const auto& rank : ranks) EXPECT_EQ(rank->waitAtMost(60), 0) << protocol;
+  }
+}
+
+TEST(GpuProcesses, DoWithoutEachOthersMemoryIfOneForbidsIt) {
+  const Environment environment(variablesOf("Ring", "Simple"));
+  setenv("XYLEM_DEVICE", "auto", 1);
+  ncclUniqueId id;
+  ASSERT_EQ(ncclGetUniqueId(&id), ncclSuccess);
+  RankProcess first("gpu that forbids", 0, 2, id), second("gpu that forbids", 1, 2, id);
+  EXPECT_EQ(first.waitAtMost(60), 0);
+  EXPECT_EQ(second.waitAtMost(60), 0);
+}
+
+}  // namespace
+}  // namespace xylem::testing
