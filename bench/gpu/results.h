@@ -1,0 +1,272 @@
+#pragma once
+// Results of communicators on GPUs: against sums that are exact, and as hashes of all bytes, which a run on host devices must
+// print alike.
+
+#include <dlfcn.h>
+
+#include <cstring>
+#include <string>
+
+#include "team.h"
+
+// The calls as a graph.
+inline cudaGraphExec_t graphOf(const Rank& rank, const std::function<void()>& calls) {
+  cudaGraph_t graph = nullptr;
+  cudaGraphExec_t instance = nullptr;
+  CUDA(cudaStreamBeginCapture(rank.stream, cudaStreamCaptureModeThreadLocal));
+  calls();
+  CUDA(cudaStreamEndCapture(rank.stream, &graph));
+  CUDA(cudaGraphInstantiate(&instance, graph, 0));
+  CUDA(cudaGraphDestroy(graph));
+  return instance;
+}
+
+// Small whole numbers, whose sums are exact in every type.
+inline int valueOf(int rank, std::size_t i) {
+  return static_cast<int>((i * 7 + static_cast<std::size_t>(rank) * 3) % 11);
+}
+
+template <typename T>
+void expect(const Rank& rank, const char* what, const std::vector<T>& got,
+            const std::function<double(std::size_t)>& right) {
+  for (std::size_t i = 0; i < got.size(); ++i)
+    if (static_cast<double>(got[i]) != right(i)) {
+      std::fprintf(stderr, "%s of %zu elements: rank %d has %g at %zu; %g is right\n", what, got.size(),
+                   rank.rank, static_cast<double>(got[i]), i, right(i));
+      std::_Exit(1);
+    }
+}
+
+// A rank's buffers for all checks: of the GPU, and pinned ones of the host to fill and to look at them.
+struct Buffers {
+  explicit Buffers(std::size_t bytes) : bytes(bytes) {
+    send = deviceMemory(bytes);
+    receive = deviceMemory(bytes);
+    CUDA(cudaMallocHost(reinterpret_cast<void**>(&host), bytes));
+  }
+  ~Buffers() {
+    CUDA(cudaFree(send));
+    CUDA(cudaFree(receive));
+    CUDA(cudaFreeHost(host));
+  }
+  std::size_t bytes;
+  std::byte* send = nullptr;
+  std::byte* receive = nullptr;
+  std::byte* host = nullptr;
+};
+
+template <typename T>
+void checkType(const Rank& rank, Buffers& buffers, ncclDataType_t type, std::size_t count) {
+  const auto n = static_cast<std::size_t>(rank.ranks), me = static_cast<std::size_t>(rank.rank);
+  T* const host = reinterpret_cast<T*>(buffers.host);
+  for (std::size_t i = 0; i < count * n; ++i) host[i] = static_cast<T>(valueOf(rank.rank, i));
+  CUDA(cudaMemcpyAsync(buffers.send, host, count * n * sizeof(T), cudaMemcpyHostToDevice, rank.stream));
+  const auto sum = [&](std::size_t i) {
+    double all = 0;
+    for (int r = 0; r < rank.ranks; ++r) all += valueOf(r, i);
+    return all;
+  };
+  const auto run = [&](const char* what, std::size_t elements, const std::function<void()>& call,
+                       const std::function<double(std::size_t)>& right) {
+    CUDA(cudaMemsetAsync(buffers.receive, 0xa5, elements * sizeof(T) + 1, rank.stream));
+    call();
+    CUDA(cudaMemcpyAsync(host, buffers.receive, elements * sizeof(T) + 1, cudaMemcpyDeviceToHost,
+                         rank.stream));
+    rank.await();
+    expect<T>(rank, what, std::vector<T>(host, host + elements), right);
+    if (reinterpret_cast<unsigned char&>(host[elements]) != 0xa5) {
+      std::fprintf(stderr, "%s of %zu elements: rank %d has written beyond its output\n", what, elements,
+                   rank.rank);
+      std::_Exit(1);
+    }
+  };
+  const void* const send = buffers.send;
+  void* const receive = buffers.receive;
+  run("AllReduce", count,
+      [&] { NCCL(ncclAllReduce(send, receive, count, type, ncclSum, rank.comm, rank.stream)); }, sum);
+  run("ReduceScatter", count,
+      [&] { NCCL(ncclReduceScatter(send, receive, count, type, ncclSum, rank.comm, rank.stream)); },
+      [&](std::size_t i) { return sum(me * count + i); });
+  run("AllGather", count * n,
+      [&] { NCCL(ncclAllGather(send, receive, count, type, rank.comm, rank.stream)); },
+      [&](std::size_t i) { return valueOf(static_cast<int>(i / count), i % count); });
+  run("Broadcast", count,
+      [&] { NCCL(ncclBroadcast(send, receive, count, type, rank.ranks - 1, rank.comm, rank.stream)); },
+      [&](std::size_t i) { return valueOf(rank.ranks - 1, i); });
+  const int next = (rank.rank + 1) % rank.ranks, before = (rank.rank + rank.ranks - 1) % rank.ranks;
+  run("Recv", count,
+      [&] {
+        NCCL(ncclGroupStart());
+        NCCL(ncclSend(send, count, type, next, rank.comm, rank.stream));
+        NCCL(ncclRecv(receive, count, type, before, rank.comm, rank.stream));
+        NCCL(ncclGroupEnd());
+      },
+      [&](std::size_t i) { return valueOf(before, i); });
+}
+
+// Each replay multiplies the values by the square of the number of ranks.
+inline void checkGraph(const Rank& rank, Buffers& buffers) {
+  constexpr std::size_t kCount = 100000;
+  constexpr int kReplays = 3;
+  float* const host = reinterpret_cast<float*>(buffers.host);
+  for (std::size_t i = 0; i < kCount; ++i) host[i] = 1.0f;
+  CUDA(cudaMemcpyAsync(buffers.send, host, kCount * sizeof(float), cudaMemcpyHostToDevice, rank.stream));
+  const cudaGraphExec_t graph = graphOf(rank, [&] {
+    NCCL(ncclAllReduce(buffers.send, buffers.receive, kCount, ncclFloat, ncclSum, rank.comm, rank.stream));
+    NCCL(ncclAllReduce(buffers.receive, buffers.send, kCount, ncclFloat, ncclSum, rank.comm, rank.stream));
+  });
+  double expected = 1;
+  for (int replay = 0; replay < kReplays; ++replay) {
+    CUDA(cudaGraphLaunch(graph, rank.stream));
+    expected *= rank.ranks * rank.ranks;
+  }
+  CUDA(cudaMemcpyAsync(host, buffers.send, kCount * sizeof(float), cudaMemcpyDeviceToHost, rank.stream));
+  rank.await();
+  expect<float>(rank, "a graph of AllReduces", std::vector<float>(host, host + kCount),
+                [&](std::size_t) { return expected; });
+  rank.meet();
+  CUDA(cudaGraphExecDestroy(graph));
+}
+
+inline void check(Rank& rank) {
+  constexpr std::size_t kMost = std::size_t{1} << 20;
+  Buffers buffers((kMost + 1) * static_cast<std::size_t>(rank.ranks) * sizeof(double));
+  rank.meet();
+  for (const std::size_t count : {std::size_t{1}, std::size_t{3}, std::size_t{31}, std::size_t{1000},
+                                  std::size_t{65537}, kMost}) {
+    checkType<float>(rank, buffers, ncclFloat, count);
+    checkType<std::int32_t>(rank, buffers, ncclInt32, count);
+    checkType<double>(rank, buffers, ncclDouble, count);
+    checkType<std::uint8_t>(rank, buffers, ncclUint8, count);
+  }
+  checkGraph(rank, buffers);
+  rank.meet();
+}
+
+// ---- The same bytes as host devices -------------------------------------------------------------------
+
+struct TypeRow {
+  ncclDataType_t type;
+  const char* name;
+  std::size_t bytes;
+  // Bits of the highest byte to keep: no value is an infinity, not a number, or larger than 2.
+  unsigned char keep;
+};
+constexpr TypeRow kTypes[] = {
+    {ncclInt8, "int8", 1, 0xff},       {ncclUint8, "uint8", 1, 0xff},     {ncclInt32, "int32", 4, 0xff},
+    {ncclUint32, "uint32", 4, 0xff},   {ncclInt64, "int64", 8, 0xff},     {ncclUint64, "uint64", 8, 0xff},
+    {ncclFloat16, "float16", 2, 0xbf}, {ncclFloat32, "float32", 4, 0xbf}, {ncclFloat64, "float64", 8, 0xbf},
+    {ncclBfloat16, "bfloat16", 2, 0xbf}, {ncclFloat8e4m3, "float8e4m3", 1, 0xbf},
+    {ncclFloat8e5m2, "float8e5m2", 1, 0xbf}};
+struct OperationRow {
+  ncclRedOp_t op;
+  const char* name;
+};
+constexpr OperationRow kOperations[] = {{ncclSum, "sum"}, {ncclProd, "prod"}, {ncclMax, "max"}, {ncclMin, "min"}, {ncclAvg, "avg"}};
+
+// More than a rank's part of a case has.
+constexpr std::size_t kResultElements = 20100;
+
+// Prints a line for each case with a hash of what all ranks have afterwards. `await` waits for the rank's stream; the
+// buffers are memory that the device reaches.
+inline void printResults(const Rank& rank, std::byte* send, std::byte* receive,
+                         const std::function<void()>& await) {
+  const auto n = static_cast<std::size_t>(rank.ranks);
+  const auto runCase = [&](const std::string& name, const TypeRow& type, std::size_t elements,
+                           std::size_t shift, const std::function<void(std::byte*, std::byte*)>& call) {
+    std::byte* const from = send + shift * type.bytes;
+    std::byte* const to = receive + shift * type.bytes;
+    const std::size_t bytes = elements * type.bytes;
+    std::uint64_t state = 0x9e3779b97f4a7c15u * static_cast<std::uint64_t>(rank.rank + 1) + bytes;
+    for (std::size_t i = 0; i < bytes; ++i) {
+      state = state * 6364136223846793005u + 1442695040888963407u;
+      from[i] = static_cast<std::byte>(state >> 56);
+      if (i % type.bytes == type.bytes - 1) from[i] &= static_cast<std::byte>(type.keep);
+    }
+    std::memset(to, 0xa5, bytes + 16);
+    rank.meet();
+    call(from, to);
+    await();
+    std::uint64_t hash = 14695981039346656037u;
+    for (std::size_t i = 0; i < bytes + 16; ++i)
+      hash = (hash ^ static_cast<std::uint64_t>(to[i])) * 1099511628211u;
+    rank.shared->words[rank.rank] = hash;
+    rank.meet();
+    if (rank.rank != 0) return;
+    std::printf("%s %s %zu", name.c_str(), type.name, elements);
+    for (int r = 0; r < rank.ranks; ++r)
+      std::printf(" %016llx", static_cast<unsigned long long>(rank.shared->words[r]));
+    std::printf("\n");
+  };
+  for (const TypeRow& type : kTypes)
+    for (const std::size_t count : {std::size_t{1}, std::size_t{129}, std::size_t{20011}}) {
+      const std::size_t shift = count % 2;
+      for (const OperationRow& operation : kOperations) {
+        runCase(std::string("AllReduce ") + operation.name, type, count, shift, [&](std::byte* from, std::byte* to) {
+          NCCL(ncclAllReduce(from, to, count, type.type, operation.op, rank.comm, rank.stream));
+        });
+        runCase(std::string("ReduceScatter ") + operation.name, type, count * n, 0, [&](std::byte* from, std::byte* to) {
+          NCCL(ncclReduceScatter(from, to, count, type.type, operation.op, rank.comm, rank.stream));
+        });
+        runCase(std::string("Reduce ") + operation.name, type, count, 0, [&](std::byte* from, std::byte* to) {
+          NCCL(ncclReduce(from, to, count, type.type, operation.op, 0, rank.comm, rank.stream));
+        });
+      }
+      runCase("AllGather", type, count * n, 0, [&](std::byte* from, std::byte* to) {
+        NCCL(ncclAllGather(from, to, count, type.type, rank.comm, rank.stream));
+      });
+      runCase("Broadcast", type, count, shift, [&](std::byte* from, std::byte* to) {
+        NCCL(ncclBroadcast(from, to, count, type.type, 0, rank.comm, rank.stream));
+      });
+    }
+}
+
+// On GPUs, in pinned memory of the host.
+inline void printGpuResults(Rank& rank) {
+  const std::size_t bytes = kResultElements * 8 * static_cast<std::size_t>(rank.ranks);
+  std::byte *send = nullptr, *receive = nullptr;
+  CUDA(cudaMallocHost(reinterpret_cast<void**>(&send), bytes));
+  CUDA(cudaMallocHost(reinterpret_cast<void**>(&receive), bytes));
+  rank.meet();
+  printResults(rank, send, receive, [&] { rank.await(); });
+  rank.meet();
+  CUDA(cudaFreeHost(send));
+  CUDA(cudaFreeHost(receive));
+}
+
+// A function of Xylem's runtime for host devices, of which NVIDIA's runtime in this program knows nothing.
+template <typename Function>
+Function* hostRuntime(const char* name) {
+  void* const library = dlopen("libnccl.so.2", RTLD_NOW);
+  void* const function = library == nullptr ? nullptr : dlsym(library, name);
+  if (function == nullptr) {
+    std::fprintf(stderr, "results on host devices need Xylem's libnccl.so.2: it has no %s\n", name);
+    std::_Exit(1);
+  }
+  return reinterpret_cast<Function*>(function);
+}
+
+// On host devices, one for each rank.
+inline void printHostResults(int ranks) {
+  setenv("XYLEM_DEVICE", "host", 1);
+  auto* const setDevice = hostRuntime<int(int)>("cudaSetDevice");
+  auto* const synchronize = hostRuntime<int(void*)>("cudaStreamSynchronize");
+  Shared shared{};
+  pthread_barrier_init(&shared.barrier, nullptr, static_cast<unsigned>(ranks));
+  NCCL(ncclGetUniqueId(&shared.id));
+  std::vector<std::thread> threads;
+  for (int number = 0; number < ranks; ++number)
+    threads.emplace_back([&, number] {
+      Rank rank{number, ranks, nullptr, nullptr, &shared};
+      REQUIRE(setDevice(number), 0, "there are fewer host devices; XYLEM_HOST_DEVICES sets their number");
+      NCCL(ncclCommInitRank(&rank.comm, ranks, shared.id, number));
+      const std::size_t bytes = kResultElements * 8 * static_cast<std::size_t>(ranks);
+      std::vector<std::byte> send(bytes), receive(bytes);
+      printResults(rank, send.data(), receive.data(), [&] {
+        if (synchronize(nullptr) != 0) std::_Exit(1);
+      });
+      rank.meet();
+      NCCL(ncclCommDestroy(rank.comm));
+    });
+  for (std::thread& thread : threads) thread.join();
+}
