@@ -21,6 +21,7 @@ constexpr Status kDone = 0;
 
 struct DeviceFacts {
   char name[128];
+  char busId[16];          // of the PCI bus, as 0000:1b:00.0; empty: the GPU is on none
   std::uint64_t identity;  // of the GPU, whatever number a process gives it; never 0
   std::uint64_t memoryBytes;
   int residentBlocks;       // blocks of the kernel that it executes at the same time
@@ -39,7 +40,7 @@ struct MemoryHandle {
   std::byte bytes[64];   // of the driver, for the allocation that holds it
   std::uint64_t offset;  // in that
 };
-static_assert(sizeof(MemoryHandle) == sizeof(transport::DeviceSlots::handle));
+static_assert(sizeof(MemoryHandle) == sizeof(transport::DeviceQueue::handle));
 
 struct DriverTable {
   int abi;            // kDriverAbi
@@ -87,7 +88,7 @@ struct DriverTable {
   // The kernel: a block for each lane.
   Status (*launch)(const Lane* lanes, int count, void* stream);
 };
-constexpr int kDriverAbi = 3;
+constexpr int kDriverAbi = 4;
 
 // The driver of the calling thread's device if that is a GPU. XYLEM_DEVICE decides; with `auto` it is a GPU if the program has
 // loaded NVIDIA's driver and one of its contexts is current in this thread. Throws Error if the device has to be a GPU, but

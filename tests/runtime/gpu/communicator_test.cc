@@ -619,15 +619,17 @@ TEST(GpuBadInput, IsAnErrorThatNamesRankAndDevice) {
   EXPECT_EQ(state, ncclSuccess);
 }
 
-TEST(GpuPlans, DoWithoutLl128UnlessAsked) {
-  std::vector<comm::PeerInfo> peers(2);
-  const auto protocols = [&](const Settings& settings) {
-    return comm::settingsForPlan(settings, peers).text(Setting::kProto);
+TEST(GpuPlans, DoWithoutLl128WhereGpusMayNotReachEachOtherUnlessAsked) {
+  const auto protocols = [](const Settings& settings, bool onGpus = true) {
+    return comm::settingsForPlan(settings, onGpus).text(Setting::kProto);
   };
+  const Settings apart = Settings::fromPairs({{"NCCL_P2P_DISABLE", "1"}});
   EXPECT_EQ(protocols(Settings()), "");
-  peers[1].peer.gpu = 7;
-  EXPECT_EQ(protocols(Settings()), "^LL128");
-  const auto asked = [&](const char* list) { return protocols(Settings::fromPairs({{"NCCL_PROTO", list}})); };
+  EXPECT_EQ(protocols(apart, false), "");
+  EXPECT_EQ(protocols(apart), "^LL128");
+  const auto asked = [&](const char* list) {
+    return protocols(Settings::fromPairs({{"NCCL_P2P_DISABLE", "1"}, {"NCCL_PROTO", list}}));
+  };
   EXPECT_EQ(asked("LL128"), "LL128");
   EXPECT_EQ(asked("Simple,LL"), "Simple,LL");
   EXPECT_EQ(asked("^LL"), "^LL,LL128");

@@ -485,4 +485,11 @@ std::size_t MappedGpus::allocated() const {
          machine->streams.size() - machine->givenStreams.size();
 }
 
+std::size_t MappedGpus::allocatedOnGpus() const {
+  const std::lock_guard lock(machine->mutex);
+  return static_cast<std::size_t>(
+      std::count_if(machine->pieces.begin(), machine->pieces.end(),
+                    [](const auto& piece) { return piece.second.place.kind == gpu::PlaceKind::kDevice; }));
+}
+
 }  // namespace xylem::testing

@@ -61,6 +61,8 @@ class MappedGpus {
   std::size_t imported() const;
   // Pieces of memory, streams and events that were not given back.
   std::size_t allocated() const;
+  // Pieces of the GPUs' own memory.
+  std::size_t allocatedOnGpus() const;
 };
 
 }  // namespace xylem::testing

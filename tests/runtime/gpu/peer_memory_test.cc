@@ -25,7 +25,7 @@ std::size_t allocatedByExchanges(const MappedGpus::Options& options) {
     out[static_cast<std::size_t>(rank)] = reinterpret_cast<std::int32_t*>(ranks.memory(rank, kMost * 4));
     in[static_cast<std::size_t>(rank)] = reinterpret_cast<std::int32_t*>(ranks.memory(rank, kMost * 4));
   }
-  const std::size_t before = gpus.allocated();
+  const std::size_t before = gpus.allocatedOnGpus();
   for (const std::size_t count : {std::size_t{1}, std::size_t{700}, kMost}) {
     EXPECT_EQ(ncclGroupStart(), ncclSuccess);
     for (int rank = 0; rank < 2; ++rank) {
@@ -41,7 +41,7 @@ std::size_t allocatedByExchanges(const MappedGpus::Options& options) {
     for (std::size_t rank = 0; rank < 2; ++rank)
       EXPECT_TRUE(std::equal(in[rank], in[rank] + count, out[1 - rank])) << count;
   }
-  return gpus.allocated() - before;
+  return gpus.allocatedOnGpus() - before;
 }
 
 TEST(GpuTransfers, MoveIntoTheMemoryOfTheGpuThatReads) {
@@ -95,7 +95,7 @@ const RankRole kGpuRank("gpu", [](int rank, int ranks, const ncclUniqueId& id) {
 const RankRole kForbids("gpu that forbids", [](int rank, int ranks, const ncclUniqueId& id) {
   MappedGpus gpus;
   gpus.setDevice(rank);
-  if (rank == 1) setenv("NCCL_P2P_LEVEL", "LOC", 1);
+  if (rank == 1) setenv("NCCL_P2P_DISABLE", "1", 1);
   ncclComm_t comm = nullptr;
   EXPECT_EQ(ncclCommInitRank(&comm, ranks, id, rank), ncclSuccess) << ncclGetLastError(nullptr);
   if (comm == nullptr) return 1;

@@ -39,7 +39,7 @@ std::unique_ptr<gpu::KernelLaunch> GpuExecutor::newKernel() {
 template <typename QueueSide>
 gpu::QueueEnd GpuExecutor::endOf(const QueueSide& side, Protocol protocol, bool inSlots) {
   if (side.pump() != nullptr) kernel_->addPump(*side.pump());
-  const GpuQueues::End& end = queues_.pin(side);
+  const GpuQueues::End& end = queues_.endOf(side);
   return inSlots ? gpu::endInSlots(end.queue, protocol, side.peer(), end.step)
                  : gpu::endOf(end.queue, protocol, side.peer(), end.step);
 }
@@ -52,10 +52,10 @@ std::vector<gpu::QueueEnd> GpuExecutor::endsOf(std::span<QueueSide* const> sides
   return all;
 }
 
-void GpuExecutor::addPrograms(int lanes[2], const WorkItem& item, ProgramPath& path,
+void GpuExecutor::addPrograms(Lanes& lanes, const WorkItem& item, ProgramPath& path,
                               const CommOperation& operation) {
   std::uint64_t before[2];
-  for (int i = 0; i < 2; ++i) before[i] = lanes[i] < 0 ? 0 : kernel_->worksOf(lanes[i]);
+  for (std::size_t i = 0; i < 2; ++i) before[i] = lanes[i] < 0 ? 0 : kernel_->worksOf(lanes[i]);
   for (std::size_t i = 0; i < path.all().size(); ++i) {
     const collectives::ProgramWork& program = path.program[i];
     if (lanes[i] < 0) lanes[i] = kernel_->newLane();
@@ -109,20 +109,32 @@ void GpuExecutor::addTransfer(int lane, const WorkItem& item, TransferPath& path
                0, item.function);
 }
 
+// Channels whose programs do not fit beside each other take turns in the lanes of others, in the order of channels. The first one that
+// is not done runs on every rank then, whatever lanes the ranks have for it, so all get done. Sends and receives cannot take turns:
+// each may wait for any other.
 void GpuExecutor::fill(LaunchWork& work, std::span<const CommOperation> operations) {
+  const int most = gpu_.facts().residentBlocks / ranks_;
+  std::vector<WorkQueue*> channels;
+  std::size_t programs = 1;  // of an item
   kernel_->clear();
   for (WorkQueue* const queue : work.open()) {
-    int lanes[2] = {-1, -1};
+    int lane = -1;
     for (WorkItem& item : queue->items()) {
-      if (auto* const programs = std::get_if<ProgramPath>(&item.path)) {
-        addPrograms(lanes, item, *programs, operations[item.place]);
+      if (auto* const path = std::get_if<ProgramPath>(&item.path)) {
+        programs = std::max(programs, path->all().size());
+        if (channels.empty() || channels.back() != queue) channels.push_back(queue);
       } else {
-        if (lanes[0] < 0) lanes[0] = kernel_->newLane();
-        addTransfer(lanes[0], item, std::get<TransferPath>(item.path));
+        if (lane < 0) lane = kernel_->newLane();
+        addTransfer(lane, item, std::get<TransferPath>(item.path));
       }
     }
   }
-  const int most = gpu_.facts().residentBlocks / ranks_;
+  const int left = std::max(1, (most - kernel_->lanes()) / static_cast<int>(programs));
+  std::vector<Lanes> lanes(std::min(channels.size(), static_cast<std::size_t>(left)));
+  for (std::size_t i = 0; i < channels.size(); ++i)
+    for (WorkItem& item : channels[i]->items())
+      if (auto* const path = std::get_if<ProgramPath>(&item.path))
+        addPrograms(lanes[i % lanes.size()], item, *path, operations[item.place]);
   if (kernel_->lanes() > most)
     throw Error(ResultCode::kInvalidUsage,
                 "rank {}, GPU {}: the group needs {} blocks at the same time, and the GPU has {} for each of "

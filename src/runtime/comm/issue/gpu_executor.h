@@ -59,7 +59,12 @@ class GpuExecutor {
   gpu::QueueEnd endOf(const QueueSide& side, Protocol protocol, bool inSlots);
   template <typename QueueSide>
   std::vector<gpu::QueueEnd> endsOf(std::span<QueueSide* const> sides, Protocol protocol);
-  void addPrograms(int lanes[2], const WorkItem& item, ProgramPath& path, const CommOperation& operation);
+  // Of the programs of an operation on a channel; negative: none yet.
+  struct Lanes {
+    int numbers[2] = {-1, -1};
+    int& operator[](std::size_t program) { return numbers[program]; }
+  };
+  void addPrograms(Lanes& lanes, const WorkItem& item, ProgramPath& path, const CommOperation& operation);
   void addTransfer(int lane, const WorkItem& item, TransferPath& path);
 
   const gpu::GpuContext& gpu_;

@@ -13,9 +13,7 @@ constexpr std::size_t kStepsPerPiece = 512;
 }  // namespace
 
 GpuQueues::GpuQueues(const gpu::GpuContext& gpu, std::span<const ChannelLinks> channels, ReachOfRank reach)
-    : gpu_(gpu), channels_(channels), reach_(std::move(reach)) {
-  eachCollectiveEnd([this](auto& end) { pin(end); });
-}
+    : gpu_(gpu), channels_(channels), reach_(std::move(reach)) {}
 
 // Algorithms may share an end.
 template <typename Visit>
@@ -30,106 +28,103 @@ void GpuQueues::eachCollectiveEnd(Visit&& visit) {
     }
 }
 
-// Memory of the reader's GPU for slots that another rank may reach in this way, with a handle for another process. Returns null if
+// Memory of the reader's GPU for a queue that another rank may reach in this way, with a handle for another process. Returns null if
 // there is none.
-std::shared_ptr<std::byte> GpuQueues::newSlots(transport::DeviceSlots& slots, std::size_t bytes,
-                                               Reach::By by) {
+std::shared_ptr<std::byte> GpuQueues::newMemory(transport::DeviceQueue& offer, std::size_t bytes,
+                                                Reach::By by) {
   if (by != Reach::By::kProcess && by != Reach::By::kHandle) return nullptr;
-  const auto memory = gpu::makeSharedMemory(gpu_, bytes, "a queue's slots");
+  const auto memory = gpu::makeSharedMemory(gpu_, bytes, "a queue");
   if (by == Reach::By::kHandle) {
     gpu::MemoryHandle handle{};
     const gpu::EnteredDevice entered(gpu_);
     if (gpu_.driver().exportMemory(memory->data(), &handle) != gpu::kDone) return nullptr;
-    std::memcpy(slots.handle, &handle, sizeof handle);
+    std::memcpy(offer.handle, &handle, sizeof handle);
   }
   return {memory, memory->data()};
 }
 
 // The writer waits for an answer: it gets one whatever happens here.
 void GpuQueues::offer(const transport::RecvEnd& side) {
-  End& end = ends_.at(&side);
-  transport::DeviceSlots& slots = end.queue.control->device;
-  if (slots.offered.load(std::memory_order_relaxed) != 0) return;
+  End& end = find(side);
+  transport::DeviceQueue& offer = end.queue.control->device;
+  if (offer.offered.load(std::memory_order_relaxed) != 0) return;
   try {
-    end.slots = newSlots(slots, transport::slotsBytes(end.queue.stepBytes), reach_(side.peer()).by);
+    end.device = newMemory(offer, transport::queueBytes(end.queue.stepBytes), reach_(side.peer()).by);
   } catch (const Error&) {
-    slots.offered.store(transport::DeviceSlots::kNothing, std::memory_order_release);
+    offer.offered.store(transport::DeviceQueue::kNothing, std::memory_order_release);
     throw;
   }
-  slots.offered.store(end.slots == nullptr ? transport::DeviceSlots::kNothing
-                                           : reinterpret_cast<std::uintptr_t>(end.slots.get()),
+  offer.offered.store(end.device == nullptr ? transport::DeviceQueue::kNothing
+                                            : reinterpret_cast<std::uintptr_t>(end.device.get()),
                       std::memory_order_release);
 }
 
 void GpuQueues::accept(const transport::SendEnd& side) {
-  End& end = ends_.at(&side);
-  transport::DeviceSlots& slots = end.queue.control->device;
-  if (slots.accepted.load(std::memory_order_relaxed) != 0) return;
-  const std::uint64_t offered = slots.offered.load(std::memory_order_acquire);
+  End& end = find(side);
+  transport::DeviceQueue& offer = end.queue.control->device;
+  if (offer.accepted.load(std::memory_order_relaxed) != 0) return;
+  const std::uint64_t offered = offer.offered.load(std::memory_order_acquire);
   const Reach way = reach_(side.peer());
-  if (offered > transport::DeviceSlots::kNothing && way.by == Reach::By::kHandle) {
+  if (offered > transport::DeviceQueue::kNothing && way.by == Reach::By::kHandle) {
     gpu::MemoryHandle handle;
-    std::memcpy(&handle, slots.handle, sizeof handle);
-    end.slots = gpu::importedMemory(gpu_, handle);
-  } else if (offered > transport::DeviceSlots::kNothing && way.by == Reach::By::kProcess &&
+    std::memcpy(&handle, offer.handle, sizeof handle);
+    end.device = gpu::importedMemory(gpu_, handle);
+  } else if (offered > transport::DeviceQueue::kNothing && way.by == Reach::By::kProcess &&
              reaches(way.device)) {
     const auto memory = gpu::sharedMemoryAt(offered);
-    if (memory != nullptr) end.slots = {memory, memory->data()};
+    if (memory != nullptr) end.device = {memory, memory->data()};
   }
-  slots.accepted.store(
-      end.slots != nullptr ? transport::DeviceSlots::kAccepted : transport::DeviceSlots::kRefused,
+  offer.accepted.store(
+      end.device != nullptr ? transport::DeviceQueue::kAccepted : transport::DeviceQueue::kRefused,
       std::memory_order_release);
 }
 
 template <typename QueueSide>
-void GpuQueues::useSlotsOf(const QueueSide& side) {
-  End& end = ends_.at(&side);
-  if (end.slots != nullptr &&
-      end.queue.control->device.accepted.load(std::memory_order_acquire) == transport::DeviceSlots::kAccepted)
-    end.queue = transport::withSlots(end.queue, end.slots.get());
+void GpuQueues::useMemoryOf(const QueueSide& side) {
+  End& end = find(side);
+  if (end.device != nullptr &&
+      side.control().device.accepted.load(std::memory_order_acquire) == transport::DeviceQueue::kAccepted)
+    end.queue = transport::queueIn(end.device.get(), end.queue.stepBytes);
   else
-    end.slots = nullptr;
+    end.device = nullptr;
+  endOf(side);
 }
 
-void GpuQueues::offerSlots() {
+void GpuQueues::offerMemory() {
   eachCollectiveEnd([&](auto& side) {
     if constexpr (std::is_same_v<decltype(side), transport::RecvEnd&>) offer(side);
   });
 }
 
-void GpuQueues::acceptSlots() {
+void GpuQueues::acceptMemory() {
   eachCollectiveEnd([&](auto& side) {
     if constexpr (std::is_same_v<decltype(side), transport::SendEnd&>) accept(side);
   });
 }
 
-void GpuQueues::useSlots() {
-  eachCollectiveEnd([&](auto& side) { useSlotsOf(side); });
+void GpuQueues::useMemory() {
+  eachCollectiveEnd([&](auto& side) { useMemoryOf(side); });
 }
 
-bool GpuQueues::agreeOnSlots(transport::Connection& connection) {
+bool GpuQueues::agreeOnMemory(transport::Connection& connection) {
   if (agreed_.contains(&connection)) return true;
-  // Over a network there are no slots to share, and both ranks know that.
+  // Over a network there is no memory to share, and both ranks know that.
   const bool network = connection.receivers() > 0 && connection.receiver(0).pump() != nullptr;
   if (network || reach_(connection.peer()).by == Reach::By::kNone) {
     agreed_.insert(&connection);
     return true;
   }
-  for (int queue = 0; queue < connection.receivers(); ++queue) {
-    pin(connection.receiver(queue));
-    offer(connection.receiver(queue));
-  }
+  for (int queue = 0; queue < connection.receivers(); ++queue) offer(connection.receiver(queue));
   for (int queue = 0; queue < connection.senders(); ++queue) {
     const transport::SendEnd& side = connection.sender(queue);
     if (side.control().device.offered.load(std::memory_order_acquire) == 0) return false;
-    pin(side);
     accept(side);
   }
   for (int queue = 0; queue < connection.receivers(); ++queue)
     if (connection.receiver(queue).control().device.accepted.load(std::memory_order_acquire) == 0)
       return false;
-  for (int queue = 0; queue < connection.receivers(); ++queue) useSlotsOf(connection.receiver(queue));
-  for (int queue = 0; queue < connection.senders(); ++queue) useSlotsOf(connection.sender(queue));
+  for (int queue = 0; queue < connection.receivers(); ++queue) useMemoryOf(connection.receiver(queue));
+  for (int queue = 0; queue < connection.senders(); ++queue) useMemoryOf(connection.sender(queue));
   agreed_.insert(&connection);
   return true;
 }
@@ -139,31 +134,43 @@ bool GpuQueues::reaches(int device) const {
   return gpu_.driver().reachPeer(device) == gpu::kDone;
 }
 
-std::uint64_t* GpuQueues::newStep(std::uint64_t first) {
+std::uint64_t* GpuQueues::newStep() {
   if (steps_.empty() || usedSteps_ == kStepsPerPiece) {
-    steps_.emplace_back(gpu_, gpu::GpuMemory::Where::kHost, kStepsPerPiece * sizeof(std::uint64_t),
-                        "the positions in queues");
+    const std::size_t bytes = kStepsPerPiece * sizeof(std::uint64_t);
+    steps_.emplace_back(gpu_, gpu::GpuMemory::Where::kDevice, bytes, "the positions in queues");
+    const gpu::EnteredDevice entered(gpu_);
+    gpu_.require(gpu_.driver().clear(steps_.back().data(), bytes), "clearing memory");
     usedSteps_ = 0;
   }
-  auto* const step = reinterpret_cast<std::uint64_t*>(steps_.back().data()) + usedSteps_++;
-  *step = first;
-  return step;
+  return reinterpret_cast<std::uint64_t*>(steps_.back().data()) + usedSteps_++;
 }
 
+// In the host's memory at first. Both ends of a queue of GPUs begin with step 0, as hosts never use them.
 template <typename QueueSide>
-const GpuQueues::End& GpuQueues::pin(const QueueSide& side) {
+GpuQueues::End& GpuQueues::find(const QueueSide& side) {
   End& end = ends_[&side];
   if (end.step != nullptr) return end;
+  if (side.nextStep() != 0)
+    throw Error(ResultCode::kInternalError, "rank {}, GPU {}: a queue to rank {} was used before", gpu_.rank(),
+                gpu_.device(), side.peer());
   transport::StepBytes steps{};
   for (const Protocol protocol : kAllProtocols) steps[protocol] = side.stepBytes(protocol);
   auto* const memory = reinterpret_cast<std::byte*>(const_cast<transport::QueueControl*>(&side.control()));
-  end.memory = std::make_unique<gpu::RegisteredMemory>(gpu_, memory, transport::queueBytes(steps));
   end.queue = transport::queueIn(memory, steps);
-  end.step = newStep(side.nextStep());
+  end.step = newStep();
   return end;
 }
 
-template const GpuQueues::End& GpuQueues::pin(const transport::SendEnd& side);
-template const GpuQueues::End& GpuQueues::pin(const transport::RecvEnd& side);
+template <typename QueueSide>
+const GpuQueues::End& GpuQueues::endOf(const QueueSide& side) {
+  End& end = find(side);
+  if (end.device == nullptr && end.pinned == nullptr)
+    end.pinned = std::make_unique<gpu::RegisteredMemory>(gpu_, reinterpret_cast<std::byte*>(end.queue.control),
+                                                         transport::queueBytes(end.queue.stepBytes));
+  return end;
+}
+
+template const GpuQueues::End& GpuQueues::endOf(const transport::SendEnd& side);
+template const GpuQueues::End& GpuQueues::endOf(const transport::RecvEnd& side);
 
 }  // namespace xylem::comm

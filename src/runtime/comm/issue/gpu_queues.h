@@ -1,11 +1,11 @@
 #pragma once
-// The queues of a communicator as the kernels of its GPU use them: in memory that is pinned. Between GPUs of one host that reach each
-// other's memory (P2P) the slots are in the reader's memory; counters and notes stay where they are. The ranks agree on the slots of
-// collectives' queues when they join, with a barrier between any two of these:
+// The queues of a communicator as the kernels of its GPU use them. Between GPUs of one host that reach each other's memory (P2P) a
+// queue is in the memory of the GPU that reads; others are in pinned memory of the host. The ranks agree on the queues of collectives
+// when they join, with a barrier between any two of these:
 //
-//   queues.offerSlots(); ...; queues.acceptSlots(); ...; queues.useSlots();
+//   queues.offerMemory(); ...; queues.acceptMemory(); ...; queues.useMemory();
 //
-// and on those of a connection for sends and receives once it is made, when agreeOnSlots(connection) returns true on both ranks.
+// and on those of a connection for sends and receives once it is made, when agreeOnMemory(connection) returns true on both ranks.
 
 #include <cstdint>
 #include <functional>
@@ -30,38 +30,41 @@ class GpuQueues {
   };
   using ReachOfRank = std::function<Reach(int rank)>;
 
-  // The queues of `channels` are pinned at once: while kernels run, the driver may wait for them before it pins memory, and they may
-  // wait for the kernel that needs it.
+  // `channels` have the queues of collectives. useMemory() pins those of them that stay in memory of the host: while kernels run, the
+  // driver may wait for them before it pins memory, and they may wait for the kernel that needs it.
   GpuQueues(const gpu::GpuContext& gpu, std::span<const ChannelLinks> channels, ReachOfRank reach);
 
-  void offerSlots();
-  void acceptSlots();
-  void useSlots();
+  void offerMemory();
+  void acceptMemory();
+  void useMemory();
   // Returns false as long as the peer has not said what it offers and accepts.
-  bool agreeOnSlots(transport::Connection& connection);
+  bool agreeOnMemory(transport::Connection& connection);
 
   // An end of a queue, as long as the connection lives.
   struct End {
     transport::QueueMemory queue;
     std::uint64_t* step = nullptr;  // its position
-    std::unique_ptr<gpu::RegisteredMemory> memory;
-    // In a reader's memory; its writer has it, too, as its kernel may end later.
-    std::shared_ptr<std::byte> slots;
+    // Memory of the reader's GPU. The writer has it, too, as its kernel may end later.
+    std::shared_ptr<std::byte> device;
+    // Otherwise: memory of the host.
+    std::unique_ptr<gpu::RegisteredMemory> pinned;
   };
-  // A SendEnd or RecvEnd, pinned the first time.
+  // Of a SendEnd or RecvEnd. Memory of the host is pinned the first time.
   template <typename QueueSide>
-  const End& pin(const QueueSide& side);
+  const End& endOf(const QueueSide& side);
 
  private:
   template <typename Visit>
   void eachCollectiveEnd(Visit&& visit);
-  std::shared_ptr<std::byte> newSlots(transport::DeviceSlots& slots, std::size_t bytes, Reach::By by);
+  template <typename QueueSide>
+  End& find(const QueueSide& side);
+  std::shared_ptr<std::byte> newMemory(transport::DeviceQueue& offer, std::size_t bytes, Reach::By by);
   void offer(const transport::RecvEnd& side);
   void accept(const transport::SendEnd& side);
   template <typename QueueSide>
-  void useSlotsOf(const QueueSide& side);
+  void useMemoryOf(const QueueSide& side);
   bool reaches(int device) const;
-  std::uint64_t* newStep(std::uint64_t first);
+  std::uint64_t* newStep();
 
   const gpu::GpuContext& gpu_;
   const std::span<const ChannelLinks> channels_;

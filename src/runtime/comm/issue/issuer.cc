@@ -107,25 +107,20 @@ std::optional<CallCheck> makeCheck(const JobRoster& roster, Wiring& wiring) {
   return std::optional<CallCheck>(std::in_place, roster.rank, roster.ranks(), ring->next(), ring->previous());
 }
 
-// Whether the settings allow GPUs to move data into each other's memory. The plan does not know how far apart GPUs are, so a level
-// allows all of them or none.
-bool allowsP2p(const Settings& settings) {
-  return settings.integer(Setting::kP2pDisable) == 0 &&
-         (!settings.isSet(Setting::kP2pLevel) || settings.text(Setting::kP2pLevel) == "SYS");
-}
-
-GpuQueues::Reach reachOf(const JobRoster& roster, int rank, bool allowed) {
+// GPUs use each other's memory if the plan has P2P between them.
+GpuQueues::Reach reachOf(const JobRoster& roster, const connect::NetChoice& choice, int rank) {
   using By = GpuQueues::Reach::By;
   const transport::Peer& self = roster.self().peer;
   const transport::Peer& peer = roster.peers[static_cast<std::size_t>(rank)].peer;
   if (peer.gpu == 0 || peer.hostHash != self.hostHash) return {};
-  if (!allowed) return {By::kForbidden};
+  if (choice.transport(roster.rank, rank, paths::Direction::kSend) != connect::TransportKind::kP2p)
+    return {By::kForbidden};
   if (peer.process == self.process) return {By::kProcess, peer.device};
   return {By::kHandle};
 }
 
-std::unique_ptr<GpuExecutor> makeGpuExecutor(const JobRoster& roster, const Wiring& wiring,
-                                             const gpu::GpuContext* gpu, const Settings& settings) {
+std::unique_ptr<GpuExecutor> makeGpuExecutor(const JobRoster& roster, const CommPlan& plan, const Wiring& wiring,
+                                             const gpu::GpuContext* gpu) {
   if (gpu == nullptr) return nullptr;
   if (roster.checked)
     throw Error(ResultCode::kInvalidUsage,
@@ -133,7 +128,7 @@ std::unique_ptr<GpuExecutor> makeGpuExecutor(const JobRoster& roster, const Wiri
                 gpu->rank(), gpu->device());
   return std::make_unique<GpuExecutor>(
       *gpu, wiring.channels(), roster.ranksOnGpu(), wiring.dataInSlots(),
-      [&roster, allowed = allowsP2p(settings)](int rank) { return reachOf(roster, rank, allowed); });
+      [&roster, &plan](int rank) { return reachOf(roster, plan.choice, rank); });
 }
 
 }  // namespace
@@ -158,7 +153,7 @@ Issuer::Issuer(const JobRoster& roster, const CommPlan& plan, Wiring& wiring, co
       profile_(makeProfile(profiling_)),
       recorder_(watches.recorder),
       patience_(request.settings.integer(Setting::kTimeout)),
-      gpu_(makeGpuExecutor(roster, wiring, gpu, request.settings)),
+      gpu_(makeGpuExecutor(roster, plan, wiring, gpu)),
       launches_(stallPolicyOf(request, roster, watches), recorder_, check_ ? &*check_ : nullptr,
                 profile_ ? &*profile_ : nullptr),
       spin_(!roster.ownCores().oversubscribed) {}
@@ -179,7 +174,7 @@ const TransferPart* Issuer::withoutSlots(std::span<const TransferPart> parts) {
   const TransferPart* found = nullptr;
   for (const TransferPart& part : parts)
     if (transport::Connection* const made = part.path.connection;
-        made != nullptr && !(made->ready() && gpu_->queues().agreeOnSlots(*made)))
+        made != nullptr && !(made->ready() && gpu_->queues().agreeOnMemory(*made)))
       found = &part;
   return found;
 }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 #include <map>
 #include <sstream>
 #include <string>
@@ -47,15 +48,16 @@ void trimMemory() {
 struct DeviceUse {
   std::uint64_t busId = 0;
   std::uint32_t hostDevice = 0;
+  std::uint32_t known = 0;  // to a driver (RankDevices::gpu)
   std::int32_t device = 0;
   NetworkName network{};
 };
 
-// `devices`: of the ranks of one host.
+// `devices`: of the ranks of one host. Ranks whose driver says that they share a GPU were asked before whether they may.
 void checkDevices(std::span<const DeviceUse> devices, std::span<const int> ranks) {
   std::map<std::uint64_t, int> users;
   for (std::size_t i = 0; i < devices.size(); ++i) {
-    if (devices[i].hostDevice != 0) continue;
+    if (devices[i].hostDevice != 0 || devices[i].known != 0) continue;
     const auto [found, first] = users.try_emplace(devices[i].busId, ranks[i]);
     if (!first)
       throw Error(
@@ -194,13 +196,13 @@ DescribedHosts describeHosts(bootstrap::Bootstrap& bootstrap, const JobRoster& r
   hosts.hostOfRank = host.hostOfRank;
   hosts.collnet = host.hosts > 1 && reducedByAll(roster.peers) != 0;
   const LocalPlacement placement{bootstrap.rank(), host.localRank, static_cast<int>(host.ranks.size()),
-                                 devices.device, devices.networks};
+                                 devices.device, devices.networks, devices.gpu};
   const RankDescription mine = describeForRank(settings, placement);
   hosts.busId = busIdNumber(mine.busId);
   const std::uint64_t key = searchKey(settings);
   std::string report;
   if (const std::string fused = fuseHost(
-          bootstrap, host, mine, {hosts.busId, mine.hostDevice ? 1u : 0u, devices.device, devices.network});
+          bootstrap, host, mine, {hosts.busId, mine.hostDevice ? 1u : 0u, devices.gpu.empty() ? 0u : 1u, devices.device, devices.network});
       host.localRank == 0)
     report =
         toBytes({key, fused, searchFor(fused, bootstrap.rank(), bootstrap.ranks(), hosts.collnet, settings),
@@ -259,10 +261,22 @@ void checkSamePlan(std::span<const std::uint64_t> hashes) {
 
 namespace {
 
-// How many of the plan's channels collectives use. A channel is work for a core: a rank with fewer cores than
-// channels would only make its channels take turns.
+// The fewest blocks that a rank's GPU executes at the same time for it.
+int blocksPerRank(const JobRoster& roster) {
+  std::int64_t least = std::numeric_limits<int>::max();
+  for (int rank = 0; rank < roster.ranks(); ++rank)
+    if (const PeerInfo& peer = roster.peers[static_cast<std::size_t>(rank)]; peer.peer.gpu != 0)
+      least = std::min(least, peer.gpuBlocks / roster.ranksOnGpuOf(rank));
+  return static_cast<int>(std::max<std::int64_t>(least, 1));
+}
+
+// How many of the plan's channels collectives use. A channel is work for a block of a GPU, and all blocks of ranks that share one run
+// at the same time. On a host it is work for a core: a rank with fewer cores than channels would only make its channels take turns.
 int channelsToUse(const plan::Plan& plan, const JobRoster& roster, const Settings& settings,
                   const CommConfig& config) {
+  const int planned = plan.connections.nChannels();
+  if (roster.hasGpus())
+    return std::min({planned, blocksPerRank(roster), config.maxCtas > 0 ? config.maxCtas : planned});
   const auto asked =
       std::max({settings.integer(Setting::kMinNChannels), settings.integer(Setting::kMinNRings),
                 std::int64_t{config.minCtas}, std::int64_t{0}});
@@ -271,7 +285,7 @@ int channelsToUse(const plan::Plan& plan, const JobRoster& roster, const Setting
                        [](const HostCores& a, const HostCores& b) { return a.perRank < b.perRank; });
   int wanted = std::max(scarcest->perRank, static_cast<int>(asked));
   if (config.maxCtas > 0) wanted = std::min(wanted, config.maxCtas);
-  return std::min(wanted, plan.connections.nChannels());
+  return std::min(wanted, planned);
 }
 
 // NCCL_PROTO without LL128 where its lists do not name that: those that exclude others, and the one for functions that have none.
@@ -290,17 +304,21 @@ std::string withoutLl128(const std::string& protocols) {
   return fmt::format("{}", fmt::join(lists, ";"));
 }
 
+// Whether the settings leave it to the plan which GPUs use each other's memory.
+bool allowsP2p(const Settings& settings) {
+  return settings.integer(Setting::kP2pDisable) == 0 &&
+         (!settings.isSet(Setting::kP2pLevel) || settings.text(Setting::kP2pLevel) == "SYS");
+}
+
 }  // namespace
 
-Settings settingsForPlan(const Settings& settings, std::span<const PeerInfo> peers) {
+Settings settingsForPlan(const Settings& settings, bool onGpus) {
   Settings own = settings;
-  const bool onGpus =
-      std::any_of(peers.begin(), peers.end(), [](const PeerInfo& rank) { return rank.peer.gpu != 0; });
-  if (!onGpus) return own;
+  if (!onGpus || allowsP2p(settings)) return own;
   const std::string& asked = settings.text(Setting::kProto);
   if (const std::string text = withoutLl128(asked); text != asked)
     own.set(spec(Setting::kProto), text,
-            settings.isSet(Setting::kProto) ? settings.origin(Setting::kProto) : "ranks on GPUs");
+            settings.isSet(Setting::kProto) ? settings.origin(Setting::kProto) : "GPUs without P2P");
   return own;
 }
 
@@ -315,12 +333,12 @@ CommPlan::CommPlan(std::span<const PeerInfo> peers, int rank, plan::Plan job, st
       links(planLinks(plan, rank, scope)) {}
 
 CommPlan planComm(JoinSteps& steps, bootstrap::Bootstrap& bootstrap, const JobRoster& roster,
-                  const JoinRequest& request) {
-  const Settings settings = settingsForPlan(request.settings, roster.peers);
+                  const JoinRequest& request, const std::string& gpu) {
+  const Settings settings = settingsForPlan(request.settings, roster.hasGpus());
   const Logger& log = *request.log;
   DescribedHosts hosts = steps.run(InitPart::kTopology, "describing the hosts", [&] {
     return describeHosts(bootstrap, roster, settings,
-                         {request.membership.device, request.network.name(), request.network.devices()});
+                         {request.membership.device, request.network.name(), request.network.devices(), gpu});
   });
   return steps.run(InitPart::kGraphs, "planning", [&] {
     plan::Plan plan = planOf(hosts, settings, plansAreShown(log));

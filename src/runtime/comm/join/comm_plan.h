@@ -42,6 +42,7 @@ struct RankDevices {
   int device = 0;
   NetworkName network{};
   std::optional<std::vector<topology::NetDevice>> networks;  // nothing: the interfaces
+  std::string gpu{};                                         // the GPU's bus id; empty: a host device
 };
 
 // All ranks call it at the same time. Throws if two ranks have one GPU.
@@ -72,12 +73,13 @@ struct CommPlan {
   const LinkPlan links;  // the queues that this rank's collectives need
 };
 
-// The settings by which ranks plan: on GPUs without LL128, unless NCCL_PROTO says otherwise. LL128 needs stores of 128 bytes that
-// arrive as a whole, which not every way between GPUs keeps, and the plan does not know the ways.
-Settings settingsForPlan(const Settings& settings, std::span<const PeerInfo> peers);
+// The settings by which ranks plan. LL128 needs stores of 128 bytes that arrive as a whole. The plan uses it on GPUs as NCCL does, between
+// those that it expects to reach each other's memory; if they are told not to (NCCL_P2P_DISABLE, NCCL_P2P_LEVEL), it does without, unless
+// NCCL_PROTO asks for it.
+Settings settingsForPlan(const Settings& settings, bool onGpus);
 
-// Describes the hosts, plans the job and logs the plan. All ranks call it at the same time.
+// Describes the hosts, plans the job and logs the plan. All ranks call it at the same time. `gpu`: as RankDevices::gpu.
 CommPlan planComm(JoinSteps& steps, bootstrap::Bootstrap& bootstrap, const JobRoster& roster,
-                  const JoinRequest& request);
+                  const JoinRequest& request, const std::string& gpu);
 
 }  // namespace xylem::comm

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <set>
@@ -43,7 +44,8 @@ class RecentDetection {
  public:
   topology::Document of(const topology::DetectOptions& options) {
     const std::lock_guard lock(mutex_);  // the others wait for the first one's result
-    const Key key{options.hostDevices, options.hostId, options.interfaces, options.networks};
+    const Key key{options.hostDevices, options.hostId, options.interfaces, options.networks,
+                  options.gpus != nullptr};
     const auto now = Clock::now();
     if (!key_ || *key_ != key || now - detected_ > kLifetime) {
       document_ = topology::detectTopology(options);
@@ -55,7 +57,8 @@ class RecentDetection {
 
  private:
   using Clock = std::chrono::steady_clock;
-  using Key = std::tuple<int, std::string, std::string, std::optional<std::vector<topology::NetDevice>>>;
+  using Key =
+      std::tuple<int, std::string, std::string, std::optional<std::vector<topology::NetDevice>>, bool>;
   static constexpr std::chrono::milliseconds kLifetime{500};
   std::mutex mutex_;
   std::optional<Key> key_;
@@ -67,8 +70,15 @@ topology::Document describeMachine(const Settings& settings, const LocalPlacemen
   if (settings.isSet(Setting::kTopoFile)) return topology::readTopology(settings.text(Setting::kTopoFile));
   static RecentDetection recent;
   topology::DetectOptions options;
-  options.hostDevices =
-      std::max(placement.localRanks, static_cast<int>(settings.integer(Setting::kHostDevices)));
+  std::unique_ptr<topology::GpuSource> gpus;
+  if (placement.gpu.empty()) {
+    options.hostDevices =
+        std::max(placement.localRanks, static_cast<int>(settings.integer(Setting::kHostDevices)));
+  } else {
+    gpus = topology::gpuSourceOf("/");
+    options.gpus = gpus.get();
+    options.rules = rules::rulesOf(settings);
+  }
   options.hostId = settings.text(Setting::kHostId);
   options.interfaces = settings.text(Setting::kSocketIfname);
   options.networks = placement.networks;
@@ -89,9 +99,24 @@ void ensureNetwork(topology::Document& document) {
   for (const auto& [name, value] : attributes) document.set(net, name, value);
 }
 
+topology::ElementId chooseGpu(const topology::Document& document,
+                              const std::vector<topology::ElementId>& gpus,
+                              const LocalPlacement& placement) {
+  for (const topology::ElementId gpu : gpus) {
+    const std::string* busId = document.attribute(document[gpu].parent, "busid");
+    if (!isHostDevice(document, gpu) && busId != nullptr && busIdNumber(*busId) == busIdNumber(placement.gpu))
+      return gpu;
+  }
+  throw Error(ResultCode::kSystemError,
+              "rank {}: its GPU {} has the bus id {}, and {} describes no such gpu; NVIDIA's libnvidia-ml.so.1, which "
+              "lists them, or a file in NCCL_TOPO_FILE has to",
+              placement.rank, placement.device, placement.gpu, document.file());
+}
+
 topology::ElementId chooseDevice(const topology::Document& document,
                                  const std::vector<topology::ElementId>& gpus,
                                  const LocalPlacement& placement) {
+  if (!placement.gpu.empty()) return chooseGpu(document, gpus, placement);
   std::vector<topology::ElementId> hostDevices;
   for (const topology::ElementId gpu : gpus)
     if (isHostDevice(document, gpu)) hostDevices.push_back(gpu);
@@ -117,7 +142,10 @@ RankDescription describeForRank(const Settings& settings, const LocalPlacement& 
   topology::Document document = describeMachine(settings, placement);
   const std::vector<topology::ElementId> gpus = elementsNamed(document, "gpu");
   const topology::ElementId mine = chooseDevice(document, gpus, placement);
-  for (const topology::ElementId gpu : gpus) document.removeAttribute(gpu, "rank");
+  for (const topology::ElementId gpu : gpus) {
+    document.removeAttribute(gpu, "rank");
+    document.removeAttribute(gpu, "keep");
+  }
   document.set(mine, "rank", std::to_string(placement.localRank));
   document.set(mine, "keep", "1");
   ensureNetwork(document);

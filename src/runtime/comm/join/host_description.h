@@ -31,6 +31,7 @@ struct LocalPlacement {
   int device = 0;      // the thread's current device when the communicator was made
   // The network devices it sends through; nothing: the host's interfaces.
   std::optional<std::vector<topology::NetDevice>> networks = std::nullopt;
+  std::string gpu{};  // the bus id of its GPU; empty: its device is a host device
 };
 
 struct RankDescription {
@@ -39,8 +40,9 @@ struct RankDescription {
   bool hostDevice = false;  // cores of the host, not a GPU: each local rank gets a device of its own
 };
 
-// The machine comes from NCCL_TOPO_FILE or is detected. Host devices are assigned by local rank. If a file
-// describes GPUs, the rank gets the one whose `dev` is its device.
+// The machine comes from NCCL_TOPO_FILE or is detected. A rank on a GPU gets the one with its bus id; several ranks may have the same.
+// Host devices are assigned by local rank. If a file describes GPUs to a rank on a host device, it gets the one whose `dev` is its
+// device. Throws Error (ncclInvalidUsage, ncclSystemError) if there is no such device.
 RankDescription describeForRank(const Settings& settings, const LocalPlacement& placement);
 
 // The number by which NCCL's log lines show a bus id: 0000:1b:00.0 is 1b000.

@@ -59,10 +59,15 @@ std::string differingInterfaces(const std::vector<int>& ranks,
       fmt::join(parts, ", "));
 }
 
-int JobRoster::ranksOnGpu() const {
-  return static_cast<int>(std::count_if(hosts.ranks.begin(), hosts.ranks.end(), [this](int other) {
-    return peers[static_cast<std::size_t>(other)].peer.gpu == self().peer.gpu;
+int JobRoster::ranksOnGpuOf(int other) const {
+  const transport::Peer& user = peers[static_cast<std::size_t>(other)].peer;
+  return static_cast<int>(std::count_if(peers.begin(), peers.end(), [&](const PeerInfo& rank) {
+    return rank.peer.hostHash == user.hostHash && rank.peer.gpu == user.gpu;
   }));
+}
+
+bool JobRoster::hasGpus() const {
+  return std::any_of(peers.begin(), peers.end(), [](const PeerInfo& rank) { return rank.peer.gpu != 0; });
 }
 
 namespace {
@@ -82,10 +87,13 @@ void requireOwnGpu(const JobRoster& roster) {
 
 }  // namespace
 
-JobRoster gatherRoster(bootstrap::Bootstrap& bootstrap, const JoinRequest& request, std::uint64_t gpu) {
-  PeerInfo mine = describePeer(request.settings, bootstrap.rank(), request.membership.device, gpu);
+JobRoster gatherRoster(bootstrap::Bootstrap& bootstrap, const JoinRequest& request,
+                       const gpu::DeviceFacts* gpu) {
+  PeerInfo mine = describePeer(request.settings, bootstrap.rank(), request.membership.device,
+                               gpu == nullptr ? 0 : gpu->identity);
+  if (gpu != nullptr) mine.gpuBlocks = gpu->residentBlocks;
   // A network that reduces takes data of the host only.
-  if (const auto reducing = request.network.reducing(); reducing && gpu == 0)
+  if (const auto reducing = request.network.reducing(); reducing && gpu == nullptr)
     mine.reduces = reducedBy(*reducing);
   JobRoster roster =
       rosterOf(bootstrap.rank(), bootstrap.allGather(mine, "the exchange of peer information"));

@@ -13,6 +13,7 @@
 #include "runtime/bootstrap/bootstrap.h"
 #include "runtime/comm/join/join_steps.h"
 #include "runtime/comm/join/peer_info.h"
+#include "runtime/gpu/driver.h"
 
 namespace xylem::comm {
 
@@ -31,7 +32,9 @@ struct JobRoster {
     return cores[static_cast<std::size_t>(hosts.hostOfRank[static_cast<std::size_t>(rank)])];
   }
   // How many ranks use this rank's GPU, if it has one.
-  int ranksOnGpu() const;
+  int ranksOnGpu() const { return ranksOnGpuOf(rank); }
+  int ranksOnGpuOf(int other) const;
+  bool hasGpus() const;  // any rank
   // Size of a queue in bytes: the smallest that a rank asks for.
   std::uint64_t bufferBytes() const;
 };
@@ -47,7 +50,8 @@ JobRoster rosterOf(int rank, std::vector<PeerInfo> peers);
 std::string differingInterfaces(const std::vector<int>& ranks,
                                 const std::vector<sockets::SocketAddress>& addresses);
 
-// All ranks call it at the same time. `gpu`: transport::Peer::gpu. Throws if ranks use one GPU that may not share it.
-JobRoster gatherRoster(bootstrap::Bootstrap& bootstrap, const JoinRequest& request, std::uint64_t gpu);
+// All ranks call it at the same time. `gpu`: of this rank; null: its device is a host device. Throws if ranks use one GPU that may not share it.
+JobRoster gatherRoster(bootstrap::Bootstrap& bootstrap, const JoinRequest& request,
+                       const gpu::DeviceFacts* gpu);
 
 }  // namespace xylem::comm

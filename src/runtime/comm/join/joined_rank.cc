@@ -11,16 +11,14 @@ namespace xylem::comm {
 
 namespace {
 
-// GPUs of one host move data straight into each other's memory, where they reach it.
+// GPUs of one host have their queues in each other's memory, where they reach it.
 void shareGpuMemory(bootstrap::Bootstrap& bootstrap, const JobRoster& roster, GpuExecutor* executor) {
-  if (std::none_of(roster.peers.begin(), roster.peers.end(),
-                   [](const PeerInfo& rank) { return rank.peer.gpu != 0; }))
-    return;
-  if (executor != nullptr) executor->queues().offerSlots();
+  if (!roster.hasGpus()) return;
+  if (executor != nullptr) executor->queues().offerMemory();
   bootstrap.barrier("offering memory of GPUs");
-  if (executor != nullptr) executor->queues().acceptSlots();
+  if (executor != nullptr) executor->queues().acceptMemory();
   bootstrap.barrier("accepting memory of GPUs");
-  if (executor != nullptr) executor->queues().useSlots();
+  if (executor != nullptr) executor->queues().useMemory();
 }
 
 }  // namespace
@@ -40,14 +38,14 @@ JoinedRank::JoinedRank(std::unique_ptr<bootstrap::Bootstrap> bootstrap,
       roster_(steps_.run(InitPart::kAllGathers, "gathering the ranks' descriptions",
                          [&] {
                            dumpOnSignal(request.settings);
-                           return gatherRoster(*bootstrap_, request, gpu_ ? gpu_->facts().identity : 0);
+                           return gatherRoster(*bootstrap_, request, gpu_ ? &gpu_->facts() : nullptr);
                          })),
       stopped_(roster_.peers, roster_.rank,
                std::chrono::seconds(request.settings.integer(Setting::kStoppedTimeout))),
       plan_([&] {
         // From here on, whatever waits in the bootstrap also notices that a rank of this host is stopped.
         bootstrap_->alsoCheck([this](const char* what) { stopped_.check(StoppedPeers::kAll, what); });
-        return planComm(steps_, *bootstrap_, roster_, request);
+        return planComm(steps_, *bootstrap_, roster_, request, gpu_ ? gpu_->facts().busId : "");
       }()),
       wiring_(steps_, *bootstrap_, roster_, plan_, request, watch_),
       issuer_(steps_.run(InitPart::kConnections, "loading a tuner and a profiler", [&] {

@@ -1,5 +1,5 @@
 // libxylem-cuda.so: the driver (runtime/gpu/driver.h) over NVIDIA's driver API, and the kernel for its GPUs. It opens libcuda.so.1 when
-// it is asked for, so that it can be installed where there is none. Never run on a GPU yet.
+// it is asked for, so that it can be installed where there is none.
 
 #include <cuda.h>
 #include <dlfcn.h>
@@ -35,7 +35,7 @@ namespace {
   ROW(cuDeviceGet)                                                                                        \
   ROW(cuDeviceGetName)                                                                                    \
   ROW(cuDeviceTotalMem)                                                                                   \
-  ROW(cuDeviceGetUuid) ROW(cuDeviceGetAttribute) ROW(cuDevicePrimaryCtxRetain) ROW(cuCtxGetCurrent)       \
+  ROW(cuDeviceGetUuid) ROW(cuDeviceGetPCIBusId) ROW(cuDeviceGetAttribute) ROW(cuDevicePrimaryCtxRetain) ROW(cuCtxGetCurrent)       \
       ROW(cuCtxGetDevice) ROW(cuCtxPushCurrent) ROW(cuCtxPopCurrent) ROW(cuMemAlloc) ROW(cuMemFree)       \
           ROW(cuMemHostAlloc) ROW(cuMemFreeHost) ROW(cuMemHostRegister) ROW(cuMemHostUnregister)          \
               ROW(cuPointerGetAttributes) ROW(cuMemcpyAsync) ROW(cuStreamGetCtx) ROW(cuStreamCreate)      \
@@ -175,6 +175,7 @@ Status facts(int number, DeviceFacts* facts) {
   if (const Status status = open(number, device)) return status;
   if (const Status status = cuda.cuDeviceGet(&handle, number)) return status;
   if (const Status status = cuda.cuDeviceGetName(facts->name, sizeof facts->name, handle)) return status;
+  if (const Status status = cuda.cuDeviceGetPCIBusId(facts->busId, sizeof facts->busId, handle)) return status;
   CUuuid uuid{};
   if (const Status status = cuda.cuDeviceGetUuid(&uuid, handle)) return status;
   std::uint64_t halves[2];

@@ -74,20 +74,6 @@ QueueMemory queueIn(std::byte* memory, const StepBytes& stepBytes) {
   return queue;
 }
 
-std::size_t slotsBytes(const StepBytes& stepBytes) {
-  const Offsets at = offsetsOf(stepBytes);
-  return at.end - at.simple;
-}
-
-QueueMemory withSlots(const QueueMemory& queue, std::byte* slots) {
-  const Offsets at = offsetsOf(queue.stepBytes);
-  QueueMemory moved = queue;
-  moved.simple = slots;
-  moved.ll = slots + (at.ll - at.simple);
-  moved.ll128 = slots + (at.ll128 - at.simple);
-  return moved;
-}
-
 void clearLl(const QueueMemory& queue, std::uint64_t step) {
   const std::size_t words = llSlotBytes(queue.stepBytes) / kLlWordBytes;
   const std::byte* const slot = queue.ll + step % kQueueSteps * words * kLlWordBytes;

@@ -50,15 +50,15 @@ struct StepNote {
 };
 static_assert(sizeof(StepNote) == 16);
 
-// Between GPUs of one host the slots may be in the reader's memory instead of behind the control block
-// (comm/issue/gpu_queues.h). Ranks agree on that when they join or connect.
-struct DeviceSlots {
-  std::byte handle[72];  // by which other processes reach them, with `offered`
+// Between GPUs of one host a queue may be in the memory of the reader's GPU instead (comm/issue/gpu_queues.h). Ranks agree on that
+// here when they join or connect.
+struct DeviceQueue {
+  std::byte handle[72];  // by which other processes reach it, with `offered`
   static constexpr std::uint64_t kNothing = 1;
   static constexpr std::uint32_t kAccepted = 1, kRefused = 2;
   std::atomic<std::uint64_t>
-      offered;  // by the reader: their address in its process, or kNothing; 0: not said yet
-  std::atomic<std::uint32_t> accepted;  // by the writer, whether its GPU reaches them; 0: not said yet
+      offered;  // by the reader: its address in the reader's process, or kNothing; 0: not said yet
+  std::atomic<std::uint32_t> accepted;  // by the writer, whether its GPU reaches it; 0: not said yet
 };
 
 struct QueueControl {
@@ -75,7 +75,7 @@ struct QueueControl {
   // 1 while the reader reads the writer's memory. In a line of its own, as only a writer that gives up loads
   // it.
   alignas(kCounterBytes) std::atomic<std::uint32_t> reading;
-  DeviceSlots device;
+  DeviceQueue device;
 };
 
 // The longest piece of a message that one note can refer to: its size has 32 bits.
@@ -106,9 +106,6 @@ struct QueueMemory {
 std::size_t queueBytes(const StepBytes& stepBytes);
 // `memory` has queueBytes() bytes; its maker has zeroed them.
 QueueMemory queueIn(std::byte* memory, const StepBytes& stepBytes);
-// The bytes of all slots, and a queue whose slots are in other memory, which its maker has zeroed.
-std::size_t slotsBytes(const StepBytes& stepBytes);
-QueueMemory withSlots(const QueueMemory& queue, std::byte* slots);
 
 // Clears the LL words of the slot of a step (see low_latency.h).
 void clearLl(const QueueMemory& queue, std::uint64_t step);
