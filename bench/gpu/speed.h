@@ -2,6 +2,7 @@
 // Times of communicators on GPUs, beside what the GPU can do in the same run.
 
 #include <algorithm>
+#include <chrono>
 
 #include "results.h"
 #include "team.h"
@@ -20,8 +21,9 @@ __global__ void pingPong(volatile unsigned* words, unsigned rounds) {
   }
 }
 
-// Microseconds of one call: the median of five rounds in this rank's stream. All ranks begin together.
-inline double timeOf(const Rank& rank, int calls, const std::function<void()>& call) {
+// Microseconds of one call: the median of five rounds in this rank's stream. All ranks begin together. `issuing`: the least that the
+// calls themselves took on the host.
+inline double timeOf(const Rank& rank, int calls, const std::function<void()>& call, double* issuing = nullptr) {
   constexpr int kRounds = 5;
   cudaEvent_t begin = nullptr, end = nullptr;
   CUDA(cudaEventCreate(&begin));
@@ -32,7 +34,10 @@ inline double timeOf(const Rank& rank, int calls, const std::function<void()>& c
   for (int round = 0; round < kRounds; ++round) {
     rank.meet();
     CUDA(cudaEventRecord(begin, rank.stream));
+    const auto start = std::chrono::steady_clock::now();
     for (int i = 0; i < calls; ++i) call();
+    const std::chrono::duration<double, std::micro> took = std::chrono::steady_clock::now() - start;
+    if (issuing != nullptr) *issuing = round == 0 ? took.count() / calls : std::min(*issuing, took.count() / calls);
     CUDA(cudaEventRecord(end, rank.stream));
     rank.await();
     float milliseconds = 0;
@@ -83,11 +88,12 @@ inline void measure(Rank& rank) {
 
   // Bytes that all ranks of the GPU must read and write at least.
   const auto row = [&](const char* name, std::size_t bytes, double touched, const std::function<void()>& call) {
-    const double time = timeOf(rank, bytes <= (1u << 20) ? 50 : 5, call);
-    say("| %-13s | %10zu | %9.1f | %7.2f | %5.2f |\n", name, bytes, time, 1e-3 * static_cast<double>(bytes) / time,
-        touched / bytesPerUs / time);
+    double issuing = 0;
+    const double time = timeOf(rank, bytes <= (1u << 20) ? 50 : 5, call, &issuing);
+    say("| %-13s | %10zu | %9.1f | %7.2f | %11.2f | %10.1f |\n", name, bytes, time,
+        1e-3 * static_cast<double>(bytes) / time, touched / bytesPerUs / time, issuing);
   };
-  say("| operation     |      bytes |        us |    GB/s | of the copy |\n|---|---|---|---|---|\n");
+  say("| operation     |      bytes |        us |    GB/s | of the copy | us to issue |\n|---|---|---|---|---|---|\n");
   for (std::size_t bytes = 1024; bytes <= most; bytes *= 16) {
     const std::size_t count = bytes / 4;
     const auto size = static_cast<double>(bytes), ranks = static_cast<double>(n);

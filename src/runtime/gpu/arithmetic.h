@@ -153,7 +153,7 @@ class Arithmetic {
 // For slices that only move data.
 struct NoArithmetic {
   static constexpr bool kComputes = false;
-  static constexpr int kUnroll = 4;
+  static constexpr int kUnroll = 8;
   XYLEM_KERNEL explicit NoArithmetic(const Work&) {}
 };
 

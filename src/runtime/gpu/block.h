@@ -37,7 +37,9 @@ struct Slice {
 };
 
 struct Block {
-  Work work;
+  Work work;  // with its ends here
+  QueueEnd from[kMaxQueues];
+  QueueEnd to[kMaxQueues];
   Slice slices[2];
   std::uint64_t fromStep[kMaxQueues];  // the next step of each queue
   std::uint64_t toStep[kMaxQueues];
@@ -45,6 +47,10 @@ struct Block {
   std::uint64_t toBegin[kMaxQueues];
   std::uint32_t outcome;  // an Outcome: kRunning until the block gives up; any thread may set and read it
 };
+
+// Threads of a block on NVIDIA's GPUs: a warp that waits, one that posts, and 512 threads that move data, whose 16 bytes each go into
+// the size of a step without a rest.
+constexpr int kBlockThreads = 32 + 512 + 32;
 
 constexpr std::uint32_t kBlockRuns = static_cast<std::uint32_t>(Outcome::kRunning);
 

@@ -85,10 +85,11 @@ struct DriverTable {
 
   Status (*callHost)(void* stream, void (*function)(void*), void* data);  // in stream order
 
-  // The kernel: a block for each lane.
-  Status (*launch)(const Lane* lanes, int count, void* stream);
+  // The kernel: a block for each lane of a table (work.h) in memory that the device reaches. If `table` is null, the lanes are in `inlined`,
+  // which is read before the call returns.
+  Status (*launch)(const std::byte* table, const InlineTable* inlined, int lanes, void* stream);
 };
-constexpr int kDriverAbi = 4;
+constexpr int kDriverAbi = 5;
 
 // The driver of the calling thread's device if that is a GPU. XYLEM_DEVICE decides; with `auto` it is a GPU if the program has
 // loaded NVIDIA's driver and one of its contexts is current in this thread. Throws Error if the device has to be a GPU, but

@@ -282,25 +282,56 @@ XYLEM_KERNEL inline void runPoster(M& m, Block& block, int posting) {
   if (lane == 0) reportOutcome(m, block.work, outcome);
 }
 
-// `block` is the block's shared memory. All threads may use it again when the call has returned.
+// All threads of the block copy into its shared memory, word by word.
+template <Machine M, typename T>
+XYLEM_KERNEL inline void copyIn(M& m, T* to, const T* from, std::size_t count) {
+  using Word __attribute__((may_alias)) = std::uint64_t;
+  static_assert(sizeof(T) % sizeof(Word) == 0);
+  for (auto i = static_cast<std::size_t>(m.thread()); i < count * sizeof(T) / sizeof(Word);
+       i += static_cast<std::size_t>(m.threads()))
+    reinterpret_cast<Word*>(to)[i] = reinterpret_cast<const Word*>(from)[i];
+}
+
+// The number of the last queue, and one.
+XYLEM_KERNEL inline std::size_t endsIn(collectives::QueueMask mask) {
+  std::size_t n = 0;
+  for (; mask != 0; mask >>= 1) ++n;
+  return n;
+}
+
+// Takes the work into the block. The other program of an operation may write the positions of its queues at the same time.
 template <Machine M>
-XYLEM_KERNEL inline void runBlock(M& m, Block& block, const Work& work) {
-  const int threads = m.threads();
+XYLEM_KERNEL inline void loadWork(M& m, Block& block, const Work& work, std::uintptr_t table) {
+  const QueueEnd* const from = addressIn(table, work.from);
+  const QueueEnd* const to = addressIn(table, work.to);
+  copyIn(m, &block.work, &work, 1);
+  copyIn(m, block.from, from, endsIn(work.fromQueues));
+  copyIn(m, block.to, to, endsIn(work.toQueues));
+  for (int q = m.thread(); q < kMaxQueues; q += m.threads()) {
+    if ((work.fromQueues >> q & 1) != 0)
+      block.fromStep[q] = block.fromBegin[q] = m.loadAcquire(from[q].step);
+    if ((work.toQueues >> q & 1) != 0) block.toStep[q] = block.toBegin[q] = m.loadAcquire(to[q].step);
+  }
+  m.sync(barrierOf(Barrier::kAll), m.threads());
   if (m.thread() == 0) {
-    block.work = work;
+    block.work.from = block.from;
+    block.work.to = block.to;
+    block.work.shape.order = addressIn(table, work.shape.order);
     block.outcome = kBlockRuns;
     if (work.scalar != nullptr)
       for (int i = 0; i < work.elementBytes; ++i)
         block.work.factor.element[static_cast<std::size_t>(i)] =
             static_cast<std::byte>(m.template load<std::uint8_t>(work.scalar + i));
   }
-  // The other program of an operation may write the positions of its queues at the same time.
-  for (int q = m.thread(); q < kMaxQueues; q += threads) {
-    if ((work.fromQueues >> q & 1) != 0)
-      block.fromStep[q] = block.fromBegin[q] = m.loadAcquire(work.from[q].step);
-    if ((work.toQueues >> q & 1) != 0) block.toStep[q] = block.toBegin[q] = m.loadAcquire(work.to[q].step);
-  }
-  m.sync(barrierOf(Barrier::kAll), threads);
+  m.sync(barrierOf(Barrier::kAll), m.threads());
+}
+
+// `block` is the block's shared memory. All threads may use it again when the call has returned. `table`: where the work's addresses
+// count from (work.h).
+template <Machine M>
+XYLEM_KERNEL inline void runBlock(M& m, Block& block, const Work& work, std::uintptr_t table = 0) {
+  const int threads = m.threads();
+  loadWork(m, block, work, table);
   // At kReady: all but the poster. At kMoved: all but the waiter.
   const int others = threads - M::kLanes;
   const int warp = m.thread() / M::kLanes;
@@ -333,12 +364,13 @@ XYLEM_KERNEL inline bool awaitLane(M& m, Block& block, const Work& work) {
 
 // All threads of the block have passed kAll when it ends; a work that fails ends its lane.
 template <Machine M>
-XYLEM_KERNEL inline void runLane(M& m, Block& block, const Lane& lane) {
+XYLEM_KERNEL inline void runLane(M& m, Block& block, const Lane& lane, std::uintptr_t table = 0) {
+  const Work* const works = addressIn(table, lane.works);
   for (std::uint64_t i = 0; i < lane.count; ++i) {
-    if (!awaitLane(m, block, lane.works[i])) return;
-    runBlock(m, block, lane.works[i]);
+    if (!awaitLane(m, block, works[i])) return;
+    runBlock(m, block, works[i], table);
     const bool goesOn = m.loadRelaxed(&block.outcome) == kBlockRuns;
-    if (m.thread() == 0 && goesOn) m.storeRelease(lane.passed, i + 1);
+    if (m.thread() == 0 && goesOn && lane.passed != nullptr) m.storeRelease(lane.passed, i + 1);
     m.sync(barrierOf(Barrier::kAll), m.threads());
     if (!goesOn) return;
   }

@@ -10,23 +10,29 @@ namespace {
 constexpr std::size_t kPartBytes = 16;
 // Enough for a collective on a few dozen channels.
 constexpr std::size_t kFirstBytes = std::size_t{64} << 10;
+static_assert(kFirstBytes >= sizeof(InlineTable));
 
 constexpr std::size_t padded(std::size_t bytes) { return (bytes + kPartBytes - 1) / kPartBytes * kPartBytes; }
 
-// Writes what the blocks read into pinned memory, and says where it will be on the GPU.
+// Writes a table into pinned memory. Places are offsets in it.
 class Writer {
  public:
-  Writer(std::byte* host, std::byte* device) : host_(host), device_(device) {}
+  explicit Writer(std::byte* table) : table_(table) {}
+  std::size_t reserve(std::size_t bytes) { return std::exchange(at_, at_ + padded(bytes)); }
   template <typename T>
   T* place(const T* from, std::size_t count) {
-    const std::size_t at = std::exchange(at_, at_ + padded(count * sizeof(T)));
-    if (count > 0) std::memcpy(static_cast<void*>(host_ + at), from, count * sizeof(T));
-    return reinterpret_cast<T*>(device_ + at);
+    const std::size_t at = reserve(count * sizeof(T));
+    if (count > 0) std::memcpy(static_cast<void*>(table_ + at), from, count * sizeof(T));
+    return reinterpret_cast<T*>(at);
   }
+  template <typename T>
+  T& at(std::size_t place, std::size_t index) {
+    return reinterpret_cast<T*>(table_ + place)[index];
+  }
+  std::size_t bytes() const { return at_; }
 
  private:
-  std::byte* host_;
-  std::byte* device_;
+  std::byte* table_;
   std::size_t at_ = 0;
 };
 
@@ -40,28 +46,31 @@ KernelLaunch::KernelLaunch(const GpuContext& gpu, std::uint32_t* abort)
 }
 
 void KernelLaunch::clear() {
-  lanes_.clear();
+  usedLanes_ = 0;
+  anyWaits_ = false;
   functions_.clear();
   pumps_.clear();
 }
 
 int KernelLaunch::newLane() {
-  lanes_.emplace_back();
-  return lanes() - 1;
+  if (usedLanes_ == lanes_.size()) lanes_.emplace_back();
+  lanes_[usedLanes_].clear();
+  return static_cast<int>(usedLanes_++);
 }
 
 void KernelLaunch::add(int lane, const WorkRequest& request, std::size_t scratchBytes, Function function,
                        int other, std::uint64_t passed) {
-  Entry& entry = lanes_[static_cast<std::size_t>(lane)].works.emplace_back();
+  Entry& entry = lanes_[static_cast<std::size_t>(lane)].emplace_back();
   entry.work = workOf(request);
-  entry.from.assign(request.from.begin(), request.from.end());
-  entry.to.assign(request.to.begin(), request.to.end());
-  if (request.shape.order != nullptr)
-    entry.order.assign(request.shape.order, request.shape.order + request.shape.ranks);
+  entry.work.abort = abort_;
+  entry.work.awaited = passed;
+  entry.fromEnds = request.from.size();
+  entry.toEnds = request.to.size();
+  entry.ranks = request.shape.order == nullptr ? 0 : static_cast<std::size_t>(request.shape.ranks);
   entry.scratchBytes = padded(scratchBytes);
   entry.report = functions_.size();
   entry.other = other;
-  entry.passed = passed;
+  anyWaits_ = anyWaits_ || other >= 0;
   functions_.push_back(function);
 }
 
@@ -83,15 +92,15 @@ void KernelLaunch::reserve(GpuMemory& memory, GpuMemory::Where where, std::size_
   memory = std::move(larger);
 }
 
-// Fills the pinned memory and returns its bytes. The lanes come first.
+// Writes the table and returns its bytes.
 std::size_t KernelLaunch::layOut() {
-  std::size_t bytes = padded(lanes_.size() * sizeof(Lane)) + padded(lanes_.size() * sizeof(std::uint64_t));
+  std::size_t bytes = padded(usedLanes_ * sizeof(Lane)) + padded(usedLanes_ * sizeof(std::uint64_t));
   std::size_t scratchBytes = 0;
-  for (const LaneEntry& lane : lanes_) {
-    bytes += padded(lane.works.size() * sizeof(Work));
-    for (const Entry& entry : lane.works) {
-      bytes += padded(entry.from.size() * sizeof(QueueEnd)) + padded(entry.to.size() * sizeof(QueueEnd)) +
-               padded(entry.order.size() * sizeof(int));
+  for (const std::vector<Entry>& lane : used()) {
+    bytes += padded(lane.size() * sizeof(Work));
+    for (const Entry& entry : lane) {
+      bytes += padded(entry.fromEnds * sizeof(QueueEnd)) + padded(entry.toEnds * sizeof(QueueEnd)) +
+               padded(entry.ranks * sizeof(int));
       scratchBytes += entry.scratchBytes;
     }
   }
@@ -101,34 +110,40 @@ std::size_t KernelLaunch::layOut() {
   reserve(reports_, GpuMemory::Where::kHost, functions_.size() * sizeof(Report), "a kernel's reports");
   std::uninitialized_fill_n(reports(), functions_.size(), Report{});
 
-  Writer writer(host_.data(), device_.data());
-  std::vector<Lane> lanes(lanes_.size());
-  writer.place(lanes.data(), lanes.size());  // once more at the end, when they are complete
-  const std::vector<std::uint64_t> none(lanes_.size(), 0);
-  std::uint64_t* const passed = writer.place(none.data(), none.size());
+  Writer writer(host_.data());
+  const std::size_t lanes = writer.reserve(usedLanes_ * sizeof(Lane));
+  // Blocks write here. Where none waits for another the table needs no memory of the GPU.
+  std::uint64_t* passed = nullptr;
+  if (anyWaits_) {
+    const std::size_t at = writer.reserve(usedLanes_ * sizeof(std::uint64_t));
+    std::memset(host_.data() + at, 0, usedLanes_ * sizeof(std::uint64_t));
+    passed = reinterpret_cast<std::uint64_t*>(device_.data() + at);
+  }
   std::size_t scratch = 0;
-  for (std::size_t i = 0; i < lanes_.size(); ++i) {
-    std::vector<Work> works;
-    for (Entry& entry : lanes_[i].works) {
-      Work& work = works.emplace_back(entry.work);
-      work.from = writer.place(entry.from.data(), entry.from.size());
-      work.to = writer.place(entry.to.data(), entry.to.size());
-      work.shape.order = writer.place(entry.order.data(), entry.order.size());
-      work.abort = abort_;
+  for (std::size_t i = 0; i < usedLanes_; ++i) {
+    const std::vector<Entry>& entries = lanes_[i];
+    const std::size_t works = writer.reserve(entries.size() * sizeof(Work));
+    for (std::size_t w = 0; w < entries.size(); ++w) {
+      const Entry& entry = entries[w];
+      Work work = entry.work;
+      work.from = writer.place(work.from, entry.fromEnds);
+      work.to = writer.place(work.to, entry.toEnds);
+      work.shape.order = writer.place(work.shape.order, entry.ranks);
       work.report = &reports()[entry.report];
       if (entry.scratchBytes > 0) work.scratch = scratch_.data() + scratch;
       scratch += entry.scratchBytes;
       if (entry.other >= 0) work.awaits = passed + entry.other;
-      work.awaited = entry.passed;
+      new (&writer.at<Work>(works, w)) Work(work);
     }
-    lanes[i] = {writer.place(works.data(), works.size()), works.size(), passed + i};
+    new (&writer.at<Lane>(lanes, i)) Lane{reinterpret_cast<const Work*>(works), entries.size(),
+                                          passed == nullptr ? nullptr : passed + i};
   }
-  Writer(host_.data(), device_.data()).place(lanes.data(), lanes.size());
-  return bytes;
+  return writer.bytes();
 }
 
 void KernelLaunch::start(void* stream, const std::vector<void*>& others, const HostCall& before) {
   const std::size_t bytes = layOut();
+  const bool isInlined = bytes <= sizeof(InlineTable) && !anyWaits_;
   while (fences_.size() < others.size()) fences_.push_back(std::make_unique<GpuEvent>(gpu_));
   const EnteredDevice entered(gpu_);
   for (std::size_t i = 0; i < others.size(); ++i) {
@@ -136,20 +151,18 @@ void KernelLaunch::start(void* stream, const std::vector<void*>& others, const H
     fences_[i]->hold(stream);
   }
   const DriverTable& driver = gpu_.driver();
-  gpu_.require(driver.copy(device_.data(), host_.data(), bytes, stream), "copying a kernel's works");
+  if (!isInlined)
+    gpu_.require(driver.copy(device_.data(), host_.data(), bytes, stream), "copying a kernel's works");
   if (before.function != nullptr)
     gpu_.require(driver.callHost(stream, before.function, before.data), "calling the host before a kernel");
-  gpu_.require(driver.launch(reinterpret_cast<const Lane*>(device_.data()), lanes(), stream),
+  gpu_.require(driver.launch(isInlined ? nullptr : device_.data(),
+                             reinterpret_cast<const InlineTable*>(host_.data()), lanes(), stream),
                "launching a kernel");
   done_.record(stream);
   for (void* const other : others) done_.hold(other);
 }
 
-bool KernelLaunch::isOver() {
-  if (done_.isOver()) return true;
-  giveUpIfWrong();
-  return false;
-}
+bool KernelLaunch::isOver() { return hasReportedEnd() && done_.isOver(); }
 
 void KernelLaunch::giveUpIfWrong() {
   for (std::size_t i = 0; i < functions_.size(); ++i)
@@ -170,13 +183,13 @@ void KernelLaunch::beginReplay() {
 
 // A work that fails ends its lane.
 bool KernelLaunch::hasReportedEnd() {
-  const auto hasEnded = [&](const LaneEntry& lane) {
-    for (const Entry& entry : lane.works)
+  const auto hasEnded = [&](const std::vector<Entry>& lane) {
+    for (const Entry& entry : lane)
       if (const Outcome outcome = outcomeOf(entry.report); outcome != Outcome::kDone)
         return outcome != Outcome::kRunning;
     return true;
   };
-  if (std::all_of(lanes_.begin(), lanes_.end(), hasEnded)) return true;
+  if (std::all_of(used().begin(), used().end(), hasEnded)) return true;
   giveUpIfWrong();
   return false;
 }

@@ -1,5 +1,6 @@
 #pragma once
-// One launch of the kernel: lanes of works, which are copied to the GPU in the order of a stream, and the reports of its blocks.
+// One launch of the kernel: a table of lanes of works (work.h), which goes to the GPU with the launch if it is small, and is copied
+// before it in the order of the stream if not; and the reports of its blocks.
 //
 //   launch.clear();
 //   const int lane = launch.newLane();
@@ -13,6 +14,7 @@
 #include <deque>
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "core/kinds.h"
@@ -37,10 +39,10 @@ class KernelLaunch {
 
   void clear();
   int newLane();
-  int lanes() const { return static_cast<int>(lanes_.size()); }
-  std::uint64_t worksOf(int lane) const { return lanes_[static_cast<std::size_t>(lane)].works.size(); }
-  // The ends and the order of ranks are copied. The work waits until lane `other` (negative: none) has passed `passed`
-  // works. `function`: the operation, for messages.
+  int lanes() const { return static_cast<int>(usedLanes_); }
+  std::uint64_t worksOf(int lane) const { return lanes_[static_cast<std::size_t>(lane)].size(); }
+  // The ends and the order of ranks are copied when the launch starts. The work waits until lane `other` (negative: none) has passed
+  // `passed` works. `function`: the operation, for messages.
   void add(int lane, const WorkRequest& request, std::size_t scratchBytes, Function function, int other = -1,
            std::uint64_t passed = 0);
 
@@ -50,13 +52,15 @@ class KernelLaunch {
   // Carries on what the blocks have written, and what arrives for them. Returns whether anything moved.
   bool pump() noexcept;
 
-  // Puts copy and kernel into the stream, after what is in `others`, and lets these wait for it. `before`: a call before the kernel.
+  // Puts the kernel, and a copy where it needs one, into the stream, after what is in `others`, and lets these wait for it. `before`: a call before the kernel.
   void start(void* stream, const std::vector<void*>& others, const HostCall& before = {});
   // Makes a stream wait for the launch.
   void hold(void* stream) { done_.hold(stream); }
 
-  // Whether no block runs any more. Ends all blocks if one has failed. Throws if the GPU has failed.
+  // Whether no block runs any more. Ends all blocks if one has failed. It asks the driver only once all blocks have reported their
+  // ends, as each question holds up the threads that launch; requireHealth(), called now and then, throws if the GPU has failed.
   bool isOver();
+  void requireHealth() { done_.isOver(); }
   // For a replay of a launch in a graph, of which the stream's event tells nothing: beginReplay() before its kernel, then
   // hasReportedEnd() until the blocks say that they are over.
   void beginReplay();
@@ -77,16 +81,13 @@ class KernelLaunch {
  private:
   struct Entry {
     Work work;
-    std::vector<QueueEnd> from, to;
-    std::vector<int> order;
+    std::size_t fromEnds = 0, toEnds = 0, ranks = 0;  // how many; the work has their addresses
     std::size_t scratchBytes = 0;
     std::size_t report = 0;
     int other = -1;
-    std::uint64_t passed = 0;
   };
-  struct LaneEntry {
-    std::vector<Entry> works;
-  };
+  // The lanes from begin to end, which are kept for later launches.
+  std::span<const std::vector<Entry>> used() const { return {lanes_.data(), usedLanes_}; }
   Report* reports() const { return reinterpret_cast<Report*>(reports_.data()); }
   Outcome outcomeOf(std::size_t report) const {
     const Outcome* const outcome = &reports()[report].outcome;
@@ -99,7 +100,9 @@ class KernelLaunch {
 
   const GpuContext& gpu_;
   std::uint32_t* const abort_;
-  std::vector<LaneEntry> lanes_;
+  std::vector<std::vector<Entry>> lanes_;
+  std::size_t usedLanes_ = 0;
+  bool anyWaits_ = false;  // for another lane
   std::vector<Function> functions_;  // by report
   std::vector<transport::Pump*> pumps_;
   std::vector<std::unique_ptr<GpuEvent>> fences_;

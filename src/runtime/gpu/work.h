@@ -15,6 +15,7 @@
 
 #include "core/data_type.h"
 #include "core/kinds.h"
+#include "core/shared_code.h"
 #include "runtime/collectives/algorithm.h"
 #include "runtime/collectives/reduction.h"
 #include "runtime/transport/queue/queue.h"
@@ -90,8 +91,18 @@ struct Work {
 struct Lane {
   const Work* works = nullptr;
   std::uint64_t count = 0;
-  std::uint64_t* passed = nullptr;  // 0 at first: how many are done
+  std::uint64_t* passed = nullptr;  // 0 at first: how many are done; null: nobody waits for that
 };
+
+// Lanes travel to the GPU in one piece of memory, a table: they are at its begin, and the works, their ends of queues and orders of
+// ranks follow. Addresses of those count from its begin. A small table comes with the launch, as parameters of the kernel.
+struct InlineTable {
+  alignas(16) std::byte bytes[3968];
+};
+template <typename T>
+XYLEM_SHARED inline T* addressIn(std::uintptr_t table, T* place) {
+  return reinterpret_cast<T*>(table + reinterpret_cast<std::uintptr_t>(place));
+}
 
 // The end of `queue` under `protocol`.
 QueueEnd endOf(const transport::QueueMemory& queue, Protocol protocol, int peer, std::uint64_t* step);

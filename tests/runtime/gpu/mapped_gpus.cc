@@ -168,20 +168,22 @@ Status dropPiece(void* memory, bool unmaps) {
 
 struct LaneCall {
   gpu::Block* shared;
-  const gpu::Lane* lane;
+  const std::byte* table;
+  int lane;
 };
 
-void runLanes(const gpu::Lane* lanes, int count) {
+void runLanes(const std::byte* table, int count) {
   std::latch done(count);
   for (int i = 0; i < count; ++i)
-    blockPool().start([&done, lane = lanes + i](FiberBlock& block) {
+    blockPool().start([&done, table, i](FiberBlock& block) {
       const auto shared = std::make_unique<gpu::Block>();
-      LaneCall call{shared.get(), lane};
+      LaneCall call{shared.get(), table, i};
       block.run(
           [](FiberBlock& fibers, int thread, void* data) {
             const auto& of = *static_cast<const LaneCall*>(data);
             CpuMachine cpu(fibers, thread, nullptr);
-            gpu::runLane(cpu, *of.shared, *of.lane);
+            gpu::runLane(cpu, *of.shared, reinterpret_cast<const gpu::Lane*>(of.table)[of.lane],
+                         reinterpret_cast<std::uintptr_t>(of.table));
           },
           &call);
       done.count_down();
@@ -384,9 +386,12 @@ gpu::DriverTable tableOf(const MappedGpus::Options& options) {
   table.callHost = [](void* stream, void (*function)(void*), void* data) {
     return enqueue(stream, [=] { function(data); });
   };
-  table.launch = [](const gpu::Lane* lanes, int count, void* stream) {
+  table.launch = [](const std::byte* begin, const gpu::InlineTable* inlined, int lanes, void* stream) {
     ++machine->launches;
-    return enqueue(stream, [=] { runLanes(lanes, count); });
+    if (begin != nullptr) return enqueue(stream, [=] { runLanes(begin, lanes); });
+    return enqueue(stream, [=, copy = std::make_shared<gpu::InlineTable>(*inlined)] {
+      runLanes(copy->bytes, lanes);
+    });
   };
   return table;
 }

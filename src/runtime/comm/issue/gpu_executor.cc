@@ -37,19 +37,29 @@ std::unique_ptr<gpu::KernelLaunch> GpuExecutor::newKernel() {
 }
 
 template <typename QueueSide>
-gpu::QueueEnd GpuExecutor::endOf(const QueueSide& side, Protocol protocol, bool inSlots) {
-  if (side.pump() != nullptr) kernel_->addPump(*side.pump());
+gpu::QueueEnd GpuExecutor::newEnd(const QueueSide& side, Protocol protocol, bool inSlots) {
   const GpuQueues::End& end = queues_.endOf(side);
   return inSlots ? gpu::endInSlots(end.queue, protocol, side.peer(), end.step)
                  : gpu::endOf(end.queue, protocol, side.peer(), end.step);
 }
 
 template <typename QueueSide>
-std::vector<gpu::QueueEnd> GpuExecutor::endsOf(std::span<QueueSide* const> sides, Protocol protocol) {
-  std::vector<gpu::QueueEnd> all;
-  for (const QueueSide* const side : sides)
-    all.push_back(side == nullptr ? gpu::QueueEnd{} : endOf(*side, protocol, inSlots_));
-  return all;
+std::span<const gpu::QueueEnd> GpuExecutor::endsOf(std::span<QueueSide* const> sides, Protocol protocol) {
+  std::vector<gpu::QueueEnd>& ends = ends_[{sides.data(), protocol}];
+  for (QueueSide* const side : sides) {
+    if (side != nullptr && side->pump() != nullptr) kernel_->addPump(*side->pump());
+    if (ends.size() < sides.size())
+      ends.push_back(side == nullptr ? gpu::QueueEnd{} : newEnd(*side, protocol, inSlots_));
+  }
+  return ends;
+}
+
+template <typename QueueSide>
+std::span<const gpu::QueueEnd> GpuExecutor::endOf(const QueueSide& side, Protocol protocol) {
+  if (side.pump() != nullptr) kernel_->addPump(*side.pump());
+  std::vector<gpu::QueueEnd>& ends = ends_[{&side, protocol}];
+  if (ends.empty()) ends.push_back(newEnd(side, protocol, side.pump() != nullptr));
+  return ends;
 }
 
 void GpuExecutor::addPrograms(Lanes& lanes, const WorkItem& item, ProgramPath& path,
@@ -59,8 +69,8 @@ void GpuExecutor::addPrograms(Lanes& lanes, const WorkItem& item, ProgramPath& p
   for (std::size_t i = 0; i < path.all().size(); ++i) {
     const collectives::ProgramWork& program = path.program[i];
     if (lanes[i] < 0) lanes[i] = kernel_->newLane();
-    const std::vector<gpu::QueueEnd> from = endsOf(program.from, program.protocol);
-    const std::vector<gpu::QueueEnd> to = endsOf(program.to, program.protocol);
+    const std::span<const gpu::QueueEnd> from = endsOf(program.from, program.protocol);
+    const std::span<const gpu::QueueEnd> to = endsOf(program.to, program.protocol);
     const std::size_t other = 1 - i;
     kernel_->add(lanes[i],
                  {.program = program.program.kind,
@@ -84,13 +94,13 @@ void GpuExecutor::addTransfer(int lane, const WorkItem& item, TransferPath& path
     throw Error(ResultCode::kInternalError, "rank {}, GPU {}: the queue of a {} is not connected",
                 gpu_.rank(), gpu_.device(), name(item.function));
   const collectives::TransferWork& work = path.work;
-  std::vector<gpu::QueueEnd> from, to;
   const transport::Pump* const pump = work.from != nullptr ? work.from->pump()
                                       : work.to != nullptr ? work.to->pump()
                                                            : nullptr;
   const bool inSlots = pump != nullptr;
-  if (work.from != nullptr) from.push_back(endOf(*work.from, work.protocol, inSlots));
-  if (work.to != nullptr) to.push_back(endOf(*work.to, work.protocol, inSlots));
+  std::span<const gpu::QueueEnd> from, to;
+  if (work.from != nullptr) from = endOf(*work.from, work.protocol);
+  if (work.to != nullptr) to = endOf(*work.to, work.protocol);
   using collectives::ProgramKind;
   collectives::Shape shape;
   shape.count = work.bytes;

@@ -11,8 +11,10 @@
 // Queues are those of the host, as GpuQueues has them. Over a network the launch's task carries the steps on.
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "runtime/comm/issue/captured_launch.h"
@@ -55,10 +57,13 @@ class GpuExecutor {
 
  private:
   std::uint32_t* abort() const { return reinterpret_cast<std::uint32_t*>(abort_.data()); }
+  // The ends of a program's queues, which are always the same for it, and the end of a message's queue.
   template <typename QueueSide>
-  gpu::QueueEnd endOf(const QueueSide& side, Protocol protocol, bool inSlots);
+  std::span<const gpu::QueueEnd> endsOf(std::span<QueueSide* const> sides, Protocol protocol);
   template <typename QueueSide>
-  std::vector<gpu::QueueEnd> endsOf(std::span<QueueSide* const> sides, Protocol protocol);
+  std::span<const gpu::QueueEnd> endOf(const QueueSide& side, Protocol protocol);
+  template <typename QueueSide>
+  gpu::QueueEnd newEnd(const QueueSide& side, Protocol protocol, bool inSlots);
   // Of the programs of an operation on a channel; negative: none yet.
   struct Lanes {
     int numbers[2] = {-1, -1};
@@ -73,6 +78,8 @@ class GpuExecutor {
   device::OwnedStream tasks_;
   gpu::GpuMemory abort_;
   GpuQueues queues_;
+  // By the list of queues, or the queue, that they are for.
+  std::map<std::pair<const void*, Protocol>, std::vector<gpu::QueueEnd>> ends_;
   // Made in advance, as the driver may wait for kernels before it takes memory.
   std::vector<std::unique_ptr<gpu::KernelLaunch>> spare_;
   std::unique_ptr<gpu::KernelLaunch> kernel_;

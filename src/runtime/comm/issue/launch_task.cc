@@ -79,6 +79,7 @@ Progress LaunchTask::watchKernel() {
 
 // As checkStall(), for the ranks that blocks say they wait for.
 void LaunchTask::checkKernel() {
+  kernel_->requireHealth();
   if (const std::optional<int> peer = launches_.checkKernel(*kernel_, stall_))
     recorder_.wait(*peer, WaitKind::kData);
   else

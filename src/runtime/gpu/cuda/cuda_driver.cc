@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/gpu/block.h"
 #include "runtime/gpu/driver.h"
 
 // The kernel as machine code of several architectures, and as PTX for newer ones (cmake/xylem_cuda.cmake).
@@ -85,8 +86,6 @@ std::string loadDriver() {
   cuda.cuGetErrorString(status, &text);
   return std::string("cuInit failed: ") + text;
 }
-
-constexpr int kBlockThreads = 512;
 
 struct Device {
   CUcontext context = nullptr;  // the primary one, which programs of CUDA's runtime use
@@ -325,13 +324,14 @@ Status keepForGraph(void* stream, void (*function)(void*), void* data) {
   return status;
 }
 
-Status launch(const Lane* lanes, int count, void* stream) {
+Status launch(const std::byte* table, const InlineTable* inlined, int lanes, void* stream) {
   int number = 0;
   Device device;
   if (const Status status = cuda.cuCtxGetDevice(&number)) return status;
   if (const Status status = open(number, device)) return status;
-  void* arguments[] = {&lanes};
-  return cuda.cuLaunchKernel(device.kernel, static_cast<unsigned>(count), 1, 1, kBlockThreads, 1, 1, 0,
+  static const InlineTable none{};
+  void* arguments[] = {&table, const_cast<InlineTable*>(table == nullptr ? inlined : &none)};
+  return cuda.cuLaunchKernel(device.kernel, static_cast<unsigned>(lanes), 1, 1, kBlockThreads, 1, 1, 0,
                              streamOf(stream), arguments, nullptr);
 }
 
