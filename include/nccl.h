@@ -321,6 +321,14 @@ typedef struct ncclCommProperties_v22900 {
 /* ncclInvalidArgument: `properties` without its initializer. */
 ncclResult_t ncclCommQueryProperties(ncclComm_t comm, ncclCommProperties_t* properties);
 
+/* Device communicators, with which kernels of the program communicate themselves. There are none here, as deviceApiSupport says:
+ * the first returns ncclInvalidUsage, and the second does nothing. Programs that only may use them find both. */
+struct ncclDevCommRequirements;
+struct ncclDevComm;
+ncclResult_t ncclDevCommCreate(ncclComm_t comm, const struct ncclDevCommRequirements* reqs,
+                               struct ncclDevComm* outDevComm);
+ncclResult_t ncclDevCommDestroy(ncclComm_t comm, const struct ncclDevComm* devComm);
+
 /* Makes a communicator of the ranks of `comm`, which keep their numbers, and of new ones. One rank of `comm`, the
  * coordinator, gets an id from ncclCommGetUniqueId and passes it to the new processes. Then all call ncclCommGrow
  * with the number of ranks that the new communicator has: ranks of `comm` with rank -1, and only the coordinator
@@ -590,6 +598,9 @@ ncclResult_t pncclCommRevoke(ncclComm_t comm, int revokeFlags);
 ncclResult_t pncclCommShrink(ncclComm_t comm, int* excludeRanksList, int excludeRanksCount,
                              ncclComm_t* newcomm, ncclConfig_t* config, int shrinkFlags);
 ncclResult_t pncclCommQueryProperties(ncclComm_t comm, ncclCommProperties_t* properties);
+ncclResult_t pncclDevCommCreate(ncclComm_t comm, const struct ncclDevCommRequirements* reqs,
+                                struct ncclDevComm* outDevComm);
+ncclResult_t pncclDevCommDestroy(ncclComm_t comm, const struct ncclDevComm* devComm);
 ncclResult_t pncclAlltoAll(const void* sendbuff, void* recvbuff, size_t count, ncclDataType_t datatype,
                            ncclComm_t comm, cudaStream_t stream);
 ncclResult_t pncclGather(const void* sendbuff, void* recvbuff, size_t count, ncclDataType_t datatype,

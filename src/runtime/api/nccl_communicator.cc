@@ -155,6 +155,19 @@ ncclResult_t pncclCommMemStats(ncclComm_t comm, ncclCommMemStat_t stat, uint64_t
 }
 XYLEM_PROFILED(CommMemStats);
 
+ncclResult_t pncclDevCommCreate(ncclComm_t comm, const ncclDevCommRequirements*, ncclDevComm*) {
+  constexpr const char* kName = "ncclDevCommCreate";
+  return guard([&] {
+    const CommUse use(comm, kName);
+    throw Error(ResultCode::kInvalidUsage,
+                "{}: Xylem has no device communicators: kernels of a program cannot communicate themselves", kName);
+  });
+}
+XYLEM_PROFILED(DevCommCreate);
+
+ncclResult_t pncclDevCommDestroy(ncclComm_t, const ncclDevComm*) { return ncclSuccess; }
+XYLEM_PROFILED(DevCommDestroy);
+
 ncclResult_t pncclCommDestroy(ncclComm_t comm) {
   constexpr const char* kName = "ncclCommDestroy";
   return guardInGroup([&] {

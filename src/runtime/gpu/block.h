@@ -40,9 +40,13 @@ struct Block {
   Work work;  // with its ends here
   QueueEnd from[kMaxQueues];
   QueueEnd to[kMaxQueues];
-  Slice slices[2];
+  Slice slices[kSlices];
   std::uint64_t fromStep[kMaxQueues];  // the next step of each queue
   std::uint64_t toStep[kMaxQueues];
+  // What the waiter has seen: counters, and the notes of steps before `tail` (region and bytes), by their slots.
+  std::uint64_t fromTail[kMaxQueues];
+  std::uint64_t toHead[kMaxQueues];
+  std::uint64_t fromNotes[kMaxQueues][transport::kQueueSteps];
   std::uint64_t fromBegin[kMaxQueues];  // the same when the work began
   std::uint64_t toBegin[kMaxQueues];
   std::uint32_t outcome;  // an Outcome: kRunning until the block gives up; any thread may set and read it

@@ -45,6 +45,11 @@ class CudaMachine {
   __device__ void storeRelease(std::uint64_t* to, std::uint64_t value) {
     asm volatile("st.release.sys.global.u64 [%0], %1;" ::"l"(global(to)), "l"(value) : "memory");
   }
+  __device__ void releaseFence() { asm volatile("fence.acq_rel.sys;" ::: "memory"); }
+  __device__ void storeFenced(std::uint64_t* to, std::uint64_t value) {
+    asm volatile("st.relaxed.sys.global.u64 [%0], %1;" ::"l"(global(to)), "l"(value) : "memory");
+  }
+  __device__ void storeFenced(std::uint32_t* to, std::uint32_t value) { storeRelaxed(to, value); }
   // These two are also for shared memory.
   __device__ std::uint32_t loadRelaxed(const std::uint32_t* from) {
     std::uint32_t value;

@@ -50,6 +50,10 @@ XYLEM_KERNEL inline std::byte* placeOf(const Work& work, const collectives::Plac
   return buffer == nullptr ? nullptr : buffer + (place.offset + done) * work.elementBytes;
 }
 
+// The first half of the note of a step whose data is in its slot: region 0, and the bytes.
+XYLEM_KERNEL constexpr std::uint64_t noteInSlot(std::size_t bytes) { return std::uint64_t{bytes} << 32; }
+static_assert(offsetof(transport::StepNote, region) == 0 && offsetof(transport::StepNote, bytes) == 4);
+
 // The waiter. Each of its first threads waits for one queue of the slice: kMaxFan for those that it receives from, as many
 // for those that it sends to.
 template <Machine M>
@@ -63,25 +67,27 @@ class Waiter {
   XYLEM_KERNEL void run() {
     const SliceKind end = prepareAll() ? SliceKind::kEnd : SliceKind::kStop;
     beginSlice();
-    if (isFirst()) block_.slices[parity()].kind = end;
+    if (isFirst()) block_.slices[place()].kind = end;
     publish();
     // The poster frees every slice that was moved, and no other one.
-    if (slices_ > 1) m_.sync(barrierOf(Barrier::kFree, parity()), 2 * M::kLanes);
+    const unsigned moved = slices_ - 1;
+    for (unsigned i = moved < kSlices ? 0 : moved - (kSlices - 1); i < moved; ++i)
+      m_.sync(barrierOf(Barrier::kFree, i % kSlices), 2 * M::kLanes);
   }
 
  private:
   XYLEM_KERNEL int lane() const { return m_.thread() % M::kLanes; }
   XYLEM_KERNEL bool isFirst() const { return lane() == 0; }
-  XYLEM_KERNEL unsigned parity() const { return slices_ % 2; }
+  XYLEM_KERNEL unsigned place() const { return slices_ % kSlices; }
 
   // Waits until the description of the next slice is free.
   XYLEM_KERNEL void beginSlice() {
     if (isBegun_) return;
-    if (slices_ >= 2) m_.sync(barrierOf(Barrier::kFree, parity()), 2 * M::kLanes);
+    if (slices_ >= kSlices) m_.sync(barrierOf(Barrier::kFree, place()), 2 * M::kLanes);
     isBegun_ = true;
   }
   XYLEM_KERNEL void publish() {
-    m_.arrive(barrierOf(Barrier::kReady, parity()), others_);
+    m_.arrive(barrierOf(Barrier::kReady, place()), others_);
     ++slices_;
     isBegun_ = false;
   }
@@ -103,13 +109,13 @@ class Waiter {
     beginSlice();
     // The numbers of the steps that other threads of the warp have written.
     m_.syncWarp();
-    Slice& slice = block_.slices[parity()];
+    Slice& slice = block_.slices[place()];
     const std::size_t bytes = n * work_.elementBytes;
     const bool receives = lane() < kMaxFan;
-    const int place = receives ? lane() : lane() - kMaxFan;
-    const int queue = lane() < 2 * kMaxFan ? queueOf(receives ? now.from : now.to, place) : -1;
+    const int index = receives ? lane() : lane() - kMaxFan;
+    const int queue = lane() < 2 * kMaxFan ? queueOf(receives ? now.from : now.to, index) : -1;
     if (!awaitQueue(queue, receives, bytes)) return false;
-    if (queue >= 0) takeStep(slice, place, queue, receives);
+    if (queue >= 0) takeStep(slice, index, queue, receives);
     if (isFirst()) describe(slice, now, done, bytes);
     publish();
     return true;
@@ -141,15 +147,34 @@ class Waiter {
     return false;
   }
 
+  // Each look at a counter takes as long as to move some kilobytes, so one serves all steps that it finds. Their notes are taken
+  // together.
   XYLEM_KERNEL bool hasData(int queue) {
     if (work_.protocol != Protocol::kSimple) return true;
-    return m_.loadAcquire(work_.from[queue].tail) > block_.fromStep[queue];
+    const std::uint64_t step = block_.fromStep[queue];
+    if (block_.fromTail[queue] > step) return true;
+    const std::uint64_t tail = m_.loadAcquire(work_.from[queue].tail);
+    if (tail <= step) return false;
+    block_.fromTail[queue] = tail;
+    std::uint64_t notes[transport::kQueueSteps];
+    XYLEM_UNROLL
+    for (std::uint64_t i = 0; i < transport::kQueueSteps; ++i)
+      notes[i] = step + i < tail ? m_.template load<std::uint64_t>(reinterpret_cast<const std::byte*>(
+                                       &work_.from[queue].notes[(step + i) % transport::kQueueSteps]))
+                                 : 0;
+    XYLEM_UNROLL
+    for (std::uint64_t i = 0; i < transport::kQueueSteps; ++i)
+      if (step + i < tail) block_.fromNotes[queue][(step + i) % transport::kQueueSteps] = notes[i];
+    return true;
   }
 
   XYLEM_KERNEL bool hasSpace(int queue) {
     const QueueEnd& end = work_.to[queue];
     const std::uint64_t step = block_.toStep[queue];
-    if (m_.loadAcquire(end.head) + transport::kQueueSteps <= step) return false;
+    if (block_.toHead[queue] + transport::kQueueSteps <= step) {
+      block_.toHead[queue] = m_.loadAcquire(end.head);
+      if (block_.toHead[queue] + transport::kQueueSteps <= step) return false;
+    }
     if (transport::llClearsAt(step) == step) clearSlot(end, step);
     return true;
   }
@@ -160,22 +185,17 @@ class Waiter {
       m_.storeWord(slot + i * transport::kLlWordBytes, transport::llCleared(step));
   }
 
-  XYLEM_KERNEL const transport::StepNote* noteOf(int queue) const {
-    return &work_.from[queue].notes[block_.fromStep[queue] % transport::kQueueSteps];
+  XYLEM_KERNEL std::uint64_t noteOf(int queue) const {
+    return block_.fromNotes[queue][block_.fromStep[queue] % transport::kQueueSteps];
   }
-  XYLEM_KERNEL std::uint32_t loadNote(int queue, std::size_t offset) {
-    return m_.template load<std::uint32_t>(reinterpret_cast<const std::byte*>(noteOf(queue)) + offset);
-  }
-  XYLEM_KERNEL bool noteFits(int queue, std::size_t bytes) {
-    return loadNote(queue, offsetof(transport::StepNote, region)) == 0 &&
-           loadNote(queue, offsetof(transport::StepNote, bytes)) == bytes;
-  }
+  XYLEM_KERNEL bool noteFits(int queue, std::size_t bytes) { return noteOf(queue) == noteInSlot(bytes); }
   XYLEM_KERNEL void reportNote(int queue, std::size_t bytes) {
     work_.report->peer = static_cast<std::uint32_t>(work_.from[queue].peer);
-    work_.report->sentBytes = loadNote(queue, offsetof(transport::StepNote, bytes));
+    work_.report->sentBytes = static_cast<std::uint32_t>(noteOf(queue) >> 32);
     work_.report->expectedBytes = bytes;
-    const bool isInSlot = loadNote(queue, offsetof(transport::StepNote, region)) == 0;
+    const bool isInSlot = static_cast<std::uint32_t>(noteOf(queue)) == 0;
     const Outcome outcome = isInSlot ? Outcome::kMismatch : Outcome::kUnreachable;
+    m_.storeRelease(reinterpret_cast<std::uint64_t*>(&work_.report->failure), static_cast<std::uint64_t>(outcome));
     m_.storeRelaxed(&block_.outcome, static_cast<std::uint32_t>(outcome));
   }
 
@@ -218,12 +238,12 @@ class Waiter {
 template <Machine M>
 XYLEM_KERNEL inline void runMovers(M& m, Block& block, int waiting, int posting) {
   const MoverGroup group{m.thread() - M::kLanes, m.threads() - 2 * M::kLanes};
-  for (unsigned parity = 0;; parity ^= 1) {
-    m.sync(barrierOf(Barrier::kReady, parity), waiting);
-    const Slice& slice = block.slices[parity];
+  for (unsigned place = 0;; place = (place + 1) % kSlices) {
+    m.sync(barrierOf(Barrier::kReady, place), waiting);
+    const Slice& slice = block.slices[place];
     const bool moves = slice.kind == SliceKind::kMove;
     if (moves) moveSlice(m, block, slice, group);
-    m.arrive(barrierOf(Barrier::kMoved, parity), posting);
+    m.arrive(barrierOf(Barrier::kMoved, place), posting);
     if (!moves) return;
   }
 }
@@ -232,39 +252,42 @@ XYLEM_KERNEL inline void runMovers(M& m, Block& block, int waiting, int posting)
 template <Machine M>
 XYLEM_KERNEL inline void postSlice(M& m, Block& block, const Slice& slice) {
   const int lane = m.thread() % M::kLanes;
+  std::uint64_t* counter = nullptr;
+  std::uint64_t step = 0;
   if (lane < slice.incoming) {
-    m.storeRelease(block.work.from[slice.fromQueue[lane]].head, slice.fromStep[lane] + 1);
+    counter = block.work.from[slice.fromQueue[lane]].head;
+    step = slice.fromStep[lane];
   } else if (const int place = lane - kMaxFan;
              place >= 0 && place < slice.outgoing && block.work.protocol == Protocol::kSimple) {
     const QueueEnd& end = block.work.to[slice.toQueue[place]];
-    const std::uint64_t step = slice.toStep[place];
+    counter = end.tail;
+    step = slice.toStep[place];
     auto* const note = reinterpret_cast<std::byte*>(&end.notes[step % transport::kQueueSteps]);
-    m.template store<std::uint64_t>(note, slice.bytes << 32);  // region 0, the bytes
-    m.template store<std::uint64_t>(note + 8, 0);              // no label
-    m.storeRelease(end.tail, step + 1);
+    m.template store<std::uint64_t>(note, noteInSlot(slice.bytes));
+    m.template store<std::uint64_t>(note + 8, 0);  // no label
   }
+  m.releaseFence();
+  if (counter != nullptr) m.storeFenced(counter, step + 1);
 }
 
-// The host looks at it while the kernel runs, and once the outcome is there, at what the block has posted. The rank that the block
-// has waited for stays beside it.
+// The host looks at it while the kernel runs, and once the outcome is there, at what the block has posted.
 template <Machine M>
 XYLEM_KERNEL inline void reportOutcome(M& m, const Work& work, std::uint32_t outcome) {
-  static_assert(offsetof(Report, outcome) == 0 && offsetof(Report, waitsFor) == 4 && alignof(Report) == 8);
-  const std::uint64_t waitsFor = m.loadRelaxed(&work.report->waitsFor);
-  m.storeRelease(reinterpret_cast<std::uint64_t*>(&work.report->outcome), waitsFor << 32 | outcome);
+  m.releaseFence();
+  m.storeFenced(reinterpret_cast<std::uint32_t*>(&work.report->outcome), outcome);
 }
 
 template <Machine M>
 XYLEM_KERNEL inline void runPoster(M& m, Block& block, int posting) {
   const int lane = m.thread() % M::kLanes;
   SliceKind kind = SliceKind::kMove;
-  for (unsigned parity = 0; kind == SliceKind::kMove; parity ^= 1) {
-    m.sync(barrierOf(Barrier::kMoved, parity), posting);
-    const Slice& slice = block.slices[parity];
+  for (unsigned place = 0; kind == SliceKind::kMove; place = (place + 1) % kSlices) {
+    m.sync(barrierOf(Barrier::kMoved, place), posting);
+    const Slice& slice = block.slices[place];
     kind = slice.kind;
     if (kind != SliceKind::kMove) break;
     if (m.loadRelaxed(&block.outcome) == kBlockRuns) postSlice(m, block, slice);
-    m.arrive(barrierOf(Barrier::kFree, parity), 2 * M::kLanes);
+    m.arrive(barrierOf(Barrier::kFree, place), 2 * M::kLanes);
   }
   std::uint32_t outcome = m.loadRelaxed(&block.outcome);
   if (outcome == kBlockRuns) {
@@ -311,6 +334,7 @@ XYLEM_KERNEL inline void loadWork(M& m, Block& block, const Work& work, std::uin
     if ((work.fromQueues >> q & 1) != 0)
       block.fromStep[q] = block.fromBegin[q] = m.loadAcquire(from[q].step);
     if ((work.toQueues >> q & 1) != 0) block.toStep[q] = block.toBegin[q] = m.loadAcquire(to[q].step);
+    block.fromTail[q] = block.toHead[q] = 0;
   }
   m.sync(barrierOf(Barrier::kAll), m.threads());
   if (m.thread() == 0) {
@@ -318,6 +342,8 @@ XYLEM_KERNEL inline void loadWork(M& m, Block& block, const Work& work, std::uin
     block.work.to = block.to;
     block.work.shape.order = addressIn(table, work.shape.order);
     block.outcome = kBlockRuns;
+    m.storeRelaxed(reinterpret_cast<std::uint32_t*>(&work.report->outcome), kBlockRuns);
+    m.storeRelaxed(&work.report->waitsFor, 0u);
     if (work.scalar != nullptr)
       for (int i = 0; i < work.elementBytes; ++i)
         block.work.factor.element[static_cast<std::size_t>(i)] =

@@ -166,9 +166,7 @@ bool KernelLaunch::isOver() { return hasReportedEnd() && done_.isOver(); }
 
 void KernelLaunch::giveUpIfWrong() {
   for (std::size_t i = 0; i < functions_.size(); ++i)
-    if (const Outcome outcome = outcomeOf(i);
-        outcome == Outcome::kMismatch || outcome == Outcome::kUnreachable)
-      giveUp();
+    if (failureOf(i) != Outcome::kRunning) giveUp();
 }
 
 // An error that the replay before has found stays, and ends this one.
@@ -197,7 +195,7 @@ bool KernelLaunch::hasReportedEnd() {
 std::optional<Error> KernelLaunch::failure() const {
   for (std::size_t i = 0; i < functions_.size(); ++i) {
     const Report& report = reports()[i];
-    switch (outcomeOf(i)) {
+    switch (failureOf(i)) {
       case Outcome::kMismatch:
         return Error(ResultCode::kInvalidUsage,
                      "rank {}, GPU {}: rank {} sent {} bytes in {} where {} are expected: the ranks called "

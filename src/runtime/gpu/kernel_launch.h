@@ -49,6 +49,7 @@ class KernelLaunch {
   // For a queue over a network that the works use: the caller pumps again and again while they run, and once afterwards. The
   // pump must outlive the launch.
   void addPump(transport::Pump& pump);
+  bool hasPumps() const { return !pumps_.empty(); }
   // Carries on what the blocks have written, and what arrives for them. Returns whether anything moved.
   bool pump() noexcept;
 
@@ -62,12 +63,12 @@ class KernelLaunch {
   bool isOver();
   void requireHealth() { done_.isOver(); }
   // For a replay of a launch in a graph, of which the stream's event tells nothing: beginReplay() before its kernel, then
-  // hasReportedEnd() until the blocks say that they are over.
+  // hasReportedEnd() until the blocks say that they are over. Blocks also begin their reports anew themselves.
   void beginReplay();
   bool hasReportedEnd();
   // Ends the blocks that wait.
   void giveUp() { __atomic_store_n(abort_, 1u, __ATOMIC_RELEASE); }
-  // Once it is over: what a block has found to be wrong.
+  // What a block has found to be wrong, in this replay or in one before.
   std::optional<Error> failure() const;
   // Calls `note(peer, function)` for each work that has waited for long.
   template <typename Note>
@@ -89,11 +90,12 @@ class KernelLaunch {
   // The lanes from begin to end, which are kept for later launches.
   std::span<const std::vector<Entry>> used() const { return {lanes_.data(), usedLanes_}; }
   Report* reports() const { return reinterpret_cast<Report*>(reports_.data()); }
-  Outcome outcomeOf(std::size_t report) const {
-    const Outcome* const outcome = &reports()[report].outcome;
+  static Outcome load(const Outcome& outcome) {
     return static_cast<Outcome>(
-        __atomic_load_n(reinterpret_cast<const std::uint32_t*>(outcome), __ATOMIC_ACQUIRE));
+        __atomic_load_n(reinterpret_cast<const std::uint32_t*>(&outcome), __ATOMIC_ACQUIRE));
   }
+  Outcome outcomeOf(std::size_t report) const { return load(reports()[report].outcome); }
+  Outcome failureOf(std::size_t report) const { return load(reports()[report].failure); }
   void giveUpIfWrong();
   void reserve(GpuMemory& memory, GpuMemory::Where where, std::size_t bytes, std::string_view what);
   std::size_t layOut();

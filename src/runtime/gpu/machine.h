@@ -16,13 +16,18 @@ struct Pack {
   std::uint64_t words[2];
 };
 
-// The barriers of a block. kAll is for all threads; the others have two forms, which alternate from slice to slice.
-enum class Barrier : int { kAll = 0, kReady = 1, kMoved = 3, kFree = 5 };
-constexpr int kBarriers = 7;
+// Slices of a block that are under way at the same time: waited for, moved or posted. Waiting and posting take a microsecond each, as
+// long as a step of 32 KiB takes to be moved.
+constexpr unsigned kSlices = 4;
 
-// The barrier of the slices with this parity.
-constexpr int barrierOf(Barrier barrier, unsigned parity = 0) {
-  return static_cast<int>(barrier) + static_cast<int>(parity);
+// The barriers of a block. kAll is for all threads; the others have a form for each slice that is under way.
+enum class Barrier : int { kAll = 0, kReady = 1, kMoved = kReady + kSlices, kFree = kMoved + kSlices };
+constexpr int kBarriers = static_cast<int>(Barrier::kFree) + static_cast<int>(kSlices);
+static_assert(kBarriers <= 16, "NVIDIA's GPUs have 16 barriers for each block");
+
+// The barrier of the slices at this place.
+constexpr int barrierOf(Barrier barrier, unsigned place = 0) {
+  return static_cast<int>(barrier) + static_cast<int>(place);
 }
 
 template <typename M>
@@ -49,6 +54,10 @@ concept Machine = requires(M& m, const std::byte* from, std::byte* to, std::uint
   // Counters and flags that hosts and other GPUs access at the same time.
   { m.loadAcquire(counter) } -> std::convertible_to<std::uint64_t>;
   m.storeRelease(ownCounter, word);
+  // Many stores after one fence, which costs as much as each of them with release.
+  m.releaseFence();
+  m.storeFenced(ownCounter, word);
+  m.storeFenced(flag, std::uint32_t{});
   { m.loadRelaxed(flag) } -> std::convertible_to<std::uint32_t>;
   m.storeRelaxed(flag, std::uint32_t{});
 

@@ -3,7 +3,7 @@
 // One function for each type of elements, and one for data that is only moved, has the loops of all three protocols; the compiler
 // must not merge them, as each keeps what it needs in registers.
 //
-//   moveSlice(m, block, block.slices[parity], group);     // in every thread of the movers
+//   moveSlice(m, block, block.slices[place], group);     // in every thread of the movers
 //
 // Under Simple the waiter has found the data to be there. Under LL and LL128 the movers see by the flags in the data what has
 // arrived.
@@ -194,6 +194,7 @@ XYLEM_KERNEL inline void moveSimple(M& m, const SliceView<Math>& view, MoverGrou
   const std::size_t first = view.firstPack();
   moveWords(m, view, group, 0, first);
   std::size_t done = movePacks<Math::kUnroll>(m, view, group, first, view.bytes);
+  if constexpr (Math::kUnroll > 4) done = movePacks<4>(m, view, group, done, view.bytes);
   if constexpr (Math::kUnroll > 1) done = movePacks<1>(m, view, group, done, view.bytes);
   moveWords(m, view, group, done, view.bytes);
 }

@@ -59,6 +59,8 @@ struct Report {
   std::uint32_t peer = 0;      // of a step that did not fit, with the sizes of the step in bytes
   std::uint32_t sentBytes = 0;
   std::uint64_t expectedBytes = 0;
+  // kMismatch or kUnreachable once a block has found that. A replay does not take it back, as the queues cannot be used again.
+  alignas(8) Outcome failure = Outcome::kRunning;
 };
 
 struct Work {

@@ -122,6 +122,13 @@ TEST_F(LaterCalls, WindowsAreHandles) {
   EXPECT_EQ(ncclCommWindowRegister(comms_[0], nullptr, 400, &windows[0], 0), ncclInvalidArgument);
 }
 
+TEST_F(LaterCalls, ThereAreNoDeviceCommunicators) {
+  EXPECT_EQ(ncclDevCommCreate(comms_[0], nullptr, nullptr), ncclInvalidUsage);
+  EXPECT_THAT(ncclGetLastError(comms_[0]), HasSubstr("Xylem has no device communicators"));
+  EXPECT_EQ(ncclDevCommDestroy(comms_[0], nullptr), ncclSuccess);
+  EXPECT_EQ(ncclDevCommCreate(nullptr, nullptr, nullptr), ncclInvalidArgument);
+}
+
 TEST_F(LaterCalls, AShrunkCommunicatorHasTheOtherRanks) {
   std::vector<ncclComm_t> rest(kRanks);
   int excluded = 1;

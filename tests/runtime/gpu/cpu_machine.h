@@ -42,6 +42,12 @@ class CpuMachine {
 
   std::uint64_t loadAcquire(const std::uint64_t* from) { return __atomic_load_n(from, __ATOMIC_ACQUIRE); }
   void storeRelease(std::uint64_t* to, std::uint64_t value) { __atomic_store_n(to, value, __ATOMIC_RELEASE); }
+  // The thread sanitizer knows no fences.
+  void releaseFence() {}
+  template <typename T>
+  void storeFenced(T* to, T value) {
+    __atomic_store_n(to, value, __ATOMIC_RELEASE);
+  }
   std::uint32_t loadRelaxed(const std::uint32_t* from) { return __atomic_load_n(from, __ATOMIC_RELAXED); }
   void storeRelaxed(std::uint32_t* to, std::uint32_t value) { __atomic_store_n(to, value, __ATOMIC_RELAXED); }
 

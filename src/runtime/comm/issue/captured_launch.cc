@@ -1,6 +1,5 @@
 #include "runtime/comm/issue/captured_launch.h"
 
-#include "runtime/comm/issue/stall.h"
 #include "runtime/device/scheduler.h"
 
 namespace xylem::comm {
@@ -41,14 +40,45 @@ class CapturedLaunch::Replay final : public device::Task {
   Stall stall_;
 };
 
+CapturedLaunch::CapturedLaunch(LaunchQueue& launches, const gpu::GpuContext& gpu, ReplayWatch& watch)
+    : launches_(launches),
+      gpu_(gpu),
+      watch_(watch),
+      stall_(launches.stallPolicy()),
+      health_(gpu),
+      tasks_(gpu.device()) {}
+
 CapturedLaunch::~CapturedLaunch() {
-  if (isHeld_ == nullptr || isUnused()) return;
-  try {
-    const gpu::EnteredDevice entered(gpu_);
-    gpu_.driver().synchronize();
-  } catch (const Error&) {
-    // The GPU has failed: nothing runs on it.
+  if (isHeld_ != nullptr && !isUnused()) {
+    try {
+      const gpu::EnteredDevice entered(gpu_);
+      gpu_.driver().synchronize();
+    } catch (const Error&) {
+      // The GPU has failed: nothing runs on it.
+    }
   }
+  watch_.remove(*this);
+}
+
+void CapturedLaunch::take(std::unique_ptr<gpu::KernelLaunch>& kernel) {
+  watch_.remove(*this);
+  kernel_.swap(kernel);
+  stall_.reset();
+}
+
+void CapturedLaunch::watchReplays() {
+  if (!kernel_->hasPumps()) watch_.add(*this);
+}
+
+void CapturedLaunch::look() noexcept {
+  try {
+    health_.isOver();
+    if (const auto failure = kernel_->failure()) throw Error(*failure);
+  } catch (const Error& error) {
+    launches_.fail(error);
+  }
+  launches_.checkKernel(*kernel_, stall_);
+  if (launches_.failed()) kernel_->giveUp();
 }
 
 // The driver's thread calls it.
@@ -63,6 +93,7 @@ void CapturedLaunch::begin() noexcept {
 }
 
 gpu::HostCall CapturedLaunch::beforeReplay() {
+  if (!kernel_->hasPumps()) return {};
   return {[](void* self) { static_cast<CapturedLaunch*>(self)->begin(); }, this};
 }
 

@@ -1,10 +1,12 @@
 #pragma once
 // A launch of the kernel that was captured into a graph of the program: the kernel with its works, which every replay uses again,
-// as long as any graph has it. The driver's thread says when a replay begins; from then on a task watches the kernel as
-// LaunchTask does, until its blocks have reported their ends.
+// as long as any graph has it. If it has queues over a network, the driver's thread says when a replay begins, and from then on a task
+// carries their steps and watches the kernel as LaunchTask does, until its blocks have reported their ends. Otherwise a ReplayWatch
+// looks at it now and then.
 //
-//   CapturedLaunch captured(launches, gpu);
+//   CapturedLaunch captured(launches, gpu, watch);
 //   captured.take(kernel);                                        // and capture it, with `captured.beforeReplay()` before it
+//   captured.watchReplays();
 //   if (captured.isUnused()) ...                                  // every graph with it is gone: it may be taken again
 //
 // The works keep their place in the graph; the positions in queues are in memory and go on from replay to replay.
@@ -13,6 +15,8 @@
 #include <memory>
 
 #include "runtime/comm/issue/launch_queue.h"
+#include "runtime/comm/issue/replay_watch.h"
+#include "runtime/comm/issue/stall.h"
 #include "runtime/device/host_device.h"
 #include "runtime/gpu/kernel_launch.h"
 
@@ -21,19 +25,23 @@ namespace xylem::comm {
 class CapturedLaunch {
  public:
   // `launches`: of the communicator; they fail with a replay.
-  CapturedLaunch(LaunchQueue& launches, const gpu::GpuContext& gpu)
-      : launches_(launches), gpu_(gpu), health_(gpu), tasks_(gpu.device()) {}
+  CapturedLaunch(LaunchQueue& launches, const gpu::GpuContext& gpu, ReplayWatch& watch);
   // Waits for the replays that are under way. The program makes no others.
   ~CapturedLaunch();
   CapturedLaunch(const CapturedLaunch&) = delete;
   CapturedLaunch& operator=(const CapturedLaunch&) = delete;
 
   // Takes a kernel that is filled, and leaves its own former one, if it has one.
-  void take(std::unique_ptr<gpu::KernelLaunch>& kernel) { kernel_.swap(kernel); }
+  void take(std::unique_ptr<gpu::KernelLaunch>& kernel);
   gpu::KernelLaunch& kernel() { return *kernel_; }
+  // Once it is captured.
+  void watchReplays();
 
-  // The call that the graph makes before each replay.
+  // The call that the graph makes before each replay, if any.
   gpu::HostCall beforeReplay();
+  // For the ReplayWatch: fails the launches of the communicator if a replay has failed or waits too long, and ends replays if they
+  // have failed.
+  void look() noexcept;
   // The call that the driver makes when every graph with the launch is gone, which may be after this object.
   gpu::HostCall whenUnused();
   bool isUnused() {
@@ -46,6 +54,8 @@ class CapturedLaunch {
 
   LaunchQueue& launches_;
   const gpu::GpuContext& gpu_;
+  ReplayWatch& watch_;
+  Stall stall_;  // as the watch sees it
   gpu::GpuEvent health_;  // never recorded: asking for it fails if the GPU has failed
   std::unique_ptr<gpu::KernelLaunch> kernel_;
   std::shared_ptr<std::atomic<bool>> isHeld_;  // by a graph; null: no graph has had it yet

@@ -225,10 +225,11 @@ void Issuer::addToGraph(std::span<const CommOperation> operations, std::uint64_t
   auto free = std::find_if(captured_.begin(), captured_.end(),
                            [](const std::unique_ptr<CapturedLaunch>& known) { return known->isUnused(); });
   if (free == captured_.end())
-    free = captured_.insert(free, std::make_unique<CapturedLaunch>(launches_, gpu_->gpu()));
+    free = captured_.insert(free, std::make_unique<CapturedLaunch>(launches_, gpu_->gpu(), replays_));
   (*free)->take(gpu_->kernel());
   if (!gpu_->kernel()) gpu_->kernel() = gpu_->newKernel();
   gpu_->capture(**free, operations, capture);
+  (*free)->watchReplays();
 }
 
 void Issuer::launch(std::span<const CommOperation> operations) {

@@ -103,6 +103,7 @@ class Issuer {
   const std::chrono::seconds patience_;  // with ranks that have not connected
   const std::unique_ptr<GpuExecutor> gpu_;
   LaunchQueue launches_;
+  ReplayWatch replays_;
   std::vector<std::unique_ptr<CapturedLaunch>> captured_;  // on a GPU: those that graphs have, and had
   device::BriefSpin spin_;
   std::unique_ptr<LaunchWork> work_ = std::make_unique<LaunchWork>();  // of the launch that is being issued

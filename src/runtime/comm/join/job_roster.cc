@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 #include <utility>
 
 #include "core/number_ranges.h"
@@ -20,9 +21,10 @@ std::uint64_t communicatorId(const sockets::Secret& secret) {
 }
 
 std::uint64_t JobRoster::bufferBytes() const {
-  return std::min_element(peers.begin(), peers.end(),
-                          [](const PeerInfo& a, const PeerInfo& b) { return a.bufferBytes < b.bufferBytes; })
-      ->bufferBytes;
+  constexpr std::uint64_t kMostOfGpus = 256 << 10;
+  std::uint64_t least = hasGpus() && hosts.hosts == 1 ? kMostOfGpus : std::numeric_limits<std::uint64_t>::max();
+  for (const PeerInfo& peer : peers) least = std::min(least, peer.bufferBytes);
+  return least;
 }
 
 JobRoster rosterOf(int rank, std::vector<PeerInfo> peers) {

@@ -35,7 +35,8 @@ struct JobRoster {
   int ranksOnGpu() const { return ranksOnGpuOf(rank); }
   int ranksOnGpuOf(int other) const;
   bool hasGpus() const;  // any rank
-  // Size of a queue in bytes: the smallest that a rank asks for.
+  // Size of a queue in bytes: the smallest that a rank asks for, and between GPUs of one host less, so that the slots of all channels
+  // stay in the second cache of a GPU.
   std::uint64_t bufferBytes() const;
 };
 
