@@ -36,3 +36,18 @@ foreach(link nccl.so.2 cudart.so.12 cuda.so.1 nvidia-ml.so.1)
   install(FILES ${PROJECT_BINARY_DIR}/as-nccl/lib${name} DESTINATION ${XYLEM_DROP_IN} COMPONENT library)
 endforeach()
 install(TARGETS ${all} LIBRARY DESTINATION ${XYLEM_DROP_IN} COMPONENT library)
+
+# For programs on NVIDIA's GPUs: NCCL's functions alone, as these programs have NVIDIA's CUDA libraries. It contains what libxylem.so
+# does, of which the CUDA runtime for host devices stays inside, and finds libxylem-cuda.so two folders above.
+if(XYLEM_CUDA_FOUND)
+  set(map ${PROJECT_BINARY_DIR}/as-nccl/nccl-gpu.map)
+  file(WRITE ${map} "{ global: nccl*; pnccl*; local: *; };\n")
+  add_library(as-nccl-gpu SHARED ${empty})
+  target_link_libraries(as-nccl-gpu PRIVATE "$<LINK_LIBRARY:WHOLE_ARCHIVE,xylem-static>")
+  target_link_options(as-nccl-gpu PRIVATE LINKER:--version-script=${map})
+  set_target_properties(as-nccl-gpu PROPERTIES OUTPUT_NAME nccl SUFFIX .so.2
+                        LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/src/gpu/as-nccl-gpu)
+  add_dependencies(as-nccl-gpu xylem-cuda)
+  add_dependencies(installable as-nccl-gpu)
+  install(TARGETS as-nccl-gpu LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/xylem/as-nccl-gpu COMPONENT library)
+endif()

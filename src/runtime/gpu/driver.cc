@@ -28,13 +28,15 @@ bool threadHasContext() {
   return has;
 }
 
-// The library beside the one, or the program, that this code is in; otherwise wherever the loader finds it.
+// The library beside the one, or the program, that this code is in, or two folders above, as seen from xylem/as-nccl-gpu; otherwise
+// wherever the loader finds it.
 std::string libraryPath() {
   Dl_info here{};
   if (dladdr(reinterpret_cast<const void*>(&threadHasContext), &here) != 0 && here.dli_fname != nullptr) {
     const std::string file = here.dli_fname;
-    const std::string beside = file.substr(0, file.rfind('/') + 1) + kLibrary;
-    if (SharedLibrary(beside)) return beside;
+    const std::string folder = file.substr(0, file.rfind('/') + 1);
+    for (const char* const way : {"", "../../"})
+      if (const std::string found = folder + way + kLibrary; SharedLibrary(found)) return found;
   }
   return kLibrary;
 }
